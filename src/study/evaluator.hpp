@@ -1,0 +1,38 @@
+// The inner problem of a study, and the registry by which `study.evaluator = name` finds it. To add your own: one file
+// pair here, one line in evaluator.cpp (CONTRIBUTING.md walks through an example).
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "record/task.hpp"
+#include "study/settings.hpp"
+
+namespace dodyn::study {
+
+// An evaluator of one study; the same on every rank. `evaluate` is called from one thread at a time.
+class Evaluator {
+ public:
+  virtual ~Evaluator() = default;
+  virtual std::vector<Quantity> metrics() const = 0;
+  virtual Channels channels() const = 0;
+  // Must depend on the task alone. Fills status, reason, cost, gradient, metrics and trajectory; the caller fills
+  // seconds, host and started.
+  virtual Outcome evaluate(const Task& task) const = 0;
+  // What `dodyn solve` prints of an evaluation after its record: an optimality and feasibility report, several lines.
+  virtual std::string report(const Outcome& outcome) const = 0;
+};
+
+// What the registry knows of an evaluator before a study exists.
+struct EvaluatorKind {
+  std::string name;                       // "gait"
+  std::string description;                // one line for --help
+  std::vector<DesignVariable> variables;  // what `[design]` may hold
+  std::vector<Key> keys;                  // its own settings, section included: "gait.step-length"
+  std::unique_ptr<Evaluator> (*make)(const Settings& settings);
+};
+
+const std::vector<EvaluatorKind>& evaluator_kinds();
+
+}  // namespace dodyn::study

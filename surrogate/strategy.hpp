@@ -1,0 +1,49 @@
+// Ask/tell: how the outer loop chooses designs. A strategy knows nothing of ranks, files or robots.
+//
+//   while (strategy.stopped().empty()) {
+//     for (auto& design : strategy.ask(n)) ... evaluate ...
+//     strategy.tell(evaluation);           // in the order of the ids in the synchronous mode
+//   }
+//
+// A strategy is deterministic: the same tells in the same order give the same asks. A resumed study relies on it: it
+// replays the archived evaluations before it evaluates anything new.
+#pragma once
+
+#include <Eigen/Core>
+#include <string>
+#include <vector>
+
+#include "record/evaluation.hpp"
+
+namespace dodyn::surrogate {
+
+// What the strategy saw and decided at one iteration; one row of the archive's /iterations and /surrogate.
+// The curve is filled for one free variable only (see `sample_grid`).
+struct Iteration {
+  Eigen::VectorXd next;                       // design proposed last (empty: none)
+  double predicted_cost = not_a_number;       // the surrogate's prediction there
+  double best_cost = not_a_number;            // best `ok` cost told so far
+  std::int64_t best_id = -1;                  //   and its evaluation
+  std::string note;                           // one line: what was decided and why
+  Eigen::VectorXd grid, value, lower, upper;  // surrogate on a grid; lower/upper its band, empty where it has none
+};
+
+class Strategy {
+ public:
+  virtual ~Strategy() = default;
+
+  // Designs to try next: at least one unless stopped() or waiting for tells; at most `at_most`. Every design lies
+  // within the bounds. The number must not depend on how many ranks there are.
+  virtual std::vector<Eigen::VectorXd> ask(int at_most) = 0;
+
+  // An evaluation has finished, whatever its status. Costs that are not finite never reach a model.
+  virtual void tell(const Evaluation& evaluation) = 0;
+
+  // Why the strategy asks for no more, as one line; empty while it goes on.
+  virtual std::string stopped() const = 0;
+
+  // The model as it stands, sampled at `grid_points` equidistant points where there is one free variable.
+  virtual Iteration describe(int grid_points) const = 0;
+};
+
+}  // namespace dodyn::surrogate
