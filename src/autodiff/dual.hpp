@@ -1,0 +1,100 @@
+// First-order forward differentiation in one direction: a number and its tangent. The underlying scalar may itself
+// carry derivatives, so that Dual<Jet<N>> is the gradient and Hessian of a directional derivative, and
+// Dual<Dual<double>> a mixed second derivative.
+#pragma once
+
+#include <cmath>
+#include <utility>
+
+namespace dodyn::autodiff {
+
+template <class S>
+struct Dual {
+  S value = S(0.0);
+  S tangent = S(0.0);
+
+  Dual() = default;
+  Dual(double constant) : value(constant) {}  // NOLINT: a constant is a number like any other
+  Dual(S v, S t) : value(v), tangent(t) {}
+
+  Dual& operator+=(const Dual& b) {
+    value += b.value;
+    tangent += b.tangent;
+    return *this;
+  }
+  Dual& operator-=(const Dual& b) {
+    value -= b.value;
+    tangent -= b.tangent;
+    return *this;
+  }
+  friend Dual operator+(Dual a, const Dual& b) { return a += b; }
+  friend Dual operator-(Dual a, const Dual& b) { return a -= b; }
+  friend Dual operator-(const Dual& a) { return {-a.value, -a.tangent}; }
+  friend Dual operator*(const Dual& a, const Dual& b) {
+    return {a.value * b.value, a.tangent * b.value + a.value * b.tangent};
+  }
+  friend Dual operator/(const Dual& a, const Dual& b) {
+    const S q = a.value / b.value;
+    return {q, (a.tangent - q * b.tangent) / b.value};
+  }
+
+  friend Dual operator+(Dual a, double b) {
+    a.value += b;
+    return a;
+  }
+  friend Dual operator+(double a, Dual b) { return std::move(b) + a; }
+  friend Dual operator-(Dual a, double b) {
+    a.value -= b;
+    return a;
+  }
+  friend Dual operator-(double a, const Dual& b) { return {a - b.value, -b.tangent}; }
+  friend Dual operator*(const Dual& a, double b) { return {a.value * b, a.tangent * b}; }
+  friend Dual operator*(double a, const Dual& b) { return {b.value * a, b.tangent * a}; }
+  friend Dual operator/(const Dual& a, double b) { return {a.value / b, a.tangent / b}; }
+  friend Dual operator/(double a, const Dual& b) { return Dual(a) / b; }
+
+  friend Dual sin(const Dual& a) {
+    using std::cos, std::sin;
+    return {sin(a.value), cos(a.value) * a.tangent};
+  }
+  friend Dual cos(const Dual& a) {
+    using std::cos, std::sin;
+    return {cos(a.value), -(sin(a.value) * a.tangent)};
+  }
+  friend Dual sqrt(const Dual& a) {
+    using std::sqrt;
+    const S r = sqrt(a.value);
+    return {r, a.tangent / (2.0 * r)};
+  }
+};
+
+// A parameter with a derivative of its own meets a number one level up: the parameter is constant at that level.
+template <class S>
+Dual<Dual<S>> operator*(const Dual<S>& a, const Dual<Dual<S>>& b) {
+  return {a * b.value, a * b.tangent};
+}
+template <class S>
+Dual<Dual<S>> operator*(const Dual<Dual<S>>& a, const Dual<S>& b) {
+  return {a.value * b, a.tangent * b};
+}
+template <class S>
+Dual<Dual<S>> operator/(const Dual<Dual<S>>& a, const Dual<S>& b) {
+  return {a.value / b, a.tangent / b};
+}
+template <class S>
+Dual<Dual<S>> operator+(const Dual<Dual<S>>& a, const Dual<S>& b) {
+  return {a.value + b, a.tangent};
+}
+template <class S>
+Dual<Dual<S>> operator-(const Dual<Dual<S>>& a, const Dual<S>& b) {
+  return {a.value - b, a.tangent};
+}
+
+// The number without its derivatives.
+inline double value_of(double x) { return x; }
+template <class S>
+double value_of(const Dual<S>& x) {
+  return value_of(x.value);
+}
+
+}  // namespace dodyn::autodiff

@@ -1,0 +1,79 @@
+// A nonlinear program that is a sum of small elements, linear terms and squares: what a transcription produces.
+//
+//   f(x)   = sum of objective terms,      c_r(x) = sum of the terms added to row r
+//
+// Every coefficient may carry its derivative with respect to a design parameter, so that the derivative of the optimal
+// cost is at hand at a solution: by the envelope theorem it is the partial derivative of the Lagrangian.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "autodiff/element.hpp"
+#include "nlp/problem.hpp"
+
+namespace dodyn::nlp {
+
+// A number and its derivative with respect to the design.
+using Coefficient = autodiff::Dual<double>;
+
+class AssembledProblem : public Problem {
+ public:
+  static constexpr int objective_row = -1;
+
+  // Output `output` of an element, times a coefficient, adds to a row (or the objective).
+  struct Term {
+    int output, row;
+    Coefficient coefficient;
+  };
+
+  // Building. Variables and rows are numbered in the order added; the first new index is returned.
+  int add_variables(int count, double lower_bound, double upper_bound);
+  int add_rows(int count, double lower_bound, double upper_bound);
+  void add_element(std::shared_ptr<const autodiff::Element> element, std::vector<int> inputs, std::vector<Term> terms);
+  void add_linear(int row, int variable, Coefficient coefficient);
+  void add_constant(int row, Coefficient constant);
+  void add_square(int variable, Coefficient coefficient);  // coefficient * x^2, in the objective
+  // Fixes the patterns; nothing may be added afterwards.
+  void finish();
+
+  // d/d(design) of  f + multipliers . c  at fixed x.
+  double design_derivative(const Eigen::VectorXd& x, const Eigen::VectorXd& multipliers) const;
+
+  double objective(const Eigen::VectorXd& x) const override;
+  void objective_gradient(const Eigen::VectorXd& x, Eigen::Ref<Eigen::VectorXd> gradient) const override;
+  void constraint_values(const Eigen::VectorXd& x, Eigen::Ref<Eigen::VectorXd> values) const override;
+  void jacobian(const Eigen::VectorXd& x, Eigen::Ref<Eigen::VectorXd> values) const override;
+  void hessian(const Eigen::VectorXd& x, double objective_factor, const Eigen::VectorXd& multipliers,
+               Eigen::Ref<Eigen::VectorXd> values) const override;
+
+ private:
+  struct Block {
+    std::shared_ptr<const autodiff::Element> element;
+    std::vector<int> inputs;
+    std::vector<Term> terms;
+    bool in_objective = false, in_rows = false;
+  };
+  struct Linear {
+    int row, variable;
+    Coefficient coefficient;
+  };
+  struct Constant {
+    int row;
+    Coefficient value;
+  };
+  struct Square {
+    int variable;
+    Coefficient coefficient;
+  };
+
+  const double* gather(const Block& block, const Eigen::VectorXd& x, std::vector<double>& z) const;
+
+  std::vector<Block> blocks_;
+  std::vector<Linear> linear_;  // rows and, with objective_row, the objective
+  std::vector<Constant> constants_;
+  std::vector<Square> squares_;
+  std::vector<double> lower_, upper_, row_lower_, row_upper_;
+};
+
+}  // namespace dodyn::nlp
