@@ -11,24 +11,24 @@ namespace dodyn::nlp {
 
 enum class Backend {
   ipopt,  // primal-dual interior point, sparse, exact Hessian (MUMPS)
-  slsqp,  // NLopt's dense sequential quadratic programming: small problems (below about 300 variables) only
+  slsqp,  // NLopt's dense sequential quadratic programming: small problems (at most 600 variables) only
 };
 
 enum class SolveStatus {
   solved,         // first-order optimal: KKT residual at or below the tolerance, re-checked by us
   infeasible,     // the solver converged to a point of locally minimal infeasibility
-  not_converged,  // iteration limit, stalled, restoration failed, ...; x is the best point known
-  timed_out,      // the time limit
+  not_converged,  // iteration limit, stalled, restoration failed, ...; x is the last accepted iterate
+  timed_out,      // the time limit; x is the last accepted iterate
   failed,         // the problem could not be evaluated at the start (not a number), or is malformed
 };
 
 struct Options {
   Backend backend = Backend::ipopt;
-  double tolerance = 1e-9;      // on the KKT residual, see residuals()
+  double tolerance = 1e-9;  // on residuals(...).largest(): absolute and unscaled
   int max_iterations = 1000;
-  double max_seconds = 60.0;    // wall clock
-  bool warm_start = false;      // x0 is near a solution: start with a small barrier and push little from the bounds
-  int print_level = 0;          // 0 silent ... 5 an iteration log on standard output
+  double max_seconds = 60.0;  // wall clock, looked at between callbacks
+  bool warm_start = false;    // x0 is near a solution: start with a small barrier and push little from the bounds
+  int print_level = 0;        // 0 silent ... 5 an iteration log on standard output
 };
 
 // First-order optimality at (x, y, z), unscaled and in the maximum norm.
@@ -41,20 +41,25 @@ struct Residuals {
 
 struct Solution {
   SolveStatus status = SolveStatus::failed;
-  std::string reason;                      // one line: what ended the solve
+  std::string reason;  // one line: what ended the solve
   Eigen::VectorXd x;
   double objective = 0.0;
-  Eigen::VectorXd multipliers;             // y, [constraints]
-  Eigen::VectorXd lower_multipliers;       // z_lower >= 0, [variables]
-  Eigen::VectorXd upper_multipliers;       // z_upper >= 0, [variables]
+  Eigen::VectorXd multipliers;        // y, [constraints]
+  Eigen::VectorXd lower_multipliers;  // z_lower >= 0, [variables]
+  Eigen::VectorXd upper_multipliers;  // z_upper >= 0, [variables]
   Residuals residuals;
   int iterations = 0;
   double seconds = 0.0;
 };
 
 // Solves from x0 (moved into the bounds first). Never throws for a hard problem; throws std::invalid_argument for
-// sizes that do not match.
+// sizes that do not match. May be called from several threads at once; Ipopt's own work (not the problem's callbacks)
+// is then done one solve at a time, because MUMPS is not thread-safe.
 Solution solve(const Problem& problem, const Eigen::VectorXd& x0, const Options& options = {});
+
+// The same from the solution of a neighbouring problem, its multipliers included (Ipopt's warm start; SLSQP takes x
+// alone). options.warm_start is implied.
+Solution solve(const Problem& problem, const Solution& neighbour, const Options& options = {});
 
 Residuals residuals(const Problem& problem, const Eigen::VectorXd& x, const Eigen::VectorXd& multipliers,
                     const Eigen::VectorXd& lower_multipliers, const Eigen::VectorXd& upper_multipliers);

@@ -1,0 +1,19 @@
+// The solvers behind solve(). Each returns its last iterate, multipliers, iterations, a status and a reason; `solved`
+// here means that the solver believes so. solve() supplies the rest and has the last word.
+#pragma once
+
+#include <chrono>
+
+#include "nlp/solve.hpp"
+
+namespace dodyn::nlp {
+
+using Clock = std::chrono::steady_clock;
+
+// `neighbour` may be null; its x has been moved into the bounds already and is x0.
+Solution solve_ipopt(const Problem& problem, const Eigen::VectorXd& x0, const Solution* neighbour,
+                     const Options& options, Clock::time_point deadline);
+Solution solve_slsqp(const Problem& problem, const Eigen::VectorXd& x0, const Options& options,
+                     Clock::time_point deadline);
+
+}  // namespace dodyn::nlp

@@ -1,0 +1,88 @@
+#include "nlp/kkt.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "nlp/solve.hpp"
+
+namespace dodyn::nlp {
+
+using Eigen::VectorXd;
+
+namespace {
+
+// Unlike std::max, keeps a value that is not a number (as infinity): a residual must never look small by being NaN.
+void raise(double& largest, double value) {
+  largest = value <= largest ? largest : (std::isnan(value) ? infinity : value);
+}
+
+// |multiplier * slack|, where a multiplier of the wrong sign or of an absent bound counts in full.
+double mismatch(double multiplier, double slack) {
+  if (multiplier == 0.0) return 0.0;
+  if (multiplier < 0.0 || std::isinf(slack)) return std::abs(multiplier);
+  return std::abs(multiplier * slack);
+}
+
+}  // namespace
+
+VectorXd lagrangian_gradient(const Problem& problem, const VectorXd& x, const VectorXd& y) {
+  VectorXd gradient = VectorXd::Zero(problem.variables());
+  problem.objective_gradient(x, gradient);
+  VectorXd jacobian = VectorXd::Zero(problem.jacobian_pattern.size());
+  problem.jacobian(x, jacobian);
+  for (int k = 0; k < jacobian.size(); ++k)
+    gradient[problem.jacobian_pattern.columns[k]] += jacobian[k] * y[problem.jacobian_pattern.rows[k]];
+  return gradient;
+}
+
+double violation(const Problem& problem, const VectorXd& x, const VectorXd& constraint_values) {
+  double largest = 0.0;
+  for (int i = 0; i < x.size(); ++i) {
+    raise(largest, problem.lower[i] - x[i]);
+    raise(largest, x[i] - problem.upper[i]);
+  }
+  for (int i = 0; i < constraint_values.size(); ++i) {
+    raise(largest, problem.constraint_lower[i] - constraint_values[i]);
+    raise(largest, constraint_values[i] - problem.constraint_upper[i]);
+  }
+  return largest;
+}
+
+void set_multipliers_of_fixed_variables(const Problem& problem, const VectorXd& x, const VectorXd& y,
+                                        VectorXd& lower_multipliers, VectorXd& upper_multipliers) {
+  if ((problem.lower.array() < problem.upper.array()).all()) return;
+  const VectorXd gradient = lagrangian_gradient(problem, x, y);
+  for (int i = 0; i < x.size(); ++i) {
+    if (problem.lower[i] < problem.upper[i]) continue;
+    lower_multipliers[i] = std::max(gradient[i], 0.0);
+    upper_multipliers[i] = std::max(-gradient[i], 0.0);
+  }
+}
+
+Residuals residuals(const Problem& problem, const VectorXd& x, const VectorXd& multipliers,
+                    const VectorXd& lower_multipliers, const VectorXd& upper_multipliers) {
+  Residuals result;
+  const VectorXd stationarity = lagrangian_gradient(problem, x, multipliers) - lower_multipliers + upper_multipliers;
+  for (double value : stationarity) raise(result.stationarity, std::abs(value));
+
+  VectorXd values = VectorXd::Zero(problem.constraints());
+  problem.constraint_values(x, values);
+  result.feasibility = violation(problem, x, values);
+
+  for (int i = 0; i < x.size(); ++i) {
+    raise(result.complementarity, mismatch(lower_multipliers[i], x[i] - problem.lower[i]));
+    raise(result.complementarity, mismatch(upper_multipliers[i], problem.upper[i] - x[i]));
+  }
+  for (int i = 0; i < values.size(); ++i) {
+    if (problem.constraint_lower[i] == problem.constraint_upper[i]) continue;
+    const double y = multipliers[i];
+    raise(result.complementarity, std::isnan(y) ? y
+                                  : y > 0.0     ? mismatch(y, problem.constraint_upper[i] - values[i])
+                                                : mismatch(-y, values[i] - problem.constraint_lower[i]));
+  }
+  return result;
+}
+
+double Residuals::largest() const { return std::max({stationarity, feasibility, complementarity}); }
+
+}  // namespace dodyn::nlp

@@ -1,0 +1,155 @@
+#include "nlp/solve.hpp"
+
+#include <cmath>
+#include <sstream>
+#include <stdexcept>
+
+#include "nlp/backends.hpp"
+#include "nlp/kkt.hpp"
+
+namespace dodyn::nlp {
+
+using Eigen::VectorXd;
+
+namespace {
+
+void require_size(const char* what, long size, long wanted) {
+  if (size == wanted) return;
+  std::ostringstream message;
+  message << "nlp::solve: " << what << " has size " << size << ", expected " << wanted;
+  throw std::invalid_argument(message.str());
+}
+
+void require_pattern(const char* what, const Pattern& pattern, int rows, int columns, bool lower_triangle) {
+  require_size(what, static_cast<long>(pattern.columns.size()), static_cast<long>(pattern.rows.size()));
+  for (int k = 0; k < pattern.size(); ++k) {
+    const int row = pattern.rows[k], column = pattern.columns[k];
+    if (row >= 0 && row < rows && column >= 0 && column < columns && !(lower_triangle && row < column)) continue;
+    std::ostringstream message;
+    message << "nlp::solve: entry " << k << " of the " << what << " is at (" << row << ", " << column
+            << "), allowed is " << (lower_triangle ? "the lower triangle of " : "") << rows << " x " << columns;
+    throw std::invalid_argument(message.str());
+  }
+}
+
+void require_sizes(const Problem& problem, const VectorXd& x0) {
+  const int n = problem.variables(), m = problem.constraints();
+  require_size("upper", problem.upper.size(), n);
+  require_size("constraint_upper", problem.constraint_upper.size(), m);
+  require_size("starting point", x0.size(), n);
+  require_pattern("Jacobian pattern", problem.jacobian_pattern, m, n, false);
+  require_pattern("Hessian pattern", problem.hessian_pattern, n, n, true);
+}
+
+// "" or why no solver can start.
+std::string obstacle(const Problem& problem, const VectorXd& x0) {
+  const auto at = [](const char* what, long i) { return std::string(what) + " " + std::to_string(i); };
+  for (int i = 0; i < problem.variables(); ++i) {
+    if (!(problem.lower[i] <= problem.upper[i])) return "lower bound above upper bound at " + at("variable", i);
+    if (problem.lower[i] == infinity || problem.upper[i] == -infinity)
+      return "no finite value within the bounds of " + at("variable", i);
+    if (!std::isfinite(x0[i])) return "the starting point is not finite at " + at("variable", i);
+  }
+  for (int i = 0; i < problem.constraints(); ++i)
+    if (!(problem.constraint_lower[i] <= problem.constraint_upper[i]))
+      return "lower bound above upper bound at " + at("constraint", i);
+
+  if (!std::isfinite(problem.objective(x0))) return "objective is not a number at the starting point";
+  const auto first_non_finite = [](const VectorXd& values) {
+    int i = 0;
+    while (i < values.size() && std::isfinite(values[i])) ++i;
+    return i;
+  };
+  VectorXd values = VectorXd::Zero(problem.variables());
+  problem.objective_gradient(x0, values);
+  if (const int i = first_non_finite(values); i < values.size())
+    return at("objective gradient is not a number at the starting point: variable", i);
+  values = VectorXd::Zero(problem.constraints());
+  problem.constraint_values(x0, values);
+  if (const int i = first_non_finite(values); i < values.size())
+    return at("a constraint is not a number at the starting point: constraint", i);
+  values = VectorXd::Zero(problem.jacobian_pattern.size());
+  problem.jacobian(x0, values);
+  if (const int k = first_non_finite(values); k < values.size())
+    return at("the Jacobian is not a number at the starting point: constraint", problem.jacobian_pattern.rows[k]) +
+           at(", variable", problem.jacobian_pattern.columns[k]);
+  return "";
+}
+
+// Nothing is free to move: x0 is the solution or there is none.
+Solution solve_without_freedom(const Problem& problem, const VectorXd& x0, const Options& options) {
+  Solution solution;
+  solution.x = x0;
+  solution.multipliers = VectorXd::Zero(problem.constraints());
+  solution.lower_multipliers = solution.upper_multipliers = VectorXd::Zero(problem.variables());
+  VectorXd values = VectorXd::Zero(problem.constraints());
+  problem.constraint_values(x0, values);
+  const bool feasible = violation(problem, x0, values) <= options.tolerance;
+  solution.status = feasible ? SolveStatus::solved : SolveStatus::infeasible;
+  solution.reason = feasible ? "every variable is fixed" : "every variable is fixed and a constraint is violated";
+  return solution;
+}
+
+Solution solve(const Problem& problem, const VectorXd& start, const Solution* neighbour, const Options& options) {
+  const Clock::time_point begin = Clock::now();
+  require_sizes(problem, start);
+
+  const VectorXd x0 = start.cwiseMax(problem.lower).cwiseMin(problem.upper);
+  Solution solution;
+  if (const std::string why = obstacle(problem, x0); !why.empty()) {
+    solution.reason = why;
+    solution.x = x0;
+    solution.objective = std::numeric_limits<double>::quiet_NaN();
+    solution.multipliers = VectorXd::Zero(problem.constraints());
+    solution.lower_multipliers = solution.upper_multipliers = VectorXd::Zero(problem.variables());
+    solution.residuals = {infinity, infinity, infinity};
+    return solution;
+  }
+
+  const auto limit = std::chrono::duration<double>(std::min(options.max_seconds, 1e9));  // stays below the clock's end
+  const Clock::time_point deadline = begin + std::chrono::duration_cast<Clock::duration>(limit);
+  if ((problem.lower.array() == problem.upper.array()).all())
+    solution = solve_without_freedom(problem, x0, options);
+  else if (options.backend == Backend::ipopt)
+    solution = solve_ipopt(problem, x0, neighbour, options, deadline);
+  else
+    solution = solve_slsqp(problem, x0, options, deadline);
+
+  set_multipliers_of_fixed_variables(problem, solution.x, solution.multipliers, solution.lower_multipliers,
+                                     solution.upper_multipliers);
+  solution.objective = problem.objective(solution.x);
+  solution.residuals =
+      residuals(problem, solution.x, solution.multipliers, solution.lower_multipliers, solution.upper_multipliers);
+  const double largest = solution.residuals.largest();
+  std::ostringstream reason;
+  if (largest <= options.tolerance && solution.status != SolveStatus::failed) {
+    solution.status = SolveStatus::solved;
+    reason << "first-order optimal, residual " << largest;
+  } else {
+    const bool claimed =
+        solution.status == SolveStatus::solved ||
+        (solution.status == SolveStatus::infeasible && solution.residuals.feasibility <= options.tolerance);
+    if (claimed) solution.status = SolveStatus::not_converged;
+    reason << solution.reason << ", residual " << largest;
+  }
+  solution.reason = reason.str();
+  solution.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+  return solution;
+}
+
+}  // namespace
+
+Solution solve(const Problem& problem, const VectorXd& x0, const Options& options) {
+  return solve(problem, x0, nullptr, options);
+}
+
+Solution solve(const Problem& problem, const Solution& neighbour, const Options& options) {
+  require_size("neighbour's multipliers", neighbour.multipliers.size(), problem.constraints());
+  require_size("neighbour's lower multipliers", neighbour.lower_multipliers.size(), problem.variables());
+  require_size("neighbour's upper multipliers", neighbour.upper_multipliers.size(), problem.variables());
+  Options warm = options;
+  warm.warm_start = true;
+  return solve(problem, neighbour.x, &neighbour, warm);
+}
+
+}  // namespace dodyn::nlp
