@@ -1,0 +1,27 @@
+#!/usr/bin/env bash
+# However one rank leaves, the run ends soon, with the exit code and the message of the rank that left.
+#   leave.sh PROGRAM MPIRUN...
+set -u
+program=$1
+shift
+failures=0
+
+# expect WAY CODE MESSAGE: CODE may be "any" for any but 0 and the 124 of a run that hangs
+expect() {
+  local output code
+  output=$(timeout 20 "${mpirun[@]}" "$program" "$1" 2>&1)
+  code=$?
+  if [[ $code = 124 || $code = 0 || ($2 != any && $code != "$2") || $output != *"$3"* ]]; then
+    printf '%s: exit code %s (expected %s), output:\n%s\n' "$1" "$code" "$2" "$output"
+    failures=1
+  fi
+}
+
+mpirun=("$@")
+expect no-farm 2 ""
+expect exception-before 3 "caught: cannot create the archive"
+expect exception-within 3 "caught: disk full"
+expect worker-leaves any "caught: rank 1 has no model file"
+expect exit 4 ""
+expect terminate any ""
+exit $failures
