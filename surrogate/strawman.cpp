@@ -1,0 +1,341 @@
+#include "surrogate/strawman.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <sstream>
+#include <stdexcept>
+
+#include "surrogate/cubic_spline.hpp"
+
+namespace dodyn::surrogate {
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+struct Sample {
+  double x;
+  bool ok;
+  double cost, cost_stderr, gradient;
+  std::int64_t id;
+};
+
+// What to do next, decided afresh after each tell.
+struct Plan {
+  double x = not_a_number;  // the design to try, unless stopped
+  double predicted = not_a_number;
+  bool at_minimum = false;  // x is where the spline has its minimum
+  std::string note;
+  std::string stopped;
+};
+
+std::string text(double value, int digits = 6) {
+  std::ostringstream out;
+  out.precision(digits);
+  out << value;
+  return out.str();
+}
+
+class Strawman final : public Strategy {
+ public:
+  Strawman(const Variable& variable, const StrawmanOptions& options) : variable_(variable), options_(options) {}
+
+  std::vector<Eigen::VectorXd> ask(int at_most) override;
+  void tell(const Evaluation& evaluation) override;
+  std::string stopped() const override { return plan_.stopped; }
+  Iteration describe(int grid_points) const override;
+
+ private:
+  double range() const { return variable_.upper - variable_.lower; }
+  double spacing() const { return options_.design_tolerance * range(); }
+  bool same(double a, double b) const { return std::abs(a - b) <= 1e-12 * range(); }
+  double initial(int i) const {
+    const int last = options_.initial_samples - 1;
+    return i == last ? variable_.upper : variable_.lower + range() * i / last;
+  }
+  bool tried(double x) const {
+    return std::any_of(samples_.begin(), samples_.end(), [&](const Sample& s) { return same(s.x, x); });
+  }
+  bool near_sample(double x) const {
+    return std::any_of(samples_.begin(), samples_.end(),
+                       [&](const Sample& s) { return std::abs(s.x - x) < spacing(); });
+  }
+  const Sample* best() const;  // null while no evaluation was good
+  bool all_gradients() const;
+  CubicSpline fit() const;                          // needs a good sample
+  Minimum target(const CubicSpline& spline) const;  // needs a good sample
+  bool confirmed(const Sample& least, double significant) const;
+  double overshoot(double least, double goal, double step) const;
+  Plan halve_gap(const Sample* beside, const std::string& why) const;
+  Plan decide(double change, double step) const;
+  std::string say(const Sample& s) const;
+
+  Variable variable_;
+  StrawmanOptions options_;
+  std::vector<Sample> samples_;    // every design tried, ascending
+  int handed_out_ = 0;             // initial samples asked
+  std::optional<double> pending_;  // design asked by plan and not yet told
+  std::string last_failure_;
+  Plan plan_;
+};
+
+const Sample* Strawman::best() const {
+  const Sample* found = nullptr;
+  for (const Sample& s : samples_) {
+    if (s.ok && (!found || s.cost < found->cost || (s.cost == found->cost && s.id < found->id))) found = &s;
+  }
+  return found;
+}
+
+bool Strawman::all_gradients() const {
+  return options_.gradient && std::all_of(samples_.begin(), samples_.end(),
+                                          [](const Sample& s) { return !s.ok || std::isfinite(s.gradient); });
+}
+
+CubicSpline Strawman::fit() const {
+  Eigen::Matrix3Xd good(3, samples_.size());
+  Eigen::Index n = 0;
+  for (const Sample& s : samples_) {
+    if (s.ok) good.col(n++) << s.x, s.cost, s.gradient;
+  }
+  good.conservativeResize(3, n);
+  return all_gradients() ? hermite_spline(good.row(0), good.row(1), good.row(2))
+                         : natural_spline(good.row(0), good.row(1));
+}
+
+// Step 3: around each good sample, up to its good neighbours or halfway to the failed ones.
+Minimum Strawman::target(const CubicSpline& spline) const {
+  Minimum least{not_a_number, infinity};
+  const auto reach = [&](const Sample& from, std::size_t neighbour, double bound) {
+    if (neighbour >= samples_.size()) return bound;
+    const Sample& to = samples_[neighbour];
+    return to.ok ? to.x : (from.x + to.x) / 2;
+  };
+  for (std::size_t i = 0; i < samples_.size(); ++i) {
+    if (!samples_[i].ok) continue;
+    const Minimum m =
+        minimum(spline, reach(samples_[i], i - 1, variable_.lower),  // i - 1 wraps for the first: no neighbour
+                reach(samples_[i], i + 1, variable_.upper));
+    if (m.value < least.value) least = m;
+  }
+  return least;
+}
+
+// Step 5: is the best sample an optimum to other eyes than the spline's? Yes when the parabola through it and the good
+// samples on its two sides (at an end of the samples: the two next to it) has its minimum there too, or promises no
+// significant improvement; with gradients, when the one at a bound points outward.
+bool Strawman::confirmed(const Sample& least, double significant) const {
+  if (all_gradients()) {
+    if (least.x == variable_.lower) return least.gradient >= 0;
+    if (least.x == variable_.upper) return least.gradient <= 0;
+    return true;
+  }
+  std::vector<Sample> good;
+  std::copy_if(samples_.begin(), samples_.end(), std::back_inserter(good), [](const Sample& s) { return s.ok; });
+  std::sort(good.begin(), good.end(),
+            [&](const Sample& a, const Sample& b) { return std::abs(a.x - least.x) < std::abs(b.x - least.x); });
+  // good[0] is the best; the nearest on either side, or the two nearest at an end
+  const auto other_side = std::find_if(good.begin() + 2, good.end(),
+                                       [&](const Sample& s) { return (s.x - least.x) * (good[1].x - least.x) < 0; });
+  const Sample& a = good[1];
+  const Sample& b = other_side == good.end() ? good[2] : *other_side;
+  // Newton's form about the best: y = y0 + slope s + curvature s^2
+  const double sa = a.x - least.x, sb = b.x - least.x;
+  const double da = (a.cost - least.cost) / sa, db = (b.cost - least.cost) / sb;
+  const double curvature = (db - da) / (sb - sa), slope = da - curvature * sa;
+  if (other_side == good.end() && slope * sa >= 0) return true;  // rises from the end
+  return std::abs(slope) <= 2 * curvature * spacing() || slope * slope <= 4 * curvature * significant;
+}
+
+// Step 3: twice as far from the best sample where the goal moves on as the best sample just did, `step`. Not past half
+// the way to the next sample beyond the goal, nor towards a failed one.
+double Strawman::overshoot(double least, double goal, double step) const {
+  const double onward = goal - least;
+  if (onward * step <= 0) return goal;
+  double x = goal + onward;
+  for (const Sample& s : samples_) {
+    const double beyond = (s.x - goal) * onward;
+    if (beyond <= 0 || beyond > 2 * onward * onward) continue;
+    const double limit = s.ok ? (goal + s.x) / 2 : goal;
+    if ((limit - x) * onward < 0) x = limit;
+  }
+  return near_sample(x) ? goal : x;
+}
+
+// The middle of the largest gap, next to a sample where one is given. Stops where every such gap is too narrow.
+Plan Strawman::halve_gap(const Sample* beside, const std::string& why) const {
+  Plan plan;
+  double widest = 2 * spacing();
+  for (std::size_t i = 0; i + 1 < samples_.size(); ++i) {
+    const Sample &left = samples_[i], &right = samples_[i + 1];
+    if (beside && beside != &left && beside != &right) continue;
+    if (right.x - left.x <= widest * (1 + 1e-12)) continue;  // of equal gaps the leftmost
+    widest = right.x - left.x;
+    plan.x = (left.x + right.x) / 2;
+  }
+  if (std::isnan(plan.x)) {
+    plan.stopped = beside ? say(*beside) + "; samples stand as close to it as the design tolerance allows"
+                          : "no usable cost anywhere in " + variable_.name + ": " + last_failure_;
+  }
+  plan.note = why + ": halve the widest gap" + (beside ? " beside the best" : "");
+  return plan;
+}
+
+std::string Strawman::say(const Sample& s) const {
+  std::string place;
+  if (s.x == variable_.lower)
+    place = "optimum at the lower bound of " + variable_.name;
+  else if (s.x == variable_.upper)
+    place = "optimum at the upper bound of " + variable_.name;
+  else {
+    place = "optimum inside the bounds of " + variable_.name;
+    for (std::size_t i = 1; i + 1 < samples_.size(); ++i) {
+      const bool failing_beside = (!samples_[i - 1].ok && s.x - samples_[i - 1].x <= 2 * spacing()) ||
+                                  (!samples_[i + 1].ok && samples_[i + 1].x - s.x <= 2 * spacing());
+      if (&samples_[i] == &s && failing_beside) place = "optimum next to designs of " + variable_.name + " that fail";
+    }
+  }
+  return place + ": " + text(s.x) + (variable_.unit.empty() ? "" : " " + variable_.unit) + ", cost " + text(s.cost, 9) +
+         " (evaluation " + std::to_string(s.id) + ")";
+}
+
+// Steps 2 to 5. `change`: cost of the sample just told minus the best before it, where it was a good one put at the
+// spline's minimum; infinite otherwise. `step`: how far the best sample moved by it; 0 where it did not.
+Plan Strawman::decide(double change, double step) const {
+  const Sample* const least = best();
+  const auto good = std::count_if(samples_.begin(), samples_.end(), [](const Sample& s) { return s.ok; });
+  if (const auto failures = static_cast<std::ptrdiff_t>(samples_.size()) - good; failures >= options_.max_failures) {
+    Plan plan;
+    plan.stopped = "gave up after " + std::to_string(failures) + " failed evaluations (the last: " + last_failure_ +
+                   ")" +
+                   (least ? "; best so far " + variable_.name + " = " + text(least->x) + ", cost " +
+                                text(least->cost, 9) + " (evaluation " + std::to_string(least->id) + ")"
+                          : "; none succeeded");
+    return plan;
+  }
+  if (good < 2) return halve_gap(least, "fewer than two good samples");
+
+  const CubicSpline spline = fit();
+  const Minimum goal = target(spline);
+  const double standard_error = std::isfinite(least->cost_stderr) ? least->cost_stderr : 0.0;
+  const double significant = std::max(options_.tolerance * std::abs(least->cost), standard_error);
+  const std::string model =
+      std::string(all_gradients() ? "Hermite" : "natural") + " spline through " + std::to_string(good) + " samples";
+
+  const bool revisits_best = std::abs(goal.x - least->x) <= spacing();
+  const bool no_more_to_gain = std::abs(change) <= significant && least->cost - goal.value <= significant;
+  const bool gradient_vanishes =
+      all_gradients() && std::abs(least->gradient * (goal.x - least->x)) <= significant && !revisits_best;
+
+  Plan plan;
+  if (revisits_best || no_more_to_gain || gradient_vanishes) {
+    const auto worst = std::max_element(samples_.begin(), samples_.end(), [](const Sample& a, const Sample& b) {
+      return (a.ok ? a.cost : -infinity) < (b.ok ? b.cost : -infinity);
+    });
+    if (good < 4) {
+      plan = halve_gap(least, "too few samples to trust a minimum at the best one");
+    } else if (worst->cost - least->cost <= significant) {
+      plan.stopped = "the cost does not vary with " + variable_.name + ": " + text(least->cost, 9) + " at all " +
+                     std::to_string(good) + " samples";
+    } else if (!confirmed(*least, significant)) {
+      plan = halve_gap(least, "a parabola through the best sample and its neighbours still descends");
+    } else {
+      plan.stopped = say(*least) + (revisits_best     ? "; the spline's minimum is within the design tolerance of it"
+                                    : no_more_to_gain ? "; the last sample changed the best cost by no more than the "
+                                                        "tolerance, and the spline promises no more"
+                                                      : "; the gradient there promises less than the tolerance");
+    }
+  } else if (near_sample(goal.x)) {
+    plan = halve_gap(least, "the spline's minimum is a sample that is not the best");
+  } else {
+    plan.x = all_gradients() ? goal.x : overshoot(least->x, goal.x, step);
+    plan.at_minimum = true;
+    plan.note = model + ": next at its minimum";
+  }
+  if (plan.stopped.empty())
+    plan.predicted = spline.value(plan.x);
+  else
+    plan.note = model + ": stop";
+  return plan;
+}
+
+std::vector<Eigen::VectorXd> Strawman::ask(int at_most) {
+  std::vector<Eigen::VectorXd> designs;
+  const auto add = [&](double x) { designs.push_back(Eigen::VectorXd::Constant(1, x)); };
+  for (; handed_out_ < options_.initial_samples && static_cast<int>(designs.size()) < at_most; ++handed_out_) {
+    if (!tried(initial(handed_out_))) add(initial(handed_out_));
+  }
+  if (designs.empty() && at_most > 0 && plan_.stopped.empty() && !pending_ && std::isfinite(plan_.x)) {
+    pending_ = plan_.x;
+    add(plan_.x);
+  }
+  return designs;
+}
+
+void Strawman::tell(const Evaluation& e) {
+  if (e.design.size() != 1) throw std::invalid_argument("strawman: told a design of other than one variable");
+  const double x = e.design[0];
+  if (!std::isfinite(x)) throw std::invalid_argument("strawman: told a design that is not a number");
+  const bool ok = e.ok() && std::isfinite(e.cost);
+  const Sample sample{x, ok, e.cost, e.cost_stderr, e.gradient.size() == 1 ? e.gradient[0] : not_a_number, e.id};
+  if (!ok) {
+    last_failure_ = "evaluation " + std::to_string(e.id) + " at " + variable_.name + " = " + text(x) + ", " +
+                    (e.ok() ? "cost not a finite number" : std::string(to_string(e.status))) +
+                    (e.reason.empty() ? "" : ", " + e.reason);
+  }
+
+  double change = infinity;
+  const Sample* const before = best();
+  if (ok && before && plan_.at_minimum && same(x, plan_.x)) change = e.cost - before->cost;
+  const double step = change < 0 ? x - before->x : 0.0;
+
+  const auto place =
+      std::find_if(samples_.begin(), samples_.end(), [&](const Sample& s) { return s.x >= x || same(s.x, x); });
+  if (place == samples_.end() || !same(place->x, x)) {
+    samples_.insert(place, sample);
+  } else if (ok && (!place->ok || e.cost < place->cost)) {
+    *place = sample;  // told twice: the lower cost counts
+  }
+
+  if (pending_ && same(*pending_, x)) pending_.reset();
+  for (int i = 0; i < options_.initial_samples; ++i) {
+    if (!tried(initial(i))) return;
+  }
+  if (!pending_) plan_ = decide(change, step);
+}
+
+Iteration Strawman::describe(int grid_points) const {
+  Iteration out;
+  out.note = plan_.stopped.empty() ? plan_.note : plan_.stopped;
+  if (std::isfinite(plan_.x)) {
+    out.next = Eigen::VectorXd::Constant(1, plan_.x);
+    out.predicted_cost = plan_.predicted;
+  } else if (plan_.stopped.empty() && handed_out_ > 0) {
+    out.next = Eigen::VectorXd::Constant(1, initial(handed_out_ - 1));
+    out.note = "initial sample " + std::to_string(handed_out_) + " of " + std::to_string(options_.initial_samples);
+  }
+  const Sample* const least = best();
+  if (!least) return out;
+  out.best_cost = least->cost;
+  out.best_id = least->id;
+  if (grid_points < 2) return out;
+  const CubicSpline spline = fit();
+  out.grid = Eigen::VectorXd::LinSpaced(grid_points, variable_.lower, variable_.upper);
+  out.value = out.grid.unaryExpr([&](double x) { return spline.value(x); });
+  return out;
+}
+
+}  // namespace
+
+std::unique_ptr<Strategy> make_strawman(const Variable& variable, const StrawmanOptions& options) {
+  if (!std::isfinite(variable.lower) || !std::isfinite(variable.upper) || !(variable.lower < variable.upper))
+    throw std::invalid_argument("strawman: the range of " + variable.name + " is empty");
+  if (options.initial_samples < 2) throw std::invalid_argument("strawman: initial samples must be at least 2");
+  if (!(options.tolerance > 0)) throw std::invalid_argument("strawman: the tolerance must be above 0");
+  if (!(options.design_tolerance > 0 && options.design_tolerance <= 0.1))
+    throw std::invalid_argument("strawman: the design tolerance must be in (0, 0.1]");
+  if (options.max_failures < 1) throw std::invalid_argument("strawman: max failures must be at least 1");
+  return std::make_unique<Strawman>(variable, options);
+}
+
+}  // namespace dodyn::surrogate

@@ -1,0 +1,180 @@
+#include "surrogate/sweep.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <sstream>
+#include <stdexcept>
+
+namespace dodyn::surrogate {
+namespace {
+
+constexpr double most_points = 1e6;
+
+// The level of each index 0 .. n-1 of one axis: 0 for the ends, then by halving the intervals between.
+std::vector<int> axis_levels(int n) {
+  std::vector<int> levels(n, -1);
+  std::vector<int> known = n == 1 ? std::vector<int>{0} : std::vector<int>{0, n - 1};
+  for (int level = 0; !known.empty(); ++level) {
+    for (const int i : known) levels[i] = level;
+    known.clear();
+    for (int i = 0, last = 0; i < n; ++i) {
+      if (levels[i] < 0) continue;
+      if (i - last > 1) known.push_back((last + i) / 2);
+      last = i;
+    }
+  }
+  return levels;
+}
+
+struct GridPoint {
+  Eigen::VectorXd design;
+  int level = 0;
+  bool asked = false, told = false;
+};
+
+class Sweep final : public Strategy {
+ public:
+  Sweep(const std::vector<Variable>& variables, const std::vector<int>& points) : variables_(variables) {
+    std::vector<std::vector<int>> levels;
+    for (const int n : points) levels.push_back(axis_levels(n));
+    // Lexicographic, the last variable fastest; then stably by level.
+    const auto dimensions = static_cast<Eigen::Index>(points.size());
+    std::vector<int> index(points.size(), 0);
+    for (bool more = true; more;) {
+      GridPoint point;
+      point.design.resize(dimensions);
+      for (Eigen::Index k = 0; k < dimensions; ++k) {
+        const Variable& v = variables_[k];
+        const int i = index[k], last = points[k] - 1;
+        const double fraction = last == 0 ? 0.5 : static_cast<double>(i) / last;
+        point.design[k] = i == last && last > 0 ? v.upper : v.lower + (v.upper - v.lower) * fraction;
+        point.level = std::max(point.level, levels[k][i]);
+      }
+      grid_.push_back(std::move(point));
+      more = false;
+      for (std::size_t k = points.size(); k-- > 0 && !more;) {
+        more = ++index[k] < points[k];
+        if (!more) index[k] = 0;
+      }
+    }
+    std::stable_sort(grid_.begin(), grid_.end(), [](const auto& a, const auto& b) { return a.level < b.level; });
+  }
+
+  std::vector<Eigen::VectorXd> ask(int at_most) override {
+    std::vector<Eigen::VectorXd> designs;
+    for (std::size_t i = open_; i < grid_.size() && grid_[i].level == grid_[open_].level; ++i) {
+      if (static_cast<int>(designs.size()) >= at_most) break;
+      GridPoint& p = grid_[i];
+      if (p.asked || p.told) continue;
+      p.asked = true;
+      designs.push_back(p.design);
+    }
+    if (!designs.empty()) {
+      last_asked_ = designs.back();
+      const int levels = grid_.back().level + 1;
+      note_ = "level " + std::to_string(grid_[open_].level + 1) + " of " + std::to_string(levels) + ": " +
+              std::to_string(designs.size()) + " points";
+    }
+    return designs;
+  }
+
+  void tell(const Evaluation& e) override {
+    if (e.design.size() != static_cast<Eigen::Index>(variables_.size()))
+      throw std::invalid_argument("sweep: told a design of another number of variables");
+    for (std::size_t i = open_; i < grid_.size(); ++i) {
+      if (same(grid_[i].design, e.design)) {
+        grid_[i].told = true;
+        break;
+      }
+    }
+    while (open_ < grid_.size() && grid_[open_].told) ++open_;
+    if (!e.ok() || !std::isfinite(e.cost)) return;
+    good_.push_back(e);
+    if (best_ < 0 || e.cost < good_[best_].cost) best_ = static_cast<std::ptrdiff_t>(good_.size()) - 1;
+  }
+
+  std::string stopped() const override {
+    if (open_ < grid_.size()) return {};
+    std::ostringstream out;
+    out << "swept all " << grid_.size() << " points";
+    if (best_ < 0) {
+      out << ", none with a usable cost";
+      return out.str();
+    }
+    const Evaluation& b = good_[best_];
+    out << ": best cost ";
+    out.precision(9);
+    out << b.cost << " (evaluation " << b.id << ") at ";
+    out.precision(6);
+    for (std::size_t k = 0; k < variables_.size(); ++k) {
+      const Variable& v = variables_[k];
+      out << (k ? ", " : "") << v.name << " = " << b.design[k] << (v.unit.empty() ? "" : " ") << v.unit;
+      if (b.design[k] == v.lower) out << " (its lower bound)";
+      if (b.design[k] == v.upper) out << " (its upper bound)";
+    }
+    return out.str();
+  }
+
+  Iteration describe(int grid_points) const override {
+    Iteration out;
+    out.next = last_asked_;
+    const std::string end = stopped();
+    out.note = end.empty() ? note_ : end;
+    if (best_ < 0) return out;
+    out.best_cost = good_[best_].cost;
+    out.best_id = good_[best_].id;
+    if (variables_.size() != 1 || grid_points < 2) return out;
+    std::vector<std::pair<double, double>> samples;
+    for (const Evaluation& e : good_) samples.emplace_back(e.design[0], e.cost);
+    std::sort(samples.begin(), samples.end());
+    out.grid = Eigen::VectorXd::LinSpaced(grid_points, variables_[0].lower, variables_[0].upper);
+    out.value = out.grid.unaryExpr([&](double x) {
+      const auto right = std::lower_bound(samples.begin(), samples.end(), std::pair(x, -HUGE_VAL));
+      if (right == samples.begin()) return right->second;  // beyond the outermost good sample: its cost
+      if (right == samples.end()) return samples.back().second;
+      const auto left = right - 1;
+      const double t = (x - left->first) / (right->first - left->first);
+      return (1 - t) * left->second + t * right->second;
+    });
+    return out;
+  }
+
+ private:
+  bool same(const Eigen::VectorXd& a, const Eigen::VectorXd& b) const {
+    for (std::size_t k = 0; k < variables_.size(); ++k) {
+      if (!(std::abs(a[k] - b[k]) <= 1e-12 * (variables_[k].upper - variables_[k].lower))) return false;
+    }
+    return true;
+  }
+
+  std::vector<Variable> variables_;
+  std::vector<GridPoint> grid_;  // in the order asked
+  std::size_t open_ = 0;         // the first point not yet told
+  std::vector<Evaluation> good_;
+  std::ptrdiff_t best_ = -1;  // in good_
+  Eigen::VectorXd last_asked_;
+  std::string note_;
+};
+
+}  // namespace
+
+std::unique_ptr<Strategy> make_sweep(const std::vector<Variable>& variables, const SweepOptions& options) {
+  if (variables.empty()) throw std::invalid_argument("sweep: no free variable");
+  std::vector<int> points = options.points;
+  if (points.size() == 1) points.assign(variables.size(), points[0]);
+  if (points.size() != variables.size())
+    throw std::invalid_argument("sweep: give one number of points, or one for each of the " +
+                                std::to_string(variables.size()) + " free variables");
+  double total = 1;
+  for (std::size_t k = 0; k < variables.size(); ++k) {
+    const Variable& v = variables[k];
+    if (!std::isfinite(v.lower) || !std::isfinite(v.upper) || !(v.lower < v.upper))
+      throw std::invalid_argument("sweep: the range of " + v.name + " is empty");
+    if (points[k] < 1) throw std::invalid_argument("sweep: the points of " + v.name + " must be at least 1");
+    total *= points[k];
+  }
+  if (total > most_points) throw std::invalid_argument("sweep: the grid has more than a million points");
+  return std::make_unique<Sweep>(variables, points);
+}
+
+}  // namespace dodyn::surrogate
