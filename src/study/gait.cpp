@@ -1,0 +1,323 @@
+#include "study/gait.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <optional>
+
+#include "control/gait.hpp"
+#include "models/planar_biped.hpp"
+#include "nlp/solve.hpp"
+
+namespace dodyn::study {
+
+namespace {
+
+using control::Coefficient;
+using Biped = models::PlanarBiped<Coefficient>;
+using Gait = control::Gait<models::PlanarBiped>;
+
+const std::vector<Quantity> metric_list = {
+    {"absolute_work", "J", "sum over joints and intervals of |torque x change of angle|"},
+    {"positive_work", "J", "its positive part"},
+    {"signed_work", "J", "the same without the absolute value"},
+    {"squared_torque", "N2 m2 s", "integral of the squared torques"},
+    {"largest_torque", "N m", "largest torque"},
+    {"smallest_normal_force", "N", "smallest normal force of the ground on the stance foot; negative: it would pull"},
+    {"largest_friction_ratio", "1",
+     "largest |tangential| / normal contact force; infinite where the ground would pull"},
+    {"normal_impulse", "N s", "normal impulse on the new foot at touch-down"},
+    {"impulse_friction_ratio", "1", "|tangential| / normal impulse at touch-down"},
+    {"smallest_clearance", "m", "least height of the swing foot at inner nodes"},
+    {"smallest_knee_flexion", "rad", "least flexion of a knee; negative: it overextends"},
+    {"leg_crossings", "1", "nodes at which links of the two legs cross (they may, in the plane)"},
+    {"impact_loss", "J", "kinetic energy lost at touch-down"},
+    {"energy_balance", "J", "signed work less impact loss; vanishes with the square of the time step"},
+    {"reintegration_error", "rad", "largest difference of an angle when the torques drive the motion forward"},
+    {"kkt_residual", "1", "largest residual of the first-order optimality conditions"},
+    {"iterations", "1", "iterations of the solver, all starts together"},
+    {"starts", "1", "starts tried"},
+    {"starts_solved", "1", "starts that ended at a first-order optimal point"},
+    {"best_start", "1", "start of the best gait: 0, 1, ... cold, -1 from the trajectory of the parent"},
+};
+
+// What the settings say of the starts.
+struct Starts {
+  int cold = 1;
+  nlp::Options options;
+};
+
+class GaitEvaluator final : public Evaluator {
+ public:
+  explicit GaitEvaluator(const Settings& settings) : settings_(settings) {
+    gait_settings_.intervals = settings.integer("gait.intervals");
+    gait_settings_.absolute_work = settings.real("gait.absolute-work");
+    gait_settings_.positive_work = settings.real("gait.positive-work");
+    gait_settings_.squared_torque = settings.real("gait.squared-torque");
+    if (gait_settings_.absolute_work == 0.0 && gait_settings_.positive_work == 0.0 &&
+        gait_settings_.squared_torque == 0.0)
+      throw settings.error("gait.squared-torque",
+                           "every weight of the cost is 0; at least one of absolute-work, "
+                           "positive-work and squared-torque must be positive");
+    gait_settings_.clearance = settings.real("gait.clearance");
+    if (const double limit = settings.real("gait.torque-limit"); limit > 0.0) gait_settings_.torque_limit = limit;
+    gait_settings_.knee_stops = settings.boolean("gait.knee-stops");
+    gait_settings_.unilateral = settings.text("gait.contact") != "free";
+    if (settings.text("gait.contact") == "friction-cone") gait_settings_.friction = settings.real("gait.friction");
+
+    starts_.cold = settings.integer("gait.starts");
+    starts_.options.backend = settings.text("gait.solver") == "slsqp" ? nlp::Backend::slsqp : nlp::Backend::ipopt;
+    starts_.options.tolerance = settings.real("gait.tolerance");
+    starts_.options.max_iterations = settings.integer("gait.max-iterations");
+    starts_.options.max_seconds = settings.real("gait.start-seconds");
+  }
+
+  std::vector<Quantity> metrics() const override { return metric_list; }
+
+  Channels channels() const override {
+    const int K = gait_settings_.intervals;
+    const std::vector<std::string> q(Biped::coordinate_names.begin(), Biped::coordinate_names.end());
+    const std::vector<std::string> u(Biped::input_names.begin(), Biped::input_names.end());
+    return {
+        {"t", "s", "time since touch-down", K + 1, {"t"}},
+        {"q", "", "position of the stance foot (m), joint angles (rad)", K + 1, q},
+        {"p", "",
+         "discrete momenta (N s for the foot, N m s for the joints): leaving at the first node, arriving at the others",
+         K + 1, q},
+        {"u", "N m", "torques, constant over an interval", K, u},
+        {"contact_force", "N", "force of the ground on the stance foot", K + 1, {"tangential", "normal"}},
+        {"energy", "J", "discrete energy of an interval", K, {"energy"}},
+        {"points",
+         "m",
+         "ends of the links, from the stance foot to the swing foot",
+         K + 1,
+         {"foot_x", "foot_y", "stance_knee_x", "stance_knee_y", "hip_x", "hip_y", "swing_knee_x", "swing_knee_y",
+          "swing_foot_x", "swing_foot_y"}},
+        {"impulse", "N s", "impulse of the ground on the new foot at touch-down", 1, {"tangential", "normal"}},
+    };
+  }
+
+  Outcome evaluate(const Task& task) const override;
+  std::string report(const Outcome& outcome) const override;
+
+ private:
+  // The gait problem of a design, its derivatives those of the free variable `direction` (-1: none).
+  Gait gait(const Eigen::VectorXd& design, int direction) const;
+
+  Settings settings_;
+  control::GaitSettings gait_settings_;
+  Starts starts_;
+};
+
+Gait GaitEvaluator::gait(const Eigen::VectorXd& design, int direction) const {
+  const auto parameter = [&](const std::string& name) {
+    Coefficient c(settings_.design(name, design));
+    if (direction >= 0 && settings_.variables[direction].name == name) c.tangent = 1.0;
+    return c;
+  };
+  const Coefficient leg(settings_.real("gait.leg-length")), shank = parameter("knee");
+  Biped biped;
+  if (settings_.text("gait.legs") == "uniform-density") {
+    biped = Biped::with_density(shank, leg, settings_.real("gait.linear-density"));
+  } else {
+    const Coefficient shank_mass(settings_.real("gait.shank-mass")), thigh_mass(settings_.real("gait.thigh-mass"));
+    biped = Biped::with_masses(shank, leg, {shank_mass, thigh_mass, thigh_mass, shank_mass});
+  }
+  biped.gravity = settings_.real("gait.gravity");
+  control::GaitSettings settings = gait_settings_;
+  settings.step_length = parameter("step-length");
+  settings.period = parameter("period");
+  return Gait(biped, settings);
+}
+
+// One generator step of SplitMix64 (Steele, Lea, Flood 2014): the seeds of the starts from that of the evaluation.
+std::uint64_t seed_of_start(std::uint64_t seed, int start) {
+  std::uint64_t z = seed + 0x9e3779b97f4a7c15ULL * (static_cast<std::uint64_t>(start) + 1);
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
+  return z ^ (z >> 31);
+}
+
+std::string text(const char* format, double a, double b = 0.0, double c = 0.0) {
+  char line[256];
+  std::snprintf(line, sizeof line, format, a, b, c);
+  return line;
+}
+
+Outcome GaitEvaluator::evaluate(const Task& task) const {
+  Outcome outcome{task.evaluation, {}};
+  Evaluation& e = outcome.evaluation;
+  const double leg = settings_.real("gait.leg-length"), knee = settings_.design("knee", e.design),
+               step = settings_.design("step-length", e.design), period = settings_.design("period", e.design);
+  e.status = Status::failed;
+  if (!(knee > 0.0 && knee < leg)) {
+    e.reason = text("invalid design: knee = %g m is not between 0 and the leg length %g m", knee, leg);
+    return outcome;
+  }
+  if (!(step > 0.0 && step < 2.0 * leg) || !(period > 0.0)) {
+    e.reason = text("invalid design: step length %g m and period %g s with legs of %g m", step, period, leg);
+    return outcome;
+  }
+
+  const Gait problem = gait(e.design, -1);
+  // Starts in turn: first the neighbour's gait, then cold ones. The best solution counts.
+  std::optional<nlp::Solution> best;
+  int best_start = 0, solved = 0, tried = 0, iterations = 0;
+  std::array<int, 5> ends{};
+  const auto better = [](const nlp::Solution& a, const nlp::Solution& b) {
+    if ((a.status == nlp::SolveStatus::solved) != (b.status == nlp::SolveStatus::solved))
+      return a.status == nlp::SolveStatus::solved;
+    return a.status == nlp::SolveStatus::solved ? a.objective < b.objective
+                                                : a.residuals.feasibility < b.residuals.feasibility;
+  };
+  for (int start = task.warm_start.empty() ? 0 : -1; start < starts_.cold; ++start) {
+    const bool warm = start < 0;
+    const Eigen::VectorXd x0 = warm ? problem.warm_start(task.warm_start.values[1], task.warm_start.values[3])
+                                    : problem.cold_start(seed_of_start(e.seed, start));
+    nlp::Options options = starts_.options;
+    options.warm_start = warm;
+    nlp::Solution solution = nlp::solve(problem.problem(), x0, options);
+    ++tried;
+    iterations += solution.iterations;
+    ++ends[static_cast<std::size_t>(solution.status)];
+    solved += solution.status == nlp::SolveStatus::solved;
+    if (!best || better(solution, *best)) {
+      best = std::move(solution);
+      best_start = start;
+    }
+  }
+
+  const auto count = [&](nlp::SolveStatus status) { return ends[static_cast<std::size_t>(status)]; };
+  if (solved > 0) {
+    e.status = Status::ok;
+  } else if (count(nlp::SolveStatus::infeasible) == tried) {
+    e.status = Status::infeasible;
+    e.reason = "no gait satisfies the constraints from any of " + std::to_string(tried) + " starts: " + best->reason;
+    return outcome;
+  } else {
+    e.status = count(nlp::SolveStatus::timed_out) > 0     ? Status::timed_out
+               : count(nlp::SolveStatus::failed) == tried ? Status::failed
+                                                          : Status::not_converged;
+    e.reason = "none of " + std::to_string(tried) + " starts converged; the most feasible: " + best->reason;
+  }
+  if (e.status == Status::failed || !best->x.allFinite()) return outcome;
+
+  e.cost = best->objective;
+  if (e.status == Status::ok) {
+    // Envelope theorem: at a solution d cost / d design is the partial derivative of the Lagrangian.
+    e.gradient.resize(e.design.size());
+    for (int i = 0; i < e.gradient.size(); ++i)
+      e.gradient(i) = gait(e.design, i).problem().design_derivative(best->x, best->multipliers);
+  }
+
+  const control::GaitReport r = problem.report(best->x);
+  e.metrics.resize(static_cast<Eigen::Index>(metric_list.size()));
+  e.metrics << r.absolute_work, r.positive_work, r.signed_work, r.squared_torque, r.largest_torque,
+      r.smallest_normal_force, r.largest_friction_ratio, r.normal_impulse, r.impulse_friction_ratio,
+      r.smallest_clearance, r.smallest_knee_flexion, r.leg_crossings, r.impact_loss, r.energy_balance,
+      r.reintegration_error, best->residuals.largest(), iterations, tried, solved, best_start;
+
+  const control::GaitMotion m = problem.motion(best->x);
+  outcome.trajectory.values = {m.t, m.q, m.p, m.u, m.contact_force, m.energy, m.points, m.impulse.transpose()};
+  return outcome;
+}
+
+std::string GaitEvaluator::report(const Outcome& outcome) const {
+  const Evaluation& e = outcome.evaluation;
+  if (e.metrics.size() == 0) return "";
+  const auto metric = [&](const char* name) {
+    for (std::size_t i = 0; i < metric_list.size(); ++i)
+      if (metric_list[i].name == name) return e.metrics(static_cast<Eigen::Index>(i));
+    return not_a_number;
+  };
+  std::string s;
+  const auto line = [&](const std::string& words) { s += "  " + words + "\n"; };
+
+  s += "optimality\n";
+  line(text("%.0f of %.0f starts converged, %.0f iterations in all", metric("starts_solved"), metric("starts"),
+            metric("iterations")));
+  line(text("KKT residual %.1e (tolerance %.0e)", metric("kkt_residual"), starts_.options.tolerance));
+  s += "work and torque\n";
+  line(text("absolute work %.5g J, positive %.5g J, signed %.5g J", metric("absolute_work"), metric("positive_work"),
+            metric("signed_work")));
+  line(text("integral of squared torque %.5g N2 m2 s, largest torque %.4g N m", metric("squared_torque"),
+            metric("largest_torque")));
+  line(text("impact loss %.5g J; energy balance %.1e J (signed work less impact loss, vanishes as h^2)",
+            metric("impact_loss"), metric("energy_balance")));
+  s += "feasibility\n";
+  const double normal = metric("smallest_normal_force"), friction = metric("largest_friction_ratio");
+  line(normal > 0.0 ? text("contact force: normal at least %.4g N, friction ratio at most %.3f", normal, friction)
+                    : text("contact force: NOT FEASIBLE, the ground would have to pull with %.4g N", -normal));
+  const double impulse = metric("normal_impulse");
+  line(impulse > 0.0
+           ? text("touch-down impulse: normal %.4g N s, friction ratio %.3f", impulse, metric("impulse_friction_ratio"))
+           : text("touch-down impulse: NOT FEASIBLE, the ground would have to pull with %.4g N s", -impulse));
+  line(text("swing foot at least %.2e m above the ground at inner nodes", metric("smallest_clearance")));
+  const double flexion = metric("smallest_knee_flexion");
+  line(text("least knee flexion %.3f rad", flexion) + (flexion >= -1e-8 ? ""
+                                                       : gait_settings_.knee_stops
+                                                           ? " (the knee stops are violated)"
+                                                           : " (a knee overextends; gait.knee-stops would forbid it)"));
+  line(text("legs cross at %.0f of %.0f nodes (they may, in the plane)", metric("leg_crossings"),
+            gait_settings_.intervals + 1));
+  line(text("torques re-integrated forward through touch-down reproduce the angles to %.1e rad",
+            metric("reintegration_error")));
+  return s;
+}
+
+Key real(const char* name, const char* value, const char* unit, const char* description, double minimum, double maximum,
+         bool open_minimum = false) {
+  return {std::string("gait.") + name, Type::real, value, unit, description, minimum, maximum, open_minimum};
+}
+Key integer(const char* name, const char* value, const char* description, double minimum, double maximum) {
+  return {std::string("gait.") + name, Type::integer, value, "", description, minimum, maximum};
+}
+Key choice(const char* name, const char* description, const std::vector<std::string>& words) {
+  Key key{std::string("gait.") + name, Type::choice, words.front(), "", description};
+  key.choices = words;
+  return key;
+}
+
+std::unique_ptr<Evaluator> make_gait(const Settings& settings) { return std::make_unique<GaitEvaluator>(settings); }
+
+}  // namespace
+
+EvaluatorKind gait_kind() {
+  EvaluatorKind kind;
+  kind.name = "gait";
+  kind.description = "cost of transport of the best periodic gait of a planar four-link biped";
+  kind.variables = {
+      {"knee", "m", "length of the shank: height of the knee above the foot of a straight leg", 0.5, 0.05, 0.95},
+      {"step-length", "m", "length of a step", 0.56, 0.05, 1.5},
+      {"period", "s", "duration of a step", 0.9, 0.1, 5.0},
+  };
+  kind.keys = {
+      real("leg-length", "1", "m", "shank and thigh together", 0.1, 10.0),
+      choice("legs", "how a link's mass follows from its length", {"uniform-density", "fixed-masses"}),
+      real("linear-density", "5", "kg/m", "legs = uniform-density: mass of a link per length", 0.0, 1e3, true),
+      real("shank-mass", "2", "kg", "legs = fixed-masses: mass of a shank", 0.0, 1e3, true),
+      real("thigh-mass", "3", "kg", "legs = fixed-masses: mass of a thigh", 0.0, 1e3, true),
+      real("gravity", "9.81", "m/s2", "acceleration of gravity", 0.0, 100.0, true),
+      integer("intervals", "80", "time steps of one step", 4, 10000),
+      real("absolute-work", "0", "1", "weight of the absolute work in the cost", 0.0, 1e6),
+      real("positive-work", "0", "1", "weight of the positive work in the cost", 0.0, 1e6),
+      real("squared-torque", "1", "1/(N m s)", "weight of the integral of the squared torques in the cost", 0.0, 1e6),
+      real("torque-limit", "0", "N m", "limit of every torque; 0 for none", 0.0, 1e6),
+      {"gait.knee-stops", Type::boolean, "false", "", "knees bend one way only"},
+      real("clearance", "0", "m", "height the swing foot must reach in mid-swing; 4 s (1 - s) of it at the fraction s",
+           0.0, 1.0),
+      choice("contact", "what the ground may do", {"free", "unilateral", "friction-cone"}),
+      real("friction", "0.8", "1", "contact = friction-cone: coefficient of friction, of touch-down too", 0.0, 100.0,
+           true),
+      integer("starts", "8", "cold starts per design; the best gait counts", 1, 10000),
+      choice("solver", "solver of the inner problem", {"ipopt", "slsqp"}),
+      real("tolerance", "1e-9", "1", "KKT residual a gait must reach", 1e-14, 1e-2),
+      integer("max-iterations", "500", "iterations per start", 1, 1000000),
+      real("start-seconds", "120", "s", "time limit per start", 0.0, 1e7, true),
+  };
+  kind.make = make_gait;
+  return kind;
+}
+
+}  // namespace dodyn::study
