@@ -33,6 +33,7 @@ struct Evaluations {
   std::vector<Row> equalities, inequalities;
   VectorXd x, gradient, values, jacobian_values;
   Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor> jacobian;
+  double objective_scale = 1.0;  // applied in objective() only
   bool constraints_known = false;
   bool not_a_number = false;
 
@@ -86,9 +87,9 @@ struct Evaluations {
     if (slopes) {
       at.problem.objective_gradient(at.x, at.gradient);
       at.require_finite(at.gradient.allFinite());
-      std::copy(at.gradient.begin(), at.gradient.end(), slopes);
+      Eigen::Map<VectorXd>(slopes, size) = at.objective_scale * at.gradient;
     }
-    return value;
+    return at.objective_scale * value;
   }
 
   void fill(const std::vector<Row>& rows, const double* point, unsigned size, double* result, double* slopes) {
@@ -99,6 +100,20 @@ struct Evaluations {
       if (slopes)
         Eigen::Map<Eigen::RowVectorXd>(slopes + k * size, size) = rows[k].sign * jacobian.row(rows[k].constraint);
     }
+  }
+
+  // constraint by constraint, how far its value lies outside its range
+  VectorXd excess() const {
+    return (values - problem.constraint_upper).cwiseMax(0.0) - (problem.constraint_lower - values).cwiseMax(0.0);
+  }
+
+  static double squared_violation(unsigned size, const double* point, double* slopes, void* self) {
+    Evaluations& at = *static_cast<Evaluations*>(self);
+    at.move_to(point, size);
+    at.require_finite(at.evaluate_constraints());
+    const VectorXd excess = at.excess();
+    if (slopes) Eigen::Map<VectorXd>(slopes, size) = at.jacobian.transpose() * excess;
+    return 0.5 * excess.squaredNorm();
   }
 
   static void equality(unsigned, double* result, unsigned size, const double* point, double* slopes, void* self) {
@@ -165,7 +180,7 @@ void fit_multipliers(const Problem& problem, Solution& solution) {
   if (!at.evaluate_constraints() || !at.gradient.allFinite()) return;
 
   const auto active = [](double value, double bound) {
-    return std::isfinite(bound) && std::abs(value - bound) <= 1e-6 * std::max(1.0, std::abs(bound));
+    return std::isfinite(bound) && std::abs(value - bound) <= 1e-5 * std::max(1.0, std::abs(bound));
   };
   // Each column: a multiplier's slot, its sign and its share of the stationarity.
   struct Column {
@@ -176,8 +191,9 @@ void fit_multipliers(const Problem& problem, Solution& solution) {
   };
   std::vector<Column> columns;
   for (int i = 0; i < m; ++i) {
-    const bool low = active(at.values[i], problem.constraint_lower[i]);
-    const bool high = active(at.values[i], problem.constraint_upper[i]);
+    const bool equality = problem.constraint_lower[i] == problem.constraint_upper[i];
+    const bool low = equality || active(at.values[i], problem.constraint_lower[i]);
+    const bool high = equality || active(at.values[i], problem.constraint_upper[i]);
     if (!low && !high) continue;
     const double sign = high ? 1.0 : -1.0;
     columns.push_back({&solution.multipliers[i], sign, sign * at.jacobian.row(i).transpose(), low && high});
@@ -206,17 +222,88 @@ void fit_multipliers(const Problem& problem, Solution& solution) {
   for (std::size_t k = 0; k < columns.size(); ++k) *columns[k].multiplier += columns[k].sign * u[k];
 }
 
-// Whether x minimises, to first order, the sum of squared violations within the bounds.
-bool locally_infeasible(const Problem& problem, const VectorXd& x, double tolerance) {
+double residual(const Problem& problem, const Solution& solution) {
+  return residuals(problem, solution.x, solution.multipliers, solution.lower_multipliers, solution.upper_multipliers)
+      .largest();
+}
+
+// One Newton step on the KKT equations (Nocedal and Wright, 2nd ed., eq. 18.6), the constraints and bounds of nonzero
+// multipliers taken as equalities. False, and `solution` as it was, if the residual does not fall.
+bool newton_step(const Problem& problem, Solution& solution) {
+  const VectorXd& x = solution.x;
+  const int n = problem.variables();
   Evaluations at(problem);
-  at.move_to(x.data(), problem.variables());
-  if (!at.evaluate_constraints()) return false;
-  const VectorXd excess =
-      (at.values - problem.constraint_upper).cwiseMax(0.0) - (problem.constraint_lower - at.values).cwiseMax(0.0);
-  if (!(excess.lpNorm<Eigen::Infinity>() > tolerance)) return false;
-  const VectorXd gradient = at.jacobian.transpose() * excess;
-  const VectorXd step = (x - gradient).cwiseMax(problem.lower).cwiseMin(problem.upper) - x;
-  return step.lpNorm<Eigen::Infinity>() <= 1e-6 * excess.lpNorm<Eigen::Infinity>();
+  at.move_to(x.data(), n);
+  problem.objective_gradient(x, at.gradient);
+  VectorXd hessian_values(problem.hessian_pattern.size());
+  problem.hessian(x, 1.0, solution.multipliers, hessian_values);
+  if (!at.evaluate_constraints() || !at.gradient.allFinite() || !hessian_values.allFinite()) return false;
+
+  std::vector<int> active;
+  std::vector<double> shortfall;  // what each active constraint has to gain
+  for (int i = 0; i < problem.constraints(); ++i) {
+    const double low = problem.constraint_lower[i], high = problem.constraint_upper[i], y = solution.multipliers[i];
+    if (low < high && y == 0.0) continue;
+    active.push_back(i);
+    shortfall.push_back((y < 0.0 ? low : high) - at.values[i]);
+  }
+
+  // Variables on a bound step onto it, by a row of their own in place of the stationarity.
+  const int size = n + static_cast<int>(active.size());
+  MatrixXd matrix = MatrixXd::Zero(size, size);
+  VectorXd right(size);
+  for (int k = 0; k < hessian_values.size(); ++k) {
+    const int row = problem.hessian_pattern.rows[k], column = problem.hessian_pattern.columns[k];
+    matrix(row, column) += hessian_values[k];
+    if (row != column) matrix(column, row) += hessian_values[k];
+  }
+  right.head(n) = -at.gradient;
+  for (std::size_t k = 0; k < active.size(); ++k) {
+    matrix.col(n + k).head(n) = at.jacobian.row(active[k]).transpose();
+    matrix.row(n + k).head(n) = at.jacobian.row(active[k]);
+    right[n + k] = shortfall[k];
+  }
+  for (int i = 0; i < n; ++i) {
+    const bool on_lower = solution.lower_multipliers[i] > 0.0, on_upper = solution.upper_multipliers[i] > 0.0;
+    if (problem.lower[i] < problem.upper[i] && !on_lower && !on_upper) continue;
+    matrix.row(i).setZero();
+    matrix(i, i) = 1.0;
+    right[i] = (on_upper ? problem.upper[i] : problem.lower[i]) - x[i];
+  }
+
+  const VectorXd step = matrix.partialPivLu().solve(right);
+  // Sharpening only: from afar Newton's method may as well end in a maximum.
+  if (!(step.head(n).lpNorm<Eigen::Infinity>() <= 1e-3 * (1.0 + x.lpNorm<Eigen::Infinity>()))) return false;
+  Solution next = solution;
+  next.x = (x + step.head(n)).cwiseMax(problem.lower).cwiseMin(problem.upper);
+  fit_multipliers(problem, next);
+  if (!(residual(problem, next) < residual(problem, solution))) return false;
+  solution = std::move(next);
+  return true;
+}
+
+nlopt::opt solver_within_bounds(const Problem& problem) {
+  nlopt::opt slsqp(nlopt::LD_SLSQP, problem.variables());
+  slsqp.set_lower_bounds(std::vector<double>(problem.lower.begin(), problem.lower.end()));
+  slsqp.set_upper_bounds(std::vector<double>(problem.upper.begin(), problem.upper.end()));
+  slsqp.set_xtol_rel(1e-10);
+  return slsqp;
+}
+
+// Runs from x, which becomes the best point found; the result is FAILURE after rounding, a number that is none, or an
+// inconsistent subproblem.
+nlopt::result run(nlopt::opt& slsqp, VectorXd& x, int evaluations, Clock::time_point deadline) {
+  slsqp.set_maxeval(std::max(1, evaluations));
+  slsqp.set_maxtime(std::max(1e-3, std::chrono::duration<double>(deadline - Clock::now()).count()));
+  std::vector<double> point(x.begin(), x.end());
+  nlopt::result result = nlopt::FAILURE;
+  double objective = 0.0;
+  try {
+    result = slsqp.optimize(point, objective);
+  } catch (const std::exception&) {
+  }
+  x = Eigen::Map<const VectorXd>(point.data(), x.size());
+  return result;
 }
 
 }  // namespace
@@ -235,10 +322,17 @@ Solution solve_slsqp(const Problem& problem, const VectorXd& x0, const Options& 
   }
 
   Evaluations evaluations(problem);
-  nlopt::opt slsqp(nlopt::LD_SLSQP, n);
-  slsqp.set_lower_bounds(std::vector<double>(problem.lower.begin(), problem.lower.end()));
-  slsqp.set_upper_bounds(std::vector<double>(problem.upper.begin(), problem.upper.end()));
+  const long free_variables = (problem.lower.array() < problem.upper.array()).count();
+  if (static_cast<long>(evaluations.equalities.size()) > free_variables) {
+    solution.reason = "more equality constraints than free variables";
+    return solution;
+  }
+  // Its first step is the full negative gradient: keep that sane, as Ipopt does.
+  problem.objective_gradient(x0, evaluations.gradient);
+  evaluations.objective_scale = 100.0 / std::max(100.0, evaluations.gradient.lpNorm<Eigen::Infinity>());
+  nlopt::opt slsqp = solver_within_bounds(problem), restoration = solver_within_bounds(problem);
   slsqp.set_min_objective(Evaluations::objective, &evaluations);
+  restoration.set_min_objective(Evaluations::squared_violation, &evaluations);
   const auto tolerances = [&](const std::vector<Row>& rows) {
     return std::vector<double>(rows.size(), 0.5 * options.tolerance);
   };
@@ -246,50 +340,50 @@ Solution solve_slsqp(const Problem& problem, const VectorXd& x0, const Options& 
     slsqp.add_equality_mconstraint(Evaluations::equality, &evaluations, tolerances(evaluations.equalities));
   if (!evaluations.inequalities.empty())
     slsqp.add_inequality_mconstraint(Evaluations::inequality, &evaluations, tolerances(evaluations.inequalities));
-  slsqp.set_xtol_rel(1e-14);
 
   // SLSQP gives up at the first small step; a fresh start from there, with a fresh quasi-Newton matrix, often goes on.
-  constexpr int rounds = 8;
-  std::vector<double> x(x0.begin(), x0.end());
+  // From an infeasible point it starts where the violation is least, in the sum of squares.
+  constexpr int rounds = 5, newton_steps = 5;
+  const auto spent = [&](const nlopt::opt& solver) { solution.iterations += solver.get_numevals(); };
+  const auto left = [&] { return options.max_iterations - solution.iterations; };
   for (int round = 0; round < rounds; ++round) {
-    slsqp.set_maxeval(std::max(1, options.max_iterations - solution.iterations));
-    slsqp.set_maxtime(std::max(1e-3, std::chrono::duration<double>(deadline - Clock::now()).count()));
-    solution.status = SolveStatus::not_converged;
-    solution.reason = "no further progress";
-    nlopt::result result = nlopt::FAILURE;
-    double objective = 0.0;
-    try {
-      result = slsqp.optimize(x, objective);
-    } catch (const std::exception&) {  // rounding, forced stop or an inconsistent subproblem: x is the best point
-    }
-    solution.iterations += slsqp.get_numevals();
-    const VectorXd next = Eigen::Map<const VectorXd>(x.data(), n);
-    const bool moved = next != solution.x;
-    solution.x = next;
+    const VectorXd before = solution.x;
+    const nlopt::result result = run(slsqp, solution.x, left(), deadline);
+    spent(slsqp);
     fit_multipliers(problem, solution);
-    if (residuals(problem, solution.x, solution.multipliers, solution.lower_multipliers, solution.upper_multipliers)
-            .largest() <= options.tolerance) {
+    for (int k = 0; k < newton_steps && residual(problem, solution) > options.tolerance && Clock::now() < deadline; ++k)
+      if (!newton_step(problem, solution)) break;
+    if (residual(problem, solution) <= options.tolerance) {
       solution.status = SolveStatus::solved;
-      break;
+      return solution;
     }
-    if (evaluations.not_a_number) {
-      solution.reason = "the problem is not a number at a trial point";
-      break;
+
+    const auto end = [&](SolveStatus status, const char* reason) {
+      solution.status = status;
+      solution.reason = reason;
+      return solution;
+    };
+    if (evaluations.not_a_number) return end(SolveStatus::not_converged, "not a number at a trial point");
+    if (Clock::now() >= deadline) return end(SolveStatus::timed_out, "time limit");
+    if (result == nlopt::MAXEVAL_REACHED || left() <= 0) return end(SolveStatus::not_converged, "iteration limit");
+
+    const auto infeasible_at = [&](const VectorXd& x) {
+      evaluations.move_to(x.data(), n);
+      return evaluations.evaluate_constraints() &&
+             !(evaluations.excess().lpNorm<Eigen::Infinity>() <= options.tolerance);
+    };
+    if (infeasible_at(solution.x)) {
+      run(restoration, solution.x, left(), deadline);
+      spent(restoration);
+      if (infeasible_at(solution.x)) {
+        const VectorXd slope = evaluations.jacobian.transpose() * evaluations.excess();
+        const VectorXd descent = (solution.x - slope).cwiseMax(problem.lower).cwiseMin(problem.upper) - solution.x;
+        if (descent.lpNorm<Eigen::Infinity>() <= 1e-5 * evaluations.excess().lpNorm<Eigen::Infinity>())
+          return end(SolveStatus::infeasible, "converged to a point of locally minimal infeasibility");
+      }
     }
-    if (Clock::now() >= deadline) {
-      solution.status = SolveStatus::timed_out;
-      solution.reason = "time limit";
-      break;
-    }
-    if (result == nlopt::MAXEVAL_REACHED || solution.iterations >= options.max_iterations) {
-      solution.reason = "iteration limit";
-      break;
-    }
-    if (!moved) break;
-  }
-  if (solution.status == SolveStatus::not_converged && locally_infeasible(problem, solution.x, options.tolerance)) {
-    solution.status = SolveStatus::infeasible;
-    solution.reason = "stopped at a point of locally minimal infeasibility";
+    end(SolveStatus::not_converged, "no further progress");
+    if (solution.x == before) break;
   }
   return solution;
 }
