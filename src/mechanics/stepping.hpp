@@ -13,6 +13,7 @@
 #include <Eigen/LU>
 #include <Eigen/QR>
 #include <array>
+#include <utility>
 
 #include "mechanics/discrete_lagrangian.hpp"
 
@@ -54,14 +55,37 @@ Matrix<n> momentum_projection(const Eigen::Matrix<double, m, n>& G, const Matrix
   return Matrix<n>::Identity() - G.transpose() * (G * MG).llt().solve(MG.transpose());
 }
 
-// One step's answer. `converged` is false, with the last iterate, where Newton's method failed.
-template <int n>
-struct Step {
-  Vector<n> q, p;         // q1 and the right discrete momentum p1 = D4 L_d + F+
-  double energy = 0.0;    // discrete energy D1 L_d of the interval
-  double residual = 0.0;  // largest entry left of the equations
+// Newton's method for `equations(x, residual, jacobian)` = 0, square of size N. Ends at a residual of `tolerance` or
+// when the correction has shrunk to round-off, whichever comes first: with short steps the momenta, differences divided
+// by the step, cannot be made smaller.
+struct Newton {
+  double residual = 0.0;
   int iterations = 0;
   bool converged = false;
+};
+template <int N, class Equations>
+Newton newton(Vector<N>& x, double tolerance, int max_iterations, Equations equations) {
+  Newton result;
+  Vector<N> residual;
+  Matrix<N> jacobian;
+  for (; result.iterations <= max_iterations; ++result.iterations) {
+    equations(x, residual, jacobian);
+    result.residual = residual.template lpNorm<Eigen::Infinity>();
+    if (!(result.residual < 1e100)) break;
+    const Vector<N> correction = jacobian.partialPivLu().solve(residual);
+    const double round_off = 1e-15 * (1.0 + x.template lpNorm<Eigen::Infinity>());
+    result.converged = result.residual <= tolerance || correction.template lpNorm<Eigen::Infinity>() <= round_off;
+    if (result.converged) break;
+    x -= correction;
+  }
+  return result;
+}
+
+// One step's answer. `converged` is false, with the last iterate, where Newton's method failed.
+template <int n>
+struct Step : Newton {
+  Vector<n> q, p;       // q1 and the right discrete momentum p1 = D4 L_d + F+
+  double energy = 0.0;  // discrete energy D1 L_d of the interval
 };
 
 // The step above. `force_minus`, `force_plus`: discrete forces F- at q0 and F+ at q1 (N s, N m s). `guess`: q1 to start
@@ -74,23 +98,15 @@ Step<n> advance(const System& system, const Constraint& constraint, double t0, c
   const auto P = null_space<m, n>(evaluate<n>(constraint, q0).jacobian);
   Step<n> step;
   step.q = guess;
-  for (; step.iterations <= max_iterations; ++step.iterations) {
-    const Slots<n> s = slots<Rule>(system, t0, q0, t1, step.q);
-    const auto g = evaluate<n>(constraint, step.q);
-    Vector<n> residual;
-    residual << P.transpose() * (p0 + s.D2 + force_minus), g.value;
-    step.residual = residual.template lpNorm<Eigen::Infinity>();
-    step.p = s.D4 + force_plus;
-    step.energy = s.D1;
-    if (!(step.residual < 1e100)) return step;
-    if (step.residual <= tolerance) {
-      step.converged = true;
-      return step;
-    }
-    Matrix<n> J;
-    J << P.transpose() * s.D2D4, g.jacobian;
-    step.q -= J.partialPivLu().solve(residual);
-  }
+  static_cast<Newton&>(step) =
+      newton(step.q, tolerance, max_iterations, [&](const Vector<n>& q1, Vector<n>& residual, Matrix<n>& jacobian) {
+        const Slots<n> s = slots<Rule>(system, t0, q0, t1, q1);
+        const auto g = evaluate<n>(constraint, q1);
+        residual << P.transpose() * (p0 + s.D2 + force_minus), g.value;
+        jacobian << P.transpose() * s.D2D4, g.jacobian;
+        step.p = s.D4 + force_plus;
+        step.energy = s.D1;
+      });
   return step;
 }
 
@@ -105,28 +121,20 @@ std::pair<Step<n>, Vector<Constraint::m>> advance_with_multipliers(const System&
   constexpr int m = Constraint::m;
   const auto G0 = evaluate<n>(constraint, q0).jacobian;
   Step<n> step;
-  step.q = guess;
-  Vector<m> impulse = Vector<m>::Zero();
-  for (; step.iterations <= max_iterations; ++step.iterations) {
-    const Slots<n> s = slots<Rule>(system, t0, q0, t1, step.q);
-    const auto g = evaluate<n>(constraint, step.q);
-    Vector<n + m> residual;
-    residual << p0 + s.D2 + force_minus - G0.transpose() * impulse, g.value;
-    step.residual = residual.template lpNorm<Eigen::Infinity>();
-    step.p = s.D4 + force_plus;
-    step.energy = s.D1;
-    if (!(step.residual < 1e100)) break;
-    if (step.residual <= tolerance) {
-      step.converged = true;
-      break;
-    }
-    Matrix<n + m> J;
-    J << s.D2D4, -G0.transpose(), g.jacobian, Matrix<m>::Zero();
-    const Vector<n + m> change = J.partialPivLu().solve(residual);
-    step.q -= change.template head<n>();
-    impulse -= change.template tail<m>();
-  }
-  return {step, impulse};
+  Vector<n + m> x;
+  x << guess, Vector<m>::Zero();
+  static_cast<Newton&>(step) = newton(
+      x, tolerance, max_iterations, [&](const Vector<n + m>& z, Vector<n + m>& residual, Matrix<n + m>& jacobian) {
+        const Vector<n> q1 = z.template head<n>();
+        const Slots<n> s = slots<Rule>(system, t0, q0, t1, q1);
+        const auto g = evaluate<n>(constraint, q1);
+        residual << p0 + s.D2 + force_minus - G0.transpose() * z.template tail<m>(), g.value;
+        jacobian << s.D2D4, -G0.transpose(), g.jacobian, Matrix<m>::Zero();
+        step.p = s.D4 + force_plus;
+        step.energy = s.D1;
+      });
+  step.q = x.template head<n>();
+  return {step, x.template tail<m>()};
 }
 
 // The plastic jump with release of the old constraint, continuous form (2.4.3): velocity after from velocity before,
