@@ -25,7 +25,7 @@ struct Layout {
 
 // Where the file came from; written once as root attributes.
 struct Provenance {
-  std::string evaluator;                                          // "gait", ...
+  std::string evaluator;                                           // "gait", ...
   std::vector<std::pair<std::string, std::string>> configuration;  // every setting as text: key, value
   std::string program_version, git_commit, command_line, host;
   int ranks = 1;
@@ -69,7 +69,8 @@ class Archive {
   // Throws Error where the disk is full; the rows before stay readable.
   void append(const Outcome& outcome);
   void append(const surrogate::Iteration& iteration);
-  // Root attribute `stopped`, written when the study ends.
+  // Root attribute `stopped`, written when the study ends; there is room for it also where append() found the disk
+  // full.
   void stop(const std::string& reason);
 
  private:

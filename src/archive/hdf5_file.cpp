@@ -1,0 +1,189 @@
+#include "archive/hdf5_file.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "archive/archive.hpp"
+
+namespace dodyn::archive {
+namespace {
+
+// HDF5 neither prints its error stack (messages go through Error) nor touches files at exit (a file that could not be
+// closed for want of disk space must not bring the process down).
+const bool quiet = [] {
+  H5dont_atexit();
+  H5open();
+  H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
+  return true;
+}();
+
+// The format of HDF5 1.10: what SWMR needs, and what the tools of 1.10 can read whatever library writes. HDF5's own
+// file locks stay off: a reader must never stop the writer, and WriterLock keeps a second writer out.
+Handle access() {
+  Handle list = own(H5Pcreate(H5P_FILE_ACCESS), "HDF5");
+  check(H5Pset_libver_bounds(list, H5F_LIBVER_V110, H5F_LIBVER_V110), "HDF5");
+  check(H5Pset_file_locking(list, false, true), "HDF5");
+  // A reader that meets half-written metadata tries again, waiting 1, 2, 4, ... ns: 24 times take some 20 ms, the
+  // default of 100 would wait for ever at a damaged file.
+  check(H5Pset_metadata_read_attempts(list, 24), "HDF5");
+  check(H5Pset_fclose_degree(list, H5F_CLOSE_STRONG), "HDF5");
+  return list;
+}
+
+Handle open_attribute(hid_t object, const char* name) {
+  return own(H5Aopen(object, name, H5P_DEFAULT), std::string("not a dodyn archive: attribute '") + name + "'");
+}
+
+std::size_t count(hid_t attribute) {
+  const Handle space = own(H5Aget_space(attribute), "attribute");
+  return static_cast<std::size_t>(H5Sget_simple_extent_npoints(space));
+}
+
+void write_attribute(hid_t object, const char* name, hid_t type, hid_t space, const void* data) {
+  const Handle attribute = own(H5Acreate2(object, name, type, space, H5P_DEFAULT, H5P_DEFAULT), name);
+  if (count(attribute) > 0) check(H5Awrite(attribute, type, data), name);
+}
+
+Handle list_space(std::size_t size) {
+  const hsize_t n = size;
+  return own(H5Screate_simple(1, &n, nullptr), "HDF5");
+}
+
+}  // namespace
+
+void fail(const std::string& what) {
+  std::string cause;
+  H5Ewalk2(
+      H5E_DEFAULT, H5E_WALK_UPWARD,
+      [](unsigned, const H5E_error2_t* error, void* out) -> herr_t {
+        if (error->desc != nullptr) *static_cast<std::string*>(out) = error->desc;
+        return 1;  // the innermost says most
+      },
+      &cause);
+  throw Error(cause.empty() ? what : what + ": " + cause);
+}
+
+// HDF5 file format specification 3.0, II.A, superblock version 3: signature (8 bytes), version, size of offsets, size
+// of lengths, file consistency flags, base address, extension address, end-of-file address (8 bytes each, little
+// endian).
+Condition probe(const std::string& path) {
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) throw Error(std::strerror(errno));
+  unsigned char block[48] = {};
+  const auto length = ::pread(descriptor, block, sizeof(block), 0);
+  const int error = errno;
+  struct stat status;
+  const bool known = ::fstat(descriptor, &status) == 0;
+  ::close(descriptor);
+  if (length < 0) throw Error(std::strerror(error));
+  if (length < 8 || std::memcmp(block, "\211HDF\r\n\032\n", 8) != 0) throw Error("not an HDF5 file");
+  if (length == sizeof(block) && block[8] != 3) throw Error("an HDF5 file, but not a dodyn archive");
+  if (length == sizeof(block) && block[11] != 0) return Condition::marked;
+  std::uint64_t end = 0;
+  for (int i = 7; i >= 0; --i) end = end << 8 | block[28 + i];
+  if (length < static_cast<long>(sizeof(block)) || (known && static_cast<std::uint64_t>(status.st_size) < end))
+    throw Error("truncated: the file is shorter than it was when it was closed");
+  return Condition::closed;
+}
+
+Handle create_file(const std::string& path) {
+  const Handle creation = own(H5Pcreate(H5P_FILE_CREATE), "HDF5");
+  check(H5Pset_attr_phase_change(creation, 64, 0), "HDF5");  // the root's attributes stay in its header
+  return own(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, creation, access()), "cannot create");
+}
+
+Handle open_to_read(const std::string& path) {
+  probe(path);
+  return own(H5Fopen(path.c_str(), H5F_ACC_RDONLY | H5F_ACC_SWMR_READ, access()), "cannot open");
+}
+
+Handle open_to_append(const std::string& path) {
+  return own(H5Fopen(path.c_str(), H5F_ACC_RDWR | H5F_ACC_SWMR_WRITE, access()), "cannot open to append");
+}
+
+std::size_t file_size(const std::string& path) {
+  struct stat status;
+  if (::stat(path.c_str(), &status) != 0) throw Error(std::strerror(errno));
+  return static_cast<std::size_t>(status.st_size);
+}
+
+void reserve(const std::string& path, std::size_t bytes) {
+  const int descriptor = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+  if (descriptor < 0) throw Error(std::string("cannot write: ") + std::strerror(errno));
+  struct stat status;
+  int error = ::fstat(descriptor, &status) == 0 ? 0 : errno;
+  if (error == 0) error = ::posix_fallocate(descriptor, status.st_size, static_cast<off_t>(bytes));
+  // Give back what was granted before the disk was full.
+  if (error != 0 && ::ftruncate(descriptor, status.st_size) != 0) error = errno;
+  ::close(descriptor);
+  if (error != 0)
+    throw Error("no room for " + std::to_string((bytes + 1023) / 1024) + " KiB more: " + std::strerror(error));
+}
+
+Handle string_type(std::size_t bytes) {
+  Handle type = own(H5Tcopy(H5T_C_S1), "HDF5");
+  check(H5Tset_size(type, bytes), "HDF5");
+  check(H5Tset_cset(type, H5T_CSET_UTF8), "HDF5");
+  if (bytes != H5T_VARIABLE) check(H5Tset_strpad(type, H5T_STR_NULLPAD), "HDF5");
+  return type;
+}
+
+void set_attribute(hid_t object, const char* name, const std::string& value) {
+  const char* data = value.c_str();
+  write_attribute(object, name, string_type(H5T_VARIABLE), own(H5Screate(H5S_SCALAR), "HDF5"), &data);
+}
+
+void set_attribute(hid_t object, const char* name, const std::vector<std::string>& values) {
+  std::vector<const char*> data;
+  for (const auto& value : values) data.push_back(value.c_str());
+  write_attribute(object, name, string_type(H5T_VARIABLE), list_space(values.size()), data.data());
+}
+
+void set_attribute(hid_t object, const char* name, const std::vector<double>& values) {
+  write_attribute(object, name, H5T_NATIVE_DOUBLE, list_space(values.size()), values.data());
+}
+
+void set_attribute(hid_t object, const char* name, int value) {
+  write_attribute(object, name, H5T_NATIVE_INT, own(H5Screate(H5S_SCALAR), "HDF5"), &value);
+}
+
+std::vector<std::string> strings_attribute(hid_t object, const char* name) {
+  const Handle attribute = open_attribute(object, name);
+  const Handle type = string_type(H5T_VARIABLE);
+  std::vector<char*> data(count(attribute), nullptr);
+  if (data.empty()) return {};
+  check(H5Aread(attribute, type, data.data()), std::string("attribute '") + name + "'");
+  std::vector<std::string> values;
+  for (const char* text : data) values.emplace_back(text != nullptr ? text : "");
+  const Handle space = own(H5Aget_space(attribute), name);
+  H5Dvlen_reclaim(type, space, H5P_DEFAULT, data.data());
+  return values;
+}
+
+std::string string_attribute(hid_t object, const char* name) {
+  auto values = strings_attribute(object, name);
+  if (values.size() != 1) throw Error(std::string("not a dodyn archive: attribute '") + name + "' is not one text");
+  return values.front();
+}
+
+std::vector<double> numbers_attribute(hid_t object, const char* name) {
+  const Handle attribute = open_attribute(object, name);
+  std::vector<double> values(count(attribute));
+  if (!values.empty()) check(H5Aread(attribute, H5T_NATIVE_DOUBLE, values.data()), name);
+  return values;
+}
+
+int integer_attribute(hid_t object, const char* name) {
+  const Handle attribute = open_attribute(object, name);
+  if (count(attribute) != 1)
+    throw Error(std::string("not a dodyn archive: attribute '") + name + "' is not one number");
+  int value = 0;
+  check(H5Aread(attribute, H5T_NATIVE_INT, &value), name);
+  return value;
+}
+
+}  // namespace dodyn::archive

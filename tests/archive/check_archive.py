@@ -1,0 +1,78 @@
+"""Reads an archive with nothing but h5py while it grows to 60 rows; exit status 0 if all it sees is right."""
+
+import sys
+import time
+
+import h5py
+import numpy as np
+
+path = sys.argv[1]
+
+
+def check_rows(f, n):
+    """Row by row, columns may be longer than `n`, but never shorter."""
+    for group in ("/evaluations", "/trajectories"):
+        for name, column in f[group].items():
+            column.refresh()
+            assert len(column) >= n, f"a committed row lacks {name}"
+    e = f["/evaluations"]
+    assert (e["id"][:n] == np.arange(n)).all()
+    assert (e["seconds"][:n] == 0.5 * np.arange(n)).all()
+
+
+# A reader that stays until there are 30 rows: it refreshes `id` first, then the others.
+deadline = time.time() + 60
+with h5py.File(path, "r", libver="latest", swmr=True) as f:
+    ids = f["/evaluations/id"]
+    seen = [len(ids)]
+    while seen[-1] < 30:
+        assert time.time() < deadline, "the rows did not arrive"
+        ids.refresh()
+        seen.append(len(ids))
+        check_rows(f, seen[-1])
+    assert len(set(seen)) > 5 and seen == sorted(seen), seen
+
+# A reader that opens the file again and again, whenever it likes.
+n = 0
+while n < 60:
+    assert time.time() < deadline, "the rows did not arrive"
+    with h5py.File(path, "r", libver="latest", swmr=True) as f:
+        n = len(f["/evaluations/id"])
+        check_rows(f, n)
+
+# The whole file, as the README reads it.
+while True:
+    try:
+        f = h5py.File(path, "r")
+        if f.attrs["stopped"]:
+            break
+        f.close()
+    except OSError:  # met an append; the file is its writer's for some milliseconds
+        pass
+    time.sleep(0.02)
+with f:
+    e = f["/evaluations"]
+    n = len(e["id"])
+    assert n == 60
+    assert f.attrs["schema"] == 1 and f.attrs["program"] == "dodyn" and f.attrs["stopped"] == b"done"
+    assert "study.evaluator = gait\n" in f.attrs["configuration"]
+    status = h5py.check_enum_dtype(e["status"].dtype)
+    assert status == dict(ok=0, infeasible=1, not_converged=2, failed=3, timed_out=4, lost=5), status
+    assert (e["status"][:] == np.arange(n) % 6).all()
+    assert e["reason"].asstr()[1] == "reason of row 1"
+    assert list(e["design"].attrs["names"]) == ["knee"] and list(e["design"].attrs["units"]) == ["m"]
+    assert list(e["metrics"].attrs["names"]) == ["speed", "steps"]
+    assert e["seconds"].attrs["unit"] == "s"
+    assert e["design"].shape == (n, 1) and e["metrics"].shape == (n, 2)
+    assert np.isnan(e["gradient"][1::2]).all() and np.isfinite(e["gradient"][::2]).all()
+    q = f["/trajectories/q"]
+    assert q.shape == (n, 21, 3) and q.chunks == (1, 21, 3) and q.attrs["units"] == "rad"
+    assert [d.label for d in q.dims] == ["evaluation", "node", "coordinate"]
+    assert q.dims[0][0] == e["id"]
+    k, j = np.meshgrid(np.arange(21), np.arange(3), indexing="ij")
+    for i in range(n):
+        assert np.isnan(q[i]).all() if i % 3 == 2 else np.allclose(q[i], np.sin(i + k + 10 * j), atol=1e-12)
+    assert (f["/iterations/evaluations"][:] == 1 + np.arange(n)).all()
+    s = f["/surrogate"]
+    assert s["value"].dims[1][0] == s["grid"] and s["value"].shape == (n, 11)
+    assert np.isnan(s["value"][0]).all() and np.allclose(s["value"][5], 5 * s["grid"][:] ** 2)

@@ -1,0 +1,157 @@
+// Rows that follow from their number, so that whoever finds one in a file can say whether it is right.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+#include <limits>
+#include <sstream>
+#include <string>
+
+#include "archive/archive.hpp"
+
+namespace dodyn::archive {
+
+// A directory of its own for each test, removed at the end.
+struct Directory {
+  std::filesystem::path path;
+  Directory() {
+    std::string name = (std::filesystem::temp_directory_path() / "dodyn-archive-XXXXXX").string();
+    path = ::mkdtemp(name.data());
+  }
+  ~Directory() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path, ignored);
+  }
+  std::string operator/(const char* name) const { return (path / name).string(); }
+};
+
+inline Layout example_layout() {
+  return {{{"knee", "m", 0.2, 0.5}},
+          {{"speed", "m/s", "mean speed"}, {"steps", "1", "solver steps"}},
+          {{"t", "s", "time", 21, {"t"}}, {"q", "rad", "angles", 21, {"stance", "swing", "hip"}}},
+          11};
+}
+
+inline Provenance example_provenance() {
+  return {"gait",
+          {{"study.evaluator", "gait"},
+           {"gait.note", "two\nlines, a back\\slash, = signs = and # marks"},
+           {"gait.empty", ""},
+           {"odd = key", " spaces kept "},
+           {"\\", "\\n"}},
+          "0.1.0",
+          "0123abc",
+          "dodyn run knee.cfg --gait.note \"ä = ö\"",
+          "node-1",
+          4};
+}
+
+inline Outcome outcome(std::int64_t id) {
+  const double x = static_cast<double>(id);
+  Outcome out;
+  Evaluation& e = out.evaluation;
+  e.id = id;
+  e.parent = id / 2 - 1;
+  e.design = Eigen::VectorXd::Constant(1, 0.2 + 0.3 * std::fmod(0.618 * x, 1.0));
+  e.seed = 0x9E3779B97F4A7C15ull * static_cast<std::uint64_t>(id + 1);
+  e.status = all_statuses[id % 6];
+  e.reason = e.ok() ? "" : "reason of row " + std::to_string(id);
+  e.cost = id % 5 == 1 ? not_a_number : id % 5 == 2 ? std::numeric_limits<double>::infinity() : std::sin(x);
+  e.cost_stderr = 0.01 * x;
+  if (id % 2 == 0) e.gradient = Eigen::VectorXd::Constant(1, std::cos(x));
+  if (id % 4 != 3) e.metrics = Eigen::Vector2d(x, -1.0 / (x + 1.0));
+  e.seconds = 0.5 * x;
+  e.rank = static_cast<std::int32_t>(id % 4);
+  e.host = "node-" + std::to_string(id % 4);
+  e.started = "2026-01-31T12:34:56.789Z";
+  if (id % 3 != 2) {
+    Eigen::MatrixXd t(21, 1), q(21, 3);
+    for (int k = 0; k < 21; ++k) {
+      t(k, 0) = 0.1 * k;
+      for (int j = 0; j < 3; ++j) q(k, j) = std::sin(x + k + 10.0 * j);
+    }
+    out.trajectory.values = {t, q};
+  }
+  return out;
+}
+
+inline surrogate::Iteration iteration(std::int64_t i) {
+  surrogate::Iteration it;
+  const double x = static_cast<double>(i);
+  it.best_id = i - 1;
+  it.note = "decision " + std::to_string(i);
+  if (i == 0) return it;  // no model yet
+  it.next = Eigen::VectorXd::Constant(1, 0.3 + 0.001 * x);
+  it.predicted_cost = -x;
+  it.best_cost = 1.0 / x;
+  it.grid = Eigen::VectorXd::LinSpaced(11, 0.2, 0.5);
+  it.value = it.grid.array().square() * x;
+  if (i % 2 == 0) {
+    it.lower = it.value.array() - 1.0;
+    it.upper = it.value.array() + 1.0;
+  }
+  return it;
+}
+
+// Bitwise, so that NaN equals NaN and -0 differs from 0.
+inline std::string bits(const Eigen::MatrixXd& m) {
+  std::string text(sizeof(double) * static_cast<std::size_t>(m.size()), '\0');
+  if (m.size() > 0) std::memcpy(text.data(), m.data(), text.size());
+  return std::to_string(m.rows()) + "x" + std::to_string(m.cols()) + ":" + text;
+}
+inline std::string bits(const std::string& text) { return text; }
+template <class T>
+requires std::is_arithmetic_v<T> || std::is_enum_v<T> std::string bits(const T& value) {
+  return std::string(reinterpret_cast<const char*>(&value), sizeof(T));
+}
+
+inline void expect_same(const Evaluation& found, const Evaluation& expected) {
+  std::vector<std::string> theirs;
+  for_each_field(found, [&](const Field&, const auto& value) { theirs.push_back(bits(value)); });
+  std::size_t i = 0;
+  for_each_field(expected, [&](const Field& field, const auto& value) {
+    EXPECT_EQ(theirs[i++], bits(value)) << field.name << " of row " << expected.id;
+  });
+}
+
+inline void expect_same(const surrogate::Iteration& found, const surrogate::Iteration& expected) {
+  EXPECT_EQ(bits(found.next), bits(expected.next)) << expected.note;
+  EXPECT_EQ(bits(found.predicted_cost), bits(expected.predicted_cost)) << expected.note;
+  EXPECT_EQ(bits(found.best_cost), bits(expected.best_cost)) << expected.note;
+  EXPECT_EQ(found.best_id, expected.best_id) << expected.note;
+  EXPECT_EQ(found.note, expected.note);
+  EXPECT_EQ(bits(found.grid), bits(expected.grid)) << expected.note;
+  EXPECT_EQ(bits(found.value), bits(expected.value)) << expected.note;
+  EXPECT_EQ(bits(found.lower), bits(expected.lower)) << expected.note;
+  EXPECT_EQ(bits(found.upper), bits(expected.upper)) << expected.note;
+}
+
+inline void expect_same(const Trajectory& found, const Trajectory& expected) {
+  ASSERT_EQ(found.values.size(), expected.values.size());
+  for (std::size_t i = 0; i < found.values.size(); ++i) EXPECT_EQ(bits(found.values[i]), bits(expected.values[i]));
+}
+
+// The rows are outcome(0), outcome(1), ... and iteration(0), iteration(1), ...
+inline void expect_prefix(const Contents& contents) {
+  for (std::size_t i = 0; i < contents.evaluations.size(); ++i)
+    expect_same(contents.evaluations[i], outcome(static_cast<std::int64_t>(i)).evaluation);
+  for (std::size_t i = 0; i < contents.iterations.size(); ++i)
+    expect_same(contents.iterations[i], iteration(static_cast<std::int64_t>(i)));
+}
+
+// The message of the Error that `action` throws; empty where it throws none.
+template <class Action>
+std::string error_of(Action&& action) {
+  try {
+    action();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return {};
+}
+
+}  // namespace dodyn::archive

@@ -1,0 +1,323 @@
+// What is written is what is read, and what is no archive is refused in one line.
+#include <fcntl.h>
+#include <gmock/gmock-matchers.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <fstream>
+#include <thread>
+
+#include "archive/archive.hpp"
+#include "archive/hdf5_file.hpp"
+#include "rows.hpp"
+
+namespace dodyn::archive {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(Archive, RoundTripOfEveryField) {
+  const Directory directory;
+  const std::string path = directory / "a.h5";
+  {
+    Archive archive = Archive::create(path, example_layout(), example_provenance());
+    for (int i = 0; i < 30; ++i) {
+      archive.append(outcome(i));
+      archive.append(iteration(i));
+    }
+    archive.stop("converged: a new sample no longer improves the best");
+  }
+  const Contents contents = read(path);
+  EXPECT_EQ(contents.evaluations.size(), 30u);
+  EXPECT_EQ(contents.iterations.size(), 30u);
+  expect_prefix(contents);
+  for (int i = 0; i < 30; ++i) expect_same(read_trajectory(path, i), outcome(i).trajectory);
+  EXPECT_THAT(error_of([&] { read_trajectory(path, 30); }), HasSubstr("no evaluation 30"));
+
+  EXPECT_EQ(contents.schema, 1);
+  EXPECT_EQ(contents.stopped, "converged: a new sample no longer improves the best");
+  EXPECT_EQ(contents.created.size(), std::string("2026-01-31T12:34:56Z").size());
+  const Provenance wrote = example_provenance(), &got = contents.provenance;
+  EXPECT_EQ(got.evaluator, wrote.evaluator);
+  EXPECT_EQ(got.configuration, wrote.configuration);
+  EXPECT_EQ(got.program_version, wrote.program_version);
+  EXPECT_EQ(got.git_commit, wrote.git_commit);
+  EXPECT_EQ(got.command_line, wrote.command_line);
+  EXPECT_EQ(got.host, wrote.host);
+  EXPECT_EQ(got.ranks, wrote.ranks);
+
+  const Layout layout = example_layout(), &read_back = contents.layout;
+  ASSERT_EQ(read_back.variables.size(), 1u);
+  EXPECT_EQ(read_back.variables[0].name, "knee");
+  EXPECT_EQ(read_back.variables[0].unit, "m");
+  EXPECT_EQ(read_back.variables[0].lower, 0.2);
+  EXPECT_EQ(read_back.variables[0].upper, 0.5);
+  ASSERT_EQ(read_back.metrics.size(), 2u);
+  EXPECT_EQ(read_back.metrics[1].name, "steps");
+  EXPECT_EQ(read_back.metrics[0].description, "mean speed");
+  ASSERT_EQ(read_back.channels.size(), 2u);
+  EXPECT_EQ(read_back.channels[0].name, "t");  // in the order of the declaration
+  EXPECT_EQ(read_back.channels[1].coordinates, layout.channels[1].coordinates);
+  EXPECT_EQ(read_back.channels[1].nodes, 21);
+  EXPECT_EQ(read_back.channels[1].unit, "rad");
+  EXPECT_EQ(read_back.channels[1].description, "angles");
+  EXPECT_EQ(read_back.grid_points, 11);
+}
+
+TEST(Archive, SeveralVariablesAndNoMetricsNorChannels) {
+  const Directory directory;
+  const std::string path = directory / "a.h5";
+  const Layout layout{{{"x", "m", 0, 1}, {"y", "", -1, 1}, {"z", "rad", 2, 3}}, {}, {}, 201};
+  Outcome out;
+  out.evaluation.id = 7;
+  out.evaluation.design = Eigen::Vector3d(0.1, 0.2, 2.3);
+  out.evaluation.gradient = Eigen::Vector3d(1.0, not_a_number, -0.0);
+  surrogate::Iteration it;
+  it.next = Eigen::Vector3d(0.4, 0.5, 2.6);
+  {
+    Archive archive = Archive::create(path, layout, {});
+    archive.append(out);
+    archive.append(it);
+  }
+  const Contents contents = read(path);
+  ASSERT_EQ(contents.evaluations.size(), 1u);
+  expect_same(contents.evaluations[0], out.evaluation);
+  expect_same(contents.iterations.at(0), it);
+  EXPECT_EQ(contents.layout.variables.size(), 3u);
+  EXPECT_TRUE(contents.layout.metrics.empty());
+  EXPECT_TRUE(contents.provenance.configuration.empty());
+  EXPECT_TRUE(read_trajectory(path, 7).empty());
+}
+
+TEST(Archive, TextThatIsTooLongIsCutBetweenCharacters) {
+  const Directory directory;
+  const std::string path = directory / "a.h5";
+  Archive archive = Archive::create(path, example_layout(), {});
+  // Of `shift` one-byte and then two- and four-byte characters, the longest whole prefix fits.
+  for (int shift = 0; shift < 4; ++shift) {
+    Outcome out = outcome(shift);
+    out.evaluation.reason = std::string(shift, 'x');
+    while (out.evaluation.reason.size() < 400) out.evaluation.reason += shift % 2 ? "é" : "🦿";
+    out.evaluation.host = std::string(64, 'h');  // fills its column exactly
+    archive.append(out);
+    const std::string got = read(path).evaluations.back().reason;
+    const std::size_t unit = shift % 2 ? 2 : 4;
+    EXPECT_EQ(got, out.evaluation.reason.substr(0, shift + (256 - shift) / unit * unit));
+    EXPECT_EQ(read(path).evaluations.back().host, out.evaluation.host);
+  }
+}
+
+TEST(Archive, ResumeGoesOnWhereTheFileEnds) {
+  const Directory directory;
+  const std::string path = directory / "a.h5";
+  for (int round = 0; round < 4; ++round) {
+    Archive archive =
+        round == 0 ? Archive::create(path, example_layout(), example_provenance()) : Archive::resume(path);
+    EXPECT_EQ(read(path).stopped, "");  // it runs again
+    for (int i = 5 * round; i < 5 * round + 5; ++i) {
+      archive.append(outcome(i));
+      archive.append(iteration(i));
+    }
+    archive.stop("stopped in round " + std::to_string(round));
+  }
+  const Contents contents = read(path);
+  EXPECT_EQ(contents.evaluations.size(), 20u);
+  EXPECT_EQ(contents.iterations.size(), 20u);
+  expect_prefix(contents);
+  EXPECT_EQ(contents.stopped, "stopped in round 3");
+  EXPECT_FALSE(std::filesystem::exists(path + ".lock"));
+  EXPECT_FALSE(std::filesystem::exists(path + ".tmp"));
+}
+
+TEST(Archive, SecondWriterIsRefusedReadersAreNot) {
+  const Directory directory;
+  const std::string path = directory / "a.h5";
+  Archive archive = Archive::create(path, example_layout(), {});
+  archive.append(outcome(0));
+  const auto in_use = HasSubstr("a.h5: in use by another process (pid " + std::to_string(::getpid()) + " on ");
+  EXPECT_THAT(error_of([&] { Archive::resume(path); }), in_use);
+  EXPECT_THAT(error_of([&] { Archive::create(path, example_layout(), {}); }), in_use);
+  EXPECT_EQ(read(path).evaluations.size(), 1u);
+  archive.append(outcome(1));
+  EXPECT_EQ(read(path).evaluations.size(), 2u);
+}
+
+TEST(Archive, AReaderIsNoObstacleToTheWriter) {
+  const Directory directory;
+  const std::string path = directory / "a.h5";
+  Archive archive = Archive::create(path, example_layout(), {});
+  int ready[2], done[2];
+  ASSERT_EQ(::pipe(ready) | ::pipe(done), 0);
+  const pid_t child = ::fork();
+  if (child == 0) {  // as a notebook does: opened plainly, with HDF5's lock, and left open
+    const Handle reader(H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT));
+    char c = reader >= 0 ? 'y' : 'n';
+    if (::write(ready[1], &c, 1) != 1 || ::read(done[0], &c, 1) != 1) ::_exit(1);
+    ::_exit(0);
+  }
+  char opened = 0;
+  ASSERT_EQ(::read(ready[0], &opened, 1), 1);
+  EXPECT_EQ(opened, 'y');
+  archive.append(outcome(0));
+  EXPECT_EQ(read(path).evaluations.size(), 1u);
+  EXPECT_EQ(::write(done[1], "d", 1), 1);
+  int status = -1;
+  ::waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+}
+
+TEST(Archive, RowsOfAnotherShapeAreRefused) {
+  const Directory directory;
+  const std::string path = directory / "a.h5";
+  Archive archive = Archive::create(path, example_layout(), {});
+  Outcome out = outcome(0);
+  out.evaluation.design = Eigen::Vector2d(0.2, 0.3);
+  EXPECT_THAT(error_of([&] { archive.append(out); }), HasSubstr("/evaluations/design"));
+  out = outcome(0);
+  out.trajectory.values.pop_back();
+  EXPECT_THAT(error_of([&] { archive.append(out); }), HasSubstr("a trajectory of 1 channels"));
+  out = outcome(0);
+  out.trajectory.values[1].transposeInPlace();
+  EXPECT_THAT(error_of([&] { archive.append(out); }), HasSubstr("/trajectories/q"));
+  surrogate::Iteration it = iteration(1);
+  it.grid = it.value = Eigen::VectorXd::Zero(12);
+  EXPECT_THAT(error_of([&] { archive.append(it); }), HasSubstr("11"));
+  archive.append(outcome(0));
+  EXPECT_EQ(read(path).evaluations.size(), 1u);
+}
+
+TEST(Archive, BadFilesGiveOneLineAndStayAsTheyAre) {
+  const Directory directory;
+  const auto both = [](const std::string& path, const std::string& expected) {
+    for (const std::string& message : {error_of([&] { read(path); }), error_of([&] { read_trajectory(path, 0); }),
+                                       error_of([&] { Archive::resume(path); })}) {
+      EXPECT_THAT(message, testing::StartsWith(path + ": "));
+      EXPECT_THAT(message, HasSubstr(expected));
+      EXPECT_EQ(message.find('\n'), std::string::npos) << message;
+    }
+  };
+  both(directory / "missing.h5", "No such file");
+  both(directory / "no/such/directory/a.h5", "No such file");
+  both(directory.path.string(), "directory");
+
+  const std::string text = directory / "text.h5";
+  std::ofstream(text) << "not what you think, and longer than any superblock would be, so that length says nothing";
+  both(text, "not an HDF5 file");
+  EXPECT_THAT(error_of([&] { Archive::create(text, example_layout(), {}); }), HasSubstr("exists already"));
+  EXPECT_EQ(std::filesystem::file_size(text), 88u);
+  const std::string empty = directory / "empty.h5";
+  std::ofstream{empty};
+  both(empty, "not an HDF5 file");
+
+  const std::string other = directory / "other.h5";
+  create_file(other).close();
+  both(other, "not a dodyn archive");
+
+  const std::string newer = directory / "newer.h5";
+  Archive::create(newer, example_layout(), {}).append(outcome(0));
+  {
+    const Handle file = open_to_append(newer);
+    const Handle schema(H5Aopen(file, "schema", H5P_DEFAULT));
+    const int next = 2;
+    H5Awrite(schema, H5T_NATIVE_INT, &next);
+  }
+  both(newer, "newer dodyn: schema 2");
+
+  EXPECT_THAT(error_of([&] { Archive::create(directory / "no/such/a.h5", example_layout(), {}); }),
+              HasSubstr("No such file"));
+}
+
+TEST(Archive, UnwritableDirectoryIsRefused) {
+  const Directory directory;
+  const std::string path = directory / "a.h5";
+  Archive::create(path, example_layout(), {}).append(outcome(0));
+  std::filesystem::permissions(directory.path, std::filesystem::perms(0555));
+  const pid_t child = ::fork();  // root may write anywhere, nobody may not
+  if (child == 0) {
+    if (::getuid() == 0 && ::setuid(65534) != 0) ::_exit(2);
+    const auto denied = HasSubstr("Permission denied");
+    EXPECT_THAT(error_of([&] { Archive::create(directory / "b.h5", example_layout(), {}); }), denied);
+    EXPECT_THAT(error_of([&] { Archive::resume(path); }), denied);
+    EXPECT_EQ(read(path).evaluations.size(), 1u);
+    ::_exit(testing::Test::HasFailure() ? 1 : 0);
+  }
+  int status = -1;
+  ::waitpid(child, &status, 0);
+  std::filesystem::permissions(directory.path, std::filesystem::perms(0755));
+  if (WEXITSTATUS(status) == 2) GTEST_SKIP() << "cannot become another user";
+  EXPECT_EQ(status, 0);
+}
+
+// Runs `use` while a child appends `rows` rows with a pause after each.
+template <class Use>
+void while_writing(const std::string& path, int rows, std::chrono::milliseconds pause, Use&& use) {
+  Archive::create(path, example_layout(), example_provenance());
+  const pid_t writer = ::fork();
+  if (writer == 0) {
+    Archive archive = Archive::resume(path);
+    for (int i = 0; i < rows; ++i) {
+      archive.append(outcome(i));
+      archive.append(iteration(i));
+      std::this_thread::sleep_for(pause);
+    }
+    archive.stop("done");
+    ::_exit(0);
+  }
+  use();
+  int status = -1;
+  ::waitpid(writer, &status, 0);
+  EXPECT_EQ(status, 0);
+}
+
+TEST(Archive, ReadWhileItIsWritten) {
+  const Directory directory;
+  const std::string path = directory / "a.h5";
+  while_writing(path, 120, std::chrono::milliseconds(0), [&] {
+    std::size_t before = 0;
+    int grew = 0;
+    for (Contents contents; contents.stopped.empty();) {
+      contents = read(path);
+      const std::size_t rows = contents.evaluations.size();
+      EXPECT_GE(rows, before);
+      EXPECT_LE(contents.iterations.size(), rows);
+      expect_prefix(contents);
+      if (rows > 0) {
+        const auto last = static_cast<std::int64_t>(rows) - 1;
+        expect_same(read_trajectory(path, last), outcome(last).trajectory);
+      }
+      grew += rows > before;
+      before = rows;
+      if (HasFailure()) break;
+    }
+    EXPECT_EQ(before, 120u);
+    EXPECT_GT(grew, 5);  // it was read in many states, not just at the end
+  });
+}
+
+TEST(Archive, H5pyReadsItWhileItIsWritten) {
+  if (std::system("/usr/bin/python3 -c 'import h5py' 2>/dev/null") != 0) GTEST_SKIP() << "no h5py";
+  const Directory directory;
+  const std::string path = directory / "a.h5";
+  while_writing(path, 60, std::chrono::milliseconds(10), [&] {
+    EXPECT_EQ(std::system(("/usr/bin/python3 " ARCHIVE_TESTS "/check_archive.py " + path).c_str()), 0);
+  });
+}
+
+TEST(Archive, H5dumpReadsItWhileItIsWritten) {
+  if (std::system("h5dump --version >/dev/null 2>&1") != 0) GTEST_SKIP() << "no h5dump";
+  const Directory directory;
+  const std::string path = directory / "a.h5";
+  const std::string dump = "h5dump -d /evaluations/id " + path + " >/dev/null 2>&1";
+  while_writing(path, 20, std::chrono::milliseconds(50), [&] {
+    int good = 0;
+    for (int i = 0; i < 20; ++i) good += std::system(dump.c_str()) == 0;
+    EXPECT_TRUE(read(path).stopped.empty());  // all that while it was running
+    EXPECT_GE(good, 15);                      // one that meets the few milliseconds of an append is refused
+  });
+  EXPECT_EQ(std::system(("h5dump " + path + " >/dev/null 2>&1").c_str()), 0);
+}
+
+}  // namespace
+}  // namespace dodyn::archive

@@ -1,0 +1,273 @@
+// A process that is killed, a file that is cut short, a disk that is full.
+#include <fcntl.h>
+#include <gmock/gmock-matchers.h>
+#include <gtest/gtest.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <functional>
+#include <iostream>
+#include <random>
+
+#include "archive/archive.hpp"
+#include "archive/hdf5_file.hpp"
+#include "rows.hpp"
+
+namespace dodyn::archive {
+namespace {
+
+using testing::HasSubstr;
+
+// What a child reported after its append() returned.
+struct Told {
+  std::int64_t evaluations = 0, iterations = 0;
+};
+
+// Appends without pause until killed; tells the number of rows after each append.
+[[noreturn]] void write_until_killed(const std::string& path, int pipe) {
+  Archive archive = std::filesystem::exists(path) ? Archive::resume(path)
+                                                  : Archive::create(path, example_layout(), example_provenance());
+  const Contents contents = read(path);
+  Told told{static_cast<std::int64_t>(contents.evaluations.size()),
+            static_cast<std::int64_t>(contents.iterations.size())};
+  while (true) {
+    archive.append(outcome(told.evaluations));
+    ++told.evaluations;
+    if (::write(pipe, &told, sizeof(told)) != sizeof(told)) ::_exit(1);
+    archive.append(iteration(told.iterations));
+    ++told.iterations;
+    if (::write(pipe, &told, sizeof(told)) != sizeof(told)) ::_exit(1);
+  }
+}
+
+// Starts such a child and kills it after some microseconds, counted from its start or from the first row it told; what
+// it told last, if anything.
+std::optional<Told> kill_after(const std::string& path, int microseconds, bool from_first_row) {
+  int pipe[2];
+  if (::pipe(pipe) != 0) throw std::runtime_error("pipe");
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::close(pipe[0]);
+    try {
+      write_until_killed(path, pipe[1]);
+    } catch (const std::exception& error) {
+      std::cerr << error.what() << '\n';
+      ::_exit(1);
+    }
+  }
+  ::close(pipe[1]);
+  std::optional<Told> last;
+  Told told;
+  if (from_first_row && ::read(pipe[0], &told, sizeof(told)) == sizeof(told)) last = told;
+  ::usleep(static_cast<useconds_t>(microseconds));
+  ::kill(child, SIGKILL);
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  EXPECT_TRUE(WIFSIGNALED(status)) << "the writer ended by itself";
+  while (::read(pipe[0], &told, sizeof(told)) == sizeof(told)) last = told;
+  ::close(pipe[0]);
+  return last;
+}
+
+TEST(Crash, EveryToldRowSurvivesKills) {
+  const char* wanted = std::getenv("DODYN_KILLS");
+  const int kills = wanted != nullptr ? std::atoi(wanted) : 60;
+  std::mt19937 random(20260131);
+  Directory directory;
+  const std::string path = directory / "a.h5";
+  Told told;
+  int inside = 0;
+  std::int64_t rows = 0;
+  for (int i = 0; i < kills; ++i) {
+    // A quarter of the kills falls anywhere, also into the creation or the recovery; the others among the appends.
+    const auto last = kill_after(path, std::uniform_int_distribution<int>(0, 30000)(random), i % 4 != 0);
+    if (last) told = *last;
+    if (!std::filesystem::exists(path)) {
+      EXPECT_EQ(told.evaluations, 0);
+      continue;  // killed before the file had its name
+    }
+    inside += probe(path) == Condition::marked;
+    const Contents contents = read(path);
+    EXPECT_GE(static_cast<std::int64_t>(contents.evaluations.size()), told.evaluations);
+    EXPECT_GE(static_cast<std::int64_t>(contents.iterations.size()), told.iterations);
+    EXPECT_LE(contents.iterations.size(), contents.evaluations.size());
+    EXPECT_EQ(contents.provenance.configuration, example_provenance().configuration);
+    expect_prefix(contents);
+    const auto end = static_cast<std::int64_t>(contents.evaluations.size());
+    for (std::int64_t id = std::max<std::int64_t>(0, end - 8); id < end; ++id)
+      expect_same(read_trajectory(path, id), outcome(id).trajectory);
+    if (HasFailure()) FAIL() << "after kill " << i + 1;
+    if (end > 120 || i + 1 == kills) {  // start a new file, or every recovery copies more
+      Archive::resume(path);
+      const Contents resumed = read(path);
+      EXPECT_EQ(resumed.evaluations.size(), contents.evaluations.size());
+      expect_prefix(resumed);
+      for (std::int64_t id = 0; id < end; ++id) expect_same(read_trajectory(path, id), outcome(id).trajectory);
+      std::filesystem::remove(path);
+      rows += end;
+      told = {};
+    }
+  }
+  EXPECT_GT(inside, kills / 10) << "too few kills met an append to test anything";
+  std::cout << kills << " kills, " << inside << " of them inside an append; " << rows << " rows checked\n";
+}
+
+// A file as a process leaves it that dies with the file open.
+void leave_marked(const std::string& path) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const Handle file = open_to_append(path);
+    H5Fflush(file, H5F_SCOPE_LOCAL);
+    ::_exit(0);
+  }
+  ::waitpid(child, nullptr, 0);
+  ASSERT_EQ(probe(path), Condition::marked);
+}
+
+TEST(Crash, CutFilesGiveAnErrorOrWholeRows) {
+  Directory directory;
+  const std::string path = directory / "a.h5", cut = directory / "cut.h5";
+  {
+    Archive archive = Archive::create(path, example_layout(), example_provenance());
+    for (int i = 0; i < 40; ++i) {
+      archive.append(outcome(i));
+      archive.append(iteration(i));
+    }
+  }
+  std::mt19937 random(7);
+  for (const bool marked : {false, true}) {
+    if (marked) leave_marked(path);
+    const auto size = std::filesystem::file_size(path);
+    for (int i = 0; i < 80; ++i) {
+      const auto length = std::uniform_int_distribution<std::uintmax_t>(0, size - 1)(random);
+      std::filesystem::copy_file(path, cut, std::filesystem::copy_options::overwrite_existing);
+      std::filesystem::resize_file(cut, length);
+      Contents contents;
+      const std::string error = error_of([&] { contents = read(cut); });
+      if (!marked) {
+        EXPECT_NE(error, "") << "a closed file that is too short, by " << size - length;
+      }
+      expect_prefix(contents);
+      if (error.empty()) {
+        EXPECT_EQ(contents.provenance.configuration, example_provenance().configuration);
+        for (std::size_t id = i % 8; id < contents.evaluations.size(); id += 8) {
+          Trajectory trajectory;
+          if (error_of([&] { trajectory = read_trajectory(cut, static_cast<std::int64_t>(id)); }).empty())
+            expect_same(trajectory, outcome(static_cast<std::int64_t>(id)).trajectory);
+        }
+      } else if (i % 4 == 0) {
+        EXPECT_NE(error_of([&] { Archive::resume(cut); }), "");
+        EXPECT_EQ(std::filesystem::file_size(cut), length);
+      }
+      ASSERT_FALSE(HasFailure()) << "cut to " << length << " of " << size << " bytes: " << error;
+    }
+  }
+}
+
+TEST(Crash, UncommittedRowsAreDropped) {
+  Directory directory;
+  const std::string path = directory / "a.h5";
+  {
+    Archive archive = Archive::create(path, example_layout(), {});
+    for (int i = 0; i < 5; ++i) archive.append(outcome(i));
+  }
+  {  // a cost without its id, in a file closed in order
+    const Handle file = open_to_append(path);
+    const Handle cost(H5Dopen2(file, "/evaluations/cost", H5P_DEFAULT));
+    const hsize_t rows = 7;
+    ASSERT_GE(H5Dset_extent(cost, &rows), 0);
+  }
+  EXPECT_EQ(read(path).evaluations.size(), 5u);
+  Archive::resume(path).append(outcome(5));
+  const Contents contents = read(path);
+  EXPECT_EQ(contents.evaluations.size(), 6u);
+  expect_prefix(contents);
+  const Handle file = open_to_read(path);
+  const Handle cost(H5Dopen2(file, "/evaluations/cost", H5P_DEFAULT)), space(H5Dget_space(cost));
+  EXPECT_EQ(H5Sget_simple_extent_npoints(space), 6);
+}
+
+// In a child, so that what HDF5 does at its end is tested too: it must leave by exit(), not by a signal.
+void in_child(const std::function<int()>& action) {
+  const pid_t child = ::fork();
+  if (child == 0) std::exit(action());
+  int status = -1;
+  ::waitpid(child, &status, 0);
+  ASSERT_TRUE(WIFEXITED(status)) << "ended by signal " << WTERMSIG(status);
+  if (WEXITSTATUS(status) == 77) GTEST_SKIP() << "not permitted here";
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+}
+
+// Appends until the file system refuses, frees room by `relieve`, goes on.
+int fill(const std::string& path, const std::function<void()>& relieve) {
+  Archive archive = Archive::create(path, example_layout(), {});
+  int rows = 0;
+  std::string error;
+  while (error.empty() && rows < 5000) {
+    error = error_of([&] { archive.append(outcome(rows)); });
+    if (error.empty()) ++rows;
+  }
+  EXPECT_GT(rows, 0);
+  EXPECT_THAT(error, HasSubstr("a.h5: no room for"));
+  archive.stop("disk full");
+  EXPECT_EQ(read(path).stopped, "disk full");
+  EXPECT_EQ(read(path).evaluations.size(), static_cast<std::size_t>(rows));
+  EXPECT_THAT(error_of([&] { Archive::create(path + "2", example_layout(), {}); }), HasSubstr("no room for"));
+  EXPECT_FALSE(std::filesystem::exists(path + "2"));
+  EXPECT_FALSE(std::filesystem::exists(path + "2.tmp"));
+  relieve();
+  archive.append(outcome(rows));
+  archive.stop("had to wait for room");
+  const Contents contents = read(path);
+  EXPECT_EQ(contents.evaluations.size(), static_cast<std::size_t>(rows) + 1);
+  expect_prefix(contents);
+  return testing::Test::HasFailure() ? 1 : 0;
+}
+
+TEST(Crash, FullDisk) {
+  Directory directory;
+  in_child([&] {
+    if (::unshare(CLONE_NEWNS) != 0 || ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
+        ::mount("tmpfs", directory.path.c_str(), "tmpfs", 0, "size=2m") != 0)
+      return 77;
+    const std::string ballast = directory / "ballast";
+    std::ofstream(ballast) << std::string(500000, 'x');
+    return fill(directory / "a.h5", [&] { std::filesystem::remove(ballast); });
+  });
+}
+
+TEST(Crash, FileSizeLimit) {
+  Directory directory;
+  in_child([&] {
+    ::signal(SIGXFSZ, SIG_IGN);
+    rlimit old;
+    ::getrlimit(RLIMIT_FSIZE, &old);
+    const std::string path = directory / "a.h5";
+    // The limit counts from the file's beginning: enough for some rows, and less than a new archive asks for.
+    rlimit tight = old;
+    tight.rlim_cur = 1300000;
+    ::setrlimit(RLIMIT_FSIZE, &tight);
+    Archive archive = Archive::create(path, example_layout(), {});
+    int rows = 0;
+    std::string error;
+    while (error.empty() && rows < 5000) {
+      error = error_of([&] { archive.append(outcome(rows)); });
+      if (error.empty()) ++rows;
+    }
+    EXPECT_GT(rows, 0);
+    EXPECT_THAT(error, HasSubstr("File too large"));
+    EXPECT_EQ(read(path).evaluations.size(), static_cast<std::size_t>(rows));
+    ::setrlimit(RLIMIT_FSIZE, &old);
+    archive.append(outcome(rows));
+    expect_prefix(read(path));
+    return testing::Test::HasFailure() ? 1 : 0;
+  });
+}
+
+}  // namespace
+}  // namespace dodyn::archive
