@@ -66,7 +66,7 @@ class Strawman final : public Strategy {
   Minimum target(const CubicSpline& spline) const;  // needs a good sample
   bool confirmed(const Sample& least, double significant) const;
   double overshoot(double least, double goal, double step) const;
-  Plan halve_gap(const Sample* beside, const std::string& why) const;
+  Plan split_gap(const Sample* beside, const std::string& why) const;
   Plan decide(double change, double step) const;
   std::string say(const Sample& s) const;
 
@@ -121,9 +121,12 @@ Minimum Strawman::target(const CubicSpline& spline) const {
   return least;
 }
 
-// Step 5: is the best sample an optimum to other eyes than the spline's? Yes when the parabola through it and the good
-// samples on its two sides (at an end of the samples: the two next to it) has its minimum there too, or promises no
-// significant improvement; with gradients, when the one at a bound points outward.
+// Step 5: is the best sample an optimum to other eyes than the spline's? The parabola through it and the good samples
+// on its two sides (at an end of the samples: the two next to it) has there the slope y' and the second derivative 2 c;
+// a fourth sample tells how wrong y' may be, e = 2 |[x0, xa, xb, xc] y (xa - x0) (xb - x0)|, twice the first term
+// the parabola leaves out. Yes when a minimum as far away as |y'| + e allows is within the design tolerance or promises
+// no significant gain, or when the cost rises from an end by more than e (five samples at least). With gradients: when
+// the one at a bound points outward.
 bool Strawman::confirmed(const Sample& least, double significant) const {
   if (all_gradients()) {
     if (least.x == variable_.lower) return least.gradient >= 0;
@@ -139,45 +142,55 @@ bool Strawman::confirmed(const Sample& least, double significant) const {
                                        [&](const Sample& s) { return (s.x - least.x) * (good[1].x - least.x) < 0; });
   const Sample& a = good[1];
   const Sample& b = other_side == good.end() ? good[2] : *other_side;
-  // Newton's form about the best: y = y0 + slope s + curvature s^2
-  const double sa = a.x - least.x, sb = b.x - least.x;
-  const double da = (a.cost - least.cost) / sa, db = (b.cost - least.cost) / sb;
+  const Sample& c = &b == &good[2] ? good[3] : good[2];
+  const double sa = a.x - least.x, sb = b.x - least.x, sc = c.x - least.x;
+  const double da = (a.cost - least.cost) / sa, db = (b.cost - least.cost) / sb, dc = (c.cost - least.cost) / sc;
   const double curvature = (db - da) / (sb - sa), slope = da - curvature * sa;
-  if (other_side == good.end() && slope * sa >= 0) return true;  // rises from the end
-  return std::abs(slope) <= 2 * curvature * spacing() || slope * slope <= 4 * curvature * significant;
+  const double error = 2 * std::abs(((dc - da) / (sc - sa) - curvature) / (sc - sb) * sa * sb);
+  if (other_side == good.end()) {
+    if (good.size() < 5) return false;                    // four points and an end agree too easily
+    if (slope * sa >= error * std::abs(sa)) return true;  // rises from the end
+  }
+  const double steepest = std::abs(slope) + error;
+  return steepest <= 2 * curvature * spacing() || steepest * steepest <= 4 * curvature * significant;
 }
 
-// Step 3: twice as far from the best sample where the goal moves on as the best sample just did, `step`. Not past half
-// the way to the next sample beyond the goal, nor towards a failed one.
+// Step 3: three times as far from the best sample where the goal moves on as the best sample just did, by `step`; not
+// past half the way to the next sample beyond, nor into what a failed one forbids.
 double Strawman::overshoot(double least, double goal, double step) const {
   const double onward = goal - least;
   if (onward * step <= 0) return goal;
-  double x = goal + onward;
+  double x = least + 3 * onward;
   for (const Sample& s : samples_) {
-    const double beyond = (s.x - goal) * onward;
-    if (beyond <= 0 || beyond > 2 * onward * onward) continue;
-    const double limit = s.ok ? (goal + s.x) / 2 : goal;
+    if ((s.x - goal) * onward <= 0) continue;
+    double limit = ((s.ok ? goal : least) + s.x) / 2;
+    if ((limit - goal) * onward < 0) limit = goal;
     if ((limit - x) * onward < 0) x = limit;
   }
   return near_sample(x) ? goal : x;
 }
 
-// The middle of the largest gap, next to a sample where one is given. Stops where every such gap is too narrow.
-Plan Strawman::halve_gap(const Sample* beside, const std::string& why) const {
+// Into the largest gap: its middle, or beside a given sample the mirror image of that sample's nearer neighbour where
+// this is less far. Stops where every such gap is too narrow.
+Plan Strawman::split_gap(const Sample* beside, const std::string& why) const {
   Plan plan;
-  double widest = 2 * spacing();
+  double widest = 2 * spacing() * (1 + 1e-12);
   for (std::size_t i = 0; i + 1 < samples_.size(); ++i) {
     const Sample &left = samples_[i], &right = samples_[i + 1];
     if (beside && beside != &left && beside != &right) continue;
-    if (right.x - left.x <= widest * (1 + 1e-12)) continue;  // of equal gaps the leftmost
+    if (right.x - left.x <= widest) continue;  // of equal gaps the leftmost
     widest = right.x - left.x;
     plan.x = (left.x + right.x) / 2;
+    const std::size_t other = beside == &left ? i - 1 : i + 2;  // beyond either end: no neighbour on that side
+    if (!beside || other >= samples_.size()) continue;
+    const double mirror = 2 * beside->x - samples_[other].x;
+    if (std::abs(mirror - beside->x) < widest / 2) plan.x = mirror;
   }
   if (std::isnan(plan.x)) {
     plan.stopped = beside ? say(*beside) + "; samples stand as close to it as the design tolerance allows"
                           : "no usable cost anywhere in " + variable_.name + ": " + last_failure_;
   }
-  plan.note = why + ": halve the widest gap" + (beside ? " beside the best" : "");
+  plan.note = why + ": next in the widest gap" + (beside ? " beside the best" : "");
   return plan;
 }
 
@@ -213,7 +226,7 @@ Plan Strawman::decide(double change, double step) const {
                           : "; none succeeded");
     return plan;
   }
-  if (good < 2) return halve_gap(least, "fewer than two good samples");
+  if (good < 2) return split_gap(least, "fewer than two good samples");
 
   const CubicSpline spline = fit();
   const Minimum goal = target(spline);
@@ -233,12 +246,12 @@ Plan Strawman::decide(double change, double step) const {
       return (a.ok ? a.cost : -infinity) < (b.ok ? b.cost : -infinity);
     });
     if (good < 4) {
-      plan = halve_gap(least, "too few samples to trust a minimum at the best one");
+      plan = split_gap(least, "too few samples to trust a minimum at the best one");
     } else if (worst->cost - least->cost <= significant) {
       plan.stopped = "the cost does not vary with " + variable_.name + ": " + text(least->cost, 9) + " at all " +
                      std::to_string(good) + " samples";
     } else if (!confirmed(*least, significant)) {
-      plan = halve_gap(least, "a parabola through the best sample and its neighbours still descends");
+      plan = split_gap(least, "a parabola through the best sample and its neighbours still descends");
     } else {
       plan.stopped = say(*least) + (revisits_best     ? "; the spline's minimum is within the design tolerance of it"
                                     : no_more_to_gain ? "; the last sample changed the best cost by no more than the "
@@ -246,7 +259,7 @@ Plan Strawman::decide(double change, double step) const {
                                                       : "; the gradient there promises less than the tolerance");
     }
   } else if (near_sample(goal.x)) {
-    plan = halve_gap(least, "the spline's minimum is a sample that is not the best");
+    plan = split_gap(least, "the spline's minimum is a sample that is not the best");
   } else {
     plan.x = all_gradients() ? goal.x : overshoot(least->x, goal.x, step);
     plan.at_minimum = true;

@@ -15,8 +15,9 @@
 //      `tolerance` of the best cost and the refitted spline promises no more than that; or, with gradients, when the
 //      gradient at the best sample times the distance to the target is below it.
 //   5. Stop when settled, with four good samples at least, if a second opinion agrees: the parabola through the best
-//      sample and its neighbours (at a bound the natural spline is blind to the curvature), or for the Hermite spline
-//      at a bound the sign of the gradient. Otherwise halve the larger gap beside the best sample.
+//      sample and its neighbours with a bound on its error (at a bound the natural spline is blind to the curvature),
+//      or for the Hermite spline at a bound the sign of the gradient. Otherwise a sample in the larger gap beside the
+//      best.
 // Step by step no two designs closer than `design_tolerance` are asked, so noise below it is not chased. The optimum
 // found is a local one: more initial samples look wider.
 #pragma once
