@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+# Installs the Debian packages that dodyn is built, tested and plotted with, where any is missing.
+set -euo pipefail
+
+packages=(g++ cmake ninja-build pkg-config
+  openmpi-bin libopenmpi-dev libeigen3-dev libnlopt-dev libnlopt-cxx-dev coinor-libipopt-dev
+  libboost-program-options-dev libhdf5-dev
+  libgtest-dev hdf5-tools python3-h5py python3-matplotlib)
+
+missing=()
+for package in "${packages[@]}"; do
+  status=$(dpkg-query --show --showformat='${db:Status-Status} ' "$package" 2>/dev/null || true)
+  [[ $status == installed* ]] || missing+=("$package")
+done
+((${#missing[@]})) || exit 0
+
+give_up() {
+  echo "dodyn: $1; please install: ${missing[*]}" >&2
+  exit 1
+}
+command -v apt-get >/dev/null || give_up "no apt-get on this system (the names are those of Debian 12)"
+as_root=()
+if ((EUID != 0)); then
+  command -v sudo >/dev/null || give_up "packages are missing, and there is neither root nor sudo to install them"
+  as_root=(sudo)
+fi
+
+echo "dodyn: installing ${missing[*]}" >&2
+apt() { "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq -o Dpkg::Use-Pty=0 "$@" >&2; }
+apt update || give_up "apt-get update failed"
+apt install --yes --no-install-recommends "${missing[@]}" || give_up "apt-get install failed"

@@ -1,0 +1,87 @@
+#!/usr/bin/env bash
+# Holds the includes to the map of the house: an include points down, to a lower floor or into its own folder, and only
+# the folders named here meet MPI, HDF5 and the solvers. Prints each violation as file:line; exit code 1 on any.
+#   floors.sh [ROOT]
+set -euo pipefail
+
+# check ROOT: prints the violations
+check() (
+  cd "$1"
+  { grep -rnE '^[[:space:]]*#[[:space:]]*include[[:space:]]*[<"]' --include='*.[ch]pp' --include='*.[ch]' \
+    src surrogate apps || true; } | awk '
+    BEGIN {
+      split("record 0 autodiff 1 geometry 1 surrogate 1 mechanics 2 nlp 2 " \
+            "archive 3 control 3 farm 3 models 3 study 4 apps 5", words)
+      for (i = 1; i in words; i += 2) floor_of[words[i]] = words[i + 1]
+    }
+    function violation(what) { print place ": " what }
+    {
+      split($0, part, ":")
+      place = part[1] ":" part[2]
+      folder = part[1]
+      sub(/^src\//, "", folder)
+      sub(/\/.*/, "", folder)
+      header = $0
+      sub(/^[^<"]*[<"]/, "", header)
+      sub(/[>"].*/, "", header)
+      target = header
+      sub(/\/.*/, "", target)
+
+      if (!(folder in floor_of)) violation("folder " folder " has no floor")
+      else if (folder == "apps") {
+        # on top of everything
+      } else if (header ~ /\// && target in floor_of) {
+        if (target != folder && floor_of[target] >= floor_of[folder])
+          violation(folder " (floor " floor_of[folder] ") may not include " header " (floor " floor_of[target] ")")
+      } else if ($0 ~ /include[[:space:]]*"/)
+        violation("write \"" header "\" from the name of its folder on")
+
+      if (header ~ /(^|\/)mpi\.h$/ && folder != "farm") violation("only farm may include " header)
+      if (header ~ /(^|\/)(hdf5(_hl)?|H5.*)\.h$/ && folder != "archive") violation("only archive may include " header)
+      if (header ~ /(^|\/)Ip[A-Z][A-Za-z]*\.(hpp|h)$/ && folder != "nlp") violation("only nlp may include " header)
+      if (header ~ /(^|\/)nlopt\.(hpp|h)$/ && folder != "nlp" && folder != "surrogate")
+        violation("only nlp and surrogate may include " header)
+    }'
+)
+
+# A tree with known violations, so that this test can fail.
+self_check() {
+  local tree expected found
+  tree=$(mktemp -d)
+  # shellcheck disable=SC2064  # the name as it is now
+  trap "rm -rf '$tree'" EXIT
+  mkdir -p "$tree"/src/{farm,nlp,study,control,archive,utils} "$tree"/{surrogate,apps}
+  printf '#include <mpi.h>\n#include "record/task.hpp"\n#include "farm/farm.hpp"\n' >"$tree/src/farm/right.cpp"
+  printf '#include <IpIpoptApplication.hpp>\n#include <nlopt.hpp>\n#include <vector>\n' >"$tree/src/nlp/right.cpp"
+  printf '#include <hdf5.h>\n#include "surrogate/strategy.hpp"\n' >"$tree/src/archive/right.cpp"
+  printf '#include <nlopt.hpp>\n#include <Eigen/Core>\n#include "record/evaluation.hpp"\n' >"$tree/surrogate/right.hpp"
+  printf '#include "study/study.hpp"\n#include "farm/farm.hpp"\n#include "command.hpp"\n' >"$tree/apps/right.cpp"
+  printf '#include <vector>\n#include "farm/farm.hpp"\n' >"$tree/src/nlp/up.hpp"
+  printf ' #  include <models/biped.hpp>\n' >"$tree/src/control/level.cpp"
+  printf '#include <mpi.h>\n#include <coin/IpTNLP.hpp>\n#include <H5Cpp.h>\n#include <nlopt.h>\n' >"$tree/src/study/foreign.cpp"
+  printf '#include <hdf5.h>\n' >"$tree/apps/foreign.cpp"
+  printf '#include "autodiff/scalar.hpp"\n#include "strategy.hpp"\n' >"$tree/surrogate/level.hpp"
+  printf '#include <vector>\n' >"$tree/src/utils/homeless.hpp"
+  expected='apps/foreign.cpp:1
+src/control/level.cpp:1
+src/nlp/up.hpp:2
+src/study/foreign.cpp:1
+src/study/foreign.cpp:2
+src/study/foreign.cpp:3
+src/study/foreign.cpp:4
+src/utils/homeless.hpp:1
+surrogate/level.hpp:1
+surrogate/level.hpp:2'
+  found=$(check "$tree" | sed 's/: .*//' | LC_ALL=C sort)
+  if [[ $found != "$expected" ]]; then
+    printf 'floors.sh does not find what it should; of\n%s\nit found\n%s\n' "$expected" "$found"
+    exit 1
+  fi
+}
+
+self_check
+violations=$(check "${1:-$(dirname "${BASH_SOURCE[0]}")/..}")
+if [[ -n $violations ]]; then
+  printf '%s\n' "$violations"
+  exit 1
+fi
