@@ -193,6 +193,9 @@ void set_options(Ipopt::OptionsList& ipopt, const Options& options, bool with_mu
   ipopt.SetIntegerValue("acceptable_iter", 0);       // never stop early at a looser level
   ipopt.SetNumericValue("bound_relax_factor", 0.0);  // solutions satisfy their bounds
   ipopt.SetStringValue("linear_solver", "mumps");
+  // Approximate minimum fill. MUMPS's own choice may be SCOTCH for larger problems, whose random numbers run on from
+  // one solve to the next: the same problem would not give the same digits twice.
+  ipopt.SetIntegerValue("mumps_pivot_order", 2);
   ipopt.SetIntegerValue("max_iter", options.max_iterations);
   ipopt.SetIntegerValue("print_level", options.print_level);
   ipopt.SetStringValue("sb", "yes");  // no banner

@@ -79,6 +79,14 @@ TEST(Sparse, DerivativesAreRight) {
   EXPECT_LT(errors.largest(), 1e-9) << errors.worst;
 }
 
+TEST(Sparse, TheSameProblemGivesTheSameDigits) {
+  const RestToRest problem(500, 9.81, 1.0);
+  const VectorXd rest = VectorXd::Zero(problem.variables());
+  const Solution first = solve(problem, rest);
+  ASSERT_EQ(first.status, SolveStatus::solved) << first.reason;
+  for (int repeat = 0; repeat < 3; ++repeat) EXPECT_EQ(solve(problem, rest).x, first.x);
+}
+
 // k = 0: u falls linearly, u_j = c ((N-1)/2 - j), c = 12 goal / (h^2 N (N^2-1)); the multiplier of the velocity's
 // equation is u, the one of the position's c/h, which is also the goal's price (the optimum is (c/h) goal / 2).
 TEST(Sparse, TwoThousandVariablesAgainstTheClosedForm) {
