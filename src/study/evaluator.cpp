@@ -1,5 +1,8 @@
 #include "study/evaluator.hpp"
 
+#include <stdexcept>
+
+#include "study/gait.hpp"
 #include "study/testfunction.hpp"
 
 namespace dodyn::study {
@@ -7,10 +10,17 @@ namespace dodyn::study {
 const std::vector<EvaluatorKind>& evaluator_kinds() {
   static const std::vector<EvaluatorKind> kinds = [] {
     std::vector<EvaluatorKind> all;
+    all.push_back(gait_kind());
     all.push_back(testfunction_kind());
     return all;
   }();
   return kinds;
+}
+
+std::unique_ptr<Evaluator> make_evaluator(const Settings& settings) {
+  for (const auto& kind : evaluator_kinds())
+    if (kind.name == settings.evaluator) return kind.make(settings);
+  throw std::logic_error("no evaluator '" + settings.evaluator + "'");
 }
 
 }  // namespace dodyn::study

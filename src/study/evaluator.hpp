@@ -17,8 +17,8 @@ class Evaluator {
   virtual ~Evaluator() = default;
   virtual std::vector<Quantity> metrics() const = 0;
   virtual Channels channels() const = 0;
-  // Must depend on the task alone. Fills status, reason, cost, gradient, metrics and trajectory; the caller fills
-  // seconds, host and started.
+  // Must depend on the task alone. Fills status, reason, cost, gradient, metrics and trajectory; the farm fills
+  // seconds, rank, host and started.
   virtual Outcome evaluate(const Task& task) const = 0;
   // What `dodyn solve` prints of an evaluation after its record: an optimality and feasibility report, several lines.
   virtual std::string report(const Outcome& outcome) const = 0;
@@ -34,5 +34,8 @@ struct EvaluatorKind {
 };
 
 const std::vector<EvaluatorKind>& evaluator_kinds();
+
+// The evaluator that the settings name. Throws ConfigError where it finds two settings at odds.
+std::unique_ptr<Evaluator> make_evaluator(const Settings& settings);
 
 }  // namespace dodyn::study

@@ -1,0 +1,96 @@
+// The dodyn command: finds the subcommand and turns exceptions into exit codes.
+#include <algorithm>
+#include <cstdio>
+#include <exception>
+#include <iostream>
+
+#include "archive/archive.hpp"
+#include "command.hpp"
+#include "study/report.hpp"
+#include "version.hpp"
+
+namespace dodyn::apps {
+namespace {
+
+struct Command {
+  std::string name, arguments, description;
+  ExitCode (*call)(Invocation);
+  bool takes_keys;
+};
+const std::vector<Command> commands = {
+    {"run", "CONFIG [--key value ...]", "run a study, or continue the one its archive holds (alone or under mpirun)",
+     run, true},
+    {"show", "ARCHIVE", "table of evaluations, best design, why it stopped; also while it runs", show, false},
+    {"solve", "CONFIG [--key value ...] [--output FILE.csv]",
+     "one evaluation of a fixed design: its record, report and trajectory", solve, true},
+    {"check", "CONFIG [--key value ...]", "validate only; every setting with its value, default and source", check,
+     true},
+};
+
+std::string help() {
+  std::string text = "dodyn " + std::string(version) + ": choose a mechanical design by the best motion it allows\n\n";
+  for (const auto& command : commands)
+    text += "  dodyn " + command.name + " " + command.arguments + "\n        " + command.description + "\n";
+  return text + "\n  dodyn COMMAND --help lists every key; dodyn --version\n\n" + std::string(exit_codes);
+}
+
+std::string help(const Command& command) {
+  return "dodyn " + command.name + " " + command.arguments + "\n" + command.description + "\n" +
+         (command.takes_keys ? "\nKeys stand in the INI file CONFIG ([section], key = value) and on the command line, "
+                               "which wins.\n" +
+                                   study::keys_text()
+                             : "") +
+         "\n" + std::string(exit_codes);
+}
+
+ExitCode dispatch(int& argc, char**& argv) {
+  const std::vector<std::string> words(argv + 1, argv + argc);
+  if (words.empty()) {
+    std::cerr << help();
+    return refused;
+  }
+  if (words[0] == "--help" || words[0] == "-h" || words[0] == "help") {
+    std::cout << help();
+    return finished;
+  }
+  if (words[0] == "--version") {
+    std::cout << "dodyn " << version << " (" << git_commit << ")\n";
+    return finished;
+  }
+  std::vector<std::string> names;
+  for (const auto& command : commands) {
+    names.push_back(command.name);
+    if (command.name != words[0]) continue;
+    if (std::any_of(words.begin(), words.end(), [](const auto& word) { return word == "--help" || word == "-h"; })) {
+      std::cout << help(command);
+      return finished;
+    }
+    return command.call({argc, argv, {words.begin() + 1, words.end()}});
+  }
+  throw study::ConfigError("unknown command '" + words[0] + "'" + study::did_you_mean(words[0], names) +
+                           "; dodyn --help lists them");
+}
+
+}  // namespace
+
+std::string take_path(std::vector<std::string>& words, const std::string& usage) {
+  if (words.empty() || words.front().starts_with('-')) throw study::ConfigError("usage: " + usage);
+  const std::string path = words.front();
+  words.erase(words.begin());
+  return path;
+}
+
+}  // namespace dodyn::apps
+
+int main(int argc, char** argv) {
+  using namespace dodyn;
+  try {
+    return apps::dispatch(argc, argv);
+  } catch (const study::ConfigError& error) {
+    std::cerr << "dodyn: " << error.what() << "\n";
+    return apps::refused;
+  } catch (const std::exception& error) {
+    std::cerr << "dodyn: " << error.what() << "\n";
+    return apps::failure;
+  }
+}

@@ -1,0 +1,29 @@
+// One line that tells how far things are: rewritten in place on a terminal, now and then a new line elsewhere.
+#pragma once
+
+#include <chrono>
+#include <cstdio>
+#include <string>
+
+namespace dodyn::apps {
+
+class ProgressLine {
+ public:
+  explicit ProgressLine(std::FILE* out);
+  ~ProgressLine() { end(); }
+  // At most five times a second on a terminal, every ten seconds elsewhere; the rest is dropped.
+  void show(const std::string& text);
+  // Writes what was dropped last and ends the line.
+  void end();
+
+ private:
+  void write(std::string text);
+
+  std::FILE* out_;
+  bool terminal_;
+  std::chrono::steady_clock::time_point due_;
+  std::string dropped_;
+  bool open_ = false;
+};
+
+}  // namespace dodyn::apps

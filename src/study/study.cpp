@@ -1,0 +1,231 @@
+#include "study/study.hpp"
+
+#include <chrono>
+#include <cmath>
+#include <filesystem>
+
+#include "surrogate/strawman.hpp"
+#include "surrogate/sweep.hpp"
+
+namespace dodyn::study {
+namespace {
+
+double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+
+bool same(const Eigen::VectorXd& a, const Eigen::VectorXd& b) { return a.size() == b.size() && a == b; }
+
+// What a row and its trajectory are made of, as one text: two layouts with the same text can share a file.
+std::string shape(const archive::Layout& layout) {
+  std::string text;
+  for (const auto& metric : layout.metrics) text += metric.name + "[" + metric.unit + "] ";
+  for (const auto& channel : layout.channels) {
+    text += channel.name + "[" + channel.unit + "]" + std::to_string(channel.nodes) + "(";
+    for (const auto& coordinate : channel.coordinates) text += coordinate + " ";
+    text += ") ";
+  }
+  return text;
+}
+
+}  // namespace
+
+Summary Study::run() {
+  started_ = now();
+  while (wanted() && ask() && evaluate() && tell()) continue;
+
+  const bool was_finished = evaluated_ == 0 && reason_ == archived_reason_;
+  archive_.stop(reason_);
+  const Evaluation* best = best_of(evaluations_);
+  return {reason_, interrupted_, was_finished, evaluated_, recalled_, best ? std::optional(*best) : std::nullopt};
+}
+
+bool Study::stop(std::string reason) {
+  reason_ = std::move(reason);
+  return false;
+}
+
+bool Study::wanted() {
+  if (const std::string reason = strategy_.stopped(); !reason.empty()) return stop(reason);
+  if (told_ >= limit_) return stop("reached study.max-evaluations = " + std::to_string(limit_));
+  return true;
+}
+
+// Asks for a batch of designs and puts what the archive does not hold of it into pending_.
+bool Study::ask() {
+  pending_.clear();
+  batch_end_ = told_;
+  for (const auto& design : strategy_.ask(batch_limit_)) {
+    const std::int64_t id = batch_end_++;
+    const auto row = evaluations_.find(id);
+    if (row == evaluations_.end()) {
+      if (id < limit_) pending_.push_back(task(id, design));
+    } else if (!same(row->second.design, design)) {
+      throw ConfigError(settings_.text("study.archive") + ": its evaluation " + std::to_string(id) +
+                        " is of another design than this program and configuration ask for; nothing was changed, " +
+                        "choose another study.archive");
+    } else {
+      ++recalled_;
+    }
+  }
+  return batch_end_ > told_ || stop("the strategy asked for no design");
+}
+
+// Farms out pending_, a task to an evaluator at a time; each outcome is in the archive before anyone acts on it.
+bool Study::evaluate() {
+  auto next = pending_.begin();
+  while (next != pending_.end() || farm_.outstanding() > 0) {
+    while (next != pending_.end() && farm_.outstanding() < farm_.evaluators() && !interrupted_) farm_.submit(*next++);
+    if (farm_.outstanding() == 0) break;
+    if (const auto outcome = farm_.next(std::chrono::milliseconds(200))) {
+      archive_.append(*outcome);
+      const Evaluation& evaluation = outcome->evaluation;
+      evaluations_[evaluation.id] = evaluation;
+      if (evaluation.ok()) trajectories_[evaluation.id] = outcome->trajectory;
+      busy_seconds_ += evaluation.seconds;
+      ++evaluated_;
+    }
+    watch_(tally());
+  }
+  return !interrupted_ || stop("interrupted by a signal");
+}
+
+// Tells the batch in the order of the ids, and archives what the strategy makes of it.
+bool Study::tell() {
+  for (; told_ < batch_end_; ++told_) {
+    const auto row = evaluations_.find(told_);
+    if (row == evaluations_.end()) return stop("reached study.max-evaluations = " + std::to_string(limit_));
+    strategy_.tell(row->second);
+  }
+  if (iterations_++ >= archived_iterations_) archive_.append(strategy_.describe(layout_.grid_points));
+  return true;
+}
+
+Study::Study(const Settings& settings, const Evaluator& evaluator, surrogate::Strategy& strategy, farm::Farm& farm,
+             archive::Provenance provenance, const std::atomic<bool>& interrupted, Watch watch)
+    : settings_(settings),
+      strategy_(strategy),
+      farm_(farm),
+      interrupted_(interrupted),
+      watch_(std::move(watch)),
+      limit_(settings.integer("study.max-evaluations")),
+      batch_limit_(settings.integer("study.batch")),
+      layout_{settings.variables, evaluator.metrics(), evaluator.channels()},
+      archive_(open(std::move(provenance))) {}
+
+archive::Archive Study::open(archive::Provenance provenance) {
+  const std::string path = settings_.text("study.archive");
+  provenance.evaluator = settings_.evaluator;
+  provenance.configuration = settings_.configuration();
+  try {
+    if (!std::filesystem::exists(std::filesystem::status(path)))
+      return archive::Archive::create(path, layout_, provenance);
+
+    const archive::Contents contents = archive::read(path);
+    const std::string remedy = "; remove it or choose another study.archive";
+    const std::string difference = differences(settings_, contents.provenance.configuration);
+    if (!difference.empty()) throw ConfigError(path + " belongs to another study: " + difference + remedy);
+    if (shape(layout_) != shape(contents.layout))
+      throw ConfigError(path + " holds other metrics or trajectories than this program writes (it is of version " +
+                        contents.provenance.program_version + ")" + remedy);
+    layout_ = contents.layout;
+    for (const auto& evaluation : contents.evaluations) {
+      evaluations_[evaluation.id] = evaluation;
+      if (evaluation.ok()) trajectories_[evaluation.id] = archive::read_trajectory(path, evaluation.id);
+    }
+    archived_iterations_ = contents.iterations.size();
+    archived_reason_ = contents.stopped;
+    return archive::Archive::resume(path);
+  } catch (const archive::Error& error) {
+    throw ConfigError(error.what());
+  }
+}
+
+Task Study::task(std::int64_t id, const Eigen::VectorXd& design) const {
+  Task task;
+  task.evaluation.id = id;
+  task.evaluation.design = design;
+  task.evaluation.seed = evaluation_seed(static_cast<std::uint64_t>(settings_.integer("study.seed")), id);
+  task.evaluation.parent = nearest(design);
+  if (task.evaluation.parent >= 0) task.warm_start = trajectories_.at(task.evaluation.parent);
+  return task;
+}
+
+// The nearest evaluation, ranges scaled to one, that has been told with a trajectory; the first of equals, -1 for none.
+// Only what has been told counts: a batch's own outcomes come in an order that depends on the ranks.
+std::int64_t Study::nearest(const Eigen::VectorXd& design) const {
+  std::int64_t parent = -1;
+  double least = 0;
+  for (const auto& [id, trajectory] : trajectories_) {
+    if (id >= told_ || trajectory.empty()) continue;
+    double squared = 0;
+    for (Eigen::Index i = 0; i < design.size(); ++i) {
+      const Variable& variable = layout_.variables[static_cast<std::size_t>(i)];
+      squared += std::pow((evaluations_.at(id).design(i) - design(i)) / (variable.upper - variable.lower), 2);
+    }
+    if (parent < 0 || squared < least) parent = id, least = squared;
+  }
+  return parent;
+}
+
+Tally Study::tally() const {
+  const double seconds_each = evaluated_ ? busy_seconds_ / evaluated_ : not_a_number;
+  const auto left = static_cast<double>(limit_) - static_cast<double>(evaluations_.size());
+  return {evaluations_, farm_.outstanding(), limit_, now() - started_,
+          std::max(left, 0.0) * seconds_each / std::min(farm_.evaluators(), batch_limit_)};
+}
+
+std::unique_ptr<surrogate::Strategy> make_strategy(const Settings& settings) {
+  const auto& variables = settings.variables;
+  if (variables.empty())
+    throw ConfigError("no design variable is free; give design.NAME.min and design.NAME.max of one at least");
+  if (settings.text("surrogate.strategy") == "sweep")
+    return surrogate::make_sweep(variables, {.points = {settings.integer("surrogate.points")}});
+  if (variables.size() > 1)
+    throw settings.error("surrogate.strategy",
+                         "takes one free design variable, and " + std::to_string(variables.size()) + " are free");
+  return surrogate::make_strawman(variables.front(), {.initial_samples = settings.integer("surrogate.initial-samples"),
+                                                      .tolerance = settings.real("surrogate.tolerance"),
+                                                      .gradient = settings.boolean("surrogate.gradient")});
+}
+
+Work make_work(std::shared_ptr<const Evaluator> evaluator) {
+  const auto metrics = static_cast<Eigen::Index>(evaluator->metrics().size());
+  return [evaluator, metrics, channels = evaluator->channels()](const Task& task) {
+    Outcome outcome = evaluator->evaluate(task);
+    Evaluation& evaluation = outcome.evaluation;
+    const auto& values = outcome.trajectory.values;
+    bool fits = values.empty() || values.size() == channels.size();
+    for (std::size_t i = 0; fits && i < values.size(); ++i)
+      fits = values[i].rows() == channels[i].nodes &&
+             values[i].cols() == static_cast<Eigen::Index>(channels[i].coordinates.size());
+    fits = fits && (evaluation.metrics.size() == 0 || evaluation.metrics.size() == metrics) &&
+           (evaluation.gradient.size() == 0 || evaluation.gradient.size() == task.evaluation.design.size());
+    if (!fits) {
+      evaluation.status = Status::failed;
+      evaluation.reason = "the evaluator's answer has another shape than it declared";
+      evaluation.gradient.resize(0);
+      evaluation.metrics.resize(0);
+      outcome.trajectory = {};
+    }
+    if (!evaluation.gradient.allFinite()) evaluation.gradient.resize(0);
+    return outcome;
+  };
+}
+
+std::uint64_t evaluation_seed(std::uint64_t study_seed, std::int64_t id) {
+  const auto mix = [](std::uint64_t z) {
+    z += 0x9e3779b97f4a7c15;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
+    return z ^ (z >> 31);
+  };
+  return mix(mix(study_seed) ^ static_cast<std::uint64_t>(id));
+}
+
+const Evaluation* best_of(const std::map<std::int64_t, Evaluation>& evaluations) {
+  const Evaluation* best = nullptr;
+  for (const auto& [id, evaluation] : evaluations)
+    if (evaluation.ok() && (!best || evaluation.cost < best->cost)) best = &evaluation;
+  return best;
+}
+
+}  // namespace dodyn::study

@@ -1,0 +1,259 @@
+// The dodyn command as a user meets it: what it prints, its exit codes, and that no way of stopping it loses anything.
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "archive/archive.hpp"
+
+namespace dodyn {
+namespace {
+
+struct Result {
+  int code = -1;
+  std::string text;  // both streams
+};
+
+class Command : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::filesystem::remove_all(directory);
+    std::filesystem::create_directories(directory);
+    std::ofstream(directory + "/f.cfg") << "[study]\nevaluator = testfunction\n[testfunction]\nname = forrester\n"
+                                           "noise = 0.01\nfail-above = 0.9\n[design]\nx.min = 0\nx.max = 1\n";
+  }
+  void TearDown() override { std::filesystem::remove_all(directory); }
+
+  // Runs a line of shell in the test's own directory.
+  Result shell(const std::string& line) const {
+    Result result;
+    std::FILE* pipe = popen(("cd '" + directory + "' && { " + line + "; } 2>&1").c_str(), "r");
+    char buffer[4096];
+    while (const std::size_t n = std::fread(buffer, 1, sizeof buffer, pipe)) result.text.append(buffer, n);
+    const int status = pclose(pipe);
+    result.code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    return result;
+  }
+  Result dodyn(const std::string& words) const { return shell(std::string(DODYN) + " " + words); }
+  Result ranks(int n, const std::string& words) const {
+    return shell("OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 " + std::string(MPIRUN) +
+                 " --oversubscribe -n " + std::to_string(n) + " " + DODYN + " " + words);
+  }
+  // Starts `dodyn run f.cfg WORDS` and gives its process id.
+  pid_t start(const std::vector<std::string>& words) const {
+    const pid_t child = fork();
+    if (child == 0) {
+      if (chdir(directory.c_str()) != 0) _exit(99);
+      if (!std::freopen("/dev/null", "w", stdout) || !std::freopen("/dev/null", "w", stderr)) _exit(99);
+      std::vector<std::string> all = {DODYN, "run", "f.cfg"};
+      all.insert(all.end(), words.begin(), words.end());
+      std::vector<char*> arguments;
+      for (auto& word : all) arguments.push_back(word.data());
+      arguments.push_back(nullptr);
+      execv(DODYN, arguments.data());
+      _exit(99);
+    }
+    return child;
+  }
+  static int wait_for(pid_t child) {
+    int status = 0;
+    waitpid(child, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  }
+  std::size_t rows(const std::string& file) const {
+    try {
+      return archive::read(directory + "/" + file).evaluations.size();
+    } catch (const archive::Error&) {
+      return 0;  // not there yet
+    }
+  }
+  void wait_for_rows(const std::string& file, std::size_t count) const {
+    for (int i = 0; i < 500 && rows(file) < count; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    ASSERT_GE(rows(file), count);
+  }
+
+  // Same designs, parents, seeds, statuses and costs, bit for bit.
+  void expect_same(const std::string& one, const std::string& other) const {
+    const auto sorted = [&](const std::string& file) {
+      auto all = archive::read(directory + "/" + file).evaluations;
+      std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.id < b.id; });
+      return all;
+    };
+    const auto a = sorted(one), b = sorted(other);
+    ASSERT_EQ(a.size(), b.size());
+    for (std::size_t i = 0; i < a.size(); ++i) {
+      EXPECT_EQ(a[i].id, b[i].id);
+      EXPECT_EQ(a[i].parent, b[i].parent) << i;
+      EXPECT_EQ(a[i].seed, b[i].seed) << i;
+      EXPECT_EQ(a[i].design, b[i].design) << i;
+      EXPECT_EQ(a[i].status, b[i].status) << i;
+      EXPECT_TRUE(a[i].cost == b[i].cost || !a[i].ok()) << i;
+    }
+    EXPECT_EQ(archive::read(directory + "/" + one).stopped, archive::read(directory + "/" + other).stopped);
+  }
+
+  const std::string directory =
+      ::testing::TempDir() + "dodyn-apps-" + ::testing::UnitTest::GetInstance()->current_test_info()->name();
+};
+
+#define EXPECT_HAS(text, part) EXPECT_NE((text).find(part), std::string::npos) << (text)
+
+TEST_F(Command, HelpAndVersion) {
+  const Result help = dodyn("--help");
+  EXPECT_EQ(help.code, 0);
+  for (const std::string command : {"run", "show", "solve", "check"}) {
+    EXPECT_HAS(help.text, "dodyn " + command + " ");
+    const Result its_help = dodyn(command + " --help");
+    EXPECT_EQ(its_help.code, 0);
+    EXPECT_HAS(its_help.text, "exit codes: 0 finished");
+  }
+  EXPECT_HAS(dodyn("run --help").text, "--study.max-evaluations");
+  EXPECT_HAS(dodyn("run --help").text, "--testfunction.delay");
+  EXPECT_EQ(dodyn("--version").text.rfind("dodyn ", 0), 0u);
+  EXPECT_EQ(dodyn("").code, 2);
+  const Result unknown = dodyn("sovle f.cfg");
+  EXPECT_EQ(unknown.code, 2);
+  EXPECT_EQ(unknown.text, "dodyn: unknown command 'sovle' (did you mean 'solve'?); dodyn --help lists them\n");
+}
+
+TEST_F(Command, BadInputIsOneLineAndTouchesNothing) {
+  for (const std::string words :
+       {"run f.cfg --study.sede 2", "run f.cfg --study.seed", "run f.cfg --design.x.min 2", "run nowhere.cfg", "run",
+        "run f.cfg --study.archive nowhere/a.h5", "run f.cfg --study.archive f.cfg", "check f.cfg --study.seed -1",
+        "solve f.cfg", "solve f.cfg --design.x 0.5 --output nowhere/a.csv", "solve f.cfg --design.x 0.5 --output",
+        "show f.cfg", "show nowhere.h5", "show", "show a b", "run --strategy sweep"}) {
+    const Result result = dodyn(words);
+    EXPECT_EQ(result.code, 2) << words << "\n" << result.text;
+    EXPECT_EQ(std::count(result.text.begin(), result.text.end(), '\n'), 1) << words << "\n" << result.text;
+    EXPECT_EQ(result.text.rfind("dodyn: ", 0), 0u) << result.text;
+  }
+  for (const auto& entry : std::filesystem::directory_iterator(directory)) EXPECT_EQ(entry.path().filename(), "f.cfg");
+}
+
+TEST_F(Command, RunThenShow) {
+  const Result run = dodyn("run f.cfg --strategy sweep");
+  EXPECT_EQ(run.code, 0) << run.text;
+  EXPECT_HAS(run.text, "f.h5: finished: ");
+  EXPECT_HAS(run.text, "21 evaluations now, 0 from the archive");
+  const Result show = dodyn("show f.h5");
+  EXPECT_EQ(show.code, 0);
+  EXPECT_HAS(show.text, "x = 1 is above testfunction.fail-above = 0.9");
+  EXPECT_HAS(show.text, "stopped: ");
+  const Result again = dodyn("run f.cfg --strategy sweep");
+  EXPECT_EQ(again.code, 0);
+  EXPECT_HAS(again.text, "this study had finished already: ");
+  const Result other = dodyn("run f.cfg --strategy sweep --study.seed 2");
+  EXPECT_EQ(other.code, 2);
+  EXPECT_EQ(other.text,
+            "dodyn: f.h5 belongs to another study: study.seed: 1 / 2 (archive / now); remove it or choose another "
+            "study.archive\n");
+}
+
+TEST_F(Command, AnOptimumAtABoundSaysSo) {
+  const Result run = dodyn("run f.cfg --testfunction.name quadratic --testfunction.noise 0 --design.x.min 0.4");
+  EXPECT_EQ(run.code, 0);
+  EXPECT_HAS(run.text, "note: x is at its lower bound 0.4");
+  EXPECT_HAS(dodyn("show f.h5").text, "note: x is at its lower bound 0.4");
+}
+
+TEST_F(Command, SolveTellsAllAndWritesTheTrajectory) {
+  const Result solve = dodyn("solve f.cfg --design.x 0.5 --testfunction.noise 0 --output a.csv");
+  EXPECT_EQ(solve.code, 0) << solve.text;
+  EXPECT_HAS(solve.text, "cost                  0.909297426826");  // sin 2
+  EXPECT_HAS(solve.text, "status                ok");
+  EXPECT_HAS(solve.text, "function            forrester");
+  std::ifstream csv(directory + "/a.csv");
+  std::string line;
+  std::getline(csv, line);
+  EXPECT_EQ(line, "t,q.x,q.y,value");
+  int count = 0;
+  while (std::getline(csv, line)) ++count;
+  EXPECT_EQ(count, 11);
+  EXPECT_FALSE(std::filesystem::exists(directory + "/f.h5"));
+  EXPECT_EQ(dodyn("solve f.cfg --design.x 0.95").code, 1);  // the evaluation failed
+}
+
+TEST_F(Command, CheckShowsWhereEachValueComesFrom) {
+  const Result check = dodyn("check f.cfg --study.seed 7");
+  EXPECT_EQ(check.code, 0);
+  EXPECT_HAS(check.text, "command line");
+  EXPECT_HAS(check.text, "f.cfg:5");
+  EXPECT_HAS(check.text, "default");
+  EXPECT_HAS(dodyn("check f.cfg --design.x 1").text, "fit for solve, not for run");
+}
+
+TEST_F(Command, OneTwoAndFourRanksAreTheSameStudy) {
+  for (const std::string strategy : {"strawman", "sweep"}) {
+    const std::string words = "run f.cfg --testfunction.delay 0.005 --strategy " + strategy + " --study.archive ";
+    EXPECT_EQ(dodyn(words + strategy + "0.h5").code, 0);
+    for (const int n : {1, 2, 4}) {
+      const std::string archive = strategy + std::to_string(n) + ".h5";
+      const Result run = ranks(n, words + archive);
+      EXPECT_EQ(run.code, 0) << run.text;
+      expect_same(strategy + "0.h5", archive);
+    }
+  }
+}
+
+TEST_F(Command, UnderMpirunAMistakeIsSaidOnce) {
+  for (const std::string words : {"run f.cfg --study.sede 2", "run f.cfg --study.archive f.cfg"}) {
+    const Result run = ranks(3, words);
+    EXPECT_EQ(run.code, 2) << run.text;
+    const auto first = run.text.find("dodyn: ");
+    EXPECT_NE(first, std::string::npos) << run.text;
+    EXPECT_EQ(run.text.find("dodyn: ", first + 1), std::string::npos) << run.text;
+  }
+}
+
+TEST_F(Command, ASignalStopsAndTheSameCommandContinues) {
+  ASSERT_EQ(dodyn("run f.cfg --strategy sweep --study.archive whole.h5").code, 0);
+  for (const int signal : {SIGINT, SIGTERM}) {
+    const std::string archive = "stopped" + std::to_string(signal) + ".h5";
+    const pid_t child = start({"--strategy", "sweep", "--testfunction.delay", "0.05", "--study.archive", archive});
+    wait_for_rows(archive, 3);
+    kill(child, signal);
+    EXPECT_EQ(wait_for(child), 3);
+    EXPECT_EQ(archive::read(directory + "/" + archive).stopped, "interrupted by a signal");
+    EXPECT_LT(rows(archive), 21u);
+    EXPECT_EQ(dodyn("run f.cfg --strategy sweep --study.archive " + archive).code, 0);
+    expect_same("whole.h5", archive);
+  }
+}
+
+TEST_F(Command, KilledAtAnyTimeTheSameCommandFinishesIt) {
+  const std::string words = "run f.cfg --strategy sweep --study.archive ";
+  ASSERT_EQ(dodyn(words + "whole.h5").code, 0);
+  int kills = 0;
+  for (; kills < 30; ++kills) {
+    const pid_t child = start({"--strategy", "sweep", "--testfunction.delay", "0.02", "--study.archive", "killed.h5"});
+    std::this_thread::sleep_for(std::chrono::milliseconds(130 + 37 * kills % 100));
+    kill(child, SIGKILL);
+    if (wait_for(child) == 0) break;
+  }
+  EXPECT_GE(kills, 1);
+  EXPECT_EQ(dodyn(words + "killed.h5").code, 0);
+  expect_same("whole.h5", "killed.h5");
+}
+
+TEST_F(Command, OneWriterAtATimeAndReadersMeanwhile) {
+  const pid_t child = start({"--strategy", "sweep", "--testfunction.delay", "0.1"});
+  wait_for_rows("f.h5", 2);
+  const Result second = dodyn("run f.cfg --strategy sweep");
+  EXPECT_EQ(second.code, 2) << second.text;
+  EXPECT_EQ(std::count(second.text.begin(), second.text.end(), '\n'), 1) << second.text;
+  const Result show = dodyn("show f.h5");
+  EXPECT_EQ(show.code, 0);
+  EXPECT_HAS(show.text, "not finished");
+  kill(child, SIGINT);
+  EXPECT_EQ(wait_for(child), 3);
+}
+
+}  // namespace
+}  // namespace dodyn

@@ -1,0 +1,368 @@
+// The loop: whatever way a study is cut into runs and spread over evaluators, it is the same study.
+#include "study/study.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <cmath>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <set>
+
+namespace dodyn::study {
+namespace {
+
+// An MPI farm without MPI: several evaluators, and the one that started last finishes first.
+class BackwardsFarm : public farm::Farm {
+ public:
+  BackwardsFarm(Work work, int evaluators) : work_(std::move(work)), evaluators_(evaluators) {}
+  int evaluators() const override { return evaluators_; }
+  int outstanding() const override { return static_cast<int>(tasks_.size()); }
+  void submit(Task task) override { tasks_.push_back(std::move(task)); }
+  std::optional<Outcome> next(std::chrono::milliseconds) override {
+    if (tasks_.empty()) return {};
+    Outcome outcome = work_(tasks_.back());
+    tasks_.pop_back();
+    return outcome;
+  }
+
+ private:
+  Work work_;
+  int evaluators_;
+  std::vector<Task> tasks_;
+};
+
+class StudyTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::filesystem::remove_all(directory);
+    std::filesystem::create_directories(directory);
+    write("name = forrester\nnoise = 0.01\nfail-above = 0.9\n[design]\nx.min = 0\nx.max = 1\n");
+  }
+  void TearDown() override { std::filesystem::remove_all(directory); }
+
+  void write(const std::string& text) const {
+    std::ofstream(config) << "[study]\nevaluator = testfunction\n[testfunction]\n" << text;
+  }
+
+  Settings settings(const std::string& archive, std::vector<std::string> words = {}) const {
+    words.push_back("--study.archive=" + directory + "/" + archive);
+    return read_settings(config, words);
+  }
+
+  // Runs the study as `dodyn run` does. Interrupted once the archive holds `interrupt_at` evaluations.
+  Summary run(const std::string& archive, const std::vector<std::string>& words = {}, int evaluators = 1,
+              std::size_t interrupt_at = 1000) const {
+    const Settings now = settings(archive, words);
+    const std::shared_ptr<const Evaluator> evaluator = make_evaluator(now);
+    const auto strategy = make_strategy(now);
+    BackwardsFarm farm(make_work(evaluator), evaluators);
+    std::atomic<bool> interrupted = false;
+    return Study(now, *evaluator, *strategy, farm, {}, interrupted,
+                 [&](const Tally& tally) {
+                   if (tally.evaluations.size() >= interrupt_at) interrupted = true;
+                 })
+        .run();
+  }
+
+  archive::Contents contents(const std::string& archive) const { return archive::read(directory + "/" + archive); }
+
+  std::string refusal(const std::string& archive, const std::vector<std::string>& words = {}) const {
+    try {
+      run(archive, words);
+    } catch (const ConfigError& error) {
+      std::string message = error.what();
+      if (const auto at = message.find(directory + "/"); at != std::string::npos)
+        message.erase(at, directory.size() + 1);
+      return message;
+    }
+    return "accepted";
+  }
+
+  static bool bits_equal(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
+
+  // All that a study computes, bit for bit: everything but when, where and how fast.
+  void expect_same(const std::string& one, const std::string& other) const {
+    const auto sorted = [](std::vector<Evaluation> all) {
+      std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.id < b.id; });
+      return all;
+    };
+    const auto a = contents(one), b = contents(other);
+    const auto rows_a = sorted(a.evaluations), rows_b = sorted(b.evaluations);
+    ASSERT_EQ(rows_a.size(), rows_b.size());
+    for (std::size_t i = 0; i < rows_a.size(); ++i) {
+      const Evaluation &x = rows_a[i], &y = rows_b[i];
+      EXPECT_EQ(x.id, y.id);
+      EXPECT_EQ(x.parent, y.parent) << x.id;
+      EXPECT_EQ(x.seed, y.seed) << x.id;
+      EXPECT_EQ(x.design, y.design) << x.id;
+      EXPECT_EQ(x.status, y.status) << x.id;
+      EXPECT_EQ(x.reason, y.reason) << x.id;
+      EXPECT_TRUE(bits_equal(x.cost, y.cost)) << x.id;
+      EXPECT_EQ(x.metrics.size(), y.metrics.size());
+      for (Eigen::Index k = 0; k < std::min(x.metrics.size(), y.metrics.size()); ++k)
+        EXPECT_TRUE(bits_equal(x.metrics(k), y.metrics(k))) << x.id;
+    }
+    ASSERT_EQ(a.iterations.size(), b.iterations.size());
+    for (std::size_t i = 0; i < a.iterations.size(); ++i) {
+      EXPECT_EQ(a.iterations[i].next, b.iterations[i].next) << i;
+      EXPECT_EQ(a.iterations[i].best_id, b.iterations[i].best_id) << i;
+    }
+    EXPECT_EQ(a.stopped, b.stopped);
+  }
+
+  const std::string directory =
+      ::testing::TempDir() + "dodyn-study-" + ::testing::UnitTest::GetInstance()->current_test_info()->name();
+  const std::string config = directory + "/f.cfg";
+};
+
+TEST_F(StudyTest, ArchivesWhatItDid) {
+  write("name = quadratic\n[design]\nx.min = 0\nx.max = 1\n");
+  const Summary summary = run("a.h5");
+  EXPECT_FALSE(summary.interrupted);
+  EXPECT_FALSE(summary.reason.empty());
+  ASSERT_TRUE(summary.best);
+  EXPECT_NEAR(summary.best->design(0), 0.3, 1e-3);
+  const auto archived = contents("a.h5");
+  EXPECT_EQ(archived.stopped, summary.reason);
+  EXPECT_EQ(archived.provenance.evaluator, "testfunction");
+  EXPECT_EQ(differences(settings("a.h5"), archived.provenance.configuration), "");
+  ASSERT_EQ(static_cast<int>(archived.evaluations.size()), summary.evaluated);
+  std::set<std::uint64_t> seeds;
+  for (std::size_t i = 0; i < archived.evaluations.size(); ++i) {
+    EXPECT_EQ(archived.evaluations[i].id, static_cast<std::int64_t>(i));
+    EXPECT_EQ(archived.evaluations[i].seed, evaluation_seed(1, archived.evaluations[i].id));
+    seeds.insert(archived.evaluations[i].seed);
+  }
+  EXPECT_EQ(seeds.size(), archived.evaluations.size());
+}
+
+TEST_F(StudyTest, OrderAndNumberOfEvaluatorsDoNotMatter) {
+  for (const std::string strategy : {"strawman", "sweep"}) {
+    run(strategy + "1.h5", {"--strategy", strategy});
+    for (const int n : {2, 3, 8, 64}) {
+      const std::string archive = strategy + std::to_string(n) + ".h5";
+      run(archive, {"--strategy", strategy}, n);
+      expect_same(strategy + "1.h5", archive);
+    }
+  }
+}
+
+TEST_F(StudyTest, InterruptedAnywhereItContinuesToTheSameEnd) {
+  run("whole.h5", {"--strategy", "sweep"});
+  const auto all = contents("whole.h5").evaluations.size();
+  ASSERT_EQ(all, 21u);
+  for (std::size_t cut = 1; cut < all; cut += 3) {
+    const std::string archive = "cut" + std::to_string(cut) + ".h5";
+    const Summary first = run(archive, {"--strategy", "sweep"}, 3, cut);
+    EXPECT_TRUE(first.interrupted);
+    EXPECT_GE(first.evaluated, static_cast<int>(cut));  // what was running is waited for
+    const Summary second = run(archive, {"--strategy", "sweep"}, 2);
+    EXPECT_FALSE(second.interrupted);
+    EXPECT_EQ(second.recalled, first.evaluated);
+    EXPECT_EQ(second.recalled + second.evaluated, 21);
+    expect_same("whole.h5", archive);
+  }
+}
+
+TEST_F(StudyTest, RaisingTheLimitContinues) {
+  for (const std::string strategy : {"strawman", "sweep"}) {
+    run(strategy + "-whole.h5", {"--strategy", strategy});
+    const std::string archive = strategy + "-steps.h5";
+    for (const std::string limit : {"1", "2", "5", "6"}) {
+      const Summary summary = run(archive, {"--strategy", strategy, "--study.max-evaluations", limit}, 4);
+      EXPECT_EQ(summary.reason, "reached study.max-evaluations = " + limit);
+      EXPECT_EQ(contents(archive).evaluations.size(), std::stoul(limit));
+      EXPECT_EQ(contents(archive).stopped, summary.reason);
+    }
+    run(archive, {"--strategy", strategy});
+    expect_same(strategy + "-whole.h5", archive);
+  }
+}
+
+TEST_F(StudyTest, AFinishedStudySaysSo) {
+  const Summary first = run("a.h5");
+  const Summary again = run("a.h5");
+  EXPECT_TRUE(again.was_finished);
+  EXPECT_EQ(again.reason, first.reason);
+  EXPECT_EQ(again.evaluated, 0);
+  EXPECT_EQ(again.recalled, first.evaluated);
+  EXPECT_EQ(contents("a.h5").stopped, first.reason);
+  ASSERT_TRUE(again.best);
+  EXPECT_EQ(again.best->id, first.best->id);
+}
+
+// A run killed while several evaluators were busy leaves ids out; only those are evaluated again.
+TEST_F(StudyTest, HolesAreFilled) {
+  run("whole.h5", {"--strategy", "sweep"});
+  const auto whole = contents("whole.h5");
+  {
+    const Settings now = settings("holes.h5", {"--strategy", "sweep"});
+    archive::Provenance where;
+    where.configuration = now.configuration();
+    auto holes = archive::Archive::create(directory + "/holes.h5", whole.layout, where);
+    for (const std::size_t id : {1u, 0u, 4u, 2u})
+      holes.append(Outcome{whole.evaluations[id], archive::read_trajectory(directory + "/whole.h5", id)});
+  }
+  const Summary summary = run("holes.h5", {"--strategy", "sweep"}, 2);
+  EXPECT_EQ(summary.recalled, 4);
+  EXPECT_EQ(summary.evaluated, 17);
+  expect_same("whole.h5", "holes.h5");
+}
+
+TEST_F(StudyTest, WarmStartsComeFromTheNearestToldEvaluation) {
+  write("name = forrester\nfail-above = 0.9\n[design]\nx.min = 0\nx.max = 1\n");
+  run("a.h5", {"--strategy", "sweep", "--study.batch", "3"}, 2);
+  const auto rows = contents("a.h5").evaluations;
+  std::map<std::int64_t, Evaluation> by_id;
+  for (const auto& row : rows) by_id[row.id] = row;
+  int warm = 0;
+  for (const auto& [id, row] : by_id) {
+    if (!row.ok()) continue;
+    if (row.parent < 0) {
+      EXPECT_EQ(row.metrics(1), row.design(0));
+      continue;
+    }
+    ++warm;
+    const Evaluation& parent = by_id.at(row.parent);
+    EXPECT_LT(parent.id, id);
+    EXPECT_TRUE(parent.ok());
+    EXPECT_EQ(row.metrics(1), parent.design(0));  // its trajectory did arrive
+    // Nothing told long before is nearer. (A batch of 3 at most: ids below id - 2 have been told for certain.)
+    for (const auto& [other_id, other] : by_id) {
+      if (!other.ok() || other_id >= id - 2) continue;
+      EXPECT_LE(std::abs(parent.design(0) - row.design(0)), std::abs(other.design(0) - row.design(0)));
+    }
+  }
+  EXPECT_GT(warm, 10);
+}
+
+TEST_F(StudyTest, AnotherStudysArchiveIsRefusedAndLeftAlone) {
+  run("a.h5");
+  const auto bytes = [&] {
+    std::ifstream file(directory + "/a.h5", std::ios::binary);
+    return std::string(std::istreambuf_iterator<char>(file), {});
+  };
+  const std::string before = bytes();
+  EXPECT_EQ(refusal("a.h5", {"--study.seed", "2", "--testfunction.noise", "0"}),
+            "a.h5 belongs to another study: study.seed: 1 / 2, testfunction.noise: 0.01 / 0 (archive / now); remove it "
+            "or choose another study.archive");
+  EXPECT_EQ(refusal("a.h5", {"--design.x.max=0.5"}),
+            "a.h5 belongs to another study: design.x.max: 1 / 0.5 (archive / now); remove it or choose another "
+            "study.archive");
+  EXPECT_EQ(bytes(), before);
+
+  std::ofstream(directory + "/text.h5") << "not an archive";
+  EXPECT_NE(refusal("text.h5"), "accepted");
+  EXPECT_NE(refusal("nowhere/a.h5"), "accepted");
+}
+
+TEST_F(StudyTest, AnArchiveThatDoesNotReplayIsRefused) {
+  run("a.h5");
+  auto changed = contents("a.h5");
+  changed.evaluations[1].design(0) = std::nextafter(changed.evaluations[1].design(0), 0.25);
+  {
+    auto archive = archive::Archive::create(directory + "/b.h5", changed.layout, changed.provenance);
+    for (const auto& evaluation : changed.evaluations) archive.append(Outcome{evaluation, {}});
+  }
+  EXPECT_EQ(refusal("b.h5"),
+            "b.h5: its evaluation 1 is of another design than this program and configuration ask for; nothing was "
+            "changed, choose another study.archive");
+}
+
+// A limit on the size of files stands in for the disk's: with its signal ignored, a write past it fails.
+TEST_F(StudyTest, AFullDiskLosesNothing) {
+  run("whole.h5", {"--strategy", "sweep"});
+  run("full.h5", {"--strategy", "sweep", "--study.max-evaluations", "5"});
+  rlimit before{};
+  getrlimit(RLIMIT_FSIZE, &before);
+  const auto signal_before = std::signal(SIGXFSZ, SIG_IGN);
+  rlimit limit = before;
+  limit.rlim_cur = std::filesystem::file_size(directory + "/full.h5");
+  setrlimit(RLIMIT_FSIZE, &limit);
+  std::string message;
+  try {
+    run("full.h5", {"--strategy", "sweep"});
+  } catch (const std::exception& error) {
+    message = error.what();
+  }
+  setrlimit(RLIMIT_FSIZE, &before);
+  std::signal(SIGXFSZ, signal_before);
+  EXPECT_NE(message, "");
+  EXPECT_EQ(std::count(message.begin(), message.end(), '\n'), 0) << message;
+  EXPECT_GE(contents("full.h5").evaluations.size(), 5u);
+  run("full.h5", {"--strategy", "sweep"});
+  expect_same("whole.h5", "full.h5");
+}
+
+TEST_F(StudyTest, StrategiesAreHeldToTheirVariables) {
+  write("name = branin\n[design]\nx.min = 0\nx.max = 1\ny.min = 0\ny.max = 1\n");
+  EXPECT_EQ(refusal("a.h5"), "default: surrogate.strategy = strawman: takes one free design variable, and 2 are free");
+  EXPECT_EQ(run("b.h5", {"--strategy", "sweep", "--surrogate.points", "3"}).evaluated, 9);
+  write("name = branin\n");
+  EXPECT_EQ(refusal("c.h5"), "no design variable is free; give design.NAME.min and design.NAME.max of one at least");
+  EXPECT_FALSE(std::filesystem::exists(directory + "/a.h5"));
+  EXPECT_FALSE(std::filesystem::exists(directory + "/c.h5"));
+}
+
+// An evaluator that answers something else than it declared.
+class Odd : public Evaluator {
+ public:
+  explicit Odd(std::function<void(Outcome&)> change) : change_(std::move(change)) {}
+  std::vector<Quantity> metrics() const override { return {{"m", "1", ""}}; }
+  Channels channels() const override { return {{"t", "s", "", 3, {"t"}}}; }
+  Outcome evaluate(const Task& task) const override {
+    Outcome outcome{task.evaluation, {}};
+    outcome.evaluation.status = Status::ok;
+    outcome.evaluation.cost = 1;
+    outcome.evaluation.metrics = Eigen::VectorXd::Ones(1);
+    outcome.evaluation.gradient = Eigen::VectorXd::Ones(2);
+    outcome.trajectory.values = {Eigen::MatrixXd::Zero(3, 1)};
+    change_(outcome);
+    return outcome;
+  }
+  std::string report(const Outcome&) const override { return ""; }
+
+ private:
+  std::function<void(Outcome&)> change_;
+};
+
+TEST(Work, HoldsAnEvaluatorToItsDeclaration) {
+  const auto answer = [](std::function<void(Outcome&)> change) {
+    Task task;
+    task.evaluation.design = Eigen::VectorXd::Zero(2);
+    return make_work(std::make_shared<Odd>(std::move(change)))(task);
+  };
+  EXPECT_TRUE(answer([](Outcome&) {}).evaluation.ok());
+  EXPECT_TRUE(answer([](Outcome& o) { o.trajectory = {}; }).evaluation.ok());
+  EXPECT_TRUE(answer([](Outcome& o) { o.evaluation.gradient.resize(0); }).evaluation.ok());
+  for (const auto& change : std::vector<std::function<void(Outcome&)>>{
+           [](Outcome& o) { o.trajectory.values[0].resize(4, 1); },
+           [](Outcome& o) { o.trajectory.values[0].resize(3, 2); },
+           [](Outcome& o) { o.trajectory.values.emplace_back(); }, [](Outcome& o) { o.evaluation.gradient.resize(1); },
+           [](Outcome& o) { o.evaluation.metrics.resize(2); }}) {
+    const Outcome outcome = answer(change);
+    EXPECT_EQ(outcome.evaluation.status, Status::failed);
+    EXPECT_EQ(outcome.evaluation.reason, "the evaluator's answer has another shape than it declared");
+    EXPECT_TRUE(outcome.trajectory.empty());
+  }
+  // A gradient that is not finite is no gradient.
+  EXPECT_EQ(answer([](Outcome& o) { o.evaluation.gradient(0) = not_a_number; }).evaluation.gradient.size(), 0);
+}
+
+TEST(Seeds, AreSpread) {
+  std::set<std::uint64_t> seen;
+  int bits = 0;
+  for (std::uint64_t study = 0; study < 30; ++study)
+    for (std::int64_t id = 0; id < 100; ++id) {
+      seen.insert(evaluation_seed(study, id));
+      bits += __builtin_popcountll(evaluation_seed(study, id) ^ evaluation_seed(study, id + 1));
+    }
+  EXPECT_EQ(seen.size(), 3000u);
+  EXPECT_NEAR(bits / 3000.0, 32, 0.5);
+}
+
+}  // namespace
+}  // namespace dodyn::study
