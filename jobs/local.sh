@@ -12,7 +12,7 @@ cores=$(env -u OMP_NUM_THREADS -u OMP_THREAD_LIMIT nproc) # which would make npr
 
 # The build speaks on the error stream; standard output is the study's.
 "$root/jobs/dependencies.sh"
-cmake -S "$root" --preset release --log-level=WARNING >&2
+cmake -S "$root" --preset release >/dev/null
 cmake --build "$root/build/release" --parallel "$cores" --target apps/dodyn >&2
 
 # One rank per core, each evaluating on one thread. Ranks are not bound to cores: another study may run here too.

@@ -6,7 +6,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 cores=$(nproc)
 
 jobs/dependencies.sh
-cmake --preset ci --log-level=WARNING
+cmake --preset ci >/dev/null
 cmake --build --preset ci --parallel "$cores"
 
 # The preset leaves out `long`, whatever else is asked for; a caller's -L decides alone.

@@ -13,6 +13,7 @@
 // MPI keeps messages between two ranks in order, so a release overtakes no task.
 #include <mpi.h>
 
+#include <algorithm>
 #include <climits>
 #include <cstdio>
 #include <exception>
