@@ -11,7 +11,7 @@ check() (
     src surrogate apps || true; } | awk '
     BEGIN {
       split("record 0 autodiff 1 geometry 1 surrogate 1 mechanics 2 nlp 2 " \
-            "archive 3 control 3 farm 3 models 3 study 4 apps 5", words)
+            "models 3 archive 4 control 4 farm 4 study 5 apps 6", words)
       for (i = 1; i in words; i += 2) floor_of[words[i]] = words[i + 1]
     }
     function violation(what) { print place ": " what }
@@ -57,7 +57,7 @@ self_check() {
   printf '#include <nlopt.hpp>\n#include <Eigen/Core>\n#include "record/evaluation.hpp"\n' >"$tree/surrogate/right.hpp"
   printf '#include "study/study.hpp"\n#include "farm/farm.hpp"\n#include "command.hpp"\n' >"$tree/apps/right.cpp"
   printf '#include <vector>\n#include "farm/farm.hpp"\n' >"$tree/src/nlp/up.hpp"
-  printf ' #  include <models/biped.hpp>\n' >"$tree/src/control/level.cpp"
+  printf ' #  include <farm/farm.hpp>\n' >"$tree/src/control/level.cpp"
   printf '#include <mpi.h>\n#include <coin/IpTNLP.hpp>\n#include <H5Cpp.h>\n#include <nlopt.h>\n' >"$tree/src/study/foreign.cpp"
   printf '#include <hdf5.h>\n' >"$tree/apps/foreign.cpp"
   printf '#include "autodiff/scalar.hpp"\n#include "strategy.hpp"\n' >"$tree/surrogate/level.hpp"

@@ -313,7 +313,7 @@ EvaluatorKind gait_kind() {
       integer("starts", "8", "cold starts per design; the best gait counts", 1, 10000),
       choice("solver", "solver of the inner problem", {"ipopt", "slsqp"}),
       real("tolerance", "1e-9", "1", "KKT residual a gait must reach", 1e-14, 1e-2),
-      integer("max-iterations", "500", "iterations per start", 1, 1000000),
+      integer("max-iterations", "300", "iterations per start", 1, 1000000),
       real("start-seconds", "120", "s", "time limit per start", 0.0, 1e7, true),
   };
   kind.make = make_gait;
