@@ -191,24 +191,24 @@ std::string settings_text(const Settings& settings) {
 }
 
 std::string keys_text() {
-  std::string text, section;
-  const auto add = [&](const std::vector<Key>& keys, const std::string& of) {
+  std::string text;
+  const auto add = [&](const std::vector<Key>& keys) {
+    std::string section;
     for (const auto& key : keys) {
-      const std::string its_section = key.name.substr(0, key.name.find('.')) + of;
-      if (its_section != section) text += "\n" + (section = its_section) + "\n";
-      text += "  " + padded("--" + key.name, 32) + " " + key.description + "\n" + std::string(35, ' ') +
-              (key.type == Type::text ? "" : allowed(key) + "; ") +
-              (key.default_value.empty()
-                   ? key.type == Type::text || key.name.starts_with("design.") ? "no default" : "must be given"
-                   : "default " + with_unit(key.default_value, key.unit)) +
-              "\n";
+      const std::string its_section = key.name.substr(0, key.name.find('.'));
+      if (its_section != section) text += "\n[" + (section = its_section) + "]\n";
+      std::string range = allowed(key);
+      if (!key.default_value.empty())
+        range += "; default " + with_unit(key.default_value, key.unit);
+      else if (key.type != Type::text && section != "design")
+        range += "; must be given";
+      text += "  " + padded("--" + key.name, 32) + " " + key.description + "\n" + std::string(35, ' ') + range + "\n";
     }
   };
-  add(study_keys(), "");
+  add(study_keys());
   for (const auto& kind : evaluator_kinds()) {
-    text += "\nevaluator " + kind.name + ": " + kind.description + "\n";
-    section.clear();
-    add(evaluator_keys(kind), " (" + kind.name + ")");
+    text += "\nwith study.evaluator = " + kind.name + " (" + kind.description + "):\n";
+    add(evaluator_keys(kind));
   }
   return text;
 }

@@ -15,6 +15,7 @@
 #include <sstream>
 
 #include "study/evaluator.hpp"
+#include "surrogate/choice.hpp"
 
 namespace dodyn::study {
 namespace po = boost::program_options;
@@ -249,6 +250,14 @@ std::string did_you_mean(const std::string& word, const std::vector<std::string>
 std::vector<Key> study_keys(const std::vector<EvaluatorKind>& kinds) {
   std::vector<std::string> evaluators;
   for (const auto& kind : kinds) evaluators.push_back(kind.name);
+  std::vector<std::string> strategies;
+  std::string strategies_described;
+  for (const auto& kind : surrogate::strategy_kinds()) {
+    strategies.push_back(kind.name);
+    strategies_described += "; " + kind.name + ": " + kind.description;
+  }
+  const surrogate::StrawmanOptions strawman;
+  const surrogate::SweepOptions sweep;
   return {
       {.name = "study.evaluator",
        .type = Type::choice,
@@ -278,11 +287,11 @@ std::vector<Key> study_keys(const std::vector<EvaluatorKind>& kinds) {
       {.name = "surrogate.strategy",
        .type = Type::choice,
        .default_value = "strawman",
-       .description = "how designs are chosen: strawman (minimum of a spline) or sweep (a grid); short: --strategy",
-       .choices = {"strawman", "sweep"}},
+       .description = "how designs are chosen (short: --strategy)" + strategies_described,
+       .choices = strategies},
       {.name = "surrogate.initial-samples",
        .type = Type::integer,
-       .default_value = "3",
+       .default_value = std::to_string(strawman.initial_samples),
        .description = "strawman: designs evaluated before the first spline",
        .minimum = 2},
       {.name = "surrogate.gradient",
@@ -291,16 +300,31 @@ std::vector<Key> study_keys(const std::vector<EvaluatorKind>& kinds) {
        .description = "strawman: use gradients where the evaluator gives them (cubic Hermite spline)"},
       {.name = "surrogate.tolerance",
        .type = Type::real,
-       .default_value = "1e-7",
+       .default_value = to_text(strawman.tolerance),
        .unit = "1",
        .description = "strawman: stop when a new sample improves the best cost by less than this relative amount",
        .minimum = 0,
+       .open_minimum = true,
+       .identity = false},
+      {.name = "surrogate.design-tolerance",
+       .type = Type::real,
+       .default_value = to_text(strawman.design_tolerance),
+       .unit = "1",
+       .description = "strawman: no two designs closer than this fraction of the range",
+       .minimum = 0,
+       .maximum = 0.1,
+       .open_minimum = true},
+      {.name = "surrogate.max-failures",
+       .type = Type::integer,
+       .default_value = std::to_string(strawman.max_failures),
+       .description = "strawman: give up after this many evaluations without a usable cost",
+       .minimum = 1,
        .identity = false},
       {.name = "surrogate.points",
        .type = Type::integer,
-       .default_value = "21",
-       .description = "sweep: points along each free variable, both ends included",
-       .minimum = 2},
+       .default_value = std::to_string(sweep.points.at(0)),
+       .description = "sweep: points along each free variable, both ends included (one: its middle)",
+       .minimum = 1},
   };
 }
 

@@ -4,8 +4,7 @@
 #include <cmath>
 #include <filesystem>
 
-#include "surrogate/strawman.hpp"
-#include "surrogate/sweep.hpp"
+#include "surrogate/choice.hpp"
 
 namespace dodyn::study {
 namespace {
@@ -177,14 +176,19 @@ std::unique_ptr<surrogate::Strategy> make_strategy(const Settings& settings) {
   const auto& variables = settings.variables;
   if (variables.empty())
     throw ConfigError("no design variable is free; give design.NAME.min and design.NAME.max of one at least");
-  if (settings.text("surrogate.strategy") == "sweep")
-    return surrogate::make_sweep(variables, {.points = {settings.integer("surrogate.points")}});
-  if (variables.size() > 1)
-    throw settings.error("surrogate.strategy",
-                         "takes one free design variable, and " + std::to_string(variables.size()) + " are free");
-  return surrogate::make_strawman(variables.front(), {.initial_samples = settings.integer("surrogate.initial-samples"),
-                                                      .tolerance = settings.real("surrogate.tolerance"),
-                                                      .gradient = settings.boolean("surrogate.gradient")});
+  surrogate::Choice choice;
+  choice.name = settings.text("surrogate.strategy");
+  choice.strawman.initial_samples = settings.integer("surrogate.initial-samples");
+  choice.strawman.gradient = settings.boolean("surrogate.gradient");
+  choice.strawman.tolerance = settings.real("surrogate.tolerance");
+  choice.strawman.design_tolerance = settings.real("surrogate.design-tolerance");
+  choice.strawman.max_failures = settings.integer("surrogate.max-failures");
+  choice.sweep.points = {settings.integer("surrogate.points")};
+  try {
+    return surrogate::make_strategy(choice, variables);
+  } catch (const std::invalid_argument& error) {  // what a key alone cannot tell
+    throw ConfigError(error.what());
+  }
 }
 
 Work make_work(std::shared_ptr<const Evaluator> evaluator) {
