@@ -33,6 +33,7 @@ struct Evaluations {
   std::vector<Row> equalities, inequalities;
   VectorXd x, gradient, values, jacobian_values;
   Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor> jacobian;
+  VectorXd iterate;              // where objective() was last asked for its gradient
   double objective_scale = 1.0;  // applied in objective() only
   bool constraints_known = false;
   bool not_a_number = false;
@@ -87,6 +88,7 @@ struct Evaluations {
     if (slopes) {
       at.problem.objective_gradient(at.x, at.gradient);
       at.require_finite(at.gradient.allFinite());
+      at.iterate = at.x;
       Eigen::Map<VectorXd>(slopes, size) = at.objective_scale * at.gradient;
     }
     return at.objective_scale * value;
@@ -351,6 +353,12 @@ Solution solve_slsqp(const Problem& problem, const VectorXd& x0, const Options& 
     const nlopt::result result = run(slsqp, solution.x, left(), deadline);
     spent(slsqp);
     fit_multipliers(problem, solution);
+    if (evaluations.iterate.size() == n) {  // the point of least objective may be far behind the last iterate
+      Solution last = solution;
+      last.x = evaluations.iterate;
+      fit_multipliers(problem, last);
+      if (residual(problem, last) < residual(problem, solution)) solution = std::move(last);
+    }
     for (int k = 0; k < newton_steps && residual(problem, solution) > options.tolerance && Clock::now() < deadline; ++k)
       if (!newton_step(problem, solution)) break;
     if (residual(problem, solution) <= options.tolerance) {
