@@ -170,8 +170,8 @@ double Strawman::overshoot(double least, double goal, double step) const {
   return near_sample(x) ? goal : x;
 }
 
-// Into the largest gap: its middle, or beside a given sample the mirror image of that sample's nearer neighbour where
-// this is less far. Stops where every such gap is too narrow.
+// Into the largest gap: its middle, or beside a given sample twice as far as that sample's nearer neighbour where this
+// is less. Stops where every such gap is too narrow.
 Plan Strawman::split_gap(const Sample* beside, const std::string& why) const {
   Plan plan;
   double widest = 2 * spacing() * (1 + 1e-12);
@@ -183,8 +183,8 @@ Plan Strawman::split_gap(const Sample* beside, const std::string& why) const {
     plan.x = (left.x + right.x) / 2;
     const std::size_t other = beside == &left ? i - 1 : i + 2;  // beyond either end: no neighbour on that side
     if (!beside || other >= samples_.size()) continue;
-    const double mirror = 2 * beside->x - samples_[other].x;
-    if (std::abs(mirror - beside->x) < widest / 2) plan.x = mirror;
+    const double step = 2 * (beside->x - samples_[other].x);  // growing, should this have to be done again
+    if (std::abs(step) < widest / 2) plan.x = beside->x + step;
   }
   if (std::isnan(plan.x)) {
     plan.stopped = beside ? say(*beside) + "; samples stand as close to it as the design tolerance allows"

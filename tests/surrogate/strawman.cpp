@@ -160,6 +160,7 @@ TEST(Strawman, ForresterFindsAMinimumAndWithFourSamplesTheGlobalOne) {
     const Search four = search(*strawman(0, 1, gradient, 4), smooth(f));
     EXPECT_NEAR(four.x(), 0.757249, 1e-3) << four.stopped;
     EXPECT_LE(four.told.size(), 14u);
+    EXPECT_LE(three.told.size(), 40u) << "the plain spline first has to leave a flat inflection, of cost 0";
   }
 }
 
@@ -251,13 +252,13 @@ TEST(Strawman, AnEqualCostOnASlopeIsNotConvergence) {
   EXPECT_LT(next, 0.5);
 }
 
-// 400 random costs in the manner of one over the knee's position, with one minimum or more, some at a bound, and with
+// 1400 random costs in the manner of one over the knee's position, with one minimum or more, some at a bound, and with
 // noise of 1e-9: hardly ever a false report of convergence, and how many evaluations it takes.
 TEST(Strawman, SurveyOfRandomCosts) {
   for (const bool gradient : {false, true}) {
     std::vector<std::size_t> evaluations;
     int wrong = 0;
-    for (unsigned seed = 0; seed < 400; ++seed) {
+    for (unsigned seed = 0; seed < 1400; ++seed) {
       std::mt19937 random(seed);
       std::uniform_real_distribution<> unit(0, 1);
       std::normal_distribution<> normal(0, 1e-9);
@@ -277,11 +278,15 @@ TEST(Strawman, SurveyOfRandomCosts) {
       for (int i = 0; i <= 3000; ++i) least = std::min(least, f(0.2 + 1e-4 * i));
       wrong += f(r.x()) > least * (1 + 1e-6);
       evaluations.push_back(r.told.size());
+      for (std::size_t i = 0; i < r.told.size(); ++i) {
+        for (std::size_t j = 0; j < i; ++j)
+          ASSERT_GE(std::abs(r.told[i].design[0] - r.told[j].design[0]), 2.99e-4 * 0.3);
+      }
     }
     std::sort(evaluations.begin(), evaluations.end());
-    EXPECT_LE(wrong, gradient ? 0 : 4);
-    EXPECT_LE(evaluations[200], gradient ? 5u : 9u);
-    EXPECT_LE(evaluations[380], gradient ? 6u : 12u);
+    EXPECT_LE(wrong, gradient ? 0 : 2);
+    EXPECT_LE(evaluations[700], gradient ? 5u : 9u);
+    EXPECT_LE(evaluations[1330], gradient ? 6u : 12u);
     EXPECT_LE(evaluations.back(), gradient ? 8u : 25u);
     for (const int percent : {50, 95, 100})
       RecordProperty((gradient ? "hermite_" : "natural_") + std::to_string(percent),
