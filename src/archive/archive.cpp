@@ -268,7 +268,7 @@ void create_dataset(hid_t file, const Column& column) {
 
 // Extends the column to `row` + 1 rows and fills the last.
 void write_cell(hid_t file, const Column& column, hsize_t row, const std::optional<Bytes>& cell) {
-  const Handle dataset = open_dataset(file, column.path);
+  Handle dataset = open_dataset(file, column.path);
   std::vector<hsize_t> size{row + 1}, start{row}, count{1};
   for (const auto extent : column.shape) {
     size.push_back(extent);
@@ -281,6 +281,7 @@ void write_cell(hid_t file, const Column& column, hsize_t row, const std::option
   check(H5Sselect_hyperslab(target, H5S_SELECT_SET, start.data(), nullptr, count.data(), nullptr), column.path);
   const Handle source = own(H5Screate_simple(static_cast<int>(count.size()), count.data(), nullptr), column.path);
   check(H5Dwrite(dataset, column.type, source, target, H5P_DEFAULT, cell->data()), column.path);
+  if (!dataset.close()) fail("cannot write " + column.path);  // this is when the chunk goes to the file
 }
 
 void write_row(hid_t file, const Table& table, hsize_t row, const Row& cells) {
@@ -531,8 +532,9 @@ void write_grid(hid_t file, const Layout& layout, const Eigen::VectorXd& grid) {
   if (grid.size() != layout.grid_points)
     throw Error("a surrogate at " + std::to_string(grid.size()) + " points where the archive has room for " +
                 std::to_string(layout.grid_points));
-  check(H5Dwrite(open_dataset(file, "/surrogate/grid"), H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, grid.data()),
-        "/surrogate/grid");
+  Handle dataset = open_dataset(file, "/surrogate/grid");
+  check(H5Dwrite(dataset, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, grid.data()), "/surrogate/grid");
+  if (!dataset.close()) fail("cannot write /surrogate/grid");
 }
 
 void check_schema(hid_t file) {

@@ -4,20 +4,28 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
+#include <tuple>
 
 #include "archive/archive.hpp"
 
 namespace dodyn::archive {
 namespace {
 
-// HDF5 neither prints its error stack (messages go through Error) nor touches files at exit (a file that could not be
-// closed for want of disk space must not bring the process down).
-const bool quiet = [] {
+bool every_close_went_well = true;
+
+// HDF5 prints no error stack: messages go through Error. At exit it is closed by us, and only if every object could be
+// closed before: what could not, for want of disk space, brings HDF5 1.10 down.
+const bool started = [] {
   H5dont_atexit();
   H5open();
   H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
+  std::atexit([] {
+    if (every_close_went_well) H5close();
+  });
   return true;
 }();
 
@@ -30,7 +38,6 @@ Handle access() {
   // A reader that meets half-written metadata tries again, waiting 1, 2, 4, ... ns: 24 times take some 20 ms, the
   // default of 100 would wait for ever at a damaged file.
   check(H5Pset_metadata_read_attempts(list, 24), "HDF5");
-  check(H5Pset_fclose_degree(list, H5F_CLOSE_STRONG), "HDF5");
   return list;
 }
 
@@ -55,6 +62,12 @@ Handle list_space(std::size_t size) {
 
 }  // namespace
 
+bool Handle::close() {
+  const bool done = H5Idec_ref(std::exchange(id_, H5I_INVALID_HID)) >= 0;
+  every_close_went_well = every_close_went_well && done;
+  return done;
+}
+
 void fail(const std::string& what) {
   std::string cause;
   H5Ewalk2(
@@ -64,6 +77,13 @@ void fail(const std::string& what) {
         return 1;  // the innermost says most
       },
       &cause);
+  // A failed system call comes as a paragraph with the one thing of interest in quotes.
+  const std::string before = "error message = '";
+  if (const auto at = cause.find(before); at != std::string::npos) {
+    cause.erase(0, at + before.size());
+    cause.erase(std::min(cause.find('\''), cause.size()));
+  }
+  std::replace(cause.begin(), cause.end(), '\n', ' ');
   throw Error(cause.empty() ? what : what + ": " + cause);
 }
 
@@ -97,8 +117,19 @@ Handle create_file(const std::string& path) {
 }
 
 Handle open_to_read(const std::string& path) {
-  probe(path);
-  return own(H5Fopen(path.c_str(), H5F_ACC_RDONLY | H5F_ACC_SWMR_READ, access()), "cannot open");
+  // HDF5 looks at the file's length first and at its superblock next: where an append falls in between, the file seems
+  // to be truncated. So a failure counts only where the file has not changed meanwhile.
+  const auto stamp = [&] {
+    struct stat status = {};
+    ::stat(path.c_str(), &status);
+    return std::tuple(status.st_ino, status.st_size, status.st_mtim.tv_sec, status.st_mtim.tv_nsec);
+  };
+  for (int attempt = 0;; ++attempt) {
+    const auto before = stamp();
+    probe(path);
+    const hid_t file = H5Fopen(path.c_str(), H5F_ACC_RDONLY | H5F_ACC_SWMR_READ, access());
+    if (file >= 0 || attempt == 20 || stamp() == before) return own(file, "cannot open");
+  }
 }
 
 Handle open_to_append(const std::string& path) {

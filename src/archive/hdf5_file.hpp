@@ -22,11 +22,11 @@ class Handle {
     return *this;
   }
   ~Handle() {
-    if (id_ >= 0) H5Idec_ref(id_);
+    if (id_ >= 0) close();
   }
   operator hid_t() const { return id_; }
   // Closes now and says whether that went well: what HDF5 still held back is written at this point.
-  bool close() { return H5Idec_ref(std::exchange(id_, H5I_INVALID_HID)) >= 0; }
+  bool close();
 
  private:
   hid_t id_ = H5I_INVALID_HID;

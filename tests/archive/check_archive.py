@@ -20,6 +20,8 @@ def check_rows(f, n):
     assert (e["seconds"][:n] == 0.5 * np.arange(n)).all()
 
 
+open(path + ".go", "w").close()
+
 # A reader that stays until there are 30 rows: it refreshes `id` first, then the others.
 deadline = time.time() + 60
 with h5py.File(path, "r", libver="latest", swmr=True) as f:
@@ -33,12 +35,16 @@ with h5py.File(path, "r", libver="latest", swmr=True) as f:
     assert len(set(seen)) > 5 and seen == sorted(seen), seen
 
 # A reader that opens the file again and again, whenever it likes.
-n = 0
+n = refused = 0
 while n < 60:
     assert time.time() < deadline, "the rows did not arrive"
-    with h5py.File(path, "r", libver="latest", swmr=True) as f:
-        n = len(f["/evaluations/id"])
-        check_rows(f, n)
+    try:
+        with h5py.File(path, "r", libver="latest", swmr=True) as f:
+            n = len(f["/evaluations/id"])
+            check_rows(f, n)
+    except OSError:  # the file grew between HDF5's look at its length and at its superblock
+        refused += 1
+assert refused < 10, refused
 
 # The whole file, as the README reads it.
 while True:
