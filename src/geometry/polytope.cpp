@@ -1,0 +1,241 @@
+#include "geometry/polytope.hpp"
+
+#include <Eigen/Geometry>
+#include <Eigen/LU>
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <stdexcept>
+
+namespace dodyn::geometry {
+namespace {
+
+template <int n>
+using Points = std::vector<Vector<n>>;
+template <int n>
+using Facets = std::vector<std::array<int, n>>;
+
+[[noreturn]] void refuse(const std::string& name, const std::string& what) {
+  throw std::invalid_argument(name + ": " + what);
+}
+
+// Outward normal of a facet, its length twice the area (the length in the plane).
+Vector<2> normal(const Points<2>& x, const std::array<int, 2>& f) {
+  const Vector<2> e = x[f[1]] - x[f[0]];
+  return {e[1], -e[0]};
+}
+Vector<3> normal(const Points<3>& x, const std::array<int, 3>& f) {
+  return (x[f[1]] - x[f[0]]).cross(x[f[2]] - x[f[0]]);
+}
+
+// A simplex of n + 1 points, each as far as possible from the span of those before it.
+template <int n>
+std::array<int, n + 1> first_simplex(const Points<n>& x, double tolerance, const std::string& name) {
+  std::array<int, n + 1> chosen{};
+  for (std::size_t i = 1; i < x.size(); ++i)
+    if (x[i][0] < x[chosen[0]][0]) chosen[0] = static_cast<int>(i);
+  Points<n> span;  // orthonormal
+  for (int k = 1; k <= n; ++k) {
+    double far = tolerance;
+    Vector<n> direction = Vector<n>::Zero();
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      Vector<n> d = x[i] - x[chosen[0]];
+      for (const auto& s : span) d -= s.dot(d) * s;
+      if (const double distance = d.norm(); distance > far) {
+        far = distance;
+        chosen[k] = static_cast<int>(i);
+        direction = d / distance;
+      }
+    }
+    if (direction.isZero())
+      refuse(name, "degenerate: all corners lie in " + std::string(k == 1 ? "a point" : k == 2 ? "a line" : "a plane"));
+    span.push_back(direction);
+  }
+  return chosen;
+}
+
+// The convex hull, point by point: facets a point sees are replaced by a cone over their horizon. O(points x facets).
+template <int n>
+Facets<n> hull(const Points<n>& x, double tolerance, const std::string& name) {
+  const auto start = first_simplex<n>(x, tolerance, name);
+  Facets<n> facets;
+  for (int skip = 0; skip <= n; ++skip) {
+    std::array<int, n> f;
+    for (int i = 0, k = 0; i <= n; ++i)
+      if (i != skip) f[k++] = start[i];
+    if (normal(x, f).dot(x[start[skip]] - x[f[0]]) > 0.0) std::swap(f[0], f[1]);
+    facets.push_back(f);
+  }
+  for (int i = 0; i < static_cast<int>(x.size()); ++i) {
+    Facets<n> kept, seen;
+    for (const auto& f : facets) {
+      const Vector<n> m = normal(x, f);
+      (m.dot(x[i] - x[f[0]]) > tolerance * m.norm() ? seen : kept).push_back(f);
+    }
+    if (seen.empty()) continue;
+    facets = std::move(kept);
+    for (const auto& f : seen)
+      for (int k = 0; k < n; ++k) {  // a ridge of f is on the horizon if no other seen facet has it, in reverse
+        const auto has = [&](const std::array<int, n>& g) {
+          if constexpr (n == 2) return g[1 - k] == f[k];
+          for (int l = 0; l < n; ++l)
+            if (g[l] == f[(k + 1) % n] && g[(l + 1) % n] == f[k]) return true;
+          return false;
+        };
+        if (std::any_of(seen.begin(), seen.end(), has)) continue;
+        std::array<int, n> g;
+        if constexpr (n == 2)
+          g = k == 0 ? std::array<int, n>{f[0], i} : std::array<int, n>{i, f[1]};
+        else
+          g = {f[k], f[(k + 1) % n], i};
+        facets.push_back(g);
+      }
+  }
+  return facets;
+}
+
+}  // namespace
+
+template <int n>
+Polytope<n>::Polytope(const std::vector<Vector<n>>& x, const std::string& name) {
+  size_ = static_cast<int>(x.size());
+  if (size_ < n + 1 || size_ > max_corners)
+    refuse(name, "has " + std::to_string(size_) + " corners, allowed are " + std::to_string(n + 1) + " to " +
+                     std::to_string(max_corners));
+  Vector<n> low = x[0], high = x[0];
+  for (const auto& v : x) {
+    if (!v.allFinite()) refuse(name, "has a corner that is not a number");
+    low = low.cwiseMin(v);
+    high = high.cwiseMax(v);
+  }
+  const double size = (high - low).norm(), tolerance = 1e-10 * size;
+  facets_ = hull<n>(x, tolerance, name);
+
+  // A corner is a corner if the mean of the normals around it is a direction in which it alone is farthest.
+  std::vector<Vector<n>> outward(size_, Vector<n>::Zero());
+  for (const auto& f : facets_)
+    for (int i : f) outward[i] += normal(x, f).normalized();
+  for (int i = 0; i < size_; ++i)
+    for (int j = 0; j < size_; ++j)
+      if (j != i && !(outward[i].dot(x[i] - x[j]) > tolerance))
+        refuse(name, "not convex: point " + std::to_string(i + 1) + " of " + std::to_string(size_) +
+                         " is not a corner of the convex hull (inside, on an edge or face, or given twice)");
+
+  // Volume and moments: the boundary's simplices seen from the first corner.
+  Vector<n> first = Vector<n>::Zero();
+  Matrix<n> second = Matrix<n>::Zero();
+  for (const auto& f : facets_) {
+    Matrix<n> edges;
+    for (int k = 0; k < n; ++k) edges.col(k) = x[f[k]] - x[0];
+    double v = edges.determinant();
+    for (int k = 2; k <= n; ++k) v /= k;
+    const Vector<n> sum = edges.rowwise().sum();
+    volume_ += v;
+    first += v / (n + 1) * sum;
+    second += v / ((n + 1) * (n + 2)) * (edges * edges.transpose() + sum * sum.transpose());
+  }
+  const Vector<n> centroid = first / volume_;
+  moment_ = second - volume_ * centroid * centroid.transpose();
+  centroid_ = x[0] + centroid;
+
+  padded_ = (size_ + 3) / 4 * 4;
+  coordinates_.resize(n * padded_);
+  for (int i = 0; i < padded_; ++i)
+    for (int k = 0; k < n; ++k) coordinates_[k * padded_ + i] = x[std::min(i, size_ - 1)][k];
+  for (const auto& v : x) radius_ = std::max(radius_, (v - centroid_).norm());
+}
+
+template <int n>
+std::vector<Vector<n>> Polytope<n>::corners() const {
+  std::vector<Vector<n>> x;
+  for (int i = 0; i < size_; ++i) x.push_back(corner(i));
+  return x;
+}
+
+template <int n>
+Polytope<n> Polytope<n>::moved(const Frame<n>& frame) const {
+  std::vector<Vector<n>> x;
+  for (int i = 0; i < size_; ++i) x.push_back(frame(corner(i)));
+  return Polytope(x);
+}
+
+template class Polytope<2>;
+template class Polytope<3>;
+
+namespace {
+
+void require_positive(double value, const char* what) {
+  if (!(value > 0.0) || !std::isfinite(value))
+    throw std::invalid_argument(std::string(what) + " is " + std::to_string(value) + ", must be positive");
+}
+
+Points<2> polygon(int corners, double side) {
+  if (corners < 3)
+    throw std::invalid_argument("a regular polygon has at least 3 corners, not " + std::to_string(corners));
+  require_positive(side, "side of a polygon");
+  const double step = 2.0 * std::numbers::pi / corners, radius = 0.5 * side / std::sin(0.5 * step);
+  Points<2> x;
+  for (int i = 0; i < corners; ++i) x.push_back({radius * std::cos(i * step), radius * std::sin(i * step)});
+  return x;
+}
+
+}  // namespace
+
+Polytope<2> rectangle(double width, double height) {
+  require_positive(width, "width of a rectangle");
+  require_positive(height, "height of a rectangle");
+  const double a = 0.5 * width, b = 0.5 * height;
+  return Polytope<2>({{-a, -b}, {a, -b}, {a, b}, {-a, b}}, "rectangle");
+}
+
+Polytope<2> regular_polygon(int corners, double side) { return Polytope<2>(polygon(corners, side), "regular polygon"); }
+
+Polytope<3> box(double x, double y, double z) {
+  for (const double edge : {x, y, z}) require_positive(edge, "edge of a box");
+  Points<3> corners;
+  for (int i = 0; i < 8; ++i)
+    corners.push_back({(i & 1 ? 0.5 : -0.5) * x, (i & 2 ? 0.5 : -0.5) * y, (i & 4 ? 0.5 : -0.5) * z});
+  return Polytope<3>(corners, "box");
+}
+
+Polytope<3> regular_prism(int corners, double side, double height) {
+  require_positive(height, "height of a prism");
+  Points<3> x;
+  for (const double z : {-0.5 * height, 0.5 * height})
+    for (const auto& v : polygon(corners, side)) x.push_back({v[0], v[1], z});
+  return Polytope<3>(x, "regular prism");
+}
+
+Polytope<3> square_pyramid(double base, double height) {
+  require_positive(base, "base of a pyramid");
+  require_positive(height, "height of a pyramid");
+  const double a = 0.5 * base, z = -0.25 * height;
+  return Polytope<3>({{-a, -a, z}, {a, -a, z}, {a, a, z}, {-a, a, z}, {0.0, 0.0, 0.75 * height}}, "square pyramid");
+}
+
+Polytope<3> octahedron(double edge) {
+  require_positive(edge, "edge of an octahedron");
+  const double r = edge / std::numbers::sqrt2;
+  return Polytope<3>({{r, 0, 0}, {-r, 0, 0}, {0, r, 0}, {0, -r, 0}, {0, 0, r}, {0, 0, -r}}, "octahedron");
+}
+
+template <int n>
+MassProperties<n> mass_properties(const Polytope<n>& polytope, double density) {
+  require_positive(density, "density");
+  return {density * polytope.volume(), polytope.centroid(), density * polytope.second_moment()};
+}
+
+template <int n>
+MassProperties<n> operator+(const MassProperties<n>& a, const MassProperties<n>& b) {
+  const double mass = a.mass + b.mass;
+  const Vector<n> between = a.centre - b.centre;
+  return {mass, (a.mass * a.centre + b.mass * b.centre) / mass,
+          a.euler_tensor + b.euler_tensor + a.mass * b.mass / mass * between * between.transpose()};
+}
+
+template MassProperties<2> mass_properties(const Polytope<2>&, double);
+template MassProperties<3> mass_properties(const Polytope<3>&, double);
+template MassProperties<2> operator+(const MassProperties<2>&, const MassProperties<2>&);
+template MassProperties<3> operator+(const MassProperties<3>&, const MassProperties<3>&);
+
+}  // namespace dodyn::geometry

@@ -1,0 +1,87 @@
+// Convex polytopes by their corners, and the mass of solid bodies.
+#pragma once
+
+#include <array>
+#include <string>
+#include <vector>
+
+#include "geometry/frame.hpp"
+
+namespace dodyn::geometry {
+
+// Corners of one convex polytope: the supporting-hyperplane program keeps a value per corner on its stack.
+inline constexpr int max_corners = 256;
+
+// A convex polytope of full dimension in body coordinates (m). Corners are stored axis by axis, padded to whole vector
+// registers with copies of the last one, so that a pass over all of them is a few instructions.
+template <int n>
+class Polytope {
+ public:
+  // Every point must be a corner of the convex hull of all (a point inside, on an edge or twice is refused), and the
+  // hull must have volume. Throws std::invalid_argument, naming the polytope by `name`.
+  explicit Polytope(const std::vector<Vector<n>>& corners, const std::string& name = "polytope");
+
+  int size() const { return size_; }
+  Vector<n> corner(int i) const {
+    Vector<n> v;
+    for (int axis = 0; axis < n; ++axis) v[axis] = coordinates_[axis * padded_ + i];
+    return v;
+  }
+  std::vector<Vector<n>> corners() const;
+
+  int padded_size() const { return padded_; }  // a multiple of 4
+  const double* axis(int k) const { return coordinates_.data() + k * padded_; }
+
+  // The boundary as simplices with outward orientation: edges counter-clockwise in the plane, triangles in space (a
+  // flat face of more than three corners is several triangles).
+  const std::vector<std::array<int, n>>& facets() const { return facets_; }
+
+  double volume() const { return volume_; }                   // m^n
+  const Vector<n>& centroid() const { return centroid_; }     // of the volume, m
+  const Matrix<n>& second_moment() const { return moment_; }  // int (x - centroid)(x - centroid)^T dV, m^(n+2)
+  double radius() const { return radius_; }                   // of the ball about the centroid that holds it, m
+
+  // The same polytope in other coordinates, x = frame(v).
+  Polytope moved(const Frame<n>& frame) const;
+
+ private:
+  int size_ = 0, padded_ = 0;
+  std::vector<double> coordinates_;
+  std::vector<std::array<int, n>> facets_;
+  double volume_ = 0.0, radius_ = 0.0;
+  Vector<n> centroid_ = Vector<n>::Zero();
+  Matrix<n> moment_ = Matrix<n>::Zero();
+};
+
+// Common solids, centred at their centroid. Lengths in m.
+Polytope<2> rectangle(double width, double height);
+Polytope<2> regular_polygon(int corners, double side);
+Polytope<3> box(double x, double y, double z);
+Polytope<3> regular_prism(int corners, double side, double height);  // axis along z
+Polytope<3> square_pyramid(double base, double height);              // apex up z
+Polytope<3> octahedron(double edge);
+
+// Mass, centre and second moment of mass. In the axes of the second moment it is the Euler tensor E = tr(J)/2 I - J of
+// the director formulation (Johnson 2013, section 3.2.4): kinetic energy is (m |v|^2 + sum_I E_I |d_I'|^2)/2.
+template <int n>
+struct MassProperties {
+  double mass = 0.0;                           // kg (kg per metre of depth in the plane)
+  Vector<n> centre = Vector<n>::Zero();        // m
+  Matrix<n> euler_tensor = Matrix<n>::Zero();  // int rho (x - centre)(x - centre)^T dV, kg m^2
+
+  // J about the centre; in the plane the one polar moment.
+  auto inertia() const {
+    if constexpr (n == 2)
+      return euler_tensor.trace();
+    else
+      return Matrix<n>(euler_tensor.trace() * Matrix<n>::Identity() - euler_tensor);
+  }
+};
+
+// density: kg/m^3 (kg/m^2 in the plane), positive; throws std::invalid_argument otherwise
+template <int n>
+MassProperties<n> mass_properties(const Polytope<n>& polytope, double density);
+template <int n>
+MassProperties<n> operator+(const MassProperties<n>& a, const MassProperties<n>& b);
+
+}  // namespace dodyn::geometry

@@ -1,0 +1,532 @@
+#include "geometry/hyperplanes.hpp"
+
+#include <gtest/gtest.h>
+
+#include <Eigen/QR>
+#include <numbers>
+
+#include "scenes.hpp"
+
+namespace dodyn::geometry {
+namespace {
+
+template <int n>
+struct Pair {
+  Polytope<n> k1, k2;
+  Frame<n> f1, f2;
+
+  Contact<n> contact() const {
+    Basis<n> basis;
+    return contact(basis);
+  }
+  Contact<n> contact(Basis<n>& basis) const {
+    Contact<n> c;
+    find_contact(k1, f1, k2, f2, basis, c);
+    return c;
+  }
+  Contact<n> contact(const Vector<n>& beta) const {
+    Contact<n> c;
+    std::array<Basis<n>, 2> basis;
+    find_contact(k1, f1, k2, f2, beta, basis, c);
+    return c;
+  }
+};
+
+template <int n>
+Pair<n> random_pair(Random& random, int corners1, int corners2, double distance = 1.0) {
+  return {random_polytope<n>(random, corners1),
+          random_polytope<n>(random, corners2),
+          {random_vector<n>(random, distance), random_rotation<n>(random)},
+          {random_vector<n>(random, distance), random_rotation<n>(random)}};
+}
+
+Frame<3> at(double x, double y, double z, const Matrix<3>& directors = Matrix<3>::Identity()) {
+  return {{x, y, z}, directors};
+}
+
+Matrix<3> turn(double angle, const Vector<3>& axis) {
+  return Eigen::AngleAxisd(angle, axis.normalized()).toRotationMatrix();
+}
+
+// Both kinds of corners are on their supporting planes, the multipliers are convex weights, and h = -g beta.
+template <int n>
+void expect_optimal(const Pair<n>& p, const Contact<n>& c) {
+  EXPECT_NEAR(c.alpha.dot(c.beta), 1.0, 1e-12);
+  double a1 = 1e300, a2 = -1e300;
+  for (const auto& v : p.k1.corners()) a1 = std::min(a1, c.alpha.dot(p.f1(v)));
+  for (const auto& v : p.k2.corners()) a2 = std::max(a2, c.alpha.dot(p.f2(v)));
+  const double tolerance = 1e-8 * c.alpha.norm();
+  EXPECT_NEAR(a1 - a2, -c.gap, tolerance);
+  EXPECT_LT((c.separation() + c.gap * c.beta).norm(), tolerance);
+  for (int side = 0; side < 2; ++side) {
+    if (c.feature_size[side] > max_listed) continue;
+    double sum = 0.0;
+    Vector<n> arm = Vector<n>::Zero();
+    for (int i = 0; i < c.feature_size[side]; ++i) {
+      EXPECT_GE(c.dual[side][i], 0.0);
+      sum += c.dual[side][i];
+      const Vector<n> v = (side == 0 ? p.k1 : p.k2).corner(c.vertex[side][i]);
+      arm += c.dual[side][i] * v;
+      EXPECT_NEAR(c.alpha.dot((side == 0 ? p.f1 : p.f2)(v)), side == 0 ? a1 : a2, tolerance);
+    }
+    EXPECT_NEAR(sum, 1.0, 1e-12);
+    EXPECT_LT((arm - c.arm[side]).norm(), 1e-12);
+  }
+}
+
+template <int n>
+void expect_brute_force_value(int pairs, int corners1, int corners2) {
+  Random random(1);
+  for (int i = 0; i < pairs; ++i) {
+    const auto p = random_pair<n>(random, corners1, corners2);
+    const auto c = p.contact();
+    const BruteForce<n> brute(p.k1, p.f1, p.k2, p.f2);
+    EXPECT_NEAR(-c.gap, brute.along(c.beta), 1e-11 * c.alpha.norm());
+    if (std::abs(c.normal_gap()) > 1e-9) {
+      EXPECT_EQ(c.gap<0.0, brute.slab()> 0.0);
+    }
+    expect_optimal(p, c);
+  }
+}
+
+TEST(Hyperplanes, ValueIsThatOfBruteForceInThePlane) {
+  expect_brute_force_value<2>(2000, 3, 3);
+  expect_brute_force_value<2>(1000, 8, 5);
+}
+
+TEST(Hyperplanes, ValueIsThatOfBruteForceInSpace) {
+  expect_brute_force_value<3>(2000, 4, 4);
+  expect_brute_force_value<3>(300, 8, 12);
+  expect_brute_force_value<3>(3, 60, 40);
+}
+
+// Tilings meet in every degenerate way: face on face, edge on edge, corner on corner, at and off touching.
+TEST(Hyperplanes, DegenerateContactsHaveTheBruteForceValue) {
+  const auto cube = box(1.0, 1.0, 1.0);
+  const auto prism = regular_prism(6, 0.5, 1.0);
+  const auto pyramid = square_pyramid(1.0, 1.0);
+  const std::vector<Polytope<3>> shapes{cube, prism, pyramid, octahedron(1.0)};
+  const std::vector<Matrix<3>> turns{Matrix<3>::Identity(), turn(std::numbers::pi / 2, {0, 0, 1}),
+                                     turn(std::numbers::pi / 4, {0, 0, 1}), turn(std::numbers::pi, {1, 0, 0}),
+                                     turn(2.0 * std::numbers::pi / 3, {1, 1, 1})};
+  int checked = 0;
+  for (const auto& k1 : shapes)
+    for (const auto& k2 : shapes)
+      for (const auto& r : turns)
+        for (double x : {-0.5, 0.0, 0.5, 1.0})
+          for (double y : {0.0, 0.5, 1.0})
+            for (double z : {0.25, 1.0}) {
+              const Pair<3> p{k1, k2, at(x, y, z, r), at(0.0, 0.0, 0.0)};
+              const auto c = p.contact();
+              EXPECT_NEAR(-c.gap, (BruteForce<3>(p.k1, p.f1, p.k2, p.f2).along(c.beta)), 1e-11 * c.alpha.norm());
+              expect_optimal(p, c);
+              ++checked;
+            }
+  EXPECT_EQ(checked, 4 * 4 * 5 * 24);
+}
+
+// Derivatives against central differences, every coordinate on its own, so also frames that are not rotations.
+template <int n, class Evaluate>
+int expect_gradients(Pair<n> p, const Evaluate& evaluate) {
+  const Contact<n> c = evaluate(p);
+  constexpr double h = 1e-6;
+  int checked = 0;
+  for (int side = 0; side < 2; ++side) {
+    const auto d = gradient(c, side);
+    Frame<n>& f = side == 0 ? p.f1 : p.f2;
+    for (int i = 0; i < Contact<n>::coordinates; ++i) {
+      double& q = i < n ? f.position[i] : f.directors(i % n, i / n - 1);
+      const double keep = q;
+      q = keep + h;
+      const Contact<n> up = evaluate(p);
+      q = keep - h;
+      const Contact<n> down = evaluate(p);
+      q = keep;
+      const auto same = [&](const Contact<n>& other) {  // a kink in between has no derivative
+        for (int s = 0; s < 2; ++s)
+          if (other.feature_size[s] != c.feature_size[s] ||
+              !std::equal(c.vertex[s].begin(), c.vertex[s].begin() + c.feature_size[s], other.vertex[s].begin()))
+            return false;
+        return true;
+      };
+      if (!same(up) || !same(down)) continue;
+      ++checked;
+      EXPECT_NEAR(d[i], (up.gap - down.gap) / (2.0 * h), 1e-7 * (1.0 + c.alpha.squaredNorm() * (1.0 + std::abs(c.gap))))
+          << "side " << side << " coordinate " << i;
+    }
+  }
+  return checked;
+}
+
+template <int n>
+void expect_gradients(int corners1, int corners2) {
+  Random random(2);
+  int checked = 0, possible = 0;
+  for (int i = 0; i < 100; ++i) {
+    auto p = random_pair<n>(random, corners1, corners2);
+    if (i % 3 == 0) p.f1.directors += 0.1 * random_rotation<n>(random);
+    if (i % 3 == 1) p.f2.directors += 0.1 * random_rotation<n>(random);
+    if (p.contact().alpha.norm() > 20.0) continue;
+    checked += expect_gradients<n>(p, [](const Pair<n>& q) { return q.contact(); });
+    const Vector<n> beta = p.f2.directors.transpose() * (p.f1.position - p.f2.position).normalized();
+    if (p.contact(beta).alpha.norm() > 20.0) continue;
+    checked += expect_gradients<n>(p, [&](const Pair<n>& q) { return q.contact(beta); });
+    possible += 4 * Contact<n>::coordinates;
+  }
+  EXPECT_GT(checked, 0.95 * possible);
+}
+
+TEST(Hyperplanes, GradientInThePlane) { expect_gradients<2>(4, 6); }
+TEST(Hyperplanes, GradientInSpace) {
+  expect_gradients<3>(4, 4);
+  expect_gradients<3>(8, 12);
+}
+
+template <int n>
+void expect_rigid_derivatives() {
+  Random random(3);
+  for (int i = 0; i < 50; ++i) {
+    const auto p = random_pair<n>(random, n + 2, n + 3);
+    const auto c = p.contact();
+    for (int side = 0; side < 2; ++side) {
+      const Frame<n>& f = side == 0 ? p.f1 : p.f2;
+      // P_int maps [velocity; angular velocity] to q'
+      Eigen::Matrix<double, Contact<n>::coordinates, Contact<n>::velocities> null_space;
+      null_space.setZero();
+      null_space.template topLeftCorner<n, n>().setIdentity();
+      for (int k = 0; k < n; ++k) {
+        const Vector<n> d = f.directors.col(k);
+        if constexpr (n == 2)
+          null_space.col(2).template segment<2>(2 * (k + 1)) << -d[1], d[0];
+        else
+          for (int axis = 0; axis < 3; ++axis)
+            null_space.col(3 + axis).template segment<3>(3 * (k + 1)) = Vector<3>::Unit(axis).cross(d);
+      }
+      EXPECT_LT((twist_gradient(c, side, f.directors) - null_space.transpose() * gradient(c, side)).norm(), 1e-12);
+      EXPECT_LT((separation_twist_gradient(c, side, f.directors) - separation_gradient(c, side) * null_space).norm(),
+                1e-12);
+    }
+  }
+}
+
+TEST(Hyperplanes, RigidDerivativesAreTheProjectedOnes) {
+  expect_rigid_derivatives<2>();
+  expect_rigid_derivatives<3>();
+}
+
+// The separation moves with the witness points, and along alpha like the gap where beta stays (floor).
+TEST(Hyperplanes, SeparationGradientMovesTheWitnessPoints) {
+  Random random(4);
+  for (int i = 0; i < 50; ++i) {
+    const auto p = random_pair<3>(random, 6, 6);
+    const auto c = p.contact();
+    const auto d = separation_gradient(c, 0);
+    const auto before = c.separation();
+    Frame<3> moved = p.f1;
+    const Frame<3> by{random_vector<3>(random), random_rotation<3>(random)};
+    moved.position += by.position;
+    moved.directors += by.directors;
+    Eigen::Matrix<double, 12, 1> dq;
+    dq << by.position, by.directors.reshaped();
+    EXPECT_LT((moved(c.arm[0]) - c.witness[1] - before - d * dq).norm(), 1e-12);
+
+    const auto fixed = p.contact(Vector<3>(p.f2.directors.transpose() * c.beta));
+    EXPECT_LT((separation_gradient(fixed, 0).transpose() * fixed.alpha + gradient(fixed, 0)).norm(), 1e-12);
+  }
+}
+
+// No net force and no net moment on the pair: momentum is conserved by every response (section 3.3.3). Holds in
+// degenerate contact too, where the gradient is one of many.
+template <int n>
+void expect_balance(const Pair<n>& p, const Contact<n>& c) {
+  const auto d1 = twist_gradient(c, 0, p.f1.directors), d2 = twist_gradient(c, 1, p.f2.directors);
+  EXPECT_LT((d1.template head<n>() + d2.template head<n>()).norm(), 1e-13 * (1.0 + c.alpha.norm()));
+  const Vector<n> x = p.f1.position - p.f2.position, f = d1.template head<n>();
+  const double size = 1.0 + x.norm() + c.arm[0].norm() + c.arm[1].norm();
+  const double tolerance = 1e-12 * size * c.alpha.norm() * c.alpha.norm();
+  if constexpr (n == 2)
+    EXPECT_LT(std::abs(x[0] * f[1] - x[1] * f[0] + d1[2] + d2[2]), tolerance);
+  else
+    EXPECT_LT((x.cross(f) + d1.template tail<3>() + d2.template tail<3>()).norm(), tolerance);
+}
+
+TEST(Hyperplanes, ForcesAndMomentsBalance) {
+  Random random(5);
+  for (int i = 0; i < 500; ++i) {
+    const auto plane = random_pair<2>(random, 4, 6);
+    expect_balance(plane, plane.contact());
+    const auto space = random_pair<3>(random, 5, 9);
+    expect_balance(space, space.contact());
+    expect_balance(space, space.contact(Vector<3>::UnitZ()));
+  }
+}
+
+TEST(Hyperplanes, RigidMotionSwapAndScale) {
+  Random random(6);
+  for (int i = 0; i < 300; ++i) {
+    const auto p = random_pair<3>(random, 4 + i % 9, 8);
+    const auto c = p.contact();
+    const double tolerance = 1e-12 * c.alpha.norm();
+
+    const Frame<3> move{random_vector<3>(random), random_rotation<3>(random)};
+    auto moved = p;
+    for (Frame<3>* f : {&moved.f1, &moved.f2}) *f = {move(f->position), move.directors * f->directors};
+    const auto m = moved.contact();
+    EXPECT_NEAR(m.gap, c.gap, tolerance);
+    EXPECT_LT((m.alpha - move.directors * c.alpha).norm(), tolerance * c.alpha.norm());
+    EXPECT_LT((m.arm[0] - c.arm[0]).norm(), tolerance * c.alpha.norm());
+
+    const auto s = Pair<3>{p.k2, p.k1, p.f2, p.f1}.contact();
+    EXPECT_NEAR(s.gap, c.gap, tolerance);
+    EXPECT_LT((gradient(s, 0) - gradient(c, 1)).norm(), tolerance * c.alpha.norm());
+
+    for (const double scale : {1e-3, 1e3}) {
+      const Frame<3> grow{Vector<3>::Zero(), scale * Matrix<3>::Identity()};
+      const auto g = Pair<3>{p.k1.moved(grow),
+                             p.k2.moved(grow),
+                             {scale * p.f1.position, p.f1.directors},
+                             {scale * p.f2.position, p.f2.directors}}
+                         .contact();
+      EXPECT_NEAR(g.gap, scale * c.gap, scale * tolerance);
+      EXPECT_LT((g.alpha - c.alpha).norm(), tolerance * c.alpha.norm());
+    }
+  }
+}
+
+TEST(Hyperplanes, AnyBasisIsAStart) {
+  Random random(7);
+  std::uniform_int_distribution<int> any(-3, 40);
+  for (int i = 0; i < 1000; ++i) {
+    const auto p = random_pair<3>(random, 12, 20);
+    Basis<3> cold, wild;
+    const auto c = p.contact(cold);
+    wild.size = static_cast<std::int16_t>(1 + i % 3);
+    for (int k = 0; k < 3; ++k) {
+      wild.first[k] = static_cast<std::int16_t>(any(random));
+      wild.second[k] = static_cast<std::int16_t>(any(random));
+    }
+    EXPECT_NEAR(p.contact(wild).gap, c.gap, 1e-12 * c.alpha.norm());
+    Contact<3> again;
+    EXPECT_EQ(find_contact(p.k1, p.f1, p.k2, p.f2, cold, again), 1);  // warm: one pass over the corners
+    EXPECT_EQ(again.gap, c.gap);
+    EXPECT_EQ(again.alpha, c.alpha);
+  }
+}
+
+TEST(Hyperplanes, ContactTypes) {
+  const auto cube = box(1.0, 1.0, 1.0);
+  const Matrix<3> on_edge = turn(std::numbers::pi / 4, {1, 0, 0});
+  const Matrix<3> on_corner = Eigen::Quaterniond::FromTwoVectors(Vector<3>(1, 1, 1), Vector<3>(0, 0, 1)).matrix();
+  const double edge = std::numbers::sqrt2 / 2, corner = std::sqrt(3.0) / 2;
+  const auto feature = [&](const Matrix<3>& upper, const Matrix<3>& lower, double height) {
+    const auto c = Pair<3>{cube, cube, at(0.0, 0.0, height, upper), at(0.0, 0.0, 0.0, lower)}.contact();
+    EXPECT_NEAR(c.gap, 0.0, 1e-12);
+    return c.feature;
+  };
+  using F = Feature;
+  using Type = std::array<Feature, 2>;
+  const Matrix<3> flat = Matrix<3>::Identity(), other_edge = turn(std::numbers::pi / 2, {0, 0, 1}) * on_edge;
+  EXPECT_EQ(feature(flat, flat, 1.0), (Type{F::face, F::face}));
+  EXPECT_EQ(feature(on_edge, flat, 0.5 + edge), (Type{F::edge, F::face}));
+  EXPECT_EQ(feature(flat, on_corner, 0.5 + corner), (Type{F::face, F::vertex}));
+  EXPECT_EQ(feature(on_edge, on_edge, 2 * edge), (Type{F::edge, F::edge}));
+  EXPECT_EQ(feature(on_edge, other_edge, 2 * edge), (Type{F::edge, F::edge}));
+  EXPECT_EQ(feature(on_edge, on_corner, edge + corner), (Type{F::edge, F::vertex}));
+  EXPECT_EQ(feature(on_corner, on_corner, 2 * corner), (Type{F::vertex, F::vertex}));
+  EXPECT_EQ((Pair<2>{rectangle(1, 1), rectangle(1, 1), {{0.3, 1.0}}, {}}.contact().feature), (Type{F::edge, F::edge}));
+}
+
+// Two tetrahedra, corner on face: one multiplier that is not zero against three (Johnson 2013, L888).
+TEST(Hyperplanes, CornerOnFaceHasOneAndThreeMultipliers) {
+  const Polytope<3> tetrahedron({{1, 0, 0}, {-0.5, 0.9, 0}, {-0.5, -0.8, 0}, {0.1, 0.05, 1}});
+  const auto c =
+      Pair<3>{tetrahedron, tetrahedron, at(0, 0, 2.3, turn(std::numbers::pi, {1, 0, 0}) * turn(0.1, {0, 1, 0})),
+              at(0.3, 0.1, 0.3, turn(std::numbers::pi, {1, 0, 0}))}
+          .contact();
+  EXPECT_EQ(c.feature_size, (std::array<int, 2>{1, 3}));
+  EXPECT_FALSE(c.many_duals || c.many_alphas);
+}
+
+// Minimum norm over { pi >= 0 } by trying every support: pseudo-inverse on each, the least that is feasible.
+template <int n>
+double least_norm(const Pair<n>& p, const Contact<n>& c) {
+  const int m1 = c.feature_size[0], m = m1 + c.feature_size[1];
+  double best = 1e300;
+  for (int support = 1; support < (1 << m); ++support) {
+    Eigen::MatrixXd a = Eigen::MatrixXd::Zero(n + 2, m);
+    for (int k = 0; k < m; ++k) {
+      if (!(support >> k & 1)) continue;
+      const int side = k < m1 ? 0 : 1;
+      const auto v = side == 0 ? p.k1.corner(c.vertex[0][k]) : p.k2.corner(c.vertex[1][k - m1]);
+      a.col(k).template head<n>() = side == 0 ? Vector<n>(p.f1(v) - c.witness[0]) : Vector<n>(c.witness[1] - p.f2(v));
+      a(n + side, k) = 1.0;
+    }
+    Eigen::VectorXd b = Eigen::VectorXd::Zero(n + 2);
+    b.tail<2>().setOnes();
+    const Eigen::CompleteOrthogonalDecomposition<Eigen::MatrixXd> factors(a);
+    const Eigen::VectorXd pi = factors.solve(b);
+    if ((a * pi - b).norm() > 1e-8 || pi.minCoeff() < -1e-10) continue;
+    best = std::min(best, pi.squaredNorm());
+  }
+  return best;
+}
+
+TEST(Hyperplanes, FaceOnFaceHasTheMultipliersOfLeastNorm) {
+  Random random(8);
+  std::uniform_real_distribution<double> offset(-0.7, 0.7);
+  int clipped = 0;
+  for (int i = 0; i < 60; ++i) {
+    const Pair<3> p{box(1.0, 0.6, 0.4), i % 2 ? box(0.5, 1.2, 0.3) : square_pyramid(0.8, 0.9),
+                    at(offset(random), 0.7 * offset(random), 0.2, turn(random_vector<3>(random)[0], {0, 0, 1})),
+                    at(0, 0, i % 2 ? -0.15 : -0.225, turn(std::numbers::pi * (i % 2), {1, 0, 0}))};
+    Pair<3> upright = p;
+    if (i % 2 == 0) upright.f2 = at(0, 0, -0.225, turn(std::numbers::pi, {1, 0, 0}));
+    const auto c = upright.contact();
+    if (c.gap < -1e-9 || c.feature[0] != Feature::face || c.feature[1] != Feature::face) continue;
+    double norm = 0.0;
+    for (int side = 0; side < 2; ++side)
+      for (int k = 0; k < c.feature_size[side]; ++k) {
+        norm += c.dual[side][k] * c.dual[side][k];
+        clipped += c.dual[side][k] == 0.0;
+      }
+    EXPECT_TRUE(c.many_duals);
+    EXPECT_NEAR(norm, least_norm(upright, c), 1e-9);
+    expect_optimal(upright, c);
+    expect_balance(upright, c);
+  }
+  EXPECT_GT(clipped, 0);  // the sign constraint was at work
+
+  // Catalogued counterexample to (2.70): edges [0, 1] and [0.9, 5]; its pseudo-inverse has a multiplier of -0.064.
+  const Pair<2> edges{Polytope<2>({{0, 0}, {1, 0}, {0.5, 1}}), Polytope<2>({{0.9, 0}, {5, 0}, {1.2, -1}}), {}, {}};
+  const auto c = edges.contact();
+  EXPECT_NEAR(c.gap, 0.0, 1e-13);
+  expect_optimal(edges, c);
+}
+
+// Aligned cubes: a quarter on each corner, no moment.
+TEST(Hyperplanes, SymmetricImpactsStaySymmetric) {
+  Random random(9);
+  for (int i = 0; i < 50; ++i) {
+    const double side = 0.2 * std::numbers::sqrt2, apart = i % 2 ? side : 0.999 * side;
+    const Matrix<3> r = i < 2 ? Matrix<3>(Matrix<3>::Identity()) : random_rotation<3>(random);
+    const Vector<3> from = i < 2 ? Vector<3>(Vector<3>::Zero()) : random_vector<3>(random);
+    auto corners = box(side, side, side).corners();
+    std::shuffle(corners.begin(), corners.end(), random);  // the numbering of the corners does not matter
+    const Pair<3> p{Polytope<3>(corners), box(side, side, side), {from + apart * r.col(0), r}, {from, r}};
+    const auto c = p.contact();
+    EXPECT_NEAR(c.gap, side - apart, 1e-14);
+    EXPECT_EQ(c.feature_size, (std::array<int, 2>{4, 4}));
+    for (int k = 0; k < 4; ++k) {
+      EXPECT_NEAR(c.dual[0][k], 0.25, 1e-13);
+      EXPECT_NEAR(c.dual[1][k], 0.25, 1e-13);
+    }
+    EXPECT_LT((c.alpha - r.col(0)).norm(), 1e-13);
+    for (int s = 0; s < 2; ++s)
+      EXPECT_LT(twist_gradient(c, s, s ? p.f2.directors : p.f1.directors).tail<3>().norm(), 1e-13);
+  }
+}
+
+// Corner on corner: alpha is the direction nearest to beta, wherever the origin and however the corners are numbered.
+TEST(Hyperplanes, CornerOnCornerTakesTheAlphaOfLeastNorm) {
+  // beta inside the cone of normals: alpha = beta
+  for (const Vector<2>& origin : {Vector<2>(0, 0), Vector<2>(10, 3)}) {
+    const Polytope<2> right({{0, 0}, {1.2, -0.2}, {1.3, 0.9}}), left({{0, 0}, {-1, 0.4}, {-1.1, -0.8}});
+    const auto c = Pair<2>{right, left, {origin}, {origin}}.contact();
+    EXPECT_NEAR(c.gap, 0.0, 1e-13);
+    EXPECT_TRUE(c.many_alphas);
+    EXPECT_EQ(c.feature_size, (std::array<int, 2>{1, 1}));
+    EXPECT_LT((c.alpha - c.beta).norm(), 1e-12);
+  }
+  // beta outside of it: brute force over the cone, given by rays r_i: alpha in { a : <a, w> >= 0 } for edges w
+  Random random(10);
+  int outside = 0;
+  for (int i = 0; i < 200; ++i) {
+    const auto k = random_polytope<3>(random, 6), l = random_polytope<3>(random, 6);
+    const auto r1 = random_rotation<3>(random), r2 = random_rotation<3>(random);
+    const Vector<3> d = random_vector<3>(random).normalized();
+    // corner on corner in direction d
+    int low = 0, high = 0;
+    for (int j = 0; j < 6; ++j) {
+      if (d.dot(r1 * k.corner(j)) < d.dot(r1 * k.corner(low))) low = j;
+      if (d.dot(r2 * l.corner(j)) > d.dot(r2 * l.corner(high))) high = j;
+    }
+    const Vector<3> shift = random_vector<3>(random);
+    const Pair<3> p{k, l, {shift - r1 * k.corner(low), r1}, {shift - r2 * l.corner(high), r2}};
+    const auto c = p.contact();
+    EXPECT_NEAR(c.gap, 0.0, 1e-12);
+    EXPECT_TRUE(c.many_alphas);
+    expect_optimal(p, c);
+    expect_balance(p, c);
+    EXPECT_EQ(c.feature_size, (std::array<int, 2>{1, 1}));
+    // no feasible direction nearby is shorter: descend from alpha and project back by halving
+    const auto feasible = [&](const Vector<3>& a) {
+      for (const auto& v : p.k1.corners())
+        if (a.dot(p.f1(v) - shift) < -1e-12) return false;
+      for (const auto& v : p.k2.corners())
+        if (a.dot(p.f2(v) - shift) > 1e-12) return false;
+      return true;
+    };
+    outside += (c.alpha - c.beta).norm() > 1e-6;
+    for (int t = 0; t < 200; ++t) {
+      Vector<3> step = random_vector<3>(random, 0.1);
+      step -= step.dot(c.beta) * c.beta;
+      if (feasible(c.alpha + step)) {
+        EXPECT_GE((c.alpha + step).norm(), c.alpha.norm() - 1e-9);
+      }
+    }
+  }
+  EXPECT_GT(outside, 20);
+}
+
+TEST(Hyperplanes, FloorWithItsNormal) {
+  const auto floor = box(20.0, 20.0, 1.0);
+  const auto cube = box(0.2, 0.2, 0.2);
+  const auto over = [&](double x, double z, const Matrix<3>& r = Matrix<3>::Identity()) {
+    return Pair<3>{cube, floor, at(x, 0, z, r), at(0, 0, -0.5)}.contact(Vector<3>::UnitZ());
+  };
+  for (const double x : {0.0, 3.0, 9.95}) {
+    EXPECT_NEAR(over(x, 0.09).gap, 0.01, 1e-14);
+    EXPECT_NEAR(over(x, 0.11).gap, -0.01, 1e-14);
+    EXPECT_LT((over(x, 0.09).alpha - Vector<3>::UnitZ()).norm(), 1e-12);
+  }
+  EXPECT_LT(over(3.0, 5.0, turn(0.7, {1, 2, 3})).gap, -4.8);
+  // beyond the rim the program along the normal is unbounded: apart, measured along the centroids' line
+  const auto beyond = over(11.0, 0.05);
+  EXPECT_LT(beyond.gap, 0.0);
+  EXPECT_LT(std::abs(beyond.beta[2]), 0.2);
+  // below the floor a direction along +z sees an overlap; they are apart
+  EXPECT_LT(over(0.0, -1.2).gap, 0.0);
+  EXPECT_GT(over(0.0, -1.05).gap, 0.0);
+}
+
+TEST(Hyperplanes, CoincidentCentroidsOverlap) {
+  const auto cube = box(1, 1, 1);
+  const auto c = Pair<3>{cube, cube, at(1, 2, 3), at(1, 2, 3)}.contact();
+  EXPECT_NEAR(c.gap, 1.0, 1e-14);
+  EXPECT_EQ(c.beta, Vector<3>(0, 0, 1));
+}
+
+TEST(Hyperplanes, ExtremeProportions) {
+  // a plate a thousand times wider than thick, and a needle, by brute force
+  Random random(11);
+  for (int i = 0; i < 300; ++i) {
+    const Pair<3> p{box(1.0, 1.0, 1e-3),
+                    box(1e-3, 2e-3, 1.0),
+                    {random_vector<3>(random, 0.3), random_rotation<3>(random)},
+                    {random_vector<3>(random, 0.3), random_rotation<3>(random)}};
+    const auto c = p.contact();
+    const BruteForce<3> brute(p.k1, p.f1, p.k2, p.f2);
+    EXPECT_NEAR(c.gap, -brute.along(c.beta), 1e-11 * c.alpha.norm());
+    if (std::abs(brute.slab()) > 1e-9) {
+      EXPECT_EQ(c.gap<0.0, brute.slab()> 0.0);
+    }
+  }
+}
+
+TEST(Hyperplanes, RefusesWhatIsNotANumber) {
+  const auto cube = box(1, 1, 1);
+  EXPECT_THROW((Pair<3>{cube, cube, at(std::nan(""), 0, 0), at(0, 0, 0)}.contact()), std::runtime_error);
+}
+
+}  // namespace
+}  // namespace dodyn::geometry
