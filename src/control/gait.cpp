@@ -288,6 +288,19 @@ Eigen::VectorXd Gait<Model>::warm_start(const Eigen::MatrixXd& q, const Eigen::M
 }
 
 template <template <class> class Model>
+Eigen::VectorXd Gait<Model>::shifted(const GaitMotion& motion, double nodes) const {
+  const int K = index_.intervals;
+  Eigen::MatrixXd q = motion.q, u = motion.u;
+  for (int k = 0; k <= K; ++k) {
+    const double at = std::clamp(k + nodes * std::sin(std::numbers::pi * k / K), 0.0, static_cast<double>(K));
+    const int before = std::min(static_cast<int>(at), K - 1);
+    q.row(k) = (before + 1 - at) * motion.q.row(before) + (at - before) * motion.q.row(before + 1);
+    if (k < K) u.row(k) = motion.u.row(before);
+  }
+  return warm_start(q, u);
+}
+
+template <template <class> class Model>
 void Gait<Model>::fill_velocities_and_work(Eigen::VectorXd& x) const {
   using M = Model<double>;
   const int K = index_.intervals;

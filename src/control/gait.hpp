@@ -111,6 +111,11 @@ class Gait {
   // A start from the joint angles and torques of another gait: `q` [K + 1, n], `u` [K, inputs].
   Eigen::VectorXd warm_start(const Eigen::MatrixXd& q, const Eigen::MatrixXd& u) const;
 
+  // A start from this motion bent in time: mid-step comes `nodes` nodes earlier (later where negative). The foot may
+  // touch the ground at one node or another, and each is a local minimum of the discrete problem; this leads to the
+  // next one.
+  Eigen::VectorXd shifted(const GaitMotion& motion, double nodes) const;
+
   GaitMotion motion(const Eigen::VectorXd& x) const;
   GaitReport report(const Eigen::VectorXd& x) const;
 

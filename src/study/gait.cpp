@@ -45,6 +45,7 @@ const std::vector<Quantity> metric_list = {
 // What the settings say of the starts.
 struct Starts {
   int cold = 1;
+  int shifts = 0;
   nlp::Options options;
 };
 
@@ -67,6 +68,7 @@ class GaitEvaluator final : public Evaluator {
     if (settings.text("gait.contact") == "friction-cone") gait_settings_.friction = settings.real("gait.friction");
 
     starts_.cold = settings.integer("gait.starts");
+    starts_.shifts = settings.integer("gait.shifts");
     starts_.options.backend = settings.text("gait.solver") == "slsqp" ? nlp::Backend::slsqp : nlp::Backend::ipopt;
     starts_.options.tolerance = settings.real("gait.tolerance");
     starts_.options.max_iterations = settings.integer("gait.max-iterations");
@@ -185,6 +187,21 @@ Outcome GaitEvaluator::evaluate(const Task& task) const {
     if (!best || better(solution, *best)) {
       best = std::move(solution);
       best_start = start;
+    }
+  }
+
+  // The best gait, bent in time, for as long as that finds a better one: see Gait::shifted.
+  for (bool improved = solved > 0 && starts_.shifts > 0; improved;) {
+    improved = false;
+    const control::GaitMotion motion = problem.motion(best->x);
+    for (int i = 0; i < 2 * starts_.shifts && !improved; ++i) {
+      const double nodes = (i % 2 ? -1.0 : 1.0) * (1 + i / 2);
+      nlp::Options options = starts_.options;
+      options.warm_start = true;
+      nlp::Solution solution = nlp::solve(problem.problem(), problem.shifted(motion, nodes), options);
+      iterations += solution.iterations;
+      improved = solution.status == nlp::SolveStatus::solved && solution.objective < (1.0 - 1e-9) * best->objective;
+      if (improved) best = std::move(solution);
     }
   }
 
@@ -311,6 +328,8 @@ EvaluatorKind gait_kind() {
       real("friction", "0.8", "1", "contact = friction-cone: coefficient of friction, of touch-down too", 0.0, 100.0,
            true),
       integer("starts", "8", "cold starts per design; the best gait counts", 1, 10000),
+      integer("shifts", "3", "the best gait is tried again with mid-step 1, 2, ... nodes earlier and later; 0: not", 0,
+              100),
       choice("solver", "solver of the inner problem", {"ipopt", "slsqp"}),
       real("tolerance", "1e-9", "1", "KKT residual a gait must reach", 1e-14, 1e-2),
       integer("max-iterations", "300", "iterations per start", 1, 1000000),

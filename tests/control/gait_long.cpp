@@ -39,6 +39,35 @@ TEST(LongGait, WithoutHyperextensionMatchesTheKnownOptimum) {
   EXPECT_NEAR(best_of(gait, 0, 6).objective, 0.356323, 5e-7);
 }
 
+// The foot may touch the ground at one node or another: neighbouring local minima that differ by half a per cent.
+// Bending a gait in time leads from one to the next, down to the same best one from every start in the basin.
+TEST(LongGait, ShiftsLeadToTheBestOfNeighbouringMinima) {
+  const PlanarGait gait(uniform(0.2788), GaitSettings{});
+  nlp::Options options;
+  options.max_iterations = 200;
+  int different = 0;
+  for (std::uint64_t seed = 1000; seed < 1010; ++seed) {
+    nlp::Solution s = nlp::solve(gait.problem(), gait.cold_start(seed), options);
+    if (s.status != nlp::SolveStatus::solved || s.objective > 0.096) continue;
+    different += s.objective > 0.0954;
+    for (bool improved = true; improved;) {
+      improved = false;
+      const GaitMotion motion = gait.motion(s.x);
+      for (const double nodes : {1.0, -1.0, 2.0, -2.0}) {
+        nlp::Options warm = options;
+        warm.warm_start = true;
+        const auto shifted = nlp::solve(gait.problem(), gait.shifted(motion, nodes), warm);
+        if (shifted.status != nlp::SolveStatus::solved || shifted.objective >= s.objective * (1.0 - 1e-9)) continue;
+        s = shifted;
+        improved = true;
+        break;
+      }
+    }
+    EXPECT_NEAR(s.objective, 0.095343, 1e-6);
+  }
+  EXPECT_GT(different, 0);
+}
+
 TEST(LongGait, CostConvergesWithOrderTwo) {
   // The same local optimum at K = 40, 80, 160, 320, each started from the one before.
   double cost[4];
