@@ -11,6 +11,8 @@ namespace dodyn::nlp {
 using Clock = std::chrono::steady_clock;
 
 // `neighbour` may be null; its x has been moved into the bounds already and is x0.
+Solution solve_native(const Problem& problem, const Eigen::VectorXd& x0, const Solution* neighbour,
+                      const Options& options, Clock::time_point deadline);
 Solution solve_ipopt(const Problem& problem, const Eigen::VectorXd& x0, const Solution* neighbour,
                      const Options& options, Clock::time_point deadline);
 Solution solve_slsqp(const Problem& problem, const Eigen::VectorXd& x0, const Options& options,

@@ -110,6 +110,8 @@ Solution solve(const Problem& problem, const VectorXd& start, const Solution* ne
   const Clock::time_point deadline = begin + std::chrono::duration_cast<Clock::duration>(limit);
   if ((problem.lower.array() == problem.upper.array()).all())
     solution = solve_without_freedom(problem, x0, options);
+  else if (options.backend == Backend::native)
+    solution = solve_native(problem, x0, neighbour, options, deadline);
   else if (options.backend == Backend::ipopt)
     solution = solve_ipopt(problem, x0, neighbour, options, deadline);
   else

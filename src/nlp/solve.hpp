@@ -10,6 +10,7 @@
 namespace dodyn::nlp {
 
 enum class Backend {
+  native,  // primal-dual interior point of our own, sparse, exact Hessian
   ipopt,  // primal-dual interior point, sparse, exact Hessian (MUMPS)
   slsqp,  // NLopt's dense sequential quadratic programming: small problems (at most 600 variables) only
 };
@@ -39,6 +40,14 @@ struct Residuals {
   double largest() const;
 };
 
+// Where the time of a solve went, s of wall clock; the native solver fills it.
+struct Timing {
+  double functions = 0.0;      // objective and constraints, mostly of trial points
+  double derivatives = 0.0;    // gradient, Jacobian, Hessian
+  double factorisation = 0.0;  // analysing, factorising and solving the linear systems
+  int factorisations = 0;
+};
+
 struct Solution {
   SolveStatus status = SolveStatus::failed;
   std::string reason;  // one line: what ended the solve
@@ -50,6 +59,7 @@ struct Solution {
   Residuals residuals;
   int iterations = 0;
   double seconds = 0.0;
+  Timing timing;
 };
 
 // Solves from x0 (moved into the bounds first). Never throws for a hard problem; throws std::invalid_argument for

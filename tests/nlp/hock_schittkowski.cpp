@@ -227,6 +227,8 @@ TEST_P(HockSchittkowski, DerivativesAreRight) {
   EXPECT_LT(errors.largest(), 1e-8) << errors.worst;
 }
 
+TEST_P(HockSchittkowski, Native) { expect_optimum({.backend = Backend::native, .tolerance = 1e-9}); }
+
 TEST_P(HockSchittkowski, Ipopt) { expect_optimum({.backend = Backend::ipopt, .tolerance = 1e-9}); }
 
 TEST_P(HockSchittkowski, Slsqp) { expect_optimum({.backend = Backend::slsqp, .tolerance = 1e-9}); }

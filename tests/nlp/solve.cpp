@@ -51,8 +51,12 @@ class Solve : public testing::TestWithParam<Backend> {
   Options options() const { return {.backend = GetParam()}; }
 };
 
-INSTANTIATE_TEST_SUITE_P(Backends, Solve, testing::Values(Backend::ipopt, Backend::slsqp),
-                         [](const auto& test) { return test.param == Backend::ipopt ? "Ipopt" : "Slsqp"; });
+INSTANTIATE_TEST_SUITE_P(Backends, Solve, testing::Values(Backend::native, Backend::ipopt, Backend::slsqp),
+                         [](const auto& test) {
+                           return test.param == Backend::native  ? "Native"
+                                  : test.param == Backend::ipopt ? "Ipopt"
+                                                                 : "Slsqp";
+                         });
 
 // minimise |x - a|^2 / 2, x0 + x1 = 1, x1 >= 0, x2 <= 1 at a = (2, -1, 3): x = (1, 0, 1), y = 1, z = 2 at both bounds
 TEST_P(Solve, MultipliersOfAQuadraticProgram) {
