@@ -1,0 +1,49 @@
+// Which pairs can meet at all: boxes that hold a body wherever it is during a step, and the pairs of them that overlap.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "geometry/body.hpp"
+
+namespace dodyn::geometry {
+
+// An axis-parallel box in world coordinates, m.
+template <int n>
+struct Box {
+  Vector<n> low, high;
+  bool overlaps(const Box& other) const {
+    return (low.array() <= other.high.array()).all() && (other.low.array() <= high.array()).all();
+  }
+};
+
+// Holds the polytope while its body moves from one frame to the other: straight, turning evenly about one axis by less
+// than half a turn. `arm`: a radius about the body's origin that holds the polytope. Both frames' directors are
+// rotations.
+template <int n>
+Box<n> swept_box(const Polytope<n>& polytope, double arm, const Frame<n>& from, const Frame<n>& to);
+
+// Pairs of overlapping boxes by a uniform grid whose cells are as large as the usual box; the few much larger ones (a
+// floor) are tested against all. Linear in the number of boxes and of overlapping pairs where the boxes are of similar
+// size, up to the sort of the cells. Keeps its memory between calls.
+template <int n>
+class Grid {
+ public:
+  // Pairs (i, j), i < j, in ascending order.
+  const std::vector<std::pair<int, int>>& overlapping(const std::vector<Box<n>>& boxes);
+
+ private:
+  struct Entry {
+    std::uint64_t cell;
+    int box;
+    bool operator<(const Entry& o) const { return cell != o.cell ? cell < o.cell : box < o.box; }
+  };
+  std::vector<double> extents_;
+  std::vector<int> large_;
+  std::vector<Entry> entries_;
+  std::vector<std::pair<int, int>> pairs_;
+};
+
+}  // namespace dodyn::geometry
