@@ -69,6 +69,11 @@ struct Column {
     return product;
   }
   std::size_t bytes() const { return elements() * H5Tget_size(type); }
+  bool trajectory() const { return shape.size() == 2; }
+  // Trajectories: one row, compressed, written once. The others: about a page of rows, rewritten as it fills.
+  hsize_t chunk_rows() const {
+    return trajectory() ? 1 : std::max<hsize_t>(1, 4096 / std::max<std::size_t>(1, bytes()));
+  }
 };
 
 // Columns that grow together; the first one commits a row.
@@ -242,20 +247,17 @@ hsize_t length(hid_t file, const Column& column) {
 }
 
 void create_dataset(hid_t file, const Column& column) {
-  const bool trajectory = column.shape.size() == 2;
-  std::vector<hsize_t> now{0}, limit{H5S_UNLIMITED}, chunk{1};
+  std::vector<hsize_t> now{0}, limit{H5S_UNLIMITED}, chunk{column.chunk_rows()};
   for (const auto extent : column.shape) {
     now.push_back(extent);
     limit.push_back(std::max<hsize_t>(extent, 1));  // a chunk has at least one element, also where there are no metrics
     chunk.push_back(limit.back());
   }
-  // Trajectories: one row, compressed, written once. The others: about a page of rows, rewritten as it fills.
-  if (!trajectory) chunk[0] = std::max<hsize_t>(1, 4096 / std::max<std::size_t>(1, column.bytes()));
   const Handle space = own(H5Screate_simple(static_cast<int>(now.size()), now.data(), limit.data()), column.path);
   const Handle list = own(H5Pcreate(H5P_DATASET_CREATE), "HDF5");
   check(H5Pset_chunk(list, static_cast<int>(chunk.size()), chunk.data()), column.path);
   check(H5Pset_obj_track_times(list, false), column.path);
-  if (trajectory) {
+  if (column.trajectory()) {
     check(H5Pset_shuffle(list), column.path);
     check(H5Pset_deflate(list, 4), column.path);
   }
@@ -266,28 +268,40 @@ void create_dataset(hid_t file, const Column& column) {
   if (!column.unit.empty()) set_attribute(dataset, "unit", std::string(column.unit));
 }
 
-// Extends the column to `row` + 1 rows and fills the last.
-void write_cell(hid_t file, const Column& column, hsize_t row, const std::optional<Bytes>& cell) {
+// Extends the column to `first` + n rows and fills the last n with cell `c` of each of the `rows`.
+void write_cells(hid_t file, const Column& column, hsize_t first, std::span<const Row> rows, std::size_t c) {
   Handle dataset = open_dataset(file, column.path);
-  std::vector<hsize_t> size{row + 1}, start{row}, count{1};
+  std::vector<hsize_t> size{first + rows.size()}, start{first}, count{rows.size()};
   for (const auto extent : column.shape) {
     size.push_back(extent);
     start.push_back(0);
     count.push_back(extent);
   }
   check(H5Dset_extent(dataset, size.data()), column.path);
-  if (!cell || cell->empty()) return;
-  const Handle target = own(H5Dget_space(dataset), column.path);
-  check(H5Sselect_hyperslab(target, H5S_SELECT_SET, start.data(), nullptr, count.data(), nullptr), column.path);
-  const Handle source = own(H5Screate_simple(static_cast<int>(count.size()), count.data(), nullptr), column.path);
-  check(H5Dwrite(dataset, column.type, source, target, H5P_DEFAULT, cell->data()), column.path);
-  if (!dataset.close()) fail("cannot write " + column.path);  // this is when the chunk goes to the file
+  const Handle space = own(H5Dget_space(dataset), column.path);
+  const auto write = [&](const void* data) {
+    check(H5Sselect_hyperslab(space, H5S_SELECT_SET, start.data(), nullptr, count.data(), nullptr), column.path);
+    const Handle source = own(H5Screate_simple(static_cast<int>(count.size()), count.data(), nullptr), column.path);
+    check(H5Dwrite(dataset, column.type, source, space, H5P_DEFAULT, data), column.path);
+  };
+  if (column.bytes() > 0 && column.chunk_rows() > 1) {
+    Bytes block;
+    for (const Row& row : rows) block.insert(block.end(), row[c]->begin(), row[c]->end());
+    write(block.data());
+  } else {  // one chunk a row, left out where there is nothing to put there
+    count[0] = 1;
+    for (const Row& row : rows) {
+      if (row[c] && !row[c]->empty()) write(row[c]->data());
+      ++start[0];
+    }
+  }
+  if (!dataset.close()) fail("cannot write " + column.path);  // this is when the chunks go to the file
 }
 
-void write_row(hid_t file, const Table& table, hsize_t row, const Row& cells) {
-  for (std::size_t i = 1; i < table.size(); ++i) write_cell(file, table[i], row, cells[i]);
+void write_rows(hid_t file, const Table& table, hsize_t first, std::span<const Row> rows) {
+  for (std::size_t c = 1; c < table.size(); ++c) write_cells(file, table[c], first, rows, c);
   check(H5Fflush(file, H5F_SCOPE_LOCAL), "flush");
-  write_cell(file, table.front(), row, cells.front());
+  write_cells(file, table.front(), first, rows, 0);
 }
 
 Bytes read_rows(hid_t file, const Column& column, hsize_t first, hsize_t rows) {
@@ -670,13 +684,13 @@ void recover(const std::string& path) {
     const Table evaluations = evaluation_table(layout), iterations = iteration_table(layout);
     hsize_t row = 0;
     for (const Evaluation& evaluation : all.contents.evaluations) {
-      write_row(file, evaluations, row,
-                encode(evaluations, {evaluation, trajectory_at(old, layout, evaluations, row)}));
-      ++row;
+      const Row cells = encode(evaluations, {evaluation, trajectory_at(old, layout, evaluations, row)});
+      write_rows(file, evaluations, row++, {&cells, 1});
     }
     row = 0;
     for (const IterationRow& iteration : all.iterations) {
-      write_row(file, iterations, row++, encode(iterations, layout, iteration));
+      const Row cells = encode(iterations, layout, iteration);
+      write_rows(file, iterations, row++, {&cells, 1});
       write_grid(file, layout, iteration.decided.grid);
     }
     if (!file.close()) fail("cannot write " + temporary);
@@ -746,14 +760,15 @@ struct Archive::File {
     });
   }
 
-  void append(const Table& table, hsize_t& rows, const Row& row, const Eigen::VectorXd& grid) {
+  void append(const Table& table, hsize_t& length, std::span<const Row> rows, const Eigen::VectorXd& grid) {
+    if (rows.empty()) return;
     std::size_t bytes = spare_bytes;
-    for (const Column& column : table) bytes += column.bytes();
+    for (const Column& column : table) bytes += rows.size() * column.bytes();
     write(bytes, [&](hid_t file) {
       write_grid(file, layout, grid);
-      write_row(file, table, rows, row);
+      write_rows(file, table, length, rows);
     });
-    ++rows;
+    length += rows.size();
   }
 };
 
@@ -788,14 +803,16 @@ Archive Archive::resume(const std::string& path) {
   });
 }
 
-void Archive::append(const Outcome& outcome) {
-  file_->append(file_->evaluations, file_->evaluation_rows, encode(file_->evaluations, outcome), {});
+void Archive::append(std::span<const Outcome> outcomes) {
+  std::vector<Row> rows;
+  for (const Outcome& outcome : outcomes) rows.push_back(encode(file_->evaluations, outcome));
+  file_->append(file_->evaluations, file_->evaluation_rows, rows, {});
 }
 
 void Archive::append(const surrogate::Iteration& iteration) {
-  const IterationRow row{static_cast<std::int64_t>(file_->evaluation_rows), iteration};
-  file_->append(file_->iterations, file_->iteration_rows, encode(file_->iterations, file_->layout, row),
-                iteration.grid);
+  const Row row = encode(file_->iterations, file_->layout,
+                         IterationRow{static_cast<std::int64_t>(file_->evaluation_rows), iteration});
+  file_->append(file_->iterations, file_->iteration_rows, {&row, 1}, iteration.grid);
 }
 
 void Archive::stop(const std::string& reason) {

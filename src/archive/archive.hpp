@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -65,9 +66,11 @@ class Archive {
   Archive& operator=(Archive&&) noexcept;
   ~Archive();  // closes the file
 
-  // One row; on return it is in the file and a reader sees it, whatever then happens to this process.
+  // One row each; on return they are in the file and a reader sees them, whatever then happens to this process. Several
+  // at once cost little more than one, and are there all or none.
   // Throws Error where the disk is full; the rows before stay readable.
-  void append(const Outcome& outcome);
+  void append(std::span<const Outcome> outcomes);
+  void append(const Outcome& outcome) { append(std::span(&outcome, 1)); }
   void append(const surrogate::Iteration& iteration);
   // Root attribute `stopped`, written when the study ends; there is room for it also where append() found the disk
   // full.

@@ -66,6 +66,37 @@ TEST(Archive, RoundTripOfEveryField) {
   EXPECT_EQ(read_back.grid_points, 11);
 }
 
+// Rows that are appended together are the same rows, whatever lies between the beginning of one chunk and the next.
+TEST(Archive, RowsAppendedTogetherAreTheSameRows) {
+  const Directory directory;
+  const std::string path = directory / "a.h5";
+  std::int64_t rows = 0;
+  {
+    Archive archive = Archive::create(path, example_layout(), {});
+    for (const int together : {0, 1, 300, 0, 2, 17, 64}) {
+      std::vector<Outcome> outcomes;
+      for (int i = 0; i < together; ++i) outcomes.push_back(outcome(rows++));
+      archive.append(outcomes);
+    }
+  }
+  const Contents contents = read(path);
+  ASSERT_EQ(contents.evaluations.size(), static_cast<std::size_t>(rows));
+  expect_prefix(contents);
+  for (std::int64_t id = 0; id < rows; id += 7) expect_same(read_trajectory(path, id), outcome(id).trajectory);
+}
+
+TEST(Archive, OneUnfitRowKeepsAllThatCameWithItOut) {
+  const Directory directory;
+  const std::string path = directory / "a.h5";
+  Archive archive = Archive::create(path, example_layout(), {});
+  std::vector<Outcome> outcomes = {outcome(0), outcome(1)};
+  outcomes[1].evaluation.design.resize(3);
+  EXPECT_THAT(error_of([&] { archive.append(outcomes); }), HasSubstr("/evaluations/design"));
+  EXPECT_TRUE(read(path).evaluations.empty());
+  archive.append(outcome(0));
+  expect_prefix(read(path));
+}
+
 TEST(Archive, SeveralVariablesAndNoMetricsNorChannels) {
   const Directory directory;
   const std::string path = directory / "a.h5";

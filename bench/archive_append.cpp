@@ -1,0 +1,86 @@
+// Rows per second into an archive, by the number of rows that are committed together, with and without trajectories;
+// and the longest single append.
+//
+//   archive_append [DIRECTORY]     where to put the file: another file system, another figure (default: .)
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "archive/archive.hpp"
+
+using namespace dodyn;
+
+namespace {
+
+double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+
+// A planar gait's archive: 1 design variable, 20 metrics, 8 channels of 21 nodes.
+archive::Layout layout(bool trajectories) {
+  archive::Layout all;
+  all.variables = {{"knee", "m", 0.2, 0.5}};
+  for (int i = 0; i < 20; ++i) all.metrics.push_back({"metric_" + std::to_string(i), "1", ""});
+  const auto channel = [&](const char* name, int coordinates) {
+    all.channels.push_back({name, "1", "", 21, {}});
+    for (int i = 0; i < coordinates; ++i) all.channels.back().coordinates.push_back("c" + std::to_string(i));
+  };
+  if (trajectories) {
+    for (const char* name : {"t", "energy"}) channel(name, 1);
+    for (const char* name : {"q", "p"}) channel(name, 6);
+    for (const char* name : {"u", "force", "impulse"}) channel(name, 3);
+    channel("points", 10);
+  }
+  return all;
+}
+
+Outcome outcome(std::int64_t id, const archive::Layout& layout) {
+  Outcome out;
+  Evaluation& e = out.evaluation;
+  e.id = id;
+  e.design = e.gradient = Eigen::VectorXd::Constant(1, 0.3);
+  e.metrics = Eigen::VectorXd::Random(20);
+  e.status = Status::ok;
+  e.cost = 1.0;
+  e.host = "node-1";
+  e.started = "2026-01-31T12:34:56.789Z";
+  for (const auto& channel : layout.channels)
+    out.trajectory.values.push_back(
+        Eigen::MatrixXd::Random(channel.nodes, static_cast<Eigen::Index>(channel.coordinates.size())));
+  return out;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::filesystem::path directory = argc > 1 ? argv[1] : ".";
+  const std::string path = (directory / "dodyn-archive-append.h5").string();
+  std::printf("trajectories  rows together  rows/s  ms/append  worst ms  bytes/row\n");
+  for (const bool trajectories : {false, true}) {
+    const archive::Layout shape = layout(trajectories);
+    for (std::size_t together = 1; together <= 256; together *= 4) {
+      std::filesystem::remove(path);
+      auto archive = archive::Archive::create(path, shape, {});
+      const auto empty = std::filesystem::file_size(path);
+      std::vector<Outcome> batch;
+      std::int64_t rows = 0;
+      int appends = 0;
+      double busy = 0, worst = 0;
+      while (busy < 1.5) {
+        batch.clear();
+        for (std::size_t i = 0; i < together; ++i) batch.push_back(outcome(rows++, shape));
+        const double start = now();
+        archive.append(batch);
+        const double seconds = now() - start;
+        busy += seconds;
+        worst = std::max(worst, seconds);
+        ++appends;
+      }
+      std::printf("%-12s  %13zu  %6.0f  %9.2f  %8.1f  %9.0f\n", trajectories ? "yes" : "no", together,
+                  static_cast<double>(rows) / busy, 1e3 * busy / appends, 1e3 * worst,
+                  static_cast<double>(std::filesystem::file_size(path) - empty) / static_cast<double>(rows));
+      std::fflush(stdout);
+    }
+  }
+  std::filesystem::remove(path);
+}
