@@ -1,6 +1,5 @@
 #include "geometry/hyperplanes.hpp"
 
-#include <Eigen/Cholesky>
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -10,33 +9,80 @@
 namespace dodyn::geometry {
 namespace {
 
-using Lanes = double __attribute__((vector_size(32)));
-using LaneNumbers = long long __attribute__((vector_size(32)));
+// Four lanes of numbers, as one register or as two. Both give the same results, bit for bit.
+template <int lanes>
+struct Register;
+template <>
+struct Register<2> {
+  using Numbers = double __attribute__((vector_size(16)));
+  using Indices = long long __attribute__((vector_size(16)));
+};
+template <>
+struct Register<4> {
+  using Numbers = double __attribute__((vector_size(32)));
+  using Indices = long long __attribute__((vector_size(32)));
+};
 
-// The corner lowest in direction d (body coordinates); leaves <d, corner> of every corner in `heights`.
+// The corner lowest in direction d, the first such in its lane; leaves the height of every corner in `heights`.
+// `axes`: coordinates axis by axis, `size` a multiple of 4.
+template <int n, int lanes>
+[[gnu::always_inline]] inline int lowest_lanes(const double* axes, int size, const double* d, double* heights) {
+  using Numbers = typename Register<lanes>::Numbers;
+  using Indices = typename Register<lanes>::Indices;
+  constexpr int registers = 4 / lanes;
+  Numbers low[registers];
+  Indices at[registers], number[registers];
+  for (int r = 0; r < registers; ++r)
+    for (int lane = 0; lane < lanes; ++lane) {
+      low[r][lane] = std::numeric_limits<double>::infinity();
+      at[r][lane] = 0;
+      number[r][lane] = r * lanes + lane;
+    }
+  for (int i = 0; i < size; i += 4)
+    for (int r = 0; r < registers; ++r) {
+      Numbers height, x;
+      std::memcpy(&x, axes + i + r * lanes, sizeof x);
+      height = d[0] * x;
+      for (int a = 1; a < n; ++a) {
+        std::memcpy(&x, axes + a * size + i + r * lanes, sizeof x);
+        height += d[a] * x;
+      }
+      std::memcpy(heights + i + r * lanes, &height, sizeof height);
+      const Indices lower = height < low[r];
+      low[r] = lower ? height : low[r];
+      at[r] = lower ? number[r] : at[r];
+      number[r] += 4;
+    }
+  double best = low[0][0];
+  long long corner = at[0][0];
+  for (int k = 1; k < 4; ++k)
+    if (low[k / lanes][k % lanes] < best) {
+      best = low[k / lanes][k % lanes];
+      corner = at[k / lanes][k % lanes];
+    }
+  return static_cast<int>(corner);
+}
+
+template <int n>
+int lowest_plain(const double* axes, int size, const double* d, double* heights) {
+  return lowest_lanes<n, 2>(axes, size, d, heights);
+}
+
+#if defined(__x86_64__) && defined(__GNUC__)
+template <int n>
+[[gnu::target("avx2")]] int lowest_wide(const double* axes, int size, const double* d, double* heights) {
+  return lowest_lanes<n, 4>(axes, size, d, heights);
+}
+const bool wide = __builtin_cpu_supports("avx2");
+#else
+template <int n>
+constexpr auto lowest_wide = lowest_plain<n>;
+constexpr bool wide = false;
+#endif
+
 template <int n>
 int lowest(const Polytope<n>& k, const Vector<n>& d, double* heights) {
-  constexpr double infinity = std::numeric_limits<double>::infinity();
-  Lanes low = {infinity, infinity, infinity, infinity};
-  LaneNumbers at = {0, 0, 0, 0}, number = {0, 1, 2, 3};
-  for (int i = 0; i < k.padded_size(); i += 4) {
-    Lanes height, x;
-    std::memcpy(&x, k.axis(0) + i, sizeof x);
-    height = d[0] * x;
-    for (int a = 1; a < n; ++a) {
-      std::memcpy(&x, k.axis(a) + i, sizeof x);
-      height += d[a] * x;
-    }
-    std::memcpy(heights + i, &height, sizeof height);
-    const LaneNumbers lower = height < low;
-    low = lower ? height : low;
-    at = lower ? number : at;
-    number += 4;
-  }
-  int best = 0;
-  for (int lane = 1; lane < 4; ++lane)
-    if (low[lane] < low[best]) best = lane;
-  return static_cast<int>(at[best]);
+  return (wide ? lowest_wide<n> : lowest_plain<n>)(k.axis(0), k.padded_size(), d.data(), heights);
 }
 
 // A column of the dual: the corner x_i - y_j of the Minkowski difference, across beta (z) and along it (mu).
@@ -49,6 +95,27 @@ struct Column {
 };
 
 double cross(const Vector<2>& a, const Vector<2>& b) { return a[0] * b[1] - a[1] * b[0]; }
+
+// h x = b for a small symmetric positive definite h, by h = L D L^T.
+template <int m>
+Eigen::Matrix<double, m, 1> solve_definite(const Eigen::Matrix<double, m, m>& h, Eigen::Matrix<double, m, 1> b) {
+  double l[m][m], d[m];
+  for (int i = 0; i < m; ++i) {
+    d[i] = h(i, i);
+    for (int j = 0; j < i; ++j) {
+      double v = h(i, j);
+      for (int k = 0; k < j; ++k) v -= l[i][k] * d[k] * l[j][k];
+      l[i][j] = v / d[j];
+    }
+    for (int j = 0; j < i; ++j) d[i] -= l[i][j] * l[i][j] * d[j];
+    for (int j = 0; j < i; ++j) b[i] -= l[i][j] * b[j];
+  }
+  for (int i = m - 1; i >= 0; --i) {
+    b[i] /= d[i];
+    for (int j = i + 1; j < m; ++j) b[i] -= l[j][i] * b[j];
+  }
+  return b;
+}
 
 // Axes across beta and beta itself, orthonormal.
 Matrix<2> axes_along(const Vector<2>& beta) {
@@ -104,7 +171,7 @@ class Program {
       const double height = p_[0].mu + t_.dot(p_[0].z);
       const Column<n> entering = price();
       const double gain = height - (entering.mu + t_.dot(entering.z));
-      if (!(gain > 20.0 * rounding_ * (1.0 + t_.norm()))) {
+      if (!(gain > 20.0 * rounding_ * (1.0 + t_.cwiseAbs().sum()))) {
         if (distance == 0.0) {
           if (!shifted_) break;
           shift(Across::Zero());
@@ -215,10 +282,9 @@ class Program {
           std::swap(e1, e2);
           area = -area;
         }
-        const double length = e1.norm() + e2.norm();
-        bool pierced = area > 1e-13 * length * length;
+        bool pierced = area > 1e-13 * (e1.squaredNorm() + e2.squaredNorm());
         for (int k = 0; pierced && k < 3; ++k)
-          pierced = cross(p_[k].z, p_[(k + 1) % 3].z) >= -touching * (p_[k].z - p_[(k + 1) % 3].z).norm();
+          pierced = cross(p_[k].z, p_[(k + 1) % 3].z) >= -touching * (p_[k].z - p_[(k + 1) % 3].z).cwiseAbs().sum();
         if (pierced) {
           const double h1 = p_[1].mu - p_[0].mu, h2 = p_[2].mu - p_[0].mu;
           t_ = Across(-(h1 * e2[1] - h2 * e1[1]), -(e1[0] * h2 - e2[0] * h1)) / area;
@@ -414,7 +480,7 @@ class Program {
         }
       return wanted.dot(l) - half_norm2;
     };
-    double value = 0.0;
+    // Full steps end the iteration within a few; should they not, the line search makes it converge from anywhere.
     for (int iteration = 0; iteration < 60; ++iteration) {
       Square h = Square::Zero();
       Small residual = wanted;
@@ -428,15 +494,14 @@ class Program {
           h += r * r.transpose();
         }
       if (iteration > 0 && residual.cwiseAbs().maxCoeff() < 1e-14) break;
-      h.diagonal().array() += 1e-10;  // C may lack rank; the iteration removes what this adds
-      Small step = h.llt().solve(residual);
-      double next = potential(lambda + step);
-      for (int halved = 0; halved < 40 && next < value - 1e-15 * std::abs(value); ++halved) {
-        step *= 0.5;
-        next = potential(lambda + step);
+      h.diagonal().array() += 1e-12;  // C may lack rank; the iteration removes what this adds
+      Small step = solve_definite<rows>(h, residual);
+      if (iteration >= 8) {
+        const double value = potential(lambda);
+        for (int halved = 0; halved < 40 && potential(lambda + step) < value - 1e-15 * std::abs(value); ++halved)
+          step *= 0.5;
       }
       lambda += step;
-      value = next;
     }
     for (int side = 0; side < 2; ++side) {
       double sum = 0.0;
