@@ -23,6 +23,12 @@ class Element {
   virtual void jacobian(const double* z, double* jacobian) const = 0;
   // d2(weights . f)/dz2: symmetric [inputs x inputs]
   virtual void hessian(const double* z, const double* weights, double* hessian) const = 0;
+  // The two above at once, which may share work.
+  virtual void derivatives(const double* z, const double* weights, double* jacobian_values,
+                           double* hessian_values) const {
+    jacobian(z, jacobian_values);
+    hessian(z, weights, hessian_values);
+  }
   // d(weights . f)/d(design) at fixed z, where the design is the parameter the element was built to vary; 0 for none.
   virtual double design_derivative(const double* z, const double* weights) const = 0;
 };
@@ -52,6 +58,16 @@ class FunctionElement final : public Element {
     Eigen::Map<Eigen::Matrix<double, In, In>> sum(hessian);
     sum.setZero();
     for (int j = 0; j < Out; ++j) sum += weights[j] * y[j].hessian;
+  }
+
+  void derivatives(const double* z, const double* weights, double* jacobian, double* hessian) const override {
+    const auto y = f_(variables<Jet<In, 2>>(z));
+    Eigen::Map<Eigen::Matrix<double, In, In>> sum(hessian);
+    sum.setZero();
+    for (int j = 0; j < Out; ++j) {
+      for (int i = 0; i < In; ++i) jacobian[j * In + i] = y[j].gradient(i);
+      sum += weights[j] * y[j].hessian;
+    }
   }
 
   double design_derivative(const double* z, const double* weights) const override {

@@ -106,9 +106,10 @@ Continuous<n> continuous(const System& system, const Vector<n>& q, const Vector<
   return c;
 }
 
-// dL/dv at (q, v) for a scalar that may carry derivatives itself.
+// dL/dv at (q, v) for a scalar that may carry derivatives itself. A system may know its momentum.
 template <class System, class T, std::size_t n>
 std::array<T, n> momentum(const System& system, const std::array<T, n>& q, const std::array<T, n>& v) {
+  if constexpr (requires { system.momentum(q, v); }) return system.momentum(q, v);
   using autodiff::Dual;
   std::array<Dual<T>, n> a, b;
   for (std::size_t i = 0; i < n; ++i) {

@@ -17,6 +17,7 @@
 #include <cmath>
 
 #include "autodiff/dual.hpp"
+#include "mechanics/planar_linkage.hpp"
 
 namespace dodyn::models {
 
@@ -97,6 +98,61 @@ struct PlanarBiped {
       y += rise;
     }
     return L;
+  }
+
+  // Its derivative with respect to v, in one sweep along the links and back.
+  template <class T>
+  std::array<T, n> momentum(const std::array<T, n>& q, const std::array<T, n>& v) const {
+    using std::cos, std::sin;
+    std::array<T, links> s, c, px, py;  // px, py: momentum of a link
+    std::array<T, n> p;
+    T vx = v[0], vy = v[1], angle = T(0.0), rate = T(0.0);
+    for (int i = 0; i < links; ++i) {
+      angle += q[base + i];
+      rate += v[base + i];
+      const double up = i < 2 ? 1.0 : -1.0;
+      s[i] = up * sin(angle);
+      c[i] = up * cos(angle);
+      const T turn = length[i] * rate, dvx = turn * c[i], dvy = turn * s[i];
+      px[i] = mass[i] * (vx - 0.5 * dvx);
+      py[i] = mass[i] * (vy - 0.5 * dvy);
+      p[base + i] = inertia[i] * rate;
+      vx -= dvx;
+      vy -= dvy;
+    }
+    T above_x = T(0.0), above_y = T(0.0), turning = T(0.0);  // momentum of the links above; of turning, from here on
+    for (int i = links - 1; i >= 0; --i) {
+      turning += p[base + i] - length[i] * (c[i] * (above_x + 0.5 * px[i]) + s[i] * (above_y + 0.5 * py[i]));
+      p[base + i] = turning;
+      above_x += px[i];
+      above_y += py[i];
+    }
+    p[0] = above_x;
+    p[1] = above_y;
+    return p;
+  }
+
+  // The same Lagrangian by its coefficients.
+  mechanics::PlanarLinkage<links> linkage() const {
+    mechanics::PlanarLinkage<links> s;
+    s.mass = 0.0;
+    s.gravity = autodiff::value_of(gravity);
+    s.first.fill(0.0);
+    for (auto& row : s.second) row.fill(0.0);
+    for (int i = 0; i < links; ++i) {
+      s.parent[i] = i - 1;
+      const double m = autodiff::value_of(mass[i]);
+      std::array<double, links> reach{};  // of the mass centre of link i, along each link
+      for (int j = 0; j <= i; ++j)
+        reach[j] = (j < 2 ? 1.0 : -1.0) * (j < i ? 1.0 : 0.5) * autodiff::value_of(length[j]);
+      s.mass += m;
+      s.second[i][i] += autodiff::value_of(inertia[i]);
+      for (int j = 0; j < links; ++j) {
+        s.first[j] += m * reach[j];
+        for (int k = 0; k < links; ++k) s.second[j][k] += m * reach[j] * reach[k];
+      }
+    }
+    return s;
   }
 
   // Ends of the links from the stance foot to the swing foot: x0, y0, x1, y1, ... (m).

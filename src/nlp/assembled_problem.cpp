@@ -23,6 +23,8 @@ void AssembledProblem::add_element(std::shared_ptr<const autodiff::Element> elem
                                    std::vector<Term> terms) {
   Block block{std::move(element), std::move(inputs), std::move(terms)};
   for (const Term& term : block.terms) (term.row == objective_row ? block.in_objective : block.in_rows) = true;
+  most_inputs_ = std::max(most_inputs_, block.element->inputs);
+  most_outputs_ = std::max(most_outputs_, block.element->outputs);
   blocks_.push_back(std::move(block));
 }
 
@@ -63,10 +65,28 @@ void AssembledProblem::finish() {
   }
 }
 
-const double* AssembledProblem::gather(const Block& block, const Eigen::VectorXd& x, std::vector<double>& z) const {
-  z.resize(block.inputs.size());
-  for (std::size_t i = 0; i < z.size(); ++i) z[i] = x(block.inputs[i]);
-  return z.data();
+AssembledProblem::Workspace AssembledProblem::workspace() const {
+  const auto inputs = static_cast<std::size_t>(most_inputs_), outputs = static_cast<std::size_t>(most_outputs_);
+  Workspace w;
+  w.z.resize(inputs);
+  w.values.resize(outputs);
+  w.weights.resize(outputs);
+  w.jacobian.resize(outputs * inputs);
+  w.hessian.resize(inputs * inputs);
+  return w;
+}
+
+void AssembledProblem::gather(const Block& block, const Eigen::VectorXd& x, Workspace& w) {
+  for (std::size_t i = 0; i < block.inputs.size(); ++i) w.z[i] = x(block.inputs[i]);
+}
+
+// What each output of the element counts in  objective_factor * f + multipliers . c
+void AssembledProblem::weigh(const Block& block, double objective_factor, const Eigen::VectorXd& multipliers,
+                             Workspace& w) {
+  std::fill_n(w.weights.begin(), block.element->outputs, 0.0);
+  for (const Term& term : block.terms)
+    w.weights[term.output] +=
+        term.coefficient.value * (term.row == objective_row ? objective_factor : multipliers(term.row));
 }
 
 double AssembledProblem::objective(const Eigen::VectorXd& x) const {
@@ -76,33 +96,15 @@ double AssembledProblem::objective(const Eigen::VectorXd& x) const {
   for (const Linear& term : linear_)
     if (term.row == objective_row) sum += term.coefficient.value * x(term.variable);
   for (const Square& term : squares_) sum += term.coefficient.value * x(term.variable) * x(term.variable);
-  std::vector<double> z, y;
+  Workspace w = workspace();
   for (const Block& block : blocks_) {
     if (!block.in_objective) continue;
-    y.resize(block.element->outputs);
-    block.element->evaluate(gather(block, x, z), y.data());
+    gather(block, x, w);
+    block.element->evaluate(w.z.data(), w.values.data());
     for (const Term& term : block.terms)
-      if (term.row == objective_row) sum += term.coefficient.value * y[term.output];
+      if (term.row == objective_row) sum += term.coefficient.value * w.values[term.output];
   }
   return sum;
-}
-
-void AssembledProblem::objective_gradient(const Eigen::VectorXd& x, Eigen::Ref<Eigen::VectorXd> gradient) const {
-  gradient.setZero();
-  for (const Linear& term : linear_)
-    if (term.row == objective_row) gradient(term.variable) += term.coefficient.value;
-  for (const Square& term : squares_) gradient(term.variable) += 2.0 * term.coefficient.value * x(term.variable);
-  std::vector<double> z, J;
-  for (const Block& block : blocks_) {
-    if (!block.in_objective) continue;
-    const std::size_t inputs = block.inputs.size();
-    J.resize(block.element->outputs * inputs);
-    block.element->jacobian(gather(block, x, z), J.data());
-    for (const Term& term : block.terms)
-      if (term.row == objective_row)
-        for (std::size_t i = 0; i < inputs; ++i)
-          gradient(block.inputs[i]) += term.coefficient.value * J[term.output * inputs + i];
-  }
 }
 
 void AssembledProblem::constraint_values(const Eigen::VectorXd& x, Eigen::Ref<Eigen::VectorXd> values) const {
@@ -111,47 +113,110 @@ void AssembledProblem::constraint_values(const Eigen::VectorXd& x, Eigen::Ref<Ei
     if (c.row != objective_row) values(c.row) += c.value.value;
   for (const Linear& term : linear_)
     if (term.row != objective_row) values(term.row) += term.coefficient.value * x(term.variable);
-  std::vector<double> z, y;
+  Workspace w = workspace();
   for (const Block& block : blocks_) {
     if (!block.in_rows) continue;
-    y.resize(block.element->outputs);
-    block.element->evaluate(gather(block, x, z), y.data());
+    gather(block, x, w);
+    block.element->evaluate(w.z.data(), w.values.data());
     for (const Term& term : block.terms)
-      if (term.row != objective_row) values(term.row) += term.coefficient.value * y[term.output];
+      if (term.row != objective_row) values(term.row) += term.coefficient.value * w.values[term.output];
+  }
+}
+
+void AssembledProblem::add_linear_gradient(const Eigen::VectorXd& x, double* gradient) const {
+  for (const Linear& term : linear_)
+    if (term.row == objective_row) gradient[term.variable] += term.coefficient.value;
+  for (const Square& term : squares_) gradient[term.variable] += 2.0 * term.coefficient.value * x(term.variable);
+}
+
+void AssembledProblem::add_gradient(const Block& block, const double* jacobian, double* gradient) {
+  const std::size_t inputs = block.inputs.size();
+  for (const Term& term : block.terms)
+    if (term.row == objective_row)
+      for (std::size_t i = 0; i < inputs; ++i)
+        gradient[block.inputs[i]] += term.coefficient.value * jacobian[term.output * inputs + i];
+}
+
+double* AssembledProblem::put_linear_jacobian(double* values) const {
+  for (const Linear& term : linear_)
+    if (term.row != objective_row) *values++ = term.coefficient.value;
+  return values;
+}
+
+double* AssembledProblem::put_jacobian(const Block& block, const double* jacobian, double* values) {
+  const std::size_t inputs = block.inputs.size();
+  for (const Term& term : block.terms) {
+    if (term.row == objective_row) continue;
+    const double* row = jacobian + term.output * inputs;
+    for (std::size_t i = 0; i < inputs; ++i) values[i] = term.coefficient.value * row[i];
+    values += inputs;
+  }
+  return values;
+}
+
+double* AssembledProblem::put_square_hessian(double objective_factor, double* values) const {
+  for (const Square& term : squares_) *values++ = 2.0 * objective_factor * term.coefficient.value;
+  return values;
+}
+
+double* AssembledProblem::put_hessian(const Block& block, const double* hessian, double* values) {
+  const std::size_t inputs = block.inputs.size();
+  for (std::size_t i = 0; i < inputs; ++i)
+    for (std::size_t j = 0; j <= i; ++j) *values++ = hessian[i * inputs + j];
+  return values;
+}
+
+void AssembledProblem::objective_gradient(const Eigen::VectorXd& x, Eigen::Ref<Eigen::VectorXd> gradient) const {
+  gradient.setZero();
+  add_linear_gradient(x, gradient.data());
+  Workspace w = workspace();
+  for (const Block& block : blocks_) {
+    if (!block.in_objective) continue;
+    gather(block, x, w);
+    block.element->jacobian(w.z.data(), w.jacobian.data());
+    add_gradient(block, w.jacobian.data(), gradient.data());
   }
 }
 
 void AssembledProblem::jacobian(const Eigen::VectorXd& x, Eigen::Ref<Eigen::VectorXd> values) const {
-  Eigen::Index next = 0;
-  for (const Linear& term : linear_)
-    if (term.row != objective_row) values(next++) = term.coefficient.value;
-  std::vector<double> z, J;
+  double* next = put_linear_jacobian(values.data());
+  Workspace w = workspace();
   for (const Block& block : blocks_) {
     if (!block.in_rows) continue;
-    const std::size_t inputs = block.inputs.size();
-    J.resize(block.element->outputs * inputs);
-    block.element->jacobian(gather(block, x, z), J.data());
-    for (const Term& term : block.terms)
-      if (term.row != objective_row)
-        for (std::size_t i = 0; i < inputs; ++i) values(next++) = term.coefficient.value * J[term.output * inputs + i];
+    gather(block, x, w);
+    block.element->jacobian(w.z.data(), w.jacobian.data());
+    next = put_jacobian(block, w.jacobian.data(), next);
   }
 }
 
 void AssembledProblem::hessian(const Eigen::VectorXd& x, double objective_factor, const Eigen::VectorXd& multipliers,
                                Eigen::Ref<Eigen::VectorXd> values) const {
-  Eigen::Index next = 0;
-  for (const Square& term : squares_) values(next++) = 2.0 * objective_factor * term.coefficient.value;
-  std::vector<double> z, weights, H;
+  double* next = put_square_hessian(objective_factor, values.data());
+  Workspace w = workspace();
   for (const Block& block : blocks_) {
-    const std::size_t inputs = block.inputs.size();
-    weights.assign(block.element->outputs, 0.0);
-    for (const Term& term : block.terms)
-      weights[term.output] +=
-          term.coefficient.value * (term.row == objective_row ? objective_factor : multipliers(term.row));
-    H.resize(inputs * inputs);
-    block.element->hessian(gather(block, x, z), weights.data(), H.data());
-    for (std::size_t i = 0; i < inputs; ++i)
-      for (std::size_t j = 0; j <= i; ++j) values(next++) = H[i * inputs + j];
+    gather(block, x, w);
+    weigh(block, objective_factor, multipliers, w);
+    block.element->hessian(w.z.data(), w.weights.data(), w.hessian.data());
+    next = put_hessian(block, w.hessian.data(), next);
+  }
+}
+
+void AssembledProblem::derivatives(const Eigen::VectorXd& x, double objective_factor,
+                                   const Eigen::VectorXd& multipliers, Eigen::Ref<Eigen::VectorXd> gradient,
+                                   Eigen::Ref<Eigen::VectorXd> jacobian_values,
+                                   Eigen::Ref<Eigen::VectorXd> hessian_values) const {
+  gradient.setZero();
+  add_linear_gradient(x, gradient.data());
+  double* next_jacobian = put_linear_jacobian(jacobian_values.data());
+  double* next_hessian = put_square_hessian(objective_factor, hessian_values.data());
+  Workspace w = workspace();
+  for (const Block& block : blocks_) {
+    gather(block, x, w);
+    weigh(block, objective_factor, multipliers, w);
+    block.element->derivatives(w.z.data(), w.weights.data(), w.jacobian.data(), w.hessian.data());
+    if (block.in_objective) add_gradient(block, w.jacobian.data(), gradient.data());
+    if (block.in_rows) next_jacobian = put_jacobian(block, w.jacobian.data(), next_jacobian);
+    next_hessian = put_hessian(block, w.hessian.data(), next_hessian);
   }
 }
 
@@ -161,17 +226,13 @@ double AssembledProblem::design_derivative(const Eigen::VectorXd& x, const Eigen
   for (const Constant& c : constants_) sum += factor(c.row) * c.value.tangent;
   for (const Linear& term : linear_) sum += factor(term.row) * term.coefficient.tangent * x(term.variable);
   for (const Square& term : squares_) sum += term.coefficient.tangent * x(term.variable) * x(term.variable);
-  std::vector<double> z, y, weights;
+  Workspace w = workspace();
   for (const Block& block : blocks_) {
-    gather(block, x, z);
-    y.resize(block.element->outputs);
-    weights.assign(block.element->outputs, 0.0);
-    block.element->evaluate(z.data(), y.data());
-    for (const Term& term : block.terms) {
-      weights[term.output] += factor(term.row) * term.coefficient.value;
-      sum += factor(term.row) * term.coefficient.tangent * y[term.output];
-    }
-    sum += block.element->design_derivative(z.data(), weights.data());
+    gather(block, x, w);
+    weigh(block, 1.0, multipliers, w);
+    block.element->evaluate(w.z.data(), w.values.data());
+    for (const Term& term : block.terms) sum += factor(term.row) * term.coefficient.tangent * w.values[term.output];
+    sum += block.element->design_derivative(w.z.data(), w.weights.data());
   }
   return sum;
 }

@@ -46,6 +46,9 @@ class AssembledProblem : public Problem {
   void jacobian(const Eigen::VectorXd& x, Eigen::Ref<Eigen::VectorXd> values) const override;
   void hessian(const Eigen::VectorXd& x, double objective_factor, const Eigen::VectorXd& multipliers,
                Eigen::Ref<Eigen::VectorXd> values) const override;
+  void derivatives(const Eigen::VectorXd& x, double objective_factor, const Eigen::VectorXd& multipliers,
+                   Eigen::Ref<Eigen::VectorXd> gradient, Eigen::Ref<Eigen::VectorXd> jacobian_values,
+                   Eigen::Ref<Eigen::VectorXd> hessian_values) const override;
 
  private:
   struct Block {
@@ -67,8 +70,23 @@ class AssembledProblem : public Problem {
     Coefficient coefficient;
   };
 
-  const double* gather(const Block& block, const Eigen::VectorXd& x, std::vector<double>& z) const;
+  // Room for the inputs, outputs and derivatives of the largest element.
+  struct Workspace {
+    std::vector<double> z, values, weights, jacobian, hessian;
+  };
+  Workspace workspace() const;
+  static void gather(const Block& block, const Eigen::VectorXd& x, Workspace& w);
+  static void weigh(const Block& block, double objective_factor, const Eigen::VectorXd& multipliers, Workspace& w);
 
+  // The parts of the derivatives; each `put` returns where the next values go.
+  void add_linear_gradient(const Eigen::VectorXd& x, double* gradient) const;
+  static void add_gradient(const Block& block, const double* jacobian, double* gradient);
+  double* put_linear_jacobian(double* values) const;
+  static double* put_jacobian(const Block& block, const double* jacobian, double* values);
+  double* put_square_hessian(double objective_factor, double* values) const;
+  static double* put_hessian(const Block& block, const double* hessian, double* values);
+
+  int most_inputs_ = 0, most_outputs_ = 0;
   std::vector<Block> blocks_;
   std::vector<Linear> linear_;  // rows and, with objective_row, the objective
   std::vector<Constant> constants_;

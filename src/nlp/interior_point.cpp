@@ -65,8 +65,7 @@ class InteriorPoint {
   bool late() const { return Clock::now() > deadline_; }
 
   // The system  [H + D, A^T; A, -E] (dv, dy) = -(g, gap)  with A = [J, -1], slacks eliminated.
-  bool factorise(double objective_curvature, double constraint_curvature, const VectorXd& D, double shift,
-                 const VectorXd& E, double extra);
+  bool factorise(bool with_hessian, const VectorXd& D, double shift, const VectorXd& E, double extra);
   double solve(const VectorXd& g, const VectorXd& gap, VectorXd& dv, VectorXd& dy);
   bool right_inertia() const { return factor_.inertia().negative == m_ && factor_.inertia().zero == 0; }
 
@@ -105,9 +104,9 @@ class InteriorPoint {
 
   // iterate
   Point at_;
-  VectorXd y_, lower_z_, upper_z_;           // [rows], [v], [v]
-  VectorXd gradient_;                        // [free], scaled
-  VectorXd jacobian_, hessian_f_, hessian_;  // values by entry: J (scaled), curvature of objective and of all
+  VectorXd y_, lower_z_, upper_z_;  // [rows], [v], [v]
+  VectorXd gradient_;               // [free], scaled
+  VectorXd jacobian_, hessian_;     // values by entry
   double mu_ = 0.1, tau_ = 0.99;
 
   // direction
@@ -198,22 +197,21 @@ void InteriorPoint::set_barrier(Point& point) const {
   point.barrier = point.f - mu_ * sum;
 }
 
-// At the current iterate. The Hessian's two parts come apart: that of the objective, and all.
+// At the current iterate: gradient and Jacobian, and the Hessian with the multipliers y.
 bool InteriorPoint::differentiate(bool with_hessian) {
   const Stopwatch watch(solution_.timing.derivatives);
-  if (!with_hessian) {
+  if (with_hessian) {
+    for (int i = 0; i < m_; ++i) values_m_[rows_[i]] = scale_c_[i] * y_[i];
+    problem_.derivatives(at_.x, scale_f_, values_m_, values_n_, jacobian_, hessian_);
+  } else {
     problem_.objective_gradient(at_.x, values_n_);
-    for (int i = 0; i < n_; ++i) gradient_[i] = scale_f_ * values_n_[free_[i]];
     problem_.jacobian(at_.x, jacobian_);
-    for (std::size_t k = 0; k < jacobian_entries_.size(); ++k)
-      matrix_[hessian_entries_.size() + n_ + k] = scale_c_[jacobian_rows_[k]] * jacobian_[jacobian_entries_[k]];
-    return gradient_.allFinite() && jacobian_.allFinite();
   }
-  values_m_.setZero();
-  problem_.hessian(at_.x, scale_f_, values_m_, hessian_f_);
-  for (int i = 0; i < m_; ++i) values_m_[rows_[i]] = scale_c_[i] * y_[i];
-  problem_.hessian(at_.x, scale_f_, values_m_, hessian_);
-  return hessian_.allFinite() && hessian_f_.allFinite();
+  for (int i = 0; i < n_; ++i) gradient_[i] = scale_f_ * values_n_[free_[i]];
+  double* J = matrix_.data() + hessian_entries_.size() + n_;
+  for (std::size_t k = 0; k < jacobian_entries_.size(); ++k)
+    J[k] = scale_c_[jacobian_rows_[k]] * jacobian_[jacobian_entries_[k]];
+  return gradient_.allFinite() && jacobian_.allFinite() && (!with_hessian || hessian_.allFinite());
 }
 
 // grad f + A^T y - z_lower + z_upper, [v]
@@ -255,12 +253,10 @@ bool InteriorPoint::optimal() const {
 
 // ---- the linear system
 
-bool InteriorPoint::factorise(double objective_curvature, double constraint_curvature, const VectorXd& D, double shift,
-                              const VectorXd& E, double extra) {
+bool InteriorPoint::factorise(bool with_hessian, const VectorXd& D, double shift, const VectorXd& E, double extra) {
   const Stopwatch watch(solution_.timing.factorisation);
   double* value = matrix_.data();
-  const double of_f = objective_curvature - constraint_curvature;
-  for (const int k : hessian_entries_) *value++ = of_f * hessian_f_[k] + constraint_curvature * hessian_[k];
+  for (const int k : hessian_entries_) *value++ = with_hessian ? hessian_[k] : 0.0;
   for (int i = 0; i < n_; ++i) *value++ = D[i] + shift;
   value += jacobian_entries_.size();
   D_ = D;
@@ -292,7 +288,6 @@ void InteriorPoint::start_at(const VectorXd& x0, const Solution* neighbour) {
   gradient_.setZero(n_);
   jacobian_.setZero(problem_.jacobian_pattern.size());
   hessian_.setZero(problem_.hessian_pattern.size());
-  hessian_f_ = hessian_;
   scale_c_.setOnes(m_);
   for (int i = 0; i < n_; ++i) at_.v[i] = x0[free_[i]];
 
@@ -369,8 +364,8 @@ void InteriorPoint::start_at(const VectorXd& x0, const Solution* neighbour) {
 void InteriorPoint::least_squares_multipliers() {
   if (m_ == 0) return;
   E_.setZero();
-  if (!factorise(0.0, 0.0, VectorXd::Ones(N_), 0.0, E_, 0.0)) return;
-  if (factor_.inertia().zero > 0) factorise(0.0, 0.0, VectorXd::Ones(N_), 0.0, E_, 1e-8);
+  if (!factorise(false, VectorXd::Ones(N_), 0.0, E_, 0.0)) return;
+  if (factor_.inertia().zero > 0) factorise(false, VectorXd::Ones(N_), 0.0, E_, 1e-8);
   VectorXd unused(N_), y(m_);
   solve(stationarity(VectorXd::Zero(m_), lower_z_, upper_z_), VectorXd::Zero(m_), unused, y);
   if (y.allFinite() && y.lpNorm<Eigen::Infinity>() <= 1e3)
@@ -382,7 +377,6 @@ void InteriorPoint::least_squares_multipliers() {
 // ---- direction
 
 bool InteriorPoint::find_direction() {
-  if (!differentiate(true)) return false;
   VectorXd sigma = VectorXd::Zero(N_);
   g_ = stationarity(y_, VectorXd::Zero(N_), VectorXd::Zero(N_));
   for (const int i : bounded_below_) {
@@ -401,18 +395,18 @@ bool InteriorPoint::find_direction() {
   E_.setZero();
   double extra = 0.0;
   shift_ = 0.0;
-  const auto attempt = [&](double curvature) {
-    if (!factorise(1.0, curvature, sigma, shift_, E_, extra)) return false;
+  const auto attempt = [&] {
+    if (!factorise(true, sigma, shift_, E_, extra)) return false;
     if (factor_.inertia().zero > 0 && extra == 0.0) {
       extra = 1e-8 * std::pow(mu_, 0.25);
-      if (!factorise(1.0, curvature, sigma, shift_, E_, extra)) return false;
+      if (!factorise(true, sigma, shift_, E_, extra)) return false;
     }
     return right_inertia();
   };
-  bool right = attempt(1.0);
+  bool right = attempt();
   if (!right) {
     shift_ = last_shift_ == 0.0 ? 1e-4 : std::max(1e-20, last_shift_ / 3.0);
-    while (!(right = attempt(1.0)) && shift_ < largest_shift && !late()) shift_ *= last_shift_ == 0.0 ? 100.0 : 8.0;
+    while (!(right = attempt()) && shift_ < largest_shift && !late()) shift_ *= last_shift_ == 0.0 ? 100.0 : 8.0;
     if (!right) return false;
     last_shift_ = shift_;
   }
@@ -421,7 +415,7 @@ bool InteriorPoint::find_direction() {
     const double error = solve(g_, at_.gap, dv_, dy_);
     if (error <= 1e-10 || attempts == 2) break;
     factor_.pivot_threshold = std::min(0.1, std::pow(factor_.pivot_threshold, 0.5));
-    if (!factorise(1.0, 1.0, sigma, shift_, E_, extra)) return false;
+    if (!factorise(true, sigma, shift_, E_, extra)) return false;
   }
   if (!dv_.allFinite() || !dy_.allFinite()) return false;
   return true;
@@ -603,7 +597,7 @@ std::optional<Ending> InteriorPoint::restore() {
   for (; solution_.iterations < options_.max_iterations; ++solution_.iterations) {
     if (late()) return Ending{SolveStatus::timed_out, "time limit"};
     y_ = at_.gap;  // the multipliers of this problem
-    if (!differentiate(false) || !differentiate(true)) return not_a_number;
+    if (!differentiate(true)) return not_a_number;
     // least-squares gradient, projected on the bounds: none left means a point of least infeasibility
     VectorXd slope = stationarity(y_, none, none);
     slope.head(n_) -= gradient_;
@@ -626,9 +620,8 @@ std::optional<Ending> InteriorPoint::restore() {
       g[i] += mu / (upper_[i] - at_.v[i]);
       D[i] += upper_z_[i] / (upper_[i] - at_.v[i]);
     }
-    hessian_f_.setZero();
-    if (!factorise(0.0, 1.0, D, damping, E_, 0.0)) return not_a_number;
-    if (!right_inertia()) factorise(0.0, 0.0, D, damping, E_, 0.0);
+    if (!factorise(true, D, damping, E_, 0.0)) return not_a_number;
+    if (!right_inertia()) factorise(false, D, damping, E_, 0.0);
     solve(g, at_.gap, dv_, y);
     if (!dv_.allFinite()) return Ending{SolveStatus::not_converged, "feasibility restoration failed"};
     for (const int i : bounded_below_) {
@@ -693,6 +686,7 @@ void InteriorPoint::lower_mu() {
 
 Ending InteriorPoint::iterate() {
   for (int soft = 0;;) {
+    if (!differentiate(true)) return {SolveStatus::not_converged, "a derivative is not a number at an iterate"};
     if (optimal()) return {SolveStatus::solved, "first-order optimal"};
     if (late()) return {SolveStatus::timed_out, "time limit"};
     if (solution_.iterations >= options_.max_iterations) return {SolveStatus::not_converged, "iteration limit"};
@@ -701,20 +695,15 @@ Ending InteriorPoint::iterate() {
     lower_mu();
     ++solution_.iterations;
     const bool direction = find_direction();
-    if (!direction && !(hessian_.allFinite() && hessian_f_.allFinite()))
-      return {SolveStatus::not_converged, "a derivative is not a number at an iterate"};
     if (direction && search()) {
       soft = 0;
-      if (!differentiate(false)) return {SolveStatus::not_converged, "a derivative is not a number at an iterate"};
-      continue;
-    }
-    if (direction && soft < 5 && soft_step()) {
+    } else if (direction && soft < 5 && soft_step()) {
       ++soft;
-      continue;
+    } else {
+      if (m_ == 0) return {SolveStatus::not_converged, "no further progress"};
+      if (const auto end = restore()) return *end;
+      soft = 0;
     }
-    soft = 0;
-    if (m_ == 0) return {SolveStatus::not_converged, "no further progress"};
-    if (const auto end = restore()) return *end;
   }
 }
 

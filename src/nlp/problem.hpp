@@ -42,6 +42,14 @@ class Problem {
   // Hessian of  objective_factor * f + multipliers . c
   virtual void hessian(const Eigen::VectorXd& x, double objective_factor, const Eigen::VectorXd& multipliers,
                        Eigen::Ref<Eigen::VectorXd> values) const = 0;
+  // Gradient, Jacobian and Hessian of one point, for a solver that wants all; a problem may share work between them.
+  virtual void derivatives(const Eigen::VectorXd& x, double objective_factor, const Eigen::VectorXd& multipliers,
+                           Eigen::Ref<Eigen::VectorXd> gradient, Eigen::Ref<Eigen::VectorXd> jacobian_values,
+                           Eigen::Ref<Eigen::VectorXd> hessian_values) const {
+    objective_gradient(x, gradient);
+    jacobian(x, jacobian_values);
+    hessian(x, objective_factor, multipliers, hessian_values);
+  }
 };
 
 }  // namespace dodyn::nlp

@@ -11,8 +11,8 @@ namespace dodyn::nlp {
 
 enum class Backend {
   native,  // primal-dual interior point of our own, sparse, exact Hessian
-  ipopt,  // primal-dual interior point, sparse, exact Hessian (MUMPS)
-  slsqp,  // NLopt's dense sequential quadratic programming: small problems (at most 600 variables) only
+  ipopt,   // primal-dual interior point, sparse, exact Hessian (MUMPS)
+  slsqp,   // NLopt's dense sequential quadratic programming: small problems (at most 600 variables) only
 };
 
 enum class SolveStatus {
