@@ -15,11 +15,16 @@ std::unique_ptr<Strategy> sweep(const std::vector<Variable>& variables, const Ch
   return make_sweep(variables, choice.sweep);
 }
 
+std::unique_ptr<Strategy> ego(const std::vector<Variable>& variables, const Choice& choice) {
+  return make_ego(variables, choice.ego);
+}
+
 }  // namespace
 
 const std::vector<StrategyKind>& strategy_kinds() {
   static const std::vector<StrategyKind> kinds = {
       {"strawman", "one variable: a cubic spline through the samples, the next at its minimum", strawman},
+      {"ego", "kriging, the next where the expected improvement is largest", ego},
       {"sweep", "a uniform grid, from coarse to fine", sweep},
   };
   return kinds;

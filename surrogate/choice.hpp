@@ -1,6 +1,7 @@
 // Strategies by name. To add one: its file pair, its options in `Choice`, one line in choice.cpp.
 #pragma once
 
+#include "surrogate/ego.hpp"
 #include "surrogate/strawman.hpp"
 #include "surrogate/sweep.hpp"
 
@@ -9,6 +10,7 @@ namespace dodyn::surrogate {
 struct Choice {
   std::string name = "strawman";
   StrawmanOptions strawman;
+  EgoOptions ego;
   SweepOptions sweep;
 };
 

@@ -11,6 +11,7 @@
 
 #include <Eigen/Core>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "record/evaluation.hpp"
@@ -24,8 +25,10 @@ struct Iteration {
   double predicted_cost = not_a_number;       // the surrogate's prediction there
   double best_cost = not_a_number;            // best `ok` cost told so far
   std::int64_t best_id = -1;                  //   and its evaluation
+  Eigen::VectorXd recommended;                // best design as the model sees it, where costs are noisy; may be empty
   std::string note;                           // one line: what was decided and why
   Eigen::VectorXd grid, value, lower, upper;  // surrogate on a grid; lower/upper its band, empty where it has none
+  std::vector<std::pair<std::string, double>> numbers;  // of the model, by name: hyperparameters, its quality, ...
 };
 
 class Strategy {
@@ -33,7 +36,8 @@ class Strategy {
   virtual ~Strategy() = default;
 
   // Designs to try next: at least one unless stopped() or waiting for tells; at most `at_most`. Every design lies
-  // within the bounds. The number must not depend on how many ranks there are.
+  // within the bounds. The number must not depend on how many ranks there are. What was asked and not yet told is
+  // pending: ask() may be called again before the tells, and does not ask for the same again.
   virtual std::vector<Eigen::VectorXd> ask(int at_most) = 0;
 
   // An evaluation has finished, whatever its status. Costs that are not finite never reach a model.

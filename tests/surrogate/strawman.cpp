@@ -532,7 +532,7 @@ TEST(Choice, MakesStrategiesByName) {
     make_strategy(unknown, {knee});
     FAIL();
   } catch (const std::invalid_argument& e) {
-    EXPECT_TRUE(contains(e.what(), "no strategy 'stravman'; there are: strawman, sweep")) << e.what();
+    EXPECT_TRUE(contains(e.what(), "no strategy 'stravman'; there are: strawman, ")) << e.what();
   }
   EXPECT_THROW(make_strategy({}, {knee, knee}), std::invalid_argument);
 }

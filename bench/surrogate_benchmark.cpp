@@ -1,0 +1,358 @@
+// Evaluations that each strategy needs until its best cost is within 1 % of the known minimum, over many seeds.
+//
+//   build:  cmake --preset release -DDODYN_BENCH=ON && cmake --build --preset release --target surrogate_benchmark
+//   run:    surrogate_benchmark [--seeds 30] [--only TEXT] [--strategy TEXT] [--csv FILE] [--overhead]
+//
+// Within 1 %: f - f* <= 1 % of |f*|; where f* = 0, of the function's median over its box. For the noisy function the
+// noise-free value of the design recommended counts. A run that does not get there in the budget counts as the budget,
+// shown with a ">" where the quartile is one of those. Quartiles in brackets.
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <functional>
+#include <map>
+#include <numbers>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "surrogate/choice.hpp"
+#include "surrogate/random.hpp"
+
+namespace {
+
+using dodyn::Evaluation;
+using dodyn::Status;
+using dodyn::Variable;
+using dodyn::surrogate::Random;
+using Eigen::MatrixXd;
+using Eigen::VectorXd;
+using std::numbers::pi;
+
+using Scalar = std::function<double(const VectorXd&)>;
+
+struct Problem {
+  std::string name;
+  std::vector<Variable> box;
+  double minimum;
+  int budget;
+  int published;  // evaluations of the published EGO; 0: none
+  Scalar f;
+  std::function<bool(const VectorXd&)> fails = {};
+  double noise = 0;  // standard deviation
+};
+
+std::vector<Variable> cube(int d, double lower, double upper) {
+  std::vector<Variable> box;
+  for (int i = 0; i < d; ++i) box.push_back({std::string(1, static_cast<char>('a' + i)), "", lower, upper});
+  return box;
+}
+
+double branin(const VectorXd& x) {
+  return std::pow(x(1) - 5.1 / (4 * pi * pi) * x(0) * x(0) + 5 / pi * x(0) - 6, 2) +
+         10 * (1 - 1 / (8 * pi)) * std::cos(x(0)) + 10;
+}
+
+double goldstein_price(const VectorXd& v) {
+  const double x = v(0), y = v(1);
+  return (1 + std::pow(x + y + 1, 2) * (19 - 14 * x + 3 * x * x - 14 * y + 6 * x * y + 3 * y * y)) *
+         (30 + std::pow(2 * x - 3 * y, 2) * (18 - 32 * x + 12 * x * x + 48 * y - 36 * x * y + 27 * y * y));
+}
+
+double hartman3(const VectorXd& x) {
+  static const double a[4][3] = {{3, 10, 30}, {0.1, 10, 35}, {3, 10, 30}, {0.1, 10, 35}};
+  static const double p[4][3] = {
+      {0.3689, 0.1170, 0.2673}, {0.4699, 0.4387, 0.7470}, {0.1091, 0.8732, 0.5547}, {0.03815, 0.5743, 0.8828}};
+  static const double c[4] = {1, 1.2, 3, 3.2};
+  double sum = 0;
+  for (int i = 0; i < 4; ++i) {
+    double q = 0;
+    for (int j = 0; j < 3; ++j) q += a[i][j] * std::pow(x(j) - p[i][j], 2);
+    sum -= c[i] * std::exp(-q);
+  }
+  return sum;
+}
+
+double hartman6(const VectorXd& x) {
+  static const double a[4][6] = {
+      {10, 3, 17, 3.5, 1.7, 8}, {0.05, 10, 17, 0.1, 8, 14}, {3, 3.5, 1.7, 10, 17, 8}, {17, 8, 0.05, 10, 0.1, 14}};
+  static const double p[4][6] = {{0.1312, 0.1696, 0.5569, 0.0124, 0.8283, 0.5886},
+                                 {0.2329, 0.4135, 0.8307, 0.3736, 0.1004, 0.9991},
+                                 {0.2348, 0.1451, 0.3522, 0.2883, 0.3047, 0.6650},
+                                 {0.4047, 0.8828, 0.8732, 0.5743, 0.1091, 0.0381}};
+  static const double c[4] = {1, 1.2, 3, 3.2};
+  double sum = 0;
+  for (int i = 0; i < 4; ++i) {
+    double q = 0;
+    for (int j = 0; j < 6; ++j) q += a[i][j] * std::pow(x(j) - p[i][j], 2);
+    sum -= c[i] * std::exp(-q);
+  }
+  return sum;
+}
+
+double rosenbrock(const VectorXd& x) {
+  double sum = 0;
+  for (Eigen::Index i = 0; i + 1 < x.size(); ++i)
+    sum += 100 * std::pow(x(i + 1) - x(i) * x(i), 2) + std::pow(1 - x(i), 2);
+  return sum;
+}
+
+double ackley(const VectorXd& x) {
+  const double d = static_cast<double>(x.size());
+  return -20 * std::exp(-0.2 * std::sqrt(x.squaredNorm() / d)) - std::exp((2 * pi * x.array()).cos().sum() / d) + 20 +
+         std::exp(1.0);
+}
+
+// A valley along a diagonal, a hundred times steeper across than along, with its minimum off the middle.
+double valley(const VectorXd& x) {
+  const double along = (x(0) + x(1)) / std::sqrt(2.0) - 0.6, across = (x(0) - x(1)) / std::sqrt(2.0) + 0.2;
+  return 1 + along * along + 1e3 * across * across;
+}
+
+std::vector<Problem> problems() {
+  std::vector<Variable> branin_box = {{"x1", "", -5, 10}, {"x2", "", 0, 15}};
+  return {
+      {"Forrester", cube(1, 0, 1), -6.020740, 40, 0,
+       [](const VectorXd& x) { return std::pow(6 * x(0) - 2, 2) * std::sin(12 * x(0) - 4); }},
+      {"Branin", branin_box, 0.397887, 80, 28, branin},
+      {"Goldstein-Price", cube(2, -2, 2), 3, 100, 32, goldstein_price},
+      {"Hartman 3", cube(3, 0, 1), -3.862780, 100, 34, hartman3},
+      {"Hartman 6", cube(6, 0, 1), -3.322370, 160, 84, hartman6},
+      {"Rosenbrock 2", cube(2, -2, 2), 0, 80, 0, rosenbrock},
+      {"Rosenbrock 5", cube(5, -2, 2), 0, 120, 0, rosenbrock},
+      {"Rosenbrock 10", cube(10, -2, 2), 0, 120, 0, rosenbrock},
+      {"Ackley 5", cube(5, -10, 15), 0, 150, 0, ackley},
+      {"Ackley 10", cube(10, -10, 15), 0, 150, 0, ackley},
+      {"valley", cube(2, -1, 2), 1, 80, 0, valley},
+      // Of the three minima of Branin's function two remain, one of them beside the edge of what fails.
+      {"Branin, a third fails", branin_box, 0.397887, 80, 0, branin,
+       [](const VectorXd& x) { return x(0) + 0.5 * x(1) > 8.2 && x(0) < 9.0; }},
+      {"Branin, 10 % noise", branin_box, 0.397887, 80, 0, branin, {}, 30.8},
+  };
+}
+
+// Half of the function's values over the box are below it, and that of their spread.
+double median_of(const Problem& p) {
+  Random random(1);
+  std::vector<double> values;
+  for (int i = 0; i < 2001; ++i) {
+    VectorXd x(static_cast<Eigen::Index>(p.box.size()));
+    for (std::size_t k = 0; k < p.box.size(); ++k)
+      x(static_cast<Eigen::Index>(k)) = p.box[k].lower + random.uniform() * (p.box[k].upper - p.box[k].lower);
+    values.push_back(p.f(x));
+  }
+  std::nth_element(values.begin(), values.begin() + 1000, values.end());
+  return values[1000];
+}
+
+VectorXd gradient_of(const Problem& p, const VectorXd& x) {
+  VectorXd g(x.size());
+  for (Eigen::Index i = 0; i < x.size(); ++i) {
+    const double h = 1e-6 * (p.box[i].upper - p.box[i].lower);
+    VectorXd up = x, down = x;
+    up(i) += h, down(i) -= h;
+    g(i) = (p.f(up) - p.f(down)) / (2 * h);
+  }
+  return g;
+}
+
+struct Run {
+  int evaluations = 0;
+  bool reached = false;
+};
+
+// A column of the table: runs one seed of one problem.
+struct Contender {
+  std::string name;
+  std::function<dodyn::surrogate::Choice(std::uint64_t seed, const Problem& p)> choose = {};
+  bool random = false;
+  int batch = 1;
+};
+
+Run run(const Problem& p, const Contender& c, std::uint64_t seed) {
+  const double allowance = 0.01 * (p.minimum != 0 ? std::abs(p.minimum) : median_of(p));
+  Random random(1000 + seed);
+  Run out;
+  const auto evaluate = [&](const VectorXd& x) {
+    Evaluation e;
+    e.design = x;
+    e.id = out.evaluations++;
+    if (p.fails && p.fails(x)) {
+      e.status = Status::infeasible;
+      e.reason = "fails there";
+      return e;
+    }
+    e.status = Status::ok;
+    e.cost = p.f(x) + p.noise * random.normal();
+    if (p.noise == 0) e.gradient = gradient_of(p, x);
+    if (p.noise == 0 && e.cost - p.minimum <= allowance) out.reached = true;
+    return e;
+  };
+  if (c.random) {
+    while (!out.reached && out.evaluations < p.budget) {
+      VectorXd x(static_cast<Eigen::Index>(p.box.size()));
+      for (std::size_t k = 0; k < p.box.size(); ++k)
+        x(static_cast<Eigen::Index>(k)) = p.box[k].lower + random.uniform() * (p.box[k].upper - p.box[k].lower);
+      evaluate(x);
+    }
+    return out;
+  }
+  const auto strategy = dodyn::surrogate::make_strategy(c.choose(seed, p), p.box);
+  while (!out.reached && out.evaluations < p.budget && strategy->stopped().empty()) {
+    const auto designs = strategy->ask(c.batch);
+    if (designs.empty()) break;
+    std::vector<Evaluation> batch;
+    for (const auto& x : designs) {
+      if (out.reached || out.evaluations >= p.budget) break;
+      batch.push_back(evaluate(x));
+    }
+    for (const auto& e : batch) strategy->tell(e);
+    if (p.noise > 0 && out.evaluations >= 12) {  // what would it recommend now?
+      const auto i = strategy->describe(0);
+      if (i.recommended.size() > 0 && p.f(i.recommended) - p.minimum <= 0.01 * 308) out.reached = true;
+    }
+  }
+  return out;
+}
+
+struct Quartiles {
+  double lower, median, upper;
+};
+Quartiles quartiles(std::vector<double> v) {
+  std::sort(v.begin(), v.end());
+  const auto at = [&](double q) {
+    const double i = q * static_cast<double>(v.size() - 1);
+    const auto k = static_cast<std::size_t>(i);
+    return k + 1 < v.size() ? v[k] + (i - static_cast<double>(k)) * (v[k + 1] - v[k]) : v[k];
+  };
+  return {at(0.25), at(0.5), at(0.75)};
+}
+
+void overhead() {
+  std::printf("| samples (6 variables) | median ask, s |\n|---|---|\n");
+  const auto box = cube(6, 0, 1);
+  for (const int n : {100, 300, 1000}) {
+    dodyn::surrogate::Choice choice;
+    choice.name = "ego";
+    const auto strategy = dodyn::surrogate::make_strategy(choice, box);
+    Random random(1);
+    const auto tell = [&](const VectorXd& x, int id) {
+      Evaluation e;
+      e.id = id;
+      e.design = x;
+      e.status = Status::ok;
+      e.cost = hartman6(x);
+      strategy->tell(e);
+    };
+    int id = 0;
+    for (const auto& x : strategy->ask(100)) tell(x, id++);
+    while (id < n) {
+      VectorXd x(6);
+      for (double& v : x) v = random.uniform();
+      tell(x, id++);
+    }
+    std::vector<double> seconds;
+    for (int i = 0; i < 11; ++i) {
+      const auto from = std::chrono::steady_clock::now();
+      const auto designs = strategy->ask(1);
+      seconds.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - from).count());
+      tell(designs.at(0), id++);
+    }
+    std::printf("| %d | %.3f |\n", n, quartiles(seconds).median);
+    std::fflush(stdout);
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  int seeds = 30;
+  std::string only, strategy, csv;
+  bool measure_overhead = false;
+  for (int i = 1; i < argc; ++i) {
+    const std::string word = argv[i];
+    const auto value = [&] { return std::string(i + 1 < argc ? argv[++i] : ""); };
+    if (word == "--seeds") {
+      seeds = std::atoi(value().c_str());
+    } else if (word == "--only") {
+      only = value();
+    } else if (word == "--strategy") {
+      strategy = value();
+    } else if (word == "--csv") {
+      csv = value();
+    } else if (word == "--overhead") {
+      measure_overhead = true;
+    } else {
+      std::fprintf(stderr, "surrogate_benchmark: unknown option '%s'\n", word.c_str());
+      return 2;
+    }
+  }
+  if (measure_overhead) {
+    overhead();
+    return 0;
+  }
+  const auto named = [](const char* name, auto&& adjust) {
+    return [name, adjust](std::uint64_t seed, const Problem& p) {
+      dodyn::surrogate::Choice choice;
+      choice.name = name;
+      choice.ego.seed = seed;
+      choice.ego.noise = p.noise > 0;
+      choice.ego.tolerance = 0;
+      adjust(choice, seed, p);
+      return choice;
+    };
+  };
+  using dodyn::surrogate::Choice;
+  std::vector<Contender> contenders = {
+      {"ego", named("ego", [](Choice&, std::uint64_t, const Problem&) {})},
+      {"ego gradient", named("ego", [](Choice& c, std::uint64_t, const Problem&) { c.ego.gradient = true; })},
+      {"ego batch 4", named("ego", [](Choice& c, std::uint64_t, const Problem&) { c.ego.batch = 4; }), false, 4},
+      {"random", {}, true},
+  };
+  std::ofstream file;
+  if (!csv.empty()) {
+    file.open(csv);
+    file << "problem,strategy,seed,evaluations,reached\n";
+  }
+  std::vector<Contender> columns;
+  for (const auto& c : contenders)
+    if (strategy.empty() || c.name == strategy ||
+        (strategy.back() == '*' && c.name.starts_with(strategy.substr(0, strategy.size() - 1))))
+      columns.push_back(c);
+  std::printf("| function | published EGO |");
+  for (const auto& c : columns) std::printf(" %s |", c.name.c_str());
+  std::printf("\n|---|---|");
+  for (std::size_t i = 0; i < columns.size(); ++i) std::printf("---|");
+  std::printf("\n");
+  for (const Problem& p : problems()) {
+    if (!only.empty() && p.name.find(only) == std::string::npos) continue;
+    std::printf("| %s | %s |", p.name.c_str(), p.published ? std::to_string(p.published).c_str() : "");
+    std::fflush(stdout);
+    for (const auto& c : columns) {
+      std::vector<double> evaluations;
+      for (int seed = 1; seed <= seeds; ++seed) {
+        const Run r = run(p, c, static_cast<std::uint64_t>(seed));
+        evaluations.push_back(r.reached ? r.evaluations : p.budget + 1);
+        if (file.is_open())
+          file << '"' << p.name << "\"," << c.name << ',' << seed << ',' << r.evaluations << ',' << r.reached
+               << std::endl;
+      }
+      const Quartiles q = quartiles(evaluations);
+      const auto shown = [&](double value) {
+        char buffer[32];
+        if (value > p.budget)
+          std::snprintf(buffer, sizeof buffer, ">%d", p.budget);
+        else
+          std::snprintf(buffer, sizeof buffer, "%g", value);
+        return std::string(buffer);
+      };
+      std::printf(" %s [%s, %s] |", shown(q.median).c_str(), shown(q.lower).c_str(), shown(q.upper).c_str());
+      std::fflush(stdout);
+    }
+    std::printf("\n");
+  }
+}

@@ -1,0 +1,81 @@
+// Efficient global optimisation: kriging through the samples, the next design where the expected improvement over the
+// best is largest (in its logarithm, times the probability that the design evaluates at all and keeps the constraints).
+//
+//   1. Initial designs: given ones, then a Latin hypercube (or another filling of the box).
+//   2. Models, of the evaluations told: kriging of the cost, with gradients where asked for and there; kriging of each
+//      constrained metric; the probability of evaluating (viability) from the failures. Costs are warped by a monotone
+//      map, from none to a logarithm above the least cost, whichever makes them likeliest under the model, so that
+//      costs over many orders of magnitude neither drown the minimum nor break the model.
+//      A failed design counts as one where the cost is its prediction plus a standard deviation (Forrester et al.,
+//      2006).
+//   3. Designs asked and not yet told are pending: the model believes its own mean there (kriging believer), or lies
+//   the
+//      best cost (constant liar), or averages over what they may turn out to be (joint expected improvement, greedily).
+//   4. Acquisition maximised over quasi-random candidates, those around the best, and gradient steps from the first
+//   few.
+//   5. Stop when the largest expected improvement falls below the tolerance, or its place is already evaluated.
+//
+// With noise the samples are smoothed, "best" is the least prediction at a sample plus one standard deviation, and the
+// acquisition is the augmented one, under which a repeated design can be the best thing to do. With two objectives the
+// acquisition is the expected gain in dominated hypervolume. With `trust_region` steps 2 to 4 see a box around the
+// best, doubled after successes, halved after failures and started elsewhere once tiny: for 10 to 20 variables.
+//
+// Sources: D. Jones, M. Schonlau, W. Welch, Efficient global optimization of expensive black-box functions (1998);
+// S. Ament et al. (2023) for log EI; M. Schonlau (1997) for feasibility; D. Ginsbourger, R. Le Riche, L. Carraro,
+// Kriging is well-suited to parallelize optimization (2010); E. Snelson et al., Warped Gaussian processes (2004);
+// D. Huang et al. (2006) for noise; M. Emmerich et al., Hypervolume-based expected improvement (2011); D. Eriksson et
+// al., Scalable global optimization via local Bayesian optimization (2019) for the trust region; E. Garrido-Merchan, D.
+// Hernandez-Lobato (2020) for integers: rounded before the kernel sees them, categories as unit vectors.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "surrogate/kriging.hpp"
+#include "surrogate/strategy.hpp"
+
+namespace dodyn::surrogate {
+
+enum class InitialDesign { latin_hypercube, sobol, halton, corners };
+enum class AcquisitionKind { expected_improvement, lower_confidence_bound };
+enum class Pending { believer, liar, joint };
+enum class Domain { real, integer, category };  // an integer or category takes the whole numbers within its bounds
+
+// metric <= limit, or >= where `below` is false.
+struct Constraint {
+  std::string name;
+  int metric = 0;  // index in Evaluation::metrics; -1: the cost
+  double limit = 0;
+  bool below = true;
+};
+
+struct EgoOptions {
+  int initial_samples = 0;  // beside the given ones; 0: chosen from the number of variables
+  InitialDesign initial_design = InitialDesign::latin_hypercube;
+  Eigen::MatrixXd given;  // d x m designs to evaluate first, in the variables' units
+  std::uint64_t seed = 1;
+  Kernel kernel = Kernel::matern52;
+  Trend trend = Trend::constant;
+  bool gradient = false;  // use gradients of the cost where told (not with integers or categories)
+  bool noise = false;     // costs are noisy beyond the standard errors they may come with
+  AcquisitionKind acquisition = AcquisitionKind::expected_improvement;
+  double confidence_weight = 2;  // lower confidence bound: mean - weight x standard deviation
+  int batch = 1;                 // designs per ask after the initial ones
+  Pending pending = Pending::believer;
+  double tolerance = 1e-6;  // expected improvement at which to stop, of the best cost's magnitude
+  int max_failures = 20;    // evaluations without a usable cost before giving up while there is none at all
+  bool trust_region = false;
+  std::vector<Domain> domains;          // per variable; empty: all real
+  std::vector<Constraint> constraints;  // on metrics
+  std::vector<int> objectives;          // two of: index of a metric, -1 for the cost. Empty: the cost alone
+};
+
+// Throws std::invalid_argument on a variable without a range or an option out of range.
+std::unique_ptr<Strategy> make_ego(const std::vector<Variable>& variables, const EgoOptions& options);
+
+// The designs of the default initial sample.
+int default_initial_samples(int variables, bool gradient);
+
+}  // namespace dodyn::surrogate

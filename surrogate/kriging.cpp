@@ -1,0 +1,643 @@
+#include "surrogate/kriging.hpp"
+
+#include <Eigen/Cholesky>
+#include <Eigen/QR>
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <nlopt.hpp>
+#include <stdexcept>
+#include <string>
+
+#include "surrogate/random.hpp"
+
+namespace dodyn::surrogate {
+namespace {
+
+using Eigen::Index;
+using Eigen::MatrixXd;
+using Eigen::VectorXd;
+
+constexpr double jitter = 1e-10;       // of each row's own variance
+constexpr double merge_within = 1e-7;  // of the scale
+constexpr double shortest = 5e-3, longest = 1e2, least_nugget = 1e-6, most_nugget = 10;
+constexpr double prior_deviation = 1.3;  // of a log length about log(sqrt(d) / 2)
+
+// k and its derivatives with respect to the squared distance q. Those that are infinite at q = 0 only ever appear
+// multiplied by a higher power of the distance, so 0 stands for them there.
+struct KernelValue {
+  double k, d1, d2, d3;
+};
+
+KernelValue evaluate(Kernel kernel, double q) {
+  if (kernel == Kernel::squared_exponential) {
+    const double e = std::exp(-0.5 * q);
+    return {e, -0.5 * e, 0.25 * e, -0.125 * e};
+  }
+  const double r = std::sqrt(q);
+  if (kernel == Kernel::matern52) {
+    const double s = std::sqrt(5.0) * r, e = std::exp(-s);
+    return {(1 + s + s * s / 3) * e, -5.0 / 6 * (1 + s) * e, 25.0 / 12 * e,
+            r > 0 ? -25.0 * std::sqrt(5.0) / 24 * e / r : 0.0};
+  }
+  const double s = std::sqrt(3.0) * r, e = std::exp(-s);
+  return {(1 + s) * e, -1.5 * e, r > 0 ? 0.75 * std::sqrt(3.0) * e / r : 0.0,
+          r > 0 ? -0.375 * std::sqrt(3.0) * e * (1 + s) / (q * r) : 0.0};
+}
+
+}  // namespace
+
+// Rows run sample by sample: the value, then the gradient where the sample has one; so a new sample appends.
+struct KrigingFactor {
+  Kernel kernel = Kernel::matern52;
+  bool linear = false;
+  VectorXd scale, inverse_square;      // of the lengths, in units of the scale
+  MatrixXd x;                          // d x n, scaled
+  std::vector<Index> first;            // row of each sample's value, and one past the last row at the end
+  VectorXd noise;                      // n: of the values, relative to the process variance
+  MatrixXd lower;                      // L with L L^T = R, the correlations of the rows
+  MatrixXd trend, whitened, weighted;  // F, L^-1 F, R^-1 F
+  Eigen::LLT<MatrixXd> information;    // of F^T R^-1 F
+
+  Index dimensions() const { return x.rows(); }
+  Index samples() const { return x.cols(); }
+  Index rows() const { return first.back(); }
+  bool has_gradient(Index i) const { return first[i + 1] - first[i] > 1; }
+  Index coefficients() const { return linear ? 1 + dimensions() : 1; }
+
+  double squared_distance(const VectorXd& delta) const { return delta.cwiseAbs2().dot(inverse_square); }
+
+  // Correlations of the rows of sample i (down) with the rows of sample j (across).
+  void block(Index i, Index j, Eigen::Ref<MatrixXd> out) const {
+    const VectorXd delta = x.col(i) - x.col(j), a = delta.cwiseProduct(inverse_square);
+    const KernelValue k = evaluate(kernel, delta.dot(a));
+    const Index d = dimensions();
+    const bool down = out.rows() > 1, across = out.cols() > 1;
+    out(0, 0) = k.k;
+    if (across) out.block(0, 1, 1, d) = -2 * k.d1 * a.transpose();
+    if (down) out.block(1, 0, d, 1) = 2 * k.d1 * a;
+    if (down && across) {
+      out.block(1, 1, d, d) = -4 * k.d2 * a * a.transpose();
+      out.block(1, 1, d, d).diagonal() -= 2 * k.d1 * inverse_square;
+    }
+  }
+
+  void own_block(Index i, Eigen::Ref<MatrixXd> out) const {
+    block(i, i, out);
+    out.diagonal() *= 1 + jitter;
+    out(0, 0) += noise(i);
+  }
+
+  MatrixXd correlations() const {
+    MatrixXd r(rows(), rows());
+    for (Index i = 0; i < samples(); ++i) {
+      const Index ri = first[i], ni = first[i + 1] - ri;
+      own_block(i, r.block(ri, ri, ni, ni));
+      for (Index j = 0; j < i; ++j) {
+        const Index rj = first[j], nj = first[j + 1] - rj;
+        block(i, j, r.block(ri, rj, ni, nj));
+        r.block(rj, ri, nj, ni) = r.block(ri, rj, ni, nj).transpose();
+      }
+    }
+    return r;
+  }
+
+  // Rows of F that belong to the last samples, from sample `from` on.
+  MatrixXd trend_rows(Index from) const {
+    MatrixXd f = MatrixXd::Zero(rows() - first[from], coefficients());
+    for (Index i = from; i < samples(); ++i) {
+      const Index r = first[i] - first[from];
+      f(r, 0) = 1;
+      if (!linear) continue;
+      f.block(r, 1, 1, dimensions()) = x.col(i).transpose();
+      if (has_gradient(i)) f.block(r + 1, 1, dimensions(), dimensions()).setIdentity();
+    }
+    return f;
+  }
+
+  // From `lower` on; false where the trend's coefficients are not determined.
+  bool finish() {
+    trend = trend_rows(0);
+    whitened = lower.triangularView<Eigen::Lower>().solve(trend);
+    weighted = lower.transpose().triangularView<Eigen::Upper>().solve(whitened);
+    if (linear) {
+      Eigen::ColPivHouseholderQR<MatrixXd> qr(whitened);
+      qr.setThreshold(1e-7);
+      if (rows() <= coefficients() + 1 || qr.rank() < coefficients()) {
+        linear = false;
+        finish();
+        return false;
+      }
+    }
+    information.compute(whitened.transpose() * whitened);
+    return true;
+  }
+
+  // Correlations of the rows with f(at), and their derivatives with respect to `at` (rows x d) where wanted.
+  void cross(const VectorXd& at, Eigen::Ref<VectorXd> k, MatrixXd* derivative) const {
+    const Index d = dimensions();
+    for (Index i = 0; i < samples(); ++i) {
+      const VectorXd delta = at - x.col(i), a = delta.cwiseProduct(inverse_square);
+      const KernelValue v = evaluate(kernel, delta.dot(a));
+      const Index r = first[i];
+      k(r) = v.k;
+      if (derivative) derivative->row(r) = 2 * v.d1 * a.transpose();
+      if (!has_gradient(i)) continue;
+      k.segment(r + 1, d) = -2 * v.d1 * a;
+      if (!derivative) continue;
+      derivative->block(r + 1, 0, d, d) = -4 * v.d2 * a * a.transpose();
+      derivative->block(r + 1, 0, d, d).diagonal() -= 2 * v.d1 * inverse_square;
+    }
+  }
+
+  VectorXd trend_at(const VectorXd& at) const {
+    VectorXd f(coefficients());
+    f(0) = 1;
+    if (linear) f.tail(dimensions()) = at;
+    return f;
+  }
+};
+
+namespace {
+
+// Samples checked, scaled, merged and standardised.
+struct Prepared {
+  VectorXd scale;
+  MatrixXd x;
+  std::vector<Index> first;
+  VectorXd observed;  // values and gradients by row, standardised
+  VectorXd noise;     // n, standardised variance
+  double centre = 0, spread = 1;
+  bool noisy = false;  // some sample has a variance of its own
+};
+
+Prepared prepare(const Samples& s, const KrigingOptions& options) {
+  const Index d = s.x.rows(), n = s.x.cols();
+  if (n < 1 || d < 1) throw std::invalid_argument("kriging: no sample");
+  if (s.y.size() != n || (s.gradient.size() > 0 && (s.gradient.rows() != d || s.gradient.cols() != n)) ||
+      (s.variance.size() > 0 && s.variance.size() != n) || (options.scale.size() > 0 && options.scale.size() != d))
+    throw std::invalid_argument("kriging: the samples' shapes differ");
+  if (!s.x.allFinite() || !s.y.allFinite() || !s.variance.allFinite() ||
+      (s.variance.size() > 0 && s.variance.minCoeff() < 0))
+    throw std::invalid_argument("kriging: a sample is not finite");
+  if (s.y.cwiseAbs().maxCoeff() > Kriging::most_magnitude)
+    throw std::invalid_argument("kriging: a sample exceeds 1e150, its square would overflow");
+  Prepared p;
+  p.scale = options.scale.size() > 0 ? options.scale : VectorXd(s.x.rowwise().maxCoeff() - s.x.rowwise().minCoeff());
+  for (double& length : p.scale)
+    if (!(length > 0) || !std::isfinite(length)) length = 1;
+  const MatrixXd x = p.scale.cwiseInverse().asDiagonal() * s.x;
+  p.noisy = s.variance.size() > 0 && s.variance.maxCoeff() > 0;
+
+  // Merge samples at one place: where nothing but the place tells them apart, R would be singular.
+  std::vector<std::vector<Index>> groups;
+  for (Index i = 0; i < n; ++i) {
+    const auto same = std::find_if(groups.begin(), groups.end(), [&](const auto& group) {
+      return (x.col(group[0]) - x.col(i)).cwiseAbs().maxCoeff() < merge_within;
+    });
+    const bool merge = same != groups.end() && !options.nugget && !(p.noisy && s.variance(i) > 0);
+    if (merge) {
+      same->push_back(i);
+    } else {
+      groups.push_back({i});
+    }
+  }
+  const auto merged = static_cast<Index>(groups.size());
+  p.x.resize(d, merged);
+  p.noise = VectorXd::Zero(merged);
+  VectorXd y(merged);
+  MatrixXd g = MatrixXd::Constant(d, merged, std::numeric_limits<double>::quiet_NaN());
+  for (Index k = 0; k < merged; ++k) {
+    const auto& group = groups[k];
+    p.x.col(k) = x.col(group[0]);
+    VectorXd gradient = VectorXd::Zero(d);
+    double sum = 0, variance = 0;
+    int with_gradient = 0;
+    for (const Index i : group) {
+      sum += s.y(i) / static_cast<double>(group.size());
+      if (p.noisy) variance += s.variance(i) / static_cast<double>(group.size() * group.size());
+      if (s.gradient.size() > 0 && s.gradient.col(i).allFinite()) {
+        gradient += s.gradient.col(i).cwiseProduct(p.scale);
+        ++with_gradient;
+      }
+    }
+    y(k) = sum;
+    p.noise(k) = variance;
+    if (with_gradient > 0) g.col(k) = gradient / with_gradient;
+  }
+
+  // Standardise; the gradients count for the spread, so that one sample with a gradient has one. Divide by the largest
+  // magnitude first: squares must neither overflow nor vanish.
+  p.centre = y.mean();
+  double largest = (y.array() - p.centre).abs().maxCoeff();
+  for (Index k = 0; k < merged; ++k)
+    if (g.col(k).allFinite()) largest = std::max(largest, g.col(k).cwiseAbs().maxCoeff());
+  p.spread = 0;
+  if (largest > 1e-14 * std::abs(p.centre)) {
+    double square = ((y.array() - p.centre) / largest).square().mean();
+    for (Index k = 0; k < merged; ++k)
+      if (g.col(k).allFinite()) square += (g.col(k) / largest).squaredNorm() / (12.0 * static_cast<double>(merged));
+    p.spread = largest * std::sqrt(square);
+  }
+  if (!(p.spread > 1e-150)) p.spread = 1e-6 * std::max(1.0, std::abs(p.centre));  // constant: hardly any variation
+  p.noise /= p.spread;
+  p.noise /= p.spread;
+
+  p.first.push_back(0);
+  for (Index k = 0; k < merged; ++k) p.first.push_back(p.first.back() + (g.col(k).allFinite() ? 1 + d : 1));
+  p.observed.resize(p.first.back());
+  for (Index k = 0; k < merged; ++k) {
+    p.observed(p.first[k]) = (y(k) - p.centre) / p.spread;
+    if (p.first[k + 1] - p.first[k] > 1) p.observed.segment(p.first[k] + 1, d) = g.col(k) / p.spread;
+  }
+  return p;
+}
+
+// Parameters: d log lengths; log variance where samples have noise of their own (else it follows from the others); log
+// nugget where it is estimated.
+struct Parameters {
+  Index d;
+  bool variance, nugget;
+  Index size() const { return d + variance + nugget; }
+};
+
+double prior_mean(Index d) { return std::log(0.5 * std::sqrt(static_cast<double>(d))); }
+
+// The places and the correlations between them for some parameters; `lower` is left to the caller.
+KrigingFactor places(const Prepared& p, const KrigingOptions& options, const VectorXd& log_length, double nugget,
+                     double variance) {
+  KrigingFactor f;
+  f.kernel = options.kernel;
+  f.linear = options.trend == Trend::linear;
+  f.scale = p.scale;
+  f.inverse_square = (-2 * log_length.array()).exp();
+  f.x = p.x;
+  f.first = p.first;
+  f.noise = (p.noise / variance).array() + nugget;
+  return f;
+}
+
+// Factorises R, adding to its diagonal what rounding takes. False: not even that helps.
+bool factorise(KrigingFactor& f, const MatrixXd& r, bool patient) {
+  Eigen::LLT<MatrixXd> llt(r);
+  for (double extra = 10 * jitter; llt.info() != Eigen::Success || !(llt.matrixLLT().diagonal().minCoeff() > 0);
+       extra *= 10) {
+    if (!patient || extra > 1) return false;
+    MatrixXd more = r;
+    more.diagonal() *= 1 + extra;
+    llt.compute(more);
+  }
+  f.lower = llt.matrixL();
+  return f.lower.allFinite();
+}
+
+// Log posterior density of the standardised samples, up to a constant, and what comes with it. With no noise known in
+// absolute terms the variance is the one that maximises it, given an inverse-gamma prior worth `prior_weight` rows.
+struct Posterior {
+  double value = -std::numeric_limits<double>::infinity();
+  double variance = 1;
+  VectorXd gradient;
+};
+constexpr double prior_weight = 0.1;
+
+Posterior posterior(const Prepared& p, const KrigingOptions& options, const VectorXd& at, bool want_gradient) {
+  const Index d = p.x.rows();
+  const Parameters which{d, p.noisy, options.nugget};
+  const double given_variance = p.noisy ? std::exp(at(d)) : 1;
+  const double nugget = options.nugget ? std::exp(at(which.size() - 1)) : 0;
+  Posterior out;
+  KrigingFactor f = places(p, options, at.head(d), nugget, given_variance);
+  const MatrixXd r = f.correlations();
+  if (!r.allFinite() || !factorise(f, r, false)) return out;
+  f.finish();
+  const auto lower = f.lower.triangularView<Eigen::Lower>();
+  const auto upper = f.lower.transpose().triangularView<Eigen::Upper>();
+  const VectorXd white = lower.solve(p.observed);
+  const VectorXd beta = f.information.solve(f.whitened.transpose() * white);
+  const VectorXd residual = white - f.whitened * beta;
+  const auto rows = static_cast<double>(p.observed.size());
+  const double squares = residual.squaredNorm() + prior_weight;
+  out.variance = p.noisy ? given_variance : squares / (rows + prior_weight);
+  const VectorXd from_prior = (at.head(d).array() - prior_mean(d)) / (prior_deviation * prior_deviation);
+  out.value = -0.5 * (rows + prior_weight) * std::log(out.variance) - 0.5 * squares / out.variance -
+              f.lower.diagonal().array().log().sum() -
+              0.5 * prior_deviation * prior_deviation * from_prior.squaredNorm();
+  if (!std::isfinite(out.value)) {
+    out.value = -std::numeric_limits<double>::infinity();
+    return out;
+  }
+  if (!want_gradient) return out;
+
+  // d value = 1/2 sum over entries of W dR, W = alpha alpha^T / variance - R^-1.
+  const VectorXd alpha = upper.solve(residual);
+  MatrixXd w = MatrixXd::Identity(f.rows(), f.rows());
+  lower.solveInPlace(w);
+  upper.solveInPlace(w);
+  w = alpha * (alpha / out.variance).transpose() - w;
+  VectorXd sum = VectorXd::Zero(d);
+  // Each pair of samples contributes common * u_m + own_m with u_m = a_m delta_m; see the derivatives of block() with
+  // respect to log length_m, where q goes as -2 u_m and a_m as -2 a_m.
+  for (Index i = 0; i < f.samples(); ++i) {
+    for (Index j = 0; j <= i; ++j) {
+      const VectorXd delta = f.x.col(i) - f.x.col(j), a = delta.cwiseProduct(f.inverse_square);
+      const KernelValue k = evaluate(f.kernel, delta.dot(a));
+      const Index ri = f.first[i], rj = f.first[j];
+      double common = -2 * k.d1 * w(ri, rj);
+      VectorXd own = VectorXd::Zero(d);
+      const bool down = f.has_gradient(i), across = f.has_gradient(j);
+      if (across) {
+        const auto row = w.row(ri).segment(rj + 1, d).transpose();
+        common += 4 * k.d2 * a.dot(row);
+        own += 4 * k.d1 * a.cwiseProduct(row);
+      }
+      if (down) {
+        const auto column = w.col(rj).segment(ri + 1, d);
+        common -= 4 * k.d2 * a.dot(column);
+        own -= 4 * k.d1 * a.cwiseProduct(column);
+      }
+      if (down && across) {
+        const auto both = w.block(ri + 1, rj + 1, d, d);
+        const VectorXd right = both * a, left = both.transpose() * a;
+        const VectorXd diagonal = both.diagonal().cwiseProduct(f.inverse_square) * (i == j ? 1 + jitter : 1.0);
+        common += 8 * k.d3 * a.dot(right) + 4 * k.d2 * diagonal.sum();
+        own += 8 * k.d2 * a.cwiseProduct(right + left) + 4 * k.d1 * diagonal;
+      }
+      sum += (i == j ? 1.0 : 2.0) * (common * a.cwiseProduct(delta) + own);
+    }
+  }
+  out.gradient.resize(which.size());
+  out.gradient.head(d) = 0.5 * sum - from_prior;
+  double on_diagonal = 0, of_noise = 0;
+  for (Index i = 0; i < f.samples(); ++i) {
+    on_diagonal += w(f.first[i], f.first[i]);
+    of_noise += w(f.first[i], f.first[i]) * p.noise(i) / out.variance;
+  }
+  if (p.noisy) out.gradient(d) = 0.5 * (squares / out.variance - rows - prior_weight) - 0.5 * of_noise;
+  if (options.nugget) out.gradient(which.size() - 1) = 0.5 * nugget * on_diagonal;
+  return out;
+}
+
+}  // namespace
+
+double Kriging::log_posterior(const Samples& samples, const KrigingOptions& options, const VectorXd& parameters,
+                              VectorXd* gradient) {
+  const Posterior p = posterior(prepare(samples, options), options, parameters, gradient != nullptr);
+  if (gradient) *gradient = p.gradient;
+  return p.value;
+}
+
+Kriging Kriging::fit(const Samples& samples, const KrigingOptions& options, const Hyperparameters* start) {
+  const Prepared p = prepare(samples, options);
+  const Index d = p.x.rows();
+  const Parameters which{d, p.noisy, options.nugget};
+  VectorXd lower = VectorXd::Constant(which.size(), std::log(shortest));
+  VectorXd upper = VectorXd::Constant(which.size(), std::log(longest));
+  if (p.noisy) lower(d) = std::log(1e-6), upper(d) = std::log(1e6);
+  if (options.nugget) lower(which.size() - 1) = std::log(least_nugget), upper(which.size() - 1) = std::log(most_nugget);
+
+  VectorXd best;
+  double best_value = -std::numeric_limits<double>::infinity();
+  const auto attempt = [&](const VectorXd& from) {
+    nlopt::opt search(nlopt::LD_SLSQP, static_cast<unsigned>(which.size()));
+    struct Context {
+      const Prepared& p;
+      const KrigingOptions& options;
+      VectorXd& best;
+      double& best_value;
+    } context{p, options, best, best_value};
+    search.set_max_objective(
+        [](unsigned n, const double* x, double* gradient, void* data) {
+          auto& c = *static_cast<Context*>(data);
+          const VectorXd at = Eigen::Map<const VectorXd>(x, n);
+          Posterior here;
+          if (at.allFinite()) here = posterior(c.p, c.options, at, gradient != nullptr);
+          const bool usable = std::isfinite(here.value) && (!gradient || here.gradient.allFinite());
+          if (gradient) Eigen::Map<VectorXd>(gradient, n) = usable ? here.gradient : VectorXd::Zero(n);
+          if (!usable) return -1e10;
+          if (here.value > c.best_value) c.best_value = here.value, c.best = at;
+          return here.value;
+        },
+        &context);
+    search.set_lower_bounds(std::vector<double>(lower.begin(), lower.end()));
+    search.set_upper_bounds(std::vector<double>(upper.begin(), upper.end()));
+    search.set_maxeval(options.max_evaluations);
+    search.set_ftol_abs(1e-3);  // of a log density: finer differences say nothing
+    const VectorXd inside = from.cwiseMax(lower).cwiseMin(upper);
+    std::vector<double> x(inside.begin(), inside.end());
+    double value = 0;
+    try {
+      search.optimize(x, value);
+    } catch (const std::runtime_error&) {  // rounding; the best so far stands
+    }
+  };
+
+  VectorXd centre = VectorXd::Zero(which.size());
+  centre.head(d).setConstant(prior_mean(d));
+  if (options.nugget) centre(which.size() - 1) = std::log(1e-2);
+  int starts = std::max(options.starts, 1);
+  if (start && start->log_length.size() == d) {
+    VectorXd from = centre;
+    from.head(d) = start->log_length;
+    if (p.noisy && start->variance > 0) from(d) = std::log(start->variance) - 2 * std::log(p.spread);
+    if (options.nugget && start->nugget > 0) from(which.size() - 1) = std::log(start->nugget);
+    attempt(from);
+    --starts;
+  }
+  Random random(static_cast<std::uint64_t>(d));
+  for (int i = 0; i < starts; ++i) {
+    VectorXd from = centre;
+    if (i > 0)
+      for (Index m = 0; m < d; ++m) from(m) += prior_deviation * (2 * random.uniform() - 1) - (i % 2 ? 0.7 : 0.0);
+    attempt(from);
+  }
+  if (best.size() == 0) best = centre;
+
+  Hyperparameters h;
+  h.log_length = best.head(d);
+  h.nugget = options.nugget ? std::exp(best(which.size() - 1)) : 0;
+  const Posterior there = posterior(p, options, best, false);
+  h.variance = there.variance * p.spread * p.spread;
+  h.likelihood = there.value - static_cast<double>(p.observed.size()) * std::log(p.spread);
+  return with(samples, options, h);
+}
+
+Kriging Kriging::with(const Samples& samples, const KrigingOptions& options, const Hyperparameters& hyperparameters) {
+  const Prepared p = prepare(samples, options);
+  if (hyperparameters.log_length.size() != p.x.rows() || !hyperparameters.log_length.allFinite())
+    throw std::invalid_argument("kriging: hyperparameters of another number of variables");
+  Kriging out;
+  out.hyper_ = hyperparameters;
+  out.centre_ = p.centre;
+  out.spread_ = p.spread;
+  out.variance_ = hyperparameters.variance / p.spread / p.spread;
+  if (!(out.variance_ > 1e-12 && out.variance_ < 1e12)) out.variance_ = 1;
+  out.hyper_.variance = out.variance_ * p.spread * p.spread;
+  auto f = std::make_shared<KrigingFactor>(
+      places(p, options, hyperparameters.log_length, hyperparameters.nugget, out.variance_));
+  const MatrixXd r = f->correlations();
+  if (!factorise(*f, r, true)) throw std::logic_error("kriging: correlations that no nugget makes definite");
+  f->finish();
+  out.factor_ = f;
+  out.observed_ = p.observed;
+  out.solve();
+  return out;
+}
+
+void Kriging::solve() {
+  const auto lower = factor_->lower.triangularView<Eigen::Lower>();
+  const auto upper = factor_->lower.transpose().triangularView<Eigen::Upper>();
+  const VectorXd white = lower.solve(observed_);
+  beta_ = factor_->information.solve(factor_->whitened.transpose() * white);
+  alpha_ = upper.solve(white - factor_->whitened * beta_);
+}
+
+Index Kriging::samples() const { return factor_->samples(); }
+double Kriging::noise_variance() const { return hyper_.nugget * hyper_.variance; }
+
+Prediction Kriging::predict(const VectorXd& at) const {
+  const KrigingFactor& f = *factor_;
+  const Index d = f.dimensions();
+  const VectorXd x = at.cwiseQuotient(f.scale);
+  VectorXd k(f.rows());
+  MatrixXd dk(f.rows(), d);
+  f.cross(x, k, &dk);
+  const auto lower = f.lower.triangularView<Eigen::Lower>();
+  const auto upper = f.lower.transpose().triangularView<Eigen::Upper>();
+  const VectorXd v = lower.solve(k), w = upper.solve(v);
+  const VectorXd u = f.trend_at(x) - f.whitened.transpose() * v;
+  const VectorXd information_u = f.information.solve(u);
+  MatrixXd du = -f.weighted.transpose() * dk;  // coefficients x d
+  VectorXd trend_slope = VectorXd::Zero(d);
+  if (f.linear) {
+    du.bottomRows(d) += MatrixXd::Identity(d, d);
+    trend_slope = beta_.tail(d);
+  }
+  Prediction p;
+  p.mean = centre_ + spread_ * (f.trend_at(x).dot(beta_) + k.dot(alpha_));
+  p.mean_gradient = spread_ * (trend_slope + dk.transpose() * alpha_).cwiseQuotient(f.scale);
+  const double variance = 1 - v.squaredNorm() + u.dot(information_u), unit = variance_ * spread_ * spread_;
+  p.variance = unit * std::max(variance, 0.0);
+  p.variance_gradient = VectorXd::Zero(d);
+  if (variance > 0)
+    p.variance_gradient = unit * (2 * (du.transpose() * information_u - dk.transpose() * w)).cwiseQuotient(f.scale);
+  return p;
+}
+
+void Kriging::predict(const MatrixXd& at, VectorXd& mean, VectorXd& variance) const {
+  const KrigingFactor& f = *factor_;
+  MatrixXd k(f.rows(), at.cols()), trend(f.coefficients(), at.cols());
+  for (Index i = 0; i < at.cols(); ++i) {
+    const VectorXd x = at.col(i).cwiseQuotient(f.scale);
+    f.cross(x, k.col(i), nullptr);
+    trend.col(i) = f.trend_at(x);
+  }
+  mean = centre_ + (spread_ * (trend.transpose() * beta_ + k.transpose() * alpha_)).array();
+  f.lower.triangularView<Eigen::Lower>().solveInPlace(k);
+  trend.noalias() -= f.whitened.transpose() * k;
+  const VectorXd more = trend.cwiseProduct(f.information.solve(trend)).colwise().sum();
+  variance =
+      (1 - k.colwise().squaredNorm().transpose().array() + more.array()).max(0.0) * (variance_ * spread_ * spread_);
+}
+
+MatrixXd Kriging::covariance(const MatrixXd& at) const {
+  const KrigingFactor& f = *factor_;
+  const Index m = at.cols();
+  MatrixXd k(f.rows(), m), trend(f.coefficients(), m), c(m, m);
+  const MatrixXd x = f.scale.cwiseInverse().asDiagonal() * at;
+  for (Index i = 0; i < m; ++i) {
+    f.cross(x.col(i), k.col(i), nullptr);
+    trend.col(i) = f.trend_at(x.col(i));
+    for (Index j = 0; j <= i; ++j) c(i, j) = c(j, i) = evaluate(f.kernel, f.squared_distance(x.col(i) - x.col(j))).k;
+  }
+  f.lower.triangularView<Eigen::Lower>().solveInPlace(k);
+  trend.noalias() -= f.whitened.transpose() * k;
+  return variance_ * spread_ * spread_ * (c - k.transpose() * k + trend.transpose() * f.information.solve(trend));
+}
+
+Kriging Kriging::grown(const VectorXd& x, double y, const VectorXd& gradient, double noise) const {
+  const KrigingFactor& old = *factor_;
+  const Index d = old.dimensions(), n = old.samples(), rows = old.rows();
+  const Index more = gradient.size() == d && gradient.allFinite() ? 1 + d : 1;
+  auto f = std::make_shared<KrigingFactor>();
+  f->kernel = old.kernel;
+  f->linear = old.linear;
+  f->scale = old.scale;
+  f->inverse_square = old.inverse_square;
+  f->x.resize(d, n + 1);
+  f->x << old.x, x.cwiseQuotient(old.scale);
+  f->first = old.first;
+  f->first.push_back(rows + more);
+  f->noise.resize(n + 1);
+  f->noise << old.noise, hyper_.nugget + noise / hyper_.variance;
+
+  MatrixXd across(rows, more), own(more, more);
+  for (Index i = 0; i < n; ++i) f->block(i, n, across.middleRows(old.first[i], old.first[i + 1] - old.first[i]));
+  f->own_block(n, own);
+  old.lower.triangularView<Eigen::Lower>().solveInPlace(across);
+  const VectorXd unexplained = own.diagonal();
+  own.noalias() -= across.transpose() * across;
+  if (!((own.diagonal().array() > 1e-9 * unexplained.array()).all())) return *this;
+  const Eigen::LLT<MatrixXd> llt(own);
+  if (llt.info() != Eigen::Success) return *this;
+  f->lower = MatrixXd::Zero(rows + more, rows + more);
+  f->lower.topLeftCorner(rows, rows) = old.lower;
+  f->lower.bottomLeftCorner(more, rows) = across.transpose();
+  f->lower.bottomRightCorner(more, more) = MatrixXd(llt.matrixL());
+  f->finish();
+
+  Kriging out = *this;
+  out.factor_ = f;
+  out.observed_.conservativeResize(rows + more);
+  out.observed_(rows) = (y - centre_) / spread_;
+  if (more > 1) out.observed_.tail(d) = gradient.cwiseProduct(old.scale) / spread_;
+  out.solve();
+  return out;
+}
+
+Kriging Kriging::with_last_values(const VectorXd& y) const {
+  Kriging out = *this;
+  for (Index i = 0; i < y.size(); ++i)
+    out.observed_(factor_->first[factor_->samples() - y.size() + i]) = (y(i) - centre_) / spread_;
+  out.solve();
+  return out;
+}
+
+// With Q = R^-1 - R^-1 F (F^T R^-1 F)^-1 F^T R^-1 and b the rows of one sample: the error of predicting them from the
+// others is (Q_bb)^-1 (Q y)_b and its covariance variance (Q_bb)^-1.
+Kriging::LeaveOneOut Kriging::leave_one_out() const {
+  const KrigingFactor& f = *factor_;
+  const auto lower = f.lower.triangularView<Eigen::Lower>();
+  const auto upper = f.lower.transpose().triangularView<Eigen::Upper>();
+  MatrixXd q = MatrixXd::Identity(f.rows(), f.rows());
+  lower.solveInPlace(q);
+  upper.solveInPlace(q);
+  q -= f.weighted * f.information.solve(f.weighted.transpose());
+  LeaveOneOut out;
+  const Index n = f.samples();
+  out.observed.resize(n);
+  out.mean.resize(n);
+  out.variance.resize(n);
+  for (Index i = 0; i < n; ++i) {
+    const Index r = f.first[i], m = f.first[i + 1] - r;
+    const MatrixXd block = q.block(r, r, m, m);
+    const Eigen::LDLT<MatrixXd> ldlt(block);
+    VectorXd unit = VectorXd::Zero(m);
+    unit(0) = 1;
+    double error = ldlt.solve(VectorXd(alpha_.segment(r, m)))(0), spread = ldlt.solve(unit)(0);
+    if (n < 2 || !std::isfinite(error) || !(spread > 0)) error = 0, spread = 1;  // nothing to predict it from
+    out.observed(i) = centre_ + spread_ * observed_(r);
+    out.mean(i) = out.observed(i) - spread_ * error;
+    out.variance(i) = variance_ * spread_ * spread_ * spread;
+  }
+  return out;
+}
+
+double Kriging::LeaveOneOut::quality() const {
+  if (observed.size() < 2) return 0;
+  const double largest = (observed.array() - observed.mean()).abs().maxCoeff();
+  if (!(largest > 0)) return 0;
+  return 1 - ((observed - mean) / largest).squaredNorm() /
+                 ((observed.array() - observed.mean()) / largest).matrix().squaredNorm();
+}
+
+}  // namespace dodyn::surrogate

@@ -1,0 +1,104 @@
+#include "surrogate/viability.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numbers>
+
+namespace dodyn::surrogate {
+namespace {
+
+using Eigen::Index;
+using Eigen::MatrixXd;
+using Eigen::VectorXd;
+
+// Prior of the latent function: evaluates more often than not, and may be anything between never and always.
+constexpr double prior_mean = 1.0, prior_variance = 9.0;
+
+double kernel(double q, double length) {  // Matern 5/2
+  const double s = std::sqrt(5 * q) / length;
+  return prior_variance * (1 + s + s * s / 3) * std::exp(-s);
+}
+
+VectorXd logistic(const VectorXd& f) { return (1 + (-f.array()).exp()).inverse(); }
+
+}  // namespace
+
+Viability::Viability(const MatrixXd& x, const std::vector<bool>& viable) : x_(x) {
+  const auto n = static_cast<Index>(viable.size());
+  if (std::all_of(viable.begin(), viable.end(), [](bool v) { return v; })) return;
+  MatrixXd squared(n, n);
+  VectorXd sign(n);
+  for (Index i = 0; i < n; ++i) {
+    sign(i) = viable[i] ? 1 : -1;
+    for (Index j = 0; j <= i; ++j) squared(i, j) = squared(j, i) = (x.col(i) - x.col(j)).squaredNorm();
+  }
+  const double unit = std::sqrt(static_cast<double>(x.rows()));
+  double best = 0, best_evidence = -std::numeric_limits<double>::infinity();
+  for (const double length : {0.08, 0.15, 0.3, 0.6, 1.2}) {
+    const double evidence = approximate(squared, sign, length * unit);
+    if (evidence > best_evidence) best_evidence = evidence, best = length * unit;
+  }
+  approximate(squared, sign, best);
+}
+
+// Newton's iteration for the mode of the posterior, in the form that never inverts K.
+double Viability::approximate(const MatrixXd& squared, const VectorXd& sign, double length) {
+  length_ = length;
+  const Index n = sign.size();
+  MatrixXd k = squared.unaryExpr([&](double q) { return kernel(q, length); });
+  k.diagonal().array() += 1e-8 * prior_variance;
+  VectorXd g = VectorXd::Zero(n), a = VectorXd::Zero(n);  // latent function less its prior mean; K^-1 of it
+  const auto log_likelihood = [&](const VectorXd& f) {
+    // -log(1 + exp(-t)) without overflow
+    return (sign.array() * f.array())
+        .unaryExpr([](double t) { return t > 0 ? -std::log1p(std::exp(-t)) : t - std::log1p(std::exp(t)); })
+        .sum();
+  };
+  double objective = -std::numeric_limits<double>::infinity();
+  for (int iteration = 0; iteration < 30; ++iteration) {
+    const VectorXd f = g.array() + prior_mean, p = logistic(f);
+    slope_ = 0.5 * (sign.array() + 1) - p.array();
+    const VectorXd w = p.array() * (1 - p.array());
+    root_ = w.cwiseSqrt();
+    MatrixXd b = root_.asDiagonal() * k * root_.asDiagonal();
+    b.diagonal().array() += 1;
+    factor_.compute(b);
+    const VectorXd target = w.cwiseProduct(g) + slope_;
+    a = target - root_.cwiseProduct(factor_.solve(root_.cwiseProduct(k * target)));
+    g = k * a;
+    const double now = -0.5 * a.dot(g) + log_likelihood(g.array() + prior_mean);
+    if (std::abs(now - objective) < 1e-9) break;
+    objective = now;
+  }
+  return objective - MatrixXd(factor_.matrixL()).diagonal().array().log().sum();
+}
+
+double Viability::log_probability(const VectorXd& at, VectorXd* gradient) const {
+  if (certain()) {
+    if (gradient) *gradient = VectorXd::Zero(at.size());
+    return 0;
+  }
+  const Index n = x_.cols();
+  VectorXd k(n);
+  MatrixXd dk(n, at.size());
+  for (Index i = 0; i < n; ++i) {
+    const VectorXd delta = at - x_.col(i);
+    const double q = delta.squaredNorm(), s = std::sqrt(5 * q) / length_;
+    k(i) = kernel(q, length_);
+    dk.row(i) = -5.0 / 3 * prior_variance / (length_ * length_) * (1 + s) * std::exp(-s) * delta.transpose();
+  }
+  const VectorXd solved = root_.cwiseProduct(factor_.solve(root_.cwiseProduct(k)));
+  const double mean = prior_mean + k.dot(slope_);
+  const double variance = std::max(prior_variance - k.dot(solved), 0.0);
+  // E[logistic(f)] = logistic(mean / sqrt(1 + pi variance / 8)), approximately
+  const double widen = 1 + std::numbers::pi / 8 * variance, t = mean / std::sqrt(widen);
+  if (gradient) {
+    const VectorXd dmean = dk.transpose() * slope_, dvariance = -2 * dk.transpose() * solved;
+    *gradient = 1 / (1 + std::exp(t)) *
+                (dmean / std::sqrt(widen) - 0.5 * std::numbers::pi / 8 * mean / (widen * std::sqrt(widen)) * dvariance);
+  }
+  return t > 0 ? -std::log1p(std::exp(-t)) : t - std::log1p(std::exp(t));
+}
+
+}  // namespace dodyn::surrogate

@@ -1,0 +1,34 @@
+// The probability that a design evaluates at all, learned from those that did and those that failed: Gaussian process
+// classification with a logistic likelihood and Laplace's approximation.
+//
+// Source: C. E. Rasmussen and C. Williams, Gaussian Processes for Machine Learning (2006), algorithms 3.1 and 3.2;
+// D. MacKay, The evidence framework applied to classification networks (1992), for the averaged probability.
+#pragma once
+
+#include <Eigen/Cholesky>
+#include <Eigen/Core>
+#include <vector>
+
+namespace dodyn::surrogate {
+
+class Viability {
+ public:
+  // `x`: d x n designs in the unit cube; n >= 0. One length for all variables, the one of greatest evidence. Where all
+  // designs evaluated it answers 1 everywhere.
+  Viability(const Eigen::MatrixXd& x, const std::vector<bool>& viable);
+
+  // log of the probability, and its gradient where wanted.
+  double log_probability(const Eigen::VectorXd& at, Eigen::VectorXd* gradient = nullptr) const;
+  double length() const { return length_; }
+  bool certain() const { return slope_.size() == 0; }
+
+ private:
+  double approximate(const Eigen::MatrixXd& squared, const Eigen::VectorXd& sign, double length);  // log evidence
+
+  Eigen::MatrixXd x_;
+  double length_ = 1;
+  Eigen::VectorXd slope_, root_;  // d log likelihood / d f at the mode, square root of its negative curvature
+  Eigen::LLT<Eigen::MatrixXd> factor_;
+};
+
+}  // namespace dodyn::surrogate

@@ -1,0 +1,290 @@
+#include "surrogate/ego.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <stdexcept>
+
+#include "surrogate/random.hpp"
+#include "surrogate/viability.hpp"
+#include "tests/surrogate/search.hpp"
+
+namespace dodyn::surrogate {
+namespace {
+
+using Eigen::Index;
+using Eigen::MatrixXd;
+using Eigen::VectorXd;
+
+const std::vector<Variable> square = {{"a", "m", -1, 3}, {"b", "", 10, 30}};
+
+Evaluation bowl(const VectorXd& x) {  // least, 2, at (0.7, 17)
+  Evaluation e;
+  e.status = Status::ok;
+  e.cost = 2 + std::pow(x(0) - 0.7, 2) + 0.04 * std::pow(x(1) - 17, 2) + 0.1 * (x(0) - 0.7) * (x(1) - 17);
+  e.gradient = Eigen::Vector2d(2 * (x(0) - 0.7) + 0.1 * (x(1) - 17), 0.08 * (x(1) - 17) + 0.1 * (x(0) - 0.7));
+  return e;
+}
+
+Evaluation forrester(const VectorXd& v) {
+  const double x = v(0), a = 6 * x - 2;
+  Evaluation e;
+  e.status = Status::ok;
+  e.cost = a * a * std::sin(12 * x - 4);
+  e.gradient = VectorXd::Constant(1, 12 * a * std::sin(12 * x - 4) + 12 * a * a * std::cos(12 * x - 4));
+  return e;
+}
+
+TEST(Ego, FindsTheMinimumAndStops) {
+  for (const bool gradient : {false, true}) {
+    EgoOptions o;
+    o.gradient = gradient;
+    const Search s = search(*make_ego(square, o), bowl, 1, 60);
+    EXPECT_NEAR(s.best().cost, 2, 2e-4) << s.stopped;
+    EXPECT_FALSE(s.stopped.empty());
+    EXPECT_LE(s.told.size(), gradient ? 20u : 40u) << s.stopped;
+  }
+}
+
+TEST(Ego, FindsTheGlobalMinimumOfForrester) {
+  for (const bool gradient : {false, true}) {
+    EgoOptions o;
+    o.gradient = gradient;
+    const auto strategy = make_ego({{"x", "", 0, 1}}, o);
+    const Search s = search(*strategy, forrester, 1, 40);
+    EXPECT_NEAR(s.best().cost, -6.02074, 2e-3) << s.stopped;
+    EXPECT_LE(s.told.size(), 25u) << s.stopped;
+    const Iteration i = strategy->describe(50);
+    ASSERT_EQ(i.grid.size(), 50);
+    EXPECT_TRUE(i.value.allFinite() && i.lower.allFinite() && i.upper.allFinite());
+    EXPECT_TRUE(((i.upper - i.lower).array() >= 0).all());
+    EXPECT_FALSE(i.numbers.empty());
+  }
+}
+
+TEST(Ego, EveryDesignLiesWithinAndNoneIsAskedTwice) {
+  EgoOptions o;
+  o.batch = 3;
+  for (const Pending pending : {Pending::believer, Pending::liar, Pending::joint}) {
+    o.pending = pending;
+    const Search s = search(*make_ego(square, o), bowl, 3, 25);
+    for (std::size_t i = 0; i < s.told.size(); ++i) {
+      const VectorXd& x = s.told[i].design;
+      EXPECT_TRUE(x(0) >= -1 && x(0) <= 3 && x(1) >= 10 && x(1) <= 30);
+      for (std::size_t j = 0; j < i; ++j) EXPECT_GT((x - s.told[j].design).cwiseAbs().maxCoeff(), 1e-8);
+    }
+  }
+}
+
+TEST(Ego, ReplayGoesOnAsBefore) {
+  for (const bool gradient : {false, true}) {
+    EgoOptions o;
+    o.gradient = gradient;
+    o.batch = 2;
+    const auto one = make_ego(square, o), two = make_ego(square, o);
+    const Search a = search(*one, bowl, 2, 18), b = search(*two, bowl, 2, 18);
+    ASSERT_EQ(a.told.size(), b.told.size());
+    for (std::size_t i = 0; i < a.told.size(); ++i) EXPECT_EQ(a.told[i].design, b.told[i].design);
+  }
+}
+
+// As ranks come free: one more design while others are out, told in another order.
+TEST(Ego, AsksAgainWhileDesignsArePending) {
+  EgoOptions o;
+  const auto strategy = make_ego(square, o);
+  std::vector<VectorXd> out;
+  std::int64_t id = 0;
+  double least = HUGE_VAL;
+  for (int i = 0; i < 30; ++i) {
+    while (out.size() < 4) {
+      const auto designs = strategy->ask(1);
+      if (designs.empty()) break;
+      for (const VectorXd& x : out) EXPECT_GT((x - designs[0]).cwiseAbs().maxCoeff(), 1e-8);
+      out.push_back(designs[0]);
+    }
+    if (out.empty()) break;
+    const std::size_t which = static_cast<std::size_t>(i) % out.size();
+    Evaluation e = bowl(out[which]);
+    e.design = out[which];
+    e.id = id++;
+    least = std::min(least, e.cost);
+    out.erase(out.begin() + static_cast<std::ptrdiff_t>(which));
+    strategy->tell(e);
+  }
+  EXPECT_NEAR(least, 2, 0.02);
+}
+
+TEST(Ego, WorksAroundWhatFails) {
+  const Function f = [](const VectorXd& x) {
+    Evaluation e = bowl(x);
+    if (x(0) > 1.5) e.status = Status::infeasible, e.cost = -1e9, e.reason = "too long";
+    return e;
+  };
+  const Search s = search(*make_ego(square, {}), f, 1, 45);
+  EXPECT_NEAR(s.best().cost, 2, 0.01);
+  int late_failures = 0;
+  for (std::size_t i = 15; i < s.told.size(); ++i) late_failures += !s.told[i].ok();
+  EXPECT_LE(late_failures, 15);
+}
+
+TEST(Ego, GivesUpWhereNothingEvaluates) {
+  const Function f = [](const VectorXd&) {
+    Evaluation e;
+    e.status = Status::failed;
+    e.reason = "no licence";
+    return e;
+  };
+  const Search s = search(*make_ego(square, {}), f, 1, 60);
+  EXPECT_EQ(s.told.size(), 20u);
+  EXPECT_NE(s.stopped.find("no licence"), std::string::npos);
+}
+
+TEST(Ego, KeepsConstraintsOnMetrics) {
+  const Function f = [](const VectorXd& x) {
+    Evaluation e = bowl(x);
+    e.metrics = Eigen::Vector2d(7, x(0) + 0.1 * x(1));
+    return e;
+  };
+  EgoOptions o;
+  o.constraints = {{"reach", 1, 2.0, true}};  // the minimum of the bowl has 2.4
+  const auto strategy = make_ego(square, o);
+  const Search s = search(*strategy, f, 1, 50);
+  double least = HUGE_VAL;
+  for (const Evaluation& e : s.told)
+    if (e.metrics(1) <= 2.0) least = std::min(least, e.cost);
+  // on x0 + 0.1 x1 = 2 the least cost, by substitution
+  double exact = HUGE_VAL;
+  for (double b = 10; b <= 30; b += 1e-3) exact = std::min(exact, bowl(Eigen::Vector2d(2 - 0.1 * b, b)).cost);
+  EXPECT_NEAR(least, exact, 1e-2) << s.stopped;
+  EXPECT_EQ(strategy->describe(0).best_cost, least);
+}
+
+TEST(Ego, IntegersAndCategories) {
+  const std::vector<Variable> mixed = {{"x", "", 0, 1}, {"n", "", 1, 6}, {"kind", "", 0, 3}};
+  const double shift[4] = {0.4, 0.0, 0.7, 0.2};
+  const Function f = [&](const VectorXd& v) {
+    EXPECT_EQ(v(1), std::round(v(1)));
+    EXPECT_EQ(v(2), std::round(v(2)));
+    Evaluation e;
+    e.status = Status::ok;
+    e.cost = 1 + std::pow(v(0) - 0.3, 2) + 0.1 * std::pow(v(1) - 4, 2) + shift[static_cast<int>(v(2))];
+    return e;
+  };
+  EgoOptions o;
+  o.domains = {Domain::real, Domain::integer, Domain::category};
+  const Search s = search(*make_ego(mixed, o), f, 1, 60);
+  EXPECT_NEAR(s.best().cost, 1, 1e-3) << s.stopped;
+}
+
+TEST(Ego, TwoObjectivesSpreadAlongTheFront) {
+  const Function f = [](const VectorXd& x) {  // the front: x1 = 0, f1 from 0 to 1, f2 = (1 - f1)^2
+    Evaluation e;
+    e.status = Status::ok;
+    e.cost = x(0) + x(1);
+    e.metrics = VectorXd::Constant(1, std::pow(1 - x(0), 2) + x(1));
+    return e;
+  };
+  EgoOptions o;
+  o.objectives = {-1, 0};
+  const Search s = search(*make_ego({{"u", "", 0, 1}, {"v", "", 0, 1}}, o), f, 1, 30);
+  // hypervolume below (1.1, 1.1): exact 1.21 less what lies below the front
+  std::vector<std::pair<double, double>> points;
+  for (const Evaluation& e : s.told) points.emplace_back(e.cost, e.metrics(0));
+  std::sort(points.begin(), points.end());
+  double volume = 0, below = 1.1;
+  for (const auto& [a, b] : points)
+    if (a < 1.1 && b < below) volume += (1.1 - a) * (below - b), below = b;
+  EXPECT_GT(volume, 0.95 * (1.21 - 1.0 / 3));
+}
+
+TEST(Ego, NoiseIsSmoothedAndTheModelRecommends) {
+  Random random(3);
+  const Function f = [&](const VectorXd& x) {
+    Evaluation e = bowl(x);
+    e.gradient.resize(0);
+    e.cost += 0.4 * random.normal();
+    return e;
+  };
+  EgoOptions o;
+  o.noise = true;
+  const auto strategy = make_ego(square, o);
+  search(*strategy, f, 1, 45);
+  const Iteration i = strategy->describe(0);
+  ASSERT_EQ(i.recommended.size(), 2);
+  EXPECT_LT(bowl(i.recommended).cost, 2.5);
+}
+
+TEST(Ego, OddCostsNeverBreakIt) {
+  const std::vector<std::function<double(const VectorXd&)>> costs = {
+      [](const VectorXd&) { return 5.0; },
+      [](const VectorXd& x) { return std::exp(x(1)) * 1e-3; },
+      [](const VectorXd& x) { return x(0) > 1 ? 1e10 : x(0); },
+      [](const VectorXd& x) { return x(0) < 1 ? NAN : x(0); },
+      [](const VectorXd& x) { return x(0) < 1 ? 1e200 : x(0); },
+      [](const VectorXd& x) { return 1e-30 * x(0); },
+  };
+  for (const auto& cost : costs) {
+    for (const bool gradient : {false, true}) {
+      EgoOptions o;
+      o.gradient = gradient;
+      o.tolerance = 0;
+      const Search s = search(
+          *make_ego(square, o),
+          [&](const VectorXd& x) {
+            Evaluation e;
+            e.status = Status::ok;
+            e.cost = cost(x);
+            e.gradient = VectorXd::Zero(2);
+            return e;
+          },
+          1, 16);
+      for (const Evaluation& e : s.told) EXPECT_TRUE(e.design.allFinite());
+    }
+  }
+}
+
+TEST(Ego, TrustRegionDescendsInManyVariables) {
+  std::vector<Variable> box;
+  for (int i = 0; i < 12; ++i) box.push_back({std::string(1, static_cast<char>('a' + i)), "", -2, 2});
+  EgoOptions o;
+  o.trust_region = true;
+  const auto sphere = [](const VectorXd& x) {
+    Evaluation e;
+    e.status = Status::ok;
+    e.cost = (x.array() - 0.5).square().sum();
+    return e;
+  };
+  const Search s = search(*make_ego(box, o), sphere, 1, 90);
+  EXPECT_LT(s.best().cost, 0.5);
+}
+
+TEST(Ego, RejectsBadOptions) {
+  EgoOptions o;
+  EXPECT_THROW(make_ego({}, o), std::invalid_argument);
+  EXPECT_THROW(make_ego({{"x", "", 1, 1}}, o), std::invalid_argument);
+  o.batch = 0;
+  EXPECT_THROW(make_ego(square, o), std::invalid_argument);
+  o = {}, o.objectives = {0};
+  EXPECT_THROW(make_ego(square, o), std::invalid_argument);
+}
+
+TEST(Viability, LearnsTheEdgeAndItsGradient) {
+  MatrixXd x = MatrixXd::Zero(1, 11);
+  std::vector<bool> viable;
+  for (int i = 0; i < 11; ++i) x(0, i) = 0.1 * i, viable.push_back(i < 6);
+  const Viability v(x, viable);
+  const auto at = [&](double t) { return std::exp(v.log_probability(VectorXd::Constant(1, t))); };
+  EXPECT_GT(at(0.2), 0.8);
+  EXPECT_LT(at(0.9), 0.3);
+  EXPECT_GT(at(0.5), at(0.6));
+  for (double t = 0.03; t < 1; t += 0.07) {
+    VectorXd g;
+    v.log_probability(VectorXd::Constant(1, t), &g);
+    EXPECT_NEAR(g(0), (std::log(at(t + 1e-5)) - std::log(at(t - 1e-5))) / 2e-5, 1e-4 * (1 + std::abs(g(0))));
+  }
+  const Viability all(x, std::vector<bool>(11, true));
+  EXPECT_EQ(all.log_probability(VectorXd::Constant(1, 0.4)), 0);
+}
+
+}  // namespace
+}  // namespace dodyn::surrogate

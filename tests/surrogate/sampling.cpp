@@ -1,0 +1,97 @@
+#include "surrogate/sampling.hpp"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <set>
+#include <stdexcept>
+
+namespace dodyn::surrogate {
+namespace {
+
+using Eigen::MatrixXd;
+
+bool inside(const MatrixXd& x) { return x.size() > 0 && x.minCoeff() >= 0 && x.maxCoeff() <= 1; }
+
+// One point in each of n equal intervals of each coordinate.
+bool latin(const MatrixXd& x) {
+  for (Eigen::Index k = 0; k < x.rows(); ++k) {
+    std::set<int> cells;
+    for (Eigen::Index i = 0; i < x.cols(); ++i) cells.insert(static_cast<int>(x(k, i) * static_cast<double>(x.cols())));
+    if (cells.size() != static_cast<std::size_t>(x.cols())) return false;
+  }
+  return true;
+}
+
+double least_distance(const MatrixXd& x) {
+  double least = HUGE_VAL;
+  for (Eigen::Index i = 0; i < x.cols(); ++i)
+    for (Eigen::Index j = 0; j < i; ++j) least = std::min(least, (x.col(i) - x.col(j)).norm());
+  return least;
+}
+
+TEST(Sampling, LatinHypercubeIsOneAndSpread) {
+  double sum = 0, plain = 0;
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    const MatrixXd x = latin_hypercube(3, 14, seed);
+    EXPECT_TRUE(inside(x) && latin(x));
+    EXPECT_EQ(x, latin_hypercube(3, 14, seed));
+    sum += least_distance(x);
+    plain += least_distance(halton(3, 14, seed));
+  }
+  EXPECT_GT(sum, 1.3 * plain);
+  EXPECT_EQ(latin_hypercube(1, 1, 5)(0, 0), 0.5);
+}
+
+TEST(Sampling, SobolFillsEveryDyadicInterval) {
+  for (const int d : {1, 2, 5, 21}) {
+    const MatrixXd x = sobol(d, 256, 9);
+    EXPECT_TRUE(inside(x) && latin(x)) << d;  // also after a digital shift
+    EXPECT_EQ(sobol(d, 100, 9, 156), x.rightCols(100));
+  }
+  // the first two coordinates: one point in each of the 16 x 16 squares
+  const MatrixXd x = sobol(2, 256, 4);
+  std::set<int> cells;
+  for (Eigen::Index i = 0; i < 256; ++i)
+    cells.insert(16 * static_cast<int>(16 * x(0, i)) + static_cast<int>(16 * x(1, i)));
+  EXPECT_EQ(cells.size(), 256u);
+  EXPECT_TRUE(inside(sobol(30, 50, 1)));
+}
+
+TEST(Sampling, HaltonAndCorners) {
+  const MatrixXd x = halton(6, 500, 2);
+  EXPECT_TRUE(inside(x));
+  EXPECT_NEAR(x.mean(), 0.5, 0.02);
+  const MatrixXd c = corners(3);
+  EXPECT_EQ(c.cols(), 9);
+  EXPECT_NEAR(least_distance(c), std::sqrt(0.75), 1e-12);
+  EXPECT_THROW(corners(11), std::invalid_argument);
+}
+
+TEST(Sampling, DesignsFromCsv) {
+  const std::string path = testing::TempDir() + "dodyn_designs.csv";
+  const std::vector<Variable> variables = {{"knee", "m", 0, 1}, {"period", "s", 0.5, 2}};
+  const auto write = [&](const std::string& text) { std::ofstream(path) << text; };
+  write("id,period [s],cost,knee\n0,1.5,3,0.25\n1,0.5,4,1\n");
+  const MatrixXd x = read_designs(path, variables);
+  ASSERT_EQ(x.cols(), 2);
+  EXPECT_EQ(x(0, 0), 0.25);
+  EXPECT_EQ(x(1, 0), 1.5);
+  const auto message = [&] {
+    try {
+      read_designs(path, variables);
+    } catch (const std::invalid_argument& e) {
+      return std::string(e.what());
+    }
+    return std::string();
+  };
+  write("knee,period\n0.2,1\n0.2,many\n");
+  EXPECT_EQ(message(), path + ":3: period = 'many' is not a number");
+  write("knee,period\n0.2,3\n");
+  EXPECT_EQ(message(), path + ":2: period = 3 lies outside its range");
+  write("knee\n0.2\n");
+  EXPECT_EQ(message(), path + ":1: no column 'period'");
+}
+
+}  // namespace
+}  // namespace dodyn::surrogate
