@@ -9,13 +9,13 @@ namespace dodyn::apps {
 
 enum ExitCode : int {
   finished = 0,     // done, or nothing left to do
-  failure = 1,      // something broke: a full disk, a fault of the program
+  failure = 1,      // something broke: a full disk, a fault of the program, too many evaluations that failed
   refused = 2,      // bad input, or an archive that cannot be used; nothing was written
-  interrupted = 3,  // stopped by a signal; the same command continues
+  interrupted = 3,  // stopped by a signal, at its wall time, for want of ranks; the same command continues
 };
 inline constexpr std::string_view exit_codes =
-    "exit codes: 0 finished; 1 failure (full disk, fault of the program);\n"
-    "            2 bad input or refused archive, nothing written; 3 interrupted by a signal, the same command "
+    "exit codes: 0 finished; 1 failure (full disk, fault of the program, too many evaluations that failed);\n"
+    "            2 bad input or refused archive, nothing written; 3 stopped by a signal or the clock, the same command "
     "continues\n";
 
 struct Invocation {
@@ -26,6 +26,10 @@ struct Invocation {
 
 // The first word, which the subcommand cannot do without, taken off the list. Throws study::ConfigError.
 std::string take_path(std::vector<std::string>& words, const std::string& usage);
+
+// Takes `NAME VALUE` or `NAME=VALUE` off the words; empty where it is not there. Throws study::ConfigError where the
+// value, described by `what`, is missing.
+std::string take_option(std::vector<std::string>& words, const std::string& name, const std::string& what);
 
 ExitCode run(Invocation call);
 ExitCode show(Invocation call);

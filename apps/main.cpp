@@ -18,8 +18,8 @@ struct Command {
   bool takes_keys;
 };
 const std::vector<Command> commands = {
-    {"run", "CONFIG [--key value ...]", "run a study, or continue the one its archive holds (alone or under mpirun)",
-     run, true},
+    {"run", "CONFIG [--key value ...] [--exit-code-file FILE]",
+     "run a study, or continue the one its archive holds (alone or under mpirun)", run, true},
     {"show", "ARCHIVE", "table of evaluations, best design, why it stopped; also while it runs", show, false},
     {"solve", "CONFIG [--key value ...] [--output FILE.csv]",
      "one evaluation of a fixed design: its record, report and trajectory", solve, true},
@@ -78,6 +78,27 @@ std::string take_path(std::vector<std::string>& words, const std::string& usage)
   const std::string path = words.front();
   words.erase(words.begin());
   return path;
+}
+
+std::string take_option(std::vector<std::string>& words, const std::string& name, const std::string& what) {
+  std::string value;
+  for (auto word = words.begin(); word != words.end();) {
+    const bool adjacent = word->starts_with(name + "=");
+    if (*word != name && !adjacent) {
+      ++word;
+      continue;
+    }
+    if (adjacent) {
+      value = word->substr(name.size() + 1);
+    } else {
+      word = words.erase(word);
+      value = word == words.end() ? "" : *word;
+    }
+    if (value.empty() || value.starts_with("--"))
+      throw study::ConfigError("command line: " + name + " has no value; allowed: " + what);
+    word = words.erase(word);
+  }
+  return value;
 }
 
 }  // namespace dodyn::apps

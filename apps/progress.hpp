@@ -12,6 +12,7 @@ class ProgressLine {
   explicit ProgressLine(std::FILE* out);
   ~ProgressLine() { end(); }
   // At most five times a second on a terminal, every ten seconds elsewhere; the rest is dropped.
+  bool due() const { return std::chrono::steady_clock::now() >= due_; }
   void show(const std::string& text);
   // Writes what was dropped last and ends the line.
   void end();

@@ -2,7 +2,11 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
+#include <cmath>
 #include <csignal>
+#include <cstdlib>
+#include <fstream>
 #include <iostream>
 
 #include "command.hpp"
@@ -15,15 +19,53 @@
 namespace dodyn::apps {
 namespace {
 
-// The first signal asks the study to stop after the evaluations that run; the second one kills as ever.
-std::atomic<bool> stop_asked = false;
-void ask_to_stop(int) { stop_asked = true; }
+// A signal asks the study to end; rank 0 alone heeds it. A second SIGINT, SIGTERM or SIGHUP ends at once: what the
+// archive holds by then, it keeps. SIGUSR1 and SIGUSR2 are what batch systems send ahead of time, perhaps twice.
+std::atomic<int> signal_received = 0;
+bool urgent(int signal) { return signal == SIGINT || signal == SIGTERM || signal == SIGHUP; }
+void receive_signal(int signal) {
+  const int before = signal_received.exchange(signal);
+  if (urgent(signal) && urgent(before)) _exit(interrupted);
+}
 
 void listen_to_signals() {
   struct sigaction action = {};
-  action.sa_handler = ask_to_stop;
-  action.sa_flags = static_cast<int>(SA_RESETHAND) | SA_RESTART;
-  for (const int signal : {SIGINT, SIGTERM}) sigaction(signal, &action, nullptr);
+  action.sa_handler = receive_signal;
+  action.sa_flags = SA_RESTART;
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2}) sigaction(signal, &action, nullptr);
+}
+
+std::string signal_name(int signal) {
+  for (const auto& [number, name] : {std::pair(SIGINT, "SIGINT"),
+                                     {SIGTERM, "SIGTERM"},
+                                     {SIGHUP, "SIGHUP"},
+                                     {SIGUSR1, "SIGUSR1"},
+                                     {SIGUSR2, "SIGUSR2"}})
+    if (number == signal) return name;
+  return std::to_string(signal);
+}
+
+// Why the run must end now: a signal, study.wall-time, or the end of the Slurm job, of which Slurm tells by itself.
+study::Study::Interruption interruption(const study::Settings& settings) {
+  using Clock = std::chrono::system_clock;
+  const auto seconds = [](double s) {
+    return std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(s));
+  };
+  auto end = Clock::time_point::max();
+  std::string reason;
+  if (const double wall_time = settings.real("study.wall-time"); wall_time > 0) {
+    end = Clock::now() + seconds(wall_time);
+    reason = "reached study.wall-time = " + settings.text("study.wall-time");
+  }
+  if (const char* text = std::getenv("SLURM_JOB_END_TIME")) {
+    const auto job_end = Clock::time_point(std::chrono::seconds(std::atoll(text) - 5));  // 5 s to close everything
+    if (job_end < end && job_end > Clock::now()) end = job_end, reason = "reached the end of the Slurm job's time";
+  }
+  if (end != Clock::time_point::max()) end -= seconds(settings.real("study.grace"));
+  return [end, reason]() -> std::string {
+    if (const int signal = signal_received) return "interrupted by a signal (" + signal_name(signal) + ")";
+    return Clock::now() >= end ? reason : "";
+  };
 }
 
 archive::Provenance provenance(const Invocation& call, int ranks) {
@@ -39,51 +81,71 @@ archive::Provenance provenance(const Invocation& call, int ranks) {
   return where;
 }
 
+const std::string usage = "dodyn run CONFIG [--key value ...] [--exit-code-file FILE]";
+
 ExitCode lead(const study::Settings& settings, const study::Evaluator& evaluator, surrogate::Strategy& strategy,
               farm::Farm& farm, archive::Provenance where) {
   const std::string path = settings.text("study.archive");
   ProgressLine line(stderr);
-  study::Study study(settings, evaluator, strategy, farm, std::move(where), stop_asked,
-                     [&](const study::Tally& tally) { line.show(study::progress_text(tally, settings.variables)); });
+  study::Study study(settings, evaluator, strategy, farm, std::move(where), interruption(settings),
+                     [&](const study::Tally& tally) {
+                       if (line.due()) line.show(study::progress_text(tally, settings.variables));
+                     });
   const study::Summary summary = study.run();
   line.end();
   std::cout << path << ": "
-            << (summary.was_finished  ? "this study had finished already: "
-                : summary.interrupted ? "stopped, the same command continues: "
-                                      : "finished: ")
+            << (summary.was_finished                   ? "this study had finished already: "
+                : summary.end == study::End::resumable ? "stopped, the same command continues: "
+                : summary.end == study::End::failing   ? "given up: "
+                                                       : "finished: ")
             << summary.reason << "\n"
             << summary.evaluated << " evaluations now, " << summary.recalled << " from the archive\n"
             << study::best_text(summary.best ? &*summary.best : nullptr, settings.variables);
-  return summary.interrupted ? interrupted : finished;
+  return summary.end == study::End::resumable ? interrupted : summary.end == study::End::failing ? failure : finished;
+}
+
+// Nothing may leave this function while the session lives but its exit code.
+ExitCode run_session(Invocation& call, const std::string& exit_code_file) {
+  const farm::Session session(call.argc, call.argv);
+  listen_to_signals();
+  ExitCode code = failure;
+  // Every rank reads the same settings and comes to the same verdict; rank 0 alone says it.
+  try {
+    const archive::Provenance where = provenance(call, session.size());
+    const std::string path = take_path(call.words, usage);
+    const study::Settings settings = study::read_settings(path, call.words);
+    const auto strategy = study::make_strategy(settings);
+    const std::shared_ptr<const study::Evaluator> evaluator = study::make_evaluator(settings);
+    const Work work = study::make_work(evaluator);
+    const farm::Patience patience{settings.real("study.grace"), settings.real("study.silence")};
+    if (session.rank() > 0) {
+      farm::serve(session, work, patience);
+      return finished;
+    }
+    const auto farm = farm::make_mpi_farm(session, work, patience);
+    code = lead(settings, *evaluator, *strategy, *farm, where);
+  } catch (const study::ConfigError& error) {
+    if (session.rank() == 0) std::cerr << "dodyn: " << error.what() << "\n";
+    code = refused;
+  } catch (const std::exception& error) {
+    std::cerr << "dodyn: " << error.what() << "\n";
+  }
+  if (session.rank() == 0 && !exit_code_file.empty()) std::ofstream(exit_code_file) << code << "\n";
+  return code;
 }
 
 }  // namespace
 
 ExitCode run(Invocation call) {
-  const farm::Session session(call.argc, call.argv);
-  listen_to_signals();
-  // Every rank reads the same settings and comes to the same verdict; rank 0 alone says it. Nothing may leave this
-  // function while the session lives but its exit code.
-  try {
-    const archive::Provenance where = provenance(call, session.size());
-    const std::string path = take_path(call.words, "dodyn run CONFIG [--key value ...]");
-    const study::Settings settings = study::read_settings(path, call.words);
-    const auto strategy = study::make_strategy(settings);
-    const std::shared_ptr<const study::Evaluator> evaluator = study::make_evaluator(settings);
-    const Work work = study::make_work(evaluator);
-    if (session.rank() > 0) {
-      farm::serve(session, work);
-      return finished;
-    }
-    const auto farm = farm::make_mpi_farm(session, work);
-    return lead(settings, *evaluator, *strategy, *farm, where);
-  } catch (const study::ConfigError& error) {
-    if (session.rank() == 0) std::cerr << "dodyn: " << error.what() << "\n";
-    return refused;
-  } catch (const std::exception& error) {
-    std::cerr << "dodyn: " << error.what() << "\n";
-    return failure;
+  const std::string exit_code_file = take_option(call.words, "--exit-code-file", "a file to write the exit code to");
+  if (!exit_code_file.empty()) unlink(exit_code_file.c_str());
+  const ExitCode code = run_session(call, exit_code_file);
+  if (farm::loose_ends()) {
+    std::cout.flush();
+    std::fflush(nullptr);
+    _exit(code);
   }
+  return code;
 }
 
 }  // namespace dodyn::apps

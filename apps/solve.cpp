@@ -8,40 +8,34 @@
 #include "study/study.hpp"
 
 namespace dodyn::apps {
-namespace {
-
-// Takes `--output FILE` or `--output=FILE` off the words; empty where it is not there.
-std::string take_output(std::vector<std::string>& words) {
-  std::string file;
-  for (auto word = words.begin(); word != words.end();) {
-    const bool adjacent = word->starts_with("--output=");
-    if (*word != "--output" && !adjacent) {
-      ++word;
-      continue;
-    }
-    if (adjacent) {
-      file = word->substr(9);
-    } else {
-      word = words.erase(word);
-      file = word == words.end() ? "" : *word;
-    }
-    if (file.empty() || file.starts_with("--"))
-      throw study::ConfigError("command line: --output has no value; allowed: a file to write as CSV");
-    word = words.erase(word);
-  }
-  return file;
-}
-
-}  // namespace
-
 ExitCode solve(Invocation call) {
   const std::string path = take_path(call.words, "dodyn solve CONFIG [--key value ...] [--output FILE.csv]");
-  const std::string output = take_output(call.words);
-  const study::Settings settings = study::read_settings(path, call.words);
-  for (const auto& variable : settings.variables)
-    throw study::ConfigError("design." + variable.name + " is free, in [" + study::to_text(variable.lower) + ", " +
-                             study::to_text(variable.upper) + "]; give its value: --design." + variable.name +
-                             " VALUE");
+  const std::string output = take_option(call.words, "--output", "a file to write as CSV");
+
+  // `--design.NAME VALUE` gives the design. Where the file frees NAME, it stays free: then d cost / d NAME is told too.
+  const study::Settings given = study::read_settings(path, call.words);
+  study::Settings settings = given;
+  for (const auto& [key, value, source] : given.all) {
+    if (!key.name.starts_with("design.") || source != "command line") continue;
+    auto words = call.words;
+    if (take_option(words, "--" + key.name, "a number").empty()) continue;
+    study::Settings without = study::read_settings(path, words);
+    if (without.variables.size() > settings.variables.size()) {
+      settings = std::move(without);
+      call.words = std::move(words);
+    }
+  }
+  Eigen::VectorXd design(settings.variables.size());
+  for (std::size_t i = 0; i < settings.variables.size(); ++i) {
+    const Variable& variable = settings.variables[i];
+    for (const auto& other : given.variables)
+      if (other.name == variable.name)
+        throw study::ConfigError("design." + variable.name + " is free, in [" + study::to_text(variable.lower) + ", " +
+                                 study::to_text(variable.upper) + "]; give its value: --design." + variable.name +
+                                 " VALUE");
+    design(static_cast<Eigen::Index>(i)) = given.real("design." + variable.name);
+  }
+
   const std::shared_ptr<const study::Evaluator> evaluator = study::make_evaluator(settings);
   std::ofstream file;
   if (!output.empty()) {
@@ -51,6 +45,8 @@ ExitCode solve(Invocation call) {
 
   Task task;
   task.evaluation.id = 0;
+  task.evaluation.design = design;
+  if (const double limit = settings.real("study.time-limit"); limit > 0) task.time_limit = limit;
   task.evaluation.seed =
       study::evaluation_seed(static_cast<std::uint64_t>(settings.integer("study.seed")), task.evaluation.id);
   const auto farm = farm::make_local_farm(study::make_work(evaluator));

@@ -1,9 +1,9 @@
 // Evaluations handed to MPI ranks, or to this one process, through the same interface. Rank 0 schedules and evaluates:
-// its evaluations run on a thread of their own and never call MPI, so -n N gives N evaluators.
+// evaluations run on threads of their own and never call MPI, so -n N gives N evaluators.
 //
 //   farm::Session session(argc, argv);
-//   if (session.rank() > 0) { farm::serve(session, work); return 0; }
-//   auto farm = farm::make_mpi_farm(session, work);
+//   if (session.rank() > 0) { farm::serve(session, work, patience); return 0; }
+//   auto farm = farm::make_mpi_farm(session, work, patience);
 //   farm->submit(task); ... farm->next(wait) ...
 #pragma once
 
@@ -15,21 +15,37 @@
 
 namespace dodyn::farm {
 
+// How long to believe in what does not answer.
+struct Patience {
+  double grace = 10;    // s an evaluation may overrun its time limit before it is given up, its evaluator with it
+  double silence = 10;  // s without a sign of life after which a rank counts as lost
+};
+
 // Used from one thread. However an evaluation ends, its outcome comes back exactly once, its record completed with
-// rank, host, seconds and started; an exception of the work comes back as status `failed`.
+// rank, host, seconds and started:
+//   an exception of the work                   failed
+//   the rank fell silent (killed, cut off)     lost: submit it again, or not
+//   did not stop at its limit (and grace)      timed_out; its evaluator is lost until it comes back by itself
+// A lost rank that speaks again is used again; its late answer is dropped.
 class Farm {
  public:
-  virtual ~Farm() = default;            // drops what is queued; waits for what runs, and discards it
-  virtual int evaluators() const = 0;   // how many tasks can run at once
+  // Drops what is queued; asks what runs to stop, and leaves alone what does not do so within a second (loose_ends).
+  virtual ~Farm() = default;
+  virtual int evaluators() const = 0;   // how many tasks can run at once; those lost or hanging do not count
   virtual int outstanding() const = 0;  // submitted and not yet returned
   virtual void submit(Task task) = 0;   // queued without limit, first in first out
+  virtual void withdraw() = 0;          // takes back what has not started
   // The next finished task, in the order of finishing; nothing after `wait` without one (milliseconds::max(): wait as
   // long as it takes), and nothing at once where no task is outstanding.
   virtual std::optional<Outcome> next(std::chrono::milliseconds wait) = 0;
 };
 
 // This process alone: one evaluator on its own thread.
-std::unique_ptr<Farm> make_local_farm(Work work);
+std::unique_ptr<Farm> make_local_farm(Work work, Patience patience = {});
+
+// Whether this process must end by _exit(): an evaluation was given up and its thread still runs, or a lost rank would
+// keep MPI_Finalize waiting.
+bool loose_ends();
 
 // MPI, from initialisation to finalisation. Works without mpirun too (size 1). One per process, outliving its farms, on
 // the main thread.
@@ -51,8 +67,8 @@ class Session {
 };
 
 // On rank 0: the farm over all ranks; its destructor releases the workers.
-std::unique_ptr<Farm> make_mpi_farm(const Session& session, Work work);
-// On the other ranks: evaluate until released.
-void serve(const Session& session, const Work& work);
+std::unique_ptr<Farm> make_mpi_farm(const Session& session, Work work, Patience patience = {});
+// On the other ranks: evaluate until released. Leaves the process (exit code 1) where rank 0 falls silent.
+void serve(const Session& session, const Work& work, Patience patience = {});
 
 }  // namespace dodyn::farm

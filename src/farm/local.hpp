@@ -1,46 +1,47 @@
 // One process: a queue of tasks and one thread that evaluates them, first in first out. Rank 0 of the MPI farm is a
-// local farm whose queue the other ranks share.
+// local farm whose queue the other ranks share; every other rank is one with a queue of at most one task.
 #pragma once
-
-#include <condition_variable>
-#include <deque>
-#include <mutex>
-#include <thread>
 
 #include "farm/farm.hpp"
 
 namespace dodyn::farm {
 
-// The time `wait` from now; a wait without end (milliseconds::max()) becomes a year.
-std::chrono::steady_clock::time_point deadline(std::chrono::milliseconds wait);
+using Clock = std::chrono::steady_clock;
+using Seconds = std::chrono::duration<double>;
+
+// The time `wait` from now, a year at most.
+Clock::time_point from_now(Seconds wait);
+Clock::time_point from_now(std::chrono::milliseconds wait);  // milliseconds::max() is no time that adds up
 
 class LocalFarm : public Farm {
  public:
-  explicit LocalFarm(Work work);
-  ~LocalFarm() override;  // drops what is queued, waits for the running evaluation and discards it
+  LocalFarm(Work work, Patience patience, int rank = 0);
+  ~LocalFarm() override;
 
-  int evaluators() const override { return 1; }
+  int evaluators() const override;  // 0 while an evaluation that was given up runs on, else 1
   int outstanding() const override { return outstanding_; }
   void submit(Task task) override;
-  std::optional<Outcome> next(std::chrono::milliseconds wait) override { return next_until(deadline(wait)); }
+  void withdraw() override;
+  std::optional<Outcome> next(std::chrono::milliseconds wait) override { return next_until(from_now(wait)); }
+  std::optional<Outcome> next_until(Clock::time_point time);
 
-  // For a scheduler that lets others work on the queue. A task taken stays outstanding until its outcome is given back
-  // and returned by `next`.
+  // For a scheduler on another thread that lets others work on the queue. A task taken stays outstanding until its
+  // outcome is given back and returned by `next`.
   std::optional<Task> take();
   void give_back(Outcome outcome);
-  std::optional<Outcome> next_until(std::chrono::steady_clock::time_point time);
+  void wait_for_task(Clock::time_point time);  // returns early when a task is submitted, or the scheduler is woken
+  void wake_scheduler();
 
  private:
-  void evaluate_until_closed();
+  struct State;  // shared with the thread, which may outlive the farm
+  static void evaluate_until_closed(State& state, const Work& work, Patience patience, int rank);
 
-  const Work work_;
+  const std::shared_ptr<State> state_;
+  const int rank_;
   int outstanding_ = 0;  // touched by the caller's thread only
-  std::mutex mutex_;     // of the three below
-  std::deque<Task> queue_;
-  std::deque<Outcome> finished_;
-  bool closed_ = false;
-  std::condition_variable task_queued_, task_finished_;
-  std::thread thread_;  // last: it starts when everything else is there
 };
+
+// A farm that is closed while an evaluation runs on, or a session that has lost a rank, leaves a loose end.
+void leave_loose_end();
 
 }  // namespace dodyn::farm

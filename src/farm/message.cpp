@@ -99,7 +99,8 @@ class Reader {
   std::size_t left_;
 };
 
-// A task and an outcome are both a record and a trajectory; this is their layout, for writing and for reading.
+// A task and an outcome are both a record and a trajectory (and a task has its time limit); this is their layout, for
+// writing and for reading.
 template <class Stream, class Record, class Motion>
 void walk(Stream& stream, Record& evaluation, Motion& trajectory) {
   for_each_field(evaluation, [&](Field, auto& value) { stream(value); });
@@ -111,6 +112,7 @@ void walk(Stream& stream, Record& evaluation, Motion& trajectory) {
 Bytes pack(const Task& task) {
   Writer writer;
   walk(writer, task.evaluation, task.warm_start);
+  writer(task.time_limit);
   return std::move(writer.bytes);
 }
 
@@ -124,6 +126,7 @@ Task unpack_task(const Bytes& bytes) {
   Reader reader(bytes);
   Task task;
   walk(reader, task.evaluation, task.warm_start);
+  reader(task.time_limit);
   reader.finish();
   return task;
 }

@@ -12,12 +12,6 @@
 namespace dodyn::farm {
 namespace {
 
-std::string host_name() {
-  char name[256] = "";
-  gethostname(name, sizeof name - 1);
-  return name;
-}
-
 // UTC, ISO 8601 with milliseconds
 std::string time_stamp(std::chrono::system_clock::time_point time) {
   const auto milliseconds = std::chrono::floor<std::chrono::milliseconds>(time).time_since_epoch().count();
@@ -49,28 +43,64 @@ Outcome guarded(const Work& work, const Task& task) {
   }
 }
 
+// Identity from the task, circumstances from here.
+void complete(Evaluation& evaluation, const Evaluation& identity, std::chrono::steady_clock::time_point since, int rank,
+              const std::string& host) {
+  const auto elapsed = std::chrono::steady_clock::now() - since;
+  evaluation.seconds = std::chrono::duration<double>(elapsed).count();
+  evaluation.id = identity.id;
+  evaluation.parent = identity.parent;
+  evaluation.design = identity.design;
+  evaluation.seed = identity.seed;
+  evaluation.rank = rank;
+  evaluation.host = host;
+  evaluation.started = time_stamp(std::chrono::system_clock::now() -
+                                  std::chrono::duration_cast<std::chrono::system_clock::duration>(elapsed));
+}
+
+Outcome unanswered(Status status, std::string reason, const Evaluation& identity,
+                   std::chrono::steady_clock::time_point since, int rank, const std::string& host) {
+  Outcome outcome;
+  complete(outcome.evaluation, identity, since, rank, host);
+  outcome.evaluation.status = status;
+  outcome.evaluation.reason = std::move(reason);
+  return outcome;
+}
+
 }  // namespace
 
-Outcome perform(const Work& work, const Task& task, int rank) {
-  const auto started = std::chrono::system_clock::now();
+std::string host_name() {
+  char name[256] = "";
+  gethostname(name, sizeof name - 1);
+  return name;
+}
+
+Outcome perform(const Work& work, Task task, int rank) {
+  static const std::string host = host_name();
   const auto start = std::chrono::steady_clock::now();
+  if (std::isfinite(task.time_limit))
+    task.deadline = start + std::chrono::duration_cast<std::chrono::steady_clock::duration>(
+                                std::chrono::duration<double>(std::min(task.time_limit, 1e9)));
   Outcome outcome = guarded(work, task);
   Evaluation& evaluation = outcome.evaluation;
-  evaluation.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-
-  evaluation.id = task.evaluation.id;
-  evaluation.parent = task.evaluation.parent;
-  evaluation.design = task.evaluation.design;
-  evaluation.seed = task.evaluation.seed;
-  evaluation.rank = rank;
-  evaluation.host = host_name();
-  evaluation.started = time_stamp(started);
-
+  complete(evaluation, task.evaluation, start, rank, host);
   if (evaluation.ok() && !std::isfinite(evaluation.cost)) {
     evaluation.status = Status::failed;
     evaluation.reason = "the cost is not a finite number";
   }
   return outcome;
+}
+
+Outcome lost(const Evaluation& identity, std::chrono::steady_clock::time_point since, int rank,
+             const std::string& host) {
+  return unanswered(Status::lost, "rank " + std::to_string(rank) + " fell silent", identity, since, rank, host);
+}
+
+Outcome overdue(const Evaluation& identity, std::chrono::steady_clock::time_point since, int rank,
+                const std::string& host) {
+  return unanswered(Status::timed_out,
+                    "did not stop at its time limit; given up, and rank " + std::to_string(rank) + " with it", identity,
+                    since, rank, host);
 }
 
 }  // namespace dodyn::farm

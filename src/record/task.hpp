@@ -1,7 +1,11 @@
 // What goes to a rank and what comes back.
 #pragma once
 
+#include <algorithm>
+#include <chrono>
 #include <functional>
+#include <limits>
+#include <stop_token>
 
 #include "record/evaluation.hpp"
 #include "record/trajectory.hpp"
@@ -11,6 +15,18 @@ namespace dodyn {
 struct Task {
   Evaluation evaluation;  // id, parent, design and seed are set; the rest is for the evaluator to fill
   Trajectory warm_start;  // trajectory of evaluation `parent`, or empty
+  double time_limit = std::numeric_limits<double>::infinity();  // s
+
+  // Set where it is evaluated. A solver or a simulation polls `seconds_left` and at 0 returns its best so far as
+  // `timed_out`; whoever cannot poll is given up some time later, its rank with it.
+  std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
+  std::stop_token stop = {};  // the run ends: nobody waits for the answer
+
+  double seconds_left() const {
+    if (stop.stop_requested()) return 0.0;
+    if (deadline == std::chrono::steady_clock::time_point::max()) return std::numeric_limits<double>::infinity();
+    return std::max(0.0, std::chrono::duration<double>(deadline - std::chrono::steady_clock::now()).count());
+  }
 };
 
 struct Outcome {
@@ -18,8 +34,8 @@ struct Outcome {
   Trajectory trajectory;
 };
 
-// The inner problem. It must not throw (the farm turns an exception into status `failed` all the same), and it must
-// depend on nothing but the task, so that a study gives the same results on any number of ranks.
+// The inner problem. It must not throw (the farm turns an exception into status `failed` all the same), and but for its
+// time limit it must depend on nothing but the task, so that a study gives the same results on any number of ranks.
 using Work = std::function<Outcome(const Task&)>;
 
 }  // namespace dodyn

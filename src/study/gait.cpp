@@ -173,13 +173,18 @@ Outcome GaitEvaluator::evaluate(const Task& task) const {
     return a.status == nlp::SolveStatus::solved ? a.objective < b.objective
                                                 : a.residuals.feasibility < b.residuals.feasibility;
   };
-  for (int start = task.warm_start.empty() ? 0 : -1; start < starts_.cold; ++start) {
+  const auto out_of_time = [&] { return best && task.seconds_left() == 0.0; };
+  const auto within_time = [&](nlp::Options options) {
+    options.max_seconds = std::min(options.max_seconds, std::max(task.seconds_left(), 1e-3));
+    return options;
+  };
+  for (int start = task.warm_start.empty() ? 0 : -1; start < starts_.cold && !out_of_time(); ++start) {
     const bool warm = start < 0;
     const Eigen::VectorXd x0 = warm ? problem.warm_start(task.warm_start.values[1], task.warm_start.values[3])
                                     : problem.cold_start(seed_of_start(e.seed, start));
     nlp::Options options = starts_.options;
     options.warm_start = warm;
-    nlp::Solution solution = nlp::solve(problem.problem(), x0, options);
+    nlp::Solution solution = nlp::solve(problem.problem(), x0, within_time(options));
     ++tried;
     iterations += solution.iterations;
     ++ends[static_cast<std::size_t>(solution.status)];
@@ -194,11 +199,11 @@ Outcome GaitEvaluator::evaluate(const Task& task) const {
   for (bool improved = solved > 0 && starts_.shifts > 0; improved;) {
     improved = false;
     const control::GaitMotion motion = problem.motion(best->x);
-    for (int i = 0; i < 2 * starts_.shifts && !improved; ++i) {
+    for (int i = 0; i < 2 * starts_.shifts && !improved && !out_of_time(); ++i) {
       const double nodes = (i % 2 ? -1.0 : 1.0) * (1 + i / 2);
       nlp::Options options = starts_.options;
       options.warm_start = true;
-      nlp::Solution solution = nlp::solve(problem.problem(), problem.shifted(motion, nodes), options);
+      nlp::Solution solution = nlp::solve(problem.problem(), problem.shifted(motion, nodes), within_time(options));
       iterations += solution.iterations;
       improved = solution.status == nlp::SolveStatus::solved && solution.objective < (1.0 - 1e-9) * best->objective;
       if (improved) best = std::move(solution);
@@ -206,7 +211,10 @@ Outcome GaitEvaluator::evaluate(const Task& task) const {
   }
 
   const auto count = [&](nlp::SolveStatus status) { return ends[static_cast<std::size_t>(status)]; };
-  if (solved > 0) {
+  if (solved > 0 && out_of_time()) {
+    e.status = Status::timed_out;
+    e.reason = "time limit; the best so far, of " + std::to_string(tried) + " starts";
+  } else if (solved > 0) {
     e.status = Status::ok;
   } else if (count(nlp::SolveStatus::infeasible) == tried) {
     e.status = Status::infeasible;

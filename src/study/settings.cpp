@@ -51,6 +51,20 @@ std::optional<bool> parse_boolean(const std::string& text) {
   return {};
 }
 
+// "90", "12:30", "01:30:00" in s.
+std::optional<double> parse_duration(const std::string& text) {
+  double seconds = 0;
+  std::istringstream parts(text);
+  int count = 0;
+  for (std::string part; std::getline(parts, part, ':'); ++count) {
+    const auto value = parse_number<int>(part);
+    if (!value || *value < 0 || (count > 0 && *value > 59)) return {};
+    seconds = 60 * seconds + *value;
+  }
+  if (count == 0 || count > 3 || text.ends_with(':')) return {};
+  return seconds;
+}
+
 // The canonical text of a given value, or the error that says what is wrong with it.
 std::string validated(const Key& key, const Given& given) {
   const std::string shown = key.name + " = " + given.value;
@@ -78,6 +92,14 @@ std::string validated(const Key& key, const Given& given) {
       if (!value) fail(given.where, shown + " is neither yes nor no; allowed: " + allowed(key));
       return *value ? "true" : "false";
     }
+    case Type::duration: {
+      const auto value = parse_duration(given.value);
+      if (!value) fail(given.where, shown + " is not a duration; allowed: " + allowed(key));
+      char text[32];
+      const auto whole = static_cast<long>(*value);
+      std::snprintf(text, sizeof text, "%02ld:%02ld:%02ld", whole / 3600, whole / 60 % 60, whole % 60);
+      return text;
+    }
     case Type::choice:
       if (std::find(key.choices.begin(), key.choices.end(), given.value) == key.choices.end())
         fail(given.where, shown + " is unknown; allowed: " + allowed(key) + did_you_mean(given.value, key.choices));
@@ -93,7 +115,12 @@ std::string default_text(const Key& key) {
 }
 
 // What may stand for a key on the command line.
-std::string full_name(const std::string& word) { return word == "strategy" ? "surrogate.strategy" : word; }
+const std::map<std::string, std::string> short_names = {{"strategy", "surrogate.strategy"},
+                                                        {"wall-time", "study.wall-time"}};
+std::string full_name(const std::string& word) {
+  const auto at = short_names.find(word);
+  return at == short_names.end() ? word : at->second;
+}
 
 void add(Level& level, const std::string& key, const Given& given) {
   const auto [at, fresh] = level.emplace(key, given);
@@ -134,7 +161,7 @@ Level read_words(const std::vector<std::string>& words, const std::map<std::stri
   const std::string where = "command line";
   po::options_description options;
   std::vector<std::string> names;
-  options.add_options()("strategy", po::value<std::string>());
+  for (const auto& [name, full] : short_names) options.add_options()(name.c_str(), po::value<std::string>());
   for (const auto& [name, key] : every_key) {
     options.add_options()(name.c_str(), po::value<std::string>());
     names.push_back(name);
@@ -206,6 +233,8 @@ std::string allowed(const Key& key) {
       return "true or false";
     case Type::text:
       return "text";
+    case Type::duration:
+      return "hh:mm:ss, mm:ss or seconds";
     case Type::choice:
       return join(key.choices);
     case Type::real:
@@ -282,8 +311,58 @@ std::vector<Key> study_keys(const std::vector<EvaluatorKind>& kinds) {
       {.name = "study.batch",
        .type = Type::integer,
        .default_value = "8",
-       .description = "most designs asked for at a time: the limit of parallelism, whatever the number of ranks",
+       .description = "designs under way at most: the limit of parallelism, whatever the number of ranks",
        .minimum = 1},
+      {.name = "study.mode",
+       .type = Type::choice,
+       .default_value = "synchronous",
+       .description = "synchronous: a batch is told as a whole, the same designs on any number of ranks; asynchronous: "
+                      "each answer is told at once and replaced by another design, no rank waits for a batch",
+       .choices = {"synchronous", "asynchronous"}},
+      {.name = "study.time-limit",
+       .default_value = "0",
+       .unit = "s",
+       .description = "of one evaluation, which then returns its best so far as timed_out; 0: none",
+       .minimum = 0,
+       .identity = false},
+      {.name = "study.grace",
+       .default_value = "10",
+       .unit = "s",
+       .description = "how long an evaluation may overrun its time limit before it is given up with its rank, and how "
+                      "long running ones may take to finish after a signal",
+       .minimum = 0,
+       .identity = false},
+      {.name = "study.wall-time",
+       .type = Type::duration,
+       .default_value = "0",
+       .description = "end the run this long after its start, grace included (short: --wall-time); 0: not, or where "
+                      "Slurm ends the job (SLURM_JOB_END_TIME)",
+       .identity = false},
+      {.name = "study.failure-rate",
+       .default_value = "1",
+       .unit = "1",
+       .description = "stop when this fraction of the evaluations failed (all but ok and infeasible ones)",
+       .minimum = 0,
+       .maximum = 1,
+       .open_minimum = true,
+       .identity = false},
+      {.name = "study.failure-minimum",
+       .type = Type::integer,
+       .default_value = "20",
+       .description = "evaluations before study.failure-rate counts",
+       .minimum = 1,
+       .identity = false},
+      {.name = "study.attempts",
+       .type = Type::integer,
+       .default_value = "3",
+       .description = "how often an evaluation is tried whose rank disappears",
+       .minimum = 1},
+      {.name = "study.silence",
+       .default_value = "10",
+       .unit = "s",
+       .description = "a rank that gives no sign of life for so long is lost",
+       .minimum = 0.1,
+       .identity = false},
       {.name = "surrogate.strategy",
        .type = Type::choice,
        .default_value = "strawman",
@@ -427,7 +506,11 @@ const Setting& Settings::find(const std::string& key) const {
   throw std::logic_error("no setting '" + key + "'");
 }
 
-double Settings::real(const std::string& key) const { return parse_number<double>(find(key).value).value(); }
+double Settings::real(const std::string& key) const {
+  const Setting& setting = find(key);
+  return (setting.key.type == Type::duration ? parse_duration(setting.value) : parse_number<double>(setting.value))
+      .value();
+}
 int Settings::integer(const std::string& key) const { return parse_number<int>(find(key).value).value(); }
 bool Settings::boolean(const std::string& key) const { return parse_boolean(find(key).value).value(); }
 std::string Settings::text(const std::string& key) const { return find(key).value; }

@@ -14,7 +14,7 @@
 
 namespace dodyn::study {
 
-enum class Type { real, integer, boolean, text, choice };
+enum class Type { real, integer, boolean, text, choice, duration };
 
 struct Key {
   std::string name;  // "gait.step-length"
@@ -42,7 +42,7 @@ struct ConfigError : std::runtime_error {
 
 struct Setting {
   Key key;
-  std::string value;   // canonical text: the shortest that reads back as the same number; true or false
+  std::string value;   // canonical text: the shortest that reads back as the same number; true or false; hh:mm:ss
   std::string source;  // "default", "configs/knee.cfg:12", "command line"
 };
 
@@ -55,7 +55,7 @@ class Settings {
   std::vector<Setting> all;
 
   // The value of a key; asking for a key that is not in `all`, or by another type, is a mistake of the program.
-  double real(const std::string& key) const;
+  double real(const std::string& key) const;  // also a duration, in s
   int integer(const std::string& key) const;
   bool boolean(const std::string& key) const;
   std::string text(const std::string& key) const;  // text and choice
@@ -77,7 +77,8 @@ struct EvaluatorKind;  // evaluator.hpp
 const std::vector<EvaluatorKind>& evaluator_kinds();
 
 // Reads `path` and then the words of the command line (`--section.key value` or `--section.key=value`, which win;
-// `--strategy` is short for `--surrogate.strategy`). Opens nothing but `path`. Throws ConfigError.
+// `--strategy` is short for `--surrogate.strategy`, `--wall-time` for `--study.wall-time`). Opens nothing but `path`.
+// Throws ConfigError.
 Settings read_settings(const std::string& path, const std::vector<std::string>& words,
                        const std::vector<EvaluatorKind>& kinds = evaluator_kinds());
 

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cmath>
 #include <filesystem>
+#include <utility>
 
 #include "surrogate/choice.hpp"
 
@@ -12,6 +13,9 @@ namespace {
 double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 bool same(const Eigen::VectorXd& a, const Eigen::VectorXd& b) { return a.size() == b.size() && a == b; }
+
+// An evaluation without a usable answer; that a design is infeasible is one.
+bool failure(Status status) { return status != Status::ok && status != Status::infeasible; }
 
 // What a row and its trajectory are made of, as one text: two layouts with the same text can share a file.
 std::string shape(const archive::Layout& layout) {
@@ -34,29 +38,40 @@ Summary Study::run() {
   const bool was_finished = evaluated_ == 0 && reason_ == archived_reason_;
   archive_.stop(reason_);
   const Evaluation* best = best_of(evaluations_);
-  return {reason_, interrupted_, was_finished, evaluated_, recalled_, best ? std::optional(*best) : std::nullopt};
+  return {end_, reason_, was_finished, evaluated_, recalled_, best ? std::optional(*best) : std::nullopt};
 }
 
-bool Study::stop(std::string reason) {
+bool Study::stop(End end, std::string reason) {
+  end_ = end;
   reason_ = std::move(reason);
   return false;
 }
 
+bool Study::reached_limit() { return stop(End::finished, "reached study.max-evaluations = " + std::to_string(limit_)); }
+
 bool Study::wanted() {
-  if (const std::string reason = strategy_.stopped(); !reason.empty()) return stop(reason);
-  if (told_ >= limit_) return stop("reached study.max-evaluations = " + std::to_string(limit_));
+  if (const std::string reason = strategy_.stopped(); !reason.empty()) return stop(End::finished, reason);
+  const auto told = static_cast<int>(told_.size());
+  if (told >= limit_) return reached_limit();
+  if (told >= settings_.integer("study.failure-minimum") && failures_ >= settings_.real("study.failure-rate") * told)
+    return stop(End::failing, std::to_string(failures_) + " of " + std::to_string(told) +
+                                  " evaluations failed; study.failure-rate = " + settings_.text("study.failure-rate") +
+                                  " allows no more");
   return true;
 }
 
-// Asks for a batch of designs and puts what the archive does not hold of it into pending_.
+// Asks for as many designs as may be under way, and puts what the archive does not hold of them into new_.
 bool Study::ask() {
-  pending_.clear();
-  batch_end_ = told_;
-  for (const auto& design : strategy_.ask(batch_limit_)) {
-    const std::int64_t id = batch_end_++;
+  for (const auto& design : strategy_.ask(width_ - static_cast<int>(pending_.size()))) {
+    const std::int64_t id = asked_++;
+    Evaluation& asked = pending_[id];
+    asked.id = id;
+    asked.design = design;
+    asked.seed = evaluation_seed(static_cast<std::uint64_t>(settings_.integer("study.seed")), id);
+    asked.parent = nearest(design);
     const auto row = evaluations_.find(id);
     if (row == evaluations_.end()) {
-      if (id < limit_) pending_.push_back(task(id, design));
+      if (id < limit_) new_.push_back(id);
     } else if (!same(row->second.design, design)) {
       throw ConfigError(settings_.text("study.archive") + ": its evaluation " + std::to_string(id) +
                         " is of another design than this program and configuration ask for; nothing was changed, " +
@@ -65,48 +80,89 @@ bool Study::ask() {
       ++recalled_;
     }
   }
-  return batch_end_ > told_ || stop("the strategy asked for no design");
+  return !pending_.empty() || stop(End::finished, "the strategy asked for no design");
 }
 
-// Farms out pending_, a task to an evaluator at a time; each outcome is in the archive before anyone acts on it.
+// Farms out new_ and waits for what the next tell needs; each outcome is in the archive before anyone acts on it.
 bool Study::evaluate() {
-  auto next = pending_.begin();
-  while (next != pending_.end() || farm_.outstanding() > 0) {
-    while (next != pending_.end() && farm_.outstanding() < farm_.evaluators() && !interrupted_) farm_.submit(*next++);
-    if (farm_.outstanding() == 0) break;
-    if (const auto outcome = farm_.next(std::chrono::milliseconds(200))) {
-      archive_.append(*outcome);
-      const Evaluation& evaluation = outcome->evaluation;
-      evaluations_[evaluation.id] = evaluation;
-      if (evaluation.ok()) trajectories_[evaluation.id] = outcome->trajectory;
-      busy_seconds_ += evaluation.seconds;
-      ++evaluated_;
+  for (const auto id : std::exchange(new_, {})) submit(pending_.at(id));
+  std::string interruption;
+  double latest = 0;
+  while (farm_.outstanding() > 0 && !(asynchronous_ && !arrivals_.empty() && interruption.empty())) {
+    if (interruption.empty() && !(interruption = interruption_()).empty()) {
+      farm_.withdraw();
+      latest = now() + settings_.real("study.grace");
     }
+    if (!interruption.empty() && now() >= latest) break;
+    if (farm_.evaluators() == 0)
+      return stop(End::resumable, "no evaluator is left: every rank is lost or hangs in an evaluation");
+    if (const auto outcome = farm_.next(std::chrono::milliseconds(100))) archive(*outcome);
     watch_(tally());
   }
-  return !interrupted_ || stop("interrupted by a signal");
+  if (interruption.empty()) interruption = interruption_();
+  return interruption.empty() || stop(End::resumable, interruption);
 }
 
-// Tells the batch in the order of the ids, and archives what the strategy makes of it.
+// Tells the batch in the order of the ids, or what came first; and archives what the strategy makes of it.
 bool Study::tell() {
-  for (; told_ < batch_end_; ++told_) {
-    const auto row = evaluations_.find(told_);
-    if (row == evaluations_.end()) return stop("reached study.max-evaluations = " + std::to_string(limit_));
-    strategy_.tell(row->second);
+  std::vector<std::int64_t> next;
+  if (!asynchronous_) {
+    for (const auto& [id, asked] : pending_) next.push_back(id);
+  } else if (!arrivals_.empty()) {
+    next = {arrivals_.front()};
   }
+  for (const auto id : next) {
+    const auto row = evaluations_.find(id);
+    if (row == evaluations_.end()) return reached_limit();
+    if (pending_.erase(id) == 0)
+      throw ConfigError(settings_.text("study.archive") + ": its evaluation " + std::to_string(id) +
+                        " came before this program and configuration ask for it; choose another study.archive");
+    strategy_.tell(row->second);
+    told_.insert(id);
+    failures_ += failure(row->second.status);
+    if (asynchronous_) arrivals_.pop_front();
+  }
+  if (next.empty()) return reached_limit();
   if (iterations_++ >= archived_iterations_) archive_.append(strategy_.describe(layout_.grid_points));
   return true;
 }
 
+void Study::submit(const Evaluation& asked) {
+  Task task;
+  task.evaluation = asked;
+  if (asked.parent >= 0) task.warm_start = trajectories_.at(asked.parent);
+  if (const double limit = settings_.real("study.time-limit"); limit > 0) task.time_limit = limit;
+  farm_.submit(std::move(task));
+}
+
+void Study::archive(const Outcome& outcome) {
+  const Evaluation& evaluation = outcome.evaluation;
+  archive_.append(outcome);
+  if (!recall(evaluation)) return submit(pending_.at(evaluation.id));
+  if (evaluation.ok()) trajectories_[evaluation.id] = outcome.trajectory;
+  busy_seconds_ += evaluation.seconds;
+  ++evaluated_;
+}
+
+// Takes in a row of the archive. Returns false where it is that of an attempt to be repeated.
+bool Study::recall(const Evaluation& row) {
+  if (row.status == Status::lost && ++lost_[row.id] < attempts_) return false;
+  evaluations_[row.id] = row;
+  arrivals_.push_back(row.id);
+  return true;
+}
+
 Study::Study(const Settings& settings, const Evaluator& evaluator, surrogate::Strategy& strategy, farm::Farm& farm,
-             archive::Provenance provenance, const std::atomic<bool>& interrupted, Watch watch)
+             archive::Provenance provenance, Interruption interruption, Watch watch)
     : settings_(settings),
       strategy_(strategy),
       farm_(farm),
-      interrupted_(interrupted),
+      interruption_(std::move(interruption)),
       watch_(std::move(watch)),
       limit_(settings.integer("study.max-evaluations")),
-      batch_limit_(settings.integer("study.batch")),
+      width_(settings.integer("study.batch")),
+      attempts_(settings.integer("study.attempts")),
+      asynchronous_(settings.text("study.mode") == "asynchronous"),
       layout_{settings.variables, evaluator.metrics(), evaluator.channels()},
       archive_(open(std::move(provenance))) {}
 
@@ -127,7 +183,7 @@ archive::Archive Study::open(archive::Provenance provenance) {
                         contents.provenance.program_version + ")" + remedy);
     layout_ = contents.layout;
     for (const auto& evaluation : contents.evaluations) {
-      evaluations_[evaluation.id] = evaluation;
+      recall(evaluation);
       if (evaluation.ok()) trajectories_[evaluation.id] = archive::read_trajectory(path, evaluation.id);
     }
     archived_iterations_ = contents.iterations.size();
@@ -138,23 +194,13 @@ archive::Archive Study::open(archive::Provenance provenance) {
   }
 }
 
-Task Study::task(std::int64_t id, const Eigen::VectorXd& design) const {
-  Task task;
-  task.evaluation.id = id;
-  task.evaluation.design = design;
-  task.evaluation.seed = evaluation_seed(static_cast<std::uint64_t>(settings_.integer("study.seed")), id);
-  task.evaluation.parent = nearest(design);
-  if (task.evaluation.parent >= 0) task.warm_start = trajectories_.at(task.evaluation.parent);
-  return task;
-}
-
 // The nearest evaluation, ranges scaled to one, that has been told with a trajectory; the first of equals, -1 for none.
-// Only what has been told counts: a batch's own outcomes come in an order that depends on the ranks.
+// Only what has been told counts: what else is there depends on when it was asked.
 std::int64_t Study::nearest(const Eigen::VectorXd& design) const {
   std::int64_t parent = -1;
   double least = 0;
   for (const auto& [id, trajectory] : trajectories_) {
-    if (id >= told_ || trajectory.empty()) continue;
+    if (!told_.contains(id) || trajectory.empty()) continue;
     double squared = 0;
     for (Eigen::Index i = 0; i < design.size(); ++i) {
       const Variable& variable = layout_.variables[static_cast<std::size_t>(i)];
@@ -168,8 +214,9 @@ std::int64_t Study::nearest(const Eigen::VectorXd& design) const {
 Tally Study::tally() const {
   const double seconds_each = evaluated_ ? busy_seconds_ / evaluated_ : not_a_number;
   const auto left = static_cast<double>(limit_) - static_cast<double>(evaluations_.size());
-  return {evaluations_, farm_.outstanding(), limit_, now() - started_,
-          std::max(left, 0.0) * seconds_each / std::min(farm_.evaluators(), batch_limit_)};
+  const int evaluators = std::max(farm_.evaluators(), 1);
+  return {evaluations_, std::min(farm_.outstanding(), evaluators), limit_, now() - started_,
+          std::max(left, 0.0) * seconds_each / std::min(evaluators, width_)};
 }
 
 std::unique_ptr<surrogate::Strategy> make_strategy(const Settings& settings) {

@@ -1,17 +1,25 @@
-// The design loop: ask the strategy for designs, farm them out, archive what comes back, tell the strategy, until
-// something says stop. Synchronous: a batch is told when all of it is there, in the order of the ids, so the sequence
-// of designs does not depend on the number of ranks.
+// The design loop: ask for designs, farm them out, archive what comes back, tell the strategy, until something says
+// stop.
+//
+// Synchronous: a batch is told when all of it is there, in the order of the ids, so the sequence of designs does not
+// depend on the number of ranks. Asynchronous: study.batch designs are always under way; as soon as one is back, it is
+// told and another one asked for. What is asked then depends on the order of arrival alone, and that is the order of
+// the archive's rows.
 //
 // A study resumes by replay: the strategy is asked again from the start, and a design whose evaluation is in the
 // archive is answered from there. What is missing (a killed run may have left holes) is evaluated.
+//
+// A lost evaluation (its rank disappeared) leaves a row of status `lost` for each attempt; it is repeated until there
+// is an answer or study.attempts of them are lost. Only what comes of it in the end is told.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -32,9 +40,15 @@ struct Tally {
   double seconds_left;  // at most, if it goes on to the limit; not a number where nothing tells yet
 };
 
+enum class End {
+  finished,   // the strategy or a limit of the study says so
+  resumable,  // by a signal, the clock, or for want of evaluators: the same command continues
+  failing,    // too many evaluations failed
+};
+
 struct Summary {
+  End end = End::finished;
   std::string reason;               // why the study ended
-  bool interrupted = false;         // by a signal: run it again to continue
   bool was_finished = false;        // the archive held all of it already, with this very reason
   int evaluated = 0, recalled = 0;  // evaluations of this run, and of earlier ones
   std::optional<Evaluation> best;   // lowest cost with status ok
@@ -44,11 +58,14 @@ class Study {
  public:
   using Watch = std::function<void(const Tally&)>;
 
+  // Why the run must end now, as one line; empty while it may go on. Asked several times a second.
+  using Interruption = std::function<std::string()>;
+
   // Creates the archive, or opens the one that is there. Throws ConfigError where that is refused: another study's, a
-  // newer schema, in use, not writable. `interrupted` may be set from a signal handler; running evaluations are waited
-  // for. All references outlive the study.
+  // newer schema, in use, not writable. After an interruption running evaluations have study.grace seconds to finish;
+  // then they are given back: the next run repeats them. All references outlive the study.
   Study(const Settings& settings, const Evaluator& evaluator, surrogate::Strategy& strategy, farm::Farm& farm,
-        archive::Provenance provenance, const std::atomic<bool>& interrupted, Watch watch);
+        archive::Provenance provenance, Interruption interruption, Watch watch);
 
   // Throws archive::Error where a row cannot be written, ConfigError where the archive does not replay.
   Summary run();
@@ -59,32 +76,42 @@ class Study {
   bool ask();
   bool evaluate();
   bool tell();
-  bool stop(std::string reason);
+  bool stop(End end, std::string reason);
+  bool reached_limit();
 
   archive::Archive open(archive::Provenance provenance);
-  Task task(std::int64_t id, const Eigen::VectorXd& design) const;
+  bool recall(const Evaluation& row);
+  void archive(const Outcome& outcome);
+  void submit(const Evaluation& asked);
   std::int64_t nearest(const Eigen::VectorXd& design) const;
   Tally tally() const;
 
   const Settings& settings_;
   surrogate::Strategy& strategy_;
   farm::Farm& farm_;
-  const std::atomic<bool>& interrupted_;
+  const Interruption interruption_;
   const Watch watch_;
-  const int limit_, batch_limit_;
+  const int limit_, width_, attempts_;  // study.max-evaluations, .batch, .attempts
+  const bool asynchronous_;
   archive::Layout layout_;
 
-  std::map<std::int64_t, Evaluation> evaluations_;   // what the archive holds, by id
+  std::map<std::int64_t, Evaluation> evaluations_;   // answered for good, by id: what is or will be told
   std::map<std::int64_t, Trajectory> trajectories_;  // of those with status ok
+  std::map<std::int64_t, int> lost_;                 // attempts lost
+  std::deque<std::int64_t> arrivals_;                // ids of evaluations_ in the order they came, not told yet
   std::size_t archived_iterations_ = 0;
   std::string archived_reason_;
   archive::Archive archive_;
 
-  std::vector<Task> pending_;              // of this batch, not in the archive yet
-  std::int64_t told_ = 0, batch_end_ = 0;  // ids below told_ are told; the batch is [told_, batch_end_)
+  std::map<std::int64_t, Evaluation> pending_;  // asked and not told: id, parent, design and seed
+  std::vector<std::int64_t> new_;               // of those the ones to farm out
+  std::set<std::int64_t> told_;
+  std::int64_t asked_ = 0;  // the next id
+  int failures_ = 0;        // told
   std::size_t iterations_ = 0;
   int evaluated_ = 0, recalled_ = 0;
   double started_ = 0, busy_seconds_ = 0;
+  End end_ = End::finished;
   std::string reason_;
 };
 

@@ -222,7 +222,8 @@ TEST_F(Command, ASignalStopsAndTheSameCommandContinues) {
     wait_for_rows(archive, 3);
     kill(child, signal);
     EXPECT_EQ(wait_for(child), 3);
-    EXPECT_EQ(archive::read(directory + "/" + archive).stopped, "interrupted by a signal");
+    EXPECT_EQ(archive::read(directory + "/" + archive).stopped,
+              std::string("interrupted by a signal (") + (signal == SIGINT ? "SIGINT)" : "SIGTERM)"));
     EXPECT_LT(rows(archive), 21u);
     EXPECT_EQ(dodyn("run f.cfg --strategy sweep --study.archive " + archive).code, 0);
     expect_same("whole.h5", archive);
