@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace dodyn::geometry {
 namespace {
@@ -21,13 +22,17 @@ void extend(Box<n>& box, const Polytope<n>& k, const Frame<n>& f) {
   }
 }
 
-constexpr int bits = 20;  // of a cell number per axis
+// Cell numbers per axis go side by side into one key, the last axis lowest, so that neighbours along it are neighbours.
+constexpr int bits = 20;
 
+// Rows of cells after a cell's own that touch it, as differences of keys.
 template <int n>
-std::uint64_t key(const std::array<std::int64_t, n>& cell) {
-  std::uint64_t k = 0;
-  for (int a = 0; a < n; ++a) k = k << bits | static_cast<std::uint64_t>(cell[a]);
-  return k;
+constexpr auto forward_rows() {
+  constexpr std::int64_t one = 1, y = one << bits, x = one << 2 * bits;
+  if constexpr (n == 2)
+    return std::array{y};
+  else
+    return std::array{y, x - y, x, x + y};
 }
 
 }  // namespace
@@ -69,36 +74,33 @@ const std::vector<std::pair<int, int>>& Grid<n>::overlapping(const std::vector<B
     origin = origin.cwiseMin(boxes[i].low);
     end = end.cwiseMax(boxes[i].low);
   }
-  // cells beyond what a number holds: larger cells
-  edge = std::max({edge, (end - origin).maxCoeff() / ((1 << bits) - 8), std::numeric_limits<double>::min()});
-  const auto cell_of = [&](const Vector<n>& x) {
-    std::array<std::int64_t, n> cell;
-    for (int a = 0; a < n; ++a) cell[a] = static_cast<std::int64_t>((x[a] - origin[a]) / edge);
-    return cell;
-  };
+  // a little larger than the largest, so that rounding cannot put two cells between low corners of overlapping boxes
+  edge = std::max(
+      {(1.0 + 1e-9) * edge, (end - origin).maxCoeff() / ((1 << bits) - 8), std::numeric_limits<double>::min()});
   for (int i = 0; i < count; ++i) {
     if (extent(i) > usual) continue;
-    const auto low = cell_of(boxes[i].low), high = cell_of(boxes[i].high);
-    auto cell = low;
-    for (int a = 0; a < n;) {  // all cells from low to high
-      if (a == 0) entries_.push_back({key<n>(cell), i});
-      if (cell[a] < high[a]) {
-        ++cell[a];
-        a = 0;
-      } else {
-        cell[a] = low[a];
-        ++a;
-      }
-    }
+    std::int64_t key = 0;
+    for (int a = 0; a < n; ++a)
+      key = (key << bits) + static_cast<std::int64_t>((boxes[i].low[a] - origin[a]) / edge) + 1;
+    entries_.push_back({key, i});
   }
   std::sort(entries_.begin(), entries_.end());
-  for (std::size_t i = 0; i < entries_.size(); ++i)
-    for (std::size_t j = i + 1; j < entries_.size() && entries_[j].cell == entries_[i].cell; ++j) {
-      const int a = entries_[i].box, b = entries_[j].box;
-      if (!boxes[a].overlaps(boxes[b])) continue;
-      // two boxes share several cells; the lowest corner of what they share is in one of them
-      if (key<n>(cell_of(boxes[a].low.cwiseMax(boxes[b].low))) == entries_[i].cell) pairs_.emplace_back(a, b);
+  // No box is larger than a cell, so those that overlap have their low corners in the same or in touching cells.
+  const auto test = [&](int a, int b) {
+    if (boxes[a].overlaps(boxes[b])) pairs_.emplace_back(std::min(a, b), std::max(a, b));
+  };
+  constexpr auto rows = forward_rows<n>();
+  std::array<std::size_t, rows.size()> start{};  // of the three cells of each row; they only move forward
+  const std::size_t end_of_list = entries_.size();
+  for (std::size_t i = 0; i < end_of_list; ++i) {
+    const auto [cell, box] = entries_[i];
+    for (std::size_t j = i + 1; j < end_of_list && entries_[j].cell <= cell + 1; ++j) test(box, entries_[j].box);
+    for (std::size_t r = 0; r < rows.size(); ++r) {
+      const std::int64_t middle = cell + rows[r];
+      while (start[r] < end_of_list && entries_[start[r]].cell < middle - 1) ++start[r];
+      for (std::size_t j = start[r]; j < end_of_list && entries_[j].cell <= middle + 1; ++j) test(box, entries_[j].box);
     }
+  }
   for (const int i : large_)
     for (int j = 0; j < count; ++j) {
       const bool twice = extent(j) > usual && j <= i;

@@ -25,9 +25,9 @@ struct Box {
 template <int n>
 Box<n> swept_box(const Polytope<n>& polytope, double arm, const Frame<n>& from, const Frame<n>& to);
 
-// Pairs of overlapping boxes by a uniform grid whose cells are as large as the usual box; the few much larger ones (a
-// floor) are tested against all. Linear in the number of boxes and of overlapping pairs where the boxes are of similar
-// size, up to the sort of the cells. Keeps its memory between calls.
+// Pairs of overlapping boxes by a uniform grid whose cells are as large as the largest usual box; the few much larger
+// ones (a floor) are tested against all. Linear in the number of boxes and of overlapping pairs where the boxes are of
+// similar size, up to the sort of the cells. Keeps its memory between calls.
 template <int n>
 class Grid {
  public:
@@ -36,7 +36,7 @@ class Grid {
 
  private:
   struct Entry {
-    std::uint64_t cell;
+    std::int64_t cell;  // of the box's low corner
     int box;
     bool operator<(const Entry& o) const { return cell != o.cell ? cell < o.cell : box < o.box; }
   };
