@@ -2,6 +2,8 @@
 // Layout and history of the schema: archive.cpp.
 #pragma once
 
+#include <functional>
+#include <map>
 #include <memory>
 #include <span>
 #include <stdexcept>
@@ -37,29 +39,72 @@ struct Error : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// Everything in a file, in memory.
+// One of the archives that a merged one is made of.
+struct Source {
+  std::string path, created, stopped;
+  Provenance provenance;
+};
+
+// Everything in a file but the trajectories, in memory.
 struct Contents {
   Layout layout;
   Provenance provenance;
   int schema = 0;
-  std::string created;  // UTC
-  std::string stopped;  // why the study ended; empty while it runs or after a crash
-  std::vector<Evaluation> evaluations;
+  std::string created;                  // UTC
+  std::string stopped;                  // why the study ended; empty while it runs or after a crash
+  std::vector<Evaluation> evaluations;  // by row; a later row of the same id supersedes the earlier ones
   std::vector<surrogate::Iteration> iterations;
+  std::vector<std::int64_t> told;     // of each iteration: rows of evaluations that the file held then
+  std::vector<Source> sources;        // of a merged archive
+  std::vector<std::int32_t> origins;  //   and of each row which of them it is from
 };
 
 // Reads an archive, also one that another process is writing or that a killed process left behind.
 // Throws Error where the file is missing, is not an archive, or has a newer schema.
 Contents read(const std::string& path);
-// The trajectory of one row; empty where it has none.
+// The trajectory of the last row of an id; empty where it has none.
 Trajectory read_trajectory(const std::string& path, std::int64_t id);
+// Visits the trajectory of each of the first `rows` rows.
+void for_each_trajectory(const std::string& path, std::size_t rows,
+                         const std::function<void(std::size_t, Trajectory)>& visit);
+
+// The rows that count: the last one of each id.
+std::map<std::int64_t, std::size_t> latest(const Contents& contents);
+
+// The process that has an archive open to append, as "pid 123 on node-1"; empty where there is none.
+std::string writer(const std::string& path);
+
+// What a look at every byte found: problems (damage: what `repair` cannot bring back), and notes that are none.
+struct Findings {
+  std::size_t evaluations = 0, trajectories = 0, iterations = 0;  // sound ones
+  std::vector<std::string> problems, notes;                       // one line each
+};
+// Throws Error where nothing can be read.
+Findings verify(const std::string& path);
+
+// Puts an archive of all that is sound in the place of a damaged one, which it keeps as `backup`. Throws Error where
+// nothing can be recovered; `path` then stays as it is.
+struct Repaired {
+  Findings findings;
+  std::string backup;  // empty: there was nothing to repair
+};
+Repaired repair(const std::string& path);
+
+// Writes a new archive `out` of the rows that count of all the others, in their order, their ids counted on. Each row
+// keeps where it came from. Throws Error where their designs, metrics or trajectories are of different shapes, naming
+// the difference. Iterations stay behind: a surrogate is one study's.
+void merge(const std::string& out, const std::vector<std::string>& in);
+
+// Empty, or one line that says in which design variable, metric or channel two layouts differ: then rows of one have no
+// place in the other. The ranges of the variables do not matter.
+std::string difference(const Layout& one, const Layout& other);
 
 class Archive {
  public:
   // Creates `path`; refuses (Error) where a file exists or the directory cannot be written.
   static Archive create(const std::string& path, const Layout& layout, const Provenance& provenance);
-  // Opens `path` to append. A file that a killed process left behind is first copied, complete rows only, to
-  // `path`.tmp, flushed to disk and renamed over the old one.
+  // Opens `path` to append. A file that a killed process left behind, or of an older schema, is first copied, complete
+  // rows only, to `path`.tmp, flushed to disk and renamed over the old one. Throws Error where it is damaged.
   static Archive resume(const std::string& path);
 
   Archive(Archive&&) noexcept;

@@ -31,13 +31,11 @@ const bool started = [] {
 
 // The format of HDF5 1.10: what SWMR needs, and what the tools of 1.10 can read whatever library writes. HDF5's own
 // file locks stay off: a reader must never stop the writer, and WriterLock keeps a second writer out.
-Handle access() {
+Handle access(unsigned attempts = 1) {
   Handle list = own(H5Pcreate(H5P_FILE_ACCESS), "HDF5");
   check(H5Pset_libver_bounds(list, H5F_LIBVER_V110, H5F_LIBVER_V110), "HDF5");
   check(H5Pset_file_locking(list, false, true), "HDF5");
-  // A reader that meets half-written metadata tries again, waiting 1, 2, 4, ... ns: 24 times take some 20 ms, the
-  // default of 100 would wait for ever at a damaged file.
-  check(H5Pset_metadata_read_attempts(list, 24), "HDF5");
+  check(H5Pset_metadata_read_attempts(list, attempts), "HDF5");
   return list;
 }
 
@@ -87,10 +85,18 @@ void fail(const std::string& what) {
   throw Error(cause.empty() ? what : what + ": " + cause);
 }
 
+namespace {
+
 // HDF5 file format specification 3.0, II.A, superblock version 3: signature (8 bytes), version, size of offsets, size
 // of lengths, file consistency flags, base address, extension address, end-of-file address (8 bytes each, little
 // endian).
-Condition probe(const std::string& path) {
+struct Superblock {
+  bool in_use;
+  std::uint64_t end;
+  std::uint64_t size;  // of the file as it is
+};
+
+Superblock read_superblock(const std::string& path) {
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (descriptor < 0) throw Error(std::strerror(errno));
   unsigned char block[48] = {};
@@ -99,16 +105,25 @@ Condition probe(const std::string& path) {
   struct stat status;
   const bool known = ::fstat(descriptor, &status) == 0;
   ::close(descriptor);
-  if (length < 0) throw Error(std::strerror(error));
+  if (length < 0 || !known) throw Error(std::strerror(error));
   if (length < 8 || std::memcmp(block, "\211HDF\r\n\032\n", 8) != 0) throw Error("not an HDF5 file");
   if (length == sizeof(block) && block[8] != 3) throw Error("an HDF5 file, but not a dodyn archive");
-  if (length == sizeof(block) && block[11] != 0) return Condition::marked;
   std::uint64_t end = 0;
   for (int i = 7; i >= 0; --i) end = end << 8 | block[28 + i];
-  if (length < static_cast<long>(sizeof(block)) || (known && static_cast<std::uint64_t>(status.st_size) < end))
-    throw Error("truncated: the file is shorter than it was when it was closed");
+  if (length < static_cast<long>(sizeof(block))) end = sizeof(block);
+  return {length == sizeof(block) && block[11] != 0, end, static_cast<std::uint64_t>(status.st_size)};
+}
+
+}  // namespace
+
+Condition probe(const std::string& path) {
+  const Superblock block = read_superblock(path);
+  if (block.in_use) return Condition::marked;
+  if (block.size < block.end) throw Error("truncated: the file is shorter than it was when it was closed");
   return Condition::closed;
 }
+
+std::size_t stored_size(const std::string& path) { return read_superblock(path).end; }
 
 Handle create_file(const std::string& path) {
   const Handle creation = own(H5Pcreate(H5P_FILE_CREATE), "HDF5");
@@ -116,7 +131,10 @@ Handle create_file(const std::string& path) {
   return own(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, creation, access()), "cannot create");
 }
 
-Handle open_to_read(const std::string& path) {
+Handle open_to_read(const std::string& path, bool alone) {
+  // Where somebody writes, a reader that meets half-written metadata tries again, waiting 1, 2, 4, ... ns: 24 times
+  // take some 20 ms, the default of 100 would wait for ever at a damaged file.
+  const bool written = !alone && ::access((path + ".lock").c_str(), F_OK) == 0;
   // HDF5 looks at the file's length first and at its superblock next: where an append falls in between, the file seems
   // to be truncated. So a failure counts only where the file has not changed meanwhile.
   const auto stamp = [&] {
@@ -127,7 +145,7 @@ Handle open_to_read(const std::string& path) {
   for (int attempt = 0;; ++attempt) {
     const auto before = stamp();
     probe(path);
-    const hid_t file = H5Fopen(path.c_str(), H5F_ACC_RDONLY | H5F_ACC_SWMR_READ, access());
+    const hid_t file = H5Fopen(path.c_str(), H5F_ACC_RDONLY | H5F_ACC_SWMR_READ, access(written ? 24 : 1));
     if (file >= 0 || attempt == 20 || stamp() == before) return own(file, "cannot open");
   }
 }

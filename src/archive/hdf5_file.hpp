@@ -49,9 +49,12 @@ enum class Condition {
   marked,  // open for writing in some process, or left behind by a killed one
 };
 Condition probe(const std::string& path);
+// The size that the file had when it was closed last, by its own account.
+std::size_t stored_size(const std::string& path);
 
-Handle create_file(const std::string& path);     // replaces what is there; superblock 3, which SWMR needs
-Handle open_to_read(const std::string& path);    // any condition
+Handle create_file(const std::string& path);  // replaces what is there; superblock 3, which SWMR needs
+// Any condition. `alone`: the caller holds the lock, nobody writes.
+Handle open_to_read(const std::string& path, bool alone = false);
 Handle open_to_append(const std::string& path);  // as SWMR writer: a reader sees either the old or the new state
 
 // Makes sure that `bytes` more fit into the file, so that HDF5, which survives a failed write badly, never sees a full

@@ -1,43 +1,128 @@
 #include "archive/writer_lock.hpp"
 
 #include <fcntl.h>
-#include <sys/file.h>
+#include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <utility>
 
 #include "archive/archive.hpp"
 
 namespace dodyn::archive {
+namespace {
 
-WriterLock::WriterLock(const std::string& path) : file_(path + ".lock") {
+// Locks that this process holds, by device and inode. POSIX locks do not keep a process from itself, and closing any
+// descriptor of a file releases its lock: so a file that is in here is not even opened. The process id tells what a
+// forked child only remembers.
+std::mutex mutex;
+std::map<std::pair<dev_t, ino_t>, pid_t> held;
+
+bool held_here(const std::string& file) {
+  struct stat status;
+  if (::stat(file.c_str(), &status) != 0) return false;
+  const auto found = held.find({status.st_dev, status.st_ino});
+  return found != held.end() && found->second == ::getpid();
+}
+
+std::string host() {
+  char name[65] = {};
+  ::gethostname(name, sizeof(name) - 1);
+  return name;
+}
+
+struct Holder {
+  int pid = 0;
+  std::string host;
+  std::string text() const { return "pid " + std::to_string(pid) + " on " + host; }
+};
+
+std::optional<Holder> read_holder(int descriptor) {
+  char text[128] = {}, name[65] = {};
+  Holder holder;
+  if (::pread(descriptor, text, sizeof(text) - 1, 0) <= 0) return std::nullopt;
+  if (std::sscanf(text, "pid %d on %64s", &holder.pid, name) != 2) return std::nullopt;
+  holder.host = name;
+  return holder;
+}
+
+enum class Answer { free, locked, no_locks };
+Answer ask(int descriptor, int command) {
+  struct flock lock = {};
+  lock.l_type = F_WRLCK;
+  lock.l_whence = SEEK_SET;
+  if (::fcntl(descriptor, command, &lock) == 0)
+    return command == F_GETLK && lock.l_type != F_UNLCK ? Answer::locked : Answer::free;
+  return errno == EAGAIN || errno == EACCES ? Answer::locked : Answer::no_locks;
+}
+
+// Without locks: whether the process that the file names may still be there.
+bool may_live(const std::optional<Holder>& holder) {
+  if (!holder) return false;
+  return holder->host != host() || ::kill(holder->pid, 0) == 0 || errno == EPERM;
+}
+
+std::string in_use(const std::string& holder) {
+  return "in use by another process" + (holder.empty() ? "" : " (" + holder + ")");
+}
+
+}  // namespace
+
+WriterLock::WriterLock(const std::string& path) : file_(path + ".lock"), pid_(::getpid()) {
+  const std::lock_guard guard(mutex);
+  const Holder us{pid_, host()};
   while (true) {
+    if (held_here(file_)) throw Error(in_use(us.text()));
     descriptor_ = ::open(file_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
     if (descriptor_ < 0) throw Error(std::string("cannot write here: ") + std::strerror(errno));
-    if (::flock(descriptor_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
-      char holder[128] = {};
-      const auto length = ::pread(descriptor_, holder, sizeof(holder) - 1, 0);
-      ::close(descriptor_);
-      throw Error("in use by another process" +
-                  (length > 0 ? " (" + std::string(holder, static_cast<std::size_t>(length)) + ")" : ""));
-    }
-    // The holder before us may have removed the file between our open and our lock: then we hold a lock on nothing.
+    const Answer answer = ask(descriptor_, F_SETLK);
+    const auto holder = read_holder(descriptor_);
+    std::string refusal;
+    if (answer == Answer::locked) refusal = in_use(holder ? holder->text() : "");
+    if (answer == Answer::no_locks && may_live(holder))
+      refusal = in_use(holder->text()) + (holder->host == us.host ? "" : "; if that one is gone, remove " + file_);
     struct stat ours, there;
-    if (::fstat(descriptor_, &ours) == 0 && ::stat(file_.c_str(), &there) == 0 && ours.st_ino == there.st_ino) break;
+    const bool known = ::fstat(descriptor_, &ours) == 0;
+    // The holder before us may have removed the file between our open and our lock: then we hold a lock on nothing.
+    if (refusal.empty() && known && ::stat(file_.c_str(), &there) == 0 && ours.st_ino == there.st_ino) {
+      held[{ours.st_dev, ours.st_ino}] = pid_;
+      break;
+    }
     ::close(descriptor_);
+    if (!refusal.empty()) throw Error(refusal);
   }
-  char host[65] = {};
-  ::gethostname(host, sizeof(host) - 1);
-  const std::string holder = "pid " + std::to_string(::getpid()) + " on " + host;
+  const std::string text = us.text();
   // Only for the message above, so a full disk does not matter here.
-  if (::ftruncate(descriptor_, 0) != 0 || ::pwrite(descriptor_, holder.data(), holder.size(), 0) < 0) errno = 0;
+  if (::ftruncate(descriptor_, 0) != 0 || ::pwrite(descriptor_, text.data(), text.size(), 0) < 0) errno = 0;
 }
 
 WriterLock::~WriterLock() {
-  ::unlink(file_.c_str());
+  const std::lock_guard guard(mutex);
+  struct stat status;
+  if (::getpid() == pid_) {  // not in a forked child
+    if (::fstat(descriptor_, &status) == 0) held.erase({status.st_dev, status.st_ino});
+    ::unlink(file_.c_str());
+  }
   ::close(descriptor_);
+}
+
+std::string writer(const std::string& path) {
+  const std::lock_guard guard(mutex);
+  const std::string file = path + ".lock";
+  if (held_here(file)) return Holder{::getpid(), host()}.text();
+  const int descriptor = ::open(file.c_str(), O_RDWR | O_CLOEXEC);
+  if (descriptor < 0) return "";
+  const Answer answer = ask(descriptor, F_GETLK);
+  const auto holder = read_holder(descriptor);
+  ::close(descriptor);
+  if (answer == Answer::free || (answer == Answer::no_locks && !may_live(holder))) return "";
+  return holder ? holder->text() : "an unknown process";
 }
 
 }  // namespace dodyn::archive

@@ -2,6 +2,7 @@
 
 import sys
 import time
+import zlib
 
 import h5py
 import numpy as np
@@ -60,7 +61,7 @@ with f:
     e = f["/evaluations"]
     n = len(e["id"])
     assert n == 60
-    assert f.attrs["schema"] == 1 and f.attrs["program"] == "dodyn" and f.attrs["stopped"] == b"done"
+    assert f.attrs["schema"] == 2 and f.attrs["program"] == "dodyn" and f.attrs["stopped"] == b"done"
     assert "study.evaluator = gait\n" in f.attrs["configuration"]
     status = h5py.check_enum_dtype(e["status"].dtype)
     assert status == dict(ok=0, infeasible=1, not_converged=2, failed=3, timed_out=4, lost=5), status
@@ -78,6 +79,15 @@ with f:
     k, j = np.meshgrid(np.arange(21), np.arange(3), indexing="ij")
     for i in range(n):
         assert np.isnan(q[i]).all() if i % 3 == 2 else np.allclose(q[i], np.sin(i + k + 10 * j), atol=1e-12)
+    # The checksum of a row is that of its fields' bytes, in the order of the record, and of its trajectory's.
+    fields = ["id", "parent", "design", "seed", "status", "reason", "cost", "cost_stderr", "gradient", "metrics"]
+    fields += ["seconds", "rank", "host", "started"]
+    fixed = {name: e[name].id.get_type().get_size() for name in fields}
+    raw = lambda name, i: (e[name][i].ljust(fixed[name], b"\0") if e[name].dtype.kind in "SO" else e[name][i].tobytes())
+    for i in range(n):
+        crc = zlib.crc32(b"".join(raw(name, i) for name in fields))
+        motion = b"".join(f["/trajectories"][c][i].tobytes() for c in ("t", "q"))
+        assert list(e["checksum"][i]) == [crc, 0 if i % 3 == 2 else zlib.crc32(motion)], i
     assert (f["/iterations/evaluations"][:] == 1 + np.arange(n)).all()
     s = f["/surrogate"]
     assert s["value"].dims[1][0] == s["grid"] and s["value"].shape == (n, 11)

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 #include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmath>
 #include <cstring>
@@ -12,6 +14,7 @@
 #include <string>
 
 #include "archive/archive.hpp"
+#include "archive/hdf5_file.hpp"
 
 namespace dodyn::archive {
 
@@ -141,6 +144,33 @@ inline void expect_prefix(const Contents& contents) {
     expect_same(contents.evaluations[i], outcome(static_cast<std::int64_t>(i)).evaluation);
   for (std::size_t i = 0; i < contents.iterations.size(); ++i)
     expect_same(contents.iterations[i], iteration(static_cast<std::int64_t>(i)));
+}
+
+// Turns an archive into one of schema 1: without checksums.
+inline void make_schema_1(const std::string& path) {
+  const Handle file(H5Fopen(path.c_str(), H5F_ACC_RDWR, H5P_DEFAULT));
+  ASSERT_GE(H5Ldelete(file, "/evaluations/checksum", H5P_DEFAULT), 0);
+  ASSERT_GE(H5Ldelete(file, "/iterations/checksum", H5P_DEFAULT), 0);
+  const Handle schema(H5Aopen(file, "schema", H5P_DEFAULT));
+  const int first = 1;
+  ASSERT_GE(H5Awrite(schema, H5T_NATIVE_INT, &first), 0);
+}
+
+// A file as a process leaves it that dies amid an append: open, and with a cost without its id.
+inline void leave_torn(const std::string& path) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const Handle file = open_to_append(path);
+    Handle cost(H5Dopen2(file, "/evaluations/cost", H5P_DEFAULT));
+    const Handle space(H5Dget_space(cost));
+    const hsize_t rows = static_cast<hsize_t>(H5Sget_simple_extent_npoints(space)) + 1;
+    H5Dset_extent(cost, &rows);
+    cost.close();
+    H5Fflush(file, H5F_SCOPE_LOCAL);
+    ::_exit(0);
+  }
+  ::waitpid(child, nullptr, 0);
+  ASSERT_EQ(probe(path), Condition::marked);
 }
 
 // The message of the Error that `action` throws; empty where it throws none.

@@ -1,0 +1,95 @@
+#include <algorithm>
+#include <filesystem>
+
+#include "archive/archive.hpp"
+#include "archive/examine.hpp"
+#include "archive/schema.hpp"
+#include "archive/writer_lock.hpp"
+
+namespace dodyn::archive {
+
+void merge(const std::string& out, const std::vector<std::string>& in) {
+  std::vector<Contents> each;
+  for (const std::string& path : in) {
+    each.push_back(read(path));
+    const std::string other = difference(each.front().layout, each.back().layout);
+    if (!other.empty()) throw Error(path + ": cannot be merged with " + in.front() + ": " + other);
+  }
+  if (each.empty()) throw Error(out + ": no archives to merge");
+  if (std::filesystem::exists(out)) throw Error(out + ": exists already");
+
+  Contents merged;
+  merged.created = utc_now();
+  merged.layout = each.front().layout;
+  merged.provenance = each.front().provenance;
+  // What all have in common; the rest each source has for itself.
+  auto& common = merged.provenance.configuration;
+  for (const Contents& one : each) {
+    const auto& theirs = one.provenance.configuration;
+    std::erase_if(common, [&](const auto& s) { return std::find(theirs.begin(), theirs.end(), s) == theirs.end(); });
+    for (std::size_t i = 0; i < merged.layout.variables.size(); ++i) {
+      Variable& range = merged.layout.variables[i];
+      range.lower = std::min(range.lower, one.layout.variables[i].lower);
+      range.upper = std::max(range.upper, one.layout.variables[i].upper);
+    }
+  }
+  merged.provenance.command_line = "dodyn merge " + out;
+  for (std::size_t i = 0; i < in.size(); ++i) {
+    merged.provenance.command_line += " " + in[i];
+    merged.sources.push_back({in[i], each[i].created, each[i].stopped, each[i].provenance});
+  }
+  std::size_t bytes = spare_bytes;
+  for (const std::string& path : in) bytes += file_size(path);
+  on(out, [&] {
+    const WriterLock lock(out);
+    if (std::filesystem::exists(out)) throw Error("exists already");
+    make_temporary(out, spare_bytes, [&](const std::string& temporary) {
+      Rewriter writer(temporary, merged, bytes);
+      for (std::size_t i = 0; i < in.size(); ++i) {
+        const auto rows = latest(each[i]);
+        std::map<std::int64_t, std::int64_t> new_ids;
+        for (const auto& [id, row] : rows) new_ids[id] = writer.rows() + static_cast<std::int64_t>(new_ids.size());
+        std::map<std::size_t, std::int64_t> ids_by_row;
+        for (const auto& [id, row] : rows) ids_by_row[row] = id;
+        std::map<std::int64_t, Trajectory> out_of_order;
+        auto next = rows.begin();
+        for_each_trajectory(in[i], each[i].evaluations.size(), [&](std::size_t row, Trajectory trajectory) {
+          if (!ids_by_row.contains(row)) return;
+          out_of_order[ids_by_row[row]] = std::move(trajectory);
+          for (; next != rows.end() && out_of_order.contains(next->first); ++next) {
+            Outcome outcome{each[i].evaluations[next->second], std::move(out_of_order[next->first])};
+            out_of_order.erase(next->first);
+            outcome.evaluation.id = new_ids[next->first];
+            const auto parent = new_ids.find(outcome.evaluation.parent);
+            outcome.evaluation.parent = parent == new_ids.end() ? -1 : parent->second;
+            writer.add(outcome, static_cast<std::int32_t>(i));
+          }
+        });
+      }
+      writer.close("merged from " + std::to_string(in.size()) + " archives");
+      publish(out);
+    });
+  });
+}
+
+std::string difference(const Layout& one, const Layout& other) {
+  const auto compare = [](const char* what, const auto& a, const auto& b, auto&& text) -> std::string {
+    for (std::size_t i = 0; i < std::max(a.size(), b.size()); ++i) {
+      const std::string left = i < a.size() ? text(a[i]) : "none", right = i < b.size() ? text(b[i]) : "none";
+      if (left != right) return std::string(what) + " " + std::to_string(i + 1) + ": " + left + " / " + right;
+    }
+    return "";
+  };
+  const auto quantity = [](const auto& q) { return q.name + " [" + q.unit + "]"; };
+  const auto channel = [](const Channel& c) {
+    std::string text = c.name + " [" + c.unit + "] of " + std::to_string(c.nodes) + " x (";
+    for (const auto& coordinate : c.coordinates) text += (text.back() == '(' ? "" : " ") + coordinate;
+    return text + ")";
+  };
+  std::string text = compare("design variable", one.variables, other.variables, quantity);
+  if (text.empty()) text = compare("metric", one.metrics, other.metrics, quantity);
+  if (text.empty()) text = compare("channel", one.channels, other.channels, channel);
+  return text;
+}
+
+}  // namespace dodyn::archive

@@ -1,0 +1,358 @@
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+#include <optional>
+
+#include "archive/archive.hpp"
+#include "archive/examine.hpp"
+#include "archive/schema.hpp"
+#include "archive/writer_lock.hpp"
+
+namespace dodyn::archive {
+namespace {
+
+constexpr hsize_t group_rows = 64;  // rows written or looked at together
+
+// Where the checksum stands in a table, and so the number of columns that it is of; the number of columns where there
+// is none.
+std::size_t checksum_column(std::span<const Column> table) {
+  const auto found =
+      std::find_if(table.begin(), table.end(), [](const Column& column) { return column.path.ends_with("/checksum"); });
+  return static_cast<std::size_t>(found - table.begin());
+}
+
+template <class T>
+T value_at(std::span<const std::byte> cell, std::size_t i = 0) {
+  T value;
+  std::memcpy(&value, cell.data() + i * sizeof(T), sizeof(T));
+  return value;
+}
+
+// "17", "3, 4, 9", "0, 1, 2, 3, 4, 5, 6, 7, ... (40 in all)"
+std::string list(const std::vector<hsize_t>& rows) {
+  std::string text;
+  for (std::size_t i = 0; i < std::min<std::size_t>(rows.size(), 8); ++i)
+    text += (i ? ", " : "") + std::to_string(rows[i]);
+  return rows.size() > 8 ? text + ", ... (" + std::to_string(rows.size()) + " in all)" : text;
+}
+
+// Runs visit(block, row of the block, row of the table) for each row that can be read; adds the others to `lost`.
+template <class Visit>
+void for_each_readable(hid_t file, std::span<const Column> table, hsize_t rows, std::vector<hsize_t>& lost,
+                       Visit&& visit) {
+  const auto readable = [&](hsize_t first, hsize_t count) {
+    try {
+      return std::optional(read_block(file, table, first, count));
+    } catch (const Error&) {
+      return std::optional<Block>();
+    }
+  };
+  for (hsize_t first = 0; first < rows; first += group_rows) {
+    const hsize_t count = std::min(group_rows, rows - first);
+    const auto group = readable(first, count);
+    for (hsize_t i = 0; i < count; ++i) {
+      const auto single = group ? std::nullopt : readable(first + i, 1);
+      if (group || single)
+        visit(group ? *group : *single, group ? i : 0, first + i);
+      else
+        lost.push_back(first + i);
+    }
+  }
+}
+
+bool known(Status status) {
+  return std::find(std::begin(all_statuses), std::end(all_statuses), status) != std::end(all_statuses);
+}
+
+// Attributes that say where an archive is from; one that is damaged is no reason to give up the rows.
+template <class Action>
+void try_to(std::vector<std::string>& problems, Action&& action) {
+  try {
+    action();
+  } catch (const Error& error) {
+    problems.push_back(error.what());
+  }
+}
+
+// What no checksum tells: rows at odds with each other.
+void look_for_contradictions(const Sound& sound, Findings& findings) {
+  const Contents& contents = sound.contents;
+  const auto& evaluations = contents.evaluations;
+  std::map<std::int64_t, std::size_t> first;
+  std::size_t again = 0;
+  const auto problem = [&](std::size_t i, const std::string& what) {
+    findings.problems.push_back("row " + std::to_string(sound.rows[i]) + " (evaluation " +
+                                std::to_string(evaluations[i].id) + "): " + what);
+  };
+  for (std::size_t i = 0; i < evaluations.size(); ++i) {
+    const Evaluation& e = evaluations[i];
+    const auto [earlier, is_new] = first.try_emplace(e.id, i);
+    again += !is_new;
+    const Evaluation& before = evaluations[earlier->second];
+    if (before.design != e.design || before.seed != e.seed)
+      problem(i, "another design or seed than row " + std::to_string(sound.rows[earlier->second]) + " has for this id");
+    for (std::size_t v = 0; v < contents.layout.variables.size(); ++v) {
+      const Variable& variable = contents.layout.variables[v];
+      const double value = e.design.size() > 0 ? e.design(static_cast<Eigen::Index>(v)) : not_a_number;
+      if (!(value >= variable.lower && value <= variable.upper))
+        problem(i, "design." + variable.name + " = " + std::to_string(value) + " outside its range");
+    }
+    if (e.ok() && !std::isfinite(e.cost)) problem(i, "status ok, but no cost");
+    if (!(e.seconds >= 0)) problem(i, "negative seconds");
+  }
+  const auto missing = [&](std::int64_t id) { return id >= 0 && !first.contains(id); };
+  for (std::size_t i = 0; i < evaluations.size(); ++i)
+    if (missing(evaluations[i].parent))
+      findings.notes.push_back("evaluation " + std::to_string(evaluations[i].id) + ": its parent, evaluation " +
+                               std::to_string(evaluations[i].parent) + ", is not here");
+  for (std::size_t i = 0; i < contents.iterations.size(); ++i) {
+    if (missing(contents.iterations[i].best_id))
+      findings.notes.push_back("iteration " + std::to_string(i) + ": its best, evaluation " +
+                               std::to_string(contents.iterations[i].best_id) + ", is not here");
+    if (contents.told[i] < (i ? contents.told[i - 1] : 0) ||
+        contents.told[i] > static_cast<std::int64_t>(evaluations.size()))
+      findings.problems.push_back("iteration " + std::to_string(i) + ": had " + std::to_string(contents.told[i]) +
+                                  " rows of evaluations, which cannot be");
+  }
+  if (again > 0) findings.notes.push_back(std::to_string(again) + " rows are later attempts of an evaluation");
+}
+
+// Opens a file that ends too early too: as a copy, filled with zeros, at `copy`.
+Handle open_damaged(const std::string& path, const std::string& copy, std::size_t& size) {
+  size = file_size(path);
+  try {
+    if (probe(path) == Condition::closed) size = static_cast<std::size_t>(-1);
+    return open_to_read(path, true);
+  } catch (const Error&) {
+    const std::size_t end = stored_size(path);
+    if (end <= size) throw;
+    std::filesystem::copy_file(path, copy, std::filesystem::copy_options::overwrite_existing);
+    std::error_code error;
+    std::filesystem::resize_file(copy, end, error);
+    if (error) throw;
+    return open_to_read(copy);
+  }
+}
+
+// Removes a file at the end.
+struct Scrap {
+  std::string path;
+  ~Scrap() {
+    std::error_code ignored;
+    std::filesystem::remove(path, ignored);
+  }
+};
+
+}  // namespace
+
+bool fits_checksum(const Block& block, hsize_t row) {
+  const std::size_t c = checksum_column(block.table);
+  return c == block.table.size() || value_at<std::uint32_t>(block.cell(row, c)) == block.checksum(row, 0, c);
+}
+
+bool fits_checksum(hid_t file, const Table& table, hsize_t row, const Motion& motion) {
+  const std::size_t c = checksum_column(table);
+  return c == table.size() || value_at<std::uint32_t>(read_rows(file, table[c], row, 1), 1) == motion.checksum;
+}
+
+std::int32_t origin_of(const Block& block, hsize_t row) {
+  return value_at<std::int32_t>(block.cell(row, checksum_column(block.table) + 1));
+}
+
+Sound examine(hid_t file, std::size_t size) {
+  Sound sound;
+  Contents& contents = sound.contents;
+  Findings& findings = sound.findings;
+  auto& problems = findings.problems;
+  contents.schema = check_schema(file);
+  const Layout& layout = contents.layout = read_layout(file);
+  const bool merged = is_merged(file);
+  const Table evaluations = evaluation_table(layout, merged, contents.schema);
+  const Table iterations = iteration_table(layout, contents.schema);
+  const hsize_t decided = length(file, iterations.front()), evaluated = length(file, evaluations.front());
+  try_to(problems, [&] { contents.created = string_attribute(file, "created"); });
+  try_to(problems, [&] { contents.stopped = read_stopped(file); });
+  try_to(problems, [&] { contents.provenance = read_provenance(file); });
+  if (merged) contents.sources = read_sources(file);
+  hsize_t longest = evaluated;
+  for (const auto& [table, rows] : {std::pair(&evaluations, evaluated), {&iterations, decided}})
+    for (const Column& column : *table)
+      try_to(problems, [&] {
+        const hsize_t n = length(file, column);
+        if (table == &evaluations) longest = std::max(longest, n);
+        if (n < rows) throw Error(column.path + ": " + std::to_string(n) + " of " + std::to_string(rows) + " rows");
+      });
+  if (longest > evaluated)
+    findings.notes.push_back(std::to_string(longest - evaluated) +
+                             " rows that were never complete (a kill amid an append)");
+
+  // Without checksums all there is to go by is whether a row lies inside the file.
+  const bool checksums = contents.schema >= 2;
+  const auto inside = [&](const Table& table, hsize_t rows) {
+    hsize_t whole = 0;
+    if (checksums || size == static_cast<std::size_t>(-1)) return rows;
+    try_to(problems, [&] { whole = rows_inside(file, table, size, rows); });
+    return whole;
+  };
+
+  std::vector<hsize_t> lost, still;
+  const hsize_t whole = inside(evaluations, evaluated);
+  for_each_readable(file, fields_of(evaluations, layout), whole, lost, [&](const Block& block, hsize_t i, hsize_t row) {
+    Evaluation evaluation = evaluation_of(block, i);
+    const auto origin = merged ? origin_of(block, i) : 0;
+    if (!fits_checksum(block, i) || evaluation.id < 0 || !known(evaluation.status) || origin < 0 ||
+        (merged && static_cast<std::size_t>(origin) >= contents.sources.size())) {
+      lost.push_back(row);
+      return;
+    }
+    contents.evaluations.push_back(std::move(evaluation));
+    if (merged) contents.origins.push_back(origin);
+    sound.rows.push_back(row);
+  });
+  for (hsize_t row = whole; row < evaluated; ++row) lost.push_back(row);
+  if (!lost.empty()) problems.push_back("/evaluations: damaged rows: " + list(lost));
+
+  for (const hsize_t row : sound.rows) {
+    bool fits = false;
+    try {
+      const Motion motion = motion_at(file, layout, evaluations, row);
+      fits = fits_checksum(file, evaluations, row, motion);
+      findings.trajectories += fits && !motion.trajectory.empty();
+    } catch (const Error&) {
+    }
+    sound.has_path.push_back(fits);
+    if (!fits) still.push_back(row);
+  }
+  if (!still.empty()) problems.push_back("/trajectories: damaged rows: " + list(still));
+
+  // A run counts its iterations, so what follows a damaged one goes too: it writes them again.
+  std::vector<hsize_t> unreadable;
+  hsize_t next = 0;
+  Eigen::VectorXd grid;
+  try_to(problems, [&] { grid = read_grid(file, layout); });
+  for_each_readable(
+      file, iterations, inside(iterations, decided), unreadable, [&](const Block& block, hsize_t i, hsize_t row) {
+        if (row != next || !fits_checksum(block, i)) return;
+        ++next;
+        const IterationRow iteration = iteration_of(block, i, layout, grid);
+        // counted in the rows that are left
+        contents.told.push_back(
+            std::lower_bound(sound.rows.begin(), sound.rows.end(), static_cast<hsize_t>(iteration.evaluations)) -
+            sound.rows.begin());
+        contents.iterations.push_back(iteration.decided);
+      });
+  if (next < decided)
+    problems.push_back("/iterations: row " + std::to_string(next) + " is damaged; rows from there on (" +
+                       std::to_string(decided - next) + ") are lost until the study goes on");
+  findings.evaluations = contents.evaluations.size();
+  findings.iterations = contents.iterations.size();
+  return sound;
+}
+
+Rewriter::Rewriter(const std::string& path, const Contents& contents, std::size_t bytes)
+    : layout_(contents.layout),
+      evaluations_(evaluation_table(layout_, !contents.sources.empty(), schema_version)),
+      iterations_(iteration_table(layout_, schema_version)) {
+  create_layout(path, contents);
+  reserve(path, bytes);
+  file_ = open_to_append(path);
+}
+
+void Rewriter::add(const Outcome& outcome, std::int32_t source) {
+  pending_.push_back(encode(evaluations_, layout_, outcome, source));
+  if (pending_.size() == group_rows) flush();
+}
+
+void Rewriter::add(const IterationRow& iteration) {
+  const Row row = encode(iterations_, layout_, iteration);
+  write_rows(file_, iterations_, iteration_rows_++, {&row, 1});
+  write_grid(file_, layout_, iteration.decided.grid);
+}
+
+void Rewriter::flush() {
+  if (pending_.empty()) return;
+  write_rows(file_, evaluations_, evaluation_rows_, pending_);
+  evaluation_rows_ += pending_.size();
+  pending_.clear();
+}
+
+void Rewriter::close(const std::string& stopped) {
+  flush();
+  write_stopped(file_, stopped);
+  if (!file_.close()) fail("cannot write");
+}
+
+void rewrite(const std::string& from, const std::string& path, const Sound& sound) {
+  const Contents& contents = sound.contents;
+  const Handle old = open_to_read(from, true);
+  const Table table = evaluation_table(contents.layout, !contents.sources.empty(), contents.schema);
+  make_temporary(path, spare_bytes, [&](const std::string& temporary) {
+    Rewriter writer(temporary, contents, file_size(from) + spare_bytes);
+    for (std::size_t i = 0; i < contents.evaluations.size(); ++i) {
+      Outcome outcome{contents.evaluations[i], {}};
+      if (sound.has_path[i]) outcome.trajectory = motion_at(old, contents.layout, table, sound.rows[i]).trajectory;
+      writer.add(outcome, contents.sources.empty() ? 0 : contents.origins[i]);
+    }
+    for (std::size_t i = 0; i < contents.iterations.size(); ++i) writer.add({contents.told[i], contents.iterations[i]});
+    writer.close(contents.stopped);
+    publish(path);
+  });
+}
+
+Findings verify(const std::string& path) {
+  return on(path, [&] {
+    const bool marked = probe(path) == Condition::marked;
+    Sound sound = examine(open_to_read(path), marked ? file_size(path) : static_cast<std::size_t>(-1));
+    Findings& findings = sound.findings;
+    look_for_contradictions(sound, findings);
+    const std::string now = writer(path);
+    if (!now.empty())
+      findings.notes.push_back("open to append in " + now);
+    else if (marked)
+      findings.notes.push_back("left open by a process that was killed");
+    if (sound.contents.schema < schema_version)
+      findings.notes.push_back("schema " + std::to_string(sound.contents.schema) +
+                               ", without checksums: damage inside a number goes unnoticed");
+    return findings;
+  });
+}
+
+Repaired repair(const std::string& path) {
+  return on(path, [&] {
+    if (const std::string now = writer(path); !now.empty()) throw Error("in use by another process (" + now + ")");
+    file_size(path);  // before the lock leaves its mark beside nothing
+    const WriterLock lock(path);
+    const Scrap scrap{path + ".salvage"};
+    Repaired repaired;
+    bool whole = false;
+    std::size_t size = 0;
+    Sound sound;
+    {
+      const Handle file = open_damaged(path, scrap.path, size);
+      sound = examine(file, size);
+      whole = !std::filesystem::exists(scrap.path);
+    }
+    repaired.findings = sound.findings;
+    if (whole && probe(path) == Condition::closed && sound.findings.problems.empty() && sound.findings.notes.empty())
+      return repaired;
+    if (!whole)
+      repaired.findings.problems.insert(
+          repaired.findings.problems.begin(),
+          "truncated: " + std::to_string(stored_size(path) - file_size(path)) + " bytes are missing at its end");
+    for (int i = 1; repaired.backup.empty() || std::filesystem::exists(repaired.backup); ++i)
+      repaired.backup = path + ".damaged" + (i > 1 ? std::to_string(i) : "");
+    std::error_code error;
+    std::filesystem::create_hard_link(path, repaired.backup, error);
+    if (error) std::filesystem::copy_file(path, repaired.backup);
+    try {
+      rewrite(whole ? path : scrap.path, path, sound);
+    } catch (...) {
+      std::filesystem::remove(repaired.backup, error);
+      throw;
+    }
+    return repaired;
+  });
+}
+
+}  // namespace dodyn::archive

@@ -1,0 +1,688 @@
+#include "archive/schema.hpp"
+
+#include <fcntl.h>
+#include <hdf5_hl.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <ctime>
+#include <filesystem>
+
+namespace dodyn::archive {
+namespace {
+
+constexpr std::size_t reason_bytes = 256, host_bytes = 64, time_bytes = 32;
+
+// ---- columns -------------------------------------------------------------------------------------------------------
+
+Handle element_type(std::string_view, const std::int64_t&) { return own(H5Tcopy(H5T_NATIVE_INT64), "HDF5"); }
+Handle element_type(std::string_view, const std::uint64_t&) { return own(H5Tcopy(H5T_NATIVE_UINT64), "HDF5"); }
+Handle element_type(std::string_view, const std::int32_t&) { return own(H5Tcopy(H5T_NATIVE_INT32), "HDF5"); }
+Handle element_type(std::string_view, const double&) { return own(H5Tcopy(H5T_NATIVE_DOUBLE), "HDF5"); }
+Handle element_type(std::string_view, const Eigen::VectorXd&) { return own(H5Tcopy(H5T_NATIVE_DOUBLE), "HDF5"); }
+Handle element_type(std::string_view name, const std::string&) {
+  return string_type(name == "host" ? host_bytes : name == "started" ? time_bytes : reason_bytes);
+}
+Handle element_type(std::string_view, const std::uint32_t&) { return own(H5Tcopy(H5T_NATIVE_UINT32), "HDF5"); }
+Handle element_type(std::string_view, const Status&) {
+  Handle type = own(H5Tenum_create(H5T_NATIVE_INT8), "HDF5");
+  for (const Status status : all_statuses)
+    check(H5Tenum_insert(type, std::string(to_string(status)).c_str(), &status), "HDF5");
+  return type;
+}
+
+template <class T>
+std::vector<hsize_t> row_shape(std::string_view name, const T&, const Layout& layout) {
+  if constexpr (!std::is_same_v<T, Eigen::VectorXd>) return {};
+  if (name == "metrics") return {layout.metrics.size()};
+  if (name.starts_with("/surrogate/")) return {static_cast<hsize_t>(layout.grid_points)};
+  return {layout.variables.size()};
+}
+
+}  // namespace
+
+std::size_t Column::elements() const {
+  std::size_t product = 1;
+  for (const auto extent : shape) product *= extent;
+  return product;
+}
+
+hsize_t Column::chunk_rows() const {
+  return trajectory() ? 1 : std::max<hsize_t>(1, 4096 / std::max<std::size_t>(1, bytes()));
+}
+
+std::size_t field_count() {
+  static const std::size_t count = [] {
+    std::size_t n = 0;
+    const Evaluation one;
+    for_each_field(one, [&](const Field&, const auto&) { ++n; });
+    return n;
+  }();
+  return count;
+}
+
+Table evaluation_table(const Layout& layout, bool merged, int schema) {
+  Table table;
+  const Evaluation one;
+  for_each_field(one, [&](const Field& field, const auto& value) {
+    table.push_back({"/evaluations/" + std::string(field.name), field.unit, element_type(field.name, value),
+                     row_shape(field.name, value, layout)});
+  });
+  if (schema >= 2) table.push_back({"/evaluations/checksum", "", element_type("", std::uint32_t{}), {2}});
+  if (merged) table.push_back({"/evaluations/source", "", element_type("", std::int32_t{}), {}});
+  for (const auto& channel : layout.channels)
+    table.push_back({"/trajectories/" + channel.name,
+                     "",
+                     own(H5Tcopy(H5T_NATIVE_DOUBLE), "HDF5"),
+                     {static_cast<hsize_t>(channel.nodes), channel.coordinates.size()}});
+  return table;
+}
+
+Table iteration_table(const Layout& layout, int schema) {
+  Table table;
+  const IterationRow one;
+  for_each_field(one, has_curve(layout), [&](const Field& field, const auto& value) {
+    table.push_back(
+        {std::string(field.name), field.unit, element_type(field.name, value), row_shape(field.name, value, layout)});
+  });
+  if (schema >= 2) table.push_back({"/iterations/checksum", "", element_type("", std::uint32_t{}), {}});
+  return table;
+}
+
+std::uint32_t crc32(std::span<const std::byte> bytes, std::uint32_t before) {
+  return static_cast<std::uint32_t>(::crc32_z(before, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
+}
+
+namespace {
+
+// ---- values to bytes and back --------------------------------------------------------------------------------------
+
+template <class T>
+requires std::is_arithmetic_v<T> || std::is_enum_v<T> Bytes encode(const Column&, const T& value) {
+  Bytes bytes(sizeof(T));
+  std::memcpy(bytes.data(), &value, sizeof(T));
+  return bytes;
+}
+
+// Cut where it is too long, but never inside a UTF-8 sequence (whose bytes after the first are 10xxxxxx).
+Bytes encode(const Column& column, const std::string& text) {
+  Bytes bytes(column.bytes());
+  std::size_t length = std::min(text.size(), bytes.size());
+  if (length < text.size())
+    while (length > 0 && (static_cast<unsigned char>(text[length]) & 0xC0) == 0x80) --length;
+  std::memcpy(bytes.data(), text.data(), length);
+  return bytes;
+}
+
+// Row-major numbers; an empty vector or matrix is stored as NaN throughout.
+template <class Derived>
+Bytes encode(const Column& column, const Eigen::MatrixBase<Derived>& values) {
+  const auto elements = static_cast<Eigen::Index>(column.elements());
+  const auto columns = column.shape.size() == 2 ? static_cast<Eigen::Index>(column.shape[1]) : 1;
+  if (values.size() != 0 && (values.size() != elements || values.cols() != columns))
+    throw Error(column.path + ": " + std::to_string(values.rows()) + " x " + std::to_string(values.cols()) +
+                " numbers where the archive has room for " + std::to_string(columns > 0 ? elements / columns : 0) +
+                " x " + std::to_string(columns));
+  Bytes bytes(column.bytes());
+  auto* out = reinterpret_cast<double*>(bytes.data());
+  if (values.size() == 0) {
+    std::fill_n(out, elements, not_a_number);
+  } else {
+    Eigen::Map<Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>>(out, values.rows(),
+                                                                                       values.cols()) = values;
+  }
+  return bytes;
+}
+
+template <class T>
+requires std::is_arithmetic_v<T> || std::is_enum_v<T>
+void decode(const Column&, std::span<const std::byte> bytes, T& value) { std::memcpy(&value, bytes.data(), sizeof(T)); }
+
+void decode(const Column&, std::span<const std::byte> bytes, std::string& text) {
+  const auto* begin = reinterpret_cast<const char*>(bytes.data());
+  text.assign(begin, std::find(begin, begin + bytes.size(), '\0'));
+}
+
+void decode(const Column& column, std::span<const std::byte> bytes, Eigen::VectorXd& values) {
+  values.resize(static_cast<Eigen::Index>(column.elements()));
+  if (values.size() > 0) std::memcpy(values.data(), bytes.data(), bytes.size());
+  if (values.array().isNaN().all()) values.resize(0);
+}
+
+bool all_nan(const Trajectory& trajectory) {
+  return std::all_of(trajectory.values.begin(), trajectory.values.end(),
+                     [](const auto& values) { return values.array().isNaN().all(); });
+}
+
+Bytes as_bytes(const auto& value) {
+  Bytes bytes(sizeof(value));
+  std::memcpy(bytes.data(), &value, sizeof(value));
+  return bytes;
+}
+
+std::uint32_t crc32(const Row& row) {
+  std::uint32_t crc = 0;
+  for (const auto& cell : row) crc = archive::crc32(*cell, crc);
+  return crc;
+}
+
+}  // namespace
+
+Row encode(const Table& table, const Layout& layout, const Outcome& outcome, std::int32_t source) {
+  Row row, motion;
+  for_each_field(outcome.evaluation,
+                 [&](const Field&, const auto& value) { row.emplace_back(encode(table[row.size()], value)); });
+  const auto channels = channels_of(table, layout);
+  const auto& values = outcome.trajectory.values;
+  if (!values.empty() && values.size() != channels.size())
+    throw Error("a trajectory of " + std::to_string(values.size()) + " channels where the archive has room for " +
+                std::to_string(channels.size()));
+  for (const auto& value : values) motion.emplace_back(encode(channels[motion.size()], value));
+  if (all_nan(outcome.trajectory)) motion.clear();
+  const bool merged = table.size() - channels.size() > field_count() + 1;
+  const Checksums checksums{crc32(row), crc32(motion)};
+  row.emplace_back(as_bytes(checksums));
+  if (merged) row.emplace_back(as_bytes(source));
+  row.insert(row.end(), motion.begin(), motion.end());
+  row.resize(table.size());
+  return row;
+}
+
+Row encode(const Table& table, const Layout& layout, const IterationRow& iteration) {
+  Row row;
+  for_each_field(iteration, has_curve(layout),
+                 [&](const Field&, const auto& value) { row.emplace_back(encode(table[row.size()], value)); });
+  row.emplace_back(as_bytes(crc32(row)));
+  return row;
+}
+
+// ---- datasets ------------------------------------------------------------------------------------------------------
+
+Handle open_dataset(hid_t file, const std::string& path) {
+  return own(H5Dopen2(file, path.c_str(), H5P_DEFAULT), path);
+}
+
+namespace {
+
+std::vector<hsize_t> extents(hid_t dataset) {
+  const Handle space = own(H5Dget_space(dataset), "dataset");
+  std::vector<hsize_t> dimensions(static_cast<std::size_t>(std::max(0, H5Sget_simple_extent_ndims(space))));
+  check(H5Sget_simple_extent_dims(space, dimensions.data(), nullptr), "dataset");
+  return dimensions;
+}
+
+}  // namespace
+
+hsize_t length(hid_t file, const Column& column) {
+  const Handle dataset = open_dataset(file, column.path);
+  const auto dimensions = extents(dataset);
+  if (dimensions.size() != column.shape.size() + 1 ||
+      !std::equal(column.shape.begin(), column.shape.end(), dimensions.begin() + 1))
+    throw Error("not a dodyn archive: " + column.path + " has another shape");
+  const Handle type = own(H5Dget_type(dataset), column.path);
+  if (H5Tequal(type, column.type) <= 0) throw Error("not a dodyn archive: " + column.path + " has another type");
+  return dimensions.front();
+}
+
+hsize_t committed(hid_t file, const std::string& path) {
+  const auto dimensions = extents(open_dataset(file, path));
+  if (dimensions.empty()) throw Error("not a dodyn archive: " + path + " has another shape");
+  return dimensions.front();
+}
+
+namespace {
+
+void create_dataset(hid_t file, const Column& column) {
+  std::vector<hsize_t> now{0}, limit{H5S_UNLIMITED}, chunk{column.chunk_rows()};
+  for (const auto extent : column.shape) {
+    now.push_back(extent);
+    limit.push_back(std::max<hsize_t>(extent, 1));  // a chunk has at least one element, also where there are no metrics
+    chunk.push_back(limit.back());
+  }
+  const Handle space = own(H5Screate_simple(static_cast<int>(now.size()), now.data(), limit.data()), column.path);
+  const Handle list = own(H5Pcreate(H5P_DATASET_CREATE), "HDF5");
+  check(H5Pset_chunk(list, static_cast<int>(chunk.size()), chunk.data()), column.path);
+  check(H5Pset_obj_track_times(list, false), column.path);
+  if (column.trajectory()) {
+    check(H5Pset_shuffle(list), column.path);
+    check(H5Pset_deflate(list, 4), column.path);
+  }
+  if (H5Tget_class(column.type) == H5T_FLOAT)
+    check(H5Pset_fill_value(list, H5T_NATIVE_DOUBLE, &not_a_number), column.path);
+  const Handle dataset =
+      own(H5Dcreate2(file, column.path.c_str(), column.type, space, H5P_DEFAULT, list, H5P_DEFAULT), column.path);
+  if (!column.unit.empty()) set_attribute(dataset, "unit", std::string(column.unit));
+}
+
+// Extends the column to `first` + n rows and fills the last n with cell `c` of each of the `rows`.
+void write_cells(hid_t file, const Column& column, hsize_t first, std::span<const Row> rows, std::size_t c) {
+  Handle dataset = open_dataset(file, column.path);
+  std::vector<hsize_t> size{first + rows.size()}, start{first}, count{rows.size()};
+  for (const auto extent : column.shape) {
+    size.push_back(extent);
+    start.push_back(0);
+    count.push_back(extent);
+  }
+  check(H5Dset_extent(dataset, size.data()), column.path);
+  const Handle space = own(H5Dget_space(dataset), column.path);
+  const auto write = [&](const void* data) {
+    check(H5Sselect_hyperslab(space, H5S_SELECT_SET, start.data(), nullptr, count.data(), nullptr), column.path);
+    const Handle source = own(H5Screate_simple(static_cast<int>(count.size()), count.data(), nullptr), column.path);
+    check(H5Dwrite(dataset, column.type, source, space, H5P_DEFAULT, data), column.path);
+  };
+  if (column.bytes() > 0 && column.chunk_rows() > 1) {
+    Bytes block;
+    for (const Row& row : rows) block.insert(block.end(), row[c]->begin(), row[c]->end());
+    write(block.data());
+  } else {  // one chunk a row, left out where there is nothing to put there
+    count[0] = 1;
+    for (const Row& row : rows) {
+      if (row[c] && !row[c]->empty()) write(row[c]->data());
+      ++start[0];
+    }
+  }
+  if (!dataset.close()) fail("cannot write " + column.path);  // this is when the chunks go to the file
+}
+
+}  // namespace
+
+void write_rows(hid_t file, const Table& table, hsize_t first, std::span<const Row> rows) {
+  for (std::size_t c = 1; c < table.size(); ++c) write_cells(file, table[c], first, rows, c);
+  check(H5Fflush(file, H5F_SCOPE_LOCAL), "flush");
+  write_cells(file, table.front(), first, rows, 0);
+}
+
+Bytes read_rows(hid_t file, const Column& column, hsize_t first, hsize_t rows) {
+  const Handle dataset = open_dataset(file, column.path);
+  Bytes bytes(column.bytes() * rows);
+  if (bytes.empty()) return bytes;
+  std::vector<hsize_t> start{first}, count{rows};
+  for (const auto extent : column.shape) {
+    start.push_back(0);
+    count.push_back(extent);
+  }
+  const Handle source = own(H5Dget_space(dataset), column.path);
+  check(H5Sselect_hyperslab(source, H5S_SELECT_SET, start.data(), nullptr, count.data(), nullptr), column.path);
+  const Handle target = own(H5Screate_simple(static_cast<int>(count.size()), count.data(), nullptr), column.path);
+  check(H5Dread(dataset, column.type, target, source, H5P_DEFAULT, bytes.data()), column.path);
+  return bytes;
+}
+
+hsize_t rows_inside(hid_t file, std::span<const Column> columns, std::size_t size, hsize_t rows, hsize_t first) {
+  for (const Column& column : columns) {
+    const Handle dataset = open_dataset(file, column.path);
+    const Handle list = own(H5Dget_create_plist(dataset), column.path);
+    std::vector<hsize_t> chunk(column.shape.size() + 1), offset(chunk.size(), 0);
+    if (H5Pget_chunk(list, static_cast<int>(chunk.size()), chunk.data()) < 1) fail(column.path);
+    if (column.elements() == 0) continue;
+    for (offset[0] = first / chunk[0] * chunk[0]; offset[0] < rows; offset[0] += chunk[0]) {
+      unsigned filters = 0;
+      haddr_t address = HADDR_UNDEF;
+      hsize_t bytes = 0;
+      check(H5Dget_chunk_info_by_coord(dataset, offset.data(), &filters, &address, &bytes), column.path);
+      if (address != HADDR_UNDEF && address + bytes > size) rows = offset[0];
+    }
+  }
+  return rows;
+}
+
+Block read_block(hid_t file, std::span<const Column> table, hsize_t first, hsize_t rows) {
+  Block block{table, {}};
+  for (const Column& column : table) block.columns.push_back(read_rows(file, column, first, rows));
+  return block;
+}
+
+std::span<const std::byte> Block::cell(std::size_t row, std::size_t column) const {
+  const std::size_t bytes = table[column].bytes();
+  return std::span(columns[column]).subspan(row * bytes, bytes);
+}
+
+std::uint32_t Block::checksum(std::size_t row, std::size_t first, std::size_t count) const {
+  std::uint32_t crc = 0;
+  for (std::size_t c = first; c < first + count; ++c) crc = crc32(cell(row, c), crc);
+  return crc;
+}
+
+Evaluation evaluation_of(const Block& block, std::size_t row) {
+  Evaluation evaluation;
+  std::size_t c = 0;
+  for_each_field(evaluation, [&](const Field&, auto& value) {
+    decode(block.table[c], block.cell(row, c), value);
+    ++c;
+  });
+  return evaluation;
+}
+
+IterationRow iteration_of(const Block& block, std::size_t row, const Layout& layout, const Eigen::VectorXd& grid) {
+  IterationRow iteration;
+  std::size_t c = 0;
+  for_each_field(iteration, has_curve(layout), [&](const Field&, auto& value) {
+    decode(block.table[c], block.cell(row, c), value);
+    ++c;
+  });
+  if (iteration.decided.value.size() > 0) iteration.decided.grid = grid;
+  return iteration;
+}
+
+Motion motion_at(hid_t file, const Layout& layout, const Table& table, hsize_t row) {
+  using RowMajor = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+  const Block block = read_block(file, channels_of(table, layout), row, 1);
+  Motion motion;
+  for (std::size_t c = 0; c < block.table.size(); ++c)
+    motion.trajectory.values.push_back(Eigen::Map<const RowMajor>(
+        reinterpret_cast<const double*>(block.columns[c].data()), static_cast<Eigen::Index>(block.table[c].shape[0]),
+        static_cast<Eigen::Index>(block.table[c].shape[1])));
+  if (all_nan(motion.trajectory)) return {};
+  motion.checksum = block.checksum(0, 0, block.table.size());
+  return motion;
+}
+
+namespace {
+
+// ---- the configuration as text -------------------------------------------------------------------------------------
+
+// "key = value" per line; a backslash protects itself, line ends, and an equals sign in a key.
+std::string configuration_text(const std::vector<std::pair<std::string, std::string>>& configuration) {
+  const auto add = [](std::string& text, const std::string& word, bool key) {
+    for (const char c : word) {
+      if (c == '\\' || (key && c == '=')) text += '\\';
+      if (c == '\n')
+        text += "\\n";
+      else
+        text += c;
+    }
+  };
+  std::string text;
+  for (const auto& [key, value] : configuration) {
+    add(text, key, true);
+    text += " = ";
+    add(text, value, false);
+    text += '\n';
+  }
+  return text;
+}
+
+std::vector<std::pair<std::string, std::string>> parse_configuration(const std::string& text) {
+  std::vector<std::pair<std::string, std::string>> configuration;
+  std::string key, word;
+  bool in_key = true;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '\\' && i + 1 < text.size()) {
+      ++i;
+      word += text[i] == 'n' ? '\n' : text[i];
+    } else if (in_key && text[i] == '=' && !word.empty()) {
+      key = word.substr(0, word.size() - 1);  // the spaces beside the equals sign are not part of key and value
+      word.clear();
+      in_key = false;
+      ++i;
+    } else if (text[i] == '\n') {
+      if (!in_key) configuration.emplace_back(std::exchange(key, {}), word);
+      word.clear();
+      in_key = true;
+    } else {
+      word += text[i];
+    }
+  }
+  return configuration;
+}
+
+// ---- the whole file ------------------------------------------------------------------------------------------------
+
+template <class Item, class Member>
+auto each(const std::vector<Item>& items, Member Item::*member) {
+  std::vector<Member> values;
+  for (const auto& item : items) values.push_back(item.*member);
+  return values;
+}
+
+}  // namespace
+
+void write_stopped(hid_t file, const std::string& reason) {
+  const Column text{"stopped", "", string_type(reason_bytes), {}};
+  const Handle attribute = own(H5Aopen(file, "stopped", H5P_DEFAULT), "attribute 'stopped'");
+  check(H5Awrite(attribute, text.type, encode(text, reason).data()), "attribute 'stopped'");
+}
+
+std::string read_stopped(hid_t file) {
+  const Column text{"stopped", "", string_type(reason_bytes), {}};
+  const Handle attribute = own(H5Aopen(file, "stopped", H5P_DEFAULT), "attribute 'stopped'");
+  Bytes bytes(reason_bytes);
+  check(H5Aread(attribute, text.type, bytes.data()), "attribute 'stopped'");
+  std::string reason;
+  decode(text, bytes, reason);
+  return reason;
+}
+
+namespace {
+
+void label(hid_t file, const std::string& path, std::initializer_list<const char*> dimensions) {
+  const Handle dataset = open_dataset(file, path);
+  unsigned i = 0;
+  for (const char* name : dimensions) check(H5DSset_label(dataset, i++, name), path);
+}
+
+// The scale gives dimension `dimension` of the dataset its coordinate values.
+void attach_scale(hid_t file, const std::string& path, const std::string& scale, unsigned dimension) {
+  check(H5DSattach_scale(open_dataset(file, path), open_dataset(file, scale), dimension), path);
+}
+
+void set_provenance(hid_t object, const Provenance& provenance, const std::string& created) {
+  set_attribute(object, "version", provenance.program_version);
+  set_attribute(object, "git_commit", provenance.git_commit);
+  set_attribute(object, "evaluator", provenance.evaluator);
+  set_attribute(object, "configuration", configuration_text(provenance.configuration));
+  set_attribute(object, "command_line", provenance.command_line);
+  set_attribute(object, "host", provenance.host);
+  set_attribute(object, "ranks", provenance.ranks);
+  set_attribute(object, "created", created);
+}
+
+}  // namespace
+
+void create_layout(const std::string& path, const Contents& contents) {
+  const Layout& layout = contents.layout;
+  const bool merged = !contents.sources.empty();
+  Handle file = create_file(path);
+  set_attribute(file, "program", std::string("dodyn"));
+  set_attribute(file, "schema", schema_version);
+  set_provenance(file, contents.provenance, contents.created);
+  own(H5Acreate2(file, "stopped", string_type(reason_bytes), own(H5Screate(H5S_SCALAR), "HDF5"), H5P_DEFAULT,
+                 H5P_DEFAULT),
+      "attribute 'stopped'");
+  write_stopped(file, "");
+
+  for (const char* name : {"/evaluations", "/trajectories", "/iterations", "/surrogate"})
+    own(H5Gcreate2(file, name, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), name);
+  for (const Column& column : evaluation_table(layout, merged, schema_version)) create_dataset(file, column);
+  for (const Column& column : iteration_table(layout, schema_version)) create_dataset(file, column);
+  if (merged) own(H5Gcreate2(file, "/sources", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), "/sources");
+  for (std::size_t i = 0; i < contents.sources.size(); ++i) {
+    const std::string name = "/sources/" + std::to_string(i);
+    const Handle group = own(H5Gcreate2(file, name.c_str(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), name);
+    const Source& source = contents.sources[i];
+    set_attribute(group, "path", source.path);
+    set_attribute(group, "stopped", source.stopped);
+    set_provenance(group, source.provenance, source.created);
+  }
+
+  for (const char* name : {"/evaluations/design", "/evaluations/gradient", "/iterations/next"}) {
+    const Handle dataset = open_dataset(file, name);
+    auto units = each(layout.variables, &Variable::unit);
+    if (std::string_view(name).ends_with("gradient"))
+      for (auto& unit : units) unit = unit.empty() || unit == "1" ? "1" : "1/(" + unit + ")";
+    set_attribute(dataset, "names", each(layout.variables, &Variable::name));
+    set_attribute(dataset, "units", units);
+  }
+  const Handle design = open_dataset(file, "/evaluations/design");
+  set_attribute(design, "lower", each(layout.variables, &Variable::lower));
+  set_attribute(design, "upper", each(layout.variables, &Variable::upper));
+  const Handle metrics = open_dataset(file, "/evaluations/metrics");
+  set_attribute(metrics, "names", each(layout.metrics, &Quantity::name));
+  set_attribute(metrics, "units", each(layout.metrics, &Quantity::unit));
+  set_attribute(metrics, "descriptions", each(layout.metrics, &Quantity::description));
+
+  const Handle trajectories = own(H5Gopen2(file, "/trajectories", H5P_DEFAULT), "/trajectories");
+  set_attribute(trajectories, "names", each(layout.channels, &Channel::name));
+  check(H5DSset_scale(open_dataset(file, "/evaluations/id"), "evaluation"), "/evaluations/id");
+  for (const auto& channel : layout.channels) {
+    const std::string name = "/trajectories/" + channel.name;
+    const Handle dataset = open_dataset(file, name);
+    set_attribute(dataset, "names", channel.coordinates);
+    set_attribute(dataset, "units", channel.unit);
+    set_attribute(dataset, "description", channel.description);
+    label(file, name, {"evaluation", "node", "coordinate"});
+    attach_scale(file, name, "/evaluations/id", 0);
+  }
+
+  const Handle surrogate = own(H5Gopen2(file, "/surrogate", H5P_DEFAULT), "/surrogate");
+  set_attribute(surrogate, "grid_points", layout.grid_points);
+  if (has_curve(layout)) {
+    const std::string name = "/surrogate/grid";
+    const hsize_t points = static_cast<hsize_t>(layout.grid_points);
+    const Handle list = own(H5Pcreate(H5P_DATASET_CREATE), "HDF5");
+    check(H5Pset_alloc_time(list, H5D_ALLOC_TIME_EARLY), name);
+    check(H5Pset_fill_value(list, H5T_NATIVE_DOUBLE, &not_a_number), name);
+    const Handle space = own(H5Screate_simple(1, &points, nullptr), name);
+    const Handle grid =
+        own(H5Dcreate2(file, name.c_str(), H5T_NATIVE_DOUBLE, space, H5P_DEFAULT, list, H5P_DEFAULT), name);
+    set_attribute(grid, "unit", layout.variables.front().unit);
+    check(H5DSset_scale(grid, layout.variables.front().name.c_str()), name);
+    for (const char* curve : {"/surrogate/value", "/surrogate/lower", "/surrogate/upper"}) {
+      label(file, curve, {"iteration", "grid"});
+      attach_scale(file, curve, name, 1);
+    }
+  }
+  if (!file.close()) fail("cannot create");
+}
+
+void write_grid(hid_t file, const Layout& layout, const Eigen::VectorXd& grid) {
+  if (!has_curve(layout) || grid.size() == 0) return;
+  if (grid.size() != layout.grid_points)
+    throw Error("a surrogate at " + std::to_string(grid.size()) + " points where the archive has room for " +
+                std::to_string(layout.grid_points));
+  Handle dataset = open_dataset(file, "/surrogate/grid");
+  check(H5Dwrite(dataset, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, grid.data()), "/surrogate/grid");
+  if (!dataset.close()) fail("cannot write /surrogate/grid");
+}
+
+int check_schema(hid_t file) {
+  if (H5Aexists(file, "schema") <= 0) throw Error("an HDF5 file, but not a dodyn archive");
+  const int schema = integer_attribute(file, "schema");
+  if (schema > schema_version)
+    throw Error("written by a newer dodyn: schema " + std::to_string(schema) + ", this one reads up to " +
+                std::to_string(schema_version));
+  if (schema < 1) throw Error("not a dodyn archive: schema " + std::to_string(schema));
+  return schema;
+}
+
+bool is_merged(hid_t file) { return H5Lexists(file, "/sources", H5P_DEFAULT) > 0; }
+
+Layout read_layout(hid_t file) {
+  Layout layout;
+  const auto same_length = [](const auto& first, const auto&... others) {
+    if (((others.size() != first.size()) || ...)) throw Error("not a dodyn archive: names and units differ in number");
+    return first.size();
+  };
+  const Handle design = open_dataset(file, "/evaluations/design");
+  const auto names = strings_attribute(design, "names"), units = strings_attribute(design, "units");
+  const auto lower = numbers_attribute(design, "lower"), upper = numbers_attribute(design, "upper");
+  for (std::size_t i = 0; i < same_length(names, units, lower, upper); ++i)
+    layout.variables.push_back({names[i], units[i], lower[i], upper[i]});
+
+  const Handle metrics = open_dataset(file, "/evaluations/metrics");
+  const auto metric_names = strings_attribute(metrics, "names"), metric_units = strings_attribute(metrics, "units"),
+             descriptions = strings_attribute(metrics, "descriptions");
+  for (std::size_t i = 0; i < same_length(metric_names, metric_units, descriptions); ++i)
+    layout.metrics.push_back({metric_names[i], metric_units[i], descriptions[i]});
+
+  for (const auto& name :
+       strings_attribute(own(H5Gopen2(file, "/trajectories", H5P_DEFAULT), "/trajectories"), "names")) {
+    const Handle dataset = open_dataset(file, "/trajectories/" + name);
+    const auto dimensions = extents(dataset);
+    if (dimensions.size() != 3) throw Error("not a dodyn archive: /trajectories/" + name + " has another shape");
+    layout.channels.push_back({name, string_attribute(dataset, "units"), string_attribute(dataset, "description"),
+                               static_cast<int>(dimensions[1]), strings_attribute(dataset, "names")});
+  }
+  layout.grid_points = integer_attribute(own(H5Gopen2(file, "/surrogate", H5P_DEFAULT), "/surrogate"), "grid_points");
+  return layout;
+}
+
+Provenance read_provenance(hid_t object) {
+  Provenance provenance;
+  provenance.evaluator = string_attribute(object, "evaluator");
+  provenance.configuration = parse_configuration(string_attribute(object, "configuration"));
+  provenance.program_version = string_attribute(object, "version");
+  provenance.git_commit = string_attribute(object, "git_commit");
+  provenance.command_line = string_attribute(object, "command_line");
+  provenance.host = string_attribute(object, "host");
+  provenance.ranks = integer_attribute(object, "ranks");
+  return provenance;
+}
+
+std::vector<Source> read_sources(hid_t file) {
+  std::vector<Source> sources;
+  if (!is_merged(file)) return sources;
+  while (true) {
+    const std::string name = "/sources/" + std::to_string(sources.size());
+    if (H5Lexists(file, name.c_str(), H5P_DEFAULT) <= 0) return sources;
+    const Handle group = own(H5Gopen2(file, name.c_str(), H5P_DEFAULT), name);
+    sources.push_back({string_attribute(group, "path"), string_attribute(group, "created"),
+                       string_attribute(group, "stopped"), read_provenance(group)});
+  }
+}
+
+Eigen::VectorXd read_grid(hid_t file, const Layout& layout) {
+  Eigen::VectorXd grid(has_curve(layout) ? layout.grid_points : 0);
+  if (grid.size() == 0) return grid;
+  const Handle dataset = open_dataset(file, "/surrogate/grid");
+  if (extents(dataset) != std::vector<hsize_t>{static_cast<hsize_t>(layout.grid_points)})
+    throw Error("not a dodyn archive: /surrogate/grid has another shape");
+  check(H5Dread(dataset, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, grid.data()), "/surrogate/grid");
+  return grid;
+}
+
+std::string utc_now() {
+  const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
+  std::tm parts{};
+  ::gmtime_r(&now, &parts);
+  char text[32];
+  std::strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &parts);
+  return text;
+}
+
+void sync(const std::string& path) {
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  const bool done = descriptor >= 0 && ::fsync(descriptor) == 0;
+  const int error = errno;
+  if (descriptor >= 0) ::close(descriptor);
+  if (!done) throw Error("cannot write to disk: " + std::string(std::strerror(error)));
+}
+
+void publish(const std::string& path) {
+  const std::string temporary = path + ".tmp";
+  sync(temporary);
+  std::error_code error;
+  std::filesystem::rename(temporary, path, error);
+  if (error) throw Error("cannot rename " + temporary + ": " + error.message());
+  const auto directory = std::filesystem::path(path).parent_path();
+  sync(directory.empty() ? "." : directory.string());
+}
+
+void make_temporary(const std::string& path, std::size_t bytes, const std::function<void(const std::string&)>& action) {
+  const std::string temporary = path + ".tmp";
+  std::error_code ignored;
+  std::filesystem::remove(temporary, ignored);
+  try {
+    reserve(temporary, bytes);
+    action(temporary);
+  } catch (...) {
+    std::filesystem::remove(temporary, ignored);
+    throw;
+  }
+}
+
+}  // namespace dodyn::archive

@@ -1,0 +1,178 @@
+// The archive's layout, and how a row gets into it.
+//
+//   /evaluations/<field>      [n], design, gradient [n, variables], metrics [n, metrics]; NaN where absent
+//   /trajectories/<channel>   [n, node, coordinate]; NaN where an evaluation has no motion
+//   /iterations/<field>       [m], next [m, variables]; `evaluations`: rows of /evaluations the strategy had been told
+//   /surrogate/grid           [g]; value, lower, upper [m, g]: for one free variable
+//
+//   /evaluations/checksum     [n, 2] CRC-32 of the bytes of a row's fields, and of its trajectory (0: it has none)
+//   /iterations/checksum      [m] CRC-32 of a row's bytes
+//   /evaluations/source       [n] in a merged archive: which of the groups /sources/0, 1, ... a row is from; those hold
+//                             path, created, stopped and provenance of the archives merged
+//
+// Root attributes: schema, program, version, git_commit, evaluator, configuration, command_line, host, ranks, created,
+// stopped.
+//
+// A row is committed by its first column (`id`, `evaluations`), which is extended last: rows = its length, whatever
+// more the other columns hold. Every append opens the file as an SWMR writer and closes it again. Inside, HDF5 orders
+// its writes so that a reader, or whoever finds the file after a kill, sees the old or the new state; between appends
+// the file is an ordinary closed one, which h5dump and every other tool opens while the study runs.
+//
+// A later row of the same id supersedes the earlier ones: an evaluation whose rank was lost, or one that was done
+// again.
+//
+// History of the schema (a reader refuses a newer one, reads every older one; a writer rewrites an older one)
+//   1  first
+//   2  checksums; merged archives
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "archive/archive.hpp"
+#include "archive/hdf5_file.hpp"
+
+namespace dodyn::archive {
+
+inline constexpr int schema_version = 2;
+inline constexpr std::size_t spare_bytes = 1 << 20;  // more than one append's indices and part-filled chunks allocate
+
+// Runs an action on the archive at `path`; every Error then begins with the path.
+template <class Action>
+auto on(const std::string& path, Action&& action) {
+  try {
+    return action();
+  } catch (const Error& error) {
+    throw Error(path + ": " + error.what());
+  }
+}
+
+using Bytes = std::vector<std::byte>;
+
+// One dataset whose first dimension counts rows.
+struct Column {
+  std::string path;
+  std::string_view unit;
+  Handle type;                 // of one element, in the file and in memory
+  std::vector<hsize_t> shape;  // of one row: {}, {variables}, {node, coordinate}
+
+  std::size_t elements() const;
+  std::size_t bytes() const { return elements() * H5Tget_size(type); }
+  bool trajectory() const { return shape.size() == 2; }
+  // Trajectories: one row, compressed, written once. The others: about a page of rows, rewritten as it fills.
+  hsize_t chunk_rows() const;
+};
+
+// Columns that grow together; the first one commits a row. Those of /evaluations: the fields of the record, checksum,
+// source, and the trajectory's channels last.
+using Table = std::vector<Column>;
+// One entry per column; nothing where the fill value (NaN) is to stay.
+using Row = std::vector<std::optional<Bytes>>;
+using Checksums = std::array<std::uint32_t, 2>;  // of the fields, of the trajectory
+
+struct IterationRow {
+  std::int64_t evaluations = 0;
+  surrogate::Iteration decided;
+};
+
+inline bool has_curve(const Layout& layout) { return layout.variables.size() == 1; }
+
+// The list of fields of /iterations and /surrogate, as dodyn::for_each_field is that of /evaluations.
+template <class R, class Visitor>
+void for_each_field(R& row, bool curve, Visitor&& visit) {
+  visit(Field{"/iterations/evaluations", ""}, row.evaluations);
+  visit(Field{"/iterations/best_id", ""}, row.decided.best_id);
+  visit(Field{"/iterations/best_cost", "1"}, row.decided.best_cost);
+  visit(Field{"/iterations/predicted_cost", "1"}, row.decided.predicted_cost);
+  visit(Field{"/iterations/next", ""}, row.decided.next);
+  visit(Field{"/iterations/note", ""}, row.decided.note);
+  if (!curve) return;
+  visit(Field{"/surrogate/value", "1"}, row.decided.value);
+  visit(Field{"/surrogate/lower", "1"}, row.decided.lower);
+  visit(Field{"/surrogate/upper", "1"}, row.decided.upper);
+}
+
+Table evaluation_table(const Layout& layout, bool merged, int schema);
+Table iteration_table(const Layout& layout, int schema);
+// Position of /evaluations/checksum, and number of the record's fields; /evaluations/source comes next.
+std::size_t field_count();
+// The columns of an evaluation table that are not the trajectory's, and those that are.
+inline std::span<const Column> fields_of(const Table& table, const Layout& layout) {
+  return std::span(table).first(table.size() - layout.channels.size());
+}
+inline std::span<const Column> channels_of(const Table& table, const Layout& layout) {
+  return std::span(table).last(layout.channels.size());
+}
+
+// Both for the present schema.
+Row encode(const Table& table, const Layout& layout, const Outcome& outcome, std::int32_t source = 0);
+Row encode(const Table& table, const Layout& layout, const IterationRow& iteration);
+
+// CRC-32 as zlib has it; `before` goes on where another ended.
+std::uint32_t crc32(std::span<const std::byte> bytes, std::uint32_t before = 0);
+
+// ---- the file ------------------------------------------------------------------------------------------------------
+
+Handle open_dataset(hid_t file, const std::string& path);
+// Rows of a column. Throws Error where it has another shape or type than it should.
+hsize_t length(hid_t file, const Column& column);
+// Rows committed in a table whose first column is at `path`. A reader asks this before it opens other columns, which
+// are then at least as long: an open dataset stays as it was when it was opened.
+hsize_t committed(hid_t file, const std::string& path);
+
+// Creates all groups, datasets and attributes: SWMR allows no new ones later. Of the contents it takes layout,
+// provenance, created and sources.
+void create_layout(const std::string& path, const Contents& contents);
+void write_rows(hid_t file, const Table& table, hsize_t first, std::span<const Row> rows);
+// Where the strategy puts its grid is its own business; all iterations share it, so each writes the same.
+void write_grid(hid_t file, const Layout& layout, const Eigen::VectorXd& grid);
+void write_stopped(hid_t file, const std::string& reason);
+
+// Throws Error where this is no archive, or a newer one; the schema.
+int check_schema(hid_t file);
+bool is_merged(hid_t file);
+Layout read_layout(hid_t file);
+Provenance read_provenance(hid_t object);
+std::vector<Source> read_sources(hid_t file);
+std::string read_stopped(hid_t file);
+Eigen::VectorXd read_grid(hid_t file, const Layout& layout);
+
+Bytes read_rows(hid_t file, const Column& column, hsize_t first, hsize_t rows);
+// How many of the rows up to `rows` lie inside the first `size` bytes of the file, from row `first` on. Beyond the end
+// HDF5 reads zeros, and the end-of-file address, by which a closed file is checked, is out of date while a file is
+// open.
+hsize_t rows_inside(hid_t file, std::span<const Column> columns, std::size_t size, hsize_t rows, hsize_t first = 0);
+
+// The rows' bytes, column by column, and out of them one row's record.
+struct Block {
+  std::span<const Column> table;
+  std::vector<Bytes> columns;  // a row's bytes stand at row * table[c].bytes()
+  std::span<const std::byte> cell(std::size_t row, std::size_t column) const;
+  std::uint32_t checksum(std::size_t row, std::size_t first, std::size_t count) const;
+};
+Block read_block(hid_t file, std::span<const Column> table, hsize_t first, hsize_t rows);
+Evaluation evaluation_of(const Block& block, std::size_t row);
+IterationRow iteration_of(const Block& block, std::size_t row, const Layout& layout, const Eigen::VectorXd& grid);
+
+// The trajectory at a row, and its checksum.
+struct Motion {
+  Trajectory trajectory;
+  std::uint32_t checksum = 0;
+};
+Motion motion_at(hid_t file, const Layout& layout, const Table& table, hsize_t row);
+
+// Puts a finished `path`.tmp in the place of `path`, so that at no moment there is half a file of that name.
+void publish(const std::string& path);
+// Runs action(`path`.tmp) with room for `bytes` in it; leaves no such file behind where it fails.
+void make_temporary(const std::string& path, std::size_t bytes, const std::function<void(const std::string&)>& action);
+void sync(const std::string& path);  // flushes to disk
+std::string utc_now();
+
+}  // namespace dodyn::archive

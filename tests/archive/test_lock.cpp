@@ -1,0 +1,135 @@
+// One writer at a time, by name; a lock that a kill left behind is none.
+#include <fcntl.h>
+#include <gmock/gmock-matchers.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdarg>
+#include <fstream>
+
+#include "archive/archive.hpp"
+#include "rows.hpp"
+
+// A file system without locks, for the tests that ask for one.
+static bool no_locks = false;
+extern "C" int fcntl(int descriptor, int command, ...) {
+  std::va_list list;
+  va_start(list, command);
+  void* argument = va_arg(list, void*);
+  va_end(list);
+  if (no_locks && (command == F_SETLK || command == F_GETLK)) {
+    errno = ENOLCK;
+    return -1;
+  }
+  return static_cast<int>(::syscall(SYS_fcntl, descriptor, command, argument));
+}
+
+namespace dodyn::archive {
+namespace {
+
+using testing::HasSubstr;
+
+std::string here(pid_t pid) {
+  char name[65] = {};
+  ::gethostname(name, sizeof(name) - 1);
+  return "pid " + std::to_string(pid) + " on " + name;
+}
+
+// A process that holds the archive open to append until it is killed.
+pid_t hold(const std::string& path) {
+  int pipe[2];
+  EXPECT_EQ(::pipe(pipe), 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const bool there = std::filesystem::exists(path);
+    Archive archive = there ? Archive::resume(path) : Archive::create(path, example_layout(), {});
+    if (::write(pipe[1], "r", 1) != 1) ::_exit(1);
+    while (true) ::pause();
+  }
+  char c = 0;
+  ::close(pipe[1]);
+  EXPECT_EQ(::read(pipe[0], &c, 1), 1);
+  ::close(pipe[0]);
+  return child;
+}
+
+void kill_now(pid_t child) {
+  ::kill(child, SIGKILL);
+  ::waitpid(child, nullptr, 0);
+}
+
+class Lock : public testing::TestWithParam<bool> {
+ protected:
+  void SetUp() override { no_locks = GetParam(); }
+  void TearDown() override { no_locks = false; }
+  const Directory directory;
+  const std::string path = directory / "a.h5";
+};
+INSTANTIATE_TEST_SUITE_P(WithAndWithoutLocks, Lock, testing::Bool());
+
+TEST_P(Lock, TheSecondIsRefusedByNameAndAKillFreesIt) {
+  for (int round = 0; round < 2; ++round) {  // created, resumed
+    const pid_t first = hold(path);
+    const std::string refusal = path + ": in use by another process (" + here(first) + ")";
+    EXPECT_EQ(error_of([&] { Archive::resume(path); }), refusal);
+    EXPECT_EQ(error_of([&] { Archive::create(path, example_layout(), {}); }), refusal);
+    EXPECT_EQ(error_of([&] { repair(path); }), refusal);
+    EXPECT_EQ(writer(path), here(first));
+    kill_now(first);
+    EXPECT_TRUE(std::filesystem::exists(path + ".lock"));  // stale
+    EXPECT_EQ(writer(path), "");
+  }
+  Archive::resume(path).append(outcome(0));
+  EXPECT_FALSE(std::filesystem::exists(path + ".lock"));
+}
+
+TEST_P(Lock, OfThisProcessToo) {
+  Archive archive = Archive::create(path, example_layout(), {});
+  EXPECT_THAT(error_of([&] { Archive::resume(path); }), HasSubstr(here(::getpid())));
+  EXPECT_EQ(writer(path), here(::getpid()));
+  const pid_t child = ::fork();  // asking must not have released it
+  if (child == 0) ::_exit(error_of([&] { Archive::resume(path); }).find("in use") == std::string::npos);
+  int status = -1;
+  ::waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+}
+
+// An evaluation in a process of its own, which outlives the killed study that started it, keeps no one out.
+TEST_P(Lock, IsNotHandedOnToChildren) {
+  int pipe[2];
+  ASSERT_EQ(::pipe(pipe), 0);
+  const pid_t first = ::fork();
+  if (first == 0) {
+    Archive archive = Archive::create(path, example_layout(), {});
+    const pid_t grandchild = ::fork();
+    if (grandchild == 0) {
+      while (true) ::pause();
+    }
+    if (::write(pipe[1], &grandchild, sizeof(grandchild)) != sizeof(grandchild)) ::_exit(1);
+    while (true) ::pause();
+  }
+  pid_t grandchild = 0;
+  ASSERT_EQ(::read(pipe[0], &grandchild, sizeof(grandchild)), static_cast<ssize_t>(sizeof(grandchild)));
+  kill_now(first);
+  EXPECT_EQ(error_of([&] { Archive::resume(path).append(outcome(0)); }), "");
+  ::kill(grandchild, SIGKILL);
+  ::close(pipe[0]);
+  ::close(pipe[1]);
+}
+
+TEST_P(Lock, OnAnotherHostThereIsNoTellingWithoutLocks) {
+  Archive::create(path, example_layout(), {});
+  std::ofstream(path + ".lock") << "pid 1 on elsewhere";
+  const std::string message = error_of([&] { Archive::resume(path); });
+  if (GetParam())
+    EXPECT_EQ(message,
+              path + ": in use by another process (pid 1 on elsewhere); if that one is gone, remove " + path + ".lock");
+  else
+    EXPECT_EQ(message, "");
+}
+
+}  // namespace
+}  // namespace dodyn::archive
