@@ -4,8 +4,8 @@ set -euo pipefail
 
 packages=(g++ cmake ninja-build pkg-config
   openmpi-bin libopenmpi-dev libeigen3-dev libnlopt-dev libnlopt-cxx-dev coinor-libipopt-dev
-  libboost-program-options-dev libhdf5-dev nlohmann-json3-dev
-  libgtest-dev hdf5-tools python3-h5py python3-matplotlib)
+  libboost-program-options-dev libhdf5-dev zlib1g-dev nlohmann-json3-dev
+  libgtest-dev libgmock-dev hdf5-tools python3-h5py python3-matplotlib)
 
 missing=()
 for package in "${packages[@]}"; do
