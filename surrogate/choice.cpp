@@ -1,5 +1,8 @@
 #include "surrogate/choice.hpp"
 
+#include <charconv>
+#include <cmath>
+#include <sstream>
 #include <stdexcept>
 
 namespace dodyn::surrogate {
@@ -9,6 +12,28 @@ std::unique_ptr<Strategy> strawman(const std::vector<Variable>& variables, const
   if (variables.size() != 1)
     throw std::invalid_argument("strawman: works on one free variable, not " + std::to_string(variables.size()));
   return make_strawman(variables[0], choice.strawman);
+}
+
+std::unique_ptr<Strategy> smf(const std::vector<Variable>& variables, const Choice& choice) {
+  return make_mesh_search(variables, choice.mesh_search);
+}
+
+std::unique_ptr<Strategy> turbo(const std::vector<Variable>& variables, const Choice& choice) {
+  EgoOptions options = choice.ego;
+  options.trust_region = true;
+  return make_ego(variables, options);
+}
+
+template <NloptAlgorithm algorithm>
+std::unique_ptr<Strategy> nlopt(const std::vector<Variable>& variables, const Choice& choice) {
+  NloptOptions options = choice.nlopt;
+  options.algorithm = algorithm;
+  return make_nlopt_search(variables, options);
+}
+
+std::unique_ptr<Strategy> automatic(const std::vector<Variable>& variables, const Choice& choice) {
+  std::string reason;
+  return make_strategy(automatic_choice(choice, variables, {choice.ego.gradient, choice.ego.noise}, reason), variables);
 }
 
 std::unique_ptr<Strategy> sweep(const std::vector<Variable>& variables, const Choice& choice) {
@@ -25,9 +50,84 @@ const std::vector<StrategyKind>& strategy_kinds() {
   static const std::vector<StrategyKind> kinds = {
       {"strawman", "one variable: a cubic spline through the samples, the next at its minimum", strawman},
       {"ego", "kriging, the next where the expected improvement is largest", ego},
+      {"trust-region", "ego within a box about the best that grows and shrinks: 10 to 20 variables", turbo},
+      {"smf", "surrogate management framework: a mesh search that converges, led by kriging", smf},
+      {"bobyqa", "NLopt's BOBYQA: local, quadratic model", nlopt<NloptAlgorithm::bobyqa>},
+      {"cobyla", "NLopt's COBYLA: local, linear model", nlopt<NloptAlgorithm::cobyla>},
+      {"direct-l", "NLopt's DIRECT-L: global, dividing rectangles", nlopt<NloptAlgorithm::direct_l>},
+      {"crs", "NLopt's CRS2: global, controlled random search", nlopt<NloptAlgorithm::crs>},
+      {"auto", "chosen from the number of variables, gradients and noise", automatic},
       {"sweep", "a uniform grid, from coarse to fine", sweep},
   };
   return kinds;
+}
+
+namespace {
+
+std::string trimmed(const std::string& text) {
+  const auto from = text.find_first_not_of(" \t"), to = text.find_last_not_of(" \t");
+  return from == std::string::npos ? "" : text.substr(from, to - from + 1);
+}
+
+int index_of(const std::string& name, const std::vector<std::string>& names, bool cost) {
+  std::string all = cost ? "cost" : "";
+  if (cost && name == "cost") return -1;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (names[i] == name) return static_cast<int>(i);
+    all += (all.empty() ? "" : ", ") + names[i];
+  }
+  throw std::invalid_argument("no '" + name + "'; there are: " + all);
+}
+
+}  // namespace
+
+std::vector<int> parse_names(const std::string& text, const std::vector<std::string>& names, bool cost) {
+  std::vector<int> indices;
+  std::istringstream words(text);
+  for (std::string word; std::getline(words, word, ',');) indices.push_back(index_of(trimmed(word), names, cost));
+  return indices;
+}
+
+std::vector<Constraint> parse_constraints(const std::string& text, const std::vector<std::string>& metrics) {
+  std::vector<Constraint> constraints;
+  std::istringstream words(text);
+  for (std::string word; std::getline(words, word, ',');) {
+    const auto at = word.find("<=") != std::string::npos ? word.find("<=") : word.find(">=");
+    const std::string limit = at == std::string::npos ? "" : trimmed(word.substr(at + 2));
+    Constraint c;
+    const auto [end, error] = std::from_chars(limit.data(), limit.data() + limit.size(), c.limit);
+    if (limit.empty() || error != std::errc() || end != limit.data() + limit.size() || !std::isfinite(c.limit))
+      throw std::invalid_argument("'" + trimmed(word) + "' is no constraint; allowed: NAME <= NUMBER, NAME >= NUMBER");
+    c.name = trimmed(word.substr(0, at));
+    c.below = word[at] == '<';
+    c.metric = index_of(c.name, metrics, true);
+    constraints.push_back(c);
+  }
+  return constraints;
+}
+
+Choice automatic_choice(Choice choice, const std::vector<Variable>& variables, const Prospect& prospect,
+                        std::string& reason) {
+  reason.clear();
+  if (choice.name != "auto") return choice;
+  const std::size_t d = variables.size();
+  const bool plain = choice.ego.constraints.empty() && choice.ego.objectives.empty() && choice.ego.domains.empty();
+  choice.ego.gradient = prospect.gradient;
+  choice.ego.noise = prospect.noise;
+  const std::string values = std::string(prospect.gradient ? "gradients" : "no gradients") + ", " +
+                             (prospect.noise ? "noisy costs" : "costs without noise");
+  const std::string variables_text = std::to_string(d) + (d == 1 ? " variable, " : " variables, ") + values;
+  if (d > 9 && plain) {
+    choice.name = "trust-region";
+    reason = variables_text + ": trust-region, kriging about the best where a box is too wide to model";
+  } else {
+    choice.name = "ego";
+    reason = variables_text + ": ego, " +
+             (prospect.noise      ? "kriging that smooths and repeats where it pays"
+              : prospect.gradient ? "kriging through values and gradients"
+                                  : "kriging, the fewest evaluations on costs like these");
+  }
+  return choice;
 }
 
 std::unique_ptr<Strategy> make_strategy(const Choice& choice, const std::vector<Variable>& variables) {

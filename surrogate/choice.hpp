@@ -2,6 +2,8 @@
 #pragma once
 
 #include "surrogate/ego.hpp"
+#include "surrogate/mesh_search.hpp"
+#include "surrogate/nlopt_search.hpp"
 #include "surrogate/strawman.hpp"
 #include "surrogate/sweep.hpp"
 
@@ -11,8 +13,28 @@ struct Choice {
   std::string name = "strawman";
   StrawmanOptions strawman;
   EgoOptions ego;
+  MeshSearchOptions mesh_search;
+  NloptOptions nlopt;
   SweepOptions sweep;
 };
+
+// What is known of the costs before any is computed, for `automatic_choice`.
+struct Prospect {
+  bool gradient = false;  // evaluations come with gradients
+  bool noise = false;     // costs are noisy
+};
+
+// Settles name = "auto" from the number of variables and what is known of the costs; `reason` is one line to print.
+// Any other name is left alone, and `reason` empty.
+Choice automatic_choice(Choice choice, const std::vector<Variable>& variables, const Prospect& prospect,
+                        std::string& reason);
+
+// "largest_torque <= 15, smallest_normal_force >= 0": constraints on metrics, or on "cost". Empty text: none. Throws
+// std::invalid_argument, in one line that shows the names there are.
+std::vector<Constraint> parse_constraints(const std::string& text, const std::vector<std::string>& metrics);
+
+// "cost, largest_torque": indices in `names`, -1 for "cost" where `cost` allows it. Errors as above.
+std::vector<int> parse_names(const std::string& text, const std::vector<std::string>& names, bool cost);
 
 struct StrategyKind {
   std::string name;

@@ -24,10 +24,11 @@ using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
-constexpr double same_design = 1e-7;    // of the range
-constexpr Index likelihood_rows = 400;  // rows of a model whose hyperparameters are fitted; beyond: of a part
-constexpr int most_imputed = 100;       // failed designs
-constexpr Index most_rows = 1500;       // beyond: gradients of the costliest samples are left out
+constexpr double same_design = 1e-7;      // of the range
+constexpr Index likelihood_rows = 400;    // rows of a model whose hyperparameters are fitted; beyond: of a part
+constexpr double longest_in_doubt = 0.5;  // length of the model, of the range, when looking away from the best
+constexpr int most_imputed = 100;         // failed designs
+constexpr Index most_rows = 1500;         // beyond: gradients of the costliest samples are left out
 
 std::string text(double value, int digits = 4) {
   std::ostringstream out;
@@ -42,6 +43,12 @@ class Tracked {
   // `samples` must begin with those of the last call unless `restart`.
   void update(const Samples& samples, const KrigingOptions& options, bool warps, bool restart);
   const Kriging& model() const { return *model_; }
+  // The model with no length above `longest`: one that trusts its extrapolation less.
+  Kriging doubting(double longest) const {
+    Hyperparameters h = model_->hyperparameters();
+    h.log_length = h.log_length.cwiseMin(std::log(longest));
+    return Kriging::with(warped(seen_, warp_), options_, h);
+  }
   const Warp& warp() const { return warp_; }
   bool empty() const { return !model_; }
   void clear() { model_.reset(), fitted_ = 0; }
@@ -56,6 +63,8 @@ class Tracked {
   }
 
   std::optional<Kriging> model_;
+  Samples seen_;
+  KrigingOptions options_;
   Warp warp_;
   int decades_ = 0;                  // width of the warp: spread of the costs / 10^(decades - 1); 0: none
   Index fitted_ = 0, in_model_ = 0;  // samples at the last fit, and now
@@ -94,6 +103,8 @@ void Tracked::update(const Samples& samples, const KrigingOptions& options, bool
   const Index n = samples.size();
   if (restart) model_.reset();
   if (model_ && n == in_model_) return;
+  seen_ = samples;
+  options_ = options;
   const bool refit = !model_ || n < 25 || n >= fitted_ + std::max<Index>(fitted_ / 10, 3);
   if (!refit) {
     for (; in_model_ < n; ++in_model_) {
@@ -195,6 +206,8 @@ class Ego final : public Strategy {
   void start_initial();
   void update_models() const;
   void believe_pending() const;
+  bool settling() const;
+  double margin() const;
   double score(const VectorXd& unit, VectorXd* gradient) const;
   VectorXd scores(const MatrixXd& units) const;
   Plan maximise() const;
@@ -450,6 +463,35 @@ void Ego::update_models() const {
   viability_.emplace(x, viable);
 }
 
+// Whether the last two designs did no more than polish the best one: beside it, and gaining next to nothing. Before the
+// next such step something that would gain more is looked for, so that a local minimum does not hold the search.
+bool Ego::settling() const {
+  constexpr int polished = 2;
+  if (noisy() || options_.trust_region || objectives_.size() > 1 || told_.size() < initial_total_ + polished + 1)
+    return false;
+  const Evaluation* least = nullptr;
+  for (std::size_t i = 0; i + polished < told_.size(); ++i)
+    if (feasible(told_[i]) && (!least || told_[i].cost < least->cost)) least = &told_[i];
+  if (!least) return false;
+  for (std::size_t i = told_.size() - polished; i < told_.size(); ++i) {
+    const Evaluation& e = told_[i];
+    if (!feasible(e) || (unit(e.design) - unit(least->design)).cwiseAbs().maxCoeff() > 0.1) return false;
+    if (objectives_[0].warp().forward(e.cost) < objectives_[0].warp().forward(least->cost) - 0.1 * margin())
+      return false;
+  }
+  return true;
+}
+
+// A gain worth looking for elsewhere: a hundredth of what costs vary by, as the model sees them.
+double Ego::margin() const {
+  std::vector<double> costs;
+  for (const Evaluation& e : told_)
+    if (feasible(e)) costs.push_back(objectives_[0].warp().forward(e.cost));
+  if (costs.empty()) return 0;
+  std::nth_element(costs.begin(), costs.begin() + static_cast<std::ptrdiff_t>(costs.size() / 2), costs.end());
+  return 0.01 * (costs[costs.size() / 2] - *std::min_element(costs.begin(), costs.end()));
+}
+
 // Puts the pending designs into the models, and what the acquisition compares with.
 void Ego::believe_pending() const {
   update_models();
@@ -460,7 +502,7 @@ void Ego::believe_pending() const {
   box_upper_ = VectorXd::Ones(dimensions());
   if (objectives_[0].empty()) return;
   for (std::size_t k = 0; k < objectives_.size(); ++k) {
-    Kriging model = objectives_[k].model();
+    Kriging model = settling() ? objectives_[k].doubting(longest_in_doubt) : objectives_[k].model();
     // A design that failed will not improve: imputed by its prediction plus a standard deviation, so that the doubt
     // about a cost that cannot be had attracts no more.
     int imputed = 0;
@@ -551,7 +593,7 @@ void Ego::believe_pending() const {
     }
     if (!noisy())
       for (const VectorXd& x : pending_) least = std::min(least, fantasy.predict(embed(unit(x))).mean);
-    incumbent_.push_back(least);
+    incumbent_.push_back(least - (settling() ? margin() : 0));
   }
 
   const Evaluation* centre = nullptr;
@@ -826,12 +868,13 @@ Plan Ego::maximise() const {
   } else if (options_.acquisition == AcquisitionKind::lower_confidence_bound) {
     note << "lower confidence bound " << -plan.score;
   } else {
-    note << "expected improvement " << std::exp(plan.score);
+    note << (settling() ? "away from the best, which is settling: " : "") << "expected improvement "
+         << std::exp(plan.score);
   }
   plan.note = note.str();
 
   // The incumbent's scale: its magnitude, or a little of what costs vary by where it is near 0.
-  if (least && objectives_.size() == 1 && pending_.empty() && any_feasible_ &&
+  if (least && objectives_.size() == 1 && pending_.empty() && any_feasible_ && !settling() &&
       options_.acquisition == AcquisitionKind::expected_improvement && !options_.trust_region) {
     std::vector<double> costs;
     for (const auto& [cost, where] : good) costs.push_back(cost);
@@ -961,7 +1004,9 @@ Iteration Ego::describe(int grid_points) const {
 }  // namespace
 
 int default_initial_samples(int variables, bool gradient) {
-  return gradient ? std::max(3, variables + 1) : std::max(4, 2 * variables + 2);
+  if (gradient) return std::max(3, variables + 1);
+  // From four variables on a basin is easily missed, and expected improvement polishes the one it knows first.
+  return variables < 4 ? 2 * variables + 2 : std::min(6 * variables, 40);
 }
 
 std::unique_ptr<Strategy> make_ego(const std::vector<Variable>& variables, const EgoOptions& options) {

@@ -21,7 +21,7 @@ using Eigen::VectorXd;
 constexpr double jitter = 1e-10;       // of each row's own variance
 constexpr double merge_within = 1e-7;  // of the scale
 constexpr double shortest = 5e-3, longest = 1e2, least_nugget = 1e-6, most_nugget = 10;
-constexpr double prior_deviation = 1.3;  // of a log length about log(sqrt(d) / 2)
+constexpr double prior_deviation = 1.0;  // of a log length about log(sqrt(d) / 2)
 
 // k and its derivatives with respect to the squared distance q. Those that are infinite at q = 0 only ever appear
 // multiplied by a higher power of the distance, so 0 stands for them there.

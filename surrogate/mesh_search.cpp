@@ -1,0 +1,256 @@
+#include "surrogate/mesh_search.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <deque>
+#include <nlopt.hpp>
+#include <optional>
+#include <sstream>
+#include <stdexcept>
+
+#include "surrogate/ego.hpp"
+#include "surrogate/kriging.hpp"
+#include "surrogate/sampling.hpp"
+
+namespace dodyn::surrogate {
+namespace {
+
+using Eigen::Index;
+using Eigen::MatrixXd;
+using Eigen::VectorXd;
+
+class MeshSearch final : public Strategy {
+ public:
+  MeshSearch(const std::vector<Variable>& variables, const MeshSearchOptions& options)
+      : variables_(variables), options_(options) {
+    const int d = static_cast<int>(dimensions());
+    const int n =
+        options_.initial_samples > 0 ? options_.initial_samples : default_initial_samples(d, options_.gradient);
+    const MatrixXd x = latin_hypercube(d, n, options_.seed);
+    for (Index i = 0; i < x.cols(); ++i) want(x.col(i));
+  }
+
+  std::vector<VectorXd> ask(int at_most) override {
+    if (wanted_.empty() && pending_.empty() && stopped_.empty()) decide();
+    std::vector<VectorXd> designs;
+    while (!wanted_.empty() && static_cast<int>(designs.size()) < at_most) {
+      pending_.push_back(wanted_.front());
+      designs.push_back(design(wanted_.front()));
+      wanted_.pop_front();
+    }
+    if (!designs.empty()) asked_ = designs.back();
+    return designs;
+  }
+
+  void tell(const Evaluation& e) override {
+    if (e.design.size() != dimensions())
+      throw std::invalid_argument("smf: told a design of another number of variables");
+    VectorXd u(dimensions());
+    for (Index k = 0; k < dimensions(); ++k)
+      u(k) = std::clamp((e.design(k) - variables_[k].lower) / (variables_[k].upper - variables_[k].lower), 0.0, 1.0);
+    const auto same = [&](const VectorXd& other) { return (other - u).cwiseAbs().maxCoeff() < 1e-9; };
+    if (const auto at = std::find_if(pending_.begin(), pending_.end(), same); at != pending_.end()) pending_.erase(at);
+    if (const auto at = std::find_if(wanted_.begin(), wanted_.end(), same); at != wanted_.end()) wanted_.erase(at);
+    told_.push_back(e);
+    units_.push_back(u);
+    const bool usable = e.ok() && std::abs(e.cost) <= Kriging::most_magnitude;
+    if (!usable && best_ < 0 && static_cast<int>(told_.size()) >= options_.max_failures)
+      stopped_ = "no usable cost in " + std::to_string(told_.size()) + " evaluations" +
+                 (e.reason.empty() ? "" : "; the last: " + e.reason);
+    if (!usable) return;
+    if (best_ >= 0 && !(e.cost < told_[best_].cost)) return;
+    best_ = static_cast<std::ptrdiff_t>(told_.size()) - 1;
+    if (step_ != Step::initial) {
+      improved_ = true;
+      wanted_.clear();  // what the poll has not asked yet
+    }
+  }
+
+  std::string stopped() const override {
+    if (!stopped_.empty() || !pending_.empty() || !wanted_.empty()) return stopped_;
+    if (told_.empty()) return {};
+    const_cast<MeshSearch*>(this)->decide();
+    return stopped_;
+  }
+
+  Iteration describe(int) const override {
+    Iteration out;
+    out.next = asked_;
+    out.note = stopped_.empty() ? note_ : stopped_;
+    out.predicted_cost = predicted_;
+    out.numbers = {{"mesh_size", delta_}};
+    if (best_ >= 0) out.best_cost = told_[best_].cost, out.best_id = told_[best_].id;
+    return out;
+  }
+
+ private:
+  enum class Step { initial, search, poll };
+
+  Index dimensions() const { return static_cast<Index>(variables_.size()); }
+  VectorXd design(const VectorXd& u) const {
+    VectorXd x(u.size());
+    for (Index k = 0; k < u.size(); ++k) {
+      const Variable& v = variables_[k];
+      x(k) = u(k) >= 1 ? v.upper : std::clamp(v.lower + u(k) * (v.upper - v.lower), v.lower, v.upper);
+    }
+    return x;
+  }
+  bool known(const VectorXd& u) const {
+    const auto same = [&](const VectorXd& other) { return (other - u).cwiseAbs().maxCoeff() < 0.25 * delta_; };
+    return std::any_of(units_.begin(), units_.end(), same) || std::any_of(pending_.begin(), pending_.end(), same) ||
+           std::any_of(wanted_.begin(), wanted_.end(), same);
+  }
+  // Moves a point to the mesh; false where that design is there already.
+  bool want(const VectorXd& u) {
+    const VectorXd on_mesh = ((u / delta_).array().round() * delta_).max(0).min(1);
+    if (known(on_mesh)) return false;
+    wanted_.push_back(on_mesh);
+    return true;
+  }
+
+  std::optional<Kriging> model() const {
+    Samples s;
+    std::vector<Index> good;
+    for (std::size_t i = 0; i < told_.size(); ++i)
+      if (told_[i].ok() && std::abs(told_[i].cost) <= Kriging::most_magnitude) good.push_back(static_cast<Index>(i));
+    // the best 200 for the price of a bounded fit
+    std::stable_sort(good.begin(), good.end(), [&](Index a, Index b) { return told_[a].cost < told_[b].cost; });
+    if (good.size() > 200) good.resize(200);
+    if (good.size() < 2) return {};
+    const auto n = static_cast<Index>(good.size());
+    s.x.resize(dimensions(), n);
+    s.y.resize(n);
+    if (options_.gradient) s.gradient.setConstant(dimensions(), n, not_a_number);
+    for (Index i = 0; i < n; ++i) {
+      const Evaluation& e = told_[good[i]];
+      s.x.col(i) = units_[good[i]];
+      s.y(i) = e.cost;
+      if (options_.gradient && e.gradient.size() == dimensions())
+        for (Index k = 0; k < dimensions(); ++k)
+          s.gradient(k, i) = e.gradient(k) * (variables_[k].upper - variables_[k].lower);
+    }
+    KrigingOptions o;
+    o.scale = VectorXd::Ones(dimensions());
+    o.starts = n < 40 ? 2 : 1;
+    return Kriging::fit(s, o, hyper_ ? &*hyper_ : nullptr);
+  }
+
+  // The least prediction, from a few starts.
+  VectorXd least_prediction(const Kriging& kriging) const {
+    const int d = static_cast<int>(dimensions());
+    MatrixXd starts(d, 4);
+    starts << units_[best_], sobol(d, 3, options_.seed, told_.size());
+    VectorXd best = starts.col(0);
+    double least = kriging.predict(best).mean;
+    for (Index i = 0; i < starts.cols(); ++i) {
+      nlopt::opt search(nlopt::LD_SLSQP, static_cast<unsigned>(d));
+      search.set_min_objective(
+          [](unsigned n, const double* x, double* slope, void* data) {
+            const Prediction p = static_cast<const Kriging*>(data)->predict(Eigen::Map<const VectorXd>(x, n));
+            if (slope) Eigen::Map<VectorXd>(slope, n) = p.mean_gradient;
+            return p.mean;
+          },
+          const_cast<Kriging*>(&kriging));
+      search.set_lower_bounds(0.0);
+      search.set_upper_bounds(1.0);
+      search.set_maxeval(100);
+      search.set_xtol_abs(1e-8);
+      std::vector<double> x(starts.col(i).begin(), starts.col(i).end());
+      double value = 0;
+      try {
+        search.optimize(x, value);
+      } catch (const std::runtime_error&) {  // rounding: where it got to
+      }
+      const VectorXd at = Eigen::Map<const VectorXd>(x.data(), d).cwiseMax(0).cwiseMin(1);
+      value = kriging.predict(at).mean;
+      if (value < least) least = value, best = at;
+    }
+    return best;
+  }
+
+  // Everything asked is told: what next?
+  void decide() {
+    predicted_ = not_a_number;
+    if (best_ < 0) {  // nothing to stand on yet: more of the box
+      for (std::uint64_t i = 0; wanted_.empty(); ++i) {
+        if (i > 0 && i % 64 == 0) delta_ /= 2;  // the mesh has no more to offer
+        want(sobol(static_cast<int>(dimensions()), 1, options_.seed, told_.size() + i).col(0));
+      }
+      note_ = "no usable cost yet";
+      return;
+    }
+    const std::optional<Kriging> kriging = model();
+    if (kriging) hyper_ = kriging->hyperparameters();
+    for (;;) {
+      if (step_ == Step::poll) {  // a poll has ended
+        delta_ = improved_ ? std::min(2 * delta_, 0.25) : delta_ / 2;
+        step_ = Step::initial;
+      }
+      if (delta_ < options_.design_tolerance) {
+        std::ostringstream out;
+        out.precision(9);
+        out << "a minimum of the mesh of size " << 2 * delta_ << ": best cost " << told_[best_].cost << " (evaluation "
+            << told_[best_].id << ")";
+        stopped_ = out.str();
+        return;
+      }
+      if (step_ == Step::initial || improved_) {
+        step_ = Step::search;
+        improved_ = false;
+        if (kriging) {
+          const VectorXd target = least_prediction(*kriging);
+          predicted_ = kriging->predict(target).mean;
+          note_ = "search: the model's minimum on the mesh of size " + std::to_string(delta_);
+          if (want(target)) return;
+        }
+      }
+      step_ = Step::poll;
+      improved_ = false;
+      std::vector<std::pair<double, VectorXd>> neighbours;
+      for (Index k = 0; k < dimensions(); ++k)
+        for (const double sign : {-1.0, 1.0}) {
+          VectorXd u = units_[best_];
+          u(k) += sign * delta_;
+          if (u(k) < -1e-12 || u(k) > 1 + 1e-12) continue;
+          neighbours.emplace_back(kriging ? kriging->predict(u).mean : 0, u);
+        }
+      std::stable_sort(neighbours.begin(), neighbours.end(),
+                       [](const auto& a, const auto& b) { return a.first < b.first; });
+      for (const auto& [prediction, u] : neighbours) want(u);
+      note_ = "poll: " + std::to_string(wanted_.size()) + " neighbours of the best on the mesh of size " +
+              std::to_string(delta_);
+      if (!wanted_.empty()) return;
+    }
+  }
+
+  std::vector<Variable> variables_;
+  MeshSearchOptions options_;
+  std::vector<Evaluation> told_;
+  std::vector<VectorXd> units_;  // of told_, in the unit cube
+  std::deque<VectorXd> wanted_;  // to be asked
+  std::vector<VectorXd> pending_;
+  std::ptrdiff_t best_ = -1;  // in told_
+  double delta_ = 0.25;
+  Step step_ = Step::initial;
+  bool improved_ = false;
+  std::optional<Hyperparameters> hyper_;
+  double predicted_ = not_a_number;
+  VectorXd asked_;
+  std::string note_ = "initial designs", stopped_;
+};
+
+}  // namespace
+
+std::unique_ptr<Strategy> make_mesh_search(const std::vector<Variable>& variables, const MeshSearchOptions& options) {
+  if (variables.empty()) throw std::invalid_argument("smf: no free variable");
+  for (const Variable& v : variables)
+    if (!std::isfinite(v.lower) || !std::isfinite(v.upper) || !(v.lower < v.upper))
+      throw std::invalid_argument("smf: the range of " + v.name + " is empty");
+  if (options.initial_samples < 0) throw std::invalid_argument("smf: initial samples must not be negative");
+  if (!(options.design_tolerance > 0 && options.design_tolerance <= 0.1))
+    throw std::invalid_argument("smf: the design tolerance must be in (0, 0.1]");
+  if (options.max_failures < 1) throw std::invalid_argument("smf: max failures must be at least 1");
+  return std::make_unique<MeshSearch>(variables, options);
+}
+
+}  // namespace dodyn::surrogate
