@@ -33,6 +33,8 @@ std::string take_option(std::vector<std::string>& words, const std::string& name
 
 ExitCode run(Invocation call);
 ExitCode show(Invocation call);
+ExitCode repair(Invocation call);
+ExitCode merge(Invocation call);
 ExitCode solve(Invocation call);
 ExitCode check(Invocation call);
 

@@ -20,7 +20,10 @@ struct Command {
 const std::vector<Command> commands = {
     {"run", "CONFIG [--key value ...] [--exit-code-file FILE]",
      "run a study, or continue the one its archive holds (alone or under mpirun)", run, true},
-    {"show", "ARCHIVE", "table of evaluations, best design, why it stopped; also while it runs", show, false},
+    {"show", "ARCHIVE [--sort KEY] [--failed] [--csv | --json] [--evaluation ID] [--follow] [--verify]",
+     "table of evaluations, best design, why it stopped; also while it runs", show, false},
+    {"repair", "ARCHIVE", "recover what a damaged archive still holds; keeps the damaged one", repair, false},
+    {"merge", "OUT IN...", "one archive of several of the same shape, such as those of an array of jobs", merge, false},
     {"solve", "CONFIG [--key value ...] [--output FILE.csv]",
      "one evaluation of a fixed design: its record, report and trajectory", solve, true},
     {"check", "CONFIG [--key value ...]", "validate only; every setting with its value, default and source", check,

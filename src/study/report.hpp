@@ -24,8 +24,30 @@ std::string bound_note(const std::vector<Variable>& variables, const Eigen::Vect
 // "12 of at most 40: 11 ok, 1 failed; best 0.1126 at knee = 0.35 m; 2 running; 43 s, at most 1 min 10 s left"
 std::string progress_text(const Tally& tally, const std::vector<Variable>& variables);
 
-// One line per evaluation in the order of the ids, then the best one and why the study ended.
-std::string table(const archive::Contents& contents);
+// Which evaluations to list, and in which order.
+struct Listing {
+  std::string sort = "id";   // a column: id, cost, status, ..., or the name of a design variable or metric; least first
+  bool failed_only = false;  // what `dodyn rerun --failed` would do again
+};
+
+// Status failed, timed_out or lost: another try, or a longer one, may have an answer.
+bool worth_another_try(Status status);
+
+// One line per evaluation, then the best one and why the study ended. Of an id that was evaluated again the last row
+// counts. Throws ConfigError where there is no column to sort by.
+std::string table(const archive::Contents& contents, const Listing& listing = {});
+// Every field of each evaluation: a column per number, named like "design.knee [m]".
+std::string csv(const archive::Contents& contents, const Listing& listing);
+// The whole archive but its trajectories. What is not a finite number is null.
+std::string json(const archive::Contents& contents, const Listing& listing);
+
+// Everything about one evaluation, trajectory included: for people, as CSV (the trajectory alone), as JSON. `row` is
+// that of the last row of its id.
+std::string evaluation_text(const archive::Contents& contents, std::size_t row, const Trajectory& trajectory);
+std::string evaluation_json(const archive::Contents& contents, std::size_t row, const Trajectory& trajectory);
+
+// The rows from `first` on as they came, a line each.
+std::string rows_text(const archive::Contents& contents, std::size_t first);
 // The best evaluation with its design, and whether it lies at a bound.
 std::string best_text(const Evaluation* best, const std::vector<Variable>& variables);
 
