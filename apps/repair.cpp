@@ -1,0 +1,31 @@
+// dodyn repair: makes an archive whole again that a crash, a disk or a copy has damaged.
+#include <iostream>
+
+#include "archive/archive.hpp"
+#include "command.hpp"
+#include "study/settings.hpp"
+
+namespace dodyn::apps {
+
+ExitCode repair(Invocation call) {
+  const std::string usage = "dodyn repair ARCHIVE";
+  const std::string path = take_path(call.words, usage);
+  if (!call.words.empty()) throw study::ConfigError("'" + call.words[0] + "' is not understood; usage: " + usage);
+  try {
+    const archive::Repaired repaired = archive::repair(path);
+    const archive::Findings& findings = repaired.findings;
+    for (const auto& note : findings.notes) std::cout << "note: " << note << "\n";
+    for (const auto& problem : findings.problems) std::cout << "lost: " << problem << "\n";
+    std::cout << path << ": " << findings.evaluations << " evaluations, " << findings.trajectories << " trajectories, "
+              << findings.iterations << " iterations are sound\n";
+    if (repaired.backup.empty())
+      std::cout << "nothing to repair, nothing was changed\n";
+    else
+      std::cout << "repaired; the file as it was is now " << repaired.backup << "\n";
+  } catch (const archive::Error& error) {
+    throw study::ConfigError(error.what());
+  }
+  return finished;
+}
+
+}  // namespace dodyn::apps
