@@ -89,6 +89,10 @@ void AssembledProblem::weigh(const Block& block, double objective_factor, const 
         term.coefficient.value * (term.row == objective_row ? objective_factor : multipliers(term.row));
 }
 
+bool AssembledProblem::weighs_nothing(const Block& block, const Workspace& w) {
+  return std::all_of(w.weights.begin(), w.weights.begin() + block.element->outputs, [](double a) { return a == 0.0; });
+}
+
 double AssembledProblem::objective(const Eigen::VectorXd& x) const {
   double sum = 0.0;
   for (const Constant& c : constants_)
@@ -196,7 +200,10 @@ void AssembledProblem::hessian(const Eigen::VectorXd& x, double objective_factor
   for (const Block& block : blocks_) {
     gather(block, x, w);
     weigh(block, objective_factor, multipliers, w);
-    block.element->hessian(w.z.data(), w.weights.data(), w.hessian.data());
+    if (weighs_nothing(block, w))
+      std::fill(w.hessian.begin(), w.hessian.end(), 0.0);
+    else
+      block.element->hessian(w.z.data(), w.weights.data(), w.hessian.data());
     next = put_hessian(block, w.hessian.data(), next);
   }
 }

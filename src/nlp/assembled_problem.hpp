@@ -78,6 +78,7 @@ class AssembledProblem : public Problem {
   static void gather(const Block& block, const Eigen::VectorXd& x, Workspace& w);
   static void weigh(const Block& block, double objective_factor, const Eigen::VectorXd& multipliers, Workspace& w);
 
+  static bool weighs_nothing(const Block& block, const Workspace& w);
   // The parts of the derivatives; each `put` returns where the next values go.
   void add_linear_gradient(const Eigen::VectorXd& x, double* gradient) const;
   static void add_gradient(const Block& block, const double* jacobian, double* gradient);

@@ -3,9 +3,10 @@
 //
 //   minimise f(x)   subject to   c(x) - s = 0 (s: slack of an inequality row, or its fixed value),   bounds on (x, s),
 //
-// with the exact Hessian, a factorisation analysed once (symmetric_factor.hpp), and two things done in a simpler way:
-// feasibility is restored by regularised Gauss-Newton steps on the constraints inside the bounds, and where the Hessian
-// is not convex enough the curvature of the constraints goes first, before a multiple of the identity is added.
+// with the exact Hessian, a factorisation analysed once (symmetric_factor.hpp), and two differences. The objective is
+// scaled up as well as down, so that its slope and curvature at the start are of order one: where they are small, as
+// the cost of a gait is, the usual first barrier parameter would outweigh it and the iterates wander. And feasibility
+// is restored by regularised Newton steps on the least squares of the constraints inside the bounds.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -65,7 +66,7 @@ class InteriorPoint {
   bool late() const { return Clock::now() > deadline_; }
 
   // The system  [H + D, A^T; A, -E] (dv, dy) = -(g, gap)  with A = [J, -1], slacks eliminated.
-  bool factorise(bool with_hessian, const VectorXd& D, double shift, const VectorXd& E, double extra);
+  bool factorise(const VectorXd* hessian, const VectorXd& D, double shift, const VectorXd& E, double extra);
   double solve(const VectorXd& g, const VectorXd& gap, VectorXd& dv, VectorXd& dy);
   bool right_inertia() const { return factor_.inertia().negative == m_ && factor_.inertia().zero == 0; }
 
@@ -253,10 +254,11 @@ bool InteriorPoint::optimal() const {
 
 // ---- the linear system
 
-bool InteriorPoint::factorise(bool with_hessian, const VectorXd& D, double shift, const VectorXd& E, double extra) {
+bool InteriorPoint::factorise(const VectorXd* hessian, const VectorXd& D, double shift, const VectorXd& E,
+                              double extra) {
   const Stopwatch watch(solution_.timing.factorisation);
   double* value = matrix_.data();
-  for (const int k : hessian_entries_) *value++ = with_hessian ? hessian_[k] : 0.0;
+  for (const int k : hessian_entries_) *value++ = hessian ? (*hessian)[k] : 0.0;
   for (int i = 0; i < n_; ++i) *value++ = D[i] + shift;
   value += jacobian_entries_.size();
   D_ = D;
@@ -291,10 +293,17 @@ void InteriorPoint::start_at(const VectorXd& x0, const Solution* neighbour) {
   scale_c_.setOnes(m_);
   for (int i = 0; i < n_; ++i) at_.v[i] = x0[free_[i]];
 
-  // gradients at the start are at most `largest` in the scaled problem
-  constexpr double largest = 100.0, smallest_scale = 1e-8;
+  constexpr double largest = 100.0, smallest_scale = 1e-8, largest_scale = 1e4;
   differentiate(false);
-  scale_f_ = std::max(smallest_scale, largest / std::max(largest, gradient_.lpNorm<Eigen::Infinity>()));
+  values_m_.setZero();
+  problem_.hessian(at_.x, 1.0, values_m_, hessian_);
+  const double steepest = gradient_.lpNorm<Eigen::Infinity>();
+  double size = steepest;
+  for (const int k : hessian_entries_) size = std::max(size, std::abs(hessian_[k]));
+  if (steepest > largest)
+    scale_f_ = std::max(smallest_scale, largest / steepest);
+  else if (size < 0.5)
+    scale_f_ = std::min(0.5 / size, largest_scale);
   VectorXd slope = VectorXd::Zero(m_);
   for (std::size_t k = 0; k < jacobian_entries_.size(); ++k)
     slope[jacobian_rows_[k]] = std::max(slope[jacobian_rows_[k]], std::abs(jacobian_[jacobian_entries_[k]]));
@@ -364,8 +373,8 @@ void InteriorPoint::start_at(const VectorXd& x0, const Solution* neighbour) {
 void InteriorPoint::least_squares_multipliers() {
   if (m_ == 0) return;
   E_.setZero();
-  if (!factorise(false, VectorXd::Ones(N_), 0.0, E_, 0.0)) return;
-  if (factor_.inertia().zero > 0) factorise(false, VectorXd::Ones(N_), 0.0, E_, 1e-8);
+  if (!factorise(nullptr, VectorXd::Ones(N_), 0.0, E_, 0.0)) return;
+  if (factor_.inertia().zero > 0) factorise(nullptr, VectorXd::Ones(N_), 0.0, E_, 1e-8);
   VectorXd unused(N_), y(m_);
   solve(stationarity(VectorXd::Zero(m_), lower_z_, upper_z_), VectorXd::Zero(m_), unused, y);
   if (y.allFinite() && y.lpNorm<Eigen::Infinity>() <= 1e3)
@@ -396,10 +405,10 @@ bool InteriorPoint::find_direction() {
   double extra = 0.0;
   shift_ = 0.0;
   const auto attempt = [&] {
-    if (!factorise(true, sigma, shift_, E_, extra)) return false;
+    if (!factorise(&hessian_, sigma, shift_, E_, extra)) return false;
     if (factor_.inertia().zero > 0 && extra == 0.0) {
       extra = 1e-8 * std::pow(mu_, 0.25);
-      if (!factorise(true, sigma, shift_, E_, extra)) return false;
+      if (!factorise(&hessian_, sigma, shift_, E_, extra)) return false;
     }
     return right_inertia();
   };
@@ -415,7 +424,7 @@ bool InteriorPoint::find_direction() {
     const double error = solve(g_, at_.gap, dv_, dy_);
     if (error <= 1e-10 || attempts == 2) break;
     factor_.pivot_threshold = std::min(0.1, std::pow(factor_.pivot_threshold, 0.5));
-    if (!factorise(true, sigma, shift_, E_, extra)) return false;
+    if (!factorise(&hessian_, sigma, shift_, E_, extra)) return false;
   }
   if (!dv_.allFinite() || !dy_.allFinite()) return false;
   return true;
@@ -620,8 +629,8 @@ std::optional<Ending> InteriorPoint::restore() {
       g[i] += mu / (upper_[i] - at_.v[i]);
       D[i] += upper_z_[i] / (upper_[i] - at_.v[i]);
     }
-    if (!factorise(true, D, damping, E_, 0.0)) return not_a_number;
-    if (!right_inertia()) factorise(false, D, damping, E_, 0.0);
+    if (!factorise(&hessian_, D, damping, E_, 0.0)) return not_a_number;
+    if (!right_inertia()) factorise(nullptr, D, damping, E_, 0.0);
     solve(g, at_.gap, dv_, y);
     if (!dv_.allFinite()) return Ending{SolveStatus::not_converged, "feasibility restoration failed"};
     for (const int i : bounded_below_) {
@@ -672,7 +681,7 @@ std::optional<Ending> InteriorPoint::restore() {
 // ---- the algorithm
 
 void InteriorPoint::lower_mu() {
-  const double least = 0.1 * tolerance_ * std::min(1.0, scale_f_);
+  const double least = 0.1 * tolerance_ * scale_f_;
   bool changed = false;
   while (mu_ > least && barrier_error(mu_) <= 10.0 * mu_) {
     mu_ = std::max(least, std::min(0.2 * mu_, std::pow(mu_, 1.5)));  // (7)

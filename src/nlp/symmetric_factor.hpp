@@ -70,7 +70,7 @@ class SymmetricFactor {
   // workspace
   std::vector<double> grown_;  // by variable: size of what elimination added to its diagonal
   std::vector<double> front_, stack_, scaled_;
-  std::vector<int> front_indices_, stack_indices_, place_;
+  std::vector<int> front_indices_, stack_indices_, place_, target_;
   struct Block {
     int size, delayed;  // the first `delayed` of its rows are still to be eliminated
     long values, indices;
