@@ -52,6 +52,9 @@ struct Starts {
 class GaitEvaluator final : public Evaluator {
  public:
   explicit GaitEvaluator(const Settings& settings) : settings_(settings) {
+    for (const Variable& variable : settings.variables)
+      if (variable.name == "shank-fraction" && settings.text("gait.legs") != "mass-split")
+        throw settings.error("gait.legs", "design.shank-fraction is free, which takes legs = mass-split");
     gait_settings_.intervals = settings.integer("gait.intervals");
     gait_settings_.absolute_work = settings.real("gait.absolute-work");
     gait_settings_.positive_work = settings.real("gait.positive-work");
@@ -122,6 +125,10 @@ Gait GaitEvaluator::gait(const Eigen::VectorXd& design, int direction) const {
   Biped biped;
   if (settings_.text("gait.legs") == "uniform-density") {
     biped = Biped::with_density(shank, leg, settings_.real("gait.linear-density"));
+  } else if (settings_.text("gait.legs") == "mass-split") {
+    const Coefficient leg_mass(settings_.real("gait.leg-mass")), share = parameter("shank-fraction");
+    const Coefficient shank_mass = share * leg_mass, thigh_mass = leg_mass - shank_mass;
+    biped = Biped::with_masses(shank, leg, {shank_mass, thigh_mass, thigh_mass, shank_mass});
   } else {
     const Coefficient shank_mass(settings_.real("gait.shank-mass")), thigh_mass(settings_.real("gait.thigh-mass"));
     biped = Biped::with_masses(shank, leg, {shank_mass, thigh_mass, thigh_mass, shank_mass});
@@ -316,13 +323,15 @@ EvaluatorKind gait_kind() {
       {"knee", "m", "length of the shank: height of the knee above the foot of a straight leg", 0.5, 0.05, 0.95},
       {"step-length", "m", "length of a step", 0.56, 0.05, 1.5},
       {"period", "s", "duration of a step", 0.9, 0.1, 5.0},
+      {"shank-fraction", "1", "legs = mass-split: the shank's share of a leg's mass", 0.4, 0.01, 0.99},
   };
   kind.keys = {
       real("leg-length", "1", "m", "shank and thigh together", 0.1, 10.0),
-      choice("legs", "how a link's mass follows from its length", {"uniform-density", "fixed-masses"}),
+      choice("legs", "how a link's mass follows from its length", {"uniform-density", "fixed-masses", "mass-split"}),
       real("linear-density", "5", "kg/m", "legs = uniform-density: mass of a link per length", 0.0, 1e3, true),
       real("shank-mass", "2", "kg", "legs = fixed-masses: mass of a shank", 0.0, 1e3, true),
       real("thigh-mass", "3", "kg", "legs = fixed-masses: mass of a thigh", 0.0, 1e3, true),
+      real("leg-mass", "5", "kg", "legs = mass-split: mass of a leg, shank and thigh", 0.0, 1e3, true),
       real("gravity", "9.81", "m/s2", "acceleration of gravity", 0.0, 100.0, true),
       integer("intervals", "80", "time steps of one step", 4, 10000),
       real("absolute-work", "0", "1", "weight of the absolute work in the cost", 0.0, 1e6),

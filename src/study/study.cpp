@@ -1,11 +1,13 @@
 #include "study/study.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <filesystem>
 #include <utility>
 
 #include "surrogate/choice.hpp"
+#include "surrogate/sampling.hpp"
 
 namespace dodyn::study {
 namespace {
@@ -219,6 +221,73 @@ Tally Study::tally() const {
           std::max(left, 0.0) * seconds_each / std::min(evaluators, width_)};
 }
 
+namespace {
+
+// The position of a setting's word among its key's choices, which are in the order of the enumeration they stand for.
+template <class Enumeration>
+Enumeration chosen(const Settings& settings, const std::string& key) {
+  for (const Setting& setting : settings.all) {
+    if (setting.key.name != key) continue;
+    const auto at = std::find(setting.key.choices.begin(), setting.key.choices.end(), setting.value);
+    return static_cast<Enumeration>(at - setting.key.choices.begin());
+  }
+  throw std::logic_error("no setting '" + key + "'");
+}
+
+bool given(const Settings& settings, const std::string& key) {
+  return std::any_of(settings.all.begin(), settings.all.end(),
+                     [&](const Setting& setting) { return setting.key.name == key && setting.source != "default"; });
+}
+
+// What the settings say to the strategies other than the strawman and the sweep.
+surrogate::Choice all_but_the_strawman(const Settings& settings, surrogate::Choice choice) {
+  const auto& variables = settings.variables;
+  surrogate::EgoOptions& ego = choice.ego;
+  ego.seed = static_cast<std::uint64_t>(settings.integer("study.seed"));
+  if (given(settings, "surrogate.initial-samples")) ego.initial_samples = choice.strawman.initial_samples;
+  if (given(settings, "surrogate.tolerance")) ego.tolerance = choice.strawman.tolerance;
+  if (given(settings, "surrogate.max-failures")) ego.max_failures = choice.strawman.max_failures;
+  ego.gradient = choice.strawman.gradient;
+  ego.noise = settings.boolean("surrogate.noise");
+  ego.batch = settings.integer("surrogate.batch");
+  ego.kernel = chosen<surrogate::Kernel>(settings, "surrogate.kernel");
+  ego.trend = chosen<surrogate::Trend>(settings, "surrogate.trend");
+  ego.acquisition = chosen<surrogate::AcquisitionKind>(settings, "surrogate.acquisition");
+  ego.pending = chosen<surrogate::Pending>(settings, "surrogate.pending");
+  ego.initial_design = chosen<surrogate::InitialDesign>(settings, "surrogate.initial-design");
+  if (const std::string file = settings.text("surrogate.designs"); !file.empty())
+    ego.given = surrogate::read_designs(file, variables);
+
+  std::vector<std::string> names;
+  for (const Variable& variable : variables) names.push_back(variable.name);
+  for (const auto& [key, domain] : {std::pair("surrogate.integers", surrogate::Domain::integer),
+                                    std::pair("surrogate.categories", surrogate::Domain::category)})
+    for (const int i : surrogate::parse_names(settings.text(key), names, false)) {
+      ego.domains.resize(variables.size(), surrogate::Domain::real);
+      ego.domains[static_cast<std::size_t>(i)] = domain;
+    }
+  const std::string constraints = settings.text("surrogate.constraints"),
+                    objectives = settings.text("surrogate.objectives");
+  if (!constraints.empty() || !objectives.empty()) {
+    if (choice.name != "ego" && choice.name != "auto" && choice.name != "trust-region")
+      throw std::invalid_argument(choice.name + ": takes no constraints or objectives; ego does");
+    std::vector<std::string> metrics;
+    for (const Quantity& metric : make_evaluator(settings)->metrics()) metrics.push_back(metric.name);
+    ego.constraints = surrogate::parse_constraints(constraints, metrics);
+    ego.objectives = surrogate::parse_names(objectives, metrics, true);
+  }
+
+  choice.mesh_search.seed = choice.nlopt.seed = ego.seed;
+  choice.mesh_search.gradient = ego.gradient;
+  choice.mesh_search.initial_samples = ego.initial_samples;
+  choice.mesh_search.max_failures = choice.nlopt.max_failures = ego.max_failures;
+  if (given(settings, "surrogate.design-tolerance"))
+    choice.mesh_search.design_tolerance = choice.strawman.design_tolerance;
+  return choice;
+}
+
+}  // namespace
+
 std::unique_ptr<surrogate::Strategy> make_strategy(const Settings& settings) {
   const auto& variables = settings.variables;
   if (variables.empty())
@@ -232,6 +301,7 @@ std::unique_ptr<surrogate::Strategy> make_strategy(const Settings& settings) {
   choice.strawman.max_failures = settings.integer("surrogate.max-failures");
   choice.sweep.points = {settings.integer("surrogate.points")};
   try {
+    choice = all_but_the_strawman(settings, choice);
     return surrogate::make_strategy(choice, variables);
   } catch (const std::invalid_argument& error) {  // what a key alone cannot tell
     throw ConfigError(error.what());
