@@ -33,7 +33,9 @@ std::unique_ptr<Strategy> nlopt(const std::vector<Variable>& variables, const Ch
 
 std::unique_ptr<Strategy> automatic(const std::vector<Variable>& variables, const Choice& choice) {
   std::string reason;
-  return make_strategy(automatic_choice(choice, variables, {choice.ego.gradient, choice.ego.noise}, reason), variables);
+  Choice chosen = automatic_choice(choice, variables, {choice.ego.gradient, choice.ego.noise}, reason);
+  chosen.ego.reason = reason;
+  return make_strategy(chosen, variables);
 }
 
 std::unique_ptr<Strategy> sweep(const std::vector<Variable>& variables, const Choice& choice) {

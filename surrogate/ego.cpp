@@ -956,7 +956,8 @@ Iteration Ego::describe(int grid_points) const {
     out.best_id = least->id;
   }
   if (told_.empty() || !initial_.empty() || !pending_.empty()) {
-    out.note = "initial designs: " + std::to_string(told_.size()) + " told";
+    out.note = (options_.reason.empty() ? "" : options_.reason + "; ") + std::to_string(told_.size()) +
+               " designs told, " + std::to_string(initial_.size() + pending_.size()) + " to come before the next model";
     return out;
   }
   const Plan& p = plan();

@@ -69,6 +69,7 @@ struct EgoOptions {
   bool trust_region = false;
   std::vector<Domain> domains;          // per variable; empty: all real
   std::vector<Constraint> constraints;  // on metrics
+  std::string reason;                   // why this strategy; said with the initial designs
   std::vector<int> objectives;          // two of: index of a metric, -1 for the cost. Empty: the cost alone
 };
 
