@@ -12,6 +12,7 @@
 #include "command.hpp"
 #include "farm/farm.hpp"
 #include "progress.hpp"
+#include "study/command.hpp"
 #include "study/report.hpp"
 #include "study/study.hpp"
 #include "version.hpp"
@@ -25,7 +26,9 @@ std::atomic<int> signal_received = 0;
 bool urgent(int signal) { return signal == SIGINT || signal == SIGTERM || signal == SIGHUP; }
 void receive_signal(int signal) {
   const int before = signal_received.exchange(signal);
-  if (urgent(signal) && urgent(before)) _exit(interrupted);
+  if (!urgent(signal) || !urgent(before)) return;
+  study::kill_command();
+  _exit(interrupted);
 }
 
 void listen_to_signals() {
@@ -116,7 +119,7 @@ ExitCode run_session(Invocation& call, const std::string& exit_code_file) {
     const study::Settings settings = study::read_settings(path, call.words);
     const auto strategy = study::make_strategy(settings);
     const std::shared_ptr<const study::Evaluator> evaluator = study::make_evaluator(settings);
-    const Work work = study::make_work(evaluator);
+    const Work work = study::make_work(evaluator, settings);
     const farm::Patience patience{settings.real("study.grace"), settings.real("study.silence")};
     if (session.rank() > 0) {
       farm::serve(session, work, patience);

@@ -49,7 +49,7 @@ ExitCode solve(Invocation call) {
   if (const double limit = settings.real("study.time-limit"); limit > 0) task.time_limit = limit;
   task.evaluation.seed =
       study::evaluation_seed(static_cast<std::uint64_t>(settings.integer("study.seed")), task.evaluation.id);
-  const auto farm = farm::make_local_farm(study::make_work(evaluator));
+  const auto farm = farm::make_local_farm(study::make_work(evaluator, settings));
   farm->submit(task);
   const Outcome outcome = farm->next(std::chrono::milliseconds::max()).value();
 

@@ -2,6 +2,7 @@
 
 #include <stdexcept>
 
+#include "study/command.hpp"
 #include "study/gait.hpp"
 #include "study/testfunction.hpp"
 
@@ -12,6 +13,7 @@ const std::vector<EvaluatorKind>& evaluator_kinds() {
     std::vector<EvaluatorKind> all;
     all.push_back(gait_kind());
     all.push_back(testfunction_kind());
+    all.push_back(command_kind());
     return all;
   }();
   return kinds;

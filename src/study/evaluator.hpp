@@ -31,6 +31,7 @@ struct EvaluatorKind {
   std::vector<DesignVariable> variables;  // what `[design]` may hold
   std::vector<Key> keys;                  // its own settings, section included: "gait.step-length"
   std::unique_ptr<Evaluator> (*make)(const Settings& settings);
+  bool any_variable = false;  // `[design]` may hold any name
 };
 
 const std::vector<EvaluatorKind>& evaluator_kinds();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <boost/program_options.hpp>
+#include <cctype>
 #include <cerrno>
 #include <charconv>
 #include <cmath>
@@ -216,6 +217,35 @@ DesignKeys design_keys(const DesignVariable& variable) {
   return keys;
 }
 
+// The kinds of evaluators, where the one that is chosen takes any design variable with those of the user.
+std::vector<EvaluatorKind> with_users_variables(std::vector<EvaluatorKind> kinds, const Level& file,
+                                                const std::vector<std::string>& words) {
+  std::string evaluator = file.count("study.evaluator") ? file.at("study.evaluator").value : "";
+  std::vector<std::string> keys;
+  for (const auto& [key, given] : file) keys.push_back(key);
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const auto equals = words[i].find('=');
+    const std::string key = words[i].substr(0, equals);
+    if (key == "--study.evaluator")
+      evaluator = equals != std::string::npos ? words[i].substr(equals + 1) : i + 1 < words.size() ? words[i + 1] : "";
+    if (key.starts_with("--")) keys.push_back(key.substr(2));
+  }
+  for (auto& kind : kinds) {
+    if (!kind.any_variable || kind.name != evaluator) continue;
+    std::set<std::string> names;
+    for (auto key : keys) {
+      if (!key.starts_with("design.")) continue;
+      key.erase(0, 7);
+      if (key.ends_with(".min") || key.ends_with(".max")) key.erase(key.size() - 4);
+      const bool plain = !key.empty() && std::all_of(key.begin(), key.end(), [](unsigned char c) {
+        return std::isalnum(c) || c == '-' || c == '_';
+      });
+      if (plain && names.insert(key).second) kind.variables.push_back({key, "", "of the command", 0, -1e308, 1e308});
+    }
+  }
+  return kinds;
+}
+
 }  // namespace
 
 std::string to_text(double value) {
@@ -363,6 +393,18 @@ std::vector<Key> study_keys(const std::vector<EvaluatorKind>& kinds) {
        .description = "a rank that gives no sign of life for so long is lost",
        .minimum = 0.1,
        .identity = false},
+      {.name = "study.isolate",
+       .type = Type::choice,
+       .default_value = "none",
+       .description = "process: each evaluation in a child process, so that a crash is one failed evaluation",
+       .choices = {"none", "process"},
+       .identity = false},
+      {.name = "study.memory-limit",
+       .default_value = "0",
+       .unit = "MB",
+       .description = "isolate = process: memory that an evaluation may allocate; 0: no limit",
+       .minimum = 0,
+       .identity = false},
       {.name = "surrogate.strategy",
        .type = Type::choice,
        .default_value = "strawman",
@@ -471,14 +513,15 @@ std::vector<Key> evaluator_keys(const EvaluatorKind& kind) {
 }
 
 Settings read_settings(const std::string& path, const std::vector<std::string>& words,
-                       const std::vector<EvaluatorKind>& kinds) {
+                       const std::vector<EvaluatorKind>& known_kinds) {
   // The evaluator decides which keys there are, and may itself be given in either place: first read, then judge.
+  const Level file = read_file(path);
+  const auto kinds = with_users_variables(known_kinds, file, words);
   const auto common_keys = study_keys(kinds);
   std::map<std::string, Key> every_key;
   for (const auto& key : common_keys) every_key.emplace(key.name, key);
   for (const auto& kind : kinds)
     for (const auto& key : evaluator_keys(kind)) every_key.emplace(key.name, key);
-  const Level file = read_file(path);
   const Level line = read_words(words, every_key);
   const auto given = [&](const std::string& key) -> const Given* {
     for (const Level* level : {&line, &file})

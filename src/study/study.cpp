@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "farm/isolate.hpp"
 #include "surrogate/choice.hpp"
 #include "surrogate/sampling.hpp"
 
@@ -98,7 +99,7 @@ bool Study::evaluate() {
     if (!interruption.empty() && now() >= latest) break;
     if (farm_.evaluators() == 0)
       return stop(End::resumable, "no evaluator is left: every rank is lost or hangs in an evaluation");
-    if (const auto outcome = farm_.next(std::chrono::milliseconds(100))) archive(*outcome);
+    collect();
     watch_(tally());
   }
   if (interruption.empty()) interruption = interruption_();
@@ -137,13 +138,24 @@ void Study::submit(const Evaluation& asked) {
   farm_.submit(std::move(task));
 }
 
-void Study::archive(const Outcome& outcome) {
-  const Evaluation& evaluation = outcome.evaluation;
-  archive_.append(outcome);
-  if (!recall(evaluation)) return submit(pending_.at(evaluation.id));
-  if (evaluation.ok()) trajectories_[evaluation.id] = outcome.trajectory;
-  busy_seconds_ += evaluation.seconds;
-  ++evaluated_;
+// Waits a moment for outcomes and archives those that are there, in one commit.
+void Study::collect() {
+  std::vector<Outcome> outcomes;
+  auto wait = std::chrono::milliseconds(100);
+  while (auto outcome = farm_.next(std::exchange(wait, std::chrono::milliseconds(0)))) {
+    outcomes.push_back(std::move(*outcome));
+    if (outcomes.size() == 256) break;
+  }
+  archive_.append(outcomes);
+  for (auto& [evaluation, trajectory] : outcomes) {
+    if (!recall(evaluation)) {
+      submit(pending_.at(evaluation.id));
+      continue;
+    }
+    if (evaluation.ok()) trajectories_[evaluation.id] = std::move(trajectory);
+    busy_seconds_ += evaluation.seconds;
+    ++evaluated_;
+  }
 }
 
 // Takes in a row of the archive. Returns false where it is that of an attempt to be repeated.
@@ -308,9 +320,9 @@ std::unique_ptr<surrogate::Strategy> make_strategy(const Settings& settings) {
   }
 }
 
-Work make_work(std::shared_ptr<const Evaluator> evaluator) {
+Work make_work(std::shared_ptr<const Evaluator> evaluator, const Settings& settings) {
   const auto metrics = static_cast<Eigen::Index>(evaluator->metrics().size());
-  return [evaluator, metrics, channels = evaluator->channels()](const Task& task) {
+  const Work checked = [evaluator, metrics, channels = evaluator->channels()](const Task& task) {
     Outcome outcome = evaluator->evaluate(task);
     Evaluation& evaluation = outcome.evaluation;
     const auto& values = outcome.trajectory.values;
@@ -330,6 +342,8 @@ Work make_work(std::shared_ptr<const Evaluator> evaluator) {
     if (!evaluation.gradient.allFinite()) evaluation.gradient.resize(0);
     return outcome;
   };
+  if (settings.text("study.isolate") == "none") return checked;
+  return farm::isolated(checked, {settings.real("study.memory-limit") * 1e6, settings.real("study.grace") / 2});
 }
 
 std::uint64_t evaluation_seed(std::uint64_t study_seed, std::int64_t id) {

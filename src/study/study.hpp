@@ -81,7 +81,7 @@ class Study {
 
   archive::Archive open(archive::Provenance provenance);
   bool recall(const Evaluation& row);
-  void archive(const Outcome& outcome);
+  void collect();
   void submit(const Evaluation& asked);
   std::int64_t nearest(const Eigen::VectorXd& design) const;
   Tally tally() const;
@@ -118,9 +118,9 @@ class Study {
 // The strategy that the settings name. Throws ConfigError where it does not suit the free variables.
 std::unique_ptr<surrogate::Strategy> make_strategy(const Settings& settings);
 
-// The evaluator as work for a farm, its outcomes held to what it declared: an outcome of another shape becomes
-// `failed`.
-Work make_work(std::shared_ptr<const Evaluator> evaluator);
+// The evaluator as work for a farm, in a process of its own where the settings say so, its outcomes held to what it
+// declared: an outcome of another shape becomes `failed`.
+Work make_work(std::shared_ptr<const Evaluator> evaluator, const Settings& settings);
 
 // The seed of one evaluation: SplitMix64 (Steele, Lea, Flood 2014) of study seed and id, so that neighbours differ in
 // about half their bits.

@@ -1,7 +1,9 @@
 #include "study/testfunction.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <csignal>
 #include <functional>
 #include <numbers>
 #include <random>
@@ -47,13 +49,23 @@ const std::vector<Function>& functions() {
   return all;
 }
 
+[[noreturn]] void hang() {
+  for (;;) std::this_thread::sleep_for(std::chrono::hours(1));
+}
+
+[[noreturn]] void devour_memory() {
+  std::vector<std::vector<char>> all;
+  for (;;) all.emplace_back(std::size_t{64} << 20, 'x');
+}
+
 class TestFunction : public Evaluator {
  public:
   explicit TestFunction(const Settings& settings)
       : settings_(settings),
         delay_(settings.real("testfunction.delay")),
         noise_(settings.real("testfunction.noise")),
-        fail_above_(settings.real("testfunction.fail-above")) {
+        fail_above_(settings.real("testfunction.fail-above")),
+        fault_(settings.text("testfunction.fault")) {
     for (const auto& function : functions())
       if (function.name == settings.text("testfunction.name")) function_ = function;
     for (const auto& variable : settings.variables)
@@ -77,8 +89,16 @@ class TestFunction : public Evaluator {
     Outcome outcome{task.evaluation, {}};
     Evaluation& evaluation = outcome.evaluation;
     const double x = settings_.design("x", evaluation.design), y = settings_.design("y", evaluation.design);
-    std::this_thread::sleep_for(std::chrono::duration<double>(delay_));
+    if (!sleep(task)) {
+      evaluation.status = Status::timed_out;
+      evaluation.reason = "time limit while asleep";
+      return outcome;
+    }
     if (x > fail_above_) {
+      if (fault_ == "hang") hang();
+      if (fault_ == "crash") std::raise(SIGSEGV);
+      if (fault_ == "kill") std::raise(SIGKILL);
+      if (fault_ == "memory") devour_memory();
       evaluation.status = Status::failed;
       evaluation.reason = "x = " + to_text(x) + " is above testfunction.fail-above = " + to_text(fail_above_);
       return outcome;
@@ -114,10 +134,21 @@ class TestFunction : public Evaluator {
   }
 
  private:
+  // Returns whether it slept in full: it polls its time limit, as a solver would.
+  bool sleep(const Task& task) const {
+    using std::chrono::duration;
+    for (double left = delay_; left > 0; left -= 0.05) {
+      if (task.seconds_left() == 0) return false;
+      std::this_thread::sleep_for(duration<double>(std::min({left, 0.05, task.seconds_left()})));
+    }
+    return true;
+  }
+
   static constexpr int nodes = 11;
   Settings settings_;
   Function function_;
   double delay_, noise_, fail_above_;
+  std::string fault_;
 };
 
 }  // namespace
@@ -125,33 +156,41 @@ class TestFunction : public Evaluator {
 EvaluatorKind testfunction_kind() {
   std::vector<std::string> names;
   for (const auto& function : functions()) names.push_back(function.name);
-  return {.name = "testfunction",
-          .description = "an analytic function with a known minimum, to try the machinery",
-          .variables = {{"x", "1", "first variable", 0.5, -100, 100}, {"y", "1", "second variable", 0, -100, 100}},
-          .keys = {{.name = "testfunction.name",
-                    .type = Type::choice,
-                    .default_value = "quadratic",
-                    .description = "which function (forrester depends on x alone)",
-                    .choices = names},
-                   {.name = "testfunction.delay",
-                    .default_value = "0",
-                    .unit = "s",
-                    .description = "sleep this long in each evaluation",
-                    .minimum = 0,
-                    .maximum = 3600,
-                    .identity = false},
-                   {.name = "testfunction.noise",
-                    .default_value = "0",
-                    .unit = "1",
-                    .description = "standard deviation of normal noise added to the cost",
-                    .minimum = 0},
-                   {.name = "testfunction.fail-above",
-                    .default_value = "100",
-                    .unit = "1",
-                    .description = "evaluations with a greater x fail"}},
-          .make = [](const Settings& settings) -> std::unique_ptr<Evaluator> {
-            return std::make_unique<TestFunction>(settings);
-          }};
+  return {
+      .name = "testfunction",
+      .description = "an analytic function with a known minimum, to try the machinery",
+      .variables = {{"x", "1", "first variable", 0.5, -100, 100}, {"y", "1", "second variable", 0, -100, 100}},
+      .keys = {{.name = "testfunction.name",
+                .type = Type::choice,
+                .default_value = "quadratic",
+                .description = "which function (forrester depends on x alone)",
+                .choices = names},
+               {.name = "testfunction.delay",
+                .default_value = "0",
+                .unit = "s",
+                .description = "sleep this long in each evaluation",
+                .minimum = 0,
+                .maximum = 3600,
+                .identity = false},
+               {.name = "testfunction.noise",
+                .default_value = "0",
+                .unit = "1",
+                .description = "standard deviation of normal noise added to the cost",
+                .minimum = 0},
+               {.name = "testfunction.fail-above",
+                .default_value = "100",
+                .unit = "1",
+                .description = "evaluations with a greater x fail"},
+               {.name = "testfunction.fault",
+                .type = Type::choice,
+                .default_value = "reason",
+                .description = "how they fail: with a reason, hanging for ever, by a segmentation fault, killed, or "
+                               "by taking all memory",
+                .choices = {"reason", "hang", "crash", "kill", "memory"},
+                .identity = false}},
+      .make = [](const Settings& settings) -> std::unique_ptr<Evaluator> {
+        return std::make_unique<TestFunction>(settings);
+      }};
 }
 
 }  // namespace dodyn::study

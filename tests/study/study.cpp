@@ -60,7 +60,7 @@ class StudyTest : public ::testing::Test {
     const Settings now = settings(archive, words);
     const std::shared_ptr<const Evaluator> evaluator = make_evaluator(now);
     const auto strategy = make_strategy(now);
-    BackwardsFarm farm(make_work(evaluator), evaluators);
+    BackwardsFarm farm(make_work(evaluator, now), evaluators);
     bool interrupted = false;
     return Study(
                now, *evaluator, *strategy, farm, {}, [&] { return std::string(interrupted ? "interrupted" : ""); },
@@ -332,11 +332,11 @@ class Odd : public Evaluator {
   std::function<void(Outcome&)> change_;
 };
 
-TEST(Work, HoldsAnEvaluatorToItsDeclaration) {
-  const auto answer = [](std::function<void(Outcome&)> change) {
+TEST_F(StudyTest, HoldsAnEvaluatorToItsDeclaration) {
+  const auto answer = [this](std::function<void(Outcome&)> change) {
     Task task;
     task.evaluation.design = Eigen::VectorXd::Zero(2);
-    return make_work(std::make_shared<Odd>(std::move(change)))(task);
+    return make_work(std::make_shared<Odd>(std::move(change)), settings("a.h5"))(task);
   };
   EXPECT_TRUE(answer([](Outcome&) {}).evaluation.ok());
   EXPECT_TRUE(answer([](Outcome& o) { o.trajectory = {}; }).evaluation.ok());
