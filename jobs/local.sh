@@ -17,13 +17,23 @@ cmake --build "$root/build/release" --parallel "$cores" --target apps/dodyn >&2
 
 # One rank per core, each evaluating on one thread. Ranks are not bound to cores: another study may run here too.
 export OMP_NUM_THREADS=1
-run=()
-if ((cores > 1)) && command -v mpirun >/dev/null; then
-  # --quiet: a failure is dodyn's to explain. --use-hwthread-cpus: a slot per processor that nproc counts.
-  run=(mpirun --quiet --use-hwthread-cpus --bind-to none -n "$cores")
-  if ((EUID == 0)); then
-    export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-  fi
+dodyn=$root/build/release/apps/dodyn
+if ((cores == 1)) || ! command -v mpirun >/dev/null; then exec "$dodyn" run "$@"; fi
+if ((EUID == 0)); then
+  export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 fi
-# exec: signals and the exit code are those of the study
-exec "${run[@]}" "$root/build/release/apps/dodyn" run "$@"
+
+# --enable-recovery: a rank that is killed (by the kernel, for memory, say) costs one evaluation, not the run; mpirun's own
+# exit code is then always 0, and the study's comes in a file. --quiet: a failure is dodyn's to explain.
+# --use-hwthread-cpus: a slot per processor that nproc counts. setsid: Ctrl-C comes here, and goes on as SIGUSR1, on which
+# the study ends in order (mpirun would kill it at once); a second one ends it now.
+code_file=$(mktemp)
+trap 'rm -f "$code_file"' EXIT
+setsid mpirun --quiet --enable-recovery --use-hwthread-cpus --bind-to none -n "$cores" \
+  "$dodyn" run "$@" --exit-code-file "$code_file" <&0 &
+mpirun=$!
+signals=0
+trap 'kill -"$([[ $signals == 0 ]] && echo USR1 || echo TERM)" "$mpirun" 2>/dev/null; signals=$((signals + 1))' INT TERM HUP
+while kill -0 "$mpirun" 2>/dev/null; do wait "$mpirun" || true; done
+code=$(cat "$code_file" 2>/dev/null || true)
+exit "${code:-3}" # no code: rank 0 was killed; the same command continues

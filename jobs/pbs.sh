@@ -1,0 +1,35 @@
+#!/usr/bin/env bash
+# One study as one PBS job (PBS Pro, OpenPBS); at the end of its time it stops in order, and the next one continues:
+#   qsub -v CONFIG=configs/knee.cfg jobs/pbs.sh
+#PBS -N dodyn
+#PBS -l select=1:ncpus=4:mpiprocs=4
+#PBS -l walltime=01:00:00
+#PBS -r y
+#PBS -j oe
+set -u
+cd "$PBS_O_WORKDIR" || exit 1
+config=${CONFIG:?usage: qsub -v CONFIG=FILE jobs/pbs.sh}
+dodyn=${DODYN:-$PWD/build/release/apps/dodyn}
+
+# Edit for your cluster:
+# module load gcc openmpi hdf5
+
+# PBS sends no signal ahead of time, and does not tell the job its end: say here how long the study may run, two minutes
+# below walltime above.
+wall_time=${WALL_TIME:-00:58:00}
+
+# One rank per mpiprocs, each evaluating on one thread, pinned to its core. MPIRUN_OPTIONS has the last word.
+export OMP_NUM_THREADS=1
+read -r -a options <<<"${MPIRUN_OPTIONS:-}"
+code_file=$(mktemp)
+trap 'kill -USR1 "$mpirun" 2>/dev/null' TERM INT # qdel
+mpirun --quiet --enable-recovery --bind-to core --hostfile "$PBS_NODEFILE" "${options[@]}" \
+  "$dodyn" run "$config" --wall-time "$wall_time" --exit-code-file "$code_file" &
+mpirun=$!
+while kill -0 "$mpirun" 2>/dev/null; do wait "$mpirun"; done
+code=$(cat "$code_file" 2>/dev/null)
+rm -f "$code_file"
+
+# Not finished: another job continues.
+if [[ $code == 3 && ${RESUBMIT:-1} == 1 ]]; then qsub -v CONFIG="$config",DODYN="$dodyn",WALL_TIME="$wall_time" "$0"; fi
+exit "${code:-1}"

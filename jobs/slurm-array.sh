@@ -1,0 +1,23 @@
+#!/usr/bin/env bash
+# Several studies at once, one array task and one archive each, each requeued until it has finished:
+#   sbatch --array=0-2 jobs/slurm-array.sh configs/knee.cfg configs/knee-fixed-masses.cfg configs/knee-published.cfg
+# or one study with many seeds (SEEDS=1: the task's number is the seed; `dodyn merge` joins the archives):
+#   SEEDS=1 sbatch --array=1-8 jobs/slurm-array.sh configs/knee.cfg
+#SBATCH --job-name=dodyn
+#SBATCH --ntasks=4
+#SBATCH --cpus-per-task=1
+#SBATCH --time=01:00:00
+#SBATCH --signal=B:USR1@120
+#SBATCH --requeue
+#SBATCH --open-mode=append
+#SBATCH --output=%x-%A_%a.out
+set -eu
+n=$SLURM_ARRAY_TASK_ID
+if [[ ${SEEDS:-0} == 1 ]]; then
+  config=${1:?usage: SEEDS=1 sbatch --array=1-N jobs/slurm-array.sh CONFIG [--key value ...]}
+  set -- "$@" --study.seed "$n" --study.archive "$(basename "$config" .cfg)-$n.h5"
+else
+  (($# > n)) || { echo "dodyn: array task $n, but only $# configurations" >&2; exit 2; }
+  set -- "${@:n+1:1}"
+fi
+exec bash "${DODYN_JOBS:-$SLURM_SUBMIT_DIR/jobs}/slurm.sh" "$@" # which takes the signals from here on

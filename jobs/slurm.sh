@@ -1,0 +1,43 @@
+#!/usr/bin/env bash
+# One study as one Slurm job that is requeued until the study has finished:
+#   sbatch --ntasks 64 --time 04:00:00 jobs/slurm.sh configs/knee.cfg [--key value ...]
+# Submit from the directory that is to hold the archive. Build first: jobs/local.sh, or the README.
+#SBATCH --job-name=dodyn
+#SBATCH --ntasks=4
+#SBATCH --cpus-per-task=1
+#SBATCH --time=01:00:00
+#SBATCH --signal=B:USR1@120
+#SBATCH --requeue
+#SBATCH --open-mode=append
+#SBATCH --output=%x-%j.out
+set -u
+config=${1:?usage: sbatch jobs/slurm.sh CONFIG [--key value ...]}
+dodyn=${DODYN:-$SLURM_SUBMIT_DIR/build/release/apps/dodyn}
+
+# Edit for your cluster:
+# module load gcc openmpi hdf5
+
+# One rank per task, each evaluating on one thread, pinned to its core. MPIRUN_OPTIONS has the last word.
+export OMP_NUM_THREADS=1
+launch=(mpirun --quiet --enable-recovery --bind-to core)
+read -r -a options <<<"${MPIRUN_OPTIONS:-}"
+
+# USR1 comes 120 s before the time is up. mpirun hands it to the ranks; the study gives running evaluations study.grace
+# seconds, closes its archive and ends with code 3. With --enable-recovery mpirun itself always ends with 0, so the code
+# comes in a file, which is not there when rank 0 was killed.
+code_file=$(mktemp)
+cancelled=0
+trap 'kill -USR1 "$mpirun" 2>/dev/null' USR1
+trap 'cancelled=1; kill -USR1 "$mpirun" 2>/dev/null' TERM INT
+"${launch[@]}" "${options[@]}" "$dodyn" run "$@" --exit-code-file "$code_file" &
+mpirun=$!
+while kill -0 "$mpirun" 2>/dev/null; do wait "$mpirun"; done # a trap ends a wait early
+code=$(cat "$code_file" 2>/dev/null)
+rm -f "$code_file"
+
+# The same script again continues the study. A rank 0 that was killed gets three chances.
+if ((!cancelled)) && { [[ $code == 3 ]] || { [[ -z $code ]] && ((${SLURM_RESTART_COUNT:-0} < 3)); }; }; then
+  echo "dodyn: $config is not finished; requeueing job $SLURM_JOB_ID"
+  scontrol requeue "$SLURM_JOB_ID"
+fi
+exit "${code:-1}"

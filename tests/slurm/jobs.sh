@@ -1,0 +1,90 @@
+#!/usr/bin/env bash
+# The job scripts in a real Slurm: a study that hits its walltime, is requeued and finishes; a job whose ranks are killed;
+# a job that is cancelled and submitted again. Nothing is lost, nothing done twice.
+#   tests/slurm/jobs.sh DODYN          exit code 77: skipped, with the reason
+set -u
+dodyn=$(realpath "$1")
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+skip() { echo "skipped: $1"; exit 77; }
+for program in slurmctld slurmd munged sbatch scontrol; do
+  command -v $program >/dev/null || PATH=$PATH:/usr/sbin:/sbin
+  command -v $program >/dev/null || skip "no $program; apt-get install slurmctld slurmd slurm-client munge"
+done
+((EUID == 0)) || skip "slurmctld and slurmd are started by root"
+
+directory=$(mktemp -d /tmp/dodyn-slurm.XXXXXX)
+trap '"$here/slurm_down.sh" "$directory"; rm -rf "$directory"' EXIT
+"$here/slurm_up.sh" "$directory" 4 || exit 1
+export SLURM_CONF=$directory/slurm.conf
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 MPIRUN_OPTIONS="--bind-to none --oversubscribe"
+export DODYN=$dodyn DODYN_JOBS=$here/../../jobs
+mkdir "$directory/work"
+cd "$directory/work" || exit 1
+study() { # study NAME POINTS DELAY
+  printf '[study]\nevaluator = testfunction\nmax-evaluations = 100000\ngrace = 2\nsilence = 5\nbatch = 16\n[surrogate]\nstrategy = sweep\npoints = %s\n[design]\nx.min = 0\nx.max = 1\n[testfunction]\nnoise = 0.1\ndelay = %s\n' "$2" "$3" >"$1.cfg"
+}
+failures=0
+fail() { echo "FAILED: $1"; failures=$((failures + 1)); tail -n 20 ./*.out; }
+state() { scontrol show job "$1" -o 2>/dev/null | grep -o 'JobState=[A-Z_]*' | cut -d= -f2; }
+restarts() { scontrol show job "$1" -o | grep -o 'Restarts=[0-9]*' | cut -d= -f2; }
+wait_for() { # wait_for SECONDS JOB STATES: until its state is one of them
+  for ((i = 0; i < 5 * $1; ++i)); do
+    [[ $(state "$2") =~ ^($3)$ ]] && return 0
+    sleep 0.2
+  done
+  fail "job $2 is $(state "$2"), not $3"
+}
+rows() { h5ls "$1.h5/evaluations/id" 2>/dev/null | grep -o '{[0-9]*' | tr -d '{'; }
+wait_for_rows() { for ((i = 0; i < 300; ++i)); do (($(rows "$1" || echo 0) + 0 >= $2)) && return 0; sleep 0.2; done; fail "$1 has no $2 rows"; }
+complete() { # complete NAME POINTS: finished, every evaluation once
+  "$dodyn" show "$1.h5" >"$1.txt" || { fail "$1.h5 cannot be read"; return; }
+  grep -q "stopped: swept all $2 points" "$1.txt" || fail "$1 is not finished: $(tail -n 1 "$1.txt")"
+  local answered
+  answered=$(/usr/bin/python3 -c "
+import h5py; f = h5py.File('$1.h5', 'r')['evaluations']
+ids = [i for i, s in zip(f['id'][:].tolist(), f['status'][:].tolist()) if s != 5]
+print(len(ids), len(set(ids)))")
+  [[ $answered == "$2 $2" ]] || fail "$1 holds $answered evaluations (all, different), not $2"
+}
+
+# 1 minute is the least that Slurm allows; the signal may come up to 60 s earlier than asked for.
+study walltime 300 0.5
+job=$(sbatch --parsable --time=1 --signal=B:USR1@15 "$DODYN_JOBS/slurm.sh" walltime.cfg) || exit 1
+study killed 100 0.2
+wait_for 400 "$job" COMPLETED
+complete walltime 300
+(($(restarts "$job") >= 1)) || fail "the job was never requeued"
+echo "walltime: finished after $(restarts "$job") requeues"
+
+job=$(sbatch --parsable --time=5 "$DODYN_JOBS/slurm.sh" killed.cfg) || exit 1
+wait_for 30 "$job" RUNNING
+wait_for_rows killed 10
+worker=$(pgrep -f "$dodyn run killed.cfg" | tail -n 1)
+kill -9 "$worker"
+sleep 3
+scontrol requeue "$job" # as after a failure of the node: the step is killed
+wait_for 200 "$job" COMPLETED
+complete killed 100
+echo "killed: finished, $("$dodyn" show killed.h5 --csv 2>/dev/null | grep -c ,lost,) attempts lost"
+
+study cancelled 60 0.3
+job=$(sbatch --parsable --time=5 "$DODYN_JOBS/slurm.sh" cancelled.cfg) || exit 1
+wait_for_rows cancelled 10
+before=$(rows cancelled)
+scancel "$job"
+wait_for 60 "$job" CANCELLED
+sleep 3
+(($(rows cancelled) >= before)) || fail "rows are missing after scancel"
+job=$(sbatch --parsable --time=5 "$DODYN_JOBS/slurm.sh" cancelled.cfg) || exit 1
+wait_for 200 "$job" COMPLETED
+complete cancelled 60
+echo "cancelled: finished by a second job"
+
+study first 20 0.05
+study second 20 0.05
+job=$(sbatch --parsable --array=0-1 --time=5 "$DODYN_JOBS/slurm-array.sh" first.cfg second.cfg) || exit 1
+for ((i = 0; i < 600; ++i)); do [[ -n $(squeue -h -j "$job" 2>/dev/null) ]] || break; sleep 0.2; done
+complete first 20
+complete second 20
+echo "array: finished"
+exit $((failures > 0))
