@@ -1,75 +1,21 @@
 #include "control/gait.hpp"
 
+#include <Eigen/Cholesky>
+#include <Eigen/LU>
 #include <algorithm>
 #include <cmath>
 #include <numbers>
 #include <random>
+#include <utility>
 
-#include "mechanics/action_element.hpp"
-#include "mechanics/stepping.hpp"
-#include "models/planar_biped.hpp"
+#include "control/crossing.hpp"
 
 namespace dodyn::control {
 
-using autodiff::Dual;
 using autodiff::make_element;
 using nlp::AssembledProblem;
 
 namespace {
-
-// Foot at the origin (or at rest), joints as given.
-template <class M, class T>
-std::array<T, M::n> pinned(const T* joints) {
-  std::array<T, M::n> q;
-  for (int i = 0; i < M::n; ++i) q[i] = i < M::base ? T(0.0) : joints[i - M::base];
-  return q;
-}
-
-// theta -> height of the swing foot
-template <class M>
-auto swing_height_of(M model) {
-  return [model](const auto& theta) {
-    using T = std::decay_t<decltype(theta[0])>;
-    return std::array<T, 1>{model.swing_foot(pinned<M>(theta.data()))[M::base - 1]};
-  };
-}
-
-// theta at touch-down -> the same posture with the legs exchanged, seen from the place the new foot should stand at
-template <class M, class S>
-auto exchanged_posture_of(M model, S step_length) {
-  return [model, step_length](const auto& theta) {
-    auto q = model.exchange_legs(pinned<M>(theta.data()));
-    const auto step = M::step(step_length);
-    for (int i = 0; i < M::base; ++i) q[i] = q[i] - step[i];
-    return q;
-  };
-}
-
-// (theta, velocity of theta) -> momentum with the foot pinned, foot's share first
-template <class M>
-auto momentum_of(M model) {
-  return [model](const auto& z) {
-    return mechanics::momentum(model, pinned<M>(z.data()), pinned<M>(z.data() + M::joints));
-  };
-}
-
-// (theta, velocity of theta) -> the same momentum in the coordinates of the exchanged legs, whose foot moves
-template <class M>
-auto exchanged_momentum_of(M model) {
-  return [model](const auto& z) {
-    using T = std::decay_t<decltype(z[0])>;
-    std::array<Dual<T>, M::n> moving;
-    for (int i = 0; i < M::n; ++i)
-      moving[i] = i < M::base ? Dual<T>() : Dual<T>(z[i - M::base], z[M::joints + i - M::base]);
-    const auto exchanged = model.exchange_legs(moving);
-    std::array<T, M::n> q, v;
-    for (int i = 0; i < M::n; ++i) {
-      q[i] = exchanged[i].value;
-      v[i] = exchanged[i].tangent;
-    }
-    return mechanics::momentum(model, q, v);
-  };
-}
 
 // (u, theta, theta') -> work of the torque over the interval
 struct IntervalWork {
@@ -92,24 +38,15 @@ std::vector<int> joined(std::vector<int> a, const std::vector<int>& b) {
 
 }  // namespace
 
-template <template <class> class Model>
-Gait<Model>::Gait(const Model<Coefficient>& model, const GaitSettings& settings)
-    : design_model_(model), model_(model.plain()), settings_(settings) {
-  using M = Model<double>;
-  index_ = {M::joints, M::inputs, settings.intervals, settings.absolute_work != 0.0 || settings.positive_work != 0.0};
-  const Coefficient h = settings_.period / static_cast<double>(settings_.intervals);
-  action_ = std::make_shared<mechanics::ActionElement<mechanics::Midpoint, M::joints, M, Model<Coefficient>>>(
-      model_, design_model_, h);
-  momentum_ = make_element<2 * M::joints, M::n>(momentum_of(model_), momentum_of(design_model_));
-  exchanged_momentum_ =
-      make_element<2 * M::joints, M::n>(exchanged_momentum_of(model_), exchanged_momentum_of(design_model_));
+WalkerGait::WalkerGait(Walker walker, const GaitSettings& settings) : walker_(std::move(walker)), settings_(settings) {
+  index_ = {walker_.joints, walker_.inputs(), settings.intervals,
+            settings.absolute_work != 0.0 || settings.positive_work != 0.0};
+  action_ = walker_.action(settings_.period / static_cast<double>(settings_.intervals));
   build();
 }
 
-template <template <class> class Model>
-void Gait<Model>::build() {
-  using M = Model<double>;
-  constexpr int n = M::n, base = M::base, joints = M::joints, inputs = M::inputs;
+void WalkerGait::build() {
+  const int n = walker_.n(), base = walker_.base, joints = walker_.joints, inputs = walker_.inputs();
   const int K = index_.intervals;
   const double inf = nlp::infinity;
   AssembledProblem& p = problem_;
@@ -145,17 +82,27 @@ void Gait<Model>::build() {
 
   // ---- the ground's force at every node and its impulse: rows for the cone, if there is one
   const bool cone = std::isfinite(settings_.friction), unilateral = cone || settings_.unilateral;
-  const int facets = cone ? 2 * (base - 1) : unilateral ? 1 : 0;
+  // the cone's tangential directions: forth and back; in space eight, the pyramid inscribed in the circle
+  std::vector<std::array<double, 2>> directions;
+  double friction = settings_.friction;
+  if (cone && base == 2) directions = {{1.0, 0.0}, {-1.0, 0.0}};
+  if (cone && base == 3) {
+    friction *= std::cos(std::numbers::pi / 8.0);
+    for (int f = 0; f < 8; ++f) {
+      const double angle = (f + 0.5) * std::numbers::pi / 4.0;
+      directions.push_back({std::cos(angle), std::sin(angle)});
+    }
+  }
+  const int facets = cone ? static_cast<int>(directions.size()) : unilateral ? 1 : 0;
   const int force_rows = p.add_rows(facets * (K + 1), 0.0, inf);
   const int impulse_rows = p.add_rows(facets, 0.0, inf);
   // Adds a share of the ground's force or impulse, output i of an element for coordinate i, to the rows of a cone:
-  // mu f_n -+ f_t >= 0 for each tangential direction (a pyramid in space), or f_n >= 0.
+  // mu f_n + f_t >= 0 for each tangential direction, or f_n >= 0.
   const auto add_force = [&](std::vector<Term>& terms, int row, int first_output, Coefficient coefficient) {
-    if (!unilateral) return;
     for (int f = 0; f < facets; ++f) {
-      const int normal = first_output + base - 1;
-      terms.push_back({normal, row + f, cone ? settings_.friction * coefficient : coefficient});
-      if (cone) terms.push_back({first_output + f / 2, row + f, (f % 2 ? -1.0 : 1.0) * coefficient});
+      terms.push_back({first_output + base - 1, row + f, cone ? friction * coefficient : coefficient});
+      for (int i = 0; cone && i < base - 1; ++i)
+        terms.push_back({first_output + i, row + f, directions[f][i] * coefficient});
     }
   };
   const auto force_row = [&](int node) { return force_rows + facets * node; };
@@ -179,7 +126,7 @@ void Gait<Model>::build() {
     p.add_element(action_, interval(k), std::move(terms));
 
     for (int i = 0; i < inputs; ++i) {
-      const int row = M::input_joints[i], u = index_.torque(k) + i;
+      const int row = walker_.input_joints[i], u = index_.torque(k) + i;
       if (k == 0)
         p.add_linear(departure + row, u, -0.5 * h);
       else
@@ -203,39 +150,61 @@ void Gait<Model>::build() {
     add_force(after, force_row(0), 0, -2.0 * per_h);
     add_force(after, impulse_rows, 0, 1.0);
     add_force(exchanged, impulse_rows, 0, -1.0);
-    p.add_element(momentum_, ends(K, index_.velocity_before()), std::move(before));
-    p.add_element(momentum_, ends(0, index_.velocity_after()), std::move(after));
-    p.add_element(exchanged_momentum_, ends(K, index_.velocity_before()), std::move(exchanged));
+    p.add_element(walker_.momentum, ends(K, index_.velocity_before()), std::move(before));
+    p.add_element(walker_.momentum, ends(0, index_.velocity_after()), std::move(after));
+    p.add_element(walker_.exchanged_momentum, ends(K, index_.velocity_before()), std::move(exchanged));
   }
   {  // periodicity
     std::vector<Term> terms;
     for (int i = 0; i < n; ++i) terms.push_back({i, periodicity + i, 1.0});
-    p.add_element(make_element<joints, n>(exchanged_posture_of(model_, settings_.step_length.value),
-                                          exchanged_posture_of(design_model_, settings_.step_length)),
-                  range(index_.theta(K), joints), std::move(terms));
+    p.add_element(walker_.exchanged, range(index_.theta(K), joints), std::move(terms));
+    p.add_constant(periodicity, -settings_.step_length);
+    if (base == 3) p.add_constant(periodicity + 1, -walker_.mirror(1) * settings_.step_width);
     for (int i = 0; i < joints; ++i) p.add_linear(periodicity + base + i, index_.theta(0) + i, -1.0);
   }
 
-  // ---- swing foot above the ground at inner nodes
-  const auto height = make_element<joints, 1>(swing_height_of(model_), swing_height_of(design_model_));
-  for (int k = 1; k < K; ++k) {
-    const double s = static_cast<double>(k) / K;
-    p.add_element(height, range(index_.theta(k), joints),
-                  {{0, p.add_rows(1, 4.0 * s * (1.0 - s) * settings_.clearance, inf), 1.0}});
+  // ---- swing foot above the ground at inner nodes, and between nodes
+  const auto least_height = [&](double s) { return 4.0 * s * (1.0 - s) * settings_.clearance; };
+  for (int k = 1; k < K; ++k)
+    p.add_element(walker_.swing_height, range(index_.theta(k), joints),
+                  {{0, p.add_rows(1, least_height(static_cast<double>(k) / K), inf), 1.0}});
+  for (int i = 1; i <= settings_.clearance_points; ++i) {
+    const double between = i / (settings_.clearance_points + 1.0);
+    const auto height = walker_.height(between);
+    for (int k = 0; k < K; ++k)
+      p.add_element(height, interval(k), {{0, p.add_rows(1, least_height((k + between) / K), inf), 1.0}});
   }
+
+  // ---- legs that do not cross
+  if (base == 3 && settings_.leg_radius > 0.0)
+    for (const auto& segments : walker_.segments) {
+      const auto crossing = crossing_element(segments);
+      for (int k = 0; k <= K; ++k)
+        p.add_element(crossing, range(index_.theta(k), joints),
+                      {{0, p.add_rows(1, 4.0 * settings_.leg_radius * settings_.leg_radius, inf), 1.0}});
+    }
+
+  // ---- joints of limited speed
+  if (std::isfinite(settings_.rate_limit))
+    for (int k = 0; k < K; ++k)
+      for (int i = 0; i < joints; ++i) {
+        const int row = p.add_rows(1, -settings_.rate_limit, settings_.rate_limit);
+        p.add_linear(row, index_.theta(k + 1) + i, per_h);
+        p.add_linear(row, index_.theta(k) + i, -per_h);
+      }
 
   // ---- knees bend one way
   if (settings_.knee_stops)
     for (int k = 0; k <= K; ++k)
-      for (const auto& knee : M::knees)
+      for (const auto& knee : walker_.knees)
         p.add_linear(p.add_rows(1, 0.0, inf), index_.theta(k) + knee.joint, static_cast<double>(knee.flexion));
 
   // ---- cost, and work split into its positive and negative part: u . dtheta = w+ - w-
-  const Coefficient per_step = 1.0 / (design_model_.weight() * settings_.step_length);
+  const Coefficient per_step = 1.0 / (walker_.weight * settings_.step_length);
   const auto work = make_element<3, 1>(IntervalWork{}, IntervalWork{});
   for (int k = 0; k < K; ++k)
     for (int i = 0; i < inputs; ++i) {
-      const int u = index_.torque(k) + i, joint = M::input_joints[i];
+      const int u = index_.torque(k) + i, joint = walker_.input_joints[i];
       if (settings_.squared_torque != 0.0) p.add_square(u, settings_.squared_torque * h * per_step);
       if (!index_.work) continue;
       const int row = p.add_rows(1, 0.0, 0.0);
@@ -249,46 +218,43 @@ void Gait<Model>::build() {
   p.finish();
 }
 
-template <template <class> class Model>
-Eigen::VectorXd Gait<Model>::cold_start(std::uint64_t seed) const {
-  using M = Model<double>;
-  constexpr int joints = M::joints;
-  const int K = index_.intervals;
+Eigen::VectorXd WalkerGait::cold_start(std::uint64_t seed) const {
+  const int joints = walker_.joints, K = index_.intervals;
   std::mt19937_64 random(seed);
   // uniform in [-1, 1), the same on every standard library
   const auto uniform = [&] { return static_cast<double>(random() >> 11) * 0x1.0p-52 - 1.0; };
 
-  std::array<double, joints> last = model_.touch_down(settings_.step_length.value);
-  for (double& angle : last) angle += 0.1 * uniform();
-  const std::array<double, M::n> first = model_.exchange_legs(pinned<M>(last.data()));
+  std::vector<double> step(walker_.base, 0.0), first(walker_.n());
+  step[0] = settings_.step_length.value;
+  if (walker_.base == 3) step[1] = settings_.step_width;
+  std::vector<double> last = walker_.touch_down(step);
+  for (int i = 0; i < joints; ++i) last[i] += 0.1 * walker_.spread[i] * uniform();
+  walker_.exchanged->evaluate(last.data(), first.data());
 
   Eigen::VectorXd x = Eigen::VectorXd::Zero(index_.size());
   for (int i = 0; i < joints; ++i) {
-    const double bow = 0.4 * uniform(), wave = 0.1 * uniform();
+    const double bow = 0.4 * walker_.spread[i] * uniform(), wave = 0.1 * walker_.spread[i] * uniform();
     for (int k = 0; k <= K; ++k) {
       const double s = static_cast<double>(k) / K, angle = std::numbers::pi * s;
       x(index_.theta(k) + i) =
-          (1.0 - s) * first[M::base + i] + s * last[i] + bow * std::sin(angle) + wave * std::sin(2.0 * angle);
+          (1.0 - s) * first[walker_.base + i] + s * last[i] + bow * std::sin(angle) + wave * std::sin(2.0 * angle);
     }
   }
   fill_velocities_and_work(x);
   return x;
 }
 
-template <template <class> class Model>
-Eigen::VectorXd Gait<Model>::warm_start(const Eigen::MatrixXd& q, const Eigen::MatrixXd& u) const {
-  using M = Model<double>;
+Eigen::VectorXd WalkerGait::warm_start(const Eigen::MatrixXd& q, const Eigen::MatrixXd& u) const {
   Eigen::VectorXd x = Eigen::VectorXd::Zero(index_.size());
   for (int k = 0; k <= index_.intervals; ++k) {
-    x.segment(index_.theta(k), M::joints) = q.row(k).tail(M::joints).transpose();
-    if (k < index_.intervals) x.segment(index_.torque(k), M::inputs) = u.row(k).transpose();
+    x.segment(index_.theta(k), walker_.joints) = q.row(k).tail(walker_.joints).transpose();
+    if (k < index_.intervals) x.segment(index_.torque(k), walker_.inputs()) = u.row(k).transpose();
   }
   fill_velocities_and_work(x);
   return x;
 }
 
-template <template <class> class Model>
-Eigen::VectorXd Gait<Model>::shifted(const GaitMotion& motion, double nodes) const {
+Eigen::VectorXd WalkerGait::shifted(const GaitMotion& motion, double nodes) const {
   const int K = index_.intervals;
   Eigen::MatrixXd q = motion.q, u = motion.u;
   for (int k = 0; k <= K; ++k) {
@@ -300,167 +266,171 @@ Eigen::VectorXd Gait<Model>::shifted(const GaitMotion& motion, double nodes) con
   return warm_start(q, u);
 }
 
-template <template <class> class Model>
-void Gait<Model>::fill_velocities_and_work(Eigen::VectorXd& x) const {
-  using M = Model<double>;
+Eigen::VectorXd WalkerGait::refined(const GaitMotion& coarse) const {
+  const Eigen::Index K = index_.intervals, old = coarse.u.rows();
+  Eigen::MatrixXd q(K + 1, coarse.q.cols()), u(K, coarse.u.cols());
+  for (Eigen::Index k = 0; k <= K; ++k) {
+    const double at = static_cast<double>(k * old) / static_cast<double>(K);
+    const Eigen::Index before = std::min(static_cast<Eigen::Index>(at), old - 1);
+    const double part = at - static_cast<double>(before);
+    q.row(k) = (1.0 - part) * coarse.q.row(before) + part * coarse.q.row(before + 1);
+    if (k < K) u.row(k) = coarse.u.row(before);
+  }
+  return warm_start(q, u);
+}
+
+void WalkerGait::fill_velocities_and_work(Eigen::VectorXd& x) const {
   const int K = index_.intervals;
   const double h = settings_.period.value / K;
-  const auto theta = [&](int k) { return x.segment(index_.theta(k), M::joints); };
-  x.segment(index_.velocity_before(), M::joints) = (theta(K) - theta(K - 1)) / h;
-  x.segment(index_.velocity_after(), M::joints) = (theta(1) - theta(0)) / h;
+  const auto theta = [&](int k) { return x.segment(index_.theta(k), walker_.joints); };
+  x.segment(index_.velocity_before(), walker_.joints) = (theta(K) - theta(K - 1)) / h;
+  x.segment(index_.velocity_after(), walker_.joints) = (theta(1) - theta(0)) / h;
   if (!index_.work) return;
   for (int k = 0; k < K; ++k)
-    for (int i = 0; i < M::inputs; ++i) {
-      const int joint = M::input_joints[i];
+    for (int i = 0; i < walker_.inputs(); ++i) {
+      const int joint = walker_.input_joints[i];
       const double work = x(index_.torque(k) + i) * (theta(k + 1)(joint) - theta(k)(joint));
       x(index_.positive(k) + i) = std::max(work, 0.0);
       x(index_.negative(k) + i) = std::max(-work, 0.0);
     }
 }
 
-template <template <class> class Model>
-GaitMotion Gait<Model>::motion(const Eigen::VectorXd& x) const {
-  using M = Model<double>;
-  constexpr int n = M::n, base = M::base, joints = M::joints;
-  const int K = index_.intervals;
+namespace {
+
+Eigen::VectorXd value(const Walker::Function& f, const Eigen::VectorXd& z) {
+  Eigen::VectorXd values(f->outputs);
+  f->evaluate(z.data(), values.data());
+  return values;
+}
+Eigen::MatrixXd jacobian(const Walker::Function& f, const Eigen::VectorXd& z) {
+  Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor> J(f->outputs, f->inputs);
+  f->jacobian(z.data(), J.data());
+  return J;
+}
+Eigen::VectorXd joined(const Eigen::VectorXd& a, const Eigen::VectorXd& b) {
+  Eigen::VectorXd z(a.size() + b.size());
+  z << a, b;
+  return z;
+}
+
+}  // namespace
+
+GaitMotion WalkerGait::motion(const Eigen::VectorXd& x) const {
+  const int n = walker_.n(), base = walker_.base, joints = walker_.joints, K = index_.intervals;
   const double h = settings_.period.value / K;
   GaitMotion m;
   m.t = Eigen::VectorXd::LinSpaced(K + 1, 0.0, settings_.period.value);
   m.q = Eigen::MatrixXd::Zero(K + 1, n);
   m.p = Eigen::MatrixXd::Zero(K + 1, n);
-  m.u.resize(K, M::inputs);
+  m.u.resize(K, walker_.inputs());
   m.contact_force = Eigen::MatrixXd::Zero(K + 1, base);
   m.energy.resize(K);
   m.swing_height.resize(K + 1);
+  m.leg_distance = Eigen::VectorXd::Constant(K + 1, nlp::infinity);
+  m.points.resize(K + 1, walker_.points->outputs);
 
-  Eigen::Matrix<double, n, 1> before, after, exchanged;
-  const auto momentum = [&](const autodiff::Element& element, int node, int velocity, double* values) {
-    Eigen::Matrix<double, 2 * joints, 1> z;
-    z << x.segment(index_.theta(node), joints), x.segment(velocity, joints);
-    element.evaluate(z.data(), values);
-  };
-  momentum(*momentum_, K, index_.velocity_before(), before.data());
-  momentum(*momentum_, 0, index_.velocity_after(), after.data());
-  momentum(*exchanged_momentum_, K, index_.velocity_before(), exchanged.data());
+  const auto theta = [&](int k) -> Eigen::VectorXd { return x.segment(index_.theta(k), joints); };
+  const Eigen::VectorXd v_before = x.segment(index_.velocity_before(), joints),
+                        v_after = x.segment(index_.velocity_after(), joints);
+  const Eigen::VectorXd before = value(walker_.momentum, joined(theta(K), v_before)),
+                        after = value(walker_.momentum, joined(theta(0), v_after)),
+                        exchanged = value(walker_.exchanged_momentum, joined(theta(K), v_before));
   m.impulse = (after - exchanged).head(base);
 
   for (int k = 0; k <= K; ++k) {
-    m.q.row(k).tail(joints) = x.segment(index_.theta(k), joints).transpose();
-    std::array<double, n> q;
-    for (int i = 0; i < n; ++i) q[i] = m.q(k, i);
-    const auto points = model_.points(q);
-    if (k == 0) m.points.resize(K + 1, static_cast<Eigen::Index>(points.size()));
-    for (std::size_t i = 0; i < points.size(); ++i) m.points(k, static_cast<Eigen::Index>(i)) = points[i];
-    m.swing_height(k) = model_.swing_foot(q)[base - 1];
+    m.q.row(k).tail(joints) = theta(k).transpose();
+    m.points.row(k) = value(walker_.points, theta(k)).transpose();
+    m.swing_height(k) = value(walker_.swing_height, theta(k))(0);
+    for (const auto& segments : walker_.segments)
+      m.leg_distance(k) = std::min(m.leg_distance(k), std::sqrt(squared_distance(value(segments, theta(k)).data())));
   }
   for (int k = 0; k < K; ++k) {
-    m.u.row(k) = x.segment(index_.torque(k), M::inputs).transpose();
-    const mechanics::Slots<n> s = mechanics::slots<mechanics::Midpoint>(
-        model_, m.t(k), mechanics::Vector<n>(m.q.row(k)), m.t(k + 1), mechanics::Vector<n>(m.q.row(k + 1)));
-    m.energy(k) = s.D1;
-    Eigen::Matrix<double, n, 1> force = Eigen::Matrix<double, n, 1>::Zero();
-    for (int i = 0; i < M::inputs; ++i) force(base + M::input_joints[i]) = 0.5 * h * m.u(k, i);
-    m.p.row(k + 1) = (s.D4 + force).transpose();
-    if (k == 0) m.p.row(0) = (-s.D2 - force).transpose();
+    m.u.row(k) = x.segment(index_.torque(k), walker_.inputs()).transpose();
+    const Eigen::VectorXd slots = value(action_, joined(theta(k), theta(k + 1)));
+    const Eigen::VectorXd middle = 0.5 * (m.q.row(k) + m.q.row(k + 1)), velocity = (m.q.row(k + 1) - m.q.row(k)) / h;
+    const Eigen::VectorXd state = joined(middle, velocity);
+    m.energy(k) = value(walker_.moving_momentum, state).dot(velocity) - value(walker_.lagrangian, state)(0);
+    Eigen::VectorXd force = Eigen::VectorXd::Zero(n);
+    for (int i = 0; i < walker_.inputs(); ++i) force(base + walker_.input_joints[i]) = 0.5 * h * m.u(k, i);
+    m.p.row(k + 1) = (slots.tail(n) + force).transpose();
+    if (k == 0) m.p.row(0) = (-slots.head(n) - force).transpose();
     // see build(): h f = -(D4 + D2) inside, (h/2) f = -(D2 + dL/dv+) and dL/dv- - D4 at the ends
     const double left = (k == 0 ? 2.0 : 1.0) / h, right = (k == K - 1 ? 2.0 : 1.0) / h;
-    m.contact_force.row(k) -= left * s.D2.head(base).transpose();
-    m.contact_force.row(k + 1) -= right * s.D4.head(base).transpose();
+    m.contact_force.row(k) -= left * slots.head(base).transpose();
+    m.contact_force.row(k + 1) -= right * slots.segment(n, base).transpose();
   }
   m.contact_force.row(0) -= 2.0 / h * after.head(base).transpose();
   m.contact_force.row(K) += 2.0 / h * before.head(base).transpose();
 
   // Kinetic energy before and after; the posture, hence the potential energy, is the same.
-  m.impact_loss = 0.5 * (before.tail(joints).dot(x.segment(index_.velocity_before(), joints)) -
-                         after.tail(joints).dot(x.segment(index_.velocity_after(), joints)));
+  m.impact_loss = 0.5 * (before.tail(joints).dot(v_before) - after.tail(joints).dot(v_after));
   return m;
 }
 
-namespace {
-
-// A point foot pinned at the origin: the first coordinates vanish.
-template <int coordinates>
-struct PinnedFoot {
-  static constexpr int m = coordinates;
-  template <class T, std::size_t n>
-  std::array<T, m> values(const std::array<T, n>& q) const {
-    std::array<T, m> g;
-    for (int i = 0; i < m; ++i) g[i] = q[i];
-    return g;
-  }
-};
-
-// Do the open segments a-b and c-d cross?
-bool cross(const Eigen::Vector2d& a, const Eigen::Vector2d& b, const Eigen::Vector2d& c, const Eigen::Vector2d& d) {
-  const auto side = [](const Eigen::Vector2d& p, const Eigen::Vector2d& q, const Eigen::Vector2d& r) {
-    return (q.x() - p.x()) * (r.y() - p.y()) - (q.y() - p.y()) * (r.x() - p.x());
-  };
-  return side(a, b, c) * side(a, b, d) < 0.0 && side(c, d, a) * side(c, d, b) < 0.0;
-}
-
-// Drives the model forward with the torques of a motion, foot pinned, from its first node through touch-down, in all n
-// coordinates with the foot held by a constraint and its null space: a formulation the transcription does not use.
-// Returns the largest difference of a joint angle to the motion's, the first node of the next step included.
-template <class M>
-double reintegrate(const M& model, const GaitMotion& motion) {
-  constexpr int n = M::n, base = M::base, joints = M::joints;
-  using Vector = mechanics::Vector<n>;
-  const PinnedFoot<base> foot;
-  const int K = static_cast<int>(motion.u.rows());
-  Vector q = motion.q.row(0).transpose(), p = motion.p.row(0).transpose(), previous = q;
+// Drives the model forward with the torques of a motion from its first node through touch-down: every step solved for
+// the next posture alone (3.1.8, with the foot's pin the null space is that of the joints), the momentum brought on to
+// the constraint by the mass matrix (Q_N), the legs exchanged, the new foot stuck (P_S). Returns the largest difference
+// of a joint coordinate to the motion's, the first node of the next step included.
+double WalkerGait::reintegrate(const GaitMotion& motion) const {
+  const int n = walker_.n(), base = walker_.base, joints = walker_.joints, K = static_cast<int>(motion.u.rows());
   const auto force = [&](int k) {
-    Vector f = Vector::Zero();
-    for (int i = 0; i < M::inputs; ++i)
-      f(base + M::input_joints[i]) = 0.5 * (motion.t(k + 1) - motion.t(k)) * motion.u(k, i);
+    Eigen::VectorXd f = Eigen::VectorXd::Zero(n);
+    for (int i = 0; i < walker_.inputs(); ++i)
+      f(base + walker_.input_joints[i]) = 0.5 * (motion.t(k + 1) - motion.t(k)) * motion.u(k, i);
     return f;
   };
+  Eigen::VectorXd theta = motion.q.row(0).tail(joints).transpose(), p = motion.p.row(0).transpose();
   double worst = 0.0;
+  // One step: theta and p become those of the next node; false where Newton's method fails.
+  const auto advance = [&](int k, Eigen::VectorXd guess) {
+    for (int iteration = 0; iteration < 50; ++iteration) {
+      const Eigen::VectorXd z = joined(theta, guess), slots = value(action_, z);
+      const Eigen::VectorXd residual = (p + slots.head(n) + force(k)).tail(joints);
+      const Eigen::VectorXd correction =
+          jacobian(action_, z).block(base, joints, joints, joints).partialPivLu().solve(residual);
+      if (!(correction.lpNorm<Eigen::Infinity>() < 1e100)) return false;
+      if (residual.lpNorm<Eigen::Infinity>() <= 1e-12 ||
+          correction.lpNorm<Eigen::Infinity>() <= 1e-15 * (1.0 + guess.lpNorm<Eigen::Infinity>())) {
+        p = slots.tail(n) + force(k);
+        theta = guess;
+        return true;
+      }
+      guess -= correction;
+    }
+    return false;
+  };
+  const auto compare = [&](int k) {
+    worst = std::max(worst, (theta - motion.q.row(k).tail(joints).transpose()).lpNorm<Eigen::Infinity>());
+  };
   for (int k = 0; k < K; ++k) {
-    const Vector guess = k == 0 ? Vector(motion.q.row(1).transpose()) : Vector(2.0 * q - previous);
-    const auto step = mechanics::advance<mechanics::Midpoint>(model, foot, motion.t(k), q, p, motion.t(k + 1), force(k),
-                                                              force(k), guess);
-    if (!step.converged) return nlp::infinity;
-    previous = q;
-    q = step.q;
-    p = step.p;
-    worst = std::max(worst, (q - motion.q.row(k + 1).transpose()).template lpNorm<Eigen::Infinity>());
+    // Newton's method starts with the motion's own increment: of the roots of an implicit step that one is meant
+    if (!advance(k, theta + (motion.q.row(k + 1) - motion.q.row(k)).tail(joints).transpose())) return nlp::infinity;
+    compare(k + 1);
   }
-  // touch-down: on to the constraint's momenta (Q_N), then exchange the legs and let the new foot stick
-  const auto G = mechanics::evaluate<n>(foot, q).jacobian;
-  const auto at_rest = mechanics::continuous(model, q, Vector(Vector::Zero()));
-  const Vector v = at_rest.mass.llt().solve(mechanics::momentum_projection<base, n>(G, at_rest.mass) * p);
-  std::array<Dual<double>, n> moving;
-  for (int i = 0; i < n; ++i) moving[i] = {q(i), v(i)};
-  const auto exchanged = model.exchange_legs(moving);
-  Vector q_new, v_new;
-  for (int i = 0; i < n; ++i) {
-    q_new(i) = i < base ? 0.0 : exchanged[i].value;
-    v_new(i) = exchanged[i].tangent;
-  }
-  worst = std::max(worst, (q_new - motion.q.row(0).transpose()).template lpNorm<Eigen::Infinity>());
-  const Vector p_new = mechanics::plastic_jump(
-      model, foot, q_new, Vector(mechanics::continuous(model, q_new, Vector(Vector::Zero())).mass * v_new));
-  const auto step = mechanics::advance<mechanics::Midpoint>(model, foot, 0.0, q_new, p_new, motion.t(1), force(0),
-                                                            force(0), Vector(motion.q.row(1).transpose()));
-  if (!step.converged) return nlp::infinity;
-  static_cast<void>(joints);
-  return std::max(worst, (step.q - motion.q.row(1).transpose()).template lpNorm<Eigen::Infinity>());
+  const auto mass = [&](const Eigen::VectorXd& q) {
+    return Eigen::MatrixXd(jacobian(walker_.moving_momentum, joined(q, Eigen::VectorXd::Zero(n))).rightCols(n));
+  };
+  const Eigen::VectorXd pinned = joined(Eigen::VectorXd::Zero(base), theta);
+  const Eigen::VectorXd v = mass(pinned).bottomRightCorner(joints, joints).llt().solve(p.tail(joints));
+  const Eigen::VectorXd v_new = jacobian(walker_.exchanged, theta) * v;
+  theta = value(walker_.exchanged, theta).tail(joints);
+  compare(0);
+  p = mass(joined(Eigen::VectorXd::Zero(base), theta)) * v_new;  // the impulse changes the foot's share alone
+  if (!advance(0, motion.q.row(1).tail(joints).transpose())) return nlp::infinity;
+  compare(1);
+  return worst;
 }
 
-}  // namespace
-
-template <template <class> class Model>
-GaitReport Gait<Model>::report(const Eigen::VectorXd& x) const {
-  using M = Model<double>;
+GaitReport WalkerGait::report(const Eigen::VectorXd& x) const {
   const GaitMotion m = motion(x);
-  const int K = index_.intervals;
+  const int base = walker_.base, K = index_.intervals;
   const double h = settings_.period.value / K;
   GaitReport r;
-  r.weight = model_.weight();
+  r.weight = walker_.weight.value;
   r.step_length = settings_.step_length.value;
   for (int k = 0; k < K; ++k)
-    for (int i = 0; i < M::inputs; ++i) {
-      const int joint = M::base + M::input_joints[i];
+    for (int i = 0; i < walker_.inputs(); ++i) {
+      const int joint = base + walker_.input_joints[i];
       const double work = m.u(k, i) * (m.q(k + 1, joint) - m.q(k, joint));
       r.signed_work += work;
       r.absolute_work += std::abs(work);
@@ -469,35 +439,27 @@ GaitReport Gait<Model>::report(const Eigen::VectorXd& x) const {
     }
   r.largest_torque = m.u.cwiseAbs().maxCoeff();
 
-  const auto friction_ratio = [](const auto& force) {
-    const double normal = force(M::base - 1), tangential = force.head(M::base - 1).norm();
+  const auto friction_ratio = [&](const auto& force) {
+    const double normal = force(base - 1), tangential = force.head(base - 1).norm();
     return normal > 0.0 ? tangential / normal : nlp::infinity;
   };
-  r.smallest_normal_force = m.contact_force.col(M::base - 1).minCoeff();
+  r.smallest_normal_force = m.contact_force.col(base - 1).minCoeff();
   for (int k = 0; k <= K; ++k)
     r.largest_friction_ratio = std::max(r.largest_friction_ratio, friction_ratio(m.contact_force.row(k)));
-  r.normal_impulse = m.impulse(M::base - 1);
+  r.normal_impulse = m.impulse(base - 1);
   r.impulse_friction_ratio = friction_ratio(m.impulse);
 
   r.smallest_clearance = m.swing_height.segment(1, K - 1).minCoeff();
   r.smallest_knee_flexion = nlp::infinity;
-  for (const auto& knee : M::knees)
-    r.smallest_knee_flexion =
-        std::min(r.smallest_knee_flexion, (knee.flexion * m.q.col(M::base + knee.joint)).minCoeff());
-  for (int k = 0; k <= K; ++k) {
-    const auto point = [&](int i) { return Eigen::Vector2d(m.points(k, 2 * i), m.points(k, 2 * i + 1)); };
-    bool crossing = false;
-    for (int i = 0; i < M::links / 2; ++i)
-      for (int j = M::links / 2; j < M::links; ++j)
-        crossing = crossing || cross(point(i), point(i + 1), point(j), point(j + 1));
-    r.leg_crossings += crossing;
-  }
+  for (const auto& knee : walker_.knees)
+    r.smallest_knee_flexion = std::min(r.smallest_knee_flexion, (knee.flexion * m.q.col(base + knee.joint)).minCoeff());
+  r.smallest_leg_distance = m.leg_distance.minCoeff();
+  const double near = base == 3 ? 2.0 * settings_.leg_radius * (1.0 - 1e-6) : 1e-9;
+  r.leg_crossings = static_cast<int>((m.leg_distance.array() < near).count());
   r.impact_loss = m.impact_loss;
   r.energy_balance = r.signed_work - r.impact_loss;
-  r.reintegration_error = reintegrate(model_, m);
+  r.reintegration_error = reintegrate(m);
   return r;
 }
-
-template class Gait<models::PlanarBiped>;
 
 }  // namespace dodyn::control

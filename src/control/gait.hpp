@@ -16,8 +16,10 @@
 //              and as asked: swing-foot clearance, torque limits, knee stops, friction cone, for forces and the
 //              impulse.
 //
-// A legged model is a system (mechanics/discrete_lagrangian.hpp) templated on the scalar of its parameters, whose
-// coordinates start with those of its point foot; models/planar_biped.hpp shows all a model has to offer.
+// In space each step is seen in a mirror at the plane of walking, so that it is always the left foot that swings: the
+// exchange of the legs reflects, and the new foot stands step_length ahead and step_width to the left.
+//
+// A legged model comes as a Walker (control/walker.hpp).
 #pragma once
 
 #include <Eigen/Core>
@@ -27,28 +29,33 @@
 #include <string>
 #include <vector>
 
+#include "control/walker.hpp"
 #include "nlp/assembled_problem.hpp"
 #include "nlp/solve.hpp"
 
 namespace dodyn::control {
 
-using nlp::Coefficient;
-
 struct GaitSettings {
   int intervals = 80;              // K
   Coefficient period = 0.9;        // K h, s
   Coefficient step_length = 0.56;  // m
+  double step_width = 0.2;         // m, in space
 
   // weights of the cost's parts
   double absolute_work = 0.0;
   double positive_work = 0.0;
   double squared_torque = 1.0;  // per N m s
 
-  double clearance = 0.0;               // m: the swing foot's least height is 4 s (1 - s) times this, s from 0 to 1
+  double clearance = 0.0;               // m: the swing foot's least height is 4 s (1 - s) times this, s from 0 to 1,
+  int clearance_points = 0;             // at inner nodes and at so many points between neighbouring ones
+  double leg_radius = 0.0;              // m: links of different legs stay twice this apart; 0: they may cross. In space
+                                        // only; links that share a joint are left out
   double torque_limit = nlp::infinity;  // N m
+  double rate_limit = nlp::infinity;    // rad/s (m/s of slides): of every joint, by the differences of its nodes
   bool knee_stops = false;              // knees bend one way only
   bool unilateral = false;              // the ground pushes, never pulls: contact force and touch-down impulse
-  double friction = nlp::infinity;      // coefficient of the friction cone of both (implies unilateral where finite)
+  double friction = nlp::infinity;      // coefficient of the friction cone of both (implies unilateral where finite);
+                                        // in space the inscribed pyramid of eight sides, 0.924 of the cone at least
 };
 
 // Where things stand in the vector of unknowns of a gait problem.
@@ -75,6 +82,7 @@ struct GaitMotion {
   Eigen::MatrixXd points;         // [K + 1, 2 (links + 1)] ends of the links, m
   Eigen::VectorXd energy;         // [K] discrete energy D1 L_d, J
   Eigen::VectorXd swing_height;   // [K + 1] m
+  Eigen::VectorXd leg_distance;   // [K + 1] of links of different legs that share no joint, m
   Eigen::VectorXd impulse;        // [base] of the ground on the new foot at touch-down, N s
   double impact_loss = 0.0;       // kinetic energy lost at touch-down, J
 };
@@ -89,20 +97,22 @@ struct GaitReport {
   double normal_impulse = 0.0, impulse_friction_ratio = 0.0;  // N s
   double smallest_clearance = 0.0;                            // of the swing foot at nodes 1 .. K-1, m
   double smallest_knee_flexion = 0.0;                         // rad; negative where a knee overextends
-  int leg_crossings = 0;             // nodes at which links of the two legs cross (allowed in the plane)
-  double impact_loss = 0.0;          // J
-  double energy_balance = 0.0;       // signed work minus impact loss, J: O(h^2)
+  double smallest_leg_distance = 0.0;                         // of links of different legs that share no joint, m
+  int leg_crossings = 0;        // nodes at which it is below twice the legs' radius; in the plane (where crossing is
+                                // allowed) at which links cross
+  double impact_loss = 0.0;     // J
+  double energy_balance = 0.0;  // signed work minus impact loss, J: O(h^2)
   double reintegration_error = 0.0;  // largest |theta - theta_k| when the torques drive the motion forward from node 0
-                                     // through the impact, rad; independent formulation (n coordinates, null space)
+                                     // through the impact, rad; each step by Newton's method, from the one before
 };
 
-// The gait problem of one model. `Model<Coefficient>` carries the derivative with respect to one design parameter in
-// its tangents (zero for none), and so may step length and period.
-template <template <class> class Model>
-class Gait {
+// The gait problem of one walker. Its functions, step length and period may carry their derivatives with respect to one
+// design parameter (tangents; zero for none).
+class WalkerGait {
  public:
-  Gait(const Model<Coefficient>& model, const GaitSettings& settings);
+  WalkerGait(Walker walker, const GaitSettings& settings);
 
+  const Walker& walker() const { return walker_; }
   const nlp::AssembledProblem& problem() const { return problem_; }
   const GaitIndex& index() const { return index_; }
 
@@ -116,19 +126,29 @@ class Gait {
   // next one.
   Eigen::VectorXd shifted(const GaitMotion& motion, double nodes) const;
 
+  // A start from a motion on another number of intervals, interpolated.
+  Eigen::VectorXd refined(const GaitMotion& coarse) const;
+
   GaitMotion motion(const Eigen::VectorXd& x) const;
   GaitReport report(const Eigen::VectorXd& x) const;
 
  private:
   void build();
   void fill_velocities_and_work(Eigen::VectorXd& x) const;
+  double reintegrate(const GaitMotion& motion) const;
 
-  Model<Coefficient> design_model_;
-  Model<double> model_;
+  Walker walker_;
   GaitSettings settings_;
   GaitIndex index_;
   nlp::AssembledProblem problem_;
-  std::shared_ptr<const autodiff::Element> action_, momentum_, exchanged_momentum_;
+  Walker::Function action_;
+};
+
+// That of a model of fixed size (models/planar_biped.hpp).
+template <template <class> class Model>
+class Gait : public WalkerGait {
+ public:
+  Gait(const Model<Coefficient>& model, const GaitSettings& settings) : WalkerGait(control::walker(model), settings) {}
 };
 
 }  // namespace dodyn::control

@@ -1,0 +1,125 @@
+#include "control/walker.hpp"
+
+#include <stdexcept>
+
+namespace dodyn::control {
+
+using autodiff::Dual;
+using autodiff::Graph;
+using autodiff::Program;
+using autodiff::Recording;
+using autodiff::Var;
+using models::Tree;
+
+namespace {
+
+// Midpoint rule (3.1.1): h L((q0 + q1)/2, (q1 - q0)/h).
+template <class P, class T, class H>
+T discrete_lagrangian(const Tree<P>& tree, const H& h, const std::vector<T>& q0, const std::vector<T>& q1) {
+  std::vector<T> middle, velocity;
+  for (std::size_t i = 0; i < q0.size(); ++i) {
+    middle.push_back(0.5 * (q0[i] + q1[i]));
+    velocity.push_back((q1[i] - q0[i]) / h);
+  }
+  return h * tree.lagrangian(middle.data(), velocity.data());
+}
+
+// mechanics::ActionElement for a tree, recorded. A combination of slot derivatives with weights w is the derivative of
+// L_d in the direction w, so one backward pass over that derivative gives the gradient whose forward derivative is the
+// Hessian asked for.
+Walker::Function recorded_action(const Tree<double>& tree, const Tree<Coefficient>& design, Coefficient h) {
+  const int n = tree.n(), base = tree.dimension, joints = n - base;
+  const Recording recording;
+  Graph& graph = *Recording::current;
+  std::vector<Var> z(2 * joints), w(2 * n);
+  std::vector<int> variables;
+  for (Var& x : z) variables.push_back((x = Var::input()).node);
+  for (Var& x : w) x = Var::input();
+
+  // L_d in the direction given by a tangent for every slot
+  const auto directed = [&](const auto& tangent) {
+    std::vector<Dual<Var>> q0(n), q1(n);
+    for (int i = 0; i < n; ++i) {
+      if (i >= base) {
+        q0[i].value = z[i - base];
+        q1[i].value = z[joints + i - base];
+      }
+      q0[i].tangent = tangent(i);
+      q1[i].tangent = tangent(n + i);
+    }
+    return discrete_lagrangian(tree, h.value, q0, q1);
+  };
+  std::vector<int> slots(2 * n);
+  const std::vector<int> joint_slots = graph.gradient(directed([](int) { return Var(0.0); }).value.node, variables);
+  for (int i = 0; i < 2 * n; ++i)
+    slots[i] = i % n >= base ? joint_slots[i % n - base + (i < n ? 0 : joints)]
+                             : directed([i](int slot) { return Var(slot == i ? 1.0 : 0.0); }).tangent.node;
+  Program values(graph, 2 * joints, slots, 2 * joints);
+  Program weighted(graph, 2 * joints,
+                   graph.gradient(directed([&](int slot) { return w[slot]; }).tangent.node, variables),
+                   2 * joints + 2 * n);
+
+  const auto design_derivative = [design, h, n, base, joints](const double* at, const double* weights) {
+    std::vector<Dual<Dual<double>>> q0(n), q1(n);
+    for (int i = 0; i < n; ++i) {
+      if (i >= base) {
+        q0[i].value = at[i - base];
+        q1[i].value = at[joints + i - base];
+      }
+      q0[i].tangent = weights[i];
+      q1[i].tangent = weights[n + i];
+    }
+    return discrete_lagrangian(design, h, q0, q1).tangent.tangent;
+  };
+  return std::make_shared<autodiff::RecordedElement>(2 * joints, 2 * n, std::move(values), std::move(weighted),
+                                                     design_derivative);
+}
+
+}  // namespace
+
+Walker walker(const Tree<Coefficient>& design) {
+  if (design.swing_link < 0) throw std::invalid_argument(design.name + " has no swing foot");
+  const Tree<double> tree = design.plain();
+  Walker w;
+  w.base = tree.dimension;
+  w.joints = tree.n() - w.base;
+  w.coordinate_names = tree.coordinate_names;
+  const std::array<std::string, 3> letters = {"_x", "_y", "_z"};
+  for (std::size_t p = 0; p <= tree.links.size(); ++p)
+    for (int i = 0; i < w.base; ++i)
+      w.point_names.push_back((p == 0 ? "foot" : tree.links[p - 1].name + "_end") + letters[i]);
+  for (const auto& actuator : tree.actuators) {
+    w.input_names.push_back(actuator.name);
+    w.input_joints.push_back(actuator.coordinate - w.base);
+  }
+  for (const auto& knee : tree.knees) w.knees.push_back({knee.coordinate - w.base, knee.flexion});
+  w.spread.assign(w.joints, 1.0);
+  if (w.base == 3)
+    for (const auto& link : tree.links)
+      for (std::size_t i = 0; i < link.moves.size(); ++i)
+        if (link.first + static_cast<int>(i) >= w.base && link.moves[i].axis != 1)
+          w.spread[link.first + i - w.base] = 0.2;  // mostly in the sagittal plane
+  w.weight = design.weight();
+  w.touch_down = [tree](const std::vector<double>& step) { return tree.touch_down(step); };
+  w.action = [tree, design](Coefficient h) { return recorded_action(tree, design, h); };
+
+  // Pairs of links, one of the swing leg (what leads up from the swing foot to where its partners begin), one of the
+  // stance leg, that do not meet in a joint.
+  std::vector<bool> swing(tree.links.size(), false);
+  for (int l = tree.swing_link; l >= 0 && tree.links[l].partner != l && !swing[tree.links[l].partner];
+       l = tree.links[l].parent)
+    swing[l] = true;
+  std::vector<std::array<int, 2>> pairs;
+  const auto solid = [&](int l) { return tree.links[l].end != std::array<double, 3>{}; };
+  const auto meet = [&](int i, int j) {
+    return tree.links[j].parent == i || tree.links[i].parent == j ||
+           (tree.links[i].parent == tree.links[j].parent && tree.links[i].at == tree.links[j].at);
+  };
+  for (int i = 0; i < static_cast<int>(tree.links.size()); ++i)
+    for (int j = 0; j < static_cast<int>(tree.links.size()); ++j)
+      if (swing[tree.links[i].partner] && swing[j] && solid(i) && solid(j) && !meet(i, j)) pairs.push_back({i, j});
+  walking::record_functions(w, tree, design, pairs);
+  return w;
+}
+
+}  // namespace dodyn::control

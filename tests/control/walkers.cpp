@@ -1,0 +1,253 @@
+// Gaits of walkers that are trees: the planar biped as one, the underactuated and the spatial biped.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+
+#include "control/crossing.hpp"
+#include "gaits.hpp"
+#include "models/tree_file.hpp"
+#include "nlp/check_derivatives.hpp"
+
+namespace dodyn::control {
+namespace {
+
+using nlp::SolveStatus;
+
+Walker built_in(const std::string& name, double knee) {
+  return walker(models::parse_tree(models::tree_text(name), name, {{"knee", Coefficient(knee, 1.0)}}));
+}
+
+// ---- the tree-built planar biped is the compiled one: the same problem, to round-off
+
+TEST(TreeGait, PlanarBipedAsATreeIsTheSameProblem) {
+  GaitSettings settings = bounded_work(6);
+  settings.knee_stops = true;
+  settings.clearance = 0.02;
+  settings.clearance_points = 1;
+  const PlanarGait compiled(fixed_masses(0.42), settings);
+  const WalkerGait tree(built_in("planar-biped-tree", 0.42), settings);
+  const nlp::AssembledProblem &a = compiled.problem(), &b = tree.problem();
+  ASSERT_EQ(a.variables(), b.variables());
+  ASSERT_EQ(a.constraints(), b.constraints());
+  const Eigen::VectorXd x = compiled.cold_start(3), y = Eigen::VectorXd::LinSpaced(a.constraints(), -1.0, 1.3);
+  EXPECT_NEAR(a.objective(x), b.objective(x), 1e-14);
+  Eigen::VectorXd ca(a.constraints()), cb(ca);
+  a.constraint_values(x, ca);
+  b.constraint_values(x, cb);
+  EXPECT_LE((ca - cb).lpNorm<Eigen::Infinity>(), 1e-10);
+  // the patterns may differ in order; compare what they add up to
+  const auto dense = [](const nlp::Problem& p, const nlp::Pattern& pattern, auto fill) {
+    Eigen::VectorXd values(pattern.size());
+    fill(values);
+    Eigen::MatrixXd m = Eigen::MatrixXd::Zero(std::max(p.constraints(), p.variables()), p.variables());
+    for (int i = 0; i < pattern.size(); ++i) m(pattern.rows[i], pattern.columns[i]) += values(i);
+    return m;
+  };
+  const auto J = [&](const nlp::Problem& p) {
+    return dense(p, p.jacobian_pattern, [&](Eigen::VectorXd& v) { p.jacobian(x, v); });
+  };
+  const auto H = [&](const nlp::Problem& p) {
+    return dense(p, p.hessian_pattern, [&](Eigen::VectorXd& v) { p.hessian(x, 1.0, y, v); });
+  };
+  EXPECT_LE((J(a) - J(b)).lpNorm<Eigen::Infinity>(), 1e-9);
+  EXPECT_LE((H(a) - H(b)).lpNorm<Eigen::Infinity>(), 1e-7);
+  const double slope = a.design_derivative(x, y);
+  EXPECT_NEAR(b.design_derivative(x, y), slope, 1e-11 * std::abs(slope));
+}
+
+// ---- derivatives
+
+GaitSettings everything(int intervals) {
+  GaitSettings s = bounded_work(intervals);
+  s.step_length = Coefficient(0.45, 0.0);
+  s.positive_work = 0.3;
+  s.knee_stops = true;
+  s.clearance = 0.05;
+  s.clearance_points = 1;
+  s.leg_radius = 0.03;
+  return s;
+}
+
+TEST(TreeGait, DerivativesAreExact) {
+  for (const char* name : {"planar-underactuated", "spatial-biped"}) {
+    const WalkerGait gait(built_in(name, 0.42), everything(4));
+    const auto errors = nlp::check_derivatives(gait.problem(), gait.cold_start(3));
+    EXPECT_LE(errors.largest(), 1e-7) << name << ": " << errors.worst;
+  }
+}
+
+TEST(TreeGait, DerivativeOfTheLagrangianWithRespectToTheDesignIsExact) {
+  for (const char* name : {"planar-underactuated", "spatial-biped"}) {
+    const auto gait_at = [&](double step) {
+      GaitSettings s = everything(4);
+      s.period = Coefficient(0.9 + 0.2 * step, 0.2);
+      s.step_length = Coefficient(0.45 - 0.5 * step, -0.5);
+      return WalkerGait(built_in(name, 0.42 + step), s);
+    };
+    const WalkerGait gait = gait_at(0.0);
+    const Eigen::VectorXd x = gait.cold_start(5);
+    const Eigen::VectorXd y = Eigen::VectorXd::LinSpaced(gait.problem().constraints(), -1.0, 1.3);
+    const auto lagrangian = [&](double step) {
+      const WalkerGait other = gait_at(step);
+      Eigen::VectorXd c(y.size());
+      other.problem().constraint_values(x, c);
+      return other.problem().objective(x) + y.dot(c);
+    };
+    const double h = 1e-3;
+    const double expected =
+        (8.0 * (lagrangian(h) - lagrangian(-h)) - (lagrangian(2 * h) - lagrangian(-2 * h))) / (12.0 * h);
+    EXPECT_NEAR(gait.problem().design_derivative(x, y), expected, 1e-7 * std::abs(expected)) << name;
+  }
+}
+
+// ---- solved gaits
+
+nlp::Solution best(const WalkerGait& gait, int seeds) {
+  nlp::Options options;
+  options.max_iterations = 400;
+  nlp::Solution best;
+  for (int seed = 0; seed < seeds; ++seed) {
+    auto s = nlp::solve(gait.problem(), gait.cold_start(static_cast<std::uint64_t>(seed)), options);
+    if (s.status != SolveStatus::solved) continue;
+    if (best.status != SolveStatus::solved || s.objective < best.objective) best = std::move(s);
+  }
+  return best;
+}
+
+struct SolvedWalker {
+  WalkerGait gait;
+  nlp::Solution solution;
+  SolvedWalker(const char* name, const GaitSettings& settings, int seeds)
+      : gait(built_in(name, 0.5), settings), solution(best(gait, seeds)) {}
+};
+const SolvedWalker& underactuated() {
+  GaitSettings s;
+  s.intervals = 30;
+  s.clearance_points = 1;
+  static const SolvedWalker solved("planar-underactuated", s, 3);
+  return solved;
+}
+const SolvedWalker& spatial() {
+  GaitSettings s;
+  s.intervals = 16;
+  s.step_length = 0.45;
+  s.friction = 0.8;
+  s.clearance = 0.02;
+  s.leg_radius = 0.03;
+  s.rate_limit = 12.0;
+  s.knee_stops = true;
+  static const SolvedWalker solved("spatial-biped", s, 2);
+  return solved;
+}
+
+class WalkerGaits : public testing::TestWithParam<const SolvedWalker& (*)()> {};
+INSTANTIATE_TEST_SUITE_P(Walkers, WalkerGaits, testing::Values(underactuated, spatial),
+                         [](const auto& kind) { return kind.index == 0 ? "underactuated" : "spatial"; });
+
+TEST_P(WalkerGaits, AreFirstOrderOptimal) {
+  const auto& [gait, solution] = GetParam()();
+  ASSERT_EQ(solution.status, SolveStatus::solved) << solution.reason;
+  EXPECT_LE(solution.residuals.largest(), 1e-8);
+  const GaitReport r = gait.report(solution.x);
+  EXPECT_NEAR(solution.objective, r.squared_torque / (r.weight * r.step_length), 1e-8);
+}
+
+TEST_P(WalkerGaits, GroundImpulsesBalanceTheWeight) {
+  const auto& [gait, solution] = GetParam()();
+  const GaitMotion m = gait.motion(solution.x);
+  const int K = static_cast<int>(m.u.rows()), base = gait.walker().base;
+  const double h = m.t(1) - m.t(0);
+  Eigen::VectorXd total = m.impulse + 0.5 * h * (m.contact_force.row(0) + m.contact_force.row(K)).transpose();
+  for (int k = 1; k < K; ++k) total += h * m.contact_force.row(k).transpose();
+  EXPECT_NEAR(total(0), 0.0, 1e-6);
+  EXPECT_NEAR(total(base - 1), gait.report(solution.x).weight * m.t(K), 1e-6);
+  // Sideways the impulses of one step turn the motion round for the next, which is its mirror image.
+  if (base == 3) {
+    EXPECT_GT(std::abs(total(1)), 1e-3);
+  }
+}
+
+TEST_P(WalkerGaits, StepOnToTheNextFootprint) {
+  const auto& [gait, solution] = GetParam()();
+  const GaitMotion m = gait.motion(solution.x);
+  const int K = static_cast<int>(m.u.rows()), base = gait.walker().base;
+  const Eigen::Index foot = m.points.cols() - base;  // the swing shank is the last link
+  const double length = base == 2 ? 0.56 : 0.45;
+  EXPECT_NEAR(m.points(K, foot), length, 1e-8);
+  EXPECT_NEAR(m.points(0, foot), -length, 1e-8);
+  EXPECT_NEAR(m.points(K, foot + base - 1), 0.0, 1e-8);
+  if (base == 3) {
+    EXPECT_NEAR(m.points(K, foot + 1), 0.2, 1e-8);
+    EXPECT_NEAR(m.points(0, foot + 1), 0.2, 1e-8);
+  }
+}
+
+// Walking is unstable without feedback: what the solver leaves of the equations (1e-9) grows over a step.
+TEST_P(WalkerGaits, ReintegrateForward) {
+  const auto& [gait, solution] = GetParam()();
+  EXPECT_LE(gait.report(solution.x).reintegration_error, 1e-3);
+}
+
+TEST(WalkerGaits, UnderactuatedHasNoTorqueAtTheGround) {
+  const Walker& w = underactuated().gait.walker();
+  EXPECT_EQ(w.inputs(), 3);
+  EXPECT_EQ(w.joints, 4);
+  for (const int joint : w.input_joints) EXPECT_GT(joint, 0);
+}
+
+TEST(WalkerGaits, SwingFootStaysUpBetweenNodesToo) {
+  const auto& [gait, solution] = underactuated();
+  const auto height = gait.walker().height(0.5);
+  for (int k = 0; k < 30; ++k) {
+    Eigen::VectorXd z(8);
+    z << solution.x.segment(gait.index().theta(k), 4), solution.x.segment(gait.index().theta(k + 1), 4);
+    double y = 0.0;
+    height->evaluate(z.data(), &y);
+    EXPECT_GE(y, -1e-8);
+  }
+}
+
+TEST(WalkerGaits, SpatialKeepsItsLimits) {
+  const auto& [gait, solution] = spatial();
+  const GaitReport r = gait.report(solution.x);
+  EXPECT_GT(r.smallest_normal_force, 0.0);
+  EXPECT_LE(r.largest_friction_ratio, 0.8 + 1e-6);
+  EXPECT_LE(r.impulse_friction_ratio, 0.8 + 1e-6);
+  EXPECT_GE(r.smallest_leg_distance, 0.06 - 1e-7);
+  EXPECT_EQ(r.leg_crossings, 0);
+  EXPECT_GE(gait.motion(solution.x).swing_height(8), 0.02 - 1e-8);
+  EXPECT_GE(r.smallest_knee_flexion, -1e-8);
+  EXPECT_GT(r.impact_loss, 0.0);
+  const GaitMotion m = gait.motion(solution.x);
+  for (int k = 0; k < 16; ++k)
+    EXPECT_LE((m.q.row(k + 1) - m.q.row(k)).lpNorm<Eigen::Infinity>(), 12.0 * 0.9 / 16 + 1e-7);
+}
+
+// ---- legs that do not cross
+
+TEST(Crossing, DistanceIsTheLeastOfAllPairsOfPoints) {
+  std::mt19937_64 random(1);
+  std::uniform_real_distribution<double> uniform(-1.0, 1.0);
+  for (int trial = 0; trial < 40; ++trial) {
+    double p[12];
+    for (double& x : p) x = uniform(random);
+    double least = 1e9;
+    const int N = 400;
+    for (int i = 0; i <= N; ++i)
+      for (int j = 0; j <= N; ++j) {
+        double sum = 0.0;
+        for (int a = 0; a < 3; ++a) {
+          const double s = static_cast<double>(i) / N, t = static_cast<double>(j) / N;
+          const double d = p[a] + s * (p[3 + a] - p[a]) - p[6 + a] - t * (p[9 + a] - p[6 + a]);
+          sum += d * d;
+        }
+        least = std::min(least, sum);
+      }
+    EXPECT_LE(squared_distance(p), least + 1e-14);
+    EXPECT_NEAR(std::sqrt(squared_distance(p)), std::sqrt(least), 0.01);
+  }
+}
+
+}  // namespace
+}  // namespace dodyn::control
