@@ -3,20 +3,17 @@
 //   build:  cmake --preset release -DDODYN_BENCH=ON && cmake --build --preset release --target surrogate_benchmark
 //   run:    surrogate_benchmark [--seeds 30] [--only TEXT] [--strategy TEXT] [--csv FILE] [--overhead]
 //
-// Within 1 %: f - f* <= 1 % of |f*|; where f* = 0, of the function's median over its box. For the noisy function the
-// noise-free value of the design recommended counts. A run that does not get there in the budget counts as the budget,
-// shown with a ">" where the quartile is one of those. Quartiles in brackets.
+// Within 1 %: f - f* <= 1 % of |f*|; where f* = 0, 0.1 % of the function's median over its box. For the noisy function
+// the noise-free value of the design recommended counts. A run that does not get there in the budget counts as the
+// budget, shown with a ">" where the quartile is one of those. Quartiles in brackets.
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
+#include <ctime>
 #include <fstream>
 #include <functional>
-#include <map>
 #include <numbers>
-#include <numeric>
 #include <string>
 #include <vector>
 
@@ -29,7 +26,6 @@ using dodyn::Evaluation;
 using dodyn::Status;
 using dodyn::Variable;
 using dodyn::surrogate::Random;
-using Eigen::MatrixXd;
 using Eigen::VectorXd;
 using std::numbers::pi;
 
@@ -174,7 +170,7 @@ struct Contender {
 };
 
 Run run(const Problem& p, const Contender& c, std::uint64_t seed) {
-  const double allowance = 0.01 * (p.minimum != 0 ? std::abs(p.minimum) : median_of(p));
+  const double allowance = p.minimum != 0 ? 0.01 * std::abs(p.minimum) : 0.001 * median_of(p);
   Random random(1000 + seed);
   Run out;
   const auto evaluate = [&](const VectorXd& x) {
@@ -239,7 +235,7 @@ Quartiles quartiles(std::vector<double> v) {
 }
 
 void overhead() {
-  std::printf("| samples (6 variables) | median ask, s |\n|---|---|\n");
+  std::printf("| samples (6 variables) | median ask, s of processor time |\n|---|---|\n");
   const auto box = cube(6, 0, 1);
   for (const int n : {100, 300, 1000}) {
     dodyn::surrogate::Choice choice;
@@ -263,9 +259,9 @@ void overhead() {
     }
     std::vector<double> seconds;
     for (int i = 0; i < 11; ++i) {
-      const auto from = std::chrono::steady_clock::now();
+      const std::clock_t from = std::clock();  // time of this process: the machine may be shared
       const auto designs = strategy->ask(1);
-      seconds.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - from).count());
+      seconds.push_back(static_cast<double>(std::clock() - from) / CLOCKS_PER_SEC);
       tell(designs.at(0), id++);
     }
     std::printf("| %d | %.3f |\n", n, quartiles(seconds).median);

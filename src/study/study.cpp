@@ -270,11 +270,19 @@ surrogate::Choice all_but_the_strawman(const Settings& settings, surrogate::Choi
   if (const std::string file = settings.text("surrogate.designs"); !file.empty())
     ego.given = surrogate::read_designs(file, variables);
 
+  // What a setting lists, its key said where it cannot be read.
+  const auto read = [&](const std::string& key, auto&& parse) {
+    try {
+      return parse(settings.text(key));
+    } catch (const std::invalid_argument& error) {
+      throw settings.error(key, error.what());
+    }
+  };
   std::vector<std::string> names;
   for (const Variable& variable : variables) names.push_back(variable.name);
   for (const auto& [key, domain] : {std::pair("surrogate.integers", surrogate::Domain::integer),
                                     std::pair("surrogate.categories", surrogate::Domain::category)})
-    for (const int i : surrogate::parse_names(settings.text(key), names, false)) {
+    for (const int i : read(key, [&](const std::string& list) { return surrogate::parse_names(list, names, false); })) {
       ego.domains.resize(variables.size(), surrogate::Domain::real);
       ego.domains[static_cast<std::size_t>(i)] = domain;
     }
@@ -285,8 +293,10 @@ surrogate::Choice all_but_the_strawman(const Settings& settings, surrogate::Choi
       throw std::invalid_argument(choice.name + ": takes no constraints or objectives; ego does");
     std::vector<std::string> metrics;
     for (const Quantity& metric : make_evaluator(settings)->metrics()) metrics.push_back(metric.name);
-    ego.constraints = surrogate::parse_constraints(constraints, metrics);
-    ego.objectives = surrogate::parse_names(objectives, metrics, true);
+    ego.constraints = read("surrogate.constraints",
+                           [&](const std::string& list) { return surrogate::parse_constraints(list, metrics); });
+    ego.objectives = read("surrogate.objectives",
+                          [&](const std::string& list) { return surrogate::parse_names(list, metrics, true); });
   }
 
   choice.mesh_search.seed = choice.nlopt.seed = ego.seed;
