@@ -76,6 +76,17 @@ std::string obstacle(const Problem& problem, const VectorXd& x0) {
   return "";
 }
 
+#ifndef DODYN_HAVE_IPOPT
+Solution solve_nothing(const Problem& problem, const VectorXd& x0, const char* reason) {
+  Solution solution;
+  solution.reason = reason;
+  solution.x = x0;
+  solution.multipliers = VectorXd::Zero(problem.constraints());
+  solution.lower_multipliers = solution.upper_multipliers = VectorXd::Zero(problem.variables());
+  return solution;
+}
+#endif
+
 // Nothing is free to move: x0 is the solution or there is none.
 Solution solve_without_freedom(const Problem& problem, const VectorXd& x0, const Options& options) {
   Solution solution;
@@ -113,7 +124,12 @@ Solution solve(const Problem& problem, const VectorXd& start, const Solution* ne
   else if (options.backend == Backend::native)
     solution = solve_native(problem, x0, neighbour, options, deadline);
   else if (options.backend == Backend::ipopt)
+#ifdef DODYN_HAVE_IPOPT
     solution = solve_ipopt(problem, x0, neighbour, options, deadline);
+#else
+    solution =
+        solve_nothing(problem, x0, "this build has no Ipopt (configure with DODYN_IPOPT=ON where it is installed)");
+#endif
   else
     solution = solve_slsqp(problem, x0, options, deadline);
 
@@ -140,6 +156,15 @@ Solution solve(const Problem& problem, const VectorXd& start, const Solution* ne
 }
 
 }  // namespace
+
+bool available(Backend backend) {
+#ifdef DODYN_HAVE_IPOPT
+  static_cast<void>(backend);
+  return true;
+#else
+  return backend != Backend::ipopt;
+#endif
+}
 
 Solution solve(const Problem& problem, const VectorXd& x0, const Options& options) {
   return solve(problem, x0, nullptr, options);

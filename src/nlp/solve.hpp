@@ -15,6 +15,10 @@ enum class Backend {
   slsqp,   // NLopt's dense sequential quadratic programming: small problems (at most 600 variables) only
 };
 
+// Is the backend part of this build? Ipopt is where it was found (CMake option DODYN_IPOPT); asking solve() for one
+// that is not ends with the status `failed` and the reason.
+bool available(Backend backend);
+
 enum class SolveStatus {
   solved,         // first-order optimal: KKT residual at or below the tolerance, re-checked by us
   infeasible,     // the solver converged to a point of locally minimal infeasibility
@@ -24,7 +28,7 @@ enum class SolveStatus {
 };
 
 struct Options {
-  Backend backend = Backend::ipopt;
+  Backend backend = Backend::native;
   double tolerance = 1e-9;  // on residuals(...).largest(): absolute and unscaled
   int max_iterations = 1000;
   double max_seconds = 60.0;  // wall clock, looked at between callbacks
