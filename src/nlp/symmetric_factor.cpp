@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numeric>
 
 // Four numbers at a time where the processor can. No fused multiply-add: the digits are the same on every machine.
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__)
@@ -165,26 +164,27 @@ void SymmetricFactor::analyse(int size, const std::vector<int>& rows, const std:
     if (node.parent != -1) ++nodes_[node.parent].children;
   }
 
-  // compressed lower triangle, and where each entry of the pattern adds to it
-  std::vector<int> by_column(entries);
-  std::iota(by_column.begin(), by_column.end(), 0);
-  const auto place_of = [&](int k) {
-    const int a = position[rows[k]], b = position[columns[k]];
-    return std::pair(std::min(a, b), std::max(a, b));
-  };
-  std::vector<std::pair<int, int>> places(entries);
-  for (int k = 0; k < entries; ++k) places[k] = place_of(k);
-  std::sort(by_column.begin(), by_column.end(), [&](int a, int b) { return places[a] < places[b]; });
+  // compressed lower triangle, and where each entry of the pattern adds to it: entries by column, then by row
+  std::vector<int> start(n + 1, 0);
+  std::vector<std::pair<int, int>> entry(entries);  // (row, entry)
+  const auto column_of = [&](int k) { return std::min(position[rows[k]], position[columns[k]]); };
+  for (int k = 0; k < entries; ++k) ++start[column_of(k) + 1];
+  for (int j = 0; j < n; ++j) start[j + 1] += start[j];
+  std::vector<int> next(start.begin(), start.end() - 1);
+  for (int k = 0; k < entries; ++k)
+    entry[next[column_of(k)]++] = {std::max(position[rows[k]], position[columns[k]]), k};
   column_start_.assign(n + 1, 0);
   row_of_.clear();
   slot_of_entry_.resize(entries);
-  for (int i = 0; i < entries; ++i) {
-    const int k = by_column[i];
-    if (i == 0 || places[k] != places[by_column[i - 1]]) {
-      row_of_.push_back(places[k].second);
-      ++column_start_[places[k].first + 1];
+  for (int j = 0; j < n; ++j) {
+    std::sort(entry.begin() + start[j], entry.begin() + start[j + 1]);
+    for (int i = start[j]; i < start[j + 1]; ++i) {
+      if (i == start[j] || entry[i].first != entry[i - 1].first) {
+        row_of_.push_back(entry[i].first);
+        ++column_start_[j + 1];
+      }
+      slot_of_entry_[entry[i].second] = static_cast<int>(row_of_.size()) - 1;
     }
-    slot_of_entry_[k] = static_cast<int>(row_of_.size()) - 1;
   }
   for (int j = 0; j < n; ++j) column_start_[j + 1] += column_start_[j];
   values_.resize(row_of_.size());

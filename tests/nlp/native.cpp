@@ -55,7 +55,7 @@ struct Book {
 };
 
 std::vector<Case> cases() {
-  const double inf = infinity, root2 = std::numbers::sqrt2, root3 = std::numbers::sqrt3, pi = std::numbers::pi;
+  const double inf = infinity, root2 = std::numbers::sqrt2, pi = std::numbers::pi;
   Book b;
   using J = const Jets&;
   const auto rosenbrock = [](J x) { return 100 * squared(x[1] - squared(x[0])) + squared(1 - x[0]); };
