@@ -259,7 +259,8 @@ TEST(Evaluators, TableIsConsistent) {
     std::sort(names.begin(), names.end());
     EXPECT_EQ(std::adjacent_find(names.begin(), names.end()), names.end()) << kind.name;
     const std::string path = ::testing::TempDir() + "dodyn-table.cfg";
-    std::ofstream(path) << "[study]\nevaluator = " << kind.name << "\n";
+    std::ofstream(path) << "[study]\nevaluator = " << kind.name << "\n"
+                        << (kind.name == "command" ? "[command]\nrun = true\n" : "");  // has no default
     const Settings settings = read_settings(path, {});
     EXPECT_NE(kind.make(settings), nullptr);
     std::filesystem::remove(path);

@@ -367,5 +367,96 @@ TEST(Seeds, AreSpread) {
   EXPECT_NEAR(bits / 3000.0, 32, 0.5);
 }
 
+// A farm whose ranks disappear: every evaluation is lost `losses` times before it is answered.
+class LosingFarm : public BackwardsFarm {
+ public:
+  LosingFarm(Work work, int losses)
+      : BackwardsFarm(
+            [this, work = std::move(work), losses](const Task& task) {
+              if (lost_[task.evaluation.id]++ >= losses) return work(task);
+              Outcome outcome{task.evaluation, {}};
+              outcome.evaluation.status = Status::lost;
+              outcome.evaluation.reason = "rank 1 fell silent";
+              return outcome;
+            },
+            3) {}
+
+ private:
+  std::map<std::int64_t, int> lost_;
+};
+
+// Lost attempts are rows; what is told is the answer in the end, or `lost` when the attempts are used up.
+TEST_F(StudyTest, WhatIsLostIsRepeatedUpToTheAttempts) {
+  const auto run_losing = [&](const std::string& archive, int losses, bool interrupt) {
+    const Settings now = settings(archive, {"--strategy", "sweep"});
+    const std::shared_ptr<const Evaluator> evaluator = make_evaluator(now);
+    const auto strategy = make_strategy(now);
+    LosingFarm farm(make_work(evaluator, now), losses);
+    int asked = 0;
+    const auto interruption = [&] { return std::string(interrupt && ++asked > 7 ? "interrupted" : ""); };
+    return Study(now, *evaluator, *strategy, farm, {}, interruption, [](const Tally&) {}).run();
+  };
+  run("whole.h5", {"--strategy", "sweep"});
+  const auto final_rows = [&](const std::string& archive) {
+    std::map<std::int64_t, Evaluation> rows;
+    for (const auto& row : contents(archive).evaluations) rows[row.id] = row;
+    return rows;
+  };
+  const auto whole = final_rows("whole.h5");
+
+  EXPECT_EQ(run_losing("two.h5", 2, false).evaluated, 21);
+  EXPECT_EQ(contents("two.h5").evaluations.size(), 3u * 21u);
+  for (const auto& [id, row] : final_rows("two.h5")) {
+    EXPECT_EQ(row.status, whole.at(id).status);
+    EXPECT_EQ(row.design, whole.at(id).design);
+    EXPECT_EQ(row.seed, whole.at(id).seed);
+  }
+  const Summary again = run("two.h5", {"--strategy", "sweep"});  // and a resume knows which rows count
+  EXPECT_EQ(again.recalled, 21);
+  EXPECT_EQ(again.evaluated, 0);
+
+  EXPECT_EQ(run_losing("cut.h5", 2, true).end, End::resumable);
+  run("cut.h5", {"--strategy", "sweep"});
+  EXPECT_EQ(final_rows("cut.h5").size(), 21u);
+  for (const auto& [id, row] : final_rows("cut.h5")) EXPECT_EQ(row.status, whole.at(id).status);
+
+  run_losing("three.h5", 3, false);
+  EXPECT_EQ(contents("three.h5").evaluations.size() % 3, 0u);
+  for (const auto& [id, row] : final_rows("three.h5")) EXPECT_EQ(row.status, Status::lost);
+}
+
+// An asynchronous study cut anywhere replays: what was asked follows from the order of the rows.
+TEST_F(StudyTest, AsynchronousStudiesReplayInTheOrderOfArrival) {
+  for (const std::string strategy : {"strawman", "sweep"}) {
+    const std::vector<std::string> words = {"--strategy",   strategy,        "--study.mode",
+                                            "asynchronous", "--study.batch", "4"};
+    for (const std::size_t cut : {1u, 2u, 5u, 9u, 1000u}) {
+      const std::string archive = strategy + std::to_string(cut) + ".h5";
+      run(archive, words, 3, cut);
+      const auto before = contents(archive).evaluations;
+      const Summary rest = run(archive, words, 4);
+      EXPECT_EQ(rest.end, End::finished);
+      const auto rows = contents(archive).evaluations;
+      ASSERT_GE(rows.size(), before.size());
+      std::set<std::int64_t> ids;
+      for (const auto& row : rows) ids.insert(row.id);
+      EXPECT_EQ(ids.size(), rows.size()) << "each evaluation once";
+      // Once more from a copy that holds the rows alone: the same asks, nothing evaluated.
+      const Summary replay = run(archive, words, 1);
+      EXPECT_EQ(replay.evaluated, 0);
+      EXPECT_TRUE(replay.was_finished) << replay.reason;
+    }
+  }
+}
+
+TEST_F(StudyTest, TooManyFailuresEndTheStudy) {
+  const Summary summary = run("a.h5", {"--strategy", "sweep", "--testfunction.fail-above", "0.3",
+                                       "--study.failure-rate", "0.5", "--study.failure-minimum", "5"});
+  EXPECT_EQ(summary.end, End::failing);
+  EXPECT_NE(summary.reason.find("study.failure-rate = 0.5 allows no more"), std::string::npos) << summary.reason;
+  const Summary more = run("a.h5", {"--strategy", "sweep", "--testfunction.fail-above", "0.3"});
+  EXPECT_EQ(more.end, End::finished);
+}
+
 }  // namespace
 }  // namespace dodyn::study
