@@ -8,6 +8,7 @@
 
 #include "control/gait.hpp"
 #include "models/planar_biped.hpp"
+#include "models/tree_file.hpp"
 #include "nlp/solve.hpp"
 
 namespace dodyn::study {
@@ -15,8 +16,7 @@ namespace dodyn::study {
 namespace {
 
 using control::Coefficient;
-using Biped = models::PlanarBiped<Coefficient>;
-using Gait = control::Gait<models::PlanarBiped>;
+using Gait = control::WalkerGait;
 
 const std::vector<Quantity> metric_list = {
     {"absolute_work", "J", "sum over joints and intervals of |torque x change of angle|"},
@@ -31,7 +31,9 @@ const std::vector<Quantity> metric_list = {
     {"impulse_friction_ratio", "1", "|tangential| / normal impulse at touch-down"},
     {"smallest_clearance", "m", "least height of the swing foot at inner nodes"},
     {"smallest_knee_flexion", "rad", "least flexion of a knee; negative: it overextends"},
-    {"leg_crossings", "1", "nodes at which links of the two legs cross (they may, in the plane)"},
+    {"smallest_leg_distance", "m", "least distance of links of different legs that share no joint"},
+    {"leg_crossings", "1",
+     "nodes at which it is below twice gait.leg-radius; in the plane, where they may, at which links cross"},
     {"impact_loss", "J", "kinetic energy lost at touch-down"},
     {"energy_balance", "J", "signed work less impact loss; vanishes with the square of the time step"},
     {"reintegration_error", "rad", "largest difference of an angle when the torques drive the motion forward"},
@@ -65,7 +67,11 @@ class GaitEvaluator final : public Evaluator {
                            "every weight of the cost is 0; at least one of absolute-work, "
                            "positive-work and squared-torque must be positive");
     gait_settings_.clearance = settings.real("gait.clearance");
+    gait_settings_.clearance_points = settings.integer("gait.clearance-points");
+    gait_settings_.step_width = settings.real("gait.step-width");
+    gait_settings_.leg_radius = settings.real("gait.leg-radius");
     if (const double limit = settings.real("gait.torque-limit"); limit > 0.0) gait_settings_.torque_limit = limit;
+    if (const double limit = settings.real("gait.rate-limit"); limit > 0.0) gait_settings_.rate_limit = limit;
     gait_settings_.knee_stops = settings.boolean("gait.knee-stops");
     gait_settings_.unilateral = settings.text("gait.contact") != "free";
     if (settings.text("gait.contact") == "friction-cone") gait_settings_.friction = settings.real("gait.friction");
@@ -76,14 +82,26 @@ class GaitEvaluator final : public Evaluator {
     starts_.options.tolerance = settings.real("gait.tolerance");
     starts_.options.max_iterations = settings.integer("gait.max-iterations");
     starts_.options.max_seconds = settings.real("gait.start-seconds");
+
+    read_model();
+    Eigen::VectorXd middle(static_cast<Eigen::Index>(settings.variables.size()));
+    for (std::size_t i = 0; i < settings.variables.size(); ++i)
+      middle(static_cast<Eigen::Index>(i)) = 0.5 * (settings.variables[i].lower + settings.variables[i].upper);
+    try {
+      walker_ = walker(middle, -1);
+    } catch (const models::TreeError& error) {
+      throw ConfigError(error.what());
+    }
   }
 
   std::vector<Quantity> metrics() const override { return metric_list; }
 
   Channels channels() const override {
     const int K = gait_settings_.intervals;
-    const std::vector<std::string> q(Biped::coordinate_names.begin(), Biped::coordinate_names.end());
-    const std::vector<std::string> u(Biped::input_names.begin(), Biped::input_names.end());
+    const auto& q = walker_.coordinate_names;
+    const auto& u = walker_.input_names;
+    const std::vector<std::string> force = walker_.base == 2 ? std::vector<std::string>{"tangential", "normal"}
+                                                             : std::vector<std::string>{"forward", "left", "normal"};
     return {
         {"t", "s", "time since touch-down", K + 1, {"t"}},
         {"q", "", "position of the stance foot (m), joint angles (rad)", K + 1, q},
@@ -91,15 +109,10 @@ class GaitEvaluator final : public Evaluator {
          "discrete momenta (N s for the foot, N m s for the joints): leaving at the first node, arriving at the others",
          K + 1, q},
         {"u", "N m", "torques, constant over an interval", K, u},
-        {"contact_force", "N", "force of the ground on the stance foot", K + 1, {"tangential", "normal"}},
+        {"contact_force", "N", "force of the ground on the stance foot", K + 1, force},
         {"energy", "J", "discrete energy of an interval", K, {"energy"}},
-        {"points",
-         "m",
-         "ends of the links, from the stance foot to the swing foot",
-         K + 1,
-         {"foot_x", "foot_y", "stance_knee_x", "stance_knee_y", "hip_x", "hip_y", "swing_knee_x", "swing_knee_y",
-          "swing_foot_x", "swing_foot_y"}},
-        {"impulse", "N s", "impulse of the ground on the new foot at touch-down", 1, {"tangential", "normal"}},
+        {"points", "m", "the stance foot and the ends of the links", K + 1, walker_.point_names},
+        {"impulse", "N s", "impulse of the ground on the new foot at touch-down", 1, force},
     };
   }
 
@@ -107,37 +120,103 @@ class GaitEvaluator final : public Evaluator {
   std::string report(const Outcome& outcome) const override;
 
  private:
-  // The gait problem of a design, its derivatives those of the free variable `direction` (-1: none).
+  void read_model();
+  // The walker of a design, its derivatives those of the free variable `direction` (-1: none), and its gait problem.
+  // Throw TreeError where the model's file refuses the design.
+  control::Walker walker(const Eigen::VectorXd& design, int direction) const;
   Gait gait(const Eigen::VectorXd& design, int direction) const;
+  Coefficient parameter(const std::string& name, const Eigen::VectorXd& design, int direction) const {
+    Coefficient c(settings_.design(name, design));
+    if (direction >= 0 && settings_.variables[direction].name == name) c.tangent = 1.0;
+    return c;
+  }
 
   Settings settings_;
   control::GaitSettings gait_settings_;
   Starts starts_;
+  std::string model_, model_text_;  // its text, but of planar-biped, which is compiled
+  bool from_file_ = false;
+  std::vector<std::string> parameters_;  // that the text has
+  control::Walker walker_;               // that of the middle of the design range, for its names
 };
 
-Gait GaitEvaluator::gait(const Eigen::VectorXd& design, int direction) const {
-  const auto parameter = [&](const std::string& name) {
-    Coefficient c(settings_.design(name, design));
-    if (direction >= 0 && settings_.variables[direction].name == name) c.tangent = 1.0;
-    return c;
-  };
-  const Coefficient leg(settings_.real("gait.leg-length")), shank = parameter("knee");
-  Biped biped;
-  if (settings_.text("gait.legs") == "uniform-density") {
-    biped = Biped::with_density(shank, leg, settings_.real("gait.linear-density"));
-  } else if (settings_.text("gait.legs") == "mass-split") {
-    const Coefficient leg_mass(settings_.real("gait.leg-mass")), share = parameter("shank-fraction");
-    const Coefficient shank_mass = share * leg_mass, thigh_mass = leg_mass - shank_mass;
-    biped = Biped::with_masses(shank, leg, {shank_mass, thigh_mass, thigh_mass, shank_mass});
-  } else {
-    const Coefficient shank_mass(settings_.real("gait.shank-mass")), thigh_mass(settings_.real("gait.thigh-mass"));
-    biped = Biped::with_masses(shank, leg, {shank_mass, thigh_mass, thigh_mass, shank_mass});
+// Settings of the walkers that come with the program; a model file says these things itself.
+const std::vector<std::string> built_in_keys = {
+    "gait.leg-length", "gait.legs",     "gait.linear-density", "gait.shank-mass",     "gait.thigh-mass",
+    "gait.leg-mass",   "gait.hip-mass", "gait.gravity",        "gait.inertia-factor", "gait.rotation"};
+
+void GaitEvaluator::read_model() {
+  model_ = settings_.text("gait.model");
+  if (model_ == "planar-biped") return;
+  from_file_ = !models::built_in_trees().count(model_);
+  try {
+    model_text_ = models::tree_text(model_);
+    parameters_ = models::tree_parameters(model_text_, model_);
+  } catch (const models::TreeError& error) {
+    throw from_file_ && model_text_.empty() ? settings_.error("gait.model", error.what()) : ConfigError(error.what());
   }
-  biped.gravity = settings_.real("gait.gravity");
+  if (!from_file_) {  // "spherical ZXY": the order of the turns
+    const std::string order = settings_.text("gait.rotation");
+    for (std::size_t at = 0; (at = model_text_.find("spherical ZXY", at)) != std::string::npos; ++at)
+      model_text_.replace(at + 10, 3, order);
+    return;
+  }
+  for (const Setting& setting : settings_.all)
+    if (setting.source != "default" &&
+        std::find(built_in_keys.begin(), built_in_keys.end(), setting.key.name) != built_in_keys.end())
+      throw settings_.error(setting.key.name, "is for the walkers that come with the program; " + model_ +
+                                                  " says it itself, in its [parameters]");
+  const bool has_knee = std::find(parameters_.begin(), parameters_.end(), "knee") != parameters_.end();
+  for (const Setting& setting : settings_.all)
+    if (!has_knee && setting.source != "default" && setting.key.name.starts_with("design.knee"))
+      throw settings_.error(setting.key.name, model_ + " has no parameter 'knee' in its [parameters]");
+}
+
+control::Walker GaitEvaluator::walker(const Eigen::VectorXd& design, int direction) const {
+  const Coefficient knee = parameter("knee", design, direction), leg(settings_.real("gait.leg-length"));
+  const Coefficient density(settings_.real("gait.linear-density"));
+  const bool uniform = settings_.text("gait.legs") == "uniform-density";
+  const bool split = settings_.text("gait.legs") == "mass-split";
+  const Coefficient leg_mass(settings_.real("gait.leg-mass")),
+      split_mass = leg_mass * parameter("shank-fraction", design, direction);
+  const Coefficient shank_mass = split     ? split_mass
+                                 : uniform ? density * knee
+                                           : Coefficient(settings_.real("gait.shank-mass"));
+  const Coefficient thigh_mass = split     ? leg_mass - split_mass
+                                 : uniform ? density * (leg - knee)
+                                           : Coefficient(settings_.real("gait.thigh-mass"));
+  const double inertia_factor = settings_.real("gait.inertia-factor");
+  if (model_ == "planar-biped") {
+    auto biped =
+        models::PlanarBiped<Coefficient>::with_masses(knee, leg, {shank_mass, thigh_mass, thigh_mass, shank_mass});
+    for (Coefficient& inertia : biped.inertia) inertia = inertia * (24.0 * inertia_factor);  // it has 1/24 m l^2
+    biped.gravity = settings_.real("gait.gravity");
+    return control::walker(biped);
+  }
+  models::Parameters given;
+  const auto give = [&](const char* name, const Coefficient& value) {
+    if (std::find(parameters_.begin(), parameters_.end(), name) != parameters_.end()) given[name] = value;
+  };
+  give("knee", knee);
+  if (!from_file_) {
+    give("leg", leg);
+    give("shank_mass", shank_mass);
+    give("thigh_mass", thigh_mass);
+    give("hip_mass", settings_.real("gait.hip-mass"));
+    give("inertia_factor", inertia_factor);
+    give("gravity", settings_.real("gait.gravity"));
+  }
+  const auto tree = models::parse_tree(model_text_, model_, given);
+  if (tree.swing_link < 0) throw models::TreeError(model_ + ": [model] has no swing-foot, so it cannot walk");
+  if (tree.actuators.empty()) throw models::TreeError(model_ + ": no [actuator NAME], so it cannot walk");
+  return control::walker(tree);
+}
+
+Gait GaitEvaluator::gait(const Eigen::VectorXd& design, int direction) const {
   control::GaitSettings settings = gait_settings_;
-  settings.step_length = parameter("step-length");
-  settings.period = parameter("period");
-  return Gait(biped, settings);
+  settings.step_length = parameter("step-length", design, direction);
+  settings.period = parameter("period", design, direction);
+  return Gait(walker(design, direction), settings);
 }
 
 // One generator step of SplitMix64 (Steele, Lea, Flood 2014): the seeds of the starts from that of the evaluation.
@@ -160,16 +239,23 @@ Outcome GaitEvaluator::evaluate(const Task& task) const {
   const double leg = settings_.real("gait.leg-length"), knee = settings_.design("knee", e.design),
                step = settings_.design("step-length", e.design), period = settings_.design("period", e.design);
   e.status = Status::failed;
-  if (!(knee > 0.0 && knee < leg)) {
+  if (!from_file_ && !(knee > 0.0 && knee < leg)) {
     e.reason = text("invalid design: knee = %g m is not between 0 and the leg length %g m", knee, leg);
     return outcome;
   }
-  if (!(step > 0.0 && step < 2.0 * leg) || !(period > 0.0)) {
+  if (!(step > 0.0) || (!from_file_ && step >= 2.0 * leg) || !(period > 0.0)) {
     e.reason = text("invalid design: step length %g m and period %g s with legs of %g m", step, period, leg);
     return outcome;
   }
 
-  const Gait problem = gait(e.design, -1);
+  std::optional<Gait> built;
+  try {
+    built.emplace(gait(e.design, -1));
+  } catch (const models::TreeError& error) {
+    e.reason = std::string("invalid design: ") + error.what();
+    return outcome;
+  }
+  const Gait& problem = *built;
   // Starts in turn: first the neighbour's gait, then cold ones. The best solution counts.
   std::optional<nlp::Solution> best;
   int best_start = 0, solved = 0, tried = 0, iterations = 0;
@@ -247,8 +333,8 @@ Outcome GaitEvaluator::evaluate(const Task& task) const {
   e.metrics.resize(static_cast<Eigen::Index>(metric_list.size()));
   e.metrics << r.absolute_work, r.positive_work, r.signed_work, r.squared_torque, r.largest_torque,
       r.smallest_normal_force, r.largest_friction_ratio, r.normal_impulse, r.impulse_friction_ratio,
-      r.smallest_clearance, r.smallest_knee_flexion, r.leg_crossings, r.impact_loss, r.energy_balance,
-      r.reintegration_error, best->residuals.largest(), iterations, tried, solved, best_start;
+      r.smallest_clearance, r.smallest_knee_flexion, r.smallest_leg_distance, r.leg_crossings, r.impact_loss,
+      r.energy_balance, r.reintegration_error, best->residuals.largest(), iterations, tried, solved, best_start;
 
   const control::GaitMotion m = problem.motion(best->x);
   outcome.trajectory.values = {m.t, m.q, m.p, m.u, m.contact_force, m.energy, m.points, m.impulse.transpose()};
@@ -291,8 +377,12 @@ std::string GaitEvaluator::report(const Outcome& outcome) const {
                                                        : gait_settings_.knee_stops
                                                            ? " (the knee stops are violated)"
                                                            : " (a knee overextends; gait.knee-stops would forbid it)"));
-  line(text("legs cross at %.0f of %.0f nodes (they may, in the plane)", metric("leg_crossings"),
-            gait_settings_.intervals + 1));
+  if (walker_.base == 2)
+    line(text("legs cross at %.0f of %.0f nodes (they may, in the plane)", metric("leg_crossings"),
+              gait_settings_.intervals + 1));
+  else
+    line(text("legs at least %.4f m apart; closer than twice gait.leg-radius at %.0f of %.0f nodes",
+              metric("smallest_leg_distance"), metric("leg_crossings"), gait_settings_.intervals + 1));
   line(text("torques re-integrated forward through touch-down reproduce the angles to %.1e rad",
             metric("reintegration_error")));
   return s;
@@ -318,7 +408,7 @@ std::unique_ptr<Evaluator> make_gait(const Settings& settings) { return std::mak
 EvaluatorKind gait_kind() {
   EvaluatorKind kind;
   kind.name = "gait";
-  kind.description = "cost of transport of the best periodic gait of a planar four-link biped";
+  kind.description = "cost of transport of the best periodic gait of a walker";
   kind.variables = {
       {"knee", "m", "length of the shank: height of the knee above the foot of a straight leg", 0.5, 0.05, 0.95},
       {"step-length", "m", "length of a step", 0.56, 0.05, 1.5},
@@ -326,11 +416,19 @@ EvaluatorKind gait_kind() {
       {"shank-fraction", "1", "legs = mass-split: the shank's share of a leg's mass", 0.4, 0.01, 0.99},
   };
   kind.keys = {
+      {"gait.model", Type::text, "planar-biped", "",
+       "planar-biped, planar-underactuated (no torque at the ground), spatial-biped, or a model file "
+       "(docs/walkers.md)"},
       real("leg-length", "1", "m", "shank and thigh together", 0.1, 10.0),
       choice("legs", "how a link's mass follows from its length", {"uniform-density", "fixed-masses", "mass-split"}),
       real("linear-density", "5", "kg/m", "legs = uniform-density: mass of a link per length", 0.0, 1e3, true),
       real("shank-mass", "2", "kg", "legs = fixed-masses: mass of a shank", 0.0, 1e3, true),
       real("thigh-mass", "3", "kg", "legs = fixed-masses: mass of a thigh", 0.0, 1e3, true),
+      real("hip-mass", "10", "kg", "planar-underactuated: mass of the hip, a point", 0.0, 1e3),
+      real("inertia-factor", "0.041666666666666664", "1",
+           "planar walkers: inertia of a link about its centre of mass, in mass x length squared", 0.0, 1.0),
+      choice("rotation", "spatial-biped: turns that orient stance shank and swing thigh (z yaw, x roll, y pitch)",
+             {"ZXY", "XYZ", "YXZ", "XZY", "YZX", "ZYX"}),
       real("leg-mass", "5", "kg", "legs = mass-split: mass of a leg, shank and thigh", 0.0, 1e3, true),
       real("gravity", "9.81", "m/s2", "acceleration of gravity", 0.0, 100.0, true),
       integer("intervals", "80", "time steps of one step", 4, 10000),
@@ -338,12 +436,22 @@ EvaluatorKind gait_kind() {
       real("positive-work", "0", "1", "weight of the positive work in the cost", 0.0, 1e6),
       real("squared-torque", "1", "1/(N m s)", "weight of the integral of the squared torques in the cost", 0.0, 1e6),
       real("torque-limit", "0", "N m", "limit of every torque; 0 for none", 0.0, 1e6),
+      real("rate-limit", "0", "rad/s", "limit of the speed of every joint; 0 for none", 0.0, 1e6),
       {"gait.knee-stops", Type::boolean, "false", "", "knees bend one way only"},
       real("clearance", "0", "m", "height the swing foot must reach in mid-swing; 4 s (1 - s) of it at the fraction s",
            0.0, 1.0),
+      integer("clearance-points", "0", "the swing foot is kept above that between nodes, too, at so many points", 0,
+              100),
+      real("step-width", "0.2", "m", "walkers in space: distance of the feet across the direction of walking", 0.0,
+           2.0),
+      real("leg-radius", "0", "m",
+           "walkers in space: links of different legs that share no joint stay twice this apart; 0: they may cross",
+           0.0, 1.0),
       choice("contact", "what the ground may do", {"free", "unilateral", "friction-cone"}),
-      real("friction", "0.8", "1", "contact = friction-cone: coefficient of friction, of touch-down too", 0.0, 100.0,
-           true),
+      real("friction", "0.8", "1",
+           "contact = friction-cone: coefficient of friction, of touch-down too; in space an "
+           "inscribed pyramid of eight sides",
+           0.0, 100.0, true),
       integer("starts", "8", "cold starts per design; the best gait counts", 1, 10000),
       integer("shifts", "3", "the best gait is tried again with mid-step 1, 2, ... nodes earlier and later; 0: not", 0,
               100),
