@@ -78,7 +78,12 @@ class GaitEvaluator final : public Evaluator {
 
     starts_.cold = settings.integer("gait.starts");
     starts_.shifts = settings.integer("gait.shifts");
-    starts_.options.backend = settings.text("gait.solver") == "slsqp" ? nlp::Backend::slsqp : nlp::Backend::ipopt;
+    const std::string solver = settings.text("gait.solver");
+    starts_.options.backend = solver == "slsqp"   ? nlp::Backend::slsqp
+                              : solver == "ipopt" ? nlp::Backend::ipopt
+                                                  : nlp::Backend::native;
+    if (!nlp::available(starts_.options.backend))
+      throw settings.error("gait.solver", "this build has no Ipopt; allowed are native and slsqp");
     starts_.options.tolerance = settings.real("gait.tolerance");
     starts_.options.max_iterations = settings.integer("gait.max-iterations");
     starts_.options.max_seconds = settings.real("gait.start-seconds");
@@ -455,7 +460,7 @@ EvaluatorKind gait_kind() {
       integer("starts", "8", "cold starts per design; the best gait counts", 1, 10000),
       integer("shifts", "3", "the best gait is tried again with mid-step 1, 2, ... nodes earlier and later; 0: not", 0,
               100),
-      choice("solver", "solver of the inner problem", {"ipopt", "slsqp"}),
+      choice("solver", "solver of the inner problem", {"native", "ipopt", "slsqp"}),
       real("tolerance", "1e-9", "1", "KKT residual a gait must reach", 1e-14, 1e-2),
       integer("max-iterations", "300", "iterations per start", 1, 1000000),
       real("start-seconds", "120", "s", "time limit per start", 0.0, 1e7, true),
