@@ -155,7 +155,8 @@ TEST_P(SolvedGait, WarmStartFindsItAgainAtOnce) {
   options.warm_start = true;
   const auto again = nlp::solve(s.gait.problem(), s.gait.warm_start(m.q, m.u), options);
   ASSERT_EQ(again.status, SolveStatus::solved) << again.reason;
-  EXPECT_NEAR(again.objective, s.solution.objective, 1e-8);
+  // at a KKT residual of 1e-9 the costs may differ by about the sum of the complementarity products, one per bound
+  EXPECT_NEAR(again.objective, s.solution.objective, 1e-9 * s.gait.problem().variables());
   EXPECT_LT(again.iterations, s.solution.iterations);
 }
 
