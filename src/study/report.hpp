@@ -27,7 +27,7 @@ std::string progress_text(const Tally& tally, const std::vector<Variable>& varia
 // Which evaluations to list, and in which order.
 struct Listing {
   std::string sort = "id";   // a column: id, cost, status, ..., or the name of a design variable or metric; least first
-  bool failed_only = false;  // what `dodyn rerun --failed` would do again
+  bool failed_only = false;  // those worth another try
 };
 
 // Status failed, timed_out or lost: another try, or a longer one, may have an answer.
