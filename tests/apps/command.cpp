@@ -247,7 +247,7 @@ TEST_F(Command, KilledAtAnyTimeTheSameCommandFinishesIt) {
 }
 
 TEST_F(Command, OneWriterAtATimeAndReadersMeanwhile) {
-  const pid_t child = start({"--strategy", "sweep", "--testfunction.delay", "0.1"});
+  const pid_t child = start({"--strategy", "sweep", "--testfunction.delay", "1"});
   wait_for_rows("f.h5", 2);
   const Result second = dodyn("run f.cfg --strategy sweep");
   EXPECT_EQ(second.code, 2) << second.text;
