@@ -76,7 +76,7 @@ class Command : public ::testing::Test {
     }
   }
   void wait_for_rows(const std::string& file, std::size_t count) const {
-    for (int i = 0; i < 500 && rows(file) < count; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    for (int i = 0; i < 6000 && rows(file) < count; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
     ASSERT_GE(rows(file), count);
   }
 
