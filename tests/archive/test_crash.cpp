@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <fstream>
 #include <functional>
 #include <iostream>
@@ -43,9 +44,13 @@ struct Told {
 bool whole(std::int64_t rows) { return rows % 10 == 0 || rows % 10 == 1 || rows % 10 == 3 || rows % 10 == 6; }
 
 // Appends without pause until killed; tells the number of rows after each append.
+Archive open_or_create(const std::string& path) {
+  return std::filesystem::exists(path) ? Archive::resume(path)
+                                       : Archive::create(path, example_layout(), example_provenance());
+}
+
 [[noreturn]] void write_until_killed(const std::string& path, int pipe) {
-  Archive archive = std::filesystem::exists(path) ? Archive::resume(path)
-                                                  : Archive::create(path, example_layout(), example_provenance());
+  Archive archive = open_or_create(path);
   const Contents contents = read(path);
   Told told{static_cast<std::int64_t>(contents.evaluations.size()),
             static_cast<std::int64_t>(contents.iterations.size())};
@@ -133,6 +138,78 @@ TEST(Crash, EveryToldRowSurvivesKills) {
   }
   EXPECT_GT(inside, kills / 10) << "too few kills met an append to test anything";
   std::cout << kills << " kills, " << inside << " of them inside an append; " << rows << " rows checked\n";
+}
+
+// Appends up to 30 rows at a time until killed, so that half the time goes into appends of which a reader may see part.
+[[noreturn]] void write_much_until_killed(const std::string& path, int seed) {
+  Archive archive = open_or_create(path);
+  auto id = static_cast<std::int64_t>(read(path).evaluations.size());
+  for (std::mt19937 random(seed);;) {
+    std::vector<Outcome> together(std::uniform_int_distribution<std::size_t>(1, 30)(random));
+    for (auto& row : together) row = outcome(id++);
+    archive.append(together);
+  }
+}
+
+// A reader that looks all the time: before a kill, amid an append, amid a recovery. Whatever it saw once is there at
+// every later look, whatever was killed in between.
+TEST(Crash, WhatAReaderSawStaysThereAcrossKills) {
+  const char* wanted = std::getenv("DODYN_KILLS");
+  const int kills = wanted != nullptr ? std::atoi(wanted) : 25;
+  std::mt19937 random(97);
+  Directory directory;
+  const std::string path = directory / "a.h5";
+  std::size_t seen = 0, looks = 0, vain = 0, changes = 0;
+  const auto look = [&] {
+    if (!std::filesystem::exists(path)) return;
+    Contents contents;
+    ++looks;
+    if (const std::string error = error_of([&] { contents = read(path); }); !error.empty()) {
+      ++vain;
+      EXPECT_EQ(seen, 0u) << error;
+      return;
+    }
+    expect_prefix(contents);
+    ASSERT_GE(contents.evaluations.size(), seen) << "rows that were there are gone";
+    if (contents.evaluations.size() == seen) return;
+    ++changes;
+    if (!contents.evaluations.empty())
+      expect_same(read_trajectory(path, static_cast<std::int64_t>(contents.evaluations.size()) - 1),
+                  outcome(static_cast<std::int64_t>(contents.evaluations.size()) - 1).trajectory);
+    seen = contents.evaluations.size();
+  };
+  for (int i = 0; i < kills; ++i) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      try {
+        write_much_until_killed(path, i);
+      } catch (const std::exception& error) {
+        std::cerr << error.what() << '\n';
+        ::_exit(1);
+      }
+    }
+    // A quarter of the kills falls anywhere, also into the recovery; the others after a look that saw new rows.
+    using Clock = std::chrono::steady_clock;
+    const auto start = Clock::now();
+    for (const auto before = changes;
+         i % 4 != 0 && changes == before && Clock::now() < start + std::chrono::seconds(20);)
+      look();
+    const auto until = Clock::now() + std::chrono::microseconds(std::uniform_int_distribution(0, 30000)(random));
+    while (Clock::now() < until && !HasFailure()) look();
+    ::kill(child, SIGKILL);
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    EXPECT_TRUE(WIFSIGNALED(status)) << "the writer ended by itself";
+    look();
+    ASSERT_FALSE(HasFailure()) << "after kill " << i + 1;
+    if (seen > 300) {
+      std::filesystem::remove(path);
+      seen = 0;
+    }
+  }
+  EXPECT_GT(changes, static_cast<std::size_t>(kills) / 2) << "the reader saw too little to test anything";
+  std::cout << kills << " kills, " << looks << " looks (" << vain << " before the first row in vain), " << changes
+            << " of them saw new rows\n";
 }
 
 // A file as a process leaves it that dies with the file open.
