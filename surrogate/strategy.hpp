@@ -46,6 +46,9 @@ class Strategy {
   // Why the strategy asks for no more, as one line; empty while it goes on.
   virtual std::string stopped() const = 0;
 
+  // Names that Iteration::numbers may hold, the same from first to last: the archive's columns.
+  virtual std::vector<std::string> numbers() const { return {}; }
+
   // The model as it stands, sampled at `grid_points` equidistant points where there is one free variable.
   virtual Iteration describe(int grid_points) const = 0;
 };

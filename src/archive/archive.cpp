@@ -43,7 +43,7 @@ Contents read_all(hid_t file, const std::string& path) {
   const Eigen::VectorXd grid = whole_iterations > 0 ? read_grid(file, layout) : Eigen::VectorXd();
   for (hsize_t row = 0; row < whole_iterations; ++row) {
     if (!fits_checksum(decisions, row)) damaged("the iteration", row);
-    const IterationRow iteration = iteration_of(decisions, row, layout, grid);
+    const IterationRow iteration = iteration_of(decisions, row, layout, contents.schema, grid);
     contents.told.push_back(iteration.evaluations);
     contents.iterations.push_back(iteration.decided);
   }

@@ -23,7 +23,8 @@ struct Layout {
   std::vector<Variable> variables;
   std::vector<Quantity> metrics;
   Channels channels;
-  int grid_points = 201;  // of the surrogate's curve; used where there is one variable
+  int grid_points = 201;                  // of the surrogate's curve; used where there is one variable
+  std::vector<std::string> numbers = {};  // that an iteration may hold (Strategy::numbers); others are left out
 };
 
 // Where the file came from; written once as root attributes.

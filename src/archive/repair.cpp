@@ -235,7 +235,7 @@ Sound examine(hid_t file, std::size_t size) {
       file, iterations, inside(iterations, decided), unreadable, [&](const Block& block, hsize_t i, hsize_t row) {
         if (row != next || !fits_checksum(block, i)) return;
         ++next;
-        const IterationRow iteration = iteration_of(block, i, layout, grid);
+        const IterationRow iteration = iteration_of(block, i, layout, contents.schema, grid);
         // counted in the rows that are left
         contents.told.push_back(
             std::lower_bound(sound.rows.begin(), sound.rows.end(), static_cast<hsize_t>(iteration.evaluations)) -

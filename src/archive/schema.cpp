@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <cmath>
 #include <cstring>
 #include <ctime>
 #include <filesystem>
@@ -39,6 +40,7 @@ template <class T>
 std::vector<hsize_t> row_shape(std::string_view name, const T&, const Layout& layout) {
   if constexpr (!std::is_same_v<T, Eigen::VectorXd>) return {};
   if (name == "metrics") return {layout.metrics.size()};
+  if (name == "/iterations/numbers") return {layout.numbers.size()};
   if (name.starts_with("/surrogate/")) return {static_cast<hsize_t>(layout.grid_points)};
   return {layout.variables.size()};
 }
@@ -85,7 +87,7 @@ Table evaluation_table(const Layout& layout, bool merged, int schema) {
 Table iteration_table(const Layout& layout, int schema) {
   Table table;
   const IterationRow one;
-  for_each_field(one, has_curve(layout), [&](const Field& field, const auto& value) {
+  for_each_field(one, layout, schema, [&](const Field& field, const auto& value) {
     table.push_back(
         {std::string(field.name), field.unit, element_type(field.name, value), row_shape(field.name, value, layout)});
   });
@@ -192,9 +194,14 @@ Row encode(const Table& table, const Layout& layout, const Outcome& outcome, std
   return row;
 }
 
-Row encode(const Table& table, const Layout& layout, const IterationRow& iteration) {
+Row encode(const Table& table, const Layout& layout, const IterationRow& decided) {
   Row row;
-  for_each_field(iteration, has_curve(layout),
+  IterationRow iteration = decided;
+  iteration.numbers.setConstant(static_cast<Eigen::Index>(layout.numbers.size()), not_a_number);
+  for (const auto& [name, value] : iteration.decided.numbers)
+    for (std::size_t i = 0; i < layout.numbers.size(); ++i)
+      if (layout.numbers[i] == name) iteration.numbers(static_cast<Eigen::Index>(i)) = value;
+  for_each_field(iteration, layout, schema_version,
                  [&](const Field&, const auto& value) { row.emplace_back(encode(table[row.size()], value)); });
   row.emplace_back(as_bytes(crc32(row)));
   return row;
@@ -291,6 +298,10 @@ void write_cells(hid_t file, const Column& column, hsize_t first, std::span<cons
 }  // namespace
 
 void write_rows(hid_t file, const Table& table, hsize_t first, std::span<const Row> rows) {
+  // A second writer, where locks do not work or their file was removed by hand, would cut off what the first has added.
+  if (const hsize_t there = length(file, table.front()); there != first)
+    throw Error("holds " + std::to_string(there) + " rows in " + table.front().path + " where this process left " +
+                std::to_string(first) + ": another process writes to it; start again to go on from what it holds");
   for (std::size_t c = 1; c < table.size(); ++c) write_cells(file, table[c], first, rows, c);
   check(H5Fflush(file, H5F_SCOPE_LOCAL), "flush");
   write_cells(file, table.front(), first, rows, 0);
@@ -357,13 +368,17 @@ Evaluation evaluation_of(const Block& block, std::size_t row) {
   return evaluation;
 }
 
-IterationRow iteration_of(const Block& block, std::size_t row, const Layout& layout, const Eigen::VectorXd& grid) {
+IterationRow iteration_of(const Block& block, std::size_t row, const Layout& layout, int schema,
+                          const Eigen::VectorXd& grid) {
   IterationRow iteration;
   std::size_t c = 0;
-  for_each_field(iteration, has_curve(layout), [&](const Field&, auto& value) {
+  for_each_field(iteration, layout, schema, [&](const Field&, auto& value) {
     decode(block.table[c], block.cell(row, c), value);
     ++c;
   });
+  for (Eigen::Index i = 0; i < iteration.numbers.size(); ++i)
+    if (!std::isnan(iteration.numbers(i)))
+      iteration.decided.numbers.emplace_back(layout.numbers[static_cast<std::size_t>(i)], iteration.numbers(i));
   if (iteration.decided.value.size() > 0) iteration.decided.grid = grid;
   return iteration;
 }
@@ -509,7 +524,8 @@ void create_layout(const std::string& path, const Contents& contents) {
     set_provenance(group, source.provenance, source.created);
   }
 
-  for (const char* name : {"/evaluations/design", "/evaluations/gradient", "/iterations/next"}) {
+  for (const char* name :
+       {"/evaluations/design", "/evaluations/gradient", "/iterations/next", "/iterations/recommended"}) {
     const Handle dataset = open_dataset(file, name);
     auto units = each(layout.variables, &Variable::unit);
     if (std::string_view(name).ends_with("gradient"))
@@ -524,6 +540,8 @@ void create_layout(const std::string& path, const Contents& contents) {
   set_attribute(metrics, "names", each(layout.metrics, &Quantity::name));
   set_attribute(metrics, "units", each(layout.metrics, &Quantity::unit));
   set_attribute(metrics, "descriptions", each(layout.metrics, &Quantity::description));
+
+  set_attribute(open_dataset(file, "/iterations/numbers"), "names", layout.numbers);
 
   const Handle trajectories = own(H5Gopen2(file, "/trajectories", H5P_DEFAULT), "/trajectories");
   set_attribute(trajectories, "names", each(layout.channels, &Channel::name));
@@ -607,6 +625,8 @@ Layout read_layout(hid_t file) {
     layout.channels.push_back({name, string_attribute(dataset, "units"), string_attribute(dataset, "description"),
                                static_cast<int>(dimensions[1]), strings_attribute(dataset, "names")});
   }
+  if (H5Lexists(file, "/iterations/numbers", H5P_DEFAULT) > 0)
+    layout.numbers = strings_attribute(open_dataset(file, "/iterations/numbers"), "names");
   layout.grid_points = integer_attribute(own(H5Gopen2(file, "/surrogate", H5P_DEFAULT), "/surrogate"), "grid_points");
   return layout;
 }

@@ -2,7 +2,8 @@
 //
 //   /evaluations/<field>      [n], design, gradient [n, variables], metrics [n, metrics]; NaN where absent
 //   /trajectories/<channel>   [n, node, coordinate]; NaN where an evaluation has no motion
-//   /iterations/<field>       [m], next [m, variables]; `evaluations`: rows of /evaluations the strategy had been told
+//   /iterations/<field>       [m]; next, recommended [m, variables]; numbers [m, numbers], named by its attribute;
+//                             `evaluations`: rows of /evaluations the strategy had been told
 //   /surrogate/grid           [g]; value, lower, upper [m, g]: for one free variable
 //
 //   /evaluations/checksum     [n, 2] CRC-32 of the bytes of a row's fields, and of its trajectory (0: it has none)
@@ -24,6 +25,7 @@
 // History of the schema (a reader refuses a newer one, reads every older one; a writer rewrites an older one)
 //   1  first
 //   2  checksums; merged archives
+//   3  /iterations/numbers and /iterations/recommended
 #pragma once
 
 #include <array>
@@ -41,7 +43,7 @@
 
 namespace dodyn::archive {
 
-inline constexpr int schema_version = 2;
+inline constexpr int schema_version = 3;
 inline constexpr std::size_t spare_bytes = 1 << 20;  // more than one append's indices and part-filled chunks allocate
 
 // Runs an action on the archive at `path`; every Error then begins with the path.
@@ -80,20 +82,25 @@ using Checksums = std::array<std::uint32_t, 2>;  // of the fields, of the trajec
 struct IterationRow {
   std::int64_t evaluations = 0;
   surrogate::Iteration decided;
+  Eigen::VectorXd numbers = {};  // decided.numbers as the layout has them; NaN where there is none
 };
 
 inline bool has_curve(const Layout& layout) { return layout.variables.size() == 1; }
 
 // The list of fields of /iterations and /surrogate, as dodyn::for_each_field is that of /evaluations.
 template <class R, class Visitor>
-void for_each_field(R& row, bool curve, Visitor&& visit) {
+void for_each_field(R& row, const Layout& layout, int schema, Visitor&& visit) {
   visit(Field{"/iterations/evaluations", ""}, row.evaluations);
   visit(Field{"/iterations/best_id", ""}, row.decided.best_id);
   visit(Field{"/iterations/best_cost", "1"}, row.decided.best_cost);
   visit(Field{"/iterations/predicted_cost", "1"}, row.decided.predicted_cost);
   visit(Field{"/iterations/next", ""}, row.decided.next);
   visit(Field{"/iterations/note", ""}, row.decided.note);
-  if (!curve) return;
+  if (schema >= 3) {
+    visit(Field{"/iterations/recommended", ""}, row.decided.recommended);
+    visit(Field{"/iterations/numbers", ""}, row.numbers);
+  }
+  if (!has_curve(layout)) return;
   visit(Field{"/surrogate/value", "1"}, row.decided.value);
   visit(Field{"/surrogate/lower", "1"}, row.decided.lower);
   visit(Field{"/surrogate/upper", "1"}, row.decided.upper);
@@ -159,7 +166,8 @@ struct Block {
 };
 Block read_block(hid_t file, std::span<const Column> table, hsize_t first, hsize_t rows);
 Evaluation evaluation_of(const Block& block, std::size_t row);
-IterationRow iteration_of(const Block& block, std::size_t row, const Layout& layout, const Eigen::VectorXd& grid);
+IterationRow iteration_of(const Block& block, std::size_t row, const Layout& layout, int schema,
+                          const Eigen::VectorXd& grid);
 
 // The trajectory at a row, and its checksum.
 struct Motion {

@@ -61,7 +61,7 @@ with f:
     e = f["/evaluations"]
     n = len(e["id"])
     assert n == 60
-    assert f.attrs["schema"] == 2 and f.attrs["program"] == "dodyn" and f.attrs["stopped"] == b"done"
+    assert f.attrs["schema"] == 3 and f.attrs["program"] == "dodyn" and f.attrs["stopped"] == b"done"
     assert "study.evaluator = gait\n" in f.attrs["configuration"]
     status = h5py.check_enum_dtype(e["status"].dtype)
     assert status == dict(ok=0, infeasible=1, not_converged=2, failed=3, timed_out=4, lost=5), status
@@ -89,6 +89,9 @@ with f:
         motion = b"".join(f["/trajectories"][c][i].tobytes() for c in ("t", "q"))
         assert list(e["checksum"][i]) == [crc, 0 if i % 3 == 2 else zlib.crc32(motion)], i
     assert (f["/iterations/evaluations"][:] == 1 + np.arange(n)).all()
+    numbers = f["/iterations/numbers"]
+    assert list(numbers.attrs["names"]) == ["length", "quality"] and numbers.shape == (n, 2)
+    assert np.isnan(numbers[0]).all() and numbers[5, 1] == 5 and np.isnan(f["/iterations/recommended"][1]).all()
     s = f["/surrogate"]
     assert s["value"].dims[1][0] == s["grid"] and s["value"].shape == (n, 11)
     assert np.isnan(s["value"][0]).all() and np.allclose(s["value"][5], 5 * s["grid"][:] ** 2)

@@ -15,6 +15,7 @@
 
 #include "archive/archive.hpp"
 #include "archive/hdf5_file.hpp"
+#include "archive/schema.hpp"
 
 namespace dodyn::archive {
 
@@ -36,7 +37,8 @@ inline Layout example_layout() {
   return {{{"knee", "m", 0.2, 0.5}},
           {{"speed", "m/s", "mean speed"}, {"steps", "1", "solver steps"}},
           {{"t", "s", "time", 21, {"t"}}, {"q", "rad", "angles", 21, {"stance", "swing", "hip"}}},
-          11};
+          11,
+          {"length", "quality"}};
 }
 
 inline Provenance example_provenance() {
@@ -93,6 +95,9 @@ inline surrogate::Iteration iteration(std::int64_t i) {
   it.best_cost = 1.0 / x;
   it.grid = Eigen::VectorXd::LinSpaced(11, 0.2, 0.5);
   it.value = it.grid.array().square() * x;
+  it.numbers = {{"quality", x}};
+  if (i % 3 == 0) it.numbers.insert(it.numbers.begin(), {"length", 0.1 * x});
+  if (i % 2 == 0) it.recommended = Eigen::VectorXd::Constant(1, 0.3);
   if (i % 2 == 0) {
     it.lower = it.value.array() - 1.0;
     it.upper = it.value.array() + 1.0;
@@ -127,6 +132,8 @@ inline void expect_same(const surrogate::Iteration& found, const surrogate::Iter
   EXPECT_EQ(bits(found.best_cost), bits(expected.best_cost)) << expected.note;
   EXPECT_EQ(found.best_id, expected.best_id) << expected.note;
   EXPECT_EQ(found.note, expected.note);
+  EXPECT_EQ(bits(found.recommended), bits(expected.recommended)) << expected.note;
+  EXPECT_EQ(found.numbers, expected.numbers) << expected.note;
   EXPECT_EQ(bits(found.grid), bits(expected.grid)) << expected.note;
   EXPECT_EQ(bits(found.value), bits(expected.value)) << expected.note;
   EXPECT_EQ(bits(found.lower), bits(expected.lower)) << expected.note;
@@ -146,14 +153,33 @@ inline void expect_prefix(const Contents& contents) {
     expect_same(contents.iterations[i], iteration(static_cast<std::int64_t>(i)));
 }
 
-// Turns an archive into one of schema 1: without checksums.
+inline void set_schema(hid_t file, int schema) {
+  const Handle attribute(H5Aopen(file, "schema", H5P_DEFAULT));
+  ASSERT_GE(H5Awrite(attribute, H5T_NATIVE_INT, &schema), 0);
+}
+
+// Turns an archive into one of schema 2: iterations without numbers and recommended designs.
+inline void make_schema_2(const std::string& path) {
+  const Handle file(H5Fopen(path.c_str(), H5F_ACC_RDWR, H5P_DEFAULT));
+  ASSERT_GE(H5Ldelete(file, "/iterations/numbers", H5P_DEFAULT), 0);
+  ASSERT_GE(H5Ldelete(file, "/iterations/recommended", H5P_DEFAULT), 0);
+  const Table table = iteration_table(example_layout(), 2);
+  const hsize_t rows = length(file, table.front());
+  const Block block = read_block(file, table, 0, rows);
+  std::vector<std::uint32_t> checksums;
+  for (hsize_t row = 0; row < rows; ++row) checksums.push_back(block.checksum(row, 0, table.size() - 1));
+  const Handle checksum = open_dataset(file, "/iterations/checksum");
+  ASSERT_GE(H5Dwrite(checksum, H5T_NATIVE_UINT32, H5S_ALL, H5S_ALL, H5P_DEFAULT, checksums.data()), 0);
+  set_schema(file, 2);
+}
+
+// Turns an archive into one of schema 1: without checksums either.
 inline void make_schema_1(const std::string& path) {
+  make_schema_2(path);
   const Handle file(H5Fopen(path.c_str(), H5F_ACC_RDWR, H5P_DEFAULT));
   ASSERT_GE(H5Ldelete(file, "/evaluations/checksum", H5P_DEFAULT), 0);
   ASSERT_GE(H5Ldelete(file, "/iterations/checksum", H5P_DEFAULT), 0);
-  const Handle schema(H5Aopen(file, "schema", H5P_DEFAULT));
-  const int first = 1;
-  ASSERT_GE(H5Awrite(schema, H5T_NATIVE_INT, &first), 0);
+  set_schema(file, 1);
 }
 
 // A file as a process leaves it that dies amid an append: open, and with a cost without its id.

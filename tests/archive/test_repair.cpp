@@ -149,6 +149,28 @@ TEST(Repair, ATruncatedFileGivesWhatIsLeftOfIt) {
   EXPECT_FALSE(std::filesystem::exists(path + ".salvage"));
 }
 
+TEST(Repair, IterationsOfSchema2OpenAndGoOnWithoutNumbers) {
+  const Directory directory;
+  const std::string path = directory / "a.h5";
+  {
+    Archive archive = Archive::create(path, example_layout(), {});
+    for (int i = 0; i < 4; ++i) archive.append(iteration(i));
+  }
+  make_schema_2(path);
+  EXPECT_EQ(read(path).schema, 2);
+  EXPECT_THAT(verify(path).problems, IsEmpty());
+  Archive::resume(path).append(iteration(4));
+  const Contents contents = read(path);
+  EXPECT_EQ(contents.schema, 3);
+  ASSERT_THAT(contents.iterations, SizeIs(5));
+  for (int i = 0; i < 5; ++i) {
+    surrogate::Iteration expected = iteration(i);
+    expected.numbers = {};
+    if (i < 4) expected.recommended = {};
+    expect_same(contents.iterations[static_cast<std::size_t>(i)], expected);
+  }
+}
+
 TEST(Repair, AnOlderSchemaOpensAndIsRewrittenToGoOn) {
   const Directory directory;
   const std::string path = directory / "a.h5";
@@ -162,7 +184,7 @@ TEST(Repair, AnOlderSchemaOpensAndIsRewrittenToGoOn) {
   EXPECT_THAT(verify(path).notes, testing::ElementsAre(HasSubstr("schema 1, without checksums")));
   Archive::resume(path).append(outcome(10));
   contents = read(path);
-  EXPECT_EQ(contents.schema, 2);
+  EXPECT_EQ(contents.schema, 3);
   ASSERT_THAT(contents.evaluations, SizeIs(11));
   for (int i = 0; i < 10; ++i) expect_same(contents.evaluations[static_cast<std::size_t>(i)], expected(i));
   for (int i = 0; i < 10; ++i) expect_same(read_trajectory(path, i), outcome(i).trajectory);
