@@ -104,10 +104,12 @@ WriterLock::WriterLock(const std::string& path) : file_(path + ".lock"), pid_(::
 
 WriterLock::~WriterLock() {
   const std::lock_guard guard(mutex);
-  struct stat status;
-  if (::getpid() == pid_) {  // not in a forked child
-    if (::fstat(descriptor_, &status) == 0) held.erase({status.st_dev, status.st_ino});
-    ::unlink(file_.c_str());
+  struct stat ours, there;
+  if (::getpid() == pid_ && ::fstat(descriptor_, &ours) == 0) {  // not in a forked child
+    held.erase({ours.st_dev, ours.st_ino});
+    // where ours was removed by hand, the one that is there is another's
+    if (::stat(file_.c_str(), &there) == 0 && ours.st_dev == there.st_dev && ours.st_ino == there.st_ino)
+      ::unlink(file_.c_str());
   }
   ::close(descriptor_);
 }

@@ -120,6 +120,28 @@ TEST_P(Lock, IsNotHandedOnToChildren) {
   ::close(pipe[1]);
 }
 
+// Who removes the lock of a living writer lets a second one in; the first must then not cut off the second one's rows,
+// nor take its lock away.
+TEST_P(Lock, RemovedByHandCostsNoRows) {
+  {
+    Archive second = [&] {
+      Archive first = Archive::create(path, example_layout(), {});
+      for (int id = 0; id < 3; ++id) first.append(outcome(id));
+      std::filesystem::remove(path + ".lock");
+      Archive other = Archive::resume(path);
+      for (int id = 3; id < 9; ++id) other.append(outcome(id));
+      EXPECT_THAT(error_of([&] { first.append(outcome(3)); }), HasSubstr("holds 9 rows"));
+      EXPECT_THAT(error_of([&] { first.append(outcome(3)); }), HasSubstr("start again"));
+      return other;
+    }();
+    EXPECT_TRUE(std::filesystem::exists(path + ".lock"));
+    second.append(outcome(9));
+  }
+  EXPECT_EQ(read(path).evaluations.size(), 10u);
+  expect_prefix(read(path));
+  EXPECT_FALSE(std::filesystem::exists(path + ".lock"));
+}
+
 TEST_P(Lock, OnAnotherHostThereIsNoTellingWithoutLocks) {
   Archive::create(path, example_layout(), {});
   std::ofstream(path + ".lock") << "pid 1 on elsewhere";
