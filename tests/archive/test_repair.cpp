@@ -208,6 +208,17 @@ TEST(Repair, TheLastRowOfAnIdCounts) {
   expect_same(read_trajectory(path, 4), again.trajectory);
   EXPECT_THAT(verify(path).problems, IsEmpty());
   EXPECT_THAT(verify(path).notes, testing::ElementsAre("1 rows are later attempts of an evaluation"));
+  // a lost attempt, its answer, and an answer that is lost when it is done again
+  Outcome lost{outcome(13).evaluation, {}};
+  lost.evaluation.status = Status::lost;
+  {
+    Archive archive = Archive::resume(path);
+    archive.append(lost);
+    archive.append(outcome(13));
+  }
+  expect_same(read_trajectory(path, 13), outcome(13).trajectory);
+  Archive::resume(path).append(lost);
+  EXPECT_TRUE(read_trajectory(path, 13).empty());
   again.evaluation.design(0) = 0.25;
   Archive::resume(path).append(again);
   EXPECT_THAT(verify(path).problems, testing::ElementsAre(HasSubstr("another design or seed than row 4")));

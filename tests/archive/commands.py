@@ -1,0 +1,178 @@
+"""The archive's commands as a user and a spreadsheet meet them. Usage: commands.py DODYN [DAMAGED_FILES]"""
+
+import collections
+import csv
+import glob
+import io
+import json
+import math
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+try:
+    import h5py
+except ImportError:
+    sys.exit(77)  # skipped
+
+DODYN = os.path.abspath(sys.argv[1])
+CONFIG = """[study]
+evaluator = testfunction
+[surrogate]
+points = 21
+[testfunction]
+name = forrester
+fail-above = 0.9
+[design]
+x.min = 0
+x.max = 1
+"""
+
+
+def dodyn(*words, code=0):
+    done = subprocess.run([DODYN, *words], capture_output=True, text=True, timeout=120)
+    assert done.returncode == code, (words, done)
+    if code == 2:
+        assert done.stderr.count("\n") == 1 and done.stderr.startswith("dodyn: "), done.stderr
+    return done.stdout + done.stderr
+
+
+def exports():
+    rows = list(csv.DictReader(io.StringIO(dodyn("show", "f.h5", "--csv"))))
+    with h5py.File("f.h5") as f:
+        assert len(rows) == len(f["/evaluations/id"]) == 21
+        order = {i: row for row, i in enumerate(f["/evaluations/id"][:])}
+        for row in rows:
+            i = order[int(row["id"])]
+            assert float(row["design.x"]) == f["/evaluations/design"][i, 0]
+            cost = float(row["cost"])
+            assert cost == f["/evaluations/cost"][i] or math.isnan(cost)
+            assert row["reason"] == f["/evaluations/reason"].asstr()[i]
+    everything = json.loads(dodyn("show", "f.h5", "--json"))
+    assert [e["id"] for e in everything["evaluations"]] == list(range(21))
+    for e, row in zip(everything["evaluations"], rows):
+        assert e["design"]["x"] == float(row["design.x"]) and e["status"] == row["status"]
+        assert e["cost"] == float(row["cost"]) if e["cost"] is not None else math.isnan(float(row["cost"]))
+    assert everything["provenance"]["configuration"]["testfunction.name"] == "forrester"
+
+    costs = [float(r["cost"]) for r in csv.DictReader(io.StringIO(dodyn("show", "f.h5", "--csv", "--sort", "cost")))]
+    finite = [c for c in costs if not math.isnan(c)]
+    assert finite == sorted(finite) and costs[: len(finite)] == finite
+    failed = json.loads(dodyn("show", "f.h5", "--json", "--failed"))["evaluations"]
+    assert [e["design"]["x"] > 0.9 for e in failed] == [True] * 2 and {e["status"] for e in failed} == {"failed"}
+    best = min((e for e in everything["evaluations"] if e["status"] == "ok"), key=lambda e: e["cost"])
+    one = json.loads(dodyn("show", "f.h5", "--evaluation", str(best["id"]), "--json"))
+    assert one["cost"] == best["cost"] and len(one["trajectory"]["q"]["values"]["x"]) == 11
+    text = dodyn("show", "f.h5", "--evaluation", str(best["id"]))
+    assert "metrics.slope" in text and "q.x" in text and "least" in text
+    assert dodyn("show", "f.h5", "--evaluation", str(best["id"]), "--csv").startswith("t,q.x,q.y,value\n")
+    for words in (["--evaluation", "77"], ["--evaluation", "x"], ["--sort", "cots"], ["--csv", "--json"], ["--what"]):
+        dodyn("show", "f.h5", *words, code=2)
+
+
+def damage():
+    dodyn("show", "f.h5", "--verify")
+    shutil.copy("f.h5", "d.h5")
+    data = bytearray(open("d.h5", "rb").read())
+    at = data.find(b"is above testfunction.fail-above")
+    data[at] ^= 4
+    open("d.h5", "wb").write(data)
+    assert "damaged rows" in dodyn("show", "d.h5", "--verify", code=1)
+    assert "dodyn repair" in dodyn("show", "d.h5", code=2)
+    assert "d.h5.damaged" in dodyn("repair", "d.h5")
+    dodyn("show", "d.h5", "--verify")
+    assert len(json.loads(dodyn("show", "d.h5", "--json"))["evaluations"]) == 20
+    assert "nothing to repair" in dodyn("repair", "f.h5")
+    go_on = dodyn("run", "f.cfg", "--strategy", "sweep", "--study.archive", "d.h5")
+    assert "1 evaluations now, 20 from the archive" in go_on, go_on
+    dodyn("repair", "none.h5", code=2)
+
+
+def merge():
+    dodyn("run", "f.cfg", "--strategy", "sweep", "--study.seed", "2", "--study.archive", "g.h5")
+    assert "42 evaluations of 2 archives" in dodyn("merge", "m.h5", "f.h5", "g.h5")
+    merged = json.loads(dodyn("show", "m.h5", "--json"))
+    assert [e["id"] for e in merged["evaluations"]] == list(range(42))
+    assert [e["source"] for e in merged["evaluations"]] == [0] * 21 + [1] * 21
+    assert [s["provenance"]["configuration"]["study.seed"] for s in merged["sources"]] == ["1", "2"]
+    assert "study.seed" not in merged["provenance"]["configuration"]
+    assert "source 1: g.h5" in dodyn("show", "m.h5")
+    with h5py.File("m.h5") as f:
+        assert list(f["/evaluations/source"][:]) == [0] * 21 + [1] * 21
+        assert f["/sources/1"].attrs["path"] == "g.h5"
+    dodyn("merge", "m.h5", "f.h5", code=2)
+    dodyn("merge", "n.h5", code=2)
+
+
+def fuzz(cases, seed=1):
+    """Whatever is wrong with a file, the commands end by themselves, with a code of theirs and at most one line of error."""
+    chance = random.Random(seed)
+    whole = open("f.h5", "rb").read()
+    codes = collections.Counter()
+    for case in range(cases):
+        data = bytearray(whole)
+        for _ in range(chance.choice([0, 1, 2, 8, 64, 512])):
+            data[chance.randrange(chance.choice([1000, 20000, len(data)]))] = chance.randrange(256)
+        if chance.random() < 0.25:
+            del data[chance.randrange(len(data)):]
+        for path in glob.glob("z.h5*"):
+            os.unlink(path)
+        open("z.h5", "wb").write(data)
+        done = {}
+        for words in (["show", "z.h5"], ["show", "z.h5", "--verify"], ["show", "z.h5", "--json"], ["repair", "z.h5"]):
+            run = subprocess.run([DODYN, *words], capture_output=True, text=True, errors="replace", timeout=60)
+            name = " ".join(words[::2])
+            assert run.returncode in (0, 1, 2), (case, seed, words, run)
+            if run.returncode:
+                assert run.stderr.startswith("dodyn: ") == (run.returncode == 2), (case, seed, words, run)
+                assert run.stderr.count("\n") <= 1, (case, seed, words, run)
+            codes[words[0] + " " * (len(words) > 2) + "".join(words[2:]), run.returncode] += 1
+            done[" ".join(words)] = run.returncode
+        if done["repair z.h5"] == 0:
+            dodyn("show", "z.h5", "--verify")
+        else:
+            assert open("z.h5", "rb").read() == data, (case, seed, "a file that cannot be repaired was changed")
+        assert sorted(glob.glob("z.h5*")) in (["z.h5"], ["z.h5", "z.h5.damaged"]), (case, seed, glob.glob("z.h5*"))
+    print("\n".join(f"  {name}: {count} times exit code {code}" for (name, code), count in sorted(codes.items())))
+
+
+def follow():
+    """A reader that follows neither stops the writer nor misses a row."""
+    slow = ["run", "f.cfg", "--strategy", "sweep", "--testfunction.delay", "0.05", "--study.archive"]
+
+    def start(archive):
+        run = subprocess.Popen([DODYN, *slow, archive], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        while not os.path.exists(archive):
+            assert run.poll() is None
+            time.sleep(0.01)
+        return run
+
+    run = start("w.h5")
+    refused = dodyn(*slow, "w.h5", code=2)
+    assert f"in use by another process (pid {run.pid} on " in refused, refused
+    text = dodyn("show", "w.h5", "--follow")
+    assert run.wait(60) == 0
+    assert text.count("x = ") >= 21 and "stopped: " in text, text
+
+    run = start("k.h5")
+    time.sleep(0.2)
+    run.send_signal(signal.SIGKILL)
+    run.wait()
+    assert os.path.exists("k.h5.lock")  # stale
+    dodyn(*slow, "k.h5")
+    assert not os.path.exists("k.h5.lock")
+
+
+with tempfile.TemporaryDirectory() as directory:
+    os.chdir(directory)
+    open("f.cfg", "w").write(CONFIG)
+    dodyn("run", "f.cfg", "--strategy", "sweep")
+    for test in (exports, damage, merge, follow):
+        test()
+        print(test.__name__, "ok", flush=True)
+    fuzz(int(sys.argv[2]) if len(sys.argv) > 2 else 20)
