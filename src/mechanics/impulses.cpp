@@ -53,6 +53,10 @@ void ContactRows<n>::build(const Multibody<n>& multibody, std::span<const Contac
       for (int k = 0; k < directions_ && side.size > 0; ++k)
         multibody.solve(points[i].body[s], columns_.data() + side.data + k * side.size);
     }
+  for (int c = 0; c < size(); ++c)
+    for (int i = 0; i < directions_; ++i)
+      for (int j = 0; j < directions_; ++j) contacts_[c].metric(i, j) = coupling(c, i, c, j);
+  find_islands(multibody.dofs());
 }
 
 template <int n>
@@ -82,76 +86,184 @@ void ContactRows<n>::add_momentum(int contact, int direction, double impulse, Ei
 }
 
 template <int n>
-double ContactRows<n>::metric(int contact, int i, int j) const {
+double ContactRows<n>::coupling(int a, int i, int b, int j) const {
   double sum = 0.0;
-  for (const auto& side : contacts_[contact].side) {
-    const double* row = rows_.data() + side.data + i * side.size;
-    const double* column = columns_.data() + side.data + j * side.size;
-    for (int k = 0; k < side.size; ++k) sum += row[k] * column[k];
-  }
+  for (const auto& p : contacts_[a].side)
+    for (const auto& q : contacts_[b].side) {
+      if (p.first != q.first || p.size == 0 || q.size == 0) continue;
+      const double* row = rows_.data() + p.data + i * p.size;
+      const double* column = columns_.data() + q.data + j * q.size;
+      for (int k = 0; k < p.size; ++k) sum += row[k] * column[k];
+    }
   return sum;
 }
 
 template <int n>
-double solve_contacts(const ContactRows<n>& rows, std::span<const double> target, std::span<const double> friction,
-                      double tolerance, int max_sweeps, Eigen::VectorXd& nu, std::vector<double>& impulse) {
-  const int count = rows.size();
+void ContactRows<n>::find_islands(int dofs) {
+  // bodies are told apart by their first dof
+  parent_.resize(dofs);
+  for (int i = 0; i < dofs; ++i) parent_[i] = i;
+  const auto root = [&](int i) {
+    while (parent_[i] != i) i = parent_[i] = parent_[parent_[i]];
+    return i;
+  };
+  const auto member = [&](const Entry& e) { return root(e.side[e.side[0].size > 0 ? 0 : 1].first); };
+  for (const auto& e : contacts_)
+    if (e.side[0].size > 0 && e.side[1].size > 0) parent_[root(e.side[0].first)] = root(e.side[1].first);
+  order_.resize(contacts_.size());
+  for (std::size_t c = 0; c < order_.size(); ++c) order_[c] = static_cast<int>(c);
+  std::stable_sort(order_.begin(), order_.end(),
+                   [&](int a, int b) { return member(contacts_[a]) < member(contacts_[b]); });
+  starts_.clear();
+  for (std::size_t k = 0; k < order_.size(); ++k)
+    if (k == 0 || member(contacts_[order_[k]]) != member(contacts_[order_[k - 1]]))
+      starts_.push_back(static_cast<int>(k));
+  starts_.push_back(static_cast<int>(order_.size()));
+}
+
+namespace {
+
+// The 2 by 2 block of the tangents in space.
+struct Tangents {
+  double a, b, m;
+  Vector<2> solve(const Vector<2>& v) const {
+    const double det = a * b - m * m;
+    if (!(det > 1e-12 * a * b)) return v / (a + b);
+    return Vector<2>(b * v[0] - m * v[1], a * v[1] - m * v[0]) / det;
+  }
+  double largest() const { return 0.5 * (a + b) + std::sqrt(0.25 * (a - b) * (a - b) + m * m); }
+};
+
+}  // namespace
+
+template <int n>
+double ContactSolver<n>::sweep(const ContactRows<n>& rows, std::span<const int> island, Eigen::VectorXd& nu,
+                               std::vector<double>& impulse) const {
   double worst = 0.0;
-  for (int sweep = 0; sweep < max_sweeps; ++sweep) {
-    worst = 0.0;
-    for (int c = 0; c < count; ++c) {
-      double* own = impulse.data() + n * c;
-      const double weight = rows.metric(c, 0, 0);
-      const double normal = std::max(0.0, own[0] + (target[c] - rows.relative_velocity(c, 0, nu)) / weight);
-      if (normal != own[0]) {
-        worst = std::max(worst, weight * std::abs(normal - own[0]));
-        rows.add_impulse(c, 0, normal - own[0], nu);
-        own[0] = normal;
+  const auto change = [&](int c, int k, double to) {
+    double& own = impulse[n * c + k];
+    if (to == own) return;
+    worst = std::max(worst, rows.metric(c, k, k) * std::abs(to - own));
+    rows.add_impulse(c, k, to - own, nu);
+    own = to;
+  };
+  for (const int c : island) {
+    const double* own = impulse.data() + n * c;
+    change(c, 0, std::max(0.0, own[0] + (target_[c] - rows.relative_velocity(c, 0, nu)) / rows.metric(c, 0, 0)));
+    if (friction_.empty() || (friction_[c] == 0.0 && own[1] == 0.0 && own[n - 1] == 0.0)) continue;
+    const double limit = friction_[c] * own[0];
+    if constexpr (n == 2) {
+      change(c, 1, std::clamp(own[1] - rows.relative_velocity(c, 1, nu) / rows.metric(c, 1, 1), -limit, limit));
+    } else {
+      // the impulse that stops sliding if the cone holds it, else the projection of a step of safe length
+      const Tangents block{rows.metric(c, 1, 1), rows.metric(c, 2, 2), rows.metric(c, 1, 2)};
+      const Vector<2> velocity(rows.relative_velocity(c, 1, nu), rows.relative_velocity(c, 2, nu));
+      const Vector<2> before(own[1], own[2]);
+      Vector<2> slide = before - block.solve(velocity);
+      if (slide.norm() > limit) {
+        slide = before - velocity / block.largest();
+        if (const double size = slide.norm(); size > limit) slide *= limit / size;
       }
-      if (friction.empty() || (friction[c] <= 0.0 && own[1] == 0.0 && own[n - 1] == 0.0)) continue;
-      const double limit = friction[c] * own[0];
-      if constexpr (n == 2) {
-        const double across = rows.metric(c, 1, 1);
-        const double slide = std::clamp(own[1] - rows.relative_velocity(c, 1, nu) / across, -limit, limit);
-        if (slide != own[1]) {
-          worst = std::max(worst, across * std::abs(slide - own[1]));
-          rows.add_impulse(c, 1, slide - own[1], nu);
-          own[1] = slide;
-        }
-      } else {
-        // the impulse that stops sliding, if the cone holds it; else the projection of a step of safe length
-        const Vector<2> velocity(rows.relative_velocity(c, 1, nu), rows.relative_velocity(c, 2, nu));
-        const double a = rows.metric(c, 1, 1), b = rows.metric(c, 2, 2), m = rows.metric(c, 1, 2);
-        const Vector<2> before(own[1], own[2]);
-        const double det = a * b - m * m;
-        Vector<2> slide = before;
-        if (det > 1e-12 * a * b)
-          slide -= Vector<2>(b * velocity[0] - m * velocity[1], a * velocity[1] - m * velocity[0]) / det;
-        else
-          slide -= velocity / (a + b);
-        if (slide.norm() > limit) {
-          const double largest = 0.5 * (a + b) + std::sqrt(0.25 * (a - b) * (a - b) + m * m);
-          slide = before - velocity / largest;
-          if (const double size = slide.norm(); size > limit) slide *= limit / size;
-        }
-        for (int k = 0; k < 2; ++k)
-          if (slide[k] != before[k]) {
-            worst = std::max(worst, (k == 0 ? a : b) * std::abs(slide[k] - before[k]));
-            rows.add_impulse(c, 1 + k, slide[k] - before[k], nu);
-            own[1 + k] = slide[k];
-          }
-      }
+      change(c, 1, slide[0]);
+      change(c, 2, slide[1]);
     }
-    if (worst <= tolerance) break;
   }
   return worst;
 }
 
+// One Newton step: contacts keep pressing or not, sticking or sliding as they do.
+template <int n>
+bool ContactSolver<n>::refine(const ContactRows<n>& rows, std::span<const int> island, Eigen::VectorXd& nu,
+                              std::vector<double>& impulse) {
+  unknowns_.clear();
+  for (const int c : island) {
+    const double* own = impulse.data() + n * c;
+    if (!(own[0] > 0.0)) continue;
+    Unknown normal{c, 0, Vector<n>::Unit(0)};
+    const double mu = friction_.empty() ? 0.0 : friction_[c];
+    double slide = 0.0;
+    for (int k = 1; k < n; ++k) slide += own[k] * own[k];
+    slide = std::sqrt(slide);
+    const bool slides = mu > 0.0 && slide >= mu * own[0] * (1.0 - 1e-9);
+    if (slides)
+      for (int k = 1; k < n; ++k) normal.along[k] = mu * own[k] / slide;
+    unknowns_.push_back(normal);
+    if (mu > 0.0 && !slides)
+      for (int k = 1; k < n; ++k) unknowns_.push_back({c, k, Vector<n>(Vector<n>::Unit(k))});
+  }
+  const int size = static_cast<int>(unknowns_.size());
+  if (size == 0 || size > 200) return false;
+  system_.resize(size, size);
+  right_.resize(size);
+  for (int r = 0; r < size; ++r) {
+    const auto& row = unknowns_[r];
+    right_[r] =
+        (row.direction == 0 ? target_[row.contact] : 0.0) - rows.relative_velocity(row.contact, row.direction, nu);
+    for (int s = 0; s < size; ++s) {
+      const auto& column = unknowns_[s];
+      double sum = 0.0;
+      for (int k = 0; k < n; ++k)
+        if (column.along[k] != 0.0)
+          sum += column.along[k] * rows.coupling(row.contact, row.direction, column.contact, k);
+      system_(r, s) = sum;
+    }
+  }
+  // redundant contacts make it singular but consistent: shift, factor, and correct for the shift
+  factor_.compute(system_ + 1e-7 * system_.diagonal().mean() * Eigen::MatrixXd::Identity(size, size));
+  solution_.setZero(size);
+  rest_ = right_;
+  for (int k = 0; k < 4; ++k) {
+    solution_ += factor_.solve(rest_);
+    rest_.noalias() = right_ - system_ * solution_;
+  }
+  if (!solution_.allFinite()) return false;
+  for (int s = 0; s < size; ++s) {
+    const auto& column = unknowns_[s];
+    for (int k = 0; k < n; ++k)
+      if (column.along[k] != 0.0) {
+        rows.add_impulse(column.contact, k, column.along[k] * solution_[s], nu);
+        impulse[n * column.contact + k] += column.along[k] * solution_[s];
+      }
+  }
+  return true;
+}
+
+template <int n>
+double ContactSolver<n>::solve(const ContactRows<n>& rows, std::span<const double> target,
+                               std::span<const double> friction, double tolerance, Eigen::VectorXd& nu,
+                               std::vector<double>& impulse) {
+  target_ = target;
+  friction_ = friction;
+  double left = 0.0;
+  for (int i = 0; i < rows.islands(); ++i) {
+    const auto island = rows.island(i);
+    double worst = 0.0;
+    for (int round = 0; round < 60; ++round) {
+      for (int k = 0; k < (round < 10 ? 6 : 30); ++k)
+        if ((worst = sweep(rows, island, nu, impulse)) <= tolerance) break;
+      if (worst <= tolerance) break;
+      saved_ = impulse;
+      if (!refine(rows, island, nu, impulse)) continue;
+      const double after = sweep(rows, island, nu, impulse);
+      if (after <= worst) {
+        if ((worst = after) <= tolerance) break;
+        continue;
+      }
+      for (const int c : island)
+        for (int k = 0; k < n; ++k)
+          if (const double back = saved_[n * c + k] - impulse[n * c + k]; back != 0.0) {
+            rows.add_impulse(c, k, back, nu);
+            impulse[n * c + k] = saved_[n * c + k];
+          }
+    }
+    left = std::max(left, worst);
+  }
+  return left;
+}
+
 template class ContactRows<2>;
 template class ContactRows<3>;
-template double solve_contacts(const ContactRows<2>&, std::span<const double>, std::span<const double>, double, int,
-                               Eigen::VectorXd&, std::vector<double>&);
-template double solve_contacts(const ContactRows<3>&, std::span<const double>, std::span<const double>, double, int,
-                               Eigen::VectorXd&, std::vector<double>&);
+template class ContactSolver<2>;
+template class ContactSolver<3>;
 
 }  // namespace dodyn::mechanics

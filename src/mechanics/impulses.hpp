@@ -3,6 +3,7 @@
 #pragma once
 
 #include <Eigen/Core>
+#include <Eigen/LU>
 #include <span>
 #include <vector>
 
@@ -23,9 +24,14 @@ class ContactRows {
   double relative_velocity(int contact, int direction, const Eigen::VectorXd& nu) const;
   void add_impulse(int contact, int direction, double impulse, Eigen::VectorXd& nu) const;
   // the kinetic metric between two directions of one contact
-  double metric(int contact, int i, int j) const;
+  double metric(int contact, int i, int j) const { return contacts_[contact].metric(i, j); }
+  // velocity of contact `a` along direction i that a unit impulse at `b` along direction j gives
+  double coupling(int a, int i, int b, int j) const;
   // adds impulse * row to a momentum
   void add_momentum(int contact, int direction, double impulse, Eigen::VectorXd& p) const;
+  // Contacts that share moving bodies, directly or through others.
+  int islands() const { return static_cast<int>(starts_.size()) - 1; }
+  std::span<const int> island(int i) const { return {order_.data() + starts_[i], order_.data() + starts_[i + 1]}; }
   Vector<n> direction(int contact, int k) const { return contacts_[contact].direction.col(k); }
 
  private:
@@ -33,23 +39,55 @@ class ContactRows {
     int first = 0, size = 0, data = 0;  // dofs; where its rows stand in values_
   };
   struct Entry {
-    Matrix<n> direction;  // columns
+    Matrix<n> direction = Matrix<n>::Zero();  // columns
+    Matrix<n> metric = Matrix<n>::Zero();
     std::array<Side, 2> side;
   };
+  void find_islands(int dofs);
+
   int directions_ = n;
   std::vector<Entry> contacts_;
+  std::vector<int> parent_, order_, starts_;
   std::vector<double> rows_, columns_;
 };
 
 // Normal impulses >= 0 that bring each relative normal velocity to at least `target`, and are zero where it is more;
-// tangential impulses that oppose sliding, at most mu times the normal one. Projected Gauss-Seidel, contacts in order;
-// changes nu in place and returns the largest violation left (m/s). `impulse` holds n numbers per contact: the start
-// (zero: none applied yet), then the result.
+// tangential impulses that oppose sliding, at most mu times the normal one.
+//
+// Bodies that contacts connect form islands, solved one by one. Sweeps of projected Gauss-Seidel, contacts in order,
+// find out which contacts press and which slide; the linear system of those that do then gives their impulses to
+// round-off. Where the impulses are not unique (four corners on a floor) the system's correction is that of minimum
+// norm.
 template <int n>
-double solve_contacts(const ContactRows<n>& rows, std::span<const double> target, std::span<const double> friction,
-                      double tolerance, int max_sweeps, Eigen::VectorXd& nu, std::vector<double>& impulse);
+class ContactSolver {
+ public:
+  // `impulse` holds n numbers per contact: those already in nu at the start (zero, or a guess), then the result; nu
+  // changes with them. `friction` may be empty. Returns the largest violation left (m/s), at most `tolerance` unless
+  // the sweeps run out.
+  double solve(const ContactRows<n>& rows, std::span<const double> target, std::span<const double> friction,
+               double tolerance, Eigen::VectorXd& nu, std::vector<double>& impulse);
+
+ private:
+  double sweep(const ContactRows<n>& rows, std::span<const int> island, Eigen::VectorXd& nu,
+               std::vector<double>& impulse) const;
+  bool refine(const ContactRows<n>& rows, std::span<const int> island, Eigen::VectorXd& nu,
+              std::vector<double>& impulse);
+
+  std::span<const double> target_, friction_;
+  std::vector<double> saved_;
+  struct Unknown {
+    int contact, direction;
+    Vector<n> along;  // what a unit of it adds to the contact's impulse
+  };
+  std::vector<Unknown> unknowns_;
+  Eigen::MatrixXd system_;
+  Eigen::VectorXd right_, solution_, rest_;
+  Eigen::PartialPivLU<Eigen::MatrixXd> factor_;
+};
 
 extern template class ContactRows<2>;
 extern template class ContactRows<3>;
+extern template class ContactSolver<2>;
+extern template class ContactSolver<3>;
 
 }  // namespace dodyn::mechanics

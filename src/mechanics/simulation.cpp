@@ -351,9 +351,23 @@ struct Simulation<n>::Machine {
     if (outcome.status == Outcome::failed) return false;
     saved_poses = poses;
     saved_p = p;
+    constexpr int most_parts = 2000;
+    Blame last_blame;
     const double start = time, end = start_time + (steps + 1) * options.step;
     double interval = end - start;
-    int cuts = 0;
+    int cuts = 0, parts = 0;
+    const auto give_up = [&](const Blame& blame, const std::string& after) {
+      outcome = {Outcome::failed, time, blame.bodies, blame.gap, blame.what};
+      if (blame.bodies[0] >= 0)
+        outcome.reason += " between '" + world.bodies[blame.bodies[0]].name + "' and '" +
+                          world.bodies[blame.bodies[1]].name + "', overlap " + number(blame.gap) + " m,";
+      outcome.reason += " at t = " + number(time) + " s after " + after;
+      poses = saved_poses;
+      p = saved_p;
+      time = start;
+      finish();
+      return false;
+    };
     while (time < end) {
       interval = std::min(interval, end - time);
       if (end - time - interval < 1e-9 * options.step) interval = end - time;
@@ -364,22 +378,17 @@ struct Simulation<n>::Machine {
         ++updates;
         time = done >= end - time ? end : time + done;
         interval = end - time;
+        // bounces that crowd together: infinitely many in a finite time
+        if (++parts > most_parts) {
+          if (blame.bodies[0] < 0) blame = last_blame;
+          blame.what = "contacts without end";
+          return give_up(blame, std::to_string(most_parts) + " parts of the step");
+        }
+        if (blame.bodies[0] >= 0) last_blame = blame;
         continue;
       }
       ++ledger.cuts;
-      if (++cuts > options.max_cuts) {
-        outcome = {Outcome::failed, time, blame.bodies, blame.gap, blame.what};
-        if (blame.bodies[0] >= 0)
-          outcome.reason += " between '" + world.bodies[blame.bodies[0]].name + "' and '" +
-                            world.bodies[blame.bodies[1]].name + "', overlap " + number(blame.gap) + " m,";
-        outcome.reason +=
-            " at t = " + number(time) + " s after " + std::to_string(options.max_cuts) + " cuts of the step";
-        poses = saved_poses;
-        p = saved_p;
-        time = start;
-        finish();
-        return false;
-      }
+      if (++cuts > options.max_cuts) return give_up(blame, std::to_string(options.max_cuts) + " cuts of the step");
       interval *= cut;
     }
     ++steps;
@@ -391,7 +400,7 @@ struct Simulation<n>::Machine {
     multibody.set(poses);
     multibody.velocity(p, nu);
     multibody.twists(nu, twists);
-    outcome.time = time;
+    if (outcome.status != Outcome::failed) outcome.time = time;
   }
 
   // Moves the state on by at most `h`. Returns how far, or 0 with the share of h to try next.
@@ -484,13 +493,11 @@ struct Simulation<n>::Machine {
         target[i] = points[i].gap + rows.relative_velocity(static_cast<int>(i), 0, offset);
       offset.setZero();
       impulse.assign(n * points.size(), 0.0);
-      solve_contacts<n>(rows, target, {}, 1e-5 * options.tolerance, sweeps(), offset, impulse);
+      solver.solve(rows, target, {}, 1e-5 * options.tolerance, offset, impulse);
       multibody.reparametrise(from, offset, to);
     }
     return false;
   }
-
-  int sweeps() const { return std::clamp(40000 / (1 + static_cast<int>(points.size())), 100, 4000); }
 
   // Lift of momenta (3.89), (3.99), (3.102) from one configuration to another: they turn with the bodies.
   void lift(const Poses& from, const VectorX& in, const Poses& to, VectorX& out) {
@@ -533,6 +540,7 @@ struct Simulation<n>::Machine {
     else
       impulses_sum();
     const double T2 = kinetic(projected, p_after);
+    const Ledger<n> ledger_before = ledger;
     ledger.projection.kinetic += T1 - T0;
     ledger.impact += T2 - T1;
     ledger.momentum.linear += L1.linear - L0.linear;
@@ -551,12 +559,16 @@ struct Simulation<n>::Machine {
             rows.add_impulse(static_cast<int>(i), k, 0.5 * h * size, offset);
             lasts = true;
           }
+    touching_pairs.clear();
     for (const auto& point : points)
-      if (point.gap >= -options.tolerance) touched[point.pair] = updates + 1;
+      if (point.gap >= -options.tolerance) touching_pairs.push_back(point.pair);
     if (lasts) {
       const Momenta<n> L2 = momenta_at(projected, p_after);
       multibody.reparametrise(predicted, offset, before);
-      if (!project(before, predicted, margin, blame)) return false;
+      if (!project(before, predicted, margin, blame)) {
+        ledger = ledger_before;
+        return false;
+      }
       lift(projected, p_after, predicted, p);
       poses.swap(predicted);
       const Momenta<n> L3 = momenta_at(poses, p);
@@ -569,6 +581,7 @@ struct Simulation<n>::Machine {
     }
     multibody.orthonormalise(poses);
     ledger.projection.potential += potential_at(poses) - V0;
+    for (const int pair : touching_pairs) touched[pair] = updates + 1;
     return true;
   }
 
@@ -609,7 +622,7 @@ struct Simulation<n>::Machine {
     const double tolerance = 1e-14 * scale, energy = multibody.kinetic(p_lifted, nu);
     const std::span<const double> rough = slippery ? std::span<const double>() : friction;
     before_impulse = nu;
-    solve_contacts<n>(rows, target, rough, tolerance, sweeps(), nu, impulse);
+    solver.solve(rows, target, rough, tolerance, nu, impulse);
     apply_impulses();
     if (kinetic(projected, p_after) > energy * (1.0 + 1e-9) + 1e-300) {
       // Newton's law with unequal restitutions may feed energy in; plastic contact never does
@@ -617,7 +630,7 @@ struct Simulation<n>::Machine {
         if (t != -std::numeric_limits<double>::infinity()) t = std::min(t, 0.0);
       nu = before_impulse;
       std::fill(impulse.begin(), impulse.end(), 0.0);
-      solve_contacts<n>(rows, target, rough, tolerance, sweeps(), nu, impulse);
+      solver.solve(rows, target, rough, tolerance, nu, impulse);
       apply_impulses();
     }
     if (options.friction == Friction::squared_ratio) {
@@ -851,7 +864,7 @@ struct Simulation<n>::Machine {
       fastest = std::max(fastest, std::abs(u));
     }
     const double T = multibody.kinetic(p, nu);
-    solve_contacts<n>(rows, target, friction, 1e-15 * fastest, sweeps(), nu, impulse);
+    solver.solve(rows, target, friction, 1e-14 * fastest, nu, impulse);
     p_lifted = p;
     apply_impulses();
     ledger.impact += kinetic(poses, p_after) - T;
@@ -940,7 +953,9 @@ struct Simulation<n>::Machine {
   Twists scratch_twists, wrench, wrench0, wrench1, acceleration0, acceleration1;
   std::vector<ContactPoint<n>> points;
   ContactRows<n> rows;
+  ContactSolver<n> solver;
   std::vector<double> target, friction, impulse;
+  std::vector<int> touching_pairs;
   std::vector<geometry::Contact<n>> touching;
 };
 
