@@ -3,11 +3,13 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "record/task.hpp"
 #include "study/settings.hpp"
+#include "study/simulated.hpp"
 
 namespace dodyn::study {
 
@@ -20,6 +22,9 @@ class Evaluator {
   // Must depend on the task alone. Fills status, reason, cost, gradient, metrics and trajectory; the farm fills
   // seconds, rank, host and started.
   virtual Outcome evaluate(const Task& task) const = 0;
+  // What `dodyn simulate` shows: the one motion that the settings and task.evaluation.design describe, whatever number
+  // of them an evaluation takes. Nothing where evaluations are no simulations.
+  virtual std::optional<Simulated> simulate(const Task&) const { return std::nullopt; }
   // What `dodyn solve` prints of an evaluation after its record: an optimality and feasibility report, several lines.
   virtual std::string report(const Outcome& outcome) const = 0;
 };
