@@ -50,8 +50,7 @@ ExitCode solve(Invocation call) {
   task.evaluation.seed =
       study::evaluation_seed(static_cast<std::uint64_t>(settings.integer("study.seed")), task.evaluation.id);
   const auto farm = farm::make_local_farm(study::make_work(evaluator, settings));
-  farm->submit(task);
-  const Outcome outcome = farm->next(std::chrono::milliseconds::max()).value();
+  const Outcome outcome = study::evaluate(*evaluator, *farm, task);
 
   std::cout << study::record_text(outcome.evaluation, settings.variables, evaluator->metrics()) << "\n"
             << evaluator->report(outcome);

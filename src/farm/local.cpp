@@ -31,6 +31,14 @@ constexpr std::chrono::milliseconds time_to_look(100);
 bool loose_ends() { return loose_end; }
 void leave_loose_end() { loose_end = true; }
 
+Task without_motion(const Task& task) {
+  Task rest;
+  rest.evaluation = task.evaluation;
+  rest.part = task.part;
+  rest.time_limit = task.time_limit;
+  return rest;
+}
+
 Clock::time_point from_now(Seconds wait) {
   return Clock::now() + std::chrono::duration_cast<Clock::duration>(std::min<Seconds>(wait, year));
 }
@@ -45,7 +53,7 @@ struct LocalFarm::State {
   bool closed = false;
   bool woken = false;  // the scheduler
   struct Running {
-    Evaluation evaluation;
+    Task task;  // without its warm start
     Clock::time_point since, give_up;
     bool given_up = false;
   };
@@ -134,7 +142,7 @@ std::optional<Outcome> LocalFarm::next_until(Clock::time_point time) {
     const bool watched = running && !running->given_up;
     if (watched && Clock::now() >= running->give_up) {
       running->given_up = true;
-      state_->finished.push_back(overdue(running->evaluation, running->since, rank_, host_name()));
+      state_->finished.push_back(overdue(running->task, running->since, rank_, host_name()));
     } else if (Clock::now() >= time) {
       return std::nullopt;
     } else {
@@ -152,7 +160,7 @@ void LocalFarm::evaluate_until_closed(State& state, const Work& work, Patience p
     state.task_queued.wait(lock, [&] { return state.closed || !state.queue.empty(); });
     if (state.closed) return;
     Task task = *pop_front(state.queue);
-    state.running = {task.evaluation, Clock::now(), from_now(Seconds(task.time_limit + patience.grace)), false};
+    state.running = {without_motion(task), Clock::now(), from_now(Seconds(task.time_limit + patience.grace)), false};
     task.stop = state.stop.get_token();
     lock.unlock();
     Outcome outcome = perform(work, std::move(task), rank);

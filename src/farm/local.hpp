@@ -41,6 +41,9 @@ class LocalFarm : public Farm {
   int outstanding_ = 0;  // touched by the caller's thread only
 };
 
+// A task as far as it must be remembered while it runs.
+Task without_motion(const Task& task);
+
 // A farm that is closed while an evaluation runs on, or a session that has lost a rank, leaves a loose end.
 void leave_loose_end();
 

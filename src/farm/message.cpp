@@ -99,33 +99,34 @@ class Reader {
   std::size_t left_;
 };
 
-// A task and an outcome are both a record and a trajectory (and a task has its time limit); this is their layout, for
-// writing and for reading.
-template <class Stream, class Record, class Motion>
-void walk(Stream& stream, Record& evaluation, Motion& trajectory) {
+// A task and an outcome are both a record, a trajectory and a part (and a task has its time limit); this is their
+// layout, for writing and for reading.
+template <class Stream, class Record, class Motion, class Part>
+void walk(Stream& stream, Record& evaluation, Motion& trajectory, Part& part) {
   for_each_field(evaluation, [&](Field, auto& value) { stream(value); });
   stream(trajectory.values);
+  stream(part);
 }
 
 }  // namespace
 
 Bytes pack(const Task& task) {
   Writer writer;
-  walk(writer, task.evaluation, task.warm_start);
+  walk(writer, task.evaluation, task.warm_start, task.part);
   writer(task.time_limit);
   return std::move(writer.bytes);
 }
 
 Bytes pack(const Outcome& outcome) {
   Writer writer;
-  walk(writer, outcome.evaluation, outcome.trajectory);
+  walk(writer, outcome.evaluation, outcome.trajectory, outcome.part);
   return std::move(writer.bytes);
 }
 
 Task unpack_task(const Bytes& bytes) {
   Reader reader(bytes);
   Task task;
-  walk(reader, task.evaluation, task.warm_start);
+  walk(reader, task.evaluation, task.warm_start, task.part);
   reader(task.time_limit);
   reader.finish();
   return task;
@@ -134,7 +135,7 @@ Task unpack_task(const Bytes& bytes) {
 Outcome unpack_outcome(const Bytes& bytes) {
   Reader reader(bytes);
   Outcome outcome;
-  walk(reader, outcome.evaluation, outcome.trajectory);
+  walk(reader, outcome.evaluation, outcome.trajectory, outcome.part);
   reader.finish();
   return outcome;
 }

@@ -164,7 +164,7 @@ class MpiFarm : public Farm {
     bool wanted = false;  // ... and is waited for; else it was given up
     bool lost = false;    // silent
     bool released = false;
-    Evaluation evaluation;             // what it works on
+    Task task;                         // what it works on, without its warm start
     Clock::time_point since, give_up;  // since when, and until when that is waited for
     Clock::time_point heard;           // last sign of life, on the clock of silence_
     std::string host;
@@ -226,11 +226,11 @@ class MpiFarm : public Farm {
         std::fprintf(stderr, "dodyn: rank %d (%s) has been silent for %g s and is lost\n", rank_of(i),
                      worker.host.c_str(), patience_.silence);
         worker.lost = true;
-        give_up(worker, lost(worker.evaluation, worker.since, rank_of(i), worker.host));
+        give_up(worker, lost(worker.task, worker.since, rank_of(i), worker.host));
       } else if (worker.wanted && Clock::now() > worker.give_up) {
         std::fprintf(stderr, "dodyn: evaluation %lld does not stop at its time limit; rank %d (%s) is given up\n",
-                     static_cast<long long>(worker.evaluation.id), rank_of(i), worker.host.c_str());
-        give_up(worker, overdue(worker.evaluation, worker.since, rank_of(i), worker.host));
+                     static_cast<long long>(worker.task.evaluation.id), rank_of(i), worker.host.c_str());
+        give_up(worker, overdue(worker.task, worker.since, rank_of(i), worker.host));
       }
       usable += worker.usable();
     }
@@ -255,7 +255,7 @@ class MpiFarm : public Farm {
       worker.busy = worker.wanted = any = true;
       worker.since = Clock::now();
       worker.give_up = from_now(Seconds(task->time_limit + patience_.grace));
-      worker.evaluation = std::move(task->evaluation);
+      worker.task = without_motion(*task);
     }
     return any;
   }

@@ -44,8 +44,11 @@ Outcome guarded(const Work& work, const Task& task) {
 }
 
 // Identity from the task, circumstances from here.
-void complete(Evaluation& evaluation, const Evaluation& identity, std::chrono::steady_clock::time_point since, int rank,
+void complete(Outcome& outcome, const Task& task, std::chrono::steady_clock::time_point since, int rank,
               const std::string& host) {
+  outcome.part = task.part;
+  Evaluation& evaluation = outcome.evaluation;
+  const Evaluation& identity = task.evaluation;
   const auto elapsed = std::chrono::steady_clock::now() - since;
   evaluation.seconds = std::chrono::duration<double>(elapsed).count();
   evaluation.id = identity.id;
@@ -58,10 +61,10 @@ void complete(Evaluation& evaluation, const Evaluation& identity, std::chrono::s
                                   std::chrono::duration_cast<std::chrono::system_clock::duration>(elapsed));
 }
 
-Outcome unanswered(Status status, std::string reason, const Evaluation& identity,
-                   std::chrono::steady_clock::time_point since, int rank, const std::string& host) {
+Outcome unanswered(Status status, std::string reason, const Task& task, std::chrono::steady_clock::time_point since,
+                   int rank, const std::string& host) {
   Outcome outcome;
-  complete(outcome.evaluation, identity, since, rank, host);
+  complete(outcome, task, since, rank, host);
   outcome.evaluation.status = status;
   outcome.evaluation.reason = std::move(reason);
   return outcome;
@@ -83,7 +86,7 @@ Outcome perform(const Work& work, Task task, int rank) {
                                 std::chrono::duration<double>(std::min(task.time_limit, 1e9)));
   Outcome outcome = guarded(work, task);
   Evaluation& evaluation = outcome.evaluation;
-  complete(evaluation, task.evaluation, start, rank, host);
+  complete(outcome, task, start, rank, host);
   if (evaluation.ok() && !std::isfinite(evaluation.cost)) {
     evaluation.status = Status::failed;
     evaluation.reason = "the cost is not a finite number";
@@ -91,15 +94,13 @@ Outcome perform(const Work& work, Task task, int rank) {
   return outcome;
 }
 
-Outcome lost(const Evaluation& identity, std::chrono::steady_clock::time_point since, int rank,
-             const std::string& host) {
-  return unanswered(Status::lost, "rank " + std::to_string(rank) + " fell silent", identity, since, rank, host);
+Outcome lost(const Task& task, std::chrono::steady_clock::time_point since, int rank, const std::string& host) {
+  return unanswered(Status::lost, "rank " + std::to_string(rank) + " fell silent", task, since, rank, host);
 }
 
-Outcome overdue(const Evaluation& identity, std::chrono::steady_clock::time_point since, int rank,
-                const std::string& host) {
+Outcome overdue(const Task& task, std::chrono::steady_clock::time_point since, int rank, const std::string& host) {
   return unanswered(Status::timed_out,
-                    "did not stop at its time limit; given up, and rank " + std::to_string(rank) + " with it", identity,
+                    "did not stop at its time limit; given up, and rank " + std::to_string(rank) + " with it", task,
                     since, rank, host);
 }
 

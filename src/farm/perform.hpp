@@ -8,16 +8,14 @@
 
 namespace dodyn::farm {
 
-// Calls `work`, its deadline set, and completes its record: identity (id, parent, design, seed) from the task; rank,
-// host, seconds and started from here. Never throws on account of `work`: an exception becomes status `failed` with its
-// message as the reason, and so does an `ok` whose cost is not finite.
+// Calls `work`, its deadline set, and completes its record: identity (id, parent, design, seed, part) from the task;
+// rank, host, seconds and started from here. Never throws on account of `work`: an exception becomes status `failed`
+// with its message as the reason, and so does an `ok` whose cost is not finite.
 Outcome perform(const Work& work, Task task, int rank);
 
-// The outcomes of an evaluation that started at `since` and did not answer.
-Outcome lost(const Evaluation& identity, std::chrono::steady_clock::time_point since, int rank,
-             const std::string& host);
-Outcome overdue(const Evaluation& identity, std::chrono::steady_clock::time_point since, int rank,
-                const std::string& host);
+// The outcomes of a task that started at `since` and did not answer.
+Outcome lost(const Task& task, std::chrono::steady_clock::time_point since, int rank, const std::string& host);
+Outcome overdue(const Task& task, std::chrono::steady_clock::time_point since, int rank, const std::string& host);
 
 std::string host_name();
 

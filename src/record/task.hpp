@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <limits>
 #include <stop_token>
@@ -15,6 +16,7 @@ namespace dodyn {
 struct Task {
   Evaluation evaluation;  // id, parent, design and seed are set; the rest is for the evaluator to fill
   Trajectory warm_start;  // trajectory of evaluation `parent`, or empty
+  std::int32_t part = 0;  // which of the parts that its evaluator splits an evaluation into; mostly there is one
   double time_limit = std::numeric_limits<double>::infinity();  // s
 
   // Set where it is evaluated. A solver or a simulation polls `seconds_left` and at 0 returns its best so far as
@@ -32,6 +34,7 @@ struct Task {
 struct Outcome {
   Evaluation evaluation;
   Trajectory trajectory;
+  std::int32_t part = 0;  // that of the task
 };
 
 // The inner problem. It must not throw (the farm turns an exception into status `failed` all the same), and but for its

@@ -1,12 +1,15 @@
 #include "study/evaluator.hpp"
 
 #include <stdexcept>
+#include <utility>
 
 #include "study/command.hpp"
 #include "study/gait.hpp"
 #include "study/testfunction.hpp"
 
 namespace dodyn::study {
+
+Outcome Evaluator::join(const Evaluation&, std::vector<Outcome> parts) const { return std::move(parts.front()); }
 
 const std::vector<EvaluatorKind>& evaluator_kinds() {
   static const std::vector<EvaluatorKind> kinds = [] {

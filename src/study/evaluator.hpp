@@ -22,6 +22,12 @@ class Evaluator {
   // Must depend on the task alone. Fills status, reason, cost, gradient, metrics and trajectory; the farm fills
   // seconds, rank, host and started.
   virtual Outcome evaluate(const Task& task) const = 0;
+  // An evaluation may be split into parts, which ranks do at the same time and which outlive a killed run one by one.
+  // `evaluate` then does no more than task.part, one of 0 ... parts() - 1, and answers in any shape that join() reads:
+  // `parts` are all the answers, in this order; those that the farm gave up say so by their status and hold nothing.
+  // What join() fills is what evaluate() would.
+  virtual int parts() const { return 1; }
+  virtual Outcome join(const Evaluation& asked, std::vector<Outcome> parts) const;
   // What `dodyn simulate` shows: the one motion that the settings and task.evaluation.design describe, whatever number
   // of them an evaluation takes. Nothing where evaluations are no simulations.
   virtual std::optional<Simulated> simulate(const Task&) const { return std::nullopt; }

@@ -352,7 +352,8 @@ std::vector<Key> study_keys(const std::vector<EvaluatorKind>& kinds) {
       {.name = "study.time-limit",
        .default_value = "0",
        .unit = "s",
-       .description = "of one evaluation, which then returns its best so far as timed_out; 0: none",
+       .description = "of one evaluation, or of each part of one that is split; it then returns its best so far as "
+                      "timed_out; 0: none",
        .minimum = 0,
        .identity = false},
       {.name = "study.grace",

@@ -91,13 +91,14 @@ bool Study::evaluate() {
   for (const auto id : std::exchange(new_, {})) submit(pending_.at(id));
   std::string interruption;
   double latest = 0;
-  while (farm_.outstanding() > 0 && !(asynchronous_ && !arrivals_.empty() && interruption.empty())) {
+  while ((farm_.outstanding() > 0 || !whole_.empty()) &&
+         !(asynchronous_ && !arrivals_.empty() && interruption.empty())) {
     if (interruption.empty() && !(interruption = interruption_()).empty()) {
       farm_.withdraw();
       latest = now() + settings_.real("study.grace");
     }
     if (!interruption.empty() && now() >= latest) break;
-    if (farm_.evaluators() == 0)
+    if (farm_.evaluators() == 0 && whole_.empty())
       return stop(End::resumable, "no evaluator is left: every rank is lost or hangs in an evaluation");
     collect();
     watch_(tally());
@@ -131,8 +132,15 @@ bool Study::tell() {
 }
 
 void Study::submit(const Evaluation& asked) {
+  const std::vector<int> missing = parts_.missing(asked);
+  for (const int part : missing) submit(asked, part);
+  if (missing.empty()) whole_.push_back(join(evaluator_, asked, parts_.answers(asked.id)));
+}
+
+void Study::submit(const Evaluation& asked, int part) {
   Task task;
   task.evaluation = asked;
+  task.part = part;
   if (asked.parent >= 0) task.warm_start = trajectories_.at(asked.parent);
   if (const double limit = settings_.real("study.time-limit"); limit > 0) task.time_limit = limit;
   farm_.submit(std::move(task));
@@ -140,22 +148,33 @@ void Study::submit(const Evaluation& asked) {
 
 // Waits a moment for outcomes and archives those that are there, in one commit.
 void Study::collect() {
-  std::vector<Outcome> outcomes;
-  auto wait = std::chrono::milliseconds(100);
-  while (auto outcome = farm_.next(std::exchange(wait, std::chrono::milliseconds(0)))) {
-    outcomes.push_back(std::move(*outcome));
+  std::vector<Outcome> outcomes = std::exchange(whole_, {});
+  auto wait = std::chrono::milliseconds(outcomes.empty() ? 100 : 0);
+  while (auto answer = farm_.next(std::exchange(wait, std::chrono::milliseconds(0)))) {
+    if (auto outcome = gather(std::move(*answer))) outcomes.push_back(std::move(*outcome));
     if (outcomes.size() == 256) break;
   }
   archive_.append(outcomes);
-  for (auto& [evaluation, trajectory] : outcomes) {
+  for (auto& [evaluation, trajectory, part] : outcomes) {
     if (!recall(evaluation)) {
-      submit(pending_.at(evaluation.id));
+      submit(pending_.at(evaluation.id), part);
       continue;
     }
+    parts_.forget(evaluation.id);
     if (evaluation.ok()) trajectories_[evaluation.id] = std::move(trajectory);
     busy_seconds_ += evaluation.seconds;
     ++evaluated_;
   }
+}
+
+// What goes into the archive on account of an answer of the farm: the outcome of a whole evaluation, or a lost attempt.
+std::optional<Outcome> Study::gather(Outcome answer) {
+  if (parts_.count() == 1) return answer;
+  const std::int64_t id = answer.evaluation.id;
+  if (evaluations_.contains(id)) return std::nullopt;  // was given up: too many lost parts
+  if (answer.evaluation.status == Status::lost) return answer;
+  if (!parts_.add(std::move(answer))) return std::nullopt;
+  return join(evaluator_, pending_.at(id), parts_.answers(id));
 }
 
 // Takes in a row of the archive. Returns false where it is that of an attempt to be repeated.
@@ -169,6 +188,7 @@ bool Study::recall(const Evaluation& row) {
 Study::Study(const Settings& settings, const Evaluator& evaluator, surrogate::Strategy& strategy, farm::Farm& farm,
              archive::Provenance provenance, Interruption interruption, Watch watch)
     : settings_(settings),
+      evaluator_(evaluator),
       strategy_(strategy),
       farm_(farm),
       interruption_(std::move(interruption)),
@@ -178,7 +198,11 @@ Study::Study(const Settings& settings, const Evaluator& evaluator, surrogate::St
       attempts_(settings.integer("study.attempts")),
       asynchronous_(settings.text("study.mode") == "asynchronous"),
       layout_{settings.variables, evaluator.metrics(), evaluator.channels()},
-      archive_(open(std::move(provenance))) {}
+      resumed_(std::filesystem::exists(settings.text("study.archive"))),
+      archive_(open(std::move(provenance))),
+      parts_(settings.text("study.archive") + ".parts", evaluator.parts(), resumed_) {
+  for (const auto& [id, evaluation] : evaluations_) parts_.forget(id);
+}
 
 archive::Archive Study::open(archive::Provenance provenance) {
   const std::string path = settings_.text("study.archive");
@@ -230,7 +254,7 @@ Tally Study::tally() const {
   const auto left = static_cast<double>(limit_) - static_cast<double>(evaluations_.size());
   const int evaluators = std::max(farm_.evaluators(), 1);
   return {evaluations_, std::min(farm_.outstanding(), evaluators), limit_, now() - started_,
-          std::max(left, 0.0) * seconds_each / std::min(evaluators, width_)};
+          std::max(left, 0.0) * seconds_each / std::min(evaluators, width_ * parts_.count())};
 }
 
 namespace {
@@ -331,25 +355,10 @@ std::unique_ptr<surrogate::Strategy> make_strategy(const Settings& settings) {
 }
 
 Work make_work(std::shared_ptr<const Evaluator> evaluator, const Settings& settings) {
-  const auto metrics = static_cast<Eigen::Index>(evaluator->metrics().size());
-  const Work checked = [evaluator, metrics, channels = evaluator->channels()](const Task& task) {
+  const Work checked = [evaluator](const Task& task) {
     Outcome outcome = evaluator->evaluate(task);
-    Evaluation& evaluation = outcome.evaluation;
-    const auto& values = outcome.trajectory.values;
-    bool fits = values.empty() || values.size() == channels.size();
-    for (std::size_t i = 0; fits && i < values.size(); ++i)
-      fits = values[i].rows() == channels[i].nodes &&
-             values[i].cols() == static_cast<Eigen::Index>(channels[i].coordinates.size());
-    fits = fits && (evaluation.metrics.size() == 0 || evaluation.metrics.size() == metrics) &&
-           (evaluation.gradient.size() == 0 || evaluation.gradient.size() == task.evaluation.design.size());
-    if (!fits) {
-      evaluation.status = Status::failed;
-      evaluation.reason = "the evaluator's answer has another shape than it declared";
-      evaluation.gradient.resize(0);
-      evaluation.metrics.resize(0);
-      outcome.trajectory = {};
-    }
-    if (!evaluation.gradient.allFinite()) evaluation.gradient.resize(0);
+    if (evaluator->parts() == 1) outcome = held_to_declaration(*evaluator, task.evaluation, std::move(outcome));
+    outcome.part = task.part;
     return outcome;
   };
   if (settings.text("study.isolate") == "none") return checked;

@@ -11,6 +11,8 @@
 //
 // A lost evaluation (its rank disappeared) leaves a row of status `lost` for each attempt; it is repeated until there
 // is an answer or study.attempts of them are lost. Only what comes of it in the end is told.
+//
+// Where the evaluator splits an evaluation, its parts are what is farmed out (parts.hpp).
 #pragma once
 
 #include <cstdint>
@@ -26,6 +28,7 @@
 #include "archive/archive.hpp"
 #include "farm/farm.hpp"
 #include "study/evaluator.hpp"
+#include "study/parts.hpp"
 #include "study/settings.hpp"
 #include "surrogate/strategy.hpp"
 
@@ -82,11 +85,14 @@ class Study {
   archive::Archive open(archive::Provenance provenance);
   bool recall(const Evaluation& row);
   void collect();
+  std::optional<Outcome> gather(Outcome answer);
   void submit(const Evaluation& asked);
+  void submit(const Evaluation& asked, int part);
   std::int64_t nearest(const Eigen::VectorXd& design) const;
   Tally tally() const;
 
   const Settings& settings_;
+  const Evaluator& evaluator_;
   surrogate::Strategy& strategy_;
   farm::Farm& farm_;
   const Interruption interruption_;
@@ -101,7 +107,10 @@ class Study {
   std::deque<std::int64_t> arrivals_;                // ids of evaluations_ in the order they came, not told yet
   std::size_t archived_iterations_ = 0;
   std::string archived_reason_;
+  const bool resumed_;  // the archive was there
   archive::Archive archive_;
+  Parts parts_;
+  std::vector<Outcome> whole_;  // by the parts that an earlier run left behind
 
   std::map<std::int64_t, Evaluation> pending_;  // asked and not told: id, parent, design and seed
   std::vector<std::int64_t> new_;               // of those the ones to farm out

@@ -10,6 +10,8 @@
 #include <sstream>
 #include <thread>
 
+#include "study/study.hpp"
+
 namespace dodyn::study {
 namespace {
 
@@ -64,6 +66,7 @@ class TestFunction : public Evaluator {
       : settings_(settings),
         delay_(settings.real("testfunction.delay")),
         noise_(settings.real("testfunction.noise")),
+        samples_(settings.integer("testfunction.samples")),
         fail_above_(settings.real("testfunction.fail-above")),
         fault_(settings.text("testfunction.fault")) {
     for (const auto& function : functions())
@@ -104,7 +107,7 @@ class TestFunction : public Evaluator {
       return outcome;
     }
 
-    std::mt19937_64 random(evaluation.seed);
+    std::mt19937_64 random(samples_ == 1 ? evaluation.seed : evaluation_seed(evaluation.seed, task.part));
     evaluation.status = Status::ok;
     evaluation.cost = function_.value(x, y) + noise_ * std::normal_distribution<double>()(random);
     evaluation.cost_stderr = noise_;
@@ -124,6 +127,20 @@ class TestFunction : public Evaluator {
     }
     outcome.trajectory.values = {t, q, value};
     return outcome;
+  }
+
+  int parts() const override { return samples_; }
+
+  // The mean of the samples.
+  Outcome join(const Evaluation&, std::vector<Outcome> parts) const override {
+    double sum = 0;
+    for (auto& part : parts) {
+      if (!part.evaluation.ok()) return std::move(part);
+      sum += part.evaluation.cost;
+    }
+    parts.front().evaluation.cost = sum / samples_;
+    parts.front().evaluation.cost_stderr = noise_ / std::sqrt(samples_);
+    return std::move(parts.front());
   }
 
   std::string report(const Outcome& outcome) const override {
@@ -147,7 +164,9 @@ class TestFunction : public Evaluator {
   static constexpr int nodes = 11;
   Settings settings_;
   Function function_;
-  double delay_, noise_, fail_above_;
+  double delay_, noise_;
+  int samples_;
+  double fail_above_;
   std::string fault_;
 };
 
@@ -177,6 +196,12 @@ EvaluatorKind testfunction_kind() {
                 .unit = "1",
                 .description = "standard deviation of normal noise added to the cost",
                 .minimum = 0},
+               {.name = "testfunction.samples",
+                .type = Type::integer,
+                .default_value = "1",
+                .description = "the cost is the mean of as many samples of that noise, each a part of its own",
+                .minimum = 1,
+                .maximum = 10000},
                {.name = "testfunction.fail-above",
                 .default_value = "100",
                 .unit = "1",

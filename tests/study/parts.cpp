@@ -1,0 +1,187 @@
+// Evaluations in parts: the same study however they are spread, cut short and continued.
+#include "study/parts.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <deque>
+#include <filesystem>
+#include <fstream>
+#include <random>
+
+#include "study/study.hpp"
+
+namespace dodyn::study {
+namespace {
+
+// Answers what is asked last first, and no more than `answers` times: then all its ranks are gone.
+class DyingFarm : public farm::Farm {
+ public:
+  DyingFarm(Work work, int answers) : work_(std::move(work)), left_(answers) {}
+  int evaluators() const override { return left_ > 0 ? 1 : 0; }
+  int outstanding() const override { return static_cast<int>(tasks_.size()); }
+  void submit(Task task) override { tasks_.push_back(std::move(task)); }
+  void withdraw() override { tasks_.clear(); }
+  std::optional<Outcome> next(std::chrono::milliseconds) override {
+    if (tasks_.empty() || left_ == 0) return {};
+    --left_;
+    Outcome outcome = work_(tasks_.back());
+    tasks_.pop_back();
+    if (losses_ > 0 && outcome.part == 2) {
+      --losses_;
+      outcome.evaluation.status = Status::lost;
+    }
+    return outcome;
+  }
+  void lose(int losses) { losses_ = losses; }
+
+ private:
+  Work work_;
+  int left_, losses_ = 0;
+  std::vector<Task> tasks_;
+};
+
+class PartsTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::filesystem::remove_all(directory);
+    std::filesystem::create_directories(directory);
+    std::ofstream(config) << "[study]\nevaluator = testfunction\n[surrogate]\nstrategy = sweep\npoints = 4\n"
+                             "[testfunction]\nname = quadratic\nnoise = 1\nsamples = 5\n"
+                             "[design]\nx.min = 0\nx.max = 1\n";
+  }
+  void TearDown() override { std::filesystem::remove_all(directory); }
+
+  Summary run(const std::string& archive, int answers = 1000, int losses = 0) {
+    const Settings settings = read_settings(config, {"--study.archive", directory + "/" + archive});
+    const std::shared_ptr<const Evaluator> evaluator = make_evaluator(settings);
+    const auto strategy = make_strategy(settings);
+    const Work work = make_work(evaluator, settings);
+    DyingFarm farm(
+        [&](const Task& task) {
+          ++performed;
+          return work(task);
+        },
+        answers);
+    farm.lose(losses);
+    return Study(
+               settings, *evaluator, *strategy, farm, {}, [] { return ""; }, [](const Tally&) {})
+        .run();
+  }
+
+  std::vector<double> costs(const std::string& archive) const {
+    std::map<std::int64_t, double> by_id;
+    for (const auto& row : archive::read(directory + "/" + archive).evaluations) by_id[row.id] = row.cost;
+    std::vector<double> all;
+    for (const auto& [id, cost] : by_id) all.push_back(cost);
+    return all;
+  }
+  std::string parts_file(const std::string& archive) const { return directory + "/" + archive + ".parts"; }
+
+  const std::string directory =
+      ::testing::TempDir() + "dodyn-parts-" + ::testing::UnitTest::GetInstance()->current_test_info()->name();
+  const std::string config = directory + "/f.cfg";
+  int performed = 0;
+};
+
+TEST_F(PartsTest, AreJoinedInOrderWhateverOrderTheyComeIn) {
+  EXPECT_EQ(run("a.h5").end, End::finished);
+  EXPECT_EQ(performed, 20);
+  EXPECT_FALSE(std::filesystem::exists(parts_file("a.h5")));
+  const auto rows = archive::read(directory + "/a.h5").evaluations;
+  ASSERT_EQ(rows.size(), 4u);
+  for (const auto& row : rows) {
+    EXPECT_NEAR(row.cost_stderr, 1 / std::sqrt(5.0), 1e-15);
+    double sum = 0;  // one part after another, without a farm
+    for (int part = 0; part < 5; ++part) {
+      std::mt19937_64 random(evaluation_seed(row.seed, part));
+      const double x = row.design(0);
+      sum += (x - 0.3) * (x - 0.3) + 2 * 0.4 * 0.4 + std::normal_distribution<double>()(random);
+    }
+    EXPECT_EQ(row.cost, sum / 5);
+  }
+}
+
+TEST_F(PartsTest, OutliveTheRunThatAskedForThem) {
+  run("whole.h5");
+  for (int answers = 1; answers < 20; ++answers) {
+    const std::string archive = "cut" + std::to_string(answers) + ".h5";
+    performed = 0;
+    EXPECT_EQ(run(archive, answers).end, End::resumable);
+    EXPECT_EQ(performed, answers);
+    EXPECT_EQ(std::filesystem::exists(parts_file(archive)), answers % 5 != 0);
+    EXPECT_EQ(run(archive).end, End::finished);
+    EXPECT_EQ(performed, 20);  // none twice
+    EXPECT_EQ(costs(archive), costs("whole.h5"));
+    EXPECT_FALSE(std::filesystem::exists(parts_file(archive)));
+  }
+}
+
+TEST_F(PartsTest, ATornEndIsCutOff) {
+  run("whole.h5");
+  run("a.h5", 3);
+  const auto size = std::filesystem::file_size(parts_file("a.h5"));
+  for (const auto cut : {size - 1, size - size / 3 + 5, size / 3 + 4, std::uintmax_t{7}}) {
+    std::filesystem::copy(directory + "/a.h5", directory + "/b.h5");
+    std::filesystem::copy(parts_file("a.h5"), parts_file("b.h5"));
+    std::filesystem::resize_file(parts_file("b.h5"), cut);
+    performed = 0;
+    run("b.h5");
+    EXPECT_EQ(performed, 20 - static_cast<int>(cut / (size / 3)));
+    EXPECT_EQ(costs("b.h5"), costs("whole.h5"));
+    std::filesystem::remove(directory + "/b.h5");
+  }
+}
+
+// Bytes that changed on the disk are not an answer either.
+TEST_F(PartsTest, ADamagedAnswerIsNone) {
+  run("whole.h5");
+  run("a.h5", 3);
+  {
+    std::fstream file(parts_file("a.h5"), std::ios::binary | std::ios::in | std::ios::out);
+    file.seekp(40);
+    file.put('\x5a');
+  }
+  performed = 0;
+  run("a.h5");
+  EXPECT_EQ(performed, 20);
+  EXPECT_EQ(costs("a.h5"), costs("whole.h5"));
+}
+
+// The archive was removed, to start another study of the same name: what is left of its parts is of no use.
+TEST_F(PartsTest, OfAnotherArchiveAreDropped) {
+  run("a.h5", 3);
+  std::filesystem::remove(directory + "/a.h5");
+  performed = 0;
+  run("a.h5");
+  EXPECT_EQ(performed, 20);
+}
+
+TEST_F(PartsTest, ALostPartAloneIsRepeated) {
+  run("whole.h5");
+  performed = 0;
+  EXPECT_EQ(run("a.h5", 1000, 2).end, End::finished);
+  EXPECT_EQ(performed, 22);
+  EXPECT_EQ(costs("a.h5"), costs("whole.h5"));
+  const Summary lost = run("b.h5", 1000, 1000);  // part 2 of every evaluation, always
+  EXPECT_FALSE(lost.best);
+  EXPECT_FALSE(std::filesystem::exists(parts_file("b.h5")));
+}
+
+TEST_F(PartsTest, AFarmWithNothingElseToDoGivesTheSame) {
+  run("a.h5");
+  const auto row = archive::read(directory + "/a.h5").evaluations[1];
+  const Settings settings = read_settings(config, {});
+  const std::shared_ptr<const Evaluator> evaluator = make_evaluator(settings);
+  const auto farm = farm::make_local_farm(make_work(evaluator, settings));
+  Task task;
+  task.evaluation.id = row.id;
+  task.evaluation.design = row.design;
+  task.evaluation.seed = row.seed;
+  const Outcome outcome = evaluate(*evaluator, *farm, task);
+  EXPECT_EQ(outcome.evaluation.cost, row.cost);
+  EXPECT_GT(outcome.evaluation.seconds, 0);
+}
+
+}  // namespace
+}  // namespace dodyn::study
