@@ -10,14 +10,16 @@ fi
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cores=$(env -u OMP_NUM_THREADS -u OMP_THREAD_LIMIT nproc) # which would make nproc answer with their own number
 
-# The build speaks on the error stream; standard output is the study's.
-"$root/jobs/dependencies.sh"
-cmake -S "$root" --preset release >/dev/null
-cmake --build "$root/build/release" --parallel "$cores" --target apps/dodyn >&2
+# The build speaks on the error stream; standard output is the study's. DODYN names a program that is there already.
+dodyn=${DODYN:-$root/build/release/apps/dodyn}
+if [[ -z ${DODYN:-} ]]; then
+  "$root/jobs/dependencies.sh"
+  cmake -S "$root" --preset release >/dev/null
+  cmake --build "$root/build/release" --parallel "$cores" --target apps/dodyn >&2
+fi
 
 # One rank per core, each evaluating on one thread. Ranks are not bound to cores: another study may run here too.
 export OMP_NUM_THREADS=1
-dodyn=$root/build/release/apps/dodyn
 if ((cores == 1)) || ! command -v mpirun >/dev/null; then exec "$dodyn" run "$@"; fi
 if ((EUID == 0)); then
   export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1

@@ -1,0 +1,267 @@
+#!/usr/bin/python3
+"""Models that break, and the ways to stop a run, one word each. Usage: faults.py DODYN MPIRUN NAME...
+
+Each study is started again until it has finished, as a job script would; in the end every design has exactly one answer,
+and the designs that are not at fault have theirs.
+"""
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+DODYN, MPIRUN = (os.path.abspath(shutil.which(word) or word) for word in sys.argv[1:3])
+ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
+ENVIRONMENT = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMP_NUM_THREADS="1", DODYN=DODYN)
+RANKS = [MPIRUN, "--quiet", "--oversubscribe", "--bind-to", "none", "--enable-recovery"]
+CONFIG = """[study]
+evaluator = testfunction
+batch = 9
+silence = 1
+grace = 1
+attempts = 2
+[surrogate]
+strategy = sweep
+points = 9
+[testfunction]
+fail-above = 0.9
+[design]
+x.min = 0
+x.max = 1
+"""
+
+
+def start(words, **options):
+    return subprocess.Popen(words, env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **options)
+
+
+def finish(run, limit=100):
+    try:
+        text = run.communicate(timeout=limit)[0]
+    except subprocess.TimeoutExpired:
+        run.kill()
+        raise
+    return run.returncode, text
+
+
+def dodyn(*words, **options):
+    return finish(start([DODYN, *words], **options))
+
+
+def evaluations(archive="f.h5"):
+    """The rows that count, {x: row}, and how many earlier attempts there are."""
+    code, text = dodyn("show", archive, "--json")
+    assert code == 0, text
+    rows = json.loads(text)["evaluations"]
+    code, text = dodyn("show", archive, "--verify")
+    assert code == 0, text
+    return {row["design"]["x"]: row for row in rows}
+
+
+def expect(status, reason, archive="f.h5"):
+    rows = evaluations(archive)
+    assert len(rows) == 9, rows
+    for x, row in rows.items():
+        if x > 0.9:
+            assert row["status"] == status and reason in row["reason"], row
+        else:
+            assert row["status"] == "ok", row
+
+
+def isolated():
+    """One failed row with the signal's name, whatever the model does to its process."""
+    for fault, status, reason in (("crash", "failed", "killed by signal 11 (Segmentation fault)"),
+                                  ("kill", "failed", "killed by signal 9 (Killed)"),
+                                  ("memory", "failed", "out of memory"),
+                                  ("hang", "timed_out", "did not stop at its time limit; its process was killed")):
+        code, text = dodyn("run", "f.cfg", "--study.isolate", "process", "--testfunction.fault", fault,
+                           "--study.memory-limit", "500", "--study.time-limit", "1", "--study.archive", fault + ".h5")
+        assert code == 0, text
+        expect(status, reason, fault + ".h5")
+
+
+def ranks_die():
+    """Without isolation the rank goes too; the others give the design up after study.attempts. Where it was rank 0, the
+    same command goes on."""
+    for fault in ("crash", "kill"):
+        for attempt in range(12):
+            if os.path.exists("code"):
+                os.unlink("code")
+            finish(start([*RANKS, "-n", "5", DODYN, "run", "f.cfg", "--testfunction.fault", fault, "--study.archive",
+                          fault + ".h5", "--testfunction.delay", "0.1", "--exit-code-file", "code"]))
+            if os.path.exists("code"):
+                break
+        assert open("code").read() == "0\n", fault
+        expect("lost", "fell silent", fault + ".h5")
+
+
+def hang():
+    """A design that does not look at the clock is given up with its rank; the others finish the study."""
+    code, text = finish(start([*RANKS, "-n", "3", DODYN, "run", "f.cfg", "--testfunction.fault", "hang",
+                               "--study.time-limit", "0.5", "--exit-code-file", "code"]))
+    assert open("code").read() == "0\n", text
+    expect("timed_out", "did not stop at its time limit; given up")
+    # alone there is no other: it ends, and says that it can go on
+    code, text = dodyn("run", "f.cfg", "--testfunction.fault", "hang", "--study.time-limit", "0.5", "--study.archive", "1.h5")
+    assert code == 3 and "no evaluator is left" in text, text
+    code, text = dodyn("run", "f.cfg", "--study.archive", "1.h5")
+    assert code == 0, text
+
+
+def rows_there(archive, count, limit=60):
+    end = time.time() + limit
+    while time.time() < end:
+        run = subprocess.run([DODYN, "show", archive, "--json"], capture_output=True, text=True, timeout=60)
+        if run.returncode == 0 and len(json.loads(run.stdout)["evaluations"]) >= count:
+            return
+        time.sleep(0.05)
+    raise AssertionError(f"{archive} has no {count} rows")
+
+
+def opened(archive, run, limit=60):
+    end = time.time() + limit
+    while not os.path.exists(archive + ".lock"):
+        assert run.poll() is None and time.time() < end, run.communicate()
+        time.sleep(0.02)
+    time.sleep(0.3)
+
+
+def interrupted():
+    """The first Ctrl-C waits for what runs, study.grace at most; the second one waits for nothing."""
+    slow = [DODYN, "run", "f.cfg", "--study.grace", "60", "--testfunction.delay"]
+    run = start([*slow, "1.5"])
+    rows_there("f.h5", 1)
+    run.send_signal(signal.SIGINT)
+    code, text = finish(run)
+    assert code == 3 and "interrupted by a signal (SIGINT)" in text, text
+    told = len(evaluations())
+    assert 2 <= told < 9
+
+    run = start([*slow, "30"])
+    opened("f.h5", run)
+    run.send_signal(signal.SIGINT)
+    time.sleep(0.5)
+    assert run.poll() is None
+    run.send_signal(signal.SIGINT)
+    since = time.time()
+    code, text = finish(run)
+    assert code == 3 and time.time() - since < 5, text
+    assert len(evaluations()) == told
+    code, text = dodyn("run", "f.cfg")
+    assert code == 0 and f"{9 - told} evaluations now, {told} from the archive" in text, text
+
+
+def wall_time():
+    """The run ends by itself in time; the same command goes on."""
+    since = time.time()
+    code, text = dodyn("run", "f.cfg", "--testfunction.delay", "0.5", "--wall-time", "0:00:02", "--study.grace", "1")
+    assert code == 3 and "reached study.wall-time" in text, text
+    assert time.time() - since < 8
+    assert 1 <= len(evaluations()) < 9
+    code, text = dodyn("run", "f.cfg")
+    assert code == 0, text
+
+
+def gait_time_limit():
+    """A gait optimisation looks at the clock: it ends as timed_out, with what it has, hardly later than told."""
+    code, text = dodyn("run", os.path.join(ROOT, "configs", "knee.cfg"), "--study.time-limit", "0.02", "--study.archive",
+                       "knee.h5", "--study.max-evaluations", "3", "--study.failure-minimum", "100")
+    code, text = dodyn("show", "knee.h5", "--json")
+    rows = json.loads(text)["evaluations"]
+    assert [row["status"] for row in rows] == ["timed_out"] * len(rows) and len(rows) >= 2, rows
+    assert all(row["seconds"] < 2 for row in rows), [row["seconds"] for row in rows]
+
+
+def local_script():
+    """jobs/local.sh hands on the study's exit code, Ctrl-C, and the end of rank 0."""
+    script = [os.path.join(ROOT, "jobs", "local.sh"), "f.cfg"]
+    code, text = finish(start([*script, "--study.archive", "a.h5"]))
+    assert code == 0 and "9 evaluations now" in text, text
+    code, text = finish(start([*script, "--study.archive", "f.cfg"]))
+    assert code == 2 and text.count("dodyn: ") == 1, text
+
+    slow = [*script, "--study.grace", "20", "--testfunction.delay"]
+    run = start([*slow, "1.5"])
+    rows_there("f.h5", 1)
+    run.send_signal(signal.SIGINT)
+    code, text = finish(run)
+    assert code == 3 and "interrupted by a signal (SIGUSR1)" in text, text
+    told = len(evaluations())
+
+    run = start([*slow, "30"])
+    opened("f.h5", run)
+    run.send_signal(signal.SIGINT)
+    time.sleep(0.5)
+    run.send_signal(signal.SIGINT)
+    since = time.time()
+    code, text = finish(run)
+    assert code == 3 and time.time() - since < 15, (code, text)
+    assert len(evaluations()) == told
+
+    run = start([*script, "--testfunction.delay", "0.5"])
+    rows_there("f.h5", told + 1)
+    pids = subprocess.run(["pgrep", "-f", f"^{DODYN} run f.cfg"], capture_output=True, text=True).stdout.split()
+    for pid in map(int, pids):
+        try:
+            with open(f"/proc/{pid}/environ", "rb") as file:
+                if b"OMPI_COMM_WORLD_RANK=0\0" in file.read() and os.readlink(f"/proc/{pid}/cwd") == os.getcwd():
+                    os.kill(pid, signal.SIGKILL)
+        except OSError:
+            pass
+    code, text = finish(run)
+    assert code == 3, (code, text)
+    code, text = finish(start(script))
+    assert code == 0, text
+    assert len(evaluations()) == 9
+
+
+def failures():
+    """Too many of them end the study, and say so."""
+    code, text = dodyn("run", "f.cfg", "--testfunction.fail-above", "0.3", "--study.failure-rate", "0.5",
+                       "--study.failure-minimum", "5", "--study.batch", "1")
+    assert code == 1 and "evaluations failed; study.failure-rate" in text, text
+
+
+def no_room():
+    """A full disk, a directory that nobody may write to: one line, and nothing told is lost."""
+    if subprocess.run(["unshare", "-m", "true"], capture_output=True).returncode:
+        return print("no_room: skipped, mounts are not permitted here")
+    os.mkdir("disk")
+    many = "--surrogate.points 2000 --study.max-evaluations 2000 --study.batch 50"
+    mounted = "mount -t tmpfs -o size=1500k none disk && cd disk && cp ../f.cfg . && "
+    check = f"; code=$?; {DODYN} show f.h5 --json >../rows.json; cp f.h5 ..; exit $code"
+    code, text = finish(start(["unshare", "-m", "sh", "-c", mounted + f"{DODYN} run f.cfg {many}" + check]))
+    assert code == 1 and "no room for" in text and "No space left on device" in text, (code, text)
+    told = len(json.load(open("rows.json"))["evaluations"])
+    assert told > 0
+    code, text = dodyn("run", "f.cfg", *many.split())
+    assert code == 0 and f"{told} from the archive" in text, text
+    code, text = finish(start(["unshare", "-m", "sh", "-c", "mount -t tmpfs none disk && cp f.cfg disk && mount -o "
+                               f"remount,ro disk && cd disk && {DODYN} run f.cfg"]))
+    assert code == 2 and text.count("\n") == 1 and "Read-only file system" in text, (code, text)
+
+
+def killed_at_start():
+    """A rank that dies before all have met: the others do not wait for it for ever (some 100 s)."""
+    words = f'if [ $OMPI_COMM_WORLD_RANK = 1 ]; then kill -9 $$; fi; exec {DODYN} run f.cfg --exit-code-file code'
+    since = time.time()
+    code, text = finish(start([*RANKS, "-n", "3", "sh", "-c", words]), 300)
+    assert not os.path.exists("code") and time.time() - since < 200, (code, text)
+    print(f"ended after {time.time() - since:.0f} s")
+    code, text = finish(start([*RANKS, "-n", "3", DODYN, "run", "f.cfg", "--exit-code-file", "code"]))
+    assert open("code").read() == "0\n", text
+    assert len(evaluations()) == 9
+
+
+for name in sys.argv[3:]:
+    with tempfile.TemporaryDirectory(prefix="dodyn-faults-") as directory:
+        os.chdir(directory)
+        with open("f.cfg", "w") as file:
+            file.write(CONFIG)
+        begin = time.time()
+        globals()[name]()
+        print(f"{name}: ok, {time.time() - begin:.1f} s", flush=True)
+        os.chdir("/")
