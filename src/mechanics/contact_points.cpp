@@ -3,6 +3,7 @@
 #include <Eigen/Geometry>
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace dodyn::mechanics {
 namespace {
@@ -89,7 +90,8 @@ Faces<n>::Faces(const geometry::Polytope<n>& polytope) {
 
 template <int n>
 void contact_points(const geometry::Contact<n>& c, int pair, const Faces<n>& faces1, const Frame<n>& frame1,
-                    const Faces<n>& faces2, const Frame<n>& frame2, double margin, std::vector<ContactPoint<n>>& out) {
+                    const Faces<n>& faces2, const Frame<n>& frame2, double margin, bool keep_own,
+                    std::vector<ContactPoint<n>>& out) {
   ContactPoint<n> own;
   own.pair = pair;
   own.body = c.body;
@@ -97,17 +99,28 @@ void contact_points(const geometry::Contact<n>& c, int pair, const Faces<n>& fac
   own.point = 0.5 * (c.witness[0] + c.witness[1]);
   own.gap = c.normal_gap();
   const double same = 1e-9 + 1e-3 * margin;
+  const std::size_t first = out.size();
   if (own.gap > -margin) out.push_back(own);
 
   const int f1 = facing(faces1, frame1, own.normal, -1.0), f2 = facing(faces2, frame2, own.normal, 1.0);
   if (f1 < 0 || f2 < 0) return;
+  // whether all corners of the region are in contact, and whether the own point is one of them
+  bool whole = true, at_corner = false;
+  double deepest = -std::numeric_limits<double>::infinity();
   // gap at the point that is over `at` (seen along the normal), with heights of the two faces over the own point
   const auto add = [&](const Vector<n>& at, double height1, double height2) {
     ContactPoint<n> p = own;
     p.gap = height2 - height1;
     p.point = at + 0.5 * (height1 + height2) * own.normal;
-    if (p.gap <= -margin) return;
-    if ((p.point - own.point).norm() < same) return;
+    if (p.gap <= -margin) {
+      whole = false;
+      return;
+    }
+    if ((p.point - own.point).norm() < same) {
+      at_corner = true;
+      return;
+    }
+    deepest = std::max(deepest, p.gap);
     out.push_back(p);
   };
 
@@ -167,13 +180,16 @@ void contact_points(const geometry::Contact<n>& c, int pair, const Faces<n>& fac
       add(own.point + s[0] * u + s[1] * v, height[0](s), height[1](s));
     }
   }
+  // between the corners of the region the own point says nothing new
+  if (!keep_own && whole && !at_corner && own.gap > -margin && out.size() - first > n && own.gap <= deepest + 1e-12)
+    out.erase(out.begin() + static_cast<std::ptrdiff_t>(first));
 }
 
 template struct Faces<2>;
 template struct Faces<3>;
 template void contact_points(const geometry::Contact<2>&, int, const Faces<2>&, const Frame<2>&, const Faces<2>&,
-                             const Frame<2>&, double, std::vector<ContactPoint<2>>&);
+                             const Frame<2>&, double, bool, std::vector<ContactPoint<2>>&);
 template void contact_points(const geometry::Contact<3>&, int, const Faces<3>&, const Frame<3>&, const Faces<3>&,
-                             const Frame<3>&, double, std::vector<ContactPoint<3>>&);
+                             const Frame<3>&, double, bool, std::vector<ContactPoint<3>>&);
 
 }  // namespace dodyn::mechanics

@@ -27,11 +27,12 @@ struct Faces {
 };
 
 // Appends the contact's own point first, then the corners of the region in which the two faces most opposed to its
-// normal lie over each other, seen along the normal, where they overlap or come within `margin` (m). Between two
-// corners the gap is linear, so if none overlaps the faces do not.
+// normal lie over each other, seen along the normal, where they overlap or come within `margin` (m). Between the
+// corners the gap is linear, so if none overlaps the faces do not. Where all corners are within the margin the own
+// point lies between them and is left out, unless it is to be kept.
 template <int n>
 void contact_points(const geometry::Contact<n>& contact, int pair, const Faces<n>& faces1,
                     const geometry::Frame<n>& frame1, const Faces<n>& faces2, const geometry::Frame<n>& frame2,
-                    double margin, std::vector<ContactPoint<n>>& out);
+                    double margin, bool keep_own, std::vector<ContactPoint<n>>& out);
 
 }  // namespace dodyn::mechanics

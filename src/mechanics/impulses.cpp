@@ -4,6 +4,27 @@
 #include <cmath>
 
 namespace dodyn::mechanics {
+namespace {
+
+// Sums over one side's dofs: of a free body, whose number is known, without a loop.
+template <int n>
+inline double dot(const double* a, const double* b, int size) {
+  if (size == Multibody<n>::twist) return Eigen::Map<const Twist<n>>(a).dot(Eigen::Map<const Twist<n>>(b));
+  double sum = 0.0;
+  for (int i = 0; i < size; ++i) sum += a[i] * b[i];
+  return sum;
+}
+template <int n>
+inline void add(double factor, const double* a, double* b, int size) {
+  if (size == Multibody<n>::twist) {
+    Eigen::Map<Twist<n>> to(b);
+    to += factor * Eigen::Map<const Twist<n>>(a);
+    return;
+  }
+  for (int i = 0; i < size; ++i) b[i] += factor * a[i];
+}
+
+}  // namespace
 
 template <int n>
 void ContactRows<n>::build(const Multibody<n>& multibody, std::span<const ContactPoint<n>> points, bool tangents) {
@@ -62,39 +83,33 @@ void ContactRows<n>::build(const Multibody<n>& multibody, std::span<const Contac
 template <int n>
 double ContactRows<n>::relative_velocity(int contact, int direction, const Eigen::VectorXd& nu) const {
   double sum = 0.0;
-  for (const auto& side : contacts_[contact].side) {
-    const double* row = rows_.data() + side.data + direction * side.size;
-    for (int i = 0; i < side.size; ++i) sum += row[i] * nu[side.first + i];
-  }
+  for (const auto& side : contacts_[contact].side)
+    if (side.size > 0)
+      sum += dot<n>(rows_.data() + side.data + direction * side.size, nu.data() + side.first, side.size);
   return sum;
 }
 
 template <int n>
 void ContactRows<n>::add_impulse(int contact, int direction, double impulse, Eigen::VectorXd& nu) const {
-  for (const auto& side : contacts_[contact].side) {
-    const double* column = columns_.data() + side.data + direction * side.size;
-    for (int i = 0; i < side.size; ++i) nu[side.first + i] += impulse * column[i];
-  }
+  for (const auto& side : contacts_[contact].side)
+    if (side.size > 0)
+      add<n>(impulse, columns_.data() + side.data + direction * side.size, nu.data() + side.first, side.size);
 }
 
 template <int n>
 void ContactRows<n>::add_momentum(int contact, int direction, double impulse, Eigen::VectorXd& p) const {
-  for (const auto& side : contacts_[contact].side) {
-    const double* row = rows_.data() + side.data + direction * side.size;
-    for (int i = 0; i < side.size; ++i) p[side.first + i] += impulse * row[i];
-  }
+  for (const auto& side : contacts_[contact].side)
+    if (side.size > 0)
+      add<n>(impulse, rows_.data() + side.data + direction * side.size, p.data() + side.first, side.size);
 }
 
 template <int n>
 double ContactRows<n>::coupling(int a, int i, int b, int j) const {
   double sum = 0.0;
   for (const auto& p : contacts_[a].side)
-    for (const auto& q : contacts_[b].side) {
-      if (p.first != q.first || p.size == 0 || q.size == 0) continue;
-      const double* row = rows_.data() + p.data + i * p.size;
-      const double* column = columns_.data() + q.data + j * q.size;
-      for (int k = 0; k < p.size; ++k) sum += row[k] * column[k];
-    }
+    for (const auto& q : contacts_[b].side)
+      if (p.first == q.first && p.size > 0 && q.size > 0)
+        sum += dot<n>(rows_.data() + p.data + i * p.size, columns_.data() + q.data + j * q.size, p.size);
   return sum;
 }
 
@@ -239,7 +254,7 @@ double ContactSolver<n>::solve(const ContactRows<n>& rows, std::span<const doubl
     const auto island = rows.island(i);
     double worst = 0.0;
     for (int round = 0; round < 60; ++round) {
-      for (int k = 0; k < (round < 10 ? 6 : 30); ++k)
+      for (int k = 0; k < (round < 5 ? 1 : round < 10 ? 6 : 30); ++k)
         if ((worst = sweep(rows, island, nu, impulse)) <= tolerance) break;
       if (worst <= tolerance) break;
       saved_ = impulse;

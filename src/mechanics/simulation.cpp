@@ -46,6 +46,38 @@ Spin<n> torque(const ConfigurationGradient<n>& gradient, const Matrix<n>& direct
   return sum;
 }
 
+// Impulses at the contact points of one solution as the start of the next, pair by pair of parts. Points come in the
+// order in which pairs are looked at.
+template <int n>
+struct Guess {
+  void clear() { pairs.clear(); }
+  void keep(const std::vector<ContactPoint<n>>& points, const std::vector<double>& impulse) {
+    pairs.clear();
+    for (const auto& point : points) pairs.push_back(point.pair);
+    impulses = impulse;
+  }
+  void give(const std::vector<ContactPoint<n>>& points, std::vector<double>& impulse) const {
+    impulse.assign(n * points.size(), 0.0);
+    const auto run = [](std::size_t from, std::size_t size, auto pair) {
+      std::size_t to = from + 1;
+      while (to < size && pair(to) == pair(from)) ++to;
+      return to;
+    };
+    const auto now = [&](std::size_t i) { return points[i].pair; };
+    const auto then = [&](std::size_t i) { return pairs[i]; };
+    for (std::size_t i = 0, j = 0; i < points.size() && j < pairs.size();) {
+      const std::size_t i_end = run(i, points.size(), now), j_end = run(j, pairs.size(), then);
+      if (now(i) == then(j) && i_end - i == j_end - j)
+        std::copy(impulses.begin() + n * j, impulses.begin() + n * j_end, impulse.begin() + n * i);
+      const bool both = now(i) == then(j), first = now(i) < then(j);
+      if (both || first) i = i_end;
+      if (both || !first) j = j_end;
+    }
+  }
+  std::vector<int> pairs;
+  std::vector<double> impulses;
+};
+
 }  // namespace
 
 template <int n>
@@ -464,15 +496,17 @@ struct Simulation<n>::Machine {
       const auto& c = detection.found()[i];
       if (c.normal_gap() <= -margin) continue;
       contact_points(c, detection.pair(static_cast<int>(i)), faces[c.body[0]][c.part[0]], at[c.body[0]],
-                     faces[c.body[1]][c.part[1]], at[c.body[1]], margin, points);
+                     faces[c.body[1]][c.part[1]], at[c.body[1]], margin, options.group == Group::sum, points);
     }
   }
 
   // Closest-point projection (3.81) in the kinetic metric, with g <= 0 instead of g = 0: from `from` to `to`, by
-  // successive quadratic programs; contact points of the result in `points`. False if it does not converge.
+  // successive quadratic programs; contact points of the result in `points`. Pairs that press touch when it is done:
+  // where the last program overshot, they would neither carry an impulse nor stay. False if it does not converge.
   bool project(const Poses& from, Poses& to, double margin, Blame& blame) {
     offset.setZero(multibody.dofs());
     to = from;
+    pressing.clear();
     double last = std::numeric_limits<double>::infinity();
     for (int k = 0; k < 40; ++k) {
       frames_of(to, frames);
@@ -484,6 +518,7 @@ struct Simulation<n>::Machine {
           worst = point.gap;
           blame = {point.body, point.gap, "closest-point projection did not converge"};
         }
+      if (const double apart = widest_pressing(); apart > worst) worst = apart;
       if (worst <= 1e-3 * options.tolerance || (worst <= options.tolerance && k > 10 && worst >= last)) return true;
       last = worst;
       multibody.set(to);
@@ -492,11 +527,30 @@ struct Simulation<n>::Machine {
       for (std::size_t i = 0; i < points.size(); ++i)
         target[i] = points[i].gap + rows.relative_velocity(static_cast<int>(i), 0, offset);
       offset.setZero();
-      impulse.assign(n * points.size(), 0.0);
+      projection_guess.give(points, impulse);
+      for (std::size_t i = 0; i < points.size(); ++i)
+        if (impulse[n * i] != 0.0) rows.add_impulse(static_cast<int>(i), 0, impulse[n * i], offset);
       solver.solve(rows, target, {}, 1e-5 * options.tolerance, offset, impulse);
+      projection_guess.keep(points, impulse);
+      pressing.clear();
+      for (std::size_t i = 0; i < points.size(); ++i)
+        if (impulse[n * i] > 0.0 && (pressing.empty() || pressing.back() != points[i].pair))
+          pressing.push_back(points[i].pair);
       multibody.reparametrise(from, offset, to);
     }
     return false;
+  }
+
+  // Largest distance that a pair which the last program of a projection pressed has now.
+  double widest_pressing() const {
+    double widest = 0.0;
+    for (const int pair : pressing) {
+      double nearest = std::numeric_limits<double>::infinity();
+      for (const auto& point : points)
+        if (point.pair == pair) nearest = std::min(nearest, -point.gap);
+      if (nearest < 1e300) widest = std::max(widest, nearest);
+    }
+    return widest;
   }
 
   // Lift of momenta (3.89), (3.99), (3.102) from one configuration to another: they turn with the bodies.
@@ -602,7 +656,6 @@ struct Simulation<n>::Machine {
     rows.build(multibody, points, true);
     target.resize(points.size());
     friction.resize(points.size());
-    impulse.assign(n * points.size(), 0.0);
     double scale = 0.0;
     bool slippery = true;
     for (std::size_t i = 0; i < points.size(); ++i) {
@@ -622,6 +675,12 @@ struct Simulation<n>::Machine {
     const double tolerance = 1e-14 * scale, energy = multibody.kinetic(p_lifted, nu);
     const std::span<const double> rough = slippery ? std::span<const double>() : friction;
     before_impulse = nu;
+    impulse_guess.give(points, impulse);
+    for (std::size_t i = 0; i < points.size(); ++i)
+      for (int k = 0; k < n; ++k) {
+        if (k > 0 && friction[i] == 0.0) impulse[n * i + k] = 0.0;
+        if (impulse[n * i + k] != 0.0) rows.add_impulse(static_cast<int>(i), k, impulse[n * i + k], nu);
+      }
     solver.solve(rows, target, rough, tolerance, nu, impulse);
     apply_impulses();
     if (kinetic(projected, p_after) > energy * (1.0 + 1e-9) + 1e-300) {
@@ -633,6 +692,7 @@ struct Simulation<n>::Machine {
       solver.solve(rows, target, rough, tolerance, nu, impulse);
       apply_impulses();
     }
+    impulse_guess.keep(points, impulse);
     if (options.friction == Friction::squared_ratio) {
       for (std::size_t i = 0; i < points.size(); ++i)
         if (impulse[n * i] > 0.0) printed_friction(static_cast<int>(i), before_impulse, nu);
@@ -955,7 +1015,8 @@ struct Simulation<n>::Machine {
   ContactRows<n> rows;
   ContactSolver<n> solver;
   std::vector<double> target, friction, impulse;
-  std::vector<int> touching_pairs;
+  Guess<n> projection_guess, impulse_guess;  // of what the solver will find: what it found last time
+  std::vector<int> touching_pairs, pressing;
   std::vector<geometry::Contact<n>> touching;
 };
 
@@ -1007,6 +1068,8 @@ void Simulation<n>::start(std::span<const Pose<n>> poses, std::span<const Twist<
   m.ledger = {};
   m.outcome = {};
   m.detection.restart();
+  m.projection_guess.clear();
+  m.impulse_guess.clear();
   m.finish();
   m.frames_of(m.poses, m.frames);
   if (m.options.response == Response::none) return;
