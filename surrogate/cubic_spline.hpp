@@ -1,6 +1,6 @@
 // A piecewise cubic function of one variable through samples, and its exact minimum.
 //
-// Both kinds are kept as a value and a slope per node, so that on [x_i, x_i+1], with s = x - x_i, h = x_i+1 - x_i and
+// All kinds are kept as a value and a slope per node, so that on [x_i, x_i+1], with s = x - x_i, h = x_i+1 - x_i and
 // the secant d = (y_i+1 - y_i) / h,
 //   (1)  S(x) = y_i + s (m_i + s (c2 + s c3)),   c2 = (3 d - 2 m_i - m_i+1) / h,   c3 = (m_i + m_i+1 - 2 d) / h^2.
 // Outside the nodes S goes on as a straight line with the slope of the nearest end.
@@ -24,6 +24,10 @@ struct CubicSpline {
 // Samples come in any order; of two closer than 1e-9 of the sampled range the one with the lower value is kept.
 // Throws std::invalid_argument on no sample, different lengths or a number that is not finite.
 CubicSpline natural_spline(const Eigen::VectorXd& x, const Eigen::VectorXd& y);
+
+// The clamped spline: twice continuously differentiable, with the given slopes at the first and the last sample.
+// Samples as above; a single one takes the first slope. Throws as above, and on a slope that is not finite.
+CubicSpline clamped_spline(const Eigen::VectorXd& x, const Eigen::VectorXd& y, double first_slope, double last_slope);
 
 // The cubic Hermite spline through values and gradients: once continuously differentiable. Otherwise as above.
 CubicSpline hermite_spline(const Eigen::VectorXd& x, const Eigen::VectorXd& y, const Eigen::VectorXd& gradient);

@@ -28,6 +28,10 @@ constexpr double same_design = 1e-7;      // of the range
 constexpr Index likelihood_rows = 400;    // rows of a model whose hyperparameters are fitted; beyond: of a part
 constexpr double longest_in_doubt = 0.5;  // length of the model, of the range, when looking away from the best
 constexpr int most_imputed = 100;         // failed designs
+constexpr Index niche_variables = 4;      // from here on other basins are looked into
+constexpr double niche_radius = 0.15;     // without a better sample, of the diagonal of the range
+constexpr double niche_side = 0.2;        // half of the box about the best of a basin, of the range
+constexpr int niche_patience = 8;         // designs in a row without a gain there
 constexpr Index most_rows = 1500;         // beyond: gradients of the costliest samples are left out
 
 std::string text(double value, int digits = 4) {
@@ -185,6 +189,8 @@ class Ego final : public Strategy {
   std::vector<VectorXd> ask(int at_most) override;
   void tell(const Evaluation& evaluation) override;
   std::string stopped() const override;
+  std::string reason() const override { return options_.reason; }
+  std::vector<std::string> numbers() const override;
   Iteration describe(int grid_points) const override;
 
  private:
@@ -207,7 +213,12 @@ class Ego final : public Strategy {
   void update_models() const;
   void believe_pending() const;
   bool settling() const;
+  void look_elsewhere();
+  bool in_niche(const VectorXd& design) const {
+    return (unit(design) - unit(told_[niche_].design)).cwiseAbs().maxCoeff() <= niche_side + same_design;
+  }
   double margin() const;
+  double quantile(double part, const Warp& warp) const;
   double score(const VectorXd& unit, VectorXd* gradient) const;
   VectorXd scores(const MatrixXd& units) const;
   Plan maximise() const;
@@ -232,6 +243,11 @@ class Ego final : public Strategy {
   int successes_ = 0, failures_ = 0, restarts_ = 0;
   std::size_t region_from_ = 0;  // told_ of this region begin there
   VectorXd region_lower_, region_upper_;
+
+  // Another basin than that of the best.
+  std::ptrdiff_t niche_ = -1;   // its best in told_; -1: none
+  int stalled_ = 0;             // designs there without a gain
+  std::vector<VectorXd> left_;  // minima of those done with, in the unit cube
 
   // Models, brought up to date when needed.
   mutable std::size_t modelled_ = 0, modelled_from_ = 0;
@@ -263,29 +279,41 @@ Ego::Ego(const std::vector<Variable>& variables, const EgoOptions& options) : va
   constraints_.resize(options_.constraints.size());
   region_lower_ = VectorXd::Zero(d);
   region_upper_ = VectorXd::Ones(d);
+  const Evaluation* least = nullptr;
+  for (const Evaluation& e : options_.known)
+    if (feasible(e) && (!least || objective(e, 0) < objective(*least, 0))) least = &e;
+  if (least) initial_.push_back(least->design);
   for (Index i = 0; i < options_.given.cols(); ++i) initial_.push_back(options_.given.col(i));
+  for (const Evaluation& e : options_.known) {
+    if (&e == least) continue;
+    told_.push_back(e);
+    told_.back().id = -1;
+    if (std::isnan(e.cost_stderr)) told_.back().cost_stderr = 0;
+  }
   start_initial();
 }
 
 void Ego::start_initial() {
   const int d = static_cast<int>(dimensions());
-  const int n = options_.initial_samples > 0 ? options_.initial_samples : default_initial_samples(d, options_.gradient);
+  int n = options_.initial_samples > 0 ? options_.initial_samples : default_initial_samples(d, options_.gradient);
+  if (restarts_ == 0)
+    for (const Evaluation& e : options_.known) n -= n > 0 && usable(e);
   const std::uint64_t seed = options_.seed + 7919ULL * static_cast<std::uint64_t>(restarts_);
   MatrixXd x;
-  switch (options_.initial_design) {
-    case InitialDesign::latin_hypercube:
-      x = latin_hypercube(d, n, seed);
-      break;
-    case InitialDesign::sobol:
-      x = sobol(d, n, seed);
-      break;
-    case InitialDesign::halton:
-      x = halton(d, n, seed);
-      break;
-    case InitialDesign::corners:
-      x = corners(d);
-      break;
-  }
+  if (n > 0) switch (options_.initial_design) {
+      case InitialDesign::latin_hypercube:
+        x = latin_hypercube(d, n, seed);
+        break;
+      case InitialDesign::sobol:
+        x = sobol(d, n, seed);
+        break;
+      case InitialDesign::halton:
+        x = halton(d, n, seed);
+        break;
+      case InitialDesign::corners:
+        x = corners(d);
+        break;
+    }
   std::vector<VectorXd> added;
   for (Index i = 0; i < x.cols(); ++i) {
     const VectorXd next = design(x.col(i));
@@ -295,7 +323,7 @@ void Ego::start_initial() {
     added.push_back(next);
     initial_.push_back(next);
   }
-  initial_total_ = initial_.size();
+  initial_total_ = initial_.size() + (restarts_ == 0 ? told_.size() : 0);
 }
 
 VectorXd Ego::unit(const VectorXd& x) const {
@@ -346,10 +374,8 @@ bool Ego::usable(const Evaluation& e) const {
 }
 
 bool Ego::feasible(const Evaluation& e) const {
-  return usable(e) && std::all_of(options_.constraints.begin(), options_.constraints.end(), [&](const Constraint& c) {
-           const double value = c.metric < 0 ? e.cost : e.metrics(c.metric);
-           return c.below ? value <= c.limit : value >= c.limit;
-         });
+  return usable(e) && std::all_of(options_.constraints.begin(), options_.constraints.end(),
+                                  [&](const Constraint& c) { return c.kept(e); });
 }
 
 bool Ego::noisy() const {
@@ -385,7 +411,9 @@ void Ego::tell(const Evaluation& e) {
   if (std::isnan(e.cost_stderr)) told_.back().cost_stderr = 0;
   stale_ = true;
   plan_.reset();
-  if (!options_.trust_region || was_initial) return;
+  if (was_initial) return;
+  look_elsewhere();
+  if (!options_.trust_region) return;
 
   const bool success = feasible(e) && objective(e, 0) < best_before - 1e-3 * std::abs(best_before);
   successes_ = success ? successes_ + 1 : 0;
@@ -463,6 +491,39 @@ void Ego::update_models() const {
   viability_.emplace(x, viable);
 }
 
+// Takes up another basin, or goes on with it: decided by what was told alone.
+void Ego::look_elsewhere() {
+  const Evaluation* const least = best();
+  if (!least || dimensions() < niche_variables || !all_real()) return;
+  if (niche_ >= 0) {
+    const Evaluation &e = told_.back(), &before = told_[niche_];
+    if (!in_niche(e.design)) return;
+    const bool better = feasible(e) && e.cost < before.cost;
+    stalled_ = better && before.cost - e.cost > 0.02 * (before.cost - least->cost) ? 0 : stalled_ + 1;
+    if (better) niche_ = static_cast<std::ptrdiff_t>(told_.size()) - 1;
+    if (stalled_ < niche_patience && told_[niche_].cost > least->cost) return;
+    left_.push_back(unit(told_[niche_].design));
+    niche_ = -1;
+    return;
+  }
+  if (!settling()) return;
+  const double radius = niche_radius * std::sqrt(static_cast<double>(dimensions()));
+  const auto near = [&](const VectorXd& u, const VectorXd& other) { return (u - other).norm() <= radius; };
+  for (std::size_t i = 0; i < told_.size(); ++i) {
+    const Evaluation& e = told_[i];
+    if (!feasible(e) || (niche_ >= 0 && e.cost >= told_[niche_].cost)) continue;
+    const VectorXd u = unit(e.design);
+    if (near(u, unit(least->design)) ||
+        std::any_of(left_.begin(), left_.end(), [&](const VectorXd& other) { return near(u, other); }) ||
+        std::any_of(told_.begin(), told_.end(), [&](const Evaluation& other) {
+          return feasible(other) && other.cost < e.cost && near(u, unit(other.design));
+        }))
+      continue;
+    niche_ = static_cast<std::ptrdiff_t>(i);
+  }
+  stalled_ = 0;
+}
+
 // Whether the last two designs did no more than polish the best one: beside it, and gaining next to nothing. Before the
 // next such step something that would gain more is looked for, so that a local minimum does not hold the search.
 bool Ego::settling() const {
@@ -476,20 +537,23 @@ bool Ego::settling() const {
   for (std::size_t i = told_.size() - polished; i < told_.size(); ++i) {
     const Evaluation& e = told_[i];
     if (!feasible(e) || (unit(e.design) - unit(least->design)).cwiseAbs().maxCoeff() > 0.1) return false;
-    if (objectives_[0].warp().forward(e.cost) < objectives_[0].warp().forward(least->cost) - 0.1 * margin())
-      return false;
+    if (e.cost < least->cost - 0.01 * quantile(0.25, Warp())) return false;
   }
   return true;
 }
 
 // A gain worth looking for elsewhere: a hundredth of what costs vary by, as the model sees them.
-double Ego::margin() const {
+double Ego::margin() const { return 0.01 * quantile(0.5, objectives_[0].warp()); }
+
+// How far above the best that part of the costs reaches.
+double Ego::quantile(double part, const Warp& warp) const {
   std::vector<double> costs;
   for (const Evaluation& e : told_)
-    if (feasible(e)) costs.push_back(objectives_[0].warp().forward(e.cost));
+    if (feasible(e)) costs.push_back(warp.forward(e.cost));
   if (costs.empty()) return 0;
-  std::nth_element(costs.begin(), costs.begin() + static_cast<std::ptrdiff_t>(costs.size() / 2), costs.end());
-  return 0.01 * (costs[costs.size() / 2] - *std::min_element(costs.begin(), costs.end()));
+  const auto at = costs.begin() + static_cast<std::ptrdiff_t>(part * static_cast<double>(costs.size()));
+  std::nth_element(costs.begin(), at, costs.end());
+  return *at - *std::min_element(costs.begin(), costs.end());
 }
 
 // Puts the pending designs into the models, and what the acquisition compares with.
@@ -502,7 +566,7 @@ void Ego::believe_pending() const {
   box_upper_ = VectorXd::Ones(dimensions());
   if (objectives_[0].empty()) return;
   for (std::size_t k = 0; k < objectives_.size(); ++k) {
-    Kriging model = settling() ? objectives_[k].doubting(longest_in_doubt) : objectives_[k].model();
+    Kriging model = niche_ < 0 && settling() ? objectives_[k].doubting(longest_in_doubt) : objectives_[k].model();
     // A design that failed will not improve: imputed by its prediction plus a standard deviation, so that the doubt
     // about a cost that cannot be had attracts no more.
     int imputed = 0;
@@ -593,9 +657,16 @@ void Ego::believe_pending() const {
     }
     if (!noisy())
       for (const VectorXd& x : pending_) least = std::min(least, fantasy.predict(embed(unit(x))).mean);
-    incumbent_.push_back(least - (settling() ? margin() : 0));
+    if (niche_ >= 0)
+      incumbent_.push_back(objectives_[0].warp().forward(told_[niche_].cost));
+    else
+      incumbent_.push_back(least - (settling() ? margin() : 0));
   }
 
+  if (niche_ >= 0) {
+    box_lower_ = (unit(told_[niche_].design).array() - niche_side).cwiseMax(0);
+    box_upper_ = (unit(told_[niche_].design).array() + niche_side).cwiseMin(1);
+  }
   const Evaluation* centre = nullptr;
   for (std::size_t i = region_from_; i < told_.size(); ++i)
     if (feasible(told_[i]) && (!centre || told_[i].cost < centre->cost)) centre = &told_[i];
@@ -747,7 +818,8 @@ Plan Ego::maximise() const {
   // Around the best: steps of every size along some of the variables.
   std::vector<std::pair<double, VectorXd>> good;
   for (std::size_t i = region_from_; i < told_.size(); ++i)
-    if (feasible(told_[i])) good.emplace_back(objective(told_[i], 0), unit(told_[i].design));
+    if (feasible(told_[i]) && (niche_ < 0 || in_niche(told_[i].design)))
+      good.emplace_back(objective(told_[i], 0), unit(told_[i].design));
   std::stable_sort(good.begin(), good.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   const Index seeds = std::min<Index>(static_cast<Index>(good.size()), 3),
               around = seeds * std::min<Index>(40 + 10 * d, 100);
@@ -843,7 +915,7 @@ Plan Ego::maximise() const {
   }
   if (plan.design.size() == 0) {
     // every maximum is a sample already
-    if (pending_.empty() && least)
+    if (pending_.empty() && least && niche_ < 0)
       plan.stopped = "the model has its best where it was evaluated already; " + say_best();
     if (plan.stopped.empty()) plan.design = design(candidates.col(order.back()));
     for (const Index i : order) {
@@ -868,13 +940,15 @@ Plan Ego::maximise() const {
   } else if (options_.acquisition == AcquisitionKind::lower_confidence_bound) {
     note << "lower confidence bound " << -plan.score;
   } else {
-    note << (settling() ? "away from the best, which is settling: " : "") << "expected improvement "
-         << std::exp(plan.score);
+    note << (niche_ >= 0  ? "in another basin, for the best is settling: "
+             : settling() ? "away from the best, which is settling: "
+                          : "")
+         << "expected improvement " << std::exp(plan.score);
   }
   plan.note = note.str();
 
   // The incumbent's scale: its magnitude, or a little of what costs vary by where it is near 0.
-  if (least && objectives_.size() == 1 && pending_.empty() && any_feasible_ && !settling() &&
+  if (least && objectives_.size() == 1 && pending_.empty() && any_feasible_ && niche_ < 0 && !settling() &&
       options_.acquisition == AcquisitionKind::expected_improvement && !options_.trust_region) {
     std::vector<double> costs;
     for (const auto& [cost, where] : good) costs.push_back(cost);
@@ -890,7 +964,11 @@ std::string Ego::say_best() const {
   if (!least) return "no usable cost";
   std::ostringstream out;
   out.precision(9);
-  out << "best cost " << objective(*least, 0) << " (evaluation " << least->id << ") at ";
+  out << "best cost " << objective(*least, 0);
+  if (least->id >= 0)
+    out << " (evaluation " << least->id << ") at ";
+  else
+    out << " (known beforehand) at ";
   out.precision(6);
   for (Index i = 0; i < dimensions(); ++i) {
     const Variable& v = variables_[i];
@@ -948,6 +1026,19 @@ std::vector<VectorXd> Ego::ask(int at_most) {
   return designs;
 }
 
+// Lengths are in units of the variables' ranges; a category has one for each of its values.
+std::vector<std::string> Ego::numbers() const {
+  std::vector<std::string> names = {"log_acquisition",  "leave_one_out_quality", "log_likelihood",
+                                    "process_variance", "noise_variance",        "warp_width"};
+  for (Index i = 0; i < dimensions(); ++i) {
+    const bool category = !real(i) && options_.domains[i] == Domain::category;
+    for (double level = 0; level <= (category ? range_(i) : 0); ++level)
+      names.push_back("length_" + variables_[i].name + (category ? "_" + text(variables_[i].lower + level) : ""));
+  }
+  if (options_.trust_region) names.push_back("trust_region_side");
+  return names;
+}
+
 Iteration Ego::describe(int grid_points) const {
   Iteration out;
   out.next = last_asked_;
@@ -977,15 +1068,12 @@ Iteration Ego::describe(int grid_points) const {
   const Warp& warp = objectives_[0].warp();
   const Hyperparameters& h = model.hyperparameters();
   const double quality = model.leave_one_out().quality();
-  out.numbers = {{"log_acquisition", p.score},
-                 {"leave_one_out_quality", quality},
-                 {"log_likelihood", h.likelihood},
-                 {"process_variance", h.variance},
-                 {"noise_variance", model.noise_variance()},
-                 {"warp_width", warp.identity() ? 0 : warp.width}};
-  for (Index i = 0; i < h.log_length.size(); ++i)
-    out.numbers.emplace_back("length_" + std::to_string(i), std::exp(h.log_length(i)));
-  if (options_.trust_region) out.numbers.emplace_back("trust_region_side", side_);
+  std::vector<double> values = {
+      p.score, quality, h.likelihood, h.variance, model.noise_variance(), warp.identity() ? 0 : warp.width};
+  for (Index i = 0; i < h.log_length.size(); ++i) values.push_back(std::exp(h.log_length(i)));
+  if (options_.trust_region) values.push_back(side_);
+  const auto names = numbers();
+  for (std::size_t i = 0; i < names.size(); ++i) out.numbers.emplace_back(names[i], values[i]);
   std::string lengths;
   for (Index i = 0; i < h.log_length.size(); ++i) lengths += (i ? " " : "") + text(std::exp(h.log_length(i)), 3);
   out.note += "; leave-one-out quality " + text(quality, 3) + ", lengths " + lengths +
@@ -1035,6 +1123,9 @@ std::unique_ptr<Strategy> make_ego(const std::vector<Variable>& variables, const
     throw std::invalid_argument("ego: one objective, the cost, or two");
   if (options.given.size() > 0 && options.given.rows() != static_cast<Index>(variables.size()))
     throw std::invalid_argument("ego: given designs of another number of variables");
+  for (const Evaluation& e : options.known)
+    if (e.design.size() != static_cast<Index>(variables.size()))
+      throw std::invalid_argument("ego: known evaluations of another number of variables");
   return std::make_unique<Ego>(variables, options);
 }
 

@@ -13,7 +13,10 @@
 //      best cost (constant liar), or averages over what they may turn out to be (joint expected improvement, greedily).
 //   4. Acquisition maximised over quasi-random candidates, those around the best, and gradient steps from the first
 //   few.
-//   5. Stop when the largest expected improvement falls below the tolerance, or its place is already evaluated.
+//   5. In four or more variables expected improvement hardly looks beyond the basin of its best design. So when the
+//   last designs only polish that one, the search descends into the next basin: from the best sample that no better one
+//   is near, in a box about it, until it gains no more there, and then into the next.
+//   6. Stop when the largest expected improvement falls below the tolerance, or its place is already evaluated.
 //
 // With noise the samples are smoothed, "best" is the least prediction at a sample plus one standard deviation, and the
 // acquisition is the augmented one, under which a repeated design can be the best thing to do. With two objectives the
@@ -49,12 +52,22 @@ struct Constraint {
   int metric = 0;  // index in Evaluation::metrics; -1: the cost
   double limit = 0;
   bool below = true;
+
+  // False where the evaluation does not have the metric.
+  bool kept(const Evaluation& e) const {
+    if (metric >= e.metrics.size()) return false;
+    const double value = metric < 0 ? e.cost : e.metrics(metric);
+    return below ? value <= limit : value >= limit;
+  }
 };
 
 struct EgoOptions {
   int initial_samples = 0;  // beside the given ones; 0: chosen from the number of variables
   InitialDesign initial_design = InitialDesign::latin_hypercube;
   Eigen::MatrixXd given;  // d x m designs to evaluate first, in the variables' units
+  // Known beforehand, as from another study of the same costs: they count for the models and as initial designs. Only
+  // the best of them is evaluated again, first.
+  std::vector<Evaluation> known;
   std::uint64_t seed = 1;
   Kernel kernel = Kernel::matern52;
   Trend trend = Trend::constant;

@@ -73,6 +73,8 @@ class MeshSearch final : public Strategy {
     return stopped_;
   }
 
+  std::vector<std::string> numbers() const override { return {"mesh_size"}; }
+
   Iteration describe(int) const override {
     Iteration out;
     out.next = asked_;

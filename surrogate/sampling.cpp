@@ -155,54 +155,135 @@ MatrixXd corners(int dimensions) {
   return x;
 }
 
-MatrixXd read_designs(const std::string& path, const std::vector<Variable>& variables) {
-  std::ifstream file(path);
-  if (!file) throw std::invalid_argument(path + ": cannot be read");
-  const auto cells = [](const std::string& line) {
+namespace {
+
+// The cells of a CSV file, and its columns by name: the unit in brackets is no part of that.
+struct Csv {
+  std::string path;
+  std::vector<std::string> header;
+  std::vector<std::pair<int, std::vector<std::string>>> rows;  // with the number of their line
+
+  explicit Csv(const std::string& where) : path(where) {
+    std::ifstream file(path);
+    if (!file) throw std::invalid_argument(path + ": cannot be read");
+    std::string line;
+    std::getline(file, line);
+    header = cells(line);
+    for (std::string& name : header) name = name.substr(0, name.find(" ["));
+    for (int number = 2; std::getline(file, line); ++number)
+      if (const auto row = cells(line); !row.empty()) rows.emplace_back(number, row);
+  }
+
+  // Quotes protect commas; a doubled one stands for itself.
+  static std::vector<std::string> cells(const std::string& line) {
     std::vector<std::string> out;
-    std::istringstream text(line);
-    for (std::string cell; std::getline(text, cell, ',');) {
-      const auto from = cell.find_first_not_of(" \t\r\""), to = cell.find_last_not_of(" \t\r\"");
-      out.push_back(from == std::string::npos ? "" : cell.substr(from, to - from + 1));
+    bool quoted = false;
+    for (std::size_t i = 0; i < line.size(); ++i) {
+      if (out.empty()) out.emplace_back();
+      if (line[i] == '"') {
+        if (quoted && i + 1 < line.size() && line[i + 1] == '"')
+          out.back() += line[i++];
+        else
+          quoted = !quoted;
+      } else if (line[i] == ',' && !quoted) {
+        out.emplace_back();
+      } else if (line[i] != '\r') {
+        out.back() += line[i];
+      }
+    }
+    for (std::string& cell : out) {
+      const auto from = cell.find_first_not_of(" \t"), to = cell.find_last_not_of(" \t");
+      cell = from == std::string::npos ? "" : cell.substr(from, to - from + 1);
     }
     return out;
-  };
-  std::string line;
-  std::getline(file, line);
-  const std::vector<std::string> header = cells(line);
-  std::vector<std::size_t> column;
-  for (const Variable& v : variables) {
-    const auto at = std::find_if(header.begin(), header.end(), [&](const std::string& cell) {
-      return cell == v.name || cell == "design." + v.name || cell.starts_with(v.name + " [");
-    });
-    if (at == header.end()) throw std::invalid_argument(path + ":1: no column '" + v.name + "'");
-    column.push_back(static_cast<std::size_t>(at - header.begin()));
   }
-  std::vector<VectorXd> designs;
-  for (int number = 2; std::getline(file, line); ++number) {
-    const std::vector<std::string> row = cells(line);
-    if (row.empty()) continue;
-    const std::string where = path + ":" + std::to_string(number) + ": ";
-    VectorXd design(static_cast<Index>(variables.size()));
-    for (std::size_t k = 0; k < variables.size(); ++k) {
-      const std::string cell = column[k] < row.size() ? row[column[k]] : "";
-      std::size_t read = 0;
-      double value = not_a_number;
-      try {
-        value = std::stod(cell, &read);
-      } catch (const std::exception&) {
-      }
-      if (read == 0 || read != cell.size())
-        throw std::invalid_argument(where + variables[k].name + " = '" + cell + "' is not a number");
-      if (!(value >= variables[k].lower && value <= variables[k].upper))
-        throw std::invalid_argument(where + variables[k].name + " = " + cell + " lies outside its range");
-      design(static_cast<Index>(k)) = value;
+
+  // -1 where there is none.
+  std::ptrdiff_t column(const std::string& name) const {
+    const auto at = std::find(header.begin(), header.end(), name);
+    return at == header.end() ? -1 : at - header.begin();
+  }
+  std::vector<std::ptrdiff_t> columns(const std::vector<Variable>& variables) const {
+    std::vector<std::ptrdiff_t> found;
+    for (const Variable& v : variables) {
+      found.push_back(std::max(column("design." + v.name), column(v.name)));
+      if (found.back() < 0) throw std::invalid_argument(path + ":1: no column '" + v.name + "'");
     }
-    designs.push_back(design);
+    return found;
   }
-  MatrixXd x(static_cast<Index>(variables.size()), static_cast<Index>(designs.size()));
-  for (std::size_t i = 0; i < designs.size(); ++i) x.col(static_cast<Index>(i)) = designs[i];
+  std::string cell(std::size_t row, std::ptrdiff_t at) const {
+    const auto& all = rows[row].second;
+    return at >= 0 && static_cast<std::size_t>(at) < all.size() ? all[static_cast<std::size_t>(at)] : "";
+  }
+  // NaN where the cell is empty and `optional`.
+  double number(std::size_t row, std::ptrdiff_t at, const std::string& name, bool optional) const {
+    const std::string text = cell(row, at);
+    if (optional && text.empty()) return not_a_number;
+    std::size_t read = 0;
+    double value = not_a_number;
+    try {
+      value = std::stod(text, &read);
+    } catch (const std::exception&) {
+    }
+    if (read == 0 || read != text.size())
+      throw std::invalid_argument(place(row) + name + " = '" + text + "' is not a number");
+    return value;
+  }
+  std::string place(std::size_t row) const { return path + ":" + std::to_string(rows[row].first) + ": "; }
+};
+
+}  // namespace
+
+MatrixXd read_designs(const std::string& path, const std::vector<Variable>& variables) {
+  const Csv csv(path);
+  const auto columns = csv.columns(variables);
+  MatrixXd x(static_cast<Index>(variables.size()), static_cast<Index>(csv.rows.size()));
+  for (std::size_t i = 0; i < csv.rows.size(); ++i)
+    for (std::size_t k = 0; k < variables.size(); ++k) {
+      const double value = csv.number(i, columns[k], variables[k].name, false);
+      if (!(value >= variables[k].lower && value <= variables[k].upper))
+        throw std::invalid_argument(csv.place(i) + variables[k].name + " = " + csv.cell(i, columns[k]) +
+                                    " lies outside its range");
+      x(static_cast<Index>(k), static_cast<Index>(i)) = value;
+    }
   return x;
+}
+
+std::vector<Evaluation> read_samples(const std::string& path, const std::vector<Variable>& variables,
+                                     const std::vector<std::string>& metrics) {
+  const Csv csv(path);
+  const auto columns = csv.columns(variables);
+  const auto cost = csv.column("cost"), status = csv.column("status"), deviation = csv.column("cost_stderr");
+  if (cost < 0) throw std::invalid_argument(path + ":1: no column 'cost'");
+  const auto vector = [&](std::size_t row, const std::string& group, const std::vector<std::string>& names) {
+    VectorXd values(static_cast<Index>(names.size()));
+    for (std::size_t k = 0; k < names.size(); ++k)
+      values(static_cast<Index>(k)) = csv.number(row, csv.column(group + names[k]), names[k], true);
+    return values;
+  };
+  std::vector<std::string> names;
+  for (const Variable& v : variables) names.push_back(v.name);
+  std::vector<Evaluation> samples;
+  for (std::size_t i = 0; i < csv.rows.size(); ++i) {
+    Evaluation e;
+    e.design.resize(static_cast<Index>(variables.size()));
+    bool inside = true;
+    for (std::size_t k = 0; k < variables.size(); ++k) {
+      const double value = csv.number(i, columns[k], variables[k].name, false);
+      inside = inside && value >= variables[k].lower && value <= variables[k].upper;
+      e.design(static_cast<Index>(k)) = value;
+    }
+    if (!inside) continue;
+    e.cost = csv.number(i, cost, "cost", true);
+    if (const double s = csv.number(i, deviation, "cost_stderr", true); s > 0) e.cost_stderr = s;
+    const std::string word = csv.cell(i, status);
+    e.status = std::isfinite(e.cost) && (word.empty() || word == "ok") ? Status::ok : Status::failed;
+    e.gradient = vector(i, "gradient.", names);
+    if (!e.gradient.allFinite()) e.gradient.resize(0);
+    e.metrics = vector(i, "metrics.", metrics);
+    samples.push_back(e);
+  }
+  return samples;
 }
 
 }  // namespace dodyn::surrogate

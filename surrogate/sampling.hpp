@@ -30,4 +30,10 @@ Eigen::MatrixXd corners(int dimensions);
 // variable, a cell that is not a number, or a design outside the bounds.
 Eigen::MatrixXd read_designs(const std::string& path, const std::vector<Variable>& variables);
 
+// Evaluations done before, from a CSV file with a column for each variable and `cost`, and where they are known
+// `status`, `cost_stderr`, gradient.VARIABLE and metrics.NAME; what `dodyn show --csv` writes. An empty cell or nan:
+// not known, and without a cost the evaluation failed. Rows outside the bounds are left out. Throws as above.
+std::vector<Evaluation> read_samples(const std::string& path, const std::vector<Variable>& variables,
+                                     const std::vector<std::string>& metrics);
+
 }  // namespace dodyn::surrogate

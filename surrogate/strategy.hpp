@@ -46,6 +46,9 @@ class Strategy {
   // Why the strategy asks for no more, as one line; empty while it goes on.
   virtual std::string stopped() const = 0;
 
+  // Why this strategy, where it was chosen automatically: one line to print before the first evaluation.
+  virtual std::string reason() const { return {}; }
+
   // Names that Iteration::numbers may hold, the same from first to last: the archive's columns.
   virtual std::vector<std::string> numbers() const { return {}; }
 

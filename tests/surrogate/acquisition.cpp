@@ -56,6 +56,16 @@ TEST(Acquisition, GrowsWithDoubtAndFallsWithTheMean) {
       EXPECT_GE(a.by_variance, 0);
     }
   EXPECT_TRUE(std::isfinite(log_expected_improvement(1, 0, 0).value));
+  // Never below 0, nor (Jensen) below the improvement of the mean; noise takes of it, and gives nothing.
+  for (const double mean : {-1e3, -1.0, 0.9, 1.1, 30.0, 1e6})
+    for (const double variance : {0.0, 1e-12, 1.0, 1e6}) {
+      const double value = log_expected_improvement(mean, variance, 1).value;
+      EXPECT_GE(std::exp(value), 0);
+      EXPECT_GE(std::exp(value), (1 - mean) * (1 - 1e-12));
+      EXPECT_TRUE(std::isfinite(value));
+      EXPECT_LE(log_augmented_expected_improvement(mean, variance, 1, 0.1).value, value);
+      EXPECT_LE(log_probability_below(mean, variance, 1).value, 0);
+    }
   EXPECT_NEAR(std::exp(log_expected_improvement(-3, 0, 0).value), 3, 1e-6);
 }
 

@@ -214,6 +214,63 @@ TEST(Ego, NoiseIsSmoothedAndTheModelRecommends) {
   EXPECT_LT(bowl(i.recommended).cost, 2.5);
 }
 
+// A wide basin and a narrow, deeper one far from it.
+TEST(Ego, LooksBeyondTheBasinOfItsBest) {
+  const std::vector<Variable> cube(4, {"x", "", 0, 1});
+  const auto basins = [](const VectorXd& x) {
+    Evaluation e;
+    e.status = Status::ok;
+    e.cost = -std::exp(-4 * (x.array() - 0.75).matrix().squaredNorm()) -
+             1.5 * std::exp(-15 * (x.array() - 0.2).matrix().squaredNorm());
+    return e;
+  };
+  int deeper = 0;
+  for (const std::uint64_t seed : {1, 2, 3, 4}) {
+    EgoOptions o;
+    o.seed = seed;
+    o.tolerance = 0;
+    deeper += search(*make_ego(cube, o), basins, 1, 80).best().cost < -1.4;
+  }
+  EXPECT_GE(deeper, 3);
+}
+
+// What is known counts: fewer evaluations, the best of it evaluated again, and first.
+TEST(Ego, GoesOnFromKnownEvaluations) {
+  EgoOptions o;
+  const Search before = search(*make_ego(square, o), bowl, 1, 12);
+  o.known = before.told;
+  o.known.push_back(o.known.front());
+  o.known.back().status = Status::failed;
+  o.known.back().cost = NAN;
+  o.known.back().design = Eigen::Vector2d(-0.9, 29);
+  const auto strategy = make_ego(square, o);
+  const auto first = strategy->ask(10);
+  ASSERT_EQ(first.size(), 1u);
+  EXPECT_EQ(first[0], before.best().design);
+  const Search after = search(*make_ego(square, o), bowl, 1, 60);
+  EXPECT_NEAR(after.best().cost, 2, 2e-4) << after.stopped;
+  EXPECT_LT(after.told.size(), search(*make_ego(square, {}), bowl, 1, 60).told.size());
+  o.known = {before.told.front()};
+  EXPECT_EQ(make_ego(square, o)->ask(20).size(), 6u);  // with it, as many initial designs as ever
+  o.known[0].design.resize(1);
+  EXPECT_THROW(make_ego(square, o), std::invalid_argument);
+}
+
+TEST(Ego, NumbersHaveTheNamesDeclared) {
+  for (const bool mixed : {false, true}) {
+    EgoOptions o;
+    o.trust_region = !mixed;
+    if (mixed) o.domains = {Domain::category, Domain::integer};
+    const auto strategy = make_ego(square, o);
+    search(*strategy, bowl, 1, 8);
+    const auto numbers = strategy->describe(0).numbers;
+    const auto names = strategy->numbers();
+    ASSERT_EQ(numbers.size(), names.size());
+    for (std::size_t i = 0; i < names.size(); ++i) EXPECT_EQ(numbers[i].first, names[i]);
+    EXPECT_EQ(names[6], mixed ? "length_a_-1" : "length_a");
+  }
+}
+
 TEST(Ego, OddCostsNeverBreakIt) {
   const std::vector<std::function<double(const VectorXd&)>> costs = {
       [](const VectorXd&) { return 5.0; },

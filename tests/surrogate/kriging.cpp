@@ -299,7 +299,7 @@ TEST(Kriging, NeverANaN) {
   add(spread, VectorXd::Zero(12));                                     // zero
   add(MatrixXd::Constant(2, 12, 0.5), VectorXd::LinSpaced(12, 0, 1));  // one place, many values
   add(VectorXd::LinSpaced(12, 0, 1).transpose().replicate(2, 1), VectorXd::LinSpaced(12, 0, 1));  // collinear
-  add(spread, VectorXd::LinSpaced(12, -10, 10).array().exp());                                    // nine orders
+  add(spread, VectorXd::LinSpaced(12, -12, 12).array().exp());                                    // ten orders
   add(spread, VectorXd::LinSpaced(12, 0, 1) * 1e-140);
   add(spread, VectorXd::LinSpaced(12, 0, 1) * 1e140);
   MatrixXd close = spread;

@@ -93,5 +93,30 @@ TEST(Sampling, DesignsFromCsv) {
   EXPECT_EQ(message(), path + ":1: no column 'period'");
 }
 
+TEST(Sampling, EvaluationsFromCsv) {
+  const std::string path = testing::TempDir() + "dodyn_samples.csv";
+  const std::vector<Variable> variables = {{"knee", "m", 0, 1}, {"period", "s", 0.5, 2}};
+  const auto write = [&](const std::string& text) { std::ofstream(path) << text; };
+  write(
+      "id,design.period [s],design.knee [m],status,reason,cost,gradient.knee,gradient.period,metrics.torque [N m]\r\n"
+      "0,1.5,0.25,ok,,3,0.5,-0.5,7\r\n"
+      "1,1.5,0.5,failed,\"fell, \"\"twice\"\"\",nan,nan,nan,nan\r\n"
+      "2,0.5,3,ok,,4,1,1,1\r\n"
+      "3,0.5,1,ok,,4,,,2\r\n");
+  const auto samples = read_samples(path, variables, {"speed", "torque"});
+  ASSERT_EQ(samples.size(), 3u);  // one lies outside
+  EXPECT_TRUE(samples[0].ok());
+  EXPECT_EQ(samples[0].design, Eigen::Vector2d(0.25, 1.5));
+  EXPECT_EQ(samples[0].cost, 3);
+  EXPECT_EQ(samples[0].gradient, Eigen::Vector2d(0.5, -0.5));
+  EXPECT_TRUE(std::isnan(samples[0].metrics(0)));
+  EXPECT_EQ(samples[0].metrics(1), 7);
+  EXPECT_EQ(samples[1].status, Status::failed);
+  EXPECT_EQ(samples[2].gradient.size(), 0);
+  EXPECT_EQ(read_designs(path, {{"period", "s", 0.5, 2}}).cols(), 4);
+  write("knee,period\n0.2,1\n");
+  EXPECT_THROW(read_samples(path, variables, {}), std::invalid_argument);
+}
+
 }  // namespace
 }  // namespace dodyn::surrogate
