@@ -89,6 +89,7 @@ const std::string usage = "dodyn run CONFIG [--key value ...] [--exit-code-file 
 ExitCode lead(const study::Settings& settings, const study::Evaluator& evaluator, surrogate::Strategy& strategy,
               farm::Farm& farm, archive::Provenance where) {
   const std::string path = settings.text("study.archive");
+  if (const std::string reason = strategy.reason(); !reason.empty()) std::cout << "strategy: " << reason << std::endl;
   ProgressLine line(stderr);
   study::Study study(settings, evaluator, strategy, farm, std::move(where), interruption(settings),
                      [&](const study::Tally& tally) {

@@ -89,7 +89,7 @@ std::string progress_text(const Tally& tally, const std::vector<Variable>& varia
     separator = ", ";
   }
   if (counts.empty()) text += " none yet";
-  if (const Evaluation* best = best_of(tally.evaluations))
+  if (const Evaluation* best = tally.best)
     text += "; best " + short_number(best->cost) + " at " + design_text(variables, best->design);
   text += format("; %d running; ", tally.running) + duration(tally.seconds);
   if (std::isfinite(tally.seconds_left)) text += ", at most " + duration(tally.seconds_left) + " left";
@@ -97,7 +97,7 @@ std::string progress_text(const Tally& tally, const std::vector<Variable>& varia
 }
 
 std::string best_text(const Evaluation* best, const std::vector<Variable>& variables) {
-  if (!best) return "best: none, no evaluation is ok\n";
+  if (!best) return "best: none, no evaluation is ok and keeps the constraints\n";
   const std::string note = bound_note(variables, best->design);
   return "best: " + format("%.12g", best->cost) + " at " + design_text(variables, best->design) +
          format(" (evaluation %lld)\n", static_cast<long long>(best->id)) +
@@ -247,7 +247,11 @@ std::string table(const archive::Contents& contents, const Listing& listing) {
     sources += "\n";
   }
   const std::size_t again = contents.evaluations.size() - by_id.size();
-  return columns(rows) + "\n" + sources + best_text(best_of(by_id), contents.layout.variables) +
+  std::string constraints;
+  for (const auto& [key, value] : contents.provenance.configuration)
+    if (key == "surrogate.constraints") constraints = value;
+  const Evaluation* best = best_of(by_id, constraints_of(constraints, contents.layout.metrics));
+  return columns(rows) + "\n" + sources + best_text(best, contents.layout.variables) +
          format("%zu evaluations, %zu iterations; ", by_id.size(), contents.iterations.size()) +
          (again ? std::to_string(again) + " earlier attempts; " : "") +
          (contents.stopped.empty() ? "not finished (running, or killed: the same command continues it)"
@@ -311,12 +315,17 @@ std::string json(const archive::Contents& contents, const Listing& listing) {
     all["metrics"].push_back({{"name", name}, {"unit", unit}, {"description", description}});
   for (const std::size_t row : select(contents, listing))
     all["evaluations"].push_back(evaluation_as_json(contents, row));
-  for (const auto& iteration : contents.iterations)
+  for (const auto& iteration : contents.iterations) {
+    Json named = Json::object();
+    for (const auto& [name, value] : iteration.numbers) named[name] = value;
     all["iterations"].push_back({{"best_id", iteration.best_id},
                                  {"best_cost", iteration.best_cost},
                                  {"next", numbers(iteration.next)},
                                  {"predicted_cost", iteration.predicted_cost},
+                                 {"recommended", numbers(iteration.recommended)},
+                                 {"numbers", named},
                                  {"note", iteration.note}});
+  }
   return text_of(all);
 }
 

@@ -460,6 +460,11 @@ std::vector<Key> study_keys(const std::vector<EvaluatorKind>& kinds) {
       {.name = "surrogate.designs",
        .type = Type::text,
        .description = "ego: CSV file of designs to evaluate first, its header naming the free variables"},
+      {.name = "surrogate.samples",
+       .type = Type::text,
+       .description =
+           "ego: evaluations of the same costs done before: a dodyn archive (.h5), or a CSV file as of 'dodyn show "
+           "--csv'; the best is evaluated again, first"},
       {.name = "surrogate.constraints",
        .type = Type::text,
        .description = "ego: limits on metrics, as in 'largest_torque <= 15, smallest_normal_force >= 0'"},

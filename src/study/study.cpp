@@ -40,7 +40,7 @@ Summary Study::run() {
 
   const bool was_finished = evaluated_ == 0 && reason_ == archived_reason_;
   archive_.stop(reason_);
-  const Evaluation* best = best_of(evaluations_);
+  const Evaluation* best = best_of(evaluations_, constraints_);
   return {end_, reason_, was_finished, evaluated_, recalled_, best ? std::optional(*best) : std::nullopt};
 }
 
@@ -197,7 +197,11 @@ Study::Study(const Settings& settings, const Evaluator& evaluator, surrogate::St
       width_(settings.integer("study.batch")),
       attempts_(settings.integer("study.attempts")),
       asynchronous_(settings.text("study.mode") == "asynchronous"),
-      layout_{settings.variables, evaluator.metrics(), evaluator.channels()},
+      layout_{.variables = settings.variables,
+              .metrics = evaluator.metrics(),
+              .channels = evaluator.channels(),
+              .numbers = strategy.numbers()},
+      constraints_(constraints_of(settings.text("surrogate.constraints"), evaluator.metrics())),
       resumed_(std::filesystem::exists(settings.text("study.archive"))),
       archive_(open(std::move(provenance))),
       parts_(settings.text("study.archive") + ".parts", evaluator.parts(), resumed_) {
@@ -253,7 +257,11 @@ Tally Study::tally() const {
   const double seconds_each = evaluated_ ? busy_seconds_ / evaluated_ : not_a_number;
   const auto left = static_cast<double>(limit_) - static_cast<double>(evaluations_.size());
   const int evaluators = std::max(farm_.evaluators(), 1);
-  return {evaluations_, std::min(farm_.outstanding(), evaluators), limit_, now() - started_,
+  return {evaluations_,
+          best_of(evaluations_, constraints_),
+          std::min(farm_.outstanding(), evaluators),
+          limit_,
+          now() - started_,
           std::max(left, 0.0) * seconds_each / std::min(evaluators, width_ * parts_.count())};
 }
 
@@ -275,6 +283,54 @@ bool given(const Settings& settings, const std::string& key) {
                      [&](const Setting& setting) { return setting.key.name == key && setting.source != "default"; });
 }
 
+// What another study's archive knows of these costs. Evaluations outside the ranges are left out, and those that say
+// nothing of the design: lost or timed out.
+std::vector<Evaluation> archived_samples(const std::string& path, const Settings& settings,
+                                         const std::vector<std::string>& metrics) {
+  archive::Contents contents;
+  try {
+    contents = archive::read(path);
+  } catch (const archive::Error& error) {
+    throw ConfigError(error.what());
+  }
+  if (contents.provenance.evaluator != settings.evaluator)
+    throw ConfigError(path + ": of a " + contents.provenance.evaluator + " study, this is one of " +
+                      settings.evaluator);
+  const auto& theirs = contents.layout.variables;
+  // Of each name where it stands in the archive.
+  const auto places = [&](const auto& wanted, const auto& there) {
+    std::vector<Eigen::Index> at;
+    for (const auto& name : wanted) {
+      const auto found = std::find_if(there.begin(), there.end(), [&](const auto& one) { return one.name == name; });
+      at.push_back(found == there.end() ? -1 : found - there.begin());
+    }
+    return at;
+  };
+  std::vector<std::string> names;
+  for (const Variable& variable : settings.variables) names.push_back(variable.name);
+  const auto variable_at = places(names, theirs), metric_at = places(metrics, contents.layout.metrics);
+  if (theirs.size() != names.size() || std::find(variable_at.begin(), variable_at.end(), -1) != variable_at.end())
+    throw ConfigError(path + ": of a study with other free variables");
+  std::vector<Evaluation> samples;
+  for (const auto& [id, row] : archive::latest(contents)) {
+    const Evaluation& e = contents.evaluations[row];
+    Evaluation sample = e;
+    sample.design = e.design(variable_at);
+    if (e.gradient.size() > 0) sample.gradient = e.gradient(variable_at);
+    sample.metrics.setConstant(static_cast<Eigen::Index>(metrics.size()), not_a_number);
+    for (std::size_t k = 0; k < metrics.size(); ++k)
+      if (e.metrics.size() > 0 && metric_at[k] >= 0)
+        sample.metrics(static_cast<Eigen::Index>(k)) = e.metrics(metric_at[k]);
+    bool inside = e.status != Status::lost && e.status != Status::timed_out;
+    for (std::size_t k = 0; k < names.size(); ++k) {
+      const double x = sample.design(static_cast<Eigen::Index>(k));
+      inside = inside && x >= settings.variables[k].lower && x <= settings.variables[k].upper;
+    }
+    if (inside) samples.push_back(sample);
+  }
+  return samples;
+}
+
 // What the settings say to the strategies other than the strawman and the sweep.
 surrogate::Choice all_but_the_strawman(const Settings& settings, surrogate::Choice choice) {
   const auto& variables = settings.variables;
@@ -293,6 +349,7 @@ surrogate::Choice all_but_the_strawman(const Settings& settings, surrogate::Choi
   ego.initial_design = chosen<surrogate::InitialDesign>(settings, "surrogate.initial-design");
   if (const std::string file = settings.text("surrogate.designs"); !file.empty())
     ego.given = surrogate::read_designs(file, variables);
+  const std::string samples = settings.text("surrogate.samples");
 
   // What a setting lists, its key said where it cannot be read.
   const auto read = [&](const std::string& key, auto&& parse) {
@@ -312,13 +369,17 @@ surrogate::Choice all_but_the_strawman(const Settings& settings, surrogate::Choi
     }
   const std::string constraints = settings.text("surrogate.constraints"),
                     objectives = settings.text("surrogate.objectives");
-  if (!constraints.empty() || !objectives.empty()) {
+  if (!constraints.empty() || !objectives.empty() || !samples.empty()) {
     if (choice.name != "ego" && choice.name != "auto" && choice.name != "trust-region")
-      throw std::invalid_argument(choice.name + ": takes no constraints or objectives; ego does");
+      throw std::invalid_argument(choice.name + ": takes no constraints, objectives or samples; ego does");
+    const std::vector<Quantity> quantities = make_evaluator(settings)->metrics();
     std::vector<std::string> metrics;
-    for (const Quantity& metric : make_evaluator(settings)->metrics()) metrics.push_back(metric.name);
-    ego.constraints = read("surrogate.constraints",
-                           [&](const std::string& list) { return surrogate::parse_constraints(list, metrics); });
+    for (const Quantity& metric : quantities) metrics.push_back(metric.name);
+    if (!samples.empty())
+      ego.known = samples.ends_with(".h5") ? archived_samples(samples, settings, metrics)
+                                           : surrogate::read_samples(samples, variables, metrics);
+    ego.constraints =
+        read("surrogate.constraints", [&](const std::string& list) { return constraints_of(list, quantities); });
     ego.objectives = read("surrogate.objectives",
                           [&](const std::string& list) { return surrogate::parse_names(list, metrics, true); });
   }
@@ -375,10 +436,19 @@ std::uint64_t evaluation_seed(std::uint64_t study_seed, std::int64_t id) {
   return mix(mix(study_seed) ^ static_cast<std::uint64_t>(id));
 }
 
-const Evaluation* best_of(const std::map<std::int64_t, Evaluation>& evaluations) {
+std::vector<surrogate::Constraint> constraints_of(const std::string& text, const std::vector<Quantity>& metrics) {
+  std::vector<std::string> names;
+  for (const Quantity& metric : metrics) names.push_back(metric.name);
+  return surrogate::parse_constraints(text, names);
+}
+
+const Evaluation* best_of(const std::map<std::int64_t, Evaluation>& evaluations,
+                          const std::vector<surrogate::Constraint>& constraints) {
   const Evaluation* best = nullptr;
   for (const auto& [id, evaluation] : evaluations)
-    if (evaluation.ok() && (!best || evaluation.cost < best->cost)) best = &evaluation;
+    if (evaluation.ok() && (!best || evaluation.cost < best->cost) &&
+        std::all_of(constraints.begin(), constraints.end(), [&](const auto& c) { return c.kept(evaluation); }))
+      best = &evaluation;
   return best;
 }
 

@@ -30,13 +30,14 @@
 #include "study/evaluator.hpp"
 #include "study/parts.hpp"
 #include "study/settings.hpp"
-#include "surrogate/strategy.hpp"
+#include "surrogate/choice.hpp"
 
 namespace dodyn::study {
 
 // Where a run stands, for the progress line.
 struct Tally {
   const std::map<std::int64_t, Evaluation>& evaluations;  // by id: all that are in the archive
+  const Evaluation* best;                                 // or null
   int running;
   int limit;            // study.max-evaluations
   double seconds;       // since run() began
@@ -54,7 +55,7 @@ struct Summary {
   std::string reason;               // why the study ended
   bool was_finished = false;        // the archive held all of it already, with this very reason
   int evaluated = 0, recalled = 0;  // evaluations of this run, and of earlier ones
-  std::optional<Evaluation> best;   // lowest cost with status ok
+  std::optional<Evaluation> best;   // as best_of() has it
 };
 
 class Study {
@@ -100,6 +101,7 @@ class Study {
   const int limit_, width_, attempts_;  // study.max-evaluations, .batch, .attempts
   const bool asynchronous_;
   archive::Layout layout_;
+  const std::vector<surrogate::Constraint> constraints_;
 
   std::map<std::int64_t, Evaluation> evaluations_;   // answered for good, by id: what is or will be told
   std::map<std::int64_t, Trajectory> trajectories_;  // of those with status ok
@@ -135,7 +137,12 @@ Work make_work(std::shared_ptr<const Evaluator> evaluator, const Settings& setti
 // about half their bits.
 std::uint64_t evaluation_seed(std::uint64_t study_seed, std::int64_t id);
 
-// The evaluation of lowest cost among those with status ok, the first of equals; null where there is none.
-const Evaluation* best_of(const std::map<std::int64_t, Evaluation>& evaluations);
+// surrogate.constraints as text, read with the evaluator's metrics. Throws std::invalid_argument.
+std::vector<surrogate::Constraint> constraints_of(const std::string& text, const std::vector<Quantity>& metrics);
+
+// The evaluation of lowest cost among those with status ok that keep the constraints, the first of equals; null where
+// there is none.
+const Evaluation* best_of(const std::map<std::int64_t, Evaluation>& evaluations,
+                          const std::vector<surrogate::Constraint>& constraints);
 
 }  // namespace dodyn::study

@@ -29,12 +29,13 @@ TEST(Report, AnOptimumAtABoundIsSaidToBeOne) {
   EXPECT_EQ(best_text(&best, variables),
             "best: 0.1126 at knee = 0.2 m, ratio = 0.5 (evaluation 7)\n"
             "note: knee is at its lower bound 0.2 m: the optimum may lie beyond the range\n");
-  EXPECT_EQ(best_text(nullptr, variables), "best: none, no evaluation is ok\n");
+  EXPECT_EQ(best_text(nullptr, variables), "best: none, no evaluation is ok and keeps the constraints\n");
 }
 
 TEST(Report, Progress) {
   std::map<std::int64_t, Evaluation> rows;
-  EXPECT_EQ(progress_text({rows, 2, 40, 1, not_a_number}, variables), "0 of at most 40: none yet; 2 running; 1.0 s");
+  EXPECT_EQ(progress_text({rows, nullptr, 2, 40, 1, not_a_number}, variables),
+            "0 of at most 40: none yet; 2 running; 1.0 s");
   for (int id = 0; id < 3; ++id) {
     rows[id].id = id;
     rows[id].design = Eigen::Vector2d(0.3, 0.1 * id);
@@ -42,7 +43,7 @@ TEST(Report, Progress) {
     rows[id].cost = 5.0 - id;
   }
   rows[0].cost = -1;  // not ok: never the best
-  EXPECT_EQ(progress_text({rows, 1, 40, 43, 70}, variables),
+  EXPECT_EQ(progress_text({rows, best_of(rows, {}), 1, 40, 43, 70}, variables),
             "3 of at most 40: 2 ok, 1 failed; best 3 at knee = 0.3 m, ratio = 0.2; 1 running; 43 s, at most 1 min 10 s "
             "left");
 }

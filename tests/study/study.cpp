@@ -11,6 +11,8 @@
 #include <fstream>
 #include <set>
 
+#include "study/report.hpp"
+
 namespace dodyn::study {
 namespace {
 
@@ -308,6 +310,65 @@ TEST_F(StudyTest, StrategiesAreHeldToTheirVariables) {
   EXPECT_EQ(refusal("c.h5"), "no design variable is free; give design.NAME.min and design.NAME.max of one at least");
   EXPECT_FALSE(std::filesystem::exists(directory + "/a.h5"));
   EXPECT_FALSE(std::filesystem::exists(directory + "/c.h5"));
+}
+
+// The cheapest design is not the best one where it breaks a limit on a metric; of the archive alike.
+TEST_F(StudyTest, TheBestKeepsTheConstraints) {
+  write("name = quadratic\n[design]\nx.min = -1\nx.max = 3\n");
+  const std::vector<std::string> words = {"--surrogate.strategy=ego", "--surrogate.constraints=slope >= 1",
+                                          "--study.max-evaluations=14"};
+  const Summary summary = run("limited.h5", words);
+  ASSERT_TRUE(summary.best);
+  EXPECT_GE(summary.best->metrics(0), 1);
+  double least = HUGE_VAL;
+  bool cheaper = false;
+  const archive::Contents all = contents("limited.h5");
+  for (const Evaluation& e : all.evaluations) {
+    if (e.metrics(0) >= 1) least = std::min(least, e.cost);
+    cheaper = cheaper || (e.metrics(0) < 1 && e.cost < summary.best->cost);
+  }
+  EXPECT_EQ(summary.best->cost, least);
+  EXPECT_TRUE(cheaper) << "nothing broke the limit: this tests nothing";
+  EXPECT_NE(table(all).find("(evaluation " + std::to_string(summary.best->id) + ")"), std::string::npos) << table(all);
+}
+
+TEST_F(StudyTest, IterationsKeepTheirNumbers) {
+  write("name = quadratic\n[design]\nx.min = -1\nx.max = 3\n");
+  run("numbers.h5", {"--surrogate.strategy=ego", "--study.max-evaluations=8"});
+  const archive::Contents all = contents("numbers.h5");
+  ASSERT_FALSE(all.layout.numbers.empty());
+  ASSERT_EQ(all.iterations.back().numbers.size(), all.layout.numbers.size());
+  for (std::size_t i = 0; i < all.layout.numbers.size(); ++i) {
+    EXPECT_EQ(all.iterations.back().numbers[i].first, all.layout.numbers[i]);
+    EXPECT_TRUE(std::isfinite(all.iterations.back().numbers[i].second)) << all.layout.numbers[i];
+  }
+}
+
+// Another study's archive, or its table as CSV, is a head start; the two are the same.
+TEST_F(StudyTest, SamplesOfAnotherStudyCount) {
+  write("name = forrester\n[design]\nx.min = 0\nx.max = 1\n");
+  const std::vector<std::string> ego = {"--surrogate.strategy=ego"};
+  run("before.h5", {"--surrogate.strategy=sweep", "--surrogate.points=6"});
+  std::ofstream(directory + "/before.csv") << csv(contents("before.h5"), {});
+  const auto with = [&](const std::string& file) {
+    return std::vector<std::string>{"--surrogate.strategy=ego", "--surrogate.samples=" + directory + "/" + file};
+  };
+  const Summary alone = run("alone.h5", ego), archived = run("archived.h5", with("before.h5")),
+                listed = run("listed.h5", with("before.csv"));
+  EXPECT_NEAR(archived.best->cost, -6.02074, 1e-3);
+  EXPECT_LT(archived.evaluated, alone.evaluated);
+  const auto a = contents("archived.h5").evaluations, b = contents("listed.h5").evaluations;
+  ASSERT_EQ(a.size(), b.size());
+  for (std::size_t i = 0; i < a.size(); ++i) EXPECT_NEAR(a[i].design(0), b[i].design(0), 1e-9);
+  double least = HUGE_VAL;
+  for (const Evaluation& e : contents("before.h5").evaluations) least = std::min(least, e.cost);
+  EXPECT_EQ(a.front().cost, least);
+  EXPECT_EQ(refusal("no.h5", {"--surrogate.samples=nothing.csv", "--surrogate.strategy=ego"}),
+            "nothing.csv: cannot be read");
+  EXPECT_NE(refusal("no.h5", {"--surrogate.samples=nothing.h5", "--surrogate.strategy=ego"}).find("nothing.h5: "),
+            std::string::npos);
+  EXPECT_NE(refusal("no.h5", {"--surrogate.samples=before.csv", "--surrogate.strategy=sweep"}).find("takes no"),
+            std::string::npos);
 }
 
 // An evaluator that answers something else than it declared.
