@@ -32,6 +32,7 @@ std::string take_path(std::vector<std::string>& words, const std::string& usage)
 std::string take_option(std::vector<std::string>& words, const std::string& name, const std::string& what);
 
 ExitCode run(Invocation call);
+ExitCode rerun(Invocation call);
 ExitCode show(Invocation call);
 ExitCode repair(Invocation call);
 ExitCode merge(Invocation call);

@@ -6,8 +6,12 @@
 #include <cmath>
 #include <csignal>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <optional>
+#include <set>
+#include <sstream>
 
 #include "command.hpp"
 #include "farm/farm.hpp"
@@ -85,17 +89,23 @@ archive::Provenance provenance(const Invocation& call, int ranks) {
 }
 
 const std::string usage = "dodyn run CONFIG [--key value ...] [--exit-code-file FILE]";
+const std::string rerun_usage = "dodyn rerun CONFIG --failed | --ids ID[,ID...] [--key value ...]";
+
+// Evaluations to do again, by id; an empty set: those that failed.
+using Again = std::optional<std::set<std::int64_t>>;
 
 ExitCode lead(const study::Settings& settings, const study::Evaluator& evaluator, surrogate::Strategy& strategy,
-              farm::Farm& farm, archive::Provenance where) {
+              farm::Farm& farm, archive::Provenance where, const Again& again) {
   const std::string path = settings.text("study.archive");
+  if (again && !std::filesystem::exists(path))
+    throw study::ConfigError(path + ": no such archive; nothing to do again");
   if (const std::string reason = strategy.reason(); !reason.empty()) std::cout << "strategy: " << reason << std::endl;
   ProgressLine line(stderr);
   study::Study study(settings, evaluator, strategy, farm, std::move(where), interruption(settings),
                      [&](const study::Tally& tally) {
                        if (line.due()) line.show(study::progress_text(tally, settings.variables));
                      });
-  const study::Summary summary = study.run();
+  const study::Summary summary = again ? study.rerun(*again) : study.run();
   line.end();
   std::cout << path << ": "
             << (summary.was_finished                   ? "this study had finished already: "
@@ -109,14 +119,14 @@ ExitCode lead(const study::Settings& settings, const study::Evaluator& evaluator
 }
 
 // Nothing may leave this function while the session lives but its exit code.
-ExitCode run_session(Invocation& call, const std::string& exit_code_file) {
+ExitCode run_session(Invocation& call, const std::string& exit_code_file, const Again& again) {
   const farm::Session session(call.argc, call.argv);
   listen_to_signals();
   ExitCode code = failure;
   // Every rank reads the same settings and comes to the same verdict; rank 0 alone says it.
   try {
     const archive::Provenance where = provenance(call, session.size());
-    const std::string path = take_path(call.words, usage);
+    const std::string path = take_path(call.words, again ? rerun_usage : usage);
     const study::Settings settings = study::read_settings(path, call.words);
     const auto strategy = study::make_strategy(settings);
     const std::shared_ptr<const study::Evaluator> evaluator = study::make_evaluator(settings);
@@ -127,7 +137,7 @@ ExitCode run_session(Invocation& call, const std::string& exit_code_file) {
       return finished;
     }
     const auto farm = farm::make_mpi_farm(session, work, patience);
-    code = lead(settings, *evaluator, *strategy, *farm, where);
+    code = lead(settings, *evaluator, *strategy, *farm, where, again);
   } catch (const study::ConfigError& error) {
     if (session.rank() == 0) std::cerr << "dodyn: " << error.what() << "\n";
     code = refused;
@@ -138,18 +148,40 @@ ExitCode run_session(Invocation& call, const std::string& exit_code_file) {
   return code;
 }
 
-}  // namespace
-
-ExitCode run(Invocation call) {
+ExitCode start(Invocation& call, const Again& again) {
   const std::string exit_code_file = take_option(call.words, "--exit-code-file", "a file to write the exit code to");
   if (!exit_code_file.empty()) unlink(exit_code_file.c_str());
-  const ExitCode code = run_session(call, exit_code_file);
+  const ExitCode code = run_session(call, exit_code_file, again);
   if (farm::loose_ends()) {
     std::cout.flush();
     std::fflush(nullptr);
     _exit(code);
   }
   return code;
+}
+
+std::set<std::int64_t> read_ids(const std::string& text) {
+  std::set<std::int64_t> ids;
+  std::istringstream list(text);
+  for (std::string word; std::getline(list, word, ',');) {
+    if (word.empty() || word.size() > 18 || word.find_first_not_of("0123456789") != std::string::npos)
+      throw study::ConfigError("command line: --ids '" + text + "'; allowed: ids of evaluations, as in 3,7,12");
+    ids.insert(std::stoll(word));
+  }
+  return ids;
+}
+
+}  // namespace
+
+ExitCode run(Invocation call) { return start(call, std::nullopt); }
+
+// dodyn rerun: does again what failed, timed out or was lost, after a fault was mended or with more time; or what is
+// named.
+ExitCode rerun(Invocation call) {
+  const std::string ids = take_option(call.words, "--ids", "ids of evaluations, as in 3,7,12");
+  const bool failed = std::erase(call.words, "--failed") > 0;
+  if (failed == !ids.empty()) throw study::ConfigError("usage: " + rerun_usage);
+  return start(call, read_ids(ids));
 }
 
 }  // namespace dodyn::apps

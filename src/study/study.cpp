@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "farm/isolate.hpp"
+#include "study/report.hpp"
 #include "surrogate/choice.hpp"
 #include "surrogate/sampling.hpp"
 
@@ -42,6 +43,36 @@ Summary Study::run() {
   archive_.stop(reason_);
   const Evaluation* best = best_of(evaluations_, constraints_);
   return {end_, reason_, was_finished, evaluated_, recalled_, best ? std::optional(*best) : std::nullopt};
+}
+
+Summary Study::rerun(const std::set<std::int64_t>& ids) {
+  started_ = now();
+  for (const auto& later : again_) evaluations_[later.row.id] = later.row;
+  again_.clear();
+  for (const auto id : ids)
+    if (!evaluations_.contains(id))
+      throw ConfigError(settings_.text("study.archive") + ": holds no evaluation " + std::to_string(id));
+  recalled_ = static_cast<int>(evaluations_.size());
+
+  std::map<std::int64_t, Evaluation> before;
+  for (const auto& [id, row] : evaluations_) {
+    if (ids.empty() ? !worth_another_try(row.status) : !ids.contains(id)) continue;
+    before[id] = row;
+    Evaluation& asked = pending_[id];
+    asked.id = id;
+    asked.design = row.design;
+    asked.seed = row.seed;
+    asked.parent = trajectories_.contains(row.parent) ? row.parent : -1;
+    new_.push_back(id);
+  }
+  for (const auto id : new_) evaluations_.erase(id);
+  stop(End::finished, "evaluated " + std::to_string(before.size()) + " again; dodyn run goes on from there");
+  do arrivals_.clear();  // nobody is told of them now
+  while (evaluate() && (farm_.outstanding() > 0 || !whole_.empty()));
+  evaluations_.merge(before);  // those that an interruption left without another answer
+  archive_.stop(reason_);
+  const Evaluation* best = best_of(evaluations_, constraints_);
+  return {end_, reason_, false, evaluated_, recalled_, best ? std::optional(*best) : std::nullopt};
 }
 
 bool Study::stop(End end, std::string reason) {
@@ -126,6 +157,12 @@ bool Study::tell() {
     failures_ += failure(row->second.status);
     if (asynchronous_) arrivals_.pop_front();
   }
+  for (; !again_.empty() && told_.size() >= again_.front().after && told_.contains(again_.front().row.id);
+       again_.pop_front()) {
+    const Evaluation& row = again_.front().row;
+    failures_ += failure(row.status) - failure(evaluations_.at(row.id).status);
+    strategy_.tell(evaluations_[row.id] = row);
+  }
   if (next.empty()) return reached_limit();
   if (iterations_++ >= archived_iterations_) archive_.append(strategy_.describe(layout_.grid_points));
   return true;
@@ -180,8 +217,12 @@ std::optional<Outcome> Study::gather(Outcome answer) {
 // Takes in a row of the archive. Returns false where it is that of an attempt to be repeated.
 bool Study::recall(const Evaluation& row) {
   if (row.status == Status::lost && ++lost_[row.id] < attempts_) return false;
-  evaluations_[row.id] = row;
-  arrivals_.push_back(row.id);
+  if (evaluations_.contains(row.id)) {
+    again_.push_back({evaluations_.size(), row});
+  } else {
+    evaluations_[row.id] = row;
+    arrivals_.push_back(row.id);
+  }
   return true;
 }
 
@@ -224,10 +265,11 @@ archive::Archive Study::open(archive::Provenance provenance) {
       throw ConfigError(path + " holds other metrics or trajectories than this program writes (it is of version " +
                         contents.provenance.program_version + ")" + remedy);
     layout_ = contents.layout;
-    for (const auto& evaluation : contents.evaluations) {
-      recall(evaluation);
-      if (evaluation.ok()) trajectories_[evaluation.id] = archive::read_trajectory(path, evaluation.id);
-    }
+    for (const auto& evaluation : contents.evaluations) recall(evaluation);
+    archive::for_each_trajectory(path, contents.evaluations.size(), [&](std::size_t row, Trajectory trajectory) {
+      const Evaluation& evaluation = contents.evaluations[row];
+      if (evaluation.ok()) trajectories_[evaluation.id] = std::move(trajectory);
+    });
     archived_iterations_ = contents.iterations.size();
     archived_reason_ = contents.stopped;
     return archive::Archive::resume(path);

@@ -12,6 +12,10 @@
 // A lost evaluation (its rank disappeared) leaves a row of status `lost` for each attempt; it is repeated until there
 // is an answer or study.attempts of them are lost. Only what comes of it in the end is told.
 //
+// An evaluation that is done again later (`rerun`) leaves one more row. The strategy is told of it, for the second
+// time, once it has been told of as many as the archive held then: so a replay tells the same in the same order as the
+// run did.
+//
 // Where the evaluator splits an evaluation, its parts are what is farmed out (parts.hpp).
 #pragma once
 
@@ -73,6 +77,10 @@ class Study {
 
   // Throws archive::Error where a row cannot be written, ConfigError where the archive does not replay.
   Summary run();
+  // Evaluates again, with the same id, design and seed, these evaluations, or where there are none what failed, timed
+  // out or was lost. The strategy is not asked; the next run() tells it. Throws ConfigError for an id that is not
+  // there.
+  Summary rerun(const std::set<std::int64_t>& ids);
 
  private:
   // The steps of the loop. Each returns whether to go on; where not, reason_ says why.
@@ -107,6 +115,11 @@ class Study {
   std::map<std::int64_t, Trajectory> trajectories_;  // of those with status ok
   std::map<std::int64_t, int> lost_;                 // attempts lost
   std::deque<std::int64_t> arrivals_;                // ids of evaluations_ in the order they came, not told yet
+  struct Again {
+    std::size_t after;  // how many must have been told before
+    Evaluation row;
+  };
+  std::deque<Again> again_;  // later rows of ids in evaluations_, not told yet
   std::size_t archived_iterations_ = 0;
   std::string archived_reason_;
   const bool resumed_;  // the archive was there

@@ -109,6 +109,30 @@ def merge():
     dodyn("merge", "n.h5", code=2)
 
 
+def rerun():
+    """What timed out or failed is done again; a study then goes on as if it had been told, and replays so for ever."""
+    words = ["f.cfg", "--study.archive", "r.h5"]
+    for bad in ([], ["--failed", "--ids", "3"], ["--ids", "3,x"], ["--ids"]):
+        dodyn("rerun", *words, *bad, code=2)
+    dodyn("rerun", *words, "--failed", code=2)
+    assert not os.path.exists("r.h5")
+    dodyn("run", *words)
+    before = json.loads(dodyn("show", "r.h5", "--json"))["evaluations"]
+    failed = [e["id"] for e in before if e["status"] == "failed"]
+    assert failed
+    assert f"{len(failed)} evaluations now" in dodyn("rerun", *words, "--failed")
+    with h5py.File("r.h5") as f:
+        assert list(f["/evaluations/id"][-len(failed):]) == failed
+    after = json.loads(dodyn("show", "r.h5", "--json"))["evaluations"]
+    assert [e["id"] for e in after] == [e["id"] for e in before]
+    dodyn("rerun", *words, "--ids", "77", code=2)
+    assert "2 evaluations now" in dodyn("rerun", *words, "--ids", f"0,{failed[0]}")
+    for _ in range(3):
+        assert "evaluations now" in dodyn("run", *words)
+    dodyn("show", "r.h5", "--verify")
+    assert "earlier attempt: failed" in dodyn("show", "r.h5", "--evaluation", str(failed[0]))
+
+
 def fuzz(cases, seed=1):
     """Whatever is wrong with a file, the commands end by themselves, with a code of theirs and at most one line of error."""
     chance = random.Random(seed)
@@ -172,7 +196,7 @@ with tempfile.TemporaryDirectory() as directory:
     os.chdir(directory)
     open("f.cfg", "w").write(CONFIG)
     dodyn("run", "f.cfg", "--strategy", "sweep")
-    for test in (exports, damage, merge, follow):
+    for test in (exports, damage, merge, rerun, follow):
         test()
         print(test.__name__, "ok", flush=True)
     fuzz(int(sys.argv[2]) if len(sys.argv) > 2 else 20)
