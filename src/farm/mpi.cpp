@@ -37,17 +37,18 @@ namespace {
 
 enum Tag { task_tag = 1, outcome_tag, beat_tag, release_tag, released_tag, farewell_tag };
 
-// How long to sleep between two looks for messages: short after traffic, longer the quieter it is. At 2 ms the looks
-// cost about 1 % of a core.
+// How long to sleep between two looks for messages: short after traffic, longer the quieter it is, so that what comes
+// waits no longer than it was waited for. At 2 ms the looks cost about 1 % of a core.
 class Pause {
  public:
+  explicit Pause(std::chrono::microseconds longest = std::chrono::microseconds(2000)) : longest_(longest) {}
   void reset() { length_ = shortest; }
-  std::chrono::microseconds next() { return std::exchange(length_, std::min(2 * length_, longest)); }
+  std::chrono::microseconds next() { return std::exchange(length_, std::min(2 * length_, longest_)); }
   void sleep() { std::this_thread::sleep_for(next()); }
 
  private:
-  static constexpr std::chrono::microseconds shortest{50}, longest{2000};
-  std::chrono::microseconds length_ = shortest;
+  static constexpr std::chrono::microseconds shortest{50};
+  std::chrono::microseconds longest_, length_ = shortest;
 };
 
 // How long a rank waits for the first and the last word of rank 0, which are said outside the life of a farm.
@@ -338,8 +339,11 @@ void serve(const Session& session, const Work& work, Patience patience) try {
   const double for_rank_0_to_judge = std::numeric_limits<double>::infinity();
   std::optional<LocalFarm> own(std::in_place, work, Patience{for_rank_0_to_judge, patience.silence}, session.rank());
 
+  // While it evaluates nothing comes but a beat or the release; the end of the evaluation ends the wait at once.
+  const auto while_busy = std::min<Seconds>(Seconds(0.02), Seconds(patience.silence / 20));
+
   bool released = false;
-  for (Pause pause; !released;) {
+  for (Pause pause(std::chrono::microseconds(5000)); !released;) {
     while (const auto status = look(0, MPI_ANY_TAG)) {
       if (status->MPI_TAG == farewell_tag) return;  // left in place for ~Session
       const Bytes message = receive(*status);
@@ -357,7 +361,7 @@ void serve(const Session& session, const Work& work, Patience patience) try {
     if (released) break;
     if (own->outstanding() == 0) {
       pause.sleep();
-    } else if (const auto outcome = own->next_until(Clock::now() + pause.next())) {
+    } else if (const auto outcome = own->next_until(from_now(while_busy))) {
       if (!finish_send(sending)) throw std::runtime_error("rank 0 does not take an answer");
       answer = pack(*outcome);
       sending = start_send(answer, 0, outcome_tag);
