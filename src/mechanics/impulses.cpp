@@ -224,7 +224,7 @@ bool ContactSolver<n>::refine(const ContactRows<n>& rows, std::span<const int> i
     }
   }
   // redundant contacts make it singular but consistent: shift, factor, and correct for the shift
-  factor_.compute(system_ + 1e-7 * system_.diagonal().mean() * Eigen::MatrixXd::Identity(size, size));
+  factor_.compute(system_ + 1e-9 * system_.diagonal().mean() * Eigen::MatrixXd::Identity(size, size));
   solution_.setZero(size);
   rest_ = right_;
   for (int k = 0; k < 4; ++k) {
@@ -253,15 +253,17 @@ double ContactSolver<n>::solve(const ContactRows<n>& rows, std::span<const doubl
   for (int i = 0; i < rows.islands(); ++i) {
     const auto island = rows.island(i);
     double worst = 0.0;
-    for (int round = 0; round < 60; ++round) {
-      for (int k = 0; k < (round < 5 ? 1 : round < 10 ? 6 : 30); ++k)
-        if ((worst = sweep(rows, island, nu, impulse)) <= tolerance) break;
-      if (worst <= tolerance) break;
+    for (int round = 0; round < 30; ++round) {
+      // digits that do not come soon are not worth waiting for
+      const double enough = round < 6 ? tolerance : round < 15 ? 1e2 * tolerance : 1e5 * tolerance;
+      for (int k = 0; k < (round < 5 ? 1 : round < 10 ? 5 : 30); ++k)
+        if ((worst = sweep(rows, island, nu, impulse)) <= enough) break;
+      if (worst <= enough) break;
       saved_ = impulse;
       if (!refine(rows, island, nu, impulse)) continue;
       const double after = sweep(rows, island, nu, impulse);
       if (after <= worst) {
-        if ((worst = after) <= tolerance) break;
+        if ((worst = after) <= enough) break;
         continue;
       }
       for (const int c : island)

@@ -62,8 +62,8 @@ template <int n>
 class ContactSolver {
  public:
   // `impulse` holds n numbers per contact: those already in nu at the start (zero, or a guess), then the result; nu
-  // changes with them. `friction` may be empty. Returns the largest violation left (m/s), at most `tolerance` unless
-  // the sweeps run out.
+  // changes with them. `friction` may be empty. Returns the largest change (m/s) of the last sweep, at most
+  // `tolerance` unless that many digits do not come.
   double solve(const ContactRows<n>& rows, std::span<const double> target, std::span<const double> friction,
                double tolerance, Eigen::VectorXd& nu, std::vector<double>& impulse);
 
