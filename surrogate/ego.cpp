@@ -972,7 +972,7 @@ std::string Ego::say_best() const {
   out.precision(6);
   for (Index i = 0; i < dimensions(); ++i) {
     const Variable& v = variables_[i];
-    out << (i ? ", " : "") << v.name << " = " << least->design(i) << (v.unit.empty() ? "" : " ") << v.unit;
+    out << (i ? ", " : "") << v.name << " = " << least->design(i) << unit_after(v);
     if (least->design(i) == v.lower) out << " (its lower bound)";
     if (least->design(i) == v.upper) out << " (its upper bound)";
   }

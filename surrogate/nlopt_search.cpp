@@ -57,8 +57,7 @@ class NloptSearch final : public Strategy {
       out.precision(6);
       for (std::size_t k = 0; k < variables_.size(); ++k) {
         const Variable& v = variables_[k];
-        out << (k ? ", " : "") << v.name << " = " << best_->design(static_cast<Index>(k)) << (v.unit.empty() ? "" : " ")
-            << v.unit;
+        out << (k ? ", " : "") << v.name << " = " << best_->design(static_cast<Index>(k)) << unit_after(v);
       }
     }
     return out.str();

@@ -31,6 +31,9 @@ struct Iteration {
   std::vector<std::pair<std::string, double>> numbers;  // of the model, by name: hyperparameters, its quality, ...
 };
 
+// " m"; nothing after a pure number.
+inline std::string unit_after(const Variable& v) { return v.unit.empty() || v.unit == "1" ? "" : " " + v.unit; }
+
 class Strategy {
  public:
   virtual ~Strategy() = default;

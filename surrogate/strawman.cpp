@@ -208,8 +208,8 @@ std::string Strawman::say(const Sample& s) const {
       if (&samples_[i] == &s && failing_beside) place = "optimum next to designs of " + variable_.name + " that fail";
     }
   }
-  return place + ": " + text(s.x) + (variable_.unit.empty() ? "" : " " + variable_.unit) + ", cost " + text(s.cost, 9) +
-         " (evaluation " + std::to_string(s.id) + ")";
+  return place + ": " + text(s.x) + unit_after(variable_) + ", cost " + text(s.cost, 9) + " (evaluation " +
+         std::to_string(s.id) + ")";
 }
 
 // Steps 2 to 5. `change`: cost of the sample just told minus the best before it, where it was a good one put at the

@@ -108,7 +108,7 @@ class Sweep final : public Strategy {
     out.precision(6);
     for (std::size_t k = 0; k < variables_.size(); ++k) {
       const Variable& v = variables_[k];
-      out << (k ? ", " : "") << v.name << " = " << b.design[k] << (v.unit.empty() ? "" : " ") << v.unit;
+      out << (k ? ", " : "") << v.name << " = " << b.design[k] << unit_after(v);
       if (b.design[k] == v.lower) out << " (its lower bound)";
       if (b.design[k] == v.upper) out << " (its upper bound)";
     }
