@@ -20,6 +20,8 @@ fi
 
 # One rank per core, each evaluating on one thread. Ranks are not bound to cores: another study may run here too.
 export OMP_NUM_THREADS=1
+# mpirun can hang after a rank was killed, in the shared-memory store of its PMIx (openpmix issue 1233); so not that one.
+export PMIX_MCA_gds=hash
 if ((cores == 1)) || ! command -v mpirun >/dev/null; then exec "$dodyn" run "$@"; fi
 if ((EUID == 0)); then
   export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1

@@ -20,6 +20,8 @@ wall_time=${WALL_TIME:-00:58:00}
 
 # One rank per mpiprocs, each evaluating on one thread, pinned to its core. MPIRUN_OPTIONS has the last word.
 export OMP_NUM_THREADS=1
+# mpirun can hang after a rank was killed, in the shared-memory store of its PMIx (openpmix issue 1233); so not that one.
+export PMIX_MCA_gds=hash
 read -r -a options <<<"${MPIRUN_OPTIONS:-}"
 code_file=$(mktemp)
 trap 'kill -USR1 "$mpirun" 2>/dev/null' TERM INT # qdel

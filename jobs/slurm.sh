@@ -19,6 +19,8 @@ dodyn=${DODYN:-$SLURM_SUBMIT_DIR/build/release/apps/dodyn}
 
 # One rank per task, each evaluating on one thread, pinned to its core. MPIRUN_OPTIONS has the last word.
 export OMP_NUM_THREADS=1
+# mpirun can hang after a rank was killed, in the shared-memory store of its PMIx (openpmix issue 1233); so not that one.
+export PMIX_MCA_gds=hash
 launch=(mpirun --quiet --enable-recovery --bind-to core)
 read -r -a options <<<"${MPIRUN_OPTIONS:-}"
 

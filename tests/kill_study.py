@@ -104,7 +104,8 @@ def main():
     chance = random.Random(call.seed)
     counts = collections.Counter()
     started = time.time()
-    environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMP_NUM_THREADS="1")
+    environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMP_NUM_THREADS="1",
+                       PMIX_MCA_gds="hash")
 
     with tempfile.TemporaryDirectory(prefix="dodyn-kill-") as directory:
         os.chdir(directory)

@@ -15,7 +15,8 @@ import time
 
 DODYN, MPIRUN = (os.path.abspath(shutil.which(word) or word) for word in sys.argv[1:3])
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
-ENVIRONMENT = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMP_NUM_THREADS="1", DODYN=DODYN)
+ENVIRONMENT = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMP_NUM_THREADS="1",
+                   PMIX_MCA_gds="hash", DODYN=DODYN)
 RANKS = [MPIRUN, "--quiet", "--oversubscribe", "--bind-to", "none", "--enable-recovery"]
 CONFIG = """[study]
 evaluator = testfunction
