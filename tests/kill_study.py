@@ -12,6 +12,7 @@ again until the study has finished, and then another study, until there were eno
     the same designs, seeds and costs, bit for bit, as one that was left alone.
 """
 import argparse
+import atexit
 import collections
 import itertools
 import os
@@ -104,6 +105,18 @@ def main():
     chance = random.Random(call.seed)
     counts = collections.Counter()
     started = time.time()
+    running = []  # process ids
+
+    def end():  # also where it is told to stop
+        for pid in running:
+            kill(pid)
+        print(f"{counts['kills']} kills in {time.time() - started:.0f} s ({counts['worker']} workers, {counts['rank 0']} "
+              f"of rank 0, {counts['all']} of all ranks and the launcher at once), {counts['starts']} starts, "
+              f"{counts['studies']} studies finished with {counts['evaluations']} evaluations; {counts['lost attempts']} "
+              f"attempts were lost and repeated; {counts['wrong'] or 'no'} evaluation was lost or done twice", flush=True)
+
+    atexit.register(end)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMP_NUM_THREADS="1",
                        PMIX_MCA_gds="hash")
 
@@ -115,6 +128,7 @@ def main():
         expected = final(rows("alone.h5"))
 
         def fail(what):
+            counts["wrong"] = "perhaps an"
             print(f"kill_study: {what}; the archive is kept as /tmp/kill_study.h5", file=sys.stderr)
             subprocess.run(["cp", archive, "/tmp/kill_study.h5"])
             sys.exit(1)
@@ -130,11 +144,13 @@ def main():
                      str(call.ranks), dodyn, "run", "study.cfg", "--study.archive", archive, "--exit-code-file", "code"],
                     stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment, start_new_session=True)
                 counts["starts"] += 1
+                running[:] = [run.pid]
                 processes = {}
                 deadline = time.time() + 120
                 while run.poll() is None and time.time() < deadline:
                     time.sleep(chance.expovariate(3))
                     processes = ranks_of(run.pid) or processes
+                    running[1:] = processes.values()
                     if not processes or counts["kills"] >= call.kills:
                         continue
                     seen = rows(archive) or seen
@@ -155,6 +171,7 @@ def main():
                         if time.time() > limit:
                             fail(f"process {pid} outlives its run")
                         time.sleep(0.01)
+                running.clear()
                 now = rows(archive) if os.path.exists(archive) else []
                 if now is None:
                     now = seen  # left in the middle of a write: the next start recovers it, and the next look tells
@@ -180,10 +197,6 @@ def main():
             counts["evaluations"] += len(ids)
             counts["lost attempts"] += len(all_rows) - len(ids)
             os.unlink(archive)
-    print(f"{counts['kills']} kills in {time.time() - started:.0f} s ({counts['worker']} workers, {counts['rank 0']} of "
-          f"rank 0, {counts['all']} of all ranks and the launcher at once), {counts['starts']} starts, {counts['studies']} studies "
-          f"finished with {counts['evaluations']} evaluations; {counts['lost attempts']} attempts were lost and repeated; "
-          "0 evaluations lost, 0 done twice")
 
 
 main()
