@@ -1,45 +1,58 @@
 // The gait battery: seeded gait problems, each solved by the native solver and by Ipopt (exact Hessian, MUMPS) with the
-// same derivative callbacks in the same run.
+// same derivative callbacks in the same run, and once more, where the start is cold, by the search that a study does
+// with gait.coarse-intervals = 40, gait.starts = 6, gait.parts = 3, gait.shifts = 0: six cold starts on half the
+// intervals by the native solver, of each third of them the best brought to all. The first of them has the seed of the
+// plain start.
 //
-//   build/release/bench/gait_battery [problems [kind]]      default: 200 problems of all four kinds
+//   build/release/bench/gait_battery rows.txt [problems [kind]]      default: 200 problems of all six kinds
 //
-// Problem i is of kind i mod 4, its knee between 0.35 and 0.75 m and its start drawn from the seed i; every fourth
+// Problem i is of kind i mod 6, its knee between 0.35 and 0.75 m and its start drawn from the seed i; every fourth
 // round is warm: it starts from the solution (multipliers included) of the design whose knee sits 5 mm lower. One line
-// per problem on standard output, then the summary. Times are of the thread's processor clock. A cost within 1e-6
+// per problem is added to rows.txt; problems that are there are not solved again, so that the battery can be run in
+// slices. The summary goes to standard output. Times are of the thread's processor clock. A cost within 1e-6
 // (relative) is the same; from one start two solvers may well end in two local optima.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
+#include <fstream>
+#include <map>
 #include <random>
+#include <sstream>
 #include <string>
 #include <vector>
 
 #include "control/gait.hpp"
 #include "models/planar_biped.hpp"
+#include "models/tree_file.hpp"
 #include "nlp/solve.hpp"
 
 namespace {
 
 using namespace dodyn;
 using Biped = models::PlanarBiped<control::Coefficient>;
-using Gait = control::Gait<models::PlanarBiped>;
+using Gait = control::WalkerGait;
 
-constexpr int kinds = 4;
-const char* kind_names[kinds] = {"squared torque", "squared torque, knee stops", "bounded work",
-                                 "bounded work, knee stops"};
+constexpr int kinds = 6;
+const char* kind_names[kinds] = {
+    "squared torque",           "squared torque, knee stops",    "bounded work",
+    "bounded work, knee stops", "underactuated, squared torque", "underactuated, bounded work"};
 
-Gait gait(int kind, double shank) {
-  control::GaitSettings s;  // 80 intervals, squared torque
-  if (kind >= 2) {
+Gait gait(int kind, double shank, int intervals = 80) {
+  const bool work = kind == 2 || kind == 3 || kind == 5, underactuated = kind >= 4;
+  control::GaitSettings s;  // squared torque
+  s.intervals = intervals;
+  if (work) {
     s.absolute_work = 1.0;
     s.squared_torque = 0.02;
-    s.torque_limit = 20.0;
+    s.torque_limit = underactuated ? 40.0 : 20.0;
     s.friction = 0.8;
   }
-  s.knee_stops = kind % 2 == 1;
-  return Gait(Biped::with_masses(shank, 1.0, {2.0, 3.0, 3.0, 2.0}), s);
+  s.knee_stops = kind == 1 || kind == 3;
+  if (!underactuated) return Gait(control::walker(Biped::with_masses(shank, 1.0, {2.0, 3.0, 3.0, 2.0})), s);
+  const std::string name = "planar-underactuated";
+  return Gait(control::walker(models::parse_tree(models::tree_text(name), name, {{"knee", shank}})), s);
 }
 
 double cpu_seconds() {
@@ -49,28 +62,84 @@ double cpu_seconds() {
 }
 
 struct Result {
-  nlp::Solution solution;
-  double milliseconds = 0.0;
-  bool solved() const { return solution.status == nlp::SolveStatus::solved; }
+  int status = -1, iterations = 0;  // -1: not asked for
+  double cost = 0.0, residual = 0.0, milliseconds = 0.0;
+  bool solved() const { return status == static_cast<int>(nlp::SolveStatus::solved); }
 };
+
+Result result(const nlp::Solution& s, int iterations, double begin) {
+  return {static_cast<int>(s.status), iterations, s.objective, s.residuals.largest(), 1e3 * (cpu_seconds() - begin)};
+}
 
 template <class Start>
 Result solve(nlp::Backend backend, const Gait& problem, const Start& start) {
   nlp::Options options;
   options.backend = backend;
-  options.max_iterations = 1000;
-  Result r;
+  options.max_seconds = 600.0;
+  options.barrier = control::barrier_of_neighbour;  // where the start is warm
   const double begin = cpu_seconds();
-  r.solution = nlp::solve(problem.problem(), start, options);
-  r.milliseconds = 1e3 * (cpu_seconds() - begin);
-  return r;
+  const nlp::Solution s = nlp::solve(problem.problem(), start, options);
+  return result(s, s.iterations, begin);
 }
 
-struct Pair {
-  int kind;
+Result search(const Gait& problem, const Gait& coarse, std::uint64_t seed) {
+  const auto better = [](const nlp::Solution& a, const nlp::Solution& b) {
+    return a.status == nlp::SolveStatus::solved && (b.status != nlp::SolveStatus::solved || a.objective < b.objective);
+  };
+  const double begin = cpu_seconds();
+  int iterations = 0;
+  nlp::Solution found;
+  for (std::uint64_t part = 0; part < 3; ++part) {
+    nlp::Options options;
+    nlp::Solution best;
+    for (std::uint64_t start = part; start < 6; start += 3) {
+      nlp::Solution s = nlp::solve(coarse.problem(), coarse.cold_start(seed + start), options);
+      iterations += s.iterations;
+      if (better(s, best)) best = std::move(s);
+    }
+    if (best.status != nlp::SolveStatus::solved) continue;
+    options.warm_start = true;
+    options.barrier = control::barrier_of_refined;
+    nlp::Solution s = nlp::solve(problem.problem(), problem.refined(coarse.motion(best.x)), options);
+    iterations += s.iterations;
+    if (better(s, found)) found = std::move(s);
+  }
+  return result(found, iterations, begin);
+}
+
+struct Row {
+  int problem, kind;
   bool warm;
-  Result native, ipopt;
+  double shank;
+  Result native, ipopt, searched;
 };
+
+template <class R, class Visitor>
+void for_each_result(R& row, Visitor visit) {
+  for (auto* r : {&row.native, &row.ipopt, &row.searched}) visit(*r);
+}
+
+Row solve(int problem_number) {
+  const int kind = problem_number % kinds;
+  std::mt19937_64 random(static_cast<std::uint64_t>(problem_number));
+  const double shank = 0.35 + 0.4 * static_cast<double>(random() >> 11) * 0x1.0p-53;
+  const std::uint64_t seed = random();
+  Row row{problem_number, kind, problem_number / kinds % 4 == 3, shank, {}, {}, {}};
+  const Gait problem = gait(kind, shank);
+  if (row.warm) {
+    const Gait lower = gait(kind, shank - 0.005);
+    nlp::Solution neighbour;
+    for (std::uint64_t k = 0; k < 5 && neighbour.status != nlp::SolveStatus::solved; ++k)
+      neighbour = nlp::solve(lower.problem(), lower.cold_start(seed + k));
+    row.native = solve(nlp::Backend::native, problem, neighbour);
+    row.ipopt = solve(nlp::Backend::ipopt, problem, neighbour);
+  } else {
+    row.native = solve(nlp::Backend::native, problem, problem.cold_start(seed));
+    row.ipopt = solve(nlp::Backend::ipopt, problem, problem.cold_start(seed));
+    row.searched = search(problem, gait(kind, shank, 40), seed);
+  }
+  return row;
+}
 
 double median(std::vector<double> v) {
   if (v.empty()) return std::nan("");
@@ -78,80 +147,85 @@ double median(std::vector<double> v) {
   return 0.5 * (v[(v.size() - 1) / 2] + v[v.size() / 2]);
 }
 
-template <class Of>
-double median_of(const std::vector<Pair>& pairs, Of of) {
-  std::vector<double> v;
-  for (const Pair& p : pairs)
-    if (p.native.solved() && p.ipopt.solved()) v.push_back(of(p));
-  return median(v);
-}
-
-void summarise(const std::string& name, const std::vector<Pair>& pairs) {
-  if (pairs.empty()) return;
-  int native = 0, ipopt = 0, both = 0, same = 0, better = 0;
+// One line of the table: `ours` next to Ipopt.
+void summarise(const std::string& name, const std::vector<Row>& rows, Result Row::*ours) {
+  std::vector<double> our_ms, their_ms, our_iterations, their_iterations, ratio;
+  int n = 0, solved = 0, ipopt = 0, same = 0, better = 0;
   double slowest = 0.0;
-  for (const Pair& p : pairs) {
-    native += p.native.solved();
-    ipopt += p.ipopt.solved();
-    if (p.native.solved()) slowest = std::max(slowest, p.native.milliseconds);
-    if (!p.native.solved() || !p.ipopt.solved()) continue;
-    ++both;
-    const double a = p.native.solution.objective, b = p.ipopt.solution.objective, margin = 1e-6 * std::abs(b);
-    same += std::abs(a - b) <= margin;
-    better += a < b - margin;
+  for (const Row& row : rows) {
+    const Result &a = row.*ours, &b = row.ipopt;
+    if (a.status < 0) continue;
+    ++n;
+    solved += a.solved();
+    ipopt += b.solved();
+    if (a.solved()) slowest = std::max(slowest, a.milliseconds);
+    if (!a.solved() || !b.solved()) continue;
+    our_ms.push_back(a.milliseconds);
+    their_ms.push_back(b.milliseconds);
+    our_iterations.push_back(a.iterations);
+    their_iterations.push_back(b.iterations);
+    ratio.push_back(b.milliseconds / a.milliseconds);
+    const double margin = 1e-6 * std::abs(b.cost);
+    same += std::abs(a.cost - b.cost) <= margin;
+    better += a.cost < b.cost - margin;
   }
-  const double a = median_of(pairs, [](const Pair&p) { return p.native.milliseconds; }),
-               b = median_of(pairs, [](const Pair&p) { return p.ipopt.milliseconds; });
+  if (n == 0) return;
+  const int both = static_cast<int>(ratio.size());
   std::printf(
-      "| %-32s | %3zu | %3d / %3d | %3d / %3d / %3d | %4.0f / %4.0f | %6.1f / %6.1f | %5.1f | %5.1f | %6.1f |\n",
-      name.c_str(), pairs.size(), native, ipopt, better, same, both - better - same,
-      median_of(pairs, [](const Pair& p) { return static_cast<double>(p.native.solution.iterations); }),
-      median_of(pairs, [](const Pair& p) { return static_cast<double>(p.ipopt.solution.iterations); }), a, b, b / a,
-      median_of(pairs, [](const Pair& p) { return p.ipopt.milliseconds / p.native.milliseconds; }), slowest);
+      "| %-35s | %3d | %3d / %3d | %3d / %3d / %3d | %3.0f %% | %4.0f / %4.0f | %6.1f / %6.1f | %5.1f | %5.1f | %6.1f "
+      "|\n",
+      name.c_str(), n, solved, ipopt, better, same, both - better - same, 100.0 * (better + same) / both,
+      median(our_iterations), median(their_iterations), median(our_ms), median(their_ms),
+      median(their_ms) / median(our_ms), median(ratio), slowest);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  const int problems = argc > 1 ? std::atoi(argv[1]) : 200, only = argc > 2 ? std::atoi(argv[2]) : -1;
-  std::vector<Pair> pairs;
-  for (int i = 0; i < problems; ++i) {
-    const int kind = i % kinds;
-    if (only >= 0 && kind != only) continue;
-    std::mt19937_64 random(static_cast<std::uint64_t>(i));
-    const double shank = 0.35 + 0.4 * static_cast<double>(random() >> 11) * 0x1.0p-53;
-    const std::uint64_t seed = random();
-    Pair p{kind, i / kinds % 4 == 3, {}, {}};
-    const Gait problem = gait(kind, shank);
-    if (p.warm) {
-      const Gait lower = gait(kind, shank - 0.005);
-      Result neighbour;
-      for (std::uint64_t k = 0; k < 5 && !neighbour.solved(); ++k)
-        neighbour = solve(nlp::Backend::native, lower, lower.cold_start(seed + k));
-      p.native = solve(nlp::Backend::native, problem, neighbour.solution);
-      p.ipopt = solve(nlp::Backend::ipopt, problem, neighbour.solution);
-    } else {
-      p.native = solve(nlp::Backend::native, problem, problem.cold_start(seed));
-      p.ipopt = solve(nlp::Backend::ipopt, problem, problem.cold_start(seed));
+  if (argc < 2) {
+    std::fprintf(stderr, "gait_battery ROWS.txt [problems [kind]]\n");
+    return 2;
+  }
+  const int problems = argc > 2 ? std::atoi(argv[2]) : 200, only = argc > 3 ? std::atoi(argv[3]) : -1;
+  std::map<int, Row> rows;
+  {
+    std::ifstream in(argv[1]);
+    for (std::string line; std::getline(in, line);) {
+      std::istringstream words(line);
+      Row row{};
+      words >> row.problem >> row.kind >> row.warm >> row.shank;
+      for_each_result(row,
+                      [&](Result& r) { words >> r.status >> r.cost >> r.residual >> r.iterations >> r.milliseconds; });
+      if (words) rows[row.problem] = row;
     }
-    std::printf("%3d %-26s %s L1 %.4f", i, kind_names[kind], p.warm ? "warm" : "cold", shank);
-    for (const Result* r : {&p.native, &p.ipopt})
-      std::printf(" | status %d cost %.8f KKT %.1e it %4d %7.1f ms", static_cast<int>(r->solution.status),
-                  r->solution.objective, r->solution.residuals.largest(), r->solution.iterations, r->milliseconds);
-    std::printf("\n");
-    std::fflush(stdout);
-    pairs.push_back(std::move(p));
+  }
+  std::ofstream out(argv[1], std::ios::app);
+  out.precision(12);
+  for (int i = 0; i < problems; ++i) {
+    if (rows.contains(i) || (only >= 0 && i % kinds != only)) continue;
+    Row row = rows[i] = solve(i);
+    out << row.problem << ' ' << row.kind << ' ' << row.warm << ' ' << row.shank;
+    for_each_result(row, [&](const Result& r) {
+      out << "  " << r.status << ' ' << r.cost << ' ' << r.residual << ' ' << r.iterations << ' ' << r.milliseconds;
+    });
+    out << std::endl;
   }
   std::printf(
-      "\n| problems (native / Ipopt) | n | solved | cost better / same / worse | median iterations | median ms | ratio "
-      "of "
-      "medians | median ratio | slowest native ms |\n|---|---|---|---|---|---|---|---|---|\n");
-  for (const bool warm : {false, true})
+      "| problems (ours / Ipopt) | n | solved | cost better / same / worse | same or better | median iterations | "
+      "median "
+      "ms | ratio of medians | median ratio | slowest of ours, ms |\n|---|---|---|---|---|---|---|---|---|---|\n");
+  const auto table = [&](const char* what, bool warm, Result Row::*ours) {
+    std::vector<Row> all;
     for (int kind = 0; kind < kinds; ++kind) {
-      std::vector<Pair> some;
-      for (const Pair& p : pairs)
-        if (p.kind == kind && p.warm == warm) some.push_back(p);
-      summarise(std::string(kind_names[kind]) + (warm ? ", warm" : ", cold"), some);
+      std::vector<Row> some;
+      for (const auto& [i, row] : rows)
+        if (row.kind == kind && row.warm == warm) some.push_back(row);
+      all.insert(all.end(), some.begin(), some.end());
+      summarise(std::string(kind_names[kind]) + what, some, ours);
     }
-  summarise("all", pairs);
+    summarise(std::string("all") + what, all, ours);
+  };
+  table(", cold", false, &Row::native);
+  table(", search", false, &Row::searched);
+  table(", warm", true, &Row::native);
 }

@@ -106,6 +106,10 @@ struct GaitReport {
                                      // through the impact, rad; each step by Newton's method, from the one before
 };
 
+// First barrier parameters (nlp::Options::barrier) of warm starts that proved good for gaits: of a gait brought to a
+// finer mesh, and of the solution, multipliers included, of a design some millimetres away.
+inline constexpr double barrier_of_refined = 1e-3, barrier_of_neighbour = 1e-8;
+
 // The gait problem of one walker. Its functions, step length and period may carry their derivatives with respect to one
 // design parameter (tangents; zero for none).
 class WalkerGait {

@@ -333,7 +333,8 @@ void InteriorPoint::start_at(const VectorXd& x0, const Solution* neighbour) {
   }
 
   // into the interior (section 3.6)
-  const double push = options_.warm_start ? 1e-6 : 1e-2;
+  mu_ = !options_.warm_start ? 0.1 : options_.barrier > 0.0 ? options_.barrier : 1e-5;
+  const double push = !options_.warm_start ? 1e-2 : mu_ > 1e-5 ? std::min(mu_, 1e-2) : 1e-6;
   for (int i = 0; i < N_; ++i) {
     const double width = upper_[i] - lower_[i];
     if (lower_[i] > -infinity)
@@ -341,7 +342,6 @@ void InteriorPoint::start_at(const VectorXd& x0, const Solution* neighbour) {
     if (upper_[i] < infinity)
       at_.v[i] = std::min(at_.v[i], upper_[i] - std::min(push * std::max(1.0, std::abs(upper_[i])), push * width));
   }
-  mu_ = options_.warm_start ? 1e-5 : 0.1;
   y_.setZero(m_);
   lower_z_.setZero(N_);
   upper_z_.setZero(N_);

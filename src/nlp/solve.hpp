@@ -33,6 +33,8 @@ struct Options {
   int max_iterations = 1000;
   double max_seconds = 60.0;  // wall clock, looked at between callbacks
   bool warm_start = false;    // x0 is near a solution: start with a small barrier and push little from the bounds
+  double barrier = 0.0;       // native, warm: the first barrier parameter, smaller the nearer x0 is to a solution;
+                              // 0: 1e-5
   int print_level = 0;        // 0 silent ... 5 an iteration log on standard output
 };
 

@@ -211,5 +211,30 @@ TEST(Gait, SlsqpAndIpoptAgree) {
   EXPECT_NEAR(slsqp.objective, ipopt.objective, 1e-6 * ipopt.objective);
 }
 
+// One problem, two solvers: a first-order point of one is one of the other, which stays there.
+TEST(Gait, SolversAgreeOnWhatASolutionIs) {
+  if (!nlp::available(nlp::Backend::ipopt)) GTEST_SKIP() << "this build has no Ipopt";
+  GaitSettings squared;
+  squared.intervals = 20;
+  for (const GaitSettings& settings : {squared, bounded_work(20)}) {
+    const PlanarGait gait(fixed_masses(0.45), settings);
+    const auto& problem = gait.problem();
+    for (const auto backend : {nlp::Backend::native, nlp::Backend::ipopt}) {
+      nlp::Options one, other;
+      one.backend = backend;
+      one.max_iterations = 2000;
+      other.backend = backend == nlp::Backend::native ? nlp::Backend::ipopt : nlp::Backend::native;
+      const auto first = nlp::solve(problem, gait.cold_start(1), one);
+      ASSERT_EQ(first.status, nlp::SolveStatus::solved) << first.reason;
+      const auto residuals =
+          nlp::residuals(problem, first.x, first.multipliers, first.lower_multipliers, first.upper_multipliers);
+      EXPECT_LE(residuals.largest(), 1e-9);
+      const auto second = nlp::solve(problem, first, other);
+      ASSERT_EQ(second.status, nlp::SolveStatus::solved) << second.reason;
+      EXPECT_NEAR(second.objective, first.objective, 1e-7 * std::abs(first.objective));
+    }
+  }
+}
+
 }  // namespace
 }  // namespace dodyn::control
