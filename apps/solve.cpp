@@ -9,7 +9,9 @@
 
 namespace dodyn::apps {
 ExitCode solve(Invocation call) {
-  const std::string path = take_path(call.words, "dodyn solve CONFIG [--key value ...] [--output FILE.csv]");
+  const bool verbose = std::erase(call.words, "--verbose") > 0;
+  const std::string path =
+      take_path(call.words, "dodyn solve CONFIG [--key value ...] [--output FILE.csv] [--verbose]");
   const std::string output = take_option(call.words, "--output", "a file to write as CSV");
 
   // `--design.NAME VALUE` gives the design. Where the file frees NAME, it stays free: then d cost / d NAME is told too.
@@ -54,6 +56,7 @@ ExitCode solve(Invocation call) {
 
   std::cout << study::record_text(outcome.evaluation, settings.variables, evaluator->metrics()) << "\n"
             << evaluator->report(outcome);
+  if (verbose) std::cout << evaluator->details();
   if (!output.empty()) {
     file << study::csv(outcome.trajectory, evaluator->channels());
     file.close();

@@ -33,6 +33,8 @@ class Evaluator {
   virtual std::optional<Simulated> simulate(const Task&) const { return std::nullopt; }
   // What `dodyn solve` prints of an evaluation after its record: an optimality and feasibility report, several lines.
   virtual std::string report(const Outcome& outcome) const = 0;
+  // What `dodyn solve --verbose` adds: where the time went of the evaluations that this process did.
+  virtual std::string details() const { return ""; }
 };
 
 // What the registry knows of an evaluator before a study exists.

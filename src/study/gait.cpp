@@ -42,14 +42,69 @@ const std::vector<Quantity> metric_list = {
     {"starts", "1", "starts tried"},
     {"starts_solved", "1", "starts that ended at a first-order optimal point"},
     {"best_start", "1", "start of the best gait: 0, 1, ... cold, -1 from the trajectory of the parent"},
+    {"optima", "1", "distinct gaits that the starts ended at"},
+    {"intervals", "1", "time steps of the mesh that the cost is of"},
+    {"refinement_change", "1", "relative change of the cost by the last refinement; 0 where there was none"},
 };
+struct Metric {  // places in that list
+  enum { iterations = 17, starts, starts_solved, best_start, optima, intervals, refinement_change };
+};
+constexpr std::size_t optima_channel = 8;
 
-// What the settings say of the starts.
-struct Starts {
-  int cold = 1;
+// What the settings say of the search for a gait.
+struct Search {
+  int cold = 1;              // starts, divided among
+  int parts = 1;             // tasks of the farm
+  int coarse_intervals = 0;  // cold starts are first solved on so many, 0: on all
   int shifts = 0;
+  int refinements = 0;
+  double refine_tolerance = 0.0;
   nlp::Options options;
 };
+
+// One of the distinct gaits that the starts of a design ended at.
+struct Optimum {
+  double cost = 0.0;
+  int count = 0;  // of the starts
+  double residual = 0.0;
+  Eigen::VectorXd joints;  // at all nodes
+};
+
+// The same gait: of the same cost (relative 1e-6) and motion (1e-3 rad, root mean square).
+bool same(const Optimum& a, const Optimum& b) {
+  return std::abs(a.cost - b.cost) <= 1e-6 * std::abs(a.cost) &&
+         (a.joints - b.joints).norm() <= 1e-3 * std::sqrt(static_cast<double>(a.joints.size()));
+}
+
+// Adds a gait to a list of distinct ones, the best first.
+void add(std::vector<Optimum>& optima, Optimum found) {
+  for (Optimum& known : optima)
+    if (same(known, found)) {
+      found.count += known.count;
+      known.count = found.count;
+      if (found.cost < known.cost) known = std::move(found);
+      return;
+    }
+  optima.insert(std::upper_bound(optima.begin(), optima.end(), found,
+                                 [](const Optimum& a, const Optimum& b) { return a.cost < b.cost; }),
+                std::move(found));
+}
+
+// The matrices [optimum, cost count residual distance] and [optimum, joint coordinates of all nodes], and back.
+Eigen::MatrixXd table(const std::vector<Optimum>& optima, int rows) {
+  Eigen::MatrixXd m = Eigen::MatrixXd::Constant(rows, 4, not_a_number);
+  for (int i = 0; i < rows && i < static_cast<int>(optima.size()); ++i) {
+    const Optimum& o = optima[static_cast<std::size_t>(i)];
+    m.row(i) << o.cost, o.count, o.residual,
+        (o.joints - optima.front().joints).norm() / std::sqrt(static_cast<double>(o.joints.size()));
+  }
+  return m;
+}
+Eigen::MatrixXd joints_of(const std::vector<Optimum>& optima) {
+  Eigen::MatrixXd m(static_cast<Eigen::Index>(optima.size()), optima.empty() ? 0 : optima.front().joints.size());
+  for (std::size_t i = 0; i < optima.size(); ++i) m.row(static_cast<Eigen::Index>(i)) = optima[i].joints.transpose();
+  return m;
+}
 
 class GaitEvaluator final : public Evaluator {
  public:
@@ -76,17 +131,26 @@ class GaitEvaluator final : public Evaluator {
     gait_settings_.unilateral = settings.text("gait.contact") != "free";
     if (settings.text("gait.contact") == "friction-cone") gait_settings_.friction = settings.real("gait.friction");
 
-    starts_.cold = settings.integer("gait.starts");
-    starts_.shifts = settings.integer("gait.shifts");
+    search_.cold = settings.integer("gait.starts");
+    search_.parts = settings.integer("gait.parts");
+    if (search_.parts > search_.cold)
+      throw settings.error("gait.parts", "there are no more than gait.starts = " + std::to_string(search_.cold));
+    search_.shifts = settings.integer("gait.shifts");
+    search_.coarse_intervals = settings.integer("gait.coarse-intervals");
+    if (search_.coarse_intervals == 1 || search_.coarse_intervals >= gait_settings_.intervals)
+      throw settings.error("gait.coarse-intervals", "allowed are 0 and 2 to less than gait.intervals = " +
+                                                        std::to_string(gait_settings_.intervals));
+    search_.refine_tolerance = settings.real("gait.refine-tolerance");
+    search_.refinements = search_.refine_tolerance > 0.0 ? settings.integer("gait.refinements") : 0;
     const std::string solver = settings.text("gait.solver");
-    starts_.options.backend = solver == "slsqp"   ? nlp::Backend::slsqp
+    search_.options.backend = solver == "slsqp"   ? nlp::Backend::slsqp
                               : solver == "ipopt" ? nlp::Backend::ipopt
                                                   : nlp::Backend::native;
-    if (!nlp::available(starts_.options.backend))
+    if (!nlp::available(search_.options.backend))
       throw settings.error("gait.solver", "this build has no Ipopt; allowed are native and slsqp");
-    starts_.options.tolerance = settings.real("gait.tolerance");
-    starts_.options.max_iterations = settings.integer("gait.max-iterations");
-    starts_.options.max_seconds = settings.real("gait.start-seconds");
+    search_.options.tolerance = settings.real("gait.tolerance");
+    search_.options.max_iterations = settings.integer("gait.max-iterations");
+    search_.options.max_seconds = settings.real("gait.start-seconds");
 
     read_model();
     Eigen::VectorXd middle(static_cast<Eigen::Index>(settings.variables.size()));
@@ -118,18 +182,30 @@ class GaitEvaluator final : public Evaluator {
         {"energy", "J", "discrete energy of an interval", K, {"energy"}},
         {"points", "m", "the stance foot and the ends of the links", K + 1, walker_.point_names},
         {"impulse", "N s", "impulse of the ground on the new foot at touch-down", 1, force},
+        {"optima",
+         "",
+         "distinct gaits that the starts ended at, the best first: how many starts, KKT residual, distance to the best "
+         "(rad, root mean square)",
+         optima_rows(),
+         {"cost", "count", "residual", "distance"}},
     };
   }
 
   Outcome evaluate(const Task& task) const override;
+  int parts() const override { return search_.parts; }
+  Outcome join(const Evaluation& asked, std::vector<Outcome> parts) const override;
   std::string report(const Outcome& outcome) const override;
+  std::string details() const override;
 
  private:
   void read_model();
+  int optima_rows() const { return search_.cold + 2; }  // and that of a parent, and one found by bending
   // The walker of a design, its derivatives those of the free variable `direction` (-1: none), and its gait problem.
   // Throw TreeError where the model's file refuses the design.
   control::Walker walker(const Eigen::VectorXd& design, int direction) const;
-  Gait gait(const Eigen::VectorXd& design, int direction) const;
+  Gait gait(const Eigen::VectorXd& design, int direction, int intervals) const;
+  nlp::Solution solve(const Gait& problem, const Eigen::VectorXd& x0, const Task& task,
+                      const nlp::Options& options) const;
   Coefficient parameter(const std::string& name, const Eigen::VectorXd& design, int direction) const {
     Coefficient c(settings_.design(name, design));
     if (direction >= 0 && settings_.variables[direction].name == name) c.tangent = 1.0;
@@ -138,11 +214,16 @@ class GaitEvaluator final : public Evaluator {
 
   Settings settings_;
   control::GaitSettings gait_settings_;
-  Starts starts_;
+  Search search_;
   std::string model_, model_text_;  // its text, but of planar-biped, which is compiled
   bool from_file_ = false;
   std::vector<std::string> parameters_;  // that the text has
   control::Walker walker_;               // that of the middle of the design range, for its names
+
+  // Where the time of the solves went that this process did, for details().
+  mutable nlp::Timing timing_;
+  mutable double seconds_ = 0.0;
+  mutable int solves_ = 0, iterations_ = 0;
 };
 
 // Settings of the walkers that come with the program; a model file says these things itself.
@@ -217,8 +298,9 @@ control::Walker GaitEvaluator::walker(const Eigen::VectorXd& design, int directi
   return control::walker(tree);
 }
 
-Gait GaitEvaluator::gait(const Eigen::VectorXd& design, int direction) const {
+Gait GaitEvaluator::gait(const Eigen::VectorXd& design, int direction, int intervals) const {
   control::GaitSettings settings = gait_settings_;
+  settings.intervals = intervals;
   settings.step_length = parameter("step-length", design, direction);
   settings.period = parameter("period", design, direction);
   return Gait(walker(design, direction), settings);
@@ -238,6 +320,42 @@ std::string text(const char* format, double a, double b = 0.0, double c = 0.0) {
   return line;
 }
 
+// Joint coordinates of all nodes.
+Eigen::VectorXd joints(const Gait& problem, const Eigen::VectorXd& x) {
+  const int each = problem.walker().joints, nodes = problem.index().intervals + 1;
+  Eigen::VectorXd theta(each * nodes);
+  for (int k = 0; k < nodes; ++k) theta.segment(each * k, each) = x.segment(problem.index().theta(k), each);
+  return theta;
+}
+
+// A refined motion on the mesh of the study: of nodes every so-manieth, of intervals the mean of so many.
+Eigen::MatrixXd every(int stride, const Eigen::MatrixXd& nodes) {
+  Eigen::MatrixXd m((nodes.rows() - 1) / stride + 1, nodes.cols());
+  for (Eigen::Index k = 0; k < m.rows(); ++k) m.row(k) = nodes.row(stride * k);
+  return m;
+}
+Eigen::MatrixXd mean_of(int stride, const Eigen::MatrixXd& of_intervals) {
+  Eigen::MatrixXd m(of_intervals.rows() / stride, of_intervals.cols());
+  for (Eigen::Index k = 0; k < m.rows(); ++k) m.row(k) = of_intervals.middleRows(stride * k, stride).colwise().mean();
+  return m;
+}
+
+// One solve, within the time that is left.
+nlp::Solution GaitEvaluator::solve(const Gait& problem, const Eigen::VectorXd& x0, const Task& task,
+                                   const nlp::Options& options) const {
+  nlp::Options limited = options;
+  limited.max_seconds = std::min(options.max_seconds, std::max(task.seconds_left(), 1e-3));
+  nlp::Solution solution = nlp::solve(problem.problem(), x0, limited);
+  ++solves_;
+  iterations_ += solution.iterations;
+  seconds_ += solution.seconds;
+  timing_.functions += solution.timing.functions;
+  timing_.derivatives += solution.timing.derivatives;
+  timing_.factorisation += solution.timing.factorisation;
+  timing_.factorisations += solution.timing.factorisations;
+  return solution;
+}
+
 Outcome GaitEvaluator::evaluate(const Task& task) const {
   Outcome outcome{task.evaluation, {}};
   Evaluation& e = outcome.evaluation;
@@ -253,16 +371,17 @@ Outcome GaitEvaluator::evaluate(const Task& task) const {
     return outcome;
   }
 
-  std::optional<Gait> built;
+  std::optional<Gait> built, built_coarse;
   try {
-    built.emplace(gait(e.design, -1));
+    built.emplace(gait(e.design, -1, gait_settings_.intervals));
+    if (search_.coarse_intervals > 0) built_coarse.emplace(gait(e.design, -1, search_.coarse_intervals));
   } catch (const models::TreeError& error) {
     e.reason = std::string("invalid design: ") + error.what();
     return outcome;
   }
   const Gait& problem = *built;
-  // Starts in turn: first the neighbour's gait, then cold ones. The best solution counts.
   std::optional<nlp::Solution> best;
+  std::vector<Optimum> optima;
   int best_start = 0, solved = 0, tried = 0, iterations = 0;
   std::array<int, 5> ends{};
   const auto better = [](const nlp::Solution& a, const nlp::Solution& b) {
@@ -272,41 +391,96 @@ Outcome GaitEvaluator::evaluate(const Task& task) const {
                                                 : a.residuals.feasibility < b.residuals.feasibility;
   };
   const auto out_of_time = [&] { return best && task.seconds_left() == 0.0; };
-  const auto within_time = [&](nlp::Options options) {
-    options.max_seconds = std::min(options.max_seconds, std::max(task.seconds_left(), 1e-3));
-    return options;
-  };
-  for (int start = task.warm_start.empty() ? 0 : -1; start < starts_.cold && !out_of_time(); ++start) {
-    const bool warm = start < 0;
-    const Eigen::VectorXd x0 = warm ? problem.warm_start(task.warm_start.values[1], task.warm_start.values[3])
-                                    : problem.cold_start(seed_of_start(e.seed, start));
-    nlp::Options options = starts_.options;
-    options.warm_start = warm;
-    nlp::Solution solution = nlp::solve(problem.problem(), x0, within_time(options));
-    ++tried;
+  // One start, on the mesh of the study or on the coarse one.
+  const auto attempt = [&](const Gait& on, const Eigen::VectorXd& x0, const nlp::Options& options) {
+    nlp::Solution solution = solve(on, x0, task, options);
     iterations += solution.iterations;
+    return solution;
+  };
+  const auto count_start = [&](const nlp::Solution& solution) {
+    ++tried;
     ++ends[static_cast<std::size_t>(solution.status)];
     solved += solution.status == nlp::SolveStatus::solved;
-    if (!best || better(solution, *best)) {
-      best = std::move(solution);
-      best_start = start;
+  };
+  const auto keep = [&](nlp::Solution solution, int start) {
+    if (solution.status == nlp::SolveStatus::solved)
+      add(optima, {solution.objective, 1, solution.residuals.largest(), joints(problem, solution.x)});
+    if (best && !better(solution, *best)) return;
+    best = std::move(solution);
+    best_start = start;
+  };
+  nlp::Options warm = search_.options;
+  warm.warm_start = true;
+
+  // Starts in turn: first the neighbour's gait, then this part's share of the cold ones. The best solution counts.
+  if (task.part == 0 && !task.warm_start.empty()) {
+    nlp::Solution solution =
+        attempt(problem, problem.warm_start(task.warm_start.values[1], task.warm_start.values[3]), warm);
+    count_start(solution);
+    keep(std::move(solution), -1);
+  }
+  std::optional<nlp::Solution> coarse;
+  int coarse_start = 0;
+  for (int start = task.part; start < search_.cold && !out_of_time(); start += search_.parts) {
+    const Gait& on = built_coarse ? *built_coarse : problem;
+    nlp::Solution solution = attempt(on, on.cold_start(seed_of_start(e.seed, start)), search_.options);
+    count_start(solution);
+    if (!built_coarse) {
+      keep(std::move(solution), start);
+    } else if (!coarse || better(solution, *coarse)) {
+      coarse = std::move(solution);
+      coarse_start = start;
     }
+  }
+  // Of the coarse gaits the best comes to the mesh of the study.
+  if (coarse) {
+    nlp::Options options = warm;
+    options.barrier = control::barrier_of_refined;
+    nlp::Solution solution = attempt(problem, problem.refined(built_coarse->motion(coarse->x)), options);
+    if (solution.status != nlp::SolveStatus::solved)
+      solution = attempt(problem, problem.cold_start(seed_of_start(e.seed, coarse_start)), search_.options);
+    if (solution.status != nlp::SolveStatus::solved && solved > 0 && optima.empty()) {
+      solved = 0;  // none of them is a gait of the study's mesh
+      ends = {};
+      ends[static_cast<std::size_t>(solution.status)] = tried;
+    } else if (solution.status == nlp::SolveStatus::solved) {
+      solved = std::max(solved, 1);
+    }
+    keep(std::move(solution), coarse_start);
   }
 
   // The best gait, bent in time, for as long as that finds a better one: see Gait::shifted.
-  for (bool improved = solved > 0 && starts_.shifts > 0; improved;) {
+  for (bool improved = solved > 0 && search_.shifts > 0; improved;) {
     improved = false;
     const control::GaitMotion motion = problem.motion(best->x);
-    for (int i = 0; i < 2 * starts_.shifts && !improved && !out_of_time(); ++i) {
+    for (int i = 0; i < 2 * search_.shifts && !improved && !out_of_time(); ++i) {
       const double nodes = (i % 2 ? -1.0 : 1.0) * (1 + i / 2);
-      nlp::Options options = starts_.options;
-      options.warm_start = true;
-      nlp::Solution solution = nlp::solve(problem.problem(), problem.shifted(motion, nodes), within_time(options));
-      iterations += solution.iterations;
+      nlp::Solution solution = attempt(problem, problem.shifted(motion, nodes), warm);
       improved = solution.status == nlp::SolveStatus::solved && solution.objective < (1.0 - 1e-9) * best->objective;
-      if (improved) best = std::move(solution);
+      if (improved) keep(std::move(solution), best_start);
     }
   }
+
+  // Twice as many intervals, until that changes the cost by less than the tolerance.
+  int intervals = gait_settings_.intervals;
+  double change = 0.0;
+  std::optional<Gait> fine;
+  for (int i = 0; solved > 0 && i < search_.refinements && !out_of_time(); ++i) {
+    Gait finer = gait(e.design, -1, 2 * intervals);
+    nlp::Options options = warm;
+    options.barrier = control::barrier_of_refined;
+    nlp::Solution solution = attempt(finer, finer.refined((fine ? *fine : problem).motion(best->x)), options);
+    if (solution.status != nlp::SolveStatus::solved) {
+      e.reason = "the gait of " + std::to_string(intervals) + " intervals could not be refined: " + solution.reason;
+      break;
+    }
+    change = solution.objective / best->objective - 1.0;
+    best = std::move(solution);
+    fine.emplace(std::move(finer));
+    intervals *= 2;
+    if (std::abs(change) <= search_.refine_tolerance) break;
+  }
+  const Gait& last = fine ? *fine : problem;
 
   const auto count = [&](nlp::SolveStatus status) { return ends[static_cast<std::size_t>(status)]; };
   if (solved > 0 && out_of_time()) {
@@ -331,19 +505,82 @@ Outcome GaitEvaluator::evaluate(const Task& task) const {
     // Envelope theorem: at a solution d cost / d design is the partial derivative of the Lagrangian.
     e.gradient.resize(e.design.size());
     for (int i = 0; i < e.gradient.size(); ++i)
-      e.gradient(i) = gait(e.design, i).problem().design_derivative(best->x, best->multipliers);
+      e.gradient(i) = gait(e.design, i, intervals).problem().design_derivative(best->x, best->multipliers);
   }
 
-  const control::GaitReport r = problem.report(best->x);
+  const control::GaitReport r = last.report(best->x);
   e.metrics.resize(static_cast<Eigen::Index>(metric_list.size()));
   e.metrics << r.absolute_work, r.positive_work, r.signed_work, r.squared_torque, r.largest_torque,
       r.smallest_normal_force, r.largest_friction_ratio, r.normal_impulse, r.impulse_friction_ratio,
       r.smallest_clearance, r.smallest_knee_flexion, r.smallest_leg_distance, r.leg_crossings, r.impact_loss,
-      r.energy_balance, r.reintegration_error, best->residuals.largest(), iterations, tried, solved, best_start;
+      r.energy_balance, r.reintegration_error, best->residuals.largest(), iterations, tried, solved, best_start,
+      static_cast<double>(optima.size()), intervals, change;
 
-  const control::GaitMotion m = problem.motion(best->x);
-  outcome.trajectory.values = {m.t, m.q, m.p, m.u, m.contact_force, m.energy, m.points, m.impulse.transpose()};
+  const control::GaitMotion m = last.motion(best->x);
+  const int stride = intervals / gait_settings_.intervals;
+  outcome.trajectory.values = {every(stride, m.t),
+                               every(stride, m.q),
+                               every(stride, m.p),
+                               mean_of(stride, m.u),
+                               every(stride, m.contact_force),
+                               mean_of(stride, m.energy),
+                               every(stride, m.points),
+                               m.impulse.transpose(),
+                               table(optima, optima_rows())};
+  if (search_.parts > 1) outcome.trajectory.values.push_back(joints_of(optima));
   return outcome;
+}
+
+// The parts' best is the best; their optima are told apart and their counts added up.
+Outcome GaitEvaluator::join(const Evaluation&, std::vector<Outcome> parts) const {
+  const auto has_cost = [](const Outcome& o) { return std::isfinite(o.evaluation.cost); };
+  std::stable_sort(parts.begin(), parts.end(), [&](const Outcome& a, const Outcome& b) {
+    if (a.evaluation.ok() != b.evaluation.ok()) return a.evaluation.ok();
+    if (has_cost(a) != has_cost(b)) return has_cost(a);
+    return a.evaluation.cost < b.evaluation.cost;
+  });
+  Outcome whole = parts.front();
+  if (whole.trajectory.empty()) return whole;
+  std::vector<Optimum> distinct;
+  Eigen::VectorXd& sums = whole.evaluation.metrics;
+  for (const int i : {Metric::iterations, Metric::starts, Metric::starts_solved}) sums(i) = 0.0;
+  int given_up = 0;
+  for (const Outcome& part : parts) {
+    given_up += part.evaluation.status == Status::timed_out || part.evaluation.status == Status::lost;
+    if (part.trajectory.empty()) continue;
+    for (const int i : {Metric::iterations, Metric::starts, Metric::starts_solved})
+      sums(i) += part.evaluation.metrics(i);
+    const Eigen::MatrixXd &rows = part.trajectory.values[optima_channel], &joints = part.trajectory.values.back();
+    for (Eigen::Index i = 0; i < joints.rows() && i < rows.rows(); ++i)
+      add(distinct, {rows(i, 0), static_cast<int>(rows(i, 1)), rows(i, 2), joints.row(i).transpose()});
+  }
+  sums(Metric::optima) = static_cast<double>(distinct.size());
+  whole.trajectory.values.pop_back();
+  whole.trajectory.values[optima_channel] = table(distinct, optima_rows());
+  if (given_up > 0 && whole.evaluation.ok()) {
+    whole.evaluation.status = Status::timed_out;
+    whole.evaluation.reason = "time limit of " + std::to_string(given_up) + " parts; the best so far";
+  }
+  return whole;
+}
+
+std::string GaitEvaluator::details() const {
+  if (solves_ == 0) return "";
+  const double rest = seconds_ - timing_.derivatives - timing_.factorisation - timing_.functions;
+  std::string s = "time of " + std::to_string(solves_) + " solves, " + std::to_string(iterations_) + " iterations\n";
+  const auto line = [&](const char* what, double seconds) {
+    s += std::string("  ") + what +
+         text("%8.3f s  %5.1f %%  %7.3f ms an iteration\n", seconds, 100.0 * seconds / seconds_,
+              1e3 * seconds / std::max(1, iterations_));
+  };
+  if (search_.options.backend == nlp::Backend::native) {
+    line("derivatives   ", timing_.derivatives);
+    line("factorisation ", timing_.factorisation);
+    line("line search   ", timing_.functions);
+    line("rest          ", rest);
+  }
+  line("all           ", seconds_);
+  return s;
 }
 
 std::string GaitEvaluator::report(const Outcome& outcome) const {
@@ -360,7 +597,16 @@ std::string GaitEvaluator::report(const Outcome& outcome) const {
   s += "optimality\n";
   line(text("%.0f of %.0f starts converged, %.0f iterations in all", metric("starts_solved"), metric("starts"),
             metric("iterations")));
-  line(text("KKT residual %.1e (tolerance %.0e)", metric("kkt_residual"), starts_.options.tolerance));
+  line(text("KKT residual %.1e (tolerance %.0e)", metric("kkt_residual"), search_.options.tolerance));
+  if (const double last = metric("intervals"); last > gait_settings_.intervals)
+    line(text("refined to %.0f intervals; the last refinement changed the cost by %.1e, relative", last,
+              metric("refinement_change")));
+  if (outcome.trajectory.values.size() > optima_channel && metric("optima") > 0) {
+    const Eigen::MatrixXd& rows = outcome.trajectory.values[optima_channel];
+    line(text("%.0f distinct optima; cost, starts that ended there, distance to the best:", metric("optima")));
+    for (Eigen::Index i = 0; i < rows.rows() && std::isfinite(rows(i, 0)); ++i)
+      line(text("  %-12.6g %3.0f  %.3f rad", rows(i, 0), rows(i, 1), rows(i, 3)));
+  }
   s += "work and torque\n";
   line(text("absolute work %.5g J, positive %.5g J, signed %.5g J", metric("absolute_work"), metric("positive_work"),
             metric("signed_work")));
@@ -458,8 +704,16 @@ EvaluatorKind gait_kind() {
            "inscribed pyramid of eight sides",
            0.0, 100.0, true),
       integer("starts", "8", "cold starts per design; the best gait counts", 1, 10000),
+      integer("parts", "1", "the starts of a design are divided among so many tasks, which ranks do at the same time",
+              1, 10000),
+      integer("coarse-intervals", "0",
+              "cold starts are first solved on so many time steps, and of each part's the best on all; 0: each on all",
+              0, 10000),
       integer("shifts", "3", "the best gait is tried again with mid-step 1, 2, ... nodes earlier and later; 0: not", 0,
               100),
+      real("refine-tolerance", "0", "1",
+           "time steps of the best gait are halved until its cost changes by less, relative; 0: never", 0.0, 1.0),
+      integer("refinements", "3", "at most so many times", 1, 10),
       choice("solver", "solver of the inner problem", {"native", "ipopt", "slsqp"}),
       real("tolerance", "1e-9", "1", "KKT residual a gait must reach", 1e-14, 1e-2),
       integer("max-iterations", "300", "iterations per start", 1, 1000000),

@@ -51,6 +51,7 @@ TEST(GaitEvaluator, FillsWhatItDeclares) {
     EXPECT_EQ(outcome.trajectory.values[i].rows(), evaluator->channels()[i].nodes);
     EXPECT_EQ(outcome.trajectory.values[i].cols(),
               static_cast<Eigen::Index>(evaluator->channels()[i].coordinates.size()));
+    if (evaluator->channels()[i].name == "optima") continue;  // has room for more than there are
     EXPECT_TRUE(outcome.trajectory.values[i].allFinite()) << evaluator->channels()[i].name;
   }
   EXPECT_LE(metric(*evaluator, e, "kkt_residual"), 1e-8);
@@ -95,6 +96,130 @@ TEST(GaitEvaluator, NeighboursTrajectoryIsAStart) {
   EXPECT_EQ(metric(*evaluator, outcome.evaluation, "starts"), 3.0);
   // never worse than the neighbour by more than the slope between them allows
   EXPECT_LE(outcome.evaluation.cost, neighbour.evaluation.cost + 2e-3 * std::abs(neighbour.evaluation.gradient(0)));
+}
+
+// Answers to all parts of a task, joined.
+Outcome in_parts(const Evaluator& evaluator, Task task) {
+  std::vector<Outcome> answers;
+  for (task.part = 0; task.part < evaluator.parts(); ++task.part) answers.push_back(evaluator.evaluate(task));
+  return evaluator.join(task.evaluation, std::move(answers));
+}
+
+// The rows of the channel `optima` that are filled.
+Eigen::MatrixXd optima(const Outcome& outcome) {
+  const Eigen::MatrixXd& all = outcome.trajectory.values.back();
+  Eigen::Index rows = 0;
+  while (rows < all.rows() && std::isfinite(all(rows, 0))) ++rows;
+  return all.topRows(rows);
+}
+
+TEST(GaitEvaluator, PartsFindWhatOneTaskFinds) {
+  const std::vector<std::string> search = {"--gait.starts", "6", "--gait.shifts", "0"};
+  const auto whole = make_evaluator(small_study(search));
+  for (const char* parts : {"2", "3", "6"}) {
+    auto words = search;
+    words.insert(words.end(), {"--gait.parts", parts});
+    const auto split = make_evaluator(small_study(words));
+    EXPECT_EQ(split->parts(), std::stoi(parts));
+    const Outcome a = whole->evaluate(task(0.45)), b = in_parts(*split, task(0.45));
+    EXPECT_EQ(a.evaluation.status, b.evaluation.status);
+    EXPECT_EQ(a.evaluation.cost, b.evaluation.cost);
+    EXPECT_EQ(a.evaluation.gradient, b.evaluation.gradient);
+    for (const char* name : {"iterations", "starts", "starts_solved", "best_start", "optima"})
+      EXPECT_EQ(metric(*whole, a.evaluation, name), metric(*split, b.evaluation, name)) << name;
+    ASSERT_EQ(a.trajectory.values.size(), b.trajectory.values.size());
+    EXPECT_EQ(a.trajectory.values[1], b.trajectory.values[1]);
+    EXPECT_EQ(optima(a).col(1), optima(b).col(1));
+  }
+  EXPECT_THROW(make_evaluator(small_study({"--gait.starts", "2", "--gait.parts", "3"})), ConfigError);
+}
+
+TEST(GaitEvaluator, OptimaAreListedOnceTheBestFirst) {
+  const auto evaluator = make_evaluator(small_study({"--gait.starts", "12", "--gait.shifts", "0"}));
+  const Outcome outcome = evaluator->evaluate(task(0.45));
+  const Eigen::MatrixXd list = optima(outcome);
+  ASSERT_GE(list.rows(), 2);  // from twelve random starts
+  EXPECT_EQ(list(0, 0), outcome.evaluation.cost);
+  EXPECT_EQ(list(0, 3), 0.0);
+  EXPECT_EQ(list.col(1).sum(), metric(*evaluator, outcome.evaluation, "starts_solved"));
+  EXPECT_EQ(list.rows(), metric(*evaluator, outcome.evaluation, "optima"));
+  EXPECT_LE(list.col(2).maxCoeff(), 1e-9);
+  for (Eigen::Index i = 1; i < list.rows(); ++i) EXPECT_GE(list(i, 0), list(i - 1, 0));
+  EXPECT_NE(evaluator->report(outcome).find("distinct optima"), std::string::npos);
+}
+
+TEST(GaitEvaluator, CoarseStartsEndAtAGaitOfTheWholeMesh) {
+  const auto evaluator =
+      make_evaluator(small_study({"--gait.intervals", "32", "--gait.coarse-intervals", "8", "--gait.starts", "4"}));
+  const Outcome outcome = evaluator->evaluate(task(0.45));
+  ASSERT_EQ(outcome.evaluation.status, Status::ok) << outcome.evaluation.reason;
+  EXPECT_EQ(outcome.trajectory.values[1].rows(), 33);
+  EXPECT_LE(metric(*evaluator, outcome.evaluation, "kkt_residual"), 1e-9);
+  EXPECT_EQ(metric(*evaluator, outcome.evaluation, "starts"), 4.0);
+  EXPECT_EQ(metric(*evaluator, outcome.evaluation, "intervals"), 32.0);
+  for (const char* wrong : {"1", "32", "40"})
+    EXPECT_THROW(make_evaluator(small_study({"--gait.intervals", "32", "--gait.coarse-intervals", wrong})),
+                 ConfigError);
+}
+
+TEST(GaitEvaluator, RefinesUntilTheCostSettles) {
+  const std::vector<std::string> words = {"--gait.refine-tolerance", "1e-3", "--gait.refinements", "5"};
+  const auto plain = make_evaluator(small_study()), refining = make_evaluator(small_study(words));
+  const Outcome coarse = plain->evaluate(task(0.45)), fine = refining->evaluate(task(0.45));
+  ASSERT_EQ(fine.evaluation.status, Status::ok) << fine.evaluation.reason;
+  EXPECT_EQ(fine.evaluation.reason, "");
+  const double intervals = metric(*refining, fine.evaluation, "intervals");
+  EXPECT_GT(intervals, 16.0);
+  EXPECT_EQ(std::fmod(std::log2(intervals / 16.0), 1.0), 0.0);
+  EXPECT_LE(std::abs(metric(*refining, fine.evaluation, "refinement_change")), 1e-3);
+  EXPECT_LT(std::abs(fine.evaluation.cost / coarse.evaluation.cost - 1.0), 0.1);
+  // what vanishes with the square of the time step is smaller
+  EXPECT_LT(std::abs(metric(*refining, fine.evaluation, "energy_balance")),
+            0.5 * std::abs(metric(*plain, coarse.evaluation, "energy_balance")));
+  // on the nodes of the study's mesh, so that it is a warm start like any
+  for (std::size_t i = 0; i < refining->channels().size(); ++i)
+    EXPECT_EQ(fine.trajectory.values[i].rows(), refining->channels()[i].nodes);
+  Task again = task(0.45);
+  again.warm_start = fine.trajectory;
+  EXPECT_LE(refining->evaluate(again).evaluation.cost, fine.evaluation.cost * (1.0 + 1e-6));
+}
+
+// The cost over the knee as a study finds it, each design from its neighbour too: where it jumps, no other start of the
+// design on the upper side may remove the jump.
+TEST(GaitEvaluator, CostOverTheKneeHasNoJumpThatARestartRemoves) {
+  const auto evaluator = make_evaluator(small_study({"--gait.starts", "8", "--gait.shifts", "3"}));
+  std::vector<Outcome> curve;
+  constexpr int designs = 11;
+  const auto knee = [](int i) { return 0.3 + 0.03 * i; };
+  for (int i = 0; i < designs; ++i) {
+    Task t = task(knee(i), static_cast<std::uint64_t>(i));
+    if (i > 0) t.warm_start = curve.back().trajectory;
+    curve.push_back(evaluator->evaluate(t));
+    ASSERT_EQ(curve.back().evaluation.status, Status::ok);
+  }
+  for (int i = 0; i < designs; ++i) {
+    double restarted = curve[static_cast<std::size_t>(i)].evaluation.cost;
+    for (const int neighbour : {i - 1, i + 1}) {
+      if (neighbour < 0 || neighbour >= designs) continue;
+      Task t = task(knee(i), 100 + static_cast<std::uint64_t>(i));
+      t.warm_start = curve[static_cast<std::size_t>(neighbour)].trajectory;
+      restarted = std::min(restarted, evaluator->evaluate(t).evaluation.cost);
+    }
+    EXPECT_GE(restarted, curve[static_cast<std::size_t>(i)].evaluation.cost * (1.0 - 1e-6)) << "knee " << knee(i);
+  }
+}
+
+TEST(GaitEvaluator, TellsWhereTheTimeWent) {
+  const auto evaluator = make_evaluator(small_study());
+  EXPECT_EQ(evaluator->details(), "");  // nothing solved yet
+  const Outcome outcome = evaluator->evaluate(task(0.45));
+  const std::string details = evaluator->details();
+  for (const char* word : {"derivatives", "factorisation", "line search", "rest", "all"})
+    EXPECT_NE(details.find(word), std::string::npos) << details;
+  EXPECT_NE(
+      details.find(std::to_string(std::lround(metric(*evaluator, outcome.evaluation, "iterations"))) + " iterations"),
+      std::string::npos)
+      << details;
 }
 
 TEST(GaitEvaluator, InvalidDesignFailsWithItsReason) {
