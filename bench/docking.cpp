@@ -3,20 +3,20 @@
 //   docking [samples] [spacing, m] [step, s]
 #include "models/docking.hpp"
 
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 #include <numbers>
 
 #include "surrogate/sampling.hpp"
 
 int main(int argc, char** argv) {
   using namespace dodyn::models;
-  using Clock = std::chrono::steady_clock;
+  const auto cpu = [] { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; };
   const int samples = argc > 1 ? std::atoi(argv[1]) : 200;
   Docking docking;
   if (argc > 2) docking.spacing = std::atof(argv[2]);
-  const double step = argc > 3 ? std::atof(argv[3]) : 1e-3;
+  const double step = argc > 3 ? std::atof(argv[3]) : 2e-3;
   docking.charge_constant = calibrated_charge_constant(docking, 0.15, 30.0);
   DockingRules rules;
   DockingSimulator simulator(docking, rules, step);
@@ -26,22 +26,22 @@ int main(int argc, char** argv) {
   int count[docked_kinds] = {};
   double seconds[docked_kinds] = {}, simulated[docked_kinds] = {};
   long steps[docked_kinds] = {};
-  const auto start = Clock::now();
+  const double start = cpu();
   for (int i = 0; i < samples; ++i) {
     const double bearing = (2.0 * points(0, i) - 1.0) * 60.0 * std::numbers::pi / 180.0;
     const double distance = 0.08 + 0.12 * points(1, i);
-    const auto before = Clock::now();
+    const double before = cpu();
     const DockingRun run = simulator.run(bearing, distance);
     const int kind = static_cast<int>(run.outcome);
-    const double spent = std::chrono::duration<double>(Clock::now() - before).count();
+    const double spent = cpu() - before;
     ++count[kind];
     seconds[kind] += spent;
     simulated[kind] += run.time;
     steps[kind] += run.steps;
   }
-  const double total = std::chrono::duration<double>(Clock::now() - start).count();
-  std::printf("%d simulations in %.2f s: %.1f per second, 1000 in %.1f s\n", samples, total, samples / total,
-              1000.0 * total / samples);
+  const double total = cpu() - start;
+  std::printf("%d simulations in %.2f s of CPU time: %.1f per second, 1000 in %.1f s\n", samples, total,
+              samples / total, 1000.0 * total / samples);
   for (int k = 0; k < docked_kinds; ++k)
     if (count[k] > 0)
       std::printf("%-12s %5d  %7.2f s simulated, %7.0f steps, %7.2f ms each, %5.2f us a step\n",

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "study/command.hpp"
+#include "study/docking.hpp"
 #include "study/gait.hpp"
 #include "study/testfunction.hpp"
 
@@ -15,6 +16,7 @@ const std::vector<EvaluatorKind>& evaluator_kinds() {
   static const std::vector<EvaluatorKind> kinds = [] {
     std::vector<EvaluatorKind> all;
     all.push_back(gait_kind());
+    all.push_back(docking_kind());
     all.push_back(testfunction_kind());
     all.push_back(command_kind());
     return all;
