@@ -9,7 +9,6 @@
 #include "geometry/hyperplanes.hpp"
 
 namespace dodyn::geometry {
-namespace {
 
 // Grow from the first part to all that touch; what is left over is across a gap.
 template <int n>
@@ -39,8 +38,6 @@ void require_connected(const std::string& name, const std::vector<Polytope<n>>& 
     }
 }
 
-}  // namespace
-
 template <int n>
 Body<n> make_body(const std::string& name, const std::vector<Polytope<n>>& parts, double density) {
   if (parts.empty()) throw std::invalid_argument("body " + name + ": has no parts, needs at least one");
@@ -68,6 +65,8 @@ Body<n> make_body(const std::string& name, const std::vector<Polytope<n>>& parts
   return body;
 }
 
+template void require_connected(const std::string&, const std::vector<Polytope<2>>&);
+template void require_connected(const std::string&, const std::vector<Polytope<3>>&);
 template Body<2> make_body(const std::string&, const std::vector<Polytope<2>>&, double);
 template Body<3> make_body(const std::string&, const std::vector<Polytope<3>>&, double);
 

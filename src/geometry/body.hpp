@@ -25,10 +25,14 @@ struct Body {
   std::optional<Vector<n>> beta;
 };
 
+// Throws std::invalid_argument where parts (at least one) leave a gap between them, that is, where their union is not
+// connected; touching within a millionth of the smaller part's radius counts as connected.
+template <int n>
+void require_connected(const std::string& name, const std::vector<Polytope<n>>& parts);
+
 // Parts as drawn, and one density for all (kg/m^3, kg/m^2 in the plane). Parts may overlap; the mass of the overlap
 // then counts twice, so give it a thought. Axes that are principal already stay as drawn. Throws std::invalid_argument:
-// no parts; parts that leave a gap between them, that is, a union that is not connected (touching within a millionth of
-// the smaller part's radius counts as connected); density not positive.
+// no parts; parts that leave a gap between them; density not positive.
 template <int n>
 Body<n> make_body(const std::string& name, const std::vector<Polytope<n>>& parts, double density);
 

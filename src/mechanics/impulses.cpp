@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace dodyn::mechanics {
 namespace {
@@ -77,6 +78,14 @@ void ContactRows<n>::build(const Multibody<n>& multibody, std::span<const Contac
   for (int c = 0; c < size(); ++c)
     for (int i = 0; i < directions_; ++i)
       for (int j = 0; j < directions_; ++j) contacts_[c].metric(i, j) = coupling(c, i, c, j);
+  // Where a joint or a fixed body allows no relative motion (two bodies that touch in their joint), no impulse changes
+  // it: an infinite resistance keeps the impulse at zero.
+  for (int c = 0; c < size(); ++c) {
+    double free = 0.0;
+    for (const int b : points[c].body) free += multibody.is_fixed(b) ? 0.0 : 1.0 / multibody.mass(b);
+    for (int k = 0; k < directions_; ++k)
+      if (double& own = contacts_[c].metric(k, k); !(own > 1e-9 * free)) own = std::numeric_limits<double>::infinity();
+  }
   find_islands(multibody.dofs());
 }
 
@@ -165,8 +174,9 @@ double ContactSolver<n>::sweep(const ContactRows<n>& rows, std::span<const int> 
   for (const int c : island) {
     const double* own = impulse.data() + n * c;
     change(c, 0, std::max(0.0, own[0] + (target_[c] - rows.relative_velocity(c, 0, nu)) / rows.metric(c, 0, 0)));
-    if (friction_.empty() || (friction_[c] == 0.0 && own[1] == 0.0 && own[n - 1] == 0.0)) continue;
+    if (friction_.empty()) continue;
     const double limit = friction_[c] * own[0];
+    if (limit == 0.0 && own[1] == 0.0 && own[n - 1] == 0.0) continue;
     if constexpr (n == 2) {
       change(c, 1, std::clamp(own[1] - rows.relative_velocity(c, 1, nu) / rows.metric(c, 1, 1), -limit, limit));
     } else {

@@ -2,12 +2,15 @@
 
 #include <stdexcept>
 
+#include "geometry/body.hpp"
+
 namespace dodyn::mechanics {
 namespace {
 
 template <int n>
 geometry::MassProperties<n> total(const std::string& name, const std::vector<geometry::Polytope<n>>& parts) {
   if (parts.empty()) throw std::invalid_argument("body '" + name + "' has no parts");
+  geometry::require_connected(name, parts);
   auto sum = geometry::mass_properties(parts.front(), 1.0);
   for (std::size_t i = 1; i < parts.size(); ++i) sum = sum + geometry::mass_properties(parts[i], 1.0);
   return sum;

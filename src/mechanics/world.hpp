@@ -72,6 +72,7 @@ struct Solid {
   Body<n> body;
   Vector<n> centre;
 };
+// Throws std::invalid_argument: no parts, parts that leave a gap between them, density or mass not positive.
 template <int n>
 Solid<n> solid(const std::string& name, const std::vector<geometry::Polytope<n>>& parts, double density);
 // The same parts with a stated mass, spread evenly.
