@@ -18,6 +18,7 @@
 #include "progress.hpp"
 #include "study/command.hpp"
 #include "study/report.hpp"
+#include "study/running.hpp"
 #include "study/study.hpp"
 #include "version.hpp"
 
@@ -29,6 +30,7 @@ namespace {
 std::atomic<int> signal_received = 0;
 bool urgent(int signal) { return signal == SIGINT || signal == SIGTERM || signal == SIGHUP; }
 void receive_signal(int signal) {
+  study::forget_running();
   const int before = signal_received.exchange(signal);
   if (!urgent(signal) || !urgent(before)) return;
   study::kill_command();
@@ -136,7 +138,8 @@ ExitCode run_session(Invocation& call, const std::string& exit_code_file, const 
       farm::serve(session, work, patience);
       return finished;
     }
-    const auto farm = farm::make_mpi_farm(session, work, patience);
+    const auto farm =
+        farm::make_mpi_farm(session, study::noting(work, settings.text("study.archive") + ".running"), patience);
     code = lead(settings, *evaluator, *strategy, *farm, where, again);
   } catch (const study::ConfigError& error) {
     if (session.rank() == 0) std::cerr << "dodyn: " << error.what() << "\n";
@@ -152,6 +155,7 @@ ExitCode start(Invocation& call, const Again& again) {
   const std::string exit_code_file = take_option(call.words, "--exit-code-file", "a file to write the exit code to");
   if (!exit_code_file.empty()) unlink(exit_code_file.c_str());
   const ExitCode code = run_session(call, exit_code_file, again);
+  study::forget_running();
   if (farm::loose_ends()) {
     std::cout.flush();
     std::fflush(nullptr);

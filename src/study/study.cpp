@@ -7,7 +7,9 @@
 #include <utility>
 
 #include "farm/isolate.hpp"
+#include "farm/perform.hpp"
 #include "study/report.hpp"
+#include "study/running.hpp"
 #include "surrogate/choice.hpp"
 #include "surrogate/sampling.hpp"
 
@@ -103,6 +105,7 @@ bool Study::ask() {
     asked.design = design;
     asked.seed = evaluation_seed(static_cast<std::uint64_t>(settings_.integer("study.seed")), id);
     asked.parent = nearest(design);
+    if (struck_ == id && !evaluations_.contains(id)) lose(asked);
     const auto row = evaluations_.find(id);
     if (row == evaluations_.end()) {
       if (id < limit_) new_.push_back(id);
@@ -115,6 +118,17 @@ bool Study::ask() {
     }
   }
   return !pending_.empty() || stop(End::finished, "the strategy asked for no design");
+}
+
+// Rank 0 was killed while it evaluated this: an attempt lost.
+void Study::lose(const Evaluation& asked) {
+  Task task;
+  task.evaluation = asked;
+  Outcome attempt = farm::lost(task, std::chrono::steady_clock::now(), 0, farm::host_name());
+  attempt.evaluation.reason = "rank 0 was killed while it evaluated this";
+  archive_.append(attempt);
+  recall(attempt.evaluation);
+  struck_.reset();
 }
 
 // Farms out new_ and waits for what the next tell needs; each outcome is in the archive before anyone acts on it.
@@ -247,6 +261,8 @@ Study::Study(const Settings& settings, const Evaluator& evaluator, surrogate::St
       archive_(open(std::move(provenance))),
       parts_(settings.text("study.archive") + ".parts", evaluator.parts(), resumed_) {
   for (const auto& [id, evaluation] : evaluations_) parts_.forget(id);
+  const auto running = take_running(settings.text("study.archive") + ".running");
+  if (resumed_) struck_ = running;
 }
 
 archive::Archive Study::open(archive::Provenance provenance) {

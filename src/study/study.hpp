@@ -10,7 +10,8 @@
 // archive is answered from there. What is missing (a killed run may have left holes) is evaluated.
 //
 // A lost evaluation (its rank disappeared) leaves a row of status `lost` for each attempt; it is repeated until there
-// is an answer or study.attempts of them are lost. Only what comes of it in the end is told.
+// is an answer or study.attempts of them are lost. Only what comes of it in the end is told. What rank 0 itself was
+// evaluating when it was killed is such an attempt too, on the account of the next run.
 //
 // An evaluation that is done again later (`rerun`) leaves one more row. The strategy is told of it, for the second
 // time, once it has been told of as many as the archive held then: so a replay tells the same in the same order as the
@@ -93,6 +94,7 @@ class Study {
 
   archive::Archive open(archive::Provenance provenance);
   bool recall(const Evaluation& row);
+  void lose(const Evaluation& asked);
   void collect();
   std::optional<Outcome> gather(Outcome answer);
   void submit(const Evaluation& asked);
@@ -125,7 +127,8 @@ class Study {
   const bool resumed_;  // the archive was there
   archive::Archive archive_;
   Parts parts_;
-  std::vector<Outcome> whole_;  // by the parts that an earlier run left behind
+  std::optional<std::int64_t> struck_;  // what rank 0 evaluated when it was killed in an earlier run
+  std::vector<Outcome> whole_;          // by the parts that an earlier run left behind
 
   std::map<std::int64_t, Evaluation> pending_;  // asked and not told: id, parent, design and seed
   std::vector<std::int64_t> new_;               // of those the ones to farm out

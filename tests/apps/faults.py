@@ -79,16 +79,45 @@ def isolated():
                                   ("memory", "failed", "out of memory"),
                                   ("hang", "timed_out", "did not stop at its time limit; its process was killed")):
         code, text = dodyn("run", "f.cfg", "--study.isolate", "process", "--testfunction.fault", fault,
-                           "--study.memory-limit", "500", "--study.time-limit", "1", "--study.archive", fault + ".h5")
+                           "--study.memory-limit", "500", "--study.archive", fault + ".h5",
+                           "--study.time-limit", "1" if fault == "hang" else "60")
         assert code == 0, text
         expect(status, reason, fault + ".h5")
+
+
+def alone():
+    """A design that kills the study's only process is given up like any other, by the starts that come after."""
+    for fault, signal_number in (("crash", signal.SIGSEGV), ("kill", signal.SIGKILL)):
+        words = ["run", "f.cfg", "--testfunction.fault", fault, "--study.archive", fault + ".h5"]
+        for attempt in range(2):  # study.attempts
+            code, text = dodyn(*words)
+            assert code == -signal_number, (code, text)
+        code, text = dodyn(*words)
+        assert code == 0, text
+        expect("lost", "rank 0 was killed while it evaluated this", fault + ".h5")
+        assert not os.path.exists(fault + ".h5.running")
+    # an evaluation that was under way when the run was told to end, twice, is not to blame; one that was killed may be
+    for signals, lost in ((2 * [signal.SIGTERM], 0), ([signal.SIGKILL], 1)):
+        run = start([DODYN, "run", "f.cfg", "--testfunction.delay", "30", "--study.archive", f"{lost}.h5"])
+        opened(f"{lost}.h5", run)
+        while not os.path.exists(f"{lost}.h5.running"):
+            time.sleep(0.02)
+        for number in signals:
+            run.send_signal(number)
+            time.sleep(0.2)
+        finish(run)
+        assert os.path.exists(f"{lost}.h5.running") == (lost > 0)
+        code, text = dodyn("run", "f.cfg", "--study.archive", f"{lost}.h5")
+        assert code == 0 and "9 evaluations now" in text, text
+        attempts = 0 if "earlier attempts" not in (shown := dodyn("show", f"{lost}.h5")[1]) else 1
+        assert attempts == lost, shown
 
 
 def ranks_die():
     """Without isolation the rank goes too; the others give the design up after study.attempts. Where it was rank 0, the
     same command goes on."""
     for fault in ("crash", "kill"):
-        for attempt in range(12):
+        for attempt in range(4):
             if os.path.exists("code"):
                 os.unlink("code")
             finish(start([*RANKS, "-n", "5", DODYN, "run", "f.cfg", "--testfunction.fault", fault, "--study.archive",
@@ -96,7 +125,7 @@ def ranks_die():
             if os.path.exists("code"):
                 break
         assert open("code").read() == "0\n", fault
-        expect("lost", "fell silent", fault + ".h5")
+        expect("lost", "", fault + ".h5")
 
 
 def hang():

@@ -1,0 +1,75 @@
+#include "study/running.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <climits>
+#include <cstring>
+#include <memory>
+#include <utility>
+
+namespace dodyn::study {
+namespace {
+
+constexpr std::int64_t none = -1;
+
+std::atomic<bool> there = false, asked_to_end = false;
+char its_path[PATH_MAX];  // once it is there
+
+class Note {
+ public:
+  explicit Note(std::string file) : file_(std::move(file)) {}
+  ~Note() {
+    if (descriptor_ >= 0) ::close(descriptor_);
+  }
+  Note(const Note&) = delete;
+  Note& operator=(const Note&) = delete;
+
+  // Where it cannot be written the evaluation goes without.
+  void write(std::int64_t id) {
+    if (asked_to_end || file_.size() >= sizeof its_path) return;
+    if (descriptor_ < 0) {
+      descriptor_ = ::open(file_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+      if (descriptor_ < 0) return;
+      std::strcpy(its_path, file_.c_str());
+      there = true;
+    }
+    if (::pwrite(descriptor_, &id, sizeof id, 0) != sizeof id) forget_running();
+  }
+
+ private:
+  const std::string file_;
+  int descriptor_ = -1;
+};
+
+}  // namespace
+
+Work noting(Work work, std::string file) {
+  return [work = std::move(work), note = std::make_shared<Note>(std::move(file))](const Task& task) {
+    struct Noted {
+      Note& note;
+      ~Noted() { note.write(none); }
+    };
+    note->write(task.evaluation.id);
+    const Noted noted{*note};
+    return work(task);
+  };
+}
+
+void forget_running() {
+  asked_to_end = true;
+  if (there.exchange(false)) ::unlink(its_path);
+}
+
+std::optional<std::int64_t> take_running(const std::string& file) {
+  const int descriptor = ::open(file.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) return std::nullopt;
+  std::int64_t id = none;
+  const bool known = ::pread(descriptor, &id, sizeof id, 0) == sizeof id && id >= 0;
+  ::close(descriptor);
+  ::unlink(file.c_str());
+  return known ? std::optional(id) : std::nullopt;
+}
+
+}  // namespace dodyn::study
