@@ -329,6 +329,7 @@ class DockingEvaluator final : public Evaluator {
       }
     }
     outcome.evaluation.status = Status::ok;
+    outcome.evaluation.cost = (tries.col(kind).array() != static_cast<double>(Docked::docked)).cast<double>().mean();
     outcome.trajectory.values = {std::move(tries)};
     return outcome;
   }
@@ -452,7 +453,7 @@ EvaluatorKind docking_kind() {
       real("restitution-spread", "0.2", "1", "robust: e is even within so much of its value", 0, 1),
       real("friction-spread", "0.1", "1", "robust: mu is even within so much of its value", 0, 10),
       real("pull-spread", "0.2", "1", "robust: K is even within this share of its value", 0, 0.99),
-      real("disturbance", "2e-6", "N", "robust: root mean square of the disturbing force's components", 0, 1e3),
+      real("disturbance", "1e-5", "N", "robust: root mean square of the disturbing force's components", 0, 1e3),
       real("disturbance-arm", "0.02", "m", "robust: its torque is that of the force at this arm", 0, 10),
       real("disturbance-length", "0.3", "m", "robust: least wave length of the disturbance in space", 0, 100, true),
       real("bearing", "0", "deg", "of the one start of `dodyn simulate`", -180, 180),

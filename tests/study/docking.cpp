@@ -6,7 +6,10 @@
 #include <filesystem>
 #include <fstream>
 
+#include "farm/local.hpp"
 #include "models/docking.hpp"
+#include "study/parts.hpp"
+#include "study/study.hpp"
 
 namespace dodyn::study {
 namespace {
@@ -61,6 +64,17 @@ TEST_F(DockingStudy, ResultsDoNotDependOnTheParts) {
   ASSERT_EQ(a.trajectory.values.size(), b.trajectory.values.size());
   for (std::size_t k = 0; k < a.trajectory.values.size(); ++k)
     EXPECT_EQ(a.trajectory.values[k], b.trajectory.values[k]);
+}
+
+// A part that a farm takes for a failure would fail the whole.
+TEST_F(DockingStudy, PartsPassTheFarm) {
+  const Settings given = settings({"--docking.batch=7"});
+  const std::shared_ptr<const Evaluator> docking = make_evaluator(given);
+  farm::LocalFarm farm(make_work(docking, given), {});
+  const Outcome a = evaluate(*docking, farm, task(0.05)), b = all_parts(*docking, task(0.05));
+  ASSERT_TRUE(a.evaluation.ok()) << a.evaluation.reason;
+  EXPECT_EQ(a.evaluation.cost, b.evaluation.cost);
+  EXPECT_EQ(a.evaluation.metrics, b.evaluation.metrics);
 }
 
 TEST_F(DockingStudy, CountsAndIntervalsAgreeWithTheMap) {
