@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "record/task.hpp"
@@ -19,6 +20,8 @@ class Evaluator {
   virtual ~Evaluator() = default;
   virtual std::vector<Quantity> metrics() const = 0;
   virtual Channels channels() const = 0;
+  // What it reads besides its settings, as (key, text), such as the checksum of a file: a resumed archive must agree.
+  virtual std::vector<std::pair<std::string, std::string>> reads() const { return {}; }
   // Must depend on the task alone. Fills status, reason, cost, gradient, metrics and trajectory; the farm fills
   // seconds, rank, host and started.
   virtual Outcome evaluate(const Task& task) const = 0;

@@ -62,6 +62,13 @@ struct Search {
   nlp::Options options;
 };
 
+// Checksum of a text (Fowler, Noll, Vo: FNV-1a, 64 bits).
+std::uint64_t fnv1a(const std::string& text) {
+  std::uint64_t hash = 0xcbf29ce484222325ULL;
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
+  return hash;
+}
+
 // One of the distinct gaits that the starts of a design ended at.
 struct Optimum {
   double cost = 0.0;
@@ -192,6 +199,12 @@ class GaitEvaluator final : public Evaluator {
   }
 
   Outcome evaluate(const Task& task) const override;
+  std::vector<std::pair<std::string, std::string>> reads() const override {
+    if (!from_file_) return {};
+    char checksum[17];
+    std::snprintf(checksum, sizeof checksum, "%016llx", static_cast<unsigned long long>(fnv1a(model_text_)));
+    return {{"gait.model-checksum", checksum}};
+  }
   int parts() const override { return search_.parts; }
   Outcome join(const Evaluation& asked, std::vector<Outcome> parts) const override;
   std::string report(const Outcome& outcome) const override;

@@ -222,6 +222,28 @@ TEST(GaitEvaluator, TellsWhereTheTimeWent) {
       << details;
 }
 
+// A study of a model file knows what the file said.
+TEST(GaitEvaluator, AChangedModelFileIsAnotherStudy) {
+  EXPECT_TRUE(make_evaluator(small_study())->reads().empty());
+  const std::string path = testing::TempDir() + "gait-changed.model";
+  const auto reads = [&](const char* mass) {
+    std::ofstream(path) << "[model]\ndimension = 2\nswing-foot = right\n[parameters]\nknee = 0.5\n"
+                           "[link left]\nparent = ground\njoint = point + revolute\nend = 0, 2*knee\nmass = "
+                        << mass
+                        << "\npartner = right\n[link right]\nparent = left\njoint = revolute\nend = 0, -2*knee\nmass = "
+                        << mass << "\npartner = left\n[actuator hip]\ncoordinate = right\n";
+    std::string config = testing::TempDir() + "gait-changed.cfg";
+    std::ofstream(config) << "[study]\nevaluator = gait\n[design]\nknee.min = 0.4\nknee.max = 0.6\n[gait]\nmodel = "
+                          << path << "\n";
+    return make_evaluator(read_settings(config, {}))->reads();
+  };
+  const auto first = reads("2"), again = reads("2"), changed = reads("3");
+  ASSERT_EQ(first.size(), 1u);
+  EXPECT_EQ(first, again);
+  EXPECT_NE(first, changed);
+  std::filesystem::remove(path);
+}
+
 TEST(GaitEvaluator, InvalidDesignFailsWithItsReason) {
   const auto evaluator = make_evaluator(small_study());
   for (const double knee : {0.0, -0.3, 1.0, not_a_number}) {
