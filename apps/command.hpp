@@ -37,6 +37,7 @@ ExitCode show(Invocation call);
 ExitCode repair(Invocation call);
 ExitCode merge(Invocation call);
 ExitCode solve(Invocation call);
+ExitCode simulate(Invocation call);
 ExitCode check(Invocation call);
 
 }  // namespace dodyn::apps

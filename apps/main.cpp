@@ -29,6 +29,8 @@ const std::vector<Command> commands = {
     {"merge", "OUT IN...", "one archive of several of the same shape, such as those of an array of jobs", merge, false},
     {"solve", "CONFIG [--key value ...] [--output FILE.csv]",
      "one evaluation of a fixed design: its record, report and trajectory", solve, true},
+    {"simulate", "CONFIG [--key value ...] [--output FILE.csv]",
+     "one simulated motion: how it ends, its energies and momenta, its trajectory", simulate, true},
     {"check", "CONFIG [--key value ...]", "validate only; every setting with its value, default and source", check,
      true},
 };

@@ -6,6 +6,7 @@
 #include "study/command.hpp"
 #include "study/docking.hpp"
 #include "study/gait.hpp"
+#include "study/scene.hpp"
 #include "study/testfunction.hpp"
 
 namespace dodyn::study {
@@ -17,6 +18,7 @@ const std::vector<EvaluatorKind>& evaluator_kinds() {
     std::vector<EvaluatorKind> all;
     all.push_back(gait_kind());
     all.push_back(docking_kind());
+    all.push_back(scene_kind());
     all.push_back(testfunction_kind());
     all.push_back(command_kind());
     return all;
