@@ -99,6 +99,15 @@ double ContactRows<n>::relative_velocity(int contact, int direction, const Eigen
 }
 
 template <int n>
+double ContactRows<n>::speed(int contact, int direction, const Eigen::VectorXd& nu) const {
+  double sum = 0.0;
+  for (const auto& side : contacts_[contact].side)
+    if (side.size > 0)
+      sum += std::abs(dot<n>(rows_.data() + side.data + direction * side.size, nu.data() + side.first, side.size));
+  return sum;
+}
+
+template <int n>
 void ContactRows<n>::add_impulse(int contact, int direction, double impulse, Eigen::VectorXd& nu) const {
   for (const auto& side : contacts_[contact].side)
     if (side.size > 0)

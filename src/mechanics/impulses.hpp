@@ -22,6 +22,8 @@ class ContactRows {
 
   int size() const { return static_cast<int>(contacts_.size()); }
   double relative_velocity(int contact, int direction, const Eigen::VectorXd& nu) const;
+  // the same with each body's share taken as closing
+  double speed(int contact, int direction, const Eigen::VectorXd& nu) const;
   void add_impulse(int contact, int direction, double impulse, Eigen::VectorXd& nu) const;
   // the kinetic metric between two directions of one contact
   double metric(int contact, int i, int j) const { return contacts_[contact].metric(i, j); }

@@ -661,7 +661,7 @@ struct Simulation<n>::Machine {
     for (std::size_t i = 0; i < points.size(); ++i) {
       const int c = static_cast<int>(i);
       const double u = rows.relative_velocity(c, 0, nu);
-      const double resting = options.resting * std::abs(rows.relative_velocity(c, 0, force_velocity));
+      const double resting = options.resting * rows.speed(c, 0, force_velocity);
       scale = std::max(scale, std::abs(u));
       for (int k = 1; k < n; ++k) scale = std::max(scale, std::abs(rows.relative_velocity(c, k, nu)));
       const bool rests = -u <= resting;

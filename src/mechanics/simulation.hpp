@@ -54,7 +54,7 @@ struct Options {
   double tolerance = 1e-9;  // overlap left at a node by `exact` and `decomposition`, m
   double refine = 0.25;     // a step is cut where a body would go deeper than this share of the thinner part
   int max_cuts = 40;        // of one step, before the simulation fails
-  // Contacts closing slower than this many times the speed that forces give in one step do not bounce.
+  // Contacts closing slower than this many times the speed that forces give the two bodies in one step do not bounce.
   double resting = 2.0;
 };
 
