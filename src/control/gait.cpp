@@ -240,6 +240,12 @@ Eigen::VectorXd WalkerGait::cold_start(std::uint64_t seed) const {
           (1.0 - s) * first[walker_.base + i] + s * last[i] + bow * std::sin(angle) + wave * std::sin(2.0 * angle);
     }
   }
+  if (settings_.knee_stops)
+    for (const auto& knee : walker_.knees)
+      for (int k = 0; k <= K; ++k) {
+        double& angle = x(index_.theta(k) + knee.joint);
+        angle = knee.flexion * std::abs(angle);
+      }
   fill_velocities_and_work(x);
   return x;
 }

@@ -120,7 +120,8 @@ class WalkerGait {
   const nlp::AssembledProblem& problem() const { return problem_; }
   const GaitIndex& index() const { return index_; }
 
-  // A cold start: interpolated between touch-down postures, bent at random. The same seed gives the same start.
+  // A cold start: interpolated between touch-down postures, bent at random, with knee stops the way knees bend. The
+  // same seed gives the same start.
   Eigen::VectorXd cold_start(std::uint64_t seed) const;
   // A start from the joint angles and torques of another gait: `q` [K + 1, n], `u` [K, inputs].
   Eigen::VectorXd warm_start(const Eigen::MatrixXd& q, const Eigen::MatrixXd& u) const;

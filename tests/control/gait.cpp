@@ -211,6 +211,15 @@ TEST(Gait, SlsqpAndIpoptAgree) {
   EXPECT_NEAR(slsqp.objective, ipopt.objective, 1e-6 * ipopt.objective);
 }
 
+TEST(Gait, ColdStartsBendKneesTheWayTheirStopsAllow) {
+  GaitSettings s;
+  s.intervals = 20;
+  s.knee_stops = true;
+  const PlanarGait gait(fixed_masses(0.45), s);
+  for (std::uint64_t seed = 0; seed < 20; ++seed)
+    EXPECT_GE(gait.report(gait.cold_start(seed)).smallest_knee_flexion, 0.0) << seed;
+}
+
 // One problem, two solvers: a first-order point of one is one of the other, which stays there.
 TEST(Gait, SolversAgreeOnWhatASolutionIs) {
   if (!nlp::available(nlp::Backend::ipopt)) GTEST_SKIP() << "this build has no Ipopt";
