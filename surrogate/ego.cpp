@@ -1094,8 +1094,7 @@ Iteration Ego::describe(int grid_points) const {
 
 int default_initial_samples(int variables, bool gradient) {
   if (gradient) return std::max(3, variables + 1);
-  // From four variables on a basin is easily missed, and expected improvement polishes the one it knows first.
-  return variables < 4 ? 2 * variables + 2 : std::min(6 * variables, 40);
+  return variables < niche_variables ? 2 * variables + 2 : std::min(3 * variables, 40);
 }
 
 std::unique_ptr<Strategy> make_ego(const std::vector<Variable>& variables, const EgoOptions& options) {

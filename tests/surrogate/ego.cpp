@@ -221,17 +221,15 @@ TEST(Ego, LooksBeyondTheBasinOfItsBest) {
     Evaluation e;
     e.status = Status::ok;
     e.cost = -std::exp(-4 * (x.array() - 0.75).matrix().squaredNorm()) -
-             1.5 * std::exp(-15 * (x.array() - 0.2).matrix().squaredNorm());
+             1.5 * std::exp(-10 * (x.array() - 0.2).matrix().squaredNorm());
     return e;
   };
-  int deeper = 0;
-  for (const std::uint64_t seed : {1, 2, 3, 4}) {
+  for (const std::uint64_t seed : {5, 9}) {  // where expected improvement alone stays in the wide one
     EgoOptions o;
     o.seed = seed;
     o.tolerance = 0;
-    deeper += search(*make_ego(cube, o), basins, 1, 80).best().cost < -1.4;
+    EXPECT_LT(search(*make_ego(cube, o), basins, 1, 80).best().cost, -1.4);
   }
-  EXPECT_GE(deeper, 3);
 }
 
 // What is known counts: fewer evaluations, the best of it evaluated again, and first.
