@@ -1,8 +1,10 @@
 // What the farm and the archive cost, in numbers for docs/scaling.md:
 //   mpirun --oversubscribe -n RANKS bench/farm_throughput [SECONDS_OF_SLEEP]
-// No-op tasks per second without and with an archive, efficiency of sleeping evaluations (0.1 s by default; asleep, so
-// that any number of ranks fits on few cores), and the load of the master while it waits.
+// No-op tasks per second: by all ranks, by messages alone (rank 0 schedules, and does next to none itself), and into an
+// archive; the efficiency of sleeping evaluations (0.1 s by default; asleep, so that any number of ranks fits on few
+// cores), the end of the run, when ranks run out of tasks, included; and the load of the master while it waits.
 #include <algorithm>
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
@@ -21,8 +23,11 @@ using Clock = std::chrono::steady_clock;
 double now() { return std::chrono::duration<double>(Clock::now().time_since_epoch()).count(); }
 double processor_seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
 
+std::atomic<bool> slow = false;  // this rank takes 0.1 s for what is no work elsewhere
+
 // `time_limit` carries how long to sleep: the task is all that an evaluation knows.
 Outcome sleeper(const Task& task) {
+  if (slow) std::this_thread::sleep_for(std::chrono::milliseconds(100));
   if (task.time_limit < 1e6) std::this_thread::sleep_for(std::chrono::duration<double>(task.time_limit));
   Outcome outcome{task.evaluation, {}};
   outcome.evaluation.status = Status::ok;
@@ -68,8 +73,12 @@ int main(int argc, char** argv) {
   const auto farm = farm::make_mpi_farm(session, sleeper, patience);
   run(*farm, 10 * ranks, 0, nullptr);  // everybody is there
 
-  const int tasks = 40000;
+  const int tasks = 200000;
   const double plain = run(*farm, tasks, 0, nullptr);
+  slow = ranks > 1;
+  const int messages = 2000 * (ranks - 1);
+  const double by_messages = run(*farm, messages, 0, nullptr);
+  slow = false;
   const std::string path = "farm_throughput.h5";
   std::filesystem::remove(path);
   archive::Layout layout;
@@ -81,13 +90,13 @@ int main(int argc, char** argv) {
   }
   std::filesystem::remove(path);
 
-  const int rounds = std::max(3, static_cast<int>(3.0 / sleep));
+  const int rounds = std::max(3, static_cast<int>(10.0 / sleep));
   const double slept = run(*farm, rounds * ranks, sleep, nullptr);
   const double busy = processor_seconds();
   std::this_thread::sleep_for(std::chrono::seconds(3));
   const double idle = (processor_seconds() - busy) / 3;
   std::printf(
-      "%3d ranks: %8.0f no-op tasks/s, %7.0f with an archive; efficiency of %g s evaluations %.3f; "
-      "idle master %.1f %% of a core\n",
-      ranks, tasks / plain, tasks / 4 / archived, sleep, rounds * sleep / slept, 100 * idle);
+      "%3d ranks: %8.0f no-op tasks/s, %7.0f by messages alone, %7.0f with an archive; efficiency of %g s evaluations "
+      "%.3f; idle master %.1f %% of a core\n",
+      ranks, tasks / plain, messages / by_messages, tasks / 4 / archived, sleep, rounds * sleep / slept, 100 * idle);
 }
