@@ -501,7 +501,7 @@ void Ego::look_elsewhere() {
     const bool better = feasible(e) && e.cost < before.cost;
     stalled_ = better && before.cost - e.cost > 0.02 * (before.cost - least->cost) ? 0 : stalled_ + 1;
     if (better) niche_ = static_cast<std::ptrdiff_t>(told_.size()) - 1;
-    if (stalled_ < niche_patience && told_[niche_].cost > least->cost) return;
+    if (stalled_ < niche_patience + 2 * (options_.batch - 1) && told_[niche_].cost > least->cost) return;
     left_.push_back(unit(told_[niche_].design));
     niche_ = -1;
     return;
@@ -524,22 +524,26 @@ void Ego::look_elsewhere() {
   stalled_ = 0;
 }
 
-// Whether the last two designs did no more than polish the best one: beside it, and gaining next to nothing. Before the
-// next such step something that would gain more is looked for, so that a local minimum does not hold the search.
+// Whether the last designs, two or a batch, did no more than polish the best one: two of them beside it, none gaining
+// more than next to nothing. Before the next such step something that would gain more is looked for, so that a local
+// minimum does not hold the search.
 bool Ego::settling() const {
-  constexpr int polished = 2;
-  if (noisy() || options_.trust_region || objectives_.size() > 1 || told_.size() < initial_total_ + polished + 1)
+  const int last = std::max(2, options_.batch);
+  if (noisy() || options_.trust_region || objectives_.size() > 1 ||
+      told_.size() < initial_total_ + static_cast<std::size_t>(last) + 1)
     return false;
   const Evaluation* least = nullptr;
-  for (std::size_t i = 0; i + polished < told_.size(); ++i)
+  for (std::size_t i = 0; i + last < told_.size(); ++i)
     if (feasible(told_[i]) && (!least || told_[i].cost < least->cost)) least = &told_[i];
   if (!least) return false;
-  for (std::size_t i = told_.size() - polished; i < told_.size(); ++i) {
+  int beside = 0;
+  for (std::size_t i = told_.size() - last; i < told_.size(); ++i) {
     const Evaluation& e = told_[i];
-    if (!feasible(e) || (unit(e.design) - unit(least->design)).cwiseAbs().maxCoeff() > 0.1) return false;
+    if (!feasible(e)) continue;
+    beside += (unit(e.design) - unit(least->design)).cwiseAbs().maxCoeff() <= 0.1;
     if (e.cost < least->cost - 0.01 * quantile(0.25, Warp())) return false;
   }
-  return true;
+  return beside >= 2;
 }
 
 // A gain worth looking for elsewhere: a hundredth of what costs vary by, as the model sees them.
