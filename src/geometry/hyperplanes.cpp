@@ -159,7 +159,14 @@ class Program {
       p_[count_++] = price();
     }
     double slope_limit = 4.0, previous = std::numeric_limits<double>::infinity();
+    int last_loosened = passes_;
     for (int stalled = 0;;) {
+      // Facets tilted against each other by less than rounding can be told apart only within it: ask for less.
+      if (passes_ > last_loosened + 60) {
+        last_loosened = passes_;
+        rounding_ *= 10.0;
+        previous = std::numeric_limits<double>::infinity();
+      }
       if (passes_ > 1000) throw std::runtime_error("contact between polytopes: the simplex method does not end");
       Across direction = Across::Zero();
       const double distance = make_basis(direction);

@@ -523,6 +523,35 @@ TEST(Hyperplanes, ExtremeProportions) {
   }
 }
 
+// Prisms that rest side by side after a long simulation, their faces tilted by 1e-13 rad against each other: pivots
+// among facets that differ by rounding must end.
+TEST(Hyperplanes, FacesTiltedByRoundingDoNotCycle) {
+  const Polytope<3> prism = regular_prism(6, 0.2, 0.4);
+  Frame<3> one, two;
+  one.position = {-0.00078617636144075523, -0.0035703320728628645, 0.19999999999999954};
+  one.directors << 0.86489780936232252, -0.50194798471580238, -3.7423333436969574e-14, 0.50194798471580238,
+      0.86489780936232274, -1.9592466687120939e-14, 4.220175810643479e-14, -1.8390853995563846e-15, 1.0;
+  two.position = {0.34562213285064741, -0.0023575313961560363, 0.19999999999999393};
+  two.directors << 0.86489780936189697, -0.50194798471653557, 4.9354008968903977e-13, 0.50194798471653557,
+      0.86489780936189697, -2.226314162218784e-13, -3.1511235159278433e-13, 4.4028487756980238e-13, 1.0;
+  Basis<3> basis;
+  Contact<3> contact;
+  find_contact(prism, one, prism, two, basis, contact);
+  EXPECT_NEAR(contact.normal().dot(one.directors * Vector<3>(-std::sqrt(0.75), 0.5, 0.0)), 1.0, 1e-9);
+  std::mt19937 engine(9);
+  std::normal_distribution<double> normal;
+  const double gap = contact.normal_gap();
+  for (int k = 0; k < 20000; ++k) {
+    Frame<3> tilted = two;
+    for (int i = 0; i < 9; ++i) tilted.directors.data()[i] += 1e-13 * std::pow(10.0, k % 4) * normal(engine);
+    find_contact(prism, one, prism, tilted, basis, contact);
+    EXPECT_NEAR(contact.normal_gap(), gap, 1e-9);
+    Basis<3> fresh;
+    find_contact(prism, one, prism, tilted, fresh, contact);
+    EXPECT_NEAR(contact.normal_gap(), gap, 1e-9);
+  }
+}
+
 TEST(Hyperplanes, RefusesWhatIsNotANumber) {
   const auto cube = box(1, 1, 1);
   EXPECT_THROW((Pair<3>{cube, cube, at(std::nan(""), 0, 0), at(0, 0, 0)}.contact()), std::runtime_error);
