@@ -1065,6 +1065,7 @@ Iteration Ego::describe(int grid_points) const {
     }
   }
   out.note = p.stopped.empty() ? p.note : p.stopped;
+  if (!options_.reason.empty() && told_.size() <= initial_total_) out.note = options_.reason + "; " + out.note;
   if (p.design.size() > 0 && p.stopped.empty()) out.next = p.design;
   out.predicted_cost = p.predicted;
   if (objectives_[0].empty()) return out;

@@ -344,6 +344,15 @@ TEST_F(StudyTest, IterationsKeepTheirNumbers) {
   }
 }
 
+TEST_F(StudyTest, TheArchiveSaysWhyAStrategyWasChosen) {
+  write("name = quadratic\n[design]\nx.min = -1\nx.max = 3\n");
+  for (const std::string batch : {"1", "8"}) {
+    run("auto" + batch + ".h5", {"--surrogate.strategy=auto", "--study.batch=" + batch, "--study.max-evaluations=6"});
+    const std::string note = contents("auto" + batch + ".h5").iterations.front().note;
+    EXPECT_TRUE(note.starts_with("1 variable, no gradients, costs without noise: ego, ")) << note;
+  }
+}
+
 // Another study's archive, or its table as CSV, is a head start; the two are the same.
 TEST_F(StudyTest, SamplesOfAnotherStudyCount) {
   write("name = forrester\n[design]\nx.min = 0\nx.max = 1\n");
