@@ -126,6 +126,26 @@ class DockingEvaluator final : public Evaluator {
 
   std::optional<Simulated> simulate(const Task& task) const override {
     const Docking docking = design(task.evaluation.design);
+    try {
+      return shown_from(docking);
+    } catch (const std::invalid_argument& error) {  // overlap at the start
+      throw settings_.error("docking.distance", error.what());
+    }
+  }
+
+  std::string report(const Outcome& outcome) const override {
+    const auto& m = outcome.evaluation.metrics;
+    if (m.size() != metric_count) return {};
+    std::string lines = text("failure rate  %.4f, Wilson 95 %% [%.4f, %.4f], of %d starts\n", outcome.evaluation.cost,
+                             m[wilson_low], m[wilson_high], count());
+    for (int k = 0; k < models::docked_kinds; ++k)
+      lines += text("%-12s  %.0f\n", std::string(to_string(static_cast<Docked>(k))).c_str(), m[k]);
+    lines += text("docking time  %.4g s on average\n", m[docking_time]);
+    return lines + magnets(design(outcome.evaluation.design));
+  }
+
+ private:
+  Simulated shown_from(const Docking& docking) const {
     models::DockingSimulator simulator(docking, rules_, step_);
     std::vector<std::array<double, 15>> nodes;
     const auto run = simulator.run(settings_.real("docking.bearing") * degree, settings_.real("docking.distance"),
@@ -172,18 +192,6 @@ class DockingEvaluator final : public Evaluator {
     return shown;
   }
 
-  std::string report(const Outcome& outcome) const override {
-    const auto& m = outcome.evaluation.metrics;
-    if (m.size() != metric_count) return {};
-    std::string lines = text("failure rate  %.4f, Wilson 95 %% [%.4f, %.4f], of %d starts\n", outcome.evaluation.cost,
-                             m[wilson_low], m[wilson_high], count());
-    for (int k = 0; k < models::docked_kinds; ++k)
-      lines += text("%-12s  %.0f\n", std::string(to_string(static_cast<Docked>(k))).c_str(), m[k]);
-    lines += text("docking time  %.4g s on average\n", m[docking_time]);
-    return lines + magnets(design(outcome.evaluation.design));
-  }
-
- private:
   int count() const { return static_cast<int>(starts_.size()); }
 
   static std::string magnets(const Docking& docking) {

@@ -18,7 +18,7 @@ class DockingStudy : public testing::Test {
  protected:
   void SetUp() override {
     std::ofstream(config) << "[study]\nevaluator = docking\n[design]\nspacing.min = 0.03\nspacing.max = 0.07\n"
-                             "[docking]\nsamples = 20\nstep = 0.004\nleast-distance = 0.08\nlargest-distance = 0.12\n";
+                             "[docking]\nsamples = 12\nstep = 0.004\nleast-distance = 0.08\nlargest-distance = 0.12\n";
   }
   void TearDown() override { std::filesystem::remove(config); }
 
@@ -55,7 +55,7 @@ class DockingStudy : public testing::Test {
 TEST_F(DockingStudy, ResultsDoNotDependOnTheParts) {
   const auto whole = evaluator({"--docking.batch=100"}), split = evaluator({"--docking.batch=7"});
   EXPECT_EQ(whole->parts(), 1);
-  EXPECT_EQ(split->parts(), 3);
+  EXPECT_EQ(split->parts(), 2);
   const Outcome a = all_parts(*whole, task(0.05)), b = all_parts(*split, task(0.05));
   ASSERT_TRUE(a.evaluation.ok()) << a.evaluation.reason;
   EXPECT_EQ(a.evaluation.cost, b.evaluation.cost);
@@ -91,8 +91,8 @@ TEST_F(DockingStudy, CountsAndIntervalsAgreeWithTheMap) {
   }
   for (int kind = 0; kind < models::docked_kinds; ++kind)
     EXPECT_EQ(e.metrics[kind], (map[1].col(0).array() == kind).count());
-  EXPECT_EQ(e.metrics.head<models::docked_kinds>().sum(), 20.0);
-  EXPECT_NEAR(e.cost, 1.0 - e.metrics[0] / 20.0, 1e-15);
+  EXPECT_EQ(e.metrics.head<models::docked_kinds>().sum(), 12.0);
+  EXPECT_NEAR(e.cost, 1.0 - e.metrics[0] / 12.0, 1e-15);
   EXPECT_LT(e.metrics[7], e.cost);
   EXPECT_GT(e.metrics[8], e.cost);
   EXPECT_GT(e.cost_stderr, 0.0);
@@ -121,7 +121,7 @@ TEST_F(DockingStudy, AlignedStartsDockAndFarOnesMiss) {
   const auto far = evaluator({"--docking.largest-distance=0.6", "--docking.least-distance=0.5"});
   const Outcome miss = all_parts(*far, task(0.05));
   EXPECT_EQ(miss.evaluation.cost, 1.0);
-  EXPECT_EQ(miss.evaluation.metrics[1], 20.0);
+  EXPECT_EQ(miss.evaluation.metrics[1], 12.0);
 }
 
 TEST_F(DockingStudy, RobustVariantVariesWhatItSaysAndNoMore) {
@@ -157,6 +157,11 @@ TEST_F(DockingStudy, ShowsOneSimulation) {
   EXPECT_NEAR(q(0, 3), 0.2 * std::cos(12 * 3.14159265358979 / 180), 1e-12);
   EXPECT_NEAR(q(0, 4), 0.2 * std::sin(12 * 3.14159265358979 / 180), 1e-12);
   EXPECT_LT(q(q.rows() - 1, 3), q(0, 3));
+}
+
+TEST_F(DockingStudy, ShowsNoSimulationOfAnOverlappingStart) {
+  const auto docking = evaluator({"--docking.distance=0.01"});
+  EXPECT_THROW(docking->simulate(task(0.06)), ConfigError);
 }
 
 TEST_F(DockingStudy, StopsAtItsTimeLimit) {
