@@ -1,10 +1,8 @@
 #!/usr/bin/env python3
-"""Pictures of a docking sweep: the failure rate over the spacing with Wilson's intervals, by how tries fail, and maps of
-the starts that dock, for three spacings.
+"""Pictures of docking studies: the failure rate over the spacing with Wilson's intervals, by how tries fail, and maps of
+the starts that dock, for three spacings. Of a spacing that several archives hold, the evaluation with most starts counts.
 
-    dodyn run configs/docking.cfg --study.archive docking-sweep.h5 --strategy sweep --surrogate.points 21 \\
-        --study.max-evaluations 21 --docking.samples 400
-    docs/docking_figure.py docking-sweep.h5 docs/docking.png
+    docs/docking_figure.py docking.h5 docking-zoom.h5 docking-sweep.h5 docs/docking.png
 """
 import sys
 
@@ -30,21 +28,31 @@ def read(path):
         count = rows["id"].shape[0]
         names = [text(n) for n in rows["metrics"].attrs["names"]]
         design, status = rows["design"][:count, 0], rows["status"][:count]
-        order = [k for k in np.argsort(design) if status[k] == 0]
-        metrics = rows["metrics"][:count][order]
-        return {
-            "spacing": 1e3 * design[order],
-            "rate": rows["cost"][:count][order],
-            "low": metrics[:, names.index("wilson_low")],
-            "high": metrics[:, names.index("wilson_high")],
-            "counts": metrics[:, :7],
-            "starts": archive["trajectories/start"][:count][order],
-            "outcomes": archive["trajectories/outcome"][:count][order],
-        }
+        return [
+            {
+                "spacing": 1e3 * design[k],
+                "rate": rows["cost"][k],
+                "low": rows["metrics"][k, names.index("wilson_low")],
+                "high": rows["metrics"][k, names.index("wilson_high")],
+                "counts": rows["metrics"][k, :7],
+                "starts": archive["trajectories/start"][k],
+                "outcomes": archive["trajectories/outcome"][k],
+            }
+            for k in range(count)
+            if status[k] == 0
+        ]
 
 
 def main():
-    data = read(sys.argv[1])
+    found = {}
+    for evaluation in (e for path in sys.argv[1:-1] for e in read(path)):
+        spacing = round(evaluation["spacing"], 3)
+        if spacing not in found or len(found[spacing]["starts"]) < len(evaluation["starts"]):
+            found[spacing] = evaluation
+    rows = [found[spacing] for spacing in sorted(found)]
+    data = {key: [row[key] for row in rows] for key in rows[0]}
+    for key in ("spacing", "rate", "low", "high", "counts"):
+        data[key] = np.array(data[key])
     figure = plt.figure(figsize=(11, 8), layout="constrained")
     top, bottom = figure.subfigures(2, 1, height_ratios=[1, 1.05])
 
@@ -80,7 +88,7 @@ def main():
         axes.set(title=f"{data['spacing'][k]:.1f} mm: {rate[k]:.3f} fail", xlabel="x (m)", aspect="equal")
         axes.legend(fontsize=7, loc="lower left")
     maps[0].set_ylabel("y (m) of the male craft's centre at the start")
-    figure.savefig(sys.argv[2], dpi=110)
+    figure.savefig(sys.argv[-1], dpi=110)
 
 
 if __name__ == "__main__":
