@@ -25,6 +25,7 @@ using Eigen::VectorXd;
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double same_design = 1e-7;      // of the range
+constexpr double apart = 5e-3;            // the same, where costs are lumpy but repeat
 constexpr Index likelihood_rows = 400;    // rows of a model whose hyperparameters are fitted; beyond: of a part
 constexpr double longest_in_doubt = 0.5;  // length of the model, of the range, when looking away from the best
 constexpr int most_imputed = 100;         // failed designs
@@ -911,19 +912,20 @@ Plan Ego::maximise() const {
   }
   std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.value > b.value; });
   const Evaluation* const least = best();
+  const double too_near = noisy() && !options_.repeat ? apart : same_design;
   for (const Found& f : found) {
-    if (!noisy() && tried(unit(design(f.at)), same_design)) continue;
+    if (!(noisy() && options_.repeat) && tried(unit(design(f.at)), too_near)) continue;
     plan.design = design(f.at);
     plan.score = f.value;
     break;
   }
   if (plan.design.size() == 0) {
     // every maximum is a sample already
-    if (pending_.empty() && least && niche_ < 0)
+    if (pending_.empty() && least && niche_ < 0 && !noisy())
       plan.stopped = "the model has its best where it was evaluated already; " + say_best();
     if (plan.stopped.empty()) plan.design = design(candidates.col(order.back()));
     for (const Index i : order) {
-      if (!plan.stopped.empty() || tried(unit(design(candidates.col(i))), same_design)) continue;
+      if (!plan.stopped.empty() || tried(unit(design(candidates.col(i))), too_near)) continue;
       plan.design = design(candidates.col(i));
       plan.score = values(i);
       break;

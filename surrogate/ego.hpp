@@ -73,6 +73,8 @@ struct EgoOptions {
   Trend trend = Trend::constant;
   bool gradient = false;  // use gradients of the cost where told (not with integers or categories)
   bool noise = false;     // costs are noisy beyond the standard errors they may come with
+  bool repeat = true;     // with noise: a design may be asked for again. Not where the same one costs the same again,
+                          // as with common random numbers: then designs stay 1/200 of the ranges apart
   AcquisitionKind acquisition = AcquisitionKind::expected_improvement;
   double confidence_weight = 2;  // lower confidence bound: mean - weight x standard deviation
   int batch = 1;                 // designs per ask after the initial ones

@@ -401,6 +401,7 @@ surrogate::Choice all_but_the_strawman(const Settings& settings, surrogate::Choi
   if (given(settings, "surrogate.max-failures")) ego.max_failures = choice.strawman.max_failures;
   ego.gradient = choice.strawman.gradient;
   ego.noise = settings.boolean("surrogate.noise");
+  ego.repeat = settings.boolean("surrogate.repeat");
   ego.batch = settings.integer("surrogate.batch");
   ego.kernel = chosen<surrogate::Kernel>(settings, "surrogate.kernel");
   ego.trend = chosen<surrogate::Trend>(settings, "surrogate.trend");

@@ -214,6 +214,35 @@ TEST(Ego, NoiseIsSmoothedAndTheModelRecommends) {
   EXPECT_LT(bowl(i.recommended).cost, 2.5);
 }
 
+// Lumpy costs that come with a standard error but repeat exactly: nothing is learnt from a design asked for twice.
+TEST(Ego, KeepsApartWhereCostsRepeat) {
+  const Function f = [](const VectorXd& x) {
+    Evaluation e = bowl(x);
+    e.gradient.resize(0);
+    e.cost = std::round(e.cost * 5) / 5;
+    e.cost_stderr = 0.3;
+    return e;
+  };
+  for (const bool repeat : {true, false}) {
+    EgoOptions o;
+    o.repeat = repeat;
+    o.tolerance = 0;
+    const Search found = search(*make_ego(square, o), f, 1, 40);
+    double nearest = 1;
+    for (const auto& a : found.told)
+      for (const auto& b : found.told)
+        if (a.id < b.id)
+          nearest =
+              std::min(nearest, std::max(std::abs(a.design(0) - b.design(0)) / (square[0].upper - square[0].lower),
+                                         std::abs(a.design(1) - b.design(1)) / (square[1].upper - square[1].lower)));
+    if (repeat)
+      EXPECT_LT(nearest, 4e-3);
+    else
+      EXPECT_GE(nearest, 4.9e-3);
+    EXPECT_EQ(found.told.size(), 40u);
+  }
+}
+
 // A wide basin and a narrow, deeper one far from it.
 TEST(Ego, LooksBeyondTheBasinOfItsBest) {
   const std::vector<Variable> cube(4, {"x", "", 0, 1});
