@@ -27,7 +27,7 @@ const std::vector<Command> commands = {
      "do again what failed, timed out or was lost, or what is named; earlier attempts stay in the archive", rerun,
      true},
     {"merge", "OUT IN...", "one archive of several of the same shape, such as those of an array of jobs", merge, false},
-    {"solve", "CONFIG [--key value ...] [--output FILE.csv]",
+    {"solve", "CONFIG [--key value ...] [--verbose] [--output FILE.csv]",
      "one evaluation of a fixed design: its record, report and trajectory", solve, true},
     {"simulate", "CONFIG [--key value ...] [--output FILE.csv]",
      "one simulated motion: how it ends, its energies and momenta, its trajectory", simulate, true},
@@ -36,7 +36,7 @@ const std::vector<Command> commands = {
 };
 
 std::string help() {
-  std::string text = "dodyn " + std::string(version) + ": choose a mechanical design by the best motion it allows\n\n";
+  std::string text = "dodyn " + std::string(version) + ": choose a mechanical design by the motion it allows\n\n";
   for (const auto& command : commands)
     text += "  dodyn " + command.name + " " + command.arguments + "\n        " + command.description + "\n";
   return text + "\n  dodyn COMMAND --help lists every key; dodyn --version\n\n" + std::string(exit_codes);

@@ -110,7 +110,7 @@ class Command : public ::testing::Test {
 TEST_F(Command, HelpAndVersion) {
   const Result help = dodyn("--help");
   EXPECT_EQ(help.code, 0);
-  for (const std::string command : {"run", "show", "solve", "check"}) {
+  for (const std::string command : {"run", "show", "solve", "simulate", "rerun", "repair", "merge", "check"}) {
     EXPECT_HAS(help.text, "dodyn " + command + " ");
     const Result its_help = dodyn(command + " --help");
     EXPECT_EQ(its_help.code, 0);
@@ -123,6 +123,31 @@ TEST_F(Command, HelpAndVersion) {
   const Result unknown = dodyn("sovle f.cfg");
   EXPECT_EQ(unknown.code, 2);
   EXPECT_EQ(unknown.text, "dodyn: unknown command 'sovle' (did you mean 'solve'?); dodyn --help lists them\n");
+}
+
+TEST_F(Command, SimulateShowsOneMotion) {
+  const std::string configs = std::string(CONFIGS) + "/";
+  const Result cradle = dodyn("simulate " + configs + "scene-cradle.cfg --output cradle.csv");
+  EXPECT_EQ(cradle.code, 0) << cradle.text;
+  std::ifstream file(directory + "/cradle.csv");
+  std::string head;
+  std::getline(file, head);
+  EXPECT_EQ(head.rfind("t", 0), 0u) << head;
+  EXPECT_GT(std::count(std::istreambuf_iterator<char>(file), {}, '\n'), 100);
+  const Result docking =
+      dodyn("simulate " + configs + "docking.cfg --design.spacing 0.06 --docking.bearing 12 --docking.distance 0.15");
+  EXPECT_EQ(docking.code, 0);
+  EXPECT_HAS(docking.text, "docked");
+  const Result none = dodyn("simulate f.cfg --design.x 0.5");  // no simulation
+  EXPECT_EQ(none.code, 2);
+  EXPECT_EQ(std::count(none.text.begin(), none.text.end(), '\n'), 1) << none.text;
+}
+
+TEST_F(Command, SolveTellsWhereTheTimeWent) {
+  const Result result =
+      dodyn("solve " + std::string(CONFIGS) + "/knee.cfg --design.knee 0.5 --gait.starts 1 --verbose");
+  EXPECT_EQ(result.code, 0) << result.text;
+  EXPECT_HAS(result.text, "factori");
 }
 
 TEST_F(Command, BadInputIsOneLineAndTouchesNothing) {
