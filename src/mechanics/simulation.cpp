@@ -405,7 +405,17 @@ struct Simulation<n>::Machine {
       if (end - time - interval < 1e-9 * options.step) interval = end - time;
       double cut = 0.5;
       Blame blame;
-      const double done = advance(interval, cut, blame);
+      double done = 0.0;
+      try {
+        done = advance(interval, cut, blame);
+      } catch (const std::runtime_error& error) {  // a hyperplane program on numbers that have run away
+        blame.what = error.what();
+        return give_up(blame, "a step");
+      }
+      if (!p.allFinite()) {
+        blame.what = "the motion is not a finite number";
+        return give_up(blame, "a step");
+      }
       if (done > 0.0) {
         ++updates;
         time = done >= end - time ? end : time + done;

@@ -133,5 +133,26 @@ TEST(Solids, RefuseGapsAndNoMass) {
             "mass of body 'row' is -1.000000 kg, must be positive");
 }
 
+// A force that is not a number ends the run, at the last good node.
+TEST(Failure, OfAForceIsToldAndNotMovedOnFrom) {
+  for (const double apart : {1.0, 0.2001}) {
+    World<2> world;
+    const auto body = solid<2>("box", {geometry::rectangle(0.2, 0.2)}, 100.0).body;
+    world.bodies = {body, body};
+    world.forces.push_back([](double t, Frames<2>, std::span<const Twist<2>>, std::span<Twist<2>> wrench) {
+      wrench[0][0] += t > 0.05 ? std::nan("") : 0.1;
+    });
+    std::vector<Pose<2>> poses(2);
+    poses[1].position[0] = apart;
+    Simulation<2> simulation(world, Options{});
+    simulation.start(poses, std::vector<Twist<2>>(2, Twist<2>::Zero()));
+    const Outcome end = simulation.run(1.0);
+    EXPECT_EQ(end.status, Outcome::failed);
+    EXPECT_NEAR(end.time, 0.05, 2e-3);
+    EXPECT_NE(end.reason, "");
+    EXPECT_TRUE(simulation.poses()[0].position.allFinite());
+  }
+}
+
 }  // namespace
 }  // namespace dodyn::mechanics
