@@ -429,6 +429,10 @@ Outcome GaitEvaluator::evaluate(const Task& task) const {
   if (task.part == 0 && !task.warm_start.empty()) {
     nlp::Solution solution =
         attempt(problem, problem.warm_start(task.warm_start.values[1], task.warm_start.values[3]), warm);
+    // multipliers of a neighbour may lead astray where its gait does not
+    if (solution.status != nlp::SolveStatus::solved)
+      solution =
+          attempt(problem, problem.warm_start(task.warm_start.values[1], task.warm_start.values[3]), search_.options);
     count_start(solution);
     keep(std::move(solution), -1);
   }
