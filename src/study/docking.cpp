@@ -2,12 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdarg>
-#include <cstdio>
 #include <limits>
 #include <numbers>
 
 #include "models/docking.hpp"
+#include "study/report.hpp"
 #include "surrogate/sampling.hpp"
 
 namespace dodyn::study {
@@ -38,15 +37,6 @@ const std::array<std::pair<const char*, const char*>, models::docked_kinds> kind
     {"unresolved", "starts that count as failed: the simulation could not resolve a contact"},
 }};
 enum Metric { wilson_low = models::docked_kinds, wilson_high, docking_time, all_steps, metric_count };
-
-__attribute__((format(printf, 1, 2))) std::string text(const char* format, ...) {
-  char line[256];
-  va_list arguments;
-  va_start(arguments, format);
-  std::vsnprintf(line, sizeof line, format, arguments);
-  va_end(arguments);
-  return line;
-}
 
 class DockingEvaluator final : public Evaluator {
  public:
@@ -136,11 +126,11 @@ class DockingEvaluator final : public Evaluator {
   std::string report(const Outcome& outcome) const override {
     const auto& m = outcome.evaluation.metrics;
     if (m.size() != metric_count) return {};
-    std::string lines = text("failure rate  %.4f, Wilson 95 %% [%.4f, %.4f], of %d starts\n", outcome.evaluation.cost,
-                             m[wilson_low], m[wilson_high], count());
+    std::string lines = formatted("failure rate  %.4f, Wilson 95 %% [%.4f, %.4f], of %d starts\n",
+                                  outcome.evaluation.cost, m[wilson_low], m[wilson_high], count());
     for (int k = 0; k < models::docked_kinds; ++k)
-      lines += text("%-12s  %.0f\n", std::string(to_string(static_cast<Docked>(k))).c_str(), m[k]);
-    lines += text("docking time  %.4g s on average\n", m[docking_time]);
+      lines += formatted("%-12s  %.0f\n", std::string(to_string(static_cast<Docked>(k))).c_str(), m[k]);
+    lines += formatted("docking time  %.4g s on average\n", m[docking_time]);
     return lines + magnets(design(outcome.evaluation.design));
   }
 
@@ -161,11 +151,11 @@ class DockingEvaluator final : public Evaluator {
                                    });
     Simulated shown;
     shown.completed = run.outcome != Docked::unresolved;
-    shown.report = text("outcome     %s after %.4g s (%ld steps)\n", std::string(to_string(run.outcome)).c_str(),
-                        run.time, run.steps);
+    shown.report = formatted("outcome     %s after %.4g s (%ld steps)\n", std::string(to_string(run.outcome)).c_str(),
+                             run.time, run.steps);
     if (!run.reason.empty()) shown.report += "reason      " + run.reason + "\n";
-    shown.report += text("start       bearing %g deg, distance %g m\n", settings_.real("docking.bearing"),
-                         settings_.real("docking.distance")) +
+    shown.report += formatted("start       bearing %g deg, distance %g m\n", settings_.real("docking.bearing"),
+                              settings_.real("docking.distance")) +
                     magnets(docking);
     const int n = static_cast<int>(nodes.size());
     shown.channels = {{"t", "s", "time", n, {"t"}},
@@ -195,8 +185,8 @@ class DockingEvaluator final : public Evaluator {
   int count() const { return static_cast<int>(starts_.size()); }
 
   static std::string magnets(const Docking& docking) {
-    return text("magnets     K = %.4g N m^2, a seated cone is held by %.3g N\n", docking.charge_constant,
-                models::seated_pull(docking));
+    return formatted("magnets     K = %.4g N m^2, a seated cone is held by %.3g N\n", docking.charge_constant,
+                     models::seated_pull(docking));
   }
 
   // All but the four design variables and K.
@@ -312,7 +302,7 @@ class DockingEvaluator final : public Evaluator {
     for (int i = first; i < last; ++i) {
       if (task.seconds_left() == 0) {
         outcome.evaluation.status = Status::timed_out;
-        outcome.evaluation.reason = text("time limit after %d of %d starts", i - first, last - first);
+        outcome.evaluation.reason = formatted("time limit after %d of %d starts", i - first, last - first);
         return outcome;
       }
       const Start& start = starts_[static_cast<std::size_t>(i)];
@@ -364,7 +354,7 @@ class DockingEvaluator final : public Evaluator {
     e.status = Status::ok;
     if (const double unresolved = e.metrics[static_cast<int>(Docked::unresolved)]; unresolved > 0.05 * n) {
       e.status = Status::not_converged;
-      e.reason = text("%.0f of %d simulations could not resolve a contact", unresolved, n);
+      e.reason = formatted("%.0f of %d simulations could not resolve a contact", unresolved, n);
     }
 
     Eigen::MatrixXd where(n, 2), scenario(n, 3);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdarg>
 #include <cstdio>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -11,20 +12,11 @@
 namespace dodyn::study {
 namespace {
 
-template <class... Values>
-std::string format(const char* pattern, Values... values) {
-  const int length = std::snprintf(nullptr, 0, pattern, values...);
-  std::string text(static_cast<std::size_t>(length) + 1, '\0');
-  std::snprintf(text.data(), text.size(), pattern, values...);
-  text.pop_back();
-  return text;
-}
-
 std::string with_unit(const std::string& value, const std::string& unit) {
   return unit.empty() || unit == "1" ? value : value + " " + unit;
 }
 
-std::string short_number(double value) { return std::isfinite(value) ? format("%.8g", value) : "-"; }
+std::string short_number(double value) { return std::isfinite(value) ? formatted("%.8g", value) : "-"; }
 
 std::string padded(std::string text, std::size_t width) {
   if (text.size() < width) text.append(width - text.size(), ' ');
@@ -49,13 +41,24 @@ std::string columns(const std::vector<std::vector<std::string>>& rows) {
 
 }  // namespace
 
+std::string formatted(const char* pattern, ...) {
+  va_list arguments, again;
+  va_start(arguments, pattern);
+  va_copy(again, arguments);
+  std::string text(static_cast<std::size_t>(std::vsnprintf(nullptr, 0, pattern, arguments)), '\0');
+  std::vsnprintf(text.data(), text.size() + 1, pattern, again);
+  va_end(again);
+  va_end(arguments);
+  return text;
+}
+
 std::string duration(double seconds) {
   if (!(seconds >= 0)) return "?";
-  if (seconds < 10) return format("%.1f s", seconds);
+  if (seconds < 10) return formatted("%.1f s", seconds);
   const auto whole = static_cast<long>(std::lround(seconds));
-  if (whole < 60) return format("%ld s", whole);
-  if (whole < 3600) return format("%ld min %02ld s", whole / 60, whole % 60);
-  return format("%ld h %02ld min", whole / 3600, whole % 3600 / 60);
+  if (whole < 60) return formatted("%ld s", whole);
+  if (whole < 3600) return formatted("%ld min %02ld s", whole / 60, whole % 60);
+  return formatted("%ld h %02ld min", whole / 3600, whole % 3600 / 60);
 }
 
 std::string design_text(const std::vector<Variable>& variables, const Eigen::VectorXd& design) {
@@ -82,7 +85,7 @@ std::string bound_note(const std::vector<Variable>& variables, const Eigen::Vect
 std::string progress_text(const Tally& tally, const std::vector<Variable>& variables) {
   std::map<Status, int> counts;
   for (const auto& [id, evaluation] : tally.evaluations) ++counts[evaluation.status];
-  std::string text = format("%zu of at most %d:", tally.evaluations.size(), tally.limit);
+  std::string text = formatted("%zu of at most %d:", tally.evaluations.size(), tally.limit);
   const char* separator = " ";
   for (const auto& [status, count] : counts) {
     text += separator + std::to_string(count) + " " + std::string(to_string(status));
@@ -91,7 +94,7 @@ std::string progress_text(const Tally& tally, const std::vector<Variable>& varia
   if (counts.empty()) text += " none yet";
   if (const Evaluation* best = tally.best)
     text += "; best " + short_number(best->cost) + " at " + design_text(variables, best->design);
-  text += format("; %d running; ", tally.running) + duration(tally.seconds);
+  text += formatted("; %d running; ", tally.running) + duration(tally.seconds);
   if (std::isfinite(tally.seconds_left)) text += ", at most " + duration(tally.seconds_left) + " left";
   return text;
 }
@@ -99,8 +102,8 @@ std::string progress_text(const Tally& tally, const std::vector<Variable>& varia
 std::string best_text(const Evaluation* best, const std::vector<Variable>& variables) {
   if (!best) return "best: none, no evaluation is ok and keeps the constraints\n";
   const std::string note = bound_note(variables, best->design);
-  return "best: " + format("%.12g", best->cost) + " at " + design_text(variables, best->design) +
-         format(" (evaluation %lld)\n", static_cast<long long>(best->id)) +
+  return "best: " + formatted("%.12g", best->cost) + " at " + design_text(variables, best->design) +
+         formatted(" (evaluation %lld)\n", static_cast<long long>(best->id)) +
          (note.empty() ? "" : "note: " + note + "\n");
 }
 
@@ -185,7 +188,7 @@ std::vector<std::string> table_row(const archive::Contents& contents, std::size_
   for (const double value : evaluation.design) cells.push_back(short_number(value));
   cells.push_back(short_number(evaluation.cost));
   cells.emplace_back(to_string(evaluation.status));
-  cells.push_back(format("%.2f", evaluation.seconds));
+  cells.push_back(formatted("%.2f", evaluation.seconds));
   cells.push_back(std::to_string(evaluation.rank));
   if (!contents.sources.empty()) cells.push_back(std::to_string(contents.origins[row]));
   cells.push_back(evaluation.reason);
@@ -252,7 +255,7 @@ std::string table(const archive::Contents& contents, const Listing& listing) {
     if (key == "surrogate.constraints") constraints = value;
   const Evaluation* best = best_of(by_id, constraints_of(constraints, contents.layout.metrics));
   return columns(rows) + "\n" + sources + best_text(best, contents.layout.variables) +
-         format("%zu evaluations, %zu iterations; ", by_id.size(), contents.iterations.size()) +
+         formatted("%zu evaluations, %zu iterations; ", by_id.size(), contents.iterations.size()) +
          (again ? std::to_string(again) + " earlier attempts; " : "") +
          (contents.stopped.empty() ? "not finished (running, or killed: the same command continues it)"
                                    : "stopped: " + contents.stopped) +
@@ -380,14 +383,14 @@ std::string record_text(const Evaluation& evaluation, const std::vector<Variable
         const bool metric = name == "metrics";
         const std::string of = metric ? metrics[k].name : variables[k].name;
         const std::string its_unit = metric ? metrics[k].unit : name == "design" ? variables[k].unit : "";
-        rows.push_back({name + "." + of, with_unit(format("%.12g", value(i)), its_unit)});
+        rows.push_back({name + "." + of, with_unit(formatted("%.12g", value(i)), its_unit)});
       }
     } else if constexpr (std::is_same_v<T, Status>) {
       rows.push_back({name, std::string(to_string(value))});
     } else if constexpr (std::is_same_v<T, std::string>) {
       rows.push_back({name, value});
     } else if constexpr (std::is_same_v<T, double>) {
-      rows.push_back({name, with_unit(format("%.12g", value), unit)});
+      rows.push_back({name, with_unit(formatted("%.12g", value), unit)});
     } else {
       rows.push_back({name, with_unit(std::to_string(value), unit)});
     }

@@ -11,6 +11,9 @@
 
 namespace dodyn::study {
 
+// As printf would print it.
+__attribute__((format(printf, 1, 2))) std::string formatted(const char* pattern, ...);
+
 // "43 s", "2 min 05 s", "3 h 12 min".
 std::string duration(double seconds);
 

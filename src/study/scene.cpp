@@ -2,14 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdarg>
-#include <cstdio>
 #include <ctime>
 #include <stdexcept>
 #include <variant>
 
 #include "mechanics/simulation.hpp"
 #include "models/scenes.hpp"
+#include "study/report.hpp"
 
 namespace dodyn::study {
 namespace {
@@ -26,15 +25,6 @@ const std::vector<std::string> scenes = {"cradle", "two-blocks",        "metrono
                                          "stack",  "falling-polyhedra", "hexagonal-prisms"};
 const std::vector<std::string> spatial_only = {"metronome", "falling-polyhedra", "hexagonal-prisms"};
 enum Metric { energy_change, kinetic, largest_overlap, largest_spin, impulses, cuts, metric_count };
-
-__attribute__((format(printf, 1, 2))) std::string line(const char* format, ...) {
-  char text[512];
-  va_list arguments;
-  va_start(arguments, format);
-  std::vsnprintf(text, sizeof text, format, arguments);
-  va_end(arguments);
-  return text;
-}
 
 int place(const std::vector<std::string>& words, const std::string& word) {
   return static_cast<int>(std::find(words.begin(), words.end(), word) - words.begin());
@@ -112,7 +102,7 @@ class SceneEvaluator final : public Evaluator {
       evaluation.reason = run.end.reason;
     } else if (run.timed_out) {
       evaluation.status = Status::timed_out;
-      evaluation.reason = line("time limit at t = %g s", run.end.time);
+      evaluation.reason = formatted("time limit at t = %g s", run.end.time);
     }
     if (!evaluation.ok()) evaluation.cost = not_a_number;
     return outcome;
@@ -132,8 +122,8 @@ class SceneEvaluator final : public Evaluator {
   std::string report(const Outcome& outcome) const override {
     const auto& m = outcome.evaluation.metrics;
     if (m.size() != metric_count) return {};
-    return line("energy change   %.4g J\nlargest overlap %.4g m\nimpulses        %.0f, cuts %.0f\n", m[energy_change],
-                m[largest_overlap], m[impulses], m[cuts]);
+    return formatted("energy change   %.4g J\nlargest overlap %.4g m\nimpulses        %.0f, cuts %.0f\n",
+                     m[energy_change], m[largest_overlap], m[impulses], m[cuts]);
   }
 
  private:
@@ -287,24 +277,24 @@ class SceneEvaluator final : public Evaluator {
     run.path = (simulation.poses()[moving].position - scene.poses[moving].position).norm();
 
     using Status = mechanics::Outcome;
-    run.report =
-        line("scene           %s, %zu bodies, %s\n", settings_.text("scene.name").c_str(), bodies_.size(),
-             planar_ ? "planar" : "spatial") +
-        line("method          %s, %s, h = %g s\n", settings_.text("scene.stepper").c_str(),
-             settings_.text("scene.response").c_str(), options_.step) +
-        (run.end.status == Status::failed
-             ? "ended           failed: " + run.end.reason + "\n"
-             : line("ended           t = %g s%s\n", run.end.time, run.timed_out ? ", at its time limit" : "")) +
-        line("energy          kinetic %.6g J -> %.6g J, potential %.6g J -> %.6g J\n", before.kinetic, after.kinetic,
-             before.potential, after.potential) +
-        line("                by impacts %.4g J, by projections %.4g J, unaccounted for %.4g J\n", ledger.impact,
-             ledger.projection.total(), run.metrics[energy_change]) +
-        line("momentum        linear changed by %.3g N s, angular by %.3g N m s (by projections %.3g)\n",
-             (end.linear - start.linear).norm(), (end.angular - start.angular).norm(), ledger.momentum.angular.norm()) +
-        line("largest         overlap %.3g m, angular velocity %.4g rad/s\n", overlap, spin) +
-        line("contact         %d node updates, %d cuts of a step, %zu pairs of parts touch at the end\n",
-             ledger.impulses, ledger.cuts, simulation.contacts().size()) +
-        line("speed           %.4g s simulated per CPU second\n", run.end.time / std::max(1e-9, seconds));
+    run.report = formatted("scene           %s, %zu bodies, %s\n", settings_.text("scene.name").c_str(), bodies_.size(),
+                           planar_ ? "planar" : "spatial") +
+                 formatted("method          %s, %s, h = %g s\n", settings_.text("scene.stepper").c_str(),
+                           settings_.text("scene.response").c_str(), options_.step) +
+                 (run.end.status == Status::failed ? "ended           failed: " + run.end.reason + "\n"
+                                                   : formatted("ended           t = %g s%s\n", run.end.time,
+                                                               run.timed_out ? ", at its time limit" : "")) +
+                 formatted("energy          kinetic %.6g J -> %.6g J, potential %.6g J -> %.6g J\n", before.kinetic,
+                           after.kinetic, before.potential, after.potential) +
+                 formatted("                by impacts %.4g J, by projections %.4g J, unaccounted for %.4g J\n",
+                           ledger.impact, ledger.projection.total(), run.metrics[energy_change]) +
+                 formatted("momentum        linear changed by %.3g N s, angular by %.3g N m s (by projections %.3g)\n",
+                           (end.linear - start.linear).norm(), (end.angular - start.angular).norm(),
+                           ledger.momentum.angular.norm()) +
+                 formatted("largest         overlap %.3g m, angular velocity %.4g rad/s\n", overlap, spin) +
+                 formatted("contact         %d node updates, %d cuts of a step, %zu pairs of parts touch at the end\n",
+                           ledger.impulses, ledger.cuts, simulation.contacts().size()) +
+                 formatted("speed           %.4g s simulated per CPU second\n", run.end.time / std::max(1e-9, seconds));
     return run;
   }
 
