@@ -29,6 +29,25 @@ class Element {
     jacobian(z, jacobian_values);
     hessian(z, weights, hessian_values);
   }
+  // The same for `count` points: every array holds what one point has, point after point. A point's numbers are those
+  // of the calls above to the last bit, whatever the others are. Of a Hessian, its lower triangle is written; where
+  // Jacobians or Hessians (then weights too) are a null pointer, they are not asked for.
+  virtual void evaluate_all(int count, const double* z, double* values) const {
+    for (int k = 0; k < count; ++k) evaluate(z + k * inputs, values + k * outputs);
+  }
+  virtual void derivatives_all(int count, const double* z, const double* weights, double* jacobians,
+                               double* hessians) const {
+    for (int k = 0; k < count; ++k, z += inputs) {
+      if (jacobians && hessians)
+        derivatives(z, weights, jacobians, hessians);
+      else if (jacobians)
+        jacobian(z, jacobians);
+      else
+        hessian(z, weights, hessians);
+      if (jacobians) jacobians += outputs * inputs;
+      if (hessians) hessians += inputs * inputs, weights += outputs;
+    }
+  }
   // d(weights . f)/d(design) at fixed z, where the design is the parameter the element was built to vary; 0 for none.
   virtual double design_derivative(const double* z, const double* weights) const = 0;
 };

@@ -1,9 +1,16 @@
 #include "autodiff/tape.hpp"
 
-#include <Eigen/Core>
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <iterator>
+
+// Four numbers at a time where the processor can. No fused multiply-add: the digits are the same on every machine.
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__)
+#define DODYN_WIDE __attribute__((target_clones("avx2", "default")))
+#else
+#define DODYN_WIDE
+#endif
 
 namespace dodyn::autodiff {
 
@@ -11,40 +18,70 @@ thread_local Graph* Recording::current = nullptr;
 
 namespace {
 
-bool takes_two(Operation o) {
-  return o == Operation::add || o == Operation::subtract || o == Operation::multiply || o == Operation::divide ||
-         o == Operation::arctangent;
-}
+using enum Operation;
+
+bool takes_two(Operation o) { return o == add || o == subtract || o == multiply || o == divide || o == arctangent; }
+bool is_leaf(Operation o) { return o == input || o == constant; }
 
 double result(Operation o, double a, double b) {
   switch (o) {
-    case Operation::add:
+    case add:
       return a + b;
-    case Operation::subtract:
+    case subtract:
       return a - b;
-    case Operation::multiply:
+    case multiply:
       return a * b;
-    case Operation::divide:
+    case divide:
       return a / b;
-    case Operation::sine:
+    case sine:
       return std::sin(a);
-    case Operation::cosine:
+    case cosine:
       return std::cos(a);
-    case Operation::root:
+    case root:
       return std::sqrt(a);
-    case Operation::arctangent:
+    case arctangent:
       return std::atan2(a, b);
-    case Operation::input:
-    case Operation::constant:
-      break;
+    default:
+      return a;
   }
-  return a;
 }
 
 }  // namespace
 
+// ---- graph
+
 bool Graph::is(int node, double value) const {
   return nodes_[node].operation == Operation::constant && nodes_[node].constant == value;
+}
+
+int Graph::find(const Node& node) {
+  const auto hash = [](const Node& x) {
+    std::uint64_t h = (static_cast<std::uint64_t>(x.a) << 32 | static_cast<std::uint32_t>(x.b)) ^
+                      std::bit_cast<std::uint64_t>(x.constant);
+    h = (h + static_cast<std::uint64_t>(x.operation)) * 0x9e3779b97f4a7c15;
+    return static_cast<std::size_t>(h ^ h >> 29);
+  };
+  const auto slot = [&](const Node& x) -> int& {
+    for (std::size_t at = hash(x);; ++at) {
+      int& known = table_[at & (table_.size() - 1)];
+      if (known < 0) return known;
+      const Node& y = nodes_[known];
+      if (y.operation == x.operation && y.a == x.a && y.b == x.b &&
+          std::bit_cast<std::uint64_t>(y.constant) == std::bit_cast<std::uint64_t>(x.constant))
+        return known;
+    }
+  };
+  if (table_.size() < 2 * nodes_.size() + 2) {
+    table_.assign(std::max<std::size_t>(1024, 2 * table_.size()), -1);
+    for (std::size_t i = 0; i < nodes_.size(); ++i)
+      if (nodes_[i].operation != Operation::input) slot(nodes_[i]) = static_cast<int>(i);
+  }
+  int& known = slot(node);
+  if (known < 0) {
+    known = static_cast<int>(nodes_.size());
+    nodes_.push_back(node);
+  }
+  return known;
 }
 
 int Graph::input() {
@@ -54,272 +91,422 @@ int Graph::input() {
 
 int Graph::constant(double value) {
   if (value == 0.0) value = 0.0;  // one zero, unsigned
-  const auto [at, fresh] = constants_.emplace(std::bit_cast<std::uint64_t>(value), static_cast<int>(nodes_.size()));
-  if (fresh) nodes_.push_back({Operation::constant, -1, -1, value});
-  return at->second;
+  return find({Operation::constant, -1, -1, value});
 }
 
 int Graph::node(Operation o, int a, int b) {
   const bool constant_a = nodes_[a].operation == Operation::constant,
              constant_b = b < 0 || nodes_[b].operation == Operation::constant;
   if (constant_a && constant_b) return constant(result(o, nodes_[a].constant, b < 0 ? 0.0 : nodes_[b].constant));
-  if (o == Operation::add || o == Operation::multiply) {
-    if (a > b) std::swap(a, b);
-    for (const auto& [x, y] : {std::pair(a, b), std::pair(b, a)}) {
-      if (o == Operation::add && is(x, 0.0)) return y;
-      if (o == Operation::multiply && is(x, 1.0)) return y;
-      if (o == Operation::multiply && is(x, 0.0)) return x;
-    }
+  // A product's constant comes first, so that signs are seen and go to where they cost nothing.
+  const auto factor = [&](int x) {
+    return nodes_[x].operation == multiply && nodes_[nodes_[x].a].operation == Operation::constant;
+  };
+  const auto negative = [&](int x) { return nodes_[x].operation == multiply && is(nodes_[x].a, -1.0); };
+  switch (o) {
+    case add:
+      if (is(a, 0.0)) return b;
+      if (is(b, 0.0)) return a;
+      if (negative(b)) return node(subtract, a, nodes_[b].b);
+      if (negative(a)) return node(subtract, b, nodes_[a].b);
+      if (a > b) std::swap(a, b);
+      break;
+    case subtract:
+      if (is(b, 0.0)) return a;
+      if (a == b) return constant(0.0);
+      if (is(a, 0.0)) return node(multiply, constant(-1.0), b);
+      if (negative(b)) return node(add, a, nodes_[b].b);
+      if (negative(a)) return node(multiply, constant(-1.0), node(add, nodes_[a].b, b));
+      break;
+    case multiply:
+      if (constant_b || (!constant_a && a > b)) std::swap(a, b);
+      if (is(a, 0.0)) return a;
+      if (is(a, 1.0)) return b;
+      if (nodes_[a].operation == Operation::constant) {
+        if (factor(b)) return node(multiply, node(multiply, a, nodes_[b].a), nodes_[b].b);
+        if (is(a, -1.0) && nodes_[b].operation == subtract) return node(subtract, nodes_[b].b, nodes_[b].a);
+      } else if (factor(a)) {
+        return node(multiply, nodes_[a].a, node(multiply, nodes_[a].b, b));
+      } else if (factor(b)) {
+        return node(multiply, nodes_[b].a, node(multiply, a, nodes_[b].b));
+      }
+      break;
+    case divide:
+      if (is(b, 1.0) || is(a, 0.0)) return a;
+      break;
+    default:
+      break;
   }
-  if (o == Operation::subtract && is(b, 0.0)) return a;
-  if (o == Operation::subtract && a == b) return constant(0.0);
-  if (o == Operation::subtract && is(a, 0.0)) return node(Operation::multiply, constant(-1.0), b);
-  if (o == Operation::divide && is(b, 1.0)) return a;
-  if (o == Operation::divide && is(a, 0.0)) return a;
-  const auto [at, fresh] = known_.emplace(std::tuple(o, a, b), static_cast<int>(nodes_.size()));
-  if (fresh) nodes_.push_back({o, a, b, 0.0});
-  return at->second;
+  return find({o, a, b, 0.0});
+}
+
+Graph::Partials Graph::partials(int i) {
+  const auto [o, a, b, value] = nodes_[i];  // a copy: nodes_ grows
+  const int zero = constant(0.0), one = constant(1.0), minus_one = constant(-1.0);
+  const auto times = [this](int x, int y) { return node(multiply, x, y); };
+  Partials p{takes_two(o) ? 2 : 1, {a, b}, {zero, zero}, {zero, zero, zero}};
+  switch (o) {
+    case add:
+      p.first = {one, one};
+      break;
+    case subtract:
+      p.first = {one, minus_one};
+      break;
+    case multiply:
+      p.first = {b, a};
+      p.second[1] = one;
+      break;
+    case divide: {
+      const int per = node(divide, one, b);
+      p.first = {per, times(minus_one, times(i, per))};
+      p.second = {zero, times(minus_one, times(per, per)), times(constant(-2.0), times(p.first[1], per))};
+      break;
+    }
+    case sine:
+      p.first[0] = node(cosine, a);
+      p.second[0] = times(minus_one, i);
+      break;
+    case cosine:
+      p.first[0] = times(minus_one, node(sine, a));
+      p.second[0] = times(minus_one, i);
+      break;
+    case root:
+      p.first[0] = node(divide, constant(0.5), i);
+      p.second[0] = node(divide, times(constant(-0.5), p.first[0]), a);
+      break;
+    case arctangent: {
+      const int per = node(divide, one, node(add, times(a, a), times(b, b)));
+      const int x = times(b, per), y = times(a, per), twice = times(constant(2.0), times(x, y));
+      p.first = {x, times(minus_one, y)};
+      p.second = {times(minus_one, twice), node(subtract, times(y, y), times(x, x)), twice};
+      break;
+    }
+    default:
+      p.count = 0;
+      break;
+  }
+  if (p.count == 2 && a == b) {
+    p.count = 1;
+    p.first[0] = node(add, p.first[0], p.first[1]);
+    p.second[0] = node(add, node(add, p.second[0], p.second[2]), times(constant(2.0), p.second[1]));
+  }
+  return p;
 }
 
 std::vector<int> Graph::gradient(int output, const std::vector<int>& variables) {
-  constexpr int nothing = -1;
-  const int minus_one = constant(-1.0), half = constant(0.5);
-  std::vector<int> adjoint(output + 1, nothing);
-  const auto give = [&](int to, int share) {
-    if (!is(share, 0.0)) adjoint[to] = adjoint[to] == nothing ? share : node(Operation::add, adjoint[to], share);
-  };
+  const int zero = constant(0.0);
+  std::vector<int> adjoint(output + 1, zero);
   adjoint[output] = constant(1.0);
   for (int i = output; i >= 0; --i) {
-    const int d = adjoint[i];
-    if (d == nothing) continue;
-    const auto [o, a, b, value] = nodes_[i];  // a copy: nodes_ grows
-    using enum Operation;
-    switch (o) {
-      case add:
-        give(a, d);
-        give(b, d);
-        break;
-      case subtract:
-        give(a, d);
-        give(b, node(multiply, minus_one, d));
-        break;
-      case multiply:
-        give(a, node(multiply, d, b));
-        give(b, node(multiply, d, a));
-        break;
-      case divide: {
-        const int share = node(divide, d, b);
-        give(a, share);
-        give(b, node(multiply, minus_one, node(multiply, share, i)));
-        break;
-      }
-      case sine:
-        give(a, node(multiply, d, node(cosine, a)));
-        break;
-      case cosine:
-        give(a, node(multiply, minus_one, node(multiply, d, node(sine, a))));
-        break;
-      case root:
-        give(a, node(divide, node(multiply, half, d), i));
-        break;
-      case arctangent: {
-        const int share = node(divide, d, node(add, node(multiply, a, a), node(multiply, b, b)));
-        give(a, node(multiply, share, b));
-        give(b, node(multiply, minus_one, node(multiply, share, a)));
-        break;
-      }
-      case input:
-      case constant:
-        break;
+    if (is(adjoint[i], 0.0) || is_leaf(nodes_[i].operation)) continue;
+    const Partials p = partials(i);
+    for (int j = 0; j < p.count; ++j) {
+      int& sum = adjoint[p.operands[j]];
+      sum = node(add, sum, node(multiply, adjoint[i], p.first[j]));
     }
   }
   std::vector<int> result;
-  for (const int x : variables) result.push_back(x > output || adjoint[x] == nothing ? constant(0.0) : adjoint[x]);
+  for (const int x : variables) result.push_back(x > output ? zero : adjoint[x]);
   return result;
 }
 
-Program::Program(const Graph& graph, int active, const std::vector<int>& outputs, int inputs)
-    : inputs_(inputs), active_(active) {
-  const auto& nodes = graph.nodes();
-  const int count = static_cast<int>(nodes.size());
-  std::vector<int> last_use(count, -1);  // index of the last node that needs this one; count for outputs
-  for (const int y : outputs) last_use[y] = count;
-  std::vector<bool> depends(count, false);
-  for (int i = count - 1; i >= 0; --i) {
-    if (last_use[i] < 0 || nodes[i].operation == Operation::input || nodes[i].operation == Operation::constant)
-      continue;
-    last_use[nodes[i].a] = std::max(last_use[nodes[i].a], i);
-    if (takes_two(nodes[i].operation)) last_use[nodes[i].b] = std::max(last_use[nodes[i].b], i);
+// Backwards over the operations, second derivatives with respect to what is left of them are kept in the nodes they
+// belong to, and pushed on to operands (Gower and Mello 2012, "A new framework for the computation of Hessians",
+// algorithm 2). Sparse where the function is, and its symmetry costs nothing.
+Graph::Derivatives Graph::differentiate(int output, const std::vector<int>& variables) {
+  const int zero = constant(0.0);
+  std::vector<bool> active(output + 1, false);
+  for (const int x : variables)
+    if (x <= output) active[x] = true;
+  for (int i = 0; i <= output; ++i)
+    if (!is_leaf(nodes_[i].operation))
+      active[i] = active[nodes_[i].a] || (takes_two(nodes_[i].operation) && active[nodes_[i].b]);
+
+  struct Entry {
+    int node, value;
+  };
+  // of a node and one that comes before it, inputs before all else
+  std::vector<std::vector<Entry>> second(output + 1);
+  const auto before = [this](int i, int j) {
+    const bool leaf_i = is_leaf(nodes_[i].operation), leaf_j = is_leaf(nodes_[j].operation);
+    return leaf_i == leaf_j ? i < j : leaf_i;
+  };
+  const auto add_second = [&](int i, int j, int value) {
+    if (is(value, 0.0) || !active[i] || !active[j]) return;
+    if (before(i, j)) std::swap(i, j);
+    auto& row = second[i];
+    const auto at = std::find_if(row.begin(), row.end(), [j](const Entry& e) { return e.node == j; });
+    if (at == row.end())
+      row.push_back({j, value});
+    else
+      at->value = node(add, at->value, value);
+  };
+  std::vector<int> adjoint(output + 1, zero);
+  adjoint[output] = constant(1.0);
+  for (int i = output; i >= 0; --i) {
+    if (!active[i] || is_leaf(nodes_[i].operation) || (is(adjoint[i], 0.0) && second[i].empty())) continue;
+    const Partials p = partials(i);
+    const auto times = [this](int x, int y) { return node(multiply, x, y); };
+    for (const auto [k, value] : second[i])
+      for (int j = 0; j < p.count; ++j) {
+        const int one = times(p.first[j], value);
+        if (k != i)
+          add_second(p.operands[j], k, p.operands[j] == k ? times(constant(2.0), one) : one);
+        else
+          for (int l = 0; l <= j; ++l) add_second(p.operands[j], p.operands[l], times(p.first[l], one));
+      }
+    for (int j = 0; j < p.count; ++j)
+      for (int l = 0; l <= j; ++l) add_second(p.operands[j], p.operands[l], times(adjoint[i], p.second[j + l]));
+    for (int j = 0; j < p.count; ++j) {
+      int& sum = adjoint[p.operands[j]];
+      sum = node(add, sum, times(adjoint[i], p.first[j]));
+    }
+    std::vector<Entry>().swap(second[i]);
   }
-  std::vector<int> place(count, -1), free_places;
-  for (int i = 0; i < count; ++i) {
-    if (nodes[i].operation == Operation::input) {
-      place[i] = nodes[i].a;
-      depends[i] = nodes[i].a < active;
-    } else if (nodes[i].operation == Operation::constant && last_use[i] >= 0) {
-      place[i] = inputs_ + static_cast<int>(constants_.size());
-      constants_.push_back(nodes[i].constant);
+  Derivatives d;
+  for (std::size_t i = 0; i < variables.size(); ++i) {
+    d.gradient.push_back(variables[i] > output ? zero : adjoint[variables[i]]);
+    for (std::size_t j = 0; j <= i; ++j) {
+      const auto [low, high] = std::minmax(variables[i], variables[j]);
+      d.hessian.push_back(zero);
+      if (high > output) continue;
+      for (const Entry& e : second[high])
+        if (e.node == low) d.hessian.back() = e.value;
     }
   }
-  places_ = inputs_ + static_cast<int>(constants_.size());
+  return d;
+}
+
+std::vector<int> Graph::directional(const std::vector<int>& outputs, const std::vector<int>& inputs,
+                                    const std::vector<int>& rates) {
+  const int zero = constant(0.0), count = static_cast<int>(nodes_.size());
+  std::vector<bool> needed(count, false);
+  for (const int y : outputs) needed[y] = true;
+  for (int i = count - 1; i >= 0; --i) {
+    if (!needed[i] || is_leaf(nodes_[i].operation)) continue;
+    needed[nodes_[i].a] = true;
+    if (takes_two(nodes_[i].operation)) needed[nodes_[i].b] = true;
+  }
+  std::vector<int> rate(count, zero);
+  for (std::size_t i = 0; i < inputs.size(); ++i) rate[inputs[i]] = rates[i];
   for (int i = 0; i < count; ++i) {
-    const auto& node = nodes[i];
-    if (last_use[i] < 0 || node.operation == Operation::input || node.operation == Operation::constant) continue;
-    const bool two = takes_two(node.operation);
-    const int b = two ? node.b : node.a;
-    const auto activity = static_cast<Activity>((depends[node.a] ? first : none) | (two && depends[b] ? second : none));
-    depends[i] = activity != none;
+    const auto [o, a, b, value] = nodes_[i];
+    if (!needed[i] || is_leaf(o) || (rate[a] == zero && (!takes_two(o) || rate[b] == zero))) continue;
+    const Partials p = partials(i);
+    for (int j = 0; j < p.count; ++j) rate[i] = node(add, rate[i], node(multiply, p.first[j], rate[p.operands[j]]));
+  }
+  std::vector<int> result;
+  for (const int y : outputs) result.push_back(rate[y]);
+  return result;
+}
+
+// ---- program
+
+Program::Program(const Graph& graph, const std::vector<int>& outputs, int inputs)
+    : inputs_(static_cast<std::uint32_t>(inputs)) {
+  const auto& nodes = graph.nodes();
+  const int count = static_cast<int>(nodes.size());
+  std::vector<int> uses(count, 0);
+  for (const int y : outputs) uses[y] += 2;  // never a part of another step
+  for (int i = count - 1; i >= 0; --i) {
+    if (uses[i] == 0 || is_leaf(nodes[i].operation)) continue;
+    ++uses[nodes[i].a];
+    if (takes_two(nodes[i].operation)) ++uses[nodes[i].b];
+  }
+
+  // Nodes become steps; a product that goes into one sum alone becomes part of that sum's step.
+  struct Todo {
+    Operation operation;
+    int to, a, b, c;
+  };
+  std::vector<Todo> todo;
+  std::vector<bool> absorbed(count, false);
+  const auto product = [&](int x) { return nodes[x].operation == multiply && uses[x] == 1; };
+  for (int i = count - 1; i >= 0; --i) {
+    const auto [o, a, b, value] = nodes[i];
+    if (uses[i] == 0 || absorbed[i] || is_leaf(o)) continue;
+    if ((o == add || o == subtract) && product(b)) {
+      todo.push_back({o == add ? multiply_add : subtract_multiply, i, nodes[b].a, nodes[b].b, a});
+      absorbed[b] = true;
+    } else if ((o == add || o == subtract) && product(a)) {
+      todo.push_back({o == add ? multiply_add : multiply_subtract, i, nodes[a].a, nodes[a].b, b});
+      absorbed[a] = true;
+    } else {
+      todo.push_back({o, i, a, takes_two(o) ? b : a, a});
+    }
+  }
+  std::reverse(todo.begin(), todo.end());
+
+  std::vector<int> last_use(count, -1);  // the last step that needs a node
+  const int steps = static_cast<int>(todo.size());
+  for (int s = 0; s < steps; ++s)
+    for (const int x : {todo[s].a, todo[s].b, todo[s].c}) last_use[x] = s;
+  for (const int y : outputs) last_use[y] = steps;
+
+  std::vector<std::uint32_t> place(count, 0), free_places;
+  const auto keep = [&](double value) {
+    constants_.push_back(value);
+    return (inputs_ + static_cast<std::uint32_t>(constants_.size()) - 1) * lanes;
+  };
+  for (int i = 0; i < count; ++i) {
+    if (last_use[i] < 0) continue;
+    if (nodes[i].operation == Operation::constant) place[i] = keep(nodes[i].constant);
+    if (nodes[i].operation == Operation::input)
+      place[i] = nodes[i].a < inputs ? static_cast<std::uint32_t>(nodes[i].a * lanes) : keep(0.0);
+  }
+  places_ = inputs_ + static_cast<std::uint32_t>(constants_.size());
+  for (int s = 0; s < steps; ++s) {
+    const auto [o, to, a, b, c] = todo[s];
+    const Step step{o, 0, place[a], place[b], place[c]};
     // An operand that is not needed any more makes room. Constants stay.
-    for (const int x : {node.a, b})
-      if (last_use[x] == i && nodes[x].operation != Operation::constant &&
-          std::find(free_places.begin(), free_places.end(), place[x]) == free_places.end())
-        free_places.push_back(place[x]);
-    if (free_places.empty()) free_places.push_back(places_++);
-    place[i] = free_places.back();
+    for (const int x : {a, b, c}) {
+      if (last_use[x] != s) continue;
+      last_use[x] = -1;
+      const bool given = nodes[x].operation == Operation::input && nodes[x].a < inputs;
+      if (given || !is_leaf(nodes[x].operation)) free_places.push_back(place[x]);
+    }
+    if (free_places.empty()) free_places.push_back(places_++ * lanes);
+    place[to] = free_places.back();
     free_places.pop_back();
-    steps_.push_back({node.operation, activity, place[i], place[node.a], place[b]});
+    steps_.push_back(step);
+    steps_.back().to = place[to];
   }
-  for (const int y : outputs) {
-    outputs_.push_back(place[y]);
-    output_active_.push_back(depends[y]);
-  }
+  for (const int y : outputs) outputs_.push_back(place[y]);
+}
+
+double* Program::start() const {
+  constexpr std::size_t alignment = 64;
+  thread_local std::vector<double> numbers;
+  const std::size_t size = static_cast<std::size_t>(places_) * lanes + alignment / sizeof(double);
+  if (numbers.size() < size) numbers.resize(size);
+  double* room = numbers.data();
+  room += (alignment - reinterpret_cast<std::uintptr_t>(room) % alignment) % alignment / sizeof(double);
+  double* place = room + static_cast<std::size_t>(inputs_) * lanes;
+  for (const double value : constants_) place = std::fill_n(place, lanes, value);
+  return room;
 }
 
 namespace {
 
-// Room for a program's numbers, one per thread.
-double* room(std::size_t size) {
-  thread_local std::vector<double> numbers;
-  if (numbers.size() < size + 2) numbers.resize(size + 2);
-  double* start = numbers.data();
-  return start + (reinterpret_cast<std::uintptr_t>(start) % 16 != 0);
+using Lanes = double __attribute__((vector_size(Program::lanes * sizeof(double)), may_alias));
+
+template <class F>
+void each(double* to, const double* a, const double* b, int points, F f) {
+  for (int l = 0; l < points; ++l) to[l] = f(a[l], b[l]);
+  std::fill(to + points, to + Program::lanes, to[points - 1]);
+}
+
+DODYN_WIDE void run_steps(const Program::Step* step, const Program::Step* end, double* room, int points) {
+  const auto lanes = [room](std::uint32_t place) -> Lanes& { return *reinterpret_cast<Lanes*>(room + place); };
+  for (; step != end; ++step) {
+    switch (step->operation) {
+      case add:
+        lanes(step->to) = lanes(step->a) + lanes(step->b);
+        break;
+      case subtract:
+        lanes(step->to) = lanes(step->a) - lanes(step->b);
+        break;
+      case multiply:
+        lanes(step->to) = lanes(step->a) * lanes(step->b);
+        break;
+      case multiply_add:
+        lanes(step->to) = lanes(step->a) * lanes(step->b) + lanes(step->c);
+        break;
+      case multiply_subtract:
+        lanes(step->to) = lanes(step->a) * lanes(step->b) - lanes(step->c);
+        break;
+      case subtract_multiply:
+        lanes(step->to) = lanes(step->c) - lanes(step->a) * lanes(step->b);
+        break;
+      case divide:
+        lanes(step->to) = lanes(step->a) / lanes(step->b);
+        break;
+      default:
+        each(room + step->to, room + step->a, room + step->b, points,
+             [o = step->operation](double a, double b) { return result(o, a, b); });
+    }
+  }
 }
 
 }  // namespace
 
-void Program::values(const double* inputs, double* outputs) const {
-  double* v = room(places_);
-  std::copy_n(inputs, inputs_, v);
-  std::copy(constants_.begin(), constants_.end(), v + inputs_);
-  for (const Step& s : steps_) v[s.to] = result(s.operation, v[s.a], v[s.b]);
-  for (std::size_t j = 0; j < outputs_.size(); ++j) outputs[j] = v[outputs_[j]];
+void Program::run(double* room, int points) const {
+  run_steps(steps_.data(), steps_.data() + steps_.size(), room, points);
 }
 
-// Values, and `width` columns of the Jacobian from column `from` on, the first `count` of which are wanted.
-template <int width>
-void Program::run(const double* inputs, int from, int count, double* jacobian) const {
-  using Row = Eigen::Array<double, width, 1>;
-  const int even_places = places_ + places_ % 2;
-  double* v = room(static_cast<std::size_t>(even_places) + static_cast<std::size_t>(places_) * width);
-  double* tangents = v + even_places;
-  const auto row = [&](int place) { return Eigen::Map<Row, Eigen::Aligned16>(tangents + place * width); };
-  std::copy_n(inputs, inputs_, v);
-  std::copy(constants_.begin(), constants_.end(), v + inputs_);
-  for (int i = 0; i < active_; ++i) {
-    row(i).setZero();
-    if (i >= from && i < from + count) row(i)(i - from) = 1.0;
+// ---- element
+
+std::shared_ptr<const RecordedFunction> recorded_function(Graph& graph, const std::vector<int>& variables,
+                                                          const std::vector<int>& outputs) {
+  RecordedFunction f;
+  f.inputs = static_cast<int>(variables.size());
+  f.parameters = graph.inputs() - f.inputs;
+  f.outputs = static_cast<int>(outputs.size());
+  // The Jacobian is what the weighted sum's Hessian holds where weights and variables meet.
+  std::vector<int> all = variables;
+  int sum = graph.constant(0.0);
+  for (const int y : outputs) {
+    all.push_back(graph.input());
+    sum = graph.node(add, sum, graph.node(multiply, all.back(), y));
   }
-  for (const Step& s : steps_) {
-    const double a = v[s.a], b = v[s.b];
-    auto to = row(s.to);
-    const auto da = row(s.a), db = row(s.b);
-    using enum Operation;
-    switch (s.operation) {
-      case add:
-        v[s.to] = a + b;
-        if (s.activity == both)
-          to = da + db;
-        else if (s.activity == first)
-          to = da;
-        else if (s.activity == second)
-          to = db;
-        break;
-      case subtract:
-        v[s.to] = a - b;
-        if (s.activity == both)
-          to = da - db;
-        else if (s.activity == first)
-          to = da;
-        else if (s.activity == second)
-          to = -db;
-        break;
-      case multiply:
-        v[s.to] = a * b;
-        if (s.activity == both)
-          to = a * db + b * da;
-        else if (s.activity == first)
-          to = b * da;
-        else if (s.activity == second)
-          to = a * db;
-        break;
-      case divide: {
-        const double q = a / b, per = 1.0 / b;
-        v[s.to] = q;
-        if (s.activity == both)
-          to = per * da - (q * per) * db;
-        else if (s.activity == first)
-          to = per * da;
-        else if (s.activity == second)
-          to = (-q * per) * db;
-        break;
-      }
-      case sine:
-        v[s.to] = std::sin(a);
-        if (s.activity) to = std::cos(a) * da;
-        break;
-      case cosine:
-        v[s.to] = std::cos(a);
-        if (s.activity) to = -std::sin(a) * da;
-        break;
-      case root: {
-        const double r = std::sqrt(a);
-        v[s.to] = r;
-        if (s.activity) to = (0.5 / r) * da;
-        break;
-      }
-      case arctangent: {
-        const double per = 1.0 / (a * a + b * b);
-        v[s.to] = std::atan2(a, b);
-        if (s.activity == both)
-          to = (per * b) * da - (per * a) * db;
-        else if (s.activity == first)
-          to = (per * b) * da;
-        else if (s.activity == second)
-          to = (-per * a) * db;
-        break;
-      }
-      case input:
-      case constant:
-        break;
-    }
-  }
-  for (std::size_t j = 0; j < outputs_.size(); ++j)
-    for (int i = 0; i < count; ++i) jacobian[j * active_ + from + i] = output_active_[j] ? row(outputs_[j])(i) : 0.0;
+  const auto hessian = graph.differentiate(sum, all).hessian;
+  const auto row = [&](int i) { return hessian.begin() + i * (i + 1) / 2; };
+  std::vector<int> derivatives;
+  for (int j = 0; j < f.outputs; ++j)
+    derivatives.insert(derivatives.end(), row(f.inputs + j), row(f.inputs + j) + f.inputs);
+  f.values = Program(graph, outputs, f.inputs + f.parameters);
+  f.jacobian = Program(graph, derivatives, f.inputs + f.parameters);
+  derivatives.insert(derivatives.end(), row(0), row(f.inputs));
+  f.derivatives = Program(graph, derivatives, graph.inputs());
+  return std::make_shared<RecordedFunction>(std::move(f));
 }
 
-void Program::jacobian(const double* inputs, double* jacobian) const {
-  // widths that fill whole vector registers; wider ones in several runs
-  for (int from = 0; from < active_;) {
-    const int count = std::min(active_ - from, 24);
-    if (count <= 4)
-      run<4>(inputs, from, count, jacobian);
-    else if (count <= 8)
-      run<8>(inputs, from, count, jacobian);
-    else if (count <= 12)
-      run<12>(inputs, from, count, jacobian);
-    else if (count <= 16)
-      run<16>(inputs, from, count, jacobian);
-    else
-      run<24>(inputs, from, count, jacobian);
-    from += count;
+void RecordedElement::run(const Program& program, double* room, int points, const double* z,
+                          const double* weights) const {
+  double* place = room;
+  const auto give = [&](const double* numbers, int size, int stride) {
+    for (int i = 0; i < size; ++i)
+      for (int l = 0; l < Program::lanes; ++l) *place++ = numbers[std::min(l, points - 1) * stride + i];
+  };
+  give(z, inputs, inputs);
+  give(parameters_.data(), function_->parameters, 0);
+  if (weights) give(weights, outputs, outputs);
+  program.run(room, points);
+}
+
+void RecordedElement::evaluate_all(int count, const double* z, double* values) const {
+  const Program& program = function_->values;
+  double* room = program.start();
+  for (int done = 0; done < count; done += Program::lanes) {
+    const int points = std::min(count - done, Program::lanes);
+    run(program, room, points, z + done * inputs, nullptr);
+    for (int j = 0; j < outputs; ++j)
+      for (int l = 0; l < points; ++l) values[(done + l) * outputs + j] = program.output(room, j)[l];
   }
 }
 
-void RecordedElement::hessian(const double* z, const double* weights, double* hessian) const {
-  thread_local std::vector<double> both;
-  both.assign(z, z + inputs);
-  both.insert(both.end(), weights, weights + outputs);
-  weighted_gradient_.jacobian(both.data(), hessian);
+void RecordedElement::derivatives_all(int count, const double* z, const double* weights, double* jacobians,
+                                      double* hessians) const {
+  const Program& program = hessians ? function_->derivatives : function_->jacobian;
+  double* room = program.start();
+  for (int done = 0; done < count; done += Program::lanes) {
+    const int points = std::min(count - done, Program::lanes);
+    run(program, room, points, z + done * inputs, hessians ? weights + done * outputs : nullptr);
+    const int size = outputs * inputs;
+    if (jacobians)
+      for (int e = 0; e < size; ++e)
+        for (int l = 0; l < points; ++l) jacobians[(done + l) * size + e] = program.output(room, e)[l];
+    if (!hessians) continue;
+    for (int i = 0, e = size; i < inputs; ++i)
+      for (int j = 0; j <= i; ++j, ++e)
+        for (int l = 0; l < points; ++l) hessians[((done + l) * inputs + i) * inputs + j] = program.output(room, e)[l];
+  }
+}
+
+void RecordedElement::derivatives(const double* z, const double* weights, double* jacobian, double* hessian) const {
+  derivatives_all(1, z, weights, jacobian, hessian);
+  for (int i = 0; i < inputs; ++i)
+    for (int j = 0; j < i; ++j) hessian[j * inputs + i] = hessian[i * inputs + j];
 }
 
 }  // namespace dodyn::autodiff

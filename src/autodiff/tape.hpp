@@ -1,19 +1,18 @@
 // Functions recorded once and differentiated as often as needed.
 //
 // A function templated on its scalar is run on `Var` numbers, which write every operation into a `Graph`. The graph
-// folds constants, shares equal operations, and differentiates itself backwards (`gradient`), so that derivatives are
-// functions of the same kind, of any order. A `Program` is what is left to do for chosen outputs: a straight line of
-// operations that is run on doubles, for values or, with a row of forward derivatives to each number, for Jacobians.
+// folds constants, shares equal operations, and differentiates itself: gradient, Hessian and derivatives in a direction
+// are nodes of the same graph, and share what they can. A `Program` is what is left to do for chosen outputs: a
+// straight line of operations, run on doubles of several points at a time, so that the cost of finding out what to do
+// next is spread and the processor's vector registers are filled.
 //
-// For models whose size is known only at run time; a recorded backward pass costs a few times the function, and its
-// forward derivatives are one vector operation each.
+// For models whose size is known only at run time.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -32,7 +31,11 @@ enum class Operation : std::uint8_t {
   sine,
   cosine,
   root,
-  arctangent
+  arctangent,
+  // of programs alone, rounded twice
+  multiply_add,       // a b + c
+  multiply_subtract,  // a b - c
+  subtract_multiply   // c - a b
 };
 
 class Graph {
@@ -46,19 +49,35 @@ class Graph {
   int input();  // the next one
   int constant(double value);
   int node(Operation operation, int a, int b = -1);
-  // d(output)/d(variable) for each of these nodes, as nodes.
+
+  // Derivatives of a node with respect to inputs, as nodes.
+  struct Derivatives {
+    std::vector<int> gradient;  // [variables]
+    std::vector<int> hessian;   // lower triangle, row by row
+  };
+  Derivatives differentiate(int output, const std::vector<int>& variables);
   std::vector<int> gradient(int output, const std::vector<int>& variables);
+  // The derivatives of nodes as every one of these inputs moves at the rate that another node gives.
+  std::vector<int> directional(const std::vector<int>& outputs, const std::vector<int>& inputs,
+                               const std::vector<int>& rates);
 
   int inputs() const { return inputs_; }
   const std::vector<Node>& nodes() const { return nodes_; }
 
  private:
+  // An operation's derivatives with respect to its operands, as nodes; one operand that is both counts once.
+  struct Partials {
+    int count = 0;
+    std::array<int, 2> operands, first;
+    std::array<int, 3> second;  // aa, ab, bb
+  };
+  Partials partials(int node);
   bool is(int node, double value) const;
+  int find(const Node& node);  // among the known ones, or new
 
   int inputs_ = 0;
   std::vector<Node> nodes_;
-  std::map<std::tuple<Operation, int, int>, int> known_;
-  std::map<std::uint64_t, int> constants_;  // by bits
+  std::vector<int> table_;  // of nodes but inputs, by what they are: open addressing, -1 where empty
 };
 
 // The graph that Vars of this thread are written to, while it lives.
@@ -114,87 +133,98 @@ Dual<S> atan2(const Dual<S>& y, const Dual<S>& x) {
 // What is left to do of a graph for some outputs.
 class Program {
  public:
-  Program() = default;
-  // Derivatives are taken with respect to the first `active` inputs of the graph. The program is given the first
-  // `inputs` ones, on which alone the outputs may depend.
-  Program(const Graph& graph, int active, const std::vector<int>& outputs, int inputs);
+  static constexpr int lanes = 8;  // points at a time
 
-  void values(const double* inputs, double* outputs) const;
-  // d(output)/d(active input), row-major [outputs x active]
-  void jacobian(const double* inputs, double* jacobian) const;
+  Program() = default;
+  // It is given the first `inputs` inputs of the graph; all others are zero.
+  Program(const Graph& graph, const std::vector<int>& outputs, int inputs);
+
+  // A run: room with this thread's copy of the constants, where input i of point l goes to [i * lanes + l]; then the
+  // operations, on all lanes (those past `points` must hold numbers of one of the points); then the outputs. The
+  // numbers of one lane do not depend on what the others hold. Room lasts until this thread's next start of any
+  // program.
+  double* start() const;
+  void run(double* room, int points) const;
+  const double* output(const double* room, int j) const { return room + outputs_[j]; }
+
   int operations() const { return static_cast<int>(steps_.size()); }
 
- private:
-  enum Activity : std::uint8_t { none, first, second, both };  // operands that depend on an active input
   struct Step {
     Operation operation;
-    Activity activity;
-    int to, a, b;  // places
+    std::uint32_t to, a, b, c;  // places: where their first lane is
   };
-  template <int width>
-  void run(const double* inputs, int from, int count, double* jacobian) const;
 
-  int inputs_ = 0, active_ = 0, places_ = 0;
+ private:
+  std::uint32_t inputs_ = 0, places_ = 0;
   std::vector<double> constants_;  // in the places after the inputs
   std::vector<Step> steps_;
-  std::vector<int> outputs_;  // places
-  std::vector<bool> output_active_;
+  std::vector<std::uint32_t> outputs_;
 };
 
-// An element (element.hpp) made of recorded programs.
+// The programs of a vector function f(z; parameters): inputs z, parameters, weights, in this order.
+struct RecordedFunction {
+  int inputs = 0, parameters = 0, outputs = 0;
+  Program values;
+  Program jacobian;     // row-major [outputs x inputs]
+  Program derivatives;  // that, then the lower triangle of the Hessian of weights . f
+};
+
+// Its parameters may differ where its program is the same.
 class RecordedElement final : public Element {
  public:
   // (z, weights) -> d(weights . f)/d(design)
   using DesignDerivative = std::function<double(const double* z, const double* weights)>;
-  // `values`: f of z; `weighted_gradient`: d(weights . f)/dz of (z, weights), its active inputs z
-  RecordedElement(int input_count, int output_count, Program values, Program weighted_gradient,
+  RecordedElement(std::shared_ptr<const RecordedFunction> function, std::vector<double> parameters,
                   DesignDerivative design_derivative)
-      : Element(input_count, output_count),
-        values_(std::move(values)),
-        weighted_gradient_(std::move(weighted_gradient)),
+      : Element(function->inputs, function->outputs),
+        function_(std::move(function)),
+        parameters_(std::move(parameters)),
         design_derivative_(std::move(design_derivative)) {}
 
-  void evaluate(const double* z, double* values) const override { values_.values(z, values); }
-  void jacobian(const double* z, double* jacobian) const override { values_.jacobian(z, jacobian); }
-  void hessian(const double* z, const double* weights, double* hessian) const override;
+  void evaluate(const double* z, double* values) const override { evaluate_all(1, z, values); }
+  void jacobian(const double* z, double* jacobian) const override { derivatives_all(1, z, nullptr, jacobian, nullptr); }
+  void hessian(const double* z, const double* weights, double* hessian) const override {
+    derivatives(z, weights, nullptr, hessian);
+  }
+  void derivatives(const double* z, const double* weights, double* jacobian, double* hessian) const override;
+  void evaluate_all(int count, const double* z, double* values) const override;
+  void derivatives_all(int count, const double* z, const double* weights, double* jacobian,
+                       double* hessian) const override;
   double design_derivative(const double* z, const double* weights) const override {
     return design_derivative_(z, weights);
   }
-  // operations of the two programs
-  std::pair<int, int> operations() const { return {values_.operations(), weighted_gradient_.operations()}; }
+  const RecordedFunction& function() const { return *function_; }
 
  private:
-  Program values_, weighted_gradient_;
+  // Runs a program at up to Program::lanes points.
+  void run(const Program& program, double* room, int points, const double* z, const double* weights) const;
+
+  std::shared_ptr<const RecordedFunction> function_;
+  std::vector<double> parameters_;
   DesignDerivative design_derivative_;
 };
+
+// The programs of nodes that depend on a graph's inputs: on these `variables`, its first ones, and on parameters, the
+// rest.
+std::shared_ptr<const RecordedFunction> recorded_function(Graph& graph, const std::vector<int>& variables,
+                                                          const std::vector<int>& outputs);
 
 // An element from a callable  std::vector<T> f(const std::vector<T>& z), run once on Var numbers, and one with
 // parameters that carry the tangent of the design, run on Dual<double> whenever a derivative with respect to it is
 // asked for.
 template <class F, class FDesign>
 std::shared_ptr<const RecordedElement> record(int inputs, F f, FDesign f_design) {
-  const Recording recording;
-  Graph& graph = *Recording::current;
+  Recording recording;
   std::vector<Var> z(inputs);
-  for (Var& x : z) x = Var::input();
-  const std::vector<Var> y = f(z);
-  const int outputs = static_cast<int>(y.size());
-  std::vector<int> at, variables;
-  for (const Var& x : z) variables.push_back(x.node);
-  Var sum = 0.0;
-  for (const Var& value : y) {
-    at.push_back(value.node);
-    sum += Var::input() * value;
-  }
-  Program values(graph, inputs, at, inputs);
-  Program weighted(graph, inputs, graph.gradient(sum.node, variables), inputs + outputs);
+  std::vector<int> variables, outputs;
+  for (Var& x : z) variables.push_back((x = Var::input()).node);
+  for (const Var& y : f(z)) outputs.push_back(y.node);
   return std::make_shared<RecordedElement>(
-      inputs, outputs, std::move(values), std::move(weighted),
-      [inputs, outputs, f_design = std::move(f_design)](const double* at_z, const double* weights) {
+      recorded_function(recording.graph, variables, outputs), std::vector<double>{},
+      [inputs, f_design = std::move(f_design)](const double* at_z, const double* weights) {
         const std::vector<Dual<double>> fixed(at_z, at_z + inputs);
-        const std::vector<Dual<double>> moved = f_design(fixed);
         double derivative = 0.0;
-        for (int j = 0; j < outputs; ++j) derivative += weights[j] * moved[j].tangent;
+        for (const Dual<double>& moved : f_design(fixed)) derivative += *weights++ * moved.tangent;
         return derivative;
       });
 }

@@ -7,6 +7,7 @@ namespace dodyn::control {
 using autodiff::Dual;
 using autodiff::Graph;
 using autodiff::Program;
+using autodiff::RecordedFunction;
 using autodiff::Recording;
 using autodiff::Var;
 using models::Tree;
@@ -17,48 +18,55 @@ namespace {
 template <class P, class T, class H>
 T discrete_lagrangian(const Tree<P>& tree, const H& h, const std::vector<T>& q0, const std::vector<T>& q1) {
   std::vector<T> middle, velocity;
+  const H per_h = 1.0 / h;
   for (std::size_t i = 0; i < q0.size(); ++i) {
     middle.push_back(0.5 * (q0[i] + q1[i]));
-    velocity.push_back((q1[i] - q0[i]) / h);
+    velocity.push_back((q1[i] - q0[i]) * per_h);
   }
   return h * tree.lagrangian(middle.data(), velocity.data());
 }
 
-// mechanics::ActionElement for a tree, recorded. A combination of slot derivatives with weights w is the derivative of
-// L_d in the direction w, so one backward pass over that derivative gives the gradient whose forward derivative is the
-// Hessian asked for.
-Walker::Function recorded_action(const Tree<double>& tree, const Tree<Coefficient>& design, Coefficient h) {
+// mechanics::ActionElement for a tree, recorded for any h. A combination of slot derivatives with weights w is the
+// derivative of L_d in the direction w, so its Hessian is the derivative of L_d's Hessian in that direction.
+std::shared_ptr<const RecordedFunction> recorded_action(const Tree<double>& tree) {
   const int n = tree.n(), base = tree.dimension, joints = n - base;
-  const Recording recording;
-  Graph& graph = *Recording::current;
-  std::vector<Var> z(2 * joints), w(2 * n);
-  std::vector<int> variables;
-  for (Var& x : z) variables.push_back((x = Var::input()).node);
-  for (Var& x : w) x = Var::input();
+  Recording recording;
+  Graph& graph = recording.graph;
+  // inputs: the joints at both ends, h, weights for all slots, and the foot at both ends, which rests at zero
+  std::vector<Var> q0(n), q1(n);
+  for (auto* q : {&q0, &q1})
+    for (int i = base; i < n; ++i) (*q)[i] = Var::input();
+  const Var h = Var::input();
+  std::vector<int> slots, weights;
+  for (int i = 0; i < 2 * n; ++i) weights.push_back(graph.input());
+  for (auto* q : {&q0, &q1})
+    for (int i = 0; i < base; ++i) (*q)[i] = Var::input();
+  for (const auto* q : {&q0, &q1})
+    for (const Var& x : *q) slots.push_back(x.node);
 
-  // L_d in the direction given by a tangent for every slot
-  const auto directed = [&](const auto& tangent) {
-    std::vector<Dual<Var>> q0(n), q1(n);
-    for (int i = 0; i < n; ++i) {
-      if (i >= base) {
-        q0[i].value = z[i - base];
-        q1[i].value = z[joints + i - base];
-      }
-      q0[i].tangent = tangent(i);
-      q1[i].tangent = tangent(n + i);
-    }
-    return discrete_lagrangian(tree, h.value, q0, q1);
+  const auto [values, hessian] = graph.differentiate(discrete_lagrangian(tree, h, q0, q1).node, slots);
+  const auto second = [&, &all = hessian](int i, int j) {
+    return all[std::max(i, j) * (std::max(i, j) + 1) / 2 + std::min(i, j)];
   };
-  std::vector<int> slots(2 * n);
-  const std::vector<int> joint_slots = graph.gradient(directed([](int) { return Var(0.0); }).value.node, variables);
-  for (int i = 0; i < 2 * n; ++i)
-    slots[i] = i % n >= base ? joint_slots[i % n - base + (i < n ? 0 : joints)]
-                             : directed([i](int slot) { return Var(slot == i ? 1.0 : 0.0); }).tangent.node;
-  Program values(graph, 2 * joints, slots, 2 * joints);
-  Program weighted(graph, 2 * joints,
-                   graph.gradient(directed([&](int slot) { return w[slot]; }).tangent.node, variables),
-                   2 * joints + 2 * n);
+  const auto joint = [&](int i) { return i < joints ? base + i : n + base + i - joints; };
+  std::vector<int> derivatives, of_joints;
+  for (int slot = 0; slot < 2 * n; ++slot)
+    for (int i = 0; i < 2 * joints; ++i) derivatives.push_back(second(slot, joint(i)));
+  for (int i = 0; i < 2 * joints; ++i)
+    for (int j = 0; j <= i; ++j) of_joints.push_back(second(joint(i), joint(j)));
 
+  RecordedFunction f{2 * joints, 1, 2 * n, {}, {}, {}};
+  f.values = Program(graph, values, 2 * joints + 1);
+  f.jacobian = Program(graph, derivatives, 2 * joints + 1);
+  const std::vector<int> moved = graph.directional(of_joints, slots, weights);
+  derivatives.insert(derivatives.end(), moved.begin(), moved.end());
+  f.derivatives = Program(graph, derivatives, 2 * joints + 1 + 2 * n);
+  return std::make_shared<RecordedFunction>(std::move(f));
+}
+
+Walker::Function action(std::shared_ptr<const RecordedFunction> recorded, const Tree<Coefficient>& design,
+                        Coefficient h) {
+  const int n = design.n(), base = design.dimension, joints = n - base;
   const auto design_derivative = [design, h, n, base, joints](const double* at, const double* weights) {
     std::vector<Dual<Dual<double>>> q0(n), q1(n);
     for (int i = 0; i < n; ++i) {
@@ -71,7 +79,7 @@ Walker::Function recorded_action(const Tree<double>& tree, const Tree<Coefficien
     }
     return discrete_lagrangian(design, h, q0, q1).tangent.tangent;
   };
-  return std::make_shared<autodiff::RecordedElement>(2 * joints, 2 * n, std::move(values), std::move(weighted),
+  return std::make_shared<autodiff::RecordedElement>(std::move(recorded), std::vector<double>{h.value},
                                                      design_derivative);
 }
 
@@ -101,7 +109,7 @@ Walker walker(const Tree<Coefficient>& design) {
           w.spread[link.first + i - w.base] = 0.2;  // mostly in the sagittal plane
   w.weight = design.weight();
   w.touch_down = [tree](const std::vector<double>& step) { return tree.touch_down(step); };
-  w.action = [tree, design](Coefficient h) { return recorded_action(tree, design, h); };
+  w.action = [recorded = recorded_action(tree), design](Coefficient h) { return action(recorded, design, h); };
 
   // Pairs of links, one of the swing leg (what leads up from the swing foot to where its partners begin), one of the
   // stance leg, that do not meet in a joint.

@@ -1,9 +1,16 @@
 #include "nlp/assembled_problem.hpp"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 namespace dodyn::nlp {
+
+namespace {
+
+constexpr int batch = 8;  // blocks at a time: what recorded programs take, and few enough to stay in a cache
+
+}  // namespace
 
 int AssembledProblem::add_variables(int count, double lower_bound, double upper_bound) {
   const int first = static_cast<int>(lower_.size());
@@ -55,7 +62,9 @@ void AssembledProblem::finish() {
   for (const Linear& term : linear_)
     if (term.row != objective_row) put(jacobian_pattern, term.row, term.variable);
   for (const Square& term : squares_) put(hessian_pattern, term.variable, term.variable);
-  for (const Block& block : blocks_) {
+  for (Block& block : blocks_) {
+    block.jacobian_at = jacobian_pattern.rows.size();
+    block.hessian_at = hessian_pattern.rows.size();
     for (const Term& term : block.terms)
       if (term.row != objective_row)
         for (const int input : block.inputs) put(jacobian_pattern, term.row, input);
@@ -65,32 +74,57 @@ void AssembledProblem::finish() {
   }
 }
 
-AssembledProblem::Workspace AssembledProblem::workspace() const {
-  const auto inputs = static_cast<std::size_t>(most_inputs_), outputs = static_cast<std::size_t>(most_outputs_);
-  Workspace w;
-  w.z.resize(inputs);
-  w.values.resize(outputs);
-  w.weights.resize(outputs);
-  w.jacobian.resize(outputs * inputs);
-  w.hessian.resize(inputs * inputs);
+AssembledProblem::Workspace& AssembledProblem::workspace() const {
+  thread_local Workspace w;
+  const auto reserve = [](std::vector<double>& v, int size) {
+    if (v.size() < static_cast<std::size_t>(size)) v.resize(static_cast<std::size_t>(size));
+  };
+  reserve(w.z, batch * most_inputs_);
+  reserve(w.values, batch * most_outputs_);
+  reserve(w.weights, batch * most_outputs_);
+  reserve(w.jacobians, batch * most_outputs_ * most_inputs_);
+  reserve(w.hessians, batch * most_inputs_ * most_inputs_);
   return w;
 }
 
-void AssembledProblem::gather(const Block& block, const Eigen::VectorXd& x, Workspace& w) {
-  for (std::size_t i = 0; i < block.inputs.size(); ++i) w.z[i] = x(block.inputs[i]);
+template <class Wanted, class F>
+void AssembledProblem::for_batches(Wanted wanted, F f) const {
+  std::array<const Block*, batch> blocks;
+  int count = 0;
+  const auto go = [&] {
+    if (count > 0) f(*blocks[0]->element, blocks.data(), count);
+    count = 0;
+  };
+  for (const Block& block : blocks_) {
+    if (!wanted(block)) continue;
+    if (count == batch || (count > 0 && blocks[0]->element != block.element)) go();
+    blocks[count++] = &block;
+  }
+  go();
+}
+
+void AssembledProblem::gather(const Block& block, const Eigen::VectorXd& x, double* z) {
+  for (const int input : block.inputs) *z++ = x(input);
 }
 
 // What each output of the element counts in  objective_factor * f + multipliers . c
 void AssembledProblem::weigh(const Block& block, double objective_factor, const Eigen::VectorXd& multipliers,
-                             Workspace& w) {
-  std::fill_n(w.weights.begin(), block.element->outputs, 0.0);
+                             int outputs, double* weights) {
+  std::fill_n(weights, outputs, 0.0);
   for (const Term& term : block.terms)
-    w.weights[term.output] +=
+    weights[term.output] +=
         term.coefficient.value * (term.row == objective_row ? objective_factor : multipliers(term.row));
 }
 
-bool AssembledProblem::weighs_nothing(const Block& block, const Workspace& w) {
-  return std::all_of(w.weights.begin(), w.weights.begin() + block.element->outputs, [](double a) { return a == 0.0; });
+template <class Wanted, class Add>
+void AssembledProblem::add_values(const Eigen::VectorXd& x, Wanted wanted, Add add) const {
+  Workspace& w = workspace();
+  for_batches(wanted, [&](const autodiff::Element& element, const Block* const* blocks, int count) {
+    for (int k = 0; k < count; ++k) gather(*blocks[k], x, &w.z[k * element.inputs]);
+    element.evaluate_all(count, w.z.data(), w.values.data());
+    for (int k = 0; k < count; ++k)
+      for (const Term& term : blocks[k]->terms) add(term, w.values[k * element.outputs + term.output]);
+  });
 }
 
 double AssembledProblem::objective(const Eigen::VectorXd& x) const {
@@ -100,14 +134,11 @@ double AssembledProblem::objective(const Eigen::VectorXd& x) const {
   for (const Linear& term : linear_)
     if (term.row == objective_row) sum += term.coefficient.value * x(term.variable);
   for (const Square& term : squares_) sum += term.coefficient.value * x(term.variable) * x(term.variable);
-  Workspace w = workspace();
-  for (const Block& block : blocks_) {
-    if (!block.in_objective) continue;
-    gather(block, x, w);
-    block.element->evaluate(w.z.data(), w.values.data());
-    for (const Term& term : block.terms)
-      if (term.row == objective_row) sum += term.coefficient.value * w.values[term.output];
-  }
+  add_values(
+      x, [](const Block& block) { return block.in_objective; },
+      [&](const Term& term, double value) {
+        if (term.row == objective_row) sum += term.coefficient.value * value;
+      });
   return sum;
 }
 
@@ -117,95 +148,71 @@ void AssembledProblem::constraint_values(const Eigen::VectorXd& x, Eigen::Ref<Ei
     if (c.row != objective_row) values(c.row) += c.value.value;
   for (const Linear& term : linear_)
     if (term.row != objective_row) values(term.row) += term.coefficient.value * x(term.variable);
-  Workspace w = workspace();
-  for (const Block& block : blocks_) {
-    if (!block.in_rows) continue;
-    gather(block, x, w);
-    block.element->evaluate(w.z.data(), w.values.data());
-    for (const Term& term : block.terms)
-      if (term.row != objective_row) values(term.row) += term.coefficient.value * w.values[term.output];
+  add_values(
+      x, [](const Block& block) { return block.in_rows; },
+      [&](const Term& term, double value) {
+        if (term.row != objective_row) values(term.row) += term.coefficient.value * value;
+      });
+}
+
+void AssembledProblem::differentiate(const Eigen::VectorXd& x, double objective_factor,
+                                     const Eigen::VectorXd* multipliers, double* gradient, double* jacobian_values,
+                                     double* hessian_values) const {
+  double *next_jacobian = jacobian_values, *next_hessian = hessian_values;
+  for (const Linear& term : linear_) {
+    if (gradient && term.row == objective_row) gradient[term.variable] += term.coefficient.value;
+    if (jacobian_values && term.row != objective_row) *next_jacobian++ = term.coefficient.value;
   }
-}
-
-void AssembledProblem::add_linear_gradient(const Eigen::VectorXd& x, double* gradient) const {
-  for (const Linear& term : linear_)
-    if (term.row == objective_row) gradient[term.variable] += term.coefficient.value;
-  for (const Square& term : squares_) gradient[term.variable] += 2.0 * term.coefficient.value * x(term.variable);
-}
-
-void AssembledProblem::add_gradient(const Block& block, const double* jacobian, double* gradient) {
-  const std::size_t inputs = block.inputs.size();
-  for (const Term& term : block.terms)
-    if (term.row == objective_row)
-      for (std::size_t i = 0; i < inputs; ++i)
-        gradient[block.inputs[i]] += term.coefficient.value * jacobian[term.output * inputs + i];
-}
-
-double* AssembledProblem::put_linear_jacobian(double* values) const {
-  for (const Linear& term : linear_)
-    if (term.row != objective_row) *values++ = term.coefficient.value;
-  return values;
-}
-
-double* AssembledProblem::put_jacobian(const Block& block, const double* jacobian, double* values) {
-  const std::size_t inputs = block.inputs.size();
-  for (const Term& term : block.terms) {
-    if (term.row == objective_row) continue;
-    const double* row = jacobian + term.output * inputs;
-    for (std::size_t i = 0; i < inputs; ++i) values[i] = term.coefficient.value * row[i];
-    values += inputs;
+  for (const Square& term : squares_) {
+    if (gradient) gradient[term.variable] += 2.0 * term.coefficient.value * x(term.variable);
+    if (hessian_values) *next_hessian++ = 2.0 * objective_factor * term.coefficient.value;
   }
-  return values;
-}
-
-double* AssembledProblem::put_square_hessian(double objective_factor, double* values) const {
-  for (const Square& term : squares_) *values++ = 2.0 * objective_factor * term.coefficient.value;
-  return values;
-}
-
-double* AssembledProblem::put_hessian(const Block& block, const double* hessian, double* values) {
-  const std::size_t inputs = block.inputs.size();
-  for (std::size_t i = 0; i < inputs; ++i)
-    for (std::size_t j = 0; j <= i; ++j) *values++ = hessian[i * inputs + j];
-  return values;
+  Workspace& w = workspace();
+  const auto wanted = [&](const Block& block) {
+    return hessian_values || (gradient && block.in_objective) || (jacobian_values && block.in_rows);
+  };
+  for_batches(wanted, [&](const autodiff::Element& element, const Block* const* blocks, int count) {
+    const int inputs = element.inputs, outputs = element.outputs;
+    for (int k = 0; k < count; ++k) {
+      gather(*blocks[k], x, &w.z[k * inputs]);
+      if (hessian_values) weigh(*blocks[k], objective_factor, *multipliers, outputs, &w.weights[k * outputs]);
+    }
+    element.derivatives_all(count, w.z.data(), w.weights.data(),
+                            gradient || jacobian_values ? w.jacobians.data() : nullptr,
+                            hessian_values ? w.hessians.data() : nullptr);
+    for (int k = 0; k < count; ++k) {
+      const double* jacobian = &w.jacobians[k * outputs * inputs];
+      double* to = jacobian_values ? jacobian_values + blocks[k]->jacobian_at : nullptr;
+      for (const Term& term : blocks[k]->terms) {
+        const double *row = jacobian + term.output * inputs, coefficient = term.coefficient.value;
+        if (term.row != objective_row) {
+          if (!to) continue;
+          for (int i = 0; i < inputs; ++i) to[i] = coefficient * row[i];
+          to += inputs;
+        } else if (gradient) {
+          for (int i = 0; i < inputs; ++i) gradient[blocks[k]->inputs[i]] += coefficient * row[i];
+        }
+      }
+      if (!hessian_values) continue;
+      const double* hessian = &w.hessians[k * inputs * inputs];
+      to = hessian_values + blocks[k]->hessian_at;
+      for (int i = 0; i < inputs; ++i, hessian += inputs) to = std::copy_n(hessian, i + 1, to);
+    }
+  });
 }
 
 void AssembledProblem::objective_gradient(const Eigen::VectorXd& x, Eigen::Ref<Eigen::VectorXd> gradient) const {
   gradient.setZero();
-  add_linear_gradient(x, gradient.data());
-  Workspace w = workspace();
-  for (const Block& block : blocks_) {
-    if (!block.in_objective) continue;
-    gather(block, x, w);
-    block.element->jacobian(w.z.data(), w.jacobian.data());
-    add_gradient(block, w.jacobian.data(), gradient.data());
-  }
+  differentiate(x, 0.0, nullptr, gradient.data(), nullptr, nullptr);
 }
 
 void AssembledProblem::jacobian(const Eigen::VectorXd& x, Eigen::Ref<Eigen::VectorXd> values) const {
-  double* next = put_linear_jacobian(values.data());
-  Workspace w = workspace();
-  for (const Block& block : blocks_) {
-    if (!block.in_rows) continue;
-    gather(block, x, w);
-    block.element->jacobian(w.z.data(), w.jacobian.data());
-    next = put_jacobian(block, w.jacobian.data(), next);
-  }
+  differentiate(x, 0.0, nullptr, nullptr, values.data(), nullptr);
 }
 
 void AssembledProblem::hessian(const Eigen::VectorXd& x, double objective_factor, const Eigen::VectorXd& multipliers,
                                Eigen::Ref<Eigen::VectorXd> values) const {
-  double* next = put_square_hessian(objective_factor, values.data());
-  Workspace w = workspace();
-  for (const Block& block : blocks_) {
-    gather(block, x, w);
-    weigh(block, objective_factor, multipliers, w);
-    if (weighs_nothing(block, w))
-      std::fill(w.hessian.begin(), w.hessian.end(), 0.0);
-    else
-      block.element->hessian(w.z.data(), w.weights.data(), w.hessian.data());
-    next = put_hessian(block, w.hessian.data(), next);
-  }
+  differentiate(x, objective_factor, &multipliers, nullptr, nullptr, values.data());
 }
 
 void AssembledProblem::derivatives(const Eigen::VectorXd& x, double objective_factor,
@@ -213,18 +220,7 @@ void AssembledProblem::derivatives(const Eigen::VectorXd& x, double objective_fa
                                    Eigen::Ref<Eigen::VectorXd> jacobian_values,
                                    Eigen::Ref<Eigen::VectorXd> hessian_values) const {
   gradient.setZero();
-  add_linear_gradient(x, gradient.data());
-  double* next_jacobian = put_linear_jacobian(jacobian_values.data());
-  double* next_hessian = put_square_hessian(objective_factor, hessian_values.data());
-  Workspace w = workspace();
-  for (const Block& block : blocks_) {
-    gather(block, x, w);
-    weigh(block, objective_factor, multipliers, w);
-    block.element->derivatives(w.z.data(), w.weights.data(), w.jacobian.data(), w.hessian.data());
-    if (block.in_objective) add_gradient(block, w.jacobian.data(), gradient.data());
-    if (block.in_rows) next_jacobian = put_jacobian(block, w.jacobian.data(), next_jacobian);
-    next_hessian = put_hessian(block, w.hessian.data(), next_hessian);
-  }
+  differentiate(x, objective_factor, &multipliers, gradient.data(), jacobian_values.data(), hessian_values.data());
 }
 
 double AssembledProblem::design_derivative(const Eigen::VectorXd& x, const Eigen::VectorXd& multipliers) const {
@@ -233,14 +229,17 @@ double AssembledProblem::design_derivative(const Eigen::VectorXd& x, const Eigen
   for (const Constant& c : constants_) sum += factor(c.row) * c.value.tangent;
   for (const Linear& term : linear_) sum += factor(term.row) * term.coefficient.tangent * x(term.variable);
   for (const Square& term : squares_) sum += term.coefficient.tangent * x(term.variable) * x(term.variable);
-  Workspace w = workspace();
-  for (const Block& block : blocks_) {
-    gather(block, x, w);
-    weigh(block, 1.0, multipliers, w);
-    block.element->evaluate(w.z.data(), w.values.data());
-    for (const Term& term : block.terms) sum += factor(term.row) * term.coefficient.tangent * w.values[term.output];
-    sum += block.element->design_derivative(w.z.data(), w.weights.data());
-  }
+  const auto all = [](const Block&) { return true; };
+  add_values(x, all,
+             [&](const Term& term, double value) { sum += factor(term.row) * term.coefficient.tangent * value; });
+  Workspace& w = workspace();
+  for_batches(all, [&](const autodiff::Element& element, const Block* const* blocks, int count) {
+    for (int k = 0; k < count; ++k) {
+      gather(*blocks[k], x, w.z.data());
+      weigh(*blocks[k], 1.0, multipliers, element.outputs, w.weights.data());
+      sum += element.design_derivative(w.z.data(), w.weights.data());
+    }
+  });
   return sum;
 }
 

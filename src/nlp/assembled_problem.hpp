@@ -56,6 +56,7 @@ class AssembledProblem : public Problem {
     std::vector<int> inputs;
     std::vector<Term> terms;
     bool in_objective = false, in_rows = false;
+    std::size_t jacobian_at = 0, hessian_at = 0;  // where its values begin
   };
   struct Linear {
     int row, variable;
@@ -70,22 +71,25 @@ class AssembledProblem : public Problem {
     Coefficient coefficient;
   };
 
-  // Room for the inputs, outputs and derivatives of the largest element.
+  // Room for the inputs, outputs and derivatives of some blocks of one element.
   struct Workspace {
-    std::vector<double> z, values, weights, jacobian, hessian;
+    std::vector<double> z, values, weights, jacobians, hessians;
   };
-  Workspace workspace() const;
-  static void gather(const Block& block, const Eigen::VectorXd& x, Workspace& w);
-  static void weigh(const Block& block, double objective_factor, const Eigen::VectorXd& multipliers, Workspace& w);
+  Workspace& workspace() const;  // this thread's
 
-  static bool weighs_nothing(const Block& block, const Workspace& w);
-  // The parts of the derivatives; each `put` returns where the next values go.
-  void add_linear_gradient(const Eigen::VectorXd& x, double* gradient) const;
-  static void add_gradient(const Block& block, const double* jacobian, double* gradient);
-  double* put_linear_jacobian(double* values) const;
-  static double* put_jacobian(const Block& block, const double* jacobian, double* values);
-  double* put_square_hessian(double objective_factor, double* values) const;
-  static double* put_hessian(const Block& block, const double* hessian, double* values);
+  // Calls f(element, blocks, count) for all blocks that are wanted, in their order: several at a time where neighbours
+  // share their element.
+  template <class Wanted, class F>
+  void for_batches(Wanted wanted, F f) const;
+  // f of the blocks as they stand in the rows chosen, added to add(row, value).
+  template <class Wanted, class Add>
+  void add_values(const Eigen::VectorXd& x, Wanted wanted, Add add) const;
+  // What is not a null pointer.
+  void differentiate(const Eigen::VectorXd& x, double objective_factor, const Eigen::VectorXd* multipliers,
+                     double* gradient, double* jacobian_values, double* hessian_values) const;
+  static void gather(const Block& block, const Eigen::VectorXd& x, double* z);
+  static void weigh(const Block& block, double objective_factor, const Eigen::VectorXd& multipliers, int outputs,
+                    double* weights);
 
   int most_inputs_ = 0, most_outputs_ = 0;
   std::vector<Block> blocks_;

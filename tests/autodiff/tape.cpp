@@ -2,10 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include <Eigen/Core>
 #include <cmath>
-
-#include "autodiff/jet.hpp"
+#include <random>
 
 namespace dodyn::autodiff {
 namespace {
@@ -93,8 +91,7 @@ struct Chain {
   }
 };
 
-// More active inputs than one run of the program carries.
-TEST(Tape, WideJacobiansComeInSeveralRuns) {
+TEST(Tape, FunctionsOfManyInputsStaySparse) {
   constexpr int n = 53;
   const auto chain = record(n, Chain{}, Chain{});
   std::vector<double> z(n), jacobian(n);
@@ -105,6 +102,152 @@ TEST(Tape, WideJacobiansComeInSeveralRuns) {
     if (i > 0) expected += 2.0 * std::sin(z[i - 1]) * z[i];
     EXPECT_NEAR(jacobian[i], expected, 1e-13);
   }
+  // a handful of operations a link, where the Hessian has 1431 entries
+  EXPECT_LE(chain->function().derivatives.operations(), 15 * n);
+}
+
+// Operations at random, operands that coincide included, bounded and smooth whatever they are given.
+struct Anything {
+  unsigned seed;
+  template <class T>
+  std::vector<T> operator()(const std::vector<T>& z) const {
+    using std::atan2, std::cos, std::sin, std::sqrt;
+    std::mt19937 random(seed);
+    std::vector<T> v = z;
+    for (int k = 0; k < 40; ++k) {
+      const T a = v[random() % v.size()], b = v[random() % v.size()];
+      switch (random() % 9) {
+        case 0:
+          v.push_back(a + b);
+          break;
+        case 1:
+          v.push_back(a - b);
+          break;
+        case 2:
+          v.push_back(sin(a) * b);
+          break;
+        case 3:
+          v.push_back(a / (2.0 + cos(b)));
+          break;
+        case 4:
+          v.push_back(sqrt(1.0 + a * a));
+          break;
+        case 5:
+          v.push_back(atan2(a, 1.5 + cos(b)));
+          break;
+        case 6:
+          v.push_back(-a * cos(b));
+          break;
+        case 7:
+          v.push_back(1.0 / (1.0 + b * b) - 0.5 * a);
+          break;
+        default:
+          v.push_back(sin(a * b));
+      }
+    }
+    return {v[v.size() - 1], v[v.size() - 2], v[v.size() - 3], T(2.0), z[0]};
+  }
+};
+
+std::vector<double> numbers(std::mt19937& random, std::size_t count) {
+  std::vector<double> v(count);
+  for (double& x : v) x = std::uniform_real_distribution<double>(-1.0, 1.0)(random);
+  return v;
+}
+
+TEST(Tape, AgreesWithForwardDifferentiationWhateverIsRecorded) {
+  for (unsigned seed = 0; seed < 60; ++seed) {
+    const Anything f{seed};
+    const auto recorded = record(in, f, f);
+    std::mt19937 random(seed + 1000);
+    const auto z = numbers(random, in), w = numbers(random, out);
+    std::vector<double> values(out), jacobian(out * in), hessian(in * in);
+    recorded->evaluate(z.data(), values.data());
+    recorded->derivatives(z.data(), w.data(), jacobian.data(), hessian.data());
+    for (int i = 0; i < in; ++i)
+      for (int j = 0; j < in; ++j) {
+        std::vector<Dual<Dual<double>>> x(in);
+        for (int k = 0; k < in; ++k) x[k] = {Dual<double>(z[k], k == j), Dual<double>(k == i)};
+        const auto y = f(x);
+        double second = 0.0, size = 1.0;
+        for (int k = 0; k < out; ++k) {
+          EXPECT_NEAR(values[k], y[k].value.value, 1e-13 * (1.0 + std::abs(values[k])));
+          EXPECT_NEAR(jacobian[k * in + i], y[k].tangent.value, 1e-12 * (1.0 + std::abs(y[k].tangent.value)));
+          second += w[k] * y[k].tangent.tangent;
+          size += std::abs(y[k].tangent.tangent);
+        }
+        EXPECT_NEAR(hessian[i * in + j], second, 1e-11 * size) << "function " << seed;
+      }
+  }
+}
+
+TEST(Tape, AllPointsAtOnceAreThePointsOneByOne) {
+  const Anything f{7};
+  const auto recorded = record(in, f, f);
+  std::mt19937 random(1);
+  for (const int count : {1, 2, 7, 8, 9, 21}) {
+    const auto z = numbers(random, count * in), w = numbers(random, count * out);
+    std::vector<double> values(count * out), jacobians(count * out * in), hessians(count * in * in, 0.0);
+    std::vector<double> only_jacobians(jacobians), only_hessians(hessians);
+    recorded->evaluate_all(count, z.data(), values.data());
+    recorded->derivatives_all(count, z.data(), w.data(), jacobians.data(), hessians.data());
+    recorded->derivatives_all(count, z.data(), nullptr, only_jacobians.data(), nullptr);
+    recorded->derivatives_all(count, z.data(), w.data(), nullptr, only_hessians.data());
+    EXPECT_EQ(jacobians, only_jacobians);
+    EXPECT_EQ(hessians, only_hessians);
+    for (int k = 0; k < count; ++k) {
+      std::vector<double> y(out), J(out * in), H(in * in);
+      recorded->evaluate(&z[k * in], y.data());
+      recorded->jacobian(&z[k * in], J.data());
+      recorded->hessian(&z[k * in], &w[k * out], H.data());
+      for (int j = 0; j < out; ++j) EXPECT_EQ(values[k * out + j], y[j]);
+      for (int j = 0; j < out * in; ++j) EXPECT_EQ(jacobians[k * out * in + j], J[j]);
+      for (int i = 0; i < in; ++i)
+        for (int j = 0; j < in; ++j) {
+          EXPECT_EQ(hessians[k * in * in + i * in + j], j <= i ? H[i * in + j] : 0.0);
+          EXPECT_EQ(H[i * in + j], H[j * in + i]);
+        }
+    }
+  }
+}
+
+TEST(Tape, ProgramsAreSharedByElementsOfDifferentParameters) {
+  Recording recording;
+  const Var x = Var::input(), y = Var::input(), p = Var::input();
+  const auto function = recorded_function(recording.graph, {x.node, y.node}, {(sin(p * x) * y).node});
+  for (const double parameter : {0.5, -2.0}) {
+    const RecordedElement e(function, {parameter}, [](const double*, const double*) { return 0.0; });
+    const double z[2] = {0.3, 1.7}, weight = 2.0;
+    double value, J[2], H[4];
+    e.evaluate(z, &value);
+    e.derivatives(z, &weight, J, H);
+    const double s = std::sin(parameter * z[0]), c = std::cos(parameter * z[0]);
+    EXPECT_DOUBLE_EQ(value, s * z[1]);
+    EXPECT_DOUBLE_EQ(J[0], parameter * c * z[1]);
+    EXPECT_DOUBLE_EQ(J[1], s);
+    EXPECT_DOUBLE_EQ(H[0], -2.0 * parameter * parameter * s * z[1]);
+    EXPECT_DOUBLE_EQ(H[1], 2.0 * parameter * c);
+    EXPECT_EQ(H[3], 0.0);
+  }
+}
+
+TEST(Tape, DirectionalDerivativesAreGradientsTimesRates) {
+  Recording recording;
+  Graph& graph = recording.graph;
+  const Var x = Var::input(), y = Var::input(), a = Var::input(), b = Var::input();
+  const Var f = sin(x * y) / y;
+  const auto gradient = graph.gradient(f.node, {x.node, y.node});
+  const auto moved = graph.directional({f.node, x.node, Var(3.0).node}, {x.node, y.node}, {a.node, b.node});
+  std::vector<int> nodes = moved;
+  nodes.insert(nodes.end(), gradient.begin(), gradient.end());
+  const Program program(graph, nodes, 4);
+  double* room = program.start();
+  for (int i = 0; i < 4; ++i) std::fill_n(room + i * Program::lanes, Program::lanes, 0.3 + 0.4 * i);
+  program.run(room, 1);
+  const auto result = [&](int j) { return program.output(room, j)[0]; };
+  EXPECT_NEAR(result(0), 1.1 * result(3) + 1.5 * result(4), 1e-15);
+  EXPECT_DOUBLE_EQ(result(1), 1.1);
+  EXPECT_EQ(result(2), 0.0);
 }
 
 TEST(Tape, ConstantsFoldAndEqualOperationsAreShared) {
@@ -114,6 +257,10 @@ TEST(Tape, ConstantsFoldAndEqualOperationsAreShared) {
   EXPECT_EQ((sin(x) * x).node, (x * sin(x)).node);
   EXPECT_EQ((x * 0.0).node, Var(0.0).node);
   EXPECT_EQ((Var(2.0) * 3.0).node, Var(6.0).node);
+  const Var y = Var::input();
+  EXPECT_EQ((x + -y).node, (x - y).node);
+  EXPECT_EQ((-x * -y).node, (y * x).node);
+  EXPECT_EQ((-(x - y)).node, (y - x).node);
 }
 
 }  // namespace
