@@ -113,7 +113,8 @@ class InteriorPoint {
   // direction
   VectorXd dv_, dy_, dlower_z_, dupper_z_;
   VectorXd D_, E_, eliminated_g_, g_;
-  double last_shift_ = 0.0, shift_ = 0.0;
+  double last_shift_ = 0.0, shift_ = 0.0;  // the last one that was not zero, and that of the last direction
+  bool at_once_ = false;                   // it was the first one tried
   VectorXd right_, left_;
 
   // filter: pairs (theta, barrier) that may not be dominated
@@ -400,10 +401,9 @@ bool InteriorPoint::find_direction() {
   }
 
   // (IC), section 3.1: n positive and m negative eigenvalues
-  constexpr double largest_shift = 1e40;
+  constexpr double largest_shift = 1e40, negligible_shift = 1e-7;
   E_.setZero();
   double extra = 0.0;
-  shift_ = 0.0;
   const auto attempt = [&] {
     if (!factorise(&hessian_, sigma, shift_, E_, extra)) return false;
     if (factor_.inertia().zero > 0 && extra == 0.0) {
@@ -412,13 +412,23 @@ bool InteriorPoint::find_direction() {
     }
     return right_inertia();
   };
-  bool right = attempt();
-  if (!right) {
-    shift_ = last_shift_ == 0.0 ? 1e-4 : std::max(1e-20, last_shift_ / 3.0);
-    while (!(right = attempt()) && shift_ < largest_shift && !late()) shift_ *= last_shift_ == 0.0 ? 100.0 : 8.0;
-    if (!right) return false;
-    last_shift_ = shift_;
+  // Where the last iterate needed a shift this one starts from half of it, or a quarter if that one got by with what it
+  // tried first; (IC) starts from none every time, and most of its first factorisations are in vain.
+  if (shift_ > 0.0) {
+    shift_ *= at_once_ ? 0.25 : 0.5;
+    if (shift_ < negligible_shift) shift_ = 0.0;
   }
+  bool right = at_once_ = attempt();
+  if (!right && shift_ == 0.0) {
+    shift_ = last_shift_ == 0.0 ? 1e-4 : std::max(1e-20, last_shift_ / 3.0);
+    right = attempt();
+  }
+  while (!right && shift_ < largest_shift && !late()) {
+    shift_ *= last_shift_ == 0.0 ? 100.0 : 8.0;
+    right = attempt();
+  }
+  if (!right) return false;
+  if (shift_ > 0.0) last_shift_ = shift_;
 
   for (int attempts = 0;; ++attempts) {
     const double error = solve(g_, at_.gap, dv_, dy_);

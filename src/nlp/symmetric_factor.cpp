@@ -28,23 +28,42 @@ DODYN_WIDE void subtract(int n, double a, const double* __restrict x1, double b,
                          double* __restrict y) {
   for (int i = 0; i < n; ++i) y[i] -= a * x1[i] + b * x2[i];
 }
-// Lower triangle of C less A B^T: columns of A and of C have `stride`, row j of B is b + j * pivots.
+// Lower triangle of C less A B^T: columns of A, B and C have `stride`, size and `stride` rows.
 DODYN_WIDE void subtract_product(int size, int pivots, int stride, const double* __restrict a,
                                  const double* __restrict b, double* __restrict c) {
-  for (int j = 0; j < size; ++j, b += pivots) {
+  // two columns of C and four of A at a time: what is loaded is used twice
+  int j = 0;
+  for (; j + 2 <= size; j += 2) {
     double* __restrict target = c + static_cast<long>(j) * stride;
-    const double* column = a;
+    double* __restrict next = target + stride;
+    const double *column = a, *factor = b + j;
     int k = 0;
-    for (; k + 4 <= pivots; k += 4, column += 4 * static_cast<long>(stride)) {
-      const double f0 = b[k], f1 = b[k + 1], f2 = b[k + 2], f3 = b[k + 3];
+    for (; k + 4 <= pivots; k += 4, column += 4 * static_cast<long>(stride), factor += 4 * static_cast<long>(size)) {
+      const double *f1 = factor + size, *f2 = f1 + size, *f3 = f2 + size;
+      const double a0 = factor[0], a1 = f1[0], a2 = f2[0], a3 = f3[0];
+      const double b0 = factor[1], b1 = f1[1], b2 = f2[1], b3 = f3[1];
       const double *c1 = column + stride, *c2 = c1 + stride, *c3 = c2 + stride;
-      for (int i = j; i < size; ++i) target[i] -= f0 * column[i] + f1 * c1[i] + f2 * c2[i] + f3 * c3[i];
+      for (int i = j; i < size; ++i) {
+        target[i] -= a0 * column[i] + a1 * c1[i] + a2 * c2[i] + a3 * c3[i];
+        next[i] -= b0 * column[i] + b1 * c1[i] + b2 * c2[i] + b3 * c3[i];
+      }
     }
-    for (; k < pivots; ++k, column += stride) {
-      const double f = b[k];
-      for (int i = j; i < size; ++i) target[i] -= f * column[i];
+    for (; k < pivots; ++k, column += stride, factor += size) {
+      const double a0 = factor[0], b0 = factor[1];
+      for (int i = j; i < size; ++i) {
+        target[i] -= a0 * column[i];
+        next[i] -= b0 * column[i];
+      }
     }
   }
+  if (j < size) {
+    double* last = c + static_cast<long>(j) * stride + j;
+    for (int k = 0; k < pivots; ++k) *last -= a[static_cast<long>(k) * stride + j] * b[static_cast<long>(k) * size + j];
+  }
+}
+// Largest magnitude of x.
+double largest_of(int n, const double* x) {
+  return n > 0 ? Eigen::Map<const VectorXd>(x, n).lpNorm<Eigen::Infinity>() : 0.0;
 }
 
 // Elimination tree of a lower triangle in compressed columns (Liu 1990), by rows of its transpose.
@@ -83,9 +102,14 @@ std::vector<int> postorder(const std::vector<int>& parent, const std::vector<int
 
 }  // namespace
 
-void SymmetricFactor::analyse(int size, const std::vector<int>& rows, const std::vector<int>& columns) {
-  size_ = size;
+std::shared_ptr<const SymmetricFactor::Structure> SymmetricFactor::analysed(int size, const std::vector<int>& rows,
+                                                                            const std::vector<int>& columns) {
   const int n = size, entries = static_cast<int>(rows.size());
+  auto structure_of_pattern = std::make_shared<Structure>();
+  Structure& s = *structure_of_pattern;
+  s.size = size;
+  s.rows = rows;
+  s.columns = columns;
 
   // fill-reducing order, then a postorder of its elimination tree
   std::vector<Eigen::Triplet<double>> triplets;
@@ -99,12 +123,12 @@ void SymmetricFactor::analyse(int size, const std::vector<int>& rows, const std:
   pattern.setFromTriplets(triplets.begin(), triplets.end());
   Eigen::PermutationMatrix<Eigen::Dynamic, Eigen::Dynamic, int> permutation;
   Eigen::AMDOrdering<int>()(pattern, permutation);
-  order_.assign(permutation.indices().data(), permutation.indices().data() + n);
+  s.order.assign(permutation.indices().data(), permutation.indices().data() + n);
 
   std::vector<int> position(n), parent;
   std::vector<std::vector<int>> structure;  // of the columns of L, below the diagonal
   const auto symbolic = [&] {
-    for (int j = 0; j < n; ++j) position[order_[j]] = j;
+    for (int j = 0; j < n; ++j) position[s.order[j]] = j;
     std::vector<std::vector<int>> upper(n), lower(n);
     for (int j = 0; j < n; ++j)
       for (Eigen::SparseMatrix<double>::InnerIterator it(pattern, j); it; ++it) {
@@ -115,12 +139,12 @@ void SymmetricFactor::analyse(int size, const std::vector<int>& rows, const std:
     structure = std::move(lower);
     std::vector<int> mark(n, -1);
     for (int j = 0; j < n; ++j) {
-      auto& s = structure[j];
-      std::sort(s.begin(), s.end());
-      s.erase(std::unique(s.begin(), s.end()), s.end());
+      auto& below = structure[j];
+      std::sort(below.begin(), below.end());
+      below.erase(std::unique(below.begin(), below.end()), below.end());
       if (parent[j] == -1) continue;
       auto& above = structure[parent[j]];
-      above.insert(above.end(), s.begin() + 1, s.end());  // the first one is the parent
+      above.insert(above.end(), below.begin() + 1, below.end());  // the first one is the parent
     }
   };
   symbolic();
@@ -128,40 +152,40 @@ void SymmetricFactor::analyse(int size, const std::vector<int>& rows, const std:
   for (int j = 0; j < n; ++j) count[j] = static_cast<int>(structure[j].size());
   std::vector<int> sorted(n);
   const std::vector<int> post = postorder(parent, count);
-  for (int j = 0; j < n; ++j) sorted[j] = order_[post[j]];
-  order_ = std::move(sorted);
+  for (int j = 0; j < n; ++j) sorted[j] = s.order[post[j]];
+  s.order = std::move(sorted);
   symbolic();
 
   // nodes: a column joins the node before it where that adds few zeros
-  nodes_.clear();
+  s.nodes.clear();
   for (int j = 0; j < n; ++j) {
     Node node{j, j + 1, -1, 0, 0};
-    while (!nodes_.empty() && parent[node.first - 1] == node.first && nodes_.back().last == node.first) {
-      const Node& before = nodes_.back();
+    while (!s.nodes.empty() && parent[node.first - 1] == node.first && s.nodes.back().last == node.first) {
+      const Node& before = s.nodes.back();
       const long below = static_cast<long>(structure[node.last - 1].size());
       const long width = before.last - before.first, own = node.last - node.first;
       const long zeros = width * (own + below - static_cast<long>(structure[before.last - 1].size()));
       const long total = (width + own) * (width + own + below);
       if (zeros > 0 && !(4 * zeros <= total && width + own <= 16)) break;
       node.first = before.first;
-      nodes_.pop_back();
+      s.nodes.pop_back();
     }
-    nodes_.push_back(node);
+    s.nodes.push_back(node);
   }
   std::vector<int> node_of(n);
-  node_rows_.clear();
-  for (int i = 0; i < static_cast<int>(nodes_.size()); ++i) {
-    Node& node = nodes_[i];
+  s.node_rows.clear();
+  for (int i = 0; i < static_cast<int>(s.nodes.size()); ++i) {
+    Node& node = s.nodes[i];
     for (int j = node.first; j < node.last; ++j) node_of[j] = i;
-    node.rows_begin = static_cast<int>(node_rows_.size());
+    node.rows_begin = static_cast<int>(s.node_rows.size());
     const auto& below = structure[node.last - 1];
-    node_rows_.insert(node_rows_.end(), below.begin(), below.end());
-    node.rows_end = static_cast<int>(node_rows_.size());
+    s.node_rows.insert(s.node_rows.end(), below.begin(), below.end());
+    node.rows_end = static_cast<int>(s.node_rows.size());
   }
-  for (Node& node : nodes_) {
+  for (Node& node : s.nodes) {
     const int above = parent[node.last - 1];
     node.parent = above == -1 ? -1 : node_of[above];
-    if (node.parent != -1) ++nodes_[node.parent].children;
+    if (node.parent != -1) ++s.nodes[node.parent].children;
   }
 
   // compressed lower triangle, and where each entry of the pattern adds to it: entries by column, then by row
@@ -173,32 +197,70 @@ void SymmetricFactor::analyse(int size, const std::vector<int>& rows, const std:
   std::vector<int> next(start.begin(), start.end() - 1);
   for (int k = 0; k < entries; ++k)
     entry[next[column_of(k)]++] = {std::max(position[rows[k]], position[columns[k]]), k};
-  column_start_.assign(n + 1, 0);
-  row_of_.clear();
-  slot_of_entry_.resize(entries);
+  s.column_start.assign(n + 1, 0);
+  s.row_of.clear();
+  s.slot_of_entry.resize(entries);
   for (int j = 0; j < n; ++j) {
     std::sort(entry.begin() + start[j], entry.begin() + start[j + 1]);
     for (int i = start[j]; i < start[j + 1]; ++i) {
       if (i == start[j] || entry[i].first != entry[i - 1].first) {
-        row_of_.push_back(entry[i].first);
-        ++column_start_[j + 1];
+        s.row_of.push_back(entry[i].first);
+        ++s.column_start[j + 1];
       }
-      slot_of_entry_[entry[i].second] = static_cast<int>(row_of_.size()) - 1;
+      s.slot_of_entry[entry[i].second] = static_cast<int>(s.row_of.size()) - 1;
     }
   }
-  for (int j = 0; j < n; ++j) column_start_[j + 1] += column_start_[j];
-  values_.resize(row_of_.size());
-  place_.assign(n, -1);
-  grown_.assign(n, 0.0);
-  b_.resize(n);
-  x_.resize(n);
-  residual_.resize(n);
-  correction_.resize(n);
+  for (int j = 0; j < n; ++j) s.column_start[j + 1] += s.column_start[j];
+
+  std::vector<int> place(n, -1);
+  s.front_entry.resize(s.row_of.size());
+  s.parent_row.resize(s.node_rows.size());
+  for (const Node& node : s.nodes) {
+    const int own = node.last - node.first, front_size = own + node.rows_end - node.rows_begin;
+    for (int j = node.first; j < node.last; ++j) place[j] = j - node.first;
+    for (int i = node.rows_begin; i < node.rows_end; ++i) place[s.node_rows[i]] = own + i - node.rows_begin;
+    for (int j = node.first; j < node.last; ++j)
+      for (int k = s.column_start[j]; k < s.column_start[j + 1]; ++k)
+        s.front_entry[k] = (j - node.first) * front_size + place[s.row_of[k]];
+  }
+  for (const Node& node : s.nodes) {
+    if (node.parent == -1) continue;
+    const Node& above = s.nodes[node.parent];
+    for (int j = above.first; j < above.last; ++j) place[j] = j - above.first;
+    for (int i = above.rows_begin; i < above.rows_end; ++i)
+      place[s.node_rows[i]] = above.last - above.first + i - above.rows_begin;
+    for (int i = node.rows_begin; i < node.rows_end; ++i) s.parent_row[i] = place[s.node_rows[i]];
+  }
+  return structure_of_pattern;
+}
+
+void SymmetricFactor::analyse(int size, const std::vector<int>& rows, const std::vector<int>& columns) {
+  constexpr std::size_t most = 4;
+  thread_local std::vector<std::shared_ptr<const Structure>> known;  // the last one used at the end
+  const auto same = std::find_if(known.begin(), known.end(), [&](const auto& s) {
+    return s->size == size && s->rows == rows && s->columns == columns;
+  });
+  if (same != known.end()) {
+    structure_ = *same;
+    known.erase(same);
+  } else {
+    structure_ = analysed(size, rows, columns);
+    if (known.size() == most) known.erase(known.begin());
+  }
+  known.push_back(structure_);
+  values_.resize(structure_->row_of.size());
+  place_.assign(size, -1);
+  grown_.assign(size, 0.0);
+  b_.resize(size);
+  x_.resize(size);
+  residual_.resize(size);
+  correction_.resize(size);
 }
 
 bool SymmetricFactor::factorise(const VectorXd& values) {
+  const Structure& s = *structure_;
   std::fill(values_.begin(), values_.end(), 0.0);
-  for (std::size_t k = 0; k < slot_of_entry_.size(); ++k) values_[slot_of_entry_[k]] += values[k];
+  for (std::size_t k = 0; k < s.slot_of_entry.size(); ++k) values_[s.slot_of_entry[k]] += values[k];
   largest_ = 0.0;
   bool finite = true;
   for (const double a : values_) {
@@ -218,8 +280,10 @@ bool SymmetricFactor::factorise(const VectorXd& values) {
   stack_indices_.clear();
   blocks_.clear();
 
-  for (const Node& node : nodes_) {
+  for (std::size_t at = 0; at < s.nodes.size(); ++at) {
     // the front's variables: its own columns, the delayed ones of its children, the rows below
+    const Node& node = s.nodes[at];
+    if (node.children == 0 && node.last == node.first + 1 && eliminate_leaf(static_cast<int>(at))) continue;
     front_indices_.clear();
     for (int j = node.first; j < node.last; ++j) front_indices_.push_back(j);
     const std::size_t first_child = blocks_.size() - node.children;
@@ -227,36 +291,45 @@ bool SymmetricFactor::factorise(const VectorXd& values) {
       front_indices_.insert(front_indices_.end(), stack_indices_.begin() + blocks_[c].indices,
                             stack_indices_.begin() + blocks_[c].indices + blocks_[c].delayed);
     const int p = static_cast<int>(front_indices_.size());
-    front_indices_.insert(front_indices_.end(), node_rows_.begin() + node.rows_begin,
-                          node_rows_.begin() + node.rows_end);
+    const bool plain = p == node.last - node.first;  // nothing was delayed
+    front_indices_.insert(front_indices_.end(), s.node_rows.begin() + node.rows_begin,
+                          s.node_rows.begin() + node.rows_end);
     const int size = static_cast<int>(front_indices_.size());
-    for (int i = 0; i < size; ++i) place_[front_indices_[i]] = i;
     front_.assign(static_cast<std::size_t>(size) * size, 0.0);
 
     // assembly, into the lower triangle
-    for (int j = node.first; j < node.last; ++j) {
-      double* column = front_.data() + static_cast<std::size_t>(j - node.first) * size;
-      for (int k = column_start_[j]; k < column_start_[j + 1]; ++k) column[place_[row_of_[k]]] += values_[k];
+    if (plain) {
+      for (int k = s.column_start[node.first]; k < s.column_start[node.last]; ++k)
+        front_[s.front_entry[k]] += values_[k];
+    } else {
+      for (int i = 0; i < size; ++i) place_[front_indices_[i]] = i;
+      for (int j = node.first; j < node.last; ++j) {
+        double* column = front_.data() + static_cast<std::size_t>(j - node.first) * size;
+        for (int k = s.column_start[j]; k < s.column_start[j + 1]; ++k) column[place_[s.row_of[k]]] += values_[k];
+      }
     }
     for (std::size_t c = first_child; c < blocks_.size(); ++c) {
       const Block& block = blocks_[c];
-      const int* index = stack_indices_.data() + block.indices;
       const double* from = stack_.data() + block.values;
-      // where the block's variables stand in the front: mostly in the same order
-      target_.resize(block.size);
+      // where the block's variables stand in the front: in the same order, but for delayed ones
+      const int* target = s.parent_row.data() + s.nodes[block.node].rows_begin;
       bool ordered = true;
-      for (int i = 0; i < block.size; ++i) {
-        target_[i] = place_[index[i]];
-        ordered = ordered && (i == 0 || target_[i] > target_[i - 1]);
+      if (!plain) {
+        target_.resize(block.size);
+        for (int i = 0; i < block.size; ++i) {
+          target_[i] = place_[stack_indices_[block.indices + i]];
+          ordered = ordered && (i == 0 || target_[i] > target_[i - 1]);
+        }
+        target = target_.data();
       }
       for (int j = 0; j < block.size; ++j, from += block.size) {
-        double* column = front_.data() + static_cast<std::size_t>(target_[j]) * size;
+        double* column = front_.data() + static_cast<std::size_t>(target[j]) * size;
         if (ordered)
-          for (int i = j; i < block.size; ++i) column[target_[i]] += from[i];
+          for (int i = j; i < block.size; ++i) column[target[i]] += from[i];
         else
           for (int i = j; i < block.size; ++i)
-            (target_[i] >= target_[j] ? column[target_[i]]
-                                      : front_[static_cast<std::size_t>(target_[i]) * size + target_[j]]) += from[i];
+            (target[i] >= target[j] ? column[target[i]]
+                                    : front_[static_cast<std::size_t>(target[i]) * size + target[j]]) += from[i];
       }
     }
     if (node.children > 0) {
@@ -271,8 +344,8 @@ bool SymmetricFactor::factorise(const VectorXd& values) {
     const Front& front = fronts_.back();
     const int left = size - front.pivots;
     if (node.parent != -1) {
-      blocks_.push_back(
-          {left, p - front.pivots, static_cast<long>(stack_.size()), static_cast<long>(stack_indices_.size())});
+      blocks_.push_back({static_cast<int>(at), left, p - front.pivots, static_cast<long>(stack_.size()),
+                         static_cast<long>(stack_indices_.size())});
       delayed_ += p - front.pivots;
       stack_indices_.insert(stack_indices_.end(), front_indices_.begin() + front.pivots, front_indices_.end());
       for (int j = front.pivots; j < size; ++j) {
@@ -282,6 +355,41 @@ bool SymmetricFactor::factorise(const VectorXd& values) {
     } else {
       inertia_.zero += p - front.pivots;
     }
+  }
+  return true;
+}
+
+// A leaf of one column needs no front where its diagonal is a good pivot: its share of the parent's is the product of
+// the column with itself. Most nodes of a transcription are such leaves.
+bool SymmetricFactor::eliminate_leaf(int at) {
+  const Structure& s = *structure_;
+  const Node& node = s.nodes[at];
+  const int first = s.column_start[node.first], entries = s.column_start[node.first + 1] - first;
+  const int left = node.rows_end - node.rows_begin;
+  // all entries of the column, the diagonal among them, are there as a rule
+  if (entries != left + 1 || node.parent == -1) return false;
+  const double* column = values_.data() + first;
+  const double d = column[0], off = largest_of(left, column + 1);
+  if (d == 0.0 || !(std::abs(d) >= std::max(0.01, pivot_threshold) * off)) return false;
+  (d > 0.0 ? inertia_.positive : inertia_.negative) += 1;
+  const long panel = static_cast<long>(panels_.size()), indices = static_cast<long>(indices_.size());
+  fronts_.push_back({1, left + 1, panel, indices, static_cast<long>(diagonals_.size())});
+  diagonals_.insert(diagonals_.end(), {d, 0.0});
+  indices_.push_back(node.first);
+  indices_.insert(indices_.end(), s.node_rows.begin() + node.rows_begin, s.node_rows.begin() + node.rows_end);
+  panels_.insert(panels_.end(), column, column + left + 1);
+  double* factor = panels_.data() + panel + 1;
+  const double inverse = 1.0 / d;
+  for (int i = 0; i < left; ++i) factor[i] *= inverse;
+  blocks_.push_back({at, left, 0, static_cast<long>(stack_.size()), static_cast<long>(stack_indices_.size())});
+  stack_indices_.insert(stack_indices_.end(), s.node_rows.begin() + node.rows_begin,
+                        s.node_rows.begin() + node.rows_end);
+  stack_.resize(stack_.size() + static_cast<std::size_t>(left) * left);
+  double* product = stack_.data() + blocks_.back().values;
+  for (int j = 0; j < left; ++j, product += left) {
+    const double f = column[1 + j];
+    for (int i = j; i < left; ++i) product[i] = -f * factor[i];
+    grown_[s.node_rows[node.rows_begin + j]] += std::abs(f * factor[j]);
   }
   return true;
 }
@@ -311,7 +419,7 @@ void SymmetricFactor::eliminate(int p, int size) {
       double inside = 0.0, outside = 0.0;
       for (int i = k + 1; i < p; ++i)
         if (const double a = std::abs(column[i]); a > inside) inside = a, partner = i;
-      for (int i = p; i < size; ++i) outside = std::max(outside, std::abs(column[i]));
+      outside = largest_of(size - p, column + p);
       const double off = std::max(inside, outside), d = column[k];
       // what remains of larger numbers that cancelled each other is nothing
       const bool vanished = std::max(std::abs(d), off) <= rounding * grown_[front_indices_[k]];
@@ -340,7 +448,7 @@ void SymmetricFactor::eliminate(int p, int size) {
             off_k = std::max(off_k, std::abs(column[i]));
             off_other = std::max(off_other, std::abs(other[i]));
           }
-        for (int i = p; i < size; ++i) off_other = std::max(off_other, std::abs(other[i]));
+        off_other = std::max(off_other, largest_of(size - p, other + p));
         const double a = d, b = column[partner], c = other[partner], determinant = a * c - b * b;
         // |block^-1| (off_k, off_other) <= 1 / threshold (Duff and Reid 1983)
         if (determinant != 0.0 &&
@@ -390,76 +498,81 @@ void SymmetricFactor::eliminate(int p, int size) {
 void SymmetricFactor::update_trailing(int pivots, int p, int size) {
   if (pivots == 0 || p == size) return;
   const double* d = diagonals_.data() + diagonals_.size() - 2 * static_cast<std::size_t>(pivots);
-  scaled_.resize(static_cast<std::size_t>(size - p) * pivots);  // rows of L D
-  for (int j = p; j < size; ++j) {
-    double* scaled = scaled_.data() + static_cast<std::size_t>(j - p) * pivots;
-    double grown = 0.0;
-    for (int k = 0; k < pivots; ++k) {
-      const double* row = front_.data() + static_cast<std::size_t>(k) * size + j;
-      if (d[2 * k + 1] == 0.0) {
-        scaled[k] = d[2 * k] * row[0];
-        grown += std::abs(scaled[k] * row[0]);
-      } else {
-        scaled[k] = d[2 * k] * row[0] + d[2 * k + 1] * row[size];
-        scaled[k + 1] = d[2 * k + 1] * row[0] + d[2 * k + 2] * row[size];
-        grown += std::abs(scaled[k] * row[0]) + std::abs(scaled[k + 1] * row[size]);
-        ++k;
-      }
+  const int left = size - p;
+  scaled_.resize(static_cast<std::size_t>(left) * pivots);  // columns of L D
+  sums_.assign(left, 0.0);
+  using Column = Eigen::Map<Eigen::ArrayXd>;
+  Column grown(sums_.data(), left);
+  const auto front = [&](int k) { return Column(front_.data() + static_cast<std::size_t>(k) * size + p, left); };
+  const auto scaled = [&](int k) { return Column(scaled_.data() + static_cast<std::size_t>(k) * left, left); };
+  for (int k = 0; k < pivots; ++k) {
+    if (d[2 * k + 1] == 0.0) {
+      scaled(k) = d[2 * k] * front(k);
+      grown += (scaled(k) * front(k)).abs();
+    } else {
+      scaled(k) = d[2 * k] * front(k) + d[2 * k + 1] * front(k + 1);
+      scaled(k + 1) = d[2 * k + 1] * front(k) + d[2 * k + 2] * front(k + 1);
+      grown += (scaled(k) * front(k)).abs() + (scaled(k + 1) * front(k + 1)).abs();
+      ++k;
     }
-    grown_[front_indices_[j]] += grown;
   }
-  subtract_product(size - p, pivots, size, front_.data() + p, scaled_.data(),
+  for (int j = 0; j < left; ++j) grown_[front_indices_[p + j]] += sums_[j];
+  subtract_product(left, pivots, size, front_.data() + p, scaled_.data(),
                    front_.data() + static_cast<std::size_t>(p) * size + p);
 }
 
 void SymmetricFactor::substitute(VectorXd& x) const {
+  using Column = Eigen::Map<const VectorXd>;
+  const auto gather = [&](const Front& front) {
+    const int* index = indices_.data() + front.indices;
+    local_.resize(front.size);
+    for (int i = 0; i < front.size; ++i) local_[i] = x[index[i]];
+  };
   for (const Front& front : fronts_) {  // L, then D
     const int* index = indices_.data() + front.indices;
     const double *column = panels_.data() + front.panel, *d = diagonals_.data() + front.diagonal;
-    for (int k = 0; k < front.pivots; ++k, column += front.size) {
-      const double pivot = x[index[k]];
-      if (pivot != 0.0)
-        for (int i = k + 1; i < front.size; ++i) x[index[i]] -= column[i] * pivot;
-    }
+    gather(front);
+    for (int k = 0; k < front.pivots; ++k, column += front.size)
+      if (local_[k] != 0.0) subtract(front.size - k - 1, local_[k], column + k + 1, local_.data() + k + 1);
     for (int k = 0; k < front.pivots; ++k) {
       if (d[2 * k + 1] == 0.0) {
-        x[index[k]] /= d[2 * k];
+        local_[k] /= d[2 * k];
       } else {
         const double a = d[2 * k], b = d[2 * k + 1], c = d[2 * k + 2], determinant = a * c - b * b;
-        const double u = x[index[k]], v = x[index[k + 1]];
-        x[index[k]] = (c * u - b * v) / determinant;
-        x[index[k + 1]] = (a * v - b * u) / determinant;
+        const double u = local_[k], v = local_[k + 1];
+        local_[k] = (c * u - b * v) / determinant;
+        local_[k + 1] = (a * v - b * u) / determinant;
         ++k;
       }
     }
+    for (int i = 0; i < front.size; ++i) x[index[i]] = local_[i];
   }
   if (inertia_.zero > 0) {  // the variables that no pivot was found for
-    std::vector<char> eliminated(size_, 0);
+    std::vector<char> eliminated(structure_->size, 0);
     for (const Front& front : fronts_)
       for (int k = 0; k < front.pivots; ++k) eliminated[indices_[front.indices + k]] = 1;
-    for (int i = 0; i < size_; ++i)
+    for (int i = 0; i < structure_->size; ++i)
       if (!eliminated[i]) x[i] = 0.0;
   }
   for (auto front = fronts_.rbegin(); front != fronts_.rend(); ++front) {  // L^T
     const int* index = indices_.data() + front->indices;
-    local_.resize(front->size);
-    for (int i = 0; i < front->size; ++i) local_[i] = x[index[i]];
+    gather(*front);
     for (int k = front->pivots - 1; k >= 0; --k) {
-      const double* column = panels_.data() + front->panel + static_cast<long>(k) * front->size;
-      double sum = local_[k];
-      for (int i = k + 1; i < front->size; ++i) sum -= column[i] * local_[i];
-      local_[k] = sum;
-      x[index[k]] = sum;
+      const int below = front->size - k - 1;
+      const double* column = panels_.data() + front->panel + static_cast<long>(k) * front->size + k + 1;
+      if (below > 0) local_[k] -= Column(column, below).dot(Column(local_.data() + k + 1, below));
+      x[index[k]] = local_[k];
     }
   }
 }
 
 void SymmetricFactor::multiply(const VectorXd& x, VectorXd& y) const {
   y.setZero();
-  for (int j = 0; j < size_; ++j) {
+  const Structure& s = *structure_;
+  for (int j = 0; j < s.size; ++j) {
     double sum = 0.0;
-    for (int k = column_start_[j]; k < column_start_[j + 1]; ++k) {
-      const int i = row_of_[k];
+    for (int k = s.column_start[j]; k < s.column_start[j + 1]; ++k) {
+      const int i = s.row_of[k];
       sum += values_[k] * x[i];
       if (i != j) y[i] += values_[k] * x[j];
     }
@@ -468,7 +581,9 @@ void SymmetricFactor::multiply(const VectorXd& x, VectorXd& y) const {
 }
 
 double SymmetricFactor::solve(const VectorXd& b, VectorXd& x) const {
-  for (int j = 0; j < size_; ++j) b_[j] = b[order_[j]];
+  const std::vector<int>& order = structure_->order;
+  const int size = structure_->size;
+  for (int j = 0; j < size; ++j) b_[j] = b[order[j]];
   const double right = b_.lpNorm<Eigen::Infinity>();
   x_.setZero();
   residual_ = b_;
@@ -489,7 +604,7 @@ double SymmetricFactor::solve(const VectorXd& b, VectorXd& x) const {
     best = error;
     if (best <= 1e-15 || slow) break;
   }
-  for (int j = 0; j < size_; ++j) x[order_[j]] = x_[j];
+  for (int j = 0; j < size; ++j) x[order[j]] = x_[j];
   return best;
 }
 

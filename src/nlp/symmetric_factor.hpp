@@ -6,6 +6,7 @@
 #pragma once
 
 #include <Eigen/Core>
+#include <memory>
 #include <vector>
 
 namespace dodyn::nlp {
@@ -17,7 +18,8 @@ class SymmetricFactor {
   };
 
   // Fixes the pattern: entry k at (rows[k], columns[k]) in either triangle (never both). A position may repeat: values
-  // add up. The diagonal need not be there.
+  // add up. The diagonal need not be there. A thread remembers its last few patterns: the problems of a study share
+  // one, and finding the order costs as much as ten factorisations.
   void analyse(int size, const std::vector<int>& rows, const std::vector<int>& columns);
 
   // Factorises the matrix of these values, one per entry of the pattern. Returns false if a value is not finite. A
@@ -38,8 +40,20 @@ class SymmetricFactor {
   // A node of the assembly tree: columns [first, last) of the permuted matrix, and the rows below them.
   struct Node {
     int first, last, parent;
-    int rows_begin, rows_end;  // in node_rows_
+    int rows_begin, rows_end;  // in node_rows
     int children = 0;
+  };
+  // What depends on the pattern alone.
+  struct Structure {
+    int size = 0;
+    std::vector<int> rows, columns;  // of the entries, as given
+    std::vector<int> order;          // permuted position -> original index
+    std::vector<int> column_start, row_of, slot_of_entry;
+    std::vector<Node> nodes;
+    std::vector<int> node_rows;
+    // Where things stand in fronts without delayed variables: entry of the matrix -> entry of its node's front; row
+    // below a node -> row of the parent's front.
+    std::vector<int> front_entry, parent_row;
   };
   // What a factorised front keeps: `pivots` eliminated columns of a panel with `size` rows.
   struct Front {
@@ -47,17 +61,15 @@ class SymmetricFactor {
     long panel, indices, diagonal;
   };
 
+  static std::shared_ptr<const Structure> analysed(int size, const std::vector<int>& rows,
+                                                   const std::vector<int>& columns);
+  bool eliminate_leaf(int node);
   void eliminate(int p, int size);
   void update_trailing(int pivots, int p, int size);
   void substitute(Eigen::VectorXd& x) const;
   void multiply(const Eigen::VectorXd& x, Eigen::VectorXd& y) const;
 
-  int size_ = 0;
-  std::vector<int> order_;  // permuted position -> original index
-  std::vector<int> column_start_, row_of_, slot_of_entry_;
-  std::vector<Node> nodes_;
-  std::vector<int> node_rows_;
-
+  std::shared_ptr<const Structure> structure_;
   std::vector<double> values_;  // of the permuted lower triangle, compressed columns
   double largest_ = 0.0;        // entry of the matrix
   // the factors
@@ -69,10 +81,10 @@ class SymmetricFactor {
 
   // workspace
   std::vector<double> grown_;  // by variable: size of what elimination added to its diagonal
-  std::vector<double> front_, stack_, scaled_;
+  std::vector<double> front_, stack_, scaled_, sums_;
   std::vector<int> front_indices_, stack_indices_, place_, target_;
   struct Block {
-    int size, delayed;  // the first `delayed` of its rows are still to be eliminated
+    int node, size, delayed;  // the first `delayed` of its rows are still to be eliminated
     long values, indices;
   };
   std::vector<Block> blocks_;

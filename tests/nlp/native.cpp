@@ -427,6 +427,16 @@ TEST(SymmetricFactor, InertiaAndSolutionsOfRandomKktMatrices) {
     const VectorXd expected = r.vector(n + m);
     VectorXd x(n + m);
     EXPECT_LE(factor.solve(A * expected, x), 1e-14);
+
+    // a pattern that is remembered, with other values
+    SymmetricFactor again;
+    again.analyse(n + m, rows, columns);
+    for (double& value : values) value *= -3.0;
+    ASSERT_TRUE(again.factorise(Eigen::Map<VectorXd>(values.data(), static_cast<long>(values.size()))));
+    EXPECT_EQ(again.inertia().positive, factor.inertia().negative);
+    VectorXd opposite(n + m);
+    again.solve(A * expected, opposite);
+    EXPECT_LE((x + 3.0 * opposite).lpNorm<Eigen::Infinity>(), 1e-8 * x.lpNorm<Eigen::Infinity>());
   }
 }
 
