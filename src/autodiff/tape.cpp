@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <iterator>
+#include <numeric>
 
 // Four numbers at a time where the processor can. No fused multiply-add: the digits are the same on every machine.
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__)
@@ -319,23 +319,38 @@ Program::Program(const Graph& graph, const std::vector<int>& outputs, int inputs
     Operation operation;
     int to, a, b, c;
   };
-  std::vector<Todo> todo;
+  std::vector<Todo> backwards;
   std::vector<bool> absorbed(count, false);
   const auto product = [&](int x) { return nodes[x].operation == multiply && uses[x] == 1; };
   for (int i = count - 1; i >= 0; --i) {
     const auto [o, a, b, value] = nodes[i];
     if (uses[i] == 0 || absorbed[i] || is_leaf(o)) continue;
     if ((o == add || o == subtract) && product(b)) {
-      todo.push_back({o == add ? multiply_add : subtract_multiply, i, nodes[b].a, nodes[b].b, a});
+      backwards.push_back({o == add ? multiply_add : subtract_multiply, i, nodes[b].a, nodes[b].b, a});
       absorbed[b] = true;
     } else if ((o == add || o == subtract) && product(a)) {
-      todo.push_back({o == add ? multiply_add : multiply_subtract, i, nodes[a].a, nodes[a].b, b});
+      backwards.push_back({o == add ? multiply_add : multiply_subtract, i, nodes[a].a, nodes[a].b, b});
       absorbed[a] = true;
     } else {
-      todo.push_back({o, i, a, takes_two(o) ? b : a, a});
+      backwards.push_back({o, i, a, takes_two(o) ? b : a, a});
     }
   }
-  std::reverse(todo.begin(), todo.end());
+
+  // Steps that wait for equally many others are done together, in runs of one operation: the processor need not guess
+  // which comes next, nor wait for the step before.
+  constexpr int kinds = static_cast<int>(subtract_multiply) + 1;
+  std::vector<int> level(count, 0), first;  // first[key + 1]: steps of this level and operation, then where they begin
+  const auto key = [&](const Todo& t) {
+    return static_cast<std::size_t>(level[t.to] * kinds + static_cast<int>(t.operation));
+  };
+  std::for_each(backwards.rbegin(), backwards.rend(), [&](const Todo& t) {
+    level[t.to] = 1 + std::max({level[t.a], level[t.b], level[t.c]});
+    if (first.size() < key(t) + 2) first.resize(key(t) + 2, 0);
+    ++first[key(t) + 1];
+  });
+  std::partial_sum(first.begin(), first.end(), first.begin());
+  std::vector<Todo> todo(backwards.size());
+  std::for_each(backwards.rbegin(), backwards.rend(), [&](const Todo& t) { todo[first[key(t)]++] = t; });
 
   std::vector<int> last_use(count, -1);  // the last step that needs a node
   const int steps = static_cast<int>(todo.size());
@@ -357,7 +372,7 @@ Program::Program(const Graph& graph, const std::vector<int>& outputs, int inputs
   places_ = inputs_ + static_cast<std::uint32_t>(constants_.size());
   for (int s = 0; s < steps; ++s) {
     const auto [o, to, a, b, c] = todo[s];
-    const Step step{o, 0, place[a], place[b], place[c]};
+    Step step{0, place[a], place[b], place[c]};
     // An operand that is not needed any more makes room. Constants stay.
     for (const int x : {a, b, c}) {
       if (last_use[x] != s) continue;
@@ -366,10 +381,11 @@ Program::Program(const Graph& graph, const std::vector<int>& outputs, int inputs
       if (given || !is_leaf(nodes[x].operation)) free_places.push_back(place[x]);
     }
     if (free_places.empty()) free_places.push_back(places_++ * lanes);
-    place[to] = free_places.back();
+    step.to = place[to] = free_places.back();
     free_places.pop_back();
     steps_.push_back(step);
-    steps_.back().to = place[to];
+    if (runs_.empty() || runs_.back().operation != o) runs_.push_back({o, 0});
+    runs_.back().end = steps_.size();
   }
   for (const int y : outputs) outputs_.push_back(place[y]);
 }
@@ -390,48 +406,54 @@ namespace {
 
 using Lanes = double __attribute__((vector_size(Program::lanes * sizeof(double)), may_alias));
 
+// f of every point; the lanes past them get the last one's.
 template <class F>
 void each(double* to, const double* a, const double* b, int points, F f) {
   for (int l = 0; l < points; ++l) to[l] = f(a[l], b[l]);
   std::fill(to + points, to + Program::lanes, to[points - 1]);
 }
 
-DODYN_WIDE void run_steps(const Program::Step* step, const Program::Step* end, double* room, int points) {
+DODYN_WIDE void run_steps(Operation operation, const Program::Step* s, const Program::Step* end, double* room,
+                          int points) {
   const auto lanes = [room](std::uint32_t place) -> Lanes& { return *reinterpret_cast<Lanes*>(room + place); };
-  for (; step != end; ++step) {
-    switch (step->operation) {
-      case add:
-        lanes(step->to) = lanes(step->a) + lanes(step->b);
-        break;
-      case subtract:
-        lanes(step->to) = lanes(step->a) - lanes(step->b);
-        break;
-      case multiply:
-        lanes(step->to) = lanes(step->a) * lanes(step->b);
-        break;
-      case multiply_add:
-        lanes(step->to) = lanes(step->a) * lanes(step->b) + lanes(step->c);
-        break;
-      case multiply_subtract:
-        lanes(step->to) = lanes(step->a) * lanes(step->b) - lanes(step->c);
-        break;
-      case subtract_multiply:
-        lanes(step->to) = lanes(step->c) - lanes(step->a) * lanes(step->b);
-        break;
-      case divide:
-        lanes(step->to) = lanes(step->a) / lanes(step->b);
-        break;
-      default:
-        each(room + step->to, room + step->a, room + step->b, points,
-             [o = step->operation](double a, double b) { return result(o, a, b); });
-    }
+  switch (operation) {
+    case add:
+      for (; s != end; ++s) lanes(s->to) = lanes(s->a) + lanes(s->b);
+      break;
+    case subtract:
+      for (; s != end; ++s) lanes(s->to) = lanes(s->a) - lanes(s->b);
+      break;
+    case multiply:
+      for (; s != end; ++s) lanes(s->to) = lanes(s->a) * lanes(s->b);
+      break;
+    case divide:
+      for (; s != end; ++s) lanes(s->to) = lanes(s->a) / lanes(s->b);
+      break;
+    case multiply_add:
+      for (; s != end; ++s) lanes(s->to) = lanes(s->a) * lanes(s->b) + lanes(s->c);
+      break;
+    case multiply_subtract:
+      for (; s != end; ++s) lanes(s->to) = lanes(s->a) * lanes(s->b) - lanes(s->c);
+      break;
+    case subtract_multiply:
+      for (; s != end; ++s) lanes(s->to) = lanes(s->c) - lanes(s->a) * lanes(s->b);
+      break;
+    default:
+      for (; s != end; ++s)
+        each(room + s->to, room + s->a, room + s->b, points,
+             [operation](double a, double b) { return result(operation, a, b); });
   }
 }
 
 }  // namespace
 
 void Program::run(double* room, int points) const {
-  run_steps(steps_.data(), steps_.data() + steps_.size(), room, points);
+  const Step* step = steps_.data();
+  for (const Run& run : runs_) {
+    const Step* end = steps_.data() + run.end;
+    run_steps(run.operation, step, end, room, points);
+    step = end;
+  }
 }
 
 // ---- element

@@ -150,7 +150,6 @@ class Program {
   int operations() const { return static_cast<int>(steps_.size()); }
 
   struct Step {
-    Operation operation;
     std::uint32_t to, a, b, c;  // places: where their first lane is
   };
 
@@ -158,6 +157,11 @@ class Program {
   std::uint32_t inputs_ = 0, places_ = 0;
   std::vector<double> constants_;  // in the places after the inputs
   std::vector<Step> steps_;
+  struct Run {
+    Operation operation;
+    std::size_t end;  // of its steps
+  };
+  std::vector<Run> runs_;  // of steps of one operation
   std::vector<std::uint32_t> outputs_;
 };
 
