@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "mechanics/block_cholesky.hpp"
 #include "mechanics/contact_points.hpp"
 #include "mechanics/multibody.hpp"
 
@@ -36,10 +37,15 @@ class ContactRows {
   std::span<const int> island(int i) const { return {order_.data() + starts_[i], order_.data() + starts_[i + 1]}; }
   Vector<n> direction(int contact, int k) const { return contacts_[contact].direction.col(k); }
 
- private:
+  // One body's share of a contact; size 0: it is fixed, or the other side carries both.
   struct Side {
-    int first = 0, size = 0, data = 0;  // dofs; where its rows stand in values_
+    int body = -1, first = 0, size = 0, data = 0;  // dofs; where its rows stand in rows_
   };
+  const std::array<Side, 2>& sides(int contact) const { return contacts_[contact].side; }
+  const double* row(const Side& side, int direction) const { return rows_.data() + side.data + direction * side.size; }
+  const Multibody<n>& multibody() const { return *multibody_; }
+
+ private:
   struct Entry {
     Matrix<n> direction = Matrix<n>::Zero();  // columns
     Matrix<n> metric = Matrix<n>::Zero();
@@ -48,6 +54,7 @@ class ContactRows {
   void find_islands(int dofs);
 
   int directions_ = n;
+  const Multibody<n>* multibody_ = nullptr;
   std::vector<Entry> contacts_;
   std::vector<int> parent_, order_, starts_;
   std::vector<double> rows_, columns_;
@@ -85,6 +92,38 @@ class ContactSolver {
   Eigen::MatrixXd system_;
   Eigen::VectorXd right_, solution_, rest_;
   Eigen::PartialPivLU<Eigen::MatrixXd> factor_;
+
+  static constexpr int width = Multibody<n>::twist;
+  struct Share {  // of a contact in the momentum of one node
+    int place;
+    Eigen::Matrix<double, width, n> rows;
+  };
+  struct Live {
+    int contact, shares, links;  // where these start
+    enum Mode { off, on, slides } mode = off, factored = off;
+    Vector<n> admittance, stiffness, error, moved, impulse, wanted, result;
+    double limit;
+  };
+  struct MassBlock {
+    int row, column, index;
+    typename BlockCholesky<width>::Block block;
+  };
+  double solve_large(const ContactRows<n>& rows, std::span<const int> island, double tolerance, Eigen::VectorXd& nu,
+                     std::vector<double>& impulse);
+  void gather(const ContactRows<n>& rows, std::span<const int> island);
+  double residual(const ContactRows<n>& rows, const Eigen::VectorXd& nu, const std::vector<double>& impulse);
+  bool step(const ContactRows<n>& rows, double stiffness, Eigen::VectorXd& nu, std::vector<double>& impulse);
+  Vector<n> allowed(Live& live, const Vector<n>& wanted) const;
+
+  std::vector<Live> live_;
+  std::vector<Share> shares_;
+  std::vector<int> links_, node_of_;
+  std::vector<std::pair<int, int>> pairs_;
+  std::vector<MassBlock> mass_;
+  BlockCholesky<width> cholesky_;
+  bool factored_ = false;
+  double stiffness_ = 0.0;
+  Eigen::VectorXd moved_, momentum_, direction_, residual_, pushed_;
 };
 
 extern template class ContactRows<2>;

@@ -276,6 +276,16 @@ void Multibody<n>::momentum(const Eigen::VectorXd& nu, Eigen::VectorXd& p) const
 }
 
 template <int n>
+Eigen::MatrixXd Multibody<n>::mass_matrix(int body) const {
+  const auto& m = bodies_[body];
+  if (m.tree >= 0) return trees_[m.tree].mass;
+  Eigen::MatrixXd mass = Eigen::MatrixXd::Zero(twist, twist);
+  mass.diagonal().head(n).setConstant(m.mass);
+  mass.bottomRightCorner(spin, spin) = m.world_inertia;
+  return mass;
+}
+
+template <int n>
 Twist<n> Multibody<n>::body_momentum(int body, const Twist<n>& velocity) const {
   const auto& m = bodies_[body];
   Twist<n> p;

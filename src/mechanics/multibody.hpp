@@ -50,6 +50,7 @@ class Multibody {
   void velocity(const Eigen::VectorXd& p, Eigen::VectorXd& nu) const;  // M_red^-1 p
   void solve(int body, double* x) const;                               // the same for one range, in place
   void momentum(const Eigen::VectorXd& nu, Eigen::VectorXd& p) const;  // M_red nu
+  Eigen::MatrixXd mass_matrix(int body) const;                         // M_red of range(body)
   void twists(const Eigen::VectorXd& nu, Twists& out) const;
   void dof_velocities(const Twists& in, Eigen::VectorXd& nu) const;  // of twists that agree with the joints
   double kinetic(const Eigen::VectorXd& p, const Eigen::VectorXd& nu) const { return 0.5 * p.dot(nu); }

@@ -53,7 +53,11 @@ struct Guess {
   void clear() { pairs.clear(); }
   void keep(const std::vector<ContactPoint<n>>& points, const std::vector<double>& impulse) {
     pairs.clear();
-    for (const auto& point : points) pairs.push_back(point.pair);
+    places.clear();
+    for (const auto& point : points) {
+      pairs.push_back(point.pair);
+      places.push_back(point.point);
+    }
     impulses = impulse;
   }
   void give(const std::vector<ContactPoint<n>>& points, std::vector<double>& impulse) const {
@@ -69,12 +73,21 @@ struct Guess {
       const std::size_t i_end = run(i, points.size(), now), j_end = run(j, pairs.size(), then);
       if (now(i) == then(j) && i_end - i == j_end - j)
         std::copy(impulses.begin() + n * j, impulses.begin() + n * j_end, impulse.begin() + n * i);
+      else if (now(i) == then(j))  // points came or went: each impulse to the point that is nearest now
+        for (std::size_t from = j; from < j_end; ++from) {
+          std::size_t to = i;
+          for (std::size_t k = i; k < i_end; ++k)
+            if ((points[k].point - places[from]).squaredNorm() < (points[to].point - places[from]).squaredNorm())
+              to = k;
+          for (int k = 0; k < n; ++k) impulse[n * to + k] += impulses[n * from + k];
+        }
       const bool both = now(i) == then(j), first = now(i) < then(j);
       if (both || first) i = i_end;
       if (both || !first) j = j_end;
     }
   }
   std::vector<int> pairs;
+  std::vector<Vector<n>> places;
   std::vector<double> impulses;
 };
 
@@ -529,7 +542,7 @@ struct Simulation<n>::Machine {
           blame = {point.body, point.gap, "closest-point projection did not converge"};
         }
       if (const double apart = widest_pressing(); apart > worst) worst = apart;
-      if (worst <= 1e-3 * options.tolerance || (worst <= options.tolerance && k > 10 && worst >= last)) return true;
+      if (worst <= 0.1 * options.tolerance || (worst <= options.tolerance && k > 10 && worst >= last)) return true;
       last = worst;
       multibody.set(to);
       rows.build(multibody, points, false);
@@ -540,7 +553,7 @@ struct Simulation<n>::Machine {
       projection_guess.give(points, impulse);
       for (std::size_t i = 0; i < points.size(); ++i)
         if (impulse[n * i] != 0.0) rows.add_impulse(static_cast<int>(i), 0, impulse[n * i], offset);
-      solver.solve(rows, target, {}, 1e-5 * options.tolerance, offset, impulse);
+      solver.solve(rows, target, {}, 1e-2 * options.tolerance, offset, impulse);
       projection_guess.keep(points, impulse);
       pressing.clear();
       for (std::size_t i = 0; i < points.size(); ++i)
