@@ -3,105 +3,215 @@
 #include <Eigen/Core>
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <utility>
-
-#include "autodiff/jet.hpp"
 
 namespace dodyn::control {
 
 namespace {
 
-using autodiff::value_of;
+using Vector12 = Eigen::Matrix<double, 12, 1>;
+using Matrix12 = Eigen::Matrix<double, 12, 12>;
 
-template <class T>
-T dot(const std::array<T, 3>& a, const std::array<T, 3>& b) {
-  return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
-}
-template <class T>
-std::array<T, 3> difference(const T* a, const T* b) {
-  return {a[0] - b[0], a[1] - b[1], a[2] - b[2]};
+// Nearest points a + s (b - a) and c + t (d - c).
+struct Nearest {
+  Eigen::Vector3d u, v, apart;  // b - a, d - c; from the one point to the other
+  Eigen::Vector3d counts;       // 1, but 0 for a component that does not
+  double s = 0.0, t = 0.0;
+  bool s_free = false, t_free = false;  // inside their parts
+
+  double square() const { return apart.dot(counts.cwiseProduct(apart)); }
+  double slope_s() const { return -2.0 * u.dot(counts.cwiseProduct(apart)); }
+  double slope_t() const { return 2.0 * v.dot(counts.cwiseProduct(apart)); }
+};
+
+// Unconstrained s, kept in its part; the t nearest to it, kept; the s nearest to that (Ericson, Real-Time Collision
+// Detection, 2005, section 5.1.9).
+Nearest nearest(const double* ends, const Pair& pair, const Eigen::Vector3d& counts) {
+  const double *p = ends + 6 * pair.one, *q = ends + 6 * pair.other;
+  const Eigen::Map<const Eigen::Vector3d> a(p), b(p + 3), c(q), d(q + 3);
+  Nearest n;
+  n.counts = counts;
+  n.u = b - a;
+  n.v = d - c;
+  const Eigen::Vector3d r = a - c, u = counts.cwiseProduct(n.u), v = counts.cwiseProduct(n.v);
+  const double uu = u.dot(u), vv = v.dot(v), uv = u.dot(v), ur = u.dot(r), vr = v.dot(r);
+  const double determinant = uu * vv - uv * uv;
+  const auto keep = [](double x, const Part& part, bool& free) {
+    free = x > part.from.value && x < part.to.value;
+    return std::clamp(x, part.from.value, part.to.value);
+  };
+  if (determinant <= 1e-12 * uu * vv)
+    n.s = pair.first.from.value;
+  else
+    n.s = keep((uv * vr - ur * vv) / determinant, pair.first, n.s_free);
+  n.t = vv > 0.0 ? keep((uv * n.s + vr) / vv, pair.second, n.t_free) : pair.second.from.value;
+  if (!n.t_free && uu > 0.0) n.s = keep((uv * n.t - ur) / uu, pair.first, n.s_free);
+  n.apart = -(r + n.s * n.u - n.t * n.v);
+  return n;
 }
 
-// A number kept within [0, 1]; at a bound it is constant.
-template <class T>
-T kept(const T& x) {
-  return value_of(x) <= 0.0 ? T(0.0) : value_of(x) >= 1.0 ? T(1.0) : x;
+Nearest nearest(const double* ends, const Pair& pair) {
+  const Nearest n = nearest(ends, pair, Eigen::Vector3d::Ones());
+  // The square of what counts is convex in (s, t), and so are both of its branches: n is its least point where it is on
+  // its own branch, and where it is not the other one's is.
+  return pair.ordered && n.apart.y() < 0.0 ? nearest(ends, pair, {1.0, 0.0, 1.0}) : n;
 }
 
-// Nearest points a + s (b - a) and c + t (d - c): unconstrained s, kept; the t nearest to it, kept; the s nearest to
-// that (Ericson, Real-Time Collision Detection, 2005, section 5.1.9).
-template <class T>
-T squared_distance_of(const T* p) {
-  const auto u = difference(p + 3, p), v = difference(p + 9, p + 6), r = difference(p, p + 6);
-  const T uu = dot(u, u), vv = dot(v, v), uv = dot(u, v), ur = dot(u, r), vr = dot(v, r);
-  const T determinant = uu * vv - uv * uv;
-  const bool parallel = value_of(determinant) <= 1e-12 * value_of(uu) * value_of(vv);
-  T s = parallel ? T(0.0) : kept((uv * vr - ur * vv) / determinant);
-  T t = (uv * s + vr) / vv;
-  if (value_of(t) <= 0.0 || value_of(t) >= 1.0) {
-    t = kept(t);
-    s = kept((uv * t - ur) / uu);
+// With x = sum c_i p_i the vector apart, c = (s - 1, -s, 1 - t, t), the square is x.x: at fixed s and t quadratic in
+// the ends p. Where s or t are free the least square's gradient is that at fixed s and t (envelope theorem), its
+// Hessian
+//   D_pp - D_py D_yy^-1 D_yp,  y the free ones of s and t.
+Eigen::Vector4d shares(const Nearest& n) { return {n.s - 1.0, -n.s, 1.0 - n.t, n.t}; }
+
+Vector12 slope(const Nearest& n) {
+  const Eigen::Vector4d c = shares(n);
+  const Eigen::Vector3d x = n.counts.cwiseProduct(n.apart);
+  Vector12 g;
+  for (int i = 0; i < 4; ++i) g.segment<3>(3 * i) = 2.0 * c(i) * x;
+  return g;
+}
+
+Matrix12 curvature(const Nearest& n) {
+  const Eigen::Vector4d c = shares(n);
+  const Eigen::Vector3d x = n.counts.cwiseProduct(n.apart);
+  const Eigen::Vector3d u = n.counts.cwiseProduct(n.u), v = n.counts.cwiseProduct(n.v);
+  Matrix12 H = Matrix12::Zero();
+  for (int i = 0; i < 4; ++i)
+    for (int j = 0; j < 4; ++j) H.block<3, 3>(3 * i, 3 * j).diagonal() = 2.0 * c(i) * c(j) * n.counts;
+  // along s: dc = (1, -1, 0, 0), dx = -u; along t: dc = (0, 0, -1, 1), dx = v
+  Eigen::Matrix<double, 12, 2> mixed;
+  for (int i = 0; i < 4; ++i) {
+    mixed.block<3, 1>(3 * i, 0) = -2.0 * c(i) * u + (i == 0 ? 2.0 : i == 1 ? -2.0 : 0.0) * x;
+    mixed.block<3, 1>(3 * i, 1) = 2.0 * c(i) * v + (i == 2 ? -2.0 : i == 3 ? 2.0 : 0.0) * x;
   }
-  T sum = T(0.0);
-  for (int i = 0; i < 3; ++i) {
-    const T x = r[i] + s * u[i] - t * v[i];
-    sum += x * x;
+  const double uu = 2.0 * u.dot(u), uv = -2.0 * u.dot(v), vv = 2.0 * v.dot(v);
+  if (n.s_free && n.t_free) {
+    const double determinant = uu * vv - uv * uv;
+    Eigen::Matrix2d inverse;
+    inverse << vv, -uv, -uv, uu;
+    H -= mixed * (inverse / determinant) * mixed.transpose();
+  } else if (n.s_free) {
+    H -= mixed.col(0) * mixed.col(0).transpose() / uu;
+  } else if (n.t_free) {
+    H -= mixed.col(1) * mixed.col(1).transpose() / vv;
   }
-  return sum;
+  return H;
 }
 
 class CrossingElement final : public autodiff::Element {
  public:
-  explicit CrossingElement(std::shared_ptr<const Element> segments)
-      : Element(segments->inputs, 1), segments_(std::move(segments)) {}
+  CrossingElement(std::shared_ptr<const Element> segments, std::vector<Pair> pairs, std::optional<double> fraction)
+      : Element((fraction ? 2 : 1) * segments->inputs, static_cast<int>(pairs.size())),
+        segments_(std::move(segments)),
+        pairs_(std::move(pairs)),
+        fraction_(fraction) {}
 
   void evaluate(const double* z, double* values) const override {
-    std::array<double, 12> p;
-    segments_->evaluate(z, p.data());
-    values[0] = squared_distance_of(p.data());
+    const Eigen::VectorXd ends = ends_at(theta(z));
+    for (int i = 0; i < outputs; ++i) values[i] = squared_distance(ends.data(), pairs_[i]);
   }
-  void jacobian(const double* z, double* jacobian) const override {
-    const auto d = distance<1>(z);
-    Eigen::Map<Eigen::RowVectorXd>(jacobian, inputs) = d.gradient.transpose() * points_jacobian(z);
+  void jacobian(const double* z, double* jacobian_values) const override {
+    const Eigen::VectorXd at = theta(z), ends = ends_at(at);
+    Jacobian J(segments_->outputs, segments_->inputs);
+    segments_->jacobian(at.data(), J.data());
+    put_jacobian(ends, J, jacobian_values);
   }
-  void hessian(const double* z, const double* weights, double* hessian) const override {
-    const auto d = distance<2>(z);
-    const Eigen::Matrix<double, 12, 1> slope = weights[0] * d.gradient;
-    segments_->hessian(z, slope.data(), hessian);
-    const Jacobian J = points_jacobian(z);
-    Eigen::Map<Eigen::MatrixXd>(hessian, inputs, inputs) += weights[0] * J.transpose() * d.hessian * J;
+  void hessian(const double* z, const double* weights, double* hessian_values) const override {
+    Eigen::MatrixXd unused(outputs, inputs);
+    derivatives(z, weights, unused.data(), hessian_values);
+  }
+  void derivatives(const double* z, const double* weights, double* jacobian_values,
+                   double* hessian_values) const override {
+    const Eigen::VectorXd at = theta(z), ends = ends_at(at);
+    const int m = segments_->inputs;
+    Eigen::VectorXd slopes = Eigen::VectorXd::Zero(segments_->outputs);
+    Eigen::MatrixXd curvatures = Eigen::MatrixXd::Zero(segments_->outputs, segments_->outputs);
+    for (int i = 0; i < outputs; ++i) {
+      const Nearest n = nearest(ends.data(), pairs_[i]);
+      const Vector12 g = weights[i] * slope(n);
+      const Matrix12 C = weights[i] * curvature(n);
+      const std::array<int, 2> place = {6 * pairs_[i].one, 6 * pairs_[i].other};
+      for (int a = 0; a < 2; ++a) {
+        slopes.segment<6>(place[a]) += g.segment<6>(6 * a);
+        for (int b = 0; b < 2; ++b) curvatures.block<6, 6>(place[a], place[b]) += C.block<6, 6>(6 * a, 6 * b);
+      }
+    }
+    Jacobian J(segments_->outputs, m);
+    Eigen::MatrixXd H(m, m);
+    segments_->derivatives(at.data(), slopes.data(), J.data(), H.data());
+    H += J.transpose() * curvatures * J;
+    put_jacobian(ends, J, jacobian_values);
+    Eigen::Map<Eigen::MatrixXd> whole(hessian_values, inputs, inputs);
+    if (!fraction_) {
+      whole = H;
+      return;
+    }
+    const double f = *fraction_;
+    whole.topLeftCorner(m, m) = (1.0 - f) * (1.0 - f) * H;
+    whole.topRightCorner(m, m) = whole.bottomLeftCorner(m, m) = f * (1.0 - f) * H;
+    whole.bottomRightCorner(m, m) = f * f * H;
   }
   double design_derivative(const double* z, const double* weights) const override {
-    const Eigen::Matrix<double, 12, 1> slope = weights[0] * distance<1>(z).gradient;
-    return segments_->design_derivative(z, slope.data());
+    const Eigen::VectorXd at = theta(z), ends = ends_at(at);
+    Eigen::VectorXd slopes = Eigen::VectorXd::Zero(segments_->outputs);
+    double derivative = 0.0;
+    // a point at the end of its part moves with that
+    const auto moves = [](double x, bool free, const Part& part) {
+      return free ? 0.0 : x == part.from.value ? part.from.tangent : part.to.tangent;
+    };
+    for (int i = 0; i < outputs; ++i) {
+      const Pair& pair = pairs_[i];
+      const Nearest n = nearest(ends.data(), pair);
+      const Vector12 g = weights[i] * slope(n);
+      slopes.segment<6>(6 * pair.one) += g.head<6>();
+      slopes.segment<6>(6 * pair.other) += g.tail<6>();
+      derivative += weights[i] *
+                    (n.slope_s() * moves(n.s, n.s_free, pair.first) + n.slope_t() * moves(n.t, n.t_free, pair.second));
+    }
+    return derivative + segments_->design_derivative(at.data(), slopes.data());
   }
 
  private:
-  using Jacobian = Eigen::Matrix<double, 12, Eigen::Dynamic, Eigen::RowMajor>;
-  Jacobian points_jacobian(const double* z) const {
-    Jacobian J(12, inputs);
-    segments_->jacobian(z, J.data());
-    return J;
+  using Jacobian = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+  Eigen::VectorXd theta(const double* z) const {
+    const Eigen::Map<const Eigen::VectorXd> first(z, segments_->inputs);
+    if (!fraction_) return first;
+    return (1.0 - *fraction_) * first + *fraction_ * Eigen::Map<const Eigen::VectorXd>(z + first.size(), first.size());
   }
-  template <int order>
-  autodiff::Jet<12, order> distance(const double* z) const {
-    using Jet = autodiff::Jet<12, order>;
-    std::array<double, 12> at;
-    segments_->evaluate(z, at.data());
-    std::array<Jet, 12> p;
-    for (int i = 0; i < 12; ++i) p[i] = Jet::variable(at[i], i);
-    return squared_distance_of(p.data());
+  Eigen::VectorXd ends_at(const Eigen::VectorXd& at) const {
+    Eigen::VectorXd ends(segments_->outputs);
+    segments_->evaluate(at.data(), ends.data());
+    return ends;
+  }
+  void put_jacobian(const Eigen::VectorXd& ends, const Jacobian& J, double* jacobian_values) const {
+    const int m = segments_->inputs;
+    Eigen::Map<Jacobian> whole(jacobian_values, outputs, inputs);
+    for (int i = 0; i < outputs; ++i) {
+      const Vector12 g = slope(nearest(ends.data(), pairs_[i]));
+      const Eigen::RowVectorXd row = g.head<6>().transpose() * J.middleRows<6>(6 * pairs_[i].one) +
+                                     g.tail<6>().transpose() * J.middleRows<6>(6 * pairs_[i].other);
+      whole.row(i).head(m) = (fraction_ ? 1.0 - *fraction_ : 1.0) * row;
+      if (fraction_) whole.row(i).tail(m) = *fraction_ * row;
+    }
   }
 
   std::shared_ptr<const Element> segments_;
+  std::vector<Pair> pairs_;
+  std::optional<double> fraction_;
 };
 
 }  // namespace
 
-double squared_distance(const double* points) { return squared_distance_of(points); }
+double squared_distance(const double* ends, const Pair& pair) { return nearest(ends, pair).square(); }
 
-std::shared_ptr<const autodiff::Element> crossing_element(std::shared_ptr<const autodiff::Element> segments) {
-  return std::make_shared<CrossingElement>(std::move(segments));
+std::shared_ptr<const autodiff::Element> crossing_element(std::shared_ptr<const autodiff::Element> segments,
+                                                          std::vector<Pair> pairs) {
+  return std::make_shared<CrossingElement>(std::move(segments), std::move(pairs), std::nullopt);
+}
+std::shared_ptr<const autodiff::Element> crossing_element(std::shared_ptr<const autodiff::Element> segments,
+                                                          std::vector<Pair> pairs, double fraction) {
+  return std::make_shared<CrossingElement>(std::move(segments), std::move(pairs), fraction);
 }
 
 }  // namespace dodyn::control

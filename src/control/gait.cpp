@@ -8,8 +8,6 @@
 #include <random>
 #include <utility>
 
-#include "control/crossing.hpp"
-
 namespace dodyn::control {
 
 using autodiff::make_element;
@@ -43,6 +41,28 @@ WalkerGait::WalkerGait(Walker walker, const GaitSettings& settings) : walker_(st
             settings.absolute_work != 0.0 || settings.positive_work != 0.0};
   action_ = walker_.action(settings_.period / static_cast<double>(settings_.intervals));
   build();
+}
+
+// What of two links is kept apart. Cylinders of radius r whose axes leave one point at an angle touch up to a distance
+// of r / sin(angle / 2) from it, so that links that share a joint are kept apart beyond a free distance d only; since
+// beyond d they diverge, this is 2 d sin(angle / 2) >= 2 r, smooth in the joint coordinates, whether the links reach d
+// or not. By default d is what straight legs of length L with their feet w apart need: 2 r L / w, and from hips e < 2 r
+// apart L (2 r - e) / (w - e). The swing leg's link must besides pass the other one on its own side, the left, as hips
+// side by side enforce, however close: see Pair::ordered. Limits: the axes are those of straight links, left is that of
+// the world, not of a pelvis, and what is nearer than d to the joint may overlap.
+Pair WalkerGait::pair(const Walker::Links& links) const {
+  const double r = settings_.leg_radius, w = settings_.step_width, e = links.gap.value;
+  if (!(e < 2.0 * r)) return {links.one, links.other};
+  Coefficient d = settings_.crossing_free;
+  if (d.value == 0.0) d = w > 2.0 * r ? links.height * (2.0 * r - links.gap) / (w - links.gap) : links.height;
+  const auto beyond = [](const Coefficient& free, int joint) {
+    Part part;
+    (joint == 0 ? part.from : part.to) = joint == 0 ? free : 1.0 - free;
+    if (free.value > 1.0) (joint == 0 ? part.to : part.from) = joint == 0 ? part.from : part.to;
+    return part;
+  };
+  return {links.one, links.other, beyond(d / links.length, links.joint),
+          beyond(d / links.other_length, links.other_joint), true};
 }
 
 void WalkerGait::build() {
@@ -176,13 +196,23 @@ void WalkerGait::build() {
   }
 
   // ---- legs that do not cross
-  if (base == 3 && settings_.leg_radius > 0.0)
-    for (const auto& segments : walker_.segments) {
-      const auto crossing = crossing_element(segments);
-      for (int k = 0; k <= K; ++k)
-        p.add_element(crossing, range(index_.theta(k), joints),
-                      {{0, p.add_rows(1, 4.0 * settings_.leg_radius * settings_.leg_radius, inf), 1.0}});
+  if (!may_cross()) {
+    std::vector<Pair> pairs;
+    for (const auto& links : walker_.pairs) pairs.push_back(pair(links));
+    const int count = static_cast<int>(pairs.size());
+    const auto apart = [&] {
+      const int rows = p.add_rows(count, 4.0 * settings_.leg_radius * settings_.leg_radius, inf);
+      std::vector<Term> terms;
+      for (int i = 0; i < count; ++i) terms.push_back({i, rows + i, 1.0});
+      return terms;
+    };
+    const auto crossing = crossing_element(walker_.segments, pairs);
+    for (int k = 0; k <= K; ++k) p.add_element(crossing, range(index_.theta(k), joints), apart());
+    for (int i = 1; i <= settings_.crossing_points; ++i) {
+      const auto between = crossing_element(walker_.segments, pairs, i / (settings_.crossing_points + 1.0));
+      for (int k = 0; k < K; ++k) p.add_element(between, interval(k), apart());
     }
+  }
 
   // ---- joints of limited speed
   if (std::isfinite(settings_.rate_limit))
@@ -321,6 +351,9 @@ Eigen::VectorXd joined(const Eigen::VectorXd& a, const Eigen::VectorXd& b) {
 
 }  // namespace
 
+// Steps of an interval at which the legs' distance is looked at.
+constexpr int leg_samples = 12;
+
 GaitMotion WalkerGait::motion(const Eigen::VectorXd& x) const {
   const int n = walker_.n(), base = walker_.base, joints = walker_.joints, K = index_.intervals;
   const double h = settings_.period.value / K;
@@ -332,7 +365,7 @@ GaitMotion WalkerGait::motion(const Eigen::VectorXd& x) const {
   m.contact_force = Eigen::MatrixXd::Zero(K + 1, base);
   m.energy.resize(K);
   m.swing_height.resize(K + 1);
-  m.leg_distance = Eigen::VectorXd::Constant(K + 1, nlp::infinity);
+  m.leg_distance = Eigen::VectorXd::Constant(K, nlp::infinity);
   m.points.resize(K + 1, walker_.points->outputs);
 
   const auto theta = [&](int k) -> Eigen::VectorXd { return x.segment(index_.theta(k), joints); };
@@ -347,9 +380,15 @@ GaitMotion WalkerGait::motion(const Eigen::VectorXd& x) const {
     m.q.row(k).tail(joints) = theta(k).transpose();
     m.points.row(k) = value(walker_.points, theta(k)).transpose();
     m.swing_height(k) = value(walker_.swing_height, theta(k))(0);
-    for (const auto& segments : walker_.segments)
-      m.leg_distance(k) = std::min(m.leg_distance(k), std::sqrt(squared_distance(value(segments, theta(k)).data())));
   }
+  for (int k = 0; k < K; ++k)
+    for (int i = 0; i <= leg_samples; ++i) {
+      const double f = static_cast<double>(i) / leg_samples;
+      const auto ends = value(walker_.segments, (1.0 - f) * theta(k) + f * theta(k + 1));
+      for (const auto& links : walker_.pairs)
+        if (!links.share_a_joint() || !may_cross())
+          m.leg_distance(k) = std::min(m.leg_distance(k), std::sqrt(squared_distance(ends.data(), pair(links))));
+    }
   for (int k = 0; k < K; ++k) {
     m.u.row(k) = x.segment(index_.torque(k), walker_.inputs()).transpose();
     const Eigen::VectorXd slots = value(action_, joined(theta(k), theta(k + 1)));
@@ -460,7 +499,7 @@ GaitReport WalkerGait::report(const Eigen::VectorXd& x) const {
   for (const auto& knee : walker_.knees)
     r.smallest_knee_flexion = std::min(r.smallest_knee_flexion, (knee.flexion * m.q.col(base + knee.joint)).minCoeff());
   r.smallest_leg_distance = m.leg_distance.minCoeff();
-  const double near = base == 3 ? 2.0 * settings_.leg_radius * (1.0 - 1e-6) : 1e-9;
+  const double near = may_cross() ? 1e-9 : 1.8 * settings_.leg_radius;
   r.leg_crossings = static_cast<int>((m.leg_distance.array() < near).count());
   r.impact_loss = m.impact_loss;
   r.energy_balance = r.signed_work - r.impact_loss;

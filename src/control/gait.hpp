@@ -29,6 +29,7 @@
 #include <string>
 #include <vector>
 
+#include "control/crossing.hpp"
 #include "control/walker.hpp"
 #include "nlp/assembled_problem.hpp"
 #include "nlp/solve.hpp"
@@ -46,10 +47,12 @@ struct GaitSettings {
   double positive_work = 0.0;
   double squared_torque = 1.0;  // per N m s
 
-  double clearance = 0.0;               // m: the swing foot's least height is 4 s (1 - s) times this, s from 0 to 1,
-  int clearance_points = 0;             // at inner nodes and at so many points between neighbouring ones
-  double leg_radius = 0.0;              // m: links of different legs stay twice this apart; 0: they may cross. In space
-                                        // only; links that share a joint are left out
+  double clearance = 0.0;      // m: the swing foot's least height is 4 s (1 - s) times this, s from 0 to 1,
+  int clearance_points = 0;    // at inner nodes and at so many points between neighbouring ones
+  double leg_radius = 0.0;     // m: in space links of different legs stay twice this apart; 0: they may cross
+  double crossing_free = 0.0;  // m: those that share a joint beyond this distance from it; 0: as far as straight
+                               // legs touch whose feet are step_width apart
+  int crossing_points = 1;     // at nodes and at so many points between neighbouring ones
   double torque_limit = nlp::infinity;  // N m
   double rate_limit = nlp::infinity;    // rad/s (m/s of slides): of every joint, by the differences of its nodes
   bool knee_stops = false;              // knees bend one way only
@@ -82,7 +85,7 @@ struct GaitMotion {
   Eigen::MatrixXd points;         // [K + 1, 2 (links + 1)] ends of the links, m
   Eigen::VectorXd energy;         // [K] discrete energy D1 L_d, J
   Eigen::VectorXd swing_height;   // [K + 1] m
-  Eigen::VectorXd leg_distance;   // [K + 1] of links of different legs that share no joint, m
+  Eigen::VectorXd leg_distance;   // [K] least of links of different legs in an interval, m (see GaitReport)
   Eigen::VectorXd impulse;        // [base] of the ground on the new foot at touch-down, N s
   double impact_loss = 0.0;       // kinetic energy lost at touch-down, J
 };
@@ -97,9 +100,11 @@ struct GaitReport {
   double normal_impulse = 0.0, impulse_friction_ratio = 0.0;  // N s
   double smallest_clearance = 0.0;                            // of the swing foot at nodes 1 .. K-1, m
   double smallest_knee_flexion = 0.0;                         // rad; negative where a knee overextends
-  double smallest_leg_distance = 0.0;                         // of links of different legs that share no joint, m
-  int leg_crossings = 0;        // nodes at which it is below twice the legs' radius; in the plane (where crossing is
-                                // allowed) at which links cross
+  double smallest_leg_distance = 0.0;  // of links of different legs, m: at nodes and between them, where angles are
+                                       // interpolated, on a mesh finer than that of the constraint; of links that share
+                                       // a joint what the constraint is on, infinite where there is none
+  int leg_crossings = 0;        // intervals in which it is below twice the legs' radius by more than a tenth; in the
+                                // plane (where crossing is allowed) in which links cross
   double impact_loss = 0.0;     // J
   double energy_balance = 0.0;  // signed work minus impact loss, J: O(h^2)
   double reintegration_error = 0.0;  // largest |theta - theta_k| when the torques drive the motion forward from node 0
@@ -139,6 +144,8 @@ class WalkerGait {
 
  private:
   void build();
+  bool may_cross() const { return walker_.base != 3 || settings_.leg_radius <= 0.0; }
+  Pair pair(const Walker::Links& links) const;
   void fill_velocities_and_work(Eigen::VectorXd& x) const;
   double reintegrate(const GaitMotion& motion) const;
 

@@ -1,5 +1,6 @@
 #include "control/walker.hpp"
 
+#include <cmath>
 #include <stdexcept>
 
 namespace dodyn::control {
@@ -83,6 +84,38 @@ Walker::Function action(std::shared_ptr<const RecordedFunction> recorded, const 
                                                      design_derivative);
 }
 
+Coefficient distance(const Coefficient* a, const Coefficient* b) {
+  Coefficient square(0.0);
+  for (int i = 0; i < 3; ++i) square += (a[i] - b[i]) * (a[i] - b[i]);
+  return square.value > 0.0 ? sqrt(square) : Coefficient(0.0);
+}
+
+// The ends of two links that keep their distance whatever the posture, see Walker::Links.
+Walker::Links joined(const Tree<Coefficient>& design, int one, int other) {
+  Walker::Links links;
+  const auto ends = [&](double bend) {
+    std::vector<Coefficient> q(design.n(), 0.0);
+    for (int i = design.dimension; i < design.n(); ++i) q[i] = bend * std::sin(1.0 + i);
+    return design.segments(q.data(), one, other);
+  };
+  const auto straight = ends(0.0), bent = ends(0.5), back = ends(-0.8);
+  for (const int a : {0, 1})
+    for (const int b : {0, 1}) {
+      const auto gap = [&](const auto& p) { return distance(&p[3 * a], &p[6 + 3 * b]); };
+      if (std::abs(gap(bent).value - gap(straight).value) > 1e-9 ||
+          std::abs(gap(back).value - gap(straight).value) > 1e-9 || gap(straight).value >= links.gap.value)
+        continue;
+      links.joint = a;
+      links.other_joint = b;
+      links.gap = gap(straight);
+    }
+  const std::vector<Coefficient> foot(3, 0.0);
+  links.height = distance(foot.data(), &straight[3 * links.joint]);
+  links.length = distance(&straight[0], &straight[3]);
+  links.other_length = distance(&straight[6], &straight[9]);
+  return links;
+}
+
 }  // namespace
 
 Walker walker(const Tree<Coefficient>& design) {
@@ -111,22 +144,25 @@ Walker walker(const Tree<Coefficient>& design) {
   w.touch_down = [tree](const std::vector<double>& step) { return tree.touch_down(step); };
   w.action = [recorded = recorded_action(tree), design](Coefficient h) { return action(recorded, design, h); };
 
-  // Pairs of links, one of the swing leg (what leads up from the swing foot to where its partners begin), one of the
-  // stance leg, that do not meet in a joint.
+  // Pairs of links, one of the stance leg, one of the swing leg (what leads up from the swing foot to where its
+  // partners begin).
   std::vector<bool> swing(tree.links.size(), false);
   for (int l = tree.swing_link; l >= 0 && tree.links[l].partner != l && !swing[tree.links[l].partner];
        l = tree.links[l].parent)
     swing[l] = true;
-  std::vector<std::array<int, 2>> pairs;
+  std::vector<int> leg_links;
   const auto solid = [&](int l) { return tree.links[l].end != std::array<double, 3>{}; };
-  const auto meet = [&](int i, int j) {
-    return tree.links[j].parent == i || tree.links[i].parent == j ||
-           (tree.links[i].parent == tree.links[j].parent && tree.links[i].at == tree.links[j].at);
-  };
-  for (int i = 0; i < static_cast<int>(tree.links.size()); ++i)
-    for (int j = 0; j < static_cast<int>(tree.links.size()); ++j)
-      if (swing[tree.links[i].partner] && swing[j] && solid(i) && solid(j) && !meet(i, j)) pairs.push_back({i, j});
-  walking::record_functions(w, tree, design, pairs);
+  for (int l = 0; l < static_cast<int>(tree.links.size()); ++l)
+    if ((swing[l] || swing[tree.links[l].partner]) && solid(l)) leg_links.push_back(l);
+  walking::record_functions(w, tree, design, leg_links);
+  for (int i = 0; i < static_cast<int>(leg_links.size()); ++i)
+    for (int j = 0; j < static_cast<int>(leg_links.size()); ++j) {
+      if (swing[leg_links[i]] || !swing[leg_links[j]]) continue;
+      w.pairs.push_back(joined(design, leg_links[i], leg_links[j]));
+      w.pairs.back().one = i;
+      w.pairs.back().other = j;
+    }
+  if (w.base == 2) std::erase_if(w.pairs, [](const Walker::Links& links) { return links.share_a_joint(); });
   return w;
 }
 

@@ -8,6 +8,7 @@
 
 #include <array>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
@@ -46,8 +47,18 @@ struct Walker {
   Function exchanged_momentum;                    // the same motion, its momentum in the coordinates of exchanged legs
   Function exchanged;  // theta -> q with the legs exchanged (in space, in a mirror at the plane y = 0), [n]
   Function points;     // theta -> foot and link ends, [points base]
-  // theta -> joint and far end of two links of different legs that share no joint, [12]; in the plane z = 0
-  std::vector<Function> segments;
+  Function segments;   // theta -> both ends of each of the legs' links, [links 2 3]; in the plane z = 0
+  // Two of them, one of the stance leg, one of the swing leg.
+  struct Links {
+    int one = 0, other = 0;
+    // Which ends keep their distance whatever the posture, being joints on one body (0 or 1; the nearest, if several);
+    int joint = 0, other_joint = 0;
+    // that distance, 0 where the links share a joint (the thighs), infinite where there are no such ends; how high the
+    // first of them is when the leg is straight; the links' lengths: m.
+    Coefficient gap = std::numeric_limits<double>::infinity(), height = 0.0, length = 0.0, other_length = 0.0;
+    bool share_a_joint() const { return gap.value < 1e-9; }
+  };
+  std::vector<Links> pairs;  // in the plane only those that share no joint
   Function lagrangian;       // (q, v), all coordinates -> L
   Function moving_momentum;  // (q, v), all coordinates -> dL/dv, [n]
 };
@@ -128,9 +139,16 @@ struct Functions {
   auto points() const {
     return [f = *this](const auto& theta) { return f.system->points(f.pinned(theta.data()).data()); };
   }
-  auto segments(int one, int other) const {
-    return [f = *this, one, other](const auto& theta) {
-      return f.system->segments(f.pinned(theta.data()).data(), one, other);
+  auto segments(const std::vector<int>& links) const {
+    return [f = *this, links](const auto& theta) {
+      using T = std::decay_t<decltype(theta[0])>;
+      std::vector<T> ends;
+      for (std::size_t i = 0; i < links.size(); i += 2) {
+        const bool last = i + 1 == links.size();
+        const auto two = f.system->segments(f.pinned(theta.data()).data(), links[i], links[last ? i : i + 1]);
+        ends.insert(ends.end(), two.begin(), last ? two.begin() + 6 : two.end());
+      }
+      return ends;
     };
   }
   auto lagrangian() const {
@@ -151,8 +169,7 @@ struct Functions {
 
 // The functions of a walker but its action, which a class of fixed size may have a faster one of.
 template <class System, class DesignSystem>
-void record_functions(Walker& w, const System& plain, const DesignSystem& design,
-                      const std::vector<std::array<int, 2>>& pairs) {
+void record_functions(Walker& w, const System& plain, const DesignSystem& design, const std::vector<int>& leg_links) {
   using autodiff::record;
   const Functions<System> f{std::make_shared<System>(plain)};
   const Functions<DesignSystem> d{std::make_shared<DesignSystem>(design)};
@@ -163,8 +180,7 @@ void record_functions(Walker& w, const System& plain, const DesignSystem& design
   w.exchanged_momentum = record(2 * j, f.exchanged_momentum(), d.exchanged_momentum());
   w.exchanged = record(j, f.exchanged(), d.exchanged());
   w.points = record(j, f.points(), d.points());
-  for (const auto& [one, other] : pairs)
-    w.segments.push_back(record(j, f.segments(one, other), d.segments(one, other)));
+  w.segments = record(j, f.segments(leg_links), d.segments(leg_links));
   w.lagrangian = record(2 * n, f.lagrangian(), d.lagrangian());
   w.moving_momentum = record(2 * n, f.moving_momentum(), d.moving_momentum());
 }
@@ -244,11 +260,12 @@ Walker walker(const Model<Coefficient>& model) {
     return std::make_shared<mechanics::ActionElement<mechanics::Midpoint, M::joints, M, Model<Coefficient>>>(plain,
                                                                                                              model, h);
   };
-  std::vector<std::array<int, 2>> pairs;
+  std::vector<int> leg_links(M::links);
+  for (int i = 0; i < M::links; ++i) leg_links[i] = i;
   for (int i = 0; i < M::links / 2; ++i)
     for (int j = M::links / 2; j < M::links; ++j)
-      if (j > i + 1) pairs.push_back({i, j});
-  walking::record_functions(w, walking::FixedSize<M>{plain}, walking::FixedSize<Model<Coefficient>>{model}, pairs);
+      if (j > i + 1) w.pairs.push_back({i, j});
+  walking::record_functions(w, walking::FixedSize<M>{plain}, walking::FixedSize<Model<Coefficient>>{model}, leg_links);
   return w;
 }
 

@@ -31,9 +31,10 @@ const std::vector<Quantity> metric_list = {
     {"impulse_friction_ratio", "1", "|tangential| / normal impulse at touch-down"},
     {"smallest_clearance", "m", "least height of the swing foot at inner nodes"},
     {"smallest_knee_flexion", "rad", "least flexion of a knee; negative: it overextends"},
-    {"smallest_leg_distance", "m", "least distance of links of different legs that share no joint"},
+    {"smallest_leg_distance", "m", "least distance of links of different legs, at nodes and between them"},
     {"leg_crossings", "1",
-     "nodes at which it is below twice gait.leg-radius; in the plane, where they may, at which links cross"},
+     "time steps in which it is below twice gait.leg-radius by more than a tenth; in the plane, where they may, in "
+     "which links cross"},
     {"impact_loss", "J", "kinetic energy lost at touch-down"},
     {"energy_balance", "J", "signed work less impact loss; vanishes with the square of the time step"},
     {"reintegration_error", "rad", "largest difference of an angle when the torques drive the motion forward"},
@@ -132,6 +133,8 @@ class GaitEvaluator final : public Evaluator {
     gait_settings_.clearance_points = settings.integer("gait.clearance-points");
     gait_settings_.step_width = settings.real("gait.step-width");
     gait_settings_.leg_radius = settings.real("gait.leg-radius");
+    gait_settings_.crossing_free = settings.real("gait.crossing-free");
+    gait_settings_.crossing_points = settings.integer("gait.crossing-points");
     if (const double limit = settings.real("gait.torque-limit"); limit > 0.0) gait_settings_.torque_limit = limit;
     if (const double limit = settings.real("gait.rate-limit"); limit > 0.0) gait_settings_.rate_limit = limit;
     gait_settings_.knee_stops = settings.boolean("gait.knee-stops");
@@ -646,11 +649,14 @@ std::string GaitEvaluator::report(const Outcome& outcome) const {
                                                            ? " (the knee stops are violated)"
                                                            : " (a knee overextends; gait.knee-stops would forbid it)"));
   if (walker_.base == 2)
-    line(text("legs cross at %.0f of %.0f nodes (they may, in the plane)", metric("leg_crossings"),
-              gait_settings_.intervals + 1));
+    line(text("legs cross in %.0f of %.0f time steps (they may, in the plane)", metric("leg_crossings"),
+              metric("intervals")));
+  else if (settings_.real("gait.leg-radius") == 0.0)
+    line(text("legs at least %.4f m apart (gait.leg-radius would keep them apart)", metric("smallest_leg_distance")));
   else
-    line(text("legs at least %.4f m apart; closer than twice gait.leg-radius at %.0f of %.0f nodes",
-              metric("smallest_leg_distance"), metric("leg_crossings"), gait_settings_.intervals + 1));
+    line(text(
+        "legs at least %.4f m apart, between nodes too; closer than 1.8 gait.leg-radius in %.0f of %.0f time steps",
+        metric("smallest_leg_distance"), metric("leg_crossings"), metric("intervals")));
   line(text("torques re-integrated forward through touch-down reproduce the angles to %.1e rad",
             metric("reintegration_error")));
   return s;
@@ -713,8 +719,15 @@ EvaluatorKind gait_kind() {
       real("step-width", "0.2", "m", "walkers in space: distance of the feet across the direction of walking", 0.0,
            2.0),
       real("leg-radius", "0", "m",
-           "walkers in space: links of different legs that share no joint stay twice this apart; 0: they may cross",
+           "walkers in space: links of different legs stay twice this apart, thighs beyond crossing-free; 0: they may "
+           "cross",
            0.0, 1.0),
+      real("crossing-free", "0", "m",
+           "links that share a joint (thighs) may touch up to this distance from it; 0: as far as straight legs do "
+           "whose "
+           "feet are step-width apart, 2 leg-radius x leg / step-width",
+           0.0, 10.0),
+      integer("crossing-points", "1", "the legs are kept apart between nodes, too, at so many points", 0, 100),
       choice("contact", "what the ground may do", {"free", "unilateral", "friction-cone"}),
       real("friction", "0.8", "1",
            "contact = friction-cone: coefficient of friction, of touch-down too; in space an "

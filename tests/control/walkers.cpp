@@ -103,11 +103,11 @@ TEST(TreeGait, DerivativeOfTheLagrangianWithRespectToTheDesignIsExact) {
 
 // ---- solved gaits
 
-nlp::Solution best(const WalkerGait& gait, int seeds) {
+nlp::Solution best(const WalkerGait& gait, int first, int seeds) {
   nlp::Options options;
   options.max_iterations = 400;
   nlp::Solution best;
-  for (int seed = 0; seed < seeds; ++seed) {
+  for (int seed = first; seed < first + seeds; ++seed) {
     auto s = nlp::solve(gait.problem(), gait.cold_start(static_cast<std::uint64_t>(seed)), options);
     if (s.status != SolveStatus::solved) continue;
     if (best.status != SolveStatus::solved || s.objective < best.objective) best = std::move(s);
@@ -118,14 +118,14 @@ nlp::Solution best(const WalkerGait& gait, int seeds) {
 struct SolvedWalker {
   WalkerGait gait;
   nlp::Solution solution;
-  SolvedWalker(const char* name, const GaitSettings& settings, int seeds)
-      : gait(built_in(name, 0.5), settings), solution(best(gait, seeds)) {}
+  SolvedWalker(const char* name, const GaitSettings& settings, int first, int seeds)
+      : gait(built_in(name, 0.5), settings), solution(best(gait, first, seeds)) {}
 };
 const SolvedWalker& underactuated() {
   GaitSettings s;
   s.intervals = 30;
   s.clearance_points = 1;
-  static const SolvedWalker solved("planar-underactuated", s, 3);
+  static const SolvedWalker solved("planar-underactuated", s, 0, 3);
   return solved;
 }
 const SolvedWalker& spatial() {
@@ -137,7 +137,7 @@ const SolvedWalker& spatial() {
   s.leg_radius = 0.03;
   s.rate_limit = 12.0;
   s.knee_stops = true;
-  static const SolvedWalker solved("spatial-biped", s, 2);
+  static const SolvedWalker solved("spatial-biped", s, 11, 2);
   return solved;
 }
 
@@ -214,7 +214,7 @@ TEST(WalkerGaits, SpatialKeepsItsLimits) {
   EXPECT_GT(r.smallest_normal_force, 0.0);
   EXPECT_LE(r.largest_friction_ratio, 0.8 + 1e-6);
   EXPECT_LE(r.impulse_friction_ratio, 0.8 + 1e-6);
-  EXPECT_GE(r.smallest_leg_distance, 0.06 - 1e-7);
+  EXPECT_GE(r.smallest_leg_distance, 0.9 * 0.06);  // between nodes; at nodes it is a constraint
   EXPECT_EQ(r.leg_crossings, 0);
   EXPECT_GE(gait.motion(solution.x).swing_height(8), 0.02 - 1e-8);
   EXPECT_GE(r.smallest_knee_flexion, -1e-8);
@@ -226,27 +226,183 @@ TEST(WalkerGaits, SpatialKeepsItsLimits) {
 
 // ---- legs that do not cross
 
+// Least distance over points of two segments that count, on a mesh; the second's being to the right of the first's
+// (behind it in y) is none where they are ordered.
+double least_on_a_mesh(const double* p, const Pair& pair, int N) {
+  double least = 1e9;
+  for (int i = 0; i <= N; ++i)
+    for (int j = 0; j <= N; ++j) {
+      const auto at = [N](const Part& part, int k) {
+        return part.from.value + (part.to.value - part.from.value) * k / N;
+      };
+      double sum = 0.0;
+      for (int a = 0; a < 3; ++a) {
+        const double d =
+            p[6 + a] + at(pair.second, j) * (p[9 + a] - p[6 + a]) - p[a] - at(pair.first, i) * (p[3 + a] - p[a]);
+        if (!pair.ordered || a != 1 || d > 0.0) sum += d * d;
+      }
+      least = std::min(least, sum);
+    }
+  return std::sqrt(least);
+}
+
 TEST(Crossing, DistanceIsTheLeastOfAllPairsOfPoints) {
   std::mt19937_64 random(1);
   std::uniform_real_distribution<double> uniform(-1.0, 1.0);
-  for (int trial = 0; trial < 40; ++trial) {
+  for (int trial = 0; trial < 120; ++trial) {
     double p[12];
     for (double& x : p) x = uniform(random);
-    double least = 1e9;
-    const int N = 400;
-    for (int i = 0; i <= N; ++i)
-      for (int j = 0; j <= N; ++j) {
-        double sum = 0.0;
-        for (int a = 0; a < 3; ++a) {
-          const double s = static_cast<double>(i) / N, t = static_cast<double>(j) / N;
-          const double d = p[a] + s * (p[3 + a] - p[a]) - p[6 + a] - t * (p[9 + a] - p[6 + a]);
-          sum += d * d;
-        }
-        least = std::min(least, sum);
-      }
-    EXPECT_LE(squared_distance(p), least + 1e-14);
-    EXPECT_NEAR(std::sqrt(squared_distance(p)), std::sqrt(least), 0.01);
+    Pair pair;
+    pair.ordered = trial % 2;
+    if (trial % 3) pair.first.from = 0.3 + 0.2 * uniform(random);
+    if (trial % 3 == 2) pair.second = {1.4, 1.4};  // one point, beyond the segment
+    const double least = least_on_a_mesh(p, pair, 300), distance = std::sqrt(squared_distance(p, pair));
+    EXPECT_LE(distance, least + 1e-12);
+    EXPECT_NEAR(distance, least, 0.015);
   }
+}
+
+// Two links from one joint at an angle, kept apart beyond d: their distance is 2 d sin(angle / 2), so that cylinders of
+// radius r touch exactly where that is 2 r, whatever the links' lengths.
+TEST(Crossing, LinksThatShareAJointAreApartByTheirAngle) {
+  const double d = 0.3;
+  for (const double angle : {0.01, 0.2, 0.7, 1.5, 2.5})
+    for (const double length : {0.2, 0.4, 0.9}) {
+      const double p[12] = {0, 0, 0, 0, 0, -length, 0, 0, 0, 0, 0.6 * std::sin(angle), -0.6 * std::cos(angle)};
+      const auto beyond = [&](double of) { return Part{d / of, std::max(1.0, d / of)}; };
+      EXPECT_NEAR(std::sqrt(squared_distance(p, {0, 1, beyond(length), beyond(0.6), true})),
+                  2.0 * d * std::sin(angle / 2), 1e-12);
+    }
+}
+
+// A leg that swings from behind to the front: past the other one on its own side it stays clear, through it or round
+// it on the other side it does not.
+TEST(Crossing, LegsThatShareAHipPassOnTheirOwnSideAlone) {
+  const Pair thighs{0, 1, {0.5, 1.0}, {0.5, 1.0}, true};
+  for (const double roll : {0.3, 0.15, 0.0, -0.15, -0.5}) {
+    double least = 1e9;
+    for (int i = -100; i <= 100; ++i) {
+      const double pitch = 0.006 * i;
+      const double p[12] = {0,
+                            0,
+                            0,
+                            0,
+                            0,
+                            -0.5,
+                            0,
+                            0,
+                            0,
+                            0.5 * std::sin(pitch),
+                            0.5 * std::cos(pitch) * std::sin(roll),
+                            -0.5 * std::cos(pitch) * std::cos(roll)};
+      least = std::min(least, std::sqrt(squared_distance(p, thighs)));
+    }
+    EXPECT_NEAR(least, roll > 0.0 ? 0.5 * std::sin(roll / 2) : 0.0, 0.004) << roll;
+  }
+}
+
+// A biped with a pelvis of some width: hips on one body.
+Walker with_pelvis(const char* width) {
+  std::string text = models::tree_text("spatial-biped");
+  const std::string thigh = "[link swing_thigh]\nparent = stance_thigh\njoint = spherical ZXY\n";
+  const auto at = text.find(thigh);
+  EXPECT_NE(at, std::string::npos);
+  text.replace(at, thigh.size(), "[link swing_thigh]\nparent = pelvis\njoint = spherical ZXY\n");
+  text.insert(at, std::string("[link pelvis]\nparent = stance_thigh\njoint = spherical ZXY\nend = 0, ") + width +
+                      ", 0\npartner = pelvis\n\n");
+  return walker(models::parse_tree(text, "with-pelvis", {{"knee", Coefficient(0.4, 1.0)}}));
+}
+
+TEST(Crossing, FindsTheLinksThatLeaveOneBody) {
+  const auto thighs = [](const Walker& w) {
+    EXPECT_EQ(w.pairs.size(), 4u);
+    int found = 0;
+    Walker::Links links;
+    for (const auto& pair : w.pairs)
+      if (pair.gap.value < 0.35) {
+        links = pair;
+        ++found;
+      }
+    EXPECT_EQ(found, 1);
+    EXPECT_EQ(links.joint, 1);        // the stance thigh's end,
+    EXPECT_EQ(links.other_joint, 0);  // where the swing thigh begins
+    EXPECT_NEAR(links.height.value, 1.0, 1e-12);
+    EXPECT_NEAR(links.length.value, 0.6, 1e-12);
+    EXPECT_NEAR(links.length.tangent, -1.0, 1e-12);
+    return links;
+  };
+  EXPECT_TRUE(thighs(built_in("spatial-biped", 0.4)).share_a_joint());
+  EXPECT_NEAR(thighs(with_pelvis("0.03")).gap.value, 0.03, 1e-12);
+  EXPECT_NEAR(thighs(with_pelvis("0.2")).gap.value, 0.2, 1e-12);
+  EXPECT_TRUE(built_in("planar-underactuated", 0.4).pairs.size() == 3);  // but the thighs
+}
+
+// Least distance of the legs of a posture by pairs of points on all links, thighs beyond d from the hip alone.
+double least_by_points(const Eigen::VectorXd& p, double thigh, double d) {
+  const auto point = [&](int i) -> Eigen::Vector3d { return p.segment<3>(3 * i); };
+  double least = 1e9;
+  const int N = 60;
+  for (const int one : {0, 1})      // stance shank, stance thigh
+    for (const int other : {2, 3})  // swing thigh, swing shank
+      for (int i = 0; i <= N; ++i)
+        for (int j = 0; j <= N; ++j) {
+          const double s = static_cast<double>(i) / N, t = static_cast<double>(j) / N;
+          if (one == 1 && other == 2 && ((1.0 - s) * thigh < d || t * thigh < d)) continue;
+          least = std::min(
+              least,
+              ((1.0 - s) * point(one) + s * point(one + 1) - (1.0 - t) * point(other) - t * point(other + 1)).norm());
+        }
+  return least;
+}
+
+// What the report says of a solved gait, from the points of its links on a fine interpolation of its angles.
+TEST(WalkerGaits, SpatialLegsStayApartBetweenNodesToo) {
+  const auto& [gait, solution] = spatial();
+  ASSERT_EQ(solution.status, SolveStatus::solved);
+  const int joints = gait.walker().joints;
+  double least = 1e9;
+  for (int k = 0; k < 16; ++k)
+    for (int i = 0; i < 20; ++i) {
+      const double f = i / 20.0;
+      const Eigen::VectorXd theta = (1.0 - f) * solution.x.segment(gait.index().theta(k), joints) +
+                                    f * solution.x.segment(gait.index().theta(k + 1), joints);
+      Eigen::VectorXd p(gait.walker().points->outputs);
+      gait.walker().points->evaluate(theta.data(), p.data());
+      least = std::min(least, least_by_points(p, 0.5, 0.3));
+    }
+  const GaitReport r = gait.report(solution.x);
+  EXPECT_NEAR(r.smallest_leg_distance, least, 1e-3);
+  EXPECT_GE(least, 0.9 * 0.06);
+  EXPECT_EQ(r.leg_crossings, 0);
+}
+
+// Legs that pass through each other from one node to the next: every node is fine, the motion is not.
+TEST(WalkerGaits, ACrossingBetweenNodesIsSeen) {
+  GaitSettings s = everything(4);
+  s.crossing_points = 0;
+  const WalkerGait nodes(built_in("spatial-biped", 0.5), s);
+  s.crossing_points = 1;
+  const WalkerGait between(built_in("spatial-biped", 0.5), s);
+  const auto worst = [](const WalkerGait& gait, const Eigen::VectorXd& x) {  // of the rows of legs apart
+    Eigen::VectorXd c(gait.problem().constraints());
+    gait.problem().constraint_values(x, c);
+    double least = 1e9;
+    for (int i = 0; i < c.size(); ++i)
+      if (gait.problem().constraint_lower(i) == 4.0 * 0.03 * 0.03) least = std::min(least, c(i));
+    return std::sqrt(least);
+  };
+  Eigen::VectorXd x = nodes.cold_start(1);
+  for (int k = 0; k <= 4; ++k) {
+    auto theta = x.segment(nodes.index().theta(k), nodes.walker().joints);
+    theta.setZero();
+    theta(6) = k < 2 ? 0.4 : -0.4;  // back, then forward, both legs in one plane
+  }
+  ASSERT_EQ(nodes.walker().coordinate_names[3 + 6], "swing_thigh_y");
+  EXPECT_GT(worst(nodes, x), 0.1);
+  EXPECT_LT(worst(between, x), 0.01);
+  const GaitReport r = nodes.report(x);
+  EXPECT_LT(r.smallest_leg_distance, 0.01);
+  EXPECT_EQ(r.leg_crossings, 1);
 }
 
 }  // namespace
