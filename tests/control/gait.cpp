@@ -240,7 +240,8 @@ TEST(Gait, SolversAgreeOnWhatASolutionIs) {
       EXPECT_LE(residuals.largest(), 1e-9);
       const auto second = nlp::solve(problem, first, other);
       ASSERT_EQ(second.status, nlp::SolveStatus::solved) << second.reason;
-      EXPECT_NEAR(second.objective, first.objective, 1e-7 * std::abs(first.objective));
+      // see WarmStartFindsItAgainAtOnce: costs differ by as much as complementarity is left
+      EXPECT_NEAR(second.objective, first.objective, 1e-6 * std::abs(first.objective));
     }
   }
 }
