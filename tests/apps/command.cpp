@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <csignal>
 #include <cstdio>
 #include <filesystem>
@@ -226,6 +227,47 @@ TEST_F(Command, OneTwoAndFourRanksAreTheSameStudy) {
       const Result run = ranks(n, words + archive);
       EXPECT_EQ(run.code, 0) << run.text;
       expect_same(strategy + "0.h5", archive);
+    }
+  }
+}
+
+// The list of distinct gaits that the starts of a design ended at: joined from parts that ranks do in any order, some
+// of them starting from a neighbour's gait.
+TEST_F(Command, OptimaAreTheSameOnAnyNumberOfRanks) {
+  std::ofstream(directory + "/g.cfg") << "[study]\nevaluator = gait\n[surrogate]\nstrategy = strawman\n"
+                                         "[design]\nknee.min = 0.35\nknee.max = 0.55\n"
+                                         "[gait]\nlegs = fixed-masses\nintervals = 16\nstarts = 7\nshifts = 1\n";
+  const std::string words = "run g.cfg --study.max-evaluations 5 --gait.parts ";
+  EXPECT_EQ(dodyn(words + "3 --study.archive 1.h5").code, 0);
+  EXPECT_EQ(ranks(2, words + "3 --study.archive 2.h5").code, 0);
+  EXPECT_EQ(ranks(3, words + "3 --study.archive 3.h5").code, 0);
+  const auto lists = [&](const std::string& file) {
+    const auto contents = archive::read(directory + "/" + file);
+    const auto& channels = contents.layout.channels;
+    const auto at = std::find_if(channels.begin(), channels.end(), [](const auto& c) { return c.name == "optima"; });
+    EXPECT_NE(at, channels.end());
+    std::vector<Eigen::MatrixXd> all(contents.evaluations.size());
+    for (const auto& row : contents.evaluations)
+      all[static_cast<std::size_t>(row.id)] = archive::read_trajectory(directory + "/" + file, row.id)
+                                                  .values[static_cast<std::size_t>(at - channels.begin())];
+    return all;
+  };
+  const auto one = lists("1.h5");
+  ASSERT_EQ(one.size(), 5u);
+  int several = 0;
+  for (const auto& list : one) {
+    EXPECT_TRUE(std::isfinite(list(0, 0)));
+    several += std::isfinite(list(1, 0));  // rows past the last optimum are not numbers
+  }
+  EXPECT_GT(several, 0);
+  for (const char* file : {"2.h5", "3.h5"}) {
+    expect_same("1.h5", file);
+    const auto other = lists(file);
+    ASSERT_EQ(other.size(), one.size());
+    for (std::size_t i = 0; i < one.size(); ++i) {
+      ASSERT_EQ(other[i].rows(), one[i].rows());
+      for (Eigen::Index j = 0; j < one[i].size(); ++j)
+        EXPECT_TRUE(other[i](j) == one[i](j) || (std::isnan(other[i](j)) && std::isnan(one[i](j)))) << i << ' ' << j;
     }
   }
 }
