@@ -458,29 +458,37 @@ void Program::run(double* room, int points) const {
 
 // ---- element
 
-std::shared_ptr<const RecordedFunction> recorded_function(Graph& graph, const std::vector<int>& variables,
-                                                          const std::vector<int>& outputs) {
-  RecordedFunction f;
-  f.inputs = static_cast<int>(variables.size());
-  f.parameters = graph.inputs() - f.inputs;
-  f.outputs = static_cast<int>(outputs.size());
-  // The Jacobian is what the weighted sum's Hessian holds where weights and variables meet.
-  std::vector<int> all = variables;
-  int sum = graph.constant(0.0);
-  for (const int y : outputs) {
-    all.push_back(graph.input());
-    sum = graph.node(add, sum, graph.node(multiply, all.back(), y));
-  }
-  const auto hessian = graph.differentiate(sum, all).hessian;
-  const auto row = [&](int i) { return hessian.begin() + i * (i + 1) / 2; };
-  std::vector<int> derivatives;
-  for (int j = 0; j < f.outputs; ++j)
-    derivatives.insert(derivatives.end(), row(f.inputs + j), row(f.inputs + j) + f.inputs);
-  f.values = Program(graph, outputs, f.inputs + f.parameters);
-  f.jacobian = Program(graph, derivatives, f.inputs + f.parameters);
-  derivatives.insert(derivatives.end(), row(0), row(f.inputs));
-  f.derivatives = Program(graph, derivatives, graph.inputs());
-  return std::make_shared<RecordedFunction>(std::move(f));
+const RecordedFunction::Derivatives& RecordedFunction::derivatives() const {
+  std::call_once(once_, [this] {
+    derivatives_ = differentiate_();
+    differentiate_ = nullptr;
+  });
+  return derivatives_;
+}
+
+std::shared_ptr<const RecordedFunction> recorded_function(Graph graph, std::vector<int> variables,
+                                                          std::vector<int> outputs) {
+  const int inputs = static_cast<int>(variables.size()), parameters = graph.inputs() - inputs;
+  Program values(graph, outputs, inputs + parameters);
+  const int count = static_cast<int>(outputs.size());
+  const auto differentiate = [graph = std::move(graph), variables = std::move(variables), outputs = std::move(outputs),
+                              inputs, parameters]() mutable {
+    // The Jacobian is what the weighted sum's Hessian holds where weights and variables meet.
+    int sum = graph.constant(0.0);
+    for (const int y : outputs) {
+      variables.push_back(graph.input());
+      sum = graph.node(add, sum, graph.node(multiply, variables.back(), y));
+    }
+    const auto hessian = graph.differentiate(sum, variables).hessian;
+    const auto row = [&](int i) { return hessian.begin() + i * (i + 1) / 2; };
+    std::vector<int> derivatives;
+    for (int j = inputs; j < static_cast<int>(variables.size()); ++j)
+      derivatives.insert(derivatives.end(), row(j), row(j) + inputs);
+    Program jacobian(graph, derivatives, inputs + parameters);
+    derivatives.insert(derivatives.end(), row(0), row(inputs));
+    return RecordedFunction::Derivatives{std::move(jacobian), Program(graph, derivatives, graph.inputs())};
+  };
+  return std::make_shared<RecordedFunction>(inputs, parameters, count, std::move(values), differentiate);
 }
 
 void RecordedElement::run(const Program& program, double* room, int points, const double* z,
@@ -509,7 +517,8 @@ void RecordedElement::evaluate_all(int count, const double* z, double* values) c
 
 void RecordedElement::derivatives_all(int count, const double* z, const double* weights, double* jacobians,
                                       double* hessians) const {
-  const Program& program = hessians ? function_->derivatives : function_->jacobian;
+  const auto& derivatives = function_->derivatives();
+  const Program& program = hessians ? derivatives.both : derivatives.jacobian;
   double* room = program.start();
   for (int done = 0; done < count; done += Program::lanes) {
     const int points = std::min(count - done, Program::lanes);

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <utility>
 #include <vector>
 
@@ -165,12 +166,30 @@ class Program {
   std::vector<std::uint32_t> outputs_;
 };
 
-// The programs of a vector function f(z; parameters): inputs z, parameters, weights, in this order.
-struct RecordedFunction {
-  int inputs = 0, parameters = 0, outputs = 0;
-  Program values;
-  Program jacobian;     // row-major [outputs x inputs]
-  Program derivatives;  // that, then the lower triangle of the Hessian of weights . f
+// The programs of a vector function f(z; parameters): inputs z, parameters, weights, in this order. What derivatives
+// need is worked out when the first one is asked for.
+class RecordedFunction {
+ public:
+  struct Derivatives {
+    Program jacobian;  // row-major [outputs x inputs]
+    Program both;      // that, then the lower triangle of the Hessian of weights . f
+  };
+  RecordedFunction(int input_count, int parameter_count, int output_count, Program value_program,
+                   std::function<Derivatives()> differentiate)
+      : inputs(input_count),
+        parameters(parameter_count),
+        outputs(output_count),
+        values(std::move(value_program)),
+        differentiate_(std::move(differentiate)) {}
+
+  const int inputs, parameters, outputs;
+  const Program values;
+  const Derivatives& derivatives() const;
+
+ private:
+  mutable std::once_flag once_;
+  mutable std::function<Derivatives()> differentiate_;
+  mutable Derivatives derivatives_;
 };
 
 // Its parameters may differ where its program is the same.
@@ -210,8 +229,8 @@ class RecordedElement final : public Element {
 
 // The programs of nodes that depend on a graph's inputs: on these `variables`, its first ones, and on parameters, the
 // rest.
-std::shared_ptr<const RecordedFunction> recorded_function(Graph& graph, const std::vector<int>& variables,
-                                                          const std::vector<int>& outputs);
+std::shared_ptr<const RecordedFunction> recorded_function(Graph graph, std::vector<int> variables,
+                                                          std::vector<int> outputs);
 
 // An element from a callable  std::vector<T> f(const std::vector<T>& z), run once on Var numbers, and one with
 // parameters that carry the tangent of the design, run on Dual<double> whenever a derivative with respect to it is
@@ -224,7 +243,7 @@ std::shared_ptr<const RecordedElement> record(int inputs, F f, FDesign f_design)
   for (Var& x : z) variables.push_back((x = Var::input()).node);
   for (const Var& y : f(z)) outputs.push_back(y.node);
   return std::make_shared<RecordedElement>(
-      recorded_function(recording.graph, variables, outputs), std::vector<double>{},
+      recorded_function(std::move(recording.graph), std::move(variables), std::move(outputs)), std::vector<double>{},
       [inputs, f_design = std::move(f_design)](const double* at_z, const double* weights) {
         const std::vector<Dual<double>> fixed(at_z, at_z + inputs);
         double derivative = 0.0;

@@ -45,24 +45,25 @@ std::shared_ptr<const RecordedFunction> recorded_action(const Tree<double>& tree
   for (const auto* q : {&q0, &q1})
     for (const Var& x : *q) slots.push_back(x.node);
 
-  const auto [values, hessian] = graph.differentiate(discrete_lagrangian(tree, h, q0, q1).node, slots);
-  const auto second = [&, &all = hessian](int i, int j) {
-    return all[std::max(i, j) * (std::max(i, j) + 1) / 2 + std::min(i, j)];
+  const int action = discrete_lagrangian(tree, h, q0, q1).node;
+  Program values(graph, graph.gradient(action, slots), 2 * joints + 1);
+  const auto differentiate = [graph = std::move(graph), action, slots, weights, n, base, joints]() mutable {
+    const std::vector<int> hessian = graph.differentiate(action, slots).hessian;
+    const auto second = [&](int i, int j) {
+      return hessian[std::max(i, j) * (std::max(i, j) + 1) / 2 + std::min(i, j)];
+    };
+    const auto joint = [&](int i) { return i < joints ? base + i : n + base + i - joints; };
+    std::vector<int> derivatives, of_joints;
+    for (int slot = 0; slot < 2 * n; ++slot)
+      for (int i = 0; i < 2 * joints; ++i) derivatives.push_back(second(slot, joint(i)));
+    for (int i = 0; i < 2 * joints; ++i)
+      for (int j = 0; j <= i; ++j) of_joints.push_back(second(joint(i), joint(j)));
+    Program jacobian(graph, derivatives, 2 * joints + 1);
+    const std::vector<int> moved = graph.directional(of_joints, slots, weights);
+    derivatives.insert(derivatives.end(), moved.begin(), moved.end());
+    return RecordedFunction::Derivatives{std::move(jacobian), Program(graph, derivatives, 2 * joints + 1 + 2 * n)};
   };
-  const auto joint = [&](int i) { return i < joints ? base + i : n + base + i - joints; };
-  std::vector<int> derivatives, of_joints;
-  for (int slot = 0; slot < 2 * n; ++slot)
-    for (int i = 0; i < 2 * joints; ++i) derivatives.push_back(second(slot, joint(i)));
-  for (int i = 0; i < 2 * joints; ++i)
-    for (int j = 0; j <= i; ++j) of_joints.push_back(second(joint(i), joint(j)));
-
-  RecordedFunction f{2 * joints, 1, 2 * n, {}, {}, {}};
-  f.values = Program(graph, values, 2 * joints + 1);
-  f.jacobian = Program(graph, derivatives, 2 * joints + 1);
-  const std::vector<int> moved = graph.directional(of_joints, slots, weights);
-  derivatives.insert(derivatives.end(), moved.begin(), moved.end());
-  f.derivatives = Program(graph, derivatives, 2 * joints + 1 + 2 * n);
-  return std::make_shared<RecordedFunction>(std::move(f));
+  return std::make_shared<RecordedFunction>(2 * joints, 1, 2 * n, std::move(values), differentiate);
 }
 
 Walker::Function action(std::shared_ptr<const RecordedFunction> recorded, const Tree<Coefficient>& design,

@@ -30,6 +30,8 @@ void AssembledProblem::add_element(std::shared_ptr<const autodiff::Element> elem
                                    std::vector<Term> terms) {
   Block block{std::move(element), std::move(inputs), std::move(terms)};
   for (const Term& term : block.terms) (term.row == objective_row ? block.in_objective : block.in_rows) = true;
+  // what adds to one row stands together, and makes one row of the Jacobian
+  std::stable_sort(block.terms.begin(), block.terms.end(), [](const Term& a, const Term& b) { return a.row < b.row; });
   most_inputs_ = std::max(most_inputs_, block.element->inputs);
   most_outputs_ = std::max(most_outputs_, block.element->outputs);
   blocks_.push_back(std::move(block));
@@ -65,8 +67,9 @@ void AssembledProblem::finish() {
   for (Block& block : blocks_) {
     block.jacobian_at = jacobian_pattern.rows.size();
     block.hessian_at = hessian_pattern.rows.size();
+    int row = objective_row;
     for (const Term& term : block.terms)
-      if (term.row != objective_row)
+      if (std::exchange(row, term.row) != term.row)
         for (const int input : block.inputs) put(jacobian_pattern, term.row, input);
     for (std::size_t i = 0; i < block.inputs.size(); ++i)
       for (std::size_t j = 0; j <= i; ++j)
@@ -182,21 +185,22 @@ void AssembledProblem::differentiate(const Eigen::VectorXd& x, double objective_
                             hessian_values ? w.hessians.data() : nullptr);
     for (int k = 0; k < count; ++k) {
       const double* jacobian = &w.jacobians[k * outputs * inputs];
-      double* to = jacobian_values ? jacobian_values + blocks[k]->jacobian_at : nullptr;
+      double* to = jacobian_values ? jacobian_values + blocks[k]->jacobian_at : nullptr;  // where the next row goes
+      int last = objective_row;
       for (const Term& term : blocks[k]->terms) {
         const double *row = jacobian + term.output * inputs, coefficient = term.coefficient.value;
-        if (term.row != objective_row) {
-          if (!to) continue;
-          for (int i = 0; i < inputs; ++i) to[i] = coefficient * row[i];
-          to += inputs;
-        } else if (gradient) {
-          for (int i = 0; i < inputs; ++i) gradient[blocks[k]->inputs[i]] += coefficient * row[i];
+        if (term.row == objective_row) {
+          for (int i = 0; gradient && i < inputs; ++i) gradient[blocks[k]->inputs[i]] += coefficient * row[i];
+        } else if (to && std::exchange(last, term.row) == term.row) {
+          for (int i = 0; i < inputs; ++i) to[i - inputs] += coefficient * row[i];
+        } else if (to) {
+          for (int i = 0; i < inputs; ++i) *to++ = coefficient * row[i];
         }
       }
       if (!hessian_values) continue;
       const double* hessian = &w.hessians[k * inputs * inputs];
-      to = hessian_values + blocks[k]->hessian_at;
-      for (int i = 0; i < inputs; ++i, hessian += inputs) to = std::copy_n(hessian, i + 1, to);
+      double* next = hessian_values + blocks[k]->hessian_at;
+      for (int i = 0; i < inputs; ++i, hessian += inputs) next = std::copy_n(hessian, i + 1, next);
     }
   });
 }

@@ -103,7 +103,7 @@ TEST(Tape, FunctionsOfManyInputsStaySparse) {
     EXPECT_NEAR(jacobian[i], expected, 1e-13);
   }
   // a handful of operations a link, where the Hessian has 1431 entries
-  EXPECT_LE(chain->function().derivatives.operations(), 15 * n);
+  EXPECT_LE(chain->function().derivatives().both.operations(), 15 * n);
 }
 
 // Operations at random, operands that coincide included, bounded and smooth whatever they are given.

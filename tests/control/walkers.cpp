@@ -137,7 +137,7 @@ const SolvedWalker& spatial() {
   s.leg_radius = 0.03;
   s.rate_limit = 12.0;
   s.knee_stops = true;
-  static const SolvedWalker solved("spatial-biped", s, 11, 2);
+  static const SolvedWalker solved("spatial-biped", s, 11, 4);
   return solved;
 }
 

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <map>
 
 #include "autodiff/tape.hpp"
 #include "nlp/check_derivatives.hpp"
@@ -86,14 +87,16 @@ TEST(AssembledProblem, IsTheSumOfItsPartsInTheOrderTheyWereAdded) {
       weights[term.output] += term.coefficient.value * (objective ? 0.7 : y(term.row));
     }
     element->derivatives(z.data(), weights.data(), J.data(), H.data());
+    std::map<int, std::vector<double>> rows;  // of the Jacobian, one for all terms of a row
     for (const auto& term : terms)
       for (int i = 0; i < in; ++i) {
         const double slope = term.coefficient.value * J[term.output * in + i];
         if (term.row == AssembledProblem::objective_row)
           gradient(inputs[i]) += slope;
         else
-          jacobian.push_back(slope);
+          rows.try_emplace(term.row, in, 0.0).first->second[i] += slope;
       }
+    for (const auto& [r, slopes] : rows) jacobian.insert(jacobian.end(), slopes.begin(), slopes.end());
     for (int i = 0; i < in; ++i)
       for (int j = 0; j <= i; ++j) hessian.push_back(H[i * in + j]);
   }
