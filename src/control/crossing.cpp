@@ -107,53 +107,63 @@ class CrossingElement final : public autodiff::Element {
         pairs_(std::move(pairs)),
         fraction_(fraction) {}
 
-  void evaluate(const double* z, double* values) const override {
-    const Eigen::VectorXd ends = ends_at(theta(z));
-    for (int i = 0; i < outputs; ++i) values[i] = squared_distance(ends.data(), pairs_[i]);
-  }
+  void evaluate(const double* z, double* values) const override { evaluate_all(1, z, values); }
   void jacobian(const double* z, double* jacobian_values) const override {
-    const Eigen::VectorXd at = theta(z), ends = ends_at(at);
-    Jacobian J(segments_->outputs, segments_->inputs);
-    segments_->jacobian(at.data(), J.data());
-    put_jacobian(ends, J, jacobian_values);
+    derivatives_all(1, z, nullptr, jacobian_values, nullptr);
   }
   void hessian(const double* z, const double* weights, double* hessian_values) const override {
-    Eigen::MatrixXd unused(outputs, inputs);
-    derivatives(z, weights, unused.data(), hessian_values);
+    derivatives_all(1, z, weights, nullptr, hessian_values);
   }
   void derivatives(const double* z, const double* weights, double* jacobian_values,
                    double* hessian_values) const override {
-    const Eigen::VectorXd at = theta(z), ends = ends_at(at);
-    const int m = segments_->inputs;
-    Eigen::VectorXd slopes = Eigen::VectorXd::Zero(segments_->outputs);
-    Eigen::MatrixXd curvatures = Eigen::MatrixXd::Zero(segments_->outputs, segments_->outputs);
-    for (int i = 0; i < outputs; ++i) {
-      const Nearest n = nearest(ends.data(), pairs_[i]);
-      const Vector12 g = weights[i] * slope(n);
-      const Matrix12 C = weights[i] * curvature(n);
-      const std::array<int, 2> place = {6 * pairs_[i].one, 6 * pairs_[i].other};
-      for (int a = 0; a < 2; ++a) {
-        slopes.segment<6>(place[a]) += g.segment<6>(6 * a);
-        for (int b = 0; b < 2; ++b) curvatures.block<6, 6>(place[a], place[b]) += C.block<6, 6>(6 * a, 6 * b);
+    derivatives_all(1, z, weights, jacobian_values, hessian_values);
+  }
+
+  // A column for each point: the segments' ends are recorded, and cost little more for many than for one.
+  void evaluate_all(int count, const double* z, double* values) const override {
+    const Eigen::MatrixXd ends = ends_at(thetas(count, z));
+    for (int k = 0; k < count; ++k)
+      for (int i = 0; i < outputs; ++i) *values++ = squared_distance(ends.col(k).data(), pairs_[i]);
+  }
+  void derivatives_all(int count, const double* z, const double* weights, double* jacobians,
+                       double* hessians) const override {
+    const int m = segments_->inputs, points = segments_->outputs;
+    const Eigen::MatrixXd at = thetas(count, z), ends = ends_at(at);
+    Eigen::MatrixXd J(m, count * points), H(m, hessians ? count * m : 0);  // transposed: row-major, point after point
+    Eigen::MatrixXd slopes = Eigen::MatrixXd::Zero(points, count);
+    Eigen::MatrixXd curvatures = Eigen::MatrixXd::Zero(points, hessians ? count * points : 0);
+    for (int k = 0; hessians && k < count; ++k)
+      for (int i = 0; i < outputs; ++i) {
+        const Nearest n = nearest(ends.col(k).data(), pairs_[i]);
+        const Vector12 g = weights[k * outputs + i] * slope(n);
+        const Matrix12 C = weights[k * outputs + i] * curvature(n);
+        const std::array<int, 2> place = {6 * pairs_[i].one, 6 * pairs_[i].other};
+        for (int a = 0; a < 2; ++a) {
+          slopes.col(k).segment<6>(place[a]) += g.segment<6>(6 * a);
+          for (int b = 0; b < 2; ++b)
+            curvatures.block<6, 6>(place[a], k * points + place[b]) += C.block<6, 6>(6 * a, 6 * b);
+        }
       }
+    segments_->derivatives_all(count, at.data(), slopes.data(), J.data(), hessians ? H.data() : nullptr);
+    for (int k = 0; k < count; ++k) {
+      const auto slopes_of_ends = J.middleCols(k * points, points);
+      if (jacobians) put_jacobian(ends.col(k), slopes_of_ends.transpose(), jacobians + k * outputs * inputs);
+      if (!hessians) continue;
+      Eigen::MatrixXd sum = H.middleCols(k * m, m).selfadjointView<Eigen::Upper>();
+      sum += slopes_of_ends * curvatures.middleCols(k * points, points) * slopes_of_ends.transpose();
+      Eigen::Map<Eigen::MatrixXd> whole(hessians + k * inputs * inputs, inputs, inputs);
+      if (!fraction_) {
+        whole = sum;
+        continue;
+      }
+      const double f = *fraction_;
+      whole.topLeftCorner(m, m) = (1.0 - f) * (1.0 - f) * sum;
+      whole.topRightCorner(m, m) = whole.bottomLeftCorner(m, m) = f * (1.0 - f) * sum;
+      whole.bottomRightCorner(m, m) = f * f * sum;
     }
-    Jacobian J(segments_->outputs, m);
-    Eigen::MatrixXd H(m, m);
-    segments_->derivatives(at.data(), slopes.data(), J.data(), H.data());
-    H += J.transpose() * curvatures * J;
-    put_jacobian(ends, J, jacobian_values);
-    Eigen::Map<Eigen::MatrixXd> whole(hessian_values, inputs, inputs);
-    if (!fraction_) {
-      whole = H;
-      return;
-    }
-    const double f = *fraction_;
-    whole.topLeftCorner(m, m) = (1.0 - f) * (1.0 - f) * H;
-    whole.topRightCorner(m, m) = whole.bottomLeftCorner(m, m) = f * (1.0 - f) * H;
-    whole.bottomRightCorner(m, m) = f * f * H;
   }
   double design_derivative(const double* z, const double* weights) const override {
-    const Eigen::VectorXd at = theta(z), ends = ends_at(at);
+    const Eigen::VectorXd at = thetas(1, z), ends = ends_at(at);
     Eigen::VectorXd slopes = Eigen::VectorXd::Zero(segments_->outputs);
     double derivative = 0.0;
     // a point at the end of its part moves with that
@@ -174,14 +184,15 @@ class CrossingElement final : public autodiff::Element {
 
  private:
   using Jacobian = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
-  Eigen::VectorXd theta(const double* z) const {
-    const Eigen::Map<const Eigen::VectorXd> first(z, segments_->inputs);
-    if (!fraction_) return first;
-    return (1.0 - *fraction_) * first + *fraction_ * Eigen::Map<const Eigen::VectorXd>(z + first.size(), first.size());
+  Eigen::MatrixXd thetas(int count, const double* z) const {
+    const int m = segments_->inputs;
+    const Eigen::Map<const Eigen::MatrixXd> given(z, inputs, count);
+    if (!fraction_) return given;
+    return (1.0 - *fraction_) * given.topRows(m) + *fraction_ * given.bottomRows(m);
   }
-  Eigen::VectorXd ends_at(const Eigen::VectorXd& at) const {
-    Eigen::VectorXd ends(segments_->outputs);
-    segments_->evaluate(at.data(), ends.data());
+  Eigen::MatrixXd ends_at(const Eigen::MatrixXd& at) const {
+    Eigen::MatrixXd ends(segments_->outputs, at.cols());
+    segments_->evaluate_all(static_cast<int>(at.cols()), at.data(), ends.data());
     return ends;
   }
   void put_jacobian(const Eigen::VectorXd& ends, const Jacobian& J, double* jacobian_values) const {
