@@ -101,6 +101,34 @@ TEST(TreeGait, DerivativeOfTheLagrangianWithRespectToTheDesignIsExact) {
   }
 }
 
+// ---- many points at once are the points one by one, to the last bit
+
+TEST(TreeGait, AllNodesAtOnceAreTheNodesOneByOne) {
+  const Walker w = built_in("spatial-biped", 0.42);
+  const std::vector<Pair> pairs = {{.one = 0, .other = 3}, {.one = 1, .other = 2}};
+  std::mt19937_64 random(3);
+  std::uniform_real_distribution<double> uniform(-0.6, 0.6);
+  for (const Walker::Function& f :
+       {w.action(0.01), w.action(0.02), w.swing_height, w.momentum, w.exchanged_momentum, w.segments,
+        crossing_element(w.segments, pairs), crossing_element(w.segments, pairs, 0.3)}) {
+    const int in = f->inputs, out = f->outputs, count = 11;
+    std::vector<double> z(count * in), weights(count * out), values(count * out), y(out);
+    for (double& x : z) x = uniform(random);
+    for (double& x : weights) x = uniform(random);
+    std::vector<double> jacobians(count * out * in), J(out * in), hessians(count * in * in), H(in * in);
+    f->evaluate_all(count, z.data(), values.data());
+    f->derivatives_all(count, z.data(), weights.data(), jacobians.data(), hessians.data());
+    for (int k = 0; k < count; ++k) {
+      f->evaluate(&z[k * in], y.data());
+      f->derivatives(&z[k * in], &weights[k * out], J.data(), H.data());
+      for (int j = 0; j < out; ++j) EXPECT_EQ(values[k * out + j], y[j]);
+      for (int j = 0; j < out * in; ++j) EXPECT_EQ(jacobians[k * out * in + j], J[j]);
+      for (int i = 0; i < in; ++i)
+        for (int j = 0; j <= i; ++j) EXPECT_EQ(hessians[(k * in + i) * in + j], H[i * in + j]);
+    }
+  }
+}
+
 // ---- solved gaits
 
 nlp::Solution best(const WalkerGait& gait, int first, int seeds) {
