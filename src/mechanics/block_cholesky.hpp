@@ -4,9 +4,9 @@
 // grows with the number of bodies where these lie in a layer or a chain.
 #pragma once
 
-#include <Eigen/Cholesky>
 #include <Eigen/Core>
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <span>
 #include <utility>
@@ -87,14 +87,17 @@ class BlockCholesky {
   bool factor() {
     const int* target = target_.data();
     for (int k = 0; k < nodes(); ++k) {
-      const Eigen::LLT<Eigen::Ref<Block>> own(diagonal_[k]);
-      if (own.info() != Eigen::Success) return false;
-      const auto lower = diagonal_[k].template triangularView<Eigen::Lower>();
-      for (int a = start_[k]; a < start_[k + 1]; ++a) {
-        Block transposed = below_[a].transpose();
-        lower.solveInPlace(transposed);
-        below_[a] = transposed.transpose();
+      Block& own = diagonal_[k];
+      for (int j = 0; j < width; ++j) {
+        for (int i = 0; i < j; ++i) own.col(j) -= own(j, i) * own.col(i);
+        if (!(own(j, j) > 0.0)) return false;
+        own.col(j) /= std::sqrt(own(j, j));
       }
+      for (int a = start_[k]; a < start_[k + 1]; ++a)
+        for (int j = 0; j < width; ++j) {
+          for (int i = 0; i < j; ++i) below_[a].col(j) -= own(j, i) * below_[a].col(i);
+          below_[a].col(j) /= own(j, j);
+        }
       for (int b = start_[k]; b < start_[k + 1]; ++b) {
         const Block transposed = below_[b].transpose();
         diagonal_[row_[b]].noalias() -= below_[b] * transposed;

@@ -93,7 +93,7 @@ void Detection<n>::solve(const Parts& p, const FrameList& frames, std::array<geo
 }
 
 template <int n>
-const std::vector<geometry::Contact<n>>& Detection<n>::find(const FrameList& frames) {
+const std::vector<geometry::Contact<n>>& Detection<n>::find(const FrameList& frames, double within) {
   if (last_.empty())
     last_ = frames;
   else
@@ -106,16 +106,16 @@ const std::vector<geometry::Contact<n>>& Detection<n>::find(const FrameList& fra
   pair_.clear();
   for (auto& pair : bodies_) {
     const double path = path_[pair.a] + path_[pair.b];
-    if (path < pair.apart_until) continue;
+    if (path + within < pair.apart_until) continue;
     const double gap = (frames[pair.a].position - frames[pair.b].position).norm() - radius_[pair.a] - radius_[pair.b];
-    if (gap > 0.0) {
+    if (gap > within) {
       pair.apart_until = path + gap;
       continue;
     }
     double next = std::numeric_limits<double>::infinity();
     for (int k = pair.first; k < pair.first + pair.count; ++k) {
       auto& parts = parts_[k];
-      if (path >= parts.apart_until) {
+      if (path + within >= parts.apart_until) {
         found_.emplace_back();
         pair_.push_back(k);
         solve(parts, frames, parts.basis, found_.back());

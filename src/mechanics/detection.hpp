@@ -25,9 +25,9 @@ class Detection {
   // Forgets every distance: the bodies were put somewhere else.
   void restart();
 
-  // Contacts of the pairs looked at with these frames, apart or not; the bodies moved there from the frames of the call
-  // before. Directors need not be rotations.
-  const std::vector<Contact>& find(const FrameList& frames);
+  // Contacts of the pairs looked at with these frames, apart or not, among them all that are closer than `within` (m);
+  // the bodies moved there from the frames of the call before. Directors need not be rotations.
+  const std::vector<Contact>& find(const FrameList& frames, double within = 0.0);
   const std::vector<Contact>& found() const { return found_; }
   // Number of the pair of parts behind found()[i].
   int pair(int i) const { return pair_[i]; }

@@ -3,15 +3,14 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <utility>
 
 namespace dodyn::mechanics {
 namespace {
 
 // Islands of more contacts than this are solved on their bodies.
 constexpr std::size_t large = 24;
-// Resistance of a contact there, times its metric: at first and at most.
-constexpr double soft = 1e4, stiff = 1e6;
+// Stiffness there: without friction at first and at most, and with it.
+constexpr double soft = 1e4, stiff = 1e6, rough = 1e3;
 
 // Sums over one side's dofs: of a free body, whose number is known, without a loop.
 template <int n>
@@ -269,271 +268,25 @@ bool ContactSolver<n>::refine(const ContactRows<n>& rows, std::span<const int> i
   return true;
 }
 
-// The nodes of an island's equation: free bodies, and the dofs of trees in pieces of a body's width.
+// Steps of the method of multipliers; with friction at one stiffness, since there the inner problems are hard to solve,
+// until the limits of friction settle or wander among redundant points.
 template <int n>
-void ContactSolver<n>::gather(const ContactRows<n>& rows, std::span<const int> island) {
-  const auto pieces = [](int size) { return (size + width - 1) / width; };
-  const int directions = friction_.empty() ? 1 : n;
-  live_.clear();
-  pairs_.clear();
-  node_of_.assign(rows.multibody().dofs(), -1);
-  int nodes = 0;
-  for (const int c : island) {
-    if (!std::isfinite(rows.metric(c, 0, 0)) || !std::isfinite(target_[c])) continue;
-    Live live;
-    live.contact = c;
-    live.admittance.setZero();
-    live.admittance[0] = 1.0 / rows.metric(c, 0, 0);
-    for (int k = 1; k < directions; ++k)
-      live.admittance[k] = 1.0 / std::max(rows.metric(c, 1, 1), rows.metric(c, n - 1, n - 1));
-    live_.push_back(live);
-    int from[2], to[2];
-    for (int s = 0; s < 2; ++s) {
-      const auto& side = rows.sides(c)[s];
-      from[s] = to[s] = 0;
-      if (side.size == 0) continue;
-      if (node_of_[side.first] < 0) {
-        node_of_[side.first] = nodes;
-        nodes += pieces(side.size);
-        for (int i = node_of_[side.first]; i < nodes; ++i)
-          for (int j = node_of_[side.first]; j < i; ++j) pairs_.emplace_back(i, j);
-      }
-      from[s] = node_of_[side.first];
-      to[s] = from[s] + pieces(side.size);
-    }
-    for (int i = from[0]; i < to[0]; ++i)
-      for (int j = from[1]; j < to[1]; ++j) pairs_.emplace_back(i, j);
-  }
-  cholesky_.analyse(nodes, pairs_);
-  factored_ = false;
-
-  mass_.clear();
-  shares_.clear();
-  links_.clear();
-  const auto link = [&](int i, int j) { return i == j ? -1 : cholesky_.find(std::max(i, j), std::min(i, j)); };
-  for (auto& live : live_) {
-    live.shares = static_cast<int>(shares_.size());
-    live.links = static_cast<int>(links_.size());
-    for (const auto& side : rows.sides(live.contact)) {
-      if (side.size == 0) continue;
-      const int first = node_of_[side.first], count = pieces(side.size);
-      for (int i = 0; i < count; ++i) {
-        Share share{cholesky_.place(first + i), Eigen::Matrix<double, width, n>::Zero()};
-        const int size = std::min(width, side.size - width * i);
-        for (int k = 0; k < directions; ++k)
-          share.rows.col(k).head(size) = Eigen::Map<const Eigen::VectorXd>(rows.row(side, k) + width * i, size);
-        shares_.push_back(share);
-      }
-    }
-    for (std::size_t i = live.shares; i < shares_.size(); ++i)
-      for (std::size_t j = live.shares; j < i; ++j) links_.push_back(link(shares_[i].place, shares_[j].place));
-  }
-  for (auto& live : live_)
-    for (const auto& side : rows.sides(live.contact)) {
-      if (side.size == 0 || node_of_[side.first] < 0) continue;
-      const int first = std::exchange(node_of_[side.first], -1), count = pieces(side.size);
-      Eigen::MatrixXd mass = Eigen::MatrixXd::Identity(width * count, width * count);
-      mass.topLeftCorner(side.size, side.size) = rows.multibody().mass_matrix(side.body);
-      for (int i = 0; i < count; ++i)
-        for (int j = 0; j <= i; ++j) {
-          int row = cholesky_.place(first + i), column = cholesky_.place(first + j);
-          typename BlockCholesky<width>::Block block = mass.block<width, width>(width * i, width * j);
-          if (row < column) {
-            std::swap(row, column);
-            block.transposeInPlace();
-          }
-          mass_.push_back({row, column, link(row, column), block});
-        }
-    }
-}
-
-// The projection of what a contact's impulse would be on to what is allowed: pressing, and within the limit of
-// friction.
-template <int n>
-Vector<n> ContactSolver<n>::allowed(Live& live, const Vector<n>& wanted) const {
-  Vector<n> out = Vector<n>::Zero();
-  live.mode = wanted[0] > 0.0 ? Live::on : Live::off;
-  out[0] = std::max(0.0, wanted[0]);
-  if (friction_.empty()) return out;
-  const Vector<n - 1> along = wanted.template tail<n - 1>();
-  const double size = along.norm();
-  if (size <= live.limit) {
-    out.template tail<n - 1>() = along;
-  } else {
-    out.template tail<n - 1>() = live.limit / size * along;
-    if (live.mode == Live::on) live.mode = Live::slides;
-  }
-  return out;
-}
-
-// Reads errors and impulses; the largest change (m/s) that the projection would make.
-template <int n>
-double ContactSolver<n>::residual(const ContactRows<n>& rows, const Eigen::VectorXd& nu,
-                                  const std::vector<double>& impulse) {
-  const int directions = friction_.empty() ? 1 : n;
-  double worst = 0.0;
-  for (auto& live : live_) {
-    const int c = live.contact;
-    live.error.setZero();
-    live.impulse.setZero();
-    for (int k = 0; k < directions; ++k) {
-      live.error[k] = (k == 0 ? target_[c] : 0.0) - rows.relative_velocity(c, k, nu);
-      live.impulse[k] = impulse[n * c + k];
-    }
-    live.limit = friction_.empty() ? 0.0 : friction_[c] * live.impulse[0];
-    const Vector<n> change = allowed(live, live.impulse + live.admittance.cwiseProduct(live.error)) - live.impulse;
-    for (int k = 0; k < directions; ++k)
-      if (change[k] != 0.0) worst = std::max(worst, std::abs(change[k]) / live.admittance[k]);
-  }
-  return worst;
-}
-
-// One step of the augmented Lagrangian method (proximal multipliers): with impulses l, minimises over the change x of
-// the velocities 1/2 x^T M x + sum over contacts of the envelope of resistance K = stiffness/metric, whose slope is the
-// projection P(l + K (error - J x)) on to the impulses allowed, and takes P for the next l. The limits of friction are
-// those of the normal impulses at the start. Newton's method with an exact search along the line: where P is linear,
-// which it is but for sliding in space, it ends after finitely many steps.
-template <int n>
-bool ContactSolver<n>::step(const ContactRows<n>& rows, double stiffness, Eigen::VectorXd& nu,
-                            std::vector<double>& impulse) {
-  if (stiffness != std::exchange(stiffness_, stiffness)) factored_ = false;
-  const int directions = friction_.empty() ? 1 : n;
-  const auto shares_of = [&](const Live& live) {
-    const auto end = &live == &live_.back() ? shares_.size() : static_cast<std::size_t>((&live + 1)->shares);
-    return std::span<const Share>(shares_.data() + live.shares, shares_.data() + end);
-  };
-  const auto along = [&](const Live& live, const Eigen::VectorXd& x) {
-    Vector<n> sum = Vector<n>::Zero();
-    for (const auto& share : shares_of(live))
-      sum.noalias() += share.rows.transpose() * x.segment<width>(width * share.place);
-    return sum;
-  };
-  const int size = width * cholesky_.nodes();
-  moved_.setZero(size);
-  momentum_.setZero(size);
-  for (auto& live : live_) {
-    live.stiffness = stiffness * live.admittance;
-    live.moved.setZero();
-  }
-  bool full = false, done = false;  // whether the last step went all the way
-  for (int k = 0; k < 20; ++k) {
-    residual_ = -momentum_;
-    bool same = factored_;
-    for (auto& live : live_) {
-      live.wanted = live.impulse + live.stiffness.cwiseProduct(live.error - live.moved);
-      live.result = allowed(live, live.wanted);
-      same = same && live.mode == live.factored;
-      const Vector<n> change = live.result - live.impulse;
-      if (change.isZero(0.0)) continue;
-      for (const auto& share : shares_of(live))
-        residual_.segment<width>(width * share.place).noalias() += share.rows * change;
-    }
-    if ((done = same && full)) break;
-    if (!same) {
-      cholesky_.set_zero();
-      for (const auto& m : mass_) (m.index < 0 ? cholesky_.diagonal(m.row) : cholesky_.below(m.index)) += m.block;
-      for (auto& live : live_) {
-        live.factored = live.mode;
-        if (live.mode == Live::off) continue;
-        Matrix<n> slope = live.stiffness.asDiagonal();
-        if (live.mode == Live::slides) {
-          const Vector<n - 1> t = live.wanted.template tail<n - 1>();
-          const double length = t.norm();
-          slope.template bottomRightCorner<n - 1, n - 1>() =
-              live.stiffness[1] * live.limit / length *
-              (Matrix<n - 1>::Identity() - t * t.transpose() / (length * length));
-        }
-        const auto shares = shares_of(live);
-        const int* link = links_.data() + live.links;
-        for (std::size_t i = 0; i < shares.size(); ++i) {
-          const Eigen::Matrix<double, width, n> weighted = shares[i].rows * slope;
-          cholesky_.diagonal(shares[i].place).noalias() += weighted * shares[i].rows.transpose();
-          for (std::size_t j = 0; j < i; ++j, ++link)
-            if (shares[i].place > shares[j].place)
-              cholesky_.below(*link).noalias() += weighted * shares[j].rows.transpose();
-            else
-              cholesky_.below(*link).noalias() += shares[j].rows * weighted.transpose();
-        }
-      }
-      factored_ = cholesky_.factor();
-      if (!factored_) return false;
-    }
-    direction_ = residual_;
-    cholesky_.solve(direction_);
-    if (!direction_.allFinite()) {
-      factored_ = false;
-      return false;
-    }
-    const double steepest = -direction_.dot(residual_);
-    if (k > 0 && -steepest * stiffness <= 1e-6 * moved_.dot(momentum_)) {
-      done = true;
-      break;
-    }
-    pushed_.setZero(size);
-    for (const auto& m : mass_) {
-      pushed_.segment<width>(width * m.row).noalias() += m.block * direction_.segment<width>(width * m.column);
-      if (m.row != m.column)
-        pushed_.segment<width>(width * m.column).noalias() +=
-            m.block.transpose() * direction_.segment<width>(width * m.row);
-    }
-    // the slope of what is minimised, along the direction
-    const double inertia = direction_.dot(momentum_), curvature = direction_.dot(pushed_);
-    for (auto& live : live_) live.wanted = along(live, direction_);
-    const auto slope = [&](double s) {
-      double sum = inertia + s * curvature;
-      for (auto& live : live_) {
-        const Vector<n> at = live.impulse + live.stiffness.cwiseProduct(live.error - live.moved - s * live.wanted);
-        sum -= live.wanted.dot(allowed(live, at) - live.impulse);
-      }
-      return sum;
-    };
-    double s = 1.0;
-    if (double high = slope(1.0); high > -0.1 * steepest) {
-      double low = steepest, left = 0.0, right = 1.0;
-      for (int i = 0; i < 20; ++i) {
-        s = left + (right - left) * low / (low - high);
-        const double here = slope(s);
-        if (std::abs(here) <= -0.1 * steepest) break;
-        if (here > 0.0) {
-          right = s;
-          high = here;
-          low *= 0.5;
-        } else {
-          left = s;
-          low = here;
-          high *= 0.5;
-        }
-      }
-    }
-    full = s == 1.0;
-    moved_ += s * direction_;
-    momentum_ += s * pushed_;
-    for (auto& live : live_) live.moved += s * live.wanted;
-  }
-  if (!done) return false;
-  for (auto& live : live_) {
-    const int c = live.contact;
-    for (int k = 0; k < directions; ++k)
-      if (const double change = live.result[k] - live.impulse[k]; change != 0.0) {
-        rows.add_impulse(c, k, change, nu);
-        impulse[n * c + k] = live.result[k];
-      }
-  }
-  return true;
-}
-
-template <int n>
-double ContactSolver<n>::solve_large(const ContactRows<n>& rows, std::span<const int> island, double tolerance,
-                                     Eigen::VectorXd& nu, std::vector<double>& impulse) {
-  double worst = sweep(rows, island, nu, impulse);
+template <int directions>
+double ContactSolver<n>::solve_large(Island<n, directions>& bodies, const ContactRows<n>& rows,
+                                     std::span<const int> island, double tolerance, Eigen::VectorXd& nu,
+                                     std::vector<double>& impulse) const {
+  double worst = sweep(rows, island, nu, impulse), last = worst;
+  double stiffness = directions == 1 ? soft : rough;
   if (worst <= tolerance) return worst;
-  gather(rows, island);
-  double stiffness = soft;
-  for (int round = 0; round < 30 && (worst = residual(rows, nu, impulse)) > tolerance; ++round) {
-    if (!step(rows, stiffness, nu, impulse))
-      stiffness *= 0.01;
-    else if (friction_.empty())
+  bodies.gather(rows, island, target_, friction_);
+  int slow = 0;
+  for (int round = 0; round < 30 && (worst = bodies.residual(nu, impulse)) > tolerance; ++round) {
+    if (directions == 1 && round > 0)
       stiffness = std::min(10.0 * stiffness, stiff);
+    else if (round > 5 && worst > 0.5 * last && ++slow > 2)
+      break;
+    last = worst;
+    if (!bodies.step(stiffness, nu, impulse)) stiffness *= 0.01;
   }
   return worst;
 }
@@ -548,7 +301,8 @@ double ContactSolver<n>::solve(const ContactRows<n>& rows, std::span<const doubl
   for (int i = 0; i < rows.islands(); ++i) {
     const auto island = rows.island(i);
     if (island.size() > large) {
-      left = std::max(left, solve_large(rows, island, friction.empty() ? tolerance : 1e6 * tolerance, nu, impulse));
+      left = std::max(left, friction.empty() ? solve_large(smooth_, rows, island, tolerance, nu, impulse)
+                                             : solve_large(rough_, rows, island, 1e6 * tolerance, nu, impulse));
       continue;
     }
     double worst = 0.0;

@@ -7,8 +7,8 @@
 #include <span>
 #include <vector>
 
-#include "mechanics/block_cholesky.hpp"
 #include "mechanics/contact_points.hpp"
+#include "mechanics/island.hpp"
 #include "mechanics/multibody.hpp"
 
 namespace dodyn::mechanics {
@@ -82,6 +82,10 @@ class ContactSolver {
   bool refine(const ContactRows<n>& rows, std::span<const int> island, Eigen::VectorXd& nu,
               std::vector<double>& impulse);
 
+  template <int directions>
+  double solve_large(Island<n, directions>& bodies, const ContactRows<n>& rows, std::span<const int> island,
+                     double tolerance, Eigen::VectorXd& nu, std::vector<double>& impulse) const;
+
   std::span<const double> target_, friction_;
   std::vector<double> saved_;
   struct Unknown {
@@ -93,37 +97,8 @@ class ContactSolver {
   Eigen::VectorXd right_, solution_, rest_;
   Eigen::PartialPivLU<Eigen::MatrixXd> factor_;
 
-  static constexpr int width = Multibody<n>::twist;
-  struct Share {  // of a contact in the momentum of one node
-    int place;
-    Eigen::Matrix<double, width, n> rows;
-  };
-  struct Live {
-    int contact, shares, links;  // where these start
-    enum Mode { off, on, slides } mode = off, factored = off;
-    Vector<n> admittance, stiffness, error, moved, impulse, wanted, result;
-    double limit;
-  };
-  struct MassBlock {
-    int row, column, index;
-    typename BlockCholesky<width>::Block block;
-  };
-  double solve_large(const ContactRows<n>& rows, std::span<const int> island, double tolerance, Eigen::VectorXd& nu,
-                     std::vector<double>& impulse);
-  void gather(const ContactRows<n>& rows, std::span<const int> island);
-  double residual(const ContactRows<n>& rows, const Eigen::VectorXd& nu, const std::vector<double>& impulse);
-  bool step(const ContactRows<n>& rows, double stiffness, Eigen::VectorXd& nu, std::vector<double>& impulse);
-  Vector<n> allowed(Live& live, const Vector<n>& wanted) const;
-
-  std::vector<Live> live_;
-  std::vector<Share> shares_;
-  std::vector<int> links_, node_of_;
-  std::vector<std::pair<int, int>> pairs_;
-  std::vector<MassBlock> mass_;
-  BlockCholesky<width> cholesky_;
-  bool factored_ = false;
-  double stiffness_ = 0.0;
-  Eigen::VectorXd moved_, momentum_, direction_, residual_, pushed_;
+  Island<n, 1> smooth_;
+  Island<n, n> rough_;
 };
 
 extern template class ContactRows<2>;

@@ -71,9 +71,7 @@ struct Guess {
     const auto then = [&](std::size_t i) { return pairs[i]; };
     for (std::size_t i = 0, j = 0; i < points.size() && j < pairs.size();) {
       const std::size_t i_end = run(i, points.size(), now), j_end = run(j, pairs.size(), then);
-      if (now(i) == then(j) && i_end - i == j_end - j)
-        std::copy(impulses.begin() + n * j, impulses.begin() + n * j_end, impulse.begin() + n * i);
-      else if (now(i) == then(j))  // points came or went: each impulse to the point that is nearest now
+      if (now(i) == then(j))  // points come and go: each impulse to the point that is nearest now
         for (std::size_t from = j; from < j_end; ++from) {
           std::size_t to = i;
           for (std::size_t k = i; k < i_end; ++k)
@@ -533,7 +531,7 @@ struct Simulation<n>::Machine {
     double last = std::numeric_limits<double>::infinity();
     for (int k = 0; k < 40; ++k) {
       frames_of(to, frames);
-      detection.find(frames);
+      detection.find(frames, margin);  // what does not move any more still stands in the way
       collect_points(frames, margin);
       double worst = 0.0;
       for (const auto& point : points)
@@ -541,7 +539,8 @@ struct Simulation<n>::Machine {
           worst = point.gap;
           blame = {point.body, point.gap, "closest-point projection did not converge"};
         }
-      if (const double apart = widest_pressing(); apart > worst) worst = apart;
+      // near a corner the last program's plane and the next may take turns, so that the pair never touches
+      if (const double apart = widest_pressing(); apart > worst && k < 4) worst = apart;
       if (worst <= 0.1 * options.tolerance || (worst <= options.tolerance && k > 10 && worst >= last)) return true;
       last = worst;
       multibody.set(to);
@@ -553,7 +552,7 @@ struct Simulation<n>::Machine {
       projection_guess.give(points, impulse);
       for (std::size_t i = 0; i < points.size(); ++i)
         if (impulse[n * i] != 0.0) rows.add_impulse(static_cast<int>(i), 0, impulse[n * i], offset);
-      solver.solve(rows, target, {}, 1e-2 * options.tolerance, offset, impulse);
+      solver.solve(rows, target, {}, std::max(1e-2 * options.tolerance, 1e-6 * worst), offset, impulse);
       projection_guess.keep(points, impulse);
       pressing.clear();
       for (std::size_t i = 0; i < points.size(); ++i)
