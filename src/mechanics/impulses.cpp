@@ -146,17 +146,16 @@ void ContactRows<n>::find_islands(int dofs) {
     while (parent_[i] != i) i = parent_[i] = parent_[parent_[i]];
     return i;
   };
-  const auto member = [&](const Entry& e) { return root(e.side[e.side[0].size > 0 ? 0 : 1].first); };
   for (const auto& e : contacts_)
     if (e.side[0].size > 0 && e.side[1].size > 0) parent_[root(e.side[0].first)] = root(e.side[1].first);
+  member_.clear();
+  for (const auto& e : contacts_) member_.push_back(root(e.side[e.side[0].size > 0 ? 0 : 1].first));
   order_.resize(contacts_.size());
   for (std::size_t c = 0; c < order_.size(); ++c) order_[c] = static_cast<int>(c);
-  std::stable_sort(order_.begin(), order_.end(),
-                   [&](int a, int b) { return member(contacts_[a]) < member(contacts_[b]); });
+  std::stable_sort(order_.begin(), order_.end(), [&](int a, int b) { return member_[a] < member_[b]; });
   starts_.clear();
   for (std::size_t k = 0; k < order_.size(); ++k)
-    if (k == 0 || member(contacts_[order_[k]]) != member(contacts_[order_[k - 1]]))
-      starts_.push_back(static_cast<int>(k));
+    if (k == 0 || member_[order_[k]] != member_[order_[k - 1]]) starts_.push_back(static_cast<int>(k));
   starts_.push_back(static_cast<int>(order_.size()));
 }
 
@@ -283,7 +282,7 @@ double ContactSolver<n>::solve_large(Island<n, directions>& bodies, const Contac
   for (int round = 0; round < 30 && (worst = bodies.residual(nu, impulse)) > tolerance; ++round) {
     if (directions == 1 && round > 0)
       stiffness = std::min(10.0 * stiffness, stiff);
-    else if (round > 5 && worst > 0.5 * last && ++slow > 2)
+    else if (round > 3 && worst > 0.5 * last && ++slow > 1)
       break;
     last = worst;
     if (!bodies.step(stiffness, nu, impulse)) stiffness *= 0.01;

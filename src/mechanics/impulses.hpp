@@ -56,7 +56,7 @@ class ContactRows {
   int directions_ = n;
   const Multibody<n>* multibody_ = nullptr;
   std::vector<Entry> contacts_;
-  std::vector<int> parent_, order_, starts_;
+  std::vector<int> parent_, member_, order_, starts_;
   std::vector<double> rows_, columns_;
 };
 

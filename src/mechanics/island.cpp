@@ -170,11 +170,11 @@ double Island<n, directions>::search(double inertia, double curvature, double st
     return sum;
   };
   double left = 0.0, right = 1.0, low = steepest, high = slope(1.0), s = 1.0;
-  if (high <= -0.1 * steepest) return 1.0;
-  for (int i = 0; i < 20; ++i) {  // regula falsi, Illinois variant
+  if (high <= -0.3 * steepest) return 1.0;
+  for (int i = 0; i < 12; ++i) {  // regula falsi, Illinois variant
     s = left + (right - left) * low / (low - high);
     const double here = slope(s);
-    if (std::abs(here) <= -0.1 * steepest) break;
+    if (std::abs(here) <= -0.3 * steepest) break;
     if (here > 0.0) {
       right = s;
       high = here;

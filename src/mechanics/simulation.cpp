@@ -552,7 +552,7 @@ struct Simulation<n>::Machine {
       projection_guess.give(points, impulse);
       for (std::size_t i = 0; i < points.size(); ++i)
         if (impulse[n * i] != 0.0) rows.add_impulse(static_cast<int>(i), 0, impulse[n * i], offset);
-      solver.solve(rows, target, {}, std::max(1e-2 * options.tolerance, 1e-6 * worst), offset, impulse);
+      solver.solve(rows, target, {}, std::max(1e-2 * options.tolerance, 1e-5 * worst), offset, impulse);
       projection_guess.keep(points, impulse);
       pressing.clear();
       for (std::size_t i = 0; i < points.size(); ++i)
@@ -566,10 +566,11 @@ struct Simulation<n>::Machine {
   // Largest distance that a pair which the last program of a projection pressed has now.
   double widest_pressing() const {
     double widest = 0.0;
+    std::size_t i = 0;  // both lists are in the order of pairs
     for (const int pair : pressing) {
       double nearest = std::numeric_limits<double>::infinity();
-      for (const auto& point : points)
-        if (point.pair == pair) nearest = std::min(nearest, -point.gap);
+      while (i < points.size() && points[i].pair < pair) ++i;
+      for (; i < points.size() && points[i].pair == pair; ++i) nearest = std::min(nearest, -points[i].gap);
       if (nearest < 1e300) widest = std::max(widest, nearest);
     }
     return widest;
