@@ -335,7 +335,9 @@ void InteriorPoint::start_at(const VectorXd& x0, const Solution* neighbour) {
 
   // into the interior (section 3.6)
   mu_ = !options_.warm_start ? 0.1 : options_.barrier > 0.0 ? options_.barrier : 1e-5;
-  const double push = !options_.warm_start ? 1e-2 : mu_ > 1e-5 ? std::min(mu_, 1e-2) : 1e-6;
+  const double push = !options_.warm_start ? (options_.push > 0.0 ? options_.push : 1e-2)
+                      : mu_ > 1e-5         ? std::min(mu_, 1e-2)
+                                           : 1e-6;
   for (int i = 0; i < N_; ++i) {
     const double width = upper_[i] - lower_[i];
     if (lower_[i] > -infinity)

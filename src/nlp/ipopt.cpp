@@ -199,7 +199,12 @@ void set_options(Ipopt::OptionsList& ipopt, const Options& options, bool with_mu
   ipopt.SetIntegerValue("max_iter", options.max_iterations);
   ipopt.SetIntegerValue("print_level", options.print_level);
   ipopt.SetStringValue("sb", "yes");  // no banner
-  if (!options.warm_start) return;
+  if (!options.warm_start) {
+    if (options.push > 0.0)
+      for (const char* name : {"bound_push", "bound_frac", "slack_bound_push", "slack_bound_frac"})
+        ipopt.SetNumericValue(name, options.push);
+    return;
+  }
   ipopt.SetNumericValue("mu_init", 1e-5);
   for (const char* name : {"bound_push", "bound_frac", "slack_bound_push", "slack_bound_frac"})
     ipopt.SetNumericValue(name, 1e-7);

@@ -35,6 +35,8 @@ struct Options {
   bool warm_start = false;    // x0 is near a solution: start with a small barrier and push little from the bounds
   double barrier = 0.0;       // native, warm: the first barrier parameter, smaller the nearer x0 is to a solution;
                               // 0: 1e-5
+  double push = 0.0;          // native, Ipopt, cold: how far inside its bounds a start is moved, constraints included,
+                              // as a share of max(1, |bound|) and of the way between two; below 1/2; 0: 1e-2
   int print_level = 0;        // 0 silent ... 5 an iteration log on standard output
 };
 

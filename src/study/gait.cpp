@@ -56,7 +56,8 @@ constexpr std::size_t optima_channel = 8;
 struct Search {
   int cold = 1;              // starts, divided among
   int parts = 1;             // tasks of the farm
-  int coarse_intervals = 0;  // cold starts are first solved on so many, 0: on all
+  int coarse_intervals = 0;  // cold starts are first solved on so many, 0: on all;
+  int candidates = 1;        // the best so many come to all
   int shifts = 0;
   int refinements = 0;
   double refine_tolerance = 0.0;
@@ -147,6 +148,7 @@ class GaitEvaluator final : public Evaluator {
       throw settings.error("gait.parts", "there are no more than gait.starts = " + std::to_string(search_.cold));
     search_.shifts = settings.integer("gait.shifts");
     search_.coarse_intervals = settings.integer("gait.coarse-intervals");
+    search_.candidates = settings.integer("gait.candidates");
     if (search_.coarse_intervals == 1 || search_.coarse_intervals >= gait_settings_.intervals)
       throw settings.error("gait.coarse-intervals", "allowed are 0 and 2 to less than gait.intervals = " +
                                                         std::to_string(gait_settings_.intervals));
@@ -158,6 +160,7 @@ class GaitEvaluator final : public Evaluator {
                                                   : nlp::Backend::native;
     if (!nlp::available(search_.options.backend))
       throw settings.error("gait.solver", "this build has no Ipopt; allowed are native and slsqp");
+    search_.options.push = control::push_of_cold_start;
     search_.options.tolerance = settings.real("gait.tolerance");
     search_.options.max_iterations = settings.integer("gait.max-iterations");
     search_.options.max_seconds = settings.real("gait.start-seconds");
@@ -439,43 +442,55 @@ Outcome GaitEvaluator::evaluate(const Task& task) const {
     count_start(solution);
     keep(std::move(solution), -1);
   }
-  std::optional<nlp::Solution> coarse;
-  int coarse_start = 0;
+  struct Coarse {
+    nlp::Solution solution;
+    int start;
+  };
+  std::vector<Coarse> coarse;  // the best first
   for (int start = task.part; start < search_.cold && !out_of_time(); start += search_.parts) {
     const Gait& on = built_coarse ? *built_coarse : problem;
     nlp::Solution solution = attempt(on, on.cold_start(seed_of_start(e.seed, start)), search_.options);
     count_start(solution);
     if (!built_coarse) {
       keep(std::move(solution), start);
-    } else if (!coarse || better(solution, *coarse)) {
-      coarse = std::move(solution);
-      coarse_start = start;
+      continue;
     }
+    const auto after = std::find_if(coarse.begin(), coarse.end(),
+                                    [&](const Coarse& known) { return better(solution, known.solution); });
+    coarse.insert(after, {std::move(solution), start});
   }
-  // Of the coarse gaits the best comes to the mesh of the study.
-  if (coarse) {
+  // Of the coarse gaits the best ones come to the mesh of the study, each optimum once.
+  int candidates = 0;
+  for (std::size_t i = 0; i < coarse.size() && candidates < search_.candidates && !out_of_time(); ++i) {
+    const nlp::Solution& found = coarse[i].solution;
+    if (i > 0 && (found.status != nlp::SolveStatus::solved ||
+                  found.objective - coarse[i - 1].solution.objective <= 1e-6 * std::abs(found.objective)))
+      continue;
+    ++candidates;
     nlp::Options options = warm;
     options.barrier = control::barrier_of_refined;
-    nlp::Solution solution = attempt(problem, problem.refined(built_coarse->motion(coarse->x)), options);
+    nlp::Solution solution = attempt(problem, problem.refined(built_coarse->motion(found.x)), options);
     if (solution.status != nlp::SolveStatus::solved)
-      solution = attempt(problem, problem.cold_start(seed_of_start(e.seed, coarse_start)), search_.options);
-    if (solution.status != nlp::SolveStatus::solved && solved > 0 && optima.empty()) {
-      solved = 0;  // none of them is a gait of the study's mesh
-      ends = {};
-      ends[static_cast<std::size_t>(solution.status)] = tried;
-    } else if (solution.status == nlp::SolveStatus::solved) {
-      solved = std::max(solved, 1);
-    }
-    keep(std::move(solution), coarse_start);
+      solution = attempt(problem, problem.cold_start(seed_of_start(e.seed, coarse[i].start)), search_.options);
+    keep(std::move(solution), coarse[i].start);
+  }
+  if (!coarse.empty() && optima.empty() && solved > 0) {
+    ends = {};  // none of them is a gait of the study's mesh
+    ends[static_cast<std::size_t>(best->status)] = tried;
+    solved = 0;
+  } else if (!optima.empty()) {
+    solved = std::max(solved, 1);
   }
 
   // The best gait, bent in time, for as long as that finds a better one: see Gait::shifted.
+  nlp::Options bent = warm;
+  bent.barrier = control::barrier_of_refined;
   for (bool improved = solved > 0 && search_.shifts > 0; improved;) {
     improved = false;
     const control::GaitMotion motion = problem.motion(best->x);
     for (int i = 0; i < 2 * search_.shifts && !improved && !out_of_time(); ++i) {
       const double nodes = (i % 2 ? -1.0 : 1.0) * (1 + i / 2);
-      nlp::Solution solution = attempt(problem, problem.shifted(motion, nodes), warm);
+      nlp::Solution solution = attempt(problem, problem.shifted(motion, nodes), bent);
       improved = solution.status == nlp::SolveStatus::solved && solution.objective < (1.0 - 1e-9) * best->objective;
       if (improved) keep(std::move(solution), best_start);
     }
@@ -739,6 +754,8 @@ EvaluatorKind gait_kind() {
       integer("coarse-intervals", "0",
               "cold starts are first solved on so many time steps, and of each part's the best on all; 0: each on all",
               0, 10000),
+      integer("candidates", "1",
+              "coarse-intervals > 0: of each part's coarse gaits the best so many come to all time steps", 1, 10000),
       integer("shifts", "3", "the best gait is tried again with mid-step 1, 2, ... nodes earlier and later; 0: not", 0,
               100),
       real("refine-tolerance", "0", "1",
