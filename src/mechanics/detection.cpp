@@ -57,8 +57,8 @@ Detection<n>::Detection(const World<n>& world) : world_(&world) {
         }
       bodies_.push_back({first, second, from, static_cast<int>(parts_.size()) - from, never});
     }
-  found_.reserve(parts_.size());
-  pair_.reserve(parts_.size());
+  for (auto* list : {&found_, &found_before_}) list->reserve(parts_.size());
+  for (auto* list : {&pair_, &pair_before_}) list->reserve(parts_.size());
   restart();
 }
 
@@ -68,6 +68,7 @@ void Detection<n>::restart() {
   for (auto& b : bodies_) b.apart_until = never;
   path_.assign(world_->bodies.size(), 0.0);
   last_.clear();
+  moved_.assign(world_->bodies.size(), 0);
   found_.clear();
   pair_.clear();
 }
@@ -99,11 +100,16 @@ const std::vector<geometry::Contact<n>>& Detection<n>::find(const FrameList& fra
   else
     for (std::size_t b = 0; b < frames.size(); ++b) {
       if (world_->bodies[b].fixed) continue;
-      path_[b] += motion(static_cast<int>(b), last_[b], frames[b]);
+      const double motion_now = motion(static_cast<int>(b), last_[b], frames[b]);
+      moved_[b] = motion_now > 0.0;
+      path_[b] += motion_now;
       last_[b] = frames[b];
     }
+  found_.swap(found_before_);
+  pair_.swap(pair_before_);
   found_.clear();
   pair_.clear();
+  std::size_t before = 0;  // both lists are in the order of pairs
   for (auto& pair : bodies_) {
     const double path = path_[pair.a] + path_[pair.b];
     if (path + within < pair.apart_until) continue;
@@ -118,7 +124,12 @@ const std::vector<geometry::Contact<n>>& Detection<n>::find(const FrameList& fra
       if (path + within >= parts.apart_until) {
         found_.emplace_back();
         pair_.push_back(k);
-        solve(parts, frames, parts.basis, found_.back());
+        while (before < pair_before_.size() && pair_before_[before] < k) ++before;
+        const bool known = before < pair_before_.size() && pair_before_[before] == k;
+        if (known && !moved_[pair.a] && !moved_[pair.b])
+          found_.back() = found_before_[before];
+        else
+          solve(parts, frames, parts.basis, found_.back());
         const double g = found_.back().normal_gap();
         parts.apart_until = g < 0.0 ? path - g : never;
       }

@@ -64,8 +64,9 @@ class Detection {
   std::vector<double> radius_, path_;
   std::vector<std::vector<double>> thickness_;  // [body][part]
   FrameList last_;
-  std::vector<Contact> found_;
-  std::vector<int> pair_;
+  std::vector<Contact> found_, found_before_;
+  std::vector<int> pair_, pair_before_;
+  std::vector<char> moved_;  // bodies, since the call before
 };
 
 extern template class Detection<2>;

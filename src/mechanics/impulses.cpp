@@ -293,12 +293,13 @@ double ContactSolver<n>::solve_large(Island<n, directions>& bodies, const Contac
 template <int n>
 double ContactSolver<n>::solve(const ContactRows<n>& rows, std::span<const double> target,
                                std::span<const double> friction, double tolerance, Eigen::VectorXd& nu,
-                               std::vector<double>& impulse) {
+                               std::vector<double>& impulse, std::span<const char> skip) {
   target_ = target;
   friction_ = friction;
   double left = 0.0;
   for (int i = 0; i < rows.islands(); ++i) {
     const auto island = rows.island(i);
+    if (!skip.empty() && skip[island.front()]) continue;
     if (island.size() > large) {
       left = std::max(left, friction.empty() ? solve_large(smooth_, rows, island, tolerance, nu, impulse)
                                              : solve_large(rough_, rows, island, 1e6 * tolerance, nu, impulse));

@@ -73,8 +73,9 @@ class ContactSolver {
   // `impulse` holds n numbers per contact: those already in nu at the start (zero, or a guess), then the result; nu
   // changes with them. `friction` may be empty. Returns the largest change (m/s) of the last sweep, at most
   // `tolerance` unless that many digits do not come.
+  // Islands whose contacts are marked in `skip` stay as they are.
   double solve(const ContactRows<n>& rows, std::span<const double> target, std::span<const double> friction,
-               double tolerance, Eigen::VectorXd& nu, std::vector<double>& impulse);
+               double tolerance, Eigen::VectorXd& nu, std::vector<double>& impulse, std::span<const char> skip = {});
 
  private:
   double sweep(const ContactRows<n>& rows, std::span<const int> island, Eigen::VectorXd& nu,

@@ -540,7 +540,8 @@ struct Simulation<n>::Machine {
           blame = {point.body, point.gap, "closest-point projection did not converge"};
         }
       // near a corner the last program's plane and the next may take turns, so that the pair never touches
-      if (const double apart = widest_pressing(); apart > worst && k < 4) worst = apart;
+      unsettled.assign(points.size(), 0.0);
+      if (k < 4) worst = std::max(worst, widest_pressing());
       if (worst <= 0.1 * options.tolerance || (worst <= options.tolerance && k > 10 && worst >= last)) return true;
       last = worst;
       multibody.set(to);
@@ -548,11 +549,26 @@ struct Simulation<n>::Machine {
       target.resize(points.size());
       for (std::size_t i = 0; i < points.size(); ++i)
         target[i] = points[i].gap + rows.relative_velocity(static_cast<int>(i), 0, offset);
-      offset.setZero();
       projection_guess.give(points, impulse);
-      for (std::size_t i = 0; i < points.size(); ++i)
-        if (impulse[n * i] != 0.0) rows.add_impulse(static_cast<int>(i), 0, impulse[n * i], offset);
-      solver.solve(rows, target, {}, std::max(1e-2 * options.tolerance, 1e-5 * worst), offset, impulse);
+      // islands solved twice in which nothing overlaps and all that presses touches stay where they are
+      skip.assign(points.size(), 0);
+      kept = offset;
+      offset.setZero();
+      for (int i = 0; i < rows.islands(); ++i) {
+        const auto island = rows.island(i);
+        const bool settled = k > 1 && std::all_of(island.begin(), island.end(), [&](int c) {
+                               return std::max(points[c].gap, unsettled[c]) <= 0.1 * options.tolerance;
+                             });
+        for (const int c : island)
+          if (settled) {
+            skip[c] = 1;
+            for (const auto& side : rows.sides(c))
+              offset.segment(side.first, side.size) = kept.segment(side.first, side.size);
+          } else if (impulse[n * c] != 0.0) {
+            rows.add_impulse(c, 0, impulse[n * c], offset);
+          }
+      }
+      solver.solve(rows, target, {}, std::max(1e-2 * options.tolerance, 1e-5 * worst), offset, impulse, skip);
       projection_guess.keep(points, impulse);
       pressing.clear();
       for (std::size_t i = 0; i < points.size(); ++i)
@@ -563,15 +579,19 @@ struct Simulation<n>::Machine {
     return false;
   }
 
-  // Largest distance that a pair which the last program of a projection pressed has now.
-  double widest_pressing() const {
+  // Largest distance that a pair which the last program of a projection pressed has now; each pair's in `unsettled` at
+  // its first point.
+  double widest_pressing() {
     double widest = 0.0;
     std::size_t i = 0;  // both lists are in the order of pairs
     for (const int pair : pressing) {
       double nearest = std::numeric_limits<double>::infinity();
       while (i < points.size() && points[i].pair < pair) ++i;
+      const std::size_t first = i;
       for (; i < points.size() && points[i].pair == pair; ++i) nearest = std::min(nearest, -points[i].gap);
-      if (nearest < 1e300) widest = std::max(widest, nearest);
+      if (first == i) continue;
+      widest = std::max(widest, nearest);
+      unsettled[first] = nearest;
     }
     return widest;
   }
@@ -1037,7 +1057,9 @@ struct Simulation<n>::Machine {
   std::vector<ContactPoint<n>> points;
   ContactRows<n> rows;
   ContactSolver<n> solver;
-  std::vector<double> target, friction, impulse;
+  std::vector<double> target, friction, impulse, unsettled;
+  std::vector<char> skip;
+  VectorX kept;
   Guess<n> projection_guess, impulse_guess;  // of what the solver will find: what it found last time
   std::vector<int> touching_pairs, pressing;
   std::vector<geometry::Contact<n>> touching;
