@@ -412,19 +412,21 @@ void SymmetricFactor::eliminate(int p, int size) {
   int k = 0;
   // First the well-sized pivots, then whatever is tolerable.
   for (const double threshold : {std::max(0.01, pivot_threshold), pivot_threshold}) {
-    for (int tried = 0; k < p && tried < p - k;) {
-      // candidate: column k; its largest entry among the variables to eliminate, and below them
-      double* column = &at(0, k);
-      int partner = -1;
-      double inside = 0.0, outside = 0.0;
-      for (int i = k + 1; i < p; ++i)
-        if (const double a = std::abs(column[i]); a > inside) inside = a, partner = i;
-      outside = largest_of(size - p, column + p);
-      const double off = std::max(inside, outside), d = column[k];
+    // Candidates in turn, from one that was taken on to the next; a round without success ends it.
+    for (int tried = 0, candidate = k; k < p && tried < p - k;) {
+      if (candidate < k || candidate >= p) candidate = k;
+      // its largest entry among the variables to eliminate, and below them
+      double* column = &at(0, candidate);
+      const double outside = largest_of(size - p, column + p);
+      const double off = std::max(
+          {largest_of(candidate - k, column + k), largest_of(p - candidate - 1, column + candidate + 1), outside});
+      const double d = column[candidate];
       // what remains of larger numbers that cancelled each other is nothing
-      const bool vanished = std::max(std::abs(d), off) <= rounding * grown_[front_indices_[k]];
+      const bool vanished = std::max(std::abs(d), off) <= rounding * grown_[front_indices_[candidate]];
 
       if (!vanished && d != 0.0 && std::abs(d) >= threshold * off) {
+        exchange(k, candidate);
+        column = &at(0, k);
         (d > 0.0 ? inertia_.positive : inertia_.negative) += 1;
         const double inverse = 1.0 / d;
         for (int j = k + 1; j < p; ++j) {
@@ -437,24 +439,31 @@ void SymmetricFactor::eliminate(int p, int size) {
         for (int i = k + 1; i < size; ++i) column[i] *= inverse;
         diagonals_.insert(diagonals_.end(), {d, 0.0});
         ++k;
+        ++candidate;
         tried = 0;
         continue;
       }
+      int partner = -1;
+      for (int i = k; i < p; ++i)
+        if (i != candidate && column[i] != 0.0 && (partner == -1 || std::abs(column[i]) > std::abs(column[partner])))
+          partner = i;
       if (partner != -1 && !vanished) {
         double* other = &at(0, partner);
-        double off_k = outside, off_other = 0.0;  // largest entries outside the block of two
-        for (int i = k + 1; i < p; ++i)
-          if (i != partner) {
+        double off_k = outside,
+               off_other = largest_of(size - p, other + p);  // largest entries outside the block of two
+        for (int i = k; i < p; ++i)
+          if (i != partner && i != candidate) {
             off_k = std::max(off_k, std::abs(column[i]));
             off_other = std::max(off_other, std::abs(other[i]));
           }
-        off_other = std::max(off_other, largest_of(size - p, other + p));
         const double a = d, b = column[partner], c = other[partner], determinant = a * c - b * b;
         // |block^-1| (off_k, off_other) <= 1 / threshold (Duff and Reid 1983)
         if (determinant != 0.0 &&
             threshold * (std::abs(c) * off_k + std::abs(b) * off_other) <= std::abs(determinant) &&
             threshold * (std::abs(b) * off_k + std::abs(a) * off_other) <= std::abs(determinant)) {
-          exchange(k + 1, partner);
+          exchange(k, candidate);
+          exchange(k + 1, partner == k ? candidate : partner);
+          column = &at(0, k);
           other = &at(0, k + 1);
           if (determinant < 0.0) {
             ++inertia_.positive;
@@ -478,12 +487,12 @@ void SymmetricFactor::eliminate(int p, int size) {
           other[k] = column[k + 1] = 0.0;  // no L within the block
           diagonals_.insert(diagonals_.end(), {a, b, c, std::numeric_limits<double>::quiet_NaN()});
           k += 2;
+          ++candidate;
           tried = 0;
           continue;
         }
       }
-      // not now: to the end of the queue
-      exchange(k, p - 1 - tried);
+      ++candidate;
       ++tried;
     }
   }
