@@ -166,7 +166,7 @@ std::shared_ptr<const SymmetricFactor::Structure> SymmetricFactor::analysed(int 
       const long width = before.last - before.first, own = node.last - node.first;
       const long zeros = width * (own + below - static_cast<long>(structure[before.last - 1].size()));
       const long total = (width + own) * (width + own + below);
-      if (zeros > 0 && !(4 * zeros <= total && width + own <= 16)) break;
+      if (zeros > 0 && !(4 * zeros <= total && width + own <= 8)) break;
       node.first = before.first;
       s.nodes.pop_back();
     }
@@ -276,7 +276,7 @@ bool SymmetricFactor::factorise(const VectorXd& values) {
   panels_.clear();
   diagonals_.clear();
   indices_.clear();
-  stack_.clear();
+  stack_top_ = 0;
   stack_indices_.clear();
   blocks_.clear();
 
@@ -333,7 +333,7 @@ bool SymmetricFactor::factorise(const VectorXd& values) {
       }
     }
     if (node.children > 0) {
-      stack_.resize(blocks_[first_child].values);
+      stack_top_ = blocks_[first_child].values;
       stack_indices_.resize(blocks_[first_child].indices);
       blocks_.resize(first_child);
     }
@@ -344,19 +344,27 @@ bool SymmetricFactor::factorise(const VectorXd& values) {
     const Front& front = fronts_.back();
     const int left = size - front.pivots;
     if (node.parent != -1) {
-      blocks_.push_back({static_cast<int>(at), left, p - front.pivots, static_cast<long>(stack_.size()),
-                         static_cast<long>(stack_indices_.size())});
+      double* to = push_block(static_cast<int>(at), left, p - front.pivots);
       delayed_ += p - front.pivots;
       stack_indices_.insert(stack_indices_.end(), front_indices_.begin() + front.pivots, front_indices_.end());
-      for (int j = front.pivots; j < size; ++j) {
-        const double* column = front_.data() + static_cast<std::size_t>(j) * size;
-        stack_.insert(stack_.end(), column + front.pivots, column + size);
+      for (int j = 0; j < left; ++j) {
+        const double* column = front_.data() + static_cast<std::size_t>(front.pivots + j) * size + front.pivots;
+        std::copy(column + j, column + left, to + static_cast<std::size_t>(j) * left + j);
       }
     } else {
       inertia_.zero += p - front.pivots;
     }
   }
   return true;
+}
+
+// Room on the stack for what a node leaves to its parent, a lower triangle in columns of `left`.
+double* SymmetricFactor::push_block(int node, int left, int delayed) {
+  blocks_.push_back({node, left, delayed, stack_top_, static_cast<long>(stack_indices_.size())});
+  const long begin = stack_top_;
+  stack_top_ += static_cast<long>(left) * left;
+  if (static_cast<long>(stack_.size()) < stack_top_) stack_.resize(2 * stack_top_);
+  return stack_.data() + begin;
 }
 
 // A leaf of one column needs no front where its diagonal is a good pivot: its share of the parent's is the product of
@@ -381,11 +389,9 @@ bool SymmetricFactor::eliminate_leaf(int at) {
   double* factor = panels_.data() + panel + 1;
   const double inverse = 1.0 / d;
   for (int i = 0; i < left; ++i) factor[i] *= inverse;
-  blocks_.push_back({at, left, 0, static_cast<long>(stack_.size()), static_cast<long>(stack_indices_.size())});
+  double* product = push_block(at, left, 0);
   stack_indices_.insert(stack_indices_.end(), s.node_rows.begin() + node.rows_begin,
                         s.node_rows.begin() + node.rows_end);
-  stack_.resize(stack_.size() + static_cast<std::size_t>(left) * left);
-  double* product = stack_.data() + blocks_.back().values;
   for (int j = 0; j < left; ++j, product += left) {
     const double f = column[1 + j];
     for (int i = j; i < left; ++i) product[i] = -f * factor[i];

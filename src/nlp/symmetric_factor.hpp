@@ -63,6 +63,7 @@ class SymmetricFactor {
 
   static std::shared_ptr<const Structure> analysed(int size, const std::vector<int>& rows,
                                                    const std::vector<int>& columns);
+  double* push_block(int node, int left, int delayed);
   bool eliminate_leaf(int node);
   void eliminate(int p, int size);
   void update_trailing(int pivots, int p, int size);
@@ -88,6 +89,7 @@ class SymmetricFactor {
     long values, indices;
   };
   std::vector<Block> blocks_;
+  long stack_top_ = 0;
   mutable Eigen::VectorXd b_, x_, residual_, correction_;
   mutable std::vector<double> local_;
 };
