@@ -1,6 +1,6 @@
 // The gait battery: seeded gait problems, each solved by the native solver and by Ipopt (exact Hessian, MUMPS) with the
 // same derivative callbacks in the same run, and once more, where the start is cold, by the search that a study does
-// with gait.coarse-intervals = 40, gait.starts = 6, gait.candidates = 6, gait.shifts = 1: six cold starts on half the
+// with gait.coarse-intervals = 40, gait.starts = 10, gait.candidates = 10, gait.shifts = 1: ten cold starts on half the
 // intervals by the native solver, each optimum brought to all, the best bent in time by a node for as long as that
 // helps. The first of them has the seed of the plain start.
 //
@@ -103,7 +103,7 @@ Result search(const Gait& problem, const Gait& coarse, std::uint64_t seed) {
     return true;
   };
   std::vector<nlp::Solution> gaits;
-  for (std::uint64_t start = 0; start < 6; ++start) {
+  for (std::uint64_t start = 0; start < 10; ++start) {
     gaits.push_back(nlp::solve(coarse.problem(), coarse.cold_start(seed + start), cold));
     iterations += gaits.back().iterations;
     if (gaits.back().status != nlp::SolveStatus::solved) gaits.pop_back();
