@@ -1,7 +1,10 @@
 #!/usr/bin/env python3
-"""Draws what a knee study found, from its archive: cost over knee position with the spline's progress, and the gait.
+"""Draws what a knee study found, from its archive: cost over knee position with the spline's progress, and the gait, in
+space from the side.
 
     docs/knee_figure.py knee.h5 docs/knee.png [--sweep knee-sweep.h5]
+
+Of a sweep also the slopes that its gradients say: a curve that follows them is one family of gaits.
 
 Needs h5py and matplotlib (Debian: python3-h5py python3-matplotlib).
 """
@@ -18,10 +21,11 @@ import numpy as np
 def read(path):
     with h5py.File(path, "r", libver="latest", swmr=True) as file:
         rows = file["evaluations/id"].shape[0]
-        column = {name: file["evaluations/" + name][:rows] for name in ("id", "design", "cost", "status")}
+        column = {name: file["evaluations/" + name][:rows] for name in ("id", "design", "cost", "status", "gradient")}
         order = np.argsort(column["id"])
         column = {name: values[order] for name, values in column.items()}
         column["points"] = file["trajectories/points"][:rows][order]
+        column["names"] = [str(name) for name in file["trajectories/points"].attrs["names"]]
         column["grid"] = file["surrogate/grid"][:]
         column["splines"] = file["surrogate/value"][:]
         return column
@@ -44,7 +48,10 @@ def main():
         sweep = read(arguments.sweep)
         solved = np.flatnonzero(sweep["status"] == 0)
         solved = solved[np.argsort(sweep["design"][solved, 0])]
-        left.plot(sweep["design"][solved, 0], sweep["cost"][solved], ".-", color="0.75", lw=3, ms=7, label="sweep")
+        x, y, slope = sweep["design"][solved, 0], sweep["cost"][solved], sweep["gradient"][solved, 0]
+        reach = 0.3 * np.min(np.diff(x))
+        left.plot(x, y, ".-", color="0.75", lw=3, ms=7, label="sweep")
+        left.plot([x - reach, x + reach], [y - reach * slope, y + reach * slope], color="tab:red", lw=1.2)
     count = len(study["splines"])
     for i, spline in enumerate(study["splines"]):
         shade = plt.cm.viridis(0.9 * (1 - (i + 1) / count))
@@ -59,13 +66,17 @@ def main():
     left.set_ylabel("cost of transport")
     left.legend(fontsize=8, loc="upper center", ncols=2)
 
+    # foot and link ends along the legs; a massless hip between the thighs would be the same point twice
+    legs = [n[:-2] for n in study["names"] if n.endswith("_x") and n != "hip_end_x"]
+    height = "_z" if legs[0] + "_z" in study["names"] else "_y"
     points = study["points"][best]
     nodes = points.shape[0]
-    step = points[-1, -2]
+    X, Y = (points[:, [study["names"].index(n + axis) for n in legs]] for axis in ("_x", height))
+    step = X[-1, -1]
     # one step as it is, and the next with the legs exchanged (stance drawn dark, swing light)
     for shift in (0, 1):
         for k in range(0, nodes, 8):
-            x, y = points[k, 0::2] + shift * step, points[k, 1::2]
+            x, y = X[k] + shift * step, Y[k]
             right.plot(x[:3], y[:3], color="tab:blue" if shift == 0 else "tab:orange", lw=1.6)
             right.plot(x[2:], y[2:], color="tab:orange" if shift == 0 else "tab:blue", lw=1.0, alpha=0.7)
             right.plot(x[2], y[2], "o", color="black", ms=2.5)
@@ -75,7 +86,7 @@ def main():
     right.set_title(f"the gait at knee = {knee[best]:.4f} m, two steps, one colour per leg", fontsize=9)
 
     figure.tight_layout()
-    figure.savefig(arguments.picture, dpi=110)
+    figure.savefig(arguments.picture, dpi=100, bbox_inches="tight")
 
 
 if __name__ == "__main__":

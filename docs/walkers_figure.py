@@ -76,7 +76,7 @@ def main():
     axes[-1].set_ylabel("torque, N m")
     axes[-1].legend(fontsize=7)
     figure.tight_layout()
-    figure.savefig(arguments.picture, dpi=110)
+    figure.savefig(arguments.picture, dpi=90)
 
 
 if __name__ == "__main__":
