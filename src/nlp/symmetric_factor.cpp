@@ -28,7 +28,8 @@ DODYN_WIDE void subtract(int n, double a, const double* __restrict x1, double b,
                          double* __restrict y) {
   for (int i = 0; i < n; ++i) y[i] -= a * x1[i] + b * x2[i];
 }
-// Lower triangle of C less A B^T: columns of A, B and C have `stride`, size and `stride` rows.
+// Lower triangle of C less A B^T (and what stands just above its diagonal, which nobody reads): columns of A, B and C
+// have `stride`, size and `stride` rows.
 DODYN_WIDE void subtract_product(int size, int pivots, int stride, const double* __restrict a,
                                  const double* __restrict b, double* __restrict c) {
   // two columns of C and four of A at a time: what is loaded is used twice
