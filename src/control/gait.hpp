@@ -112,11 +112,12 @@ struct GaitReport {
 };
 
 // First barrier parameters (nlp::Options::barrier) of warm starts that proved good for gaits: of a gait brought to a
-// finer mesh, and of the solution, multipliers included, of a design some millimetres away.
+// finer mesh or bent in time, and of the solution, multipliers included, of a design some millimetres away.
 inline constexpr double barrier_of_refined = 1e-3, barrier_of_neighbour = 1e-8;
 
-// How far inside its bounds a cold start is moved (nlp::Options::push): the feet well off the ground, work done and
-// undone in every interval. Cold starts end in better optima for it than from the bounds themselves, in fewer iterations.
+// How far inside its bounds a cold start of a planar walker is moved (nlp::Options::push): the feet well off the
+// ground, work done and undone in every interval. It ends in better optima than from the bounds themselves, in fewer
+// iterations.
 inline constexpr double push_of_cold_start = 0.3;
 
 // The gait problem of one walker. Its functions, step length and period may carry their derivatives with respect to one

@@ -216,20 +216,21 @@ std::shared_ptr<const SymmetricFactor::Structure> SymmetricFactor::analysed(int 
   std::vector<int> place(n, -1);
   s.front_entry.resize(s.row_of.size());
   s.parent_row.resize(s.node_rows.size());
+  const auto stand = [&](const Node& node) {  // the rows of its front; their number
+    int row = 0;
+    for (int j = node.first; j < node.last; ++j) place[j] = row++;
+    for (int i = node.rows_begin; i < node.rows_end; ++i) place[s.node_rows[i]] = row++;
+    return row;
+  };
   for (const Node& node : s.nodes) {
-    const int own = node.last - node.first, front_size = own + node.rows_end - node.rows_begin;
-    for (int j = node.first; j < node.last; ++j) place[j] = j - node.first;
-    for (int i = node.rows_begin; i < node.rows_end; ++i) place[s.node_rows[i]] = own + i - node.rows_begin;
+    const int front_size = stand(node);
     for (int j = node.first; j < node.last; ++j)
       for (int k = s.column_start[j]; k < s.column_start[j + 1]; ++k)
         s.front_entry[k] = (j - node.first) * front_size + place[s.row_of[k]];
   }
   for (const Node& node : s.nodes) {
     if (node.parent == -1) continue;
-    const Node& above = s.nodes[node.parent];
-    for (int j = above.first; j < above.last; ++j) place[j] = j - above.first;
-    for (int i = above.rows_begin; i < above.rows_end; ++i)
-      place[s.node_rows[i]] = above.last - above.first + i - above.rows_begin;
+    stand(s.nodes[node.parent]);
     for (int i = node.rows_begin; i < node.rows_end; ++i) s.parent_row[i] = place[s.node_rows[i]];
   }
   return structure_of_pattern;

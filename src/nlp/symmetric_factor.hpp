@@ -33,7 +33,6 @@ class SymmetricFactor {
   // Smallest ratio of a pivot to its column: larger is more stable, and slower. Takes effect with the next factorise().
   double pivot_threshold = 1e-8;
 
-  long factor_entries() const { return static_cast<long>(panels_.size()); }
   int delayed_pivots() const { return delayed_; }
 
  private:

@@ -429,8 +429,9 @@ Outcome GaitEvaluator::evaluate(const Task& task) const {
     best = std::move(solution);
     best_start = start;
   };
-  nlp::Options warm = search_.options;
-  warm.warm_start = true;
+  nlp::Options warm = search_.options, refined = search_.options;
+  warm.warm_start = refined.warm_start = true;
+  refined.barrier = control::barrier_of_refined;
 
   // Starts in turn: first the neighbour's gait, then this part's share of the cold ones. The best solution counts.
   if (task.part == 0 && !task.warm_start.empty()) {
@@ -468,9 +469,7 @@ Outcome GaitEvaluator::evaluate(const Task& task) const {
                   found.objective - coarse[i - 1].solution.objective <= 1e-6 * std::abs(found.objective)))
       continue;
     ++candidates;
-    nlp::Options options = warm;
-    options.barrier = control::barrier_of_refined;
-    nlp::Solution solution = attempt(problem, problem.refined(built_coarse->motion(found.x)), options);
+    nlp::Solution solution = attempt(problem, problem.refined(built_coarse->motion(found.x)), refined);
     if (solution.status != nlp::SolveStatus::solved)
       solution = attempt(problem, problem.cold_start(seed_of_start(e.seed, coarse[i].start)), search_.options);
     keep(std::move(solution), coarse[i].start);
@@ -484,14 +483,12 @@ Outcome GaitEvaluator::evaluate(const Task& task) const {
   }
 
   // The best gait, bent in time, for as long as that finds a better one: see Gait::shifted.
-  nlp::Options bent = warm;
-  bent.barrier = control::barrier_of_refined;
   for (bool improved = solved > 0 && search_.shifts > 0; improved;) {
     improved = false;
     const control::GaitMotion motion = problem.motion(best->x);
     for (int i = 0; i < 2 * search_.shifts && !improved && !out_of_time(); ++i) {
       const double nodes = (i % 2 ? -1.0 : 1.0) * (1 + i / 2);
-      nlp::Solution solution = attempt(problem, problem.shifted(motion, nodes), bent);
+      nlp::Solution solution = attempt(problem, problem.shifted(motion, nodes), refined);
       improved = solution.status == nlp::SolveStatus::solved && solution.objective < (1.0 - 1e-9) * best->objective;
       if (improved) keep(std::move(solution), best_start);
     }
@@ -503,9 +500,7 @@ Outcome GaitEvaluator::evaluate(const Task& task) const {
   std::optional<Gait> fine;
   for (int i = 0; solved > 0 && i < search_.refinements && !out_of_time(); ++i) {
     Gait finer = gait(e.design, -1, 2 * intervals);
-    nlp::Options options = warm;
-    options.barrier = control::barrier_of_refined;
-    nlp::Solution solution = attempt(finer, finer.refined((fine ? *fine : problem).motion(best->x)), options);
+    nlp::Solution solution = attempt(finer, finer.refined((fine ? *fine : problem).motion(best->x)), refined);
     if (solution.status != nlp::SolveStatus::solved) {
       e.reason = "the gait of " + std::to_string(intervals) + " intervals could not be refined: " + solution.reason;
       break;
