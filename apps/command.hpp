@@ -24,10 +24,10 @@ struct Invocation {
   std::vector<std::string> words;  // after the subcommand
 };
 
-// The first word, which the subcommand cannot do without, taken off the list. Throws study::ConfigError.
+// The first word, which the subcommand cannot do without, taken off the list. Throws ConfigError.
 std::string take_path(std::vector<std::string>& words, const std::string& usage);
 
-// Takes `NAME VALUE` or `NAME=VALUE` off the words; empty where it is not there. Throws study::ConfigError where the
+// Takes `NAME VALUE` or `NAME=VALUE` off the words; empty where it is not there. Throws ConfigError where the
 // value, described by `what`, is missing.
 std::string take_option(std::vector<std::string>& words, const std::string& name, const std::string& what);
 

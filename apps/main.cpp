@@ -6,7 +6,7 @@
 
 #include "archive/archive.hpp"
 #include "command.hpp"
-#include "study/report.hpp"
+#include "report/report.hpp"
 #include "version.hpp"
 
 namespace dodyn::apps {
@@ -46,7 +46,7 @@ std::string help(const Command& command) {
   return "dodyn " + command.name + " " + command.arguments + "\n" + command.description + "\n" +
          (command.takes_keys ? "\nKeys stand in the INI file CONFIG ([section], key = value) and on the command line, "
                                "which wins.\n" +
-                                   study::keys_text()
+                                   report::keys_text()
                              : "") +
          "\n" + std::string(exit_codes);
 }
@@ -75,14 +75,13 @@ ExitCode dispatch(int& argc, char**& argv) {
     }
     return command.call({argc, argv, {words.begin() + 1, words.end()}});
   }
-  throw study::ConfigError("unknown command '" + words[0] + "'" + study::did_you_mean(words[0], names) +
-                           "; dodyn --help lists them");
+  throw ConfigError("unknown command '" + words[0] + "'" + did_you_mean(words[0], names) + "; dodyn --help lists them");
 }
 
 }  // namespace
 
 std::string take_path(std::vector<std::string>& words, const std::string& usage) {
-  if (words.empty() || words.front().starts_with('-')) throw study::ConfigError("usage: " + usage);
+  if (words.empty() || words.front().starts_with('-')) throw ConfigError("usage: " + usage);
   const std::string path = words.front();
   words.erase(words.begin());
   return path;
@@ -103,7 +102,7 @@ std::string take_option(std::vector<std::string>& words, const std::string& name
       value = word == words.end() ? "" : *word;
     }
     if (value.empty() || value.starts_with("--"))
-      throw study::ConfigError("command line: " + name + " has no value; allowed: " + what);
+      throw ConfigError("command line: " + name + " has no value; allowed: " + what);
     word = words.erase(word);
   }
   return value;
@@ -115,7 +114,7 @@ int main(int argc, char** argv) {
   using namespace dodyn;
   try {
     return apps::dispatch(argc, argv);
-  } catch (const study::ConfigError& error) {
+  } catch (const ConfigError& error) {
     std::cerr << "dodyn: " << error.what() << "\n";
     return apps::refused;
   } catch (const std::exception& error) {

@@ -3,20 +3,20 @@
 
 #include "archive/archive.hpp"
 #include "command.hpp"
-#include "study/settings.hpp"
+#include "settings/settings.hpp"
 
 namespace dodyn::apps {
 
 ExitCode merge(Invocation call) {
   const std::string usage = "dodyn merge OUT IN...";
   const std::string out = take_path(call.words, usage);
-  if (call.words.empty() || call.words.front().starts_with('-')) throw study::ConfigError("usage: " + usage);
+  if (call.words.empty() || call.words.front().starts_with('-')) throw ConfigError("usage: " + usage);
   try {
     archive::merge(out, call.words);
     std::cout << out << ": " << archive::read(out).evaluations.size() << " evaluations of " << call.words.size()
               << " archives\n";
   } catch (const archive::Error& error) {
-    throw study::ConfigError(error.what());
+    throw ConfigError(error.what());
   }
   return finished;
 }

@@ -3,14 +3,14 @@
 
 #include "archive/archive.hpp"
 #include "command.hpp"
-#include "study/settings.hpp"
+#include "settings/settings.hpp"
 
 namespace dodyn::apps {
 
 ExitCode repair(Invocation call) {
   const std::string usage = "dodyn repair ARCHIVE";
   const std::string path = take_path(call.words, usage);
-  if (!call.words.empty()) throw study::ConfigError("'" + call.words[0] + "' is not understood; usage: " + usage);
+  if (!call.words.empty()) throw ConfigError("'" + call.words[0] + "' is not understood; usage: " + usage);
   try {
     const archive::Repaired repaired = archive::repair(path);
     const archive::Findings& findings = repaired.findings;
@@ -23,7 +23,7 @@ ExitCode repair(Invocation call) {
     else
       std::cout << "repaired; the file as it was is now " << repaired.backup << "\n";
   } catch (const archive::Error& error) {
-    throw study::ConfigError(error.what());
+    throw ConfigError(error.what());
   }
   return finished;
 }

@@ -14,10 +14,10 @@
 #include <sstream>
 
 #include "command.hpp"
+#include "evaluators/command.hpp"
 #include "farm/farm.hpp"
 #include "progress.hpp"
-#include "study/command.hpp"
-#include "study/report.hpp"
+#include "report/report.hpp"
 #include "study/running.hpp"
 #include "study/study.hpp"
 #include "version.hpp"
@@ -33,7 +33,7 @@ void receive_signal(int signal) {
   study::forget_running();
   const int before = signal_received.exchange(signal);
   if (!urgent(signal) || !urgent(before)) return;
-  study::kill_command();
+  evaluators::kill_command();
   _exit(interrupted);
 }
 
@@ -55,7 +55,7 @@ std::string signal_name(int signal) {
 }
 
 // Why the run must end now: a signal, study.wall-time, or the end of the Slurm job, of which Slurm tells by itself.
-study::Study::Interruption interruption(const study::Settings& settings) {
+study::Study::Interruption interruption(const Settings& settings) {
   using Clock = std::chrono::system_clock;
   const auto seconds = [](double s) {
     return std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(s));
@@ -96,16 +96,15 @@ const std::string rerun_usage = "dodyn rerun CONFIG --failed | --ids ID[,ID...] 
 // Evaluations to do again, by id; an empty set: those that failed.
 using Again = std::optional<std::set<std::int64_t>>;
 
-ExitCode lead(const study::Settings& settings, const study::Evaluator& evaluator, surrogate::Strategy& strategy,
+ExitCode lead(const Settings& settings, const evaluators::Evaluator& evaluator, surrogate::Strategy& strategy,
               farm::Farm& farm, archive::Provenance where, const Again& again) {
   const std::string path = settings.text("study.archive");
-  if (again && !std::filesystem::exists(path))
-    throw study::ConfigError(path + ": no such archive; nothing to do again");
+  if (again && !std::filesystem::exists(path)) throw ConfigError(path + ": no such archive; nothing to do again");
   if (const std::string reason = strategy.reason(); !reason.empty()) std::cout << "strategy: " << reason << std::endl;
   ProgressLine line(stderr);
   study::Study study(settings, evaluator, strategy, farm, std::move(where), interruption(settings),
                      [&](const study::Tally& tally) {
-                       if (line.due()) line.show(study::progress_text(tally, settings.variables));
+                       if (line.due()) line.show(report::progress_text(tally, settings.variables));
                      });
   const study::Summary summary = again ? study.rerun(*again) : study.run();
   line.end();
@@ -116,7 +115,7 @@ ExitCode lead(const study::Settings& settings, const study::Evaluator& evaluator
                                                        : "finished: ")
             << summary.reason << "\n"
             << summary.evaluated << " evaluations now, " << summary.recalled << " from the archive\n"
-            << study::best_text(summary.best ? &*summary.best : nullptr, settings.variables);
+            << report::best_text(summary.best ? &*summary.best : nullptr, settings.variables);
   return summary.end == study::End::resumable ? interrupted : summary.end == study::End::failing ? failure : finished;
 }
 
@@ -129,9 +128,9 @@ ExitCode run_session(Invocation& call, const std::string& exit_code_file, const 
   try {
     const archive::Provenance where = provenance(call, session.size());
     const std::string path = take_path(call.words, again ? rerun_usage : usage);
-    const study::Settings settings = study::read_settings(path, call.words);
+    const Settings settings = evaluators::read_settings(path, call.words);
     const auto strategy = study::make_strategy(settings);
-    const std::shared_ptr<const study::Evaluator> evaluator = study::make_evaluator(settings);
+    const std::shared_ptr<const evaluators::Evaluator> evaluator = evaluators::make_evaluator(settings);
     const Work work = study::make_work(evaluator, settings);
     const farm::Patience patience{settings.real("study.grace"), settings.real("study.silence")};
     if (session.rank() > 0) {
@@ -141,7 +140,7 @@ ExitCode run_session(Invocation& call, const std::string& exit_code_file, const 
     const auto farm =
         farm::make_mpi_farm(session, study::noting(work, settings.text("study.archive") + ".running"), patience);
     code = lead(settings, *evaluator, *strategy, *farm, where, again);
-  } catch (const study::ConfigError& error) {
+  } catch (const ConfigError& error) {
     if (session.rank() == 0) std::cerr << "dodyn: " << error.what() << "\n";
     code = refused;
   } catch (const std::exception& error) {
@@ -169,7 +168,7 @@ std::set<std::int64_t> read_ids(const std::string& text) {
   std::istringstream list(text);
   for (std::string word; std::getline(list, word, ',');) {
     if (word.empty() || word.size() > 18 || word.find_first_not_of("0123456789") != std::string::npos)
-      throw study::ConfigError("command line: --ids '" + text + "'; allowed: ids of evaluations, as in 3,7,12");
+      throw ConfigError("command line: --ids '" + text + "'; allowed: ids of evaluations, as in 3,7,12");
     ids.insert(std::stoll(word));
   }
   return ids;
@@ -184,7 +183,7 @@ ExitCode run(Invocation call) { return start(call, std::nullopt); }
 ExitCode rerun(Invocation call) {
   const std::string ids = take_option(call.words, "--ids", "ids of evaluations, as in 3,7,12");
   const bool failed = std::erase(call.words, "--failed") > 0;
-  if (failed == !ids.empty()) throw study::ConfigError("usage: " + rerun_usage);
+  if (failed == !ids.empty()) throw ConfigError("usage: " + rerun_usage);
   return start(call, read_ids(ids));
 }
 

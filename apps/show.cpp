@@ -6,7 +6,7 @@
 
 #include "archive/archive.hpp"
 #include "command.hpp"
-#include "study/report.hpp"
+#include "report/report.hpp"
 
 namespace dodyn::apps {
 namespace {
@@ -45,7 +45,7 @@ ExitCode follow(const std::string& path) {
       const archive::Contents contents = archive::read(path);
       if (shown == 0) std::cout << head(path, contents);
       if (contents.evaluations.size() < shown) shown = 0;  // another file of the same name
-      std::cout << study::rows_text(contents, shown) << std::flush;
+      std::cout << report::rows_text(contents, shown) << std::flush;
       shown = contents.evaluations.size();
       if (!contents.stopped.empty()) {
         std::cout << "stopped: " << contents.stopped << std::endl;
@@ -70,14 +70,14 @@ ExitCode one(const std::string& path, const std::string& text, bool csv, bool js
   const auto rows = archive::latest(contents);
   const auto row = rows.find(id);
   if (end != text.size() || row == rows.end())
-    throw study::ConfigError(path + ": no evaluation " + text + "; allowed: " +
-                             (rows.empty() ? "none, it is empty"
-                                           : "an id from " + std::to_string(rows.begin()->first) + " to " +
-                                                 std::to_string(rows.rbegin()->first)));
+    throw ConfigError(path + ": no evaluation " + text + "; allowed: " +
+                      (rows.empty() ? "none, it is empty"
+                                    : "an id from " + std::to_string(rows.begin()->first) + " to " +
+                                          std::to_string(rows.rbegin()->first)));
   const Trajectory trajectory = archive::read_trajectory(path, id);
-  std::cout << (csv    ? study::csv(trajectory, contents.layout.channels)
-                : json ? study::evaluation_json(contents, row->second, trajectory)
-                       : study::evaluation_text(contents, row->second, trajectory));
+  std::cout << (csv    ? report::csv(trajectory, contents.layout.channels)
+                : json ? report::evaluation_json(contents, row->second, trajectory)
+                       : report::evaluation_text(contents, row->second, trajectory));
   return finished;
 }
 
@@ -85,27 +85,27 @@ ExitCode one(const std::string& path, const std::string& text, bool csv, bool js
 
 ExitCode show(Invocation call) {
   const std::string path = take_path(call.words, usage);
-  study::Listing listing;
+  report::Listing listing;
   if (const auto key = take_option(call.words, "--sort", "a column, as cost"); !key.empty()) listing.sort = key;
   const std::string id = take_option(call.words, "--evaluation", "an id");
   listing.failed_only = take_flag(call.words, "--failed");
   const bool csv = take_flag(call.words, "--csv"), json = take_flag(call.words, "--json");
   const bool verified = take_flag(call.words, "--verify"), followed = take_flag(call.words, "--follow");
-  if (!call.words.empty()) throw study::ConfigError("'" + call.words[0] + "' is not understood; usage: " + usage);
+  if (!call.words.empty()) throw ConfigError("'" + call.words[0] + "' is not understood; usage: " + usage);
   if (csv + json > 1 || verified + followed + !id.empty() > 1 || ((csv || json) && (verified || followed)))
-    throw study::ConfigError("these options do not go together; usage: " + usage);
+    throw ConfigError("these options do not go together; usage: " + usage);
   try {
     if (verified) return verify(path);
     if (followed) return follow(path);
     if (!id.empty()) return one(path, id, csv, json);
     const archive::Contents contents = archive::read(path);
-    std::cout << (csv    ? study::csv(contents, listing)
-                  : json ? study::json(contents, listing)
-                         : head(path, contents) + study::table(contents, listing));
+    std::cout << (csv    ? report::csv(contents, listing)
+                  : json ? report::json(contents, listing)
+                         : head(path, contents) + report::table(contents, listing));
   } catch (const archive::Error& error) {
-    throw study::ConfigError(error.what());
+    throw ConfigError(error.what());
   } catch (const std::filesystem::filesystem_error& error) {
-    throw study::ConfigError(path + ": " + error.code().message());
+    throw ConfigError(path + ": " + error.code().message());
   }
   return finished;
 }

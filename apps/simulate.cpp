@@ -3,7 +3,8 @@
 #include <iostream>
 
 #include "command.hpp"
-#include "study/report.hpp"
+#include "record/random.hpp"
+#include "report/report.hpp"
 #include "study/study.hpp"
 
 namespace dodyn::apps {
@@ -11,30 +12,29 @@ namespace dodyn::apps {
 ExitCode simulate(Invocation call) {
   const std::string path = take_path(call.words, "dodyn simulate CONFIG [--key value ...] [--output FILE.csv]");
   const std::string output = take_option(call.words, "--output", "a file to write as CSV");
-  const study::Settings settings = study::read_settings(path, call.words);
+  const Settings settings = evaluators::read_settings(path, call.words);
   for (const auto& variable : settings.variables)
-    throw study::ConfigError("design." + variable.name + " is free, in [" + study::to_text(variable.lower) + ", " +
-                             study::to_text(variable.upper) + "]; give its value: --design." + variable.name +
-                             " VALUE");
-  const auto evaluator = study::make_evaluator(settings);
+    throw ConfigError("design." + variable.name + " is free, in [" + to_text(variable.lower) + ", " +
+                      to_text(variable.upper) + "]; give its value: --design." + variable.name + " VALUE");
+  const auto evaluator = evaluators::make_evaluator(settings);
   std::ofstream file;
   if (!output.empty()) {
     file.open(output);
-    if (!file) throw study::ConfigError(output + ": cannot be written");
+    if (!file) throw ConfigError(output + ": cannot be written");
   }
 
   Task task;
   task.evaluation.id = 0;
   task.evaluation.design.resize(0);
   task.evaluation.seed =
-      study::evaluation_seed(static_cast<std::uint64_t>(settings.integer("study.seed")), task.evaluation.id);
+      evaluation_seed(static_cast<std::uint64_t>(settings.integer("study.seed")), task.evaluation.id);
   const auto simulated = evaluator->simulate(task);
   if (!simulated)
-    throw study::ConfigError(path + ": the evaluator " + settings.evaluator +
-                             " is no simulation; dodyn solve shows its evaluations");
+    throw ConfigError(path + ": the evaluator " + settings.evaluator +
+                      " is no simulation; dodyn solve shows its evaluations");
   std::cout << simulated->report;
   if (!output.empty()) {
-    file << study::csv(simulated->trajectory, simulated->channels);
+    file << report::csv(simulated->trajectory, simulated->channels);
     file.close();
     if (!file) throw std::runtime_error(output + ": could not be written in full");
     std::cout << "trajectory written to " << output << "\n";

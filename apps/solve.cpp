@@ -4,7 +4,8 @@
 
 #include "command.hpp"
 #include "farm/farm.hpp"
-#include "study/report.hpp"
+#include "record/random.hpp"
+#include "report/report.hpp"
 #include "study/study.hpp"
 
 namespace dodyn::apps {
@@ -15,13 +16,13 @@ ExitCode solve(Invocation call) {
   const std::string output = take_option(call.words, "--output", "a file to write as CSV");
 
   // `--design.NAME VALUE` gives the design. Where the file frees NAME, it stays free: then d cost / d NAME is told too.
-  const study::Settings given = study::read_settings(path, call.words);
-  study::Settings settings = given;
+  const Settings given = evaluators::read_settings(path, call.words);
+  Settings settings = given;
   for (const auto& [key, value, source] : given.all) {
     if (!key.name.starts_with("design.") || source != "command line") continue;
     auto words = call.words;
     if (take_option(words, "--" + key.name, "a number").empty()) continue;
-    study::Settings without = study::read_settings(path, words);
+    Settings without = evaluators::read_settings(path, words);
     if (without.variables.size() > settings.variables.size()) {
       settings = std::move(without);
       call.words = std::move(words);
@@ -32,17 +33,16 @@ ExitCode solve(Invocation call) {
     const Variable& variable = settings.variables[i];
     for (const auto& other : given.variables)
       if (other.name == variable.name)
-        throw study::ConfigError("design." + variable.name + " is free, in [" + study::to_text(variable.lower) + ", " +
-                                 study::to_text(variable.upper) + "]; give its value: --design." + variable.name +
-                                 " VALUE");
+        throw ConfigError("design." + variable.name + " is free, in [" + to_text(variable.lower) + ", " +
+                          to_text(variable.upper) + "]; give its value: --design." + variable.name + " VALUE");
     design(static_cast<Eigen::Index>(i)) = given.real("design." + variable.name);
   }
 
-  const std::shared_ptr<const study::Evaluator> evaluator = study::make_evaluator(settings);
+  const std::shared_ptr<const evaluators::Evaluator> evaluator = evaluators::make_evaluator(settings);
   std::ofstream file;
   if (!output.empty()) {
     file.open(output);
-    if (!file) throw study::ConfigError(output + ": cannot be written");
+    if (!file) throw ConfigError(output + ": cannot be written");
   }
 
   Task task;
@@ -50,15 +50,15 @@ ExitCode solve(Invocation call) {
   task.evaluation.design = design;
   if (const double limit = settings.real("study.time-limit"); limit > 0) task.time_limit = limit;
   task.evaluation.seed =
-      study::evaluation_seed(static_cast<std::uint64_t>(settings.integer("study.seed")), task.evaluation.id);
+      evaluation_seed(static_cast<std::uint64_t>(settings.integer("study.seed")), task.evaluation.id);
   const auto farm = farm::make_local_farm(study::make_work(evaluator, settings));
   const Outcome outcome = study::evaluate(*evaluator, *farm, task);
 
-  std::cout << study::record_text(outcome.evaluation, settings.variables, evaluator->metrics()) << "\n"
+  std::cout << report::record_text(outcome.evaluation, settings.variables, evaluator->metrics()) << "\n"
             << evaluator->report(outcome);
   if (verbose) std::cout << evaluator->details();
   if (!output.empty()) {
-    file << study::csv(outcome.trajectory, evaluator->channels());
+    file << report::csv(outcome.trajectory, evaluator->channels());
     file.close();
     if (!file) throw std::runtime_error(output + ": could not be written in full");
     std::cout << "trajectory written to " << output << (outcome.trajectory.empty() ? " (empty)" : "") << "\n";

@@ -1,13 +1,12 @@
 // Docking simulations per second on one core, by how they end.
 //
 //   docking [samples] [spacing, m] [step, s]
-#include "models/docking.hpp"
-
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
 #include <numbers>
 
+#include "evaluators/docking_craft.hpp"
 #include "surrogate/sampling.hpp"
 
 int main(int argc, char** argv) {

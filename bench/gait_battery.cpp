@@ -23,16 +23,16 @@
 #include <string>
 #include <vector>
 
-#include "control/gait.hpp"
-#include "models/planar_biped.hpp"
-#include "models/tree_file.hpp"
+#include "dmoc/gait.hpp"
 #include "nlp/solve.hpp"
+#include "systems/planar_biped.hpp"
+#include "systems/tree_file.hpp"
 
 namespace {
 
 using namespace dodyn;
-using Biped = models::PlanarBiped<control::Coefficient>;
-using Gait = control::WalkerGait;
+using Biped = systems::PlanarBiped<dmoc::Coefficient>;
+using Gait = dmoc::WalkerGait;
 
 constexpr int kinds = 6;
 const char* kind_names[kinds] = {
@@ -41,7 +41,7 @@ const char* kind_names[kinds] = {
 
 Gait gait(int kind, double shank, int intervals = 80) {
   const bool work = kind == 2 || kind == 3 || kind == 5, underactuated = kind >= 4;
-  control::GaitSettings s;  // squared torque
+  dmoc::GaitSettings s;  // squared torque
   s.intervals = intervals;
   if (work) {
     s.absolute_work = 1.0;
@@ -50,9 +50,9 @@ Gait gait(int kind, double shank, int intervals = 80) {
     s.friction = 0.8;
   }
   s.knee_stops = kind == 1 || kind == 3;
-  if (!underactuated) return Gait(control::walker(Biped::with_masses(shank, 1.0, {2.0, 3.0, 3.0, 2.0})), s);
+  if (!underactuated) return Gait(dmoc::walker(Biped::with_masses(shank, 1.0, {2.0, 3.0, 3.0, 2.0})), s);
   const std::string name = "planar-underactuated";
-  return Gait(control::walker(models::parse_tree(models::tree_text(name), name, {{"knee", shank}})), s);
+  return Gait(dmoc::walker(systems::parse_tree(systems::tree_text(name), name, {{"knee", shank}})), s);
 }
 
 double cpu_seconds() {
@@ -76,8 +76,8 @@ Result solve(nlp::Backend backend, const Gait& problem, const Start& start) {
   nlp::Options options;
   options.backend = backend;
   options.max_seconds = 600.0;
-  options.barrier = control::barrier_of_neighbour;  // where the start is warm
-  options.push = control::push_of_cold_start;       // where it is cold
+  options.barrier = dmoc::barrier_of_neighbour;  // where the start is warm
+  options.push = dmoc::push_of_cold_start;       // where it is cold
   const double begin = cpu_seconds();
   const nlp::Solution s = nlp::solve(problem.problem(), start, options);
   return result(s, s.iterations, begin);
@@ -92,9 +92,9 @@ Result search(const Gait& problem, const Gait& coarse, std::uint64_t seed) {
   int iterations = 0;
   nlp::Solution found;
   nlp::Options cold, warm;
-  cold.push = control::push_of_cold_start;
+  cold.push = dmoc::push_of_cold_start;
   warm.warm_start = true;
-  warm.barrier = control::barrier_of_refined;
+  warm.barrier = dmoc::barrier_of_refined;
   const auto attempt = [&](const Eigen::VectorXd& start) {
     nlp::Solution s = nlp::solve(problem.problem(), start, warm);
     iterations += s.iterations;
@@ -113,7 +113,7 @@ Result search(const Gait& problem, const Gait& coarse, std::uint64_t seed) {
     if (i == 0 || gaits[i].objective - gaits[i - 1].objective > 1e-6 * std::abs(gaits[i].objective))
       attempt(problem.refined(coarse.motion(gaits[i].x)));
   for (bool improved = found.status == nlp::SolveStatus::solved; improved;) {
-    const control::GaitMotion motion = problem.motion(found.x);
+    const dmoc::GaitMotion motion = problem.motion(found.x);
     improved = attempt(problem.shifted(motion, 1.0)) || attempt(problem.shifted(motion, -1.0));
   }
   return result(found, iterations, begin);

@@ -13,8 +13,8 @@
 #include <memory>
 #include <vector>
 
-#include "mechanics/simulation.hpp"
-#include "models/scenes.hpp"
+#include "evaluators/scenes.hpp"
+#include "rigid/simulation.hpp"
 
 #ifdef DODYN_HAVE_BULLET
 #include <btBulletDynamicsCommon.h>
@@ -26,33 +26,33 @@ using namespace dodyn;
 
 double cpu() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
 
-mechanics::Vector<3> pull(const mechanics::Vector<3>& at) {
-  const mechanics::Vector<3> out(at[0], at[1], 0.0);
+rigid::Vector<3> pull(const rigid::Vector<3>& at) {
+  const rigid::Vector<3> out(at[0], at[1], 0.0);
   return -2.0 / std::max(0.1, out.norm()) * out;
 }
 
-std::vector<double> masses(const models::Scene<3>& scene) {
+std::vector<double> masses(const evaluators::Scene<3>& scene) {
   std::vector<double> all;
   for (const auto& body : scene.world.bodies) all.push_back(body.fixed ? 0.0 : body.mass);
   return all;
 }
 
-models::Scene<3> prisms(int count) {
-  models::HexagonalPrisms h;
+evaluators::Scene<3> prisms(int count) {
+  evaluators::HexagonalPrisms h;
   h.prisms = count;
   h.charge_constant = 0.0;
   h.speed = 0.2;
   h.distance = 0.02;
   h.surface = {0.2, 0.1};
-  const auto grid = models::hexagonal_prisms(h);
-  models::Scene<3> scene;
-  models::add_floor(scene, 9.81, h.surface);
+  const auto grid = evaluators::hexagonal_prisms(h);
+  evaluators::Scene<3> scene;
+  evaluators::add_floor(scene, 9.81, h.surface);
   for (std::size_t i = 0; i < grid.poses.size(); ++i) {
     auto pose = grid.poses[i];
     pose.position[2] = 0.5 * h.height + 0.02;
     scene.add(grid.world.bodies[i], pose, grid.twists[i]);
   }
-  scene.world.forces.push_back([masses = masses(scene)](double, mechanics::Frames<3> frames, const auto&, auto wrench) {
+  scene.world.forces.push_back([masses = masses(scene)](double, rigid::Frames<3> frames, const auto&, auto wrench) {
     for (std::size_t b = 0; b < frames.size(); ++b)
       wrench[b].template head<3>() += masses[b] * pull(frames[b].position);
   });
@@ -64,16 +64,16 @@ struct Measured {
   double touching = 0.0;  // pairs at the end
 };
 
-Measured ours(const models::Scene<3>& scene, double duration, double step) {
-  mechanics::Options options;
+Measured ours(const evaluators::Scene<3>& scene, double duration, double step) {
+  rigid::Options options;
   options.step = step;
-  mechanics::Simulation<3> simulation(scene.world, options);
+  rigid::Simulation<3> simulation(scene.world, options);
   simulation.start(scene.poses, scene.twists);
   const double start = cpu();
   const auto end = simulation.run(duration);
   Measured m;
   m.seconds = cpu() - start;
-  if (end.status == mechanics::Outcome::failed) std::printf("failed: %s\n", end.reason.c_str());
+  if (end.status == rigid::Outcome::failed) std::printf("failed: %s\n", end.reason.c_str());
   m.overlap = simulation.overlap();
   m.kinetic = simulation.energies().kinetic;
   m.touching = static_cast<double>(simulation.contacts().size());
@@ -81,7 +81,7 @@ Measured ours(const models::Scene<3>& scene, double duration, double step) {
 }
 
 #ifdef DODYN_HAVE_BULLET
-Measured bullets(const models::Scene<3>& scene, double duration, double step) {
+Measured bullets(const evaluators::Scene<3>& scene, double duration, double step) {
   btDefaultCollisionConfiguration configuration;
   btCollisionDispatcher dispatcher(&configuration);
   btDbvtBroadphase broadphase;
@@ -122,7 +122,7 @@ Measured bullets(const models::Scene<3>& scene, double duration, double step) {
     for (std::size_t i = 0; i < bodies.size(); ++i) {
       if (scene.world.bodies[i].fixed) continue;
       const btVector3 at = bodies[i]->getWorldTransform().getOrigin();
-      const mechanics::Vector<3> force = scene.world.bodies[i].mass * pull({at[0], at[1], at[2]});
+      const rigid::Vector<3> force = scene.world.bodies[i].mass * pull({at[0], at[1], at[2]});
       bodies[i]->applyCentralForce({static_cast<btScalar>(force[0]), static_cast<btScalar>(force[1]), 0});
     }
     world.stepSimulation(static_cast<btScalar>(step), 0, static_cast<btScalar>(step));

@@ -15,8 +15,8 @@ namespace dodyn {
 
 // What became of an evaluation. Anything but `ok` has a reason; a failed evaluation is data, not an exception.
 enum class Status : std::int8_t {
-  ok = 0,             // the cost is that of a feasible, converged inner solution
-  infeasible = 1,     // the design admits no motion that satisfies the constraints (as far as the inner solver can tell)
+  ok = 0,          // the cost is that of a feasible, converged inner solution
+  infeasible = 1,  // the design admits no motion that satisfies the constraints (as far as the inner solver can tell)
   not_converged = 2,  // the inner solver stopped early; a cost may be present but is not a minimum
   failed = 3,         // no usable answer: invalid design, not a number, crash
   timed_out = 4,      // stopped at its time limit
@@ -27,14 +27,25 @@ inline constexpr Status all_statuses[] = {Status::ok,     Status::infeasible, St
 
 constexpr std::string_view to_string(Status status) {
   switch (status) {
-    case Status::ok: return "ok";
-    case Status::infeasible: return "infeasible";
-    case Status::not_converged: return "not_converged";
-    case Status::failed: return "failed";
-    case Status::timed_out: return "timed_out";
-    case Status::lost: return "lost";
+    case Status::ok:
+      return "ok";
+    case Status::infeasible:
+      return "infeasible";
+    case Status::not_converged:
+      return "not_converged";
+    case Status::failed:
+      return "failed";
+    case Status::timed_out:
+      return "timed_out";
+    case Status::lost:
+      return "lost";
   }
   return "unknown";
+}
+
+// Another try, or a longer one, may have an answer.
+constexpr bool worth_another_try(Status status) {
+  return status == Status::failed || status == Status::timed_out || status == Status::lost;
 }
 
 // A named quantity with a unit: a metric of an evaluation, a coordinate, ...

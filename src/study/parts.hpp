@@ -10,10 +10,12 @@
 #include <string>
 #include <vector>
 
+#include "evaluators/evaluator.hpp"
 #include "farm/farm.hpp"
-#include "study/evaluator.hpp"
 
 namespace dodyn::study {
+
+using evaluators::Evaluator;
 
 class Parts {
  public:

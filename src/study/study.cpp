@@ -8,7 +8,7 @@
 
 #include "farm/isolate.hpp"
 #include "farm/perform.hpp"
-#include "study/report.hpp"
+#include "record/random.hpp"
 #include "study/running.hpp"
 #include "surrogate/choice.hpp"
 #include "surrogate/sampling.hpp"
@@ -433,7 +433,7 @@ surrogate::Choice all_but_the_strawman(const Settings& settings, surrogate::Choi
   if (!constraints.empty() || !objectives.empty() || !samples.empty()) {
     if (choice.name != "ego" && choice.name != "auto" && choice.name != "trust-region")
       throw std::invalid_argument(choice.name + ": takes no constraints, objectives or samples; ego does");
-    const std::vector<Quantity> quantities = make_evaluator(settings)->metrics();
+    const std::vector<Quantity> quantities = evaluators::make_evaluator(settings)->metrics();
     std::vector<std::string> metrics;
     for (const Quantity& metric : quantities) metrics.push_back(metric.name);
     if (!samples.empty())
@@ -485,16 +485,6 @@ Work make_work(std::shared_ptr<const Evaluator> evaluator, const Settings& setti
   };
   if (settings.text("study.isolate") == "none") return checked;
   return farm::isolated(checked, {settings.real("study.memory-limit") * 1e6, settings.real("study.grace") / 2});
-}
-
-std::uint64_t evaluation_seed(std::uint64_t study_seed, std::int64_t id) {
-  const auto mix = [](std::uint64_t z) {
-    z += 0x9e3779b97f4a7c15;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
-    return z ^ (z >> 31);
-  };
-  return mix(mix(study_seed) ^ static_cast<std::uint64_t>(id));
 }
 
 std::vector<surrogate::Constraint> constraints_of(const std::string& text, const std::vector<Quantity>& metrics) {

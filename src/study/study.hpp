@@ -31,13 +31,15 @@
 #include <vector>
 
 #include "archive/archive.hpp"
+#include "evaluators/evaluator.hpp"
 #include "farm/farm.hpp"
-#include "study/evaluator.hpp"
+#include "settings/settings.hpp"
 #include "study/parts.hpp"
-#include "study/settings.hpp"
 #include "surrogate/choice.hpp"
 
 namespace dodyn::study {
+
+using evaluators::Evaluator;
 
 // Where a run stands, for the progress line.
 struct Tally {
@@ -148,10 +150,6 @@ std::unique_ptr<surrogate::Strategy> make_strategy(const Settings& settings);
 // The evaluator as work for a farm, in a process of its own where the settings say so, its outcomes held to what it
 // declared: an outcome of another shape becomes `failed`.
 Work make_work(std::shared_ptr<const Evaluator> evaluator, const Settings& settings);
-
-// The seed of one evaluation: SplitMix64 (Steele, Lea, Flood 2014) of study seed and id, so that neighbours differ in
-// about half their bits.
-std::uint64_t evaluation_seed(std::uint64_t study_seed, std::int64_t id);
 
 // surrogate.constraints as text, read with the evaluator's metrics. Throws std::invalid_argument.
 std::vector<surrogate::Constraint> constraints_of(const std::string& text, const std::vector<Quantity>& metrics);

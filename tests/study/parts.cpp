@@ -9,6 +9,7 @@
 #include <fstream>
 #include <random>
 
+#include "record/random.hpp"
 #include "study/study.hpp"
 
 namespace dodyn::study {
@@ -53,8 +54,8 @@ class PartsTest : public ::testing::Test {
   void TearDown() override { std::filesystem::remove_all(directory); }
 
   Summary run(const std::string& archive, int answers = 1000, int losses = 0) {
-    const Settings settings = read_settings(config, {"--study.archive", directory + "/" + archive});
-    const std::shared_ptr<const Evaluator> evaluator = make_evaluator(settings);
+    const Settings settings = evaluators::read_settings(config, {"--study.archive", directory + "/" + archive});
+    const std::shared_ptr<const Evaluator> evaluator = evaluators::make_evaluator(settings);
     const auto strategy = make_strategy(settings);
     const Work work = make_work(evaluator, settings);
     DyingFarm farm(
@@ -171,8 +172,8 @@ TEST_F(PartsTest, ALostPartAloneIsRepeated) {
 TEST_F(PartsTest, AFarmWithNothingElseToDoGivesTheSame) {
   run("a.h5");
   const auto row = archive::read(directory + "/a.h5").evaluations[1];
-  const Settings settings = read_settings(config, {});
-  const std::shared_ptr<const Evaluator> evaluator = make_evaluator(settings);
+  const Settings settings = evaluators::read_settings(config, {});
+  const std::shared_ptr<const Evaluator> evaluator = evaluators::make_evaluator(settings);
   const auto farm = farm::make_local_farm(make_work(evaluator, settings));
   Task task;
   task.evaluation.id = row.id;

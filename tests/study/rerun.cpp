@@ -7,7 +7,7 @@
 #include <optional>
 #include <set>
 
-#include "study/report.hpp"
+#include "report/report.hpp"
 #include "study/study.hpp"
 #include "surrogate/choice.hpp"
 
@@ -37,10 +37,10 @@ class Rerun : public ::testing::TestWithParam<Case> {
   // A run, or a rerun; broken: the half of the designs around the minimum fails. Interrupted at so many rows.
   Summary start(const std::string& archive, bool broken, const std::optional<std::set<std::int64_t>>& again = {},
                 std::size_t interrupt_at = 1000) const {
-    const Settings settings = read_settings(
+    const Settings settings = evaluators::read_settings(
         directory + "/f.cfg",
         {"--study.archive=" + path(archive), "--strategy=" + GetParam().strategy, "--study.mode=" + GetParam().mode});
-    const std::shared_ptr<const Evaluator> evaluator = make_evaluator(settings);
+    const std::shared_ptr<const Evaluator> evaluator = evaluators::make_evaluator(settings);
     const auto strategy = make_strategy(settings);
     const Work works = make_work(evaluator, settings);
     const auto farm = farm::make_local_farm([&](const Task& task) {

@@ -11,7 +11,8 @@
 #include <fstream>
 #include <set>
 
-#include "study/report.hpp"
+#include "record/random.hpp"
+#include "report/report.hpp"
 
 namespace dodyn::study {
 namespace {
@@ -53,14 +54,14 @@ class StudyTest : public ::testing::Test {
 
   Settings settings(const std::string& archive, std::vector<std::string> words = {}) const {
     words.push_back("--study.archive=" + directory + "/" + archive);
-    return read_settings(config, words);
+    return evaluators::read_settings(config, words);
   }
 
   // Runs the study as `dodyn run` does. Interrupted once the archive holds `interrupt_at` evaluations.
   Summary run(const std::string& archive, const std::vector<std::string>& words = {}, int evaluators = 1,
               std::size_t interrupt_at = 1000) const {
     const Settings now = settings(archive, words);
-    const std::shared_ptr<const Evaluator> evaluator = make_evaluator(now);
+    const std::shared_ptr<const Evaluator> evaluator = evaluators::make_evaluator(now);
     const auto strategy = make_strategy(now);
     BackwardsFarm farm(make_work(evaluator, now), evaluators);
     bool interrupted = false;
@@ -329,7 +330,8 @@ TEST_F(StudyTest, TheBestKeepsTheConstraints) {
   }
   EXPECT_EQ(summary.best->cost, least);
   EXPECT_TRUE(cheaper) << "nothing broke the limit: this tests nothing";
-  EXPECT_NE(table(all).find("(evaluation " + std::to_string(summary.best->id) + ")"), std::string::npos) << table(all);
+  EXPECT_NE(report::table(all).find("(evaluation " + std::to_string(summary.best->id) + ")"), std::string::npos)
+      << report::table(all);
 }
 
 TEST_F(StudyTest, IterationsKeepTheirNumbers) {
@@ -358,7 +360,7 @@ TEST_F(StudyTest, SamplesOfAnotherStudyCount) {
   write("name = forrester\n[design]\nx.min = 0\nx.max = 1\n");
   const std::vector<std::string> ego = {"--surrogate.strategy=ego"};
   run("before.h5", {"--surrogate.strategy=sweep", "--surrogate.points=6"});
-  std::ofstream(directory + "/before.csv") << csv(contents("before.h5"), {});
+  std::ofstream(directory + "/before.csv") << report::csv(contents("before.h5"), {});
   const auto with = [&](const std::string& file) {
     return std::vector<std::string>{"--surrogate.strategy=ego", "--surrogate.samples=" + directory + "/" + file};
   };
@@ -459,7 +461,7 @@ class LosingFarm : public BackwardsFarm {
 TEST_F(StudyTest, WhatIsLostIsRepeatedUpToTheAttempts) {
   const auto run_losing = [&](const std::string& archive, int losses, bool interrupt) {
     const Settings now = settings(archive, {"--strategy", "sweep"});
-    const std::shared_ptr<const Evaluator> evaluator = make_evaluator(now);
+    const std::shared_ptr<const Evaluator> evaluator = evaluators::make_evaluator(now);
     const auto strategy = make_strategy(now);
     LosingFarm farm(make_work(evaluator, now), losses);
     int asked = 0;

@@ -1,0 +1,171 @@
+// Periodic gaits of a legged model by discrete mechanics and optimal control (DMOC; Pekarek 2010, section 4.2).
+//
+// One step, from just after touch-down to the next touch-down, on K intervals of equal length h = T/K. The stance foot
+// is pinned at the origin, so a node holds the joint angles theta_k alone; the torques u_k are constant over an
+// interval. Touch-down is the last node: it is plastic (the new foot sticks), the old stance foot is released, the legs
+// exchange their roles, and the motion is periodic with period K h at the momentum level (catalogue B3).
+//
+//   minimise   cost of transport = (a int sum|u dtheta| + b int sum(u dtheta)+ + c int u^2 dt) / (weight * step length)
+//   subject to the forced discrete Euler-Lagrange equations (3.1.10) at nodes 1 .. K-1,
+//              the jump (3.5.4) from node K to node 0, in momenta, with the velocities v-, v+ before and after as
+//              unknowns:
+//                dL/dv(theta_K, v-) = D4 L_d(K-1, K) + F+       the momentum that arrives, on the constraint (Q_N)
+//                dL/dv(theta_0, v+) = -D2 L_d(0, 1) - F-        the momentum that leaves
+//                dL/dv(theta_0, exchanged v-) = dL/dv(theta_0, v+) in the joints   no impulse but at the new foot (P_S)
+//              exchange_legs(theta_K) = step + theta_0,
+//              and as asked: swing-foot clearance, torque limits, knee stops, friction cone, for forces and the
+//              impulse.
+//
+// In space each step is seen in a mirror at the plane of walking, so that it is always the left foot that swings: the
+// exchange of the legs reflects, and the new foot stands step_length ahead and step_width to the left.
+//
+// A legged model comes as a Walker (control/walker.hpp).
+#pragma once
+
+#include <Eigen/Core>
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "dmoc/crossing.hpp"
+#include "dmoc/walker.hpp"
+#include "nlp/assembled_problem.hpp"
+#include "nlp/solve.hpp"
+
+namespace dodyn::dmoc {
+
+struct GaitSettings {
+  int intervals = 80;              // K
+  Coefficient period = 0.9;        // K h, s
+  Coefficient step_length = 0.56;  // m
+  double step_width = 0.2;         // m, in space
+
+  // weights of the cost's parts
+  double absolute_work = 0.0;
+  double positive_work = 0.0;
+  double squared_torque = 1.0;  // per N m s
+
+  double clearance = 0.0;      // m: the swing foot's least height is 4 s (1 - s) times this, s from 0 to 1,
+  int clearance_points = 0;    // at inner nodes and at so many points between neighbouring ones
+  double leg_radius = 0.0;     // m: in space links of different legs stay twice this apart; 0: they may cross
+  double crossing_free = 0.0;  // m: those that share a joint beyond this distance from it; 0: as far as straight
+                               // legs touch whose feet are step_width apart
+  int crossing_points = 1;     // at nodes and at so many points between neighbouring ones
+  double torque_limit = nlp::infinity;  // N m
+  double rate_limit = nlp::infinity;    // rad/s (m/s of slides): of every joint, by the differences of its nodes
+  bool knee_stops = false;              // knees bend one way only
+  bool unilateral = false;              // the ground pushes, never pulls: contact force and touch-down impulse
+  double friction = nlp::infinity;      // coefficient of the friction cone of both (implies unilateral where finite);
+                                        // in space the inscribed pyramid of eight sides, 0.924 of the cone at least
+};
+
+// Where things stand in the vector of unknowns of a gait problem.
+struct GaitIndex {
+  int joints = 0, inputs = 0, intervals = 0;
+  bool work = false;  // has the work of each interval and actuator, split in w+ and w-
+  int stride() const { return joints + inputs + (work ? 2 * inputs : 0); }
+  int theta(int node) const { return node * stride(); }
+  int torque(int interval) const { return interval * stride() + joints; }
+  int positive(int interval) const { return torque(interval) + inputs; }
+  int negative(int interval) const { return positive(interval) + inputs; }
+  int velocity_before() const { return intervals * stride() + joints; }
+  int velocity_after() const { return velocity_before() + joints; }
+  int size() const { return velocity_after() + joints; }
+};
+
+// A motion read off the unknowns. Rows are nodes 0 .. K (intervals for u and energy).
+struct GaitMotion {
+  Eigen::VectorXd t;              // s
+  Eigen::MatrixXd q;              // [K + 1, n] foot position and joint angles
+  Eigen::MatrixXd p;              // [K + 1, n] discrete momenta: leaving at node 0, arriving at the others
+  Eigen::MatrixXd u;              // [K, inputs] N m
+  Eigen::MatrixXd contact_force;  // [K + 1, base] of the ground on the stance foot, N
+  Eigen::MatrixXd points;         // [K + 1, 2 (links + 1)] ends of the links, m
+  Eigen::VectorXd energy;         // [K] discrete energy D1 L_d, J
+  Eigen::VectorXd swing_height;   // [K + 1] m
+  Eigen::VectorXd leg_distance;   // [K] least of links of different legs in an interval, m (see GaitReport)
+  Eigen::VectorXd impulse;        // [base] of the ground on the new foot at touch-down, N s
+  double impact_loss = 0.0;       // kinetic energy lost at touch-down, J
+};
+
+// What a gait costs and whether it is one: every quantity from the motion, none from the solver.
+struct GaitReport {
+  double absolute_work = 0.0, positive_work = 0.0, signed_work = 0.0, squared_torque = 0.0;  // J; N^2 m^2 s
+  double weight = 0.0, step_length = 0.0;                                                    // N, m
+  double largest_torque = 0.0;                                                               // N m
+  double smallest_normal_force = 0.0;                                                        // N, over all nodes
+  double largest_friction_ratio = 0.0;  // |tangential| / normal force; infinite where the ground would have to pull
+  double normal_impulse = 0.0, impulse_friction_ratio = 0.0;  // N s
+  double smallest_clearance = 0.0;                            // of the swing foot at nodes 1 .. K-1, m
+  double smallest_knee_flexion = 0.0;                         // rad; negative where a knee overextends
+  double smallest_leg_distance = 0.0;  // of links of different legs, m: at nodes and between them, where angles are
+                                       // interpolated, on a mesh finer than that of the constraint; of links that share
+                                       // a joint what the constraint is on, infinite where there is none
+  int leg_crossings = 0;        // intervals in which it is below twice the legs' radius by more than a tenth; in the
+                                // plane (where crossing is allowed) in which links cross
+  double impact_loss = 0.0;     // J
+  double energy_balance = 0.0;  // signed work minus impact loss, J: O(h^2)
+  double reintegration_error = 0.0;  // largest |theta - theta_k| when the torques drive the motion forward from node 0
+                                     // through the impact, rad; each step by Newton's method, from the one before
+};
+
+// First barrier parameters (nlp::Options::barrier) of warm starts that proved good for gaits: of a gait brought to a
+// finer mesh or bent in time, and of the solution, multipliers included, of a design some millimetres away.
+inline constexpr double barrier_of_refined = 1e-3, barrier_of_neighbour = 1e-8;
+
+// How far inside its bounds a cold start of a planar walker is moved (nlp::Options::push): the feet well off the
+// ground, work done and undone in every interval. It ends in better optima than from the bounds themselves, in fewer
+// iterations.
+inline constexpr double push_of_cold_start = 0.3;
+
+// The gait problem of one walker. Its functions, step length and period may carry their derivatives with respect to one
+// design parameter (tangents; zero for none).
+class WalkerGait {
+ public:
+  WalkerGait(Walker walker, const GaitSettings& settings);
+
+  const Walker& walker() const { return walker_; }
+  const nlp::AssembledProblem& problem() const { return problem_; }
+  const GaitIndex& index() const { return index_; }
+
+  // A cold start: interpolated between touch-down postures, bent at random, with knee stops the way knees bend. The
+  // same seed gives the same start.
+  Eigen::VectorXd cold_start(std::uint64_t seed) const;
+  // A start from the joint angles and torques of another gait: `q` [K + 1, n], `u` [K, inputs].
+  Eigen::VectorXd warm_start(const Eigen::MatrixXd& q, const Eigen::MatrixXd& u) const;
+
+  // A start from this motion bent in time: mid-step comes `nodes` nodes earlier (later where negative). The foot may
+  // touch the ground at one node or another, and each is a local minimum of the discrete problem; this leads to the
+  // next one.
+  Eigen::VectorXd shifted(const GaitMotion& motion, double nodes) const;
+
+  // A start from a motion on another number of intervals, interpolated.
+  Eigen::VectorXd refined(const GaitMotion& coarse) const;
+
+  GaitMotion motion(const Eigen::VectorXd& x) const;
+  GaitReport report(const Eigen::VectorXd& x) const;
+
+ private:
+  void build();
+  bool may_cross() const { return walker_.base != 3 || settings_.leg_radius <= 0.0; }
+  Pair pair(const Walker::Links& links) const;
+  void fill_velocities_and_work(Eigen::VectorXd& x) const;
+  double reintegrate(const GaitMotion& motion) const;
+
+  Walker walker_;
+  GaitSettings settings_;
+  GaitIndex index_;
+  nlp::AssembledProblem problem_;
+  Walker::Function action_;
+};
+
+// That of a model of fixed size (models/planar_biped.hpp).
+template <template <class> class Model>
+class Gait : public WalkerGait {
+ public:
+  Gait(const Model<Coefficient>& model, const GaitSettings& settings) : WalkerGait(dmoc::walker(model), settings) {}
+};
+
+}  // namespace dodyn::dmoc

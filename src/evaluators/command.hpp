@@ -1,0 +1,14 @@
+// Any program as the inner problem: the design is handed over in a JSON file and environment variables, the answer is
+// read back from a JSON file. configs/command-shell.cfg and configs/command-python.cfg are examples.
+#pragma once
+
+#include "evaluators/evaluator.hpp"
+
+namespace dodyn::evaluators {
+
+EvaluatorKind command_kind();
+
+// Kills the program that runs, with its process group; for a signal handler that ends this process at once.
+void kill_command();
+
+}  // namespace dodyn::evaluators

@@ -1,0 +1,39 @@
+#include "evaluators/evaluator.hpp"
+
+#include <stdexcept>
+#include <utility>
+
+#include "evaluators/command.hpp"
+#include "evaluators/docking.hpp"
+#include "evaluators/gait.hpp"
+#include "evaluators/scene.hpp"
+#include "evaluators/testfunction.hpp"
+
+namespace dodyn::evaluators {
+
+Outcome Evaluator::join(const Evaluation&, std::vector<Outcome> parts) const { return std::move(parts.front()); }
+
+const std::vector<EvaluatorKind>& evaluator_kinds() {
+  static const std::vector<EvaluatorKind> kinds = [] {
+    std::vector<EvaluatorKind> all;
+    all.push_back(gait_kind());
+    all.push_back(docking_kind());
+    all.push_back(scene_kind());
+    all.push_back(testfunction_kind());
+    all.push_back(command_kind());
+    return all;
+  }();
+  return kinds;
+}
+
+Settings read_settings(const std::string& path, const std::vector<std::string>& words) {
+  return dodyn::read_settings(path, words, evaluator_kinds());
+}
+
+std::unique_ptr<Evaluator> make_evaluator(const Settings& settings) {
+  for (const auto& kind : evaluator_kinds())
+    if (kind.name == settings.evaluator) return kind.make(settings);
+  throw std::logic_error("no evaluator '" + settings.evaluator + "'");
+}
+
+}  // namespace dodyn::evaluators

@@ -1,0 +1,52 @@
+// The inner problem of a study, and the registry by which `study.evaluator = name` finds it. To add your own: one file
+// pair here, one line in evaluator.cpp (CONTRIBUTING.md walks through an example).
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "evaluators/simulated.hpp"
+#include "record/task.hpp"
+#include "settings/settings.hpp"
+
+namespace dodyn::evaluators {
+
+// An evaluator of one study; the same on every rank. `evaluate` is called from one thread at a time.
+class Evaluator {
+ public:
+  virtual ~Evaluator() = default;
+  virtual std::vector<Quantity> metrics() const = 0;
+  virtual Channels channels() const = 0;
+  // What it reads besides its settings, as (key, text), such as the checksum of a file: a resumed archive must agree.
+  virtual std::vector<std::pair<std::string, std::string>> reads() const { return {}; }
+  // Must depend on the task alone. Fills status, reason, cost, gradient, metrics and trajectory; the farm fills
+  // seconds, rank, host and started.
+  virtual Outcome evaluate(const Task& task) const = 0;
+  // An evaluation may be split into parts, which ranks do at the same time and which outlive a killed run one by one.
+  // `evaluate` then does no more than task.part, one of 0 ... parts() - 1, and answers in any shape that join() reads:
+  // `parts` are all the answers, in this order; those that the farm gave up say so by their status and hold nothing.
+  // What join() fills is what evaluate() would.
+  virtual int parts() const { return 1; }
+  virtual Outcome join(const Evaluation& asked, std::vector<Outcome> parts) const;
+  // What `dodyn simulate` shows: the one motion that the settings and task.evaluation.design describe, whatever number
+  // of them an evaluation takes. Nothing where evaluations are no simulations.
+  virtual std::optional<Simulated> simulate(const Task&) const { return std::nullopt; }
+  // What `dodyn solve` prints of an evaluation after its record: an optimality and feasibility report, several lines.
+  virtual std::string report(const Outcome& outcome) const = 0;
+  // What `dodyn solve --verbose` adds: where the time went of the evaluations that this process did.
+  virtual std::string details() const { return ""; }
+};
+
+// The registry.
+const std::vector<EvaluatorKind>& evaluator_kinds();
+
+// The evaluator that the settings name. Throws ConfigError where it finds two settings at odds.
+std::unique_ptr<Evaluator> make_evaluator(const Settings& settings);
+
+// read_settings() (settings/settings.hpp) with the evaluators of the registry.
+Settings read_settings(const std::string& path, const std::vector<std::string>& words);
+
+}  // namespace dodyn::evaluators

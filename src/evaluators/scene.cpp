@@ -1,0 +1,351 @@
+#include "evaluators/scene.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <ctime>
+#include <stdexcept>
+#include <variant>
+
+#include "evaluators/scenes.hpp"
+#include "record/text.hpp"
+#include "rigid/simulation.hpp"
+
+namespace dodyn::evaluators {
+namespace {
+
+using evaluators::Scene;
+using rigid::Energies;
+using rigid::Momenta;
+using rigid::Options;
+using rigid::Simulation;
+
+const std::vector<std::string> responses = {"none", "penalty", "exact", "decomposition"};
+const std::vector<std::string> steppers = {"variational", "newmark-explicit", "newmark-implicit"};
+const std::vector<std::string> scenes = {"cradle", "two-blocks",        "metronome",       "sliding-box",
+                                         "stack",  "falling-polyhedra", "hexagonal-prisms"};
+const std::vector<std::string> spatial_only = {"metronome", "falling-polyhedra", "hexagonal-prisms"};
+enum Metric { energy_change, kinetic, largest_overlap, largest_spin, impulses, cuts, metric_count };
+
+int place(const std::vector<std::string>& words, const std::string& word) {
+  return static_cast<int>(std::find(words.begin(), words.end(), word) - words.begin());
+}
+
+// What a run left behind.
+struct Run {
+  rigid::Outcome end;  // bodies, time and reason
+  Eigen::VectorXd metrics;
+  double path = 0.0;
+  Trajectory trajectory;  // rows not reached are not a number
+  int rows = 0;
+  std::string report;
+  bool timed_out = false;
+};
+
+class SceneEvaluator final : public Evaluator {
+ public:
+  explicit SceneEvaluator(const Settings& settings) : settings_(settings), nodes_(settings.integer("scene.nodes")) {
+    const std::string name = settings.text("scene.name");
+    planar_ = settings.boolean("scene.planar");
+    if (planar_ && std::count(spatial_only.begin(), spatial_only.end(), name) > 0)
+      throw settings.error("scene.planar", "the scene " + name + " is spatial");
+    options_.step = settings.real("scene.step");
+    options_.response = static_cast<rigid::Response>(place(responses, settings.text("scene.response")));
+    options_.stepper = static_cast<rigid::Stepper>(place(steppers, settings.text("scene.stepper")));
+    options_.stiffness = settings.real("scene.stiffness");
+    options_.tolerance = settings.real("scene.tolerance");
+    if (settings.text("scene.friction-law") == "squared-ratio") options_.friction = rigid::Friction::squared_ratio;
+    if (settings.text("scene.group") == "sum") options_.group = rigid::Group::sum;
+    if (settings.real("scene.duration") < options_.step) throw settings.error("scene.duration", "is less than a step");
+    // what cannot start is told before a study does
+    Eigen::VectorXd lowest(settings.variables.size());
+    for (std::size_t i = 0; i < settings.variables.size(); ++i)
+      lowest[static_cast<Eigen::Index>(i)] = settings.variables[i].lower;
+    const auto describe = [&](const auto& scene) {
+      bodies_.clear();
+      for (const auto& body : scene.world.bodies) bodies_.push_back(body.name);
+      started(scene);
+    };
+    try {
+      if (planar_)
+        describe(make<2>(lowest));
+      else
+        describe(make<3>(lowest));
+    } catch (const std::invalid_argument& error) {
+      throw settings.error("scene.name", error.what());
+    }
+  }
+
+  std::vector<Quantity> metrics() const override {
+    return {{"energy_change", "J", "of the total energy, less what impacts and the ledger of projections account for"},
+            {"kinetic", "J", "kinetic energy at the end"},
+            {"largest_overlap", "m", "of any two bodies at a node; negative: they never touched"},
+            {"largest_spin", "rad/s", "of any body at a node"},
+            {"impulses", "1", "node updates with contact"},
+            {"cuts", "1", "refined steps"}};
+  }
+
+  Channels channels() const override { return channels(nodes_); }
+
+  Outcome evaluate(const Task& task) const override {
+    Run run = planar_ ? simulated<2>(task) : simulated<3>(task);
+    Outcome outcome{task.evaluation, std::move(run.trajectory)};
+    Evaluation& evaluation = outcome.evaluation;
+    evaluation.metrics = run.metrics;
+    const std::string cost = settings_.text("scene.cost");
+    evaluation.cost = cost == "path"              ? run.path
+                      : cost == "kinetic"         ? run.metrics[kinetic]
+                      : cost == "largest-overlap" ? run.metrics[largest_overlap]
+                                                  : std::abs(run.metrics[energy_change]);
+    evaluation.status = Status::ok;
+    if (run.end.status == rigid::Outcome::failed) {
+      evaluation.status = Status::failed;
+      evaluation.reason = run.end.reason;
+    } else if (run.timed_out) {
+      evaluation.status = Status::timed_out;
+      evaluation.reason = formatted("time limit at t = %g s", run.end.time);
+    }
+    if (!evaluation.ok()) evaluation.cost = not_a_number;
+    return outcome;
+  }
+
+  std::optional<Simulated> simulate(const Task& task) const override {
+    Run run = planar_ ? simulated<2>(task) : simulated<3>(task);
+    Simulated shown;
+    shown.completed = run.end.status != rigid::Outcome::failed && !run.timed_out;
+    shown.report = std::move(run.report);
+    shown.channels = channels(run.rows);
+    shown.trajectory = std::move(run.trajectory);
+    for (auto& values : shown.trajectory.values) values.conservativeResize(run.rows, Eigen::NoChange);
+    return shown;
+  }
+
+  std::string report(const Outcome& outcome) const override {
+    const auto& m = outcome.evaluation.metrics;
+    if (m.size() != metric_count) return {};
+    return formatted("energy change   %.4g J\nlargest overlap %.4g m\nimpulses        %.0f, cuts %.0f\n",
+                     m[energy_change], m[largest_overlap], m[impulses], m[cuts]);
+  }
+
+ private:
+  Channels channels(int nodes) const {
+    std::vector<std::string> q, v;
+    for (const auto& body : bodies_) {
+      for (const char* c :
+           planar_ ? std::vector{"x", "y", "angle"} : std::vector{"x", "y", "z", "q0", "qx", "qy", "qz"})
+        q.push_back(body + " " + c);
+      for (const char* c : planar_ ? std::vector{"x", "y", "angle"} : std::vector{"x", "y", "z", "wx", "wy", "wz"})
+        v.push_back(body + " " + c);
+    }
+    return {{"t", "s", "time", nodes, {"t"}},
+            {"q", "", planar_ ? "centres (m), angles (rad)" : "centres (m), unit quaternions", nodes, q},
+            {"v", "", "velocities (m/s), angular velocities (rad/s)", nodes, v},
+            {"energy",
+             "J",
+             "energies, and their change by projections and impacts so far",
+             nodes,
+             {"kinetic", "potential", "projection", "impact"}}};
+  }
+
+  template <int n>
+  Scene<n> make(const Eigen::VectorXd& free) const {
+    const auto real = [&](const char* key) { return settings_.real(key); };
+    const rigid::Surface surface{settings_.design("restitution", free), settings_.design("friction", free)};
+    const double speed = settings_.design("speed", free);
+    const int bodies = settings_.integer("scene.bodies");
+    const auto seed = static_cast<std::uint64_t>(settings_.integer("scene.seed"));
+    const std::string name = settings_.text("scene.name");
+    if (name == "cradle") {
+      evaluators::Cradle c;
+      c.both_ends = settings_.boolean("scene.both-ends");
+      c.speed = speed;
+      c.surface = surface;
+      if (bodies > 0) c.cubes = bodies;
+      if (real("scene.gap") > 0.0) c.gap = real("scene.gap") / c.side;
+      return evaluators::cradle<n>(c);
+    }
+    if (name == "two-blocks") {
+      evaluators::TwoBlocks t;
+      t.speed_first = speed;
+      t.speed_second = settings_.boolean("scene.both-ends") ? -speed : 0.0;
+      t.surface = surface;
+      if (real("scene.gap") > 0.0) t.distance = real("scene.gap");
+      return evaluators::two_blocks<n>(t);
+    }
+    if (name == "sliding-box") {
+      evaluators::SlidingBox s;
+      s.speed = speed;
+      s.height = real("scene.height");
+      s.tilt = real("scene.tilt");
+      s.surface = surface;
+      return evaluators::sliding_box<n>(s);
+    }
+    if (name == "stack") {
+      evaluators::Stack s;
+      s.surface = surface;
+      if (bodies > 0) s.boxes = bodies;
+      return evaluators::stack<n>(s);
+    }
+    if constexpr (n == 3) {
+      if (name == "metronome") {
+        evaluators::Metronome m;
+        m.spin = speed;
+        m.surface = surface;
+        return evaluators::metronome(m);
+      }
+      if (name == "falling-polyhedra") {
+        evaluators::FallingPolyhedra f;
+        f.speed = speed;
+        f.seed = seed;
+        f.surface = surface;
+        if (bodies > 0) f.bodies = bodies;
+        if (real("scene.height") > 0.0) f.height = real("scene.height");
+        return evaluators::falling_polyhedra(f);
+      }
+      if (name == "hexagonal-prisms") {
+        evaluators::HexagonalPrisms h;
+        h.speed = speed;
+        h.seed = seed;
+        h.surface = surface;
+        if (bodies > 0) h.prisms = bodies;
+        if (real("scene.gap") > 0.0) h.distance = real("scene.gap");
+        return evaluators::hexagonal_prisms(h);
+      }
+    }
+    throw std::logic_error("no scene '" + name + "'");
+  }
+
+  template <int n>
+  Simulation<n> started(const Scene<n>& scene) const {
+    Simulation<n> simulation(scene.world, options_);
+    simulation.start(scene.poses, scene.twists);
+    return simulation;
+  }
+
+  template <int n>
+  void keep(const Simulation<n>& s, Run& run) const {
+    const int row = run.rows++;
+    auto& values = run.trajectory.values;
+    values[0](row, 0) = s.time();
+    for (std::size_t b = 0; b < bodies_.size(); ++b) {
+      const auto& pose = s.poses()[b];
+      if constexpr (n == 2) {
+        values[1].row(row).segment<3>(3 * b) << pose.position.transpose(), pose.angle;
+      } else {
+        const Eigen::Quaterniond q(pose.directors);
+        values[1].row(row).segment<7>(7 * b) << pose.position.transpose(), q.w(), q.x(), q.y(), q.z();
+      }
+      constexpr int twist = rigid::Twist<n>::RowsAtCompileTime;
+      values[2].row(row).segment<twist>(twist * b) = s.twists()[b].transpose();
+    }
+    const auto energies = s.energies();
+    values[3].row(row) << energies.kinetic, energies.potential, s.ledger().projection.total(), s.ledger().impact;
+  }
+
+  template <int n>
+  Run simulated(const Task& task) const {
+    constexpr int spins = (n * (n - 1)) / 2;
+    const Scene<n> scene = make<n>(task.evaluation.design);
+    Simulation<n> simulation = started(scene);
+    Run run;
+    for (const auto& channel : channels())
+      run.trajectory.values.push_back(
+          Eigen::MatrixXd::Constant(nodes_, static_cast<Eigen::Index>(channel.coordinates.size()), not_a_number));
+    const Energies<n> before = simulation.energies();
+    const Momenta<n> start = simulation.momenta();
+    const double duration = settings_.real("scene.duration");
+    const long steps = std::max(1L, std::lround(duration / options_.step));
+    double overlap = -1e300, spin = 0.0;
+    long step = 0;
+    const std::clock_t clock = std::clock();
+    run.end = simulation.run(duration, [&](const Simulation<n>& s) {
+      if (options_.response != rigid::Response::none) overlap = std::max(overlap, s.overlap());
+      for (const auto& v : s.twists()) spin = std::max(spin, v.template tail<spins>().norm());
+      if (run.rows < nodes_ && step >= std::lround(static_cast<double>(run.rows) * steps / (nodes_ - 1))) keep(s, run);
+      ++step;
+      run.timed_out = task.seconds_left() == 0.0;
+      return run.timed_out;
+    });
+    const double seconds = static_cast<double>(std::clock() - clock) / CLOCKS_PER_SEC;
+    const Energies<n> after = simulation.energies();
+    const Momenta<n> end = simulation.momenta();
+    const auto& ledger = simulation.ledger();
+    run.metrics.resize(metric_count);
+    run.metrics << after.total() - before.total() - ledger.projection.total() - ledger.impact, after.kinetic, overlap,
+        spin, ledger.impulses, ledger.cuts;
+    std::size_t moving = 0;
+    while (moving + 1 < bodies_.size() && scene.world.bodies[moving].fixed) ++moving;
+    run.path = (simulation.poses()[moving].position - scene.poses[moving].position).norm();
+
+    using Status = rigid::Outcome;
+    run.report = formatted("scene           %s, %zu bodies, %s\n", settings_.text("scene.name").c_str(), bodies_.size(),
+                           planar_ ? "planar" : "spatial") +
+                 formatted("method          %s, %s, h = %g s\n", settings_.text("scene.stepper").c_str(),
+                           settings_.text("scene.response").c_str(), options_.step) +
+                 (run.end.status == Status::failed ? "ended           failed: " + run.end.reason + "\n"
+                                                   : formatted("ended           t = %g s%s\n", run.end.time,
+                                                               run.timed_out ? ", at its time limit" : "")) +
+                 formatted("energy          kinetic %.6g J -> %.6g J, potential %.6g J -> %.6g J\n", before.kinetic,
+                           after.kinetic, before.potential, after.potential) +
+                 formatted("                by impacts %.4g J, by projections %.4g J, unaccounted for %.4g J\n",
+                           ledger.impact, ledger.projection.total(), run.metrics[energy_change]) +
+                 formatted("momentum        linear changed by %.3g N s, angular by %.3g N m s (by projections %.3g)\n",
+                           (end.linear - start.linear).norm(), (end.angular - start.angular).norm(),
+                           ledger.momentum.angular.norm()) +
+                 formatted("largest         overlap %.3g m, angular velocity %.4g rad/s\n", overlap, spin) +
+                 formatted("contact         %d node updates, %d cuts of a step, %zu pairs of parts touch at the end\n",
+                           ledger.impulses, ledger.cuts, simulation.contacts().size()) +
+                 formatted("speed           %.4g s simulated per CPU second\n", run.end.time / std::max(1e-9, seconds));
+    return run;
+  }
+
+  Settings settings_;
+  int nodes_;
+  bool planar_ = false;
+  Options options_;
+  std::vector<std::string> bodies_;
+};
+
+}  // namespace
+
+EvaluatorKind scene_kind() {
+  EvaluatorKind kind;
+  kind.name = "scene";
+  kind.description = "one simulation of a small world of colliding bodies";
+  kind.variables = {{"restitution", "1", "e of all surfaces: 0 plastic, 1 elastic", 1.0, 0.0, 1.0},
+                    {"friction", "1", "mu of all surfaces", 0.0, 0.0, 10.0},
+                    {"speed", "m/s", "of what moves at the start (metronome: rad/s)", 0.105, -1000.0, 1000.0}};
+  const auto key = [&](const char* name, Type type, const char* value, const char* unit, const char* description,
+                       double minimum = -1e308, double maximum = 1e308, bool open = false,
+                       std::vector<std::string> choices = {}) {
+    kind.keys.push_back({std::string("scene.") + name, type, value, unit, description, minimum, maximum, open,
+                         std::move(choices), true});
+  };
+  key("name", Type::choice, "cradle", "", "which scene", 0, 0, false, scenes);
+  key("planar", Type::boolean, "false", "", "in the plane, where the scene has a planar form");
+  key("bodies", Type::integer, "0", "", "number of bodies where the scene leaves it open; 0: as in the source", 0,
+      4096);
+  key("both-ends", Type::boolean, "false", "", "cradle, two-blocks: both ends move");
+  key("gap", Type::real, "0", "m", "between neighbours at the start; 0: the scene's own", 0, 10);
+  key("height", Type::real, "0", "m", "from which bodies fall; 0: the scene's own", 0, 100);
+  key("tilt", Type::real, "0", "rad", "sliding-box: of the box at the start", -3.2, 3.2);
+  key("seed", Type::integer, "1", "", "of random velocities and attitudes", 0, 2147483647);
+  key("response", Type::choice, "decomposition", "", "what mends an overlap", 0, 0, false, responses);
+  key("stepper", Type::choice, "variational", "", "what moves bodies between contacts", 0, 0, false, steppers);
+  key("friction-law", Type::choice, "cone", "", "Coulomb's cone, or the ratio of squares as printed", 0, 0, false,
+      {"cone", "squared-ratio"});
+  key("group", Type::choice, "each", "", "impulses per contact point, or along the sum of gradients as printed", 0, 0,
+      false, {"each", "sum"});
+  key("stiffness", Type::real, "1e6", "N/m", "C of the penalty response", 0, 1e15, true);
+  key("step", Type::real, "0.005", "s", "h", 0, 10, true);
+  key("duration", Type::real, "3", "s", "simulated time", 0, 1e6, true);
+  key("tolerance", Type::real, "1e-9", "m", "overlap left at a node", 0, 1, true);
+  key("nodes", Type::integer, "301", "", "rows of the trajectory, evenly spaced", 2, 1000000);
+  key("cost", Type::choice, "energy-change", "", "what a study of the scene looks at", 0, 0, false,
+      {"energy-change", "kinetic", "largest-overlap", "path"});
+  kind.make = [](const Settings& settings) -> std::unique_ptr<Evaluator> {
+    return std::make_unique<SceneEvaluator>(settings);
+  };
+  return kind;
+}
+
+}  // namespace dodyn::evaluators

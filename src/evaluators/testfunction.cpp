@@ -1,0 +1,221 @@
+#include "evaluators/testfunction.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <csignal>
+#include <functional>
+#include <numbers>
+#include <random>
+#include <sstream>
+#include <thread>
+
+#include "record/random.hpp"
+
+namespace dodyn::evaluators {
+namespace {
+
+// A function of (x, y), its gradient, and how many of the two variables it depends on.
+struct Function {
+  std::string name;
+  int variables;
+  std::function<double(double x, double y)> value;
+  std::function<Eigen::Vector2d(double x, double y)> gradient;
+};
+
+const std::vector<Function>& functions() {
+  using std::numbers::pi;
+  static const double a = 5.1 / (4 * pi * pi), b = 5 / pi, c = 1 / (8 * pi);  // of Branin
+  static const std::vector<Function> all = {
+      // Minimum 0 at (0.3, 0.4).
+      {"quadratic", 2, [](double x, double y) { return (x - 0.3) * (x - 0.3) + 2 * (y - 0.4) * (y - 0.4); },
+       [](double x, double y) { return Eigen::Vector2d(2 * (x - 0.3), 4 * (y - 0.4)); }},
+      // Forrester, Sobester and Keane (2008), "Engineering Design via Surrogate Modelling": on [0, 1] a local minimum
+      // near 0.1425 and the global one, -6.02074, at 0.757249.
+      {"forrester", 1, [](double x, double) { return std::pow(6 * x - 2, 2) * std::sin(12 * x - 4); },
+       [](double x, double) {
+         return Eigen::Vector2d(
+             12 * (6 * x - 2) * std::sin(12 * x - 4) + 12 * std::pow(6 * x - 2, 2) * std::cos(12 * x - 4), 0);
+       }},
+      // Dixon and Szegoe (1978): on [-5, 10] x [0, 15] three global minima of 0.397887, one at (pi, 2.275).
+      {"branin", 2,
+       [](double x, double y) { return std::pow(y - a * x * x + b * x - 6, 2) + 10 * (1 - c) * std::cos(x) + 10; },
+       [](double x, double y) {
+         const double r = y - a * x * x + b * x - 6;
+         return Eigen::Vector2d(2 * r * (b - 2 * a * x) - 10 * (1 - c) * std::sin(x), 2 * r);
+       }},
+      // Rosenbrock (1960): minimum 0 at (1, 1).
+      {"rosenbrock", 2, [](double x, double y) { return 100 * std::pow(y - x * x, 2) + (1 - x) * (1 - x); },
+       [](double x, double y) { return Eigen::Vector2d(-400 * x * (y - x * x) - 2 * (1 - x), 200 * (y - x * x)); }},
+  };
+  return all;
+}
+
+[[noreturn]] void hang() {
+  for (;;) std::this_thread::sleep_for(std::chrono::hours(1));
+}
+
+[[noreturn]] void devour_memory() {
+  std::vector<std::vector<char>> all;
+  for (;;) all.emplace_back(std::size_t{64} << 20, 'x');
+}
+
+class TestFunction : public Evaluator {
+ public:
+  explicit TestFunction(const Settings& settings)
+      : settings_(settings),
+        delay_(settings.real("testfunction.delay")),
+        noise_(settings.real("testfunction.noise")),
+        samples_(settings.integer("testfunction.samples")),
+        fail_above_(settings.real("testfunction.fail-above")),
+        fault_(settings.text("testfunction.fault")) {
+    for (const auto& function : functions())
+      if (function.name == settings.text("testfunction.name")) function_ = function;
+    for (const auto& variable : settings.variables)
+      if (variable.name == "y" && function_.variables == 1)
+        throw settings.error("design.y.min", "the function " + function_.name + " does not depend on y; free x alone");
+  }
+
+  std::vector<Quantity> metrics() const override {
+    return {{"slope", "1", "length of the gradient over the free variables"},
+            {"warm-start-x", "1", "x of the evaluation that offered a warm start; x itself where there was none"}};
+  }
+
+  // A straight line to the design: something to look at where a real evaluator stores a motion.
+  Channels channels() const override {
+    return {{"t", "1", "fraction of the way from the origin to the design", nodes, {"t"}},
+            {"q", "1", "points on the way", nodes, {"x", "y"}},
+            {"value", "1", "the function along the way", nodes, {"value"}}};
+  }
+
+  Outcome evaluate(const Task& task) const override {
+    Outcome outcome{task.evaluation, {}};
+    Evaluation& evaluation = outcome.evaluation;
+    const double x = settings_.design("x", evaluation.design), y = settings_.design("y", evaluation.design);
+    if (!sleep(task)) {
+      evaluation.status = Status::timed_out;
+      evaluation.reason = "time limit while asleep";
+      return outcome;
+    }
+    if (x > fail_above_) {
+      if (fault_ == "hang") hang();
+      if (fault_ == "crash") std::raise(SIGSEGV);
+      if (fault_ == "kill") std::raise(SIGKILL);
+      if (fault_ == "memory") devour_memory();
+      evaluation.status = Status::failed;
+      evaluation.reason = "x = " + to_text(x) + " is above testfunction.fail-above = " + to_text(fail_above_);
+      return outcome;
+    }
+
+    std::mt19937_64 random(samples_ == 1 ? evaluation.seed : evaluation_seed(evaluation.seed, task.part));
+    evaluation.status = Status::ok;
+    evaluation.cost = function_.value(x, y) + noise_ * std::normal_distribution<double>()(random);
+    evaluation.cost_stderr = noise_;
+    const Eigen::Vector2d gradient = function_.gradient(x, y);
+    evaluation.gradient.resize(evaluation.design.size());
+    for (Eigen::Index i = 0; i < evaluation.gradient.size(); ++i)
+      evaluation.gradient(i) = settings_.variables[static_cast<std::size_t>(i)].name == "x" ? gradient(0) : gradient(1);
+    const bool warm = !task.warm_start.empty();
+    evaluation.metrics =
+        Eigen::Vector2d(evaluation.gradient.norm(), warm ? task.warm_start.values.at(1)(nodes - 1, 0) : x);
+
+    const Eigen::VectorXd t = Eigen::VectorXd::LinSpaced(nodes, 0, 1);
+    Eigen::MatrixXd q(nodes, 2), value(nodes, 1);
+    for (int k = 0; k < nodes; ++k) {
+      q.row(k) << t(k) * x, t(k) * y;
+      value(k, 0) = function_.value(q(k, 0), q(k, 1));
+    }
+    outcome.trajectory.values = {t, q, value};
+    return outcome;
+  }
+
+  int parts() const override { return samples_; }
+
+  // The mean of the samples.
+  Outcome join(const Evaluation&, std::vector<Outcome> parts) const override {
+    double sum = 0;
+    for (auto& part : parts) {
+      if (!part.evaluation.ok()) return std::move(part);
+      sum += part.evaluation.cost;
+    }
+    parts.front().evaluation.cost = sum / samples_;
+    parts.front().evaluation.cost_stderr = noise_ / std::sqrt(samples_);
+    return std::move(parts.front());
+  }
+
+  std::string report(const Outcome& outcome) const override {
+    std::ostringstream text;
+    text << "function            " << function_.name << "\n";
+    if (outcome.evaluation.ok()) text << "length of gradient  " << outcome.evaluation.gradient.norm() << "\n";
+    return text.str();
+  }
+
+ private:
+  // Returns whether it slept in full: it polls its time limit, as a solver would.
+  bool sleep(const Task& task) const {
+    using std::chrono::duration;
+    for (double left = delay_; left > 0; left -= 0.05) {
+      if (task.seconds_left() == 0) return false;
+      std::this_thread::sleep_for(duration<double>(std::min({left, 0.05, task.seconds_left()})));
+    }
+    return true;
+  }
+
+  static constexpr int nodes = 11;
+  Settings settings_;
+  Function function_;
+  double delay_, noise_;
+  int samples_;
+  double fail_above_;
+  std::string fault_;
+};
+
+}  // namespace
+
+EvaluatorKind testfunction_kind() {
+  std::vector<std::string> names;
+  for (const auto& function : functions()) names.push_back(function.name);
+  return {
+      .name = "testfunction",
+      .description = "an analytic function with a known minimum, to try the machinery",
+      .variables = {{"x", "1", "first variable", 0.5, -100, 100}, {"y", "1", "second variable", 0, -100, 100}},
+      .keys = {{.name = "testfunction.name",
+                .type = Type::choice,
+                .default_value = "quadratic",
+                .description = "which function (forrester depends on x alone)",
+                .choices = names},
+               {.name = "testfunction.delay",
+                .default_value = "0",
+                .unit = "s",
+                .description = "sleep this long in each evaluation",
+                .minimum = 0,
+                .maximum = 3600,
+                .identity = false},
+               {.name = "testfunction.noise",
+                .default_value = "0",
+                .unit = "1",
+                .description = "standard deviation of normal noise added to the cost",
+                .minimum = 0},
+               {.name = "testfunction.samples",
+                .type = Type::integer,
+                .default_value = "1",
+                .description = "the cost is the mean of as many samples of that noise, each a part of its own",
+                .minimum = 1,
+                .maximum = 10000},
+               {.name = "testfunction.fail-above",
+                .default_value = "100",
+                .unit = "1",
+                .description = "evaluations with a greater x fail"},
+               {.name = "testfunction.fault",
+                .type = Type::choice,
+                .default_value = "reason",
+                .description = "how they fail: with a reason, hanging for ever, by a segmentation fault, killed, or "
+                               "by taking all memory",
+                .choices = {"reason", "hang", "crash", "kill", "memory"},
+                .identity = false}},
+      .make = [](const Settings& settings) -> std::unique_ptr<Evaluator> {
+        return std::make_unique<TestFunction>(settings);
+      }};
+}
+
+}  // namespace dodyn::evaluators

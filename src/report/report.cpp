@@ -1,0 +1,434 @@
+#include "report/report.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdarg>
+#include <cstdio>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <type_traits>
+
+namespace dodyn::report {
+namespace {
+
+std::string with_unit(const std::string& value, const std::string& unit) {
+  return unit.empty() || unit == "1" ? value : value + " " + unit;
+}
+
+std::string short_number(double value) { return std::isfinite(value) ? formatted("%.8g", value) : "-"; }
+
+std::string padded(std::string text, std::size_t width) {
+  if (text.size() < width) text.append(width - text.size(), ' ');
+  return text;
+}
+
+// Rows of cells as left-aligned columns.
+std::string columns(const std::vector<std::vector<std::string>>& rows) {
+  std::vector<std::size_t> widths;
+  for (const auto& row : rows) {
+    widths.resize(std::max(widths.size(), row.size()));
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+  }
+  std::string text;
+  for (const auto& row : rows) {
+    std::string line;
+    for (std::size_t i = 0; i < row.size(); ++i) line += padded(row[i], widths[i]) + "  ";
+    text += line.erase(line.find_last_not_of(' ') + 1) + "\n";
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string design_text(const std::vector<Variable>& variables, const Eigen::VectorXd& design) {
+  std::string text;
+  for (std::size_t i = 0; i < variables.size(); ++i)
+    text += (i ? ", " : "") + variables[i].name + " = " +
+            with_unit(short_number(design(static_cast<Eigen::Index>(i))), variables[i].unit);
+  return text;
+}
+
+std::string bound_note(const std::vector<Variable>& variables, const Eigen::VectorXd& design) {
+  std::string text;
+  for (std::size_t i = 0; i < variables.size(); ++i) {
+    const auto& [name, unit, lower, upper] = variables[i];
+    const double value = design(static_cast<Eigen::Index>(i)), near = 1e-6 * (upper - lower);
+    const bool at_lower = value - lower <= near, at_upper = upper - value <= near;
+    if (at_lower || at_upper)
+      text += (text.empty() ? "" : ", ") + name + " is at its " + (at_lower ? "lower" : "upper") + " bound " +
+              with_unit(to_text(at_lower ? lower : upper), unit);
+  }
+  return text.empty() ? "" : text + ": the optimum may lie beyond the range";
+}
+
+std::string progress_text(const study::Tally& tally, const std::vector<Variable>& variables) {
+  std::map<Status, int> counts;
+  for (const auto& [id, evaluation] : tally.evaluations) ++counts[evaluation.status];
+  std::string text = formatted("%zu of at most %d:", tally.evaluations.size(), tally.limit);
+  const char* separator = " ";
+  for (const auto& [status, count] : counts) {
+    text += separator + std::to_string(count) + " " + std::string(to_string(status));
+    separator = ", ";
+  }
+  if (counts.empty()) text += " none yet";
+  if (const Evaluation* best = tally.best)
+    text += "; best " + short_number(best->cost) + " at " + design_text(variables, best->design);
+  text += formatted("; %d running; ", tally.running) + duration(tally.seconds);
+  if (std::isfinite(tally.seconds_left)) text += ", at most " + duration(tally.seconds_left) + " left";
+  return text;
+}
+
+std::string best_text(const Evaluation* best, const std::vector<Variable>& variables) {
+  if (!best) return "best: none, no evaluation is ok and keeps the constraints\n";
+  const std::string note = bound_note(variables, best->design);
+  return "best: " + formatted("%.12g", best->cost) + " at " + design_text(variables, best->design) +
+         formatted(" (evaluation %lld)\n", static_cast<long long>(best->id)) +
+         (note.empty() ? "" : "note: " + note + "\n");
+}
+
+namespace {
+
+// The cells of one evaluation: visit(name, unit, value), value being text, a number or an integer.
+template <class Visit>
+void for_each_cell(const Evaluation& evaluation, const archive::Layout& layout, Visit&& visit) {
+  for_each_field(evaluation, [&](const Field& field, const auto& value) {
+    using T = std::decay_t<decltype(value)>;
+    const std::string name(field.name);
+    if constexpr (std::is_same_v<T, Eigen::VectorXd>) {
+      const bool metric = name == "metrics";
+      const std::size_t count = metric ? layout.metrics.size() : layout.variables.size();
+      for (std::size_t i = 0; i < count; ++i) {
+        const double number = value.size() > 0 ? value(static_cast<Eigen::Index>(i)) : not_a_number;
+        if (metric)
+          visit(name + "." + layout.metrics[i].name, layout.metrics[i].unit, number);
+        else
+          visit(name + "." + layout.variables[i].name, name == "design" ? layout.variables[i].unit : "", number);
+      }
+    } else if constexpr (std::is_same_v<T, Status>) {
+      visit(name, std::string(), std::string(to_string(value)));
+    } else {
+      visit(name, std::string(field.unit == "1" ? "" : field.unit), value);
+    }
+  });
+}
+
+// The rows to list, in their order.
+std::vector<std::size_t> select(const archive::Contents& contents, const Listing& listing) {
+  using Key = std::pair<double, std::string>;
+  std::vector<std::string> names;
+  const auto key = [&](const Evaluation& evaluation) {
+    std::optional<Key> found;
+    names.clear();
+    for_each_cell(evaluation, contents.layout, [&](const std::string& name, const std::string&, const auto& value) {
+      const auto dot = name.find('.');
+      const bool short_name = dot != std::string::npos && !name.starts_with("gradient.");
+      names.push_back(short_name ? name.substr(dot + 1) : name);
+      if (found || (listing.sort != name && listing.sort != names.back())) return;
+      if constexpr (std::is_same_v<std::decay_t<decltype(value)>, std::string>)
+        found = Key(0.0, value);
+      else  // numbers that are none come last
+        found = Key(std::isnan(static_cast<double>(value)) ? HUGE_VAL : static_cast<double>(value), "");
+    });
+    return found;
+  };
+  if (!key(Evaluation{}))
+    throw ConfigError("command line: --sort " + listing.sort + ": no such column" + did_you_mean(listing.sort, names) +
+                      "; allowed: id, cost, status, seconds, ..., a design variable or a metric");
+  std::vector<std::pair<Key, std::size_t>> rows;
+  for (const auto& [id, row] : archive::latest(contents)) {
+    const Evaluation& evaluation = contents.evaluations[row];
+    if (listing.failed_only && !worth_another_try(evaluation.status)) continue;
+    rows.emplace_back(*key(evaluation), row);
+  }
+  std::stable_sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::vector<std::size_t> order;
+  for (const auto& [its_key, row] : rows) order.push_back(row);
+  return order;
+}
+
+std::vector<std::string> table_head(const archive::Contents& contents) {
+  std::vector<std::string> head = {"id"};
+  for (const auto& variable : contents.layout.variables)
+    head.push_back(variable.unit.empty() || variable.unit == "1" ? variable.name
+                                                                 : variable.name + " [" + variable.unit + "]");
+  for (const auto* name : {"cost", "status", "seconds", "rank"}) head.emplace_back(name);
+  if (!contents.sources.empty()) head.emplace_back("source");
+  head.emplace_back("reason");
+  return head;
+}
+
+std::vector<std::string> table_row(const archive::Contents& contents, std::size_t row) {
+  const Evaluation& evaluation = contents.evaluations[row];
+  std::vector<std::string> cells = {std::to_string(evaluation.id)};
+  for (const double value : evaluation.design) cells.push_back(short_number(value));
+  cells.push_back(short_number(evaluation.cost));
+  cells.emplace_back(to_string(evaluation.status));
+  cells.push_back(formatted("%.2f", evaluation.seconds));
+  cells.push_back(std::to_string(evaluation.rank));
+  if (!contents.sources.empty()) cells.push_back(std::to_string(contents.origins[row]));
+  cells.push_back(evaluation.reason);
+  return cells;
+}
+
+using Json = nlohmann::ordered_json;
+
+Json numbers(const auto& values) {
+  Json list = Json::array();
+  for (const double value : values) list.push_back(value);
+  return list;
+}
+
+Json evaluation_as_json(const archive::Contents& contents, std::size_t row) {
+  Json all;
+  for_each_cell(contents.evaluations[row], contents.layout,
+                [&](const std::string& name, const std::string&, const auto& value) {
+                  const auto dot = name.find('.');
+                  if (dot == std::string::npos)
+                    all[name] = value;
+                  else
+                    all[name.substr(0, dot)][name.substr(dot + 1)] = value;
+                });
+  if (!contents.sources.empty()) all["source"] = contents.origins[row];
+  return all;
+}
+
+Json provenance_as_json(const archive::Provenance& provenance) {
+  Json configuration = Json::object();
+  for (const auto& [key, value] : provenance.configuration) configuration[key] = value;
+  return {{"evaluator", provenance.evaluator},
+          {"version", provenance.program_version},
+          {"git_commit", provenance.git_commit},
+          {"command_line", provenance.command_line},
+          {"host", provenance.host},
+          {"ranks", provenance.ranks},
+          {"configuration", configuration}};
+}
+
+std::string text_of(const Json& json) { return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"; }
+
+}  // namespace
+
+std::string table(const archive::Contents& contents, const Listing& listing) {
+  std::map<std::int64_t, Evaluation> by_id;
+  for (const auto& evaluation : contents.evaluations) by_id[evaluation.id] = evaluation;
+  std::vector<std::vector<std::string>> rows = {table_head(contents)};
+  for (const std::size_t row : select(contents, listing)) rows.push_back(table_row(contents, row));
+  std::string sources;
+  for (std::size_t i = 0; i < contents.sources.size(); ++i) {
+    const archive::Source& source = contents.sources[i];
+    sources += "source " + std::to_string(i) + ": " + source.path;
+    for (const auto& [key, value] : source.provenance.configuration) {
+      const auto& common = contents.provenance.configuration;
+      if (std::find(common.begin(), common.end(), std::pair(key, value)) == common.end())
+        sources += ", " + key + " = " + value;
+    }
+    sources += "\n";
+  }
+  const std::size_t again = contents.evaluations.size() - by_id.size();
+  std::string constraints;
+  for (const auto& [key, value] : contents.provenance.configuration)
+    if (key == "surrogate.constraints") constraints = value;
+  const Evaluation* best = study::best_of(by_id, study::constraints_of(constraints, contents.layout.metrics));
+  return columns(rows) + "\n" + sources + best_text(best, contents.layout.variables) +
+         formatted("%zu evaluations, %zu iterations; ", by_id.size(), contents.iterations.size()) +
+         (again ? std::to_string(again) + " earlier attempts; " : "") +
+         (contents.stopped.empty() ? "not finished (running, or killed: the same command continues it)"
+                                   : "stopped: " + contents.stopped) +
+         "\n";
+}
+
+std::string rows_text(const archive::Contents& contents, std::size_t first) {
+  std::string text;
+  for (std::size_t row = first; row < contents.evaluations.size(); ++row) {
+    const Evaluation& evaluation = contents.evaluations[row];
+    text += padded(std::to_string(evaluation.id), 6) + " " + design_text(contents.layout.variables, evaluation.design) +
+            ": " + std::string(to_string(evaluation.status)) + " " + short_number(evaluation.cost) +
+            (evaluation.reason.empty() ? "" : ", " + evaluation.reason) + "\n";
+  }
+  return text;
+}
+
+std::string csv(const archive::Contents& contents, const Listing& listing) {
+  std::string text;
+  const auto order = select(contents, listing);
+  const bool merged = !contents.sources.empty();
+  for_each_cell(Evaluation{}, contents.layout, [&](const std::string& name, const std::string& unit, const auto&) {
+    text += (text.empty() ? "" : ",") + name + (unit.empty() || unit == "1" ? "" : " [" + unit + "]");
+  });
+  text += merged ? ",source\n" : "\n";
+  for (const std::size_t row : order) {
+    const char* separator = "";
+    for_each_cell(contents.evaluations[row], contents.layout,
+                  [&](const std::string&, const std::string&, const auto& value) {
+                    using T = std::decay_t<decltype(value)>;
+                    text += std::exchange(separator, ",");
+                    if constexpr (std::is_same_v<T, std::string>) {
+                      const bool quoted = value.find_first_of(",\"\n") != std::string::npos;
+                      if (quoted) text += '"';
+                      for (const char c : value) text += c == '"' ? std::string(2, c) : std::string(1, c);
+                      if (quoted) text += '"';
+                    } else if constexpr (std::is_same_v<T, double>) {
+                      text += to_text(value);
+                    } else {
+                      text += std::to_string(value);
+                    }
+                  });
+    text += merged ? "," + std::to_string(contents.origins[row]) + "\n" : "\n";
+  }
+  return text;
+}
+
+std::string json(const archive::Contents& contents, const Listing& listing) {
+  Json all = {{"schema", contents.schema}, {"created", contents.created}, {"stopped", contents.stopped}};
+  all["provenance"] = provenance_as_json(contents.provenance);
+  for (const auto& source : contents.sources)
+    all["sources"].push_back({{"path", source.path},
+                              {"created", source.created},
+                              {"stopped", source.stopped},
+                              {"provenance", provenance_as_json(source.provenance)}});
+  for (const char* list : {"variables", "metrics", "evaluations", "iterations"}) all[list] = Json::array();
+  for (const auto& [name, unit, lower, upper] : contents.layout.variables)
+    all["variables"].push_back({{"name", name}, {"unit", unit}, {"lower", lower}, {"upper", upper}});
+  for (const auto& [name, unit, description] : contents.layout.metrics)
+    all["metrics"].push_back({{"name", name}, {"unit", unit}, {"description", description}});
+  for (const std::size_t row : select(contents, listing))
+    all["evaluations"].push_back(evaluation_as_json(contents, row));
+  for (const auto& iteration : contents.iterations) {
+    Json named = Json::object();
+    for (const auto& [name, value] : iteration.numbers) named[name] = value;
+    all["iterations"].push_back({{"best_id", iteration.best_id},
+                                 {"best_cost", iteration.best_cost},
+                                 {"next", numbers(iteration.next)},
+                                 {"predicted_cost", iteration.predicted_cost},
+                                 {"recommended", numbers(iteration.recommended)},
+                                 {"numbers", named},
+                                 {"note", iteration.note}});
+  }
+  return text_of(all);
+}
+
+std::string evaluation_text(const archive::Contents& contents, std::size_t row, const Trajectory& trajectory) {
+  const Evaluation& evaluation = contents.evaluations[row];
+  std::string text = record_text(evaluation, contents.layout.variables, contents.layout.metrics);
+  if (!contents.sources.empty())
+    text += "source                " + contents.sources[static_cast<std::size_t>(contents.origins[row])].path + "\n";
+  for (std::size_t earlier = 0; earlier < row; ++earlier) {
+    const Evaluation& other = contents.evaluations[earlier];
+    if (other.id == evaluation.id)
+      text += "earlier attempt: " + std::string(to_string(other.status)) + ", " + duration(other.seconds) +
+              (other.reason.empty() ? "" : ", " + other.reason) + "\n";
+  }
+  if (trajectory.empty()) return text + "\nno trajectory\n";
+  std::vector<std::vector<std::string>> rows = {{"trajectory", "nodes", "first", "last", "least", "greatest", "unit"}};
+  for (std::size_t c = 0; c < trajectory.values.size(); ++c) {
+    const Channel& channel = contents.layout.channels[c];
+    const auto& values = trajectory.values[c];
+    for (Eigen::Index j = 0; j < values.cols(); ++j) {
+      const auto& coordinate = channel.coordinates[static_cast<std::size_t>(j)];
+      rows.push_back({coordinate == channel.name ? channel.name : channel.name + "." + coordinate,
+                      std::to_string(values.rows()), short_number(values(0, j)),
+                      short_number(values(values.rows() - 1, j)), short_number(values.col(j).minCoeff()),
+                      short_number(values.col(j).maxCoeff()), channel.unit});
+    }
+  }
+  return text + "\n" + columns(rows);
+}
+
+std::string evaluation_json(const archive::Contents& contents, std::size_t row, const Trajectory& trajectory) {
+  Json all = evaluation_as_json(contents, row);
+  for (std::size_t c = 0; c < trajectory.values.size(); ++c) {
+    const Channel& channel = contents.layout.channels[c];
+    Json& one = all["trajectory"][channel.name];
+    one["unit"] = channel.unit;
+    for (Eigen::Index j = 0; j < trajectory.values[c].cols(); ++j)
+      one["values"][channel.coordinates[static_cast<std::size_t>(j)]] = numbers(trajectory.values[c].col(j));
+  }
+  return text_of(all);
+}
+
+std::string record_text(const Evaluation& evaluation, const std::vector<Variable>& variables,
+                        const std::vector<Quantity>& metrics) {
+  std::vector<std::vector<std::string>> rows;
+  for_each_field(evaluation, [&](const Field& field, const auto& value) {
+    using T = std::decay_t<decltype(value)>;
+    const std::string name(field.name), unit(field.unit);
+    if constexpr (std::is_same_v<T, Eigen::VectorXd>) {
+      for (Eigen::Index i = 0; i < value.size(); ++i) {
+        const auto k = static_cast<std::size_t>(i);
+        const bool metric = name == "metrics";
+        const std::string of = metric ? metrics[k].name : variables[k].name;
+        const std::string its_unit = metric ? metrics[k].unit : name == "design" ? variables[k].unit : "";
+        rows.push_back({name + "." + of, with_unit(formatted("%.12g", value(i)), its_unit)});
+      }
+    } else if constexpr (std::is_same_v<T, Status>) {
+      rows.push_back({name, std::string(to_string(value))});
+    } else if constexpr (std::is_same_v<T, std::string>) {
+      rows.push_back({name, value});
+    } else if constexpr (std::is_same_v<T, double>) {
+      rows.push_back({name, with_unit(formatted("%.12g", value), unit)});
+    } else {
+      rows.push_back({name, with_unit(std::to_string(value), unit)});
+    }
+  });
+  return columns(rows);
+}
+
+std::string csv(const Trajectory& trajectory, const Channels& channels) {
+  std::string text;
+  Eigen::Index nodes = 0;
+  for (std::size_t c = 0; c < trajectory.values.size(); ++c) {
+    const Channel& channel = channels[c];
+    nodes = std::max(nodes, trajectory.values[c].rows());
+    for (const auto& coordinate : channel.coordinates) {
+      text += (text.empty() ? "" : ",") + channel.name;
+      if (coordinate != channel.name) text += "." + coordinate;
+      if (!channel.unit.empty() && channel.unit != "1") text += " [" + channel.unit + "]";
+    }
+  }
+  text += "\n";
+  for (Eigen::Index k = 0; k < nodes; ++k) {
+    const char* separator = "";
+    for (const auto& value : trajectory.values)
+      for (Eigen::Index j = 0; j < value.cols(); ++j) {
+        text += separator;
+        if (k < value.rows()) text += to_text(value(k, j));
+        separator = ",";
+      }
+    text += "\n";
+  }
+  return text;
+}
+
+std::string settings_text(const Settings& settings) {
+  std::vector<std::vector<std::string>> rows = {{"key", "value", "unit", "default", "source"}};
+  for (const auto& [key, value, source] : settings.all)
+    rows.push_back({key.name, value.empty() ? "-" : value, key.unit.empty() ? "-" : key.unit,
+                    key.default_value.empty() ? "-" : key.default_value, source});
+  return columns(rows);
+}
+
+std::string keys_text() {
+  std::string text;
+  const auto add = [&](const std::vector<Key>& keys) {
+    std::string section;
+    for (const auto& key : keys) {
+      const std::string its_section = key.name.substr(0, key.name.find('.'));
+      if (its_section != section) text += "\n[" + (section = its_section) + "]\n";
+      std::string range = allowed(key);
+      if (!key.default_value.empty())
+        range += "; default " + with_unit(key.default_value, key.unit);
+      else if (key.type != Type::text && section != "design")
+        range += "; must be given";
+      text += "  " + padded("--" + key.name, 32) + " " + key.description + "\n" + std::string(35, ' ') + range + "\n";
+    }
+  };
+  add(study_keys(evaluators::evaluator_kinds()));
+  for (const auto& kind : evaluators::evaluator_kinds()) {
+    text += "\nwith study.evaluator = " + kind.name + " (" + kind.description + "):\n";
+    add(evaluator_keys(kind));
+  }
+  return text;
+}
+
+}  // namespace dodyn::report

@@ -1,0 +1,63 @@
+// What a person reads: tables, records and notes as text.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "archive/archive.hpp"
+#include "evaluators/evaluator.hpp"
+#include "record/text.hpp"
+#include "settings/settings.hpp"
+#include "study/study.hpp"
+
+namespace dodyn::report {
+
+// "knee = 0.35 m, mass = 10 kg"
+std::string design_text(const std::vector<Variable>& variables, const Eigen::VectorXd& design);
+
+// Empty, or one line that says which variables lie at an end of their range (within 1e-6 of it): such an optimum may be
+// one of the range, not of the design.
+std::string bound_note(const std::vector<Variable>& variables, const Eigen::VectorXd& design);
+
+// "12 of at most 40: 11 ok, 1 failed; best 0.1126 at knee = 0.35 m; 2 running; 43 s, at most 1 min 10 s left"
+std::string progress_text(const study::Tally& tally, const std::vector<Variable>& variables);
+
+// Which evaluations to list, and in which order.
+struct Listing {
+  std::string sort = "id";   // a column: id, cost, status, ..., or the name of a design variable or metric; least first
+  bool failed_only = false;  // those worth another try
+};
+
+// One line per evaluation, then the best one and why the study ended. Of an id that was evaluated again the last row
+// counts. Throws ConfigError where there is no column to sort by.
+std::string table(const archive::Contents& contents, const Listing& listing = {});
+// Every field of each evaluation: a column per number, named like "design.knee [m]".
+std::string csv(const archive::Contents& contents, const Listing& listing);
+// The whole archive but its trajectories. What is not a finite number is null.
+std::string json(const archive::Contents& contents, const Listing& listing);
+
+// Everything about one evaluation, trajectory included: for people, as CSV (the trajectory alone), as JSON. `row` is
+// that of the last row of its id.
+std::string evaluation_text(const archive::Contents& contents, std::size_t row, const Trajectory& trajectory);
+std::string evaluation_json(const archive::Contents& contents, std::size_t row, const Trajectory& trajectory);
+
+// The rows from `first` on as they came, a line each.
+std::string rows_text(const archive::Contents& contents, std::size_t first);
+// The best evaluation with its design, and whether it lies at a bound.
+std::string best_text(const Evaluation* best, const std::vector<Variable>& variables);
+
+// Every field of one evaluation, one line each.
+std::string record_text(const Evaluation& evaluation, const std::vector<Variable>& variables,
+                        const std::vector<Quantity>& metrics);
+
+// The trajectory as CSV: a column per coordinate, named "channel.coordinate [unit]", a row per node; channels with
+// fewer nodes leave their cells empty.
+std::string csv(const Trajectory& trajectory, const Channels& channels);
+
+// Every setting with its value, unit, default and source.
+std::string settings_text(const Settings& settings);
+
+// Every key with its unit, default and range, by section, for --help.
+std::string keys_text();
+
+}  // namespace dodyn::report

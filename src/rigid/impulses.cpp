@@ -1,0 +1,339 @@
+#include "rigid/impulses.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace dodyn::rigid {
+namespace {
+
+// Islands of more contacts than this are solved on their bodies.
+constexpr std::size_t large = 24;
+// Stiffness there: without friction at first and at most, and with it.
+constexpr double soft = 1e4, stiff = 1e6, rough = 1e3;
+
+// Sums over one side's dofs: of a free body, whose number is known, without a loop.
+template <int n>
+inline double dot(const double* a, const double* b, int size) {
+  if (size == Multibody<n>::twist) return Eigen::Map<const Twist<n>>(a).dot(Eigen::Map<const Twist<n>>(b));
+  double sum = 0.0;
+  for (int i = 0; i < size; ++i) sum += a[i] * b[i];
+  return sum;
+}
+template <int n>
+inline void add(double factor, const double* a, double* b, int size) {
+  if (size == Multibody<n>::twist) {
+    Eigen::Map<Twist<n>> to(b);
+    to += factor * Eigen::Map<const Twist<n>>(a);
+    return;
+  }
+  for (int i = 0; i < size; ++i) b[i] += factor * a[i];
+}
+
+}  // namespace
+
+template <int n>
+void ContactRows<n>::build(const Multibody<n>& multibody, std::span<const ContactPoint<n>> points, bool tangents) {
+  directions_ = tangents ? n : 1;
+  multibody_ = &multibody;
+  contacts_.clear();
+  rows_.clear();
+  for (const auto& point : points) {
+    Entry entry;
+    entry.direction.col(0) = point.normal;
+    if constexpr (n == 2) {
+      entry.direction.col(1) << -point.normal[1], point.normal[0];
+    } else {
+      entry.direction.col(1) = point.normal.unitOrthogonal();
+      entry.direction.col(2) = point.normal.cross(entry.direction.col(1));
+    }
+    for (int s = 0; s < 2; ++s) {
+      const int body = point.body[s];
+      const auto range = multibody.range(body);
+      auto& side = entry.side[s];
+      side = {body, range.first, range.size, static_cast<int>(rows_.size())};
+      // two bodies of one tree share its dofs: one side carries both
+      const bool joined = s == 1 && range.size > 0 && range.first == entry.side[0].first && entry.side[0].size > 0;
+      if (joined) side.size = 0;
+      if (range.size == 0) continue;
+      if (!joined) rows_.resize(rows_.size() + directions_ * range.size);
+      const Vector<n> arm = point.point - multibody.position(body);
+      for (int k = 0; k < directions_; ++k) {
+        const Vector<n> d = s == 0 ? Vector<n>(entry.direction.col(k)) : Vector<n>(-entry.direction.col(k));
+        Twist<n> w;
+        w.template head<n>() = d;
+        w.template tail<Multibody<n>::spin>() = cross(arm, d);
+        if (joined) {
+          Eigen::VectorXd both(range.size);
+          multibody.reduce(body, w, both.data());
+          Eigen::Map<Eigen::VectorXd>(rows_.data() + entry.side[0].data + k * range.size, range.size) += both;
+        } else {
+          multibody.reduce(body, w, rows_.data() + side.data + k * range.size);
+        }
+      }
+    }
+    contacts_.push_back(entry);
+  }
+  columns_ = rows_;
+  for (std::size_t i = 0; i < contacts_.size(); ++i)
+    for (int s = 0; s < 2; ++s) {
+      const auto& side = contacts_[i].side[s];
+      for (int k = 0; k < directions_ && side.size > 0; ++k)
+        multibody.solve(points[i].body[s], columns_.data() + side.data + k * side.size);
+    }
+  for (int c = 0; c < size(); ++c)
+    for (int i = 0; i < directions_; ++i)
+      for (int j = 0; j < directions_; ++j) contacts_[c].metric(i, j) = coupling(c, i, c, j);
+  // Where a joint or a fixed body allows no relative motion (two bodies that touch in their joint), no impulse changes
+  // it: an infinite resistance keeps the impulse at zero.
+  for (int c = 0; c < size(); ++c) {
+    double free = 0.0;
+    for (const int b : points[c].body) free += multibody.is_fixed(b) ? 0.0 : 1.0 / multibody.mass(b);
+    for (int k = 0; k < directions_; ++k)
+      if (double& own = contacts_[c].metric(k, k); !(own > 1e-9 * free)) own = std::numeric_limits<double>::infinity();
+  }
+  find_islands(multibody.dofs());
+}
+
+template <int n>
+double ContactRows<n>::relative_velocity(int contact, int direction, const Eigen::VectorXd& nu) const {
+  double sum = 0.0;
+  for (const auto& side : contacts_[contact].side)
+    if (side.size > 0)
+      sum += dot<n>(rows_.data() + side.data + direction * side.size, nu.data() + side.first, side.size);
+  return sum;
+}
+
+template <int n>
+double ContactRows<n>::speed(int contact, int direction, const Eigen::VectorXd& nu) const {
+  double sum = 0.0;
+  for (const auto& side : contacts_[contact].side)
+    if (side.size > 0)
+      sum += std::abs(dot<n>(rows_.data() + side.data + direction * side.size, nu.data() + side.first, side.size));
+  return sum;
+}
+
+template <int n>
+void ContactRows<n>::add_impulse(int contact, int direction, double impulse, Eigen::VectorXd& nu) const {
+  for (const auto& side : contacts_[contact].side)
+    if (side.size > 0)
+      add<n>(impulse, columns_.data() + side.data + direction * side.size, nu.data() + side.first, side.size);
+}
+
+template <int n>
+void ContactRows<n>::add_momentum(int contact, int direction, double impulse, Eigen::VectorXd& p) const {
+  for (const auto& side : contacts_[contact].side)
+    if (side.size > 0)
+      add<n>(impulse, rows_.data() + side.data + direction * side.size, p.data() + side.first, side.size);
+}
+
+template <int n>
+double ContactRows<n>::coupling(int a, int i, int b, int j) const {
+  double sum = 0.0;
+  for (const auto& p : contacts_[a].side)
+    for (const auto& q : contacts_[b].side)
+      if (p.first == q.first && p.size > 0 && q.size > 0)
+        sum += dot<n>(rows_.data() + p.data + i * p.size, columns_.data() + q.data + j * q.size, p.size);
+  return sum;
+}
+
+template <int n>
+void ContactRows<n>::find_islands(int dofs) {
+  // bodies are told apart by their first dof
+  parent_.resize(dofs);
+  for (int i = 0; i < dofs; ++i) parent_[i] = i;
+  const auto root = [&](int i) {
+    while (parent_[i] != i) i = parent_[i] = parent_[parent_[i]];
+    return i;
+  };
+  for (const auto& e : contacts_)
+    if (e.side[0].size > 0 && e.side[1].size > 0) parent_[root(e.side[0].first)] = root(e.side[1].first);
+  member_.clear();
+  for (const auto& e : contacts_) member_.push_back(root(e.side[e.side[0].size > 0 ? 0 : 1].first));
+  order_.resize(contacts_.size());
+  for (std::size_t c = 0; c < order_.size(); ++c) order_[c] = static_cast<int>(c);
+  std::stable_sort(order_.begin(), order_.end(), [&](int a, int b) { return member_[a] < member_[b]; });
+  starts_.clear();
+  for (std::size_t k = 0; k < order_.size(); ++k)
+    if (k == 0 || member_[order_[k]] != member_[order_[k - 1]]) starts_.push_back(static_cast<int>(k));
+  starts_.push_back(static_cast<int>(order_.size()));
+}
+
+namespace {
+
+// The 2 by 2 block of the tangents in space.
+struct Tangents {
+  double a, b, m;
+  Vector<2> solve(const Vector<2>& v) const {
+    const double det = a * b - m * m;
+    if (!(det > 1e-12 * a * b)) return v / (a + b);
+    return Vector<2>(b * v[0] - m * v[1], a * v[1] - m * v[0]) / det;
+  }
+  double largest() const { return 0.5 * (a + b) + std::sqrt(0.25 * (a - b) * (a - b) + m * m); }
+};
+
+}  // namespace
+
+template <int n>
+double ContactSolver<n>::sweep(const ContactRows<n>& rows, std::span<const int> island, Eigen::VectorXd& nu,
+                               std::vector<double>& impulse) const {
+  double worst = 0.0;
+  const auto change = [&](int c, int k, double to) {
+    double& own = impulse[n * c + k];
+    if (to == own) return;
+    worst = std::max(worst, rows.metric(c, k, k) * std::abs(to - own));
+    rows.add_impulse(c, k, to - own, nu);
+    own = to;
+  };
+  for (const int c : island) {
+    const double* own = impulse.data() + n * c;
+    change(c, 0, std::max(0.0, own[0] + (target_[c] - rows.relative_velocity(c, 0, nu)) / rows.metric(c, 0, 0)));
+    if (friction_.empty()) continue;
+    const double limit = friction_[c] * own[0];
+    if (limit == 0.0 && own[1] == 0.0 && own[n - 1] == 0.0) continue;
+    if constexpr (n == 2) {
+      change(c, 1, std::clamp(own[1] - rows.relative_velocity(c, 1, nu) / rows.metric(c, 1, 1), -limit, limit));
+    } else {
+      // the impulse that stops sliding if the cone holds it, else the projection of a step of safe length
+      const Tangents block{rows.metric(c, 1, 1), rows.metric(c, 2, 2), rows.metric(c, 1, 2)};
+      const Vector<2> velocity(rows.relative_velocity(c, 1, nu), rows.relative_velocity(c, 2, nu));
+      const Vector<2> before(own[1], own[2]);
+      Vector<2> slide = before - block.solve(velocity);
+      if (slide.norm() > limit) {
+        slide = before - velocity / block.largest();
+        if (const double size = slide.norm(); size > limit) slide *= limit / size;
+      }
+      change(c, 1, slide[0]);
+      change(c, 2, slide[1]);
+    }
+  }
+  return worst;
+}
+
+// One Newton step: contacts keep pressing or not, sticking or sliding as they do.
+template <int n>
+bool ContactSolver<n>::refine(const ContactRows<n>& rows, std::span<const int> island, Eigen::VectorXd& nu,
+                              std::vector<double>& impulse) {
+  unknowns_.clear();
+  for (const int c : island) {
+    const double* own = impulse.data() + n * c;
+    if (!(own[0] > 0.0)) continue;
+    Unknown normal{c, 0, Vector<n>::Unit(0)};
+    const double mu = friction_.empty() ? 0.0 : friction_[c];
+    double slide = 0.0;
+    for (int k = 1; k < n; ++k) slide += own[k] * own[k];
+    slide = std::sqrt(slide);
+    const bool slides = mu > 0.0 && slide >= mu * own[0] * (1.0 - 1e-9);
+    if (slides)
+      for (int k = 1; k < n; ++k) normal.along[k] = mu * own[k] / slide;
+    unknowns_.push_back(normal);
+    if (mu > 0.0 && !slides)
+      for (int k = 1; k < n; ++k) unknowns_.push_back({c, k, Vector<n>(Vector<n>::Unit(k))});
+  }
+  const int size = static_cast<int>(unknowns_.size());
+  if (size == 0) return false;
+  system_.resize(size, size);
+  right_.resize(size);
+  for (int r = 0; r < size; ++r) {
+    const auto& row = unknowns_[r];
+    right_[r] =
+        (row.direction == 0 ? target_[row.contact] : 0.0) - rows.relative_velocity(row.contact, row.direction, nu);
+    for (int s = 0; s < size; ++s) {
+      const auto& column = unknowns_[s];
+      double sum = 0.0;
+      for (int k = 0; k < n; ++k)
+        if (column.along[k] != 0.0)
+          sum += column.along[k] * rows.coupling(row.contact, row.direction, column.contact, k);
+      system_(r, s) = sum;
+    }
+  }
+  // redundant contacts make it singular but consistent: shift, factor, and correct for the shift
+  factor_.compute(system_ + 1e-9 * system_.diagonal().mean() * Eigen::MatrixXd::Identity(size, size));
+  solution_.setZero(size);
+  rest_ = right_;
+  for (int k = 0; k < 4; ++k) {
+    solution_ += factor_.solve(rest_);
+    rest_.noalias() = right_ - system_ * solution_;
+  }
+  if (!solution_.allFinite()) return false;
+  for (int s = 0; s < size; ++s) {
+    const auto& column = unknowns_[s];
+    for (int k = 0; k < n; ++k)
+      if (column.along[k] != 0.0) {
+        rows.add_impulse(column.contact, k, column.along[k] * solution_[s], nu);
+        impulse[n * column.contact + k] += column.along[k] * solution_[s];
+      }
+  }
+  return true;
+}
+
+// Steps of the method of multipliers; with friction at one stiffness, since there the inner problems are hard to solve,
+// until the limits of friction settle or wander among redundant points.
+template <int n>
+template <int directions>
+double ContactSolver<n>::solve_large(Island<n, directions>& bodies, const ContactRows<n>& rows,
+                                     std::span<const int> island, double tolerance, Eigen::VectorXd& nu,
+                                     std::vector<double>& impulse) const {
+  double worst = sweep(rows, island, nu, impulse), last = worst;
+  double stiffness = directions == 1 ? soft : rough;
+  if (worst <= tolerance) return worst;
+  bodies.gather(rows, island, target_, friction_);
+  int slow = 0;
+  for (int round = 0; round < 30 && (worst = bodies.residual(nu, impulse)) > tolerance; ++round) {
+    if (directions == 1 && round > 0)
+      stiffness = std::min(10.0 * stiffness, stiff);
+    else if (round > 3 && worst > 0.5 * last && ++slow > 1)
+      break;
+    last = worst;
+    if (!bodies.step(stiffness, nu, impulse)) stiffness *= 0.01;
+  }
+  return worst;
+}
+
+template <int n>
+double ContactSolver<n>::solve(const ContactRows<n>& rows, std::span<const double> target,
+                               std::span<const double> friction, double tolerance, Eigen::VectorXd& nu,
+                               std::vector<double>& impulse, std::span<const char> skip) {
+  target_ = target;
+  friction_ = friction;
+  double left = 0.0;
+  for (int i = 0; i < rows.islands(); ++i) {
+    const auto island = rows.island(i);
+    if (!skip.empty() && skip[island.front()]) continue;
+    if (island.size() > large) {
+      left = std::max(left, friction.empty() ? solve_large(smooth_, rows, island, tolerance, nu, impulse)
+                                             : solve_large(rough_, rows, island, 1e6 * tolerance, nu, impulse));
+      continue;
+    }
+    double worst = 0.0;
+    for (int round = 0; round < 30; ++round) {
+      // digits that do not come soon are not worth waiting for
+      const double enough = round < 6 ? tolerance : round < 15 ? 1e2 * tolerance : 1e5 * tolerance;
+      for (int k = 0; k < (round < 5 ? 1 : round < 10 ? 5 : 30); ++k)
+        if ((worst = sweep(rows, island, nu, impulse)) <= enough) break;
+      if (worst <= enough) break;
+      saved_ = impulse;
+      if (!refine(rows, island, nu, impulse)) continue;
+      const double after = sweep(rows, island, nu, impulse);
+      if (after <= worst) {
+        if ((worst = after) <= enough) break;
+        continue;
+      }
+      for (const int c : island)
+        for (int k = 0; k < n; ++k)
+          if (const double back = saved_[n * c + k] - impulse[n * c + k]; back != 0.0) {
+            rows.add_impulse(c, k, back, nu);
+            impulse[n * c + k] = saved_[n * c + k];
+          }
+    }
+    left = std::max(left, worst);
+  }
+  return left;
+}
+
+template class ContactRows<2>;
+template class ContactRows<3>;
+template class ContactSolver<2>;
+template class ContactSolver<3>;
+
+}  // namespace dodyn::rigid

@@ -1,0 +1,110 @@
+// Impulses at contact points: momenta p of all dofs before -> after. The normal and tangential decompositions of
+// Johnson 2013, section 3.5.4, and the complementarity problem they become with several contacts.
+#pragma once
+
+#include <Eigen/Core>
+#include <Eigen/LU>
+#include <span>
+#include <vector>
+
+#include "rigid/contact_points.hpp"
+#include "rigid/island.hpp"
+#include "rigid/multibody.hpp"
+
+namespace dodyn::rigid {
+
+// The directions of one contact point in dof space: row k takes dof velocities to the velocity of body 1 relative to
+// body 2 along direction k (normal first, then tangents), column k of M^-1 row^T what a unit impulse changes.
+template <int n>
+class ContactRows {
+ public:
+  // `multibody.set` holds the configuration. Both sides act at the same point, so impulses keep all momenta.
+  void build(const Multibody<n>& multibody, std::span<const ContactPoint<n>> points, bool tangents);
+
+  int size() const { return static_cast<int>(contacts_.size()); }
+  double relative_velocity(int contact, int direction, const Eigen::VectorXd& nu) const;
+  // the same with each body's share taken as closing
+  double speed(int contact, int direction, const Eigen::VectorXd& nu) const;
+  void add_impulse(int contact, int direction, double impulse, Eigen::VectorXd& nu) const;
+  // the kinetic metric between two directions of one contact
+  double metric(int contact, int i, int j) const { return contacts_[contact].metric(i, j); }
+  // velocity of contact `a` along direction i that a unit impulse at `b` along direction j gives
+  double coupling(int a, int i, int b, int j) const;
+  // adds impulse * row to a momentum
+  void add_momentum(int contact, int direction, double impulse, Eigen::VectorXd& p) const;
+  // Contacts that share moving bodies, directly or through others.
+  int islands() const { return static_cast<int>(starts_.size()) - 1; }
+  std::span<const int> island(int i) const { return {order_.data() + starts_[i], order_.data() + starts_[i + 1]}; }
+  Vector<n> direction(int contact, int k) const { return contacts_[contact].direction.col(k); }
+
+  // One body's share of a contact; size 0: it is fixed, or the other side carries both.
+  struct Side {
+    int body = -1, first = 0, size = 0, data = 0;  // dofs; where its rows stand in rows_
+  };
+  const std::array<Side, 2>& sides(int contact) const { return contacts_[contact].side; }
+  const double* row(const Side& side, int direction) const { return rows_.data() + side.data + direction * side.size; }
+  const Multibody<n>& multibody() const { return *multibody_; }
+
+ private:
+  struct Entry {
+    Matrix<n> direction = Matrix<n>::Zero();  // columns
+    Matrix<n> metric = Matrix<n>::Zero();
+    std::array<Side, 2> side;
+  };
+  void find_islands(int dofs);
+
+  int directions_ = n;
+  const Multibody<n>* multibody_ = nullptr;
+  std::vector<Entry> contacts_;
+  std::vector<int> parent_, member_, order_, starts_;
+  std::vector<double> rows_, columns_;
+};
+
+// Normal impulses >= 0 that bring each relative normal velocity to at least `target`, and are zero where it is more;
+// tangential impulses that oppose sliding, at most mu times the normal one.
+//
+// Bodies that contacts connect form islands, solved one by one. Sweeps of projected Gauss-Seidel, contacts in order,
+// find out which contacts press and which slide; the linear system of those that do then gives their impulses to
+// round-off. Where the impulses are not unique (four corners on a floor) the system's correction is that of minimum
+// norm.
+template <int n>
+class ContactSolver {
+ public:
+  // `impulse` holds n numbers per contact: those already in nu at the start (zero, or a guess), then the result; nu
+  // changes with them. `friction` may be empty. Returns the largest change (m/s) of the last sweep, at most
+  // `tolerance` unless that many digits do not come.
+  // Islands whose contacts are marked in `skip` stay as they are.
+  double solve(const ContactRows<n>& rows, std::span<const double> target, std::span<const double> friction,
+               double tolerance, Eigen::VectorXd& nu, std::vector<double>& impulse, std::span<const char> skip = {});
+
+ private:
+  double sweep(const ContactRows<n>& rows, std::span<const int> island, Eigen::VectorXd& nu,
+               std::vector<double>& impulse) const;
+  bool refine(const ContactRows<n>& rows, std::span<const int> island, Eigen::VectorXd& nu,
+              std::vector<double>& impulse);
+
+  template <int directions>
+  double solve_large(Island<n, directions>& bodies, const ContactRows<n>& rows, std::span<const int> island,
+                     double tolerance, Eigen::VectorXd& nu, std::vector<double>& impulse) const;
+
+  std::span<const double> target_, friction_;
+  std::vector<double> saved_;
+  struct Unknown {
+    int contact, direction;
+    Vector<n> along;  // what a unit of it adds to the contact's impulse
+  };
+  std::vector<Unknown> unknowns_;
+  Eigen::MatrixXd system_;
+  Eigen::VectorXd right_, solution_, rest_;
+  Eigen::PartialPivLU<Eigen::MatrixXd> factor_;
+
+  Island<n, 1> smooth_;
+  Island<n, n> rough_;
+};
+
+extern template class ContactRows<2>;
+extern template class ContactRows<3>;
+extern template class ContactSolver<2>;
+extern template class ContactSolver<3>;
+
+}  // namespace dodyn::rigid

@@ -1,0 +1,132 @@
+// A world of rigid bodies that may touch: what a model describes and a simulation (simulation.hpp) moves.
+//
+// Planar (n = 2) and spatial (n = 3) alike. Lengths in m, masses in kg (kg per metre of depth in the plane), forces in
+// N.
+#pragma once
+
+#include <Eigen/Core>
+#include <Eigen/Geometry>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "geometry/frame.hpp"
+#include "geometry/polytope.hpp"
+
+namespace dodyn::rigid {
+
+using geometry::Matrix;
+using geometry::Vector;
+
+// Angular velocity and momentum: one number in the plane, a vector in space.
+template <int n>
+using Spin = Eigen::Matrix<double, (n * (n - 1)) / 2, 1>;
+// [velocity of the centre of mass (m/s); angular velocity (rad/s)] in world axes; also its dual, [force; torque about
+// the centre of mass], and [momentum; angular momentum about the centre of mass].
+template <int n>
+using Twist = Eigen::Matrix<double, n + (n * (n - 1)) / 2, 1>;
+
+// Where a body is: the position of its centre of mass and its attitude. The plane is the light case: x, y, theta.
+template <int n>
+struct Pose;
+template <>
+struct Pose<2> {
+  Vector<2> position = Vector<2>::Zero();
+  double angle = 0.0;  // rad, not reduced to one turn
+  geometry::Frame<2> frame() const {
+    const double c = std::cos(angle), s = std::sin(angle);
+    return {position, (Matrix<2>() << c, -s, s, c).finished()};
+  }
+};
+template <>
+struct Pose<3> {
+  Vector<3> position = Vector<3>::Zero();
+  Matrix<3> directors = Matrix<3>::Identity();  // a rotation
+  geometry::Frame<3> frame() const { return {position, directors}; }
+};
+
+// Two surfaces in contact take the geometric mean of each.
+struct Surface {
+  double restitution = 1.0;  // e: 1 elastic, 0 plastic
+  double friction = 0.0;     // mu
+};
+
+template <int n>
+struct Body {
+  std::string name;
+  std::vector<geometry::Polytope<n>> parts;  // convex parts in body coordinates: origin at the centre of mass
+  double mass = 0.0;
+  Matrix<n> euler_tensor = Matrix<n>::Zero();  // int rho v v^T dV, kg m^2; its trace is the planar inertia
+  bool fixed = false;                          // immovable: walls, floors; mass and tensor are not read
+  Surface surface;
+  double linear_drag = 0.0, angular_drag = 0.0;  // force -c v (N s/m), torque -c omega (N m s)
+  // Of a floor or a wall: its outward unit normal in body coordinates. Contacts with it are measured in this direction.
+  std::optional<Vector<n>> outward;
+};
+
+// Convex parts of one density (kg/m^3; kg/m^2 in the plane) as one body. The parts are given in any coordinates, in
+// which `centre` is the resulting centre of mass: pose.frame()(v - centre) is where their point v is.
+template <int n>
+struct Solid {
+  Body<n> body;
+  Vector<n> centre;
+};
+// Throws std::invalid_argument: no parts, parts that leave a gap between them, density or mass not positive.
+template <int n>
+Solid<n> solid(const std::string& name, const std::vector<geometry::Polytope<n>>& parts, double density);
+// The same parts with a stated mass, spread evenly.
+template <int n>
+Solid<n> solid_of_mass(const std::string& name, const std::vector<geometry::Polytope<n>>& parts, double mass);
+// An immovable body; body coordinates are those of the parts.
+template <int n>
+Body<n> fixed_body(const std::string& name, const std::vector<geometry::Polytope<n>>& parts,
+                   std::optional<Vector<n>> outward = std::nullopt);
+
+// A joint holds a point of the child body on a point of its parent (an earlier body, which may be fixed). A body has at
+// most one parent, so bodies form chains and trees. In the plane both kinds are the pin joint.
+template <int n>
+struct Joint {
+  enum class Kind { spherical, revolute };
+  Kind kind = Kind::spherical;
+  int parent = -1, child = -1;
+  Vector<n> parent_point = Vector<n>::Zero(), child_point = Vector<n>::Zero();  // rho, body coordinates (3.25)
+  Vector<n> axis = Vector<n>::UnitX();  // n of (3.29), parent's coordinates; only read for `revolute` in space
+};
+
+// A point charge fixed in a body. Two charges on different bodies have the potential K c1 c2/|d| (3.51).
+template <int n>
+struct Charge {
+  int body = -1;
+  Vector<n> at = Vector<n>::Zero();  // body coordinates
+  double value = 1.0;
+};
+
+// dV/dq per body: column 0 is dV/d position, column I is dV/d d_I.
+template <int n>
+using ConfigurationGradient = Eigen::Matrix<double, n, n + 1>;
+template <int n>
+using Frames = std::span<const geometry::Frame<n>>;
+
+// A user's potential: returns V (J) and adds dV/dq to `gradient`. The directors need not be a rotation (a midpoint).
+template <int n>
+using Potential = std::function<double(Frames<n>, std::span<ConfigurationGradient<n>> gradient)>;
+// A user's force that has no potential: adds to the wrench of each body, from time (s), frames and twists.
+template <int n>
+using Force = std::function<void(double t, Frames<n>, std::span<const Twist<n>>, std::span<Twist<n>> wrench)>;
+
+template <int n>
+struct World {
+  std::vector<Body<n>> bodies;
+  std::vector<Joint<n>> joints;
+  Vector<n> gravity = Vector<n>::Zero();  // acceleration, m/s^2
+  double charge_constant = 0.0;           // K, N m^2 per unit charge squared
+  std::vector<Charge<n>> charges;
+  std::vector<Potential<n>> potentials;
+  std::vector<Force<n>> forces;
+  std::vector<std::pair<int, int>> no_contact;  // bodies that may overlap (joined bodies collide unless named here)
+};
+
+}  // namespace dodyn::rigid

@@ -1,0 +1,250 @@
+#include "dmoc/gait.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "gaits.hpp"
+#include "nlp/check_derivatives.hpp"
+
+namespace dodyn::dmoc {
+namespace {
+
+using nlp::SolveStatus;
+
+// ---- the transcription
+
+TEST(GaitProblem, DerivativesAreExact) {
+  GaitSettings everything = bounded_work(5);
+  everything.positive_work = 0.3;
+  everything.knee_stops = true;
+  everything.clearance = 0.05;
+  GaitSettings pushing = everything;
+  pushing.friction = nlp::infinity;
+  pushing.unilateral = true;
+  GaitSettings plain;
+  plain.intervals = 4;
+  for (const GaitSettings& settings : {everything, pushing, plain}) {
+    const PlanarGait gait(fixed_masses(0.42), settings);
+    const auto errors = nlp::check_derivatives(gait.problem(), gait.cold_start(3));
+    EXPECT_LE(errors.largest(), 1e-7) << errors.worst;
+  }
+}
+
+TEST(GaitProblem, DerivativeOfTheLagrangianWithRespectToTheDesignIsExact) {
+  for (const bool fixed : {true, false}) {
+    const auto gait_at = [&](double step) {
+      GaitSettings s = bounded_work(5);
+      s.period = Coefficient(0.9 + 0.2 * step, 0.2);
+      s.step_length = Coefficient(0.56 - 0.5 * step, -0.5);
+      return PlanarGait(fixed ? fixed_masses(0.42 + step) : uniform(0.42 + step), s);
+    };
+    const PlanarGait gait = gait_at(0.0);
+    const Eigen::VectorXd x = gait.cold_start(5);
+    const Eigen::VectorXd y = Eigen::VectorXd::LinSpaced(gait.problem().constraints(), -1.0, 1.3);
+    const auto lagrangian = [&](double step) {
+      const PlanarGait other = gait_at(step);
+      Eigen::VectorXd c(y.size());
+      other.problem().constraint_values(x, c);
+      return other.problem().objective(x) + y.dot(c);
+    };
+    const double h = 1e-3;
+    const double expected =
+        (8.0 * (lagrangian(h) - lagrangian(-h)) - (lagrangian(2 * h) - lagrangian(-2 * h))) / (12.0 * h);
+    const double given = gait.problem().design_derivative(x, y);
+    EXPECT_NEAR(given, expected, 1e-7 * std::abs(expected));
+  }
+}
+
+TEST(GaitProblem, ColdStartsFollowTheirSeed) {
+  const PlanarGait gait(fixed_masses(0.5), GaitSettings{});
+  EXPECT_EQ(gait.cold_start(7), gait.cold_start(7));
+  EXPECT_NE(gait.cold_start(7), gait.cold_start(8));
+}
+
+// ---- solved gaits: one of each kind, K = 40, solved once
+
+struct Solved {
+  PlanarGait gait;
+  nlp::Solution solution;
+  Solved(const Biped& biped, const GaitSettings& settings, int seeds)
+      : gait(biped, settings), solution(best_of(gait, 0, seeds)) {}
+};
+GaitSettings squared_torque(int intervals) {
+  GaitSettings s;
+  s.intervals = intervals;
+  return s;
+}
+const Solved& torque_gait() {
+  static const Solved s(fixed_masses(0.42), squared_torque(40), 4);
+  return s;
+}
+const Solved& bounded_gait() {
+  static const Solved s(fixed_masses(0.42), bounded_work(40), 2);
+  return s;
+}
+
+class SolvedGait : public testing::TestWithParam<const Solved& (*)()> {};
+INSTANTIATE_TEST_SUITE_P(Costs, SolvedGait, testing::Values(torque_gait, bounded_gait),
+                         [](const auto& kind) { return kind.index == 0 ? "squared_torque" : "bounded_work"; });
+
+TEST_P(SolvedGait, IsFirstOrderOptimal) {
+  const Solved& s = GetParam()();
+  ASSERT_EQ(s.solution.status, SolveStatus::solved) << s.solution.reason;
+  EXPECT_LE(s.solution.residuals.largest(), 1e-8);
+}
+
+TEST_P(SolvedGait, CostIsThatOfItsMotion) {
+  const Solved& s = GetParam()();
+  const GaitReport r = s.gait.report(s.solution.x);
+  const double work = GetParam() == bounded_gait ? r.absolute_work + 0.02 * r.squared_torque : r.squared_torque;
+  EXPECT_NEAR(s.solution.objective, work / (r.weight * r.step_length), 1e-7);
+}
+
+// Over a period the ground's impulses carry the weight and nothing else: linear momentum is periodic. The discrete
+// momenta telescope, so this is exact.
+TEST_P(SolvedGait, GroundImpulsesBalanceTheWeight) {
+  const Solved& s = GetParam()();
+  const GaitMotion m = s.gait.motion(s.solution.x);
+  const int K = static_cast<int>(m.u.rows());
+  const double h = m.t(1) - m.t(0);
+  Eigen::VectorXd total = m.impulse + 0.5 * h * (m.contact_force.row(0) + m.contact_force.row(K)).transpose();
+  for (int k = 1; k < K; ++k) total += h * m.contact_force.row(k).transpose();
+  EXPECT_NEAR(total(0), 0.0, 1e-7);
+  EXPECT_NEAR(total(1), 98.1 * m.t(K), 1e-7);
+}
+
+TEST_P(SolvedGait, StepsOnToTheNextFootprint) {
+  const Solved& s = GetParam()();
+  const GaitMotion m = s.gait.motion(s.solution.x);
+  const int K = static_cast<int>(m.u.rows());
+  const Eigen::Index foot = m.points.cols() - 2;
+  EXPECT_NEAR(m.points(K, foot), 0.56, 1e-8);
+  EXPECT_NEAR(m.points(K, foot + 1), 0.0, 1e-8);
+  EXPECT_NEAR(m.points(0, foot), -0.56, 1e-8);
+  // the posture at touch-down, seen from the new foot, is the first one: the same polyline, walked the other way
+  for (Eigen::Index i = 0; i < 5; ++i) {
+    EXPECT_NEAR(m.points(K, 8 - 2 * i) - 0.56, m.points(0, 2 * i), 1e-8);
+    EXPECT_NEAR(m.points(K, 9 - 2 * i), m.points(0, 2 * i + 1), 1e-8);
+  }
+}
+
+// The torques, integrated forward by an independent formulation through the impact, give the gait back.
+TEST_P(SolvedGait, ReintegratesForward) {
+  const Solved& s = GetParam()();
+  EXPECT_LE(s.gait.report(s.solution.x).reintegration_error, 1e-5);
+}
+
+TEST_P(SolvedGait, KeepsItsLimits) {
+  const Solved& s = GetParam()();
+  const GaitReport r = s.gait.report(s.solution.x);
+  EXPECT_GE(r.smallest_clearance, -1e-8);
+  EXPECT_GT(r.impact_loss, 0.0);
+  if (GetParam() != bounded_gait) return;
+  EXPECT_LE(r.largest_torque, 20.0 + 1e-8);
+  EXPECT_GT(r.smallest_normal_force, 0.0);
+  EXPECT_LE(r.largest_friction_ratio, 0.8 + 1e-6);
+  EXPECT_GT(r.normal_impulse, 0.0);
+  EXPECT_LE(r.impulse_friction_ratio, 0.8 + 1e-6);
+}
+
+TEST_P(SolvedGait, WarmStartFindsItAgainAtOnce) {
+  const Solved& s = GetParam()();
+  const GaitMotion m = s.gait.motion(s.solution.x);
+  nlp::Options options;
+  options.warm_start = true;
+  const auto again = nlp::solve(s.gait.problem(), s.gait.warm_start(m.q, m.u), options);
+  ASSERT_EQ(again.status, SolveStatus::solved) << again.reason;
+  // at a KKT residual of 1e-9 the costs may differ by about the sum of the complementarity products, one per bound
+  EXPECT_NEAR(again.objective, s.solution.objective, 1e-9 * s.gait.problem().variables());
+  EXPECT_LT(again.iterations, s.solution.iterations);
+}
+
+// Envelope theorem: the multipliers give the slope of the optimal cost. The differences stay within 8e-4 m: further
+// away the swing foot rests on the ground at other nodes, which is another local minimum of the discrete problem.
+TEST(Gait, GradientOfTheOptimalCostComesFromTheMultipliers) {
+  const Solved& s = torque_gait();
+  const GaitMotion m = s.gait.motion(s.solution.x);
+  const auto optimum = [&](double step) {
+    const PlanarGait gait(fixed_masses(0.42 + step), squared_torque(40));
+    nlp::Options options;
+    options.warm_start = true;
+    options.tolerance = 1e-11;
+    const auto solution = nlp::solve(gait.problem(), gait.warm_start(m.q, m.u), options);
+    EXPECT_EQ(solution.status, SolveStatus::solved) << solution.reason;
+    return solution.objective;
+  };
+  const double h = 4e-4;
+  const double expected = (8.0 * (optimum(h) - optimum(-h)) - (optimum(2 * h) - optimum(-2 * h))) / (12.0 * h);
+  const double given = s.gait.problem().design_derivative(s.solution.x, s.solution.multipliers);
+  EXPECT_NEAR(given, expected, 1e-5 * std::abs(expected));
+  RecordProperty("relative_error", std::to_string(given / expected - 1.0));
+}
+
+TEST(Gait, KneeStopsAreKept) {
+  GaitSettings settings = squared_torque(20);
+  settings.knee_stops = true;
+  const Solved s(fixed_masses(0.5), settings, 3);
+  ASSERT_EQ(s.solution.status, SolveStatus::solved);
+  EXPECT_GE(s.gait.report(s.solution.x).smallest_knee_flexion, -1e-8);
+}
+
+TEST(Gait, ClearanceIsKept) {
+  GaitSettings settings = squared_torque(20);
+  settings.clearance = 0.08;
+  const Solved s(fixed_masses(0.5), settings, 3);
+  ASSERT_EQ(s.solution.status, SolveStatus::solved);
+  EXPECT_GE(s.gait.motion(s.solution.x).swing_height(10), 0.08 - 1e-8);
+}
+
+// Two solvers that share nothing but the problem.
+TEST(Gait, SlsqpAndIpoptAgree) {
+  const PlanarGait gait(fixed_masses(0.5), squared_torque(8));
+  const auto ipopt = best_of(gait, 2, 1);
+  ASSERT_EQ(ipopt.status, SolveStatus::solved);
+  const GaitMotion m = gait.motion(ipopt.x);
+  nlp::Options options;
+  options.backend = nlp::Backend::slsqp;
+  options.tolerance = 1e-6;
+  const auto slsqp = nlp::solve(gait.problem(), gait.warm_start(1.01 * m.q, 0.9 * m.u), options);
+  ASSERT_EQ(slsqp.status, SolveStatus::solved) << slsqp.reason;
+  EXPECT_NEAR(slsqp.objective, ipopt.objective, 1e-6 * ipopt.objective);
+}
+
+TEST(Gait, ColdStartsBendKneesTheWayTheirStopsAllow) {
+  GaitSettings s;
+  s.intervals = 20;
+  s.knee_stops = true;
+  const PlanarGait gait(fixed_masses(0.45), s);
+  for (std::uint64_t seed = 0; seed < 20; ++seed)
+    EXPECT_GE(gait.report(gait.cold_start(seed)).smallest_knee_flexion, 0.0) << seed;
+}
+
+// One problem, two solvers: a first-order point of one is one of the other, which stays there.
+TEST(Gait, SolversAgreeOnWhatASolutionIs) {
+  if (!nlp::available(nlp::Backend::ipopt)) GTEST_SKIP() << "this build has no Ipopt";
+  GaitSettings squared;
+  squared.intervals = 20;
+  for (const GaitSettings& settings : {squared, bounded_work(20)}) {
+    const PlanarGait gait(fixed_masses(0.45), settings);
+    const auto& problem = gait.problem();
+    for (const auto backend : {nlp::Backend::native, nlp::Backend::ipopt}) {
+      nlp::Options one, other;
+      one.backend = backend;
+      one.max_iterations = 2000;
+      other.backend = backend == nlp::Backend::native ? nlp::Backend::ipopt : nlp::Backend::native;
+      const auto first = nlp::solve(problem, gait.cold_start(1), one);
+      ASSERT_EQ(first.status, nlp::SolveStatus::solved) << first.reason;
+      const auto residuals =
+          nlp::residuals(problem, first.x, first.multipliers, first.lower_multipliers, first.upper_multipliers);
+      EXPECT_LE(residuals.largest(), 1e-9);
+      const auto second = nlp::solve(problem, first, other);
+      ASSERT_EQ(second.status, nlp::SolveStatus::solved) << second.reason;
+      // see WarmStartFindsItAgainAtOnce: costs differ by as much as complementarity is left
+      EXPECT_NEAR(second.objective, first.objective, 1e-6 * std::abs(first.objective));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace dodyn::dmoc

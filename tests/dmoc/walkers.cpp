@@ -1,0 +1,437 @@
+// Gaits of walkers that are trees: the planar biped as one, the underactuated and the spatial biped.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+
+#include "dmoc/crossing.hpp"
+#include "gaits.hpp"
+#include "nlp/check_derivatives.hpp"
+#include "systems/tree_file.hpp"
+
+namespace dodyn::dmoc {
+namespace {
+
+using nlp::SolveStatus;
+
+Walker built_in(const std::string& name, double knee) {
+  return walker(systems::parse_tree(systems::tree_text(name), name, {{"knee", Coefficient(knee, 1.0)}}));
+}
+
+// ---- the tree-built planar biped is the compiled one: the same problem, to round-off
+
+TEST(TreeGait, PlanarBipedAsATreeIsTheSameProblem) {
+  GaitSettings settings = bounded_work(6);
+  settings.knee_stops = true;
+  settings.clearance = 0.02;
+  settings.clearance_points = 1;
+  const PlanarGait compiled(fixed_masses(0.42), settings);
+  const WalkerGait tree(built_in("planar-biped-tree", 0.42), settings);
+  const nlp::AssembledProblem &a = compiled.problem(), &b = tree.problem();
+  ASSERT_EQ(a.variables(), b.variables());
+  ASSERT_EQ(a.constraints(), b.constraints());
+  const Eigen::VectorXd x = compiled.cold_start(3), y = Eigen::VectorXd::LinSpaced(a.constraints(), -1.0, 1.3);
+  EXPECT_NEAR(a.objective(x), b.objective(x), 1e-14);
+  Eigen::VectorXd ca(a.constraints()), cb(ca);
+  a.constraint_values(x, ca);
+  b.constraint_values(x, cb);
+  EXPECT_LE((ca - cb).lpNorm<Eigen::Infinity>(), 1e-10);
+  // the patterns may differ in order; compare what they add up to
+  const auto dense = [](const nlp::Problem& p, const nlp::Pattern& pattern, auto fill) {
+    Eigen::VectorXd values(pattern.size());
+    fill(values);
+    Eigen::MatrixXd m = Eigen::MatrixXd::Zero(std::max(p.constraints(), p.variables()), p.variables());
+    for (int i = 0; i < pattern.size(); ++i) m(pattern.rows[i], pattern.columns[i]) += values(i);
+    return m;
+  };
+  const auto J = [&](const nlp::Problem& p) {
+    return dense(p, p.jacobian_pattern, [&](Eigen::VectorXd& v) { p.jacobian(x, v); });
+  };
+  const auto H = [&](const nlp::Problem& p) {
+    return dense(p, p.hessian_pattern, [&](Eigen::VectorXd& v) { p.hessian(x, 1.0, y, v); });
+  };
+  EXPECT_LE((J(a) - J(b)).lpNorm<Eigen::Infinity>(), 1e-9);
+  EXPECT_LE((H(a) - H(b)).lpNorm<Eigen::Infinity>(), 1e-7);
+  const double slope = a.design_derivative(x, y);
+  EXPECT_NEAR(b.design_derivative(x, y), slope, 1e-11 * std::abs(slope));
+}
+
+// ---- derivatives
+
+GaitSettings everything(int intervals) {
+  GaitSettings s = bounded_work(intervals);
+  s.step_length = Coefficient(0.45, 0.0);
+  s.positive_work = 0.3;
+  s.knee_stops = true;
+  s.clearance = 0.05;
+  s.clearance_points = 1;
+  s.leg_radius = 0.03;
+  return s;
+}
+
+TEST(TreeGait, DerivativesAreExact) {
+  for (const char* name : {"planar-underactuated", "spatial-biped"}) {
+    const WalkerGait gait(built_in(name, 0.42), everything(4));
+    const auto errors = nlp::check_derivatives(gait.problem(), gait.cold_start(3));
+    EXPECT_LE(errors.largest(), 1e-7) << name << ": " << errors.worst;
+  }
+}
+
+TEST(TreeGait, DerivativeOfTheLagrangianWithRespectToTheDesignIsExact) {
+  for (const char* name : {"planar-underactuated", "spatial-biped"}) {
+    const auto gait_at = [&](double step) {
+      GaitSettings s = everything(4);
+      s.period = Coefficient(0.9 + 0.2 * step, 0.2);
+      s.step_length = Coefficient(0.45 - 0.5 * step, -0.5);
+      return WalkerGait(built_in(name, 0.42 + step), s);
+    };
+    const WalkerGait gait = gait_at(0.0);
+    const Eigen::VectorXd x = gait.cold_start(5);
+    const Eigen::VectorXd y = Eigen::VectorXd::LinSpaced(gait.problem().constraints(), -1.0, 1.3);
+    const auto lagrangian = [&](double step) {
+      const WalkerGait other = gait_at(step);
+      Eigen::VectorXd c(y.size());
+      other.problem().constraint_values(x, c);
+      return other.problem().objective(x) + y.dot(c);
+    };
+    const double h = 1e-3;
+    const double expected =
+        (8.0 * (lagrangian(h) - lagrangian(-h)) - (lagrangian(2 * h) - lagrangian(-2 * h))) / (12.0 * h);
+    EXPECT_NEAR(gait.problem().design_derivative(x, y), expected, 1e-7 * std::abs(expected)) << name;
+  }
+}
+
+// ---- many points at once are the points one by one, to the last bit
+
+TEST(TreeGait, AllNodesAtOnceAreTheNodesOneByOne) {
+  const Walker w = built_in("spatial-biped", 0.42);
+  const std::vector<Pair> pairs = {{.one = 0, .other = 3}, {.one = 1, .other = 2}};
+  std::mt19937_64 random(3);
+  std::uniform_real_distribution<double> uniform(-0.6, 0.6);
+  for (const Walker::Function& f :
+       {w.action(0.01), w.action(0.02), w.swing_height, w.momentum, w.exchanged_momentum, w.segments,
+        crossing_element(w.segments, pairs), crossing_element(w.segments, pairs, 0.3)}) {
+    const int in = f->inputs, out = f->outputs, count = 11;
+    std::vector<double> z(count * in), weights(count * out), values(count * out), y(out);
+    for (double& x : z) x = uniform(random);
+    for (double& x : weights) x = uniform(random);
+    std::vector<double> jacobians(count * out * in), J(out * in), hessians(count * in * in), H(in * in);
+    f->evaluate_all(count, z.data(), values.data());
+    f->derivatives_all(count, z.data(), weights.data(), jacobians.data(), hessians.data());
+    for (int k = 0; k < count; ++k) {
+      f->evaluate(&z[k * in], y.data());
+      f->derivatives(&z[k * in], &weights[k * out], J.data(), H.data());
+      for (int j = 0; j < out; ++j) EXPECT_EQ(values[k * out + j], y[j]);
+      for (int j = 0; j < out * in; ++j) EXPECT_EQ(jacobians[k * out * in + j], J[j]);
+      for (int i = 0; i < in; ++i)
+        for (int j = 0; j <= i; ++j) EXPECT_EQ(hessians[(k * in + i) * in + j], H[i * in + j]);
+    }
+  }
+}
+
+// ---- solved gaits
+
+nlp::Solution best(const WalkerGait& gait, int first, int seeds) {
+  nlp::Options options;
+  options.max_iterations = 400;
+  nlp::Solution best;
+  for (int seed = first; seed < first + seeds; ++seed) {
+    auto s = nlp::solve(gait.problem(), gait.cold_start(static_cast<std::uint64_t>(seed)), options);
+    if (s.status != SolveStatus::solved) continue;
+    if (best.status != SolveStatus::solved || s.objective < best.objective) best = std::move(s);
+  }
+  return best;
+}
+
+struct SolvedWalker {
+  WalkerGait gait;
+  nlp::Solution solution;
+  SolvedWalker(const char* name, const GaitSettings& settings, int first, int seeds)
+      : gait(built_in(name, 0.5), settings), solution(best(gait, first, seeds)) {}
+};
+const SolvedWalker& underactuated() {
+  GaitSettings s;
+  s.intervals = 30;
+  s.clearance_points = 1;
+  static const SolvedWalker solved("planar-underactuated", s, 0, 3);
+  return solved;
+}
+const SolvedWalker& spatial() {
+  GaitSettings s;
+  s.intervals = 16;
+  s.step_length = 0.45;
+  s.friction = 0.8;
+  s.clearance = 0.02;
+  s.leg_radius = 0.03;
+  s.rate_limit = 12.0;
+  s.knee_stops = true;
+  static const SolvedWalker solved("spatial-biped", s, 11, 4);
+  return solved;
+}
+
+class WalkerGaits : public testing::TestWithParam<const SolvedWalker& (*)()> {};
+INSTANTIATE_TEST_SUITE_P(Walkers, WalkerGaits, testing::Values(underactuated, spatial),
+                         [](const auto& kind) { return kind.index == 0 ? "underactuated" : "spatial"; });
+
+TEST_P(WalkerGaits, AreFirstOrderOptimal) {
+  const auto& [gait, solution] = GetParam()();
+  ASSERT_EQ(solution.status, SolveStatus::solved) << solution.reason;
+  EXPECT_LE(solution.residuals.largest(), 1e-8);
+  const GaitReport r = gait.report(solution.x);
+  EXPECT_NEAR(solution.objective, r.squared_torque / (r.weight * r.step_length), 1e-8);
+}
+
+TEST_P(WalkerGaits, GroundImpulsesBalanceTheWeight) {
+  const auto& [gait, solution] = GetParam()();
+  const GaitMotion m = gait.motion(solution.x);
+  const int K = static_cast<int>(m.u.rows()), base = gait.walker().base;
+  const double h = m.t(1) - m.t(0);
+  Eigen::VectorXd total = m.impulse + 0.5 * h * (m.contact_force.row(0) + m.contact_force.row(K)).transpose();
+  for (int k = 1; k < K; ++k) total += h * m.contact_force.row(k).transpose();
+  EXPECT_NEAR(total(0), 0.0, 1e-6);
+  EXPECT_NEAR(total(base - 1), gait.report(solution.x).weight * m.t(K), 1e-6);
+  // Sideways the impulses of one step turn the motion round for the next, which is its mirror image.
+  if (base == 3) {
+    EXPECT_GT(std::abs(total(1)), 1e-3);
+  }
+}
+
+TEST_P(WalkerGaits, StepOnToTheNextFootprint) {
+  const auto& [gait, solution] = GetParam()();
+  const GaitMotion m = gait.motion(solution.x);
+  const int K = static_cast<int>(m.u.rows()), base = gait.walker().base;
+  const Eigen::Index foot = m.points.cols() - base;  // the swing shank is the last link
+  const double length = base == 2 ? 0.56 : 0.45;
+  EXPECT_NEAR(m.points(K, foot), length, 1e-8);
+  EXPECT_NEAR(m.points(0, foot), -length, 1e-8);
+  EXPECT_NEAR(m.points(K, foot + base - 1), 0.0, 1e-8);
+  if (base == 3) {
+    EXPECT_NEAR(m.points(K, foot + 1), 0.2, 1e-8);
+    EXPECT_NEAR(m.points(0, foot + 1), 0.2, 1e-8);
+  }
+}
+
+// Walking is unstable without feedback: what the solver leaves of the equations (1e-9) grows over a step.
+TEST_P(WalkerGaits, ReintegrateForward) {
+  const auto& [gait, solution] = GetParam()();
+  EXPECT_LE(gait.report(solution.x).reintegration_error, 1e-3);
+}
+
+TEST(WalkerGaits, UnderactuatedHasNoTorqueAtTheGround) {
+  const Walker& w = underactuated().gait.walker();
+  EXPECT_EQ(w.inputs(), 3);
+  EXPECT_EQ(w.joints, 4);
+  for (const int joint : w.input_joints) EXPECT_GT(joint, 0);
+}
+
+TEST(WalkerGaits, SwingFootStaysUpBetweenNodesToo) {
+  const auto& [gait, solution] = underactuated();
+  const auto height = gait.walker().height(0.5);
+  for (int k = 0; k < 30; ++k) {
+    Eigen::VectorXd z(8);
+    z << solution.x.segment(gait.index().theta(k), 4), solution.x.segment(gait.index().theta(k + 1), 4);
+    double y = 0.0;
+    height->evaluate(z.data(), &y);
+    EXPECT_GE(y, -1e-8);
+  }
+}
+
+TEST(WalkerGaits, SpatialKeepsItsLimits) {
+  const auto& [gait, solution] = spatial();
+  const GaitReport r = gait.report(solution.x);
+  EXPECT_GT(r.smallest_normal_force, 0.0);
+  EXPECT_LE(r.largest_friction_ratio, 0.8 + 1e-6);
+  EXPECT_LE(r.impulse_friction_ratio, 0.8 + 1e-6);
+  EXPECT_GE(r.smallest_leg_distance, 0.9 * 0.06);  // between nodes; at nodes it is a constraint
+  EXPECT_EQ(r.leg_crossings, 0);
+  EXPECT_GE(gait.motion(solution.x).swing_height(8), 0.02 - 1e-8);
+  EXPECT_GE(r.smallest_knee_flexion, -1e-8);
+  EXPECT_GT(r.impact_loss, 0.0);
+  const GaitMotion m = gait.motion(solution.x);
+  for (int k = 0; k < 16; ++k)
+    EXPECT_LE((m.q.row(k + 1) - m.q.row(k)).lpNorm<Eigen::Infinity>(), 12.0 * 0.9 / 16 + 1e-7);
+}
+
+// ---- legs that do not cross
+
+// Least distance over points of two segments that count, on a mesh; the second's being to the right of the first's
+// (behind it in y) is none where they are ordered.
+double least_on_a_mesh(const double* p, const Pair& pair, int N) {
+  double least = 1e9;
+  for (int i = 0; i <= N; ++i)
+    for (int j = 0; j <= N; ++j) {
+      const auto at = [N](const Part& part, int k) {
+        return part.from.value + (part.to.value - part.from.value) * k / N;
+      };
+      double sum = 0.0;
+      for (int a = 0; a < 3; ++a) {
+        const double d =
+            p[6 + a] + at(pair.second, j) * (p[9 + a] - p[6 + a]) - p[a] - at(pair.first, i) * (p[3 + a] - p[a]);
+        if (!pair.ordered || a != 1 || d > 0.0) sum += d * d;
+      }
+      least = std::min(least, sum);
+    }
+  return std::sqrt(least);
+}
+
+TEST(Crossing, DistanceIsTheLeastOfAllPairsOfPoints) {
+  std::mt19937_64 random(1);
+  std::uniform_real_distribution<double> uniform(-1.0, 1.0);
+  for (int trial = 0; trial < 120; ++trial) {
+    double p[12];
+    for (double& x : p) x = uniform(random);
+    Pair pair;
+    pair.ordered = trial % 2;
+    if (trial % 3) pair.first.from = 0.3 + 0.2 * uniform(random);
+    if (trial % 3 == 2) pair.second = {1.4, 1.4};  // one point, beyond the segment
+    const double least = least_on_a_mesh(p, pair, 300), distance = std::sqrt(squared_distance(p, pair));
+    EXPECT_LE(distance, least + 1e-12);
+    EXPECT_NEAR(distance, least, 0.015);
+  }
+}
+
+// Two links from one joint at an angle, kept apart beyond d: their distance is 2 d sin(angle / 2), so that cylinders of
+// radius r touch exactly where that is 2 r, whatever the links' lengths.
+TEST(Crossing, LinksThatShareAJointAreApartByTheirAngle) {
+  const double d = 0.3;
+  for (const double angle : {0.01, 0.2, 0.7, 1.5, 2.5})
+    for (const double length : {0.2, 0.4, 0.9}) {
+      const double p[12] = {0, 0, 0, 0, 0, -length, 0, 0, 0, 0, 0.6 * std::sin(angle), -0.6 * std::cos(angle)};
+      const auto beyond = [&](double of) { return Part{d / of, std::max(1.0, d / of)}; };
+      EXPECT_NEAR(std::sqrt(squared_distance(p, {0, 1, beyond(length), beyond(0.6), true})),
+                  2.0 * d * std::sin(angle / 2), 1e-12);
+    }
+}
+
+// A leg that swings from behind to the front: past the other one on its own side it stays clear, through it or round
+// it on the other side it does not.
+TEST(Crossing, LegsThatShareAHipPassOnTheirOwnSideAlone) {
+  const Pair thighs{0, 1, {0.5, 1.0}, {0.5, 1.0}, true};
+  for (const double roll : {0.3, 0.15, 0.0, -0.15, -0.5}) {
+    double least = 1e9;
+    for (int i = -100; i <= 100; ++i) {
+      const double pitch = 0.006 * i;
+      const double p[12] = {0,
+                            0,
+                            0,
+                            0,
+                            0,
+                            -0.5,
+                            0,
+                            0,
+                            0,
+                            0.5 * std::sin(pitch),
+                            0.5 * std::cos(pitch) * std::sin(roll),
+                            -0.5 * std::cos(pitch) * std::cos(roll)};
+      least = std::min(least, std::sqrt(squared_distance(p, thighs)));
+    }
+    EXPECT_NEAR(least, roll > 0.0 ? 0.5 * std::sin(roll / 2) : 0.0, 0.004) << roll;
+  }
+}
+
+// A biped with a pelvis of some width: hips on one body.
+Walker with_pelvis(const char* width) {
+  std::string text = systems::tree_text("spatial-biped");
+  const std::string thigh = "[link swing_thigh]\nparent = stance_thigh\njoint = spherical ZXY\n";
+  const auto at = text.find(thigh);
+  EXPECT_NE(at, std::string::npos);
+  text.replace(at, thigh.size(), "[link swing_thigh]\nparent = pelvis\njoint = spherical ZXY\n");
+  text.insert(at, std::string("[link pelvis]\nparent = stance_thigh\njoint = spherical ZXY\nend = 0, ") + width +
+                      ", 0\npartner = pelvis\n\n");
+  return walker(systems::parse_tree(text, "with-pelvis", {{"knee", Coefficient(0.4, 1.0)}}));
+}
+
+TEST(Crossing, FindsTheLinksThatLeaveOneBody) {
+  const auto thighs = [](const Walker& w) {
+    EXPECT_EQ(w.pairs.size(), 4u);
+    int found = 0;
+    Walker::Links links;
+    for (const auto& pair : w.pairs)
+      if (pair.gap.value < 0.35) {
+        links = pair;
+        ++found;
+      }
+    EXPECT_EQ(found, 1);
+    EXPECT_EQ(links.joint, 1);        // the stance thigh's end,
+    EXPECT_EQ(links.other_joint, 0);  // where the swing thigh begins
+    EXPECT_NEAR(links.height.value, 1.0, 1e-12);
+    EXPECT_NEAR(links.length.value, 0.6, 1e-12);
+    EXPECT_NEAR(links.length.tangent, -1.0, 1e-12);
+    return links;
+  };
+  EXPECT_TRUE(thighs(built_in("spatial-biped", 0.4)).share_a_joint());
+  EXPECT_NEAR(thighs(with_pelvis("0.03")).gap.value, 0.03, 1e-12);
+  EXPECT_NEAR(thighs(with_pelvis("0.2")).gap.value, 0.2, 1e-12);
+  EXPECT_TRUE(built_in("planar-underactuated", 0.4).pairs.size() == 3);  // but the thighs
+}
+
+// Least distance of the legs of a posture by pairs of points on all links, thighs beyond d from the hip alone.
+double least_by_points(const Eigen::VectorXd& p, double thigh, double d) {
+  const auto point = [&](int i) -> Eigen::Vector3d { return p.segment<3>(3 * i); };
+  double least = 1e9;
+  const int N = 60;
+  for (const int one : {0, 1})      // stance shank, stance thigh
+    for (const int other : {2, 3})  // swing thigh, swing shank
+      for (int i = 0; i <= N; ++i)
+        for (int j = 0; j <= N; ++j) {
+          const double s = static_cast<double>(i) / N, t = static_cast<double>(j) / N;
+          if (one == 1 && other == 2 && ((1.0 - s) * thigh < d || t * thigh < d)) continue;
+          least = std::min(
+              least,
+              ((1.0 - s) * point(one) + s * point(one + 1) - (1.0 - t) * point(other) - t * point(other + 1)).norm());
+        }
+  return least;
+}
+
+// What the report says of a solved gait, from the points of its links on a fine interpolation of its angles.
+TEST(WalkerGaits, SpatialLegsStayApartBetweenNodesToo) {
+  const auto& [gait, solution] = spatial();
+  ASSERT_EQ(solution.status, SolveStatus::solved);
+  const int joints = gait.walker().joints;
+  double least = 1e9;
+  for (int k = 0; k < 16; ++k)
+    for (int i = 0; i < 20; ++i) {
+      const double f = i / 20.0;
+      const Eigen::VectorXd theta = (1.0 - f) * solution.x.segment(gait.index().theta(k), joints) +
+                                    f * solution.x.segment(gait.index().theta(k + 1), joints);
+      Eigen::VectorXd p(gait.walker().points->outputs);
+      gait.walker().points->evaluate(theta.data(), p.data());
+      least = std::min(least, least_by_points(p, 0.5, 0.3));
+    }
+  const GaitReport r = gait.report(solution.x);
+  EXPECT_NEAR(r.smallest_leg_distance, least, 1e-3);
+  EXPECT_GE(least, 0.9 * 0.06);
+  EXPECT_EQ(r.leg_crossings, 0);
+}
+
+// Legs that pass through each other from one node to the next: every node is fine, the motion is not.
+TEST(WalkerGaits, ACrossingBetweenNodesIsSeen) {
+  GaitSettings s = everything(4);
+  s.crossing_points = 0;
+  const WalkerGait nodes(built_in("spatial-biped", 0.5), s);
+  s.crossing_points = 1;
+  const WalkerGait between(built_in("spatial-biped", 0.5), s);
+  const auto worst = [](const WalkerGait& gait, const Eigen::VectorXd& x) {  // of the rows of legs apart
+    Eigen::VectorXd c(gait.problem().constraints());
+    gait.problem().constraint_values(x, c);
+    double least = 1e9;
+    for (int i = 0; i < c.size(); ++i)
+      if (gait.problem().constraint_lower(i) == 4.0 * 0.03 * 0.03) least = std::min(least, c(i));
+    return std::sqrt(least);
+  };
+  Eigen::VectorXd x = nodes.cold_start(1);
+  for (int k = 0; k <= 4; ++k) {
+    auto theta = x.segment(nodes.index().theta(k), nodes.walker().joints);
+    theta.setZero();
+    theta(6) = k < 2 ? 0.4 : -0.4;  // back, then forward, both legs in one plane
+  }
+  ASSERT_EQ(nodes.walker().coordinate_names[3 + 6], "swing_thigh_y");
+  EXPECT_GT(worst(nodes, x), 0.1);
+  EXPECT_LT(worst(between, x), 0.01);
+  const GaitReport r = nodes.report(x);
+  EXPECT_LT(r.smallest_leg_distance, 0.01);
+  EXPECT_EQ(r.leg_crossings, 1);
+}
+
+}  // namespace
+}  // namespace dodyn::dmoc

@@ -1,0 +1,282 @@
+// The gait evaluator through the interface that studies use.
+#include "evaluators/gait.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "evaluators/evaluator.hpp"
+
+namespace dodyn::evaluators {
+namespace {
+
+// A small study: few intervals, the source's masses, knee free.
+Settings small_study(const std::vector<std::string>& words = {}) {
+  const std::string path =
+      testing::TempDir() + "gait-" + testing::UnitTest::GetInstance()->current_test_info()->name() + ".cfg";
+  std::ofstream(path) << "[study]\nevaluator = gait\n[design]\nknee.min = 0.2\nknee.max = 0.7\n"
+                         "[gait]\nlegs = fixed-masses\nintervals = 16\nstarts = 2\nshifts = 1\n";
+  const Settings settings = read_settings(path, words);
+  std::filesystem::remove(path);
+  return settings;
+}
+
+Task task(double knee, std::uint64_t seed = 5) {
+  Task t;
+  t.evaluation.id = 0;
+  t.evaluation.design = Eigen::VectorXd::Constant(1, knee);
+  t.evaluation.seed = seed;
+  return t;
+}
+
+double metric(const Evaluator& evaluator, const Evaluation& evaluation, const std::string& name) {
+  const auto metrics = evaluator.metrics();
+  for (std::size_t i = 0; i < metrics.size(); ++i)
+    if (metrics[i].name == name) return evaluation.metrics(static_cast<Eigen::Index>(i));
+  ADD_FAILURE() << "no metric " << name;
+  return not_a_number;
+}
+
+TEST(GaitEvaluator, FillsWhatItDeclares) {
+  const auto evaluator = make_evaluator(small_study());
+  const Outcome outcome = evaluator->evaluate(task(0.45));
+  const Evaluation& e = outcome.evaluation;
+  ASSERT_EQ(e.status, Status::ok) << e.reason;
+  EXPECT_TRUE(std::isfinite(e.cost));
+  ASSERT_EQ(e.metrics.size(), static_cast<Eigen::Index>(evaluator->metrics().size()));
+  ASSERT_EQ(outcome.trajectory.values.size(), evaluator->channels().size());
+  for (std::size_t i = 0; i < evaluator->channels().size(); ++i) {
+    EXPECT_EQ(outcome.trajectory.values[i].rows(), evaluator->channels()[i].nodes);
+    EXPECT_EQ(outcome.trajectory.values[i].cols(),
+              static_cast<Eigen::Index>(evaluator->channels()[i].coordinates.size()));
+    if (evaluator->channels()[i].name == "optima") continue;  // has room for more than there are
+    EXPECT_TRUE(outcome.trajectory.values[i].allFinite()) << evaluator->channels()[i].name;
+  }
+  EXPECT_LE(metric(*evaluator, e, "kkt_residual"), 1e-8);
+  EXPECT_LE(metric(*evaluator, e, "reintegration_error"), 1e-5);
+  EXPECT_NEAR(e.cost, metric(*evaluator, e, "squared_torque") / (98.1 * 0.56), 1e-8);
+  const std::string report = evaluator->report(outcome);
+  for (const char* word : {"KKT residual", "contact force", "touch-down impulse", "knee", "re-integrated"})
+    EXPECT_NE(report.find(word), std::string::npos) << report;
+}
+
+TEST(GaitEvaluator, SameTaskSameAnswer) {
+  const auto evaluator = make_evaluator(small_study());
+  const Outcome a = evaluator->evaluate(task(0.45)), b = evaluator->evaluate(task(0.45));
+  EXPECT_EQ(a.evaluation.cost, b.evaluation.cost);
+  EXPECT_EQ(a.evaluation.gradient, b.evaluation.gradient);
+  EXPECT_EQ(a.trajectory.values[1], b.trajectory.values[1]);
+}
+
+// Enough starts that the neighbours find no better family of gaits than the middle one.
+TEST(GaitEvaluator, GradientIsTheSlopeOfTheCost) {
+  const auto evaluator =
+      make_evaluator(small_study({"--gait.starts", "6", "--gait.shifts", "0", "--gait.tolerance", "1e-10"}));
+  const Outcome middle = evaluator->evaluate(task(0.45));
+  ASSERT_EQ(middle.evaluation.status, Status::ok);
+  const auto cost = [&](double knee) {
+    Task t = task(knee);
+    t.warm_start = middle.trajectory;
+    return evaluator->evaluate(t).evaluation.cost;
+  };
+  const double h = 2e-4;
+  const double slope =
+      (8.0 * (cost(0.45 + h) - cost(0.45 - h)) - (cost(0.45 + 2 * h) - cost(0.45 - 2 * h))) / (12.0 * h);
+  EXPECT_NEAR(middle.evaluation.gradient(0), slope, 1e-4 * std::abs(slope));
+}
+
+TEST(GaitEvaluator, NeighboursTrajectoryIsAStart) {
+  const auto evaluator = make_evaluator(small_study());
+  const Outcome neighbour = evaluator->evaluate(task(0.45));
+  Task t = task(0.451);
+  t.warm_start = neighbour.trajectory;
+  const Outcome outcome = evaluator->evaluate(t);
+  ASSERT_EQ(outcome.evaluation.status, Status::ok);
+  EXPECT_EQ(metric(*evaluator, outcome.evaluation, "starts"), 3.0);
+  // never worse than the neighbour by more than the slope between them allows
+  EXPECT_LE(outcome.evaluation.cost, neighbour.evaluation.cost + 2e-3 * std::abs(neighbour.evaluation.gradient(0)));
+}
+
+// Answers to all parts of a task, joined.
+Outcome in_parts(const Evaluator& evaluator, Task task) {
+  std::vector<Outcome> answers;
+  for (task.part = 0; task.part < evaluator.parts(); ++task.part) answers.push_back(evaluator.evaluate(task));
+  return evaluator.join(task.evaluation, std::move(answers));
+}
+
+// The rows of the channel `optima` that are filled.
+Eigen::MatrixXd optima(const Outcome& outcome) {
+  const Eigen::MatrixXd& all = outcome.trajectory.values.back();
+  Eigen::Index rows = 0;
+  while (rows < all.rows() && std::isfinite(all(rows, 0))) ++rows;
+  return all.topRows(rows);
+}
+
+TEST(GaitEvaluator, PartsFindWhatOneTaskFinds) {
+  const std::vector<std::string> search = {"--gait.starts", "6", "--gait.shifts", "0"};
+  const auto whole = make_evaluator(small_study(search));
+  for (const char* parts : {"2", "3", "6"}) {
+    auto words = search;
+    words.insert(words.end(), {"--gait.parts", parts});
+    const auto split = make_evaluator(small_study(words));
+    EXPECT_EQ(split->parts(), std::stoi(parts));
+    const Outcome a = whole->evaluate(task(0.45)), b = in_parts(*split, task(0.45));
+    EXPECT_EQ(a.evaluation.status, b.evaluation.status);
+    EXPECT_EQ(a.evaluation.cost, b.evaluation.cost);
+    EXPECT_EQ(a.evaluation.gradient, b.evaluation.gradient);
+    for (const char* name : {"iterations", "starts", "starts_solved", "best_start", "optima"})
+      EXPECT_EQ(metric(*whole, a.evaluation, name), metric(*split, b.evaluation, name)) << name;
+    ASSERT_EQ(a.trajectory.values.size(), b.trajectory.values.size());
+    EXPECT_EQ(a.trajectory.values[1], b.trajectory.values[1]);
+    EXPECT_EQ(optima(a).col(1), optima(b).col(1));
+  }
+  EXPECT_THROW(make_evaluator(small_study({"--gait.starts", "2", "--gait.parts", "3"})), ConfigError);
+}
+
+TEST(GaitEvaluator, OptimaAreListedOnceTheBestFirst) {
+  const auto evaluator = make_evaluator(small_study({"--gait.starts", "12", "--gait.shifts", "0"}));
+  const Outcome outcome = evaluator->evaluate(task(0.45));
+  const Eigen::MatrixXd list = optima(outcome);
+  ASSERT_GE(list.rows(), 2);  // from twelve random starts
+  EXPECT_EQ(list(0, 0), outcome.evaluation.cost);
+  EXPECT_EQ(list(0, 3), 0.0);
+  EXPECT_EQ(list.col(1).sum(), metric(*evaluator, outcome.evaluation, "starts_solved"));
+  EXPECT_EQ(list.rows(), metric(*evaluator, outcome.evaluation, "optima"));
+  EXPECT_LE(list.col(2).maxCoeff(), 1e-9);
+  for (Eigen::Index i = 1; i < list.rows(); ++i) EXPECT_GE(list(i, 0), list(i - 1, 0));
+  EXPECT_NE(evaluator->report(outcome).find("distinct optima"), std::string::npos);
+}
+
+TEST(GaitEvaluator, CoarseStartsEndAtAGaitOfTheWholeMesh) {
+  const auto evaluator =
+      make_evaluator(small_study({"--gait.intervals", "32", "--gait.coarse-intervals", "8", "--gait.starts", "4"}));
+  const Outcome outcome = evaluator->evaluate(task(0.45));
+  ASSERT_EQ(outcome.evaluation.status, Status::ok) << outcome.evaluation.reason;
+  EXPECT_EQ(outcome.trajectory.values[1].rows(), 33);
+  EXPECT_LE(metric(*evaluator, outcome.evaluation, "kkt_residual"), 1e-9);
+  EXPECT_EQ(metric(*evaluator, outcome.evaluation, "starts"), 4.0);
+  EXPECT_EQ(metric(*evaluator, outcome.evaluation, "intervals"), 32.0);
+  for (const char* wrong : {"1", "32", "40"})
+    EXPECT_THROW(make_evaluator(small_study({"--gait.intervals", "32", "--gait.coarse-intervals", wrong})),
+                 ConfigError);
+}
+
+TEST(GaitEvaluator, RefinesUntilTheCostSettles) {
+  const std::vector<std::string> words = {"--gait.refine-tolerance", "1e-3", "--gait.refinements", "5"};
+  const auto plain = make_evaluator(small_study()), refining = make_evaluator(small_study(words));
+  const Outcome coarse = plain->evaluate(task(0.45)), fine = refining->evaluate(task(0.45));
+  ASSERT_EQ(fine.evaluation.status, Status::ok) << fine.evaluation.reason;
+  EXPECT_EQ(fine.evaluation.reason, "");
+  const double intervals = metric(*refining, fine.evaluation, "intervals");
+  EXPECT_GT(intervals, 16.0);
+  EXPECT_EQ(std::fmod(std::log2(intervals / 16.0), 1.0), 0.0);
+  EXPECT_LE(std::abs(metric(*refining, fine.evaluation, "refinement_change")), 1e-3);
+  EXPECT_LT(std::abs(fine.evaluation.cost / coarse.evaluation.cost - 1.0), 0.1);
+  // what vanishes with the square of the time step is smaller
+  EXPECT_LT(std::abs(metric(*refining, fine.evaluation, "energy_balance")),
+            0.5 * std::abs(metric(*plain, coarse.evaluation, "energy_balance")));
+  // on the nodes of the study's mesh, so that it is a warm start like any
+  for (std::size_t i = 0; i < refining->channels().size(); ++i)
+    EXPECT_EQ(fine.trajectory.values[i].rows(), refining->channels()[i].nodes);
+  Task again = task(0.45);
+  again.warm_start = fine.trajectory;
+  EXPECT_LE(refining->evaluate(again).evaluation.cost, fine.evaluation.cost * (1.0 + 1e-6));
+}
+
+// The cost over the knee as a study finds it, each design from its neighbour too: where it jumps, no other start of the
+// design on the upper side may remove the jump.
+TEST(GaitEvaluator, CostOverTheKneeHasNoJumpThatARestartRemoves) {
+  const char* intervals = std::getenv("DODYN_KNEE_INTERVALS");  // the long test's
+  const auto evaluator = make_evaluator(
+      small_study({"--gait.intervals", intervals ? intervals : "40", "--gait.starts", "8", "--gait.shifts", "3"}));
+  std::vector<Outcome> curve;
+  constexpr int designs = 11;
+  const auto knee = [](int i) { return 0.3 + 0.03 * i; };
+  for (int i = 0; i < designs; ++i) {
+    Task t = task(knee(i), static_cast<std::uint64_t>(i));
+    if (i > 0) t.warm_start = curve.back().trajectory;
+    curve.push_back(evaluator->evaluate(t));
+    ASSERT_EQ(curve.back().evaluation.status, Status::ok);
+  }
+  for (int i = 0; i < designs; ++i) {
+    double restarted = curve[static_cast<std::size_t>(i)].evaluation.cost;
+    for (const int neighbour : {i - 1, i + 1}) {
+      if (neighbour < 0 || neighbour >= designs) continue;
+      Task t = task(knee(i), 100 + static_cast<std::uint64_t>(i));
+      t.warm_start = curve[static_cast<std::size_t>(neighbour)].trajectory;
+      restarted = std::min(restarted, evaluator->evaluate(t).evaluation.cost);
+    }
+    EXPECT_GE(restarted, curve[static_cast<std::size_t>(i)].evaluation.cost * (1.0 - 1e-6)) << "knee " << knee(i);
+  }
+}
+
+TEST(GaitEvaluator, TellsWhereTheTimeWent) {
+  const auto evaluator = make_evaluator(small_study());
+  EXPECT_EQ(evaluator->details(), "");  // nothing solved yet
+  const Outcome outcome = evaluator->evaluate(task(0.45));
+  const std::string details = evaluator->details();
+  for (const char* word : {"derivatives", "factorisation", "line search", "rest", "all"})
+    EXPECT_NE(details.find(word), std::string::npos) << details;
+  EXPECT_NE(
+      details.find(std::to_string(std::lround(metric(*evaluator, outcome.evaluation, "iterations"))) + " iterations"),
+      std::string::npos)
+      << details;
+}
+
+// A study of a model file knows what the file said.
+TEST(GaitEvaluator, AChangedModelFileIsAnotherStudy) {
+  EXPECT_TRUE(make_evaluator(small_study())->reads().empty());
+  const std::string path = testing::TempDir() + "gait-changed.model";
+  const auto reads = [&](const char* mass) {
+    std::ofstream(path) << "[model]\ndimension = 2\nswing-foot = right\n[parameters]\nknee = 0.5\n"
+                           "[link left]\nparent = ground\njoint = point + revolute\nend = 0, 2*knee\nmass = "
+                        << mass
+                        << "\npartner = right\n[link right]\nparent = left\njoint = revolute\nend = 0, -2*knee\nmass = "
+                        << mass << "\npartner = left\n[actuator hip]\ncoordinate = right\n";
+    std::string config = testing::TempDir() + "gait-changed.cfg";
+    std::ofstream(config) << "[study]\nevaluator = gait\n[design]\nknee.min = 0.4\nknee.max = 0.6\n[gait]\nmodel = "
+                          << path << "\n";
+    return make_evaluator(read_settings(config, {}))->reads();
+  };
+  const auto first = reads("2"), again = reads("2"), changed = reads("3");
+  ASSERT_EQ(first.size(), 1u);
+  EXPECT_EQ(first, again);
+  EXPECT_NE(first, changed);
+  std::filesystem::remove(path);
+}
+
+TEST(GaitEvaluator, InvalidDesignFailsWithItsReason) {
+  const auto evaluator = make_evaluator(small_study());
+  for (const double knee : {0.0, -0.3, 1.0, not_a_number}) {
+    const Outcome outcome = evaluator->evaluate(task(knee));
+    EXPECT_EQ(outcome.evaluation.status, Status::failed);
+    EXPECT_NE(outcome.evaluation.reason.find("knee"), std::string::npos) << outcome.evaluation.reason;
+    EXPECT_TRUE(std::isnan(outcome.evaluation.cost));
+  }
+}
+
+TEST(GaitEvaluator, ImpossibleGaitIsNotOk) {
+  // torques of 0.01 N m cannot carry 10 kg
+  const auto evaluator = make_evaluator(
+      small_study({"--gait.torque-limit", "0.01", "--gait.starts", "1", "--gait.max-iterations", "100"}));
+  const Outcome outcome = evaluator->evaluate(task(0.45));
+  EXPECT_TRUE(outcome.evaluation.status == Status::infeasible || outcome.evaluation.status == Status::not_converged);
+  EXPECT_FALSE(outcome.evaluation.reason.empty());
+}
+
+TEST(GaitEvaluator, SolverThatStopsEarlyIsNotOk) {
+  const auto evaluator = make_evaluator(small_study({"--gait.starts", "1", "--gait.max-iterations", "3"}));
+  const Outcome outcome = evaluator->evaluate(task(0.45));
+  EXPECT_EQ(outcome.evaluation.status, Status::not_converged);
+  EXPECT_FALSE(outcome.evaluation.reason.empty());
+}
+
+TEST(GaitEvaluator, CostWithoutAnyWeightIsRefused) {
+  EXPECT_THROW(make_evaluator(small_study({"--gait.squared-torque", "0"})), ConfigError);
+}
+
+}  // namespace
+}  // namespace dodyn::evaluators

@@ -1,0 +1,90 @@
+// Text for people: units, bounds and times.
+#include "report/report.hpp"
+
+#include <gtest/gtest.h>
+
+namespace dodyn::report {
+namespace {
+
+const std::vector<Variable> variables = {{"knee", "m", 0.2, 0.5}, {"ratio", "1", 0, 1}};
+
+TEST(Report, Durations) {
+  EXPECT_EQ(duration(0.25), "0.2 s");
+  EXPECT_EQ(duration(43), "43 s");
+  EXPECT_EQ(duration(125), "2 min 05 s");
+  EXPECT_EQ(duration(3 * 3600 + 12 * 60), "3 h 12 min");
+  EXPECT_EQ(duration(not_a_number), "?");
+}
+
+TEST(Report, AnOptimumAtABoundIsSaidToBeOne) {
+  EXPECT_EQ(bound_note(variables, Eigen::Vector2d(0.3, 0.5)), "");
+  EXPECT_EQ(bound_note(variables, Eigen::Vector2d(0.2, 0.5)),
+            "knee is at its lower bound 0.2 m: the optimum may lie beyond the range");
+  EXPECT_EQ(bound_note(variables, Eigen::Vector2d(0.5 - 1e-8, 0)),
+            "knee is at its upper bound 0.5 m, ratio is at its lower bound 0: the optimum may lie beyond the range");
+  Evaluation best;
+  best.id = 7;
+  best.cost = 0.1126;
+  best.design = Eigen::Vector2d(0.2, 0.5);
+  EXPECT_EQ(best_text(&best, variables),
+            "best: 0.1126 at knee = 0.2 m, ratio = 0.5 (evaluation 7)\n"
+            "note: knee is at its lower bound 0.2 m: the optimum may lie beyond the range\n");
+  EXPECT_EQ(best_text(nullptr, variables), "best: none, no evaluation is ok and keeps the constraints\n");
+}
+
+TEST(Report, Progress) {
+  std::map<std::int64_t, Evaluation> rows;
+  EXPECT_EQ(progress_text({rows, nullptr, 2, 40, 1, not_a_number}, variables),
+            "0 of at most 40: none yet; 2 running; 1.0 s");
+  for (int id = 0; id < 3; ++id) {
+    rows[id].id = id;
+    rows[id].design = Eigen::Vector2d(0.3, 0.1 * id);
+    rows[id].status = id == 0 ? Status::failed : Status::ok;
+    rows[id].cost = 5.0 - id;
+  }
+  rows[0].cost = -1;  // not ok: never the best
+  EXPECT_EQ(progress_text({rows, study::best_of(rows, {}), 1, 40, 43, 70}, variables),
+            "3 of at most 40: 2 ok, 1 failed; best 3 at knee = 0.3 m, ratio = 0.2; 1 running; 43 s, at most 1 min 10 s "
+            "left");
+}
+
+TEST(Report, TableIsInTheOrderOfTheIds) {
+  archive::Contents contents;
+  contents.layout.variables = variables;
+  for (const int id : {1, 0}) {
+    Evaluation& row = contents.evaluations.emplace_back();
+    row.id = id;
+    row.design = Eigen::Vector2d(0.25, id);
+    row.status = id ? Status::ok : Status::timed_out;
+    row.reason = id ? "" : "took too long";
+    if (id) row.cost = 0.5;
+  }
+  EXPECT_EQ(table(contents),
+            "id  knee [m]  ratio  cost  status     seconds  rank  reason\n"
+            "0   0.25      0      -     timed_out  0.00     0     took too long\n"
+            "1   0.25      1      0.5   ok         0.00     0\n"
+            "\n"
+            "best: 0.5 at knee = 0.25 m, ratio = 1 (evaluation 1)\n"
+            "note: ratio is at its upper bound 1: the optimum may lie beyond the range\n"
+            "2 evaluations, 0 iterations; not finished (running, or killed: the same command continues it)\n");
+}
+
+TEST(Report, CsvHasAColumnPerCoordinate) {
+  const Channels channels = {{"t", "s", "", 3, {"t"}}, {"q", "rad", "", 3, {"a", "b"}}, {"u", "N m", "", 2, {"hip"}}};
+  Trajectory motion;
+  motion.values = {Eigen::Vector3d(0, 0.1, 0.2), Eigen::MatrixXd::Ones(3, 2), Eigen::Vector2d(5, -6)};
+  EXPECT_EQ(csv(motion, channels), "t [s],q.a [rad],q.b [rad],u.hip [N m]\n0,1,1,5\n0.1,1,1,-6\n0.2,1,1,\n");
+}
+
+// --help names every key of every evaluator.
+TEST(Report, HelpIsComplete) {
+  const std::string help = keys_text();
+  for (const auto& key : study_keys(evaluators::evaluator_kinds()))
+    EXPECT_NE(help.find("--" + key.name + " "), std::string::npos) << key.name;
+  for (const auto& kind : evaluators::evaluator_kinds())
+    for (const auto& key : evaluator_keys(kind))
+      EXPECT_NE(help.find("--" + key.name + " "), std::string::npos) << key.name;
+}
+
+}  // namespace
+}  // namespace dodyn::report

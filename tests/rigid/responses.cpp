@@ -1,0 +1,158 @@
+// Lasting contacts, agreement of the responses with each other, and how a simulation that cannot go on ends.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "evaluators/scenes.hpp"
+#include "rigid/simulation.hpp"
+
+namespace dodyn::rigid {
+namespace {
+
+using evaluators::Scene;
+
+template <int n>
+void stays(int boxes) {
+  const auto scene = evaluators::stack<n>({.boxes = boxes});
+  Options options;
+  options.step = 2e-3;
+  Simulation<n> simulation(scene.world, options);
+  simulation.start(scene.poses, scene.twists);
+  double drift = 0.0, overlap = -1.0;
+  const auto end = simulation.run(10.0, [&](const auto& s) {
+    for (std::size_t b = 0; b < scene.poses.size(); ++b) {
+      drift = std::max(drift, (s.poses()[b].position - scene.poses[b].position).norm());
+      drift = std::max(drift, (s.poses()[b].frame().directors - scene.poses[b].frame().directors).norm() * 0.1);
+    }
+    overlap = std::max(overlap, s.overlap());
+    return false;
+  });
+  ASSERT_EQ(end.status, Outcome::reached) << end.reason;
+  EXPECT_LE(drift, 1e-6);
+  EXPECT_LE(overlap, options.tolerance);
+}
+TEST(Stack, RestsForTenSeconds) {
+  stays<2>(5);
+  stays<3>(5);
+}
+
+// One square strikes another off centre, at an angle: a corner on an edge, elastic, without friction.
+struct Oblique {
+  World<2> world;
+  std::vector<Pose<2>> poses = {{{0.0, 0.0}, 0.6}, {{0.5, 0.02}, 0.0}};
+  std::vector<Twist<2>> twists = {Twist<2>(1.0, 0.1, 0.7), Twist<2>(-0.2, 0.0, -0.4)};
+  Oblique() {
+    world.bodies = {solid<2>("one", {geometry::rectangle(0.2, 0.2)}, 100.0).body,
+                    solid<2>("two", {geometry::rectangle(0.3, 0.2)}, 100.0).body};
+  }
+  // positions, angles and twists a second later
+  Eigen::VectorXd after(Response response, double step, double stiffness) const {
+    Options options;
+    options.response = response;
+    options.step = step;
+    options.stiffness = stiffness;
+    options.refine = 1.0;
+    Simulation<2> simulation(world, options);
+    simulation.start(poses, twists);
+    EXPECT_EQ(simulation.run(0.6).status, Outcome::reached) << simulation.outcome().reason;
+    Eigen::VectorXd x(12);
+    for (int b = 0; b < 2; ++b)
+      x.segment<6>(6 * b) << simulation.poses()[b].position, simulation.poses()[b].angle, simulation.twists()[b];
+    return x;
+  }
+};
+
+TEST(Responses, AgreeInTheLimit) {
+  const Oblique scene;
+  const Eigen::VectorXd exact = scene.after(Response::exact, 1e-3, 0.0);
+  // planar free flight is exact: so is the exact response with any step
+  EXPECT_LE((scene.after(Response::exact, 1e-2, 0.0) - exact).norm(), 1e-9);
+  double last = 1e9;
+  for (const double h : {1e-3, 1e-4, 1e-5}) {  // the impact comes up to a step late
+    const double error = (scene.after(Response::decomposition, h, 0.0) - exact).norm();
+    EXPECT_LE(error, 50.0 * h) << h;
+    last = std::min(last, error);
+  }
+  EXPECT_LE(last, 2e-4);
+  double before = 1e9;
+  for (const double C : {1e4, 1e6, 1e8}) {  // the time of contact falls with C^(-1/2), and the step with it
+    const double error = (scene.after(Response::penalty, 1e-3 / std::sqrt(C / 1e4), C) - exact).norm();
+    EXPECT_LE(error, 0.35 * before) << C;
+    before = error;
+  }
+  EXPECT_LE(before, 1e-2);
+}
+
+// The exact response has no lasting contact: a box on the floor bounces ever faster.
+TEST(Failure, TellsTimeBodiesAndGap) {
+  evaluators::SlidingBox box;
+  box.height = 0.05;
+  box.surface = {0.5, 0.0};
+  const auto scene = evaluators::sliding_box<2>(box);
+  Options options;
+  options.response = Response::exact;
+  options.step = 0.01;
+  Simulation<2> simulation(scene.world, options);
+  simulation.start(scene.poses, scene.twists);
+  const auto end = simulation.run(5.0);
+  ASSERT_EQ(end.status, Outcome::failed);
+  // it falls for sqrt(2 s/g) and bounces for 2 e/(1 - e) of that
+  const double rest = std::sqrt(2.0 * 0.05 / 9.81) * (1.0 + 2.0 * 0.5 / (1.0 - 0.5));
+  EXPECT_NEAR(end.time, rest, 0.02);
+  EXPECT_EQ(std::min(end.bodies[0], end.bodies[1]), 0);
+  EXPECT_EQ(std::max(end.bodies[0], end.bodies[1]), 1);
+  EXPECT_LE(std::abs(end.gap), 1e-3);  // of the prediction that would not do
+  EXPECT_NE(end.reason.find("between 'box 1' and 'floor'"), std::string::npos) << end.reason;
+  EXPECT_EQ(end.reason.find('\n'), std::string::npos);
+  EXPECT_NEAR(simulation.time(), end.time, 0.01);
+  EXPECT_FALSE(simulation.step());  // and stays failed
+  simulation.start(scene.poses, scene.twists);
+  EXPECT_TRUE(simulation.step());
+}
+
+TEST(Solids, RefuseGapsAndNoMass) {
+  const auto refusal = [](auto&& make) -> std::string {
+    try {
+      make();
+    } catch (const std::invalid_argument& error) {
+      return error.what();
+    }
+    return "accepted";
+  };
+  const auto at = [](double x) { return geometry::rectangle(1.0, 1.0).moved({{x, 0.0}}); };
+  EXPECT_EQ(refusal([&] { solid<2>("row", {at(0.0), at(1.0)}, 1.0); }), "accepted");
+  EXPECT_EQ(refusal([&] {
+              solid<2>("row", {at(0.0), at(1.5)}, 1.0);
+            }),
+            "body row: parts leave a gap: part 2 of 2 is 0.5 m away from those connected to part 1; parts must touch "
+            "or overlap");
+  EXPECT_EQ(refusal([&] { solid<2>("row", {}, 1.0); }), "body 'row' has no parts");
+  EXPECT_EQ(refusal([&] { solid<2>("row", {at(0.0)}, 0.0); }), "density of body 'row' is 0.000000, must be positive");
+  EXPECT_EQ(refusal([&] { solid_of_mass<2>("row", {at(0.0)}, -1.0); }),
+            "mass of body 'row' is -1.000000 kg, must be positive");
+}
+
+// A force that is not a number ends the run, at the last good node.
+TEST(Failure, OfAForceIsToldAndNotMovedOnFrom) {
+  for (const double apart : {1.0, 0.2001}) {
+    World<2> world;
+    const auto body = solid<2>("box", {geometry::rectangle(0.2, 0.2)}, 100.0).body;
+    world.bodies = {body, body};
+    world.forces.push_back([](double t, Frames<2>, std::span<const Twist<2>>, std::span<Twist<2>> wrench) {
+      wrench[0][0] += t > 0.05 ? std::nan("") : 0.1;
+    });
+    std::vector<Pose<2>> poses(2);
+    poses[1].position[0] = apart;
+    Simulation<2> simulation(world, Options{});
+    simulation.start(poses, std::vector<Twist<2>>(2, Twist<2>::Zero()));
+    const Outcome end = simulation.run(1.0);
+    EXPECT_EQ(end.status, Outcome::failed);
+    EXPECT_NEAR(end.time, 0.05, 2e-3);
+    EXPECT_NE(end.reason, "");
+    EXPECT_TRUE(simulation.poses()[0].position.allFinite());
+  }
+}
+
+}  // namespace
+}  // namespace dodyn::rigid
