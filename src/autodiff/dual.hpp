@@ -9,6 +9,14 @@
 namespace dodyn::autodiff {
 
 template <class S>
+struct Dual;
+
+// The number without its derivatives.
+inline double value_of(double x) { return x; }
+template <class S>
+double value_of(const Dual<S>& x);
+
+template <class S>
 struct Dual {
   S value = S(0.0);
   S tangent = S(0.0);
@@ -66,6 +74,17 @@ struct Dual {
     const S r = sqrt(a.value);
     return {r, a.tangent / (2.0 * r)};
   }
+  friend Dual exp(const Dual& a) {
+    using std::exp;
+    const S e = exp(a.value);
+    return {e, e * a.tangent};
+  }
+  friend Dual log(const Dual& a) {
+    using std::log;
+    return {log(a.value), a.tangent / a.value};
+  }
+  friend Dual abs(const Dual& a) { return value_of(a.value) < 0.0 ? -a : a; }
+  friend Dual max(const Dual& a, const Dual& b) { return value_of(a.value) < value_of(b.value) ? b : a; }
 };
 
 // A parameter with a derivative of its own meets a number one level up: the parameter is constant at that level.
@@ -90,8 +109,6 @@ Dual<Dual<S>> operator-(const Dual<Dual<S>>& a, const Dual<S>& b) {
   return {a.value - b, a.tangent};
 }
 
-// The number without its derivatives.
-inline double value_of(double x) { return x; }
 template <class S>
 double value_of(const Dual<S>& x) {
   return value_of(x.value);

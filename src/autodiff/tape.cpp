@@ -41,6 +41,14 @@ double result(Operation o, double a, double b) {
       return std::sqrt(a);
     case arctangent:
       return std::atan2(a, b);
+    case exponential:
+      return std::exp(a);
+    case logarithm:
+      return std::log(a);
+    case absolute:
+      return std::abs(a);
+    case sign:
+      return (a > 0.0) - (a < 0.0);
     default:
       return a;
   }
@@ -181,6 +189,16 @@ Graph::Partials Graph::partials(int i) {
       p.second = {times(minus_one, twice), node(subtract, times(y, y), times(x, x)), twice};
       break;
     }
+    case exponential:
+      p.first[0] = p.second[0] = i;
+      break;
+    case logarithm:
+      p.first[0] = node(divide, one, a);
+      p.second[0] = times(minus_one, times(p.first[0], p.first[0]));
+      break;
+    case absolute:
+      p.first[0] = node(sign, a);
+      break;
     default:
       p.count = 0;
       break;

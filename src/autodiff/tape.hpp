@@ -33,6 +33,10 @@ enum class Operation : std::uint8_t {
   cosine,
   root,
   arctangent,
+  exponential,
+  logarithm,
+  absolute,
+  sign,  // -1, 0 or 1; constant where it is not zero
   // of programs alone, rounded twice
   multiply_add,       // a b + c
   multiply_subtract,  // a b - c
@@ -120,6 +124,10 @@ struct Var {
   friend Var sin(Var a) { return {Operation::sine, a}; }
   friend Var cos(Var a) { return {Operation::cosine, a}; }
   friend Var sqrt(Var a) { return {Operation::root, a}; }
+  friend Var exp(Var a) { return {Operation::exponential, a}; }
+  friend Var log(Var a) { return {Operation::logarithm, a}; }
+  friend Var abs(Var a) { return {Operation::absolute, a}; }
+  friend Var max(Var a, Var b) { return 0.5 * (a + b + abs(a - b)); }
   friend Var atan2(Var y, Var x) { return {Operation::arctangent, y, x}; }
 };
 

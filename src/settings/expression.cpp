@@ -1,0 +1,436 @@
+#include "settings/expression.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <charconv>
+#include <numbers>
+#include <optional>
+
+namespace dodyn {
+
+namespace {
+
+constexpr std::size_t longest = 10000;
+constexpr int deepest = 200;
+
+std::string shown(std::string_view text) {
+  std::string s(text.substr(0, 60));
+  for (char& c : s)
+    if (static_cast<unsigned char>(c) < 32) c = ' ';
+  return text.size() > 60 ? s + "..." : s;
+}
+
+struct Unit {
+  std::string_view name;
+  double in_si;
+};
+constexpr std::array units = {Unit{"m", 1.0},
+                              Unit{"mm", 1e-3},
+                              Unit{"cm", 1e-2},
+                              Unit{"km", 1e3},
+                              Unit{"s", 1.0},
+                              Unit{"ms", 1e-3},
+                              Unit{"us", 1e-6},
+                              Unit{"min", 60.0},
+                              Unit{"h", 3600.0},
+                              Unit{"rad", 1.0},
+                              Unit{"kg", 1.0},
+                              Unit{"g", 1e-3},
+                              Unit{"N", 1.0},
+                              Unit{"mN", 1e-3},
+                              Unit{"kN", 1e3},
+                              Unit{"J", 1.0},
+                              Unit{"W", 1.0},
+                              Unit{"Hz", 1.0},
+                              Unit{"deg", std::numbers::pi / 180.0},
+                              Unit{"m2", 1.0},
+                              Unit{"s2", 1.0},
+                              Unit{"m3", 1.0},
+                              Unit{"kg m2", 1.0},
+                              Unit{"A", 1.0},
+                              Unit{"Pa", 1.0},
+                              Unit{"kPa", 1e3},
+                              Unit{"MPa", 1e6},
+                              Unit{"N2", 1.0}};
+std::optional<double> unit(std::string_view word) {
+  for (const Unit& u : units)
+    if (u.name == word) return u.in_si;
+  return std::nullopt;
+}
+
+bool starts_name(char c) { return std::isalpha(static_cast<unsigned char>(c)) || c == '_'; }
+bool in_name(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
+
+}  // namespace
+
+std::string Expression::Quantity::text() const {
+  std::string s = name;
+  for (std::size_t i = 0; i < arguments.size(); ++i) s += (i == 0 ? "(" : ", ") + arguments[i];
+  return arguments.empty() ? s : s + ")";
+}
+
+Expression::Expression(double constant) { add({Operation::constant, -1, -1, constant}); }
+
+// Recursive descent; every level that may nest counts towards the depth.
+class ExpressionParser {
+ public:
+  ExpressionParser(std::string_view text, std::span<const std::string> hyphenated)
+      : text_(text), hyphenated_(hyphenated) {}
+
+  Expression parse() {
+    if (text_.size() > longest)
+      throw ExpressionError("an expression of " + std::to_string(text_.size()) + " characters; allowed: at most " +
+                            std::to_string(longest));
+    e_.nodes_.clear();
+    e_.text_ = text_;
+    disjunction();
+    if (next() != '\0') complain();
+    return std::move(e_);
+  }
+
+ private:
+  using Operation = Expression::Operation;
+
+  [[noreturn]] void complain() const {
+    throw ExpressionError("'" + shown(text_) + "' is not understood at '" +
+                          shown(text_.substr(std::min(at_, text_.size()))) +
+                          "'; allowed: numbers with units, names, + - * / ^, comparisons, and, or, not, parentheses");
+  }
+  char next() {
+    while (at_ < text_.size() && std::isspace(static_cast<unsigned char>(text_[at_]))) ++at_;
+    return at_ < text_.size() ? text_[at_] : '\0';
+  }
+  bool take(char c) { return next() == c && ++at_; }
+  bool take(std::string_view symbol) {
+    next();
+    if (text_.substr(at_, symbol.size()) != symbol) return false;
+    at_ += symbol.size();
+    return true;
+  }
+  bool take_word(std::string_view word) {
+    next();
+    if (text_.substr(at_, word.size()) != word) return false;
+    if (at_ + word.size() < text_.size() && in_name(text_[at_ + word.size()])) return false;
+    at_ += word.size();
+    return true;
+  }
+  struct Level {
+    ExpressionParser& parser;
+    explicit Level(ExpressionParser& p) : parser(p) {
+      if (++parser.depth_ > deepest)
+        throw ExpressionError("'" + shown(parser.text_) + "' nests too deep; allowed: " + std::to_string(deepest) +
+                              " signs and parentheses in each other");
+    }
+    ~Level() { --parser.depth_; }
+  };
+
+  // Operations on constants are done here and now.
+  int make(Operation operation, int a, int b = -1, double value = 0.0) {
+    e_.add({operation, a, b, value});
+    const auto constant = [&](int i) {
+      return i < 0 || e_.nodes_[static_cast<std::size_t>(i)].operation == Operation::constant;
+    };
+    if (constant(a) && constant(b)) {
+      Expression only = e_.subexpression(static_cast<int>(e_.nodes_.size()) - 1);
+      const double folded = only.constant();
+      e_.nodes_.resize(static_cast<std::size_t>(b < 0 ? a : std::min(a, b)));
+      return e_.add({Operation::constant, -1, -1, folded});
+    }
+    return static_cast<int>(e_.nodes_.size()) - 1;
+  }
+
+  int disjunction() {
+    int a = conjunction();
+    while (take_word("or")) a = make(Operation::either, a, conjunction());
+    return a;
+  }
+  int conjunction() {
+    int a = negation();
+    while (take_word("and")) a = make(Operation::both, a, negation());
+    return a;
+  }
+  int negation() {
+    if (take_word("not")) {
+      const Level level(*this);
+      return make(Operation::opposite, negation());
+    }
+    return comparison();
+  }
+  int comparison() {
+    const int a = sum();
+    if (take("<=")) return make(Operation::less_equal, a, sum());
+    if (take(">=")) return swapped(Operation::less_equal, a);
+    if (take("==")) return make(Operation::equal, a, sum());
+    if (take("<")) return make(Operation::less, a, sum());
+    if (take(">")) return swapped(Operation::less, a);
+    return a;
+  }
+  int swapped(Operation operation, int a) {
+    const int b = sum();
+    return make(operation, b, a);
+  }
+  int sum() {
+    int a = product();
+    for (;;) {
+      if (take('+'))
+        a = make(Operation::add, a, product());
+      else if (next() == '-') {
+        ++at_;
+        a = make(Operation::subtract, a, product());
+      } else
+        return a;
+    }
+  }
+  int product() {
+    int a = factor();
+    for (;;) {
+      if (take('*'))
+        a = make(Operation::multiply, a, factor());
+      else if (take('/'))
+        a = make(Operation::divide, a, factor());
+      else
+        return a;
+    }
+  }
+  int factor() {
+    if (take('-')) {
+      const Level level(*this);
+      return make(Operation::negate, factor());
+    }
+    if (take('+')) {
+      const Level level(*this);
+      return factor();
+    }
+    const int base = atom();
+    if (!take('^')) return base;
+    const Level level(*this);
+    const int exponent = factor();
+    const auto n = e_.nodes_[static_cast<std::size_t>(exponent)];
+    if (n.operation == Operation::constant && n.value == std::round(n.value) && std::abs(n.value) <= 64.0) {
+      e_.nodes_.resize(static_cast<std::size_t>(exponent));
+      return make(Operation::power, base, -1, n.value);
+    }
+    return make(Operation::power_of, base, exponent);
+  }
+  int atom() {
+    const Level level(*this);
+    const char c = next();
+    if (take('(')) {
+      const int a = disjunction();
+      if (!take(')')) complain();
+      return a;
+    }
+    if (starts_name(c)) return name();
+    double value = 0.0;
+    const char *from = text_.data() + at_, *end = text_.data() + text_.size();
+    if (!std::isdigit(static_cast<unsigned char>(c)) && c != '.') complain();
+    const auto [to, error] = std::from_chars(from, end, value);
+    if (error != std::errc{}) complain();
+    at_ += static_cast<std::size_t>(to - from);
+    return e_.add({Operation::constant, -1, -1, value * taken_units()});
+  }
+
+  // Units behind a number: words with spaces between, then '/' and a word without.
+  double taken_units() {
+    double factor = 1.0;
+    for (;;) {
+      const std::size_t before = at_;
+      next();
+      std::size_t end = at_;
+      while (end < text_.size() && in_name(text_[end])) ++end;
+      const auto found = unit(text_.substr(at_, end - at_));
+      // a name that is called or dotted is no unit, nor one behind another number's
+      if (!found || (end < text_.size() && (text_[end] == '(' || text_[end] == '.'))) {
+        at_ = before;
+        return factor;
+      }
+      at_ = end;
+      factor *= *found;
+      while (at_ + 1 < text_.size() && text_[at_] == '/' && starts_name(text_[at_ + 1])) {
+        std::size_t last = at_ + 1;
+        while (last < text_.size() && in_name(text_[last])) ++last;
+        const auto below = unit(text_.substr(at_ + 1, last - at_ - 1));
+        if (!below) break;
+        factor /= *below;
+        at_ = last;
+      }
+    }
+  }
+
+  std::string taken_name() {
+    next();
+    for (const std::string& known : hyphenated_)
+      if (known.size() > 1 && text_.substr(at_, known.size()) == known && known.find('-') != std::string::npos &&
+          (at_ + known.size() == text_.size() || !in_name(text_[at_ + known.size()]))) {
+        at_ += known.size();
+        return known;
+      }
+    const std::size_t from = at_;
+    while (at_ < text_.size() && starts_name(text_[at_])) {
+      while (at_ < text_.size() && in_name(text_[at_])) ++at_;
+      if (at_ + 1 < text_.size() && text_[at_] == '.' && starts_name(text_[at_ + 1]))
+        ++at_;
+      else
+        break;
+    }
+    if (at_ == from) complain();
+    return std::string(text_.substr(from, at_ - from));
+  }
+
+  int name() {
+    const std::size_t from = at_;
+    const std::string word = taken_name();
+    if (next() != '(') {
+      if (word == "and" || word == "or" || word == "not") {
+        at_ = from;
+        complain();
+      }
+      if (word == "pi") return e_.add({Operation::constant, -1, -1, std::numbers::pi});
+      return quantity({word, {}});
+    }
+    struct Function {
+      std::string_view name;
+      Operation operation;
+      int arguments;
+    };
+    static constexpr std::array functions = {
+        Function{"sin", Operation::sine, 1},        Function{"cos", Operation::cosine, 1},
+        Function{"tan", Operation::tangent, 1},     Function{"sqrt", Operation::root, 1},
+        Function{"exp", Operation::exponential, 1}, Function{"log", Operation::logarithm, 1},
+        Function{"abs", Operation::absolute, 1},    Function{"min", Operation::minimum, 2},
+        Function{"max", Operation::maximum, 2}};
+    const auto* f = std::find_if(functions.begin(), functions.end(), [&](const Function& g) { return g.name == word; });
+    take('(');
+    if (f == functions.end()) {
+      Expression::Quantity q{word, {}};
+      do q.arguments.push_back(taken_name());
+      while (take(','));
+      if (!take(')')) complain();
+      return quantity(std::move(q));
+    }
+    int a = disjunction();
+    if (f->arguments == 1) {
+      if (!take(')')) complain();
+      return make(f->operation, a);
+    }
+    if (next() != ',') complain();
+    while (take(',')) a = make(f->operation, a, disjunction());
+    if (!take(')')) complain();
+    return a;
+  }
+
+  int quantity(Expression::Quantity q) {
+    auto& all = e_.quantities_;
+    const auto at = std::find(all.begin(), all.end(), q);
+    const int number = static_cast<int>(at - all.begin());
+    if (at == all.end()) all.push_back(std::move(q));
+    return e_.add({Operation::quantity, number});
+  }
+
+  std::string_view text_;
+  std::span<const std::string> hyphenated_;
+  std::size_t at_ = 0;
+  int depth_ = 0;
+  Expression e_;
+};
+
+Expression Expression::parse(std::string_view text, std::span<const std::string> hyphenated) {
+  return ExpressionParser(text, hyphenated).parse();
+}
+
+bool Expression::is_condition() const {
+  const Operation o = nodes_.back().operation;
+  return o == Operation::less || o == Operation::less_equal || o == Operation::equal || o == Operation::both ||
+         o == Operation::either || o == Operation::opposite;
+}
+
+// Nodes are in the order of a recursive descent, so a node's operands and theirs come before it; they are copied in order.
+int Expression::copy(const Expression& from, int node) {
+  std::vector<bool> needed(static_cast<std::size_t>(node) + 1, false);
+  needed[static_cast<std::size_t>(node)] = true;
+  for (int i = node; i >= 0; --i) {
+    const Node& n = from.nodes_[static_cast<std::size_t>(i)];
+    if (!needed[static_cast<std::size_t>(i)] || n.operation == Operation::quantity) continue;
+    if (n.a >= 0) needed[static_cast<std::size_t>(n.a)] = true;
+    if (n.b >= 0) needed[static_cast<std::size_t>(n.b)] = true;
+  }
+  std::vector<int> at(static_cast<std::size_t>(node) + 1, -1);
+  for (int i = 0; i <= node; ++i) {
+    if (!needed[static_cast<std::size_t>(i)]) continue;
+    Node n = from.nodes_[static_cast<std::size_t>(i)];
+    if (n.operation == Operation::quantity) {
+      const Quantity& q = from.quantities_[static_cast<std::size_t>(n.a)];
+      const auto known = std::find(quantities_.begin(), quantities_.end(), q);
+      n.a = static_cast<int>(known - quantities_.begin());
+      if (known == quantities_.end()) quantities_.push_back(q);
+    } else {
+      if (n.a >= 0) n.a = at[static_cast<std::size_t>(n.a)];
+      if (n.b >= 0) n.b = at[static_cast<std::size_t>(n.b)];
+    }
+    at[static_cast<std::size_t>(i)] = add(n);
+  }
+  return at[static_cast<std::size_t>(node)];
+}
+
+Expression Expression::subexpression(int node) const {
+  Expression e;
+  e.nodes_.clear();
+  e.copy(*this, node);
+  e.text_ = text_;
+  return e;
+}
+
+std::vector<Expression::Comparison> Expression::comparisons() const {
+  std::vector<Comparison> all;
+  const auto visit = [&](const auto& self, int i) -> void {
+    const Node n = nodes_[static_cast<std::size_t>(i)];
+    if (n.operation == Operation::both) {
+      self(self, n.a);
+      self(self, n.b);
+    } else if (n.operation == Operation::less || n.operation == Operation::less_equal ||
+               n.operation == Operation::equal) {
+      Expression e;  // a <= b: b - a >= 0
+      e.nodes_.clear();
+      const int b = e.copy(*this, n.b), a = e.copy(*this, n.a);
+      e.add({Operation::subtract, b, a});
+      e.text_ = text_;
+      all.push_back({std::move(e), n.operation == Operation::equal});
+    } else {
+      throw ExpressionError("'" + shown(text_) +
+                            "' is no comparison; allowed: comparisons (<, <=, ==, >=, >), joined by 'and'");
+    }
+  };
+  visit(visit, static_cast<int>(nodes_.size()) - 1);
+  return all;
+}
+
+std::vector<std::string> split_list(std::string_view text, char separator) {
+  std::vector<std::string> parts;
+  const auto add = [&](std::string_view part) {
+    const auto from = part.find_first_not_of(" \t\r");
+    parts.emplace_back(from == part.npos ? "" : part.substr(from, part.find_last_not_of(" \t\r") + 1 - from));
+  };
+  int depth = 0;
+  std::size_t from = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    depth += text[i] == '(' ? 1 : text[i] == ')' ? -1 : 0;
+    if (text[i] != separator || depth > 0) continue;
+    add(text.substr(from, i - from));
+    from = i + 1;
+  }
+  add(text.substr(from));
+  if (parts.size() == 1 && parts[0].empty()) parts.clear();
+  return parts;
+}
+
+std::pair<Expression, Expression> parse_range(std::string_view text, std::span<const std::string> hyphenated) {
+  const auto dots = text.find("..");
+  if (dots == text.npos) {
+    const Expression one = Expression::parse(text, hyphenated);
+    return {one, one};
+  }
+  return {Expression::parse(text.substr(0, dots), hyphenated), Expression::parse(text.substr(dots + 2), hyphenated)};
+}
+
+}  // namespace dodyn

@@ -1,0 +1,98 @@
+#include "settings/expression.hpp"
+
+#include <gtest/gtest.h>
+
+#include <numbers>
+
+#include "autodiff/dual.hpp"
+
+namespace dodyn {
+namespace {
+
+double value(const std::string& text) { return Expression::parse(text).constant(); }
+
+TEST(Expression, ComputesAsMathematicsDoes) {
+  EXPECT_EQ(value("1 + 2*3"), 7.0);
+  EXPECT_EQ(value("-2^2"), -4.0);
+  EXPECT_EQ(value("2^-2"), 0.25);
+  EXPECT_EQ(value("8/4/2"), 1.0);
+  EXPECT_EQ(value("5 - 3 - 1"), 1.0);
+  EXPECT_EQ(value("max(1, 5, 3) + min(2, -1)"), 4.0);
+  EXPECT_DOUBLE_EQ(value("sin(1)^2 + cos(1)^2"), 1.0);
+  EXPECT_DOUBLE_EQ(value("tan(pi/4)"), 1.0);
+  EXPECT_DOUBLE_EQ(value("exp(log(3)) + sqrt(4) + abs(-1)"), 6.0);
+  EXPECT_DOUBLE_EQ(value("2^0.5"), std::sqrt(2.0));
+  EXPECT_EQ(value("1e-3"), 1e-3);
+}
+
+TEST(Expression, ConvertsUnits) {
+  EXPECT_DOUBLE_EQ(value("130 deg"), 130.0 * std::numbers::pi / 180.0);
+  EXPECT_DOUBLE_EQ(value("5 mm + 1 cm"), 0.015);
+  EXPECT_EQ(value("60 N m"), 60.0);
+  EXPECT_DOUBLE_EQ(value("180 deg/s"), std::numbers::pi);
+  EXPECT_DOUBLE_EQ(value("2*5 mm"), 0.01);
+  EXPECT_DOUBLE_EQ(value("3 g/cm"), 0.3);
+}
+
+TEST(Expression, NamesWhatItNeeds) {
+  const auto e = Expression::parse("abs(tangential(foot)) <= mu*normal(foot) and distance(a.tip, b.seat) < 1 mm");
+  std::vector<std::string> names;
+  for (const auto& q : e.quantities()) names.push_back(q.text());
+  EXPECT_EQ(names, (std::vector<std::string>{"tangential(foot)", "mu", "normal(foot)", "distance(a.tip, b.seat)"}));
+  EXPECT_TRUE(e.is_condition());
+  EXPECT_TRUE(e.holds(std::vector<double>{-3.0, 0.5, 7.0, 0.0005}));
+  EXPECT_FALSE(e.holds(std::vector<double>{-3.0, 0.5, 5.0, 0.0005}));
+  const auto parts = e.comparisons();
+  ASSERT_EQ(parts.size(), 2u);
+  EXPECT_EQ(parts[1].what.quantities().size(), 1u);
+  EXPECT_NEAR(parts[1].what.evaluate<double>(std::vector<double>{0.0004}), 0.0006, 1e-15);
+}
+
+TEST(Expression, HyphenatedNamesAreNamesWhereKnown) {
+  const std::vector<std::string> known = {"step-length"};
+  EXPECT_EQ(Expression::parse("step-length/period", known).quantities()[0].name, "step-length");
+  EXPECT_EQ(Expression::parse("step-length/period").quantities().size(), 3u);
+}
+
+TEST(Expression, DerivativesFollow) {
+  using Dual = autodiff::Dual<double>;
+  const auto e = Expression::parse("density*knee^3/12 + sin(knee)");
+  const std::vector<Dual> at = {Dual(2.0, 0.0), Dual(0.4, 1.0)};
+  const Dual y = e.evaluate<Dual>(at);
+  EXPECT_DOUBLE_EQ(y.value, 2.0 * 0.4 * 0.4 * 0.4 / 12.0 + std::sin(0.4));
+  EXPECT_DOUBLE_EQ(y.tangent, 2.0 * 3.0 * 0.4 * 0.4 / 12.0 + std::cos(0.4));
+}
+
+TEST(Expression, SubstitutesAndCompares) {
+  const auto e = Expression::parse("a + 2*b");
+  const auto s = e.substituted([](const Expression::Quantity& q) {
+    return q.name == "a" ? Expression::parse("c - 1") : Expression::parse("b");
+  });
+  ASSERT_EQ(s.quantities().size(), 2u);
+  EXPECT_EQ(s.evaluate<double>(std::vector<double>{5.0, 3.0}), 10.0);
+  EXPECT_EQ(Expression::parse("a+ b"), Expression::parse("a + b"));
+  EXPECT_FALSE(Expression::parse("a + b") == Expression::parse("b + a"));
+}
+
+TEST(Expression, ListsAndRanges) {
+  EXPECT_EQ(split_list("a, f(b, c), 3 "), (std::vector<std::string>{"a", "f(b, c)", "3"}));
+  EXPECT_TRUE(split_list(" ").empty());
+  const auto [from, to] = parse_range("-60 deg .. 60 deg");
+  EXPECT_DOUBLE_EQ(from.constant(), -to.constant());
+}
+
+TEST(Expression, MistakesAreOneShortLine) {
+  for (const std::string text :
+       {"", "1 +", "(1", "1)", "2 3", "a b", "sin()", "sin(1, 2)", "max(1)", "1 & 2", "and", "f(1)", "x.", "1..2",
+        std::string(100000, '-').c_str(), std::string(5000, '(').c_str(), "\x01\x02"})
+    try {
+      Expression::parse(text);
+      ADD_FAILURE() << text.substr(0, 50);
+    } catch (const ExpressionError& error) {
+      EXPECT_LT(std::string(error.what()).size(), 400u);
+      EXPECT_EQ(std::string(error.what()).find('\n'), std::string::npos);
+    }
+}
+
+}  // namespace
+}  // namespace dodyn
