@@ -3,18 +3,16 @@
 #include <algorithm>
 #include <boost/program_options.hpp>
 #include <cctype>
-#include <cerrno>
 #include <charconv>
 #include <cmath>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <limits>
 #include <map>
 #include <optional>
 #include <set>
 #include <sstream>
 
+#include "settings/ini.hpp"
 #include "surrogate/choice.hpp"
 
 namespace dodyn {
@@ -29,12 +27,6 @@ struct Given {
 using Level = std::map<std::string, Given>;  // everything given in one place: the file, or the command line
 
 [[noreturn]] void fail(const std::string& where, const std::string& what) { throw ConfigError(where + ": " + what); }
-
-std::string join(const std::vector<std::string>& words) {
-  std::string text;
-  for (const auto& word : words) text += (text.empty() ? "" : ", ") + word;
-  return text;
-}
 
 template <class T>
 std::optional<T> parse_number(std::string_view text) {
@@ -67,34 +59,34 @@ std::optional<double> parse_duration(const std::string& text) {
 
 // The canonical text of a given value, or the error that says what is wrong with it.
 std::string validated(const Key& key, const Given& given) {
-  const std::string shown = key.name + " = " + given.value;
+  const std::string what = key.name + " = " + shown(given.value);
   if (given.value.empty()) fail(given.where, key.name + " has no value; allowed: " + allowed(key));
   const auto check_range = [&](double value) {
     if (!(value <= key.maximum) || value < key.minimum || (key.open_minimum && value == key.minimum))
-      fail(given.where, shown + " is out of range; allowed: " + allowed(key));
+      fail(given.where, what + " is out of range; allowed: " + allowed(key));
   };
   switch (key.type) {
     case Type::real: {
       const auto value = parse_number<double>(given.value);
-      if (!value || !std::isfinite(*value)) fail(given.where, shown + " is not a number; allowed: " + allowed(key));
+      if (!value || !std::isfinite(*value)) fail(given.where, what + " is not a number; allowed: " + allowed(key));
       check_range(*value);
       return to_text(*value == 0 ? 0.0 : *value);  // no negative zero
     }
     case Type::integer: {
       const auto value = parse_number<std::int64_t>(given.value);
-      if (!value) fail(given.where, shown + " is not an integer; allowed: " + allowed(key));
+      if (!value) fail(given.where, what + " is not an integer; allowed: " + allowed(key));
       check_range(static_cast<double>(*value));
-      if (*value != static_cast<int>(*value)) fail(given.where, shown + " is out of range; allowed: " + allowed(key));
+      if (*value != static_cast<int>(*value)) fail(given.where, what + " is out of range; allowed: " + allowed(key));
       return std::to_string(*value);
     }
     case Type::boolean: {
       const auto value = parse_boolean(given.value);
-      if (!value) fail(given.where, shown + " is neither yes nor no; allowed: " + allowed(key));
+      if (!value) fail(given.where, what + " is neither yes nor no; allowed: " + allowed(key));
       return *value ? "true" : "false";
     }
     case Type::duration: {
       const auto value = parse_duration(given.value);
-      if (!value) fail(given.where, shown + " is not a duration; allowed: " + allowed(key));
+      if (!value) fail(given.where, what + " is not a duration; allowed: " + allowed(key));
       char text[32];
       const auto whole = static_cast<long>(*value);
       std::snprintf(text, sizeof text, "%02ld:%02ld:%02ld", whole / 3600, whole / 60 % 60, whole % 60);
@@ -102,7 +94,7 @@ std::string validated(const Key& key, const Given& given) {
     }
     case Type::choice:
       if (std::find(key.choices.begin(), key.choices.end(), given.value) == key.choices.end())
-        fail(given.where, shown + " is unknown; allowed: " + allowed(key) + did_you_mean(given.value, key.choices));
+        fail(given.where, what + " is unknown; allowed: " + allowed(key) + did_you_mean(given.value, key.choices));
       return given.value;
     case Type::text:
       return given.value;
@@ -124,35 +116,18 @@ std::string full_name(const std::string& word) {
 
 void add(Level& level, const std::string& key, const Given& given) {
   const auto [at, fresh] = level.emplace(key, given);
-  if (!fresh) fail(given.where, key + " is given twice (already at " + at->second.where + ")");
+  if (!fresh) fail(given.where, shown(key) + " is given twice (already at " + at->second.where + ")");
 }
 
-// The parser of Boost does not tell lines, so each line is handed to it alone, under its section.
-Level read_file(const std::string& path) {
-  std::ifstream file(path);
-  std::string line, section;
-  if (!file || std::filesystem::is_directory(path))
-    fail(path, std::string("cannot be read: ") + std::strerror(file ? EISDIR : errno));
+Level read_level(const ini::Text& text) {
   Level level;
-  for (int number = 1; std::getline(file, line); ++number) {
-    const std::string where = path + ":" + std::to_string(number);
-    if (!line.empty() && line.back() == '\r') line.pop_back();
-    std::string bare = line.substr(0, line.find('#'));
-    bare.erase(0, bare.find_first_not_of(" \t"));
-    bare.erase(bare.find_last_not_of(" \t") + 1);
-    if (bare.starts_with('[') && bare.ends_with(']')) {
-      section = bare + "\n";
-      continue;
-    }
-    std::istringstream text(section + line);
-    try {
-      for (const auto& option : po::parse_config_file(text, po::options_description(), true).options)
-        add(level, option.string_key, {option.value.at(0), where});
-    } catch (const po::error&) {
-      fail(where, "'" + bare + "' is not understood; allowed: [section], key = value, # comment");
-    }
+  for (const auto& section : text.sections) {
+    if (!section.name.empty())
+      text.fail(section.line, shown(section.title()) + " has a name; allowed: [" + shown(section.kind) + "]");
+    for (const auto& entry : section.entries)
+      add(level, section.kind.empty() ? entry.key : section.kind + "." + entry.key,
+          {entry.value, text.where(entry.line)});
   }
-  if (file.bad()) fail(path, std::string("cannot be read: ") + std::strerror(errno));
   return level;
 }
 
@@ -182,13 +157,13 @@ Level read_words(const std::vector<std::string>& words, const std::map<std::stri
                             .run();
     for (const auto& option : parsed.options) {
       if (option.string_key.empty())
-        fail(where, "'" + option.value.at(0) + "' is not understood; allowed: --section.key value");
+        fail(where, "'" + shown(option.value.at(0)) + "' is not understood; allowed: --section.key value");
       const std::string name = full_name(option.string_key);
       if (option.value.at(0).starts_with("--")) no_value(name);  // swallowed the next key
       add(level, name, {option.value[0], where});
     }
   } catch (const po::unknown_option& error) {
-    fail(where, "unknown key '" + name_of(error) + "'" + did_you_mean(name_of(error), names));
+    fail(where, "unknown key '" + shown(name_of(error)) + "'" + did_you_mean(name_of(error), names));
   } catch (const po::error_with_option_name& error) {
     no_value(name_of(error));
   }
@@ -260,7 +235,7 @@ std::string allowed(const Key& key) {
     case Type::duration:
       return "hh:mm:ss, mm:ss or seconds";
     case Type::choice:
-      return join(key.choices);
+      return listed(key.choices);
     case Type::real:
     case Type::integer:
       break;
@@ -272,32 +247,6 @@ std::string allowed(const Key& key) {
   if (below) return what + (key.open_minimum ? " > " : " >= ") + to_text(key.minimum) + unit;
   if (above) return what + " <= " + to_text(key.maximum) + unit;
   return what + unit;
-}
-
-std::string did_you_mean(const std::string& word, const std::vector<std::string>& candidates) {
-  const auto distance = [](const std::string& a, const std::string& b) {
-    std::vector<std::vector<std::size_t>> d(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
-    for (std::size_t i = 0; i <= a.size(); ++i) d[i][0] = i;
-    for (std::size_t j = 0; j <= b.size(); ++j) d[0][j] = j;
-    for (std::size_t i = 1; i <= a.size(); ++i)
-      for (std::size_t j = 1; j <= b.size(); ++j) {
-        d[i][j] = std::min({d[i - 1][j] + 1, d[i][j - 1] + 1, d[i - 1][j - 1] + (a[i - 1] != b[j - 1])});
-        if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
-          d[i][j] = std::min(d[i][j], d[i - 2][j - 2] + 1);
-      }
-    return d[a.size()][b.size()];
-  };
-  const std::string* nearest = nullptr;
-  std::size_t best = 0;
-  for (const auto& candidate : candidates) {
-    // A key without its section ("step-length") is as near as the rest of it is.
-    auto d = distance(word, candidate);
-    if (const auto dot = candidate.find('.'); dot != std::string::npos && word.find('.') == std::string::npos)
-      d = std::min(d, distance(word, candidate.substr(dot + 1)) + 1);
-    if (!nearest || d < best) nearest = &candidate, best = d;
-  }
-  if (!nearest || best > std::max<std::size_t>(2, word.size() / 2)) return "";
-  return " (did you mean '" + *nearest + "'?)";
 }
 
 std::vector<Key> study_keys(const std::vector<EvaluatorKind>& kinds) {
@@ -519,7 +468,7 @@ std::vector<Key> evaluator_keys(const EvaluatorKind& kind) {
 Settings read_settings(const std::string& path, const std::vector<std::string>& words,
                        const std::vector<EvaluatorKind>& known_kinds) {
   // The evaluator decides which keys there are, and may itself be given in either place: first read, then judge.
-  const Level file = read_file(path);
+  const Level file = read_level(ini::read(path));
   const auto kinds = with_users_variables(known_kinds, file, words);
   const auto common_keys = study_keys(kinds);
   std::map<std::string, Key> every_key;
@@ -560,7 +509,7 @@ Settings read_settings(const std::string& path, const std::vector<std::string>& 
           if (key.name == name)
             fail(value.where, name + " belongs to evaluator " + other.name + "; this study's is " + kind.name + " (" +
                                   given("study.evaluator")->where + ")");
-      fail(value.where, "unknown key '" + name + "'" + did_you_mean(name, known));
+      fail(value.where, "unknown key '" + shown(name) + "'" + did_you_mean(name, known));
     }
 
   for (const auto& key : common_keys) {
@@ -646,7 +595,7 @@ std::string differences(const Settings& settings, const std::vector<std::pair<st
   }
   for (const auto& [name, value] : then)
     if (!now.count(name)) differing.push_back(name + ": " + value + " / none");
-  return differing.empty() ? "" : join(differing) + " (archive / now)";
+  return differing.empty() ? "" : listed(differing, 1000) + " (archive / now)";
 }
 
 }  // namespace dodyn

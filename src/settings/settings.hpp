@@ -6,13 +6,13 @@
 
 #include <cstdint>
 #include <memory>
-#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "record/evaluation.hpp"
 #include "record/text.hpp"
+#include "settings/config_error.hpp"
 
 namespace dodyn::evaluators {
 class Evaluator;
@@ -39,11 +39,6 @@ struct DesignVariable {
   std::string name, unit, description;
   double default_value;
   double minimum, maximum;  // validity of the model: the range that .min and .max may span
-};
-
-// Bad input. One line fit to show to a user: where, what, what is allowed, nearest valid name. Exit code 2.
-struct ConfigError : std::runtime_error {
-  using std::runtime_error::runtime_error;
 };
 
 struct Setting {
@@ -105,9 +100,5 @@ std::vector<Key> evaluator_keys(const EvaluatorKind& kind);
 
 // "a number in (0, 2] m", "one of strawman, sweep": what a key allows, for messages and --help.
 std::string allowed(const Key& key);
-
-// " (did you mean 'WORD'?)" with the candidate nearest to `word`, or empty where none is near. Distance: least number
-// of insertions, deletions, substitutions and swaps of neighbours (Damerau 1964, in its optimal-string-alignment form).
-std::string did_you_mean(const std::string& word, const std::vector<std::string>& candidates);
 
 }  // namespace dodyn

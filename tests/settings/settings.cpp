@@ -153,7 +153,13 @@ TEST_F(SettingsTest, EachMistakeGetsItsLine) {
   EXPECT_EQ(complaint(w + "[walk]\ncost = squared-torqeu"),
             "knee.cfg:4: walk.cost = squared-torqeu is unknown; allowed: work, squared-torque "
             "(did you mean 'squared-torque'?)");
-  EXPECT_EQ(complaint(w + "seed = 1\nseed = 1"), "knee.cfg:4: study.seed is given twice (already at knee.cfg:3)");
+  EXPECT_EQ(complaint(w + "seed = 1\nseed = 1"), "knee.cfg:4: seed is given twice (already at line 3)");
+  EXPECT_EQ(complaint(w + "seed = 1\n[study]\nseed = 1"),
+            "knee.cfg:5: study.seed is given twice (already at knee.cfg:3)");
+  EXPECT_EQ(complaint(w + "[walk fast]\n"), "knee.cfg:3: [walk fast] has a name; allowed: [walk]");
+  EXPECT_EQ(
+      complaint(w + "seed = \x1b[31m" + std::string(100000, '9')),
+      "knee.cfg:3: study.seed = \\x1b[31m" + std::string(75, '9') + "... is not an integer; allowed: an integer >= 0");
   EXPECT_EQ(complaint(w + "[swim]\ndepth = 1"),
             "knee.cfg:4: swim.depth belongs to evaluator swim; this study's is walk (knee.cfg:2)");
   EXPECT_EQ(complaint(w + "nonsense"),

@@ -1,0 +1,82 @@
+#include "settings/config_error.hpp"
+
+#include <algorithm>
+#include <cstdio>
+
+namespace dodyn {
+namespace {
+
+// Length of the UTF-8 character that `text` begins with, 0 where it begins with none. Overlong forms, surrogates and
+// the control characters of U+0000 to U+001F and U+007F to U+009F are none.
+std::size_t printable(std::string_view text) {
+  const auto byte = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u; };
+  const auto follows = [&](std::size_t i) { return (byte(i) & 0xC0u) == 0x80u; };
+  const unsigned first = byte(0);
+  if (first < 0x80) return first >= 0x20 && first != 0x7F ? 1 : 0;
+  if (first >= 0xC2 && first < 0xE0) return follows(1) && !(first == 0xC2 && byte(1) < 0xA0) ? 2 : 0;
+  if (first >= 0xE0 && first < 0xF0)
+    return follows(1) && follows(2) && !(first == 0xE0 && byte(1) < 0xA0) && !(first == 0xED && byte(1) >= 0xA0) ? 3
+                                                                                                                 : 0;
+  if (first >= 0xF0 && first < 0xF5)
+    return follows(1) && follows(2) && follows(3) && !(first == 0xF0 && byte(1) < 0x90) &&
+                   !(first == 0xF4 && byte(1) >= 0x90)
+               ? 4
+               : 0;
+  return 0;
+}
+
+std::size_t distance(const std::string& a, const std::string& b) {
+  std::vector<std::vector<std::size_t>> d(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
+  for (std::size_t i = 0; i <= a.size(); ++i) d[i][0] = i;
+  for (std::size_t j = 0; j <= b.size(); ++j) d[0][j] = j;
+  for (std::size_t i = 1; i <= a.size(); ++i)
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      d[i][j] = std::min({d[i - 1][j] + 1, d[i][j - 1] + 1, d[i - 1][j - 1] + (a[i - 1] != b[j - 1])});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+        d[i][j] = std::min(d[i][j], d[i - 2][j - 2] + 1);
+    }
+  return d[a.size()][b.size()];
+}
+
+}  // namespace
+
+std::string shown(std::string_view text, std::size_t longest) {
+  std::string result;
+  for (std::size_t at = 0; at < text.size();) {
+    if (at >= longest) return result + "...";
+    if (const std::size_t length = printable(text.substr(at))) {
+      result += text.substr(at, length);
+      at += length;
+    } else {
+      char hex[5];
+      std::snprintf(hex, sizeof hex, "\\x%02x", static_cast<unsigned>(static_cast<unsigned char>(text[at++])));
+      result += hex;
+    }
+  }
+  return result;
+}
+
+std::string listed(const std::vector<std::string>& words, std::size_t most) {
+  std::string text;
+  for (std::size_t i = 0; i < words.size() && i < most; ++i) text += (i ? ", " : "") + shown(words[i]);
+  return words.size() > most ? text + ", ... (" + std::to_string(words.size()) + " in all)" : text;
+}
+
+std::string did_you_mean(const std::string& word, const std::vector<std::string>& candidates) {
+  constexpr std::size_t longest = 200;  // no name is; what is longer is near to none
+  if (word.size() > longest) return "";
+  const std::string* nearest = nullptr;
+  std::size_t best = 0;
+  for (const auto& candidate : candidates) {
+    if (candidate.size() > longest) continue;
+    // A key without its section ("step-length") is as near as the rest of it is.
+    auto d = distance(word, candidate);
+    if (const auto dot = candidate.find('.'); dot != std::string::npos && word.find('.') == std::string::npos)
+      d = std::min(d, distance(word, candidate.substr(dot + 1)) + 1);
+    if (!nearest || d < best) nearest = &candidate, best = d;
+  }
+  if (!nearest || best > std::max<std::size_t>(2, word.size() / 2)) return "";
+  return " (did you mean '" + shown(*nearest) + "'?)";
+}
+
+}  // namespace dodyn
