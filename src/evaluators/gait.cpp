@@ -254,7 +254,7 @@ const std::vector<std::string> built_in_keys = {
 void GaitEvaluator::read_model() {
   model_ = settings_.text("gait.model");
   if (model_ == "planar-biped") return;
-  from_file_ = !systems::built_in_trees().count(model_);
+  from_file_ = !systems::built_in_models().count(model_);
   try {
     model_text_ = systems::tree_text(model_);
     parameters_ = systems::tree_parameters(model_text_, model_);

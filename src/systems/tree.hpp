@@ -12,153 +12,146 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
+#include <optional>
 #include <string>
-#include <type_traits>
 #include <vector>
 
 #include "autodiff/dual.hpp"
-#include "autodiff/tape.hpp"
+#include "settings/expression.hpp"
+#include "systems/frame.hpp"
 
 namespace dodyn::systems {
-
-struct Move {
-  enum Kind { slide, turn } kind;
-  int axis;  // 0, 1, 2: x, y, z
-  bool operator==(const Move&) const = default;
-};
 
 template <class P>
 struct Link {
   std::string name;
-  int parent = -1;             // index of an earlier link; -1: the ground
-  std::array<P, 3> at{};       // place of the joint in the parent's frame
-  std::vector<Move> moves;     // the joint
-  P mass{};                    // 0 for a massless one
-  std::array<P, 3> centre{};   // of mass, in the link's frame
-  std::array<P, 3> inertia{};  // about the centre of mass and the axes of the link's frame (plane: the third)
-  std::array<P, 3> end{};      // far end: a foot, a next joint, what is drawn
-  int partner = -1;            // the link that takes this one's place when the legs exchange their roles
-  int first = 0;               // its first coordinate
+  int parent = -1;              // index of an earlier link; -1: the ground
+  std::array<P, 3> at{};        // place of the joint in the parent's frame
+  std::vector<Move> moves;      // the joint
+  P mass{};                     // 0 for a massless one
+  std::array<P, 3> centre{};    // of mass, in the link's frame
+  std::array<P, 3> inertia{};   // about the centre of mass and the axes of the link's frame (plane: the third)
+  bool skew = false;            // whether it has products of inertia:
+  std::array<P, 3> products{};  // -int y z dm, -int x z dm, -int x y dm about the centre of mass
+  std::array<P, 3> end{};       // far end: a foot, a next joint, what is drawn
+  int partner = -1;             // the link that takes this one's place when the legs exchange their roles
+  int first = 0;                // its first coordinate
 };
 
-template <class T>
-using Vector3 = std::array<T, 3>;
-template <class T>
-using Matrix3 = std::array<std::array<T, 3>, 3>;
-
-template <class T>
-Vector3<T> operator*(const Matrix3<T>& R, const Vector3<T>& r) {
-  Vector3<T> x;
-  for (int i = 0; i < 3; ++i) x[i] = R[i][0] * r[0] + R[i][1] * r[1] + R[i][2] * r[2];
-  return x;
-}
-template <class T>
-Vector3<T> cross(const Vector3<T>& a, const Vector3<T>& b) {
-  return {a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]};
-}
-template <class T>
-Vector3<T> operator+(const Vector3<T>& a, const Vector3<T>& b) {
-  return {a[0] + b[0], a[1] + b[1], a[2] + b[2]};
-}
-
-// A parameter as a number of the type that is computed with: constant at its levels of differentiation.
-template <class T, class P>
-T lift(const P& parameter) {
-  if constexpr (std::is_same_v<T, P> || std::is_same_v<P, double>)
-    return T(parameter);
-  else
-    return T(parameter, P(0.0));
-}
-
-// Where a link's frame is and how it moves.
-template <class T>
-struct Frame {
-  Vector3<T> origin, velocity;      // in the world
-  Matrix3<T> rotation;              // from the link's frame to the world's
-  Vector3<T> spin;                  // angular velocity, in the link's frame
-  T angle = T(0.0), rate = T(0.0);  // of the last turns about one and the same axis, taken together,
-  int axis = -1;                    // which is this one,
-  Matrix3<T> rotation_before;       // and the rotation and
-  Vector3<T> spin_before;           // spin before them
-
-  static Frame at_rest() {
-    Frame f;
-    for (int i = 0; i < 3; ++i) {
-      f.origin[i] = f.velocity[i] = f.spin[i] = T(0.0);
-      for (int j = 0; j < 3; ++j) f.rotation[i][j] = T(i == j ? 1.0 : 0.0);
-    }
-    return f;
-  }
-  Vector3<T> point(const Vector3<T>& r) const { return origin + rotation * r; }
-  Vector3<T> velocity_of(const Vector3<T>& r) const { return velocity + rotation * cross(spin, r); }
-
-  void slide(int along, const T& q, const T& v) {
-    Vector3<T> way{T(0.0), T(0.0), T(0.0)}, pace = way;
-    way[along] = q;
-    pace[along] = v;
-    velocity = velocity + rotation * (pace + cross(spin, way));
-    origin = origin + rotation * way;
-  }
-  // Turns about the same axis, one after the other, are one turn: sines and cosines of sums of angles, no products.
-  void turn(int about, const T& q, const T& v) {
-    using std::cos, std::sin;
-    if (about != axis) {
-      axis = about;
-      angle = rate = T(0.0);
-      rotation_before = rotation;
-      spin_before = spin;
-    }
-    angle += q;
-    rate += v;
-    const T c = cos(angle), s = sin(angle);
-    const int j = (axis + 1) % 3, k = (axis + 2) % 3;
-    for (int i = 0; i < 3; ++i) {
-      rotation[i][j] = c * rotation_before[i][j] + s * rotation_before[i][k];
-      rotation[i][k] = c * rotation_before[i][k] - s * rotation_before[i][j];
-    }
-    spin[j] = c * spin_before[j] + s * spin_before[k];
-    spin[k] = c * spin_before[k] - s * spin_before[j];
-    spin[axis] = spin_before[axis] + rate;
-  }
+// A place on a link, in its frame; link -1: the ground.
+template <class P>
+struct Place {
+  int link = -1;
+  std::array<P, 3> at{};
 };
 
-// The angles of a rotation as successive turns about these axes; all zero at rest. Three axes that differ: the middle
-// angle lies within a quarter turn. First and last alike (Euler angles): the middle one is positive.
-template <class T>
-std::vector<T> turn_angles(const Matrix3<T>& R, const std::vector<Move>& turns) {
-  using std::atan2, std::sqrt;
-  const int i = turns[0].axis;
-  if (turns.size() == 1) return {atan2(R[(i + 2) % 3][(i + 1) % 3], R[(i + 1) % 3][(i + 1) % 3])};
-  const int j = turns[1].axis, k = 3 - i - j;
-  const double e = j == (i + 1) % 3 ? 1.0 : -1.0;
-  if (turns.size() == 2 || turns[2].axis != i) {
-    std::vector<T> angles = {
-        atan2(-e * R[j][k], R[k][k]),
-        atan2(e * R[i][k], turns.size() == 2 ? R[i][i] : sqrt(R[i][i] * R[i][i] + R[i][j] * R[i][j]))};
-    if (turns.size() == 3) angles.push_back(atan2(-e * R[i][j], R[i][i]));
-    return angles;
-  }
-  return {atan2(R[j][i], -e * R[k][i]), atan2(sqrt(R[j][i] * R[j][i] + R[k][i] * R[k][i]), R[i][i]),
-          atan2(R[i][j], e * R[i][k])};
-}
+// What a formula may speak of, next to parameters. index: of a coordinate, point, link or actuator.
+struct Variable {
+  enum Kind {
+    parameter,
+    coordinate,
+    rate,      // of a coordinate
+    position,  // of a point along the world's `axis`, m
+    velocity,  // its rate, m/s
+    speed,     // of a point, m/s
+    distance,  // of two points, m
+    angle,     // of a link in the plane, from rest or, if other >= 0, from another link, rad
+    control    // of an actuator
+  } kind = parameter;
+  int index = -1, other = -1, axis = 0;
+};
+// A number that depends on the state.
+template <class P>
+struct Formula {
+  Expression expression;
+  struct Argument {
+    Variable variable;
+    P parameter{};
+  };
+  std::vector<Argument> arguments;  // what the expression's quantities are, in their order
+};
 
-// `P` is the scalar of the parameters: double, or autodiff::Dual<double> to differentiate with respect to the design.
+// Potential stiffness/2 (x - rest)^2 and force -damping x' of a coordinate x, or of the distance x of two places.
+template <class P>
+struct Spring {
+  std::string name;
+  int coordinate = -1;  // -1: from place to place
+  Place<P> from, to;
+  P stiffness{}, rest{}, damping{};
+};
+// Two charges on different links have the potential charge_constant c1 c2/distance.
+template <class P>
+struct Charge {
+  std::string name;
+  Place<P> place;
+  P value{};
+};
+// Force -linear v at the centre of mass, torque -angular omega.
+template <class P>
+struct Drag {
+  std::string name;
+  int link = 0;
+  P linear{}, angular{};
+};
+// A user's energy (J), of positions alone.
+template <class P>
+struct Potential {
+  std::string name;
+  Formula<P> energy;
+};
+// A user's force: on a coordinate (one component), or at a place, along the world's axes.
+template <class P>
+struct Load {
+  std::string name;
+  int coordinate = -1;
+  Place<P> place;
+  std::vector<Formula<P>> components;
+};
+// Its control is a generalised force on a coordinate, or the size of a force and a torque on a link, whose directions
+// are fixed in the link.
+template <class P>
+struct Actuator {
+  std::string name;
+  int coordinate = -1;  // -1: at a place
+  Place<P> place;
+  std::array<P, 3> force{}, torque{};
+  std::optional<P> limit;  // of its size
+  P efficiency = P(1.0);   // mechanical power out per power in
+  P loss{};                // W per squared unit of its control
+};
+template <class P>
+struct Range {
+  std::string name;
+  int coordinate = 0;
+  std::optional<P> from, to;
+};
+template <class P>
+struct Point {
+  std::string name;
+  Place<P> place;
+};
+
+// `P` is the scalar of the parameters: double, or a type that carries derivatives with respect to the design.
 template <class P = double>
 struct Tree {
   using Parameter = P;
 
   std::string name;
   int dimension = 2;
-  P gravity = P(9.81);  // m/s^2
+  P gravity = P(9.81);  // m/s^2, downwards
+  bool tilted = false;  // whether there is a uniform acceleration across it, too:
+  std::array<P, 3> across{};
+  P charge_constant{};  // N m^2 per unit charge squared
   std::vector<Link<P>> links;
   std::vector<std::string> coordinate_names;
-
-  struct Actuator {
-    std::string name;
-    int coordinate;
-  };
-  std::vector<Actuator> actuators;  // a generalised force on one coordinate each
+  std::vector<systems::Actuator<P>> actuators;
+  std::vector<Spring<P>> springs;
+  std::vector<Charge<P>> charges;
+  std::vector<Drag<P>> drags;
+  std::vector<Potential<P>> potentials;
+  std::vector<Load<P>> loads;
+  std::vector<Range<P>> ranges;
+  std::vector<Point<P>> named_points;
 
   // A walker, besides: the first link stands on a point foot, and this link's end is the other foot.
   int swing_link = -1;
@@ -177,30 +170,12 @@ struct Tree {
   }
 
   Tree<double> plain() const {
-    using autodiff::value_of;
-    Tree<double> t;
-    t.name = name;
-    t.dimension = dimension;
-    t.gravity = value_of(gravity);
-    t.coordinate_names = coordinate_names;
-    t.swing_link = swing_link;
-    for (const auto& a : actuators) t.actuators.push_back({a.name, a.coordinate});
-    for (const auto& k : knees) t.knees.push_back({k.coordinate, k.flexion});
-    for (const auto& link : links) {
-      Link<double> l{.name = link.name, .parent = link.parent, .moves = link.moves};
-      l.partner = link.partner;
-      l.first = link.first;
-      l.mass = value_of(link.mass);
-      for (int i = 0; i < 3; ++i) {
-        l.at[i] = value_of(link.at[i]);
-        l.centre[i] = value_of(link.centre[i]);
-        l.inertia[i] = value_of(link.inertia[i]);
-        l.end[i] = value_of(link.end[i]);
-      }
-      t.links.push_back(std::move(l));
-    }
-    return t;
+    return mapped<double>([](const P& x) { return autodiff::value_of(x); });
   }
+
+  // The same tree with every number replaced, f: P -> Q.
+  template <class Q, class F>
+  Tree<Q> mapped(F f) const;
 
   // Frames of the links. q, v: [n]
   template <class T>
@@ -208,7 +183,7 @@ struct Tree {
     std::vector<Frame<T>> frames;
     for (const auto& link : links) {
       Frame<T> f = link.parent < 0 ? Frame<T>::at_rest() : frames[link.parent];
-      const Vector3<T> at = lifted<T>(link.at);
+      const Vector3<T> at = lift<T>(link.at);
       f.velocity = f.velocity_of(at);
       f.origin = f.point(at);
       for (std::size_t i = 0; i < link.moves.size(); ++i) {
@@ -227,22 +202,48 @@ struct Tree {
     return frames(q, std::vector<T>(n(), T(0.0)).data());
   }
 
-  // L = T - V (J), summed over the links.
+  // L = T - V (J), summed over the links, springs, charges and potentials.
   template <class T>
   T lagrangian(const T* q, const T* v) const {
     const auto at = frames(q, v);
     const T g = lift<T>(gravity);
     T L = T(0.0);
     for (std::size_t l = 0; l < links.size(); ++l) {
-      const Vector3<T> centre = lifted<T>(links[l].centre), inertia = lifted<T>(links[l].inertia);
+      const Vector3<T> centre = lift<T>(links[l].centre), inertia = lift<T>(links[l].inertia);
       const Vector3<T> velocity = at[l].velocity_of(centre);
       const T mass = lift<T>(links[l].mass);
       T twice = T(0.0);
       for (int i = 0; i < 3; ++i)
         twice += mass * (velocity[i] * velocity[i]) + inertia[i] * (at[l].spin[i] * at[l].spin[i]);
-      L += 0.5 * twice - (mass * g) * at[l].point(centre)[dimension - 1];
+      if (links[l].skew) {
+        const Vector3<T> products = lift<T>(links[l].products);
+        for (int i = 0; i < 3; ++i) twice += (2.0 * products[i]) * (at[l].spin[(i + 1) % 3] * at[l].spin[(i + 2) % 3]);
+      }
+      const Vector3<T> place = at[l].point(centre);
+      L += 0.5 * twice - (mass * g) * place[dimension - 1];
+      if (tilted) L += mass * dot(lift<T>(across), place);
     }
-    return L;
+    return L - potential_energy(at, q);
+  }
+
+  // Generalised forces that have no potential, of damping, drag, loads and actuators: [n]. u: [actuators], or null
+  template <class T>
+  std::vector<T> forces(const T* q, const T* v, const T* u) const;
+
+  // What a variable is worth. u may be null where there are no controls in it.
+  template <class T>
+  T value(const Variable& variable, const std::vector<Frame<T>>& at, const T* q, const T* v, const T* u) const;
+  template <class T>
+  T value(const Formula<P>& formula, const std::vector<Frame<T>>& at, const T* q, const T* v, const T* u) const;
+
+  template <class T>
+  static Vector3<T> position(const std::vector<Frame<T>>& at, const Place<P>& place) {
+    return place.link < 0 ? lift<T>(place.at) : at[place.link].point(lift<T>(place.at));
+  }
+  template <class T>
+  static Vector3<T> velocity(const std::vector<Frame<T>>& at, const Place<P>& place) {
+    if (place.link < 0) return {T(0.0), T(0.0), T(0.0)};
+    return at[place.link].velocity_of(lift<T>(place.at));
   }
 
   // Position of the foot, then of every link's end: [(1 + links) dimension], m.
@@ -251,7 +252,7 @@ struct Tree {
     const auto at = frames(q);
     std::vector<T> p(at[0].origin.begin(), at[0].origin.begin() + dimension);
     for (std::size_t l = 0; l < links.size(); ++l) {
-      const Vector3<T> end = at[l].point(lifted<T>(links[l].end));
+      const Vector3<T> end = at[l].point(lift<T>(links[l].end));
       p.insert(p.end(), end.begin(), end.begin() + dimension);
     }
     return p;
@@ -263,14 +264,14 @@ struct Tree {
     const auto at = frames(q);
     std::vector<T> p;
     for (const int l : {one, other})
-      for (const Vector3<T>& x : {at[l].origin, at[l].point(lifted<T>(links[l].end))})
+      for (const Vector3<T>& x : {at[l].origin, at[l].point(lift<T>(links[l].end))})
         p.insert(p.end(), x.begin(), x.end());
     return p;
   }
 
   template <class T>
   std::vector<T> swing_foot(const T* q) const {
-    const Vector3<T> foot = frames(q)[swing_link].point(lifted<T>(links[swing_link].end));
+    const Vector3<T> foot = frames(q)[swing_link].point(lift<T>(links[swing_link].end));
     return {foot.begin(), foot.begin() + dimension};
   }
 
@@ -351,10 +352,12 @@ struct Tree {
     return {q.begin() + d, q.end()};
   }
 
+ private:
+  // Energy of springs, charges and users' potentials.
   template <class T>
-  static Vector3<T> lifted(const std::array<P, 3>& r) {
-    return {lift<T>(r[0]), lift<T>(r[1]), lift<T>(r[2])};
-  }
+  T potential_energy(const std::vector<Frame<T>>& at, const T* q) const;
 };
 
 }  // namespace dodyn::systems
+
+#include "systems/tree_forces.hpp"

@@ -2,18 +2,14 @@
 #pragma once
 
 #include <map>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
-#include "systems/tree.hpp"
+#include "systems/model.hpp"
 
 namespace dodyn::systems {
 
-// A mistake in a model's text: one line, "FILE:LINE: what, and what is allowed".
-struct TreeError : std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
+using TreeError = ConfigError;
 
 using Parameters = std::map<std::string, autodiff::Dual<double>>;
 
@@ -27,8 +23,5 @@ std::string tree_text(const std::string& name_or_path);
 
 // Names of the parameters a text declares, in order.
 std::vector<std::string> tree_parameters(const std::string& text, const std::string& origin);
-
-// Models that come with the program, by name, in the format of the files.
-const std::map<std::string, std::string>& built_in_trees();
 
 }  // namespace dodyn::systems

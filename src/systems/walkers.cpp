@@ -1,5 +1,5 @@
 // The walkers that come with the program, as a user would write them.
-#include "systems/tree_file.hpp"
+#include "systems/model.hpp"
 
 namespace dodyn::systems {
 namespace {
@@ -231,11 +231,22 @@ flexion = +1
 
 }  // namespace
 
-const std::map<std::string, std::string>& built_in_trees() {
+const std::map<std::string, std::string>& built_in_models() {
   static const std::map<std::string, std::string> trees = {{"planar-biped-tree", planar_biped},
                                                            {"planar-underactuated", planar_underactuated},
                                                            {"spatial-biped", spatial_biped}};
   return trees;
+}
+
+std::string model_text(const std::string& name_or_path) {
+  if (const auto at = built_in_models().find(name_or_path); at != built_in_models().end()) return at->second;
+  try {
+    return ini::read_file(name_or_path);
+  } catch (const ConfigError& error) {
+    std::string names;
+    for (const auto& [name, text] : built_in_models()) names += name + ", ";
+    throw ConfigError(std::string(error.what()) + "; allowed: " + names + "or the path of a model file");
+  }
 }
 
 }  // namespace dodyn::systems

@@ -1,0 +1,137 @@
+// Frames of links, and how joints move them: turns about and slides along the axes of a frame.
+#pragma once
+
+#include <array>
+#include <cmath>
+#include <type_traits>
+#include <vector>
+
+#include "autodiff/dual.hpp"
+#include "autodiff/tape.hpp"
+
+namespace dodyn::systems {
+
+struct Move {
+  enum Kind { slide, turn } kind;
+  int axis;  // 0, 1, 2: x, y, z
+  bool operator==(const Move&) const = default;
+};
+
+template <class T>
+using Vector3 = std::array<T, 3>;
+template <class T>
+using Matrix3 = std::array<std::array<T, 3>, 3>;
+
+template <class T>
+Vector3<T> operator*(const Matrix3<T>& R, const Vector3<T>& r) {
+  Vector3<T> x;
+  for (int i = 0; i < 3; ++i) x[i] = R[i][0] * r[0] + R[i][1] * r[1] + R[i][2] * r[2];
+  return x;
+}
+template <class T>
+Vector3<T> cross(const Vector3<T>& a, const Vector3<T>& b) {
+  return {a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]};
+}
+template <class T>
+Vector3<T> operator+(const Vector3<T>& a, const Vector3<T>& b) {
+  return {a[0] + b[0], a[1] + b[1], a[2] + b[2]};
+}
+
+template <class T>
+Vector3<T> operator-(const Vector3<T>& a, const Vector3<T>& b) {
+  return {a[0] - b[0], a[1] - b[1], a[2] - b[2]};
+}
+template <class T>
+T dot(const Vector3<T>& a, const Vector3<T>& b) {
+  return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+}
+
+// A parameter as a number of the type that is computed with: constant at its levels of differentiation.
+template <class T, class P>
+T lift(const P& parameter) {
+  if constexpr (std::is_same_v<T, P> || std::is_same_v<P, double>) {
+    return T(parameter);
+  } else {
+    using Value = decltype(T::value);
+    return T(lift<Value>(parameter), Value(0.0));
+  }
+}
+template <class T, class P>
+Vector3<T> lift(const std::array<P, 3>& r) {
+  return {lift<T>(r[0]), lift<T>(r[1]), lift<T>(r[2])};
+}
+
+// Where a link's frame is and how it moves.
+template <class T>
+struct Frame {
+  Vector3<T> origin, velocity;  // in the world
+  Matrix3<T> rotation;          // from the link's frame to the world's
+  Vector3<T> spin;              // angular velocity, in the link's frame
+  // Successive turns about one axis are merged into a single turn:
+  int axis = -1;                    // that axis; -1: there was no turn yet
+  T angle = T(0.0), rate = T(0.0);  // the angle and the rate summed up about it
+  Matrix3<T> rotation_before;       // rotation of the frame before the merged turn
+  Vector3<T> spin_before;           // angular velocity before it
+
+  static Frame at_rest() {
+    Frame f;
+    for (int i = 0; i < 3; ++i) {
+      f.origin[i] = f.velocity[i] = f.spin[i] = T(0.0);
+      for (int j = 0; j < 3; ++j) f.rotation[i][j] = T(i == j ? 1.0 : 0.0);
+    }
+    return f;
+  }
+  Vector3<T> point(const Vector3<T>& r) const { return origin + rotation * r; }
+  Vector3<T> velocity_of(const Vector3<T>& r) const { return velocity + rotation * cross(spin, r); }
+
+  void slide(int along, const T& q, const T& v) {
+    Vector3<T> way{T(0.0), T(0.0), T(0.0)}, pace = way;
+    way[along] = q;
+    pace[along] = v;
+    velocity = velocity + rotation * (pace + cross(spin, way));
+    origin = origin + rotation * way;
+  }
+  // Turns about the same axis, one after the other, are one turn: sines and cosines of sums of angles, no products.
+  void turn(int about, const T& q, const T& v) {
+    using std::cos, std::sin;
+    if (about != axis) {
+      axis = about;
+      angle = rate = T(0.0);
+      rotation_before = rotation;
+      spin_before = spin;
+    }
+    angle += q;
+    rate += v;
+    const T c = cos(angle), s = sin(angle);
+    const int j = (axis + 1) % 3, k = (axis + 2) % 3;
+    for (int i = 0; i < 3; ++i) {
+      rotation[i][j] = c * rotation_before[i][j] + s * rotation_before[i][k];
+      rotation[i][k] = c * rotation_before[i][k] - s * rotation_before[i][j];
+    }
+    spin[j] = c * spin_before[j] + s * spin_before[k];
+    spin[k] = c * spin_before[k] - s * spin_before[j];
+    spin[axis] = spin_before[axis] + rate;
+  }
+};
+
+// The angles of a rotation as successive turns about these axes; all zero at rest. Three axes that differ: the middle
+// angle lies within a quarter turn. First and last alike (Euler angles): the middle one is positive.
+template <class T>
+std::vector<T> turn_angles(const Matrix3<T>& R, const std::vector<Move>& turns) {
+  using std::atan2, std::sqrt;
+  const int i = turns[0].axis;
+  if (turns.size() == 1) return {atan2(R[(i + 2) % 3][(i + 1) % 3], R[(i + 1) % 3][(i + 1) % 3])};
+  const int j = turns[1].axis, k = 3 - i - j;
+  const double e = j == (i + 1) % 3 ? 1.0 : -1.0;
+  if (turns.size() == 2 || turns[2].axis != i) {
+    std::vector<T> angles = {
+        atan2(-e * R[j][k], R[k][k]),
+        atan2(e * R[i][k], turns.size() == 2 ? R[i][i] : sqrt(R[i][i] * R[i][i] + R[i][j] * R[i][j]))};
+    if (turns.size() == 3) angles.push_back(atan2(-e * R[i][j], R[i][i]));
+    return angles;
+  }
+  return {atan2(R[j][i], -e * R[k][i]), atan2(sqrt(R[j][i] * R[j][i] + R[k][i] * R[k][i]), R[i][i]),
+          atan2(R[i][j], e * R[i][k])};
+}
+
+}  // namespace dodyn::systems

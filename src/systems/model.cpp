@@ -1,0 +1,124 @@
+#include "systems/model.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "geometry/polytope.hpp"
+
+namespace dodyn::systems {
+
+void Model::fail(int line, const std::string& complaint) const {
+  throw ConfigError(origin + (line > 0 ? ":" + std::to_string(line) : "") + ": " + complaint);
+}
+
+int Model::parameter(std::string_view parameter_name) const {
+  const auto at =
+      std::find_if(parameters.begin(), parameters.end(), [&](const auto& one) { return one.name == parameter_name; });
+  return at == parameters.end() ? -1 : static_cast<int>(at - parameters.begin());
+}
+
+std::optional<Variable> Model::variable(const Expression::Quantity& quantity) const {
+  const auto index_in = [](const auto& all, std::string_view wanted) {
+    const auto at = std::find_if(all.begin(), all.end(), [&](const auto& one) { return one.name == wanted; });
+    return at == all.end() ? -1 : static_cast<int>(at - all.begin());
+  };
+  const auto coordinate = [&](std::string_view wanted) {
+    const auto& names = structure.coordinate_names;
+    const auto at = std::find(names.begin(), names.end(), wanted);
+    return at == names.end() ? -1 : static_cast<int>(at - names.begin());
+  };
+  // A point may be called by its link, too: female.seat of [point seat].
+  const auto point = [&](std::string_view wanted) {
+    if (const int at = index_in(structure.named_points, wanted); at >= 0) return at;
+    const auto dot = wanted.find('.');
+    if (dot == std::string_view::npos) return -1;
+    const int at = index_in(structure.named_points, wanted.substr(dot + 1));
+    return at >= 0 && structure.named_points[at].place.link == index_in(structure.links, wanted.substr(0, dot)) ? at
+                                                                                                                : -1;
+  };
+  // POINT.x
+  const auto component = [&](std::string_view wanted, Variable::Kind kind) -> std::optional<Variable> {
+    if (wanted.size() < 3 || wanted[wanted.size() - 2] != '.') return std::nullopt;
+    const int axis = wanted.back() - 'x', at = point(wanted.substr(0, wanted.size() - 2));
+    if (axis < 0 || axis >= dimension || at < 0) return std::nullopt;
+    return Variable{kind, at, -1, axis};
+  };
+  const auto some = [](Variable v) { return v.index >= 0 ? std::optional(v) : std::nullopt; };
+
+  const std::string& what = quantity.name;
+  const auto& arguments = quantity.arguments;
+  if (arguments.empty()) {
+    if (const int at = coordinate(what); at >= 0) return Variable{Variable::coordinate, at};
+    if (const int at = parameter(what); at >= 0) return Variable{Variable::parameter, at};
+    if (what.starts_with("u.")) return some({Variable::control, index_in(structure.actuators, what.substr(2))});
+    return component(what, Variable::position);
+  }
+  if (what == "rate" && arguments.size() == 1) {
+    if (const int at = coordinate(arguments[0]); at >= 0) return Variable{Variable::rate, at};
+    return component(arguments[0], Variable::velocity);
+  }
+  if (what == "speed" && arguments.size() == 1) return some({Variable::speed, point(arguments[0])});
+  if (what == "distance" && arguments.size() == 2) {
+    const int one = point(arguments[0]), other = point(arguments[1]);
+    if (one >= 0 && other >= 0) return Variable{Variable::distance, one, other};
+  }
+  if (what == "angle" && dimension == 2 && !arguments.empty() && arguments.size() <= 2) {
+    const int one = index_in(structure.links, arguments[0]),
+              other = arguments.size() == 2 ? index_in(structure.links, arguments[1]) : -1;
+    if (one >= 0 && (other >= 0 || arguments.size() == 1)) return Variable{Variable::angle, one, other};
+  }
+  return std::nullopt;
+}
+
+std::vector<std::array<int, 3>> facets(const std::vector<Vector3<double>>& corners, int dimension,
+                                       const std::string& name) {
+  std::vector<std::array<int, 3>> faces;
+  const auto facets_of = [&]<int n>(std::integral_constant<int, n>) {
+    std::vector<geometry::Vector<n>> points;
+    for (const auto& corner : corners) points.push_back(Eigen::Map<const geometry::Vector<n>>(corner.data()));
+    const geometry::Polytope<n> polytope(points, "shape " + name);
+    for (const auto& facet : polytope.facets()) {
+      std::array<int, 3> face{};
+      for (int i = 0; i < n; ++i) {
+        // the corner among those given: the polytope may have put them in another order
+        const geometry::Vector<n> corner = polytope.corner(facet[i]);
+        for (std::size_t k = 0; k < points.size(); ++k)
+          if (points[k] == corner) face[i] = static_cast<int>(k);
+      }
+      faces.push_back(face);
+    }
+  };
+  if (dimension == 2)
+    facets_of(std::integral_constant<int, 2>());
+  else
+    facets_of(std::integral_constant<int, 3>());
+  return faces;
+}
+
+std::vector<Vector3<double>> ball_directions(int levels) {
+  const double golden = 0.5 * (1.0 + std::sqrt(5.0));
+  std::vector<Eigen::Vector3d> corners;
+  for (int axis = 0; axis < 3; ++axis)
+    for (const double a : {-1.0, 1.0})
+      for (const double b : {-golden, golden}) {
+        Eigen::Vector3d corner = Eigen::Vector3d::Zero();
+        corner[(axis + 1) % 3] = a;
+        corner[(axis + 2) % 3] = b;
+        corners.push_back(corner.normalized());
+      }
+  // The neighbours of a corner are those nearest to it; the middle of every edge becomes a corner, too.
+  double reach = 1.1;  // of the unit icosahedron's edges, 1.0515, the next distance being 1.70
+  for (int level = 0; level < levels; ++level) {
+    const std::size_t count = corners.size();
+    for (std::size_t i = 0; i < count; ++i)
+      for (std::size_t j = 0; j < i; ++j)
+        if ((corners[i] - corners[j]).norm() < reach) corners.push_back((corners[i] + corners[j]).normalized());
+    reach = 0.65;  // edges of 42 corners are 0.547 and 0.618, the next distance being 1
+  }
+  std::vector<Vector3<double>> directions;
+  for (const auto& corner : corners) directions.push_back({corner[0], corner[1], corner[2]});
+  return directions;
+}
+
+}  // namespace dodyn::systems

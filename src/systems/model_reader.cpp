@@ -1,0 +1,467 @@
+#include "systems/model_reader.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <set>
+#include <sstream>
+
+namespace dodyn::systems {
+namespace {
+
+constexpr std::size_t most_parameters = 10000, most_sections = 2000, most_coordinates = 500;
+
+using Name = ini::SectionKind::Name;
+const std::vector<ini::SectionKind> kinds = {
+    {"model", Name::none, {"name", "dimension", "gravity", "swing-foot", "charge-constant"}, false, {"dimension"}},
+    {"parameters", Name::none, {}, true},
+    {"link",
+     Name::required,
+     {"parent", "joint", "coordinates", "at", "end", "mass", "centre", "inertia", "partner", "surface"},
+     false,
+     {"parent", "joint"}},
+    {"mass", Name::required, {"link", "at", "mass"}, false, {"link", "mass"}},
+    {"shape",
+     Name::required,
+     {"link", "vertices", "box", "polygon", "prism", "ball", "corners", "at", "turn", "density", "mass", "outward"},
+     false,
+     {"link"}},
+    {"point", Name::required, {"link", "at"}, false, {"link"}},
+    {"spring", Name::required, {"coordinate", "from", "to", "stiffness", "rest", "length", "damping"}},
+    {"charge", Name::required, {"link", "at", "value"}, false, {"link", "value"}},
+    {"drag", Name::required, {"link", "linear", "angular"}, false, {"link"}},
+    {"potential", Name::required, {"energy"}, false, {"energy"}},
+    {"force", Name::required, {"coordinate", "link", "at", "force"}, false, {"force"}},
+    {"actuator", Name::required, {"coordinate", "link", "at", "force", "torque", "limit", "efficiency", "loss"}},
+    {"range", Name::required, {"coordinate", "from", "to"}, false, {"coordinate"}},
+    {"knee", Name::required, {"coordinate", "flexion"}, false, {"coordinate", "flexion"}},
+    {"surface", Name::optional, {"restitution", "friction"}},
+    {"contact", Name::none, {}, true}};
+
+std::vector<std::string> words(const std::string& text) {
+  std::istringstream stream(text);
+  std::vector<std::string> all;
+  for (std::string word; stream >> word;) all.push_back(word);
+  return all;
+}
+
+bool is_name(const std::string& text) {
+  return std::isalpha(static_cast<unsigned char>(text[0])) && std::all_of(text.begin(), text.end(), [](char c) {
+           return std::isalnum(static_cast<unsigned char>(c)) || c == '_';
+         });
+}
+
+}  // namespace
+
+ModelReader::ModelReader(std::string_view text, const std::string& origin) : text_(ini::parse(text, origin)) {
+  ini::check(text_, kinds);
+  model_.origin = origin;
+}
+
+Model ModelReader::model() {
+  if (text_.sections.size() > most_sections)
+    fail(0, std::to_string(text_.sections.size()) + " sections; allowed: " + std::to_string(most_sections));
+  read_parameters();
+  read_model();
+  each("surface", [&](const Section& s) {
+    model_.surfaces.push_back(
+        {s.name, at_least_zero(s, "restitution", 1.0, "1 is elastic"), at_least_zero(s, "friction", 0.0, "a ratio")});
+  });
+  each("link", [&](const Section& s) { read_link(s); });
+  auto& tree = model_.structure;
+  if (tree.links.empty()) fail(0, "a model needs at least one [link NAME]");
+  read_names();
+  each("point", [&](const Section& s) { tree.named_points.push_back({s.name, place_of(s)}); });
+  each("mass", [&](const Section& s) { read_mass(s); });
+  each("shape", [&](const Section& s) { read_shape(s); });
+  each("spring", [&](const Section& s) { read_spring(s); });
+  each("charge", [&](const Section& s) { tree.charges.push_back({s.name, place_of(s), number(needed(s, "value"))}); });
+  each("drag", [&](const Section& s) {
+    tree.drags.push_back({s.name, link(needed(s, "link")), at_least_zero(s, "linear", 0.0, "N s/m"),
+                          at_least_zero(s, "angular", 0.0, "N m s")});
+  });
+  each("actuator", [&](const Section& s) { read_actuator(s); });
+  each("potential", [&](const Section& s) {
+    const Entry& energy = needed(s, "energy");
+    tree.potentials.push_back({s.name, formula(energy.value, energy.line, true)});
+  });
+  each("force", [&](const Section& s) { read_load(s); });
+  each("range", [&](const Section& s) { read_range(s); });
+  each("knee", [&](const Section& s) { read_knee(s); });
+  each("contact", [&](const Section& s) { read_contacts(s); });
+  complete();
+  return std::move(model_);
+}
+
+// ---- numbers
+
+Expression ModelReader::expression(const std::string& text, int line) const {
+  try {
+    return Expression::parse(text);
+  } catch (const ExpressionError& error) {
+    fail(line, error.what());
+  }
+}
+
+Definition ModelReader::definition(const std::string& text, int line) const {
+  Definition d{expression(text, line), {}, text, line};
+  if (d.expression.is_condition()) fail(line, "'" + shown(text) + "' is a condition; allowed: a number");
+  for (const auto& quantity : d.expression.quantities()) {
+    const auto at = parameters_.find(quantity.text());
+    if (at == parameters_.end()) {
+      std::vector<std::string> known;
+      for (const Parameter& parameter : model_.parameters) known.push_back(parameter.name);
+      fail(line, "unknown parameter '" + shown(quantity.text()) + "'" + did_you_mean(quantity.text(), known) +
+                     "; known here: " + (known.empty() ? "none" : listed(known)));
+    }
+    d.uses.push_back(at->second);
+  }
+  return d;
+}
+
+Number ModelReader::number(const std::string& text, int line) {
+  std::string key;
+  for (const char c : text)
+    if (c != ' ' && c != '\t') key += c;
+  Number x;
+  if (const auto at = numbers_.find(key); at != numbers_.end()) {
+    x.index = at->second;
+    return x;
+  }
+  Definition d = definition(text, line);
+  if (d.expression.is_constant()) {
+    const double constant = d.expression.constant();
+    if (!std::isfinite(constant)) fail(line, "'" + shown(text) + "' is not a finite number");
+    return constant;
+  }
+  x.index = static_cast<int>(model_.definitions.size());
+  numbers_.emplace(std::move(key), x.index);
+  model_.definitions.push_back(std::move(d));
+  return x;
+}
+
+Number ModelReader::number_or(const Section& section, const char* key, double otherwise) {
+  const Entry* entry = section.find(key);
+  return entry ? number(*entry) : Number(otherwise);
+}
+
+Number ModelReader::at_least_zero(const Section& section, const char* key, double otherwise, const char* unit) {
+  const Entry* entry = section.find(key);
+  if (!entry) return otherwise;
+  const Number x = number(*entry);
+  model_.signs.push_back({x, key, entry->value, std::string("0 or more, ") + unit, entry->line});
+  return x;
+}
+
+std::optional<Number> ModelReader::positive(const Section& section, const char* key, const char* unit) {
+  const Entry* entry = section.find(key);
+  if (!entry) return std::nullopt;
+  const Number x = number(*entry);
+  model_.signs.push_back({x, key, entry->value, std::string("more than 0, ") + unit, entry->line, true});
+  return x;
+}
+
+ModelReader::Vector ModelReader::vector(const std::string& text, int line, const std::string& key) {
+  const auto parts = split_list(text);
+  if (static_cast<int>(parts.size()) != model_.dimension)
+    fail(line, key + " = " + shown(text) + "; allowed: " + std::to_string(model_.dimension) +
+                   " numbers, separated by commas");
+  Vector x;
+  for (std::size_t i = 0; i < parts.size(); ++i) x[i] = number(parts[i], line);
+  return x;
+}
+
+ModelReader::Vector ModelReader::vector_or_zero(const Section& section, const char* key) {
+  const Entry* entry = section.find(key);
+  return entry ? vector(entry->value, entry->line, key) : Vector{};
+}
+
+ModelReader::Vector ModelReader::axial(const Entry& entry) {
+  if (model_.dimension == 3) return vector(entry.value, entry.line, entry.key);
+  if (split_list(entry.value).size() != 1)
+    fail(entry.line, entry.key + " = " + shown(entry.value) + "; allowed: 1 number");
+  Vector x;
+  x[2] = number(entry);
+  return x;
+}
+
+int ModelReader::count(const Entry& entry, int least, int most) {
+  const Number x = number(entry);
+  if (x.index >= 0 || x.constant != std::floor(x.constant) || x.constant < least || x.constant > most)
+    fail(entry.line, entry.key + " = " + shown(entry.value) + "; allowed: a whole number from " +
+                         std::to_string(least) + " to " + std::to_string(most) + ", no parameter");
+  return static_cast<int>(x.constant);
+}
+
+// ---- names
+
+template <class Named>
+int ModelReader::named(const Entry& entry, const std::vector<Named>& all, const char* what, const char* before) const {
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (all[i].name == entry.value) return static_cast<int>(i);
+    names.push_back(all[i].name);
+  }
+  fail(entry.line, entry.key + " = " + shown(entry.value) + " is no " + what + " known here" +
+                       did_you_mean(entry.value, names) + "; allowed: " + before +
+                       (names.empty() ? "none" : listed(names)));
+}
+
+int ModelReader::link(const Entry& entry) const {
+  return named(entry, model_.structure.links, "link", entry.key == "parent" ? "ground, " : "");
+}
+
+int ModelReader::coordinate(const Entry& entry) const {
+  const auto& names = model_.structure.coordinate_names;
+  const auto at = std::find(names.begin(), names.end(), entry.value);
+  if (at == names.end())
+    fail(entry.line, entry.key + " = " + shown(entry.value) + " is unknown" + did_you_mean(entry.value, names) +
+                         "; allowed: " + listed(names));
+  return static_cast<int>(at - names.begin());
+}
+
+Place<Number> ModelReader::place(const Entry& entry) {
+  const auto colon = entry.value.find(':');
+  if (colon == std::string::npos)
+    return model_.structure
+        .named_points[named(entry, model_.structure.named_points, "point",
+                            "LINK : numbers, ground : numbers, or a [point] of ")]
+        .place;
+  Entry of{entry.key, entry.value.substr(0, entry.value.find_last_not_of(" \t", colon - 1) + 1), "", entry.line};
+  if (colon == 0) of.value.clear();
+  Place<Number> p;
+  p.link = of.value == "ground" ? -1 : link(of);
+  p.at = vector(entry.value.substr(colon + 1), entry.line, entry.key);
+  return p;
+}
+
+Place<Number> ModelReader::place_of(const Section& section) {
+  const Entry& entry = needed(section, "link");
+  Place<Number> p;
+  p.link = entry.value == "ground" ? -1 : link(entry);
+  p.at = vector_or_zero(section, "at");
+  return p;
+}
+
+// ---- sections
+
+const ini::Entry& ModelReader::needed(const Section& section, const char* key) const {
+  if (const Entry* entry = section.find(key)) return *entry;
+  fail(section.line, section.title() + " has no " + key);
+}
+
+const ini::Section& ModelReader::single(const char* kind) const {
+  for (const Section& section : text_.sections)
+    if (section.kind == kind) return section;
+  fail(0, std::string("no [") + kind + "] section");
+}
+
+template <class F>
+void ModelReader::each(const char* kind, F f) {
+  for (const Section& section : text_.sections)
+    if (section.kind == kind) f(section);
+}
+
+void ModelReader::read_parameters() {
+  each("parameters", [&](const Section& section) {
+    if (section.entries.size() > most_parameters)
+      fail(section.line,
+           std::to_string(section.entries.size()) + " parameters; allowed: " + std::to_string(most_parameters));
+    for (const Entry& entry : section.entries) {
+      if (!is_name(entry.key) || entry.key == "pi")
+        fail(entry.line,
+             "'" + shown(entry.key) + "' is no name; allowed: letters, digits and _, a letter first, and not pi");
+      model_.parameters.push_back({entry.key, definition(entry.value, entry.line), entry.comment});
+      parameters_.emplace(entry.key, static_cast<int>(model_.parameters.size()) - 1);
+    }
+  });
+}
+
+void ModelReader::read_model() {
+  const Section& section = single("model");
+  auto& tree = model_.structure;
+  const Entry& dimension = needed(section, "dimension");
+  if (dimension.value != "2" && dimension.value != "3")
+    fail(dimension.line, "dimension = " + shown(dimension.value) + "; allowed: 2, 3");
+  model_.dimension = tree.dimension = dimension.value == "2" ? 2 : 3;
+  if (const Entry* name = section.find("name")) model_.name = tree.name = name->value;
+  if (const Entry* gravity = section.find("gravity")) {
+    if (split_list(gravity->value).size() == 1) {
+      tree.gravity = number(*gravity);
+    } else {  // a vector: what points down is what weighs
+      const auto parts = split_list(gravity->value);
+      tree.across = vector(gravity->value, gravity->line, "gravity");
+      tree.across[model_.dimension - 1] = 0.0;
+      tree.gravity = number("-(" + parts.back() + ")", gravity->line);
+      tree.tilted = true;
+    }
+  }
+  tree.charge_constant = number_or(section, "charge-constant", 0.0);
+}
+
+std::vector<Move> ModelReader::moves(const Entry& entry) const {
+  const bool plane = model_.dimension == 2;
+  const auto axis = [&](char letter) { return letter >= 'X' ? letter - 'X' : -1; };
+  std::vector<Move> all;
+  const auto point = [&] {
+    for (int i = 0; i < model_.dimension; ++i) all.push_back({Move::slide, i});
+  };
+  const auto complain = [&]() {
+    fail(entry.line, "joint = " + shown(entry.value) + " is not understood; allowed, joined by +: fixed, point, " +
+                         (plane ? "revolute, prismatic x|y, planar"
+                                : "revolute x|y|z, prismatic x|y|z, spherical ZXY (any order of axes), spatial ZXY"));
+  };
+  for (const std::string& part : split_list(entry.value, '+')) {
+    const auto joint = words(part);
+    if (joint.empty() || joint.size() > 2) complain();
+    std::string axes = joint.size() == 2 ? joint[1] : "";
+    for (char& c : axes) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+    for (const char c : axes)
+      if (axis(c) < 0 || axis(c) > 2) complain();
+    const bool three = axes.size() == 3 && axes[0] != axes[1] && axes[1] != axes[2];
+    const std::string& kind = joint[0];
+    if (kind == "fixed" && axes.empty()) continue;
+    if (kind == "point" && axes.empty()) {
+      point();
+    } else if (kind == "revolute" && plane && (axes.empty() || axes == "Z")) {
+      all.push_back({Move::turn, 2});
+    } else if (kind == "revolute" && !plane && axes.size() == 1) {
+      all.push_back({Move::turn, axis(axes[0])});
+    } else if (kind == "prismatic" && axes.size() == 1 && axis(axes[0]) < model_.dimension) {
+      all.push_back({Move::slide, axis(axes[0])});
+    } else if (kind == "planar" && plane && axes.empty()) {
+      point();
+      all.push_back({Move::turn, 2});
+    } else if ((kind == "spherical" || kind == "spatial") && !plane && three) {
+      if (kind == "spatial") point();
+      for (const char c : axes) all.push_back({Move::turn, axis(c)});
+    } else {
+      complain();
+    }
+  }
+  return all;
+}
+
+void ModelReader::read_link(const Section& section) {
+  auto& tree = model_.structure;
+  Link<Number> l;
+  l.name = section.name;
+  if (l.name == "ground") fail(section.line, "[link ground] is there already: it is what does not move");
+  const Entry& parent = needed(section, "parent");
+  l.parent = parent.value == "ground" ? -1 : link(parent);
+  l.moves = moves(needed(section, "joint"));
+  l.first = coordinates_;
+  coordinates_ += static_cast<int>(l.moves.size());
+  if (coordinates_ > static_cast<int>(most_coordinates))
+    fail(section.line, "more than " + std::to_string(most_coordinates) + " coordinates");
+  if (section.find("at"))
+    l.at = vector_or_zero(section, "at");
+  else if (l.parent >= 0)
+    l.at = tree.links[l.parent].end;
+  l.end = vector_or_zero(section, "end");
+  l.mass = at_least_zero(section, "mass", 0.0, "kg");
+  l.centre = vector_or_zero(section, "centre");
+  centre_given_.push_back(section.find("centre") != nullptr);
+  if (const Entry* inertia = section.find("inertia")) {
+    l.inertia = axial(*inertia);
+    for (const Number& x : l.inertia)
+      model_.signs.push_back({x, "inertia", inertia->value, "0 or more, kg m2", inertia->line});
+  }
+  int surface = -1;
+  if (const Entry* entry = section.find("surface")) {
+    surface = named(*entry, model_.surfaces, "surface");
+  } else {
+    for (std::size_t i = 0; i < model_.surfaces.size(); ++i)
+      if (model_.surfaces[i].name.empty()) surface = static_cast<int>(i);
+  }
+  model_.link_surfaces.push_back(surface);
+  model_.link_lines.push_back(section.line);
+  tree.links.push_back(std::move(l));
+}
+
+// Names of coordinates, and partners, which may be links further down.
+void ModelReader::read_names() {
+  auto& tree = model_.structure;
+  const auto roots = std::count_if(tree.links.begin(), tree.links.end(),
+                                   [](const auto& l) { return l.parent < 0 && !l.moves.empty(); });
+  std::set<std::string> taken;
+  std::size_t index = 0;
+  each("link", [&](const Section& section) {
+    Link<Number>& l = tree.links[index++];
+    if (const Entry* partner = section.find("partner")) l.partner = link(*partner);
+    std::vector<std::string> names;
+    // the slides of a single root are x, y, z; a single move has its link's name, several have their axis' letter, too;
+    // of several roots the places are LINK_x, the turns next to them LINK_turn_x
+    const auto is_place = [&](const Move& move) { return l.parent < 0 && move.kind == Move::slide; };
+    const auto others = std::count_if(l.moves.begin(), l.moves.end(), [&](const Move& m) { return !is_place(m); });
+    for (std::size_t i = 0; i < l.moves.size(); ++i) {
+      const std::string letter(1, "xyz"[l.moves[i].axis]);
+      const bool again = std::count(l.moves.begin(), l.moves.begin() + static_cast<std::ptrdiff_t>(i), l.moves[i]) > 0;
+      const bool one_of_several = l.parent < 0 && roots > 1 && others < static_cast<std::ptrdiff_t>(l.moves.size());
+      if (is_place(l.moves[i]))
+        names.push_back(roots == 1 ? letter : l.name + "_" + letter);
+      else
+        names.push_back(others == 1 ? l.name
+                                    : l.name + (one_of_several ? "_turn_" : "_") + letter + (again ? "2" : ""));
+    }
+    if (const Entry* given = section.find("coordinates")) {
+      names = split_list(given->value);
+      if (names.size() != l.moves.size())
+        fail(given->line, "coordinates = " + shown(given->value) + "; allowed: " + std::to_string(l.moves.size()) +
+                              " names, separated by commas");
+    }
+    for (const auto& name : names)
+      if (!taken.insert(name).second)
+        fail(section.line, "coordinate '" + shown(name) + "' is there twice; allowed: one of a name");
+    tree.coordinate_names.insert(tree.coordinate_names.end(), names.begin(), names.end());
+  });
+  if (const Entry* swing = single("model").find("swing-foot")) {
+    tree.swing_link = link(*swing);
+    model_.swing_line = swing->line;
+  }
+}
+
+// What is worked out of the links: default centres, and the mass of those with parts.
+void ModelReader::complete() {
+  int next = static_cast<int>(model_.definitions.size());
+  const auto result = [&] {
+    Number x;
+    x.index = next++;
+    return x;
+  };
+  auto& links = model_.structure.links;
+  for (std::size_t i = 0; i < links.size(); ++i) {
+    Link<Number>& l = links[i];
+    const auto is_here = [&](const auto& part) { return part.link == static_cast<int>(i); };
+    const bool composite = std::any_of(model_.masses.begin(), model_.masses.end(), is_here) ||
+                           std::any_of(model_.shapes.begin(), model_.shapes.end(), [&](const Shape& shape) {
+                             return is_here(shape) && (shape.density || shape.mass);
+                           });
+    const bool halved = !centre_given_[i];
+    if (halved && std::none_of(l.end.begin(), l.end.end(), [](const Number& x) { return x.index >= 0; })) {
+      for (int a = 0; a < 3; ++a) l.centre[a] = 0.5 * l.end[a].constant;
+    } else if (halved) {
+      model_.completions.push_back({static_cast<int>(i), false, {}, {}, {}, next, model_.link_lines[i]});
+      for (Number& x : l.centre) x = result();
+    }
+    if (!composite) continue;
+    model_.completions.push_back({static_cast<int>(i), true, l.mass, l.centre, l.inertia, next, model_.link_lines[i]});
+    l.mass = result();
+    for (Number& x : l.centre) x = result();
+    for (Number& x : l.inertia) x = result();
+    for (Number& x : l.products) x = result();
+    l.skew = model_.dimension == 3;
+  }
+  model_.number_count = next;
+}
+
+Model read_model(std::string_view text, const std::string& origin, bool judge) {
+  Model model = ModelReader(text, origin).model();
+  if (judge) {
+    const auto values = model.evaluate<double>();
+    if (model.structure.swing_link >= 0) model.check_walker(model.tree(values.numbers));
+  }
+  return model;
+}
+
+}  // namespace dodyn::systems

@@ -1,0 +1,76 @@
+// Reading of a model's text: what its parts (model_reader.cpp, force_reader.cpp) share.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "systems/model.hpp"
+
+namespace dodyn::systems {
+
+class ModelReader {
+ public:
+  ModelReader(std::string_view text, const std::string& origin);
+  Model model();
+
+ private:
+  using Entry = ini::Entry;
+  using Section = ini::Section;
+  using Vector = std::array<Number, 3>;
+
+  // ---- numbers
+  Expression expression(const std::string& text, int line) const;
+  Definition definition(const std::string& text, int line) const;
+  Number number(const std::string& text, int line);
+  Number number(const Entry& entry) { return number(entry.value, entry.line); }
+  Number number_or(const Section& section, const char* key, double otherwise);
+  Number at_least_zero(const Section& section, const char* key, double otherwise, const char* unit);
+  std::optional<Number> positive(const Section& section, const char* key, const char* unit);
+  Vector vector(const std::string& text, int line, const std::string& key);  // as many numbers as dimensions
+  Vector vector_or_zero(const Section& section, const char* key);
+  // An axial vector: in the plane its third component, one number, in space three.
+  Vector axial(const Entry& entry);
+  int count(const Entry& entry, int least, int most);
+  Formula<Number> formula(const std::string& text, int line, bool of_positions_alone);
+
+  // ---- names
+  template <class Named>
+  int named(const Entry& entry, const std::vector<Named>& all, const char* what, const char* before = "") const;
+  int link(const Entry& entry) const;
+  int coordinate(const Entry& entry) const;
+  Place<Number> place(const Entry& entry);
+  Place<Number> place_of(const Section& section);  // link, at
+
+  // ---- sections
+  const Section& single(const char* kind) const;
+  const Entry& needed(const Section& section, const char* key) const;
+  template <class F>
+  void each(const char* kind, F f);
+  void read_parameters();
+  void read_model();
+  std::vector<Move> moves(const Entry& entry) const;
+  void read_link(const Section& section);
+  void read_names();
+  void read_mass(const Section& section);
+  void read_shape(const Section& section);
+  void read_spring(const Section& section);
+  void read_load(const Section& section);
+  void read_actuator(const Section& section);
+  void read_range(const Section& section);
+  void read_knee(const Section& section);
+  void read_contacts(const Section& section);
+  void complete();
+
+  [[noreturn]] void fail(int line, const std::string& complaint) const { text_.fail(line, complaint); }
+
+  ini::Text text_;
+  Model model_;
+  std::unordered_map<std::string, int> parameters_;  // by name
+  std::unordered_map<std::string, int> numbers_;     // by text
+  std::vector<bool> centre_given_;
+  int coordinates_ = 0;
+};
+
+}  // namespace dodyn::systems

@@ -1,0 +1,218 @@
+// Numbers of a model (model.hpp) in any type: expressions, and the mass of links put together from parts.
+#pragma once
+
+#include <cmath>
+#include <numbers>
+
+#include "systems/model.hpp"
+
+namespace dodyn::systems {
+
+// Mass, first moment and second moment of mass about the origin of a link's frame.
+template <class T>
+struct MassMoments {
+  T mass = T(0.0);
+  Vector3<T> first{T(0.0), T(0.0), T(0.0)};
+  Matrix3<T> second{};  // int r r^T dm; only what is on and above the diagonal is kept
+
+  void add(const T& m, const Vector3<T>& centre) {
+    mass += m;
+    for (int i = 0; i < 3; ++i) {
+      first[i] += m * centre[i];
+      for (int j = i; j < 3; ++j) second[i][j] += m * (centre[i] * centre[j]);
+    }
+  }
+  MassMoments& operator+=(const MassMoments& b) {
+    mass += b.mass;
+    for (int i = 0; i < 3; ++i) {
+      first[i] += b.first[i];
+      for (int j = i; j < 3; ++j) second[i][j] += b.second[i][j];
+    }
+    return *this;
+  }
+  MassMoments scaled(const T& s) const {
+    MassMoments m = *this;
+    m.mass = s * mass;
+    for (int i = 0; i < 3; ++i) {
+      m.first[i] = s * first[i];
+      for (int j = i; j < 3; ++j) m.second[i][j] = s * second[i][j];
+    }
+    return m;
+  }
+};
+
+// Facets of the convex hull of corners, outwards (edges in the plane, triangles in space): of their values, so that
+// what is summed up over them can be differentiated.
+std::vector<std::array<int, 3>> facets(const std::vector<Vector3<double>>& corners, int dimension,
+                                       const std::string& name);
+
+// Moments of a body of density 1 between facets: a sum over the simplices from the origin, of which each has the
+// second moment  V/((d + 1)(d + 2)) (sum r_i r_i^T + s s^T), s the sum of its corners r_i, in d dimensions.
+template <class T>
+MassMoments<T> solid_moments(const std::vector<Vector3<T>>& corners, const std::vector<std::array<int, 3>>& faces,
+                             int dimension) {
+  MassMoments<T> sum;
+  for (const auto& face : faces) {
+    const Vector3<T>&a = corners[face[0]], &b = corners[face[1]];
+    const bool plane = dimension == 2;
+    const Vector3<T> c = plane ? Vector3<T>{T(0.0), T(0.0), T(0.0)} : corners[face[2]];
+    const T volume = plane ? 0.5 * (a[0] * b[1] - a[1] * b[0]) : (1.0 / 6.0) * dot(a, cross(b, c));
+    const Vector3<T> s = a + b + c;
+    const double d = dimension;
+    sum.mass += volume;
+    for (int i = 0; i < 3; ++i) {
+      sum.first[i] += (1.0 / (d + 1.0)) * (volume * s[i]);
+      for (int j = i; j < 3; ++j)
+        sum.second[i][j] +=
+            (1.0 / ((d + 1.0) * (d + 2.0))) * (volume * (a[i] * a[j] + b[i] * b[j] + c[i] * c[j] + s[i] * s[j]));
+    }
+  }
+  return sum;
+}
+
+// Unit vectors from the centre of an icosahedron, refined: every edge halved `levels` times.
+std::vector<Vector3<double>> ball_directions(int levels);
+
+template <class T>
+std::vector<Vector3<T>> Model::corners(const Shape& shape, const std::vector<T>& all_numbers) const {
+  using std::cos, std::sin;
+  const T zero(0.0);
+  std::vector<Vector3<T>> r;
+  const auto size = [&](int i) { return at(shape.size[i], all_numbers); };
+  switch (shape.kind) {
+    case Shape::Kind::vertices:
+      for (const auto& vertex : shape.vertices)
+        r.push_back({at(vertex[0], all_numbers), at(vertex[1], all_numbers), at(vertex[2], all_numbers)});
+      break;
+    case Shape::Kind::box:
+      for (int k = 0; k < (dimension == 2 ? 4 : 8); ++k) {
+        Vector3<T> corner{zero, zero, zero};
+        for (int i = 0; i < dimension; ++i) corner[i] = (k >> i & 1 ? 0.5 : -0.5) * size(i);
+        r.push_back(corner);
+      }
+      break;
+    case Shape::Kind::prism:
+      for (int level = 0; level < dimension - 1; ++level)
+        for (int k = 0; k < shape.corners; ++k) {
+          const double turn = std::numbers::pi / shape.corners, radius = 0.5 / std::sin(turn);
+          const double angle = dimension == 2 ? (2 * k + 1) * turn - 0.5 * std::numbers::pi : 2 * k * turn;
+          r.push_back({(radius * std::cos(angle)) * size(0), (radius * std::sin(angle)) * size(0),
+                       dimension == 2 ? zero : (level - 0.5) * size(1)});
+        }
+      break;
+    case Shape::Kind::ball:
+      if (dimension == 2)
+        for (int k = 0; k < shape.corners; ++k) {
+          const double angle = 2.0 * std::numbers::pi * k / shape.corners;
+          r.push_back({std::cos(angle) * size(0), std::sin(angle) * size(0), zero});
+        }
+      else
+        for (const auto& direction : ball_directions(shape.corners))
+          r.push_back({direction[0] * size(0), direction[1] * size(0), direction[2] * size(0)});
+      break;
+  }
+  Frame<T> frame = Frame<T>::at_rest();
+  for (const auto& turn : shape.turns) frame.turn(turn.axis, at(turn.angle, all_numbers), zero);
+  for (int i = 0; i < 3; ++i) frame.origin[i] = at(shape.at[i], all_numbers);
+  for (auto& corner : r) corner = shape.turns.empty() ? frame.origin + corner : frame.point(corner);
+  return r;
+}
+
+template <class T>
+Values<T> Model::evaluate(const std::map<std::string, T>& given) const {
+  using autodiff::value_of;
+  constexpr bool judged = requires(const T& x) { value_of(x); };
+  Values<T> values;
+  const auto judge = [&](const T& x, const Definition& definition) {
+    if constexpr (judged)
+      if (!std::isfinite(value_of(x))) fail(definition.line, "'" + shown(definition.text) + "' is not a finite number");
+  };
+  const auto evaluated = [&](const Definition& definition) {
+    std::vector<T> arguments;
+    arguments.reserve(definition.uses.size());
+    for (const int parameter_index : definition.uses)
+      arguments.push_back(values.parameters[static_cast<std::size_t>(parameter_index)]);
+    T x = definition.expression.evaluate<T>(arguments);
+    judge(x, definition);
+    return x;
+  };
+  for (const auto& [parameter_name, value] : given)
+    if (parameter(parameter_name) < 0) {
+      std::vector<std::string> names;
+      for (const Parameter& one : parameters) names.push_back(one.name);
+      fail(0, "has no parameter '" + shown(parameter_name) + "' in [parameters] to be set" +
+                  did_you_mean(parameter_name, names) + "; allowed: " + (names.empty() ? "none" : listed(names)));
+    }
+  values.parameters.reserve(parameters.size());
+  for (const Parameter& one : parameters) {
+    const auto at_name = given.find(one.name);
+    if (at_name == given.end()) {
+      values.parameters.push_back(evaluated(one.definition));
+    } else {
+      judge(at_name->second, one.definition);
+      values.parameters.push_back(at_name->second);
+    }
+  }
+  auto& x = values.numbers;
+  x.reserve(static_cast<std::size_t>(number_count));
+  for (const Definition& definition : definitions) x.push_back(evaluated(definition));
+  if constexpr (judged)
+    for (const Sign& sign : signs) {
+      const double value = value_of(at(sign.number, x));
+      if (value < 0.0 || (sign.positive && value == 0.0))
+        fail(sign.line, sign.what + " = " + shown(sign.text) + " is " + (value < 0.0 ? "negative" : "zero") +
+                            "; allowed: " + sign.allowed);
+    }
+  for (const Completion& completion : completions) {
+    if (!completion.composite) {
+      for (const Number& end : structure.links[completion.link].end) x.push_back(0.5 * at(end, x));
+      continue;
+    }
+    // J = tr(S) 1 - S, S the second moment about the centre
+    MassMoments<T> moments;
+    const auto vector = [&](const std::array<Number, 3>& r) {
+      return Vector3<T>{at(r[0], x), at(r[1], x), at(r[2], x)};
+    };
+    moments.add(at(completion.mass, x), vector(completion.centre));
+    for (const PointMass& mass : masses)
+      if (mass.link == completion.link) moments.add(at(mass.mass, x), vector(mass.at));
+    for (const Shape& shape : shapes) {
+      if (shape.link != completion.link || (!shape.density && !shape.mass)) continue;
+      const auto r = corners(shape, x);
+      std::vector<Vector3<double>> plain;
+      if constexpr (judged) {
+        for (const auto& corner : r) plain.push_back({value_of(corner[0]), value_of(corner[1]), value_of(corner[2])});
+      } else {
+        plain = corners(shape, evaluate<double>().numbers);
+      }
+      std::vector<std::array<int, 3>> faces;
+      try {
+        faces = facets(plain, dimension, shape.name);
+      } catch (const std::exception& error) {
+        fail(shape.line, error.what());
+      }
+      const auto solid = solid_moments(r, faces, dimension);
+      moments += solid.scaled(shape.density ? at(*shape.density, x) : at(*shape.mass, x) / solid.mass);
+    }
+    Vector3<T> centre = vector(completion.centre);
+    bool massive = true;
+    if constexpr (judged) massive = value_of(moments.mass) > 0.0;
+    if (massive)
+      for (int i = 0; i < 3; ++i) centre[i] = moments.first[i] / moments.mass;
+    x.push_back(moments.mass);
+    for (const T& c : centre) x.push_back(c);
+    Matrix3<T> second;
+    for (int i = 0; i < 3; ++i)
+      for (int j = i; j < 3; ++j) second[i][j] = moments.second[i][j] - moments.mass * (centre[i] * centre[j]);
+    for (int i = 0; i < 3; ++i) {
+      const int j = (i + 1) % 3, k = (i + 2) % 3;
+      x.push_back(at(completion.inertia[i], x) + second[j][j] + second[k][k]);
+    }
+    x.push_back(-second[1][2]);
+    x.push_back(-second[0][2]);
+    x.push_back(-second[0][1]);
+  }
+  return values;
+}
+
+}  // namespace dodyn::systems

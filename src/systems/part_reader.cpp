@@ -1,0 +1,214 @@
+// The parts of a model's text that are no links: masses, shapes, springs, forces, actuators, ranges, contacts.
+#include <algorithm>
+
+#include "systems/model_reader.hpp"
+
+namespace dodyn::systems {
+
+// Quantities that are no parameters are coordinates, rates, points and so on: `of_positions_alone` without rates and
+// controls.
+Formula<Number> ModelReader::formula(const std::string& text, int line, bool of_positions_alone) {
+  Formula<Number> f{expression(text, line), {}};
+  if (f.expression.is_condition()) fail(line, "'" + shown(text) + "' is a condition; allowed: a number");
+  for (const auto& quantity : f.expression.quantities()) {
+    const auto variable = model_.variable(quantity);
+    if (!variable) {
+      std::vector<std::string> known = model_.structure.coordinate_names;
+      for (const auto& point : model_.structure.named_points) known.push_back(point.name + ".x");
+      for (const auto& parameter : model_.parameters) known.push_back(parameter.name);
+      fail(line, "'" + shown(quantity.text()) + "' is unknown" + did_you_mean(quantity.text(), known) +
+                     "; allowed: parameters, coordinates, POINT.x, distance(POINT, POINT)" +
+                     (of_positions_alone ? "" : ", rate(COORDINATE), rate(POINT.x), speed(POINT), u.ACTUATOR") +
+                     "; known here: " + listed(known));
+    }
+    if (of_positions_alone && (variable->kind == Variable::rate || variable->kind == Variable::velocity ||
+                               variable->kind == Variable::speed || variable->kind == Variable::control))
+      fail(line, "'" + shown(quantity.text()) + "' is no position; allowed in an energy: coordinates and points");
+    Formula<Number>::Argument argument{*variable, {}};
+    if (variable->kind == Variable::parameter) argument.parameter = number(quantity.name, line);
+    f.arguments.push_back(argument);
+  }
+  return f;
+}
+
+void ModelReader::read_mass(const Section& section) {
+  const int on = link(needed(section, "link"));
+  model_.masses.push_back({section.name, on, vector_or_zero(section, "at"), at_least_zero(section, "mass", 0.0, "kg")});
+}
+
+void ModelReader::read_shape(const Section& section) {
+  const bool plane = model_.dimension == 2;
+  Shape shape;
+  shape.name = section.name;
+  shape.line = section.line;
+  shape.link = link(needed(section, "link"));
+  const Entry* form = nullptr;
+  for (const char* key : {"vertices", "box", "polygon", "prism", "ball"})
+    if (const Entry* entry = section.find(key)) {
+      if (form) fail(entry->line, section.title() + " is a " + form->key + " already; allowed: one form");
+      form = entry;
+    }
+  const char* const forms = plane ? "vertices, box, polygon or ball" : "vertices, box, prism or ball";
+  if (!form) fail(section.line, section.title() + " has no form; allowed: " + forms);
+  const auto sizes = [&](std::size_t wanted, const char* meaning) {
+    const auto parts = split_list(form->value);
+    if (parts.size() != wanted)
+      fail(form->line, form->key + " = " + shown(form->value) + "; allowed: " + meaning + ", m");
+    for (std::size_t i = 0; i < wanted; ++i) {
+      shape.size[i] = number(parts[i], form->line);
+      model_.signs.push_back({shape.size[i], form->key, parts[i], "more than 0, m", form->line, true});
+    }
+  };
+  const Entry* corners = section.find("corners");
+  if (form->key == "vertices") {
+    shape.kind = Shape::Kind::vertices;
+    const auto points = split_list(form->value, ';');
+    if (static_cast<int>(points.size()) <= model_.dimension || points.size() > 256)
+      fail(form->line, "vertices: " + std::to_string(points.size()) + " points; allowed: " +
+                           std::to_string(model_.dimension + 1) + " to 256, separated by semicolons");
+    for (const auto& point : points) shape.vertices.push_back(vector(point, form->line, "vertices"));
+  } else if (form->key == "box") {
+    shape.kind = Shape::Kind::box;
+    sizes(static_cast<std::size_t>(model_.dimension), plane ? "two lengths" : "three lengths");
+  } else if (form->key == "ball") {
+    shape.kind = Shape::Kind::ball;
+    sizes(1, "its radius");
+    // of a circle so many corners; of a sphere 12, 42 or 162
+    shape.corners = plane ? 12 : 1;
+    if (corners && plane) shape.corners = count(*corners, 3, 256);
+    if (corners && !plane) {
+      const int wanted = count(*corners, 12, 162);
+      if (wanted != 12 && wanted != 42 && wanted != 162)
+        fail(corners->line, "corners = " + shown(corners->value) + "; allowed: 12, 42, 162");
+      shape.corners = wanted == 12 ? 0 : wanted == 42 ? 1 : 2;
+    }
+  } else {
+    if ((form->key == "polygon") != plane)
+      fail(form->line, form->key + " is for dimension " + (plane ? "3" : "2") + "; allowed: " + forms);
+    shape.kind = Shape::Kind::prism;
+    sizes(plane ? 1 : 2, plane ? "the side" : "side of the base, height");
+    if (!corners) fail(form->line, section.title() + " has no corners, of a " + form->key);
+    shape.corners = count(*corners, 3, plane ? 256 : 128);
+  }
+  if (corners && (form->key == "vertices" || form->key == "box"))
+    fail(corners->line, "corners are those of a ball, a polygon or a prism, not of " + form->key);
+  shape.at = vector_or_zero(section, "at");
+  if (const Entry* turn = section.find("turn"))
+    for (const std::string& part : split_list(turn->value)) {
+      const bool axis_given = part.size() > 2 && part[0] >= 'x' && part[0] <= 'z' && part[1] == ' ';
+      if (axis_given == plane)
+        fail(turn->line, "turn = " + shown(turn->value) + "; allowed: " +
+                             (plane ? "an angle" : "x, y or z and an angle, as in z 30 deg, several joined by commas"));
+      shape.turns.push_back({plane ? 2 : part[0] - 'x', number(plane ? part : part.substr(2), turn->line)});
+    }
+  shape.density = positive(section, "density", plane ? "kg/m2" : "kg/m3");
+  shape.mass = positive(section, "mass", "kg");
+  if (shape.density && shape.mass)
+    fail(section.find("mass")->line, section.title() + " has a density and a mass; allowed: one of them");
+  if (const Entry* outward = section.find("outward")) shape.outward = vector(outward->value, outward->line, "outward");
+  model_.shapes.push_back(std::move(shape));
+}
+
+void ModelReader::read_spring(const Section& section) {
+  Spring<Number> spring;
+  spring.name = section.name;
+  const Entry *coordinate_entry = section.find("coordinate"), *from = section.find("from"), *to = section.find("to");
+  if (coordinate_entry ? from || to : !from || !to)
+    fail(section.line, section.title() + " needs a coordinate, or both from and to");
+  if (const Entry* wrong = section.find(coordinate_entry ? "length" : "rest"))
+    fail(wrong->line,
+         wrong->key + " is that of a spring " +
+             (coordinate_entry ? "from place to place; allowed here: rest" : "of a coordinate; allowed here: length"));
+  if (coordinate_entry) {
+    spring.coordinate = coordinate(*coordinate_entry);
+    spring.rest = number_or(section, "rest", 0.0);
+  } else {
+    spring.from = place(*from);
+    spring.to = place(*to);
+    spring.rest = at_least_zero(section, "length", 0.0, "m");
+  }
+  const char* const unit = coordinate_entry ? "N/m or N m/rad" : "N/m";
+  spring.stiffness = at_least_zero(section, "stiffness", 0.0, unit);
+  spring.damping = at_least_zero(section, "damping", 0.0, coordinate_entry ? "N s/m or N m s/rad" : "N s/m");
+  model_.structure.springs.push_back(std::move(spring));
+}
+
+void ModelReader::read_load(const Section& section) {
+  Load<Number> load;
+  load.name = section.name;
+  const Entry *coordinate_entry = section.find("coordinate"), *link_entry = section.find("link");
+  if (!coordinate_entry == !link_entry) fail(section.line, section.title() + " needs a coordinate or a link");
+  const Entry& force = needed(section, "force");
+  const auto parts = split_list(force.value);
+  const std::size_t wanted = coordinate_entry ? 1 : static_cast<std::size_t>(model_.dimension);
+  if (parts.size() != wanted)
+    fail(force.line,
+         "force = " + shown(force.value) + "; allowed: " +
+             (coordinate_entry ? "one expression" : std::to_string(wanted) + " expressions, along the world's axes"));
+  if (coordinate_entry)
+    load.coordinate = coordinate(*coordinate_entry);
+  else
+    load.place = {link(*link_entry), vector_or_zero(section, "at")};
+  for (const auto& part : parts) load.components.push_back(formula(part, force.line, false));
+  model_.structure.loads.push_back(std::move(load));
+}
+
+void ModelReader::read_actuator(const Section& section) {
+  Actuator<Number> actuator;
+  actuator.name = section.name;
+  const Entry *coordinate_entry = section.find("coordinate"), *link_entry = section.find("link");
+  const Entry *force = section.find("force"), *torque = section.find("torque");
+  if (!coordinate_entry == !link_entry) fail(section.line, section.title() + " needs a coordinate or a link");
+  if (coordinate_entry) {
+    for (const char* key : {"at", "force", "torque"})
+      if (const Entry* wrong = section.find(key))
+        fail(wrong->line, wrong->key + std::string(" is that of an actuator on a link, not on a coordinate"));
+    actuator.coordinate = coordinate(*coordinate_entry);
+  } else {
+    if (!force && !torque)
+      fail(section.line, section.title() + " has no direction; allowed: force or torque, in the link's axes");
+    actuator.place = {link(*link_entry), vector_or_zero(section, "at")};
+    actuator.force = vector_or_zero(section, "force");
+    if (torque) actuator.torque = axial(*torque);
+  }
+  actuator.limit = positive(section, "limit", "N or N m");
+  if (const auto efficiency = positive(section, "efficiency", "a ratio")) actuator.efficiency = *efficiency;
+  actuator.loss = at_least_zero(section, "loss", 0.0, "W per squared N or N m");
+  model_.structure.actuators.push_back(std::move(actuator));
+}
+
+void ModelReader::read_range(const Section& section) {
+  Range<Number> range{section.name, coordinate(needed(section, "coordinate")), {}, {}};
+  if (const Entry* from = section.find("from")) range.from = number(*from);
+  if (const Entry* to = section.find("to")) range.to = number(*to);
+  if (!range.from && !range.to) fail(section.line, section.title() + " has no end; allowed: from, to, or both");
+  model_.structure.ranges.push_back(std::move(range));
+}
+
+void ModelReader::read_knee(const Section& section) {
+  const Entry& flexion = needed(section, "flexion");
+  const Number way = number(flexion);
+  if (way.index >= 0 || (way.constant != 1.0 && way.constant != -1.0))
+    fail(flexion.line, "flexion = " + shown(flexion.value) + "; allowed: +1, -1");
+  model_.structure.knees.push_back({coordinate(needed(section, "coordinate")), way.constant > 0.0 ? 1 : -1});
+}
+
+// "cup, cone = yes", "others = no"
+void ModelReader::read_contacts(const Section& section) {
+  for (const Entry& entry : section.entries) {
+    if (entry.value != "yes" && entry.value != "no")
+      fail(entry.line, shown(entry.key) + " = " + shown(entry.value) + "; allowed: yes, no");
+    if (entry.key == "others") {
+      model_.others_touch = entry.value == "yes";
+      continue;
+    }
+    const auto names = split_list(entry.key);
+    if (names.size() != 2)
+      fail(entry.line, "'" + shown(entry.key) + "' is not understood; allowed: LINK, LINK; others");
+    const int one = link({"contact", names[0], "", entry.line}), other = link({"contact", names[1], "", entry.line});
+    if (one == other) fail(entry.line, "a link does not touch itself; allowed: two links");
+    model_.contacts.push_back({one, other, entry.value == "yes"});
+  }
+}
+
+}  // namespace dodyn::systems

@@ -1,0 +1,194 @@
+// Potentials and forces of trees (tree.hpp), and trees in other numbers.
+#pragma once
+
+#include <cmath>
+
+#include "systems/tree.hpp"
+
+namespace dodyn::systems {
+
+template <class P>
+template <class T>
+T Tree<P>::value(const Variable& variable, const std::vector<Frame<T>>& at, const T* q, const T* v, const T* u) const {
+  using std::sqrt;
+  const auto& point = [&](int i) -> const Place<P>& { return named_points[i].place; };
+  const auto length = [](const Vector3<T>& d) { return sqrt(dot(d, d)); };
+  switch (variable.kind) {
+    case Variable::parameter:
+      break;
+    case Variable::coordinate:
+      return q[variable.index];
+    case Variable::rate:
+      return v[variable.index];
+    case Variable::position:
+      return position(at, point(variable.index))[variable.axis];
+    case Variable::velocity:
+      return velocity(at, point(variable.index))[variable.axis];
+    case Variable::speed:
+      return length(velocity(at, point(variable.index)));
+    case Variable::distance:
+      return length(position(at, point(variable.index)) - position(at, point(variable.other)));
+    case Variable::angle:
+      return variable.other < 0 ? at[variable.index].angle : at[variable.index].angle - at[variable.other].angle;
+    case Variable::control:
+      return u[variable.index];
+  }
+  return T(0.0);
+}
+
+template <class P>
+template <class T>
+T Tree<P>::value(const Formula<P>& formula, const std::vector<Frame<T>>& at, const T* q, const T* v, const T* u) const {
+  std::vector<T> values;
+  for (const auto& argument : formula.arguments)
+    values.push_back(argument.variable.kind == Variable::parameter ? lift<T>(argument.parameter)
+                                                                   : value(argument.variable, at, q, v, u));
+  return formula.expression.template evaluate<T>(values);
+}
+
+template <class P>
+template <class T>
+T Tree<P>::potential_energy(const std::vector<Frame<T>>& at, const T* q) const {
+  using std::sqrt;
+  T V = T(0.0);
+  for (const auto& spring : springs) {
+    T x;
+    if (spring.coordinate >= 0) {
+      x = q[spring.coordinate];
+    } else {
+      const Vector3<T> d = position(at, spring.to) - position(at, spring.from);
+      x = sqrt(dot(d, d));
+    }
+    const T stretch = x - lift<T>(spring.rest);
+    V += 0.5 * (lift<T>(spring.stiffness) * (stretch * stretch));
+  }
+  for (std::size_t i = 0; i < charges.size(); ++i)
+    for (std::size_t j = 0; j < i; ++j) {
+      if (charges[i].place.link == charges[j].place.link) continue;
+      const Vector3<T> d = position(at, charges[i].place) - position(at, charges[j].place);
+      V += (lift<T>(charge_constant) * lift<T>(charges[i].value) * lift<T>(charges[j].value)) / sqrt(dot(d, d));
+    }
+  for (const auto& potential : potentials)
+    V += value(potential.energy, at, q, static_cast<const T*>(nullptr), static_cast<const T*>(nullptr));
+  return V;
+}
+
+template <class P>
+template <class T>
+std::vector<T> Tree<P>::forces(const T* q, const T* v, const T* u) const {
+  using std::sqrt;
+  std::vector<T> Q(n(), T(0.0));
+  struct Push {  // a force in world axes at a place, a torque in the link's axes
+    Place<P> place;
+    Vector3<T> force, torque;
+  };
+  std::vector<Push> pushes;
+  const Vector3<T> none{T(0.0), T(0.0), T(0.0)};
+  const auto at = frames(q, v);
+  const auto scaled = [](const T& s, const Vector3<T>& a) { return Vector3<T>{s * a[0], s * a[1], s * a[2]}; };
+
+  for (const auto& spring : springs) {
+    const T damping = lift<T>(spring.damping);
+    if (spring.coordinate >= 0) {
+      Q[spring.coordinate] -= damping * v[spring.coordinate];
+      continue;
+    }
+    const Vector3<T> d = position(at, spring.to) - position(at, spring.from);
+    const Vector3<T> rate = velocity(at, spring.to) - velocity(at, spring.from);
+    const Vector3<T> force = scaled(damping * dot(d, rate) / dot(d, d), d);
+    pushes.push_back({spring.from, force, none});
+    pushes.push_back({spring.to, none - force, none});
+  }
+  for (const auto& drag : drags) {
+    const Place<P> centre{drag.link, links[drag.link].centre};
+    pushes.push_back({centre, none - scaled(lift<T>(drag.linear), velocity(at, centre)),
+                      none - scaled(lift<T>(drag.angular), at[drag.link].spin)});
+  }
+  for (const auto& load : loads) {
+    if (load.coordinate >= 0) {
+      Q[load.coordinate] += value(load.components[0], at, q, v, u);
+      continue;
+    }
+    Vector3<T> force = none;
+    for (std::size_t i = 0; i < load.components.size(); ++i) force[i] = value(load.components[i], at, q, v, u);
+    pushes.push_back({load.place, force, none});
+  }
+  for (std::size_t i = 0; u && i < actuators.size(); ++i) {
+    const auto& actuator = actuators[i];
+    if (actuator.coordinate >= 0)
+      Q[actuator.coordinate] += u[i];
+    else
+      pushes.push_back({actuator.place, at[actuator.place.link].rotation * scaled(u[i], lift<T>(actuator.force)),
+                        scaled(u[i], lift<T>(actuator.torque))});
+  }
+  if (pushes.empty()) return Q;
+  // Virtual power: velocities are linear in the rates, so those of unit rates are what the forces are projected on.
+  std::vector<T> unit(n(), T(0.0));
+  for (int i = 0; i < n(); ++i) {
+    unit[i] = T(1.0);
+    const auto moved = frames(q, unit.data());
+    for (const auto& push : pushes) {
+      if (push.place.link < 0) continue;
+      Q[i] += dot(push.force, velocity(moved, push.place)) + dot(push.torque, moved[push.place.link].spin);
+    }
+    unit[i] = T(0.0);
+  }
+  return Q;
+}
+
+template <class P>
+template <class Q, class F>
+Tree<Q> Tree<P>::mapped(F f) const {
+  const auto vector = [&](const std::array<P, 3>& r) { return std::array<Q, 3>{f(r[0]), f(r[1]), f(r[2])}; };
+  const auto place = [&](const Place<P>& p) { return Place<Q>{p.link, vector(p.at)}; };
+  const auto optional = [&](const std::optional<P>& x) { return x ? std::optional<Q>(f(*x)) : std::nullopt; };
+  const auto formula = [&](const Formula<P>& x) {
+    Formula<Q> y{x.expression, {}};
+    for (const auto& argument : x.arguments) y.arguments.push_back({argument.variable, f(argument.parameter)});
+    return y;
+  };
+  Tree<Q> t;
+  t.name = name;
+  t.dimension = dimension;
+  t.gravity = f(gravity);
+  t.tilted = tilted;
+  t.across = vector(across);
+  t.charge_constant = f(charge_constant);
+  t.coordinate_names = coordinate_names;
+  t.swing_link = swing_link;
+  for (const auto& link : links) {
+    Link<Q> l;
+    l.name = link.name;
+    l.parent = link.parent;
+    l.at = vector(link.at);
+    l.moves = link.moves;
+    l.mass = f(link.mass);
+    l.centre = vector(link.centre);
+    l.inertia = vector(link.inertia);
+    l.skew = link.skew;
+    l.products = vector(link.products);
+    l.end = vector(link.end);
+    l.partner = link.partner;
+    l.first = link.first;
+    t.links.push_back(std::move(l));
+  }
+  for (const auto& a : actuators)
+    t.actuators.push_back({a.name, a.coordinate, place(a.place), vector(a.force), vector(a.torque), optional(a.limit),
+                           f(a.efficiency), f(a.loss)});
+  for (const auto& s : springs)
+    t.springs.push_back({s.name, s.coordinate, place(s.from), place(s.to), f(s.stiffness), f(s.rest), f(s.damping)});
+  for (const auto& c : charges) t.charges.push_back({c.name, place(c.place), f(c.value)});
+  for (const auto& d : drags) t.drags.push_back({d.name, d.link, f(d.linear), f(d.angular)});
+  for (const auto& p : potentials) t.potentials.push_back({p.name, formula(p.energy)});
+  for (const auto& l : loads) {
+    Load<Q> load{l.name, l.coordinate, place(l.place), {}};
+    for (const auto& component : l.components) load.components.push_back(formula(component));
+    t.loads.push_back(std::move(load));
+  }
+  for (const auto& r : ranges) t.ranges.push_back({r.name, r.coordinate, optional(r.from), optional(r.to)});
+  for (const auto& p : named_points) t.named_points.push_back({p.name, place(p.place)});
+  for (const auto& k : knees) t.knees.push_back({k.coordinate, k.flexion});
+  return t;
+}
+
+}  // namespace dodyn::systems

@@ -1,0 +1,74 @@
+#include <algorithm>
+#include <cmath>
+
+#include "systems/model.hpp"
+
+namespace dodyn::systems {
+
+// What a gait needs, found out by trying.
+void Model::check_walker(const Tree<double>& tree) const {
+  const auto& links = tree.links;
+  const std::size_t d = static_cast<std::size_t>(tree.dimension);
+  const auto roots = std::count_if(links.begin(), links.end(), [](const auto& l) { return l.parent < 0; });
+  if (roots != 1)
+    fail(swing_line, "a model with a swing-foot has one link on the ground, not " + std::to_string(roots));
+  const auto is_turn = [&](int coordinate) {
+    std::size_t l = links.size() - 1;
+    while (links[l].first > coordinate || links[l].moves.empty()) --l;
+    return links[l].moves[static_cast<std::size_t>(coordinate - links[l].first)].kind == Move::turn;
+  };
+  for (std::size_t i = 0; i < links[0].moves.size() || i < d; ++i) {
+    const bool slide = i < links[0].moves.size() && links[0].moves[i] == Move{Move::slide, static_cast<int>(i)};
+    if (slide != (i < d))
+      fail(swing_line,
+           "a model with a swing-foot stands on a point: allowed as the joint of its first link: "
+           "point + ... (turns)");
+  }
+  for (std::size_t i = 0; i < links.size(); ++i) {
+    const int j = links[i].partner;
+    if (j < 0 || links[j].partner != static_cast<int>(i))
+      fail(link_lines[i],
+           "link " + links[i].name + " needs a partner whose partner it is, for the exchange of the legs");
+  }
+  if (links[tree.swing_link].partner != 0)
+    fail(swing_line,
+         "swing-foot = " + links[tree.swing_link].name + " must be the partner of the first link, " + links[0].name);
+  std::vector<double> q(tree.n()), v(tree.n());
+  for (int i = 0; i < tree.n(); ++i) {
+    q[i] = 0.3 * std::sin(1.0 + 2.7 * i);
+    v[i] = std::cos(0.4 + 1.9 * i);
+    if (is_turn(i)) q[i] = std::abs(q[i]);  // Euler angles: where the middle one is positive
+  }
+  std::vector<autodiff::Dual<double>> moving(tree.n());
+  for (int i = 0; i < tree.n(); ++i) moving[i] = {q[i], v[i]};
+  const auto exchanged = tree.exchange_legs(moving.data());
+  if (static_cast<int>(exchanged.size()) != tree.n())
+    fail(swing_line,
+         "the legs cannot be exchanged: beside the root, slides must be joints of their own, between "
+         "links whose partners they join, too");
+  std::vector<double> q_new, v_new;
+  for (const auto& x : exchanged) {
+    q_new.push_back(x.value);
+    v_new.push_back(x.tangent);
+  }
+  const auto before = tree.frames(q.data()), after = tree.frames(q_new.data());
+  for (std::size_t i = 0; i < links.size(); ++i) {
+    const auto& partner = tree.links[links[i].partner];
+    const auto one = after[i].point(tree.links[i].centre), other = before[links[i].partner].point(partner.centre);
+    double miss = 0.0;
+    if (tree.links[i].mass > 0.0)
+      for (int a = 0; a < 3; ++a) miss = std::max(miss, std::abs(one[a] - tree.mirror(a) * other[a]));
+    for (int a = 0; a < 3; ++a) miss = std::max(miss, std::abs(tree.links[i].inertia[a] - partner.inertia[a]));
+    miss = std::max(miss, std::abs(tree.links[i].mass - partner.mass));
+    if (miss > 1e-9)
+      fail(link_lines[i], "exchanging the legs does not put link " + partner.name + " in the place of " +
+                              links[i].name +
+                              "; partners must agree in length, mass, centre, inertia "
+                              "and joint");
+  }
+  const double L = tree.lagrangian(q.data(), v.data()), L_new = tree.lagrangian(q_new.data(), v_new.data());
+  if (std::abs(L - L_new) > 1e-9 * (1.0 + std::abs(L)))
+    fail(swing_line, "exchanging the legs changes the energy; partners must agree in their joints and inertia");
+}
+
+}  // namespace dodyn::systems
