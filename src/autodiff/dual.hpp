@@ -13,6 +13,7 @@ struct Dual;
 
 // The number without its derivatives.
 inline double value_of(double x) { return x; }
+inline double sign_of(double x) { return x < 0.0 ? -1.0 : x > 0.0 ? 1.0 : 0.0; }
 template <class S>
 double value_of(const Dual<S>& x);
 
@@ -83,8 +84,18 @@ struct Dual {
     using std::log;
     return {log(a.value), a.tangent / a.value};
   }
-  friend Dual abs(const Dual& a) { return value_of(a.value) < 0.0 ? -a : a; }
-  friend Dual max(const Dual& a, const Dual& b) { return value_of(a.value) < value_of(b.value) ? b : a; }
+  // -1, 0 or 1
+  friend Dual sign_of(const Dual& a) { return {sign_of(a.value), S(0.0)}; }
+  friend Dual abs(const Dual& a) {
+    using std::abs;
+    return {abs(a.value), sign_of(a.value) * a.tangent};
+  }
+  friend Dual max(const Dual& a, const Dual& b) {
+    if constexpr (requires { value_of(a.value); })
+      return value_of(a.value) < value_of(b.value) ? b : a;
+    else  // recorded numbers are not compared yet
+      return 0.5 * (a + b + abs(a - b));
+  }
 };
 
 // A parameter with a derivative of its own meets a number one level up: the parameter is constant at that level.

@@ -126,6 +126,7 @@ struct Var {
   friend Var sqrt(Var a) { return {Operation::root, a}; }
   friend Var exp(Var a) { return {Operation::exponential, a}; }
   friend Var log(Var a) { return {Operation::logarithm, a}; }
+  friend Var sign_of(Var a) { return {Operation::sign, a}; }
   friend Var abs(Var a) { return {Operation::absolute, a}; }
   friend Var max(Var a, Var b) { return 0.5 * (a + b + abs(a - b)); }
   friend Var atan2(Var y, Var x) { return {Operation::arctangent, y, x}; }
