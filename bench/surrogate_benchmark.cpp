@@ -231,6 +231,7 @@ Run run(const Problem& p, const Contender& c, std::uint64_t seed) {
       strategy->tell(e);
       if (e.ok() && e.cost < best_cost) best_cost = e.cost, best = e.design;
     }
+    strategy->decide();
     if (p.noise > 0 && out.evaluations >= 12) {  // what would it recommend now?
       const auto i = strategy->describe(0);
       const VectorXd& x = i.recommended.size() > 0 ? i.recommended : best;

@@ -36,31 +36,12 @@
 #include <string>
 #include <vector>
 
-#include "surrogate/kriging.hpp"
+#include "surrogate/beliefs.hpp"
 #include "surrogate/strategy.hpp"
 
 namespace dodyn::surrogate {
 
 enum class InitialDesign { latin_hypercube, sobol, halton, corners };
-enum class AcquisitionKind { expected_improvement, lower_confidence_bound };
-enum class Pending { believer, liar, joint };
-enum class Domain { real, integer, category };  // an integer or category takes the whole numbers within its bounds
-
-// metric <= limit, or >= where `below` is false.
-struct Constraint {
-  std::string name;
-  int metric = 0;  // index in Evaluation::metrics; -1: the cost
-  double limit = 0;
-  bool below = true;
-
-  // False where the evaluation does not have the metric.
-  bool kept(const Evaluation& e) const {
-    if (metric >= e.metrics.size()) return false;
-    const double value = metric < 0 ? e.cost : e.metrics(metric);
-    return below ? value <= limit : value >= limit;
-  }
-};
-
 struct EgoOptions {
   int initial_samples = 0;  // beside the given ones; 0: chosen from the number of variables
   InitialDesign initial_design = InitialDesign::latin_hypercube;

@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <nlopt.hpp>
 #include <stdexcept>
 #include <string>
 
+#include "surrogate/bounded_search.hpp"
 #include "surrogate/random.hpp"
 
 namespace dodyn::surrogate {
@@ -395,40 +395,19 @@ Kriging Kriging::fit(const Samples& samples, const KrigingOptions& options, cons
   if (p.noisy) lower(d) = std::log(1e-6), upper(d) = std::log(1e6);
   if (options.nugget) lower(which.size() - 1) = std::log(least_nugget), upper(which.size() - 1) = std::log(most_nugget);
 
-  VectorXd best;
-  double best_value = -std::numeric_limits<double>::infinity();
+  BoundedSearch limits{lower, upper, options.max_evaluations};
+  limits.value_tolerance = 1e-3;  // of a log density: finer differences say nothing
+  limits.unusable = -1e10;
+  Found best;
   const auto attempt = [&](const VectorXd& from) {
-    nlopt::opt search(nlopt::LD_SLSQP, static_cast<unsigned>(which.size()));
-    struct Context {
-      const Prepared& p;
-      const KrigingOptions& options;
-      VectorXd& best;
-      double& best_value;
-    } context{p, options, best, best_value};
-    search.set_max_objective(
-        [](unsigned n, const double* x, double* gradient, void* data) {
-          auto& c = *static_cast<Context*>(data);
-          const VectorXd at = Eigen::Map<const VectorXd>(x, n);
-          Posterior here;
-          if (at.allFinite()) here = posterior(c.p, c.options, at, gradient != nullptr);
-          const bool usable = std::isfinite(here.value) && (!gradient || here.gradient.allFinite());
-          if (gradient) Eigen::Map<VectorXd>(gradient, n) = usable ? here.gradient : VectorXd::Zero(n);
-          if (!usable) return -1e10;
-          if (here.value > c.best_value) c.best_value = here.value, c.best = at;
+    const Found found = maximise(
+        [&](const VectorXd& at, VectorXd* gradient) {
+          const Posterior here = posterior(p, options, at, gradient != nullptr);
+          if (gradient) *gradient = here.gradient.size() > 0 ? here.gradient : VectorXd::Zero(at.size());
           return here.value;
         },
-        &context);
-    search.set_lower_bounds(std::vector<double>(lower.begin(), lower.end()));
-    search.set_upper_bounds(std::vector<double>(upper.begin(), upper.end()));
-    search.set_maxeval(options.max_evaluations);
-    search.set_ftol_abs(1e-3);  // of a log density: finer differences say nothing
-    const VectorXd inside = from.cwiseMax(lower).cwiseMin(upper);
-    std::vector<double> x(inside.begin(), inside.end());
-    double value = 0;
-    try {
-      search.optimize(x, value);
-    } catch (const std::runtime_error&) {  // rounding; the best so far stands
-    }
+        from, limits);
+    if (found.value > best.value) best = found;
   };
 
   VectorXd centre = VectorXd::Zero(which.size());
@@ -450,12 +429,12 @@ Kriging Kriging::fit(const Samples& samples, const KrigingOptions& options, cons
       for (Index m = 0; m < d; ++m) from(m) += prior_deviation * (2 * random.uniform() - 1) - (i % 2 ? 0.7 : 0.0);
     attempt(from);
   }
-  if (best.size() == 0) best = centre;
+  if (best.at.size() == 0) best.at = centre;
 
   Hyperparameters h;
-  h.log_length = best.head(d);
-  h.nugget = options.nugget ? std::exp(best(which.size() - 1)) : 0;
-  const Posterior there = posterior(p, options, best, false);
+  h.log_length = best.at.head(d);
+  h.nugget = options.nugget ? std::exp(best.at(which.size() - 1)) : 0;
+  const Posterior there = posterior(p, options, best.at, false);
   h.variance = there.variance * p.spread * p.spread;
   h.likelihood = there.value - static_cast<double>(p.observed.size()) * std::log(p.spread);
   return with(samples, options, h);

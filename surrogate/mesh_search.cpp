@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <deque>
-#include <nlopt.hpp>
 #include <optional>
 #include <sstream>
 #include <stdexcept>
 
+#include "surrogate/bounded_search.hpp"
 #include "surrogate/ego.hpp"
 #include "surrogate/kriging.hpp"
 #include "surrogate/sampling.hpp"
@@ -31,7 +31,7 @@ class MeshSearch final : public Strategy {
   }
 
   std::vector<VectorXd> ask(int at_most) override {
-    if (wanted_.empty() && pending_.empty() && stopped_.empty()) decide();
+    decide();
     std::vector<VectorXd> designs;
     while (!wanted_.empty() && static_cast<int>(designs.size()) < at_most) {
       pending_.push_back(wanted_.front());
@@ -66,12 +66,11 @@ class MeshSearch final : public Strategy {
     }
   }
 
-  std::string stopped() const override {
-    if (!stopped_.empty() || !pending_.empty() || !wanted_.empty()) return stopped_;
-    if (told_.empty()) return {};
-    const_cast<MeshSearch*>(this)->decide();
-    return stopped_;
+  void decide() override {
+    if (wanted_.empty() && pending_.empty() && stopped_.empty()) next();
   }
+
+  std::string stopped() const override { return stopped_; }
 
   std::vector<std::string> numbers() const override { return {"mesh_size"}; }
 
@@ -144,34 +143,23 @@ class MeshSearch final : public Strategy {
     starts << units_[best_], sobol(d, 3, options_.seed, told_.size());
     VectorXd best = starts.col(0);
     double least = kriging.predict(best).mean;
+    BoundedSearch limits{VectorXd::Zero(d), VectorXd::Ones(d), 100};
+    limits.step_tolerance = 1e-8;
     for (Index i = 0; i < starts.cols(); ++i) {
-      nlopt::opt search(nlopt::LD_SLSQP, static_cast<unsigned>(d));
-      search.set_min_objective(
-          [](unsigned n, const double* x, double* slope, void* data) {
-            const Prediction p = static_cast<const Kriging*>(data)->predict(Eigen::Map<const VectorXd>(x, n));
-            if (slope) Eigen::Map<VectorXd>(slope, n) = p.mean_gradient;
-            return p.mean;
+      const Found found = maximise(
+          [&](const VectorXd& at, VectorXd* gradient) {
+            const Prediction p = kriging.predict(at);
+            if (gradient) *gradient = -p.mean_gradient;
+            return -p.mean;
           },
-          const_cast<Kriging*>(&kriging));
-      search.set_lower_bounds(0.0);
-      search.set_upper_bounds(1.0);
-      search.set_maxeval(100);
-      search.set_xtol_abs(1e-8);
-      std::vector<double> x(starts.col(i).begin(), starts.col(i).end());
-      double value = 0;
-      try {
-        search.optimize(x, value);
-      } catch (const std::runtime_error&) {  // rounding: where it got to
-      }
-      const VectorXd at = Eigen::Map<const VectorXd>(x.data(), d).cwiseMax(0).cwiseMin(1);
-      value = kriging.predict(at).mean;
-      if (value < least) least = value, best = at;
+          starts.col(i), limits);
+      if (-found.value < least) least = -found.value, best = found.at;
     }
     return best;
   }
 
   // Everything asked is told: what next?
-  void decide() {
+  void next() {
     predicted_ = not_a_number;
     if (best_ < 0) {  // nothing to stand on yet: more of the box
       for (std::uint64_t i = 0; wanted_.empty(); ++i) {

@@ -8,6 +8,7 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "surrogate/design_space.hpp"
 #include "surrogate/sampling.hpp"
 
 namespace dodyn::surrogate {
@@ -22,8 +23,9 @@ class NloptSearch final : public Strategy {
       : variables_(variables), options_(options) {}
 
   std::vector<VectorXd> ask(int) override {
-    if (pending_ || !stopped().empty()) return {};
-    pending_ = next();
+    decide();
+    if (pending_ || !stopped_.empty()) return {};
+    pending_ = question_;
     asked_ = *pending_;
     return {*pending_};
   }
@@ -43,60 +45,66 @@ class NloptSearch final : public Strategy {
     answers_[key] = usable ? e.cost : worst_ > -HUGE_VAL ? worst_ : 1e10;
   }
 
-  std::string stopped() const override {
-    if (!best_ && told_ >= options_.max_failures)
-      return "no usable cost in " + std::to_string(told_) + " evaluations" +
-             (last_failure_.empty() ? "" : "; the last: " + last_failure_);
-    if (pending_ || next().size() > 0) return {};
+  void decide() override {
+    if (pending_ || question_ || !stopped_.empty()) return;
+    if (!best_ && told_ >= options_.max_failures) {
+      stopped_ = "no usable cost in " + std::to_string(told_) + " evaluations" +
+                 (last_failure_.empty() ? "" : "; the last: " + last_failure_);
+      return;
+    }
+    question_ = next();
+    if (question_->size() > 0) return;
     std::ostringstream out;
     out << "the search has converged";
     if (!best_) out << " without a usable cost" << (last_failure_.empty() ? "" : "; the last: ") << last_failure_;
     if (best_) {
       out.precision(9);
-      out << ": best cost " << best_->cost << " (evaluation " << best_->id << ") at ";
-      out.precision(6);
-      for (std::size_t k = 0; k < variables_.size(); ++k) {
-        const Variable& v = variables_[k];
-        out << (k ? ", " : "") << v.name << " = " << best_->design(static_cast<Index>(k)) << unit_after(v);
-      }
+      out << ": best cost " << best_->cost << " (evaluation " << best_->id << ") at "
+          << place_of(variables_, best_->design);
     }
-    return out.str();
+    stopped_ = out.str();
   }
+
+  std::string stopped() const override { return stopped_; }
 
   Iteration describe(int) const override {
     Iteration out;
     out.next = asked_;
-    out.note = stopped();
+    out.note = stopped_;
     if (out.note.empty()) out.note = "the next design of the search";
     if (best_) out.best_cost = best_->cost, out.best_id = best_->id;
     return out;
   }
 
  private:
+  struct Replay {
+    const NloptSearch& self;
+    VectorXd question;  // the first without an answer
+  };
+
   // The first design that the search asks for and nobody told; empty where it ends without.
-  const VectorXd& next() const {
-    if (question_) return *question_;
-    question_ = VectorXd();
+  VectorXd next() const {
+    Replay replay{*this, {}};
     const auto n = static_cast<unsigned>(variables_.size());
     static constexpr nlopt::algorithm algorithms[] = {nlopt::LN_BOBYQA, nlopt::LN_COBYLA, nlopt::GN_DIRECT_L,
                                                       nlopt::GN_CRS2_LM};
     const bool local = options_.algorithm == NloptAlgorithm::bobyqa || options_.algorithm == NloptAlgorithm::cobyla;
     nlopt::srand(static_cast<unsigned long>(options_.seed));
-    for (int run = 0; run <= (local ? options_.restarts : 0) && question_->size() == 0; ++run) {
+    for (int run = 0; run <= (local ? options_.restarts : 0) && replay.question.size() == 0; ++run) {
       nlopt::opt search(algorithms[static_cast<int>(options_.algorithm)], n);
       search.set_min_objective(
           [](unsigned d, const double* u, double*, void* data) {
-            const auto& self = *static_cast<const NloptSearch*>(data);
+            auto& [self, question] = *static_cast<Replay*>(data);
             std::vector<double> x(d);
             for (unsigned k = 0; k < d; ++k) {
               const Variable& v = self.variables_[k];
               x[k] = u[k] >= 1 ? v.upper : std::clamp(v.lower + u[k] * (v.upper - v.lower), v.lower, v.upper);
             }
             if (const auto at = self.answers_.find(x); at != self.answers_.end()) return at->second;
-            self.question_ = Eigen::Map<const VectorXd>(x.data(), d);
+            question = Eigen::Map<const VectorXd>(x.data(), d);
             throw nlopt::forced_stop();
           },
-          const_cast<NloptSearch*>(this));
+          &replay);
       search.set_lower_bounds(0.0);
       search.set_upper_bounds(1.0);
       if (local) search.set_xtol_abs(options_.tolerance);
@@ -116,7 +124,7 @@ class NloptSearch final : public Strategy {
       } catch (const std::runtime_error&) {  // rounding: this run ends here
       }
     }
-    return *question_;
+    return replay.question;
   }
 
   std::vector<Variable> variables_;
@@ -128,7 +136,8 @@ class NloptSearch final : public Strategy {
   int told_ = 0;
   std::string last_failure_;
   VectorXd asked_;
-  mutable std::optional<VectorXd> question_;
+  std::optional<VectorXd> question_;  // next to ask; empty: the search has ended
+  std::string stopped_;
 };
 
 }  // namespace

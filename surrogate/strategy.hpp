@@ -2,7 +2,8 @@
 //
 //   while (strategy.stopped().empty()) {
 //     for (auto& design : strategy.ask(n)) ... evaluate ...
-//     strategy.tell(evaluation);           // in the order of the ids in the synchronous mode
+//     strategy.tell(evaluation);           // each, in the order of the ids in the synchronous mode
+//     strategy.decide();                   // once they are all told
 //   }
 //
 // A strategy is deterministic: the same tells in the same order give the same asks. A resumed study relies on it: it
@@ -19,7 +20,7 @@
 namespace dodyn::surrogate {
 
 // What the strategy saw and decided at one iteration; one row of the archive's /iterations and /surrogate.
-// The curve is filled for one free variable only (see `sample_grid`).
+// The curve is filled for one free variable only.
 struct Iteration {
   Eigen::VectorXd next;                       // design proposed last (empty: none)
   double predicted_cost = not_a_number;       // the surrogate's prediction there
@@ -45,6 +46,9 @@ class Strategy {
 
   // An evaluation has finished, whatever its status. Costs that are not finite never reach a model.
   virtual void tell(const Evaluation& evaluation) = 0;
+
+  // What was told is all there is for now: what next, or is this the end? stopped() and describe() then tell.
+  virtual void decide() {}
 
   // Why the strategy asks for no more, as one line; empty while it goes on.
   virtual std::string stopped() const = 0;

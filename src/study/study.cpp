@@ -177,6 +177,7 @@ bool Study::tell() {
     failures_ += failure(row.status) - failure(evaluations_.at(row.id).status);
     strategy_.tell(evaluations_[row.id] = row);
   }
+  strategy_.decide();
   if (next.empty()) return reached_limit();
   if (iterations_++ >= archived_iterations_) archive_.append(strategy_.describe(layout_.grid_points));
   return true;

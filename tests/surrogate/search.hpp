@@ -42,6 +42,7 @@ inline Search search(Strategy& strategy, const Function& evaluate, int at_most =
       batch.push_back(e);
     }
     for (const auto& e : batch) strategy.tell(e);
+    strategy.decide();
   }
   out.stopped = strategy.stopped();
   return out;

@@ -1,0 +1,258 @@
+#include "surrogate/beliefs.hpp"
+
+#include <Eigen/Cholesky>
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "surrogate/acquisition.hpp"
+#include "surrogate/random.hpp"
+
+namespace dodyn::surrogate {
+
+using Eigen::Index;
+using Eigen::MatrixXd;
+using Eigen::VectorXd;
+
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+constexpr int most_imputed = 100;         // failed designs
+constexpr std::size_t most_viable = 400;  // designs told last that say where it fails: well enough, at a bounded price
+
+}  // namespace
+
+void Models::update(const Evidence& evidence, KrigingOptions options, bool gradient) {
+  const DesignSpace& space = evidence.space;
+  const std::vector<Evaluation>& told = evidence.told;
+  const bool restart = from_ != evidence.from;
+  from_ = evidence.from;
+  options.scale = VectorXd::Ones(space.embedded());
+
+  std::vector<const Evaluation*> good;
+  for (std::size_t i = evidence.from; i < told.size(); ++i)
+    if (evidence.usable(told[i])) good.push_back(&told[i]);
+  const auto n = static_cast<Index>(good.size());
+  if (n > 0) {
+    Samples s;
+    s.x.resize(space.embedded(), n);
+    for (Index i = 0; i < n; ++i) s.x.col(i) = space.embed(evidence.unit(*good[i]));
+    const auto model = [&](TrackedModel& tracked, auto&& value, bool of_cost, bool warps) {
+      Samples own = s;
+      own.y.resize(n);
+      for (Index i = 0; i < n; ++i) own.y(i) = value(*good[i]);
+      if (of_cost && gradient) {
+        own.gradient.resize(space.embedded(), n);
+        for (Index i = 0; i < n; ++i) {
+          const VectorXd& g = good[i]->gradient;
+          own.gradient.col(i) = g.size() == space.dimensions() && g.allFinite()
+                                    ? VectorXd(g.cwiseProduct(space.range()))
+                                    : VectorXd::Constant(space.embedded(), not_a_number);
+        }
+      }
+      if (of_cost && evidence.noisy()) {
+        own.variance.resize(n);
+        for (Index i = 0; i < n; ++i) own.variance(i) = std::pow(good[i]->cost_stderr, 2);
+      }
+      tracked.update(own, options, warps && !evidence.noisy(), restart);
+    };
+    const bool single = evidence.objectives.size() == 1;
+    for (std::size_t k = 0; k < objectives_.size(); ++k)
+      model(
+          objectives_[k], [&](const Evaluation& e) { return evidence.objective(e, k); }, evidence.objectives[k] < 0,
+          single);
+    for (std::size_t k = 0; k < constraints_.size(); ++k) {
+      const int metric = evidence.constraints[k].metric;
+      model(
+          constraints_[k], [&](const Evaluation& e) { return metric < 0 ? e.cost : e.metrics(metric); }, metric < 0,
+          false);
+    }
+  } else {
+    for (TrackedModel& t : objectives_) t.clear();
+    for (TrackedModel& t : constraints_) t.clear();
+  }
+  const std::size_t first = told.size() > most_viable ? told.size() - most_viable : 0;
+  MatrixXd x(space.embedded(), static_cast<Index>(told.size() - first));
+  std::vector<bool> viable;
+  for (std::size_t i = first; i < told.size(); ++i) {
+    x.col(static_cast<Index>(i - first)) = space.embed(evidence.unit(told[i]));
+    viable.push_back(evidence.usable(told[i]));
+  }
+  viability_.emplace(x, viable);
+}
+
+Beliefs::Beliefs(const Evidence& evidence, const Models& models, const BeliefOptions& options)
+    : evidence_(evidence), models_(models), options_(options), fantasies_(evidence.objectives.size()) {
+  if (models.objectives()[0].empty()) return;
+  if (evidence.noisy()) {  // the variance of one more sample
+    double sum = 0;
+    int n = 0;
+    for (const Evaluation& e : evidence.told)
+      if (evidence.usable(e)) sum += e.cost_stderr * e.cost_stderr, ++n;
+    noise_variance_ = models.objectives()[0].model().noise_variance() + sum / std::max(n, 1);
+  }
+  for (std::size_t k = 0; k < fantasies_.size(); ++k) believe_pending(k);
+  compare();
+}
+
+// A design that failed will not improve: imputed, so that the doubt about a cost that cannot be had attracts no more.
+Kriging Beliefs::with_failures(Kriging model) const {
+  int imputed = 0;
+  for (auto e = evidence_.told.rbegin(); e != evidence_.told.rend() && imputed < most_imputed; ++e) {
+    if (evidence_.usable(*e)) continue;
+    const VectorXd z = evidence_.space.embed(evidence_.unit(*e));
+    const Prediction p = model.predict(z);
+    model = model.grown(z, p.mean + std::sqrt(p.variance));
+    ++imputed;
+  }
+  return model;
+}
+
+// At the pending designs the model believes its own mean (kriging believer), or lies the best cost (constant liar), or
+// averages over what they may turn out to be (joint expected improvement, greedily).
+void Beliefs::believe_pending(std::size_t k) {
+  const TrackedModel& tracked = models_.objectives()[k];
+  Kriging model = with_failures(options_.longest > 0 ? tracked.doubting(options_.longest) : tracked.model());
+  double lie = infinity;
+  for (const Evaluation& e : evidence_.told)
+    if (evidence_.usable(e)) lie = std::min(lie, tracked.warp().forward(evidence_.objective(e, k)));
+  MatrixXd grown(evidence_.space.embedded(), 0);
+  for (const VectorXd& x : evidence_.pending) {
+    const VectorXd z = evidence_.space.embed(evidence_.space.unit(x));
+    const Index before = model.samples();
+    model = model.grown(z, options_.pending == Pending::liar ? lie : model.predict(z).mean, {}, noise_variance_);
+    if (model.samples() == before) continue;
+    grown.conservativeResize(Eigen::NoChange, grown.cols() + 1);
+    grown.col(grown.cols() - 1) = z;
+  }
+  if (options_.pending != Pending::joint || grown.cols() == 0 || fantasies_.size() > 1) {
+    fantasies_[k] = {model};
+    return;
+  }
+  VectorXd mean, variance;
+  tracked.model().predict(grown, mean, variance);
+  MatrixXd c = tracked.model().covariance(grown);
+  c.diagonal().array() += 1e-10 * (1e-300 + c.diagonal().maxCoeff());
+  const Eigen::LLT<MatrixXd> llt(c);
+  const MatrixXd root =
+      llt.info() == Eigen::Success ? MatrixXd(llt.matrixL()) : MatrixXd(variance.cwiseSqrt().asDiagonal());
+  Random random(options_.seed + 31 * evidence_.told.size());
+  VectorXd normal;
+  for (int m = 0; m < 16; ++m) {  // antithetic pairs
+    if (m % 2 == 0)
+      normal = VectorXd::NullaryExpr(grown.cols(), [&] { return random.normal(); });
+    else
+      normal = -normal;
+    fantasies_[k].push_back(model.with_last_values(mean + root * normal));
+  }
+}
+
+// What the acquisition compares with: the best, or with noise the least of the predictions at the samples plus one
+// standard deviation; with two objectives the front.
+void Beliefs::compare() {
+  const Warp& warp = models_.objectives()[0].warp();
+  if (fantasies_.size() == 2) {
+    std::vector<Eigen::Vector2d> points;
+    for (const Evaluation& e : evidence_.told)
+      if (evidence_.feasible(e))
+        points.push_back({warp.forward(evidence_.objective(e, 0)),
+                          models_.objectives()[1].warp().forward(evidence_.objective(e, 1))});
+    any_feasible_ = !points.empty();
+    front_ = Front::of(points);
+    return;
+  }
+  for (const Kriging& fantasy : fantasies_[0]) {
+    double least = infinity;
+    for (std::size_t i = evidence_.from; i < evidence_.told.size(); ++i) {
+      const Evaluation& e = evidence_.told[i];
+      if (!evidence_.feasible(e)) continue;
+      any_feasible_ = true;
+      if (!evidence_.noisy()) {
+        least = std::min(least, warp.forward(evidence_.objective(e, 0)));
+      } else {
+        const Prediction p = fantasy.predict(evidence_.space.embed(evidence_.unit(e)));
+        least = std::min(least, p.mean + std::sqrt(p.variance));
+      }
+    }
+    if (!evidence_.noisy())
+      for (const VectorXd& x : evidence_.pending)
+        least = std::min(least, fantasy.predict(evidence_.space.embed(evidence_.space.unit(x))).mean);
+    incumbent_.push_back(options_.incumbent ? *options_.incumbent : least - options_.margin);
+  }
+}
+
+double Beliefs::score(const VectorXd& u, VectorXd* gradient) const {
+  const VectorXd z = evidence_.space.embed(u);
+  VectorXd dz = VectorXd::Zero(z.size());
+  double value = 0;
+  const bool bound = options_.acquisition == AcquisitionKind::lower_confidence_bound;
+  if (any_feasible_ && fantasies_.size() == 2) {
+    value = log_expected_gain(front_, fantasies_[0][0].predict(z), fantasies_[1][0].predict(z), &dz);
+  } else if (any_feasible_) {
+    double largest = -infinity;
+    std::vector<double> values;
+    std::vector<VectorXd> slopes;
+    for (std::size_t m = 0; m < fantasies_[0].size(); ++m) {
+      const Prediction p = fantasies_[0][m].predict(z);
+      const Acquisition a =
+          bound ? lower_confidence_bound(p.mean, p.variance, options_.confidence_weight)
+                : log_augmented_expected_improvement(p.mean, p.variance, incumbent_[m], noise_variance_);
+      values.push_back(a.value);
+      slopes.push_back(a.by_mean * p.mean_gradient + a.by_variance * p.variance_gradient);
+      largest = std::max(largest, a.value);
+    }
+    double sum = 0;  // log of the mean of exponentials
+    for (std::size_t m = 0; m < values.size(); ++m) {
+      const double weight = std::exp(values[m] - largest);
+      sum += weight;
+      dz += weight * slopes[m];
+    }
+    dz /= sum;
+    value = largest + std::log(sum / static_cast<double>(values.size()));
+    if (bound && values.size() == 1) value = values[0];
+  }
+  for (std::size_t k = 0; k < evidence_.constraints.size(); ++k) {
+    if (models_.constraints()[k].empty()) continue;
+    const Constraint& c = evidence_.constraints[k];
+    const Prediction p = models_.constraints()[k].model().predict(z);
+    const double limit = models_.constraints()[k].warp().forward(c.limit), sign = c.below ? 1 : -1;
+    const Acquisition a = log_probability_below(sign * p.mean, p.variance, sign * limit);
+    value += a.value;
+    dz += sign * a.by_mean * p.mean_gradient + a.by_variance * p.variance_gradient;
+  }
+  if (!models_.viability().certain()) {
+    VectorXd slope;
+    value += models_.viability().log_probability(z, &slope);
+    dz += slope;
+  }
+  if (gradient) *gradient = evidence_.space.pull_back(dz);
+  return std::isfinite(value) ? value : -1e300;
+}
+
+VectorXd Beliefs::scores(const MatrixXd& units) const {
+  VectorXd out = VectorXd::Zero(units.cols());
+  if (!any_feasible_ || fantasies_.size() > 1 || fantasies_[0].size() > 1) {
+    for (Index i = 0; i < units.cols(); ++i) out(i) = score(units.col(i), nullptr);
+    return out;
+  }
+  MatrixXd z(evidence_.space.embedded(), units.cols());
+  for (Index i = 0; i < units.cols(); ++i) z.col(i) = evidence_.space.embed(units.col(i));
+  VectorXd mean, variance;
+  fantasies_[0][0].predict(z, mean, variance);
+  for (Index i = 0; i < units.cols(); ++i)
+    out(i) = options_.acquisition == AcquisitionKind::lower_confidence_bound
+                 ? lower_confidence_bound(mean(i), variance(i), options_.confidence_weight).value
+                 : log_augmented_expected_improvement(mean(i), variance(i), incumbent_[0], noise_variance_).value;
+  for (std::size_t k = 0; k < evidence_.constraints.size(); ++k) {
+    const Constraint& c = evidence_.constraints[k];
+    models_.constraints()[k].model().predict(z, mean, variance);
+    const double sign = c.below ? 1 : -1, limit = models_.constraints()[k].warp().forward(c.limit);
+    for (Index i = 0; i < units.cols(); ++i)
+      out(i) += log_probability_below(sign * mean(i), variance(i), sign * limit).value;
+  }
+  if (!models_.viability().certain())
+    for (Index i = 0; i < units.cols(); ++i) out(i) += models_.viability().log_probability(z.col(i));
+  return out;
+}
+
+}  // namespace dodyn::surrogate

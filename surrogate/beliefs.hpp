@@ -1,0 +1,78 @@
+// What a search believes: models of the evaluations told, with the pending designs put into them, and what a further
+// design would be worth by them.
+//
+// Sources: A. Forrester, A. Sobester, A. Keane, Optimization with missing data (2006), for failed designs: imputed by
+// the prediction plus a standard deviation; M. Schonlau, Computer experiments and global optimization (1997), for
+// feasibility; D. Ginsbourger, R. Le Riche, L. Carraro, Kriging is well-suited to parallelize optimization (2010), for
+// pending designs; D. Huang et al. (2006) for noise.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "surrogate/evidence.hpp"
+#include "surrogate/hypervolume.hpp"
+#include "surrogate/tracked_model.hpp"
+#include "surrogate/viability.hpp"
+
+namespace dodyn::surrogate {
+
+enum class AcquisitionKind { expected_improvement, lower_confidence_bound };
+enum class Pending { believer, liar, joint };
+
+// Models of the evaluations told; brought up to date, not made anew.
+class Models {
+ public:
+  Models(std::size_t objectives, std::size_t constraints) : objectives_(objectives), constraints_(constraints) {}
+  void update(const Evidence& evidence, KrigingOptions options, bool gradient);
+  const std::vector<TrackedModel>& objectives() const { return objectives_; }
+  const std::vector<TrackedModel>& constraints() const { return constraints_; }
+  const Viability& viability() const { return *viability_; }  // after update()
+
+ private:
+  std::vector<TrackedModel> objectives_, constraints_;
+  std::optional<Viability> viability_;
+  std::size_t from_ = 0;
+};
+
+struct BeliefOptions {
+  AcquisitionKind acquisition = AcquisitionKind::expected_improvement;
+  double confidence_weight = 2;
+  Pending pending = Pending::believer;
+  std::uint64_t seed = 1;
+  double longest = 0;               // no length of the models above it, of the range; 0: as they are
+  std::optional<double> incumbent;  // compare with this cost, warped, not with the best
+  double margin = 0;                // ask for so much more than the best, warped
+};
+
+class Beliefs {
+ public:
+  // Models and evidence outlive the beliefs.
+  Beliefs(const Evidence& evidence, const Models& models, const BeliefOptions& options);
+
+  // Log acquisition at a point of the unit cube, and its gradient with respect to the real variables (0 for the others).
+  double score(const Eigen::VectorXd& unit, Eigen::VectorXd* gradient) const;
+  // The same for many points, without gradients; the plain case by matrices.
+  Eigen::VectorXd scores(const Eigen::MatrixXd& units) const;
+
+  bool any_feasible() const { return any_feasible_; }
+  const Front& front() const { return front_; }
+  bool compares() const { return !incumbent_.empty(); }
+
+ private:
+  Kriging with_failures(Kriging model) const;
+  void believe_pending(std::size_t objective);
+  void compare();
+
+  const Evidence& evidence_;
+  const Models& models_;
+  BeliefOptions options_;
+  std::vector<std::vector<Kriging>> fantasies_;  // per objective: with the pending designs; several for joint
+  std::vector<double> incumbent_;                // per fantasy, as the model sees costs
+  double noise_variance_ = 0;
+  Front front_;
+  bool any_feasible_ = false;
+};
+
+}  // namespace dodyn::surrogate

@@ -1,0 +1,56 @@
+// What a search has been told, judged: which evaluations a model may use, which keep the constraints, which is best.
+#pragma once
+
+#include <Eigen/Core>
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "record/evaluation.hpp"
+#include "surrogate/design_space.hpp"
+#include "surrogate/warp.hpp"
+
+namespace dodyn::surrogate {
+
+// metric <= limit, or >= where `below` is false.
+struct Constraint {
+  std::string name;
+  int metric = 0;  // index in Evaluation::metrics; -1: the cost
+  double limit = 0;
+  bool below = true;
+
+  // False where the evaluation does not have the metric.
+  bool kept(const Evaluation& e) const {
+    if (metric >= e.metrics.size()) return false;
+    const double value = metric < 0 ? e.cost : e.metrics(metric);
+    return below ? value <= limit : value >= limit;
+  }
+};
+
+struct Evidence {
+  DesignSpace space;
+  std::vector<Constraint> constraints;
+  std::vector<int> objectives;  // index of a metric, -1 for the cost
+  bool costs_noisy = false;
+
+  std::vector<Evaluation> told = {};
+  std::vector<Eigen::VectorXd> pending = {};  // designs asked, not told
+  std::size_t from = 0;                       // those of the present region begin there
+
+  double objective(const Evaluation& e, std::size_t which) const;  // not a number where the metric is not there
+  bool usable(const Evaluation& e) const;                          // fit for the models
+  bool feasible(const Evaluation& e) const;                        // usable, and keeps the constraints
+  bool noisy() const;                                              // by option, or by standard errors told
+  std::size_t count_usable() const;
+  const Evaluation* best() const;            // the feasible one least in the first objective; null: none
+  const Evaluation* best_of_region() const;  // the same of those from `from` on
+  Eigen::VectorXd unit(const Evaluation& e) const { return space.unit(e.design); }
+  // Whether a point of the unit cube is within so much, in every coordinate, of a design told or pending.
+  bool tried(const Eigen::VectorXd& unit, double within) const;
+  // How far above the least that part of the feasible costs reaches, as warped.
+  double quantile(double part, const Warp& warp) const;
+  // "best cost 1.2 (evaluation 3) at a = 1, b = 2"
+  std::string say_best() const;
+};
+
+}  // namespace dodyn::surrogate

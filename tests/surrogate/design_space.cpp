@@ -1,0 +1,45 @@
+#include "surrogate/design_space.hpp"
+
+#include <gtest/gtest.h>
+
+#include <stdexcept>
+
+#include "surrogate/random.hpp"
+
+namespace dodyn::surrogate {
+namespace {
+
+using Eigen::VectorXd;
+
+const std::vector<Variable> box = {{"a", "m", -1, 3}, {"n", "", 1.5, 6.2}, {"kind", "", 0, 2}};
+
+TEST(DesignSpace, UnitAndDesignInvertEachOther) {
+  const DesignSpace space(box, {Domain::real, Domain::integer, Domain::category}, "test");
+  EXPECT_EQ(space.embedded(), 5);
+  EXPECT_EQ(space.variables()[1].lower, 2);  // 1.5 to 6.2 holds 2 to 6
+  EXPECT_EQ(space.variables()[1].upper, 6);
+  Random random(3);
+  for (int i = 0; i < 100; ++i) {
+    const VectorXd u = VectorXd::NullaryExpr(3, [&] { return random.uniform(); }), x = space.design(u);
+    EXPECT_EQ(x(1), std::round(x(1)));
+    EXPECT_EQ(x(2), std::round(x(2)));
+    EXPECT_TRUE(x(0) >= -1 && x(0) <= 3 && x(1) >= 2 && x(1) <= 6 && x(2) >= 0 && x(2) <= 2);
+    EXPECT_LT((space.design(space.unit(x)) - x).norm(), 1e-12);
+    const VectorXd z = space.embed(u);
+    EXPECT_EQ(z.tail(3).sum(), 1);
+    EXPECT_EQ(z.tail(3)(static_cast<Eigen::Index>(x(2))), 1);
+  }
+  const VectorXd g = space.pull_back(VectorXd::LinSpaced(5, 1, 5));
+  EXPECT_EQ(g, (VectorXd(3) << 1, 0, 0).finished());
+}
+
+TEST(DesignSpace, RefusesWhatHoldsNothing) {
+  EXPECT_THROW(DesignSpace({}, {}, "test"), std::invalid_argument);
+  EXPECT_THROW(DesignSpace({{"a", "", 1, 1}}, {}, "test"), std::invalid_argument);
+  EXPECT_THROW(DesignSpace({{"n", "", 0.2, 0.8}}, {Domain::integer}, "test"), std::invalid_argument);
+  EXPECT_THROW(DesignSpace({{"n", "", 0, 40}}, {Domain::category}, "test"), std::invalid_argument);
+  EXPECT_THROW(DesignSpace(box, {Domain::real}, "test"), std::invalid_argument);
+}
+
+}  // namespace
+}  // namespace dodyn::surrogate
