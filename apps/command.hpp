@@ -39,5 +39,6 @@ ExitCode merge(Invocation call);
 ExitCode solve(Invocation call);
 ExitCode simulate(Invocation call);
 ExitCode check(Invocation call);
+ExitCode python(Invocation call);  // report, plot, animate
 
 }  // namespace dodyn::apps

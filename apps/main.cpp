@@ -22,6 +22,14 @@ const std::vector<Command> commands = {
      "run a study, or continue the one its archive holds (alone or under mpirun)", run, true},
     {"show", "ARCHIVE [--sort KEY] [--failed] [--csv | --json] [--evaluation ID] [--follow] [--verify]",
      "table of evaluations, best design, why it stopped; also while it runs", show, false},
+    {"report", "ARCHIVE [OTHER...] [--output FILE.html] [--follow]",
+     "one page of HTML: what was found, why it stopped, pictures, the motion playing; opens without a network", python,
+     false},
+    {"plot", "ARCHIVE [--what KIND,...] [--evaluation ID] [--output FILE.png]",
+     "pictures as PNG, SVG or PDF: history, cost, parallel, pairs, pareto, strobe, series, map, outcomes", python,
+     false},
+    {"animate", "ARCHIVE [--evaluation ID] [--start NUMBER] [--view side|front|top|orbit] [--output FILE.gif]",
+     "the motion as .gif, .mp4 or .svg", python, false},
     {"repair", "ARCHIVE", "recover what a damaged archive still holds; keeps the damaged one", repair, false},
     {"rerun", "CONFIG --failed | --ids ID[,ID...] [--key value ...]",
      "do again what failed, timed out or was lost, or what is named; earlier attempts stay in the archive", rerun,
@@ -69,7 +77,8 @@ ExitCode dispatch(int& argc, char**& argv) {
   for (const auto& command : commands) {
     names.push_back(command.name);
     if (command.name != words[0]) continue;
-    if (std::any_of(words.begin(), words.end(), [](const auto& word) { return word == "--help" || word == "-h"; })) {
+    if (command.call != python &&  // which knows its options itself
+        std::any_of(words.begin(), words.end(), [](const auto& word) { return word == "--help" || word == "-h"; })) {
       std::cout << help(command);
       return finished;
     }

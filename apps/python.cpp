@@ -1,0 +1,79 @@
+// dodyn report, plot, animate: pictures of an archive, drawn by the Python package (python/dodyn), which is the one
+// reader that they and users' own scripts share. This process becomes Python's.
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <stdexcept>
+
+#include "command.hpp"
+#include "settings/settings.hpp"
+
+namespace dodyn::apps {
+namespace {
+
+namespace fs = std::filesystem;
+
+// The folder that holds the package: where the program is installed, or the source tree it was built from.
+std::string package_folder() {
+  std::error_code error;
+  const fs::path program = fs::read_symlink("/proc/self/exe", error);
+  for (const fs::path& folder :
+       {program.parent_path().parent_path() / DODYN_DATA / "python", fs::path(DODYN_SOURCE) / "python"})
+    if (fs::exists(folder / "dodyn" / "__main__.py", error)) return folder.string();
+  throw std::runtime_error("the Python package that draws is not where it was installed: " DODYN_DATA "/python");
+}
+
+// This process becomes the program that the words start; returns only where it cannot.
+void become(const std::vector<std::string>& words) {
+  std::vector<char*> arguments;
+  for (const auto& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
+  arguments.push_back(nullptr);
+  ::execvp(arguments.front(), arguments.data());
+}
+
+// Whether this interpreter is there and has what the package needs.
+bool suits(const std::string& interpreter) {
+  const pid_t child = ::fork();
+  if (child < 0) throw std::runtime_error(std::string("cannot start a process: ") + std::strerror(errno));
+  if (child == 0) {
+    const int nowhere = ::open("/dev/null", O_RDWR);
+    for (const int stream : {0, 1, 2}) ::dup2(nowhere, stream);
+    become({interpreter, "-c", "import sys, h5py, numpy; sys.exit(sys.version_info < (3, 9))"});
+    ::_exit(127);
+  }
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+std::string interpreter() {
+  if (const char* chosen = std::getenv("DODYN_PYTHON")) {
+    if (suits(chosen)) return chosen;
+    throw ConfigError(std::string("DODYN_PYTHON = ") + chosen + ": is no Python from 3.9 on with h5py and numpy");
+  }
+  for (const char* name : {"python3", "/usr/bin/python3"})
+    if (suits(name)) return name;
+  throw std::runtime_error(
+      "needs Python 3 with h5py and numpy, and plot and animate matplotlib (Debian: python3-h5py python3-matplotlib); "
+      "DODYN_PYTHON names the interpreter where it is not python3");
+}
+
+}  // namespace
+
+ExitCode python(Invocation call) {
+  // The package's folder takes the place of the working directory on the module path.
+  const std::string start =
+      "import sys; sys.path[0] = sys.argv.pop(1); from dodyn.__main__ import main; sys.exit(main())";
+  std::vector<std::string> words = {interpreter(), "-c", start, package_folder(), call.argv[1]};
+  words.insert(words.end(), call.words.begin(), call.words.end());
+  become(words);
+  throw std::runtime_error(words.front() + ": " + std::strerror(errno));
+}
+
+}  // namespace dodyn::apps

@@ -1,0 +1,102 @@
+"""python3 -m dodyn report|plot|animate ...: what `dodyn report`, `dodyn plot` and `dodyn animate` run."""
+
+import argparse
+import os
+import sys
+import time
+from pathlib import Path
+
+from .archive import ArchiveError, Study
+
+
+class Refused(Exception):
+    """Bad input: one line, exit code 2."""
+
+
+class Parser(argparse.ArgumentParser):
+    def error(self, message):
+        raise Refused(f"{message}; {self.prog} --help lists what it takes")
+
+
+def opened(path):
+    return Study(path)
+
+
+def written(path, content):
+    """The file appears whole or not at all."""
+    temporary = Path(f"{path}.tmp")
+    try:
+        temporary.write_bytes(content if isinstance(content, bytes) else content.encode("utf-8"))
+        os.replace(temporary, path)
+    except OSError as error:
+        raise Refused(f"{path}: cannot be written: {error.strerror}") from None
+
+
+def report(words):
+    from .report import page
+
+    parser = Parser(prog="dodyn report", description="One self-contained HTML page of what a study found.")
+    parser.add_argument("archives", nargs="+", metavar="ARCHIVE", help="several are compared in one page")
+    parser.add_argument("-o", "--output", metavar="FILE", help="default: the first archive's name, .html; -: standard output")
+    parser.add_argument("--follow", action="store_true", help="write it anew as the study goes on, until it has ended")
+    parser.add_argument("--every", type=float, default=5.0, metavar="SECONDS", help="how often --follow looks (default 5)")
+    given = parser.parse_args(words)
+    output = given.output or str(Path(given.archives[0]).with_suffix(".html").name)
+    if output in given.archives:
+        raise Refused(f"{output}: is the archive itself")
+    seen = None
+    while True:
+        studies = [opened(path) for path in given.archives]
+        running = given.follow and not all(study.finished for study in studies)
+        state = [(len(s.columns["id"]), len(s.iterations), s.stopped) for s in studies]
+        if state != seen:
+            text = page(studies, refresh=max(1, round(given.every)) if running else None)
+            if output == "-":
+                sys.stdout.write(text)
+            else:
+                written(output, text)
+                if seen is None or not running:
+                    print(f"{output}: {len(text.encode()) / 1e6:.2f} MB, {sum(map(len, studies))} evaluations")
+            seen = state
+        if not running:
+            return
+        time.sleep(given.every)
+
+
+def plot(words):
+    from . import plot as pictures
+
+    pictures.main(words, Parser, Refused)
+
+
+def animate(words):
+    from . import animate as films
+
+    films.main(words, Parser, Refused)
+
+
+def main(words=None):
+    words = sys.argv[1:] if words is None else words
+    commands = {"report": report, "plot": plot, "animate": animate}
+    if not words or words[0] not in commands:
+        print("usage: python3 -m dodyn report|plot|animate ...", file=sys.stderr)
+        return 2
+    try:
+        commands[words[0]](words[1:])
+        sys.stdout.flush()
+    except (Refused, ArchiveError) as error:
+        print(f"dodyn: {error}", file=sys.stderr)
+        return 2
+    except ImportError as error:
+        print(f"dodyn: {error}; Debian has it as python3-{error.name}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return 3
+    except OSError as error:
+        print(f"dodyn: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,222 @@
+"""A motion as a film: .gif, .mp4 (where ffmpeg is installed), or .svg that plays in a browser."""
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+
+from . import plot, words
+from .archive import ArchiveError, read_csv
+from .archive import open as open_study
+
+VIEWS = {"side": (0, 0), "front": (90, 0), "top": (0, 90), "orbit": (-35, 20)}  # degrees
+
+
+def camera(dimension, view):
+    """Rows: right, up, away."""
+    if dimension == 2:
+        return np.array([[1, 0], [0, 1], [0, 0]], dtype=float)
+    yaw, pitch = np.radians(VIEWS[view])
+    c, s, C, S = np.cos(yaw), np.sin(yaw), np.cos(pitch), np.sin(pitch)
+    return np.array([[c, s, 0], [-s * S, c * S, C], [-s * C, c * C, -S]])
+
+
+def frames(one, rate, speed, repeat=1):
+    """(step, time) of every frame, evenly in time; of a gait `repeat` steps."""
+    length = one.t[-1] - one.t[0]
+    count = max(2, int(round(length / speed * rate)))
+    return [(step, one.t[0] + length * k / count) for step in range(repeat) for k in range(count)]
+
+
+def between(rows, t, time):
+    k = int(np.clip(np.searchsorted(t, time, side="right") - 1, 0, len(t) - 2))
+    w = (time - t[k]) / (t[k + 1] - t[k]) if t[k + 1] > t[k] else 0.0
+    last = len(rows) - 1
+    return (1 - w) * rows[min(k, last)] + w * rows[min(k + 1, last)]
+
+
+class Drawing:
+    """What is on a frame, as lines [(points [n, 2], colour)], polygons [(corners [n, 2], body)] and arrows, in metres."""
+
+    def __init__(self, one, view):
+        self.one, self.view = one, camera(one.dimension, view)
+        self.strength = max([1e-12, *(np.nanmax(np.linalg.norm(f, axis=1)) for _, f in one.forces)])
+        boxes = [p.reshape(-1, one.dimension) for p in (one.points,) if p is not None]
+        if one.positions is not None:
+            moves = np.ptp(one.positions, axis=0).max(axis=1) > 1e-9
+            reach = [max([0.0, *(np.linalg.norm(s.corners, axis=1).max() for s in one.shapes if s.body == b)]) for b in range(len(moves))]
+            large = 4 * max([reach[b] for b in range(len(moves)) if moves[b] and reach[b] > 0], default=np.inf)
+            for b in range(len(moves)):
+                if moves[b] or not moves.any() or reach[b] <= large:  # a floor is drawn, but does not set the scale
+                    boxes += [one.positions[:, b] - reach[b], one.positions[:, b] + reach[b]]
+        seen = np.concatenate(boxes)
+        self.size = float(np.ptp(seen, axis=0).max()) or 1.0
+        flat = seen @ self.view[:2].T
+        margin = 0.08 * (np.ptp(flat, axis=0).max() or 1.0)
+        self.low, self.high = flat.min(axis=0) - margin, flat.max(axis=0) + margin
+
+    def window(self, steps):
+        low, high = self.low.copy(), self.high.copy()
+        if self.one.stride and steps > 1:
+            travelled = (steps - 1) * self.view[:2] @ (self.one.stride.shift * ([1, 0, 1] if self.one.stride.mirrored else 1))
+            low, high = np.minimum(low, low + travelled), np.maximum(high, high + travelled)
+        return low, high
+
+    def at(self, step, time):
+        one, lines, polygons, arrows = self.one, [], [], []
+        if one.positions is not None:
+            placed = [between(np.array([c]), [0, 1], 0) for c in self._corners(time)]
+            for shape, corners in zip(one.shapes, placed):
+                for ring in shape.faces:
+                    world = corners[ring]
+                    flat = world @ self.view[:2].T
+                    if one.dimension == 3 and np.cross(np.roll(flat, -1, 0) - flat, np.roll(flat, -2, 0) - np.roll(flat, -1, 0)).sum() <= 0:
+                        continue  # looks away
+                    polygons.append((float((world @ self.view[2]).mean()), flat, shape.body))
+            if not one.shapes:
+                for b, at in enumerate(between(one.positions, one.t, time)):
+                    lines.append((0.0, np.array([at, at]) @ self.view[:2].T, f"C{b % 10}"))
+        if one.points is not None:
+            points, order = plot.stepped(one, between(one.points, one.t, time), step)
+            flat, depth = points @ self.view[:2].T, points @ self.view[2]
+            for a, b in one.segments:
+                colour = plot.colour_of_segment(one, order[a], order[b]) if one.stride else "tab:blue"
+                lines.append((float(depth[a] + depth[b]) / 2, flat[[a, b]], colour))
+            for point, force in one.forces:
+                value = between(force, one.t, time)
+                if one.stride and one.stride.mirrored and step % 2:
+                    value = value * np.array([1, -1, 1])
+                if np.isfinite(value).all():
+                    tip = points[point] + value / self.strength * 0.35 * self.size
+                    arrows.append((flat[point], tip @ self.view[:2].T))
+        return sorted(lines, key=lambda x: -x[0]), sorted(polygons, key=lambda x: -x[0]), arrows
+
+    def _corners(self, time):
+        one = self.one
+        positions, attitudes = between(one.positions, one.t, time), between(one.attitudes, one.t, time)
+        moment = type(one)(one.t[:1], one.dimension, positions=positions[None], attitudes=attitudes[None], shapes=one.shapes)
+        return moment.corners(0)
+
+
+def film(one, given, title, output):
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+    from matplotlib import animation
+
+    steps = given.steps if one.stride else 1
+    drawing = Drawing(one, given.view)
+    low, high = drawing.window(steps)
+    width = 7.0
+    figure = plt.figure(figsize=(width, min(8.0, max(2.5, width * (high[1] - low[1]) / (high[0] - low[0]) + 0.6))))
+    axes = figure.add_axes((0.02, 0.02, 0.96, 0.88))
+    shown = frames(one, given.rate, given.speed, steps)
+
+    def draw(frame):
+        step, time = frame
+        axes.clear()
+        axes.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), xticks=[], yticks=[])
+        axes.set_aspect("equal", adjustable="box", anchor="C")
+        lines, polygons, arrows = drawing.at(step, time)
+        if one.points is not None and one.forces and given.view != "top":
+            axes.axhline(0, color="0.5", lw=1)
+        for _, flat, body in polygons:
+            axes.fill(*flat.T, fc=f"C{body % 10}", ec="0.15", lw=0.7, alpha=0.85)
+        for _, flat, colour in lines:
+            axes.plot(*flat.T, "-o", color=colour, lw=4, ms=4, mfc="0.1", mec="0.1", solid_capstyle="round")
+        for foot, tip in arrows:
+            axes.annotate("", tip, foot, arrowprops={"arrowstyle": "-|>", "color": "tab:red", "lw": 1.6})
+        axes.set_title(f"{title}    t = {time - one.t[0] + step * (one.t[-1] - one.t[0]):.2f} s", fontsize=9)
+        return []
+
+    moving = animation.FuncAnimation(figure, draw, frames=shown, blit=False, init_func=lambda: [])
+    if output.endswith(".gif"):
+        writer = animation.PillowWriter(fps=given.rate)
+    else:
+        writer = animation.FFMpegWriter(fps=given.rate, bitrate=1800)
+    moving.save(output, writer=writer, dpi=100)
+    plt.close(figure)
+    return len(shown)
+
+
+def drawn_svg(one, given, title):
+    """An SVG whose groups take turns by CSS: no script, no library."""
+    import html
+
+    from matplotlib.colors import to_hex
+
+    steps = given.steps if one.stride else 1
+    drawing = Drawing(one, given.view)
+    low, high = drawing.window(steps)
+    scale = 700 / (high[0] - low[0])
+    height = scale * (high[1] - low[1])
+    shown = frames(one, given.rate, given.speed, steps)
+    seconds = len(shown) / given.rate
+
+    def place(points):
+        return " ".join(f"{scale * (x - low[0]):.1f},{scale * (high[1] - y):.1f}" for x, y in points)
+
+    groups = []
+    for k, (step, time) in enumerate(shown):
+        lines, polygons, arrows = drawing.at(step, time)
+        inside = "".join(f'<polygon points="{place(flat)}" fill="{to_hex(f"C{body % 10}")}" fill-opacity=".85"/>' for _, flat, body in polygons)
+        inside += "".join(f'<polyline points="{place(flat)}" stroke="{to_hex(colour)}" stroke-width="6" stroke-linecap="round"/>' for _, flat, colour in lines)
+        inside += "".join(f'<polyline points="{place(pair)}" stroke="#c8324a" stroke-width="2"/>' for pair in arrows)
+        groups.append(f'<g style="animation-delay:{k / given.rate - seconds:.3f}s">{inside}</g>')
+    share = 100 / len(shown)
+    style = (
+        f"g{{visibility:hidden;animation:turn {seconds:.3f}s step-end infinite;fill:none;stroke:#26323e}}"
+        f"@keyframes turn{{0%{{visibility:visible}}{share:.4f}%{{visibility:hidden}}}}"
+    )
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 700 {height:.0f}"><title>{html.escape(title)}</title>'
+        f'<style>{style}</style><rect width="700" height="{height:.0f}" fill="#fff"/>{"".join(groups)}</svg>\n'
+    ), len(shown)
+
+
+def main(command_line, parser_type, refused):
+    parser = parser_type(prog="dodyn animate", description="One motion as a film.")
+    parser.add_argument("archive", metavar="ARCHIVE", help="or a CSV file of dodyn solve or simulate")
+    parser.add_argument("--evaluation", metavar="ID", help="default: the best")
+    parser.add_argument("--start", type=int, metavar="NUMBER", help="of a docking design: the run from this start")
+    parser.add_argument("--view", choices=list(VIEWS), default="side", help="in space (default side)")
+    parser.add_argument("--speed", type=float, default=None, metavar="FACTOR", help="1: as it is (default: it takes 2 to 12 s)")
+    parser.add_argument("--rate", type=float, default=20.0, metavar="FRAMES", help="per second (default 20)")
+    parser.add_argument("--steps", type=int, default=4, metavar="NUMBER", help="of a gait (default 4)")
+    parser.add_argument("-o", "--output", metavar="FILE", help=".gif, .mp4 (needs ffmpeg) or .svg; default: the archive's name, .gif")
+    given = parser.parse_args(command_line)
+    for name in ("speed", "rate", "steps"):
+        value = getattr(given, name)
+        if value is not None and not value > 0:
+            raise refused(f"command line: --{name} {value}: must be positive")
+    output = given.output or str(Path(given.archive).with_suffix(".gif").name)
+    if Path(output).suffix not in (".gif", ".mp4", ".svg"):
+        raise refused(f"{output}: allowed are .gif, .mp4 and .svg")
+    if output.endswith(".mp4") and not shutil.which("ffmpeg"):
+        raise refused(f"{output}: ffmpeg is not installed; .gif and .svg need nothing")
+    if given.archive.endswith(".csv"):
+        title, trajectory = Path(given.archive).stem, read_csv(given.archive)
+    else:
+        study = open_study(given.archive)
+        found = plot.chosen(study, given.evaluation, refused)
+        if not found:
+            raise refused(f"{given.archive}: no evaluation is ok; say which to draw: --evaluation ID")
+        if len(found) > 1:
+            raise refused("command line: --evaluation: a film shows one")
+        title, trajectory = words.design(study, found[0], 4), found[0].trajectory
+    one = plot.moving(trajectory, given)
+    if one.points is None and one.positions is None:
+        raise ArchiveError(f"{given.archive}: holds neither points nor bodies to draw")
+    if given.speed is None:
+        length = one.t[-1] - one.t[0]
+        given.speed = 0.5 if one.stride and length < 2 else length / 8 if length > 12 else min(1.0, length / 2)
+    if output.endswith(".svg"):
+        text, count = drawn_svg(one, given, title)
+        try:
+            Path(output).write_text(text, encoding="utf-8")
+        except OSError as error:
+            raise refused(f"{output}: {error.strerror}") from None
+    else:
+        count = film(one, given, title, output)
+    print(f"{output}: {count} frames")

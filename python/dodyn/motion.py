@@ -1,0 +1,261 @@
+"""What a trajectory shows, read from the archive's channels alone:
+
+    points                coordinates NAME_x, NAME_y[, NAME_z]; attribute `segments` says which are joined by a line
+    q                     poses: "BODY x", "BODY y", "BODY angle", or "BODY x", "y", "z", "q0", "qx", "qy", "qz"
+    shapes                corners of the bodies' convex parts [corner, body part x y[ z]], body coordinates
+    contact_force         "tangential, normal" or "forward, left, normal" on the first point, or NAME_x, ... on point NAME
+    runs                  many short motions of one evaluation, one after the other, as many frames each: t and poses
+
+Lengths in m, times in s; in space z is up, in the plane y.
+"""
+
+import itertools
+import re
+from dataclasses import dataclass, field
+
+import numpy as np
+
+AXES = {2: ("x", "y"), 3: ("x", "y", "z")}
+QUATERNION = ("q0", "qx", "qy", "qz")
+
+
+@dataclass
+class Shape:
+    """A convex part: corners in coordinates of its body, faces as rings of corners (one ring in the plane)."""
+
+    body: int
+    corners: np.ndarray
+    faces: list
+
+
+@dataclass
+class Series:
+    """A channel over time; `stairs`: a value holds for an interval, not at a node."""
+
+    name: str
+    unit: str
+    names: list
+    values: np.ndarray
+    description: str = ""
+
+    def stairs(self, nodes):
+        return len(self.values) == nodes - 1
+
+
+@dataclass
+class Stride:
+    """The motion goes on: what is at point i at the start of the next step was at `order[i]` at the end of this one.
+    Each step is the one before moved by `shift`, and mirrored in y where `mirrored`."""
+
+    order: list
+    shift: np.ndarray
+    mirrored: bool
+
+
+@dataclass
+class Motion:
+    t: np.ndarray
+    dimension: int
+    point_names: list = field(default_factory=list)
+    points: np.ndarray = None  # [node, point, axis]
+    segments: list = field(default_factory=list)  # pairs of points
+    forces: list = field(default_factory=list)  # (point, [node, axis], N)
+    body_names: list = field(default_factory=list)
+    positions: np.ndarray = None  # [node, body, axis]
+    attitudes: np.ndarray = None  # [node, body] angles, rad; in space [node, body, 4] unit quaternions
+    shapes: list = field(default_factory=list)
+    series: list = field(default_factory=list)
+    stride: Stride = None
+
+    def corners(self, node):
+        """Corners of every shape at a node, in the world."""
+        return [self._placed(shape, node) for shape in self.shapes]
+
+    def _placed(self, shape, node):
+        at = self.positions[node, shape.body]
+        if self.dimension == 2:
+            c, s = np.cos(self.attitudes[node, shape.body]), np.sin(self.attitudes[node, shape.body])
+            turn = np.array([[c, -s], [s, c]])
+        else:
+            turn = rotation(self.attitudes[node, shape.body])
+        return at + shape.corners @ turn.T
+
+
+def rotation(quaternion):
+    w, x, y, z = quaternion / np.linalg.norm(quaternion)
+    return np.array(
+        [
+            [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+            [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+            [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
+        ]
+    )
+
+
+def faces(corners):
+    """The faces of the convex hull of few points, each a ring of corners seen counter-clockwise from outside; in the
+    plane its one outline."""
+    corners = np.asarray(corners, dtype=float)
+    count, dimension = corners.shape
+    middle = corners.mean(axis=0)
+    if dimension == 2:
+        around = corners - middle
+        return [[int(i) for i in np.argsort(np.arctan2(around[:, 1], around[:, 0]), kind="stable")]]
+    size = np.abs(corners - middle).max()
+    found = {}
+    for i, j, k in itertools.combinations(range(count), 3):
+        normal = np.cross(corners[j] - corners[i], corners[k] - corners[i])
+        length = np.linalg.norm(normal)
+        if length < 1e-9 * size**2:
+            continue
+        normal = normal / length
+        height = (corners - corners[i]) @ normal
+        if height.max() > 1e-7 * size:
+            normal, height = -normal, -height
+        if height.max() > 1e-7 * size:
+            continue
+        on = np.flatnonzero(height > -1e-7 * size)
+        if tuple(on) in found:
+            continue
+        first = corners[on[0]] - corners[on].mean(axis=0)
+        first = first / np.linalg.norm(first)
+        second = np.cross(normal, first)
+        around = corners[on] - corners[on].mean(axis=0)
+        found[tuple(on)] = [int(on[a]) for a in np.argsort(np.arctan2(around @ second, around @ first), kind="stable")]
+    return [found[key] for key in sorted(found)]
+
+
+def named_points(channel):
+    """The points of a channel NAME_x, NAME_y[, NAME_z]: their names and [node, point, axis]."""
+    dimension = 3 if any(name.endswith("_z") for name in channel.names) else 2
+    names = [name[:-2] for name in channel.names if name.endswith("_x")]
+    columns = [[channel.names.index(f"{name}_{axis}") for axis in AXES[dimension]] for name in names]
+    return names, channel.values[:, columns]
+
+
+def joined(names, pairs):
+    """Which points are joined. Where the file does not say (CSV, archives of before), the points of the legs are one chain
+    from foot to foot, and what else ends in a point hangs on its middle, the hip."""
+    if pairs:
+        return [(names.index(a), names.index(b)) for a, b in pairs if a in names and b in names]
+    legs = [i for i, name in enumerate(names) if not re.search(r"(hip|trunk|torso)_end$", name)]
+    found = list(zip(legs, legs[1:]))
+    if legs:
+        found += [(legs[len(legs) // 2], i) for i in range(len(names)) if i not in legs and not names[i].endswith("hip_end")]
+    return found
+
+
+def poses(channel):
+    """The bodies of a channel of poses: names, positions [node, body, axis], attitudes; None where it has none."""
+    parts = [name.rsplit(" ", 1) for name in channel.names]
+    if not parts or any(len(part) != 2 for part in parts):
+        return None
+    names = list(dict.fromkeys(part[0] for part in parts))
+    column = {name: i for i, name in enumerate(channel.names)}
+    space = f"{names[0]} q0" in column
+    wanted = (*AXES[3], *QUATERNION) if space else (*AXES[2], "angle")
+    if any(f"{name} {axis}" not in column for name in names for axis in wanted):
+        return None
+    values = channel.values[:, [[column[f"{name} {axis}"] for axis in wanted] for name in names]]
+    return (names, values[:, :, :3], values[:, :, 3:]) if space else (names, values[:, :, :2], values[:, :, 2])
+
+
+def shapes(channel, dimension):
+    """The convex parts of a channel [corner, body part x y[ z]]."""
+    found = []
+    rows = channel.values[~np.isnan(channel.values).any(axis=1)]
+    keys = rows[:, :2].astype(int)
+    for body, part in sorted(set(map(tuple, keys.tolist()))):
+        corners = rows[(keys == (body, part)).all(axis=1), 2 : 2 + dimension]
+        found.append(Shape(body, corners, faces(corners)))
+    return found
+
+
+def stride(points):
+    """How the motion goes on where its last posture is its first one moved on, names exchanged; None where it is not."""
+    first, last = points[0], points[-1]
+    size = np.ptp(first.reshape(-1, first.shape[-1]), axis=0).max()
+    for mirrored in (False, True) if first.shape[1] == 3 else (False,):
+        start = first * np.array([1, -1, 1]) if mirrored else first
+        for j in range(len(last)):
+            shift = last[j] - start[0]
+            distance = np.linalg.norm(last[None] - (start + shift)[:, None], axis=2)
+            order = distance.argmin(axis=1)
+            if len(set(order.tolist())) == len(order) and distance.min(axis=1).max() < 1e-3 * size:
+                if np.linalg.norm(shift) > 1e-2 * size:
+                    return Stride(order.tolist(), shift, mirrored)
+    return None
+
+
+def forces(channel, names, dimension):
+    """(point, [node, axis]) of every force of the channel."""
+    if all(name.rsplit("_", 1)[0] in names and name[-2:] in ("_x", "_y", "_z") for name in channel.names):
+        at, values = named_points(channel)
+        return [(names.index(name), values[:, i]) for i, name in enumerate(at)]
+    if len(channel.names) == dimension:  # along the ground and up, on the foot that stands
+        return [(0, channel.values)]
+    return []
+
+
+def motion(trajectory):
+    """The Motion in a trajectory, cut where it ended; None where it holds nothing to draw and no time."""
+    if "t" not in trajectory:
+        return None
+    t = trajectory.t[:, 0]
+    nodes = int(np.flatnonzero(~np.isnan(t))[-1]) + 1 if (~np.isnan(t)).any() else 0
+    if nodes < 2:
+        return None
+    found = Motion(t[:nodes], 2)
+    if "points" in trajectory:
+        channel = trajectory["points"]
+        found.point_names, values = named_points(channel)
+        found.points = values[:nodes]
+        found.dimension = values.shape[2]
+        found.segments = joined(found.point_names, channel.segments)
+        if "contact_force" in trajectory:
+            found.forces = [
+                (point, value[:nodes])
+                for point, value in forces(trajectory["contact_force"], found.point_names, found.dimension)
+            ]
+        if not np.isnan(found.points).any():
+            found.stride = stride(found.points)
+    bodies = poses(trajectory["q"]) if "q" in trajectory else None
+    if bodies:
+        found.body_names, positions, attitudes = bodies
+        found.positions, found.attitudes = positions[:nodes], attitudes[:nodes]
+        found.dimension = positions.shape[2]
+        if "shapes" in trajectory:
+            found.shapes = shapes(trajectory["shapes"], found.dimension)
+    drawn = {"t", "points", "shapes", "runs"} | ({"q"} if bodies else set())
+    for channel in trajectory:
+        full = len(channel.values)
+        if channel.name in drawn or full not in (len(t), len(t) - 1) or full < 2:
+            continue
+        values = channel.values[: nodes if full == len(t) else nodes - 1]
+        units = [unit for unit in dict.fromkeys(channel.units) if unit]
+        found.series.append(Series(channel.name, ", ".join(units), channel.names, values, channel.description))
+    first = ["u", "contact_force", "energy", "q"]  # of most interest
+    found.series.sort(key=lambda s: first.index(s.name) if s.name in first else len(first))
+    return found
+
+
+def runs(trajectory):
+    """The many short motions of one evaluation, a Motion each; empty where there are none."""
+    if "runs" not in trajectory or "start" not in trajectory:
+        return []
+    channel, count = trajectory["runs"], len(trajectory["start"].values)
+    frames = len(channel.values) // count
+    found = []
+    for k in range(count):
+        block = channel.values[k * frames : (k + 1) * frames]
+        block = block[~np.isnan(block[:, 0])]
+        one = Motion(block[:, 0], 2)
+        moving = type(channel)(
+            channel.name, block[:, 1:], channel.names[1:], channel.units[1:], channel.description
+        )
+        one.body_names, one.positions, one.attitudes = poses(moving)
+        one.dimension = one.positions.shape[2]
+        if "shapes" in trajectory:
+            one.shapes = shapes(trajectory["shapes"], one.dimension)
+        found.append(one)
+    return found

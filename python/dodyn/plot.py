@@ -1,0 +1,377 @@
+"""Pictures of a study, as PNG, SVG or PDF: panels side by side.
+
+    history    cost of every evaluation and the best so far
+    cost       cost over the one free variable with the surrogate's progress; over several, one panel each
+    parallel   every design as a line across its variables
+    pairs      two variables at a time, coloured by cost
+    pareto     the trade-off between the study's objectives
+    strobe     the motion as a series of postures (in space from the side and from above)
+    series     torques, forces, energies over time
+    map        where docking starts, and how it ends
+    outcomes   failure rate over the design by how tries fail
+"""
+
+import math
+import re
+from pathlib import Path
+
+import numpy as np
+
+from . import motion as motions
+from . import words
+from .archive import ArchiveError, read_csv
+from .archive import open as open_study
+from .report import OUTCOMES, objectives, pareto
+from .svg import STATUS_COLOURS, limits
+
+
+def history(axes, study, _given):
+    best, line = math.inf, []
+    for e in study:
+        if e.ok and study.keeps_constraints(e):
+            best = min(best, e.cost)
+        line.append(best)
+    axes.step(range(len(line)), line, where="post", color="tab:red", label="best so far")
+    for status, colour in STATUS_COLOURS.items():
+        rows = [(k, e.cost) for k, e in enumerate(study) if e.status == status and math.isfinite(e.cost)]
+        if rows:
+            axes.plot(*zip(*rows), "o", ms=4, color=colour, label=status)
+        lost = [k for k, e in enumerate(study) if e.status == status and not math.isfinite(e.cost)]
+        axes.plot(lost, [0.03] * len(lost), "x", color=colour, transform=axes.get_xaxis_transform())
+    axes.set(xlabel="evaluation", ylabel=study.cost_meaning, ylim=limits([e.cost for e in study]))
+    axes.legend(fontsize=8)
+
+
+def cost(axes, study, given):
+    """Over the one variable: samples, surrogate of each iteration, slopes of a sweep behind."""
+    from matplotlib import cm
+
+    if len(study.variables) != 1:
+        raise ArchiveError(f"{study.path}: cost is for one free variable; here are {len(study.variables)}: pairs, parallel")
+    v, best = study.variables[0], study.best
+    ok = [e for e in study if e.ok]
+    if given.behind:
+        sweep = sorted((e for e in open_study(given.behind) if e.ok), key=lambda e: e.design[v.name])
+        x, y = np.array([e.design[v.name] for e in sweep]), np.array([e.cost for e in sweep])
+        axes.plot(x, y, ".-", color="0.75", lw=3, ms=7, label="sweep")
+        slopes = np.array([e.gradient.get(v.name, np.nan) for e in sweep])
+        reach = 0.3 * np.min(np.diff(x)) if len(x) > 1 else 0.0
+        axes.plot([x - reach, x + reach], [y - reach * slopes, y + reach * slopes], color="tab:red", lw=1.2)
+    count = len(study.iterations) if study.curves is not None else 0
+    for k in range(count):
+        shade = cm.viridis(0.9 * (1 - (k + 1) / count))
+        label = f"surrogate {k + 1}" if k in (0, count - 1) else None
+        axes.plot(study.curves["grid"], study.curves["value"][k], color=shade, lw=1, label=label)
+    if count:
+        axes.fill_between(study.curves["grid"], study.curves["lower"][-1], study.curves["upper"][-1], alpha=0.15, lw=0)
+    error = [1.96 * e.cost_stderr for e in ok]
+    axes.errorbar([e.design[v.name] for e in ok], [e.cost for e in ok], yerr=error if any(error) else None, fmt="ko", ms=4, lw=0.8)
+    for e in ok if len(ok) <= 30 else []:
+        axes.annotate(str(e.id), (e.design[v.name], e.cost), textcoords="offset points", xytext=(5, 4), fontsize=8)
+    bad = [e.design[v.name] for e in study if not math.isfinite(e.cost)]
+    axes.plot(bad, [0.02] * len(bad), "rx", transform=axes.get_xaxis_transform(), label="no cost" if bad else None)
+    if best:
+        axes.plot(best.design[v.name], best.cost, "*", color="crimson", ms=13,
+                  label=f"best: {words.with_unit(best.design[v.name], v.unit, 4)}, {words.number(best.cost, 4)}")  # fmt: skip
+        span = max(e.cost for e in ok) - best.cost or abs(best.cost) or 1.0
+        axes.set_ylim(best.cost - 0.35 * span, max(e.cost for e in ok) + 0.6 * span)
+    axes.set(xlabel=v.label, ylabel=study.cost_meaning)
+    axes.legend(fontsize=8, loc="upper center", ncols=2)
+
+
+def parallel(axes, study, _given):
+    from matplotlib import cm
+
+    ok = sorted((e for e in study if math.isfinite(e.cost)), key=lambda e: -e.cost)
+    low, high = limits([e.cost for e in ok], margin=0)
+    for k, e in enumerate(ok):
+        shares = [(e.design[v.name] - v.lower) / ((v.upper - v.lower) or 1) for v in study.variables]
+        shares.append(min(1, (e.cost - low) / ((high - low) or 1)))
+        axes.plot(shares, color=cm.viridis(1 - k / max(1, len(ok) - 1)), lw=1)
+    names = [f"{v.label}\n{words.number(v.lower, 3)} … {words.number(v.upper, 3)}" for v in study.variables]
+    axes.set_xticks(range(len(names) + 1), [*names, f"cost\n{words.number(low, 3)} … {words.number(high, 3)}"])
+    axes.set_yticks([])
+    axes.grid(axis="x")
+
+
+def pairs(axes, study, given, i=0, j=1):
+    if len(study.variables) < 2:
+        raise ArchiveError(f"{study.path}: pairs is for two free variables or more")
+    a, b = study.variables[i], study.variables[j]
+    ok = sorted((e for e in study if math.isfinite(e.cost)), key=lambda e: -e.cost)
+    shown = axes.scatter([e.design[a.name] for e in ok], [e.design[b.name] for e in ok], c=[e.cost for e in ok],
+                         cmap="viridis", vmax=limits([e.cost for e in ok])[1])  # fmt: skip
+    axes.figure.colorbar(shown, ax=axes, label=study.cost_meaning)
+    if study.best:
+        axes.plot(study.best.design[a.name], study.best.design[b.name], "r*", ms=12)
+    axes.set(xlabel=a.label, ylabel=b.label)
+
+
+def trade_off(axes, study, _given):
+    names = objectives(study)
+    if len(names) < 2:
+        raise ArchiveError(f"{study.path}: pareto is for studies with surrogate.objectives")
+    rows, front = pareto(study, names)
+    unit = {m.name: m.label for m in study.metrics}
+    axes.plot([v[0] for _, v in rows], [v[1] for _, v in rows], "o", color="0.6", ms=4)
+    on = sorted((v for e, v in rows if e in front), key=lambda v: v[0])
+    axes.plot([v[0] for v in on], [v[1] for v in on], "o-", color="tab:red", label="no other is better in both")
+    axes.set(xlabel=unit.get(names[0], names[0]), ylabel=unit.get(names[1], names[1]))
+    axes.legend(fontsize=8)
+
+
+def strobe(axes, trajectory, given, view=None):
+    """Postures on top of each other; of a gait two steps, each leg in its colour."""
+    one = moving(trajectory, given)
+    right, up = view or ((0, 1) if one.dimension == 2 else (0, 2))
+    nodes = motion_nodes(one, 11)
+    steps = 2 if one.stride else 1
+    for step in range(steps):
+        for node in nodes:
+            if one.points is not None:
+                points, order = stepped(one, one.points[node], step)
+                for a, b in one.segments:
+                    colour = "0.35" if not one.stride else colour_of_segment(one, order[a], order[b])
+                    axes.plot(points[[a, b], right], points[[a, b], up], color=colour, lw=1.4, alpha=0.8)
+            draw_bodies(axes, one, node, (right, up), alpha=0.12 + 0.5 * (node == nodes[-1]))
+    if one.points is not None and (one.dimension == 2 or up == 2):
+        axes.axhline(0, color="0.4", lw=0.8)
+    axes.set_aspect("equal")
+    letters = "xyz"
+    axes.set(xlabel=f"{letters[right]} [m]", ylabel=f"{letters[up]} [m]")
+
+
+def motion_nodes(one, about):
+    return np.unique(np.round(np.linspace(0, len(one.t) - 1, about)).astype(int))
+
+
+def stepped(one, points, step):
+    """Points of a step of a gait, and which point each one was called in the first step."""
+    order = np.arange(len(points))
+    for _ in range(step):
+        points = points * np.array([1, -1, 1]) if one.stride.mirrored else points
+        points = points + one.stride.shift
+        order = np.array(one.stride.order)[order]
+    return points, order
+
+
+def colour_of_segment(one, a, b):
+    middle = (len(one.point_names) - 1) / 2
+    side = (a + b) / 2 - middle
+    return "0.35" if abs(side) < 1e-9 else "tab:blue" if side < 0 else "tab:orange"
+
+
+def draw_bodies(axes, one, node, view, alpha=0.6):
+    from matplotlib.patches import Polygon
+
+    if one.positions is None:
+        return
+    drawn = one.corners(node)
+    for shape, corners in zip(one.shapes, drawn):
+        for ring in shape.faces:
+            axes.add_patch(Polygon(corners[ring][:, list(view)], fc=f"C{shape.body % 10}", ec="0.2", lw=0.6, alpha=alpha))
+    if not one.shapes:
+        axes.plot(*one.positions[node][:, list(view)].T, "o", alpha=alpha)
+    if not axes.get_xlim()[1] > 1 or one.shapes:
+        axes.autoscale_view()
+
+
+def series(axes, trajectory, given):
+    one = moving(trajectory, given)
+    wanted = given.channel or (one.series[0].name if one.series else None)
+    chosen = [s for s in one.series if s.name == wanted]
+    if not chosen:
+        raise ArchiveError(f"no channel '{wanted}' over time; there are {', '.join(s.name for s in one.series) or 'none'}")
+    for name, values in zip(chosen[0].names, chosen[0].values.T):
+        if chosen[0].stairs(len(one.t)):
+            axes.stairs(values, one.t, label=name.replace("_", " "), baseline=None)
+        else:
+            axes.plot(one.t, values, label=name.replace("_", " "))
+    axes.set(xlabel="t [s]", ylabel=f"{chosen[0].name} [{chosen[0].unit}]")
+    axes.legend(fontsize=7)
+
+
+def start_map(axes, evaluation, _given):
+    trajectory = evaluation.trajectory
+    if "start" not in trajectory or "outcome" not in trajectory:
+        raise ArchiveError(f"evaluation {evaluation.id} has no starts: map is for docking studies")
+    kinds = trajectory["outcome"].column("outcome")
+    played = motions.runs(trajectory)
+    if played:
+        at = np.array([one.positions[0, -1] for one in played])
+        for corners, shape in zip(played[0].corners(0), played[0].shapes):
+            if shape.body == 0:
+                axes.fill(*corners[shape.faces[0]].T, fc="0.85", ec="0.3")
+    else:
+        bearing, distance = np.radians(trajectory["start"].column("bearing")), trajectory["start"].column("distance")
+        at = np.stack([distance * np.cos(bearing), distance * np.sin(bearing)], axis=1)
+    for kind, (name, colour) in enumerate(OUTCOMES):
+        inside = kinds == kind
+        if inside.any():
+            axes.scatter(*at[inside].T, s=10, color=colour, label=f"{name} {inside.sum()}")
+    axes.set_aspect("equal")
+    axes.set(xlabel="x [m]", ylabel="y [m]", title=f"{words.design(evaluation.study, evaluation, 4)}: cost {words.number(evaluation.cost, 3)}")
+    axes.title.set_fontsize(9)
+    axes.legend(fontsize=7, loc="lower left")
+
+
+def outcomes(axes, study, given):
+    """Shares of the starts by how they fail, over the one variable; of a design in several archives the one with most."""
+    found = {}
+    for one in [study, *(open_study(path) for path in given.also)]:
+        if one.evaluator != "docking" or len(one.variables) != 1:
+            raise ArchiveError(f"{one.path}: outcomes is for docking studies of one variable")
+        for e in one:
+            counts = [e.metrics.get(name.replace(" ", "_"), 0) for name, _ in OUTCOMES]
+            key = round(e.design[one.variables[0].name], 7)
+            if e.ok and (key not in found or sum(found[key][1]) < sum(counts)):
+                found[key] = (e, counts)
+    if not found:
+        raise ArchiveError(f"{study.path}: no evaluation is ok")
+    x = np.array(sorted(found))
+    rows = [found[key] for key in sorted(found)]
+    shares = np.array([counts for _, counts in rows], float)
+    shares /= shares.sum(axis=1, keepdims=True)
+    floor = np.zeros(len(x))
+    for kind, (name, colour) in enumerate(OUTCOMES):
+        if kind and shares[:, kind].any():
+            axes.fill_between(x, floor, floor + shares[:, kind], color=colour, alpha=0.45, lw=0, label=name)
+            floor = floor + shares[:, kind]
+    rate = np.array([e.cost for e, _ in rows])
+    low, high = (np.array([e.metrics[m] for e, _ in rows]) for m in ("wilson_low", "wilson_high"))
+    bars = np.maximum(0, [rate - low, high - rate])  # at 0 and 1 rounding puts a limit a hair inside the rate
+    axes.errorbar(x, rate, yerr=bars, fmt="ko-", ms=3.5, lw=1, capsize=2, label="failure rate, Wilson 95 %")
+    axes.set(xlabel=study.variables[0].label, ylabel=study.cost_meaning, ylim=(0, min(1.0, 1.35 * max(high))))
+    axes.legend(fontsize=8, loc="upper center", ncols=3)
+
+
+def moving(trajectory, given):
+    if getattr(given, "start", None) is not None:
+        played = motions.runs(trajectory)
+        if not played:
+            raise ArchiveError("this archive does not hold the runs of its starts")
+        if not 0 <= given.start < len(played):
+            raise ArchiveError(f"--start {given.start}: there are {len(played)}, counted from 0")
+        return played[given.start]
+    one = motions.motion(trajectory) if trajectory else None
+    if one is None:
+        if "runs" in trajectory:
+            raise ArchiveError("an evaluation of many runs: say which by --start NUMBER")
+        raise ArchiveError("no motion: this evaluation has none to draw")
+    return one
+
+
+OF_STUDY = {"history": history, "cost": cost, "parallel": parallel, "pairs": pairs, "pareto": trade_off, "outcomes": outcomes}
+OF_MOTION = {"strobe": strobe, "series": series}
+OF_EVALUATION = {"map": start_map}
+KINDS = [*OF_STUDY, *OF_MOTION, *OF_EVALUATION]
+
+
+def default_kinds(study):
+    found = ["cost" if len(study.variables) == 1 else "parallel"] if study.variables else ["history"]
+    trajectory = study.best.trajectory if study.best else ()
+    if "points" in trajectory:
+        found.append("strobe")
+    elif "outcome" in trajectory:
+        found.append("map")
+    else:
+        found.append("history")
+    return list(dict.fromkeys(found))
+
+
+def picture(study, trajectories, kinds, given):
+    """The figure of these panels. `study` may be None, where there is a trajectory alone; `trajectories` are (title,
+    evaluation or None, trajectory)."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    panels = []
+    for kind in kinds:
+        if kind in OF_STUDY:
+            if study is None:
+                raise ArchiveError(f"{kind} needs an archive")
+            panels.append((1.1, lambda axes, k=kind: OF_STUDY[k](axes, study, given)))
+            if kind == "pairs":
+                panels.pop()
+                count = min(len(study.variables), 4)
+                panels += [(1.1, lambda axes, i=i, j=j: pairs(axes, study, given, i, j)) for j in range(1, max(2, count)) for i in range(j)]
+            continue
+        for title, evaluation, trajectory in trajectories:
+            if kind == "map":
+                panels.append((0.9, lambda axes, e=evaluation: start_map(axes, e, given)))
+                continue
+            views = [None]
+            if kind == "strobe" and moving(trajectory, given).dimension == 3:
+                views = [(0, 2), (0, 1)]
+            for view in views:
+                extra = (view,) if kind == "strobe" else ()
+
+                def draw(axes, k=kind, t=trajectory, extra=extra, title=title):
+                    OF_MOTION[k](axes, t, given, *extra)
+                    axes.set_title(title, fontsize=9)
+
+                panels.append((1.3 if kind == "strobe" else 1.0, draw))
+    ratios = [p[0] for p in panels]
+    figure, all_axes = plt.subplots(1, len(panels), figsize=(4.7 * sum(ratios), 4.2), gridspec_kw={"width_ratios": ratios}, squeeze=False, layout="constrained")
+    for (_, draw), axes in zip(panels, all_axes[0]):
+        draw(axes)
+    if given.title:
+        figure.suptitle(given.title, fontsize=10)
+    return figure
+
+
+def main(command_line, parser_type, refused):
+    parser = parser_type(prog="dodyn plot", description="Pictures of a study: panels side by side, as PNG, SVG or PDF.")
+    parser.add_argument("archive", metavar="ARCHIVE", help="or a CSV file of dodyn solve or simulate (strobe, series)")
+    parser.add_argument("--what", metavar="KIND[,KIND...]", help=", ".join(KINDS) + "; default: what suits the study")
+    parser.add_argument("--evaluation", metavar="ID[,ID...]", help="of strobe, series and map (default: the best)")
+    parser.add_argument("--start", type=int, metavar="NUMBER", help="of a docking design: the run from this start")
+    parser.add_argument("--channel", metavar="NAME", help="of series (default: torques, else forces, energies)")
+    parser.add_argument("--behind", metavar="SWEEP.h5", help="of cost: a sweep of the same study, with its slopes")
+    parser.add_argument("--also", nargs="*", default=[], metavar="ARCHIVE", help="of outcomes: further archives of the same study")
+    parser.add_argument("--title", default="")
+    parser.add_argument("-o", "--output", metavar="FILE", help="default: the archive's name, .png")
+    given = parser.parse_args(command_line)
+    output = given.output or str(Path(given.archive).with_suffix(".png").name)
+    study = None
+    if given.archive.endswith(".csv"):
+        trajectories, default = [(Path(given.archive).stem, None, read_csv(given.archive))], ["strobe", "series"]
+    else:
+        study = open_study(given.archive)
+        default = default_kinds(study)
+        trajectories = [(words.design(study, e, 4), e, e.trajectory) for e in chosen(study, given.evaluation, refused)]
+    kinds = given.what.split(",") if given.what else default
+    for kind in kinds:
+        if kind not in KINDS:
+            import difflib
+
+            near = difflib.get_close_matches(kind, KINDS, 1)
+            raise refused(f"command line: --what {kind}: no such picture{f', did you mean {near[0]}?' if near else ''}; allowed: {', '.join(KINDS)}")
+    if not trajectories and any(k in OF_MOTION or k in OF_EVALUATION for k in kinds):
+        raise refused(f"{given.archive}: no evaluation is ok; say which to draw: --evaluation ID")
+    import matplotlib
+
+    matplotlib.rcParams["svg.hashsalt"] = "dodyn"  # the same bytes every time
+    figure = picture(study, trajectories, kinds, given)
+    dated = {"Date": None} if output.endswith(".svg") else {"CreationDate": None} if output.endswith(".pdf") else None
+    try:
+        figure.savefig(output, dpi=100, metadata=dated)
+    except (OSError, ValueError) as error:
+        raise refused(f"{output}: {error}") from None
+    print(f"{output}: {', '.join(kinds)}")
+
+
+def chosen(study, ids, refused):
+    if ids is None:
+        return [study.best] if study.best else []
+    found = []
+    for word in ids.split(","):
+        if not re.fullmatch(r"\d+", word):
+            raise refused(f"command line: --evaluation {word}: allowed are whole numbers from 0")
+        try:
+            found.append(study.evaluation(int(word)))
+        except KeyError as error:
+            raise refused(f"{study.path}: {error.args[0]}") from None
+    return found

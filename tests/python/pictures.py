@@ -1,0 +1,203 @@
+"""Reports, plots and films of studies of every evaluator. Usage: pictures.py DODYN"""
+
+import base64
+import json
+import os
+import re
+import sys
+import tempfile
+
+from studies import dodyn, make
+
+try:
+    import h5py
+    import numpy as np
+
+    import dodyn as package
+    from dodyn import motion, report, words
+except ImportError:
+    sys.exit(77)  # skipped
+
+NAMES = ("knee", "spatial", "docking", "scene", "command", "failing")
+
+
+def data_of(page, number=0):
+    found = re.search(rf'<script type="application/json" id="data-{number}">(.*?)</script>', page, re.S)
+    return json.loads(found[1].replace("<\\/", "</"))
+
+
+def unpacked(packed):
+    text, columns, low, scale = packed
+    whole = np.frombuffer(base64.b64decode(text), "<i2").reshape(-1, columns).astype(float)
+    whole[whole == -32768] = np.nan
+    return low + (whole + 32767) * np.array(scale)
+
+
+def reports():
+    for name in NAMES:
+        dodyn("report", f"{name}.h5")
+        page = open(f"{name}.html", encoding="utf-8").read()
+        dodyn("report", f"{name}.h5", "--output", "again.html")
+        assert open("again.html", encoding="utf-8").read() == page, "not the same when made again"
+        # It asks for nothing: no address but those of XML name spaces, nothing that loads.
+        outside = re.sub(r"http://www\.w3\.org/2000/svg", "", page)
+        for asks in ("http:", "https:", "//cdn", "src=", "@import", "url(", "fetch(", "XMLHttpRequest", "import("):
+            left = outside.replace("url(#frame-", "")
+            assert asks not in left, (name, asks)
+        study = package.open(f"{name}.h5")
+        assert len(page) < 2e6
+        assert study.stopped.split(":")[0] in page and study.command_line.split()[-1] in page
+        for e in study:
+            assert f'data-id="{e.id}"' in page
+        best = study.best
+        assert words.number(best.cost) in page and f"{study.variables[0].name} = " in page
+
+
+def numbers():
+    """What the page plays is what the archive holds, to the rounding of 16 bits."""
+    for name in ("knee", "spatial", "scene"):
+        study = package.open(f"{name}.h5")
+        data = data_of(open(f"{name}.html", encoding="utf-8").read())
+        trajectory = study.best.trajectory
+        one, sent = motion.motion(trajectory), data["motions"][str(study.best.id)]
+        assert len(data["motions"]) == len([e for e in study if e.trajectory])
+        compare = [(one.t[:, None], sent["t"])]
+        if one.points is not None:
+            compare += [(one.points, sent["points"]), (one.forces[0][1], sent["forces"][0])]
+        if one.positions is not None:
+            compare += [(one.positions, sent["positions"]), (one.attitudes, sent["attitudes"])]
+        compare += [(s.values, p) for s, p in zip([s for s in one.series if len(s.names) <= 16], sent["series"])]
+        for true, packed in compare:
+            true = true.reshape(len(true), -1)
+            got = unpacked(packed)
+            assert got.shape == true.shape
+            tolerance = np.nanmax(np.ptp(true, axis=0)) / 65534 + 1e-7 * np.nanmax(np.abs(true))
+            assert np.nanmax(np.abs(got - true), initial=0) <= tolerance, name
+    data = data_of(open("docking.html", encoding="utf-8").read())
+    study = package.open("docking.h5")
+    for e in study:
+        kinds = e.trajectory["outcome"].column("outcome").astype(int).tolist()
+        assert data["runs"][str(e.id)]["outcome"] == kinds
+        assert kinds.count(0) == e.metrics["docked"]
+
+
+def strides():
+    """A periodic gait's last posture is its first one, legs exchanged, one step on: the feet say where."""
+    for name, mirrored in (("knee", False), ("spatial", True)):
+        study = package.open(f"{name}.h5")
+        one = motion.motion(study.best.trajectory)
+        assert one.stride and one.stride.mirrored == mirrored
+        count = len(one.point_names)
+        assert one.stride.order == list(range(count))[::-1], one.stride.order
+        step = one.points[-1, -1] - one.points[0, 0] * ([1, -1, 1] if mirrored else 1)
+        assert np.allclose(one.stride.shift, step, atol=1e-9)
+        length = float(study.configuration["design.step-length"])
+        assert abs(one.stride.shift[0] - length) < 1e-6
+    q = package.open("scene.h5").best.trajectory
+    assert motion.motion(q).stride is None
+
+
+def hulls():
+    """Faces of convex bodies: Euler's formula, outward order, flatness, and the closed surface's zero vector area."""
+    cube = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)], float)
+    octahedron = np.concatenate([np.eye(3), -np.eye(3)]) * 0.2
+    angles = np.arange(6) * np.pi / 3
+    ring = np.stack([np.cos(angles), np.sin(angles)], axis=1)
+    prism = np.concatenate([np.c_[ring, np.full(6, h)] for h in (-1, 1)])
+    turn = motion.rotation(np.array([0.3, 0.5, -0.4, 0.7]))
+    assert np.allclose(turn @ turn.T, np.eye(3)) and abs(np.linalg.det(turn) - 1) < 1e-12
+    for corners, count in ((cube, 6), (octahedron, 8), (prism, 8)):
+        corners = corners @ turn.T + [0.1, -3, 2]
+        found = motion.faces(corners)
+        assert len(found) == count
+        edges = sum(map(len, found)) // 2
+        assert len(corners) - edges + len(found) == 2
+        area = np.zeros(3)
+        for ring in found:
+            at = corners[ring]
+            normal = sum(np.cross(at[k] - at[0], at[(k + 1) % len(at)] - at[0]) for k in range(1, len(at)))
+            assert (normal @ (at.mean(axis=0) - corners.mean(axis=0))) > 0
+            area += normal
+        assert np.allclose(area, 0, atol=1e-9)
+    square = motion.faces(np.array([[0, 0], [1, 1], [1, 0], [0, 1]], float))
+    assert len(square) == 1 and sorted(square[0]) == [0, 1, 2, 3]
+
+
+def large():
+    """A thousand motions fit in two megabytes, the best ones first."""
+
+    def evaluation(k):
+        t = np.linspace(0, 1, 81)
+        points = np.random.default_rng(k).normal(size=(81, 5, 2))
+        one = motion.Motion(t, 2, list("abcde"), points, [(0, 1)])
+        one.series = [motion.Series("u", "N", list("abcd"), points[:80, :4, 0])]
+        return k, one
+
+    made = report.budgeted([evaluation(k) for k in range(1000)], report.motion_data, report.NODES, report.MOTION_BYTES)
+    assert report.size(list(made.values())) < report.MOTION_BYTES
+    assert len(unpacked(made[0]["t"])) == 81, "the best one is whole"
+    assert len(made) == 1000 and len(unpacked(made[999]["t"])) >= 15
+
+
+def sentences():
+    study = package.open("failing.h5")
+    assert words.headline(study).startswith("Best design: x = ")
+    assert any("2 failed" in line for line in words.told(study))
+    knee = package.open("knee.h5")
+    lines = words.odd(knee)
+    flexion = knee.best.metrics["smallest_knee_flexion"]
+    assert (flexion < 0) == any("overextends" in line for line in lines)
+    # A minimum at a bound is called one.
+    at = package.open("command.h5")
+    corner = min(at, key=lambda e: e.design["x"])
+    assert [(v.name, side) for v, side in words.at_bounds(at, corner)][0] == ("x", "lower")
+
+
+def compared():
+    dodyn("report", "knee.h5", "spatial.h5", "-o", "two.html")
+    page = open("two.html", encoding="utf-8").read()
+    assert page.count("<article") == 3 and "gait.model" in page
+    assert data_of(page, 0)["best"] is not None and data_of(page, 1)["best"] is not None
+
+
+def plots():
+    for name, what in (("knee", "cost,strobe,series,history"), ("spatial", "strobe"), ("docking", "outcomes,map"),
+                       ("scene", "strobe,series"), ("command", "parallel,pairs,history"), ("failing", None)):  # fmt: skip
+        chosen = ["--what", what] if what else []
+        dodyn("plot", f"{name}.h5", *chosen, "--output", f"{name}.png")
+        assert open(f"{name}.png", "rb").read(8) == b"\x89PNG\r\n\x1a\n"
+    dodyn("plot", "knee.h5", "--output", "one.svg")
+    dodyn("plot", "knee.h5", "--output", "two.svg")
+    assert open("one.svg").read() == open("two.svg").read()
+    dodyn("animate", "knee.h5", "--rate", "5", "--steps", "1", "--output", "knee.gif")
+    assert open("knee.gif", "rb").read(6) == b"GIF89a"
+    dodyn("animate", "spatial.h5", "--view", "orbit", "--rate", "5", "--output", "spatial.svg")
+    film = open("spatial.svg").read()
+    assert film.count("<g style") > 4 and "script" not in film
+
+
+def refusals():
+    for line in (
+        ["report", "none.h5"],
+        ["report", "knee.h5", "--what"],
+        ["report", "knee.h5", "-o", "knee.h5"],
+        ["report", "knee.h5", "-o", "no/such/folder.html"],
+        ["plot", "knee.h5", "--what", "gost"],
+        ["plot", "knee.h5", "--evaluation", "99"],
+        ["plot", "command.h5", "--what", "strobe"],
+        ["plot", "command.h5", "--what", "cost"],
+        ["animate", "knee.h5", "--output", "film.txt"],
+        ["animate", "knee.h5", "--start", "3"],
+        ["animate", "knee.h5", "--speed", "-1"],
+    ):
+        dodyn(*line, code=2)
+    package.open("knee.h5")  # still there
+    assert "--view" in dodyn("animate", "--help")
+
+
+with tempfile.TemporaryDirectory() as directory:
+    os.chdir(directory)
+    make(*NAMES)
+    for test in (reports, numbers, strides, hulls, large, sentences, compared, plots, refusals):
+        test()
+        print(test.__name__, "ok", flush=True)

@@ -1,0 +1,147 @@
+"""The Python package reads what `dodyn show` says is there. Usage: reader.py DODYN"""
+
+import csv
+import io
+import json
+import math
+import os
+import sys
+import tempfile
+
+from studies import dodyn, make
+
+try:
+    import numpy as np
+
+    import dodyn as package
+except ImportError:
+    sys.exit(77)  # skipped
+
+
+def same(a, b):
+    return a == b or (math.isnan(float(a)) and (b is None or math.isnan(float(b))))
+
+
+def rows_agree(path):
+    study, told = package.open(path), json.loads(dodyn("show", path, "--json"))
+    assert len(study) == len(told["evaluations"]) > 0
+    for e, row in zip(study, told["evaluations"]):
+        for name in ("id", "parent", "status", "reason", "seconds", "rank", "host", "started", "seed"):
+            assert getattr(e, name) == row[name], (name, e, row)
+        assert same(e.cost, row["cost"]) and e.design == row["design"]
+        for name, values in (("gradient", e.gradient), ("metrics", e.metrics)):
+            assert all(same(values.get(key, math.nan), value) for key, value in row.get(name, {}).items())
+    assert study.configuration == told["provenance"]["configuration"]
+    assert study.stopped == told["stopped"] and study.schema == told["schema"] and study.created == told["created"]
+    assert [v.name for v in study.variables] == [v["name"] for v in told["variables"]]
+    assert [(m.name, m.unit) for m in study.metrics] == [(m["name"], m["unit"]) for m in told["metrics"]]
+    assert len(study.iterations) == len(told["iterations"])
+    for one, row in zip(study.iterations, told["iterations"]):
+        assert one.best_id == row["best_id"] and one.note == row["note"]
+        assert one.numbers == {k: v for k, v in row["numbers"].items()}
+    best = study.best
+    assert (f"(evaluation {best.id})" if best else "best: none") in dodyn("show", path)
+    return study
+
+
+def trajectories_agree(path):
+    study = package.open(path)
+    for e in study:
+        told = json.loads(dodyn("show", path, "--evaluation", str(e.id), "--json"))
+        trajectory = e.trajectory
+        assert bool(trajectory) == ("trajectory" in told)
+        for name, channel in told.get("trajectory", {}).items():
+            assert trajectory[name].names == list(channel["values"])
+            for column, values in channel["values"].items():
+                wanted = np.array([math.nan if v is None else v for v in values])
+                assert np.array_equal(trajectory[name].column(column), wanted, equal_nan=True), (name, column)
+            assert np.array_equal(getattr(trajectory, name), trajectory[name].values, equal_nan=True)
+
+
+def csv_agrees():
+    """A trajectory in a CSV file is the one in the archive."""
+    study = package.open("knee.h5")
+    from dodyn.archive import read_csv
+
+    best = study.best
+    with open("gait.csv", "w") as file:
+        file.write(dodyn("show", "knee.h5", "--evaluation", str(best.id), "--csv"))
+    read = read_csv("gait.csv")
+    for name in ("t", "q", "u", "points"):
+        assert np.array_equal(read[name].values, best.trajectory[name].values), name
+        assert read[name].names == best.trajectory[name].names
+
+
+def frames_agree():
+    """to_pandas() and to_xarray() hold the same numbers."""
+    study = package.open("failing.h5")
+    try:
+        import pandas
+    except ImportError:
+        print("no pandas")
+    else:
+        frame = study.to_pandas()
+        rows = list(csv.DictReader(io.StringIO(dodyn("show", "failing.h5", "--csv"))))
+        assert len(frame) == len(rows)
+        for (identity, row), told in zip(frame.iterrows(), rows):
+            assert identity == int(told["id"]) and row["status"] == told["status"]
+            assert same(row["cost"], float(told["cost"])) and row["x"] == float(told["design.x"])
+        assert isinstance(frame["started"].iloc[0], pandas.Timestamp)
+    try:
+        import xarray  # noqa: F401
+    except ImportError:
+        print("no xarray")
+    else:
+        data = study.to_xarray()
+        assert np.array_equal(data["cost"], [e.cost for e in study], equal_nan=True)
+        best = study.best
+        picked = data.sel(evaluation=best.id)
+        assert float(picked["design"].sel(variable="x")) == best.design["x"]
+        assert np.array_equal(picked["q"], best.trajectory.q) and list(data["q_coordinate"]) == best.trajectory["q"].names
+        assert (data["status"] == "failed").sum() == 2
+
+
+def refusals():
+    for path, content in (("none.h5", None), ("text.h5", b"no archive"), ("cut.h5", open("knee.h5", "rb").read()[:3000])):
+        if content:
+            open(path, "wb").write(content)
+        try:
+            package.open(path)
+        except package.ArchiveError as error:
+            assert str(error).startswith(path) and "\n" not in str(error), error
+        else:
+            raise AssertionError(f"{path} was read")
+    import h5py
+
+    with h5py.File("other.h5", "w") as file:
+        file["x"] = 1
+    try:
+        package.open("other.h5")
+    except package.ArchiveError as error:
+        assert "not a dodyn archive" in str(error)
+    assert package.open("knee.h5").trajectory(0)
+    try:
+        package.open("knee.h5").best.trajectory.torque
+    except AttributeError as error:
+        assert "there are t, q, p, u" in str(error)
+
+
+def configuration():
+    from dodyn.archive import parse_configuration, parse_constraints
+
+    written = "a = b\ncommand.run = echo \\\\ \\n = 1\nodd\\=key = x\n"
+    assert parse_configuration(written) == {"a": "b", "command.run": "echo \\ \n = 1", "odd=key": "x"}
+    assert parse_constraints("work <= 3, force >= -1e2") == [("work", True, 3.0), ("force", False, -100.0)]
+
+
+with tempfile.TemporaryDirectory() as directory:
+    os.chdir(directory)
+    make("knee", "failing", "command", "scene", "docking")
+    for name in ("knee", "failing", "command", "scene", "docking"):
+        rows_agree(f"{name}.h5")
+    for name in ("knee", "failing", "docking"):
+        trajectories_agree(f"{name}.h5")
+    assert {e.status for e in package.open("failing.h5")} == {"ok", "failed"}
+    for test in (csv_agrees, frames_agree, refusals, configuration):
+        test()
+        print(test.__name__, "ok", flush=True)
