@@ -62,7 +62,7 @@ study::Study::Interruption interruption(const Settings& settings) {
   };
   auto end = Clock::time_point::max();
   std::string reason;
-  if (const double wall_time = settings.real("study.wall-time"); wall_time > 0) {
+  if (const double wall_time = settings.real("study.wall-time"); std::isfinite(wall_time)) {
     end = Clock::now() + seconds(wall_time);
     reason = "reached study.wall-time = " + settings.text("study.wall-time");
   }

@@ -16,27 +16,16 @@ ExitCode solve(Invocation call) {
   const std::string output = take_option(call.words, "--output", "a file to write as CSV");
 
   // `--design.NAME VALUE` gives the design. Where the file frees NAME, it stays free: then d cost / d NAME is told too.
-  const Settings given = evaluators::read_settings(path, call.words);
-  Settings settings = given;
-  for (const auto& [key, value, source] : given.all) {
-    if (!key.name.starts_with("design.") || source != "command line") continue;
-    auto words = call.words;
-    if (take_option(words, "--" + key.name, "a number").empty()) continue;
-    Settings without = evaluators::read_settings(path, words);
-    if (without.variables.size() > settings.variables.size()) {
-      settings = std::move(without);
-      call.words = std::move(words);
-    }
+  Settings settings = evaluators::read_settings(path, call.words);
+  if (!settings.variables.empty()) {
+    const Variable& variable = settings.variables.front();
+    throw ConfigError("design." + variable.name + " is free, in [" + to_text(variable.lower) + ", " +
+                      to_text(variable.upper) + "]; give its value: --design." + variable.name + " VALUE");
   }
+  settings.variables = settings.overruled;
   Eigen::VectorXd design(settings.variables.size());
-  for (std::size_t i = 0; i < settings.variables.size(); ++i) {
-    const Variable& variable = settings.variables[i];
-    for (const auto& other : given.variables)
-      if (other.name == variable.name)
-        throw ConfigError("design." + variable.name + " is free, in [" + to_text(variable.lower) + ", " +
-                          to_text(variable.upper) + "]; give its value: --design." + variable.name + " VALUE");
-    design(static_cast<Eigen::Index>(i)) = given.real("design." + variable.name);
-  }
+  for (std::size_t i = 0; i < settings.variables.size(); ++i)
+    design(static_cast<Eigen::Index>(i)) = settings.real("design." + settings.variables[i].name);
 
   const std::shared_ptr<const evaluators::Evaluator> evaluator = evaluators::make_evaluator(settings);
   std::ofstream file;
@@ -48,7 +37,7 @@ ExitCode solve(Invocation call) {
   Task task;
   task.evaluation.id = 0;
   task.evaluation.design = design;
-  if (const double limit = settings.real("study.time-limit"); limit > 0) task.time_limit = limit;
+  task.time_limit = settings.real("study.time-limit");
   task.evaluation.seed =
       evaluation_seed(static_cast<std::uint64_t>(settings.integer("study.seed")), task.evaluation.id);
   const auto farm = farm::make_local_farm(study::make_work(evaluator, settings));

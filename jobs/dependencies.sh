@@ -5,7 +5,7 @@ set -euo pipefail
 
 packages=(g++ cmake ninja-build pkg-config
   openmpi-bin libopenmpi-dev libeigen3-dev libnlopt-dev libnlopt-cxx-dev coinor-libipopt-dev
-  libboost-program-options-dev libhdf5-dev zlib1g-dev nlohmann-json3-dev
+  libboost-dev libhdf5-dev zlib1g-dev nlohmann-json3-dev
   libgtest-dev libgmock-dev hdf5-tools python3-h5py python3-matplotlib)
 [[ ${1:-} != all ]] || packages+=(chromium python3-pandas python3-xarray python3-h5netcdf)
 

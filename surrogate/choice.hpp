@@ -1,6 +1,7 @@
 // Strategies by name. To add one: its file pair, its options in `Choice`, one line in choice.cpp.
 #pragma once
 
+#include "settings/key.hpp"
 #include "surrogate/ego.hpp"
 #include "surrogate/mesh_search.hpp"
 #include "surrogate/nlopt_search.hpp"
@@ -43,6 +44,9 @@ struct StrategyKind {
 };
 
 const std::vector<StrategyKind>& strategy_kinds();
+
+// The keys of [surrogate].
+std::vector<Key> strategy_keys();
 
 // Throws std::invalid_argument, in one line fit for a user, on an unknown name or options that do not suit the
 // variables.

@@ -10,7 +10,7 @@ check() (
   { grep -rnE '^[[:space:]]*#[[:space:]]*include[[:space:]]*[<"]' --include='*.[ch]pp' --include='*.[ch]' \
     src surrogate apps || true; } | awk '
     BEGIN {
-      split("record 0 autodiff 1 geometry 1 surrogate 1 settings 2 nlp 2 rigid 2 variational 2 systems 3 " \
+      split("record 0 autodiff 1 geometry 1 settings 1 surrogate 2 nlp 2 rigid 2 variational 2 systems 3 " \
             "archive 4 dmoc 4 farm 4 evaluators 5 study 6 report 7 apps 8", words)
       for (i = 1; i in words; i += 2) floor_of[words[i]] = words[i + 1]
     }
@@ -54,13 +54,13 @@ self_check() {
   printf '#include <mpi.h>\n#include "record/task.hpp"\n#include "farm/farm.hpp"\n' >"$tree/src/farm/right.cpp"
   printf '#include <IpIpoptApplication.hpp>\n#include <nlopt.hpp>\n#include <vector>\n' >"$tree/src/nlp/right.cpp"
   printf '#include <hdf5.h>\n#include "surrogate/strategy.hpp"\n' >"$tree/src/archive/right.cpp"
-  printf '#include <nlopt.hpp>\n#include <Eigen/Core>\n#include "record/evaluation.hpp"\n' >"$tree/surrogate/right.hpp"
+  printf '#include <nlopt.hpp>\n#include <Eigen/Core>\n#include "record/evaluation.hpp"\n#include "settings/key.hpp"\n' >"$tree/surrogate/right.hpp"
   printf '#include "study/study.hpp"\n#include "farm/farm.hpp"\n#include "command.hpp"\n' >"$tree/apps/right.cpp"
   printf '#include <vector>\n#include "farm/farm.hpp"\n' >"$tree/src/nlp/up.hpp"
   printf ' #  include <farm/farm.hpp>\n' >"$tree/src/dmoc/level.cpp"
   printf '#include <mpi.h>\n#include <coin/IpTNLP.hpp>\n#include <H5Cpp.h>\n#include <nlopt.h>\n' >"$tree/src/study/foreign.cpp"
   printf '#include <hdf5.h>\n' >"$tree/apps/foreign.cpp"
-  printf '#include "autodiff/scalar.hpp"\n#include "strategy.hpp"\n' >"$tree/surrogate/level.hpp"
+  printf '#include "nlp/problem.hpp"\n#include "strategy.hpp"\n' >"$tree/surrogate/level.hpp"
   printf '#include <vector>\n' >"$tree/src/utils/homeless.hpp"
   expected='apps/foreign.cpp:1
 src/dmoc/level.cpp:1

@@ -285,7 +285,15 @@ EvaluatorKind command_kind() {
   EvaluatorKind kind;
   kind.name = "command";
   kind.description = "any program: design in by JSON file and environment, cost out by JSON file";
-  kind.any_variable = true;
+  // whatever the user names
+  kind.variables = [](const Settings& settings) {
+    std::vector<DesignVariable> variables;
+    for (const auto& name : settings.given_variables)
+      if (!name.empty() && std::all_of(name.begin(), name.end(),
+                                       [](unsigned char c) { return std::isalnum(c) || c == '-' || c == '_'; }))
+        variables.push_back({name, "", "of the command", 0, -1e308, 1e308});
+    return variables;
+  };
   kind.keys = {
       {.name = "command.run",
        .type = Type::text,

@@ -406,12 +406,12 @@ EvaluatorKind docking_kind() {
   EvaluatorKind kind;
   kind.name = "docking";
   kind.description = "failure rate of two craft that dock by magnets, over a set of starts";
-  kind.variables = {
+  kind.variables = always({
       {"spacing", "m", "distance of the centres of a craft's two ports", 0.05, 0.005, 1.0},
       {"half-angle", "deg", "of cones and cups, against the port's axis", 25, 1, 80},
       {"depth", "m", "of a cup from mouth to base; length of a cone", 0.015, 0.001, 0.2},
       {"clearance", "m", "between a seated cone and the cup's wall, across the axis", 0.0005, 1e-5, 0.05},
-  };
+  });
   kind.keys = {
       integer("samples", "200", "starts per design", 1, 1000000),
       choice("sampling", "how they are spread; grid: cell middles, at most so many", {"sobol", "halton", "grid"}),

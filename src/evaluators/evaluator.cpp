@@ -8,6 +8,7 @@
 #include "evaluators/gait.hpp"
 #include "evaluators/scene.hpp"
 #include "evaluators/testfunction.hpp"
+#include "surrogate/choice.hpp"
 
 namespace dodyn::evaluators {
 
@@ -27,7 +28,7 @@ const std::vector<EvaluatorKind>& evaluator_kinds() {
 }
 
 Settings read_settings(const std::string& path, const std::vector<std::string>& words) {
-  return dodyn::read_settings(path, words, evaluator_kinds());
+  return dodyn::read_settings(path, words, evaluator_kinds(), surrogate::strategy_keys());
 }
 
 std::unique_ptr<Evaluator> make_evaluator(const Settings& settings) {

@@ -252,7 +252,7 @@ const std::vector<std::string> built_in_keys = {
     "gait.leg-mass",   "gait.hip-mass", "gait.gravity",        "gait.inertia-factor", "gait.rotation"};
 
 void GaitEvaluator::read_model() {
-  model_ = settings_.text("gait.model");
+  model_ = settings_.path("gait.model");
   if (model_ == "planar-biped") return;
   from_file_ = !systems::built_in_models().count(model_);
   try {
@@ -694,14 +694,14 @@ EvaluatorKind gait_kind() {
   EvaluatorKind kind;
   kind.name = "gait";
   kind.description = "cost of transport of the best periodic gait of a walker";
-  kind.variables = {
+  kind.variables = always({
       {"knee", "m", "length of the shank: height of the knee above the foot of a straight leg", 0.5, 0.05, 0.95},
       {"step-length", "m", "length of a step", 0.56, 0.05, 1.5},
       {"period", "s", "duration of a step", 0.9, 0.1, 5.0},
       {"shank-fraction", "1", "legs = mass-split: the shank's share of a leg's mass", 0.4, 0.01, 0.99},
-  };
+  });
   kind.keys = {
-      {"gait.model", Type::text, "planar-biped", "",
+      {"gait.model", Type::path, "planar-biped", "",
        "planar-biped, planar-underactuated (no torque at the ground), spatial-biped, or a model file "
        "(docs/walkers.md)"},
       real("leg-length", "1", "m", "shank and thigh together", 0.1, 10.0),

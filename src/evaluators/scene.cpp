@@ -311,9 +311,9 @@ EvaluatorKind scene_kind() {
   EvaluatorKind kind;
   kind.name = "scene";
   kind.description = "one simulation of a small world of colliding bodies";
-  kind.variables = {{"restitution", "1", "e of all surfaces: 0 plastic, 1 elastic", 1.0, 0.0, 1.0},
-                    {"friction", "1", "mu of all surfaces", 0.0, 0.0, 10.0},
-                    {"speed", "m/s", "of what moves at the start (metronome: rad/s)", 0.105, -1000.0, 1000.0}};
+  kind.variables = always({{"restitution", "1", "e of all surfaces: 0 plastic, 1 elastic", 1.0, 0.0, 1.0},
+                           {"friction", "1", "mu of all surfaces", 0.0, 0.0, 10.0},
+                           {"speed", "m/s", "of what moves at the start (metronome: rad/s)", 0.105, -1000.0, 1000.0}});
   const auto key = [&](const char* name, Type type, const char* value, const char* unit, const char* description,
                        double minimum = -1e308, double maximum = 1e308, bool open = false,
                        std::vector<std::string> choices = {}) {

@@ -178,7 +178,7 @@ EvaluatorKind testfunction_kind() {
   return {
       .name = "testfunction",
       .description = "an analytic function with a known minimum, to try the machinery",
-      .variables = {{"x", "1", "first variable", 0.5, -100, 100}, {"y", "1", "second variable", 0, -100, 100}},
+      .variables = always({{"x", "1", "first variable", 0.5, -100, 100}, {"y", "1", "second variable", 0, -100, 100}}),
       .keys = {{.name = "testfunction.name",
                 .type = Type::choice,
                 .default_value = "quadratic",

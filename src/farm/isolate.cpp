@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cmath>
 #include <csignal>
 #include <cstring>
 #include <fstream>
@@ -41,7 +42,7 @@ void limit_memory(double bytes) {
   for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2}) std::signal(signal, SIG_DFL);
   const rlimit no_core{0, 0};
   setrlimit(RLIMIT_CORE, &no_core);
-  if (isolation.memory_limit > 0) limit_memory(isolation.memory_limit);
+  if (std::isfinite(isolation.memory_limit)) limit_memory(isolation.memory_limit);
   Bytes bytes;
   try {
     bytes = pack(work(task));

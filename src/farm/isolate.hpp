@@ -2,13 +2,16 @@
 // evaluation and not a rank.
 #pragma once
 
+#include <limits>
+
 #include "record/task.hpp"
 
 namespace dodyn::farm {
 
 struct Isolation {
-  double memory_limit = 0;  // bytes the child may allocate beyond what the process has; 0: no limit
-  double grace = 10;        // s after its time limit at which the child is killed
+  double memory_limit =
+      std::numeric_limits<double>::infinity();  // bytes the child may allocate beyond what the process has
+  double grace = 10;                            // s after its time limit at which the child is killed
 };
 
 // `work` in a forked child. A child that dies comes back as `failed` with the signal's name, one that does not stop at

@@ -9,6 +9,8 @@
 #include <optional>
 #include <type_traits>
 
+#include "surrogate/choice.hpp"
+
 namespace dodyn::report {
 namespace {
 
@@ -402,9 +404,10 @@ std::string csv(const Trajectory& trajectory, const Channels& channels) {
 
 std::string settings_text(const Settings& settings) {
   std::vector<std::vector<std::string>> rows = {{"key", "value", "unit", "default", "source"}};
-  for (const auto& [key, value, source] : settings.all)
+  for (const auto& [key, value, source, file] : settings.all)
     rows.push_back({key.name, value.empty() ? "-" : value, key.unit.empty() ? "-" : key.unit,
-                    key.default_value.empty() ? "-" : key.default_value, source});
+                    key.default_value.empty() ? "-" : key.default_value,
+                    source + (file.empty() ? "" : ", file " + file)});
   return columns(rows);
 }
 
@@ -418,15 +421,24 @@ std::string keys_text() {
       std::string range = allowed(key);
       if (!key.default_value.empty())
         range += "; default " + with_unit(key.default_value, key.unit);
-      else if (key.type != Type::text && section != "design")
+      else if (key.type != Type::text && key.type != Type::path && section != "design")
         range += "; must be given";
       text += "  " + padded("--" + key.name, 32) + " " + key.description + "\n" + std::string(35, ' ') + range + "\n";
     }
   };
   add(study_keys(evaluators::evaluator_kinds()));
+  add(surrogate::strategy_keys());
   for (const auto& kind : evaluators::evaluator_kinds()) {
     text += "\nwith study.evaluator = " + kind.name + " (" + kind.description + "):\n";
     add(evaluator_keys(kind));
+    for (const auto& section : kind.sections) {
+      using Name = ini::SectionKind::Name;
+      text += std::string(section.name == Name::required   ? "\n[" + section.kind + " NAME]"
+                          : section.name == Name::optional ? "\n[" + section.kind + "] or [" + section.kind + " NAME]"
+                                                           : "\n[" + section.kind + "]") +
+              "\n  " + section.description + "\n";
+      if (!section.keys.empty()) text += "  keys: " + listed(section.keys) + "\n";
+    }
   }
   return text;
 }

@@ -56,9 +56,9 @@ std::string shown(std::string_view text, std::size_t longest) {
   return result;
 }
 
-std::string listed(const std::vector<std::string>& words, std::size_t most) {
+std::string listed(const std::vector<std::string>& words, std::size_t most, std::size_t longest) {
   std::string text;
-  for (std::size_t i = 0; i < words.size() && i < most; ++i) text += (i ? ", " : "") + shown(words[i]);
+  for (std::size_t i = 0; i < words.size() && i < most; ++i) text += (i ? ", " : "") + shown(words[i], longest);
   return words.size() > most ? text + ", ... (" + std::to_string(words.size()) + " in all)" : text;
 }
 

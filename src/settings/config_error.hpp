@@ -17,8 +17,8 @@ struct ConfigError : std::runtime_error {
 // first `longest` bytes and "...".
 std::string shown(std::string_view text, std::size_t longest = 80);
 
-// "a, b, c"; of a long list the first `most` and how many there are.
-std::string listed(const std::vector<std::string>& words, std::size_t most = 60);
+// "a, b, c", each as shown(); of a long list the first `most` and how many there are.
+std::string listed(const std::vector<std::string>& words, std::size_t most = 60, std::size_t longest = 80);
 
 // " (did you mean 'WORD'?)" with the candidate nearest to `word`, or empty where none is near. Distance: least number
 // of insertions, deletions, substitutions and swaps of neighbours (Damerau 1964, in its optimal-string-alignment form).

@@ -5,7 +5,9 @@
 #include <cctype>
 #include <charconv>
 #include <numbers>
-#include <optional>
+
+#include "settings/config_error.hpp"
+#include "settings/units.hpp"
 
 namespace dodyn {
 
@@ -13,51 +15,6 @@ namespace {
 
 constexpr std::size_t longest = 10000;
 constexpr int deepest = 200;
-
-std::string shown(std::string_view text) {
-  std::string s(text.substr(0, 60));
-  for (char& c : s)
-    if (static_cast<unsigned char>(c) < 32) c = ' ';
-  return text.size() > 60 ? s + "..." : s;
-}
-
-struct Unit {
-  std::string_view name;
-  double in_si;
-};
-constexpr std::array units = {Unit{"m", 1.0},
-                              Unit{"mm", 1e-3},
-                              Unit{"cm", 1e-2},
-                              Unit{"km", 1e3},
-                              Unit{"s", 1.0},
-                              Unit{"ms", 1e-3},
-                              Unit{"us", 1e-6},
-                              Unit{"min", 60.0},
-                              Unit{"h", 3600.0},
-                              Unit{"rad", 1.0},
-                              Unit{"kg", 1.0},
-                              Unit{"g", 1e-3},
-                              Unit{"N", 1.0},
-                              Unit{"mN", 1e-3},
-                              Unit{"kN", 1e3},
-                              Unit{"J", 1.0},
-                              Unit{"W", 1.0},
-                              Unit{"Hz", 1.0},
-                              Unit{"deg", std::numbers::pi / 180.0},
-                              Unit{"m2", 1.0},
-                              Unit{"s2", 1.0},
-                              Unit{"m3", 1.0},
-                              Unit{"kg m2", 1.0},
-                              Unit{"A", 1.0},
-                              Unit{"Pa", 1.0},
-                              Unit{"kPa", 1e3},
-                              Unit{"MPa", 1e6},
-                              Unit{"N2", 1.0}};
-std::optional<double> unit(std::string_view word) {
-  for (const Unit& u : units)
-    if (u.name == word) return u.in_si;
-  return std::nullopt;
-}
 
 bool starts_name(char c) { return std::isalpha(static_cast<unsigned char>(c)) || c == '_'; }
 bool in_name(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
@@ -246,13 +203,14 @@ class ExpressionParser {
         return factor;
       }
       at_ = end;
-      factor *= *found;
+      factor *= found->in_si;
+      e_.has_units_ = true;
       while (at_ + 1 < text_.size() && text_[at_] == '/' && starts_name(text_[at_ + 1])) {
         std::size_t last = at_ + 1;
         while (last < text_.size() && in_name(text_[last])) ++last;
         const auto below = unit(text_.substr(at_ + 1, last - at_ - 1));
         if (!below) break;
-        factor /= *below;
+        factor /= below->in_si;
         at_ = last;
       }
     }

@@ -40,7 +40,8 @@ class Expression {
   static Expression parse(std::string_view text, std::span<const std::string> hyphenated = {});
 
   bool is_constant() const { return quantities_.empty(); }
-  bool is_condition() const;  // its value is 1 or 0
+  bool is_condition() const;                     // its value is 1 or 0
+  bool has_units() const { return has_units_; }  // a number in it has a unit: what it gives is in SI
   double constant() const { return evaluate<double>({}); }
 
   // Distinct, in the order in which they are met.
@@ -107,6 +108,7 @@ class Expression {
   std::vector<Node> nodes_;  // operands before what they are operands of; the last one is the value
   std::vector<Quantity> quantities_;
   std::string text_;
+  bool has_units_ = false;
 };
 
 struct Expression::Comparison {

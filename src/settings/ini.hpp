@@ -62,6 +62,7 @@ struct SectionKind {
   bool any_key = false;                  // ... or any
   std::vector<std::string> needed = {};  // keys that it must have
   bool values_may_be_empty = false;
+  std::string description = {};  // one line for --help
 };
 
 // Holds a text to the kinds. Throws ConfigError of the first section of another kind, that lacks a name or has one too

@@ -1,10 +1,17 @@
 // One typed, validated description of a whole study, from an INI file and the command line.
 //
-// Every key is described once, in a `Key`: the table serves --help, `dodyn check`, validation, the "did you mean" of an
-// unknown key, and the configuration text stored in the archive.
+//   [gait]                      sections of keys that the study, its strategy and its evaluator describe (key.hpp)
+//   step-length = 50 cm
+//   [design]                    the evaluator's design variables: set, or freed
+//   knee.min = 0.3
+//   [phase stance]              sections that the evaluator declares and reads itself, in the order of the file
+//   intervals = 30
+//
+// On the command line: --gait.step-length 0.5, --design.knee 0.4, --phase.stance.intervals 40.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -13,6 +20,8 @@
 #include "record/evaluation.hpp"
 #include "record/text.hpp"
 #include "settings/config_error.hpp"
+#include "settings/ini.hpp"
+#include "settings/key.hpp"
 
 namespace dodyn::evaluators {
 class Evaluator;
@@ -20,49 +29,76 @@ class Evaluator;
 
 namespace dodyn {
 
-enum class Type { real, integer, boolean, text, choice, duration };
-
-struct Key {
-  std::string name;  // "gait.step-length"
-  Type type = Type::real;
-  std::string default_value = {};            // as text; empty: the key must be given (a text may be empty)
-  std::string unit = {};                     // "m", "N m", "" ...
-  std::string description = {};              // one line
-  double minimum = -1e308, maximum = 1e308;  // real and integer: allowed range, closed ...
-  bool open_minimum = false;                 // ... or open below: value > minimum
-  std::vector<std::string> choices = {};     // choice: allowed words
-  bool identity = true;                      // part of what makes a study this study: a resumed archive must agree
-};
-
 // A design variable of an evaluator: `design.NAME = value` fixes it, `design.NAME.min` and `.max` free it.
 struct DesignVariable {
   std::string name, unit, description;
   double default_value;
   double minimum, maximum;  // validity of the model: the range that .min and .max may span
+  // Where not empty, what it is unless it is set or freed: an expression of other variables, as "1 - knee", which the
+  // evaluator knows (Settings::given() says whether it has to).
+  std::string formula = {};
 };
 
 struct Setting {
   Key key;
-  std::string value;   // canonical text: the shortest that reads back as the same number; true or false; hh:mm:ss
-  std::string source;  // "default", "configs/knee.cfg:12", "command line"
+  std::string value;      // canonical text (key.hpp)
+  std::string source;     // "default", "configs/knee.cfg:12", "command line"
+  std::string note = {};  // a path: which file that is, where one was found
+};
+
+// An entry of a section that an evaluator reads itself.
+struct FreeEntry {
+  std::string key, value;
+  std::string source;  // "hopper.cfg:12", "command line"
+
+  ConfigError error(const std::string& complaint) const;  // "SOURCE: KEY = VALUE: complaint"
+};
+
+// A section that an evaluator reads itself.
+struct FreeSection {
+  std::string kind, name;          // "phase", "stance" of [phase stance]
+  std::string source;              // "hopper.cfg:11", "command line"
+  std::vector<FreeEntry> entries;  // in the order of the file; keys that the command line adds at their end
+
+  const FreeEntry* find(const std::string& key) const;  // null: it has none
+  // The canonical text of the entry `key.name`, or of the key's default; throws ConfigError where it has neither.
+  std::string text(const Key& key) const;
+  double real(const Key& key) const;  // also a duration, in s
+  int integer(const Key& key) const;
+  std::string title() const;                              // "[phase stance]"
+  ConfigError error(const std::string& complaint) const;  // "SOURCE: [phase stance]: complaint"
 };
 
 class Settings {
  public:
+  std::string file;                 // the configuration
   std::string evaluator;            // study.evaluator
   std::vector<Variable> variables;  // the free design variables, in the order of the evaluator's list
+  // Variables that the command line fixes and the file frees, with the file's range.
+  std::vector<Variable> overruled;
   // Every setting, in the order of --help. A fixed design variable has the one entry `design.NAME`, a free one has
-  // `design.NAME.min` and `design.NAME.max`.
+  // `design.NAME.min` and `design.NAME.max`. At the end what the free sections hold, and their titles as `sections`.
   std::vector<Setting> all;
+  std::vector<FreeSection> sections;         // of the kinds that the evaluator declares, in the order of the file
+  std::vector<std::string> given_variables;  // names that [design] and --design.* set or free
 
   // The value of a key; asking for a key that is not in `all`, or by another type, is a mistake of the program.
   double real(const std::string& key) const;  // also a duration, in s
   int integer(const std::string& key) const;
   bool boolean(const std::string& key) const;
-  std::string text(const std::string& key) const;  // text and choice
+  std::string text(const std::string& key) const;  // text, choice and path as given
+  bool given(const std::string& key) const;        // not by default
 
-  // Value of a design variable of the evaluator for a design vector of the free ones.
+  // The file that a path means: one in the configuration is looked for in the configuration's directory, then in the
+  // working directory; one on the command line in the working directory alone. As given where there is none.
+  std::string path(const std::string& key) const;
+
+  // Whether a design variable is set or freed, here rather than by default.
+  bool design_given(const std::string& name) const;
+  // Value of a design variable of the evaluator for a design vector of the free ones. One with a formula must be given.
   double design(const std::string& name, const Eigen::VectorXd& free) const;
+
+  std::vector<const FreeSection*> sections_of(const std::string& kind) const;
 
   // For an evaluator that finds two settings at odds: the error "FILE:LINE: KEY = VALUE: complaint".
   ConfigError error(const std::string& key, const std::string& complaint) const;
@@ -76,29 +112,34 @@ class Settings {
 
 // What the registry of evaluators (evaluators/evaluator.hpp) knows of one before a study exists.
 struct EvaluatorKind {
-  std::string name;                       // "gait"
-  std::string description;                // one line for --help
-  std::vector<DesignVariable> variables;  // what `[design]` may hold
-  std::vector<Key> keys;                  // its own settings, section included: "gait.step-length"
-  std::unique_ptr<evaluators::Evaluator> (*make)(const Settings& settings);
-  bool any_variable = false;  // `[design]` may hold any name
+  // The design variables, from the settings so far: `all` but the variables, `sections` and `given_variables`, so that
+  // they may be those of a model that a key names. May throw ConfigError.
+  using Variables = std::function<std::vector<DesignVariable>(const Settings& so_far)>;
+
+  std::string name;                             // "gait"
+  std::string description;                      // one line for --help
+  Variables variables;                          // what `[design]` may hold
+  std::vector<Key> keys;                        // its own settings, section included: "gait.step-length"
+  std::vector<ini::SectionKind> sections = {};  // that it reads itself
+  std::unique_ptr<evaluators::Evaluator> (*make)(const Settings& settings) = nullptr;
 };
 
+// Variables that are the same whatever the settings.
+EvaluatorKind::Variables always(std::vector<DesignVariable> variables);
+
 // Reads `path` and then the words of the command line (`--section.key value` or `--section.key=value`, which win;
-// `--strategy` is short for `--surrogate.strategy`, `--wall-time` for `--study.wall-time`). Opens nothing but `path`.
-// Throws ConfigError.
+// `--strategy` is short for `--surrogate.strategy`, `--wall-time` for `--study.wall-time`). `strategy_keys`: those of
+// [surrogate]. Opens `path` and what the evaluator's variables need. Throws ConfigError.
 Settings read_settings(const std::string& path, const std::vector<std::string>& words,
-                       const std::vector<EvaluatorKind>& kinds);
+                       const std::vector<EvaluatorKind>& kinds, const std::vector<Key>& strategy_keys);
 
 // Empty, or one line that says which settings of an archive's configuration differ from these.
 std::string differences(const Settings& settings, const std::vector<std::pair<std::string, std::string>>& archived);
 
-// The keys of the study itself and of its strategy (sections [study] and [surrogate]), and those of an evaluator's
-// design variables and its own ([design] and [NAME]).
+// The keys of the study itself, section [study].
 std::vector<Key> study_keys(const std::vector<EvaluatorKind>& kinds);
-std::vector<Key> evaluator_keys(const EvaluatorKind& kind);
 
-// "a number in (0, 2] m", "one of strawman, sweep": what a key allows, for messages and --help.
-std::string allowed(const Key& key);
+// Those of an evaluator's design variables, as they are by default, and its own ([design] and [NAME]).
+std::vector<Key> evaluator_keys(const EvaluatorKind& kind);
 
 }  // namespace dodyn

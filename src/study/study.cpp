@@ -194,7 +194,7 @@ void Study::submit(const Evaluation& asked, int part) {
   task.evaluation = asked;
   task.part = part;
   if (asked.parent >= 0) task.warm_start = trajectories_.at(asked.parent);
-  if (const double limit = settings_.real("study.time-limit"); limit > 0) task.time_limit = limit;
+  task.time_limit = settings_.real("study.time-limit");
   farm_.submit(std::move(task));
 }
 
@@ -409,9 +409,9 @@ surrogate::Choice all_but_the_strawman(const Settings& settings, surrogate::Choi
   ego.acquisition = chosen<surrogate::AcquisitionKind>(settings, "surrogate.acquisition");
   ego.pending = chosen<surrogate::Pending>(settings, "surrogate.pending");
   ego.initial_design = chosen<surrogate::InitialDesign>(settings, "surrogate.initial-design");
-  if (const std::string file = settings.text("surrogate.designs"); !file.empty())
+  if (const std::string file = settings.path("surrogate.designs"); !file.empty())
     ego.given = surrogate::read_designs(file, variables);
-  const std::string samples = settings.text("surrogate.samples");
+  const std::string samples = settings.path("surrogate.samples");
 
   // What a setting lists, its key said where it cannot be read.
   const auto read = [&](const std::string& key, auto&& parse) {

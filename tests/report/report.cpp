@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "surrogate/choice.hpp"
+
 namespace dodyn::report {
 namespace {
 
@@ -80,6 +82,8 @@ TEST(Report, CsvHasAColumnPerCoordinate) {
 TEST(Report, HelpIsComplete) {
   const std::string help = keys_text();
   for (const auto& key : study_keys(evaluators::evaluator_kinds()))
+    EXPECT_NE(help.find("--" + key.name + " "), std::string::npos) << key.name;
+  for (const auto& key : surrogate::strategy_keys())
     EXPECT_NE(help.find("--" + key.name + " "), std::string::npos) << key.name;
   for (const auto& kind : evaluators::evaluator_kinds())
     for (const auto& key : evaluator_keys(kind))

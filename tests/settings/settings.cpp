@@ -3,10 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 
 #include "evaluators/evaluator.hpp"
+#include "surrogate/choice.hpp"
 
 namespace dodyn::evaluators {
 namespace {
@@ -15,7 +17,7 @@ const std::vector<EvaluatorKind>& kinds() {
   static const std::vector<EvaluatorKind> all = {
       {"walk",
        "a kind with a bit of everything",
-       {{"knee", "m", "thigh length", 0.5, 0.01, 0.99}, {"mass", "kg", "of the trunk", 10, 0, 100}},
+       always({{"knee", "m", "thigh length", 0.5, 0.01, 0.99}, {"mass", "kg", "of the trunk", 10, 0, 100}}),
        {{.name = "walk.step-length",
          .default_value = "0.56",
          .unit = "m",
@@ -26,9 +28,8 @@ const std::vector<EvaluatorKind>& kinds() {
         {.name = "walk.intervals", .type = Type::integer, .default_value = "80", .minimum = 2, .maximum = 1000},
         {.name = "walk.free-knees", .type = Type::boolean, .default_value = "yes"},
         {.name = "walk.cost", .type = Type::choice, .default_value = "work", .choices = {"work", "squared-torque"}},
-        {.name = "walk.offset", .default_value = "0"}},
-       nullptr},
-      {"swim", "another kind", {{"fin", "m", "length of a fin", 0.1, 0, 1}}, {{.name = "swim.depth"}}, nullptr}};
+        {.name = "walk.offset", .default_value = "0"}}},
+      {"swim", "another kind", always({{"fin", "m", "length of a fin", 0.1, 0, 1}}), {{.name = "swim.depth"}}}};
   return all;
 }
 
@@ -36,7 +37,7 @@ class SettingsTest : public ::testing::Test {
  protected:
   Settings read(const std::string& text, const std::vector<std::string>& words = {}) {
     std::ofstream(path) << text;
-    return read_settings(path, words, kinds());
+    return dodyn::read_settings(path, words, kinds(), surrogate::strategy_keys());
   }
   // The message, with the path cut to the file's name.
   std::string complaint(const std::string& text, const std::vector<std::string>& words = {}) {
@@ -107,6 +108,249 @@ TEST_F(SettingsTest, ValuesAreCanonical) {
   for (const double value : {0.1, 1.0 / 3, 1e-300, -2.5e17}) EXPECT_EQ(std::stod(to_text(value)), value);
 }
 
+TEST_F(SettingsTest, NumbersMayHaveUnits) {
+  const auto step = [&](const std::string& text) {
+    return setting(read(walk + "[walk]\nstep-length = " + text), "walk.step-length").value;
+  };
+  EXPECT_EQ(step("500 mm"), "0.5");
+  EXPECT_EQ(step("50cm"), "0.5");
+  EXPECT_EQ(step("+0.5 m"), "0.5");
+  EXPECT_EQ(step("2*(1 - 3/4)"), "0.5");
+  EXPECT_EQ(step("0.2 + 30 cm"), "0.5");
+  for (const std::string bad : {"0.5 kg", "0.5 m2", "1 rad", "knee", "0.5 < 1", "1/0", "0.5 furlongs", "(1", "3 m"})
+    EXPECT_NE(complaint(walk + "[walk]\nstep-length = " + bad).find("; allowed: a number in (0, 2] m"),
+              std::string::npos)
+        << bad;
+  EXPECT_EQ(read(walk + "[design]\nknee.min = 100 mm\nknee.max = 2*25 cm\n").variables.at(0).upper, 0.5);
+
+  // A unit of the key that is not SI: what has none is in it.
+  Key angle{.name = "tilt", .unit = "deg", .minimum = -180, .maximum = 180};
+  EXPECT_EQ(canonical(angle, "25", "x"), "25");
+  EXPECT_EQ(canonical(angle, "50/2", "x"), "25");
+  EXPECT_EQ(canonical(angle, "25 deg", "x"), "25");
+  EXPECT_NEAR(number_of(angle, canonical(angle, "0.5 rad", "x")), 28.6478897565, 1e-9);
+  EXPECT_NEAR(number_of(angle, canonical(angle, "pi/4*1 rad", "x")), 45, 1e-12);
+
+  // The dimension must agree, whatever the unit: "N m" is "J", and nothing else is like it.
+  const std::vector<std::pair<std::string, std::string>> units = {
+      {"N m", "J"}, {"1/(N m s)", "1/(J s)"}, {"kg/m3", "g/cm3"}, {"m/s2", "mm/ms2"}, {"N m/rad", "N m/deg"}};
+  for (const auto& [unit, like] : units)
+    for (const auto& [other, again] : units) {
+      const Key key{.name = "x", .unit = unit};
+      const bool same = unit == other || (unit == "N m" && other == "N m/rad") || (unit == "N m/rad" && other == "N m");
+      for (const auto& text : {other, again})
+        EXPECT_EQ(
+            [&] {
+              try {
+                canonical(key, "2 " + text, "here");
+                return true;
+              } catch (const ConfigError&) {
+                return false;
+              }
+            }(),
+            same)
+            << unit << ", " << text;
+    }
+  EXPECT_NEAR(number_of({.name = "x", .unit = "kg/m3"}, canonical({.name = "x", .unit = "kg/m3"}, "2.7 g/cm3", "")),
+              2700, 1e-9);
+}
+
+TEST_F(SettingsTest, DurationsMayHaveUnits) {
+  for (const auto& [given, canonical] : std::vector<std::pair<std::string, std::string>>{{"5s", "00:00:05"},
+                                                                                         {"90", "00:01:30"},
+                                                                                         {"15 min", "00:15:00"},
+                                                                                         {"2 h", "02:00:00"},
+                                                                                         {"1:30", "00:01:30"},
+                                                                                         {"none", "none"},
+                                                                                         {"0", "none"}})
+    EXPECT_EQ(setting(read(walk + "wall-time = " + given), "study.wall-time").value, canonical) << given;
+  for (const std::string bad : {"5 m", "-1", "1:60", "1:2:3:4", ":", "1.5", "soon"})
+    EXPECT_EQ(complaint(walk + "wall-time = " + bad),
+              "knee.cfg:3: study.wall-time = " + bad +
+                  " is not a duration; allowed: hh:mm:ss, mm:ss, seconds, or with a unit as 15 min, or none");
+  EXPECT_EQ(read(walk, {"--wall-time", "2 min"}).real("study.wall-time"), 120);
+}
+
+// A limit that there is not is "none"; the 0 of older texts, and of older archives, is the same.
+TEST_F(SettingsTest, NoneIsAWord) {
+  const Settings none = read(walk + "time-limit = 0");
+  EXPECT_EQ(none.text("study.time-limit"), "none");
+  EXPECT_TRUE(std::isinf(none.real("study.time-limit")));
+  EXPECT_TRUE(std::isinf(read(walk + "time-limit = none").real("study.time-limit")));
+  EXPECT_EQ(read(walk + "time-limit = 2").real("study.time-limit"), 2);
+  auto archived = none.configuration();
+  for (auto& [key, value] : archived)
+    if (value == "none") value = "0";
+  EXPECT_EQ(differences(none, archived), "");
+}
+
+// Design variables that a model names (here the letters of walk.model), some of them formulas.
+TEST_F(SettingsTest, VariablesMayDependOnOtherSettings) {
+  auto kind = kinds()[0];
+  kind.keys.push_back({.name = "walk.model", .type = Type::path, .default_value = "ab"});
+  kind.variables = [](const Settings& so_far) {
+    std::vector<DesignVariable> variables;
+    for (const char letter : so_far.text("walk.model"))
+      variables.push_back({std::string(1, letter), "m", "", 0.5, 0, 1, letter == 'c' ? "1 - a" : ""});
+    return variables;
+  };
+  const auto read_with = [&](const std::string& text, const std::vector<std::string>& words = {}) {
+    std::ofstream(path) << walk << text;
+    return dodyn::read_settings(path, words, {kind}, surrogate::strategy_keys());
+  };
+  EXPECT_EQ(read_with("").design("b", {}), 0.5);
+  const Settings settings = read_with("[walk]\nmodel = abc\n[design]\na.min = 0\na.max = 1\nb = 20 cm\n");
+  EXPECT_EQ(settings.design("b", Eigen::VectorXd::Constant(1, 0.7)), 0.2);
+  EXPECT_EQ(settings.design("a", Eigen::VectorXd::Constant(1, 0.7)), 0.7);
+  EXPECT_EQ(settings.text("design.c"), "1 - a");
+  EXPECT_FALSE(settings.design_given("c"));
+  EXPECT_TRUE(settings.design_given("a"));
+  EXPECT_EQ(read_with("", {"--walk.model", "bc", "--design.c", "0.25"}).design("c", {}), 0.25);
+  EXPECT_THROW(read_with("", {"--design.c", "0.25"}), ConfigError);
+  EXPECT_EQ(differences(settings, settings.configuration()), "");
+}
+
+// Of a variable that the command line fixes the file's range is kept, if it is one.
+TEST_F(SettingsTest, OverruledRanges) {
+  const std::vector<std::string> fixed = {"--design.knee", "0.4"};
+  const Settings settings = read(walk + "[design]\nknee.min = 0.2\nknee.max = 0.5\n", fixed);
+  EXPECT_TRUE(settings.variables.empty());
+  ASSERT_EQ(settings.overruled.size(), 1u);
+  EXPECT_EQ(settings.overruled[0].lower, 0.2);
+  for (const std::string range : {"knee.max = 0.5", "knee.min = 0.5\nknee.max = 0.2", "knee.min = 7\nknee.max = 8", ""})
+    EXPECT_TRUE(read(walk + "[design]\n" + range, fixed).overruled.empty()) << range;
+}
+
+// Sections that the evaluator reads itself.
+class FreeSections : public SettingsTest {
+ protected:
+  FreeSections() {
+    using Name = ini::SectionKind::Name;
+    all[0].sections = {{.kind = "phase", .name = Name::required, .keys = {"hold", "intervals", "duration"}},
+                       {.kind = "start", .any_key = true},
+                       {.kind = "scenario", .name = Name::required, .any_key = true}};
+  }
+  Settings read(const std::string& text, const std::vector<std::string>& words = {}) {
+    std::ofstream(path) << walk << text;
+    return dodyn::read_settings(path, words, all, surrogate::strategy_keys());
+  }
+  std::string complaint(const std::string& text, const std::vector<std::string>& words = {}) {
+    try {
+      read(text, words);
+    } catch (const ConfigError& error) {
+      std::string message = error.what();
+      for (std::size_t at; (at = message.find(path)) != std::string::npos;) message.replace(at, path.size(), "f");
+      return message;
+    }
+    return "accepted";
+  }
+  std::vector<EvaluatorKind> all = kinds();
+  const std::string motion =
+      "[phase stance]\nhold = foot\nintervals = 30\n[start]\nrate(theta) = 1.3\n[phase low flight]\n"
+      "[walk]\nintervals = 7\n[scenario nominal]\n";
+};
+
+TEST_F(FreeSections, AreHandedOutInTheirOrder) {
+  const Settings settings = read(motion);
+  ASSERT_EQ(settings.sections.size(), 4u);
+  EXPECT_EQ(settings.sections[0].title(), "[phase stance]");
+  EXPECT_EQ(settings.sections[0].source, path + ":3");
+  EXPECT_EQ(settings.sections[0].find("intervals")->source, path + ":5");
+  EXPECT_EQ(settings.sections[1].find("rate(theta)")->value, "1.3");
+  EXPECT_EQ(settings.sections[2].name, "low flight");
+  EXPECT_TRUE(settings.sections[3].entries.empty());
+  EXPECT_EQ(settings.sections_of("phase").size(), 2u);
+  EXPECT_EQ(settings.integer("walk.intervals"), 7);
+
+  const Key intervals{.name = "intervals", .type = Type::integer, .default_value = "20", .minimum = 1};
+  const Key duration{.name = "duration", .unit = "s"};
+  EXPECT_EQ(settings.sections[0].integer(intervals), 30);
+  EXPECT_EQ(settings.sections[2].integer(intervals), 20);
+  EXPECT_THROW(settings.sections[0].real(duration), ConfigError);
+}
+
+TEST_F(FreeSections, CommandLineOverrides) {
+  const Settings settings = read(motion, {"--phase.stance.intervals", "40", "--phase.low flight.duration=0.1 .. 0.2",
+                                          "--start.foot.x", "-1", "--scenario.nominal.friction", "0.2"});
+  EXPECT_EQ(settings.sections[0].find("intervals")->value, "40");
+  EXPECT_EQ(settings.sections[0].find("intervals")->source, "command line");
+  EXPECT_EQ(settings.sections[0].find("hold")->value, "foot");
+  EXPECT_EQ(settings.sections[2].find("duration")->value, "0.1 .. 0.2");
+  EXPECT_EQ(settings.sections[1].find("foot.x")->value, "-1");
+  EXPECT_EQ(settings.sections[3].find("friction")->value, "0.2");
+  EXPECT_EQ(read("", {"--start.x", "1"}).sections.at(0).find("x")->value, "1");
+}
+
+TEST_F(FreeSections, AreTheStudysIdentity) {
+  const auto archived = read(motion).configuration();
+  EXPECT_EQ(differences(read(motion), archived), "");
+  EXPECT_EQ(differences(read(motion, {"--phase.stance.intervals", "40"}), archived),
+            "phase.stance.intervals: 30 / 40 (archive / now)");
+  EXPECT_EQ(differences(read(motion, {"--start.x", "1"}), archived), "start.x: none / 1 (archive / now)");
+  EXPECT_EQ(differences(read(motion + "[scenario rough]\n"), archived),
+            "sections: [phase stance] [start] [phase low flight] [scenario nominal] / [phase stance] [start] [phase "
+            "low flight] [scenario nominal] [scenario rough] (archive / now)");
+  EXPECT_EQ(differences(read("[walk]\nintervals = 7\n[phase stance]\nhold = foot\nintervals = 30\n"), archived),
+            "sections: [phase stance] [start] [phase low flight] [scenario nominal] / [phase stance], "
+            "start.rate(theta): 1.3 / none (archive / now)");
+}
+
+TEST_F(FreeSections, EachMistakeGetsItsLine) {
+  EXPECT_EQ(complaint("[phsae stance]"),
+            "f:3: unknown section [phsae stance] (did you mean 'phase'?); allowed: study, surrogate, design, walk, "
+            "phase, start, scenario");
+  EXPECT_EQ(complaint("[phase]"), "f:3: [phase] has no name; allowed: [phase NAME]");
+  EXPECT_EQ(complaint("[start x]"), "f:3: [start x] has a name; allowed: [start]");
+  EXPECT_EQ(complaint("[phase a]\n[phase a]"), "f:4: [phase a] is given twice (already at line 3)");
+  EXPECT_EQ(complaint("[phase a]\nintervalls = 3"),
+            "f:4: unknown key 'intervalls' in [phase] (did you mean 'intervals'?); allowed: hold, intervals, duration");
+  EXPECT_EQ(complaint("[phase a]\nhold ="), "f:4: hold has no value; allowed: key = value");
+  EXPECT_EQ(complaint(motion, {"--phase.stnace.intervals", "3"}),
+            "command line: --phase.stnace.intervals: no section [phase stnace] (did you mean 'stance'?); there are: "
+            "stance, low flight");
+  EXPECT_EQ(complaint(motion, {"--phase.stance.intervalls", "3"}),
+            "command line: --phase.stance.intervalls: unknown key 'intervalls' (did you mean 'intervals'?); allowed: "
+            "hold, intervals, duration");
+  EXPECT_EQ(complaint(motion, {"--phase.stance.hold"}), "command line: --phase.stance.hold: has no value");
+  EXPECT_EQ(complaint("", {"--phase.stance.hold", "x"}),
+            "command line: --phase.stance.hold: no section [phase NAME] in f");
+  EXPECT_EQ(complaint(motion, {"--start.x", "1", "--start.x=2"}), "command line: --start.x: is given twice");
+  all[0].name = "run", all[0].keys.clear();
+  std::ofstream(path) << "[study]\nevaluator = swim\n[swim]\ndepth = 1\n[phase stance]\n";
+  EXPECT_THROW(dodyn::read_settings(path, {}, all, surrogate::strategy_keys()), ConfigError);
+}
+
+// A file that a configuration names lies beside it, or else in the working directory.
+TEST_F(SettingsTest, PathsAreRelativeToTheConfiguration) {
+  auto all = kinds();
+  all[0].keys.push_back({.name = "walk.model", .type = Type::path, .default_value = "built-in"});
+  const auto file = [&](const std::string& text, const std::vector<std::string>& words = {}) {
+    std::ofstream(path) << walk << text;
+    const Settings settings = dodyn::read_settings(path, words, all, surrogate::strategy_keys());
+    return std::pair(settings.path("walk.model"), setting(settings, "walk.model").note);
+  };
+  const std::string name = "dodyn-settings-a.model", named = "[walk]\nmodel = " + name;
+  const auto here = std::filesystem::current_path();
+  std::filesystem::current_path(::testing::TempDir());
+  EXPECT_EQ(file(named), std::pair(name, std::string()));
+  std::ofstream{name} << "here";
+  EXPECT_EQ(file(named), std::pair(name, name));
+  std::ofstream(directory + "/" + name) << "beside";
+  EXPECT_EQ(file(named), std::pair(directory + "/" + name, directory + "/" + name));
+  EXPECT_EQ(file(named, {"--walk.model", name}).first, name);
+  EXPECT_EQ(file("[walk]\nmodel = /nowhere/a").first, "/nowhere/a");
+  EXPECT_EQ(file("").first, "built-in");
+  // An archive's study is the same where the file has moved, and another where its name differs.
+  const auto read_named = [&](const std::string& value) {
+    std::ofstream(path) << walk << "[walk]\nmodel = " << value;
+    return dodyn::read_settings(path, {}, all, surrogate::strategy_keys());
+  };
+  EXPECT_EQ(differences(read_named(name), read_named("configs/" + name).configuration()), "");
+  EXPECT_NE(differences(read_named(name), read_named("configs/other.model").configuration()), "");
+  std::filesystem::remove(name);
+  std::filesystem::current_path(here);
+}
+
 TEST_F(SettingsTest, CommandLineWins) {
   const std::string text = walk + "[walk]\nstep-length = 0.6\n[design]\nknee.min = 0.2\nknee.max = 0.5\n";
   const Settings settings = read(
@@ -140,8 +384,8 @@ TEST_F(SettingsTest, EachMistakeGetsItsLine) {
   EXPECT_EQ(complaint(w + "seed = 1.5"), "knee.cfg:3: study.seed = 1.5 is not an integer; allowed: an integer >= 0");
   EXPECT_EQ(complaint(w + "seed = 3000000000"),
             "knee.cfg:3: study.seed = 3000000000 is out of range; allowed: an integer >= 0");
-  EXPECT_EQ(complaint(w + "[walk]\nstep-length = 1 m"),
-            "knee.cfg:4: walk.step-length = 1 m is not a number; allowed: a number in (0, 2] m");
+  EXPECT_EQ(complaint(w + "[walk]\nstep-length = 1 s"),
+            "knee.cfg:4: walk.step-length = 1 s is not a number; allowed: a number in (0, 2] m");
   for (const std::string bad : {"nan", "inf", "-inf", "0x10", "1e999", "1,5"})
     EXPECT_EQ(complaint(w + "[walk]\nstep-length = " + bad),
               "knee.cfg:4: walk.step-length = " + bad + " is not a number; allowed: a number in (0, 2] m");
@@ -209,18 +453,21 @@ TEST_F(SettingsTest, MistakesInARange) {
             "knee.cfg:4: design.knee = -0.5 is out of range; allowed: a number in [0.01, 0.99] m");
   EXPECT_EQ(complaint(design + "knee = 0.5\nknee.min = 0.1"),
             "knee.cfg:5: design.knee.min frees what design.knee fixes (knee.cfg:4); give a value or a range");
-  EXPECT_EQ(complaint(design + "kneee = 0.5"), "knee.cfg:4: unknown key 'design.kneee' (did you mean 'design.knee'?)");
+  EXPECT_EQ(complaint(design + "kneee = 0.5"),
+            "knee.cfg:4: unknown key 'design.kneee' (did you mean 'design.knee'?); variables: knee, mass");
+  EXPECT_EQ(complaint(design + "fin = 0.5"),
+            "knee.cfg:4: design.fin belongs to evaluator swim; this study's is walk (knee.cfg:2)");
 }
 
 TEST_F(SettingsTest, FilesThatCannotBeRead) {
   try {
-    read_settings("/nowhere/knee.cfg", {}, kinds());
+    dodyn::read_settings("/nowhere/knee.cfg", {}, kinds(), surrogate::strategy_keys());
     FAIL();
   } catch (const ConfigError& error) {
     EXPECT_STREQ(error.what(), "/nowhere/knee.cfg: cannot be read: No such file or directory");
   }
   try {
-    read_settings(directory, {}, kinds());
+    dodyn::read_settings(directory, {}, kinds(), surrogate::strategy_keys());
     FAIL();
   } catch (const ConfigError& error) {
     EXPECT_EQ(error.what(), directory + ": cannot be read: Is a directory");
@@ -259,6 +506,7 @@ TEST(Evaluators, TableIsConsistent) {
   // Every default of every key is itself allowed, and no two keys of a study share a name.
   for (const auto& kind : evaluator_kinds()) {
     auto keys = study_keys(evaluator_kinds());
+    for (const auto& key : surrogate::strategy_keys()) keys.push_back(key);
     for (const auto& key : evaluator_keys(kind)) keys.push_back(key);
     std::vector<std::string> names;
     for (const auto& key : keys) names.push_back(key.name);

@@ -1,0 +1,116 @@
+// The keys of [study].
+#include <limits>
+
+#include "settings/settings.hpp"
+
+namespace dodyn {
+
+namespace {
+constexpr double infinity = std::numeric_limits<double>::infinity();
+}
+
+std::vector<Key> study_keys(const std::vector<EvaluatorKind>& kinds) {
+  std::vector<std::string> evaluators;
+  for (const auto& kind : kinds) evaluators.push_back(kind.name);
+  return {
+      {.name = "study.evaluator",
+       .type = Type::choice,
+       .description = "the inner problem whose cost is minimised",
+       .choices = evaluators},
+      {.name = "study.archive",
+       .type = Type::text,
+       .description =
+           "HDF5 file of the results; by default the configuration's name with .h5, in the current directory",
+       .identity = false},
+      {.name = "study.seed",
+       .type = Type::integer,
+       .default_value = "1",
+       .description = "every random number follows from it and the evaluation's id",
+       .minimum = 0},
+      {.name = "study.max-evaluations",
+       .type = Type::integer,
+       .default_value = "40",
+       .description = "stop after this many evaluations in all; raise it to continue a study",
+       .minimum = 1,
+       .identity = false},
+      {.name = "study.batch",
+       .type = Type::integer,
+       .default_value = "8",
+       .description = "designs under way at most: the limit of parallelism, whatever the number of ranks",
+       .minimum = 1},
+      {.name = "study.mode",
+       .type = Type::choice,
+       .default_value = "synchronous",
+       .description = "synchronous: a batch is told as a whole, the same designs on any number of ranks; asynchronous: "
+                      "each answer is told at once and replaced by another design, no rank waits for a batch",
+       .choices = {"synchronous", "asynchronous"}},
+      {.name = "study.time-limit",
+       .default_value = "none",
+       .unit = "s",
+       .description = "of one evaluation, or of each part of one that is split; it then returns its best so far as "
+                      "timed_out",
+       .minimum = 0,
+       .identity = false,
+       .word = "none",
+       .word_value = infinity,
+       .zero_is_word = true},
+      {.name = "study.grace",
+       .default_value = "10",
+       .unit = "s",
+       .description = "how long an evaluation may overrun its time limit before it is given up with its rank, and how "
+                      "long running ones may take to finish after a signal",
+       .minimum = 0,
+       .identity = false},
+      {.name = "study.wall-time",
+       .type = Type::duration,
+       .default_value = "none",
+       .description = "end the run this long after its start, grace included (short: --wall-time); none: where Slurm "
+                      "ends the job (SLURM_JOB_END_TIME), if it does",
+       .identity = false,
+       .word = "none",
+       .word_value = infinity,
+       .zero_is_word = true},
+      {.name = "study.failure-rate",
+       .default_value = "1",
+       .unit = "1",
+       .description = "stop when this fraction of the evaluations failed (all but ok and infeasible ones)",
+       .minimum = 0,
+       .maximum = 1,
+       .open_minimum = true,
+       .identity = false},
+      {.name = "study.failure-minimum",
+       .type = Type::integer,
+       .default_value = "20",
+       .description = "evaluations before study.failure-rate counts",
+       .minimum = 1,
+       .identity = false},
+      {.name = "study.attempts",
+       .type = Type::integer,
+       .default_value = "3",
+       .description = "how often an evaluation is tried whose rank disappears",
+       .minimum = 1},
+      {.name = "study.silence",
+       .default_value = "10",
+       .unit = "s",
+       .description = "a rank that gives no sign of life for so long is lost",
+       .minimum = 0.1,
+       .identity = false},
+      {.name = "study.isolate",
+       .type = Type::choice,
+       .default_value = "none",
+       .description = "process: each evaluation in a child process, so that a crash is one failed evaluation",
+       .choices = {"none", "process"},
+       .identity = false},
+      {.name = "study.memory-limit",
+       .default_value = "none",
+       .unit = "MB",
+       .description = "isolate = process: memory that an evaluation may allocate",
+       .minimum = 0,
+       .identity = false,
+       .word = "none",
+       .word_value = infinity,
+       .zero_is_word = true},
+  };
+}
+
+}  // namespace dodyn
