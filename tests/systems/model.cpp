@@ -3,10 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <Eigen/Dense>
+#include <cstring>
 #include <random>
 
 #include "autodiff/tape.hpp"
 #include "geometry/polytope.hpp"
+#include "settings/config_error.hpp"
 
 namespace dodyn::systems {
 namespace {
@@ -169,6 +171,266 @@ TEST(Model, RecordedOnceServesEveryDesign) {
       for (int i = 0; i < n; ++i) EXPECT_NEAR(*program.output(room, 1 + i), Q[i], 1e-11 * (1.0 + std::abs(Q[i])));
     }
   }
+}
+
+// ---- mass of parts
+
+// The same by the polytopes of the collision code, whose moments are summed in another way, and Steiner's theorem.
+TEST(Model, MassOfALinkIsThatOfItsParts) {
+  struct Part {
+    geometry::Polytope<3> polytope;
+    Eigen::Vector3d at;
+    double angle, density;
+  };
+  const Model model = read_model(
+      "[model]\ndimension = 3\n[parameters]\na = 0.3\n"
+      "[link l]\nparent = ground\njoint = spatial ZYX\nmass = 2\ncentre = 0.1, 0.2, a\ninertia = 0.1, a, 0.2\n"
+      "[mass m]\nlink = l\nat = 0, a, -0.4\nmass = 0.7\n"
+      "[shape box]\nlink = l\nbox = a, 0.2, 0.1\ndensity = 300\nat = 0.1, a, 0.2\nturn = z 40 deg\n"
+      "[shape prism]\nlink = l\nprism = a, 0.5\ncorners = 5\ndensity = 100*a\nat = -a, 0, 0\nturn = z -0.3\n"
+      "[shape block]\nlink = l\nvertices = 0,0,0; a,0,0; 0,0.2,0; 0,0,0.4; a,0.2,0.1\nmass = 1.5\n"
+      "[shape frame]\nlink = l\nball = a\n",  // neither density nor mass
+      "t.model");
+  for (const double a : {0.3, 0.21}) {
+    const auto link = model.tree(model.evaluate<double>({{"a", a}}).numbers).links[0];
+    const geometry::Polytope<3> block({{0, 0, 0}, {a, 0, 0}, {0, 0.2, 0}, {0, 0, 0.4}, {a, 0.2, 0.1}});
+    const std::vector<Part> parts = {{geometry::box(a, 0.2, 0.1), {0.1, a, 0.2}, 40.0 * M_PI / 180.0, 300.0},
+                                     {geometry::regular_prism(5, a, 0.5), {-a, 0, 0}, -0.3, 100.0 * a},
+                                     {block, {0, 0, 0}, 0.0, 1.5 / block.volume()}};
+    double mass = 2.7;
+    Eigen::Vector3d first = 2.0 * Eigen::Vector3d(0.1, 0.2, a) + 0.7 * Eigen::Vector3d(0, a, -0.4);
+    const auto about_origin = [](double m, const Eigen::Vector3d& r) {
+      return Eigen::Matrix3d(m * (r.squaredNorm() * Eigen::Matrix3d::Identity() - r * r.transpose()));
+    };
+    Eigen::Matrix3d J = Eigen::Vector3d(0.1, a, 0.2).asDiagonal();
+    J += about_origin(2.0, {0.1, 0.2, a}) + about_origin(0.7, {0, a, -0.4});
+    for (const Part& part : parts) {
+      geometry::Frame<3> frame;
+      frame.position = part.at;
+      frame.directors = Eigen::AngleAxisd(part.angle, Eigen::Vector3d::UnitZ()).toRotationMatrix();
+      const auto p = geometry::mass_properties(part.polytope.moved(frame), part.density);
+      mass += p.mass;
+      first += p.mass * p.centre;
+      J += p.inertia() + about_origin(p.mass, p.centre);
+    }
+    const Eigen::Vector3d centre = first / mass;
+    J -= about_origin(mass, centre);
+    EXPECT_NEAR(link.mass, mass, 1e-12 * mass);
+    for (int i = 0; i < 3; ++i) {
+      EXPECT_NEAR(link.centre[i], centre[i], 1e-13);
+      EXPECT_NEAR(link.inertia[i], J(i, i), 1e-12);
+      EXPECT_NEAR(link.products[i], J((i + 1) % 3, (i + 2) % 3), 1e-12);
+    }
+  }
+}
+
+TEST(Model, MassInThePlaneIsThatOfThePolygons) {
+  const Model model = read_model(
+      "[model]\ndimension = 2\n[parameters]\na = 0.3\n[link l]\nparent = ground\njoint = planar\n"
+      "[shape one]\nlink = l\npolygon = a\ncorners = 5\ndensity = 3\n"
+      "[shape two]\nlink = l\nbox = a, 2*a\nat = 1, 0\nturn = 90 deg\ndensity = 3\n"
+      "[shape three]\nlink = l\nvertices = 0, 0; 0, 1; -a, 0\nmass = 2\n",
+      "t.model");
+  const auto link = model.tree(model.evaluate<double>().numbers).links[0];
+  geometry::Frame<2> aside;
+  aside.position << 1.0, 0.0;
+  aside.directors << 0, -1, 1, 0;
+  const auto sum = geometry::mass_properties(geometry::regular_polygon(5, 0.3), 3.0) +
+                   geometry::mass_properties(geometry::rectangle(0.3, 0.6).moved(aside), 3.0) +
+                   geometry::mass_properties(geometry::Polytope<2>({{0, 0}, {0, 1}, {-0.3, 0}}), 2.0 / 0.15);
+  EXPECT_NEAR(link.mass, sum.mass, 1e-13);
+  EXPECT_NEAR(link.centre[0], sum.centre[0], 1e-13);
+  EXPECT_NEAR(link.centre[1], sum.centre[1], 1e-13);
+  EXPECT_NEAR(link.inertia[2], sum.inertia(), 1e-13);
+}
+
+TEST(Model, BallsAreNearlyBalls) {
+  for (const auto& [corners, share] : {std::pair{12, 0.60}, {42, 0.87}, {162, 0.965}}) {
+    const Model model = read_model(
+        "[model]\ndimension = 3\n[link l]\nparent = ground\njoint = spatial ZYX\n[shape s]\n"
+        "link = l\nball = 0.5\ndensity = 10\ncorners = " +
+            std::to_string(corners) + "\n",
+        "t.model");
+    const auto values = model.evaluate<double>();
+    EXPECT_EQ(static_cast<int>(model.corners(model.shapes[0], values.numbers).size()), corners);
+    const auto link = model.tree(values.numbers).links[0];
+    EXPECT_GT(link.mass, share * 10.0 * M_PI / 6.0);
+    EXPECT_LT(link.mass, 10.0 * M_PI / 6.0);
+    for (int i = 0; i < 3; ++i) {
+      EXPECT_NEAR(link.inertia[i], link.inertia[0], 1e-12);
+      EXPECT_NEAR(link.centre[i], 0.0, 1e-15);
+      EXPECT_LT(link.inertia[i], 0.4 * link.mass * 0.25);
+    }
+  }
+}
+
+TEST(Model, NumbersCarryTheirDerivatives) {
+  const Model model = read_model(machine, "machine");
+  const auto defaults = model.evaluate<double>();
+  for (const auto& parameter : model.parameters) {
+    const double at = defaults.parameters[model.parameter(parameter.name)], h = 1e-5 * (1.0 + std::abs(at));
+    const auto moving = model.evaluate<Dual<double>>({{parameter.name, {at, 1.0}}});
+    const auto plus = model.evaluate<double>({{parameter.name, at + h}}),
+               minus = model.evaluate<double>({{parameter.name, at - h}});
+    double largest = 0.0;
+    for (int i = 0; i < model.numbers(); ++i) {
+      const double slope = (plus.numbers[i] - minus.numbers[i]) / (2.0 * h);
+      EXPECT_NEAR(moving.numbers[i].value, defaults.numbers[i], 1e-14 * (1.0 + std::abs(defaults.numbers[i])));
+      EXPECT_NEAR(moving.numbers[i].tangent, slope, 1e-7 * (1.0 + std::abs(slope)));
+      largest = std::max(largest, std::abs(slope));
+    }
+    EXPECT_GT(largest, 0.0) << parameter.name;
+  }
+}
+
+// ---- forces
+
+// Independent of frames' velocities: places at two times, the power of each force by what it is said to be.
+TEST(Model, ForcesDoThePowerThatIsSaidOfThem) {
+  const Model model = read_model(machine, "machine");
+  const auto tree = model.tree(model.evaluate<double>().numbers);
+  const int n = tree.n();
+  std::mt19937_64 random(7);
+  for (int trial = 0; trial < 20; ++trial) {
+    const Vector q = random_vector(random, n, 1.0), v = random_vector(random, n, 1.0),
+                 u = random_vector(random, static_cast<int>(tree.actuators.size()), 3.0);
+    const double h = 1e-5;
+    Vector ahead = q, behind = q;
+    for (int i = 0; i < n; ++i) ahead[i] += h * v[i], behind[i] -= h * v[i];
+    const auto now = tree.frames(q.data()), plus = tree.frames(ahead.data()), minus = tree.frames(behind.data());
+    using E = Eigen::Vector3d;
+    const auto position = [](const auto& at, int link, const E& r) {
+      const auto x = at[link].point({r[0], r[1], r[2]});
+      return E(x[0], x[1], x[2]);
+    };
+    const auto velocity = [&](int link, const E& r) {
+      return E((position(plus, link, r) - position(minus, link, r)) / (2.0 * h));
+    };
+    const auto rotation = [](const auto& at, int link) {
+      Eigen::Matrix3d R;
+      for (int i = 0; i < 3; ++i)
+        for (int j = 0; j < 3; ++j) R(i, j) = at[link].rotation[i][j];
+      return R;
+    };
+    const auto spin = [&](int link) {
+      const Eigen::Matrix3d W =
+          rotation(now, link).transpose() * (rotation(plus, link) - rotation(minus, link)) / (2.0 * h);
+      return E(W(2, 1), W(0, 2), W(1, 0));
+    };
+    enum { floor, body, arm, free };
+    const int arm_y = tree.links[arm].first, arm_z = arm_y + 1;
+    const double w = 0.2, k = 40.0;
+    const E strap_from(0, w, 0), centre(0, 0, 0);
+    const auto stretch = [&](const auto& at) {
+      return (position(at, arm, strap_from) - position(at, free, centre)).norm();
+    };
+    const double pace = (stretch(plus) - stretch(minus)) / (2.0 * h);
+    double power = -0.3 * v[arm_y] * v[arm_y] - k / 100.0 * pace * pace;
+    power += -0.2 * velocity(free, centre).squaredNorm() - w * spin(free).squaredNorm();
+    power += E(w * velocity(arm, {0, 0, 2 * w})[1], std::sin(w), 0).dot(velocity(arm, {0, w, 0}));
+    power += (-w * v[arm_z] * std::abs(v[arm_z]) + u[0]) * v[arm_z];
+    power += u[0] * v[arm_z];
+    power += u[1] * (rotation(now, free) * E::UnitZ()).dot(velocity(free, {0, w, 0})) + u[1] * w * spin(free)[0];
+    const auto Q = tree.forces(q.data(), v.data(), u.data());
+    double given = 0.0;
+    for (int i = 0; i < n; ++i) given += Q[i] * v[i];
+    EXPECT_NEAR(given, power, 1e-7 * (1.0 + std::abs(power)));
+
+    // and the energy: the Lagrangian at rest is less the potential
+    const auto at = [&](int link, const E& r) { return position(now, link, r); };
+    double V = 0.5 * k * std::pow(q[arm_y] - w, 2) + k * std::pow(stretch(now) - 0.5, 2);
+    const E a = at(arm, {0, 0, 3 * w}), b = at(free, {0.1, 0, 0});
+    V += 0.1 * (2.0 * -w / (a - b).norm() + 2.0 / a.norm() - w / b.norm());
+    const E tip = at(arm, {0, 0, 2 * w});
+    V += k * tip[0] * tip[0] / 2 + std::exp(w) * std::sin(q[arm_y]) + (tip - at(free, centre)).norm();
+    for (const int l : {body, arm, free}) {
+      const auto& link = tree.links[l];
+      V -= link.mass * E(0.3 * w, 0, -9.81).dot(at(l, E(link.centre.data())));
+    }
+    const Vector rest(n, 0.0);
+    EXPECT_NEAR(-tree.lagrangian(q.data(), rest.data()), V, 1e-11 * (1.0 + std::abs(V)));
+  }
+}
+
+// ---- mistakes
+
+std::string complaint(const std::string& text) {
+  try {
+    read_model(text, "t.model");
+  } catch (const ConfigError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(Model, MistakesAreOneLineThatSaysWhatIsAllowed) {
+  const std::string head =
+      "[model]\ndimension = 2\n[parameters]\nlength = 2 # m\n[link a]\nparent = ground\njoint = planar\nmass = 1\n";
+  const auto expect = [&](const std::string& text, const std::string& line, const std::string& part) {
+    const std::string what = complaint(head + text);
+    EXPECT_TRUE(what.starts_with("t.model:" + line + ": ")) << what;
+    EXPECT_NE(what.find(part), std::string::npos) << what;
+    EXPECT_EQ(what.find('\n'), std::string::npos);
+  };
+  expect("[spring s]\nstiffness = 3\n", "9", "needs a coordinate, or both from and to");
+  expect("[spring s]\ncoordinate = z\n", "10", "z is unknown");
+  expect("[spring s]\ncoordinate = a\nlength = 3\n", "11", "allowed here: rest");
+  expect("[spring s]\nfrom = a : 1, 2\nto = b : 1, 2\n", "11", "allowed: a");
+  expect("[spring s]\ncoordinate = a\nstiffness = -length\n", "11", "is negative; allowed: 0 or more");
+  expect("[shape s]\nlink = a\n", "9", "allowed: vertices, box, polygon or ball");
+  expect("[shape s]\nlink = a\nbox = 1, 2, 3\n", "11", "two lengths");
+  expect("[shape s]\nlink = a\nbox = 1, length - 2\n", "11", "is zero; allowed: more than 0");
+  expect("[shape s]\nlink = a\nvertices = 0,0; 1,0; 2,0\nmass = 1\n", "9", "shape s");
+  expect("[shape s]\nlink = a\nball = 1\ncorners = length\n", "12", "a whole number from 3 to 256");
+  expect("[shape s]\nlink = a\nprism = 1, 2\n", "11", "prism is for dimension 3");
+  expect("[mass m]\nlink = b\nmass = 1\n", "10", "allowed: a");
+  expect("[mass m]\nlink = a\nmass = lenght\n", "11", "did you mean 'length'");
+  expect("[actuator u]\nlink = a\n", "9", "allowed: force or torque");
+  expect("[actuator u]\ncoordinate = a\nlimit = 0\n", "11", "is zero; allowed: more than 0");
+  expect("[range r]\ncoordinate = a\n", "9", "allowed: from, to, or both");
+  expect("[potential p]\nenergy = rate(a)^2\n", "10", "is no position");
+  expect("[potential p]\nenergy = foot.x\n", "10", "'foot.x' is unknown");
+  expect("[force f]\nlink = a\nforce = 1\n", "11", "2 expressions");
+  expect("[force f]\ncoordinate = a\nforce = a > 1\n", "11", "a condition");
+  expect("[contact]\na, b = no\n", "10", "allowed: a");
+  expect("[contact]\na, a = no\n", "10", "does not touch itself");
+  expect("[charge c]\nlink = a\nvalue = sqrt(-1)\n", "11", "not a finite number");
+  expect("[colour]\n", "9", "allowed: [model]");
+  expect("[spring s]\nstifness = 3\n", "10", "did you mean 'stiffness'");
+}
+
+TEST(Model, HostileTextsAreOneLine) {
+  const std::string head = "[model]\ndimension = 2\n[link a]\nparent = ground\njoint = planar\nmass = ";
+  const auto one_line = [](const std::string& what) {
+    EXPECT_FALSE(what.empty());
+    EXPECT_LT(what.size(), 1000u);
+    EXPECT_EQ(what.find('\n'), std::string::npos);
+  };
+  for (const char* sign : {"-", "+", "(", "not ", "2^", "sin("})
+    for (const int times : {300, 100000}) {
+      std::string text = head;
+      for (int i = 0; i < times; ++i) text += sign;
+      one_line(complaint(text + "1\n"));
+    }
+  for (const int times : {20000, 100000}) {
+    std::string chain = "[parameters]\np0 = 1\n";
+    for (int i = 1; i < times; ++i) chain += "p" + std::to_string(i) + "=p" + std::to_string(i - 1) + "\n";
+    one_line(complaint(chain));
+  }
+  std::string links = "[model]\ndimension = 2\n";
+  for (int i = 0; i < 20000; ++i) links += "[link l" + std::to_string(i) + "]\nparent = ground\njoint=planar\n";
+  one_line(complaint(links));
+  std::string joint = "[model]\ndimension = 3\n[link l]\nparent = ground\njoint = fixed";
+  for (int i = 0; i < 50000; ++i) joint += " + revolute x";
+  one_line(complaint(joint + "\n"));
+  EXPECT_THROW(model_text("/dev/zero"), ConfigError);
+  EXPECT_THROW(model_text("/"), ConfigError);
+  EXPECT_THROW(model_text("no-such-model"), ConfigError);
+  // long, but nothing is wrong with it
+  std::string chain = "[parameters]\np0 = 1\n";
+  for (int i = 1; i < 9000; ++i) chain += "p" + std::to_string(i) + " = p" + std::to_string(i - 1) + " + 1\n";
+  const Model model = read_model(chain + head + "p8999\n", "chain");
+  EXPECT_EQ(model.tree(model.evaluate<double>().numbers).links[0].mass, 9000.0);
 }
 
 }  // namespace
