@@ -18,6 +18,13 @@ int Model::parameter(std::string_view parameter_name) const {
   return at == parameters.end() ? -1 : static_cast<int>(at - parameters.begin());
 }
 
+std::vector<const Shape*> Model::shapes_of(int link) const {
+  std::vector<const Shape*> all;
+  for (const Shape& shape : shapes)
+    if (shape.link == link) all.push_back(&shape);
+  return all;
+}
+
 std::optional<Variable> Model::variable(const Expression::Quantity& quantity) const {
   const auto index_in = [](const auto& all, std::string_view wanted) {
     const auto at = std::find_if(all.begin(), all.end(), [&](const auto& one) { return one.name == wanted; });

@@ -147,6 +147,7 @@ struct Model {
   // What a name in a formula means, parameters included (index: the parameter's). Nothing: it is unknown.
   std::optional<Variable> variable(const Expression::Quantity& quantity) const;
 
+  std::vector<const Shape*> shapes_of(int link) const;
   // Corners of a shape in its link's frame.
   template <class T>
   std::vector<Vector3<T>> corners(const Shape& shape, const std::vector<T>& all_numbers) const;

@@ -79,7 +79,7 @@ struct Spring {
   Place<P> from, to;
   P stiffness{}, rest{}, damping{};
 };
-// Two charges on different links have the potential charge_constant c1 c2/distance.
+// Two charges on links that may move against each other have the potential charge_constant c1 c2/distance.
 template <class P>
 struct Charge {
   std::string name;
@@ -131,6 +131,18 @@ struct Point {
   Place<P> place;
 };
 
+// Forces that have no potential: on coordinates, [n], and on links.
+template <class P, class T>
+struct Applied {
+  std::vector<T> generalised;
+  struct Push {
+    Place<P> place;
+    Vector3<T> force;   // in the world's axes
+    Vector3<T> torque;  // in the link's
+  };
+  std::vector<Push> pushes;
+};
+
 // `P` is the scalar of the parameters: double, or a type that carries derivatives with respect to the design.
 template <class P = double>
 struct Tree {
@@ -162,6 +174,12 @@ struct Tree {
 
   int n() const { return static_cast<int>(coordinate_names.size()); }
   double up(int axis) const { return axis == dimension - 1 ? 1.0 : 0.0; }
+
+  // The link that a link is fixed to, through others; -1: the ground.
+  int carrier(int link) const {
+    while (link >= 0 && links[link].moves.empty()) link = links[link].parent;
+    return link;
+  }
 
   P weight() const {  // N
     P mass(0.0);
@@ -229,6 +247,13 @@ struct Tree {
   // Generalised forces that have no potential, of damping, drag, loads and actuators: [n]. u: [actuators], or null
   template <class T>
   std::vector<T> forces(const T* q, const T* v, const T* u) const;
+
+  // The same before it is projected on the coordinates.
+  template <class T>
+  Applied<P, T> applied(const std::vector<Frame<T>>& at, const T* q, const T* v, const T* u) const;
+  // Energy of springs, charges and users' potentials.
+  template <class T>
+  T potential_energy(const std::vector<Frame<T>>& at, const T* q) const;
 
   // What a variable is worth. u may be null where there are no controls in it.
   template <class T>
@@ -351,11 +376,6 @@ struct Tree {
     }
     return {q.begin() + d, q.end()};
   }
-
- private:
-  // Energy of springs, charges and users' potentials.
-  template <class T>
-  T potential_energy(const std::vector<Frame<T>>& at, const T* q) const;
 };
 
 }  // namespace dodyn::systems

@@ -64,7 +64,7 @@ T Tree<P>::potential_energy(const std::vector<Frame<T>>& at, const T* q) const {
   }
   for (std::size_t i = 0; i < charges.size(); ++i)
     for (std::size_t j = 0; j < i; ++j) {
-      if (charges[i].place.link == charges[j].place.link) continue;
+      if (carrier(charges[i].place.link) == carrier(charges[j].place.link)) continue;
       const Vector3<T> d = position(at, charges[i].place) - position(at, charges[j].place);
       V += (lift<T>(charge_constant) * lift<T>(charges[i].value) * lift<T>(charges[j].value)) / sqrt(dot(d, d));
     }
@@ -75,22 +75,17 @@ T Tree<P>::potential_energy(const std::vector<Frame<T>>& at, const T* q) const {
 
 template <class P>
 template <class T>
-std::vector<T> Tree<P>::forces(const T* q, const T* v, const T* u) const {
-  using std::sqrt;
-  std::vector<T> Q(n(), T(0.0));
-  struct Push {  // a force in world axes at a place, a torque in the link's axes
-    Place<P> place;
-    Vector3<T> force, torque;
-  };
-  std::vector<Push> pushes;
+Applied<P, T> Tree<P>::applied(const std::vector<Frame<T>>& at, const T* q, const T* v, const T* u) const {
+  Applied<P, T> all{std::vector<T>(n(), T(0.0)), {}};
+  auto& Q = all.generalised;
+  auto& pushes = all.pushes;
   const Vector3<T> none{T(0.0), T(0.0), T(0.0)};
-  const auto at = frames(q, v);
   const auto scaled = [](const T& s, const Vector3<T>& a) { return Vector3<T>{s * a[0], s * a[1], s * a[2]}; };
 
   for (const auto& spring : springs) {
     const T damping = lift<T>(spring.damping);
     if (spring.coordinate >= 0) {
-      Q[spring.coordinate] -= damping * v[spring.coordinate];
+      Q[spring.coordinate] += -(damping * v[spring.coordinate]);
       continue;
     }
     const Vector3<T> d = position(at, spring.to) - position(at, spring.from);
@@ -121,7 +116,14 @@ std::vector<T> Tree<P>::forces(const T* q, const T* v, const T* u) const {
       pushes.push_back({actuator.place, at[actuator.place.link].rotation * scaled(u[i], lift<T>(actuator.force)),
                         scaled(u[i], lift<T>(actuator.torque))});
   }
-  if (pushes.empty()) return Q;
+  return all;
+}
+
+template <class P>
+template <class T>
+std::vector<T> Tree<P>::forces(const T* q, const T* v, const T* u) const {
+  auto [Q, pushes] = applied(frames(q, v), q, v, u);
+  if (pushes.empty()) return std::move(Q);
   // Virtual power: velocities are linear in the rates, so those of unit rates are what the forces are projected on.
   std::vector<T> unit(n(), T(0.0));
   for (int i = 0; i < n(); ++i) {
@@ -133,7 +135,7 @@ std::vector<T> Tree<P>::forces(const T* q, const T* v, const T* u) const {
     }
     unit[i] = T(0.0);
   }
-  return Q;
+  return std::move(Q);
 }
 
 template <class P>

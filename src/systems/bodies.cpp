@@ -1,0 +1,558 @@
+#include "systems/bodies.hpp"
+
+#include <Eigen/Cholesky>
+#include <Eigen/Dense>
+#include <algorithm>
+#include <set>
+
+#include "autodiff/tape.hpp"
+
+namespace dodyn::systems {
+namespace {
+
+using autodiff::Var;
+
+// Turns of a link's joint, which come after its slides.
+template <class P>
+std::vector<Move> turns_of(const Link<P>& link) {
+  std::vector<Move> turns;
+  for (const Move& move : link.moves)
+    if (move.kind == Move::turn) turns.push_back(move);
+  return turns;
+}
+
+// A state of the world as that of the tree, in numbers of any type.
+template <class T>
+struct TreeState {
+  std::vector<Frame<T>> frames;  // of the links
+  std::vector<T> q, v;
+  // Of every turn, the vectors (world axes) that a joint's relative angular velocity is multiplied with for its rate,
+  // and a coordinate's force for its torque; of every slide its axis.
+  std::vector<Vector3<T>> dual;
+};
+
+template <class T>
+Matrix3<T> product_of_transposed(const Matrix3<T>& A, const Matrix3<T>& B) {  // A^T B
+  Matrix3<T> C;
+  for (int i = 0; i < 3; ++i)
+    for (int j = 0; j < 3; ++j) C[i][j] = A[0][i] * B[0][j] + A[1][i] * B[1][j] + A[2][i] * B[2][j];
+  return C;
+}
+
+// Frames: those of the bodies, embedded in space; velocity and spin as Frame has them, of the centres of mass.
+template <int n, class T>
+TreeState<T> tree_state(const Tree<double>& tree, const std::vector<typename Bodies<n>::LinkPlace>& links,
+                        const std::vector<Frame<T>>& bodies) {
+  using std::atan2;
+  TreeState<T> state;
+  const T zero(0.0);
+  for (std::size_t l = 0; l < tree.links.size(); ++l) {
+    const auto& link = tree.links[l];
+    Frame<T> f = bodies[links[l].body];
+    const Vector3<T> origin = lift<T>(links[l].origin);
+    f.velocity = f.velocity_of(origin);
+    f.origin = f.point(origin);
+    if constexpr (n == 2) f.angle = atan2(f.rotation[1][0], f.rotation[0][0]);
+    state.frames.push_back(f);
+
+    const Frame<T> before = link.parent < 0 ? Frame<T>::at_rest() : state.frames[link.parent];
+    const Vector3<T> place = before.point(lift<T>(link.at));
+    for (const Move& move : link.moves) {
+      if (move.kind == Move::turn) continue;
+      Vector3<T> axis{zero, zero, zero};
+      axis[move.axis] = T(1.0);
+      state.q.push_back(f.origin[move.axis] - place[move.axis]);
+      state.v.push_back(f.velocity[move.axis]);
+      state.dual.push_back(axis);
+    }
+    const auto turns = turns_of(link);
+    if (turns.empty()) continue;
+    const auto angles = turn_angles(product_of_transposed(before.rotation, f.rotation), turns);
+    const Vector3<T> spin = f.rotation * f.spin - before.rotation * before.spin;
+    Frame<T> turning = Frame<T>::at_rest();
+    turning.rotation = before.rotation;
+    std::vector<Vector3<T>> axes;
+    for (std::size_t i = 0; i < turns.size(); ++i) {
+      const int a = turns[i].axis;
+      axes.push_back({turning.rotation[0][a], turning.rotation[1][a], turning.rotation[2][a]});
+      turning.turn(a, angles[i], zero);
+    }
+    if (turns.size() == 3) {
+      const Vector3<T> c = cross(axes[1], axes[2]);
+      const T volume = dot(axes[0], c);
+      std::vector<Vector3<T>> dual = {c, cross(axes[2], axes[0]), cross(axes[0], axes[1])};
+      for (auto& d : dual)
+        for (T& x : d) x = x / volume;
+      axes = dual;
+    }
+    for (std::size_t i = 0; i < turns.size(); ++i) {
+      state.q.push_back(angles[i]);
+      state.v.push_back(dot(axes[i], spin));
+      state.dual.push_back(axes[i]);
+    }
+  }
+  return state;
+}
+
+// What is known of a body before it becomes one of the world: its link and what is fixed to that.
+struct Cluster {
+  std::vector<int> links;
+  std::vector<Vector3<double>> origins;  // of their frames in that of the first one
+  MassMoments<double> moments;
+  Eigen::Vector3d centre = Eigen::Vector3d::Zero();
+  int surface = -1;
+  bool fixed = false;
+};
+
+Eigen::Vector3d eigen(const Vector3<double>& r) { return {r[0], r[1], r[2]}; }
+Vector3<double> array(const Eigen::Vector3d& r) { return {r[0], r[1], r[2]}; }
+template <int n>
+rigid::Vector<n> head(const Vector3<double>& r) {
+  return eigen(r).template head<n>();
+}
+
+Eigen::Matrix3d inertia_of(const Link<double>& link) {
+  Eigen::Matrix3d J = Eigen::Vector3d(link.inertia[0], link.inertia[1], link.inertia[2]).asDiagonal();
+  for (int i = 0; i < 3; ++i) {
+    const int j = (i + 1) % 3, k = (i + 2) % 3;
+    J(j, k) = J(k, j) = link.products[i];
+  }
+  return J;
+}
+
+// Reads frames of the world as those of bodies: n(n + 1) numbers each, positions and rotations row by row; then their
+// twists, if there are any.
+template <int n, class T, class Next>
+std::vector<Frame<T>> read_frames(std::size_t bodies, bool twists, Next next) {
+  std::vector<Frame<T>> frames;
+  for (std::size_t b = 0; b < bodies; ++b) {
+    Frame<T> f = Frame<T>::at_rest();
+    for (int i = 0; i < n; ++i) f.origin[i] = next();
+    for (int i = 0; i < n; ++i)
+      for (int j = 0; j < n; ++j) f.rotation[i][j] = next();
+    frames.push_back(f);
+  }
+  for (std::size_t b = 0; twists && b < bodies; ++b) {
+    Frame<T>& f = frames[b];
+    for (int i = 0; i < n; ++i) f.velocity[i] = next();
+    Vector3<T> w{T(0.0), T(0.0), T(0.0)};
+    for (int i = n == 2 ? 2 : 0; i < 3; ++i) w[i] = next();
+    for (int i = 0; i < 3; ++i)  // into the body's axes
+      f.spin[i] = f.rotation[0][i] * w[0] + f.rotation[1][i] * w[1] + f.rotation[2][i] * w[2];
+  }
+  return frames;
+}
+
+template <int n>
+void write_frames(rigid::Frames<n> frames, double*& to) {
+  constexpr int lanes = autodiff::Program::lanes;
+  const auto put = [&](double x) {
+    *to = x;
+    to += lanes;
+  };
+  for (const auto& frame : frames) {
+    for (int i = 0; i < n; ++i) put(frame.position[i]);
+    for (int i = 0; i < n; ++i)
+      for (int j = 0; j < n; ++j) put(frame.directors(i, j));
+  }
+}
+
+// The energy of springs and users' potentials with its gradient, recorded.
+template <int n>
+rigid::Potential<n> recorded_potential(const Bodies<n>& view) {
+  constexpr int size = n * (n + 1);
+  autodiff::Recording recording;
+  std::vector<int> inputs;
+  const std::size_t count = view.world.bodies.size();
+  const auto frames = read_frames<n, Var>(count, false, [&] {
+    const Var x = Var::input();
+    inputs.push_back(x.node);
+    return x;
+  });
+  const auto state = tree_state<n, Var>(view.tree, view.links, frames);
+  const int energy = view.tree.potential_energy(state.frames, state.q.data()).node;
+  std::vector<int> outputs = recording.graph.gradient(energy, inputs);
+  outputs.push_back(energy);
+  auto program = std::make_shared<const autodiff::Program>(recording.graph, outputs, static_cast<int>(inputs.size()));
+  return [program, count](rigid::Frames<n> at, std::span<rigid::ConfigurationGradient<n>> gradient) {
+    double* room = program->start();
+    double* to = room;
+    write_frames<n>(at, to);
+    program->run(room, 1);
+    for (std::size_t b = 0; b < count; ++b) {
+      const int first = static_cast<int>(b) * size;
+      for (int i = 0; i < n; ++i) {
+        gradient[b](i, 0) += *program->output(room, first + i);
+        for (int j = 0; j < n; ++j) gradient[b](i, j + 1) += *program->output(room, first + n + i * n + j);
+      }
+    }
+    return *program->output(room, static_cast<int>(count) * size);
+  };
+}
+
+// Damping, loads and actuators as wrenches on the bodies, recorded as functions of frames, twists and controls; q and v
+// for the control, too.
+template <int n>
+rigid::Force<n> recorded_force(const Bodies<n>& view, Control control) {
+  constexpr int twist = rigid::Twist<n>::RowsAtCompileTime;
+  const std::size_t count = view.world.bodies.size(), actuators = view.tree.actuators.size();
+  const int coordinates = view.tree.n();
+  std::shared_ptr<const autodiff::Program> wrenches, states;
+  {
+    autodiff::Recording recording;
+    int inputs = 0;
+    const auto input = [&] {
+      ++inputs;
+      return Var::input();
+    };
+    const auto frames = read_frames<n, Var>(count, true, input);
+    const auto state = tree_state<n, Var>(view.tree, view.links, frames);
+    std::vector<int> outputs;
+    for (const auto* numbers : {&state.q, &state.v})
+      for (const Var& x : *numbers) outputs.push_back(x.node);
+    states = std::make_shared<const autodiff::Program>(recording.graph, outputs, inputs);
+
+    std::vector<Var> u;
+    for (std::size_t i = 0; i < actuators; ++i) u.push_back(input());
+    const auto applied = view.tree.applied(state.frames, state.q.data(), state.v.data(), u.data());
+    const Vector3<Var> none{Var(0.0), Var(0.0), Var(0.0)};
+    std::vector<Vector3<Var>> force(count, none), torque(count, none);
+    for (const auto& push : applied.pushes) {
+      if (push.place.link < 0) continue;
+      const int b = view.links[push.place.link].body;
+      const Vector3<Var> arm = Tree<double>::position(state.frames, push.place) - frames[b].origin;
+      force[b] = force[b] + push.force;
+      torque[b] = torque[b] + cross(arm, push.force) + state.frames[push.place.link].rotation * push.torque;
+    }
+    for (const auto& link : view.tree.links)
+      for (std::size_t i = 0; i < link.moves.size(); ++i) {
+        const int coordinate = link.first + static_cast<int>(i);
+        const int b = view.links[static_cast<std::size_t>(&link - view.tree.links.data())].body;
+        Vector3<Var> way = state.dual[coordinate];
+        for (Var& x : way) x = applied.generalised[coordinate] * x;
+        if (link.moves[i].kind == Move::slide) {  // at the link's origin
+          force[b] = force[b] + way;
+          torque[b] = torque[b] + cross(state.frames[&link - view.tree.links.data()].origin - frames[b].origin, way);
+        } else {
+          torque[b] = torque[b] + way;
+          if (link.parent >= 0) torque[view.links[link.parent].body] = torque[view.links[link.parent].body] - way;
+        }
+      }
+    outputs.clear();
+    for (std::size_t b = 0; b < count; ++b) {
+      for (int i = 0; i < n; ++i) outputs.push_back(force[b][i].node);
+      for (int i = n == 2 ? 2 : 0; i < 3; ++i) outputs.push_back(torque[b][i].node);
+    }
+    wrenches = std::make_shared<const autodiff::Program>(recording.graph, outputs, inputs);
+  }
+  return [=, q = std::vector<double>(coordinates), v = std::vector<double>(coordinates),
+          u = std::vector<double>(actuators)](double t, rigid::Frames<n> at, std::span<const rigid::Twist<n>> moving,
+                                              std::span<rigid::Twist<n>> wrench) mutable {
+    constexpr int lanes = autodiff::Program::lanes;
+    const auto write = [&](double* room) {
+      double* to = room;
+      write_frames<n>(at, to);
+      for (const auto& one : moving)
+        for (int i = 0; i < twist; ++i, to += lanes) *to = one[i];
+      return to;
+    };
+    std::fill(u.begin(), u.end(), 0.0);
+    if (control) {
+      double* room = states->start();
+      write(room);
+      states->run(room, 1);
+      for (int i = 0; i < coordinates; ++i) {
+        q[i] = *states->output(room, i);
+        v[i] = *states->output(room, coordinates + i);
+      }
+      control(t, q, v, u);
+    }
+    double* room = wrenches->start();
+    double* to = write(room);
+    for (const double x : u) {
+      *to = x;
+      to += lanes;
+    }
+    wrenches->run(room, 1);
+    int output = 0;
+    for (std::size_t b = 0; b < count; ++b)
+      for (int i = 0; i < twist; ++i) wrench[b][i] += *wrenches->output(room, output++);
+  };
+}
+
+template <int n>
+class Builder {
+ public:
+  Builder(const Model& model, const Values<double>& values) : model_(model), values_(values) {
+    view_.tree = model.tree(values.numbers);
+  }
+
+  Bodies<n> build(Control control) {
+    clusters();
+    for (std::size_t c = 0; c < clusters_.size(); ++c) add_body(clusters_[c]);
+    for (const auto& link : view_.tree.links) add_joint(link);
+    surroundings();
+    forces(std::move(control));
+    return std::move(view_);
+  }
+
+ private:
+  int line(int link) const { return model_.link_lines[link]; }
+  [[noreturn]] void refuse(int link, const std::string& what) const {
+    model_.fail(line(link), "link " + view_.tree.links[link].name + " is no body of a contact simulation: " + what);
+  }
+
+  // Whether the joint is of a kind that a world has: free, or a point that is held.
+  void check_joint(int l) const {
+    const auto& link = view_.tree.links[l];
+    const auto turns = turns_of(link);
+    const std::size_t slides = link.moves.size() - turns.size();
+    bool in_order = true;  // slides first, along x, y, z
+    for (std::size_t i = 0; i < slides; ++i) in_order &= link.moves[i] == Move{Move::slide, static_cast<int>(i)};
+    const bool three = turns.size() == 3 && turns[0].axis != turns[1].axis && turns[1].axis != turns[2].axis;
+    const bool all = n == 2 ? turns.size() == 1 : three, one = turns.size() == 1;
+    const bool free = link.parent < 0 && slides == n && in_order && all;
+    const bool held = slides == 0 && (all || one);
+    if (!free && !held)
+      refuse(l, std::string("its joint; allowed: ") +
+                    (n == 2 ? "fixed, revolute, on the ground planar (= point + revolute), too"
+                            : "fixed, revolute, spherical, on the ground spatial (= point + spherical), too"));
+  }
+
+  void clusters() {
+    const auto& links = view_.tree.links;
+    bool ground = false;  // whether something hangs on it
+    for (std::size_t l = 0; l < links.size(); ++l)
+      ground |= links[l].parent < 0 && !links[l].moves.empty() && links[l].moves[0].kind == Move::turn;
+    for (const auto& charge : view_.tree.charges) ground |= charge.place.link < 0;
+    if (ground) {
+      clusters_.emplace_back();
+      clusters_.back().fixed = true;
+      ground_ = 0;
+    }
+    view_.links.resize(links.size());
+    for (std::size_t l = 0; l < links.size(); ++l) {
+      const auto& link = links[l];
+      Vector3<double> origin{0.0, 0.0, 0.0};
+      int c = static_cast<int>(clusters_.size());
+      if (link.moves.empty() && link.parent >= 0) {
+        c = view_.links[link.parent].body;
+        origin = link.at + view_.links[link.parent].origin;
+        if (!model_.shapes_of(static_cast<int>(l)).empty()) {
+          if (model_.shapes_of(clusters_[c].links[0]).empty()) clusters_[c].surface = model_.link_surfaces[l];
+          if (clusters_[c].surface != model_.link_surfaces[l])
+            refuse(static_cast<int>(l), "its surface is not that of the link it is fixed to; allowed: the same");
+        }
+      } else {
+        clusters_.emplace_back();
+        clusters_.back().surface = model_.link_surfaces[l];
+        clusters_.back().fixed = link.moves.empty();
+        if (clusters_.back().fixed) origin = link.at;
+        if (!clusters_.back().fixed) check_joint(static_cast<int>(l));
+      }
+      Cluster& cluster = clusters_[c];
+      cluster.links.push_back(static_cast<int>(l));
+      cluster.origins.push_back(origin);
+      cluster.moments.add(link.mass, link.centre + origin);
+      view_.links[l] = {c, origin};
+    }
+  }
+
+  void add_body(Cluster& cluster) {
+    rigid::Body<n> body;
+    body.name = cluster.links.empty() ? "ground" : view_.tree.links[cluster.links[0]].name;
+    body.fixed = cluster.fixed;
+    if (cluster.surface >= 0) {
+      const auto& surface = model_.surfaces[cluster.surface];
+      body.surface = {Model::at(surface.restitution, values_.numbers), Model::at(surface.friction, values_.numbers)};
+    }
+    if (!cluster.fixed) {
+      const int first = cluster.links[0];
+      body.mass = cluster.moments.mass;
+      if (!(body.mass > 0.0)) refuse(first, "it has no mass");
+      cluster.centre = eigen(cluster.moments.first) / body.mass;
+      Eigen::Matrix3d J = Eigen::Matrix3d::Zero();
+      for (std::size_t i = 0; i < cluster.links.size(); ++i) {
+        const auto& link = view_.tree.links[cluster.links[i]];
+        const Eigen::Vector3d r = eigen(link.centre + cluster.origins[i]) - cluster.centre;
+        J += inertia_of(link) + link.mass * (r.squaredNorm() * Eigen::Matrix3d::Identity() - r * r.transpose());
+      }
+      if constexpr (n == 2) {
+        if (!(J(2, 2) > 0.0)) refuse(first, "it has no inertia");
+        body.euler_tensor = 0.5 * J(2, 2) * Eigen::Matrix2d::Identity();
+      } else {
+        if (Eigen::LLT<Eigen::Matrix3d>(J).info() != Eigen::Success)
+          refuse(first, "its inertia about some axis is zero");
+        body.euler_tensor = 0.5 * J.trace() * Eigen::Matrix3d::Identity() - J;
+      }
+    }
+    for (std::size_t i = 0; i < cluster.links.size(); ++i) {
+      const int l = cluster.links[i];
+      const Eigen::Vector3d origin = eigen(cluster.origins[i]) - cluster.centre;
+      view_.links[l].origin = array(origin);
+      for (const Shape* shape : model_.shapes_of(l)) {
+        std::vector<rigid::Vector<n>> corners;
+        for (const auto& corner : model_.corners(*shape, values_.numbers))
+          corners.push_back((eigen(corner) + origin).template head<n>());
+        try {
+          body.parts.emplace_back(corners, "shape " + shape->name);
+        } catch (const std::exception& error) {
+          model_.fail(shape->line, error.what());
+        }
+        if (!shape->outward) continue;
+        if (!cluster.fixed)
+          model_.fail(shape->line, "outward is for what does not move; allowed: a link fixed to ground");
+        Vector3<double> normal;
+        for (int a = 0; a < 3; ++a) normal[a] = Model::at((*shape->outward)[a], values_.numbers);
+        const double length = eigen(normal).norm();
+        if (!(length > 0.0)) model_.fail(shape->line, "outward is zero; allowed: a direction");
+        body.outward = head<n>(normal) / length;
+      }
+    }
+    view_.world.bodies.push_back(std::move(body));
+  }
+
+  void add_joint(const Link<double>& link) {
+    if (link.moves.empty() || link.moves[0].kind == Move::slide) return;
+    const int l = static_cast<int>(&link - view_.tree.links.data());
+    rigid::Joint<n> joint;
+    joint.child = view_.links[l].body;
+    joint.child_point = head<n>(view_.links[l].origin);
+    joint.parent = link.parent < 0 ? ground_ : view_.links[link.parent].body;
+    joint.parent_point = head<n>(link.parent < 0 ? link.at : link.at + view_.links[link.parent].origin);
+    const bool revolute = link.moves.size() == 1;
+    joint.kind = revolute ? rigid::Joint<n>::Kind::revolute : rigid::Joint<n>::Kind::spherical;
+    if constexpr (n == 3) joint.axis = rigid::Vector<3>::Unit(link.moves[0].axis);
+    view_.world.joints.push_back(joint);
+  }
+
+  // Gravity, charges, drag, and who may touch.
+  void surroundings() {
+    auto& world = view_.world;
+    world.gravity = rigid::Vector<n>::Zero();
+    world.gravity[n - 1] = -view_.tree.gravity;
+    if (view_.tree.tilted) world.gravity += head<n>(view_.tree.across);
+    world.charge_constant = view_.tree.charge_constant;
+    for (const auto& charge : view_.tree.charges) {
+      const int l = charge.place.link;
+      world.charges.push_back({l < 0 ? ground_ : view_.links[l].body,
+                               head<n>(l < 0 ? charge.place.at : charge.place.at + view_.links[l].origin),
+                               charge.value});
+    }
+    for (const auto& drag : view_.tree.drags) {
+      auto& body = world.bodies[view_.links[drag.link].body];
+      const auto& link = view_.tree.links[drag.link];
+      if ((eigen(link.centre) + eigen(view_.links[drag.link].origin)).norm() > 1e-12)
+        refuse(drag.link, "drag acts on a part of its body; allowed: on links that nothing is fixed to");
+      body.linear_drag += drag.linear;
+      body.angular_drag += drag.angular;
+    }
+    std::set<std::pair<int, int>> apart;
+    const auto pair = [](int a, int b) { return std::pair(std::min(a, b), std::max(a, b)); };
+    const int count = static_cast<int>(world.bodies.size());
+    for (int b = 0; b < count; ++b)
+      for (int a = 0; a < b; ++a)
+        if (!model_.others_touch || (world.bodies[a].fixed && world.bodies[b].fixed)) apart.emplace(a, b);
+    for (const auto& joint : world.joints) apart.insert(pair(joint.parent, joint.child));
+    for (const auto& rule : model_.contacts) {
+      const auto both = pair(view_.links[rule.one].body, view_.links[rule.other].body);
+      if (rule.allowed)
+        apart.erase(both);
+      else if (both.first != both.second)
+        apart.insert(both);
+    }
+    for (const auto& both : apart)
+      if (!world.bodies[both.first].parts.empty() && !world.bodies[both.second].parts.empty() &&
+          !(world.bodies[both.first].fixed && world.bodies[both.second].fixed))
+        world.no_contact.push_back(both);
+  }
+
+  void forces(Control control) {
+    auto& tree = view_.tree;
+    // The world has charges and drag of its own.
+    Bodies<n> rest = view_;
+    rest.tree.charges.clear();
+    rest.tree.drags.clear();
+    const bool stiff =
+        std::any_of(tree.springs.begin(), tree.springs.end(), [](const auto& s) { return s.stiffness != 0.0; });
+    const bool damped =
+        std::any_of(tree.springs.begin(), tree.springs.end(), [](const auto& s) { return s.damping != 0.0; });
+    if (stiff || !tree.potentials.empty()) view_.world.potentials.push_back(recorded_potential<n>(rest));
+    if (damped || !tree.loads.empty() || (control && !tree.actuators.empty()))
+      view_.world.forces.push_back(recorded_force<n>(rest, std::move(control)));
+  }
+
+  const Model& model_;
+  const Values<double>& values_;
+  Bodies<n> view_;
+  std::vector<Cluster> clusters_;
+  int ground_ = -1;
+};
+
+}  // namespace
+
+template <int n>
+typename Bodies<n>::State Bodies<n>::state(std::span<const double> q, std::span<const double> v) const {
+  State state;
+  state.poses.resize(world.bodies.size());
+  state.twists.assign(world.bodies.size(), rigid::Twist<n>::Zero());
+  const auto frames = tree.frames(q.data(), v.data());
+  std::vector<bool> done(world.bodies.size(), false);
+  for (std::size_t l = 0; l < links.size(); ++l) {
+    const int b = links[l].body;
+    if (done[b] || world.bodies[b].fixed) continue;
+    done[b] = true;
+    const Vector3<double> centre = Vector3<double>{0.0, 0.0, 0.0} - links[l].origin;
+    auto& pose = state.poses[b];
+    auto& twist = state.twists[b];
+    pose.position = head<n>(frames[l].point(centre));
+    twist.template head<n>() = head<n>(frames[l].velocity_of(centre));
+    const Vector3<double> spin = frames[l].rotation * frames[l].spin;
+    if constexpr (n == 2) {
+      pose.angle = frames[l].angle;
+      twist[2] = spin[2];
+    } else {
+      for (int i = 0; i < 3; ++i)
+        for (int j = 0; j < 3; ++j) pose.directors(i, j) = frames[l].rotation[i][j];
+      twist.template tail<3>() = eigen(spin);
+    }
+  }
+  return state;
+}
+
+template <int n>
+typename Bodies<n>::Coordinates Bodies<n>::coordinates(const State& state) const {
+  std::size_t b = 0;
+  std::vector<double> numbers;
+  for (const auto& pose : state.poses) {
+    const auto frame = pose.frame();
+    for (int i = 0; i < n; ++i) numbers.push_back(frame.position[i]);
+    for (int i = 0; i < n; ++i)
+      for (int j = 0; j < n; ++j) numbers.push_back(frame.directors(i, j));
+  }
+  for (const auto& twist : state.twists) numbers.insert(numbers.end(), twist.begin(), twist.end());
+  const auto frames = read_frames<n, double>(world.bodies.size(), true, [&] { return numbers[b++]; });
+  auto known = tree_state<n, double>(tree, links, frames);
+  if constexpr (n == 2)  // angles beyond half a turn, which the frames do not show
+    for (std::size_t l = 0; l < tree.links.size(); ++l) {
+      const auto& link = tree.links[l];
+      if (link.moves.empty()) continue;
+      const double before = link.parent < 0 ? 0.0 : state.poses[links[link.parent].body].angle;
+      known.q[link.first + static_cast<int>(link.moves.size()) - 1] = state.poses[links[l].body].angle - before;
+    }
+  return {std::move(known.q), std::move(known.v)};
+}
+
+template <int n>
+Bodies<n> bodies(const Model& model, const Values<double>& values, Control control) {
+  if (model.dimension != n)
+    model.fail(0, "is of dimension " + std::to_string(model.dimension) + ", not " + std::to_string(n));
+  return Builder<n>(model, values).build(std::move(control));
+}
+
+template struct Bodies<2>;
+template struct Bodies<3>;
+template Bodies<2> bodies(const Model&, const Values<double>&, Control);
+template Bodies<3> bodies(const Model&, const Values<double>&, Control);
+
+}  // namespace dodyn::systems

@@ -1,0 +1,250 @@
+#include "systems/bodies.hpp"
+
+#include <gtest/gtest.h>
+
+#include <Eigen/Dense>
+#include <random>
+
+#include "random_trees.hpp"
+#include "rigid/simulation.hpp"
+#include "settings/config_error.hpp"
+
+namespace dodyn::systems {
+namespace {
+
+using Vector = std::vector<double>;
+using autodiff::Dual;
+
+Vector random_vector(std::mt19937_64& random, int n, double size) {
+  std::uniform_real_distribution<double> uniform(-size, size);
+  Vector v(n);
+  for (double& x : v) x = uniform(random);
+  return v;
+}
+
+// Whatever is compared does not depend on the signs of Euler angles of one and the same attitude, but their rates do.
+Vector away_from_gimbal_lock(const Tree<double>& tree, Vector q) {
+  for (const auto& link : tree.links)
+    for (std::size_t i = 0; i < link.moves.size(); ++i)
+      if (link.moves[i].kind == Move::turn) q[link.first + i] *= 0.8;
+  return q;
+}
+
+Eigen::VectorXd momentum(const Tree<double>& tree, const Vector& q, const Vector& v) {
+  std::vector<Dual<double>> a(q.begin(), q.end()), b(v.begin(), v.end());
+  Eigen::VectorXd p(tree.n());
+  for (int i = 0; i < tree.n(); ++i) {
+    b[i].tangent = 1.0;
+    p[i] = tree.lagrangian(a.data(), b.data()).tangent;
+    b[i].tangent = 0.0;
+  }
+  return p;
+}
+
+template <int n>
+void expect_agreement(const std::string& text, std::mt19937_64& random, bool free_roots) {
+  const Model model = read_model(text, "random");
+  const auto view = bodies<n>(model, model.evaluate<double>());
+  const auto& tree = view.tree;
+  const int size = tree.n();
+  if (size == 0) return;
+  rigid::Options options;
+  options.response = rigid::Response::none;
+  rigid::Simulation<n> simulation(view.world, options);
+  const Vector q = away_from_gimbal_lock(tree, random_vector(random, size, 1.5)), v = random_vector(random, size, 2.0),
+               rest(size, 0.0);
+  const auto start = [&](const Vector& rates) {
+    const auto state = view.state(q, rates);
+    simulation.start(state.poses, state.twists);
+    return state;
+  };
+  const auto state = start(v);
+
+  // coordinates there and back
+  const auto back = view.coordinates(state);
+  for (int i = 0; i < size; ++i) {
+    EXPECT_NEAR(back.q[i], q[i], 1e-12) << text;
+    EXPECT_NEAR(back.v[i], v[i], 1e-11) << text;
+  }
+  // energies
+  const auto energies = simulation.energies();
+  const double V = -tree.lagrangian(q.data(), rest.data()), T = tree.lagrangian(q.data(), v.data()) + V;
+  EXPECT_NEAR(energies.kinetic, T, 1e-12 * (1.0 + T)) << text;
+  EXPECT_NEAR(energies.potential, V, 1e-12 * (1.0 + std::abs(V))) << text;
+  // the mass matrix: column by column p(q, e_j), against the energies of e_i + e_j
+  Eigen::MatrixXd M(size, size), K(size, size);
+  const auto kinetic = [&](int i, int j) {
+    Vector rates = rest;
+    rates[i] += 1.0;
+    if (j >= 0) rates[j] += 1.0;
+    start(rates);
+    return simulation.energies().kinetic;
+  };
+  for (int j = 0; j < size; ++j) {
+    Vector unit = rest;
+    unit[j] = 1.0;
+    M.col(j) = momentum(tree, q, unit);
+    K(j, j) = 2.0 * kinetic(j, -1);
+  }
+  for (int j = 0; j < size; ++j)
+    for (int i = 0; i < j; ++i) K(i, j) = K(j, i) = kinetic(i, j) - 0.5 * K(i, i) - 0.5 * K(j, j);
+  EXPECT_LT((M - K).cwiseAbs().maxCoeff(), 1e-12 * (1.0 + M.cwiseAbs().maxCoeff())) << text;
+  // momenta: what belongs to moving, and to turning, everything (Noether)
+  if (!free_roots) return;
+  start(v);
+  const auto momenta = simulation.momenta();
+  const Eigen::VectorXd p = momentum(tree, q, v);
+  const auto belongs = [&](const rigid::Vector<n>& pace, const rigid::Spin<n>& spin) {
+    auto moved = state;
+    for (std::size_t b = 0; b < moved.poses.size(); ++b) {
+      moved.twists[b].template tail<rigid::Spin<n>::RowsAtCompileTime>() = spin;
+      rigid::Vector<n> carried = pace;
+      const auto& r = moved.poses[b].position;
+      if constexpr (n == 2)
+        carried += spin[0] * rigid::Vector<2>(-r[1], r[0]);
+      else
+        carried += spin.cross(r);
+      moved.twists[b].template head<n>() = carried;
+    }
+    const auto rates = view.coordinates(moved).v;
+    return p.dot(Eigen::Map<const Eigen::VectorXd>(rates.data(), size));
+  };
+  const double scale = 1e-12 * (1.0 + p.cwiseAbs().maxCoeff());
+  for (int i = 0; i < n; ++i)
+    EXPECT_NEAR(belongs(rigid::Vector<n>::Unit(i), rigid::Spin<n>::Zero()), momenta.linear[i], scale) << text;
+  for (int i = 0; i < momenta.angular.size(); ++i)
+    EXPECT_NEAR(belongs(rigid::Vector<n>::Zero(), rigid::Spin<n>::Unit(i)), momenta.angular[i], 4.0 * scale) << text;
+}
+
+TEST(Bodies, RandomTreesAreTheSameInBothViews) {
+  std::mt19937_64 random(11);
+  for (int trial = 0; trial < 50; ++trial) {
+    const bool free_roots = trial % 2;
+    expect_agreement<2>(random_tree(random, 2, free_roots, trial % 3 > 0), random, free_roots);
+    expect_agreement<3>(random_tree(random, 3, free_roots, trial % 3 > 0), random, free_roots);
+  }
+}
+
+// M(q) a = dL/dq - (dp/dq) v + Q, p = dL/dv, by the fourth-order Runge-Kutta method.
+void integrate(const Tree<double>& tree, Vector& q, Vector& v, const Vector& u, double time, int steps) {
+  const int n = tree.n();
+  const auto acceleration = [&](const Vector& at, const Vector& rates) {
+    Eigen::MatrixXd M(n, n);
+    for (int j = 0; j < n; ++j) {
+      Vector unit(n, 0.0);
+      unit[j] = 1.0;
+      M.col(j) = momentum(tree, at, unit);
+    }
+    using D2 = Dual<Dual<double>>;
+    std::vector<Dual<double>> a(n), b(rates.begin(), rates.end());
+    std::vector<D2> aa(n), bb(n);
+    for (int i = 0; i < n; ++i) {
+      a[i] = at[i];
+      aa[i] = D2(Dual<double>(at[i], rates[i]), Dual<double>(0.0));
+      bb[i] = D2(Dual<double>(rates[i]), Dual<double>(0.0));
+    }
+    const auto Q = tree.forces(at.data(), rates.data(), u.data());
+    Eigen::VectorXd f(n);
+    for (int i = 0; i < n; ++i) {
+      a[i].tangent = 1.0;
+      bb[i].tangent = Dual<double>(1.0);
+      f[i] = tree.lagrangian(a.data(), b.data()).tangent + Q[i] - tree.lagrangian(aa.data(), bb.data()).tangent.tangent;
+      a[i].tangent = 0.0;
+      bb[i].tangent = Dual<double>(0.0);
+    }
+    return Eigen::VectorXd(M.ldlt().solve(f));
+  };
+  const double h = time / steps;
+  const auto moved = [&](const Vector& x, double s, const auto& dx) {
+    Vector y = x;
+    for (int i = 0; i < n; ++i) y[i] += s * dx[i];
+    return y;
+  };
+  for (int k = 0; k < steps; ++k) {
+    const Vector v1 = v;
+    const auto a1 = acceleration(q, v1);
+    const Vector v2 = moved(v, 0.5 * h, a1);
+    const auto a2 = acceleration(moved(q, 0.5 * h, v1), v2);
+    const Vector v3 = moved(v, 0.5 * h, a2);
+    const auto a3 = acceleration(moved(q, 0.5 * h, v2), v3);
+    const Vector v4 = moved(v, h, a3);
+    const auto a4 = acceleration(moved(q, h, v3), v4);
+    for (int i = 0; i < n; ++i) {
+      q[i] += h / 6.0 * (v1[i] + 2.0 * v2[i] + 2.0 * v3[i] + v4[i]);
+      v[i] += h / 6.0 * (a1[i] + 2.0 * a2[i] + 2.0 * a3[i] + a4[i]);
+    }
+  }
+}
+
+template <int n>
+void expect_same_motion(const std::string& text, std::mt19937_64& random) {
+  const Model model = read_model(text, "random");
+  const double time = 0.2;
+  const auto control = [](double, std::span<const double>, std::span<const double>, std::span<double> u) {
+    for (double& x : u) x = 0.4;
+  };
+  const auto view = bodies<n>(model, model.evaluate<double>(), control);
+  const int size = view.tree.n();
+  if (size == 0) return;
+  const Vector q = away_from_gimbal_lock(view.tree, random_vector(random, size, 0.8)),
+               v = random_vector(random, size, 1.0), u(view.tree.actuators.size(), 0.4);
+  Vector q_end = q, v_end = v;
+  integrate(view.tree, q_end, v_end, u, time, 100);
+  const auto expected = view.state(q_end, v_end);
+  const auto error = [&](double step) {
+    rigid::Options options;
+    options.response = rigid::Response::none;
+    options.step = step;
+    rigid::Simulation<n> simulation(view.world, options);
+    const auto state = view.state(q, v);
+    simulation.start(state.poses, state.twists);
+    EXPECT_EQ(simulation.run(time).status, rigid::Outcome::reached);
+    double worst = 0.0;
+    for (std::size_t b = 0; b < expected.poses.size(); ++b) {
+      const auto one = simulation.poses()[b].frame(), other = expected.poses[b].frame();
+      worst = std::max(worst, (one.position - other.position).norm() + (one.directors - other.directors).norm());
+    }
+    return worst;
+  };
+  const double coarse = error(4e-3), fine = error(1e-3);
+  EXPECT_LT(coarse, 0.02) << text;
+  if (fine > 1e-10) {
+    EXPECT_GT(coarse / fine, 12.0) << coarse << " " << fine << "\n" << text;
+    EXPECT_LT(coarse / fine, 20.0) << coarse << " " << fine << "\n" << text;
+  }
+}
+
+TEST(Bodies, MotionsOfBothViewsAgreeAtOrderTwo) {
+  std::mt19937_64 random(5);
+  for (int trial = 0; trial < 6; ++trial) {
+    expect_same_motion<2>(random_tree(random, 2, trial % 2, trial > 1), random);
+    expect_same_motion<3>(random_tree(random, 3, trial % 2, trial > 1), random);
+  }
+}
+
+TEST(Bodies, WhatAWorldCannotExpressIsOneLine) {
+  const auto complaint = [](const std::string& text) -> std::string {
+    const Model model = read_model(text, "t.model");
+    try {
+      if (model.dimension == 2)
+        bodies<2>(model, model.evaluate<double>());
+      else
+        bodies<3>(model, model.evaluate<double>());
+    } catch (const ConfigError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  const std::string plane = "[model]\ndimension = 2\n", root = "[link a]\nparent = ground\njoint = planar\nmass = 1\n";
+  EXPECT_TRUE(
+      complaint(plane + root).starts_with("t.model:3: link a is no body of a contact simulation: it has no inertia"));
+  EXPECT_TRUE(
+      complaint(plane + root + "inertia = 1\n[link b]\nparent = a\njoint = prismatic x\nmass = 1\n")
+          .starts_with("t.model:8: link b is no body of a contact simulation: its joint; allowed: fixed, revolute"));
+  EXPECT_TRUE(complaint(plane + "[link a]\nparent = ground\njoint = planar\ninertia = 1\n").find("it has no mass") !=
+              std::string::npos);
+  EXPECT_EQ(complaint(plane + root + "inertia = 1\n"), "");
+}
+
+}  // namespace
+}  // namespace dodyn::systems
