@@ -12,11 +12,13 @@ enum ExitCode : int {
   failure = 1,      // something broke: a full disk, a fault of the program, too many evaluations that failed
   refused = 2,      // bad input, or an archive that cannot be used; nothing was written
   interrupted = 3,  // stopped by a signal, at its wall time, for want of ranks; the same command continues
+  incomplete = 4,   // finished, but evaluations were lost or timed out: that is of the machines, not of the designs
 };
 inline constexpr std::string_view exit_codes =
     "exit codes: 0 finished; 1 failure (full disk, fault of the program, too many evaluations that failed);\n"
     "            2 bad input or refused archive, nothing written; 3 stopped by a signal or the clock, the same command "
-    "continues\n";
+    "continues;\n"
+    "            4 finished, but evaluations were lost or timed out; dodyn rerun does them again\n";
 
 struct Invocation {
   int& argc;  // as main() had them, for MPI

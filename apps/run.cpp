@@ -14,7 +14,6 @@
 #include <sstream>
 
 #include "command.hpp"
-#include "evaluators/command.hpp"
 #include "farm/farm.hpp"
 #include "progress.hpp"
 #include "report/report.hpp"
@@ -33,7 +32,6 @@ void receive_signal(int signal) {
   study::forget_running();
   const int before = signal_received.exchange(signal);
   if (!urgent(signal) || !urgent(before)) return;
-  evaluators::kill_command();
   _exit(interrupted);
 }
 
@@ -115,8 +113,12 @@ ExitCode lead(const Settings& settings, const evaluators::Evaluator& evaluator, 
                                                        : "finished: ")
             << summary.reason << "\n"
             << summary.evaluated << " evaluations now, " << summary.recalled << " from the archive\n"
-            << report::best_text(summary.best ? &*summary.best : nullptr, settings.variables);
-  return summary.end == study::End::resumable ? interrupted : summary.end == study::End::failing ? failure : finished;
+            << report::best_text(summary.best ? &*summary.best : nullptr, settings.variables)
+            << report::unanswered_text(summary.unanswered);
+  if (summary.end == study::End::resumable) return interrupted;
+  if (summary.end == study::End::failing) return failure;
+  const bool complete = !summary.unanswered.contains(Status::lost) && !summary.unanswered.contains(Status::timed_out);
+  return complete ? finished : incomplete;
 }
 
 // Nothing may leave this function while the session lives but its exit code.

@@ -13,6 +13,8 @@
 #include <ctime>
 #include <filesystem>
 
+#include "record/text.hpp"
+
 namespace dodyn::archive {
 namespace {
 
@@ -111,7 +113,8 @@ requires std::is_arithmetic_v<T> || std::is_enum_v<T> Bytes encode(const Column&
 }
 
 // Cut where it is too long, but never inside a UTF-8 sequence (whose bytes after the first are 10xxxxxx).
-Bytes encode(const Column& column, const std::string& text) {
+Bytes encode(const Column& column, const std::string& anything) {
+  const std::string text = printable(anything);
   Bytes bytes(column.bytes());
   std::size_t length = std::min(text.size(), bytes.size());
   if (length < text.size())
@@ -146,7 +149,7 @@ void decode(const Column&, std::span<const std::byte> bytes, T& value) { std::me
 
 void decode(const Column&, std::span<const std::byte> bytes, std::string& text) {
   const auto* begin = reinterpret_cast<const char*>(bytes.data());
-  text.assign(begin, std::find(begin, begin + bytes.size(), '\0'));
+  text = printable({begin, std::find(begin, begin + bytes.size(), '\0')});  // earlier versions wrote any bytes
 }
 
 void decode(const Column& column, std::span<const std::byte> bytes, Eigen::VectorXd& values) {

@@ -1,42 +1,33 @@
 // One evaluation is one run of `command.run` by /bin/sh in a directory of its own. What the program finds:
 //
 //   design.json      {"id": 3, "seed": 123, "design": {"x": 0.5, ...}, "time_limit": 60 or null}
-//   environment      DODYN_ID, DODYN_SEED, DODYN_TIME_LIMIT (if any), one DODYN_X per design variable x (upper case, -
-//   as
-//                    _), DODYN_DESIGN_FILE, DODYN_RESULT_FILE, and DODYN_STUDY: where the configuration file lies
+//   environment      DODYN_ID, DODYN_SEED, DODYN_TIME_LIMIT (if any), one DODYN_X per design variable x (upper case,
+//                    - as _), DODYN_DESIGN_FILE, DODYN_RESULT_FILE, and DODYN_STUDY: where the configuration file lies
 // and what it leaves:
 //   result.json      {"cost": 1.5}; may have "status", "reason", "cost_stderr", "gradient" and "metrics" (both objects
-//   by
-//                    name). Without a file, or with an exit code other than 0 and no status, the evaluation has failed.
+//                    by name). Without a file, or with an exit code other than 0 and no status, the evaluation has
+//                    failed; where a signal from outside ended the program, it is lost, to be done again.
 // Standard output and error go to the files stdout and stderr there; the end of stderr becomes part of the reason.
 #include "evaluators/command.hpp"
 
-#include <fcntl.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cctype>
-#include <cerrno>
 #include <cmath>
-#include <csignal>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <system_error>
-#include <thread>
+
+#include "evaluators/program.hpp"
 
 namespace dodyn::evaluators {
 namespace {
 
 using nlohmann::json;
 namespace fs = std::filesystem;
-
-std::atomic<pid_t> running_group = 0;
 
 std::vector<std::string> words_of(const std::string& text) {
   std::istringstream stream(text);
@@ -54,13 +45,16 @@ std::string variable_name(std::string name) {
 std::vector<std::string> environment_with(std::vector<std::string> more) {
   for (char** entry = environ; *entry; ++entry) {
     const std::string text = *entry;
-    if (!text.starts_with("OMPI_") && !text.starts_with("PMIX_") && !text.starts_with("PMI_")) more.push_back(text);
+    const bool told = text.starts_with("OMPI_") || text.starts_with("PMIX_") || text.starts_with("PMI_");
+    const bool of_the_user = text.starts_with("OMPI_ALLOW_RUN_AS_ROOT") || text.starts_with("PMIX_MCA_gds=");
+    if (!told || of_the_user) more.push_back(text);
   }
   return more;
 }
 
 // The last line of the file that says something, shortened.
 std::string last_line(const fs::path& file) {
+  if (!fs::is_regular_file(file)) return "";
   std::ifstream stream(file);
   stream.seekg(0, std::ios::end);
   const auto size = static_cast<std::streamoff>(stream.tellg());
@@ -71,70 +65,6 @@ std::string last_line(const fs::path& file) {
   return last.size() > 160 ? "..." + last.substr(last.size() - 157) : last;
 }
 
-// How a program ended.
-struct End {
-  int status = 0;        // of waitpid
-  bool stopped = false;  // by us, at its time limit
-  std::string text() const {
-    if (stopped) return "stopped at its time limit";
-    if (WIFSIGNALED(status))
-      return "killed by signal " + std::to_string(WTERMSIG(status)) + " (" + strsignal(WTERMSIG(status)) + ")";
-    return "exit code " + std::to_string(WEXITSTATUS(status));
-  }
-  bool good() const { return !stopped && WIFEXITED(status) && WEXITSTATUS(status) == 0; }
-  double code() const { return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status); }
-};
-
-// Runs `line` in `directory` as a process group of its own. At the time limit the group gets SIGTERM, to write its best
-// so far, and `grace` seconds later SIGKILL; where the run ends, SIGKILL.
-End run_program(const std::string& line, const fs::path& directory, const std::vector<std::string>& environment,
-                const Task& task, double grace) {
-  std::vector<char*> pointers;
-  for (const auto& entry : environment) pointers.push_back(const_cast<char*>(entry.c_str()));
-  pointers.push_back(nullptr);
-  const std::string out = directory / "stdout", err = directory / "stderr", where = directory;
-  const pid_t child = fork();
-  if (child < 0) throw std::system_error(errno, std::generic_category(), "fork");
-  if (child == 0) {  // nothing here but system calls: other threads may hold locks
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    setpgid(0, 0);
-    sigset_t none;
-    sigemptyset(&none);
-    sigprocmask(SIG_SETMASK, &none, nullptr);
-    for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGUSR1, SIGUSR2}) std::signal(signal, SIG_DFL);
-    const int files[] = {open("/dev/null", O_RDONLY), open(out.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0666),
-                         open(err.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0666)};
-    for (int i = 0; i < 3; ++i)
-      if (dup2(files[i], i) < 0) _exit(127);
-    close_range(3, ~0U, 0);
-    if (chdir(where.c_str()) != 0) _exit(127);
-    const char* arguments[] = {"sh", "-c", line.c_str(), nullptr};
-    execve("/bin/sh", const_cast<char**>(arguments), pointers.data());
-    _exit(127);
-  }
-  setpgid(child, child);  // whoever comes first
-  running_group = child;
-  End end;
-  std::chrono::steady_clock::time_point kill_at = std::chrono::steady_clock::time_point::max();
-  for (auto pause = std::chrono::microseconds(500); waitpid(child, &end.status, WNOHANG) == 0;
-       pause = std::min<std::chrono::microseconds>(2 * pause, std::chrono::milliseconds(20))) {
-    const auto now = std::chrono::steady_clock::now();
-    if (task.stop.stop_requested() || now >= kill_at) {
-      kill(-child, SIGKILL);
-      end.stopped = true;
-    } else if (!end.stopped && task.seconds_left() == 0) {
-      kill(-child, SIGTERM);
-      end.stopped = true;
-      kill_at = now + std::chrono::duration_cast<std::chrono::steady_clock::duration>(
-                          std::chrono::duration<double>(std::min(grace, 1e6) / 2));
-    }
-    std::this_thread::sleep_for(pause);
-  }
-  running_group = 0;
-  kill(-child, SIGKILL);  // what it may have left running
-  return end;
-}
-
 class Command final : public Evaluator {
  public:
   explicit Command(const Settings& settings)
@@ -143,11 +73,17 @@ class Command final : public Evaluator {
       throw settings.error("command.run", "there is no command; give a line of shell that writes $DODYN_RESULT_FILE");
     const std::string archive = settings.text("study.archive");
     directory_ = settings.text("command.directory");
-    if (directory_.empty()) directory_ = fs::path(archive).replace_extension(".work");
+    own_directory_ = directory_.empty();
+    if (own_directory_) directory_ = fs::path(archive).replace_extension(".work");
     directory_ = fs::absolute(directory_);
     for (const auto& setting : settings.all)  // "configs/a.cfg:12" or "command line"
       if (setting.key.name == "command.run")
         study_ = fs::absolute(fs::path(setting.source.substr(0, setting.source.rfind(':')))).parent_path();
+  }
+
+  ~Command() override {
+    std::error_code not_empty;
+    if (own_directory_) fs::remove(directory_, not_empty);
   }
 
   std::vector<Quantity> metrics() const override {
@@ -164,14 +100,14 @@ class Command final : public Evaluator {
     std::snprintf(name, sizeof name, "%06lld", static_cast<long long>(evaluation.id));
     const fs::path directory = directory_ / name;
     fs::remove_all(directory);
-    fs::create_directories(directory);
+    make(directory);
 
     const auto environment = hand_over(task, directory);
     const End end =
-        run_program(settings_.text("command.run"), directory, environment, task, settings_.real("study.grace"));
+        run({settings_.text("command.run"), directory, environment}, task, settings_.real("study.grace") / 2);
     evaluation.metrics = Eigen::VectorXd::Constant(static_cast<Eigen::Index>(metrics_.size()) + 1, not_a_number);
     evaluation.metrics(0) = end.code();
-    evaluation.status = end.stopped ? Status::timed_out : Status::failed;
+    evaluation.status = end.stopped ? Status::timed_out : end.from_outside() ? Status::lost : Status::failed;
     try {
       if (fs::exists(directory / "result.json")) {
         read_back(directory / "result.json", end, evaluation);
@@ -179,14 +115,14 @@ class Command final : public Evaluator {
         evaluation.reason = end.text() + (end.stopped ? "" : ", and no result.json");
       }
     } catch (const std::exception& error) {
-      evaluation.status = Status::failed;
+      if (!end.from_outside()) evaluation.status = Status::failed;  // else it was killed while it wrote
       evaluation.reason = end.text() + ", result.json: " + error.what();
     }
+    outcome.killed = evaluation.status == Status::lost && end.from_outside();
     if (!evaluation.ok() || !evaluation.reason.empty()) {
       if (const std::string line = last_line(directory / "stderr"); !line.empty() && !evaluation.ok())
         evaluation.reason += "; stderr: " + line;
     }
-    std::replace(evaluation.reason.begin(), evaluation.reason.end(), '\n', ' ');
     const std::string keep = settings_.text("command.keep");
     if (keep == "none" || (keep == "failed" && evaluation.ok())) fs::remove_all(directory);
     return outcome;
@@ -199,6 +135,14 @@ class Command final : public Evaluator {
   }
 
  private:
+  // Another rank may remove the directory above, empty as it is, in between.
+  static void make(const fs::path& directory) {
+    std::error_code error;
+    for (int attempt = 0; attempt < 10; ++attempt)
+      if (fs::create_directories(directory, error); !error) return;
+    fs::create_directories(directory);
+  }
+
   // Writes design.json; returns the environment.
   std::vector<std::string> hand_over(const Task& task, const fs::path& directory) const {
     const Evaluation& evaluation = task.evaluation;
@@ -227,8 +171,14 @@ class Command final : public Evaluator {
   }
 
   void read_back(const fs::path& file, const End& end, Evaluation& evaluation) const {
+    if (!fs::is_regular_file(file)) throw std::runtime_error("is not a regular file");
+    if (const auto size = fs::file_size(file); size > most_bytes)
+      throw std::runtime_error("has " + std::to_string(size) + " bytes; allowed: " + std::to_string(most_bytes));
     std::ifstream stream(file);
-    const json result = json::parse(stream);
+    const json result = json::parse(stream, [](int depth, json::parse_event_t, json&) {
+      if (depth > 8) throw std::runtime_error("is nested deeper than 8 levels");
+      return true;
+    });
     if (!result.is_object()) throw std::runtime_error("is not an object");
     for (const auto& [key, value] : result.items())
       if (key != "status" && key != "reason" && key != "cost" && key != "cost_stderr" && key != "gradient" &&
@@ -270,16 +220,15 @@ class Command final : public Evaluator {
     }
   }
 
+  static constexpr std::uintmax_t most_bytes = 16 << 20;
+
   Settings settings_;
   std::vector<std::string> metrics_;
   fs::path directory_, study_;
+  bool own_directory_;
 };
 
 }  // namespace
-
-void kill_command() {
-  if (const pid_t group = running_group; group > 0) kill(-group, SIGKILL);
-}
 
 EvaluatorKind command_kind() {
   EvaluatorKind kind;

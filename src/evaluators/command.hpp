@@ -8,7 +8,4 @@ namespace dodyn::evaluators {
 
 EvaluatorKind command_kind();
 
-// Kills the program that runs, with its process group; for a signal handler that ends this process at once.
-void kill_command();
-
 }  // namespace dodyn::evaluators

@@ -17,6 +17,7 @@
 #include <utility>
 
 #include "farm/message.hpp"
+#include "record/signals.hpp"
 
 namespace dodyn::farm {
 namespace {
@@ -39,7 +40,8 @@ void limit_memory(double bytes) {
 [[noreturn]] void evaluate_in_child(const Work& work, const Task& task, const Isolation& isolation, int answer) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);  // it does not outlive its rank
   setpgid(0, 0);                     // Ctrl-C is for the parent to heed
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2}) std::signal(signal, SIG_DFL);
+  // What a batch system sends to all processes of a job is the rank's to heed: it gives the evaluation time, or kills it.
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2}) std::signal(signal, SIG_IGN);
   const rlimit no_core{0, 0};
   setrlimit(RLIMIT_CORE, &no_core);
   if (std::isfinite(isolation.memory_limit)) limit_memory(isolation.memory_limit);
@@ -100,9 +102,13 @@ Outcome evaluate_in_parent(const Work& work, const Task& task, const Isolation& 
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
   if (!ended) return without_answer(Status::timed_out, "did not stop at its time limit; its process was killed");
-  if (WIFSIGNALED(status))
-    return without_answer(Status::failed, "killed by signal " + std::to_string(WTERMSIG(status)) + " (" +
-                                              strsignal(WTERMSIG(status)) + ")");
+  if (WIFSIGNALED(status)) {
+    const int signal = WTERMSIG(status);
+    Outcome outcome = without_answer(sent_by_others(signal) ? Status::lost : Status::failed,
+                                     "killed by signal " + std::to_string(signal) + " (" + strsignal(signal) + ")");
+    outcome.killed = sent_by_others(signal);
+    return outcome;
+  }
   if (bytes.empty())
     return without_answer(Status::failed,
                           "its process ended with exit code " + std::to_string(WEXITSTATUS(status)) + " and no answer");

@@ -120,6 +120,7 @@ Bytes pack(const Task& task) {
 Bytes pack(const Outcome& outcome) {
   Writer writer;
   walk(writer, outcome.evaluation, outcome.trajectory, outcome.part);
+  writer(outcome.killed);
   return std::move(writer.bytes);
 }
 
@@ -136,6 +137,7 @@ Outcome unpack_outcome(const Bytes& bytes) {
   Reader reader(bytes);
   Outcome outcome;
   walk(reader, outcome.evaluation, outcome.trajectory, outcome.part);
+  reader(outcome.killed);
   reader.finish();
   return outcome;
 }

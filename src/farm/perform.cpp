@@ -9,6 +9,8 @@
 #include <ctime>
 #include <exception>
 
+#include "record/text.hpp"
+
 namespace dodyn::farm {
 namespace {
 
@@ -24,9 +26,7 @@ std::string time_stamp(std::chrono::system_clock::time_point time) {
   return std::string(day_and_time) + fraction;
 }
 
-// A failed outcome; a reason is one line, whatever the exception's message was.
 Outcome failure(std::string reason) {
-  std::replace(reason.begin(), reason.end(), '\n', ' ');
   Outcome outcome;
   outcome.evaluation.status = Status::failed;
   outcome.evaluation.reason = std::move(reason);
@@ -57,6 +57,7 @@ void complete(Outcome& outcome, const Task& task, std::chrono::steady_clock::tim
   evaluation.seed = identity.seed;
   evaluation.rank = rank;
   evaluation.host = host;
+  evaluation.reason = printable(evaluation.reason);  // one line, whatever an exception or a program said
   evaluation.started = time_stamp(std::chrono::system_clock::now() -
                                   std::chrono::duration_cast<std::chrono::system_clock::duration>(elapsed));
 }
@@ -90,6 +91,10 @@ Outcome perform(const Work& work, Task task, int rank) {
   if (evaluation.ok() && !std::isfinite(evaluation.cost)) {
     evaluation.status = Status::failed;
     evaluation.reason = "the cost is not a finite number";
+  }
+  if (evaluation.ok() && !(std::isfinite(evaluation.cost_stderr) && evaluation.cost_stderr >= 0)) {
+    evaluation.status = Status::failed;
+    evaluation.reason = "the standard error of the cost is " + to_text(evaluation.cost_stderr) + "; allowed: >= 0";
   }
   return outcome;
 }

@@ -20,7 +20,7 @@ enum class Status : std::int8_t {
   not_converged = 2,  // the inner solver stopped early; a cost may be present but is not a minimum
   failed = 3,         // no usable answer: invalid design, not a number, crash
   timed_out = 4,      // stopped at its time limit
-  lost = 5,           // its rank disappeared
+  lost = 5,           // its rank disappeared, or its process was killed from outside
 };
 inline constexpr Status all_statuses[] = {Status::ok,     Status::infeasible, Status::not_converged,
                                           Status::failed, Status::timed_out,  Status::lost};

@@ -35,6 +35,9 @@ struct Outcome {
   Evaluation evaluation;
   Trajectory trajectory;
   std::int32_t part = 0;  // that of the task
+  // Status lost, since a signal from outside ended the process that worked on it (record/signals.hpp). Where the run is
+  // told to end at about that time, it was the same hand, and the attempt does not count.
+  bool killed = false;
 };
 
 // The inner problem. It must not throw (the farm turns an exception into status `failed` all the same), and but for its

@@ -1,5 +1,6 @@
 #include "record/text.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstdarg>
@@ -25,6 +26,39 @@ std::string duration(double seconds) {
   if (whole < 60) return formatted("%ld s", whole);
   if (whole < 3600) return formatted("%ld min %02ld s", whole / 60, whole % 60);
   return formatted("%ld h %02ld min", whole / 3600, whole % 3600 / 60);
+}
+
+std::string printable(std::string_view text) {
+  std::string out;
+  // Well-formed UTF-8 (Unicode 15, table 3-7): a first byte says how many follow, and which range the next one is in.
+  for (std::size_t i = 0; i < text.size();) {
+    const auto byte = [&](std::size_t k) { return i + k < text.size() ? static_cast<unsigned char>(text[i + k]) : 0; };
+    const auto first = byte(0);
+    std::size_t length = 0;
+    if (first < 0x80) length = 1;
+    if (first >= 0xC2 && first <= 0xDF) length = 2;
+    if (first >= 0xE0 && first <= 0xEF) length = 3;
+    if (first >= 0xF0 && first <= 0xF4) length = 4;
+    const auto second = byte(1);
+    if (length > 1 && (second < (first == 0xE0   ? 0xA0
+                                 : first == 0xF0 ? 0x90
+                                                 : 0x80) ||
+                       second > (first == 0xED   ? 0x9F
+                                 : first == 0xF4 ? 0x8F
+                                                 : 0xBF)))
+      length = 0;
+    for (std::size_t k = 2; k < length; ++k)
+      if ((byte(k) & 0xC0) != 0x80) length = 0;
+    const bool control = first < 0x20 || first == 0x7F || (first == 0xC2 && length == 2 && second < 0xA0);
+    if (length == 0)
+      out += "\uFFFD";
+    else if (control)
+      out += ' ';
+    else
+      out += text.substr(i, length);
+    i += std::max<std::size_t>(length, 1);
+  }
+  return out;
 }
 
 std::string to_text(double value) {

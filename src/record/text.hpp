@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 namespace dodyn {
 
@@ -10,6 +11,10 @@ __attribute__((format(printf, 1, 2))) std::string formatted(const char* pattern,
 
 // "43 s", "2 min 05 s", "3 h 12 min".
 std::string duration(double seconds);
+
+// One line of valid UTF-8 that a terminal takes for nothing but text: bytes that are no UTF-8 become U+FFFD, control
+// characters (line ends, tabs, escape) a space.
+std::string printable(std::string_view text);
 
 // The shortest text that reads back as the same number.
 std::string to_text(double value);

@@ -89,6 +89,18 @@ std::string best_text(const Evaluation* best, const std::vector<Variable>& varia
          (note.empty() ? "" : "note: " + note + "\n");
 }
 
+std::string unanswered_text(const std::map<Status, std::vector<std::int64_t>>& ids) {
+  if (ids.empty()) return "";
+  std::string text;
+  for (const auto& [status, list] : ids) {
+    text += (text.empty() ? "without an answer: " : "; ") + std::string(to_string(status));
+    for (std::size_t i = 0; i < std::min<std::size_t>(list.size(), 8); ++i)
+      text += (i > 0 ? ", " : " ") + std::to_string(list[i]);
+    if (list.size() > 8) text += ", ... (" + std::to_string(list.size()) + " in all)";
+  }
+  return text + " (dodyn rerun CONFIG --failed does them again)\n";
+}
+
 namespace {
 
 // The cells of one evaluation: visit(name, unit, value), value being text, a number or an integer.

@@ -1,6 +1,7 @@
 // What a person reads: tables, records and notes as text.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -45,6 +46,9 @@ std::string evaluation_json(const archive::Contents& contents, std::size_t row, 
 std::string rows_text(const archive::Contents& contents, std::size_t first);
 // The best evaluation with its design, and whether it lies at a bound.
 std::string best_text(const Evaluation* best, const std::vector<Variable>& variables);
+
+// Empty, or a line that names the evaluations without an answer, by what became of them, and what to do about them.
+std::string unanswered_text(const std::map<Status, std::vector<std::int64_t>>& ids);
 
 // Every field of one evaluation, one line each.
 std::string record_text(const Evaluation& evaluation, const std::vector<Variable>& variables,

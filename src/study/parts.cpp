@@ -50,24 +50,37 @@ void Parts::read() {
     farm::Bytes bytes(head.size);
     if (!in.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()))) break;
     if (checksum(bytes) != head.checksum) break;
-    Outcome answer = farm::unpack_outcome(bytes);
-    if (answer.part >= 0 && answer.part < count_)
-      answers_[answer.evaluation.id].try_emplace(answer.part, std::move(answer));
+    Outcome answer;
+    try {
+      answer = farm::unpack_outcome(bytes);
+    } catch (const std::runtime_error&) {
+      break;  // of another version of this program
+    }
+    if (answer.part >= 0 && answer.part < count_) {
+      Entry& entry = entries_[answer.evaluation.id];
+      if (answer.evaluation.status == Status::lost)
+        entry.lost[answer.part].push_back(std::move(answer));
+      else
+        entry.answers.try_emplace(answer.part, std::move(answer));
+    }
     sound = static_cast<std::uint64_t>(in.tellg());
   }
   if (sound < size) std::filesystem::resize_file(file_, sound);
 }
 
 std::vector<int> Parts::missing(const Evaluation& asked) {
-  const auto entry = answers_.find(asked.id);
-  if (entry != answers_.end() && !same_question(entry->second.begin()->second.evaluation, asked)) answers_.erase(entry);
+  auto entry = entries_.find(asked.id);
+  if (entry != entries_.end() && !same_question(entry->second.question(), asked)) {
+    entries_.erase(entry);
+    entry = entries_.end();
+  }
   std::vector<int> all;
   for (int part = 0; part < count_; ++part)
-    if (!answers_.contains(asked.id) || !answers_.at(asked.id).contains(part)) all.push_back(part);
+    if (entry == entries_.end() || !entry->second.answers.contains(part)) all.push_back(part);
   return all;
 }
 
-bool Parts::add(Outcome answer) {
+void Parts::write(const Outcome& answer) const {
   const farm::Bytes bytes = farm::pack(answer);
   const Head head{bytes.size(), checksum(bytes)};
   std::ofstream out(file_, std::ios::binary | std::ios::app);
@@ -76,20 +89,31 @@ bool Parts::add(Outcome answer) {
   out.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
   out.close();
   if (!out) throw std::runtime_error(file_ + ": cannot be written (disk full?)");
-  auto& answers = answers_[answer.evaluation.id];
+}
+
+bool Parts::add(Outcome answer) {
+  write(answer);
+  auto& answers = entries_[answer.evaluation.id].answers;
   answers.try_emplace(answer.part, std::move(answer));
   return answers.size() == static_cast<std::size_t>(count_);
 }
 
+std::vector<Outcome> Parts::lose(const Outcome& attempt) {
+  write(attempt);
+  auto& lost = entries_[attempt.evaluation.id].lost[attempt.part];
+  lost.push_back(attempt);
+  return lost;
+}
+
 std::vector<Outcome> Parts::answers(std::int64_t id) const {
   std::vector<Outcome> all;
-  for (const auto& [part, answer] : answers_.at(id)) all.push_back(answer);
+  for (const auto& [part, answer] : entries_.at(id).answers) all.push_back(answer);
   return all;
 }
 
 void Parts::forget(std::int64_t id) {
-  answers_.erase(id);
-  if (count_ > 1 && answers_.empty()) std::filesystem::remove(file_);
+  entries_.erase(id);
+  if (count_ > 1 && entries_.empty()) std::filesystem::remove(file_);
 }
 
 Outcome join(const Evaluator& evaluator, const Evaluation& asked, std::vector<Outcome> parts) {

@@ -1,8 +1,9 @@
 // Evaluations that are split into parts (Evaluator::parts): which answers are there, and which are missing.
 //
 // An answer is in a file beside the archive, ARCHIVE.parts, before anyone acts on it, so that a run that is killed
-// repeats only the parts that were running. Once an evaluation is whole it is a row of the archive; the file goes when
-// no other is under way.
+// repeats only the parts that were running. So is an attempt that was lost, which counts against its part alone: many
+// ranks that die at one moment are one attempt each at many parts. Once an evaluation is whole it is a row of the
+// archive; the file goes when no other is under way.
 #pragma once
 
 #include <cstdint>
@@ -29,6 +30,8 @@ class Parts {
   // Keeps an answer; of several to the same part the first. Throws std::runtime_error where it cannot be written.
   // Returns whether the evaluation is whole.
   bool add(Outcome answer);
+  // Keeps an attempt at a part that was lost. Returns all of those at this part.
+  std::vector<Outcome> lose(const Outcome& attempt);
   // The answers to all parts of an evaluation that is whole, in order.
   std::vector<Outcome> answers(std::int64_t id) const;
   // The evaluation is in the archive, or given up.
@@ -36,10 +39,18 @@ class Parts {
 
  private:
   void read();
+  void write(const Outcome& answer) const;
 
+  struct Entry {
+    std::map<int, Outcome> answers;
+    std::map<int, std::vector<Outcome>> lost;  // attempts
+    const Evaluation& question() const {
+      return answers.empty() ? lost.begin()->second.front().evaluation : answers.begin()->second.evaluation;
+    }
+  };
   std::string file_;
   int count_;
-  std::map<std::int64_t, std::map<int, Outcome>> answers_;
+  std::map<std::int64_t, Entry> entries_;
 };
 
 // The outcome of an evaluation from the answers to all its parts: by the evaluator's join(), whose exceptions become

@@ -12,8 +12,6 @@
 namespace dodyn::study {
 namespace {
 
-constexpr std::int64_t none = -1;
-
 std::atomic<bool> there = false, asked_to_end = false;
 char its_path[PATH_MAX];  // once it is there
 
@@ -27,7 +25,7 @@ class Note {
   Note& operator=(const Note&) = delete;
 
   // Where it cannot be written the evaluation goes without.
-  void write(std::int64_t id) {
+  void write(const Running& running) {
     if (asked_to_end || file_.size() >= sizeof its_path) return;
     if (descriptor_ < 0) {
       descriptor_ = ::open(file_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
@@ -35,7 +33,7 @@ class Note {
       std::strcpy(its_path, file_.c_str());
       there = true;
     }
-    if (::pwrite(descriptor_, &id, sizeof id, 0) != sizeof id) forget_running();
+    if (::pwrite(descriptor_, &running, sizeof running, 0) != sizeof running) forget_running();
   }
 
  private:
@@ -49,9 +47,9 @@ Work noting(Work work, std::string file) {
   return [work = std::move(work), note = std::make_shared<Note>(std::move(file))](const Task& task) {
     struct Noted {
       Note& note;
-      ~Noted() { note.write(none); }
+      ~Noted() { note.write({}); }
     };
-    note->write(task.evaluation.id);
+    note->write({task.evaluation.id, task.part});
     const Noted noted{*note};
     return work(task);
   };
@@ -62,14 +60,16 @@ void forget_running() {
   if (there.exchange(false)) ::unlink(its_path);
 }
 
-std::optional<std::int64_t> take_running(const std::string& file) {
+std::optional<Running> take_running(const std::string& file) {
   const int descriptor = ::open(file.c_str(), O_RDONLY | O_CLOEXEC);
   if (descriptor < 0) return std::nullopt;
-  std::int64_t id = none;
-  const bool known = ::pread(descriptor, &id, sizeof id, 0) == sizeof id && id >= 0;
+  Running running;
+  const auto length = ::pread(descriptor, &running, sizeof running, 0);
+  // an earlier version wrote the id alone
+  const bool known = (length == sizeof running || length == sizeof running.id) && running.id >= 0;
   ::close(descriptor);
   ::unlink(file.c_str());
-  return known ? std::optional(id) : std::nullopt;
+  return known ? std::optional(running) : std::nullopt;
 }
 
 }  // namespace dodyn::study

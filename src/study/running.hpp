@@ -1,4 +1,4 @@
-// Which evaluation this process, rank 0, has under way: in a file beside the archive, ARCHIVE.running. Where the
+// Which evaluation, and which part of it, this process, rank 0, has under way: in a file beside the archive, ARCHIVE.running. Where the
 // evaluation kills its process, and the study with it, the next start finds there which one it was, and counts a lost
 // attempt; or a design that kills whoever tries it would be tried for ever.
 #pragma once
@@ -11,14 +11,18 @@
 
 namespace dodyn::study {
 
-// The same work, with its evaluation's id in the file meanwhile. For one thread.
+struct Running {
+  std::int64_t id = -1, part = 0;
+};
+
+// The same work, with its evaluation's id and part in the file meanwhile. For one thread.
 Work noting(Work work, std::string file);
 
 // Removes the file, and notes no more: the process was asked to end, so what comes is not the evaluation's fault. Safe
 // in a signal handler.
 void forget_running();
 
-// The id that a process left in the file when it was killed, if any. Removes the file.
-std::optional<std::int64_t> take_running(const std::string& file);
+// What a process left in the file when it was killed, if anything. Removes the file.
+std::optional<Running> take_running(const std::string& file);
 
 }  // namespace dodyn::study

@@ -4,12 +4,12 @@
 #include <chrono>
 #include <cmath>
 #include <filesystem>
+#include <thread>
 #include <utility>
 
 #include "farm/isolate.hpp"
 #include "farm/perform.hpp"
 #include "record/random.hpp"
-#include "study/running.hpp"
 #include "surrogate/choice.hpp"
 #include "surrogate/sampling.hpp"
 
@@ -19,6 +19,9 @@ namespace {
 double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 bool same(const Eigen::VectorXd& a, const Eigen::VectorXd& b) { return a.size() == b.size() && a == b; }
+
+// s between the end of an evaluation's process and the word that this run is to end, where one hand did both.
+constexpr double time_for_a_signal = 2;
 
 // An evaluation without a usable answer; that a design is infeasible is one.
 bool failure(Status status) { return status != Status::ok && status != Status::infeasible; }
@@ -43,8 +46,15 @@ Summary Study::run() {
 
   const bool was_finished = evaluated_ == 0 && reason_ == archived_reason_;
   archive_.stop(reason_);
+  return summary(was_finished);
+}
+
+Summary Study::summary(bool was_finished) const {
   const Evaluation* best = best_of(evaluations_, constraints_);
-  return {end_, reason_, was_finished, evaluated_, recalled_, best ? std::optional(*best) : std::nullopt};
+  Summary all{end_, reason_, was_finished, evaluated_, recalled_, {}, best ? std::optional(*best) : std::nullopt};
+  for (const auto& [id, row] : evaluations_)
+    if (worth_another_try(row.status)) all.unanswered[row.status].push_back(id);
+  return all;
 }
 
 Summary Study::rerun(const std::set<std::int64_t>& ids) {
@@ -70,11 +80,10 @@ Summary Study::rerun(const std::set<std::int64_t>& ids) {
   for (const auto id : new_) evaluations_.erase(id);
   stop(End::finished, "evaluated " + std::to_string(before.size()) + " again; dodyn run goes on from there");
   do arrivals_.clear();  // nobody is told of them now
-  while (evaluate() && (farm_.outstanding() > 0 || !whole_.empty()));
+  while (evaluate() && (farm_.outstanding() > 0 || !whole_.empty() || !held_.empty()));
   evaluations_.merge(before);  // those that an interruption left without another answer
   archive_.stop(reason_);
-  const Evaluation* best = best_of(evaluations_, constraints_);
-  return {end_, reason_, false, evaluated_, recalled_, best ? std::optional(*best) : std::nullopt};
+  return summary(false);
 }
 
 bool Study::stop(End end, std::string reason) {
@@ -105,7 +114,7 @@ bool Study::ask() {
     asked.design = design;
     asked.seed = evaluation_seed(static_cast<std::uint64_t>(settings_.integer("study.seed")), id);
     asked.parent = nearest(design);
-    if (struck_ == id && !evaluations_.contains(id)) lose(asked);
+    if (struck_ && struck_->id == id && !evaluations_.contains(id)) lose(asked);
     const auto row = evaluations_.find(id);
     if (row == evaluations_.end()) {
       if (id < limit_) new_.push_back(id);
@@ -124,32 +133,56 @@ bool Study::ask() {
 void Study::lose(const Evaluation& asked) {
   Task task;
   task.evaluation = asked;
+  task.part = static_cast<std::int32_t>(struck_->part);
+  struck_.reset();
+  if (task.part < 0 || task.part >= parts_.count()) return;
+  parts_.missing(asked);  // forgets those of another question
   Outcome attempt = farm::lost(task, std::chrono::steady_clock::now(), 0, farm::host_name());
   attempt.evaluation.reason = "rank 0 was killed while it evaluated this";
-  archive_.append(attempt);
-  recall(attempt.evaluation);
-  struck_.reset();
+  std::vector<Outcome> rows;
+  if (!attempts_left(attempt, rows)) parts_.forget(asked.id);
+  archive_.append(rows);
+  for (const Outcome& row : rows) recall(row.evaluation);
+}
+
+// Counts a lost attempt; adds to the rows what of it goes into the archive. Returns whether another one is due.
+bool Study::attempts_left(Outcome attempt, std::vector<Outcome>& rows) {
+  const int before = lost_[attempt.evaluation.id];
+  if (parts_.count() == 1) {
+    rows.push_back(std::move(attempt));
+    return before + 1 < attempts_;
+  }
+  const std::string part = "part " + std::to_string(attempt.part) + ": ";
+  std::vector<Outcome> lost = parts_.lose(attempt);
+  if (static_cast<int>(lost.size()) < attempts_) return true;
+  // As many rows as stand for an evaluation that was given up.
+  lost.erase(lost.begin(), lost.end() - std::max(1, attempts_ - before));
+  for (Outcome& row : lost) {
+    row.evaluation.reason = part + row.evaluation.reason;
+    rows.push_back(std::move(row));
+  }
+  return false;
 }
 
 // Farms out new_ and waits for what the next tell needs; each outcome is in the archive before anyone acts on it.
 bool Study::evaluate() {
   for (const auto id : std::exchange(new_, {})) submit(pending_.at(id));
-  std::string interruption;
   double latest = 0;
-  while ((farm_.outstanding() > 0 || !whole_.empty()) &&
-         !(asynchronous_ && !arrivals_.empty() && interruption.empty())) {
-    if (interruption.empty() && !(interruption = interruption_()).empty()) {
+  while ((farm_.outstanding() > 0 || !whole_.empty() || !held_.empty()) &&
+         !(asynchronous_ && !arrivals_.empty() && interrupted_.empty())) {
+    if (interrupted_.empty() && !(interrupted_ = interruption_()).empty()) {
       farm_.withdraw();
+      held_.clear();
       latest = now() + settings_.real("study.grace");
     }
-    if (!interruption.empty() && now() >= latest) break;
-    if (farm_.evaluators() == 0 && whole_.empty())
+    if (!interrupted_.empty() && now() >= latest) break;
+    if (farm_.evaluators() == 0 && whole_.empty() && held_.empty())
       return stop(End::resumable, "no evaluator is left: every rank is lost or hangs in an evaluation");
     collect();
     watch_(tally());
   }
-  if (interruption.empty()) interruption = interruption_();
-  return interruption.empty() || stop(End::resumable, interruption);
+  if (interrupted_.empty()) interrupted_ = interruption_();
+  return interrupted_.empty() || stop(End::resumable, interrupted_);
 }
 
 // Tells the batch in the order of the ids, or what came first; and archives what the strategy makes of it.
@@ -203,13 +236,14 @@ void Study::collect() {
   std::vector<Outcome> outcomes = std::exchange(whole_, {});
   auto wait = std::chrono::milliseconds(outcomes.empty() ? 100 : 0);
   while (auto answer = farm_.next(std::exchange(wait, std::chrono::milliseconds(0)))) {
-    if (auto outcome = gather(std::move(*answer))) outcomes.push_back(std::move(*outcome));
-    if (outcomes.size() == 256) break;
+    gather(std::move(*answer), outcomes);
+    if (outcomes.size() >= 256) break;
   }
+  release_held(outcomes);
   archive_.append(outcomes);
-  for (auto& [evaluation, trajectory, part] : outcomes) {
+  for (auto& [evaluation, trajectory, part, killed] : outcomes) {
     if (!recall(evaluation)) {
-      submit(pending_.at(evaluation.id), part);
+      if (parts_.count() == 1) submit(pending_.at(evaluation.id), part);
       continue;
     }
     parts_.forget(evaluation.id);
@@ -219,14 +253,36 @@ void Study::collect() {
   }
 }
 
-// What goes into the archive on account of an answer of the farm: the outcome of a whole evaluation, or a lost attempt.
-std::optional<Outcome> Study::gather(Outcome answer) {
-  if (parts_.count() == 1) return answer;
+// Adds to `rows` what goes into the archive on account of an answer of the farm: the outcome of a whole evaluation, a
+// lost attempt, or nothing.
+void Study::gather(Outcome answer, std::vector<Outcome>& rows) {
+  const Status status = answer.evaluation.status;
   const std::int64_t id = answer.evaluation.id;
-  if (evaluations_.contains(id)) return std::nullopt;  // was given up: too many lost parts
-  if (answer.evaluation.status == Status::lost) return answer;
-  if (!parts_.add(std::move(answer))) return std::nullopt;
-  return join(evaluator_, pending_.at(id), parts_.answers(id));
+  const auto given_up = [&] {  // for another part, a while ago or just now
+    return evaluations_.contains(id) ||
+           std::any_of(rows.begin(), rows.end(), [&](const Outcome& row) { return row.evaluation.id == id; });
+  };
+  if (parts_.count() > 1 && given_up()) return;
+  if (!interruption_().empty() && (status == Status::lost || status == Status::failed)) return;
+  if (answer.killed) {
+    answer.killed = false;
+    held_.push_back({std::move(answer), now() + time_for_a_signal});
+  } else if (status == Status::lost) {
+    const std::int32_t part = answer.part;
+    if (attempts_left(std::move(answer), rows) && parts_.count() > 1) submit(pending_.at(id), part);
+  } else if (parts_.count() == 1) {
+    rows.push_back(std::move(answer));
+  } else if (parts_.add(std::move(answer))) {
+    rows.push_back(join(evaluator_, pending_.at(id), parts_.answers(id)));
+  }
+}
+
+// The attempts that were killed while nothing told the run to end.
+void Study::release_held(std::vector<Outcome>& rows) {
+  if (held_.empty()) return;
+  if (farm_.outstanding() == 0) std::this_thread::sleep_for(std::chrono::milliseconds(20));  // `next` did not wait
+  for (; !held_.empty() && held_.front().until <= now(); held_.pop_front())
+    gather(std::move(held_.front().attempt), rows);
 }
 
 // Takes in a row of the archive. Returns false where it is that of an attempt to be repeated.

@@ -11,7 +11,11 @@
 //
 // A lost evaluation (its rank disappeared) leaves a row of status `lost` for each attempt; it is repeated until there
 // is an answer or study.attempts of them are lost. Only what comes of it in the end is told. What rank 0 itself was
-// evaluating when it was killed is such an attempt too, on the account of the next run.
+// evaluating when it was killed is such an attempt too, on the account of the next run. Of an evaluation in parts, each
+// part has its attempts; those of the part that was given up become rows.
+//
+// What ends a run often ends evaluations first: a batch system signals all processes of a job. So once a run is told to
+// end, what fails or is lost leaves no row, and an attempt that was killed waits a moment to see whether it is.
 //
 // An evaluation that is done again later (`rerun`) leaves one more row. The strategy is told of it, for the second
 // time, once it has been told of as many as the archive held then: so a replay tells the same in the same order as the
@@ -35,6 +39,7 @@
 #include "farm/farm.hpp"
 #include "settings/settings.hpp"
 #include "study/parts.hpp"
+#include "study/running.hpp"
 #include "surrogate/choice.hpp"
 
 namespace dodyn::study {
@@ -59,10 +64,11 @@ enum class End {
 
 struct Summary {
   End end = End::finished;
-  std::string reason;               // why the study ended
-  bool was_finished = false;        // the archive held all of it already, with this very reason
-  int evaluated = 0, recalled = 0;  // evaluations of this run, and of earlier ones
-  std::optional<Evaluation> best;   // as best_of() has it
+  std::string reason;                                      // why the study ended
+  bool was_finished = false;                               // the archive held all of it already, with this very reason
+  int evaluated = 0, recalled = 0;                         // evaluations of this run, and of earlier ones
+  std::map<Status, std::vector<std::int64_t>> unanswered;  // ids that another try may have an answer to
+  std::optional<Evaluation> best;                          // as best_of() has it
 };
 
 class Study {
@@ -92,13 +98,16 @@ class Study {
   bool evaluate();
   bool tell();
   bool stop(End end, std::string reason);
+  Summary summary(bool was_finished) const;
   bool reached_limit();
 
   archive::Archive open(archive::Provenance provenance);
   bool recall(const Evaluation& row);
   void lose(const Evaluation& asked);
+  bool attempts_left(Outcome attempt, std::vector<Outcome>& rows);
   void collect();
-  std::optional<Outcome> gather(Outcome answer);
+  void gather(Outcome answer, std::vector<Outcome>& rows);
+  void release_held(std::vector<Outcome>& rows);
   void submit(const Evaluation& asked);
   void submit(const Evaluation& asked, int part);
   std::int64_t nearest(const Eigen::VectorXd& design) const;
@@ -129,8 +138,14 @@ class Study {
   const bool resumed_;  // the archive was there
   archive::Archive archive_;
   Parts parts_;
-  std::optional<std::int64_t> struck_;  // what rank 0 evaluated when it was killed in an earlier run
-  std::vector<Outcome> whole_;          // by the parts that an earlier run left behind
+  std::optional<Running> struck_;  // what rank 0 evaluated when it was killed in an earlier run
+  std::vector<Outcome> whole_;     // by the parts that an earlier run left behind
+
+  struct Held {
+    Outcome attempt;
+    double until;
+  };
+  std::deque<Held> held_;  // attempts that were killed; the signal may have been for all of us
 
   std::map<std::int64_t, Evaluation> pending_;  // asked and not told: id, parent, design and seed
   std::vector<std::int64_t> new_;               // of those the ones to farm out
@@ -142,6 +157,7 @@ class Study {
   double started_ = 0, busy_seconds_ = 0;
   End end_ = End::finished;
   std::string reason_;
+  std::string interrupted_;  // why the run must end now
 };
 
 // The strategy that the settings name. Throws ConfigError where it does not suit the free variables.

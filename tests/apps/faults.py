@@ -75,13 +75,13 @@ def expect(status, reason, archive="f.h5"):
 def isolated():
     """One failed row with the signal's name, whatever the model does to its process."""
     for fault, status, reason in (("crash", "failed", "killed by signal 11 (Segmentation fault)"),
-                                  ("kill", "failed", "killed by signal 9 (Killed)"),
+                                  ("kill", "lost", "killed by signal 9 (Killed)"),
                                   ("memory", "failed", "out of memory"),
                                   ("hang", "timed_out", "did not stop at its time limit; its process was killed")):
         code, text = dodyn("run", "f.cfg", "--study.isolate", "process", "--testfunction.fault", fault,
                            "--study.memory-limit", "500", "--study.archive", fault + ".h5",
                            "--study.time-limit", "1" if fault == "hang" else "60")
-        assert code == 0, text
+        assert code == (0 if status == "failed" else 4) and f"without an answer: {status} " in text, text
         expect(status, reason, fault + ".h5")
 
 
@@ -93,7 +93,7 @@ def alone():
             code, text = dodyn(*words)
             assert code == -signal_number, (code, text)
         code, text = dodyn(*words)
-        assert code == 0, text
+        assert code == 4 and "without an answer: lost 1 (" in text, text
         expect("lost", "rank 0 was killed while it evaluated this", fault + ".h5")
         assert not os.path.exists(fault + ".h5.running")
     # an evaluation that was under way when the run was told to end, twice, is not to blame; one that was killed may be
@@ -124,7 +124,7 @@ def ranks_die():
                           fault + ".h5", "--testfunction.delay", "0.1", "--exit-code-file", "code"]))
             if os.path.exists("code"):
                 break
-        assert open("code").read() == "0\n", fault
+        assert open("code").read() == "4\n", fault
         expect("lost", "", fault + ".h5")
 
 
@@ -132,13 +132,151 @@ def hang():
     """A design that does not look at the clock is given up with its rank; the others finish the study."""
     code, text = finish(start([*RANKS, "-n", "3", DODYN, "run", "f.cfg", "--testfunction.fault", "hang",
                                "--study.time-limit", "0.5", "--exit-code-file", "code"]))
-    assert open("code").read() == "0\n", text
+    assert open("code").read() == "4\n", text
     expect("timed_out", "did not stop at its time limit; given up")
     # alone there is no other: it ends, and says that it can go on
     code, text = dodyn("run", "f.cfg", "--testfunction.fault", "hang", "--study.time-limit", "0.5", "--study.archive", "1.h5")
     assert code == 3 and "no evaluator is left" in text, text
     code, text = dodyn("run", "f.cfg", "--study.archive", "1.h5")
+    assert code == 4, text  # that one design is timed out
+
+
+COMMAND = """[study]
+evaluator = command
+batch = 4
+silence = 2
+grace = 20
+[surrogate]
+strategy = sweep
+points = 9
+[command]
+run = {run}
+[design]
+x.min = 0
+x.max = 1
+"""
+# A simulator that a shell starts, with a helper that leaves its group and session; MARK is in their environment.
+SIMULATOR = """import os, subprocess, sys, time
+helper = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"], start_new_session=True)
+time.sleep(float(sys.argv[1]))
+with open(os.environ["DODYN_RESULT_FILE"], "w") as file:
+    file.write('{"cost": %s}' % os.environ["DODYN_X"])
+"""
+
+
+def marked(mark):
+    """The processes with MARK=mark in their environment, {pid: command line}, whoever their parents are."""
+    found = {}
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{pid}/environ", "rb") as file:
+                if f"MARK={mark}".encode() in file.read().split(b"\0"):
+                    with open(f"/proc/{pid}/cmdline", "rb") as file:
+                        if line := file.read().replace(b"\0", b" ").decode():
+                            found[int(pid)] = line
+        except OSError:
+            pass
+    return found
+
+
+def name_of(pid):
+    with open(f"/proc/{pid}/comm") as file:
+        return file.read().strip()
+
+
+def kill(pids, number):
+    for pid in pids:
+        try:
+            os.kill(pid, number)
+        except ProcessLookupError:
+            pass
+
+
+def simulators(seconds, then=""):
+    """A study of simulators; a mark of its own; a function that waits until so many of them run."""
+    with open("simulator.py", "w") as file:
+        file.write(SIMULATOR)
+    with open("c.cfg", "w") as file:
+        file.write(COMMAND.format(run=f"{sys.executable} {os.getcwd()}/simulator.py {seconds}; true{then}"))
+    mark = os.getcwd()
+    ENVIRONMENT["MARK"] = mark
+
+    def running(count, limit=60):
+        end = time.time() + limit
+        while sum("simulator.py" in line and "sh -c" not in line for line in marked(mark).values()) < count:
+            assert time.time() < end, marked(mark)
+            time.sleep(0.02)
+        time.sleep(0.3)  # their helpers too
+    return mark, running
+
+
+def none_left(mark, limit=10):
+    end = time.time() + limit
+    while left := {pid: line for pid, line in marked(mark).items() if "mpirun" not in line}:
+        assert time.time() < end, left
+        time.sleep(0.05)
+
+
+def cancelled():
+    """What a batch system, a service manager or a person does to all processes of a job at once costs what runs, and
+    nothing else: no row says that a design failed, and the next run has the answers."""
+    mark, running = simulators(1)
+    code, text = dodyn("run", "c.cfg", "--study.archive", "whole.h5")
     assert code == 0, text
+    expected = {x: row["cost"] for x, row in evaluations("whole.h5").items()}
+    for isolate in ("none", "process"):
+        for ranks in (1, 3):
+            archive = f"{isolate}{ranks}.h5"
+            words = [DODYN, "run", "c.cfg", "--study.isolate", isolate, "--study.archive", archive]
+            run = start([*RANKS, "-n", str(ranks), *words] if ranks > 1 else words)
+            running(ranks)
+            # programs first, as a walk over process ids meets them
+            victims = [pid for pid, line in marked(mark).items() if "mpirun" not in line]
+            kill(sorted(victims, reverse=True), signal.SIGTERM)
+            code, text = finish(run)
+            assert "interrupted by a signal (SIGTERM)" in text, text
+            none_left(mark)
+            before = evaluations(archive)
+            assert all(row["status"] == "ok" for row in before.values()), before
+            code, text = dodyn(*words[1:])
+            assert code == 0 and "earlier attempts" not in dodyn("show", archive)[1], text
+            assert {x: row["cost"] for x, row in evaluations(archive).items()} == expected
+    # A program alone, killed by somebody: an attempt that is repeated.
+    run = start([DODYN, "run", "c.cfg", "--study.archive", "one.h5"])
+    running(1)
+    kill([pid for pid, line in marked(mark).items() if "simulator.py" in line], signal.SIGKILL)
+    code, text = finish(run)
+    assert code == 0 and "1 earlier attempts" in dodyn("show", "one.h5")[1], text
+    assert {x: row["cost"] for x, row in evaluations("one.h5").items()} == expected
+    none_left(mark)
+
+
+def tree():
+    """However a run ends, the programs end with it, and all that they started, in whatever group and session."""
+    mark, running = simulators(30)
+    for ranks in (1, 3):
+        words = [DODYN, "run", "c.cfg", "--study.archive", f"{ranks}.h5"]
+        words = [*RANKS, "-n", str(ranks), *words] if ranks > 1 else words
+        for how in ("once", "twice", "kill"):
+            run = start(words, start_new_session=True)
+            running(min(ranks, 2))  # the sweep starts with both ends of the range
+            if how == "kill":
+                kill([pid for pid, line in marked(mark).items() if line.startswith(DODYN) and name_of(pid) == "dodyn"],
+                     signal.SIGKILL)
+            elif how == "once" and ranks > 1:  # mpirun kills its ranks
+                os.killpg(run.pid, signal.SIGINT)
+            else:
+                for _ in range(2):
+                    run.send_signal(signal.SIGINT)
+                    time.sleep(0.2)
+            since = time.time()
+            none_left(mark, 15)
+            print(f"{ranks} ranks, {how}: all gone after {time.time() - since:.1f} s")
+            finish(run)
+    # A time limit ends them too, those that do not look at SIGTERM included.
+    code, text = dodyn("run", "c.cfg", "--study.time-limit", "1", "--study.grace", "1", "--surrogate.points", "2")
+    assert code == 4, text
+    none_left(mark, 2)
 
 
 def rows_there(archive, count, limit=60):

@@ -28,17 +28,21 @@ class DyingFarm : public farm::Farm {
     --left_;
     Outcome outcome = work_(tasks_.back());
     tasks_.pop_back();
+    bool lost = lost_each_[{outcome.evaluation.id, outcome.part}]++ < each_;
     if (losses_ > 0 && outcome.part == 2) {
       --losses_;
-      outcome.evaluation.status = Status::lost;
+      lost = true;
     }
+    if (lost) outcome.evaluation.status = Status::lost;
     return outcome;
   }
-  void lose(int losses) { losses_ = losses; }
+  void lose(int losses) { losses_ = losses; }         // of part 2 of whatever evaluation
+  void lose_each(int attempts) { each_ = attempts; }  // of every part of every evaluation
 
  private:
   Work work_;
-  int left_, losses_ = 0;
+  int left_, losses_ = 0, each_ = 0;
+  std::map<std::pair<std::int64_t, std::int32_t>, int> lost_each_;
   std::vector<Task> tasks_;
 };
 
@@ -53,7 +57,7 @@ class PartsTest : public ::testing::Test {
   }
   void TearDown() override { std::filesystem::remove_all(directory); }
 
-  Summary run(const std::string& archive, int answers = 1000, int losses = 0) {
+  Summary run(const std::string& archive, int answers = 1000, int losses = 0, int losses_each = 0) {
     const Settings settings = evaluators::read_settings(config, {"--study.archive", directory + "/" + archive});
     const std::shared_ptr<const Evaluator> evaluator = evaluators::make_evaluator(settings);
     const auto strategy = make_strategy(settings);
@@ -65,6 +69,7 @@ class PartsTest : public ::testing::Test {
         },
         answers);
     farm.lose(losses);
+    farm.lose_each(losses_each);
     return Study(
                settings, *evaluator, *strategy, farm, {}, [] { return ""; }, [](const Tally&) {})
         .run();
@@ -167,6 +172,41 @@ TEST_F(PartsTest, ALostPartAloneIsRepeated) {
   const Summary lost = run("b.h5", 1000, 1000);  // part 2 of every evaluation, always
   EXPECT_FALSE(lost.best);
   EXPECT_FALSE(std::filesystem::exists(parts_file("b.h5")));
+}
+
+// Ranks that die together are one attempt at each of the parts that they had, not as many attempts at the evaluation.
+TEST_F(PartsTest, AttemptsCountForEachPart) {
+  run("whole.h5");
+  const Summary twice = run("a.h5", 1000, 0, 2);  // study.attempts = 3
+  EXPECT_EQ(twice.end, End::finished);
+  EXPECT_TRUE(twice.unanswered.empty());
+  EXPECT_EQ(costs("a.h5"), costs("whole.h5"));
+  EXPECT_EQ(archive::read(directory + "/a.h5").evaluations.size(), 4u);  // no row for what came to a good end
+  const Summary thrice = run("b.h5", 1000, 0, 3);
+  EXPECT_EQ(thrice.unanswered.at(Status::lost), (std::vector<std::int64_t>{0, 1, 2, 3}));
+  const auto rows = archive::read(directory + "/b.h5").evaluations;
+  EXPECT_EQ(rows.size(), 4u * 3u);
+  EXPECT_EQ(rows.front().reason.rfind("part ", 0), 0u) << rows.front().reason;
+  EXPECT_FALSE(std::filesystem::exists(parts_file("b.h5")));
+  performed = 0;
+  EXPECT_TRUE(run("b.h5").was_finished);  // and a resume knows it
+  EXPECT_EQ(performed, 0);
+}
+
+// Attempts that earlier runs lost count on.
+TEST_F(PartsTest, LostAttemptsOutliveTheRun) {
+  run("whole.h5");
+  for (int answers = 1; answers < 20; answers += 3) {
+    const std::string archive = "cut" + std::to_string(answers) + ".h5";
+    run(archive, answers, 0, 1);
+    run(archive, answers, 0, 1);
+    EXPECT_EQ(run(archive).end, End::finished);
+    EXPECT_EQ(costs(archive), costs("whole.h5"));
+  }
+  for (int start = 0; start < 3; ++start) run("c.h5", 1, 1);  // part 4 is asked last, and answered
+  performed = 0;
+  const Summary lost = run("c.h5", 1000, 3);
+  EXPECT_EQ(lost.unanswered.count(Status::lost), 1u);
 }
 
 TEST_F(PartsTest, AFarmWithNothingElseToDoGivesTheSame) {

@@ -497,6 +497,71 @@ TEST_F(StudyTest, WhatIsLostIsRepeatedUpToTheAttempts) {
   for (const auto& [id, row] : final_rows("three.h5")) EXPECT_EQ(row.status, Status::lost);
 }
 
+// Its evaluations are killed from outside, or fail of it, and then the run is told to end: no row says so.
+class KilledFarm : public farm::Farm {
+ public:
+  KilledFarm(Work work, std::function<void(Outcome&)> strike) : work_(std::move(work)), strike_(std::move(strike)) {}
+  int evaluators() const override { return 1; }
+  int outstanding() const override { return static_cast<int>(tasks_.size()); }
+  void submit(Task task) override { tasks_.push_back(std::move(task)); }
+  void withdraw() override { tasks_.clear(); }
+  std::optional<Outcome> next(std::chrono::milliseconds) override {
+    if (tasks_.empty()) return {};
+    Outcome outcome = work_(tasks_.front());
+    tasks_.pop_front();
+    strike_(outcome);
+    return outcome;
+  }
+
+ private:
+  Work work_;
+  std::function<void(Outcome&)> strike_;
+  std::deque<Task> tasks_;
+};
+
+TEST_F(StudyTest, WhatIsKilledWithTheRunLeavesNoRow) {
+  run("whole.h5", {"--strategy", "sweep"});
+  const auto run_struck = [&](const std::string& archive, Status status, bool killed, bool told_before, bool told) {
+    const Settings now = settings(archive, {"--strategy", "sweep"});
+    const std::shared_ptr<const Evaluator> evaluator = evaluators::make_evaluator(now);
+    const auto strategy = make_strategy(now);
+    int answers = 0;
+    bool interrupted = false;
+    KilledFarm farm(make_work(evaluator, now), [&](Outcome& outcome) {
+      if (++answers != 8) return;
+      outcome.evaluation.status = status;
+      outcome.evaluation.reason = "struck";
+      outcome.evaluation.cost = not_a_number;
+      outcome.killed = killed;
+      interrupted = told_before;
+    });
+    const auto begin = std::chrono::steady_clock::now();
+    return Study(
+               now, *evaluator, *strategy, farm, {}, [&] { return std::string(interrupted ? "interrupted" : ""); },
+               [&](const Tally&) {  // the signal comes half a second after the evaluation was struck
+                 if (told && answers >= 8 && std::chrono::steady_clock::now() - begin > std::chrono::milliseconds(500))
+                   interrupted = true;
+               })
+        .run();
+  };
+  const auto rows_struck = [&](const std::string& archive) {
+    const auto rows = contents(archive).evaluations;
+    return std::count_if(rows.begin(), rows.end(), [](const auto& row) { return row.reason == "struck"; });
+  };
+  EXPECT_EQ(run_struck("later.h5", Status::lost, true, false, true).end, End::resumable);
+  EXPECT_EQ(run_struck("failed.h5", Status::failed, false, true, true).end, End::resumable);
+  EXPECT_EQ(run_struck("lost.h5", Status::lost, false, true, true).end, End::resumable);
+  for (const std::string archive : {"later.h5", "failed.h5", "lost.h5"}) {
+    EXPECT_EQ(rows_struck(archive), 0) << archive;
+    run(archive, {"--strategy", "sweep"});
+    expect_same("whole.h5", archive);
+  }
+  // Nobody says that the run is to end: an attempt lost, and repeated.
+  EXPECT_EQ(run_struck("alone.h5", Status::lost, true, false, false).end, End::finished);
+  EXPECT_EQ(rows_struck("alone.h5"), 1);
+  EXPECT_EQ(contents("alone.h5").evaluations.size(), 22u);
+}
+
 // An asynchronous study cut anywhere replays: what was asked follows from the order of the rows.
 TEST_F(StudyTest, AsynchronousStudiesReplayInTheOrderOfArrival) {
   for (const std::string strategy : {"strawman", "sweep"}) {

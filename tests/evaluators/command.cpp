@@ -1,0 +1,205 @@
+// One evaluation by a program: what it is told, what is made of its answer, and that nothing of it is left.
+#include "evaluators/command.hpp"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <thread>
+
+#include "farm/perform.hpp"
+
+namespace dodyn::evaluators {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+class CommandTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::filesystem::remove_all(directory);
+    std::filesystem::create_directories(directory);
+  }
+  void TearDown() override { std::filesystem::remove_all(directory); }
+
+  Outcome evaluate(const std::string& line, std::vector<std::string> words = {}, double time_limit = 60) const {
+    std::ofstream(directory + "/c.cfg") << "[study]\nevaluator = command\ngrace = 4\n[command]\nmetrics = mass drag\n"
+                                        << "run = " << line << "\n[design]\nx.min = 0\nx.max = 1\nlong-name = 7\n";
+    words.push_back("--study.archive=" + directory + "/c.h5");
+    const auto evaluator = make_evaluator(read_settings(directory + "/c.cfg", words));
+    Task task;
+    task.evaluation.id = 3;
+    task.evaluation.seed = 12345678901234567890u;
+    task.evaluation.design = Eigen::VectorXd::Constant(1, 0.1);
+    task.time_limit = time_limit;
+    return farm::perform([&](const Task& now) { return evaluator->evaluate(now); }, task, 0);
+  }
+  Outcome answers(const std::string& json) const {
+    std::ofstream(directory + "/answer") << json;
+    return evaluate("cp " + directory + "/answer $DODYN_RESULT_FILE");
+  }
+  std::string text(const std::string& file) const {
+    std::ostringstream all;
+    all << std::ifstream(directory + "/" + file).rdbuf();
+    return all.str();
+  }
+  // The process that wrote its id to a file; waits until it has.
+  pid_t process(const std::string& file) const {
+    int pid = 0;
+    for (int i = 0; i < 500 && !(std::ifstream(directory + "/" + file) >> pid); ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    return pid;
+  }
+  static bool gone(pid_t pid) { return kill(pid, 0) != 0; }
+
+  const std::string directory =
+      ::testing::TempDir() + "dodyn-command-" + ::testing::UnitTest::GetInstance()->current_test_info()->name();
+};
+
+#define EXPECT_HAS(text, part) EXPECT_NE((text).find(part), std::string::npos) << (text)
+
+TEST_F(CommandTest, TellsTheDesignAndReadsTheAnswer) {
+  const Outcome outcome = evaluate(
+      "env | grep ^DODYN_ | sort > " + directory + "/told; cp design.json " + directory +
+      R"(; printf '{"cost": %s5, "cost_stderr": 0.25, "gradient": {"x": -2}, "metrics": {"drag": 4}}' $DODYN_X > $DODYN_RESULT_FILE)");
+  const Evaluation& e = outcome.evaluation;
+  EXPECT_EQ(e.status, Status::ok) << e.reason;
+  EXPECT_EQ(e.cost, 0.15);
+  EXPECT_EQ(e.cost_stderr, 0.25);
+  ASSERT_EQ(e.gradient.size(), 1);
+  EXPECT_EQ(e.gradient(0), -2);
+  ASSERT_EQ(e.metrics.size(), 3);
+  EXPECT_EQ(e.metrics(0), 0);
+  EXPECT_TRUE(std::isnan(e.metrics(1)));
+  EXPECT_EQ(e.metrics(2), 4);
+  const std::string told = text("told");
+  for (const std::string entry : {"DODYN_ID=3\n", "DODYN_SEED=12345678901234567890\n", "DODYN_X=0.1\n",
+                                  "DODYN_LONG_NAME=7\n", "DODYN_TIME_LIMIT=60\n"})
+    EXPECT_HAS(told, entry);
+  EXPECT_HAS(told, "DODYN_STUDY=" + directory + "\n");
+  EXPECT_HAS(text("design.json"), "\"seed\": 12345678901234567890");
+  EXPECT_FALSE(std::filesystem::exists(directory + "/c.work"));  // it was empty
+}
+
+TEST_F(CommandTest, AFailureSaysWhatTheProgramSaidLast) {
+  const Evaluation e = evaluate("echo first >&2; echo no mesh >&2; exit 3").evaluation;
+  EXPECT_EQ(e.status, Status::failed);
+  EXPECT_EQ(e.reason, "exit code 3, and no result.json; stderr: no mesh");
+  EXPECT_EQ(e.metrics(0), 3);
+  EXPECT_EQ(text("c.work/000003/stderr"), "first\nno mesh\n");  // kept, to look at
+  EXPECT_EQ(evaluate("true").evaluation.status, Status::failed);
+  EXPECT_EQ(evaluate("kill -SEGV $$").evaluation.reason,
+            "killed by signal 11 (Segmentation fault), and no result.json");
+  EXPECT_EQ(evaluate("kill -SEGV $$").evaluation.status, Status::failed);
+}
+
+TEST_F(CommandTest, AnswersThatAreNoneAreRefused) {
+  const std::string prefix = "exit code 0, result.json: ";
+  EXPECT_EQ(answers("{}").evaluation.reason, prefix + "has neither a cost nor a status");
+  EXPECT_EQ(answers("[1]").evaluation.reason, prefix + "is not an object");
+  EXPECT_EQ(answers(R"({"cots": 1})").evaluation.reason, prefix + "unknown key 'cots' (did you mean 'cost'?)");
+  EXPECT_HAS(answers(R"({"cost": 1)").evaluation.reason, "parse error");
+  EXPECT_EQ(answers(R"({"cost": null})").evaluation.reason, "the cost is not a finite number");
+  EXPECT_EQ(answers(R"({"cost": 1, "cost_stderr": -5})").evaluation.reason,
+            "the standard error of the cost is -5; allowed: >= 0");
+  EXPECT_EQ(answers(R"({"cost": 1, "cost_stderr": null})").evaluation.status, Status::failed);
+  EXPECT_HAS(answers(std::string(2000000, '[')).evaluation.reason, "is nested deeper than 8 levels");
+  for (const std::string line : {"mkfifo $DODYN_RESULT_FILE", "ln -s /dev/zero $DODYN_RESULT_FILE"})
+    EXPECT_EQ(evaluate(line).evaluation.reason, prefix + "is not a regular file");
+  EXPECT_HAS(evaluate("truncate -s 5G $DODYN_RESULT_FILE").evaluation.reason, "has 5368709120 bytes; allowed: ");
+}
+
+// A reason is a line of UTF-8 that is nothing but text, wherever it was cut.
+TEST_F(CommandTest, ReasonsAreText) {
+  EXPECT_EQ(evaluate(R"(printf 'a\033[2J\tb\377c\n' >&2; exit 1)").evaluation.reason,
+            "exit code 1, and no result.json; stderr: a [2J b\uFFFDc");
+  EXPECT_EQ(answers("{\"status\": \"infeasible\", \"reason\": \"too\\n\\u001b[31mlong\"}").evaluation.reason,
+            "too  [31mlong");
+  std::string umlauts;
+  for (int i = 0; i < 200; ++i) umlauts += "\u00e4";
+  const std::string cut = evaluate("echo x" + umlauts + " >&2; exit 1").evaluation.reason;
+  EXPECT_HAS(cut, "...");
+  EXPECT_HAS(cut, "\u00e4\u00e4");
+}
+
+// Who ends it from outside says nothing of the design; whether a shell in between says so or the program itself.
+TEST_F(CommandTest, KilledFromOutsideIsNoAnswer) {
+  for (const std::string line : {"kill -TERM $$", "kill -KILL $$", "sh -c 'kill -KILL $$'; exit $?",
+                                 "echo '{\"cost\": 1' > $DODYN_RESULT_FILE; kill -HUP $$"}) {
+    const Outcome outcome = evaluate(line);
+    EXPECT_EQ(outcome.evaluation.status, Status::lost) << line;
+    EXPECT_TRUE(outcome.killed) << line;
+  }
+  const Outcome told = evaluate(R"(echo '{"cost": 1, "status": "ok"}' > $DODYN_RESULT_FILE; kill -TERM $$)");
+  EXPECT_EQ(told.evaluation.status, Status::ok);
+  EXPECT_FALSE(told.killed);
+}
+
+// At its time limit everything gets SIGTERM and then the grace, also what the shell, which dies of it, has started.
+TEST_F(CommandTest, GraceIsForTheWholeTree) {
+  std::ofstream(directory + "/slow.sh") << "trap 'sleep 0.5; echo \"{\\\"cost\\\": 2}\" > $DODYN_RESULT_FILE; exit' "
+                                           "TERM\nwhile true; do sleep 0.05; done\n";
+  const auto begin = Clock::now();
+  const Evaluation e = evaluate("bash " + directory + "/slow.sh; true", {}, 0.3).evaluation;
+  EXPECT_EQ(e.status, Status::timed_out);
+  EXPECT_EQ(e.cost, 2);
+  EXPECT_EQ(e.reason.rfind("stopped at its time limit", 0), 0u) << e.reason;
+  const Evaluation deaf = evaluate("trap '' TERM; while true; do sleep 1; done", {"--study.grace=0.4"}, 0.3).evaluation;
+  EXPECT_EQ(deaf.status, Status::timed_out);
+  EXPECT_LT(Clock::now() - begin, std::chrono::seconds(30));
+}
+
+TEST_F(CommandTest, NothingIsLeftOfIt) {
+  const std::string leaves = "(setsid sh -c 'echo $$ > " + directory + "/left; exec sleep 100' &) ; ";
+  const std::string written = "while ! [ -s " + directory + "/left ]; do sleep 0.01; done; ";
+  const std::string cost = R"(echo '{"cost": 1}' > $DODYN_RESULT_FILE)";
+  EXPECT_TRUE(evaluate(leaves + written + cost).evaluation.ok());  // though it ended well
+  EXPECT_TRUE(gone(process("left")));
+  std::filesystem::remove(directory + "/left");
+  EXPECT_EQ(evaluate(leaves + "sleep 100", {"--study.grace=0.2"}, 0.5).evaluation.status, Status::timed_out);
+  EXPECT_TRUE(gone(process("left")));
+}
+
+// The process that evaluates is killed: so is the program, whatever it has become of.
+TEST_F(CommandTest, NothingOutlivesTheProcessThatEvaluates) {
+  const pid_t child = fork();
+  if (child == 0) {
+    evaluate("(setsid sh -c 'echo $$ > " + directory + "/left; exec sleep 100' &) ; sleep 100");
+    _exit(0);
+  }
+  const pid_t left = process("left");
+  ASSERT_GT(left, 0);
+  ASSERT_FALSE(gone(left));
+  kill(child, SIGKILL);
+  waitpid(child, nullptr, 0);
+  for (int i = 0; i < 1000 && !gone(left); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  EXPECT_TRUE(gone(left));
+}
+
+TEST_F(CommandTest, TheRunEndsAtOnceWhenToldTo) {
+  std::ofstream(directory + "/c.cfg") << "[study]\nevaluator = command\ngrace = 60\n[command]\nrun = sleep 100\n"
+                                         "[design]\nx.min = 0\nx.max = 1\n";
+  const auto evaluator =
+      make_evaluator(read_settings(directory + "/c.cfg", {"--study.archive=" + directory + "/c.h5"}));
+  std::stop_source stop;
+  Task task;
+  task.evaluation.id = 0;
+  task.evaluation.design = Eigen::VectorXd::Constant(1, 0.1);
+  task.stop = stop.get_token();
+  std::thread later([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    stop.request_stop();
+  });
+  const auto begin = Clock::now();
+  evaluator->evaluate(task);
+  EXPECT_LT(Clock::now() - begin, std::chrono::seconds(20));
+  later.join();
+}
+
+}  // namespace
+}  // namespace dodyn::evaluators
