@@ -7,8 +7,6 @@
 //   collision_detection agree [pairs]        signs on random pairs (default 1000000): the program, FCL, brute force
 //
 // FCL and the LP libraries are optional; what is missing at build time is left out of the tables.
-#include "geometry/collision_detection.hpp"
-
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -18,6 +16,8 @@
 #include <string>
 
 #include "../tests/geometry/scenes.hpp"
+#include "geometry/hyperplanes.hpp"
+#include "rigid/detection.hpp"
 #ifdef DODYN_HAVE_FCL
 #include <fcl/fcl.h>
 #endif
@@ -31,6 +31,7 @@
 namespace {
 
 using namespace dodyn::geometry;
+namespace rigid = dodyn::rigid;
 
 struct Query {
   const Polytope<3>*k1, *k2;
@@ -336,30 +337,26 @@ void tables() {
 
 void cloud() {
   Random random(2027);
-  std::printf("\nhexagonal prisms in a cloud of constant density: broad phase and contacts, one step\n");
-  std::printf("%8s %12s %12s %14s %14s %16s\n", "bodies", "candidates", "contacts", "sweep us", "contacts us",
-              "ns per body");
+  std::printf("\nhexagonal prisms in a cloud of constant density: detection, one step\n");
+  std::printf("%8s %12s %14s %16s\n", "bodies", "looked at", "us", "ns per body");
   for (const int count : {16, 64, 256, 1024, 4096}) {
-    const auto prism = make_body<3>("prism", {regular_prism(6, 0.2, 0.4)}, 270.0);
-    CollisionDetection<3> detection(std::vector<Body<3>>(count, prism));
+    rigid::World<3> world;
+    world.bodies.assign(count, rigid::solid<3>("prism", {regular_prism(6, 0.2, 0.4)}, 270.0).body);
+    rigid::Detection<3> detection(world);
     std::uniform_real_distribution<double> place_at(0.0, 0.5 * std::cbrt(count));
-    std::vector<Frame<3>> from(count), to;
-    for (auto& f : from) f = {{place_at(random), place_at(random), place_at(random)}, random_rotation<3>(random)};
-    to = from;
-    for (auto& f : to) f.position += random_vector<3>(random, 0.001);
-    std::vector<Contact<3>> found;
-    double sweep = 1e300, contacts = 1e300;
-    for (int i = 0; i < 10; ++i) {
+    std::vector<Frame<3>> at(count);
+    for (auto& f : at) f = {{place_at(random), place_at(random), place_at(random)}, random_rotation<3>(random)};
+    detection.find(at);
+    double us = 0.0;
+    std::size_t looked_at = 0;
+    constexpr int steps = 100;
+    for (int i = 0; i < steps; ++i) {
+      for (auto& f : at) f.position += random_vector<3>(random, 0.001);
       const auto start = std::chrono::steady_clock::now();
-      detection.sweep(from, to, 0.0);
-      const auto middle = std::chrono::steady_clock::now();
-      detection.contacts(to, 0.0, found);
-      const auto end = std::chrono::steady_clock::now();
-      sweep = std::min(sweep, std::chrono::duration<double, std::micro>(middle - start).count());
-      contacts = std::min(contacts, std::chrono::duration<double, std::micro>(end - middle).count());
+      looked_at += detection.find(at).size();
+      us += std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count();
     }
-    std::printf("%8d %12zu %12zu %14.1f %14.1f %16.0f\n", count, detection.candidates().size(), found.size(), sweep,
-                contacts, 1e3 * (sweep + contacts) / count);
+    std::printf("%8d %12zu %14.1f %16.0f\n", count, looked_at / steps, us / steps, 1e3 * us / steps / count);
   }
 }
 

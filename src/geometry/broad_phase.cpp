@@ -1,26 +1,11 @@
 #include "geometry/broad_phase.hpp"
 
 #include <algorithm>
-#include <cmath>
+#include <array>
 #include <limits>
 
 namespace dodyn::geometry {
 namespace {
-
-template <int n>
-void extend(Box<n>& box, const Polytope<n>& k, const Frame<n>& f) {
-  for (int axis = 0; axis < n; ++axis) {
-    double low = std::numeric_limits<double>::infinity(), high = -low;
-    for (int i = 0; i < k.padded_size(); ++i) {
-      double x = 0.0;
-      for (int a = 0; a < n; ++a) x += f.directors(axis, a) * k.axis(a)[i];
-      low = x < low ? x : low;
-      high = x > high ? x : high;
-    }
-    box.low[axis] = std::min(box.low[axis], f.position[axis] + low);
-    box.high[axis] = std::max(box.high[axis], f.position[axis] + high);
-  }
-}
 
 // Cell numbers per axis go side by side into one key, the last axis lowest, so that neighbours along it are neighbours.
 constexpr int bits = 20;
@@ -36,20 +21,6 @@ constexpr auto forward_rows() {
 }
 
 }  // namespace
-
-template <int n>
-Box<n> swept_box(const Polytope<n>& polytope, double arm, const Frame<n>& from, const Frame<n>& to) {
-  constexpr double infinity = std::numeric_limits<double>::infinity();
-  Box<n> box{Vector<n>::Constant(infinity), Vector<n>::Constant(-infinity)};
-  extend(box, polytope, from);
-  if (from.position == to.position && from.directors == to.directors) return box;
-  extend(box, polytope, to);
-  // A point turning by theta on a circle of radius r leaves its chord by at most r (1 - cos(theta/2)).
-  const double trace = from.directors.cwiseProduct(to.directors).sum();
-  const double cosine = std::clamp(0.5 * (n == 2 ? trace : trace - 1.0), -1.0, 1.0);
-  const double bulge = arm * (1.0 - std::sqrt(0.5 * (1.0 + cosine)));
-  return {box.low.array() - bulge, box.high.array() + bulge};
-}
 
 template <int n>
 const std::vector<std::pair<int, int>>& Grid<n>::overlapping(const std::vector<Box<n>>& boxes) {
@@ -110,8 +81,6 @@ const std::vector<std::pair<int, int>>& Grid<n>::overlapping(const std::vector<B
   return pairs_;
 }
 
-template Box<2> swept_box(const Polytope<2>&, double, const Frame<2>&, const Frame<2>&);
-template Box<3> swept_box(const Polytope<3>&, double, const Frame<3>&, const Frame<3>&);
 template class Grid<2>;
 template class Grid<3>;
 

@@ -1,12 +1,11 @@
-// Which pairs can meet at all: boxes that hold a body wherever it is during a step, and the pairs of them that overlap.
+// Which pairs can meet at all: the overlapping pairs of boxes around bodies.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <utility>
 #include <vector>
 
-#include "geometry/body.hpp"
+#include "geometry/frame.hpp"
 
 namespace dodyn::geometry {
 
@@ -18,12 +17,6 @@ struct Box {
     return (low.array() <= other.high.array()).all() && (other.low.array() <= high.array()).all();
   }
 };
-
-// Holds the polytope while its body moves from one frame to the other: straight, turning evenly about one axis by less
-// than half a turn. `arm`: a radius about the body's origin that holds the polytope. Both frames' directors are
-// rotations.
-template <int n>
-Box<n> swept_box(const Polytope<n>& polytope, double arm, const Frame<n>& from, const Frame<n>& to);
 
 // Pairs of overlapping boxes by a uniform grid whose cells are as large as the largest usual box; the few much larger
 // ones (a floor) are tested against all. Linear in the number of boxes and of overlapping pairs where the boxes are of

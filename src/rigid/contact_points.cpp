@@ -89,7 +89,7 @@ Faces<n>::Faces(const geometry::Polytope<n>& polytope) {
 }
 
 template <int n>
-void contact_points(const geometry::Contact<n>& c, int pair, const Faces<n>& faces1, const Frame<n>& frame1,
+void contact_points(const geometry::Contact<n>& c, PairKey pair, const Faces<n>& faces1, const Frame<n>& frame1,
                     const Faces<n>& faces2, const Frame<n>& frame2, double margin, bool keep_own,
                     std::vector<ContactPoint<n>>& out) {
   ContactPoint<n> own;
@@ -185,11 +185,33 @@ void contact_points(const geometry::Contact<n>& c, int pair, const Faces<n>& fac
     out.erase(out.begin() + static_cast<std::ptrdiff_t>(first));
 }
 
+template <int n>
+ContactPoints<n>::ContactPoints(const World<n>& world) {
+  for (const auto& body : world.bodies) {
+    faces_.emplace_back();
+    for (const auto& part : body.parts) faces_.back().emplace_back(part);
+  }
+}
+
+template <int n>
+void ContactPoints<n>::collect(const Detection<n>& detection, Frames<n> at, double margin, bool keep_own,
+                               std::vector<ContactPoint<n>>& out) const {
+  out.clear();
+  for (std::size_t i = 0; i < detection.found().size(); ++i) {
+    const auto& c = detection.found()[i];
+    if (c.normal_gap() <= -margin) continue;
+    contact_points(c, detection.key(static_cast<int>(i)), faces_[c.body[0]][c.part[0]], at[c.body[0]],
+                   faces_[c.body[1]][c.part[1]], at[c.body[1]], margin, keep_own, out);
+  }
+}
+
+template class ContactPoints<2>;
+template class ContactPoints<3>;
 template struct Faces<2>;
 template struct Faces<3>;
-template void contact_points(const geometry::Contact<2>&, int, const Faces<2>&, const Frame<2>&, const Faces<2>&,
+template void contact_points(const geometry::Contact<2>&, PairKey, const Faces<2>&, const Frame<2>&, const Faces<2>&,
                              const Frame<2>&, double, bool, std::vector<ContactPoint<2>>&);
-template void contact_points(const geometry::Contact<3>&, int, const Faces<3>&, const Frame<3>&, const Faces<3>&,
+template void contact_points(const geometry::Contact<3>&, PairKey, const Faces<3>&, const Frame<3>&, const Faces<3>&,
                              const Frame<3>&, double, bool, std::vector<ContactPoint<3>>&);
 
 }  // namespace dodyn::rigid

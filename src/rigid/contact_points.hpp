@@ -5,14 +5,13 @@
 #include <array>
 #include <vector>
 
-#include "geometry/contact.hpp"
-#include "geometry/polytope.hpp"
+#include "rigid/detection.hpp"
 
 namespace dodyn::rigid {
 
 template <int n>
 struct ContactPoint {
-  int pair = -1;  // of parts
+  PairKey pair = -1;  // of parts
   std::array<int, 2> body{-1, -1};
   geometry::Vector<n> point, normal;  // world coordinates; from body 2 to body 1, unit
   double gap = 0.0;                   // along the normal, m; > 0 overlaps
@@ -31,8 +30,23 @@ struct Faces {
 // corners the gap is linear, so if none overlaps the faces do not. Where all corners are within the margin the own
 // point lies between them and is left out, unless it is to be kept.
 template <int n>
-void contact_points(const geometry::Contact<n>& contact, int pair, const Faces<n>& faces1,
+void contact_points(const geometry::Contact<n>& contact, PairKey pair, const Faces<n>& faces1,
                     const geometry::Frame<n>& frame1, const Faces<n>& faces2, const geometry::Frame<n>& frame2,
                     double margin, bool keep_own, std::vector<ContactPoint<n>>& out);
+
+// The same for all contacts that a detection found last, at these frames.
+template <int n>
+class ContactPoints {
+ public:
+  explicit ContactPoints(const World<n>& world);
+  void collect(const Detection<n>& detection, Frames<n> at, double margin, bool keep_own,
+               std::vector<ContactPoint<n>>& out) const;  // overwritten
+
+ private:
+  std::vector<std::vector<Faces<n>>> faces_;  // [body][part]
+};
+
+extern template class ContactPoints<2>;
+extern template class ContactPoints<3>;
 
 }  // namespace dodyn::rigid

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <limits>
-#include <numeric>
+#include <utility>
 
 namespace dodyn::rigid {
 namespace {
@@ -30,58 +30,108 @@ constexpr double never = -std::numeric_limits<double>::infinity();
 template <int n>
 Detection<n>::Detection(const World<n>& world) : world_(&world) {
   const int count = static_cast<int>(world.bodies.size());
-  radius_.assign(count, 0.0);
   thickness_.resize(count);
-  for (int b = 0; b < count; ++b)
-    for (const auto& part : world.bodies[b].parts) {
-      for (const auto& x : part.corners()) radius_[b] = std::max(radius_[b], x.norm());
-      thickness_[b].push_back(width(part));
-    }
-  for (int a = 0; a < count; ++a)
-    for (int b = a + 1; b < count; ++b) {
-      if (world.bodies[a].fixed && world.bodies[b].fixed) continue;
-      const bool ignored = std::any_of(world.no_contact.begin(), world.no_contact.end(), [&](const auto& pair) {
-        return (pair.first == a && pair.second == b) || (pair.first == b && pair.second == a);
-      });
-      if (ignored) continue;
-      // a floor is body 2 of the source: its normal points to body 1
-      const bool floor = world.bodies[a].outward.has_value();
-      const int first = floor ? b : a, second = floor ? a : b;
-      const int from = static_cast<int>(parts_.size());
-      for (int i = 0; i < static_cast<int>(world.bodies[first].parts.size()); ++i)
-        for (int j = 0; j < static_cast<int>(world.bodies[second].parts.size()); ++j) {
-          Parts pair;
-          pair.body = {first, second};
-          pair.part = {i, j};
-          parts_.push_back(pair);
-        }
-      bodies_.push_back({first, second, from, static_cast<int>(parts_.size()) - from, never});
-    }
-  for (auto* list : {&found_, &found_before_}) list->reserve(parts_.size());
-  for (auto* list : {&pair_, &pair_before_}) list->reserve(parts_.size());
+  std::vector<double> moving;
+  std::int64_t fixed = 0;
+  for (int b = 0; b < count; ++b) {
+    const auto& body = world.bodies[b];
+    radius_.push_back(radius(body));
+    if (!body.fixed) moving.push_back(radius_.back());
+    fixed += body.fixed;
+    for (const auto& part : body.parts) thickness_[b].push_back(width(part));
+    most_parts_ = std::max(most_parts_, static_cast<std::int64_t>(body.parts.size()));
+  }
+  for (const auto& [a, b] : world.no_contact)
+    if (!world.bodies[a].fixed || !world.bodies[b].fixed) ignored_.emplace_back(std::min(a, b), std::max(a, b));
+  std::sort(ignored_.begin(), ignored_.end());
+  ignored_.erase(std::unique(ignored_.begin(), ignored_.end()), ignored_.end());
+  all_pairs_ = (static_cast<std::int64_t>(count) * (count - 1) - fixed * (fixed - 1)) / 2 -
+               static_cast<std::int64_t>(ignored_.size());
+  if (!moving.empty()) {
+    std::nth_element(moving.begin(), moving.begin() + moving.size() / 2, moving.end());
+    usual_reach_ = moving[moving.size() / 2];
+  }
   restart();
 }
 
 template <int n>
 void Detection<n>::restart() {
-  for (auto& p : parts_) p.apart_until = never;
-  for (auto& b : bodies_) b.apart_until = never;
+  reach_ = -1.0;
+  used_ = 0.0;
   path_.assign(world_->bodies.size(), 0.0);
-  last_.clear();
+  path_then_ = path_;
   moved_.assign(world_->bodies.size(), 0);
+  last_.clear();
+  bodies_.clear();
+  parts_.clear();
   found_.clear();
   pair_.clear();
 }
 
+// Adds up the paths of the bodies to these frames.
 template <int n>
-double Detection<n>::motion(int body, const geometry::Frame<n>& from, const geometry::Frame<n>& to) const {
-  const double turn = (to.directors - from.directors).norm();  // Frobenius, at least the spectral norm
-  return (to.position - from.position).norm() + radius_[body] * turn;
+void Detection<n>::follow(Frames<n> frames) {
+  if (last_.empty()) {
+    last_.assign(frames.begin(), frames.end());
+    return;
+  }
+  double most = 0.0, second = 0.0;
+  for (std::size_t b = 0; b < frames.size(); ++b) {
+    if (world_->bodies[b].fixed) continue;
+    moved_[b] = motion(static_cast<int>(b), last_[b], frames[b]);
+    path_[b] += moved_[b];
+    last_[b] = frames[b];
+    second = std::max(second, path_[b] - path_then_[b]);
+    if (second > most) std::swap(most, second);
+  }
+  used_ = most + second;
+}
+
+// Lists the pairs of bodies whose balls come within the reach of each other, or may have since the call before.
+template <int n>
+void Detection<n>::gather(Frames<n> frames, double reach) {
+  boxes_.resize(frames.size());
+  for (std::size_t b = 0; b < frames.size(); ++b) {
+    const double arm = radius_[b] + moved_[b] + 0.5 * reach;
+    boxes_[b] = {frames[b].position.array() - arm, frames[b].position.array() + arm};
+  }
+  bodies_.swap(bodies_before_);
+  parts_.swap(parts_before_);
+  bodies_.clear();
+  parts_.clear();
+  auto old = bodies_before_.begin();
+  for (const auto& [a, b] : grid_.overlapping(boxes_)) {
+    if (world_->bodies[a].fixed && world_->bodies[b].fixed) continue;
+    if (std::binary_search(ignored_.begin(), ignored_.end(), std::pair(a, b))) continue;
+    // a floor is body 2 of the source: its normal points to body 1
+    const bool floor = world_->bodies[a].outward.has_value();
+    Bodies pair{floor ? b : a, floor ? a : b, static_cast<int>(parts_.size()), 0, never};
+    const auto before = [](const Bodies& x, const Bodies& y) {
+      return std::pair(std::min(x.a, x.b), std::max(x.a, x.b)) < std::pair(std::min(y.a, y.b), std::max(y.a, y.b));
+    };
+    while (old != bodies_before_.end() && before(*old, pair)) ++old;
+    if (old != bodies_before_.end() && !before(pair, *old)) {
+      pair.count = old->count;
+      pair.apart_until = old->apart_until;
+      const auto first = parts_before_.begin() + old->first;
+      parts_.insert(parts_.end(), first, first + old->count);
+    } else {
+      const std::int64_t bodies = static_cast<std::int64_t>(world_->bodies.size());
+      for (int i = 0; i < static_cast<int>(world_->bodies[pair.a].parts.size()); ++i)
+        for (int j = 0; j < static_cast<int>(world_->bodies[pair.b].parts.size()); ++j)
+          parts_.push_back(
+              {{pair.a, pair.b}, {i, j}, ((a * bodies + b) * most_parts_ + i) * most_parts_ + j, {}, never});
+      pair.count = static_cast<int>(parts_.size()) - pair.first;
+    }
+    bodies_.push_back(pair);
+  }
+  reach_ = reach;
+  used_ = 0.0;
+  path_then_ = path_;
 }
 
 template <int n>
-void Detection<n>::solve(const Parts& p, const FrameList& frames, std::array<geometry::Basis<n>, 2>& basis,
-                         Contact& c) const {
+void Detection<n>::solve(const Parts& p, Frames<n> frames, std::array<geometry::Basis<n>, 2>& basis, Contact& c) const {
   const auto &one = world_->bodies[p.body[0]], &two = world_->bodies[p.body[1]];
   c.body = p.body;
   c.part = p.part;
@@ -94,27 +144,21 @@ void Detection<n>::solve(const Parts& p, const FrameList& frames, std::array<geo
 }
 
 template <int n>
-const std::vector<geometry::Contact<n>>& Detection<n>::find(const FrameList& frames, double within) {
-  if (last_.empty())
-    last_ = frames;
-  else
-    for (std::size_t b = 0; b < frames.size(); ++b) {
-      if (world_->bodies[b].fixed) continue;
-      const double motion_now = motion(static_cast<int>(b), last_[b], frames[b]);
-      moved_[b] = motion_now > 0.0;
-      path_[b] += motion_now;
-      last_[b] = frames[b];
-    }
+const std::vector<geometry::Contact<n>>& Detection<n>::find(Frames<n> frames, double within) {
   found_.swap(found_before_);
-  pair_.swap(pair_before_);
+  key_before_.clear();
+  for (const int k : pair_) key_before_.push_back(parts_[k].key);
   found_.clear();
   pair_.clear();
-  std::size_t before = 0;  // both lists are in the order of pairs
+  follow(frames);
+  if (used_ + within > reach_) gather(frames, std::max(usual_reach_, 2.0 * within));
+  std::size_t before = 0;  // both lists are in the order of keys
   for (auto& pair : bodies_) {
     const double path = path_[pair.a] + path_[pair.b];
     if (path + within < pair.apart_until) continue;
     const double gap = (frames[pair.a].position - frames[pair.b].position).norm() - radius_[pair.a] - radius_[pair.b];
-    if (gap > within) {
+    const double moved = moved_[pair.a] + moved_[pair.b], gap_before = std::max(0.0, pair.apart_until - path + moved);
+    if (gap > within && moved <= gap_before + gap) {
       pair.apart_until = path + gap;
       continue;
     }
@@ -124,9 +168,9 @@ const std::vector<geometry::Contact<n>>& Detection<n>::find(const FrameList& fra
       if (path + within >= parts.apart_until) {
         found_.emplace_back();
         pair_.push_back(k);
-        while (before < pair_before_.size() && pair_before_[before] < k) ++before;
-        const bool known = before < pair_before_.size() && pair_before_[before] == k;
-        if (known && !moved_[pair.a] && !moved_[pair.b])
+        while (before < key_before_.size() && key_before_[before] < parts.key) ++before;
+        const bool known = before < key_before_.size() && key_before_[before] == parts.key;
+        if (known && moved == 0.0)
           found_.back() = found_before_[before];
         else
           solve(parts, frames, parts.basis, found_.back());
@@ -146,31 +190,33 @@ double Detection<n>::overlap() const {
   for (const auto& c : found_) worst = std::max(worst, c.normal_gap());
   for (const auto& pair : bodies_)
     if (pair.apart_until != never) worst = std::max(worst, path_[pair.a] + path_[pair.b] - pair.apart_until);
+  if (static_cast<std::int64_t>(bodies_.size()) < all_pairs_) worst = std::max(worst, used_ - reach_);
   return worst == never ? 0.0 : worst;
 }
 
 template <int n>
-geometry::Contact<n> Detection<n>::look(int pair, const FrameList& frames) const {
-  auto basis = parts_[pair].basis;
+geometry::Contact<n> Detection<n>::look(int i, Frames<n> frames) const {
+  const auto& parts = parts_[pair_[i]];
+  auto basis = parts.basis;
   Contact c;
-  solve(parts_[pair], frames, basis, c);
+  solve(parts, frames, basis, c);
   return c;
 }
 
 template <int n>
-double Detection<n>::separation(int pair, const FrameList& frames, const Vector<n>& normal) const {
-  const auto& p = parts_[pair];
+double Detection<n>::separation(int i, Frames<n> frames, const Vector<n>& normal) const {
+  const auto& p = parts_[pair_[i]];
   double low = std::numeric_limits<double>::infinity(), high = -low;
   const auto& one = world_->bodies[p.body[0]].parts[p.part[0]];
   const auto& two = world_->bodies[p.body[1]].parts[p.part[1]];
-  for (int i = 0; i < one.size(); ++i) low = std::min(low, normal.dot(frames[p.body[0]](one.corner(i))));
-  for (int i = 0; i < two.size(); ++i) high = std::max(high, normal.dot(frames[p.body[1]](two.corner(i))));
+  for (int k = 0; k < one.size(); ++k) low = std::min(low, normal.dot(frames[p.body[0]](one.corner(k))));
+  for (int k = 0; k < two.size(); ++k) high = std::max(high, normal.dot(frames[p.body[1]](two.corner(k))));
   return low - high;
 }
 
 template <int n>
-double Detection<n>::thickness(int pair) const {
-  const auto& p = parts_[pair];
+double Detection<n>::thickness(int i) const {
+  const auto& p = parts_[pair_[i]];
   return std::min(thickness_[p.body[0]][p.part[0]], thickness_[p.body[1]][p.part[1]]);
 }
 

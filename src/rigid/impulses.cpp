@@ -33,9 +33,10 @@ inline void add(double factor, const double* a, double* b, int size) {
 }  // namespace
 
 template <int n>
-void ContactRows<n>::build(const Multibody<n>& multibody, std::span<const ContactPoint<n>> points, bool tangents) {
+void ContactRows<n>::build(const Inertia<n>& inertia, std::span<const ContactPoint<n>> points, bool tangents) {
+  const Multibody<n>& multibody = inertia.bodies();
   directions_ = tangents ? n : 1;
-  multibody_ = &multibody;
+  inertia_ = &inertia;
   contacts_.clear();
   rows_.clear();
   for (const auto& point : points) {
@@ -57,18 +58,14 @@ void ContactRows<n>::build(const Multibody<n>& multibody, std::span<const Contac
       if (joined) side.size = 0;
       if (range.size == 0) continue;
       if (!joined) rows_.resize(rows_.size() + directions_ * range.size);
-      const Vector<n> arm = point.point - multibody.position(body);
       for (int k = 0; k < directions_; ++k) {
         const Vector<n> d = s == 0 ? Vector<n>(entry.direction.col(k)) : Vector<n>(-entry.direction.col(k));
-        Twist<n> w;
-        w.template head<n>() = d;
-        w.template tail<Multibody<n>::spin>() = cross(arm, d);
         if (joined) {
           Eigen::VectorXd both(range.size);
-          multibody.reduce(body, w, both.data());
+          inertia.point_row(body, point.point, d, both.data());
           Eigen::Map<Eigen::VectorXd>(rows_.data() + entry.side[0].data + k * range.size, range.size) += both;
         } else {
-          multibody.reduce(body, w, rows_.data() + side.data + k * range.size);
+          inertia.point_row(body, point.point, d, rows_.data() + side.data + k * range.size);
         }
       }
     }
@@ -79,7 +76,7 @@ void ContactRows<n>::build(const Multibody<n>& multibody, std::span<const Contac
     for (int s = 0; s < 2; ++s) {
       const auto& side = contacts_[i].side[s];
       for (int k = 0; k < directions_ && side.size > 0; ++k)
-        multibody.solve(points[i].body[s], columns_.data() + side.data + k * side.size);
+        inertia.solve(points[i].body[s], columns_.data() + side.data + k * side.size);
     }
   for (int c = 0; c < size(); ++c)
     for (int i = 0; i < directions_; ++i)
@@ -88,7 +85,7 @@ void ContactRows<n>::build(const Multibody<n>& multibody, std::span<const Contac
   // it: an infinite resistance keeps the impulse at zero.
   for (int c = 0; c < size(); ++c) {
     double free = 0.0;
-    for (const int b : points[c].body) free += multibody.is_fixed(b) ? 0.0 : 1.0 / multibody.mass(b);
+    for (const int b : points[c].body) free += multibody.is_fixed(b) ? 0.0 : 1.0 / multibody.body(b).mass;
     for (int k = 0; k < directions_; ++k)
       if (double& own = contacts_[c].metric(k, k); !(own > 1e-9 * free)) own = std::numeric_limits<double>::infinity();
   }

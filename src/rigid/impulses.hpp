@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "rigid/contact_points.hpp"
+#include "rigid/inertia.hpp"
 #include "rigid/island.hpp"
-#include "rigid/multibody.hpp"
 
 namespace dodyn::rigid {
 
@@ -18,8 +18,8 @@ namespace dodyn::rigid {
 template <int n>
 class ContactRows {
  public:
-  // `multibody.set` holds the configuration. Both sides act at the same point, so impulses keep all momenta.
-  void build(const Multibody<n>& multibody, std::span<const ContactPoint<n>> points, bool tangents);
+  // `inertia` is that at the configuration, and must outlive the rows. Both sides act at the same point, so impulses keep all momenta.
+  void build(const Inertia<n>& inertia, std::span<const ContactPoint<n>> points, bool tangents);
 
   int size() const { return static_cast<int>(contacts_.size()); }
   double relative_velocity(int contact, int direction, const Eigen::VectorXd& nu) const;
@@ -43,7 +43,7 @@ class ContactRows {
   };
   const std::array<Side, 2>& sides(int contact) const { return contacts_[contact].side; }
   const double* row(const Side& side, int direction) const { return rows_.data() + side.data + direction * side.size; }
-  const Multibody<n>& multibody() const { return *multibody_; }
+  const Inertia<n>& inertia() const { return *inertia_; }
 
  private:
   struct Entry {
@@ -54,7 +54,7 @@ class ContactRows {
   void find_islands(int dofs);
 
   int directions_ = n;
-  const Multibody<n>* multibody_ = nullptr;
+  const Inertia<n>* inertia_ = nullptr;
   std::vector<Entry> contacts_;
   std::vector<int> parent_, member_, order_, starts_;
   std::vector<double> rows_, columns_;

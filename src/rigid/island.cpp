@@ -15,7 +15,7 @@ void Island<n, directions>::gather(const ContactRows<n>& rows, std::span<const i
   contact_.clear();
   admittance_.clear();
   pairs_.clear();
-  node_of_.assign(rows.multibody().dofs(), -1);
+  node_of_.assign(rows.inertia().bodies().dofs(), -1);
   int nodes = 0;
   for (const int c : contacts) {
     if (!std::isfinite(rows.metric(c, 0, 0)) || !std::isfinite(target[c])) continue;
@@ -78,7 +78,7 @@ void Island<n, directions>::gather(const ContactRows<n>& rows, std::span<const i
       if (side.size == 0 || node_of_[side.first] < 0) continue;
       const int first = std::exchange(node_of_[side.first], -1), of_tree = pieces(side.size);
       Eigen::MatrixXd mass = Eigen::MatrixXd::Identity(width * of_tree, width * of_tree);
-      mass.topLeftCorner(side.size, side.size) = rows.multibody().mass_matrix(side.body);
+      mass.topLeftCorner(side.size, side.size) = rows.inertia().mass_matrix(side.body);
       for (int i = 0; i < of_tree; ++i)
         for (int j = 0; j <= i; ++j) {
           int row = cholesky_.place(first + i), column = cholesky_.place(first + j);

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "rigid/block_cholesky.hpp"
-#include "rigid/multibody.hpp"
+#include "rigid/inertia.hpp"
 
 namespace dodyn::rigid {
 

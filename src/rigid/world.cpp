@@ -2,7 +2,7 @@
 
 #include <stdexcept>
 
-#include "geometry/body.hpp"
+#include "geometry/connected.hpp"
 
 namespace dodyn::rigid {
 namespace {

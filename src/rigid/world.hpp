@@ -6,6 +6,7 @@
 
 #include <Eigen/Core>
 #include <Eigen/Geometry>
+#include <algorithm>
 #include <functional>
 #include <optional>
 #include <span>
@@ -84,6 +85,21 @@ Solid<n> solid_of_mass(const std::string& name, const std::vector<geometry::Poly
 template <int n>
 Body<n> fixed_body(const std::string& name, const std::vector<geometry::Polytope<n>>& parts,
                    std::optional<Vector<n>> outward = std::nullopt);
+
+// Of the ball about the centre of mass that holds the body, m.
+template <int n>
+double radius(const Body<n>& body) {
+  double largest = 0.0;
+  for (const auto& part : body.parts)
+    for (const auto& x : part.corners()) largest = std::max(largest, x.norm());
+  return largest;
+}
+// Bound on how far any point within this radius of the origin is moved from one frame to another.
+template <int n>
+double motion_bound(double radius, const geometry::Frame<n>& from, const geometry::Frame<n>& to) {
+  const double turn = (to.directors - from.directors).norm();  // Frobenius, at least the spectral norm
+  return (to.position - from.position).norm() + radius * turn;
+}
 
 // A joint holds a point of the child body on a point of its parent (an earlier body, which may be fixed). A body has at
 // most one parent, so bodies form chains and trees. In the plane both kinds are the pin joint.

@@ -1,8 +1,7 @@
-#include "geometry/body.hpp"
+#include "geometry/connected.hpp"
 
-#include <Eigen/Eigenvalues>
-#include <Eigen/LU>
 #include <algorithm>
+#include <limits>
 #include <sstream>
 #include <stdexcept>
 
@@ -38,36 +37,7 @@ void require_connected(const std::string& name, const std::vector<Polytope<n>>& 
     }
 }
 
-template <int n>
-Body<n> make_body(const std::string& name, const std::vector<Polytope<n>>& parts, double density) {
-  if (parts.empty()) throw std::invalid_argument("body " + name + ": has no parts, needs at least one");
-  require_connected(name, parts);
-  MassProperties<n> mass = mass_properties(parts[0], density);
-  for (std::size_t i = 1; i < parts.size(); ++i) mass = mass + mass_properties(parts[i], density);
-
-  Body<n> body;
-  body.name = name;
-  body.drawing.position = mass.centre;
-  Matrix<n> off = mass.euler_tensor;
-  off.diagonal().setZero();
-  if (off.norm() > 1e-12 * mass.euler_tensor.trace()) {
-    body.drawing.directors = Eigen::SelfAdjointEigenSolver<Matrix<n>>(mass.euler_tensor).eigenvectors();
-    if (body.drawing.directors.determinant() < 0.0) body.drawing.directors.col(0) *= -1.0;
-  }
-  const Matrix<n>& axes = body.drawing.directors;
-  const Frame<n> into{-(axes.transpose() * mass.centre), axes.transpose()};
-  for (const auto& part : parts) {
-    body.parts.push_back(part.moved(into));
-    for (const auto& v : body.parts.back().corners()) body.radius = std::max(body.radius, v.norm());
-  }
-  body.mass.mass = mass.mass;
-  body.mass.euler_tensor = Vector<n>((axes.transpose() * mass.euler_tensor * axes).diagonal()).asDiagonal();
-  return body;
-}
-
 template void require_connected(const std::string&, const std::vector<Polytope<2>>&);
 template void require_connected(const std::string&, const std::vector<Polytope<3>>&);
-template Body<2> make_body(const std::string&, const std::vector<Polytope<2>>&, double);
-template Body<3> make_body(const std::string&, const std::vector<Polytope<3>>&, double);
 
 }  // namespace dodyn::geometry

@@ -1,0 +1,146 @@
+// The decomposition contact response (Johnson 2013, section 3.5, Algorithm 3): where the prediction overlaps, the
+// closest-point projection, the lift of momenta to it, and impulses there.
+#include <algorithm>
+
+#include "rigid/impact.hpp"
+#include "rigid/invariants.hpp"
+#include "rigid/projection.hpp"
+
+namespace dodyn::rigid {
+namespace {
+
+template <int n>
+class Decomposition final : public ContactResponse<n> {
+  using VectorX = Eigen::VectorXd;
+
+ public:
+  explicit Decomposition(const Pieces<n>& pieces)
+      : pieces_(pieces),
+        project_(pieces),
+        law_(pieces.options.group == Group::each ? make_newton(pieces.world, pieces.options)
+                                                 : make_printed(pieces.world, pieces.options)),
+        at_predicted_(pieces.bodies),
+        at_projected_(pieces.bodies),
+        at_end_(pieces.bodies) {}
+
+  void restart() override {
+    project_.restart();
+    law_->restart();
+    touching_.clear();
+    for (int i = 0; i < static_cast<int>(pieces_.detection.found().size()); ++i)
+      if (pieces_.detection.found()[i].normal_gap() >= -pieces_.options.tolerance)
+        touching_.push_back(pieces_.detection.key(i));
+  }
+
+  Progress advance(double t, double h, State<n>& state, Ledger<n>& ledger) override {
+    if (!pieces_.integrator.advance(t, h, state, predicted_))
+      return {0.0, 0.5, {{-1, -1}, 0.0, "the implicit step did not converge"}};
+    frames_of(state.poses, frames0_);
+    frames_of(predicted_.poses, frames1_);
+    pieces_.detection.find(frames1_);
+    if (const Passage way = passage<n>(pieces_, frames0_, frames1_); !way.free()) return {0.0, way.share, way.blame};
+    double deepest = 0.0;
+    for (const auto& c : pieces_.detection.found()) deepest = std::max(deepest, c.normal_gap());
+    if (deepest <= 0.0) {
+      std::swap(state, predicted_);
+      touching_.clear();
+      return {h, 0.5, {}};
+    }
+    Progress progress;
+    if (mend(h, deepest, state, ledger, progress.blame)) progress.done = h;
+    return progress;
+  }
+
+ private:
+  // The prediction overlaps by `deepest`.
+  bool mend(double h, double deepest, State<n>& state, Ledger<n>& ledger, Blame& blame) {
+    const double margin = std::max(3.0 * deepest, pieces_.options.tolerance);  // d_b of section 3.5.3
+    const double V0 = pieces_.forces.energy(predicted_.poses);
+    at_predicted_.set(predicted_.poses);
+    at_predicted_.velocity(predicted_.p, nu_);
+    const Momenta<n> L0 = momenta(at_predicted_, predicted_.poses, nu_);
+    const double T0 = kinetic_energy(predicted_.p, nu_);
+    if (!project_(predicted_.poses, margin, projected_.poses, impact_.points, blame)) return false;
+    at_projected_.set(projected_.poses);
+    lift(at_predicted_, predicted_.poses, predicted_.p, at_projected_, projected_.poses, projected_.p);
+
+    at_projected_.velocity(projected_.p, nu_);
+    const Momenta<n> L1 = momenta(at_projected_, projected_.poses, nu_);
+    const double T1 = kinetic_energy(projected_.p, nu_);
+    law_->resolve(at_projected_, projected_.p, predicted_.p - state.p, h, impact_);
+    impact_.apply(projected_.p, p_after_);
+    at_projected_.velocity(p_after_, nu_);
+    const double T2 = kinetic_energy(p_after_, nu_);
+    const Ledger<n> ledger_before = ledger;
+    ledger.projection.kinetic += T1 - T0;
+    ledger.impact += T2 - T1;
+    ledger.momentum.linear += L1.linear - L0.linear;
+    ledger.momentum.angular += L1.angular - L0.angular;
+    ++ledger.impulses;
+
+    // A contact that lasts acts over the whole interval, as a force would: it displaces by h/2 M^-1 I from the
+    // prediction. What rests then stays where it is and what sticks does not creep; the projection alone undoes
+    // neither.
+    offset_.setZero(pieces_.bodies.dofs());
+    bool lasts = false;
+    for (std::size_t i = 0; i < impact_.points.size(); ++i)
+      if (std::binary_search(touching_.begin(), touching_.end(), impact_.points[i].pair))
+        for (int k = 0; k < n; ++k)
+          if (const double size = impact_.impulse[n * i + k]; size != 0.0) {
+            impact_.rows.add_impulse(static_cast<int>(i), k, 0.5 * h * size, offset_);
+            lasts = true;
+          }
+    if (lasts) {
+      const Momenta<n> L2 = momenta(at_projected_, projected_.poses, nu_);
+      displaced_.resize(predicted_.poses.size());
+      pieces_.bodies.reparametrise(predicted_.poses, offset_, displaced_);
+      if (!project_(displaced_, margin, predicted_.poses, points_, blame)) {
+        ledger = ledger_before;
+        return false;
+      }
+      at_end_.set(predicted_.poses);
+      lift(at_projected_, projected_.poses, p_after_, at_end_, predicted_.poses, state.p);
+      state.poses.swap(predicted_.poses);
+      at_end_.velocity(state.p, nu_);
+      const Momenta<n> L3 = momenta(at_end_, state.poses, nu_);
+      ledger.projection.kinetic += kinetic_energy(state.p, nu_) - T2;
+      ledger.momentum.linear += L3.linear - L2.linear;
+      ledger.momentum.angular += L3.angular - L2.angular;
+    } else {
+      state.poses.swap(projected_.poses);
+      state.p.swap(p_after_);
+    }
+    pieces_.bodies.orthonormalise(state.poses);
+    ledger.projection.potential += pieces_.forces.energy(state.poses) - V0;
+    touching_.clear();
+    for (const auto& point : impact_.points)
+      if (point.gap >= -pieces_.options.tolerance && (touching_.empty() || touching_.back() != point.pair))
+        touching_.push_back(point.pair);
+    return true;
+  }
+
+  Pieces<n> pieces_;
+  Projection<n> project_;
+  std::unique_ptr<ImpactLaw<n>> law_;
+  std::vector<PairKey> touching_;  // pairs that touch at the state, ascending
+
+  // scratch
+  State<n> predicted_, projected_;
+  std::vector<Pose<n>> displaced_;
+  std::vector<geometry::Frame<n>> frames0_, frames1_;
+  Inertia<n> at_predicted_, at_projected_, at_end_;
+  Impact<n> impact_;
+  std::vector<ContactPoint<n>> points_;
+  VectorX nu_, p_after_, offset_;
+};
+
+}  // namespace
+
+template <int n>
+std::unique_ptr<ContactResponse<n>> make_decomposition(const Pieces<n>& pieces) {
+  return std::make_unique<Decomposition<n>>(pieces);
+}
+template std::unique_ptr<ContactResponse<2>> make_decomposition(const Pieces<2>&);
+template std::unique_ptr<ContactResponse<3>> make_decomposition(const Pieces<3>&);
+
+}  // namespace dodyn::rigid

@@ -1,0 +1,235 @@
+// The exact response: collision time (3.75) and impact (3.73) or (3.76) are solved for. It fails where contact lasts.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "rigid/impact.hpp"
+#include "rigid/invariants.hpp"
+
+namespace dodyn::rigid {
+namespace {
+
+template <int n>
+class Exact final : public ContactResponse<n> {
+  using VectorX = Eigen::VectorXd;
+
+ public:
+  explicit Exact(const Pieces<n>& pieces) : pieces_(pieces), find_points_(pieces.world), inertia_(pieces.bodies) {}
+
+  void restart() override { last_interval_ = 0.0; }
+
+  Progress advance(double t, double h, State<n>& state, Ledger<n>& ledger) override {
+    // pairs that touch here and approach are reflected before anything moves
+    Progress progress;
+    frames_of(state.poses, frames0_);
+    pieces_.detection.find(frames0_);
+    inertia_.set(state.poses);
+    for (int round = 0; approaching(state, progress.blame); ++round) {
+      if (round > 100 * pieces_.bodies.size()) return progress;
+      reflect(state.p, p_after_, ledger);
+      if (pieces_.options.jump == JumpCondition::discrete_energy && last_interval_ > 0.0) {
+        by_energy(t, h, state, progress);
+        return progress;
+      }
+      state.p = p_after_;
+    }
+
+    if (!pieces_.integrator.advance(t, h, state, next_)) {
+      progress.blame.what = "the implicit step did not converge";
+      return progress;
+    }
+    frames_of(next_.poses, frames1_);
+    pieces_.detection.find(frames1_);
+    if (const Passage way = passage<n>(pieces_, frames0_, frames1_); !way.free()) return {0.0, way.share, way.blame};
+    // earliest of the pairs that overlap at the end
+    double first = h;
+    bool collides = false;
+    for (int i = 0; i < static_cast<int>(pieces_.detection.found().size()); ++i) {
+      const auto& c = pieces_.detection.found()[i];
+      if (c.gap <= 0.0) continue;
+      progress.blame = {c.body, c.normal_gap(), "collision time not found"};
+      const double at = collision_time(i, t, first, state);
+      if (at < 0.0) return progress;
+      if (at < first || !collides) first = at;
+      collides = true;
+    }
+    if (collides) {
+      if (!pieces_.integrator.advance(t, first, state, next_)) return progress;
+      frames_of(next_.poses, frames1_);
+      pieces_.detection.find(frames1_);
+    }
+    accept(first, state, progress);
+    return progress;
+  }
+
+ private:
+  void accept(double interval, State<n>& state, Progress& progress) {
+    before_contact_ = state.poses;
+    last_interval_ = interval;
+    std::swap(state, next_);
+    progress.done = interval;
+  }
+
+  // Whether a pair that touches approaches; the points of the fastest in `impact_`.
+  bool approaching(const State<n>& state, Blame& blame) {
+    auto& points = impact_.points;
+    find_points_.collect(pieces_.detection, frames0_, pieces_.options.tolerance, pieces_.options.group == Group::sum,
+                         points);
+    inertia_.velocity(state.p, nu_);
+    impact_.rows.build(inertia_, points, false);
+    int worst = -1;
+    double fastest = 0.0, scale = 0.0;
+    for (int i = 0; i < static_cast<int>(points.size()); ++i)
+      if (const double u = impact_.rows.relative_velocity(i, 0, nu_); u < fastest) {
+        fastest = u;
+        worst = i;
+      }
+    for (int b = 0; b < pieces_.bodies.size(); ++b)
+      scale = std::max(scale, inertia_.twist(b, nu_).template head<n>().norm());
+    if (worst < 0 || -fastest <= 1e-13 * scale) return false;
+    blame = {points[worst].body, points[worst].gap, "a contact lasts (the exact response has no resting contact)"};
+    const PairKey pair = points[worst].pair;
+    std::erase_if(points, [&](const auto& point) { return point.pair != pair; });
+    return true;
+  }
+
+  // Interval length at which the gap of found()[i] closes (3.75): from the state, at most `h`. Returns a point where
+  // it is not yet positive; -1 where no root is bracketed.
+  double collision_time(int i, double t, double h, const State<n>& state) {
+    const auto gap = [&](double s) {
+      if (!pieces_.integrator.advance(t, s, state, trial_)) return std::numeric_limits<double>::quiet_NaN();
+      frames_of(trial_.poses, frames1_);
+      return pieces_.detection.look(i, frames1_).gap;
+    };
+    double low = 0.0, high = h;
+    double g_low = pieces_.detection.look(i, frames0_).gap, g_high = gap(h);
+    if (g_high <= 0.0) return h;                       // an earlier pair has shortened the interval
+    for (int k = 0; g_low >= -1e-14 && k < 30; ++k) {  // touches at the start and leaves: step off it
+      low = h * std::ldexp(1.0, -1 - k);
+      g_low = gap(low);
+      if (g_low > 0.0) {
+        high = low;
+        g_high = g_low;
+        low = 0.0;
+      }
+    }
+    if (!(g_low <= 0.0) || low == 0.0) {
+      if (!(g_low < -1e-14)) return -1.0;
+    }
+    // Illinois variant of the secant method, keeping the bracket
+    double w_low = g_low, w_high = g_high;
+    for (int k = 0; k < 200 && high - low > 1e-15 * h && g_low < -1e-14; ++k) {
+      double s = low + (high - low) * w_low / (w_low - w_high);
+      if (k > 20 || !(s > low && s < high)) s = 0.5 * (low + high);
+      const double g = gap(s);
+      if (!(g == g)) return -1.0;
+      if (g > 0.0) {
+        high = s;
+        w_high = g;
+        w_low *= 0.5;
+        if (g <= 1e-14) return s;
+      } else {
+        low = s;
+        g_low = w_low = g;
+        w_high *= 0.5;
+      }
+    }
+    return low > 0.0 ? low : -1.0;
+  }
+
+  // The impact (3.73) of the pair that `impact_` holds, at `inertia_`: the root of the energy condition that is not
+  // mu_c = 0, in closed form where the pair touches in one point.
+  void reflect(const VectorX& p, VectorX& after, Ledger<n>& ledger) {
+    auto& [points, rows, impulse] = impact_;
+    inertia_.velocity(p, nu_);
+    rows.build(inertia_, points, true);
+    impulse.assign(n * points.size(), 0.0);
+    target_.resize(points.size());
+    friction_.resize(points.size());
+    double fastest = 0.0;
+    for (std::size_t i = 0; i < points.size(); ++i) {
+      const double u = rows.relative_velocity(static_cast<int>(i), 0, nu_);
+      target_[i] = -restitution(pieces_.world, points[i]) * u;
+      friction_[i] = friction(pieces_.world, points[i]);
+      fastest = std::max(fastest, std::abs(u));
+    }
+    const double T = kinetic_energy(p, nu_);
+    solver_.solve(rows, target_, friction_, 1e-14 * fastest, nu_, impulse);
+    impact_.apply(p, after);
+    inertia_.velocity(after, nu_);
+    by_impact_ = kinetic_energy(after, nu_) - T;
+    ledger.impact += by_impact_;
+    ++ledger.impulses;
+  }
+
+  // The impact with (3.76b): the discrete energies of the intervals before and after are equal (less what restitution
+  // and friction take). The interval after is halved until it ends without contact, section 3.4.2. reflect() has given
+  // the closed form to start from.
+  void by_energy(double t, double h, State<n>& state, Progress& progress) {
+    inertia_.velocity(state.p, nu_);
+    const double T = kinetic_energy(state.p, nu_);
+    const double E = discrete_energy(pieces_.bodies, pieces_.forces, before_contact_, state.poses, last_interval_);
+    for (double after = h;; after *= 0.5) {
+      if (after < 1e-9 * pieces_.options.step) {
+        progress.blame.what = "no interval after the impact is free of contact";
+        return;
+      }
+      if (!with_energy(t, after, E, std::abs(E) + T, state)) continue;
+      frames_of(next_.poses, frames1_);
+      pieces_.detection.find(frames1_);
+      bool free = passage<n>(pieces_, frames0_, frames1_).free();
+      for (const auto& c : pieces_.detection.found()) free = free && c.gap <= 0.0;
+      if (!free) continue;
+      accept(after, state, progress);
+      return;
+    }
+  }
+
+  // Secant on the size of the normal impulses: the interval to `next_` has the discrete energy E, less what the impact
+  // took.
+  bool with_energy(double t, double h, double E, double scale, const State<n>& state) {
+    double extra = 0.0, last_error = 0.0, last_extra = 0.0;
+    for (int k = 0; k < 50; ++k) {
+      trial_.poses = state.poses;
+      trial_.p = p_after_;
+      for (std::size_t i = 0; i < impact_.points.size(); ++i)
+        impact_.rows.add_momentum(static_cast<int>(i), 0, extra * impact_.impulse[n * i], trial_.p);
+      if (!pieces_.integrator.advance(t, h, trial_, next_)) return false;
+      const double error =
+          discrete_energy(pieces_.bodies, pieces_.forces, state.poses, next_.poses, h) - E - by_impact_;
+      if (std::abs(error) <= 1e-14 * scale) return true;
+      const double slope = k == 0 ? 0.0 : (error - last_error) / (extra - last_extra);
+      last_error = error;
+      last_extra = extra;
+      if (k > 0 && (slope == 0.0 || std::abs(error / slope) <= 1e-16)) return std::abs(error) <= 1e-12 * scale;
+      extra += k == 0 ? 1e-4 : -error / slope;
+    }
+    return false;
+  }
+
+  Pieces<n> pieces_;
+  std::vector<Pose<n>> before_contact_;  // where the interval that ends at the state began
+  double last_interval_ = 0.0;           // s; 0: there is none
+
+  // scratch
+  ContactPoints<n> find_points_;
+  Inertia<n> inertia_;
+  ContactSolver<n> solver_;
+  Impact<n> impact_;
+  State<n> next_, trial_;
+  std::vector<geometry::Frame<n>> frames0_, frames1_;
+  VectorX nu_, p_after_;
+  std::vector<double> target_, friction_;
+  double by_impact_ = 0.0;  // kinetic energy that the last reflection changed, J
+};
+
+}  // namespace
+
+template <int n>
+std::unique_ptr<ContactResponse<n>> make_exact(const Pieces<n>& pieces) {
+  return std::make_unique<Exact<n>>(pieces);
+}
+template std::unique_ptr<ContactResponse<2>> make_exact(const Pieces<2>&);
+template std::unique_ptr<ContactResponse<3>> make_exact(const Pieces<3>&);
+
+}  // namespace dodyn::rigid

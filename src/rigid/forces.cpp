@@ -1,0 +1,81 @@
+#include "rigid/forces.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "rigid/multibody.hpp"
+
+namespace dodyn::rigid {
+
+template <int n>
+Forces<n>::Forces(const World<n>& world, std::vector<Potential<n>> more)
+    : world_(&world), more_(std::move(more)), gradient_(world.bodies.size()) {
+  const auto& charges = world.charges;
+  if (world.charge_constant != 0.0)
+    for (std::size_t i = 0; i < charges.size(); ++i)
+      for (std::size_t j = i + 1; j < charges.size(); ++j)
+        if (charges[i].body != charges[j].body &&
+            !(world.bodies[charges[i].body].fixed && world.bodies[charges[j].body].fixed))
+          charge_pairs_.emplace_back(static_cast<int>(i), static_cast<int>(j));
+  drag_ = std::any_of(world.bodies.begin(), world.bodies.end(),
+                      [](const auto& b) { return b.linear_drag != 0.0 || b.angular_drag != 0.0; });
+}
+
+template <int n>
+double Forces<n>::potential(Frames<n> at, std::span<ConfigurationGradient<n>> gradient) const {
+  double V = 0.0;
+  for (std::size_t b = 0; b < world_->bodies.size(); ++b) {
+    const auto& body = world_->bodies[b];
+    gradient[b].setZero();
+    if (body.fixed) continue;
+    V -= body.mass * world_->gravity.dot(at[b].position);
+    gradient[b].col(0) = -body.mass * world_->gravity;
+  }
+  for (const auto& [i, j] : charge_pairs_) {  // (3.51)
+    const auto &one = world_->charges[i], &two = world_->charges[j];
+    const Vector<n> d = at[one.body](one.at) - at[two.body](two.at);
+    const double r2 = d.squaredNorm(), v = world_->charge_constant * one.value * two.value / std::sqrt(r2);
+    V += v;
+    const Vector<n> slope = -v / r2 * d;
+    for (const auto* c : {&one, &two}) {
+      const double sign = c == &one ? 1.0 : -1.0;
+      gradient[c->body].col(0) += sign * slope;
+      for (int k = 0; k < n; ++k) gradient[c->body].col(k + 1) += sign * c->at[k] * slope;
+    }
+  }
+  for (const auto& user : world_->potentials) V += user(at, gradient);
+  for (const auto& own : more_) V += own(at, gradient);
+  return V;
+}
+
+template <int n>
+double Forces<n>::energy(const std::vector<Pose<n>>& poses) {
+  frames_of(poses, frames_);
+  return potential(frames_, gradient_);
+}
+
+template <int n>
+void Forces<n>::wrench(double t, Frames<n> at, std::span<const Twist<n>> velocity, std::span<Twist<n>> out) const {
+  constexpr int spin = Multibody<n>::spin;
+  for (auto& w : out) w.setZero();
+  if (drag_)
+    for (std::size_t b = 0; b < world_->bodies.size(); ++b) {
+      out[b].template head<n>() -= world_->bodies[b].linear_drag * velocity[b].template head<n>();
+      out[b].template tail<spin>() -= world_->bodies[b].angular_drag * velocity[b].template tail<spin>();
+    }
+  for (const auto& user : world_->forces) user(t, at, velocity, out);
+}
+
+template <int n>
+Spin<n> torque(const ConfigurationGradient<n>& gradient, const Matrix<n>& directors) {
+  Spin<n> sum = Spin<n>::Zero();
+  for (int i = 0; i < n; ++i) sum += cross(Vector<n>(directors.col(i)), Vector<n>(gradient.col(i + 1)));
+  return sum;
+}
+
+template class Forces<2>;
+template class Forces<3>;
+template Spin<2> torque<2>(const ConfigurationGradient<2>&, const Matrix<2>&);
+template Spin<3> torque<3>(const ConfigurationGradient<3>&, const Matrix<3>&);
+
+}  // namespace dodyn::rigid

@@ -1,0 +1,46 @@
+// What acts on the bodies of a world: gravity, charges and users' potentials; drag and users' forces.
+#pragma once
+
+#include <utility>
+#include <vector>
+
+#include "rigid/state.hpp"
+#include "rigid/world.hpp"
+
+namespace dodyn::rigid {
+
+template <int n>
+class Forces {
+ public:
+  // `more`: potentials beside the world's. The world must outlive this.
+  explicit Forces(const World<n>& world, std::vector<Potential<n>> more = {});
+
+  // V (J) at these frames, which need not be rotations; `gradient` becomes dV/dq of each body.
+  double potential(Frames<n> at, std::span<ConfigurationGradient<n>> gradient) const;
+  // V (J) at these poses.
+  double energy(const std::vector<Pose<n>>& poses);
+
+  // `out` becomes the wrench of what has no potential on each body.
+  void wrench(double t, Frames<n> at, std::span<const Twist<n>> velocity, std::span<Twist<n>> out) const;
+
+  bool has_wrench() const { return drag_ || !world_->forces.empty(); }
+  // Whether forces change with configuration, velocity or time.
+  bool vary() const { return has_wrench() || !charge_pairs_.empty() || !world_->potentials.empty() || !more_.empty(); }
+
+ private:
+  const World<n>* world_;
+  std::vector<Potential<n>> more_;
+  std::vector<std::pair<int, int>> charge_pairs_;
+  bool drag_ = false;
+  std::vector<geometry::Frame<n>> frames_;
+  std::vector<ConfigurationGradient<n>> gradient_;
+};
+
+// The torque about the centre of mass, negative, of a potential's gradient at these directors.
+template <int n>
+Spin<n> torque(const ConfigurationGradient<n>& gradient, const Matrix<n>& directors);
+
+extern template class Forces<2>;
+extern template class Forces<3>;
+
+}  // namespace dodyn::rigid

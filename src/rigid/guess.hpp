@@ -1,0 +1,56 @@
+// Impulses at the contact points of one solution as the start of the next, pair by pair of parts.
+#pragma once
+
+#include <vector>
+
+#include "rigid/contact_points.hpp"
+
+namespace dodyn::rigid {
+
+// Points come in the order of their pairs' keys.
+template <int n>
+class Guess {
+ public:
+  void clear() { pairs_.clear(); }
+  void keep(const std::vector<ContactPoint<n>>& points, const std::vector<double>& impulse) {
+    pairs_.clear();
+    places_.clear();
+    for (const auto& point : points) {
+      pairs_.push_back(point.pair);
+      places_.push_back(point.point);
+    }
+    impulses_ = impulse;
+  }
+  // n numbers for each of `points`; zero where there was nothing.
+  void give(const std::vector<ContactPoint<n>>& points, std::vector<double>& impulse) const {
+    impulse.assign(n * points.size(), 0.0);
+    const auto run = [](std::size_t from, std::size_t size, auto pair) {
+      std::size_t to = from + 1;
+      while (to < size && pair(to) == pair(from)) ++to;
+      return to;
+    };
+    const auto now = [&](std::size_t i) { return points[i].pair; };
+    const auto then = [&](std::size_t i) { return pairs_[i]; };
+    for (std::size_t i = 0, j = 0; i < points.size() && j < pairs_.size();) {
+      const std::size_t i_end = run(i, points.size(), now), j_end = run(j, pairs_.size(), then);
+      if (now(i) == then(j))  // points come and go: each impulse to the point that is nearest now
+        for (std::size_t from = j; from < j_end; ++from) {
+          std::size_t to = i;
+          for (std::size_t k = i; k < i_end; ++k)
+            if ((points[k].point - places_[from]).squaredNorm() < (points[to].point - places_[from]).squaredNorm())
+              to = k;
+          for (int k = 0; k < n; ++k) impulse[n * to + k] += impulses_[n * from + k];
+        }
+      const bool both = now(i) == then(j), first = now(i) < then(j);
+      if (both || first) i = i_end;
+      if (both || !first) j = j_end;
+    }
+  }
+
+ private:
+  std::vector<PairKey> pairs_;
+  std::vector<Vector<n>> places_;
+  std::vector<double> impulses_;
+};
+
+}  // namespace dodyn::rigid

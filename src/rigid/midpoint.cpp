@@ -1,0 +1,192 @@
+// The constrained midpoint variational integrator in (q, p) form with null spaces and nodal reparametrisation: Johnson
+// 2013, (3.13), (3.17). In the plane in x, y, theta.
+#include <Eigen/LU>
+#include <algorithm>
+#include <limits>
+
+#include "rigid/integrator.hpp"
+
+namespace dodyn::rigid {
+namespace {
+
+// Mean angular velocity over h.
+Spin<2> mean_spin(const Pose<2>& a, const Pose<2>& b, double h) { return Spin<2>((b.angle - a.angle) / h); }
+Spin<3> mean_spin(const Pose<3>& a, const Pose<3>& b, double h) {
+  return logarithm(b.directors * a.directors.transpose()) / h;
+}
+
+template <int n>
+class Midpoint final : public Integrator<n> {
+  using VectorX = Eigen::VectorXd;
+  using Poses = std::vector<Pose<n>>;
+  static constexpr int spin = Multibody<n>::spin;
+
+ public:
+  Midpoint(const World<n>& world, const Multibody<n>& bodies, const Forces<n>& forces)
+      : bodies_(bodies), forces_(forces), inertia0_(bodies), inertia1_(bodies) {
+    for (const auto& body : world.bodies) radius_.push_back(radius(body));
+    frames_.resize(bodies.size());
+    gradient_.resize(bodies.size());
+    jacobian_.resize(bodies.size());
+    velocity_.assign(bodies.size(), Twist<n>::Zero());
+    wrench_ = velocity_;
+  }
+
+  bool advance(double t, double h, const State<n>& from, State<n>& to) override {
+    const Poses& q0 = from.poses;
+    Poses& q1 = to.poses;
+    q1.resize(q0.size());
+    inertia0_.set(q0);
+    inertia0_.velocity(from.p, nu_);
+    nu_ *= h;
+    bodies_.reparametrise(q0, nu_, q1);
+    double last = std::numeric_limits<double>::infinity();
+    for (int k = 0;; ++k) {
+      for (int b = 0; b < bodies_.size(); ++b) frames_[b] = middle(q0[b], q1[b]);
+      forces_.potential(frames_, gradient_);
+      if (forces_.has_wrench()) {
+        for (int b = 0; b < bodies_.size(); ++b) {
+          velocity_[b].template head<n>() = (q1[b].position - q0[b].position) / h;
+          velocity_[b].template tail<spin>() = mean_spin(q0[b], q1[b], h);
+        }
+        forces_.wrench(t + 0.5 * h, frames_, velocity_, wrench_);
+      }
+      momentum_ = from.p;
+      for (int b = 0; b < bodies_.size(); ++b)
+        if (!bodies_.is_fixed(b)) inertia0_.add_reduced(b, 0.5 * h * force(b, q0), momentum_);
+      before_ = q1;
+      if (!invert(q0, h, q1)) return false;
+      if (!forces_.vary()) break;
+      double change = 0.0;
+      for (int b = 0; b < bodies_.size(); ++b)
+        if (!bodies_.is_fixed(b))
+          change = std::max(change, motion_bound(radius_[b], before_[b].frame(), q1[b].frame()) /
+                                        (radius_[b] + 0.04 * q1[b].position.norm()));
+      if (change <= 1e-14 || (change >= last && change <= 1e-12)) break;
+      if (!(change < 1e100) || k == 100) return false;
+      last = change;
+    }
+    bodies_.orthonormalise(q1);
+    inertia1_.set(q1);
+    to.p.setZero(bodies_.dofs());
+    for (int b = 0; b < bodies_.size(); ++b) {
+      if (bodies_.is_fixed(b)) continue;
+      Twist<n> w = force(b, q1);
+      w *= 0.5 * h;
+      // of a free body the interval's momentum is what was asked for, without the rounding of positions
+      w += bodies_.is_free(b) ? Twist<n>(momentum_.segment<Multibody<n>::twist>(bodies_.range(b).first))
+                              : bodies_.interval_momentum(b, q0[b], q1[b], h);
+      inertia1_.add_reduced(b, w, to.p);
+    }
+    return true;
+  }
+
+ private:
+  // Of the forces at the midpoint, on the node q: the lever arms of the directors are those of the node.
+  Twist<n> force(int b, const Poses& q) const {
+    Twist<n> w = wrench_[b];
+    w.template head<n>() -= gradient_[b].col(0);
+    if constexpr (n == 2)
+      w.template tail<spin>() -= torque<n>(gradient_[b], frames_[b].directors);
+    else
+      w.template tail<spin>() -= torque<n>(gradient_[b], q[b].directors);
+    return w;
+  }
+
+  // Solves sum over bodies of J_b(q0)^T interval_momentum(b) = `momentum_` for q1, which holds the guess. False if
+  // Newton's method does not converge. Of a free body the solution is direct in all but the spatial rotation.
+  bool invert(const Poses& q0, double h, Poses& q1) {
+    for (int b = 0; b < bodies_.size(); ++b)
+      if (bodies_.is_free(b) &&
+          !invert_free(bodies_.body(b), momentum_.segment<Multibody<n>::twist>(bodies_.range(b).first), h, q0[b],
+                       q1[b]))
+        return false;
+    for (const auto& tree : bodies_.trees())
+      if (!invert_tree(tree, q0, h, q1)) return false;
+    return true;
+  }
+
+  static bool invert_free(const typename Multibody<n>::Member& m, const Twist<n>& p, double h, const Pose<n>& q0,
+                          Pose<n>& q1) {
+    q1.position = q0.position + h / m.mass * p.template head<n>();
+    if constexpr (n == 2) {
+      q1.angle = q0.angle + h / m.inertia(0, 0) * p[2];
+      return true;
+    } else {
+      const Vector<3> target = h * p.template tail<3>();
+      // to round-off of the interval's own arithmetic
+      const double small = 4e-16 * (target.norm() + 1e-2 * m.euler_tensor.trace());
+      double last = 1e300;
+      for (int k = 0;; ++k) {
+        const Vector<3> r = interval_spin(m.euler_tensor, q0.directors, q1.directors) - target;
+        const double size = r.norm();
+        if (size <= small || (size >= last && last < 1e3 * small)) break;
+        if (k == 30 || !(size < 1e100)) return false;
+        last = size;
+        rotate(q1, Vector<3>(-interval_inertia(m.euler_tensor, q0.directors, q1.directors).inverse() * r));
+      }
+      // Beyond a turn of pi/2 or so the equation has other roots; a step that large is not resolved.
+      return (q0.directors.transpose() * q1.directors).trace() >= 1.0;
+    }
+  }
+
+  // Newton's method on the manifold: the correction is applied by F_d at the iterate, so constraints hold throughout.
+  bool invert_tree(const typename Multibody<n>::Tree& tree, const Poses& q0, double h, Poses& q1) {
+    const auto target = momentum_.segment(tree.range.first, tree.range.size);
+    VectorX residual(tree.range.size), correction(tree.range.size);
+    Eigen::MatrixXd slope(tree.range.size, tree.range.size);
+    double last = 1e300;
+    for (int k = 0;; ++k) {
+      bodies_.jacobians(q1, tree, jacobian_);
+      residual = -target;
+      slope.setZero();
+      double scale = 0.0;
+      for (const int b : tree.bodies) {
+        const auto& m = bodies_.body(b);
+        const Twist<n> t = bodies_.interval_momentum(b, q0[b], q1[b], h);
+        scale += t.norm() + 1e-2 * m.mass / h * (1e-3 + q1[b].position.norm());
+        residual.noalias() += inertia0_.jacobian(b).transpose() * t;
+        typename Multibody<n>::Jacobian KJ = jacobian_[b];
+        KJ.template topRows<n>() *= m.mass / h;
+        if constexpr (n == 2)
+          KJ.row(2) *= m.inertia(0, 0) / h;
+        else
+          KJ.template bottomRows<3>() = (interval_inertia(m.euler_tensor, q0[b].directors, q1[b].directors) / h *
+                                         jacobian_[b].template bottomRows<3>())
+                                            .eval();
+        slope.noalias() += inertia0_.jacobian(b).transpose() * KJ;
+      }
+      const double size = residual.norm();
+      if (size <= 1e-15 * scale || (size >= last && last < 1e-12 * scale)) return true;
+      if (k == 30 || !(size < 1e100)) return false;
+      last = size;
+      correction = slope.partialPivLu().solve(-residual);
+      const Poses iterate = q1;
+      bodies_.reparametrise_tree(tree, iterate, correction.data(), q1);
+    }
+  }
+
+  const Multibody<n>& bodies_;
+  const Forces<n>& forces_;
+  std::vector<double> radius_;
+  Inertia<n> inertia0_, inertia1_;
+  Poses before_;
+  VectorX nu_, momentum_;  // of the interval
+  std::vector<geometry::Frame<n>> frames_;
+  std::vector<ConfigurationGradient<n>> gradient_;
+  std::vector<Twist<n>> velocity_, wrench_;
+  std::vector<typename Multibody<n>::Jacobian> jacobian_;
+};
+
+}  // namespace
+
+template <int n>
+std::unique_ptr<Integrator<n>> make_midpoint(const World<n>& world, const Multibody<n>& bodies,
+                                             const Forces<n>& forces) {
+  return std::make_unique<Midpoint<n>>(world, bodies, forces);
+}
+
+template std::unique_ptr<Integrator<2>> make_midpoint(const World<2>&, const Multibody<2>&, const Forces<2>&);
+template std::unique_ptr<Integrator<3>> make_midpoint(const World<3>&, const Multibody<3>&, const Forces<3>&);
+
+}  // namespace dodyn::rigid

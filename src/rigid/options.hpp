@@ -1,0 +1,44 @@
+// How a simulation moves bodies and mends contacts.
+#pragma once
+
+namespace dodyn::rigid {
+
+enum class Stepper {
+  variational,       // constrained midpoint variational integrator in (q, p) form, null space and nodal
+                     // reparametrisation (3.13), (3.17); in the plane in x, y, theta
+  newmark_explicit,  // (3.3) with beta = 0, gamma = 1/2; free bodies only
+  newmark_implicit,  // (3.3) with beta = 1/4, gamma = 1/2; free bodies only
+};
+enum class Response {
+  none,
+  penalty,        // potential C/2 g^2 of the overlap (3.38)
+  exact,          // collision time and impact solved (3.75), (3.76); fails where contact lasts
+  decomposition,  // DCR (section 3.5): closest-point projection, lift, impulses
+};
+enum class JumpCondition { kinetic_energy, discrete_energy };  // of `exact`: (3.73) or (3.76b)
+enum class Friction {
+  cone,           // |tangential impulse| <= mu * normal impulse
+  squared_ratio,  // as printed, (3.118): ratio of squared kinetic norms
+};
+enum class Group {
+  each,  // one normal impulse >= 0 per contact point, all of a group solved together with friction
+  sum,   // as printed, section 3.5.4: one reflection along the sum of gradients; frictional impulses summed
+};
+
+struct Options {
+  double step = 1e-3;  // h, s
+  Stepper stepper = Stepper::variational;
+  Response response = Response::decomposition;
+  double stiffness = 1e4;  // C of `penalty`, N/m
+  JumpCondition jump = JumpCondition::kinetic_energy;
+  Friction friction = Friction::cone;
+  Group group = Group::each;
+  double tolerance = 1e-9;  // overlap left at a node by `exact` and `decomposition`, m
+  double refine = 0.25;     // a step is cut where a body would go deeper than this share of the thinner part
+  int max_cuts = 40;        // of one step, before the simulation fails
+  // A contact is resting (no restitution) if its closing speed is below this many times the speed that forces give the
+  // two bodies in one step.
+  double resting = 2.0;
+};
+
+}  // namespace dodyn::rigid

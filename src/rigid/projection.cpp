@@ -1,0 +1,91 @@
+#include "rigid/projection.hpp"
+
+#include <algorithm>
+#include <limits>
+
+namespace dodyn::rigid {
+
+template <int n>
+Projection<n>::Projection(const Pieces<n>& pieces)
+    : pieces_(pieces), find_points_(pieces.world), inertia_(pieces.bodies) {}
+
+template <int n>
+bool Projection<n>::operator()(const Poses& from, double margin, Poses& to, std::vector<ContactPoint<n>>& points,
+                               Blame& blame) {
+  const double tolerance = pieces_.options.tolerance;
+  offset_.setZero(pieces_.bodies.dofs());
+  to = from;
+  pressing_.clear();
+  double last = std::numeric_limits<double>::infinity();
+  for (int k = 0; k < 40; ++k) {
+    frames_of(to, frames_);
+    pieces_.detection.find(frames_, margin);  // what does not move any more still stands in the way
+    find_points_.collect(pieces_.detection, frames_, margin, pieces_.options.group == Group::sum, points);
+    double worst = 0.0;
+    for (const auto& point : points)
+      if (point.gap > worst) {
+        worst = point.gap;
+        blame = {point.body, point.gap, "closest-point projection did not converge"};
+      }
+    // Near a corner successive programs may alternate between two planes, so that the pair never touches; such pairs
+    // are closed explicitly.
+    unsettled_.assign(points.size(), 0.0);
+    if (k < 4) worst = std::max(worst, widest_pressing(points));
+    if (worst <= 0.1 * tolerance || (worst <= tolerance && k > 10 && worst >= last)) return true;
+    last = worst;
+    inertia_.set(to);
+    rows_.build(inertia_, points, false);
+    target_.resize(points.size());
+    for (std::size_t i = 0; i < points.size(); ++i)
+      target_[i] = points[i].gap + rows_.relative_velocity(static_cast<int>(i), 0, offset_);
+    guess_.give(points, impulse_);
+    // islands solved twice in which nothing overlaps and all that presses touches stay where they are
+    skip_.assign(points.size(), 0);
+    kept_ = offset_;
+    offset_.setZero();
+    for (int i = 0; i < rows_.islands(); ++i) {
+      const auto island = rows_.island(i);
+      const bool settled = k > 1 && std::all_of(island.begin(), island.end(), [&](int c) {
+                             return std::max(points[c].gap, unsettled_[c]) <= 0.1 * tolerance;
+                           });
+      for (const int c : island)
+        if (settled) {
+          skip_[c] = 1;
+          for (const auto& side : rows_.sides(c))
+            offset_.segment(side.first, side.size) = kept_.segment(side.first, side.size);
+        } else if (impulse_[n * c] != 0.0) {
+          rows_.add_impulse(c, 0, impulse_[n * c], offset_);
+        }
+    }
+    solver_.solve(rows_, target_, {}, std::max(1e-2 * tolerance, 1e-5 * worst), offset_, impulse_, skip_);
+    guess_.keep(points, impulse_);
+    pressing_.clear();
+    for (std::size_t i = 0; i < points.size(); ++i)
+      if (impulse_[n * i] > 0.0 && (pressing_.empty() || pressing_.back() != points[i].pair))
+        pressing_.push_back(points[i].pair);
+    pieces_.bodies.reparametrise(from, offset_, to);
+  }
+  return false;
+}
+
+// Largest distance that a pair which the last program pressed has now; each pair's in `unsettled_` at its first point.
+template <int n>
+double Projection<n>::widest_pressing(const std::vector<ContactPoint<n>>& points) {
+  double widest = 0.0;
+  std::size_t i = 0;  // both lists are in the order of keys
+  for (const PairKey pair : pressing_) {
+    double nearest = std::numeric_limits<double>::infinity();
+    while (i < points.size() && points[i].pair < pair) ++i;
+    const std::size_t first = i;
+    for (; i < points.size() && points[i].pair == pair; ++i) nearest = std::min(nearest, -points[i].gap);
+    if (first == i) continue;
+    widest = std::max(widest, nearest);
+    unsettled_[first] = nearest;
+  }
+  return widest;
+}
+
+template class Projection<2>;
+template class Projection<3>;
+
+}  // namespace dodyn::rigid

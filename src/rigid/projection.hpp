@@ -1,0 +1,45 @@
+// Closest-point projection of overlapping bodies: Johnson 2013, (3.81), with g <= 0 instead of g = 0.
+#pragma once
+
+#include <vector>
+
+#include "rigid/guess.hpp"
+#include "rigid/impulses.hpp"
+#include "rigid/response.hpp"
+
+namespace dodyn::rigid {
+
+template <int n>
+class Projection {
+  using Poses = std::vector<Pose<n>>;
+
+ public:
+  explicit Projection(const Pieces<n>& pieces);
+  void restart() { guess_.clear(); }
+
+  // The poses `to` nearest to `from` in the kinetic metric in which nothing overlaps, by successive quadratic programs
+  // over what is closer than `margin` (m). `points` become the contact points there. Pairs that press touch when it is
+  // done: where the last program overshot, they would neither carry an impulse nor stay. False if it does not converge;
+  // `blame` tells what overlaps most.
+  bool operator()(const Poses& from, double margin, Poses& to, std::vector<ContactPoint<n>>& points, Blame& blame);
+
+ private:
+  double widest_pressing(const std::vector<ContactPoint<n>>& points);
+
+  Pieces<n> pieces_;
+  ContactPoints<n> find_points_;
+  std::vector<geometry::Frame<n>> frames_;
+  Inertia<n> inertia_;
+  ContactRows<n> rows_;
+  ContactSolver<n> solver_;
+  Guess<n> guess_;
+  Eigen::VectorXd offset_, kept_;
+  std::vector<double> target_, impulse_, unsettled_;
+  std::vector<char> skip_;
+  std::vector<PairKey> pressing_;
+};
+
+extern template class Projection<2>;
+extern template class Projection<3>;
+
+}  // namespace dodyn::rigid

@@ -1,0 +1,44 @@
+// Where a simulation is, and what it keeps of it.
+#pragma once
+
+#include <Eigen/Core>
+#include <vector>
+
+#include "rigid/world.hpp"
+
+namespace dodyn::rigid {
+
+// Configuration and momenta at a node.
+template <int n>
+struct State {
+  std::vector<Pose<n>> poses;  // of every body
+  Eigen::VectorXd p;           // reduced momenta of all degrees of freedom (multibody.hpp)
+};
+
+template <int n>
+void frames_of(const std::vector<Pose<n>>& poses, std::vector<geometry::Frame<n>>& out) {
+  out.resize(poses.size());
+  for (std::size_t b = 0; b < poses.size(); ++b) out[b] = poses[b].frame();
+}
+
+template <int n>
+struct Energies {
+  double kinetic = 0.0, potential = 0.0;  // potential: gravity, charges, users'; of the penalty too
+  double total() const { return kinetic + potential; }
+};
+template <int n>
+struct Momenta {
+  Vector<n> linear = Vector<n>::Zero();
+  Spin<n> angular = Spin<n>::Zero();  // about the origin
+};
+
+// What the decomposition response changed since start(), in sums: subtract from the invariants before judging them.
+template <int n>
+struct Ledger {
+  Energies<n> projection;      // by moving overlapping bodies apart, momenta lifted
+  Momenta<n> momentum;         // the same, of momentum (about the origin)
+  double impact = 0.0;         // kinetic energy change by impulses, J: <= 0
+  int impulses = 0, cuts = 0;  // node updates with contact; refined steps
+};
+
+}  // namespace dodyn::rigid
