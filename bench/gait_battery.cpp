@@ -25,13 +25,10 @@
 
 #include "dmoc/gait.hpp"
 #include "nlp/solve.hpp"
-#include "systems/planar_biped.hpp"
-#include "systems/tree_file.hpp"
 
 namespace {
 
 using namespace dodyn;
-using Biped = systems::PlanarBiped<dmoc::Coefficient>;
 using Gait = dmoc::WalkerGait;
 
 constexpr int kinds = 6;
@@ -50,9 +47,12 @@ Gait gait(int kind, double shank, int intervals = 80) {
     s.friction = 0.8;
   }
   s.knee_stops = kind == 1 || kind == 3;
-  if (!underactuated) return Gait(dmoc::walker(Biped::with_masses(shank, 1.0, {2.0, 3.0, 3.0, 2.0})), s);
-  const std::string name = "planar-underactuated";
-  return Gait(dmoc::walker(systems::parse_tree(systems::tree_text(name), name, {{"knee", shank}})), s);
+  static const auto walker = [](const std::string& name) {
+    return std::make_shared<const dmoc::Walker>(systems::read_model(systems::model_text(name), name));
+  };
+  static const auto planar = walker("planar-biped"), other = walker("planar-underactuated");
+  const auto& w = underactuated ? other : planar;
+  return Gait(w, w->numbers({{"knee", shank}}), s);
 }
 
 double cpu_seconds() {

@@ -93,22 +93,29 @@ int Graph::find(const Node& node) {
 }
 
 int Graph::input() {
-  nodes_.push_back({Operation::input, inputs_++, -1, 0.0});
+  nodes_.push_back({Operation::input, inputs_++, -1, 0.0, false});
+  return static_cast<int>(nodes_.size()) - 1;
+}
+
+int Graph::parameter() {
+  nodes_.push_back({Operation::input, parameters_++, -1, 0.0, true});
   return static_cast<int>(nodes_.size()) - 1;
 }
 
 int Graph::constant(double value) {
   if (value == 0.0) value = 0.0;  // one zero, unsigned
-  return find({Operation::constant, -1, -1, value});
+  return find({Operation::constant, -1, -1, value, true});
 }
 
 int Graph::node(Operation o, int a, int b) {
   const bool constant_a = nodes_[a].operation == Operation::constant,
              constant_b = b < 0 || nodes_[b].operation == Operation::constant;
   if (constant_a && constant_b) return constant(result(o, nodes_[a].constant, b < 0 ? 0.0 : nodes_[b].constant));
-  // A product's constant comes first, so that signs are seen and go to where they cost nothing.
+  // A product's constant comes first, so that signs are seen and go to where they cost nothing; and what depends on
+  // parameters alone, so that it is multiplied once.
+  const bool uniform_a = nodes_[a].uniform, uniform_b = b < 0 || nodes_[b].uniform;
   const auto factor = [&](int x) {
-    return nodes_[x].operation == multiply && nodes_[nodes_[x].a].operation == Operation::constant;
+    return nodes_[x].operation == multiply && nodes_[nodes_[x].a].uniform && !nodes_[x].uniform;
   };
   const auto negative = [&](int x) { return nodes_[x].operation == multiply && is(nodes_[x].a, -1.0); };
   switch (o) {
@@ -127,10 +134,12 @@ int Graph::node(Operation o, int a, int b) {
       if (negative(a)) return node(multiply, constant(-1.0), node(add, nodes_[a].b, b));
       break;
     case multiply:
-      if (constant_b || (!constant_a && a > b)) std::swap(a, b);
+      if (uniform_a == uniform_b ? constant_b || (!constant_a && a > b) : uniform_b) std::swap(a, b);
+      if (is(b, 0.0)) return b;
       if (is(a, 0.0)) return a;
+      if (is(b, 1.0)) return a;
       if (is(a, 1.0)) return b;
-      if (nodes_[a].operation == Operation::constant) {
+      if (nodes_[a].uniform) {
         if (factor(b)) return node(multiply, node(multiply, a, nodes_[b].a), nodes_[b].b);
         if (is(a, -1.0) && nodes_[b].operation == subtract) return node(subtract, nodes_[b].b, nodes_[b].a);
       } else if (factor(a)) {
@@ -145,11 +154,11 @@ int Graph::node(Operation o, int a, int b) {
     default:
       break;
   }
-  return find({o, a, b, 0.0});
+  return find({o, a, b, 0.0, uniform_a && uniform_b});
 }
 
 Graph::Partials Graph::partials(int i) {
-  const auto [o, a, b, value] = nodes_[i];  // a copy: nodes_ grows
+  const auto [o, a, b, value, uniform] = nodes_[i];  // a copy: nodes_ grows
   const int zero = constant(0.0), one = constant(1.0), minus_one = constant(-1.0);
   const auto times = [this](int x, int y) { return node(multiply, x, y); };
   Partials p{takes_two(o) ? 2 : 1, {a, b}, {zero, zero}, {zero, zero, zero}};
@@ -308,7 +317,7 @@ std::vector<int> Graph::directional(const std::vector<int>& outputs, const std::
   std::vector<int> rate(count, zero);
   for (std::size_t i = 0; i < inputs.size(); ++i) rate[inputs[i]] = rates[i];
   for (int i = 0; i < count; ++i) {
-    const auto [o, a, b, value] = nodes_[i];
+    const auto [o, a, b, value, uniform] = nodes_[i];
     if (!needed[i] || is_leaf(o) || (rate[a] == zero && (!takes_two(o) || rate[b] == zero))) continue;
     const Partials p = partials(i);
     for (int j = 0; j < p.count; ++j) rate[i] = node(add, rate[i], node(multiply, p.first[j], rate[p.operands[j]]));
@@ -320,14 +329,64 @@ std::vector<int> Graph::directional(const std::vector<int>& outputs, const std::
 
 // ---- program
 
-Program::Program(const Graph& graph, const std::vector<int>& outputs, int inputs)
-    : inputs_(static_cast<std::uint32_t>(inputs)) {
+Program::Program(const Graph& graph, const std::vector<int>& outputs, int inputs) {
+  // What points share and differ in: uniform nodes that others need, or that are outputs.
   const auto& nodes = graph.nodes();
   const int count = static_cast<int>(nodes.size());
+  std::vector<bool> needed(count, false), shared(count, false);
+  const auto need = [&](int x) {
+    if (nodes[x].operation == Operation::constant) return;
+    (nodes[x].uniform ? shared : needed)[x] = true;
+  };
+  for (const int y : outputs) need(y);
+  for (int i = count - 1; i >= 0; --i) {
+    if (!needed[i] || is_leaf(nodes[i].operation)) continue;
+    need(nodes[i].a);
+    if (takes_two(nodes[i].operation)) need(nodes[i].b);
+  }
+  std::vector<int> given(static_cast<std::size_t>(inputs), -1), parameters, uniform;
+  for (int i = 0; i < count; ++i) {
+    if (shared[i]) uniform.push_back(i);
+    if (nodes[i].operation != Operation::input) continue;
+    if (nodes[i].uniform)
+      parameters.push_back(i);
+    else if (nodes[i].a < inputs)
+      given[static_cast<std::size_t>(nodes[i].a)] = i;
+  }
+  inputs_ = static_cast<std::uint32_t>(inputs);
+  prepared_ = static_cast<std::uint32_t>(uniform.size());
+  given.insert(given.end(), uniform.begin(), uniform.end());
+  build(graph, outputs, given);
+  if (uniform.empty()) return;
+  auto prologue = std::make_shared<Program>();
+  prologue->inputs_ = static_cast<std::uint32_t>(parameters.size());
+  prologue->build(graph, uniform, parameters);
+  prologue_ = std::move(prologue);
+}
+
+std::vector<double> Program::prepared(const std::vector<double>& parameters) const {
+  if (!prologue_) return {};
+  double* room = prologue_->start({});
+  for (std::size_t i = 0; i < prologue_->inputs_; ++i) std::fill_n(room + i * lanes, lanes, parameters[i]);
+  prologue_->run(room, 1);
+  std::vector<double> numbers;
+  for (std::size_t j = 0; j < prologue_->outputs_.size(); ++j)
+    numbers.push_back(*prologue_->output(room, static_cast<int>(j)));
+  return numbers;
+}
+
+void Program::build(const Graph& graph, const std::vector<int>& outputs, const std::vector<int>& given) {
+  const auto& nodes = graph.nodes();
+  const int count = static_cast<int>(nodes.size());
+  const std::uint32_t leaves = inputs_ + prepared_;
+  std::vector<int> place_given(count, -1);
+  for (std::size_t i = 0; i < given.size(); ++i)
+    if (given[i] >= 0) place_given[given[i]] = static_cast<int>(i);
+  const auto leaf = [&](int i) { return place_given[i] >= 0 || is_leaf(nodes[i].operation); };
   std::vector<int> uses(count, 0);
   for (const int y : outputs) uses[y] += 2;  // never a part of another step
   for (int i = count - 1; i >= 0; --i) {
-    if (uses[i] == 0 || is_leaf(nodes[i].operation)) continue;
+    if (uses[i] == 0 || leaf(i)) continue;
     ++uses[nodes[i].a];
     if (takes_two(nodes[i].operation)) ++uses[nodes[i].b];
   }
@@ -339,10 +398,10 @@ Program::Program(const Graph& graph, const std::vector<int>& outputs, int inputs
   };
   std::vector<Todo> backwards;
   std::vector<bool> absorbed(count, false);
-  const auto product = [&](int x) { return nodes[x].operation == multiply && uses[x] == 1; };
+  const auto product = [&](int x) { return nodes[x].operation == multiply && uses[x] == 1 && !leaf(x); };
   for (int i = count - 1; i >= 0; --i) {
-    const auto [o, a, b, value] = nodes[i];
-    if (uses[i] == 0 || absorbed[i] || is_leaf(o)) continue;
+    const auto [o, a, b, value, uniform] = nodes[i];
+    if (uses[i] == 0 || absorbed[i] || leaf(i)) continue;
     if ((o == add || o == subtract) && product(b)) {
       backwards.push_back({o == add ? multiply_add : subtract_multiply, i, nodes[b].a, nodes[b].b, a});
       absorbed[b] = true;
@@ -379,24 +438,23 @@ Program::Program(const Graph& graph, const std::vector<int>& outputs, int inputs
   std::vector<std::uint32_t> place(count, 0), free_places;
   const auto keep = [&](double value) {
     constants_.push_back(value);
-    return (inputs_ + static_cast<std::uint32_t>(constants_.size()) - 1) * lanes;
+    return (leaves + static_cast<std::uint32_t>(constants_.size()) - 1) * lanes;
   };
   for (int i = 0; i < count; ++i) {
-    if (last_use[i] < 0) continue;
-    if (nodes[i].operation == Operation::constant) place[i] = keep(nodes[i].constant);
-    if (nodes[i].operation == Operation::input)
-      place[i] = nodes[i].a < inputs ? static_cast<std::uint32_t>(nodes[i].a * lanes) : keep(0.0);
+    if (last_use[i] < 0 || !leaf(i)) continue;
+    place[i] = place_given[i] >= 0 ? static_cast<std::uint32_t>(place_given[i] * lanes)
+                                   : keep(nodes[i].operation == Operation::constant ? nodes[i].constant : 0.0);
   }
-  places_ = inputs_ + static_cast<std::uint32_t>(constants_.size());
+  places_ = leaves + static_cast<std::uint32_t>(constants_.size());
   for (int s = 0; s < steps; ++s) {
     const auto [o, to, a, b, c] = todo[s];
     Step step{0, place[a], place[b], place[c]};
-    // An operand that is not needed any more makes room. Constants stay.
+    // An operand that is not needed any more makes room. Constants and what is prepared stay.
     for (const int x : {a, b, c}) {
       if (last_use[x] != s) continue;
       last_use[x] = -1;
-      const bool given = nodes[x].operation == Operation::input && nodes[x].a < inputs;
-      if (given || !is_leaf(nodes[x].operation)) free_places.push_back(place[x]);
+      if (!leaf(x) || (place_given[x] >= 0 && place_given[x] < static_cast<int>(inputs_)))
+        free_places.push_back(place[x]);
     }
     if (free_places.empty()) free_places.push_back(places_++ * lanes);
     step.to = place[to] = free_places.back();
@@ -408,7 +466,7 @@ Program::Program(const Graph& graph, const std::vector<int>& outputs, int inputs
   for (const int y : outputs) outputs_.push_back(place[y]);
 }
 
-double* Program::start() const {
+double* Program::start(const std::vector<double>& prepared) const {
   constexpr std::size_t alignment = 64;
   thread_local std::vector<double> numbers;
   const std::size_t size = static_cast<std::size_t>(places_) * lanes + alignment / sizeof(double);
@@ -416,6 +474,7 @@ double* Program::start() const {
   double* room = numbers.data();
   room += (alignment - reinterpret_cast<std::uintptr_t>(room) % alignment) % alignment / sizeof(double);
   double* place = room + static_cast<std::size_t>(inputs_) * lanes;
+  for (const double value : prepared) place = std::fill_n(place, lanes, value);
   for (const double value : constants_) place = std::fill_n(place, lanes, value);
   return room;
 }
@@ -485,46 +544,73 @@ const RecordedFunction::Derivatives& RecordedFunction::derivatives() const {
 }
 
 std::shared_ptr<const RecordedFunction> recorded_function(Graph graph, std::vector<int> variables,
-                                                          std::vector<int> outputs) {
-  const int inputs = static_cast<int>(variables.size()), parameters = graph.inputs() - inputs;
-  Program values(graph, outputs, inputs + parameters);
-  const int count = static_cast<int>(outputs.size());
-  const auto differentiate = [graph = std::move(graph), variables = std::move(variables), outputs = std::move(outputs),
-                              inputs, parameters]() mutable {
+                                                          std::vector<int> parameters, std::vector<int> outputs) {
+  const int inputs = static_cast<int>(variables.size()), count = static_cast<int>(outputs.size()),
+            numbers = static_cast<int>(parameters.size());
+  Program values(graph, outputs, inputs);
+  const auto differentiate = [graph = std::move(graph), variables = std::move(variables),
+                              parameters = std::move(parameters), outputs = std::move(outputs), inputs]() mutable {
     // The Jacobian is what the weighted sum's Hessian holds where weights and variables meet.
     int sum = graph.constant(0.0);
     for (const int y : outputs) {
       variables.push_back(graph.input());
       sum = graph.node(add, sum, graph.node(multiply, variables.back(), y));
     }
+    Program design(graph, graph.gradient(sum, parameters), graph.inputs());
     const auto hessian = graph.differentiate(sum, variables).hessian;
     const auto row = [&](int i) { return hessian.begin() + i * (i + 1) / 2; };
     std::vector<int> derivatives;
     for (int j = inputs; j < static_cast<int>(variables.size()); ++j)
       derivatives.insert(derivatives.end(), row(j), row(j) + inputs);
-    Program jacobian(graph, derivatives, inputs + parameters);
+    Program jacobian(graph, derivatives, inputs);
     derivatives.insert(derivatives.end(), row(0), row(inputs));
-    return RecordedFunction::Derivatives{std::move(jacobian), Program(graph, derivatives, graph.inputs())};
+    Program both(graph, derivatives, graph.inputs());
+    return RecordedFunction::Derivatives{std::move(jacobian), std::move(both), std::move(design)};
   };
-  return std::make_shared<RecordedFunction>(inputs, parameters, count, std::move(values), differentiate);
+  return std::make_shared<RecordedFunction>(inputs, numbers, count, std::move(values), differentiate);
+}
+
+namespace {
+
+std::vector<double> values_of(const std::vector<Differential>& parameters) {
+  std::vector<double> values;
+  for (const Differential& p : parameters) values.push_back(p.value);
+  return values;
+}
+
+}  // namespace
+
+RecordedElement::RecordedElement(std::shared_ptr<const RecordedFunction> function, std::vector<Differential> parameters)
+    : Element(function->inputs, function->outputs),
+      function_(std::move(function)),
+      parameters_(std::move(parameters)),
+      prepared_values_(function_->values.prepared(values_of(parameters_))) {}
+
+const RecordedElement::Prepared& RecordedElement::prepared() const {
+  std::call_once(once_, [this] {
+    const auto& derivatives = function_->derivatives();
+    const std::vector<double> values = values_of(parameters_);
+    prepared_ = {derivatives.jacobian.prepared(values), derivatives.both.prepared(values),
+                 derivatives.design.prepared(values)};
+  });
+  return prepared_;
 }
 
 void RecordedElement::run(const Program& program, double* room, int points, const double* z,
                           const double* weights) const {
   double* place = room;
-  const auto give = [&](const double* numbers, int size, int stride) {
+  const auto give = [&](const double* numbers, int size) {
     for (int i = 0; i < size; ++i)
-      for (int l = 0; l < Program::lanes; ++l) *place++ = numbers[std::min(l, points - 1) * stride + i];
+      for (int l = 0; l < Program::lanes; ++l) *place++ = numbers[std::min(l, points - 1) * size + i];
   };
-  give(z, inputs, inputs);
-  give(parameters_.data(), function_->parameters, 0);
-  if (weights) give(weights, outputs, outputs);
+  give(z, inputs);
+  if (weights) give(weights, outputs);
   program.run(room, points);
 }
 
 void RecordedElement::evaluate_all(int count, const double* z, double* values) const {
   const Program& program = function_->values;
-  double* room = program.start();
+  double* room = program.start(prepared_values_);
   for (int done = 0; done < count; done += Program::lanes) {
     const int points = std::min(count - done, Program::lanes);
     run(program, room, points, z + done * inputs, nullptr);
@@ -536,8 +622,9 @@ void RecordedElement::evaluate_all(int count, const double* z, double* values) c
 void RecordedElement::derivatives_all(int count, const double* z, const double* weights, double* jacobians,
                                       double* hessians) const {
   const auto& derivatives = function_->derivatives();
+  const Prepared& given = prepared();
   const Program& program = hessians ? derivatives.both : derivatives.jacobian;
-  double* room = program.start();
+  double* room = program.start(hessians ? given.both : given.jacobian);
   for (int done = 0; done < count; done += Program::lanes) {
     const int points = std::min(count - done, Program::lanes);
     run(program, room, points, z + done * inputs, hessians ? weights + done * outputs : nullptr);
@@ -550,6 +637,23 @@ void RecordedElement::derivatives_all(int count, const double* z, const double* 
       for (int j = 0; j <= i; ++j, ++e)
         for (int l = 0; l < points; ++l) hessians[((done + l) * inputs + i) * inputs + j] = program.output(room, e)[l];
   }
+}
+
+void RecordedElement::add_design_gradient(int count, const double* z, const double* weights,
+                                          Eigen::Ref<Eigen::VectorXd> gradient) const {
+  const bool varies =
+      std::any_of(parameters_.begin(), parameters_.end(), [](const Differential& p) { return p.gradient.size() > 0; });
+  if (!varies) return;
+  const Program& program = function_->derivatives().design;
+  std::vector<double> sums(parameters_.size(), 0.0);
+  double* room = program.start(prepared().design);
+  for (int done = 0; done < count; done += Program::lanes) {
+    const int points = std::min(count - done, Program::lanes);
+    run(program, room, points, z + done * inputs, weights + done * outputs);
+    for (std::size_t i = 0; i < sums.size(); ++i)
+      for (int l = 0; l < points; ++l) sums[i] += program.output(room, static_cast<int>(i))[l];
+  }
+  for (std::size_t i = 0; i < sums.size(); ++i) parameters_[i].add_gradient(sums[i], gradient);
 }
 
 void RecordedElement::derivatives(const double* z, const double* weights, double* jacobian, double* hessian) const {

@@ -4,7 +4,8 @@
 // folds constants, shares equal operations, and differentiates itself: gradient, Hessian and derivatives in a direction
 // are nodes of the same graph, and share what they can. A `Program` is what is left to do for chosen outputs: a
 // straight line of operations, run on doubles of several points at a time, so that the cost of finding out what to do
-// next is spread and the processor's vector registers are filled.
+// next is spread and the processor's vector registers are filled. Inputs that are the same at all points are parameters:
+// what depends on them alone is done once, ahead of all points.
 //
 // For models whose size is known only at run time.
 #pragma once
@@ -17,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include "autodiff/differential.hpp"
 #include "autodiff/dual.hpp"
 #include "autodiff/element.hpp"
 
@@ -49,9 +51,11 @@ class Graph {
     Operation operation;
     int a = -1, b = -1;     // operands; an input's number in a
     double constant = 0.0;  // value of a constant
+    bool uniform = false;   // the same at all points: of constants and parameters alone
   };
 
-  int input();  // the next one
+  int input();      // the next one
+  int parameter();  // an input that is the same at all points
   int constant(double value);
   int node(Operation operation, int a, int b = -1);
 
@@ -66,7 +70,7 @@ class Graph {
   std::vector<int> directional(const std::vector<int>& outputs, const std::vector<int>& inputs,
                                const std::vector<int>& rates);
 
-  int inputs() const { return inputs_; }
+  int inputs() const { return inputs_; }  // parameters not counted
   const std::vector<Node>& nodes() const { return nodes_; }
 
  private:
@@ -80,7 +84,7 @@ class Graph {
   bool is(int node, double value) const;
   int find(const Node& node);  // among the known ones, or new
 
-  int inputs_ = 0;
+  int inputs_ = 0, parameters_ = 0;
   std::vector<Node> nodes_;
   std::vector<int> table_;  // of nodes but inputs, by what they are: open addressing, -1 where empty
 };
@@ -107,6 +111,7 @@ struct Var {
   Var(Operation operation, Var a) : node(Recording::current->node(operation, a.node)) {}
   Var(Operation operation, Var a, Var b) : node(Recording::current->node(operation, a.node, b.node)) {}
   static Var input() { return at(Recording::current->input()); }
+  static Var parameter() { return at(Recording::current->parameter()); }
   static Var at(int node) {
     Var x;
     x.node = node;
@@ -146,14 +151,17 @@ class Program {
   static constexpr int lanes = 8;  // points at a time
 
   Program() = default;
-  // It is given the first `inputs` inputs of the graph; all others are zero.
+  // It is given all parameters of the graph, and of its other inputs the first `inputs`; the rest is zero.
   Program(const Graph& graph, const std::vector<int>& outputs, int inputs);
 
-  // A run: room with this thread's copy of the constants, where input i of point l goes to [i * lanes + l]; then the
-  // operations, on all lanes (those past `points` must hold numbers of one of the points); then the outputs. The
-  // numbers of one lane do not depend on what the others hold. Room lasts until this thread's next start of any
-  // program.
-  double* start() const;
+  // What depends on the parameters alone: to be given to every run.
+  std::vector<double> prepared(const std::vector<double>& parameters) const;
+
+  // A run: room with this thread's copy of the constants and of what was prepared, where input i of point l goes to
+  // [i * lanes + l]; then the operations, on all lanes (those past `points` must hold numbers of one of the points);
+  // then the outputs. The numbers of one lane do not depend on what the others hold. Room lasts until this thread's
+  // next start of any program.
+  double* start(const std::vector<double>& prepared = {}) const;
   void run(double* room, int points) const;
   const double* output(const double* room, int j) const { return room + outputs_[j]; }
 
@@ -164,8 +172,11 @@ class Program {
   };
 
  private:
-  std::uint32_t inputs_ = 0, places_ = 0;
-  std::vector<double> constants_;  // in the places after the inputs
+  // Nodes that are leaves to it stand in `given`, in their order: places 0, 1, ...
+  void build(const Graph& graph, const std::vector<int>& outputs, const std::vector<int>& given);
+
+  std::uint32_t inputs_ = 0, prepared_ = 0, places_ = 0;
+  std::vector<double> constants_;  // in the places after the inputs and what is prepared
   std::vector<Step> steps_;
   struct Run {
     Operation operation;
@@ -173,15 +184,17 @@ class Program {
   };
   std::vector<Run> runs_;  // of steps of one operation
   std::vector<std::uint32_t> outputs_;
+  std::shared_ptr<const Program> prologue_;  // from the parameters what is prepared; null where there is nothing
 };
 
-// The programs of a vector function f(z; parameters): inputs z, parameters, weights, in this order. What derivatives
-// need is worked out when the first one is asked for.
+// The programs of a vector function f(z; parameters). What derivatives need is worked out when the first one is asked
+// for.
 class RecordedFunction {
  public:
   struct Derivatives {
     Program jacobian;  // row-major [outputs x inputs]
     Program both;      // that, then the lower triangle of the Hessian of weights . f
+    Program design;    // gradient of weights . f with respect to the parameters
   };
   RecordedFunction(int input_count, int parameter_count, int output_count, Program value_program,
                    std::function<Derivatives()> differentiate)
@@ -201,17 +214,10 @@ class RecordedFunction {
   mutable Derivatives derivatives_;
 };
 
-// Its parameters may differ where its program is the same.
+// A recorded function with its parameters' values, and their gradients with respect to the design.
 class RecordedElement final : public Element {
  public:
-  // (z, weights) -> d(weights . f)/d(design)
-  using DesignDerivative = std::function<double(const double* z, const double* weights)>;
-  RecordedElement(std::shared_ptr<const RecordedFunction> function, std::vector<double> parameters,
-                  DesignDerivative design_derivative)
-      : Element(function->inputs, function->outputs),
-        function_(std::move(function)),
-        parameters_(std::move(parameters)),
-        design_derivative_(std::move(design_derivative)) {}
+  RecordedElement(std::shared_ptr<const RecordedFunction> function, std::vector<Differential> parameters);
 
   void evaluate(const double* z, double* values) const override { evaluate_all(1, z, values); }
   void jacobian(const double* z, double* jacobian) const override { derivatives_all(1, z, nullptr, jacobian, nullptr); }
@@ -222,43 +228,43 @@ class RecordedElement final : public Element {
   void evaluate_all(int count, const double* z, double* values) const override;
   void derivatives_all(int count, const double* z, const double* weights, double* jacobian,
                        double* hessian) const override;
-  double design_derivative(const double* z, const double* weights) const override {
-    return design_derivative_(z, weights);
-  }
+  void add_design_gradient(int count, const double* z, const double* weights,
+                           Eigen::Ref<Eigen::VectorXd> gradient) const override;
   const RecordedFunction& function() const { return *function_; }
 
  private:
   // Runs a program at up to Program::lanes points.
   void run(const Program& program, double* room, int points, const double* z, const double* weights) const;
+  struct Prepared {
+    std::vector<double> jacobian, both, design;
+  };
+  const Prepared& prepared() const;
 
   std::shared_ptr<const RecordedFunction> function_;
-  std::vector<double> parameters_;
-  DesignDerivative design_derivative_;
+  std::vector<Differential> parameters_;
+  std::vector<double> prepared_values_;
+  mutable std::once_flag once_;
+  mutable Prepared prepared_;
 };
 
-// The programs of nodes that depend on a graph's inputs: on these `variables`, its first ones, and on parameters, the
-// rest.
+// The programs of nodes that depend on these `variables`, a graph's first inputs, and on these `parameters`.
 std::shared_ptr<const RecordedFunction> recorded_function(Graph graph, std::vector<int> variables,
-                                                          std::vector<int> outputs);
+                                                          std::vector<int> parameters, std::vector<int> outputs);
 
-// An element from a callable  std::vector<T> f(const std::vector<T>& z), run once on Var numbers, and one with
-// parameters that carry the tangent of the design, run on Dual<double> whenever a derivative with respect to it is
-// asked for.
-template <class F, class FDesign>
-std::shared_ptr<const RecordedElement> record(int inputs, F f, FDesign f_design) {
+// Of a callable  std::vector<Var> f(const std::vector<Var>& z, const std::vector<Var>& parameters).
+template <class F>
+std::shared_ptr<const RecordedFunction> record(int inputs, int parameters, F f) {
   Recording recording;
-  std::vector<Var> z(inputs);
-  std::vector<int> variables, outputs;
-  for (Var& x : z) variables.push_back((x = Var::input()).node);
-  for (const Var& y : f(z)) outputs.push_back(y.node);
-  return std::make_shared<RecordedElement>(
-      recorded_function(std::move(recording.graph), std::move(variables), std::move(outputs)), std::vector<double>{},
-      [inputs, f_design = std::move(f_design)](const double* at_z, const double* weights) {
-        const std::vector<Dual<double>> fixed(at_z, at_z + inputs);
-        double derivative = 0.0;
-        for (const Dual<double>& moved : f_design(fixed)) derivative += *weights++ * moved.tangent;
-        return derivative;
-      });
+  const auto nodes = [](const std::vector<Var>& numbers) {
+    std::vector<int> all;
+    for (const Var& x : numbers) all.push_back(x.node);
+    return all;
+  };
+  std::vector<Var> z(inputs), p(parameters);
+  for (Var& x : z) x = Var::input();
+  for (Var& x : p) x = Var::parameter();
+  const std::vector<int> outputs = nodes(f(z, p));
+  return recorded_function(std::move(recording.graph), nodes(z), nodes(p), outputs);
 }
 
 }  // namespace dodyn::autodiff

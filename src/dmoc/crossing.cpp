@@ -162,24 +162,26 @@ class CrossingElement final : public autodiff::Element {
       whole.bottomRightCorner(m, m) = f * f * sum;
     }
   }
-  double design_derivative(const double* z, const double* weights) const override {
-    const Eigen::VectorXd at = thetas(1, z), ends = ends_at(at);
-    Eigen::VectorXd slopes = Eigen::VectorXd::Zero(segments_->outputs);
-    double derivative = 0.0;
+  void add_design_gradient(int count, const double* z, const double* weights,
+                           Eigen::Ref<Eigen::VectorXd> gradient) const override {
+    const Eigen::MatrixXd at = thetas(count, z), ends = ends_at(at);
+    Eigen::MatrixXd slopes = Eigen::MatrixXd::Zero(segments_->outputs, count);
     // a point at the end of its part moves with that
-    const auto moves = [](double x, bool free, const Part& part) {
-      return free ? 0.0 : x == part.from.value ? part.from.tangent : part.to.tangent;
+    const auto add_moved = [&](double x, bool free, const Part& part, double slope) {
+      if (!free) (x == part.from.value ? part.from : part.to).add_gradient(slope, gradient);
     };
-    for (int i = 0; i < outputs; ++i) {
-      const Pair& pair = pairs_[i];
-      const Nearest n = nearest(ends.data(), pair);
-      const Vector12 g = weights[i] * slope(n);
-      slopes.segment<6>(6 * pair.one) += g.head<6>();
-      slopes.segment<6>(6 * pair.other) += g.tail<6>();
-      derivative += weights[i] *
-                    (n.slope_s() * moves(n.s, n.s_free, pair.first) + n.slope_t() * moves(n.t, n.t_free, pair.second));
-    }
-    return derivative + segments_->design_derivative(at.data(), slopes.data());
+    for (int k = 0; k < count; ++k)
+      for (int i = 0; i < outputs; ++i) {
+        const Pair& pair = pairs_[i];
+        const double weight = weights[k * outputs + i];
+        const Nearest n = nearest(ends.col(k).data(), pair);
+        const Vector12 g = weight * slope(n);
+        slopes.col(k).segment<6>(6 * pair.one) += g.head<6>();
+        slopes.col(k).segment<6>(6 * pair.other) += g.tail<6>();
+        add_moved(n.s, n.s_free, pair.first, weight * n.slope_s());
+        add_moved(n.t, n.t_free, pair.second, weight * n.slope_t());
+      }
+    segments_->add_design_gradient(count, at.data(), slopes.data(), gradient);
   }
 
  private:

@@ -4,14 +4,14 @@
 #include <memory>
 #include <vector>
 
-#include "autodiff/dual.hpp"
+#include "autodiff/differential.hpp"
 #include "autodiff/element.hpp"
 
 namespace dodyn::dmoc {
 
 // The part of a link that counts, in fractions of its segment; beyond 0 and 1 on its axis.
 struct Part {
-  autodiff::Dual<double> from = 0.0, to = 1.0;
+  autodiff::Differential from = 0.0, to = 1.0;
 };
 
 // Two links, as parts of two of a list of segments.

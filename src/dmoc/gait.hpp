@@ -3,7 +3,7 @@
 // One step, from just after touch-down to the next touch-down, on K intervals of equal length h = T/K. The stance foot
 // is pinned at the origin, so a node holds the joint angles theta_k alone; the torques u_k are constant over an
 // interval. Touch-down is the last node: it is plastic (the new foot sticks), the old stance foot is released, the legs
-// exchange their roles, and the motion is periodic with period K h at the momentum level (catalogue B3).
+// exchange their roles, and the motion is periodic with period K h at the momentum level. Exchanging the legs twice changes nothing.
 //
 //   minimise   cost of transport = (a int sum|u dtheta| + b int sum(u dtheta)+ + c int u^2 dt) / (weight * step length)
 //   subject to the forced discrete Euler-Lagrange equations (3.1.10) at nodes 1 .. K-1,
@@ -23,15 +23,14 @@
 #pragma once
 
 #include <Eigen/Core>
-#include <array>
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "dmoc/crossing.hpp"
+#include "dmoc/motion_problem.hpp"
 #include "dmoc/walker.hpp"
-#include "nlp/assembled_problem.hpp"
 #include "nlp/solve.hpp"
 
 namespace dodyn::dmoc {
@@ -46,6 +45,7 @@ struct GaitSettings {
   double absolute_work = 0.0;
   double positive_work = 0.0;
   double squared_torque = 1.0;  // per N m s
+  double loss = 0.0;            // of resistive losses, as the model's actuators have them
 
   double clearance = 0.0;      // m: the swing foot's least height is 4 s (1 - s) times this, s from 0 to 1,
   int clearance_points = 0;    // at inner nodes and at so many points between neighbouring ones
@@ -59,20 +59,6 @@ struct GaitSettings {
   bool unilateral = false;              // the ground pushes, never pulls: contact force and touch-down impulse
   double friction = nlp::infinity;      // coefficient of the friction cone of both (implies unilateral where finite);
                                         // in space the inscribed pyramid of eight sides, 0.924 of the cone at least
-};
-
-// Where things stand in the vector of unknowns of a gait problem.
-struct GaitIndex {
-  int joints = 0, inputs = 0, intervals = 0;
-  bool work = false;  // has the work of each interval and actuator, split in w+ and w-
-  int stride() const { return joints + inputs + (work ? 2 * inputs : 0); }
-  int theta(int node) const { return node * stride(); }
-  int torque(int interval) const { return interval * stride() + joints; }
-  int positive(int interval) const { return torque(interval) + inputs; }
-  int negative(int interval) const { return positive(interval) + inputs; }
-  int velocity_before() const { return intervals * stride() + joints; }
-  int velocity_after() const { return velocity_before() + joints; }
-  int size() const { return velocity_after() + joints; }
 };
 
 // A motion read off the unknowns. Rows are nodes 0 .. K (intervals for u and energy).
@@ -120,15 +106,18 @@ inline constexpr double barrier_of_refined = 1e-3, barrier_of_neighbour = 1e-8;
 // iterations.
 inline constexpr double push_of_cold_start = 0.3;
 
-// The gait problem of one walker. Its functions, step length and period may carry their derivatives with respect to one
-// design parameter (tangents; zero for none).
+// The gait problem of one design of a walker. Numbers, step length and period may carry their gradients with respect to
+// design variables.
 class WalkerGait {
  public:
-  WalkerGait(Walker walker, const GaitSettings& settings);
+  // `numbers`: the model's, see Walker::numbers().
+  WalkerGait(std::shared_ptr<const Walker> walker, std::vector<Coefficient> numbers, const GaitSettings& settings);
 
-  const Walker& walker() const { return walker_; }
-  const nlp::AssembledProblem& problem() const { return problem_; }
-  const GaitIndex& index() const { return index_; }
+  const Walker& walker() const { return *walker_; }
+  const std::vector<Coefficient>& numbers() const { return motion_problem_.numbers(); }
+  const nlp::AssembledProblem& problem() const { return motion_problem_.problem(); }
+  const MotionProblem& motion_problem() const { return motion_problem_; }
+  const PhaseIndex& index() const { return motion_problem_.index(0); }
 
   // A cold start: interpolated between touch-down postures, bent at random, with knee stops the way knees bend. The
   // same seed gives the same start.
@@ -136,7 +125,7 @@ class WalkerGait {
   // A start from the joint angles and torques of another gait: `q` [K + 1, n], `u` [K, inputs].
   Eigen::VectorXd warm_start(const Eigen::MatrixXd& q, const Eigen::MatrixXd& u) const;
 
-  // A start from this motion bent in time: mid-step comes `nodes` nodes earlier (later where negative). The foot may
+  // A start from this motion time-warped: mid-step moved `nodes` nodes earlier (later where negative). The foot may
   // touch the ground at one node or another, and each is a local minimum of the discrete problem; this leads to the
   // next one.
   Eigen::VectorXd shifted(const GaitMotion& motion, double nodes) const;
@@ -149,23 +138,20 @@ class WalkerGait {
 
  private:
   void build();
-  bool may_cross() const { return walker_.base != 3 || settings_.leg_radius <= 0.0; }
+  void add_clearance();
+  void add_legs_apart();
+  void add_limits_of_joints();
+  bool may_cross() const { return walker_->base != 3 || settings_.leg_radius <= 0.0; }
   Pair pair(const Walker::Links& links) const;
-  void fill_velocities_and_work(Eigen::VectorXd& x) const;
-  double reintegrate(const GaitMotion& motion) const;
+  std::vector<Pair> pairs_apart() const;
 
-  Walker walker_;
+  std::shared_ptr<const Walker> walker_;
   GaitSettings settings_;
-  GaitIndex index_;
-  nlp::AssembledProblem problem_;
-  Walker::Function action_;
-};
-
-// That of a model of fixed size (models/planar_biped.hpp).
-template <template <class> class Model>
-class Gait : public WalkerGait {
- public:
-  Gait(const Model<Coefficient>& model, const GaitSettings& settings) : WalkerGait(dmoc::walker(model), settings) {}
+  systems::Tree<Coefficient> design_;
+  std::vector<Walker::Links> pairs_;
+  Coefficient weight_;  // N
+  Element swing_height_, exchanged_, points_, segments_;
+  MotionProblem motion_problem_;
 };
 
 }  // namespace dodyn::dmoc

@@ -8,8 +8,7 @@
 
 #include "dmoc/gait.hpp"
 #include "nlp/solve.hpp"
-#include "systems/planar_biped.hpp"
-#include "systems/tree_file.hpp"
+#include "systems/model.hpp"
 
 namespace dodyn::evaluators {
 
@@ -168,23 +167,19 @@ class GaitEvaluator final : public Evaluator {
     Eigen::VectorXd middle(static_cast<Eigen::Index>(settings.variables.size()));
     for (std::size_t i = 0; i < settings.variables.size(); ++i)
       middle(static_cast<Eigen::Index>(i)) = 0.5 * (settings.variables[i].lower + settings.variables[i].upper);
-    try {
-      walker_ = walker(middle, -1);
-    } catch (const systems::TreeError& error) {
-      throw ConfigError(error.what());
-    }
+    numbers(middle);  // says what is wrong with it
     // In space such starts need twice the iterations and missed the spatial biped's best gait at a knee of 0.4 m.
-    if (walker_.base == 2) search_.options.push = dmoc::push_of_cold_start;
+    if (walker_->base == 2) search_.options.push = dmoc::push_of_cold_start;
   }
 
   std::vector<Quantity> metrics() const override { return metric_list; }
 
   Channels channels() const override {
     const int K = gait_settings_.intervals;
-    const auto& q = walker_.coordinate_names;
-    const auto& u = walker_.input_names;
-    const std::vector<std::string> force = walker_.base == 2 ? std::vector<std::string>{"tangential", "normal"}
-                                                             : std::vector<std::string>{"forward", "left", "normal"};
+    const auto& q = walker_->coordinate_names;
+    const auto& u = walker_->input_names;
+    const std::vector<std::string> force = walker_->base == 2 ? std::vector<std::string>{"tangential", "normal"}
+                                                              : std::vector<std::string>{"forward", "left", "normal"};
     return {
         {"t", "s", "time since touch-down", K + 1, {"t"}},
         {"q", "", "position of the stance foot (m), joint angles (rad)", K + 1, q},
@@ -194,7 +189,7 @@ class GaitEvaluator final : public Evaluator {
         {"u", "N m", "torques, constant over an interval", K, u},
         {"contact_force", "N", "force of the ground on the stance foot", K + 1, force},
         {"energy", "J", "discrete energy of an interval", K, {"energy"}},
-        {"points", "m", "the stance foot and the ends of the links", K + 1, walker_.point_names},
+        {"points", "m", "the stance foot and the ends of the links", K + 1, walker_->point_names},
         {"impulse", "N s", "impulse of the ground on the new foot at touch-down", 1, force},
         {"optima",
          "",
@@ -220,25 +215,26 @@ class GaitEvaluator final : public Evaluator {
  private:
   void read_model();
   int optima_rows() const { return search_.cold + 2; }  // and that of a parent, and one found by bending
-  // The walker of a design, its derivatives those of the free variable `direction` (-1: none), and its gait problem.
-  // Throw TreeError where the model's file refuses the design.
-  dmoc::Walker walker(const Eigen::VectorXd& design, int direction) const;
-  Gait gait(const Eigen::VectorXd& design, int direction, int intervals) const;
+  // The model's numbers for a design, with their gradients, and its gait problem. Throw ConfigError where the model
+  // refuses the design.
+  std::vector<Coefficient> numbers(const Eigen::VectorXd& design) const;
+  Gait gait(const Eigen::VectorXd& design, int intervals) const;
   nlp::Solution solve(const Gait& problem, const Eigen::VectorXd& x0, const Task& task,
                       const nlp::Options& options) const;
-  Coefficient parameter(const std::string& name, const Eigen::VectorXd& design, int direction) const {
+  Coefficient parameter(const std::string& name, const Eigen::VectorXd& design) const {
     Coefficient c(settings_.design(name, design));
-    if (direction >= 0 && settings_.variables[direction].name == name) c.tangent = 1.0;
+    for (std::size_t i = 0; i < settings_.variables.size(); ++i)
+      if (settings_.variables[i].name == name)
+        c.gradient = Eigen::VectorXd::Unit(design.size(), static_cast<Eigen::Index>(i));
     return c;
   }
 
   Settings settings_;
   dmoc::GaitSettings gait_settings_;
   Search search_;
-  std::string model_, model_text_;  // its text, but of planar-biped, which is compiled
+  std::string model_, model_text_;
   bool from_file_ = false;
-  std::vector<std::string> parameters_;  // that the text has
-  dmoc::Walker walker_;                  // that of the middle of the design range, for its names
+  std::shared_ptr<const dmoc::Walker> walker_;
 
   // Where the time of the solves went that this process did, for details().
   mutable nlp::Timing timing_;
@@ -253,55 +249,49 @@ const std::vector<std::string> built_in_keys = {
 
 void GaitEvaluator::read_model() {
   model_ = settings_.path("gait.model");
-  if (model_ == "planar-biped") return;
   from_file_ = !systems::built_in_models().count(model_);
   try {
-    model_text_ = systems::tree_text(model_);
-    parameters_ = systems::tree_parameters(model_text_, model_);
-  } catch (const systems::TreeError& error) {
-    throw from_file_ && model_text_.empty() ? settings_.error("gait.model", error.what()) : ConfigError(error.what());
+    model_text_ = systems::model_text(model_);
+  } catch (const ConfigError& error) {
+    throw settings_.error("gait.model", error.what());
   }
   if (!from_file_) {  // "spherical ZXY": the order of the turns
     const std::string order = settings_.text("gait.rotation");
     for (std::size_t at = 0; (at = model_text_.find("spherical ZXY", at)) != std::string::npos; ++at)
       model_text_.replace(at + 10, 3, order);
-    return;
   }
+  systems::Model model = systems::read_model(model_text_, model_, false);
+  if (model.structure.actuators.empty()) model.fail(0, "no [actuator NAME], so it cannot walk");
+  walker_ = std::make_shared<const dmoc::Walker>(std::move(model));
+  if (!from_file_) return;
   for (const Setting& setting : settings_.all)
     if (setting.source != "default" &&
         std::find(built_in_keys.begin(), built_in_keys.end(), setting.key.name) != built_in_keys.end())
       throw settings_.error(setting.key.name, "is for the walkers that come with the program; " + model_ +
                                                   " says it itself, in its [parameters]");
-  const bool has_knee = std::find(parameters_.begin(), parameters_.end(), "knee") != parameters_.end();
   for (const Setting& setting : settings_.all)
-    if (!has_knee && setting.source != "default" && setting.key.name.starts_with("design.knee"))
+    if (walker_->system->model().parameter("knee") < 0 && setting.source != "default" &&
+        setting.key.name.starts_with("design.knee"))
       throw settings_.error(setting.key.name, model_ + " has no parameter 'knee' in its [parameters]");
 }
 
-dmoc::Walker GaitEvaluator::walker(const Eigen::VectorXd& design, int direction) const {
-  const Coefficient knee = parameter("knee", design, direction), leg(settings_.real("gait.leg-length"));
+std::vector<Coefficient> GaitEvaluator::numbers(const Eigen::VectorXd& design) const {
+  const Coefficient knee = parameter("knee", design), leg(settings_.real("gait.leg-length"));
   const Coefficient density(settings_.real("gait.linear-density"));
   const bool uniform = settings_.text("gait.legs") == "uniform-density";
   const bool split = settings_.text("gait.legs") == "mass-split";
   const Coefficient leg_mass(settings_.real("gait.leg-mass")),
-      split_mass = leg_mass * parameter("shank-fraction", design, direction);
+      split_mass = leg_mass * parameter("shank-fraction", design);
   const Coefficient shank_mass = split     ? split_mass
                                  : uniform ? density * knee
                                            : Coefficient(settings_.real("gait.shank-mass"));
   const Coefficient thigh_mass = split     ? leg_mass - split_mass
                                  : uniform ? density * (leg - knee)
                                            : Coefficient(settings_.real("gait.thigh-mass"));
-  const double inertia_factor = settings_.real("gait.inertia-factor");
-  if (model_ == "planar-biped") {
-    auto biped =
-        systems::PlanarBiped<Coefficient>::with_masses(knee, leg, {shank_mass, thigh_mass, thigh_mass, shank_mass});
-    for (Coefficient& inertia : biped.inertia) inertia = inertia * (24.0 * inertia_factor);  // it has 1/24 m l^2
-    biped.gravity = settings_.real("gait.gravity");
-    return dmoc::walker(biped);
-  }
-  systems::Parameters given;
+  std::map<std::string, Coefficient> given;
+  const systems::Model& model = walker_->system->model();
   const auto give = [&](const char* name, const Coefficient& value) {
-    if (std::find(parameters_.begin(), parameters_.end(), name) != parameters_.end()) given[name] = value;
+    if (model.parameter(name) >= 0) given[name] = value;
   };
   give("knee", knee);
   if (!from_file_) {
@@ -309,21 +299,20 @@ dmoc::Walker GaitEvaluator::walker(const Eigen::VectorXd& design, int direction)
     give("shank_mass", shank_mass);
     give("thigh_mass", thigh_mass);
     give("hip_mass", settings_.real("gait.hip-mass"));
-    give("inertia_factor", inertia_factor);
+    give("inertia_factor", settings_.real("gait.inertia-factor"));
     give("gravity", settings_.real("gait.gravity"));
   }
-  const auto tree = systems::parse_tree(model_text_, model_, given);
-  if (tree.swing_link < 0) throw systems::TreeError(model_ + ": [model] has no swing-foot, so it cannot walk");
-  if (tree.actuators.empty()) throw systems::TreeError(model_ + ": no [actuator NAME], so it cannot walk");
-  return dmoc::walker(tree);
+  std::vector<Coefficient> all = walker_->numbers(given);
+  model.check_walker(model.tree<Coefficient>(all).plain());
+  return all;
 }
 
-Gait GaitEvaluator::gait(const Eigen::VectorXd& design, int direction, int intervals) const {
+Gait GaitEvaluator::gait(const Eigen::VectorXd& design, int intervals) const {
   dmoc::GaitSettings settings = gait_settings_;
   settings.intervals = intervals;
-  settings.step_length = parameter("step-length", design, direction);
-  settings.period = parameter("period", design, direction);
-  return Gait(walker(design, direction), settings);
+  settings.step_length = parameter("step-length", design);
+  settings.period = parameter("period", design);
+  return Gait(walker_, numbers(design), settings);
 }
 
 // One generator step of SplitMix64 (Steele, Lea, Flood 2014): the seeds of the starts from that of the evaluation.
@@ -393,9 +382,9 @@ Outcome GaitEvaluator::evaluate(const Task& task) const {
 
   std::optional<Gait> built, built_coarse;
   try {
-    built.emplace(gait(e.design, -1, gait_settings_.intervals));
-    if (search_.coarse_intervals > 0) built_coarse.emplace(gait(e.design, -1, search_.coarse_intervals));
-  } catch (const systems::TreeError& error) {
+    built.emplace(gait(e.design, gait_settings_.intervals));
+    if (search_.coarse_intervals > 0) built_coarse.emplace(gait(e.design, search_.coarse_intervals));
+  } catch (const ConfigError& error) {
     e.reason = std::string("invalid design: ") + error.what();
     return outcome;
   }
@@ -499,7 +488,7 @@ Outcome GaitEvaluator::evaluate(const Task& task) const {
   double change = 0.0;
   std::optional<Gait> fine;
   for (int i = 0; solved > 0 && i < search_.refinements && !out_of_time(); ++i) {
-    Gait finer = gait(e.design, -1, 2 * intervals);
+    Gait finer = gait(e.design, 2 * intervals);
     nlp::Solution solution = attempt(finer, finer.refined((fine ? *fine : problem).motion(best->x)), refined);
     if (solution.status != nlp::SolveStatus::solved) {
       e.reason = "the gait of " + std::to_string(intervals) + " intervals could not be refined: " + solution.reason;
@@ -534,9 +523,7 @@ Outcome GaitEvaluator::evaluate(const Task& task) const {
   e.cost = best->objective;
   if (e.status == Status::ok) {
     // Envelope theorem: at a solution d cost / d design is the partial derivative of the Lagrangian.
-    e.gradient.resize(e.design.size());
-    for (int i = 0; i < e.gradient.size(); ++i)
-      e.gradient(i) = gait(e.design, i, intervals).problem().design_derivative(best->x, best->multipliers);
+    e.gradient = last.problem().design_gradient(best->x, best->multipliers, static_cast<int>(e.design.size()));
   }
 
   const dmoc::GaitReport r = last.report(best->x);
@@ -659,7 +646,7 @@ std::string GaitEvaluator::report(const Outcome& outcome) const {
                                                        : gait_settings_.knee_stops
                                                            ? " (the knee stops are violated)"
                                                            : " (a knee overextends; gait.knee-stops would forbid it)"));
-  if (walker_.base == 2)
+  if (walker_->base == 2)
     line(text("legs cross in %.0f of %.0f time steps (they may, in the plane)", metric("leg_crossings"),
               metric("intervals")));
   else if (settings_.real("gait.leg-radius") == 0.0)

@@ -12,18 +12,28 @@ constexpr int batch = 8;  // blocks at a time: what recorded programs take, and 
 
 }  // namespace
 
-int AssembledProblem::add_variables(int count, double lower_bound, double upper_bound) {
+int AssembledProblem::add_variables(int count, const Coefficient& lower_bound, const Coefficient& upper_bound) {
   const int first = static_cast<int>(lower_.size());
-  lower_.insert(lower_.end(), count, lower_bound);
-  upper_.insert(upper_.end(), count, upper_bound);
+  lower_.insert(lower_.end(), count, lower_bound.value);
+  upper_.insert(upper_.end(), count, upper_bound.value);
+  note_moving(false, first, count, lower_bound, upper_bound);
   return first;
 }
 
-int AssembledProblem::add_rows(int count, double lower_bound, double upper_bound) {
+int AssembledProblem::add_rows(int count, const Coefficient& lower_bound, const Coefficient& upper_bound) {
   const int first = static_cast<int>(row_lower_.size());
-  row_lower_.insert(row_lower_.end(), count, lower_bound);
-  row_upper_.insert(row_upper_.end(), count, upper_bound);
+  row_lower_.insert(row_lower_.end(), count, lower_bound.value);
+  row_upper_.insert(row_upper_.end(), count, upper_bound.value);
+  note_moving(true, first, count, lower_bound, upper_bound);
   return first;
+}
+
+void AssembledProblem::note_moving(bool row, int first, int count, const Coefficient& lower_bound,
+                                   const Coefficient& upper_bound) {
+  for (int i = first; i < first + count; ++i) {
+    if (lower_bound.gradient.size() > 0) moving_.push_back({i, row, false, lower_bound});
+    if (upper_bound.gradient.size() > 0) moving_.push_back({i, row, true, upper_bound});
+  }
 }
 
 void AssembledProblem::add_element(std::shared_ptr<const autodiff::Element> element, std::vector<int> inputs,
@@ -227,23 +237,39 @@ void AssembledProblem::derivatives(const Eigen::VectorXd& x, double objective_fa
   differentiate(x, objective_factor, &multipliers, gradient.data(), jacobian_values.data(), hessian_values.data());
 }
 
-double AssembledProblem::design_derivative(const Eigen::VectorXd& x, const Eigen::VectorXd& multipliers) const {
+Eigen::VectorXd AssembledProblem::design_gradient(const Eigen::VectorXd& x, const Eigen::VectorXd& multipliers,
+                                                  int designs) const {
+  Eigen::VectorXd sum = Eigen::VectorXd::Zero(designs);
+  if (designs == 0) return sum;
   const auto factor = [&](int row) { return row == objective_row ? 1.0 : multipliers(row); };
-  double sum = 0.0;
-  for (const Constant& c : constants_) sum += factor(c.row) * c.value.tangent;
-  for (const Linear& term : linear_) sum += factor(term.row) * term.coefficient.tangent * x(term.variable);
-  for (const Square& term : squares_) sum += term.coefficient.tangent * x(term.variable) * x(term.variable);
+  for (const Constant& c : constants_) c.value.add_gradient(factor(c.row), sum);
+  for (const Linear& term : linear_) term.coefficient.add_gradient(factor(term.row) * x(term.variable), sum);
+  for (const Square& term : squares_) term.coefficient.add_gradient(x(term.variable) * x(term.variable), sum);
   const auto all = [](const Block&) { return true; };
-  add_values(x, all,
-             [&](const Term& term, double value) { sum += factor(term.row) * term.coefficient.tangent * value; });
+  add_values(x, all, [&](const Term& term, double value) {
+    if (term.coefficient.gradient.size() > 0) term.coefficient.add_gradient(factor(term.row) * value, sum);
+  });
   Workspace& w = workspace();
   for_batches(all, [&](const autodiff::Element& element, const Block* const* blocks, int count) {
     for (int k = 0; k < count; ++k) {
-      gather(*blocks[k], x, w.z.data());
-      weigh(*blocks[k], 1.0, multipliers, element.outputs, w.weights.data());
-      sum += element.design_derivative(w.z.data(), w.weights.data());
+      gather(*blocks[k], x, &w.z[k * element.inputs]);
+      weigh(*blocks[k], 1.0, multipliers, element.outputs, &w.weights[k * element.outputs]);
     }
+    element.add_design_gradient(count, w.z.data(), w.weights.data(), sum);
   });
+  if (moving_.empty()) return sum;
+  // The Lagrangian's slope along a variable is the multiplier of the bound it rests on: positive at the lower one,
+  // negative at the upper one. A row's multiplier is, by c - bound = 0, minus the derivative with respect to its bound.
+  Eigen::VectorXd slope = Eigen::VectorXd::Zero(x.size());
+  differentiate(x, 1.0, nullptr, slope.data(), nullptr, nullptr);
+  Eigen::VectorXd jacobian_values(jacobian_pattern.size());
+  jacobian(x, jacobian_values);
+  for (int e = 0; e < jacobian_pattern.size(); ++e)
+    slope(jacobian_pattern.columns[e]) += multipliers(jacobian_pattern.rows[e]) * jacobian_values(e);
+  for (const Moving& m : moving_) {
+    const double multiplier = m.row ? -multipliers(m.index) : slope(m.index);
+    if (m.upper ? multiplier < 0.0 : multiplier > 0.0) m.bound.add_gradient(multiplier, sum);
+  }
   return sum;
 }
 

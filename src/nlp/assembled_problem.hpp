@@ -2,20 +2,22 @@
 //
 //   f(x)   = sum of objective terms,      c_r(x) = sum of the terms added to row r
 //
-// Every coefficient may carry its derivative with respect to a design parameter, so that the derivative of the optimal
-// cost is at hand at a solution: by the envelope theorem it is the partial derivative of the Lagrangian.
+// Every coefficient, bound and parameter of an element may carry its gradient with respect to the design, so that the
+// gradient of the optimal cost is at hand at a solution: by the envelope theorem it is the partial derivative of the
+// Lagrangian, one sweep for all design variables.
 #pragma once
 
 #include <memory>
 #include <vector>
 
+#include "autodiff/differential.hpp"
 #include "autodiff/element.hpp"
 #include "nlp/problem.hpp"
 
 namespace dodyn::nlp {
 
-// A number and its derivative with respect to the design.
-using Coefficient = autodiff::Dual<double>;
+// A number and its gradient with respect to the design.
+using Coefficient = autodiff::Differential;
 
 class AssembledProblem : public Problem {
  public:
@@ -28,8 +30,8 @@ class AssembledProblem : public Problem {
   };
 
   // Building. Variables and rows are numbered in the order added; the first new index is returned.
-  int add_variables(int count, double lower_bound, double upper_bound);
-  int add_rows(int count, double lower_bound, double upper_bound);
+  int add_variables(int count, const Coefficient& lower_bound, const Coefficient& upper_bound);
+  int add_rows(int count, const Coefficient& lower_bound, const Coefficient& upper_bound);
   void add_element(std::shared_ptr<const autodiff::Element> element, std::vector<int> inputs, std::vector<Term> terms);
   void add_linear(int row, int variable, Coefficient coefficient);
   void add_constant(int row, Coefficient constant);
@@ -37,8 +39,9 @@ class AssembledProblem : public Problem {
   // Fixes the patterns; nothing may be added afterwards.
   void finish();
 
-  // d/d(design) of  f + multipliers . c  at fixed x.
-  double design_derivative(const Eigen::VectorXd& x, const Eigen::VectorXd& multipliers) const;
+  // Gradient of the optimal cost with respect to the design, [designs], at a solution x with these multipliers: that of
+  // f + multipliers . c at fixed x, and the bounds' share, whose multipliers follow from stationarity.
+  Eigen::VectorXd design_gradient(const Eigen::VectorXd& x, const Eigen::VectorXd& multipliers, int designs) const;
 
   double objective(const Eigen::VectorXd& x) const override;
   void objective_gradient(const Eigen::VectorXd& x, Eigen::Ref<Eigen::VectorXd> gradient) const override;
@@ -70,6 +73,13 @@ class AssembledProblem : public Problem {
     int variable;
     Coefficient coefficient;
   };
+  // A bound that moves with the design, of a variable or a row.
+  struct Moving {
+    int index;
+    bool row, upper;
+    Coefficient bound;
+  };
+  void note_moving(bool row, int first, int count, const Coefficient& lower_bound, const Coefficient& upper_bound);
 
   // Room for the inputs, outputs and derivatives of some blocks of one element.
   struct Workspace {
@@ -96,6 +106,7 @@ class AssembledProblem : public Problem {
   std::vector<Linear> linear_;  // rows and, with objective_row, the objective
   std::vector<Constant> constants_;
   std::vector<Square> squares_;
+  std::vector<Moving> moving_;
   std::vector<double> lower_, upper_, row_lower_, row_upper_;
 };
 

@@ -7,7 +7,7 @@ namespace {
 // Pekarek 2010, section 4.2.2; the same as planar_biped.hpp, coordinate by coordinate.
 const char* const planar_biped = R"(
 [model]
-name = planar-biped-tree
+name = planar-biped
 dimension = 2
 gravity = gravity
 swing-foot = swing_shank
@@ -232,7 +232,8 @@ flexion = +1
 }  // namespace
 
 const std::map<std::string, std::string>& built_in_models() {
-  static const std::map<std::string, std::string> trees = {{"planar-biped-tree", planar_biped},
+  static const std::map<std::string, std::string> trees = {{"planar-biped", planar_biped},
+                                                           {"planar-biped-tree", planar_biped},  // its former name
                                                            {"planar-underactuated", planar_underactuated},
                                                            {"spatial-biped", spatial_biped}};
   return trees;

@@ -3,7 +3,8 @@
 
 #include <cmath>
 
-#include "autodiff/element.hpp"
+#include "autodiff/dual.hpp"
+#include "autodiff/jet.hpp"
 
 namespace dodyn::autodiff {
 namespace {
@@ -100,40 +101,6 @@ TEST(Dual, OfDualMixesVariablesAndParameters) {
     };
     EXPECT_NEAR(y[out].tangent.tangent, difference(directional), 1e-9);
   }
-}
-
-TEST(Element, DerivativesAgreeWithDifferences) {
-  const auto element = make_element<3, 2>(Sample<double>{1.3, 0.6}, Sample<Dual<double>>{{1.3, 1.0}, {0.6, -2.0}});
-  const double weights[2] = {0.8, -1.7};
-  double J[6], H[9];
-  element->jacobian(point.data(), J);
-  element->hessian(point.data(), weights, H);
-  for (int i = 0; i < 3; ++i) {
-    const auto values = [&](double s, int out) {
-      auto z = point;
-      z[i] += s;
-      double y[2];
-      element->evaluate(z.data(), y);
-      return y[out];
-    };
-    for (int out = 0; out < 2; ++out)
-      EXPECT_NEAR(J[out * 3 + i], difference([&](double s) { return values(s, out); }), 1e-9);
-    for (int j = 0; j < 3; ++j) {
-      const auto slope = [&](double s) {
-        auto z = point;
-        z[i] += s;
-        double at[6];
-        element->jacobian(z.data(), at);
-        return weights[0] * at[j] + weights[1] * at[3 + j];
-      };
-      EXPECT_NEAR(H[i * 3 + j], difference(slope), 1e-9);
-    }
-  }
-  const auto weighted = [&](double s) {
-    const auto y = Sample<double>{1.3 + s, 0.6 - 2.0 * s}(point);
-    return weights[0] * y[0] + weights[1] * y[1];
-  };
-  EXPECT_NEAR(element->design_derivative(point.data(), weights), difference(weighted), 1e-9);
 }
 
 }  // namespace

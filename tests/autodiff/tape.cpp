@@ -8,25 +8,33 @@
 namespace dodyn::autodiff {
 namespace {
 
-// Every operation, shared terms, a constant output and one that is an input; `scale` may carry the design's tangent.
-template <class P>
+// Every operation, shared terms, a constant output, one that is an input, and parameters in most of them.
 struct Everything {
-  P scale;
   template <class T>
-  std::vector<T> operator()(const std::vector<T>& z) const {
-    using std::atan2, std::cos, std::sin, std::sqrt;
+  std::vector<T> operator()(const std::vector<T>& z, const std::vector<T>& p) const {
+    using std::abs, std::atan2, std::cos, std::exp, std::log, std::max, std::sin, std::sqrt;
     const T a = sin(z[0] * z[1]) + 2.0, b = z[2] - z[0] / a;
-    const T c = sqrt(a * a + b * b) * cos(z[1]);
-    return {c * scale, atan2(a, b) + a / b - 1.0, T(3.0), z[2], -(b * b) * z[3] + (1.0 - z[1])};
+    const T c = sqrt(a * a + b * b) * cos(z[1] * p[1]);
+    return {c * p[0] * sin(p[1]), atan2(a, b) + a / b - p[0], exp(-b * p[1]) * log(a + p[0]), z[2],
+            -(b * b) * z[3] + (1.0 - z[1]) * max(p[0] * z[3], z[2]) + abs(z[1]) * (p[0] * (p[1] * z[0]))};
   }
 };
+const std::vector<double> parameters = {1.5, 0.7};
+
+std::shared_ptr<const RecordedElement> recorded(int inputs, auto f) {
+  return std::make_shared<RecordedElement>(record(inputs, 0, [f](const auto& z, const auto&) { return f(z); }),
+                                           std::vector<Differential>{});
+}
 
 constexpr int in = 4, out = 5;
 const double at[in] = {0.4, -0.8, 1.7, 0.6}, weights[out] = {0.3, -1.2, 0.7, 2.0, -0.4};
-const auto element = record(in, Everything<double>{1.5}, Everything<Dual<double>>{{1.5, 1.0}});
+// The design has three variables, of which the parameters take two.
+const auto element = std::make_shared<RecordedElement>(
+    record(in, 2, Everything{}),
+    std::vector<Differential>{{1.5, Eigen::Vector3d(1.0, 0.0, -2.0)}, {0.7, Eigen::Vector3d(0.3, 0.0, 1.0)}});
 
 TEST(Tape, ValuesAreThoseOfTheFunction) {
-  const auto expected = Everything<double>{1.5}(std::vector<double>(at, at + in));
+  const auto expected = Everything{}(std::vector<double>(at, at + in), parameters);
   double values[out];
   element->evaluate(at, values);
   ASSERT_EQ(element->outputs, out);
@@ -73,13 +81,44 @@ TEST(Tape, HessianIsSymmetricAndThatOfTheJacobian) {
   }
 }
 
-TEST(Tape, DesignDerivativeIsThatOfTheParameter) {
-  // linear in the scale, so the difference is exact
-  const auto y1 = Everything<double>{2.5}(std::vector<double>(at, at + in));
-  const auto y0 = Everything<double>{1.5}(std::vector<double>(at, at + in));
-  double expected = 0.0;
-  for (int j = 0; j < out; ++j) expected += weights[j] * (y1[j] - y0[j]);
-  EXPECT_NEAR(element->design_derivative(at, weights), expected, 1e-14);
+TEST(Tape, DesignGradientIsThatOfDifferences) {
+  const auto weighted = [&](double first, double second) {
+    const auto y = Everything{}(std::vector<double>(at, at + in), {1.5 + first, 0.7 + second});
+    double sum = 0.0;
+    for (int j = 0; j < out; ++j) sum += weights[j] * y[j];
+    return sum;
+  };
+  const double h = 1e-3;
+  const auto difference = [&](double a, double b) {
+    return (8.0 * (weighted(a * h, b * h) - weighted(-a * h, -b * h)) -
+            (weighted(2 * a * h, 2 * b * h) - weighted(-2 * a * h, -2 * b * h))) /
+           (12.0 * h);
+  };
+  Eigen::VectorXd gradient = Eigen::VectorXd::Constant(3, 10.0);  // it adds
+  element->add_design_gradient(1, at, weights, gradient);
+  EXPECT_NEAR(gradient(0), 10.0 + difference(1.0, 0.3), 1e-9);
+  EXPECT_EQ(gradient(1), 10.0);
+  EXPECT_NEAR(gradient(2), 10.0 + difference(-2.0, 1.0), 1e-9);
+}
+
+TEST(Tape, DesignGradientOfManyPointsIsTheSumOfTheirs) {
+  std::vector<double> z, w;
+  Eigen::VectorXd one = Eigen::VectorXd::Zero(3), all = one;
+  for (int k = 0; k < 11; ++k)
+    for (int i = 0; i < in; ++i) z.push_back(at[i] + 0.01 * k * (i + 1));
+  for (int k = 0; k < 11; ++k)
+    for (int j = 0; j < out; ++j) w.push_back(weights[j] * (1.0 + 0.1 * k));
+  for (int k = 0; k < 11; ++k) element->add_design_gradient(1, &z[k * in], &w[k * out], one);
+  element->add_design_gradient(11, z.data(), w.data(), all);
+  for (int i = 0; i < 3; ++i) EXPECT_NEAR(all(i), one(i), 1e-12 * std::abs(one(i)));
+}
+
+// What depends on parameters alone is no operation of a run.
+TEST(Tape, ParametersAreWorkedOutAhead) {
+  const auto costly = [](const auto& z, const auto& p) {
+    return std::vector<Var>{z[0] * sin(p[0]) * p[1] + exp(p[0] / p[1]) * z[1] * p[0]};
+  };
+  EXPECT_EQ(record(2, 2, costly)->values.operations(), 2);
 }
 
 struct Chain {
@@ -93,7 +132,7 @@ struct Chain {
 
 TEST(Tape, FunctionsOfManyInputsStaySparse) {
   constexpr int n = 53;
-  const auto chain = record(n, Chain{}, Chain{});
+  const auto chain = recorded(n, Chain{});
   std::vector<double> z(n), jacobian(n);
   for (int i = 0; i < n; ++i) z[i] = 0.1 * i - 2.0;
   chain->jacobian(z.data(), jacobian.data());
@@ -158,12 +197,12 @@ std::vector<double> numbers(std::mt19937& random, std::size_t count) {
 TEST(Tape, AgreesWithForwardDifferentiationWhateverIsRecorded) {
   for (unsigned seed = 0; seed < 60; ++seed) {
     const Anything f{seed};
-    const auto recorded = record(in, f, f);
+    const auto tape = recorded(in, f);
     std::mt19937 random(seed + 1000);
     const auto z = numbers(random, in), w = numbers(random, out);
     std::vector<double> values(out), jacobian(out * in), hessian(in * in);
-    recorded->evaluate(z.data(), values.data());
-    recorded->derivatives(z.data(), w.data(), jacobian.data(), hessian.data());
+    tape->evaluate(z.data(), values.data());
+    tape->derivatives(z.data(), w.data(), jacobian.data(), hessian.data());
     for (int i = 0; i < in; ++i)
       for (int j = 0; j < in; ++j) {
         std::vector<Dual<Dual<double>>> x(in);
@@ -183,23 +222,23 @@ TEST(Tape, AgreesWithForwardDifferentiationWhateverIsRecorded) {
 
 TEST(Tape, AllPointsAtOnceAreThePointsOneByOne) {
   const Anything f{7};
-  const auto recorded = record(in, f, f);
+  const auto tape = recorded(in, f);
   std::mt19937 random(1);
   for (const int count : {1, 2, 7, 8, 9, 21}) {
     const auto z = numbers(random, count * in), w = numbers(random, count * out);
     std::vector<double> values(count * out), jacobians(count * out * in), hessians(count * in * in, 0.0);
     std::vector<double> only_jacobians(jacobians), only_hessians(hessians);
-    recorded->evaluate_all(count, z.data(), values.data());
-    recorded->derivatives_all(count, z.data(), w.data(), jacobians.data(), hessians.data());
-    recorded->derivatives_all(count, z.data(), nullptr, only_jacobians.data(), nullptr);
-    recorded->derivatives_all(count, z.data(), w.data(), nullptr, only_hessians.data());
+    tape->evaluate_all(count, z.data(), values.data());
+    tape->derivatives_all(count, z.data(), w.data(), jacobians.data(), hessians.data());
+    tape->derivatives_all(count, z.data(), nullptr, only_jacobians.data(), nullptr);
+    tape->derivatives_all(count, z.data(), w.data(), nullptr, only_hessians.data());
     EXPECT_EQ(jacobians, only_jacobians);
     EXPECT_EQ(hessians, only_hessians);
     for (int k = 0; k < count; ++k) {
       std::vector<double> y(out), J(out * in), H(in * in);
-      recorded->evaluate(&z[k * in], y.data());
-      recorded->jacobian(&z[k * in], J.data());
-      recorded->hessian(&z[k * in], &w[k * out], H.data());
+      tape->evaluate(&z[k * in], y.data());
+      tape->jacobian(&z[k * in], J.data());
+      tape->hessian(&z[k * in], &w[k * out], H.data());
       for (int j = 0; j < out; ++j) EXPECT_EQ(values[k * out + j], y[j]);
       for (int j = 0; j < out * in; ++j) EXPECT_EQ(jacobians[k * out * in + j], J[j]);
       for (int i = 0; i < in; ++i)
@@ -213,10 +252,10 @@ TEST(Tape, AllPointsAtOnceAreThePointsOneByOne) {
 
 TEST(Tape, ProgramsAreSharedByElementsOfDifferentParameters) {
   Recording recording;
-  const Var x = Var::input(), y = Var::input(), p = Var::input();
-  const auto function = recorded_function(recording.graph, {x.node, y.node}, {(sin(p * x) * y).node});
+  const Var x = Var::input(), y = Var::input(), p = Var::parameter();
+  const auto function = recorded_function(recording.graph, {x.node, y.node}, {p.node}, {(sin(p * x) * y).node});
   for (const double parameter : {0.5, -2.0}) {
-    const RecordedElement e(function, {parameter}, [](const double*, const double*) { return 0.0; });
+    const RecordedElement e(function, {parameter});
     const double z[2] = {0.3, 1.7}, weight = 2.0;
     double value, J[2], H[4];
     e.evaluate(z, &value);
@@ -241,7 +280,7 @@ TEST(Tape, DirectionalDerivativesAreGradientsTimesRates) {
   std::vector<int> nodes = moved;
   nodes.insert(nodes.end(), gradient.begin(), gradient.end());
   const Program program(graph, nodes, 4);
-  double* room = program.start();
+  double* room = program.start({});
   for (int i = 0; i < 4; ++i) std::fill_n(room + i * Program::lanes, Program::lanes, 0.3 + 0.4 * i);
   program.run(room, 1);
   const auto result = [&](int j) { return program.output(room, j)[0]; };

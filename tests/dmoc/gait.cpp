@@ -25,7 +25,7 @@ TEST(GaitProblem, DerivativesAreExact) {
   GaitSettings plain;
   plain.intervals = 4;
   for (const GaitSettings& settings : {everything, pushing, plain}) {
-    const PlanarGait gait(fixed_masses(0.42), settings);
+    const WalkerGait gait = gait_of(fixed_masses(0.42), settings);
     const auto errors = nlp::check_derivatives(gait.problem(), gait.cold_start(3));
     EXPECT_LE(errors.largest(), 1e-7) << errors.worst;
   }
@@ -37,13 +37,13 @@ TEST(GaitProblem, DerivativeOfTheLagrangianWithRespectToTheDesignIsExact) {
       GaitSettings s = bounded_work(5);
       s.period = Coefficient(0.9 + 0.2 * step, 0.2);
       s.step_length = Coefficient(0.56 - 0.5 * step, -0.5);
-      return PlanarGait(fixed ? fixed_masses(0.42 + step) : uniform(0.42 + step), s);
+      return gait_of(fixed ? fixed_masses(0.42 + step) : uniform(0.42 + step), s);
     };
-    const PlanarGait gait = gait_at(0.0);
+    const WalkerGait gait = gait_at(0.0);
     const Eigen::VectorXd x = gait.cold_start(5);
     const Eigen::VectorXd y = Eigen::VectorXd::LinSpaced(gait.problem().constraints(), -1.0, 1.3);
     const auto lagrangian = [&](double step) {
-      const PlanarGait other = gait_at(step);
+      const WalkerGait other = gait_at(step);
       Eigen::VectorXd c(y.size());
       other.problem().constraint_values(x, c);
       return other.problem().objective(x) + y.dot(c);
@@ -51,13 +51,13 @@ TEST(GaitProblem, DerivativeOfTheLagrangianWithRespectToTheDesignIsExact) {
     const double h = 1e-3;
     const double expected =
         (8.0 * (lagrangian(h) - lagrangian(-h)) - (lagrangian(2 * h) - lagrangian(-2 * h))) / (12.0 * h);
-    const double given = gait.problem().design_derivative(x, y);
+    const double given = slope(gait, x, y);
     EXPECT_NEAR(given, expected, 1e-7 * std::abs(expected));
   }
 }
 
 TEST(GaitProblem, ColdStartsFollowTheirSeed) {
-  const PlanarGait gait(fixed_masses(0.5), GaitSettings{});
+  const WalkerGait gait = gait_of(fixed_masses(0.5), GaitSettings{});
   EXPECT_EQ(gait.cold_start(7), gait.cold_start(7));
   EXPECT_NE(gait.cold_start(7), gait.cold_start(8));
 }
@@ -65,10 +65,10 @@ TEST(GaitProblem, ColdStartsFollowTheirSeed) {
 // ---- solved gaits: one of each kind, K = 40, solved once
 
 struct Solved {
-  PlanarGait gait;
+  WalkerGait gait;
   nlp::Solution solution;
-  Solved(const Biped& biped, const GaitSettings& settings, int seeds)
-      : gait(biped, settings), solution(best_of(gait, 0, seeds)) {}
+  Solved(const Design& design, const GaitSettings& settings, int seeds)
+      : gait(gait_of(design, settings)), solution(best_of(gait, 0, seeds)) {}
 };
 GaitSettings squared_torque(int intervals) {
   GaitSettings s;
@@ -166,7 +166,7 @@ TEST(Gait, GradientOfTheOptimalCostComesFromTheMultipliers) {
   const Solved& s = torque_gait();
   const GaitMotion m = s.gait.motion(s.solution.x);
   const auto optimum = [&](double step) {
-    const PlanarGait gait(fixed_masses(0.42 + step), squared_torque(40));
+    const WalkerGait gait = gait_of(fixed_masses(0.42 + step), squared_torque(40));
     nlp::Options options;
     options.warm_start = true;
     options.tolerance = 1e-11;
@@ -176,7 +176,7 @@ TEST(Gait, GradientOfTheOptimalCostComesFromTheMultipliers) {
   };
   const double h = 4e-4;
   const double expected = (8.0 * (optimum(h) - optimum(-h)) - (optimum(2 * h) - optimum(-2 * h))) / (12.0 * h);
-  const double given = s.gait.problem().design_derivative(s.solution.x, s.solution.multipliers);
+  const double given = slope(s.gait, s.solution.x, s.solution.multipliers);
   EXPECT_NEAR(given, expected, 1e-5 * std::abs(expected));
   RecordProperty("relative_error", std::to_string(given / expected - 1.0));
 }
@@ -199,7 +199,7 @@ TEST(Gait, ClearanceIsKept) {
 
 // Two solvers that share nothing but the problem.
 TEST(Gait, SlsqpAndIpoptAgree) {
-  const PlanarGait gait(fixed_masses(0.5), squared_torque(8));
+  const WalkerGait gait = gait_of(fixed_masses(0.5), squared_torque(8));
   const auto ipopt = best_of(gait, 2, 1);
   ASSERT_EQ(ipopt.status, SolveStatus::solved);
   const GaitMotion m = gait.motion(ipopt.x);
@@ -215,7 +215,7 @@ TEST(Gait, ColdStartsBendKneesTheWayTheirStopsAllow) {
   GaitSettings s;
   s.intervals = 20;
   s.knee_stops = true;
-  const PlanarGait gait(fixed_masses(0.45), s);
+  const WalkerGait gait = gait_of(fixed_masses(0.45), s);
   for (std::uint64_t seed = 0; seed < 20; ++seed)
     EXPECT_GE(gait.report(gait.cold_start(seed)).smallest_knee_flexion, 0.0) << seed;
 }
@@ -226,7 +226,7 @@ TEST(Gait, SolversAgreeOnWhatASolutionIs) {
   GaitSettings squared;
   squared.intervals = 20;
   for (const GaitSettings& settings : {squared, bounded_work(20)}) {
-    const PlanarGait gait(fixed_masses(0.45), settings);
+    const WalkerGait gait = gait_of(fixed_masses(0.45), settings);
     const auto& problem = gait.problem();
     for (const auto backend : {nlp::Backend::native, nlp::Backend::ipopt}) {
       nlp::Options one, other;

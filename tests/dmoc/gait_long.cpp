@@ -11,7 +11,7 @@ namespace dodyn::dmoc {
 namespace {
 
 TEST(LongGait, ColdStartsConvergeToTheKnownOptimum) {
-  const PlanarGait gait(fixed_masses(0.5), GaitSettings{});
+  const WalkerGait gait = gait_of(fixed_masses(0.5), GaitSettings{});
   nlp::Options options;
   options.max_iterations = 1000;
   int converged = 0;
@@ -35,14 +35,14 @@ TEST(LongGait, ColdStartsConvergeToTheKnownOptimum) {
 TEST(LongGait, WithoutHyperextensionMatchesTheKnownOptimum) {
   GaitSettings settings;
   settings.knee_stops = true;
-  const PlanarGait gait(fixed_masses(0.5), settings);
+  const WalkerGait gait = gait_of(fixed_masses(0.5), settings);
   EXPECT_NEAR(best_of(gait, 0, 48).objective, 0.356323, 5e-7);
 }
 
 // The foot may touch the ground at one node or another: neighbouring local minima that differ by half a per cent.
 // Bending a gait in time leads from one to the next, down to the same best one from every start in the basin.
 TEST(LongGait, ShiftsLeadToTheBestOfNeighbouringMinima) {
-  const PlanarGait gait(uniform(0.2788), GaitSettings{});
+  const WalkerGait gait = gait_of(uniform(0.2788), GaitSettings{});
   nlp::Options options;
   options.max_iterations = 200;
   int different = 0;
@@ -75,7 +75,7 @@ TEST(LongGait, CostConvergesWithOrderTwo) {
   for (int i = 0; i < 4; ++i) {
     GaitSettings settings;
     settings.intervals = 40 << i;
-    const PlanarGait gait(fixed_masses(0.5), settings);
+    const WalkerGait gait = gait_of(fixed_masses(0.5), settings);
     nlp::Solution s;
     if (i == 0) {
       s = best_of(gait, 0, 8);

@@ -3,18 +3,39 @@
 
 #include "dmoc/gait.hpp"
 #include "nlp/solve.hpp"
-#include "systems/planar_biped.hpp"
 
 namespace dodyn::dmoc {
 
-using Biped = systems::PlanarBiped<Coefficient>;
-using PlanarGait = Gait<systems::PlanarBiped>;
-
-// The source's masses; the tangent is with respect to the shank's length.
-inline Biped fixed_masses(double shank) {
-  return Biped::with_masses(Coefficient(shank, 1.0), Coefficient(1.0), {2.0, 3.0, 3.0, 2.0});
+inline std::shared_ptr<const Walker> walker_of(const std::string& name) {
+  return std::make_shared<const Walker>(systems::read_model(systems::model_text(name), name));
 }
-inline Biped uniform(double shank) { return Biped::with_density(Coefficient(shank, 1.0), Coefficient(1.0), 5.0); }
+// A walker whose tangent is with respect to the shank's length.
+struct Design {
+  std::shared_ptr<const Walker> walker;
+  std::vector<Coefficient> numbers;
+};
+inline Design built_in(const std::string& name, double shank) {
+  auto walker = walker_of(name);
+  auto numbers = walker->numbers({{"knee", Coefficient(shank, 1.0)}});
+  return {std::move(walker), std::move(numbers)};
+}
+// The source's masses, and 5 kg/m.
+inline Design fixed_masses(double shank) { return built_in("planar-biped", shank); }
+inline Design uniform(double shank) {
+  auto walker = walker_of("planar-biped");
+  const Coefficient knee(shank, 1.0);
+  auto numbers = walker->numbers({{"knee", knee}, {"shank_mass", 5.0 * knee}, {"thigh_mass", 5.0 * (1.0 - knee)}});
+  return {std::move(walker), std::move(numbers)};
+}
+
+inline WalkerGait gait_of(const Design& design, const GaitSettings& settings) {
+  return WalkerGait(design.walker, design.numbers, settings);
+}
+
+// d cost / d design of the one design variable
+inline double slope(const WalkerGait& gait, const Eigen::VectorXd& x, const Eigen::VectorXd& multipliers) {
+  return gait.problem().design_gradient(x, multipliers, 1)(0);
+}
 
 // Absolute work with everything that makes it a well-posed problem.
 inline GaitSettings bounded_work(int intervals) {
@@ -27,9 +48,9 @@ inline GaitSettings bounded_work(int intervals) {
   return s;
 }
 
-inline nlp::Solution best_of(const PlanarGait& gait, int first_seed, int seeds) {
+inline nlp::Solution best_of(const WalkerGait& gait, int first_seed, int seeds, int iterations = 500) {
   nlp::Options options;
-  options.max_iterations = 500;
+  options.max_iterations = iterations;
   nlp::Solution best;
   for (int seed = first_seed; seed < first_seed + seeds; ++seed) {
     auto s = nlp::solve(gait.problem(), gait.cold_start(static_cast<std::uint64_t>(seed)), options);

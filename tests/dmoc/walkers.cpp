@@ -7,54 +7,11 @@
 #include "dmoc/crossing.hpp"
 #include "gaits.hpp"
 #include "nlp/check_derivatives.hpp"
-#include "systems/tree_file.hpp"
 
 namespace dodyn::dmoc {
 namespace {
 
 using nlp::SolveStatus;
-
-Walker built_in(const std::string& name, double knee) {
-  return walker(systems::parse_tree(systems::tree_text(name), name, {{"knee", Coefficient(knee, 1.0)}}));
-}
-
-// ---- the tree-built planar biped is the compiled one: the same problem, to round-off
-
-TEST(TreeGait, PlanarBipedAsATreeIsTheSameProblem) {
-  GaitSettings settings = bounded_work(6);
-  settings.knee_stops = true;
-  settings.clearance = 0.02;
-  settings.clearance_points = 1;
-  const PlanarGait compiled(fixed_masses(0.42), settings);
-  const WalkerGait tree(built_in("planar-biped-tree", 0.42), settings);
-  const nlp::AssembledProblem &a = compiled.problem(), &b = tree.problem();
-  ASSERT_EQ(a.variables(), b.variables());
-  ASSERT_EQ(a.constraints(), b.constraints());
-  const Eigen::VectorXd x = compiled.cold_start(3), y = Eigen::VectorXd::LinSpaced(a.constraints(), -1.0, 1.3);
-  EXPECT_NEAR(a.objective(x), b.objective(x), 1e-14);
-  Eigen::VectorXd ca(a.constraints()), cb(ca);
-  a.constraint_values(x, ca);
-  b.constraint_values(x, cb);
-  EXPECT_LE((ca - cb).lpNorm<Eigen::Infinity>(), 1e-10);
-  // the patterns may differ in order; compare what they add up to
-  const auto dense = [](const nlp::Problem& p, const nlp::Pattern& pattern, auto fill) {
-    Eigen::VectorXd values(pattern.size());
-    fill(values);
-    Eigen::MatrixXd m = Eigen::MatrixXd::Zero(std::max(p.constraints(), p.variables()), p.variables());
-    for (int i = 0; i < pattern.size(); ++i) m(pattern.rows[i], pattern.columns[i]) += values(i);
-    return m;
-  };
-  const auto J = [&](const nlp::Problem& p) {
-    return dense(p, p.jacobian_pattern, [&](Eigen::VectorXd& v) { p.jacobian(x, v); });
-  };
-  const auto H = [&](const nlp::Problem& p) {
-    return dense(p, p.hessian_pattern, [&](Eigen::VectorXd& v) { p.hessian(x, 1.0, y, v); });
-  };
-  EXPECT_LE((J(a) - J(b)).lpNorm<Eigen::Infinity>(), 1e-9);
-  EXPECT_LE((H(a) - H(b)).lpNorm<Eigen::Infinity>(), 1e-7);
-  const double slope = a.design_derivative(x, y);
-  EXPECT_NEAR(b.design_derivative(x, y), slope, 1e-11 * std::abs(slope));
-}
 
 // ---- derivatives
 
@@ -71,7 +28,7 @@ GaitSettings everything(int intervals) {
 
 TEST(TreeGait, DerivativesAreExact) {
   for (const char* name : {"planar-underactuated", "spatial-biped"}) {
-    const WalkerGait gait(built_in(name, 0.42), everything(4));
+    const WalkerGait gait = gait_of(built_in(name, 0.42), everything(4));
     const auto errors = nlp::check_derivatives(gait.problem(), gait.cold_start(3));
     EXPECT_LE(errors.largest(), 1e-7) << name << ": " << errors.worst;
   }
@@ -83,7 +40,7 @@ TEST(TreeGait, DerivativeOfTheLagrangianWithRespectToTheDesignIsExact) {
       GaitSettings s = everything(4);
       s.period = Coefficient(0.9 + 0.2 * step, 0.2);
       s.step_length = Coefficient(0.45 - 0.5 * step, -0.5);
-      return WalkerGait(built_in(name, 0.42 + step), s);
+      return gait_of(built_in(name, 0.42 + step), s);
     };
     const WalkerGait gait = gait_at(0.0);
     const Eigen::VectorXd x = gait.cold_start(5);
@@ -97,20 +54,23 @@ TEST(TreeGait, DerivativeOfTheLagrangianWithRespectToTheDesignIsExact) {
     const double h = 1e-3;
     const double expected =
         (8.0 * (lagrangian(h) - lagrangian(-h)) - (lagrangian(2 * h) - lagrangian(-2 * h))) / (12.0 * h);
-    EXPECT_NEAR(gait.problem().design_derivative(x, y), expected, 1e-7 * std::abs(expected)) << name;
+    EXPECT_NEAR(slope(gait, x, y), expected, 1e-7 * std::abs(expected)) << name;
   }
 }
 
 // ---- many points at once are the points one by one, to the last bit
 
 TEST(TreeGait, AllNodesAtOnceAreTheNodesOneByOne) {
-  const Walker w = built_in("spatial-biped", 0.42);
+  const auto [walker, numbers] = built_in("spatial-biped", 0.42);
+  const HeldFunctions& stance = walker->system->holding(walker->feet());
+  const auto of = [&](const Function& f) { return element(f, numbers); };
   const std::vector<Pair> pairs = {{.one = 0, .other = 3}, {.one = 1, .other = 2}};
   std::mt19937_64 random(3);
   std::uniform_real_distribution<double> uniform(-0.6, 0.6);
-  for (const Walker::Function& f :
-       {w.action(0.01), w.action(0.02), w.swing_height, w.momentum, w.exchanged_momentum, w.segments,
-        crossing_element(w.segments, pairs), crossing_element(w.segments, pairs, 0.3)}) {
+  for (const Element& f :
+       {element(stance.action, numbers, {0.01}), element(stance.action, numbers, {0.02}), of(walker->swing_height),
+        of(stance.momentum), of(walker->exchanged_momentum), of(walker->segments),
+        crossing_element(of(walker->segments), pairs), crossing_element(of(walker->segments), pairs, 0.3)}) {
     const int in = f->inputs, out = f->outputs, count = 11;
     std::vector<double> z(count * in), weights(count * out), values(count * out), y(out);
     for (double& x : z) x = uniform(random);
@@ -131,23 +91,11 @@ TEST(TreeGait, AllNodesAtOnceAreTheNodesOneByOne) {
 
 // ---- solved gaits
 
-nlp::Solution best(const WalkerGait& gait, int first, int seeds) {
-  nlp::Options options;
-  options.max_iterations = 400;
-  nlp::Solution best;
-  for (int seed = first; seed < first + seeds; ++seed) {
-    auto s = nlp::solve(gait.problem(), gait.cold_start(static_cast<std::uint64_t>(seed)), options);
-    if (s.status != SolveStatus::solved) continue;
-    if (best.status != SolveStatus::solved || s.objective < best.objective) best = std::move(s);
-  }
-  return best;
-}
-
 struct SolvedWalker {
   WalkerGait gait;
   nlp::Solution solution;
   SolvedWalker(const char* name, const GaitSettings& settings, int first, int seeds)
-      : gait(built_in(name, 0.5), settings), solution(best(gait, first, seeds)) {}
+      : gait(gait_of(built_in(name, 0.5), settings)), solution(best_of(gait, first, seeds, 400)) {}
 };
 const SolvedWalker& underactuated() {
   GaitSettings s;
@@ -221,12 +169,12 @@ TEST(WalkerGaits, UnderactuatedHasNoTorqueAtTheGround) {
   const Walker& w = underactuated().gait.walker();
   EXPECT_EQ(w.inputs(), 3);
   EXPECT_EQ(w.joints, 4);
-  for (const int joint : w.input_joints) EXPECT_GT(joint, 0);
+  for (const auto& actuator : w.system->structure().actuators) EXPECT_GT(actuator.coordinate, 2);
 }
 
 TEST(WalkerGaits, SwingFootStaysUpBetweenNodesToo) {
   const auto& [gait, solution] = underactuated();
-  const auto height = gait.walker().height(0.5);
+  const auto height = element(gait.walker().height, gait.numbers(), {0.5});
   for (int k = 0; k < 30; ++k) {
     Eigen::VectorXd z(8);
     z << solution.x.segment(gait.index().theta(k), 4), solution.x.segment(gait.index().theta(k + 1), 4);
@@ -330,23 +278,29 @@ TEST(Crossing, LegsThatShareAHipPassOnTheirOwnSideAlone) {
 }
 
 // A biped with a pelvis of some width: hips on one body.
-Walker with_pelvis(const char* width) {
-  std::string text = systems::tree_text("spatial-biped");
+Design with_pelvis(const char* width) {
+  std::string text = systems::model_text("spatial-biped");
   const std::string thigh = "[link swing_thigh]\nparent = stance_thigh\njoint = spherical ZXY\n";
   const auto at = text.find(thigh);
   EXPECT_NE(at, std::string::npos);
   text.replace(at, thigh.size(), "[link swing_thigh]\nparent = pelvis\njoint = spherical ZXY\n");
   text.insert(at, std::string("[link pelvis]\nparent = stance_thigh\njoint = spherical ZXY\nend = 0, ") + width +
                       ", 0\npartner = pelvis\n\n");
-  return walker(systems::parse_tree(text, "with-pelvis", {{"knee", Coefficient(0.4, 1.0)}}));
+  auto walker = std::make_shared<const Walker>(systems::read_model(text, "with-pelvis"));
+  auto numbers = walker->numbers({{"knee", Coefficient(0.4, 1.0)}});
+  return {std::move(walker), std::move(numbers)};
 }
 
 TEST(Crossing, FindsTheLinksThatLeaveOneBody) {
-  const auto thighs = [](const Walker& w) {
-    EXPECT_EQ(w.pairs.size(), 4u);
+  const auto pairs_of = [](const Design& d) {
+    return d.walker->pairs(d.walker->system->model().tree<Coefficient>(d.numbers));
+  };
+  const auto thighs = [&](const Design& d) {
+    const auto pairs = pairs_of(d);
+    EXPECT_EQ(pairs.size(), 4u);
     int found = 0;
     Walker::Links links;
-    for (const auto& pair : w.pairs)
+    for (const auto& pair : pairs)
       if (pair.gap.value < 0.35) {
         links = pair;
         ++found;
@@ -356,13 +310,13 @@ TEST(Crossing, FindsTheLinksThatLeaveOneBody) {
     EXPECT_EQ(links.other_joint, 0);  // where the swing thigh begins
     EXPECT_NEAR(links.height.value, 1.0, 1e-12);
     EXPECT_NEAR(links.length.value, 0.6, 1e-12);
-    EXPECT_NEAR(links.length.tangent, -1.0, 1e-12);
+    EXPECT_NEAR(links.length.slope(0), -1.0, 1e-12);
     return links;
   };
   EXPECT_TRUE(thighs(built_in("spatial-biped", 0.4)).share_a_joint());
   EXPECT_NEAR(thighs(with_pelvis("0.03")).gap.value, 0.03, 1e-12);
   EXPECT_NEAR(thighs(with_pelvis("0.2")).gap.value, 0.2, 1e-12);
-  EXPECT_TRUE(built_in("planar-underactuated", 0.4).pairs.size() == 3);  // but the thighs
+  EXPECT_EQ(pairs_of(built_in("planar-underactuated", 0.4)).size(), 3u);  // but the thighs
 }
 
 // Least distance of the legs of a posture by pairs of points on all links, thighs beyond d from the hip alone.
@@ -394,8 +348,7 @@ TEST(WalkerGaits, SpatialLegsStayApartBetweenNodesToo) {
       const double f = i / 20.0;
       const Eigen::VectorXd theta = (1.0 - f) * solution.x.segment(gait.index().theta(k), joints) +
                                     f * solution.x.segment(gait.index().theta(k + 1), joints);
-      Eigen::VectorXd p(gait.walker().points->outputs);
-      gait.walker().points->evaluate(theta.data(), p.data());
+      const Eigen::VectorXd p = value(*element(gait.walker().points, gait.numbers()), theta);
       least = std::min(least, least_by_points(p, 0.5, 0.3));
     }
   const GaitReport r = gait.report(solution.x);
@@ -408,9 +361,9 @@ TEST(WalkerGaits, SpatialLegsStayApartBetweenNodesToo) {
 TEST(WalkerGaits, ACrossingBetweenNodesIsSeen) {
   GaitSettings s = everything(4);
   s.crossing_points = 0;
-  const WalkerGait nodes(built_in("spatial-biped", 0.5), s);
+  const WalkerGait nodes = gait_of(built_in("spatial-biped", 0.5), s);
   s.crossing_points = 1;
-  const WalkerGait between(built_in("spatial-biped", 0.5), s);
+  const WalkerGait between = gait_of(built_in("spatial-biped", 0.5), s);
   const auto worst = [](const WalkerGait& gait, const Eigen::VectorXd& x) {  // of the rows of legs apart
     Eigen::VectorXd c(gait.problem().constraints());
     gait.problem().constraint_values(x, c);

@@ -74,7 +74,7 @@ TEST(GaitEvaluator, SameTaskSameAnswer) {
 // Enough starts that the neighbours find no better family of gaits than the middle one.
 TEST(GaitEvaluator, GradientIsTheSlopeOfTheCost) {
   const auto evaluator =
-      make_evaluator(small_study({"--gait.starts", "6", "--gait.shifts", "0", "--gait.tolerance", "1e-10"}));
+      make_evaluator(small_study({"--gait.starts", "16", "--gait.shifts", "0", "--gait.tolerance", "1e-10"}));
   const Outcome middle = evaluator->evaluate(task(0.45));
   ASSERT_EQ(middle.evaluation.status, Status::ok);
   const auto cost = [&](double knee) {

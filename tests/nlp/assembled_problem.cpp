@@ -8,37 +8,30 @@
 
 #include "autodiff/tape.hpp"
 #include "nlp/check_derivatives.hpp"
+#include "nlp/solve.hpp"
 
 namespace dodyn::nlp {
 namespace {
 
-using autodiff::Dual;
 using Eigen::VectorXd;
 
-template <class P>
-struct Pendulum {
-  P length;
-  template <class T>
-  std::vector<T> operator()(const std::vector<T>& z) const {
-    const T height = length * cos(z[0] + 0.5 * z[1]);
-    return {height * z[2], length * sin(z[0]) / (2.0 + z[2] * z[2])};
-  }
-};
-template <class P>
-struct Product {
-  P factor;
-  template <class T>
-  std::array<T, 1> operator()(const std::array<T, 2>& z) const {
-    return {factor * z[0] * z[1] * z[1]};
-  }
-};
+using autodiff::Differential;
+using autodiff::Var;
+
+const auto pendulum_function = autodiff::record(3, 1, [](const auto& z, const auto& length) {
+  const Var height = length[0] * cos(z[0] + 0.5 * z[1]);
+  return std::vector<Var>{height * z[2], length[0] * sin(z[0]) / (2.0 + z[2] * z[2])};
+});
+const auto product_function = autodiff::record(
+    2, 1, [](const auto& z, const auto& factor) { return std::vector<Var>{factor[0] * z[0] * z[1] * z[1]}; });
+std::shared_ptr<const autodiff::Element> element(const auto& function, const Differential& parameter) {
+  return std::make_shared<autodiff::RecordedElement>(function, std::vector<Differential>{parameter});
+}
 
 // 21 pendulums in a row, some of them in the objective only, some in rows only, with a few products amid them.
 struct Row {
-  std::shared_ptr<const autodiff::Element> pendulum =
-      autodiff::record(3, Pendulum<double>{1.3}, Pendulum<Dual<double>>{{1.3, 0.7}});
-  std::shared_ptr<const autodiff::Element> product =
-      autodiff::make_element<2, 1>(Product<double>{0.4}, Product<Dual<double>>{{0.4, -0.2}});
+  std::shared_ptr<const autodiff::Element> pendulum = element(pendulum_function, {1.3, 0.7});
+  std::shared_ptr<const autodiff::Element> product = element(product_function, {0.4, -0.2});
   struct Part {
     std::shared_ptr<const autodiff::Element> element;
     std::vector<int> inputs;
@@ -129,7 +122,7 @@ TEST(AssembledProblem, DerivativesAreExact) {
   EXPECT_LE(errors.largest(), 1e-8) << errors.worst;
 }
 
-TEST(AssembledProblem, DesignDerivativeIsThatOfCoefficientsAndElements) {
+TEST(AssembledProblem, DesignGradientIsThatOfCoefficientsAndElements) {
   const Row row;
   double expected = 0.0;
   for (const auto& [element, inputs, terms] : row.parts) {
@@ -138,12 +131,39 @@ TEST(AssembledProblem, DesignDerivativeIsThatOfCoefficientsAndElements) {
     element->evaluate(z.data(), values.data());
     for (const auto& term : terms) {
       const double multiplier = term.row == AssembledProblem::objective_row ? 1.0 : y(term.row);
-      expected += multiplier * term.coefficient.tangent * values[term.output];
+      expected += multiplier * term.coefficient.slope(0) * values[term.output];
       weights[term.output] += multiplier * term.coefficient.value;
     }
-    expected += element->design_derivative(z.data(), weights.data());
+    Eigen::VectorXd share = VectorXd::Zero(1);
+    element->add_design_gradient(1, z.data(), weights.data(), share);
+    expected += share(0);
   }
-  EXPECT_NEAR(row.problem.design_derivative(x, y), expected, 1e-13);
+  EXPECT_NEAR(row.problem.design_gradient(x, y, 1)(0), expected, 1e-13);
+}
+
+// minimise (x - 3)^2 + (y + 2)^2, x <= a, x + y >= b: the optimum rests on both bounds, which move with the design.
+TEST(AssembledProblem, BoundsThatMoveCount) {
+  const auto solved = [](double a, double b) {
+    AssembledProblem p;
+    p.add_variables(1, -infinity, Coefficient(a, Eigen::Vector2d(1.0, 0.0)));
+    p.add_variables(1, -infinity, infinity);
+    const int row = p.add_rows(1, Coefficient(b, Eigen::Vector2d(0.0, 1.0)), infinity);
+    p.add_linear(row, 0, 1.0);
+    p.add_linear(row, 1, 1.0);
+    for (const int i : {0, 1}) p.add_square(i, 1.0);
+    p.add_linear(AssembledProblem::objective_row, 0, -6.0);
+    p.add_linear(AssembledProblem::objective_row, 1, 4.0);
+    p.add_constant(AssembledProblem::objective_row, 13.0);
+    p.finish();
+    auto s = solve(p, Eigen::Vector2d(0.0, 0.0));
+    EXPECT_EQ(s.status, SolveStatus::solved) << s.reason;
+    return std::pair{s.objective, p.design_gradient(s.x, s.multipliers, 2)};
+  };
+  const auto [cost, gradient] = solved(1.0, 0.5);
+  // closed form: x = a, y = b - a: (a - 3)^2 + (b - a + 2)^2
+  EXPECT_NEAR(cost, 4.0 + 2.25, 1e-7);
+  EXPECT_NEAR(gradient(0), 2.0 * (1.0 - 3.0) - 2.0 * 1.5, 1e-6);
+  EXPECT_NEAR(gradient(1), 2.0 * 1.5, 1e-6);
 }
 
 }  // namespace

@@ -160,7 +160,7 @@ TEST(Model, RecordedOnceServesEveryDesign) {
       const auto tree = model.tree(values.numbers);
       const Vector q = random_vector(random, n, 1.0), v = random_vector(random, n, 2.0),
                    u = random_vector(random, controls, 5.0);
-      double* room = program.start();
+      double* room = program.start({});
       int input = 0;
       for (const auto* inputs : {&q, &v, &u, &values.numbers})
         for (const double x : *inputs) room[input++ * autodiff::Program::lanes] = x;

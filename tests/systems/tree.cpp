@@ -5,7 +5,7 @@
 #include <Eigen/Dense>
 #include <random>
 
-#include "systems/planar_biped.hpp"
+#include "tests/systems/planar_biped.hpp"
 #include "systems/tree_file.hpp"
 
 namespace dodyn::systems {

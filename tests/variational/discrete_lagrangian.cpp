@@ -2,9 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "systems/planar_biped.hpp"
+#include "tests/systems/planar_biped.hpp"
 #include "systems/wedge.hpp"
-#include "variational/action_element.hpp"
 
 namespace dodyn::variational {
 namespace {
@@ -91,55 +90,6 @@ TEST(DiscreteLagrangian, MomentumIsTheVelocityDerivative) {
 }
 
 // The element of a transcription is the slot derivatives with the foot at the origin.
-TEST(ActionElement, AgreesWithTheSlots) {
-  using autodiff::Dual;
-  using DesignBiped = systems::PlanarBiped<Dual<double>>;
-  const auto design = DesignBiped::with_masses({0.42, 1.0}, 1.0, {2.0, 3.0, 3.0, 2.0});
-  const double h = 0.05;
-  const ActionElement<Midpoint, 4, Biped, DesignBiped> element(biped, design, {h, 0.3});
-  double z[8];
-  Vector6 a = q0, b = q1;
-  a.head<2>().setZero();
-  b.head<2>().setZero();
-  for (int i = 0; i < 4; ++i) {
-    z[i] = a(2 + i);
-    z[4 + i] = b(2 + i);
-  }
-  double values[12], weights[12], J[12 * 8], H[64];
-  element.evaluate(z, values);
-  element.jacobian(z, J);
-  for (int i = 0; i < 12; ++i) weights[i] = std::cos(1.0 + i);
-  element.hessian(z, weights, H);
-  const Slots<6> s = slots<Midpoint>(biped, 0.0, a, h, b);
-  for (int i = 0; i < 6; ++i) {
-    EXPECT_NEAR(values[i], s.D2(i), 1e-12);
-    EXPECT_NEAR(values[6 + i], s.D4(i), 1e-12);
-    for (int j = 0; j < 4; ++j) {
-      EXPECT_NEAR(J[i * 8 + j], s.D2D2(i, 2 + j), 1e-10);
-      EXPECT_NEAR(J[i * 8 + 4 + j], s.D2D4(i, 2 + j), 1e-10);
-      EXPECT_NEAR(J[(6 + i) * 8 + j], s.D2D4(2 + j, i), 1e-10);
-      EXPECT_NEAR(J[(6 + i) * 8 + 4 + j], s.D4D4(i, 2 + j), 1e-10);
-    }
-  }
-  for (int i = 0; i < 8; ++i)
-    for (int j = 0; j < 8; ++j) {
-      const auto slope = [&](double step) {
-        double moved[8], at[12 * 8], sum = 0.0;
-        std::copy(z, z + 8, moved);
-        moved[i] += step;
-        element.jacobian(moved, at);
-        for (int k = 0; k < 12; ++k) sum += weights[k] * at[k * 8 + j];
-        return sum;
-      };
-      EXPECT_NEAR(H[i * 8 + j], difference(slope), 1e-7 * std::max(1.0, std::abs(H[i * 8 + j])));
-    }
-  const auto weighted = [&](double step) {
-    const auto other = Biped::with_masses(0.42 + step, 1.0, {2.0, 3.0, 3.0, 2.0});
-    const Slots<6> at = slots<Midpoint>(other, 0.0, a, h + 0.3 * step, b);
-    return Vector6(weights).dot(at.D2) + Vector6(weights + 6).dot(at.D4);
-  };
-  EXPECT_NEAR(element.design_derivative(z, weights), difference(weighted, 1e-4), 1e-5);
-}
 
 }  // namespace
 }  // namespace dodyn::variational

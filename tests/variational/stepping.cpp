@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "systems/planar_biped.hpp"
+#include "tests/systems/planar_biped.hpp"
 #include "systems/wedge.hpp"
 
 namespace dodyn::variational {

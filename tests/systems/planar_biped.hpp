@@ -1,5 +1,5 @@
-// The planar four-link biped of Pekarek 2010, section 4.2.2: two legs of a shank and a thigh each, joined at the hip,
-// with point feet.
+// The planar four-link biped of Pekarek 2010, section 4.2.2, by hand: two legs of a shank and a thigh each, joined at the
+// hip, with point feet. What the text models/planar-biped.model and all that is derived from it is held to.
 //
 // Coordinates q = (x, y, theta1, theta2, theta3, theta4): position of the stance foot (m), then the angle of the stance
 // shank from the vertical and the relative angles at the stance knee, the hip and the swing knee (rad,
@@ -7,7 +7,7 @@
 // thigh, swing shank. The biped walks towards +x; y points up. theta3 = 0: the legs coincide; theta2 = theta4 = 0:
 // straight legs.
 //
-// The source's level function and set S give the swing leg its two lengths in the wrong order (T:1498-1511: link 3 the
+// The source's level function and set S give the swing leg its two lengths in the wrong order (link 3 the
 // shank's length); with unequal lengths no gait could then repeat itself. Here link 3 is the thigh, link 4 the shank.
 // The source also prints the kinetic energy without its factor 1/2; here it has it.
 #pragma once
@@ -17,7 +17,6 @@
 #include <cmath>
 
 #include "autodiff/dual.hpp"
-#include "variational/planar_linkage.hpp"
 
 namespace dodyn::systems {
 
@@ -51,7 +50,7 @@ struct PlanarBiped {
     const P thigh = leg - shank;
     b.length = {shank, thigh, thigh, shank};
     b.mass = masses;
-    for (int i = 0; i < links; ++i) b.inertia[i] = b.mass[i] * b.length[i] * b.length[i] / 24.0;  // T:1515
+    for (int i = 0; i < links; ++i) b.inertia[i] = b.mass[i] * b.length[i] * b.length[i] / 24.0;
     return b;
   }
   // Legs of uniform linear density (kg/m): a link's mass follows its length.
@@ -132,29 +131,6 @@ struct PlanarBiped {
     return p;
   }
 
-  // The same Lagrangian by its coefficients.
-  variational::PlanarLinkage<links> linkage() const {
-    variational::PlanarLinkage<links> s;
-    s.mass = 0.0;
-    s.gravity = autodiff::value_of(gravity);
-    s.first.fill(0.0);
-    for (auto& row : s.second) row.fill(0.0);
-    for (int i = 0; i < links; ++i) {
-      s.parent[i] = i - 1;
-      const double m = autodiff::value_of(mass[i]);
-      std::array<double, links> reach{};  // of the mass centre of link i, along each link
-      for (int j = 0; j <= i; ++j)
-        reach[j] = (j < 2 ? 1.0 : -1.0) * (j < i ? 1.0 : 0.5) * autodiff::value_of(length[j]);
-      s.mass += m;
-      s.second[i][i] += autodiff::value_of(inertia[i]);
-      for (int j = 0; j < links; ++j) {
-        s.first[j] += m * reach[j];
-        for (int k = 0; k < links; ++k) s.second[j][k] += m * reach[j] * reach[k];
-      }
-    }
-    return s;
-  }
-
   // Ends of the links from the stance foot to the swing foot: x0, y0, x1, y1, ... (m).
   template <class T>
   std::array<T, 2 * (links + 1)> points(const std::array<T, n>& q) const {
@@ -179,24 +155,11 @@ struct PlanarBiped {
   }
 
   // The same posture with the legs' roles exchanged: the swing foot becomes the base, link i becomes link 5 - i. An
-  // involution (catalogue B3).
+  // involution.
   template <class T>
   std::array<T, n> exchange_legs(const std::array<T, n>& q) const {
     const auto foot = swing_foot(q);
     return {foot[0], foot[1], q[2] + q[3] + q[4] + q[5], -q[5], -q[4], -q[3]};
-  }
-
-  // Displacement of the base over a step of this length.
-  template <class S>
-  static std::array<S, base> step(const S& length) {
-    return {length, S(0.0)};
-  }
-
-  // Double support on straight legs, swing foot `step` ahead: where cold starts begin.
-  std::array<double, joints> touch_down(double step) const {
-    const double leg = autodiff::value_of(length[0]) + autodiff::value_of(length[1]);
-    const double angle = std::asin(std::min(0.9, 0.5 * step / leg));
-    return {-angle, 0.0, 2.0 * angle, 0.0};
   }
 };
 

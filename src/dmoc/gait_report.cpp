@@ -1,0 +1,87 @@
+// Gaits read off the unknowns, and what they cost: every quantity from the motion, none from the solver.
+#include <algorithm>
+#include <cmath>
+
+#include "dmoc/gait.hpp"
+
+namespace dodyn::dmoc {
+
+// Steps of an interval at which the legs' distance is looked at.
+constexpr int leg_samples = 12;
+
+GaitMotion WalkerGait::motion(const Eigen::VectorXd& x) const {
+  const int K = index().intervals, joints = walker_->joints;
+  Motion whole = motion_problem_.motion(x);
+  PhaseMotion& stance = whole.phases.front();
+  GaitMotion m;
+  m.t = Eigen::VectorXd::LinSpaced(K + 1, 0.0, settings_.period.value);
+  m.points.resize(K + 1, points_->outputs);
+  m.swing_height.resize(K + 1);
+  m.leg_distance = Eigen::VectorXd::Constant(K, nlp::infinity);
+  const auto theta = [&](int k) -> Eigen::VectorXd { return stance.q.row(k).tail(joints).transpose(); };
+  for (int k = 0; k <= K; ++k) {
+    m.points.row(k) = value(*points_, theta(k)).transpose();
+    m.swing_height(k) = value(*swing_height_, theta(k))(0);
+  }
+  for (int k = 0; k < K; ++k) {
+    for (int i = 0; i <= leg_samples; ++i) {
+      const double f = static_cast<double>(i) / leg_samples;
+      const auto ends = value(*segments_, (1.0 - f) * theta(k) + f * theta(k + 1));
+      for (const auto& links : pairs_)
+        if (!links.share_a_joint() || !may_cross())
+          m.leg_distance(k) = std::min(m.leg_distance(k), std::sqrt(squared_distance(ends.data(), pair(links))));
+    }
+  }
+  m.q = std::move(stance.q);
+  m.p = std::move(stance.p);
+  m.u = std::move(stance.u);
+  m.energy = std::move(stance.energy);
+  m.contact_force = std::move(stance.held_force);
+  m.impulse = whole.events.front().impulse.head(walker_->base);
+  m.impact_loss = whole.events.front().loss;
+  return m;
+}
+
+GaitReport WalkerGait::report(const Eigen::VectorXd& x) const {
+  const GaitMotion m = motion(x);
+  const int base = walker_->base, K = index().intervals;
+  const double h = settings_.period.value / K;
+  GaitReport r;
+  const auto& actuators = walker_->system->structure().actuators;
+  r.weight = weight_.value;
+  r.step_length = settings_.step_length.value;
+  for (int k = 0; k < K; ++k)
+    for (int i = 0; i < walker_->inputs(); ++i) {
+      const int joint = actuators[static_cast<std::size_t>(i)].coordinate;
+      const double work = m.u(k, i) * (m.q(k + 1, joint) - m.q(k, joint));
+      r.signed_work += work;
+      r.absolute_work += std::abs(work);
+      r.positive_work += std::max(work, 0.0);
+      r.squared_torque += h * m.u(k, i) * m.u(k, i);
+    }
+  r.largest_torque = m.u.cwiseAbs().maxCoeff();
+
+  const auto friction_ratio = [&](const auto& force) {
+    const double normal = force(base - 1), tangential = force.head(base - 1).norm();
+    return normal > 0.0 ? tangential / normal : nlp::infinity;
+  };
+  r.smallest_normal_force = m.contact_force.col(base - 1).minCoeff();
+  for (int k = 0; k <= K; ++k)
+    r.largest_friction_ratio = std::max(r.largest_friction_ratio, friction_ratio(m.contact_force.row(k)));
+  r.normal_impulse = m.impulse(base - 1);
+  r.impulse_friction_ratio = friction_ratio(m.impulse);
+
+  r.smallest_clearance = m.swing_height.segment(1, K - 1).minCoeff();
+  r.smallest_knee_flexion = nlp::infinity;
+  for (const auto& knee : walker_->knees)
+    r.smallest_knee_flexion = std::min(r.smallest_knee_flexion, (knee.flexion * m.q.col(base + knee.joint)).minCoeff());
+  r.smallest_leg_distance = m.leg_distance.minCoeff();
+  const double near = may_cross() ? 1e-9 : 1.8 * settings_.leg_radius;
+  r.leg_crossings = static_cast<int>((m.leg_distance.array() < near).count());
+  r.impact_loss = m.impact_loss;
+  r.energy_balance = r.signed_work - r.impact_loss;
+  r.reintegration_error = motion_problem_.reintegrate(motion_problem_.motion(x));
+  return r;
+}
+
+}  // namespace dodyn::dmoc

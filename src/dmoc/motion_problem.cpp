@@ -1,0 +1,589 @@
+#include "dmoc/motion_problem.hpp"
+
+#include <Eigen/Cholesky>
+#include <Eigen/LU>
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+
+namespace dodyn::dmoc {
+
+using nlp::AssembledProblem;
+using Term = AssembledProblem::Term;
+using autodiff::Var;
+using Eigen::MatrixXd;
+using Eigen::VectorXd;
+
+namespace {
+
+std::vector<int> range(int first, int count) {
+  std::vector<int> r(static_cast<std::size_t>(count));
+  for (int i = 0; i < count; ++i) r[static_cast<std::size_t>(i)] = first + i;
+  return r;
+}
+std::vector<int> joined(std::vector<int> a, const std::vector<int>& b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
+}
+VectorXd joined(const VectorXd& a, const VectorXd& b) {
+  VectorXd z(a.size() + b.size());
+  z << a, b;
+  return z;
+}
+int place_of(const std::vector<int>& list, int what) {
+  const auto at = std::find(list.begin(), list.end(), what);
+  return at == list.end() ? -1 : static_cast<int>(at - list.begin());
+}
+VectorXd picked(const VectorXd& whole, const std::vector<int>& which) {
+  VectorXd v(static_cast<Eigen::Index>(which.size()));
+  for (std::size_t i = 0; i < which.size(); ++i) v(static_cast<Eigen::Index>(i)) = whole(which[i]);
+  return v;
+}
+VectorXd spread(const VectorXd& part, const std::vector<int>& which, int n) {
+  VectorXd v = VectorXd::Zero(n);
+  for (std::size_t i = 0; i < which.size(); ++i) v(which[i]) = part(static_cast<Eigen::Index>(i));
+  return v;
+}
+
+// (u, theta, theta') -> work of a control over an interval
+const Function& interval_work() {
+  static const Function f =
+      autodiff::record(3, 0, [](const auto& z, const auto&) { return std::vector<Var>{z[0] * (z[2] - z[1])}; });
+  return f;
+}
+// (u, T; 1/K) -> h u / 2 and h u^2
+const Function& timed_control() {
+  static const Function f = autodiff::record(2, 1, [](const auto& z, const auto& p) {
+    const Var h = z[1] * p[0];
+    return std::vector<Var>{0.5 * (h * z[0]), h * (z[0] * z[0])};
+  });
+  return f;
+}
+
+}  // namespace
+
+MotionProblem::MotionProblem(std::shared_ptr<const System> system, std::vector<Coefficient> numbers)
+    : system_(std::move(system)), numbers_(std::move(numbers)), energy_(element(system_->energy(), numbers_)) {}
+
+int MotionProblem::add_phase(Phase phase) {
+  const HeldFunctions& functions = system_->holding(phase.held);
+  phases_.push_back({std::move(phase), &functions, {}, {}, {}, {}});
+  return phases() - 1;
+}
+
+int MotionProblem::add_event(Event event) {
+  events_.push_back({std::move(event)});
+  return static_cast<int>(events_.size()) - 1;
+}
+
+void MotionProblem::add_boundary(Boundary boundary) { boundaries_.push_back(std::move(boundary)); }
+
+Coefficient MotionProblem::step(int phase) const {
+  const Phase& p = phases_[static_cast<std::size_t>(phase)].phase;
+  return p.duration / static_cast<double>(p.intervals);
+}
+
+std::vector<int> MotionProblem::node(int phase, int k) const {
+  return range(index(phase).theta(k), index(phase).moving);
+}
+std::vector<int> MotionProblem::interval(int phase, int k) const { return joined(node(phase, k), node(phase, k + 1)); }
+
+void MotionProblem::lay_out() {
+  const double inf = nlp::infinity;
+  for (Laid& laid : phases_) {
+    const Phase& phase = laid.phase;
+    PhaseIndex& index = laid.index;
+    const auto& moving = laid.functions->moving;
+    index = {size_, static_cast<int>(moving.size()), system_->inputs(), phase.intervals, phase.work};
+    for (int k = 0; k <= phase.intervals; ++k) {
+      for (const int coordinate : moving) {
+        std::pair<Coefficient, Coefficient> bounds{-inf, inf};
+        for (const auto& [ranged, given] : phase.ranges)
+          if (ranged == coordinate) bounds = given;
+        problem_.add_variables(1, bounds.first, bounds.second);
+      }
+      if (k == phase.intervals) break;
+      for (int i = 0; i < index.controls; ++i) {
+        const auto at = static_cast<std::size_t>(i);
+        if (at < phase.controls.size())
+          problem_.add_variables(1, phase.controls[at].first, phase.controls[at].second);
+        else
+          problem_.add_variables(1, -inf, inf);
+      }
+      if (index.work) problem_.add_variables(2 * index.controls, 0.0, inf);
+    }
+    size_ = index.theta(phase.intervals) + index.moving;
+    if (phase.free_duration) {
+      index.duration = problem_.add_variables(1, phase.free_duration->first, phase.free_duration->second);
+      ++size_;
+    }
+  }
+  // velocities, where something is asked of them
+  for (int p = 0; p < phases(); ++p) {
+    PhaseIndex& index = phases_[static_cast<std::size_t>(p)].index;
+    bool before = !phase(p).forces.empty(), after = before;
+    for (const Joint& joint : events_) {
+      before = before || joint.event.from == p;
+      after = after || joint.event.to == p;
+    }
+    for (const Boundary& b : boundaries_)
+      if (b.phase == p && !b.rates.empty()) (b.end ? before : after) = true;
+    for (int* const velocity : {before ? &index.velocity_before : nullptr, after ? &index.velocity_after : nullptr})
+      if (velocity) {
+        *velocity = problem_.add_variables(index.moving, -inf, inf);
+        size_ += index.moving;
+      }
+  }
+}
+
+void MotionProblem::add_force(std::vector<Term>& terms, const Laid& laid, int row, int first_output,
+                              const Coefficient& coefficient) const {
+  for (std::size_t f = 0; f < laid.phase.forces.size(); ++f)
+    for (const auto& [coordinate, weight] : laid.phase.forces[f])
+      terms.push_back({first_output + coordinate, row + static_cast<int>(f), weight * coefficient});
+}
+
+// Rows are in N m where h is known (momenta times 1/h), in N m s where it is not.
+void MotionProblem::add_dynamics(Laid& laid) {
+  const int n = system_->n(), m = laid.index.moving, K = laid.phase.intervals,
+            conditions = static_cast<int>(laid.phase.forces.size());
+  const PhaseIndex& index = laid.index;
+  const auto& moving = laid.functions->moving;
+  const bool timed = index.duration >= 0;
+  const Coefficient per_K = 1.0 / static_cast<double>(K);
+  const Coefficient h = timed ? Coefficient(0.0) : laid.phase.duration * per_K;
+  const Coefficient scale = timed ? Coefficient(1.0) : 1.0 / h;
+  laid.action =
+      timed ? element(laid.functions->timed_action, numbers_, {per_K}) : element(laid.functions->action, numbers_, {h});
+  if (!system_->simply_actuated())
+    laid.forces = timed ? element(laid.functions->timed_forces, numbers_, {per_K})
+                        : element(laid.functions->forces, numbers_, {h});
+  const Element half = timed && !laid.forces ? element(timed_control(), {}, {per_K}) : nullptr;
+  const auto force_row = [&](int node) { return laid.force_rows + conditions * node; };
+  const auto with_time = [&](std::vector<int> inputs) {
+    if (timed) inputs.push_back(index.duration);
+    return inputs;
+  };
+  // Rows that an output of an interval's start and end belongs to, and with which sign and scale; -1: none.
+  const auto start_row = [&](int k) { return k == 0 ? laid.departure : laid.dynamics + m * (k - 1); };
+  const auto end_row = [&](int k) { return k == K - 1 ? laid.arrival : laid.dynamics + m * k; };
+  const auto start_scale = [&](int k) { return k == 0 ? Coefficient(-1.0) : scale; };
+  const auto end_scale = [&](int k) { return k == K - 1 ? Coefficient(1.0) : scale; };
+
+  for (int k = 0; k < K; ++k) {
+    std::vector<Term> terms, pushes;
+    for (int i = 0; i < m; ++i) {
+      const int d2 = moving[static_cast<std::size_t>(i)], d4 = n + d2;
+      if (start_row(k) >= 0) {
+        terms.push_back({d2, start_row(k) + i, start_scale(k)});
+        pushes.push_back({d2, start_row(k) + i, start_scale(k)});
+      }
+      if (end_row(k) >= 0) {
+        terms.push_back({d4, end_row(k) + i, end_scale(k)});
+        pushes.push_back({d2, end_row(k) + i, end_scale(k)});
+      }
+    }
+    // h f_k = -(D4 + D2) at inner nodes; at the ends half an interval and the velocity's momentum: +-(h/2) f
+    if (conditions > 0) {
+      for (const auto& [list, output] : {std::pair{&terms, n}, std::pair{&pushes, 0}}) {
+        add_force(*list, laid, force_row(k), 0, k == 0 ? -2.0 * scale : -scale);
+        add_force(*list, laid, force_row(k + 1), output, k == K - 1 ? -2.0 * scale : -scale);
+      }
+    }
+    problem_.add_element(laid.action, with_time(joined(range(index.theta(k), m), range(index.theta(k + 1), m))),
+                         std::move(terms));
+    if (laid.forces) {
+      problem_.add_element(laid.forces,
+                           with_time(joined(joined(range(index.theta(k), m), range(index.theta(k + 1), m)),
+                                            range(index.control(k), index.controls))),
+                           std::move(pushes));
+      continue;
+    }
+    for (int i = 0; i < index.controls; ++i) {
+      const int row = place_of(moving, system_->structure().actuators[static_cast<std::size_t>(i)].coordinate),
+                u = index.control(k) + i;
+      if (row < 0) continue;  // it pushes what is held
+      if (timed) {
+        std::vector<Term> both;
+        if (start_row(k) >= 0) both.push_back({0, start_row(k) + row, start_scale(k)});
+        if (end_row(k) >= 0) both.push_back({0, end_row(k) + row, end_scale(k)});
+        problem_.add_element(half, {u, index.duration}, std::move(both));
+        continue;
+      }
+      if (start_row(k) >= 0) problem_.add_linear(start_row(k) + row, u, k == 0 ? -0.5 * h : Coefficient(0.5));
+      if (end_row(k) >= 0) problem_.add_linear(end_row(k) + row, u, k == K - 1 ? 0.5 * h : Coefficient(0.5));
+    }
+  }
+}
+
+void MotionProblem::add_event_rows(Joint& joint) {
+  const Event& event = joint.event;
+  const Laid &from = phases_[static_cast<std::size_t>(event.from)], &to = phases_[static_cast<std::size_t>(event.to)];
+  const int n = system_->n(), K = from.index.intervals;
+  const auto &before = from.functions->moving, &after = to.functions->moving;
+  if (event.configuration) {
+    std::vector<Term> terms;
+    for (int i = 0; i < n; ++i) terms.push_back({i, joint.configuration + i, 1.0});
+    problem_.add_element(event.configuration, node(event.from, K), std::move(terms));
+  }
+  int row = joint.configuration;
+  for (int i = 0; i < n; ++i) {
+    const int a = place_of(before, i), b = place_of(after, i);
+    if (!event.configuration && a < 0 && b < 0) continue;
+    if (!event.configuration && a >= 0) problem_.add_linear(row, from.index.theta(K) + a, 1.0);
+    if (b >= 0) problem_.add_linear(row, to.index.theta(0) + b, -1.0);
+    if (!event.shift.empty()) {
+      const Coefficient& shift = event.shift[static_cast<std::size_t>(i)];
+      if (shift.value != 0.0 || shift.gradient.size() > 0) problem_.add_constant(row, -shift);
+    }
+    ++row;
+  }
+}
+
+void MotionProblem::add_boundary_rows(const Boundary& boundary) {
+  const Laid& laid = phases_[static_cast<std::size_t>(boundary.phase)];
+  const auto fix = [&](const std::vector<std::pair<int, Coefficient>>& values, int first) {
+    for (const auto& [coordinate, given] : values) {
+      const int at = place_of(laid.functions->moving, coordinate);
+      if (at < 0) throw std::logic_error("a held coordinate cannot be given");
+      const int row = problem_.add_rows(1, 0.0, 0.0);
+      problem_.add_linear(row, first + at, 1.0);
+      problem_.add_constant(row, -given);
+    }
+  };
+  fix(boundary.coordinates, laid.index.theta(boundary.end ? laid.index.intervals : 0));
+  fix(boundary.rates, boundary.end ? laid.index.velocity_before : laid.index.velocity_after);
+}
+
+void MotionProblem::transcribe() {
+  const int n = system_->n();
+  lay_out();
+  for (Laid& laid : phases_) {
+    const int m = laid.index.moving;
+    laid.dynamics = problem_.add_rows(m * (laid.phase.intervals - 1), 0.0, 0.0);
+    if (laid.index.velocity_before >= 0) laid.arrival = problem_.add_rows(m, 0.0, 0.0);
+    if (laid.index.velocity_after >= 0) laid.departure = problem_.add_rows(m, 0.0, 0.0);
+  }
+  for (Joint& joint : events_) {
+    const auto &before = phases_[static_cast<std::size_t>(joint.event.from)].functions->moving,
+               &after = phases_[static_cast<std::size_t>(joint.event.to)].functions->moving;
+    joint.jump = problem_.add_rows(static_cast<int>(after.size()), 0.0, 0.0);
+    int rows = n;
+    if (!joint.event.configuration)
+      for (int i = 0; i < n; ++i) rows -= place_of(before, i) < 0 && place_of(after, i) < 0;
+    joint.configuration = problem_.add_rows(rows, 0.0, 0.0);
+  }
+  for (Laid& laid : phases_)
+    laid.force_rows =
+        problem_.add_rows(static_cast<int>(laid.phase.forces.size()) * (laid.phase.intervals + 1), 0.0, nlp::infinity);
+  for (Joint& joint : events_)
+    joint.impulse_rows = problem_.add_rows(
+        static_cast<int>(phases_[static_cast<std::size_t>(joint.event.to)].phase.forces.size()), 0.0, nlp::infinity);
+
+  for (Laid& laid : phases_) add_dynamics(laid);
+
+  // momenta of the velocities at both ends of a phase
+  for (int p = 0; p < phases(); ++p) {
+    Laid& laid = phases_[static_cast<std::size_t>(p)];
+    const PhaseIndex& index = laid.index;
+    const int K = index.intervals, conditions = static_cast<int>(laid.phase.forces.size());
+    const auto& moving = laid.functions->moving;
+    const Coefficient scale = index.duration >= 0 ? Coefficient(1.0) : 1.0 / step(p);
+    laid.momentum = element(laid.functions->momentum, numbers_);
+    const auto own = [&](int row) {
+      std::vector<Term> terms;
+      for (int i = 0; i < index.moving; ++i) terms.push_back({moving[static_cast<std::size_t>(i)], row + i, -1.0});
+      return terms;
+    };
+    const auto after_rows = [&](const Joint& joint) -> const std::vector<int>& {
+      return phases_[static_cast<std::size_t>(joint.event.to)].functions->moving;
+    };
+    if (index.velocity_before >= 0) {
+      std::vector<Term> terms = own(laid.arrival);
+      add_force(terms, laid, laid.force_rows + conditions * K, 0, 2.0 * scale);
+      for (const Joint& joint : events_) {
+        if (joint.event.from != p || joint.event.momentum) continue;
+        const auto& after = after_rows(joint);
+        for (std::size_t i = 0; i < after.size(); ++i)
+          terms.push_back({after[i], joint.jump + static_cast<int>(i), 1.0});
+        add_force(terms, phases_[static_cast<std::size_t>(joint.event.to)], joint.impulse_rows, 0, -1.0);
+      }
+      problem_.add_element(laid.momentum, joined(node(p, K), range(index.velocity_before, index.moving)),
+                           std::move(terms));
+    }
+    if (index.velocity_after >= 0) {
+      std::vector<Term> terms = own(laid.departure);
+      for (const Joint& joint : events_)
+        if (joint.event.to == p)
+          for (int i = 0; i < index.moving; ++i)
+            terms.push_back({moving[static_cast<std::size_t>(i)], joint.jump + i, -1.0});
+      add_force(terms, laid, laid.force_rows, 0, -2.0 * scale);
+      for (const Joint& joint : events_)
+        if (joint.event.to == p) add_force(terms, laid, joint.impulse_rows, 0, 1.0);
+      problem_.add_element(laid.momentum, joined(node(p, 0), range(index.velocity_after, index.moving)),
+                           std::move(terms));
+    }
+  }
+  for (const Joint& joint : events_) {
+    if (!joint.event.momentum) continue;
+    const Laid &from = phases_[static_cast<std::size_t>(joint.event.from)],
+               &to = phases_[static_cast<std::size_t>(joint.event.to)];
+    std::vector<Term> terms;
+    for (int i = 0; i < to.index.moving; ++i)
+      terms.push_back({to.functions->moving[static_cast<std::size_t>(i)], joint.jump + i, 1.0});
+    add_force(terms, to, joint.impulse_rows, 0, -1.0);
+    problem_.add_element(
+        joint.event.momentum,
+        joined(node(joint.event.from, from.index.intervals), range(from.index.velocity_before, from.index.moving)),
+        std::move(terms));
+  }
+  for (Joint& joint : events_) add_event_rows(joint);
+  for (const Boundary& boundary : boundaries_) add_boundary_rows(boundary);
+}
+
+void MotionProblem::add_effort(int p, const Effort& effort, const Coefficient& per) {
+  const Laid& laid = phases_[static_cast<std::size_t>(p)];
+  const PhaseIndex& index = laid.index;
+  const bool timed = index.duration >= 0;
+  const Coefficient per_K = 1.0 / static_cast<double>(index.intervals);
+  const Element work = index.work ? element(interval_work(), {}) : nullptr;
+  const Element square = timed ? element(timed_control(), {}, {per_K}) : nullptr;
+  for (int k = 0; k < index.intervals; ++k)
+    for (int i = 0; i < index.controls; ++i) {
+      const int u = index.control(k) + i;
+      Coefficient weight = effort.squared_control;
+      if (!effort.loss.empty()) weight += effort.loss[static_cast<std::size_t>(i)];
+      if (weight.value != 0.0 || weight.gradient.size() > 0) {
+        if (timed)
+          problem_.add_element(square, {u, index.duration}, {{1, AssembledProblem::objective_row, weight * per}});
+        else
+          problem_.add_square(u, weight * step(p) * per);
+      }
+      if (!index.work) continue;
+      // u . dtheta = w+ - w-
+      const int coordinate = system_->structure().actuators[static_cast<std::size_t>(i)].coordinate,
+                joint = place_of(laid.functions->moving, coordinate);
+      const int row = problem_.add_rows(1, 0.0, 0.0);
+      if (joint >= 0)
+        problem_.add_element(work, {u, index.theta(k) + joint, index.theta(k + 1) + joint}, {{0, row, 1.0}});
+      problem_.add_linear(row, index.positive(k) + i, -1.0);
+      problem_.add_linear(row, index.negative(k) + i, 1.0);
+      problem_.add_linear(AssembledProblem::objective_row, index.positive(k) + i,
+                          (effort.absolute_work + effort.positive_work) * per);
+      problem_.add_linear(AssembledProblem::objective_row, index.negative(k) + i, effort.absolute_work * per);
+    }
+}
+
+namespace {
+
+double step_of(const Phase& phase, const PhaseIndex& index, const VectorXd& x) {
+  return (index.duration >= 0 ? x(index.duration) : phase.duration.value) / index.intervals;
+}
+
+}  // namespace
+
+void MotionProblem::fill(VectorXd& x) const {
+  for (const Laid& laid : phases_) {
+    const PhaseIndex& index = laid.index;
+    const int K = index.intervals;
+    const double h = step_of(laid.phase, index, x);
+    const auto theta = [&](int k) { return x.segment(index.theta(k), index.moving); };
+    if (index.velocity_before >= 0) x.segment(index.velocity_before, index.moving) = (theta(K) - theta(K - 1)) / h;
+    if (index.velocity_after >= 0) x.segment(index.velocity_after, index.moving) = (theta(1) - theta(0)) / h;
+    if (!index.work) continue;
+    for (int k = 0; k < K; ++k)
+      for (int i = 0; i < index.controls; ++i) {
+        const int joint =
+            place_of(laid.functions->moving, system_->structure().actuators[static_cast<std::size_t>(i)].coordinate);
+        const double work = joint < 0 ? 0.0 : x(index.control(k) + i) * (theta(k + 1)(joint) - theta(k)(joint));
+        x(index.positive(k) + i) = std::max(work, 0.0);
+        x(index.negative(k) + i) = std::max(-work, 0.0);
+      }
+  }
+}
+
+VectorXd MotionProblem::slots(const Laid& laid, double h, const VectorXd& theta, const VectorXd& next,
+                              const VectorXd& u, MatrixXd* jacobian_of_next) const {
+  const int n = system_->n(), m = laid.index.moving;
+  const bool timed = laid.index.duration >= 0;
+  const VectorXd time = VectorXd::Constant(timed ? 1 : 0, h * laid.index.intervals);
+  const VectorXd z = joined(joined(theta, next), time);
+  VectorXd s = value(*laid.action, z);
+  if (jacobian_of_next) *jacobian_of_next = jacobian(*laid.action, z).middleCols(m, m);
+  if (laid.forces) {
+    const VectorXd y = joined(joined(joined(theta, next), u), time);
+    const VectorXd push = value(*laid.forces, y);
+    s.head(n) += push;
+    s.tail(n) += push;
+    if (jacobian_of_next) {
+      const MatrixXd J = jacobian(*laid.forces, y).middleCols(m, m);
+      jacobian_of_next->topRows(n) += J;
+      jacobian_of_next->bottomRows(n) += J;
+    }
+  } else {
+    for (Eigen::Index i = 0; i < u.size(); ++i) {
+      const int coordinate = system_->structure().actuators[static_cast<std::size_t>(i)].coordinate;
+      s(coordinate) += 0.5 * h * u(i);
+      s(n + coordinate) += 0.5 * h * u(i);
+    }
+  }
+  return s;
+}
+
+Motion MotionProblem::motion(const VectorXd& x) const {
+  const int n = system_->n();
+  Motion motion;
+  for (const Laid& laid : phases_) {
+    const PhaseIndex& index = laid.index;
+    const auto &moving = laid.functions->moving, &held = laid.functions->held;
+    const int K = index.intervals, m = index.moving;
+    const double h = step_of(laid.phase, index, x);
+    PhaseMotion p;
+    p.h = h;
+    p.q = MatrixXd::Zero(K + 1, n);
+    p.p = MatrixXd::Zero(K + 1, n);
+    p.u.resize(K, index.controls);
+    p.held_force = MatrixXd::Zero(K + 1, static_cast<Eigen::Index>(held.size()));
+    p.energy.resize(K);
+    const auto theta = [&](int k) -> VectorXd { return x.segment(index.theta(k), m); };
+    for (int k = 0; k <= K; ++k) p.q.row(k) = spread(theta(k), moving, n).transpose();
+    for (int k = 0; k < K; ++k) {
+      p.u.row(k) = x.segment(index.control(k), index.controls).transpose();
+      const VectorXd s = slots(laid, h, theta(k), theta(k + 1), p.u.row(k).transpose());
+      p.p.row(k + 1) = s.tail(n).transpose();
+      if (k == 0) p.p.row(0) = -s.head(n).transpose();
+      // see add_dynamics(): h f = -(D4 + D2) inside, (h/2) f = -(D2 + dL/dv+) and dL/dv- - D4 at the ends
+      const double left = (k == 0 ? 2.0 : 1.0) / h, right = (k == K - 1 ? 2.0 : 1.0) / h;
+      p.held_force.row(k) -= left * picked(s.head(n), held).transpose();
+      p.held_force.row(k + 1) -= right * picked(s.tail(n), held).transpose();
+      const VectorXd middle = 0.5 * (p.q.row(k) + p.q.row(k + 1)), rate = (p.q.row(k + 1) - p.q.row(k)) / h;
+      p.energy(k) = value(*energy_, joined(middle, rate))(0);
+    }
+    if (index.velocity_after >= 0) {
+      const VectorXd v = x.segment(index.velocity_after, m);
+      p.rate_after = spread(v, moving, n);
+      p.held_force.row(0) -= 2.0 / h * picked(value(*laid.momentum, joined(theta(0), v)), held).transpose();
+    }
+    if (index.velocity_before >= 0) {
+      const VectorXd v = x.segment(index.velocity_before, m);
+      p.rate_before = spread(v, moving, n);
+      p.held_force.row(K) += 2.0 / h * picked(value(*laid.momentum, joined(theta(K), v)), held).transpose();
+    }
+    motion.phases.push_back(std::move(p));
+  }
+  for (const Joint& joint : events_) {
+    const Laid &from = phases_[static_cast<std::size_t>(joint.event.from)],
+               &to = phases_[static_cast<std::size_t>(joint.event.to)];
+    const VectorXd last = x.segment(from.index.theta(from.index.intervals), from.index.moving),
+                   v_before = x.segment(from.index.velocity_before, from.index.moving),
+                   first = x.segment(to.index.theta(0), to.index.moving),
+                   v_after = x.segment(to.index.velocity_after, to.index.moving);
+    const VectorXd before = value(*from.momentum, joined(last, v_before)),
+                   after = value(*to.momentum, joined(first, v_after)),
+                   arriving = joint.event.momentum ? value(*joint.event.momentum, joined(last, v_before)) : before;
+    EventMotion e;
+    e.impulse = VectorXd::Zero(n);
+    for (const int i : to.functions->held) e.impulse(i) = after(i) - arriving(i);
+    // The posture, hence the potential energy, is the same on both sides.
+    e.loss =
+        0.5 * (picked(before, from.functions->moving).dot(v_before) - picked(after, to.functions->moving).dot(v_after));
+    motion.events.push_back(std::move(e));
+  }
+  return motion;
+}
+
+VectorXd MotionProblem::relabelled(const Event& event, const VectorXd& theta) const {
+  VectorXd q = event.configuration
+                   ? value(*event.configuration, theta)
+                   : spread(theta, phases_[static_cast<std::size_t>(event.from)].functions->moving, system_->n());
+  for (std::size_t i = 0; i < event.shift.size(); ++i) q(static_cast<Eigen::Index>(i)) -= event.shift[i].value;
+  return q;
+}
+
+double MotionProblem::reintegrate(const Motion& motion) const {
+  double worst = 0.0;
+  VectorXd theta, p;  // of what moves; p arrives, or leaves at the first node
+  const auto compare = [&](const Laid& laid, const PhaseMotion& m, int k) {
+    worst = std::max(worst, (theta - picked(m.q.row(k).transpose(), laid.functions->moving)).lpNorm<Eigen::Infinity>());
+  };
+  const auto velocity = [&](const Laid& laid) -> VectorXd {
+    const int m = laid.index.moving;
+    const MatrixXd J = jacobian(*laid.momentum, joined(theta, VectorXd::Zero(m)));
+    MatrixXd M(m, m);
+    for (int i = 0; i < m; ++i) M.row(i) = J.row(laid.functions->moving[static_cast<std::size_t>(i)]).tail(m);
+    return M.llt().solve(p);
+  };
+  // One step by Newton's method, damped: theta and p become those of the next node; false where it fails.
+  const auto advance = [&](const Laid& laid, const PhaseMotion& m, int k, const VectorXd& guess) {
+    const int n = system_->n();
+    const auto& moving = laid.functions->moving;
+    VectorXd next = guess, s;
+    MatrixXd J;
+    const auto residual_at = [&](const VectorXd& at, MatrixXd* slope) -> VectorXd {
+      s = slots(laid, m.h, theta, at, m.u.row(k).transpose(), slope);
+      return p + picked(s.head(n), moving);
+    };
+    VectorXd residual = residual_at(next, &J);
+    for (int iteration = 0; iteration < 40; ++iteration) {
+      MatrixXd D(laid.index.moving, laid.index.moving);
+      for (int i = 0; i < laid.index.moving; ++i) D.row(i) = J.row(moving[static_cast<std::size_t>(i)]);
+      const VectorXd correction = D.partialPivLu().solve(residual);
+      if (!(correction.lpNorm<Eigen::Infinity>() < 1e100)) return false;
+      if (residual.lpNorm<Eigen::Infinity>() <= 1e-12 ||
+          correction.lpNorm<Eigen::Infinity>() <= 1e-15 * (1.0 + next.lpNorm<Eigen::Infinity>())) {
+        p = picked(s.tail(n), moving);
+        theta = next;
+        return true;
+      }
+      // no more than a radian at a time, and less where the residual would grow
+      double share = std::min(1.0, 1.0 / correction.lpNorm<Eigen::Infinity>());
+      const double before = residual.norm();
+      int cuts = 0;
+      while (!(residual_at(next - share * correction, nullptr).norm() < before) && ++cuts < 8) share *= 0.5;
+      if (cuts == 8 && before > 1e-9) return false;
+      next -= share * correction;
+      residual = residual_at(next, &J);
+    }
+    return false;
+  };
+
+  constexpr double guesses[] = {1.0, 0.5, 0.0, -0.5, 1.5};  // of an increment, in those of the step before
+  int now = 0;
+  const auto start = [&](int phase) {
+    const auto& moving = phases_[static_cast<std::size_t>(phase)].functions->moving;
+    const PhaseMotion& m = motion.phases[static_cast<std::size_t>(phase)];
+    theta = picked(m.q.row(0).transpose(), moving);
+    p = picked(m.p.row(0).transpose(), moving);
+  };
+  start(0);
+  std::vector<bool> done(phases_.size(), false);
+  for (;;) {
+    const Laid& laid = phases_[static_cast<std::size_t>(now)];
+    const PhaseMotion& m = motion.phases[static_cast<std::size_t>(now)];
+    const bool again = done[static_cast<std::size_t>(now)];  // round the cycle: one more step is enough
+    VectorXd ahead = m.h * velocity(laid);
+    for (int k = 0; k < (again ? 1 : laid.index.intervals); ++k) {
+      const VectorXd before = theta;
+      // on coarse meshes controls may turn a joint round within a step
+      const bool found = std::any_of(std::begin(guesses), std::end(guesses),
+                                     [&](double share) { return advance(laid, m, k, before + share * ahead); });
+      if (!found) return nlp::infinity;
+      ahead = theta - before;
+      compare(laid, m, k + 1);
+    }
+    if (again) return worst;
+    done[static_cast<std::size_t>(now)] = true;
+    const auto joint =
+        std::find_if(events_.begin(), events_.end(), [&](const Joint& j) { return j.event.from == now; });
+    if (joint == events_.end()) return worst;
+    const Laid& next = phases_[static_cast<std::size_t>(joint->event.to)];
+    const VectorXd v = velocity(laid);
+    const VectorXd arriving = value(joint->event.momentum ? *joint->event.momentum : *laid.momentum, joined(theta, v));
+    theta = picked(relabelled(joint->event, theta), next.functions->moving);
+    p = picked(arriving, next.functions->moving);
+    now = joint->event.to;
+    compare(next, motion.phases[static_cast<std::size_t>(now)], 0);
+  }
+}
+
+}  // namespace dodyn::dmoc
