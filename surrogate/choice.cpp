@@ -48,20 +48,67 @@ std::unique_ptr<Strategy> ego(const std::vector<Variable>& variables, const Choi
 
 }  // namespace
 
+namespace {
+
+const KeyTable<Choice>& named_keys() {
+  static const auto table =
+      KeyTable<Named>("surrogate.")
+          .add("designs", &Named::designs,
+               {.type = Type::path,
+                .description = "CSV file of designs to evaluate first, its header naming the free variables"})
+          .add("samples", &Named::samples,
+               {.type = Type::path,
+                .description = "evaluations of the same costs done before: a dodyn archive (.h5), or a CSV file as of "
+                               "'dodyn show --csv'; the best is evaluated again, first"})
+          .add("constraints", &Named::constraints,
+               {.description = "limits on metrics, as in 'largest_torque <= 15, smallest_normal_force >= 0'"})
+          .add("objectives", &Named::objectives,
+               {.description = "two of cost and the metrics, as in 'cost, largest_torque': their Pareto front"})
+          .add("integers", &Named::integers,
+               {.description = "free variables that take whole numbers only, as in 'legs, teeth'"})
+          .add("categories", &Named::categories, {.description = "free variables whose whole numbers are mere labels"})
+          .within(&Choice::named);
+  return table;
+}
+
+KeyTable<Choice> ego_and_named_keys() { return ego_keys().within(&Choice::ego).add(named_keys()); }
+
+}  // namespace
+
 const std::vector<StrategyKind>& strategy_kinds() {
+  static const auto local = nlopt_keys(true).within(&Choice::nlopt), global = nlopt_keys(false).within(&Choice::nlopt);
   static const std::vector<StrategyKind> kinds = {
-      {"strawman", "one variable: a cubic spline through the samples, the next at its minimum", strawman},
-      {"ego", "kriging, the next where the expected improvement is largest", ego},
-      {"trust-region", "ego within a box about the best that grows and shrinks: 10 to 20 variables", turbo},
-      {"smf", "surrogate management framework: a mesh search that converges, led by kriging", smf},
-      {"bobyqa", "NLopt's BOBYQA: local, quadratic model", nlopt<NloptAlgorithm::bobyqa>},
-      {"cobyla", "NLopt's COBYLA: local, linear model", nlopt<NloptAlgorithm::cobyla>},
-      {"direct-l", "NLopt's DIRECT-L: global, dividing rectangles", nlopt<NloptAlgorithm::direct_l>},
-      {"crs", "NLopt's CRS2: global, controlled random search", nlopt<NloptAlgorithm::crs>},
-      {"auto", "chosen from the number of variables, gradients and noise", automatic},
-      {"sweep", "a uniform grid, from coarse to fine", sweep},
+      {"strawman", "one variable: a cubic spline through the samples, the next at its minimum", strawman,
+       strawman_keys().within(&Choice::strawman)},
+      {"ego", "kriging, the next where the expected improvement is largest", ego, ego_and_named_keys()},
+      {"trust-region", "ego within a box about the best that grows and shrinks: 10 to 20 variables", turbo,
+       ego_and_named_keys()},
+      {"smf", "surrogate management framework: a mesh search that converges, led by kriging", smf,
+       mesh_search_keys().within(&Choice::mesh_search)},
+      {"bobyqa", "NLopt's BOBYQA: local, quadratic model", nlopt<NloptAlgorithm::bobyqa>, local},
+      {"cobyla", "NLopt's COBYLA: local, linear model", nlopt<NloptAlgorithm::cobyla>, local},
+      {"direct-l", "NLopt's DIRECT-L: global, dividing rectangles", nlopt<NloptAlgorithm::direct_l>, global},
+      {"crs", "NLopt's CRS2: global, controlled random search", nlopt<NloptAlgorithm::crs>, global},
+      {"auto", "chosen from the number of variables, gradients and noise", automatic, ego_and_named_keys()},
+      {"sweep", "a uniform grid, from coarse to fine", sweep, sweep_keys().within(&Choice::sweep)},
   };
   return kinds;
+}
+
+std::vector<StrategyKeys> strategy_keys() {
+  std::vector<StrategyKeys> all;
+  for (const StrategyKind& kind : strategy_kinds()) all.push_back({kind.name, kind.description, kind.keys.keys()});
+  return all;
+}
+
+Choice read_choice(const Settings& settings) {
+  Choice choice;
+  choice.name = settings.text("surrogate.strategy");
+  for (const StrategyKind& kind : strategy_kinds())
+    if (kind.name == choice.name) kind.keys.read(settings, choice);
+  choice.ego.seed = choice.mesh_search.seed = choice.nlopt.seed =
+      static_cast<std::uint64_t>(settings.integer("study.seed"));
+  return choice;
 }
 
 namespace {

@@ -1,7 +1,8 @@
-// Strategies by name. To add one: its file pair, its options in `Choice`, one line in choice.cpp.
+// Strategies by name. To add one: its file pair with its options and their keys, its options in `Choice`, one line in
+// choice.cpp.
 #pragma once
 
-#include "settings/key.hpp"
+#include "settings/key_table.hpp"
 #include "surrogate/ego.hpp"
 #include "surrogate/mesh_search.hpp"
 #include "surrogate/nlopt_search.hpp"
@@ -10,6 +11,12 @@
 
 namespace dodyn::surrogate {
 
+// What a study tells a strategy by the names of variables and metrics, or in files; study/ reads them into EgoOptions.
+struct Named {
+  std::string designs, samples;                               // files
+  std::string constraints, objectives, integers, categories;  // lists
+};
+
 struct Choice {
   std::string name = "strawman";
   StrawmanOptions strawman;
@@ -17,6 +24,7 @@ struct Choice {
   MeshSearchOptions mesh_search;
   NloptOptions nlopt;
   SweepOptions sweep;
+  Named named;
 };
 
 // What is known of the costs before any is computed, for `automatic_choice`.
@@ -41,12 +49,16 @@ struct StrategyKind {
   std::string name;
   std::string description;  // one line for --help
   std::unique_ptr<Strategy> (*make)(const std::vector<Variable>& variables, const Choice& choice);
+  KeyTable<Choice> keys;  // its keys of [surrogate]
 };
 
 const std::vector<StrategyKind>& strategy_kinds();
 
-// The keys of [surrogate].
-std::vector<Key> strategy_keys();
+// What the settings know of them; the first is the default.
+std::vector<StrategyKeys> strategy_keys();
+
+// The strategy that the settings name, with its options; random numbers from study.seed.
+Choice read_choice(const Settings& settings);
 
 // Throws std::invalid_argument, in one line fit for a user, on an unknown name or options that do not suit the
 // variables.

@@ -75,4 +75,7 @@ std::unique_ptr<Strategy> make_ego(const std::vector<Variable>& variables, const
 // The designs of the default initial sample.
 int default_initial_samples(int variables, bool gradient);
 
+// The keys of [surrogate] that fill the options.
+const KeyTable<EgoOptions>& ego_keys();
+
 }  // namespace dodyn::surrogate

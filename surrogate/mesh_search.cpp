@@ -7,6 +7,7 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "settings/key_table.hpp"
 #include "surrogate/bounded_search.hpp"
 #include "surrogate/ego.hpp"
 #include "surrogate/kriging.hpp"
@@ -241,6 +242,31 @@ std::unique_ptr<Strategy> make_mesh_search(const std::vector<Variable>& variable
     throw std::invalid_argument("smf: the design tolerance must be in (0, 0.1]");
   if (options.max_failures < 1) throw std::invalid_argument("smf: max failures must be at least 1");
   return std::make_unique<MeshSearch>(variables, options);
+}
+
+const KeyTable<MeshSearchOptions>& mesh_search_keys() {
+  using Options = MeshSearchOptions;
+  static const auto table =
+      KeyTable<Options>("surrogate.")
+          .add("initial-samples", &Options::initial_samples,
+               {.description = "designs evaluated before the first model; automatic: from the number of variables",
+                .minimum = 2,
+                .word = "automatic",
+                .zero_is_word = true,
+                .former_defaults = {"3"}})
+          .add("gradient", &Options::gradient, {.description = "use gradients where the evaluator gives them"})
+          .add("design-tolerance", &Options::design_tolerance,
+               {.unit = "1",
+                .description = "mesh at which to stop, of the range",
+                .minimum = 0,
+                .maximum = 0.1,
+                .open_minimum = true,
+                .former_defaults = {"0.0003"}})
+          .add("max-failures", &Options::max_failures,
+               {.description = "give up after this many evaluations without a usable cost",
+                .minimum = 1,
+                .identity = false});
+  return table;
 }
 
 }  // namespace dodyn::surrogate

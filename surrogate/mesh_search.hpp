@@ -33,4 +33,7 @@ struct MeshSearchOptions {
 // Throws std::invalid_argument on a variable without a range or an option out of range.
 std::unique_ptr<Strategy> make_mesh_search(const std::vector<Variable>& variables, const MeshSearchOptions& options);
 
+// The keys of [surrogate] that fill the options.
+const KeyTable<MeshSearchOptions>& mesh_search_keys();
+
 }  // namespace dodyn::surrogate

@@ -8,6 +8,7 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "settings/key_table.hpp"
 #include "surrogate/design_space.hpp"
 #include "surrogate/sampling.hpp"
 
@@ -153,6 +154,24 @@ std::unique_ptr<Strategy> make_nlopt_search(const std::vector<Variable>& variabl
   if (options.restarts < 0) throw std::invalid_argument("nlopt: restarts must not be negative");
   if (options.max_failures < 1) throw std::invalid_argument("nlopt: max failures must be at least 1");
   return std::make_unique<NloptSearch>(variables, options);
+}
+
+const KeyTable<NloptOptions>& nlopt_keys(bool local) {
+  using Options = NloptOptions;
+  static const auto any = KeyTable<Options>("surrogate.")
+                              .add("tolerance", &Options::tolerance,
+                                   {.unit = "1",
+                                    .description = "step at which a local search ends, of the range",
+                                    .minimum = 0,
+                                    .open_minimum = true,
+                                    .identity = false})
+                              .add("max-failures", &Options::max_failures,
+                                   {.description = "give up after this many evaluations without a usable cost",
+                                    .minimum = 1,
+                                    .identity = false});
+  static const auto restarting = KeyTable<Options>(any).add(
+      "restarts", &Options::restarts, {.description = "of the search, from quasi-random designs", .minimum = 0});
+  return local ? restarting : any;
 }
 
 }  // namespace dodyn::surrogate

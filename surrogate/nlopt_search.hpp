@@ -27,4 +27,7 @@ struct NloptOptions {
 // std::invalid_argument on a variable without a range or an option out of range.
 std::unique_ptr<Strategy> make_nlopt_search(const std::vector<Variable>& variables, const NloptOptions& options);
 
+// The keys of [surrogate] that fill the options; of a local search its restarts, too.
+const KeyTable<NloptOptions>& nlopt_keys(bool local);
+
 }  // namespace dodyn::surrogate

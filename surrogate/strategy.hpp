@@ -17,6 +17,11 @@
 
 #include "record/evaluation.hpp"
 
+namespace dodyn {
+template <class Struct>
+class KeyTable;  // settings/key_table.hpp
+}
+
 namespace dodyn::surrogate {
 
 // What the strategy saw and decided at one iteration; one row of the archive's /iterations and /surrogate.

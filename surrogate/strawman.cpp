@@ -6,6 +6,7 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "settings/key_table.hpp"
 #include "surrogate/cubic_spline.hpp"
 
 namespace dodyn::surrogate {
@@ -349,6 +350,32 @@ std::unique_ptr<Strategy> make_strawman(const Variable& variable, const Strawman
     throw std::invalid_argument("strawman: the design tolerance must be in (0, 0.1]");
   if (options.max_failures < 1) throw std::invalid_argument("strawman: max failures must be at least 1");
   return std::make_unique<Strawman>(variable, options);
+}
+
+const KeyTable<StrawmanOptions>& strawman_keys() {
+  using Options = StrawmanOptions;
+  static const auto table =
+      KeyTable<Options>("surrogate.")
+          .add("initial-samples", &Options::initial_samples,
+               {.description = "designs evaluated before the first model", .minimum = 2})
+          .add("gradient", &Options::gradient, {.description = "use gradients where the evaluator gives them"})
+          .add("tolerance", &Options::tolerance,
+               {.unit = "1",
+                .description = "stop when a new sample improves the best cost by less than this relative amount",
+                .minimum = 0,
+                .open_minimum = true,
+                .identity = false})
+          .add("design-tolerance", &Options::design_tolerance,
+               {.unit = "1",
+                .description = "no two designs closer than this fraction of the range",
+                .minimum = 0,
+                .maximum = 0.1,
+                .open_minimum = true})
+          .add("max-failures", &Options::max_failures,
+               {.description = "give up after this many evaluations without a usable cost",
+                .minimum = 1,
+                .identity = false});
+  return table;
 }
 
 }  // namespace dodyn::surrogate

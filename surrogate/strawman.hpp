@@ -39,4 +39,7 @@ struct StrawmanOptions {
 // Throws std::invalid_argument on a variable without a range or an option out of range.
 std::unique_ptr<Strategy> make_strawman(const Variable& variable, const StrawmanOptions& options);
 
+// The keys of [surrogate] that fill the options.
+const KeyTable<StrawmanOptions>& strawman_keys();
+
 }  // namespace dodyn::surrogate

@@ -5,6 +5,8 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "settings/key_table.hpp"
+
 namespace dodyn::surrogate {
 namespace {
 
@@ -175,6 +177,14 @@ std::unique_ptr<Strategy> make_sweep(const std::vector<Variable>& variables, con
   }
   if (total > most_points) throw std::invalid_argument("sweep: the grid has more than a million points");
   return std::make_unique<Sweep>(variables, points);
+}
+
+const KeyTable<SweepOptions>& sweep_keys() {
+  static const auto table =
+      KeyTable<SweepOptions>("surrogate.")
+          .add("points", [](SweepOptions& o) -> int& { return o.points.front(); },
+               {.description = "points along each free variable, both ends included (one: its middle)", .minimum = 1});
+  return table;
 }
 
 }  // namespace dodyn::surrogate

@@ -18,4 +18,7 @@ struct SweepOptions {
 // minimum. Throws std::invalid_argument on a variable without a range, or a number of points out of range.
 std::unique_ptr<Strategy> make_sweep(const std::vector<Variable>& variables, const SweepOptions& options);
 
+// The keys of [surrogate] that fill the options.
+const KeyTable<SweepOptions>& sweep_keys();
+
 }  // namespace dodyn::surrogate

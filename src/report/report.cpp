@@ -416,10 +416,9 @@ std::string csv(const Trajectory& trajectory, const Channels& channels) {
 
 std::string settings_text(const Settings& settings) {
   std::vector<std::vector<std::string>> rows = {{"key", "value", "unit", "default", "source"}};
-  for (const auto& [key, value, source, file] : settings.all)
+  for (const auto& [key, value, source, note] : settings.all)
     rows.push_back({key.name, value.empty() ? "-" : value, key.unit.empty() ? "-" : key.unit,
-                    key.default_value.empty() ? "-" : key.default_value,
-                    source + (file.empty() ? "" : ", file " + file)});
+                    key.default_value.empty() ? "-" : key.default_value, source + (note.empty() ? "" : ", " + note)});
   return columns(rows);
 }
 
@@ -438,8 +437,33 @@ std::string keys_text() {
       text += "  " + padded("--" + key.name, 32) + " " + key.description + "\n" + std::string(35, ' ') + range + "\n";
     }
   };
+  // Keys that strategies have in common are told once, with whose they are and what they are by default.
+  const auto add_shared = [&](const std::vector<StrategyKeys>& strategies) {
+    std::vector<Key> told;
+    for (const auto& strategy : strategies)
+      for (const auto& key : strategy.keys) {
+        if (std::any_of(told.begin(), told.end(), [&](const Key& one) { return one.name == key.name; })) continue;
+        std::vector<std::pair<std::string, std::string>> owners;  // default, strategies
+        for (const auto& other : strategies)
+          for (const auto& same : other.keys) {
+            if (same.name != key.name) continue;
+            auto at = std::find_if(owners.begin(), owners.end(),
+                                   [&](const auto& one) { return one.first == same.default_value; });
+            if (at == owners.end())
+              owners.emplace_back(same.default_value, other.name);
+            else
+              at->second += ", " + other.name;
+          }
+        told.push_back(key);
+        text += "  " + padded("--" + key.name, 32) + " " + key.description + "\n" + std::string(35, ' ') + allowed(key);
+        for (const auto& [value, names] : owners) text += "; " + names + (value.empty() ? "" : ": default " + value);
+        text += "\n";
+      }
+  };
   add(study_keys(evaluators::evaluator_kinds()));
-  add(surrogate::strategy_keys());
+  const auto strategies = surrogate::strategy_keys();
+  add({strategy_key(strategies)});
+  add_shared(strategies);
   for (const auto& kind : evaluators::evaluator_kinds()) {
     text += "\nwith study.evaluator = " + kind.name + " (" + kind.description + "):\n";
     add(evaluator_keys(kind));

@@ -14,7 +14,7 @@ namespace dodyn {
 enum class Type { real, integer, boolean, text, choice, duration, path };
 
 struct Key {
-  std::string name;  // "gait.step-length"
+  std::string name = {};  // "gait.step-length"
   Type type = Type::real;
   std::string default_value = {};            // as text; empty: the key must be given (a text or path may be empty)
   std::string unit = {};                     // of a number without one: "m", "N m", "deg"; "1" or "": a pure number
@@ -28,6 +28,8 @@ struct Key {
   std::string word = {};
   double word_value = 0.0;
   bool zero_is_word = false;
+  // What older archives hold where it was not given: on resuming, as good as the default.
+  std::vector<std::string> former_defaults = {};
 
   bool operator==(const Key&) const = default;
 };

@@ -77,9 +77,12 @@ std::vector<std::string> variables_in(const Level& file, const std::vector<Word>
 class Reader {
  public:
   Reader(const std::string& path, const std::vector<std::string>& words, const std::vector<EvaluatorKind>& kinds,
-         const std::vector<Key>& strategy_keys)
-      : text_(ini::read(path)), words_(parse_words(words)), kinds_(kinds), common_(study_keys(kinds)) {
-    common_.insert(common_.end(), strategy_keys.begin(), strategy_keys.end());
+         const std::vector<StrategyKeys>& strategies)
+      : text_(ini::read(path)),
+        words_(parse_words(words)),
+        kinds_(kinds),
+        strategies_(strategies),
+        common_(study_keys(kinds)) {
     settings_.file = path;
     for (auto& word : words_) {
       if (word.key == "strategy") word.key = "surrogate.strategy";
@@ -91,8 +94,10 @@ class Reader {
     choose_evaluator();
     take_sections();
     take_words();
+    choose_strategy();
     refuse_unknown_keys();
     for (const auto& key : common_) take(key);
+    take_idle_keys();
     name_archive();
     const auto own = settings_.all.size();
     for (const auto& key : kind_->keys) take(key);
@@ -123,6 +128,44 @@ class Reader {
     settings_.evaluator = canonical(key, evaluator_.value, evaluator_.where);
     kind_ = &*std::find_if(kinds_.begin(), kinds_.end(),
                            [&](const auto& other) { return other.name == settings_.evaluator; });
+  }
+
+  void choose_strategy() {
+    const Key key = strategy_key(strategies_);
+    const Given* chosen = given(key.name);
+    const std::string name = chosen ? canonical(key, chosen->value, chosen->where) : default_text(key);
+    strategy_ =
+        &*std::find_if(strategies_.begin(), strategies_.end(), [&](const auto& one) { return one.name == name; });
+    common_.push_back(key);
+    common_.insert(common_.end(), strategy_->keys.begin(), strategy_->keys.end());
+    const auto own = names_of(strategy_->keys);
+    for (const auto& other : strategies_)
+      for (const auto& theirs : other.keys) {
+        const auto known = [&](const std::vector<std::string>& names) {
+          return std::find(names.begin(), names.end(), theirs.name) != names.end();
+        };
+        if (known(own) || known(settings_.idle)) continue;
+        settings_.idle.push_back(theirs.name);
+        idle_.push_back(theirs);
+      }
+  }
+
+  // Keys of other strategies, so that a file may serve several: their values are read, and have no effect.
+  void take_idle_keys() {
+    for (auto key : idle_) {
+      const Given* value = given(key.name);
+      if (!value) continue;
+      if (line_.count(key.name)) {
+        std::vector<std::string> owners;
+        for (const auto& other : strategies_)
+          for (const auto& theirs : other.keys)
+            if (theirs.name == key.name) owners.push_back(other.name);
+        fail(line_source, key.name + " belongs to " + listed(owners) + "; this study's strategy is " + strategy_->name);
+      }
+      key.identity = false;
+      settings_.all.push_back(
+          {key, canonical(key, value->value, value->where), value->where, "not used by " + strategy_->name});
+    }
   }
 
   // " belongs to evaluator swim; this study's is walk (knee.cfg:2)"
@@ -221,6 +264,7 @@ class Reader {
   void refuse_unknown_keys() const {
     auto known = names_of(common_);
     for (const auto& name : names_of(kind_->keys)) known.push_back(name);
+    known.insert(known.end(), settings_.idle.begin(), settings_.idle.end());
     for (const Level* level : {&file_, &line_})
       for (const auto& [name, value] : *level) {
         if (name.starts_with("design.") || std::find(known.begin(), known.end(), name) != known.end()) continue;
@@ -265,7 +309,7 @@ class Reader {
     settings_.all.push_back(value ? Setting{key, canonical(key, value->value, value->where), value->where}
                                   : Setting{key, default_text(key), "default"});
     if (Setting& taken = settings_.all.back(); key.type == Type::path && !taken.value.empty())
-      if (const std::string file = settings_.path(key.name); std::filesystem::exists(file)) taken.note = file;
+      if (const std::string file = settings_.path(key.name); std::filesystem::exists(file)) taken.note = "file " + file;
     return settings_.all.back();
   }
 
@@ -347,7 +391,9 @@ class Reader {
   ini::Text text_;
   std::vector<Word> words_;
   const std::vector<EvaluatorKind>& kinds_;
-  std::vector<Key> common_;
+  const std::vector<StrategyKeys>& strategies_;
+  std::vector<Key> common_, idle_;
+  const StrategyKeys* strategy_ = nullptr;
   const EvaluatorKind* kind_ = nullptr;
   Given evaluator_;
   Level file_, line_;
@@ -361,8 +407,8 @@ EvaluatorKind::Variables always(std::vector<DesignVariable> variables) {
 }
 
 Settings read_settings(const std::string& path, const std::vector<std::string>& words,
-                       const std::vector<EvaluatorKind>& kinds, const std::vector<Key>& strategy_keys) {
-  return Reader(path, words, kinds, strategy_keys).read();
+                       const std::vector<EvaluatorKind>& kinds, const std::vector<StrategyKeys>& strategies) {
+  return Reader(path, words, kinds, strategies).read();
 }
 
 std::vector<Key> evaluator_keys(const EvaluatorKind& kind) {
@@ -393,7 +439,10 @@ double Settings::real(const std::string& key) const {
 int Settings::integer(const std::string& key) const { return static_cast<int>(real(key)); }
 bool Settings::boolean(const std::string& key) const { return find(key).value == "true"; }
 std::string Settings::text(const std::string& key) const { return find(key).value; }
-bool Settings::given(const std::string& key) const { return find(key).source != "default"; }
+bool Settings::given(const std::string& key) const {
+  return std::any_of(all.begin(), all.end(),
+                     [&](const Setting& setting) { return setting.key.name == key && setting.source != "default"; });
+}
 
 std::string Settings::path(const std::string& key) const {
   const Setting& setting = find(key);
@@ -479,11 +528,15 @@ std::string differences(const Settings& settings, const std::vector<std::pair<st
     const bool agrees = key.type == Type::path
                             ? std::filesystem::path(was).filename() == std::filesystem::path(setting.value).filename()
                             : was == setting.value;
-    if (key.identity && !agrees)
+    const bool formerly = setting.source == "default" &&
+                          std::any_of(key.former_defaults.begin(), key.former_defaults.end(),
+                                      [&](const std::string& former) { return as_now(key, former) == was; });
+    if (key.identity && !agrees && !formerly)
       differing.push_back(key.name + ": " + (was.empty() ? "none" : was) + " / " + setting.value);
   }
   for (const auto& [name, value] : then)
-    if (!now.count(name)) differing.push_back(name + ": " + value + " / none");
+    if (!now.count(name) && std::find(settings.idle.begin(), settings.idle.end(), name) == settings.idle.end())
+      differing.push_back(name + ": " + value + " / none");
   return differing.empty() ? "" : listed(differing, 60, 1000) + " (archive / now)";
 }
 

@@ -43,7 +43,7 @@ struct Setting {
   Key key;
   std::string value;      // canonical text (key.hpp)
   std::string source;     // "default", "configs/knee.cfg:12", "command line"
-  std::string note = {};  // a path: which file that is, where one was found
+  std::string note = {};  // a path: "file NAME", the one that was found; "not used by STRATEGY"
 };
 
 // An entry of a section that an evaluator reads itself.
@@ -80,6 +80,7 @@ class Settings {
   // `design.NAME.min` and `design.NAME.max`. At the end what the free sections hold, and their titles as `sections`.
   std::vector<Setting> all;
   std::vector<FreeSection> sections;         // of the kinds that the evaluator declares, in the order of the file
+  std::vector<std::string> idle;             // names of keys that only other strategies have
   std::vector<std::string> given_variables;  // names that [design] and --design.* set or free
 
   // The value of a key; asking for a key that is not in `all`, or by another type, is a mistake of the program.
@@ -87,7 +88,7 @@ class Settings {
   int integer(const std::string& key) const;
   bool boolean(const std::string& key) const;
   std::string text(const std::string& key) const;  // text, choice and path as given
-  bool given(const std::string& key) const;        // not by default
+  bool given(const std::string& key) const;        // there, and not by default
 
   // The file that a path means: one in the configuration is looked for in the configuration's directory, then in the
   // working directory; one on the command line in the working directory alone. As given where there is none.
@@ -127,17 +128,27 @@ struct EvaluatorKind {
 // Variables that are the same whatever the settings.
 EvaluatorKind::Variables always(std::vector<DesignVariable> variables);
 
+// What a strategy for choosing designs is to the settings.
+struct StrategyKeys {
+  std::string name, description;  // description: one line for --help
+  std::vector<Key> keys;          // its own settings: "surrogate.tolerance"; strategies may have keys in common
+};
+
 // Reads `path` and then the words of the command line (`--section.key value` or `--section.key=value`, which win;
-// `--strategy` is short for `--surrogate.strategy`, `--wall-time` for `--study.wall-time`). `strategy_keys`: those of
-// [surrogate]. Opens `path` and what the evaluator's variables need. Throws ConfigError.
+// `--strategy` is short for `--surrogate.strategy`, `--wall-time` for `--study.wall-time`). The first of
+// `strategies` is the default. Keys of another strategy in the file have no effect, which `dodyn check` notes; on the
+// command line they are refused. Opens `path` and what the evaluator's variables need. Throws ConfigError.
 Settings read_settings(const std::string& path, const std::vector<std::string>& words,
-                       const std::vector<EvaluatorKind>& kinds, const std::vector<Key>& strategy_keys);
+                       const std::vector<EvaluatorKind>& kinds, const std::vector<StrategyKeys>& strategies);
 
 // Empty, or one line that says which settings of an archive's configuration differ from these.
 std::string differences(const Settings& settings, const std::vector<std::pair<std::string, std::string>>& archived);
 
 // The keys of the study itself, section [study].
 std::vector<Key> study_keys(const std::vector<EvaluatorKind>& kinds);
+
+// The key surrogate.strategy.
+Key strategy_key(const std::vector<StrategyKeys>& strategies);
 
 // Those of an evaluator's design variables, as they are by default, and its own ([design] and [NAME]).
 std::vector<Key> evaluator_keys(const EvaluatorKind& kind);

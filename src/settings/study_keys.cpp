@@ -1,4 +1,4 @@
-// The keys of [study].
+// The keys of [study], and surrogate.strategy.
 #include <limits>
 
 #include "settings/settings.hpp"
@@ -111,6 +111,18 @@ std::vector<Key> study_keys(const std::vector<EvaluatorKind>& kinds) {
        .word_value = infinity,
        .zero_is_word = true},
   };
+}
+
+Key strategy_key(const std::vector<StrategyKeys>& strategies) {
+  Key key{.name = "surrogate.strategy",
+          .type = Type::choice,
+          .default_value = strategies.front().name,
+          .description = "how designs are chosen (short: --strategy)"};
+  for (const auto& strategy : strategies) {
+    key.choices.push_back(strategy.name);
+    key.description += "; " + strategy.name + ": " + strategy.description;
+  }
+  return key;
 }
 
 }  // namespace dodyn

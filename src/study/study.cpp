@@ -313,7 +313,9 @@ Study::Study(const Settings& settings, const Evaluator& evaluator, surrogate::St
               .metrics = evaluator.metrics(),
               .channels = evaluator.channels(),
               .numbers = strategy.numbers()},
-      constraints_(constraints_of(settings.text("surrogate.constraints"), evaluator.metrics())),
+      constraints_(settings.given("surrogate.constraints")
+                       ? constraints_of(settings.text("surrogate.constraints"), evaluator.metrics())
+                       : std::vector<surrogate::Constraint>()),
       resumed_(std::filesystem::exists(settings.text("study.archive"))),
       archive_(open(std::move(provenance))),
       parts_(settings.text("study.archive") + ".parts", evaluator.parts(), resumed_) {
@@ -384,22 +386,6 @@ Tally Study::tally() const {
 
 namespace {
 
-// The position of a setting's word among its key's choices, which are in the order of the enumeration they stand for.
-template <class Enumeration>
-Enumeration chosen(const Settings& settings, const std::string& key) {
-  for (const Setting& setting : settings.all) {
-    if (setting.key.name != key) continue;
-    const auto at = std::find(setting.key.choices.begin(), setting.key.choices.end(), setting.value);
-    return static_cast<Enumeration>(at - setting.key.choices.begin());
-  }
-  throw std::logic_error("no setting '" + key + "'");
-}
-
-bool given(const Settings& settings, const std::string& key) {
-  return std::any_of(settings.all.begin(), settings.all.end(),
-                     [&](const Setting& setting) { return setting.key.name == key && setting.source != "default"; });
-}
-
 // What another study's archive knows of these costs. Evaluations outside the ranges are left out, and those that say
 // nothing of the design: lost or timed out.
 std::vector<Evaluation> archived_samples(const std::string& path, const Settings& settings,
@@ -448,26 +434,10 @@ std::vector<Evaluation> archived_samples(const std::string& path, const Settings
   return samples;
 }
 
-// What the settings say to the strategies other than the strawman and the sweep.
-surrogate::Choice all_but_the_strawman(const Settings& settings, surrogate::Choice choice) {
+// What a study tells its strategy by the names of variables and metrics, or in files.
+void resolve(const surrogate::Named& named, const Settings& settings, surrogate::EgoOptions& ego) {
   const auto& variables = settings.variables;
-  surrogate::EgoOptions& ego = choice.ego;
-  ego.seed = static_cast<std::uint64_t>(settings.integer("study.seed"));
-  if (given(settings, "surrogate.initial-samples")) ego.initial_samples = choice.strawman.initial_samples;
-  if (given(settings, "surrogate.tolerance")) ego.tolerance = choice.strawman.tolerance;
-  if (given(settings, "surrogate.max-failures")) ego.max_failures = choice.strawman.max_failures;
-  ego.gradient = choice.strawman.gradient;
-  ego.noise = settings.boolean("surrogate.noise");
-  ego.repeat = settings.boolean("surrogate.repeat");
-  ego.batch = settings.integer("surrogate.batch");
-  ego.kernel = chosen<surrogate::Kernel>(settings, "surrogate.kernel");
-  ego.trend = chosen<surrogate::Trend>(settings, "surrogate.trend");
-  ego.acquisition = chosen<surrogate::AcquisitionKind>(settings, "surrogate.acquisition");
-  ego.pending = chosen<surrogate::Pending>(settings, "surrogate.pending");
-  ego.initial_design = chosen<surrogate::InitialDesign>(settings, "surrogate.initial-design");
-  if (const std::string file = settings.path("surrogate.designs"); !file.empty())
-    ego.given = surrogate::read_designs(file, variables);
-  const std::string samples = settings.path("surrogate.samples");
+  if (!named.designs.empty()) ego.given = surrogate::read_designs(named.designs, variables);
 
   // What a setting lists, its key said where it cannot be read.
   const auto read = [&](const std::string& key, auto&& parse) {
@@ -485,49 +455,35 @@ surrogate::Choice all_but_the_strawman(const Settings& settings, surrogate::Choi
       ego.domains.resize(variables.size(), surrogate::Domain::real);
       ego.domains[static_cast<std::size_t>(i)] = domain;
     }
-  const std::string constraints = settings.text("surrogate.constraints"),
-                    objectives = settings.text("surrogate.objectives");
-  if (!constraints.empty() || !objectives.empty() || !samples.empty()) {
-    if (choice.name != "ego" && choice.name != "auto" && choice.name != "trust-region")
-      throw std::invalid_argument(choice.name + ": takes no constraints, objectives or samples; ego does");
-    const std::vector<Quantity> quantities = evaluators::make_evaluator(settings)->metrics();
-    std::vector<std::string> metrics;
-    for (const Quantity& metric : quantities) metrics.push_back(metric.name);
-    if (!samples.empty())
-      ego.known = samples.ends_with(".h5") ? archived_samples(samples, settings, metrics)
-                                           : surrogate::read_samples(samples, variables, metrics);
-    ego.constraints =
-        read("surrogate.constraints", [&](const std::string& list) { return constraints_of(list, quantities); });
-    ego.objectives = read("surrogate.objectives",
-                          [&](const std::string& list) { return surrogate::parse_names(list, metrics, true); });
-  }
-
-  choice.mesh_search.seed = choice.nlopt.seed = ego.seed;
-  choice.mesh_search.gradient = ego.gradient;
-  choice.mesh_search.initial_samples = ego.initial_samples;
-  choice.mesh_search.max_failures = choice.nlopt.max_failures = ego.max_failures;
-  if (given(settings, "surrogate.design-tolerance"))
-    choice.mesh_search.design_tolerance = choice.strawman.design_tolerance;
-  return choice;
+  if (named.constraints.empty() && named.objectives.empty() && named.samples.empty()) return;
+  const std::vector<Quantity> quantities = evaluators::make_evaluator(settings)->metrics();
+  std::vector<std::string> metrics;
+  for (const Quantity& metric : quantities) metrics.push_back(metric.name);
+  if (!named.samples.empty())
+    ego.known = named.samples.ends_with(".h5") ? archived_samples(named.samples, settings, metrics)
+                                               : surrogate::read_samples(named.samples, variables, metrics);
+  ego.constraints =
+      read("surrogate.constraints", [&](const std::string& list) { return constraints_of(list, quantities); });
+  ego.objectives = read("surrogate.objectives",
+                        [&](const std::string& list) { return surrogate::parse_names(list, metrics, true); });
 }
 
 }  // namespace
 
 std::unique_ptr<surrogate::Strategy> make_strategy(const Settings& settings) {
-  const auto& variables = settings.variables;
-  if (variables.empty())
+  if (settings.variables.empty())
     throw ConfigError("no design variable is free; give design.NAME.min and design.NAME.max of one at least");
-  surrogate::Choice choice;
-  choice.name = settings.text("surrogate.strategy");
-  choice.strawman.initial_samples = settings.integer("surrogate.initial-samples");
-  choice.strawman.gradient = settings.boolean("surrogate.gradient");
-  choice.strawman.tolerance = settings.real("surrogate.tolerance");
-  choice.strawman.design_tolerance = settings.real("surrogate.design-tolerance");
-  choice.strawman.max_failures = settings.integer("surrogate.max-failures");
-  choice.sweep.points = {settings.integer("surrogate.points")};
+  // What says which problem is to be solved cannot go unused.
+  for (const char* key : {"surrogate.designs", "surrogate.samples", "surrogate.constraints", "surrogate.objectives",
+                          "surrogate.integers", "surrogate.categories"})
+    if (std::count(settings.idle.begin(), settings.idle.end(), key) > 0 && settings.given(key))
+      throw settings.error(key, "the strategy " + settings.text("surrogate.strategy") +
+                                    " takes no such thing; ego, trust-region and auto do");
   try {
-    choice = all_but_the_strawman(settings, choice);
-    return surrogate::make_strategy(choice, variables);
+    surrogate::Choice choice = surrogate::read_choice(settings);
+    if (settings.idle.empty() || std::count(settings.idle.begin(), settings.idle.end(), "surrogate.designs") == 0)
+      resolve(choice.named, settings, choice.ego);
+    return surrogate::make_strategy(choice, settings.variables);
   } catch (const std::invalid_argument& error) {  // what a key alone cannot tell
     throw ConfigError(error.what());
   }

@@ -83,8 +83,8 @@ TEST(Report, HelpIsComplete) {
   const std::string help = keys_text();
   for (const auto& key : study_keys(evaluators::evaluator_kinds()))
     EXPECT_NE(help.find("--" + key.name + " "), std::string::npos) << key.name;
-  for (const auto& key : surrogate::strategy_keys())
-    EXPECT_NE(help.find("--" + key.name + " "), std::string::npos) << key.name;
+  for (const auto& strategy : surrogate::strategy_keys())
+    for (const auto& key : strategy.keys) EXPECT_NE(help.find("--" + key.name + " "), std::string::npos) << key.name;
   for (const auto& kind : evaluators::evaluator_kinds())
     for (const auto& key : evaluator_keys(kind))
       EXPECT_NE(help.find("--" + key.name + " "), std::string::npos) << key.name;

@@ -320,6 +320,114 @@ TEST_F(FreeSections, EachMistakeGetsItsLine) {
   EXPECT_THROW(dodyn::read_settings(path, {}, all, surrogate::strategy_keys()), ConfigError);
 }
 
+// Strategies have keys of their own, with defaults of their own, some of the same name.
+TEST_F(SettingsTest, StrategiesHaveKeys) {
+  const auto value = [&](const std::string& text, const std::string& key, const std::vector<std::string>& words = {}) {
+    return setting(read(walk + "[surrogate]\n" + text, words), key);
+  };
+  EXPECT_EQ(value("", "surrogate.initial-samples").value, "3");
+  EXPECT_EQ(value("strategy = ego", "surrogate.initial-samples").value, "automatic");
+  EXPECT_EQ(value("strategy = ego\ninitial-samples = 0", "surrogate.initial-samples").value, "automatic");
+  EXPECT_THROW(value("strategy = sweep", "surrogate.initial-samples"), std::out_of_range);
+  // A file may serve several strategies; what is not used is read all the same.
+  EXPECT_EQ(value("points = 9", "surrogate.points").note, "not used by strawman");
+  EXPECT_EQ(value("points = 9", "surrogate.points", {"--strategy", "sweep"}).note, "");
+  EXPECT_EQ(complaint(walk + "[surrogate]\npoints = no"),
+            "knee.cfg:4: surrogate.points = no is not an integer; allowed: an integer >= 1");
+  EXPECT_EQ(complaint(walk, {"--surrogate.points", "9"}),
+            "command line: surrogate.points belongs to sweep; this study's strategy is strawman");
+  EXPECT_EQ(complaint(walk + "[surrogate]\npiont = 9"),
+            "knee.cfg:4: unknown key 'surrogate.piont' (did you mean 'surrogate.points'?)");
+  // An archive of the time when all strategies shared their keys.
+  const Settings ego = read(walk + "[surrogate]\nstrategy = ego\npoints = 9\n");
+  auto older = ego.configuration();
+  for (auto& [key, text] : older)
+    if (key == "surrogate.initial-samples") text = "3";
+  older.emplace_back("surrogate.points", "25");
+  older.emplace_back("surrogate.design-tolerance", "0.0003");
+  EXPECT_EQ(differences(ego, older), "");
+  EXPECT_EQ(differences(read(walk + "[surrogate]\nstrategy = ego\ninitial-samples = 4\n"), older),
+            "surrogate.initial-samples: 3 / 4 (archive / now)");
+  const Settings smf = read(walk + "[surrogate]\nstrategy = smf\n");
+  auto older_smf = smf.configuration();
+  for (auto& [key, text] : older_smf)
+    if (key == "surrogate.design-tolerance") text = "0.0003";
+  EXPECT_EQ(differences(smf, older_smf), "");
+}
+
+enum class Colour { red, green };
+struct Options {
+  double angle = 0.5235987755982988;  // rad
+  double limit = std::numeric_limits<double>::infinity();
+  double wait = 90;
+  int count = 4;
+  int mesh = 0;
+  bool quick = true;
+  std::string name = "a";
+  Colour colour = Colour::green;
+  std::vector<int> points = {5};
+};
+struct Whole {
+  Options options;
+};
+
+// A key's default is what the struct has, and reading the defaults gives the struct again.
+TEST(KeyTable, BindsKeysToMembers) {
+  const auto table =
+      KeyTable<Options>("walk.")
+          .add("angle", &Options::angle, {.unit = "deg", .minimum = 0, .maximum = 90})
+          .add("limit", &Options::limit,
+               {.unit = "N m", .minimum = 0, .word = "none", .word_value = std::numeric_limits<double>::infinity()})
+          .add("wait", &Options::wait, {.type = Type::duration})
+          .add("count", &Options::count, {.minimum = 1})
+          .add("mesh", &Options::mesh, {.minimum = 2, .word = "automatic", .zero_is_word = true})
+          .add("quick", &Options::quick, {})
+          .add("name", &Options::name, {})
+          .add("colour", &Options::colour, {{"red", Colour::red}, {"green", Colour::green}}, {})
+          .add("points", [](Options& o) -> int& { return o.points.front(); }, {});
+  std::vector<std::string> defaults;
+  for (const auto& key : table.keys()) defaults.push_back(key.default_value);
+  EXPECT_EQ(defaults, (std::vector<std::string>{"30", "none", "90", "4", "automatic", "true", "a", "green", "5"}));
+
+  std::vector<EvaluatorKind> all = {{.name = "walk", .description = "", .variables = always({}), .keys = table.keys()}};
+  const std::string path = ::testing::TempDir() + "dodyn-table.cfg";
+  const auto read = [&](const std::string& text) {
+    std::ofstream(path) << "[study]\nevaluator = walk\n[walk]\n" << text;
+    const Settings settings = dodyn::read_settings(path, {}, all, surrogate::strategy_keys());
+    EXPECT_EQ(table.within(&Whole::options).read(settings).options.angle, table.read(settings).angle);
+    return table.read(settings);
+  };
+  const Options same = read("");
+  EXPECT_NEAR(same.angle, Options().angle, 1e-15);
+  EXPECT_TRUE(std::isinf(same.limit));
+  EXPECT_EQ(same.wait, 90);
+  EXPECT_EQ(same.count, 4);
+  EXPECT_EQ(same.mesh, 0);
+  EXPECT_TRUE(same.quick);
+  EXPECT_EQ(same.name, "a");
+  EXPECT_EQ(same.colour, Colour::green);
+  EXPECT_EQ(same.points, std::vector<int>{5});
+  const Options other = read(
+      "angle = 1 rad\nlimit = 5\nwait = 2 min\ncount = 7\nmesh = 40\nquick = no\nname = b c\ncolour = red\n"
+      "points = 6\n");
+  EXPECT_NEAR(other.angle, 1, 1e-15);
+  EXPECT_EQ(other.limit, 5);
+  EXPECT_EQ(other.wait, 120);
+  EXPECT_EQ(other.count, 7);
+  EXPECT_EQ(other.mesh, 40);
+  EXPECT_FALSE(other.quick);
+  EXPECT_EQ(other.name, "b c");
+  EXPECT_EQ(other.colour, Colour::red);
+  EXPECT_EQ(other.points, std::vector<int>{6});
+
+  // and from a section that an evaluator reads itself
+  const auto own = KeyTable<Options>("").add("count", &Options::count, {.minimum = 1});
+  EXPECT_EQ(own.read(FreeSection{"phase", "a", "f:1", {{"count", "9", "f:2"}}}).count, 9);
+  EXPECT_EQ(own.read(FreeSection{"phase", "a", "f:1", {}}).count, 4);
+  EXPECT_THROW(own.read(FreeSection{"phase", "a", "f:1", {{"count", "0", "f:2"}}}), ConfigError);
+  std::filesystem::remove(path);
+}
+
 // A file that a configuration names lies beside it, or else in the working directory.
 TEST_F(SettingsTest, PathsAreRelativeToTheConfiguration) {
   auto all = kinds();
@@ -334,9 +442,9 @@ TEST_F(SettingsTest, PathsAreRelativeToTheConfiguration) {
   std::filesystem::current_path(::testing::TempDir());
   EXPECT_EQ(file(named), std::pair(name, std::string()));
   std::ofstream{name} << "here";
-  EXPECT_EQ(file(named), std::pair(name, name));
+  EXPECT_EQ(file(named), std::pair(name, "file " + name));
   std::ofstream(directory + "/" + name) << "beside";
-  EXPECT_EQ(file(named), std::pair(directory + "/" + name, directory + "/" + name));
+  EXPECT_EQ(file(named), std::pair(directory + "/" + name, "file " + directory + "/" + name));
   EXPECT_EQ(file(named, {"--walk.model", name}).first, name);
   EXPECT_EQ(file("[walk]\nmodel = /nowhere/a").first, "/nowhere/a");
   EXPECT_EQ(file("").first, "built-in");
@@ -506,7 +614,7 @@ TEST(Evaluators, TableIsConsistent) {
   // Every default of every key is itself allowed, and no two keys of a study share a name.
   for (const auto& kind : evaluator_kinds()) {
     auto keys = study_keys(evaluator_kinds());
-    for (const auto& key : surrogate::strategy_keys()) keys.push_back(key);
+    keys.push_back(strategy_key(surrogate::strategy_keys()));
     for (const auto& key : evaluator_keys(kind)) keys.push_back(key);
     std::vector<std::string> names;
     for (const auto& key : keys) names.push_back(key.name);

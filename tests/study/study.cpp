@@ -378,7 +378,7 @@ TEST_F(StudyTest, SamplesOfAnotherStudyCount) {
             "nothing.csv: cannot be read");
   EXPECT_NE(refusal("no.h5", {"--surrogate.samples=nothing.h5", "--surrogate.strategy=ego"}).find("nothing.h5: "),
             std::string::npos);
-  EXPECT_NE(refusal("no.h5", {"--surrogate.samples=before.csv", "--surrogate.strategy=sweep"}).find("takes no"),
+  EXPECT_NE(refusal("no.h5", {"--surrogate.samples=before.csv", "--surrogate.strategy=sweep"}).find("belongs to ego"),
             std::string::npos);
 }
 

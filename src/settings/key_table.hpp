@@ -1,0 +1,155 @@
+// Keys bound to the members of a struct: name, unit, range and meaning in one place, the default that of the member.
+//
+//   const KeyTable<GaitSettings>& gait_keys() {
+//     static const auto table =
+//         KeyTable<GaitSettings>("gait.")
+//             .add("step-width", &GaitSettings::step_width,
+//                  {.unit = "m", .description = "distance of the feet across", .minimum = 0, .maximum = 2})
+//             .add("solver", &GaitSettings::solver, {{"native", Solver::native}, {"ipopt", Solver::ipopt}},
+//                  {.description = "solver of the inner problem"});
+//     return table;
+//   }
+//   ...
+//   kind.keys = gait_keys().keys();
+//   const GaitSettings gait = gait_keys().read(settings);
+//
+// Members are in SI; where a key has another unit (deg, MB), numbers are converted. A member that holds Key::word_value
+// is the word ("none").
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <functional>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "record/text.hpp"
+#include "settings/settings.hpp"
+#include "settings/units.hpp"
+
+namespace dodyn {
+
+template <class Struct>
+class KeyTable {
+ public:
+  // `section`: what each name begins with, as "gait."; `defaults`: where the defaults are taken from.
+  explicit KeyTable(std::string section, Struct defaults = {})
+      : section_(std::move(section)), defaults_(std::move(defaults)) {}
+
+  // A member of type double, int, std::uint64_t, bool or std::string: a pointer to it, or a function that takes the
+  // struct and returns a reference into it. The key's type follows from it, but for durations (of a double) and paths (of
+  // a string), which `key` says.
+  template <class Member>
+  KeyTable&& add(const std::string& name, Member member, Key key) && {
+    using Value = std::decay_t<std::invoke_result_t<Member, Struct&>>;
+    const Value value = std::invoke(member, defaults_);
+    key.name = section_ + name;
+    if constexpr (std::is_same_v<Value, std::string>) {
+      if (key.type != Type::path) key.type = Type::text;
+      key.default_value = value;
+      bind(key, [member](Struct& s, const std::string& text, const Key&) { std::invoke(member, s) = text; });
+    } else if constexpr (std::is_same_v<Value, bool>) {
+      key.type = Type::boolean;
+      key.default_value = value ? "true" : "false";
+      bind(key, [member](Struct& s, const std::string& text, const Key&) { std::invoke(member, s) = text == "true"; });
+    } else if constexpr (std::is_integral_v<Value>) {
+      key.type = Type::integer;
+      key.default_value = is_word(key, static_cast<double>(value)) ? key.word : std::to_string(value);
+      bind(key, [member](Struct& s, const std::string& text, const Key& of) {
+        std::invoke(member, s) = static_cast<Value>(number_of(of, text));
+      });
+    } else {
+      static_assert(std::is_same_v<Value, double>, "a list of words is needed for an enumeration");
+      const double in_si = parse_unit(key.unit).value_or(Unit{}).in_si;
+      key.default_value = is_word(key, value) ? key.word : in_si == 1.0 ? to_text(value) : rounded(value / in_si);
+      bind(key, [member, in_si](Struct& s, const std::string& text, const Key& of) {
+        const bool word = !of.word.empty() && text == of.word;
+        std::invoke(member, s) = word ? of.word_value : number_of(of, text) * in_si;
+      });
+    }
+    return std::move(*this);
+  }
+
+  // An enumeration, its words in the order of --help.
+  template <class Member, class Value = std::decay_t<std::invoke_result_t<Member, Struct&>>>
+  KeyTable&& add(const std::string& name, Member member,
+                 std::vector<std::pair<std::string, std::type_identity_t<Value>>> words, Key key) && {
+    const Value value = std::invoke(member, defaults_);
+    key.name = section_ + name;
+    key.type = Type::choice;
+    for (const auto& [word, means] : words) {
+      key.choices.push_back(word);
+      if (means == value && key.default_value.empty()) key.default_value = word;
+    }
+    if (key.default_value.empty()) throw std::logic_error(key.name + ": no word for the default");
+    bind(key, [member, words](Struct& s, const std::string& text, const Key&) {
+      for (const auto& [word, means] : words)
+        if (word == text) std::invoke(member, s) = means;
+    });
+    return std::move(*this);
+  }
+
+  // The same keys for a struct that holds this one.
+  template <class Outer>
+  KeyTable<Outer> within(Struct Outer::*member) const {
+    KeyTable<Outer> outer(section_);
+    for (const Bound& bound : bound_)
+      outer.bind(bound.key, [member, set = bound.set](Outer& s, const std::string& text, const Key& key) {
+        set(s.*member, text, key);
+      });
+    return outer;
+  }
+
+  // Joins the keys of another table.
+  KeyTable&& add(const KeyTable& other) && {
+    bound_.insert(bound_.end(), other.bound_.begin(), other.bound_.end());
+    return std::move(*this);
+  }
+
+  std::vector<Key> keys() const {
+    std::vector<Key> all;
+    for (const Bound& bound : bound_) all.push_back(bound.key);
+    return all;
+  }
+
+  // Fills the members from the settings, which must have all the keys.
+  void read(const Settings& settings, Struct& into) const {
+    for (const Bound& bound : bound_)
+      bound.set(into, bound.key.type == Type::path ? settings.path(bound.key.name) : settings.text(bound.key.name),
+                bound.key);
+  }
+  Struct read(const Settings& settings) const {
+    Struct s = defaults_;
+    read(settings, s);
+    return s;
+  }
+  // From a section that an evaluator reads itself; `section` of the constructor is empty then.
+  Struct read(const FreeSection& section) const {
+    Struct s = defaults_;
+    for (const Bound& bound : bound_) bound.set(s, section.text(bound.key), bound.key);
+    return s;
+  }
+
+ private:
+  template <class>
+  friend class KeyTable;
+  using Set = std::function<void(Struct&, const std::string& canonical, const Key&)>;
+  struct Bound {
+    Key key;
+    Set set;
+  };
+
+  void bind(const Key& key, Set set) { bound_.push_back({key, std::move(set)}); }
+  static bool is_word(const Key& key, double value) { return !key.word.empty() && value == key.word_value; }
+  // 25 deg again, where the struct has 0.4363...
+  static std::string rounded(double value) { return to_text(std::stod(formatted("%.12g", value))); }
+
+  std::string section_;
+  Struct defaults_;
+  std::vector<Bound> bound_;
+};
+
+}  // namespace dodyn

@@ -1,0 +1,62 @@
+// The keys of [surrogate] for ego, trust-region and auto.
+#include "settings/key_table.hpp"
+#include "surrogate/ego.hpp"
+
+namespace dodyn::surrogate {
+
+const KeyTable<EgoOptions>& ego_keys() {
+  using Options = EgoOptions;
+  static const auto table =
+      KeyTable<Options>("surrogate.")
+          .add("initial-samples", &Options::initial_samples,
+               {.description = "designs evaluated before the first model; automatic: from the number of variables",
+                .minimum = 2,
+                .word = "automatic",
+                .zero_is_word = true,
+                .former_defaults = {"3"}})
+          .add("gradient", &Options::gradient, {.description = "use gradients where the evaluator gives them"})
+          .add("noise", &Options::noise,
+               {.description = "costs are noisy (beyond the standard errors that they come with, which always count)"})
+          .add("repeat", &Options::repeat,
+               {.description =
+                    "noisy costs: the same design may be asked for again; false where it costs the same again"})
+          .add("batch", &Options::batch,
+               {.description = "designs asked for at a time after the initial ones; at most study.batch", .minimum = 1})
+          .add("kernel", &Options::kernel,
+               {{"matern52", Kernel::matern52},
+                {"matern32", Kernel::matern32},
+                {"squared-exponential", Kernel::squared_exponential}},
+               {.description = "covariance of the cost between two designs"})
+          .add("trend", &Options::trend, {{"constant", Trend::constant}, {"linear", Trend::linear}},
+               {.description = "mean of the cost before it is known"})
+          .add("acquisition", &Options::acquisition,
+               {{"expected-improvement", AcquisitionKind::expected_improvement},
+                {"lower-confidence-bound", AcquisitionKind::lower_confidence_bound}},
+               {.description = "what the next design maximises"})
+          .add("pending", &Options::pending,
+               {{"believer", Pending::believer}, {"liar", Pending::liar}, {"joint", Pending::joint}},
+               {.description =
+                    "cost of a design that is being evaluated: the model's mean, the best so far, or all it may be"})
+          .add("initial-design", &Options::initial_design,
+               {{"latin-hypercube", InitialDesign::latin_hypercube},
+                {"sobol", InitialDesign::sobol},
+                {"halton", InitialDesign::halton},
+                {"corners", InitialDesign::corners}},
+               {.description = "how the initial designs fill the range"})
+          .add("tolerance", &Options::tolerance,
+               {.unit = "1",
+                .description =
+                    "stop when the next sample is expected to improve the best cost by less than this relative amount",
+                .minimum = 0,
+                .open_minimum = true,
+                .identity = false})
+          .add("max-failures", &Options::max_failures,
+               {.description = "give up after this many evaluations without a usable cost",
+                .minimum = 1,
+                .identity = false,
+                .word = "automatic",
+                .zero_is_word = true});
+  return table;
+}
+
+}  // namespace dodyn::surrogate
