@@ -226,9 +226,8 @@ class Study:
             Quantity(*each) for each in zip(*(texts(metrics[key]) for key in ("names", "units", "descriptions")))
         ]
         count = file[COUNT_COLUMN].shape[0]
-        self.columns = {
-            name: rows[name][:count] for name in rows if name not in ("checksum", "source")
-        }  # by row, in the order they came
+        other = ("checksum", "source", "variable", "metric", "part")
+        self.columns = {name: rows[name][:count] for name in rows if name not in other}  # by row, as they came
         enum = h5py.check_enum_dtype(rows["status"].dtype) or dict(zip(STATUSES, range(len(STATUSES))))
         self._status = {int(value): name for name, value in enum.items()}
         self.sources = (
@@ -247,7 +246,7 @@ class Study:
     def _read_iterations(self, file):
         group = file["iterations"]
         count = group["evaluations"].shape[0]
-        columns = {name: group[name][:count] for name in group if name != "checksum"}
+        columns = {name: group[name][:count] for name in group if name not in ("checksum", "variable", "number")}
         names = texts(group["numbers"].attrs["names"]) if "numbers" in group else []
         nothing = np.full(len(self.variables), np.nan)
         self.iterations = [
@@ -359,10 +358,9 @@ class Study:
     def _declaration(dataset):
         attributes = dataset.attrs
         names = texts(attributes["names"])
-        units = attributes["units"]
-        units = [text(units)] * len(names) if isinstance(units, (bytes, str)) else texts(units)
+        units = attributes.get("coordinate_units", [attributes["units"]] * len(names))
         pairs = texts(attributes.get("segments", []))
-        return names, units, text(attributes["description"]), tuple(zip(pairs[::2], pairs[1::2]))
+        return names, texts(units), text(attributes["description"]), tuple(zip(pairs[::2], pairs[1::2]))
 
     # ---- for others ---------------------------------------------------------------------------------------------
 

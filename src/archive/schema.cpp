@@ -488,6 +488,80 @@ void attach_scale(hid_t file, const std::string& path, const std::string& scale,
   check(H5DSattach_scale(open_dataset(file, path), open_dataset(file, scale), dimension), path);
 }
 
+// A scale that names the places along a dimension; does nothing where there are none.
+void create_names(hid_t file, const std::string& path, const std::vector<std::string>& names) {
+  std::size_t bytes = 1;
+  for (const auto& name : names) bytes = std::max(bytes, name.size());
+  std::string text;
+  for (const auto& name : names) text += name + std::string(bytes - name.size(), '\0');
+  const hsize_t size = names.size();
+  const Handle type = string_type(bytes);
+  const Handle space = own(H5Screate_simple(1, &size, nullptr), path);
+  const Handle dataset = own(H5Dcreate2(file, path.c_str(), type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), path);
+  if (size > 0) check(H5Dwrite(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, text.data()), path);
+  check(H5DSset_scale(dataset, nullptr), path);
+}
+
+// The scale 0, 1, ... size - 1.
+void create_numbers(hid_t file, const std::string& path, int size) {
+  std::vector<std::int32_t> numbers(static_cast<std::size_t>(size));
+  for (int i = 0; i < size; ++i) numbers[static_cast<std::size_t>(i)] = i;
+  const hsize_t extent = numbers.size();
+  const Handle space = own(H5Screate_simple(1, &extent, nullptr), path);
+  const Handle dataset =
+      own(H5Dcreate2(file, path.c_str(), H5T_NATIVE_INT32, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), path);
+  if (size > 0) check(H5Dwrite(dataset, H5T_NATIVE_INT32, H5S_ALL, H5S_ALL, H5P_DEFAULT, numbers.data()), path);
+  check(H5DSset_scale(dataset, nullptr), path);
+}
+
+// Another name of a dataset: netCDF looks for a dimension in its variable's own group.
+void link(hid_t file, const std::string& there, const std::string& here) {
+  check(H5Lcreate_hard(file, there.c_str(), file, here.c_str(), H5P_DEFAULT, H5P_DEFAULT), here);
+}
+
+// Every dimension of every column has a scale, so that netCDF and xarray know what lies along it.
+void create_scales(hid_t file, const Layout& layout, const Table& evaluations, const Table& iterations) {
+  const auto scale = [&](const Column& column, unsigned dimension, const std::string& path) {
+    if (column.path != path) attach_scale(file, column.path, path, dimension);
+  };
+  const auto names = [](const auto& items) {
+    std::vector<std::string> list;
+    for (const auto& item : items) list.push_back(item.name);
+    return list;
+  };
+  const std::string id = evaluations.front().path, told = iterations.front().path;
+  check(H5DSset_scale(open_dataset(file, id), nullptr), id);
+  check(H5DSset_scale(open_dataset(file, told), nullptr), told);
+  create_names(file, "/evaluations/variable", names(layout.variables));
+  create_names(file, "/evaluations/metric", names(layout.metrics));
+  create_names(file, "/evaluations/part", {"fields", "trajectory"});
+  create_names(file, "/iterations/number", layout.numbers);
+  link(file, "/evaluations/variable", "/iterations/variable");
+  link(file, id, "/trajectories/id");
+  if (has_curve(layout)) link(file, told, "/surrogate/evaluations");
+  for (const auto& channel : layout.channels) {
+    const std::string node = "/trajectories/node_" + std::to_string(channel.nodes);
+    if (H5Lexists(file, node.c_str(), H5P_DEFAULT) <= 0) create_numbers(file, node, channel.nodes);
+    create_names(file, "/trajectories/" + channel.name + "_coordinate", channel.coordinates);
+  }
+  for (const Column& column : evaluations) {
+    scale(column, 0, id);
+    if (column.trajectory()) {
+      scale(column, 1, "/trajectories/node_" + std::to_string(column.shape[0]));
+      scale(column, 2, column.path + "_coordinate");
+    } else if (!column.shape.empty()) {
+      const bool metric = column.path.ends_with("metrics"), checksum = column.path.ends_with("checksum");
+      scale(column, 1, metric ? "/evaluations/metric" : checksum ? "/evaluations/part" : "/evaluations/variable");
+    }
+  }
+  for (const Column& column : iterations) {
+    const bool curve = column.path.starts_with("/surrogate/");
+    scale(column, 0, told);
+    if (!column.shape.empty() && !curve)
+      scale(column, 1, column.path.ends_with("numbers") ? "/iterations/number" : "/iterations/variable");
+  }
+}
+
 void set_provenance(hid_t object, const Provenance& provenance, const std::string& created) {
   set_attribute(object, "version", provenance.program_version);
   set_attribute(object, "git_commit", provenance.git_commit);
@@ -515,8 +589,10 @@ void create_layout(const std::string& path, const Contents& contents) {
 
   for (const char* name : {"/evaluations", "/trajectories", "/iterations", "/surrogate"})
     own(H5Gcreate2(file, name, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), name);
-  for (const Column& column : evaluation_table(layout, merged, schema_version)) create_dataset(file, column);
-  for (const Column& column : iteration_table(layout, schema_version)) create_dataset(file, column);
+  const Table evaluations = evaluation_table(layout, merged, schema_version);
+  const Table iterations = iteration_table(layout, schema_version);
+  for (const Table* table : {&evaluations, &iterations})
+    for (const Column& column : *table) create_dataset(file, column);
   if (merged) own(H5Gcreate2(file, "/sources", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), "/sources");
   for (std::size_t i = 0; i < contents.sources.size(); ++i) {
     const std::string name = "/sources/" + std::to_string(i);
@@ -548,15 +624,16 @@ void create_layout(const std::string& path, const Contents& contents) {
 
   const Handle trajectories = own(H5Gopen2(file, "/trajectories", H5P_DEFAULT), "/trajectories");
   set_attribute(trajectories, "names", each(layout.channels, &Channel::name));
-  check(H5DSset_scale(open_dataset(file, "/evaluations/id"), "evaluation"), "/evaluations/id");
   for (const auto& channel : layout.channels) {
     const std::string name = "/trajectories/" + channel.name;
     const Handle dataset = open_dataset(file, name);
     set_attribute(dataset, "names", channel.coordinates);
     set_attribute(dataset, "units", channel.unit);
+    set_attribute(dataset, "coordinate_units",
+                  channel.units.empty() ? std::vector(channel.coordinates.size(), channel.unit) : channel.units);
     set_attribute(dataset, "description", channel.description);
+    if (!channel.segments.empty()) set_attribute(dataset, "segments", channel.segments);
     label(file, name, {"evaluation", "node", "coordinate"});
-    attach_scale(file, name, "/evaluations/id", 0);
   }
 
   const Handle surrogate = own(H5Gopen2(file, "/surrogate", H5P_DEFAULT), "/surrogate");
@@ -571,12 +648,13 @@ void create_layout(const std::string& path, const Contents& contents) {
     const Handle grid =
         own(H5Dcreate2(file, name.c_str(), H5T_NATIVE_DOUBLE, space, H5P_DEFAULT, list, H5P_DEFAULT), name);
     set_attribute(grid, "unit", layout.variables.front().unit);
-    check(H5DSset_scale(grid, layout.variables.front().name.c_str()), name);
+    check(H5DSset_scale(grid, nullptr), name);
     for (const char* curve : {"/surrogate/value", "/surrogate/lower", "/surrogate/upper"}) {
       label(file, curve, {"iteration", "grid"});
       attach_scale(file, curve, name, 1);
     }
   }
+  create_scales(file, layout, evaluations, iterations);
   if (!file.close()) fail("cannot create");
 }
 
@@ -625,8 +703,12 @@ Layout read_layout(hid_t file) {
     const Handle dataset = open_dataset(file, "/trajectories/" + name);
     const auto dimensions = extents(dataset);
     if (dimensions.size() != 3) throw Error("not a dodyn archive: /trajectories/" + name + " has another shape");
+    const auto optional = [&](const char* attribute) {
+      return H5Aexists(dataset, attribute) > 0 ? strings_attribute(dataset, attribute) : std::vector<std::string>{};
+    };
     layout.channels.push_back({name, string_attribute(dataset, "units"), string_attribute(dataset, "description"),
-                               static_cast<int>(dimensions[1]), strings_attribute(dataset, "names")});
+                               static_cast<int>(dimensions[1]), strings_attribute(dataset, "names"),
+                               optional("coordinate_units"), optional("segments")});
   }
   if (H5Lexists(file, "/iterations/numbers", H5P_DEFAULT) > 0)
     layout.numbers = strings_attribute(open_dataset(file, "/iterations/numbers"), "names");

@@ -14,6 +14,8 @@ def check_rows(f, n):
     """Row by row, columns may be longer than `n`, but never shorter."""
     for group in ("/evaluations", "/trajectories"):
         for name, column in f[group].items():
+            if column.maxshape[0] is not None:  # a scale, which says what lies along a dimension
+                continue
             column.refresh()
             assert len(column) >= n, f"a committed row lacks {name}"
     e = f["/evaluations"]
@@ -75,7 +77,13 @@ with f:
     q = f["/trajectories/q"]
     assert q.shape == (n, 21, 3) and q.chunks == (1, 21, 3) and q.attrs["units"] == "rad"
     assert [d.label for d in q.dims] == ["evaluation", "node", "coordinate"]
-    assert q.dims[0][0] == e["id"]
+    assert q.dims[0][0] == e["id"] and list(q.dims[2][0][:]) == [b"stance", b"swing", b"hip"], list(q.dims[2][0][:])
+    assert list(q.attrs["coordinate_units"]) == ["rad"] * 3
+    for group in ("/evaluations", "/trajectories", "/iterations", "/surrogate"):
+        for name, dataset in f[group].items():
+            if not dataset.is_scale:
+                for dimension in dataset.dims:
+                    assert len(dimension) == 1, f"{group}/{name} has a dimension without a scale"
     k, j = np.meshgrid(np.arange(21), np.arange(3), indexing="ij")
     for i in range(n):
         assert np.isnan(q[i]).all() if i % 3 == 2 else np.allclose(q[i], np.sin(i + k + 10 * j), atol=1e-12)
