@@ -36,14 +36,16 @@ def between(rows, t, time):
 
 
 class Drawing:
-    """What is on a frame, as lines [(points [n, 2], colour)], polygons [(corners [n, 2], body)] and arrows, in metres."""
+    """What is on a frame, as lines [(points [n, 2], colour)], polygons [(corners [n, 2], colour)] and arrows, in metres."""
 
     def __init__(self, one, view):
         self.one, self.view = one, camera(one.dimension, view)
         self.strength = max([1e-12, *(np.nanmax(np.linalg.norm(f, axis=1)) for _, f in one.forces)])
+        self.still = set()  # bodies that never move are grey
         boxes = [p.reshape(-1, one.dimension) for p in (one.points,) if p is not None]
         if one.positions is not None:
             moves = np.ptp(one.positions, axis=0).max(axis=1) > 1e-9
+            self.still = {b for b in range(len(moves)) if moves.any() and not moves[b]}
             reach = [max([0.0, *(np.linalg.norm(s.corners, axis=1).max() for s in one.shapes if s.body == b)]) for b in range(len(moves))]
             large = 4 * max([reach[b] for b in range(len(moves)) if moves[b] and reach[b] > 0], default=np.inf)
             for b in range(len(moves)):
@@ -72,7 +74,8 @@ class Drawing:
                     flat = world @ self.view[:2].T
                     if one.dimension == 3 and np.cross(np.roll(flat, -1, 0) - flat, np.roll(flat, -2, 0) - np.roll(flat, -1, 0)).sum() <= 0:
                         continue  # looks away
-                    polygons.append((float((world @ self.view[2]).mean()), flat, shape.body))
+                    colour = "0.75" if shape.body in self.still else f"C{shape.body % 10}"
+                    polygons.append((float((world @ self.view[2]).mean()), flat, colour))
             if not one.shapes:
                 for b, at in enumerate(between(one.positions, one.t, time)):
                     lines.append((0.0, np.array([at, at]) @ self.view[:2].T, f"C{b % 10}"))
@@ -121,8 +124,8 @@ def film(one, given, title, output):
         lines, polygons, arrows = drawing.at(step, time)
         if one.points is not None and one.forces and given.view != "top":
             axes.axhline(0, color="0.5", lw=1)
-        for _, flat, body in polygons:
-            axes.fill(*flat.T, fc=f"C{body % 10}", ec="0.15", lw=0.7, alpha=0.85)
+        for _, flat, colour in polygons:
+            axes.fill(*flat.T, fc=colour, ec="0.15", lw=0.7, alpha=0.85)
         for _, flat, colour in lines:
             axes.plot(*flat.T, "-o", color=colour, lw=4, ms=4, mfc="0.1", mec="0.1", solid_capstyle="round")
         for foot, tip in arrows:
@@ -160,7 +163,7 @@ def drawn_svg(one, given, title):
     groups = []
     for k, (step, time) in enumerate(shown):
         lines, polygons, arrows = drawing.at(step, time)
-        inside = "".join(f'<polygon points="{place(flat)}" fill="{to_hex(f"C{body % 10}")}" fill-opacity=".85"/>' for _, flat, body in polygons)
+        inside = "".join(f'<polygon points="{place(flat)}" fill="{to_hex(colour)}" fill-opacity=".85"/>' for _, flat, colour in polygons)
         inside += "".join(f'<polyline points="{place(flat)}" stroke="{to_hex(colour)}" stroke-width="6" stroke-linecap="round"/>' for _, flat, colour in lines)
         inside += "".join(f'<polyline points="{place(pair)}" stroke="#c8324a" stroke-width="2"/>' for pair in arrows)
         groups.append(f'<g style="animation-delay:{k / given.rate - seconds:.3f}s">{inside}</g>')

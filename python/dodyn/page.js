@@ -121,6 +121,7 @@ class Player {
         for (let k = 0; k < corners.length; k += d) reach[body] = Math.max(reach[body], Math.hypot(...corners.slice(k, k + d)));
       });
       const moves = this.scene.bodies.map((_, b) => this.positions.some(row => { for (let i = 0; i < d; ++i) if (Math.abs(row[b * d + i] - this.positions[0][b * d + i]) > 1e-9) return true; return false; }));
+      this.still = moves.map(moving => !moving && moves.some(Boolean));
       const some = moves.some(Boolean), moving = reach.filter((_, b) => moves[b] && reach[b] > 0);
       const large = moving.length ? 4 * Math.max(...moving) : Infinity; // a floor is drawn, but does not set the scale
       for (const row of this.positions) for (let b = 0; b < this.scene.bodies.length; ++b)
@@ -247,7 +248,7 @@ class Player {
   }
 
   ruler(pen, height, scale) {
-    const length = ticks(0, 120 / scale, 1).pop() || 1;
+    const most = 140 / scale, ten = Math.pow(10, Math.floor(Math.log10(most))), length = [5, 2, 1].map(f => f * ten).find(x => x <= most);
     pen.strokeStyle = pen.fillStyle = '#5b6b7c'; pen.lineWidth = 2; pen.font = '12px system-ui, sans-serif';
     pen.beginPath(); pen.moveTo(14, height - 14); pen.lineTo(14 + length * scale, height - 14); pen.stroke();
     pen.fillText(short(length) + ' m', 16, height - 20);
@@ -284,7 +285,7 @@ class Player {
     });
   }
   shade(body, world, ring) {
-    const colour = COLOURS[body % COLOURS.length];
+    const colour = this.still[body] ? '#b9c4cf' : COLOURS[body % COLOURS.length]; // what never moves is grey
     if (this.dimension === 2) return colour;
     const [a, b, c] = [0, 1, 2].map(k => world[ring[k]]), u = b.map((x, i) => x - a[i]), v = c.map((x, i) => x - a[i]);
     const n = [u[1] * v[2] - u[2] * v[1], u[2] * v[0] - u[0] * v[2], u[0] * v[1] - u[1] * v[0]], length = Math.hypot(...n) || 1;

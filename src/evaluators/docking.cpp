@@ -6,6 +6,7 @@
 #include <numbers>
 
 #include "evaluators/docking_craft.hpp"
+#include "evaluators/shapes.hpp"
 #include "record/text.hpp"
 #include "surrogate/sampling.hpp"
 
@@ -38,13 +39,72 @@ const std::array<std::pair<const char*, const char*>, evaluators::docked_kinds> 
 }};
 enum Metric { wilson_low = evaluators::docked_kinds, wilson_high, docking_time, all_steps, metric_count };
 
+// A moment of a run: time, and place and attitude of both craft; what a picture needs.
+constexpr int frame_columns = 7;
+using Frame = std::array<double, frame_columns>;
+
+// Rounded to 8 micrometres and 61 microradians, in powers of two, so that it compresses.
+Frame frame(const rigid::Simulation<2>& s) {
+  const auto rounded = [](double x, double per_unit) { return std::round(x * per_unit) / per_unit; };
+  Frame f{rounded(s.time(), 1024.0)};
+  std::size_t at = 1;
+  for (const auto& q : s.poses()) {
+    for (const double x : {q.position[0], q.position[1]}) f[at++] = rounded(x, 131072.0);
+    f[at++] = rounded(q.angle, 16384.0);
+  }
+  return f;
+}
+
+// The moments between which the others follow best by straight lines: first and last, then always the one that is
+// farthest off (Douglas and Peucker 1973). Turning by 1 rad counts as moving by 0.1 m. Rows beyond the last moment are
+// not a number.
+Eigen::MatrixXd telling_frames(const std::vector<Frame>& nodes, int count) {
+  Eigen::MatrixXd rows = Eigen::MatrixXd::Constant(count, frame_columns, not_a_number);
+  const std::size_t last = nodes.size() - 1;
+  struct Span {
+    std::size_t first, last, worst;
+    double error;
+  };
+  const auto span = [&](std::size_t first, std::size_t end) {
+    Span found{first, end, first, 0.0};
+    const Frame &a = nodes[first], &b = nodes[end];
+    for (std::size_t k = first + 1; k < end; ++k) {
+      const double share = b[0] > a[0] ? (nodes[k][0] - a[0]) / (b[0] - a[0]) : 0.0;
+      double error = 0.0;
+      for (std::size_t c = 1; c < frame_columns; ++c) {
+        const double off = nodes[k][c] - (a[c] + share * (b[c] - a[c]));
+        error += (c % 3 == 0 ? 0.01 : 1.0) * off * off;
+      }
+      if (error > found.error) found = {first, end, k, error};
+    }
+    return found;
+  };
+  std::vector<Span> spans;
+  if (last > 0 && count > 1) spans.push_back(span(0, last));
+  while (!spans.empty() && static_cast<int>(spans.size()) + 1 < count) {
+    const auto worst =
+        std::max_element(spans.begin(), spans.end(), [](const Span& a, const Span& b) { return a.error < b.error; });
+    if (worst->error == 0.0) break;
+    const Span cut = *worst;
+    *worst = span(cut.first, cut.worst);
+    spans.insert(std::next(worst), span(cut.worst, cut.last));
+  }
+  const auto put = [&](Eigen::Index row, const Frame& f) {
+    rows.row(row) = Eigen::Map<const Eigen::RowVectorXd>(f.data(), frame_columns);
+  };
+  put(0, nodes.front());
+  for (std::size_t i = 0; i < spans.size(); ++i) put(static_cast<Eigen::Index>(i) + 1, nodes[spans[i].last]);
+  return rows;
+}
+
 class DockingEvaluator final : public Evaluator {
  public:
   explicit DockingEvaluator(const Settings& settings)
       : settings_(settings),
         robust_(settings.boolean("docking.robust")),
         step_(settings.real("docking.step")),
-        batch_(settings.integer("docking.batch")) {
+        batch_(settings.integer("docking.batch")),
+        frames_(settings.integer("docking.frames")) {
     for (const char* range : {"bearing", "distance"}) {
       const std::string low = std::string("docking.least-") + range, high = std::string("docking.largest-") + range;
       if (settings.real(low) > settings.real(high)) throw settings.error(low, "is above " + high);
@@ -85,6 +145,19 @@ class DockingEvaluator final : public Evaluator {
                       "what else differs between starts; pull in units of the calibrated constant",
                       n,
                       {"restitution", "friction", "pull"}});
+    if (frames_ > 0) {
+      // All designs have the same number of corners.
+      Eigen::VectorXd any(static_cast<Eigen::Index>(settings_.variables.size()));
+      for (Eigen::Index i = 0; i < any.size(); ++i) any[i] = settings_.variables[static_cast<std::size_t>(i)].lower;
+      list.push_back(shapes_channel(2, static_cast<int>(shapes(evaluators::docking_world(design(any))).rows())));
+      Channel runs{"runs",
+                   "",
+                   "the motion from each start, docking.frames rows a start: centres and attitudes",
+                   n * frames_,
+                   {"t", "female x", "female y", "female angle", "male x", "male y", "male angle"}};
+      runs.units = {"s", "m", "m", "rad", "m", "m", "rad"};
+      list.push_back(runs);
+    }
     return list;
   }
 
@@ -104,13 +177,19 @@ class DockingEvaluator final : public Evaluator {
         outcome.evaluation.reason = part.evaluation.reason;
         return outcome;
       }
-    Eigen::MatrixXd tries(count(), columns);
+    Eigen::MatrixXd tries(count(), columns), runs(count() * frames_, frame_columns);
     Eigen::Index row = 0;
     for (const auto& part : parts) {
-      tries.middleRows(row, part.trajectory.values.at(0).rows()) = part.trajectory.values[0];
-      row += part.trajectory.values[0].rows();
+      const auto& values = part.trajectory.values;
+      tries.middleRows(row, values.at(0).rows()) = values[0];
+      runs.middleRows(row * frames_, values.at(1).rows()) = values[1];
+      row += values[0].rows();
     }
     sum_up(tries, outcome);
+    if (frames_ > 0) {
+      outcome.trajectory.values.push_back(shapes(evaluators::docking_world(design(asked.design))));
+      outcome.trajectory.values.push_back(std::move(runs));
+    }
     return outcome;
   }
 
@@ -297,7 +376,8 @@ class DockingEvaluator final : public Evaluator {
   Outcome simulate_batch(const Task& task) const {
     Outcome outcome{task.evaluation, {}};
     const int first = task.part * batch_, last = std::min(first + batch_, count());
-    Eigen::MatrixXd tries(last - first, columns);
+    Eigen::MatrixXd tries(last - first, columns), runs((last - first) * frames_, frame_columns);
+    std::vector<Frame> nodes;
     std::optional<evaluators::DockingSimulator> simulator;
     for (int i = first; i < last; ++i) {
       if (task.seconds_left() == 0) {
@@ -318,7 +398,11 @@ class DockingEvaluator final : public Evaluator {
                      settings_.real("docking.disturbance-length"), start.field};
           simulator.emplace(docking, rules_, step_, field);
         }
-        const auto run = simulator->run(start.bearing, start.distance);
+        nodes.clear();
+        DockingSimulator::Observer observe;
+        if (frames_ > 0) observe = [&](const rigid::Simulation<2>& s) { nodes.push_back(frame(s)); };
+        const auto run = simulator->run(start.bearing, start.distance, observe);
+        if (frames_ > 0) runs.middleRows((i - first) * frames_, frames_) = telling_frames(nodes, frames_);
         tries.row(i - first) << static_cast<double>(run.outcome), run.time, static_cast<double>(run.steps);
       } catch (const std::invalid_argument& error) {
         outcome.evaluation.status = Status::failed;
@@ -328,7 +412,7 @@ class DockingEvaluator final : public Evaluator {
     }
     outcome.evaluation.status = Status::ok;
     outcome.evaluation.cost = (tries.col(kind).array() != static_cast<double>(Docked::docked)).cast<double>().mean();
-    outcome.trajectory.values = {std::move(tries)};
+    outcome.trajectory.values = {std::move(tries), std::move(runs)};
     return outcome;
   }
 
@@ -370,7 +454,7 @@ class DockingEvaluator final : public Evaluator {
   Settings settings_;
   bool robust_;
   double step_;
-  int batch_;
+  int batch_, frames_;
   evaluators::DockingRules rules_;
   double charge_constant_ = 0.0;
   std::vector<Start> starts_;
@@ -420,6 +504,7 @@ EvaluatorKind docking_kind() {
       real("largest-bearing", "60", "deg", "of the line of centres", -180, 180),
       real("least-distance", "0.08", "m", "of the front faces along the line of centres", 0, 10),
       real("largest-distance", "0.2", "m", "of the front faces along the line of centres", 0, 10),
+      integer("frames", "24", "moments of each run that the archive keeps, to draw it; 0: none", 0, 1000),
       integer("batch", "25", "starts that a rank does at a time", 1, 1000000),
       choice("female", "the female craft is held where it is, or free", {"held", "free"}),
       real("male-mass", "1.2", "kg", "mass of the male craft, an even rectangle", 0, 1e6, true),

@@ -7,6 +7,7 @@
 #include <variant>
 
 #include "evaluators/scenes.hpp"
+#include "evaluators/shapes.hpp"
 #include "record/text.hpp"
 #include "rigid/simulation.hpp"
 
@@ -63,6 +64,7 @@ class SceneEvaluator final : public Evaluator {
     const auto describe = [&](const auto& scene) {
       bodies_.clear();
       for (const auto& body : scene.world.bodies) bodies_.push_back(body.name);
+      corners_ = static_cast<int>(shapes(scene.world).rows());
       started(scene);
     };
     try {
@@ -115,7 +117,8 @@ class SceneEvaluator final : public Evaluator {
     shown.report = std::move(run.report);
     shown.channels = channels(run.rows);
     shown.trajectory = std::move(run.trajectory);
-    for (auto& values : shown.trajectory.values) values.conservativeResize(run.rows, Eigen::NoChange);
+    for (auto& values : shown.trajectory.values)
+      if (&values != &shown.trajectory.values.back()) values.conservativeResize(run.rows, Eigen::NoChange);
     return shown;
   }
 
@@ -128,22 +131,30 @@ class SceneEvaluator final : public Evaluator {
 
  private:
   Channels channels(int nodes) const {
-    std::vector<std::string> q, v;
+    Channel q{"q", "", planar_ ? "centres, angles" : "centres, unit quaternions", nodes, {}};
+    Channel v{"v", "", "velocities, angular velocities", nodes, {}};
+    const auto add = [](Channel& channel, const std::string& body, const char* coordinate, const char* unit) {
+      channel.coordinates.push_back(body + " " + coordinate);
+      channel.units.emplace_back(unit);
+    };
     for (const auto& body : bodies_) {
-      for (const char* c :
-           planar_ ? std::vector{"x", "y", "angle"} : std::vector{"x", "y", "z", "q0", "qx", "qy", "qz"})
-        q.push_back(body + " " + c);
-      for (const char* c : planar_ ? std::vector{"x", "y", "angle"} : std::vector{"x", "y", "z", "wx", "wy", "wz"})
-        v.push_back(body + " " + c);
+      for (const char* c : planar_ ? std::vector{"x", "y"} : std::vector{"x", "y", "z"}) {
+        add(q, body, c, "m");
+        add(v, body, c, "m/s");
+      }
+      for (const char* c : planar_ ? std::vector{"angle"} : std::vector{"q0", "qx", "qy", "qz"})
+        add(q, body, c, planar_ ? "rad" : "1");
+      for (const char* c : planar_ ? std::vector{"angle"} : std::vector{"wx", "wy", "wz"}) add(v, body, c, "rad/s");
     }
     return {{"t", "s", "time", nodes, {"t"}},
-            {"q", "", planar_ ? "centres (m), angles (rad)" : "centres (m), unit quaternions", nodes, q},
-            {"v", "", "velocities (m/s), angular velocities (rad/s)", nodes, v},
+            q,
+            v,
             {"energy",
              "J",
              "energies, and their change by projections and impacts so far",
              nodes,
-             {"kinetic", "potential", "projection", "impact"}}};
+             {"kinetic", "potential", "projection", "impact"}},
+            shapes_channel(planar_ ? 2 : 3, corners_)};
   }
 
   template <int n>
@@ -250,6 +261,7 @@ class SceneEvaluator final : public Evaluator {
     for (const auto& channel : channels())
       run.trajectory.values.push_back(
           Eigen::MatrixXd::Constant(nodes_, static_cast<Eigen::Index>(channel.coordinates.size()), not_a_number));
+    run.trajectory.values.back() = shapes(scene.world);
     const Energies<n> before = simulation.energies();
     const Momenta<n> start = simulation.momenta();
     const double duration = settings_.real("scene.duration");
@@ -303,6 +315,7 @@ class SceneEvaluator final : public Evaluator {
   bool planar_ = false;
   Options options_;
   std::vector<std::string> bodies_;
+  int corners_ = 0;  // of all bodies
 };
 
 }  // namespace

@@ -343,7 +343,8 @@ std::string evaluation_text(const archive::Contents& contents, std::size_t row, 
       rows.push_back({coordinate == channel.name ? channel.name : channel.name + "." + coordinate,
                       std::to_string(values.rows()), short_number(values(0, j)),
                       short_number(values(values.rows() - 1, j)), short_number(values.col(j).minCoeff()),
-                      short_number(values.col(j).maxCoeff()), channel.unit});
+                      short_number(values.col(j).maxCoeff()),
+                      channel.units.empty() ? channel.unit : channel.units[static_cast<std::size_t>(j)]});
     }
   }
   return text + "\n" + columns(rows);
@@ -390,25 +391,34 @@ std::string record_text(const Evaluation& evaluation, const std::vector<Variable
 
 std::string csv(const Trajectory& trajectory, const Channels& channels) {
   std::string text;
-  Eigen::Index nodes = 0;
-  for (std::size_t c = 0; c < trajectory.values.size(); ++c) {
+  if (trajectory.empty()) return "\n";
+  // What has a row for each node or each interval; other tables of an evaluation have no place beside them.
+  const Eigen::Index nodes = trajectory.values.front().rows();
+  std::vector<std::size_t> shown;
+  for (std::size_t c = 0; c < trajectory.values.size(); ++c)
+    if (const auto rows = trajectory.values[c].rows(); rows == nodes || (rows == nodes - 1 && rows > 1))
+      shown.push_back(c);
+  for (const std::size_t c : shown) {
     const Channel& channel = channels[c];
-    nodes = std::max(nodes, trajectory.values[c].rows());
-    for (const auto& coordinate : channel.coordinates) {
+    for (std::size_t j = 0; j < channel.coordinates.size(); ++j) {
+      const auto& coordinate = channel.coordinates[j];
+      const std::string& unit = channel.units.empty() ? channel.unit : channel.units[j];
       text += (text.empty() ? "" : ",") + channel.name;
       if (coordinate != channel.name) text += "." + coordinate;
-      if (!channel.unit.empty() && channel.unit != "1") text += " [" + channel.unit + "]";
+      if (!unit.empty() && unit != "1") text += " [" + unit + "]";
     }
   }
   text += "\n";
   for (Eigen::Index k = 0; k < nodes; ++k) {
     const char* separator = "";
-    for (const auto& value : trajectory.values)
+    for (const std::size_t c : shown) {
+      const auto& value = trajectory.values[c];
       for (Eigen::Index j = 0; j < value.cols(); ++j) {
         text += separator;
         if (k < value.rows()) text += to_text(value(k, j));
         separator = ",";
       }
+    }
     text += "\n";
   }
   return text;

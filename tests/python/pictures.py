@@ -79,6 +79,18 @@ def numbers():
         kinds = e.trajectory["outcome"].column("outcome").astype(int).tolist()
         assert data["runs"][str(e.id)]["outcome"] == kinds
         assert kinds.count(0) == e.metrics["docked"]
+        # Every run starts where its start says, ends when its outcome says, and shows the design's own craft.
+        played, starts = motion.runs(e.trajectory), e.trajectory["start"]
+        hull = 0.1
+        for k, one in enumerate(played):
+            bearing, distance = np.radians(starts.column("bearing")[k]), starts.column("distance")[k]
+            at = (hull + distance) * np.array([np.cos(bearing), np.sin(bearing)])
+            assert np.linalg.norm(one.positions[0, 1] - at) < 1e-4, (one.positions[0, 1], at)
+            assert one.t[0] == 0 and abs(one.t[-1] - e.trajectory["outcome"].column("time")[k]) < 2e-3
+            assert (np.diff(one.t) > 0).all() and len(one.t) <= 24
+        tips = np.concatenate([s.corners for s in played[0].shapes if s.body == 1])
+        ports = tips[tips[:, 0] > hull / 2 + 1e-6]
+        assert abs(ports[ports[:, 1] > 0][:, 1].mean() - ports[ports[:, 1] < 0][:, 1].mean() - e.design["spacing"]) < 1e-6
 
 
 def strides():
@@ -95,6 +107,15 @@ def strides():
         assert abs(one.stride.shift[0] - length) < 1e-6
     q = package.open("scene.h5").best.trajectory
     assert motion.motion(q).stride is None
+
+
+def bodies():
+    """Bodies that fell on a floor lie on it: no corner is below, and of each body that rests one touches."""
+    one = motion.motion(package.open("scene.h5").best.trajectory)
+    assert len(one.shapes) == len(one.body_names) == 8
+    last = one.corners(len(one.t) - 1)
+    heights = [corners[:, 2].min() for shape, corners in zip(one.shapes, last) if one.body_names[shape.body] != "floor"]
+    assert min(heights) > -1e-4, heights
 
 
 def hulls():
@@ -171,6 +192,7 @@ def plots():
     assert open("one.svg").read() == open("two.svg").read()
     dodyn("animate", "knee.h5", "--rate", "5", "--steps", "1", "--output", "knee.gif")
     assert open("knee.gif", "rb").read(6) == b"GIF89a"
+    dodyn("animate", "docking.h5", "--start", "2", "--rate", "5", "--output", "run.svg")
     dodyn("animate", "spatial.h5", "--view", "orbit", "--rate", "5", "--output", "spatial.svg")
     film = open("spatial.svg").read()
     assert film.count("<g style") > 4 and "script" not in film
@@ -198,6 +220,6 @@ def refusals():
 with tempfile.TemporaryDirectory() as directory:
     os.chdir(directory)
     make(*NAMES)
-    for test in (reports, numbers, strides, hulls, large, sentences, compared, plots, refusals):
+    for test in (reports, numbers, strides, bodies, hulls, large, sentences, compared, plots, refusals):
         test()
         print(test.__name__, "ok", flush=True)
