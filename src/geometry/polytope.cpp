@@ -54,26 +54,46 @@ std::array<int, n + 1> first_simplex(const Points<n>& x, double tolerance, const
   return chosen;
 }
 
+constexpr const char* too_flat =
+    "degenerate: so flat that rounding decides the order of its corners; make it thicker or leave corners out";
+
 // The convex hull, point by point: facets a point sees are replaced by a cone over their horizon. O(points x facets).
 template <int n>
-Facets<n> hull(const Points<n>& x, double tolerance, const std::string& name) {
+Facets<n> hull(Points<n> x, double tolerance, const std::string& name) {
+  for (std::size_t i = x.size(); i-- > 0;) x[i] -= x[0];  // far from the origin differences count
+  struct Plane {
+    Vector<n> normal;
+    double limit;  // points farther along the normal see the facet
+  };
   const auto start = first_simplex<n>(x, tolerance, name);
-  Facets<n> facets;
+  Facets<n> facets, kept, seen;
+  std::vector<Plane> planes, kept_planes;
+  const auto add = [&](const std::array<int, n>& f) {
+    const Vector<n> m = normal(x, f);
+    facets.push_back(f);
+    planes.push_back({m, m.dot(x[f[0]]) + tolerance * m.norm()});
+  };
   for (int skip = 0; skip <= n; ++skip) {
     std::array<int, n> f;
     for (int i = 0, k = 0; i <= n; ++i)
       if (i != skip) f[k++] = start[i];
     if (normal(x, f).dot(x[start[skip]] - x[f[0]]) > 0.0) std::swap(f[0], f[1]);
-    facets.push_back(f);
+    add(f);
   }
   for (int i = 0; i < static_cast<int>(x.size()); ++i) {
-    Facets<n> kept, seen;
-    for (const auto& f : facets) {
-      const Vector<n> m = normal(x, f);
-      (m.dot(x[i] - x[f[0]]) > tolerance * m.norm() ? seen : kept).push_back(f);
-    }
+    kept.clear();
+    kept_planes.clear();
+    seen.clear();
+    for (std::size_t f = 0; f < facets.size(); ++f)
+      if (planes[f].normal.dot(x[i]) > planes[f].limit) {
+        seen.push_back(facets[f]);
+      } else {
+        kept.push_back(facets[f]);
+        kept_planes.push_back(planes[f]);
+      }
     if (seen.empty()) continue;
-    facets = std::move(kept);
+    facets.swap(kept);
+    planes.swap(kept_planes);
     for (const auto& f : seen)
       for (int k = 0; k < n; ++k) {  // a ridge of f is on the horizon if no other seen facet has it, in reverse
         const auto has = [&](const std::array<int, n>& g) {
@@ -88,8 +108,11 @@ Facets<n> hull(const Points<n>& x, double tolerance, const std::string& name) {
           g = k == 0 ? std::array<int, n>{f[0], i} : std::array<int, n>{i, f[1]};
         else
           g = {f[k], f[(k + 1) % n], i};
-        facets.push_back(g);
+        add(g);
       }
+    // Euler: where rounding decides which facets a point sees, cones multiply and cover each other.
+    const std::size_t corners = n + 2 + i, most = n == 2 ? corners : 2 * corners - 4;
+    if (facets.size() < n + 1 || facets.size() > most) refuse(name, too_flat);
   }
   return facets;
 }
@@ -111,6 +134,18 @@ Polytope<n>::Polytope(const std::vector<Vector<n>>& x, const std::string& name) 
   const double size = (high - low).norm(), tolerance = 1e-10 * size;
   facets_ = hull<n>(x, tolerance, name);
 
+  // On a closed boundary every edge is met once in either direction.
+  if constexpr (n == 3) {
+    std::vector<std::array<int, 2>> ridges;
+    for (const auto& f : facets_)
+      for (int k = 0; k < 3; ++k) ridges.push_back({f[k], f[(k + 1) % 3]});
+    std::sort(ridges.begin(), ridges.end());
+    bool closed = std::adjacent_find(ridges.begin(), ridges.end()) == ridges.end();
+    for (const auto& r : ridges)
+      closed = closed && std::binary_search(ridges.begin(), ridges.end(), std::array<int, 2>{r[1], r[0]});
+    if (!closed) refuse(name, too_flat);
+  }
+
   // A corner is a corner if the mean of the normals around it is a direction in which it alone is farthest.
   std::vector<Vector<n>> outward(size_, Vector<n>::Zero());
   for (const auto& f : facets_)
@@ -120,6 +155,17 @@ Polytope<n>::Polytope(const std::vector<Vector<n>>& x, const std::string& name) 
       if (j != i && !(outward[i].dot(x[i] - x[j]) > tolerance))
         refuse(name, "not convex: point " + std::to_string(i + 1) + " of " + std::to_string(size_) +
                          " is not a corner of the convex hull (inside, on an edge or face, or given twice)");
+
+  if (size_ > few_corners) {
+    std::vector<std::vector<std::int16_t>> near(size_);
+    for (const auto& f : facets_)  // every edge is met once in either direction
+      for (int k = 0; k < n; ++k) near[f[k]].push_back(static_cast<std::int16_t>(f[(k + 1) % n]));
+    first_neighbour_.push_back(0);
+    for (const auto& list : near) {
+      neighbours_.insert(neighbours_.end(), list.begin(), list.end());
+      first_neighbour_.push_back(static_cast<std::int16_t>(neighbours_.size()));
+    }
+  }
 
   // Volume and moments: the boundary's simplices seen from the first corner.
   Vector<n> first = Vector<n>::Zero();

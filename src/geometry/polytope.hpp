@@ -2,6 +2,8 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -11,6 +13,9 @@ namespace dodyn::geometry {
 
 // Corners of one convex polytope: the supporting-hyperplane program keeps a value per corner on its stack.
 inline constexpr int max_corners = 256;
+
+// Of polytopes with more corners the neighbours are kept.
+inline constexpr int few_corners = 96;
 
 // A convex polytope of full dimension in body coordinates (m). Corners are stored axis by axis, padded to whole vector
 // registers with copies of the last one, so that a pass over all of them is a few instructions.
@@ -36,6 +41,11 @@ class Polytope {
   // flat face of more than three corners is several triangles).
   const std::vector<std::array<int, n>>& facets() const { return facets_; }
 
+  // Corners that share an edge of `facets()` with corner i; none are kept of polytopes of few corners.
+  std::span<const std::int16_t> neighbours(int i) const {
+    return {neighbours_.data() + first_neighbour_[i], neighbours_.data() + first_neighbour_[i + 1]};
+  }
+
   double volume() const { return volume_; }                   // m^n
   const Vector<n>& centroid() const { return centroid_; }     // of the volume, m
   const Matrix<n>& second_moment() const { return moment_; }  // int (x - centroid)(x - centroid)^T dV, m^(n+2)
@@ -48,6 +58,7 @@ class Polytope {
   int size_ = 0, padded_ = 0;
   std::vector<double> coordinates_;
   std::vector<std::array<int, n>> facets_;
+  std::vector<std::int16_t> neighbours_, first_neighbour_;  // of corner i from first_neighbour_[i] on
   double volume_ = 0.0, radius_ = 0.0;
   Vector<n> centroid_ = Vector<n>::Zero();
   Matrix<n> moment_ = Matrix<n>::Zero();

@@ -5,6 +5,7 @@
 #include <Eigen/QR>
 #include <numbers>
 
+#include "aligned_pairs.hpp"
 #include "scenes.hpp"
 
 namespace dodyn::geometry {
@@ -549,6 +550,35 @@ TEST(Hyperplanes, FacesTiltedByRoundingDoNotCycle) {
     Basis<3> fresh;
     find_contact(prism, one, prism, tilted, fresh, contact);
     EXPECT_NEAR(contact.normal_gap(), gap, 1e-9);
+  }
+}
+
+// A million of these run under the label long (agreement.cpp).
+TEST(Hyperplanes, AlignedPairsFromKeptBases) {
+  const auto plane = meet_aligned_pairs<2>(20000, 1), space = meet_aligned_pairs<3>(20000, 2);
+  for (const auto& met : {plane, space}) {
+    EXPECT_LT(met.worst, 1e-10);
+    EXPECT_LT(met.worst_plane, 1e-8);
+    EXPECT_GT(met.touching, 5000);
+    EXPECT_GT(met.tilted, 5000);
+  }
+}
+
+// Unit cubes exactly flush, offset along one axis, from every kind of basis: some said 0.234 m apart.
+TEST(Hyperplanes, FlushCubesFromAnyBasisTouch) {
+  const auto cube = box(1, 1, 1);
+  const Frame<3> offset = at(0.51308486001349862, 0, 1), origin = at(0, 0, 0);
+  Random random(13);
+  for (int i = 0; i < 20000; ++i) {
+    Basis<3> basis;
+    basis.size = static_cast<std::int16_t>(1 + random() % 3);
+    for (int k = 0; k < 3; ++k) {
+      basis.first[k] = static_cast<std::int16_t>(random() % 8);
+      basis.second[k] = static_cast<std::int16_t>(random() % 8);
+    }
+    Contact<3> c;
+    find_contact(cube, i % 2 ? offset : origin, cube, i % 2 ? origin : offset, basis, c);
+    ASSERT_NEAR(c.gap, 0.0, 1e-14);
   }
 }
 

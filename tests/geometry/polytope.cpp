@@ -5,6 +5,7 @@
 #include <numbers>
 #include <stdexcept>
 
+#include "geometry/supporting_corner.hpp"
 #include "scenes.hpp"
 
 namespace dodyn::geometry {
@@ -67,6 +68,50 @@ TEST(Polytope, CommonSolids) {
   const auto plate = mass_properties(rectangle(3.0, 4.0), 2.0);
   EXPECT_NEAR(plate.mass, 24.0, 1e-12);
   EXPECT_NEAR(plate.inertia(), 24.0 * 25.0 / 12.0, 1e-12);
+}
+
+// Balls squeezed flat: thick enough they are polytopes, below that they are refused with a reason; every one ends.
+TEST(Polytope, SliversEndInAReason) {
+  Random random(3);
+  int accepted = 0, refused = 0;
+  for (const double squeezed : {1e-4, 1e-6, 1e-7, 1e-8, 1e-9, 1e-11})
+    for (int i = 0; i < 60; ++i) {
+      const auto turn = random_rotation<3>(random);
+      const Vector<3> place = i % 2 ? random_vector<3>(random) : Vector<3>(Vector<3>::Zero());
+      std::vector<Vector<3>> corners;
+      for (int k = 0; k < (i % 3 ? 8 : 200); ++k) {
+        Vector<3> v = random_vector<3>(random).normalized();
+        v[2] *= squeezed;
+        corners.push_back(place + turn * v);
+      }
+      const std::string reason = refusal([&] {
+        const Polytope<3> k(corners, "sliver");
+        EXPECT_EQ(static_cast<int>(k.facets().size()), 2 * k.size() - 4);
+        EXPECT_NEAR(k.volume() / squeezed, 1.0, 1.0 + (i % 3 ? 2.0 : 4.0));
+      });
+      if (squeezed == 1e-4) {
+        EXPECT_EQ(reason, "accepted");
+      } else if (squeezed < 1e-10 || (i % 3 == 0 && squeezed < 1e-7)) {
+        EXPECT_NE(reason.find("sliver: "), std::string::npos) << squeezed << " " << i;
+      }
+      ++(reason == "accepted" ? accepted : refused);
+    }
+  EXPECT_GT(accepted, 60);
+  EXPECT_GT(refused, 60);
+}
+
+// On every polytope whose neighbours are kept a descent along edges ends where the pass over all corners does.
+TEST(Polytope, DescentAlongEdgesFindsTheLowestCorner) {
+  Random random(4);
+  for (const auto& k : {random_polytope<3>(random, 200), regular_prism(120, 0.05, 0.3), regular_prism(60, 0.05, 3.0)}) {
+    double heights[max_corners];
+    for (int i = 0; i < 500; ++i) {
+      const Vector<3> d = i < 6 ? Vector<3>((i % 2 ? 1.0 : -1.0) * Vector<3>::Unit(i / 2)) : random_vector<3>(random);
+      const Support all = lowest(k, d, heights), walked = descend_edges(k, d, static_cast<int>(random() % k.size()));
+      EXPECT_NEAR(all.height, walked.height, 1e-14 * d.norm());
+      EXPECT_NEAR(d.dot(k.corner(walked.corner)), walked.height, 1e-14 * d.norm());
+    }
+  }
 }
 
 // Every facet has all corners behind it, and the boundary is closed.

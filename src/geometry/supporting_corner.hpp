@@ -1,0 +1,29 @@
+// The corner of a polytope that is lowest in a direction: what pricing asks for, and all that touches every corner.
+#pragma once
+
+#include <cstdint>
+
+#include "geometry/polytope.hpp"
+
+namespace dodyn::geometry {
+
+struct Support {
+  int corner;
+  double height;  // <direction, corner>, body coordinates, m
+};
+
+// The lowest corner in direction d (body coordinates), by a pass over all; leaves the height of each in `heights`, which
+// has room for padded_size() numbers.
+template <int n>
+Support lowest(const Polytope<n>& k, const Vector<n>& d, double* heights);
+
+// The same, walking down edges from one corner on: a corner without a lower neighbour is lowest. Looks at the few
+// corners on the way; passes over all where there are few (few_corners) anyway. `start`: a corner's number.
+template <int n>
+Support descend_edges(const Polytope<n>& k, const Vector<n>& d, int start);
+
+// Numbers of the heights that are at most `limit`, ascending, into `list` (room for one more than there are). Returns
+// how many.
+int list_below(const double* heights, int size, double limit, std::int16_t* list);
+
+}  // namespace dodyn::geometry
