@@ -142,6 +142,9 @@ ExitCode run_session(Invocation& call, const std::string& exit_code_file, const 
     const auto farm =
         farm::make_mpi_farm(session, study::noting(work, settings.text("study.archive") + ".running"), patience);
     code = lead(settings, *evaluator, *strategy, *farm, where, again);
+  } catch (const archive::Busy& busy) {
+    std::cerr << "dodyn: " << busy.what() << "; stopped, the same command continues\n";
+    code = interrupted;
   } catch (const ConfigError& error) {
     if (session.rank() == 0) std::cerr << "dodyn: " << error.what() << "\n";
     code = refused;

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
 #include <filesystem>
 #include <iterator>
 
 #include "archive/examine.hpp"
+#include "archive/holder.hpp"
 #include "archive/schema.hpp"
 #include "archive/writer_lock.hpp"
 
@@ -136,10 +138,30 @@ struct Archive::File {
     return even(evaluations, evaluation_rows) && even(iterations, iteration_rows);
   }
 
+  // Takes in a file that another program had open for writing when it ended: as it is, or as a copy of what is sound.
+  void mend() {
+    std::string kept;
+    for (int i = 1; kept.empty() || std::filesystem::exists(kept); ++i)
+      kept = path + ".left-open" + (i > 1 ? std::to_string(i) : "");
+    Sound sound = examine(open_to_read(path, true), file_size(path));
+    if (!sound.findings.problems.empty())
+      throw Error("left open by another program, and " + sound.findings.problems.front() +
+                  "; dodyn repair recovers what is sound");
+    std::filesystem::create_hard_link(path, kept);
+    rewrite(path, path, sound);
+    std::fprintf(stderr,
+                 "dodyn: %s: another program ended while it had this open for writing; all %zu rows are sound "
+                 "and in a new file, the old one is now %s\n",
+                 path.c_str(), sound.findings.evaluations, kept.c_str());
+  }
+
   template <class Action>
   void write(std::size_t bytes, Action&& action) {
     on(path, [&] {
       if (broken) throw Error("an earlier write failed; start again to resume from the rows before it");
+      if (!std::filesystem::exists(path))
+        throw Error("was removed or renamed while this run was writing it; put it back, or start again from nothing");
+      if (wait_for_others(path, 0)) mend();
       reserve(path, bytes);
       broken = true;
       Handle file = open_to_append(path);
@@ -200,6 +222,7 @@ Archive Archive::resume(const std::string& path) {
     // Before the lock leaves its mark beside something that is no archive; and nobody goes on from damaged rows.
     read_all(open_to_read(path), path);
     auto file = std::make_unique<File>(path);
+    if (wait_for_others(path, 0)) file->mend();
     if (probe(path) == Condition::marked || !file->open()) {
       Sound sound = examine(open_to_read(path), known_size(path));
       if (!sound.findings.problems.empty())

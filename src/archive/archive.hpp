@@ -40,6 +40,11 @@ struct Error : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+// ... just now, since another program has it open for writing; once that has closed it, it can.
+struct Busy : Error {
+  using Error::Error;
+};
+
 // One of the archives that a merged one is made of.
 struct Source {
   std::string path, created, stopped;
@@ -114,7 +119,8 @@ class Archive {
 
   // One row each; on return they are in the file and a reader sees them, whatever then happens to this process. Several
   // at once cost little more than one, and are there all or none.
-  // Throws Error where the disk is full; the rows before stay readable.
+  // Throws Error where the disk is full; the rows before stay readable. Throws Busy where another program has the file:
+  // then nothing was done, and the same call may be tried again.
   void append(std::span<const Outcome> outcomes);
   void append(const Outcome& outcome) { append(std::span(&outcome, 1)); }
   void append(const surrogate::Iteration& iteration);

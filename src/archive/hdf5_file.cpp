@@ -12,11 +12,13 @@
 #include <tuple>
 
 #include "archive/archive.hpp"
+#include "archive/holder.hpp"
 
 namespace dodyn::archive {
 namespace {
 
 bool every_close_went_well = true;
+constexpr double patience_with_others = 10;  // s
 
 // HDF5 prints no error stack: messages go through Error. At exit it is closed by us, and only if every object could be
 // closed before: what could not, for want of disk space, brings HDF5 1.10 down.
@@ -98,13 +100,13 @@ namespace {
 // of lengths, file consistency flags, base address, extension address, end-of-file address (8 bytes each, little
 // endian).
 struct Superblock {
-  bool in_use;
+  unsigned char flags;  // who has it open: 1 for writing, 4 in SWMR mode
   std::uint64_t end;
   std::uint64_t size;  // of the file as it is
 };
 
 Superblock read_superblock(const std::string& path) {
-  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // a FIFO would wait for a writer
   if (descriptor < 0) throw Error(std::strerror(errno));
   unsigned char block[48] = {};
   const auto length = ::pread(descriptor, block, sizeof(block), 0);
@@ -112,13 +114,15 @@ Superblock read_superblock(const std::string& path) {
   struct stat status;
   const bool known = ::fstat(descriptor, &status) == 0;
   ::close(descriptor);
+  if (known && !S_ISREG(status.st_mode)) throw Error("not a regular file");
   if (length < 0 || !known) throw Error(std::strerror(error));
   if (length < 8 || std::memcmp(block, "\211HDF\r\n\032\n", 8) != 0) throw Error("not an HDF5 file");
   if (length == sizeof(block) && block[8] != 3) throw Error("an HDF5 file, but not a dodyn archive");
   std::uint64_t end = 0;
   for (int i = 7; i >= 0; --i) end = end << 8 | block[28 + i];
   if (length < static_cast<long>(sizeof(block))) end = sizeof(block);
-  return {length == sizeof(block) && block[11] != 0, end, static_cast<std::uint64_t>(status.st_size)};
+  return {length == sizeof(block) ? block[11] : static_cast<unsigned char>(0), end,
+          static_cast<std::uint64_t>(status.st_size)};
 }
 
 // Texts of any length lie in global heaps, which have no checksums and whose sizes HDF5 1.10 believes: a damaged one
@@ -166,7 +170,8 @@ void check_heaps(const std::string& path) {
 
 Condition probe(const std::string& path) {
   const Superblock block = read_superblock(path);
-  if (block.in_use) return Condition::marked;
+  if ((block.flags & 5) == 1) return Condition::foreign;
+  if (block.flags != 0) return Condition::marked;
   if (block.size < block.end) throw Error("truncated: the file is shorter than it was when it was closed");
   return Condition::closed;
 }
@@ -190,10 +195,16 @@ Handle open_to_read(const std::string& path, bool alone) {
     ::stat(path.c_str(), &status);
     return std::tuple(status.st_ino, status.st_size, status.st_mtim.tv_sec, status.st_mtim.tv_nsec);
   };
+  probe(path);  // before anything of it is read: it may be no file
   check_heaps(path);
   for (int attempt = 0;; ++attempt) {
     const auto before = stamp();
-    probe(path);
+    if (probe(path) == Condition::foreign && wait_for_others(path, patience_with_others)) {
+      const Handle list = access();
+      const hbool_t yes = true;  // the property by which h5clear opens such a file; nothing is written here
+      check(H5Pset(list, "clear_status_flags", &yes), "HDF5");
+      return own(H5Fopen(path.c_str(), H5F_ACC_RDONLY, list), "cannot open");
+    }
     const hid_t file = H5Fopen(path.c_str(), H5F_ACC_RDONLY | H5F_ACC_SWMR_READ, access(written ? 24 : 1));
     if (file >= 0 || attempt == 20 || stamp() == before) return own(file, "cannot open");
   }
@@ -209,8 +220,8 @@ std::size_t file_size(const std::string& path) {
   return static_cast<std::size_t>(status.st_size);
 }
 
-void reserve(const std::string& path, std::size_t bytes) {
-  const int descriptor = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+void reserve(const std::string& path, std::size_t bytes, bool create) {
+  const int descriptor = ::open(path.c_str(), O_RDWR | (create ? O_CREAT : 0) | O_CLOEXEC, 0666);
   if (descriptor < 0) throw Error(std::string("cannot write: ") + std::strerror(errno));
   struct stat status;
   int error = ::fstat(descriptor, &status) == 0 ? 0 : errno;

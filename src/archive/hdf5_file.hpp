@@ -45,21 +45,24 @@ inline void check(herr_t result, const std::string& what) {
 // State of a file on disk, from its superblock alone. Throws Error where there is no readable HDF5 file, or where a
 // cleanly closed one is shorter than it says.
 enum class Condition {
-  closed,  // nobody writes it
-  marked,  // open for writing in some process, or left behind by a killed one
+  closed,   // nobody writes it
+  marked,   // open for writing in some process, or left behind by a killed one
+  foreign,  // the same, but by another program (holder.hpp): HDF5 opens it for nobody
 };
 Condition probe(const std::string& path);
 // The size that the file had when it was closed last, by its own account.
 std::size_t stored_size(const std::string& path);
 
 Handle create_file(const std::string& path);  // replaces what is there; superblock 3, which SWMR needs
-// Any condition. `alone`: the caller holds the lock, nobody writes.
+// Any condition; where another program has the file open for writing, that is waited for some seconds (throws Busy).
+// `alone`: the caller holds the lock, nobody writes.
 Handle open_to_read(const std::string& path, bool alone = false);
 Handle open_to_append(const std::string& path);  // as SWMR writer: a reader sees either the old or the new state
 
 // Makes sure that `bytes` more fit into the file, so that HDF5, which survives a failed write badly, never sees a full
-// disk. What is not needed is given back when HDF5 closes the file. Throws Error.
-void reserve(const std::string& path, std::size_t bytes);
+// disk. What is not needed is given back when HDF5 closes the file. A file that is not there is created where `create`
+// says so. Throws Error.
+void reserve(const std::string& path, std::size_t bytes, bool create = false);
 std::size_t file_size(const std::string& path);
 
 Handle string_type(std::size_t bytes);  // UTF-8, zero padded; H5T_VARIABLE for any length

@@ -8,6 +8,20 @@
 
 namespace dodyn::archive {
 
+namespace {
+
+// The same evaluations, made at the same moments.
+bool same_rows(const Contents& one, const Contents& other) {
+  const auto same = [](const Evaluation& a, const Evaluation& b) {
+    return a.id == b.id && a.seed == b.seed && a.design == b.design && a.started == b.started && a.host == b.host;
+  };
+  return !one.evaluations.empty() && one.created == other.created &&
+         std::equal(one.evaluations.begin(), one.evaluations.end(), other.evaluations.begin(), other.evaluations.end(),
+                    same);
+}
+
+}  // namespace
+
 void merge(const std::string& out, const std::vector<std::string>& in) {
   std::vector<Contents> each;
   for (const std::string& path : in) {
@@ -16,6 +30,10 @@ void merge(const std::string& out, const std::vector<std::string>& in) {
     if (!other.empty()) throw Error(path + ": cannot be merged with " + in.front() + ": " + other);
   }
   if (each.empty()) throw Error(out + ": no archives to merge");
+  for (std::size_t i = 0; i < in.size(); ++i)
+    for (std::size_t j = 0; j < i; ++j)
+      if (std::filesystem::equivalent(in[i], in[j]) || same_rows(each[i], each[j]))
+        throw Error(in[i] + ": is given twice (" + in[j] + " is the same, or a copy)");
   if (std::filesystem::exists(out)) throw Error(out + ": exists already");
 
   Contents merged;

@@ -171,6 +171,7 @@ Sound examine(hid_t file, std::size_t size) {
   const Table evaluations = evaluation_table(layout, merged, contents.schema);
   const Table iterations = iteration_table(layout, contents.schema);
   const hsize_t decided = length(file, iterations.front()), evaluated = length(file, evaluations.front());
+  for (const Table* table : {&evaluations, &iterations}) committed(file, table->front().path);
   try_to(problems, [&] { contents.created = string_attribute(file, "created"); });
   try_to(problems, [&] { contents.stopped = read_stopped(file); });
   try_to(problems, [&] { contents.provenance = read_provenance(file); });
@@ -302,13 +303,16 @@ void rewrite(const std::string& from, const std::string& path, const Sound& soun
 
 Findings verify(const std::string& path) {
   return on(path, [&] {
-    const bool marked = probe(path) == Condition::marked;
+    const Condition condition = probe(path);
+    const bool marked = condition != Condition::closed;
     Sound sound = examine(open_to_read(path), marked ? file_size(path) : static_cast<std::size_t>(-1));
     Findings& findings = sound.findings;
     look_for_contradictions(sound, findings);
     const std::string now = writer(path);
     if (!now.empty())
       findings.notes.push_back("open to append in " + now);
+    else if (condition == Condition::foreign)
+      findings.notes.push_back("left open for writing by another program that has ended");
     else if (marked)
       findings.notes.push_back("left open by a process that was killed");
     if (sound.contents.schema < schema_version)
@@ -320,6 +324,7 @@ Findings verify(const std::string& path) {
 
 Repaired repair(const std::string& path) {
   return on(path, [&] {
+    probe(path);
     if (const std::string now = writer(path); !now.empty()) throw Error("in use by another process (" + now + ")");
     file_size(path);  // before the lock leaves its mark beside nothing
     const WriterLock lock(path);

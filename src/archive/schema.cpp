@@ -239,8 +239,14 @@ hsize_t length(hid_t file, const Column& column) {
 }
 
 hsize_t committed(hid_t file, const std::string& path) {
-  const auto dimensions = extents(open_dataset(file, path));
+  const Handle dataset = open_dataset(file, path);
+  const auto dimensions = extents(dataset);
   if (dimensions.empty()) throw Error("not a dodyn archive: " + path + " has another shape");
+  const Handle type = own(H5Dget_type(dataset), path);
+  // Each row was written; where there is no room for that many, nothing has to be looked through.
+  if (const hsize_t most = H5Dget_storage_size(dataset) / H5Tget_size(type); dimensions.front() > most)
+    throw Error("damaged: " + path + " claims " + std::to_string(dimensions.front()) + " rows, but holds at most " +
+                std::to_string(most));
   return dimensions.front();
 }
 
@@ -702,7 +708,9 @@ Layout read_layout(hid_t file) {
        strings_attribute(own(H5Gopen2(file, "/trajectories", H5P_DEFAULT), "/trajectories"), "names")) {
     const Handle dataset = open_dataset(file, "/trajectories/" + name);
     const auto dimensions = extents(dataset);
-    if (dimensions.size() != 3) throw Error("not a dodyn archive: /trajectories/" + name + " has another shape");
+    constexpr hsize_t most = 1 << 27;  // numbers in one trajectory: 1 GiB
+    if (dimensions.size() != 3 || dimensions[1] > most || dimensions[2] > most / std::max<hsize_t>(dimensions[1], 1))
+      throw Error("not a dodyn archive: /trajectories/" + name + " has another shape");
     const auto optional = [&](const char* attribute) {
       return H5Aexists(dataset, attribute) > 0 ? strings_attribute(dataset, attribute) : std::vector<std::string>{};
     };
@@ -782,7 +790,7 @@ void make_temporary(const std::string& path, std::size_t bytes, const std::funct
   std::error_code ignored;
   std::filesystem::remove(temporary, ignored);
   try {
-    reserve(temporary, bytes);
+    reserve(temporary, bytes, true);
     action(temporary);
   } catch (...) {
     std::filesystem::remove(temporary, ignored);

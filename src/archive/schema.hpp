@@ -55,6 +55,8 @@ template <class Action>
 auto on(const std::string& path, Action&& action) {
   try {
     return action();
+  } catch (const Busy& busy) {
+    throw Busy(path + ": " + busy.what());
   } catch (const Error& error) {
     throw Error(path + ": " + error.what());
   }
@@ -134,7 +136,7 @@ std::uint32_t crc32(std::span<const std::byte> bytes, std::uint32_t before = 0);
 Handle open_dataset(hid_t file, const std::string& path);
 // Rows of a column. Throws Error where it has another shape or type than it should.
 hsize_t length(hid_t file, const Column& column);
-// Rows committed in a table whose first column is at `path`. A reader asks this before it opens other columns, which
+// Rows committed in a table whose first column is at `path`. Throws Error where they are more than it has bytes for. A reader asks this before it opens other columns, which
 // are then at least as long: an open dataset stays as it was when it was opened.
 hsize_t committed(hid_t file, const std::string& path);
 

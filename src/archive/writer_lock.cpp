@@ -79,8 +79,14 @@ WriterLock::WriterLock(const std::string& path) : file_(path + ".lock"), pid_(::
   const Holder us{pid_, host()};
   while (true) {
     if (held_here(file_)) throw Error(in_use(us.text()));
-    descriptor_ = ::open(file_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-    if (descriptor_ < 0) throw Error(std::string("cannot write here: ") + std::strerror(errno));
+    // Nothing but a file of ours: what a symbolic link leads to is another's, and a FIFO would wait for a reader.
+    descriptor_ = ::open(file_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666);
+    struct stat kind;
+    if (descriptor_ < 0 && errno != ELOOP) throw Error(std::string("cannot write here: ") + std::strerror(errno));
+    if (descriptor_ < 0 || ::fstat(descriptor_, &kind) != 0 || !S_ISREG(kind.st_mode)) {
+      if (descriptor_ >= 0) ::close(descriptor_);
+      throw Error(file_ + " is not a regular file; remove it");
+    }
     const Answer answer = ask(descriptor_, F_SETLK);
     const auto holder = read_holder(descriptor_);
     std::string refusal;
@@ -118,7 +124,7 @@ std::string writer(const std::string& path) {
   const std::lock_guard guard(mutex);
   const std::string file = path + ".lock";
   if (held_here(file)) return Holder{::getpid(), host()}.text();
-  const int descriptor = ::open(file.c_str(), O_RDWR | O_CLOEXEC);
+  const int descriptor = ::open(file.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
   if (descriptor < 0) return "";
   const Answer answer = ask(descriptor, F_GETLK);
   const auto holder = read_holder(descriptor);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <cstdio>
 #include <filesystem>
 #include <thread>
 #include <utility>
@@ -45,7 +46,7 @@ Summary Study::run() {
   while (wanted() && ask() && evaluate() && tell()) continue;
 
   const bool was_finished = evaluated_ == 0 && reason_ == archived_reason_;
-  archive_.stop(reason_);
+  commit([&] { archive_.stop(reason_); });
   return summary(was_finished);
 }
 
@@ -82,7 +83,7 @@ Summary Study::rerun(const std::set<std::int64_t>& ids) {
   do arrivals_.clear();  // nobody is told of them now
   while (evaluate() && (farm_.outstanding() > 0 || !whole_.empty() || !held_.empty()));
   evaluations_.merge(before);  // those that an interruption left without another answer
-  archive_.stop(reason_);
+  commit([&] { archive_.stop(reason_); });
   return summary(false);
 }
 
@@ -141,7 +142,7 @@ void Study::lose(const Evaluation& asked) {
   attempt.evaluation.reason = "rank 0 was killed while it evaluated this";
   std::vector<Outcome> rows;
   if (!attempts_left(attempt, rows)) parts_.forget(asked.id);
-  archive_.append(rows);
+  commit([&] { archive_.append(rows); });
   for (const Outcome& row : rows) recall(row.evaluation);
 }
 
@@ -212,7 +213,7 @@ bool Study::tell() {
   }
   strategy_.decide();
   if (next.empty()) return reached_limit();
-  if (iterations_++ >= archived_iterations_) archive_.append(strategy_.describe(layout_.grid_points));
+  if (iterations_++ >= archived_iterations_) commit([&] { archive_.append(strategy_.describe(layout_.grid_points)); });
   return true;
 }
 
@@ -231,6 +232,22 @@ void Study::submit(const Evaluation& asked, int part) {
   farm_.submit(std::move(task));
 }
 
+// Writes to the archive; waits while another program has it, until this run must end. Throws archive::Busy then.
+template <class Write>
+void Study::commit(Write&& write) {
+  double latest = 0;
+  for (bool said = false;;) {
+    try {
+      return write();
+    } catch (const archive::Busy& busy) {
+      if (!std::exchange(said, true)) std::fprintf(stderr, "dodyn: %s; waiting for it\n", busy.what());
+      if (latest == 0 && !interruption_().empty()) latest = now() + settings_.real("study.grace");
+      if (latest > 0 && now() >= latest) throw;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  }
+}
+
 // Waits a moment for outcomes and archives those that are there, in one commit.
 void Study::collect() {
   std::vector<Outcome> outcomes = std::exchange(whole_, {});
@@ -240,7 +257,7 @@ void Study::collect() {
     if (outcomes.size() >= 256) break;
   }
   release_held(outcomes);
-  archive_.append(outcomes);
+  commit([&] { archive_.append(outcomes); });
   for (auto& [evaluation, trajectory, part, killed] : outcomes) {
     if (!recall(evaluation)) {
       if (parts_.count() == 1) submit(pending_.at(evaluation.id), part);

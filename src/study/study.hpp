@@ -105,6 +105,8 @@ class Study {
   bool recall(const Evaluation& row);
   void lose(const Evaluation& asked);
   bool attempts_left(Outcome attempt, std::vector<Outcome>& rows);
+  template <class Write>
+  void commit(Write&& write);
   void collect();
   void gather(Outcome answer, std::vector<Outcome>& rows);
   void release_held(std::vector<Outcome>& rows);

@@ -1,0 +1,186 @@
+// Other programs that open an archive by HDF5's own means, and names that lead elsewhere.
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <hdf5.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "archive/holder.hpp"
+#include "rows.hpp"
+
+namespace dodyn::archive {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::MatchesRegex;
+
+std::string message(const std::function<void()>& action) {
+  try {
+    action();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "none";
+}
+
+std::string with_rows(const std::string& path, int rows) {
+  Archive archive = Archive::create(path, example_layout(), {});
+  for (int i = 0; i < rows; ++i) archive.append(outcome(i));
+  return path;
+}
+
+// A program that opens the file to read and write, as h5py's "r+" does, writes an attribute, and then is killed, or
+// closes it after a while.
+pid_t other_program(const std::string& path, double seconds) {
+  int ready[2];
+  if (pipe(ready) != 0) return -1;
+  const pid_t child = fork();
+  if (child == 0) {
+    const hid_t list = H5Pcreate(H5P_FILE_ACCESS);
+    H5Pset_libver_bounds(list, H5F_LIBVER_V110, H5F_LIBVER_V110);
+    const hid_t file = H5Fopen(path.c_str(), H5F_ACC_RDWR, list);
+    const int value = 7;
+    const hid_t space = H5Screate(H5S_SCALAR);
+    const hid_t note = H5Acreate2(file, "note", H5T_NATIVE_INT, space, H5P_DEFAULT, H5P_DEFAULT);
+    H5Awrite(note, H5T_NATIVE_INT, &value);
+    H5Fflush(file, H5F_SCOPE_GLOBAL);
+    if (write(ready[1], file >= 0 ? "1" : "0", 1) != 1) _exit(1);
+    if (seconds <= 0) std::raise(SIGKILL);
+    std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
+    H5Aclose(note), H5Sclose(space), H5Pclose(list);
+    H5Fclose(file);
+    _exit(0);
+  }
+  char opened = '0';
+  EXPECT_EQ(::read(ready[0], &opened, 1), 1);
+  EXPECT_EQ(opened, '1');
+  close(ready[0]), close(ready[1]);
+  if (seconds <= 0) waitpid(child, nullptr, 0);
+  return child;
+}
+
+TEST(Holder, ThatIsGoneIsNoHindrance) {
+  const Directory directory;
+  const std::string path = with_rows(directory / "a.h5", 5);
+  other_program(path, 0);
+  EXPECT_TRUE(marked_by_others(path));
+  EXPECT_EQ(holder(path), "");
+  EXPECT_EQ(read(path).evaluations.size(), 5u);
+  EXPECT_TRUE(marked_by_others(path));  // a reader changes nothing
+  EXPECT_THAT(verify(path).notes, ::testing::Contains(HasSubstr("another program that has ended")));
+  std::filesystem::copy(path, directory / "b.h5");
+  {
+    Archive archive = Archive::resume(path);
+    archive.append(outcome(5));
+  }
+  EXPECT_FALSE(marked_by_others(path));
+  EXPECT_EQ(read(path).evaluations.size(), 6u);
+  EXPECT_EQ(read(path + ".left-open").evaluations.size(), 5u);
+
+  const Repaired repaired = repair(directory / "b.h5");
+  EXPECT_NE(repaired.backup, "");
+  EXPECT_EQ(read(directory / "b.h5").evaluations.size(), 5u);
+  EXPECT_TRUE(verify(directory / "b.h5").notes.empty());
+}
+
+TEST(Holder, ThatIsThereIsNamedAndWaitedFor) {
+  const Directory directory;
+  const std::string path = with_rows(directory / "a.h5", 5);
+  Archive archive = Archive::resume(path);
+  const pid_t other = other_program(path, 2);
+  EXPECT_THAT(holder(path), MatchesRegex(".*, pid " + std::to_string(other)));
+  EXPECT_THROW(archive.append(outcome(5)), Busy);
+  EXPECT_THAT(message([&] { archive.append(outcome(5)); }), HasSubstr("pid " + std::to_string(other)));
+  EXPECT_EQ(read(path).evaluations.size(), 5u);  // waits until it can
+  waitpid(other, nullptr, 0);
+  archive.append(outcome(5));
+  EXPECT_EQ(read(path).evaluations.size(), 6u);
+}
+
+// One that is killed between two appends costs the run nothing.
+TEST(Holder, ThatDiesDuringARunCostsNothing) {
+  const Directory directory;
+  const std::string path = with_rows(directory / "a.h5", 5);
+  Archive archive = Archive::resume(path);
+  other_program(path, 0);
+  archive.append(outcome(5));
+  archive.stop("done");
+  const Contents contents = read(path);
+  EXPECT_EQ(contents.evaluations.size(), 6u);
+  EXPECT_EQ(contents.stopped, "done");
+  EXPECT_TRUE(verify(path).problems.empty());
+}
+
+TEST(Holder, AnArchiveRemovedDuringARunIsMissedAndNotReplaced) {
+  const Directory directory;
+  const std::string path = with_rows(directory / "a.h5", 5);
+  Archive archive = Archive::resume(path);
+  std::filesystem::rename(path, directory / "b.h5");
+  EXPECT_THAT(message([&] { archive.append(outcome(5)); }), HasSubstr("was removed or renamed"));
+  EXPECT_FALSE(std::filesystem::exists(path));
+  std::filesystem::rename(directory / "b.h5", path);
+  archive.append(outcome(5));
+  EXPECT_EQ(read(path).evaluations.size(), 6u);
+}
+
+TEST(Holder, NamesThatAreNoFilesAreRefused) {
+  const Directory directory;
+  const std::string precious = directory / "precious", path = directory / "a.h5";
+  std::ofstream(precious) << "thesis";
+  std::filesystem::create_symlink(precious, path + ".lock");
+  EXPECT_THAT(message([&] { Archive::create(path, example_layout(), {}); }), HasSubstr("is not a regular file"));
+  EXPECT_EQ(std::filesystem::file_size(precious), 6u);
+  std::filesystem::remove(path + ".lock");
+  ASSERT_EQ(mkfifo((path + ".lock").c_str(), 0666), 0);
+  EXPECT_THAT(message([&] { Archive::create(path, example_layout(), {}); }), HasSubstr("is not a regular file"));
+  EXPECT_EQ(writer(path), "");
+  ASSERT_EQ(mkfifo((directory / "fifo.h5").c_str(), 0666), 0);
+  for (const std::string& file : {directory / "fifo.h5", std::string("/dev/zero")}) {
+    EXPECT_THAT(message([&] { read(file); }), HasSubstr("not a regular file"));
+    EXPECT_THAT(message([&] { verify(file); }), HasSubstr("not a regular file"));
+    EXPECT_THAT(message([&] { repair(file); }), HasSubstr("not a regular file"));
+    EXPECT_THAT(message([&] { Archive::resume(file); }), HasSubstr("not a regular file"));
+  }
+}
+
+// A small file that claims many rows is not looked through for them.
+TEST(Holder, RowsThatTheFileCannotHoldAreRefused) {
+  const Directory directory;
+  const std::string path = with_rows(directory / "a.h5", 5);
+  const hid_t file = H5Fopen(path.c_str(), H5F_ACC_RDWR, H5P_DEFAULT);
+  const hid_t id = H5Dopen2(file, "/evaluations/id", H5P_DEFAULT);
+  const hsize_t many = 1'000'000'000;
+  ASSERT_GE(H5Dset_extent(id, &many), 0);
+  H5Dclose(id);
+  H5Fclose(file);
+  const auto begin = std::chrono::steady_clock::now();
+  const std::string what = "damaged: /evaluations/id claims 1000000000 rows";
+  EXPECT_THAT(message([&] { read(path); }), HasSubstr(what));
+  EXPECT_THAT(message([&] { verify(path); }), HasSubstr(what));
+  EXPECT_THAT(message([&] { repair(path); }), HasSubstr(what));
+  EXPECT_THAT(message([&] { Archive::resume(path); }), HasSubstr(what));
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(20));
+}
+
+TEST(Holder, AnArchiveIsMergedOnce) {
+  const Directory directory;
+  const std::string a = with_rows(directory / "a.h5", 5), b = with_rows(directory / "b.h5", 3);
+  std::filesystem::copy(a, directory / "copy.h5");
+  std::filesystem::create_symlink(a, directory / "link.h5");
+  for (const std::string& twice : {a, directory / "copy.h5", directory / "link.h5"})
+    EXPECT_THAT(message([&] { merge(directory / "out.h5", {a, b, twice}); }), HasSubstr("is given twice"));
+  EXPECT_FALSE(std::filesystem::exists(directory / "out.h5"));
+  merge(directory / "out.h5", {a, b});
+  EXPECT_EQ(read(directory / "out.h5").evaluations.size(), 8u);
+}
+
+}  // namespace
+}  // namespace dodyn::archive
