@@ -31,13 +31,20 @@ fi
 # exit code is then always 0, and the study's comes in a file. --quiet: a failure is dodyn's to explain.
 # --use-hwthread-cpus: a slot per processor that nproc counts. setsid: Ctrl-C comes here, and goes on as SIGUSR1, on which
 # the study ends in order (mpirun would kill it at once); a second one ends it now.
+# A rank 0 that was killed leaves no code: the study goes on at once.
 code_file=$(mktemp)
 trap 'rm -f "$code_file"' EXIT
-setsid mpirun --quiet --enable-recovery --use-hwthread-cpus --bind-to none -n "$cores" \
-  "$dodyn" run "$@" --exit-code-file "$code_file" <&0 &
-mpirun=$!
 signals=0
 trap 'kill -"$([[ $signals == 0 ]] && echo USR1 || echo TERM)" "$mpirun" 2>/dev/null; signals=$((signals + 1))' INT TERM HUP
-while kill -0 "$mpirun" 2>/dev/null; do wait "$mpirun" || true; done
-code=$(cat "$code_file" 2>/dev/null || true)
-exit "${code:-3}" # no code: rank 0 was killed; the same command continues
+for ((start = 0; start <= ${RESTARTS:-10}; ++start)); do
+  ((start == 0)) || echo "dodyn: rank 0 was killed; the study goes on" >&2
+  rm -f "$code_file"
+  began=$SECONDS # what ends at once could not be started
+  setsid mpirun --quiet --enable-recovery --use-hwthread-cpus --bind-to none -n "$cores" \
+    "$dodyn" run "$@" --exit-code-file "$code_file" <&0 &
+  mpirun=$!
+  while kill -0 "$mpirun" 2>/dev/null; do wait "$mpirun" || true; done
+  code=$(cat "$code_file" 2>/dev/null || true)
+  if [[ -n $code ]] || ((signals || SECONDS - began < 2)); then break; fi
+done
+exit "${code:-3}" # no code: it was told to end at once, or its rank 0 is killed again and again

@@ -24,12 +24,21 @@ export OMP_NUM_THREADS=1
 export PMIX_MCA_gds=hash
 read -r -a options <<<"${MPIRUN_OPTIONS:-}"
 code_file=$(mktemp)
-trap 'kill -USR1 "$mpirun" 2>/dev/null' TERM INT # qdel
-mpirun --quiet --enable-recovery --bind-to core --hostfile "$PBS_NODEFILE" "${options[@]}" \
-  "$dodyn" run "$config" --wall-time "$wall_time" --exit-code-file "$code_file" &
-mpirun=$!
-while kill -0 "$mpirun" 2>/dev/null; do wait "$mpirun"; done
-code=$(cat "$code_file" 2>/dev/null)
+ending=0
+trap 'ending=1; kill -USR1 "$mpirun" 2>/dev/null' TERM INT # qdel
+end=$((SECONDS + $(awk -F: '{ for (i = 1; i <= NF; ++i) s = 60 * s + $i; print s }' <<<"$wall_time")))
+# A rank 0 that was killed leaves no code: the study goes on at once, in the time that is left.
+for ((start = 0; start <= ${RESTARTS:-10}; ++start)); do
+  rm -f "$code_file"
+  began=$SECONDS # what ends at once could not be started
+  mpirun --quiet --enable-recovery --bind-to core --hostfile "$PBS_NODEFILE" "${options[@]}" \
+    "$dodyn" run "$config" --wall-time "$((end - SECONDS))" --exit-code-file "$code_file" &
+  mpirun=$!
+  while kill -0 "$mpirun" 2>/dev/null; do wait "$mpirun"; done
+  code=$(cat "$code_file" 2>/dev/null)
+  [[ -n $code ]] || ((ending || SECONDS - began < 2 || end - SECONDS < 10)) && break
+  sleep 1
+done
 rm -f "$code_file"
 
 # Not finished: another job continues.

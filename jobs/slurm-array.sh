@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Several studies at once, one array task and one archive each, each requeued until it has finished:
-#   sbatch --array=0-2 jobs/slurm-array.sh configs/knee.cfg configs/knee-fixed-masses.cfg configs/knee-published.cfg
+#   sbatch --array=0-2 jobs/slurm-array.sh configs/knee.cfg configs/knee-fixed-masses.cfg configs/knee-published.cfg [--key value ...]
 # or one study with many seeds (SEEDS=1: the task's number is the seed; `dodyn merge` joins the archives):
 #   SEEDS=1 sbatch --array=1-8 jobs/slurm-array.sh configs/knee.cfg
 #SBATCH --job-name=dodyn
@@ -17,7 +17,12 @@ if [[ ${SEEDS:-0} == 1 ]]; then
   config=${1:?usage: SEEDS=1 sbatch --array=1-N jobs/slurm-array.sh CONFIG [--key value ...]}
   set -- "$@" --study.seed "$n" --study.archive "$(basename "$config" .cfg)-$n.h5"
 else
-  (($# > n)) || { echo "dodyn: array task $n, but only $# configurations" >&2; exit 2; }
-  set -- "${@:n+1:1}"
+  configs=() # and behind them --key value ..., which all of them get
+  while (($#)) && [[ $1 != --* ]]; do
+    configs+=("$1")
+    shift
+  done
+  ((${#configs[@]} > n)) || { echo "dodyn: array task $n, but only ${#configs[@]} configurations" >&2; exit 2; }
+  set -- "${configs[n]}" "$@"
 fi
 exec bash "${DODYN_JOBS:-$SLURM_SUBMIT_DIR/jobs}/slurm.sh" "$@" # which takes the signals from here on

@@ -28,16 +28,24 @@ read -r -a options <<<"${MPIRUN_OPTIONS:-}"
 # seconds, closes its archive and ends with code 3. With --enable-recovery mpirun itself always ends with 0, so the code
 # comes in a file, which is not there when rank 0 was killed.
 code_file=$(mktemp)
-cancelled=0
-trap 'kill -USR1 "$mpirun" 2>/dev/null' USR1
-trap 'cancelled=1; kill -USR1 "$mpirun" 2>/dev/null' TERM INT
-"${launch[@]}" "${options[@]}" "$dodyn" run "$@" --exit-code-file "$code_file" &
-mpirun=$!
-while kill -0 "$mpirun" 2>/dev/null; do wait "$mpirun"; done # a trap ends a wait early
-code=$(cat "$code_file" 2>/dev/null)
+cancelled=0 ending=0
+trap 'ending=1; kill -USR1 "$mpirun" 2>/dev/null' USR1
+trap 'ending=1 cancelled=1; kill -USR1 "$mpirun" 2>/dev/null' TERM INT
+# A rank 0 that was killed leaves no code: the study goes on at once, within this job.
+for ((start = 0; start <= ${RESTARTS:-10}; ++start)); do
+  ((start == 0)) || echo "dodyn: rank 0 was killed; $config goes on"
+  rm -f "$code_file"
+  began=$SECONDS # what ends at once could not be started
+  "${launch[@]}" "${options[@]}" "$dodyn" run "$@" --exit-code-file "$code_file" &
+  mpirun=$!
+  while kill -0 "$mpirun" 2>/dev/null; do wait "$mpirun"; done # a trap ends a wait early
+  code=$(cat "$code_file" 2>/dev/null)
+  [[ -n $code ]] || ((ending || SECONDS - began < 2)) && break
+  sleep 1
+done
 rm -f "$code_file"
 
-# The same script again continues the study. A rank 0 that was killed gets three chances.
+# The same script again continues the study. One that cannot even be started gets three chances.
 if ((!cancelled)) && { [[ $code == 3 ]] || { [[ -z $code ]] && ((${SLURM_RESTART_COUNT:-0} < 3)); }; }; then
   echo "dodyn: $config is not finished; requeueing job $SLURM_JOB_ID"
   scontrol requeue "$SLURM_JOB_ID"

@@ -114,7 +114,7 @@ Superblock read_superblock(const std::string& path) {
   struct stat status;
   const bool known = ::fstat(descriptor, &status) == 0;
   ::close(descriptor);
-  if (known && !S_ISREG(status.st_mode)) throw Error("not a regular file");
+  if (known && !S_ISREG(status.st_mode)) throw Error(S_ISDIR(status.st_mode) ? "a directory" : "not a regular file");
   if (length < 0 || !known) throw Error(std::strerror(error));
   if (length < 8 || std::memcmp(block, "\211HDF\r\n\032\n", 8) != 0) throw Error("not an HDF5 file");
   if (length == sizeof(block) && block[8] != 3) throw Error("an HDF5 file, but not a dodyn archive");

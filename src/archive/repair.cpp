@@ -324,7 +324,7 @@ Findings verify(const std::string& path) {
 
 Repaired repair(const std::string& path) {
   return on(path, [&] {
-    probe(path);
+    stored_size(path);  // it is an HDF5 file
     if (const std::string now = writer(path); !now.empty()) throw Error("in use by another process (" + now + ")");
     file_size(path);  // before the lock leaves its mark beside nothing
     const WriterLock lock(path);

@@ -28,6 +28,7 @@
 #include <thread>
 #include <utility>
 
+#include "farm/launch.hpp"
 #include "farm/local.hpp"
 #include "farm/message.hpp"
 #include "farm/perform.hpp"
@@ -294,10 +295,14 @@ class MpiFarm : public Farm {
 
 Session::Session(int& argc, char**& argv) {
   int provided = 0;
-  // Under --enable-recovery the ranks left wait for ever for one that was killed while all were starting: end instead.
+  // Under --enable-recovery the ranks left wait for ever for one that was killed while all were starting: end instead,
+  // soon on the host where it was, and on others when their clock says so.
   constexpr unsigned start_seconds = 100;
   alarm(start_seconds);
-  MPI_Init_thread(&argc, &argv, MPI_THREAD_SERIALIZED, &provided);
+  {
+    const LaunchWatch watch;
+    MPI_Init_thread(&argc, &argv, MPI_THREAD_SERIALIZED, &provided);
+  }
   alarm(0);
   if (provided < MPI_THREAD_SERIALIZED) throw std::runtime_error("farm: this MPI does not support threads");
   MPI_Comm_rank(MPI_COMM_WORLD, &rank_);

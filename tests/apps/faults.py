@@ -379,10 +379,11 @@ def local_script():
                     os.kill(pid, signal.SIGKILL)
         except OSError:
             pass
+    struck = time.time()
+    rows_there("f.h5", told + 2)
+    print(f"local_script: {time.time() - struck:.1f} s from the kill of rank 0 to the next evaluation's row")
     code, text = finish(run)
-    assert code == 3, (code, text)
-    code, text = finish(start(script))
-    assert code == 0, text
+    assert code == 0 and "rank 0 was killed; the study goes on" in text, (code, text)
     assert len(evaluations()) == 9
 
 
@@ -413,11 +414,11 @@ def no_room():
 
 
 def killed_at_start():
-    """A rank that dies before all have met: the others do not wait for it for ever (some 100 s)."""
+    """A rank that dies before all have met: the others do not wait for it for ever (100 s where it was on another host)."""
     words = f'if [ $OMPI_COMM_WORLD_RANK = 1 ]; then kill -9 $$; fi; exec {DODYN} run f.cfg --exit-code-file code'
     since = time.time()
     code, text = finish(start([*RANKS, "-n", "3", "sh", "-c", words]), 300)
-    assert not os.path.exists("code") and time.time() - since < 200, (code, text)
+    assert not os.path.exists("code") and time.time() - since < 60, (code, text)
     print(f"ended after {time.time() - since:.0f} s")
     code, text = finish(start([*RANKS, "-n", "3", DODYN, "run", "f.cfg", "--exit-code-file", "code"]))
     assert open("code").read() == "0\n", text

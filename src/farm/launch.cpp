@@ -1,0 +1,60 @@
+#include "farm/launch.hpp"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+namespace dodyn::farm {
+namespace {
+
+// Children of a process that are no zombies; -1 where the system does not tell.
+int living_children(pid_t parent) {
+  int living = -1;
+  std::error_code error;
+  for (const auto& thread : std::filesystem::directory_iterator("/proc/" + std::to_string(parent) + "/task", error)) {
+    std::ifstream children(thread.path() / "children");
+    if (children && living < 0) living = 0;
+    for (pid_t child; children >> child;) {
+      std::string stat;
+      std::getline(std::ifstream("/proc/" + std::to_string(child) + "/stat"), stat);
+      const auto name_end = stat.rfind(')');  // "PID (name) state ..."
+      if (name_end != std::string::npos && stat.size() > name_end + 2 && stat[name_end + 2] != 'Z') ++living;
+    }
+  }
+  return living;
+}
+
+void watch(const std::stop_token& done, pid_t launcher, int ranks_here) {
+  using namespace std::chrono_literals;
+  constexpr int most_looks = 15;  // in which a rank is missing; mpirun starts its ranks one after the other
+  for (int missing = 0; !done.stop_requested(); std::this_thread::sleep_for(200ms)) {
+    const int living = living_children(launcher);
+    missing = living >= 0 && living < ranks_here ? missing + 1 : 0;
+    if (missing < most_looks || done.stop_requested() || getppid() != launcher) continue;
+    std::fprintf(stderr, "dodyn: a rank of this host died while all were starting; ending them\n");
+    kill(launcher, SIGTERM);
+    std::this_thread::sleep_for(2s);
+    _exit(1);
+  }
+}
+
+}  // namespace
+
+LaunchWatch::LaunchWatch() {
+  const char* ranks_here = std::getenv("OMPI_COMM_WORLD_LOCAL_SIZE");
+  if (ranks_here == nullptr || std::atoi(ranks_here) < 2) return;
+  const pid_t launcher = getppid();
+  std::string name;
+  std::getline(std::ifstream("/proc/" + std::to_string(launcher) + "/comm"), name);
+  if (name != "mpirun" && name != "mpiexec" && name != "orterun" && name != "orted") return;
+  thread_ =
+      std::jthread([=, count = std::atoi(ranks_here)](const std::stop_token& done) { watch(done, launcher, count); });
+}
+
+}  // namespace dodyn::farm
