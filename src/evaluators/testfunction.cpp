@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "record/random.hpp"
+#include "settings/key_table.hpp"
 
 namespace dodyn::evaluators {
 namespace {
@@ -51,6 +52,48 @@ const std::vector<Function>& functions() {
   return all;
 }
 
+enum class Fault { reason, hang, crash, kill, memory };
+
+struct Options {
+  const Function* function = &functions().front();
+  double delay = 0;         // s
+  double noise = 0;         // standard deviation
+  int samples = 1;          // parts
+  double fail_above = 100;  // evaluations with a greater x fail
+  Fault fault = Fault::reason;
+};
+
+const KeyTable<Options>& keys() {
+  std::vector<std::pair<std::string, const Function*>> names;
+  for (const auto& function : functions()) names.emplace_back(function.name, &function);
+  static const auto table =
+      KeyTable<Options>("testfunction.")
+          .add("name", &Options::function, names, {.description = "which function (forrester depends on x alone)"})
+          .add("delay", &Options::delay,
+               {.unit = "s",
+                .description = "sleep this long in each evaluation",
+                .minimum = 0,
+                .maximum = 3600,
+                .identity = false})
+          .add("noise", &Options::noise,
+               {.unit = "1", .description = "standard deviation of normal noise added to the cost", .minimum = 0})
+          .add("samples", &Options::samples,
+               {.description = "the cost is the mean of as many samples of that noise, each a part of its own",
+                .minimum = 1,
+                .maximum = 10000})
+          .add("fail-above", &Options::fail_above, {.unit = "1", .description = "evaluations with a greater x fail"})
+          .add("fault", &Options::fault,
+               {{"reason", Fault::reason},
+                {"hang", Fault::hang},
+                {"crash", Fault::crash},
+                {"kill", Fault::kill},
+                {"memory", Fault::memory}},
+               {.description = "how they fail: with a reason, hanging for ever, by a segmentation fault, killed, or by "
+                               "taking all memory",
+                .identity = false});
+  return table;
+}
+
 [[noreturn]] void hang() {
   for (;;) std::this_thread::sleep_for(std::chrono::hours(1));
 }
@@ -63,14 +106,7 @@ const std::vector<Function>& functions() {
 class TestFunction : public Evaluator {
  public:
   explicit TestFunction(const Settings& settings)
-      : settings_(settings),
-        delay_(settings.real("testfunction.delay")),
-        noise_(settings.real("testfunction.noise")),
-        samples_(settings.integer("testfunction.samples")),
-        fail_above_(settings.real("testfunction.fail-above")),
-        fault_(settings.text("testfunction.fault")) {
-    for (const auto& function : functions())
-      if (function.name == settings.text("testfunction.name")) function_ = function;
+      : settings_(settings), options_(keys().read(settings)), function_(*options_.function) {
     for (const auto& variable : settings.variables)
       if (variable.name == "y" && function_.variables == 1)
         throw settings.error("design.y.min", "the function " + function_.name + " does not depend on y; free x alone");
@@ -97,20 +133,20 @@ class TestFunction : public Evaluator {
       evaluation.reason = "time limit while asleep";
       return outcome;
     }
-    if (x > fail_above_) {
-      if (fault_ == "hang") hang();
-      if (fault_ == "crash") std::raise(SIGSEGV);
-      if (fault_ == "kill") std::raise(SIGKILL);
-      if (fault_ == "memory") devour_memory();
+    if (x > options_.fail_above) {
+      if (options_.fault == Fault::hang) hang();
+      if (options_.fault == Fault::crash) std::raise(SIGSEGV);
+      if (options_.fault == Fault::kill) std::raise(SIGKILL);
+      if (options_.fault == Fault::memory) devour_memory();
       evaluation.status = Status::failed;
-      evaluation.reason = "x = " + to_text(x) + " is above testfunction.fail-above = " + to_text(fail_above_);
+      evaluation.reason = "x = " + to_text(x) + " is above testfunction.fail-above = " + to_text(options_.fail_above);
       return outcome;
     }
 
-    std::mt19937_64 random(samples_ == 1 ? evaluation.seed : evaluation_seed(evaluation.seed, task.part));
+    std::mt19937_64 random(options_.samples == 1 ? evaluation.seed : evaluation_seed(evaluation.seed, task.part));
     evaluation.status = Status::ok;
-    evaluation.cost = function_.value(x, y) + noise_ * std::normal_distribution<double>()(random);
-    evaluation.cost_stderr = noise_;
+    evaluation.cost = function_.value(x, y) + options_.noise * std::normal_distribution<double>()(random);
+    evaluation.cost_stderr = options_.noise;
     const Eigen::Vector2d gradient = function_.gradient(x, y);
     evaluation.gradient.resize(evaluation.design.size());
     for (Eigen::Index i = 0; i < evaluation.gradient.size(); ++i)
@@ -129,7 +165,7 @@ class TestFunction : public Evaluator {
     return outcome;
   }
 
-  int parts() const override { return samples_; }
+  int parts() const override { return options_.samples; }
 
   // The mean of the samples.
   Outcome join(const Evaluation&, std::vector<Outcome> parts) const override {
@@ -138,8 +174,8 @@ class TestFunction : public Evaluator {
       if (!part.evaluation.ok()) return std::move(part);
       sum += part.evaluation.cost;
     }
-    parts.front().evaluation.cost = sum / samples_;
-    parts.front().evaluation.cost_stderr = noise_ / std::sqrt(samples_);
+    parts.front().evaluation.cost = sum / options_.samples;
+    parts.front().evaluation.cost_stderr = options_.noise / std::sqrt(options_.samples);
     return std::move(parts.front());
   }
 
@@ -154,7 +190,7 @@ class TestFunction : public Evaluator {
   // Returns whether it slept in full: it polls its time limit, as a solver would.
   bool sleep(const Task& task) const {
     using std::chrono::duration;
-    for (double left = delay_; left > 0; left -= 0.05) {
+    for (double left = options_.delay; left > 0; left -= 0.05) {
       if (task.seconds_left() == 0) return false;
       std::this_thread::sleep_for(duration<double>(std::min({left, 0.05, task.seconds_left()})));
     }
@@ -163,56 +199,18 @@ class TestFunction : public Evaluator {
 
   static constexpr int nodes = 11;
   Settings settings_;
-  Function function_;
-  double delay_, noise_;
-  int samples_;
-  double fail_above_;
-  std::string fault_;
+  Options options_;
+  const Function& function_;
 };
 
 }  // namespace
 
 EvaluatorKind testfunction_kind() {
-  std::vector<std::string> names;
-  for (const auto& function : functions()) names.push_back(function.name);
   return {
       .name = "testfunction",
       .description = "an analytic function with a known minimum, to try the machinery",
       .variables = always({{"x", "1", "first variable", 0.5, -100, 100}, {"y", "1", "second variable", 0, -100, 100}}),
-      .keys = {{.name = "testfunction.name",
-                .type = Type::choice,
-                .default_value = "quadratic",
-                .description = "which function (forrester depends on x alone)",
-                .choices = names},
-               {.name = "testfunction.delay",
-                .default_value = "0",
-                .unit = "s",
-                .description = "sleep this long in each evaluation",
-                .minimum = 0,
-                .maximum = 3600,
-                .identity = false},
-               {.name = "testfunction.noise",
-                .default_value = "0",
-                .unit = "1",
-                .description = "standard deviation of normal noise added to the cost",
-                .minimum = 0},
-               {.name = "testfunction.samples",
-                .type = Type::integer,
-                .default_value = "1",
-                .description = "the cost is the mean of as many samples of that noise, each a part of its own",
-                .minimum = 1,
-                .maximum = 10000},
-               {.name = "testfunction.fail-above",
-                .default_value = "100",
-                .unit = "1",
-                .description = "evaluations with a greater x fail"},
-               {.name = "testfunction.fault",
-                .type = Type::choice,
-                .default_value = "reason",
-                .description = "how they fail: with a reason, hanging for ever, by a segmentation fault, killed, or "
-                               "by taking all memory",
-                .choices = {"reason", "hang", "crash", "kill", "memory"},
-                .identity = false}},
+      .keys = keys().keys(),
       .make = [](const Settings& settings) -> std::unique_ptr<Evaluator> {
         return std::make_unique<TestFunction>(settings);
       }};

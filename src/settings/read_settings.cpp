@@ -1,0 +1,421 @@
+// How a configuration and a command line become settings.
+#include <algorithm>
+#include <filesystem>
+#include <map>
+
+#include "settings/command_line.hpp"
+#include "settings/settings.hpp"
+
+namespace dodyn {
+namespace {
+
+const std::string line_source = "command line";
+
+// One `key = value` as the user gave it.
+struct Given {
+  std::string value, where;  // where: "knee.cfg:12", "command line"
+};
+using Level = std::map<std::string, Given>;  // everything given in one place: the file, or the command line
+
+[[noreturn]] void fail(const std::string& where, const std::string& what) { throw ConfigError(where + ": " + what); }
+
+void add(Level& level, const std::string& key, const Given& given) {
+  const auto [at, fresh] = level.emplace(key, given);
+  if (!fresh) fail(given.where, shown(key) + " is given twice (already at " + at->second.where + ")");
+}
+
+std::vector<std::string> names_of(const std::vector<Key>& keys) {
+  std::vector<std::string> names;
+  for (const auto& key : keys) names.push_back(key.name);
+  return names;
+}
+
+const ini::SectionKind* free_kind(const EvaluatorKind& kind, const std::string& section) {
+  const auto at =
+      std::find_if(kind.sections.begin(), kind.sections.end(), [&](const auto& one) { return one.kind == section; });
+  return at == kind.sections.end() ? nullptr : &*at;
+}
+
+// The keys of one design variable: of its value, or of both ends of its range.
+struct DesignKeys {
+  Key value, minimum, maximum;
+};
+DesignKeys design_keys(const DesignVariable& variable) {
+  Key key{.name = "design." + variable.name,
+          .type = Type::real,
+          .default_value = to_text(variable.default_value),
+          .unit = variable.unit,
+          .description = variable.description,
+          .minimum = variable.minimum,
+          .maximum = variable.maximum};
+  DesignKeys keys{key, key, key};
+  keys.minimum.name += ".min";
+  keys.maximum.name += ".max";
+  keys.minimum.description = "free " + variable.name + ": lower end of its range";
+  keys.maximum.description = "free " + variable.name + ": upper end of its range";
+  keys.minimum.default_value = keys.maximum.default_value = "";
+  return keys;
+}
+
+// Names of the design variables that are set or freed, those of the file first.
+std::vector<std::string> variables_in(const Level& file, const std::vector<Word>& line) {
+  std::vector<std::string> names;
+  const auto add_name = [&](std::string key) {
+    if (!key.starts_with("design.")) return;
+    key.erase(0, 7);
+    if (key.ends_with(".min") || key.ends_with(".max")) key.erase(key.size() - 4);
+    if (std::find(names.begin(), names.end(), key) == names.end()) names.push_back(key);
+  };
+  for (const auto& [key, given] : file) add_name(key);
+  for (const auto& word : line) add_name(word.key);
+  return names;
+}
+
+// Reads a configuration step by step; each step needs the ones before it.
+class Reader {
+ public:
+  Reader(const std::string& path, const std::vector<std::string>& words, const std::vector<EvaluatorKind>& kinds,
+         const std::vector<StrategyKeys>& strategies)
+      : text_(ini::read(path)),
+        words_(parse_words(words)),
+        kinds_(kinds),
+        strategies_(strategies),
+        common_(study_keys(kinds)) {
+    settings_.file = path;
+    for (auto& word : words_) {
+      if (word.key == "strategy") word.key = "surrogate.strategy";
+      if (word.key == "wall-time") word.key = "study.wall-time";
+    }
+  }
+
+  Settings read() {
+    choose_evaluator();
+    take_sections();
+    take_words();
+    choose_strategy();
+    refuse_unknown_keys();
+    for (const auto& key : common_) take(key);
+    take_idle_keys();
+    name_archive();
+    const auto own = settings_.all.size();
+    for (const auto& key : kind_->keys) take(key);
+    describe_sections();
+    settings_.given_variables = variables_in(file_, words_);
+    const auto variables = kind_->variables(settings_);
+    refuse_unknown_variables(variables);
+
+    // in the order of --help: the variables before the evaluator's own keys
+    std::vector<Setting> rest(settings_.all.begin() + static_cast<std::ptrdiff_t>(own), settings_.all.end());
+    settings_.all.resize(own);
+    for (const auto& variable : variables) take_variable(variable);
+    settings_.all.insert(settings_.all.end(), rest.begin(), rest.end());
+    return std::move(settings_);
+  }
+
+ private:
+  // The evaluator decides which sections and keys there are, and may itself be given in either place.
+  void choose_evaluator() {
+    for (const auto& section : text_.sections)
+      if (section.kind == "study" || section.kind.empty())
+        if (const auto* entry = section.find(section.kind.empty() ? "study.evaluator" : "evaluator"))
+          evaluator_ = {entry->value, text_.where(entry->line)};
+    for (const auto& word : words_)
+      if (word.key == "study.evaluator") evaluator_ = {word.value, line_source};
+    const Key& key = common_.front();
+    if (evaluator_.where.empty()) fail(settings_.file, key.name + " is missing; allowed: " + allowed(key));
+    settings_.evaluator = canonical(key, evaluator_.value, evaluator_.where);
+    kind_ = &*std::find_if(kinds_.begin(), kinds_.end(),
+                           [&](const auto& other) { return other.name == settings_.evaluator; });
+  }
+
+  void choose_strategy() {
+    const Key key = strategy_key(strategies_);
+    const Given* chosen = given(key.name);
+    const std::string name = chosen ? canonical(key, chosen->value, chosen->where) : default_text(key);
+    strategy_ =
+        &*std::find_if(strategies_.begin(), strategies_.end(), [&](const auto& one) { return one.name == name; });
+    common_.push_back(key);
+    common_.insert(common_.end(), strategy_->keys.begin(), strategy_->keys.end());
+    const auto own = names_of(strategy_->keys);
+    for (const auto& other : strategies_)
+      for (const auto& theirs : other.keys) {
+        const auto known = [&](const std::vector<std::string>& names) {
+          return std::find(names.begin(), names.end(), theirs.name) != names.end();
+        };
+        if (known(own) || known(settings_.idle)) continue;
+        settings_.idle.push_back(theirs.name);
+        idle_.push_back(theirs);
+      }
+  }
+
+  // Keys of other strategies, so that a file may serve several: their values are read, and have no effect.
+  void take_idle_keys() {
+    for (auto key : idle_) {
+      const Given* value = given(key.name);
+      if (!value) continue;
+      if (line_.count(key.name)) {
+        std::vector<std::string> owners;
+        for (const auto& other : strategies_)
+          for (const auto& theirs : other.keys)
+            if (theirs.name == key.name) owners.push_back(other.name);
+        fail(line_source, key.name + " belongs to " + listed(owners) + "; this study's strategy is " + strategy_->name);
+      }
+      key.identity = false;
+      settings_.all.push_back(
+          {key, canonical(key, value->value, value->where), value->where, "not used by " + strategy_->name});
+    }
+  }
+
+  // " belongs to evaluator swim; this study's is walk (knee.cfg:2)"
+  std::string belongs_to(const EvaluatorKind& other) const {
+    return " belongs to evaluator " + other.name + "; this study's is " + kind_->name + " (" + evaluator_.where + ")";
+  }
+
+  // Sections that the evaluator reads itself are kept whole, the entries of all others become keys.
+  void take_sections() {
+    std::vector<std::string> kinds = {"study", "surrogate", "design", kind_->name};
+    for (const auto& one : kind_->sections) kinds.push_back(one.kind);
+    ini::Text own{text_.origin, {}};
+    for (const auto& section : text_.sections) {
+      if (free_kind(*kind_, section.kind)) {
+        own.sections.push_back(section);
+        continue;
+      }
+      const bool known = std::find(kinds.begin(), kinds.end(), section.kind) != kinds.end();
+      if (!section.name.empty() || (section.entries.empty() && !known)) {
+        for (const auto& other : kinds_)
+          if (other.name != kind_->name && (free_kind(other, section.kind) || other.name == section.kind))
+            text_.fail(section.line, shown(section.title()) + belongs_to(other));
+        if (!known)
+          text_.fail(section.line, "unknown section " + shown(section.title()) + did_you_mean(section.kind, kinds) +
+                                       "; allowed: " + listed(kinds));
+        text_.fail(section.line, shown(section.title()) + " has a name; allowed: [" + shown(section.kind) + "]");
+      }
+      for (const auto& entry : section.entries)
+        add(file_, section.kind.empty() ? entry.key : section.kind + "." + entry.key,
+            {entry.value, text_.where(entry.line)});
+    }
+    ini::check(own, kind_->sections);
+    for (const auto& section : own.sections) {
+      FreeSection taken{section.kind, section.name, text_.where(section.line), {}};
+      for (const auto& entry : section.entries)
+        taken.entries.push_back({entry.key, entry.value, text_.where(entry.line)});
+      settings_.sections.push_back(std::move(taken));
+    }
+  }
+
+  void take_words() {
+    for (const auto& word : words_) {
+      const std::string section = word.key.substr(0, word.key.find('.'));
+      if (const auto* kind = section == word.key ? nullptr : free_kind(*kind_, section))
+        override_section(*kind, word);
+      else
+        add(line_, word.key, {word.has_value ? word.value : "", line_source});
+    }
+  }
+
+  // --KIND.NAME.key value, or --KIND.key value where the section has no name.
+  void override_section(const ini::SectionKind& kind, const Word& word) {
+    const std::string rest = word.key.substr(kind.kind.size() + 1);
+    const auto complain = [&](const std::string& what) { fail(line_source, "--" + shown(word.key) + ": " + what); };
+    FreeSection* section = nullptr;
+    std::string key = rest;
+    std::vector<std::string> names;
+    for (auto& one : settings_.sections) {
+      if (one.kind != kind.kind) continue;
+      names.push_back(one.name);
+      // of names that begin alike the longest
+      if (!one.name.empty() && rest.starts_with(one.name + ".") && (!section || one.name.size() > section->name.size()))
+        section = &one, key = rest.substr(one.name.size() + 1);
+    }
+    if (!section) {
+      for (auto& one : settings_.sections)
+        if (one.kind == kind.kind && one.name.empty()) section = &one;
+      if (!section && kind.name != ini::SectionKind::Name::none && !names.empty()) {
+        const std::string name = rest.substr(0, rest.find('.'));
+        complain("no section [" + kind.kind + " " + shown(name) + "]" + did_you_mean(name, names) +
+                 "; there are: " + listed(names));
+      }
+      if (!section && kind.name == ini::SectionKind::Name::required)
+        complain("no section [" + kind.kind + " NAME] in " + settings_.file);
+      if (!section) section = &settings_.sections.emplace_back(FreeSection{kind.kind, "", line_source, {}});
+    }
+    if (!kind.any_key && std::find(kind.keys.begin(), kind.keys.end(), key) == kind.keys.end())
+      complain("unknown key '" + shown(key) + "'" + did_you_mean(key, kind.keys) + "; allowed: " + listed(kind.keys));
+    if (!word.has_value || (word.value.empty() && !kind.values_may_be_empty)) complain("has no value");
+    for (auto& entry : section->entries) {
+      if (entry.key != key) continue;
+      if (entry.source == line_source) complain("is given twice");
+      entry = {key, word.value, line_source};
+      return;
+    }
+    section->entries.push_back({key, word.value, line_source});
+  }
+
+  const Given* given(const std::string& key) const {
+    for (const Level* level : {&line_, &file_})
+      if (const auto at = level->find(key); at != level->end()) return &at->second;
+    return nullptr;
+  }
+
+  // No key may be ignored in silence.
+  void refuse_unknown_keys() const {
+    auto known = names_of(common_);
+    for (const auto& name : names_of(kind_->keys)) known.push_back(name);
+    known.insert(known.end(), settings_.idle.begin(), settings_.idle.end());
+    for (const Level* level : {&file_, &line_})
+      for (const auto& [name, value] : *level) {
+        if (name.starts_with("design.") || std::find(known.begin(), known.end(), name) != known.end()) continue;
+        for (const auto& other : kinds_) {
+          const auto names = names_of(other.keys);
+          const auto section = name.substr(0, name.find('.'));
+          if (std::find(names.begin(), names.end(), name) != names.end() || free_kind(other, section))
+            fail(value.where, shown(name) + belongs_to(other));
+        }
+        fail(value.where, "unknown key '" + shown(name) + "'" + did_you_mean(name, known));
+      }
+  }
+
+  void refuse_unknown_variables(const std::vector<DesignVariable>& variables) const {
+    std::vector<std::string> known;
+    for (const auto& variable : variables)
+      for (const char* end : {"", ".min", ".max"}) known.push_back("design." + variable.name + end);
+    for (const Level* level : {&file_, &line_})
+      for (const auto& [name, value] : *level) {
+        if (!name.starts_with("design.") || std::find(known.begin(), known.end(), name) != known.end()) continue;
+        std::vector<std::string> names;
+        for (const auto& variable : variables) names.push_back(variable.name);
+        std::string bare = name.substr(7);
+        if (bare.ends_with(".min") || bare.ends_with(".max")) bare.erase(bare.size() - 4);
+        const std::string nearest = did_you_mean(bare, names).empty() ? "" : did_you_mean(name, known);
+        for (const auto& other : kinds_)
+          if (nearest.empty() && other.name != kind_->name) {
+            const auto theirs = names_of(evaluator_keys(other));
+            if (std::find(theirs.begin(), theirs.end(), name) != theirs.end())
+              fail(value.where, shown(name) + belongs_to(other));
+          }
+        fail(value.where, "unknown key '" + shown(name) + "'" + nearest + "; variables: " + listed(names));
+      }
+  }
+
+  // Adds one setting; a key without a default must be given.
+  const Setting& take(const Key& key) {
+    const Given* value = given(key.name);
+    const bool may_be_empty = key.type == Type::text || key.type == Type::path;
+    if (!value && key.default_value.empty() && !may_be_empty)
+      fail(settings_.file, key.name + " is missing; allowed: " + allowed(key));
+    settings_.all.push_back(value ? Setting{key, canonical(key, value->value, value->where), value->where}
+                                  : Setting{key, default_text(key), "default"});
+    if (Setting& taken = settings_.all.back(); key.type == Type::path && !taken.value.empty())
+      if (const std::string file = settings_.path(key.name); std::filesystem::exists(file)) taken.note = "file " + file;
+    return settings_.all.back();
+  }
+
+  void name_archive() {
+    for (auto& setting : settings_.all)
+      if (setting.key.name == "study.archive" && setting.value.empty())
+        setting.value = std::filesystem::path(settings_.file).stem().string() + ".h5";
+  }
+
+  void take_variable(const DesignVariable& variable) {
+    const auto [value, minimum, maximum] = design_keys(variable);
+    // The command line wins as a whole: a value there fixes what the file frees, a range there frees what it fixes.
+    bool free = false, given_at_all = false;
+    for (const Level* level : {&file_, &line_}) {
+      const bool fixes = level->count(value.name);
+      const auto range = level->count(minimum.name) ? level->find(minimum.name) : level->find(maximum.name);
+      const bool frees = range != level->end();
+      if (fixes && frees)
+        fail(range->second.where, range->first + " frees what " + value.name + " fixes (" +
+                                      level->at(value.name).where + "); give a value or a range");
+      if (fixes || frees) free = frees, given_at_all = true;
+    }
+    if (!free) {
+      if (given_at_all || variable.formula.empty()) {
+        take(value);
+        overrule(variable, minimum, maximum);
+      } else {
+        Key formula = value;
+        formula.type = Type::text;
+        formula.default_value = variable.formula;
+        take(formula);
+      }
+      return;
+    }
+    for (const auto& [one, other] : {std::pair(&minimum, &maximum), std::pair(&maximum, &minimum)})
+      if (!given(one->name))
+        fail(given(other->name)->where, other->name + " is given without " + one->name + "; allowed: " + allowed(*one));
+    const double lower = number_of(minimum, take(minimum).value);
+    const double upper = number_of(maximum, take(maximum).value);
+    if (lower >= upper)
+      fail(given(maximum.name)->where, "the range of " + value.name + " is empty: min " + to_text(lower) + " >= max " +
+                                           to_text(upper) + "; allowed: min < max, each " + allowed(value));
+    settings_.variables.push_back({variable.name, variable.unit, lower, upper});
+  }
+
+  // Notes the range that the file gives to a variable which the command line fixes, if it is one.
+  void overrule(const DesignVariable& variable, const Key& minimum, const Key& maximum) {
+    const auto lower = file_.find(minimum.name), upper = file_.find(maximum.name);
+    if (lower == file_.end() || upper == file_.end()) return;
+    try {
+      const auto number = [](const Key& key, const Given& text) {
+        return number_of(key, canonical(key, text.value, text.where));
+      };
+      const Variable range{variable.name, variable.unit, number(minimum, lower->second),
+                           number(maximum, upper->second)};
+      if (range.lower < range.upper) settings_.overruled.push_back(range);
+    } catch (const ConfigError&) {  // what is not used need not be right
+    }
+  }
+
+  // The free sections as settings, for `dodyn check` and the archive. `sections` tells their order, and those that are
+  // empty.
+  void describe_sections() {
+    if (settings_.sections.empty()) return;
+    std::string titles;
+    for (const auto& section : settings_.sections) {
+      titles += (titles.empty() ? "" : " ") + section.title();
+      const std::string prefix = section.kind + "." + (section.name.empty() ? "" : section.name + ".");
+      for (const auto& entry : section.entries)
+        settings_.all.push_back({Key{.name = prefix + entry.key,
+                                     .type = Type::text,
+                                     .description = free_kind(*kind_, section.kind)->description},
+                                 entry.value, entry.source});
+    }
+    settings_.all.push_back(
+        {Key{.name = "sections", .type = Type::text, .description = "in this order"}, titles, settings_.file});
+  }
+
+  ini::Text text_;
+  std::vector<Word> words_;
+  const std::vector<EvaluatorKind>& kinds_;
+  const std::vector<StrategyKeys>& strategies_;
+  std::vector<Key> common_, idle_;
+  const StrategyKeys* strategy_ = nullptr;
+  const EvaluatorKind* kind_ = nullptr;
+  Given evaluator_;
+  Level file_, line_;
+  Settings settings_;
+};
+
+}  // namespace
+
+Settings read_settings(const std::string& path, const std::vector<std::string>& words,
+                       const std::vector<EvaluatorKind>& kinds, const std::vector<StrategyKeys>& strategies) {
+  return Reader(path, words, kinds, strategies).read();
+}
+
+std::vector<Key> evaluator_keys(const EvaluatorKind& kind) {
+  Settings defaults;
+  defaults.evaluator = kind.name;
+  for (const auto& key : kind.keys) defaults.all.push_back({key, default_text(key), "default"});
+  std::vector<Key> keys;
+  for (const auto& variable : kind.variables(defaults)) {
+    const auto [value, minimum, maximum] = design_keys(variable);
+    keys.insert(keys.end(), {value, minimum, maximum});
+  }
+  keys.insert(keys.end(), kind.keys.begin(), kind.keys.end());
+  return keys;
+}
+
+}  // namespace dodyn

@@ -1,0 +1,66 @@
+"""Every configuration that is shipped is read, from the root of the repository and from its own folder, and does one
+evaluation with tiny limits.
+   configs.py DODYN ROOT [NAME ...]
+"""
+import configparser
+import glob
+import os
+import subprocess
+import sys
+import tempfile
+
+DODYN, ROOT = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
+# What makes an evaluation tiny: its outcome is not asked for.
+TINY = {
+    "gait": {"intervals": "10", "starts": "1", "parts": "1", "shifts": "0", "coarse-intervals": "0",
+             "refine-tolerance": "0", "max-iterations": "30"},
+    "docking": {"samples": "2", "time-out": "1"},
+    "scene": {"duration": "0.05", "nodes": "3"},
+    "command": {},
+}
+
+
+def dodyn(*words, cwd):
+    done = subprocess.run([DODYN, *words], cwd=cwd, capture_output=True, text=True, timeout=120)
+    return done.returncode, done.stdout, done.stderr
+
+
+def free(checked):
+    return any(line.split()[0].startswith("design.") and line.split()[0].endswith(".min")
+               for line in checked.splitlines() if line.strip())
+
+
+def one(path, scratch):
+    text = configparser.ConfigParser(strict=False, interpolation=None, comment_prefixes="#", inline_comment_prefixes="#")
+    text.optionxform = str
+    text.read(path)
+    evaluator = text["study"]["evaluator"]
+    tiny = [word for key, value in TINY.get(evaluator, {}).items() for word in (f"--{evaluator}.{key}", value)]
+    tiny += ["--study.time-limit", "20"]
+    for cwd in (ROOT, os.path.dirname(path), scratch):
+        code, checked, error = dodyn("check", os.path.relpath(path, cwd), *tiny, cwd=cwd)
+        assert code == 0, (path, cwd, error)
+    if evaluator == "scene":
+        code, out, error = dodyn("simulate", path, *tiny, cwd=scratch)
+        assert code == 0 and not error, (path, code, error)
+    elif free(checked):
+        archive = os.path.join(scratch, os.path.basename(path) + ".h5")
+        code, out, error = dodyn("run", path, *tiny, "--study.max-evaluations", "1", "--study.archive", archive, cwd=scratch)
+        assert code == 0, (path, code, out, error)
+        code, rows, error = dodyn("show", archive, "--csv", cwd=scratch)
+        assert code == 0 and len(rows.splitlines()) == 2, (path, rows, error)
+        status = dict(zip(*[line.split(",") for line in rows.splitlines()]))["status"]
+        assert status in ("ok", "infeasible", "not_converged", "timed_out"), (path, rows)
+    else:
+        code, out, error = dodyn("solve", path, *tiny, cwd=scratch)
+        assert code in (0, 1) and out, (path, code, error)
+
+
+paths = sorted(glob.glob(os.path.join(ROOT, "configs", "*.cfg")))
+assert len(paths) > 10, paths
+for config in paths:
+    if sys.argv[3:] and os.path.basename(config) not in sys.argv[3:]:
+        continue
+    with tempfile.TemporaryDirectory(prefix="dodyn-configs-") as directory:
+        one(config, directory)
+    print(os.path.basename(config), "runs", flush=True)
