@@ -124,13 +124,20 @@ struct Model {
   };
   std::vector<Sign> signs;
 
+  // Conditions on the parameters that the text requires.
+  struct Requirement {
+    std::string name;
+    Definition condition;
+  };
+  std::vector<Requirement> requirements;
+
   // Index of a parameter; -1: none of that name.
   int parameter(std::string_view parameter_name) const;
 
   // Values of all parameters, where `given` names other ones than the text has, and of all numbers. T: double, or any
   // number with arithmetic and, as far as the text uses them, sin, cos, sqrt, exp, log, abs, max found by
   // argument-dependent lookup. Throws ConfigError where a name is not a parameter, and, of numbers that have a value_of,
-  // where one is not finite or has a sign that it may not have.
+  // where one is not finite or has a sign that it may not have, or a requirement of the text does not hold.
   template <class T>
   Values<T> evaluate(const std::map<std::string, T>& given = {}) const;
 
@@ -164,11 +171,12 @@ struct Model {
 // values that make no sense; `judge` false leaves values to evaluate() and check_walker().
 Model read_model(std::string_view text, const std::string& origin, bool judge = true);
 
-// The text of a model: of a file, or of one that comes with the program. Throws ConfigError.
-std::string model_text(const std::string& name_or_path);
+// Models that come with the program, models/*.model, by name.
+const std::map<std::string, std::string>& shipped_models();
 
-// Models that come with the program, by name.
-const std::map<std::string, std::string>& built_in_models();
+// The text of one of them, or of a file; and that read. Throw ConfigError.
+std::string model_text(const std::string& name_or_path);
+Model find_model(const std::string& name_or_path);
 
 }  // namespace dodyn::systems
 

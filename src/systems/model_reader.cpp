@@ -36,7 +36,8 @@ const std::vector<ini::SectionKind> kinds = {
     {"range", Name::required, {"coordinate", "from", "to"}, false, {"coordinate"}},
     {"knee", Name::required, {"coordinate", "flexion"}, false, {"coordinate", "flexion"}},
     {"surface", Name::optional, {"restitution", "friction"}},
-    {"contact", Name::none, {}, true}};
+    {"contact", Name::none, {}, true},
+    {"require", Name::none, {}, true}};
 
 std::vector<std::string> words(const std::string& text) {
   std::istringstream stream(text);
@@ -89,6 +90,10 @@ Model ModelReader::model() {
   each("range", [&](const Section& s) { read_range(s); });
   each("knee", [&](const Section& s) { read_knee(s); });
   each("contact", [&](const Section& s) { read_contacts(s); });
+  each("require", [&](const Section& s) {
+    for (const Entry& entry : s.entries)
+      model_.requirements.push_back({entry.key, definition(entry.value, entry.line, true)});
+  });
   complete();
   return std::move(model_);
 }
@@ -103,9 +108,12 @@ Expression ModelReader::expression(const std::string& text, int line) const {
   }
 }
 
-Definition ModelReader::definition(const std::string& text, int line) const {
+Definition ModelReader::definition(const std::string& text, int line, bool condition) const {
   Definition d{expression(text, line), {}, text, line};
-  if (d.expression.is_condition()) fail(line, "'" + shown(text) + "' is a condition; allowed: a number");
+  if (d.expression.is_condition() != condition)
+    fail(line, "'" + shown(text) +
+                   (condition ? "' is no condition; allowed: comparisons, and, or, not"
+                              : "' is a condition; allowed: a number"));
   for (const auto& quantity : d.expression.quantities()) {
     const auto at = parameters_.find(quantity.text());
     if (at == parameters_.end()) {

@@ -22,7 +22,7 @@ class ModelReader {
 
   // ---- numbers
   Expression expression(const std::string& text, int line) const;
-  Definition definition(const std::string& text, int line) const;
+  Definition definition(const std::string& text, int line, bool condition = false) const;
   Number number(const std::string& text, int line);
   Number number(const Entry& entry) { return number(entry.value, entry.line); }
   Number number_or(const Section& section, const char* key, double otherwise);

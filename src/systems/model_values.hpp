@@ -153,6 +153,14 @@ Values<T> Model::evaluate(const std::map<std::string, T>& given) const {
       values.parameters.push_back(at_name->second);
     }
   }
+  if constexpr (judged)
+    for (const auto& [requirement, condition] : requirements) {
+      std::vector<double> arguments;
+      for (const int parameter_index : condition.uses)
+        arguments.push_back(value_of(values.parameters[static_cast<std::size_t>(parameter_index)]));
+      if (!condition.expression.holds(arguments))
+        fail(condition.line, requirement + ": '" + shown(condition.text) + "' does not hold");
+    }
   auto& x = values.numbers;
   x.reserve(static_cast<std::size_t>(number_count));
   for (const Definition& definition : definitions) x.push_back(evaluated(definition));

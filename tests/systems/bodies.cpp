@@ -125,6 +125,31 @@ TEST(Bodies, RandomTreesAreTheSameInBothViews) {
   }
 }
 
+// Every model that comes with the program, where a world can have its joints.
+TEST(Bodies, ShippedModelsAreTheSameInBothViews) {
+  std::mt19937_64 random(3);
+  int expressed = 0;
+  for (const auto& [name, text] : shipped_models()) {
+    SCOPED_TRACE(name);
+    const Model model = read_model(text, name);
+    const auto& links = model.structure.links;
+    const bool sliding = std::any_of(links.begin(), links.end(), [](const auto& link) {
+      return link.parent >= 0 && !link.moves.empty() && link.moves[0].kind == Move::slide;
+    });
+    if (sliding) {
+      EXPECT_THROW(bodies<2>(model, model.evaluate<double>()), ConfigError);
+      continue;
+    }
+    ++expressed;
+    for (int trial = 0; trial < 5; ++trial)
+      if (model.dimension == 2)
+        expect_agreement<2>(text, random, true);
+      else
+        expect_agreement<3>(text, random, true);
+  }
+  EXPECT_GE(expressed, 10);
+}
+
 // M(q) a = dL/dq - (dp/dq) v + Q, p = dL/dv, by the fourth-order Runge-Kutta method.
 void integrate(const Tree<double>& tree, Vector& q, Vector& v, const Vector& u, double time, int steps) {
   const int n = tree.n();

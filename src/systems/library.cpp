@@ -1,0 +1,23 @@
+// Where models are found.
+#include "systems/model.hpp"
+
+namespace dodyn::systems {
+
+std::string model_text(const std::string& name_or_path) {
+  // the name that the text of the planar biped had next to a compiled one
+  const std::string name = name_or_path == "planar-biped-tree" ? "planar-biped" : name_or_path;
+  const auto& shipped = shipped_models();
+  if (const auto at = shipped.find(name); at != shipped.end()) return at->second;
+  try {
+    return ini::read_file(name_or_path);
+  } catch (const ConfigError& error) {
+    std::vector<std::string> names;
+    for (const auto& [one, text] : shipped) names.push_back(one);
+    throw ConfigError(error.what() + did_you_mean(name, names) + "; allowed: the path of a model file, or " +
+                      listed(names));
+  }
+}
+
+Model find_model(const std::string& name_or_path) { return read_model(model_text(name_or_path), name_or_path); }
+
+}  // namespace dodyn::systems
