@@ -39,8 +39,8 @@ const std::vector<Command> commands = {
      "one evaluation of a fixed design: its record, report and trajectory", solve, true},
     {"simulate", "CONFIG [--key value ...] [--output FILE.csv]",
      "one simulated motion: how it ends, its energies and momenta, its trajectory", simulate, true},
-    {"check", "CONFIG [--key value ...]", "validate only; every setting with its value, default and source", check,
-     true},
+    {"check", "CONFIG|MODEL [--key value ...]",
+     "validate only; every setting with its value, default and source, or what a model has", check, true},
 };
 
 std::string help() {

@@ -294,6 +294,7 @@ void ModelReader::read_model() {
   model_.dimension = tree.dimension = dimension.value == "2" ? 2 : 3;
   if (const Entry* name = section.find("name")) model_.name = tree.name = name->value;
   if (const Entry* gravity = section.find("gravity")) {
+    model_.gravity_given = true;
     if (split_list(gravity->value).size() == 1) {
       tree.gravity = number(*gravity);
     } else {  // a vector: what points down is what weighs
@@ -375,6 +376,10 @@ void ModelReader::read_link(const Section& section) {
     for (const Number& x : l.inertia)
       model_.signs.push_back({x, "inertia", inertia->value, "0 or more, kg m2", inertia->line});
   }
+  auto& defaults = model_.link_defaults.emplace_back();
+  if (!section.find("at") && l.parent >= 0) defaults.push_back("at the end of " + tree.links[l.parent].name);
+  if (!section.find("centre") && section.find("end") && section.find("mass"))
+    defaults.push_back("centre halfway to the end");
   int surface = -1;
   if (const Entry* entry = section.find("surface")) {
     surface = named(*entry, model_.surfaces, "surface");

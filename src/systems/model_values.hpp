@@ -149,7 +149,8 @@ Values<T> Model::evaluate(const std::map<std::string, T>& given) const {
     if (at_name == given.end()) {
       values.parameters.push_back(evaluated(one.definition));
     } else {
-      judge(at_name->second, one.definition);
+      if constexpr (judged)
+        if (!std::isfinite(value_of(at_name->second))) fail(0, one.name + " is set to what is not a finite number");
       values.parameters.push_back(at_name->second);
     }
   }

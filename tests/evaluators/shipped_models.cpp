@@ -36,8 +36,10 @@ TEST(ShippedModels, DockingCraftAreThoseOfTheDockingEvaluator) {
       EXPECT_EQ(x.fixed, y.fixed);
       EXPECT_EQ(x.surface.restitution, y.surface.restitution);
       EXPECT_EQ(x.surface.friction, y.surface.friction);
-      if (!x.fixed) EXPECT_DOUBLE_EQ(x.mass, y.mass);
-      if (!x.fixed) EXPECT_NEAR(x.euler_tensor.trace(), y.euler_tensor.trace(), 1e-17);
+      if (!x.fixed) {
+        EXPECT_DOUBLE_EQ(x.mass, y.mass);
+        EXPECT_NEAR(x.euler_tensor.trace(), y.euler_tensor.trace(), 1e-17);
+      }
       ASSERT_EQ(x.parts.size(), y.parts.size());
       std::vector<std::vector<std::array<double, 2>>> p, q;
       for (const auto& part : x.parts) p.push_back(sorted_corners(part));

@@ -5,13 +5,22 @@
 #include <Eigen/Dense>
 #include <random>
 
+#include "systems/model.hpp"
 #include "tests/systems/planar_biped.hpp"
-#include "systems/tree_file.hpp"
 
 namespace dodyn::systems {
 namespace {
 
 using Vector = std::vector<double>;
+using Parameters = std::map<std::string, autodiff::Dual<double>>;
+
+Tree<autodiff::Dual<double>> parse_tree(const std::string& text, const std::string& origin,
+                                        const Parameters& given = {}) {
+  const Model model = read_model(text, origin, false);
+  auto tree = model.tree(model.evaluate(given).numbers);
+  if (tree.swing_link >= 0) model.check_walker(tree.plain());
+  return tree;
+}
 
 Vector random_vector(std::mt19937_64& random, int n, double size) {
   std::uniform_real_distribution<double> uniform(-size, size);
@@ -67,7 +76,7 @@ std::vector<std::string> walkers() {
 
 std::vector<Tree<double>> every_tree() {
   std::vector<Tree<double>> trees;
-  for (const auto& name : walkers()) trees.push_back(parse_tree(tree_text(name), name).plain());
+  for (const auto& name : walkers()) trees.push_back(parse_tree(model_text(name), name).plain());
   trees.push_back(parse_tree(zoo, "zoo").plain());
   return trees;
 }
@@ -136,7 +145,7 @@ TEST(Tree, LagrangianIsTheSumOverItsBodies) {
 TEST(Tree, PlanarBipedIsThePlanarBiped) {
   std::mt19937_64 random(2);
   using autodiff::Dual;
-  const auto tree = parse_tree(tree_text("planar-biped-tree"), "tree", {{"knee", {0.42, 1.0}}});
+  const auto tree = parse_tree(model_text("planar-biped-tree"), "tree", {{"knee", {0.42, 1.0}}});
   const auto biped = PlanarBiped<Dual<double>>::with_masses({0.42, 1.0}, Dual<double>(1.0), {2.0, 3.0, 3.0, 2.0});
   ASSERT_EQ(tree.n(), 6);
   for (int i = 0; i < 6; ++i) EXPECT_EQ(tree.coordinate_names[i], biped.coordinate_names[i]);
@@ -189,7 +198,7 @@ TEST(Tree, MassMatrixIsPositiveDefinite) {
 TEST(Tree, ExchangingLegsTwiceIsTheIdentityAndKeepsTheLagrangian) {
   std::mt19937_64 random(4);
   for (const auto& name : walkers()) {
-    const auto tree = parse_tree(tree_text(name), name, {{"knee", {0.42}}}).plain();
+    const auto tree = parse_tree(model_text(name), name, {{"knee", {0.42}}}).plain();
     const int n = tree.n(), d = tree.dimension;
     for (int trial = 0; trial < 20; ++trial) {
       const Vector q = random_vector(random, n, 0.6), v = random_vector(random, n, 2.0);
@@ -216,7 +225,7 @@ TEST(Tree, ExchangingLegsTwiceIsTheIdentityAndKeepsTheLagrangian) {
 
 TEST(Tree, TouchDownStandsOnBothFeet) {
   for (const auto& name : walkers()) {
-    const auto tree = parse_tree(tree_text(name), name).plain();
+    const auto tree = parse_tree(model_text(name), name).plain();
     const Vector step = tree.dimension == 2 ? Vector{0.56, 0.0} : Vector{0.45, 0.2, 0.0};
     Vector q(tree.dimension, 0.0);
     const auto joints = tree.touch_down(step);
@@ -252,7 +261,7 @@ TEST(Tree, TurnAnglesInvertTurns) {
 std::string complaint(const std::string& text, const Parameters& given = {}) {
   try {
     parse_tree(text, "t.model", given);
-  } catch (const TreeError& error) {
+  } catch (const ConfigError& error) {
     return error.what();
   }
   return "";
@@ -295,11 +304,11 @@ TEST(TreeText, MistakesAreOneLineThatSaysWhere) {
 
 // Legs that differ cannot be exchanged: found out when the text is read, not in a gait that never repeats itself.
 TEST(TreeText, PartnersThatDifferAreRefused) {
-  std::string text = tree_text("planar-biped-tree");
+  std::string text = model_text("planar-biped-tree");
   const std::string mass = "end = 0, -knee\nmass = shank_mass";
   text.replace(text.find(mass), mass.size(), "end = 0, -knee\nmass = 2*shank_mass");
   EXPECT_NE(complaint(text).find("exchanging the legs does not put link"), std::string::npos) << complaint(text);
-  text = tree_text("planar-biped-tree");
+  text = model_text("planar-biped-tree");
   text.replace(text.find("end = 0, -thigh"), 15, "end = 0, -thigh/2");
   EXPECT_NE(complaint(text).find("exchanging the legs"), std::string::npos) << complaint(text);
 }
