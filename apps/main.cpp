@@ -1,5 +1,6 @@
 // The dodyn command: finds the subcommand and turns exceptions into exit codes.
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <exception>
 #include <iostream>
@@ -47,7 +48,9 @@ std::string help() {
   std::string text = "dodyn " + std::string(version) + ": choose a mechanical design by the motion it allows\n\n";
   for (const auto& command : commands)
     text += "  dodyn " + command.name + " " + command.arguments + "\n        " + command.description + "\n";
-  return text + "\n  dodyn COMMAND --help lists every key; dodyn --version\n\n" + std::string(exit_codes);
+  return text +
+         "\n  dodyn COMMAND --help lists every key; dodyn help --markdown: the whole reference; dodyn --version\n\n" +
+         std::string(exit_codes);
 }
 
 std::string help(const Command& command) {
@@ -66,7 +69,13 @@ ExitCode dispatch(int& argc, char**& argv) {
     return refused;
   }
   if (words[0] == "--help" || words[0] == "-h" || words[0] == "help") {
-    std::cout << help();
+    if (words.size() > 1 && words[1] == "--markdown") {
+      std::vector<std::array<std::string, 3>> list;
+      for (const auto& command : commands) list.push_back({command.name, command.arguments, command.description});
+      std::cout << report::reference_markdown(list);
+    } else {
+      std::cout << help();
+    }
     return finished;
   }
   if (words[0] == "--version") {

@@ -12,7 +12,9 @@ cores=$(env -u OMP_NUM_THREADS -u OMP_THREAD_LIMIT nproc) # which would make npr
 
 # The build speaks on the error stream; standard output is the study's. DODYN names a program that is there already.
 dodyn=${DODYN:-$root/build/release/apps/dodyn}
-if [[ -z ${DODYN:-} ]]; then
+if [[ -z ${DODYN:-} && ! -e $root/CMakeLists.txt ]]; then # installed: share/dodyn/jobs
+  dodyn=$root/../../bin/dodyn
+elif [[ -z ${DODYN:-} ]]; then
   "$root/jobs/dependencies.sh"
   cmake -S "$root" --preset release >/dev/null
   cmake --build "$root/build/release" --parallel "$cores" --target apps/dodyn >&2

@@ -10,6 +10,7 @@ set -u
 cd "$PBS_O_WORKDIR" || exit 1
 config=${CONFIG:?usage: qsub -v CONFIG=FILE jobs/pbs.sh}
 dodyn=${DODYN:-$PWD/build/release/apps/dodyn}
+[[ -x $dodyn ]] || dodyn=dodyn # as installed
 
 # Edit for your cluster:
 # module load gcc openmpi hdf5

@@ -13,6 +13,7 @@
 set -u
 config=${1:?usage: sbatch jobs/slurm.sh CONFIG [--key value ...]}
 dodyn=${DODYN:-$SLURM_SUBMIT_DIR/build/release/apps/dodyn}
+[[ -x $dodyn ]] || dodyn=dodyn # as installed
 
 # Edit for your cluster:
 # module load gcc openmpi hdf5

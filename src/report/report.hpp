@@ -1,6 +1,7 @@
 // What a person reads: tables, records and notes as text.
 #pragma once
 
+#include <array>
 #include <map>
 #include <string>
 #include <vector>
@@ -54,9 +55,12 @@ std::string unanswered_text(const std::map<Status, std::vector<std::int64_t>>& i
 std::string record_text(const Evaluation& evaluation, const std::vector<Variable>& variables,
                         const std::vector<Quantity>& metrics);
 
-// The trajectory as CSV: a column per coordinate, named "channel.coordinate [unit]", a row per node; channels with
-// fewer nodes leave their cells empty.
+// The trajectory as CSV: a column per coordinate, named "channel.coordinate [unit]", a row per node. Channels with a row
+// per interval leave their last cell empty; those with neither are left out.
 std::string csv(const Trajectory& trajectory, const Channels& channels);
+
+// The reference manual of commands (name, arguments, description), keys, strategies, evaluators and the archive's columns.
+std::string reference_markdown(const std::vector<std::array<std::string, 3>>& commands);
 
 // Every setting with its value, unit, default and source.
 std::string settings_text(const Settings& settings);

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <sstream>
+
 #include "surrogate/choice.hpp"
 
 namespace dodyn::report {
@@ -76,6 +78,42 @@ TEST(Report, CsvHasAColumnPerCoordinate) {
   Trajectory motion;
   motion.values = {Eigen::Vector3d(0, 0.1, 0.2), Eigen::MatrixXd::Ones(3, 2), Eigen::Vector2d(5, -6)};
   EXPECT_EQ(csv(motion, channels), "t [s],q.a [rad],q.b [rad],u.hip [N m]\n0,1,1,5\n0.1,1,1,-6\n0.2,1,1,\n");
+}
+
+// What has neither a row for each node nor for each interval is another table.
+TEST(Report, CsvLeavesOtherTablesOut) {
+  Channels channels = {{"t", "s", "", 3, {"t"}}, {"q", "", "", 3, {"a", "b"}}, {"optima", "", "", 2, {"cost"}}};
+  channels[1].units = {"m", "rad"};
+  channels.push_back({"shapes", "", "", 7, {"x"}});
+  Trajectory motion;
+  motion.values = {Eigen::Vector3d(0, 1, 2), Eigen::MatrixXd::Ones(3, 2), Eigen::MatrixXd::Ones(1, 1),
+                   Eigen::MatrixXd::Ones(7, 1)};
+  EXPECT_EQ(csv(motion, channels), "t [s],q.a [m],q.b [rad]\n0,1,1\n1,1,1\n2,1,1\n");
+}
+
+// The reference names every key, in a table whose rows all have the columns of its head.
+TEST(Report, ReferenceIsComplete) {
+  const std::string text = reference_markdown({{"run", "A | B", "a | b"}});
+  EXPECT_NE(text.find("| `dodyn run A \\| B` | a \\| b |"), std::string::npos);
+  for (const auto& kind : evaluators::evaluator_kinds()) {
+    EXPECT_NE(text.find("### " + kind.name + "\n"), std::string::npos) << kind.name;
+    for (const auto& key : evaluator_keys(kind))
+      EXPECT_NE(text.find("| `" + key.name + "` | "), std::string::npos) << key.name;
+  }
+  for (const auto& key : study_keys(evaluators::evaluator_kinds()))
+    EXPECT_NE(text.find("| `" + key.name + "` | "), std::string::npos) << key.name;
+  for (const auto& strategy : surrogate::strategy_keys())
+    EXPECT_NE(text.find("### " + strategy.name + "\n"), std::string::npos) << strategy.name;
+  std::istringstream lines(text);
+  long columns = 0;
+  for (std::string line; std::getline(lines, line);) {
+    long bars = 0;
+    for (std::size_t i = 0; i < line.size(); ++i) bars += line[i] == '|' && (i == 0 || line[i - 1] != '\\');
+    if (columns > 0 && bars > 0) {
+      EXPECT_EQ(bars, columns) << line;
+    }
+    columns = bars;
+  }
 }
 
 // --help names every key of every evaluator.

@@ -1,0 +1,30 @@
+"""Every relative link and picture of the pages leads to a file, and every page of docs/ is reached from the README."""
+
+import os
+import re
+import sys
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+pages = ["README.md", "CONTRIBUTING.md"]
+for folder, _, files in os.walk(os.path.join(ROOT, "docs")):
+    pages += [os.path.relpath(os.path.join(folder, f), ROOT) for f in files if f.endswith(".md")]
+
+
+def links(page):
+    text = re.sub(r"^```.*?^```", "", open(os.path.join(ROOT, page), encoding="utf-8").read(), flags=re.S | re.M)
+    for target in re.findall(r"\]\(([^)\s]+)\)", text):
+        if not re.match(r"[a-z]+:|#", target):
+            yield os.path.normpath(os.path.join(os.path.dirname(page), target.split("#")[0]))
+
+
+bad = [(page, target) for page in pages for target in links(page) if not os.path.exists(os.path.join(ROOT, target))]
+reached, new = set(), {"README.md"}
+while new:
+    reached |= new
+    new = {t for page in new if page in pages for t in links(page)} - reached
+lost = sorted(set(pages) - reached)
+for page, target in bad:
+    print(f"{page}: {target} is not there")
+for page in lost:
+    print(f"{page}: no page leads there from the README")
+sys.exit(bool(bad or lost))
