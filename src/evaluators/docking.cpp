@@ -3,19 +3,19 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numbers>
 
 #include "evaluators/docking_craft.hpp"
 #include "evaluators/shapes.hpp"
 #include "record/text.hpp"
+#include "settings/key_table.hpp"
 #include "surrogate/sampling.hpp"
 
 namespace dodyn::evaluators {
 namespace {
 
+using evaluators::degree;
 using evaluators::Docked;
 using evaluators::Docking;
-constexpr double degree = std::numbers::pi / 180.0;
 
 // One try: where it starts and, in the robust variant, what else differs.
 struct Start {
@@ -97,6 +97,53 @@ Eigen::MatrixXd telling_frames(const std::vector<Frame>& nodes, int count) {
   return rows;
 }
 
+// A number above 0.
+Key positive(const char* unit, const char* description, double maximum) {
+  return {.unit = unit, .description = description, .minimum = 0, .maximum = maximum, .open_minimum = true};
+}
+
+const KeyTable<Docking>& craft_keys() {
+  using D = Docking;
+  static const auto table =
+      KeyTable<D>("docking.")
+          .add("female", &D::female_free, {{"held", false}, {"free", true}},
+               {.description = "the female craft is held where it is, or free"})
+          .add("male-mass", &D::male_mass, positive("kg", "mass of the male craft, an even rectangle", 1e6))
+          .add("female-mass", &D::female_mass, positive("kg", "mass of the female craft, where free", 1e6))
+          .add("width", &D::width, positive("m", "of a craft's front face", 10))
+          .add("length", &D::length, positive("m", "of a craft from front to back", 10))
+          .add("wall", &D::wall, positive("m", "width of a cup's rim", 0.1))
+          .add("tip", &D::tip, positive("m", "width of a cone's flat tip", 0.1))
+          .add("mount-height", &D::mount_height, positive("m", "of a seated tip above its cup's base", 0.1))
+          .add("mount-angle", &D::mount_angle, positive("deg", "of the groove's flanks against the port's axis", 90))
+          .add("magnet-thickness", &D::magnet_thickness, positive("m", "distance of a magnet's two charges", 0.1))
+          .add("magnet-recess", &D::magnet_recess,
+               {.unit = "m",
+                .description = "of the nearer charge behind cup base and cone tip",
+                .minimum = 0,
+                .maximum = 0.1})
+          .add("polarity", &D::opposite_polarity, {{"same", false}, {"opposite", true}},
+               {.description = "poles of the second port: as those of the first, or the other way round"})
+          .add("restitution", &D::restitution,
+               {.unit = "1", .description = "e: 0 plastic, 1 elastic", .minimum = 0, .maximum = 1})
+          .add("friction", &D::friction, {.unit = "1", .description = "mu", .minimum = 0, .maximum = 10});
+  return table;
+}
+
+const KeyTable<evaluators::DockingRules>& rule_keys() {
+  using R = evaluators::DockingRules;
+  static const auto table =
+      KeyTable<R>("docking.")
+          .add("position-tolerance", &R::position_tolerance,
+               positive("m", "docked: distance of each cone's tip from its seat", 0.1))
+          .add("angle-tolerance", &R::angle_tolerance, positive("deg", "docked: angle from the docked attitude", 90))
+          .add("dwell", &R::dwell, positive("s", "docked, or at rest, for so long", 1e6))
+          .add("rest-speed", &R::rest_speed, positive("m/s", "at rest: no point of the craft moves faster", 1))
+          .add("parted", &R::parted, positive("m", "bounced off: clear distance after touching", 10))
+          .add("time-out", &R::time_out, positive("s", "simulated time of a try", 1e6));
+  return table;
+}
+
 class DockingEvaluator final : public Evaluator {
  public:
   explicit DockingEvaluator(const Settings& settings)
@@ -109,12 +156,7 @@ class DockingEvaluator final : public Evaluator {
       const std::string low = std::string("docking.least-") + range, high = std::string("docking.largest-") + range;
       if (settings.real(low) > settings.real(high)) throw settings.error(low, "is above " + high);
     }
-    rules_.position_tolerance = settings.real("docking.position-tolerance");
-    rules_.angle_tolerance = settings.real("docking.angle-tolerance") * degree;
-    rules_.dwell = settings.real("docking.dwell");
-    rules_.rest_speed = settings.real("docking.rest-speed");
-    rules_.parted = settings.real("docking.parted");
-    rules_.time_out = settings.real("docking.time-out");
+    rules_ = rule_keys().read(settings);
     calibrate();
     check_ends();
     choose_starts();
@@ -269,25 +311,7 @@ class DockingEvaluator final : public Evaluator {
   }
 
   // All but the four design variables and K.
-  Docking craft() const {
-    Docking d;
-    const auto real = [&](const char* name) { return settings_.real(std::string("docking.") + name); };
-    d.wall = real("wall");
-    d.tip = real("tip");
-    d.mount_height = real("mount-height");
-    d.mount_angle = real("mount-angle") * degree;
-    d.width = real("width");
-    d.length = real("length");
-    d.male_mass = real("male-mass");
-    d.female_mass = real("female-mass");
-    d.female_free = settings_.text("docking.female") == "free";
-    d.magnet_thickness = real("magnet-thickness");
-    d.magnet_recess = real("magnet-recess");
-    d.opposite_polarity = settings_.text("docking.polarity") == "opposite";
-    d.restitution = real("restitution");
-    d.friction = real("friction");
-    return d;
-  }
+  Docking craft() const { return craft_keys().read(settings_); }
 
   Docking design(const Eigen::VectorXd& free) const {
     Docking d = craft();
@@ -490,11 +514,13 @@ EvaluatorKind docking_kind() {
   EvaluatorKind kind;
   kind.name = "docking";
   kind.description = "failure rate of two craft that dock by magnets, over a set of starts";
+  const Docking standard;
   kind.variables = always({
-      {"spacing", "m", "distance of the centres of a craft's two ports", 0.05, 0.005, 1.0},
-      {"half-angle", "deg", "of cones and cups, against the port's axis", 25, 1, 80},
-      {"depth", "m", "of a cup from mouth to base; length of a cone", 0.015, 0.001, 0.2},
-      {"clearance", "m", "between a seated cone and the cup's wall, across the axis", 0.0005, 1e-5, 0.05},
+      {"spacing", "m", "distance of the centres of a craft's two ports", standard.spacing, 0.005, 1.0},
+      {"half-angle", "deg", "of cones and cups, against the port's axis", std::round(standard.half_angle / degree), 1,
+       80},
+      {"depth", "m", "of a cup from mouth to base; length of a cone", standard.depth, 0.001, 0.2},
+      {"clearance", "m", "between a seated cone and the cup's wall, across the axis", standard.clearance, 1e-5, 0.05},
   });
   kind.keys = {
       integer("samples", "200", "starts per design", 1, 1000000),
@@ -506,31 +532,10 @@ EvaluatorKind docking_kind() {
       real("largest-distance", "0.2", "m", "of the front faces along the line of centres", 0, 10),
       integer("frames", "24", "moments of each run that the archive keeps, to draw it; 0: none", 0, 1000),
       integer("batch", "25", "starts that a rank does at a time", 1, 1000000),
-      choice("female", "the female craft is held where it is, or free", {"held", "free"}),
-      real("male-mass", "1.2", "kg", "mass of the male craft, an even rectangle", 0, 1e6, true),
-      real("female-mass", "1.2", "kg", "mass of the female craft, where free", 0, 1e6, true),
-      real("width", "0.1", "m", "of a craft's front face", 0, 10, true),
-      real("length", "0.1", "m", "of a craft from front to back", 0, 10, true),
-      real("wall", "0.001", "m", "width of a cup's rim", 0, 0.1, true),
-      real("tip", "0.007", "m", "width of a cone's flat tip", 0, 0.1, true),
-      real("mount-height", "0.002", "m", "of a seated tip above its cup's base", 0, 0.1, true),
-      real("mount-angle", "45", "deg", "of the groove's flanks against the port's axis", 0, 90, true),
-      real("magnet-thickness", "0.005", "m", "distance of a magnet's two charges", 0, 0.1, true),
-      real("magnet-recess", "0.0032", "m", "of the nearer charge behind cup base and cone tip", 0, 0.1),
-      choice("polarity", "poles of the second port: as those of the first, or the other way round",
-             {"same", "opposite"}),
-      real("charge-constant", "0", "N m2", "K of the charges; 0: from the closing time", 0, 1e6),
+      real("charge-constant", "0", "N m2", "K of the charges; calibrated: from the closing time", 0, 1e6),
       real("closing-time", "30", "s", "in which aligned craft close, from which K follows", 0, 1e6, true),
       real("closing-distance", "0.15", "m", "from which they do, between front faces", 0, 10, true),
       real("reference-spacing", "0.05", "m", "of their ports, which have the default shape", 0, 1, true),
-      real("restitution", "0.3", "1", "e: 0 plastic, 1 elastic", 0, 1),
-      real("friction", "0.2", "1", "mu", 0, 10),
-      real("position-tolerance", "0.0005", "m", "docked: distance of each cone's tip from its seat", 0, 0.1, true),
-      real("angle-tolerance", "1", "deg", "docked: angle from the docked attitude", 0, 90, true),
-      real("dwell", "0.5", "s", "docked, or at rest, for so long", 0, 1e6, true),
-      real("rest-speed", "0.0002", "m/s", "at rest: no point of the craft moves faster", 0, 1, true),
-      real("parted", "0.03", "m", "bounced off: clear distance after touching", 0, 10, true),
-      real("time-out", "120", "s", "simulated time of a try", 0, 1e6, true),
       real("step", "0.002", "s", "time step where the craft are near each other", 0, 1, true),
       {"docking.robust", Type::boolean, "false", "", "each start has its own e, mu, K and disturbance"},
       real("restitution-spread", "0.2", "1", "robust: e is even within so much of its value", 0, 1),
@@ -542,8 +547,15 @@ EvaluatorKind docking_kind() {
       real("bearing", "0", "deg", "of the one start of `dodyn simulate`", -180, 180),
       real("distance", "0.15", "m", "of the one start of `dodyn simulate`", 0, 10),
   };
-  for (auto& key : kind.keys)
+  for (const auto& keys : {craft_keys().keys(), rule_keys().keys()})
+    kind.keys.insert(kind.keys.end(), keys.begin(), keys.end());
+  for (auto& key : kind.keys) {
+    if (key.name == "docking.charge-constant") {
+      key.default_value = key.word = "calibrated";
+      key.zero_is_word = true;
+    }
     if (key.name == "docking.bearing" || key.name == "docking.distance") key.identity = false;
+  }
   kind.make = make_docking;
   return kind;
 }

@@ -15,6 +15,7 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <numbers>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -24,18 +25,20 @@
 
 namespace dodyn::evaluators {
 
+inline constexpr double degree = std::numbers::pi / 180.0;
+
 // Lengths in m, angles in rad, masses in kg, forces in N.
 struct Docking {
   // ports
-  double spacing = 0.05;        // between the centres of a craft's two ports
-  double half_angle = 0.436;    // of cone and cavity, against the port's axis
-  double depth = 0.015;         // of the cup from mouth to base; length of the cone
-  double clearance = 0.0005;    // between seated cone and cup wall, across the axis
-  double wall = 0.001;          // width of the cup's rim
-  double tip = 0.007;           // width of the cone's flat tip
-  double mount_height = 0.002;  // of the seated tip above the cup's base
-  double mount_angle = 0.785;   // of the groove's flanks against the port's axis
-  bool groove_first = true;     // the groove is in cup 1, the point in cup 2; or the other way round
+  double spacing = 0.05;               // between the centres of a craft's two ports
+  double half_angle = 25.0 * degree;   // of cone and cavity, against the port's axis
+  double depth = 0.015;                // of the cup from mouth to base; length of the cone
+  double clearance = 0.0005;           // between seated cone and cup wall, across the axis
+  double wall = 0.001;                 // width of the cup's rim
+  double tip = 0.007;                  // width of the cone's flat tip
+  double mount_height = 0.002;         // of the seated tip above the cup's base
+  double mount_angle = 45.0 * degree;  // of the groove's flanks against the port's axis
+  bool groove_first = true;            // the groove is in cup 1, the point in cup 2; or the other way round
 
   // craft: a rectangle of even density, seen along its long axis; the ports weigh nothing
   double width = 0.1, length = 0.1;  // across and along the line out of the front face
@@ -114,7 +117,7 @@ std::string_view to_string(Docked outcome);
 
 struct DockingRules {
   double position_tolerance = 0.0005;  // of each tip from its seat, m
-  double angle_tolerance = 0.0175;     // rad
+  double angle_tolerance = degree;     // rad
   double dwell = 0.5;                  // s, for docked and for at rest
   double rest_speed = 2e-4;            // relative speed of any point of the craft, m/s
   double parted = 0.03;                // m: clear distance beyond which craft that touched have bounced off
