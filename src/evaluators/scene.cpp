@@ -10,6 +10,7 @@
 #include "evaluators/shapes.hpp"
 #include "record/text.hpp"
 #include "rigid/simulation.hpp"
+#include "settings/key_table.hpp"
 
 namespace dodyn::evaluators {
 namespace {
@@ -20,15 +21,52 @@ using rigid::Momenta;
 using rigid::Options;
 using rigid::Simulation;
 
-const std::vector<std::string> responses = {"none", "penalty", "exact", "decomposition"};
-const std::vector<std::string> steppers = {"variational", "newmark-explicit", "newmark-implicit"};
 const std::vector<std::string> scenes = {"cradle", "two-blocks",        "metronome",       "sliding-box",
                                          "stack",  "falling-polyhedra", "hexagonal-prisms"};
 const std::vector<std::string> spatial_only = {"metronome", "falling-polyhedra", "hexagonal-prisms"};
 enum Metric { energy_change, kinetic, largest_overlap, largest_spin, impulses, cuts, metric_count };
 
-int place(const std::vector<std::string>& words, const std::string& word) {
-  return static_cast<int>(std::find(words.begin(), words.end(), word) - words.begin());
+// A scene's own defaults, where they are not those of every simulation.
+Options scene_defaults() {
+  Options options;
+  options.response = rigid::Response::decomposition;
+  options.stiffness = 1e6;
+  options.step = 0.005;
+  options.tolerance = 1e-9;
+  return options;
+}
+
+const KeyTable<Options>& option_keys() {
+  static const auto table =
+      KeyTable<Options>("scene.", scene_defaults())
+          .add("response", &Options::response,
+               {{"none", rigid::Response::none},
+                {"penalty", rigid::Response::penalty},
+                {"exact", rigid::Response::exact},
+                {"decomposition", rigid::Response::decomposition}},
+               {.description = "what mends an overlap"})
+          .add("stepper", &Options::stepper,
+               {{"variational", rigid::Stepper::variational},
+                {"newmark-explicit", rigid::Stepper::newmark_explicit},
+                {"newmark-implicit", rigid::Stepper::newmark_implicit}},
+               {.description = "what moves bodies between contacts"})
+          .add("friction-law", &Options::friction,
+               {{"cone", rigid::Friction::cone}, {"squared-ratio", rigid::Friction::squared_ratio}},
+               {.description = "Coulomb's cone, or the ratio of squares as printed"})
+          .add("group", &Options::group, {{"each", rigid::Group::each}, {"sum", rigid::Group::sum}},
+               {.description = "impulses per contact point, or along the sum of gradients as printed"})
+          .add("stiffness", &Options::stiffness,
+               {.unit = "N/m",
+                .description = "C of the penalty response",
+                .minimum = 0,
+                .maximum = 1e15,
+                .open_minimum = true})
+          .add("step", &Options::step,
+               {.unit = "s", .description = "h", .minimum = 0, .maximum = 10, .open_minimum = true})
+          .add(
+              "tolerance", &Options::tolerance,
+              {.unit = "m", .description = "overlap left at a node", .minimum = 0, .maximum = 1, .open_minimum = true});
+  return table;
 }
 
 // What a run left behind.
@@ -49,13 +87,7 @@ class SceneEvaluator final : public Evaluator {
     planar_ = settings.boolean("scene.planar");
     if (planar_ && std::count(spatial_only.begin(), spatial_only.end(), name) > 0)
       throw settings.error("scene.planar", "the scene " + name + " is spatial");
-    options_.step = settings.real("scene.step");
-    options_.response = static_cast<rigid::Response>(place(responses, settings.text("scene.response")));
-    options_.stepper = static_cast<rigid::Stepper>(place(steppers, settings.text("scene.stepper")));
-    options_.stiffness = settings.real("scene.stiffness");
-    options_.tolerance = settings.real("scene.tolerance");
-    if (settings.text("scene.friction-law") == "squared-ratio") options_.friction = rigid::Friction::squared_ratio;
-    if (settings.text("scene.group") == "sum") options_.group = rigid::Group::sum;
+    option_keys().read(settings, options_);
     if (settings.real("scene.duration") < options_.step) throw settings.error("scene.duration", "is less than a step");
     // what cannot start is told before a study does
     Eigen::VectorXd lowest(settings.variables.size());
@@ -342,19 +374,11 @@ EvaluatorKind scene_kind() {
   key("height", Type::real, "0", "m", "from which bodies fall; 0: the scene's own", 0, 100);
   key("tilt", Type::real, "0", "rad", "sliding-box: of the box at the start", -3.2, 3.2);
   key("seed", Type::integer, "1", "", "of random velocities and attitudes", 0, 2147483647);
-  key("response", Type::choice, "decomposition", "", "what mends an overlap", 0, 0, false, responses);
-  key("stepper", Type::choice, "variational", "", "what moves bodies between contacts", 0, 0, false, steppers);
-  key("friction-law", Type::choice, "cone", "", "Coulomb's cone, or the ratio of squares as printed", 0, 0, false,
-      {"cone", "squared-ratio"});
-  key("group", Type::choice, "each", "", "impulses per contact point, or along the sum of gradients as printed", 0, 0,
-      false, {"each", "sum"});
-  key("stiffness", Type::real, "1e6", "N/m", "C of the penalty response", 0, 1e15, true);
-  key("step", Type::real, "0.005", "s", "h", 0, 10, true);
   key("duration", Type::real, "3", "s", "simulated time", 0, 1e6, true);
-  key("tolerance", Type::real, "1e-9", "m", "overlap left at a node", 0, 1, true);
   key("nodes", Type::integer, "301", "", "rows of the trajectory, evenly spaced", 2, 1000000);
   key("cost", Type::choice, "energy-change", "", "what a study of the scene looks at", 0, 0, false,
       {"energy-change", "kinetic", "largest-overlap", "path"});
+  for (const auto& one : option_keys().keys()) kind.keys.push_back(one);
   kind.make = [](const Settings& settings) -> std::unique_ptr<Evaluator> {
     return std::make_unique<SceneEvaluator>(settings);
   };
