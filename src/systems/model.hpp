@@ -164,7 +164,7 @@ struct Model {
 
   [[noreturn]] void fail(int line, const std::string& complaint) const;
   int swing_line = 0;
-  std::vector<int> link_lines;
+  std::vector<int> link_lines, range_lines;
   std::vector<std::vector<std::string>> link_defaults;  // what the text does not say of each link
   bool gravity_given = false;
 };

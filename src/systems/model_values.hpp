@@ -172,6 +172,12 @@ Values<T> Model::evaluate(const std::map<std::string, T>& given) const {
         fail(sign.line, sign.what + " = " + shown(sign.text) + " is " + (value < 0.0 ? "negative" : "zero") +
                             "; allowed: " + sign.allowed);
     }
+  if constexpr (judged)
+    for (std::size_t i = 0; i < structure.ranges.size(); ++i) {
+      const auto& range = structure.ranges[i];
+      if (range.from && range.to && value_of(at(*range.from, x)) > value_of(at(*range.to, x)))
+        fail(range_lines[i], "[range " + range.name + "] ends before it begins; allowed: from at most to");
+    }
   for (const Completion& completion : completions) {
     if (!completion.composite) {
       for (const Number& end : structure.links[completion.link].end) x.push_back(0.5 * at(end, x));

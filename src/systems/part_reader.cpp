@@ -183,6 +183,7 @@ void ModelReader::read_range(const Section& section) {
   if (const Entry* to = section.find("to")) range.to = number(*to);
   if (!range.from && !range.to) fail(section.line, section.title() + " has no end; allowed: from, to, or both");
   model_.structure.ranges.push_back(std::move(range));
+  model_.range_lines.push_back(section.line);
 }
 
 void ModelReader::read_knee(const Section& section) {

@@ -9,9 +9,11 @@ namespace dodyn::systems {
 void Model::check_walker(const Tree<double>& tree) const {
   const auto& links = tree.links;
   const std::size_t d = static_cast<std::size_t>(tree.dimension);
-  const auto roots = std::count_if(links.begin(), links.end(), [](const auto& l) { return l.parent < 0; });
+  const auto stands = [&](std::size_t i) { return tree.carrier(static_cast<int>(i)) < 0; };  // a floor
+  const auto roots =
+      std::count_if(links.begin(), links.end(), [](const auto& l) { return l.parent < 0 && !l.moves.empty(); });
   if (roots != 1)
-    fail(swing_line, "a model with a swing-foot has one link on the ground, not " + std::to_string(roots));
+    fail(swing_line, "a model with a swing-foot has one link on the ground that moves, not " + std::to_string(roots));
   const auto is_turn = [&](int coordinate) {
     std::size_t l = links.size() - 1;
     while (links[l].first > coordinate || links[l].moves.empty()) --l;
@@ -25,6 +27,7 @@ void Model::check_walker(const Tree<double>& tree) const {
            "point + ... (turns)");
   }
   for (std::size_t i = 0; i < links.size(); ++i) {
+    if (stands(i)) continue;
     const int j = links[i].partner;
     if (j < 0 || links[j].partner != static_cast<int>(i))
       fail(link_lines[i],
@@ -53,6 +56,7 @@ void Model::check_walker(const Tree<double>& tree) const {
   }
   const auto before = tree.frames(q.data()), after = tree.frames(q_new.data());
   for (std::size_t i = 0; i < links.size(); ++i) {
+    if (stands(i)) continue;
     const auto& partner = tree.links[links[i].partner];
     const auto one = after[i].point(tree.links[i].centre), other = before[links[i].partner].point(partner.centre);
     double miss = 0.0;

@@ -9,6 +9,7 @@
 #include "autodiff/tape.hpp"
 #include "geometry/polytope.hpp"
 #include "settings/config_error.hpp"
+#include "systems/description.hpp"
 
 namespace dodyn::systems {
 namespace {
@@ -388,6 +389,9 @@ TEST(Model, MistakesAreOneLineThatSaysWhatIsAllowed) {
   expect("[actuator u]\nlink = a\n", "9", "allowed: force or torque");
   expect("[actuator u]\ncoordinate = a\nlimit = 0\n", "11", "is zero; allowed: more than 0");
   expect("[range r]\ncoordinate = a\n", "9", "allowed: from, to, or both");
+  expect("[range r]\ncoordinate = a\nfrom = 1\nto = 0\n", "9", "ends before it begins");
+  expect("[require]\nshort = length < 1\n", "10", "short: 'length < 1' does not hold");
+  expect("[require]\nshort = length\n", "10", "is no condition");
   expect("[potential p]\nenergy = rate(a)^2\n", "10", "is no position");
   expect("[potential p]\nenergy = foot.x\n", "10", "'foot.x' is unknown");
   expect("[force f]\nlink = a\nforce = 1\n", "11", "2 expressions");
@@ -397,6 +401,44 @@ TEST(Model, MistakesAreOneLineThatSaysWhatIsAllowed) {
   expect("[charge c]\nlink = a\nvalue = sqrt(-1)\n", "11", "not a finite number");
   expect("[colour]\n", "9", "allowed: [model]");
   expect("[spring s]\nstifness = 3\n", "10", "did you mean 'stiffness'");
+}
+
+// Whatever a text has is told of by name.
+TEST(Model, DescriptionNamesEverything) {
+  auto texts = shipped_models();
+  texts.emplace("machine", machine);
+  for (const auto& [name, text] : texts) {
+    const Model model = read_model(text, name);
+    const auto values = model.evaluate<double>();
+    const std::string told = description(model, values);
+    const auto expect = [&](const std::string& word) {
+      EXPECT_NE(told.find(word), std::string::npos) << name << " " << word;
+    };
+    const auto& tree = model.structure;
+    for (const auto& one : model.parameters) expect("\n  " + one.name + " ");
+    for (const auto& one : tree.coordinate_names) expect("\n  " + one + " ");
+    for (const auto& one : tree.links) expect("\n  " + one.name + " ");
+    for (const auto& one : tree.actuators) expect("\n  " + one.name + " ");
+    for (const auto& one : tree.springs) expect("\n  " + one.name + " ");
+    for (const auto& one : tree.charges) expect("\n  " + one.name + " ");
+    for (const auto& one : tree.named_points) expect("\n  " + one.name + " ");
+    for (const auto& one : tree.ranges) expect("\n  " + one.name + " ");
+    for (const auto& one : model.shapes) expect("\n  " + one.name + " ");
+    for (const auto& one : model.requirements) expect("\n  " + one.name + " ");
+    if (!model.gravity_given) expect("default");
+  }
+  const Model biped = find_model("planar-biped");
+  EXPECT_NE(description(biped, biped.evaluate<double>({{"shank_mass", 7.0}})).find("20 kg that move"),
+            std::string::npos);
+}
+
+// A floor beside a walker: it stands where it is when the legs exchange their roles.
+TEST(Model, WalkersMayHaveFloors) {
+  const Model model = read_model(model_text("torso") +
+                                     "[link floor]\nparent = ground\njoint = fixed\n[shape floor]\n"
+                                     "link = floor\nbox = 9, 1\nat = 0, -0.5\noutward = 0, 1\n",
+                                 "t.model");
+  EXPECT_EQ(model.structure.coordinate_names, find_model("torso").structure.coordinate_names);
 }
 
 TEST(Model, HostileTextsAreOneLine) {
