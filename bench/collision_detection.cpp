@@ -70,6 +70,18 @@ void warm(const std::vector<Query>& queries) {
   }
 }
 
+void yes_no(const std::vector<Query>& queries, bool coherent) {
+  Basis<3> basis;
+  Vector<3> plane = Vector<3>::Zero();
+  for (const auto& q : queries) {
+    if (!coherent) {
+      basis = {};
+      plane.setZero();
+    }
+    sink += overlap(*q.k1, q.f1, *q.k2, q.f2, basis, plane);
+  }
+}
+
 #ifdef DODYN_HAVE_FCL
 using Shapes = std::vector<std::pair<const Polytope<3>*, std::unique_ptr<fcl::Convexd>>>;
 
@@ -263,8 +275,8 @@ void tables() {
   random_shapes("200 corners", 200);
 
   std::printf("ns per query, in brackets the ratio to the first column. The program's time includes the gradient.\n");
-  std::printf("%-12s %-11s %-9s %15s %15s %15s %15s %15s %15s\n", "bodies", "state", "order", "program", "FCL yes/no",
-              "FCL contact", "FCL distance", "GLPK", "CLP");
+  std::printf("%-12s %-11s %-9s %15s %15s %15s %15s %15s %15s %15s\n", "bodies", "state", "order", "program", "yes/no",
+              "FCL yes/no", "FCL contact", "FCL distance", "GLPK", "CLP");
   const struct {
     const char* name;
     double gap;
@@ -292,6 +304,7 @@ void tables() {
           }
         }
         std::vector<double> times{time(queries, coherent ? warm : cold)};
+        times.push_back(time(queries, [&](const auto& all) { yes_no(all, coherent); }));
 #ifdef DODYN_HAVE_FCL
         Shapes convex;
         const auto fcl_queries = for_fcl(queries, convex);

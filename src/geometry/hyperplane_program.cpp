@@ -93,8 +93,11 @@ auto Program<n>::simplex(Basis<n>& basis, Ask ask) -> Ending {
     looked_at_all = false;
     const double least = true_least - t_.dot(shift_), gain = height - least;
     if (ask == Ask::sign && !shifted_) {  // F is between the two
-      if (least > 0.0) return Ending::apart;
-      if (distance == 0.0 && height <= 0.0) return Ending::overlapping;
+      const bool overlaps = distance == 0.0 && height <= 0.0;
+      if (least > little || overlaps) {
+        keep(basis);
+        return overlaps ? Ending::overlapping : Ending::apart;
+      }
     }
     if (!(gain > little)) {
       if (along_edges) {
@@ -132,12 +135,17 @@ auto Program<n>::simplex(Basis<n>& basis, Ask ask) -> Ending {
       previous = lowest_height = infinity;
     }
   }
+  keep(basis);
+  return Ending::optimal;
+}
+
+template <int n>
+void Program<n>::keep(Basis<n>& basis) const {
   basis.size = static_cast<std::int16_t>(count_);
   for (int k = 0; k < count_; ++k) {
     basis.first[k] = static_cast<std::int16_t>(p_[k].i);
     basis.second[k] = static_cast<std::int16_t>(p_[k].j);
   }
-  return Ending::optimal;
 }
 
 // Weak duality: the face's point on the line is above the lowest plane of slope alpha, at the height `least`, by no more

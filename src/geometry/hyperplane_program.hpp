@@ -54,6 +54,7 @@ class Program {
 
   // hyperplane_program.cpp
   Ending simplex(Basis<n>& basis, Ask ask);
+  void keep(Basis<n>& basis) const;
   bool certain(double least);
   double price();
   double descend();

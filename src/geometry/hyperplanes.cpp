@@ -61,6 +61,38 @@ int find_contact(const Polytope<n>& k1, const Frame<n>& frame1, const Polytope<n
   return passes;
 }
 
+template <int n>
+bool overlap(const Polytope<n>& k1, const Frame<n>& frame1, const Polytope<n>& k2, const Frame<n>& frame2,
+             Basis<n>& basis, Vector<n>& plane) {
+  std::array<std::array<double, max_corners>, 2> heights;
+  if (plane != Vector<n>::Zero()) {
+    const Vector<n> d1 = frame1.directors.transpose() * plane, d2 = -(frame2.directors.transpose() * plane);
+    const Vector<n> offset = frame1.position - frame2.position;
+    const double apart =
+        lowest(k1, d1, heights[0].data()).height + lowest(k2, d2, heights[1].data()).height + plane.dot(offset);
+    if (apart > 1e-14 * plane.norm() * (k1.radius() + k2.radius() + offset.norm())) return false;
+  }
+  const Vector<n> between =
+      frame1.position - frame2.position + frame1.directors * k1.centroid() - frame2.directors * k2.centroid();
+  const double distance = between.norm();
+  if (distance <= 1e-9 * std::min(k1.radius(), k2.radius())) return true;  // both hold more than that about theirs
+  Program<n> program(k1, frame1, k2, frame2, between / distance);
+  using Ending = typename Program<n>::Ending;
+  const Ending ending = program.solve(basis, Program<n>::Ask::sign);
+  if (ending == Ending::overlapping) return true;
+  if (ending == Ending::apart) {
+    plane = program.alpha();
+    return false;
+  }
+  Contact<n> contact;
+  find_contact(k1, frame1, k2, frame2, basis, contact);
+  if (contact.gap < 0.0) plane = contact.alpha;
+  return contact.gap >= 0.0;
+}
+
+template bool overlap(const Polytope<2>&, const Frame<2>&, const Polytope<2>&, const Frame<2>&, Basis<2>&, Vector<2>&);
+template bool overlap(const Polytope<3>&, const Frame<3>&, const Polytope<3>&, const Frame<3>&, Basis<3>&, Vector<3>&);
+
 template int find_contact(const Polytope<2>&, const Frame<2>&, const Polytope<2>&, const Frame<2>&, Basis<2>&,
                           Contact<2>&);
 template int find_contact(const Polytope<3>&, const Frame<3>&, const Polytope<3>&, const Frame<3>&, Basis<3>&,

@@ -582,6 +582,71 @@ TEST(Hyperplanes, FlushCubesFromAnyBasisTouch) {
   }
 }
 
+// Pairs at every distance, aligned ones among them: yes and no are those of brute force, from whatever plane and basis.
+TEST(Hyperplanes, OverlapIsThatOfBruteForce) {
+  Random random(15);
+  Basis<3> basis;
+  Vector<3> plane = Vector<3>::Zero();
+  const auto cube = box(1, 1, 1);
+  int yes = 0;
+  for (int i = 0; i < 3000; ++i) {
+    auto p = random_pair<3>(random, 4 + i % 9, 8, 0.6);
+    if (i % 3 == 0) p = {cube, cube, at(0.5 * (i % 4), 0.3, 0.25 * (i % 7)), at(0, 0, 0)};
+    const double slab = BruteForce<3>(p.k1, p.f1, p.k2, p.f2).slab();
+    if (std::abs(slab) < 1e-9) continue;
+    EXPECT_EQ(overlap(p.k1, p.f1, p.k2, p.f2, basis, plane), slab < 0.0);
+    yes += slab < 0.0;
+    if (slab > 0.0) {  // the plane is between them
+      double low = 1e300, high = -1e300;
+      for (const auto& v : p.k1.corners()) low = std::min(low, plane.dot(p.f1(v)));
+      for (const auto& v : p.k2.corners()) high = std::max(high, plane.dot(p.f2(v)));
+      EXPECT_GT(low, high);
+    }
+  }
+  EXPECT_GT(yes, 500);
+  EXPECT_LT(yes, 2500);
+}
+
+// Weak and strong duality of the nearest points: each is in its body, and the slab across their line is as wide as they
+// are apart; so no points are nearer. At least as far as the program's planes.
+TEST(Hyperplanes, DistanceIsThatOfASlabBetweenNearestPoints) {
+  Random random(16);
+  const auto inside = [](const Polytope<3>& k, const Frame<3>& f, const Vector<3>& x) {
+    for (const auto& facet : k.facets()) {
+      const Vector<3> a = f(k.corner(facet[0])), b = f(k.corner(facet[1])), c = f(k.corner(facet[2]));
+      if ((b - a).cross(c - a).normalized().dot(x - a) > 1e-10) return false;
+    }
+    return true;
+  };
+  int apart = 0;
+  for (int i = 0; i < 1500; ++i) {
+    auto p = random_pair<3>(random, 4 + i % 20, 8, 1.0);
+    if (i % 3 == 0) p = {box(1, 1, 1), box(2, 1, 1), at(0.5 * (i % 7), 0.3, 0.25 * (i % 9)), at(0, 0, 0)};
+    Basis<3> basis;
+    const auto d = find_distance(p.k1, p.f1, p.k2, p.f2, basis);
+    const auto c = p.contact();
+    EXPECT_TRUE(inside(p.k1, p.f1, d.nearest[0]) && inside(p.k2, p.f2, d.nearest[1])) << i;
+    if (c.gap >= 0.0) {
+      EXPECT_EQ(d.distance, 0.0);
+      continue;
+    }
+    ++apart;
+    EXPECT_GE(d.distance, -c.normal_gap() - 1e-12);
+    const Vector<3> across = (d.nearest[0] - d.nearest[1]).normalized();
+    double low = 1e300, high = -1e300;
+    for (const auto& v : p.k1.corners()) low = std::min(low, across.dot(p.f1(v)));
+    for (const auto& v : p.k2.corners()) high = std::max(high, across.dot(p.f2(v)));
+    if (d.distance > 1e-6) {
+      EXPECT_NEAR(low - high, d.distance, 1e-10);
+    }
+  }
+  EXPECT_GT(apart, 500);
+  Basis<2> basis;
+  const auto d = find_distance(rectangle(2, 2), Frame<2>{{4, 5}}, rectangle(2, 2), Frame<2>{}, basis);
+  EXPECT_NEAR(d.distance, std::sqrt(13.0), 1e-14);
+  EXPECT_LT((d.nearest[0] - Vector<2>(3, 4)).norm() + (d.nearest[1] - Vector<2>(1, 1)).norm(), 1e-14);
+}
+
 TEST(Hyperplanes, RefusesWhatIsNotANumber) {
   const auto cube = box(1, 1, 1);
   EXPECT_THROW((Pair<3>{cube, cube, at(std::nan(""), 0, 0), at(0, 0, 0)}.contact()), std::runtime_error);
