@@ -20,7 +20,7 @@ const std::vector<ini::SectionKind> kinds = {
      {"parent", "joint", "coordinates", "at", "end", "mass", "centre", "inertia", "partner", "surface"},
      false,
      {"parent", "joint"}},
-    {"mass", Name::required, {"link", "at", "mass"}, false, {"link", "mass"}},
+    {"mass", Name::required, {"link", "at", "mass", "partner"}, false, {"link", "mass"}},
     {"shape",
      Name::required,
      {"link", "vertices", "box", "polygon", "prism", "ball", "corners", "at", "turn", "density", "mass", "outward"},
@@ -74,6 +74,7 @@ Model ModelReader::model() {
   read_names();
   each("point", [&](const Section& s) { tree.named_points.push_back({s.name, place_of(s)}); });
   each("mass", [&](const Section& s) { read_mass(s); });
+  each("mass", [&](const Section& s) { check_partner(s); });
   each("shape", [&](const Section& s) { read_shape(s); });
   each("spring", [&](const Section& s) { read_spring(s); });
   each("charge", [&](const Section& s) { tree.charges.push_back({s.name, place_of(s), number(needed(s, "value"))}); });
@@ -202,18 +203,6 @@ int ModelReader::count(const Entry& entry, int least, int most) {
 }
 
 // ---- names
-
-template <class Named>
-int ModelReader::named(const Entry& entry, const std::vector<Named>& all, const char* what, const char* before) const {
-  std::vector<std::string> names;
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    if (all[i].name == entry.value) return static_cast<int>(i);
-    names.push_back(all[i].name);
-  }
-  fail(entry.line, entry.key + " = " + shown(entry.value) + " is no " + what + " known here" +
-                       did_you_mean(entry.value, names) + "; allowed: " + before +
-                       (names.empty() ? "none" : listed(names)));
-}
 
 int ModelReader::link(const Entry& entry) const {
   return named(entry, model_.structure.links, "link", entry.key == "parent" ? "ground, " : "");

@@ -54,6 +54,7 @@ class ModelReader {
   void read_link(const Section& section);
   void read_names();
   void read_mass(const Section& section);
+  void check_partner(const Section& mass) const;
   void read_shape(const Section& section);
   void read_spring(const Section& section);
   void read_load(const Section& section);
@@ -72,5 +73,17 @@ class ModelReader {
   std::vector<bool> centre_given_;
   int coordinates_ = 0;
 };
+
+template <class Named>
+int ModelReader::named(const Entry& entry, const std::vector<Named>& all, const char* what, const char* before) const {
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (all[i].name == entry.value) return static_cast<int>(i);
+    names.push_back(all[i].name);
+  }
+  fail(entry.line, entry.key + " = " + shown(entry.value) + " is no " + what + " known here" +
+                       did_you_mean(entry.value, names) + "; allowed: " + before +
+                       (names.empty() ? "none" : listed(names)));
+}
 
 }  // namespace dodyn::systems

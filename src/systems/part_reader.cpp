@@ -36,6 +36,19 @@ void ModelReader::read_mass(const Section& section) {
   model_.masses.push_back({section.name, on, vector_or_zero(section, "at"), at_least_zero(section, "mass", 0.0, "kg")});
 }
 
+// Of a point mass: that on its link's partner. The exchange of the legs sees to their being equal.
+void ModelReader::check_partner(const Section& mass) const {
+  const Entry* partner = mass.find("partner");
+  if (!partner) return;
+  const auto& other = model_.masses[named(*partner, model_.masses, "point mass")];
+  const auto here = std::find_if(model_.masses.begin(), model_.masses.end(),
+                                 [&](const PointMass& one) { return one.name == mass.name; });
+  const auto& links = model_.structure.links;
+  if (links[here->link].partner != other.link)
+    fail(partner->line, "partner = " + shown(partner->value) + " is on link " + links[other.link].name +
+                            "; allowed: a point mass on the partner of " + links[here->link].name);
+}
+
 void ModelReader::read_shape(const Section& section) {
   const bool plane = model_.dimension == 2;
   Shape shape;

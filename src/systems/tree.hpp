@@ -244,7 +244,7 @@ struct Tree {
     return L - potential_energy(at, q);
   }
 
-  // Generalised forces that have no potential, of damping, drag, loads and actuators: [n]. u: [actuators], or null
+  // Generalised forces that have no potential, of damping, drag, loads and actuators: [n]. u: [actuators], or null: zero
   template <class T>
   std::vector<T> forces(const T* q, const T* v, const T* u) const;
 
@@ -255,7 +255,7 @@ struct Tree {
   template <class T>
   T potential_energy(const std::vector<Frame<T>>& at, const T* q) const;
 
-  // What a variable is worth. u may be null where there are no controls in it.
+  // What a variable is worth. Without u all controls are zero.
   template <class T>
   T value(const Variable& variable, const std::vector<Frame<T>>& at, const T* q, const T* v, const T* u) const;
   template <class T>

@@ -31,7 +31,7 @@ T Tree<P>::value(const Variable& variable, const std::vector<Frame<T>>& at, cons
     case Variable::angle:
       return variable.other < 0 ? at[variable.index].angle : at[variable.index].angle - at[variable.other].angle;
     case Variable::control:
-      return u[variable.index];
+      return u ? u[variable.index] : T(0.0);
   }
   return T(0.0);
 }

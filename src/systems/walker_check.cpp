@@ -72,7 +72,8 @@ void Model::check_walker(const Tree<double>& tree) const {
   }
   const double L = tree.lagrangian(q.data(), v.data()), L_new = tree.lagrangian(q_new.data(), v_new.data());
   if (std::abs(L - L_new) > 1e-9 * (1.0 + std::abs(L)))
-    fail(swing_line, "exchanging the legs changes the energy; partners must agree in their joints and inertia");
+    fail(swing_line,
+         "exchanging the legs changes the energy; partners must agree in their joints, inertia and springs");
 }
 
 }  // namespace dodyn::systems

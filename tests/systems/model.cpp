@@ -335,6 +335,8 @@ TEST(Model, ForcesDoThePowerThatIsSaidOfThem) {
     const auto Q = tree.forces(q.data(), v.data(), u.data());
     double given = 0.0;
     for (int i = 0; i < n; ++i) given += Q[i] * v[i];
+    const Vector idle(u.size(), 0.0);
+    EXPECT_EQ(tree.forces<double>(q.data(), v.data(), nullptr), tree.forces(q.data(), v.data(), idle.data()));
     EXPECT_NEAR(given, power, 1e-7 * (1.0 + std::abs(power)));
 
     // and the energy: the Lagrangian at rest is less the potential
@@ -386,6 +388,7 @@ TEST(Model, MistakesAreOneLineThatSaysWhatIsAllowed) {
   expect("[shape s]\nlink = a\nprism = 1, 2\n", "11", "prism is for dimension 3");
   expect("[mass m]\nlink = b\nmass = 1\n", "10", "allowed: a");
   expect("[mass m]\nlink = a\nmass = lenght\n", "11", "did you mean 'length'");
+  expect("[mass m]\nlink = a\nmass = 1\npartner = n\n", "12", "allowed: m");
   expect("[actuator u]\nlink = a\n", "9", "allowed: force or torque");
   expect("[actuator u]\ncoordinate = a\nlimit = 0\n", "11", "is zero; allowed: more than 0");
   expect("[range r]\ncoordinate = a\n", "9", "allowed: from, to, or both");
