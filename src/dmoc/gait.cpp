@@ -54,10 +54,11 @@ WalkerGait::WalkerGait(std::shared_ptr<const Walker> walker, std::vector<Coeffic
 // side by side enforce, however close: see Pair::ordered. Limits: the axes are those of straight links, left is that of
 // the world, not of a pelvis, and what is nearer than d to the joint may overlap.
 Pair WalkerGait::pair(const Walker::Links& links) const {
-  const double r = settings_.leg_radius, w = settings_.step_width, e = links.gap.value;
+  const double r = settings_.leg_radius, e = links.gap.value;
+  const Coefficient& w = settings_.step_width;
   if (!(e < 2.0 * r)) return {links.one, links.other};
   Coefficient d = settings_.crossing_free;
-  if (d.value == 0.0) d = w > 2.0 * r ? links.height * (2.0 * r - links.gap) / (w - links.gap) : links.height;
+  if (d.value == 0.0) d = w.value > 2.0 * r ? links.height * (2.0 * r - links.gap) / (w - links.gap) : links.height;
   const auto beyond = [](const Coefficient& free, int joint) {
     Part part;
     (joint == 0 ? part.from : part.to) = joint == 0 ? free : 1.0 - free;
@@ -109,7 +110,12 @@ void WalkerGait::build() {
   Effort effort{settings_.absolute_work, settings_.positive_work, settings_.squared_torque};
   if (settings_.loss != 0.0)
     for (const auto& actuator : design_.actuators) effort.loss.push_back(settings_.loss * actuator.loss);
-  motion_problem_.add_effort(0, effort, 1.0 / (weight_ * settings_.step_length));
+  for (const auto& [function, equality] : settings_.requirements)
+    add_path_constraint(motion_problem_, 0, function, settings_.parameter, equality);
+  const Coefficient per_step = 1.0 / (weight_ * settings_.step_length);
+  for (const PathFunction& cost : settings_.costs)
+    add_path_cost(motion_problem_, 0, cost, settings_.parameter, per_step);
+  motion_problem_.add_effort(0, effort, per_step);
   motion_problem_.problem().finish();
 }
 

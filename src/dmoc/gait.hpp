@@ -30,6 +30,7 @@
 
 #include "dmoc/crossing.hpp"
 #include "dmoc/motion_problem.hpp"
+#include "dmoc/path_function.hpp"
 #include "dmoc/walker.hpp"
 #include "nlp/solve.hpp"
 
@@ -39,13 +40,23 @@ struct GaitSettings {
   int intervals = 80;              // K
   Coefficient period = 0.9;        // K h, s
   Coefficient step_length = 0.56;  // m
-  double step_width = 0.2;         // m, in space
+  Coefficient step_width = 0.2;    // m, in space
 
   // weights of the cost's parts
   double absolute_work = 0.0;
   double positive_work = 0.0;
   double squared_torque = 1.0;  // per N m s
   double loss = 0.0;            // of resistive losses, as the model's actuators have them
+
+  // Others' costs, whose integrals over the step count, and path constraints, >= 0 or == 0; with the values of the
+  // parameters they use.
+  std::vector<PathFunction> costs = {};
+  struct Requirement {
+    PathFunction function;
+    bool equality = false;
+  };
+  std::vector<Requirement> requirements = {};
+  Lookup parameter = {};
 
   double clearance = 0.0;      // m: the swing foot's least height is 4 s (1 - s) times this, s from 0 to 1,
   int clearance_points = 0;    // at inner nodes and at so many points between neighbouring ones

@@ -16,7 +16,7 @@ Eigen::VectorXd WalkerGait::cold_start(std::uint64_t seed) const {
 
   std::vector<double> step(walker_->base, 0.0), first(walker_->n());
   step[0] = settings_.step_length.value;
-  if (walker_->base == 3) step[1] = settings_.step_width;
+  if (walker_->base == 3) step[1] = settings_.step_width.value;
   std::vector<double> last = design_.plain().touch_down(step);
   for (int i = 0; i < joints; ++i) last[i] += 0.1 * walker_->spread[i] * uniform();
   exchanged_->evaluate(last.data(), first.data());

@@ -5,7 +5,7 @@
 
 #include "evaluators/command.hpp"
 #include "evaluators/docking.hpp"
-#include "evaluators/gait.hpp"
+#include "evaluators/gait/gait.hpp"
 #include "evaluators/scene.hpp"
 #include "evaluators/testfunction.hpp"
 #include "surrogate/choice.hpp"

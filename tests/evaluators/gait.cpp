@@ -1,5 +1,5 @@
 // The gait evaluator through the interface that studies use.
-#include "evaluators/gait.hpp"
+#include "evaluators/gait/gait.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,0 +1,114 @@
+#include "dmoc/path_function.hpp"
+
+#include <algorithm>
+
+#include "settings/config_error.hpp"
+
+namespace dodyn::dmoc {
+
+using autodiff::Var;
+using systems::Variable;
+
+namespace {
+
+struct Argument {
+  std::optional<Variable> variable;  // none: a parameter,
+  std::size_t parameter = 0;         // its place among the recorded ones
+};
+
+}  // namespace
+
+PathFunction path_function(const System& system, const std::vector<int>& held, bool timed, const Expression& expression,
+                           const std::vector<std::string>& motion_parameters, bool on_intervals) {
+  const HeldFunctions& functions = system.holding(held);
+  const std::vector<int>& moving = functions.moving;
+  const int n = system.n(), m = static_cast<int>(moving.size()), controls = system.inputs();
+  PathFunction f{expression, !on_intervals, {}, {}};
+  std::vector<Argument> arguments;
+  for (const Expression::Quantity& quantity : expression.quantities()) {
+    const auto variable = system.model().variable(quantity);
+    const bool of_motion = quantity.arguments.empty() && std::find(motion_parameters.begin(), motion_parameters.end(),
+                                                                   quantity.name) != motion_parameters.end();
+    if (of_motion || (variable && variable->kind == Variable::parameter)) {
+      arguments.push_back({std::nullopt, f.parameters.size()});
+      f.parameters.push_back(quantity.name);
+      continue;
+    }
+    if (!variable) {
+      std::vector<std::string> known = motion_parameters;
+      for (const auto& p : system.model().parameters) known.push_back(p.name);
+      for (const auto& name : system.structure().coordinate_names) known.push_back(name);
+      for (const auto& a : system.structure().actuators) known.push_back("u." + a.name);
+      throw ExpressionError("unknown name '" + quantity.text() + "'" + did_you_mean(quantity.text(), known) +
+                            "; allowed: parameters, coordinates, rate(coordinate), POINT.x, speed(POINT), u.ACTUATOR");
+    }
+    const bool moves = variable->kind == Variable::rate || variable->kind == Variable::velocity ||
+                       variable->kind == Variable::speed || variable->kind == Variable::control;
+    f.at_nodes = f.at_nodes && !moves;
+    arguments.push_back({variable, 0});
+  }
+  const bool at_nodes = f.at_nodes;
+  const int inputs = at_nodes ? m : 2 * m + controls + (timed ? 1 : 0);
+  f.function = system.record(inputs, 1 + static_cast<int>(f.parameters.size()),
+                             [&](const auto& tree, const std::vector<Var>& z, const std::vector<Var>& extra) {
+                               const Var h = timed && !at_nodes ? z.back() * extra[0] : extra[0];
+                               std::vector<Var> q = whole(n, moving, z.data()),
+                                                v(static_cast<std::size_t>(n), Var(0.0));
+                               if (!at_nodes) {
+                                 const std::vector<Var> next = whole(n, moving, z.data() + m);
+                                 for (std::size_t i = 0; i < q.size(); ++i) {
+                                   v[i] = (next[i] - q[i]) / h;
+                                   q[i] = 0.5 * (q[i] + next[i]);
+                                 }
+                               }
+                               const Var* u = at_nodes ? nullptr : z.data() + 2 * m;
+                               const auto frames = tree.frames(q.data(), v.data());
+                               std::vector<Var> values;
+                               for (const Argument& a : arguments)
+                                 values.push_back(a.variable ? tree.value(*a.variable, frames, q.data(), v.data(), u)
+                                                             : extra[1 + a.parameter]);
+                               const Var value = expression.template evaluate<Var>(values);
+                               return std::vector<Var>{value, at_nodes ? Var(0.0) : h * value};
+                             });
+  return f;
+}
+
+namespace {
+
+Element element_of(const MotionProblem& problem, int phase, const PathFunction& f, const Lookup& values) {
+  const bool timed = problem.index(phase).duration >= 0;
+  std::vector<Coefficient> extra = {timed ? Coefficient(1.0 / problem.phase(phase).intervals) : problem.step(phase)};
+  for (const std::string& name : f.parameters) extra.push_back(values(name));
+  return element(f.function, problem.numbers(), extra);
+}
+
+std::vector<int> inputs_of(const MotionProblem& problem, int phase, const PathFunction& f, int k) {
+  if (f.at_nodes) return problem.node(phase, k);
+  std::vector<int> inputs = problem.interval(phase, k);
+  const PhaseIndex& index = problem.index(phase);
+  for (int i = 0; i < index.controls; ++i) inputs.push_back(index.control(k) + i);
+  if (index.duration >= 0) inputs.push_back(index.duration);
+  return inputs;
+}
+
+}  // namespace
+
+void add_path_constraint(MotionProblem& problem, int phase, const PathFunction& f, const Lookup& values,
+                         bool equality) {
+  const Element e = element_of(problem, phase, f, values);
+  const int count = problem.index(phase).intervals + (f.at_nodes ? 1 : 0);
+  for (int k = 0; k < count; ++k) {
+    const int row = problem.problem().add_rows(1, 0.0, equality ? 0.0 : nlp::infinity);
+    problem.problem().add_element(e, inputs_of(problem, phase, f, k), {{0, row, 1.0}});
+  }
+}
+
+void add_path_cost(MotionProblem& problem, int phase, const PathFunction& f, const Lookup& values,
+                   const Coefficient& weight) {
+  const Element e = element_of(problem, phase, f, values);
+  for (int k = 0; k < problem.index(phase).intervals; ++k)
+    problem.problem().add_element(e, inputs_of(problem, phase, f, k),
+                                  {{1, nlp::AssembledProblem::objective_row, weight}});
+}
+
+}  // namespace dodyn::dmoc

@@ -1,0 +1,271 @@
+#include "evaluators/gait/design.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "record/text.hpp"
+#include "settings/units.hpp"
+#include "systems/model.hpp"
+
+namespace dodyn::evaluators {
+
+using dmoc::Coefficient;
+
+namespace {
+
+// Walkers that have these settings; any other model says these things itself.
+const std::vector<std::string> built_in_walkers = {"planar-biped", "planar-biped-tree", "planar-underactuated",
+                                                   "spatial-biped"};
+const std::vector<std::string> built_in_keys = {
+    "gait.leg-length", "gait.legs",     "gait.linear-density", "gait.shank-mass",     "gait.thigh-mass",
+    "gait.leg-mass",   "gait.hip-mass", "gait.gravity",        "gait.inertia-factor", "gait.rotation"};
+const std::vector<std::string> motion_parameters = {"step-length", "period", "step-width"};
+
+bool is_file(const std::string& model) {
+  return std::find(built_in_walkers.begin(), built_in_walkers.end(), model) == built_in_walkers.end();
+}
+
+// The text of the model that the settings name.
+std::string text_of(const Settings& settings) {
+  const std::string model = settings.path("gait.model");
+  std::string text;
+  try {
+    text = systems::model_text(model);
+  } catch (const ConfigError& error) {
+    throw settings.error("gait.model", error.what());
+  }
+  if (!is_file(model)) {  // "spherical ZXY": the order of the turns
+    const std::string order = settings.text("gait.rotation");
+    for (std::size_t at = 0; (at = text.find("spherical ZXY", at)) != std::string::npos; ++at)
+      text.replace(at + 10, 3, order);
+  }
+  return text;
+}
+
+// The unit that a comment behind a parameter begins with: "kg, a point".
+std::string unit_of(const std::string& comment) {
+  const std::string first = comment.substr(0, comment.find_first_of(",:;"));
+  return parse_unit(first) ? first : "";
+}
+
+}  // namespace
+
+std::vector<DesignVariable> gait_variables(const Settings& so_far) {
+  std::vector<DesignVariable> all = {
+      {"step-length", "m", "length of a step", 0.56, 0.05, 1.5},
+      {"period", "s", "duration of a step", 0.9, 0.1, 5.0},
+      {"step-width", "m", "walkers in space: distance of the feet across (by default gait.step-width)", 0.2, 0.0, 2.0},
+  };
+  const std::string name = so_far.path("gait.model");
+  if (!is_file(name))
+    all.push_back({"shank-fraction", "1", "legs = mass-split: the shank's share of a leg's mass", 0.4, 0.01, 0.99});
+  const systems::Model model = systems::read_model(text_of(so_far), name, false);
+  const auto values = model.evaluate<double>();
+  for (std::size_t i = 0; i < model.parameters.size(); ++i) {
+    const systems::Parameter& p = model.parameters[i];
+    if (std::any_of(all.begin(), all.end(), [&](const DesignVariable& v) { return v.name == p.name; })) continue;
+    const bool knee = !is_file(name) && p.name == "knee";
+    DesignVariable v{
+        p.name, unit_of(p.comment), p.comment, values.parameters[i], knee ? 0.05 : -1e308, knee ? 0.95 : 1e308};
+    if (!p.definition.uses.empty()) v.formula = p.definition.text;
+    // the knee stands first, as it always has
+    all.insert(knee ? all.begin() : all.end(), std::move(v));
+  }
+  return all;
+}
+
+GaitDesigns::GaitDesigns(const Settings& settings) : settings_(settings) {
+  for (const Variable& variable : settings.variables)
+    if (variable.name == "shank-fraction" && settings.text("gait.legs") != "mass-split")
+      throw settings.error("gait.legs", "design.shank-fraction is free, which takes legs = mass-split");
+  gait_.intervals = settings.integer("gait.intervals");
+  gait_.clearance = settings.real("gait.clearance");
+  gait_.clearance_points = settings.integer("gait.clearance-points");
+  gait_.leg_radius = settings.real("gait.leg-radius");
+  gait_.crossing_free = settings.real("gait.crossing-free");
+  gait_.crossing_points = settings.integer("gait.crossing-points");
+  gait_.torque_limit = settings.real("gait.torque-limit");
+  gait_.rate_limit = settings.real("gait.rate-limit");
+  gait_.knee_stops = settings.boolean("gait.knee-stops");
+  gait_.unilateral = settings.text("gait.contact") != "free";
+  if (settings.text("gait.contact") == "friction-cone") gait_.friction = settings.real("gait.friction");
+  read_model();
+  read_cost();
+  read_requirements();
+  Eigen::VectorXd middle(static_cast<Eigen::Index>(settings.variables.size()));
+  for (std::size_t i = 0; i < settings.variables.size(); ++i)
+    middle(static_cast<Eigen::Index>(i)) = 0.5 * (settings.variables[i].lower + settings.variables[i].upper);
+  values(middle);  // says what is wrong with it
+}
+
+void GaitDesigns::read_model() {
+  model_ = settings_.path("gait.model");
+  from_file_ = is_file(model_);
+  text_ = text_of(settings_);
+  systems::Model model = systems::read_model(text_, model_, false);
+  if (model.structure.actuators.empty()) model.fail(0, "no [actuator NAME], so it cannot walk");
+  walker_ = std::make_shared<const dmoc::Walker>(std::move(model));
+  if (!from_file_) return;
+  for (const Setting& setting : settings_.all)
+    if (setting.source != "default" &&
+        std::find(built_in_keys.begin(), built_in_keys.end(), setting.key.name) != built_in_keys.end())
+      throw settings_.error(setting.key.name, "is for the walkers that come with the program; " + model_ +
+                                                  " says it itself, in its [parameters]");
+}
+
+// [cost] replaces the weights of [gait]: built-in ones by name, any other name an expression whose integral counts.
+void GaitDesigns::read_cost() {
+  const auto sections = settings_.sections_of("cost");
+  if (sections.empty()) {
+    gait_.absolute_work = settings_.real("gait.absolute-work");
+    gait_.positive_work = settings_.real("gait.positive-work");
+    gait_.squared_torque = settings_.real("gait.squared-torque");
+    if (gait_.absolute_work == 0.0 && gait_.positive_work == 0.0 && gait_.squared_torque == 0.0)
+      throw settings_.error("gait.squared-torque",
+                            "every weight of the cost is 0; at least one of absolute-work, positive-work and "
+                            "squared-torque must be positive");
+    return;
+  }
+  gait_.squared_torque = 0.0;
+  const auto& system = *walker_->system;
+  for (const FreeEntry& entry : sections.front()->entries) try {
+      const Expression e = Expression::parse(entry.value, motion_parameters);
+      const auto weight = [&] {
+        if (!e.is_constant() || !(e.constant() >= 0.0)) throw entry.error("is a weight; allowed: a number, 0 or more");
+        return e.constant();
+      };
+      if (entry.key == "absolute-work")
+        gait_.absolute_work = weight();
+      else if (entry.key == "positive-work")
+        gait_.positive_work = weight();
+      else if (entry.key == "squared-torque")
+        gait_.squared_torque = weight();
+      else if (entry.key == "loss")
+        gait_.loss = weight();
+      else
+        gait_.costs.push_back(dmoc::path_function(system, walker_->feet(), false, e, motion_parameters, true));
+    } catch (const ExpressionError& error) {
+      throw entry.error(error.what());
+    }
+  if (sections.front()->entries.empty())
+    throw sections.front()->error(
+        "is empty; allowed: absolute-work, positive-work, squared-torque, loss = weight, or "
+        "NAME = an expression whose integral over the step counts");
+}
+
+// [require]: conditions of parameters judge a design; those that speak of the motion become path constraints.
+void GaitDesigns::read_requirements() {
+  const auto& system = *walker_->system;
+  for (const FreeSection* section : settings_.sections_of("require"))
+    for (const FreeEntry& entry : section->entries) try {
+        const Expression e = Expression::parse(entry.value, motion_parameters);
+        const bool of_parameters =
+            std::all_of(e.quantities().begin(), e.quantities().end(), [&](const Expression::Quantity& q) {
+              const auto v = system.model().variable(q);
+              return (q.arguments.empty() && std::find(motion_parameters.begin(), motion_parameters.end(), q.name) !=
+                                                 motion_parameters.end()) ||
+                     (v && v->kind == systems::Variable::parameter);
+            });
+        if (of_parameters) {
+          if (!e.is_condition())
+            throw entry.error("is no condition; allowed: comparisons (<, <=, ==, >=, >), and, or, not");
+          requirements_.push_back({entry.key + ": " + entry.value, entry.source, e});
+          continue;
+        }
+        for (const auto& comparison : e.comparisons())
+          gait_.requirements.push_back(
+              {dmoc::path_function(system, walker_->feet(), false, comparison.what, motion_parameters),
+               comparison.equality});
+      } catch (const ExpressionError& error) {
+        throw entry.error(error.what());
+      }
+}
+
+Coefficient GaitDesigns::variable(const std::string& name, const Eigen::VectorXd& design) const {
+  Coefficient c(settings_.design(name, design));
+  for (std::size_t i = 0; i < settings_.variables.size(); ++i)
+    if (settings_.variables[i].name == name)
+      c.gradient = Eigen::VectorXd::Unit(design.size(), static_cast<Eigen::Index>(i));
+  return c;
+}
+
+GaitDesigns::Values GaitDesigns::values(const Eigen::VectorXd& design) const {
+  const systems::Model& model = walker_->system->model();
+  std::map<std::string, Coefficient> given;
+  for (const systems::Parameter& p : model.parameters)
+    if (settings_.design_given(p.name)) given[p.name] = variable(p.name, design);
+  const auto give = [&](const char* name, const Coefficient& value) {
+    if (model.parameter(name) >= 0 && !given.count(name)) given[name] = value;
+  };
+  if (!from_file_) {
+    const Coefficient knee = variable("knee", design), leg(settings_.real("gait.leg-length"));
+    const Coefficient density(settings_.real("gait.linear-density")), leg_mass(settings_.real("gait.leg-mass"));
+    Coefficient shank_mass(settings_.real("gait.shank-mass")), thigh_mass(settings_.real("gait.thigh-mass"));
+    if (const std::string legs = settings_.text("gait.legs"); legs == "uniform-density") {
+      shank_mass = density * knee;
+      thigh_mass = density * (leg - knee);
+    } else if (legs == "mass-split") {
+      shank_mass = leg_mass * variable("shank-fraction", design);
+      thigh_mass = leg_mass - shank_mass;
+    }
+    give("knee", knee);
+    give("leg", leg);
+    give("shank_mass", shank_mass);
+    give("thigh_mass", thigh_mass);
+    give("hip_mass", settings_.real("gait.hip-mass"));
+    give("inertia_factor", settings_.real("gait.inertia-factor"));
+    give("gravity", settings_.real("gait.gravity"));
+  }
+  Values all;
+  all.step_length = variable("step-length", design);
+  all.period = variable("period", design);
+  all.step_width =
+      settings_.design_given("step-width") ? variable("step-width", design) : settings_.real("gait.step-width");
+  all.model = model.evaluate<Coefficient>(given);
+  model.check_walker(model.tree<Coefficient>(all.model.numbers).plain());
+  return all;
+}
+
+Coefficient GaitDesigns::named(const Values& values, const std::string& parameter) const {
+  if (parameter == "step-length") return values.step_length;
+  if (parameter == "period") return values.period;
+  if (parameter == "step-width") return values.step_width;
+  return values.model.parameters[static_cast<std::size_t>(walker_->system->model().parameter(parameter))];
+}
+
+GaitDesigns::Refusal GaitDesigns::refusal(const Eigen::VectorXd& design) const {
+  const double step = settings_.design("step-length", design), period = settings_.design("period", design);
+  if (!from_file_) {
+    const double leg = settings_.real("gait.leg-length"), knee = settings_.design("knee", design);
+    if (!(knee > 0.0 && knee < leg))
+      return {formatted("invalid design: knee = %g m is not between 0 and the leg length %g m", knee, leg)};
+    if (step >= 2.0 * leg)
+      return {formatted("invalid design: step length %g m and period %g s with legs of %g m", step, period, leg)};
+  }
+  if (!(step > 0.0) || !(period > 0.0))
+    return {formatted("invalid design: step length %g m and period %g s", step, period)};
+  try {
+    const Values all = values(design);
+    for (const Requirement& r : requirements_) {
+      std::vector<double> numbers;
+      for (const auto& q : r.condition.quantities()) numbers.push_back(named(all, q.name).value);
+      if (!r.condition.holds(numbers)) return {"required, " + r.text + " (" + r.source + ")", true};
+    }
+  } catch (const ConfigError& error) {
+    return {std::string("invalid design: ") + error.what()};
+  }
+  return {};
+}
+
+dmoc::WalkerGait GaitDesigns::problem(const Eigen::VectorXd& design, int intervals) const {
+  Values all = values(design);
+  dmoc::GaitSettings settings = gait_;
+  settings.intervals = intervals;
+  settings.step_length = all.step_length;
+  settings.period = all.period;
+  settings.step_width = all.step_width;
+  settings.parameter = [this, all](const std::string& name) { return named(all, name); };
+  return dmoc::WalkerGait(walker_, all.model.numbers, settings);
+}
+
+}  // namespace dodyn::evaluators

@@ -1,0 +1,63 @@
+// Which walker the settings describe, its designs, and the gait problem of each.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "dmoc/gait.hpp"
+#include "settings/settings.hpp"
+
+namespace dodyn::evaluators {
+
+// Design variables of the gait evaluator: those of the motion, and every parameter of the model.
+std::vector<DesignVariable> gait_variables(const Settings& so_far);
+
+class GaitDesigns {
+ public:
+  // Throws ConfigError of settings at odds, and of what is wrong with the model.
+  explicit GaitDesigns(const Settings& settings);
+
+  const dmoc::Walker& walker() const { return *walker_; }
+  const dmoc::GaitSettings& gait() const { return gait_; }
+  const std::string& model() const { return model_; }
+  bool from_file() const { return from_file_; }
+  const std::string& text() const { return text_; }
+
+  // Empty, or why a design is none: `infeasible` where a requirement of the configuration says so, else `failed`.
+  struct Refusal {
+    std::string reason;
+    bool required = false;
+  };
+  Refusal refusal(const Eigen::VectorXd& design) const;
+
+  // The gait problem of a design, with gradients with respect to all free variables. Throws ConfigError where the model
+  // refuses it.
+  dmoc::WalkerGait problem(const Eigen::VectorXd& design, int intervals) const;
+
+ private:
+  void read_model();
+  void read_cost();
+  void read_requirements();
+  dmoc::Coefficient variable(const std::string& name, const Eigen::VectorXd& design) const;
+  // Values of all parameters of the model, of the motion by name, and the model's numbers.
+  struct Values {
+    systems::Values<dmoc::Coefficient> model;
+    dmoc::Coefficient step_length, period, step_width;
+  };
+  Values values(const Eigen::VectorXd& design) const;
+  dmoc::Coefficient named(const Values& values, const std::string& parameter) const;
+
+  Settings settings_;
+  std::string model_, text_;
+  bool from_file_ = false;
+  std::shared_ptr<const dmoc::Walker> walker_;
+  dmoc::GaitSettings gait_;
+  struct Requirement {
+    std::string text, source;
+    Expression condition;
+  };
+  std::vector<Requirement> requirements_;  // of parameters alone
+};
+
+}  // namespace dodyn::evaluators

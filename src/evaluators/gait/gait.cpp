@@ -1,0 +1,309 @@
+#include "evaluators/gait/gait.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "evaluators/gait/design.hpp"
+#include "evaluators/gait/keys.hpp"
+#include "evaluators/gait/metrics.hpp"
+#include "evaluators/gait/search.hpp"
+#include "record/text.hpp"
+
+namespace dodyn::evaluators {
+
+namespace {
+
+constexpr std::size_t optima_channel = 8;
+
+// Checksum of a text (Fowler, Noll, Vo: FNV-1a, 64 bits).
+std::uint64_t fnv1a(const std::string& text) {
+  std::uint64_t hash = 0xcbf29ce484222325ULL;
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
+  return hash;
+}
+
+GaitSearch search_of(const Settings& settings) {
+  GaitSearch search;
+  search.cold = settings.integer("gait.starts");
+  search.parts = settings.integer("gait.parts");
+  if (search.parts > search.cold)
+    throw settings.error("gait.parts", "there are no more than gait.starts = " + std::to_string(search.cold));
+  search.shifts = settings.integer("gait.shifts");
+  search.coarse_intervals = settings.integer("gait.coarse-intervals");
+  search.candidates = settings.integer("gait.candidates");
+  if (search.coarse_intervals == 1 || search.coarse_intervals >= settings.integer("gait.intervals"))
+    throw settings.error("gait.coarse-intervals", "allowed are 0 and 2 to less than gait.intervals = " +
+                                                      std::to_string(settings.integer("gait.intervals")));
+  search.refine_tolerance = settings.real("gait.refine-tolerance");
+  search.refinements = settings.integer("gait.refinements");
+  const std::string solver = settings.text("gait.solver");
+  search.options.backend = solver == "slsqp"   ? nlp::Backend::slsqp
+                           : solver == "ipopt" ? nlp::Backend::ipopt
+                                               : nlp::Backend::native;
+  if (!nlp::available(search.options.backend))
+    throw settings.error("gait.solver", "this build has no Ipopt; allowed are native and slsqp");
+  search.options.tolerance = settings.real("gait.tolerance");
+  search.options.max_iterations = settings.integer("gait.max-iterations");
+  search.options.max_seconds = settings.real("gait.start-seconds");
+  return search;
+}
+
+// A refined motion on the mesh of the study: of nodes every so-manieth, of intervals the mean of so many.
+Eigen::MatrixXd every(int stride, const Eigen::MatrixXd& nodes) {
+  Eigen::MatrixXd m((nodes.rows() - 1) / stride + 1, nodes.cols());
+  for (Eigen::Index k = 0; k < m.rows(); ++k) m.row(k) = nodes.row(stride * k);
+  return m;
+}
+Eigen::MatrixXd mean_of(int stride, const Eigen::MatrixXd& of_intervals) {
+  Eigen::MatrixXd m(of_intervals.rows() / stride, of_intervals.cols());
+  for (Eigen::Index k = 0; k < m.rows(); ++k) m.row(k) = of_intervals.middleRows(stride * k, stride).colwise().mean();
+  return m;
+}
+
+class GaitEvaluator final : public Evaluator {
+ public:
+  explicit GaitEvaluator(const Settings& settings) : designs_(settings), search_(search_of(settings)) {}
+
+  std::vector<Quantity> metrics() const override { return gait_metrics(); }
+  Channels channels() const override;
+  Outcome evaluate(const Task& task) const override;
+  std::vector<std::pair<std::string, std::string>> reads() const override {
+    if (!designs_.from_file()) return {};
+    return {{"gait.model-checksum", formatted("%016llx", static_cast<unsigned long long>(fnv1a(designs_.text())))}};
+  }
+  int parts() const override { return search_.parts; }
+  Outcome join(const Evaluation& asked, std::vector<Outcome> parts) const override;
+  std::string report(const Outcome& outcome) const override;
+  std::string details() const override;
+
+ private:
+  int optima_rows() const { return search_.cold + 2; }  // and that of a parent, and one found by bending
+  // Status, and reason where it is not ok, of what a search found.
+  void judge(const GaitFound& found, Evaluation& e) const;
+
+  GaitDesigns designs_;
+  GaitSearch search_;
+  mutable SolveTimes times_;  // of the solves that this process did, for details()
+};
+
+Channels GaitEvaluator::channels() const {
+  const int K = designs_.gait().intervals;
+  const dmoc::Walker& walker = designs_.walker();
+  const auto& q = walker.coordinate_names;
+  const std::vector<std::string> force = walker.base == 2 ? std::vector<std::string>{"tangential", "normal"}
+                                                          : std::vector<std::string>{"forward", "left", "normal"};
+  return {
+      {"t", "s", "time since touch-down", K + 1, {"t"}},
+      {"q", "", "position of the stance foot (m), joint angles (rad)", K + 1, q},
+      {"p", "",
+       "discrete momenta (N s for the foot, N m s for the joints): leaving at the first node, arriving at the others",
+       K + 1, q},
+      {"u", "N m", "torques, constant over an interval", K, walker.input_names},
+      {"contact_force", "N", "force of the ground on the stance foot", K + 1, force},
+      {"energy", "J", "discrete energy of an interval", K, {"energy"}},
+      {"points", "m", "the stance foot and the ends of the links", K + 1, walker.point_names},
+      {"impulse", "N s", "impulse of the ground on the new foot at touch-down", 1, force},
+      {"optima",
+       "",
+       "distinct gaits that the starts ended at, the best first: how many starts, KKT residual, distance to the best "
+       "(rad, root mean square)",
+       optima_rows(),
+       {"cost", "count", "residual", "distance"}},
+  };
+}
+
+Outcome GaitEvaluator::evaluate(const Task& task) const {
+  Outcome outcome{task.evaluation, {}};
+  Evaluation& e = outcome.evaluation;
+  if (const auto refusal = designs_.refusal(e.design); !refusal.reason.empty()) {
+    e.status = refusal.required ? Status::infeasible : Status::failed;
+    e.reason = refusal.reason;
+    return outcome;
+  }
+  const auto problem_of = [&](int intervals) { return designs_.problem(e.design, intervals); };
+  const GaitFound found = search_gait(search_, designs_.gait().intervals, problem_of, task, times_);
+  judge(found, e);
+  if (e.status == Status::failed || e.status == Status::infeasible || !found.best || !found.best->x.allFinite())
+    return outcome;
+
+  const dmoc::WalkerGait problem = problem_of(found.intervals);
+  const Eigen::VectorXd& x = found.best->x;
+  e.cost = found.best->objective;
+  // Envelope theorem: at a solution d cost / d design is the partial derivative of the Lagrangian.
+  if (e.status == Status::ok)
+    e.gradient = problem.problem().design_gradient(x, found.best->multipliers, static_cast<int>(e.design.size()));
+  e.metrics = metrics_of(problem.report(x), found);
+
+  const dmoc::GaitMotion m = problem.motion(x);
+  const int stride = found.intervals / designs_.gait().intervals;
+  outcome.trajectory.values = {every(stride, m.t),
+                               every(stride, m.q),
+                               every(stride, m.p),
+                               mean_of(stride, m.u),
+                               every(stride, m.contact_force),
+                               mean_of(stride, m.energy),
+                               every(stride, m.points),
+                               m.impulse.transpose(),
+                               table(found.optima, optima_rows())};
+  // parts carry the gaits themselves, so that join() can tell them apart
+  if (search_.parts > 1) outcome.trajectory.values.push_back(joints_of(found.optima));
+  return outcome;
+}
+
+void GaitEvaluator::judge(const GaitFound& found, Evaluation& e) const {
+  const auto count = [&](nlp::SolveStatus status) { return found.ends[static_cast<std::size_t>(status)]; };
+  const std::string tried = std::to_string(found.tried) + " starts";
+  e.reason = found.note;
+  if (found.solved > 0 && found.out_of_time) {
+    e.status = Status::timed_out;
+    e.reason = "time limit; the best so far, of " + tried;
+  } else if (found.solved > 0) {
+    e.status = Status::ok;
+  } else if (!found.best) {
+    e.status = Status::timed_out;
+    e.reason = "time limit before a gait of the study's mesh was found";
+  } else if (count(nlp::SolveStatus::infeasible) == found.tried) {
+    e.status = Status::infeasible;
+    e.reason = "no gait satisfies the constraints from any of " + tried + ": " + found.best->reason;
+  } else {
+    e.status = count(nlp::SolveStatus::timed_out) > 0           ? Status::timed_out
+               : count(nlp::SolveStatus::failed) == found.tried ? Status::failed
+                                                                : Status::not_converged;
+    e.reason = "none of " + tried + " converged; the most feasible: " + found.best->reason;
+  }
+}
+
+// The parts' best is the best; their optima are told apart and their counts added up.
+Outcome GaitEvaluator::join(const Evaluation&, std::vector<Outcome> parts) const {
+  const auto has_cost = [](const Outcome& o) { return std::isfinite(o.evaluation.cost); };
+  std::stable_sort(parts.begin(), parts.end(), [&](const Outcome& a, const Outcome& b) {
+    if (a.evaluation.ok() != b.evaluation.ok()) return a.evaluation.ok();
+    if (has_cost(a) != has_cost(b)) return has_cost(a);
+    return a.evaluation.cost < b.evaluation.cost;
+  });
+  Outcome whole = parts.front();
+  if (whole.trajectory.empty()) return whole;
+  std::vector<Optimum> distinct;
+  Eigen::VectorXd& sums = whole.evaluation.metrics;
+  const Eigen::Index summed[] = {gait_metric("iterations"), gait_metric("starts"), gait_metric("starts_solved")};
+  for (const Eigen::Index i : summed) sums(i) = 0.0;
+  int given_up = 0;
+  for (const Outcome& part : parts) {
+    given_up += part.evaluation.status == Status::timed_out || part.evaluation.status == Status::lost;
+    if (part.trajectory.empty()) continue;
+    for (const Eigen::Index i : summed) sums(i) += part.evaluation.metrics(i);
+    const Eigen::MatrixXd &rows = part.trajectory.values[optima_channel], &joints = part.trajectory.values.back();
+    for (Eigen::Index i = 0; i < joints.rows() && i < rows.rows(); ++i)
+      add(distinct, {rows(i, 0), static_cast<int>(rows(i, 1)), rows(i, 2), joints.row(i).transpose()});
+  }
+  sums(gait_metric("optima")) = static_cast<double>(distinct.size());
+  whole.trajectory.values.pop_back();
+  whole.trajectory.values[optima_channel] = table(distinct, optima_rows());
+  if (given_up > 0 && whole.evaluation.ok()) {
+    whole.evaluation.status = Status::timed_out;
+    whole.evaluation.reason = "time limit of " + std::to_string(given_up) + " parts; the best so far";
+  }
+  return whole;
+}
+
+std::string GaitEvaluator::details() const {
+  if (times_.solves == 0) return "";
+  const double rest =
+      times_.seconds - times_.timing.derivatives - times_.timing.factorisation - times_.timing.functions;
+  std::string s =
+      "time of " + std::to_string(times_.solves) + " solves, " + std::to_string(times_.iterations) + " iterations\n";
+  const auto line = [&](const char* what, double seconds) {
+    s += std::string("  ") + what +
+         formatted("%8.3f s  %5.1f %%  %7.3f ms an iteration\n", seconds, 100.0 * seconds / times_.seconds,
+                   1e3 * seconds / std::max(1, times_.iterations));
+  };
+  if (search_.options.backend == nlp::Backend::native) {
+    line("derivatives   ", times_.timing.derivatives);
+    line("factorisation ", times_.timing.factorisation);
+    line("line search   ", times_.timing.functions);
+    line("rest          ", rest);
+  }
+  line("all           ", times_.seconds);
+  return s;
+}
+
+std::string GaitEvaluator::report(const Outcome& outcome) const {
+  const Evaluation& e = outcome.evaluation;
+  if (e.metrics.size() == 0) return "";
+  const auto metric = [&](const char* name) { return e.metrics(gait_metric(name)); };
+  std::string s;
+  const auto line = [&](const std::string& words) { s += "  " + words + "\n"; };
+
+  s += "optimality\n";
+  line(formatted("%.0f of %.0f starts converged, %.0f iterations in all", metric("starts_solved"), metric("starts"),
+                 metric("iterations")));
+  line(formatted("KKT residual %.1e (tolerance %.0e)", metric("kkt_residual"), search_.options.tolerance));
+  if (const double last = metric("intervals"); last > designs_.gait().intervals)
+    line(formatted("refined to %.0f intervals; the last refinement changed the cost by %.1e, relative", last,
+                   metric("refinement_change")));
+  if (outcome.trajectory.values.size() > optima_channel && metric("optima") > 0) {
+    const Eigen::MatrixXd& rows = outcome.trajectory.values[optima_channel];
+    line(formatted("%.0f distinct optima; cost, starts that ended there, distance to the best:", metric("optima")));
+    for (Eigen::Index i = 0; i < rows.rows() && std::isfinite(rows(i, 0)); ++i)
+      line(formatted("  %-12.6g %3.0f  %.3f rad", rows(i, 0), rows(i, 1), rows(i, 3)));
+  }
+  s += "work and torque\n";
+  line(formatted("absolute work %.5g J, positive %.5g J, signed %.5g J", metric("absolute_work"),
+                 metric("positive_work"), metric("signed_work")));
+  line(formatted("integral of squared torque %.5g N2 m2 s, largest torque %.4g N m", metric("squared_torque"),
+                 metric("largest_torque")));
+  line(formatted("impact loss %.5g J; energy balance %.1e J (signed work less impact loss, vanishes as h^2)",
+                 metric("impact_loss"), metric("energy_balance")));
+  s += "feasibility\n";
+  const double normal = metric("smallest_normal_force"), friction = metric("largest_friction_ratio");
+  line(normal > 0.0 ? formatted("contact force: normal at least %.4g N, friction ratio at most %.3f", normal, friction)
+                    : formatted("contact force: NOT FEASIBLE, the ground would have to pull with %.4g N", -normal));
+  const double impulse = metric("normal_impulse");
+  line(impulse > 0.0
+           ? formatted("touch-down impulse: normal %.4g N s, friction ratio %.3f", impulse,
+                       metric("impulse_friction_ratio"))
+           : formatted("touch-down impulse: NOT FEASIBLE, the ground would have to pull with %.4g N s", -impulse));
+  line(formatted("swing foot at least %.2e m above the ground at inner nodes", metric("smallest_clearance")));
+  const double flexion = metric("smallest_knee_flexion");
+  line(formatted("least knee flexion %.3f rad", flexion) +
+       (flexion >= -1e-8             ? ""
+        : designs_.gait().knee_stops ? " (the knee stops are violated)"
+                                     : " (a knee overextends; gait.knee-stops would forbid it)"));
+  if (designs_.walker().base == 2)
+    line(formatted("legs cross in %.0f of %.0f time steps (they may, in the plane)", metric("leg_crossings"),
+                   metric("intervals")));
+  else if (designs_.gait().leg_radius == 0.0)
+    line(formatted("legs at least %.4f m apart (gait.leg-radius would keep them apart)",
+                   metric("smallest_leg_distance")));
+  else
+    line(formatted(
+        "legs at least %.4f m apart, between nodes too; closer than 1.8 gait.leg-radius in %.0f of %.0f time steps",
+        metric("smallest_leg_distance"), metric("leg_crossings"), metric("intervals")));
+  line(formatted("torques re-integrated forward through touch-down reproduce the angles to %.1e rad",
+                 metric("reintegration_error")));
+  return s;
+}
+
+std::unique_ptr<Evaluator> make_gait(const Settings& settings) { return std::make_unique<GaitEvaluator>(settings); }
+
+}  // namespace
+
+EvaluatorKind gait_kind() {
+  EvaluatorKind kind;
+  kind.name = "gait";
+  kind.description = "cost of transport of the best periodic gait of a walker";
+  kind.variables = gait_variables;
+  kind.keys = gait_keys();
+  kind.sections = {
+      {.kind = "cost",
+       .any_key = true,
+       .description = "weights of the cost instead of those of [gait], or NAME = an expression whose "
+                      "integral over the step counts"},
+      {.kind = "require",
+       .any_key = true,
+       .description = "NAME = a condition of parameters (judges a design) or of the motion (a constraint)"}};
+  kind.make = make_gait;
+  return kind;
+}
+
+}  // namespace dodyn::evaluators

@@ -1,0 +1,111 @@
+// The settings of the gait evaluator.
+#include "evaluators/gait/keys.hpp"
+
+#include <cmath>
+
+#include "dmoc/gait.hpp"
+#include "evaluators/gait/search.hpp"
+#include "record/text.hpp"
+
+namespace dodyn::evaluators {
+
+namespace {
+
+Key real(const char* name, double value, const char* unit, const char* description, double minimum, double maximum,
+         bool open_minimum = false) {
+  return {std::string("gait.") + name, Type::real, to_text(value), unit, description, minimum, maximum, open_minimum};
+}
+// A limit that there need not be.
+Key limit(const char* name, double value, const char* unit, const char* description) {
+  Key key = real(name, 0.0, unit, description, 0.0, 1e6);
+  key.word = "none";
+  key.word_value = nlp::infinity;
+  key.zero_is_word = true;
+  key.default_value = std::isfinite(value) ? to_text(value) : "none";
+  return key;
+}
+Key boolean(const char* name, bool value, const char* description) {
+  return {std::string("gait.") + name, Type::boolean, value ? "true" : "false", "", description};
+}
+Key integer(const char* name, int value, const char* description, double minimum, double maximum) {
+  return {std::string("gait.") + name, Type::integer, std::to_string(value), "", description, minimum, maximum};
+}
+Key choice(const char* name, const char* description, const std::vector<std::string>& words) {
+  Key key{std::string("gait.") + name, Type::choice, words.front(), "", description};
+  key.choices = words;
+  return key;
+}
+
+}  // namespace
+
+std::vector<Key> gait_keys() {
+  const dmoc::GaitSettings g;
+  const GaitSearch search;
+  return {
+      {"gait.model", Type::path, "planar-biped", "",
+       "planar-biped, planar-underactuated (no torque at the ground), spatial-biped, or a model file "
+       "(docs/walkers.md)"},
+      real("leg-length", 1, "m", "shank and thigh together", 0.1, 10.0),
+      choice("legs", "how a link's mass follows from its length", {"uniform-density", "fixed-masses", "mass-split"}),
+      real("linear-density", 5, "kg/m", "legs = uniform-density: mass of a link per length", 0.0, 1e3, true),
+      real("shank-mass", 2, "kg", "legs = fixed-masses: mass of a shank", 0.0, 1e3, true),
+      real("thigh-mass", 3, "kg", "legs = fixed-masses: mass of a thigh", 0.0, 1e3, true),
+      real("hip-mass", 10, "kg", "planar-underactuated: mass of the hip, a point", 0.0, 1e3),
+      real("inertia-factor", 0.041666666666666664, "1",
+           "planar walkers: inertia of a link about its centre of mass, in mass x length squared", 0.0, 1.0),
+      choice("rotation", "spatial-biped: turns that orient stance shank and swing thigh (z yaw, x roll, y pitch)",
+             {"ZXY", "XYZ", "YXZ", "XZY", "YZX", "ZYX"}),
+      real("leg-mass", 5, "kg", "legs = mass-split: mass of a leg, shank and thigh", 0.0, 1e3, true),
+      real("gravity", 9.81, "m/s2", "acceleration of gravity", 0.0, 100.0, true),
+      integer("intervals", g.intervals, "time steps of one step", 4, 10000),
+      real("absolute-work", g.absolute_work, "1", "weight of the absolute work in the cost", 0.0, 1e6),
+      real("positive-work", g.positive_work, "1", "weight of the positive work in the cost", 0.0, 1e6),
+      real("squared-torque", g.squared_torque, "1/(N m s)", "weight of the integral of the squared torques in the cost",
+           0.0, 1e6),
+      limit("torque-limit", g.torque_limit, "N m", "limit of every torque, besides those of the model's actuators"),
+      limit("rate-limit", g.rate_limit, "rad/s", "limit of the speed of every joint"),
+      boolean("knee-stops", g.knee_stops, "knees bend one way only"),
+      real("clearance", g.clearance, "m",
+           "height the swing foot must reach in mid-swing; 4 s (1 - s) of it at the fraction s", 0.0, 1.0),
+      integer("clearance-points", g.clearance_points,
+              "the swing foot is kept above that between nodes, too, at so many points", 0, 100),
+      real("step-width", g.step_width.value, "m",
+           "walkers in space: distance of the feet across the direction of walking", 0.0, 2.0),
+      real("leg-radius", g.leg_radius, "m",
+           "walkers in space: links of different legs stay twice this apart, thighs beyond crossing-free; 0: they may "
+           "cross",
+           0.0, 1.0),
+      real("crossing-free", g.crossing_free, "m",
+           "links that share a joint (thighs) may touch up to this distance from it; 0: as far as straight legs do "
+           "whose "
+           "feet are step-width apart, 2 leg-radius x leg / step-width",
+           0.0, 10.0),
+      integer("crossing-points", g.crossing_points, "the legs are kept apart between nodes, too, at so many points", 0,
+              100),
+      choice("contact", "what the ground may do", {"free", "unilateral", "friction-cone"}),
+      real("friction", 0.8, "1",
+           "contact = friction-cone: coefficient of friction, of touch-down too; in space an "
+           "inscribed pyramid of eight sides",
+           0.0, 100.0, true),
+      integer("starts", search.cold, "cold starts per design; the best gait counts", 1, 10000),
+      integer("parts", search.parts,
+              "the starts of a design are divided among so many tasks, which ranks do at the same time", 1, 10000),
+      integer("coarse-intervals", search.coarse_intervals,
+              "cold starts are first solved on so many time steps, and of each part's the best on all; 0: each on all",
+              0, 10000),
+      integer("candidates", search.candidates,
+              "with coarse-intervals: how many of each part's best coarse gaits are re-solved on the full mesh", 1,
+              10000),
+      integer("shifts", search.shifts,
+              "the best gait is tried again with mid-step 1, 2, ... nodes earlier and later; 0: not", 0, 100),
+      real("refine-tolerance", search.refine_tolerance, "1",
+           "time steps of the best gait are halved until its cost changes by less, relative; 0: never", 0.0, 1.0),
+      integer("refinements", search.refinements, "at most so many times", 1, 10),
+      choice("solver", "solver of the inner problem", {"native", "ipopt", "slsqp"}),
+      real("tolerance", search.options.tolerance, "1", "KKT residual a gait must reach", 1e-14, 1e-2),
+      integer("max-iterations", search.options.max_iterations, "iterations per start", 1, 1000000),
+      real("start-seconds", search.options.max_seconds, "s", "time limit per start", 0.0, 1e7, true),
+  };
+}
+
+}  // namespace dodyn::evaluators

@@ -1,0 +1,82 @@
+#include "evaluators/gait/metrics.hpp"
+
+#include <stdexcept>
+#include <utility>
+
+namespace dodyn::evaluators {
+
+namespace {
+
+const std::vector<Quantity> metric_list = {
+    {"absolute_work", "J", "sum over joints and intervals of |torque x change of angle|"},
+    {"positive_work", "J", "its positive part"},
+    {"signed_work", "J", "the same without the absolute value"},
+    {"squared_torque", "N2 m2 s", "integral of the squared torques"},
+    {"largest_torque", "N m", "largest torque"},
+    {"smallest_normal_force", "N", "smallest normal force of the ground on the stance foot; negative: it would pull"},
+    {"largest_friction_ratio", "1",
+     "largest |tangential| / normal contact force; infinite where the ground would pull"},
+    {"normal_impulse", "N s", "normal impulse on the new foot at touch-down"},
+    {"impulse_friction_ratio", "1", "|tangential| / normal impulse at touch-down"},
+    {"smallest_clearance", "m", "least height of the swing foot at inner nodes"},
+    {"smallest_knee_flexion", "rad", "least flexion of a knee; negative: it overextends"},
+    {"smallest_leg_distance", "m", "least distance of links of different legs, at nodes and between them"},
+    {"leg_crossings", "1",
+     "time steps in which it is below twice gait.leg-radius by more than a tenth; in the plane, where they may, in "
+     "which links cross"},
+    {"impact_loss", "J", "kinetic energy lost at touch-down"},
+    {"energy_balance", "J", "signed work less impact loss; vanishes with the square of the time step"},
+    {"reintegration_error", "rad", "largest difference of an angle when the torques drive the motion forward"},
+    {"kkt_residual", "1", "largest residual of the first-order optimality conditions"},
+    {"iterations", "1", "iterations of the solver, all starts together"},
+    {"starts", "1", "starts tried"},
+    {"starts_solved", "1", "starts that ended at a first-order optimal point"},
+    {"best_start", "1", "start of the best gait: 0, 1, ... cold, -1 from the trajectory of the parent"},
+    {"optima", "1", "distinct gaits that the starts ended at"},
+    {"intervals", "1", "time steps of the mesh that the cost is of"},
+    {"refinement_change", "1", "relative change of the cost by the last refinement; 0 where there was none"},
+};
+
+}  // namespace
+
+const std::vector<Quantity>& gait_metrics() { return metric_list; }
+
+Eigen::Index gait_metric(std::string_view name) {
+  for (std::size_t i = 0; i < metric_list.size(); ++i)
+    if (metric_list[i].name == name) return static_cast<Eigen::Index>(i);
+  throw std::logic_error("no metric '" + std::string(name) + "'");
+}
+
+Eigen::VectorXd metrics_of(const dmoc::GaitReport& r, const GaitFound& found) {
+  Eigen::VectorXd metrics = Eigen::VectorXd::Constant(static_cast<Eigen::Index>(metric_list.size()), not_a_number);
+  const std::pair<const char*, double> values[] = {
+      {"absolute_work", r.absolute_work},
+      {"positive_work", r.positive_work},
+      {"signed_work", r.signed_work},
+      {"squared_torque", r.squared_torque},
+      {"largest_torque", r.largest_torque},
+      {"smallest_normal_force", r.smallest_normal_force},
+      {"largest_friction_ratio", r.largest_friction_ratio},
+      {"normal_impulse", r.normal_impulse},
+      {"impulse_friction_ratio", r.impulse_friction_ratio},
+      {"smallest_clearance", r.smallest_clearance},
+      {"smallest_knee_flexion", r.smallest_knee_flexion},
+      {"smallest_leg_distance", r.smallest_leg_distance},
+      {"leg_crossings", r.leg_crossings},
+      {"impact_loss", r.impact_loss},
+      {"energy_balance", r.energy_balance},
+      {"reintegration_error", r.reintegration_error},
+      {"kkt_residual", found.best->residuals.largest()},
+      {"iterations", found.iterations},
+      {"starts", found.tried},
+      {"starts_solved", found.solved},
+      {"best_start", found.best_start},
+      {"optima", static_cast<double>(found.optima.size())},
+      {"intervals", found.intervals},
+      {"refinement_change", found.change},
+  };
+  for (const auto& [name, value] : values) metrics(gait_metric(name)) = value;
+  return metrics;
+}
+
+}  // namespace dodyn::evaluators

@@ -1,0 +1,21 @@
+// What is told of a gait: the evaluator's metrics, and in words what is odd about it.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "dmoc/gait.hpp"
+#include "evaluators/gait/search.hpp"
+#include "record/evaluation.hpp"
+
+namespace dodyn::evaluators {
+
+const std::vector<Quantity>& gait_metrics();
+
+// Its place in that list; a name that is not there is a mistake of the program.
+Eigen::Index gait_metric(std::string_view name);
+
+Eigen::VectorXd metrics_of(const dmoc::GaitReport& report, const GaitFound& found);
+
+}  // namespace dodyn::evaluators
