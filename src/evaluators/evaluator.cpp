@@ -6,6 +6,7 @@
 #include "evaluators/command.hpp"
 #include "evaluators/docking.hpp"
 #include "evaluators/gait/gait.hpp"
+#include "evaluators/motion/motion.hpp"
 #include "evaluators/scene.hpp"
 #include "evaluators/testfunction.hpp"
 #include "surrogate/choice.hpp"
@@ -18,6 +19,7 @@ const std::vector<EvaluatorKind>& evaluator_kinds() {
   static const std::vector<EvaluatorKind> kinds = [] {
     std::vector<EvaluatorKind> all;
     all.push_back(gait_kind());
+    all.push_back(motion_kind());
     all.push_back(docking_kind());
     all.push_back(scene_kind());
     all.push_back(testfunction_kind());

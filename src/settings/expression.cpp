@@ -348,12 +348,18 @@ std::vector<Expression::Comparison> Expression::comparisons() const {
       self(self, n.b);
     } else if (n.operation == Operation::less || n.operation == Operation::less_equal ||
                n.operation == Operation::equal) {
-      Expression e;  // a <= b: b - a >= 0
-      e.nodes_.clear();
-      const int b = e.copy(*this, n.b), a = e.copy(*this, n.a);
-      e.add({Operation::subtract, b, a});
-      e.text_ = text_;
-      all.push_back({std::move(e), n.operation == Operation::equal});
+      // a <= b: b - a >= 0;  |a| <= b: both b - a >= 0 and b + a >= 0
+      const bool absolute =
+          n.operation != Operation::equal && nodes_[static_cast<std::size_t>(n.a)].operation == Operation::absolute;
+      for (const bool plus : {false, true}) {
+        if (plus && !absolute) break;
+        Expression e;
+        e.nodes_.clear();
+        const int b = e.copy(*this, n.b), a = e.copy(*this, absolute ? nodes_[static_cast<std::size_t>(n.a)].a : n.a);
+        e.add({plus ? Operation::add : Operation::subtract, b, a});
+        e.text_ = text_;
+        all.push_back({std::move(e), n.operation == Operation::equal});
+      }
     } else {
       throw ExpressionError("'" + shown(text_) +
                             "' is no comparison; allowed: comparisons (<, <=, ==, >=, >), joined by 'and'");

@@ -53,7 +53,8 @@ class Expression {
   T evaluate(std::span<const T> values) const;
   bool holds(std::span<const double> values) const { return evaluate<double>(values) != 0.0; }
 
-  // A condition that is a conjunction of comparisons, as `what >= 0` (or == 0); throws ExpressionError where it is not.
+  // A condition that is a conjunction of comparisons, as `what >= 0` (or == 0); one of an absolute value that is at most
+  // something is two of them. Throws ExpressionError where it is not.
   struct Comparison;
   std::vector<Comparison> comparisons() const;
 

@@ -43,9 +43,9 @@ TEST(Expression, NamesWhatItNeeds) {
   EXPECT_TRUE(e.holds(std::vector<double>{-3.0, 0.5, 7.0, 0.0005}));
   EXPECT_FALSE(e.holds(std::vector<double>{-3.0, 0.5, 5.0, 0.0005}));
   const auto parts = e.comparisons();
-  ASSERT_EQ(parts.size(), 2u);
-  EXPECT_EQ(parts[1].what.quantities().size(), 1u);
-  EXPECT_NEAR(parts[1].what.evaluate<double>(std::vector<double>{0.0004}), 0.0006, 1e-15);
+  ASSERT_EQ(parts.size(), 3u);  // of |a| <= b two
+  EXPECT_EQ(parts[2].what.quantities().size(), 1u);
+  EXPECT_NEAR(parts[2].what.evaluate<double>(std::vector<double>{0.0004}), 0.0006, 1e-15);
 }
 
 TEST(Expression, HyphenatedNamesAreNamesWhereKnown) {

@@ -1,0 +1,480 @@
+#include "evaluators/motion/design.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <numeric>
+#include <random>
+
+#include "record/text.hpp"
+#include "settings/units.hpp"
+
+namespace dodyn::evaluators {
+
+using dmoc::Coefficient;
+
+namespace {
+
+systems::Model model_of(const Settings& settings) {
+  const std::string name = settings.path("motion.model");
+  std::string text;
+  try {
+    text = systems::model_text(name);
+  } catch (const ConfigError& error) {
+    throw settings.error("motion.model", error.what());
+  }
+  return systems::read_model(text, name, false);
+}
+
+std::string unit_of(const std::string& comment) {
+  const std::string first = comment.substr(0, comment.find_first_of(",:;"));
+  return parse_unit(first) ? first : "";
+}
+
+Expression parsed(const FreeEntry& entry, const std::string& text) {
+  try {
+    return Expression::parse(text);
+  } catch (const ExpressionError& error) {
+    throw entry.error(error.what());
+  }
+}
+
+}  // namespace
+
+std::vector<DesignVariable> motion_variables(const Settings& so_far) {
+  std::vector<DesignVariable> all;
+  const systems::Model model = model_of(so_far);
+  const auto values = model.evaluate<double>();
+  for (std::size_t i = 0; i < model.parameters.size(); ++i) {
+    const systems::Parameter& p = model.parameters[i];
+    DesignVariable v{p.name, unit_of(p.comment), p.comment, values.parameters[i], -1e308, 1e308};
+    if (!p.definition.uses.empty()) v.formula = p.definition.text;
+    all.push_back(std::move(v));
+  }
+  for (const FreeSection* section : so_far.sections_of("parameters"))
+    for (const FreeEntry& entry : section->entries) {
+      if (model.parameter(entry.key) >= 0)
+        throw entry.error("is a parameter of the model; set it by design." + entry.key);
+      const Expression e = parsed(entry, entry.value);
+      DesignVariable v{entry.key, "", "of the motion", e.is_constant() ? e.constant() : 0.0, -1e308, 1e308};
+      if (!e.is_constant()) v.formula = entry.value;
+      all.push_back(std::move(v));
+    }
+  return all;
+}
+
+std::vector<ini::SectionKind> motion_sections() {
+  using Name = ini::SectionKind::Name;
+  const auto kind = [](const char* name, Name named, const char* description) {
+    return ini::SectionKind{.kind = name, .name = named, .any_key = true, .description = description};
+  };
+  return {
+      kind("parameters", Name::none, "parameters of the motion, beside the model's: NAME = expression"),
+      {.kind = "phase",
+       .name = Name::required,
+       .keys = {"hold", "intervals", "duration", "require"},
+       .description = "a phase, in the order of the motion: what is held (a point that is the model's foot, or "
+                      "coordinates), intervals, duration (s, or SHORTEST .. LONGEST), require (conditions, by commas)"},
+      kind("periodic", Name::none, "the motion repeats itself, these coordinates ahead: COORDINATE = expression"),
+      kind("start", Name::none, "given at the start: COORDINATE = expression, rate(COORDINATE) = expression"),
+      kind("goal", Name::none, "given at the end"),
+      kind("guess", Name::none, "about which starts are made: COORDINATE = expression"),
+      kind("cost", Name::none,
+           "weights of squared-control, absolute-work, positive-work, loss, time; per = expression divides all; any "
+           "other "
+           "NAME = an expression whose integral counts"),
+      kind("require", Name::none, "NAME = a condition of parameters that a design must meet")};
+}
+
+MotionDesigns::MotionDesigns(const Settings& settings) : settings_(settings) {
+  system_ = std::make_shared<const dmoc::System>(model_of(settings));
+  read_parameters();
+  read_phases();
+  read_ends();
+  read_cost();
+  Eigen::VectorXd middle(static_cast<Eigen::Index>(settings.variables.size()));
+  for (std::size_t i = 0; i < settings.variables.size(); ++i)
+    middle(static_cast<Eigen::Index>(i)) = 0.5 * (settings.variables[i].lower + settings.variables[i].upper);
+  values(middle);  // says what is wrong with it
+}
+
+void MotionDesigns::read_parameters() {
+  for (const FreeSection* section : settings_.sections_of("parameters"))
+    for (const FreeEntry& entry : section->entries) {
+      parameters_.emplace_back(entry.key, expression(entry, entry.value));
+      names_.push_back(entry.key);
+    }
+  names_.push_back("weight");
+}
+
+// An expression of parameters alone.
+Expression MotionDesigns::expression(const FreeEntry& entry, const std::string& text) const {
+  Expression e = parsed(entry, text);
+  for (const auto& q : e.quantities()) {
+    const bool known = q.arguments.empty() && (std::find(names_.begin(), names_.end(), q.name) != names_.end() ||
+                                               system_->model().parameter(q.name) >= 0);
+    if (known) continue;
+    std::vector<std::string> all = names_;
+    for (const auto& p : system_->model().parameters) all.push_back(p.name);
+    throw entry.error("unknown parameter '" + q.text() + "'" + did_you_mean(q.text(), all));
+  }
+  return e;
+}
+
+int MotionDesigns::coordinate(const FreeEntry& entry, const std::string& name) const {
+  const auto& names = system_->structure().coordinate_names;
+  const auto at = std::find(names.begin(), names.end(), name);
+  if (at != names.end()) return static_cast<int>(at - names.begin());
+  std::string list;
+  for (const auto& n : names) list += (list.empty() ? "" : ", ") + n;
+  throw entry.error("'" + name + "' is no coordinate" + did_you_mean(name, names) + "; allowed: " + list);
+}
+
+// What is held: coordinates, or a point that is the root's own place, whose slides are held then.
+std::vector<int> MotionDesigns::held_by(const FreeEntry& entry) const {
+  const auto& tree = system_->structure();
+  std::vector<int> held;
+  for (const std::string& name : split_list(entry.value)) {
+    const auto point =
+        std::find_if(tree.named_points.begin(), tree.named_points.end(), [&](const auto& p) { return p.name == name; });
+    const bool is_coordinate =
+        std::find(tree.coordinate_names.begin(), tree.coordinate_names.end(), name) != tree.coordinate_names.end();
+    if (is_coordinate || point == tree.named_points.end()) {
+      held.push_back(coordinate(entry, name));
+      continue;
+    }
+    const auto& place = point->place;
+    const bool at_root = place.link == 0 && std::all_of(place.at.begin(), place.at.end(),
+                                                        [](const systems::Number& x) { return x.is_zero(); });
+    if (!at_root)
+      throw entry.error("point '" + name +
+                        "' is not where the first link begins; only that one can be held, or coordinates");
+    const auto& moves = tree.links[0].moves;
+    for (std::size_t i = 0; i < moves.size() && moves[i].kind == systems::Move::slide; ++i)
+      held.push_back(tree.links[0].first + static_cast<int>(i));
+  }
+  std::sort(held.begin(), held.end());
+  held.erase(std::unique(held.begin(), held.end()), held.end());
+  return held;
+}
+
+void MotionDesigns::read_phases() {
+  for (const FreeSection* section : settings_.sections_of("phase")) {
+    Phase phase;
+    phase.name = section->name;
+    if (const FreeEntry* hold = section->find("hold")) phase.held = held_by(*hold);
+    if (const FreeEntry* intervals = section->find("intervals")) {
+      const Expression e = expression(*intervals, intervals->value);
+      const double count = e.is_constant() ? e.constant() : 0.0;
+      if (count < 2 || count > 10000 || count != std::round(count))
+        throw intervals->error("is no number of intervals; allowed: an integer in [2, 10000]");
+      phase.intervals = static_cast<int>(count);
+    }
+    const FreeEntry* duration = section->find("duration");
+    if (!duration) throw section->error("has no duration; allowed: duration = seconds, or SHORTEST .. LONGEST");
+    try {
+      parse_range(duration->value);
+    } catch (const ExpressionError& error) {
+      throw duration->error(error.what());
+    }
+    const auto dots = duration->value.find("..");
+    phase.shortest = expression(*duration, duration->value.substr(0, dots));
+    phase.longest =
+        dots == std::string::npos ? phase.shortest : expression(*duration, duration->value.substr(dots + 2));
+    if (const FreeEntry* require = section->find("require"))
+      for (const std::string& text : split_list(require->value)) read_requirement(phase, *require, text);
+    phases_.push_back(std::move(phase));
+  }
+  if (phases_.empty())
+    throw ConfigError(settings_.file + ": there is no [phase NAME]; allowed: one or more, in the order of the motion");
+}
+
+void MotionDesigns::read_requirement(Phase& phase, const FreeEntry& entry, const std::string& text) {
+  try {
+    for (const auto& comparison : Expression::parse(text).comparisons()) {
+      const auto& quantities = comparison.what.quantities();
+      const bool of_force = std::any_of(quantities.begin(), quantities.end(),
+                                        [](const auto& q) { return q.name == "normal" || q.name == "tangential"; });
+      if (!of_force) {
+        phase.constraints.emplace_back(
+            dmoc::path_function(*system_, phase.held, phase.timed(), comparison.what, names_), comparison.equality);
+        continue;
+      }
+      const int d = system_->structure().dimension;
+      if (phase.held.empty() || phase.held.front() != 0 || static_cast<int>(phase.held.size()) < d)
+        throw entry.error("speaks of a force, but this phase holds no point");
+      if (comparison.equality || d != 2)
+        throw entry.error("is not understood of forces; allowed, in the plane: comparisons with <= or >=");
+      phase.forces.push_back(comparison.what);
+    }
+  } catch (const ExpressionError& error) {
+    throw entry.error(error.what());
+  }
+}
+
+std::vector<MotionDesigns::Given> MotionDesigns::read_given(const std::string& kind, bool rates) const {
+  std::vector<Given> all;
+  for (const FreeSection* section : settings_.sections_of(kind))
+    for (const FreeEntry& entry : section->entries) {
+      const bool rate = entry.key.starts_with("rate(") && entry.key.ends_with(")");
+      if (rate && !rates) throw entry.error("is a rate; allowed here: coordinates");
+      const std::string name = rate ? entry.key.substr(5, entry.key.size() - 6) : entry.key;
+      all.push_back({coordinate(entry, name), rate, expression(entry, entry.value), entry.source});
+    }
+  return all;
+}
+
+void MotionDesigns::read_ends() {
+  const auto sections = settings_.sections_of("periodic");
+  periodic_ = !sections.empty();
+  shift_ = read_given("periodic", false);
+  start_ = read_given("start", true);
+  goal_ = read_given("goal", true);
+  guess_ = read_given("guess", false);
+  const auto refuse_held = [&](const std::vector<Given>& all, const Phase& phase) {
+    for (const Given& g : all)
+      if (std::find(phase.held.begin(), phase.held.end(), g.coordinate) != phase.held.end())
+        throw ConfigError(g.source + ": " +
+                          system_->structure().coordinate_names[static_cast<std::size_t>(g.coordinate)] +
+                          " is held in [phase " + phase.name + "], at zero; allowed: what moves");
+  };
+  refuse_held(start_, phases_.front());
+  refuse_held(goal_, phases_.back());
+  if (periodic_ && !goal_.empty())
+    throw ConfigError(goal_.front().source + ": a motion that is [periodic] has no [goal]");
+  if (!periodic_ && start_.empty() && goal_.empty())
+    throw ConfigError(settings_.file + ": the motion has neither [periodic] nor a [start] or [goal]");
+}
+
+void MotionDesigns::read_cost() {
+  const auto sections = settings_.sections_of("cost");
+  if (sections.empty() || sections.front()->entries.empty())
+    throw ConfigError(settings_.file +
+                      ": there is no [cost]; allowed: squared-control, absolute-work, positive-work, loss, "
+                      "time = weight, or NAME = an expression whose integral counts");
+  for (const FreeEntry& entry : sections.front()->entries) {
+    const auto weight = [&] {
+      const Expression e = expression(entry, entry.value);
+      if (!e.is_constant() || !(e.constant() >= 0.0)) throw entry.error("is a weight; allowed: a number, 0 or more");
+      return e.constant();
+    };
+    if (entry.key == "squared-control" || entry.key == "effort")
+      effort_.squared_control = weight();
+    else if (entry.key == "absolute-work")
+      effort_.absolute_work = weight();
+    else if (entry.key == "positive-work")
+      effort_.positive_work = weight();
+    else if (entry.key == "loss")
+      loss_ = expression(entry, entry.value), has_loss_ = true;
+    else if (entry.key == "time")
+      time_ = expression(entry, entry.value), has_time_ = true;
+    else if (entry.key == "per")
+      per_ = expression(entry, entry.value);
+    else
+      for (Phase& phase : phases_) try {
+          phase.costs.push_back(
+              dmoc::path_function(*system_, phase.held, phase.timed(), parsed(entry, entry.value), names_, true));
+        } catch (const ExpressionError& error) {
+          throw entry.error(error.what());
+        }
+  }
+  if (effort_.work())
+    for (const auto& actuator : system_->structure().actuators)
+      if (actuator.coordinate < 0)
+        throw sections.front()->error("work costs need actuators on coordinates; " + actuator.name +
+                                      " pushes at a point");
+  for (const FreeSection* section : settings_.sections_of("require"))
+    for (const FreeEntry& entry : section->entries) {
+      Expression e = expression(entry, entry.value);
+      if (!e.is_condition())
+        throw entry.error("is no condition; allowed: comparisons (<, <=, ==, >=, >), and, or, not");
+      requirements_.emplace_back(entry.key + ": " + entry.value + " (" + entry.source + ")", std::move(e));
+    }
+}
+
+Coefficient MotionDesigns::variable(const std::string& name, const Eigen::VectorXd& design) const {
+  Coefficient c(settings_.design(name, design));
+  for (std::size_t i = 0; i < settings_.variables.size(); ++i)
+    if (settings_.variables[i].name == name)
+      c.gradient = Eigen::VectorXd::Unit(design.size(), static_cast<Eigen::Index>(i));
+  return c;
+}
+
+MotionDesigns::Values MotionDesigns::values(const Eigen::VectorXd& design) const {
+  const systems::Model& model = system_->model();
+  std::map<std::string, Coefficient> given;
+  for (const systems::Parameter& p : model.parameters)
+    if (settings_.design_given(p.name)) given[p.name] = variable(p.name, design);
+  Values all;
+  all.model = model.evaluate<Coefficient>(given);
+  for (const auto& [name, e] : parameters_)
+    all.motion.emplace_back(name, settings_.design_given(name) ? variable(name, design) : evaluated(e, all));
+  all.motion.emplace_back("weight", model.tree<Coefficient>(all.model.numbers).weight());
+  return all;
+}
+
+Coefficient MotionDesigns::named(const Values& values, const std::string& name) const {
+  for (const auto& [known, value] : values.motion)
+    if (known == name) return value;
+  return values.model.parameters[static_cast<std::size_t>(system_->model().parameter(name))];
+}
+
+Coefficient MotionDesigns::evaluated(const Expression& e, const Values& values) const {
+  std::vector<Coefficient> numbers;
+  for (const auto& q : e.quantities()) numbers.push_back(named(values, q.name));
+  return e.evaluate<Coefficient>(numbers);
+}
+
+// Coefficients of an expression that is linear in the forces.
+dmoc::ForceCondition MotionDesigns::force_condition(const Expression& e, const Values& values) const {
+  const auto at = [&](double normal, double tangential) {
+    std::vector<Coefficient> numbers;
+    for (const auto& q : e.quantities())
+      numbers.push_back(q.name == "normal"       ? Coefficient(normal)
+                        : q.name == "tangential" ? Coefficient(tangential)
+                                                 : named(values, q.name));
+    return e.evaluate<Coefficient>(numbers);
+  };
+  const Coefficient none = at(0, 0), n = at(1, 0), t = at(0, 1);
+  if (none.value != 0.0 || std::abs(at(2, 3).value - 2 * n.value - 3 * t.value) > 1e-9 * (1 + std::abs(n.value)))
+    throw ConfigError("'" + e.text() +
+                      "' is not linear in the forces; allowed: such as abs(tangential(foot)) <= 0.8*normal(foot)");
+  return {{1, n}, {0, t}};
+}
+
+std::string MotionDesigns::refusal(const Eigen::VectorXd& design) const {
+  const Values all = values(design);
+  for (const auto& [text, condition] : requirements_) {
+    std::vector<double> numbers;
+    for (const auto& q : condition.quantities()) numbers.push_back(named(all, q.name).value);
+    if (!condition.holds(numbers)) return "required, " + text;
+  }
+  for (const Phase& phase : phases_) {
+    const double shortest = evaluated(phase.shortest, all).value, longest = evaluated(phase.longest, all).value;
+    if (!(shortest > 0.0) || !(longest >= shortest))
+      return formatted("[phase %s] would last %g to %g s", phase.name.c_str(), shortest, longest);
+  }
+  return "";
+}
+
+dmoc::MotionProblem MotionDesigns::problem(const Eigen::VectorXd& design) const {
+  const Values all = values(design);
+  const auto tree = system_->model().tree<Coefficient>(all.model.numbers);
+  const auto lookup = [this, &all](const std::string& name) { return named(all, name); };
+  dmoc::MotionProblem problem(system_, all.model.numbers);
+  const int count = static_cast<int>(phases_.size());
+  for (const Phase& p : phases_) {
+    dmoc::Phase phase;
+    phase.name = p.name;
+    phase.held = p.held;
+    phase.intervals = p.intervals;
+    phase.duration = evaluated(p.shortest, all);
+    if (p.timed()) phase.free_duration = {evaluated(p.shortest, all), evaluated(p.longest, all)};
+    phase.work = effort_.work();
+    for (const auto& actuator : tree.actuators) {
+      const Coefficient limit = actuator.limit.value_or(nlp::infinity);
+      phase.controls.emplace_back(-limit, limit);
+    }
+    for (const auto& range : tree.ranges)
+      phase.ranges.push_back(
+          {range.coordinate, {range.from.value_or(-nlp::infinity), range.to.value_or(nlp::infinity)}});
+    for (const Expression& e : p.forces) phase.forces.push_back(force_condition(e, all));
+    problem.add_phase(std::move(phase));
+  }
+  for (int i = 0; i < (periodic_ ? count : count - 1); ++i) {
+    dmoc::Event event;
+    event.from = i;
+    event.to = (i + 1) % count;
+    if (i == count - 1) {
+      event.shift.assign(static_cast<std::size_t>(system_->n()), 0.0);
+      for (const Given& g : shift_) event.shift[static_cast<std::size_t>(g.coordinate)] = evaluated(g.value, all);
+    }
+    problem.add_event(std::move(event));
+  }
+  for (const bool end : {false, true}) {
+    dmoc::Boundary boundary;
+    boundary.phase = end ? count - 1 : 0;
+    boundary.end = end;
+    for (const Given& g : end ? goal_ : start_)
+      (g.rate ? boundary.rates : boundary.coordinates).emplace_back(g.coordinate, evaluated(g.value, all));
+    if (!boundary.coordinates.empty() || !boundary.rates.empty()) problem.add_boundary(std::move(boundary));
+  }
+  problem.transcribe();
+
+  const Coefficient per = 1.0 / evaluated(per_, all);
+  dmoc::Effort effort = effort_;
+  if (has_loss_)
+    for (const auto& actuator : tree.actuators) effort.loss.push_back(evaluated(loss_, all) * actuator.loss);
+  for (int i = 0; i < count; ++i) {
+    const Phase& p = phases_[static_cast<std::size_t>(i)];
+    for (const auto& [function, equality] : p.constraints) add_path_constraint(problem, i, function, lookup, equality);
+    problem.add_effort(i, effort, per);
+    for (const auto& cost : p.costs) add_path_cost(problem, i, cost, lookup, per);
+    if (!has_time_) continue;
+    const Coefficient weight = evaluated(time_, all) * per;
+    if (problem.index(i).duration >= 0)
+      problem.problem().add_linear(nlp::AssembledProblem::objective_row, problem.index(i).duration, weight);
+    else
+      problem.problem().add_constant(nlp::AssembledProblem::objective_row, weight * problem.phase(i).duration);
+  }
+  problem.problem().finish();
+  return problem;
+}
+
+Eigen::VectorXd MotionDesigns::start(const dmoc::MotionProblem& problem, const Eigen::VectorXd& design,
+                                     std::uint64_t seed) const {
+  const Values all = values(design);
+  const auto tree = system_->model().tree<Coefficient>(all.model.numbers);
+  std::mt19937_64 random(seed);
+  const auto uniform = [&] { return static_cast<double>(random() >> 11) * 0x1.0p-52 - 1.0; };
+  const int n = system_->n();
+  Eigen::VectorXd first = Eigen::VectorXd::Zero(n), last = first, size = Eigen::VectorXd::Constant(n, 0.3);
+  for (const auto& range : tree.ranges) {
+    const double from = range.from ? range.from->value : -0.5, to = range.to ? range.to->value : from + 1.0;
+    first(range.coordinate) = last(range.coordinate) =
+        std::clamp(0.0, from + 0.1 * (to - from), to - 0.1 * (to - from));
+    size(range.coordinate) = 0.2 * (to - from);
+  }
+  for (const Given& g : guess_) first(g.coordinate) = last(g.coordinate) = evaluated(g.value, all).value;
+  for (const Given& g : start_)
+    if (!g.rate) first(g.coordinate) = last(g.coordinate) = evaluated(g.value, all).value;
+  for (const Given& g : goal_)
+    if (!g.rate) last(g.coordinate) = evaluated(g.value, all).value;
+  for (const Given& g : shift_) last(g.coordinate) = first(g.coordinate) + evaluated(g.value, all).value;
+
+  // time through the motion, in which a coordinate goes from first to last while it moves
+  Eigen::VectorXd x = Eigen::VectorXd::Zero(problem.size());
+  std::vector<double> moving_time(static_cast<std::size_t>(n), 0.0), passed = moving_time, duration;
+  for (int i = 0; i < problem.phases(); ++i) {
+    const auto& phase = problem.phase(i);
+    duration.push_back(phase.free_duration
+                           ? std::sqrt(phase.free_duration->first.value * phase.free_duration->second.value) *
+                                 std::exp(0.3 * uniform())
+                           : phase.duration.value);
+    for (const int c : problem.functions(i).moving) moving_time[static_cast<std::size_t>(c)] += duration.back();
+  }
+  Eigen::VectorXd bow(n), wave(n);
+  for (int c = 0; c < n; ++c) {
+    bow(c) = size(c) * uniform();
+    wave(c) = 0.3 * size(c) * uniform();
+  }
+  for (int i = 0; i < problem.phases(); ++i) {
+    const auto& index = problem.index(i);
+    const auto& moving = problem.functions(i).moving;
+    for (int k = 0; k <= index.intervals; ++k)
+      for (std::size_t j = 0; j < moving.size(); ++j) {
+        const auto c = static_cast<std::size_t>(moving[j]);
+        const double s = (passed[c] + duration[static_cast<std::size_t>(i)] * k / index.intervals) / moving_time[c];
+        const double angle = std::numbers::pi * s;
+        x(index.theta(k) + static_cast<int>(j)) = (1.0 - s) * first(moving[j]) + s * last(moving[j]) +
+                                                  bow(moving[j]) * std::sin(angle) +
+                                                  wave(moving[j]) * std::sin(2 * angle);
+      }
+    if (index.duration >= 0) x(index.duration) = duration[static_cast<std::size_t>(i)];
+    for (const int c : moving) passed[static_cast<std::size_t>(c)] += duration[static_cast<std::size_t>(i)];
+  }
+  problem.fill(x);
+  return x;
+}
+
+}  // namespace dodyn::evaluators

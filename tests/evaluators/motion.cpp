@@ -1,0 +1,218 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+
+#include "evaluators/evaluator.hpp"
+
+namespace dodyn::evaluators {
+namespace {
+
+const std::string slider = R"(
+[model]
+name = slider
+dimension = 2
+gravity = 0
+[parameters]
+mass = 1
+[link body]
+parent = ground
+joint = prismatic x
+coordinates = s
+mass = mass
+[actuator push]
+coordinate = s
+)";
+
+// A study of this text, with the slider beside it.
+std::unique_ptr<Evaluator> study(const std::string& text, const std::vector<std::string>& words = {},
+                                 Settings* settings = nullptr) {
+  const std::string name = testing::UnitTest::GetInstance()->current_test_info()->name();
+  const std::filesystem::path folder = std::filesystem::path(testing::TempDir()) / ("motion-" + name);
+  std::filesystem::create_directories(folder);
+  std::ofstream(folder / "slider.model") << slider;
+  std::ofstream(folder / "study.cfg") << "[study]\nevaluator = motion\n" << text;
+  const Settings read = read_settings((folder / "study.cfg").string(), words);
+  if (settings) *settings = read;
+  auto evaluator = make_evaluator(read);
+  std::filesystem::remove_all(folder);
+  return evaluator;
+}
+
+Task task(std::vector<double> design) {
+  Task t;
+  t.evaluation.id = 0;
+  t.evaluation.design = Eigen::Map<Eigen::VectorXd>(design.data(), static_cast<Eigen::Index>(design.size()));
+  t.evaluation.seed = 3;
+  return t;
+}
+
+double metric(const Evaluator& evaluator, const Outcome& outcome, const std::string& name) {
+  const auto list = evaluator.metrics();
+  for (std::size_t i = 0; i < list.size(); ++i)
+    if (list[i].name == name) return outcome.evaluation.metrics(static_cast<Eigen::Index>(i));
+  ADD_FAILURE() << name;
+  return 0.0;
+}
+
+const std::string rest_to_rest = R"(
+[motion]
+model = slider.model
+starts = 2
+[parameters]
+way = 1
+time = 1
+[phase only]
+intervals = 10
+duration = time
+[start]
+s = 0
+rate(s) = 0
+[goal]
+s = way
+rate(s) = 0
+[cost]
+squared-control = 0.5
+[design]
+mass.min = 0.5
+mass.max = 2
+way.min = 0.5
+way.max = 2
+time.min = 0.5
+time.max = 2
+)";
+
+// From rest to rest: m^2 d^2/T^3 times 6/(1 - 1/N^2), exactly, and so are the derivatives.
+TEST(Motion, DoubleIntegratorHasItsClosedForm) {
+  Settings settings;
+  const auto evaluator = study(rest_to_rest, {}, &settings);
+  std::vector<std::string> names;
+  for (const auto& v : settings.variables) names.push_back(v.name);
+  ASSERT_EQ(names, (std::vector<std::string>{"mass", "way", "time"}));
+  const double m = 1.3, d = 0.7, T = 0.9;
+  const Outcome outcome = evaluator->evaluate(task({m, d, T}));
+  ASSERT_EQ(outcome.evaluation.status, Status::ok) << outcome.evaluation.reason;
+  const double cost = m * m * d * d / (T * T * T) * 6.0 / (1.0 - 0.01);
+  EXPECT_NEAR(outcome.evaluation.cost, cost, 1e-8 * cost);
+  const auto& gradient = outcome.evaluation.gradient;
+  EXPECT_NEAR(gradient(0), 2.0 * cost / m, 1e-6 * cost);
+  EXPECT_NEAR(gradient(1), 2.0 * cost / d, 1e-6 * cost);
+  EXPECT_NEAR(gradient(2), -3.0 * cost / T, 1e-6 * cost);
+  EXPECT_LE(metric(*evaluator, outcome, "reintegration_error"), 1e-8);
+}
+
+// A duration that is an unknown: 6 c/T^3 + w T is least at T = (18 c/w)^(1/4).
+TEST(Motion, FreeDurationHasItsClosedForm) {
+  std::string text = rest_to_rest.substr(0, rest_to_rest.find("[design]"));
+  text.replace(text.find("duration = time"), 15, "duration = 0.2 .. 5");
+  const auto evaluator = study(text + "time = 0.8\n");
+  const Outcome outcome = evaluator->evaluate(task({}));
+  ASSERT_EQ(outcome.evaluation.status, Status::ok) << outcome.evaluation.reason;
+  const double c = 1.0 / (1.0 - 0.01), T = std::pow(18.0 * c / 0.8, 0.25);
+  EXPECT_NEAR(metric(*evaluator, outcome, "duration"), T, 1e-6);
+  EXPECT_NEAR(outcome.evaluation.cost, 6.0 * c / (T * T * T) + 0.8 * T, 1e-7);
+}
+
+// The cost's integrand by expression is the built-in one; a path constraint binds.
+TEST(Motion, CostsAndConstraintsMayBeExpressions) {
+  const std::string text = rest_to_rest.substr(0, rest_to_rest.find("[design]"));
+  std::string own = text;
+  own.replace(own.find("squared-control = 0.5"), 21, "mine = 0.5*u.push^2");
+  const double built_in = study(text)->evaluate(task({})).evaluation.cost;
+  EXPECT_NEAR(study(own)->evaluate(task({})).evaluation.cost, built_in, 1e-8 * built_in);
+  std::string limited = text;
+  limited.replace(limited.find("duration = time"), 15, "duration = time\nrequire = rate(s) <= 1.2");
+  const auto evaluator = study(limited);
+  const Outcome outcome = evaluator->evaluate(task({}));
+  ASSERT_EQ(outcome.evaluation.status, Status::ok) << outcome.evaluation.reason;
+  EXPECT_GT(outcome.evaluation.cost, 1.001 * built_in);
+  const auto& q = outcome.trajectory.values[1];
+  for (Eigen::Index k = 0; k + 1 < q.rows(); ++k) EXPECT_LE((q(k + 1, 0) - q(k, 0)) / 0.1, 1.2 + 1e-7);
+}
+
+class Hopper : public testing::Test {
+ protected:
+  static std::string text() {
+    return "[motion]\nmodel = hopper\nstarts = 6\n[parameters]\nstride = 0.4\nmu = 0.8\n"
+           "[phase stance]\nhold = foot\nintervals = 12\nduration = 0.05 .. 0.4\n"
+           "require = abs(tangential(foot)) <= mu*normal(foot)\n"
+           "[phase flight]\nintervals = 12\nduration = 0.1 .. 0.5\nrequire = foot.y >= 0\n"
+           "[periodic]\nx = stride\n[guess]\nstretch = -0.05\n[cost]\nloss = 1\nper = weight*stride\n"
+           "[design]\nleg_stiffness.min = 500\nleg_stiffness.max = 8000\nstride.min = 0.2\nstride.max = 0.8\n";
+  }
+};
+
+// In flight nothing pushes: forward momentum stays, upward momentum loses the weight's impulse in every interval.
+TEST_F(Hopper, FliesAsThrown) {
+  const auto evaluator = study(text());
+  const Outcome outcome = evaluator->evaluate(task({2000, 0.4}));
+  ASSERT_EQ(outcome.evaluation.status, Status::ok) << outcome.evaluation.reason;
+  const auto &t = outcome.trajectory.values[0], &q = outcome.trajectory.values[1], &p = outcome.trajectory.values[2],
+             &force = outcome.trajectory.values[4];
+  const double weight = 9.0 * 9.81;
+  for (Eigen::Index k = 14; k < 26; ++k) {  // flight: rows 13 to 25; the momentum that leaves node 13 arrives at 14
+    EXPECT_NEAR(p(k, 0), p(14, 0), 1e-7);
+    if (k < 25) {
+      EXPECT_NEAR(p(k + 1, 1) - p(k, 1), -weight * (t(k + 1, 0) - t(k, 0)), 1e-7);
+    }
+  }
+  EXPECT_NEAR(q(25, 0), 0.4, 1e-8);  // it lands a stride ahead
+  EXPECT_NEAR(q(25, 1), 0.0, 1e-8);
+  for (Eigen::Index c = 2; c < q.cols(); ++c) EXPECT_NEAR(q(25, c), q(0, c), 1e-8);
+  for (Eigen::Index k = 0; k <= 12; ++k) {
+    EXPECT_LE(std::abs(force(k, 0)), 0.8 * force(k, 1) + 1e-6);
+    EXPECT_EQ(q(k, 0), 0.0);
+  }
+  EXPECT_LE(metric(*evaluator, outcome, "reintegration_error"), 1e-6);
+}
+
+TEST_F(Hopper, GradientIsTheSlopeOfTheCost) {
+  // enough starts that no neighbour finds a better family of hops; those start from this one
+  const auto evaluator = study(text(), {"--motion.tolerance", "1e-11", "--motion.starts", "40"});
+  const auto beside = study(text(), {"--motion.tolerance", "1e-11", "--motion.starts", "1"});
+  const Outcome middle = evaluator->evaluate(task({2000, 0.4}));
+  ASSERT_EQ(middle.evaluation.status, Status::ok) << middle.evaluation.reason;
+  const double steps[] = {2.0, 1e-4};
+  for (int i : {0, 1}) {
+    const auto cost = [&](double share) {
+      std::vector<double> design = {2000, 0.4};
+      design[static_cast<std::size_t>(i)] += share * steps[i];
+      Task t = task(design);
+      t.warm_start = middle.trajectory;
+      return beside->evaluate(t).evaluation.cost;
+    };
+    const double slope = (8.0 * (cost(1) - cost(-1)) - (cost(2) - cost(-2))) / (12.0 * steps[i]);
+    EXPECT_NEAR(middle.evaluation.gradient(i), slope, 1e-5 * std::abs(slope) + 1e-12) << i;
+  }
+}
+
+TEST(Motion, EachMistakeGetsItsLine) {
+  const std::string text = rest_to_rest.substr(0, rest_to_rest.find("[design]"));
+  const auto complaint = [&](const std::string& what, const std::string& by) -> std::string {
+    std::string wrong = text;
+    wrong.replace(wrong.find(what), what.size(), by);
+    try {
+      study(wrong);
+      return "";
+    } catch (const ConfigError& error) {
+      EXPECT_EQ(std::string(error.what()).find('\n'), std::string::npos);
+      return error.what();
+    }
+  };
+  const auto says = [](const std::string& line, const std::string& words) {
+    EXPECT_NE(line.find(words), std::string::npos) << line;
+  };
+  says(complaint("s = 0", "z = 0"), "'z' is no coordinate (did you mean 's'?); allowed: s");
+  says(complaint("s = way", "s = wya"), "unknown parameter 'wya' (did you mean 'way'?)");
+  says(complaint("duration = time", "hold = s"), "has no duration");
+  says(complaint("intervals = 10", "intervals = 1.5"), "allowed: an integer in [2, 10000]");
+  says(complaint("duration = time", "duration = time\nrequire = rate(z) <= 1"), "unknown name 'rate(z)'");
+  says(complaint("duration = time", "duration = time\nrequire = normal(s) >= 0"), "holds no point");
+  says(complaint("squared-control = 0.5", "squared-control = -1"), "allowed: a number, 0 or more");
+  says(complaint("model = slider.model", "model = slidre.model"), "cannot be read");
+  says(complaint("[start]", "[stat]"), "unknown key 'stat.");
+}
+
+}  // namespace
+}  // namespace dodyn::evaluators
