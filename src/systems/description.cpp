@@ -63,8 +63,11 @@ std::string joint(const std::vector<Move>& moves) {
 std::string simulated(const Model& model, const Values<double>& values) {
   try {
     const auto bodies_of = [](const auto& view) {
-      return std::to_string(view.world.bodies.size()) + " bodies, " + std::to_string(view.world.joints.size()) +
-             " joints";
+      const auto count = [](std::size_t n, const std::string& one, const std::string& several) {
+        return std::to_string(n) + " " + (n == 1 ? one : several);
+      };
+      return count(view.world.bodies.size(), "body", "bodies") + ", " +
+             count(view.world.joints.size(), "joint", "joints");
     };
     return model.dimension == 2 ? bodies_of(bodies<2>(model, values)) : bodies_of(bodies<3>(model, values));
   } catch (const ConfigError& error) {

@@ -209,6 +209,23 @@ TEST_F(Command, SolveTellsAllAndWritesTheTrajectory) {
   EXPECT_EQ(dodyn("solve f.cfg --design.x 0.95").code, 1);  // the evaluation failed
 }
 
+TEST_F(Command, CheckTellsWhatAModelHas) {
+  std::ofstream(directory + "/m.model") << "[model]\ndimension = 2\n[parameters]\nlength = 0.5 # m\n[link rod]\n"
+                                           "parent = ground\njoint = revolute\nend = 0, -length\nmass = 2\n";
+  const Result check = dodyn("check m.model --design.length 60cm");
+  EXPECT_EQ(check.code, 0);
+  for (const char* part : {"1 degree of freedom, 2 kg", "length  0.6  m", "rod  rad  turn about z", "0, -0.3",
+                           "centre halfway to the end", "9.81 m/s2", "default", "it has no inertia"})
+    EXPECT_HAS(check.text, part);
+  EXPECT_EQ(dodyn("check hopper").code, 0);
+  for (const char* wrong : {"--design.lenght 1", "--design.length", "--length 1", "--design.length 1/0",
+                            "--design.length length", "--design.length 1 --design.length"}) {
+    const Result refused = dodyn(std::string("check m.model ") + wrong);
+    EXPECT_EQ(refused.code, 2) << wrong;
+    EXPECT_EQ(std::count(refused.text.begin(), refused.text.end(), '\n'), 1) << refused.text;
+  }
+}
+
 TEST_F(Command, CheckShowsWhereEachValueComesFrom) {
   const Result check = dodyn("check f.cfg --study.seed 7");
   EXPECT_EQ(check.code, 0);
