@@ -10,8 +10,11 @@
 namespace dodyn::apps {
 
 ExitCode simulate(Invocation call) {
-  const std::string path = take_path(call.words, "dodyn simulate CONFIG [--key value ...] [--output FILE.csv]");
+  const std::string path =
+      take_path(call.words, "dodyn simulate CONFIG [--key value ...] [--start K] [--output FILE.csv]");
   const std::string output = take_option(call.words, "--output", "a file to write as CSV");
+  if (const std::string start = take_option(call.words, "--start", "the number of a start"); !start.empty())
+    call.words.push_back("--simulation.start=" + start);
   const Settings settings = evaluators::read_settings(path, call.words);
   for (const auto& variable : settings.variables)
     throw ConfigError("design." + variable.name + " is free, in [" + to_text(variable.lower) + ", " +

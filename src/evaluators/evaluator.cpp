@@ -8,6 +8,7 @@
 #include "evaluators/gait/gait.hpp"
 #include "evaluators/motion/motion.hpp"
 #include "evaluators/scene.hpp"
+#include "evaluators/simulation.hpp"
 #include "evaluators/testfunction.hpp"
 #include "surrogate/choice.hpp"
 
@@ -22,6 +23,7 @@ const std::vector<EvaluatorKind>& evaluator_kinds() {
     all.push_back(motion_kind());
     all.push_back(docking_kind());
     all.push_back(scene_kind());
+    all.push_back(simulation_kind());
     all.push_back(testfunction_kind());
     all.push_back(command_kind());
     return all;

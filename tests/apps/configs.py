@@ -16,6 +16,7 @@ TINY = {
              "refine-tolerance": "0", "max-iterations": "30"},
     "docking": {"samples": "2", "time-out": "1"},
     "scene": {"duration": "0.05", "nodes": "3"},
+    "simulation": {"end": "0.05", "nodes": "3"},
     "command": {},
 }
 

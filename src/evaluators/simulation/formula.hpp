@@ -1,0 +1,67 @@
+// Formulas of a simulation: what the rules, the costs and the starts of a configuration may speak of.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "settings/expression.hpp"
+#include "settings/settings.hpp"
+#include "systems/model.hpp"
+
+namespace dodyn::evaluators::simulation {
+
+// A quantity that a formula holds. `one`, `other`: links, or in `one` the number of a start variable.
+struct Seen {
+  enum Kind {
+    model,            // `variable`: a parameter, coordinate, rate, point, distance, angle ...
+    start,            // a variable of [starts]
+    time,             // t, s
+    touching,         // contact forces have acted since the last node
+    touched,          // ... since the start
+    since_touch,      // s since they last did; infinite before
+    resting,          // no point moves faster than simulation.rest-speed
+    touching_links,   // touching(LINK, LINK): they touch at this node
+    gap,              // gap(LINK, LINK): of the boxes about their bodies, m; 0 where these overlap
+    kinetic,          // J
+    potential,        // J
+    energy_change,    // J: of the total energy since the start, less what impacts and projections account for
+    largest_overlap,  // m: of any two bodies at a node so far; negative: they never touched
+    largest_spin      // rad/s: of any body at a node so far
+  } kind = model;
+  systems::Variable variable;
+  int one = -1, other = -1;
+};
+
+struct Formula {
+  Expression expression;
+  std::vector<Seen> arguments;  // what the expression's quantities are, in their order
+  bool uses(Seen::Kind kind) const;
+  bool uses_coordinates() const;  // or what follows from them
+};
+
+// Reads formulas of one model; names of [starts] come before those of the model. Mistakes are ConfigErrors.
+class FormulaReader {
+ public:
+  FormulaReader(const systems::Model& model, std::vector<std::string> start_variables)
+      : model_(model), starts_(std::move(start_variables)), used_(starts_.size(), false) {}
+
+  Formula condition(const FreeEntry& entry);  // of a state
+  Formula number(const FreeEntry& entry);     // of a state
+  // Of parameters and start variables alone.
+  Formula start(const FreeEntry& entry, const Expression& expression);
+  Formula requirement(const FreeEntry& entry);
+
+  bool used(std::size_t start_variable) const { return used_[start_variable]; }
+
+ private:
+  Formula read(const FreeEntry& entry, const Expression& expression, bool of_state);
+
+  const systems::Model& model_;
+  std::vector<std::string> starts_;
+  std::vector<bool> used_;
+};
+
+// Expression::parse with the mistake told of an entry.
+Expression parsed(const FreeEntry& entry, const std::string& text);
+
+}  // namespace dodyn::evaluators::simulation

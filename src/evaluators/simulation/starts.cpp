@@ -1,0 +1,275 @@
+#include "evaluators/simulation/starts.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <filesystem>
+#include <random>
+
+#include "surrogate/sampling.hpp"
+
+namespace dodyn::evaluators::simulation {
+namespace {
+
+constexpr int most_starts = 1000000;
+
+const Key count_key{.name = "count", .type = Type::integer, .default_value = "1", .minimum = 1, .maximum = most_starts};
+const Key seed_key{.name = "seed", .type = Type::integer, .default_value = "1", .minimum = 0, .maximum = 2147483647};
+const Key sampling_key{.name = "sampling",
+                       .type = Type::choice,
+                       .default_value = "sobol",
+                       .choices = {"sobol", "halton", "grid", "random"}};
+
+// A cell of a CSV file, without blanks and quotes at its ends.
+std::string trimmed(std::string cell) {
+  const char* blanks = " \t\r\"";
+  const auto from = cell.find_first_not_of(blanks);
+  return from == std::string::npos ? "" : cell.substr(from, cell.find_last_not_of(blanks) - from + 1);
+}
+
+// Commas within parentheses belong to a name, but there are none in rate(x).
+std::vector<std::string> cells(const std::string& line) {
+  std::vector<std::string> all;
+  std::size_t from = 0;
+  for (;;) {
+    const auto comma = line.find(',', from);
+    all.push_back(trimmed(line.substr(from, comma - from)));
+    if (comma == std::string::npos) return all;
+    from = comma + 1;
+  }
+}
+
+bool is_name(const std::string& text) {
+  return !text.empty() && std::isalpha(static_cast<unsigned char>(text[0])) &&
+         std::all_of(text.begin(), text.end(),
+                     [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; });
+}
+
+}  // namespace
+
+Starts::Starts(const Settings& settings, const systems::Model& model) : model_(model) {
+  points_ = Eigen::MatrixXd::Zero(0, 1);
+  if (const auto found = settings.sections_of("starts"); !found.empty()) {
+    const FreeSection& section = *found[0];
+    const FreeEntry* file = section.find("file");
+    for (const auto& entry : section.entries) {
+      if (entry.key == "file" || entry.key == "count" || entry.key == "sampling" || entry.key == "seed") {
+        if (file && &entry != file) throw entry.error("is of no use next to file = " + shown(file->value));
+        continue;
+      }
+      if (file)
+        throw entry.error("is of no use next to file = " + shown(file->value) + "; allowed: a column of the file");
+      names_.push_back(entry.key);
+      sources_.push_back(entry);
+      try {
+        ranges_.push_back(parse_range(entry.value));
+      } catch (const ExpressionError& error) {
+        throw entry.error(error.what());
+      }
+    }
+    if (file)
+      read_file(*file, settings.file);
+    else
+      sample(section);
+  }
+  for (std::size_t i = 0; i < names_.size(); ++i) {
+    targets_.push_back(target(names_[i]));
+    if (targets_[i].kind == Target::none && !is_name(names_[i]))
+      throw sources_[i].error("'" + shown(names_[i]) +
+                              "' is no name; allowed: a coordinate, rate(COORDINATE), a parameter, or a new name of "
+                              "letters, digits and _, a letter first");
+    varies_model_ |= targets_[i].kind == Target::parameter;
+  }
+  for (const FreeSection* section : settings.sections_of("start"))
+    for (const auto& entry : section->entries) {
+      const Target to = target(entry.key);
+      if (to.kind == Target::none) {
+        std::vector<std::string> known = model.structure.coordinate_names;
+        for (const auto& name : model.structure.coordinate_names) known.push_back("rate(" + name + ")");
+        std::vector<std::string> wider = known;
+        for (const auto& parameter : model.parameters) wider.push_back(parameter.name);
+        throw entry.error("'" + shown(entry.key) + "' is no coordinate" + did_you_mean(entry.key, wider) +
+                          "; allowed: parameters, " + listed(known));
+      }
+      if (std::find(names_.begin(), names_.end(), entry.key) != names_.end())
+        throw entry.error("is given by [starts], too; allowed: one of them");
+      varies_model_ |= to.kind == Target::parameter;
+      assignments_.push_back({entry, to, {}});
+    }
+}
+
+Starts::Target Starts::target(const std::string& name) const {
+  try {
+    const Expression expression = Expression::parse(name);
+    if (expression.quantities().size() != 1 || !(expression.quantities()[0].text() == name)) return {};
+    const auto variable = model_.variable(expression.quantities()[0]);
+    if (!variable) return {};
+    switch (variable->kind) {
+      case systems::Variable::coordinate:
+        return {Target::coordinate, variable->index};
+      case systems::Variable::rate:
+        return {Target::rate, variable->index};
+      case systems::Variable::parameter:
+        return {Target::parameter, variable->index};
+      default:
+        return {};
+    }
+  } catch (const ExpressionError&) {
+    return {};
+  }
+}
+
+void Starts::read_file(const FreeEntry& entry, const std::string& configuration) {
+  std::filesystem::path path = entry.value;
+  if (path.is_relative() && entry.source != "command line") {
+    const auto beside = std::filesystem::path(configuration).parent_path() / path;
+    std::error_code none;
+    if (std::filesystem::exists(beside, none)) path = beside;
+  }
+  try {
+    file_text_ = ini::read_file(path.string());
+  } catch (const ConfigError& error) {
+    throw entry.error(error.what());
+  }
+  std::vector<std::vector<double>> rows;
+  int line = 0;
+  for (std::size_t from = 0; from < file_text_.size();) {
+    const auto end = std::min(file_text_.find('\n', from), file_text_.size());
+    const std::string text = file_text_.substr(from, end - from);
+    from = end + 1;
+    const FreeEntry here{entry.key, entry.value, path.string() + ":" + std::to_string(++line)};
+    const auto fail = [&](const std::string& what) { throw ConfigError(here.source + ": " + what); };
+    if (trimmed(text).empty() || trimmed(text)[0] == '#') continue;
+    const auto row = cells(text);
+    if (names_.empty()) {
+      for (const auto& name : row) {
+        if (std::find(names_.begin(), names_.end(), name) != names_.end())
+          fail("column '" + shown(name) + "' is there twice");
+        names_.push_back(name);
+        sources_.push_back({name, "a column", here.source});
+      }
+      continue;
+    }
+    if (row.size() != names_.size())
+      fail(std::to_string(row.size()) + " cells; allowed: " + std::to_string(names_.size()) + ", as the header has");
+    auto& values = rows.emplace_back();
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      double value = 0.0;
+      const char* cell_end = row[i].data() + row[i].size();
+      const auto [to, error] = std::from_chars(row[i].data(), cell_end, value);
+      if (error != std::errc{} || to != cell_end || !std::isfinite(value))
+        fail(names_[i] + " = " + shown(row[i]) + " is not a finite number (SI)");
+      values.push_back(value);
+    }
+  }
+  if (rows.empty())
+    throw entry.error("holds no starts; allowed: a header that names columns, and a row for each start");
+  points_.resize(static_cast<Eigen::Index>(names_.size()), static_cast<Eigen::Index>(rows.size()));
+  for (std::size_t k = 0; k < rows.size(); ++k)
+    for (std::size_t i = 0; i < names_.size(); ++i)
+      points_(static_cast<Eigen::Index>(i), static_cast<Eigen::Index>(k)) = rows[k][i];
+}
+
+void Starts::sample(const FreeSection& section) {
+  const int n = section.integer(count_key), d = static_cast<int>(names_.size());
+  const auto seed = static_cast<std::uint64_t>(section.integer(seed_key));
+  const std::string sampling = section.text(sampling_key);
+  if (d == 0 && n > 1) throw section.error("all starts are the same; allowed: a range, as in angle = 0 .. 90 deg");
+  if (d == 0) return;
+  if (sampling == "sobol") {
+    points_ = surrogate::sobol(d, n, seed);
+  } else if (sampling == "halton") {
+    points_ = surrogate::halton(d, n, seed);
+  } else if (sampling == "random") {
+    points_.resize(d, n);
+    std::mt19937_64 random(seed);
+    // not the distributions of <random>, whose numbers differ between standard libraries
+    for (Eigen::Index i = 0; i < points_.size(); ++i) points_(i) = static_cast<double>(random() >> 11) * 0x1p-53;
+  } else {  // middles of as many cells as fit, the same number along each range
+    std::vector<bool> wide;
+    for (const auto& [low, high] : ranges_) wide.push_back(!(low == high));
+    const int axes = static_cast<int>(std::count(wide.begin(), wide.end(), true));
+    int across = axes == 0 ? 1 : static_cast<int>(std::floor(std::pow(n, 1.0 / axes) + 1e-9));
+    int cells = 1;
+    for (int a = 0; a < axes; ++a) cells *= across;
+    points_ = Eigen::MatrixXd::Zero(d, cells);
+    for (int k = 0; k < cells; ++k) {
+      int rest = k;
+      for (int i = 0; i < d; ++i) {
+        if (!wide[static_cast<std::size_t>(i)]) continue;
+        points_(i, k) = (rest % across + 0.5) / across;
+        rest /= across;
+      }
+    }
+  }
+}
+
+void Starts::read(FormulaReader& reader) {
+  // ends of ranges are not those of other ranges: starts do not depend on each other
+  FormulaReader of_parameters(model_, {});
+  for (std::size_t i = 0; i < ranges_.size(); ++i)
+    ends_.push_back(
+        {of_parameters.start(sources_[i], ranges_[i].first), of_parameters.start(sources_[i], ranges_[i].second)});
+  for (auto& assignment : assignments_)
+    assignment.value = reader.start(assignment.entry, parsed(assignment.entry, assignment.entry.value));
+}
+
+void Starts::check_used(const FormulaReader& reader) const {
+  for (std::size_t i = 0; i < names_.size(); ++i) {
+    if (reader.used(i) || targets_[i].kind != Target::none) continue;
+    std::vector<std::string> known = model_.structure.coordinate_names;
+    for (const auto& name : model_.structure.coordinate_names) known.push_back("rate(" + name + ")");
+    for (const auto& parameter : model_.parameters) known.push_back(parameter.name);
+    throw sources_[i].error("'" + shown(names_[i]) +
+                            "' is no coordinate, rate or parameter, and nothing in [start] speaks of it" +
+                            did_you_mean(names_[i], known) + "; allowed: " + listed(known));
+  }
+}
+
+void Starts::put(const Target& to, double value, Start& start) const {
+  const auto index = static_cast<std::size_t>(to.index);
+  if (to.kind == Target::coordinate) start.q[index] = value;
+  if (to.kind == Target::rate) start.v[index] = value;
+  if (to.kind == Target::parameter) start.parameters[model_.parameters[index].name] = value;
+}
+
+Start Starts::start(int number, const std::map<std::string, double>& design) const {
+  Start start;
+  start.parameters = design;
+  start.values = model_.evaluate<double>(design);
+  start.q.assign(model_.structure.coordinate_names.size(), 0.0);
+  start.v = start.q;
+  const auto value = [&](const Formula& formula) {
+    std::vector<double> x;
+    for (const Seen& seen : formula.arguments)
+      x.push_back(seen.kind == Seen::start ? start.variables[static_cast<std::size_t>(seen.one)]
+                                           : start.values.parameters[static_cast<std::size_t>(seen.variable.index)]);
+    return formula.expression.evaluate<double>(x);
+  };
+  for (std::size_t i = 0; i < names_.size(); ++i) {
+    double x = points_(static_cast<Eigen::Index>(i), number);
+    if (!ends_.empty()) {
+      const double low = value(ends_[i].first);
+      x = low + x * (value(ends_[i].second) - low);
+    }
+    start.variables.push_back(x);
+  }
+  // parameters first, since places may depend on them
+  for (std::size_t i = 0; i < names_.size(); ++i)
+    if (targets_[i].kind == Target::parameter) put(targets_[i], start.variables[i], start);
+  for (const bool parameters : {true, false}) {
+    for (std::size_t i = 0; i < names_.size(); ++i)
+      if (!parameters) put(targets_[i], start.variables[i], start);
+    for (const auto& assignment : assignments_)
+      if ((assignment.target.kind == Target::parameter) == parameters) {
+        const double x = value(assignment.value);
+        if (!std::isfinite(x))
+          throw assignment.entry.error("is not a finite number for start " + std::to_string(number + 1));
+        put(assignment.target, x, start);
+      }
+    if (parameters && varies_model_) start.values = model_.evaluate<double>(start.parameters);
+  }
+  return start;
+}
+
+}  // namespace dodyn::evaluators::simulation

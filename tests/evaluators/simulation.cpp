@@ -1,0 +1,291 @@
+// Evaluator `simulation`: outcomes and costs against closed forms, starts, parts, designs that cannot be, mistakes.
+#include "evaluators/simulation.hpp"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+
+namespace dodyn::evaluators {
+namespace {
+
+const char* const box_on_floor = R"([model]
+name = box
+dimension = 2
+gravity = 9.81
+[parameters]
+side = 0.2                # m
+friction = 0.4
+restitution = 0
+half = side/2
+[surface]
+restitution = restitution
+friction = friction
+[link floor]
+parent = ground
+joint = fixed
+[shape floor]
+link = floor
+box = 20, 1
+at = 0, -0.5
+outward = 0, 1
+[link box]
+parent = ground
+joint = planar
+coordinates = x, y, theta
+[shape box]
+link = box
+box = side, side
+density = 270
+)";
+
+const char* const sliding = R"([study]
+evaluator = simulation
+[simulation]
+model = box.model
+end = 2 s
+step = 1 ms
+[start]
+y = half
+rate(x) = speed
+[starts]
+speed = 1.3
+[cost]
+cost = x
+)";
+
+const char* const dropped = R"([study]
+evaluator = simulation
+[simulation]
+model = box.model
+end = 2 s
+step = 1 ms
+[start]
+y = half + height
+[starts]
+count = 16
+height = 0.1 .. 0.5
+[outcome landed]
+when = touched
+[cost]
+cost = t - sqrt(2*height/9.81)
+)";
+
+class Simulations : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::filesystem::create_directories(folder_);
+    write("box.model", box_on_floor);
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  std::string write(const std::string& name, const std::string& text) const {
+    std::ofstream(folder_ / name) << text;
+    return (folder_ / name).string();
+  }
+  std::unique_ptr<Evaluator> evaluator(const std::string& text, const std::vector<std::string>& words = {}) const {
+    return make_evaluator(read_settings(write("study.cfg", text), words));
+  }
+  std::string complaint(const std::string& text, const std::vector<std::string>& words = {}) const {
+    try {
+      evaluator(text, words);
+    } catch (const ConfigError& error) {
+      const std::string what = error.what();
+      const auto at = what.find(folder_.string() + "/");
+      return at == 0 ? what.substr(folder_.string().size() + 1) : what;
+    }
+    return "";
+  }
+  static Task task(const std::vector<double>& design = {}) {
+    Task task;
+    task.evaluation.id = 0;
+    task.evaluation.design = Eigen::Map<const Eigen::VectorXd>(design.data(), static_cast<Eigen::Index>(design.size()));
+    return task;
+  }
+  static Outcome whole(const Evaluator& evaluator, Task one) {
+    if (evaluator.parts() == 1) return evaluator.evaluate(one);
+    std::vector<Outcome> parts(static_cast<std::size_t>(evaluator.parts()));
+    for (one.part = evaluator.parts() - 1; one.part >= 0; --one.part)
+      parts[static_cast<std::size_t>(one.part)] = evaluator.evaluate(one);
+    return evaluator.join(one.evaluation, std::move(parts));
+  }
+  static double metric(const Evaluator& evaluator, const Outcome& outcome, const std::string& name) {
+    const auto list = evaluator.metrics();
+    for (std::size_t i = 0; i < list.size(); ++i)
+      if (list[i].name == name) return outcome.evaluation.metrics[static_cast<Eigen::Index>(i)];
+    ADD_FAILURE() << "no metric " << name;
+    return not_a_number;
+  }
+
+  const std::filesystem::path folder_ =
+      std::filesystem::temp_directory_path() / ("dodyn-simulation-" + std::to_string(::getpid()));
+};
+
+// v^2/(2 mu g); the design sets friction, and what follows from the first step is at most v h.
+TEST_F(Simulations, SlidingBoxStopsWhereFrictionSays) {
+  const auto slide = evaluator(std::string(sliding) + "[design]\nfriction.min = 0.2\nfriction.max = 0.8\n");
+  for (const double friction : {0.3, 0.4, 0.8}) {
+    const Outcome outcome = whole(*slide, task({friction}));
+    ASSERT_TRUE(outcome.evaluation.ok()) << outcome.evaluation.reason;
+    EXPECT_NEAR(outcome.evaluation.cost, 1.3 * 1.3 / (2.0 * friction * 9.81), 1.3 * 0.001) << friction;
+    EXPECT_EQ(outcome.evaluation.cost_stderr, 0.0);
+    EXPECT_EQ(outcome.evaluation.gradient.size(), 0);
+  }
+}
+
+TEST_F(Simulations, BoxIsAtRestWhenFrictionHasStoppedIt) {
+  const auto slide = evaluator(std::string(sliding) + "[outcome stopped]\nwhen = touched and resting\nfor = 0.1\n");
+  const Outcome outcome = whole(*slide, task());
+  EXPECT_EQ(metric(*slide, outcome, "stopped"), 1.0);
+  EXPECT_EQ(metric(*slide, outcome, "end"), 0.0);
+  EXPECT_NEAR(metric(*slide, outcome, "time"), 1.3 / (0.4 * 9.81) + 0.1, 0.003);
+}
+
+TEST_F(Simulations, DroppedBodyLandsInTime) {
+  const auto drop = evaluator(dropped);
+  const Outcome outcome = whole(*drop, task());
+  ASSERT_TRUE(outcome.evaluation.ok()) << outcome.evaluation.reason;
+  EXPECT_NEAR(outcome.evaluation.cost, 0.0, 0.002);
+  EXPECT_EQ(metric(*drop, outcome, "landed"), 1.0);
+  const auto channels = drop->channels();
+  ASSERT_EQ(channels.size(), outcome.trajectory.values.size());
+  for (std::size_t i = 0; i < channels.size(); ++i) {
+    EXPECT_EQ(channels[i].nodes, outcome.trajectory.values[i].rows()) << channels[i].name;
+    EXPECT_EQ(static_cast<Eigen::Index>(channels[i].coordinates.size()), outcome.trajectory.values[i].cols());
+  }
+  for (int k = 0; k < 16; ++k) {
+    const double height = outcome.trajectory.values[0](k, 0);
+    EXPECT_GE(height, 0.1);
+    EXPECT_LE(height, 0.5);
+    EXPECT_NEAR(outcome.trajectory.values[1](k, 1), std::sqrt(2.0 * height / 9.81), 0.002);
+  }
+}
+
+// Free flight in large steps ends where small ones end.
+TEST_F(Simulations, LargeStepsFarFromEachOtherLandAtTheSameTime) {
+  const auto fine = evaluator(dropped), coarse = evaluator(dropped, {"--simulation.largest-step=64e-3"});
+  const Outcome one = whole(*fine, task()), other = whole(*coarse, task());
+  EXPECT_NEAR(one.evaluation.cost, other.evaluation.cost, 0.002);
+  EXPECT_LT(metric(*coarse, other, "steps"), 0.7 * metric(*fine, one, "steps"));
+}
+
+TEST_F(Simulations, ShareOfAnOutcomeIsCounted) {
+  const std::string rule = std::string(dropped).substr(0, std::string(dropped).find("[outcome")) +
+                           "[outcome high]\nwhen = touched and height > 0.2\n[outcome low]\nwhen = touched\n"
+                           "[cost]\nfailure-of = low\n";
+  const auto drop = evaluator(rule, {"--starts.sampling=grid"});
+  const Outcome outcome = whole(*drop, task());
+  // middles of 16 cells of 0.1 .. 0.5: four are below 0.2
+  EXPECT_DOUBLE_EQ(outcome.evaluation.cost, 0.75);
+  EXPECT_DOUBLE_EQ(metric(*drop, outcome, "high"), 0.75);
+  EXPECT_DOUBLE_EQ(metric(*drop, outcome, "low"), 0.25);
+  EXPECT_NEAR(outcome.evaluation.cost_stderr, std::sqrt(0.7 * 0.3 / 20.0), 1e-15);
+  EXPECT_LT(metric(*drop, outcome, "wilson_low"), 0.75);
+}
+
+TEST_F(Simulations, PartsAreTheWhole) {
+  const auto whole_at_once = evaluator(dropped), divided = evaluator(dropped, {"--simulation.batch=5"});
+  EXPECT_EQ(whole_at_once->parts(), 1);
+  EXPECT_EQ(divided->parts(), 4);
+  const Outcome one = whole(*whole_at_once, task()), other = whole(*divided, task());
+  EXPECT_EQ(one.evaluation.cost, other.evaluation.cost);
+  EXPECT_EQ(one.evaluation.cost_stderr, other.evaluation.cost_stderr);
+  ASSERT_EQ(one.trajectory.values.size(), other.trajectory.values.size());
+  for (std::size_t i = 0; i < one.trajectory.values.size(); ++i)
+    for (Eigen::Index k = 0; k < one.trajectory.values[i].size(); ++k) {
+      const double a = one.trajectory.values[i](k), b = other.trajectory.values[i](k);
+      EXPECT_TRUE(a == b || (std::isnan(a) && std::isnan(b)));
+    }
+}
+
+TEST_F(Simulations, StartsOfAFileAndParametersOfEach) {
+  write("starts.csv", "y, rate(x), friction\n0.1, 1, 0.2\n0.1, 1, 0.4\n0.1, 2, 0.4\n");
+  std::string text = sliding;
+  text.erase(text.find("[start]"), text.find("[cost]") - text.find("[start]"));
+  const auto slide = evaluator(text + "[starts]\nfile = starts.csv\n");
+  const Outcome outcome = whole(*slide, task());
+  ASSERT_TRUE(outcome.evaluation.ok()) << outcome.evaluation.reason;
+  const double mean = (1.0 / 0.2 + 1.0 / 0.4 + 4.0 / 0.4) / (2.0 * 9.81) / 3.0;
+  EXPECT_NEAR(outcome.evaluation.cost, mean, 0.002);
+  const auto shown = slide->simulate(task());
+  ASSERT_TRUE(shown);
+  EXPECT_NE(shown->report.find("start           1 of 3: y = 0.1, rate(x) = 1, friction = 0.2"), std::string::npos)
+      << shown->report;
+  EXPECT_EQ(shown->channels.size(), shown->trajectory.values.size());
+}
+
+TEST_F(Simulations, DesignsThatCannotBeAreInfeasible) {
+  const auto slide =
+      evaluator(std::string(sliding) + "[require]\nsmall = side <= 0.5\n[design]\nside.min = -1\nside.max = 1\n");
+  const auto reason = [&](double side) {
+    const Outcome outcome = whole(*slide, task({side}));
+    EXPECT_EQ(outcome.evaluation.status, Status::infeasible);
+    EXPECT_TRUE(std::isnan(outcome.evaluation.cost));
+    return outcome.evaluation.reason;
+  };
+  EXPECT_NE(reason(0.6).find("small: 'side <= 0.5' does not hold, side = 0.6"), std::string::npos) << reason(0.6);
+  EXPECT_NE(reason(-0.1).find("more than 0"), std::string::npos) << reason(-0.1);
+  EXPECT_TRUE(whole(*slide, task({0.3})).evaluation.ok());
+  std::string sunk = sliding;
+  sunk.replace(sunk.find("y = half"), 8, "y = 0.1 ");
+  const auto overlapping = evaluator(sunk + "[design]\nside.min = 0.1\nside.max = 1\n");
+  EXPECT_EQ(whole(*overlapping, task({0.4})).evaluation.status, Status::infeasible);
+  EXPECT_NE(whole(*overlapping, task({0.4})).evaluation.reason.find("overlap"), std::string::npos);
+}
+
+// The exact response gives up where contact lasts.
+TEST_F(Simulations, TooManyBreakdownsFail) {
+  const auto drop = evaluator(dropped, {"--outcome.landed.when=t > 5", "--simulation.response=exact"});
+  const Outcome outcome = whole(*drop, task());
+  EXPECT_EQ(outcome.evaluation.status, Status::failed);
+  EXPECT_EQ(metric(*drop, outcome, "failed"), 1.0);
+  EXPECT_NE(outcome.evaluation.reason.find("16 of 16 simulations could not resolve a contact"), std::string::npos)
+      << outcome.evaluation.reason;
+}
+
+TEST_F(Simulations, StopsAtItsTimeLimit) {
+  Task late = task();
+  late.deadline = std::chrono::steady_clock::now();
+  EXPECT_EQ(whole(*evaluator(dropped), late).evaluation.status, Status::timed_out);
+}
+
+TEST_F(Simulations, MistakesAreOneLine) {
+  const std::string text = dropped;
+  EXPECT_EQ(complaint(text), "");
+  const auto with = [&](const std::string& from, const std::string& to) {
+    std::string changed = text;
+    changed.replace(changed.find(from), from.size(), to);
+    const std::string line = complaint(changed);
+    EXPECT_EQ(line.find('\n'), std::string::npos);
+    return line;
+  };
+  EXPECT_TRUE(with("y = half", "yy = half")
+                  .starts_with("study.cfg:8: yy = half + height: 'yy' is no coordinate (did you mean 'y'?)"))
+      << with("y = half", "yy = half");
+  EXPECT_TRUE(with("half + height", "half + hight")
+                  .starts_with("study.cfg:8: y = half + hight: 'hight' is unknown (did you mean 'height'?)"))
+      << with("half + height", "half + hight");
+  EXPECT_TRUE(with("when = touched", "when = tuched")
+                  .find("study.cfg:13: when = tuched: 'tuched' is unknown (did you mean 'touched'?)") == 0)
+      << with("when = touched", "when = tuched");
+  EXPECT_TRUE(with("when = touched", "when = x + 1").starts_with("study.cfg:13: when = x + 1: is no condition"));
+  EXPECT_TRUE(with("cost = t", "cost = t > 1 and 0 < t").find("is a condition; allowed: a number") !=
+              std::string::npos);
+  EXPECT_TRUE(with("cost = t", "failure-of = lande # ").find("no outcome of that name (did you mean 'landed'?)") !=
+              std::string::npos);
+  EXPECT_TRUE(
+      with("height = 0.1 .. 0.5", "height = 0.1 .. 0.5\nheigth = 1 .. 2").find("nothing in [start] speaks of it") !=
+      std::string::npos);
+  EXPECT_TRUE(with("box.model", "bx.model").starts_with("study.cfg:4: simulation.model = bx.model"));
+  EXPECT_NE(complaint(text + "[design]\nsid = 1\n").find("did you mean 'design.side'"), std::string::npos);
+  EXPECT_NE(complaint(text, {"--simulation.start=17"}).find("there are 16 starts"), std::string::npos);
+  write("bad.csv", "y,rate(x)\n1,2\n1,two\n");
+  std::string file = text;
+  file.replace(file.find("count = 16\nheight = 0.1 .. 0.5"), 30, "file = bad.csv");
+  EXPECT_TRUE(complaint(file).starts_with("bad.csv:3: rate(x) = two is not a finite number")) << complaint(file);
+}
+
+}  // namespace
+}  // namespace dodyn::evaluators
