@@ -1,0 +1,116 @@
+// A state of the world of bodies (bodies.hpp) as one of the tree, in numbers of any type.
+#pragma once
+
+#include <cmath>
+#include <vector>
+
+#include "systems/bodies.hpp"
+
+namespace dodyn::systems {
+
+// Turns of a link's joint, which come after its slides.
+template <class P>
+std::vector<Move> turns_of(const Link<P>& link) {
+  std::vector<Move> turns;
+  for (const Move& move : link.moves)
+    if (move.kind == Move::turn) turns.push_back(move);
+  return turns;
+}
+
+// A state of the world as that of the tree, in numbers of any type.
+template <class T>
+struct TreeState {
+  std::vector<Frame<T>> frames;  // of the links
+  std::vector<T> q, v;
+  // Of every turn, the vectors (world axes) that a joint's relative angular velocity is multiplied with for its rate,
+  // and a coordinate's force for its torque; of every slide its axis.
+  std::vector<Vector3<T>> dual;
+};
+
+template <class T>
+Matrix3<T> product_of_transposed(const Matrix3<T>& A, const Matrix3<T>& B) {  // A^T B
+  Matrix3<T> C;
+  for (int i = 0; i < 3; ++i)
+    for (int j = 0; j < 3; ++j) C[i][j] = A[0][i] * B[0][j] + A[1][i] * B[1][j] + A[2][i] * B[2][j];
+  return C;
+}
+
+// Frames: those of the bodies, embedded in space; velocity and spin as Frame has them, of the centres of mass.
+template <int n, class T>
+TreeState<T> tree_state(const Tree<double>& tree, const std::vector<typename Bodies<n>::LinkPlace>& links,
+                        const std::vector<Frame<T>>& bodies) {
+  using std::atan2;
+  TreeState<T> state;
+  const T zero(0.0);
+  for (std::size_t l = 0; l < tree.links.size(); ++l) {
+    const auto& link = tree.links[l];
+    Frame<T> f = bodies[links[l].body];
+    const Vector3<T> origin = lift<T>(links[l].origin);
+    f.velocity = f.velocity_of(origin);
+    f.origin = f.point(origin);
+    if constexpr (n == 2) f.angle = atan2(f.rotation[1][0], f.rotation[0][0]);
+    state.frames.push_back(f);
+
+    const Frame<T> before = link.parent < 0 ? Frame<T>::at_rest() : state.frames[link.parent];
+    const Vector3<T> place = before.point(lift<T>(link.at));
+    for (const Move& move : link.moves) {
+      if (move.kind == Move::turn) continue;
+      Vector3<T> axis{zero, zero, zero};
+      axis[move.axis] = T(1.0);
+      state.q.push_back(f.origin[move.axis] - place[move.axis]);
+      state.v.push_back(f.velocity[move.axis]);
+      state.dual.push_back(axis);
+    }
+    const auto turns = turns_of(link);
+    if (turns.empty()) continue;
+    const auto angles = turn_angles(product_of_transposed(before.rotation, f.rotation), turns);
+    const Vector3<T> spin = f.rotation * f.spin - before.rotation * before.spin;
+    Frame<T> turning = Frame<T>::at_rest();
+    turning.rotation = before.rotation;
+    std::vector<Vector3<T>> axes;
+    for (std::size_t i = 0; i < turns.size(); ++i) {
+      const int a = turns[i].axis;
+      axes.push_back({turning.rotation[0][a], turning.rotation[1][a], turning.rotation[2][a]});
+      turning.turn(a, angles[i], zero);
+    }
+    if (turns.size() == 3) {
+      const Vector3<T> c = cross(axes[1], axes[2]);
+      const T volume = dot(axes[0], c);
+      std::vector<Vector3<T>> dual = {c, cross(axes[2], axes[0]), cross(axes[0], axes[1])};
+      for (auto& d : dual)
+        for (T& x : d) x = x / volume;
+      axes = dual;
+    }
+    for (std::size_t i = 0; i < turns.size(); ++i) {
+      state.q.push_back(angles[i]);
+      state.v.push_back(dot(axes[i], spin));
+      state.dual.push_back(axes[i]);
+    }
+  }
+  return state;
+}
+
+// Reads frames of the world as those of bodies: n(n + 1) numbers each, positions and rotations row by row; then their
+// twists, if there are any.
+template <int n, class T, class Next>
+std::vector<Frame<T>> read_frames(std::size_t bodies, bool twists, Next next) {
+  std::vector<Frame<T>> frames;
+  for (std::size_t b = 0; b < bodies; ++b) {
+    Frame<T> f = Frame<T>::at_rest();
+    for (int i = 0; i < n; ++i) f.origin[i] = next();
+    for (int i = 0; i < n; ++i)
+      for (int j = 0; j < n; ++j) f.rotation[i][j] = next();
+    frames.push_back(f);
+  }
+  for (std::size_t b = 0; twists && b < bodies; ++b) {
+    Frame<T>& f = frames[b];
+    for (int i = 0; i < n; ++i) f.velocity[i] = next();
+    Vector3<T> w{T(0.0), T(0.0), T(0.0)};
+    for (int i = n == 2 ? 2 : 0; i < 3; ++i) w[i] = next();
+    for (int i = 0; i < 3; ++i)  // into the body's axes
+      f.spin[i] = f.rotation[0][i] * w[0] + f.rotation[1][i] * w[1] + f.rotation[2][i] * w[2];
+  }
+  return frames;
+}
+
+}  // namespace dodyn::systems
