@@ -321,7 +321,7 @@ void tables() {
         times.push_back(collide(false));
         times.push_back(collide(true));
         // FCL 0.7 aborts on an assertion of its expanding polytope for some touching or overlapping larger bodies
-        if (shape.a[0].size() <= 20 || state.gap < 0.0)
+        if (shape.a[0].size() <= 8 || state.gap < 0.0)
           times.push_back(time(
               queries,
               [&](const auto&) {

@@ -1,0 +1,50 @@
+// A query of the hyperplane program allocates nothing, whatever it meets: counted.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <new>
+
+#include "scenes.hpp"
+
+namespace {
+long allocations = 0;
+}  // namespace
+
+[[gnu::noinline]] void* operator new(std::size_t size) {
+  ++allocations;
+  if (void* p = std::malloc(size)) return p;
+  throw std::bad_alloc();
+}
+[[gnu::noinline]] void operator delete(void* p) noexcept { std::free(p); }
+[[gnu::noinline]] void operator delete(void* p, std::size_t) noexcept { std::free(p); }
+
+namespace dodyn::geometry {
+namespace {
+
+TEST(Allocation, QueriesAllocateNothing) {
+  Random random(1);
+  const std::vector<Polytope<3>> shapes{box(1, 1, 1), regular_prism(60, 0.05, 1.0), random_polytope<3>(random, 20),
+                                        random_polytope<3>(random, 200)};
+  long before = 0;
+  Contact<3> contact;
+  Basis<3> basis;
+  std::array<Basis<3>, 2> two;
+  Vector<3> plane = Vector<3>::Zero();
+  double sum = 0.0;
+  for (int i = 0; i < 2000; ++i) {
+    const auto &k1 = shapes[i % 4], &k2 = shapes[i / 4 % 4];
+    Frame<3> f1{random_vector<3>(random), random_rotation<3>(random)}, f2{Vector<3>::Zero(), f1.directors};
+    if (i % 3) f1.position = f1.directors * Vector<3>(0.1 * (i % 5), 0.0, 1.0);  // in line: faces on faces
+    before = allocations;
+    find_contact(k1, f1, k2, f2, basis, contact);
+    find_contact(k1, f1, k2, f2, Vector<3>(Vector<3>::UnitZ()), two, contact);
+    sum += gradient(contact, 0)[0] + overlap(k1, f1, k2, f2, basis, plane);
+    sum += find_distance(k1, f1, k2, f2, basis).distance;
+    ASSERT_EQ(allocations, before) << i;
+  }
+  EXPECT_TRUE(std::isfinite(sum));
+  EXPECT_GT(before, 0);  // the count counts
+}
+
+}  // namespace
+}  // namespace dodyn::geometry
