@@ -622,7 +622,9 @@ TEST(Evaluators, TableIsConsistent) {
     EXPECT_EQ(std::adjacent_find(names.begin(), names.end()), names.end()) << kind.name;
     const std::string path = ::testing::TempDir() + "dodyn-table.cfg";
     std::ofstream(path) << "[study]\nevaluator = " << kind.name << "\n"
-                        << (kind.name == "command" ? "[command]\nrun = true\n" : "");  // has no default
+                        << (kind.name == "command"  ? "[command]\nrun = true\n"  // have no default
+                            : kind.name == "motion" ? "[motion]\nmodel = hopper\n[phase a]\nduration = 1\n[start]\nx = 0\n[cost]\ntime = 1\n"
+                                                    : "");
     const Settings settings = read_settings(path, {});
     EXPECT_NE(kind.make(settings), nullptr);
     std::filesystem::remove(path);

@@ -43,6 +43,10 @@ Expression parsed(const FreeEntry& entry, const std::string& text) {
 
 std::vector<DesignVariable> motion_variables(const Settings& so_far) {
   std::vector<DesignVariable> all;
+  if (so_far.text("motion.model").empty()) {
+    if (so_far.file.empty()) return all;  // --help: no configuration says which
+    throw ConfigError(so_far.file + ": motion.model is missing; allowed: a model that comes with the program, or a file");
+  }
   const systems::Model model = model_of(so_far);
   const auto values = model.evaluate<double>();
   for (std::size_t i = 0; i < model.parameters.size(); ++i) {
