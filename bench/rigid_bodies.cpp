@@ -1,6 +1,7 @@
 // How the cost of contact grows with the number of bodies, next to Bullet where it is installed (libbullet-dev).
 //
 //   rigid_bodies [seconds simulated] [step, s] [bodies ...]
+//   rigid_bodies books          energy of bounces and elastic bodies, quietness of stacks (docs/contact.md)
 //
 // Hexagonal prisms side by side on a hexagonal grid drop 2 cm on a floor with random velocities and are pulled towards
 // the middle of the grid, 2 m/s^2 each, so that they pack into one clump; e = 0.2, mu = 0.1. CPU seconds per simulated
@@ -9,6 +10,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <ctime>
 #include <memory>
 #include <vector>
@@ -143,9 +145,90 @@ Measured bullets(const evaluators::Scene<3>& scene, double duration, double step
 }
 #endif
 
+// A cube dropped flat from 0.5 m: height of the tenth peak, less 0.5 e^20, as a share of that.
+double tenth_peak(double e, rigid::Options options) {
+  evaluators::SlidingBox box;
+  box.speed = 0.0;
+  box.height = 0.5;
+  box.surface = {e, 0.0};
+  const auto scene = evaluators::sliding_box<3>(box);
+  rigid::Simulation<3> simulation(scene.world, options);
+  simulation.start(scene.poses, scene.twists);
+  double before = 0.0, last = 0.0, top = 0.0;
+  int peaks = 0;
+  simulation.run(20.0, [&](const auto& s) {
+    const double z = s.poses()[1].position[2] - 0.5 * box.side;
+    if (s.time() > 1.5 * options.step && last > before && last >= z) {
+      ++peaks;  // the top of the parabola through three nodes
+      top = last - 0.125 * (z - before) * (z - before) / (z - 2.0 * last + before);
+    }
+    before = last;
+    last = z;
+    return peaks == 10;
+  });
+  return top / (box.height * std::pow(e, 20)) - 1.0;
+}
+
+void books() {
+  rigid::Options options;
+  std::printf("bounce: tenth peak\n%5s %7s %12s %12s\n", "e", "h, ms", "Newton", "Poisson");
+  for (const double e : {1.0, 0.8})
+    for (const double h : {0.01, 0.005, 0.002, 0.001}) {
+      options.step = h;
+      std::printf("%5.1f %7.0f", e, 1e3 * h);
+      for (const auto law : {rigid::Restitution::newton, rigid::Restitution::poisson}) {
+        options.restitution = law;
+        std::printf(" %11.4f%%", 100.0 * tenth_peak(e, options));
+      }
+      std::printf("\n");
+    }
+  options = {};
+  std::printf("elastic polyhedra, 10 s\n%7s %7s %14s %9s %6s\n", "bodies", "h, ms", "energy change", "impulses",
+              "cuts");
+  for (const int count : {1, 7})
+    for (const double h : {0.005, 0.002, 0.001}) {
+      evaluators::FallingPolyhedra f;
+      f.bodies = count;
+      f.surface = {1.0, 0.0};
+      const auto scene = evaluators::falling_polyhedra(f);
+      options.step = h;
+      rigid::Simulation<3> simulation(scene.world, options);
+      simulation.start(scene.poses, scene.twists);
+      const double energy = simulation.energies().total();
+      simulation.run(10.0);
+      std::printf("%7d %7.0f %14.2e %9d %6d\n", count, 1e3 * h, simulation.energies().total() / energy - 1.0,
+                  simulation.ledger().impulses, simulation.ledger().cuts);
+    }
+  std::printf("stacks, h = 2 ms, largest of 2 s\n%7s %12s %12s %12s %12s %10s\n", "boxes", "drift, m", "spin, rad/s",
+              "gain, J", "residual m/s", "CPU s/s");
+  for (const int count : {5, 10, 20, 50, 100}) {
+    const auto scene = evaluators::stack<3>({.boxes = count});
+    options.step = 2e-3;
+    rigid::Simulation<3> simulation(scene.world, options);
+    simulation.start(scene.poses, scene.twists);
+    const double energy = simulation.energies().total(), start = cpu();
+    double drift = 0.0, spin = 0.0, gain = 0.0;
+    simulation.run(2.0, [&](const auto& s) {
+      for (std::size_t b = 0; b < scene.poses.size(); ++b) {
+        drift = std::max(drift, (s.poses()[b].position - scene.poses[b].position).norm());
+        spin = std::max(spin, s.twists()[b].template tail<3>().norm());
+      }
+      gain = std::max(gain, s.energies().total() - energy);
+      return false;
+    });
+    std::printf("%7d %12.2e %12.2e %12.2e %12.2e %10.3g\n", count, drift, spin, gain, simulation.ledger().residual,
+                0.5 * (cpu() - start));
+    std::fflush(stdout);
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
+  if (argc > 1 && std::strcmp(argv[1], "books") == 0) {
+    books();
+    return 0;
+  }
   const double duration = argc > 1 ? std::atof(argv[1]) : 0.5, step = argc > 2 ? std::atof(argv[2]) : 2e-3;
   std::vector<int> counts;
   for (int i = 3; i < argc; ++i) counts.push_back(std::atoi(argv[i]));

@@ -53,6 +53,9 @@ const KeyTable<Options>& option_keys() {
           .add("friction-law", &Options::friction,
                {{"cone", rigid::Friction::cone}, {"squared-ratio", rigid::Friction::squared_ratio}},
                {.description = "Coulomb's cone, or the ratio of squares as printed"})
+          .add("restitution-law", &Options::restitution,
+               {{"newton", rigid::Restitution::newton}, {"poisson", rigid::Restitution::poisson}},
+               {.description = "of velocities, or of impulses"})
           .add("group", &Options::group, {{"each", rigid::Group::each}, {"sum", rigid::Group::sum}},
                {.description = "impulses per contact point, or along the sum of gradients as printed"})
           .add("stiffness", &Options::stiffness,
@@ -330,6 +333,8 @@ class SceneEvaluator final : public Evaluator {
                                                                run.timed_out ? ", at its time limit" : "")) +
                  formatted("energy          kinetic %.6g J -> %.6g J, potential %.6g J -> %.6g J\n", before.kinetic,
                            after.kinetic, before.potential, after.potential) +
+                 formatted("                total %.6g J -> %.6g J, changed by %.4g J\n", before.total(), after.total(),
+                           after.total() - before.total()) +
                  formatted("                by impacts %.4g J, by projections %.4g J, unaccounted for %.4g J\n",
                            ledger.impact, ledger.projection.total(), run.metrics[energy_change]) +
                  formatted("momentum        linear changed by %.3g N s, angular by %.3g N m s (by projections %.3g)\n",
@@ -338,6 +343,8 @@ class SceneEvaluator final : public Evaluator {
                  formatted("largest         overlap %.3g m, angular velocity %.4g rad/s\n", overlap, spin) +
                  formatted("contact         %d node updates, %d cuts of a step, %zu pairs of parts touch at the end\n",
                            ledger.impulses, ledger.cuts, simulation.contacts().size()) +
+                 formatted("                %d impacts held back from making energy, velocities solved to %.2g m/s\n",
+                           ledger.tamed, ledger.residual) +
                  formatted("speed           %.4g s simulated per CPU second\n", run.end.time / std::max(1e-9, seconds));
     return run;
   }

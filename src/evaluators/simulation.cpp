@@ -76,6 +76,9 @@ const KeyTable<SimulationSettings>& simulation_keys() {
           .add("friction-law", option(&O::friction),
                {{"cone", rigid::Friction::cone}, {"squared-ratio", rigid::Friction::squared_ratio}},
                {.description = "Coulomb's cone, or the ratio of squares as printed"})
+          .add("restitution-law", option(&O::restitution),
+               {{"newton", rigid::Restitution::newton}, {"poisson", rigid::Restitution::poisson}},
+               {.description = "of velocities, or of impulses"})
           .add("group", option(&O::group), {{"each", rigid::Group::each}, {"sum", rigid::Group::sum}},
                {.description = "impulses per contact point, or along the sum of gradients as printed"})
           .add("stiffness", option(&O::stiffness),

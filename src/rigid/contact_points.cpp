@@ -95,6 +95,7 @@ void contact_points(const geometry::Contact<n>& c, PairKey pair, const Faces<n>&
   ContactPoint<n> own;
   own.pair = pair;
   own.body = c.body;
+  own.part = c.part;
   own.normal = c.normal();
   own.point = 0.5 * (c.witness[0] + c.witness[1]);
   own.gap = c.normal_gap();

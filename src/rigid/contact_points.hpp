@@ -12,9 +12,10 @@ namespace dodyn::rigid {
 template <int n>
 struct ContactPoint {
   PairKey pair = -1;  // of parts
-  std::array<int, 2> body{-1, -1};
+  std::array<int, 2> body{-1, -1}, part{-1, -1};
   geometry::Vector<n> point, normal;  // world coordinates; from body 2 to body 1, unit
   double gap = 0.0;                   // along the normal, m; > 0 overlaps
+  bool touches = false;               // set by the projection
 };
 
 // The flat faces of a polytope (edges in the plane): outward unit normals and corners in order, body coordinates.

@@ -1,6 +1,8 @@
 // The decomposition contact response (Johnson 2013, section 3.5, Algorithm 3): where the prediction overlaps, the
 // closest-point projection, the lift of momenta to it, and impulses there.
 #include <algorithm>
+#include <functional>
+#include <limits>
 
 #include "rigid/impact.hpp"
 #include "rigid/invariants.hpp"
@@ -17,7 +19,7 @@ class Decomposition final : public ContactResponse<n> {
   explicit Decomposition(const Pieces<n>& pieces)
       : pieces_(pieces),
         project_(pieces),
-        law_(pieces.options.group == Group::each ? make_newton(pieces.world, pieces.options)
+        law_(pieces.options.group == Group::each ? make_with_restitution(pieces.world, pieces.options)
                                                  : make_printed(pieces.world, pieces.options)),
         at_predicted_(pieces.bodies),
         at_projected_(pieces.bodies),
@@ -26,13 +28,14 @@ class Decomposition final : public ContactResponse<n> {
   void restart() override {
     project_.restart();
     law_->restart();
+    step_end_ = -std::numeric_limits<double>::infinity();
     touching_.clear();
     for (int i = 0; i < static_cast<int>(pieces_.detection.found().size()); ++i)
       if (pieces_.detection.found()[i].normal_gap() >= -pieces_.options.tolerance)
         touching_.push_back(pieces_.detection.key(i));
   }
 
-  Progress advance(double t, double h, State<n>& state, Ledger<n>& ledger) override {
+  Progress advance(double t, double h, State<n>& state, Books<n>& books) override {
     if (!pieces_.integrator.advance(t, h, state, predicted_))
       return {0.0, 0.5, {{-1, -1}, 0.0, "the implicit step did not converge"}};
     frames_of(state.poses, frames0_);
@@ -47,27 +50,39 @@ class Decomposition final : public ContactResponse<n> {
       return {h, 0.5, {}};
     }
     Progress progress;
-    if (mend(h, deepest, state, ledger, progress.blame)) progress.done = h;
+    if (t >= step_end_) {
+      step_end_ = t + pieces_.options.step;
+      retries_ = 0;
+    }
+    if (mend(h, deepest, state, books, progress)) progress.done = h;
     return progress;
   }
 
  private:
   // The prediction overlaps by `deepest`.
-  bool mend(double h, double deepest, State<n>& state, Ledger<n>& ledger, Blame& blame) {
+  bool mend(double h, double deepest, State<n>& state, Books<n>& books, Progress& progress) {
+    Ledger<n>& ledger = books.ledger;
     const double margin = std::max(3.0 * deepest, pieces_.options.tolerance);  // d_b of section 3.5.3
     const double V0 = pieces_.forces.energy(predicted_.poses);
     at_predicted_.set(predicted_.poses);
     at_predicted_.velocity(predicted_.p, nu_);
     const Momenta<n> L0 = momenta(at_predicted_, predicted_.poses, nu_);
     const double T0 = kinetic_energy(predicted_.p, nu_);
-    if (!project_(predicted_.poses, margin, projected_.poses, impact_.points, blame)) return false;
+    if (!project_(predicted_.poses, margin, projected_.poses, impact_.points, progress.blame)) return false;
     at_projected_.set(projected_.poses);
     lift(at_predicted_, predicted_.poses, predicted_.p, at_projected_, projected_.poses, projected_.p);
 
     at_projected_.velocity(projected_.p, nu_);
     const Momenta<n> L1 = momenta(at_projected_, projected_.poses, nu_);
     const double T1 = kinetic_energy(projected_.p, nu_);
-    law_->resolve(at_projected_, projected_.p, predicted_.p - state.p, h, impact_);
+    law_->resolve(
+        at_projected_, projected_.p, predicted_.p - state.p, h, [&]() -> const VectorX& { return raised(); }, impact_);
+    if (impact_.unpaid > 0.0 && retries_ < 12 && h > 0.01 * pieces_.options.step) {
+      // what came and went within the step, a shorter one meets on its way
+      ++retries_;
+      progress.retry = 0.25;
+      return false;
+    }
     impact_.apply(projected_.p, p_after_);
     at_projected_.velocity(p_after_, nu_);
     const double T2 = kinetic_energy(p_after_, nu_);
@@ -77,6 +92,8 @@ class Decomposition final : public ContactResponse<n> {
     ledger.momentum.linear += L1.linear - L0.linear;
     ledger.momentum.angular += L1.angular - L0.angular;
     ++ledger.impulses;
+    ledger.tamed += impact_.tamed;
+    ledger.residual = std::max(ledger.residual, impact_.residual);
 
     // A contact that lasts acts over the whole interval, as a force would: it displaces by h/2 M^-1 I from the
     // prediction. What rests then stays where it is and what sticks does not creep; the projection alone undoes
@@ -84,7 +101,7 @@ class Decomposition final : public ContactResponse<n> {
     offset_.setZero(pieces_.bodies.dofs());
     bool lasts = false;
     for (std::size_t i = 0; i < impact_.points.size(); ++i)
-      if (std::binary_search(touching_.begin(), touching_.end(), impact_.points[i].pair))
+      if (impact_.rests[i] && std::binary_search(touching_.begin(), touching_.end(), impact_.points[i].pair))
         for (int k = 0; k < n; ++k)
           if (const double size = impact_.impulse[n * i + k]; size != 0.0) {
             impact_.rows.add_impulse(static_cast<int>(i), k, 0.5 * h * size, offset_);
@@ -94,7 +111,7 @@ class Decomposition final : public ContactResponse<n> {
       const Momenta<n> L2 = momenta(at_projected_, projected_.poses, nu_);
       displaced_.resize(predicted_.poses.size());
       pieces_.bodies.reparametrise(predicted_.poses, offset_, displaced_);
-      if (!project_(displaced_, margin, predicted_.poses, points_, blame)) {
+      if (!project_(displaced_, margin, predicted_.poses, points_, progress.blame)) {
         ledger = ledger_before;
         return false;
       }
@@ -112,11 +129,40 @@ class Decomposition final : public ContactResponse<n> {
     }
     pieces_.bodies.orthonormalise(state.poses);
     ledger.projection.potential += pieces_.forces.energy(state.poses) - V0;
+    impact_.report(books.impulses);
     touching_.clear();
     for (const auto& point : impact_.points)
-      if (point.gap >= -pieces_.options.tolerance && (touching_.empty() || touching_.back() != point.pair))
-        touching_.push_back(point.pair);
+      if (point.touches && (touching_.empty() || touching_.back() != point.pair)) touching_.push_back(point.pair);
     return true;
+  }
+
+  // Energy that the projection gave to each body or tree, at its first degree of freedom: work against the potentials,
+  // by the trapezoidal rule, and what the lift changed.
+  const VectorX& raised() {
+    const Multibody<n>& bodies = pieces_.bodies;
+    raised_.setZero(bodies.dofs());
+    frames_of(predicted_.poses, frames0_);
+    frames_of(projected_.poses, frames1_);
+    gradient0_.resize(bodies.size());
+    gradient1_.resize(bodies.size());
+    pieces_.forces.potential(frames0_, gradient0_);
+    pieces_.forces.potential(frames1_, gradient1_);
+    for (int b = 0; b < bodies.size(); ++b) {
+      if (bodies.is_fixed(b)) continue;
+      ConfigurationGradient<n> moved;
+      moved << frames1_[b].position - frames0_[b].position, frames1_[b].directors - frames0_[b].directors;
+      raised_[bodies.range(b).first] += 0.5 * (gradient0_[b] + gradient1_[b]).cwiseProduct(moved).sum();
+    }
+    if (bodies.has_joints()) {
+      at_predicted_.velocity(predicted_.p, nu_);
+      at_projected_.velocity(projected_.p, offset_);
+      for (const auto& tree : bodies.trees()) {
+        const auto range = [&](const VectorX& x) { return x.segment(tree.range.first, tree.range.size); };
+        raised_[tree.range.first] +=
+            0.5 * range(projected_.p).dot(range(offset_)) - 0.5 * range(predicted_.p).dot(range(nu_));
+      }
+    }
+    return raised_;
   }
 
   Pieces<n> pieces_;
@@ -131,7 +177,10 @@ class Decomposition final : public ContactResponse<n> {
   Inertia<n> at_predicted_, at_projected_, at_end_;
   Impact<n> impact_;
   std::vector<ContactPoint<n>> points_;
-  VectorX nu_, p_after_, offset_;
+  double step_end_ = 0.0;  // of the step that `retries_` counts the cuts of
+  int retries_ = 0;
+  VectorX nu_, p_after_, offset_, raised_;
+  std::vector<ConfigurationGradient<n>> gradient0_, gradient1_;
 };
 
 }  // namespace

@@ -18,7 +18,7 @@ class Exact final : public ContactResponse<n> {
 
   void restart() override { last_interval_ = 0.0; }
 
-  Progress advance(double t, double h, State<n>& state, Ledger<n>& ledger) override {
+  Progress advance(double t, double h, State<n>& state, Books<n>& books) override {
     // pairs that touch here and approach are reflected before anything moves
     Progress progress;
     frames_of(state.poses, frames0_);
@@ -26,7 +26,7 @@ class Exact final : public ContactResponse<n> {
     inertia_.set(state.poses);
     for (int round = 0; approaching(state, progress.blame); ++round) {
       if (round > 100 * pieces_.bodies.size()) return progress;
-      reflect(state.p, p_after_, ledger);
+      reflect(state.p, p_after_, books);
       if (pieces_.options.jump == JumpCondition::discrete_energy && last_interval_ > 0.0) {
         by_energy(t, h, state, progress);
         return progress;
@@ -139,8 +139,10 @@ class Exact final : public ContactResponse<n> {
 
   // The impact (3.73) of the pair that `impact_` holds, at `inertia_`: the root of the energy condition that is not
   // mu_c = 0, in closed form where the pair touches in one point.
-  void reflect(const VectorX& p, VectorX& after, Ledger<n>& ledger) {
-    auto& [points, rows, impulse] = impact_;
+  void reflect(const VectorX& p, VectorX& after, Books<n>& books) {
+    auto& points = impact_.points;
+    auto& rows = impact_.rows;
+    auto& impulse = impact_.impulse;
     inertia_.velocity(p, nu_);
     rows.build(inertia_, points, true);
     impulse.assign(n * points.size(), 0.0);
@@ -158,8 +160,9 @@ class Exact final : public ContactResponse<n> {
     impact_.apply(p, after);
     inertia_.velocity(after, nu_);
     by_impact_ = kinetic_energy(after, nu_) - T;
-    ledger.impact += by_impact_;
-    ++ledger.impulses;
+    books.ledger.impact += by_impact_;
+    ++books.ledger.impulses;
+    impact_.report(books.impulses);
   }
 
   // The impact with (3.76b): the discrete energies of the intervals before and after are equal (less what restitution

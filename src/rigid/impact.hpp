@@ -1,6 +1,7 @@
 // What impulses contacts exchange at one configuration: momenta before -> after.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -15,7 +16,12 @@ struct Impact {
   std::vector<ContactPoint<n>> points;
   ContactRows<n> rows;
   std::vector<double> impulse;  // N s
+  std::vector<char> rests;      // per point: its island rests, it has no impact
+  double residual = 0.0;        // largest error of a velocity that the solution leaves, m/s
+  int tamed = 0;                // islands in which the law would have made energy
+  double unpaid = 0.0;  // energy that the projection gave an island and its impact cannot take back, J; 0: little
 
+  void report(std::vector<ContactImpulse<n>>& out) const;  // appends those that are not zero
   // p + what the impulses give
   void apply(const Eigen::VectorXd& p, Eigen::VectorXd& out) const;
 };
@@ -26,14 +32,15 @@ class ImpactLaw {
   virtual ~ImpactLaw() = default;
   virtual void restart() {}
   // At the configuration of `inertia`, with momenta p, of which the forces of the step h (s) have given `by_forces`:
-  // fills rows and impulse of `impact`, whose points it may thin out.
+  // fills `impact`, whose points it may thin out. `raised` tells the energy (J) that the projection has given to each
+  // body or tree, at its first degree of freedom.
   virtual void resolve(const Inertia<n>& inertia, const Eigen::VectorXd& p, const Eigen::VectorXd& by_forces, double h,
-                       Impact<n>& impact) = 0;
+                       const std::function<const Eigen::VectorXd&()>& raised, Impact<n>& impact) = 0;
 };
 
-// Newton's restitution at every point of a group together, with friction; Friction::squared_ratio as printed.
+// Newton's or Poisson's restitution at every point of a group together, with friction; Friction::squared_ratio as printed.
 template <int n>
-std::unique_ptr<ImpactLaw<n>> make_newton(const World<n>& world, const Options& options);
+std::unique_ptr<ImpactLaw<n>> make_with_restitution(const World<n>& world, const Options& options);
 // As printed, section 3.5.4: one reflection along the sum of gradients, frictional impulses summed.
 template <int n>
 std::unique_ptr<ImpactLaw<n>> make_printed(const World<n>& world, const Options& options);

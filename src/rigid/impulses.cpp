@@ -186,7 +186,7 @@ double ContactSolver<n>::sweep(const ContactRows<n>& rows, std::span<const int> 
     const double* own = impulse.data() + n * c;
     change(c, 0, std::max(0.0, own[0] + (target_[c] - rows.relative_velocity(c, 0, nu)) / rows.metric(c, 0, 0)));
     if (friction_.empty()) continue;
-    const double limit = friction_[c] * own[0];
+    const double limit = this->limit(c, own[0]);
     if (limit == 0.0 && own[1] == 0.0 && own[n - 1] == 0.0) continue;
     if constexpr (n == 2) {
       change(c, 1, std::clamp(own[1] - rows.relative_velocity(c, 1, nu) / rows.metric(c, 1, 1), -limit, limit));
@@ -220,7 +220,7 @@ bool ContactSolver<n>::refine(const ContactRows<n>& rows, std::span<const int> i
     double slide = 0.0;
     for (int k = 1; k < n; ++k) slide += own[k] * own[k];
     slide = std::sqrt(slide);
-    const bool slides = mu > 0.0 && slide >= mu * own[0] * (1.0 - 1e-9);
+    const bool slides = mu > 0.0 && slide >= limit(c, own[0]) * (1.0 - 1e-9);
     if (slides)
       for (int k = 1; k < n; ++k) normal.along[k] = mu * own[k] / slide;
     unknowns_.push_back(normal);
@@ -274,7 +274,7 @@ double ContactSolver<n>::solve_large(Island<n, directions>& bodies, const Contac
   double worst = sweep(rows, island, nu, impulse), last = worst;
   double stiffness = directions == 1 ? soft : rough;
   if (worst <= tolerance) return worst;
-  bodies.gather(rows, island, target_, friction_);
+  bodies.gather(rows, island, target_, friction_, given_);
   int slow = 0;
   for (int round = 0; round < 30 && (worst = bodies.residual(nu, impulse)) > tolerance; ++round) {
     if (directions == 1 && round > 0)
@@ -290,9 +290,11 @@ double ContactSolver<n>::solve_large(Island<n, directions>& bodies, const Contac
 template <int n>
 double ContactSolver<n>::solve(const ContactRows<n>& rows, std::span<const double> target,
                                std::span<const double> friction, double tolerance, Eigen::VectorXd& nu,
-                               std::vector<double>& impulse, std::span<const char> skip) {
+                               std::vector<double>& impulse, std::span<const char> skip,
+                               std::span<const double> given) {
   target_ = target;
   friction_ = friction;
+  given_ = given;
   double left = 0.0;
   for (int i = 0; i < rows.islands(); ++i) {
     const auto island = rows.island(i);

@@ -73,9 +73,11 @@ class ContactSolver {
   // `impulse` holds n numbers per contact: those already in nu at the start (zero, or a guess), then the result; nu
   // changes with them. `friction` may be empty. Returns the largest change (m/s) of the last sweep, at most
   // `tolerance` unless that many digits do not come.
-  // Islands whose contacts are marked in `skip` stay as they are.
+  // Islands whose contacts are marked in `skip` stay as they are. `given`: normal impulses that act anyway, in nu but not
+  // in `impulse`, and count for the limits of friction.
   double solve(const ContactRows<n>& rows, std::span<const double> target, std::span<const double> friction,
-               double tolerance, Eigen::VectorXd& nu, std::vector<double>& impulse, std::span<const char> skip = {});
+               double tolerance, Eigen::VectorXd& nu, std::vector<double>& impulse, std::span<const char> skip = {},
+               std::span<const double> given = {});
 
  private:
   double sweep(const ContactRows<n>& rows, std::span<const int> island, Eigen::VectorXd& nu,
@@ -87,7 +89,9 @@ class ContactSolver {
   double solve_large(Island<n, directions>& bodies, const ContactRows<n>& rows, std::span<const int> island,
                      double tolerance, Eigen::VectorXd& nu, std::vector<double>& impulse) const;
 
-  std::span<const double> target_, friction_;
+  double limit(int c, double normal) const { return friction_[c] * (given_.empty() ? normal : normal + given_[c]); }
+
+  std::span<const double> target_, friction_, given_;
   std::vector<double> saved_;
   struct Unknown {
     int contact, direction;

@@ -6,12 +6,14 @@ namespace dodyn::rigid {
 
 template <int n, int directions>
 void Island<n, directions>::gather(const ContactRows<n>& rows, std::span<const int> contacts,
-                                   std::span<const double> target, std::span<const double> friction) {
+                                   std::span<const double> target, std::span<const double> friction,
+                                   std::span<const double> given) {
   // The nodes are free bodies, and the dofs of trees in pieces of a body's width.
   const auto pieces = [](int size) { return (size + width - 1) / width; };
   rows_ = &rows;
   target_ = target;
   friction_ = friction;
+  given_ = given;
   contact_.clear();
   admittance_.clear();
   pairs_.clear();
@@ -117,7 +119,7 @@ double Island<n, directions>::residual(const Eigen::VectorXd& nu, const std::vec
       error_[i][k] = (k == 0 ? target_[c] : 0.0) - rows_->relative_velocity(c, k, nu);
       impulse_[i][k] = impulse[n * c + k];
     }
-    if (directions > 1) limit_[i] = friction_[c] * impulse_[i][0];
+    if (directions > 1) limit_[i] = friction_[c] * (impulse_[i][0] + (given_.empty() ? 0.0 : given_[c]));
     const Along wanted = impulse_[i] + admittance_[i].cwiseProduct(error_[i]);
     const Along change = allowed(wanted, limit_[i], mode_[i]) - impulse_[i];
     for (int k = 0; k < directions; ++k)

@@ -27,9 +27,10 @@ class ContactRows;
 template <int n, int directions>
 class Island {
  public:
-  // `friction` is read where directions > 1. Both must outlive what follows, as must the rows and their bodies' state.
+  // `friction` is read where directions > 1, `given` (normal impulses that count for its limits) may be empty. All must
+  // outlive what follows, as must the rows and their bodies' state.
   void gather(const ContactRows<n>& rows, std::span<const int> contacts, std::span<const double> target,
-              std::span<const double> friction);
+              std::span<const double> friction, std::span<const double> given = {});
   // Largest change (m/s) that P makes. `impulse` holds n numbers per contact that are in nu.
   double residual(const Eigen::VectorXd& nu, const std::vector<double>& impulse);
   // One step from what residual() saw. False, and nothing changed: Newton's method did not converge.
@@ -57,7 +58,7 @@ class Island {
   double search(double inertia, double curvature, double steepest) const;
 
   const ContactRows<n>* rows_ = nullptr;
-  std::span<const double> target_, friction_;
+  std::span<const double> target_, friction_, given_;
 
   // per contact that can press
   std::vector<int> contact_, first_share_, first_link_;

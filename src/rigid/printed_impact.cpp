@@ -32,8 +32,8 @@ class Printed final : public ImpactLaw<n> {
   Printed(const World<n>& world, const Options& options) : world_(world), options_(options) {}
 
   void resolve(const Inertia<n>& inertia, const Eigen::VectorXd& p, const Eigen::VectorXd&, double,
-               Impact<n>& impact) override {
-    auto& [points, rows, impulse] = impact;
+               const std::function<const Eigen::VectorXd&()>&, Impact<n>& impact) override {
+    auto& [points, rows, impulse, rests, residual, tamed, unpaid] = impact;
     const Multibody<n>& bodies = inertia.bodies();
     std::erase_if(points, [&](const auto& point) { return point.gap < -options_.tolerance; });
     // the program's own point of each pair, the first of its run, stands for the pair
@@ -46,6 +46,7 @@ class Printed final : public ImpactLaw<n> {
     inertia.velocity(p, nu_);
     rows.build(inertia, points, true);
     impulse.assign(n * points.size(), 0.0);
+    rests.assign(points.size(), 1);
     const int count = static_cast<int>(points.size());
     std::vector<int> group(bodies.size());
     std::iota(group.begin(), group.end(), 0);

@@ -31,7 +31,10 @@ bool Projection<n>::operator()(const Poses& from, double margin, Poses& to, std:
     // are closed explicitly.
     unsettled_.assign(points.size(), 0.0);
     if (k < 4) worst = std::max(worst, widest_pressing(points));
-    if (worst <= 0.1 * tolerance || (worst <= tolerance && k > 10 && worst >= last)) return true;
+    if (worst <= 0.1 * tolerance || (worst <= tolerance && k > 10 && worst >= last)) {
+      mark_touching(points);
+      return true;
+    }
     last = worst;
     inertia_.set(to);
     rows_.build(inertia_, points, false);
@@ -83,6 +86,19 @@ double Projection<n>::widest_pressing(const std::vector<ContactPoint<n>>& points
     unsettled_[first] = nearest;
   }
   return widest;
+}
+
+template <int n>
+void Projection<n>::mark_touching(std::vector<ContactPoint<n>>& points) const {
+  const double tolerance = pieces_.options.tolerance;
+  for (std::size_t first = 0, end; first < points.size(); first = end) {
+    double nearest = -std::numeric_limits<double>::infinity();
+    for (end = first; end < points.size() && points[end].pair == points[first].pair; ++end)
+      nearest = std::max(nearest, points[end].gap);
+    const bool pressed = std::binary_search(pressing_.begin(), pressing_.end(), points[first].pair);
+    for (std::size_t i = first; i < end; ++i)
+      points[i].touches = points[i].gap >= -tolerance || (pressed && points[i].gap >= nearest - tolerance);
+  }
 }
 
 template class Projection<2>;

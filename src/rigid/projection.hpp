@@ -18,13 +18,15 @@ class Projection {
   void restart() { guess_.clear(); }
 
   // The poses `to` nearest to `from` in the kinetic metric in which nothing overlaps, by successive quadratic programs
-  // over what is closer than `margin` (m). `points` become the contact points there. Pairs that press touch when it is
-  // done: where the last program overshot, they would neither carry an impulse nor stay. False if it does not converge;
+  // over what is closer than `margin` (m). `points` become the contact points there; those touch that are within the
+  // tolerance, and the nearest of each pair that pressed, also where the last program overshot: it would neither carry an
+  // impulse nor stay. False if it does not converge;
   // `blame` tells what overlaps most.
   bool operator()(const Poses& from, double margin, Poses& to, std::vector<ContactPoint<n>>& points, Blame& blame);
 
  private:
   double widest_pressing(const std::vector<ContactPoint<n>>& points);
+  void mark_touching(std::vector<ContactPoint<n>>& points) const;
 
   Pieces<n> pieces_;
   ContactPoints<n> find_points_;

@@ -11,7 +11,7 @@ template <int n>
 class Unimpeded final : public ContactResponse<n> {
  public:
   explicit Unimpeded(Integrator<n>& integrator) : integrator_(integrator) {}
-  Progress advance(double t, double h, State<n>& state, Ledger<n>&) override {
+  Progress advance(double t, double h, State<n>& state, Books<n>&) override {
     if (!integrator_.advance(t, h, state, next_))
       return {0.0, 0.5, {{-1, -1}, 0.0, "the implicit step did not converge"}};
     std::swap(state, next_);

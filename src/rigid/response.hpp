@@ -3,6 +3,7 @@
 
 #include <array>
 #include <memory>
+#include <vector>
 
 #include "rigid/contact_points.hpp"
 #include "rigid/detection.hpp"
@@ -28,6 +29,12 @@ struct Progress {
   Blame blame;         // of what was hardest, if anything was hard
 };
 
+template <int n>
+struct Books {
+  Ledger<n> ledger;                         // since start()
+  std::vector<ContactImpulse<n>> impulses;  // of the step
+};
+
 // The pieces of a simulation that a response works with; all outlive it.
 template <int n>
 struct Pieces {
@@ -45,8 +52,8 @@ class ContactResponse {
   virtual ~ContactResponse() = default;
   // The state was put somewhere else; the detection has just looked there.
   virtual void restart() {}
-  // Moves the state on by at most h (s) from t (s), and adds what contact changed to the ledger.
-  virtual Progress advance(double t, double h, State<n>& state, Ledger<n>& ledger) = 0;
+  // Moves the state on by at most h (s) from t (s), and adds what contact changed to the books.
+  virtual Progress advance(double t, double h, State<n>& state, Books<n>& books) = 0;
 };
 
 template <int n>

@@ -93,7 +93,7 @@ struct Simulation<n>::Machine {
   State<n> state, last_node;
   std::vector<Pose<n>> start_poses;
   std::vector<Twist<n>> twists;
-  Ledger<n> ledger;
+  Books<n> books;
   Outcome outcome;
 
   // to look at it
@@ -108,6 +108,7 @@ bool Simulation<n>::Machine::step() {
   if (outcome.status == Outcome::failed) return false;
   constexpr int most_parts = 2000;
   last_node = state;
+  books.impulses.clear();
   const double end = start_time + (steps + 1) * options.step;
   Blame last_blame;
   double interval = end - time;
@@ -117,7 +118,7 @@ bool Simulation<n>::Machine::step() {
     if (end - time - interval < 1e-9 * options.step) interval = end - time;
     Progress progress;
     try {
-      progress = response->advance(time, interval, state, ledger);
+      progress = response->advance(time, interval, state, books);
     } catch (const std::runtime_error& error) {  // a hyperplane program on numbers that have run away
       progress.blame.what = error.what();
       return give_up(progress.blame, "a step");
@@ -139,7 +140,7 @@ bool Simulation<n>::Machine::step() {
       if (blame.bodies[0] >= 0) last_blame = blame;
       continue;
     }
-    ++ledger.cuts;
+    ++books.ledger.cuts;
     if (++cuts > options.max_cuts) return give_up(blame, std::to_string(options.max_cuts) + " cuts of the step");
     interval *= progress.retry;
   }
@@ -212,7 +213,7 @@ void Simulation<n>::start(std::span<const Pose<n>> poses, std::span<const Twist<
   m.inertia.momentum(m.nu, m.state.p);
   m.time = m.start_time = t;
   m.steps = 0;
-  m.ledger = {};
+  m.books = {};
   m.outcome = {};
   m.detection.restart();
   m.finish();
@@ -275,7 +276,12 @@ const Outcome& Simulation<n>::outcome() const {
 }
 template <int n>
 const Ledger<n>& Simulation<n>::ledger() const {
-  return machine_->ledger;
+  return machine_->books.ledger;
+}
+
+template <int n>
+std::span<const ContactImpulse<n>> Simulation<n>::impulses() const {
+  return machine_->books.impulses;
 }
 
 template <int n>

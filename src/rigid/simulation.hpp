@@ -61,6 +61,8 @@ class Simulation {
   std::span<const Twist<n>> twists() const;
   // Pairs of parts that touch at this node (from the last response; contact.body and .part tell which).
   std::span<const geometry::Contact<n>> contacts() const;
+  // Impulses of contact during the last step (not of the responses `none` and `penalty`); over its length they are forces.
+  std::span<const ContactImpulse<n>> impulses() const;
   const Outcome& outcome() const;
 
   Energies<n> energies() const;

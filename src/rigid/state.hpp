@@ -2,6 +2,7 @@
 #pragma once
 
 #include <Eigen/Core>
+#include <array>
 #include <vector>
 
 #include "rigid/world.hpp"
@@ -32,6 +33,15 @@ struct Momenta {
   Spin<n> angular = Spin<n>::Zero();  // about the origin
 };
 
+// An impulse of contact during a step.
+template <int n>
+struct ContactImpulse {
+  std::array<int, 2> body, part;
+  Vector<n> point;    // world coordinates, m
+  Vector<n> normal;   // unit, from body 2 to body 1
+  Vector<n> impulse;  // on body 1 (on body 2 the opposite), world axes, N s
+};
+
 // What the decomposition response changed since start(), in sums: subtract from the invariants before judging them.
 template <int n>
 struct Ledger {
@@ -39,6 +49,8 @@ struct Ledger {
   Momenta<n> momentum;         // the same, of momentum (about the origin)
   double impact = 0.0;         // kinetic energy change by impulses, J: <= 0
   int impulses = 0, cuts = 0;  // node updates with contact; refined steps
+  int tamed = 0;               // impacts of islands held back where the law of restitution would have made energy
+  double residual = 0.0;       // largest error of a contact's velocity that a solution for impulses left, m/s
 };
 
 }  // namespace dodyn::rigid

@@ -1,0 +1,247 @@
+// Impulses at all contact points of a group together, normal impulses not negative, tangential ones in Coulomb's cone.
+//
+// Bodies that contacts connect form islands. An island rests where no point that touches moves faster, along its normal, than
+// the forces of the step explain: its contacts are plastic, u+ >= 0. Otherwise it has an impact: compression, which is
+// plastic contact again, then restitution by Newton's law, u+ >= -e u-, or by Poisson's, where restitution adds e times
+// the normal impulses of compression (Pfeiffer and Glocker 1996, section 8.2).
+//
+// The projection has moved bodies against forces, so they arrive with energy dE that they would not have had where they
+// touch. An impact takes it back: its impulses lie on the line from those of compression to those of the law, where
+//
+//   T+ - T- = -dE + (1 - dE/N) W,    N = -1/2 sum lambda u- of compression,   W <= 0 the law's own change of energy.
+//
+// Of one body that falls freely this is exact: it leaves with e times the speed that it has where it touches. A law that
+// would make energy (W > 0; unequal restitutions, friction) is held to W = 0 in the same way, and counted. Where a
+// compression has less than dE to give back (a corner that swept in and out within the step), the rest is `unpaid`.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "rigid/guess.hpp"
+#include "rigid/impact.hpp"
+
+namespace dodyn::rigid {
+
+template <int n>
+void Impact<n>::apply(const Eigen::VectorXd& p, Eigen::VectorXd& out) const {
+  out = p;
+  for (std::size_t i = 0; i < points.size(); ++i)
+    for (int k = 0; k < n; ++k)
+      if (impulse[n * i + k] != 0.0) rows.add_momentum(static_cast<int>(i), k, impulse[n * i + k], out);
+}
+template <int n>
+void Impact<n>::report(std::vector<ContactImpulse<n>>& out) const {
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    Vector<n> sum = Vector<n>::Zero();
+    for (int k = 0; k < n; ++k) sum += impulse[n * i + k] * rows.direction(static_cast<int>(i), k);
+    if (!sum.isZero(0.0)) out.push_back({points[i].body, points[i].part, points[i].point, points[i].normal, sum});
+  }
+}
+template struct Impact<2>;
+template struct Impact<3>;
+
+namespace {
+
+// Share of the energy that the forces of a step give at rest which may stay unpaid.
+constexpr double negligible = 0.01;
+constexpr double never = -std::numeric_limits<double>::infinity();
+
+template <int n>
+class WithRestitution final : public ImpactLaw<n> {
+ public:
+  WithRestitution(const World<n>& world, const Options& options) : world_(world), options_(options) {}
+  void restart() override { guess_.clear(); }
+
+  void resolve(const Inertia<n>& inertia, const Eigen::VectorXd& p, const Eigen::VectorXd& by_forces, double h,
+               const std::function<const Eigen::VectorXd&()>& raised, Impact<n>& impact) override {
+    auto& [points, rows, impulse, rests, residual, tamed, unpaid] = impact;
+    const int count = static_cast<int>(points.size());
+    inertia.velocity(p, nu_);
+    inertia.velocity(by_forces, force_velocity_);
+    forced_ = by_forces.cwiseProduct(0.5 * force_velocity_);
+    forced_ *= (options_.step / h) * (options_.step / h);
+    rows.build(inertia, points, true);
+    before_ = nu_;
+    describe(h, impact);
+    const std::span<const double> rough = slippery_ ? std::span<const double>() : friction_;
+
+    guess_.give(points, impulse);
+    for (int i = 0; i < count; ++i)
+      for (int k = 0; k < n; ++k) {
+        if (k > 0 && friction_[i] == 0.0) impulse[n * i + k] = 0.0;
+        if (impulse[n * i + k] != 0.0) rows.add_impulse(i, k, impulse[n * i + k], nu_);
+      }
+    residual = solver_.solve(rows, target_, rough, 1e-14 * scale_, nu_, impulse);
+    guess_.keep(points, impulse);
+    tamed = 0;
+    unpaid = 0.0;
+    // What was projected but does not press has nothing to pay with: to be looked at too.
+    for (int j = 0; j < rows.islands(); ++j) {
+      const auto island = rows.island(j);
+      if (!rests[island.front()] ||
+          std::any_of(island.begin(), island.end(), [&](int c) { return impact.impulse[n * c] > 0.0; }))
+        continue;
+      for (const int c : island) settled_[c] = 0;
+      bounces_ = true;
+    }
+    if (bounces_) bounce(raised, rough, impact);
+
+    if (options_.friction == Friction::squared_ratio)
+      for (int i = 0; i < count; ++i)
+        if (impulse[n * i] > 0.0) printed_friction(i, friction(world_, points[i]), before_, nu_, impact);
+  }
+
+ private:
+  // Which islands rest, and what plastic contact asks of each point.
+  void describe(double h, Impact<n>& impact) {
+    auto& [points, rows, impulse, rests, residual, tamed, unpaid] = impact;
+    const int count = static_cast<int>(points.size());
+    target_.resize(count);
+    friction_.resize(count);
+    settled_.assign(count, 1);
+    rests.assign(count, 1);
+    scale_ = 0.0;
+    slippery_ = true;
+    bounces_ = false;
+    for (int i = 0; i < count; ++i) {
+      for (int k = 0; k < n; ++k) scale_ = std::max(scale_, std::abs(rows.relative_velocity(i, k, before_)));
+      friction_[i] = options_.friction == Friction::cone ? friction(world_, points[i]) : 0.0;
+      slippery_ = slippery_ && friction_[i] == 0.0;
+    }
+    for (int j = 0; j < rows.islands(); ++j) {
+      bool rest = true, elastic = false;
+      for (const int c : rows.island(j)) {
+        const double u = rows.relative_velocity(c, 0, before_),
+                     slow = options_.resting * rows.speed(c, 0, force_velocity_);
+        const bool touches = points[c].touches;
+        if (touches && std::abs(u) > slow) rest = false;
+        elastic = elastic || (touches && restitution(world_, points[c]) > 0.0);
+        // not there yet, but will be within the next step, as far as the forces of one step can say: may close its gap
+        const bool comes = std::abs(u) <= slow && slow > 0.0 && -points[c].gap <= slow * h;
+        target_[c] = touches ? 0.0 : comes ? points[c].gap / h : never;
+      }
+
+      for (const int c : rows.island(j)) {
+        rests[c] = rest;
+        if (rest) continue;
+        if (target_[c] < 0.0) target_[c] = never;
+        settled_[c] = !elastic;
+        bounces_ = bounces_ || elastic;
+      }
+    }
+  }
+
+  // Restitution of the islands that are not `settled_`, after their compression in `impulse` and nu_.
+  void bounce(const std::function<const Eigen::VectorXd&()>& raised, std::span<const double> rough, Impact<n>& impact) {
+    auto& [points, rows, impulse, rests, residual, tamed, unpaid] = impact;
+    const int count = static_cast<int>(points.size());
+    compressed_ = nu_;
+    compression_ = impulse;
+    if (options_.restitution == Restitution::newton) {
+      for (int c = 0; c < count; ++c)
+        if (!settled_[c] && target_[c] != never)
+          target_[c] = -restitution(world_, points[c]) * rows.relative_velocity(c, 0, before_);
+      residual = std::max(residual, solver_.solve(rows, target_, rough, 1e-14 * scale_, nu_, impulse, settled_));
+    } else {
+      expansion_.assign(count, 0.0);
+      for (int c = 0; c < count; ++c) {
+        if (settled_[c]) continue;
+        expansion_[c] = restitution(world_, points[c]) * impulse[n * c];
+        rows.add_impulse(c, 0, expansion_[c], nu_);
+        for (int k = 0; k < n; ++k) impulse[n * c + k] = 0.0;
+      }
+      residual =
+          std::max(residual, solver_.solve(rows, target_, rough, 1e-14 * scale_, nu_, impulse, settled_, expansion_));
+      for (int c = 0; c < count; ++c) {
+        if (settled_[c]) continue;
+        impulse[n * c] += expansion_[c];
+        for (int k = 0; k < n; ++k) impulse[n * c + k] += compression_[n * c + k];
+      }
+    }
+    const Eigen::VectorXd& energy = raised();
+    for (int j = 0; j < rows.islands(); ++j)
+      if (const auto island = rows.island(j); !settled_[island.front()]) balance(island, energy, impact);
+  }
+
+  void balance(std::span<const int> island, const Eigen::VectorXd& raised, Impact<n>& impact) {
+    auto& [points, rows, impulse, rests, residual, tamed, unpaid] = impact;
+    // work of impulses is impulse times mean velocity
+    double plastic = 0.0, law = 0.0, normal = 0.0, linear = 0.0, square = 0.0, dE = 0.0, approach = 0.0;
+    dofs_.clear();
+    for (const int c : island) {
+      for (int k = 0; k < n; ++k) {
+        const double u0 = rows.relative_velocity(c, k, before_), u1 = rows.relative_velocity(c, k, compressed_),
+                     u2 = rows.relative_velocity(c, k, nu_);
+        const double one = compression_[n * c + k], two = impulse[n * c + k];
+        plastic += 0.5 * one * (u0 + u1);
+        law += 0.5 * two * (u0 + u2);
+        linear += (two - one) * u1;
+        square += 0.5 * (two - one) * (u2 - u1);
+        if (k == 0) normal -= 0.5 * one * u0;
+        if (k == 0) approach += two * std::abs(u0);
+      }
+      for (const auto& side : rows.sides(c))
+        if (side.size > 0) dofs_.emplace_back(side.first, side.size);
+    }
+    std::sort(dofs_.begin(), dofs_.end());
+    dofs_.erase(std::unique(dofs_.begin(), dofs_.end()), dofs_.end());
+    double forced = 0.0;
+    for (const auto& [first, size] : dofs_) {
+      dE += raised[first];
+      forced += forced_.segment(first, size).sum();
+    }
+    unpaid = std::max(unpaid, dE - std::max(normal, 0.0) - negligible * forced);
+    if (!(normal > 0.0) || !(square > 0.0)) return;
+    const bool makes = law > 1e-9 * approach;
+    tamed += makes;
+    if (!makes && dE == 0.0) return;
+    const double wanted = std::max(plastic, -dE + std::max(0.0, 1.0 - dE / normal) * std::min(law, 0.0));
+    // plastic + linear s + square s^2 = wanted
+    const double s =
+        (std::sqrt(std::max(0.0, linear * linear + 4.0 * square * (wanted - plastic))) - linear) / (2.0 * square);
+    const double share = std::clamp(s, 0.0, most(island, impact));
+    for (const int c : island)
+      for (int k = 0; k < n; ++k) {
+        const double to = compression_[n * c + k] + share * (impulse[n * c + k] - compression_[n * c + k]);
+        if (const double change = to - impulse[n * c + k]; change != 0.0) rows.add_impulse(c, k, change, nu_);
+        impulse[n * c + k] = to;
+      }
+  }
+
+  // How far the line of impulses goes on beyond the law's before one leaves its cone; at least 1.
+  double most(std::span<const int> island, const Impact<n>& impact) const {
+    double share = 2.0;
+    for (const int c : island) {
+      const auto at = [&](int k) {
+        return compression_[n * c + k] + share * (impact.impulse[n * c + k] - compression_[n * c + k]);
+      };
+      double slide = 0.0;
+      for (int k = 1; k < n; ++k) slide += at(k) * at(k);
+      if (at(0) < 0.0 || std::sqrt(slide) > friction_[c] * at(0) * (1.0 + 1e-9)) return 1.0;
+    }
+    return share;
+  }
+
+  const World<n>& world_;
+  const Options& options_;
+  ContactSolver<n> solver_;
+  Guess<n> guess_;  // of what compression will find: what it found last time
+  Eigen::VectorXd nu_, force_velocity_, before_, compressed_;
+  Eigen::VectorXd forced_;  // energy that the forces of a whole step give at rest, by degree of freedom, J
+  std::vector<double> target_, friction_, compression_, expansion_;
+  std::vector<char> settled_;              // by plastic contact
+  std::vector<std::pair<int, int>> dofs_;  // first and number of those of an island's bodies
+  double scale_ = 0.0;
+  bool slippery_ = true, bounces_ = false;
+};
+
+}  // namespace
+
+template <int n>
+std::unique_ptr<ImpactLaw<n>> make_with_restitution(const World<n>& world, const Options& options) {
+  return std::make_unique<WithRestitution<n>>(world, options);
+}
+template std::unique_ptr<ImpactLaw<2>> make_with_restitution(const World<2>&, const Options&);
+template std::unique_ptr<ImpactLaw<3>> make_with_restitution(const World<3>&, const Options&);
+
+}  // namespace dodyn::rigid

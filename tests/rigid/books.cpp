@@ -1,0 +1,161 @@
+// What contact does to energy, over the total: bounces against the closed form, elastic bodies, the books themselves.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "evaluators/scenes.hpp"
+#include "rigid/simulation.hpp"
+
+namespace dodyn::rigid {
+namespace {
+
+Options with(double step, Restitution restitution = Restitution::newton) {
+  Options options;
+  options.step = step;
+  options.restitution = restitution;
+  return options;
+}
+
+// A cube dropped flat from 0.5 m: the k-th peak is at e^(2k) of that height.
+template <int n>
+void peaks(double e, const Options& options) {
+  evaluators::SlidingBox box;
+  box.speed = 0.0;
+  box.height = 0.5;
+  box.surface = {e, 0.0};
+  const auto scene = evaluators::sliding_box<n>(box);
+  Simulation<n> simulation(scene.world, options);
+  simulation.start(scene.poses, scene.twists);
+  int count = 0;
+  double before = 0.0, last = 0.0;
+  simulation.run(20.0, [&](const auto& s) {
+    const double z = s.poses()[1].position[n - 1] - 0.5 * box.side;
+    if (s.time() > 1.5 * options.step && last > before && last >= z) {
+      ++count;
+      // top of the parabola through three nodes
+      const double a = 0.5 * (z - 2.0 * last + before), b = 0.5 * (z - before), top = last - b * b / (4.0 * a);
+      EXPECT_NEAR(top / (box.height * std::pow(e, 2 * count)), 1.0, 1e-4) << "e " << e << " peak " << count;
+    }
+    before = last;
+    last = z;
+    return count == 10;
+  });
+  EXPECT_EQ(count, 10);
+}
+TEST(Bounce, PeaksFollowTheClosedForm) {
+  for (const Restitution law : {Restitution::newton, Restitution::poisson})
+    for (const double e : {1.0, 0.8})
+      for (const double step : {0.01, 0.001}) peaks<3>(e, with(step, law));
+  peaks<2>(0.8, with(0.01));
+}
+
+// Polyhedra that fall, turn and knock, elastic and without friction, keep the total energy.
+TEST(Elastic, PolyhedraKeepTheirEnergy) {
+  for (const int bodies : {1, 7}) {
+    evaluators::FallingPolyhedra f;
+    f.bodies = bodies;
+    f.surface = {1.0, 0.0};
+    const auto scene = evaluators::falling_polyhedra(f);
+    Simulation<3> simulation(scene.world, with(0.002));
+    simulation.start(scene.poses, scene.twists);
+    const double energy = simulation.energies().total();
+    double worst = 0.0;
+    const auto end = simulation.run(4.0, [&](const auto& s) {
+      worst = std::max(worst, std::abs(s.energies().total() - energy));
+      return false;
+    });
+    ASSERT_EQ(end.status, Outcome::reached) << end.reason;
+    EXPECT_GE(simulation.ledger().impulses, 10);
+    EXPECT_LE(worst, 1e-6 * energy) << bodies;
+  }
+}
+
+// No run of rough or unequal surfaces gains energy, and what it loses is in the books.
+TEST(Books, BalanceForTheTotal) {
+  for (const Restitution law : {Restitution::newton, Restitution::poisson}) {
+    evaluators::FallingPolyhedra f;
+    f.surface = {0.6, 0.5};
+    auto scene = evaluators::falling_polyhedra(f);
+    for (std::size_t b = 1; b < scene.world.bodies.size(); ++b)
+      scene.world.bodies[b].surface.restitution = 0.14 * static_cast<double>(b);
+    Simulation<3> simulation(scene.world, with(0.002, law));
+    simulation.start(scene.poses, scene.twists);
+    const double start = simulation.energies().total();
+    double least = start;
+    const auto end = simulation.run(3.0, [&](const auto& s) {
+      const double now = s.energies().total();
+      EXPECT_LE(now, least + 1e-4 * start);
+      least = std::min(least, now);
+      return false;
+    });
+    ASSERT_EQ(end.status, Outcome::reached) << end.reason;
+    const auto& ledger = simulation.ledger();
+    EXPECT_NEAR(simulation.energies().total() - start, ledger.projection.total() + ledger.impact, 1e-6 * start);
+    EXPECT_LT(simulation.energies().total(), 0.9 * start);
+  }
+}
+
+// Forces that impulses stand for carry the weight of what rests.
+template <int n>
+void carries() {
+  const auto scene = evaluators::stack<n>({.boxes = 3});
+  Simulation<n> simulation(scene.world, with(0.002));
+  simulation.start(scene.poses, scene.twists);
+  ASSERT_EQ(simulation.run(0.2).status, Outcome::reached);
+  std::vector<Vector<n>> force(scene.world.bodies.size(), Vector<n>::Zero());
+  for (const auto& contact : simulation.impulses()) {
+    EXPECT_GE(contact.normal.dot(contact.impulse), 0.0);
+    force[contact.body[0]] += contact.impulse / 0.002;
+    force[contact.body[1]] -= contact.impulse / 0.002;
+  }
+  double weight = 0.0;
+  for (std::size_t b = 1; b < force.size(); ++b) {
+    const Vector<n> own = scene.world.bodies[b].mass * scene.world.gravity;
+    EXPECT_LE((force[b] + own).norm(), 1e-8 * own.norm());
+    weight += own[n - 1];
+  }
+  EXPECT_NEAR(force[0][n - 1], weight, -1e-8 * weight);
+}
+TEST(Impulses, CarryTheWeight) {
+  carries<2>();
+  carries<3>();
+}
+
+// One block strikes two that touch, m = 1 each. Compression brings all to 1/3 by impulses 2/3 and 1/3. With e = 1/2
+// both laws give 0, 1/2, 1/2. With e = 1/2 and sqrt(1/2), Newton's keeps the two together, for they were at rest on each
+// other; Poisson's adds its share of 1/3 to the last one.
+TEST(Restitution, LawsDifferWhereTheyShould) {
+  for (const Restitution law : {Restitution::newton, Restitution::poisson}) {
+    World<2> world;
+    std::vector<Pose<2>> poses(3);
+    std::vector<Twist<2>> twists(3, Twist<2>::Zero());
+    for (int i = 0; i < 3; ++i) {
+      world.bodies.push_back(solid<2>("block", {geometry::rectangle(0.2, 0.2)}, 25.0).body);
+      world.bodies[i].surface.restitution = 0.5;
+      poses[i].position[0] = 0.2 * i;
+    }
+    poses[0].position[0] = -0.1;
+    twists[0][0] = 1.0;
+    Simulation<2> simulation(world, with(0.01, law));
+    simulation.start(poses, twists);
+    simulation.run(0.3);
+    EXPECT_NEAR(simulation.twists()[0][0], 0.0, 1e-9);
+    EXPECT_NEAR(simulation.twists()[1][0], 0.5, 1e-9);
+    EXPECT_NEAR(simulation.twists()[2][0], 0.5, 1e-9);
+    world.bodies[2].surface.restitution = 1.0;
+    Simulation<2> unequal(world, with(0.01, law));
+    unequal.start(poses, twists);
+    unequal.run(0.3);
+    const double e = std::sqrt(0.5);
+    if (law == Restitution::newton) {
+      EXPECT_NEAR(unequal.twists()[2][0] - unequal.twists()[1][0], 0.0, 1e-9);
+    } else {
+      EXPECT_NEAR(unequal.twists()[2][0], (1.0 + e) / 3.0, 1e-9);
+      EXPECT_NEAR(unequal.twists()[1][0], 1.0 - (1.0 + e) / 3.0, 1e-9);
+    }
+    EXPECT_NEAR(unequal.twists()[0][0], 0.0, 1e-9);
+  }
+}
+
+}  // namespace
+}  // namespace dodyn::rigid
