@@ -116,7 +116,8 @@ struct Archive::File {
   Table evaluations, iterations;
   hsize_t evaluation_rows = 0, iteration_rows = 0;
   bool broken = false;  // a write failed midway: only a resume can tell what the file holds
-  std::chrono::steady_clock::time_point next_sync;
+  std::chrono::steady_clock::time_point next_sync, next_copy;
+  std::string copy;  // its path, if there is to be one
 
   explicit File(const std::string& where) : path(where), lock(where) {}
 
@@ -169,6 +170,7 @@ struct Archive::File {
       if (!file.close()) fail("cannot write");
       broken = false;
       sync_now_and_then();
+      copy_now_and_then();
     });
   }
 
@@ -181,6 +183,19 @@ struct Archive::File {
     sync(path);
     const auto end = Clock::now();
     next_sync = end + 50 * (end - begin);
+  }
+
+  void copy_now_and_then() {
+    using Clock = std::chrono::steady_clock;
+    const auto begin = Clock::now();
+    if (copy.empty() || begin < next_copy) return;
+    std::error_code error;
+    const std::string temporary = copy + ".tmp";
+    std::filesystem::copy_file(path, temporary, std::filesystem::copy_options::overwrite_existing, error);
+    if (!error) std::filesystem::rename(temporary, copy, error);
+    if (error) std::filesystem::remove(temporary, error);
+    const auto end = Clock::now();
+    next_copy = end + 50 * (end - begin);
   }
 
   void append(const Table& table, hsize_t& length, std::span<const Row> rows, const Eigen::VectorXd& grid) {
@@ -247,8 +262,10 @@ void Archive::append(const surrogate::Iteration& iteration) {
   file_->append(file_->iterations, file_->iteration_rows, {&row, 1}, iteration.grid);
 }
 
+void Archive::keep_copy(const std::string& path) { file_->copy = path; }
+
 void Archive::stop(const std::string& reason) {
-  file_->next_sync = {};
+  file_->next_sync = file_->next_copy = {};
   file_->write(stop_bytes, [&](hid_t file) { write_stopped(file, reason); });
 }
 

@@ -117,6 +117,10 @@ class Archive {
   Archive& operator=(Archive&&) noexcept;
   ~Archive();  // closes the file
 
+  // From now on a copy of the file is at `path` too, that no program is ever refused: replaced as a whole after appends,
+  // as long as copying takes no more than a fiftieth of the time, and at stop(). Where it cannot be written, it is left.
+  void keep_copy(const std::string& path);
+
   // One row each; on return they are in the file and a reader sees them, whatever then happens to this process. Several
   // at once cost little more than one, and are there all or none.
   // Throws Error where the disk is full; the rows before stay readable. Throws Busy where another program has the file:

@@ -8,7 +8,7 @@
 // Messages, all point to point with rank 0:
 //   task      0 -> r   one packed Task; r answers with
 //   outcome   r -> 0   one packed Outcome
-//   beat      both     I am there; from a worker with its host's name. Whoever says nothing for Patience::silence is
+//   beat      both     I am there; from a worker with its process id and its host's name. Whoever says nothing for Patience::silence is
 //   lost release   0 -> r   the farm closes: leave serve(); r answers with released  r -> 0   nothing of this farm
 //   comes after it farewell  0 -> r   the session ends: finalise. Exactly one per rank, so that however rank 0 leaves
 //   its session
@@ -20,8 +20,11 @@
 #include <algorithm>
 #include <atomic>
 #include <climits>
+#include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
+#include <fstream>
 #include <list>
 #include <stdexcept>
 #include <string>
@@ -170,6 +173,7 @@ class MpiFarm : public Farm {
     Clock::time_point since, give_up;  // since when, and until when that is waited for
     Clock::time_point heard;           // last sign of life, on the clock of silence_
     std::string host;
+    pid_t pid = 0;
     std::shared_ptr<Bytes> message;  // the task on its way
     MPI_Request sending = MPI_REQUEST_NULL;
 
@@ -201,7 +205,9 @@ class MpiFarm : public Farm {
         worker.lost = false;
       }
       if (status->MPI_TAG == beat_tag) {
-        worker.host.assign(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+        const std::string text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+        worker.pid = std::atoi(text.c_str());
+        worker.host = text.substr(std::min(text.find(' ') + 1, text.size()));
       } else if (status->MPI_TAG == released_tag) {
         worker.released = true;
       } else if (status->MPI_TAG == outcome_tag) {
@@ -279,7 +285,20 @@ class MpiFarm : public Farm {
       static std::list<std::shared_ptr<Bytes>> undelivered;  // the message may still be read
       undelivered.push_back(worker.message);
       leave_loose_end();
+      end_if_stopped(worker);
     }
+  }
+
+  // A rank that was stopped (SIGSTOP, a debugger) never hears that the run is over, and mpirun waits for it.
+  void end_if_stopped(const Worker& worker) {
+    if (worker.pid <= 0 || worker.host != host_name()) return;
+    std::string stat;  // "PID (name) state ..."
+    std::getline(std::ifstream("/proc/" + std::to_string(worker.pid) + "/stat"), stat);
+    const auto state = stat.rfind(')') + 2;
+    if (state >= stat.size() || (stat[state] != 'T' && stat[state] != 't')) return;
+    std::fprintf(stderr, "dodyn: process %d (%s) is stopped; killed, since the run ends\n", worker.pid,
+                 worker.host.c_str());
+    kill(worker.pid, SIGKILL);
   }
 
   LocalFarm own_;
@@ -335,7 +354,7 @@ std::unique_ptr<Farm> make_mpi_farm(const Session& session, Work work, Patience 
 
 void serve(const Session& session, const Work& work, Patience patience) try {
   if (session.rank() == 0) throw std::logic_error("rank 0 does not serve");
-  const std::string host = host_name();
+  const std::string host = std::to_string(getpid()) + " " + host_name();
   Silence silence(patience.silence);
   const auto latest_begin = Clock::now() + last_words;
   std::optional<Clock::time_point> heard;  // rank 0 may take its time before it has a farm

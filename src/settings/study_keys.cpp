@@ -22,6 +22,11 @@ std::vector<Key> study_keys(const std::vector<EvaluatorKind>& kinds) {
        .description =
            "HDF5 file of the results; by default the configuration's name with .h5, in the current directory",
        .identity = false},
+      {.name = "study.copy",
+       .type = Type::text,
+       .description =
+           "a copy of the archive that every program can open at any time, renewed as rows come; none if empty",
+       .identity = false},
       {.name = "study.seed",
        .type = Type::integer,
        .default_value = "1",

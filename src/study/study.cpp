@@ -336,6 +336,7 @@ Study::Study(const Settings& settings, const Evaluator& evaluator, surrogate::St
       resumed_(std::filesystem::exists(settings.text("study.archive"))),
       archive_(open(std::move(provenance))),
       parts_(settings.text("study.archive") + ".parts", evaluator.parts(), resumed_) {
+  archive_.keep_copy(settings.text("study.copy"));
   for (const auto& [id, evaluation] : evaluations_) parts_.forget(id);
   const auto running = take_running(settings.text("study.archive") + ".running");
   if (resumed_) struck_ = running;

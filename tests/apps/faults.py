@@ -322,6 +322,44 @@ def interrupted():
     assert code == 0 and f"{9 - told} evaluations now, {told} from the archive" in text, text
 
 
+def stopped():
+    """A rank that is stopped does not keep the run from ending."""
+    words = [*RANKS, "-n", "3", DODYN, "run", "f.cfg", "--testfunction.delay", "0.2", "--exit-code-file", "code"]
+    ENVIRONMENT["MARK"] = mark = os.getcwd()
+    run = start(words)
+    rows_there("f.h5", 1)
+    for pid in marked(mark):
+        with open(f"/proc/{pid}/environ", "rb") as file:
+            if b"OMPI_COMM_WORLD_RANK=2\0" in file.read():
+                os.kill(pid, signal.SIGSTOP)
+    code, text = finish(run, 60)
+    assert open("code").read() == "0\n" and "is stopped; killed, since the run ends" in text, text
+    assert len(evaluations()) == 9
+    none_left(mark)
+
+
+def copied():
+    """study.copy is there for programs that know nothing of SWMR."""
+    import h5py
+    run = start([DODYN, "run", "f.cfg", "--testfunction.delay", "0.02", "--surrogate.points", "300", "--study.max-evaluations",
+                 "1000", "--study.copy", "copy.h5"])
+    rows_there("f.h5", 3)
+    refused = {"f.h5": 0, "copy.h5": 0}
+    looks = 0
+    while run.poll() is None:
+        looks += 1
+        for name in refused:
+            try:
+                with h5py.File(name, "r") as file:
+                    assert len(file["evaluations/id"]) > 0
+            except OSError:
+                refused[name] += 1
+    code, text = finish(run)
+    assert code == 0 and refused["copy.h5"] == 0, (text, refused)
+    assert len(evaluations("copy.h5")) == 300
+    print(f"copied: of {looks} plain opens the archive refused {refused['f.h5']}, the copy none")
+
+
 def wall_time():
     """The run ends by itself in time; the same command goes on."""
     since = time.time()

@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <csignal>
 #include <filesystem>
@@ -149,6 +150,35 @@ TEST(Holder, NamesThatAreNoFilesAreRefused) {
     EXPECT_THAT(message([&] { repair(file); }), HasSubstr("not a regular file"));
     EXPECT_THAT(message([&] { Archive::resume(file); }), HasSubstr("not a regular file"));
   }
+}
+
+// The copy is a closed file at every moment, and never older than the last stop.
+TEST(Holder, TheCopyIsNeverRefused) {
+  const Directory directory;
+  const std::string path = directory / "a.h5", copy = directory / "copy.h5";
+  Archive archive = Archive::create(path, example_layout(), {});
+  archive.keep_copy(copy);
+  archive.append(outcome(0));
+  std::atomic<bool> done = false;
+  int looks = 0, refused = 0;
+  std::thread reader([&] {
+    while (!done) {
+      ++looks;
+      const int file = ::open(copy.c_str(), O_RDONLY);
+      unsigned char flags[12] = {};
+      refused += file < 0 || ::pread(file, flags, sizeof flags, 0) != sizeof flags || flags[11] != 0;
+      ::close(file);
+    }
+  });
+  for (int i = 1; i < 60; ++i) archive.append(outcome(i));
+  archive.stop("done");
+  done = true;
+  reader.join();
+  EXPECT_GT(looks, 0);
+  EXPECT_EQ(refused, 0);
+  EXPECT_EQ(read(copy).evaluations.size(), 60u);
+  EXPECT_EQ(read(copy).stopped, "done");
+  EXPECT_TRUE(verify(copy).problems.empty());
 }
 
 // A small file that claims many rows is not looked through for them.

@@ -108,11 +108,41 @@ wait_for 200 "$job" COMPLETED
 complete cancelled 60
 echo "cancelled: finished by a second job"
 
+# scancel's SIGTERM reaches the programs of a command before their ranks: that is no failure of their designs.
+printf '[study]\nevaluator = command\ngrace = 2\nsilence = 5\nbatch = 8\nmax-evaluations = 1000\n[surrogate]\nstrategy = sweep\npoints = 40\n[command]\nrun = sleep 1; printf "{\\"cost\\": $DODYN_X}" > $DODYN_RESULT_FILE\n[design]\nx.min = 0\nx.max = 1\n' >programs.cfg
+job=$(sbatch --parsable --time=5 "$DODYN_JOBS/slurm.sh" programs.cfg) || exit 1
+wait_for_rows programs 6
+scancel "$job"
+wait_for 60 "$job" CANCELLED
+sleep 3
+"$dodyn" show programs.h5 | grep -E "failed|killed by signal" && fail "scancel left rows of its own"
+pgrep -f "DODYN_RESULT_FILE" >/dev/null && fail "programs outlive their job"
+job=$(sbatch --parsable --time=5 "$DODYN_JOBS/slurm.sh" programs.cfg) || exit 1
+wait_for 200 "$job" COMPLETED
+complete programs 40
+echo "programs: cancelled in mid-evaluation, finished by a second job, no row says that one failed"
+
+# Rank 0 is killed: the job goes on by itself.
+study master 60 0.5
+job=$(sbatch --parsable --time=5 "$DODYN_JOBS/slurm.sh" master.cfg) || exit 1
+wait_for_rows master 10
+for rank in $(pgrep -f "^$dodyn run master.cfg"); do [[ $(rank_of "$rank") == 0 ]] && kill -9 "$rank"; done
+before=$(rows master) struck=$SECONDS
+for ((i = 0; i < 300; ++i)); do (($(rows master || echo 0) + 0 > before + 1)) && break; sleep 0.2; done
+echo "master: rank 0 killed, new rows $((SECONDS - struck)) s later (study.silence = 5)"
+wait_for 200 "$job" COMPLETED
+complete master 60
+(($(restarts "$job") == 0)) || fail "the job was requeued though it could go on"
+
 study first 20 0.05
 study second 20 0.05
 job=$(sbatch --parsable --array=0-1 --time=5 "$DODYN_JOBS/slurm-array.sh" first.cfg second.cfg) || exit 1
 for ((i = 0; i < 600; ++i)); do [[ -n $(squeue -h -j "$job" 2>/dev/null) ]] || break; sleep 0.2; done
 complete first 20
 complete second 20
+sed 's/points = 20/points = 10/' first.cfg >third.cfg
+job=$(sbatch --parsable --array=0-0 --time=5 "$DODYN_JOBS/slurm-array.sh" third.cfg --surrogate.points 15 --testfunction.noise 0) || exit 1
+for ((i = 0; i < 600; ++i)); do [[ -n $(squeue -h -j "$job" 2>/dev/null) ]] || break; sleep 0.2; done
+complete third 15
 echo "array: finished"
 exit $((failures > 0))
