@@ -256,6 +256,9 @@ class Driver:
             while code != "0":
                 code, seen = self.run_once(kind, archive, seen)
             all_rows = rows(archive)
+            if all_rows is None:  # another program was killed with it after the run had ended: the next start mends that
+                subprocess.run(self.words(kind, archive), check=True, capture_output=True)
+                all_rows = rows(archive)
             verified = subprocess.run([self.dodyn, "show", archive, "--verify"], capture_output=True, text=True)
             ids = [row[0] for row in all_rows if row[1] != str(LOST)]
             if verified.returncode != 0:

@@ -330,7 +330,9 @@ Session::Session(int& argc, char**& argv) {
 
 Session::~Session() {
   if (rank_ == 0) {
-    for (int other = 1; other < size_; ++other) send_unwatched("", other, farewell_tag);
+    // A rank that was lost never comes to MPI_Finalize: then nobody waits for it there.
+    const std::string how = loose_ends() ? "without MPI_Finalize" : "";
+    for (int other = 1; other < size_; ++other) send_unwatched(how, other, farewell_tag);
     if (loose_ends()) return;
   } else {
     const auto latest = Clock::now() + last_words;
@@ -338,8 +340,12 @@ Session::~Session() {
     for (bool farewell = false; !farewell && Clock::now() < latest; pause.sleep()) {
       if (const auto status = look(0, MPI_ANY_TAG)) {
         if (status->MPI_TAG == task_tag) abort_all(rank_, "left with tasks still coming");
-        receive(*status);
+        const Bytes how = receive(*status);
         farewell = status->MPI_TAG == farewell_tag;
+        if (farewell && !how.empty()) {
+          leave_loose_end();
+          return;
+        }
       }
     }
     alarm(60);  // MPI_Finalize waits for all ranks; should one have gone without, this one goes too
