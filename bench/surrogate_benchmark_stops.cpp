@@ -2,7 +2,7 @@
 //
 //   build:  cmake --preset release -DDODYN_BENCH=ON && cmake --build --preset release --target surrogate_benchmark_stops
 //   run:    surrogate_benchmark_stops [--seeds 10] [--first-seed 0] [--only TEXT] [--strategy ego] [--gradient]
-//           [--aside] [--csv FILE]
+//           [--aside] [--csv FILE] [--verbose]
 //
 // Every strategy runs with the defaults and the stop rule that `dodyn run` has: nothing is set but the seed, and
 // gradients or constraints where a problem has them. Each seed is another instance: the strategy's seed, and where the
@@ -235,6 +235,8 @@ std::vector<Family> families() {
   };
 }
 
+bool verbose = false;  // a line for each tell
+
 double median_of(const Problem& p) {
   Random random(1);
   std::vector<double> values;
@@ -281,6 +283,7 @@ Run run(const Problem& p, const std::string& strategy_name, bool gradient, std::
   const double allowance = p.minimum != 0 ? 0.01 * std::abs(p.minimum) : 0.001 * median_of(p);
   Run out;
   std::vector<Eigen::Vector2d> points;
+  Evaluation last;
   while (out.evaluations < p.budget) {
     const std::clock_t from = std::clock();
     const bool ended = !strategy->stopped().empty();
@@ -300,7 +303,7 @@ Run run(const Problem& p, const std::string& strategy_name, bool gradient, std::
       if (p.fails && p.fails(x)) {
         e.status = Status::failed;
         e.reason = "fails there";
-        strategy->tell(e);
+        strategy->tell(last = e);
         continue;
       }
       e.status = Status::ok;
@@ -323,9 +326,18 @@ Run run(const Problem& p, const std::string& strategy_name, bool gradient, std::
                  (e.metrics.size() == 0 || e.metrics.maxCoeff() <= 0)) {
         out.reached = out.evaluations;
       }
-      strategy->tell(e);
+      strategy->tell(last = e);
     }
+    const std::clock_t begin = std::clock();
     strategy->decide();
+    const double decided = static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
+    out.slowest = std::max(out.slowest, decided), out.seconds += decided;
+    if (verbose) {
+      const Evaluation& e = last;
+      std::printf("%3d %-60s", out.evaluations, (e.ok() ? std::to_string(e.cost) : "fails").c_str());
+      for (const double v : e.design) std::printf(" %.4f", v);
+      std::printf("  | %s\n", strategy->describe(0).note.c_str());
+    }
   }
   if (p.two_objectives) out.full = dominated(points) / p.whole;
   return out;
@@ -359,6 +371,8 @@ int main(int argc, char** argv) {
       csv = value();
     } else if (word == "--gradient") {
       gradient = true;
+    } else if (word == "--verbose") {
+      verbose = true;
     } else if (word == "--aside") {
       aside = true;
     } else {

@@ -25,13 +25,15 @@ constexpr std::size_t most_viable = 400;  // designs told last that say where it
 void Models::update(const Evidence& evidence, KrigingOptions options, bool gradient) {
   const DesignSpace& space = evidence.space;
   const std::vector<Evaluation>& told = evidence.told;
-  const bool restart = from_ != evidence.from;
+  // a plateau found takes its samples out of the models
+  const bool restart = from_ != evidence.from || plateau_ != evidence.plateau;
   from_ = evidence.from;
+  plateau_ = evidence.plateau;
   options.scale = VectorXd::Ones(space.embedded());
 
   std::vector<const Evaluation*> good;
   for (std::size_t i = evidence.from; i < told.size(); ++i)
-    if (evidence.usable(told[i])) good.push_back(&told[i]);
+    if (evidence.telling(told[i])) good.push_back(&told[i]);
   const auto n = static_cast<Index>(good.size());
   if (n > 0) {
     Samples s;
@@ -76,7 +78,7 @@ void Models::update(const Evidence& evidence, KrigingOptions options, bool gradi
   std::vector<bool> viable;
   for (std::size_t i = first; i < told.size(); ++i) {
     x.col(static_cast<Index>(i - first)) = space.embed(evidence.unit(told[i]));
-    viable.push_back(evidence.usable(told[i]));
+    viable.push_back(evidence.telling(told[i]));
   }
   viability_.emplace(x, viable);
 }
@@ -99,7 +101,7 @@ Beliefs::Beliefs(const Evidence& evidence, const Models& models, const BeliefOpt
 Kriging Beliefs::with_failures(Kriging model) const {
   int imputed = 0;
   for (auto e = evidence_.told.rbegin(); e != evidence_.told.rend() && imputed < most_imputed; ++e) {
-    if (evidence_.usable(*e)) continue;
+    if (evidence_.telling(*e)) continue;
     const VectorXd z = evidence_.space.embed(evidence_.unit(*e));
     const Prediction p = model.predict(z);
     model = model.grown(z, p.mean + std::sqrt(p.variance));
@@ -222,8 +224,8 @@ double Beliefs::score(const VectorXd& u, VectorXd* gradient) const {
   }
   if (!models_.viability().certain()) {
     VectorXd slope;
-    value += models_.viability().log_probability(z, &slope);
-    dz += slope;
+    value += options_.care * models_.viability().log_probability(z, &slope);
+    dz += options_.care * slope;
   }
   if (gradient) *gradient = evidence_.space.pull_back(dz);
   return std::isfinite(value) ? value : -1e300;
@@ -251,7 +253,7 @@ VectorXd Beliefs::scores(const MatrixXd& units) const {
       out(i) += log_probability_below(sign * mean(i), variance(i), sign * limit).value;
   }
   if (!models_.viability().certain())
-    for (Index i = 0; i < units.cols(); ++i) out(i) += models_.viability().log_probability(z.col(i));
+    for (Index i = 0; i < units.cols(); ++i) out(i) += options_.care * models_.viability().log_probability(z.col(i));
   return out;
 }
 

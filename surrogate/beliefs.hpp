@@ -34,6 +34,7 @@ class Models {
   std::vector<TrackedModel> objectives_, constraints_;
   std::optional<Viability> viability_;
   std::size_t from_ = 0;
+  std::optional<double> plateau_;
 };
 
 struct BeliefOptions {
@@ -41,9 +42,10 @@ struct BeliefOptions {
   double confidence_weight = 2;
   Pending pending = Pending::believer;
   std::uint64_t seed = 1;
-  double longest = 0;               // no length of the models above it, of the range; 0: as they are
-  std::optional<double> incumbent;  // compare with this cost, warped, not with the best
-  double margin = 0;                // ask for so much more than the best, warped
+  double longest = 0;                    // no length of the models above it, of the range; 0: as they are
+  std::optional<double> incumbent = {};  // compare with this cost, warped, not with the best
+  double care = 1;                       // power of the probability to evaluate and to lie off the plateau
+  double margin = 0;                     // ask for so much more than the best, warped
 };
 
 class Beliefs {

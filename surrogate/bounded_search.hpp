@@ -5,15 +5,19 @@
 #include <Eigen/Core>
 #include <functional>
 #include <limits>
+#include <vector>
 
 namespace dodyn::surrogate {
+
+using Smooth = std::function<double(const Eigen::VectorXd& x, Eigen::VectorXd* gradient)>;
 
 struct BoundedSearch {
   Eigen::VectorXd lower, upper;
   int max_evaluations = 60;
-  double step_tolerance = 0;   // of every variable; 0: none
-  double value_tolerance = 0;  // 0: none
-  double unusable = -1e300;    // counts where the function is not a number; below whatever it can be
+  double step_tolerance = 0;              // of every variable; 0: none
+  double value_tolerance = 0;             // 0: none
+  double unusable = -1e300;               // counts where the function is not a number; below whatever it can be
+  std::vector<Smooth> at_most_zero = {};  // kept by the answer, to 1e-9
 };
 
 struct Found {
@@ -22,7 +26,6 @@ struct Found {
 };
 
 // `f(x, gradient)` fills the gradient where it is not null.
-Found maximise(const std::function<double(const Eigen::VectorXd&, Eigen::VectorXd*)>& f, const Eigen::VectorXd& start,
-               const BoundedSearch& search);
+Found maximise(const Smooth& f, const Eigen::VectorXd& start, const BoundedSearch& search);
 
 }  // namespace dodyn::surrogate

@@ -10,9 +10,11 @@
 #include <stdexcept>
 
 #include "surrogate/bounded_search.hpp"
+#include "surrogate/filling.hpp"
 #include "surrogate/niche.hpp"
 #include "surrogate/random.hpp"
 #include "surrogate/sampling.hpp"
+#include "surrogate/stopping.hpp"
 #include "surrogate/trust_region.hpp"
 
 namespace dodyn::surrogate {
@@ -23,7 +25,7 @@ using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
-constexpr double same_design = 1e-7;      // of the range
+constexpr double resolution = 3e-4;       // no two designs closer than that, of the range
 constexpr double apart = 5e-3;            // the same, where costs are lumpy but repeat
 constexpr double longest_in_doubt = 0.5;  // length of the model, of the range, when looking away from the best
 
@@ -60,11 +62,20 @@ class Ego final : public Strategy {
   bool is_settling() const { return !options_.trust_region && settling(evidence_, initial_total_, options_.batch); }
   Beliefs beliefs() const;
   void search_box(VectorXd& lower, VectorXd& upper) const;
-  Plan somewhere_that_evaluates(const MatrixXd& candidates) const;
   MatrixXd candidates(const VectorXd& lower, const VectorXd& upper) const;
   std::vector<const Evaluation*> good_designs() const;
   Found refine(const Beliefs& beliefs, const VectorXd& start, const VectorXd& lower, const VectorXd& upper) const;
-  Plan next() const;
+  bool fresh(const VectorXd& unit) const;
+  Plan by_acquisition(const Beliefs& beliefs, const MatrixXd& candidates, const VectorXd& lower,
+                      const VectorXd& upper) const;
+  Plan fill(const MatrixXd& candidates, bool local, const std::string& why) const;
+  Plan at_the_edge(const MatrixXd& candidates) const;
+  Plan check(double gain);
+  double least_gain() const;
+  int max_failures() const {
+    return options_.max_failures > 0 ? options_.max_failures : 20 + 15 * static_cast<int>(dimensions());
+  }
+  Plan next();
   void plan();
 
   EgoOptions options_;
@@ -72,11 +83,15 @@ class Ego final : public Strategy {
   Models models_;
   TrustRegion region_;
   Niche niche_;
+  StopAccount account_;
   std::deque<VectorXd> initial_;  // not yet asked
   std::size_t initial_total_ = 0;
   VectorXd last_asked_;
   std::uint64_t asked_ = 0;
-  std::optional<Plan> plan_;  // of what was told and asked so far
+  int failed_in_a_row_ = 0;          // last told, not worth having
+  double caution_ = 0;               // logit of the probability that a step at an edge must have
+  std::optional<VectorXd> at_edge_;  // the last of those steps
+  std::optional<Plan> plan_;         // of what was told and asked so far
 };
 
 Ego::Ego(const std::vector<Variable>& variables, const EgoOptions& options)
@@ -85,7 +100,8 @@ Ego::Ego(const std::vector<Variable>& variables, const EgoOptions& options)
                 .constraints = options.constraints,
                 .objectives = options.objectives.empty() ? std::vector<int>{-1} : options.objectives,
                 .costs_noisy = options.noise},
-      models_(evidence_.objectives.size(), options.constraints.size()) {
+      models_(evidence_.objectives.size(), options.constraints.size()),
+      account_(static_cast<Index>(variables.size())) {
   if (!evidence_.space.all_real()) options_.gradient = false;
   const Evaluation* least = nullptr;
   for (const Evaluation& e : options_.known)
@@ -145,12 +161,21 @@ void Ego::tell(const Evaluation& e) {
   } else if (const auto first = std::find_if(initial_.begin(), initial_.end(), same); first != initial_.end()) {
     initial_.erase(first);  // told without having been asked: a replay
   }
+  const double least_gain = before ? this->least_gain() : 0;
   const bool was_initial = evidence_.told.size() < initial_total_ + evidence_.from;
   evidence_.told.push_back(e);
   if (std::isnan(e.cost_stderr)) evidence_.told.back().cost_stderr = 0;
   plan_.reset();
   if (was_initial) return;
-  niche_.told(evidence_, is_settling(), options_.batch);
+  failed_in_a_row_ = evidence_.telling(e) ? 0 : failed_in_a_row_ + 1;
+  if (at_edge_ && *at_edge_ == e.design)
+    caution_ = std::clamp(caution_ + (evidence_.telling(e) ? -0.5 : 0.7), -2.0, 4.0);
+  std::optional<double> seen;
+  if (evidence_.telling(e) && !models_.objectives()[0].empty())
+    seen = models_.objectives()[0].warp().forward(evidence_.objective(e, 0));
+  const bool was_check = account_.checking() && !evidence_.noisy();
+  account_.told(seen, evidence_.feasible(e) && evidence_.objective(e, 0) < best_before - least_gain);
+  niche_.told(evidence_, is_settling() || was_check, options_.batch);
   if (!options_.trust_region) return;
   const bool success = evidence_.feasible(e) && evidence_.objective(e, 0) < best_before - 1e-3 * std::abs(best_before);
   const int patience = static_cast<int>(std::max<Index>(4, dimensions())) / (options_.gradient ? 2 : 1);
@@ -164,7 +189,12 @@ void Ego::tell(const Evaluation& e) {
 // Looking away from a best design that is settling takes a model that trusts its extrapolation less, and a gain that is
 // worth the while: a hundredth of what costs vary by.
 Beliefs Ego::beliefs() const {
-  BeliefOptions o{options_.acquisition, options_.confidence_weight, options_.pending, options_.seed, 0, {}, 0};
+  BeliefOptions o;
+  o.acquisition = options_.acquisition;
+  o.confidence_weight = options_.confidence_weight;
+  o.pending = options_.pending;
+  o.seed = options_.seed;
+  o.care = 1 + 0.5 * std::min(failed_in_a_row_, 8);
   if (!models_.objectives()[0].empty()) {
     const Warp& warp = models_.objectives()[0].warp();
     if (niche_.taken()) {
@@ -194,23 +224,6 @@ void Ego::search_box(VectorXd& lower, VectorXd& upper) const {
   upper = region_.upper(evidence_.unit(*centre), lengths);
 }
 
-// No cost yet: where it may evaluate, far from what was tried.
-Plan Ego::somewhere_that_evaluates(const MatrixXd& candidates) const {
-  Plan plan;
-  for (Index i = 0; i < candidates.cols(); ++i) {
-    double nearest = 1;
-    for (const Evaluation& e : evidence_.told)
-      nearest = std::min(nearest, (evidence_.unit(e) - candidates.col(i)).norm());
-    for (const VectorXd& x : evidence_.pending)
-      nearest = std::min(nearest, (evidence_.space.unit(x) - candidates.col(i)).norm());
-    const double value =
-        std::log(nearest + 1e-12) + models_.viability().log_probability(evidence_.space.embed(candidates.col(i)));
-    if (value > plan.score) plan.score = value, plan.design = evidence_.space.design(candidates.col(i));
-  }
-  plan.note = "no usable cost yet: where it may evaluate, far from what was tried";
-  return plan;
-}
-
 // The designs that the search starts beside, the best first.
 std::vector<const Evaluation*> Ego::good_designs() const {
   std::vector<const Evaluation*> good;
@@ -220,7 +233,11 @@ std::vector<const Evaluation*> Ego::good_designs() const {
   }
   std::stable_sort(good.begin(), good.end(),
                    [&](auto* a, auto* b) { return evidence_.objective(*a, 0) < evidence_.objective(*b, 0); });
-  return good;
+  if (evidence_.objectives.size() < 2) return good;
+  std::vector<const Evaluation*> front;  // first objective ascending: the second must descend
+  for (const Evaluation* e : good)
+    if (front.empty() || evidence_.objective(*e, 1) < evidence_.objective(*front.back(), 1)) front.push_back(e);
+  return front;
 }
 
 // Quasi-random points of the box, and about the best designs: steps of every size along some of the variables.
@@ -235,12 +252,15 @@ MatrixXd Ego::candidates(const VectorXd& lower, const VectorXd& upper) const {
   const auto good = good_designs();
   if (good.empty()) return points;
   Random random(seed);
-  const Index seeds = std::min<Index>(static_cast<Index>(good.size()), 3),
-              around = seeds * std::min<Index>(40 + 10 * d, 100);
+  const bool front = evidence_.objectives.size() > 1;
+  const Index seeds = std::min<Index>(static_cast<Index>(good.size()), front ? 60 : 3),
+              around = seeds * std::min<Index>(front ? 20 : 40 + 10 * d, 100);
   const bool repeats = evidence_.noisy();
   points.conservativeResize(Eigen::NoChange, spread + around + (repeats ? static_cast<Index>(good.size()) : 0));
   for (Index i = 0; i < around; ++i) {
-    VectorXd u = evidence_.unit(*good[static_cast<std::size_t>(i % seeds)]);
+    // the best few, or all along the front
+    const Index which = front ? i % seeds * static_cast<Index>(good.size()) / seeds : i % seeds;
+    VectorXd u = evidence_.unit(*good[static_cast<std::size_t>(which)]);
     const double size = std::pow(10.0, -0.5 - 3 * random.uniform());
     const double share = std::max(1.0 / static_cast<double>(d), random.uniform());
     for (Index k = 0; k < d; ++k)
@@ -278,15 +298,15 @@ Found Ego::refine(const Beliefs& beliefs, const VectorXd& start, const VectorXd&
   return best;
 }
 
-Plan Ego::next() const {
-  const DesignSpace& space = evidence_.space;
-  VectorXd lower, upper;
-  search_box(lower, upper);
-  const Beliefs beliefs = this->beliefs();
-  const MatrixXd candidates = this->candidates(lower, upper);
-  if (models_.objectives()[0].empty() || (!beliefs.any_feasible() && evidence_.constraints.empty()))
-    return somewhere_that_evaluates(candidates);
+bool Ego::fresh(const VectorXd& u) const {
+  const bool noisy = evidence_.noisy();
+  if (noisy && options_.repeat) return true;
+  return !evidence_.tried(evidence_.space.unit(evidence_.space.design(u)), noisy ? apart : resolution);
+}
 
+// What the acquisition says: without a design where all its maxima were evaluated already.
+Plan Ego::by_acquisition(const Beliefs& beliefs, const MatrixXd& candidates, const VectorXd& lower,
+                         const VectorXd& upper) const {
   const VectorXd values = beliefs.scores(candidates);
   std::vector<Index> order(static_cast<std::size_t>(candidates.cols()));
   std::iota(order.begin(), order.end(), Index(0));
@@ -306,40 +326,24 @@ Plan Ego::next() const {
   std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.value > b.value; });
 
   Plan plan;
-  const bool noisy = evidence_.noisy();
-  const double too_near = noisy && !options_.repeat ? apart : same_design;
-  const auto fresh = [&](const VectorXd& u) { return !evidence_.tried(space.unit(space.design(u)), too_near); };
   for (const Found& f : found) {
-    if (!(noisy && options_.repeat) && !fresh(f.at)) continue;
-    plan.design = space.design(f.at);
+    if (!fresh(f.at)) continue;
+    plan.design = evidence_.space.design(f.at);
     plan.score = f.value;
     break;
   }
-  const Evaluation* const least = evidence_.best();
-  if (plan.design.size() == 0) {
-    // every maximum is a sample already
-    if (evidence_.pending.empty() && least && !niche_.taken() && !noisy) {
-      plan.stopped = "the model has its best where it was evaluated already; " + evidence_.say_best();
-      return plan;
-    }
-    plan.design = space.design(candidates.col(order.back()));
-    for (const Index i : order) {
-      if (!fresh(candidates.col(i))) continue;
-      plan.design = space.design(candidates.col(i));
-      plan.score = values(i);
-      break;
-    }
+  for (std::size_t i = 0; i < order.size() && plan.design.size() == 0; ++i) {
+    if (!fresh(candidates.col(order[i]))) continue;
+    plan.design = evidence_.space.design(candidates.col(order[i]));
+    plan.score = values(order[i]);
   }
-  const TrackedModel& cost = models_.objectives()[0];
-  plan.predicted = cost.warp().backward(cost.model().predict(space.embed(space.unit(plan.design))).mean);
-  const bool by_bound = options_.acquisition == AcquisitionKind::lower_confidence_bound;
   std::ostringstream note;
   note.precision(3);
   if (!beliefs.any_feasible()) {
     note << "likeliest to keep the constraints";
   } else if (evidence_.objectives.size() == 2) {
     note << "front of " << beliefs.front().points.cols() << ", expected hypervolume gain " << std::exp(plan.score);
-  } else if (by_bound) {
+  } else if (options_.acquisition == AcquisitionKind::lower_confidence_bound) {
     note << "lower confidence bound " << -plan.score;
   } else {
     note << (niche_.taken()  ? "in another basin, for the best is settling: "
@@ -348,16 +352,186 @@ Plan Ego::next() const {
          << "expected improvement " << std::exp(plan.score);
   }
   plan.note = note.str();
+  return plan;
+}
 
-  // The incumbent's scale: its magnitude, or a little of what costs vary by where it is near 0.
-  if (least && evidence_.objectives.size() == 1 && evidence_.pending.empty() && beliefs.any_feasible() &&
-      !niche_.taken() && !is_settling() && !by_bound && !options_.trust_region) {
-    const auto good = good_designs();
-    const double best = evidence_.objective(*good.front(), 0);
-    const double scale = std::max(std::abs(best), 1e-3 * (evidence_.objective(*good[good.size() / 2], 0) - best));
-    if (plan.score < std::log(options_.tolerance * std::max(scale, 1e-300)))
-      plan.stopped = "expected improvement below the tolerance; " + evidence_.say_best();
+// Where nothing is known, or too little for a model: with room about it, likely to evaluate and to lie off the plateau.
+Plan Ego::fill(const MatrixXd& candidates, bool local, const std::string& why) const {
+  Plan plan;
+  const Crowd crowd(evidence_);
+  const Edge edge(evidence_);
+  for (Index i = 0; i < candidates.cols(); ++i) {
+    const VectorXd u = candidates.col(i);
+    const double value = std::log((local ? crowd.nearest(u) : crowd.room(u)) + 1e-12) +
+                         (local ? 2 : 1) * models_.viability().log_probability(evidence_.space.embed(u)) -
+                         (local && !edge.inside(u) ? 100 : 0);
+    if (value > plan.score) plan.score = value, plan.design = evidence_.space.design(u);
   }
+  plan.note = why;
+  return plan;
+}
+
+// The least cost that the model predicts on this side of what fails or is flat, and within the constraints as far as
+// their models are sure: expected improvement keeps its distance from an edge, where half of what it hopes for fails.
+Plan Ego::at_the_edge(const MatrixXd& candidates) const {
+  const Edge edge(evidence_);
+  const Kriging& cost = models_.objectives()[0].model();
+  const DesignSpace& space = evidence_.space;
+  BoundedSearch limits{VectorXd::Zero(dimensions()), VectorXd::Ones(dimensions()), 60, 1e-9, 0};
+  for (std::size_t k = 0; k < evidence_.constraints.size(); ++k) {
+    const TrackedModel& model = models_.constraints()[k];
+    const double limit = model.warp().forward(evidence_.constraints[k].limit);
+    const double sign = evidence_.constraints[k].below ? 1 : -1;
+    limits.at_most_zero.push_back([&, limit, sign](const VectorXd& u, VectorXd* slope) {
+      const Prediction p = model.model().predict(space.embed(u));
+      const double s = std::sqrt(p.variance + 1e-300);
+      if (slope) *slope = space.pull_back(sign * p.mean_gradient + 0.5 / s * p.variance_gradient);
+      return sign * (p.mean - limit) + s;
+    });
+  }
+  const auto inside = [&](const VectorXd& u) {
+    return (!edge.exists() || models_.viability().logit(space.embed(u)) > caution_) && fresh(u) &&
+           std::all_of(limits.at_most_zero.begin(), limits.at_most_zero.end(),
+                       [&](const Smooth& g) { return g(u, nullptr) <= 1e-9; });
+  };
+  Found best;
+  const auto consider = [&](const MatrixXd& points) {
+    MatrixXd z(space.embedded(), points.cols());
+    for (Index i = 0; i < points.cols(); ++i) z.col(i) = space.embed(points.col(i));
+    VectorXd mean, variance;
+    cost.predict(z, mean, variance);
+    for (Index i = 0; i < points.cols(); ++i)
+      if (-mean(i) > best.value && inside(points.col(i))) best = {points.col(i), -mean(i)};
+  };
+  consider(candidates);
+  if (!evidence_.constraints.empty()) {
+    std::vector<VectorXd> starts = {evidence_.unit(*evidence_.best_of_region())};
+    if (best.at.size() > 0) starts.push_back(best.at);
+    for (const VectorXd& start : starts) {
+      BoundedSearch own = limits;
+      for (Index k = 0; k < dimensions(); ++k)
+        if (!space.real(k)) own.lower(k) = own.upper(k) = start(k);
+      const Found found = maximise(
+          [&](const VectorXd& u, VectorXd* slope) {
+            const Prediction p = cost.predict(space.embed(u));
+            if (slope) *slope = space.pull_back(-p.mean_gradient);
+            return -p.mean;
+          },
+          start, own);
+      if (found.value > best.value && inside(found.at)) best = found;
+    }
+  }
+  Random random(options_.seed * 7001 + evidence_.told.size());
+  for (double size = 0.05; size > 3e-4 && best.at.size() > 0; size /= 3) {
+    MatrixXd about(dimensions(), 100);
+    for (Index i = 0; i < about.cols(); ++i)
+      for (Index k = 0; k < dimensions(); ++k)
+        about(k, i) = space.real(k) ? std::clamp(best.at(k) + size * random.normal(), 0.0, 1.0) : best.at(k);
+    consider(about);
+  }
+  Plan plan;
+  if (best.at.size() == 0) return plan;
+  plan.design = space.design(best.at);
+  plan.score = models_.objectives()[0].warp().forward(evidence_.objective(*evidence_.best_of_region(), 0)) + best.value;
+  std::ostringstream note;
+  note.precision(3);
+  note << "the least cost on this side of "
+       << (evidence_.constraints.empty() ? "what fails or is flat" : "the constraints") << ": a gain of " << plan.score
+       << " predicted";
+  plan.note = note.str();
+  return plan;
+}
+
+// A check, where the model sees nothing more to gain: with room about it, and where a model that trusts its
+// extrapolation less can rule out least.
+Plan Ego::check(double gain) {
+  const DesignSpace& space = evidence_.space;
+  const TrackedModel& tracked = models_.objectives()[0];
+  const int d = static_cast<int>(dimensions());
+  const std::uint64_t seed = options_.seed * 1000003 + evidence_.told.size() * 101;
+  const MatrixXd points = sobol(d, std::min(200 + 100 * d, tracked.model().samples() > 300 ? 300 : 1500), seed);
+  MatrixXd z(space.embedded(), points.cols());
+  for (Index i = 0; i < points.cols(); ++i) z.col(i) = space.embed(points.col(i));
+  VectorXd mean, variance;
+  tracked.doubting(longest_in_doubt).predict(z, mean, variance);
+  const double least = tracked.warp().forward(evidence_.objective(*evidence_.best(), 0));
+  const Crowd crowd(evidence_);
+  Plan plan;
+  Index doubtful = 0, at = 0;
+  for (Index i = 0; i < points.cols(); ++i) {
+    const double s = std::sqrt(variance(i) + 1e-300), likely = models_.viability().log_probability(z.col(i));
+    doubtful += mean(i) - 2 * s < least - gain && likely > std::log(0.1);
+    if (!fresh(points.col(i))) continue;
+    const double value =
+        std::log(crowd.room(points.col(i)) + 1e-12) + likely - 0.25 * std::clamp((mean(i) - least) / s, 0.0, 8.0);
+    if (value > plan.score) plan.score = value, at = i;
+  }
+  plan.design = space.design(points.col(at));
+  account_.not_ruled_out(static_cast<double>(doubtful) / static_cast<double>(points.cols()));
+  const Prediction p = tracked.model().predict(z.col(at));
+  account_.check(p.mean, std::sqrt(p.variance), evidence_.quantile(0.5, tracked.warp()));
+  plan.note = "nothing to gain by the model; check " + std::to_string(account_.quiet() + 1) + " of " +
+              std::to_string(account_.needed());
+  return plan;
+}
+
+// The incumbent's scale: its magnitude, or a little of what costs vary by where it is near 0.
+double Ego::least_gain() const {
+  const double best = std::abs(evidence_.objective(*evidence_.best(), 0));
+  return options_.tolerance * std::max({best, 1e-3 * evidence_.quantile(0.5, Warp()), 1e-300});
+}
+
+Plan Ego::next() {
+  VectorXd lower, upper;
+  search_box(lower, upper);
+  const MatrixXd candidates = this->candidates(lower, upper);
+  const TrackedModel& cost = models_.objectives()[0];
+  account_.no_check();
+  const auto telling = std::count_if(evidence_.told.begin() + static_cast<std::ptrdiff_t>(evidence_.from),
+                                     evidence_.told.end(), [&](const auto& e) { return evidence_.telling(e); });
+  if (evidence_.plateau && telling == 0) {  // the same everywhere so far
+    account_.not_ruled_out(1);
+    account_.check(0, 0, 0);
+    if (account_.satisfied() && evidence_.pending.empty()) {
+      Plan plan;
+      plan.stopped =
+          "the cost is the same wherever it was evaluated, which rules out nothing between; " + evidence_.say_best();
+      return plan;
+    }
+    return fill(candidates, false, "the cost is the same wherever it was evaluated: where there is most room");
+  }
+  const bool none = cost.empty() || (!evidence_.best_of_region() && evidence_.constraints.empty());
+  if (none) return fill(candidates, false, "no usable cost yet: where it may evaluate, far from what was tried");
+  const auto bad = static_cast<std::ptrdiff_t>(evidence_.told.size() - evidence_.from) - telling;
+  if (bad > 0 && telling < dimensions() + 1)
+    return fill(candidates, true, std::to_string(telling) + " designs to model yet: where there may be more");
+
+  const Beliefs beliefs = this->beliefs();
+  Plan plan = by_acquisition(beliefs, candidates, lower, upper);
+  const bool improves = options_.acquisition == AcquisitionKind::expected_improvement &&
+                        evidence_.objectives.size() == 1 && beliefs.any_feasible() && !evidence_.noisy();
+  if (improves && !options_.trust_region) {
+    const double gain = least_gain();
+    const bool nothing = plan.design.size() == 0 || plan.score < std::log(gain);
+    const bool edges = bad > 0 || !evidence_.constraints.empty();
+    Plan step;
+    if (edges && (nothing || failed_in_a_row_ >= 2 || evidence_.told.size() % 2 == 1)) {
+      step = at_the_edge(candidates);
+      if (!(step.score > gain)) caution_ = std::max(caution_ - 0.3, -2.0);
+    }
+    if (step.design.size() > 0 && step.score > gain) {
+      plan = step;
+      at_edge_ = plan.design;
+    } else if (nothing && !niche_.taken() && evidence_.pending.empty()) {
+      plan = check(gain);
+      if (account_.satisfied())
+        plan.stopped = "nothing more to gain by the model, and " + account_.verdict() + "; " + evidence_.say_best();
+    }
+  }
+  if (plan.design.size() == 0)
+    plan = fill(candidates, false, "every maximum is evaluated already: where there is room");
+  plan.predicted =
+      cost.warp().backward(cost.model().predict(evidence_.space.embed(evidence_.space.unit(plan.design))).mean);
   return plan;
 }
 
@@ -371,10 +545,10 @@ void Ego::plan() {
   kriging.kernel = options_.kernel;
   kriging.trend = options_.trend;
   kriging.nugget = options_.noise;
+  evidence_.find_plateau();
   models_.update(evidence_, kriging, options_.gradient);
   const auto& told = evidence_.told;
-  if (evidence_.count_usable() == 0 && static_cast<int>(told.size()) >= options_.max_failures &&
-      evidence_.pending.empty()) {
+  if (evidence_.count_usable() == 0 && static_cast<int>(told.size()) >= max_failures() && evidence_.pending.empty()) {
     plan_ = Plan();
     plan_->stopped = "no usable cost in " + std::to_string(told.size()) + " evaluations";
     if (!told.back().reason.empty()) plan_->stopped += "; the last: " + told.back().reason;
@@ -493,7 +667,7 @@ std::unique_ptr<Strategy> make_ego(const std::vector<Variable>& variables, const
   if (options.initial_samples < 0) throw std::invalid_argument("ego: initial samples must not be negative");
   if (options.batch < 1) throw std::invalid_argument("ego: the batch must be at least 1");
   if (!(options.tolerance >= 0)) throw std::invalid_argument("ego: the tolerance must not be negative");
-  if (options.max_failures < 1) throw std::invalid_argument("ego: max failures must be at least 1");
+  if (options.max_failures < 0) throw std::invalid_argument("ego: max failures must not be negative");
   if (!options.objectives.empty() && options.objectives.size() != 2)
     throw std::invalid_argument("ego: one objective, the cost, or two");
   if (options.given.size() > 0 && options.given.rows() != static_cast<Index>(variables.size()))

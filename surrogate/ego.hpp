@@ -61,7 +61,8 @@ struct EgoOptions {
   int batch = 1;                 // designs per ask after the initial ones
   Pending pending = Pending::believer;
   double tolerance = 1e-6;  // expected improvement at which to stop, of the best cost's magnitude
-  int max_failures = 20;    // evaluations without a usable cost before giving up while there is none at all
+  int max_failures = 0;     // evaluations without a usable cost before giving up while there is none at all; 0: 20, and
+                            // 15 for each variable
   bool trust_region = false;
   std::vector<Domain> domains;          // per variable; empty: all real
   std::vector<Constraint> constraints;  // on metrics

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <sstream>
 
 #include "surrogate/kriging.hpp"
@@ -34,6 +35,18 @@ bool Evidence::feasible(const Evaluation& e) const {
 bool Evidence::noisy() const {
   return costs_noisy ||
          std::any_of(told.begin(), told.end(), [&](const auto& e) { return usable(e) && e.cost_stderr > 0; });
+}
+
+void Evidence::find_plateau() {
+  plateau.reset();
+  if (objectives.size() != 1 || noisy()) return;
+  std::map<double, std::size_t> counts;
+  std::size_t all = 0;
+  for (std::size_t i = from; i < told.size(); ++i)
+    if (usable(told[i])) ++counts[objective(told[i], 0)], ++all;
+  for (const auto& [cost, count] : counts)
+    if (count >= std::max<std::size_t>(4, all / 4) && (counts.size() == 1 || cost != counts.begin()->first))
+      if (!plateau || count > counts[*plateau]) plateau = cost;
 }
 
 std::size_t Evidence::count_usable() const {

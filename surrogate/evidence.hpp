@@ -3,6 +3,7 @@
 
 #include <Eigen/Core>
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -40,7 +41,14 @@ struct Evidence {
   double objective(const Evaluation& e, std::size_t which) const;  // not a number where the metric is not there
   bool usable(const Evaluation& e) const;                          // fit for the models
   bool feasible(const Evaluation& e) const;                        // usable, and keeps the constraints
-  bool noisy() const;                                              // by option, or by standard errors told
+  // Costs are the same in many places and lower elsewhere, as a rate that is 1 nearly everywhere: finds that cost. What
+  // lies on the plateau says no more than that it does.
+  void find_plateau();
+  std::optional<double> plateau = {};
+  bool telling(const Evaluation& e) const {  // usable, and not on the plateau
+    return usable(e) && !(plateau && objective(e, 0) == *plateau);
+  }
+  bool noisy() const;  // by option, or by standard errors told
   std::size_t count_usable() const;
   const Evaluation* best() const;            // the feasible one least in the first objective; null: none
   const Evaluation* best_of_region() const;  // the same of those from `from` on

@@ -10,7 +10,7 @@ using Eigen::VectorXd;
 namespace {
 
 constexpr double radius_share = 0.15;  // without a better sample, of the diagonal of the range
-constexpr double half_side = 0.2;      // of the box about the best of a basin, of the range
+constexpr double half_side = 0.15;     // of the box about the best of a basin, of the range
 constexpr int patience = 8;            // designs in a row without a gain there
 constexpr double same_design = 1e-7;   // of the range
 
@@ -58,7 +58,7 @@ void Niche::told(const Evidence& evidence, bool settling, int batch) {
     stalled_ = better && before.cost - e.cost > 0.02 * (before.cost - least->cost) ? 0 : stalled_ + 1;
     if (better) at_ = static_cast<std::ptrdiff_t>(told.size()) - 1;
     if (stalled_ < patience + 2 * (batch - 1) && best(evidence).cost > least->cost) return;
-    left_.push_back(evidence.unit(best(evidence)));
+    if (best(evidence).cost > least->cost) left_.push_back(evidence.unit(best(evidence)));
     at_ = -1;
     return;
   }

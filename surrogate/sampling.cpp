@@ -1,7 +1,7 @@
 #include "surrogate/sampling.hpp"
 
 #include <algorithm>
-#include <array>
+#include <boost/random/sobol.hpp>
 #include <cmath>
 #include <fstream>
 #include <numeric>
@@ -17,53 +17,7 @@ using Eigen::Index;
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
-// Joe and Kuo, Constructing Sobol sequences with better two-dimensional projections (2008), table new-joe-kuo-6: degree
-// and coefficients of the primitive polynomial, initial direction numbers; the first dimension has none.
-struct Direction {
-  unsigned degree, coefficients;
-  std::array<unsigned, 7> initial;
-};
-constexpr std::array<Direction, 20> directions = {{
-    {1, 0, {1}},
-    {2, 1, {1, 3}},
-    {3, 1, {1, 3, 1}},
-    {3, 2, {1, 1, 1}},
-    {4, 1, {1, 1, 3, 3}},
-    {4, 4, {1, 3, 5, 13}},
-    {5, 2, {1, 1, 5, 5, 17}},
-    {5, 4, {1, 1, 5, 5, 5}},
-    {5, 7, {1, 1, 7, 11, 19}},
-    {5, 11, {1, 1, 5, 1, 1}},
-    {5, 13, {1, 1, 1, 3, 11}},
-    {5, 14, {1, 3, 5, 5, 31}},
-    {6, 1, {1, 3, 3, 9, 7, 49}},
-    {6, 13, {1, 1, 1, 15, 21, 21}},
-    {6, 16, {1, 3, 1, 13, 27, 49}},
-    {6, 19, {1, 1, 1, 15, 7, 5}},
-    {6, 22, {1, 3, 1, 15, 13, 25}},
-    {6, 25, {1, 1, 5, 5, 19, 61}},
-    {7, 1, {1, 3, 7, 11, 23, 15, 103}},
-    {7, 4, {1, 3, 7, 13, 13, 15, 69}},
-}};
-
-std::array<std::uint32_t, 32> direction_numbers(int dimension) {
-  std::array<std::uint32_t, 32> v{};
-  if (dimension == 0) {
-    for (unsigned i = 0; i < 32; ++i) v[i] = 1u << (31 - i);
-    return v;
-  }
-  const auto& [s, a, m] = directions[dimension - 1];
-  for (unsigned i = 0; i < 32; ++i) {
-    if (i < s) {
-      v[i] = m[i] << (31 - i);
-      continue;
-    }
-    v[i] = v[i - s] ^ (v[i - s] >> s);
-    for (unsigned k = 1; k < s; ++k)
-      if ((a >> (s - 1 - k)) & 1) v[i] ^= v[i - k];
-  }
-  return v;
-}
+constexpr int most_sobol = 3667;  // dimensions of Boost's table
 
 void shuffle(std::vector<int>& values, Random& random) {
   for (int i = static_cast<int>(values.size()) - 1; i > 0; --i) std::swap(values[i], values[random.below(i + 1)]);
@@ -78,7 +32,7 @@ MatrixXd latin_hypercube(int dimensions, int n, std::uint64_t seed) {
   for (int k = 0; k < dimensions; ++k) {
     std::iota(order.begin(), order.end(), 0);
     shuffle(order, random);
-    for (int i = 0; i < n; ++i) x(k, i) = (order[i] + 0.5) / n;
+    for (int i = 0; i < n; ++i) x(k, i) = n == 1 ? 0.5 : (order[i] + random.uniform()) / n;
   }
   if (n < 3 || dimensions < 2) return x;
   // phi = sum over pairs of distance^-2p; an exchange changes the terms of two samples only.
@@ -104,20 +58,18 @@ MatrixXd latin_hypercube(int dimensions, int n, std::uint64_t seed) {
 }
 
 MatrixXd sobol(int dimensions, int n, std::uint64_t seed, std::uint64_t skip) {
-  if (dimensions > static_cast<int>(directions.size()) + 1) return halton(dimensions, n, seed + skip);
+  if (dimensions > most_sobol) return halton(dimensions, n, seed + skip);
   Random random(seed);
+  std::vector<std::uint64_t> shift(static_cast<std::size_t>(dimensions));
+  for (auto& digits : shift) digits = random.bits();
+  boost::random::sobol engine(static_cast<std::size_t>(dimensions));  // leaves out point 0, the origin
+  if (skip > 0) engine.seed(skip - 1);
   MatrixXd x(dimensions, n);
-  for (int k = 0; k < dimensions; ++k) {
-    const auto v = direction_numbers(k);
-    const auto shift = static_cast<std::uint32_t>(random.bits());
-    for (int i = 0; i < n; ++i) {
-      std::uint32_t digits = shift;
-      std::uint64_t gray = (skip + i) ^ ((skip + i) >> 1);
-      for (int bit = 0; gray; ++bit, gray >>= 1)
-        if (gray & 1) digits ^= v[bit];
-      x(k, i) = (digits + 0.5) * 0x1p-32;
+  for (int i = 0; i < n; ++i)
+    for (int k = 0; k < dimensions; ++k) {
+      const std::uint64_t digits = skip + static_cast<std::uint64_t>(i) == 0 ? 0 : engine();
+      x(k, i) = (static_cast<double>((digits ^ shift[static_cast<std::size_t>(k)]) >> 12) + 0.5) * 0x1p-52;
     }
-  }
   return x;
 }
 

@@ -10,13 +10,13 @@
 
 namespace dodyn::surrogate {
 
-// Latin hypercube: each coordinate takes one value in each of n equal intervals. Of the hypercubes that exchanges of
+// Latin hypercube: each coordinate takes one value, anywhere, in each of n equal intervals (one design: the middle). Of the hypercubes that exchanges of
 // coordinates reach, one of large least distance and small potential (Morris and Mitchell, Exploratory designs for
 // computational experiments, 1995).
 Eigen::MatrixXd latin_hypercube(int dimensions, int n, std::uint64_t seed);
 
-// Sobol's sequence with the direction numbers of Joe and Kuo (2008), scrambled by a random digital shift, from its
-// point `skip` on. Up to 21 dimensions; Halton's sequence beyond.
+// Sobol's sequence with the direction numbers of Joe and Kuo (2008) that Boost has, scrambled by a random digital shift,
+// from its point `skip` on. Up to 3667 dimensions; Halton's sequence beyond.
 Eigen::MatrixXd sobol(int dimensions, int n, std::uint64_t seed, std::uint64_t skip = 0);
 
 // Halton's sequence, each digit's values permuted at random (0 kept).

@@ -13,11 +13,11 @@ using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
 // Prior of the latent function: evaluates more often than not, and may be anything between never and always.
-constexpr double prior_mean = 1.0, prior_variance = 9.0;
+constexpr double prior_mean = 1.0;
 
-double kernel(double q, double length) {  // Matern 5/2
+double kernel(double q, double length, double variance) {  // Matern 5/2
   const double s = std::sqrt(5 * q) / length;
-  return prior_variance * (1 + s + s * s / 3) * std::exp(-s);
+  return variance * (1 + s + s * s / 3) * std::exp(-s);
 }
 
 VectorXd logistic(const VectorXd& f) { return (1 + (-f.array()).exp()).inverse(); }
@@ -34,20 +34,22 @@ Viability::Viability(const MatrixXd& x, const std::vector<bool>& viable) : x_(x)
     for (Index j = 0; j <= i; ++j) squared(i, j) = squared(j, i) = (x.col(i) - x.col(j)).squaredNorm();
   }
   const double unit = std::sqrt(static_cast<double>(x.rows()));
-  double best = 0, best_evidence = -std::numeric_limits<double>::infinity();
-  for (const double length : {0.08, 0.15, 0.3, 0.6, 1.2}) {
-    const double evidence = approximate(squared, sign, length * unit);
-    if (evidence > best_evidence) best_evidence = evidence, best = length * unit;
-  }
-  approximate(squared, sign, best);
+  double best = 0, best_variance = 0, best_evidence = -std::numeric_limits<double>::infinity();
+  for (const double variance : {9.0, 100.0})
+    for (const double length : {0.08, 0.15, 0.3, 0.6, 1.2}) {
+      const double evidence = approximate(squared, sign, length * unit, variance);
+      if (evidence > best_evidence) best_evidence = evidence, best = length * unit, best_variance = variance;
+    }
+  approximate(squared, sign, best, best_variance);
 }
 
 // Newton's iteration for the mode of the posterior, in the form that never inverts K.
-double Viability::approximate(const MatrixXd& squared, const VectorXd& sign, double length) {
+double Viability::approximate(const MatrixXd& squared, const VectorXd& sign, double length, double variance) {
   length_ = length;
+  variance_ = variance;
   const Index n = sign.size();
-  MatrixXd k = squared.unaryExpr([&](double q) { return kernel(q, length); });
-  k.diagonal().array() += 1e-8 * prior_variance;
+  MatrixXd k = squared.unaryExpr([&](double q) { return kernel(q, length, variance); });
+  k.diagonal().array() += 1e-8 * variance;
   VectorXd g = VectorXd::Zero(n), a = VectorXd::Zero(n);  // latent function less its prior mean; K^-1 of it
   const auto log_likelihood = [&](const VectorXd& f) {
     // -log(1 + exp(-t)) without overflow
@@ -85,14 +87,14 @@ double Viability::log_probability(const VectorXd& at, VectorXd* gradient) const 
   for (Index i = 0; i < n; ++i) {
     const VectorXd delta = at - x_.col(i);
     const double q = delta.squaredNorm(), s = std::sqrt(5 * q) / length_;
-    k(i) = kernel(q, length_);
-    dk.row(i) = -5.0 / 3 * prior_variance / (length_ * length_) * (1 + s) * std::exp(-s) * delta.transpose();
+    k(i) = kernel(q, length_, variance_);
+    dk.row(i) = -5.0 / 3 * variance_ / (length_ * length_) * (1 + s) * std::exp(-s) * delta.transpose();
   }
   const VectorXd solved = root_.cwiseProduct(factor_.solve(root_.cwiseProduct(k)));
   const double mean = prior_mean + k.dot(slope_);
-  const double variance = std::max(prior_variance - k.dot(solved), 0.0);
+  const double doubt = std::max(variance_ - k.dot(solved), 0.0);
   // E[logistic(f)] = logistic(mean / sqrt(1 + pi variance / 8)), approximately
-  const double widen = 1 + std::numbers::pi / 8 * variance, t = mean / std::sqrt(widen);
+  const double widen = 1 + std::numbers::pi / 8 * doubt, t = mean / std::sqrt(widen);
   if (gradient) {
     const VectorXd dmean = dk.transpose() * slope_, dvariance = -2 * dk.transpose() * solved;
     *gradient = 1 / (1 + std::exp(t)) *

@@ -7,6 +7,8 @@
 
 #include <Eigen/Cholesky>
 #include <Eigen/Core>
+#include <algorithm>
+#include <cmath>
 #include <vector>
 
 namespace dodyn::surrogate {
@@ -19,14 +21,20 @@ class Viability {
 
   // log of the probability, and its gradient where wanted.
   double log_probability(const Eigen::VectorXd& at, Eigen::VectorXd* gradient = nullptr) const;
+  // log(p / (1 - p))
+  double logit(const Eigen::VectorXd& at) const {
+    const double l = log_probability(at);
+    return l - std::log(std::max(-std::expm1(l), 1e-300));
+  }
   double length() const { return length_; }
   bool certain() const { return slope_.size() == 0; }
 
  private:
-  double approximate(const Eigen::MatrixXd& squared, const Eigen::VectorXd& sign, double length);  // log evidence
+  // log evidence
+  double approximate(const Eigen::MatrixXd& squared, const Eigen::VectorXd& sign, double length, double variance);
 
   Eigen::MatrixXd x_;
-  double length_ = 1;
+  double length_ = 1, variance_ = 1;
   Eigen::VectorXd slope_, root_;  // d log likelihood / d f at the mode, square root of its negative curvature
   Eigen::LLT<Eigen::MatrixXd> factor_;
 };

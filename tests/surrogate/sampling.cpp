@@ -43,8 +43,21 @@ TEST(Sampling, LatinHypercubeIsOneAndSpread) {
   EXPECT_EQ(latin_hypercube(1, 1, 5)(0, 0), 0.5);
 }
 
+// A median over seeds rests on as many designs as there are seeds, in few variables too.
+TEST(Sampling, LatinHypercubesOfDifferentSeedsDiffer) {
+  for (const int d : {1, 2}) {
+    std::set<std::vector<double>> seen;
+    for (std::uint64_t seed = 0; seed < 30; ++seed) {
+      const MatrixXd x = latin_hypercube(d, 6, seed);
+      EXPECT_TRUE(inside(x) && latin(x));
+      seen.emplace(x.reshaped().begin(), x.reshaped().end());
+    }
+    EXPECT_EQ(seen.size(), 30u) << d;
+  }
+}
+
 TEST(Sampling, SobolFillsEveryDyadicInterval) {
-  for (const int d : {1, 2, 5, 21}) {
+  for (const int d : {1, 2, 5, 21, 40}) {
     const MatrixXd x = sobol(d, 256, 9);
     EXPECT_TRUE(inside(x) && latin(x)) << d;  // also after a digital shift
     EXPECT_EQ(sobol(d, 100, 9, 156), x.rightCols(100));

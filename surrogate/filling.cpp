@@ -1,0 +1,58 @@
+#include "surrogate/filling.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace dodyn::surrogate {
+
+using Eigen::Index;
+using Eigen::MatrixXd;
+using Eigen::VectorXd;
+
+namespace {
+
+double distance(const MatrixXd& set, const VectorXd& z) {
+  return set.cols() == 0 ? std::numeric_limits<double>::infinity()
+                         : std::sqrt((set.colwise() - z).colwise().squaredNorm().minCoeff());
+}
+
+}  // namespace
+
+Crowd::Crowd(const Evidence& evidence) : space_(evidence.space) {
+  at_.resize(space_.embedded(), static_cast<Index>(evidence.told.size() + evidence.pending.size()));
+  Index n = 0;
+  for (const Evaluation& e : evidence.told) at_.col(n++) = space_.embed(evidence.unit(e));
+  for (const VectorXd& x : evidence.pending) at_.col(n++) = space_.embed(space_.unit(x));
+}
+
+double Crowd::nearest(const VectorXd& u) const { return distance(at_, space_.embed(u)); }
+
+double Crowd::room(const VectorXd& u) const {
+  double least = nearest(u);
+  for (Index k = 0; k < u.size(); ++k)
+    if (space_.real(k)) least = std::min(least, 2 * std::min(u(k), 1 - u(k)));
+  return least;
+}
+
+Edge::Edge(const Evidence& evidence) : space_(evidence.space) {
+  std::vector<VectorXd> good, bad;
+  for (std::size_t i = evidence.from; i < evidence.told.size(); ++i) {
+    const Evaluation& e = evidence.told[i];
+    (evidence.telling(e) ? good : bad).push_back(space_.embed(evidence.unit(e)));
+  }
+  const auto matrix = [&](const std::vector<VectorXd>& points) {
+    MatrixXd out(space_.embedded(), static_cast<Index>(points.size()));
+    for (std::size_t i = 0; i < points.size(); ++i) out.col(static_cast<Index>(i)) = points[i];
+    return out;
+  };
+  good_ = matrix(good);
+  bad_ = matrix(bad);
+}
+
+bool Edge::inside(const VectorXd& u) const {
+  const VectorXd z = space_.embed(u);
+  return distance(good_, z) < distance(bad_, z);
+}
+
+}  // namespace dodyn::surrogate

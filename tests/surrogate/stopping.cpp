@@ -1,0 +1,151 @@
+#include "surrogate/stopping.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "surrogate/ego.hpp"
+#include "surrogate/filling.hpp"
+#include "surrogate/random.hpp"
+#include "tests/surrogate/search.hpp"
+
+namespace dodyn::surrogate {
+namespace {
+
+using Eigen::Vector2d;
+using Eigen::VectorXd;
+
+const std::vector<Variable> square = {{"a", "", 0, 1}, {"b", "", 0, 1}};
+
+TEST(StopAccount, TakesChecksInARowAndASurpriseOrAGainOpensItAnew) {
+  StopAccount account(2);
+  const int needed = account.needed();
+  ASSERT_GT(needed, 3);
+  const auto quiet = [&](int times) {
+    for (int i = 0; i < times; ++i) {
+      account.check(1.0, 0.1, 1.0);
+      account.told(1.05, false);
+    }
+  };
+  quiet(needed - 1);
+  EXPECT_FALSE(account.satisfied());
+  account.check(1.0, 0.1, 1.0);
+  account.told(1.5, false);  // five standard deviations off
+  EXPECT_EQ(account.quiet(), 0);
+  quiet(needed - 1);
+  account.told(0.2, true);  // no check, but it gains
+  EXPECT_EQ(account.quiet(), 0);
+  quiet(needed);
+  EXPECT_TRUE(account.satisfied());
+  account.not_ruled_out(0.5);  // half of the box in doubt: more checks, and it is said
+  EXPECT_FALSE(account.satisfied());
+  EXPECT_NE(account.verdict().find("50 %"), std::string::npos) << account.verdict();
+  account.told(7.0, false);  // neither a check nor a gain: says nothing
+  EXPECT_EQ(account.quiet(), needed);
+}
+
+Evaluation worth(double cost) {
+  Evaluation e;
+  e.status = Status::ok;
+  e.cost = cost;
+  return e;
+}
+
+// With a usable sample or two no model has a say: the search goes on to where more of them evaluate.
+TEST(Stopping, NotOnAHandfulOfUsableSamples) {
+  for (std::uint64_t seed = 0; seed < 8; ++seed) {
+    EgoOptions o;
+    o.seed = seed;
+    const Vector2d centre(0.3, 0.7), best(0.33, 0.66);
+    const Search s = search(
+        *make_ego(square, o),
+        [&](const VectorXd& x) {
+          Evaluation e = worth(1 + (x - best).squaredNorm());
+          if ((x - centre).norm() > 0.15) e.status = Status::failed;
+          return e;
+        },
+        8, 60);
+    EXPECT_LT(s.best().cost, 1.01) << seed << ": " << s.stopped;
+  }
+}
+
+// A rate of 1 nearly everywhere.
+TEST(Stopping, NotOnAPlateau) {
+  int solved = 0;
+  for (std::uint64_t seed = 0; seed < 8; ++seed) {
+    EgoOptions o;
+    o.seed = seed;
+    Random random(seed);
+    const Vector2d centre(0.15 + 0.7 * random.uniform(), 0.15 + 0.7 * random.uniform());
+    const Search s = search(
+        *make_ego(square, o),
+        [&](const VectorXd& x) { return worth(std::min(1.0, (x - centre).squaredNorm() / 0.0225)); }, 8, 60);
+    solved += s.best().cost < 0.02;
+    for (std::size_t i = 0; i < s.told.size(); ++i)
+      for (std::size_t j = 0; j < i; ++j)
+        EXPECT_GT((s.told[i].design - s.told[j].design).cwiseAbs().maxCoeff(), 2.9e-4);
+  }
+  EXPECT_GE(solved, 7);
+}
+
+TEST(Stopping, AConstantCostEndsAndIsSaidToBeOne) {
+  const Search s = search(
+      *make_ego(square, {}), [](const VectorXd&) { return worth(3); }, 1, 100);
+  EXPECT_LT(s.told.size(), 60u);
+  EXPECT_NE(s.stopped.find("the same wherever it was evaluated"), std::string::npos) << s.stopped;
+}
+
+// The least cost lies where the feasible part ends.
+TEST(Stopping, AnEdgeIsApproachedFromInside) {
+  int solved = 0;
+  for (std::uint64_t seed = 0; seed < 8; ++seed) {
+    EgoOptions o;
+    o.seed = seed;
+    const Search s = search(
+        *make_ego(square, o),
+        [&](const VectorXd& x) {
+          Evaluation e = worth(0.6 + x(1) - 0.4 * x(0) + std::pow(x(0) - 0.6, 2));
+          if (x(1) < 0.5 - 0.2 * x(0)) e.status = Status::failed;
+          return e;
+        },
+        8, 60);
+    // on the edge b = 0.5 - 0.2 a: 1.1 - 0.6 a + (a - 0.6)^2, least at a = 0.9
+    solved += s.best().cost < 1.01 * (1.1 - 0.54 + 0.09);
+  }
+  EXPECT_GE(solved, 6);
+}
+
+TEST(Crowd, AWallIsAMirror) {
+  Evidence evidence{.space = DesignSpace(square, {}, "test"), .constraints = {}, .objectives = {-1}};
+  Evaluation e = worth(1);
+  e.design = Vector2d(0.5, 0.5);
+  evidence.told.push_back(e);
+  const Crowd crowd(evidence);
+  EXPECT_DOUBLE_EQ(crowd.room(Vector2d(0.5, 0.5)), 0);
+  EXPECT_DOUBLE_EQ(crowd.room(Vector2d(0.1, 0.5)), 0.2);
+  EXPECT_DOUBLE_EQ(crowd.room(Vector2d(0.25, 0.5)), 0.25);
+  EXPECT_DOUBLE_EQ(crowd.room(Vector2d(0, 0)), 0);
+}
+
+TEST(Evidence, APlateauIsACostThatManyShareAndSomeBeat) {
+  Evidence evidence{.space = DesignSpace(square, {}, "test"), .constraints = {}, .objectives = {-1}};
+  const auto tell = [&](double cost, int times) {
+    for (int i = 0; i < times; ++i) evidence.told.push_back(worth(cost));
+    evidence.find_plateau();
+  };
+  tell(1, 3);
+  EXPECT_FALSE(evidence.plateau);
+  tell(1, 2);
+  EXPECT_EQ(evidence.plateau, 1);  // the same everywhere
+  tell(0.5, 1);
+  EXPECT_EQ(evidence.plateau, 1);
+  EXPECT_FALSE(evidence.telling(worth(1)));
+  EXPECT_TRUE(evidence.telling(worth(0.5)));
+  tell(0.5, 9);  // the best is no plateau, however many have it
+  EXPECT_EQ(evidence.plateau, 1);
+  tell(0.2, 20);
+  EXPECT_NE(evidence.plateau, 0.2);
+}
+
+}  // namespace
+}  // namespace dodyn::surrogate
