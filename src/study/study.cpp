@@ -44,6 +44,10 @@ std::string shape(const archive::Layout& layout) {
 Summary Study::run() {
   started_ = now();
   while (wanted() && ask() && evaluate() && tell()) continue;
+  const bool any_ok =
+      std::any_of(evaluations_.begin(), evaluations_.end(), [](const auto& e) { return e.second.ok(); });
+  if (end_ == End::finished && !told_.empty() && !any_ok)
+    stop(End::failing, "none of " + std::to_string(told_.size()) + " evaluations has a usable cost: " + reason_);
 
   const bool was_finished = evaluated_ == 0 && reason_ == archived_reason_;
   commit([&] { archive_.stop(reason_); });

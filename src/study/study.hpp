@@ -59,7 +59,7 @@ struct Tally {
 enum class End {
   finished,   // the strategy or a limit of the study says so
   resumable,  // by a signal, the clock, or for want of evaluators: the same command continues
-  failing,    // too many evaluations failed
+  failing,    // too many evaluations failed, or it ended without one that is ok
 };
 
 struct Summary {

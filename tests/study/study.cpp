@@ -595,5 +595,17 @@ TEST_F(StudyTest, TooManyFailuresEndTheStudy) {
   EXPECT_EQ(more.end, End::finished);
 }
 
+// A study that has no answer has not finished.
+TEST_F(StudyTest, AStudyWithoutAUsableCostFails) {
+  for (const char* strategy : {"strawman", "ego", "sweep", "smf", "cobyla"}) {
+    const std::string file = std::string(strategy) + ".h5";
+    const Summary summary = run(file, {"--strategy", strategy, "--testfunction.fail-above", "-100"});
+    EXPECT_EQ(summary.end, End::failing) << strategy;
+    EXPECT_NE(summary.reason.find("has a usable cost"), std::string::npos) << summary.reason;
+    EXPECT_FALSE(summary.best) << strategy;
+    EXPECT_TRUE(run(file, {"--strategy", strategy, "--testfunction.fail-above", "-100"}).was_finished) << strategy;
+  }
+}
+
 }  // namespace
 }  // namespace dodyn::study
