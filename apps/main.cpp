@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <exception>
 #include <iostream>
+#include <stdexcept>
 
 #include "archive/archive.hpp"
 #include "command.hpp"
@@ -131,7 +132,9 @@ std::string take_option(std::vector<std::string>& words, const std::string& name
 int main(int argc, char** argv) {
   using namespace dodyn;
   try {
-    return apps::dispatch(argc, argv);
+    const int code = apps::dispatch(argc, argv);
+    if (!std::cout.flush()) throw std::runtime_error("standard output could not be written in full");
+    return code;
   } catch (const ConfigError& error) {
     std::cerr << "dodyn: " << error.what() << "\n";
     return apps::refused;

@@ -84,13 +84,13 @@ ExitCode one(const std::string& path, const std::string& text, bool csv, bool js
 }  // namespace
 
 ExitCode show(Invocation call) {
-  const std::string path = take_path(call.words, usage);
   report::Listing listing;
   if (const auto key = take_option(call.words, "--sort", "a column, as cost"); !key.empty()) listing.sort = key;
   const std::string id = take_option(call.words, "--evaluation", "an id");
   listing.failed_only = take_flag(call.words, "--failed");
   const bool csv = take_flag(call.words, "--csv"), json = take_flag(call.words, "--json");
   const bool verified = take_flag(call.words, "--verify"), followed = take_flag(call.words, "--follow");
+  const std::string path = take_path(call.words, usage);
   if (!call.words.empty()) throw ConfigError("'" + call.words[0] + "' is not understood; usage: " + usage);
   if (csv + json > 1 || verified + followed + !id.empty() > 1 || ((csv || json) && (verified || followed)))
     throw ConfigError("these options do not go together; usage: " + usage);

@@ -16,9 +16,10 @@ from . import motion as motions
 from . import words
 from .svg import STATUS_COLOURS, Chart, limits, ramp, tag
 
-MOTION_BYTES = 1_500_000  # of all motions of a page, for each thousand evaluations begun
+MOTION_BYTES = 1_150_000  # of all motions of a page, for each thousand evaluations begun
 NODES = (400, 120, 60, 30, 15)  # a motion is thinned to so many, where more would not fit
 RUN_FRAMES = 24
+TITLED = 300  # of more evaluations, dots say nothing when pointed at: a click chooses them
 SERIES_COLUMNS = 16  # channels with more are left out of the graphs
 OUTCOMES = [  # of a docking try, by the archive's number
     ("docked", "#2a9d5c"), ("missed", "#8d99ae"), ("jammed", "#d1495b"), ("wrong port", "#e9a03b"),
@@ -176,6 +177,8 @@ def dot_style(evaluation, fill):
 
 
 def said(study, evaluation):
+    if len(study) > TITLED:
+        return ""
     told = f"evaluation {evaluation.id}: {evaluation.status}, {words.design(study, evaluation)}"
     if math.isfinite(evaluation.cost):
         told += f", cost {words.number(evaluation.cost, 6)}"
@@ -275,7 +278,8 @@ def parallel_chart(study):
         style = {"stroke": colour(evaluation), "stroke_width": 1.6, "opacity": 0.8}
         if not known:
             style["stroke_dasharray"] = "3 3"
-        parts.append(tag("path", tag("title", html.escape(said(study, evaluation))), d=d, fill="none", class_="pick",
+        told = said(study, evaluation)
+        parts.append(tag("path", tag("title", html.escape(told)) if told else None, d=d, fill="none", class_="pick",
                          data_id=evaluation.id, **style))  # fmt: skip
     for k, (name, ends) in enumerate([*((v.label, (v.lower, v.upper)) for v in axes), ("cost", (low, high))]):
         at = round(70 + k * step, 1)

@@ -83,14 +83,15 @@ class Chart:
 
     def dot(self, x, y, title="", radius=5, **style):
         if math.isfinite(x) and math.isfinite(y):
-            name = tag("title", html.escape(title)) if title else ""
+            name = tag("title", html.escape(title)) if title else None
             self.parts.append(tag("circle", name, cx=self.px(x), cy=self.py(y), r=radius, **style))
 
     def cross(self, x, title="", **style):
         """At the foot of the chart: something without a value here."""
         at, y, r = self.px(x), self.size[1] - self.bottom - 7, 4
         d = f"M{at - r:g} {y - r}L{at + r:g} {y + r}M{at - r:g} {y + r}L{at + r:g} {y - r}"
-        self.parts.append(tag("path", tag("title", html.escape(title)), d=d, fill="none", stroke_width=2, **style))
+        name = tag("title", html.escape(title)) if title else None
+        self.parts.append(tag("path", name, d=d, fill="none", stroke_width=2, **style))
 
     def word(self, x, y, words, **style):
         self.parts.append(tag("text", html.escape(words), x=self.px(x), y=self.py(y), **style))

@@ -24,6 +24,7 @@ struct Walker {
   int inputs() const { return system->inputs(); }
 
   std::vector<std::string> coordinate_names, input_names, point_names;
+  std::vector<std::string> joined_points;  // two by two: the points that a picture joins by a line, one a link
   struct Knee {
     int joint, flexion;  // which way it bends
   };

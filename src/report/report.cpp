@@ -77,7 +77,7 @@ std::string progress_text(const study::Tally& tally, const std::vector<Variable>
   if (const Evaluation* best = tally.best)
     text += "; best " + short_number(best->cost) + " at " + design_text(variables, best->design);
   text += formatted("; %d running; ", tally.running) + duration(tally.seconds);
-  if (std::isfinite(tally.seconds_left)) text += ", at most " + duration(tally.seconds_left) + " left";
+  if (std::isfinite(tally.seconds_left) && tally.seconds_left >= 1.0) text += ", at most " + duration(tally.seconds_left) + " left";
   return text;
 }
 

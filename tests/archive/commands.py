@@ -71,6 +71,10 @@ def exports():
     text = dodyn("show", "f.h5", "--evaluation", str(best["id"]))
     assert "metrics.slope" in text and "q.x" in text and "least" in text
     assert dodyn("show", "f.h5", "--evaluation", str(best["id"]), "--csv").startswith("t,q.x,q.y,value\n")
+    assert dodyn("show", "--evaluation", str(best["id"]), "f.h5") == text  # options stand in any order
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([DODYN, "show", "f.h5"], stdout=full, stderr=subprocess.PIPE, text=True)
+        assert done.returncode == 1 and "could not be written" in done.stderr, done
     for words in (["--evaluation", "77"], ["--evaluation", "x"], ["--sort", "cots"], ["--csv", "--json"], ["--what"]):
         dodyn("show", "f.h5", *words, code=2)
 

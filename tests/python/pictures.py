@@ -105,6 +105,14 @@ def strides():
         assert np.allclose(one.stride.shift, step, atol=1e-9)
         length = float(study.configuration["design.step-length"])
         assert abs(one.stride.shift[0] - length) < 1e-6
+        # Every link is a line, whose length stays what it is.
+        channel = study.best.trajectory["points"]
+        assert len(channel.segments) == len(one.segments) == count - 1
+        for a, b in one.segments:
+            lengths = np.linalg.norm(one.points[:, a] - one.points[:, b], axis=1)
+            assert lengths.min() > 0.05 and np.ptp(lengths) < 1e-9, (a, b, lengths)
+        q_units = study.best.trajectory["q"].units
+        assert q_units[:2] == ["m", "m"] and q_units[-1] == "rad"
     q = package.open("scene.h5").best.trajectory
     assert motion.motion(q).stride is None
 

@@ -92,16 +92,18 @@ Channels GaitEvaluator::channels() const {
   const auto& q = walker.coordinate_names;
   const std::vector<std::string> force = walker.base == 2 ? std::vector<std::string>{"tangential", "normal"}
                                                           : std::vector<std::string>{"forward", "left", "normal"};
+  std::vector<std::string> of_q(q.size(), "rad"), of_p(q.size(), "N m s");
+  std::fill_n(of_q.begin(), walker.base, "m");
+  std::fill_n(of_p.begin(), walker.base, "N s");
   return {
       {"t", "s", "time since touch-down", K + 1, {"t"}},
-      {"q", "", "position of the stance foot (m), joint angles (rad)", K + 1, q},
-      {"p", "",
-       "discrete momenta (N s for the foot, N m s for the joints): leaving at the first node, arriving at the others",
-       K + 1, q},
+      {"q", "", "position of the stance foot, joint angles", K + 1, q, of_q},
+      {"p", "", "discrete momenta: leaving at the first node, arriving at the others", K + 1, q, of_p},
       {"u", "N m", "torques, constant over an interval", K, walker.input_names},
       {"contact_force", "N", "force of the ground on the stance foot", K + 1, force},
       {"energy", "J", "discrete energy of an interval", K, {"energy"}},
-      {"points", "m", "the stance foot and the ends of the links", K + 1, walker.point_names},
+      {"points", "m", "the stance foot and the ends of the links", K + 1, walker.point_names,
+       std::vector<std::string>(walker.point_names.size(), "m"), walker.joined_points},
       {"impulse", "N s", "impulse of the ground on the new foot at touch-down", 1, force},
       {"optima",
        "",
