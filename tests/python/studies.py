@@ -9,7 +9,7 @@ sys.path.insert(0, os.path.join(ROOT, "python"))
 DODYN = os.path.abspath(sys.argv[1]) if len(sys.argv) > 1 else None
 
 STUDIES = {
-    "knee": ["configs/knee.cfg", "--gait.starts", "3", "--gait.intervals", "20", "--study.max-evaluations", "5"],
+    "knee": ["configs/knee-free.cfg", "--gait.starts", "3", "--gait.intervals", "20", "--study.max-evaluations", "5"],
     "spatial": ["configs/knee-spatial.cfg", "--gait.starts", "2", "--gait.parts", "1", "--gait.intervals", "20",
                 "--gait.coarse-intervals", "0", "--design.knee.min", "0.5", "--study.max-evaluations", "3"],
     "docking": ["configs/docking.cfg", "--docking.samples", "12", "--study.max-evaluations", "4",
