@@ -6,6 +6,7 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <map>
 
 #include "evaluators/evaluator.hpp"
 #include "surrogate/choice.hpp"
@@ -621,10 +622,13 @@ TEST(Evaluators, TableIsConsistent) {
     std::sort(names.begin(), names.end());
     EXPECT_EQ(std::adjacent_find(names.begin(), names.end()), names.end()) << kind.name;
     const std::string path = ::testing::TempDir() + "dodyn-table.cfg";
+    // what has no default
+    static const std::map<std::string, std::string> needed = {
+        {"command", "[command]\nrun = true\n"},
+        {"motion", "[motion]\nmodel = hopper\n[phase a]\nduration = 1\n[start]\nx = 0\n[cost]\ntime = 1\n"},
+        {"simulation", "[simulation]\nmodel = sliding-box\nend = 1\nstep = 0.01\n[cost]\ncost = t\n"}};
     std::ofstream(path) << "[study]\nevaluator = " << kind.name << "\n"
-                        << (kind.name == "command"  ? "[command]\nrun = true\n"  // have no default
-                            : kind.name == "motion" ? "[motion]\nmodel = hopper\n[phase a]\nduration = 1\n[start]\nx = 0\n[cost]\ntime = 1\n"
-                                                    : "");
+                        << (needed.count(kind.name) ? needed.at(kind.name) : "");
     const Settings settings = read_settings(path, {});
     EXPECT_NE(kind.make(settings), nullptr);
     std::filesystem::remove(path);
