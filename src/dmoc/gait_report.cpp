@@ -72,7 +72,15 @@ GaitReport WalkerGait::report(const Eigen::VectorXd& x) const {
   r.impulse_friction_ratio = friction_ratio(m.impulse);
 
   r.smallest_clearance = m.swing_height.segment(1, K - 1).minCoeff();
+  r.largest_lift = m.swing_height.maxCoeff();
+  r.largest_turn = (m.q.bottomRows(K) - m.q.topRows(K)).cwiseAbs().maxCoeff();
+  for (int k = 1; k + 1 < K; ++k)
+    for (int i = 0; i < walker_->inputs(); ++i)
+      r.largest_spike =
+          std::max(r.largest_spike, std::abs(m.u(k, i)) - std::max(std::abs(m.u(k - 1, i)), std::abs(m.u(k + 1, i))));
   r.smallest_knee_flexion = nlp::infinity;
+  for (const auto& knee : walker_->knees)
+    r.largest_knee_flexion = std::max(r.largest_knee_flexion, (knee.flexion * m.q.col(base + knee.joint)).maxCoeff());
   for (const auto& knee : walker_->knees)
     r.smallest_knee_flexion = std::min(r.smallest_knee_flexion, (knee.flexion * m.q.col(base + knee.joint)).minCoeff());
   r.smallest_leg_distance = m.leg_distance.minCoeff();

@@ -62,7 +62,8 @@ Eigen::MatrixXd mean_of(int stride, const Eigen::MatrixXd& of_intervals) {
 
 class GaitEvaluator final : public Evaluator {
  public:
-  explicit GaitEvaluator(const Settings& settings) : designs_(settings), search_(search_of(settings)) {}
+  explicit GaitEvaluator(const Settings& settings)
+      : designs_(settings), search_(search_of(settings)), refuses_(settings.text("gait.examination") == "refuse") {}
 
   std::vector<Quantity> metrics() const override { return gait_metrics(); }
   Channels channels() const override;
@@ -80,9 +81,13 @@ class GaitEvaluator final : public Evaluator {
   int optima_rows() const { return search_.cold + 2; }  // and that of a parent, and one found by bending
   // Status, and reason where it is not ok, of what a search found.
   void judge(const GaitFound& found, Evaluation& e) const;
+  // Says what is odd about a gait, and refuses it where it is no walk and the settings say so.
+  void examine(Evaluation& e) const;
+  bool may_cross() const { return designs_.walker().base == 2 || designs_.gait().leg_radius <= 0.0; }
 
   GaitDesigns designs_;
   GaitSearch search_;
+  bool refuses_ = false;      // gaits that are no walk
   mutable SolveTimes times_;  // of the solves that this process did, for details()
 };
 
@@ -136,6 +141,8 @@ Outcome GaitEvaluator::evaluate(const Task& task) const {
     e.gradient = problem.problem().design_gradient(x, found.best->multipliers, static_cast<int>(e.design.size()));
   e.metrics = metrics_of(problem.report(x), found);
 
+  examine(e);
+
   const dmoc::GaitMotion m = problem.motion(x);
   const int stride = found.intervals / designs_.gait().intervals;
   outcome.trajectory.values = {every(stride, m.t),
@@ -150,6 +157,22 @@ Outcome GaitEvaluator::evaluate(const Task& task) const {
   // parts carry the gaits themselves, so that join() can tell them apart
   if (search_.parts > 1) outcome.trajectory.values.push_back(joints_of(found.optima));
   return outcome;
+}
+
+void GaitEvaluator::examine(Evaluation& e) const {
+  if (e.status != Status::ok) return;
+  std::string odd;
+  Status status = Status::ok;
+  for (const auto& [grade, words] : oddities(e.metrics, may_cross())) {
+    odd += (odd.empty() ? "" : "; ") + words;
+    if (grade == Oddity::Grade::no_walk) status = Status::infeasible;
+    if (grade == Oddity::Grade::coarse && status == Status::ok) status = Status::not_converged;
+  }
+  if (odd.empty()) return;
+  e.reason += (e.reason.empty() ? "odd: " : "; odd: ") + odd;
+  if (!refuses_ || status == Status::ok) return;
+  e.status = status;
+  e.gradient.resize(0);
 }
 
 void GaitEvaluator::judge(const GaitFound& found, Evaluation& e) const {
@@ -256,6 +279,10 @@ std::string GaitEvaluator::report(const Outcome& outcome) const {
                  metric("largest_torque")));
   line(formatted("impact loss %.5g J; energy balance %.1e J (signed work less impact loss, vanishes as h^2)",
                  metric("impact_loss"), metric("energy_balance")));
+  const auto odd = oddities(e.metrics, may_cross());
+  s += "what is odd about it\n";
+  for (const auto& [grade, words] : odd) line(words);
+  if (odd.empty()) line("nothing");
   s += "feasibility\n";
   const double normal = metric("smallest_normal_force"), friction = metric("largest_friction_ratio");
   line(normal > 0.0 ? formatted("contact force: normal at least %.4g N, friction ratio at most %.3f", normal, friction)

@@ -101,6 +101,10 @@ std::vector<Key> gait_keys() {
       real("refine-tolerance", search.refine_tolerance, "1",
            "time steps of the best gait are halved until its cost changes by less, relative; 0: never", 0.0, 1.0),
       integer("refinements", search.refinements, "at most so many times", 1, 10),
+      choice("examination",
+             "of a gait that is no walk (a knee the wrong way, a ground that pulls) or that its mesh does not resolve: "
+             "report, or refuse it as infeasible or not_converged",
+             {"report", "refuse"}),
       choice("solver", "solver of the inner problem", {"native", "ipopt", "slsqp"}),
       real("tolerance", search.options.tolerance, "1", "KKT residual a gait must reach", 1e-14, 1e-2),
       integer("max-iterations", search.options.max_iterations, "iterations per start", 1, 1000000),

@@ -1,7 +1,11 @@
 #include "evaluators/gait/metrics.hpp"
 
+#include <cmath>
+#include <numbers>
 #include <stdexcept>
 #include <utility>
+
+#include "record/text.hpp"
 
 namespace dodyn::evaluators {
 
@@ -20,6 +24,10 @@ const std::vector<Quantity> metric_list = {
     {"impulse_friction_ratio", "1", "|tangential| / normal impulse at touch-down"},
     {"smallest_clearance", "m", "least height of the swing foot at inner nodes"},
     {"smallest_knee_flexion", "rad", "least flexion of a knee; negative: it overextends"},
+    {"largest_knee_flexion", "rad", "largest flexion of a knee"},
+    {"largest_turn", "rad", "largest turn of a joint in one time step"},
+    {"largest_lift", "m", "largest height of the swing foot"},
+    {"largest_spike", "N m", "largest torque of one time step over those of both its neighbours"},
     {"smallest_leg_distance", "m", "least distance of links of different legs, at nodes and between them"},
     {"leg_crossings", "1",
      "time steps in which it is below twice gait.leg-radius by more than a tenth; in the plane, where they may, in "
@@ -61,6 +69,10 @@ Eigen::VectorXd metrics_of(const dmoc::GaitReport& r, const GaitFound& found) {
       {"impulse_friction_ratio", r.impulse_friction_ratio},
       {"smallest_clearance", r.smallest_clearance},
       {"smallest_knee_flexion", r.smallest_knee_flexion},
+      {"largest_knee_flexion", r.largest_knee_flexion},
+      {"largest_turn", r.largest_turn},
+      {"largest_lift", r.largest_lift},
+      {"largest_spike", r.largest_spike},
       {"smallest_leg_distance", r.smallest_leg_distance},
       {"leg_crossings", r.leg_crossings},
       {"impact_loss", r.impact_loss},
@@ -77,6 +89,34 @@ Eigen::VectorXd metrics_of(const dmoc::GaitReport& r, const GaitFound& found) {
   };
   for (const auto& [name, value] : values) metrics(gait_metric(name)) = value;
   return metrics;
+}
+
+std::vector<Oddity> oddities(const Eigen::VectorXd& metrics, bool may_cross) {
+  std::vector<Oddity> all;
+  const auto metric = [&](const char* name) { return metrics(gait_metric(name)); };
+  const double degree = 180.0 / std::numbers::pi;
+  const auto odd = [&](bool is, Oddity::Grade grade, const std::string& words) {
+    if (is) all.push_back({grade, words});
+  };
+  using enum Oddity::Grade;
+  const double bend = degree * metric("smallest_knee_flexion"), fold = degree * metric("largest_knee_flexion"),
+               turn = degree * metric("largest_turn"), pull = -metric("smallest_normal_force"),
+               work = metric("absolute_work"), balance = std::abs(metric("energy_balance"));
+  odd(std::isfinite(bend) && bend < -2.0, no_walk, formatted("a knee folds the wrong way by %.0f degrees", -bend));
+  odd(fold > 165.0, no_walk, formatted("a knee folds by %.0f degrees", fold));
+  odd(pull > 1e-6, no_walk, formatted("the ground would have to pull with %.4g N", pull));
+  odd(metric("normal_impulse") < -1e-9, no_walk, "the ground would have to pull at touch-down");
+  odd(!may_cross && metric("leg_crossings") > 0.0, no_walk,
+      formatted("the legs come too close in %.0f time steps", metric("leg_crossings")));
+  odd(turn > 60.0, coarse, formatted("a joint turns by %.0f degrees in one time step", turn));
+  odd(balance > 0.2 * work, coarse, formatted("work and losses differ by %.3g J of %.3g J", balance, work));
+  odd(turn > 20.0 && turn <= 60.0, worth_a_look, formatted("a joint turns by %.0f degrees in one time step", turn));
+  odd(balance > 0.05 * work && balance <= 0.2 * work, worth_a_look,
+      formatted("work and losses differ by %.3g J of %.3g J", balance, work));
+  odd(metric("largest_lift") > 0.35, worth_a_look, formatted("it lifts its foot %.2f m", metric("largest_lift")));
+  odd(metric("largest_spike") > 0.25 * metric("largest_torque"), worth_a_look,
+      formatted("a torque of %.3g N m stands alone in one time step", metric("largest_spike")));
+  return all;
 }
 
 }  // namespace dodyn::evaluators

@@ -18,4 +18,15 @@ Eigen::Index gait_metric(std::string_view name);
 
 Eigen::VectorXd metrics_of(const dmoc::GaitReport& report, const GaitFound& found);
 
+// What a walker would not call walking, in words.
+struct Oddity {
+  enum class Grade {
+    worth_a_look,  // odd, but a walk
+    no_walk,       // beyond what a leg or the ground can do
+    coarse         // the mesh does not resolve it
+  } grade;
+  std::string words;
+};
+std::vector<Oddity> oddities(const Eigen::VectorXd& metrics, bool may_cross);
+
 }  // namespace dodyn::evaluators
