@@ -21,9 +21,7 @@ using rigid::Momenta;
 using rigid::Options;
 using rigid::Simulation;
 
-const std::vector<std::string> scenes = {"cradle", "two-blocks",        "metronome",       "sliding-box",
-                                         "stack",  "falling-polyhedra", "hexagonal-prisms"};
-const std::vector<std::string> spatial_only = {"metronome", "falling-polyhedra", "hexagonal-prisms"};
+const std::vector<std::string> scenes = {"falling-polyhedra", "hexagonal-prisms"};
 enum Metric { energy_change, kinetic, largest_overlap, largest_spin, impulses, cuts, metric_count };
 
 // A scene's own defaults, where they are not those of every simulation.
@@ -86,10 +84,6 @@ struct Run {
 class SceneEvaluator final : public Evaluator {
  public:
   explicit SceneEvaluator(const Settings& settings) : settings_(settings), nodes_(settings.integer("scene.nodes")) {
-    const std::string name = settings.text("scene.name");
-    planar_ = settings.boolean("scene.planar");
-    if (planar_ && std::count(spatial_only.begin(), spatial_only.end(), name) > 0)
-      throw settings.error("scene.planar", "the scene " + name + " is spatial");
     option_keys().read(settings, options_);
     if (settings.real("scene.duration") < options_.step) throw settings.error("scene.duration", "is less than a step");
     // what cannot start is told before a study does
@@ -103,10 +97,7 @@ class SceneEvaluator final : public Evaluator {
       started(scene);
     };
     try {
-      if (planar_)
-        describe(make<2>(lowest));
-      else
-        describe(make<3>(lowest));
+      describe(make(lowest));
     } catch (const std::invalid_argument& error) {
       throw settings.error("scene.name", error.what());
     }
@@ -124,7 +115,7 @@ class SceneEvaluator final : public Evaluator {
   Channels channels() const override { return channels(nodes_); }
 
   Outcome evaluate(const Task& task) const override {
-    Run run = planar_ ? simulated<2>(task) : simulated<3>(task);
+    Run run = simulated(task);
     Outcome outcome{task.evaluation, std::move(run.trajectory)};
     Evaluation& evaluation = outcome.evaluation;
     evaluation.metrics = run.metrics;
@@ -146,7 +137,7 @@ class SceneEvaluator final : public Evaluator {
   }
 
   std::optional<Simulated> simulate(const Task& task) const override {
-    Run run = planar_ ? simulated<2>(task) : simulated<3>(task);
+    Run run = simulated(task);
     Simulated shown;
     shown.completed = run.end.status != rigid::Outcome::failed && !run.timed_out;
     shown.report = std::move(run.report);
@@ -166,20 +157,19 @@ class SceneEvaluator final : public Evaluator {
 
  private:
   Channels channels(int nodes) const {
-    Channel q{"q", "", planar_ ? "centres, angles" : "centres, unit quaternions", nodes, {}};
+    Channel q{"q", "", "centres, unit quaternions", nodes, {}};
     Channel v{"v", "", "velocities, angular velocities", nodes, {}};
     const auto add = [](Channel& channel, const std::string& body, const char* coordinate, const char* unit) {
       channel.coordinates.push_back(body + " " + coordinate);
       channel.units.emplace_back(unit);
     };
     for (const auto& body : bodies_) {
-      for (const char* c : planar_ ? std::vector{"x", "y"} : std::vector{"x", "y", "z"}) {
+      for (const char* c : {"x", "y", "z"}) {
         add(q, body, c, "m");
         add(v, body, c, "m/s");
       }
-      for (const char* c : planar_ ? std::vector{"angle"} : std::vector{"q0", "qx", "qy", "qz"})
-        add(q, body, c, planar_ ? "rad" : "1");
-      for (const char* c : planar_ ? std::vector{"angle"} : std::vector{"wx", "wy", "wz"}) add(v, body, c, "rad/s");
+      for (const char* c : {"q0", "qx", "qy", "qz"}) add(q, body, c, "1");
+      for (const char* c : {"wx", "wy", "wz"}) add(v, body, c, "rad/s");
     }
     return {{"t", "s", "time", nodes, {"t"}},
             q,
@@ -189,132 +179,84 @@ class SceneEvaluator final : public Evaluator {
              "energies, and their change by projections and impacts so far",
              nodes,
              {"kinetic", "potential", "projection", "impact"}},
-            shapes_channel(planar_ ? 2 : 3, corners_)};
+            shapes_channel(3, corners_)};
   }
 
-  template <int n>
-  Scene<n> make(const Eigen::VectorXd& free) const {
+  Scene<3> make(const Eigen::VectorXd& free) const {
     const auto real = [&](const char* key) { return settings_.real(key); };
     const rigid::Surface surface{settings_.design("restitution", free), settings_.design("friction", free)};
     const double speed = settings_.design("speed", free);
     const int bodies = settings_.integer("scene.bodies");
     const auto seed = static_cast<std::uint64_t>(settings_.integer("scene.seed"));
     const std::string name = settings_.text("scene.name");
-    if (name == "cradle") {
-      evaluators::Cradle c;
-      c.both_ends = settings_.boolean("scene.both-ends");
-      c.speed = speed;
-      c.surface = surface;
-      if (bodies > 0) c.cubes = bodies;
-      if (real("scene.gap") > 0.0) c.gap = real("scene.gap") / c.side;
-      return evaluators::cradle<n>(c);
+
+    if (name == "falling-polyhedra") {
+      evaluators::FallingPolyhedra f;
+      f.speed = speed;
+      f.seed = seed;
+      f.surface = surface;
+      if (bodies > 0) f.bodies = bodies;
+      if (real("scene.height") > 0.0) f.height = real("scene.height");
+      return evaluators::falling_polyhedra(f);
     }
-    if (name == "two-blocks") {
-      evaluators::TwoBlocks t;
-      t.speed_first = speed;
-      t.speed_second = settings_.boolean("scene.both-ends") ? -speed : 0.0;
-      t.surface = surface;
-      if (real("scene.gap") > 0.0) t.distance = real("scene.gap");
-      return evaluators::two_blocks<n>(t);
-    }
-    if (name == "sliding-box") {
-      evaluators::SlidingBox s;
-      s.speed = speed;
-      s.height = real("scene.height");
-      s.tilt = real("scene.tilt");
-      s.surface = surface;
-      return evaluators::sliding_box<n>(s);
-    }
-    if (name == "stack") {
-      evaluators::Stack s;
-      s.surface = surface;
-      if (bodies > 0) s.boxes = bodies;
-      return evaluators::stack<n>(s);
-    }
-    if constexpr (n == 3) {
-      if (name == "metronome") {
-        evaluators::Metronome m;
-        m.spin = speed;
-        m.surface = surface;
-        return evaluators::metronome(m);
-      }
-      if (name == "falling-polyhedra") {
-        evaluators::FallingPolyhedra f;
-        f.speed = speed;
-        f.seed = seed;
-        f.surface = surface;
-        if (bodies > 0) f.bodies = bodies;
-        if (real("scene.height") > 0.0) f.height = real("scene.height");
-        return evaluators::falling_polyhedra(f);
-      }
-      if (name == "hexagonal-prisms") {
-        evaluators::HexagonalPrisms h;
-        h.speed = speed;
-        h.seed = seed;
-        h.surface = surface;
-        if (bodies > 0) h.prisms = bodies;
-        if (real("scene.gap") > 0.0) h.distance = real("scene.gap");
-        return evaluators::hexagonal_prisms(h);
-      }
+    if (name == "hexagonal-prisms") {
+      evaluators::HexagonalPrisms h;
+      h.speed = speed;
+      h.seed = seed;
+      h.surface = surface;
+      if (bodies > 0) h.prisms = bodies;
+      if (real("scene.gap") > 0.0) h.distance = real("scene.gap");
+      return evaluators::hexagonal_prisms(h);
     }
     throw std::logic_error("no scene '" + name + "'");
   }
 
-  template <int n>
-  Simulation<n> started(const Scene<n>& scene) const {
-    Simulation<n> simulation(scene.world, options_);
+  Simulation<3> started(const Scene<3>& scene) const {
+    Simulation<3> simulation(scene.world, options_);
     simulation.start(scene.poses, scene.twists);
     return simulation;
   }
 
-  template <int n>
-  void keep(const Simulation<n>& s, Run& run) const {
+  void keep(const Simulation<3>& s, Run& run) const {
     const int row = run.rows++;
     auto& values = run.trajectory.values;
     values[0](row, 0) = s.time();
     for (std::size_t b = 0; b < bodies_.size(); ++b) {
       const auto& pose = s.poses()[b];
-      if constexpr (n == 2) {
-        values[1].row(row).segment<3>(3 * b) << pose.position.transpose(), pose.angle;
-      } else {
-        const Eigen::Quaterniond q(pose.directors);
-        values[1].row(row).segment<7>(7 * b) << pose.position.transpose(), q.w(), q.x(), q.y(), q.z();
-      }
-      constexpr int twist = rigid::Twist<n>::RowsAtCompileTime;
-      values[2].row(row).segment<twist>(twist * b) = s.twists()[b].transpose();
+      const Eigen::Quaterniond q(pose.directors);
+      values[1].row(row).segment<7>(7 * b) << pose.position.transpose(), q.w(), q.x(), q.y(), q.z();
+      values[2].row(row).segment<6>(6 * b) = s.twists()[b].transpose();
     }
     const auto energies = s.energies();
     values[3].row(row) << energies.kinetic, energies.potential, s.ledger().projection.total(), s.ledger().impact;
   }
 
-  template <int n>
   Run simulated(const Task& task) const {
-    constexpr int spins = (n * (n - 1)) / 2;
-    const Scene<n> scene = make<n>(task.evaluation.design);
-    Simulation<n> simulation = started(scene);
+    const Scene<3> scene = make(task.evaluation.design);
+    Simulation<3> simulation = started(scene);
     Run run;
     for (const auto& channel : channels())
       run.trajectory.values.push_back(
           Eigen::MatrixXd::Constant(nodes_, static_cast<Eigen::Index>(channel.coordinates.size()), not_a_number));
     run.trajectory.values.back() = shapes(scene.world);
-    const Energies<n> before = simulation.energies();
-    const Momenta<n> start = simulation.momenta();
+    const Energies<3> before = simulation.energies();
+    const Momenta<3> start = simulation.momenta();
     const double duration = settings_.real("scene.duration");
     const long steps = std::max(1L, std::lround(duration / options_.step));
     double overlap = -1e300, spin = 0.0;
     long step = 0;
     const std::clock_t clock = std::clock();
-    run.end = simulation.run(duration, [&](const Simulation<n>& s) {
+    run.end = simulation.run(duration, [&](const Simulation<3>& s) {
       if (options_.response != rigid::Response::none) overlap = std::max(overlap, s.overlap());
-      for (const auto& v : s.twists()) spin = std::max(spin, v.template tail<spins>().norm());
+      for (const auto& v : s.twists()) spin = std::max(spin, v.tail<3>().norm());
       if (run.rows < nodes_ && step >= std::lround(static_cast<double>(run.rows) * steps / (nodes_ - 1))) keep(s, run);
       ++step;
       run.timed_out = task.seconds_left() == 0.0;
       return run.timed_out;
     });
     const double seconds = static_cast<double>(std::clock() - clock) / CLOCKS_PER_SEC;
-    const Energies<n> after = simulation.energies();
-    const Momenta<n> end = simulation.momenta();
+    const Energies<3> after = simulation.energies();
+    const Momenta<3> end = simulation.momenta();
     const auto& ledger = simulation.ledger();
     run.metrics.resize(metric_count);
     run.metrics << after.total() - before.total() - ledger.projection.total() - ledger.impact, after.kinetic, overlap,
@@ -325,7 +267,7 @@ class SceneEvaluator final : public Evaluator {
 
     using Status = rigid::Outcome;
     run.report = formatted("scene           %s, %zu bodies, %s\n", settings_.text("scene.name").c_str(), bodies_.size(),
-                           planar_ ? "planar" : "spatial") +
+                           "spatial") +
                  formatted("method          %s, %s, h = %g s\n", settings_.text("scene.stepper").c_str(),
                            settings_.text("scene.response").c_str(), options_.step) +
                  (run.end.status == Status::failed ? "ended           failed: " + run.end.reason + "\n"
@@ -351,7 +293,6 @@ class SceneEvaluator final : public Evaluator {
 
   Settings settings_;
   int nodes_;
-  bool planar_ = false;
   Options options_;
   std::vector<std::string> bodies_;
   int corners_ = 0;  // of all bodies
@@ -365,21 +306,18 @@ EvaluatorKind scene_kind() {
   kind.description = "one simulation of a small world of colliding bodies";
   kind.variables = always({{"restitution", "1", "e of all surfaces: 0 plastic, 1 elastic", 1.0, 0.0, 1.0},
                            {"friction", "1", "mu of all surfaces", 0.0, 0.0, 10.0},
-                           {"speed", "m/s", "of what moves at the start (metronome: rad/s)", 0.105, -1000.0, 1000.0}});
+                           {"speed", "m/s", "root mean square of each component at the start", 0.01, -1000.0, 1000.0}});
   const auto key = [&](const char* name, Type type, const char* value, const char* unit, const char* description,
                        double minimum = -1e308, double maximum = 1e308, bool open = false,
                        std::vector<std::string> choices = {}) {
     kind.keys.push_back({std::string("scene.") + name, type, value, unit, description, minimum, maximum, open,
                          std::move(choices), true});
   };
-  key("name", Type::choice, "cradle", "", "which scene", 0, 0, false, scenes);
-  key("planar", Type::boolean, "false", "", "in the plane, where the scene has a planar form");
+  key("name", Type::choice, "falling-polyhedra", "", "which scene", 0, 0, false, scenes);
   key("bodies", Type::integer, "0", "", "number of bodies where the scene leaves it open; 0: as in the source", 0,
       4096);
-  key("both-ends", Type::boolean, "false", "", "cradle, two-blocks: both ends move");
   key("gap", Type::real, "0", "m", "between neighbours at the start; 0: the scene's own", 0, 10);
   key("height", Type::real, "0", "m", "from which bodies fall; 0: the scene's own", 0, 100);
-  key("tilt", Type::real, "0", "rad", "sliding-box: of the box at the start", -3.2, 3.2);
   key("seed", Type::integer, "1", "", "of random velocities and attitudes", 0, 2147483647);
   key("duration", Type::real, "3", "s", "simulated time", 0, 1e6, true);
   key("nodes", Type::integer, "301", "", "rows of the trajectory, evenly spaced", 2, 1000000);

@@ -163,6 +163,71 @@ TEST_F(Simulations, DroppedBodyLandsInTime) {
   }
 }
 
+// What follows from poses at once is what coordinates give: the energy of a hinged body in flight, written out.
+TEST_F(Simulations, FormulasAgreeWithTheMotion) {
+  write("double.model", R"([model]
+dimension = 2
+gravity = 9.81
+[parameters]
+length = 0.5
+[link upper]
+parent = ground
+joint = planar
+coordinates = x, y, a
+end = 0, -length
+mass = 2
+inertia = 0.05
+[link lower]
+parent = upper
+joint = revolute
+coordinates = b
+end = 0, -length
+mass = 1
+inertia = 0.03
+[point middle]
+link = upper
+at = 0, -length/2
+[point low]
+link = lower
+at = 0, -length/2
+)");
+  const auto residual = [&](const std::string& cost) {
+    const auto flight = evaluator(
+        "[study]\nevaluator = simulation\n[simulation]\nmodel = double.model\nend = 0.4 s\n[start]\nx = 1\ny = 2\na = "
+        "0.3\n"
+        "b = 0.7\nrate(x) = 1\nrate(a) = 2\nrate(b) = -1\n[cost]\ncost = " +
+        cost + "\n");
+    return whole(*flight, task()).evaluation.cost;
+  };
+  EXPECT_NEAR(residual("kinetic - speed(middle)^2 - 0.5*speed(low)^2 - 0.025*rate(a)^2 - 0.015*(rate(a) + rate(b))^2"),
+              0.0, 1e-12);
+  EXPECT_NEAR(residual("middle.x - x - length/2*sin(a)"), 0.0, 1e-13);
+  EXPECT_NEAR(residual("low.y - y + length*cos(a) + length/2*cos(a + b)"), 0.0, 1e-13);
+  EXPECT_NEAR(residual("rate(middle.y) - rate(y) - length/2*sin(a)*rate(a)"), 0.0, 1e-12);
+  EXPECT_NEAR(residual("angle(lower, upper) - b"), 0.0, 1e-13);
+  EXPECT_NEAR(residual("angle(lower) - a - b"), 0.0, 1e-13);
+  // nothing pushes along x
+  EXPECT_NEAR(residual("2*rate(middle.x) + rate(low.x)"),
+              2.0 * (1.0 + 0.25 * std::cos(0.3) * 2.0) + 1.0 + 0.5 * std::cos(0.3) * 2.0 + 0.25 * std::cos(1.0) * 1.0,
+              1e-9);
+}
+
+// Rules that cannot hold without contact are the same whichever way they are written.
+TEST_F(Simulations, RulesHoldWheneverTheirConditionDoes) {
+  const auto time = [&](const std::string& when) {
+    const auto drop = evaluator(dropped, {"--outcome.landed.when=" + when, "--starts.height=0.3"});
+    return metric(*drop, whole(*drop, task()), "time");
+  };
+  const double landed = time("touched");
+  EXPECT_EQ(time("(touched)"), landed);
+  EXPECT_EQ(time("y < 1 and touched"), landed);
+  EXPECT_EQ(time("touched and (resting or y < 1)"), landed);
+  EXPECT_EQ(time("not (not touched)"), landed);
+  EXPECT_EQ(time("touched or t > 0.1"), time("t > 0.1"));
+  EXPECT_LT(time("not touched"), landed);
+  EXPECT_EQ(time("not touched and y < 1"), 0.0);
+}
+
 // Free flight in large steps ends where small ones end.
 TEST_F(Simulations, LargeStepsFarFromEachOtherLandAtTheSameTime) {
   const auto fine = evaluator(dropped), coarse = evaluator(dropped, {"--simulation.largest-step=64e-3"});
@@ -285,6 +350,29 @@ TEST_F(Simulations, MistakesAreOneLine) {
   std::string file = text;
   file.replace(file.find("count = 16\nheight = 0.1 .. 0.5"), 30, "file = bad.csv");
   EXPECT_TRUE(complaint(file).starts_with("bad.csv:3: rate(x) = two is not a finite number")) << complaint(file);
+}
+
+// The rules of configs/docking-ports.cfg end every try as the docking evaluator does, which has a referee of its own.
+TEST_F(Simulations, DockingByRulesEndsAsTheRefereeSays) {
+  const std::string configs = CONFIGS;
+  const auto referee =
+      make_evaluator(read_settings(configs + "/docking.cfg", {"--docking.samples=12", "--design.spacing=0.027"}));
+  const auto rules = make_evaluator(read_settings(
+      configs + "/docking-ports.cfg",
+      {"--starts.count=12", "--design.spacing=0.027", "--design.half_angle=25 deg", "--design.depth=0.015"}));
+  const Outcome one = whole(*referee, task()), other = whole(*rules, task());
+  ASSERT_TRUE(one.evaluation.ok());
+  ASSERT_TRUE(other.evaluation.ok()) << other.evaluation.reason;
+  EXPECT_EQ(one.evaluation.cost, other.evaluation.cost);
+  EXPECT_EQ(one.evaluation.cost_stderr, other.evaluation.cost_stderr);
+  const double pi = std::acos(-1.0);
+  const int as_referee[] = {0, 3, 2, 1, 4, 5, 6};  // docked, wrong port, jammed, missed, bounced off, end, failed
+  for (int k = 0; k < 12; ++k) {
+    EXPECT_NEAR(one.trajectory.values[0](k, 0) * pi / 180.0, other.trajectory.values[0](k, 0), 1e-12);
+    EXPECT_NEAR(one.trajectory.values[0](k, 1), other.trajectory.values[0](k, 1), 1e-12);
+    EXPECT_EQ(one.trajectory.values[1](k, 0), as_referee[static_cast<int>(other.trajectory.values[1](k, 0))]) << k;
+    EXPECT_NEAR(one.trajectory.values[1](k, 1), other.trajectory.values[1](k, 1), 1.0) << k;
+  }
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "evaluators/simulation/formula.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <map>
 
 namespace dodyn::evaluators::simulation {
@@ -19,6 +20,36 @@ const std::map<std::string, Seen::Kind> plain = {
     {"largest_spin", Seen::largest_spin},
 };
 const std::map<std::string, Seen::Kind> of_links = {{"touching", Seen::touching_links}, {"gap", Seen::gap}};
+
+// The parts of a condition between `and`s outside of parentheses; of one with an `or` there none.
+std::vector<std::string> conjuncts(const std::string& text) {
+  std::vector<std::string> parts(1);
+  int depth = 0;
+  std::string word;
+  const auto add = [&](const std::string& more) { parts.back() += (parts.back().empty() ? "" : " ") + more; };
+  const auto end_word = [&]() {
+    if (depth == 0 && word == "or") return false;
+    if (depth == 0 && word == "and")
+      parts.emplace_back();
+    else if (!word.empty())
+      add(word);
+    word.clear();
+    return true;
+  };
+  for (const char c : text) {
+    const bool in_word = std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.';
+    if (in_word) {
+      word += c;
+      continue;
+    }
+    if (!end_word()) return {};
+    if (c == ' ' || c == '\t') continue;
+    if (c == '(') ++depth;
+    if (c == ')') --depth;
+    add(std::string(1, c));
+  }
+  return end_word() ? parts : std::vector<std::string>{};
+}
 
 int link(const systems::Model& model, const std::string& name) {
   const auto& links = model.structure.links;
@@ -54,6 +85,12 @@ Formula FormulaReader::condition(const FreeEntry& entry) {
       (f.uses(Seen::touching) || f.uses(Seen::touched) || f.uses(Seen::resting) || f.uses(Seen::touching_links));
   if (!f.expression.is_condition() && !truth)
     throw entry.error("is no condition; allowed: comparisons, touching, touched, resting, joined by and, or, not");
+  for (const std::string& part : conjuncts(entry.value))
+    if (const auto at = plain.find(part); at != plain.end())
+      for (const Seen& seen : f.arguments)
+        if (seen.kind == at->second &&
+            (seen.kind == Seen::touching || seen.kind == Seen::touched || seen.kind == Seen::resting))
+          f.guards.push_back(seen);
   return f;
 }
 
@@ -76,7 +113,7 @@ Formula FormulaReader::requirement(const FreeEntry& entry) {
 }
 
 Formula FormulaReader::read(const FreeEntry& entry, const Expression& expression, bool of_state) {
-  Formula f{expression, {}};
+  Formula f{expression, {}, {}};
   for (const auto& quantity : expression.quantities()) {
     Seen seen;
     if (const auto at = std::find(starts_.begin(), starts_.end(), quantity.text()); at != starts_.end()) {

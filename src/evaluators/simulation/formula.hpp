@@ -35,6 +35,7 @@ struct Seen {
 struct Formula {
   Expression expression;
   std::vector<Seen> arguments;  // what the expression's quantities are, in their order
+  std::vector<Seen> guards;     // of a condition: touching, touched, resting where it cannot hold without them
   bool uses(Seen::Kind kind) const;
   bool uses_coordinates() const;  // or what follows from them
 };

@@ -159,6 +159,66 @@ double Runner<n>::energy_change() const {
 }
 
 template <int n>
+typename Runner<n>::Moving Runner<n>::moving(const systems::Place<double>& place) const {
+  constexpr int spins = rigid::Spin<n>::RowsAtCompileTime;
+  Moving point{rigid::Vector<n>::Zero(), rigid::Vector<n>::Zero()};
+  for (int i = 0; i < n; ++i) point.position[i] = place.at[i];
+  if (place.link < 0) return point;
+  const auto& [body, origin] = view_.links[place.link];
+  for (int i = 0; i < n; ++i) point.position[i] += origin[i];
+  const auto frame = now().poses()[body].frame();
+  const rigid::Vector<n> arm = frame.directors * point.position;
+  point.position = frame.position + arm;
+  const auto& twist = now().twists()[body];
+  const rigid::Spin<n> spin = twist.template tail<spins>();
+  point.velocity = twist.template head<n>() + turned(spin, arm);
+  return point;
+}
+
+// Points, in the plane angles, and places of roots follow from the poses of the bodies as they are.
+template <int n>
+std::optional<double> Runner<n>::direct(const systems::Variable& variable) const {
+  using systems::Variable;
+  const auto& tree = view_.tree;
+  const auto point = [&](int index) { return moving(tree.named_points[index].place); };
+  const auto angle = [&](int link) { return link < 0 ? 0.0 : body_angle(link); };
+  switch (variable.kind) {
+    case Variable::position:
+      return point(variable.index).position[variable.axis];
+    case Variable::velocity:
+      return point(variable.index).velocity[variable.axis];
+    case Variable::speed:
+      return point(variable.index).velocity.norm();
+    case Variable::distance:
+      return (point(variable.index).position - point(variable.other).position).norm();
+    case Variable::angle:
+      return angle(variable.index) - angle(variable.other);
+    case Variable::coordinate:
+    case Variable::rate: {
+      std::size_t l = tree.links.size() - 1;
+      while (tree.links[l].first > variable.index || tree.links[l].moves.empty()) --l;
+      const auto& link = tree.links[l];
+      const auto& move = link.moves[static_cast<std::size_t>(variable.index - link.first)];
+      if (move.kind == systems::Move::turn || link.parent >= 0) return std::nullopt;
+      const auto origin = moving({static_cast<int>(l), {}});
+      return variable.kind == Variable::rate ? origin.velocity[move.axis]
+                                             : origin.position[move.axis] - link.at[move.axis];
+    }
+    default:
+      return std::nullopt;
+  }
+}
+
+// In the plane. Links fixed to others turn with their body.
+template <int n>
+double Runner<n>::body_angle(int link) const {
+  if constexpr (n == 2)
+    return now().poses()[view_.links[link].body].angle;
+  else
+    return 0.0;  // there is no such variable in space
+}
+
+template <int n>
 double Runner<n>::value(const Seen& seen, const Start& start) {
   switch (seen.kind) {
     case Seen::start:
@@ -166,6 +226,7 @@ double Runner<n>::value(const Seen& seen, const Start& start) {
     case Seen::model: {
       if (seen.variable.kind == systems::Variable::parameter)
         return values_.parameters[static_cast<std::size_t>(seen.variable.index)];
+      if (const auto known = direct(seen.variable)) return *known;
       if (!looked_) {
         const auto poses = now().poses();
         const auto twists = now().twists();
@@ -285,7 +346,10 @@ Ended Runner<n>::run(const Start& start, const std::function<bool()>& stop, Traj
       for (const auto& twist : now().twists()) spin_ = std::max(spin_, twist.template tail<spins>().norm());
     keep_rows(false);
     for (std::size_t r = 0; r < course_.rules.size() && !over; ++r) {
-      const bool holds = evaluate(course_.rules[r].when, start) != 0.0;
+      const Formula& when = course_.rules[r].when;
+      const bool possible = std::all_of(when.guards.begin(), when.guards.end(),
+                                        [&](const Seen& guard) { return value(guard, start) != 0.0; });
+      const bool holds = possible && evaluate(when, start) != 0.0;
       if (!holds) since[r] = -1.0;
       if (holds && since[r] < 0.0) since[r] = now().time();
       if (!holds || now().time() - since[r] < course_.rules[r].duration) continue;

@@ -71,7 +71,13 @@ class Runner {
   struct Pair {
     int one, other;
   };
+  struct Moving {
+    rigid::Vector<n> position, velocity;
+  };
   bool advance();
+  Moving moving(const systems::Place<double>& place) const;
+  std::optional<double> direct(const systems::Variable& variable) const;
+  double body_angle(int link) const;
   double value(const Seen& seen, const Start& start);
   double evaluate(const Formula& formula, const Start& start);
   const rigid::Simulation<n>& now() const { return levels_[level_]; }
