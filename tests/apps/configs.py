@@ -47,7 +47,8 @@ def one(path, scratch):
     elif free(checked):
         archive = os.path.join(scratch, os.path.basename(path) + ".h5")
         code, out, error = dodyn("run", path, *tiny, "--study.max-evaluations", "1", "--study.archive", archive, cwd=scratch)
-        assert code == 0, (path, code, out, error)
+        # so tiny a try may end without a usable cost, which is exit code 1
+        assert code == (1 if "has a usable cost" in out else 0), (path, code, out, error)
         code, rows, error = dodyn("show", archive, "--csv", cwd=scratch)
         assert code == 0 and len(rows.splitlines()) == 2, (path, rows, error)
         status = dict(zip(*[line.split(",") for line in rows.splitlines()]))["status"]

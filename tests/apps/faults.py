@@ -212,7 +212,7 @@ def simulators(seconds, then=""):
 
 def none_left(mark, limit=10):
     end = time.time() + limit
-    while left := {pid: line for pid, line in marked(mark).items() if "mpirun" not in line}:
+    while left := {pid: line for pid, line in marked(mark).items() if MPIRUN not in line}:
         assert time.time() < end, left
         time.sleep(0.05)
 
@@ -231,7 +231,7 @@ def cancelled():
             run = start([*RANKS, "-n", str(ranks), *words] if ranks > 1 else words)
             running(ranks)
             # programs first, as a walk over process ids meets them
-            victims = [pid for pid, line in marked(mark).items() if "mpirun" not in line]
+            victims = [pid for pid, line in marked(mark).items() if MPIRUN not in line]
             kill(sorted(victims, reverse=True), signal.SIGTERM)
             code, text = finish(run)
             assert "interrupted by a signal (SIGTERM)" in text, text
@@ -275,7 +275,7 @@ def tree():
             finish(run)
     # A time limit ends them too, those that do not look at SIGTERM included.
     code, text = dodyn("run", "c.cfg", "--study.time-limit", "1", "--study.grace", "1", "--surrogate.points", "2")
-    assert code == 4, text
+    assert code == 1 and "timed_out 0, 1" in text, text  # no evaluation has a usable cost
     none_left(mark, 2)
 
 
@@ -299,6 +299,8 @@ def opened(archive, run, limit=60):
 
 def interrupted():
     """The first Ctrl-C waits for what runs, study.grace at most; the second one waits for nothing."""
+    with open("f.cfg", "w") as file:  # what fails just then is done again
+        file.write(CONFIG.replace("fail-above = 0.9", "fail-above = 2"))
     slow = [DODYN, "run", "f.cfg", "--study.grace", "60", "--testfunction.delay"]
     run = start([*slow, "1.5"])
     rows_there("f.h5", 1)
