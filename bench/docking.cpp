@@ -10,7 +10,7 @@
 #include "surrogate/sampling.hpp"
 
 int main(int argc, char** argv) {
-  using namespace dodyn::models;
+  using namespace dodyn::evaluators;
   const auto cpu = [] { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; };
   const int samples = argc > 1 ? std::atoi(argv[1]) : 200;
   Docking docking;
