@@ -3,7 +3,7 @@
 // It is the smallest example of a transition of constraints: stuck at the left foot before, at the right foot after the
 // impact.
 //
-// The source prints the kinetic energy without its factor 1/2 (T:1366); `literal` keeps it so, which halves gravity's
+// The source prints the kinetic energy without its factor 1/2; `literal` keeps it so, which halves gravity's
 // share and leaves the jump unchanged.
 #pragma once
 
@@ -16,7 +16,7 @@ struct Wedge {
   static constexpr int n = 3;
   double mass = 2.0;                               // kg
   double side = 0.2;                               // L1, distance of the feet, m
-  double inertia = 13.0 / 48.0 * 2.0 * 0.2 * 0.2;  // about the centre of mass, as printed (T:1368), kg m^2
+  double inertia = 13.0 / 48.0 * 2.0 * 0.2 * 0.2;  // about the centre of mass, as printed, kg m^2
   double gravity = 9.81;                           // m/s^2
   bool literal = false;                            // without the factor 1/2
 
@@ -30,7 +30,7 @@ struct Wedge {
   double arm() const { return std::sqrt(7.0 / 16.0) * side; }
   static double elevation() { return std::atan(std::sqrt(3.0) / 2.0); }
 
-  // R (T:1360): the left foot stands at the origin.
+  // R: the left foot stands at the origin.
   struct LeftFoot {
     static constexpr int m = 2;
     double arm, elevation;
@@ -40,7 +40,7 @@ struct Wedge {
       return {q[0] - arm * cos(q[2] + elevation), q[1] - arm * sin(q[2] + elevation)};
     }
   };
-  // S (T:1364): the right foot stands at (side, 0).
+  // S: the right foot stands at (side, 0).
   struct RightFoot {
     static constexpr int m = 2;
     double arm, elevation, side;

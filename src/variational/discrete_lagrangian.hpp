@@ -27,7 +27,7 @@ struct Midpoint {
   }
 };
 
-// Stoermer-Verlet (T:1379): the mean of L at both ends with the same velocity.
+// Stoermer-Verlet (Pekarek 2010, section 4.1): the mean of L at both ends with the same velocity.
 struct StoermerVerlet {
   template <class System, class T, class H, std::size_t n>
   static T discrete_lagrangian(const System& system, const H& h, const std::array<T, n>& q0,
@@ -44,8 +44,8 @@ template <int n>
 using Matrix = Eigen::Matrix<double, n, n>;
 
 // The derivatives of L_d with respect to its four slots, numbered as in the source: D1 and D3 with respect to the times
-// (the discrete energies, E- = D1 and E+ = -D3, T:825), D2 and D4 to the configurations (the discrete momenta,
-// p- = -D2 and p+ = D4, T:821). D1 = -D3 because L_d depends on t1 - t0 alone.
+// (the discrete energies, E- = D1 and E+ = -D3), D2 and D4 to the configurations (the discrete momenta,
+// p- = -D2 and p+ = D4). D1 = -D3 because L_d depends on t1 - t0 alone.
 template <int n>
 struct Slots {
   double value = 0.0, D1 = 0.0, D3 = 0.0;

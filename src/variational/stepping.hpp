@@ -3,7 +3,7 @@
 // One step solves, for q1 given (q0, p0) with p0 the right discrete momentum that arrives at q0,
 //   P(q0)^T [ p0 + D2 L_d(q0, q1) + F-(0, 1) ] = 0,      g(q1) = 0          (null-space form, (3.1.8)-(3.1.10))
 // and hands on p1 = D4 L_d(q0, q1) + F+(0, 1). With p0 = D4 L_d + F+ of the interval before it is the discrete
-// Euler-Lagrange equation; with p0 = dL/dv the start from velocities (discrete Legendre transform, T:1424); with
+// Euler-Lagrange equation; with p0 = dL/dv the start from velocities (discrete Legendre transform); with
 // p0 = Q_N (D4 L_d + F+) and the constraints of the new contact it is the transition of constraints (3.5.4)-(3.5.5).
 //
 // A constraint is a class with `m` equations and  template <class T> std::array<T, m> values(std::array<T, n> q) const.

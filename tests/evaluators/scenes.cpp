@@ -28,7 +28,7 @@ Simulation<n> started(const Scene<n>& scene, Response response, double step) {
 TEST(Scenes, CradleOfTheSource) {
   const auto scene = cradle<3>({});
   auto simulation = started<3>(scene, Response::decomposition, 0.01);
-  EXPECT_NEAR(scene.world.bodies[0].mass, 6.10940, 1e-5);  // catalogue 9.4
+  EXPECT_NEAR(scene.world.bodies[0].mass, 6.10940, 1e-5);
   EXPECT_NEAR(simulation.energies().kinetic, 0.0336781, 1e-7);
   EXPECT_NEAR(simulation.momenta().linear[0], 0.641487, 1e-6);
   EXPECT_NEAR(-simulation.overlap(), 0.1 * Cradle{}.side, 1e-12);
@@ -40,7 +40,7 @@ TEST(Scenes, MetronomeKeepsItsJointAndMomentum) {
   const auto scene = metronome({});
   for (const Response response : {Response::decomposition, Response::exact}) {
     auto simulation = started<3>(scene, response, 0.005);
-    EXPECT_NEAR(scene.world.bodies[0].mass, 5.29090, 1e-5);  // catalogue 9.5
+    EXPECT_NEAR(scene.world.bodies[0].mass, 5.29090, 1e-5);
     EXPECT_NEAR(simulation.energies().kinetic, 0.06349, 1e-5);
     EXPECT_NEAR(simulation.momenta().angular.norm(), 0.0, 1e-15);
     double worst_overlap = -1.0, worst_joint = 0.0, slowest = 1.0;

@@ -93,7 +93,7 @@ TEST(Stepping, NullSpaceAndMultiplierFormsAgree) {
   ASSERT_TRUE(a.converged && b.converged);
   EXPECT_TRUE(a.q.isApprox(b.q, 1e-12));
   EXPECT_TRUE(a.p.isApprox(b.p, 1e-12));
-  // the impulse is what the null space hides: recovered from the momentum equation (catalogue A3)
+  // the impulse is what the null space hides: recovered from the momentum equation (3.1.7)
   const auto s = slots<Midpoint>(particle, 0.0, start, 0.02, a.q);
   const auto G = evaluate<3>(Sphere{}, start).jacobian;
   EXPECT_NEAR(impulse(0), (G * (velocity + s.D2 + minus))(0) / G.squaredNorm(), 1e-12);
@@ -114,7 +114,7 @@ TEST(NullSpace, IsAnOrthonormalBasisOfTheKernel) {
   EXPECT_TRUE((P.transpose() * P).isIdentity(1e-13));
 }
 
-// Remark 2.10 and catalogue 9.5
+// Remark 2.10
 TEST(MomentumProjection, IsAProjectionOnToTheConstraintsMomenta) {
   const systems::Wedge wedge;
   const Vector3 q(wedge.arm() * std::cos(0.2 + wedge.elevation()), wedge.arm() * std::sin(0.2 + wedge.elevation()),
@@ -151,7 +151,7 @@ TEST(PlasticJump, OfTheWedgeHasTheAnalyticRatio) {
     }
 }
 
-// T:1372-1388: a fine motion run back from an impact at t = 0.158 s gives the start; coarse steps of 0.01 s from there
+// Pekarek 2010, section 4.1: a fine motion run back from an impact at t = 0.158 s gives the start; coarse steps of 0.01 s from there
 // first meet the right foot's ground in their 16th, and solving that step's length for theta = 0 gives the time of the
 // jump within the 1e-5 s or so that are published. The start itself is not: any impact rate will do.
 TEST(PlasticJump, ComesAtTheTimeOfTheFineMotion) {

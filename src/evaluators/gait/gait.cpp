@@ -163,7 +163,7 @@ void GaitEvaluator::examine(Evaluation& e) const {
   if (e.status != Status::ok) return;
   std::string odd;
   Status status = Status::ok;
-  for (const auto& [grade, words] : oddities(e.metrics, may_cross())) {
+  for (const auto& [grade, words] : oddities(e.metrics, may_cross(), !designs_.walker().system->simply_actuated())) {
     odd += (odd.empty() ? "" : "; ") + words;
     if (grade == Oddity::Grade::no_walk) status = Status::infeasible;
     if (grade == Oddity::Grade::coarse && status == Status::ok) status = Status::not_converged;
@@ -279,7 +279,7 @@ std::string GaitEvaluator::report(const Outcome& outcome) const {
                  metric("largest_torque")));
   line(formatted("impact loss %.5g J; energy balance %.1e J (signed work less impact loss, vanishes as h^2)",
                  metric("impact_loss"), metric("energy_balance")));
-  const auto odd = oddities(e.metrics, may_cross());
+  const auto odd = oddities(e.metrics, may_cross(), !designs_.walker().system->simply_actuated());
   s += "what is odd about it\n";
   for (const auto& [grade, words] : odd) line(words);
   if (odd.empty()) line("nothing");

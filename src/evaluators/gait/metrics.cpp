@@ -91,7 +91,7 @@ Eigen::VectorXd metrics_of(const dmoc::GaitReport& r, const GaitFound& found) {
   return metrics;
 }
 
-std::vector<Oddity> oddities(const Eigen::VectorXd& metrics, bool may_cross) {
+std::vector<Oddity> oddities(const Eigen::VectorXd& metrics, bool may_cross, bool damped) {
   std::vector<Oddity> all;
   const auto metric = [&](const char* name) { return metrics(gait_metric(name)); };
   const double degree = 180.0 / std::numbers::pi;
@@ -101,7 +101,7 @@ std::vector<Oddity> oddities(const Eigen::VectorXd& metrics, bool may_cross) {
   using enum Oddity::Grade;
   const double bend = degree * metric("smallest_knee_flexion"), fold = degree * metric("largest_knee_flexion"),
                turn = degree * metric("largest_turn"), pull = -metric("smallest_normal_force"),
-               work = metric("absolute_work"), balance = std::abs(metric("energy_balance"));
+               work = metric("absolute_work"), balance = damped ? 0.0 : std::abs(metric("energy_balance"));
   odd(std::isfinite(bend) && bend < -2.0, no_walk, formatted("a knee folds the wrong way by %.0f degrees", -bend));
   odd(fold > 165.0, no_walk, formatted("a knee folds by %.0f degrees", fold));
   odd(pull > 1e-6, no_walk, formatted("the ground would have to pull with %.4g N", pull));

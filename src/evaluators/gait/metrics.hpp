@@ -27,6 +27,7 @@ struct Oddity {
   } grade;
   std::string words;
 };
-std::vector<Oddity> oddities(const Eigen::VectorXd& metrics, bool may_cross);
+// `may_cross`: the legs; `damped`: dampers and drag take work, too, so that it need not match the impact's loss.
+std::vector<Oddity> oddities(const Eigen::VectorXd& metrics, bool may_cross, bool damped);
 
 }  // namespace dodyn::evaluators
