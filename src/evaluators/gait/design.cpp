@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "evaluators/parameters.hpp"
 #include "record/text.hpp"
-#include "settings/units.hpp"
 #include "systems/model.hpp"
 
 namespace dodyn::evaluators {
@@ -42,12 +42,6 @@ std::string text_of(const Settings& settings) {
   return text;
 }
 
-// The unit that a comment behind a parameter begins with: "kg, a point".
-std::string unit_of(const std::string& comment) {
-  const std::string first = comment.substr(0, comment.find_first_of(",:;"));
-  return parse_unit(first) ? first : "";
-}
-
 }  // namespace
 
 std::vector<DesignVariable> gait_variables(const Settings& so_far) {
@@ -60,14 +54,11 @@ std::vector<DesignVariable> gait_variables(const Settings& so_far) {
   if (!is_file(name))
     all.push_back({"shank-fraction", "1", "legs = mass-split: the shank's share of a leg's mass", 0.4, 0.01, 0.99});
   const systems::Model model = systems::read_model(text_of(so_far), name, false);
-  const auto values = model.evaluate<double>();
-  for (std::size_t i = 0; i < model.parameters.size(); ++i) {
-    const systems::Parameter& p = model.parameters[i];
-    if (std::any_of(all.begin(), all.end(), [&](const DesignVariable& v) { return v.name == p.name; })) continue;
-    const bool knee = !is_file(name) && p.name == "knee";
-    DesignVariable v{
-        p.name, unit_of(p.comment), p.comment, values.parameters[i], knee ? 0.05 : -1e308, knee ? 0.95 : 1e308};
-    if (!p.definition.uses.empty()) v.formula = p.definition.text;
+  for (DesignVariable v : parameter_variables(model)) {
+    if (std::any_of(all.begin(), all.end(), [&](const DesignVariable& known) { return known.name == v.name; }))
+      continue;
+    const bool knee = !is_file(name) && v.name == "knee";
+    if (knee) v.minimum = 0.05, v.maximum = 0.95;
     // the knee stands first, as it always has
     all.insert(knee ? all.begin() : all.end(), std::move(v));
   }
@@ -182,11 +173,7 @@ void GaitDesigns::read_requirements() {
 }
 
 Coefficient GaitDesigns::variable(const std::string& name, const Eigen::VectorXd& design) const {
-  Coefficient c(settings_.design(name, design));
-  for (std::size_t i = 0; i < settings_.variables.size(); ++i)
-    if (settings_.variables[i].name == name)
-      c.gradient = Eigen::VectorXd::Unit(design.size(), static_cast<Eigen::Index>(i));
-  return c;
+  return design_value(settings_, name, design);
 }
 
 GaitDesigns::Values GaitDesigns::values(const Eigen::VectorXd& design) const {

@@ -6,8 +6,8 @@
 #include <numeric>
 #include <random>
 
+#include "evaluators/parameters.hpp"
 #include "record/text.hpp"
-#include "settings/units.hpp"
 
 namespace dodyn::evaluators {
 
@@ -26,11 +26,6 @@ systems::Model model_of(const Settings& settings) {
   return systems::read_model(text, name, false);
 }
 
-std::string unit_of(const std::string& comment) {
-  const std::string first = comment.substr(0, comment.find_first_of(",:;"));
-  return parse_unit(first) ? first : "";
-}
-
 Expression parsed(const FreeEntry& entry, const std::string& text) {
   try {
     return Expression::parse(text);
@@ -45,16 +40,11 @@ std::vector<DesignVariable> motion_variables(const Settings& so_far) {
   std::vector<DesignVariable> all;
   if (so_far.text("motion.model").empty()) {
     if (so_far.file.empty()) return all;  // --help: no configuration says which
-    throw ConfigError(so_far.file + ": motion.model is missing; allowed: a model that comes with the program, or a file");
+    throw ConfigError(so_far.file +
+                      ": motion.model is missing; allowed: a model that comes with the program, or a file");
   }
   const systems::Model model = model_of(so_far);
-  const auto values = model.evaluate<double>();
-  for (std::size_t i = 0; i < model.parameters.size(); ++i) {
-    const systems::Parameter& p = model.parameters[i];
-    DesignVariable v{p.name, unit_of(p.comment), p.comment, values.parameters[i], -1e308, 1e308};
-    if (!p.definition.uses.empty()) v.formula = p.definition.text;
-    all.push_back(std::move(v));
-  }
+  all = parameter_variables(model);
   for (const FreeSection* section : so_far.sections_of("parameters"))
     for (const FreeEntry& entry : section->entries) {
       if (model.parameter(entry.key) >= 0)
@@ -297,11 +287,7 @@ void MotionDesigns::read_cost() {
 }
 
 Coefficient MotionDesigns::variable(const std::string& name, const Eigen::VectorXd& design) const {
-  Coefficient c(settings_.design(name, design));
-  for (std::size_t i = 0; i < settings_.variables.size(); ++i)
-    if (settings_.variables[i].name == name)
-      c.gradient = Eigen::VectorXd::Unit(design.size(), static_cast<Eigen::Index>(i));
-  return c;
+  return design_value(settings_, name, design);
 }
 
 MotionDesigns::Values MotionDesigns::values(const Eigen::VectorXd& design) const {

@@ -1,0 +1,19 @@
+// Parameters of a model as design variables.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "autodiff/differential.hpp"
+#include "settings/settings.hpp"
+#include "systems/model.hpp"
+
+namespace dodyn::evaluators {
+
+// One for every parameter, in their order; its unit is what its comment begins with ("kg, a point").
+std::vector<DesignVariable> parameter_variables(const systems::Model& model);
+
+// A design variable's value for a design of the free ones, with its gradient with respect to them.
+autodiff::Differential design_value(const Settings& settings, const std::string& name, const Eigen::VectorXd& design);
+
+}  // namespace dodyn::evaluators
