@@ -11,7 +11,7 @@
 namespace dodyn::apps {
 namespace {
 
-const std::string usage =
+const std::string show_usage =
     "dodyn show ARCHIVE [--sort KEY] [--failed] [--csv | --json] [--evaluation ID] [--follow] [--verify]";
 
 bool take_flag(std::vector<std::string>& words, const std::string& name) { return std::erase(words, name) > 0; }
@@ -90,10 +90,10 @@ ExitCode show(Invocation call) {
   listing.failed_only = take_flag(call.words, "--failed");
   const bool csv = take_flag(call.words, "--csv"), json = take_flag(call.words, "--json");
   const bool verified = take_flag(call.words, "--verify"), followed = take_flag(call.words, "--follow");
-  const std::string path = take_path(call.words, usage);
-  if (!call.words.empty()) throw ConfigError("'" + call.words[0] + "' is not understood; usage: " + usage);
+  const std::string path = take_path(call.words, show_usage);
+  if (!call.words.empty()) throw ConfigError("'" + call.words[0] + "' is not understood; usage: " + show_usage);
   if (csv + json > 1 || verified + followed + !id.empty() > 1 || ((csv || json) && (verified || followed)))
-    throw ConfigError("these options do not go together; usage: " + usage);
+    throw ConfigError("these options do not go together; usage: " + show_usage);
   try {
     if (verified) return verify(path);
     if (followed) return follow(path);

@@ -16,7 +16,6 @@ using Eigen::VectorXd;
 
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr int most_imputed = 100;         // failed designs
 constexpr std::size_t most_viable = 400;  // designs told last that say where it fails: well enough, at a bounded price
 
@@ -115,7 +114,7 @@ Kriging Beliefs::with_failures(Kriging model) const {
 void Beliefs::believe_pending(std::size_t k) {
   const TrackedModel& tracked = models_.objectives()[k];
   Kriging model = with_failures(options_.longest > 0 ? tracked.doubting(options_.longest) : tracked.model());
-  double lie = infinity;
+  double lie = std::numeric_limits<double>::infinity();
   for (const Evaluation& e : evidence_.told)
     if (evidence_.usable(e)) lie = std::min(lie, tracked.warp().forward(evidence_.objective(e, k)));
   MatrixXd grown(evidence_.space.embedded(), 0);
@@ -164,7 +163,7 @@ void Beliefs::compare() {
     return;
   }
   for (const Kriging& fantasy : fantasies_[0]) {
-    double least = infinity;
+    double least = std::numeric_limits<double>::infinity();
     for (std::size_t i = evidence_.from; i < evidence_.told.size(); ++i) {
       const Evaluation& e = evidence_.told[i];
       if (!evidence_.feasible(e)) continue;
@@ -191,7 +190,7 @@ double Beliefs::score(const VectorXd& u, VectorXd* gradient) const {
   if (any_feasible_ && fantasies_.size() == 2) {
     value = log_expected_gain(front_, fantasies_[0][0].predict(z), fantasies_[1][0].predict(z), &dz);
   } else if (any_feasible_) {
-    double largest = -infinity;
+    double largest = -std::numeric_limits<double>::infinity();
     std::vector<double> values;
     std::vector<VectorXd> slopes;
     for (std::size_t m = 0; m < fantasies_[0].size(); ++m) {

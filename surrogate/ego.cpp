@@ -24,7 +24,6 @@ using Eigen::Index;
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double resolution = 3e-4;       // no two designs closer than that, of the range
 constexpr double apart = 5e-3;            // the same, where costs are lumpy but repeat
 constexpr double longest_in_doubt = 0.5;  // length of the model, of the range, when looking away from the best

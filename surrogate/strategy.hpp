@@ -11,6 +11,7 @@
 #pragma once
 
 #include <Eigen/Core>
+#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
@@ -23,6 +24,8 @@ class KeyTable;  // settings/key_table.hpp
 }
 
 namespace dodyn::surrogate {
+
+inline constexpr double infinity = std::numeric_limits<double>::infinity();
 
 // What the strategy saw and decided at one iteration; one row of the archive's /iterations and /surrogate.
 // The curve is filled for one free variable only.

@@ -12,7 +12,6 @@
 namespace dodyn::surrogate {
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
 
 struct Sample {
   double x;

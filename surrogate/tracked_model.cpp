@@ -14,7 +14,6 @@ using Eigen::VectorXd;
 
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr Index likelihood_rows = 400;  // rows of a model whose hyperparameters are fitted; beyond: of a part
 constexpr Index most_rows = 1500;       // beyond: gradients of the costliest samples are left out
 
@@ -83,7 +82,7 @@ void TrackedModel::update(const Samples& samples, const KrigingOptions& options,
   std::sort(sorted.begin(), sorted.end());
   const double least = sorted(0), middle = sorted(sorted.size() / 2) - least;
   const auto warp_of = [&](int decades) {
-    Warp w{least, infinity};
+    Warp w{least, std::numeric_limits<double>::infinity()};
     if (decades > 0 && middle > 0) w.width = middle * std::pow(10.0, 1 - decades);
     return w;
   };
@@ -95,7 +94,7 @@ void TrackedModel::update(const Samples& samples, const KrigingOptions& options,
     candidates = {0};
   }
   std::optional<Kriging> best;
-  double best_likelihood = -infinity;
+  double best_likelihood = -std::numeric_limits<double>::infinity();
   int best_decades = 0;
   for (const int decades : candidates) {
     const Warp w = warp_of(decades);
