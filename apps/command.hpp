@@ -41,6 +41,8 @@ ExitCode merge(Invocation call);
 ExitCode solve(Invocation call);
 ExitCode simulate(Invocation call);
 ExitCode check(Invocation call);
+ExitCode predict(Invocation call);
+ExitCode sensitivity(Invocation call);
 ExitCode python(Invocation call);  // report, plot, animate
 
 }  // namespace dodyn::apps

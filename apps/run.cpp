@@ -16,7 +16,9 @@
 #include "command.hpp"
 #include "farm/farm.hpp"
 #include "progress.hpp"
+#include "report/hindsight.hpp"
 #include "report/report.hpp"
+#include "study/evidence.hpp"
 #include "study/running.hpp"
 #include "study/study.hpp"
 #include "version.hpp"
@@ -94,6 +96,16 @@ const std::string rerun_usage = "dodyn rerun CONFIG --failed | --ids ID[,ID...] 
 // Evaluations to do again, by id; an empty set: those that failed.
 using Again = std::optional<std::set<std::int64_t>>;
 
+// What the archive has to say of the outcome; where it cannot be read just now, the best evaluation.
+std::string found(const std::string& path, const study::Summary& summary, const Settings& settings) {
+  try {
+    const archive::Contents contents = archive::read(path);
+    return report::outcome_text(contents, study::evidence_of(contents));
+  } catch (const archive::Error&) {
+    return report::best_text(summary.best ? &*summary.best : nullptr, settings.variables);
+  }
+}
+
 ExitCode lead(const Settings& settings, const evaluators::Evaluator& evaluator, surrogate::Strategy& strategy,
               farm::Farm& farm, archive::Provenance where, const Again& again) {
   const std::string path = settings.text("study.archive");
@@ -113,8 +125,7 @@ ExitCode lead(const Settings& settings, const evaluators::Evaluator& evaluator, 
                                                        : "finished: ")
             << summary.reason << "\n"
             << summary.evaluated << " evaluations now, " << summary.recalled << " from the archive\n"
-            << report::best_text(summary.best ? &*summary.best : nullptr, settings.variables)
-            << report::unanswered_text(summary.unanswered);
+            << found(path, summary, settings) << report::unanswered_text(summary.unanswered);
   if (summary.end == study::End::resumable) return interrupted;
   if (summary.end == study::End::failing) return failure;
   const bool complete = !summary.unanswered.contains(Status::lost) && !summary.unanswered.contains(Status::timed_out);

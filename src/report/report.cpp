@@ -7,8 +7,11 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <tuple>
 #include <type_traits>
 
+#include "report/hindsight.hpp"
+#include "study/evidence.hpp"
 #include "surrogate/choice.hpp"
 
 namespace dodyn::report {
@@ -25,7 +28,8 @@ std::string padded(std::string text, std::size_t width) {
   return text;
 }
 
-// Rows of cells as left-aligned columns.
+}  // namespace
+
 std::string columns(const std::vector<std::vector<std::string>>& rows) {
   std::vector<std::size_t> widths;
   for (const auto& row : rows) {
@@ -40,8 +44,6 @@ std::string columns(const std::vector<std::vector<std::string>>& rows) {
   }
   return text;
 }
-
-}  // namespace
 
 std::string design_text(const std::vector<Variable>& variables, const Eigen::VectorXd& design) {
   std::string text;
@@ -77,7 +79,8 @@ std::string progress_text(const study::Tally& tally, const std::vector<Variable>
   if (const Evaluation* best = tally.best)
     text += "; best " + short_number(best->cost) + " at " + design_text(variables, best->design);
   text += formatted("; %d running; ", tally.running) + duration(tally.seconds);
-  if (std::isfinite(tally.seconds_left) && tally.seconds_left >= 1.0) text += ", at most " + duration(tally.seconds_left) + " left";
+  if (std::isfinite(tally.seconds_left) && tally.seconds_left >= 1.0)
+    text += ", at most " + duration(tally.seconds_left) + " left";
   return text;
 }
 
@@ -128,8 +131,9 @@ void for_each_cell(const Evaluation& evaluation, const archive::Layout& layout, 
 }
 
 // The rows to list, in their order.
-std::vector<std::size_t> select(const archive::Contents& contents, const Listing& listing) {
-  using Key = std::pair<double, std::string>;
+std::vector<std::size_t> select(const archive::Contents& contents, const surrogate::Evidence& evidence,
+                                const Listing& listing) {
+  using Key = std::tuple<bool, double, std::string>;  // breaks a constraint, where costs are compared
   std::vector<std::string> names;
   const auto key = [&](const Evaluation& evaluation) {
     std::optional<Key> found;
@@ -140,9 +144,10 @@ std::vector<std::size_t> select(const archive::Contents& contents, const Listing
       names.push_back(short_name ? name.substr(dot + 1) : name);
       if (found || (listing.sort != name && listing.sort != names.back())) return;
       if constexpr (std::is_same_v<std::decay_t<decltype(value)>, std::string>)
-        found = Key(0.0, value);
+        found = Key(false, 0.0, value);
       else  // numbers that are none come last
-        found = Key(std::isnan(static_cast<double>(value)) ? HUGE_VAL : static_cast<double>(value), "");
+        found = Key(name == "cost" && !broken_text(contents, evidence, evaluation).empty(),
+                    std::isnan(static_cast<double>(value)) ? HUGE_VAL : static_cast<double>(value), "");
     });
     return found;
   };
@@ -172,7 +177,8 @@ std::vector<std::string> table_head(const archive::Contents& contents) {
   return head;
 }
 
-std::vector<std::string> table_row(const archive::Contents& contents, std::size_t row) {
+std::vector<std::string> table_row(const archive::Contents& contents, const surrogate::Evidence& evidence,
+                                   std::size_t row) {
   const Evaluation& evaluation = contents.evaluations[row];
   std::vector<std::string> cells = {std::to_string(evaluation.id)};
   for (const double value : evaluation.design) cells.push_back(short_number(value));
@@ -181,7 +187,8 @@ std::vector<std::string> table_row(const archive::Contents& contents, std::size_
   cells.push_back(formatted("%.2f", evaluation.seconds));
   cells.push_back(std::to_string(evaluation.rank));
   if (!contents.sources.empty()) cells.push_back(std::to_string(contents.origins[row]));
-  cells.push_back(evaluation.reason);
+  const std::string broken = broken_text(contents, evidence, evaluation);
+  cells.push_back(broken + (broken.empty() || evaluation.reason.empty() ? "" : "; ") + evaluation.reason);
   return cells;
 }
 
@@ -226,8 +233,9 @@ std::string text_of(const Json& json) { return json.dump(2, ' ', false, Json::er
 std::string table(const archive::Contents& contents, const Listing& listing) {
   std::map<std::int64_t, Evaluation> by_id;
   for (const auto& evaluation : contents.evaluations) by_id[evaluation.id] = evaluation;
+  const surrogate::Evidence evidence = study::evidence_of(contents);
   std::vector<std::vector<std::string>> rows = {table_head(contents)};
-  for (const std::size_t row : select(contents, listing)) rows.push_back(table_row(contents, row));
+  for (const std::size_t row : select(contents, evidence, listing)) rows.push_back(table_row(contents, evidence, row));
   std::string sources;
   for (std::size_t i = 0; i < contents.sources.size(); ++i) {
     const archive::Source& source = contents.sources[i];
@@ -240,11 +248,7 @@ std::string table(const archive::Contents& contents, const Listing& listing) {
     sources += "\n";
   }
   const std::size_t again = contents.evaluations.size() - by_id.size();
-  std::string constraints;
-  for (const auto& [key, value] : contents.provenance.configuration)
-    if (key == "surrogate.constraints") constraints = value;
-  const Evaluation* best = study::best_of(by_id, study::constraints_of(constraints, contents.layout.metrics));
-  return columns(rows) + "\n" + sources + best_text(best, contents.layout.variables) +
+  return columns(rows) + "\n" + sources + outcome_text(contents, evidence) +
          formatted("%zu evaluations, %zu iterations; ", by_id.size(), contents.iterations.size()) +
          (again ? std::to_string(again) + " earlier attempts; " : "") +
          (contents.stopped.empty() ? "not finished (running, or killed: the same command continues it)"
@@ -265,7 +269,7 @@ std::string rows_text(const archive::Contents& contents, std::size_t first) {
 
 std::string csv(const archive::Contents& contents, const Listing& listing) {
   std::string text;
-  const auto order = select(contents, listing);
+  const auto order = select(contents, study::evidence_of(contents), listing);
   const bool merged = !contents.sources.empty();
   for_each_cell(Evaluation{}, contents.layout, [&](const std::string& name, const std::string& unit, const auto&) {
     text += (text.empty() ? "" : ",") + name + (unit.empty() || unit == "1" ? "" : " [" + unit + "]");
@@ -306,7 +310,7 @@ std::string json(const archive::Contents& contents, const Listing& listing) {
     all["variables"].push_back({{"name", name}, {"unit", unit}, {"lower", lower}, {"upper", upper}});
   for (const auto& [name, unit, description] : contents.layout.metrics)
     all["metrics"].push_back({{"name", name}, {"unit", unit}, {"description", description}});
-  for (const std::size_t row : select(contents, listing))
+  for (const std::size_t row : select(contents, study::evidence_of(contents), listing))
     all["evaluations"].push_back(evaluation_as_json(contents, row));
   for (const auto& iteration : contents.iterations) {
     Json named = Json::object();

@@ -14,6 +14,9 @@
 
 namespace dodyn::report {
 
+// Rows of cells as left-aligned columns.
+std::string columns(const std::vector<std::vector<std::string>>& rows);
+
 // "knee = 0.35 m, mass = 10 kg"
 std::string design_text(const std::vector<Variable>& variables, const Eigen::VectorXd& design);
 

@@ -108,6 +108,47 @@ class Command : public ::testing::Test {
 
 #define EXPECT_HAS(text, part) EXPECT_NE((text).find(part), std::string::npos) << (text)
 
+// What is predicted of a design is what evaluating it gives, within the band; what is not known is a line.
+TEST_F(Command, PredictsAndSaysWhatMatters) {
+  std::ofstream(directory + "/b.cfg") << "[study]\nevaluator = testfunction\nmax-evaluations = 30\n[surrogate]\n"
+                                         "strategy = ego\nobjectives = cost, slope\n[testfunction]\nname = branin\n"
+                                         "[design]\nx.min = -5\nx.max = 10\ny.min = 0\ny.max = 15\n";
+  const Result ran = dodyn("run b.cfg");
+  ASSERT_EQ(ran.code, 0) << ran.text;
+  EXPECT_NE(ran.text.find("front of cost and slope: "), std::string::npos) << ran.text;
+  EXPECT_NE(ran.text.find(", hypervolume "), std::string::npos) << ran.text;
+  const Result text = dodyn("predict b.h5 --design.x 2 --design.y 5 --json");
+  ASSERT_EQ(text.code, 0) << text.text;
+  const auto number = [&](const std::string& name) {
+    const auto at = text.text.find("\"" + name + "\": ");
+    return at == std::string::npos ? NAN : std::stod(text.text.substr(at + name.size() + 4));
+  };
+  const double x = 2, y = 5, pi = M_PI;
+  const double truth =
+      std::pow(y - 5.1 / (4 * pi * pi) * x * x + 5 / pi * x - 6, 2) + 10 * (1 - 1 / (8 * pi)) * std::cos(x) + 10;
+  EXPECT_LT(number("lower"), truth);
+  EXPECT_GT(number("upper"), truth);
+  EXPECT_NEAR(number("middle"), truth, 2.0);
+  EXPECT_EQ(number("evaluates"), 1);
+  const Result main = dodyn("sensitivity b.h5");
+  EXPECT_EQ(main.code, 0) << main.text;
+  EXPECT_NE(main.text.find("with others"), std::string::npos) << main.text;
+
+  for (const auto& [words, said] :
+       std::vector<std::pair<std::string, std::string>>{{"predict b.h5 --design.x 20", "a number from -5 to 10"},
+                                                        {"predict b.h5 --design.z 2", "did you mean '--design."},
+                                                        {"predict b.h5 --of slop", "there are: cost, slope"},
+                                                        {"predict none.h5", "none.h5"},
+                                                        {"sensitivity b.h5 --samples 3", "a number from 64"},
+                                                        {"sensitivity b.h5 --of cost,slope", "takes one name"},
+                                                        {"sensitivity", "usage"}}) {
+    const Result refused = dodyn(words);
+    EXPECT_EQ(refused.code, 2) << words << refused.text;
+    EXPECT_NE(refused.text.find(said), std::string::npos) << words << ": " << refused.text;
+    EXPECT_EQ(std::count(refused.text.begin(), refused.text.end(), '\n'), 1) << refused.text;
+  }
+}
+
 TEST_F(Command, HelpAndVersion) {
   const Result help = dodyn("--help");
   EXPECT_EQ(help.code, 0);

@@ -1,0 +1,277 @@
+#include "report/hindsight.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "report/report.hpp"
+#include "study/study.hpp"
+#include "surrogate/hypervolume.hpp"
+#include "surrogate/sampling.hpp"
+
+namespace dodyn::report {
+
+using Eigen::Index;
+using Eigen::MatrixXd;
+using Eigen::VectorXd;
+
+namespace {
+
+constexpr int effect_points = 21, effect_samples = 512;
+constexpr std::size_t most_fitted = 500;  // evaluations up to which a model is quickly made
+constexpr double poor = 0.8;              // quality below which a model's figures want a warning
+
+Quantity quantity_of(const archive::Contents& contents, int metric) {
+  if (metric < 0) return {"cost", "1", ""};
+  return contents.layout.metrics[static_cast<std::size_t>(metric)];
+}
+
+surrogate::Fitted fitted(const archive::Contents& contents, const surrogate::Evidence& evidence, int metric) {
+  try {
+    return surrogate::Fitted(evidence, metric);
+  } catch (const std::invalid_argument& error) {
+    throw std::invalid_argument(quantity_of(contents, metric).name + ": " + error.what());
+  }
+}
+
+std::string model_text(Index samples, double quality) {
+  return std::to_string(samples) + " evaluations" +
+         (std::isfinite(quality) ? formatted(", each told from the others with quality %.3f", quality) : "");
+}
+
+std::string warning(double quality) {
+  return quality < poor ? "note: the model tells evaluations from each other badly (quality below " + to_text(poor) +
+                              "; 1 is exact, 0 no better than their mean): its figures are rough\n"
+                        : "";
+}
+
+std::string constraint_text(const archive::Contents& contents, const surrogate::Constraint& c) {
+  return quantity_of(contents, c.metric).name + (c.below ? " <= " : " >= ") + to_text(c.limit);
+}
+
+// The evaluations that no other is better than in all objectives, by the first of them.
+std::vector<const Evaluation*> front_of(const surrogate::Evidence& evidence) {
+  const std::size_t count = evidence.objectives.size();
+  std::vector<const Evaluation*> front;
+  for (const Evaluation& one : evidence.told) {
+    if (!evidence.feasible(one)) continue;
+    const bool dominated = std::any_of(evidence.told.begin(), evidence.told.end(), [&](const Evaluation& other) {
+      if (!evidence.feasible(other)) return false;
+      bool better = false;
+      for (std::size_t k = 0; k < count; ++k) {
+        const double theirs = evidence.objective(other, k), ours = evidence.objective(one, k);
+        if (theirs > ours) return false;
+        better |= theirs < ours;
+      }
+      return better || (other.id < one.id && [&] {  // of equals the first
+               for (std::size_t k = 0; k < count; ++k)
+                 if (evidence.objective(other, k) != evidence.objective(one, k)) return false;
+               return true;
+             }());
+    });
+    if (!dominated) front.push_back(&one);
+  }
+  std::sort(front.begin(), front.end(),
+            [&](const auto* a, const auto* b) { return evidence.objective(*a, 0) < evidence.objective(*b, 0); });
+  return front;
+}
+
+}  // namespace
+
+std::string broken_text(const archive::Contents& contents, const surrogate::Evidence& evidence, const Evaluation& e) {
+  std::string text;
+  if (!e.ok()) return text;
+  for (const auto& c : evidence.constraints)
+    if (!c.kept(e)) {
+      const double value = c.metric < 0 ? e.cost : c.metric < e.metrics.size() ? e.metrics(c.metric) : not_a_number;
+      text += (text.empty() ? "breaks " : ", ") + constraint_text(contents, c) + formatted(" (%.6g)", value);
+    }
+  return text;
+}
+
+std::string outcome_text(const archive::Contents& contents, const surrogate::Evidence& evidence) {
+  const auto& variables = contents.layout.variables;
+  if (evidence.objectives.size() > 1) {
+    const auto front = front_of(evidence);
+    if (front.empty()) return best_text(nullptr, variables);
+    std::vector<std::vector<std::string>> rows = {{"id"}};
+    std::string names;
+    for (const int metric : evidence.objectives) {
+      const Quantity quantity = quantity_of(contents, metric);
+      names += (names.empty() ? "" : " and ") + quantity.name;
+      rows[0].push_back(quantity.name +
+                        (quantity.unit.empty() || quantity.unit == "1" ? "" : " [" + quantity.unit + "]"));
+    }
+    rows[0].emplace_back("design");
+    std::vector<Eigen::Vector2d> points;
+    for (const Evaluation* e : front) {
+      rows.push_back({std::to_string(e->id)});
+      for (std::size_t k = 0; k < evidence.objectives.size(); ++k)
+        rows.back().push_back(formatted("%.6g", evidence.objective(*e, k)));
+      rows.back().push_back(design_text(variables, e->design));
+    }
+    for (const Evaluation& e : evidence.told)
+      if (evidence.feasible(e)) points.emplace_back(evidence.objective(e, 0), evidence.objective(e, 1));
+    std::string area;
+    if (evidence.objectives.size() == 2) {
+      const surrogate::Front all = surrogate::Front::of(std::move(points));
+      area = formatted(", hypervolume %.6g to (%.6g, %.6g)", all.hypervolume(), all.reference(0), all.reference(1));
+    }
+    return "front of " + names + ": " + std::to_string(front.size()) + " designs" + area + "\n" + columns(rows);
+  }
+  std::map<std::int64_t, Evaluation> by_id;
+  for (const Evaluation& e : evidence.told) by_id[e.id] = e;
+  const Evaluation* const best = study::best_of(by_id, evidence.constraints);
+  const std::string seen = best_text(best, variables);
+  if (!best || !evidence.noisy()) return seen;
+  const VectorXd* recommended = nullptr;
+  for (const auto& iteration : contents.iterations)
+    if (iteration.recommended.size() == best->design.size()) recommended = &iteration.recommended;
+  if (!recommended) return seen;
+  std::string text = "recommended: " + design_text(variables, *recommended);
+  if (evidence.told.size() <= most_fitted) {
+    const surrogate::Forecast cost = fitted(contents, evidence, -1).at(*recommended);
+    text += formatted(", where the model's cost is %.6g (95 %%: %.6g to %.6g)", cost.middle, cost.lower, cost.upper);
+  }
+  const std::string note = bound_note(variables, *recommended);
+  return text + "\n" + (note.empty() ? "" : "note: " + note + "\n") +
+         "least cost seen, noise included: " + seen.substr(std::string("best: ").size());
+}
+
+DesignPrediction prediction_of(const archive::Contents& contents, const surrogate::Evidence& evidence,
+                               const VectorXd& design, std::vector<int> metrics) {
+  DesignPrediction out;
+  out.variables = contents.layout.variables;
+  out.design = evidence.space.design(evidence.space.unit(design));
+  std::vector<int> wanted = {-1};
+  for (const int i : evidence.objectives) wanted.push_back(i);
+  for (const auto& c : evidence.constraints) wanted.push_back(c.metric);
+  wanted.insert(wanted.end(), metrics.begin(), metrics.end());
+  std::vector<int> done;
+  for (const int metric : wanted) {
+    if (std::count(done.begin(), done.end(), metric) > 0) continue;
+    done.push_back(metric);
+    const surrogate::Fitted model = fitted(contents, evidence, metric);
+    const Quantity quantity = quantity_of(contents, metric);
+    out.quantities.push_back({quantity.name, quantity.unit, model.at(out.design), model.samples(), model.quality()});
+    for (const auto& c : evidence.constraints)
+      if (c.metric == metric) {
+        const double below = model.probability_below(out.design, c.limit);
+        out.kept.emplace_back(constraint_text(contents, c), c.below ? below : 1 - below);
+      }
+  }
+  const VectorXd unit = evidence.space.unit(out.design);
+  out.evaluates = std::exp(surrogate::viability_of(evidence).log_probability(evidence.space.embed(unit)));
+  out.distance = HUGE_VAL;
+  for (const Evaluation& e : evidence.told) {
+    const double distance = (evidence.unit(e) - unit).cwiseAbs().maxCoeff();
+    if (distance < out.distance) out.distance = distance, out.nearest = e.id;
+  }
+  return out;
+}
+
+std::string as_text(const DesignPrediction& p) {
+  std::string text = "at " + design_text(p.variables, p.design) + "\n\n";
+  std::vector<std::vector<std::string>> rows = {{"quantity", "middle", "95 % from", "to", "unit", "model"}};
+  double worst = 1;
+  for (const Predicted& q : p.quantities) {
+    rows.push_back({q.name, formatted("%.6g", q.forecast.middle), formatted("%.6g", q.forecast.lower),
+                    formatted("%.6g", q.forecast.upper), q.unit.empty() || q.unit == "1" ? "-" : q.unit,
+                    model_text(q.samples, q.quality)});
+    worst = std::min(worst, q.quality);
+  }
+  text += columns(rows) + "\n" + formatted("evaluates with probability %.3f\n", p.evaluates);
+  for (const auto& [constraint, probability] : p.kept)
+    text += "keeps " + constraint + formatted(" with probability %.3f\n", probability);
+  if (p.distance == 0)
+    text += formatted("evaluation %lld is of this design\n", static_cast<long long>(p.nearest));
+  else
+    text += formatted("the nearest is evaluation %lld, %.2g of the ranges away\n", static_cast<long long>(p.nearest),
+                      p.distance);
+  return text + warning(worst);
+}
+
+std::string as_json(const DesignPrediction& p) {
+  nlohmann::ordered_json all;
+  for (std::size_t i = 0; i < p.variables.size(); ++i)
+    all["design"][p.variables[i].name] = p.design(static_cast<Index>(i));
+  for (const Predicted& q : p.quantities)
+    all["quantities"][q.name] = {{"middle", q.forecast.middle}, {"lower", q.forecast.lower},
+                                 {"upper", q.forecast.upper},   {"unit", q.unit},
+                                 {"samples", q.samples},        {"quality", q.quality}};
+  all["evaluates"] = p.evaluates;
+  for (const auto& [constraint, probability] : p.kept) all["keeps"][constraint] = probability;
+  all["nearest"] = p.nearest;
+  all["distance"] = p.distance;
+  return all.dump(2) + "\n";
+}
+
+Sensitivity sensitivity_of(const archive::Contents& contents, const surrogate::Evidence& evidence, int metric,
+                           int samples) {
+  const surrogate::Fitted model = fitted(contents, evidence, metric);
+  const Quantity quantity = quantity_of(contents, metric);
+  const auto f = [&](const MatrixXd& units) { return model.middles(units); };
+  const int d = static_cast<int>(evidence.space.dimensions());
+  Sensitivity out{contents.layout.variables,
+                  quantity.name,
+                  quantity.unit,
+                  model.samples(),
+                  model.quality(),
+                  0,
+                  surrogate::sobol_indices(f, d, samples, 1),
+                  surrogate::main_effects(f, d, effect_points, effect_samples, 1)};
+  const surrogate::Viability viability = surrogate::viability_of(evidence);
+  const MatrixXd points = surrogate::sobol(d, effect_samples, 1);
+  for (Index i = 0; i < points.cols(); ++i)
+    out.unlikely += viability.log_probability(evidence.space.embed(points.col(i))) < std::log(0.5);
+  out.unlikely /= static_cast<double>(points.cols());
+  return out;
+}
+
+std::string as_text(const Sensitivity& s) {
+  std::string text =
+      "Of the spread of " + s.name + " over the whole box, by a model of " + model_text(s.samples, s.quality) + ":\n\n";
+  std::vector<std::vector<std::string>> rows = {
+      {"variable", "alone", "+-", "with others", "+-", s.name + " on average from", "to", "least at"}};
+  for (std::size_t v = 0; v < s.variables.size(); ++v) {
+    const auto i = static_cast<Index>(v);
+    const Variable& variable = s.variables[v];
+    Index least;
+    const double low = s.effects.row(i).minCoeff(&least), high = s.effects.row(i).maxCoeff();
+    const double at =
+        variable.lower + (static_cast<double>(least) + 0.5) / effect_points * (variable.upper - variable.lower);
+    rows.push_back({variable.name, formatted("%.3f", s.indices.first(i)), formatted("%.3f", s.indices.first_error(i)),
+                    formatted("%.3f", s.indices.total(i)), formatted("%.3f", s.indices.total_error(i)),
+                    formatted("%.6g", low), formatted("%.6g", high),
+                    variable.name + " = " + formatted("%.4g", at) +
+                        (variable.unit.empty() || variable.unit == "1" ? "" : " " + variable.unit)});
+  }
+  text += columns(rows) + "\n" +
+          formatted("mean %.6g, standard deviation %.6g", s.indices.mean, std::sqrt(s.indices.variance)) +
+          (s.unit.empty() || s.unit == "1" ? "" : " " + s.unit) +
+          formatted("; what variables do only together: %.3f\n", std::max(1 - s.indices.first.sum(), 0.0));
+  if (s.unlikely > 0)
+    text += formatted("note: in %.0f %% of the box designs rather fail than evaluate; there the model extrapolates\n",
+                      100 * s.unlikely);
+  return text + warning(s.quality);
+}
+
+std::string as_json(const Sensitivity& s) {
+  nlohmann::ordered_json all = {{"quantity", s.name},    {"unit", s.unit},         {"samples", s.samples},
+                                {"quality", s.quality},  {"mean", s.indices.mean}, {"variance", s.indices.variance},
+                                {"unlikely", s.unlikely}};
+  for (std::size_t v = 0; v < s.variables.size(); ++v) {
+    const auto i = static_cast<Index>(v);
+    nlohmann::ordered_json effect = nlohmann::ordered_json::array();
+    for (Index k = 0; k < s.effects.cols(); ++k) effect.push_back(s.effects(i, k));
+    all["variables"][s.variables[v].name] = {{"first", s.indices.first(i)},
+                                             {"first_error", s.indices.first_error(i)},
+                                             {"total", s.indices.total(i)},
+                                             {"total_error", s.indices.total_error(i)},
+                                             {"main_effect", effect}};
+  }
+  return all.dump(2) + "\n";
+}
+
+}  // namespace dodyn::report

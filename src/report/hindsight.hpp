@@ -1,0 +1,62 @@
+// What the evaluations of an archive say of other designs, as text and JSON: `dodyn predict`, `dodyn sensitivity`.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "archive/archive.hpp"
+#include "surrogate/fitted.hpp"
+#include "surrogate/sobol_indices.hpp"
+
+namespace dodyn::report {
+
+// What a study found. One objective: its best evaluation. Several: the front of those that no other is better than in
+// all, and with two the area between it and a reference a tenth of the ranges beyond the worst. Noisy costs: the design
+// that the search recommends, with the model's cost, since the least cost seen owes part of it to luck.
+std::string outcome_text(const archive::Contents& contents, const surrogate::Evidence& evidence);
+
+// "breaks largest_torque <= 15 (17.2)"; empty where the evaluation is ok and keeps its constraints, or is not ok.
+std::string broken_text(const archive::Contents& contents, const surrogate::Evidence& evidence, const Evaluation& e);
+
+struct Predicted {
+  std::string name, unit;
+  surrogate::Forecast forecast;
+  Eigen::Index samples = 0;  // evaluations that the model is made of
+  double quality = 0;        // surrogate::Fitted::quality()
+};
+
+struct DesignPrediction {
+  std::vector<Variable> variables;
+  Eigen::VectorXd design;
+  std::vector<Predicted> quantities;
+  double evaluates = 1;                              // probability that the design evaluates at all
+  std::vector<std::pair<std::string, double>> kept;  // constraint as text, and the probability that it is kept
+  std::int64_t nearest = -1;                         // evaluation closest to it
+  double distance = 0;                               //   of the ranges, in the variable that differs most
+};
+
+// Of the cost, the study's objectives, its constraints' metrics and those in `metrics` (indices; -1: the cost). Throws
+// std::invalid_argument where a quantity has too few evaluations.
+DesignPrediction prediction_of(const archive::Contents& contents, const surrogate::Evidence& evidence,
+                               const Eigen::VectorXd& design, std::vector<int> metrics);
+std::string as_text(const DesignPrediction& prediction);
+std::string as_json(const DesignPrediction& prediction);
+
+struct Sensitivity {
+  std::vector<Variable> variables;
+  std::string name, unit;  // of the quantity
+  Eigen::Index samples = 0;
+  double quality = 0;
+  double unlikely = 0;  // share of the box where a design evaluates with less than even odds
+  surrogate::SobolIndices indices;
+  Eigen::MatrixXd effects;  // main effects, variables x 21
+};
+
+// Of the kriging model of one quantity over the whole box, by `samples` points. Throws as above.
+Sensitivity sensitivity_of(const archive::Contents& contents, const surrogate::Evidence& evidence, int metric,
+                           int samples);
+std::string as_text(const Sensitivity& found);
+std::string as_json(const Sensitivity& found);
+
+}  // namespace dodyn::report

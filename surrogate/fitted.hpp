@@ -1,0 +1,46 @@
+// What the evaluations of a study, finished or not, say of designs that were never evaluated: a kriging model of one
+// quantity, and how likely a design is to evaluate at all.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "surrogate/evidence.hpp"
+#include "surrogate/tracked_model.hpp"
+#include "surrogate/viability.hpp"
+
+namespace dodyn::surrogate {
+
+// Of a quantity at one design. Where costs were warped, `middle` is the median; otherwise the mean as well.
+struct Forecast {
+  double middle = 0, lower = 0, upper = 0;  // the band holds 95 % of what the model deems possible
+};
+
+class Fitted {
+ public:
+  // Of `metric` (-1: the cost), by the evaluations told that are `ok` and have it, gradients of the cost included where
+  // they are known and costs are not noisy; the designs as `evidence.space` sees them. Throws std::invalid_argument where fewer than two
+  // evaluations have the quantity. Evidence outlives it.
+  Fitted(const Evidence& evidence, int metric);
+
+  Forecast at(const Eigen::VectorXd& design) const;
+  double probability_below(const Eigen::VectorXd& design, double limit) const;
+  // The middles at the columns of `units`, points of the unit cube.
+  Eigen::VectorXd middles(const Eigen::MatrixXd& units) const;
+
+  Eigen::Index samples() const { return used_; }
+  double quality() const {
+    return quality_;
+  }  // 1: each sample told from the others without error; 0: no better than their mean
+
+ private:
+  const Evidence& evidence_;
+  TrackedModel tracked_;
+  Eigen::Index used_ = 0;
+  double quality_ = 0;
+};
+
+// The probability that a design evaluates at all, by what is in `evidence`.
+Viability viability_of(const Evidence& evidence);
+
+}  // namespace dodyn::surrogate
