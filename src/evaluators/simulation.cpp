@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <ctime>
+#include <numbers>
 #include <stdexcept>
 
 #include "evaluators/docking.hpp"
@@ -183,11 +184,22 @@ std::vector<DesignVariable> parameters_of(const Settings& so_far) {
       variable.formula = parameter.definition.text;
     variables.push_back(std::move(variable));
   }
+  const auto of_control = simulation::control_variables(so_far);
+  variables.insert(variables.end(), of_control.begin(), of_control.end());
   return variables;
 }
 
 // Of a part's answer, a row a start.
-enum Column { outcome_column, time_column, cost_column, steps_column, contacts_column, energy_column, columns };
+enum Column {
+  outcome_column,
+  time_column,
+  cost_column,
+  steps_column,
+  contacts_column,
+  energy_column,
+  effort_column,
+  columns
+};
 
 class SimulationEvaluator final : public Evaluator {
  public:
@@ -197,7 +209,7 @@ class SimulationEvaluator final : public Evaluator {
     if (course.end < course.options.step) throw settings.error("simulation.end", "is less than a step");
     if (course.largest_step > 0.0 && course.largest_step < course.options.step)
       throw settings.error("simulation.largest-step", "is less than simulation.step; allowed: step, or more than that");
-    simulation::FormulaReader reader(model_, starts_.variables());
+    simulation::FormulaReader reader(model_, starts_.variables(), !settings.text("control.craft").empty());
     starts_.read(reader);
     for (const FreeSection* section : settings.sections_of("require"))
       for (const FreeEntry& entry : section->entries) requirements_.push_back({entry, reader.requirement(entry)});
@@ -210,12 +222,13 @@ class SimulationEvaluator final : public Evaluator {
       course.rules.push_back({name, reader.condition(*section->find("when")), section->real(duration)});
     }
     read_cost(reader);
+    control_ = simulation::Control::read(settings, model_, reader, course.options.step);
     starts_.check_used(reader);
     if (own_.start > starts_.count())
       throw settings.error("simulation.start", "there are " + std::to_string(starts_.count()) + " starts");
     // what no design can be is told before a study starts; of links' joints, for instance, a world has some kinds only
     const auto values = model_.evaluate<double>();
-    channels_ = simulation::runner_channels(model_, values, course.nodes);
+    channels_ = simulation::runner_channels(model_, values, course.nodes, control_.has_value());
     try {
       if (model_.dimension == 2)
         describe<2>(values);
@@ -224,6 +237,7 @@ class SimulationEvaluator final : public Evaluator {
     } catch (const std::invalid_argument& error) {
       throw settings.error("simulation.model", error.what());
     }
+    if (control_) try_control();
   }
 
   std::vector<Quantity> metrics() const override {
@@ -237,13 +251,15 @@ class SimulationEvaluator final : public Evaluator {
                       : name == "failed" ? "share of the starts whose contacts could not be resolved"
                                          : "share of the starts that end as " + name});
     }
-    list.push_back({"wilson_low", "1", "lower limit of Wilson's 95 % interval of the cost, where that is a share"});
+    list.push_back({"wilson_low", "1",
+                    "lower limit of Wilson's 95 % interval of the share of starts that fail, where one is told"});
     list.push_back({"wilson_high", "1", "upper limit of it"});
     list.push_back({"time", "s", "mean time at which runs end"});
     list.push_back({"energy_change", "J",
                     "largest of any start: of the total energy, less what impacts and projections account for"});
     list.push_back({"contacts", "1", "node updates with contact, of all starts"});
     list.push_back({"steps", "1", "time steps, of all starts"});
+    if (control_) list.push_back({"effort", "N2 s", "mean of what commands come to: |force|^2 + |torque|^2 over time"});
     return list;
   }
 
@@ -340,7 +356,9 @@ class SimulationEvaluator final : public Evaluator {
     if (failure_of_ >= 0)
       lines +=
           formatted("failure rate    %.4f, Wilson 95 %% [%.4f, %.4f]\n", outcome.evaluation.cost, rest[0], rest[1]);
-    return lines + formatted("time            %.6g s on average\nenergy change   %.3g J at most\n", rest[2], rest[3]);
+    lines += formatted("time            %.6g s on average\nenergy change   %.3g J at most\n", rest[2], rest[3]);
+    if (control_) lines += formatted("effort          %.6g N^2 s on average\n", rest[6]);
+    return lines;
   }
 
  private:
@@ -357,15 +375,32 @@ class SimulationEvaluator final : public Evaluator {
     names_.insert(names_.end(), {"end", "failed"});
     for (const FreeSection* section : settings_.sections_of("cost")) {
       const FreeEntry *share = section->find("failure-of"), *formula = section->find("cost");
+      read_among(*section);
       if (share && formula) throw formula->error("is given next to failure-of; allowed: one of them");
       if (formula) own_.course.cost = reader.number(*formula);
       if (!share) continue;
-      const auto at = std::find(names_.begin(), names_.end() - 1, share->value);
-      if (at == names_.end() - 1)
-        throw share->error("no outcome of that name" + did_you_mean(share->value, names_) +
-                           "; allowed: " + listed({names_.begin(), names_.end() - 1}));
-      failure_of_ = static_cast<int>(at - names_.begin());
+      failure_of_ = outcome_named(*share);
     }
+  }
+
+  int outcome_named(const FreeEntry& entry) const {
+    const auto at = std::find(names_.begin(), names_.end() - 1, entry.value);
+    if (at == names_.end() - 1)
+      throw entry.error("no outcome of that name" + did_you_mean(entry.value, names_) +
+                        "; allowed: " + listed({names_.begin(), names_.end() - 1}));
+    return static_cast<int>(at - names_.begin());
+  }
+
+  // Which starts a mean is over, and how many may be left out.
+  void read_among(const FreeSection& section) {
+    const FreeEntry *among = section.find("among"), *others = section.find("others");
+    if (const FreeEntry* share = section.find("failure-of"); share && (among || others))
+      throw(among ? among : others)->error("is of a mean, and failure-of is a share; allowed: one of them");
+    if (others && !among) throw others->error("is of no use without among; allowed: among = OUTCOME");
+    if (!among) return;
+    among_ = outcome_named(*among);
+    static const Key key{.name = "others", .default_value = "1", .unit = "1", .minimum = 0, .maximum = 1};
+    most_others_ = section.real(key);
   }
 
   template <int n>
@@ -374,6 +409,25 @@ class SimulationEvaluator final : public Evaluator {
     for (const auto& body : world.bodies) bodies_.push_back(body.name);
     rigid::Simulation<n>(world, own_.course.options);
     corners_ = static_cast<int>(shapes(world).rows());
+  }
+
+  // A controller of a design in the middle, so that what no design can have is told before a study starts.
+  void try_control() const {
+    Eigen::VectorXd middle(static_cast<Eigen::Index>(settings_.variables.size()));
+    for (Eigen::Index i = 0; i < middle.size(); ++i) {
+      const auto& variable = settings_.variables[static_cast<std::size_t>(i)];
+      middle[i] = 0.5 * (variable.lower + variable.upper);
+    }
+    try {
+      const auto values = model_.evaluate<double>(designed(middle));
+      const auto plan = control_->plan(settings_, middle, values);
+      if (model_.dimension == 2)
+        simulation::controller(systems::bodies<2>(model_, values), plan);
+      else
+        simulation::controller(systems::bodies<3>(model_, values), plan);
+    } catch (const std::invalid_argument& error) {
+      throw settings_.error("control.craft", error.what());
+    }
   }
 
   static void refuse(Outcome& outcome, const std::string& reason) {
@@ -405,6 +459,11 @@ class SimulationEvaluator final : public Evaluator {
     }
   }
 
+  std::optional<simulation::ControlPlan> plan(const Eigen::VectorXd& free, const Start& start) const {
+    if (!control_) return {};
+    return control_->plan(settings_, free, start.values);
+  }
+
   Trajectory blank() const {
     Trajectory trajectory;
     for (const auto& channel : channels_)
@@ -422,7 +481,8 @@ class SimulationEvaluator final : public Evaluator {
     const auto late = [&] { return task.seconds_left() == 0.0; };
     for (int i = first; i < last; ++i) {
       const Start start = starts_.start(i, design);
-      if (!runner || starts_.varies_model()) runner.emplace(model_, start.values, own_.course);
+      if (!runner || starts_.varies_model())
+        runner.emplace(model_, start.values, own_.course, plan(task.evaluation.design, start));
       Ended ended;
       try {
         ended = runner->run(start, late, i == 0 ? &motion : nullptr);
@@ -439,7 +499,7 @@ class SimulationEvaluator final : public Evaluator {
       if (outcome.evaluation.reason.empty() && !ended.reason.empty())
         outcome.evaluation.reason = "start " + std::to_string(i + 1) + ", " + ended.reason;
       tries.row(i - first) << ended.outcome, ended.time, ended.cost, static_cast<double>(ended.steps), ended.contacts,
-          ended.energy_change;
+          ended.energy_change, ended.effort;
     }
     outcome.evaluation.status = Status::ok;
     outcome.evaluation.cost = tries.col(cost_column).mean();
@@ -454,7 +514,7 @@ class SimulationEvaluator final : public Evaluator {
     const auto n = static_cast<double>(tries.rows());
     const auto kinds = static_cast<Eigen::Index>(outcomes().size());
     const auto broken = static_cast<double>(kinds - 1);
-    e.metrics = Eigen::VectorXd::Zero(kinds + 6);
+    e.metrics = Eigen::VectorXd::Zero(kinds + 6 + (control_ ? 1 : 0));
     Eigen::VectorXd count = Eigen::VectorXd::Zero(kinds);
     for (Eigen::Index i = 0; i < tries.rows(); ++i) count[static_cast<Eigen::Index>(tries(i, outcome_column))] += 1.0;
     e.metrics.head(kinds) = count / n;
@@ -470,25 +530,41 @@ class SimulationEvaluator final : public Evaluator {
       low = interval[0];
       high = interval[1];
     } else {
-      // Of starts that did not break down, the mean; its standard error is that of a sample.
+      // Of starts that did not break down, or that ended as they should, the mean; its standard error is that of a sample.
       double sum = 0.0, squares = 0.0, sound = 0.0;
       const Column column = own_.course.cost ? cost_column : time_column;
+      const auto counts = [&](Eigen::Index i) {
+        return among_ >= 0 ? tries(i, outcome_column) == among_ : tries(i, outcome_column) != broken;
+      };
       for (Eigen::Index i = 0; i < tries.rows(); ++i) {
-        if (tries(i, outcome_column) == broken) continue;
+        if (!counts(i)) continue;
         sum += tries(i, column);
         sound += 1.0;
       }
       e.cost = sound > 0.0 ? sum / sound : not_a_number;
       for (Eigen::Index i = 0; i < tries.rows(); ++i)
-        if (tries(i, outcome_column) != broken) squares += std::pow(tries(i, column) - e.cost, 2);
+        if (counts(i)) squares += std::pow(tries(i, column) - e.cost, 2);
       e.cost_stderr = sound > 1.0 ? std::sqrt(squares / (sound - 1.0) / sound) : 0.0;
-      if (!std::isfinite(e.cost)) {
+      if (among_ >= 0 && n - sound > most_others_ * n + 1e-9) {
+        e.status = Status::infeasible;
+        e.reason = formatted("%.0f of %.0f starts do not end as %s; allowed: a share of %g", n - sound, n,
+                             outcomes()[static_cast<std::size_t>(among_)].c_str(), most_others_);
+      } else if (among_ >= 0 && sound == 0.0) {
+        e.status = Status::infeasible;
+        e.reason = "no start ends as " + outcomes()[static_cast<std::size_t>(among_)];
+      } else if (!std::isfinite(e.cost)) {
         e.status = Status::failed;
         e.reason = "the cost is not a finite number";
       }
     }
-    e.metrics.tail(6) << low, high, tries.col(time_column).mean(), tries.col(energy_column).cwiseAbs().maxCoeff(),
-        tries.col(contacts_column).sum(), tries.col(steps_column).sum();
+    if (among_ >= 0) {
+      const auto interval = wilson_interval(static_cast<int>(n - count[among_]), static_cast<int>(n));
+      low = interval[0];
+      high = interval[1];
+    }
+    if (control_) e.metrics[kinds + 6] = tries.col(effort_column).mean();
+    e.metrics.segment<6>(kinds) << low, high, tries.col(time_column).mean(),
+        tries.col(energy_column).cwiseAbs().maxCoeff(), tries.col(contacts_column).sum(), tries.col(steps_column).sum();
     if (const double failed = count[kinds - 1]; failed > 0.1 * n) {
       e.status = Status::failed;
       e.reason = formatted("%.0f of %.0f simulations could not resolve a contact", failed, n);
@@ -508,7 +584,7 @@ class SimulationEvaluator final : public Evaluator {
   template <int n>
   Simulated showing(const Task& task, const Given& design) const {
     const Start start = starts_.start(own_.start - 1, design);
-    Runner<n> runner(model_, start.values, own_.course);
+    Runner<n> runner(model_, start.values, own_.course, plan(task.evaluation.design, start));
     Trajectory motion = blank();
     simulation::Story<n> story;
     int rows = 0;
@@ -544,6 +620,16 @@ class SimulationEvaluator final : public Evaluator {
         formatted("momentum        linear changed by %.3g N s, angular by %.3g N m s (by projections %.3g)\n",
                   (story.end.linear - story.start.linear).norm(), (story.end.angular - story.start.angular).norm(),
                   ledger.momentum.angular.norm()) +
+        (control_
+             ? formatted(
+                   "control         effort %.6g N^2 s, work %.4g J, impulse %.4g N s, attitude off by %.4g rad at "
+                   "most%s%s\n",
+                   story.control.effort, story.control.work, story.control.impulse.norm(), story.control.largest_angle,
+                   story.control.largest_angle > std::numbers::pi - rigid::half_turn_margin
+                       ? ": half a turn, where its direction is arbitrary"
+                       : "",
+                   story.control.replanned > 0 ? formatted(", %d new curves", story.control.replanned).c_str() : "")
+             : std::string()) +
         formatted("largest         overlap %.3g m, angular velocity %.4g rad/s\n", story.overlap, story.spin) +
         formatted("contact         %d node updates, %d cuts of a step, %zu pairs of parts touch at the end\n",
                   ledger.impulses, ledger.cuts, story.touching) +
@@ -560,13 +646,15 @@ class SimulationEvaluator final : public Evaluator {
   std::string model_text_;
   systems::Model model_;
   Starts starts_;
+  std::optional<simulation::Control> control_;
   struct Requirement {
     FreeEntry entry;
     Formula formula;
   };
   std::vector<Requirement> requirements_;
   std::vector<std::string> names_, bodies_;
-  int failure_of_ = -1, corners_ = 0;
+  int failure_of_ = -1, among_ = -1, corners_ = 0;
+  double most_others_ = 1.0;
   Channels channels_;  // of a motion
 };
 
@@ -579,11 +667,18 @@ EvaluatorKind simulation_kind() {
   kind.description = "a model in contact, from a set of starts: how often it ends as it should, or what its end costs";
   kind.variables = parameters_of;
   kind.keys = simulation_keys().keys();
+  for (auto& key : simulation::control_keys()) kind.keys.push_back(std::move(key));
   kind.sections = {
       {"start", Name::none, {}, true, {}, false, "coordinates, rates and parameters that runs start with"},
       {"starts", Name::none, {}, true, {}, false, "what differs from start to start: ranges and count, or a file"},
       {"outcome", Name::required, {"when", "for"}, false, {"when"}, false, "how a run may end: the first that holds"},
-      {"cost", Name::none, {"failure-of", "cost"}, false, {}, false, "share of an outcome, or mean over the starts"},
+      {"cost",
+       Name::none,
+       {"failure-of", "cost", "among", "others"},
+       false,
+       {},
+       false,
+       "share of an outcome, or mean over the starts"},
       {"require", Name::none, {}, true, {}, false, "conditions on the parameters; other designs are infeasible"},
   };
   kind.make = [](const Settings& settings) -> std::unique_ptr<Evaluator> {

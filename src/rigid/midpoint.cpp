@@ -2,6 +2,7 @@
 // 2013, (3.13), (3.17). In the plane in x, y, theta.
 #include <Eigen/LU>
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "rigid/integrator.hpp"
@@ -24,7 +25,8 @@ class Midpoint final : public Integrator<n> {
  public:
   Midpoint(const World<n>& world, const Multibody<n>& bodies, const Forces<n>& forces)
       : bodies_(bodies), forces_(forces), inertia0_(bodies), inertia1_(bodies) {
-    for (const auto& body : world.bodies) radius_.push_back(radius(body));
+    for (const auto& body : world.bodies)  // of gyration, where a body has no shape
+      radius_.push_back(std::max(radius(body), body.mass > 0.0 ? std::sqrt(body.euler_tensor.trace() / body.mass) : 0.0));
     frames_.resize(bodies.size());
     gradient_.resize(bodies.size());
     jacobian_.resize(bodies.size());

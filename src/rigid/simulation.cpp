@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <stdexcept>
 
+#include "rigid/actor.hpp"
 #include "rigid/invariants.hpp"
 #include "rigid/penalty.hpp"
 #include "rigid/response.hpp"
@@ -72,6 +73,8 @@ struct Simulation<n>::Machine {
     twists.assign(bodies.size(), Twist<n>::Zero());
     state.p.setZero(bodies.dofs());
     state.poses.resize(bodies.size());
+    for (const auto& force : world.forces)
+      if (const auto* acting = force.template target<Acting<n>>()) actors.push_back(acting->actor.get());
   }
 
   bool step();
@@ -86,6 +89,7 @@ struct Simulation<n>::Machine {
   Forces<n> forces;
   std::unique_ptr<Integrator<n>> integrator;
   std::unique_ptr<ContactResponse<n>> response;
+  std::vector<Actor<n>*> actors;  // forces of the world with a state
 
   // where it is
   double time = 0.0, start_time = 0.0;
@@ -108,6 +112,7 @@ bool Simulation<n>::Machine::step() {
   if (outcome.status == Outcome::failed) return false;
   constexpr int most_parts = 2000;
   last_node = state;
+  for (auto* actor : actors) actor->node(time, state.poses, twists);
   books.impulses.clear();
   const double end = start_time + (steps + 1) * options.step;
   Blame last_blame;
@@ -129,6 +134,7 @@ bool Simulation<n>::Machine::step() {
       return give_up(blame, "a step");
     }
     if (progress.done > 0.0) {
+      for (auto* actor : actors) actor->passed(time, progress.done);
       time = progress.done >= end - time ? end : time + progress.done;
       interval = end - time;
       // bounces that crowd together: infinitely many in a finite time

@@ -18,7 +18,14 @@ const std::map<std::string, Seen::Kind> plain = {
     {"energy_change", Seen::energy_change},
     {"largest_overlap", Seen::largest_overlap},
     {"largest_spin", Seen::largest_spin},
+    {"effort", Seen::effort},
+    {"position_error", Seen::position_error},
+    {"attitude_error", Seen::attitude_error},
 };
+// ... of a controller
+bool of_controller(Seen::Kind kind) {
+  return kind == Seen::effort || kind == Seen::position_error || kind == Seen::attitude_error;
+}
 const std::map<std::string, Seen::Kind> of_links = {{"touching", Seen::touching_links}, {"gap", Seen::gap}};
 
 // The parts of a condition between `and`s outside of parentheses; of one with an `or` there none.
@@ -132,7 +139,7 @@ Formula FormulaReader::read(const FreeEntry& entry, const Expression& expression
       continue;
     }
     if (of_state && quantity.arguments.empty())
-      if (const auto at = plain.find(quantity.name); at != plain.end()) {
+      if (const auto at = plain.find(quantity.name); at != plain.end() && (controlled_ || !of_controller(at->second))) {
         f.arguments.push_back({at->second, {}});
         continue;
       }
@@ -155,7 +162,8 @@ Formula FormulaReader::read(const FreeEntry& entry, const Expression& expression
       for (const auto& name : model_.structure.coordinate_names) known.push_back(name);
       for (const auto& name : model_.structure.coordinate_names) known.push_back("rate(" + name + ")");
       for (const auto& point : model_.structure.named_points) known.push_back(point.name + ".x");
-      for (const auto& [name, kind] : plain) known.push_back(name);
+      for (const auto& [name, kind] : plain)
+        if (controlled_ || !of_controller(kind)) known.push_back(name);
     }
     throw entry.error("'" + shown(quantity.text()) + "' is unknown" + did_you_mean(quantity.text(), known) +
                       "; allowed: " +

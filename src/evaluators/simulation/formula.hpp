@@ -26,7 +26,10 @@ struct Seen {
     potential,        // J
     energy_change,    // J: of the total energy since the start, less what impacts and projections account for
     largest_overlap,  // m: of any two bodies at a node so far; negative: they never touched
-    largest_spin      // rad/s: of any body at a node so far
+    largest_spin,     // rad/s: of any body at a node so far
+    effort,           // N^2 s: of the controller so far
+    position_error,   // m: of the craft that is flown
+    attitude_error    // rad
   } kind = model;
   systems::Variable variable;
   int one = -1, other = -1;
@@ -43,8 +46,9 @@ struct Formula {
 // Reads formulas of one model; names of [starts] come before those of the model. Mistakes are ConfigErrors.
 class FormulaReader {
  public:
-  FormulaReader(const systems::Model& model, std::vector<std::string> start_variables)
-      : model_(model), starts_(std::move(start_variables)), used_(starts_.size(), false) {}
+  // `controlled`: whether there is a controller to speak of.
+  FormulaReader(const systems::Model& model, std::vector<std::string> start_variables, bool controlled = false)
+      : model_(model), starts_(std::move(start_variables)), used_(starts_.size(), false), controlled_(controlled) {}
 
   Formula condition(const FreeEntry& entry);  // of a state
   Formula number(const FreeEntry& entry);     // of a state
@@ -60,6 +64,7 @@ class FormulaReader {
   const systems::Model& model_;
   std::vector<std::string> starts_;
   std::vector<bool> used_;
+  bool controlled_;
 };
 
 // Expression::parse with the mistake told of an entry.

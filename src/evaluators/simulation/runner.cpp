@@ -6,6 +6,8 @@
 #include <limits>
 #include <stdexcept>
 
+#include "record/random.hpp"
+
 namespace dodyn::evaluators::simulation {
 namespace {
 
@@ -36,8 +38,14 @@ bool Course::uses(Seen::Kind kind) const {
 }
 
 template <int n>
-Runner<n>::Runner(const systems::Model& model, const systems::Values<double>& values, const Course& course)
+Runner<n>::Runner(const systems::Model& model, const systems::Values<double>& values, const Course& course,
+                  const std::optional<ControlPlan>& plan)
     : course_(course), values_(values), view_(systems::bodies<n>(model, values)) {
+  if (plan) {
+    controller_ = controller<n>(view_, *plan);
+    control_seed_ = plan->seed;
+    if (!plan->options.law.off()) view_.world.forces.push_back(rigid::Acting<n>{controller_});
+  }
   const auto& world = view_.world;
   const int count = static_cast<int>(world.bodies.size());
   reference_ = 0;
@@ -124,6 +132,7 @@ std::size_t Runner<n>::fitting_level() const {
       --fits;
     }
   }
+  while (fits > 0 && controller_ && levels_[fits].options().step > controller_->longest_step()) --fits;
   while (fits > 0 && now().time() + levels_[fits].options().step > course_.end) --fits;
   return fits;
 }
@@ -155,7 +164,7 @@ template <int n>
 double Runner<n>::energy_change() const {
   const auto& here = now().ledger();
   return now().energies().total() - start_energy_ - ledger_.projection.total() - ledger_.impact -
-         here.projection.total() - here.impact;
+         here.projection.total() - here.impact - (controller_ ? controller_->sums().work : 0.0);
 }
 
 template <int n>
@@ -272,6 +281,12 @@ double Runner<n>::value(const Seen& seen, const Start& start) {
       return overlap_;
     case Seen::largest_spin:
       return spin_;
+    case Seen::effort:
+      return controller_->sums().effort;
+    case Seen::position_error:
+      return tracking().position.norm();
+    case Seen::attitude_error:
+      return tracking().angle;
   }
   return 0.0;
 }
@@ -281,6 +296,13 @@ double Runner<n>::evaluate(const Formula& formula, const Start& start) {
   arguments_.clear();
   for (const Seen& seen : formula.arguments) arguments_.push_back(value(seen, start));
   return formula.expression.template evaluate<double>(std::span<const double>(arguments_));
+}
+
+template <int n>
+rigid::TrackingError Runner<n>::tracking() const {
+  std::vector<geometry::Frame<n>> frames;
+  for (const auto& pose : now().poses()) frames.push_back(pose.frame());
+  return controller_->error(now().time(), frames, now().twists());
 }
 
 template <int n>
@@ -304,6 +326,10 @@ void Runner<n>::keep(Trajectory& shown, int row) const {
   const auto energies = s.energies();
   values[3].row(row) << energies.kinetic, energies.potential,
       ledger_.projection.total() + s.ledger().projection.total(), ledger_.impact + s.ledger().impact;
+  if (!controller_) return;
+  std::vector<geometry::Frame<n>> frames;
+  for (const auto& pose : poses) frames.push_back(pose.frame());
+  values[4].row(row) = control_row<n>(*controller_, s.time(), frames, s.twists());
 }
 
 template <int n>
@@ -313,6 +339,8 @@ Ended Runner<n>::run(const Start& start, const std::function<bool()>& stop, Traj
   const auto state = view_.state(start.q, start.v);
   level_ = 0;
   levels_[0].start(state.poses, state.twists);
+  if (controller_)
+    controller_->start(now().time(), now().poses(), now().twists(), evaluation_seed(control_seed_, start.number));
   steps_ = 0;
   touching_ = false;
   touched_ = -1.0;
@@ -377,6 +405,7 @@ Ended Runner<n>::run(const Start& start, const std::function<bool()>& stop, Traj
   ended.steps = steps_;
   ended.energy_change = energy_change();
   if (course_.cost) ended.cost = evaluate(*course_.cost, start);
+  if (controller_) ended.effort = controller_->sums().effort;
   add(ledger_, now().ledger());
   ended.contacts = ledger_.impulses;
   if (rows) *rows = row;
@@ -384,6 +413,7 @@ Ended Runner<n>::run(const Start& start, const std::function<bool()>& stop, Traj
     story->after = now().energies();
     story->end = now().momenta();
     story->ledger = ledger_;
+    if (controller_) story->control = controller_->sums();
     story->overlap = overlap_;
     story->spin = spin_;
     story->touching = level_ == 0 ? now().contacts().size() : 0;
@@ -391,7 +421,8 @@ Ended Runner<n>::run(const Start& start, const std::function<bool()>& stop, Traj
   return ended;
 }
 
-Channels runner_channels(const systems::Model& model, const systems::Values<double>& values, int nodes) {
+Channels runner_channels(const systems::Model& model, const systems::Values<double>& values, int nodes,
+                         bool controlled) {
   const bool plane = model.dimension == 2;
   std::vector<std::string> bodies, q, v;
   const auto names = [&](const auto& world) {
@@ -419,14 +450,16 @@ Channels runner_channels(const systems::Model& model, const systems::Values<doub
           {{"x", "m/s"}, {"y", "m/s"}, {"z", "m/s"}, {"wx", "rad/s"}, {"wy", "rad/s"}, {"wz", "rad/s"}});
     }
   }
-  return {{"t", "s", "time", nodes, {"t"}},
-          {"q", "", plane ? "centres, angles" : "centres, unit quaternions", nodes, q, q_units},
-          {"v", "", "velocities, angular velocities", nodes, v, v_units},
-          {"energy",
-           "J",
-           "energies, and their change by projections and impacts so far",
-           nodes,
-           {"kinetic", "potential", "projection", "impact"}}};
+  Channels list = {{"t", "s", "time", nodes, {"t"}},
+                   {"q", "", plane ? "centres, angles" : "centres, unit quaternions", nodes, q, q_units},
+                   {"v", "", "velocities, angular velocities", nodes, v, v_units},
+                   {"energy",
+                    "J",
+                    "energies, and their change by projections and impacts so far",
+                    nodes,
+                    {"kinetic", "potential", "projection", "impact"}}};
+  if (controlled) list.push_back(control_channel(model.dimension, nodes));
+  return list;
 }
 
 template class Runner<2>;

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "evaluators/simulation/control.hpp"
 #include "evaluators/simulation/formula.hpp"
 #include "evaluators/simulation/starts.hpp"
 #include "record/trajectory.hpp"
@@ -40,7 +41,8 @@ struct Ended {
   double time = 0.0, cost = 0.0;
   long steps = 0;
   double contacts = 0.0;       // node updates with contact
-  double energy_change = 0.0;  // J, less what impacts and projections account for
+  double energy_change = 0.0;  // J, less what impacts, projections and a controller's work account for
+  double effort = 0.0;         // N^2 s
   bool timed_out = false;      // stopped by `stop`
   std::string reason;          // of a contact that could not be resolved
 };
@@ -51,6 +53,7 @@ struct Story {
   rigid::Energies<n> before, after;
   rigid::Momenta<n> start, end;
   rigid::Ledger<n> ledger;
+  rigid::ControlSums control;
   double overlap = 0.0, spin = 0.0;
   std::size_t touching = 0;
 };
@@ -60,9 +63,10 @@ template <int n>
 class Runner {
  public:
   // Throws ConfigError and std::invalid_argument of a world that cannot be.
-  Runner(const systems::Model& model, const systems::Values<double>& values, const Course& course);
+  Runner(const systems::Model& model, const systems::Values<double>& values, const Course& course,
+         const std::optional<ControlPlan>& plan = {});
 
-  // Throws std::invalid_argument where bodies overlap at the start. `shown`: null, or what takes the channels of
+  // Throws std::invalid_argument where bodies overlap at the start, or no curve leads from there to the dock. `shown`: null, or what takes the channels of
   // runner_channels() but for rows that are not reached, whose numbers stay. Ends early when `stop` says so.
   Ended run(const Start& start, const std::function<bool()>& stop, Trajectory* shown = nullptr, int* rows = nullptr,
             Story<n>* story = nullptr);
@@ -85,6 +89,7 @@ class Runner {
   double gap(int one, int other) const;
   std::size_t fitting_level() const;
   void keep(Trajectory& shown, int row) const;
+  rigid::TrackingError tracking() const;
   double energy_change() const;
 
   const Course& course_;
@@ -97,7 +102,9 @@ class Runner {
   };
   std::vector<Box> boxes_;  // about the bodies, in their coordinates
   std::vector<double> radii_;
-  int reference_ = 0;  // body that rest is relative to
+  int reference_ = 0;                                 // body that rest is relative to
+  std::shared_ptr<rigid::Controller<n>> controller_;  // null: nothing is flown
+  std::uint64_t control_seed_ = 0;
 
   // of the run
   std::size_t level_ = 0;
@@ -113,8 +120,9 @@ class Runner {
   std::vector<systems::Frame<double>> frames_;
 };
 
-// t, q, v, energy of a model's bodies, with so many rows.
-Channels runner_channels(const systems::Model& model, const systems::Values<double>& values, int nodes);
+// t, q, v, energy of a model's bodies, with so many rows; `controlled`: what is commanded, too.
+Channels runner_channels(const systems::Model& model, const systems::Values<double>& values, int nodes,
+                         bool controlled = false);
 
 extern template class Runner<2>;
 extern template class Runner<3>;

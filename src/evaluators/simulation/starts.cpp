@@ -235,6 +235,7 @@ void Starts::put(const Target& to, double value, Start& start) const {
 
 Start Starts::start(int number, const std::map<std::string, double>& design) const {
   Start start;
+  start.number = number;
   start.parameters = design;
   start.values = model_.evaluate<double>(design);
   start.q.assign(model_.structure.coordinate_names.size(), 0.0);

@@ -21,6 +21,7 @@ namespace dodyn::evaluators::simulation {
 
 // One start of a design.
 struct Start {
+  int number = 0;                            // counted from 0
   std::vector<double> variables;             // of [starts], in their order
   std::map<std::string, double> parameters;  // of the model, the design's among them
   systems::Values<double> values;            // that follow from them

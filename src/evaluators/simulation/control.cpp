@@ -1,0 +1,321 @@
+#include "evaluators/simulation/control.hpp"
+
+#include <Eigen/Geometry>
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "settings/key_table.hpp"
+
+namespace dodyn::evaluators::simulation {
+namespace {
+
+constexpr double unlimited = std::numeric_limits<double>::infinity();
+
+struct ControlKeys {
+  std::string craft, receiver = "ground", docked, axis;
+  double rate = 0.0;
+  rigid::ControllerOptions options;
+  std::uint64_t seed = 1;
+};
+
+const KeyTable<ControlKeys>& control_table() {
+  using C = ControlKeys;
+  const auto option = [](auto member) {
+    return [member](C & c) -> auto& { return c.options.*member; };
+  };
+  const auto law = [](auto member) {
+    return [member](C & c) -> auto& { return c.options.law.*member; };
+  };
+  const auto curve = [](auto member) {
+    return [member](C & c) -> auto& { return c.options.curve.*member; };
+  };
+  const auto noise = [](const char* unit, const char* of) {
+    return Key{.unit = unit,
+               .description = std::string("standard deviation of a measured ") + of + ", of each axis",
+               .minimum = 0,
+               .maximum = 1e3};
+  };
+  using O = rigid::ControllerOptions;
+  using L = rigid::ControlLaw;
+  static const auto table =
+      KeyTable<C>("control.")
+          .add("craft", &C::craft, {.description = "the link that is flown; empty: nothing is (docs/control.md)"})
+          .add("receiver", &C::receiver, {.description = "the link whose ports it is flown to, or ground"})
+          .add("docked", &C::docked,
+               {.description = "where the craft is when docked, in the receiver's frame: numbers with commas, of "
+                               "parameters of the model"})
+          .add("axis", &C::axis,
+               {.description = "out of the receiver's ports, in its frame; the docked craft's x axis points against "
+                               "it; empty: x"})
+          .add("retraction", law(&L::retraction),
+               {{"exponential", rigid::Retraction::exponential}, {"cayley", rigid::Retraction::cayley}},
+               {.description = "how an error of attitude is a vector"})
+          .add("feed-forward", law(&L::feed_forward),
+               {.description = "whether the curve's accelerations and gravity are in the commands"})
+          .add("largest-force", law(&L::largest_force),
+               {.unit = "N",
+                .description = "longer commands are shortened",
+                .minimum = 0,
+                .maximum = 1e9,
+                .open_minimum = true,
+                .word = "none",
+                .word_value = unlimited})
+          .add("largest-torque", law(&L::largest_torque),
+               {.unit = "N m",
+                .description = "longer commands are shortened",
+                .minimum = 0,
+                .maximum = 1e9,
+                .open_minimum = true,
+                .word = "none",
+                .word_value = unlimited})
+          .add("sample-rate", &C::rate,
+               {.unit = "1/s",
+                .description = "of commands that are held between samples",
+                .minimum = 0,
+                .maximum = 1e6,
+                .open_minimum = true,
+                .word = "continuous",
+                .word_value = 0.0})
+          .add("delay", option(&O::delay),
+               {.unit = "s", .description = "from a sample to its command", .minimum = 0, .maximum = 1e3})
+          .add("position-noise", option(&O::position_noise), noise("m", "position"))
+          .add("attitude-noise", option(&O::attitude_noise), noise("deg", "attitude"))
+          .add("velocity-noise", option(&O::velocity_noise), noise("m/s", "velocity"))
+          .add("spin-noise", option(&O::spin_noise), noise("rad/s", "angular velocity"))
+          .add("replan", option(&O::replan),
+               {.unit = "m",
+                .description = "a new curve begins where the craft is, once it is off by more",
+                .minimum = 0,
+                .maximum = 1e6,
+                .open_minimum = true,
+                .word = "never",
+                .word_value = 0.0})
+          .add("roll", curve(&rigid::DipoleCurveOptions::roll),
+               {.description = "in space: the axis, 2 or 3, that stays as near to the docked craft's as it can",
+                .minimum = 2,
+                .maximum = 3})
+          .add("seed", &C::seed, {.description = "of noise", .minimum = 0, .maximum = 2147483647});
+  return table;
+}
+
+// Design variables and what they set.
+struct Tuned {
+  DesignVariable variable;
+  void (*set)(ControlPlan&, double);
+};
+const std::vector<Tuned>& tuned() {
+  static const rigid::ControlLaw law;
+  static const rigid::DipoleCurveOptions curve;
+  static const std::vector<Tuned> all = {
+      {{"gain-position", "N/m", "k_phi: force against an error of position", law.position_gain, 0, 1e9},
+       [](ControlPlan& p, double x) { p.options.law.position_gain = x; }},
+      {{"gain-velocity", "N s/m", "k_v: against one of velocity", law.velocity_gain, 0, 1e9},
+       [](ControlPlan& p, double x) { p.options.law.velocity_gain = x; }},
+      {{"gain-attitude", "N m", "k_R: torque against an error of attitude", law.attitude_gain, 0, 1e9},
+       [](ControlPlan& p, double x) { p.options.law.attitude_gain = x; }},
+      {{"gain-spin", "N m s", "k_omega: against one of angular velocity", law.spin_gain, 0, 1e9},
+       [](ControlPlan& p, double x) { p.options.law.spin_gain = x; }},
+      {{"speed", "m/s", "eta: the curve is followed with eta to 2 eta", curve.speed, 1e-9, 1e3},
+       [](ControlPlan& p, double x) { p.options.curve.speed = x; }},
+      {{"dipole-offset", "m", "of the dipole from the receiver's centre of mass, along the axis", 0, -1e3, 1e3},
+       [](ControlPlan& p, double x) { p.dipole_offset = x; }},
+      {{"last-leg", "m", "length of the straight end of the curve; 0: none", curve.last_leg, 0, 1e3},
+       [](ControlPlan& p, double x) { p.options.curve.last_leg = x; }},
+  };
+  return all;
+}
+
+FreeEntry entry_of(const Settings& settings, const std::string& key) {
+  for (const auto& setting : settings.all)
+    if (setting.key.name == key) return {key, setting.value, setting.source};
+  return {key, "", ""};
+}
+
+// Numbers between commas that are not in parentheses.
+std::vector<Formula> numbers(const FreeEntry& entry, int count, FormulaReader& reader) {
+  std::vector<std::string> parts(1);
+  int depth = 0;
+  for (const char c : entry.value) {
+    depth += c == '(' ? 1 : c == ')' ? -1 : 0;
+    if (c == ',' && depth == 0)
+      parts.emplace_back();
+    else
+      parts.back() += c;
+  }
+  if (static_cast<int>(parts.size()) != count)
+    throw entry.error("has " + std::to_string(parts.size()) + " numbers; allowed: " + std::to_string(count) +
+                      ", as the model has dimensions");
+  std::vector<Formula> formulas;
+  for (const auto& part : parts) formulas.push_back(reader.start(entry, parsed(entry, part)));
+  for (const auto& formula : formulas)
+    if (formula.uses(Seen::start)) throw entry.error("speaks of a start; allowed: parameters of the model");
+  return formulas;
+}
+
+rigid::Vector<3> values_of(const std::vector<Formula>& formulas, const systems::Values<double>& values) {
+  rigid::Vector<3> all = rigid::Vector<3>::Zero();
+  for (std::size_t i = 0; i < formulas.size(); ++i) {
+    std::vector<double> x;
+    for (const Seen& seen : formulas[i].arguments)
+      x.push_back(values.parameters[static_cast<std::size_t>(seen.variable.index)]);
+    all[static_cast<Eigen::Index>(i)] = formulas[i].expression.evaluate<double>(x);
+  }
+  return all;
+}
+
+int link_named(const Settings& settings, const std::string& key, const std::string& name, const systems::Model& model) {
+  std::vector<std::string> names;
+  for (const auto& link : model.structure.links) names.push_back(link.name);
+  const auto at = std::find(names.begin(), names.end(), name);
+  if (at == names.end())
+    throw settings.error(key, "no link of that name" + did_you_mean(name, names) + "; allowed: " + listed(names));
+  return static_cast<int>(at - names.begin());
+}
+
+}  // namespace
+
+std::vector<Key> control_keys() { return control_table().keys(); }
+
+std::vector<DesignVariable> control_variables(const Settings& so_far) {
+  std::vector<DesignVariable> list;
+  if (so_far.text("control.craft").empty()) return list;
+  for (const auto& one : tuned()) list.push_back(one.variable);
+  return list;
+}
+
+std::optional<Control> Control::read(const Settings& settings, const systems::Model& model, FormulaReader& reader,
+                                     double step) {
+  const ControlKeys keys = control_table().read(settings);
+  if (keys.craft.empty()) {
+    for (const Key& key : control_table().keys())
+      if (settings.given(key.name))
+        throw settings.error(key.name,
+                             "is of no use without control.craft; allowed: a link to fly, control.craft = LINK");
+    return {};
+  }
+  for (const auto& one : tuned())
+    for (const auto& parameter : model.parameters)
+      if (parameter.name == one.variable.name)
+        throw settings.error("control.craft",
+                             "the model has a parameter '" + parameter.name +
+                                 "', which is a design variable of controllers; allowed: another name");
+  Control control;
+  ControlPlan& plan = control.common_;
+  plan.options = keys.options;
+  plan.seed = keys.seed;
+  plan.craft = link_named(settings, "control.craft", keys.craft, model);
+  if (keys.receiver != "ground") plan.receiver = link_named(settings, "control.receiver", keys.receiver, model);
+  if (plan.receiver == plan.craft) throw settings.error("control.receiver", "is the craft itself");
+  if (keys.docked.empty())
+    throw settings.error("control.craft", "control.docked is missing; allowed: the place of the docked craft");
+  control.docked_ = numbers(entry_of(settings, "control.docked"), model.dimension, reader);
+  if (!keys.axis.empty()) control.axis_ = numbers(entry_of(settings, "control.axis"), model.dimension, reader);
+  if (keys.rate > 0.0) {
+    plan.options.period = 1.0 / keys.rate;
+    if (plan.options.period < step * (1.0 - 1e-9))
+      throw settings.error("control.sample-rate",
+                           formatted("samples are closer than steps; allowed: at most %g 1/s", 1.0 / step));
+  } else {
+    for (const char* key : {"delay", "position-noise", "attitude-noise", "velocity-noise", "spin-noise"})
+      if (settings.real(std::string("control.") + key) > 0.0)
+        throw settings.error(std::string("control.") + key,
+                             "is of commands that are held; allowed: 0, or a control.sample-rate");
+  }
+  return control;
+}
+
+ControlPlan Control::plan(const Settings& settings, const Eigen::VectorXd& free,
+                          const systems::Values<double>& values) const {
+  ControlPlan plan = common_;
+  for (const auto& one : tuned()) one.set(plan, settings.design(one.variable.name, free));
+  plan.options.curve.dock = values_of(docked_, values);
+  if (!axis_.empty()) {
+    const rigid::Vector<3> axis = values_of(axis_, values);
+    if (!(axis.norm() > 0.0)) throw settings.error("control.axis", "is zero; allowed: a direction");
+    plan.options.curve.axis = axis.normalized();
+  }
+  return plan;
+}
+
+template <int n>
+std::shared_ptr<rigid::Controller<n>> controller(const systems::Bodies<n>& view, const ControlPlan& plan) {
+  const auto origin = [&](int link) {
+    const auto& o = view.links[static_cast<std::size_t>(link)].origin;
+    return rigid::Vector<3>(o[0], o[1], o[2]);
+  };
+  auto options = plan.options;
+  auto& curve = options.curve;
+  options.body = view.links[static_cast<std::size_t>(plan.craft)].body;
+  if (plan.receiver >= 0) {
+    options.receiver = view.links[static_cast<std::size_t>(plan.receiver)].body;
+    curve.dock += origin(plan.receiver);
+  }
+  // from the craft's link to its centre of mass, docked
+  const auto docked = rigid::DipoleCurve([&] {
+                        auto any = curve;
+                        any.behind = 1.0;
+                        return any;
+                      }())
+                          .docked_attitude();
+  curve.dock -= docked * origin(plan.craft);
+  curve.behind = curve.axis.dot(curve.dock) - plan.dipole_offset;
+  if (std::abs(curve.behind) < 1e-12) curve.behind = 0.0;
+  return std::make_shared<rigid::Controller<n>>(view.world, options);
+}
+
+Channel control_channel(int dimension, int nodes) {
+  Channel channel{
+      "control", "", "commanded force and torque, desired pose of the craft, effort and work so far", nodes, {}};
+  const auto add = [&](const char* name, const char* unit) {
+    channel.coordinates.emplace_back(name);
+    channel.units.emplace_back(unit);
+  };
+  const bool plane = dimension == 2;
+  for (const char* axis : {"force x", "force y", "force z"})
+    if (!plane || axis[6] != 'z') add(axis, "N");
+  if (plane) {
+    add("torque", "N m");
+  } else {
+    for (const char* axis : {"torque x", "torque y", "torque z"}) add(axis, "N m");
+  }
+  for (const char* axis : {"desired x", "desired y", "desired z"})
+    if (!plane || axis[8] != 'z') add(axis, "m");
+  if (plane) {
+    add("desired angle", "rad");
+  } else {
+    for (const char* part : {"desired q0", "desired qx", "desired qy", "desired qz"}) add(part, "1");
+  }
+  add("effort", "N2 s");
+  add("work", "J");
+  return channel;
+}
+
+template <int n>
+Eigen::RowVectorXd control_row(const rigid::Controller<n>& controller, double t, rigid::Frames<n> frames,
+                               std::span<const rigid::Twist<n>> twists) {
+  const auto give = controller.commanded(t, frames, twists);
+  const auto aim = controller.desired(t, frames, twists);
+  const auto& sums = controller.sums();
+  if constexpr (n == 2) {
+    Eigen::RowVectorXd row(8);
+    row << give.force[0], give.force[1], give.torque[2], aim.position[0], aim.position[1],
+        std::atan2(aim.attitude(1, 0), aim.attitude(0, 0)), sums.effort, sums.work;
+    return row;
+  } else {
+    const Eigen::Quaterniond turn(aim.attitude);
+    Eigen::RowVectorXd row(15);
+    row << give.force.transpose(), give.torque.transpose(), aim.position.transpose(), turn.w(), turn.x(), turn.y(),
+        turn.z(), sums.effort, sums.work;
+    return row;
+  }
+}
+
+template std::shared_ptr<rigid::Controller<2>> controller(const systems::Bodies<2>&, const ControlPlan&);
+template std::shared_ptr<rigid::Controller<3>> controller(const systems::Bodies<3>&, const ControlPlan&);
+template Eigen::RowVectorXd control_row(const rigid::Controller<2>&, double, rigid::Frames<2>,
+                                        std::span<const rigid::Twist<2>>);
+template Eigen::RowVectorXd control_row(const rigid::Controller<3>&, double, rigid::Frames<3>,
+                                        std::span<const rigid::Twist<3>>);
+
+}  // namespace dodyn::evaluators::simulation

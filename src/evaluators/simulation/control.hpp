@@ -1,0 +1,51 @@
+// [control]: what flies one link of a simulation's model (rigid/controller.hpp), from keys and design variables.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "evaluators/simulation/formula.hpp"
+#include "record/trajectory.hpp"
+#include "rigid/controller.hpp"
+#include "systems/bodies.hpp"
+
+namespace dodyn::evaluators::simulation {
+
+// Keys of [control], and the design variables that there are where control.craft names a link.
+std::vector<Key> control_keys();
+std::vector<DesignVariable> control_variables(const Settings& so_far);
+
+// A controller of one design and the numbers of one start: links where rigid::ControllerOptions has bodies. `curve.dock`
+// is the place of the craft's link in the receiver's link; `curve.behind` is not set yet.
+struct ControlPlan {
+  rigid::ControllerOptions options;
+  int craft = -1, receiver = -1;  // links; receiver -1: the ground
+  double dipole_offset = 0.0;     // from the receiver's centre of mass along the axis, m
+  std::uint64_t seed = 1;
+};
+
+class Control {
+ public:
+  // Nothing where control.craft is empty. Throws ConfigError.
+  static std::optional<Control> read(const Settings& settings, const systems::Model& model, FormulaReader& reader,
+                                     double step);
+  ControlPlan plan(const Settings& settings, const Eigen::VectorXd& free, const systems::Values<double>& values) const;
+
+ private:
+  ControlPlan common_;
+  std::vector<Formula> docked_, axis_;  // numbers of parameters
+};
+
+// The controller, told of the bodies that the links are. Throws std::invalid_argument of what cannot be flown.
+template <int n>
+std::shared_ptr<rigid::Controller<n>> controller(const systems::Bodies<n>& view, const ControlPlan& plan);
+
+// What a trajectory tells of it: a channel `control` of so many rows, and its row at a state.
+Channel control_channel(int dimension, int nodes);
+template <int n>
+Eigen::RowVectorXd control_row(const rigid::Controller<n>& controller, double t, rigid::Frames<n> frames,
+                               std::span<const rigid::Twist<n>> twists);
+
+}  // namespace dodyn::evaluators::simulation

@@ -1,0 +1,458 @@
+// Feedback along dipole lines (Johnson 2013, section 4.5) against closed forms, differences and conservation laws.
+#include <gtest/gtest.h>
+
+#include <Eigen/Dense>
+#include <numbers>
+
+#include "rigid/controller.hpp"
+#include "rigid/simulation.hpp"
+
+namespace dodyn::rigid {
+namespace {
+
+constexpr double pi = std::numbers::pi;
+
+// A 3U craft, 0.1 x 0.1 x 0.3 m, 1.2 kg: 0.002 kg m^2 about its long axis, x, 0.01 about the others.
+template <int n>
+World<n> craft() {
+  World<n> world;
+  Body<n> body;
+  body.name = "craft";
+  body.mass = 1.2;
+  if constexpr (n == 2)
+    body.euler_tensor = 0.5 * 0.01 * Matrix<2>::Identity();
+  else
+    body.euler_tensor = Vector<3>(0.009, 0.001, 0.001).asDiagonal();
+  world.bodies = {body};
+  return world;
+}
+
+Options free_flight(double step) {
+  Options options;
+  options.step = step;
+  options.response = Response::none;
+  return options;
+}
+
+// A body that a feedback law holds at a pose that stands still.
+template <int n>
+World<n> held_by(ControlLaw law, const Desired& aim = {}) {
+  auto world = craft<n>();
+  const MassProperties body{
+      1.2, n == 2 ? Matrix<3>(0.01 * Matrix<3>::Identity()) : Matrix<3>(Vector<3>(0.002, 0.01, 0.01).asDiagonal())};
+  world.forces.push_back([=](double, Frames<n> at, std::span<const Twist<n>> twist, std::span<Twist<n>> wrench) {
+    BodyState state;
+    state.position.head<n>() = at[0].position;
+    state.velocity.head<n>() = twist[0].template head<n>();
+    if constexpr (n == 2) {
+      state.attitude.topLeftCorner<2, 2>() = at[0].directors;
+      state.spin[2] = twist[0][2];
+    } else {
+      state.attitude = nearest_rotation(at[0].directors);
+      state.spin = state.attitude.transpose() * twist[0].template tail<3>();
+    }
+    const Command give = command(law, body, state, aim);
+    wrench[0].template head<n>() += give.force.template head<n>();
+    if constexpr (n == 2)
+      wrench[0][2] += give.torque[2];
+    else
+      wrench[0].template tail<3>() += state.attitude * give.torque;
+  });
+  return world;
+}
+
+TEST(Attitude, RetractionsInvert) {
+  for (const auto map : {Retraction::exponential, Retraction::cayley}) {
+    const Vector<3> xi(0.4, -0.9, 0.3);
+    const Matrix<3> R = rotation(map, xi);
+    EXPECT_NEAR((R * R.transpose() - Matrix<3>::Identity()).norm(), 0.0, 1e-14);
+    EXPECT_NEAR((attitude_error(map, R).vector - xi).norm(), 0.0, 1e-13);
+    // xi' of a rotation that turns with mu in the world's axes
+    const Vector<3> mu(0.2, 0.5, -0.7);
+    const double h = 1e-5;
+    const Vector<3> slope =
+        (attitude_error(map, exponential(h * mu) * R).vector - attitude_error(map, exponential(-h * mu) * R).vector) /
+        (2.0 * h);
+    EXPECT_NEAR((inverse_tangent(map, xi, mu) - slope).norm(), 0.0, 1e-9);
+  }
+}
+
+TEST(Attitude, HalfATurnIsToldAndFinite) {
+  for (const auto map : {Retraction::exponential, Retraction::cayley})
+    for (const double angle : {pi, pi - 1e-9, pi - 1e-4}) {
+      const auto e = attitude_error(map, exponential(Vector<3>(0.0, angle, 0.0)));
+      EXPECT_TRUE(e.vector.allFinite());
+      EXPECT_NEAR(e.angle, angle, 1e-7);
+    }
+}
+
+TEST(DipoleCurve, DirectionHasALengthOfOneToTwo) {
+  double least = 9.0, most = 0.0;
+  for (int i = 0; i <= 180; ++i) {
+    const double angle = i * pi / 180.0;
+    const double size =
+        dipole_direction(Vector<3>::UnitX(), 0.3 * Vector<3>(std::cos(angle), std::sin(angle), 0)).norm();
+    least = std::min(least, size);
+    most = std::max(most, size);
+    EXPECT_NEAR(size, std::sqrt(1.0 + 3.0 * std::pow(std::cos(angle), 2)), 1e-14);
+  }
+  EXPECT_NEAR(least, 1.0, 1e-14);
+  EXPECT_NEAR(most, 2.0, 1e-14);
+}
+
+// sin^2(theta) = sin^2(theta0) r/r0 along a line, and the time along it in closed form. From 10 degrees off the axis at
+// 0.6 m a line that runs into the receiver's centre passes the port, 0.3 m from it, at 37 mm.
+TEST(DipoleCurve, FollowsTheLineInTheTimeOfTheClosedForm) {
+  for (const double theta0 : {10.0 * pi / 180.0, 45.0 * pi / 180.0, 120.0 * pi / 180.0}) {
+    DipoleCurveOptions options;
+    options.dock = {0.3, 0.0, 0.0};
+    options.behind = 0.3;  // in the centre
+    DipoleCurve curve(options);
+    const double r0 = 0.6, r1 = 0.5;
+    curve.start(2.0, r0 * Vector<3>(std::cos(theta0), 0.0, std::sin(theta0)));
+    const double time = dipole_line_time(r0, theta0, r1, options.speed);
+    for (int k = 1; k <= 1000; ++k) curve.pass(2.0 + time * k / 1000.0);
+    const Vector<3> at = curve.at(2.0 + time).position;
+    EXPECT_NEAR(at.norm(), r1, 1e-9);
+    EXPECT_NEAR(at[2] / at.norm(), std::sin(theta0) * std::sqrt(r1 / r0), 1e-9);
+    EXPECT_EQ(at[1], 0.0);
+  }
+  const double beside = 0.3 * std::sin(10.0 * pi / 180.0) * std::sqrt(0.5);
+  EXPECT_NEAR(beside, 0.037, 0.0005);
+  // by quadrature: dr/dt = -2 eta cos(theta)
+  const double theta0 = 0.9, r0 = 0.5, r1 = 0.2;
+  double sum = 0.0;
+  const int count = 20000;
+  for (int k = 0; k < count; ++k) {
+    const double r = r1 + (k + 0.5) / count * (r0 - r1);
+    sum += (r0 - r1) / count / (2.0 * 0.03 * std::sqrt(1.0 - std::pow(std::sin(theta0), 2) * r / r0));
+  }
+  EXPECT_NEAR(dipole_line_time(r0, theta0, r1, 0.03), sum, 1e-7);
+}
+
+TEST(DipoleCurve, DerivativesAreThoseOfDifferences) {
+  for (const double leg : {0.0, 0.12})
+    for (const int roll : {2, 3}) {
+      DipoleCurveOptions options;
+      options.axis = Vector<3>(0.8, 0.6, 0.0);
+      options.dock = Vector<3>(0.25, 0.2, 0.01);
+      options.behind = leg > 0.0 ? -0.02 : 0.1;
+      options.last_leg = leg;
+      options.roll = roll;
+      DipoleCurve curve(options);
+      curve.start(0.0, options.dock + 0.3 * options.axis + Vector<3>(-0.06, 0.08, 0.07));
+      // with a leg also where its lines mix with the dipole's
+      for (const double t : {0.3, 1.1, 2.0, 2.6, 3.0}) {
+        const double h = 3e-5;
+        const Desired a = curve.at(t - h), b = curve.at(t), c = curve.at(t + h);
+        ASSERT_FALSE(c.docked);
+        EXPECT_NEAR((b.velocity - (c.position - a.position) / (2 * h)).norm(), 0.0, 1e-7);
+        EXPECT_NEAR((b.acceleration - (c.velocity - a.velocity) / (2 * h)).norm(), 0.0, 1e-6);
+        EXPECT_NEAR((b.attitude.transpose() * b.attitude - Matrix<3>::Identity()).norm(), 0.0, 1e-13);
+        EXPECT_NEAR((b.attitude.col(0) - b.velocity.normalized()).norm(), 0.0, 1e-13);
+        EXPECT_NEAR((b.spin - logarithm(a.attitude.transpose() * c.attitude) / (2 * h)).norm(), 0.0, 1e-5);
+        EXPECT_NEAR((b.spin_rate - (c.spin - a.spin) / (2 * h)).norm(), 0.0, 1e-5);
+      }
+      const Matrix<3> R = curve.docked_attitude();
+      EXPECT_NEAR((R.col(0) + options.axis).norm() + std::abs(R.determinant() - 1.0), 0.0, 1e-14);
+    }
+}
+
+// With the dipole in the dock every line ends there; from the receiver's centre none does but the axis; a last leg brings
+// lines to the axis that would pass by.
+TEST(DipoleCurve, EndsAtTheDockWhereTheDipoleSitsThereOrALegLeads) {
+  const auto beside = [](double behind, double leg) {  // distance from the dock at the end
+    DipoleCurveOptions options;
+    options.dock = {0.3, 0.0, 0.0};
+    options.behind = behind;
+    options.last_leg = leg;
+    DipoleCurve curve(options);
+    curve.start(0.0, 0.6 * Vector<3>(std::cos(0.3), std::sin(0.3), 0.0));
+    Vector<3> last = Vector<3>::Zero();
+    for (double t = 0.0; t < 20.0; t += 1e-3) {
+      curve.pass(t);
+      const Desired now = curve.at(t);
+      if (now.docked) return (last - options.dock).norm();
+      last = now.position;
+    }
+    return 1e9;
+  };
+  EXPECT_LT(beside(0.0, 0.0), 2e-4);  // within a step of it
+  EXPECT_GT(beside(0.3, 0.0), 0.05);
+  EXPECT_LT(beside(0.0, 0.1), 2e-3);
+  EXPECT_LT(beside(0.3, 0.1), 5e-3);
+}
+
+TEST(DipoleCurve, RefusesWhereNoCurveLeadsToThePort) {
+  DipoleCurveOptions options;
+  options.dock = {0.3, 0.0, 0.0};
+  options.behind = 0.3;
+  const DipoleCurve curve(options);
+  EXPECT_NE(curve.refuses({-0.5, 0.0, 0.0}), "");
+  EXPECT_NE(curve.refuses({0.1, 0.0, 0.0}), "");
+  EXPECT_EQ(curve.refuses({-0.5, 0.1, 0.0}), "");
+  EXPECT_EQ(curve.refuses({0.5, 0.1, 0.0}), "");
+  options.behind = -0.1;  // ahead of the dock
+  EXPECT_THROW(DipoleCurve{options}, std::invalid_argument);
+}
+
+// M s^2 + k_v s + k_phi and J s^2 + k_omega s + k_R with the published gains.
+TEST(ControlLaw, ErrorsDecayWithThePolesOfTheClosedLoop) {
+  const auto decay = [](double fast, double slow, double t) {  // from 1 at rest
+    return (fast * std::exp(slow * t) - slow * std::exp(fast * t)) / (fast - slow);
+  };
+  const ControlLaw law;
+  Simulation<2> plane(held_by<2>(law), free_flight(1e-3));
+  Pose<2> at;
+  at.position = {0.01, -0.02};
+  at.angle = 1e-4;
+  plane.start(std::vector{at}, std::vector{Twist<2>(Twist<2>::Zero())});
+  plane.run(2.0);
+  EXPECT_NEAR(plane.poses()[0].position[0], 0.01 * decay(-7.8730, -0.12702, 2.0), 1e-7);
+  EXPECT_NEAR(plane.poses()[0].position[1], -0.02 * decay(-7.8730, -0.12702, 2.0), 2e-7);
+  EXPECT_NEAR(plane.poses()[0].angle, 1e-4 * decay(-26.180, -3.8197, 2.0), 1e-9);
+
+  Simulation<3> space(held_by<3>(law), free_flight(1e-3));
+  for (const int axis : {0, 1}) {
+    Pose<3> pose;
+    pose.directors = exponential(1e-4 * Vector<3>::Unit(axis));
+    space.start(std::vector{pose}, std::vector{Twist<3>(Twist<3>::Zero())});
+    space.run(0.5);
+    const double expected = axis == 0 ? decay(-146.59, -3.4109, 0.5) : decay(-26.180, -3.8197, 0.5);
+    EXPECT_NEAR(logarithm(space.poses()[0].directors)[axis], 1e-4 * expected, 1e-8);
+  }
+}
+
+TEST(ControlLaw, AConstantDisturbanceLeavesItsShareOfTheGain) {
+  auto world = held_by<3>(ControlLaw{});
+  world.forces.push_back([](double, Frames<3>, std::span<const Twist<3>>, std::span<Twist<3>> wrench) {
+    wrench[0].head<3>() += Vector<3>(0.006, -0.003, 0.0);
+  });
+  Simulation<3> simulation(world, free_flight(1e-2));
+  simulation.start(std::vector{Pose<3>{}}, std::vector{Twist<3>(Twist<3>::Zero())});
+  simulation.run(180.0);
+  EXPECT_NEAR((simulation.poses()[0].position - Vector<3>(0.005, -0.0025, 0.0)).norm(), 0.0, 1e-9);
+}
+
+ControllerOptions to_dock(double behind) {
+  ControllerOptions options;
+  options.curve.dock = {0.3, 0.0, 0.0};
+  options.curve.behind = behind;
+  return options;
+}
+
+template <int n>
+Pose<n> turned_around();
+template <>
+Pose<2> turned_around<2>() {
+  return {Vector<2>(0.6, 0.0), pi};
+}
+template <>
+Pose<3> turned_around<3>() {
+  return {Vector<3>(0.6, 0.0, 0.0), exponential(pi * Vector<3>::UnitZ())};
+}
+
+// From rest on the axis, 0.6 m to 0.3 m between centres, at 2 eta = 0.1 m/s: 3 s, and the craft lags by what the slow pole
+// leaves of its first velocity error. Plane and space alike.
+template <int n>
+void fly_along_the_axis() {
+  auto world = craft<n>();
+  const auto controller = std::make_shared<Controller<n>>(world, to_dock(0.3));
+  world.forces.push_back(Acting<n>{controller});
+  Simulation<n> simulation(world, free_flight(1e-3));
+  const std::vector poses{turned_around<n>()};
+  const std::vector<Twist<n>> twists{Twist<n>::Zero()};
+  simulation.start(poses, twists);
+  controller->start(0.0, poses, twists, 1);
+  simulation.run(2.9999);
+  // the curve is in the dock at 3 s and not before
+  const std::vector<geometry::Frame<n>> frames{simulation.poses()[0].frame()};
+  EXPECT_FALSE(controller->desired(2.9999999, frames, simulation.twists()).docked);
+  EXPECT_TRUE(controller->desired(3.0000001, frames, simulation.twists()).docked);
+  EXPECT_NEAR(simulation.time(), 3.0, 1e-9);
+  EXPECT_NEAR(simulation.poses()[0].position[0] - 0.3, 8.82e-3, 5e-6);
+  EXPECT_NEAR(controller->sums().effort, 0.0585, 5e-5);
+}
+TEST(Controller, FliesAlongTheAxisAsTheClosedFormSays) {
+  fly_along_the_axis<2>();
+  fly_along_the_axis<3>();
+}
+
+// A craft that starts off the axis, turned away and spinning.
+struct Flight {
+  std::vector<Pose<3>> poses;
+  std::vector<Twist<3>> twists;
+};
+Flight astray(double turn) {
+  Pose<3> pose;
+  pose.position = {0.55, 0.15, 0.1};
+  pose.directors = exponential(turn * Vector<3>(0.5, 0.7, -0.4).normalized()) * exponential(pi * Vector<3>::UnitZ());
+  return {{pose}, {(Twist<3>() << -0.05, 0.02, 0.01, 0.3, -0.2, 0.4).finished()}};
+}
+
+// Proposition 4.2: V never grows, and V' = -k_omega |e_omega|^2 - k_v |e_v|^2, the curve's accelerations fed forward. V' is
+// the difference of V over a short piece of the motion that the equations (4.28) go on with from a state.
+TEST(Controller, TheLyapunovFunctionFallsAsItsFormulaSays) {
+  for (const auto map : {Retraction::exponential, Retraction::cayley}) {
+    auto world = craft<3>();
+    auto options = to_dock(0.05);
+    options.law.retraction = map;
+    const auto controller = std::make_shared<Controller<3>>(world, options);
+    world.forces.push_back(Acting<3>{controller});
+    Simulation<3> simulation(world, free_flight(1e-3));
+    const auto [poses, twists] = astray(1.9);
+    simulation.start(poses, twists);
+    controller->start(0.0, poses, twists, 1);
+    const auto& body = controller->mass_properties();
+    double first = -1.0, last = 1e9;
+    for (int k = 0; k < 2000; ++k) {
+      const double t = simulation.time(), h = 1e-6;
+      const std::vector frames{simulation.poses()[0].frame()};
+      const auto aim = [&](double at) { return controller->desired(at, frames, simulation.twists()); };
+      BodyState now{frames[0].position, simulation.twists()[0].head<3>(), frames[0].directors, {}};
+      now.spin = now.attitude.transpose() * simulation.twists()[0].tail<3>();
+      const auto e = tracking_error(map, now, aim(t));
+      const double V = lyapunov(options.law, body, e);
+      if (first < 0.0) first = V;
+      ASSERT_LE(V, last) << k;
+      last = V;
+      if (k % 20 == 1) {
+        const Command give = command(options.law, body, now, aim(t));
+        const Vector<3> turning =
+            body.inertia.inverse() * (Vector<3>(body.inertia * now.spin).cross(now.spin) + give.torque);
+        const auto later = [&](double s) {
+          BodyState state = now;
+          state.position += s * now.velocity + 0.5 * s * s / body.mass * give.force;
+          state.velocity += s / body.mass * give.force;
+          state.attitude = now.attitude * exponential(s * now.spin + 0.5 * s * s * turning);
+          state.spin += s * turning;
+          return lyapunov(options.law, body, tracking_error(map, state, aim(t + s)));
+        };
+        const double slope =
+            -options.law.spin_gain * e.spin.squaredNorm() - options.law.velocity_gain * e.velocity.squaredNorm();
+        EXPECT_NEAR((later(h) - later(-h)) / (2.0 * h), slope, 1e-5 * std::max(1e-3, std::abs(slope))) << k;
+      }
+      ASSERT_TRUE(simulation.step());
+    }
+    EXPECT_LT(last, 0.1 * first);
+    EXPECT_LT(controller->sums().largest_angle, pi - half_turn_margin);
+  }
+}
+
+// The body's momenta change by the controller's impulse to round-off (the midpoint integrator's discrete Noether theorem),
+// its energy by the controller's work to the order of the step.
+TEST(Controller, BooksBalance) {
+  double last = 0.0;
+  for (const double step : {5e-4, 2.5e-4}) {
+    auto world = craft<3>();
+    const auto controller = std::make_shared<Controller<3>>(world, to_dock(0.05));
+    world.forces.push_back(Acting<3>{controller});
+    Simulation<3> simulation(world, free_flight(step));
+    const auto [poses, twists] = astray(0.8);
+    simulation.start(poses, twists);
+    controller->start(0.0, poses, twists, 1);
+    const auto before = simulation.momenta();
+    const double energy = simulation.energies().total();
+    simulation.run(3.0);
+    const auto after = simulation.momenta();
+    const auto& sums = controller->sums();
+    EXPECT_NEAR((after.linear - before.linear - sums.impulse).norm(), 0.0, 1e-13);
+    EXPECT_NEAR((after.angular - before.angular - sums.angular_impulse).norm(), 0.0, 1e-13);
+    EXPECT_GT(sums.impulse.norm(), 0.01);
+    const double missing = simulation.energies().total() - energy - sums.work;
+    EXPECT_LT(std::abs(missing), 1e-3 * std::abs(sums.work));
+    if (last != 0.0) {
+      EXPECT_NEAR(missing / last, 0.25, 0.05);
+    }
+    last = missing;
+  }
+}
+
+TEST(Controller, HoldsCommandsBetweenSamplesAndDelaysThem) {
+  auto world = craft<2>();
+  auto options = to_dock(0.3);
+  options.period = 0.05;
+  options.delay = 0.02;
+  const auto controller = std::make_shared<Controller<2>>(world, options);
+  world.forces.push_back(Acting<2>{controller});
+  Simulation<2> simulation(world, free_flight(1e-3));
+  const std::vector poses{turned_around<2>()};
+  const std::vector<Twist<2>> twists{Twist<2>::Zero()};
+  simulation.start(poses, twists);
+  controller->start(0.0, poses, twists, 1);
+  int changes = 0;
+  Vector<3> last = Vector<3>::Zero();
+  for (int k = 0; k < 200; ++k) {
+    ASSERT_TRUE(simulation.step());
+    const std::vector frames{simulation.poses()[0].frame()};
+    const Vector<3> force = controller->commanded(simulation.time(), frames, simulation.twists()).force;
+    if (k < 19) {
+      EXPECT_EQ(force.norm(), 0.0);
+    }
+    if ((force - last).norm() > 1e-9) ++changes;
+    last = force;
+  }
+  EXPECT_EQ(changes, 4);
+  // the first sample saw a craft at rest: k_v 2 eta
+  EXPECT_LT(last[0], 0.0);
+  EXPECT_GT(last[0], -9.6 * 0.1);
+}
+
+TEST(Controller, NoiseFollowsFromItsSeed) {
+  const auto run = [](std::uint64_t seed) {
+    auto world = craft<3>();
+    auto options = to_dock(0.05);
+    options.period = 0.05;
+    options.position_noise = 1e-3;
+    options.attitude_noise = 0.01;
+    const auto controller = std::make_shared<Controller<3>>(world, options);
+    world.forces.push_back(Acting<3>{controller});
+    Simulation<3> simulation(world, free_flight(2e-3));
+    const auto [poses, twists] = astray(0.3);
+    simulation.start(poses, twists);
+    controller->start(0.0, poses, twists, seed);
+    simulation.run(1.0);
+    return simulation.poses()[0].position;
+  };
+  EXPECT_EQ(run(3), run(3));
+  EXPECT_NE(run(3), run(4));
+  EXPECT_LT((run(3) - run(4)).norm(), 1e-2);
+}
+
+TEST(Controller, SaturatesAndPlansAgain) {
+  auto world = craft<3>();
+  auto options = to_dock(0.05);
+  options.law.largest_force = 0.02;
+  options.replan = 0.02;
+  const auto controller = std::make_shared<Controller<3>>(world, options);
+  world.forces.push_back(Acting<3>{controller});
+  Simulation<3> simulation(world, free_flight(2e-3));
+  const auto [poses, twists] = astray(0.3);
+  simulation.start(poses, twists);
+  controller->start(0.0, poses, twists, 1);
+  while (simulation.time() < 4.0) {
+    ASSERT_TRUE(simulation.step());
+    const std::vector frames{simulation.poses()[0].frame()};
+    ASSERT_LE(controller->commanded(simulation.time(), frames, simulation.twists()).force.norm(), 0.02 + 1e-15);
+    const auto aim = controller->desired(simulation.time(), frames, simulation.twists());
+    if (!aim.docked) {
+      ASSERT_LT((simulation.poses()[0].position - aim.position).norm(), 0.021);
+    }
+  }
+  EXPECT_GT(controller->sums().replanned, 0);
+}
+
+TEST(Controller, RefusesWhatCannotBeFlown) {
+  auto world = craft<3>();
+  auto options = to_dock(0.3);
+  options.law.spin_gain = 0.0;
+  EXPECT_THROW(Controller<3>(world, options), std::invalid_argument);
+  options = to_dock(0.3);
+  options.delay = 0.1;  // of commands that are not held
+  EXPECT_THROW(Controller<3>(world, options), std::invalid_argument);
+  world.bodies[0].fixed = true;
+  EXPECT_THROW(Controller<3>(world, to_dock(0.3)), std::invalid_argument);
+}
+
+}  // namespace
+}  // namespace dodyn::rigid
