@@ -44,8 +44,11 @@ const std::vector<Command> commands = {
     {"merge", "OUT IN...", "one archive of several of the same shape, such as those of an array of jobs", merge, false},
     {"solve", "CONFIG [--key value ...] [--verbose] [--output FILE.csv]",
      "one evaluation of a fixed design: its record, report and trajectory", solve, true},
-    {"simulate", "CONFIG [--key value ...] [--start K] [--output FILE.csv]",
-     "one simulated motion: how it ends, its energies and momenta, its trajectory", simulate, true},
+    {"simulate", "CONFIG [--key value ...] [--start K | --from ARCHIVE [--evaluation ID]] [--output FILE.csv]",
+     "one simulated motion: how it ends, its energies and momenta, its trajectory; --from: an archived gait or motion, "
+     "driven "
+     "through the contact simulation",
+     simulate, true},
     {"check", "CONFIG|MODEL [--key value ...]",
      "validate only; every setting with its value, default and source, or what a model has", check, true},
 };

@@ -1,48 +1,96 @@
 // dodyn simulate: one motion, told in full. No archive is read or written.
 #include <fstream>
 #include <iostream>
+#include <optional>
 
 #include "command.hpp"
 #include "record/random.hpp"
 #include "report/report.hpp"
+#include "study/archived.hpp"
 #include "study/study.hpp"
 
 namespace dodyn::apps {
 
-ExitCode simulate(Invocation call) {
-  const std::string path =
-      take_path(call.words, "dodyn simulate CONFIG [--key value ...] [--start K] [--output FILE.csv]");
-  const std::string output = take_option(call.words, "--output", "a file to write as CSV");
-  if (const std::string start = take_option(call.words, "--start", "the number of a start"); !start.empty())
-    call.words.push_back("--simulation.start=" + start);
-  const Settings settings = evaluators::read_settings(path, call.words);
+namespace {
+
+std::optional<std::int64_t> take_id(std::vector<std::string>& words) {
+  const std::string text = take_option(words, "--evaluation", "the id of an evaluation");
+  if (text.empty()) return std::nullopt;
+  std::size_t end = 0;
+  std::int64_t id = -1;
+  try {
+    id = std::stoll(text, &end);
+  } catch (const std::exception&) {
+  }
+  if (end != text.size() || id < 0) throw ConfigError("--evaluation = " + text + " is no id; allowed: 0, 1, 2, ...");
+  return id;
+}
+
+evaluators::Simulated replay(const std::string& path, const std::string& from, std::optional<std::int64_t> id,
+                             const Settings& settings, const evaluators::Evaluator& evaluator) {
+  const Outcome archived = study::archived(from, settings, evaluator, id);
+  auto simulated = evaluator.replay(archived);
+  if (!simulated)
+    throw ConfigError(path + ": evaluations of " + settings.evaluator +
+                      " have no controls to replay; --from is for the evaluators gait and motion");
+  std::string head =
+      from + ": evaluation " + std::to_string(archived.evaluation.id) + ", cost " + to_text(archived.evaluation.cost);
+  for (std::size_t i = 0; i < settings.variables.size(); ++i)
+    head += ", " + settings.variables[i].name + " " +
+            to_text(archived.evaluation.design(static_cast<Eigen::Index>(i))) +
+            (settings.variables[i].unit.empty() ? "" : " " + settings.variables[i].unit);
+  simulated->report = head + "\n" + simulated->report;
+  return *std::move(simulated);
+}
+
+evaluators::Simulated simulated_start(const std::string& path, const Settings& settings,
+                                      const evaluators::Evaluator& evaluator) {
   for (const auto& variable : settings.variables)
     throw ConfigError("design." + variable.name + " is free, in [" + to_text(variable.lower) + ", " +
                       to_text(variable.upper) + "]; give its value: --design." + variable.name + " VALUE");
-  const auto evaluator = evaluators::make_evaluator(settings);
-  std::ofstream file;
-  if (!output.empty()) {
-    file.open(output);
-    if (!file) throw ConfigError(output + ": cannot be written");
-  }
-
   Task task;
   task.evaluation.id = 0;
   task.evaluation.design.resize(0);
   task.evaluation.seed =
       evaluation_seed(static_cast<std::uint64_t>(settings.integer("study.seed")), task.evaluation.id);
-  const auto simulated = evaluator->simulate(task);
+  auto simulated = evaluator.simulate(task);
   if (!simulated)
     throw ConfigError(path + ": the evaluator " + settings.evaluator +
-                      " is no simulation; dodyn solve shows its evaluations");
-  std::cout << simulated->report;
+                      " is no simulation; dodyn solve shows its evaluations, and dodyn simulate --from ARCHIVE replays "
+                      "gaits and motions in the contact simulation");
+  return *std::move(simulated);
+}
+
+}  // namespace
+
+ExitCode simulate(Invocation call) {
+  const std::string path = take_path(call.words,
+                                     "dodyn simulate CONFIG [--key value ...] [--start K | --from ARCHIVE "
+                                     "[--evaluation ID]] [--output FILE.csv]");
+  const std::string output = take_option(call.words, "--output", "a file to write as CSV");
+  const std::string from = take_option(call.words, "--from", "an archive");
+  const auto id = take_id(call.words);
+  const std::string start = take_option(call.words, "--start", "the number of a start");
+  if (from.empty() && id) throw ConfigError("--evaluation is for --from ARCHIVE");
+  if (!from.empty() && !start.empty()) throw ConfigError("--start is not for --from ARCHIVE; allowed: one of them");
+  if (!start.empty()) call.words.push_back("--simulation.start=" + start);
+  const Settings settings = evaluators::read_settings(path, call.words);
+  const auto evaluator = evaluators::make_evaluator(settings);
+  const evaluators::Simulated simulated =
+      from.empty() ? simulated_start(path, settings, *evaluator) : replay(path, from, id, settings, *evaluator);
+  std::ofstream file;
   if (!output.empty()) {
-    file << report::csv(simulated->trajectory, simulated->channels);
+    file.open(output);
+    if (!file) throw ConfigError(output + ": cannot be written");
+  }
+  std::cout << simulated.report;
+  if (!output.empty()) {
+    file << report::csv(simulated.trajectory, simulated.channels);
     file.close();
     if (!file) throw std::runtime_error(output + ": could not be written in full");
     std::cout << "trajectory written to " << output << "\n";
   }
-  return simulated->completed ? finished : failure;
+  return simulated.completed ? finished : failure;
 }
 
 }  // namespace dodyn::apps

@@ -40,7 +40,8 @@ Eigen::Matrix3d inertia_of(const Link<double>& link) {
 template <int n>
 class Builder {
  public:
-  Builder(const Model& model, const Values<double>& values) : model_(model), values_(values) {
+  Builder(const Model& model, const Values<double>& values, const Standing& standing)
+      : model_(model), values_(values), standing_(standing) {
     view_.tree = model.tree(values.numbers);
   }
 
@@ -70,6 +71,8 @@ class Builder {
     const bool all = n == 2 ? turns.size() == 1 : three, one = turns.size() == 1;
     const bool free = link.parent < 0 && slides == n && in_order && all;
     const bool held = slides == 0 && (all || one);
+    if (l == 0 && standing_.foot && !free)
+      refuse(l, "it cannot stand on a foot; allowed: a first link whose joint to the ground has all slides and turns");
     if (!free && !held)
       refuse(l, std::string("its joint; allowed: ") +
                     (n == 2 ? "fixed, revolute, on the ground planar (= point + revolute), too"
@@ -78,7 +81,7 @@ class Builder {
 
   void clusters() {
     const auto& links = view_.tree.links;
-    bool ground = false;  // whether something hangs on it
+    bool ground = standing_.ground || standing_.foot;  // whether something hangs on it
     for (std::size_t l = 0; l < links.size(); ++l)
       ground |= links[l].parent < 0 && !links[l].moves.empty() && links[l].moves[0].kind == Move::turn;
     for (const auto& charge : view_.tree.charges) ground |= charge.place.link < 0;
@@ -170,13 +173,16 @@ class Builder {
   }
 
   void add_joint(const Link<double>& link) {
-    if (link.moves.empty() || link.moves[0].kind == Move::slide) return;
     const int l = static_cast<int>(&link - view_.tree.links.data());
+    const bool stands = l == 0 && standing_.foot;
+    if (link.moves.empty() || (link.moves[0].kind == Move::slide && !stands)) return;
     rigid::Joint<n> joint;
     joint.child = view_.links[l].body;
     joint.child_point = head<n>(view_.links[l].origin);
     joint.parent = link.parent < 0 ? ground_ : view_.links[link.parent].body;
-    joint.parent_point = head<n>(link.parent < 0 ? link.at : link.at + view_.links[link.parent].origin);
+    joint.parent_point = head<n>(stands            ? *standing_.foot
+                                 : link.parent < 0 ? link.at
+                                                   : link.at + view_.links[link.parent].origin);
     const bool revolute = link.moves.size() == 1;
     joint.kind = revolute ? rigid::Joint<n>::Kind::revolute : rigid::Joint<n>::Kind::spherical;
     if constexpr (n == 3) joint.axis = rigid::Vector<3>::Unit(link.moves[0].axis);
@@ -241,6 +247,7 @@ class Builder {
 
   const Model& model_;
   const Values<double>& values_;
+  const Standing& standing_;
   Bodies<n> view_;
   std::vector<Cluster> clusters_;
   int ground_ = -1;
@@ -301,15 +308,15 @@ typename Bodies<n>::Coordinates Bodies<n>::coordinates(const State& state) const
 }
 
 template <int n>
-Bodies<n> bodies(const Model& model, const Values<double>& values, Control control) {
+Bodies<n> bodies(const Model& model, const Values<double>& values, Control control, const Standing& standing) {
   if (model.dimension != n)
     model.fail(0, "is of dimension " + std::to_string(model.dimension) + ", not " + std::to_string(n));
-  return Builder<n>(model, values).build(std::move(control));
+  return Builder<n>(model, values, standing).build(std::move(control));
 }
 
 template struct Bodies<2>;
 template struct Bodies<3>;
-template Bodies<2> bodies(const Model&, const Values<double>&, Control);
-template Bodies<3> bodies(const Model&, const Values<double>&, Control);
+template Bodies<2> bodies(const Model&, const Values<double>&, Control, const Standing&);
+template Bodies<3> bodies(const Model&, const Values<double>&, Control, const Standing&);
 
 }  // namespace dodyn::systems

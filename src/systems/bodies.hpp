@@ -9,6 +9,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -45,13 +46,21 @@ struct Bodies {
   Coordinates coordinates(const State& state) const;
 };
 
+// What a world has beyond its model.
+struct Standing {
+  bool ground = false;  // body 0 is the ground even where nothing hangs on it
+  // Where the point of the ground is (m) that the origin of the first link is joined to, in place of its slides: a foot
+  // that stands.
+  std::optional<Vector3<double>> foot = std::nullopt;
+};
+
 // n: the model's dimension. Throws ConfigError, one line, of what a world cannot express.
 template <int n>
-Bodies<n> bodies(const Model& model, const Values<double>& values, Control control = {});
+Bodies<n> bodies(const Model& model, const Values<double>& values, Control control = {}, const Standing& standing = {});
 
 extern template struct Bodies<2>;
 extern template struct Bodies<3>;
-extern template Bodies<2> bodies(const Model&, const Values<double>&, Control);
-extern template Bodies<3> bodies(const Model&, const Values<double>&, Control);
+extern template Bodies<2> bodies(const Model&, const Values<double>&, Control, const Standing&);
+extern template Bodies<3> bodies(const Model&, const Values<double>&, Control, const Standing&);
 
 }  // namespace dodyn::systems

@@ -185,6 +185,39 @@ TEST_F(Command, SimulateShowsOneMotion) {
   EXPECT_EQ(std::count(none.text.begin(), none.text.end(), '\n'), 1) << none.text;
 }
 
+TEST_F(Command, ReplaysAnArchivedGait) {
+  const std::string config = std::string(CONFIGS) + "/knee.cfg ", other = std::string(CONFIGS) + "/knee-free.cfg ";
+  const std::string mesh = "--gait.intervals 40 --gait.starts 2 ";
+  ASSERT_EQ(dodyn("run " + config + mesh + "--study.archive a.h5 --study.max-evaluations 3").code, 0);
+  const Result best = dodyn("simulate " + config + mesh + "--from a.h5 --output best.csv");
+  EXPECT_EQ(best.code, 0) << best.text;
+  EXPECT_HAS(best.text, "touch-down      at 0.8");
+  std::ifstream file(directory + "/best.csv");
+  EXPECT_GT(std::count(std::istreambuf_iterator<char>(file), {}, '\n'), 700);
+  EXPECT_HAS(dodyn("simulate " + config + mesh + "--from a.h5 --evaluation 2").text, "a.h5: evaluation 2, cost");
+  for (const std::string& words :
+       {config + "--from a.h5", other + mesh + "--from a.h5", config + mesh + "--from nowhere.h5",
+        config + mesh + "--from f.cfg", config + mesh + "--from a.h5 --evaluation 9",
+        config + mesh + "--from a.h5 --evaluation x", config + mesh + "--from a.h5 --start 2",
+        config + mesh + "--evaluation 1", config + mesh + "--from", config + mesh + "--from a.h5 --design.knee 0.4",
+        std::string("f.cfg --from a.h5"), config + mesh + "--from a.h5 --replay.step 0"}) {
+    const Result bad = dodyn("simulate " + words + " --output bad.csv");
+    EXPECT_EQ(bad.code, 2) << words << "\n" << bad.text;
+    EXPECT_EQ(std::count(bad.text.begin(), bad.text.end(), '\n'), 1) << words << "\n" << bad.text;
+    EXPECT_FALSE(std::filesystem::exists(directory + "/bad.csv")) << words;
+  }
+  // an evaluation that has no motion
+  ASSERT_EQ(dodyn("run " + config + mesh +
+                  "--design.step-length 1.4 --study.archive b.h5 --study.max-evaluations 1 "
+                  "--gait.max-iterations 3")
+                .code,
+            1);
+  const Result none =
+      dodyn("simulate " + config + mesh + "--design.step-length 1.4 --gait.max-iterations 3 --from b.h5");
+  EXPECT_EQ(none.code, 2);
+  EXPECT_HAS(none.text, "b.h5: no evaluation in it is ok");
+}
+
 TEST_F(Command, SolveTellsWhereTheTimeWent) {
   const Result result =
       dodyn("solve " + std::string(CONFIGS) + "/knee.cfg --design.knee 0.5 --gait.starts 1 --verbose");

@@ -213,6 +213,14 @@ GaitDesigns::Values GaitDesigns::values(const Eigen::VectorXd& design) const {
   return all;
 }
 
+systems::Values<double> GaitDesigns::plain(const Eigen::VectorXd& design) const {
+  systems::Values<double> plain;
+  const Values all = values(design);
+  for (const Coefficient& x : all.model.parameters) plain.parameters.push_back(x.value);
+  for (const Coefficient& x : all.model.numbers) plain.numbers.push_back(x.value);
+  return plain;
+}
+
 Coefficient GaitDesigns::named(const Values& values, const std::string& parameter) const {
   if (parameter == "step-length") return values.step_length;
   if (parameter == "period") return values.period;

@@ -35,6 +35,10 @@ class GaitDesigns {
   // refuses it.
   dmoc::WalkerGait problem(const Eigen::VectorXd& design, int intervals) const;
 
+  // Plain numbers of a design. Throws ConfigError where the model refuses it.
+  systems::Values<double> plain(const Eigen::VectorXd& design) const;
+  double period(const Eigen::VectorXd& design) const { return settings_.design("period", design); }
+
  private:
   void read_model();
   void read_cost();

@@ -6,6 +6,7 @@
 #include "evaluators/gait/design.hpp"
 #include "evaluators/gait/keys.hpp"
 #include "evaluators/gait/metrics.hpp"
+#include "evaluators/gait/replay.hpp"
 #include "evaluators/gait/search.hpp"
 #include "record/text.hpp"
 
@@ -63,7 +64,10 @@ Eigen::MatrixXd mean_of(int stride, const Eigen::MatrixXd& of_intervals) {
 class GaitEvaluator final : public Evaluator {
  public:
   explicit GaitEvaluator(const Settings& settings)
-      : designs_(settings), search_(search_of(settings)), refuses_(settings.text("gait.examination") == "refuse") {}
+      : designs_(settings),
+        search_(search_of(settings)),
+        replay_(replay_keys().read(settings)),
+        refuses_(settings.text("gait.examination") == "refuse") {}
 
   std::vector<Quantity> metrics() const override { return gait_metrics(); }
   Channels channels() const override;
@@ -74,6 +78,7 @@ class GaitEvaluator final : public Evaluator {
   }
   int parts() const override { return search_.parts; }
   Outcome join(const Evaluation& asked, std::vector<Outcome> parts) const override;
+  std::optional<Simulated> replay(const Outcome& archived) const override;
   std::string report(const Outcome& outcome) const override;
   std::string details() const override;
 
@@ -87,6 +92,7 @@ class GaitEvaluator final : public Evaluator {
 
   GaitDesigns designs_;
   GaitSearch search_;
+  ReplaySettings replay_;
   bool refuses_ = false;      // gaits that are no walk
   mutable SolveTimes times_;  // of the solves that this process did, for details()
 };
@@ -231,6 +237,13 @@ Outcome GaitEvaluator::join(const Evaluation&, std::vector<Outcome> parts) const
   return whole;
 }
 
+std::optional<Simulated> GaitEvaluator::replay(const Outcome& archived) const {
+  const Evaluation& e = archived.evaluation;
+  const systems::Model& model = designs_.walker().system->model();
+  const PlannedMotion motion = planned(designs_, archived);
+  return told(dodyn::evaluators::replay(model, designs_.plain(e.design), motion, replay_), model, motion, replay_);
+}
+
 std::string GaitEvaluator::details() const {
   if (times_.solves == 0) return "";
   const double rest =
@@ -323,6 +336,7 @@ EvaluatorKind gait_kind() {
   kind.description = "cost of transport of the best periodic gait of a walker";
   kind.variables = gait_variables;
   kind.keys = gait_keys();
+  for (const Key& key : replay_keys().keys()) kind.keys.push_back(key);
   kind.sections = {
       {.kind = "cost",
        .any_key = true,

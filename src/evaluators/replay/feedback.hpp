@@ -1,0 +1,47 @@
+// Feedback that keeps a system near a motion: the linear-quadratic regulator of a discrete linear system that changes
+// from interval to interval and is pushed by what is known beforehand.
+//
+//   minimise  1/2 sum over k < K of (x_k^T Q x_k + u_k^T R u_k) + 1/2 x_K^T Q_K x_K,  x_k+1 = A_k x_k + B_k u_k + r_k
+//
+// by the backward recursion of Riccati, whose value function 1/2 x^T S x + s^T x has a linear term for r.
+#pragma once
+
+#include <Eigen/Cholesky>
+#include <Eigen/Core>
+#include <vector>
+
+namespace dodyn::evaluators {
+
+struct LinearInterval {
+  Eigen::MatrixXd A, B;
+  Eigen::VectorXd r;
+};
+// u_k = -gain x_k - ahead
+struct Feedback {
+  Eigen::MatrixXd gain;
+  Eigen::VectorXd ahead;
+};
+
+// Q, R: diagonals. Q_K is `last` times Q.
+inline std::vector<Feedback> regulator(const std::vector<LinearInterval>& intervals, const Eigen::VectorXd& Q,
+                                       const Eigen::VectorXd& R, double last) {
+  std::vector<Feedback> all(intervals.size());
+  Eigen::MatrixXd S = (last * Q).asDiagonal();
+  Eigen::VectorXd s = Eigen::VectorXd::Zero(Q.size());
+  for (std::size_t k = intervals.size(); k-- > 0;) {
+    const auto& [A, B, r] = intervals[k];
+    Eigen::MatrixXd H = B.transpose() * S * B;
+    H.diagonal() += R;
+    const Eigen::LDLT<Eigen::MatrixXd> factor(H);
+    const Eigen::VectorXd push = S * r + s;
+    all[k].gain = factor.solve(B.transpose() * S * A);
+    all[k].ahead = factor.solve(B.transpose() * push);
+    s = A.transpose() * (push - S * B * all[k].ahead);
+    S = A.transpose() * S * (A - B * all[k].gain);
+    S = (0.5 * (S + S.transpose())).eval();
+    S.diagonal() += Q;
+  }
+  return all;
+}
+
+}  // namespace dodyn::evaluators

@@ -1,0 +1,603 @@
+#include "evaluators/replay/replay.hpp"
+
+#include <Eigen/Cholesky>
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <numbers>
+
+#include "evaluators/replay/feedback.hpp"
+#include "record/evaluation.hpp"
+#include "record/text.hpp"
+#include "rigid/simulation.hpp"
+#include "systems/bodies.hpp"
+
+namespace dodyn::evaluators {
+
+using systems::Place;
+using systems::Vector3;
+
+namespace {
+
+// Of the wedge that is a foot: it tapers to the model's point so that whatever the attitude of its link, up to
+// 84 degrees off the vertical, it is that point which touches.
+constexpr double foot_length = 0.02, foot_half_width = 0.002;  // m
+constexpr double ground_reach = 100.0, ground_depth = 1.0;     // m
+// A foot has left the ground once it was so high, m.
+constexpr double lifted = 1e-4;
+
+// Of feedback: deviations and corrections that weigh the same, of coordinates (rad or m), rates, and controls (of the
+// largest one of the motion); and how many times more deviations at the end of a phase weigh.
+constexpr double deviation = 1e-3, deviation_of_rate = 1e-2, correction = 2e-3, at_the_end = 1e2;
+constexpr double difference = 1e-6;  // of coordinates, rates and controls for derivatives
+
+// Rates that have these momenta, of the coordinates that move.
+std::vector<double> rates(const systems::Tree<double>& tree, const std::vector<double>& q, const Eigen::VectorXd& p,
+                          bool stands) {
+  using autodiff::Dual;
+  const int n = tree.n(), first = stands ? tree.dimension : 0;
+  const auto momenta = [&](const std::vector<double>& v) {
+    std::vector<Dual<double>> a(q.begin(), q.end()), b(v.begin(), v.end());
+    Eigen::VectorXd all(n);
+    for (int i = 0; i < n; ++i) {
+      b[static_cast<std::size_t>(i)].tangent = 1.0;
+      all[i] = tree.lagrangian(a.data(), b.data()).tangent;
+      b[static_cast<std::size_t>(i)].tangent = 0.0;
+    }
+    return all;
+  };
+  Eigen::MatrixXd M(n, n);
+  std::vector<double> v(static_cast<std::size_t>(n), 0.0);
+  for (int j = 0; j < n; ++j) {
+    v[static_cast<std::size_t>(j)] = 1.0;
+    M.col(j) = momenta(v);
+    v[static_cast<std::size_t>(j)] = 0.0;
+  }
+  const int m = n - first;
+  const Eigen::VectorXd moving = M.bottomRightCorner(m, m).ldlt().solve(p.tail(m));
+  for (int i = 0; i < m; ++i) v[static_cast<std::size_t>(first + i)] = moving[i];
+  return v;
+}
+
+template <int n>
+class Replayer {
+  using Simulation = rigid::Simulation<n>;
+  using Vector = rigid::Vector<n>;
+  struct World {
+    systems::Bodies<n> view;
+    std::unique_ptr<Simulation> simulation;
+  };
+  struct Foot {
+    Vector place, velocity;
+    double height() const { return place[n - 1]; }
+  };
+
+ public:
+  Replayer(const systems::Model& model, const systems::Values<double>& values, const PlannedMotion& motion,
+           const ReplaySettings& settings)
+      : model_(model),
+        values_(values),
+        motion_(motion),
+        settings_(settings),
+        tree_(model.tree<double>(values.numbers)) {
+    describe();
+  }
+
+  Replay run() {
+    const auto& first = motion_.phases.front();
+    q_.assign(first.q.row(0).begin(), first.q.row(0).end());
+    v_ = rates(tree_, q_, first.p.row(0).transpose(), first.stands);
+    try {
+      for (phase_ = 0; phase_ < static_cast<int>(motion_.phases.size()); ++phase_)
+        if (!move()) break;
+    } catch (const std::invalid_argument& error) {  // bodies overlap where contact begins
+      result_.failure = error.what();
+    }
+    result_.time = time_;
+    auto& values = result_.trajectory.values;
+    for (std::size_t c = 0; c < rows_.size(); ++c) {
+      const auto columns = static_cast<Eigen::Index>(result_.channels[c].coordinates.size());
+      values.emplace_back(rows_[c].size() / static_cast<std::size_t>(columns), columns);
+      for (Eigen::Index r = 0; r < values.back().rows(); ++r)
+        for (Eigen::Index i = 0; i < columns; ++i)
+          values.back()(r, i) = rows_[c][static_cast<std::size_t>(r * columns + i)];
+      result_.channels[c].nodes = static_cast<int>(values.back().rows());
+    }
+    return std::move(result_);
+  }
+
+ private:
+  const PlannedMotion::Phase& phase() const { return motion_.phases[static_cast<std::size_t>(phase_)]; }
+
+  // Steps in an interval of the phase.
+  int steps() const {
+    return std::max(1, static_cast<int>(std::ceil(phase().interval / settings_.step * (1.0 - 1e-12))));
+  }
+
+  void describe() {
+    const auto units = [&](const char* slide, const char* turn) {
+      std::vector<std::string> all;
+      for (const auto& link : tree_.links)
+        for (const auto& move : link.moves) all.emplace_back(move.kind == systems::Move::slide ? slide : turn);
+      return all;
+    };
+    std::vector<std::string> actuators, points;
+    for (const auto& actuator : tree_.actuators) actuators.push_back(actuator.name);
+    const std::vector<std::string> letters = {"_x", "_y", "_z"};
+    for (std::size_t p = 0; p <= tree_.links.size(); ++p)
+      for (std::size_t i = 0; i < n; ++i)
+        points.push_back((p == 0 ? "foot" : tree_.links[p - 1].name + "_end") + letters[i]);
+    result_.channels = {{"t", "s", "time", 0, {"t"}},
+                        {"q", "", "coordinates", 0, tree_.coordinate_names, units("m", "rad")},
+                        {"v", "", "rates", 0, tree_.coordinate_names, units("m/s", "rad/s")},
+                        {"u", "", "controls of the step that begins here (N, N m)", 0, actuators},
+                        {"points", "m", "the first link's origin and the ends of the links", 0, points},
+                        {"energy", "J", "energies", 0, {"kinetic", "potential"}}};
+    if (actuators.empty()) result_.channels.erase(result_.channels.begin() + 3);
+    rows_.resize(result_.channels.size());
+  }
+
+  // What the motion's controls are at a time: those of its interval, the last ones for ever.
+  Eigen::Index interval_at(double t) const {
+    const auto k = static_cast<Eigen::Index>((t - phase_start_) / phase().interval);
+    return std::clamp<Eigen::Index>(k, 0, phase().u.rows() - 1);
+  }
+
+  // A world to move in: on a joint, free, or with feet on the ground.
+  World world(bool joined, bool feet) const {
+    const auto control = [this](double t, std::span<const double>, std::span<const double>, std::span<double> u) {
+      const auto row = phase().u.row(interval_at(t));
+      for (std::size_t i = 0; i < u.size(); ++i)
+        u[i] = row[static_cast<Eigen::Index>(i)] + correction_[static_cast<Eigen::Index>(i)];
+    };
+    systems::Standing standing{feet, std::nullopt};
+    if (joined) standing.foot = stand_;
+    World made{systems::bodies<n>(model_, values_, control, standing), nullptr};
+    if (feet) put_feet(made.view);
+    rigid::Options options;
+    options.step = phase().interval / steps();
+    options.tolerance = 1e-7;
+    options.response = feet ? rigid::Response::decomposition : rigid::Response::none;
+    made.simulation = std::make_unique<Simulation>(made.view.world, options);
+    return made;
+  }
+
+  // Unit vectors across a direction and each other.
+  static std::vector<Vector> across(const Vector& along) {
+    if constexpr (n == 2) {
+      return {Vector(-along[1], along[0])};
+    } else {
+      const Vector one = along.unitOrthogonal();
+      return {one, Vector(along.cross(one))};
+    }
+  }
+
+  void put_feet(systems::Bodies<n>& view) const {
+    auto& bodies = view.world.bodies;
+    std::vector<bool> shaped;
+    for (const auto& body : bodies) shaped.push_back(!body.parts.empty());
+    std::vector<Vector> corners;
+    for (int i = 0; i < (1 << n); ++i) {
+      Vector corner;
+      for (int a = 0; a < n; ++a) corner[a] = (i >> a) & 1 ? ground_reach : -ground_reach;
+      corner[n - 1] = (i >> (n - 1)) & 1 ? 0.0 : -ground_depth;
+      corners.push_back(corner);
+    }
+    bodies[0].parts.emplace_back(corners, "ground");
+    bodies[0].outward = Vector::Unit(n - 1);
+    bodies[0].surface = {0.0, settings_.friction};
+    for (const auto& foot : feet()) {
+      const auto& [b, origin] = view.links[static_cast<std::size_t>(foot.link)];
+      auto& body = bodies[static_cast<std::size_t>(b)];
+      // from the point up the link: away from its far end, or towards it
+      const auto& link = tree_.links[static_cast<std::size_t>(foot.link)];
+      Vector along = Vector::Unit(n - 1), apex;
+      for (int i = 0; i < n; ++i) apex[i] = foot.at[static_cast<std::size_t>(i)] + origin[static_cast<std::size_t>(i)];
+      Vector at, end;
+      for (int i = 0; i < n; ++i) {
+        at[i] = foot.at[static_cast<std::size_t>(i)];
+        end[i] = link.end[static_cast<std::size_t>(i)];
+      }
+      if (const Vector way = at.norm() > 0.5 * end.norm() ? Vector(-at) : Vector(end - at); way.norm() > 1e-9)
+        along = way.normalized();
+      std::vector<Vector> wedge = {apex};
+      for (const Vector& side : across(along))
+        for (const double sign : {1.0, -1.0})
+          wedge.push_back(apex + foot_length * along + sign * foot_half_width * side);
+      body.parts.emplace_back(wedge, "foot");
+      body.surface.restitution = 0.0;
+      body.surface.friction = settings_.friction;
+    }
+    // feet touch the ground alone
+    for (int b = 1; b < static_cast<int>(bodies.size()); ++b)
+      for (int a = 1; a < b; ++a)
+        if (!bodies[static_cast<std::size_t>(a)].parts.empty() && !bodies[static_cast<std::size_t>(b)].parts.empty() &&
+            !(shaped[static_cast<std::size_t>(a)] && shaped[static_cast<std::size_t>(b)]))
+          view.world.no_contact.emplace_back(a, b);
+  }
+
+  std::vector<Place<double>> feet() const {
+    std::vector<Place<double>> all;
+    const auto add = [&](const Place<double>& place) {
+      if (std::none_of(all.begin(), all.end(), [&](const auto& x) { return x.link == place.link && x.at == place.at; }))
+        all.push_back(place);
+    };
+    for (const auto& phase : motion_.phases) {
+      if (phase.stands) add({0, {0.0, 0.0, 0.0}});
+      if (phase.landing) add(*phase.landing);
+    }
+    return all;
+  }
+
+  void start(World& w) const {
+    const auto state = w.view.state(q_, v_);
+    w.simulation->start(state.poses, state.twists, time_);
+  }
+  void look(const World& w) {
+    const auto poses = w.simulation->poses();
+    const auto twists = w.simulation->twists();
+    auto now = w.view.coordinates({{poses.begin(), poses.end()}, {twists.begin(), twists.end()}});
+    unwind(now.q, q_);
+    q_ = std::move(now.q);
+    v_ = std::move(now.v);
+    time_ = w.simulation->time();
+  }
+  // Angles of space come back within half a turn.
+  void unwind(std::vector<double>& q, const std::vector<double>& near) const {
+    if constexpr (n == 3)
+      for (std::size_t i = 0; i < q.size(); ++i)
+        if (is_turn(static_cast<int>(i)))
+          q[i] += 2.0 * std::numbers::pi * std::round((near[i] - q[i]) / (2.0 * std::numbers::pi));
+  }
+  bool is_turn(int coordinate) const {
+    for (const auto& link : tree_.links)
+      if (coordinate >= link.first && coordinate < link.first + static_cast<int>(link.moves.size()))
+        return link.moves[static_cast<std::size_t>(coordinate - link.first)].kind == systems::Move::turn;
+    return false;
+  }
+
+  Vector standing_place() const { return Vector(Eigen::Map<const Eigen::Vector3d>(stand_.data()).template head<n>()); }
+  Foot foot(const Place<double>& place) const {
+    const auto frames = tree_.frames<double>(q_.data(), v_.data());
+    const auto x = systems::Tree<double>::position(frames, place), v = systems::Tree<double>::velocity(frames, place);
+    Foot at;
+    for (int i = 0; i < n; ++i) {
+      at.place[i] = x[static_cast<std::size_t>(i)];
+      at.velocity[i] = v[static_cast<std::size_t>(i)];
+    }
+    return at;
+  }
+  Vector planned(const Place<double>& place, Eigen::Index node) const {
+    const std::vector<double> q(phase().q.row(node).begin(), phase().q.row(node).end());
+    const auto x = systems::Tree<double>::position(tree_.frames<double>(q.data()), place);
+    Vector at;
+    for (int i = 0; i < n; ++i) at[i] = x[static_cast<std::size_t>(i)];
+    return at;
+  }
+
+  void keep(const World& w) {
+    std::size_t c = 0;
+    const auto put = [&](const auto& numbers) {
+      for (const double x : numbers) rows_[c].push_back(x);
+      ++c;
+    };
+    put(std::array<double, 1>{time_});
+    put(q_);
+    put(v_);
+    if (!tree_.actuators.empty())
+      put(Eigen::VectorXd(phase().u.row(interval_at(time_ + 1e-9)).transpose() + correction_));
+    put(tree_.points<double>(q_.data()));
+    const auto energies = w.simulation->energies();
+    put(std::array<double, 2>{energies.kinetic, energies.potential});
+  }
+
+  void compare() {
+    const double k = (time_ - phase_start_) / phase().interval;
+    const auto node = static_cast<Eigen::Index>(std::lround(k));
+    if (std::abs(k - static_cast<double>(node)) > 1e-6 || node >= phase().q.rows()) return;
+    for (Eigen::Index i = 0; i < phase().q.cols(); ++i) {
+      // where it stands now and where it was to stand may differ
+      const double shift = phase().stands && i < n ? stand_[static_cast<std::size_t>(i)] : 0.0;
+      const double off = std::abs(q_[static_cast<std::size_t>(i)] - shift - phase().q(node, i));
+      if (off <= result_.departure) continue;
+      result_.departure = off;
+      result_.departed = static_cast<int>(i);
+      result_.departed_at = time_;
+    }
+  }
+
+  // Of the coordinates that move: where they are, and their rates, [2m].
+  int first_moving() const { return phase().stands ? n : 0; }
+  Eigen::VectorXd moving(const std::vector<double>& q, const std::vector<double>& v) const {
+    const int m = tree_.n() - first_moving();
+    Eigen::VectorXd x(2 * m);
+    for (int i = 0; i < m; ++i) {
+      x[i] = q[static_cast<std::size_t>(first_moving() + i)];
+      x[m + i] = v[static_cast<std::size_t>(first_moving() + i)];
+    }
+    return x;
+  }
+  Eigen::VectorXd node(Eigen::Index k) const {
+    const std::vector<double> q(phase().q.row(k).begin(), phase().q.row(k).end());
+    return moving(q, rates(tree_, q, phase().p.row(k).transpose(), phase().stands));
+  }
+
+  // Feedback along a phase, from derivatives of the simulation of each interval by differences.
+  void regulate() {
+    feedback_.clear();
+    const Eigen::Index K = phase().u.rows(), inputs = phase().u.cols();
+    if (settings_.feedback == ReplaySettings::Feedback::none || inputs == 0) return;
+    World w = world(phase().stands, false);
+    const std::vector<double> place = q_;
+    const auto through = [&](Eigen::Index k, const Eigen::VectorXd& x, const Eigen::VectorXd& u) {
+      std::vector<double> q = place, v(q.size(), 0.0);
+      const auto m = x.size() / 2;
+      for (Eigen::Index i = 0; i < m; ++i) {
+        q[static_cast<std::size_t>(first_moving() + i)] = x[i];
+        v[static_cast<std::size_t>(first_moving() + i)] = x[m + i];
+      }
+      const auto state = w.view.state(q, v);
+      correction_ = u;
+      w.simulation->start(state.poses, state.twists, phase_start_ + static_cast<double>(k) * phase().interval);
+      for (int i = 0; i < steps(); ++i)
+        if (!w.simulation->step()) throw std::invalid_argument(w.simulation->outcome().reason);
+      const auto poses = w.simulation->poses();
+      const auto twists = w.simulation->twists();
+      auto now = w.view.coordinates({{poses.begin(), poses.end()}, {twists.begin(), twists.end()}});
+      unwind(now.q, q);
+      return moving(now.q, now.v);
+    };
+    std::vector<LinearInterval> intervals;
+    Eigen::VectorXd x = node(0);
+    const Eigen::VectorXd none = Eigen::VectorXd::Zero(inputs);
+    const auto size = x.size();
+    for (Eigen::Index k = 0; k < K; ++k) {
+      LinearInterval interval{Eigen::MatrixXd(size, size), Eigen::MatrixXd(size, inputs), {}};
+      for (Eigen::Index i = 0; i < size; ++i) {
+        const Eigen::VectorXd e = difference * Eigen::VectorXd::Unit(size, i);
+        interval.A.col(i) = (through(k, x + e, none) - through(k, x - e, none)) / (2.0 * difference);
+      }
+      for (Eigen::Index i = 0; i < inputs; ++i) {
+        const Eigen::VectorXd e = difference * Eigen::VectorXd::Unit(inputs, i);
+        interval.B.col(i) = (through(k, x, e) - through(k, x, -e)) / (2.0 * difference);
+      }
+      Eigen::VectorXd next = node(k + 1);
+      interval.r = through(k, x, none) - next;
+      intervals.push_back(std::move(interval));
+      x = std::move(next);
+    }
+    correction_ = none;
+    Eigen::VectorXd Q(size);
+    Q << Eigen::VectorXd::Constant(size / 2, 1.0 / (deviation * deviation)),
+        Eigen::VectorXd::Constant(size / 2, 1.0 / (deviation_of_rate * deviation_of_rate));
+    const double scale = correction * std::max(phase().u.cwiseAbs().maxCoeff(), 1e-9);
+    feedback_ = regulator(intervals, Q, Eigen::VectorXd::Constant(inputs, 1.0 / (scale * scale)), at_the_end);
+  }
+
+  // What feedback adds to the controls of the interval that begins at this node.
+  void correct(Eigen::Index k) {
+    correction_.setZero();
+    if (k >= static_cast<Eigen::Index>(feedback_.size())) return;
+    const auto& [gain, ahead] = feedback_[static_cast<std::size_t>(k)];
+    correction_ = -gain * (moving(q_, v_) - node(k)) - ahead;
+    const double largest = correction_.cwiseAbs().maxCoeff();
+    result_.correction = std::max(result_.correction, largest);
+  }
+
+  // Through a phase. False: that is as far as it comes.
+  bool move() {
+    const auto& now = phase();
+    phase_start_ = time_;
+    const bool joined = now.stands && settings_.stance == ReplaySettings::Stance::joint;
+    const bool touching = now.stands && !joined;
+    for (int i = 0; i < n; ++i) stand_[static_cast<std::size_t>(i)] = q_[static_cast<std::size_t>(i)];
+    if (joined) std::fill_n(v_.begin(), n, 0.0);
+    correction_ = Eigen::VectorXd::Zero(now.u.cols());
+    regulate();
+    World w = world(joined, touching);
+    start(w);
+    double total = 0.0;
+    for (const auto& each : motion_.phases) total += each.duration();
+    const double planned_end = phase_start_ + now.duration();
+    const double end = now.landing ? planned_end + settings_.overtime * total : planned_end;
+    std::optional<Vector> from, way;
+    if (now.landing) {
+      from = foot(*now.landing).place;
+      way = planned(*now.landing, now.q.rows() - 1) - planned(*now.landing, 0);
+    }
+    bool up = false;
+    if (rows_[0].empty()) keep(w);
+    const double half_a_step = 0.5 * w.simulation->options().step;
+    for (int k = 0; time_ < end - half_a_step; ++k) {
+      if (k % steps() == 0) correct(k / steps());
+      const auto q = q_, v = v_;
+      const double t = time_, before = now.landing ? foot(*now.landing).height() : 0.0;
+      if (!w.simulation->step()) {
+        result_.failure = w.simulation->outcome().reason;
+        return false;
+      }
+      look(w);
+      if (touching) result_.slip = std::max(result_.slip, (foot({0, {}}).place - standing_place()).norm());
+      if (now.landing) {
+        const Foot at = foot(*now.landing);
+        // More than half of the way: a foot that grazes the ground while it passes the other leg does not come down.
+        const bool ahead = way->squaredNorm() < 1e-12 || (at.place - *from).dot(*way) > 0.5 * way->squaredNorm();
+        up |= at.height() > lifted;
+        if (!ahead) result_.scuff = std::max(result_.scuff, -at.height());
+        if (ahead && up && before > 0.0 && at.height() <= (touching ? 1e-6 : 0.0)) {
+          const Foot after = at;
+          q_ = q;
+          v_ = v;
+          time_ = t;
+          return land(after, planned_end);
+        }
+      }
+      keep(w);
+      compare();
+    }
+    if (!now.landing) return true;
+    const double height = foot(*now.landing).height();
+    result_.failure = formatted("the foot that [phase %s] ends with has not come down; it is %.3g m %s the ground",
+                                now.name.c_str(), std::abs(height), height < 0.0 ? "under" : "above");
+    return false;
+  }
+
+  // From the last node above the ground.
+  bool land(const Foot& after, double planned_end) {
+    const auto& now = phase();
+    World w = world(false, true);
+    const Foot before = foot(*now.landing);
+    const double step = w.simulation->options().step;
+    // of a foot that its contact has stopped already, from its speed before
+    const bool stopped = now.stands && settings_.stance == ReplaySettings::Stance::contact;
+    const double fall = stopped ? -before.velocity[n - 1] * step : before.height() - after.height();
+    const double share = fall > 0.0 ? std::clamp(before.height() / fall, 0.0, 1.0) : 1.0;
+    Replay::Landing landing;
+    landing.phase = now.name;
+    landing.time = time_ + share * step;
+    landing.planned_time = planned_end;
+    landing.place = before.place +
+                    (stopped ? Vector(share * step * before.velocity) : Vector(share * (after.place - before.place)));
+    Vector place = planned(*now.landing, now.q.rows() - 1);
+    landing.planned_place = place;
+    start(w);
+    const int body = w.view.links[static_cast<std::size_t>(now.landing->link)].body;
+    bool touched = false;
+    for (int k = 0; k < 4 && !touched; ++k) {
+      const double impact = w.simulation->ledger().impact;
+      if (!w.simulation->step()) {
+        result_.failure = w.simulation->outcome().reason;
+        break;
+      }
+      for (const auto& each : w.simulation->impulses()) {
+        const bool lands = each.body[0] == body || each.body[1] == body;
+        (lands ? landing.impulse : landing.other_impulse) += std::abs(each.impulse.dot(each.normal));
+        touched |= lands;
+      }
+      landing.loss = impact - w.simulation->ledger().impact;
+      look(w);
+      keep(w);
+    }
+    result_.landings.push_back(landing);
+    return touched && result_.failure.empty();
+  }
+
+  const systems::Model& model_;
+  const systems::Values<double>& values_;
+  const PlannedMotion& motion_;
+  const ReplaySettings& settings_;
+  const systems::Tree<double> tree_;
+  Replay result_;
+  std::vector<std::vector<double>> rows_;  // [channel] row by row
+
+  // where it is
+  int phase_ = 0;
+  double time_ = 0.0, phase_start_ = 0.0;
+  std::vector<double> q_, v_;
+  std::vector<Feedback> feedback_;        // of the phase
+  Eigen::VectorXd correction_;            // what it adds to the controls of the interval
+  Vector3<double> stand_{0.0, 0.0, 0.0};  // where the foot that stands was put down
+};
+
+}  // namespace
+
+const KeyTable<ReplaySettings>& replay_keys() {
+  using R = ReplaySettings;
+  static const auto table =
+      KeyTable<R>("replay.")
+          .add("stance", &R::stance, {{"joint", R::Stance::joint}, {"contact", R::Stance::contact}},
+               {.description = "dodyn simulate --from: what carries the foot that stands, a joint or its contact",
+                .identity = false})
+          .add("feedback", &R::feedback, {{"regulator", R::Feedback::regulator}, {"none", R::Feedback::none}},
+               {.description = "what keeps it near the motion: a linear-quadratic regulator, or nothing",
+                .identity = false})
+          .add("step", &R::step,
+               {.unit = "s",
+                .description = "longest step; an interval of the motion is a whole number of steps",
+                .minimum = 0,
+                .maximum = 10,
+                .open_minimum = true,
+                .identity = false})
+          .add("friction", &R::friction,
+               {.unit = "1",
+                .description = "coefficient between feet and ground",
+                .minimum = 0,
+                .maximum = 1e6,
+                .identity = false})
+          .add("overtime", &R::overtime,
+               {.unit = "1",
+                .description = "a foot is waited for so much longer than planned, of the motion's duration",
+                .minimum = 0,
+                .maximum = 100,
+                .identity = false});
+  return table;
+}
+
+Replay replay(const systems::Model& model, const systems::Values<double>& values, const PlannedMotion& motion,
+              const ReplaySettings& settings) {
+  return model.dimension == 2 ? Replayer<2>(model, values, motion, settings).run()
+                              : Replayer<3>(model, values, motion, settings).run();
+}
+
+namespace {
+
+double largest_control(const PlannedMotion& motion) {
+  double largest = 0.0;
+  for (const auto& phase : motion.phases)
+    if (phase.u.size() > 0) largest = std::max(largest, phase.u.cwiseAbs().maxCoeff());
+  return largest;
+}
+
+}  // namespace
+
+Simulated told(const Replay& replay, const systems::Model& model, const PlannedMotion& motion,
+               const ReplaySettings& settings) {
+  Simulated s;
+  s.completed = replay.failure.empty();
+  s.channels = replay.channels;
+  s.trajectory = replay.trajectory;
+  const auto line = [&](const std::string& words) { s.report += words + "\n"; };
+  const auto stands = [](const auto& phase) { return phase.stands; };
+  const bool any_stands = std::any_of(motion.phases.begin(), motion.phases.end(), stands);
+  for (const auto& phase : motion.phases)
+    line(formatted("[phase %s] %ld intervals of %.6g s, in steps of at most %.6g s%s", phase.name.c_str(),
+                   static_cast<long>(phase.u.rows()), phase.interval, settings.step,
+                   !phase.stands                                      ? ""
+                   : settings.stance == ReplaySettings::Stance::joint ? "; the foot stands on a joint"
+                                                                      : "; the foot stands by contact"));
+  for (const auto& landing : replay.landings) {
+    line(formatted("touch-down      at %.6g s, planned at %.6g s: %+.3g ms", landing.time, landing.planned_time,
+                   1e3 * (landing.time - landing.planned_time)));
+    std::string place, planned;
+    for (Eigen::Index i = 0; i < landing.place.size(); ++i) {
+      place += formatted(i == 0 ? "%.6g" : ", %.6g", std::abs(landing.place[i]) < 1e-9 ? 0.0 : landing.place[i]);
+      planned += formatted(i == 0 ? "%.6g" : ", %.6g",
+                           std::abs(landing.planned_place[i]) < 1e-9 ? 0.0 : landing.planned_place[i]);
+    }
+    line(formatted("                at (%s) m, planned at (%s) m: %.3g mm apart", place.c_str(), planned.c_str(),
+                   1e3 * landing.miss()));
+    line(formatted("                takes %.5g J", landing.loss) +
+         (std::isfinite(motion.loss) ? formatted(", planned %.5g J", motion.loss) : "") +
+         formatted("; impulse %.5g N s", landing.impulse));
+    if (landing.other_impulse > 1e-3 * landing.impulse)
+      line(formatted("                the foot that stood is pushed, too, with %.3g N s: it does not come free",
+                     landing.other_impulse));
+  }
+  line(formatted("departure       at most %.3g (%s, at %.6g s), of the coordinates at the motion's own nodes",
+                 replay.departure, model.structure.coordinate_names[static_cast<std::size_t>(replay.departed)].c_str(),
+                 replay.departed_at));
+  if (settings.feedback == ReplaySettings::Feedback::none)
+    line("feedback        none");
+  else
+    line(formatted("feedback        adds at most %.3g to the controls, which reach %.4g", replay.correction,
+                   largest_control(motion)));
+  if (any_stands && settings.stance == ReplaySettings::Stance::contact)
+    line(formatted("slip            %.3g mm, of the foot that stands, at most", 1e3 * replay.slip));
+  if (replay.scuff > 1e-6)
+    line(formatted("scuff           the foot that swings passes under the ground, %.3g mm deep", 1e3 * replay.scuff));
+  line(replay.failure.empty() ? formatted("end             at %.6g s", replay.time)
+                              : formatted("failed          at %.6g s: ", replay.time) + replay.failure);
+  return s;
+}
+
+}  // namespace dodyn::evaluators

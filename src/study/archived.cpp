@@ -1,0 +1,81 @@
+#include "study/archived.hpp"
+
+#include <algorithm>
+
+#include "archive/archive.hpp"
+
+namespace dodyn::study {
+namespace {
+
+// Whether a setting is about how designs are searched for, not about what one of them is.
+bool of_the_search(const std::string& key) {
+  return (key.starts_with("study.") && key != "study.evaluator") || key.starts_with("surrogate.") ||
+         (key.starts_with("design.") && (key.ends_with(".min") || key.ends_with(".max")));
+}
+
+void check(const std::string& path, const archive::Contents& contents, Settings settings,
+           const evaluators::Evaluator& evaluator) {
+  if (contents.provenance.evaluator != settings.evaluator)
+    throw ConfigError(path + " is of the evaluator " + contents.provenance.evaluator + "; allowed: of " +
+                      settings.evaluator + ", as the configuration says");
+  for (const auto& [key, value] : evaluator.reads()) settings.all.push_back({{.name = key}, value, "default"});
+  std::erase_if(settings.all, [](const Setting& setting) { return of_the_search(setting.key.name); });
+  auto then = contents.provenance.configuration;
+  std::erase_if(then, [](const auto& setting) { return of_the_search(setting.first); });
+  const auto names = [](const std::vector<Variable>& variables) {
+    std::string all;
+    for (const Variable& variable : variables) all += (all.empty() ? "" : ", ") + variable.name;
+    return all.empty() ? std::string("none") : all;
+  };
+  const std::string difference = differences(settings, then);
+  if (!difference.empty()) throw ConfigError(path + " belongs to another study: " + difference);
+  if (const std::string here = names(settings.variables), there = names(contents.layout.variables); here != there)
+    throw ConfigError(path + " belongs to another study: its free variables are " + there + ", here " + here);
+  const Channels channels = evaluator.channels();
+  const bool same =
+      std::equal(channels.begin(), channels.end(), contents.layout.channels.begin(), contents.layout.channels.end(),
+                 [](const Channel& a, const Channel& b) { return a.name == b.name && a.coordinates == b.coordinates; });
+  if (!same)
+    throw ConfigError(path + " holds other trajectories than this program writes (it is of version " +
+                      contents.provenance.program_version + ")");
+}
+
+}  // namespace
+
+Outcome archived(const std::string& path, const Settings& settings, const evaluators::Evaluator& evaluator,
+                 std::optional<std::int64_t> id) {
+  archive::Contents contents;
+  try {
+    contents = archive::read(path);
+  } catch (const archive::Error& error) {
+    throw ConfigError(error.what());
+  }
+  check(path, contents, settings, evaluator);
+  const auto rows = archive::latest(contents);
+  const Evaluation* found = nullptr;
+  for (const auto& [each, row] : rows) {
+    const Evaluation& e = contents.evaluations[row];
+    if (id ? each == *id : e.ok() && (!found || e.cost < found->cost)) found = &e;
+  }
+  if (!found && rows.empty()) throw ConfigError(path + ": it is empty; allowed: an archive with evaluations");
+  if (!found && id)
+    throw ConfigError(path + ": no evaluation " + std::to_string(*id) + "; allowed: an id from " +
+                      std::to_string(rows.begin()->first) + " to " + std::to_string(rows.rbegin()->first));
+  if (!found)
+    throw ConfigError(path + ": no evaluation in it is ok; --evaluation ID takes another one that has a motion");
+  Outcome outcome{*found, {}};
+  try {
+    outcome.trajectory = archive::read_trajectory(path, found->id);
+  } catch (const archive::Error& error) {
+    throw ConfigError(error.what());
+  }
+  const bool whole = !outcome.trajectory.empty() &&
+                     std::all_of(outcome.trajectory.values.begin(), outcome.trajectory.values.begin() + 4,
+                                 [](const Eigen::MatrixXd& m) { return m.allFinite(); });
+  if (!whole)
+    throw ConfigError(path + ": evaluation " + std::to_string(found->id) + " (" +
+                      std::string(to_string(found->status)) + ") has no motion; allowed: one that has");
+  return outcome;
+}
+
+}  // namespace dodyn::study

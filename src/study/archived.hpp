@@ -1,0 +1,20 @@
+// An evaluation taken back out of an archive, for what a configuration says of it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "evaluators/evaluator.hpp"
+#include "record/task.hpp"
+#include "settings/settings.hpp"
+
+namespace dodyn::study {
+
+// The evaluation with this id, or the best one, with its trajectory. How a study is run and which range its variables
+// have need not agree with the settings, all else must. Throws ConfigError, one line: no such file, an archive of other
+// settings or another model, no such evaluation, none that is ok, one without a motion.
+Outcome archived(const std::string& path, const Settings& settings, const evaluators::Evaluator& evaluator,
+                 std::optional<std::int64_t> id);
+
+}  // namespace dodyn::study
