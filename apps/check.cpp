@@ -44,8 +44,8 @@ ExitCode check(Invocation call) {
   const std::string path = take_path(call.words, "dodyn check CONFIG|MODEL [--key value ...]");
   if (path.ends_with(".model") || systems::shipped_models().count(path)) return check_model(path, call.words);
   const Settings settings = evaluators::read_settings(path, call.words);
-  evaluators::make_evaluator(settings);
-  if (!settings.variables.empty()) study::make_strategy(settings);
+  const auto evaluator = evaluators::make_evaluator(settings);
+  if (!settings.variables.empty()) study::make_strategy(settings, *evaluator);
   std::cout << report::settings_text(settings);
   if (settings.variables.empty()) std::cout << "\nno design variable is free: fit for solve, not for run\n";
   return finished;

@@ -110,12 +110,12 @@ ExitCode lead(const Settings& settings, const evaluators::Evaluator& evaluator, 
               farm::Farm& farm, archive::Provenance where, const Again& again) {
   const std::string path = settings.text("study.archive");
   if (again && !std::filesystem::exists(path)) throw ConfigError(path + ": no such archive; nothing to do again");
-  if (const std::string reason = strategy.reason(); !reason.empty()) std::cout << "strategy: " << reason << std::endl;
   ProgressLine line(stderr);
   study::Study study(settings, evaluator, strategy, farm, std::move(where), interruption(settings),
                      [&](const study::Tally& tally) {
                        if (line.due()) line.show(report::progress_text(tally, settings.variables));
                      });
+  if (const std::string reason = strategy.reason(); !reason.empty()) std::cout << "strategy: " << reason << std::endl;
   const study::Summary summary = again ? study.rerun(*again) : study.run();
   line.end();
   std::cout << path << ": "
@@ -142,8 +142,8 @@ ExitCode run_session(Invocation& call, const std::string& exit_code_file, const 
     const archive::Provenance where = provenance(call, session.size());
     const std::string path = take_path(call.words, again ? rerun_usage : usage);
     const Settings settings = evaluators::read_settings(path, call.words);
-    const auto strategy = study::make_strategy(settings);
     const std::shared_ptr<const evaluators::Evaluator> evaluator = evaluators::make_evaluator(settings);
+    const auto strategy = study::make_strategy(settings, *evaluator);
     const Work work = study::make_work(evaluator, settings);
     const farm::Patience patience{settings.real("study.grace"), settings.real("study.silence")};
     if (session.rank() > 0) {

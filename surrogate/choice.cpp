@@ -78,6 +78,9 @@ KeyTable<Choice> ego_and_named_keys() { return ego_keys().within(&Choice::ego).a
 const std::vector<StrategyKind>& strategy_kinds() {
   static const auto local = nlopt_keys(true).within(&Choice::nlopt), global = nlopt_keys(false).within(&Choice::nlopt);
   static const std::vector<StrategyKind> kinds = {
+      {"auto",
+       "ego, or trust-region from ten variables on; with gradients where the evaluator gives them; says what it saw",
+       automatic, ego_and_named_keys()},
       {"strawman", "one variable: a cubic spline through the samples, the next at its minimum", strawman,
        strawman_keys().within(&Choice::strawman)},
       {"ego", "kriging, the next where the expected improvement is largest", ego, ego_and_named_keys()},
@@ -89,7 +92,6 @@ const std::vector<StrategyKind>& strategy_kinds() {
       {"cobyla", "NLopt's COBYLA: local, linear model", nlopt<NloptAlgorithm::cobyla>, local},
       {"direct-l", "NLopt's DIRECT-L: global, dividing rectangles", nlopt<NloptAlgorithm::direct_l>, global},
       {"crs", "NLopt's CRS2: global, controlled random search", nlopt<NloptAlgorithm::crs>, global},
-      {"auto", "chosen from the number of variables, gradients and noise", automatic, ego_and_named_keys()},
       {"sweep", "a uniform grid, from coarse to fine", sweep, sweep_keys().within(&Choice::sweep)},
   };
   return kinds;

@@ -18,7 +18,7 @@ struct Named {
 };
 
 struct Choice {
-  std::string name = "strawman";
+  std::string name = "auto";
   StrawmanOptions strawman;
   EgoOptions ego;
   MeshSearchOptions mesh_search;

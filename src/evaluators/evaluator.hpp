@@ -31,6 +31,8 @@ class Evaluator {
   // What join() fills is what evaluate() would.
   virtual int parts() const { return 1; }
   virtual Outcome join(const Evaluation& asked, std::vector<Outcome> parts) const;
+  // Whether evaluations come with the gradient of their cost; `surrogate.strategy = auto` uses it then.
+  virtual bool gradients() const { return false; }
   // What `dodyn simulate` shows: the one motion that the settings and task.evaluation.design describe, whatever number
   // of them an evaluation takes. Nothing where evaluations are no simulations.
   virtual std::optional<Simulated> simulate(const Task&) const { return std::nullopt; }

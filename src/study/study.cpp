@@ -457,7 +457,8 @@ std::vector<Evaluation> archived_samples(const std::string& path, const Settings
 }
 
 // What a study tells its strategy by the names of variables and metrics, or in files.
-void resolve(const surrogate::Named& named, const Settings& settings, surrogate::EgoOptions& ego) {
+void resolve(const surrogate::Named& named, const Settings& settings, const Evaluator& evaluator,
+             surrogate::EgoOptions& ego) {
   const auto& variables = settings.variables;
   if (!named.designs.empty()) ego.given = surrogate::read_designs(named.designs, variables);
 
@@ -478,7 +479,7 @@ void resolve(const surrogate::Named& named, const Settings& settings, surrogate:
       ego.domains[static_cast<std::size_t>(i)] = domain;
     }
   if (named.constraints.empty() && named.objectives.empty() && named.samples.empty()) return;
-  const std::vector<Quantity> quantities = evaluators::make_evaluator(settings)->metrics();
+  const std::vector<Quantity> quantities = evaluator.metrics();
   std::vector<std::string> metrics;
   for (const Quantity& metric : quantities) metrics.push_back(metric.name);
   if (!named.samples.empty())
@@ -492,7 +493,7 @@ void resolve(const surrogate::Named& named, const Settings& settings, surrogate:
 
 }  // namespace
 
-std::unique_ptr<surrogate::Strategy> make_strategy(const Settings& settings) {
+std::unique_ptr<surrogate::Strategy> make_strategy(const Settings& settings, const Evaluator& evaluator) {
   if (settings.variables.empty())
     throw ConfigError("no design variable is free; give design.NAME.min and design.NAME.max of one at least");
   // What says which problem is to be solved cannot go unused.
@@ -504,7 +505,9 @@ std::unique_ptr<surrogate::Strategy> make_strategy(const Settings& settings) {
   try {
     surrogate::Choice choice = surrogate::read_choice(settings);
     if (settings.idle.empty() || std::count(settings.idle.begin(), settings.idle.end(), "surrogate.designs") == 0)
-      resolve(choice.named, settings, choice.ego);
+      resolve(choice.named, settings, evaluator, choice.ego);
+    if (choice.name == "auto" && !settings.given("surrogate.gradient"))
+      choice.ego.gradient = evaluator.gradients() && choice.ego.domains.empty();
     return surrogate::make_strategy(choice, settings.variables);
   } catch (const std::invalid_argument& error) {  // what a key alone cannot tell
     throw ConfigError(error.what());

@@ -163,7 +163,8 @@ class Study {
 };
 
 // The strategy that the settings name. Throws ConfigError where it does not suit the free variables.
-std::unique_ptr<surrogate::Strategy> make_strategy(const Settings& settings);
+// Where they leave it to the program (auto) it asks `evaluator` what there is to go by.
+std::unique_ptr<surrogate::Strategy> make_strategy(const Settings& settings, const Evaluator& evaluator);
 
 // The evaluator as work for a farm, in a process of its own where the settings say so, its outcomes held to what it
 // declared: an outcome of another shape becomes `failed`.

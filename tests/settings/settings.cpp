@@ -326,17 +326,17 @@ TEST_F(SettingsTest, StrategiesHaveKeys) {
   const auto value = [&](const std::string& text, const std::string& key, const std::vector<std::string>& words = {}) {
     return setting(read(walk + "[surrogate]\n" + text, words), key);
   };
-  EXPECT_EQ(value("", "surrogate.initial-samples").value, "3");
+  EXPECT_EQ(value("strategy = strawman", "surrogate.initial-samples").value, "3");
   EXPECT_EQ(value("strategy = ego", "surrogate.initial-samples").value, "automatic");
   EXPECT_EQ(value("strategy = ego\ninitial-samples = 0", "surrogate.initial-samples").value, "automatic");
   EXPECT_THROW(value("strategy = sweep", "surrogate.initial-samples"), std::out_of_range);
   // A file may serve several strategies; what is not used is read all the same.
-  EXPECT_EQ(value("points = 9", "surrogate.points").note, "not used by strawman");
+  EXPECT_EQ(value("points = 9", "surrogate.points").note, "not used by auto");
   EXPECT_EQ(value("points = 9", "surrogate.points", {"--strategy", "sweep"}).note, "");
   EXPECT_EQ(complaint(walk + "[surrogate]\npoints = no"),
             "knee.cfg:4: surrogate.points = no is not an integer; allowed: an integer >= 1");
   EXPECT_EQ(complaint(walk, {"--surrogate.points", "9"}),
-            "command line: surrogate.points belongs to sweep; this study's strategy is strawman");
+            "command line: surrogate.points belongs to sweep; this study's strategy is auto");
   EXPECT_EQ(complaint(walk + "[surrogate]\npiont = 9"),
             "knee.cfg:4: unknown key 'surrogate.piont' (did you mean 'surrogate.points'?)");
   // An archive of the time when all strategies shared their keys.
@@ -539,7 +539,7 @@ TEST_F(SettingsTest, MistakesOnTheCommandLine) {
   EXPECT_EQ(complaint(walk, {"--study.seed", "1", "--study.seed", "2"}),
             "command line: study.seed is given twice (already at command line)");
   EXPECT_EQ(complaint(walk, {"extra"}), "command line: 'extra' is not understood; allowed: --section.key value");
-  const std::string strategies = "strawman, ego, trust-region, smf, bobyqa, cobyla, direct-l, crs, auto, sweep";
+  const std::string strategies = "auto, strawman, ego, trust-region, smf, bobyqa, cobyla, direct-l, crs, sweep";
   EXPECT_EQ(complaint(walk, {"--strategy", "swep"}),
             "command line: surrogate.strategy = swep is unknown; allowed: " + strategies + " (did you mean 'sweep'?)");
   EXPECT_EQ(complaint(walk, {"--strategy"}), "command line: surrogate.strategy has no value; allowed: " + strategies);

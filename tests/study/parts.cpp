@@ -60,7 +60,7 @@ class PartsTest : public ::testing::Test {
   Summary run(const std::string& archive, int answers = 1000, int losses = 0, int losses_each = 0) {
     const Settings settings = evaluators::read_settings(config, {"--study.archive", directory + "/" + archive});
     const std::shared_ptr<const Evaluator> evaluator = evaluators::make_evaluator(settings);
-    const auto strategy = make_strategy(settings);
+    const auto strategy = make_strategy(settings, *evaluator);
     const Work work = make_work(evaluator, settings);
     DyingFarm farm(
         [&](const Task& task) {

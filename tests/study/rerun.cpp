@@ -41,7 +41,7 @@ class Rerun : public ::testing::TestWithParam<Case> {
         directory + "/f.cfg",
         {"--study.archive=" + path(archive), "--strategy=" + GetParam().strategy, "--study.mode=" + GetParam().mode});
     const std::shared_ptr<const Evaluator> evaluator = evaluators::make_evaluator(settings);
-    const auto strategy = make_strategy(settings);
+    const auto strategy = make_strategy(settings, *evaluator);
     const Work works = make_work(evaluator, settings);
     const auto farm = farm::make_local_farm([&](const Task& task) {
       if (!broken || task.evaluation.design(0) < 0.45) return works(task);

@@ -62,7 +62,7 @@ class StudyTest : public ::testing::Test {
               std::size_t interrupt_at = 1000) const {
     const Settings now = settings(archive, words);
     const std::shared_ptr<const Evaluator> evaluator = evaluators::make_evaluator(now);
-    const auto strategy = make_strategy(now);
+    const auto strategy = make_strategy(now, *evaluator);
     BackwardsFarm farm(make_work(evaluator, now), evaluators);
     bool interrupted = false;
     return Study(
@@ -305,7 +305,7 @@ TEST_F(StudyTest, AFullDiskLosesNothing) {
 
 TEST_F(StudyTest, StrategiesAreHeldToTheirVariables) {
   write("name = branin\n[design]\nx.min = 0\nx.max = 1\ny.min = 0\ny.max = 1\n");
-  EXPECT_EQ(refusal("a.h5"), "strawman: works on one free variable, not 2");
+  EXPECT_EQ(refusal("a.h5", {"--strategy", "strawman"}), "strawman: works on one free variable, not 2");
   EXPECT_EQ(run("b.h5", {"--strategy", "sweep", "--surrogate.points", "3"}).evaluated, 9);
   write("name = branin\n");
   EXPECT_EQ(refusal("c.h5"), "no design variable is free; give design.NAME.min and design.NAME.max of one at least");
@@ -351,8 +351,11 @@ TEST_F(StudyTest, TheArchiveSaysWhyAStrategyWasChosen) {
   for (const std::string batch : {"1", "8"}) {
     run("auto" + batch + ".h5", {"--surrogate.strategy=auto", "--study.batch=" + batch, "--study.max-evaluations=6"});
     const std::string note = contents("auto" + batch + ".h5").iterations.front().note;
-    EXPECT_TRUE(note.starts_with("1 variable, no gradients, costs without noise: ego, ")) << note;
+    EXPECT_TRUE(note.starts_with("1 variable, gradients, costs without noise: ego, ")) << note;
   }
+  run("plain.h5", {"--surrogate.strategy=auto", "--surrogate.gradient=false", "--study.max-evaluations=6"});
+  const std::string note = contents("plain.h5").iterations.front().note;
+  EXPECT_TRUE(note.starts_with("1 variable, no gradients, ")) << note;
 }
 
 // Another study's archive, or its table as CSV, is a head start; the two are the same.
@@ -378,7 +381,7 @@ TEST_F(StudyTest, SamplesOfAnotherStudyCount) {
             "nothing.csv: cannot be read");
   EXPECT_NE(refusal("no.h5", {"--surrogate.samples=nothing.h5", "--surrogate.strategy=ego"}).find("nothing.h5: "),
             std::string::npos);
-  EXPECT_NE(refusal("no.h5", {"--surrogate.samples=before.csv", "--surrogate.strategy=sweep"}).find("belongs to ego"),
+  EXPECT_NE(refusal("no.h5", {"--surrogate.samples=before.csv", "--surrogate.strategy=sweep"}).find("belongs to auto"),
             std::string::npos);
 }
 
@@ -462,7 +465,7 @@ TEST_F(StudyTest, WhatIsLostIsRepeatedUpToTheAttempts) {
   const auto run_losing = [&](const std::string& archive, int losses, bool interrupt) {
     const Settings now = settings(archive, {"--strategy", "sweep"});
     const std::shared_ptr<const Evaluator> evaluator = evaluators::make_evaluator(now);
-    const auto strategy = make_strategy(now);
+    const auto strategy = make_strategy(now, *evaluator);
     LosingFarm farm(make_work(evaluator, now), losses);
     int asked = 0;
     const auto interruption = [&] { return std::string(interrupt && ++asked > 7 ? "interrupted" : ""); };
@@ -524,7 +527,7 @@ TEST_F(StudyTest, WhatIsKilledWithTheRunLeavesNoRow) {
   const auto run_struck = [&](const std::string& archive, Status status, bool killed, bool told_before, bool told) {
     const Settings now = settings(archive, {"--strategy", "sweep"});
     const std::shared_ptr<const Evaluator> evaluator = evaluators::make_evaluator(now);
-    const auto strategy = make_strategy(now);
+    const auto strategy = make_strategy(now, *evaluator);
     int answers = 0;
     bool interrupted = false;
     KilledFarm farm(make_work(evaluator, now), [&](Outcome& outcome) {

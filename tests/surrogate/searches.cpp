@@ -97,7 +97,8 @@ TEST(Searches, MeshSearchConvergesWhereTheModelIsWrong) {
 TEST(Searches, AutomaticChoiceSaysWhy) {
   Choice choice;
   std::string reason;
-  EXPECT_EQ(automatic_choice(choice, box, {}, reason).name, "strawman");
+  choice.name = "smf";
+  EXPECT_EQ(automatic_choice(choice, box, {}, reason).name, "smf");
   EXPECT_EQ(reason, "");
   choice.name = "auto";
   const Choice gradient = automatic_choice(choice, box, {true, false}, reason);

@@ -533,9 +533,12 @@ TEST(Choice, MakesStrategiesByName) {
     make_strategy(unknown, {knee});
     FAIL();
   } catch (const std::invalid_argument& e) {
-    EXPECT_TRUE(contains(e.what(), "no strategy 'stravman'; there are: strawman, ")) << e.what();
+    EXPECT_TRUE(contains(e.what(), "no strategy 'stravman'; there are: auto, strawman, ")) << e.what();
   }
-  EXPECT_THROW(make_strategy({}, {knee, knee}), std::invalid_argument);
+  EXPECT_FALSE(make_strategy({}, {knee, knee})->ask(1).empty());
+  Choice one;
+  one.name = "strawman";
+  EXPECT_THROW(make_strategy(one, {knee, knee}), std::invalid_argument);
 }
 
 }  // namespace

@@ -69,6 +69,7 @@ class GaitEvaluator final : public Evaluator {
         replay_(replay_keys().read(settings)),
         refuses_(settings.text("gait.examination") == "refuse") {}
 
+  bool gradients() const override { return true; }
   std::vector<Quantity> metrics() const override { return gait_metrics(); }
   Channels channels() const override;
   Outcome evaluate(const Task& task) const override;

@@ -75,6 +75,7 @@ class MotionEvaluator final : public Evaluator {
       throw settings.error("motion.solver", "this build has no Ipopt; allowed is native");
   }
 
+  bool gradients() const override { return true; }
   std::vector<Quantity> metrics() const override { return metric_list(designs_); }
   Channels channels() const override;
   Outcome evaluate(const Task& task) const override;
