@@ -1,6 +1,8 @@
 // What the subcommands share: how they are called, and what their exit codes mean.
 #pragma once
 
+#include <cstdint>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -33,9 +35,13 @@ std::string take_path(std::vector<std::string>& words, const std::string& usage)
 // value, described by `what`, is missing.
 std::string take_option(std::vector<std::string>& words, const std::string& name, const std::string& what);
 
+// The ids in "3,7,12". Throws ConfigError.
+std::set<std::int64_t> read_ids(const std::string& text);
+
 ExitCode run(Invocation call);
 ExitCode rerun(Invocation call);
 ExitCode show(Invocation call);
+ExitCode replay(Invocation call);
 ExitCode repair(Invocation call);
 ExitCode merge(Invocation call);
 ExitCode solve(Invocation call);

@@ -41,6 +41,8 @@ const std::vector<Command> commands = {
     {"rerun", "CONFIG --failed | --ids ID[,ID...] [--key value ...]",
      "do again what failed, timed out or was lost, or what is named; earlier attempts stay in the archive", rerun,
      true},
+    {"replay", "CONFIG [--ids ID[,ID...]] [--key value ...]",
+     "evaluate archived designs once more and compare with their rows bit by bit; nothing is written", replay, true},
     {"merge", "OUT IN...", "one archive of several of the same shape, such as those of an array of jobs", merge, false},
     {"solve", "CONFIG [--key value ...] [--verbose] [--output FILE.csv]",
      "one evaluation of a fixed design: its record, report and trajectory", solve, true},

@@ -179,6 +179,8 @@ ExitCode start(Invocation& call, const Again& again) {
   return code;
 }
 
+}  // namespace
+
 std::set<std::int64_t> read_ids(const std::string& text) {
   std::set<std::int64_t> ids;
   std::istringstream list(text);
@@ -189,8 +191,6 @@ std::set<std::int64_t> read_ids(const std::string& text) {
   }
   return ids;
 }
-
-}  // namespace
 
 ExitCode run(Invocation call) { return start(call, std::nullopt); }
 

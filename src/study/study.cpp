@@ -346,19 +346,31 @@ Study::Study(const Settings& settings, const Evaluator& evaluator, surrogate::St
   if (resumed_) struck_ = running;
 }
 
+namespace {
+
+// The files that the evaluator reads are part of what makes a study this study.
+Settings identity_of(Settings settings, const Evaluator& evaluator) {
+  for (const auto& [key, value] : evaluator.reads()) settings.all.push_back({{.name = key}, value, "default"});
+  return settings;
+}
+
+}  // namespace
+
+std::string another_study(const Settings& settings, const Evaluator& evaluator, const archive::Contents& contents) {
+  return differences(identity_of(settings, evaluator), contents.provenance.configuration);
+}
+
 archive::Archive Study::open(archive::Provenance provenance) {
   const std::string path = settings_.text("study.archive");
   provenance.evaluator = settings_.evaluator;
-  Settings identity = settings_;  // the files that the evaluator reads are part of what makes a study this study
-  for (const auto& [key, value] : evaluator_.reads()) identity.all.push_back({{.name = key}, value, "default"});
-  provenance.configuration = identity.configuration();
+  provenance.configuration = identity_of(settings_, evaluator_).configuration();
   try {
     if (!std::filesystem::exists(std::filesystem::status(path)))
       return archive::Archive::create(path, layout_, provenance);
 
     const archive::Contents contents = archive::read(path);
     const std::string remedy = "; remove it or choose another study.archive";
-    const std::string difference = differences(identity, contents.provenance.configuration);
+    const std::string difference = another_study(settings_, evaluator_, contents);
     if (!difference.empty()) throw ConfigError(path + " belongs to another study: " + difference + remedy);
     if (shape(layout_) != shape(contents.layout))
       throw ConfigError(path + " holds other metrics or trajectories than this program writes (it is of version " +

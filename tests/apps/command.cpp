@@ -108,6 +108,34 @@ class Command : public ::testing::Test {
 
 #define EXPECT_HAS(text, part) EXPECT_NE((text).find(part), std::string::npos) << (text)
 
+// An archived design gives again what it gave, on any number of ranks; where it does not, the difference is told.
+TEST_F(Command, ReplaysBitByBit) {
+  ASSERT_EQ(ranks(2, "run f.cfg").code, 0);
+  Result replay = dodyn("replay f.cfg");
+  EXPECT_EQ(replay.code, 0) << replay.text;
+  EXPECT_NE(replay.text.find(" the same, bit by bit\n"), std::string::npos) << replay.text;
+  EXPECT_EQ(replay.text.find("differs"), std::string::npos) << replay.text;
+  EXPECT_EQ(dodyn("replay f.cfg --testfunction.noise 0.02").code, 2);
+  EXPECT_EQ(dodyn("replay f.cfg --ids 99999").code, 2);
+  EXPECT_EQ(dodyn("replay f.cfg --ids x").code, 2);
+
+  std::ofstream(directory + "/answer") << "1.5\n";
+  std::ofstream(directory + "/c.cfg")
+      << "[study]\nevaluator = command\nmax-evaluations = 3\n[surrogate]\nstrategy = sweep\n"
+         "points = 3\n[command]\nrun = read c < " +
+             directory +
+             "/answer; echo \"{\\\"cost\\\": $c}\" > $DODYN_RESULT_FILE\n"
+             "[design]\nx.min = 0\nx.max = 1\n";
+  const Result ran = dodyn("run c.cfg");
+  ASSERT_EQ(ran.code, 0) << ran.text;
+  EXPECT_EQ(dodyn("replay c.cfg").code, 0);
+  std::ofstream(directory + "/answer") << "1.25\n";
+  replay = dodyn("replay c.cfg --ids 1");
+  EXPECT_EQ(replay.code, 1) << replay.text;
+  EXPECT_NE(replay.text.find("evaluation 1: differs; cost was 1.5, is 1.25\n0 of 1 the same"), std::string::npos)
+      << replay.text;
+}
+
 // What is predicted of a design is what evaluating it gives, within the band; what is not known is a line.
 TEST_F(Command, PredictsAndSaysWhatMatters) {
   std::ofstream(directory + "/b.cfg") << "[study]\nevaluator = testfunction\nmax-evaluations = 30\n[surrogate]\n"
