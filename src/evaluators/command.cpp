@@ -8,6 +8,10 @@
 //                    by name). Without a file, or with an exit code other than 0 and no status, the evaluation has
 //                    failed; where a signal from outside ended the program, it is lost, to be done again.
 // Standard output and error go to the files stdout and stderr there; the end of stderr becomes part of the reason.
+//
+// `command.serve` is a program that stays: it finds what is in design.json as one line on its standard input, and answers
+// with what would be in result.json as one line on its standard output. Where it dies, or is stopped at a time limit, it is
+// started again for the next evaluation.
 #include "evaluators/command.hpp"
 
 #include <unistd.h>
@@ -22,6 +26,7 @@
 #include <system_error>
 
 #include "evaluators/program.hpp"
+#include "evaluators/server.hpp"
 
 namespace dodyn::evaluators {
 namespace {
@@ -29,7 +34,9 @@ namespace {
 using nlohmann::json;
 namespace fs = std::filesystem;
 
-std::vector<std::string> words_of(const std::string& text) {
+// Words by spaces, commas or both.
+std::vector<std::string> words_of(std::string text) {
+  std::replace(text.begin(), text.end(), ',', ' ');
   std::istringstream stream(text);
   std::vector<std::string> words;
   for (std::string word; stream >> word;) words.push_back(word);
@@ -69,19 +76,23 @@ class Command final : public Evaluator {
  public:
   explicit Command(const Settings& settings)
       : settings_(settings), metrics_(words_of(settings.text("command.metrics"))) {
-    if (settings.text("command.run").empty())
-      throw settings.error("command.run", "there is no command; give a line of shell that writes $DODYN_RESULT_FILE");
+    if (settings.text("command.run").empty() && settings.text("command.serve").empty())
+      throw settings.error(
+          "command.run", "there is no command; give a line of shell that writes $DODYN_RESULT_FILE, or command.serve");
+    if (!settings.text("command.run").empty() && !settings.text("command.serve").empty())
+      throw settings.error("command.serve", "command.run is given too; a study has one of them");
     const std::string archive = settings.text("study.archive");
     directory_ = settings.text("command.directory");
     own_directory_ = directory_.empty();
     if (own_directory_) directory_ = fs::path(archive).replace_extension(".work");
     directory_ = fs::absolute(directory_);
     for (const auto& setting : settings.all)  // "configs/a.cfg:12" or "command line"
-      if (setting.key.name == "command.run")
+      if ((setting.key.name == "command.run" || setting.key.name == "command.serve") && !setting.value.empty())
         study_ = fs::absolute(fs::path(setting.source.substr(0, setting.source.rfind(':')))).parent_path();
   }
 
   ~Command() override {
+    dismiss(settings_.text("command.keep") != "all");
     std::error_code not_empty;
     if (own_directory_) fs::remove(directory_, not_empty);
   }
@@ -94,6 +105,7 @@ class Command final : public Evaluator {
   Channels channels() const override { return {}; }
 
   Outcome evaluate(const Task& task) const override {
+    if (!settings_.text("command.serve").empty()) return be_served(task);
     Outcome outcome{task.evaluation, {}};
     Evaluation& evaluation = outcome.evaluation;
     char name[32];
@@ -110,7 +122,7 @@ class Command final : public Evaluator {
     evaluation.status = end.stopped ? Status::timed_out : end.from_outside() ? Status::lost : Status::failed;
     try {
       if (fs::exists(directory / "result.json")) {
-        read_back(directory / "result.json", end, evaluation);
+        read_back(text_of(directory / "result.json"), end, evaluation);
       } else {
         evaluation.reason = end.text() + (end.stopped ? "" : ", and no result.json");
       }
@@ -118,7 +130,8 @@ class Command final : public Evaluator {
       if (!end.from_outside()) evaluation.status = Status::failed;  // else it was killed while it wrote
       evaluation.reason = end.text() + ", result.json: " + error.what();
     }
-    outcome.killed = evaluation.status == Status::lost && end.from_outside();
+    outcome.killed = (evaluation.status == Status::lost && end.from_outside()) ||
+                     (evaluation.status == Status::failed && !fs::exists(directory / "result.json"));
     if (!evaluation.ok() || !evaluation.reason.empty()) {
       if (const std::string line = last_line(directory / "stderr"); !line.empty() && !evaluation.ok())
         evaluation.reason += "; stderr: " + line;
@@ -130,8 +143,8 @@ class Command final : public Evaluator {
 
   std::string report(const Outcome& outcome) const override {
     const double code = outcome.evaluation.metrics.size() > 0 ? outcome.evaluation.metrics(0) : not_a_number;
-    return "command              " + settings_.text("command.run") + "\nexit code            " + to_text(code) +
-           "\nworking directories  " + directory_.string() + "\n";
+    return "command              " + settings_.text("command.run") + settings_.text("command.serve") +
+           "\nexit code            " + to_text(code) + "\nworking directories  " + directory_.string() + "\n";
   }
 
  private:
@@ -143,39 +156,102 @@ class Command final : public Evaluator {
     fs::create_directories(directory);
   }
 
-  // Writes design.json; returns the environment.
-  std::vector<std::string> hand_over(const Task& task, const fs::path& directory) const {
+  // The server's answer to one evaluation; a server is started where there is none.
+  Outcome be_served(const Task& task) const {
+    Outcome outcome{task.evaluation, {}};
+    Evaluation& evaluation = outcome.evaluation;
+    evaluation.metrics = Eigen::VectorXd::Constant(static_cast<Eigen::Index>(metrics_.size()) + 1, not_a_number);
+    evaluation.status = Status::failed;
+    if (server_ && !server_->alive()) dismiss(true);
+    if (!server_) {
+      char host[256] = "";
+      gethostname(host, sizeof host - 1);
+      served_in_ = directory_ / ("server-" + std::string(host) + "-" + std::to_string(getpid()));
+      fs::remove_all(served_in_);
+      make(served_in_);
+      server_ = std::make_unique<Server>(
+          Program{settings_.text("command.serve"), served_in_, environment_with({"DODYN_STUDY=" + study_.string()})});
+    }
+    const Server::Answer answer = server_->ask(request(task).dump(), task);
+    const bool gone = answer.line.empty() && !answer.stopped;
+    bool understood = false;
+    try {
+      if (answer.stopped) {
+        evaluation.status = Status::timed_out;
+        evaluation.reason = "stopped at its time limit";
+      } else if (gone) {
+        evaluation.status = answer.end.from_outside() ? Status::lost : Status::failed;
+        evaluation.metrics(0) = answer.end.code();
+        evaluation.reason = "the server ended, " + answer.end.text();
+        outcome.killed = evaluation.status == Status::lost;
+      } else {
+        read_back(answer.line, {}, evaluation);
+        understood = true;
+      }
+    } catch (const std::exception& error) {
+      evaluation.status = Status::failed;
+      evaluation.reason = "its answer " + shown(answer.line) + ": " + error.what();
+    }
+    if (!evaluation.ok() && !understood) {  // where one line went astray the next ones would be answers to others
+      if (const std::string line = last_line(served_in_ / "stderr"); !line.empty())
+        evaluation.reason += "; stderr: " + line;
+      dismiss(settings_.text("command.keep") == "none");
+    }
+    return outcome;
+  }
+
+  void dismiss(bool forget) const {
+    if (!server_) return;
+    server_.reset();
+    if (forget) fs::remove_all(served_in_);
+  }
+
+  // What design.json holds.
+  json request(const Task& task) const {
     const Evaluation& evaluation = task.evaluation;
     json design = json::object();
-    std::vector<std::string> more = {
-        "DODYN_ID=" + std::to_string(evaluation.id), "DODYN_SEED=" + std::to_string(evaluation.seed),
-        "DODYN_DESIGN_FILE=" + (directory / "design.json").string(),
-        "DODYN_RESULT_FILE=" + (directory / "result.json").string(), "DODYN_STUDY=" + study_.string()};
-    const auto give = [&](const std::string& name, double value) {
-      design[name] = value;
-      more.push_back(variable_name(name) + "=" + to_text(value));
-    };
+    for_each_design(evaluation, [&](const std::string& name, double value) { design[name] = value; });
+    json text = {{"id", evaluation.id}, {"seed", evaluation.seed}, {"design", design}, {"time_limit", nullptr}};
+    if (std::isfinite(task.time_limit)) text["time_limit"] = task.time_limit;
+    return text;
+  }
+
+  // Calls give(name, value) for the free variables and for those that are set.
+  void for_each_design(const Evaluation& evaluation, auto&& give) const {
     for (std::size_t i = 0; i < settings_.variables.size(); ++i)
       give(settings_.variables[i].name, evaluation.design(static_cast<Eigen::Index>(i)));
     for (const auto& setting : settings_.all)
       if (setting.key.name.starts_with("design.") && !setting.key.name.ends_with(".min") &&
           !setting.key.name.ends_with(".max"))
         give(setting.key.name.substr(7), settings_.real(setting.key.name));
-    json text = {{"id", evaluation.id}, {"seed", evaluation.seed}, {"design", design}, {"time_limit", nullptr}};
-    if (std::isfinite(task.time_limit)) {
-      text["time_limit"] = task.time_limit;
-      more.push_back("DODYN_TIME_LIMIT=" + to_text(task.time_limit));
-    }
-    std::ofstream(directory / "design.json") << text.dump(2) << "\n";
+  }
+
+  // Writes design.json; returns the environment.
+  std::vector<std::string> hand_over(const Task& task, const fs::path& directory) const {
+    const Evaluation& evaluation = task.evaluation;
+    std::vector<std::string> more = {
+        "DODYN_ID=" + std::to_string(evaluation.id), "DODYN_SEED=" + std::to_string(evaluation.seed),
+        "DODYN_DESIGN_FILE=" + (directory / "design.json").string(),
+        "DODYN_RESULT_FILE=" + (directory / "result.json").string(), "DODYN_STUDY=" + study_.string()};
+    for_each_design(evaluation, [&](const std::string& name, double value) {
+      more.push_back(variable_name(name) + "=" + to_text(value));
+    });
+    if (std::isfinite(task.time_limit)) more.push_back("DODYN_TIME_LIMIT=" + to_text(task.time_limit));
+    std::ofstream(directory / "design.json") << request(task).dump(2) << "\n";
     return environment_with(std::move(more));
   }
 
-  void read_back(const fs::path& file, const End& end, Evaluation& evaluation) const {
+  static std::string text_of(const fs::path& file) {
     if (!fs::is_regular_file(file)) throw std::runtime_error("is not a regular file");
     if (const auto size = fs::file_size(file); size > most_bytes)
       throw std::runtime_error("has " + std::to_string(size) + " bytes; allowed: " + std::to_string(most_bytes));
-    std::ifstream stream(file);
-    const json result = json::parse(stream, [](int depth, json::parse_event_t, json&) {
+    std::ostringstream text;
+    text << std::ifstream(file).rdbuf();
+    return text.str();
+  }
+
+  void read_back(const std::string& text, const End& end, Evaluation& evaluation) const {
+    const json result = json::parse(text, [](int depth, json::parse_event_t, json&) {
       if (depth > 8) throw std::runtime_error("is nested deeper than 8 levels");
       return true;
     });
@@ -226,6 +302,8 @@ class Command final : public Evaluator {
   std::vector<std::string> metrics_;
   fs::path directory_, study_;
   bool own_directory_;
+  mutable std::unique_ptr<Server> server_;  // started by the first evaluation
+  mutable fs::path served_in_;
 };
 
 }  // namespace
@@ -248,7 +326,14 @@ EvaluatorKind command_kind() {
        .type = Type::text,
        .description = "line of shell, run in a directory of its own; reads $DODYN_DESIGN_FILE or DODYN_<NAME>, "
                       "writes $DODYN_RESULT_FILE; $DODYN_STUDY is the configuration's directory"},
-      {.name = "command.metrics", .type = Type::text, .description = "names of the metrics it tells, by spaces"},
+      {.name = "command.serve",
+       .type = Type::text,
+       .description =
+           "instead of command.run: a program that stays, and answers each line of its standard input, the design as "
+           "JSON, with a line of JSON on its standard output"},
+      {.name = "command.metrics",
+       .type = Type::text,
+       .description = "names of the metrics it tells, by commas or spaces"},
       {.name = "command.directory",
        .type = Type::text,
        .description = "where the working directories are made; by default the archive's name with .work",

@@ -35,8 +35,9 @@ struct Outcome {
   Evaluation evaluation;
   Trajectory trajectory;
   std::int32_t part = 0;  // that of the task
-  // Status lost, since a signal from outside ended the process that worked on it (record/signals.hpp). Where the run is
-  // told to end at about that time, it was the same hand, and the attempt does not count.
+  // Status lost, since a signal from outside ended the process that worked on it (record/signals.hpp); or failed without
+  // an answer, which may be how a script says that its simulator was ended so. Where the run is told to end at about that
+  // time, it was the same hand, and the attempt does not count.
   bool killed = false;
 };
 

@@ -22,7 +22,7 @@ double now() { return std::chrono::duration<double>(std::chrono::steady_clock::n
 bool same(const Eigen::VectorXd& a, const Eigen::VectorXd& b) { return a.size() == b.size() && a == b; }
 
 // s between the end of an evaluation's process and the word that this run is to end, where one hand did both.
-constexpr double time_for_a_signal = 2;
+constexpr double time_for_a_signal = 2, time_for_another = 0.5;
 
 // An evaluation without a usable answer; that a design is infeasible is one.
 bool failure(Status status) { return status != Status::ok && status != Status::infeasible; }
@@ -287,7 +287,7 @@ void Study::gather(Outcome answer, std::vector<Outcome>& rows) {
   if (!interruption_().empty() && (status == Status::lost || status == Status::failed)) return;
   if (answer.killed) {
     answer.killed = false;
-    held_.push_back({std::move(answer), now() + time_for_a_signal});
+    held_.push_back({std::move(answer), now() + (status == Status::lost ? time_for_a_signal : time_for_another)});
   } else if (status == Status::lost) {
     const std::int32_t part = answer.part;
     if (attempts_left(std::move(answer), rows) && parts_.count() > 1) submit(pending_.at(id), part);

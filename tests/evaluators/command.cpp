@@ -28,7 +28,7 @@ class CommandTest : public ::testing::Test {
   void TearDown() override { std::filesystem::remove_all(directory); }
 
   Outcome evaluate(const std::string& line, std::vector<std::string> words = {}, double time_limit = 60) const {
-    std::ofstream(directory + "/c.cfg") << "[study]\nevaluator = command\ngrace = 4\n[command]\nmetrics = mass drag\n"
+    std::ofstream(directory + "/c.cfg") << "[study]\nevaluator = command\ngrace = 4\n[command]\nmetrics = mass, drag\n"
                                         << "run = " << line << "\n[design]\nx.min = 0\nx.max = 1\nlong-name = 7\n";
     words.push_back("--study.archive=" + directory + "/c.h5");
     const auto evaluator = make_evaluator(read_settings(directory + "/c.cfg", words));
@@ -115,6 +115,74 @@ TEST_F(CommandTest, AnswersThatAreNoneAreRefused) {
 }
 
 // A reason is a line of UTF-8 that is nothing but text, wherever it was cut.
+// One program that answers many evaluations; where it dies, babbles or is too slow, another one takes its place.
+class ServeTest : public CommandTest {
+ protected:
+  // Evaluates x = 0.1, 0.2, ... in turn by one evaluator.
+  std::vector<Outcome> serve(const std::string& line, int count, double time_limit = 60) const {
+    std::ofstream(directory + "/server.sh") << line;
+    std::ofstream(directory + "/c.cfg") << "[study]\nevaluator = command\ngrace = 4\n[command]\nmetrics = mass\n"
+                                        << "serve = sh $DODYN_STUDY/server.sh\n[design]\nx.min = 0\nx.max = 1\n";
+    const auto evaluator =
+        make_evaluator(read_settings(directory + "/c.cfg", {"--study.archive=" + directory + "/c.h5"}));
+    std::vector<Outcome> all;
+    for (int i = 0; i < count; ++i) {
+      Task task;
+      task.evaluation.id = i;
+      task.evaluation.design = Eigen::VectorXd::Constant(1, 0.1 * (i + 1));
+      task.time_limit = time_limit;
+      all.push_back(farm::perform([&](const Task& now) { return evaluator->evaluate(now); }, task, 0));
+    }
+    return all;
+  }
+  const std::string answer = "echo '{\"cost\": '$n', \"metrics\": {\"mass\": 2}}'\n";
+};
+
+TEST_F(ServeTest, OneProcessAnswersAll) {
+  const auto all = serve("echo $$ > " + directory + "/pid\nn=0\nwhile read line; do\nn=$((n+1))\necho \"$line\" >> " +
+                             directory + "/asked\n" + answer + "done\n",
+                         3);
+  for (int i = 0; i < 3; ++i) {
+    const Evaluation& e = all[static_cast<std::size_t>(i)].evaluation;
+    EXPECT_TRUE(e.ok()) << e.reason;
+    EXPECT_EQ(e.cost, i + 1);  // it counted: one process for all
+    EXPECT_EQ(e.metrics(1), 2);
+  }
+  EXPECT_NE(text("asked").find("{\"design\":{\"x\":0.2},\"id\":1,\"seed\":0,\"time_limit\":60.0}"), std::string::npos)
+      << text("asked");
+  EXPECT_TRUE(gone(process("pid")));
+  EXPECT_FALSE(std::filesystem::exists(directory + "/c.work"));
+}
+
+TEST_F(ServeTest, OneThatDiesIsReplaced) {
+  const auto all = serve("read line\nn=7\n" + answer + "echo sorry >&2\nexit 5\n", 3);
+  EXPECT_TRUE(all[0].evaluation.ok()) << all[0].evaluation.reason;
+  for (const Outcome& one : all) {  // it had gone before the next line came, or died on it
+    if (one.evaluation.ok()) continue;
+    EXPECT_EQ(one.evaluation.status, Status::failed);
+    EXPECT_EQ(one.evaluation.reason, "the server ended, exit code 5; stderr: sorry");
+    EXPECT_EQ(one.evaluation.metrics(0), 5);
+  }
+}
+
+TEST_F(ServeTest, ABabblerIsReplaced) {
+  const auto all = serve("read line\nif [ -e " + directory + "/again ]; then n=3; " + answer + "else touch " +
+                             directory + "/again; echo what?; echo '{\"cost\": 9}'; fi\nread line\n",
+                         2);
+  EXPECT_EQ(all[0].evaluation.status, Status::failed);
+  EXPECT_TRUE(all[0].evaluation.reason.starts_with("its answer what?: ")) << all[0].evaluation.reason;
+  EXPECT_TRUE(all[1].evaluation.ok()) << all[1].evaluation.reason;
+  EXPECT_EQ(all[1].evaluation.cost, 3);  // not the line that the first one had left over
+}
+
+TEST_F(ServeTest, ASlowOneIsStoppedWithAllThatItStarted) {
+  const auto before = Clock::now();
+  const auto all = serve("sleep 30 &\necho $! > " + directory + "/pid\nread line\nsleep 30\n", 1, 0.5);
+  EXPECT_EQ(all[0].evaluation.status, Status::timed_out);
+  EXPECT_LT(Clock::now() - before, std::chrono::seconds(10));
+  EXPECT_TRUE(gone(process("pid")));
+}
+
 TEST_F(CommandTest, ReasonsAreText) {
   EXPECT_EQ(evaluate(R"(printf 'a\033[2J\tb\377c\n' >&2; exit 1)").evaluation.reason,
             "exit code 1, and no result.json; stderr: a [2J b\uFFFDc");

@@ -1,0 +1,89 @@
+#include "evaluators/server.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <system_error>
+
+namespace dodyn::evaluators {
+namespace {
+
+constexpr std::size_t most_bytes = 16 << 20;  // of an answer
+
+// A pipe by name, open at both ends, so that neither side waits for the other to open it.
+int named_pipe(const std::filesystem::path& path, int flags) {
+  std::filesystem::remove(path);
+  const int file = mkfifo(path.c_str(), 0600) == 0 ? open(path.c_str(), O_RDWR | O_CLOEXEC | flags) : -1;
+  if (file < 0) throw std::system_error(errno, std::generic_category(), path.string());
+  return file;
+}
+
+}  // namespace
+
+Server::Server(Program program)
+    : requests_(named_pipe(program.directory / "requests", O_NONBLOCK)),
+      answers_(named_pipe(program.directory / "answers", O_NONBLOCK)) {
+  program.line = "{ " + program.line + "\n} < requests > answers";
+  life_ = std::thread([this, program = std::move(program)] {
+    Task forever;
+    forever.stop = kill_.get_token();
+    try {
+      end_ = run(program, forever, 0);
+    } catch (const std::system_error&) {  // no process to be had: as a shell that cannot start one says it
+      end_.status = 126 << 8;
+    }
+    ended_ = true;
+  });
+}
+
+void Server::stop() {
+  kill_.request_stop();
+  if (life_.joinable()) life_.join();
+}
+
+Server::~Server() {
+  close(requests_);
+  const auto until = std::chrono::steady_clock::now() + std::chrono::duration<double>(patience);
+  while (!ended_ && std::chrono::steady_clock::now() < until) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  stop();
+  close(answers_);
+}
+
+Server::Answer Server::ask(const std::string& line, const Task& task) {
+  const std::string request = line + "\n";
+  std::size_t written = 0;
+  char block[1 << 16];
+  for (;;) {
+    if (const auto end = begun_.find('\n'); end != std::string::npos) {
+      Answer answer{begun_.substr(0, end), false, {}};
+      begun_.erase(0, end + 1);
+      return answer;
+    }
+    if (begun_.size() > most_bytes) {
+      stop();
+      return {begun_.substr(0, 80), false, {}};  // which is no JSON, and so said to be none
+    }
+    if (task.stop.stop_requested() || task.seconds_left() == 0) {
+      stop();
+      return {"", true, {}};
+    }
+    pollfd ready[] = {{answers_, POLLIN, 0}, {written < request.size() ? requests_ : -1, POLLOUT, 0}};
+    const bool over = ended_;  // before the look at what it left
+    poll(ready, 2, over ? 0 : 20);
+    if (ready[1].revents & POLLOUT) {
+      const ssize_t n = write(requests_, request.data() + written, request.size() - written);
+      if (n > 0) written += static_cast<std::size_t>(n);
+    }
+    const ssize_t n = read(answers_, block, sizeof block);
+    if (n > 0)
+      begun_.append(block, static_cast<std::size_t>(n));
+    else if (over)
+      return {"", false, end_};
+  }
+}
+
+}  // namespace dodyn::evaluators
