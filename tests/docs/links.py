@@ -1,4 +1,5 @@
-"""Every relative link and picture of the pages leads to a file, and every page of docs/ is reached from the README."""
+"""Every relative link and picture of the pages leads to a file, every source file they name is there, and every page of docs/ is
+reached from the README."""
 
 import os
 import re
@@ -23,6 +24,12 @@ while new:
     reached |= new
     new = {t for page in new if page in pages for t in links(page)} - reached
 lost = sorted(set(pages) - reached)
+# source files that pages name, as in `nlp/interior_point.cpp`
+for page in pages:
+    text = open(os.path.join(ROOT, page), encoding="utf-8").read()
+    for name in re.findall(r"`((?:[a-z_]+/)+[a-z_]+\.[ch]pp)`", text):
+        if not any(os.path.exists(os.path.join(ROOT, room, name)) for room in ("src", "")):
+            bad.append((page, name))
 for page, target in bad:
     print(f"{page}: {target} is not there")
 for page in lost:
