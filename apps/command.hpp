@@ -49,6 +49,6 @@ ExitCode simulate(Invocation call);
 ExitCode check(Invocation call);
 ExitCode predict(Invocation call);
 ExitCode sensitivity(Invocation call);
-ExitCode python(Invocation call);  // report, plot, animate
+ExitCode python(Invocation call);  // report, plot, animate, import
 
 }  // namespace dodyn::apps

@@ -32,6 +32,8 @@ const std::vector<Command> commands = {
      false},
     {"animate", "ARCHIVE [--evaluation ID] [--start NUMBER] [--view side|front|top|orbit] [--output FILE.gif]",
      "the motion as .gif, .mp4 or .svg", python, false},
+    {"import", "FILE.urdf [--base fixed|free] [--parts hulls|none] [--package NAME=FOLDER]",
+     "a robot as others write it, as a model text", python, false},
     {"predict", "ARCHIVE [--design.NAME VALUE ...] [--of NAME,...] [--json]",
      "what the evaluations say of a design that was not evaluated: middle, band, odds to evaluate and to be feasible",
      predict, false},

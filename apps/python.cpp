@@ -1,5 +1,5 @@
 // dodyn report, plot, animate: pictures of an archive, drawn by the Python package (python/dodyn), which is the one
-// reader that they and users' own scripts share. This process becomes Python's.
+// reader that they and users' own scripts share; and dodyn import. This process becomes Python's.
 #include <fcntl.h>
 #include <sys/wait.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-"""python3 -m dodyn report|plot|animate ...: what `dodyn report`, `dodyn plot` and `dodyn animate` run."""
+"""python3 -m dodyn report|plot|animate|import ...: what the subcommands of those names run."""
 
 import argparse
 import os
@@ -75,11 +75,17 @@ def animate(words):
     films.main(words, Parser, Refused)
 
 
+def import_(words):
+    from . import urdf
+
+    urdf.main(words, Parser, Refused)
+
+
 def main(words=None):
     words = sys.argv[1:] if words is None else words
-    commands = {"report": report, "plot": plot, "animate": animate}
+    commands = {"report": report, "plot": plot, "animate": animate, "import": import_}
     if not words or words[0] not in commands:
-        print("usage: python3 -m dodyn report|plot|animate ...", file=sys.stderr)
+        print("usage: python3 -m dodyn report|plot|animate|import ...", file=sys.stderr)
         return 2
     try:
         commands[words[0]](words[1:])
