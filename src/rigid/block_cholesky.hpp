@@ -122,7 +122,7 @@ class BlockCholesky {
     }
   }
 
- private:
+ protected:
   std::vector<int> place_, start_, row_, target_, merged_;
   std::vector<std::vector<int>> neighbours_;
   std::vector<Block> diagonal_, below_;

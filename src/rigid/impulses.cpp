@@ -9,8 +9,8 @@ namespace {
 
 // Islands of more contacts than this are solved on their bodies.
 constexpr std::size_t large = 24;
-// Stiffness there: without friction at first and at most, and with it.
-constexpr double soft = 1e4, stiff = 1e6, rough = 1e3;
+// Stiffness there: at first without friction and with it, and at most.
+constexpr double soft = 1e4, rough = 10.0, stiff = 1e7;
 
 // Sums over one side's dofs: of a free body, whose number is known, without a loop.
 template <int n>
@@ -45,7 +45,9 @@ void ContactRows<n>::build(const Inertia<n>& inertia, std::span<const ContactPoi
     if constexpr (n == 2) {
       entry.direction.col(1) << -point.normal[1], point.normal[0];
     } else {
-      entry.direction.col(1) = point.normal.unitOrthogonal();
+      // the same from step to step, whatever rounding does to the normals of flat contacts
+      const int axis = std::abs(point.normal[2]) < 0.9 ? 2 : 0;
+      entry.direction.col(1) = Vector<3>::Unit(axis).cross(point.normal).normalized();
       entry.direction.col(2) = point.normal.cross(entry.direction.col(1));
     }
     for (int s = 0; s < 2; ++s) {
@@ -264,27 +266,46 @@ bool ContactSolver<n>::refine(const ContactRows<n>& rows, std::span<const int> i
   return true;
 }
 
-// Steps of the method of multipliers; with friction at one stiffness, since there the inner problems are hard to solve,
-// until the limits of friction settle or wander among redundant points.
+// Steps of the method of multipliers, as stiff as Newton's method converges; where it does not, more sweeps.
 template <int n>
 template <int directions>
 double ContactSolver<n>::solve_large(Island<n, directions>& bodies, const ContactRows<n>& rows,
                                      std::span<const int> island, double tolerance, Eigen::VectorXd& nu,
-                                     std::vector<double>& impulse) const {
-  double worst = sweep(rows, island, nu, impulse), last = worst;
-  double stiffness = directions == 1 ? soft : rough;
+                                     std::vector<double>& impulse) {
+  double worst = sweep(rows, island, nu, impulse);
   if (worst <= tolerance) return worst;
   bodies.gather(rows, island, target_, friction_, given_);
+  constexpr int most = 20;
+  double stiffness = directions == 1 || worst < 1e6 * tolerance ? soft : rough;
+  double best = std::numeric_limits<double>::infinity(), last = best;
+  bool kept = true;  // the best is the present
   int slow = 0;
-  for (int round = 0; round < 30 && (worst = bodies.residual(nu, impulse)) > tolerance; ++round) {
-    if (directions == 1 && round > 0)
-      stiffness = std::min(10.0 * stiffness, stiff);
-    else if (round > 3 && worst > 0.5 * last && ++slow > 1)
-      break;
+  for (int round = 0; round < (directions == 1 ? 40 : 200); ++round) {
+    worst = bodies.residual(nu, impulse);
+    if ((kept = worst < best)) {
+      best = worst;
+      if (best <= tolerance) return best;
+      saved_ = impulse;
+    }
+    if (worst > 0.5 * last && stiffness == stiff && best < 1e3 * tolerance && ++slow > 2) break;  // no digits come
     last = worst;
-    if (!bodies.step(stiffness, nu, impulse)) stiffness *= 0.01;
+    const int used = bodies.step(stiffness, most, nu, impulse);
+    if (used > most) {
+      stiffness = std::max(1e-3, 0.1 * stiffness);
+      if (directions > 1)
+        for (int k = 0; k < 20; ++k) sweep(rows, island, nu, impulse);
+    } else if (used < 6) {
+      stiffness = std::min(stiff, 10.0 * stiffness);
+    }
   }
-  return worst;
+  if (!kept)
+    for (const int c : island)
+      for (int k = 0; k < n; ++k)
+        if (const double back = saved_[n * c + k] - impulse[n * c + k]; back != 0.0) {
+          rows.add_impulse(c, k, back, nu);
+          impulse[n * c + k] = saved_[n * c + k];
+        }
+  return best;
 }
 
 template <int n>
@@ -301,7 +322,7 @@ double ContactSolver<n>::solve(const ContactRows<n>& rows, std::span<const doubl
     if (!skip.empty() && skip[island.front()]) continue;
     if (island.size() > large) {
       left = std::max(left, friction.empty() ? solve_large(smooth_, rows, island, tolerance, nu, impulse)
-                                             : solve_large(rough_, rows, island, 1e6 * tolerance, nu, impulse));
+                                             : solve_large(rough_, rows, island, 1e4 * tolerance, nu, impulse));
       continue;
     }
     double worst = 0.0;

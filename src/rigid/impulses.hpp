@@ -87,7 +87,7 @@ class ContactSolver {
 
   template <int directions>
   double solve_large(Island<n, directions>& bodies, const ContactRows<n>& rows, std::span<const int> island,
-                     double tolerance, Eigen::VectorXd& nu, std::vector<double>& impulse) const;
+                     double tolerance, Eigen::VectorXd& nu, std::vector<double>& impulse);
 
   double limit(int c, double normal) const { return friction_[c] * (given_.empty() ? normal : normal + given_[c]); }
 

@@ -13,9 +13,11 @@ void Island<n, directions>::gather(const ContactRows<n>& rows, std::span<const i
   rows_ = &rows;
   target_ = target;
   friction_ = friction;
-  given_ = given;
   contact_.clear();
   admittance_.clear();
+  root_.clear();
+  edge_.clear();
+  given_.clear();
   pairs_.clear();
   node_of_.assign(rows.inertia().bodies().dofs(), -1);
   int nodes = 0;
@@ -27,6 +29,11 @@ void Island<n, directions>::gather(const ContactRows<n>& rows, std::span<const i
     for (int k = 1; k < directions; ++k)
       admittance[k] = 1.0 / std::max(rows.metric(c, 1, 1), rows.metric(c, n - 1, n - 1));
     admittance_.push_back(admittance);
+    root_.push_back(admittance.cwiseSqrt());
+    if constexpr (directions > 1) {
+      edge_.push_back(friction[c] * root_.back()[0] / root_.back()[1]);
+      given_.push_back(given.empty() ? 0.0 : given[c] / root_.back()[0]);
+    }
     int from[2], to[2];
     for (int s = 0; s < 2; ++s) {
       const auto& side = rows.sides(c)[s];
@@ -45,11 +52,10 @@ void Island<n, directions>::gather(const ContactRows<n>& rows, std::span<const i
       for (int j = from[1]; j < to[1]; ++j) pairs_.emplace_back(i, j);
   }
   const std::size_t count = contact_.size();
-  for (auto* v : {&error_, &impulse_, &stiffness_, &wanted_, &result_, &push_}) v->resize(count);
-  limit_.assign(count, 0.0);
+  for (auto* v : {&error_, &impulse_, &wanted_, &result_, &push_, &open_}) v->resize(count);
   mode_.resize(count);
   factored_.resize(count);
-  cholesky_.analyse(nodes, pairs_);
+  factor_.analyse(nodes, pairs_);
   usable_ = false;
 
   mass_.clear();
@@ -58,13 +64,13 @@ void Island<n, directions>::gather(const ContactRows<n>& rows, std::span<const i
   links_.clear();
   first_share_.assign(1, 0);
   first_link_.clear();
-  const auto link = [&](int i, int j) { return i == j ? -1 : cholesky_.find(std::max(i, j), std::min(i, j)); };
+  const auto link = [&](int i, int j) { return i == j ? -1 : factor_.find(std::max(i, j), std::min(i, j)); };
   for (const int c : contact_) {
     first_link_.push_back(static_cast<int>(links_.size()));
     for (const auto& side : rows.sides(c)) {
       if (side.size == 0) continue;
       for (int i = 0; i < pieces(side.size); ++i) {
-        Share share{cholesky_.place(node_of_[side.first] + i), Eigen::Matrix<double, width, directions>::Zero()};
+        Share share{factor_.place(node_of_[side.first] + i), Eigen::Matrix<double, width, directions>::Zero()};
         const int size = std::min(width, side.size - width * i);
         for (int k = 0; k < directions; ++k)
           share.rows.col(k).head(size) = Eigen::Map<const Eigen::VectorXd>(rows.row(side, k) + width * i, size);
@@ -83,7 +89,7 @@ void Island<n, directions>::gather(const ContactRows<n>& rows, std::span<const i
       mass.topLeftCorner(side.size, side.size) = rows.inertia().mass_matrix(side.body);
       for (int i = 0; i < of_tree; ++i)
         for (int j = 0; j <= i; ++j) {
-          int row = cholesky_.place(first + i), column = cholesky_.place(first + j);
+          int row = factor_.place(first + i), column = factor_.place(first + j);
           Block block = mass.block<width, width>(width * i, width * j);
           if (row < column) {
             std::swap(row, column);
@@ -96,18 +102,62 @@ void Island<n, directions>::gather(const ContactRows<n>& rows, std::span<const i
 }
 
 template <int n, int directions>
-inline auto Island<n, directions>::allowed(const Along& wanted, double limit, Mode& mode) const -> Along {
-  Along out = wanted;
-  out[0] = std::max(0.0, wanted[0]);
-  mode = wanted[0] > 0.0 ? Mode::on : Mode::off;
+inline auto Island<n, directions>::allowed(std::size_t i, const Along& wanted, Mode& mode) const -> Along {
+  if constexpr (directions == 1) {
+    mode = wanted[0] > 0.0 ? Mode::sticks : Mode::off;
+    return wanted.cwiseMax(0.0);
+  } else {
+    // in numbers in which the metric is Euclid's
+    Along y = wanted.cwiseQuotient(root_[i]);
+    auto t = y.template tail<directions - 1>();
+    const double mu = edge_[i], given = given_[i], size = t.norm();
+    if (size <= mu * (y[0] + given) && y[0] >= 0.0) {
+      mode = Mode::sticks;
+      return wanted;
+    }
+    if (const double normal = (y[0] + given + mu * size) / (1.0 + mu * mu);
+        normal > given && size > mu * (y[0] + given)) {
+      mode = Mode::slides;
+      y[0] = normal - given;
+      t *= mu * normal / size;
+      if (mu == 0.0) t.setZero();
+    } else {
+      y[0] = 0.0;
+      mode = given == 0.0 ? Mode::off : size <= mu * given ? Mode::rubs : Mode::rubs_edge;
+      if (given == 0.0)
+        t.setZero();
+      else if (mode == Mode::rubs_edge)
+        t *= mu * given / size;
+    }
+    return y.cwiseProduct(root_[i]);
+  }
+}
+
+// P' K at what is wanted, in the piece `mode_`.
+template <int n, int directions>
+auto Island<n, directions>::slope(std::size_t i) const -> Slope {
+  Slope out = Slope::Identity();
   if constexpr (directions > 1) {
-    const double square = wanted.template tail<directions - 1>().squaredNorm();
-    if (square > limit * limit) {
-      out.template tail<directions - 1>() *= limit / std::sqrt(square);
-      if (mode == Mode::on) mode = Mode::slides;
+    constexpr int tangents = directions - 1;
+    if (mode_[i] != Mode::sticks) {
+      const Along y = wanted_[i].cwiseQuotient(root_[i]);
+      const Eigen::Matrix<double, tangents, 1> t = y.template tail<tangents>();
+      const double mu = edge_[i], given = given_[i], size = t.norm();
+      Along along;  // the cone
+      along << 1.0, mu * t / size;
+      Slope across = Slope::Identity();
+      across(0, 0) = 0.0;
+      if (mode_[i] != Mode::rubs)
+        across.template bottomRightCorner<tangents, tangents>() -= t * t.transpose() / (size * size);
+      if (mode_[i] == Mode::rubs)
+        out = across;
+      else if (mode_[i] == Mode::rubs_edge)
+        out = mu * given / size * across;
+      else
+        out = (along * along.transpose() + mu * (y[0] + given + mu * size) / size * across) / (1.0 + mu * mu);
     }
   }
-  return out;
+  return stiffness_ * root_[i].asDiagonal() * out * root_[i].asDiagonal();
 }
 
 template <int n, int directions>
@@ -119,44 +169,36 @@ double Island<n, directions>::residual(const Eigen::VectorXd& nu, const std::vec
       error_[i][k] = (k == 0 ? target_[c] : 0.0) - rows_->relative_velocity(c, k, nu);
       impulse_[i][k] = impulse[n * c + k];
     }
-    if (directions > 1) limit_[i] = friction_[c] * (impulse_[i][0] + (given_.empty() ? 0.0 : given_[c]));
+    open_[i] = error_[i];
+    if constexpr (directions > 1) error_[i][0] -= friction_[c] * error_[i].template tail<directions - 1>().norm();
     const Along wanted = impulse_[i] + admittance_[i].cwiseProduct(error_[i]);
-    const Along change = allowed(wanted, limit_[i], mode_[i]) - impulse_[i];
-    for (int k = 0; k < directions; ++k)
-      if (change[k] != 0.0) worst = std::max(worst, std::abs(change[k]) / admittance_[i][k]);
+    const Along change = allowed(i, wanted, mode_[i]) - impulse_[i];
+    worst = std::max(worst, change.cwiseQuotient(admittance_[i]).cwiseAbs().maxCoeff());
   }
   return worst;
 }
 
 template <int n, int directions>
-bool Island<n, directions>::factor() {
-  cholesky_.set_zero();
-  for (const auto& m : mass_) (m.index < 0 ? cholesky_.diagonal(m.row) : cholesky_.below(m.index)) += m.block;
+bool Island<n, directions>::factor_smooth() {
+  factor_.BlockCholesky<width>::set_zero();
+  for (const auto& m : mass_) (m.index < 0 ? factor_.diagonal(m.row) : factor_.below(m.index)) += m.block;
   for (std::size_t i = 0; i < contact_.size(); ++i) {
     factored_[i] = mode_[i];
     if (mode_[i] == Mode::off) continue;
-    Eigen::Matrix<double, directions, directions> slope = stiffness_[i].asDiagonal();
-    if constexpr (directions > 1)
-      if (mode_[i] == Mode::slides) {
-        const Eigen::Matrix<double, directions - 1, 1> t = wanted_[i].template tail<directions - 1>();
-        const double square = t.squaredNorm();
-        slope.template bottomRightCorner<directions - 1, directions - 1>() =
-            stiffness_[i][1] * limit_[i] / std::sqrt(square) *
-            (Eigen::Matrix<double, directions - 1, directions - 1>::Identity() - t * t.transpose() / square);
-      }
+    const Slope slope = this->slope(i);
     const auto own = shares(i);
     const int* link = links_.data() + first_link_[i];
     for (std::size_t a = 0; a < own.size(); ++a) {
       const Eigen::Matrix<double, width, directions> weighted = own[a].rows * slope;
-      cholesky_.diagonal(own[a].place).noalias() += weighted * own[a].rows.transpose();
+      factor_.diagonal(own[a].place).noalias() += weighted * own[a].rows.transpose();
       for (std::size_t b = 0; b < a; ++b, ++link)
         if (own[a].place > own[b].place)
-          cholesky_.below(*link).noalias() += weighted * own[b].rows.transpose();
+          factor_.below(*link).noalias() += weighted * own[b].rows.transpose();
         else
-          cholesky_.below(*link).noalias() += own[b].rows * weighted.transpose();
+          factor_.below(*link).noalias() += own[b].rows * weighted.transpose();
     }
   }
-  return cholesky_.factor();
+  return factor_.BlockCholesky<width>::factor();
 }
 
 // How far to go along the direction, at most 1: to where the slope of what is minimised is a tenth of the first.
@@ -168,7 +210,7 @@ double Island<n, directions>::search(double inertia, double curvature, double st
     double sum = constant + s * curvature;
     Mode ignored;
     for (std::size_t i = 0; i < contact_.size(); ++i)
-      sum -= push_[i].dot(allowed(wanted_[i] - s * stiffness_[i].cwiseProduct(push_[i]), limit_[i], ignored));
+      sum -= push_[i].dot(allowed(i, wanted_[i] - s * stiffness_ * admittance_[i].cwiseProduct(push_[i]), ignored));
     return sum;
   };
   double left = 0.0, right = 1.0, low = steepest, high = slope(1.0), s = 1.0;
@@ -191,65 +233,8 @@ double Island<n, directions>::search(double inertia, double curvature, double st
 }
 
 template <int n, int directions>
-bool Island<n, directions>::step(double stiffness, Eigen::VectorXd& nu, std::vector<double>& impulse) {
-  const int size = width * cholesky_.nodes();
-  const std::size_t count = contact_.size();
-  if (stiffness != std::exchange(stiffness_used_, stiffness)) usable_ = false;
-  moved_.setZero(size);
-  momentum_.setZero(size);
-  for (std::size_t i = 0; i < count; ++i) {
-    stiffness_[i] = stiffness * admittance_[i];
-    wanted_[i] = impulse_[i] + stiffness_[i].cwiseProduct(error_[i]);
-  }
-  bool done = false, full = false;  // whether the last step went all the way
-  for (int k = 0; k < 20; ++k) {
-    residual_ = -momentum_;
-    bool same = usable_;
-    for (std::size_t i = 0; i < count; ++i) {
-      result_[i] = allowed(wanted_[i], limit_[i], mode_[i]);
-      same = same && mode_[i] == factored_[i];
-      const Along change = result_[i] - impulse_[i];
-      if (change.isZero(0.0)) continue;
-      for (const auto& share : shares(i))
-        residual_.segment<width>(width * share.place).noalias() += share.rows * change;
-    }
-    // Without sliding in space the problem is piecewise quadratic and a full step in one piece ends it. Otherwise it is
-    // done when the velocities that the impulses give are those found to a hundredth, in the kinetic metric.
-    double missed = 0.0;
-    for (int i = 0; i < cholesky_.nodes(); ++i) {
-      const auto own = residual_.segment<width>(width * i);
-      missed += own.dot(inverse_mass_[i] * own);
-    }
-    done = missed <= 1e-4 * moved_.dot(momentum_) || (directions < 3 && same && full);
-    if (done) break;
-    if (!same && !(usable_ = factor())) return false;
-    direction_ = residual_;
-    cholesky_.solve(direction_);
-    if (!direction_.allFinite()) {
-      usable_ = false;
-      return false;
-    }
-    pushed_.setZero(size);
-    for (const auto& m : mass_) {
-      pushed_.segment<width>(width * m.row).noalias() += m.block * direction_.segment<width>(width * m.column);
-      if (m.row != m.column)
-        pushed_.segment<width>(width * m.column).noalias() +=
-            m.block.transpose() * direction_.segment<width>(width * m.row);
-    }
-    for (std::size_t i = 0; i < count; ++i) {
-      Along along = Along::Zero();
-      for (const auto& share : shares(i))
-        along.noalias() += share.rows.transpose() * direction_.segment<width>(width * share.place);
-      push_[i] = along;
-    }
-    const double s = search(direction_.dot(momentum_), direction_.dot(pushed_), -direction_.dot(residual_));
-    full = s == 1.0;
-    moved_ += s * direction_;
-    momentum_ += s * pushed_;
-    for (std::size_t i = 0; i < count; ++i) wanted_[i] -= s * stiffness_[i].cwiseProduct(push_[i]);
-  }
-  if (!done) return false;
-  for (std::size_t i = 0; i < count; ++i) {
+void Island<n, directions>::apply(Eigen::VectorXd& nu, std::vector<double>& impulse) const {
+  for (std::size_t i = 0; i < contact_.size(); ++i) {
     const int c = contact_[i];
     for (int k = 0; k < directions; ++k)
       if (const double change = result_[i][k] - impulse_[i][k]; change != 0.0) {
@@ -257,7 +242,164 @@ bool Island<n, directions>::step(double stiffness, Eigen::VectorXd& nu, std::vec
         impulse[n * c + k] = result_[i][k];
       }
   }
-  return true;
+}
+
+// M x and J x of the direction.
+template <int n, int directions>
+void Island<n, directions>::set_direction() {
+  pushed_.setZero(direction_.size());
+  for (const auto& m : mass_) {
+    pushed_.segment<width>(width * m.row).noalias() += m.block * direction_.segment<width>(width * m.column);
+    if (m.row != m.column)
+      pushed_.segment<width>(width * m.column).noalias() +=
+          m.block.transpose() * direction_.segment<width>(width * m.row);
+  }
+  for (std::size_t i = 0; i < contact_.size(); ++i) {
+    Along along = Along::Zero();
+    for (const auto& share : shares(i))
+      along.noalias() += share.rows.transpose() * direction_.segment<width>(width * share.place);
+    push_[i] = along;
+  }
+}
+
+// Square of the residual in the kinetic metric.
+template <int n, int directions>
+double Island<n, directions>::inverse_mass_norm() const {
+  double sum = 0.0;
+  for (int i = 0; i < factor_.nodes(); ++i) {
+    const auto own = residual_.segment<width>(width * i);
+    sum += own.dot(inverse_mass_[i] * own);
+  }
+  return sum;
+}
+
+template <int n, int directions>
+int Island<n, directions>::step_smooth(double stiffness, int most, Eigen::VectorXd& nu, std::vector<double>& impulse) {
+  const int size = width * factor_.nodes();
+  const std::size_t count = contact_.size();
+  if (stiffness != std::exchange(stiffness_, stiffness)) usable_ = false;
+  moved_.setZero(size);
+  momentum_.setZero(size);
+  for (std::size_t i = 0; i < count; ++i) wanted_[i] = impulse_[i] + stiffness * admittance_[i].cwiseProduct(error_[i]);
+  bool full = false;  // whether the last step went all the way
+  int factorisations = 0;
+  for (int k = 0;; ++k) {
+    residual_ = -momentum_;
+    bool same = usable_;
+    for (std::size_t i = 0; i < count; ++i) {
+      result_[i] = allowed(i, wanted_[i], mode_[i]);
+      same = same && mode_[i] == factored_[i];
+      const Along change = result_[i] - impulse_[i];
+      if (change.isZero(0.0)) continue;
+      for (const auto& share : shares(i))
+        residual_.segment<width>(width * share.place).noalias() += share.rows * change;
+    }
+    // The problem is piecewise quadratic and a full step in one piece ends it. Otherwise it is done when the velocities
+    // that the impulses give are those found to a hundredth, in the kinetic metric.
+    if (inverse_mass_norm() <= 1e-4 * moved_.dot(momentum_) || (same && full)) break;
+    if (k == most) {
+      factorisations = most + 1;
+      break;
+    }
+    if (!same) {
+      ++factorisations;
+      if (!(usable_ = factor_smooth())) return most + 1;
+    }
+    direction_ = residual_;
+    factor_.BlockCholesky<width>::solve(direction_);
+    if (!direction_.allFinite()) {
+      usable_ = false;
+      return most + 1;
+    }
+    set_direction();
+    const double s = search(direction_.dot(momentum_), direction_.dot(pushed_), -direction_.dot(residual_));
+    full = s == 1.0;
+    moved_ += s * direction_;
+    momentum_ += s * pushed_;
+    for (std::size_t i = 0; i < count; ++i) wanted_[i] -= s * stiffness * admittance_[i].cwiseProduct(push_[i]);
+  }
+  apply(nu, impulse);
+  return factorisations;
+}
+
+template <int n, int directions>
+bool Island<n, directions>::factor_rough() {
+  factor_.set_zero();
+  for (const auto& m : mass_)
+    if (m.index < 0) {
+      factor_.diagonal(m.row) += m.block;
+    } else {
+      factor_.below(m.index) += m.block;
+      factor_.above(m.index) += m.block.transpose();
+    }
+  for (std::size_t i = 0; i < contact_.size(); ++i) {
+    if (mode_[i] == Mode::off) continue;
+    Slope slope = this->slope(i);
+    if constexpr (directions > 1) {
+      const auto t = open_[i].template tail<directions - 1>();
+      if (const double size = t.norm(); size > 0.0)
+        slope.template rightCols<directions - 1>() -=
+            slope.col(0) * (friction_[contact_[i]] / size * t.transpose()).eval();
+    }
+    const auto own = shares(i);
+    const int* link = links_.data() + first_link_[i];
+    for (std::size_t a = 0; a < own.size(); ++a) {
+      const Eigen::Matrix<double, width, directions> left = own[a].rows * slope,
+                                                     right = own[a].rows * slope.transpose();
+      factor_.diagonal(own[a].place).noalias() += left * own[a].rows.transpose();
+      for (std::size_t b = 0; b < a; ++b, ++link) {
+        const bool below = own[a].place > own[b].place;
+        (below ? factor_.below(*link) : factor_.above(*link)).noalias() += left * own[b].rows.transpose();
+        (below ? factor_.above(*link) : factor_.below(*link)).noalias() += own[b].rows * right.transpose();
+      }
+    }
+  }
+  return factor_.factor();
+}
+
+// Sets `residual_` where `s` of the direction has been gone; its square.
+template <int n, int directions>
+double Island<n, directions>::missed(double s) {
+  residual_ = -momentum_ - s * pushed_;
+  for (std::size_t i = 0; i < contact_.size(); ++i) {
+    Along error = open_[i] - s * push_[i];
+    if constexpr (directions > 1) error[0] -= friction_[contact_[i]] * error.template tail<directions - 1>().norm();
+    wanted_[i] = impulse_[i] + stiffness_ * admittance_[i].cwiseProduct(error);
+    result_[i] = allowed(i, wanted_[i], mode_[i]);
+    const Along change = result_[i] - impulse_[i];
+    if (change.isZero(0.0)) continue;
+    for (const auto& share : shares(i)) residual_.segment<width>(width * share.place).noalias() += share.rows * change;
+  }
+  return inverse_mass_norm();
+}
+
+template <int n, int directions>
+int Island<n, directions>::step_rough(double stiffness, int most, Eigen::VectorXd& nu, std::vector<double>& impulse) {
+  const int size = width * factor_.nodes();
+  stiffness_ = stiffness;
+  usable_ = false;
+  moved_.setZero(size);
+  momentum_.setZero(size);
+  pushed_.setZero(size);
+  for (auto& push : push_) push.setZero();
+  double now = missed(0.0);
+  int k = 0;
+  for (; now > 1e-4 * moved_.dot(momentum_) && now > 0.0; ++k) {
+    if (k == most || !factor_rough()) return most + 1;
+    direction_ = residual_;
+    factor_.solve(direction_);
+    if (!direction_.allFinite()) return most + 1;
+    set_direction();
+    double s = 1.0, then = missed(s);
+    for (; then > (1.0 - 0.2 * s) * now; then = missed(s))
+      if ((s *= 0.5) < 0.1) return most + 1;
+    moved_ += s * direction_;
+    momentum_ += s * pushed_;
+    for (std::size_t i = 0; i < contact_.size(); ++i) open_[i] -= s * push_[i];
+    now = then;
+  }
+  apply(nu, impulse);
+  return k;
 }
 
 template class Island<2, 1>;

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "rigid/block_cholesky.hpp"
+#include "rigid/block_lu.hpp"
 #include "rigid/inertia.hpp"
 
 namespace dodyn::rigid {
@@ -16,14 +16,18 @@ namespace dodyn::rigid {
 template <int n>
 class ContactRows;
 
-// What a contact's impulse obeys, in `directions` directions: 1 normal, or n with tangents. It is the projection on to
-// the impulses allowed, P(l + A e), of itself and what would undo the error e of its velocity, A = 1/metric. The normal
-// impulse is not negative; the tangential one has at most the size `friction` times the normal one.
+// What a contact's impulse l obeys, in `directions` directions: 1 normal, or n with tangents. It is its own projection
+// P(l + A (e - mu |u_t| n)) on to the impulses allowed, in the metric 1/A: e is the error of its velocity, A the inverse
+// of the kinetic metric, u_t the velocity of sliding. Allowed are normal impulses that are not negative, with tangential ones of at most the
+// size `friction` times them: Coulomb's cone. The term mu |u_t| n makes the law of friction one of projection (De Saxcé
+// and Feng 1998): a contact that slides must not lift off.
 //
-// With the impulses l known, a step minimises over the change x of the velocities 1/2 x^T M x plus the envelope whose
-// slope is P(l + K (e - J x)), K = stiffness A, and takes that P for the next l: the method of multipliers (proximal
-// points of the dual; Rockafellar 1976). The limits of friction are those at the start of the step. Its matrix
-// M + J^T P' K J has the pattern of the graph of contacts and stays regular where contacts are redundant.
+// With the impulses l known, a step finds the change x of the velocities for which M x = J^T (P(l + K (e - J x)) - l),
+// K = stiffness A, and takes that P for the next l: the method of multipliers (proximal points of the dual; Rockafellar
+// 1976). Its matrix M + J^T P' K J has the pattern of the graph of contacts and stays regular where contacts are
+// redundant. Without friction it is the gradient of a convex function, and Newton's method with a search along the line
+// ends. With friction the term of sliding, taken where x leads, makes the matrix unsymmetric, and Newton's method may not converge: then a
+// smaller stiffness helps, or a better start.
 template <int n, int directions>
 class Island {
  public:
@@ -33,14 +37,20 @@ class Island {
               std::span<const double> friction, std::span<const double> given = {});
   // Largest change (m/s) that P makes. `impulse` holds n numbers per contact that are in nu.
   double residual(const Eigen::VectorXd& nu, const std::vector<double>& impulse);
-  // One step from what residual() saw. False, and nothing changed: Newton's method did not converge.
-  bool step(double stiffness, Eigen::VectorXd& nu, std::vector<double>& impulse);
+  // One step from what residual() saw, by at most `most` Newton steps. Impulses and velocities agree afterwards and
+  // impulses are allowed ones. Returns the number of Newton steps, more than `most` where they did not converge: with friction
+  // nothing has changed then.
+  int step(double stiffness, int most, Eigen::VectorXd& nu, std::vector<double>& impulse) {
+    return directions == 1 ? step_smooth(stiffness, most, nu, impulse) : step_rough(stiffness, most, nu, impulse);
+  }
 
  private:
   static constexpr int width = Multibody<n>::twist;
   using Block = typename BlockCholesky<width>::Block;
   using Along = Eigen::Matrix<double, directions, 1>;
-  enum class Mode : char { off, on, slides };
+  using Slope = Eigen::Matrix<double, directions, directions>;
+  // Pieces of P: no impulse; inside the cone; on its edge; no normal impulse of its own, but friction of the one given
+  enum class Mode : char { off, sticks, slides, rubs, rubs_edge };
   struct Share {  // of a contact in the momentum of one node
     int place;
     Eigen::Matrix<double, width, directions> rows;
@@ -50,21 +60,30 @@ class Island {
     Block block;
   };
 
-  Along allowed(const Along& wanted, double limit, Mode& mode) const;
+  Along allowed(std::size_t i, const Along& wanted, Mode& mode) const;
+  Slope slope(std::size_t i) const;
   std::span<const Share> shares(std::size_t i) const {
     return {shares_.data() + first_share_[i], shares_.data() + first_share_[i + 1]};
   }
-  bool factor();
+  int step_smooth(double stiffness, int most, Eigen::VectorXd& nu, std::vector<double>& impulse);
+  int step_rough(double stiffness, int most, Eigen::VectorXd& nu, std::vector<double>& impulse);
+  void set_direction();
+  double missed(double s);
+  double inverse_mass_norm() const;
+  void apply(Eigen::VectorXd& nu, std::vector<double>& impulse) const;
+  bool factor_smooth();
+  bool factor_rough();
   double search(double inertia, double curvature, double steepest) const;
 
   const ContactRows<n>* rows_ = nullptr;
-  std::span<const double> target_, friction_, given_;
+  std::span<const double> target_, friction_;
 
   // per contact that can press
   std::vector<int> contact_, first_share_, first_link_;
-  std::vector<Along> admittance_, error_, impulse_;
-  std::vector<double> limit_;
-  std::vector<Along> stiffness_, wanted_, result_, push_;  // of the step
+  std::vector<Along> admittance_, root_, error_, impulse_;  // root_: of the admittance
+  std::vector<double> edge_, given_;  // friction, and the normal impulse given, where impulses are divided by root_
+  std::vector<Along> wanted_, result_, push_;  // of the step
+  std::vector<Along> open_;                    // what is left of the error
   std::vector<Mode> mode_, factored_;
 
   // per node
@@ -73,9 +92,9 @@ class Island {
   std::vector<std::pair<int, int>> pairs_;
   std::vector<MassBlock> mass_;
   std::vector<Block> inverse_mass_;
-  BlockCholesky<width> cholesky_;
-  bool usable_ = false;  // the factor, for modes `factored_` and this stiffness
-  double stiffness_used_ = 0.0;
+  BlockLU<width> factor_;  // of both steps
+  bool usable_ = false;    // the factor without friction, for modes `factored_` and this stiffness
+  double stiffness_ = 0.0;
   Eigen::VectorXd moved_, momentum_, direction_, residual_, pushed_;
 };
 

@@ -124,6 +124,12 @@ TEST(Islands, SmallOnesObeyTheContactConditions) {
 TEST(Islands, LargeOnesObeyTheContactConditions) {
   obeys<2>(20, 2, 0.0, 1e-10);
   obeys<3>(20, 2, 0.0, 1e-10);
+  for (const double mu : {0.1, 0.4, 1.0}) {
+    obeys<2>(20, 2, mu, 1e-9);
+    obeys<3>(20, 2, mu, 1e-9);
+    obeys<3>(8, 4, mu, 1e-9);
+    obeys<3>(60, 1, mu, 1e-9);
+  }
 }
 
 }  // namespace
