@@ -7,6 +7,7 @@
 #include "evaluators/docking.hpp"
 #include "evaluators/gait/gait.hpp"
 #include "evaluators/motion/motion.hpp"
+#include "evaluators/nonsmooth/nonsmooth.hpp"
 #include "evaluators/scene.hpp"
 #include "evaluators/simulation.hpp"
 #include "evaluators/testfunction.hpp"
@@ -21,6 +22,7 @@ const std::vector<EvaluatorKind>& evaluator_kinds() {
     std::vector<EvaluatorKind> all;
     all.push_back(gait_kind());
     all.push_back(motion_kind());
+    all.push_back(nonsmooth_kind());
     all.push_back(docking_kind());
     all.push_back(scene_kind());
     all.push_back(simulation_kind());

@@ -36,7 +36,11 @@ const std::vector<ini::SectionKind> kinds = {
     {"range", Name::required, {"coordinate", "from", "to"}, false, {"coordinate"}},
     {"knee", Name::required, {"coordinate", "flexion"}, false, {"coordinate", "flexion"}},
     {"surface", Name::optional, {"restitution", "friction"}},
-    {"contact", Name::none, {}, true},
+    {"contact", Name::optional, {}, true},
+    {"stop", Name::required, {"coordinate", "from", "to", "restitution", "latch"}, false, {"coordinate"}},
+    {"wire", Name::required, {"zero"}, false, {"zero"}},
+    {"exchange", Name::required, {}, true},
+    {"start", Name::none, {}, true},
     {"require", Name::none, {}, true}};
 
 std::vector<std::string> words(const std::string& text) {
@@ -90,7 +94,19 @@ Model ModelReader::model() {
   each("force", [&](const Section& s) { read_load(s); });
   each("range", [&](const Section& s) { read_range(s); });
   each("knee", [&](const Section& s) { read_knee(s); });
-  each("contact", [&](const Section& s) { read_contacts(s); });
+  each("contact", [&](const Section& s) { s.name.empty() ? read_contacts(s) : read_gap_contact(s); });
+  each("stop", [&](const Section& s) { read_stop(s); });
+  each("wire", [&](const Section& s) {
+    const Entry& zero = needed(s, "zero");
+    pieces_.wires.push_back({s.name, formula(zero.value, zero.line, true)});
+  });
+  each("exchange", [&](const Section& s) { read_exchange(s); });
+  each("start", [&](const Section& s) {
+    for (const Entry& entry : s.entries) {
+      const auto [at, rate] = coordinate_or_rate(entry);
+      pieces_.start.push_back({at, rate, number(entry)});
+    }
+  });
   each("require", [&](const Section& s) {
     for (const Entry& entry : s.entries)
       model_.requirements.push_back({entry.key, definition(entry.value, entry.line, true)});
@@ -464,6 +480,12 @@ Model read_model(std::string_view text, const std::string& origin, bool judge) {
     if (model.structure.swing_link >= 0) model.check_walker(model.tree(values.numbers));
   }
   return model;
+}
+
+PieceModel read_piece_model(std::string_view text, const std::string& origin) {
+  ModelReader reader(text, origin);
+  Model model = reader.model();
+  return {std::move(model), reader.pieces()};
 }
 
 }  // namespace dodyn::systems

@@ -4,9 +4,10 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
-#include "systems/model.hpp"
+#include "systems/piece_model.hpp"
 
 namespace dodyn::systems {
 
@@ -14,6 +15,7 @@ class ModelReader {
  public:
   ModelReader(std::string_view text, const std::string& origin);
   Model model();
+  const Pieces& pieces() const { return pieces_; }  // once the model is read
 
  private:
   using Entry = ini::Entry;
@@ -62,12 +64,19 @@ class ModelReader {
   void read_range(const Section& section);
   void read_knee(const Section& section);
   void read_contacts(const Section& section);
+  void read_gap_contact(const Section& section);
+  void read_stop(const Section& section);
+  void read_exchange(const Section& section);
+  Number yes_or_no(const Section& section, const char* key);
+  // A key that is a coordinate or rate(COORDINATE), and whether it is a rate.
+  std::pair<int, bool> coordinate_or_rate(const Entry& entry) const;
   void complete();
 
   [[noreturn]] void fail(int line, const std::string& complaint) const { text_.fail(line, complaint); }
 
   ini::Text text_;
   Model model_;
+  Pieces pieces_;
   std::unordered_map<std::string, int> parameters_;  // by name
   std::unordered_map<std::string, int> numbers_;     // by text
   std::vector<bool> centre_given_;

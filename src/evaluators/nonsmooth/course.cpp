@@ -1,0 +1,234 @@
+#include "evaluators/nonsmooth/course.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "record/evaluation.hpp"
+#include "record/text.hpp"
+#include "settings/expression.hpp"
+
+namespace dodyn::evaluators::nonsmooth {
+
+using variational::Event;
+
+namespace {
+
+const std::vector<std::string> common_metrics = {"duration", "impacts", "first_impact",  "last_impact",
+                                                 "tick",     "lost",    "energy_change", "deepest"};
+const std::vector<std::string> gait_metrics = {"period", "multiplier", "second_multiplier", "stride"};
+
+}  // namespace
+
+Course::Course(const systems::PieceModel& system, const CourseOptions& options)
+    : system_(system),
+      model_(system.model),
+      options_(options),
+      recorded_(variational::record(systems::formulation(system), options.method == Method::midpoint
+                                                                      ? variational::Rule::midpoint
+                                                                      : variational::Rule::stoermer_verlet)) {
+  const auto& names = model_.structure.coordinate_names;
+  for (const std::string& name : split_list(options.travels)) {
+    const auto at = std::find(names.begin(), names.end(), name);
+    if (at == names.end())
+      throw ConfigError("'" + name + "' is no coordinate" + did_you_mean(name, names) + "; allowed: " + listed(names));
+    travels_.push_back(static_cast<int>(at - names.begin()));
+  }
+  options_.gait.travels = travels_;
+}
+
+std::vector<std::string> Course::all_metric_names() {
+  auto all = common_metrics;
+  all.insert(all.end(), gait_metrics.begin(), gait_metrics.end());
+  return all;
+}
+
+std::vector<std::string> Course::metric_names() const {
+  return options_.find == Find::gait ? all_metric_names() : common_metrics;
+}
+
+Channels Course::channels(int nodes) const {
+  const auto& tree = model_.structure;
+  std::vector<std::string> units, rates, contacts, ends;
+  for (const auto& link : tree.links)
+    for (const auto& move : link.moves) {
+      units.push_back(move.kind == systems::Move::slide ? "m" : "rad");
+      rates.push_back(units.back() + "/s");
+    }
+  for (const auto& contact : system_.pieces.contacts) contacts.push_back(contact.name);
+  const std::vector<std::string> letters = {"_x", "_y", "_z"};
+  for (std::size_t p = 0; p <= tree.links.size(); ++p)
+    for (int i = 0; i < tree.dimension; ++i)
+      ends.push_back((p == 0 ? "root" : tree.links[p - 1].name + "_end") + letters[static_cast<std::size_t>(i)]);
+  Channels all = {
+      {"t", "s", "time", nodes, {"t"}},
+      {"q", "", "coordinates", nodes, tree.coordinate_names, units},
+      {"v", "", "rates of the coordinates", nodes, tree.coordinate_names, rates},
+      {"energy", "J", "kinetic, potential, and lost at events so far", nodes, {"kinetic", "potential", "lost"}}};
+  if (!contacts.empty()) {
+    all.push_back({"gap", "", "gaps of the contacts (m, rad)", nodes, contacts});
+    all.push_back({"contact_force", "N", "forces of contacts that last, along their gaps", nodes, contacts});
+  }
+  all.push_back({"points", "m", "the root and the ends of the links", nodes, ends});
+  return all;
+}
+
+// Rows of a trajectory.
+struct Course::Recorder {
+  const Course& course;
+  const variational::Mechanics& mechanics;
+  const variational::Assembly& assembly;
+  const variational::PieceIntegrator& integrator;
+  systems::Tree<double> tree;
+  std::vector<std::vector<std::vector<double>>> rows;  // [channel][row]
+
+  void add(const variational::Piece& piece) {
+    const Eigen::VectorXd v = mechanics.velocity(piece.q, piece.p);
+    const auto state = mechanics.state(piece.q, v);
+    std::vector<std::vector<double>> row = {{piece.time},
+                                            {piece.q.begin(), piece.q.end()},
+                                            {v.begin(), v.end()},
+                                            {state.kinetic, state.potential, integrator.lost()}};
+    if (!assembly.contacts.empty()) {
+      std::vector<double> gaps;
+      const auto& value = mechanics.row(piece.q).value;
+      for (const auto& contact : assembly.contacts) gaps.push_back(value(contact.gap));
+      row.push_back(std::move(gaps));
+      Eigen::VectorXd normal, tangential;
+      integrator.forces(normal, tangential);
+      row.emplace_back(normal.begin(), normal.end());
+    }
+    row.push_back(tree.points(piece.q.data()));
+    rows.resize(row.size());
+    for (std::size_t i = 0; i < row.size(); ++i) rows[i].push_back(std::move(row[i]));
+  }
+  Trajectory trajectory() const {
+    Trajectory all;
+    for (const auto& channel : rows) {
+      Eigen::MatrixXd m(static_cast<Eigen::Index>(channel.size()), static_cast<Eigen::Index>(channel.front().size()));
+      for (Eigen::Index i = 0; i < m.rows(); ++i)
+        for (Eigen::Index j = 0; j < m.cols(); ++j)
+          m(i, j) = channel[static_cast<std::size_t>(i)][static_cast<std::size_t>(j)];
+      all.values.push_back(std::move(m));
+    }
+    return all;
+  }
+};
+
+Ran Course::run(const systems::Values<double>& values, const std::vector<double>& start, bool every_step) const {
+  Ran ran;
+  const variational::Mechanics mechanics(recorded_, values.numbers);
+  const variational::Assembly assembly = systems::assembly(system_, values, mechanics);
+  variational::PieceIntegrator integrator(assembly, options_.pieces);
+  const int n = model_.structure.n();
+  Eigen::VectorXd q = Eigen::VectorXd::Zero(n), v = q;
+  for (const auto& one : system_.pieces.start)
+    (one.rate ? v : q)(one.coordinate) = systems::Model::at(one.value, values.numbers);
+  for (int i = 0; i < 2 * n; ++i)
+    if (const double x = start[static_cast<std::size_t>(i)]; std::isfinite(x)) (i < n ? q(i) : v(i - n)) = x;
+  if (ran.reason = integrator.start(0.0, q, v); !ran.reason.empty()) {
+    ran.bad_start = true;
+    return ran;
+  }
+  const auto energy = [&] {
+    const auto& state = mechanics.state(integrator.now().q, integrator.velocity());
+    return state.kinetic + state.potential;
+  };
+  double end = options_.end;
+  Recorder recorder{*this, mechanics, assembly, integrator, model_.tree(values.numbers), {}};
+  const bool gait = options_.find == Find::gait;
+  if (gait) {
+    ran.gait = variational::find_gait(integrator, assembly, options_.pieces, options_.gait);
+    if (ran.reason = ran.gait.reason; !ran.reason.empty()) return ran;
+    end = ran.gait.period * (1.0 - 1e-12);
+    // one stride, from an exchange on to just before the next
+    variational::Piece begin = ran.gait.before;
+    for (const int c : travels_) begin.q(c) = 0.0;
+    integrator.resume(begin);
+    ran.energy_before = energy();
+    if (ran.reason = integrator.exchange(ran.gait.exchange); !ran.reason.empty()) return ran;
+  }
+  if (!gait) ran.energy_before = energy();
+  int impacts = 0;
+  const auto last = [&](const Event& event) {
+    impacts += event.kind == Event::impact;
+    return event.kind == Event::impact && impacts == options_.impacts;
+  };
+  recorder.add(integrator.now());
+  if (every_step) integrator.observer = [&](const variational::Piece& piece) { recorder.add(piece); };
+  const int intervals = options_.nodes - 1;
+  const double node = end / intervals;
+  const int steps = std::max(1, static_cast<int>(std::ceil(node / options_.pieces.step - 1e-9)));
+  for (int k = 0; k < intervals && ran.reason.empty() && !integrator.stopped(); ++k) {
+    for (int i = 1; i <= steps && ran.reason.empty() && !integrator.stopped(); ++i) {
+      ran.reason = integrator.advance(k * node + node * i / steps, last);
+      ++ran.steps;
+      if (every_step && ran.reason.empty() && !integrator.stopped()) recorder.add(integrator.now());
+    }
+    if (!every_step && ran.reason.empty()) recorder.add(integrator.now());
+  }
+  if (!every_step)  // a motion that stops earlier stays where it is
+    while (ran.reason.empty() && static_cast<int>(recorder.rows[0].size()) < options_.nodes)
+      recorder.add(integrator.now());
+  ran.energy_after = energy();
+  ran.events = integrator.events();
+  ran.trajectory = recorder.trajectory();
+
+  double first = not_a_number, late = not_a_number, tick = not_a_number;
+  impacts = 0;
+  for (const Event& event : ran.events) {
+    if (event.kind != Event::impact) continue;
+    ++impacts;
+    if (std::isfinite(late)) tick = event.time - late;
+    late = event.time;
+    if (!std::isfinite(first)) first = event.time;
+  }
+  const double lost = integrator.lost();
+  const auto& now = integrator.now();
+  ran.seen = {{"duration", now.time},
+              {"impacts", impacts},
+              {"first_impact", first},
+              {"last_impact", late},
+              {"tick", tick},
+              {"lost", lost},
+              {"energy_change", ran.energy_after - ran.energy_before + lost},
+              {"deepest", std::max(0.0, integrator.deepest())}};
+  if (gait) {
+    const auto size = [&](std::size_t i) {
+      return i < ran.gait.multipliers.size() ? std::abs(ran.gait.multipliers[i]) : 0.0;
+    };
+    ran.seen["period"] = ran.gait.period;
+    ran.seen["multiplier"] = size(0);
+    ran.seen["second_multiplier"] = size(1);
+    ran.seen["stride"] = travels_.empty() ? 0.0 : ran.gait.stride(travels_.front());
+  }
+  const Eigen::VectorXd rates = integrator.velocity();
+  for (int i = 0; i < n; ++i) {
+    const std::string& name = model_.structure.coordinate_names[static_cast<std::size_t>(i)];
+    ran.seen[name] = now.q(i);
+    ran.seen["rate(" + name + ")"] = rates(i);
+  }
+  return ran;
+}
+
+std::string Course::event_name(const Event& event) const {
+  const auto contact = [&] { return system_.pieces.contacts[static_cast<std::size_t>(event.which)].name; };
+  switch (event.kind) {
+    case Event::impact:
+      return "impact of " + contact();
+    case Event::exchange:
+      return "exchange " + system_.pieces.exchanges[static_cast<std::size_t>(event.which)].name;
+    case Event::lift_off:
+      return contact() + " lifts off";
+    case Event::slip:
+      return contact() + " slips";
+    case Event::stick:
+      return contact() + " stops slipping";
+    case Event::rest:
+      return contact() + " comes to rest";
+    case Event::touch:
+      return contact() + " stays closed";
+  }
+  return "";
+}
+
+}  // namespace dodyn::evaluators::nonsmooth

@@ -1,0 +1,69 @@
+// A motion in pieces of a model, for a design: run forward, or its gait; sampled, measured and told.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "record/trajectory.hpp"
+#include "systems/assembly.hpp"
+#include "variational/return_map.hpp"
+
+namespace dodyn::evaluators::nonsmooth {
+
+enum class Method { midpoint, stoermer_verlet };
+enum class Find { motion, gait };
+
+struct CourseOptions {
+  std::string model;
+  Method method = Method::midpoint;
+  variational::PieceOptions pieces;
+  double end = 2.0;  // s
+  int nodes = 201;   // rows of a trajectory
+  int impacts = 0;   // the motion ends with so many; 0: it does not
+  Find find = Find::motion;
+  std::string travels;  // coordinates, by commas
+  variational::GaitOptions gait;
+};
+
+using Numbers = std::map<std::string, double>;
+
+// What a run was.
+struct Ran {
+  std::string reason;  // empty: it came to its end
+  bool bad_start = false;
+  Trajectory trajectory;  // of channels(); rows: `nodes`, or of `all_nodes` as many as there were
+  std::vector<variational::Event> events;
+  Numbers seen;  // metrics, coordinates and rates at the end, by name
+  variational::Gait gait;
+  double energy_before = 0.0, energy_after = 0.0;  // J
+  long steps = 0;
+};
+
+class Course {
+ public:
+  // Records the model. Throws ConfigError. `system` must outlive it.
+  Course(const systems::PieceModel& system, const CourseOptions& options);
+
+  std::vector<std::string> metric_names() const;
+  static std::vector<std::string> all_metric_names();  // those of gaits, too
+  Channels channels(int nodes) const;
+  // `start`: coordinates and rates, [2n], NaN where the model's own [start] counts. `every_step`: rows are all steps and both
+  // sides of events instead of evenly spaced nodes.
+  Ran run(const systems::Values<double>& values, const std::vector<double>& start, bool every_step) const;
+
+  std::string event_name(const variational::Event& event) const;
+
+ private:
+  struct Recorder;
+  const systems::PieceModel& system_;
+  const systems::Model& model_;
+  CourseOptions options_;
+  variational::Recorded recorded_;
+  std::vector<int> travels_;
+};
+
+}  // namespace dodyn::evaluators::nonsmooth

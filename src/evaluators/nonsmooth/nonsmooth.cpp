@@ -1,0 +1,386 @@
+#include "evaluators/nonsmooth/nonsmooth.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "evaluators/nonsmooth/course.hpp"
+#include "evaluators/parameters.hpp"
+#include "record/text.hpp"
+#include "settings/key_table.hpp"
+
+namespace dodyn::evaluators {
+namespace {
+
+using nonsmooth::Course;
+using nonsmooth::CourseOptions;
+using nonsmooth::Find;
+using nonsmooth::Method;
+using nonsmooth::Ran;
+
+const KeyTable<CourseOptions>& nonsmooth_keys() {
+  using S = CourseOptions;
+  const auto pieces = [](auto member) {
+    return [member](S & s) -> auto& { return s.pieces.*member; };
+  };
+  const auto gait = [](auto member) {
+    return [member](S & s) -> auto& { return s.gait.*member; };
+  };
+  using P = variational::PieceOptions;
+  using G = variational::GaitOptions;
+  static const auto table =
+      KeyTable<S>("motion.")
+          .add("model", &S::model, {.type = Type::path, .description = "the system: a model (docs/models.md)"})
+          .add(
+              "find", &S::find, {{"motion", Find::motion}, {"gait", Find::gait}},
+              {.description = "the motion from the start, or a periodic one: a fixed point of the map from exchange to "
+                              "exchange, and its multipliers"})
+          .add("method", &S::method, {{"midpoint", Method::midpoint}, {"stoermer-verlet", Method::stoermer_verlet}},
+               {.description = "discrete Lagrangian"})
+          .add("order", pieces(&P::order),
+               {.description = "of the step: 2, or 4 and 6 by composition of steps", .minimum = 2, .maximum = 6})
+          .add("step", pieces(&P::step),
+               {.unit = "s", .description = "longest step", .minimum = 0, .maximum = 10, .open_minimum = true})
+          .add("end", &S::end,
+               {.unit = "s",
+                .description = "when the motion ends; of a gait the longest stride",
+                .minimum = 0,
+                .maximum = 1e6,
+                .open_minimum = true})
+          .add("nodes", &S::nodes,
+               {.description = "rows of a trajectory, evenly spaced; steps divide their distance",
+                .minimum = 2,
+                .maximum = 1000000})
+          .add("jump", pieces(&P::jump),
+               {{"momentum", variational::JumpLaw::momentum},
+                {"discrete-energy", variational::JumpLaw::discrete_energy}},
+               {.description = "what an elastic impact keeps: the energy at the impact, or the discrete energy of the "
+                               "intervals beside it"})
+          .add("rest-speed", pieces(&P::rest_speed),
+               {.unit = "m/s",
+                .description = "what leaves a contact slower than this stays",
+                .minimum = 0,
+                .maximum = 1})
+          .add("events", pieces(&P::most_events),
+               {.description = "most events of a motion", .minimum = 1, .maximum = 1e8})
+          .add("impacts", &S::impacts,
+               {.description = "the motion ends with so many impacts; 0: with its time", .minimum = 0, .maximum = 1e8})
+          .add("strides", gait(&G::strides),
+               {.description = "find = gait: strides before the search begins", .minimum = 0, .maximum = 100000})
+          .add("travels", &S::travels,
+               {.type = Type::text, .description = "find = gait: coordinates that a stride moves on, by commas"});
+  return table;
+}
+
+systems::PieceModel model_of(const Settings& settings, std::string* text = nullptr) {
+  const std::string path = settings.path("motion.model");
+  std::string content;
+  try {
+    content = systems::model_text(path);
+  } catch (const ConfigError& error) {
+    throw settings.error("motion.model", error.what());
+  }
+  if (text) *text = content;
+  return systems::read_piece_model(content, path);
+}
+
+std::vector<DesignVariable> variables_of(const Settings& so_far) {
+  if (so_far.text("motion.model").empty()) return {};
+  return parameter_variables(model_of(so_far).model);
+}
+
+class NonsmoothEvaluator final : public Evaluator {
+ public:
+  explicit NonsmoothEvaluator(const Settings& settings)
+      : settings_(settings), own_(nonsmooth_keys().read(settings)), system_(named_model()), model_(system_.model) {
+    if (own_.pieces.order % 2) throw settings.error("motion.order", "is odd; allowed: 2, 4, 6");
+    if (own_.pieces.jump == variational::JumpLaw::discrete_energy && own_.pieces.order != 2)
+      throw settings.error("motion.jump", "needs intervals of one step; allowed with it: motion.order = 2");
+    if (own_.find == Find::gait && system_.pieces.exchanges.empty())
+      throw settings.error("motion.find", "the model has no [exchange], at which a stride would end");
+    own_.gait.longest = own_.end;
+    try {
+      course_.emplace(system_, own_);
+    } catch (const ConfigError& error) {
+      throw settings.error("motion.travels", error.what());
+    }
+    read_start();
+    for (const FreeSection* section : settings.sections_of("require"))
+      for (const FreeEntry& entry : section->entries) requirements_.emplace_back(entry, formula(entry, true, false));
+    for (const FreeSection* section : settings.sections_of("cost"))
+      if (const FreeEntry* cost = section->find("cost")) cost_ = formula(*cost, false, true);
+    if (settings.variables.empty()) {  // what cannot begin is told at once
+      const auto values = model_.evaluate<double>(designed({}));
+      CourseOptions brief = own_;
+      brief.find = Find::motion;
+      brief.end = std::min(own_.end, own_.pieces.step);
+      brief.nodes = 2;
+      const Ran ran = Course(system_, brief).run(values, started(values), false);
+      if (ran.bad_start) throw settings.error("motion.model", ran.reason);
+    }
+  }
+
+  std::vector<Quantity> metrics() const override {
+    static const std::map<std::string, std::pair<const char*, const char*>> meaning = {
+        {"duration", {"s", "of the motion, or of a stride"}},
+        {"impacts", {"1", "impacts"}},
+        {"first_impact", {"s", "time of the first impact; not a number where there is none"}},
+        {"last_impact", {"s", "time of the last one"}},
+        {"tick", {"s", "between the last two impacts"}},
+        {"lost", {"J", "kinetic energy lost at impacts and exchanges"}},
+        {"energy_change", {"J", "of the total energy, with what events lost: work of forces, and errors of the steps"}},
+        {"deepest", {"m", "gap below zero at a node"}},
+        {"period", {"s", "of the gait"}},
+        {"multiplier", {"1", "size of the largest Floquet multiplier"}},
+        {"second_multiplier", {"1", "size of the next one"}},
+        {"stride", {"", "by which the first coordinate of motion.travels moves on"}}};
+    std::vector<Quantity> list;
+    for (const auto& name : course_->metric_names())
+      list.push_back({name, meaning.at(name).first, meaning.at(name).second});
+    return list;
+  }
+
+  Channels channels() const override { return course_->channels(own_.nodes); }
+
+  std::vector<std::pair<std::string, std::string>> reads() const override {
+    std::uint64_t hash = 14695981039346656037ull;  // FNV-1a
+    for (const unsigned char c : model_text_) hash = (hash ^ c) * 1099511628211ull;
+    return {{"motion.model-checksum", formatted("%016llx", static_cast<unsigned long long>(hash))}};
+  }
+
+  Outcome evaluate(const Task& task) const override {
+    Outcome outcome{task.evaluation, {}};
+    Evaluation& e = outcome.evaluation;
+    try {
+      const auto values = model_.evaluate<double>(designed(e.design));
+      if (e.reason = refusal(values); !e.reason.empty()) {
+        e.status = Status::infeasible;
+        return outcome;
+      }
+      Ran ran = course_->run(values, started(values), false);
+      e.reason = ran.reason;
+      if (!ran.reason.empty()) {
+        const bool none = ran.bad_start || own_.find == Find::gait;
+        e.status = none ? Status::infeasible : Status::failed;
+        if (own_.find == Find::gait && !ran.bad_start) e.reason = "no gait: " + ran.reason;
+        return outcome;
+      }
+      fill(std::move(ran), values, outcome);
+    } catch (const ConfigError& error) {  // the model refuses the design
+      e.status = Status::infeasible;
+      e.reason = error.what();
+    }
+    return outcome;
+  }
+
+  std::optional<Simulated> simulate(const Task& task) const override {
+    const auto values = model_.evaluate<double>(designed(task.evaluation.design));
+    Ran ran = course_->run(values, started(values), true);
+    Simulated told;
+    told.completed = ran.reason.empty();
+    told.report = story(ran, values);
+    const auto rows = ran.trajectory.empty() ? 0 : static_cast<int>(ran.trajectory.values[0].rows());
+    told.channels = course_->channels(rows);
+    told.trajectory = std::move(ran.trajectory);
+    return told;
+  }
+
+  // Told from what an outcome holds; how the motion went in between is shown by dodyn simulate.
+  std::string report(const Outcome& outcome) const override {
+    const Evaluation& e = outcome.evaluation;
+    if (e.metrics.size() == 0) return "";
+    std::string lines;
+    const auto list = metrics();
+    for (std::size_t i = 0; i < list.size(); ++i)
+      lines += formatted("%-18s %.10g%s\n", list[i].name.c_str(), e.metrics(static_cast<Eigen::Index>(i)),
+                         list[i].unit.empty() || list[i].unit == "1" ? "" : (" " + list[i].unit).c_str());
+    if (own_.find == Find::gait) {
+      const double m = e.metrics(9), T = e.metrics(8);
+      lines += m < 1.0 ? formatted("halves a disturbance in %.6g s\n", m > 0.0 ? T * std::log(2.0) / -std::log(m) : 0.0)
+                       : std::string("unstable: a disturbance grows\n");
+    }
+    return lines;
+  }
+
+ private:
+  struct Formula {
+    Expression expression;
+    std::vector<std::string> names;  // of its quantities
+  };
+
+  systems::PieceModel named_model() {
+    if (own_.model.empty()) throw ConfigError(settings_.file + ": motion.model is missing; allowed: a model");
+    return model_of(settings_, &model_text_);
+  }
+
+  // Of parameters, and where `of_end` of metrics and of coordinates and rates at the end.
+  Formula formula(const FreeEntry& entry, bool condition, bool of_end) const {
+    Formula f;
+    try {
+      f.expression = Expression::parse(entry.value);
+    } catch (const ExpressionError& error) {
+      throw entry.error(error.what());
+    }
+    if (f.expression.is_condition() != condition)
+      throw entry.error(condition ? "is no condition; allowed: comparisons, and, or, not"
+                                  : "is a condition; allowed: a number");
+    std::vector<std::string> known;
+    for (const auto& p : model_.parameters) known.push_back(p.name);
+    if (of_end) {
+      for (const auto& name : Course::all_metric_names()) known.push_back(name);
+      for (const auto& name : model_.structure.coordinate_names)
+        known.insert(known.end(), {name, "rate(" + name + ")"});
+    }
+    for (const auto& quantity : f.expression.quantities()) {
+      f.names.push_back(quantity.text());
+      if (std::find(known.begin(), known.end(), f.names.back()) == known.end())
+        throw entry.error("'" + shown(f.names.back()) + "' is unknown" + did_you_mean(f.names.back(), known) +
+                          "; known here: " + listed(known));
+    }
+    return f;
+  }
+
+  double value(const Formula& f, const systems::Values<double>& values, const nonsmooth::Numbers& seen) const {
+    std::vector<double> x;
+    for (const auto& name : f.names) {
+      const int parameter = model_.parameter(name);
+      const auto at = seen.find(name);
+      x.push_back(parameter >= 0     ? values.parameters[static_cast<std::size_t>(parameter)]
+                  : at != seen.end() ? at->second
+                                     : not_a_number);
+    }
+    return f.expression.evaluate<double>(x);
+  }
+
+  void read_start() {
+    for (const FreeSection* section : settings_.sections_of("start"))
+      for (const FreeEntry& entry : section->entries) {
+        const bool rate = entry.key.starts_with("rate(") && entry.key.ends_with(")");
+        const std::string name = rate ? entry.key.substr(5, entry.key.size() - 6) : entry.key;
+        const auto& names = model_.structure.coordinate_names;
+        const auto at = std::find(names.begin(), names.end(), name);
+        if (at == names.end())
+          throw entry.error("no coordinate of that name" + did_you_mean(name, names) +
+                            "; allowed: NAME or rate(NAME) of " + listed(names));
+        start_.emplace_back(static_cast<std::size_t>(at - names.begin()) + (rate ? names.size() : 0),
+                            formula(entry, false, false));
+      }
+  }
+
+  std::vector<double> started(const systems::Values<double>& values) const {
+    std::vector<double> all(2 * model_.structure.coordinate_names.size(), not_a_number);
+    for (const auto& [at, f] : start_) all[at] = value(f, values, {});
+    return all;
+  }
+
+  std::map<std::string, double> designed(const Eigen::VectorXd& free) const {
+    std::map<std::string, double> given;
+    for (const auto& parameter : model_.parameters)
+      if (settings_.design_given(parameter.name)) given[parameter.name] = settings_.design(parameter.name, free);
+    return given;
+  }
+
+  std::string refusal(const systems::Values<double>& values) const {
+    for (const auto& [entry, f] : requirements_)
+      if (value(f, values, {}) == 0.0)
+        return entry.source + ": " + entry.key + ": '" + shown(entry.value) + "' does not hold";
+    return "";
+  }
+
+  void fill(Ran ran, const systems::Values<double>& values, Outcome& outcome) const {
+    Evaluation& e = outcome.evaluation;
+    const auto names = course_->metric_names();
+    e.metrics.resize(static_cast<Eigen::Index>(names.size()));
+    for (std::size_t i = 0; i < names.size(); ++i) e.metrics(static_cast<Eigen::Index>(i)) = ran.seen.at(names[i]);
+    e.cost = cost_ ? value(*cost_, values, ran.seen) : ran.seen.at("lost");
+    e.status = Status::ok;
+    if (!std::isfinite(e.cost)) {
+      e.status = Status::failed;
+      e.reason = "the cost is not a finite number";
+      e.cost = not_a_number;
+    }
+    outcome.trajectory = std::move(ran.trajectory);
+  }
+
+  std::string story(const Ran& ran, const systems::Values<double>& values) const {
+    const auto& names = model_.structure.coordinate_names;
+    std::string text = formatted("model           %s, %zu coordinates, %zu contacts, %zu wires, %zu exchanges\n",
+                                 own_.model.c_str(), names.size(), system_.pieces.contacts.size(),
+                                 system_.pieces.wires.size(), system_.pieces.exchanges.size());
+    text += formatted("method          %s, order %d, steps of at most %g s\n", settings_.text("motion.method").c_str(),
+                      own_.pieces.order, own_.pieces.step);
+    if (!ran.reason.empty()) text += "ended           failed: " + ran.reason + "\n";
+    if (ran.trajectory.empty()) return text;
+    if (own_.find == Find::gait) {
+      text += formatted("gait            period %.9g s, a state and its image differ by %.1e\n", ran.gait.period,
+                        ran.gait.miss);
+      for (const auto& m : ran.gait.multipliers) {
+        text += formatted("multiplier      %.9g", m.real());
+        text += m.imag() == 0.0 ? "\n" : formatted(" %+.9g i\n", m.imag());
+      }
+    } else if (ran.reason.empty()) {
+      text += formatted("ended           at t = %.9g s, %ld steps\n", ran.seen.at("duration"), ran.steps);
+    }
+    text += formatted("events          %zu\n", ran.events.size());
+    const std::size_t most = 40;
+    for (std::size_t i = 0; i < std::min(most, ran.events.size()); ++i) {
+      const auto& event = ran.events[i];
+      text += formatted("  %14.9f s  %s", event.time, course_->event_name(event).c_str());
+      text += std::abs(event.loss) > 1e-12 * (1.0 + std::abs(ran.energy_before))
+                  ? formatted(", loses %.6g J\n", event.loss)
+                  : std::string("\n");
+    }
+    if (ran.events.size() > most) text += formatted("  and %zu more\n", ran.events.size() - most);
+    const double lost = ran.seen.count("lost") ? ran.seen.at("lost") : 0.0;
+    text += formatted("energy          %.9g J -> %.9g J; events lost %.6g J; by forces and errors of steps %.3g J\n",
+                      ran.energy_before, ran.energy_after, lost, ran.energy_after - ran.energy_before + lost);
+    if (ran.seen.count("deepest"))
+      text += formatted("feasibility     deepest at a node %.3g m\n", ran.seen.at("deepest"));
+    for (const auto& name : names)
+      if (ran.seen.count(name))
+        text +=
+            formatted("%-15s %.9f, rate %.9f\n", name.c_str(), ran.seen.at(name), ran.seen.at("rate(" + name + ")"));
+    if (const double cost = cost_ && ran.reason.empty() ? value(*cost_, values, ran.seen) : not_a_number;
+        std::isfinite(cost))
+      text += formatted("cost            %.10g\n", cost);
+    return text;
+  }
+
+  Settings settings_;
+  CourseOptions own_;
+  std::string model_text_;
+  systems::PieceModel system_;
+  const systems::Model& model_;
+  std::optional<Course> course_;
+  std::vector<std::pair<std::size_t, Formula>> start_;
+  std::vector<std::pair<FreeEntry, Formula>> requirements_;
+  std::optional<Formula> cost_;
+};
+
+}  // namespace
+
+EvaluatorKind nonsmooth_kind() {
+  using Name = ini::SectionKind::Name;
+  EvaluatorKind kind;
+  kind.name = "nonsmooth";
+  kind.description = "a model's motion in pieces joined by impacts and exchanges, run forward, or its periodic gait";
+  kind.variables = variables_of;
+  kind.keys = nonsmooth_keys().keys();
+  kind.sections = {
+      {"start", Name::none, {}, true, {}, false, "coordinates and rates at the start, over the model's own [start]"},
+      {"cost",
+       Name::none,
+       {"cost"},
+       false,
+       {},
+       false,
+       "cost = an expression of parameters, metrics, coordinates at the end"},
+      {"require", Name::none, {}, true, {}, false, "conditions on the parameters; other designs are infeasible"},
+  };
+  kind.make = [](const Settings& settings) -> std::unique_ptr<Evaluator> {
+    return std::make_unique<NonsmoothEvaluator>(settings);
+  };
+  return kind;
+}
+
+}  // namespace dodyn::evaluators

@@ -1,0 +1,98 @@
+#include "systems/assembly.hpp"
+
+#include "autodiff/tape.hpp"
+#include "record/text.hpp"
+
+namespace dodyn::systems {
+
+using autodiff::Var;
+using Vars = variational::Formulation::Vars;
+
+variational::Formulation formulation(const PieceModel& system) {
+  const Model& model = system.model;
+  const Pieces& pieces = system.pieces;
+  variational::Formulation f;
+  f.n = model.structure.n();
+  f.parameters = model.numbers();
+  const auto mapped = [](const Formula<Number>& formula, const Vars& numbers) {
+    Formula<Var> x{formula.expression, {}};
+    for (const auto& argument : formula.arguments)
+      x.arguments.push_back({argument.variable, Model::at(argument.parameter, numbers)});
+    return x;
+  };
+  f.lagrangian = [&model](const Vars& q, const Vars& v, const Vars& p) {
+    return model.tree<Var>(p).lagrangian(q.data(), v.data());
+  };
+  f.forces = [&model](const Vars& q, const Vars& v, const Vars& p) {
+    return model.tree<Var>(p).forces(q.data(), v.data(), static_cast<const Var*>(nullptr));
+  };
+  f.rows = [&model, &pieces, mapped](const Vars& q, const Vars& p) {
+    const auto tree = model.tree<Var>(p);
+    const auto frames = tree.frames(q.data());
+    const Vars v(q.size(), Var(0.0));
+    Vars rows;
+    const auto add = [&](const Formula<Number>& formula) {
+      rows.push_back(tree.value(mapped(formula, p), frames, q.data(), v.data(), static_cast<const Var*>(nullptr)));
+    };
+    for (const GapContact& contact : pieces.contacts) {
+      add(contact.gap);
+      if (contact.slip) add(*contact.slip);
+    }
+    for (const Wire& wire : pieces.wires) add(wire.zero);
+    return rows;
+  };
+  f.watched = [&model, &pieces, mapped](const Vars& q, const Vars& v, const Vars& p) {
+    const auto tree = model.tree<Var>(p);
+    const auto frames = tree.frames(q.data(), v.data());
+    Vars all;
+    const auto add = [&](const Formula<Number>& formula) {
+      all.push_back(tree.value(mapped(formula, p), frames, q.data(), v.data(), static_cast<const Var*>(nullptr)));
+    };
+    for (const Exchange& exchange : pieces.exchanges) {
+      add(exchange.guard);
+      for (const auto& [at, formula] : exchange.coordinates) add(formula);
+      for (const auto& [at, formula] : exchange.rates) add(formula);
+    }
+    return all;
+  };
+  return f;
+}
+
+variational::Assembly assembly(const PieceModel& system, const Values<double>& values,
+                               const variational::Mechanics& mechanics) {
+  const Model& model = system.model;
+  const Pieces& pieces = system.pieces;
+  variational::Assembly all;
+  all.mechanics = &mechanics;
+  int row = 0, watched = 0;
+  for (const GapContact& contact : pieces.contacts) {
+    variational::Contact c;
+    c.name = contact.name;
+    c.gap = row++;
+    if (contact.slip) c.slip = row++;
+    c.restitution = Model::at(contact.restitution, values.numbers);
+    c.friction = Model::at(contact.friction, values.numbers);
+    c.latch = Model::at(contact.latch, values.numbers) != 0.0;
+    if (!(c.restitution >= 0.0 && c.restitution <= 1.0))
+      model.fail(contact.line,
+                 "restitution of contact " + c.name + " is " + formatted("%g", c.restitution) + "; allowed: 0 to 1");
+    if (c.latch && c.restitution > 0.0)
+      model.fail(contact.line, "contact " + c.name + " latches and has a restitution of " +
+                                   formatted("%g", c.restitution) + "; allowed where it latches: 0");
+    all.contacts.push_back(std::move(c));
+  }
+  for (std::size_t i = 0; i < pieces.wires.size(); ++i) all.wires.push_back(row++);
+  for (const Exchange& exchange : pieces.exchanges) {
+    variational::Exchange e;
+    e.name = exchange.name;
+    e.guard = watched++;
+    e.coordinates.assign(static_cast<std::size_t>(model.structure.n()), -1);
+    e.rates = e.coordinates;
+    for (const auto& [at, formula] : exchange.coordinates) e.coordinates[static_cast<std::size_t>(at)] = watched++;
+    for (const auto& [at, formula] : exchange.rates) e.rates[static_cast<std::size_t>(at)] = watched++;
+    all.exchanges.push_back(std::move(e));
+  }
+  return all;
+}
+
+}  // namespace dodyn::systems

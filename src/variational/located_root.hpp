@@ -1,0 +1,41 @@
+// The root of a function of one variable between two points of opposite signs.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+
+namespace dodyn::variational {
+
+// Chandrupatla (1997): inverse quadratic interpolation where it is safe, else bisection; to round-off. fa, fb: values at a
+// and b. Where they have the same sign, the end with the smaller one.
+template <class F>
+double located_root(F f, double a, double fa, double b, double fb) {
+  if (fa == 0.0) return a;
+  if (fb == 0.0 || (fa > 0.0) == (fb > 0.0)) return fb == 0.0 || std::abs(fb) < std::abs(fa) ? b : a;
+  double x1 = a, f1 = fa, x2 = b, f2 = fb, t = 0.5;
+  const double finest = 1e-16 * std::abs(b - a);
+  for (int iteration = 0; iteration < 200; ++iteration) {
+    const double x = x1 + t * (x2 - x1), y = f(x);
+    double x3 = x1, f3 = f1;
+    if ((y > 0.0) != (f1 > 0.0)) {
+      x3 = x2;
+      f3 = f2;
+      x2 = x1;
+      f2 = f1;
+    }
+    x1 = x;
+    f1 = y;
+    const double best = std::abs(f1) < std::abs(f2) ? x1 : x2;
+    const double least = (4e-16 * std::abs(best) + finest) / std::abs(x2 - x1);
+    if (f1 == 0.0) return x1;
+    if (!(least < 0.5)) return best;
+    const double xi = (x1 - x2) / (x3 - x2), phi = (f1 - f2) / (f3 - f2);
+    t = phi * phi < xi && (1.0 - phi) * (1.0 - phi) < 1.0 - xi
+            ? f1 / (f2 - f1) * f3 / (f2 - f3) + (x3 - x1) / (x2 - x1) * f1 / (f3 - f1) * f2 / (f3 - f2)
+            : 0.5;
+    t = std::clamp(t, least, 1.0 - least);
+  }
+  return x1;
+}
+
+}  // namespace dodyn::variational

@@ -1,0 +1,172 @@
+#include "variational/mechanics.hpp"
+
+#include <Eigen/Cholesky>
+
+namespace dodyn::variational {
+
+using autodiff::Var;
+using Vars = Formulation::Vars;
+using RowMajor = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+
+namespace {
+
+std::vector<int> nodes(const Vars& x) {
+  std::vector<int> all;
+  for (const Var& one : x) all.push_back(one.node);
+  return all;
+}
+Vars vars(const std::vector<int>& of) {
+  Vars all;
+  for (const int node : of) all.push_back(Var::at(node));
+  return all;
+}
+Vars gradient(const Var& f, const Vars& x) { return vars(autodiff::Recording::current->gradient(f.node, nodes(x))); }
+Vars directional(const Vars& f, const Vars& x, const Vars& rates) {
+  return vars(autodiff::Recording::current->directional(nodes(f), nodes(x), nodes(rates)));
+}
+void append(Vars& all, const Vars& more) { all.insert(all.end(), more.begin(), more.end()); }
+Vars part(const Vars& z, int from, int count) { return {z.begin() + from, z.begin() + from + count}; }
+
+}  // namespace
+
+Recorded record(const Formulation& system, Rule rule) {
+  const int n = system.n, parameters = system.parameters;
+  Recorded all;
+  all.n = n;
+  const auto forces = [&](const Vars& q, const Vars& v, const Vars& p) {
+    return system.forces ? system.forces(q, v, p) : Vars(static_cast<std::size_t>(n), Var(0.0));
+  };
+  all.interval = autodiff::record(2 * n + 1, parameters, [&](const Vars& z, const Vars& p) {
+    const Vars q0 = part(z, 0, n), q1 = part(z, n, n);
+    const Var h = z[static_cast<std::size_t>(2 * n)];
+    Vars middle, v;
+    for (std::size_t i = 0; i < q0.size(); ++i) {
+      middle.push_back(0.5 * (q0[i] + q1[i]));
+      v.push_back((q1[i] - q0[i]) / h);
+    }
+    const bool verlet = rule == Rule::stoermer_verlet;
+    const Var action = verlet ? 0.5 * h * (system.lagrangian(q0, v, p) + system.lagrangian(q1, v, p))
+                              : h * system.lagrangian(middle, v, p);
+    const Vars at_0 = forces(verlet ? q0 : middle, v, p), at_1 = verlet ? forces(q1, v, p) : at_0;
+    Vars minus = gradient(action, q0), plus = gradient(action, q1);
+    for (std::size_t i = 0; i < q0.size(); ++i) {
+      minus[i] += 0.5 * h * at_0[i];
+      plus[i] += 0.5 * h * at_1[i];
+    }
+    Vars out = minus;
+    append(out, plus);
+    out.push_back(-gradient(action, {h})[0]);
+    for (const Var& one : minus) append(out, gradient(one, q1));
+    return out;
+  });
+  all.row = autodiff::record(n, parameters, [&](const Vars& q, const Vars& p) {
+    Vars rows = system.rows ? system.rows(q, p) : Vars{};
+    all.rows = static_cast<int>(rows.size());
+    Vars out = rows;
+    for (const Var& row : rows) append(out, gradient(row, q));
+    return out;
+  });
+  all.mass = autodiff::record(n, parameters, [&](const Vars& q, const Vars& p) {
+    // T is quadratic in the rates: inputs behind those that are given are zero
+    Vars v;
+    for (int i = 0; i < n; ++i) v.push_back(Var::input());
+    const Vars momentum = gradient(system.lagrangian(q, v, p), v);
+    Vars out;
+    for (const Var& one : momentum) append(out, gradient(one, v));
+    return out;
+  });
+  all.state = autodiff::record(2 * n, parameters, [&](const Vars& z, const Vars& p) {
+    const Vars q = part(z, 0, n), v = part(z, n, n);
+    const Var L = system.lagrangian(q, v, p);
+    const Vars momentum = gradient(L, v), dLdq = gradient(L, q), Q = forces(q, v, p);
+    const Vars transport = directional(momentum, q, v);
+    Vars out;
+    Var twice = Var(0.0);
+    for (std::size_t i = 0; i < q.size(); ++i) {
+      out.push_back(dLdq[i] + Q[i] - transport[i]);
+      twice += momentum[i] * v[i];
+    }
+    if (system.rows) append(out, directional(directional(system.rows(q, p), q, v), q, v));
+    out.push_back(0.5 * twice);
+    out.push_back(0.5 * twice - L);
+    return out;
+  });
+  all.watch = autodiff::record(2 * n, parameters, [&](const Vars& z, const Vars& p) {
+    Vars out = system.watched ? system.watched(part(z, 0, n), part(z, n, n), p) : Vars{};
+    all.watched = static_cast<int>(out.size());
+    return out;
+  });
+  return all;
+}
+
+Mechanics::Mechanics(const Recorded& recorded, const std::vector<double>& parameters)
+    : n_(recorded.n), rows_(recorded.rows) {
+  const std::vector<autodiff::Differential> values(parameters.begin(), parameters.end());
+  const auto element = [&](const Recorded::Function& f) {
+    return std::make_shared<const autodiff::RecordedElement>(f, values);
+  };
+  interval_element_ = element(recorded.interval);
+  row_element_ = element(recorded.row);
+  mass_element_ = element(recorded.mass);
+  state_element_ = element(recorded.state);
+  watch_element_ = element(recorded.watch);
+  in_.resize(static_cast<std::size_t>(2 * n_ + 1));
+  out_.resize(static_cast<std::size_t>(2 * n_ + 1 + n_ * n_ + rows_ * (n_ + 1) + recorded.watched + 2));
+  watched_.resize(recorded.watched);
+}
+
+const Mechanics::Interval& Mechanics::interval(const Eigen::VectorXd& q0, const Eigen::VectorXd& q1, double h) const {
+  Eigen::Map<Eigen::VectorXd> in(in_.data(), 2 * n_ + 1);
+  in << q0, q1, h;
+  interval_element_->evaluate(in_.data(), out_.data());
+  const double* x = out_.data();
+  interval_.minus = Eigen::Map<const Eigen::VectorXd>(x, n_);
+  interval_.plus = Eigen::Map<const Eigen::VectorXd>(x + n_, n_);
+  interval_.energy = x[2 * n_];
+  interval_.slope = Eigen::Map<const RowMajor>(x + 2 * n_ + 1, n_, n_);
+  return interval_;
+}
+
+const Mechanics::Rows& Mechanics::row(const Eigen::VectorXd& q) const {
+  if (rows_ == 0) {
+    row_.value.resize(0);
+    row_.gradient.resize(0, n_);
+    return row_;
+  }
+  row_element_->evaluate(q.data(), out_.data());
+  row_.value = Eigen::Map<const Eigen::VectorXd>(out_.data(), rows_);
+  row_.gradient = Eigen::Map<const RowMajor>(out_.data() + rows_, rows_, n_);
+  return row_;
+}
+
+const Eigen::MatrixXd& Mechanics::mass(const Eigen::VectorXd& q) const {
+  mass_element_->evaluate(q.data(), out_.data());
+  mass_ = Eigen::Map<const RowMajor>(out_.data(), n_, n_);
+  return mass_;
+}
+
+Eigen::VectorXd Mechanics::velocity(const Eigen::VectorXd& q, const Eigen::VectorXd& p) const {
+  return mass(q).llt().solve(p);
+}
+
+const Mechanics::State& Mechanics::state(const Eigen::VectorXd& q, const Eigen::VectorXd& v) const {
+  Eigen::Map<Eigen::VectorXd> in(in_.data(), 2 * n_);
+  in << q, v;
+  state_element_->evaluate(in_.data(), out_.data());
+  const double* x = out_.data();
+  state_.bias = Eigen::Map<const Eigen::VectorXd>(x, n_);
+  state_.curvature = Eigen::Map<const Eigen::VectorXd>(x + n_, rows_);
+  state_.kinetic = x[n_ + rows_];
+  state_.potential = x[n_ + rows_ + 1];
+  return state_;
+}
+
+const Eigen::VectorXd& Mechanics::watched(const Eigen::VectorXd& q, const Eigen::VectorXd& v) const {
+  if (watched_.size() == 0) return watched_;
+  Eigen::Map<Eigen::VectorXd> in(in_.data(), 2 * n_);
+  in << q, v;
+  watch_element_->evaluate(in_.data(), watched_.data());
+  return watched_;
+}
+
+}  // namespace dodyn::variational

@@ -1,0 +1,217 @@
+#include "variational/return_map.hpp"
+
+#include <Eigen/Cholesky>
+#include <Eigen/Eigenvalues>
+#include <Eigen/LU>
+#include <Eigen/QR>
+#include <Eigen/SVD>
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <utility>
+
+namespace dodyn::variational {
+
+using Eigen::MatrixXd;
+using Eigen::VectorXd;
+
+namespace {
+
+// A state (q, v) just before an exchange, and the mode that led there.
+struct Section {
+  VectorXd x;  // q, then v
+  Mode mode;
+  int exchange = -1;
+};
+
+class ReturnMap {
+ public:
+  ReturnMap(PieceIntegrator& integrator, const Assembly& assembly, const PieceOptions& steps,
+            const GaitOptions& options)
+      : integrator_(integrator), assembly_(assembly), steps_(steps), options_(options), n_(assembly.mechanics->n()) {}
+
+  // Moves on to just before the next exchange. Empty, or why there is none.
+  std::string approach(Section& section, double* period) {
+    const double begin = integrator_.now().time;
+    Piece last, before_last;
+    integrator_.observer = [&](const Piece& piece) {
+      before_last = std::move(last);
+      last = piece;
+    };
+    ++strides;
+    std::string reason;
+    for (int step = 1; reason.empty() && !integrator_.stopped(); ++step) {
+      const double time = begin + step * steps_.step;
+      if (time - begin > options_.longest) {
+        char text[64];
+        std::snprintf(text, sizeof text, "no exchange within %g s", options_.longest);
+        reason = text;
+      } else {
+        reason = integrator_.advance(time, [](const Event& event) { return event.kind == Event::exchange; });
+      }
+    }
+    integrator_.observer = {};
+    if (!reason.empty()) return reason;
+    for (const Event& event : integrator_.events())
+      if (event.kind == Event::exchange) section.exchange = event.which;
+    section.mode = before_last.mode;
+    section.x.resize(2 * n_);
+    section.x << before_last.q, assembly_.mechanics->velocity(before_last.q, before_last.p);
+    if (period) *period = before_last.time - begin;
+    return "";
+  }
+
+  Piece piece(const Section& section) const {
+    Piece p;
+    p.q = section.x.head(n_);
+    p.p = assembly_.mechanics->mass(p.q) * section.x.tail(n_);
+    p.mode = section.mode;
+    return p;
+  }
+
+  std::string image(const Section& from, Section& to, double* period) {
+    integrator_.resume(piece(from));
+    if (std::string reason = integrator_.exchange(from.exchange); !reason.empty()) return reason;
+    return approach(to, period);
+  }
+
+  // What holds on the section: the guard, positions and rates of what is held.
+  VectorXd constraints(const Section& section) const {
+    const VectorXd q = section.x.head(n_), v = section.x.tail(n_);
+    Mode mode = section.mode;
+    const auto held = integrator_.held(mode, q);
+    const auto& rows = assembly_.mechanics->row(q);
+    std::vector<double> all;
+    for (std::size_t i = 0; i < held.rows.size(); ++i) {
+      const bool slip = std::any_of(assembly_.contacts.begin(), assembly_.contacts.end(),
+                                    [&](const Contact& c) { return c.slip == held.rows[i]; });
+      if (!slip) all.push_back(rows.value(held.rows[i]));  // it may stick anywhere
+      all.push_back(held.G.row(static_cast<Eigen::Index>(i)).dot(v));
+    }
+    all.push_back(
+        assembly_.mechanics->watched(q, v)(assembly_.exchanges[static_cast<std::size_t>(section.exchange)].guard));
+    return Eigen::Map<const VectorXd>(all.data(), static_cast<Eigen::Index>(all.size()));
+  }
+  MatrixXd slope(const Section& section) const {
+    MatrixXd J(constraints(section).size(), 2 * n_);
+    Section moved = section;
+    for (int i = 0; i < 2 * n_; ++i) {
+      const double d = 1e-5 * (1.0 + std::abs(section.x(i)));
+      moved.x(i) = section.x(i) + d;
+      const VectorXd up = constraints(moved);
+      moved.x(i) = section.x(i) - d;
+      J.col(i) = (up - constraints(moved)) / (2.0 * d);
+      moved.x(i) = section.x(i);
+    }
+    return J;
+  }
+  // Directions on the section, without those that travel: orthonormal, [2n x m].
+  MatrixXd directions(const Section& section) const {
+    const MatrixXd J = slope(section);
+    MatrixXd all(J.rows() + static_cast<Eigen::Index>(options_.travels.size()), 2 * n_);
+    all.topRows(J.rows()) = J;
+    for (std::size_t i = 0; i < options_.travels.size(); ++i)
+      all.row(J.rows() + static_cast<Eigen::Index>(i)) = VectorXd::Unit(2 * n_, options_.travels[i]);
+    const Eigen::JacobiSVD<MatrixXd> svd(all, Eigen::ComputeFullV);
+    const auto& sizes = svd.singularValues();
+    Eigen::Index rank = 0;
+    while (rank < sizes.size() && sizes(rank) > 1e-7 * sizes(0)) ++rank;
+    return svd.matrixV().rightCols(2 * n_ - rank);
+  }
+  // The state on the section that is nearest to x.
+  void put_on(Section& section) const {
+    for (int i = 0; i < 8; ++i) {
+      const VectorXd miss = constraints(section);
+      if (miss.lpNorm<Eigen::Infinity>() < 1e-14) return;
+      section.x -= slope(section).completeOrthogonalDecomposition().solve(miss);
+    }
+  }
+
+  int strides = 0;
+
+ private:
+  PieceIntegrator& integrator_;
+  const Assembly& assembly_;
+  const PieceOptions& steps_;
+  const GaitOptions& options_;
+  int n_;
+};
+
+}  // namespace
+
+Gait find_gait(PieceIntegrator& integrator, const Assembly& assembly, const PieceOptions& steps,
+               const GaitOptions& options) {
+  Gait gait;
+  if (assembly.exchanges.empty()) {
+    gait.reason = "the model has no exchange";
+    return gait;
+  }
+  ReturnMap map(integrator, assembly, steps, options);
+  const auto ended = [&](std::string reason) {
+    gait.reason = std::move(reason);
+    gait.strides = map.strides;
+    return gait;
+  };
+  Section now, after;
+  if (std::string reason = map.approach(now, nullptr); !reason.empty())
+    return ended("the first stride fails: " + reason);
+  for (int stride = 0; stride < options.strides; ++stride) {
+    if (std::string reason = map.image(now, after, nullptr); !reason.empty())
+      return ended("stride " + std::to_string(stride + 2) + " fails: " + reason);
+    now = after;
+  }
+  for (int iteration = 0;; ++iteration) {
+    if (std::string reason = map.image(now, after, &gait.period); !reason.empty())
+      return ended("a stride of the search fails: " + reason);
+    if (after.exchange != now.exchange) return ended("strides end in exchanges of different kinds");
+    const MatrixXd N = map.directions(now);
+    const auto m = N.cols();
+    const VectorXd miss = N.transpose() * (after.x - now.x);
+    gait.miss = m > 0 ? miss.lpNorm<Eigen::Infinity>() : 0.0;
+    const bool last = gait.miss <= options.tolerance;
+    if (!last && iteration == options.max_iterations)
+      return ended("the search for a gait does not converge: a state and its image differ by " +
+                   std::to_string(gait.miss));
+    // columns of N^T dP N, by f' = (8 (f(d) - f(-d)) - (f(2d) - f(-2d)))/(12 d)
+    MatrixXd J(m, m);
+    const double d = 2e-4;
+    for (Eigen::Index i = 0; i < m; ++i) {
+      VectorXd sum = VectorXd::Zero(m);
+      for (const auto& [share, weight] : {std::pair(1.0, 8.0), {-1.0, -8.0}, {2.0, -1.0}, {-2.0, 1.0}}) {
+        Section moved = now, image;
+        moved.x += share * d * N.col(i);
+        map.put_on(moved);
+        if (std::string reason = map.image(moved, image, nullptr); !reason.empty())
+          return ended("a stride next to the gait fails: " + reason);
+        sum += weight * (N.transpose() * (image.x - after.x));
+      }
+      J.col(i) = sum / (12.0 * d);
+    }
+    if (last) {
+      gait.jacobian = J;
+      if (m > 0) {
+        const Eigen::EigenSolver<MatrixXd> eigen(J, false);
+        gait.multipliers.assign(eigen.eigenvalues().begin(), eigen.eigenvalues().end());
+      }
+      std::sort(gait.multipliers.begin(), gait.multipliers.end(),
+                [](const auto& a, const auto& b) { return std::abs(a) > std::abs(b); });
+      break;
+    }
+    const VectorXd step = (MatrixXd::Identity(m, m) - J).partialPivLu().solve(miss);
+    // no further than the search can see: half of the state's own size
+    const double reach = 0.5 * (1.0 + now.x.norm());
+    now.x += N * (step.norm() > reach ? VectorXd(step * (reach / step.norm())) : step);
+    now.mode = after.mode;
+    map.put_on(now);
+  }
+  const auto n = assembly.mechanics->n();
+  gait.stride = after.x.head(n) - now.x.head(n);
+  gait.before = map.piece(now);
+  gait.before.time = 0.0;
+  gait.exchange = now.exchange;
+  gait.strides = map.strides;
+  integrator.resume(gait.before);
+  return gait;
+}
+
+}  // namespace dodyn::variational

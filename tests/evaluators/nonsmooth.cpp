@@ -1,0 +1,99 @@
+// Evaluator `nonsmooth`: shipped configurations, designs that cannot be, mistakes in one line, what it shows.
+#include "evaluators/nonsmooth/nonsmooth.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace dodyn::evaluators {
+namespace {
+
+const std::string folder = std::string(CONFIGS) + "/";
+
+Settings settings(const std::string& name, const std::vector<std::string>& words = {}) {
+  return read_settings(folder + name, words);
+}
+Outcome solved(const std::string& name, const std::vector<std::string>& words = {}) {
+  const auto evaluator = make_evaluator(settings(name, words));
+  Task task;
+  task.evaluation.design.resize(0);
+  return evaluator->evaluate(task);
+}
+double metric(const std::string& name, const std::vector<std::string>& words, const std::string& what) {
+  const auto evaluator = make_evaluator(settings(name, words));
+  Task task;
+  task.evaluation.design.resize(0);
+  const auto outcome = evaluator->evaluate(task);
+  EXPECT_TRUE(outcome.evaluation.ok()) << outcome.evaluation.reason;
+  const auto list = evaluator->metrics();
+  for (std::size_t i = 0; i < list.size(); ++i)
+    if (list[i].name == what) return outcome.evaluation.metrics(static_cast<Eigen::Index>(i));
+  return not_a_number;
+}
+std::string complaint(const std::string& name, const std::vector<std::string>& words) {
+  try {
+    make_evaluator(settings(name, words));
+  } catch (const ConfigError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(Nonsmooth, PendulumTicksEveryHalfSecondAtItsWall) {
+  const Outcome outcome = solved("pendulum-tick.cfg", {"--design.wall=0.42267531"});
+  ASSERT_TRUE(outcome.evaluation.ok()) << outcome.evaluation.reason;
+  EXPECT_LT(outcome.evaluation.cost, 1e-15);
+}
+
+TEST(Nonsmooth, RecoveryOfTheWalkerIsThatOfItsMultiplier) {
+  const Outcome outcome = solved("walker-recovery.cfg", {"--design.mu=1e6", "--design.a=0.343052"});
+  ASSERT_TRUE(outcome.evaluation.ok()) << outcome.evaluation.reason;
+  EXPECT_NEAR(outcome.evaluation.cost, 1.14056367, 1e-7);
+  const Outcome slips = solved("walker-recovery.cfg", {"--design.a=0.23995"});
+  EXPECT_NEAR(slips.evaluation.cost, 1.340792, 2e-6);
+  // what a stride loses is what gravity gives, less the work of friction
+  const std::vector<std::string> stick = {"--design.mu=1e6"};
+  EXPECT_NEAR(metric("slip-walker.cfg", stick, "lost"),
+              9.8 * std::sin(0.08) * metric("slip-walker.cfg", stick, "stride"), 1e-9);
+  EXPECT_NEAR(metric("slip-walker.cfg", stick, "energy_change"), 0.0, 1e-9);
+  const Outcome none = solved("walker-recovery.cfg", {"--design.mu=1e6", "--design.a=0.49"});
+  EXPECT_EQ(none.evaluation.status, Status::infeasible);
+  EXPECT_NE(none.evaluation.reason.find("no gait"), std::string::npos);
+}
+
+TEST(Nonsmooth, ShowsStepsAndBothSidesOfImpacts) {
+  const auto evaluator = make_evaluator(settings("bar-drop.cfg"));
+  Task task;
+  task.evaluation.design.resize(0);
+  const auto told = evaluator->simulate(task);
+  ASSERT_TRUE(told && told->completed);
+  EXPECT_EQ(told->trajectory.values[0].rows(), 201 + 2 * 5);
+  for (std::size_t i = 0; i < told->channels.size(); ++i) {
+    EXPECT_EQ(told->trajectory.values[i].rows(), told->channels[i].nodes) << told->channels[i].name;
+    EXPECT_EQ(told->trajectory.values[i].cols(), static_cast<Eigen::Index>(told->channels[i].coordinates.size()));
+  }
+  // energies of a numpy-like reader: kinetic + potential is the same in all rows
+  const auto& energy = told->trajectory.values[3];
+  const Eigen::VectorXd total = energy.col(0) + energy.col(1);
+  EXPECT_LT((total.array() - total(0)).abs().maxCoeff(), 1e-11);
+}
+
+TEST(Nonsmooth, MethodsAgreeOnThePendulum) {
+  const double exact = 0.454083068;
+  EXPECT_NEAR(metric("pendulum-wall.cfg", {}, "tick"), exact, 1e-9);
+  EXPECT_NEAR(metric("pendulum-wall.cfg", {"--motion.method=stoermer-verlet"}, "tick"), exact, 1e-9);
+}
+
+TEST(Nonsmooth, MistakesAreOneLine) {
+  EXPECT_NE(complaint("bar-drop.cfg", {"--design.height=-0.1"}).find("starts inside contact tip"), std::string::npos);
+  EXPECT_NE(complaint("bar-drop.cfg", {"--design.restitution=1.2"}).find("allowed: 0 to 1"), std::string::npos);
+  EXPECT_NE(complaint("bar-drop.cfg", {"--design.mass=0"}).find("mass"), std::string::npos);
+  EXPECT_NE(complaint("bar-drop.cfg", {"--motion.find=gait"}).find("no [exchange]"), std::string::npos);
+  EXPECT_NE(complaint("bar-drop.cfg", {"--motion.order=3"}).find("allowed: 2, 4, 6"), std::string::npos);
+  EXPECT_NE(complaint("slip-walker.cfg", {"--motion.travels=z"}).find("no coordinate"), std::string::npos);
+  for (const auto& words : {std::vector<std::string>{"--design.height=-0.1"}, {"--design.restitution=-1"}})
+    EXPECT_EQ(complaint("bar-drop.cfg", words).find('\n'), std::string::npos);
+}
+
+}  // namespace
+}  // namespace dodyn::evaluators
