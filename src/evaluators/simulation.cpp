@@ -256,7 +256,7 @@ class SimulationEvaluator final : public Evaluator {
     list.push_back({"wilson_high", "1", "upper limit of it"});
     list.push_back({"time", "s", "mean time at which runs end"});
     list.push_back({"energy_change", "J",
-                    "largest of any start: of the total energy, less what impacts and projections account for"});
+                    "largest of any start: of the total energy, less what impacts, projections, damping and driving account for"});
     list.push_back({"contacts", "1", "node updates with contact, of all starts"});
     list.push_back({"steps", "1", "time steps, of all starts"});
     if (control_) list.push_back({"effort", "N2 s", "mean of what commands come to: |force|^2 + |torque|^2 over time"});
@@ -615,8 +615,9 @@ class SimulationEvaluator final : public Evaluator {
     told.report +=
         formatted("energy          kinetic %.6g J -> %.6g J, potential %.6g J -> %.6g J\n", story.before.kinetic,
                   story.after.kinetic, story.before.potential, story.after.potential) +
-        formatted("                by impacts %.4g J, by projections %.4g J, unaccounted for %.4g J\n", ledger.impact,
-                  ledger.projection.total(), ended.energy_change) +
+        formatted("                by impacts %.4g J, by projections %.4g J, ", ledger.impact, ledger.projection.total()) +
+        (ledger.forces != 0.0 ? formatted("by damping, drag and driving forces %.4g J, ", ledger.forces) : "") +
+        formatted("unaccounted for %.4g J\n", ended.energy_change) +
         formatted("momentum        linear changed by %.3g N s, angular by %.3g N m s (by projections %.3g)\n",
                   (story.end.linear - story.start.linear).norm(), (story.end.angular - story.start.angular).norm(),
                   ledger.momentum.angular.norm()) +

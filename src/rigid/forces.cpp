@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "rigid/actor.hpp"
 #include "rigid/multibody.hpp"
 
 namespace dodyn::rigid {
@@ -55,7 +56,8 @@ double Forces<n>::energy(const std::vector<Pose<n>>& poses) {
 }
 
 template <int n>
-void Forces<n>::wrench(double t, Frames<n> at, std::span<const Twist<n>> velocity, std::span<Twist<n>> out) const {
+void Forces<n>::wrench(double t, Frames<n> at, std::span<const Twist<n>> velocity, std::span<Twist<n>> out,
+                       bool actors) const {
   constexpr int spin = Multibody<n>::spin;
   for (auto& w : out) w.setZero();
   if (drag_)
@@ -63,7 +65,8 @@ void Forces<n>::wrench(double t, Frames<n> at, std::span<const Twist<n>> velocit
       out[b].template head<n>() -= world_->bodies[b].linear_drag * velocity[b].template head<n>();
       out[b].template tail<spin>() -= world_->bodies[b].angular_drag * velocity[b].template tail<spin>();
     }
-  for (const auto& user : world_->forces) user(t, at, velocity, out);
+  for (const auto& user : world_->forces)
+    if (actors || !user.template target<Acting<n>>()) user(t, at, velocity, out);
 }
 
 template <int n>

@@ -20,8 +20,9 @@ class Forces {
   // V (J) at these poses.
   double energy(const std::vector<Pose<n>>& poses);
 
-  // `out` becomes the wrench of what has no potential on each body.
-  void wrench(double t, Frames<n> at, std::span<const Twist<n>> velocity, std::span<Twist<n>> out) const;
+  // `out` becomes the wrench of what has no potential on each body, of actors (actor.hpp) only where `actors`.
+  void wrench(double t, Frames<n> at, std::span<const Twist<n>> velocity, std::span<Twist<n>> out,
+              bool actors = true) const;
 
   bool has_wrench() const { return drag_ || !world_->forces.empty(); }
   // Whether forces change with configuration, velocity or time.

@@ -79,6 +79,7 @@ struct Simulation<n>::Machine {
 
   bool step();
   bool give_up(const Blame& blame, const std::string& after);
+  double power(double t);
   void finish();
 
   // what is moved, and by what
@@ -104,6 +105,7 @@ struct Simulation<n>::Machine {
   Inertia<n> inertia;
   Eigen::VectorXd nu;
   std::vector<geometry::Frame<n>> frames;
+  std::vector<Twist<n>> wrench;
   std::vector<geometry::Contact<n>> touching;
 };
 
@@ -111,6 +113,7 @@ template <int n>
 bool Simulation<n>::Machine::step() {
   if (outcome.status == Outcome::failed) return false;
   constexpr int most_parts = 2000;
+  constexpr double just_inside = 1e-9;  // of an interval: forces by a program of their own change where it ends
   last_node = state;
   for (auto* actor : actors) actor->node(time, state.poses, twists);
   books.impulses.clear();
@@ -118,11 +121,13 @@ bool Simulation<n>::Machine::step() {
   Blame last_blame;
   double interval = end - time;
   int cuts = 0, parts = 0;
+  double before = 0.0;
   while (time < end) {
     interval = std::min(interval, end - time);
     if (end - time - interval < 1e-9 * options.step) interval = end - time;
     Progress progress;
     try {
+      before = forces.has_wrench() ? power(time + just_inside * interval) : 0.0;
       progress = response->advance(time, interval, state, books);
     } catch (const std::runtime_error& error) {  // a hyperplane program on numbers that have run away
       progress.blame.what = error.what();
@@ -135,6 +140,8 @@ bool Simulation<n>::Machine::step() {
     }
     if (progress.done > 0.0) {
       for (auto* actor : actors) actor->passed(time, progress.done);
+      if (forces.has_wrench())
+        books.ledger.forces += 0.5 * progress.done * (before + power(time + (1.0 - just_inside) * progress.done));
       time = progress.done >= end - time ? end : time + progress.done;
       interval = end - time;
       // bounces that crowd together: infinitely many in a finite time
@@ -153,6 +160,18 @@ bool Simulation<n>::Machine::step() {
   ++steps;
   finish();
   return true;
+}
+
+// Of what has no potential, but for actors, who keep books of their own: W, at the state as it is and time t.
+template <int n>
+double Simulation<n>::Machine::power(double t) {
+  finish();
+  frames_of(state.poses, frames);
+  wrench.resize(twists.size());
+  forces.wrench(t, frames, twists, wrench, false);
+  double sum = 0.0;
+  for (std::size_t b = 0; b < twists.size(); ++b) sum += wrench[b].dot(twists[b]);
+  return sum;
 }
 
 // Back to the last node.

@@ -95,6 +95,42 @@ TEST(Books, BalanceForTheTotal) {
   }
 }
 
+// What drag and a driving force do is in the books, to the order of the steps: a sliding, turning body slows down by
+// exp(-c t/m), under a force F(t) of its own.
+TEST(Books, DragAndDrivingForcesAreEntered) {
+  const double mass = 2.0, c = 0.8, angular = 0.3, end = 1.5, speed = 3.0, spin = 4.0;
+  double before = 0.0;
+  for (const double step : {0.02, 0.01}) {
+    World<3> world;
+    world.gravity.setZero();
+    Body<3> body;
+    body.name = "sled";
+    body.mass = mass;
+    body.euler_tensor = 0.05 * Matrix<3>::Identity();  // inertia 0.1 about any axis
+    body.linear_drag = c;
+    body.angular_drag = angular;
+    world.bodies.push_back(body);
+    world.forces.push_back([](double t, Frames<3>, std::span<const Twist<3>>, std::span<Twist<3>> wrench) {
+      wrench[0][1] += std::cos(t);
+    });
+    Simulation<3> simulation(std::move(world), with(step));
+    Twist<3> twist = Twist<3>::Zero();
+    twist << speed, 0.0, 0.0, 0.0, 0.0, spin;
+    simulation.start(std::vector{Pose<3>()}, std::vector{twist});
+    const double start = simulation.energies().total();
+    ASSERT_EQ(simulation.run(end).status, Outcome::reached);
+    const double left = simulation.energies().total() - start - simulation.ledger().forces;
+    EXPECT_NEAR(simulation.twists()[0][0], speed * std::exp(-c * end / mass), 1e-3);
+    EXPECT_NEAR(simulation.twists()[0][5], spin * std::exp(-angular * end / 0.1), 1e-3);
+    EXPECT_LT(simulation.ledger().forces, -4.0);
+    EXPECT_LT(std::abs(left), 2e-3 * std::abs(simulation.ledger().forces));
+    if (before != 0.0) {
+      EXPECT_NEAR(before / left, 4.0, 0.4);
+    }
+    before = left;
+  }
+}
+
 // Forces that impulses stand for carry the weight of what rests.
 template <int n>
 void carries() {

@@ -24,7 +24,7 @@ struct Seen {
     gap,              // gap(LINK, LINK): of the boxes about their bodies, m; 0 where these overlap
     kinetic,          // J
     potential,        // J
-    energy_change,    // J: of the total energy since the start, less what impacts and projections account for
+    energy_change,    // J: of the total energy since the start, less what impacts, projections, damping and driving account for
     largest_overlap,  // m: of any two bodies at a node so far; negative: they never touched
     largest_spin,     // rad/s: of any body at a node so far
     effort,           // N^2 s: of the controller so far

@@ -26,6 +26,7 @@ void add(rigid::Ledger<n>& sum, const rigid::Ledger<n>& more) {
   sum.momentum.linear += more.momentum.linear;
   sum.momentum.angular += more.momentum.angular;
   sum.impact += more.impact;
+  sum.forces += more.forces;
   sum.impulses += more.impulses;
   sum.cuts += more.cuts;
 }
@@ -164,7 +165,7 @@ template <int n>
 double Runner<n>::energy_change() const {
   const auto& here = now().ledger();
   return now().energies().total() - start_energy_ - ledger_.projection.total() - ledger_.impact -
-         here.projection.total() - here.impact - (controller_ ? controller_->sums().work : 0.0);
+         here.projection.total() - here.impact - ledger_.forces - here.forces - (controller_ ? controller_->sums().work : 0.0);
 }
 
 template <int n>
