@@ -329,7 +329,8 @@ class Study:
 
     @property
     def cost_meaning(self):
-        return COST_MEANING.get(self.evaluator, "cost")
+        wanted = self.configuration.get("cost.failure-of")
+        return f"share of the starts that do not end as {wanted}" if wanted else COST_MEANING.get(self.evaluator, "cost")
 
     @property
     def finished(self):

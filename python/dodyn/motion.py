@@ -239,6 +239,30 @@ def motion(trajectory):
     return found
 
 
+def outcomes(trajectory):
+    """The names of what the numbers of the channel `outcome` mean, as it says itself: "how it ended: 0 docked, 1 missed,
+    ...; and when (s)". Empty where there are not several starts."""
+    if "outcome" not in trajectory or "start" not in trajectory or len(trajectory["outcome"].values) < 2:
+        return []
+    told = trajectory["outcome"].description.split(": ", 1)[-1].split(";")[0]
+    return [name for _, name in re.findall(r"(\d+) ([^,]+)", told)]
+
+
+def places(trajectory):
+    """[start, 2]: where to draw each start: the last body's centre (in space from above) where the archive holds the
+    runs, else what differs between the starts, the first two of it; of bearing and distance that place."""
+    played = runs(trajectory)
+    if played:
+        return np.array([one.positions[0, -1, :2] for one in played])
+    start = trajectory["start"]
+    if start.names[:2] == ["bearing", "distance"]:
+        # archives of the former evaluator `docking` have degrees and say so
+        bearing = start.column("bearing") * (np.pi / 180 if "deg" in start.description else 1.0)
+        return start.column("distance")[:, None] * np.stack([np.cos(bearing), np.sin(bearing)], axis=1)
+    values = start.values[:, :2]
+    return np.hstack([values, np.zeros((len(values), 2 - values.shape[1]))])
+
+
 def runs(trajectory):
     """The many short motions of one evaluation, a Motion each; empty where there are none."""
     if "runs" not in trajectory or "start" not in trajectory:

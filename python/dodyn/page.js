@@ -373,7 +373,7 @@ class Player {
   }
 }
 
-// The map of a docking design's starts; a click plays a run.
+// The map of a design's starts; a click plays a run.
 class StartMap {
   constructor(root, data) {
     this.root = root; this.data = data; this.svg = root.querySelector('.map');
@@ -384,17 +384,14 @@ class StartMap {
     const runs = this.data.runs[id];
     this.svg.replaceChildren(); this.runs = runs;
     if (!runs) return;
-    const at = this.data.starts.map(([bearing, distance], k) => {
-      if (runs.motions) return Array.from(unpacked(runs.motions[k][1])[0]).slice(-this.data.runScene.dimension);
-      return [distance * Math.cos(bearing * Math.PI / 180), distance * Math.sin(bearing * Math.PI / 180)];
-    });
+    const at = this.data.starts;
     const xs = at.map(p => p[0]).concat(0), ys = at.map(p => p[1]).concat(0), size = 460;
     const low = [Math.min(...xs), Math.min(...ys)], high = [Math.max(...xs), Math.max(...ys)];
     const scale = (size - 40) / Math.max(high[0] - low[0], high[1] - low[1], 1e-9);
     const place = p => [20 + (p[0] - low[0]) * scale, 20 + (high[1] - p[1]) * scale];
     const make = (name, attributes) => { const node = document.createElementNS('http://www.w3.org/2000/svg', name); for (const k in attributes) node.setAttribute(k, attributes[k]); return node; };
     this.svg.setAttribute('viewBox', `0 0 ${(high[0] - low[0]) * scale + 40} ${(high[1] - low[1]) * scale + 40}`);
-    if (runs.motions) { // the craft that waits
+    if (runs.motions && this.data.runScene.dimension === 2 && this.data.runScene.bodies.length > 1) { // who waits
       const still = unpacked(runs.motions[0][1])[0], turn = unpacked(runs.motions[0][2])[0];
       runs.shapes.forEach((corners, s) => {
         if (this.data.runScene.shapes[s][0] !== 0) return;
@@ -405,14 +402,14 @@ class StartMap {
     at.forEach((p, k) => {
       const [x, y] = place(p), [name, colour] = this.data.outcomes[runs.outcome[k]] || ['?', '#000'];
       const dot = make('circle', { cx: x, cy: y, r: 5, fill: colour, class: 'pick', 'data-start': k });
-      const title = make('title', {}); title.textContent = `start ${k}: ${name} after ${runs.seconds[k]} s`; dot.append(title);
+      const title = make('title', {}); title.textContent = `start ${k + 1}: ${name} after ${runs.seconds[k]} s`; dot.append(title);
       dot.onclick = () => this.choose(k, true);
       this.svg.append(dot);
     });
     const seen = {}; runs.outcome.forEach(k => { seen[k] = (seen[k] || 0) + 1; });
     this.root.querySelector('.legend').replaceChildren(...Object.keys(seen).map(k => {
-      const item = document.createElement('span'), key = document.createElement('span');
-      key.className = 'key'; key.style.background = this.data.outcomes[k][1]; item.append(key, `${this.data.outcomes[k][0]} ${seen[k]}`); return item;
+      const item = document.createElement('span'), key = document.createElement('span'), [name, colour] = this.data.outcomes[k] || ['?', '#000'];
+      key.className = 'key'; key.style.background = colour; item.append(key, `${name} ${seen[k]}`); return item;
     }));
     this.choose(0, false);
   }

@@ -7,7 +7,7 @@
     pareto     the trade-off between the study's objectives
     strobe     the motion as a series of postures (in space from the side and from above)
     series     torques, forces, energies over time
-    map        where docking starts, and how it ends
+    map        where simulations start, and how they end
     outcomes   failure rate over the design by how tries fail
 """
 
@@ -21,7 +21,7 @@ from . import motion as motions
 from . import words
 from .archive import ArchiveError, read_csv
 from .archive import open as open_study
-from .report import OUTCOMES, objectives, pareto
+from .report import coloured, objectives, pareto
 from .svg import STATUS_COLOURS, limits
 
 
@@ -193,19 +193,16 @@ def series(axes, trajectory, given):
 
 def start_map(axes, evaluation, _given):
     trajectory = evaluation.trajectory
-    if "start" not in trajectory or "outcome" not in trajectory:
-        raise ArchiveError(f"evaluation {evaluation.id} has no starts: map is for docking studies")
+    names = motions.outcomes(trajectory)
+    if not names:
+        raise ArchiveError(f"evaluation {evaluation.id} has no starts: map is for simulations from several")
     kinds = trajectory["outcome"].column("outcome")
-    played = motions.runs(trajectory)
-    if played:
-        at = np.array([one.positions[0, -1] for one in played])
+    played, at = motions.runs(trajectory), motions.places(trajectory)
+    if played and played[0].dimension == 2 and len(played[0].body_names) > 1:
         for corners, shape in zip(played[0].corners(0), played[0].shapes):
             if shape.body == 0:
                 axes.fill(*corners[shape.faces[0]].T, fc="0.85", ec="0.3")
-    else:
-        bearing, distance = np.radians(trajectory["start"].column("bearing")), trajectory["start"].column("distance")
-        at = np.stack([distance * np.cos(bearing), distance * np.sin(bearing)], axis=1)
-    for kind, (name, colour) in enumerate(OUTCOMES):
+    for kind, (name, colour) in enumerate(coloured(names)):
         inside = kinds == kind
         if inside.any():
             axes.scatter(*at[inside].T, s=10, color=colour, label=f"{name} {inside.sum()}")
@@ -217,28 +214,31 @@ def start_map(axes, evaluation, _given):
 
 def outcomes(axes, study, given):
     """Shares of the starts by how they fail, over the one variable; of a design in several archives the one with most."""
-    found = {}
+    found, names = {}, []
     for one in [study, *(open_study(path) for path in given.also)]:
-        if one.evaluator != "docking" or len(one.variables) != 1:
-            raise ArchiveError(f"{one.path}: outcomes is for docking studies of one variable")
+        names = next((n for n in (motions.outcomes(e.trajectory) for e in one if e.ok) if n), names)
+        if len(one.variables) != 1 or not names:
+            raise ArchiveError(f"{one.path}: outcomes is for simulations from several starts, one variable free")
         for e in one:
-            counts = [e.metrics.get(name.replace(" ", "_"), 0) for name, _ in OUTCOMES]
+            shares = [e.metrics.get(re.sub(r"\W", "_", name), 0) for name in names]
             key = round(e.design[one.variables[0].name], 7)
-            if e.ok and (key not in found or sum(found[key][1]) < sum(counts)):
-                found[key] = (e, counts)
+            width = e.metrics.get("wilson_high", math.nan) - e.metrics.get("wilson_low", math.nan)
+            if e.ok and (key not in found or width < found[key][2]):  # the narrower, the more starts
+                found[key] = (e, shares, width)
     if not found:
         raise ArchiveError(f"{study.path}: no evaluation is ok")
+    wanted = study.configuration.get("cost.failure-of", "docked")
     x = np.array(sorted(found))
     rows = [found[key] for key in sorted(found)]
-    shares = np.array([counts for _, counts in rows], float)
+    shares = np.array([counts for _, counts, _ in rows], float)
     shares /= shares.sum(axis=1, keepdims=True)
     floor = np.zeros(len(x))
-    for kind, (name, colour) in enumerate(OUTCOMES):
-        if kind and shares[:, kind].any():
+    for kind, (name, colour) in enumerate(coloured(names)):
+        if name != wanted and shares[:, kind].any():
             axes.fill_between(x, floor, floor + shares[:, kind], color=colour, alpha=0.45, lw=0, label=name)
             floor = floor + shares[:, kind]
-    rate = np.array([e.cost for e, _ in rows])
-    low, high = (np.array([e.metrics[m] for e, _ in rows]) for m in ("wilson_low", "wilson_high"))
+    rate = np.array([e.cost for e, _, _ in rows])
+    low, high = (np.array([e.metrics[m] for e, _, _ in rows]) for m in ("wilson_low", "wilson_high"))
     bars = np.maximum(0, [rate - low, high - rate])  # at 0 and 1 rounding puts a limit a hair inside the rate
     axes.errorbar(x, rate, yerr=bars, fmt="ko-", ms=3.5, lw=1, capsize=2, label="failure rate, Wilson 95 %")
     axes.set(xlabel=study.variables[0].label, ylabel=study.cost_meaning, ylim=(0, min(1.0, 1.35 * max(high))))
@@ -250,9 +250,9 @@ def moving(trajectory, given):
         played = motions.runs(trajectory)
         if not played:
             raise ArchiveError("this archive does not hold the runs of its starts")
-        if not 0 <= given.start < len(played):
-            raise ArchiveError(f"--start {given.start}: there are {len(played)}, counted from 0")
-        return played[given.start]
+        if not 1 <= given.start <= len(played):
+            raise ArchiveError(f"--start {given.start}: there are {len(played)}, the first one is 1")
+        return played[given.start - 1]
     one = motions.motion(trajectory) if trajectory else None
     if one is None:
         if "runs" in trajectory:
@@ -272,7 +272,7 @@ def default_kinds(study):
     trajectory = study.best.trajectory if study.best else ()
     if "points" in trajectory:
         found.append("strobe")
-    elif "outcome" in trajectory:
+    elif trajectory and motions.outcomes(trajectory):
         found.append("map")
     else:
         found.append("history")
@@ -327,7 +327,7 @@ def main(command_line, parser_type, refused):
     parser.add_argument("archive", metavar="ARCHIVE", help="or a CSV file of dodyn solve or simulate (strobe, series)")
     parser.add_argument("--what", metavar="KIND[,KIND...]", help=", ".join(KINDS) + "; default: what suits the study")
     parser.add_argument("--evaluation", metavar="ID[,ID...]", help="of strobe, series and map (default: the best)")
-    parser.add_argument("--start", type=int, metavar="NUMBER", help="of a docking design: the run from this start")
+    parser.add_argument("--start", type=int, metavar="NUMBER", help="of a design with several: the run from this one, the first being 1")
     parser.add_argument("--channel", metavar="NAME", help="of series (default: torques, else forces, energies)")
     parser.add_argument("--behind", metavar="SWEEP.h5", help="of cost: a sweep of the same study, with its slopes")
     parser.add_argument("--also", nargs="*", default=[], metavar="ARCHIVE", help="of outcomes: further archives of the same study")

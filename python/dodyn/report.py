@@ -21,10 +21,17 @@ NODES = (400, 120, 60, 30, 15)  # a motion is thinned to so many, where more wou
 RUN_FRAMES = 24
 TITLED = 300  # of more evaluations, dots say nothing when pointed at: a click chooses them
 SERIES_COLUMNS = 16  # channels with more are left out of the graphs
-OUTCOMES = [  # of a docking try, by the archive's number
-    ("docked", "#2a9d5c"), ("missed", "#8d99ae"), ("jammed", "#d1495b"), ("wrong port", "#e9a03b"),
-    ("bounced off", "#5e60ce"), ("timed out", "#3d405b"), ("unresolved", "#000000"),
-]  # fmt: skip
+OUTCOME_COLOURS = {  # of a simulation, by the names of docking studies; others take turns
+    "docked": "#2a9d5c", "missed": "#8d99ae", "jammed": "#d1495b", "wrong port": "#e9a03b", "bounced off": "#5e60ce",
+    "timed out": "#3d405b", "end": "#3d405b", "unresolved": "#000000", "failed": "#000000",
+}  # fmt: skip
+OTHER_COLOURS = ["#2a9d5c", "#e9a03b", "#5e60ce", "#d1495b", "#1f6fb2", "#8d99ae", "#b5838d", "#6a994e"]
+
+
+def coloured(names):
+    """[(name, colour)] of outcomes, in their order."""
+    other = iter([c for c in OTHER_COLOURS if c not in {OUTCOME_COLOURS.get(n) for n in names}] * (1 + len(names)))
+    return [(name, OUTCOME_COLOURS.get(name) or next(other)) for name in names]
 
 
 # ---- numbers to text ---------------------------------------------------------------------------------------------
@@ -99,8 +106,8 @@ def scene_data(one):
 
 
 def runs_data(trajectory, frames=RUN_FRAMES):
-    """A docking design's tries: how each ended, where it started, and how it went where the archive holds that."""
-    data = {"outcome": [int(k) if math.isfinite(k) else 6 for k in trajectory["outcome"].column("outcome")]}
+    """A design's starts: how each ended, and how it went where the archive holds that."""
+    data = {"outcome": [int(k) if math.isfinite(k) else -1 for k in trajectory["outcome"].column("outcome")]}
     data["seconds"] = rounded(trajectory["outcome"].column("time"), 4)
     played = motions.runs(trajectory)
     if played:
@@ -151,19 +158,20 @@ def played(study):
     if study.best:
         order = [study.best, *(e for e in order if e.id != study.best.id)]
     budget = MOTION_BYTES * math.ceil(len(study) / 1000)
-    with_motion, with_runs, scene, starts, tried = [], [], None, None, None
+    with_motion, with_runs, scene, starts, tried, outcomes = [], [], None, None, None, []
     for at in range(0, len(order), 64):  # of a thousand evaluations not all motions at once, and not all are read
         block = order[at : at + 64]
         for evaluation, trajectory in zip(block, study.trajectories([e.row for e in block])):
-            if "outcome" in trajectory and "start" in trajectory:
+            if motions.outcomes(trajectory):
                 with_runs.append((evaluation.id, trajectory))
-                starts = starts or rounded(trajectory["start"].values.tolist(), 5)
+                if starts is None:
+                    outcomes, starts = coloured(motions.outcomes(trajectory)), rounded(motions.places(trajectory).tolist(), 5)
                 tried = tried or run_scene(trajectory)
             one = motions.motion(trajectory) if trajectory else None
             if one is not None:
                 with_motion.append((evaluation.id, one))
                 scene = scene or scene_data(one)
-    data = {"scene": scene, "starts": starts, "runScene": tried}
+    data = {"scene": scene, "starts": starts, "runScene": tried, "outcomes": outcomes}
     data["motions"] = budgeted(with_motion, motion_data, NODES, budget)
     data["runs"] = budgeted(with_runs, runs_data, (RUN_FRAMES, 12, 6), budget)
     return data
@@ -418,7 +426,6 @@ def study_part(study, number):
         for e in study
     ]
     data["best"] = study.best.id if study.best else None
-    data["outcomes"] = OUTCOMES
 
     parts = [
         f"<h1>{html.escape(study.path.stem)}</h1>",
@@ -434,7 +441,7 @@ def study_part(study, number):
         parts.append(section("The motion", PLAYER, hint, class_="player"))
     if data["runs"]:
         dots = '<div class="bar"><label>evaluation <select class="choice"></select></label><span class="record hint"></span></div>'
-        hint = "Each dot is a start: the place of the moving craft's centre. Click one to play its run." if data["runScene"] else \
+        hint = "Each dot is a start: the place of the last body's centre. Click one to play its run." if data["runScene"] else \
             "Each dot is a start; this archive does not hold the runs themselves."  # fmt: skip
         stage = ""
         if data["runScene"]:

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "evaluators/command.hpp"
-#include "evaluators/docking.hpp"
 #include "evaluators/gait/gait.hpp"
 #include "evaluators/motion/motion.hpp"
 #include "evaluators/nonsmooth/nonsmooth.hpp"
@@ -23,7 +22,6 @@ const std::vector<EvaluatorKind>& evaluator_kinds() {
     all.push_back(gait_kind());
     all.push_back(motion_kind());
     all.push_back(nonsmooth_kind());
-    all.push_back(docking_kind());
     all.push_back(scene_kind());
     all.push_back(simulation_kind());
     all.push_back(testfunction_kind());

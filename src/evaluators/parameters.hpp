@@ -10,7 +10,8 @@
 
 namespace dodyn::evaluators {
 
-// One for every parameter, in their order; its unit is what its comment begins with ("kg, a point").
+// One for every parameter, in their order; its unit, in SI, is that of its number ("50 mm"),
+// or what its comment begins with ("kg, a point").
 std::vector<DesignVariable> parameter_variables(const systems::Model& model);
 
 // A design variable's value for a design of the free ones, with its gradient with respect to them.

@@ -6,158 +6,29 @@
 #include <numbers>
 #include <stdexcept>
 
-#include "evaluators/docking.hpp"
+#include "evaluators/parameters.hpp"
 #include "evaluators/shapes.hpp"
-#include "evaluators/simulation/runner.hpp"
+#include "evaluators/simulation/keys.hpp"
+#include "evaluators/simulation/tally.hpp"
 #include "record/text.hpp"
-#include "settings/key_table.hpp"
-#include "settings/units.hpp"
 
 namespace dodyn::evaluators {
 namespace {
 
 using simulation::Course;
 using simulation::Ended;
+using simulation::Film;
 using simulation::Formula;
 using simulation::Runner;
-using simulation::Seen;
 using simulation::Start;
 using simulation::Starts;
 
 using Given = std::map<std::string, double>;
 
-struct SimulationSettings {
-  std::string model;
-  Course course;
-  int batch = 25, start = 1;
-};
-
-const KeyTable<SimulationSettings>& simulation_keys() {
-  using S = SimulationSettings;
-  const auto option = [](auto member) {
-    return [member](S & s) -> auto& { return s.course.options.*member; };
-  };
-  const auto course = [](auto member) {
-    return [member](S & s) -> auto& { return s.course.*member; };
-  };
-  using O = rigid::Options;
-  static const auto table =
-      KeyTable<S>("simulation.")
-          .add("model", &S::model, {.type = Type::path, .description = "the system: a model file (docs/models.md)"})
-          .add("end", course(&Course::end),
-               {.unit = "s",
-                .description = "runs that no outcome ends take so long",
-                .minimum = 0,
-                .maximum = 1e6,
-                .open_minimum = true})
-          .add("step", option(&O::step),
-               {.unit = "s", .description = "h", .minimum = 0, .maximum = 10, .open_minimum = true})
-          .add("largest-step", course(&Course::largest_step),
-               {.unit = "s",
-                .description = "steps of 4, 16, ... times step up to this, where bodies are far from each other",
-                .minimum = 0,
-                .maximum = 10,
-                .word = "step",
-                .word_value = 0.0})
-          .add("response", option(&O::response),
-               {{"none", rigid::Response::none},
-                {"penalty", rigid::Response::penalty},
-                {"exact", rigid::Response::exact},
-                {"decomposition", rigid::Response::decomposition}},
-               {.description = "what mends an overlap"})
-          .add("stepper", option(&O::stepper),
-               {{"variational", rigid::Stepper::variational},
-                {"newmark-explicit", rigid::Stepper::newmark_explicit},
-                {"newmark-implicit", rigid::Stepper::newmark_implicit}},
-               {.description = "what moves bodies between contacts"})
-          .add("jump", option(&O::jump),
-               {{"kinetic-energy", rigid::JumpCondition::kinetic_energy},
-                {"discrete-energy", rigid::JumpCondition::discrete_energy}},
-               {.description = "exact response: what an impact keeps"})
-          .add("friction-law", option(&O::friction),
-               {{"cone", rigid::Friction::cone}, {"squared-ratio", rigid::Friction::squared_ratio}},
-               {.description = "Coulomb's cone, or the ratio of squares as printed"})
-          .add("restitution-law", option(&O::restitution),
-               {{"newton", rigid::Restitution::newton}, {"poisson", rigid::Restitution::poisson}},
-               {.description = "of velocities, or of impulses"})
-          .add("group", option(&O::group), {{"each", rigid::Group::each}, {"sum", rigid::Group::sum}},
-               {.description = "impulses per contact point, or along the sum of gradients as printed"})
-          .add("stiffness", option(&O::stiffness),
-               {.unit = "N/m",
-                .description = "of the penalty response",
-                .minimum = 0,
-                .maximum = 1e15,
-                .open_minimum = true})
-          .add("tolerance", option(&O::tolerance),
-               {.unit = "m", .description = "overlap left at a node", .minimum = 0, .maximum = 1, .open_minimum = true})
-          .add("refine", option(&O::refine),
-               {.unit = "1",
-                .description = "a step is cut where a body would go deeper than this share of the thinner part",
-                .minimum = 0,
-                .maximum = 1,
-                .open_minimum = true})
-          .add("max-cuts", option(&O::max_cuts),
-               {.description = "of one step, before it fails", .minimum = 0, .maximum = 1000})
-          .add("resting-contact", option(&O::resting),
-               {.unit = "1",
-                .description =
-                    "contacts that close slower than this many times what forces give in a step do not bounce",
-                .minimum = 0,
-                .maximum = 1e6})
-          .add("rest-speed", course(&Course::rest_speed),
-               {.unit = "m/s",
-                .description =
-                    "resting: no point of a body moves faster, seen from what is fixed or else from the first body",
-                .minimum = 0,
-                .maximum = 1e3,
-                .open_minimum = true})
-          .add("nodes", course(&Course::nodes),
-               {.description = "rows of a trajectory, evenly spaced", .minimum = 2, .maximum = 1000000})
-          .add("batch", &S::batch,
-               {.description = "starts that a rank does at a time", .minimum = 1, .maximum = 1000000})
-          .add("start", &S::start,
-               {.description = "the start that dodyn simulate shows, the first one being 1",
-                .minimum = 1,
-                .maximum = 1000000,
-                .identity = false});
-  return table;
-}
-
 std::uint64_t fnv1a(const std::string& text) {
   std::uint64_t hash = 14695981039346656037ull;
   for (const unsigned char c : text) hash = (hash ^ c) * 1099511628211ull;
   return hash;
-}
-
-// The SI unit that numbers with a unit have, as "kg m/s2"; nothing where it is none.
-std::string si_unit(const Unit& unit, bool angle) {
-  static const char* const names[] = {"m", "kg", "s", "A", "B"};
-  std::string above, below;
-  for (std::size_t i = 0; i < 4; ++i) {
-    const int exponent = unit.dimension[i];
-    if (exponent == 0) continue;
-    std::string& side = exponent > 0 ? above : below;
-    side += (side.empty() ? "" : " ") + std::string(names[i]);
-    if (std::abs(exponent) > 1) side += std::to_string(std::abs(exponent));
-  }
-  if (above.empty() && below.empty()) return angle ? "rad" : "1";
-  if (above.empty()) above = "1";
-  return below.empty() ? above : above + "/" + (below.find(' ') == std::string::npos ? below : "(" + below + ")");
-}
-
-// Of a parameter: from the number's own ("50 mm"), or from a comment that begins with it ("m, across").
-std::string unit_of(const systems::Parameter& parameter) {
-  const auto angle = [](const std::string& text) { return text == "deg" || text == "rad"; };
-  const std::string& text = parameter.definition.text;
-  const auto number_end = text.find_first_not_of("0123456789.+-eE ");
-  if (number_end != std::string::npos && number_end > 0)
-    if (const auto unit = parse_unit(text.substr(number_end))) return si_unit(*unit, angle(text.substr(number_end)));
-  if (parameter.definition.expression.has_units()) return "1";
-  std::string word = parameter.comment.substr(0, parameter.comment.find_first_of(",;:"));
-  word = word.substr(0, word.find_last_not_of(' ') + 1);
-  if (!word.empty())
-    if (const auto unit = parse_unit(word); unit && (unit->in_si == 1.0)) return si_unit(*unit, angle(word));
-  return "1";
 }
 
 systems::Model read_model(const Settings& settings, std::string* text = nullptr) {
@@ -174,41 +45,21 @@ systems::Model read_model(const Settings& settings, std::string* text = nullptr)
 
 std::vector<DesignVariable> parameters_of(const Settings& so_far) {
   if (so_far.text("simulation.model").empty()) return {};
-  std::vector<DesignVariable> variables;
-  for (const auto& parameter : read_model(so_far).parameters) {
-    DesignVariable variable{parameter.name, unit_of(parameter), parameter.comment, 0.0, -1e300, 1e300};
-    if (variable.description.empty()) variable.description = "parameter of the model";
-    if (parameter.definition.expression.is_constant())
-      variable.default_value = parameter.definition.expression.constant();
-    else
-      variable.formula = parameter.definition.text;
-    variables.push_back(std::move(variable));
-  }
+  auto variables = parameter_variables(read_model(so_far));
   const auto of_control = simulation::control_variables(so_far);
   variables.insert(variables.end(), of_control.begin(), of_control.end());
   return variables;
 }
 
-// Of a part's answer, a row a start.
-enum Column {
-  outcome_column,
-  time_column,
-  cost_column,
-  steps_column,
-  contacts_column,
-  energy_column,
-  effort_column,
-  columns
-};
-
 class SimulationEvaluator final : public Evaluator {
  public:
   explicit SimulationEvaluator(const Settings& settings)
-      : settings_(settings), own_(simulation_keys().read(settings)), model_(named_model()), starts_(settings, model_) {
+      : settings_(settings),
+        own_(simulation::read_simulation(settings)),
+        model_(read_model(settings, &model_text_)),
+        starts_(settings, model_) {
     Course& course = own_.course;
-    if (course.end < course.options.step) throw settings.error("simulation.end", "is less than a step");
-    if (course.largest_step > 0.0 && course.largest_step < course.options.step)
-      throw settings.error("simulation.largest-step", "is less than simulation.step; allowed: step, or more than that");
+    course.held = simulation::held_links(settings, model_);
     simulation::FormulaReader reader(model_, starts_.variables(), !settings.text("control.craft").empty());
     starts_.read(reader);
     for (const FreeSection* section : settings.sections_of("require"))
@@ -223,6 +74,7 @@ class SimulationEvaluator final : public Evaluator {
     }
     read_cost(reader);
     control_ = simulation::Control::read(settings, model_, reader, course.options.step);
+    tally_.controlled = control_.has_value();
     starts_.check_used(reader);
     if (own_.start > starts_.count())
       throw settings.error("simulation.start", "there are " + std::to_string(starts_.count()) + " starts");
@@ -240,28 +92,7 @@ class SimulationEvaluator final : public Evaluator {
     if (control_) try_control();
   }
 
-  std::vector<Quantity> metrics() const override {
-    std::vector<Quantity> list;
-    for (const auto& name : outcomes()) {
-      std::string key = name;
-      std::replace_if(
-          key.begin(), key.end(), [](char c) { return !std::isalnum(static_cast<unsigned char>(c)); }, '_');
-      list.push_back({key, "1",
-                      name == "end"      ? "share of the starts that no outcome ends"
-                      : name == "failed" ? "share of the starts whose contacts could not be resolved"
-                                         : "share of the starts that end as " + name});
-    }
-    list.push_back({"wilson_low", "1",
-                    "lower limit of Wilson's 95 % interval of the share of starts that fail, where one is told"});
-    list.push_back({"wilson_high", "1", "upper limit of it"});
-    list.push_back({"time", "s", "mean time at which runs end"});
-    list.push_back({"energy_change", "J",
-                    "largest of any start: of the total energy, less what impacts, projections, damping and driving account for"});
-    list.push_back({"contacts", "1", "node updates with contact, of all starts"});
-    list.push_back({"steps", "1", "time steps, of all starts"});
-    if (control_) list.push_back({"effort", "N2 s", "mean of what commands come to: |force|^2 + |torque|^2 over time"});
-    return list;
-  }
+  std::vector<Quantity> metrics() const override { return tally_.metrics(); }
 
   Channels channels() const override {
     const int n = starts_.count();
@@ -269,11 +100,12 @@ class SimulationEvaluator final : public Evaluator {
     if (!starts_.variables().empty())
       list.push_back({"start", "", "what differs between starts, SI", n, starts_.variables()});
     std::string numbers;
-    for (const auto& name : outcomes())
-      numbers += (numbers.empty() ? "" : ", ") + std::to_string(&name - &names_[0]) + " " + name;
+    for (std::size_t i = 0; i < tally_.outcomes.size(); ++i)
+      numbers += (i ? ", " : "") + std::to_string(i) + " " + tally_.outcomes[i];
     list.push_back({"outcome", "", "how it ended: " + numbers + "; and when (s)", n, {"outcome", "time"}});
-    list.insert(list.end(), channels_.begin(), channels_.end());
+    if (!filmed()) list.insert(list.end(), channels_.begin(), channels_.end());
     list.push_back(shapes_channel(model_.dimension, corners_));
+    if (filmed()) list.push_back(simulation::film_channel(n, own_.frames, channels_[1]));
     return list;
   }
 
@@ -314,13 +146,19 @@ class SimulationEvaluator final : public Evaluator {
         outcome.evaluation.reason = part.evaluation.reason;
         return outcome;
       }
-    Eigen::MatrixXd tries(starts_.count(), columns);
+    Eigen::MatrixXd tries(starts_.count(), simulation::columns);
+    Eigen::MatrixXd films(filmed() ? starts_.count() * own_.frames : 0, channels_[1].coordinates.size() + 1);
     Eigen::Index row = 0;
-    for (const auto& part : parts) {
-      tries.middleRows(row, part.trajectory.values.at(0).rows()) = part.trajectory.values[0];
-      row += part.trajectory.values[0].rows();
+    for (auto& part : parts) {
+      auto& values = part.trajectory.values;
+      tries.middleRows(row, values.at(0).rows()) = values[0];
+      if (filmed()) {
+        films.middleRows(row * own_.frames, values.back().rows()) = values.back();
+        values.pop_back();
+      }
+      row += values[0].rows();
     }
-    sum_up(tries, outcome.evaluation);
+    tally_.sum_up(tries, outcome.evaluation);
     if (outcome.evaluation.status == Status::failed) {  // which contact it was
       for (const auto& part : parts)
         if (outcome.evaluation.reason.find(';') == std::string::npos && !part.evaluation.reason.empty())
@@ -331,6 +169,7 @@ class SimulationEvaluator final : public Evaluator {
     values.push_back(tries.leftCols<2>());
     auto& first = parts.front().trajectory.values;
     values.insert(values.end(), std::make_move_iterator(first.begin() + 1), std::make_move_iterator(first.end()));
+    if (filmed()) values.push_back(std::move(films));
     return outcome;
   }
 
@@ -345,50 +184,36 @@ class SimulationEvaluator final : public Evaluator {
   }
 
   std::string report(const Outcome& outcome) const override {
-    const auto& m = outcome.evaluation.metrics;
-    const auto count = outcomes().size();
-    if (m.size() < static_cast<Eigen::Index>(count)) return {};
-    std::string lines;
-    for (std::size_t k = 0; k < count; ++k)
-      lines += formatted("%-14s  %.0f of %d\n", outcomes()[k].c_str(),
-                         m[static_cast<Eigen::Index>(k)] * starts_.count(), starts_.count());
-    const auto rest = m.tail(m.size() - static_cast<Eigen::Index>(count));
-    if (failure_of_ >= 0)
-      lines +=
-          formatted("failure rate    %.4f, Wilson 95 %% [%.4f, %.4f]\n", outcome.evaluation.cost, rest[0], rest[1]);
-    lines += formatted("time            %.6g s on average\nenergy change   %.3g J at most\n", rest[2], rest[3]);
-    if (control_) lines += formatted("effort          %.6g N^2 s on average\n", rest[6]);
-    return lines;
+    return tally_.report(outcome.evaluation, starts_.count());
   }
 
  private:
-  // [outcome]s, then end and failed.
-  const std::vector<std::string>& outcomes() const { return names_; }
-
-  systems::Model named_model() {
-    if (own_.model.empty()) throw ConfigError(settings_.file + ": simulation.model is missing; allowed: a model file");
-    return read_model(settings_, &model_text_);
-  }
+  // Whether the archive keeps moments of every run, rather than the motion of the first.
+  bool filmed() const { return starts_.count() > 1 && own_.frames > 0; }
 
   void read_cost(simulation::FormulaReader& reader) {
-    for (const auto& rule : own_.course.rules) names_.push_back(rule.name);
-    names_.insert(names_.end(), {"end", "failed"});
+    auto& names = tally_.outcomes;
+    for (const auto& rule : own_.course.rules) names.push_back(rule.name);
+    names.insert(names.end(), {"end", "failed"});
+    tally_.end = own_.course.end;
     for (const FreeSection* section : settings_.sections_of("cost")) {
       const FreeEntry *share = section->find("failure-of"), *formula = section->find("cost");
       read_among(*section);
       if (share && formula) throw formula->error("is given next to failure-of; allowed: one of them");
       if (formula) own_.course.cost = reader.number(*formula);
+      tally_.formula = formula != nullptr;
       if (!share) continue;
-      failure_of_ = outcome_named(*share);
+      tally_.failure_of = outcome_named(*share);
     }
   }
 
   int outcome_named(const FreeEntry& entry) const {
-    const auto at = std::find(names_.begin(), names_.end() - 1, entry.value);
-    if (at == names_.end() - 1)
-      throw entry.error("no outcome of that name" + did_you_mean(entry.value, names_) +
-                        "; allowed: " + listed({names_.begin(), names_.end() - 1}));
-    return static_cast<int>(at - names_.begin());
+    const auto& names = tally_.outcomes;
+    const auto at = std::find(names.begin(), names.end() - 1, entry.value);
+    if (at == names.end() - 1)
+      throw entry.error("no outcome of that name" + did_you_mean(entry.value, names) +
+                        "; allowed: " + listed({names.begin(), names.end() - 1}));
+    return static_cast<int>(at - names.begin());
   }
 
   // Which starts a mean is over, and how many may be left out.
@@ -398,9 +223,9 @@ class SimulationEvaluator final : public Evaluator {
       throw(among ? among : others)->error("is of a mean, and failure-of is a share; allowed: one of them");
     if (others && !among) throw others->error("is of no use without among; allowed: among = OUTCOME");
     if (!among) return;
-    among_ = outcome_named(*among);
+    tally_.among = outcome_named(*among);
     static const Key key{.name = "others", .default_value = "1", .unit = "1", .minimum = 0, .maximum = 1};
-    most_others_ = section.real(key);
+    tally_.most_others = section.real(key);
   }
 
   template <int n>
@@ -420,11 +245,11 @@ class SimulationEvaluator final : public Evaluator {
     }
     try {
       const auto values = model_.evaluate<double>(designed(middle));
-      const auto plan = control_->plan(settings_, middle, values);
+      const auto plan_of = control_->plan(settings_, middle, values);
       if (model_.dimension == 2)
-        simulation::controller(systems::bodies<2>(model_, values), plan);
+        simulation::controller(simulation::held(systems::bodies<2>(model_, values), own_.course.held), plan_of);
       else
-        simulation::controller(systems::bodies<3>(model_, values), plan);
+        simulation::controller(simulation::held(systems::bodies<3>(model_, values), own_.course.held), plan_of);
     } catch (const std::invalid_argument& error) {
       throw settings_.error("control.craft", error.what());
     }
@@ -475,17 +300,24 @@ class SimulationEvaluator final : public Evaluator {
   template <int n>
   void simulate_batch(const Task& task, const Given& design, Outcome& outcome) const {
     const int first = task.part * own_.batch, last = std::min(first + own_.batch, starts_.count());
-    Eigen::MatrixXd tries(last - first, columns);
-    Trajectory motion = first == 0 ? blank() : Trajectory{};
+    Eigen::MatrixXd tries(last - first, simulation::columns);
+    Eigen::MatrixXd films(filmed() ? (last - first) * own_.frames : 0, channels_[1].coordinates.size() + 1);
+    Trajectory motion = first == 0 && !filmed() ? blank() : Trajectory{};
     std::optional<Runner<n>> runner;
+    std::optional<Film<n>> film;
     const auto late = [&] { return task.seconds_left() == 0.0; };
     for (int i = first; i < last; ++i) {
       const Start start = starts_.start(i, design);
-      if (!runner || starts_.varies_model())
+      if (!runner || starts_.varies_model()) {
         runner.emplace(model_, start.values, own_.course, plan(task.evaluation.design, start));
+        if (filmed()) film.emplace(runner->world());
+      }
+      simulation::Kept<n> kept;
+      kept.motion = i == 0 && !filmed() ? &motion : nullptr;
+      kept.film = film ? &*film : nullptr;
       Ended ended;
       try {
-        ended = runner->run(start, late, i == 0 ? &motion : nullptr);
+        ended = runner->run(start, late, &kept);
       } catch (const std::invalid_argument& error) {
         throw std::invalid_argument(starts_.count() > 1 ? "start " + std::to_string(i + 1) + " of " +
                                                               std::to_string(starts_.count()) + ": " + error.what()
@@ -500,76 +332,17 @@ class SimulationEvaluator final : public Evaluator {
         outcome.evaluation.reason = "start " + std::to_string(i + 1) + ", " + ended.reason;
       tries.row(i - first) << ended.outcome, ended.time, ended.cost, static_cast<double>(ended.steps), ended.contacts,
           ended.energy_change, ended.effort;
+      if (film) films.middleRows((i - first) * own_.frames, own_.frames) = film->telling(own_.frames);
     }
     outcome.evaluation.status = Status::ok;
-    outcome.evaluation.cost = tries.col(cost_column).mean();
+    outcome.evaluation.cost = tries.col(simulation::cost_column).mean();
     outcome.trajectory.values = {std::move(tries)};
-    if (first != 0) return;
-    for (auto& values : motion.values) outcome.trajectory.values.push_back(std::move(values));
-    const auto start = starts_.start(0, design);
-    outcome.trajectory.values.push_back(shapes(systems::bodies<n>(model_, start.values).world));
-  }
-
-  void sum_up(const Eigen::MatrixXd& tries, Evaluation& e) const {
-    const auto n = static_cast<double>(tries.rows());
-    const auto kinds = static_cast<Eigen::Index>(outcomes().size());
-    const auto broken = static_cast<double>(kinds - 1);
-    e.metrics = Eigen::VectorXd::Zero(kinds + 6 + (control_ ? 1 : 0));
-    Eigen::VectorXd count = Eigen::VectorXd::Zero(kinds);
-    for (Eigen::Index i = 0; i < tries.rows(); ++i) count[static_cast<Eigen::Index>(tries(i, outcome_column))] += 1.0;
-    e.metrics.head(kinds) = count / n;
-    e.status = Status::ok;
-    double low = not_a_number, high = not_a_number;
-    if (failure_of_ >= 0) {
-      const double failures = n - count[failure_of_];
-      e.cost = failures / n;
-      // of the binomial distribution, with two more hits and misses (Agresti and Coull 1998): not zero at 0 and 1
-      const double p = (failures + 2.0) / (n + 4.0);
-      e.cost_stderr = n > 1.0 ? std::sqrt(p * (1.0 - p) / (n + 4.0)) : 0.0;
-      const auto interval = wilson_interval(static_cast<int>(failures), static_cast<int>(n));
-      low = interval[0];
-      high = interval[1];
-    } else {
-      // Of starts that did not break down, or that ended as they should, the mean; its standard error is that of a sample.
-      double sum = 0.0, squares = 0.0, sound = 0.0;
-      const Column column = own_.course.cost ? cost_column : time_column;
-      const auto counts = [&](Eigen::Index i) {
-        return among_ >= 0 ? tries(i, outcome_column) == among_ : tries(i, outcome_column) != broken;
-      };
-      for (Eigen::Index i = 0; i < tries.rows(); ++i) {
-        if (!counts(i)) continue;
-        sum += tries(i, column);
-        sound += 1.0;
-      }
-      e.cost = sound > 0.0 ? sum / sound : not_a_number;
-      for (Eigen::Index i = 0; i < tries.rows(); ++i)
-        if (counts(i)) squares += std::pow(tries(i, column) - e.cost, 2);
-      e.cost_stderr = sound > 1.0 ? std::sqrt(squares / (sound - 1.0) / sound) : 0.0;
-      if (among_ >= 0 && n - sound > most_others_ * n + 1e-9) {
-        e.status = Status::infeasible;
-        e.reason = formatted("%.0f of %.0f starts do not end as %s; allowed: a share of %g", n - sound, n,
-                             outcomes()[static_cast<std::size_t>(among_)].c_str(), most_others_);
-      } else if (among_ >= 0 && sound == 0.0) {
-        e.status = Status::infeasible;
-        e.reason = "no start ends as " + outcomes()[static_cast<std::size_t>(among_)];
-      } else if (!std::isfinite(e.cost)) {
-        e.status = Status::failed;
-        e.reason = "the cost is not a finite number";
-      }
+    if (first == 0) {
+      for (auto& values : motion.values) outcome.trajectory.values.push_back(std::move(values));
+      const auto start = starts_.start(0, design);
+      outcome.trajectory.values.push_back(shapes(systems::bodies<n>(model_, start.values).world));
     }
-    if (among_ >= 0) {
-      const auto interval = wilson_interval(static_cast<int>(n - count[among_]), static_cast<int>(n));
-      low = interval[0];
-      high = interval[1];
-    }
-    if (control_) e.metrics[kinds + 6] = tries.col(effort_column).mean();
-    e.metrics.segment<6>(kinds) << low, high, tries.col(time_column).mean(),
-        tries.col(energy_column).cwiseAbs().maxCoeff(), tries.col(contacts_column).sum(), tries.col(steps_column).sum();
-    if (const double failed = count[kinds - 1]; failed > 0.1 * n) {
-      e.status = Status::failed;
-      e.reason = formatted("%.0f of %.0f simulations could not resolve a contact", failed, n);
-      e.cost = not_a_number;
-    }
+    if (filmed()) outcome.trajectory.values.push_back(std::move(films));
   }
 
   Eigen::MatrixXd where(const Given& design) const {
@@ -587,10 +360,10 @@ class SimulationEvaluator final : public Evaluator {
     Runner<n> runner(model_, start.values, own_.course, plan(task.evaluation.design, start));
     Trajectory motion = blank();
     simulation::Story<n> story;
-    int rows = 0;
+    simulation::Kept<n> kept{.motion = &motion, .story = &story};
     const std::clock_t clock = std::clock();
     const Ended ended = runner.run(
-        start, [&] { return task.seconds_left() == 0.0; }, &motion, &rows, &story);
+        start, [&] { return task.seconds_left() == 0.0; }, &kept);
     const double seconds = static_cast<double>(std::clock() - clock) / CLOCKS_PER_SEC;
     Simulated told;
     told.completed = ended.reason.empty() && !ended.timed_out;
@@ -607,8 +380,8 @@ class SimulationEvaluator final : public Evaluator {
     }
     told.report += ended.reason.empty()
                        ? formatted("ended           %s at t = %.6g s, %ld steps%s\n",
-                                   outcomes()[static_cast<std::size_t>(ended.outcome)].c_str(), ended.time, ended.steps,
-                                   ended.timed_out ? ", at its time limit" : "")
+                                   tally_.outcomes[static_cast<std::size_t>(ended.outcome)].c_str(), ended.time,
+                                   ended.steps, ended.timed_out ? ", at its time limit" : "")
                        : "ended           failed: " + ended.reason + "\n";
     if (own_.course.cost) told.report += formatted("cost            %.9g\n", ended.cost);
     const auto& ledger = story.ledger;
@@ -634,16 +407,18 @@ class SimulationEvaluator final : public Evaluator {
         formatted("largest         overlap %.3g m, angular velocity %.4g rad/s\n", story.overlap, story.spin) +
         formatted("contact         %d node updates, %d cuts of a step, %zu pairs of parts touch at the end\n",
                   ledger.impulses, ledger.cuts, story.touching) +
+        formatted("                %d impacts held back from making energy, velocities solved to %.2g m/s\n",
+                  ledger.tamed, ledger.residual) +
         formatted("speed           %.4g s simulated per CPU second\n", ended.time / std::max(1e-9, seconds));
     told.channels = channels_;
     told.trajectory = std::move(motion);
-    for (auto& channel : told.channels) channel.nodes = rows;
-    for (auto& values : told.trajectory.values) values.conservativeResize(rows, Eigen::NoChange);
+    for (auto& channel : told.channels) channel.nodes = kept.rows;
+    for (auto& values : told.trajectory.values) values.conservativeResize(kept.rows, Eigen::NoChange);
     return told;
   }
 
   Settings settings_;
-  SimulationSettings own_;
+  simulation::SimulationSettings own_;
   std::string model_text_;
   systems::Model model_;
   Starts starts_;
@@ -653,9 +428,9 @@ class SimulationEvaluator final : public Evaluator {
     Formula formula;
   };
   std::vector<Requirement> requirements_;
-  std::vector<std::string> names_, bodies_;
-  int failure_of_ = -1, among_ = -1, corners_ = 0;
-  double most_others_ = 1.0;
+  std::vector<std::string> bodies_;
+  int corners_ = 0;
+  simulation::Tally tally_;
   Channels channels_;  // of a motion
 };
 
@@ -667,12 +442,19 @@ EvaluatorKind simulation_kind() {
   kind.name = "simulation";
   kind.description = "a model in contact, from a set of starts: how often it ends as it should, or what its end costs";
   kind.variables = parameters_of;
-  kind.keys = simulation_keys().keys();
+  kind.keys = simulation::simulation_keys().keys();
   for (auto& key : simulation::control_keys()) kind.keys.push_back(std::move(key));
   kind.sections = {
       {"start", Name::none, {}, true, {}, false, "coordinates, rates and parameters that runs start with"},
       {"starts", Name::none, {}, true, {}, false, "what differs from start to start: ranges and count, or a file"},
       {"outcome", Name::required, {"when", "for"}, false, {"when"}, false, "how a run may end: the first that holds"},
+      {"disturbance",
+       Name::none,
+       simulation::disturbance_keys(),
+       false,
+       {},
+       false,
+       "a smooth random force field on all that moves, another one for each start"},
       {"cost",
        Name::none,
        {"failure-of", "cost", "among", "others"},

@@ -205,7 +205,7 @@ TEST_F(Command, SimulateShowsOneMotion) {
   EXPECT_EQ(head.rfind("t", 0), 0u) << head;
   EXPECT_GT(std::count(std::istreambuf_iterator<char>(file), {}, '\n'), 100);
   const Result docking =
-      dodyn("simulate " + configs + "docking.cfg --design.spacing 0.06 --docking.bearing 12 --docking.distance 0.15");
+      dodyn("simulate " + configs + "docking.cfg --design.spacing 0.06 --starts.bearing \"12 deg\" --starts.distance 0.15");
   EXPECT_EQ(docking.code, 0);
   EXPECT_HAS(docking.text, "docked");
   const Result none = dodyn("simulate f.cfg --design.x 0.5");  // no simulation

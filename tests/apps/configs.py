@@ -14,7 +14,6 @@ DODYN, ROOT = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
 TINY = {
     "gait": {"intervals": "10", "starts": "1", "parts": "1", "shifts": "0", "coarse-intervals": "0",
              "refine-tolerance": "0", "max-iterations": "30"},
-    "docking": {"samples": "2", "time-out": "1"},
     "scene": {"duration": "0.05", "nodes": "3"},
     "simulation": {"end": "0.05", "nodes": "3"},
     "command": {},

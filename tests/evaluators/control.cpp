@@ -19,6 +19,8 @@ evaluator = simulation
 charge_constant = 1.7e-4
 [simulation]
 model = docking-craft
+hold = female
+frames = 0
 end = 6 s
 step = 2 ms
 [start]

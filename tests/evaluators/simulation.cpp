@@ -352,27 +352,51 @@ TEST_F(Simulations, MistakesAreOneLine) {
   EXPECT_TRUE(complaint(file).starts_with("bad.csv:3: rate(x) = two is not a finite number")) << complaint(file);
 }
 
-// The rules of configs/docking-ports.cfg end every try as the docking evaluator does, which has a referee of its own.
-TEST_F(Simulations, DockingByRulesEndsAsTheRefereeSays) {
-  const std::string configs = CONFIGS;
-  const auto referee =
-      make_evaluator(read_settings(configs + "/docking.cfg", {"--docking.samples=12", "--design.spacing=0.027"}));
-  const auto rules = make_evaluator(read_settings(
-      configs + "/docking-ports.cfg",
-      {"--starts.count=12", "--design.spacing=0.027", "--design.half_angle=25 deg", "--design.depth=0.015"}));
-  const Outcome one = whole(*referee, task()), other = whole(*rules, task());
-  ASSERT_TRUE(one.evaluation.ok());
-  ASSERT_TRUE(other.evaluation.ok()) << other.evaluation.reason;
-  EXPECT_EQ(one.evaluation.cost, other.evaluation.cost);
-  EXPECT_EQ(one.evaluation.cost_stderr, other.evaluation.cost_stderr);
-  const double pi = std::acos(-1.0);
-  const int as_referee[] = {0, 3, 2, 1, 4, 5, 6};  // docked, wrong port, jammed, missed, bounced off, end, failed
-  for (int k = 0; k < 12; ++k) {
-    EXPECT_NEAR(one.trajectory.values[0](k, 0) * pi / 180.0, other.trajectory.values[0](k, 0), 1e-12);
-    EXPECT_NEAR(one.trajectory.values[0](k, 1), other.trajectory.values[0](k, 1), 1e-12);
-    EXPECT_EQ(one.trajectory.values[1](k, 0), as_referee[static_cast<int>(other.trajectory.values[1](k, 0))]) << k;
-    EXPECT_NEAR(one.trajectory.values[1](k, 1), other.trajectory.values[1](k, 1), 1.0) << k;
-  }
+// x(POINT, LINK) is where a link sees a point, wherever it is and however it is turned.
+TEST_F(Simulations, PointsSeenFromALink) {
+  write("two.model", R"([model]
+dimension = 2
+gravity = 0
+[link base]
+parent = ground
+joint = planar
+mass = 1
+inertia = 1
+[link arm]
+parent = base
+joint = fixed
+at = 0.3, 0.1
+mass = 0
+[link far]
+parent = ground
+joint = planar
+mass = 1
+inertia = 1
+[point tip]
+link = far
+at = 0.2, 0
+)");
+  const auto value = [&](const std::string& cost) {
+    const auto still = evaluator(
+        "[study]\nevaluator = simulation\n[simulation]\nmodel = two.model\nend = 0.01\n[start]\nbase_x = 1\nbase_y = "
+        "2\nbase = 0.4\nfar_x = -1\nfar_y = 0.5\nfar = 2\n[cost]\ncost = " +
+        cost + "\n");
+    return whole(*still, task()).evaluation.cost;
+  };
+  const double dx = -1 + 0.2 * std::cos(2.0) - 1, dy = 0.5 + 0.2 * std::sin(2.0) - 2, c = std::cos(0.4),
+               s = std::sin(0.4);
+  EXPECT_NEAR(value("x(tip, base)"), c * dx + s * dy, 1e-12);
+  EXPECT_NEAR(value("y(tip, base)"), -s * dx + c * dy, 1e-12);
+  EXPECT_NEAR(value("x(tip, arm)"), c * dx + s * dy - 0.3, 1e-12);
+  EXPECT_NEAR(value("y(tip, arm)"), -s * dx + c * dy - 0.1, 1e-12);
+}
+
+// At the last node, which is that of simulation.end, and there alone.
+TEST_F(Simulations, TimeIsUpAtTheEnd) {
+  const auto drop = evaluator(dropped, {"--outcome.landed.when=at_end and not (y < -1)", "--simulation.end=0.05"});
+  const Outcome outcome = whole(*drop, task());
+  EXPECT_EQ(metric(*drop, outcome, "landed"), 1.0);
+  EXPECT_NEAR(metric(*drop, outcome, "time"), 0.05, 1e-12);
 }
 
 }  // namespace

@@ -78,12 +78,12 @@ def numbers():
     for e in study:
         kinds = e.trajectory["outcome"].column("outcome").astype(int).tolist()
         assert data["runs"][str(e.id)]["outcome"] == kinds
-        assert kinds.count(0) == e.metrics["docked"]
+        assert abs(kinds.count(0) / len(kinds) - e.metrics["docked"]) < 1e-12
         # Every run starts where its start says, ends when its outcome says, and shows the design's own craft.
         played, starts = motion.runs(e.trajectory), e.trajectory["start"]
         hull = 0.1
         for k, one in enumerate(played):
-            bearing, distance = np.radians(starts.column("bearing")[k]), starts.column("distance")[k]
+            bearing, distance = starts.column("bearing")[k], starts.column("distance")[k]
             at = (hull + distance) * np.array([np.cos(bearing), np.sin(bearing)])
             assert np.linalg.norm(one.positions[0, 1] - at) < 1e-4, (one.positions[0, 1], at)
             assert one.t[0] == 0 and abs(one.t[-1] - e.trajectory["outcome"].column("time")[k]) < 2e-3

@@ -9,6 +9,7 @@ namespace {
 
 const std::map<std::string, Seen::Kind> plain = {
     {"t", Seen::time},
+    {"at_end", Seen::at_end},
     {"touching", Seen::touching},
     {"touched", Seen::touched},
     {"since_touch", Seen::since_touch},
@@ -28,34 +29,58 @@ bool of_controller(Seen::Kind kind) {
 }
 const std::map<std::string, Seen::Kind> of_links = {{"touching", Seen::touching_links}, {"gap", Seen::gap}};
 
-// The parts of a condition between `and`s outside of parentheses; of one with an `or` there none.
-std::vector<std::string> conjuncts(const std::string& text) {
-  std::vector<std::string> parts(1);
+// Without blanks and pairs of parentheses around all of it.
+std::string_view bare(std::string_view text) {
+  for (;;) {
+    const auto first = text.find_first_not_of(" \t");
+    if (first == std::string_view::npos) return {};
+    text = text.substr(first, text.find_last_not_of(" \t") + 1 - first);
+    if (text.front() != '(' || text.back() != ')') return text;
+    int depth = 0;
+    std::size_t closed = 0;
+    while (closed < text.size()) {
+      depth += text[closed] == '(' ? 1 : text[closed] == ')' ? -1 : 0;
+      if (depth == 0) break;
+      ++closed;
+    }
+    if (closed + 1 != text.size()) return text;
+    text = text.substr(1, text.size() - 2);
+  }
+}
+
+// The parts of a condition between words "and" or "or" outside of parentheses.
+std::vector<std::string_view> between(std::string_view text, std::string_view joint) {
+  std::vector<std::string_view> parts;
+  std::size_t from = 0;
   int depth = 0;
-  std::string word;
-  const auto add = [&](const std::string& more) { parts.back() += (parts.back().empty() ? "" : " ") + more; };
-  const auto end_word = [&]() {
-    if (depth == 0 && word == "or") return false;
-    if (depth == 0 && word == "and")
-      parts.emplace_back();
-    else if (!word.empty())
-      add(word);
-    word.clear();
-    return true;
-  };
-  for (const char c : text) {
-    const bool in_word = std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.';
-    if (in_word) {
-      word += c;
+  for (std::size_t i = 0; i < text.size();) {
+    const auto in_word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.'; };
+    if (!in_word(text[i])) {
+      depth += text[i] == '(' ? 1 : text[i] == ')' ? -1 : 0;
+      ++i;
       continue;
     }
-    if (!end_word()) return {};
-    if (c == ' ' || c == '\t') continue;
-    if (c == '(') ++depth;
-    if (c == ')') --depth;
-    add(std::string(1, c));
+    const std::size_t first = i;
+    while (i < text.size() && in_word(text[i])) ++i;
+    if (depth > 0 || text.substr(first, i - first) != joint) continue;
+    parts.push_back(text.substr(from, first - from));
+    from = i;
   }
-  return end_word() ? parts : std::vector<std::string>{};
+  parts.push_back(text.substr(from));
+  return parts;
+}
+
+// How much it takes to ask: flags are at hand, times nearly so; rest is a few speeds.
+int effort(const Condition& condition) {
+  int most = 0;
+  for (const Condition& part : condition.parts) most = std::max(most, effort(part));
+  for (const Seen& seen : condition.one.arguments) {
+    const bool flag = seen.kind == Seen::at_end || seen.kind == Seen::touching || seen.kind == Seen::touched;
+    const bool known = flag || seen.kind == Seen::time || seen.kind == Seen::since_touch || seen.kind == Seen::start;
+    const bool truth = condition.kind == Condition::truth;
+    most = std::max(most, truth && flag ? 0 : truth && seen.kind == Seen::resting ? 1 : known ? 2 : 3);
+  }
+  return most;
 }
 
 int link(const systems::Model& model, const std::string& name) {
@@ -70,10 +95,8 @@ bool Formula::uses(Seen::Kind kind) const {
   return std::any_of(arguments.begin(), arguments.end(), [&](const Seen& seen) { return seen.kind == kind; });
 }
 
-bool Formula::uses_coordinates() const {
-  return std::any_of(arguments.begin(), arguments.end(), [](const Seen& seen) {
-    return seen.kind == Seen::model && seen.variable.kind != systems::Variable::parameter;
-  });
+bool Condition::uses(Seen::Kind seen) const {
+  return one.uses(seen) || std::any_of(parts.begin(), parts.end(), [&](const Condition& c) { return c.uses(seen); });
 }
 
 Expression parsed(const FreeEntry& entry, const std::string& text) {
@@ -84,21 +107,32 @@ Expression parsed(const FreeEntry& entry, const std::string& text) {
   }
 }
 
-Formula FormulaReader::condition(const FreeEntry& entry) {
-  Formula f = read(entry, parsed(entry, entry.value), true);
+Condition FormulaReader::condition(const FreeEntry& entry) {
+  read(entry, parsed(entry, entry.value), true);  // mistakes are told of the whole
+  return condition(entry, entry.value);
+}
+
+Condition FormulaReader::condition(const FreeEntry& entry, std::string_view text) {
+  text = bare(text);
+  for (const auto& [joint, kind] : {std::pair("or", Condition::any), std::pair("and", Condition::all)}) {
+    const auto parts = between(text, joint);
+    if (parts.size() == 1) continue;
+    Condition condition_of{kind, {}, {}};
+    for (const auto part : parts) condition_of.parts.push_back(condition(entry, part));
+    std::stable_sort(condition_of.parts.begin(), condition_of.parts.end(),
+                     [](const Condition& a, const Condition& b) { return effort(a) < effort(b); });
+    return condition_of;
+  }
+  if (text.starts_with("not") && text.size() > 3 && (text[3] == ' ' || text[3] == '('))
+    return {Condition::opposite, {}, {condition(entry, text.substr(3))}};
+  Formula f = read(entry, parsed(entry, std::string(text)), true);
   // a lone name that is true or not is a condition, too
-  const bool truth =
-      f.arguments.size() == 1 && f.expression == parsed(entry, f.expression.quantities()[0].text()) &&
-      (f.uses(Seen::touching) || f.uses(Seen::touched) || f.uses(Seen::resting) || f.uses(Seen::touching_links));
+  const bool truth = f.arguments.size() == 1 && f.expression == parsed(entry, f.expression.quantities()[0].text()) &&
+                     (f.uses(Seen::touching) || f.uses(Seen::touched) || f.uses(Seen::at_end) ||
+                      f.uses(Seen::resting) || f.uses(Seen::touching_links));
   if (!f.expression.is_condition() && !truth)
     throw entry.error("is no condition; allowed: comparisons, touching, touched, resting, joined by and, or, not");
-  for (const std::string& part : conjuncts(entry.value))
-    if (const auto at = plain.find(part); at != plain.end())
-      for (const Seen& seen : f.arguments)
-        if (seen.kind == at->second &&
-            (seen.kind == Seen::touching || seen.kind == Seen::touched || seen.kind == Seen::resting))
-          f.guards.push_back(seen);
-  return f;
+  return {truth ? Condition::truth : Condition::comparison, std::move(f), {}};
 }
 
 Formula FormulaReader::number(const FreeEntry& entry) {
@@ -120,7 +154,7 @@ Formula FormulaReader::requirement(const FreeEntry& entry) {
 }
 
 Formula FormulaReader::read(const FreeEntry& entry, const Expression& expression, bool of_state) {
-  Formula f{expression, {}, {}};
+  Formula f{expression, {}};
   for (const auto& quantity : expression.quantities()) {
     Seen seen;
     if (const auto at = std::find(starts_.begin(), starts_.end(), quantity.text()); at != starts_.end()) {
@@ -143,6 +177,16 @@ Formula FormulaReader::read(const FreeEntry& entry, const Expression& expression
         f.arguments.push_back({at->second, {}});
         continue;
       }
+    // x(POINT, LINK): POINT.x as that link sees it
+    if (of_state && quantity.arguments.size() == 2 && quantity.name.size() == 1 && quantity.name[0] >= 'x' &&
+        quantity.name[0] < 'x' + model_.dimension) {
+      const auto point = model_.variable(parsed(entry, quantity.arguments[0] + ".x").quantities()[0]);
+      const int by = link(model_, quantity.arguments[1]);
+      if (point && point->kind == systems::Variable::position && by >= 0) {
+        f.arguments.push_back({Seen::seen_from, {point->kind, point->index, -1, quantity.name[0] - 'x'}, by});
+        continue;
+      }
+    }
     if (of_state && quantity.arguments.size() == 2)
       if (const auto at = of_links.find(quantity.name); at != of_links.end()) {
         const int one = link(model_, quantity.arguments[0]), other = link(model_, quantity.arguments[1]);
@@ -168,7 +212,8 @@ Formula FormulaReader::read(const FreeEntry& entry, const Expression& expression
     throw entry.error("'" + shown(quantity.text()) + "' is unknown" + did_you_mean(quantity.text(), known) +
                       "; allowed: " +
                       (of_state ? "parameters, coordinates, rate(COORDINATE), POINT.x, speed(POINT), "
-                                  "distance(POINT, POINT), angle(LINK, LINK), gap(LINK, LINK), touching(LINK, LINK)"
+                                  "distance(POINT, POINT), x(POINT, LINK), angle(LINK, LINK), gap(LINK, LINK), "
+                                  "touching(LINK, LINK)"
                                 : "parameters and variables of [starts]") +
                       "; known here: " + listed(known));
   }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "settings/expression.hpp"
@@ -16,11 +17,13 @@ struct Seen {
     model,            // `variable`: a parameter, coordinate, rate, point, distance, angle ...
     start,            // a variable of [starts]
     time,             // t, s
+    at_end,           // time is up: the run ends at this node
     touching,         // contact forces have acted since the last node
     touched,          // ... since the start
     since_touch,      // s since they last did; infinite before
     resting,          // no point moves faster than simulation.rest-speed
     touching_links,   // touching(LINK, LINK): they touch at this node
+    seen_from,        // x(POINT, LINK), y, z: of the point `variable` in the frame of the link `one`, m
     gap,              // gap(LINK, LINK): of the boxes about their bodies, m; 0 where these overlap
     kinetic,          // J
     potential,        // J
@@ -38,9 +41,16 @@ struct Seen {
 struct Formula {
   Expression expression;
   std::vector<Seen> arguments;  // what the expression's quantities are, in their order
-  std::vector<Seen> guards;     // of a condition: touching, touched, resting where it cannot hold without them
   bool uses(Seen::Kind kind) const;
-  bool uses_coordinates() const;  // or what follows from them
+};
+
+// A condition, taken apart at its `and`s, `or`s and `not`s: what costs least to ask comes first, the rest is often not
+// asked.
+struct Condition {
+  enum Kind { comparison, truth, all, any, opposite } kind = comparison;  // truth: of a quantity that is 0 or 1
+  Formula one;                                                            // of the first two
+  std::vector<Condition> parts;                                           // of the others
+  bool uses(Seen::Kind kind) const;
 };
 
 // Reads formulas of one model; names of [starts] come before those of the model. Mistakes are ConfigErrors.
@@ -50,8 +60,8 @@ class FormulaReader {
   FormulaReader(const systems::Model& model, std::vector<std::string> start_variables, bool controlled = false)
       : model_(model), starts_(std::move(start_variables)), used_(starts_.size(), false), controlled_(controlled) {}
 
-  Formula condition(const FreeEntry& entry);  // of a state
-  Formula number(const FreeEntry& entry);     // of a state
+  Condition condition(const FreeEntry& entry);  // of a state
+  Formula number(const FreeEntry& entry);       // of a state
   // Of parameters and start variables alone.
   Formula start(const FreeEntry& entry, const Expression& expression);
   Formula requirement(const FreeEntry& entry);
@@ -59,6 +69,7 @@ class FormulaReader {
   bool used(std::size_t start_variable) const { return used_[start_variable]; }
 
  private:
+  Condition condition(const FreeEntry& entry, std::string_view text);
   Formula read(const FreeEntry& entry, const Expression& expression, bool of_state);
 
   const systems::Model& model_;

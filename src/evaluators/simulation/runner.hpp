@@ -1,7 +1,6 @@
 // One simulation from one start, to the outcome that ends it.
 #pragma once
 
-#include <array>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -9,18 +8,17 @@
 #include <vector>
 
 #include "evaluators/simulation/control.hpp"
-#include "evaluators/simulation/formula.hpp"
-#include "evaluators/simulation/starts.hpp"
+#include "evaluators/simulation/disturbance.hpp"
+#include "evaluators/simulation/film.hpp"
+#include "evaluators/simulation/observation.hpp"
 #include "record/trajectory.hpp"
-#include "rigid/simulation.hpp"
-#include "systems/bodies.hpp"
 
 namespace dodyn::evaluators::simulation {
 
 // [outcome NAME]: a run ends so when the condition has held for so long.
 struct Rule {
   std::string name;
-  Formula when;
+  Condition when;
   double duration = 0.0;  // s
 };
 
@@ -30,6 +28,8 @@ struct Course {
   double largest_step = 0.0;  // s; more than options.step: where bodies are far from each other
   double rest_speed = 2e-4;   // m/s
   int nodes = 301;            // rows of a trajectory
+  std::vector<int> held;      // links that do not move from where they start
+  Disturbance disturbance;
   std::vector<Rule> rules;
   std::optional<Formula> cost;  // of the state at the end
 
@@ -58,6 +58,15 @@ struct Story {
   std::size_t touching = 0;
 };
 
+// What a run leaves behind, where it is asked for.
+template <int n>
+struct Kept {
+  Trajectory* motion = nullptr;  // channels of runner_channels(); rows that are not reached keep their numbers
+  int rows = 0;                  // of them
+  Film<n>* film = nullptr;
+  Story<n>* story = nullptr;
+};
+
 // Simulations of one world.
 template <int n>
 class Runner {
@@ -65,60 +74,54 @@ class Runner {
   // Throws ConfigError and std::invalid_argument of a world that cannot be.
   Runner(const systems::Model& model, const systems::Values<double>& values, const Course& course,
          const std::optional<ControlPlan>& plan = {});
+  Runner(const Runner&) = delete;
+  Runner& operator=(const Runner&) = delete;
 
-  // Throws std::invalid_argument where bodies overlap at the start, or no curve leads from there to the dock. `shown`: null, or what takes the channels of
-  // runner_channels() but for rows that are not reached, whose numbers stay. Ends early when `stop` says so.
-  Ended run(const Start& start, const std::function<bool()>& stop, Trajectory* shown = nullptr, int* rows = nullptr,
-            Story<n>* story = nullptr);
+  // Throws std::invalid_argument where bodies overlap at the start, or no curve leads from there to the dock. Ends
+  // early when `stop` says so.
+  Ended run(const Start& start, const std::function<bool()>& stop, Kept<n>* kept = nullptr);
+
+  const rigid::World<n>& world() const { return levels_[0].world(); }
 
  private:
   struct Pair {
     int one, other;
   };
-  struct Moving {
-    rigid::Vector<n> position, velocity;
-  };
   bool advance();
-  Moving moving(const systems::Place<double>& place) const;
-  std::optional<double> direct(const systems::Variable& variable) const;
-  double body_angle(int link) const;
-  double value(const Seen& seen, const Start& start);
-  double evaluate(const Formula& formula, const Start& start);
+  void begin(const Start& start);
   const rigid::Simulation<n>& now() const { return levels_[level_]; }
-  double relative_speed(int body, int about) const;
-  double gap(int one, int other) const;
-  std::size_t fitting_level() const;
+  std::size_t fitting_level();
   void keep(Trajectory& shown, int row) const;
-  rigid::TrackingError tracking() const;
-  double energy_change() const;
+  double booked() const;
+  void look();
 
   const Course& course_;
-  systems::Values<double> values_;
   systems::Bodies<n> view_;
-  std::vector<rigid::Simulation<n>> levels_;  // [0] with contact, the others in free flight
-  std::vector<Pair> pairs_;                   // that may touch
-  struct Box {
-    rigid::Vector<n> low, high;
-  };
-  std::vector<Box> boxes_;  // about the bodies, in their coordinates
-  std::vector<double> radii_;
-  int reference_ = 0;                                 // body that rest is relative to
+  std::shared_ptr<DisturbanceField<n>> field_;  // of the run
+  std::vector<rigid::Simulation<n>> levels_;    // [0] with contact, the others in free flight
+  std::optional<Observation<n>> observation_;
+  std::vector<Pair> pairs_;                           // that may touch
   std::shared_ptr<rigid::Controller<n>> controller_;  // null: nothing is flown
   std::uint64_t control_seed_ = 0;
 
   // of the run
   std::size_t level_ = 0;
-  std::vector<double> accelerations_;  // of pairs, in the last step
+  std::vector<double> speeds_, accelerations_;  // of pairs, at this node and in the last step
   long steps_ = 0;
-  bool touching_ = false;
-  double touched_ = -1.0;    // when last; negative: not yet
-  int impulses_ = 0;         // of this level
+  int impulses_ = 0;  // of this level
+  Progress progress_;
   rigid::Ledger<n> ledger_;  // of levels before
-  double start_energy_ = 0.0, overlap_ = 0.0, spin_ = 0.0;
-  bool looked_ = false;  // whether coordinates and frames are those of this node
-  std::vector<double> q_, v_, arguments_;
-  std::vector<systems::Frame<double>> frames_;
 };
+
+// A view whose world has these links held where they start.
+template <int n>
+systems::Bodies<n> held(systems::Bodies<n> view, const std::vector<int>& links) {
+  for (const int link : links) view.world.bodies[view.links[link].body].fixed = true;
+  std::erase_if(view.world.joints, [&](const auto& joint) {
+    return view.world.bodies[joint.parent].fixed && view.world.bodies[joint.child].fixed;
+  });
+  return view;
+}
 
 // t, q, v, energy of a model's bodies, with so many rows; `controlled`: what is commanded, too.
 Channels runner_channels(const systems::Model& model, const systems::Values<double>& values, int nodes,

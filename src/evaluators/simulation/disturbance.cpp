@@ -1,0 +1,48 @@
+#include "evaluators/simulation/disturbance.hpp"
+
+#include <cmath>
+#include <numbers>
+#include <random>
+
+namespace dodyn::evaluators::simulation {
+
+template <int n>
+DisturbanceField<n>::DisturbanceField(const Disturbance& disturbance, std::uint64_t seed) {
+  if (disturbance.force == 0.0) return;
+  std::mt19937_64 random(seed);
+  // not the distributions of <random>, whose numbers differ between standard libraries
+  const auto uniform = [&] { return static_cast<double>(random() >> 11) * 0x1p-53; };
+  const auto normal = [&] {
+    const double u = 1.0 - uniform(), v = uniform();
+    return std::sqrt(-2.0 * std::log(u)) * std::cos(2.0 * std::numbers::pi * v);
+  };
+  const int count = 16;
+  const double scale = disturbance.force * std::sqrt(2.0 / count);  // a cosine's mean square is 1/2
+  for (int i = 0; i < count; ++i) {
+    Wave wave;
+    const double around = 2.0 * std::numbers::pi * uniform();
+    wave.number.template head<2>() << std::cos(around), std::sin(around);
+    if constexpr (n == 3) {  // evenly over the sphere
+      const double z = 2.0 * uniform() - 1.0;
+      wave.number.template head<2>() *= std::sqrt(1.0 - z * z);
+      wave.number[2] = z;
+    }
+    wave.number *= 2.0 * std::numbers::pi / disturbance.wave_length * (0.5 + 0.5 * uniform());  // one to two lengths
+    wave.phase = 2.0 * std::numbers::pi * uniform();
+    for (int c = 0; c < wave.amplitude.size(); ++c)
+      wave.amplitude[c] = scale * (c >= n ? disturbance.arm : 1.0) * normal();
+    waves_.push_back(wave);
+  }
+}
+
+template <int n>
+rigid::Twist<n> DisturbanceField<n>::operator()(const rigid::Vector<n>& at) const {
+  rigid::Twist<n> sum = rigid::Twist<n>::Zero();
+  for (const auto& wave : waves_) sum += std::cos(wave.number.dot(at) + wave.phase) * wave.amplitude;
+  return sum;
+}
+
+template class DisturbanceField<2>;
+template class DisturbanceField<3>;
+
+}  // namespace dodyn::evaluators::simulation

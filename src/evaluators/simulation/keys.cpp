@@ -1,0 +1,167 @@
+#include "evaluators/simulation/keys.hpp"
+
+#include <algorithm>
+
+namespace dodyn::evaluators::simulation {
+namespace {
+
+// Of the section [disturbance], which has no name.
+const KeyTable<Disturbance>& disturbance_table() {
+  using D = Disturbance;
+  static const auto table =
+      KeyTable<D>("")
+          .add("force", &D::force,
+               {.unit = "N", .description = "root mean square of each component", .minimum = 0, .maximum = 1e6})
+          .add(
+              "arm", &D::arm,
+              {.unit = "m", .description = "its torque is that of the force at this arm", .minimum = 0, .maximum = 1e3})
+          .add("length", &D::wave_length,
+               {.unit = "m",
+                .description = "least wave length in space",
+                .minimum = 0,
+                .maximum = 1e6,
+                .open_minimum = true})
+          .add("seed", &D::seed, {.description = "of the fields", .minimum = 0, .maximum = 2147483647});
+  return table;
+}
+
+}  // namespace
+
+const KeyTable<SimulationSettings>& simulation_keys() {
+  using S = SimulationSettings;
+  const auto option = [](auto member) {
+    return [member](S & s) -> auto& { return s.course.options.*member; };
+  };
+  const auto course = [](auto member) {
+    return [member](S & s) -> auto& { return s.course.*member; };
+  };
+  using O = rigid::Options;
+  static const auto table =
+      KeyTable<S>("simulation.")
+          .add("model", &S::model, {.type = Type::path, .description = "the system: a model file (docs/models.md)"})
+          .add("end", course(&Course::end),
+               {.unit = "s",
+                .description = "runs that no outcome ends take so long",
+                .minimum = 0,
+                .maximum = 1e6,
+                .open_minimum = true})
+          .add("step", option(&O::step),
+               {.unit = "s", .description = "h", .minimum = 0, .maximum = 10, .open_minimum = true})
+          .add("largest-step", course(&Course::largest_step),
+               {.unit = "s",
+                .description = "steps of 4, 16, ... times step up to this, where bodies are far from each other",
+                .minimum = 0,
+                .maximum = 10,
+                .word = "step",
+                .word_value = 0.0})
+          .add("response", option(&O::response),
+               {{"none", rigid::Response::none},
+                {"penalty", rigid::Response::penalty},
+                {"exact", rigid::Response::exact},
+                {"decomposition", rigid::Response::decomposition}},
+               {.description = "what mends an overlap"})
+          .add("stepper", option(&O::stepper),
+               {{"variational", rigid::Stepper::variational},
+                {"newmark-explicit", rigid::Stepper::newmark_explicit},
+                {"newmark-implicit", rigid::Stepper::newmark_implicit}},
+               {.description = "what moves bodies between contacts"})
+          .add("jump", option(&O::jump),
+               {{"kinetic-energy", rigid::JumpCondition::kinetic_energy},
+                {"discrete-energy", rigid::JumpCondition::discrete_energy}},
+               {.description = "exact response: what an impact keeps"})
+          .add("friction-law", option(&O::friction),
+               {{"cone", rigid::Friction::cone}, {"squared-ratio", rigid::Friction::squared_ratio}},
+               {.description = "Coulomb's cone, or the ratio of squares as printed"})
+          .add("restitution-law", option(&O::restitution),
+               {{"newton", rigid::Restitution::newton}, {"poisson", rigid::Restitution::poisson}},
+               {.description = "of velocities, or of impulses"})
+          .add("group", option(&O::group), {{"each", rigid::Group::each}, {"sum", rigid::Group::sum}},
+               {.description = "impulses per contact point, or along the sum of gradients as printed"})
+          .add("stiffness", option(&O::stiffness),
+               {.unit = "N/m",
+                .description = "of the penalty response",
+                .minimum = 0,
+                .maximum = 1e15,
+                .open_minimum = true})
+          .add("tolerance", option(&O::tolerance),
+               {.unit = "m", .description = "overlap left at a node", .minimum = 0, .maximum = 1, .open_minimum = true})
+          .add("refine", option(&O::refine),
+               {.unit = "1",
+                .description = "a step is cut where a body would go deeper than this share of the thinner part",
+                .minimum = 0,
+                .maximum = 1,
+                .open_minimum = true})
+          .add("max-cuts", option(&O::max_cuts),
+               {.description = "of one step, before it fails", .minimum = 0, .maximum = 1000})
+          .add("resting-contact", option(&O::resting),
+               {.unit = "1",
+                .description =
+                    "contacts that close slower than this many times what forces give in a step do not bounce",
+                .minimum = 0,
+                .maximum = 1e6})
+          .add("rest-speed", course(&Course::rest_speed),
+               {.unit = "m/s",
+                .description =
+                    "resting: no point of a body moves faster, seen from what is fixed or else from the first body",
+                .minimum = 0,
+                .maximum = 1e3,
+                .open_minimum = true})
+          .add("hold", &S::hold,
+               {.description =
+                    "links on the ground, separated by commas, that stay where they start; none: all that can "
+                    "move do"})
+          .add("nodes", course(&Course::nodes),
+               {.description = "rows of a trajectory, evenly spaced", .minimum = 2, .maximum = 1000000})
+          .add("frames", &S::frames,
+               {.description = "of several starts: moments of each run that the archive keeps, to draw it; 0: the "
+                               "motion of the first one instead",
+                .minimum = 0,
+                .maximum = 1000})
+          .add("batch", &S::batch,
+               {.description = "starts that a rank does at a time", .minimum = 1, .maximum = 1000000})
+          .add("start", &S::start,
+               {.description = "the start that dodyn simulate shows, the first one being 1",
+                .minimum = 1,
+                .maximum = 1000000,
+                .identity = false});
+  return table;
+}
+
+SimulationSettings read_simulation(const Settings& settings) {
+  SimulationSettings own = simulation_keys().read(settings);
+  Course& course = own.course;
+  if (own.model.empty()) throw ConfigError(settings.file + ": simulation.model is missing; allowed: a model file");
+  if (course.end < course.options.step) throw settings.error("simulation.end", "is less than a step");
+  if (course.largest_step > 0.0 && course.largest_step < course.options.step)
+    throw settings.error("simulation.largest-step", "is less than simulation.step; allowed: step, or more than that");
+  for (const FreeSection* section : settings.sections_of("disturbance"))
+    course.disturbance = disturbance_table().read(*section);
+  return own;
+}
+
+std::vector<int> held_links(const Settings& settings, const systems::Model& model) {
+  const std::string text = settings.text("simulation.hold");
+  std::vector<int> held;
+  if (text.empty() || text == "none") return held;
+  std::vector<std::string> roots;
+  for (const auto& link : model.structure.links)
+    if (link.parent < 0) roots.push_back(link.name);
+  for (const std::string& name : split_list(text)) {
+    const auto& links = model.structure.links;
+    const auto at = std::find_if(links.begin(), links.end(), [&](const auto& link) { return link.name == name; });
+    if (at == links.end() || at->parent >= 0)
+      throw settings.error("simulation.hold", (at == links.end() ? "there is no link '" : "on another link is '") +
+                                                  shown(name) + "'" + did_you_mean(name, roots) +
+                                                  "; allowed: none, links on the ground: " + listed(roots));
+    held.push_back(static_cast<int>(at - links.begin()));
+  }
+  return held;
+}
+
+std::vector<std::string> disturbance_keys() {
+  std::vector<std::string> names;
+  for (const Key& key : disturbance_table().keys()) names.push_back(key.name);
+  return names;
+}
+
+}  // namespace dodyn::evaluators::simulation

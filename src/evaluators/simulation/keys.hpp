@@ -1,0 +1,28 @@
+// The settings of [simulation] and [disturbance].
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "evaluators/simulation/runner.hpp"
+#include "settings/key_table.hpp"
+
+namespace dodyn::evaluators::simulation {
+
+struct SimulationSettings {
+  std::string model, hold = "none";
+  Course course;
+  int batch = 25, start = 1, frames = 24;
+};
+
+const KeyTable<SimulationSettings>& simulation_keys();
+
+// All of a configuration, with what names links or is at odds checked. Throws ConfigError.
+SimulationSettings read_simulation(const Settings& settings);
+// The links that simulation.hold names. Throws ConfigError.
+std::vector<int> held_links(const Settings& settings, const systems::Model& model);
+
+// Names of the keys of [disturbance].
+std::vector<std::string> disturbance_keys();
+
+}  // namespace dodyn::evaluators::simulation

@@ -1,0 +1,143 @@
+#include "evaluators/simulation/tally.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+
+#include "record/text.hpp"
+
+namespace dodyn::evaluators::simulation {
+namespace {
+
+// Metrics behind the shares; then `effort` where a craft is flown, and two more of a study with failure-of.
+enum Rest { wilson_low, wilson_high, time, energy_change, contacts, steps, always };
+
+std::string metric_name(std::string outcome) {
+  std::replace_if(
+      outcome.begin(), outcome.end(), [](char c) { return !std::isalnum(static_cast<unsigned char>(c)); }, '_');
+  return outcome;
+}
+
+}  // namespace
+
+std::array<double, 2> wilson_interval(int hits, int tries) {
+  const double z = 1.959963984540054, n = tries, p = hits / n, zz = z * z / n;
+  const double middle = p + 0.5 * zz, half = z * std::sqrt(p * (1.0 - p) / n + 0.25 * zz / n);
+  return {hits == 0 ? 0.0 : std::max(0.0, (middle - half) / (1.0 + zz)),
+          hits == tries ? 1.0 : std::min(1.0, (middle + half) / (1.0 + zz))};
+}
+
+std::vector<Quantity> Tally::metrics() const {
+  std::vector<Quantity> list;
+  for (const auto& name : outcomes)
+    list.push_back({metric_name(name), "1",
+                    name == "end"      ? "share of the starts that no outcome ends"
+                    : name == "failed" ? "share of the starts whose contacts could not be resolved"
+                                       : "share of the starts that end as " + name});
+  list.push_back(
+      {"wilson_low", "1", "lower limit of Wilson's 95 % interval of the share of starts that fail, where one is told"});
+  list.push_back({"wilson_high", "1", "upper limit of it"});
+  list.push_back({"time", "s", "mean time at which runs end"});
+  list.push_back({"energy_change", "J",
+                  "largest of any start: of the total energy, less what impacts, projections, damping and driving account for"});
+  list.push_back({"contacts", "1", "node updates with contact, of all starts"});
+  list.push_back({"steps", "1", "time steps, of all starts"});
+  if (controlled) list.push_back({"effort", "N2 s", "mean of what commands come to: |force|^2 + |torque|^2 over time"});
+  if (failure_of >= 0) {
+    const std::string& wanted = outcomes[static_cast<std::size_t>(failure_of)];
+    list.push_back({metric_name(wanted) + "_time", "s", "mean time of the starts that end as " + wanted});
+    list.push_back(
+        {"restricted_time", "s", "mean time until " + wanted + ", of starts that end otherwise simulation.end"});
+  }
+  return list;
+}
+
+void Tally::sum_up(const Eigen::MatrixXd& tries, Evaluation& e) const {
+  const auto n = static_cast<double>(tries.rows());
+  const auto kinds = static_cast<Eigen::Index>(outcomes.size());
+  const auto broken = static_cast<double>(kinds - 1);
+  const Eigen::Index success_time = always + (controlled ? 1 : 0), restricted_time = success_time + 1;
+  const Eigen::Index more = success_time + (failure_of >= 0 ? 2 : 0);
+  e.metrics = Eigen::VectorXd::Zero(kinds + more);
+  Eigen::VectorXd count = Eigen::VectorXd::Zero(kinds);
+  for (Eigen::Index i = 0; i < tries.rows(); ++i) count[static_cast<Eigen::Index>(tries(i, outcome_column))] += 1.0;
+  e.metrics.head(kinds) = count / n;
+  auto numbers = e.metrics.tail(more);
+  numbers.head<always>() << not_a_number, not_a_number, tries.col(time_column).mean(),
+      tries.col(energy_column).cwiseAbs().maxCoeff(), tries.col(contacts_column).sum(), tries.col(steps_column).sum();
+  if (controlled) numbers[always] = tries.col(effort_column).mean();
+  if (among >= 0) {
+    const auto interval = wilson_interval(static_cast<int>(n - count[among]), static_cast<int>(n));
+    numbers[wilson_low] = interval[0];
+    numbers[wilson_high] = interval[1];
+  }
+  e.status = Status::ok;
+  if (failure_of >= 0) {
+    const double failures = n - count[failure_of];
+    e.cost = failures / n;
+    // of the binomial distribution, with two more hits and misses (Agresti and Coull 1998): not zero at 0 and 1
+    const double p = (failures + 2.0) / (n + 4.0);
+    e.cost_stderr = n > 1.0 ? std::sqrt(p * (1.0 - p) / (n + 4.0)) : 0.0;
+    const auto interval = wilson_interval(static_cast<int>(failures), static_cast<int>(n));
+    numbers[wilson_low] = interval[0];
+    numbers[wilson_high] = interval[1];
+    double seconds = 0.0;
+    for (Eigen::Index i = 0; i < tries.rows(); ++i)
+      if (tries(i, outcome_column) == failure_of) seconds += tries(i, time_column);
+    numbers[success_time] = failures < n ? seconds / (n - failures) : not_a_number;
+    numbers[restricted_time] = (seconds + failures * end) / n;
+  } else {
+    // Of starts that did not break down, or that ended as they should, the mean; its standard error is that of a sample.
+    double sum = 0.0, squares = 0.0, sound = 0.0;
+    const Column column = formula ? cost_column : time_column;
+    const auto counts = [&](Eigen::Index i) {
+      return among >= 0 ? tries(i, outcome_column) == among : tries(i, outcome_column) != broken;
+    };
+    for (Eigen::Index i = 0; i < tries.rows(); ++i) {
+      if (!counts(i)) continue;
+      sum += tries(i, column);
+      sound += 1.0;
+    }
+    e.cost = sound > 0.0 ? sum / sound : not_a_number;
+    for (Eigen::Index i = 0; i < tries.rows(); ++i)
+      if (counts(i)) squares += std::pow(tries(i, column) - e.cost, 2);
+    e.cost_stderr = sound > 1.0 ? std::sqrt(squares / (sound - 1.0) / sound) : 0.0;
+    if (among >= 0 && n - sound > most_others * n + 1e-9) {
+      e.status = Status::infeasible;
+      e.reason = formatted("%.0f of %.0f starts do not end as %s; allowed: a share of %g", n - sound, n,
+                           outcomes[static_cast<std::size_t>(among)].c_str(), most_others);
+    } else if (among >= 0 && sound == 0.0) {
+      e.status = Status::infeasible;
+      e.reason = "no start ends as " + outcomes[static_cast<std::size_t>(among)];
+    } else if (!std::isfinite(e.cost)) {
+      e.status = Status::failed;
+      e.reason = "the cost is not a finite number";
+    }
+  }
+  if (const double failed = count[kinds - 1]; failed > 0.1 * n) {
+    e.status = Status::failed;
+    e.reason = formatted("%.0f of %.0f simulations could not resolve a contact", failed, n);
+    e.cost = not_a_number;
+  }
+}
+
+std::string Tally::report(const Evaluation& e, int starts) const {
+  const auto kinds = static_cast<Eigen::Index>(outcomes.size());
+  if (e.metrics.size() <= kinds) return {};
+  std::string lines;
+  for (Eigen::Index k = 0; k < kinds; ++k)
+    lines +=
+        formatted("%-14s  %.0f of %d\n", outcomes[static_cast<std::size_t>(k)].c_str(), e.metrics[k] * starts, starts);
+  const auto numbers = e.metrics.tail(e.metrics.size() - kinds);
+  if (failure_of >= 0) {
+    lines += formatted("failure rate    %.4f, Wilson 95 %% [%.4f, %.4f]\n", e.cost, numbers[wilson_low],
+                       numbers[wilson_high]);
+    lines += formatted("time until %s  %.4g s on average\n", outcomes[static_cast<std::size_t>(failure_of)].c_str(),
+                       numbers[always + (controlled ? 1 : 0)]);
+  }
+  if (controlled) lines += formatted("effort          %.6g N^2 s on average\n", numbers[always]);
+  return lines + formatted("time            %.6g s on average\nenergy change   %.3g J at most\n", numbers[time],
+                           numbers[energy_change]);
+}
+
+}  // namespace dodyn::evaluators::simulation

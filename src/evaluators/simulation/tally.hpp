@@ -1,0 +1,45 @@
+// What the runs of a design come to: shares of the outcomes, the cost and how sure it is.
+#pragma once
+
+#include <array>
+#include <string>
+#include <vector>
+
+#include "evaluators/simulation/runner.hpp"
+#include "record/evaluation.hpp"
+
+namespace dodyn::evaluators::simulation {
+
+// Of a part's answer, a row a start.
+enum Column {
+  outcome_column,
+  time_column,
+  cost_column,
+  steps_column,
+  contacts_column,
+  energy_column,
+  effort_column,
+  columns
+};
+
+// How runs of a study may end, and what is asked of it.
+struct Tally {
+  std::vector<std::string> outcomes;  // by the names of [outcome]s, then end and failed
+  int failure_of = -1;                // [cost] failure-of: the number of an outcome
+  bool formula = false;               // [cost] cost
+  int among = -1;                     // [cost] among: the number of an outcome
+  double most_others = 1.0;           // [cost] others: share that may end otherwise
+  bool controlled = false;            // whether a craft is flown
+  double end = 0.0;                   // simulation.end, s
+
+  std::vector<Quantity> metrics() const;
+  // Fills status, reason, cost, its standard error and the metrics. tries: [start, columns]
+  void sum_up(const Eigen::MatrixXd& tries, Evaluation& evaluation) const;
+  // Of an evaluation summed up, for a user.
+  std::string report(const Evaluation& evaluation, int starts) const;
+};
+
+// Limits of Wilson's interval (1927) at 95 % for the probability behind `hits` of `tries`, tries > 0.
+std::array<double, 2> wilson_interval(int hits, int tries);
+
+}  // namespace dodyn::evaluators::simulation
