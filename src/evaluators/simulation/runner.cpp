@@ -11,8 +11,6 @@
 namespace dodyn::evaluators::simulation {
 namespace {
 
-constexpr double infinite = std::numeric_limits<double>::infinity();
-
 template <int n>
 void add(rigid::Ledger<n>& sum, const rigid::Ledger<n>& more) {
   sum.projection.kinetic += more.projection.kinetic;
@@ -181,7 +179,7 @@ void Runner<n>::begin(const Start& start) {
   impulses_ = 0;
   ledger_ = {};
   std::fill(accelerations_.begin(), accelerations_.end(), 0.0);
-  progress_ = {.overlap = -infinite, .start_energy = now().energies().total()};
+  progress_ = {.overlap = -std::numeric_limits<double>::infinity(), .start_energy = now().energies().total()};
   look();
 }
 
