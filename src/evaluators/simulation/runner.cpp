@@ -133,8 +133,8 @@ bool Runner<n>::advance() {
 template <int n>
 double Runner<n>::booked() const {
   const auto& here = now().ledger();
-  return ledger_.projection.total() + ledger_.impact + ledger_.forces + here.projection.total() + here.impact + here.forces +
-         (controller_ ? controller_->sums().work : 0.0);
+  return ledger_.projection.total() + ledger_.impact + ledger_.forces + here.projection.total() + here.impact +
+         here.forces + (controller_ ? controller_->sums().work : 0.0);
 }
 
 template <int n>

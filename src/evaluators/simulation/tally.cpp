@@ -38,8 +38,9 @@ std::vector<Quantity> Tally::metrics() const {
       {"wilson_low", "1", "lower limit of Wilson's 95 % interval of the share of starts that fail, where one is told"});
   list.push_back({"wilson_high", "1", "upper limit of it"});
   list.push_back({"time", "s", "mean time at which runs end"});
-  list.push_back({"energy_change", "J",
-                  "largest of any start: of the total energy, less what impacts, projections, damping and driving account for"});
+  list.push_back(
+      {"energy_change", "J",
+       "largest of any start: of the total energy, less what impacts, projections, damping and driving account for"});
   list.push_back({"contacts", "1", "node updates with contact, of all starts"});
   list.push_back({"steps", "1", "time steps, of all starts"});
   if (controlled) list.push_back({"effort", "N2 s", "mean of what commands come to: |force|^2 + |torque|^2 over time"});
