@@ -1,6 +1,7 @@
 // dodyn predict and dodyn sensitivity: what an archive's evaluations say of designs that were never evaluated.
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <iostream>
 #include <limits>
 
@@ -69,7 +70,7 @@ Eigen::VectorXd design_of(std::vector<std::string>& words, const Study& study) {
   }
   if (!words.empty()) {
     const std::string name = words[0].substr(0, words[0].find('='));
-    names.insert(names.end(), {"--of", "--json", "--samples"});
+    names.insert(names.end(), {"--of", "--json", "--export"});
     throw ConfigError("command line: '" + shown(words[0]) + "' is not understood" + did_you_mean(name, names));
   }
   return design;
@@ -79,16 +80,30 @@ Eigen::VectorXd design_of(std::vector<std::string>& words, const Study& study) {
 
 ExitCode predict(Invocation call) {
   const bool json = std::erase(call.words, "--json") > 0;
-  const std::string path =
-      take_path(call.words, "dodyn predict ARCHIVE [--design.NAME VALUE ...] [--of NAME,...] [--json]");
+  const std::string path = take_path(
+      call.words, "dodyn predict ARCHIVE [--design.NAME VALUE ...] [--of NAME,...] [--json] [--export FILE.h5]");
   const std::string of = take_option(call.words, "--of", "cost, or names of metrics");
+  const std::string file = take_option(call.words, "--export", "a file to write as HDF5");
   const Study study = study_of(path);
   const Eigen::VectorXd design = design_of(call.words, study);
+  if (!file.empty() && std::filesystem::exists(file))
+    throw ConfigError(file + ": is there already; choose another name or remove it");
   try {
+    if (!file.empty()) {
+      std::vector<archive::Group> groups;
+      for (const int metric : quantities(of.empty() ? "cost" : of, study))
+        groups.push_back(report::exported(study.contents, study.evidence, metric));
+      archive::write_plain(file, groups);
+      std::cout << file << ": the model of " << (of.empty() ? "cost" : of)
+                << " as plain datasets (docs/surrogates.md)\n";
+      return finished;
+    }
     const auto prediction = report::prediction_of(study.contents, study.evidence, design, quantities(of, study));
     std::cout << (json ? report::as_json(prediction) : report::as_text(prediction));
   } catch (const std::invalid_argument& error) {
     throw ConfigError(path + ": " + error.what());
+  } catch (const archive::Error& error) {
+    throw ConfigError(error.what());
   }
   return finished;
 }

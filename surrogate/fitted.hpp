@@ -28,6 +28,7 @@ class Fitted {
   // The middles at the columns of `units`, points of the unit cube.
   Eigen::VectorXd middles(const Eigen::MatrixXd& units) const;
 
+  const TrackedModel& model() const { return tracked_; }
   Eigen::Index samples() const { return used_; }
   double quality() const {
     return quality_;

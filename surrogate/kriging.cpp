@@ -502,6 +502,18 @@ Prediction Kriging::predict(const VectorXd& at) const {
   return p;
 }
 
+Kriging::Mean Kriging::mean() const {
+  const KrigingFactor& f = *factor_;
+  Mean m{f.x,     f.inverse_square, VectorXd(f.samples()), MatrixXd::Zero(f.dimensions(), f.samples()), beta_,
+         centre_, spread_};
+  for (Index i = 0; i < f.samples(); ++i) {
+    m.values(i) = alpha_(f.first[static_cast<std::size_t>(i)]);
+    if (f.has_gradient(i))
+      m.gradients.col(i) = alpha_.segment(f.first[static_cast<std::size_t>(i)] + 1, f.dimensions());
+  }
+  return m;
+}
+
 void Kriging::predict(const MatrixXd& at, VectorXd& mean, VectorXd& variance) const {
   const KrigingFactor& f = *factor_;
   MatrixXd k(f.rows(), at.cols()), trend(f.coefficients(), at.cols());

@@ -93,6 +93,19 @@ class Kriging {
   };
   LeaveOneOut leave_one_out() const;
 
+  // All that the mean takes, to be evaluated elsewhere: with delta = x - sample, a = inverse_square * delta, q = delta . a,
+  //   mean(x) = centre + spread (beta(0) + beta(1 ...) . x + sum over samples [ k(q) values + (-2 k'(q)) a . gradients ]),
+  // x in units of the scale.
+  struct Mean {
+    Eigen::MatrixXd samples;         // d x n
+    Eigen::VectorXd inverse_square;  // d: 1 / length^2
+    Eigen::VectorXd values;          // n: weights
+    Eigen::MatrixXd gradients;       // d x n: weights, 0 where a sample has no gradient
+    Eigen::VectorXd beta;            // 1, or 1 + d where the trend is linear
+    double centre = 0, spread = 1;
+  };
+  Mean mean() const;
+
   const Hyperparameters& hyperparameters() const { return hyper_; }
   Eigen::Index samples() const;
   double noise_variance() const;  // estimated noise of one sample, in the units of y squared

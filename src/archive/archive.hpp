@@ -74,6 +74,19 @@ Trajectory read_trajectory(const std::string& path, std::int64_t id);
 void for_each_trajectory(const std::string& path, std::size_t rows,
                          const std::function<void(std::size_t, Trajectory)>& visit);
 
+// A new HDF5 file of plain datasets of numbers, [rows, columns] or, of one column, [rows], in the group `group`, with a
+// description and texts as attributes of the group. Throws Error where it cannot be written.
+struct Dataset {
+  std::string name, description;
+  Eigen::MatrixXd values;
+};
+struct Group {
+  std::string name;
+  std::vector<std::pair<std::string, std::string>> attributes;
+  std::vector<Dataset> datasets;
+};
+void write_plain(const std::string& path, const std::vector<Group>& groups);
+
 // The rows that count: the last one of each id.
 std::map<std::int64_t, std::size_t> latest(const Contents& contents);
 

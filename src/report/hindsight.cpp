@@ -207,6 +207,39 @@ std::string as_json(const DesignPrediction& p) {
   return all.dump(2) + "\n";
 }
 
+archive::Group exported(const archive::Contents& contents, const surrogate::Evidence& evidence, int metric) {
+  const auto& variables = contents.layout.variables;
+  const auto d = static_cast<Index>(variables.size());
+  if (evidence.space.embedded() != d)
+    throw std::invalid_argument("a model with labels among its variables is not exported");
+  const surrogate::Fitted fit = fitted(contents, evidence, metric);
+  const surrogate::Kriging::Mean m = fit.model().model().mean();
+  const Quantity quantity = quantity_of(contents, metric);
+  std::string names;
+  VectorXd lower(d), range(d);
+  for (Index i = 0; i < d; ++i) {
+    const Variable& variable = variables[static_cast<std::size_t>(i)];
+    names += (i ? " " : "") + variable.name;
+    lower(i) = variable.lower;
+    range(i) = variable.upper - variable.lower;
+  }
+  const surrogate::Warp& warp = fit.model().warp();
+  const auto one = [](double value) { return MatrixXd::Constant(1, 1, value); };
+  return {quantity.name,
+          {{"variables", names}, {"unit", quantity.unit}, {"kernel", "matern52"}},
+          {{"lower", "of the variables: x = (design - lower) / range", lower},
+           {"range", "of the variables", range},
+           {"samples", "x of the evaluations, [variable, sample]", m.samples},
+           {"inverse_square", "1 / length^2 of each variable", m.inverse_square},
+           {"values", "weights of the correlations with the samples", m.values},
+           {"gradients", "weights of those with their gradients, [variable, sample]", m.gradients},
+           {"beta", "trend", m.beta},
+           {"centre", "w = centre + spread * (trend + weighted correlations)", one(m.centre)},
+           {"spread", "see centre", one(m.spread)},
+           {"least", "quantity = least + w where w < 0 or width is infinite", one(warp.least)},
+           {"width", "quantity = least + width * (exp(w / width) - 1) elsewhere", one(warp.width)}}};
+}
+
 Sensitivity sensitivity_of(const archive::Contents& contents, const surrogate::Evidence& evidence, int metric,
                            int samples) {
   const surrogate::Fitted model = fitted(contents, evidence, metric);

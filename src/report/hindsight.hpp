@@ -43,6 +43,10 @@ DesignPrediction prediction_of(const archive::Contents& contents, const surrogat
 std::string as_text(const DesignPrediction& prediction);
 std::string as_json(const DesignPrediction& prediction);
 
+// The model of a quantity, as datasets that a few lines of numpy evaluate (docs/surrogates.md). Throws
+// std::invalid_argument as above, and where variables are labels.
+archive::Group exported(const archive::Contents& contents, const surrogate::Evidence& evidence, int metric);
+
 struct Sensitivity {
   std::vector<Variable> variables;
   std::string name, unit;  // of the quantity
