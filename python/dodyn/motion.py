@@ -171,6 +171,15 @@ def shapes(channel, dimension):
     return found
 
 
+def one_to_one(distance):
+    """For every row its nearest column that no row before has (points may coincide, as a hip with the thigh's end)."""
+    order = []
+    for row in distance.copy():
+        row[order] = np.inf
+        order.append(int(row.argmin()))
+    return np.array(order)
+
+
 def stride(points):
     """How the motion goes on where its last posture is its first one moved on, names exchanged; None where it is not."""
     first, last = points[0], points[-1]
@@ -180,8 +189,8 @@ def stride(points):
         for j in range(len(last)):
             shift = last[j] - start[0]
             distance = np.linalg.norm(last[None] - (start + shift)[:, None], axis=2)
-            order = distance.argmin(axis=1)
-            if len(set(order.tolist())) == len(order) and distance.min(axis=1).max() < 1e-3 * size:
+            order = one_to_one(distance)
+            if distance[np.arange(len(order)), order].max() < 1e-3 * size:
                 if np.linalg.norm(shift) > 1e-2 * size:
                     return Stride(order.tolist(), shift, mirrored)
     return None

@@ -5,7 +5,7 @@
     parallel   every design as a line across its variables
     pairs      two variables at a time, coloured by cost
     pareto     the trade-off between the study's objectives
-    strobe     the motion as a series of postures (in space from the side and from above)
+    strobe     the motion as a series of postures (in space from the side, the front and above)
     series     torques, forces, energies over time
     map        where simulations start, and how they end
     outcomes   failure rate over the design by how tries fail
@@ -304,7 +304,7 @@ def picture(study, trajectories, kinds, given):
                 continue
             views = [None]
             if kind == "strobe" and moving(trajectory, given).dimension == 3:
-                views = [(0, 2), (0, 1)]
+                views = [(0, 2), (1, 2), (0, 1)]
             for view in views:
                 extra = (view,) if kind == "strobe" else ()
 
@@ -312,7 +312,7 @@ def picture(study, trajectories, kinds, given):
                     OF_MOTION[k](axes, t, given, *extra)
                     axes.set_title(title, fontsize=9)
 
-                panels.append((1.3 if kind == "strobe" else 1.0, draw))
+                panels.append(((0.5 if view == (1, 2) else 1.3) if kind == "strobe" else 1.0, draw))
     ratios = [p[0] for p in panels]
     figure, all_axes = plt.subplots(1, len(panels), figsize=(4.7 * sum(ratios), 4.2), gridspec_kw={"width_ratios": ratios}, squeeze=False, layout="constrained")
     for (_, draw), axes in zip(panels, all_axes[0]):
