@@ -36,7 +36,7 @@ WalkerGait::WalkerGait(std::shared_ptr<const Walker> walker, std::vector<Coeffic
     : walker_(std::move(walker)),
       settings_(settings),
       design_(walker_->system->model().tree<Coefficient>(numbers)),
-      pairs_(walker_->pairs(design_)),
+      legs_(walker_->legs(design_)),
       weight_(design_.weight()),
       swing_height_(element(walker_->swing_height, numbers)),
       exchanged_(element(walker_->exchanged, numbers)),
@@ -46,32 +46,39 @@ WalkerGait::WalkerGait(std::shared_ptr<const Walker> walker, std::vector<Coeffic
   build();
 }
 
-// What of two links is kept apart. Cylinders of radius r whose axes leave one point at an angle touch up to a distance
-// of r / sin(angle / 2) from it, so that links that share a joint are kept apart beyond a free distance d only; since
-// beyond d they diverge, this is 2 d sin(angle / 2) >= 2 r, smooth in the joint coordinates, whether the links reach d
-// or not. By default d is what straight legs of length L with their feet w apart need: 2 r L / w, and from hips e < 2 r
-// apart L (2 r - e) / (w - e). The swing leg's link must besides pass the other one on its own side, the left, as hips
-// side by side enforce, however close: see Pair::ordered. Limits: the axes are those of straight links, left is that of
-// the world, not of a pelvis, and what is nearer than d to the joint may overlap.
-Pair WalkerGait::pair(const Walker::Links& links) const {
-  const double r = settings_.leg_radius, e = links.gap.value;
-  const Coefficient& w = settings_.step_width;
-  if (!(e < 2.0 * r)) return {links.one, links.other};
-  Coefficient d = settings_.crossing_free;
-  if (d.value == 0.0) d = w.value > 2.0 * r ? links.height * (2.0 * r - links.gap) / (w - links.gap) : links.height;
-  const auto beyond = [](const Coefficient& free, int joint) {
-    Part part;
-    (joint == 0 ? part.from : part.to) = joint == 0 ? free : 1.0 - free;
-    if (free.value > 1.0) (joint == 0 ? part.to : part.from) = joint == 0 ? part.from : part.to;
-    return part;
-  };
-  return {links.one, links.other, beyond(d / links.length, links.joint),
-          beyond(d / links.other_length, links.other_joint), true};
+// Two cylinders of radius r whose axes leave one point, each on its side of a plane, overlap near it whatever they do.
+// Straight legs of length L whose feet are w apart lie w/2 off the plane in the middle between them, and a hip that sways
+// three quarters of the way to the stance foot leaves w/4: so far the radius is kept from 4 r L / w on.
+Coefficient WalkerGait::free_of_hip() const {
+  const double r = settings_.leg_radius;
+  if (!(legs_.hips.value < 2.0 * r)) return 0.0;
+  if (settings_.crossing_free > 0.0) return settings_.crossing_free;
+  const Coefficient &length = legs_.reach.back(), &w = settings_.step_width;
+  return w.value > 4.0 * r ? 4.0 * r * length / w : length;
 }
 
-std::vector<Pair> WalkerGait::pairs_apart() const {
+std::vector<Pair> WalkerGait::pairs() const {
   std::vector<Pair> all;
-  for (const auto& links : pairs_) all.push_back(pair(links));
+  const double free = free_of_hip().value;
+  const auto beyond = [free](const Walker::Legs::Segment& s) {
+    const double length = s.farther.value - s.nearer.value,
+                 from = std::max(0.0, free - s.nearer.value) / (length > 0.0 ? length : 1.0);
+    return s.begins_at_hip ? Part{from, 1.0} : Part{0.0, 1.0 - from};
+  };
+  for (std::size_t i = 0; i < legs_.segments.size(); ++i)
+    for (std::size_t j = 0; j < legs_.segments.size(); ++j) {
+      const auto &one = legs_.segments[i], &other = legs_.segments[j];
+      if (one.swing || !other.swing) continue;
+      Pair pair{static_cast<int>(i), static_cast<int>(j), {}, {}};
+      if (may_cross()) {
+        if (one.nearer.value + other.nearer.value + legs_.hips.value < 1e-9) continue;  // they share a joint
+      } else {
+        pair.first = beyond(one);
+        pair.second = beyond(other);
+        if (pair.first.from >= pair.first.to || pair.second.from >= pair.second.to) continue;
+      }
+      all.push_back(pair);
+    }
   return all;
 }
 
@@ -84,6 +91,7 @@ void WalkerGait::build() {
   stance.intervals = settings_.intervals;
   stance.duration = settings_.period;
   stance.work = settings_.absolute_work != 0.0 || settings_.positive_work != 0.0;
+  stance.work_at_ends = settings_.work_at_ends;
   stance.forces = ground(settings_, base);
   for (const auto& actuator : design_.actuators) {
     Coefficient limit = settings_.torque_limit;
@@ -105,7 +113,7 @@ void WalkerGait::build() {
   motion_problem_.add_event(std::move(touch_down));
   motion_problem_.transcribe();
   add_clearance();
-  if (!may_cross()) add_legs_apart();
+  if (!may_cross()) add_sides();
   add_limits_of_joints();
   Effort effort{settings_.absolute_work, settings_.positive_work, settings_.squared_torque};
   if (settings_.loss != 0.0)
@@ -136,23 +144,32 @@ void WalkerGait::add_clearance() {
   }
 }
 
-void WalkerGait::add_legs_apart() {
+// Each leg on its own side of the vertical plane of walking through the middle of the hips, by the radius r: hips, knees
+// and feet, hence every point of thighs and shanks. The plane has no end, so that no leg gets round the other one
+// however high or far to the side it goes. Of hips e < 2 r apart a point at the distance s from the hip along the leg keeps
+// e/2 + (r - e/2) s/d, which is r from d = free_of_hip() on.
+void WalkerGait::add_sides() {
   const int K = settings_.intervals;
   AssembledProblem& p = motion_problem_.problem();
-  const std::vector<Pair> pairs = pairs_apart();
-  const int count = static_cast<int>(pairs.size());
-  const auto apart = [&] {
-    const int rows = p.add_rows(count, 4.0 * settings_.leg_radius * settings_.leg_radius, nlp::infinity);
+  const Coefficient free = free_of_hip(), half = 0.5 * legs_.hips;
+  const double r = settings_.leg_radius;
+  const bool narrow = free.value > 0.0;
+  const auto own = [&] {
     std::vector<Term> terms;
-    for (int i = 0; i < count; ++i) terms.push_back({i, rows + i, 1.0});
+    for (std::size_t i = 0; i <= legs_.reach.size(); ++i) {
+      if (i == 0 && narrow) continue;
+      const int row = p.add_rows(1, 0.0, nlp::infinity);
+      p.add_constant(row, -(narrow ? half + (r - half) * legs_.reach[i - 1] / free : Coefficient(r)));
+      terms.push_back({static_cast<int>(i), row, 1.0});
+    }
     return terms;
   };
-  const Element crossing = crossing_element(segments_, pairs);
-  for (int k = 0; k <= K; ++k) p.add_element(crossing, motion_problem_.node(0, k), apart());
-  for (int i = 1; i <= settings_.crossing_points; ++i) {
-    const Element between = crossing_element(segments_, pairs, i / (settings_.crossing_points + 1.0));
-    for (int k = 0; k < K; ++k) p.add_element(between, motion_problem_.interval(0, k), apart());
+  for (int i = 0; i <= settings_.crossing_points; ++i) {
+    const Element sides = element(walker_->sides, numbers(), {i / (settings_.crossing_points + 1.0)});
+    for (int k = 0; k < K; ++k) p.add_element(sides, motion_problem_.interval(0, k), own());
   }
+  const Element last = element(walker_->sides, numbers(), {1.0});
+  p.add_element(last, motion_problem_.interval(0, K - 1), own());
 }
 
 // Joints of limited speed, and knees that bend one way.

@@ -6,6 +6,7 @@
 // exchange their roles, and the motion is periodic with period K h at the momentum level. Exchanging the legs twice changes nothing.
 //
 //   minimise   cost of transport = (a int sum|u dtheta| + b int sum(u dtheta)+ + c int u^2 dt) / (weight * step length)
+//              with the work of a torque over an interval taken by the rates at both its ends, see Phase::work_at_ends
 //   subject to the forced discrete Euler-Lagrange equations (3.1.10) at nodes 1 .. K-1,
 //              the jump (3.5.4) from node K to node 0, in momenta, with the velocities v-, v+ before and after as
 //              unknowns:
@@ -43,6 +44,7 @@ struct GaitSettings {
   Coefficient step_width = 0.2;    // m, in space
 
   // weights of the cost's parts
+  bool work_at_ends = true;  // see Phase::work_at_ends
   double absolute_work = 0.0;
   double positive_work = 0.0;
   double squared_torque = 1.0;  // per N m s
@@ -78,11 +80,13 @@ struct GaitMotion {
   Eigen::MatrixXd q;              // [K + 1, n] foot position and joint angles
   Eigen::MatrixXd p;              // [K + 1, n] discrete momenta: leaving at node 0, arriving at the others
   Eigen::MatrixXd u;              // [K, inputs] N m
+  Eigen::MatrixXd rate;           // [K + 1, n] central differences, at the ends as the jump has them
   Eigen::MatrixXd contact_force;  // [K + 1, base] of the ground on the stance foot, N
   Eigen::MatrixXd points;         // [K + 1, 2 (links + 1)] ends of the links, m
   Eigen::VectorXd energy;         // [K] discrete energy D1 L_d, J
   Eigen::VectorXd swing_height;   // [K + 1] m
   Eigen::VectorXd leg_distance;   // [K] least of links of different legs in an interval, m (see GaitReport)
+  std::vector<bool> wrong_side;   // [K] whether they pass on the wrong side there
   Eigen::VectorXd impulse;        // [base] of the ground on the new foot at touch-down, N s
   double impact_loss = 0.0;       // kinetic energy lost at touch-down, J
 };
@@ -102,10 +106,11 @@ struct GaitReport {
   double largest_lift = 0.0;                                  // of the swing foot, m
   double largest_spike = 0.0;          // of a torque over those of both neighbouring intervals, N m
   double smallest_leg_distance = 0.0;  // of links of different legs, m: at nodes and between them, where angles are
-                                       // interpolated, on a mesh finer than that of the constraint; of links that share
-                                       // a joint what the constraint is on, infinite where there is none
+                                       // interpolated; of what counts (see WalkerGait::pairs)
   int leg_crossings = 0;        // intervals in which it is below twice the legs' radius by more than a tenth; in the
                                 // plane (where crossing is allowed) in which links cross
+  int wrong_sides = 0;          // intervals in which, seen from the side, a link of the swing leg crosses one of the
+                                // stance leg on its wrong side; in space
   double impact_loss = 0.0;     // J
   double energy_balance = 0.0;  // signed work minus impact loss, J: O(h^2)
   double reintegration_error = 0.0;  // largest |theta - theta_k| when the torques drive the motion forward from node 0
@@ -154,16 +159,17 @@ class WalkerGait {
  private:
   void build();
   void add_clearance();
-  void add_legs_apart();
+  void add_sides();
   void add_limits_of_joints();
   bool may_cross() const { return walker_->base != 3 || settings_.leg_radius <= 0.0; }
-  Pair pair(const Walker::Links& links) const;
-  std::vector<Pair> pairs_apart() const;
+  Coefficient free_of_hip() const;
+  // Links of different legs, as far as they are to stay apart.
+  std::vector<Pair> pairs() const;
 
   std::shared_ptr<const Walker> walker_;
   GaitSettings settings_;
   systems::Tree<Coefficient> design_;
-  std::vector<Walker::Links> pairs_;
+  Walker::Legs legs_;
   Coefficient weight_;  // N
   Element swing_height_, exchanged_, points_, segments_;
   MotionProblem motion_problem_;

@@ -7,7 +7,7 @@
 namespace dodyn::dmoc {
 
 // Steps of an interval at which the legs' distance is looked at.
-constexpr int leg_samples = 12;
+constexpr int leg_samples = 20;
 
 GaitMotion WalkerGait::motion(const Eigen::VectorXd& x) const {
   const int K = index().intervals, joints = walker_->joints;
@@ -23,15 +23,26 @@ GaitMotion WalkerGait::motion(const Eigen::VectorXd& x) const {
     m.points.row(k) = value(*points_, theta(k)).transpose();
     m.swing_height(k) = value(*swing_height_, theta(k))(0);
   }
-  for (int k = 0; k < K; ++k) {
+  m.wrong_side.assign(static_cast<std::size_t>(K), false);
+  const std::vector<Pair> apart = pairs();
+  for (int k = 0; k < K; ++k)
     for (int i = 0; i <= leg_samples; ++i) {
       const double f = static_cast<double>(i) / leg_samples;
       const auto ends = value(*segments_, (1.0 - f) * theta(k) + f * theta(k + 1));
-      for (const auto& links : pairs_)
-        if (!links.share_a_joint() || !may_cross())
-          m.leg_distance(k) = std::min(m.leg_distance(k), std::sqrt(squared_distance(ends.data(), pair(links))));
+      for (const Pair& pair : apart)
+        m.leg_distance(k) = std::min(m.leg_distance(k), std::sqrt(squared_distance(ends.data(), pair)));
+      if (walker_->base != 3) continue;
+      for (std::size_t one = 0; one < legs_.segments.size(); ++one)
+        for (std::size_t other = 0; other < legs_.segments.size(); ++other)
+          if (!legs_.segments[one].swing && legs_.segments[other].swing &&
+              passes_on_the_right(ends.data(), {static_cast<int>(one), static_cast<int>(other), {}, {}},
+                                  std::max(settings_.leg_radius, 0.02)))
+            m.wrong_side[static_cast<std::size_t>(k)] = true;
     }
-  }
+  m.rate = Eigen::MatrixXd::Zero(K + 1, walker_->n());
+  for (int k = 1; k < K; ++k) m.rate.row(k) = (stance.q.row(k + 1) - stance.q.row(k - 1)) / (2.0 * stance.h);
+  m.rate.row(0) = stance.rate_after.transpose();
+  m.rate.row(K) = stance.rate_before.transpose();
   m.q = std::move(stance.q);
   m.p = std::move(stance.p);
   m.u = std::move(stance.u);
@@ -55,8 +66,11 @@ GaitReport WalkerGait::report(const Eigen::VectorXd& x) const {
       const int joint = actuators[static_cast<std::size_t>(i)].coordinate;
       const double work = m.u(k, i) * (m.q(k + 1, joint) - m.q(k, joint));
       r.signed_work += work;
-      r.absolute_work += std::abs(work);
-      r.positive_work += std::max(work, 0.0);
+      const double halves[] = {0.5 * h * m.u(k, i) * m.rate(k, joint), 0.5 * h * m.u(k, i) * m.rate(k + 1, joint)};
+      for (const double w : halves) {
+        r.absolute_work += settings_.work_at_ends ? std::abs(w) : 0.5 * std::abs(work);
+        r.positive_work += std::max(settings_.work_at_ends ? w : 0.5 * work, 0.0);
+      }
       r.squared_torque += h * m.u(k, i) * m.u(k, i);
     }
   r.largest_torque = m.u.cwiseAbs().maxCoeff();
@@ -86,6 +100,7 @@ GaitReport WalkerGait::report(const Eigen::VectorXd& x) const {
   r.smallest_leg_distance = m.leg_distance.minCoeff();
   const double near = may_cross() ? 1e-9 : 1.8 * settings_.leg_radius;
   r.leg_crossings = static_cast<int>((m.leg_distance.array() < near).count());
+  r.wrong_sides = static_cast<int>(std::count(m.wrong_side.begin(), m.wrong_side.end(), true));
   r.impact_loss = m.impact_loss;
   r.energy_balance = r.signed_work - r.impact_loss;
   r.reintegration_error = motion_problem_.reintegrate(motion_problem_.motion(x));

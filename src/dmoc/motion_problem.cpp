@@ -51,6 +51,17 @@ const Function& interval_work() {
       autodiff::record(3, 0, [](const auto& z, const auto&) { return std::vector<Var>{z[0] * (z[2] - z[1])}; });
   return f;
 }
+// (u, rate; h) -> h u rate / 2, and (u, rate, T; 1/K)
+const Function& half_work() {
+  static const Function f = autodiff::record(
+      2, 1, [](const auto& z, const auto& p) { return std::vector<Var>{0.5 * (p[0] * (z[0] * z[1]))}; });
+  return f;
+}
+const Function& timed_half_work() {
+  static const Function f = autodiff::record(
+      3, 1, [](const auto& z, const auto& p) { return std::vector<Var>{0.5 * (p[0] * (z[2] * (z[0] * z[1])))}; });
+  return f;
+}
 // (u, T; 1/K) -> h u / 2 and h u^2
 const Function& timed_control() {
   static const Function f = autodiff::record(2, 1, [](const auto& z, const auto& p) {
@@ -94,7 +105,8 @@ void MotionProblem::lay_out() {
     const Phase& phase = laid.phase;
     PhaseIndex& index = laid.index;
     const auto& moving = laid.functions->moving;
-    index = {size_, static_cast<int>(moving.size()), system_->inputs(), phase.intervals, phase.work};
+    index = {size_, static_cast<int>(moving.size()), system_->inputs(), phase.intervals,
+             phase.work ? (phase.work_at_ends ? 2 : 1) : 0};
     for (int k = 0; k <= phase.intervals; ++k) {
       for (const int coordinate : moving) {
         std::pair<Coefficient, Coefficient> bounds{-inf, inf};
@@ -110,7 +122,7 @@ void MotionProblem::lay_out() {
         else
           problem_.add_variables(1, -inf, inf);
       }
-      if (index.work) problem_.add_variables(2 * index.controls, 0.0, inf);
+      problem_.add_variables(2 * index.halves * index.controls, 0.0, inf);
     }
     size_ = index.theta(phase.intervals) + index.moving;
     if (phase.free_duration) {
@@ -346,7 +358,8 @@ void MotionProblem::add_effort(int p, const Effort& effort, const Coefficient& p
   const PhaseIndex& index = laid.index;
   const bool timed = index.duration >= 0;
   const Coefficient per_K = 1.0 / static_cast<double>(index.intervals);
-  const Element work = index.work ? element(interval_work(), {}) : nullptr;
+  const Element work = element(interval_work(), {}), half_work_of_rate = timed ? element(timed_half_work(), {}, {per_K})
+                                                                               : element(half_work(), {}, {step(p)});
   const Element square = timed ? element(timed_control(), {}, {per_K}) : nullptr;
   for (int k = 0; k < index.intervals; ++k)
     for (int i = 0; i < index.controls; ++i) {
@@ -359,19 +372,37 @@ void MotionProblem::add_effort(int p, const Effort& effort, const Coefficient& p
         else
           problem_.add_square(u, weight * step(p) * per);
       }
-      if (!index.work) continue;
-      // u . dtheta = w+ - w-
+      // work = w+ - w-
       const int coordinate = system_->structure().actuators[static_cast<std::size_t>(i)].coordinate,
                 joint = place_of(laid.functions->moving, coordinate);
-      const int row = problem_.add_rows(1, 0.0, 0.0);
-      if (joint >= 0)
-        problem_.add_element(work, {u, index.theta(k) + joint, index.theta(k + 1) + joint}, {{0, row, 1.0}});
-      problem_.add_linear(row, index.positive(k) + i, -1.0);
-      problem_.add_linear(row, index.negative(k) + i, 1.0);
-      problem_.add_linear(AssembledProblem::objective_row, index.positive(k) + i,
-                          (effort.absolute_work + effort.positive_work) * per);
-      problem_.add_linear(AssembledProblem::objective_row, index.negative(k) + i, effort.absolute_work * per);
+      for (int half = 0; half < index.halves; ++half) {
+        const int row = problem_.add_rows(1, 0.0, 0.0);
+        if (joint >= 0) {
+          const Work w = work_of(index, k, half, joint);
+          if (w.rate < 0)
+            problem_.add_element(work, {u, index.theta(w.from) + joint, index.theta(w.to) + joint},
+                                 {{0, row, w.share}});
+          else if (timed)
+            problem_.add_element(half_work_of_rate, {u, w.rate, index.duration}, {{0, row, 1.0}});
+          else
+            problem_.add_element(half_work_of_rate, {u, w.rate}, {{0, row, 1.0}});
+        }
+        problem_.add_linear(row, index.positive(k, half) + i, -1.0);
+        problem_.add_linear(row, index.negative(k, half) + i, 1.0);
+        problem_.add_linear(AssembledProblem::objective_row, index.positive(k, half) + i,
+                            (effort.absolute_work + effort.positive_work) * per);
+        problem_.add_linear(AssembledProblem::objective_row, index.negative(k, half) + i, effort.absolute_work * per);
+      }
     }
+}
+
+// (h/2) u v: with v = (theta' - theta) / (2 h) of the nodes beside it a quarter of u times that change.
+MotionProblem::Work MotionProblem::work_of(const PhaseIndex& index, int k, int half, int joint) {
+  if (index.halves == 1) return {1.0, k, k + 1, -1};
+  const int node = k + half;
+  if (node > 0 && node < index.intervals) return {0.25, node - 1, node + 1, -1};
+  const int rate = half == 0 ? index.velocity_after : index.velocity_before;
+  return {0.5, k, k + 1, rate < 0 ? -1 : rate + joint};
 }
 
 namespace {
@@ -390,14 +421,19 @@ void MotionProblem::fill(VectorXd& x) const {
     const auto theta = [&](int k) { return x.segment(index.theta(k), index.moving); };
     if (index.velocity_before >= 0) x.segment(index.velocity_before, index.moving) = (theta(K) - theta(K - 1)) / h;
     if (index.velocity_after >= 0) x.segment(index.velocity_after, index.moving) = (theta(1) - theta(0)) / h;
-    if (!index.work) continue;
     for (int k = 0; k < K; ++k)
       for (int i = 0; i < index.controls; ++i) {
         const int joint =
             place_of(laid.functions->moving, system_->structure().actuators[static_cast<std::size_t>(i)].coordinate);
-        const double work = joint < 0 ? 0.0 : x(index.control(k) + i) * (theta(k + 1)(joint) - theta(k)(joint));
-        x(index.positive(k) + i) = std::max(work, 0.0);
-        x(index.negative(k) + i) = std::max(-work, 0.0);
+        for (int half = 0; half < index.halves; ++half) {
+          const Work w = work_of(index, k, half, joint);
+          const double u = x(index.control(k) + i),
+                       work = joint < 0    ? 0.0
+                              : w.rate < 0 ? w.share * u * (theta(w.to)(joint) - theta(w.from)(joint))
+                                           : 0.5 * h * u * x(w.rate);
+          x(index.positive(k, half) + i) = std::max(work, 0.0);
+          x(index.negative(k, half) + i) = std::max(-work, 0.0);
+        }
       }
   }
 }

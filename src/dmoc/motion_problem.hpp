@@ -42,8 +42,12 @@ struct Phase {
   std::optional<std::pair<Coefficient, Coefficient>> free_duration = {};  // bounds where T is an unknown
   std::vector<std::pair<Coefficient, Coefficient>> controls = {};         // bounds, one pair per actuator
   std::vector<std::pair<int, std::pair<Coefficient, Coefficient>>> ranges =
-      {};             // of coordinates that move, at all nodes
-  bool work = false;  // has the work of each interval and actuator as unknowns, split in w+ and w-
+      {};  // of coordinates that move, at all nodes
+  // Has the work of each interval and actuator as unknowns, split in w+ and w-: u . (theta' - theta); or with
+  // `work_at_ends` that of either half, (h/2) u . v with the rates v of the nodes at both ends, central differences inside,
+  // those of events and boundaries at the phase's ends. The former gives a torque for nothing to a joint that stands still
+  // over an interval, however fast it is before and after: work costs then have no least.
+  bool work = false, work_at_ends = false;
   std::vector<ForceCondition> forces = {};  // of what is held: at every node, and of the impulse that begins the phase
 };
 
@@ -65,14 +69,14 @@ struct Boundary {
 // Where things stand among the unknowns of a phase.
 struct PhaseIndex {
   int first = 0, moving = 0, controls = 0, intervals = 0;
-  bool work = false;
+  int halves = 0;                                 // of an interval whose work are unknowns: 0, 1 (the whole) or 2
   int duration = -1;                              // the unknown T, or -1
   int velocity_before = -1, velocity_after = -1;  // at the phase's end and start; -1: not asked for
-  int stride() const { return moving + controls + (work ? 2 * controls : 0); }
+  int stride() const { return moving + controls + 2 * halves * controls; }
   int theta(int node) const { return first + node * stride(); }
   int control(int interval) const { return theta(interval) + moving; }
-  int positive(int interval) const { return control(interval) + controls; }
-  int negative(int interval) const { return positive(interval) + controls; }
+  int positive(int interval, int half = 0) const { return control(interval) + (1 + 2 * half) * controls; }
+  int negative(int interval, int half = 0) const { return positive(interval, half) + controls; }
 };
 
 // A phase read off the unknowns. Rows are nodes 0 ... K (intervals for u and energy).
@@ -161,6 +165,13 @@ class MotionProblem {
   // D2 and D4 of an interval with the forces that are no controls of single coordinates: [2n], and h.
   Eigen::VectorXd slots(const Laid& laid, double h, const Eigen::VectorXd& theta, const Eigen::VectorXd& next,
                         const Eigen::VectorXd& u, Eigen::MatrixXd* jacobian_of_next = nullptr) const;
+  // The work of a control on a joint over an interval, or half of it: `share` u (theta of node `to` - that of `from`), or
+  // where `rate` is an unknown (h/2) u rate.
+  struct Work {
+    double share = 1.0;
+    int from = 0, to = 0, rate = -1;
+  };
+  static Work work_of(const PhaseIndex& index, int interval, int half, int joint);
   Eigen::VectorXd relabelled(const Event& event, const Eigen::VectorXd& theta) const;
 
   std::shared_ptr<const System> system_;

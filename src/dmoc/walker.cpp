@@ -18,32 +18,6 @@ Coefficient distance(const Coefficient* a, const Coefficient* b) {
   return square.value > 0.0 ? sqrt(square) : Coefficient(0.0);
 }
 
-// The ends of two links that keep their distance whatever the posture, see Walker::Links.
-Walker::Links joined(const Tree<Coefficient>& design, int one, int other) {
-  Walker::Links links;
-  const auto ends = [&](double bend) {
-    std::vector<Coefficient> q(static_cast<std::size_t>(design.n()), 0.0);
-    for (int i = design.dimension; i < design.n(); ++i) q[static_cast<std::size_t>(i)] = bend * std::sin(1.0 + i);
-    return design.segments(q.data(), one, other);
-  };
-  const auto straight = ends(0.0), bent = ends(0.5), back = ends(-0.8);
-  for (const int a : {0, 1})
-    for (const int b : {0, 1}) {
-      const auto gap = [&](const auto& p) { return distance(&p[3 * a], &p[6 + 3 * b]); };
-      if (std::abs(gap(bent).value - gap(straight).value) > 1e-9 ||
-          std::abs(gap(back).value - gap(straight).value) > 1e-9 || gap(straight).value >= links.gap.value)
-        continue;
-      links.joint = a;
-      links.other_joint = b;
-      links.gap = gap(straight);
-    }
-  const std::vector<Coefficient> foot(3, 0.0);
-  links.height = distance(foot.data(), &straight[3 * links.joint]);
-  links.length = distance(&straight[0], &straight[3]);
-  links.other_length = distance(&straight[6], &straight[9]);
-  return links;
-}
-
 }  // namespace
 
 std::vector<int> Walker::feet() const {
@@ -89,6 +63,9 @@ Walker::Walker(systems::Model model) {
     if (solid && (swing_[l] || (link.partner >= 0 && swing_[static_cast<std::size_t>(link.partner)])))
       leg_links_.push_back(static_cast<int>(l));
   }
+  std::stable_partition(leg_links_.begin(), leg_links_.end(),
+                        [&](int l) { return !swing_[static_cast<std::size_t>(l)]; });
+  for (const int l : leg_links_) of_stance_ += !swing_[static_cast<std::size_t>(l)];
 
   // The foot at the origin (or at rest), joints from there on.
   const auto pinned = [b = base](const auto* joint, int count) {
@@ -131,19 +108,50 @@ Walker::Walker(systems::Model model) {
     }
     return ends;
   });
+  if (base != 3) return;
+  sides = system->record(2 * j, 1, [&](const auto& t, const auto& z, const auto& s) {
+    std::vector<Var> theta;
+    for (std::size_t i = 0; i < static_cast<std::size_t>(j); ++i)
+      theta.push_back((1.0 - s[0]) * z[i] + s[0] * z[static_cast<std::size_t>(j) + i]);
+    const std::vector<Var> q = pinned(theta.data(), j);
+    std::vector<std::vector<Var>> ends;
+    for (const int link : leg_links_) ends.push_back(t.segments(q.data(), link, link));
+    const Var stance_hip = ends[static_cast<std::size_t>(of_stance_ - 1)][4],
+              swing_hip = ends[static_cast<std::size_t>(of_stance_)][1], middle = 0.5 * (stance_hip + swing_hip);
+    std::vector<Var> own = {0.5 * (swing_hip - stance_hip)};
+    for (std::size_t i = 0; i < ends.size(); ++i)
+      own.push_back(i < static_cast<std::size_t>(of_stance_) ? middle - ends[i][1] : ends[i][4] - middle);
+    return own;
+  });
 }
 
-std::vector<Walker::Links> Walker::pairs(const Tree<Coefficient>& design) const {
-  std::vector<Links> all;
-  for (std::size_t i = 0; i < leg_links_.size(); ++i)
-    for (std::size_t j = 0; j < leg_links_.size(); ++j) {
-      if (swing_[static_cast<std::size_t>(leg_links_[i])] || !swing_[static_cast<std::size_t>(leg_links_[j])]) continue;
-      all.push_back(joined(design, leg_links_[i], leg_links_[j]));
-      all.back().one = static_cast<int>(i);
-      all.back().other = static_cast<int>(j);
-    }
-  if (base == 2) std::erase_if(all, [](const Links& links) { return links.share_a_joint(); });
-  return all;
+Walker::Legs Walker::legs(const Tree<Coefficient>& design) const {
+  const std::vector<Coefficient> straight(static_cast<std::size_t>(design.n()), 0.0);
+  const auto ends = [&](int link) { return design.segments(straight.data(), link, link); };
+  Legs legs;
+  legs.segments.resize(leg_links_.size());
+  Coefficient from_hip = 0.0;
+  // the stance leg is climbed from its foot, the swing leg descended from its hip
+  for (int i = of_stance_ - 1; i >= 0; --i) {
+    const auto p = ends(leg_links_[static_cast<std::size_t>(i)]);
+    const Coefficient farther = from_hip + distance(&p[0], &p[3]);
+    legs.segments[static_cast<std::size_t>(i)] = {false, from_hip, farther, false};
+    from_hip = farther;
+  }
+  from_hip = 0.0;
+  for (std::size_t i = static_cast<std::size_t>(of_stance_); i < leg_links_.size(); ++i) {
+    const auto p = ends(leg_links_[i]);
+    const Coefficient farther = from_hip + distance(&p[0], &p[3]);
+    legs.segments[i] = {true, from_hip, farther, true};
+    from_hip = farther;
+  }
+  for (const auto& segment : legs.segments) legs.reach.push_back(segment.farther);
+  if (of_stance_ > 0 && of_stance_ < static_cast<int>(leg_links_.size())) {
+    const auto stance = ends(leg_links_[static_cast<std::size_t>(of_stance_ - 1)]),
+               swing = ends(leg_links_[static_cast<std::size_t>(of_stance_)]);
+    legs.hips = distance(&stance[3], &swing[0]);
+  }
+  return legs;
 }
 
 }  // namespace dodyn::dmoc

@@ -5,7 +5,6 @@
 // Made once for a model; designs are values of its numbers.
 #pragma once
 
-#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
@@ -41,19 +40,23 @@ struct Walker {
   Function points;         // theta -> foot and link ends, [points base]
   Function segments;       // theta -> both ends of each of the legs' links, [links 2 3]; in the plane z = 0
 
-  // Two of the segments, one of the stance leg, one of the swing leg, of straight legs in a design.
-  struct Links {
-    int one = 0, other = 0;
-    // The ends (0 start, 1 end) that keep their distance whatever the posture, being joints on one body; the nearest, if
-    // there are several.
-    int joint = 0, other_joint = 0;
-    Coefficient gap = std::numeric_limits<double>::infinity();  // that distance, m; 0: a joint they share; inf: none
-    Coefficient height = 0.0;                                   // of `joint` above the foot of straight legs, m
-    Coefficient length = 0.0, other_length = 0.0;               // of the links, m
-    bool share_a_joint() const { return gap.value < 1e-9; }
+  // In space: (theta, theta'; s, numbers) -> at the fraction s between them how far the legs' joints and feet lie on their
+  // own sides of the vertical plane of walking through the middle of the hips, m: first both hips, then the places of
+  // `Legs::reach`. Null in the plane.
+  Function sides;
+
+  // The legs of a design. Segments are those of `segments`.
+  struct Legs {
+    struct Segment {
+      bool swing = false;
+      Coefficient nearer, farther;  // how far its ends are from the hip along the straight leg, m
+      bool begins_at_hip = true;    // its first end is the nearer one
+    };
+    std::vector<Segment> segments;
+    std::vector<Coefficient> reach;  // of knees and feet, from the hip along the straight leg, m
+    Coefficient hips = 0.0;          // distance of the hips, m
   };
-  // In the plane only those that share no joint.
-  std::vector<Links> pairs(const systems::Tree<Coefficient>& design) const;
+  Legs legs(const systems::Tree<Coefficient>& design) const;
 
   // The model's numbers where parameters have these values. Throws ConfigError.
   std::vector<Coefficient> numbers(const std::map<std::string, Coefficient>& given) const {
@@ -63,6 +66,7 @@ struct Walker {
  private:
   std::vector<int> leg_links_;  // links that `segments` has
   std::vector<bool> swing_;     // of every link: whether it is of the swing leg
+  int of_stance_ = 0;           // so many of leg_links_, the first, are of the stance leg
 };
 
 }  // namespace dodyn::dmoc

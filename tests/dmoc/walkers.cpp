@@ -64,13 +64,11 @@ TEST(TreeGait, AllNodesAtOnceAreTheNodesOneByOne) {
   const auto [walker, numbers] = built_in("spatial-biped", 0.42);
   const HeldFunctions& stance = walker->system->holding(walker->feet());
   const auto of = [&](const Function& f) { return element(f, numbers); };
-  const std::vector<Pair> pairs = {{.one = 0, .other = 3}, {.one = 1, .other = 2}};
   std::mt19937_64 random(3);
   std::uniform_real_distribution<double> uniform(-0.6, 0.6);
-  for (const Element& f :
-       {element(stance.action, numbers, {0.01}), element(stance.action, numbers, {0.02}), of(walker->swing_height),
-        of(stance.momentum), of(walker->exchanged_momentum), of(walker->segments),
-        crossing_element(of(walker->segments), pairs), crossing_element(of(walker->segments), pairs, 0.3)}) {
+  for (const Element& f : {element(stance.action, numbers, {0.01}), element(stance.action, numbers, {0.02}),
+                           of(walker->swing_height), of(stance.momentum), of(walker->exchanged_momentum),
+                           of(walker->segments), element(walker->sides, numbers, {0.3})}) {
     const int in = f->inputs, out = f->outputs, count = 11;
     std::vector<double> z(count * in), weights(count * out), values(count * out), y(out);
     for (double& x : z) x = uniform(random);
@@ -200,22 +198,19 @@ TEST(WalkerGaits, SpatialKeepsItsLimits) {
     EXPECT_LE((m.q.row(k + 1) - m.q.row(k)).lpNorm<Eigen::Infinity>(), 12.0 * 0.9 / 16 + 1e-7);
 }
 
-// ---- legs that do not cross
+// ---- legs that pass on their own side
 
-// Least distance over points of two segments that count, on a mesh; the second's being to the right of the first's
-// (behind it in y) is none where they are ordered.
+// Least distance over points of two segments that count, on a mesh.
 double least_on_a_mesh(const double* p, const Pair& pair, int N) {
   double least = 1e9;
   for (int i = 0; i <= N; ++i)
     for (int j = 0; j <= N; ++j) {
-      const auto at = [N](const Part& part, int k) {
-        return part.from.value + (part.to.value - part.from.value) * k / N;
-      };
+      const auto at = [N](const Part& part, int k) { return part.from + (part.to - part.from) * k / N; };
       double sum = 0.0;
       for (int a = 0; a < 3; ++a) {
         const double d =
             p[6 + a] + at(pair.second, j) * (p[9 + a] - p[6 + a]) - p[a] - at(pair.first, i) * (p[3 + a] - p[a]);
-        if (!pair.ordered || a != 1 || d > 0.0) sum += d * d;
+        sum += d * d;
       }
       least = std::min(least, sum);
     }
@@ -229,7 +224,6 @@ TEST(Crossing, DistanceIsTheLeastOfAllPairsOfPoints) {
     double p[12];
     for (double& x : p) x = uniform(random);
     Pair pair;
-    pair.ordered = trial % 2;
     if (trial % 3) pair.first.from = 0.3 + 0.2 * uniform(random);
     if (trial % 3 == 2) pair.second = {1.4, 1.4};  // one point, beyond the segment
     const double least = least_on_a_mesh(p, pair, 300), distance = std::sqrt(squared_distance(p, pair));
@@ -238,43 +232,27 @@ TEST(Crossing, DistanceIsTheLeastOfAllPairsOfPoints) {
   }
 }
 
-// Two links from one joint at an angle, kept apart beyond d: their distance is 2 d sin(angle / 2), so that cylinders of
-// radius r touch exactly where that is 2 r, whatever the links' lengths.
-TEST(Crossing, LinksThatShareAJointAreApartByTheirAngle) {
-  const double d = 0.3;
-  for (const double angle : {0.01, 0.2, 0.7, 1.5, 2.5})
-    for (const double length : {0.2, 0.4, 0.9}) {
-      const double p[12] = {0, 0, 0, 0, 0, -length, 0, 0, 0, 0, 0.6 * std::sin(angle), -0.6 * std::cos(angle)};
-      const auto beyond = [&](double of) { return Part{d / of, std::max(1.0, d / of)}; };
-      EXPECT_NEAR(std::sqrt(squared_distance(p, {0, 1, beyond(length), beyond(0.6), true})),
-                  2.0 * d * std::sin(angle / 2), 1e-12);
+// A ray along y through the place where two segments cross as seen from the side meets the left one second.
+TEST(Crossing, TheSideIsThatOfTheNearerPointOfARay) {
+  std::mt19937_64 random(2);
+  std::uniform_real_distribution<double> uniform(-1.0, 1.0);
+  int seen = 0;
+  for (int trial = 0; trial < 200; ++trial) {
+    const double x = uniform(random), z = uniform(random), y_one = uniform(random), y_other = uniform(random);
+    const double s = 0.1 + 0.4 * (1.0 + uniform(random)), t = 0.1 + 0.4 * (1.0 + uniform(random));
+    double p[12];  // both through (x, ., z), at s and t of their lengths
+    for (int a = 0; a < 3; ++a) {
+      const double place[] = {x, y_one, z}, other[] = {x, y_other, z};
+      const double u = uniform(random), v = uniform(random);
+      p[a] = place[a] - s * u, p[3 + a] = place[a] + (1.0 - s) * u;
+      p[6 + a] = other[a] - t * v, p[9 + a] = other[a] + (1.0 - t) * v;
     }
-}
-
-// A leg that swings from behind to the front: past the other one on its own side it stays clear, through it or round
-// it on the other side it does not.
-TEST(Crossing, LegsThatShareAHipPassOnTheirOwnSideAlone) {
-  const Pair thighs{0, 1, {0.5, 1.0}, {0.5, 1.0}, true};
-  for (const double roll : {0.3, 0.15, 0.0, -0.15, -0.5}) {
-    double least = 1e9;
-    for (int i = -100; i <= 100; ++i) {
-      const double pitch = 0.006 * i;
-      const double p[12] = {0,
-                            0,
-                            0,
-                            0,
-                            0,
-                            -0.5,
-                            0,
-                            0,
-                            0,
-                            0.5 * std::sin(pitch),
-                            0.5 * std::cos(pitch) * std::sin(roll),
-                            -0.5 * std::cos(pitch) * std::cos(roll)};
-      least = std::min(least, std::sqrt(squared_distance(p, thighs)));
-    }
-    EXPECT_NEAR(least, roll > 0.0 ? 0.5 * std::sin(roll / 2) : 0.0, 0.004) << roll;
+    EXPECT_EQ(passes_on_the_right(p, {}, 0.0), y_other < y_one);
+    for (const int a : {0, 3}) p[a] += 10.0;  // beside each other
+    EXPECT_FALSE(passes_on_the_right(p, {}, 0.0));
+    ++seen;
   }
+  EXPECT_EQ(seen, 200);
 }
 
 // A biped with a pelvis of some width: hips on one body.
@@ -291,36 +269,64 @@ Design with_pelvis(const char* width) {
   return {std::move(walker), std::move(numbers)};
 }
 
-TEST(Crossing, FindsTheLinksThatLeaveOneBody) {
-  const auto pairs_of = [](const Design& d) {
-    return d.walker->pairs(d.walker->system->model().tree<Coefficient>(d.numbers));
-  };
-  const auto thighs = [&](const Design& d) {
-    const auto pairs = pairs_of(d);
-    EXPECT_EQ(pairs.size(), 4u);
-    int found = 0;
-    Walker::Links links;
-    for (const auto& pair : pairs)
-      if (pair.gap.value < 0.35) {
-        links = pair;
-        ++found;
-      }
-    EXPECT_EQ(found, 1);
-    EXPECT_EQ(links.joint, 1);        // the stance thigh's end,
-    EXPECT_EQ(links.other_joint, 0);  // where the swing thigh begins
-    EXPECT_NEAR(links.height.value, 1.0, 1e-12);
-    EXPECT_NEAR(links.length.value, 0.6, 1e-12);
-    EXPECT_NEAR(links.length.slope(0), -1.0, 1e-12);
-    return links;
-  };
-  EXPECT_TRUE(thighs(built_in("spatial-biped", 0.4)).share_a_joint());
-  EXPECT_NEAR(thighs(with_pelvis("0.03")).gap.value, 0.03, 1e-12);
-  EXPECT_NEAR(thighs(with_pelvis("0.2")).gap.value, 0.2, 1e-12);
-  EXPECT_EQ(pairs_of(built_in("planar-underactuated", 0.4)).size(), 3u);  // but the thighs
+TEST(Crossing, KnowsHipsAndHowFarKneesAndFeetAreFromThem) {
+  for (const auto& [design, hips] :
+       {std::pair{built_in("spatial-biped", 0.4), 0.0}, std::pair{with_pelvis("0.2"), 0.2}}) {
+    const Walker::Legs legs = design.walker->legs(design.walker->system->model().tree<Coefficient>(design.numbers));
+    EXPECT_NEAR(legs.hips.value, hips, 1e-12);
+    ASSERT_EQ(legs.reach.size(), 4u);  // of the stance foot and knee, of the swing knee and foot
+    const double reach[] = {1.0, 0.6, 0.6, 1.0}, slopes[] = {0.0, -1.0, -1.0, 0.0};
+    for (std::size_t i = 0; i < 4; ++i) {
+      EXPECT_NEAR(legs.reach[i].value, reach[i], 1e-12);
+      EXPECT_NEAR(legs.reach[i].slope(0), slopes[i], 1e-12);
+    }
+  }
 }
 
-// Least distance of the legs of a posture by pairs of points on all links, thighs beyond d from the hip alone.
-double least_by_points(const Eigen::VectorXd& p, double thigh, double d) {
+// The condition cannot be got round: of postures of every kind, legs up and sideways, those that keep it never have a
+// link of the swing leg on the wrong side; of those that do not there are many that have.
+TEST(Crossing, WhateverThePostureWhoKeepsToHisSidePassesOnIt) {
+  for (const Design& design : {built_in("spatial-biped", 0.4), with_pelvis("0.2")}) {
+    const Walker& walker = *design.walker;
+    const Element sides = element(walker.sides, design.numbers, {0.0}),
+                  segments = element(walker.segments, design.numbers);
+    std::mt19937_64 random(4);
+    std::uniform_real_distribution<double> uniform(-3.0, 3.0);
+    int kept = 0, wrong = 0;
+    for (int trial = 0; trial < 40000; ++trial) {
+      Eigen::VectorXd theta(walker.joints), z(2 * walker.joints);
+      for (double& angle : theta) angle = uniform(random);
+      z << theta, theta;
+      const bool keeps = value(*sides, z).minCoeff() >= 0.0;
+      const Eigen::VectorXd ends = value(*segments, theta);
+      bool passes_wrong = false;
+      for (const int one : {0, 1})
+        for (const int other : {2, 3}) passes_wrong |= passes_on_the_right(ends.data(), {one, other, {}, {}}, 0.02);
+      kept += keeps;
+      wrong += passes_wrong;
+      EXPECT_FALSE(keeps && passes_wrong);
+    }
+    EXPECT_GT(kept, 100);
+    EXPECT_GT(wrong, 1000);
+  }
+}
+
+TEST(Crossing, BetweenNodesTheSidesAreThoseOfAnglesBetween) {
+  const auto [walker, numbers] = built_in("spatial-biped", 0.4);
+  const int j = walker->joints;
+  const Eigen::VectorXd a = Eigen::VectorXd::LinSpaced(j, -0.5, 0.6), b = Eigen::VectorXd::LinSpaced(j, 0.7, -0.2),
+                        c = 0.7 * a + 0.3 * b;
+  Eigen::VectorXd between(2 * j), at(2 * j);
+  between << a, b;
+  at << c, c;
+  EXPECT_LE(
+      (value(*element(walker->sides, numbers, {0.3}), between) - value(*element(walker->sides, numbers, {0.0}), at))
+          .lpNorm<Eigen::Infinity>(),
+      1e-14);
+}
+
+// Least distance of the legs of a posture by pairs of points beyond d from the hip.
+double least_by_points(const Eigen::VectorXd& p, double thigh, double shank, double d) {
   const auto point = [&](int i) -> Eigen::Vector3d { return p.segment<3>(3 * i); };
   double least = 1e9;
   const int N = 60;
@@ -329,7 +335,8 @@ double least_by_points(const Eigen::VectorXd& p, double thigh, double d) {
       for (int i = 0; i <= N; ++i)
         for (int j = 0; j <= N; ++j) {
           const double s = static_cast<double>(i) / N, t = static_cast<double>(j) / N;
-          if (one == 1 && other == 2 && ((1.0 - s) * thigh < d || t * thigh < d)) continue;
+          if ((one == 0 ? thigh + (1.0 - s) * shank : (1.0 - s) * thigh) < d) continue;
+          if ((other == 3 ? thigh + t * shank : t * thigh) < d) continue;
           least = std::min(
               least,
               ((1.0 - s) * point(one) + s * point(one + 1) - (1.0 - t) * point(other) - t * point(other + 1)).norm());
@@ -349,41 +356,35 @@ TEST(WalkerGaits, SpatialLegsStayApartBetweenNodesToo) {
       const Eigen::VectorXd theta = (1.0 - f) * solution.x.segment(gait.index().theta(k), joints) +
                                     f * solution.x.segment(gait.index().theta(k + 1), joints);
       const Eigen::VectorXd p = value(*element(gait.walker().points, gait.numbers()), theta);
-      least = std::min(least, least_by_points(p, 0.5, 0.3));
+      least = std::min(least, least_by_points(p, 0.5, 0.5, 4.0 * 0.03 / 0.2));
     }
   const GaitReport r = gait.report(solution.x);
-  EXPECT_NEAR(r.smallest_leg_distance, least, 1e-3);
+  EXPECT_NEAR(r.smallest_leg_distance, least, 2e-3);
   EXPECT_GE(least, 0.9 * 0.06);
   EXPECT_EQ(r.leg_crossings, 0);
+  EXPECT_EQ(r.wrong_sides, 0);
 }
 
-// Legs that pass through each other from one node to the next: every node is fine, the motion is not.
+// Legs that go through each other or round on the wrong side from one node to the next.
 TEST(WalkerGaits, ACrossingBetweenNodesIsSeen) {
-  GaitSettings s = everything(4);
-  s.crossing_points = 0;
-  const WalkerGait nodes = gait_of(built_in("spatial-biped", 0.5), s);
-  s.crossing_points = 1;
-  const WalkerGait between = gait_of(built_in("spatial-biped", 0.5), s);
-  const auto worst = [](const WalkerGait& gait, const Eigen::VectorXd& x) {  // of the rows of legs apart
-    Eigen::VectorXd c(gait.problem().constraints());
-    gait.problem().constraint_values(x, c);
-    double least = 1e9;
-    for (int i = 0; i < c.size(); ++i)
-      if (gait.problem().constraint_lower(i) == 4.0 * 0.03 * 0.03) least = std::min(least, c(i));
-    return std::sqrt(least);
-  };
-  Eigen::VectorXd x = nodes.cold_start(1);
-  for (int k = 0; k <= 4; ++k) {
-    auto theta = x.segment(nodes.index().theta(k), nodes.walker().joints);
-    theta.setZero();
-    theta(6) = k < 2 ? 0.4 : -0.4;  // back, then forward, both legs in one plane
+  const WalkerGait gait = gait_of(built_in("spatial-biped", 0.5), everything(4));
+  Eigen::VectorXd x = gait.cold_start(1);
+  for (const double roll : {0.0, -0.3, 0.3}) {
+    for (int k = 0; k <= 4; ++k) {
+      auto theta = x.segment(gait.index().theta(k), gait.walker().joints);
+      theta.setZero();
+      theta(5) = roll;
+      theta(6) = k < 2 ? 0.4 : -0.4;  // back, then forward
+    }
+    ASSERT_EQ(gait.walker().coordinate_names[3 + 6], "swing_thigh_y");
+    const GaitReport r = gait.report(x);
+    if (roll == 0.0) {
+      EXPECT_LT(r.smallest_leg_distance, 0.01);
+      EXPECT_EQ(r.leg_crossings, 1);
+    } else {
+      EXPECT_EQ(r.wrong_sides > 0, roll < 0.0) << roll;
+    }
   }
-  ASSERT_EQ(nodes.walker().coordinate_names[3 + 6], "swing_thigh_y");
-  EXPECT_GT(worst(nodes, x), 0.1);
-  EXPECT_LT(worst(between, x), 0.01);
-  const GaitReport r = nodes.report(x);
-  EXPECT_LT(r.smallest_leg_distance, 0.01);
-  EXPECT_EQ(r.leg_crossings, 1);
 }
 
 }  // namespace

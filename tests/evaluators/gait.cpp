@@ -18,7 +18,7 @@ Settings small_study(const std::vector<std::string>& words = {}) {
   const std::string path =
       testing::TempDir() + "gait-" + testing::UnitTest::GetInstance()->current_test_info()->name() + ".cfg";
   std::ofstream(path) << "[study]\nevaluator = gait\n[design]\nknee.min = 0.2\nknee.max = 0.7\n"
-                         "[gait]\nlegs = fixed-masses\nintervals = 16\nstarts = 2\nshifts = 1\n";
+                         "[gait]\nlegs = fixed-masses\nintervals = 16\nstarts = 2\nshifts = 1\nexamination = report\n";
   const Settings settings = read_settings(path, words);
   std::filesystem::remove(path);
   return settings;

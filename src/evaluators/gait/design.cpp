@@ -77,6 +77,7 @@ GaitDesigns::GaitDesigns(const Settings& settings) : settings_(settings) {
   gait_.crossing_points = settings.integer("gait.crossing-points");
   gait_.torque_limit = settings.real("gait.torque-limit");
   gait_.rate_limit = settings.real("gait.rate-limit");
+  gait_.work_at_ends = settings.text("gait.work-rule") == "ends";
   gait_.knee_stops = settings.boolean("gait.knee-stops");
   gait_.unilateral = settings.text("gait.contact") != "free";
   if (settings.text("gait.contact") == "friction-cone") gait_.friction = settings.real("gait.friction");

@@ -62,6 +62,10 @@ std::vector<Key> gait_keys() {
       real("positive-work", g.positive_work, "1", "weight of the positive work in the cost", 0.0, 1e6),
       real("squared-torque", g.squared_torque, "1/(N m s)", "weight of the integral of the squared torques in the cost",
            0.0, 1e6),
+      choice("work-rule",
+             "work of a torque over a time step: of the joint's rates at both its ends, or of the angle's change "
+             "(intervals), which a joint that stands still over it gets for nothing",
+             {"ends", "intervals"}),
       limit("torque-limit", g.torque_limit, "N m", "limit of every torque, besides those of the model's actuators"),
       limit("rate-limit", g.rate_limit, "rad/s", "limit of the speed of every joint"),
       boolean("knee-stops", g.knee_stops, "knees bend one way only"),
@@ -72,16 +76,15 @@ std::vector<Key> gait_keys() {
       real("step-width", g.step_width.value, "m",
            "walkers in space: distance of the feet across the direction of walking", 0.0, 2.0),
       real("leg-radius", g.leg_radius, "m",
-           "walkers in space: links of different legs stay twice this apart, thighs beyond crossing-free; 0: they may "
-           "cross",
+           "walkers in space: every leg stays so far on its own side of the plane of walking through the middle of the "
+           "hips, near a hip less; 0: legs may cross",
            0.0, 1.0),
       real("crossing-free", g.crossing_free, "m",
-           "links that share a joint (thighs) may touch up to this distance from it; 0: as far as straight legs do "
-           "whose "
-           "feet are step-width apart, 2 leg-radius x leg / step-width",
+           "of hips nearer than 2 leg-radius: from this distance to the hip on that is kept whole; 0: from "
+           "4 leg-radius x leg / step-width on",
            0.0, 10.0),
-      integer("crossing-points", g.crossing_points, "the legs are kept apart between nodes, too, at so many points", 0,
-              100),
+      integer("crossing-points", g.crossing_points,
+              "the legs are kept on their sides between nodes, too, at so many points", 0, 100),
       choice("contact", "what the ground may do", {"free", "unilateral", "friction-cone"}),
       real("friction", 0.8, "1",
            "contact = friction-cone: coefficient of friction, of touch-down too; in space an "
@@ -103,8 +106,8 @@ std::vector<Key> gait_keys() {
       integer("refinements", search.refinements, "at most so many times", 1, 10),
       choice("examination",
              "of a gait that is no walk (a knee the wrong way, a ground that pulls) or that its mesh does not resolve: "
-             "report, or refuse it as infeasible or not_converged",
-             {"report", "refuse"}),
+             "refuse it as infeasible or not_converged, or report it",
+             {"refuse", "report"}),
       choice("solver", "solver of the inner problem", {"native", "ipopt", "slsqp"}),
       real("tolerance", search.options.tolerance, "1", "KKT residual a gait must reach", 1e-14, 1e-2),
       integer("max-iterations", search.options.max_iterations, "iterations per start", 1, 1000000),

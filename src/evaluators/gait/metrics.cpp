@@ -12,9 +12,9 @@ namespace dodyn::evaluators {
 namespace {
 
 const std::vector<Quantity> metric_list = {
-    {"absolute_work", "J", "sum over joints and intervals of |torque x change of angle|"},
+    {"absolute_work", "J", "of all joints, as gait.work-rule says"},
     {"positive_work", "J", "its positive part"},
-    {"signed_work", "J", "the same without the absolute value"},
+    {"signed_work", "J", "torque x change of angle, what the equations of motion take up"},
     {"squared_torque", "N2 m2 s", "integral of the squared torques"},
     {"largest_torque", "N m", "largest torque"},
     {"smallest_normal_force", "N", "smallest normal force of the ground on the stance foot; negative: it would pull"},
@@ -32,6 +32,8 @@ const std::vector<Quantity> metric_list = {
     {"leg_crossings", "1",
      "time steps in which it is below twice gait.leg-radius by more than a tenth; in the plane, where they may, in "
      "which links cross"},
+    {"wrong_sides", "1",
+     "time steps in which, seen from the side, the swing leg passes the stance leg on its wrong side; in space"},
     {"impact_loss", "J", "kinetic energy lost at touch-down"},
     {"energy_balance", "J", "signed work less impact loss; vanishes with the square of the time step"},
     {"reintegration_error", "rad", "largest difference of an angle when the torques drive the motion forward"},
@@ -75,6 +77,7 @@ Eigen::VectorXd metrics_of(const dmoc::GaitReport& r, const GaitFound& found) {
       {"largest_spike", r.largest_spike},
       {"smallest_leg_distance", r.smallest_leg_distance},
       {"leg_crossings", r.leg_crossings},
+      {"wrong_sides", r.wrong_sides},
       {"impact_loss", r.impact_loss},
       {"energy_balance", r.energy_balance},
       {"reintegration_error", r.reintegration_error},
@@ -108,6 +111,8 @@ std::vector<Oddity> oddities(const Eigen::VectorXd& metrics, bool may_cross, boo
   odd(metric("normal_impulse") < -1e-9, no_walk, "the ground would have to pull at touch-down");
   odd(!may_cross && metric("leg_crossings") > 0.0, no_walk,
       formatted("the legs come too close in %.0f time steps", metric("leg_crossings")));
+  odd(metric("wrong_sides") > 0.0, no_walk,
+      formatted("the swing leg passes on the wrong side of the stance leg in %.0f time steps", metric("wrong_sides")));
   odd(turn > 60.0, coarse, formatted("a joint turns by %.0f degrees in one time step", turn));
   odd(balance > 0.2 * work, coarse, formatted("work and losses differ by %.3g J of %.3g J", balance, work));
   odd(turn > 20.0 && turn <= 60.0, worth_a_look, formatted("a joint turns by %.0f degrees in one time step", turn));

@@ -1,0 +1,36 @@
+#!/usr/bin/python3
+"""The table of docs/measured/work.md: how a work cost depends on the limit of torques, on time steps, and on how work is measured.
+
+    bench/work_costs.py DODYN          (from the root of the repository; minutes)
+
+The underactuated biped of configs/knee-underactuated.cfg with its knee at 0.5 m; work + 0.02 of squared torque."""
+
+import subprocess
+import sys
+
+DODYN = sys.argv[1]
+
+
+def solve(**keys):
+    words = [DODYN, "solve", "configs/knee-underactuated.cfg", "--design.knee", "0.5", "--gait.parts", "1", "--gait.coarse-intervals", "0",
+             "--gait.starts", "12", "--gait.intervals", "40", "--gait.examination", "report"]
+    for key, value in keys.items():
+        words += ["--gait." + key.replace("_", "-"), str(value)]
+    values = {}
+    for line in subprocess.run(words, check=True, capture_output=True, text=True).stdout.splitlines():
+        parts = line.split()
+        if len(parts) >= 2 and (parts[0] == "cost" or parts[0].startswith("metrics.")):
+            values[parts[0].removeprefix("metrics.")] = float(parts[1])
+    return values
+
+
+print("| work by | time steps | limit, N m | cost | absolute work / (weight x step) | positive work, J | impact loss, J | largest torque, N m |")
+print("|---|---|---|---|---|---|---|---|")
+ROWS = [(40, limit, {}) for limit in (20, 40, 80, 160)]
+ROWS += [(80, 80, dict(refine_tolerance=1e-9, refinements=1)), (160, 80, dict(refine_tolerance=1e-9, refinements=2))]
+for rule in ("intervals", "ends"):
+    for steps, limit, more in ROWS:
+        v = solve(work_rule=rule, torque_limit=limit, **more)
+        weight = 9.81 * 20 * 0.56
+        print(f"| {rule} | {int(v['intervals'])} | {limit} | {v['cost']:.5f} | {v['absolute_work'] / weight:.4f} | {v['positive_work']:.3f} | "
+              f"{v['impact_loss']:.3f} | {v['largest_torque']:.1f} |", flush=True)
