@@ -182,6 +182,7 @@ def main(command_line, parser_type, refused):
     parser = parser_type(prog="dodyn animate", description="One motion as a film.")
     parser.add_argument("archive", metavar="ARCHIVE", help="or a CSV file of dodyn solve or simulate")
     parser.add_argument("--evaluation", metavar="ID", help="default: the best")
+    parser.add_argument("--scenario", metavar="NAME", help="default: the study's first")
     parser.add_argument("--start", type=int, metavar="NUMBER", help="of a design with several: the run from this one, the first being 1")
     parser.add_argument("--view", choices=list(VIEWS), default="side", help="in space (default side)")
     parser.add_argument("--speed", type=float, default=None, metavar="FACTOR", help="1: as it is (default: it takes 2 to 12 s)")
@@ -208,6 +209,9 @@ def main(command_line, parser_type, refused):
         if len(found) > 1:
             raise refused("command line: --evaluation: a film shows one")
         title, trajectory = words.design(study, found[0], 4), found[0].trajectory
+    if given.scenario or trajectory.scenarios:
+        name, trajectory = plot.in_scenarios(trajectory, given.scenario)[0]
+        title = f"{name}, {title}"
     one = plot.moving(trajectory, given)
     if one.points is None and one.positions is None:
         raise ArchiveError(f"{given.archive}: holds neither points nor bodies to draw")

@@ -5,7 +5,7 @@ import functools
 import math
 import re
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import h5py
@@ -95,6 +95,27 @@ class Trajectory:
 
     def __dir__(self):
         return [*super().__dir__(), *self.channels]
+
+    @property
+    def scenarios(self):
+        """Names of the scenarios whose motions these are; empty where the study has none."""
+        return list(dict.fromkeys(name.split(":")[0] for name in self.channels if ":" in name))
+
+    def scenario(self, name):
+        """The motion in one scenario, its channels by their own names; empty where it has none there."""
+        if name not in self.scenarios:
+            raise ArchiveError(f"no scenario '{name}'; there are {', '.join(self.scenarios) or 'none'}")
+        own = {
+            full[len(name) + 1 :]: replace(channel, name=full[len(name) + 1 :])
+            for full, channel in self.channels.items()
+            if full.startswith(name + ":")
+        }
+        empty = all(np.isnan(channel.values).all() for channel in own.values())
+        return Trajectory({} if empty else own)
+
+    def by_scenario(self):
+        """(name, Trajectory) of each scenario; of a study without any ("", this one)."""
+        return [(name, self.scenario(name)) for name in self.scenarios] or [("", self)]
 
 
 @dataclass(frozen=True)
@@ -450,7 +471,7 @@ def read_csv(path):
     columns = {}
     for head, cells in zip(heads, zip(*rows[1:])):
         values = [float(cell) for cell in cells if cell]
-        columns.setdefault(head[1], []).append((head[2] or head[1], head[3] or "", values))
+        columns.setdefault(head[1], []).append((head[2] or head[1].split(":")[-1], head[3] or "", values))
     return Trajectory(
         {
             name: Channel(name, np.array([c[2] for c in its]).T, [c[0] for c in its], [c[1] for c in its], "")

@@ -207,7 +207,10 @@ def forces(channel, names, dimension):
 
 
 def motion(trajectory):
-    """The Motion in a trajectory, cut where it ended; None where it holds nothing to draw and no time."""
+    """The Motion in a trajectory, cut where it ended; None where it holds nothing to draw and no time. Of several scenarios
+    the first one's."""
+    if trajectory.scenarios:
+        trajectory = trajectory.scenario(trajectory.scenarios[0])
     if "t" not in trajectory:
         return None
     t = trajectory.t[:, 0]

@@ -437,7 +437,18 @@ function open_study(article, data) {
   const part = article.querySelector('.player');
   if (part) {
     const player = new Player(part, data.scene);
-    listeners.push(id => { if (data.motions[id]) { const on = player.playing; player.play(false); player.set(data.motions[id]); part.querySelector('.choice').value = id; player.play(on); } });
+    const scenario = part.querySelector('.scenario');
+    for (const name of data.scenarios) scenario.add(new Option(name, name));
+    part.querySelector('.scenarios').style.display = data.scenarios.length > 1 ? '' : 'none';
+    let shown = null;
+    const show = id => {
+      const motion = (data.others[scenario.value] || data.motions)[id];
+      if (!motion) return;
+      const on = player.playing;
+      player.play(false); player.set(motion); part.querySelector('.choice').value = shown = id; player.play(on);
+    };
+    scenario.onchange = () => show(shown);
+    listeners.push(show);
   }
   const map = article.querySelector('.map-part');
   if (map) { const starts = new StartMap(map, data); listeners.push(id => { if (data.runs[id]) { starts.set(id); map.querySelector('.choice').value = id; } }); }

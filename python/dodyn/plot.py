@@ -270,7 +270,7 @@ KINDS = [*OF_STUDY, *OF_MOTION, *OF_EVALUATION]
 def default_kinds(study):
     found = ["cost" if len(study.variables) == 1 else "parallel"] if study.variables else ["history"]
     trajectory = study.best.trajectory if study.best else ()
-    if "points" in trajectory:
+    if "points" in trajectory or any("points" in own for _, own in (trajectory.by_scenario() if trajectory else ())):
         found.append("strobe")
     elif trajectory and motions.outcomes(trajectory):
         found.append("map")
@@ -327,6 +327,7 @@ def main(command_line, parser_type, refused):
     parser.add_argument("archive", metavar="ARCHIVE", help="or a CSV file of dodyn solve or simulate (strobe, series)")
     parser.add_argument("--what", metavar="KIND[,KIND...]", help=", ".join(KINDS) + "; default: what suits the study")
     parser.add_argument("--evaluation", metavar="ID[,ID...]", help="of strobe, series and map (default: the best)")
+    parser.add_argument("--scenario", metavar="NAME", help="of strobe and series (default: all)")
     parser.add_argument("--start", type=int, metavar="NUMBER", help="of a design with several: the run from this one, the first being 1")
     parser.add_argument("--channel", metavar="NAME", help="of series (default: torques, else forces, energies)")
     parser.add_argument("--behind", metavar="SWEEP.h5", help="of cost: a sweep of the same study, with its slopes")
@@ -337,11 +338,16 @@ def main(command_line, parser_type, refused):
     output = given.output or str(Path(given.archive).with_suffix(".png").name)
     study = None
     if given.archive.endswith(".csv"):
-        trajectories, default = [(Path(given.archive).stem, None, read_csv(given.archive))], ["strobe", "series"]
+        trajectories = [(name or Path(given.archive).stem, None, own) for name, own in in_scenarios(read_csv(given.archive), given.scenario)]
+        default = ["strobe", "series"]
     else:
         study = open_study(given.archive)
         default = default_kinds(study)
-        trajectories = [(words.design(study, e, 4), e, e.trajectory) for e in chosen(study, given.evaluation, refused)]
+        trajectories = [
+            (", ".join(filter(None, (name, words.design(study, e, 4)))), e, own)
+            for e in chosen(study, given.evaluation, refused)
+            for name, own in in_scenarios(e.trajectory, given.scenario)
+        ]
     kinds = given.what.split(",") if given.what else default
     for kind in kinds:
         if kind not in KINDS:
@@ -361,6 +367,11 @@ def main(command_line, parser_type, refused):
     except (OSError, ValueError) as error:
         raise refused(f"{output}: {error}") from None
     print(f"{output}: {', '.join(kinds)}")
+
+
+def in_scenarios(trajectory, name):
+    """(scenario, trajectory) of those to draw: of the one that is named, else of all."""
+    return [(name, trajectory.scenario(name))] if name else trajectory.by_scenario()
 
 
 def chosen(study, ids, refused):

@@ -158,7 +158,7 @@ def played(study):
     if study.best:
         order = [study.best, *(e for e in order if e.id != study.best.id)]
     budget = MOTION_BYTES * math.ceil(len(study) / 1000)
-    with_motion, with_runs, scene, starts, tried, outcomes = [], [], None, None, None, []
+    with_motion, with_runs, scene, starts, tried, outcomes, others, names = [], [], None, None, None, [], {}, []
     for at in range(0, len(order), 64):  # of a thousand evaluations not all motions at once, and not all are read
         block = order[at : at + 64]
         for evaluation, trajectory in zip(block, study.trajectories([e.row for e in block])):
@@ -171,8 +171,16 @@ def played(study):
             if one is not None:
                 with_motion.append((evaluation.id, one))
                 scene = scene or scene_data(one)
+            names = names or trajectory.scenarios
+            for name in names[1:]:
+                one = motions.motion(trajectory.scenario(name)) if trajectory else None
+                if one is not None and scene_data(one) == scene:
+                    others.setdefault(name, []).append((evaluation.id, one))
+    budget /= 1 + len(others)
     data = {"scene": scene, "starts": starts, "runScene": tried, "outcomes": outcomes}
     data["motions"] = budgeted(with_motion, motion_data, NODES, budget)
+    data["scenarios"] = [*names[:1], *others]
+    data["others"] = {name: budgeted(items, motion_data, NODES, budget) for name, items in others.items()}
     data["runs"] = budgeted(with_runs, runs_data, (RUN_FRAMES, 12, 6), budget)
     return data
 
@@ -406,7 +414,8 @@ def listed(lines, class_):
     return f'<ul class="plain {class_}">' + "".join(f"<li>{html.escape(line)}</li>" for line in lines) + "</ul>" if lines else ""
 
 
-PLAYER = """<div class="bar"><label>evaluation <select class="choice"></select></label><span class="record hint"></span></div>
+PLAYER = """<div class="bar"><label>evaluation <select class="choice"></select></label><label class="scenarios">scenario
+<select class="scenario"></select></label><span class="record hint"></span></div>
 <canvas class="stage" height="420"></canvas>
 <div class="bar"><button class="play">Play</button><input type="range" class="at" min="0" max="1000" value="0" aria-label="time">
 <span class="time"></span><label>speed <select class="speed"></select></label><label class="views">view <select class="view">

@@ -79,6 +79,7 @@ def told(study):
         lines.append(f"{which[0].upper()}{which[1:]}: the optimum may lie beyond the range.")
     elif study.variables:
         lines.append("It lies inside the range of every variable." if len(study.variables) > 1 else "It lies inside the range.")
+    lines += in_scenarios(study, best)
     if study.constraints:
         kept = ", ".join(f"{n} {'≤' if below else '≥'} {number(limit)}" for n, below, limit in study.constraints)
         broken = sum(1 for e in study if e.ok and not study.keeps_constraints(e))
@@ -106,19 +107,40 @@ def odd(study):
                 + ", ".join(f"{number(best.gradient[v.name], 3)} per {v.unit or 'unit'} of {v.name}" for v in steep)
                 + "): a kink, or a search that ended early."
             )
-    trajectory = best.trajectory
-    if "optima" in trajectory and "count" in trajectory["optima"].names:
-        rows = trajectory["optima"]
-        count = rows.column("count")
+    for name, trajectory in best.trajectory.by_scenario():
+        if "optima" not in trajectory or "count" not in trajectory["optima"].names:
+            continue
+        its = f"In scenario {name} its" if name else "Its"
+        count = trajectory["optima"].column("count")
         families, of_best = int((~np.isnan(count)).sum()), count[0]
         if families > 1:
             lines.append(
-                f"Its starts ended at {families} distinct motions; {plural(int(of_best), 'start')} of "
+                f"{its} starts ended at {families} distinct motions; {plural(int(of_best), 'start')} of "
                 f"{int(np.nansum(count))} found the best one."
             )
         if of_best == 1 and families > 1:
             lines.append("A motion that one start alone finds may not be the best there is: try more starts.")
     return lines
+
+
+def in_scenarios(study, evaluation):
+    """What the design costs in each scenario, in one sentence; none where the study has no scenarios."""
+    told = []
+    for m in study.metrics:
+        name, dot, what = m.name.partition(":")
+        if not dot or what != "cost":
+            continue
+        cost = evaluation.metrics.get(m.name, math.nan)
+        reference = study.configuration.get(f"scenario.{name}.reference")
+        try:
+            times = f", {number(cost / float(reference), 4)} times its reference" if reference else ""
+        except ValueError:  # an expression
+            times = ""
+        told.append(f"{name} {number(cost, 5)}{times}")
+    if not told:
+        return []
+    across = "the worst" if study.configuration.get("study.across") == "worst" else "the weighted mean"
+    return [f"Its cost is {across} of its scenarios', relative to their references: {'; '.join(told)}."]
 
 
 def alarming_metrics(study, evaluation):

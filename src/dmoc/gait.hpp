@@ -112,7 +112,7 @@ struct GaitReport {
   int wrong_sides = 0;          // intervals in which, seen from the side, a link of the swing leg crosses one of the
                                 // stance leg on its wrong side; in space
   double impact_loss = 0.0;     // J
-  double energy_balance = 0.0;  // signed work minus impact loss, J: O(h^2)
+  double energy_balance = 0.0;  // signed work, and gravity's on a slope, minus impact loss, J: O(h^2)
   double reintegration_error = 0.0;  // largest |theta - theta_k| when the torques drive the motion forward from node 0
                                      // through the impact, rad; each step by Newton's method, from the one before
 };

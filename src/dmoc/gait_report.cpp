@@ -102,7 +102,10 @@ GaitReport WalkerGait::report(const Eigen::VectorXd& x) const {
   r.leg_crossings = static_cast<int>((m.leg_distance.array() < near).count());
   r.wrong_sides = static_cast<int>(std::count(m.wrong_side.begin(), m.wrong_side.end(), true));
   r.impact_loss = m.impact_loss;
-  r.energy_balance = r.signed_work - r.impact_loss;
+  const auto plain = design_.plain();
+  const double along =
+      plain.tilted ? plain.mass() * plain.across[0] : 0.0;  // N, of gravity on a slope
+  r.energy_balance = r.signed_work + along * r.step_length - r.impact_loss;
   r.reintegration_error = motion_problem_.reintegrate(motion_problem_.motion(x));
   return r;
 }

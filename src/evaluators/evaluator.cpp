@@ -37,10 +37,4 @@ Settings read_settings(const std::string& path, const std::vector<std::string>& 
   return dodyn::read_settings(path, words, evaluator_kinds(), surrogate::strategy_keys());
 }
 
-std::unique_ptr<Evaluator> make_evaluator(const Settings& settings) {
-  for (const auto& kind : evaluator_kinds())
-    if (kind.name == settings.evaluator) return kind.make(settings);
-  throw std::logic_error("no evaluator '" + settings.evaluator + "'");
-}
-
 }  // namespace dodyn::evaluators

@@ -48,7 +48,7 @@ class Evaluator {
 // The registry.
 const std::vector<EvaluatorKind>& evaluator_kinds();
 
-// The evaluator that the settings name. Throws ConfigError where it finds two settings at odds.
+// The evaluator that the settings name, in all their scenarios. Throws ConfigError where it finds two settings at odds.
 std::unique_ptr<Evaluator> make_evaluator(const Settings& settings);
 
 // read_settings() (settings/settings.hpp) with the evaluators of the registry.

@@ -38,7 +38,8 @@ std::string reference_markdown(const std::vector<std::array<std::string, 3>>& co
   text +=
       "\n## Keys of every study\n\nA configuration is an INI file: `study.seed` is the key `seed` in the section "
       "`[study]`, and `--study.seed` on the command line, which wins.\n\n" +
-      table(study_keys(evaluators::evaluator_kinds()));
+      table(study_keys(evaluators::evaluator_kinds())) +
+      "\n`[scenario NAME]`: " + cell(scenario_section().description) + ". Its own keys:\n\n" + table(scenario_keys());
   const auto strategies = surrogate::strategy_keys();
   text += "\n## Strategies\n\n" + table({strategy_key(strategies)});
   for (const auto& strategy : strategies) {

@@ -106,6 +106,11 @@ std::string unanswered_text(const std::map<Status, std::vector<std::int64_t>>& i
 
 namespace {
 
+// Whether a coordinate is called as its channel is: "t" of "t", or of "slow:t", that of a scenario.
+bool of_itself(const Channel& channel, const std::string& coordinate) {
+  return channel.name == coordinate || channel.name.ends_with(":" + coordinate);
+}
+
 // The cells of one evaluation: visit(name, unit, value), value being text, a number or an integer.
 template <class Visit>
 void for_each_cell(const Evaluation& evaluation, const archive::Layout& layout, Visit&& visit) {
@@ -344,7 +349,7 @@ std::string evaluation_text(const archive::Contents& contents, std::size_t row, 
     const auto& values = trajectory.values[c];
     for (Eigen::Index j = 0; j < values.cols(); ++j) {
       const auto& coordinate = channel.coordinates[static_cast<std::size_t>(j)];
-      rows.push_back({coordinate == channel.name ? channel.name : channel.name + "." + coordinate,
+      rows.push_back({of_itself(channel, coordinate) ? channel.name : channel.name + "." + coordinate,
                       std::to_string(values.rows()), short_number(values(0, j)),
                       short_number(values(values.rows() - 1, j)), short_number(values.col(j).minCoeff()),
                       short_number(values.col(j).maxCoeff()),
@@ -408,7 +413,7 @@ std::string csv(const Trajectory& trajectory, const Channels& channels) {
       const auto& coordinate = channel.coordinates[j];
       const std::string& unit = channel.units.empty() ? channel.unit : channel.units[j];
       text += (text.empty() ? "" : ",") + channel.name;
-      if (coordinate != channel.name) text += "." + coordinate;
+      if (!of_itself(channel, coordinate)) text += "." + coordinate;
       if (!unit.empty() && unit != "1") text += " [" + unit + "]";
     }
   }
@@ -475,6 +480,10 @@ std::string keys_text() {
       }
   };
   add(study_keys(evaluators::evaluator_kinds()));
+  text += "\n[scenario NAME]\n  " + scenario_section().description + "\n";
+  for (const Key& key : scenario_keys())
+    text += "  " + padded(key.name, 32) + " " + key.description + "\n" + std::string(35, ' ') + allowed(key) +
+            "; default " + key.default_value + "\n";
   const auto strategies = surrogate::strategy_keys();
   add({strategy_key(strategies)});
   add_shared(strategies);

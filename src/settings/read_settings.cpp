@@ -4,6 +4,7 @@
 #include <map>
 
 #include "settings/command_line.hpp"
+#include "settings/expression.hpp"
 #include "settings/settings.hpp"
 
 namespace dodyn {
@@ -30,7 +31,9 @@ std::vector<std::string> names_of(const std::vector<Key>& keys) {
   return names;
 }
 
+// The kind of a section that is kept whole: one that the evaluator declares, or a scenario.
 const ini::SectionKind* free_kind(const EvaluatorKind& kind, const std::string& section) {
+  if (section == scenario_section().kind) return &scenario_section();
   const auto at =
       std::find_if(kind.sections.begin(), kind.sections.end(), [&](const auto& one) { return one.kind == section; });
   return at == kind.sections.end() ? nullptr : &*at;
@@ -58,7 +61,7 @@ DesignKeys design_keys(const DesignVariable& variable) {
 }
 
 // Names of the design variables that are set or freed, those of the file first.
-std::vector<std::string> variables_in(const Level& file, const std::vector<Word>& line) {
+std::vector<std::string> variables_in(const Level& file, const std::vector<Word>& line, const Level& scenario) {
   std::vector<std::string> names;
   const auto add_name = [&](std::string key) {
     if (!key.starts_with("design.")) return;
@@ -68,20 +71,25 @@ std::vector<std::string> variables_in(const Level& file, const std::vector<Word>
   };
   for (const auto& [key, given] : file) add_name(key);
   for (const auto& word : line) add_name(word.key);
+  for (const auto& [key, given] : scenario) add_name(key);
   return names;
 }
 
-// Reads a configuration step by step; each step needs the ones before it.
+// Reads a configuration step by step; each step needs the ones before it. With `scenario` as it is in that one: what it
+// says, by the full names of keys, wins over the file and the command line.
 class Reader {
  public:
-  Reader(const std::string& path, const std::vector<std::string>& words, const std::vector<EvaluatorKind>& kinds,
-         const std::vector<StrategyKeys>& strategies)
-      : text_(ini::read(path)),
+  Reader(const ini::Text& text, const std::vector<std::string>& words, const std::vector<EvaluatorKind>& kinds,
+         const std::vector<StrategyKeys>& strategies, const Level* scenario = nullptr)
+      : text_(text),
+        given_words_(words),
         words_(parse_words(words)),
         kinds_(kinds),
         strategies_(strategies),
-        common_(study_keys(kinds)) {
-    settings_.file = path;
+        common_(study_keys(kinds)),
+        in_scenario_(scenario != nullptr) {
+    if (scenario) scenario_ = *scenario;
+    settings_.file = text_.origin;
     for (auto& word : words_) {
       if (word.key == "strategy") word.key = "surrogate.strategy";
       if (word.key == "wall-time") word.key = "study.wall-time";
@@ -100,7 +108,7 @@ class Reader {
     const auto own = settings_.all.size();
     for (const auto& key : kind_->keys) take(key);
     describe_sections();
-    settings_.given_variables = variables_in(file_, words_);
+    settings_.given_variables = variables_in(file_, words_, scenario_);
     const auto variables = kind_->variables(settings_);
     refuse_unknown_variables(variables);
 
@@ -109,6 +117,7 @@ class Reader {
     settings_.all.resize(own);
     for (const auto& variable : variables) take_variable(variable);
     settings_.all.insert(settings_.all.end(), rest.begin(), rest.end());
+    if (!in_scenario_) read_scenarios(variables);
     return std::move(settings_);
   }
 
@@ -174,7 +183,9 @@ class Reader {
   // Sections that the evaluator reads itself are kept whole, the entries of all others become keys.
   void take_sections() {
     std::vector<std::string> kinds = {"study", "surrogate", "design", kind_->name};
-    for (const auto& one : kind_->sections) kinds.push_back(one.kind);
+    auto own_kinds = kind_->sections;
+    own_kinds.push_back(scenario_section());
+    for (const auto& one : own_kinds) kinds.push_back(one.kind);
     ini::Text own{text_.origin, {}};
     for (const auto& section : text_.sections) {
       if (free_kind(*kind_, section.kind)) {
@@ -195,7 +206,7 @@ class Reader {
         add(file_, section.kind.empty() ? entry.key : section.kind + "." + entry.key,
             {entry.value, text_.where(entry.line)});
     }
-    ini::check(own, kind_->sections);
+    ini::check(own, own_kinds);
     for (const auto& section : own.sections) {
       FreeSection taken{section.kind, section.name, text_.where(section.line), {}};
       for (const auto& entry : section.entries)
@@ -207,17 +218,30 @@ class Reader {
   void take_words() {
     for (const auto& word : words_) {
       const std::string section = word.key.substr(0, word.key.find('.'));
-      if (const auto* kind = section == word.key ? nullptr : free_kind(*kind_, section))
-        override_section(*kind, word);
+      const Given given{word.has_value ? word.value : "", line_source};
+      const auto* kind = section == word.key ? nullptr : free_kind(*kind_, section);
+      if (kind && !word.has_value && kind->values_may_be_empty)
+        fail(line_source, "--" + shown(word.key) + ": has no value");
+      if (kind)
+        override_section(*kind, word.key, given);
       else
-        add(line_, word.key, {word.has_value ? word.value : "", line_source});
+        add(line_, word.key, given);
     }
+    if (!in_scenario_) return;
+    std::erase_if(settings_.sections,
+                  [](const FreeSection& section) { return section.kind == scenario_section().kind; });
+    for (const auto& [key, value] : scenario_)
+      if (const auto* kind = free_kind(*kind_, key.substr(0, key.find('.')))) override_section(*kind, key, value);
+    std::erase_if(scenario_,
+                  [&](const auto& one) { return free_kind(*kind_, one.first.substr(0, one.first.find('.'))); });
   }
 
   // --KIND.NAME.key value, or --KIND.key value where the section has no name.
-  void override_section(const ini::SectionKind& kind, const Word& word) {
-    const std::string rest = word.key.substr(kind.kind.size() + 1);
-    const auto complain = [&](const std::string& what) { fail(line_source, "--" + shown(word.key) + ": " + what); };
+  void override_section(const ini::SectionKind& kind, const std::string& full, const Given& given) {
+    const std::string rest = full.substr(kind.kind.size() + 1);
+    const auto complain = [&](const std::string& what) {
+      fail(given.where, (given.where == line_source ? "--" : "") + shown(full) + ": " + what);
+    };
     FreeSection* section = nullptr;
     std::string key = rest;
     std::vector<std::string> names;
@@ -238,22 +262,22 @@ class Reader {
       }
       if (!section && kind.name == ini::SectionKind::Name::required)
         complain("no section [" + kind.kind + " NAME] in " + settings_.file);
-      if (!section) section = &settings_.sections.emplace_back(FreeSection{kind.kind, "", line_source, {}});
+      if (!section) section = &settings_.sections.emplace_back(FreeSection{kind.kind, "", given.where, {}});
     }
     if (!kind.any_key && std::find(kind.keys.begin(), kind.keys.end(), key) == kind.keys.end())
       complain("unknown key '" + shown(key) + "'" + did_you_mean(key, kind.keys) + "; allowed: " + listed(kind.keys));
-    if (!word.has_value || (word.value.empty() && !kind.values_may_be_empty)) complain("has no value");
+    if (given.value.empty() && !kind.values_may_be_empty) complain("has no value");
     for (auto& entry : section->entries) {
       if (entry.key != key) continue;
-      if (entry.source == line_source) complain("is given twice");
-      entry = {key, word.value, line_source};
+      if (entry.source == line_source && !in_scenario_) complain("is given twice");
+      entry = {key, given.value, given.where};
       return;
     }
-    section->entries.push_back({key, word.value, line_source});
+    section->entries.push_back({key, given.value, given.where});
   }
 
   const Given* given(const std::string& key) const {
-    for (const Level* level : {&line_, &file_})
+    for (const Level* level : {&scenario_, &line_, &file_})
       if (const auto at = level->find(key); at != level->end()) return &at->second;
     return nullptr;
   }
@@ -263,7 +287,7 @@ class Reader {
     auto known = names_of(common_);
     for (const auto& name : names_of(kind_->keys)) known.push_back(name);
     known.insert(known.end(), settings_.idle.begin(), settings_.idle.end());
-    for (const Level* level : {&file_, &line_})
+    for (const Level* level : {&file_, &line_, &scenario_})
       for (const auto& [name, value] : *level) {
         if (name.starts_with("design.") || std::find(known.begin(), known.end(), name) != known.end()) continue;
         for (const auto& other : kinds_) {
@@ -280,7 +304,7 @@ class Reader {
     std::vector<std::string> known;
     for (const auto& variable : variables)
       for (const char* end : {"", ".min", ".max"}) known.push_back("design." + variable.name + end);
-    for (const Level* level : {&file_, &line_})
+    for (const Level* level : {&file_, &line_, &scenario_})
       for (const auto& [name, value] : *level) {
         if (!name.starts_with("design.") || std::find(known.begin(), known.end(), name) != known.end()) continue;
         std::vector<std::string> names;
@@ -321,7 +345,7 @@ class Reader {
     const auto [value, minimum, maximum] = design_keys(variable);
     // The command line wins as a whole: a value there fixes what the file frees, a range there frees what it fixes.
     bool free = false, given_at_all = false;
-    for (const Level* level : {&file_, &line_}) {
+    for (const Level* level : {&file_, &line_, &scenario_}) {
       const bool fixes = level->count(value.name);
       const auto range = level->count(minimum.name) ? level->find(minimum.name) : level->find(maximum.name);
       const bool frees = range != level->end();
@@ -386,7 +410,92 @@ class Reader {
         {Key{.name = "sections", .type = Type::text, .description = "in this order"}, titles, settings_.file});
   }
 
+  // The settings of every scenario that study.scenarios takes.
+  void read_scenarios(const std::vector<DesignVariable>& variables) {
+    const auto sections = settings_.sections_of(scenario_section().kind);
+    std::vector<std::string> names;
+    for (const auto* section : sections) names.push_back(section->name);
+    const auto taken = take_names(names);
+    if (sections.empty() && settings_.given("study.across"))
+      throw settings_.error("study.across", "there is no [scenario NAME]");
+    for (const auto* section : sections) {
+      if (section->name.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") !=
+          std::string::npos)
+        throw section->error("allowed in its name are letters, digits, - and _");
+      Level said;
+      for (const auto& entry : section->entries)
+        if (entry.key != "weight" && entry.key != "reference")
+          add(said, full_name(*section, entry, variables), {entry.value, entry.source});
+      Scenario scenario{section->name, section->real(scenario_keys()[0]), section->real(scenario_keys()[1]),
+                        Reader(text_, given_words_, kinds_, strategies_, &said).read()};
+      const auto same = [](const Variable& a, const Variable& b) {
+        return a.name == b.name && a.lower == b.lower && a.upper == b.upper;
+      };
+      if (const auto& theirs = scenario.settings.variables;
+          !std::equal(theirs.begin(), theirs.end(), settings_.variables.begin(), settings_.variables.end(), same))
+        throw section->error("has other free variables than the study");
+      if (taken.empty() || std::count(taken.begin(), taken.end(), section->name) > 0)
+        settings_.scenarios.push_back(std::move(scenario));
+    }
+  }
+
+  // The names in study.scenarios.
+  std::vector<std::string> take_names(const std::vector<std::string>& known) const {
+    std::vector<std::string> names;
+    for (const auto& part : split_list(settings_.text("study.scenarios"))) {
+      const std::string name(part);
+      if (std::find(known.begin(), known.end(), name) == known.end())
+        throw settings_.error("study.scenarios", "no [scenario " + shown(name) + "]" + did_you_mean(name, known) +
+                                                     "; there are: " + (known.empty() ? "none" : listed(known)));
+      names.push_back(name);
+    }
+    return names;
+  }
+
+  // The full name of what an entry of a scenario sets: a key of the evaluator, of one of its sections, or a variable.
+  std::string full_name(const FreeSection& scenario, const FreeEntry& entry,
+                        const std::vector<DesignVariable>& variables) const {
+    const std::string section = entry.key.substr(0, entry.key.find('.'));
+    const auto complain = [&](const std::string& what) { fail(entry.source, what); };
+    if (section == "study" || section == "surrogate")
+      complain(shown(entry.key) + " in " + scenario.title() + " is of the whole study; a scenario sets keys of [" +
+               kind_->name + "] and values of [design]");
+    const bool dotted = section != entry.key;
+    std::string name = entry.key;
+    const bool own = std::any_of(kind_->keys.begin(), kind_->keys.end(),
+                                 [&](const Key& key) { return key.name.starts_with(section + "."); });
+    if (!dotted || (section != "design" && !own && !free_kind(*kind_, section))) {
+      std::vector<std::string> known = {"weight", "reference"}, found;
+      for (const auto& key : kind_->keys) {
+        known.push_back(key.name.substr(key.name.find('.') + 1));
+        if (known.back() == entry.key) found.push_back(key.name);
+      }
+      for (const auto& variable : variables) {
+        known.push_back(variable.name);
+        if (variable.name == entry.key) found.push_back("design." + variable.name);
+      }
+      if (found.size() > 1)
+        complain(shown(entry.key) + " in " + scenario.title() + " may be " + listed(found) +
+                 "; write the one that is meant");
+      if (found.empty())
+        complain("unknown key '" + shown(entry.key) + "' in " + scenario.title() + did_you_mean(entry.key, known) +
+                 "; allowed: " + listed(known));
+      name = found.front();
+    }
+    if (section == scenario_section().kind) complain("a scenario has no scenarios");
+    for (const auto* list : {&settings_.variables, &settings_.overruled})
+      for (const Variable& variable : *list)
+        for (const char* end : {"", ".min", ".max"})
+          if (name == "design." + variable.name + end)
+            complain(shown(entry.key) + " in " + scenario.title() + ": design." + variable.name +
+                     " is free in this study, so it is the same in all scenarios");
+    if (name.starts_with("design.") && (name.ends_with(".min") || name.ends_with(".max")))
+      complain(shown(entry.key) + " in " + scenario.title() + ": a scenario gives values; free a variable in [design]");
+    return name;
+  }
+
   ini::Text text_;
+  std::vector<std::string> given_words_;
   std::vector<Word> words_;
   const std::vector<EvaluatorKind>& kinds_;
   const std::vector<StrategyKeys>& strategies_;
@@ -394,7 +503,8 @@ class Reader {
   const StrategyKeys* strategy_ = nullptr;
   const EvaluatorKind* kind_ = nullptr;
   Given evaluator_;
-  Level file_, line_;
+  Level file_, line_, scenario_;
+  bool in_scenario_;
   Settings settings_;
 };
 
@@ -402,7 +512,7 @@ class Reader {
 
 Settings read_settings(const std::string& path, const std::vector<std::string>& words,
                        const std::vector<EvaluatorKind>& kinds, const std::vector<StrategyKeys>& strategies) {
-  return Reader(path, words, kinds, strategies).read();
+  return Reader(ini::read(path), words, kinds, strategies).read();
 }
 
 std::vector<Key> evaluator_keys(const EvaluatorKind& kind) {

@@ -6,8 +6,11 @@
 //   knee.min = 0.3
 //   [phase stance]              sections that the evaluator declares and reads itself, in the order of the file
 //   intervals = 30
+//   [scenario fast]             the same study in another situation: a weight, and what is otherwise there
+//   step-length = 0.6
 //
-// On the command line: --gait.step-length 0.5, --design.knee 0.4, --phase.stance.intervals 40.
+// On the command line: --gait.step-length 0.5, --design.knee 0.4, --phase.stance.intervals 40,
+// --scenario.fast.step-length 0.7.
 #pragma once
 
 #include <cstdint>
@@ -69,6 +72,8 @@ struct FreeSection {
   ConfigError error(const std::string& complaint) const;  // "SOURCE: [phase stance]: complaint"
 };
 
+struct Scenario;
+
 class Settings {
  public:
   std::string file;                 // the configuration
@@ -82,6 +87,7 @@ class Settings {
   std::vector<FreeSection> sections;         // of the kinds that the evaluator declares, in the order of the file
   std::vector<std::string> idle;             // names of keys that only other strategies have
   std::vector<std::string> given_variables;  // names that [design] and --design.* set or free
+  std::vector<Scenario> scenarios;           // those that study.scenarios takes; none: an ordinary study
 
   // The value of a key; asking for a key that is not in `all`, or by another type, is a mistake of the program.
   double real(const std::string& key) const;  // also a duration, in s
@@ -110,6 +116,18 @@ class Settings {
  private:
   const Setting& find(const std::string& key) const;
 };
+
+// One of the situations that a design has to do for: [scenario NAME].
+struct Scenario {
+  std::string name;
+  double weight = 1.0;     // in the mean
+  double reference = 1.0;  // its cost is taken relative to this, such as the best that it allows
+  Settings settings;       // of the study, with what the scenario says in place; no scenarios of its own
+};
+
+// Its keys besides those that it sets: weight, reference.
+const std::vector<Key>& scenario_keys();
+const ini::SectionKind& scenario_section();
 
 // What the registry of evaluators (evaluators/evaluator.hpp) knows of one before a study exists.
 struct EvaluatorKind {

@@ -17,6 +17,14 @@ std::vector<Key> study_keys(const std::vector<EvaluatorKind>& kinds) {
        .type = Type::choice,
        .description = "the inner problem whose cost is minimised",
        .choices = evaluators},
+      {.name = "study.across",
+       .type = Type::choice,
+       .default_value = "mean",
+       .description = "with [scenario NAME] sections: the cost is the weighted mean of theirs, or the worst of them",
+       .choices = {"mean", "worst"}},
+      {.name = "study.scenarios",
+       .type = Type::text,
+       .description = "names of the scenarios to take, as in slow, fast; all if empty"},
       {.name = "study.archive",
        .type = Type::text,
        .description =
@@ -116,6 +124,35 @@ std::vector<Key> study_keys(const std::vector<EvaluatorKind>& kinds) {
        .word_value = infinity,
        .zero_is_word = true},
   };
+}
+
+const std::vector<Key>& scenario_keys() {
+  static const std::vector<Key> keys = {
+      {.name = "weight",
+       .default_value = "1",
+       .unit = "1",
+       .description = "of this scenario in the mean",
+       .minimum = 0,
+       .open_minimum = true},
+      {.name = "reference",
+       .default_value = "1",
+       .unit = "1",
+       .description = "its cost is divided by this, such as the best cost that it alone allows",
+       .minimum = 0,
+       .open_minimum = true},
+  };
+  return keys;
+}
+
+const ini::SectionKind& scenario_section() {
+  static const ini::SectionKind kind{
+      .kind = "scenario",
+      .name = ini::SectionKind::Name::required,
+      .any_key = true,
+      .description =
+          "a situation that a design has to do for: weight, reference, and any settings of the evaluator and "
+          "values of design variables that differ in it"};
+  return kind;
 }
 
 Key strategy_key(const std::vector<StrategyKeys>& strategies) {

@@ -181,10 +181,17 @@ struct Tree {
     return link;
   }
 
-  P weight() const {  // N
-    P mass(0.0);
-    for (const auto& link : links) mass += link.mass;
-    return mass * gravity;
+  P mass() const {  // kg
+    P sum(0.0);
+    for (const auto& link : links) sum += link.mass;
+    return sum;
+  }
+  P weight() const {  // N, on a slope (gravity across it) too
+    if (!tilted) return mass() * gravity;
+    using std::sqrt;
+    P square = gravity * gravity;
+    for (const P& part : across) square += part * part;
+    return mass() * sqrt(square);
   }
 
   Tree<double> plain() const {

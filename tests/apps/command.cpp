@@ -350,6 +350,42 @@ TEST_F(Command, OneTwoAndFourRanksAreTheSameStudy) {
   }
 }
 
+// Scenarios and their parts, spread over ranks in whatever order.
+TEST_F(Command, ScenariosAreTheSameOnAnyNumberOfRanks) {
+  std::ofstream(directory + "/s.cfg")
+      << "[study]\nevaluator = gait\nacross = worst\n[surrogate]\nstrategy = strawman\ngradient = true\n"
+         "[design]\nknee.min = 0.35\nknee.max = 0.6\nperiod = 0.8\n[gait]\nmodel = motor-biped\nintervals = 16\n"
+         "starts = 4\nparts = 2\nshifts = 1\n[scenario slow]\nstep-length = 0.4\nreference = 0.034\n"
+         "[scenario fast]\nstep-length = 0.6\nreference = 0.45\n[scenario up]\nslope = 1 deg\nstep-length = 0.5\n"
+         "parts = 1\nreference = 0.31\n";
+  const std::string words = "run s.cfg --study.max-evaluations 5 --study.archive ";
+  EXPECT_EQ(dodyn(words + "1.h5").code, 0);
+  EXPECT_EQ(ranks(2, words + "2.h5").code, 0);
+  EXPECT_EQ(ranks(3, words + "3.h5").code, 0);
+  const auto one = archive::read(directory + "/1.h5");
+  ASSERT_EQ(one.evaluations.size(), 5u);
+  for (const char* file : {"2.h5", "3.h5"}) {
+    expect_same("1.h5", file);
+    const auto other = archive::read(directory + "/" + file);
+    for (const auto& row : one.evaluations)
+      for (const auto& same : other.evaluations)
+        if (row.id == same.id) {
+          EXPECT_EQ(row.metrics.size(), static_cast<Eigen::Index>(one.layout.metrics.size()));
+          for (Eigen::Index k = 0; k < row.metrics.size(); ++k)
+            EXPECT_TRUE(row.metrics(k) == same.metrics(k) || std::isnan(row.metrics(k))) << one.layout.metrics[k].name;
+          EXPECT_EQ(row.gradient, same.gradient);
+        }
+  }
+  const Result told = dodyn("solve s.cfg --design.knee 0.45 --output all.csv");
+  EXPECT_EQ(told.code, 0);
+  EXPECT_HAS(told.text, "scenario slow: cost ");
+  EXPECT_HAS(told.text, "times its reference of 0.31");
+  EXPECT_HAS(dodyn("show 1.h5 --evaluation 2").text, "metrics.fast:cost");
+  EXPECT_HAS(dodyn("run s.cfg --study.archive 1.h5 --scenario.slow.reference 0.035").text, "belongs to another study");
+  EXPECT_HAS(dodyn("run --help").text, "[scenario NAME]");
+  EXPECT_HAS(dodyn("help --markdown").text, "[scenario NAME]");
+}
+
 // The list of distinct gaits that the starts of a design ended at: joined from parts that ranks do in any order, some
 // of them starting from a neighbour's gait.
 TEST_F(Command, OptimaAreTheSameOnAnyNumberOfRanks) {

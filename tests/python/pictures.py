@@ -18,7 +18,7 @@ try:
 except ImportError:
     sys.exit(77)  # skipped
 
-NAMES = ("knee", "spatial", "docking", "scene", "command", "failing")
+NAMES = ("knee", "spatial", "docking", "scene", "command", "failing", "tasks")
 
 
 def data_of(page, number=0):
@@ -168,6 +168,31 @@ def large():
     assert len(made) == 1000 and len(unpacked(made[999]["t"])) >= 15
 
 
+def scenarios():
+    """Each scenario has its motion and its cost; the study's is the mean of what they cost, relative to references."""
+    study = package.open("tasks.h5")
+    best, names = study.best, ["slow", "fast", "uphill"]
+    assert best.trajectory.scenarios == names
+    relative = []
+    for name in names:
+        own = best.trajectory.scenario(name)
+        step = own.points[-1, -2] - own.points[0, 0]
+        assert abs(step - float(study.configuration[f"scenario.{name}.step-length"])) < 1e-6 and len(motion.motion(own).t) == 21
+        cost = best.metrics[f"{name}:cost"]
+        # squared torque per weight and distance; 17.6 kg
+        assert abs(cost - best.metrics[f"{name}:squared_torque"] / (17.6 * 9.81 * step)) < 1e-9
+        relative.append(cost / float(study.configuration[f"scenario.{name}.reference"]))
+    assert abs(best.cost - sum(relative) / 3) < 1e-12
+    data = data_of(open("tasks.html", encoding="utf-8").read())
+    assert data["scenarios"] == names and set(data["others"]) == {"fast", "uphill"}
+    assert all(str(best.id) in data["others"][name] for name in data["others"])
+    assert any("uphill" in line and "times its reference" in line for line in words.told(study))
+    dodyn("plot", "tasks.h5", "--what", "cost,strobe", "--output", "tasks.png")
+    dodyn("plot", "tasks.h5", "--scenario", "fast", "--what", "series", "--output", "fast.png")
+    dodyn("animate", "tasks.h5", "--scenario", "uphill", "--rate", "5", "--steps", "1", "--output", "up.gif")
+    dodyn("plot", "tasks.h5", "--scenario", "fsat", code=2)
+
+
 def sentences():
     study = package.open("failing.h5")
     assert words.headline(study).startswith("Best design: x = ")
@@ -228,6 +253,6 @@ def refusals():
 with tempfile.TemporaryDirectory() as directory:
     os.chdir(directory)
     make(*NAMES)
-    for test in (reports, numbers, strides, bodies, hulls, large, sentences, compared, plots, refusals):
+    for test in (reports, numbers, strides, bodies, hulls, large, scenarios, sentences, compared, plots, refusals):
         test()
         print(test.__name__, "ok", flush=True)

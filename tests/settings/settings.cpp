@@ -61,7 +61,9 @@ class SettingsTest : public ::testing::Test {
   void TearDown() override { std::filesystem::remove_all(directory); }
 
   const std::string directory =
-      ::testing::TempDir() + "dodyn-settings-" + ::testing::UnitTest::GetInstance()->current_test_info()->name();
+      ::testing::TempDir() + "dodyn-settings-" +
+                                ::testing::UnitTest::GetInstance()->current_test_info()->test_suite_name() + "-" +
+                                ::testing::UnitTest::GetInstance()->current_test_info()->name();
   const std::string path = directory + "/knee.cfg";
   const std::string walk = "[study]\nevaluator = walk\n";
 };
@@ -229,7 +231,7 @@ class FreeSections : public SettingsTest {
     using Name = ini::SectionKind::Name;
     all[0].sections = {{.kind = "phase", .name = Name::required, .keys = {"hold", "intervals", "duration"}},
                        {.kind = "start", .any_key = true},
-                       {.kind = "scenario", .name = Name::required, .any_key = true}};
+                       {.kind = "situation", .name = Name::required, .any_key = true}};
   }
   Settings read(const std::string& text, const std::vector<std::string>& words = {}) {
     std::ofstream(path) << walk << text;
@@ -248,7 +250,7 @@ class FreeSections : public SettingsTest {
   std::vector<EvaluatorKind> all = kinds();
   const std::string motion =
       "[phase stance]\nhold = foot\nintervals = 30\n[start]\nrate(theta) = 1.3\n[phase low flight]\n"
-      "[walk]\nintervals = 7\n[scenario nominal]\n";
+      "[walk]\nintervals = 7\n[situation nominal]\n";
 };
 
 TEST_F(FreeSections, AreHandedOutInTheirOrder) {
@@ -272,7 +274,7 @@ TEST_F(FreeSections, AreHandedOutInTheirOrder) {
 
 TEST_F(FreeSections, CommandLineOverrides) {
   const Settings settings = read(motion, {"--phase.stance.intervals", "40", "--phase.low flight.duration=0.1 .. 0.2",
-                                          "--start.foot.x", "-1", "--scenario.nominal.friction", "0.2"});
+                                          "--start.foot.x", "-1", "--situation.nominal.friction", "0.2"});
   EXPECT_EQ(settings.sections[0].find("intervals")->value, "40");
   EXPECT_EQ(settings.sections[0].find("intervals")->source, "command line");
   EXPECT_EQ(settings.sections[0].find("hold")->value, "foot");
@@ -288,18 +290,18 @@ TEST_F(FreeSections, AreTheStudysIdentity) {
   EXPECT_EQ(differences(read(motion, {"--phase.stance.intervals", "40"}), archived),
             "phase.stance.intervals: 30 / 40 (archive / now)");
   EXPECT_EQ(differences(read(motion, {"--start.x", "1"}), archived), "start.x: none / 1 (archive / now)");
-  EXPECT_EQ(differences(read(motion + "[scenario rough]\n"), archived),
-            "sections: [phase stance] [start] [phase low flight] [scenario nominal] / [phase stance] [start] [phase "
-            "low flight] [scenario nominal] [scenario rough] (archive / now)");
+  EXPECT_EQ(differences(read(motion + "[situation rough]\n"), archived),
+            "sections: [phase stance] [start] [phase low flight] [situation nominal] / [phase stance] [start] [phase "
+            "low flight] [situation nominal] [situation rough] (archive / now)");
   EXPECT_EQ(differences(read("[walk]\nintervals = 7\n[phase stance]\nhold = foot\nintervals = 30\n"), archived),
-            "sections: [phase stance] [start] [phase low flight] [scenario nominal] / [phase stance], "
+            "sections: [phase stance] [start] [phase low flight] [situation nominal] / [phase stance], "
             "start.rate(theta): 1.3 / none (archive / now)");
 }
 
 TEST_F(FreeSections, EachMistakeGetsItsLine) {
   EXPECT_EQ(complaint("[phsae stance]"),
             "f:3: unknown section [phsae stance] (did you mean 'phase'?); allowed: study, surrogate, design, walk, "
-            "phase, start, scenario");
+            "phase, start, situation, scenario");
   EXPECT_EQ(complaint("[phase]"), "f:3: [phase] has no name; allowed: [phase NAME]");
   EXPECT_EQ(complaint("[start x]"), "f:3: [start x] has a name; allowed: [start]");
   EXPECT_EQ(complaint("[phase a]\n[phase a]"), "f:4: [phase a] is given twice (already at line 3)");
@@ -319,6 +321,112 @@ TEST_F(FreeSections, EachMistakeGetsItsLine) {
   all[0].name = "run", all[0].keys.clear();
   std::ofstream(path) << "[study]\nevaluator = swim\n[swim]\ndepth = 1\n[phase stance]\n";
   EXPECT_THROW(dodyn::read_settings(path, {}, all, surrogate::strategy_keys()), ConfigError);
+}
+
+// [scenario NAME]: the study's settings with what the scenario says in their place.
+class ScenariosTest : public FreeSections {
+ protected:
+  const std::string text =
+      "[design]\nknee.min = 0.2\nknee.max = 0.7\nmass = 20\n[walk]\nstep-length = 0.5\n[start]\nx = 1\n"
+      "[scenario slow]\nstep-length = 40 cm\n"
+      "[scenario heavy]\nweight = 3\nreference = 0.5\nmass = 30\nstart.x = 2\nwalk.intervals = 40\n";
+};
+
+TEST_F(ScenariosTest, AreTheStudyButForWhatTheySay) {
+  const Settings study = read(text);
+  EXPECT_EQ(study.real("walk.step-length"), 0.5);
+  EXPECT_EQ(study.sections_of("start")[0]->find("x")->value, "1");
+  ASSERT_EQ(study.scenarios.size(), 2u);
+  const auto& [slow, heavy] = std::tie(study.scenarios[0], study.scenarios[1]);
+  EXPECT_EQ(slow.name, "slow");
+  EXPECT_EQ(slow.weight, 1.0);
+  EXPECT_EQ(slow.reference, 1.0);
+  EXPECT_EQ(slow.settings.real("walk.step-length"), 0.4);
+  EXPECT_EQ(slow.settings.design("mass", Eigen::VectorXd::Constant(1, 0.3)), 20.0);
+  EXPECT_EQ(heavy.weight, 3.0);
+  EXPECT_EQ(heavy.reference, 0.5);
+  EXPECT_EQ(heavy.settings.real("walk.step-length"), 0.5);
+  EXPECT_EQ(heavy.settings.integer("walk.intervals"), 40);
+  EXPECT_EQ(heavy.settings.design("mass", Eigen::VectorXd::Constant(1, 0.3)), 30.0);
+  EXPECT_TRUE(heavy.settings.design_given("mass"));
+  EXPECT_EQ(heavy.settings.sections_of("start")[0]->find("x")->value, "2");
+  EXPECT_TRUE(heavy.settings.sections_of("scenario").empty());
+  for (const Scenario& one : study.scenarios) {
+    EXPECT_TRUE(one.settings.scenarios.empty());
+    ASSERT_EQ(one.settings.variables.size(), 1u);
+    EXPECT_EQ(one.settings.variables[0].lower, 0.2);
+  }
+  EXPECT_TRUE(read("").scenarios.empty());
+}
+
+// What a scenario says is more special than what the command line says of the study; the command line may speak of a
+// scenario, too.
+TEST_F(ScenariosTest, TheCommandLineSpeaksOfTheStudyOrOfOne) {
+  const Settings study =
+      read(text, {"--walk.step-length", "0.6", "--scenario.heavy.mass", "31", "--walk.cost", "work"});
+  EXPECT_EQ(study.scenarios[0].settings.real("walk.step-length"), 0.4);
+  EXPECT_EQ(study.scenarios[1].settings.real("walk.step-length"), 0.6);
+  EXPECT_EQ(study.scenarios[1].settings.design("mass", Eigen::VectorXd::Constant(1, 0.3)), 31.0);
+  EXPECT_EQ(study.scenarios[1].settings.text("walk.cost"), "work");
+  const Settings one = read(text, {"--study.scenarios", "heavy"});
+  ASSERT_EQ(one.scenarios.size(), 1u);
+  EXPECT_EQ(one.scenarios[0].name, "heavy");
+  EXPECT_EQ(read(text, {"--study.scenarios", "heavy, slow"}).scenarios[0].name, "slow");
+  // fixed for `dodyn solve`
+  EXPECT_TRUE(read(text, {"--design.knee", "0.4"}).scenarios[0].settings.variables.empty());
+}
+
+TEST_F(ScenariosTest, AreTheStudysIdentity) {
+  const auto archived = read(text).configuration();
+  EXPECT_EQ(differences(read(text), archived), "");
+  EXPECT_EQ(differences(read(text, {"--scenario.heavy.weight", "4"}), archived),
+            "scenario.heavy.weight: 3 / 4 (archive / now)");
+  EXPECT_EQ(differences(read(text, {"--study.across", "worst"}), archived),
+            "study.across: mean / worst (archive / now)");
+  EXPECT_EQ(differences(read(text, {"--study.scenarios", "slow"}), archived),
+            "study.scenarios: none / slow (archive / now)");
+}
+
+TEST_F(ScenariosTest, EachMistakeGetsItsLine) {
+  const std::string at = "f:" + std::to_string(3 + std::count(text.begin(), text.end(), '\n'));
+  const auto more = [&](const std::string& entry) { return complaint(text + entry); };
+  EXPECT_EQ(more("stepp-length = 1"), at + ": unknown key 'stepp-length' in [scenario heavy] (did you mean "
+                                           "'step-length'?); allowed: weight, reference, step-length, intervals, "
+                                           "free-knees, cost, offset, knee, mass");
+  EXPECT_EQ(more("walk.step = 1"), at + ": unknown key 'walk.step' (did you mean 'walk.cost'?)");
+  EXPECT_EQ(more("design.mas = 1"),
+            at + ": unknown key 'design.mas' (did you mean 'design.mass'?); variables: knee, mass");
+  EXPECT_EQ(more("intervals = 3"), at + ": walk.intervals is given twice (already at f:" + std::to_string(18) + ")");
+  EXPECT_EQ(more("step-length = 3"), at + ": walk.step-length = 3 is out of range; allowed: a number in (0, 2] m");
+  EXPECT_EQ(more("knee = 0.3"),
+            at + ": knee in [scenario heavy]: design.knee is free in this study, so it is the same in all scenarios");
+  EXPECT_EQ(more("design.mass.min = 3"),
+            at + ": design.mass.min in [scenario heavy]: a scenario gives values; free a variable in [design]");
+  EXPECT_EQ(more("study.seed = 2"),
+            at + ": study.seed in [scenario heavy] is of the whole study; a scenario sets keys of [walk] and values of "
+                 "[design]");
+  EXPECT_EQ(more("[scenario slow]"), at + ": [scenario slow] is given twice (already at line 11)");
+  EXPECT_EQ(more("[scenario]"), at + ": [scenario] has no name; allowed: [scenario NAME]");
+  EXPECT_EQ(more("[scenario very slow]"),
+            at + ": [scenario very slow]: allowed in its name are letters, digits, - and _");
+  for (const std::string wrong : {"0", "-1"}) {
+    const std::string line = "f:" + std::to_string(4 + std::count(text.begin(), text.end(), '\n'));
+    EXPECT_EQ(more("[scenario s]\nweight = " + wrong),
+              line + ": weight = " + wrong + " is out of range; allowed: a number > 0");
+    EXPECT_EQ(more("[scenario s]\nreference = " + wrong),
+              line + ": reference = " + wrong + " is out of range; allowed: a number > 0");
+  }
+  EXPECT_EQ(complaint(text, {"--scenario.hevy.mass", "1"}),
+            "command line: --scenario.hevy.mass: no section [scenario hevy] (did you mean 'heavy'?); there are: slow, "
+            "heavy");
+  EXPECT_EQ(complaint(text, {"--scenario.heavy.mas", "1"}),
+            "command line: unknown key 'mas' in [scenario heavy] (did you mean 'mass'?); allowed: weight, reference, "
+            "step-length, intervals, free-knees, cost, offset, knee, mass");
+  EXPECT_EQ(complaint(text, {"--study.scenarios", "slow, hevy"}),
+            "command line: study.scenarios = slow, hevy: no [scenario hevy] (did you mean 'heavy'?); there are: slow, "
+            "heavy");
+  EXPECT_EQ(complaint("", {"--study.across", "worst"}),
+            "command line: study.across = worst: there is no [scenario NAME]");
 }
 
 // Strategies have keys of their own, with defaults of their own, some of the same name.
@@ -626,6 +734,7 @@ TEST(Evaluators, TableIsConsistent) {
     static const std::map<std::string, std::string> needed = {
         {"command", "[command]\nrun = true\n"},
         {"motion", "[motion]\nmodel = hopper\n[phase a]\nduration = 1\n[start]\nx = 0\n[cost]\ntime = 1\n"},
+        {"nonsmooth", "[motion]\nmodel = bar-drop\nstep = 10 ms\nend = 2 s\nnodes = 201\n"},
         {"simulation", "[simulation]\nmodel = sliding-box\nend = 1\nstep = 0.01\n[cost]\ncost = t\n"}};
     std::ofstream(path) << "[study]\nevaluator = " << kind.name << "\n"
                         << (needed.count(kind.name) ? needed.at(kind.name) : "");

@@ -209,6 +209,28 @@ TEST_F(PartsTest, LostAttemptsOutliveTheRun) {
   EXPECT_EQ(lost.unanswered.count(Status::lost), 1u);
 }
 
+// Scenarios of different numbers of parts: cut short anywhere, the study is the same.
+TEST_F(PartsTest, ScenariosOutliveTheRunThatAskedForThem) {
+  std::ofstream(config, std::ios::app) << "[scenario calm]\nsamples = 2\nnoise = 0.1\n"
+                                          "[scenario wild]\nsamples = 3\ny = 0.5\nreference = 2\n[scenario other]\n"
+                                          "name = branin\nsamples = 1\nweight = 0.5\n";
+  run("whole.h5");
+  EXPECT_EQ(performed, 4 * 6);
+  for (int answers = 1; answers < 24; answers += 2) {
+    const std::string archive = "cut" + std::to_string(answers) + ".h5";
+    performed = 0;
+    EXPECT_EQ(run(archive, answers).end, End::resumable);
+    EXPECT_EQ(performed, answers);
+    EXPECT_EQ(run(archive).end, End::finished);
+    EXPECT_EQ(performed, 24);  // none twice
+    EXPECT_EQ(costs(archive), costs("whole.h5"));
+  }
+  performed = 0;
+  EXPECT_EQ(run("lossy.h5", 1000, 2).end, End::finished);
+  EXPECT_EQ(performed, 26);
+  EXPECT_EQ(costs("lossy.h5"), costs("whole.h5"));
+}
+
 TEST_F(PartsTest, AFarmWithNothingElseToDoGivesTheSame) {
   run("a.h5");
   const auto row = archive::read(directory + "/a.h5").evaluations[1];

@@ -1,0 +1,261 @@
+// One evaluator of many: what a design costs in each of its scenarios, and in all of them together.
+//
+//   cost = sum of weight x cost / reference over the sum of weights, or the largest cost / reference,
+//
+// with the gradient of that (of the worst: where two are as bad, of the first). Each scenario is the study's evaluator with
+// the settings of that scenario. A part of an evaluation is a part of one scenario, so that ranks share scenarios and
+// their parts alike; all scenarios of an evaluation have its seed. Metrics and channels are those of all scenarios, the
+// name of the scenario and a colon in front; the first metric of each is its own cost.
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <memory>
+#include <stdexcept>
+
+#include "evaluators/evaluator.hpp"
+#include "record/text.hpp"
+
+namespace dodyn::evaluators {
+
+namespace {
+
+// The worst of two statuses for a design: what settles that it will not do first, then what another try may settle.
+int rank_of(Status status) {
+  switch (status) {
+    case Status::infeasible:
+      return 5;
+    case Status::lost:
+      return 4;
+    case Status::timed_out:
+      return 3;
+    case Status::failed:
+      return 2;
+    case Status::not_converged:
+      return 1;
+    case Status::ok:
+      return 0;
+  }
+  return 0;
+}
+
+bool all_nan(const Trajectory& trajectory) {
+  return std::all_of(trajectory.values.begin(), trajectory.values.end(),
+                     [](const Eigen::MatrixXd& values) { return values.array().isNaN().all(); });
+}
+
+class Scenarios final : public Evaluator {
+ public:
+  Scenarios(const Settings& settings, std::unique_ptr<Evaluator> (*make)(const Settings& settings))
+      : worst_(settings.text("study.across") == "worst") {
+    for (const Scenario& scenario : settings.scenarios) {
+      Settings own = scenario.settings;
+      own.variables = settings.variables;  // what is free may be said later, as `dodyn solve` does
+      One one{scenario.name, scenario.weight, scenario.reference, make(own)};
+      one.parts = one.evaluator->parts();
+      one.metrics = one.evaluator->metrics();
+      one.channels = one.evaluator->channels();
+      parts_ += one.parts;
+      weights_ += one.weight;
+      all_.push_back(std::move(one));
+    }
+  }
+
+  std::vector<Quantity> metrics() const override {
+    std::vector<Quantity> all;
+    for (const One& one : all_) {
+      all.push_back({one.name + ":cost", "1", "cost in scenario " + one.name});
+      for (Quantity metric : one.metrics) {
+        metric.name = one.name + ":" + metric.name;
+        all.push_back(std::move(metric));
+      }
+    }
+    return all;
+  }
+
+  Channels channels() const override {
+    Channels all;
+    for (const One& one : all_)
+      for (Channel channel : one.channels) {
+        channel.name = one.name + ":" + channel.name;
+        all.push_back(std::move(channel));
+      }
+    return all;
+  }
+
+  std::vector<std::pair<std::string, std::string>> reads() const override {
+    std::vector<std::pair<std::string, std::string>> all;
+    for (const One& one : all_)
+      for (const auto& [key, text] : one.evaluator->reads()) all.emplace_back("scenario." + one.name + "." + key, text);
+    return all;
+  }
+
+  int parts() const override { return parts_; }
+
+  Outcome evaluate(const Task& task) const override {
+    Task inner = task;
+    std::size_t at = 0;
+    while (inner.part >= all_[at].parts) inner.part -= all_[at++].parts;
+    inner.warm_start = own(task.warm_start, at);
+    Outcome answer = all_[at].evaluator->evaluate(inner);
+    if (parts_ > 1) return answer;
+    std::vector<Outcome> one;
+    one.push_back(std::move(answer));
+    return join(task.evaluation, std::move(one));
+  }
+
+  Outcome join(const Evaluation& asked, std::vector<Outcome> parts) const override;
+  std::string report(const Outcome& outcome) const override;
+
+  std::optional<Simulated> simulate(const Task& task) const override {
+    if (all_.size() > 1) {
+      std::vector<std::string> names;
+      for (const One& one : all_) names.push_back(one.name);
+      throw ConfigError("one motion is of one scenario; say which: --study.scenarios NAME, of " + listed(names));
+    }
+    Task inner = task;
+    inner.warm_start = own(task.warm_start, 0);
+    return all_.front().evaluator->simulate(inner);
+  }
+
+  std::string details() const override {
+    std::string all;
+    for (const One& one : all_)
+      if (const std::string text = one.evaluator->details(); !text.empty()) all += "scenario " + one.name + "\n" + text;
+    return all;
+  }
+
+ private:
+  struct One {
+    std::string name;
+    double weight, reference;
+    std::unique_ptr<Evaluator> evaluator;
+    int parts = 1;
+    std::vector<Quantity> metrics = {};
+    Channels channels = {};
+  };
+
+  // Of a whole trajectory that of one scenario; empty where it has none.
+  Trajectory own(const Trajectory& whole, std::size_t scenario) const {
+    std::size_t first = 0;
+    for (std::size_t i = 0; i < scenario; ++i) first += all_[i].channels.size();
+    const std::size_t count = all_[scenario].channels.size();
+    Trajectory part;
+    if (whole.values.size() < first + count) return part;
+    const auto begin = whole.values.begin() + static_cast<std::ptrdiff_t>(first);
+    part.values.assign(begin, begin + static_cast<std::ptrdiff_t>(count));
+    return all_nan(part) ? Trajectory{} : part;
+  }
+
+  std::vector<One> all_;
+  int parts_ = 0;
+  double weights_ = 0.0;
+  bool worst_;
+};
+
+Outcome Scenarios::join(const Evaluation& asked, std::vector<Outcome> parts) const {
+  std::vector<Outcome> each;  // an outcome per scenario
+  auto next = parts.begin();
+  for (const One& one : all_) {
+    std::vector<Outcome> own(std::make_move_iterator(next), std::make_move_iterator(next + one.parts));
+    next += one.parts;
+    each.push_back(one.parts == 1 ? std::move(own.front()) : one.evaluator->join(asked, std::move(own)));
+  }
+
+  Outcome whole{asked, {}};
+  Evaluation& e = whole.evaluation;
+  e.status = Status::ok;
+  for (const Outcome& outcome : each)
+    if (rank_of(outcome.evaluation.status) > rank_of(e.status)) e.status = outcome.evaluation.status;
+  for (const bool of_the_status : {true, false})
+    for (std::size_t i = 0; i < each.size(); ++i)
+      if (const Evaluation& own = each[i].evaluation; !own.reason.empty() && (own.status == e.status) == of_the_status)
+        e.reason += (e.reason.empty() ? "" : "; ") + all_[i].name + ": " + own.reason;
+
+  // Of the mean every scenario has a share, of the worst all is the worst one's.
+  std::vector<double> shares;
+  for (const One& one : all_) shares.push_back(worst_ ? 0.0 : one.weight / (weights_ * one.reference));
+  if (worst_) {
+    std::size_t worst = 0;
+    const auto relative = [&](std::size_t i) { return each[i].evaluation.cost / all_[i].reference; };
+    for (std::size_t i = 1; i < each.size(); ++i)
+      if (relative(i) > relative(worst) || std::isnan(relative(i))) worst = i;
+    shares[worst] = 1.0 / all_[worst].reference;
+  }
+  e.cost = 0.0;
+  e.cost_stderr = 0.0;  // at most: scenarios share their random numbers, so that their errors may be the same
+  e.gradient = Eigen::VectorXd::Zero(asked.design.size());
+  Eigen::Index metrics = 0, at = 0;
+  for (const One& one : all_) metrics += 1 + static_cast<Eigen::Index>(one.metrics.size());
+  e.metrics = Eigen::VectorXd::Constant(metrics, not_a_number);
+  for (std::size_t i = 0; i < each.size(); ++i) {
+    const Evaluation& own = each[i].evaluation;
+    if (shares[i] > 0.0) {
+      e.cost += shares[i] * own.cost;
+      e.cost_stderr += shares[i] * own.cost_stderr;
+      if (own.gradient.size() != e.gradient.size())
+        e.gradient.resize(0);
+      else
+        e.gradient += shares[i] * own.gradient;
+    }
+    e.metrics(at) = own.cost;
+    const auto count = static_cast<Eigen::Index>(all_[i].metrics.size());
+    if (own.metrics.size() == count)
+      e.metrics.segment(at + 1, count) = own.metrics;
+    else if (own.metrics.size() > 0)
+      throw std::logic_error("scenario " + all_[i].name + " has other metrics than declared");
+    at += 1 + count;
+  }
+  if (!e.ok()) e.gradient.resize(0);
+
+  if (std::any_of(each.begin(), each.end(), [](const Outcome& own) { return !own.trajectory.empty(); }))
+    for (std::size_t i = 0; i < each.size(); ++i) {
+      const Channels& channels = all_[i].channels;
+      auto& values = each[i].trajectory.values;
+      if (!values.empty() && values.size() != channels.size())
+        throw std::logic_error("scenario " + all_[i].name + " has other channels than declared");
+      for (std::size_t c = 0; c < channels.size(); ++c)
+        whole.trajectory.values.push_back(
+            values.empty()
+                ? Eigen::MatrixXd::Constant(channels[c].nodes,
+                                            static_cast<Eigen::Index>(channels[c].coordinates.size()), not_a_number)
+                : std::move(values[c]));
+    }
+  return whole;
+}
+
+std::string Scenarios::report(const Outcome& outcome) const {
+  const Evaluation& e = outcome.evaluation;
+  std::string text;
+  Eigen::Index at = 0;
+  for (std::size_t i = 0; i < all_.size(); ++i) {
+    const One& one = all_[i];
+    const auto count = static_cast<Eigen::Index>(one.metrics.size());
+    Outcome own{e, this->own(outcome.trajectory, i)};
+    own.evaluation.gradient.resize(0);
+    own.evaluation.cost = e.metrics.size() > at ? e.metrics(at) : not_a_number;
+    own.evaluation.metrics.resize(0);
+    if (e.metrics.size() >= at + 1 + count && !e.metrics.segment(at + 1, count).array().isNaN().all())
+      own.evaluation.metrics = e.metrics.segment(at + 1, count);
+    at += 1 + count;
+    text += (i ? "\n" : "") + ("scenario " + one.name) + formatted(": cost %.8g", own.evaluation.cost);
+    if (one.reference != 1.0)
+      text += formatted(", %.6g times its reference of %.6g", own.evaluation.cost / one.reference, one.reference);
+    if (!worst_) text += formatted("; weight %g", one.weight);
+    text += "\n" + one.evaluator->report(own);
+  }
+  return text;
+}
+
+}  // namespace
+
+std::unique_ptr<Evaluator> make_evaluator(const Settings& settings) {
+  for (const auto& kind : evaluator_kinds())
+    if (kind.name == settings.evaluator) {
+      if (settings.scenarios.empty()) return kind.make(settings);
+      return std::make_unique<Scenarios>(settings, kind.make);
+    }
+  throw std::logic_error("no evaluator '" + settings.evaluator + "'");
+}
+
+}  // namespace dodyn::evaluators
