@@ -360,7 +360,7 @@ dmoc::MotionProblem MotionDesigns::problem(const Eigen::VectorXd& design) const 
     phase.intervals = p.intervals;
     phase.duration = evaluated(p.shortest, all);
     if (p.timed()) phase.free_duration = {evaluated(p.shortest, all), evaluated(p.longest, all)};
-    phase.work = effort_.work();
+    phase.work = phase.work_at_ends = effort_.work();
     for (const auto& actuator : tree.actuators) {
       const Coefficient limit = actuator.limit.value_or(nlp::infinity);
       phase.controls.emplace_back(-limit, limit);
