@@ -40,7 +40,7 @@ def sections(path):
 
 def number(text, values={}):
     text = re.sub(r"([\d.]+)\s*(deg|cm|mm)\b", lambda m: f"({m[1]}*{UNITS[m[2]]!r})", text).replace("^", "**")
-    return float(eval(text, {"pi": np.pi}, values))
+    return float(eval(text, {"pi": np.pi, "sin": np.sin, "cos": np.cos, "tan": np.tan}, values))
 
 
 # ---- what the study asks for
@@ -83,9 +83,10 @@ for key, value in of_kind("parameters")[0][1].items():
     P[key] = given[key] if key in given else number(value, P)
 value = lambda text: number(text, P)
 DIM = int(head["dimension"])
-G = value(head.get("gravity", "9.81"))
 AXIS = {"x": np.eye(3)[0], "y": np.eye(3)[1], "z": np.eye(3)[2]}
 UP = AXIS["y" if DIM == 2 else "z"]
+pull = head.get("gravity", "9.81")  # a number, downwards, or a vector
+GRAVITY = np.array([value(x) for x in pull.split(",")] + [0.0])[:3] if "," in pull else -value(pull) * UP
 
 
 def vector(text):
@@ -161,7 +162,7 @@ def moving(q, v):
 def lagrangian(q, v):
     L = -sum(k / 2 * (q[c] - rest) ** 2 for c, k, rest, _ in springs)
     for x, u, w, I, m in moving(q, v):
-        L = L + m * (u @ u) / 2 + w @ I @ w / 2 - m * G * (x @ UP)
+        L = L + m * (u @ u) / 2 + w @ I @ w / 2 + m * (x @ GRAVITY)
     return L
 
 
@@ -233,7 +234,7 @@ heights = [place(Q[k], swing, links[swing]["end"]) @ UP - 4 * k / K * (1 - k / K
 slack["clearance"] = min(heights)
 
 # ---- the cost
-weight = G * sum(m for _, _, m, _ in bodies)
+weight = np.linalg.norm(GRAVITY) * sum(m for _, _, m, _ in bodies)
 speed = np.vstack([after, (Q[2:] - Q[:-2]) / (2 * h), before])[:, drives]  # at nodes; after and before the jump at the ends
 work = h / 2 * np.stack([U * speed[:-1], U * speed[1:]])
 if asked.get("gait.work-rule") == "intervals":
