@@ -136,9 +136,21 @@ void Inertia<n>::dof_velocities(const Twists& in, Eigen::VectorXd& nu) const {
     const auto& m = bodies_->body(b);
     if (m.fixed) continue;
     const int first = m.range.first + m.own;
-    if (m.joint < 0)
+    const Joint<n>* joint = m.joint < 0 ? nullptr : &bodies_->joint(m.joint);
+    if (!joint)
       nu.segment<twist_size>(first) = in[b];
-    else if (m.own_size == spin)
+    else if (joint->kind == Joint<n>::Kind::prismatic) {
+      const auto& parent = in[joint->parent];
+      const Vector<n> apart = at_[b].position - at_[joint->parent].position;
+      const Spin<n> turn = parent.template tail<spin>();
+      Vector<n> carried;
+      if constexpr (n == 2)
+        carried = cross(turn, apart);
+      else
+        carried = turn.cross(apart);
+      nu[first] = (in[b] - parent).template head<n>().dot(jacobian_[b].template topRows<n>().col(m.own)) -
+                  carried.dot(jacobian_[b].template topRows<n>().col(m.own));
+    } else if (m.own_size == spin)
       nu.segment<spin>(first) = in[b].template tail<spin>();
     else  // the whole spin about the axis, P(3:5, 6) = n
       nu[first] = in[b].template tail<spin>().dot(jacobian_[b].template bottomRows<spin>().col(m.own));

@@ -43,6 +43,13 @@ Multibody<n>::Multibody(const World<n>& world) : joints_(world.joints) {
       m.inertia(0, 0) = m.euler_tensor.trace();
     else
       m.inertia = m.euler_tensor.trace() * Matrix<n>::Identity() - m.euler_tensor;
+    const bool slides = std::any_of(joints_.begin(), joints_.end(), [&](const Joint<n>& joint) {
+      return joint.child == b && joint.kind == Joint<n>::Kind::prismatic;
+    });
+    if (slides && m.inertia.isZero()) {  // a point mass, which turns with its parent
+      m.inverse.setZero();
+      continue;
+    }
     const Eigen::LLT<SpinMatrix> factor(m.inertia);
     if (!m.inertia.allFinite() || !m.euler_tensor.isApprox(m.euler_tensor.transpose(), 1e-9) ||
         factor.info() != Eigen::Success)
@@ -70,11 +77,9 @@ void Multibody<n>::find_trees(const World<n>& world) {
     if (bodies_[joint.child].fixed) refuse(where + ": its child, " + named(given, joint.child) + ", is fixed");
     if (bodies_[joint.child].joint >= 0)
       refuse(where + ": " + named(given, joint.child) + " has a parent already; chains may branch but not close");
-    if constexpr (n == 3) {
-      if (joint.kind == Joint<n>::Kind::revolute) {
-        if (!(joint.axis.norm() > 0.0)) refuse(where + ": its axis is zero");
-        joint.axis.normalize();
-      }
+    if (joint.kind == Joint<n>::Kind::prismatic || (n == 3 && joint.kind == Joint<n>::Kind::revolute)) {
+      if (!(joint.axis.norm() > 0.0)) refuse(where + ": its axis is zero");
+      joint.axis.normalize();
     }
     bodies_[joint.child].joint = j;
   }
@@ -101,7 +106,7 @@ void Multibody<n>::find_trees(const World<n>& world) {
     auto& tree = trees_[t];
     m.tree = t;
     m.own = tree.range.size;
-    m.own_size = m.joint < 0 ? twist : n == 3 && joints_[m.joint].kind == Joint<n>::Kind::revolute ? 1 : spin;
+    m.own_size = m.joint < 0 ? twist : joints_[m.joint].kind == Joint<n>::Kind::spherical ? spin : 1;
     tree.range.size += m.own_size;
     tree.bodies.push_back(b);
   }
@@ -114,9 +119,17 @@ void Multibody<n>::find_trees(const World<n>& world) {
 }
 
 template <int n>
-void Multibody<n>::place(const Joint<n>& joint, const Poses& q, Pose<n>& child) const {
+void Multibody<n>::place(const Joint<n>& joint, const Poses& q, Pose<n>& child, double slide) const {
   const auto parent = q[joint.parent].frame();
   child.position = parent(joint.parent_point) - child.frame().directors * joint.child_point;
+  if (joint.kind == Joint<n>::Kind::prismatic) child.position += slide * (parent.directors * joint.axis);
+}
+
+template <int n>
+double Multibody<n>::slide(const Joint<n>& joint, const Poses& q) const {
+  if (joint.kind != Joint<n>::Kind::prismatic) return 0.0;
+  const auto parent = q[joint.parent].frame();
+  return (q[joint.child].frame()(joint.child_point) - parent(joint.parent_point)).dot(parent.directors * joint.axis);
 }
 
 template <int n>
@@ -132,9 +145,12 @@ void Multibody<n>::reparametrise_tree(const Tree& tree, const Poses& q0, const d
       if constexpr (n == 3) rotation_[b] = exponential(w);
     } else {
       const auto& joint = joints_[m.joint];
+      const bool slides = joint.kind == Joint<n>::Kind::prismatic;
       if constexpr (n == 3) {
         const bool fixed = bodies_[joint.parent].fixed;
-        if (joint.kind == Joint<n>::Kind::spherical) {
+        if (slides) {
+          rotation_[b] = fixed ? Matrix<3>(Matrix<3>::Identity()) : rotation_[joint.parent];
+        } else if (joint.kind == Joint<n>::Kind::spherical) {
           rotation_[b] = exponential(Eigen::Map<const Vector<3>>(own));
         } else {
           const Matrix<3> parent = fixed ? Matrix<3>(Matrix<3>::Identity()) : rotation_[joint.parent];
@@ -143,9 +159,9 @@ void Multibody<n>::reparametrise_tree(const Tree& tree, const Poses& q0, const d
         }
         pose.directors = rotation_[b] * q0[b].directors;
       } else {
-        pose.angle += own[0];
+        pose.angle += slides ? q1[joint.parent].angle - q0[joint.parent].angle : own[0];
       }
-      place(joint, q1, pose);
+      place(joint, q1, pose, slides ? slide(joint, q0) + own[0] : 0.0);
     }
     q1[b] = pose;
   }
@@ -180,6 +196,21 @@ void Multibody<n>::jacobians(const Poses& q, const Tree& tree, std::vector<Jacob
     }
     const auto& joint = joints_[m.joint];
     const bool moving = !bodies_[joint.parent].fixed;
+    if (joint.kind == Joint<n>::Kind::prismatic) {  // v2 = v1 + omega1 x (phi2 - phi1) + s' axis
+      const Vector<n> apart = q[b].position - q[joint.parent].position;
+      if (moving) {
+        const auto& P = out[joint.parent];
+        J = P;
+        if constexpr (n == 2) {
+          J.row(0) -= apart[1] * P.row(2);
+          J.row(1) += apart[0] * P.row(2);
+        } else {
+          J.template topRows<3>() -= hat(apart) * P.template bottomRows<3>();
+        }
+      }
+      J.col(m.own).template head<n>() += q[joint.parent].frame().directors * joint.axis;
+      continue;
+    }
     const Vector<n> rho1 = q[joint.parent].frame().directors * joint.parent_point;
     const Vector<n> rho2 = q[b].frame().directors * joint.child_point;
     if constexpr (n == 2) {
@@ -225,7 +256,14 @@ double Multibody<n>::constraint_residual(const Poses& q0, const Poses& q) const 
         worst = std::max(worst, director::constraint(director::coordinates(q[b].position, q[b].directors))
                                     .template lpNorm<Eigen::Infinity>());
   for (const auto& joint : joints_) {
-    const Vector<n> apart = q[joint.child].frame()(joint.child_point) - q[joint.parent].frame()(joint.parent_point);
+    Vector<n> apart = q[joint.child].frame()(joint.child_point) - q[joint.parent].frame()(joint.parent_point);
+    const auto turned = [&](const Poses& at) {  // the child's attitude, seen from its parent
+      return Matrix<n>(at[joint.parent].frame().directors.transpose() * at[joint.child].frame().directors);
+    };
+    if (joint.kind == Joint<n>::Kind::prismatic) {
+      apart -= slide(joint, q) * (q[joint.parent].frame().directors * joint.axis);
+      worst = std::max(worst, (turned(q) - turned(q0)).cwiseAbs().maxCoeff());
+    }
     worst = std::max(worst, apart.template lpNorm<Eigen::Infinity>());
     if constexpr (n == 3)
       if (joint.kind == Joint<n>::Kind::revolute)
@@ -248,7 +286,7 @@ void Multibody<n>::orthonormalise(Poses& q) const {
       }
     for (const auto& tree : trees_)
       for (const int b : tree.bodies)
-        if (bodies_[b].joint >= 0) place(joints_[bodies_[b].joint], q, q[b]);
+        if (const int j = bodies_[b].joint; j >= 0) place(joints_[j], q, q[b], slide(joints_[j], q));
   }
 }
 

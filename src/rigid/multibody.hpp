@@ -55,6 +55,7 @@ class Multibody {
   bool is_fixed(int b) const { return bodies_[b].fixed; }
   bool has_joints() const { return !trees_.empty(); }
   Range range(int b) const { return bodies_[b].range; }
+  const Joint<n>& joint(int index) const { return joints_[index]; }
 
   // q1 = F_d(u, q0)
   void reparametrise(const Poses& q0, const Eigen::VectorXd& u, Poses& q1) const;
@@ -76,7 +77,9 @@ class Multibody {
 
  private:
   void find_trees(const World<n>& world);
-  void place(const Joint<n>& joint, const Poses& q, Pose<n>& child) const;
+  // Puts the child where its joint has it; how far it has slid: m.
+  void place(const Joint<n>& joint, const Poses& q, Pose<n>& child, double slide) const;
+  double slide(const Joint<n>& joint, const Poses& q) const;
 
   std::vector<Member> bodies_;
   std::vector<Tree> trees_;

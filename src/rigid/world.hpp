@@ -101,15 +101,16 @@ double motion_bound(double radius, const geometry::Frame<n>& from, const geometr
   return (to.position - from.position).norm() + radius * turn;
 }
 
-// A joint holds a point of the child body on a point of its parent (an earlier body, which may be fixed). A body has at
-// most one parent, so bodies form chains and trees. In the plane both kinds are the pin joint.
+// A joint holds a point of the child body on a point of its parent (an earlier body, which may be fixed), or on the line
+// through it along an axis of the parent, on which the child slides and does not turn. A body has at most one parent, so
+// bodies form chains and trees. In the plane `spherical` and `revolute` are the pin joint.
 template <int n>
 struct Joint {
-  enum class Kind { spherical, revolute };
+  enum class Kind { spherical, revolute, prismatic };
   Kind kind = Kind::spherical;
   int parent = -1, child = -1;
   Vector<n> parent_point = Vector<n>::Zero(), child_point = Vector<n>::Zero();  // rho, body coordinates (3.25)
-  Vector<n> axis = Vector<n>::UnitX();  // n of (3.29), parent's coordinates; only read for `revolute` in space
+  Vector<n> axis = Vector<n>::UnitX();  // n of (3.29), parent's coordinates; read for `revolute` in space and `prismatic`
 };
 
 // A point charge fixed in a body. Two charges on different bodies have the potential K c1 c2/|d| (3.51).

@@ -70,20 +70,22 @@ class Builder {
     const bool three = turns.size() == 3 && turns[0].axis != turns[1].axis && turns[1].axis != turns[2].axis;
     const bool all = n == 2 ? turns.size() == 1 : three, one = turns.size() == 1;
     const bool free = link.parent < 0 && slides == n && in_order && all;
-    const bool held = slides == 0 && (all || one);
+    const bool held = (slides == 0 && (all || one)) || (slides == 1 && turns.empty());
     if (l == 0 && standing_.foot && !free)
       refuse(l, "it cannot stand on a foot; allowed: a first link whose joint to the ground has all slides and turns");
     if (!free && !held)
-      refuse(l, std::string("its joint; allowed: ") +
-                    (n == 2 ? "fixed, revolute, on the ground planar (= point + revolute), too"
-                            : "fixed, revolute, spherical, on the ground spatial (= point + spherical), too"));
+      refuse(l,
+             std::string("its joint; allowed: ") +
+                 (n == 2 ? "fixed, revolute, prismatic, on the ground planar (= point + revolute), too"
+                         : "fixed, revolute, spherical, prismatic, on the ground spatial (= point + spherical), too"));
   }
 
   void clusters() {
     const auto& links = view_.tree.links;
     bool ground = standing_.ground || standing_.foot;  // whether something hangs on it
     for (std::size_t l = 0; l < links.size(); ++l)
-      ground |= links[l].parent < 0 && !links[l].moves.empty() && links[l].moves[0].kind == Move::turn;
+      ground |= links[l].parent < 0 && !links[l].moves.empty() &&
+                (links[l].moves[0].kind == Move::turn || links[l].moves.size() == 1);
     for (const auto& charge : view_.tree.charges) ground |= charge.place.link < 0;
     if (ground) {
       clusters_.emplace_back();
@@ -128,6 +130,8 @@ class Builder {
     }
     if (!cluster.fixed) {
       const int first = cluster.links[0];
+      const auto& moves = view_.tree.links[first].moves;
+      const bool slides = moves.size() == 1 && moves[0].kind == Move::slide;  // so it turns with another body
       body.mass = cluster.moments.mass;
       if (!(body.mass > 0.0)) refuse(first, "it has no mass");
       cluster.centre = eigen(cluster.moments.first) / body.mass;
@@ -138,10 +142,10 @@ class Builder {
         J += inertia_of(link) + link.mass * (r.squaredNorm() * Eigen::Matrix3d::Identity() - r * r.transpose());
       }
       if constexpr (n == 2) {
-        if (!(J(2, 2) > 0.0)) refuse(first, "it has no inertia");
+        if (!(J(2, 2) > 0.0) && !(slides && J(2, 2) == 0.0)) refuse(first, "it has no inertia");
         body.euler_tensor = 0.5 * J(2, 2) * Eigen::Matrix2d::Identity();
       } else {
-        if (Eigen::LLT<Eigen::Matrix3d>(J).info() != Eigen::Success)
+        if (Eigen::LLT<Eigen::Matrix3d>(J).info() != Eigen::Success && !(slides && J.isZero()))
           refuse(first, "its inertia about some axis is zero");
         body.euler_tensor = 0.5 * J.trace() * Eigen::Matrix3d::Identity() - J;
       }
@@ -175,7 +179,9 @@ class Builder {
   void add_joint(const Link<double>& link) {
     const int l = static_cast<int>(&link - view_.tree.links.data());
     const bool stands = l == 0 && standing_.foot;
-    if (link.moves.empty() || (link.moves[0].kind == Move::slide && !stands)) return;
+    if (link.moves.empty() ||
+        (link.parent < 0 && link.moves.size() > 1 && link.moves[0].kind == Move::slide && !stands))
+      return;
     rigid::Joint<n> joint;
     joint.child = view_.links[l].body;
     joint.child_point = head<n>(view_.links[l].origin);
@@ -184,8 +190,11 @@ class Builder {
                                  : link.parent < 0 ? link.at
                                                    : link.at + view_.links[link.parent].origin);
     const bool revolute = link.moves.size() == 1;
-    joint.kind = revolute ? rigid::Joint<n>::Kind::revolute : rigid::Joint<n>::Kind::spherical;
-    if constexpr (n == 3) joint.axis = rigid::Vector<3>::Unit(link.moves[0].axis);
+    const bool slides = revolute && link.moves[0].kind == Move::slide;
+    joint.kind = slides     ? rigid::Joint<n>::Kind::prismatic
+                 : revolute ? rigid::Joint<n>::Kind::revolute
+                            : rigid::Joint<n>::Kind::spherical;
+    if (n == 3 || slides) joint.axis = rigid::Vector<n>::Unit(link.moves[0].axis);
     view_.world.joints.push_back(joint);
   }
 
@@ -241,8 +250,11 @@ class Builder {
     const bool damped =
         std::any_of(tree.springs.begin(), tree.springs.end(), [](const auto& s) { return s.damping != 0.0; });
     if (stiff || !tree.potentials.empty()) view_.world.potentials.push_back(recorded_potential<n>(rest));
-    if (damped || !tree.loads.empty() || (control && !tree.actuators.empty()))
-      view_.world.forces.push_back(recorded_force<n>(rest, std::move(control)));
+    const std::vector<Stop> stops = standing_.limits ? stops_of(tree) : std::vector<Stop>{};
+    if (!standing_.limits)
+      for (auto& actuator : rest.tree.actuators) actuator.limit.reset();
+    if (damped || !tree.loads.empty() || !stops.empty() || (control && !tree.actuators.empty()))
+      view_.world.forces.push_back(recorded_force<n>(rest, std::move(control), stops));
   }
 
   const Model& model_;
@@ -300,7 +312,7 @@ typename Bodies<n>::Coordinates Bodies<n>::coordinates(const State& state) const
   if constexpr (n == 2)  // angles beyond half a turn, which the frames do not show
     for (std::size_t l = 0; l < tree.links.size(); ++l) {
       const auto& link = tree.links[l];
-      if (link.moves.empty()) continue;
+      if (link.moves.empty() || link.moves.back().kind != Move::turn) continue;
       const double before = link.parent < 0 ? 0.0 : state.poses[links[link.parent].body].angle;
       known.q[link.first + static_cast<int>(link.moves.size()) - 1] = state.poses[links[l].body].angle - before;
     }

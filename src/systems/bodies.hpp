@@ -1,8 +1,8 @@
 // The bodies view of a model: a world of rigid bodies for the contact simulation, and the way from coordinates to poses
 // and back.
 //
-// Every link that moves is a body; links fixed to another one are part of its body. Joints are point to point, so what
-// can be expressed are free bodies (a root that is planar, or spatial) and revolute and spherical joints. Springs and
+// Every link that moves is a body; links fixed to another one are part of its body. What can be expressed are free bodies
+// (a root that is planar, or spatial) and revolute, spherical and prismatic joints. Springs and
 // users' energies are potentials of the world; damping, users' forces and actuators its forces; charges and drag its
 // own.
 #pragma once
@@ -18,7 +18,7 @@
 
 namespace dodyn::systems {
 
-// What the actuators give at a time (s) and a state: sets u, [actuators].
+// What the actuators give at a time (s) and a state: sets u, [actuators]. Beyond an actuator's limit it gives that.
 using Control =
     std::function<void(double t, std::span<const double> q, std::span<const double> v, std::span<double> u)>;
 
@@ -52,6 +52,8 @@ struct Standing {
   // Where the point of the ground is (m) that the origin of the first link is joined to, in place of its slides: a foot
   // that stands.
   std::optional<Vector3<double>> foot = std::nullopt;
+  // Whether limits of actuators and ranges of coordinates act.
+  bool limits = true;
 };
 
 // n: the model's dimension. Throws ConfigError, one line, of what a world cannot express.

@@ -1,9 +1,13 @@
 #include "systems/body_forces.hpp"
 
+#include <Eigen/Cholesky>
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 #include "autodiff/tape.hpp"
 #include "systems/body_state.hpp"
+#include "systems/mass_matrix.hpp"
 
 namespace dodyn::systems {
 
@@ -59,10 +63,42 @@ rigid::Potential<n> recorded_potential(const Bodies<n>& view) {
   };
 }
 
-// Damping, loads and actuators as wrenches on the bodies, recorded as functions of frames, twists and controls; q and v
+std::vector<Stop> stops_of(const Tree<double>& tree) {
+  constexpr double infinite = std::numeric_limits<double>::infinity();
+  std::vector<Stop> stops;
+  for (const auto& range : tree.ranges)
+    stops.push_back({range.coordinate, range.from.value_or(-infinite), range.to.value_or(infinite), infinite, 0.0});
+  if (stops.empty()) return stops;
+  // the least inertia over postures within a radian or a metre of rest, in a fixed lattice
+  constexpr int postures = 16;
+  std::vector<double> q(static_cast<std::size_t>(tree.n()));
+  for (int posture = 0; posture < postures; ++posture) {
+    for (std::size_t i = 0; i < q.size(); ++i) {
+      const double x = posture * (0.6180339887498949 + 0.1 * static_cast<double>(i));
+      q[i] = posture == 0 ? 0.0 : 2.0 * (x - std::floor(x)) - 1.0;
+    }
+    for (const Stop& stop : stops) {
+      double& x = q[static_cast<std::size_t>(stop.coordinate)];
+      x = std::max(stop.from, std::min(stop.to, x));
+    }
+    const Eigen::LDLT<Eigen::MatrixXd> M(mass_matrix(tree, q));
+    for (Stop& stop : stops) {
+      const double inertia = 1.0 / M.solve(Eigen::VectorXd::Unit(tree.n(), stop.coordinate))[stop.coordinate];
+      if (inertia > 0.0 && inertia < stop.stiffness) stop.stiffness = inertia;
+    }
+  }
+  for (Stop& stop : stops) {
+    const double inertia = std::isfinite(stop.stiffness) ? stop.stiffness : 0.0;
+    stop.stiffness = inertia / (stop_time * stop_time);
+    stop.damping = 2.0 * inertia / stop_time;
+  }
+  return stops;
+}
+
+// Damping, loads, actuators and stops as wrenches on the bodies, recorded as functions of frames, twists and controls; q and v
 // for the control, too.
 template <int n>
-rigid::Force<n> recorded_force(const Bodies<n>& view, Control control) {
+rigid::Force<n> recorded_force(const Bodies<n>& view, Control control, const std::vector<Stop>& stops) {
   constexpr int twist = rigid::Twist<n>::RowsAtCompileTime;
   const std::size_t count = view.world.bodies.size(), actuators = view.tree.actuators.size();
   const int coordinates = view.tree.n();
@@ -83,7 +119,8 @@ rigid::Force<n> recorded_force(const Bodies<n>& view, Control control) {
 
     std::vector<Var> u;
     for (std::size_t i = 0; i < actuators; ++i) u.push_back(input());
-    const auto applied = view.tree.applied(state.frames, state.q.data(), state.v.data(), u.data());
+    auto applied = view.tree.applied(state.frames, state.q.data(), state.v.data(), u.data());
+    for (const Stop& stop : stops) applied.generalised[stop.coordinate] += input();
     const Vector3<Var> none{Var(0.0), Var(0.0), Var(0.0)};
     std::vector<Vector3<Var>> force(count, none), torque(count, none);
     for (const auto& push : applied.pushes) {
@@ -99,9 +136,15 @@ rigid::Force<n> recorded_force(const Bodies<n>& view, Control control) {
         const int b = view.links[static_cast<std::size_t>(&link - view.tree.links.data())].body;
         Vector3<Var> way = state.dual[coordinate];
         for (Var& x : way) x = applied.generalised[coordinate] * x;
-        if (link.moves[i].kind == Move::slide) {  // at the link's origin
+        if (link.moves[i].kind == Move::slide) {  // at the link's origin, on either body
+          const Vector3<Var> at = state.frames[&link - view.tree.links.data()].origin;
           force[b] = force[b] + way;
-          torque[b] = torque[b] + cross(state.frames[&link - view.tree.links.data()].origin - frames[b].origin, way);
+          torque[b] = torque[b] + cross(at - frames[b].origin, way);
+          if (link.parent >= 0) {
+            const int other = view.links[link.parent].body;
+            force[other] = force[other] - way;
+            torque[other] = torque[other] - cross(at - frames[other].origin, way);
+          }
         } else {
           torque[b] = torque[b] + way;
           if (link.parent >= 0) torque[view.links[link.parent].body] = torque[view.links[link.parent].body] - way;
@@ -114,9 +157,13 @@ rigid::Force<n> recorded_force(const Bodies<n>& view, Control control) {
     }
     wrenches = std::make_shared<const autodiff::Program>(recording.graph, outputs, inputs);
   }
+  std::vector<double> limits;
+  for (const auto& actuator : view.tree.actuators)
+    limits.push_back(actuator.limit.value_or(std::numeric_limits<double>::infinity()));
   return [=, q = std::vector<double>(coordinates), v = std::vector<double>(coordinates),
-          u = std::vector<double>(actuators)](double t, rigid::Frames<n> at, std::span<const rigid::Twist<n>> moving,
-                                              std::span<rigid::Twist<n>> wrench) mutable {
+          u = std::vector<double>(actuators), pushes = std::vector<double>(stops.size())](
+             double t, rigid::Frames<n> at, std::span<const rigid::Twist<n>> moving,
+             std::span<rigid::Twist<n>> wrench) mutable {
     constexpr int lanes = autodiff::Program::lanes;
     const auto write = [&](double* room) {
       double* to = room;
@@ -126,7 +173,7 @@ rigid::Force<n> recorded_force(const Bodies<n>& view, Control control) {
       return to;
     };
     std::fill(u.begin(), u.end(), 0.0);
-    if (control) {
+    if (control || !stops.empty()) {
       double* room = states->start();
       write(room);
       states->run(room, 1);
@@ -134,14 +181,22 @@ rigid::Force<n> recorded_force(const Bodies<n>& view, Control control) {
         q[i] = *states->output(room, i);
         v[i] = *states->output(room, coordinates + i);
       }
-      control(t, q, v, u);
+    }
+    if (control) control(t, q, v, u);
+    for (std::size_t i = 0; i < actuators; ++i) u[i] = std::clamp(u[i], -limits[i], limits[i]);
+    for (std::size_t i = 0; i < stops.size(); ++i) {
+      const Stop& stop = stops[i];
+      const double x = q[stop.coordinate], past = x > stop.to ? x - stop.to : x < stop.from ? x - stop.from : 0.0;
+      const double push = past == 0.0 ? 0.0 : -stop.stiffness * past - stop.damping * v[stop.coordinate];
+      pushes[i] = push * past < 0.0 ? push : 0.0;
     }
     double* room = wrenches->start();
     double* to = write(room);
-    for (const double x : u) {
-      *to = x;
-      to += lanes;
-    }
+    for (const auto* numbers : {&u, &pushes})
+      for (const double x : *numbers) {
+        *to = x;
+        to += lanes;
+      }
     wrenches->run(room, 1);
     int output = 0;
     for (std::size_t b = 0; b < count; ++b)
@@ -151,7 +206,7 @@ rigid::Force<n> recorded_force(const Bodies<n>& view, Control control) {
 
 template rigid::Potential<2> recorded_potential(const Bodies<2>&);
 template rigid::Potential<3> recorded_potential(const Bodies<3>&);
-template rigid::Force<2> recorded_force(const Bodies<2>&, Control);
-template rigid::Force<3> recorded_force(const Bodies<3>&, Control);
+template rigid::Force<2> recorded_force(const Bodies<2>&, Control, const std::vector<Stop>&);
+template rigid::Force<3> recorded_force(const Bodies<3>&, Control, const std::vector<Stop>&);
 
 }  // namespace dodyn::systems

@@ -9,13 +9,24 @@ namespace dodyn::systems {
 template <int n>
 rigid::Potential<n> recorded_potential(const Bodies<n>& view);
 
-// Damping, loads and actuators as wrenches on the bodies.
+// The ends of a coordinate's range: beyond them a spring and a damper push it back, and never pull. Angles are told apart
+// within half a turn.
+struct Stop {
+  int coordinate = 0;
+  double from = 0.0, to = 0.0;  // -infinity, infinity: no end
+  double stiffness = 0.0, damping = 0.0;
+};
+// Those of a tree's ranges, critically damped with `stop_time` in whatever posture its inertia is least.
+constexpr double stop_time = 5e-3;  // s
+std::vector<Stop> stops_of(const Tree<double>& tree);
+
+// Damping, loads, actuators and stops as wrenches on the bodies.
 template <int n>
-rigid::Force<n> recorded_force(const Bodies<n>& view, Control control);
+rigid::Force<n> recorded_force(const Bodies<n>& view, Control control, const std::vector<Stop>& stops);
 
 extern template rigid::Potential<2> recorded_potential(const Bodies<2>&);
 extern template rigid::Potential<3> recorded_potential(const Bodies<3>&);
-extern template rigid::Force<2> recorded_force(const Bodies<2>&, Control);
-extern template rigid::Force<3> recorded_force(const Bodies<3>&, Control);
+extern template rigid::Force<2> recorded_force(const Bodies<2>&, Control, const std::vector<Stop>&);
+extern template rigid::Force<3> recorded_force(const Bodies<3>&, Control, const std::vector<Stop>&);
 
 }  // namespace dodyn::systems

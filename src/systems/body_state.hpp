@@ -55,10 +55,21 @@ TreeState<T> tree_state(const Tree<double>& tree, const std::vector<typename Bod
     const Vector3<T> place = before.point(lift<T>(link.at));
     for (const Move& move : link.moves) {
       if (move.kind == Move::turn) continue;
-      Vector3<T> axis{zero, zero, zero};
-      axis[move.axis] = T(1.0);
-      state.q.push_back(f.origin[move.axis] - place[move.axis]);
-      state.v.push_back(f.velocity[move.axis]);
+      if (link.parent < 0) {
+        Vector3<T> axis{zero, zero, zero};
+        axis[move.axis] = T(1.0);
+        state.q.push_back(f.origin[move.axis] - place[move.axis]);
+        state.v.push_back(f.velocity[move.axis]);
+        state.dual.push_back(axis);
+        continue;
+      }
+      const int a = move.axis;
+      const Vector3<T> axis{before.rotation[0][a], before.rotation[1][a], before.rotation[2][a]};
+      const Vector3<T> way = f.origin - place;
+      const Vector3<T> carried =
+          before.velocity_of(lift<T>(link.at)) + cross(before.rotation * before.spin, way);  // of a point fixed there
+      state.q.push_back(dot(axis, way));
+      state.v.push_back(dot(axis, f.velocity - carried));
       state.dual.push_back(axis);
     }
     const auto turns = turns_of(link);

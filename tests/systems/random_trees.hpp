@@ -7,8 +7,9 @@
 
 namespace dodyn::systems {
 
-// `dimension` 2 or 3. One to three roots, up to six links; springs, charges, drag and forces on them.
-inline std::string random_tree(std::mt19937_64& random, int dimension, bool free_roots, bool forces) {
+// `dimension` 2 or 3. `slides`: links that slide on others, too. One to three roots, up to six links; springs, charges, drag and forces on them.
+inline std::string random_tree(std::mt19937_64& random, int dimension, bool free_roots, bool forces,
+                               bool slides = false) {
   const auto pick = [&](int from, int to) { return static_cast<int>(random() % (to - from + 1)) + from; };
   const auto number = [&](double from, double to) {
     return std::to_string(from + (to - from) * static_cast<double>(random() >> 11) * 0x1p-53);
@@ -32,6 +33,8 @@ inline std::string random_tree(std::mt19937_64& random, int dimension, bool free
       joint = dimension == 2 ? "planar" : std::string("spatial ") + orders[pick(0, 3)];
     else if (kind == 0 && !root)
       joint = "fixed";
+    else if (slides && kind == 1 && !root)
+      joint = std::string("prismatic ") + static_cast<char>('x' + pick(0, dimension - 1));
     else if (dimension == 2)
       joint = "revolute";
     else
@@ -42,7 +45,7 @@ inline std::string random_tree(std::mt19937_64& random, int dimension, bool free
             "\ninertia = " +
             (dimension == 2 ? number(0.1, 0.3) : number(0.2, 0.3) + ", " + number(0.2, 0.3) + ", " + number(0.2, 0.3)) +
             "\n";
-    if (joint.starts_with("revolute")) turns.push_back(name);
+    if (joint.starts_with("revolute") || joint.starts_with("prismatic")) turns.push_back(name);
     if (pick(0, 2) == 0) text += "[mass m" + name + "]\nlink = " + name + "\nat = " + vector() + "\nmass = 0.4\n";
     if (pick(0, 2) == 0)
       text += "[shape s" + name + "]\nlink = " + name + "\nball = 0.1\nat = " + vector() + "\ndensity = 50\n";

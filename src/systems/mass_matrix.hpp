@@ -1,0 +1,14 @@
+// Mass matrices of trees in their coordinates.
+#pragma once
+
+#include <Eigen/Core>
+#include <span>
+
+#include "systems/tree.hpp"
+
+namespace dodyn::systems {
+
+// M(q), [n, n]: dL/dv is M v.
+Eigen::MatrixXd mass_matrix(const Tree<double>& tree, std::span<const double> q);
+
+}  // namespace dodyn::systems
