@@ -36,24 +36,44 @@ Recorded record(const Formulation& system, Rule rule) {
   const auto forces = [&](const Vars& q, const Vars& v, const Vars& p) {
     return system.forces ? system.forces(q, v, p) : Vars(static_cast<std::size_t>(n), Var(0.0));
   };
+  all.rule = rule;
   all.interval = autodiff::record(2 * n + 1, parameters, [&](const Vars& z, const Vars& p) {
-    const Vars q0 = part(z, 0, n), q1 = part(z, n, n);
     const Var h = z[static_cast<std::size_t>(2 * n)];
-    Vars middle, v;
-    for (std::size_t i = 0; i < q0.size(); ++i) {
-      middle.push_back(0.5 * (q0[i] + q1[i]));
-      v.push_back((q1[i] - q0[i]) / h);
+    Vars minus, plus, out;
+    if (rule == Rule::midpoint) {
+      // L_d = h L(middle, v), middle = (q0 + q1)/2 and v = (q1 - q0)/h: these are the inputs, so that Lagrangians of
+      // coordinates that are functions of others can be differentiated by them while they are recorded
+      const Vars middle = part(z, 0, n), v = part(z, n, n);
+      const Var L = system.lagrangian(middle, v, p);
+      const Vars dq = gradient(L, middle), dv = gradient(L, v), Q = forces(middle, v, p);
+      Var twice = Var(0.0);
+      for (std::size_t i = 0; i < v.size(); ++i) {
+        const Var half = 0.5 * h * (dq[i] + Q[i]);
+        minus.push_back(half - dv[i]);
+        plus.push_back(half + dv[i]);
+        twice += dv[i] * v[i];
+      }
+      out = minus;
+      append(out, plus);
+      out.push_back(twice - L);
+      for (const Var& one : minus) {
+        const Vars by_middle = gradient(one, middle), by_v = gradient(one, v);
+        for (std::size_t i = 0; i < v.size(); ++i) out.push_back(0.5 * by_middle[i] + by_v[i] / h);
+      }
+      return out;
     }
-    const bool verlet = rule == Rule::stoermer_verlet;
-    const Var action = verlet ? 0.5 * h * (system.lagrangian(q0, v, p) + system.lagrangian(q1, v, p))
-                              : h * system.lagrangian(middle, v, p);
-    const Vars at_0 = forces(verlet ? q0 : middle, v, p), at_1 = verlet ? forces(q1, v, p) : at_0;
-    Vars minus = gradient(action, q0), plus = gradient(action, q1);
+    const Vars q0 = part(z, 0, n), q1 = part(z, n, n);
+    Vars v;
+    for (std::size_t i = 0; i < q0.size(); ++i) v.push_back((q1[i] - q0[i]) / h);
+    const Var action = 0.5 * h * (system.lagrangian(q0, v, p) + system.lagrangian(q1, v, p));
+    const Vars at_0 = forces(q0, v, p), at_1 = forces(q1, v, p);
+    minus = gradient(action, q0);
+    plus = gradient(action, q1);
     for (std::size_t i = 0; i < q0.size(); ++i) {
       minus[i] += 0.5 * h * at_0[i];
       plus[i] += 0.5 * h * at_1[i];
     }
-    Vars out = minus;
+    out = minus;
     append(out, plus);
     out.push_back(-gradient(action, {h})[0]);
     for (const Var& one : minus) append(out, gradient(one, q1));
@@ -100,7 +120,7 @@ Recorded record(const Formulation& system, Rule rule) {
 }
 
 Mechanics::Mechanics(const Recorded& recorded, const std::vector<double>& parameters)
-    : n_(recorded.n), rows_(recorded.rows) {
+    : n_(recorded.n), rows_(recorded.rows), rule_(recorded.rule) {
   const std::vector<autodiff::Differential> values(parameters.begin(), parameters.end());
   const auto element = [&](const Recorded::Function& f) {
     return std::make_shared<const autodiff::RecordedElement>(f, values);
@@ -117,7 +137,10 @@ Mechanics::Mechanics(const Recorded& recorded, const std::vector<double>& parame
 
 const Mechanics::Interval& Mechanics::interval(const Eigen::VectorXd& q0, const Eigen::VectorXd& q1, double h) const {
   Eigen::Map<Eigen::VectorXd> in(in_.data(), 2 * n_ + 1);
-  in << q0, q1, h;
+  if (rule_ == Rule::midpoint)
+    in << 0.5 * (q0 + q1), (q1 - q0) / h, h;
+  else
+    in << q0, q1, h;
   interval_element_->evaluate(in_.data(), out_.data());
   const double* x = out_.data();
   interval_.minus = Eigen::Map<const Eigen::VectorXd>(x, n_);

@@ -29,7 +29,8 @@ struct Formulation {
 struct Recorded {
   using Function = std::shared_ptr<const autodiff::RecordedFunction>;
   int n = 0, rows = 0, watched = 0;
-  Function interval;  // (q0, q1, h) -> D2 L_d + F-, D4 L_d + F+, E_d = -dL_d/dh, d(D2 L_d + F-)/dq1 row by row
+  Rule rule = Rule::midpoint;
+  Function interval;  // (q0, q1, h), of the midpoint rule ((q0 + q1)/2, (q1 - q0)/h, h) -> D2 L_d + F-, D4 L_d + F+, E_d = -dL_d/dh, d(D2 L_d + F-)/dq1 row by row
   Function row;       // q -> rows, their Jacobian row by row
   Function mass;      // q -> d2L/dv2, row by row
   Function state;     // (q, v) -> bias, curvature of the rows, T, V: see State below
@@ -74,6 +75,7 @@ class Mechanics {
  private:
   using Element = std::shared_ptr<const autodiff::RecordedElement>;
   int n_, rows_;
+  Rule rule_;
   Element interval_element_, row_element_, mass_element_, state_element_, watch_element_;
   mutable std::vector<double> in_, out_;
   mutable Interval interval_;

@@ -99,6 +99,9 @@ class PieceIntegrator {
   // States before and after each event are shown here, if it is set.
   std::function<void(const Piece&)> observer;
 
+  // One step of length h from a piece, in its mode and past all guards; false: it has no solution.
+  bool flow(const Piece& from, double h, Piece& to) const;
+
   // Rows held in a mode: gradients G and directions of reactions B, [held x n]; for (null-space) charts of gaits.
   struct Held {
     std::vector<int> rows;
@@ -112,7 +115,6 @@ class PieceIntegrator {
     enum Kind { gap, push, cone_up, cone_down, slip, exchange } kind;
     int which;
   };
-  bool flow(const Piece& from, double h, Piece& to) const;
   bool substep(const Mode& mode, const Eigen::VectorXd& q0, const Eigen::VectorXd& p0, double h, Eigen::VectorXd& q1,
                Eigen::VectorXd& p1) const;
   std::vector<Guard> guards(const Mode& mode) const;

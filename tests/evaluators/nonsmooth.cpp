@@ -84,7 +84,37 @@ TEST(Nonsmooth, MethodsAgreeOnThePendulum) {
   EXPECT_NEAR(metric("pendulum-wall.cfg", {"--motion.method=stoermer-verlet"}, "tick"), exact, 1e-9);
 }
 
+TEST(Nonsmooth, ProjectedMotionIsTheResetOne) {
+  for (const std::string name : {"bar-drop.cfg", "particle-drop.cfg", "wire-bar.cfg", "pendulum-wall.cfg"}) {
+    const auto final_row = [&](const std::vector<std::string>& words) {
+      const Outcome outcome = solved(name, words);
+      EXPECT_TRUE(outcome.evaluation.ok()) << name << ": " << outcome.evaluation.reason;
+      return Eigen::VectorXd(outcome.trajectory.values.at(1).bottomRows(1).transpose());
+    };
+    const auto reset = final_row({"--motion.order=6", "--motion.step=0.001"});
+    const auto projected = final_row({"--motion.order=6", "--motion.step=0.001", "--motion.method=projected"});
+    EXPECT_LT((reset - projected).norm(), 1e-6) << name;
+  }
+}
+
+TEST(Nonsmooth, TrackTendsToTheFigureOfOtherCoordinates) {
+  const auto cost = [](int intervals) {
+    const Outcome outcome = solved("slip-walker-track.cfg", {"--phase.stand.intervals=" + std::to_string(intervals)});
+    EXPECT_TRUE(outcome.evaluation.ok()) << outcome.evaluation.reason;
+    return outcome.evaluation.cost;
+  };
+  const double c80 = cost(80), c160 = cost(160), c320 = cost(320);
+  EXPECT_NEAR(std::log2((c160 - c80) / (c320 - c160)), 2.0, 0.25);
+  // on centre of mass and angle: 6.27790405 on 160, 6.27792946 on 320 intervals
+  EXPECT_NEAR((4 * c320 - c160) / 3, (4 * 6.27792946 - 6.27790405) / 3, 1.5e-6);
+}
+
 TEST(Nonsmooth, MistakesAreOneLine) {
+  EXPECT_NE(complaint("bar-drop.cfg", {"--motion.method=projected", "--motion.k=30"}).find("k_c = 36"),
+            std::string::npos);
+  EXPECT_NE(complaint("pendulum-wall.cfg", {"--motion.method=projected", "--design.wall=0.72"}).find("sqrt(1/2)"),
+            std::string::npos);
+  EXPECT_NE(complaint("wedge.cfg", {"--motion.method=projected"}).find("allowed: one"), std::string::npos);
   EXPECT_NE(complaint("bar-drop.cfg", {"--design.height=-0.1"}).find("starts inside contact tip"), std::string::npos);
   EXPECT_NE(complaint("bar-drop.cfg", {"--design.restitution=1.2"}).find("allowed: 0 to 1"), std::string::npos);
   EXPECT_NE(complaint("bar-drop.cfg", {"--design.mass=0"}).find("mass"), std::string::npos);

@@ -23,9 +23,9 @@ Course::Course(const systems::PieceModel& system, const CourseOptions& options)
     : system_(system),
       model_(system.model),
       options_(options),
-      recorded_(variational::record(systems::formulation(system), options.method == Method::midpoint
-                                                                      ? variational::Rule::midpoint
-                                                                      : variational::Rule::stoermer_verlet)) {
+      recorded_(variational::record(systems::formulation(system), options.method == Method::stoermer_verlet
+                                                                      ? variational::Rule::stoermer_verlet
+                                                                      : variational::Rule::midpoint)) {
   const auto& names = model_.structure.coordinate_names;
   for (const std::string& name : split_list(options.travels)) {
     const auto at = std::find(names.begin(), names.end(), name);
@@ -34,6 +34,7 @@ Course::Course(const systems::PieceModel& system, const CourseOptions& options)
     travels_.push_back(static_cast<int>(at - names.begin()));
   }
   options_.gait.travels = travels_;
+  if (options.method == Method::projected) projected_.emplace(system);
 }
 
 std::vector<std::string> Course::all_metric_names() {
@@ -68,6 +69,8 @@ Channels Course::channels(int nodes) const {
     all.push_back({"gap", "", "gaps of the contacts (m, rad)", nodes, contacts});
     all.push_back({"contact_force", "N", "forces of contacts that last, along their gaps", nodes, contacts});
   }
+  if (options_.method == Method::projected)
+    all.push_back({"z", "", "what is projected: its gap goes on below zero", nodes, tree.coordinate_names});
   all.push_back({"points", "m", "the root and the ends of the links", nodes, ends});
   return all;
 }
@@ -79,6 +82,7 @@ struct Course::Recorder {
   const variational::Assembly& assembly;
   const variational::PieceIntegrator& integrator;
   systems::Tree<double> tree;
+  const Eigen::VectorXd& z;                            // of the projection
   std::vector<std::vector<std::vector<double>>> rows;  // [channel][row]
 
   void add(const variational::Piece& piece) {
@@ -97,6 +101,7 @@ struct Course::Recorder {
       integrator.forces(normal, tangential);
       row.emplace_back(normal.begin(), normal.end());
     }
+    if (course.projected_) row.emplace_back(z.begin(), z.end());
     row.push_back(tree.points(piece.q.data()));
     rows.resize(row.size());
     for (std::size_t i = 0; i < row.size(); ++i) rows[i].push_back(std::move(row[i]));
@@ -134,7 +139,8 @@ Ran Course::run(const systems::Values<double>& values, const std::vector<double>
     return state.kinetic + state.potential;
   };
   double end = options_.end;
-  Recorder recorder{*this, mechanics, assembly, integrator, model_.tree(values.numbers), {}};
+  Eigen::VectorXd z;
+  Recorder recorder{*this, mechanics, assembly, integrator, model_.tree(values.numbers), z, {}};
   const bool gait = options_.find == Find::gait;
   if (gait) {
     ran.gait = variational::find_gait(integrator, assembly, options_.pieces, options_.gait);
@@ -148,6 +154,28 @@ Ran Course::run(const systems::Values<double>& values, const std::vector<double>
     if (ran.reason = integrator.exchange(ran.gait.exchange); !ran.reason.empty()) return ran;
   }
   if (!gait) ran.energy_before = energy();
+  // projected: z moves, and its image is put where the integrator's state is read
+  systems::Projected::Instance sides;
+  std::optional<variational::SwitchedFlow> flow;
+  const auto show = [&] {
+    const Eigen::VectorXd image = flow->mechanics().watched(flow->now().q, flow->rate());
+    variational::Piece piece = integrator.now();
+    piece.time = flow->now().time;
+    piece.q = image.head(n);
+    piece.p = mechanics.mass(piece.q) * image.tail(n);
+    z = projected_->all_coordinates(flow->now().q);
+    integrator.resume(piece);
+  };
+  if (projected_) {
+    sides = projected_->instance(values, options_.k);
+    ran.k = sides.k;
+    ran.least_k = sides.least_k;
+    flow.emplace(*sides.inside, *sides.outside, sides.law, options_.pieces);
+    Eigen::VectorXd z0, rate;
+    projected_->lift(q, integrator.velocity(), mechanics, z0, rate);
+    flow->start(0.0, z0, rate);
+    show();
+  }
   int impacts = 0;
   const auto last = [&](const Event& event) {
     impacts += event.kind == Event::impact;
@@ -160,7 +188,9 @@ Ran Course::run(const systems::Values<double>& values, const std::vector<double>
   const int steps = std::max(1, static_cast<int>(std::ceil(node / options_.pieces.step - 1e-9)));
   for (int k = 0; k < intervals && ran.reason.empty() && !integrator.stopped(); ++k) {
     for (int i = 1; i <= steps && ran.reason.empty() && !integrator.stopped(); ++i) {
-      ran.reason = integrator.advance(k * node + node * i / steps, last);
+      const double time = k * node + node * i / steps;
+      ran.reason = flow ? flow->advance(time) : integrator.advance(time, last);
+      if (flow) show();
       ++ran.steps;
       if (every_step && ran.reason.empty() && !integrator.stopped()) recorder.add(integrator.now());
     }
@@ -171,6 +201,8 @@ Ran Course::run(const systems::Values<double>& values, const std::vector<double>
       recorder.add(integrator.now());
   ran.energy_after = energy();
   ran.events = integrator.events();
+  if (flow)
+    for (const double time : flow->crossings()) ran.events.push_back({Event::impact, time, 0, 0.0});
   ran.trajectory = recorder.trajectory();
 
   double first = not_a_number, late = not_a_number, tick = not_a_number;

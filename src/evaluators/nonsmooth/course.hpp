@@ -10,11 +10,12 @@
 
 #include "record/trajectory.hpp"
 #include "systems/assembly.hpp"
+#include "systems/projected.hpp"
 #include "variational/return_map.hpp"
 
 namespace dodyn::evaluators::nonsmooth {
 
-enum class Method { midpoint, stoermer_verlet };
+enum class Method { midpoint, stoermer_verlet, projected };
 enum class Find { motion, gait };
 
 struct CourseOptions {
@@ -23,6 +24,7 @@ struct CourseOptions {
   variational::PieceOptions pieces;
   double end = 2.0;  // s
   int nodes = 201;   // rows of a trajectory
+  double k = 0.0;    // of the projection, 1/m2; 0: three times the least
   int impacts = 0;   // the motion ends with so many; 0: it does not
   Find find = Find::motion;
   std::string travels;  // coordinates, by commas
@@ -41,6 +43,7 @@ struct Ran {
   variational::Gait gait;
   double energy_before = 0.0, energy_after = 0.0;  // J
   long steps = 0;
+  double k = 0.0, least_k = 0.0;  // method projected
 };
 
 class Course {
@@ -63,6 +66,7 @@ class Course {
   const systems::Model& model_;
   CourseOptions options_;
   variational::Recorded recorded_;
+  std::optional<systems::Projected> projected_;
   std::vector<int> travels_;
 };
 

@@ -35,8 +35,20 @@ const KeyTable<CourseOptions>& nonsmooth_keys() {
               "find", &S::find, {{"motion", Find::motion}, {"gait", Find::gait}},
               {.description = "the motion from the start, or a periodic one: a fixed point of the map from exchange to "
                               "exchange, and its multipliers"})
-          .add("method", &S::method, {{"midpoint", Method::midpoint}, {"stoermer-verlet", Method::stoermer_verlet}},
-               {.description = "discrete Lagrangian"})
+          .add("method", &S::method,
+               {{"midpoint", Method::midpoint},
+                {"stoermer-verlet", Method::stoermer_verlet},
+                {"projected", Method::projected}},
+               {.description =
+                    "discrete Lagrangian; or projected: elastic impacts without resets, as the image of a smooth "
+                    "motion, by the midpoint rule"})
+          .add("k", &S::k,
+               {.unit = "1/m2",
+                .description = "method = projected: how fast the projection becomes a plain reflection",
+                .minimum = 0,
+                .maximum = 1e12,
+                .word = "auto",
+                .word_value = 0.0})
           .add("order", pieces(&P::order),
                {.description = "of the step: 2, or 4 and 6 by composition of steps", .minimum = 2, .maximum = 6})
           .add("step", pieces(&P::step),
@@ -99,10 +111,13 @@ class NonsmoothEvaluator final : public Evaluator {
     if (own_.find == Find::gait && system_.pieces.exchanges.empty())
       throw settings.error("motion.find", "the model has no [exchange], at which a stride would end");
     own_.gait.longest = own_.end;
+    if (own_.method == Method::projected && (own_.find == Find::gait || own_.impacts > 0))
+      throw settings.error("motion.method",
+                           "has no events to end with; allowed with it: motion.find = motion, motion.impacts = 0");
     try {
       course_.emplace(system_, own_);
     } catch (const ConfigError& error) {
-      throw settings.error("motion.travels", error.what());
+      throw settings.error(own_.method == Method::projected ? "motion.method" : "motion.travels", error.what());
     }
     read_start();
     for (const FreeSection* section : settings.sections_of("require"))
@@ -309,6 +324,7 @@ class NonsmoothEvaluator final : public Evaluator {
                                  system_.pieces.wires.size(), system_.pieces.exchanges.size());
     text += formatted("method          %s, order %d, steps of at most %g s\n", settings_.text("motion.method").c_str(),
                       own_.pieces.order, own_.pieces.step);
+    if (ran.k > 0.0) text += formatted("projection      k = %g 1/m2, above k_c = %.9g\n", ran.k, ran.least_k);
     if (!ran.reason.empty()) text += "ended           failed: " + ran.reason + "\n";
     if (ran.trajectory.empty()) return text;
     if (own_.find == Find::gait) {
