@@ -290,6 +290,92 @@ TEST(ClosedForms, ParticleLeavesACylinderAtTwoThirdsOfItsHeight) {
   EXPECT_NEAR(height, 2.0 / 3.0 * std::sqrt(0.99), 1e-8);
 }
 
+TEST(ClosedForms, LadderLeavesItsWallAtTwoThirdsOfItsHeight) {
+  // a uniform ladder of length 2 between a smooth wall and a smooth floor: two contacts that last, then one lets go
+  const auto ladder = [] {
+    return own(plane +
+                   "[link rod]\nparent = ground\njoint = planar\ncoordinates = x, y, th\nmass = 3\ninertia = 1\ncentre = 0, 0\n"
+                   "[contact wall]\ngap = x - sin(th)\nrestitution = 0\n[contact floor]\ngap = y - cos(th)\nrestitution = 0\n"
+                   "[start]\nth = 0.3\nx = sin(0.3)\ny = cos(0.3)\n",
+               6, 0.01);
+  };
+  const auto m = ladder();
+  m->run(1.5);
+  const auto times = m->times(Event::lift_off);
+  ASSERT_GE(times.size(), 1u);
+  const auto again = ladder();
+  again->run(times[0]);
+  EXPECT_NEAR(again->q(1), 2.0 / 3.0 * std::cos(0.3), 1e-8);
+  EXPECT_EQ(m->integrator.now().mode.holds[0], Hold::open);
+  EXPECT_NE(m->integrator.now().mode.holds[1], Hold::open);
+  EXPECT_NEAR(m->energy(), 3 * 10 * std::cos(0.3), 1e-9);
+}
+
+TEST(ClosedForms, DiscSlidesUntilItRolls) {
+  const auto m = own(plane +
+                         "[link disc]\nparent = ground\njoint = planar\ncoordinates = x, y, th\nmass = 2\ninertia = 0.5*2*0.04\n"
+                         "centre = 0, 0\n[contact floor]\ngap = y - 0.2\nslip = x + 0.2*th\nrestitution = 0\nfriction = 0.3\n"
+                         "[start]\ny = 0.2\nrate(x) = 3\n",
+                     2, 0.01);
+  m->run(1.0);
+  EXPECT_NEAR(m->times(Event::stick).at(0), 3.0 / (3 * 0.3 * 10), 1e-12);  // v/(3 mu g)
+  EXPECT_NEAR(m->integrator.velocity()(0), 2.0, 1e-12);                    // 2/3 v
+  EXPECT_NEAR(m->integrator.velocity()(2), -10.0, 1e-11);
+}
+
+TEST(ClosedForms, BlockOnAnInclineSlidesOrStays) {
+  const auto block = [](const std::string& angle) {
+    return own("[model]\ndimension = 2\ngravity = 10*sin(" + angle + "), -10*cos(" + angle +
+                   ")\n[link b]\nparent = ground\njoint = point\nmass = 2\n"
+                   "[contact floor]\ngap = y\nslip = x\nrestitution = 0\nfriction = 0.5\n",
+               2, 0.1);
+  };
+  const auto stays = block("0.46"), slides = block("0.47");  // atan(0.5) is 0.4636
+  stays->run(1.0);
+  slides->run(1.0);
+  EXPECT_LT(std::abs(stays->q(0)), 1e-14);
+  EXPECT_NEAR(slides->q(0), 5 * (std::sin(0.47) - 0.5 * std::cos(0.47)), 1e-12);
+}
+
+TEST(ClosedForms, RockingBlockKeepsItsShareOfSpin) {
+  // half width b, half height h: angular velocity times 1 - 3/2 sin^2(alpha), alpha = atan(b/h) (Housner 1963)
+  const double b = 0.1, h = 0.3;
+  std::string text = systems::model_text("wedge");
+  const auto replace = [&](const std::string& from, const std::string& to) {
+    const auto at = text.find(from);
+    ASSERT_NE(at, std::string::npos);
+    text.replace(at, from.size(), to);
+  };
+  replace("inertia = 13/48*mass*side^2 ", "inertia = mass/3*(0.1^2 + 0.3^2) ");
+  replace("rise = sqrt(3)/4*side ", "rise = 0.3 ");
+  replace("tilt = 0.3 ", "tilt = 0.1 ");
+  const auto m = own(text, 6, 0.001);
+  Piece before;
+  int shown = 0;
+  m->integrator.observer = [&](const Piece& piece) {
+    if (shown++ == 0) before = piece;
+  };
+  ASSERT_EQ(m->start(), "");
+  double time = 0.0;
+  while (shown == 0) ASSERT_EQ(m->integrator.advance(time += 0.001, [](const Event&) { return true; }), "");
+  const double sin2 = b * b / (b * b + h * h), spin = m->mechanics.velocity(before.q, before.p)(2);
+  EXPECT_NEAR(m->integrator.velocity()(2) / spin, 1.0 - 1.5 * sin2, 1e-10);
+}
+
+TEST(ClosedForms, EqualBallsInARowPassTheirSpeedOn) {
+  const auto m = own("[model]\ndimension = 2\ngravity = 0\n"
+                     "[link a]\nparent = ground\njoint = prismatic x\nmass = 1\n[link b]\nparent = ground\njoint = prismatic x\nmass = 1\n"
+                     "[link c]\nparent = ground\njoint = prismatic x\nmass = 1\ncoordinates = c\n"
+                     "[contact ab]\ngap = b_x - a_x\n[contact bc]\ngap = c - b_x\n[start]\nb_x = 0.01\nc = 0.0101\nrate(a_x) = 1\n",
+                     2, 0.1);
+  m->run(0.1);  // both impacts in one step
+  EXPECT_EQ(m->times(Event::impact).size(), 2u);
+  EXPECT_NEAR(m->times(Event::impact)[0], 0.01, 1e-14);
+  EXPECT_NEAR(m->times(Event::impact)[1], 0.0101, 1e-14);
+  EXPECT_NEAR(m->integrator.velocity()(2), 1.0, 1e-13);
+  EXPECT_NEAR(m->integrator.velocity()(0), 0.0, 1e-13);
+}
+
 TEST(ClosedForms, PainleveRodIsRefused) {
   // a rod that slides on its tip with so much friction that neither lasting contact nor lift-off fits
   const auto m = own(
