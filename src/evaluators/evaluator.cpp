@@ -3,6 +3,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "evaluators/air_table.hpp"
 #include "evaluators/coil_fit.hpp"
 #include "evaluators/command.hpp"
 #include "evaluators/gait/gait.hpp"
@@ -25,6 +26,7 @@ const std::vector<EvaluatorKind>& evaluator_kinds() {
     all.push_back(nonsmooth_kind());
     all.push_back(scene_kind());
     all.push_back(simulation_kind());
+    all.push_back(air_table_kind());
     all.push_back(coil_fit_kind());
     all.push_back(testfunction_kind());
     all.push_back(command_kind());

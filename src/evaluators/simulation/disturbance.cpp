@@ -33,12 +33,15 @@ DisturbanceField<n>::DisturbanceField(const Disturbance& disturbance, std::uint6
       wave.amplitude[c] = scale * (c >= n ? disturbance.arm : 1.0) * normal();
     waves_.push_back(wave);
   }
+  // after all else, so that steady fields are what they were
+  for (Wave& wave : waves_) wave.frequency = disturbance.time > 0.0 ? normal() / disturbance.time : 0.0;
 }
 
 template <int n>
-rigid::Twist<n> DisturbanceField<n>::operator()(const rigid::Vector<n>& at) const {
+rigid::Twist<n> DisturbanceField<n>::operator()(const rigid::Vector<n>& at, double t) const {
   rigid::Twist<n> sum = rigid::Twist<n>::Zero();
-  for (const auto& wave : waves_) sum += std::cos(wave.number.dot(at) + wave.phase) * wave.amplitude;
+  for (const auto& wave : waves_)
+    sum += std::cos(wave.number.dot(at) + wave.phase - wave.frequency * t) * wave.amplitude;
   return sum;
 }
 

@@ -12,22 +12,24 @@ struct Disturbance {
   double force = 0.0;        // root mean square of each component, N
   double arm = 0.02;         // m: the torque is that of the force at this arm
   double wave_length = 0.3;  // least one in space, m
+  double time = 0.0;         // correlation time, s; 0: the field is steady
   int seed = 1;
 };
 
-// A smooth random force field, fixed in space: a sum of plane waves with random directions and phases.
+// A smooth random force field: a sum of plane waves with random directions and phases, that stand still or travel with random
+// frequencies, by which forces at one place are correlated as exp(-(t/time)^2/2).
 template <int n>
 class DisturbanceField {
  public:
   DisturbanceField() = default;  // none
   DisturbanceField(const Disturbance& disturbance, std::uint64_t seed);
-  // On a body whose centre of mass is there.
-  rigid::Twist<n> operator()(const rigid::Vector<n>& at) const;
+  // On a body whose centre of mass is there, at time t (s).
+  rigid::Twist<n> operator()(const rigid::Vector<n>& at, double t) const;
 
  private:
   struct Wave {
     rigid::Vector<n> number;
-    double phase;
+    double phase, frequency;
     rigid::Twist<n> amplitude;
   };
   std::vector<Wave> waves_;

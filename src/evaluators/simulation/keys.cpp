@@ -21,6 +21,14 @@ const KeyTable<Disturbance>& disturbance_table() {
                 .minimum = 0,
                 .maximum = 1e6,
                 .open_minimum = true})
+          .add("time", &D::time,
+               {.unit = "s",
+                .description = "correlation time of the forces at a place",
+                .minimum = 0,
+                .maximum = 1e9,
+                .open_minimum = true,
+                .word = "steady",
+                .word_value = 0.0})
           .add("seed", &D::seed, {.description = "of the fields", .minimum = 0, .maximum = 2147483647});
   return table;
 }

@@ -48,9 +48,9 @@ Runner<n>::Runner(const systems::Model& model, const systems::Values<double>& va
     std::vector<int> moving;
     for (std::size_t b = 0; b < world.bodies.size(); ++b)
       if (!world.bodies[b].fixed) moving.push_back(static_cast<int>(b));
-    world.forces.push_back([field = field_, moving](double, rigid::Frames<n> at, std::span<const rigid::Twist<n>>,
+    world.forces.push_back([field = field_, moving](double t, rigid::Frames<n> at, std::span<const rigid::Twist<n>>,
                                                     std::span<rigid::Twist<n>> wrench) {
-      for (const int b : moving) wrench[b] += (*field)(at[b].position);
+      for (const int b : moving) wrench[b] += (*field)(at[b].position, t);
     });
   }
   const int count = static_cast<int>(world.bodies.size());

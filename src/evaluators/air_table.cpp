@@ -1,0 +1,384 @@
+#include "evaluators/air_table.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <optional>
+#include <sstream>
+#include <stdexcept>
+
+#include "evaluators/evaluator.hpp"
+#include "evaluators/simulation/disturbance.hpp"
+#include "record/text.hpp"
+#include "rigid/controller.hpp"
+#include "rigid/simulation.hpp"
+#include "settings/ini.hpp"
+#include "settings/key_table.hpp"
+
+namespace dodyn::evaluators {
+namespace air {
+namespace {
+
+using rigid::Twist;
+using rigid::Vector;
+
+struct AirTable {
+  double width = 0.8, depth = 0.5, margin = 0.1, spacing = 0.1;  // m
+  double mass = 1.2, inertia = 0.002;
+  rigid::ControlLaw law{.position_gain = 1.2, .velocity_gain = 2.4, .attitude_gain = 0.01, .spin_gain = 0.008};
+  double rate = 20.0, settle = 35.0, mean = 5.0;  // 1/s, s, s
+  simulation::Disturbance field{.force = 5e-3, .arm = 0.02, .wave_length = 0.2};
+  double step = 0.01;
+  std::string cancel;
+};
+
+const KeyTable<AirTable>& air_table_keys() {
+  using A = AirTable;
+  using D = simulation::Disturbance;
+  const auto law = [](auto member) {
+    return [member](A & a) -> auto& { return a.law.*member; };
+  };
+  const auto field = [](auto member) {
+    return [member](A & a) -> auto& { return a.field.*member; };
+  };
+  const auto above = [](const char* unit, const char* description) {
+    return Key{.unit = unit, .description = description, .minimum = 0, .maximum = 1e6, .open_minimum = true};
+  };
+  static const auto table =
+      KeyTable<A>("air-table.")
+          .add("width", &A::width, above("m", "of the table, along x"))
+          .add("depth", &A::depth, above("m", "of the table, along y"))
+          .add("margin", &A::margin,
+               {.unit = "m", .description = "about the states that are visited", .minimum = 0, .maximum = 1e3})
+          .add("spacing", &A::spacing, above("m", "of states, at most"))
+          .add("mass", &A::mass, above("kg", "of the craft"))
+          .add("inertia", &A::inertia, above("kg m2", "of the craft"))
+          .add("gain-position", law(&rigid::ControlLaw::position_gain), above("N/m", "k_phi"))
+          .add("gain-velocity", law(&rigid::ControlLaw::velocity_gain), above("N s/m", "k_v"))
+          .add("gain-attitude", law(&rigid::ControlLaw::attitude_gain), above("N m", "k_R"))
+          .add("gain-spin", law(&rigid::ControlLaw::spin_gain), above("N m s", "k_omega"))
+          .add("sample-rate", &A::rate, above("1/s", "of commands"))
+          .add("settle", &A::settle, above("s", "before commands are recorded, or drift is"))
+          .add("mean", &A::mean, above("s", "in which they are"))
+          .add("force", field(&D::force), above("N", "root mean square of each component of the field"))
+          .add(
+              "arm", field(&D::arm),
+              {.unit = "m", .description = "its torque is that of the force at this arm", .minimum = 0, .maximum = 1e3})
+          .add("length", field(&D::wave_length), above("m", "least wave length of the field"))
+          .add("time", field(&D::time),
+               {.unit = "s",
+                .description = "correlation time of the field",
+                .minimum = 0,
+                .maximum = 1e9,
+                .open_minimum = true,
+                .word = "steady",
+                .word_value = 0.0})
+          .add("seed", field(&D::seed), {.description = "of the field", .minimum = 0, .maximum = 2147483647})
+          .add("step", &A::step, above("s", "of the simulation"))
+          .add("cancel", &A::cancel,
+               {.type = Type::path,
+                .description = "a field as CSV (x,y,f_x,f_y,torque) to cancel by; empty: the one that is measured"});
+  return table;
+}
+
+// Commands at the corners of a grid, between them by straight lines along both axes.
+class Grid {
+ public:
+  Grid() = default;
+  Grid(std::vector<double> x, std::vector<double> y)
+      : x_(std::move(x)), y_(std::move(y)), values_(x_.size() * y_.size(), Twist<2>::Zero()) {}
+  Twist<2>& at(std::size_t i, std::size_t k) { return values_[i * y_.size() + k]; }
+  bool covers(double x, double y) const {
+    const double slack = 1e-9;
+    return x >= x_.front() - slack && x <= x_.back() + slack && y >= y_.front() - slack && y <= y_.back() + slack;
+  }
+  Twist<2> operator()(double x, double y) const {
+    const auto [i, u] = cell(x_, x);
+    const auto [k, v] = cell(y_, y);
+    const auto value = [&](std::size_t a, std::size_t b) {
+      return values_[std::min(a, x_.size() - 1) * y_.size() + std::min(b, y_.size() - 1)];
+    };
+    return (1 - u) * ((1 - v) * value(i, k) + v * value(i, k + 1)) +
+           u * ((1 - v) * value(i + 1, k) + v * value(i + 1, k + 1));
+  }
+  std::string extent() const {
+    return formatted("x from %g to %g m, y from %g to %g m", x_.front(), x_.back(), y_.front(), y_.back());
+  }
+
+ private:
+  static std::pair<std::size_t, double> cell(const std::vector<double>& axis, double at) {
+    std::size_t i = 0;
+    while (i + 2 < axis.size() && axis[i + 1] <= at) ++i;
+    if (axis.size() == 1) return {0, 0.0};
+    return {i, std::clamp((at - axis[i]) / (axis[i + 1] - axis[i]), 0.0, 1.0)};
+  }
+
+  std::vector<double> x_, y_;
+  std::vector<Twist<2>> values_;
+};
+
+// From CSV with a header of which x, y, f_x, f_y, torque are the first columns' names.
+Grid read_grid(const std::string& text) {
+  std::map<std::pair<double, double>, Twist<2>> rows;
+  std::istringstream lines(text);
+  std::string line;
+  int number = 0;
+  while (std::getline(lines, line)) {
+    ++number;
+    if (line.empty() || line[0] == '#' || std::isalpha(static_cast<unsigned char>(line[0]))) continue;
+    std::istringstream cells(line);
+    std::array<double, 5> v{};
+    char comma = ',';
+    for (std::size_t i = 0; i < 5; ++i)
+      if (!(cells >> v[i]) || (i < 4 && !(cells >> comma)) || comma != ',')
+        throw std::invalid_argument(formatted("line %d has no five numbers; allowed: x,y,f_x,f_y,torque", number));
+    rows[{v[0], v[1]}] = {v[2], v[3], v[4]};
+  }
+  std::vector<double> x, y;
+  for (const auto& [at, value] : rows) {
+    x.push_back(at.first);
+    y.push_back(at.second);
+  }
+  for (auto* axis : {&x, &y}) {
+    std::sort(axis->begin(), axis->end());
+    axis->erase(std::unique(axis->begin(), axis->end()), axis->end());
+  }
+  if (rows.empty() || rows.size() != x.size() * y.size())
+    throw std::invalid_argument(
+        formatted("holds %zu places, which are no grid of %zu by %zu", rows.size(), x.size(), y.size()));
+  Grid grid(x, y);
+  std::size_t n = 0;
+  for (const auto& [at, value] : rows) grid.at(n / y.size(), n % y.size()) = value, ++n;
+  return grid;
+}
+
+// A craft on the table. The clock goes on from one state to the next.
+class Craft {
+ public:
+  explicit Craft(const AirTable& table) : table_(table) {
+    rigid::World<2> world;
+    rigid::Body<2> body;
+    body.name = "craft";
+    body.mass = table.mass;
+    body.euler_tensor = 0.5 * table.inertia * rigid::Matrix<2>::Identity();
+    world.bodies = {body};
+    world.forces.push_back(
+        [this, field = simulation::DisturbanceField<2>(table.field, static_cast<std::uint64_t>(table.field.seed))](
+            double t, rigid::Frames<2> at, std::span<const Twist<2>>, std::span<Twist<2>> wrench) {
+          wrench[0] += field(at[0].position, t) + held_;
+        });
+    rigid::Options options;
+    options.step = table.step;
+    options.response = rigid::Response::none;
+    simulation_.emplace(std::move(world), options);
+    body_ = {table.mass, table.inertia * rigid::Matrix<3>::Identity()};
+  }
+  Craft(const Craft&) = delete;
+  Craft& operator=(const Craft&) = delete;
+
+  // At rest there, as if it had travelled there in no time.
+  void place(const Vector<2>& at) {
+    rigid::Pose<2> pose;
+    pose.position = at;
+    simulation_->start(std::vector{pose}, std::vector{Twist<2>(Twist<2>::Zero())}, clock_);
+    goal_.position.head<2>() = at;
+  }
+
+  // Held for so long; the mean of the commands since the last call of this kind or any other.
+  Twist<2> hold(double seconds) {
+    Twist<2> sum = Twist<2>::Zero();
+    const int samples = static_cast<int>(std::lround(seconds * table_.rate));
+    for (int k = 0; k < samples; ++k) {
+      rigid::BodyState state;
+      const auto frame = simulation_->poses()[0].frame();
+      const auto& twist = simulation_->twists()[0];
+      state.position.head<2>() = frame.position;
+      state.attitude.topLeftCorner<2, 2>() = frame.directors;
+      state.velocity.head<2>() = twist.head<2>();
+      state.spin[2] = twist[2];
+      const auto give = rigid::command(table_.law, body_, state, goal_);
+      held_ << give.force[0], give.force[1], give.torque[2];
+      sum += held_;
+      go(1.0 / table_.rate);
+    }
+    return sum / std::max(1, samples);
+  }
+
+  // Pushed by the same force for so long: how far it drifts, m.
+  double drift(const Twist<2>& push, double seconds) {
+    const Vector<2> from = simulation_->poses()[0].position;
+    held_ = push;
+    go(seconds);
+    return (simulation_->poses()[0].position - from).norm();
+  }
+
+  double clock() const { return clock_; }
+  Vector<2> position() const { return simulation_->poses()[0].position; }
+
+ private:
+  void go(double seconds) {
+    clock_ += seconds;
+    simulation_->run(clock_);
+  }
+
+  const AirTable& table_;
+  std::optional<rigid::Simulation<2>> simulation_;
+  rigid::MassProperties body_;
+  rigid::Desired goal_;
+  Twist<2> held_ = Twist<2>::Zero();
+  double clock_ = 0.0;
+};
+
+class AirTableEvaluator final : public Evaluator {
+ public:
+  explicit AirTableEvaluator(const Settings& settings) : own_(air_table_keys().read(settings)) {
+    if (own_.step * own_.rate > 1.0 + 1e-9)
+      throw settings.error("air-table.sample-rate",
+                           formatted("samples are closer than steps; allowed: at most %g 1/s", 1.0 / own_.step));
+    x_ = axis(own_.width);
+    y_ = axis(own_.depth);
+    if (x_.empty() || y_.empty())
+      throw settings.error("air-table.margin", "leaves nothing of the table; allowed: less than half its depth");
+    if (own_.cancel.empty()) return;
+    try {
+      text_ = ini::read_file(own_.cancel);
+      given_ = read_grid(text_);
+    } catch (const ConfigError& error) {
+      throw settings.error("air-table.cancel", error.what());
+    } catch (const std::invalid_argument& error) {
+      throw settings.error("air-table.cancel", error.what());
+    }
+    for (const double x : {x_.front(), x_.back()})
+      for (const double y : {y_.front(), y_.back()})
+        if (!given_.covers(x, y))
+          throw settings.error(
+              "air-table.cancel",
+              "does not cover the table: it has " + given_.extent() + "; allowed: " +
+                  formatted("x from %g to %g m, y from %g to %g m", x_.front(), x_.back(), y_.front(), y_.back()));
+  }
+
+  std::vector<Quantity> metrics() const override {
+    return {{"drift", "m", "mean drift with the fans off"},
+            {"drift_cancelled", "m", "mean drift with the recorded commands going on"},
+            {"field_error", "1", "root mean square of measured less true forces, over that of the true ones"},
+            {"field_rms", "N", "root mean square of a component of the true forces"}};
+  }
+
+  Channels channels() const override {
+    const int n = static_cast<int>(x_.size() * y_.size());
+    Channel field{"field", "", "mean of the commands that held the craft there", n, {"x", "y", "f_x", "f_y", "torque"}};
+    field.units = {"m", "m", "N", "N", "N m"};
+    return {field, {"drift", "m", "of the craft, fans off, and with the commands going on", n, {"off", "cancelled"}}};
+  }
+
+  std::vector<std::pair<std::string, std::string>> reads() const override {
+    if (text_.empty()) return {};
+    return {{"air-table.cancel-length", std::to_string(text_.size())}};
+  }
+
+  Outcome evaluate(const Task& task) const override {
+    Outcome outcome{task.evaluation, {}};
+    Evaluation& e = outcome.evaluation;
+    const int n = static_cast<int>(x_.size() * y_.size());
+    Eigen::MatrixXd field(n, 5), drift(n, 2);
+    const simulation::DisturbanceField<2> truth(own_.field, static_cast<std::uint64_t>(own_.field.seed));
+    Craft craft(own_);
+    double wrong = 0.0, size = 0.0;
+    const auto late = [&] {
+      if (task.seconds_left() > 0.0) return false;
+      e.status = Status::timed_out;
+      e.reason = "time limit";
+      return true;
+    };
+    Grid measured(x_, y_);
+    for (int i = 0; i < n; ++i) {  // Algorithm 4
+      if (late()) return outcome;
+      const Vector<2> at = state(i);
+      craft.place(at);
+      craft.hold(own_.settle);
+      const double middle = craft.clock() + 0.5 * own_.mean;
+      const Twist<2> f = craft.hold(own_.mean);
+      measured.at(static_cast<std::size_t>(i) / y_.size(), static_cast<std::size_t>(i) % y_.size()) = f;
+      field.row(i) << at.transpose(), f.transpose();
+      const Twist<2> there = truth(craft.position(), middle);
+      wrong += (f + there).head<2>().squaredNorm();
+      size += there.head<2>().squaredNorm();
+    }
+    const Grid& used = own_.cancel.empty() ? measured : given_;
+    for (int i = 0; i < n; ++i) {  // Algorithm 5
+      if (late()) return outcome;
+      const Vector<2> at = state(i);
+      for (const bool cancelled : {false, true}) {
+        craft.place(at);
+        craft.hold(own_.settle);
+        drift(i, cancelled) = craft.drift(cancelled ? used(at[0], at[1]) : Twist<2>(Twist<2>::Zero()), own_.mean);
+      }
+    }
+    e.status = Status::ok;
+    e.metrics.resize(4);
+    e.metrics << drift.col(0).mean(), drift.col(1).mean(), std::sqrt(wrong / size), std::sqrt(0.5 * size / n);
+    e.cost = e.metrics[1] / e.metrics[0];
+    outcome.trajectory.values = {std::move(field), std::move(drift)};
+    return outcome;
+  }
+
+  std::optional<Simulated> simulate(const Task& task) const override {
+    Outcome outcome = evaluate(task);
+    Simulated shown;
+    shown.completed = outcome.evaluation.ok();
+    shown.report = shown.completed ? report(outcome) : outcome.evaluation.reason + "\n";
+    if (!shown.completed) return shown;
+    shown.channels = channels();
+    shown.trajectory = std::move(outcome.trajectory);
+    return shown;
+  }
+
+  std::string report(const Outcome& outcome) const override {
+    const auto& m = outcome.evaluation.metrics;
+    if (m.size() != 4) return {};
+    return formatted("states          %zu x %zu, %g s to settle, %g s of means\n", x_.size(), y_.size(), own_.settle,
+                     own_.mean) +
+           formatted("field           %.4g N, %s; measured to %.3g of it\n", m[3],
+                     own_.field.time > 0.0 ? formatted("correlated over %g s", own_.field.time).c_str() : "steady",
+                     m[2]) +
+           formatted("drift           %.4g m with the fans off, %.4g m with the recorded commands: %.3g of it\n", m[0],
+                     m[1], m[1] / m[0]);
+  }
+
+ private:
+  // Centred, as far apart as `spacing` at most.
+  std::vector<double> axis(double size) const {
+    const double room = size - 2.0 * own_.margin;
+    if (room < 0.0) return {};
+    const int steps = static_cast<int>(std::ceil(room / own_.spacing - 1e-9));
+    std::vector<double> places;
+    for (int i = 0; i <= steps; ++i) places.push_back(steps == 0 ? 0.0 : room * (static_cast<double>(i) / steps - 0.5));
+    return places;
+  }
+  Vector<2> state(int i) const {
+    return {x_[static_cast<std::size_t>(i) / y_.size()], y_[static_cast<std::size_t>(i) % y_.size()]};
+  }
+
+  AirTable own_;
+  std::vector<double> x_, y_;
+  std::string text_;
+  Grid given_;
+};
+
+}  // namespace
+}  // namespace air
+
+EvaluatorKind air_table_kind() {
+  EvaluatorKind kind;
+  kind.name = "air-table";
+  kind.description = "the force field of an uneven air table: measured, and cancelled by what was measured";
+  kind.variables = always({});
+  kind.keys = air::air_table_keys().keys();
+  kind.make = [](const Settings& settings) -> std::unique_ptr<Evaluator> {
+    return std::make_unique<air::AirTableEvaluator>(settings);
+  };
+  return kind;
+}
+
+}  // namespace dodyn::evaluators

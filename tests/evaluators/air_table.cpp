@@ -1,0 +1,88 @@
+// Evaluator `air-table`: a steady field is measured and cancelled, one that changes meanwhile is not; closed forms, mistakes.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+
+#include "evaluators/evaluator.hpp"
+
+namespace dodyn::evaluators {
+namespace {
+
+const std::vector<std::string> few = {"--air-table.spacing=0.3"};  // 3 x 2 states
+
+std::unique_ptr<Evaluator> table(std::vector<std::string> words = {}) {
+  words.insert(words.begin(), few.begin(), few.end());
+  return make_evaluator(read_settings(std::string(CONFIGS) + "/air-table.cfg", words));
+}
+Outcome measured(const std::vector<std::string>& words = {}) {
+  Task task;
+  task.evaluation.id = 0;
+  return table(words)->evaluate(task);
+}
+enum { drift, cancelled, field_error, field_rms };
+
+// The source's finding: what was measured cancels a steady field, and is of no use once the field has changed.
+TEST(AirTable, ASteadyFieldIsCancelledAndAnotherOneIsNot) {
+  const Outcome steady = measured();
+  ASSERT_TRUE(steady.evaluation.ok()) << steady.evaluation.reason;
+  EXPECT_LT(steady.evaluation.cost, 0.1);
+  EXPECT_LT(steady.evaluation.metrics[field_error], 0.01);
+  EXPECT_GT(steady.evaluation.metrics[drift], 0.01);
+  const Outcome changing = measured({"--air-table.time=10 s"});
+  ASSERT_TRUE(changing.evaluation.ok()) << changing.evaluation.reason;
+  EXPECT_GT(changing.evaluation.cost, 0.5);
+}
+
+// Of a force that is nearly the same everywhere, the drift is f t^2/(2 m); the commands that hold against it are its negative.
+TEST(AirTable, AnEvenForceIsToldAsItIs) {
+  const Outcome even = measured({"--air-table.length=1e5", "--air-table.arm=0"});
+  const auto &field = even.trajectory.values[0], &drifts = even.trajectory.values[1];
+  ASSERT_EQ(field.rows(), 6);
+  const double force = field.row(0).segment<2>(2).norm();
+  for (Eigen::Index i = 0; i < field.rows(); ++i) {
+    EXPECT_NEAR(field.row(i).segment<2>(2).norm(), force, 1e-3 * force);
+    EXPECT_NEAR(drifts(i, 0), force * 25.0 / 2.4, 2e-3 * drifts(i, 0));
+    EXPECT_LT(drifts(i, 1), 1e-3 * drifts(i, 0));
+  }
+  EXPECT_NEAR(even.evaluation.metrics[field_rms], force / std::sqrt(2.0), 1e-3 * force);
+}
+
+TEST(AirTable, AFieldFromAFileIsWhatItCancelsBy) {
+  const auto folder = std::filesystem::temp_directory_path() / ("dodyn-air-" + std::to_string(::getpid()));
+  std::filesystem::create_directories(folder);
+  const auto write = [&](double reach) {
+    const std::string path = (folder / "field.csv").string();
+    std::ofstream file(path);
+    file << "x,y,f_x,f_y,torque\n";
+    for (const double x : {-reach, reach})
+      for (const double y : {-0.2, 0.2}) file << x << "," << y << ",0.001," << 0.01 * x << ",0\n";
+    return "--air-table.cancel=" + path;
+  };
+  // no field but the one that is "cancelled": it drives the craft, by straight lines between the places of the file
+  const Outcome driven = measured({write(0.3), "--air-table.force=1e-12"});
+  ASSERT_TRUE(driven.evaluation.ok()) << driven.evaluation.reason;
+  for (Eigen::Index i = 0; i < 6; ++i) {
+    const double x = driven.trajectory.values[0](i, 0);
+    EXPECT_NEAR(driven.trajectory.values[1](i, 1), std::hypot(0.001, 0.01 * x) * 25.0 / 2.4, 1e-6);
+  }
+  const auto complaint = [](const std::string& word) {
+    try {
+      table({word});
+    } catch (const ConfigError& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  EXPECT_NE(complaint(write(0.2)).find("does not cover the table: it has x from -0.2 to 0.2 m"), std::string::npos);
+  EXPECT_NE(complaint("--air-table.cancel=nowhere.csv").find("nowhere.csv"), std::string::npos);
+  EXPECT_NE(complaint("--air-table.sample-rate=200").find("closer than steps; allowed: at most 100"),
+            std::string::npos);
+  EXPECT_NE(complaint("--air-table.margin=0.3").find("leaves nothing of the table"), std::string::npos);
+  std::filesystem::remove_all(folder);
+}
+
+}  // namespace
+}  // namespace dodyn::evaluators
