@@ -236,16 +236,18 @@ class SimulationEvaluator final : public Evaluator {
     corners_ = static_cast<int>(shapes(world).rows());
   }
 
-  // A controller of a design in the middle, so that what no design can have is told before a study starts.
+  // A controller with what no design changes, so that its mistakes are told before a study starts.
   void try_control() const {
-    Eigen::VectorXd middle(static_cast<Eigen::Index>(settings_.variables.size()));
-    for (Eigen::Index i = 0; i < middle.size(); ++i) {
-      const auto& variable = settings_.variables[static_cast<std::size_t>(i)];
-      middle[i] = 0.5 * (variable.lower + variable.upper);
-    }
+    Eigen::VectorXd any(static_cast<Eigen::Index>(settings_.variables.size()));
+    for (Eigen::Index i = 0; i < any.size(); ++i) any[i] = settings_.variables[static_cast<std::size_t>(i)].lower;
     try {
-      const auto values = model_.evaluate<double>(designed(middle));
-      const auto plan_of = control_->plan(settings_, middle, values);
+      const bool free = any.size() > 0;
+      const auto values = free ? model_.evaluate<double>() : model_.evaluate<double>(designed(any));
+      auto plan_of = control_->plan(settings_, any, values);
+      if (free) {  // gains and a dipole that are right; those of a design are looked at with it
+        plan_of.options.law = {};
+        plan_of.dipole_offset = -1e3;
+      }
       if (model_.dimension == 2)
         simulation::controller(simulation::held(systems::bodies<2>(model_, values), own_.course.held), plan_of);
       else
@@ -388,7 +390,8 @@ class SimulationEvaluator final : public Evaluator {
     told.report +=
         formatted("energy          kinetic %.6g J -> %.6g J, potential %.6g J -> %.6g J\n", story.before.kinetic,
                   story.after.kinetic, story.before.potential, story.after.potential) +
-        formatted("                by impacts %.4g J, by projections %.4g J, ", ledger.impact, ledger.projection.total()) +
+        formatted("                by impacts %.4g J, by projections %.4g J, ", ledger.impact,
+                  ledger.projection.total()) +
         (ledger.forces != 0.0 ? formatted("by damping, drag and driving forces %.4g J, ", ledger.forces) : "") +
         formatted("unaccounted for %.4g J\n", ended.energy_change) +
         formatted("momentum        linear changed by %.3g N s, angular by %.3g N m s (by projections %.3g)\n",
