@@ -24,7 +24,7 @@ class DisturbanceField {
   DisturbanceField() = default;  // none
   DisturbanceField(const Disturbance& disturbance, std::uint64_t seed);
   // On a body whose centre of mass is there, at time t (s).
-  rigid::Twist<n> operator()(const rigid::Vector<n>& at, double t) const;
+  rigid::Twist<n> operator()(const rigid::Vector<n>& at, double t = 0.0) const;
 
  private:
   struct Wave {
