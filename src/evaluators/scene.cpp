@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <ctime>
+#include <map>
+#include <numeric>
 #include <stdexcept>
 #include <variant>
 
@@ -21,8 +23,71 @@ using rigid::Momenta;
 using rigid::Options;
 using rigid::Simulation;
 
-const std::vector<std::string> scenes = {"falling-polyhedra", "hexagonal-prisms"};
-enum Metric { energy_change, kinetic, largest_overlap, largest_spin, impulses, cuts, metric_count };
+const std::vector<std::string> scenes = {"falling-polyhedra", "hexagonal-prisms", "stack"};
+enum Metric {
+  energy_change,
+  kinetic,
+  largest_overlap,
+  largest_spin,
+  impulses,
+  cuts,
+  velocity_residual,
+  touching,
+  cluster,
+  radius_of_gyration,
+  assembled_at,
+  metric_count
+};
+
+// Which bodies hang together: those that contact has pushed apart within the last second, directly or through others.
+class Assembly {
+ public:
+  explicit Assembly(const rigid::World<3>& world) {
+    for (const auto& body : world.bodies) moves_.push_back(!body.fixed);
+  }
+  void see(const Simulation<3>& simulation) {
+    for (const auto& contact : simulation.impulses()) {
+      const auto [a, b] = std::minmax(contact.body[0], contact.body[1]);
+      if (moves_[a] && moves_[b]) last_[{a, b}] = simulation.time();
+    }
+    std::erase_if(last_, [&](const auto& pair) { return pair.second < simulation.time() - 1.0; });
+    if (assembled_at_ < 0.0 && static_cast<std::ptrdiff_t>(last_.size()) + 1 >= count() && largest() == count())
+      assembled_at_ = simulation.time();
+  }
+  std::ptrdiff_t pairs() const { return static_cast<std::ptrdiff_t>(last_.size()); }
+  std::ptrdiff_t count() const { return std::count(moves_.begin(), moves_.end(), 1); }
+  // bodies of the largest group
+  std::ptrdiff_t largest() const {
+    std::vector<int> parent(moves_.size());
+    std::iota(parent.begin(), parent.end(), 0);
+    const auto root = [&](int i) {
+      while (parent[i] != i) i = parent[i] = parent[parent[i]];
+      return i;
+    };
+    for (const auto& [pair, time] : last_) parent[root(pair.first)] = root(pair.second);
+    std::vector<std::ptrdiff_t> size(moves_.size(), 0);
+    for (std::size_t i = 0; i < moves_.size(); ++i)
+      if (moves_[i]) ++size[root(static_cast<int>(i))];
+    return *std::max_element(size.begin(), size.end());
+  }
+  double assembled_at() const { return assembled_at_; }  // s
+  bool assembled() const { return assembled_at_ >= 0.0; }
+  // of the centres of mass, m
+  double radius(const Simulation<3>& simulation) const {
+    rigid::Vector<3> middle = rigid::Vector<3>::Zero();
+    for (std::size_t b = 0; b < moves_.size(); ++b)
+      if (moves_[b]) middle += simulation.poses()[b].position / static_cast<double>(count());
+    double sum = 0.0;
+    for (std::size_t b = 0; b < moves_.size(); ++b)
+      if (moves_[b]) sum += (simulation.poses()[b].position - middle).squaredNorm();
+    return std::sqrt(sum / static_cast<double>(count()));
+  }
+
+ private:
+  std::vector<char> moves_;
+  std::map<std::pair<int, int>, double> last_;
+  double assembled_at_ = -1.0;
+};
 
 // A scene's own defaults, where they are not those of every simulation.
 Options scene_defaults() {
@@ -104,12 +169,18 @@ class SceneEvaluator final : public Evaluator {
   }
 
   std::vector<Quantity> metrics() const override {
-    return {{"energy_change", "J", "of the total energy, less what impacts and the ledger of projections account for"},
-            {"kinetic", "J", "kinetic energy at the end"},
-            {"largest_overlap", "m", "of any two bodies at a node; negative: they never touched"},
-            {"largest_spin", "rad/s", "of any body at a node"},
-            {"impulses", "1", "node updates with contact"},
-            {"cuts", "1", "refined steps"}};
+    return {
+        {"energy_change", "J", "of the total energy, less what impacts and the ledger of projections account for"},
+        {"kinetic", "J", "kinetic energy at the end"},
+        {"largest_overlap", "m", "of any two bodies at a node; negative: they never touched"},
+        {"largest_spin", "rad/s", "of any body at a node"},
+        {"impulses", "1", "node updates with contact"},
+        {"cuts", "1", "refined steps"},
+        {"velocity_residual", "m/s", "largest error of a contact's velocity that a solution for impulses left"},
+        {"touching", "1", "pairs of bodies that contact has pushed apart within the last second"},
+        {"cluster", "1", "bodies of the largest group that such pairs connect, at the end"},
+        {"radius_of_gyration", "m", "of the centres of mass at the end"},
+        {"assembled_at", "s", "when all bodies first were one such group; the time simulated where they never were"}};
   }
 
   Channels channels() const override { return channels(nodes_); }
@@ -123,6 +194,7 @@ class SceneEvaluator final : public Evaluator {
     evaluation.cost = cost == "path"              ? run.path
                       : cost == "kinetic"         ? run.metrics[kinetic]
                       : cost == "largest-overlap" ? run.metrics[largest_overlap]
+                      : cost == "assembly-time"   ? run.metrics[assembled_at]
                                                   : std::abs(run.metrics[energy_change]);
     evaluation.status = Status::ok;
     if (run.end.status == rigid::Outcome::failed) {
@@ -206,7 +278,14 @@ class SceneEvaluator final : public Evaluator {
       h.surface = surface;
       if (bodies > 0) h.prisms = bodies;
       if (real("scene.gap") > 0.0) h.distance = real("scene.gap");
+      h.charge_constant = settings_.design("charge", free);
       return evaluators::hexagonal_prisms(h);
+    }
+    if (name == "stack") {
+      evaluators::Stack stack;
+      stack.surface = surface;
+      if (bodies > 0) stack.boxes = bodies;
+      return evaluators::stack<3>(stack);
     }
     throw std::logic_error("no scene '" + name + "'");
   }
@@ -246,13 +325,16 @@ class SceneEvaluator final : public Evaluator {
     double overlap = -1e300, spin = 0.0;
     long step = 0;
     const std::clock_t clock = std::clock();
+    const bool until_assembled = settings_.text("scene.cost") == "assembly-time";
+    Assembly assembly(scene.world);
     run.end = simulation.run(duration, [&](const Simulation<3>& s) {
       if (options_.response != rigid::Response::none) overlap = std::max(overlap, s.overlap());
       for (const auto& v : s.twists()) spin = std::max(spin, v.tail<3>().norm());
       if (run.rows < nodes_ && step >= std::lround(static_cast<double>(run.rows) * steps / (nodes_ - 1))) keep(s, run);
       ++step;
       run.timed_out = task.seconds_left() == 0.0;
-      return run.timed_out;
+      if (step > 1) assembly.see(s);
+      return run.timed_out || (until_assembled && assembly.assembled());
     });
     const double seconds = static_cast<double>(std::clock() - clock) / CLOCKS_PER_SEC;
     const Energies<3> after = simulation.energies();
@@ -260,34 +342,43 @@ class SceneEvaluator final : public Evaluator {
     const auto& ledger = simulation.ledger();
     run.metrics.resize(metric_count);
     run.metrics << after.total() - before.total() - ledger.projection.total() - ledger.impact, after.kinetic, overlap,
-        spin, ledger.impulses, ledger.cuts;
+        spin, ledger.impulses, ledger.cuts, ledger.residual, static_cast<double>(assembly.pairs()),
+        static_cast<double>(assembly.largest()), assembly.radius(simulation),
+        assembly.assembled() ? assembly.assembled_at() : run.end.time;
     std::size_t moving = 0;
     while (moving + 1 < bodies_.size() && scene.world.bodies[moving].fixed) ++moving;
     run.path = (simulation.poses()[moving].position - scene.poses[moving].position).norm();
 
     using Status = rigid::Outcome;
-    run.report = formatted("scene           %s, %zu bodies, %s\n", settings_.text("scene.name").c_str(), bodies_.size(),
-                           "spatial") +
-                 formatted("method          %s, %s, h = %g s\n", settings_.text("scene.stepper").c_str(),
-                           settings_.text("scene.response").c_str(), options_.step) +
-                 (run.end.status == Status::failed ? "ended           failed: " + run.end.reason + "\n"
-                                                   : formatted("ended           t = %g s%s\n", run.end.time,
-                                                               run.timed_out ? ", at its time limit" : "")) +
-                 formatted("energy          kinetic %.6g J -> %.6g J, potential %.6g J -> %.6g J\n", before.kinetic,
-                           after.kinetic, before.potential, after.potential) +
-                 formatted("                total %.6g J -> %.6g J, changed by %.4g J\n", before.total(), after.total(),
-                           after.total() - before.total()) +
-                 formatted("                by impacts %.4g J, by projections %.4g J, unaccounted for %.4g J\n",
-                           ledger.impact, ledger.projection.total(), run.metrics[energy_change]) +
-                 formatted("momentum        linear changed by %.3g N s, angular by %.3g N m s (by projections %.3g)\n",
-                           (end.linear - start.linear).norm(), (end.angular - start.angular).norm(),
-                           ledger.momentum.angular.norm()) +
-                 formatted("largest         overlap %.3g m, angular velocity %.4g rad/s\n", overlap, spin) +
-                 formatted("contact         %d node updates, %d cuts of a step, %zu pairs of parts touch at the end\n",
-                           ledger.impulses, ledger.cuts, simulation.contacts().size()) +
-                 formatted("                %d impacts held back from making energy, velocities solved to %.2g m/s\n",
-                           ledger.tamed, ledger.residual) +
-                 formatted("speed           %.4g s simulated per CPU second\n", run.end.time / std::max(1e-9, seconds));
+    run.report =
+        formatted("scene           %s, %zu bodies, %s\n", settings_.text("scene.name").c_str(), bodies_.size(),
+                  "spatial") +
+        formatted("method          %s, %s, h = %g s\n", settings_.text("scene.stepper").c_str(),
+                  settings_.text("scene.response").c_str(), options_.step) +
+        (run.end.status == Status::failed
+             ? "ended           failed: " + run.end.reason + "\n"
+             : formatted("ended           t = %g s%s\n", run.end.time, run.timed_out ? ", at its time limit" : "")) +
+        formatted("energy          kinetic %.6g J -> %.6g J, potential %.6g J -> %.6g J\n", before.kinetic,
+                  after.kinetic, before.potential, after.potential) +
+        formatted("                total %.6g J -> %.6g J, changed by %.4g J\n", before.total(), after.total(),
+                  after.total() - before.total()) +
+        formatted("                by impacts %.4g J, by projections %.4g J, unaccounted for %.4g J\n", ledger.impact,
+                  ledger.projection.total(), run.metrics[energy_change]) +
+        formatted("momentum        linear changed by %.3g N s, angular by %.3g N m s (by projections %.3g)\n",
+                  (end.linear - start.linear).norm(), (end.angular - start.angular).norm(),
+                  ledger.momentum.angular.norm()) +
+        formatted("largest         overlap %.3g m, angular velocity %.4g rad/s\n", overlap, spin) +
+        formatted("contact         %d node updates, %d cuts of a step, %zu pairs of parts touch at the end\n",
+                  ledger.impulses, ledger.cuts, simulation.contacts().size()) +
+        formatted("                %d impacts held back from making energy, velocities solved to %.2g m/s\n",
+                  ledger.tamed, ledger.residual) +
+        formatted(
+            "assembly        %td pairs pushed within the last second, largest group %td of %td, radius of gyration "
+            "%.4g m\n",
+            assembly.pairs(), assembly.largest(), assembly.count(), assembly.radius(simulation)) +
+        (assembly.assembled() ? formatted("                one group first at t = %g s\n", assembly.assembled_at())
+                              : "") +
+        formatted("speed           %.4g s simulated per CPU second\n", run.end.time / std::max(1e-9, seconds));
     return run;
   }
 
@@ -304,9 +395,12 @@ EvaluatorKind scene_kind() {
   EvaluatorKind kind;
   kind.name = "scene";
   kind.description = "one simulation of a small world of colliding bodies";
-  kind.variables = always({{"restitution", "1", "e of all surfaces: 0 plastic, 1 elastic", 1.0, 0.0, 1.0},
-                           {"friction", "1", "mu of all surfaces", 0.0, 0.0, 10.0},
-                           {"speed", "m/s", "root mean square of each component at the start", 0.01, -1000.0, 1000.0}});
+  kind.variables =
+      always({{"restitution", "1", "e of all surfaces: 0 plastic, 1 elastic", 1.0, 0.0, 1.0},
+              {"friction", "1", "mu of all surfaces", 0.0, 0.0, 10.0},
+              {"speed", "m/s", "root mean square of each component at the start", 0.01, -1000.0, 1000.0},
+              {"charge", "N m^2", "K of the charges of hexagonal-prisms: force times distance squared of two", 5e-4,
+               0.0, 1e6}});
   const auto key = [&](const char* name, Type type, const char* value, const char* unit, const char* description,
                        double minimum = -1e308, double maximum = 1e308, bool open = false,
                        std::vector<std::string> choices = {}) {
@@ -322,7 +416,7 @@ EvaluatorKind scene_kind() {
   key("duration", Type::real, "3", "s", "simulated time", 0, 1e6, true);
   key("nodes", Type::integer, "301", "", "rows of the trajectory, evenly spaced", 2, 1000000);
   key("cost", Type::choice, "energy-change", "", "what a study of the scene looks at", 0, 0, false,
-      {"energy-change", "kinetic", "largest-overlap", "path"});
+      {"energy-change", "kinetic", "largest-overlap", "path", "assembly-time"});
   for (const auto& one : option_keys().keys()) kind.keys.push_back(one);
   kind.make = [](const Settings& settings) -> std::unique_ptr<Evaluator> {
     return std::make_unique<SceneEvaluator>(settings);

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "rigid/actor.hpp"
+#include "rigid/charge_tree.hpp"
 #include "rigid/multibody.hpp"
 
 namespace dodyn::rigid {
@@ -12,7 +13,11 @@ template <int n>
 Forces<n>::Forces(const World<n>& world, std::vector<Potential<n>> more)
     : world_(&world), more_(std::move(more)), gradient_(world.bodies.size()) {
   const auto& charges = world.charges;
-  if (world.charge_constant != 0.0)
+  std::vector<char> charged(world.bodies.size(), 0);
+  for (const auto& charge : charges) charged[charge.body] = 1;
+  if (world.charge_constant != 0.0 && std::count(charged.begin(), charged.end(), 1) >= many_charged)
+    charge_tree_ = std::make_shared<ChargeTree<n>>(world);
+  else if (world.charge_constant != 0.0)
     for (std::size_t i = 0; i < charges.size(); ++i)
       for (std::size_t j = i + 1; j < charges.size(); ++j)
         if (charges[i].body != charges[j].body &&
@@ -44,6 +49,7 @@ double Forces<n>::potential(Frames<n> at, std::span<ConfigurationGradient<n>> gr
       for (int k = 0; k < n; ++k) gradient[c->body].col(k + 1) += sign * c->at[k] * slope;
     }
   }
+  if (charge_tree_) V += charge_tree_->potential(at, gradient);
   for (const auto& user : world_->potentials) V += user(at, gradient);
   for (const auto& own : more_) V += own(at, gradient);
   return V;

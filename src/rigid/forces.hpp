@@ -1,6 +1,7 @@
 // What acts on the bodies of a world: gravity, charges and users' potentials; drag and users' forces.
 #pragma once
 
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -10,10 +11,16 @@
 namespace dodyn::rigid {
 
 template <int n>
+class ChargeTree;
+
+template <int n>
 class Forces {
  public:
   // `more`: potentials beside the world's. The world must outlive this.
   explicit Forces(const World<n>& world, std::vector<Potential<n>> more = {});
+
+  // Charges on as many bodies as this are summed by a tree, which leaves an error of at most ChargeTree::accuracy; on fewer by pairs.
+  static constexpr int many_charged = 64;
 
   // V (J) at these frames, which need not be rotations; `gradient` becomes dV/dq of each body.
   double potential(Frames<n> at, std::span<ConfigurationGradient<n>> gradient) const;
@@ -26,12 +33,15 @@ class Forces {
 
   bool has_wrench() const { return drag_ || !world_->forces.empty(); }
   // Whether forces change with configuration, velocity or time.
-  bool vary() const { return has_wrench() || !charge_pairs_.empty() || !world_->potentials.empty() || !more_.empty(); }
+  bool vary() const {
+    return has_wrench() || !charge_pairs_.empty() || charge_tree_ || !world_->potentials.empty() || !more_.empty();
+  }
 
  private:
   const World<n>* world_;
   std::vector<Potential<n>> more_;
   std::vector<std::pair<int, int>> charge_pairs_;
+  std::shared_ptr<ChargeTree<n>> charge_tree_;  // instead of the pairs
   bool drag_ = false;
   std::vector<geometry::Frame<n>> frames_;
   std::vector<ConfigurationGradient<n>> gradient_;
