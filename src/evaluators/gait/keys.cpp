@@ -30,7 +30,7 @@ Key boolean(const char* name, bool value, const char* description) {
 Key integer(const char* name, int value, const char* description, double minimum, double maximum) {
   return {std::string("gait.") + name, Type::integer, std::to_string(value), "", description, minimum, maximum};
 }
-Key choice(const char* name, const char* description, const std::vector<std::string>& words) {
+Key one_of(const char* name, const char* description, const std::vector<std::string>& words) {
   Key key{std::string("gait.") + name, Type::choice, words.front(), "", description};
   key.choices = words;
   return key;
@@ -46,14 +46,14 @@ std::vector<Key> gait_keys() {
        "planar-biped, planar-underactuated (no torque at the ground), spatial-biped, or a model file "
        "(docs/walkers.md)"},
       real("leg-length", 1, "m", "shank and thigh together", 0.1, 10.0),
-      choice("legs", "how a link's mass follows from its length", {"uniform-density", "fixed-masses", "mass-split"}),
+      one_of("legs", "how a link's mass follows from its length", {"uniform-density", "fixed-masses", "mass-split"}),
       real("linear-density", 5, "kg/m", "legs = uniform-density: mass of a link per length", 0.0, 1e3, true),
       real("shank-mass", 2, "kg", "legs = fixed-masses: mass of a shank", 0.0, 1e3, true),
       real("thigh-mass", 3, "kg", "legs = fixed-masses: mass of a thigh", 0.0, 1e3, true),
       real("hip-mass", 10, "kg", "planar-underactuated: mass of the hip, a point", 0.0, 1e3),
       real("inertia-factor", 0.041666666666666664, "1",
            "planar walkers: inertia of a link about its centre of mass, in mass x length squared", 0.0, 1.0),
-      choice("rotation", "spatial-biped: turns that orient stance shank and swing thigh (z yaw, x roll, y pitch)",
+      one_of("rotation", "spatial-biped: turns that orient stance shank and swing thigh (z yaw, x roll, y pitch)",
              {"ZXY", "XYZ", "YXZ", "XZY", "YZX", "ZYX"}),
       real("leg-mass", 5, "kg", "legs = mass-split: mass of a leg, shank and thigh", 0.0, 1e3, true),
       real("gravity", 9.81, "m/s2", "acceleration of gravity", 0.0, 100.0, true),
@@ -62,7 +62,7 @@ std::vector<Key> gait_keys() {
       real("positive-work", g.positive_work, "1", "weight of the positive work in the cost", 0.0, 1e6),
       real("squared-torque", g.squared_torque, "1/(N m s)", "weight of the integral of the squared torques in the cost",
            0.0, 1e6),
-      choice("work-rule",
+      one_of("work-rule",
              "work of a torque over a time step: of the joint's rates at both its ends, or of the angle's change "
              "(intervals), which a joint that stands still over it gets for nothing",
              {"ends", "intervals"}),
@@ -85,7 +85,7 @@ std::vector<Key> gait_keys() {
            0.0, 10.0),
       integer("crossing-points", g.crossing_points,
               "the legs are kept on their sides between nodes, too, at so many points", 0, 100),
-      choice("contact", "what the ground may do", {"free", "unilateral", "friction-cone"}),
+      one_of("contact", "what the ground may do", {"free", "unilateral", "friction-cone"}),
       real("friction", 0.8, "1",
            "contact = friction-cone: coefficient of friction, of touch-down too; in space an "
            "inscribed pyramid of eight sides",
@@ -104,11 +104,11 @@ std::vector<Key> gait_keys() {
       real("refine-tolerance", search.refine_tolerance, "1",
            "time steps of the best gait are halved until its cost changes by less, relative; 0: never", 0.0, 1.0),
       integer("refinements", search.refinements, "at most so many times", 1, 10),
-      choice("examination",
+      one_of("examination",
              "of a gait that is no walk (a knee the wrong way, a ground that pulls) or that its mesh does not resolve: "
              "refuse it as infeasible or not_converged, or report it",
              {"refuse", "report"}),
-      choice("solver", "solver of the inner problem", {"native", "ipopt", "slsqp"}),
+      one_of("solver", "solver of the inner problem", {"native", "ipopt", "slsqp"}),
       real("tolerance", search.options.tolerance, "1", "KKT residual a gait must reach", 1e-14, 1e-2),
       integer("max-iterations", search.options.max_iterations, "iterations per start", 1, 1000000),
       real("start-seconds", search.options.max_seconds, "s", "time limit per start", 0.0, 1e7, true),

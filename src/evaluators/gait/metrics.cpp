@@ -11,7 +11,7 @@ namespace dodyn::evaluators {
 
 namespace {
 
-const std::vector<Quantity> metric_list = {
+const std::vector<Quantity> all_metrics = {
     {"absolute_work", "J", "of all joints, as gait.work-rule says"},
     {"positive_work", "J", "its positive part"},
     {"signed_work", "J", "torque x change of angle, what the equations of motion take up"},
@@ -50,16 +50,16 @@ const std::vector<Quantity> metric_list = {
 
 }  // namespace
 
-const std::vector<Quantity>& gait_metrics() { return metric_list; }
+const std::vector<Quantity>& gait_metrics() { return all_metrics; }
 
 Eigen::Index gait_metric(std::string_view name) {
-  for (std::size_t i = 0; i < metric_list.size(); ++i)
-    if (metric_list[i].name == name) return static_cast<Eigen::Index>(i);
+  for (std::size_t i = 0; i < all_metrics.size(); ++i)
+    if (all_metrics[i].name == name) return static_cast<Eigen::Index>(i);
   throw std::logic_error("no metric '" + std::string(name) + "'");
 }
 
 Eigen::VectorXd metrics_of(const dmoc::GaitReport& r, const GaitFound& found) {
-  Eigen::VectorXd metrics = Eigen::VectorXd::Constant(static_cast<Eigen::Index>(metric_list.size()), not_a_number);
+  Eigen::VectorXd metrics = Eigen::VectorXd::Constant(static_cast<Eigen::Index>(all_metrics.size()), not_a_number);
   const std::pair<const char*, double> values[] = {
       {"absolute_work", r.absolute_work},
       {"positive_work", r.positive_work},

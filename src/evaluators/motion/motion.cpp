@@ -44,7 +44,7 @@ const KeyTable<MotionSearch>& motion_keys() {
   return table;
 }
 
-const std::vector<Quantity>& metric_list(const MotionDesigns& designs) {
+const std::vector<Quantity>& motion_metrics(const MotionDesigns& designs) {
   static thread_local std::vector<Quantity> list;
   list = {
       {"duration", "s", "of all phases"},
@@ -76,7 +76,7 @@ class MotionEvaluator final : public Evaluator {
   }
 
   bool gradients() const override { return true; }
-  std::vector<Quantity> metrics() const override { return metric_list(designs_); }
+  std::vector<Quantity> metrics() const override { return motion_metrics(designs_); }
   Channels channels() const override;
   Outcome evaluate(const Task& task) const override;
   std::string report(const Outcome& outcome) const override;
@@ -197,7 +197,7 @@ Outcome MotionEvaluator::evaluate(const Task& task) const {
   read_off(*problem, *best, outcome);
   const std::array<std::pair<const char*, double>, 3> counts = {
       {{"iterations", iterations}, {"starts", tried}, {"starts_solved", solved}}};
-  const auto& list = metric_list(designs_);
+  const auto& list = motion_metrics(designs_);
   for (std::size_t i = 0; i < list.size(); ++i)
     for (const auto& [name, value] : counts)
       if (list[i].name == name) e.metrics(static_cast<Eigen::Index>(i)) = value;
@@ -252,7 +252,7 @@ void MotionEvaluator::read_off(const dmoc::MotionProblem& problem, const nlp::So
   for (const auto& event : motion.events) loss += event.loss;
   outcome.trajectory.values = {t, q, p, u, force, energy, points, phase};
   Eigen::VectorXd& metrics = outcome.evaluation.metrics;
-  metrics.resize(static_cast<Eigen::Index>(metric_list(designs_).size()));
+  metrics.resize(static_cast<Eigen::Index>(motion_metrics(designs_).size()));
   metrics.head(12) << time, largest, squared, work, loss, normal, drift, problem.reintegrate(motion),
       best.residuals.largest(), 0.0, 0.0, 0.0;
   for (std::size_t i = 0; i < durations.size(); ++i) metrics(12 + static_cast<Eigen::Index>(i)) = durations[i];
@@ -261,7 +261,7 @@ void MotionEvaluator::read_off(const dmoc::MotionProblem& problem, const nlp::So
 std::string MotionEvaluator::report(const Outcome& outcome) const {
   const Evaluation& e = outcome.evaluation;
   if (e.metrics.size() == 0) return "";
-  const auto& list = metric_list(designs_);
+  const auto& list = motion_metrics(designs_);
   const auto metric = [&](const std::string& name) {
     for (std::size_t i = 0; i < list.size(); ++i)
       if (list[i].name == name) return e.metrics(static_cast<Eigen::Index>(i));
