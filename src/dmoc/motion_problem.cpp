@@ -1,10 +1,14 @@
 #include "dmoc/motion_problem.hpp"
 
 #include <Eigen/Cholesky>
+#include <Eigen/Geometry>
 #include <Eigen/LU>
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <stdexcept>
+
+#include "dmoc/attitudes.hpp"
 
 namespace dodyn::dmoc {
 
@@ -78,7 +82,9 @@ MotionProblem::MotionProblem(std::shared_ptr<const System> system, std::vector<C
 
 int MotionProblem::add_phase(Phase phase) {
   const HeldFunctions& functions = system_->holding(phase.held);
-  phases_.push_back({std::move(phase), &functions, {}, {}, {}, {}});
+  Laid& laid = phases_.emplace_back();
+  laid.phase = std::move(phase);
+  laid.functions = &functions;
   return phases() - 1;
 }
 
@@ -99,6 +105,24 @@ std::vector<int> MotionProblem::node(int phase, int k) const {
 }
 std::vector<int> MotionProblem::interval(int phase, int k) const { return joined(node(phase, k), node(phase, k + 1)); }
 
+const Reference& MotionProblem::reference(int phase, int k) const {
+  const auto& all = phases_[static_cast<std::size_t>(phase)].phase.references;
+  return all.empty() ? system_->no_reference() : all[static_cast<std::size_t>(k)];
+}
+
+std::vector<Element> MotionProblem::on_intervals(int phase, const Function& function,
+                                                 const std::vector<Coefficient>& extra) const {
+  std::map<std::pair<const void*, const void*>, Element> known;
+  std::vector<Element> all;
+  for (int k = 0; k < index(phase).intervals; ++k) {
+    const Reference &first = reference(phase, k), &last = reference(phase, k + 1);
+    Element& e = known[{first.get(), last.get()}];
+    if (!e) e = element(function, numbers_, extra, {first, last});
+    all.push_back(e);
+  }
+  return all;
+}
+
 void MotionProblem::lay_out() {
   const double inf = nlp::infinity;
   for (Laid& laid : phases_) {
@@ -110,6 +134,7 @@ void MotionProblem::lay_out() {
     for (int k = 0; k <= phase.intervals; ++k) {
       for (const int coordinate : moving) {
         std::pair<Coefficient, Coefficient> bounds{-inf, inf};
+        if (system_->is_chart(coordinate)) bounds = {-chart_limit, chart_limit};
         for (const auto& [ranged, given] : phase.ranges)
           if (ranged == coordinate) bounds = given;
         problem_.add_variables(1, bounds.first, bounds.second);
@@ -139,7 +164,7 @@ void MotionProblem::lay_out() {
       after = after || joint.event.to == p;
     }
     for (const Boundary& b : boundaries_)
-      if (b.phase == p && !b.rates.empty()) (b.end ? before : after) = true;
+      if (b.phase == p && (!b.rates.empty() || b.moving)) (b.end ? before : after) = true;
     for (int* const velocity : {before ? &index.velocity_before : nullptr, after ? &index.velocity_after : nullptr})
       if (velocity) {
         *velocity = problem_.add_variables(index.moving, -inf, inf);
@@ -165,12 +190,15 @@ void MotionProblem::add_dynamics(Laid& laid) {
   const Coefficient per_K = 1.0 / static_cast<double>(K);
   const Coefficient h = timed ? Coefficient(0.0) : laid.phase.duration * per_K;
   const Coefficient scale = timed ? Coefficient(1.0) : 1.0 / h;
-  laid.action =
-      timed ? element(laid.functions->timed_action, numbers_, {per_K}) : element(laid.functions->action, numbers_, {h});
-  if (!system_->simply_actuated())
-    laid.forces = timed ? element(laid.functions->timed_forces, numbers_, {per_K})
-                        : element(laid.functions->forces, numbers_, {h});
-  const Element half = timed && !laid.forces ? element(timed_control(), {}, {per_K}) : nullptr;
+  const int phase = static_cast<int>(&laid - phases_.data());
+  const auto elements = [&](const Function& f, const Function& f_timed) {
+    return timed ? on_intervals(phase, f_timed, {per_K}) : on_intervals(phase, f, {h});
+  };
+  laid.actions = elements(laid.functions->action, laid.functions->timed_action);
+  const bool pushed = !system_->simply_actuated();
+  if (pushed) laid.pushes = elements(laid.functions->forces, laid.functions->timed_forces);
+  const int at_end = system_->directors() ? n : 0;  // where pushes at the end of the interval stand
+  const Element half = timed && !pushed ? element(timed_control(), {}, {per_K}) : nullptr;
   const auto force_row = [&](int node) { return laid.force_rows + conditions * node; };
   const auto with_time = [&](std::vector<int> inputs) {
     if (timed) inputs.push_back(index.duration);
@@ -192,20 +220,21 @@ void MotionProblem::add_dynamics(Laid& laid) {
       }
       if (end_row(k) >= 0) {
         terms.push_back({d4, end_row(k) + i, end_scale(k)});
-        pushes.push_back({d2, end_row(k) + i, end_scale(k)});
+        pushes.push_back({at_end + d2, end_row(k) + i, end_scale(k)});
       }
     }
     // h f_k = -(D4 + D2) at inner nodes; at the ends half an interval and the velocity's momentum: +-(h/2) f
     if (conditions > 0) {
-      for (const auto& [list, output] : {std::pair{&terms, n}, std::pair{&pushes, 0}}) {
+      for (const auto& [list, output] : {std::pair{&terms, n}, std::pair{&pushes, at_end}}) {
         add_force(*list, laid, force_row(k), 0, k == 0 ? -2.0 * scale : -scale);
         add_force(*list, laid, force_row(k + 1), output, k == K - 1 ? -2.0 * scale : -scale);
       }
     }
-    problem_.add_element(laid.action, with_time(joined(range(index.theta(k), m), range(index.theta(k + 1), m))),
+    const auto at = static_cast<std::size_t>(k);
+    problem_.add_element(laid.actions[at], with_time(joined(range(index.theta(k), m), range(index.theta(k + 1), m))),
                          std::move(terms));
-    if (laid.forces) {
-      problem_.add_element(laid.forces,
+    if (pushed) {
+      problem_.add_element(laid.pushes[at],
                            with_time(joined(joined(range(index.theta(k), m), range(index.theta(k + 1), m)),
                                             range(index.control(k), index.controls))),
                            std::move(pushes));
@@ -301,7 +330,10 @@ void MotionProblem::transcribe() {
     const int K = index.intervals, conditions = static_cast<int>(laid.phase.forces.size());
     const auto& moving = laid.functions->moving;
     const Coefficient scale = index.duration >= 0 ? Coefficient(1.0) : 1.0 / step(p);
-    laid.momentum = element(laid.functions->momentum, numbers_);
+    laid.momentum_first = element(laid.functions->momentum, numbers_, {}, {reference(p, 0)});
+    laid.momentum_last = reference(p, K) == reference(p, 0)
+                             ? laid.momentum_first
+                             : element(laid.functions->momentum, numbers_, {}, {reference(p, K)});
     const auto own = [&](int row) {
       std::vector<Term> terms;
       for (int i = 0; i < index.moving; ++i) terms.push_back({moving[static_cast<std::size_t>(i)], row + i, -1.0});
@@ -320,7 +352,7 @@ void MotionProblem::transcribe() {
           terms.push_back({after[i], joint.jump + static_cast<int>(i), 1.0});
         add_force(terms, phases_[static_cast<std::size_t>(joint.event.to)], joint.impulse_rows, 0, -1.0);
       }
-      problem_.add_element(laid.momentum, joined(node(p, K), range(index.velocity_before, index.moving)),
+      problem_.add_element(laid.momentum_last, joined(node(p, K), range(index.velocity_before, index.moving)),
                            std::move(terms));
     }
     if (index.velocity_after >= 0) {
@@ -332,7 +364,7 @@ void MotionProblem::transcribe() {
       add_force(terms, laid, laid.force_rows, 0, -2.0 * scale);
       for (const Joint& joint : events_)
         if (joint.event.to == p) add_force(terms, laid, joint.impulse_rows, 0, 1.0);
-      problem_.add_element(laid.momentum, joined(node(p, 0), range(index.velocity_after, index.moving)),
+      problem_.add_element(laid.momentum_first, joined(node(p, 0), range(index.velocity_after, index.moving)),
                            std::move(terms));
     }
   }
@@ -438,23 +470,25 @@ void MotionProblem::fill(VectorXd& x) const {
   }
 }
 
-VectorXd MotionProblem::slots(const Laid& laid, double h, const VectorXd& theta, const VectorXd& next,
+VectorXd MotionProblem::slots(const Laid& laid, int k, double h, const VectorXd& theta, const VectorXd& next,
                               const VectorXd& u, MatrixXd* jacobian_of_next) const {
   const int n = system_->n(), m = laid.index.moving;
   const bool timed = laid.index.duration >= 0;
   const VectorXd time = VectorXd::Constant(timed ? 1 : 0, h * laid.index.intervals);
   const VectorXd z = joined(joined(theta, next), time);
-  VectorXd s = value(*laid.action, z);
-  if (jacobian_of_next) *jacobian_of_next = jacobian(*laid.action, z).middleCols(m, m);
-  if (laid.forces) {
+  const Element& action = laid.actions[static_cast<std::size_t>(k)];
+  VectorXd s = value(*action, z);
+  if (jacobian_of_next) *jacobian_of_next = jacobian(*action, z).middleCols(m, m);
+  if (!laid.pushes.empty()) {
+    const Element& pushes = laid.pushes[static_cast<std::size_t>(k)];
     const VectorXd y = joined(joined(joined(theta, next), u), time);
-    const VectorXd push = value(*laid.forces, y);
-    s.head(n) += push;
-    s.tail(n) += push;
+    const VectorXd push = value(*pushes, y);
+    s.head(n) += push.head(n);
+    s.tail(n) += push.tail(n);
     if (jacobian_of_next) {
-      const MatrixXd J = jacobian(*laid.forces, y).middleCols(m, m);
-      jacobian_of_next->topRows(n) += J;
-      jacobian_of_next->bottomRows(n) += J;
+      const MatrixXd J = jacobian(*pushes, y).middleCols(m, m);
+      jacobian_of_next->topRows(n) += J.topRows(n);
+      jacobian_of_next->bottomRows(n) += J.bottomRows(n);
     }
   } else {
     for (Eigen::Index i = 0; i < u.size(); ++i) {
@@ -469,7 +503,8 @@ VectorXd MotionProblem::slots(const Laid& laid, double h, const VectorXd& theta,
 Motion MotionProblem::motion(const VectorXd& x) const {
   const int n = system_->n();
   Motion motion;
-  for (const Laid& laid : phases_) {
+  for (int phase = 0; phase < phases(); ++phase) {
+    const Laid& laid = phases_[static_cast<std::size_t>(phase)];
     const PhaseIndex& index = laid.index;
     const auto &moving = laid.functions->moving, &held = laid.functions->held;
     const int K = index.intervals, m = index.moving;
@@ -485,7 +520,7 @@ Motion MotionProblem::motion(const VectorXd& x) const {
     for (int k = 0; k <= K; ++k) p.q.row(k) = spread(theta(k), moving, n).transpose();
     for (int k = 0; k < K; ++k) {
       p.u.row(k) = x.segment(index.control(k), index.controls).transpose();
-      const VectorXd s = slots(laid, h, theta(k), theta(k + 1), p.u.row(k).transpose());
+      const VectorXd s = slots(laid, k, h, theta(k), theta(k + 1), p.u.row(k).transpose());
       p.p.row(k + 1) = s.tail(n).transpose();
       if (k == 0) p.p.row(0) = -s.head(n).transpose();
       // see add_dynamics(): h f = -(D4 + D2) inside, (h/2) f = -(D2 + dL/dv+) and dL/dv- - D4 at the ends
@@ -493,17 +528,21 @@ Motion MotionProblem::motion(const VectorXd& x) const {
       p.held_force.row(k) -= left * picked(s.head(n), held).transpose();
       p.held_force.row(k + 1) -= right * picked(s.tail(n), held).transpose();
       const VectorXd middle = 0.5 * (p.q.row(k) + p.q.row(k + 1)), rate = (p.q.row(k + 1) - p.q.row(k)) / h;
-      p.energy(k) = value(*energy_, joined(middle, rate))(0);
+      p.energy(k) =
+          system_->directors()
+              ? value(*element(laid.functions->energy, numbers_, {h}, {reference(phase, k), reference(phase, k + 1)}),
+                      joined(theta(k), theta(k + 1)))(0)
+              : value(*energy_, joined(middle, rate))(0);
     }
     if (index.velocity_after >= 0) {
       const VectorXd v = x.segment(index.velocity_after, m);
       p.rate_after = spread(v, moving, n);
-      p.held_force.row(0) -= 2.0 / h * picked(value(*laid.momentum, joined(theta(0), v)), held).transpose();
+      p.held_force.row(0) -= 2.0 / h * picked(value(*laid.momentum_first, joined(theta(0), v)), held).transpose();
     }
     if (index.velocity_before >= 0) {
       const VectorXd v = x.segment(index.velocity_before, m);
       p.rate_before = spread(v, moving, n);
-      p.held_force.row(K) += 2.0 / h * picked(value(*laid.momentum, joined(theta(K), v)), held).transpose();
+      p.held_force.row(K) += 2.0 / h * picked(value(*laid.momentum_last, joined(theta(K), v)), held).transpose();
     }
     motion.phases.push_back(std::move(p));
   }
@@ -514,8 +553,8 @@ Motion MotionProblem::motion(const VectorXd& x) const {
                    v_before = x.segment(from.index.velocity_before, from.index.moving),
                    first = x.segment(to.index.theta(0), to.index.moving),
                    v_after = x.segment(to.index.velocity_after, to.index.moving);
-    const VectorXd before = value(*from.momentum, joined(last, v_before)),
-                   after = value(*to.momentum, joined(first, v_after)),
+    const VectorXd before = value(*from.momentum_last, joined(last, v_before)),
+                   after = value(*to.momentum_first, joined(first, v_after)),
                    arriving = joint.event.momentum ? value(*joint.event.momentum, joined(last, v_before)) : before;
     EventMotion e;
     e.impulse = VectorXd::Zero(n);
@@ -526,6 +565,25 @@ Motion MotionProblem::motion(const VectorXd& x) const {
     motion.events.push_back(std::move(e));
   }
   return motion;
+}
+
+VectorXd MotionProblem::ahead(const Laid& laid, int k, const VectorXd& before, const VectorXd& now,
+                              double share) const {
+  VectorXd next = now + share * (now - before);
+  if (system_->charts().empty()) return next;
+  const int phase = static_cast<int>(&laid - phases_.data());
+  const auto& moving = laid.functions->moving;
+  const Attitudes attitudes(*system_);
+  const VectorXd q = spread(now, moving, system_->n());
+  const VectorXd p = spread(before, moving, system_->n());
+  VectorXd all = spread(next, moving, system_->n());
+  for (std::size_t c = 0; c < system_->charts().size(); ++c) {
+    const Eigen::Matrix3d here = attitudes.rotation(c, q, reference(phase, k)),
+                          there = attitudes.rotation(c, p, reference(phase, std::max(k - 1, 0)));
+    const Eigen::AngleAxisd turn(here * there.transpose());
+    attitudes.set(c, Eigen::AngleAxisd(share * turn.angle(), turn.axis()) * here, reference(phase, k + 1), all);
+  }
+  return picked(all, moving);
 }
 
 VectorXd MotionProblem::relabelled(const Event& event, const VectorXd& theta) const {
@@ -542,9 +600,9 @@ double MotionProblem::reintegrate(const Motion& motion) const {
   const auto compare = [&](const Laid& laid, const PhaseMotion& m, int k) {
     worst = std::max(worst, (theta - picked(m.q.row(k).transpose(), laid.functions->moving)).lpNorm<Eigen::Infinity>());
   };
-  const auto velocity = [&](const Laid& laid) -> VectorXd {
+  const auto velocity = [&](const Laid& laid, const Element& momentum) -> VectorXd {
     const int m = laid.index.moving;
-    const MatrixXd J = jacobian(*laid.momentum, joined(theta, VectorXd::Zero(m)));
+    const MatrixXd J = jacobian(*momentum, joined(theta, VectorXd::Zero(m)));
     MatrixXd M(m, m);
     for (int i = 0; i < m; ++i) M.row(i) = J.row(laid.functions->moving[static_cast<std::size_t>(i)]).tail(m);
     return M.llt().solve(p);
@@ -556,7 +614,7 @@ double MotionProblem::reintegrate(const Motion& motion) const {
     VectorXd next = guess, s;
     MatrixXd J;
     const auto residual_at = [&](const VectorXd& at, MatrixXd* slope) -> VectorXd {
-      s = slots(laid, m.h, theta, at, m.u.row(k).transpose(), slope);
+      s = slots(laid, k, m.h, theta, at, m.u.row(k).transpose(), slope);
       return p + picked(s.head(n), moving);
     };
     VectorXd residual = residual_at(next, &J);
@@ -597,14 +655,15 @@ double MotionProblem::reintegrate(const Motion& motion) const {
     const Laid& laid = phases_[static_cast<std::size_t>(now)];
     const PhaseMotion& m = motion.phases[static_cast<std::size_t>(now)];
     const bool again = done[static_cast<std::size_t>(now)];  // round the cycle: one more step is enough
-    VectorXd ahead = m.h * velocity(laid);
+    VectorXd last_but_one = theta - m.h * velocity(laid, laid.momentum_first);
     for (int k = 0; k < (again ? 1 : laid.index.intervals); ++k) {
       const VectorXd before = theta;
       // on coarse meshes controls may turn a joint round within a step
-      const bool found = std::any_of(std::begin(guesses), std::end(guesses),
-                                     [&](double share) { return advance(laid, m, k, before + share * ahead); });
+      const bool found = std::any_of(std::begin(guesses), std::end(guesses), [&](double share) {
+        return advance(laid, m, k, ahead(laid, k, last_but_one, before, share));
+      });
       if (!found) return nlp::infinity;
-      ahead = theta - before;
+      last_but_one = before;
       compare(laid, m, k + 1);
     }
     if (again) return worst;
@@ -613,8 +672,9 @@ double MotionProblem::reintegrate(const Motion& motion) const {
         std::find_if(events_.begin(), events_.end(), [&](const Joint& j) { return j.event.from == now; });
     if (joint == events_.end()) return worst;
     const Laid& next = phases_[static_cast<std::size_t>(joint->event.to)];
-    const VectorXd v = velocity(laid);
-    const VectorXd arriving = value(joint->event.momentum ? *joint->event.momentum : *laid.momentum, joined(theta, v));
+    const VectorXd v = velocity(laid, laid.momentum_last);
+    const VectorXd arriving =
+        value(joint->event.momentum ? *joint->event.momentum : *laid.momentum_last, joined(theta, v));
     theta = picked(relabelled(joint->event, theta), next.functions->moving);
     p = picked(arriving, next.functions->moving);
     now = joint->event.to;

@@ -49,6 +49,8 @@ struct Phase {
   // over an interval, however fast it is before and after: work costs then have no least.
   bool work = false, work_at_ends = false;
   std::vector<ForceCondition> forces = {};  // of what is held: at every node, and of the impulse that begins the phase
+  // In directors: of the nodes, [K + 1], those where phases meet alike; or empty: none. What nodes share stays cheap.
+  std::vector<Reference> references = {};
 };
 
 // From the end of a phase to the start of another, or of itself.
@@ -64,6 +66,7 @@ struct Boundary {
   int phase = 0;
   bool end = false;  // of the phase's end, not its start
   std::vector<std::pair<int, Coefficient>> coordinates = {}, rates = {};
+  bool moving = false;  // the velocities are unknowns in any case
 };
 
 // Where things stand among the unknowns of a phase.
@@ -105,6 +108,10 @@ struct Effort {
   bool work() const { return absolute_work != 0.0 || positive_work != 0.0; }
 };
 
+// How far the angles of a chart may go, rad: it fails where the second is a quarter turn. A motion that comes near it is
+// to be transcribed again, about its own attitudes.
+inline constexpr double chart_limit = 1.3;
+
 class MotionProblem {
  public:
   // `numbers`: the model's, [model.numbers()], for this design.
@@ -130,6 +137,9 @@ class MotionProblem {
   // Unknowns of a node, of an interval's two nodes; as inputs of an element.
   std::vector<int> node(int phase, int k) const;
   std::vector<int> interval(int phase, int k) const;
+  const Reference& reference(int phase, int k) const;
+  // The element of every interval of a phase, one for all whose nodes have the same references.
+  std::vector<Element> on_intervals(int phase, const Function& function, const std::vector<Coefficient>& extra) const;
   // h of a phase where its duration is no unknown
   Coefficient step(int phase) const;
 
@@ -147,7 +157,8 @@ class MotionProblem {
     Phase phase;
     const HeldFunctions* functions;
     PhaseIndex index;
-    Element action, forces, momentum;
+    std::vector<Element> actions, pushes;  // of the intervals
+    Element momentum_first, momentum_last;
     int dynamics = 0, arrival = -1, departure = -1, force_rows = 0;
   };
   struct Joint {
@@ -162,8 +173,11 @@ class MotionProblem {
   // conditions.
   void add_force(std::vector<nlp::AssembledProblem::Term>& terms, const Laid& laid, int row, int first_output,
                  const Coefficient& coefficient) const;
-  // D2 and D4 of an interval with the forces that are no controls of single coordinates: [2n], and h.
-  Eigen::VectorXd slots(const Laid& laid, double h, const Eigen::VectorXd& theta, const Eigen::VectorXd& next,
+  // Where the step before leads to, a share of it: coordinates that go on as they went, bodies that turn on as they did.
+  Eigen::VectorXd ahead(const Laid& laid, int k, const Eigen::VectorXd& before, const Eigen::VectorXd& now,
+                        double share) const;
+  // D2 and D4 of interval k with the forces that are no controls of single coordinates: [2n], and h.
+  Eigen::VectorXd slots(const Laid& laid, int k, double h, const Eigen::VectorXd& theta, const Eigen::VectorXd& next,
                         const Eigen::VectorXd& u, Eigen::MatrixXd* jacobian_of_next = nullptr) const;
   // The work of a control on a joint over an interval, or half of it: `share` u (theta of node `to` - that of `from`), or
   // where `rate` is an unknown (h/2) u rate.

@@ -1,6 +1,9 @@
 #include "dmoc/system.hpp"
 
 #include <algorithm>
+#include <utility>
+
+#include "settings/config_error.hpp"
 
 namespace dodyn::dmoc {
 
@@ -25,6 +28,38 @@ Var discrete_lagrangian(const Tree<Var>& tree, const Var& h, const std::vector<V
   return h * tree.lagrangian(middle.data(), velocity.data());
 }
 
+// Kinetic and potential energy of an interval in directors. Both sets of directors are rotations, so that
+// E_IJ/2 dd_I.dd_J = tr E - E_IJ d_I.d_J'. E_IJ = int x_I x_J dm, about the centre of mass.
+std::pair<Var, Var> director_energies(const Tree<Var>& first, const Tree<Var>& last, const Var& h,
+                                      const std::vector<Var>& q0, const std::vector<Var>& q1) {
+  using systems::operator-, systems::operator+;
+  using systems::dot, systems::Vector3;
+  const auto at = first.frames(q0.data()), next = last.frames(q1.data());
+  Var twice(0.0), V(0.0);
+  for (std::size_t l = 0; l < first.links.size(); ++l) {
+    const auto& link = first.links[l];
+    const Vector3<Var> a = at[l].point(link.centre), b = next[l].point(link.centre), way = b - a;
+    const auto& J = link.inertia;
+    twice += link.mass * dot(way, way);
+    const auto along = [&](int i, int j) {
+      Var sum(0.0);
+      for (int k = 0; k < 3; ++k) sum += at[l].rotation[k][i] * next[l].rotation[k][j];
+      return sum;
+    };
+    for (int i = 0; i < 3; ++i) twice += (J[(i + 1) % 3] + J[(i + 2) % 3] - J[i]) * (1.0 - along(i, i));
+    if (link.skew)
+      for (int i = 0; i < 3; ++i) {
+        const int j = (i + 1) % 3, k = (i + 2) % 3;
+        twice += (2.0 * link.products[i]) * (along(j, k) + along(k, j));
+      }
+    const Vector3<Var> mean = a + b;
+    V += (0.5 * link.mass) * (first.gravity * mean[first.dimension - 1]);
+    if (first.tilted) V += (-0.5 * link.mass) * dot(first.across, mean);
+  }
+  V += 0.5 * (first.potential_energy(at, q0.data()) + last.potential_energy(next, q1.data()));
+  return {0.5 * twice / (h * h), V};
+}
+
 std::vector<Var> recorded_parameters(int count) {
   std::vector<Var> p(static_cast<std::size_t>(count));
   for (Var& x : p) x = Var::parameter();
@@ -36,8 +71,10 @@ std::vector<int> nodes_of(const std::vector<Var>& numbers) {
   return nodes;
 }
 
-Function record_action(const Model& model, const std::vector<int>& moving, bool timed) {
-  const int n = model.structure.n(), m = static_cast<int>(moving.size()), inputs = 2 * m + (timed ? 1 : 0);
+}  // namespace
+
+Function System::record_action(const std::vector<int>& moving, bool timed) const {
+  const int n = this->n(), m = static_cast<int>(moving.size()), inputs = 2 * m + (timed ? 1 : 0);
   Recording recording;
   Graph& graph = recording.graph;
   // Inputs: theta and theta', the duration where it is unknown, weights for all slots; then what is held, at zero.
@@ -54,10 +91,18 @@ Function record_action(const Model& model, const std::vector<int>& moving, bool 
   for (const auto* q : {&q0, &q1})
     for (const Var& x : *q) slots.push_back(x.node);
 
-  const std::vector<Var> parameters = recorded_parameters(1 + model.numbers());
+  const int size = 9 * static_cast<int>(charts_.size());
+  const std::vector<Var> parameters = recorded_parameters(1 + 2 * size + model_.numbers());
   const Var h = timed ? time * parameters[0] : parameters[0];
-  const Tree<Var> tree = model.tree<Var>({parameters.begin() + 1, parameters.end()});
-  const int action = discrete_lagrangian(tree, h, q0, q1).node;
+  const Tree<Var> tree = model_.tree<Var>({parameters.begin() + 1 + 2 * size, parameters.end()});
+  const auto in_directors = [&] {
+    Tree<Var> first = tree, last = tree;
+    refer(first, parameters.data() + 1);
+    refer(last, parameters.data() + 1 + size);
+    const auto [kinetic, potential] = director_energies(first, last, h, q0, q1);
+    return h * (kinetic - potential);
+  };
+  const int action = (directors_ ? in_directors() : discrete_lagrangian(tree, h, q0, q1)).node;
   Program values(graph, graph.gradient(action, slots), inputs);
 
   std::vector<int> all = slots, variables;  // places in `all`
@@ -91,10 +136,19 @@ Function record_action(const Model& model, const std::vector<int>& moving, bool 
                                             differentiate);
 }
 
-}  // namespace
-
-System::System(Model model) : model_(std::move(model)) {
+System::System(Model model, bool directors) : model_(std::move(model)), directors_(directors) {
   const auto& tree = structure();
+  if (directors) {
+    for (std::size_t l = 0; l < tree.links.size(); ++l) {
+      const auto& moves = tree.links[l].moves;
+      if (std::count_if(moves.begin(), moves.end(), [](const auto& m) { return m.kind == systems::Move::turn; }) == 3)
+        charts_.push_back(static_cast<int>(l));
+    }
+    check_directors();
+  }
+  std::vector<Coefficient> upright;
+  for (std::size_t i = 0; i < 9 * charts_.size(); ++i) upright.emplace_back(i % 9 % 4 == 0 ? 1.0 : 0.0);
+  no_reference_ = std::make_shared<const std::vector<Coefficient>>(std::move(upright));
   simply_actuated_ = tree.drags.empty() && tree.loads.empty();
   for (const auto& spring : tree.springs) simply_actuated_ = simply_actuated_ && spring.damping.is_zero();
   for (const auto& actuator : tree.actuators) simply_actuated_ = simply_actuated_ && actuator.coordinate >= 0;
@@ -117,35 +171,116 @@ const HeldFunctions& System::holding(const std::vector<int>& held) const {
   for (int i = 0; i < n(); ++i)
     if (std::find(held.begin(), held.end(), i) == held.end()) known->moving.push_back(i);
   const std::vector<int>& moving = known->moving;
-  const int m = static_cast<int>(moving.size()), size = n(), controls = inputs();
-  known->action = record_action(model_, moving, false);
-  known->timed_action = record_action(model_, moving, true);
-  known->momentum = record(2 * m, 0, [&](const auto& tree, const auto& z, const auto&) {
+  const int m = static_cast<int>(moving.size()), size = n();
+  known->action = record_action(moving, false);
+  known->timed_action = record_action(moving, true);
+  known->momentum = record_at_node(2 * m, 0, [&](const auto& tree, const auto& z, const auto&) {
     return dmoc::momentum(tree, whole(size, moving, z.data()), whole(size, moving, z.data() + m));
   });
-  if (simply_actuated_) return *known;
-  const auto pushed = [&](const auto& tree, const std::vector<Var>& z, const Var& h) {
+  if (directors_)
+    known->energy =
+        record_on_interval(2 * m, 1, [&](const auto& first, const auto& last, const auto& z, const auto& h) {
+          const auto [kinetic, potential] =
+              director_energies(first, last, h[0], whole(size, moving, z.data()), whole(size, moving, z.data() + m));
+          return std::vector<Var>{kinetic + potential};
+        });
+  if (!simply_actuated_) record_pushes(*known);
+  return *known;
+}
+
+// Rates are those of the interval's differences; in directors they are of coordinates that are no chart's.
+void System::record_pushes(HeldFunctions& known) const {
+  const std::vector<int>& moving = known.moving;
+  const int m = static_cast<int>(moving.size()), size = n(), controls = inputs();
+  const auto pushed = [&](const auto& first, const auto& last, const std::vector<Var>& z, const Var& h) {
     const std::vector<Var> q0 = whole(size, moving, z.data()), q1 = whole(size, moving, z.data() + m);
     std::vector<Var> middle, velocity;
     for (int i = 0; i < size; ++i) {
       middle.push_back(0.5 * (q0[static_cast<std::size_t>(i)] + q1[static_cast<std::size_t>(i)]));
       velocity.push_back((q1[static_cast<std::size_t>(i)] - q0[static_cast<std::size_t>(i)]) / h);
     }
-    std::vector<Var> force = tree.forces(middle.data(), velocity.data(), z.data() + 2 * m);
+    std::vector<Var> force;
+    if (directors_) {
+      force = first.forces(q0.data(), velocity.data(), z.data() + 2 * m);
+      const std::vector<Var> at_end = last.forces(q1.data(), velocity.data(), z.data() + 2 * m);
+      force.insert(force.end(), at_end.begin(), at_end.end());
+    } else {
+      force = first.forces(middle.data(), velocity.data(), z.data() + 2 * m);
+    }
     for (Var& f : force) f = (0.5 * h) * f;
     return force;
   };
-  known->forces = record(2 * m + controls, 1,
-                         [&](const auto& tree, const auto& z, const auto& extra) { return pushed(tree, z, extra[0]); });
-  known->timed_forces = record(2 * m + controls + 1, 1, [&](const auto& tree, const auto& z, const auto& extra) {
-    return pushed(tree, z, z.back() * extra[0]);
+  known.forces = record_on_interval(2 * m + controls, 1,
+                                    [&](const auto& first, const auto& last, const auto& z, const auto& extra) {
+                                      return pushed(first, last, z, extra[0]);
+                                    });
+  known.timed_forces = record_on_interval(2 * m + controls + 1, 1,
+                                          [&](const auto& first, const auto& last, const auto& z, const auto& extra) {
+                                            return pushed(first, last, z, z.back() * extra[0]);
+                                          });
+}
+
+const Function& System::known_as(const std::string& name, const std::function<Function()>& record_it) const {
+  const std::lock_guard lock(mutex_);
+  Function& f = known_[name];
+  if (!f) f = record_it();
+  return f;
+}
+
+std::vector<int> System::coordinates_of(int link) const {
+  std::vector<int> all;
+  for (int l = link; l >= 0; l = structure().links[static_cast<std::size_t>(l)].parent) {
+    const auto& on_the_way = structure().links[static_cast<std::size_t>(l)];
+    for (std::size_t i = 0; i < on_the_way.moves.size(); ++i) all.push_back(on_the_way.first + static_cast<int>(i));
+  }
+  std::sort(all.begin(), all.end());
+  return all;
+}
+
+bool System::is_chart(int coordinate) const {
+  return std::any_of(charts_.begin(), charts_.end(), [&](int l) {
+    const auto& link = structure().links[static_cast<std::size_t>(l)];
+    const int i = coordinate - link.first;
+    return i >= 0 && i < static_cast<int>(link.moves.size()) &&
+           link.moves[static_cast<std::size_t>(i)].kind == systems::Move::turn;
   });
-  return *known;
+}
+
+// What speaks of angles that are a chart, or of rates that directors do not have.
+void System::check_directors() const {
+  const auto& tree = structure();
+  const auto refuse = [&](const std::string& what, const std::string& why) {
+    throw ConfigError(model_.origin + ": " + what + " " + why + ", which the optimal motions in space do not have");
+  };
+  const auto angle = [&](const std::string& what, int coordinate) {
+    if (coordinate >= 0 && is_chart(coordinate))
+      refuse(what, "speaks of an angle of a joint of three turns, '" +
+                       tree.coordinate_names[static_cast<std::size_t>(coordinate)] + "'");
+  };
+  for (const auto& s : tree.springs) {
+    angle("[spring " + s.name + "]", s.coordinate);
+    if (s.coordinate < 0 && !s.damping.is_zero()) refuse("[spring " + s.name + "]", "damps a distance");
+  }
+  for (const auto& a : tree.actuators) angle("[actuator " + a.name + "]", a.coordinate);
+  for (const auto& r : tree.ranges) angle("[range " + r.name + "]", r.coordinate);
+  if (!tree.drags.empty()) refuse("[drag " + tree.drags.front().name + "]", "needs rates of a link");
+  const auto formula = [&](const std::string& what, const auto& f) {
+    for (const auto& argument : f.arguments) {
+      const auto kind = argument.variable.kind;
+      if (kind == systems::Variable::coordinate || kind == systems::Variable::rate)
+        angle(what, argument.variable.index);
+      if (kind == systems::Variable::velocity || kind == systems::Variable::speed) refuse(what, "needs a speed");
+    }
+  };
+  for (const auto& p : tree.potentials) formula("[potential " + p.name + "]", p.energy);
+  for (const auto& l : tree.loads)
+    for (const auto& component : l.components) formula("[force " + l.name + "]", component);
 }
 
 Element element(const Function& function, const std::vector<Coefficient>& numbers,
-                const std::vector<Coefficient>& extra) {
+                const std::vector<Coefficient>& extra, const std::vector<Reference>& references) {
   std::vector<Coefficient> parameters = extra;
+  for (const Reference& r : references) parameters.insert(parameters.end(), r->begin(), r->end());
   parameters.insert(parameters.end(), numbers.begin(), numbers.end());
   return std::make_shared<autodiff::RecordedElement>(function, std::move(parameters));
 }

@@ -4,9 +4,12 @@
 // values of them, and the gradient with respect to all of them comes from one sweep.
 #pragma once
 
+#include <algorithm>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -20,6 +23,13 @@ using Function = std::shared_ptr<const autodiff::RecordedFunction>;
 using Element = std::shared_ptr<const autodiff::Element>;
 
 // Functions of a system some of whose coordinates are held at zero (a foot that stands). theta: those that move.
+//
+// A system in directors (Johnson 2013, section 3.2.4) has at a node the places and the directors d_I of its bodies, which
+// follow from the coordinates of the node: L_d(theta, theta') = h (T - V) with the kinetic energy of the differences
+// over an interval, T = sum m/2 |dc/h|^2 + E_IJ/2 dd_I.dd_J/h^2, and the mean of the potentials at its ends, which for
+// gravity is that of the midpoint. Slot derivatives in the coordinates are the reduced equations (4.8): the derivative of
+// the directors with respect to the coordinates is a null-space matrix. Joints of three turns have angles that are a
+// chart about an attitude, a node's reference, so that there is no attitude at which they fail.
 struct HeldFunctions {
   std::vector<int> held, moving;  // coordinates, ascending
   // (theta, theta'; h, numbers) -> D2 L_d, D4 L_d, [2n]: slot derivatives of the discrete Lagrangian (midpoint rule,
@@ -34,11 +44,18 @@ struct HeldFunctions {
   Function forces;
   Function timed_forces;  // (theta, theta', u, T; 1/K, numbers)
   Function momentum;      // (theta, theta'; numbers) -> dL/dv, [n], at the velocity theta'
+  // In directors references are parameters, too: those of both nodes behind h or 1/K, that of the node for `momentum`;
+  // `forces` are those at the start of the interval and those at its end, [2n];
+  Function energy;  // and (theta, theta'; h, references, numbers) -> T + V of an interval, J
 };
+
+// Reference attitudes of a node: rotations row by row, [9 charts()].
+using Reference = std::shared_ptr<const std::vector<Coefficient>>;
 
 class System {
  public:
-  explicit System(systems::Model model);
+  // Throws ConfigError of what cannot be had in directors.
+  explicit System(systems::Model model, bool directors = false);
 
   const systems::Model& model() const { return model_; }
   const systems::Tree<systems::Number>& structure() const { return model_.structure; }
@@ -47,7 +64,26 @@ class System {
   // Whether all that pushes are actuators on one coordinate each.
   bool simply_actuated() const { return simply_actuated_; }
 
+  bool directors() const { return directors_; }
+  // The links whose joint has three turns, in directors.
+  const std::vector<int>& charts() const { return charts_; }
+  bool is_chart(int coordinate) const;  // one of their angles
+  const Reference& no_reference() const { return no_reference_; }
+  // The tree with these references, [9 charts()] from `at` on.
+  template <class T>
+  void refer(systems::Tree<T>& tree, const T* at) const {
+    for (const int l : charts_) {
+      auto& R = tree.links[static_cast<std::size_t>(l)].reference.emplace();
+      for (auto& row : R)
+        for (T& x : row) x = *at++;
+    }
+  }
+
   const HeldFunctions& holding(const std::vector<int>& held) const;
+  // A function of this system, recorded when first asked for by this name.
+  const Function& known_as(const std::string& name, const std::function<Function()>& record_it) const;
+  // Coordinates that a link's place depends on, ascending; of -1, the ground: none.
+  std::vector<int> coordinates_of(int link) const;
   // (q, v), all coordinates -> v . dL/dv - L, J
   const Function& energy() const { return energy_; }
 
@@ -55,25 +91,64 @@ class System {
   // f: (const Tree<Var>&, const std::vector<Var>& z, const std::vector<Var>& extra) -> std::vector<Var>
   template <class F>
   Function record(int inputs, int extra, F f) const {
-    return autodiff::record(inputs, extra + model_.numbers(),
-                            [&](const std::vector<autodiff::Var>& z, const std::vector<autodiff::Var>& p) {
-                              const std::vector<autodiff::Var> first(p.begin(), p.begin() + extra),
-                                  numbers(p.begin() + extra, p.end());
-                              return f(model_.tree<autodiff::Var>(numbers), z, first);
-                            });
+    return record_at(0, inputs, extra, [&](const auto& trees, const auto&, const auto& z, const auto& first) {
+      return f(trees[0], z, first);
+    });
+  }
+  // The same at a node of a motion: its reference comes behind the `extra` parameters.
+  template <class F>
+  Function record_at_node(int inputs, int extra, F f) const {
+    return record_at(1, inputs, extra, [&](const auto& trees, const auto&, const auto& z, const auto& first) {
+      return f(trees[0], z, first);
+    });
+  }
+  // f(tree, numbers, z, extra) at a node
+  template <class F>
+  Function record_at_node_with_numbers(int inputs, int extra, F f) const {
+    return record_at(1, inputs, extra, [&](const auto& trees, const auto& numbers, const auto& z, const auto& first) {
+      return f(trees[0], numbers, z, first);
+    });
+  }
+  // And of an interval, with the trees of both its nodes.
+  template <class F>
+  Function record_on_interval(int inputs, int extra, F f) const {
+    return record_at(2, inputs, extra, [&](const auto& trees, const auto&, const auto& z, const auto& first) {
+      return f(trees[0], trees[trees.size() - 1], z, first);
+    });
   }
 
  private:
+  template <class F>
+  Function record_at(int nodes, int inputs, int extra, F f) const {
+    const int size = 9 * static_cast<int>(charts_.size()), given = extra + nodes * size;
+    return autodiff::record(inputs, given + model_.numbers(),
+                            [&](const std::vector<autodiff::Var>& z, const std::vector<autodiff::Var>& p) {
+                              const std::vector<autodiff::Var> first(p.begin(), p.begin() + extra),
+                                  numbers(p.begin() + given, p.end());
+                              std::vector<systems::Tree<autodiff::Var>> trees(
+                                  static_cast<std::size_t>(std::max(nodes, 1)), model_.tree<autodiff::Var>(numbers));
+                              for (int i = 0; i < nodes; ++i)
+                                refer(trees[static_cast<std::size_t>(i)], p.data() + extra + i * size);
+                              return f(trees, numbers, z, first);
+                            });
+  }
+  Function record_action(const std::vector<int>& moving, bool timed) const;
+  void record_pushes(HeldFunctions& functions) const;
+  void check_directors() const;
+
   systems::Model model_;
-  bool simply_actuated_ = true;
+  bool directors_ = false, simply_actuated_ = true;
+  std::vector<int> charts_;
+  Reference no_reference_;
   Function energy_;
   mutable std::mutex mutex_;
   mutable std::map<std::vector<int>, std::unique_ptr<HeldFunctions>> held_;
+  mutable std::map<std::string, Function> known_;
 };
 
-// A recorded function with values of its parameters: `extra` ones, then the numbers of a design.
+// A recorded function with values of its parameters: `extra` ones, references of nodes, then the numbers of a design.
 Element element(const Function& function, const std::vector<Coefficient>& numbers,
-                const std::vector<Coefficient>& extra = {});
+                const std::vector<Coefficient>& extra = {}, const std::vector<Reference>& references = {});
 
 // All coordinates, the held ones zero, from those that move.
 template <class T>

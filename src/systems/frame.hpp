@@ -91,6 +91,17 @@ struct Frame {
     velocity = velocity + rotation * (pace + cross(spin, way));
     origin = origin + rotation * way;
   }
+  // A turn that stays as it is.
+  void turn_by(const Matrix3<T>& R) {
+    const auto before = rotation;
+    const auto spun = spin;
+    for (int i = 0; i < 3; ++i) {
+      spin[i] = R[0][i] * spun[0] + R[1][i] * spun[1] + R[2][i] * spun[2];
+      for (int j = 0; j < 3; ++j)
+        rotation[i][j] = before[i][0] * R[0][j] + before[i][1] * R[1][j] + before[i][2] * R[2][j];
+    }
+    axis = -1;
+  }
   // Turns about the same axis, one after the other, are one turn: sines and cosines of sums of angles, no products.
   void turn(int about, const T& q, const T& v) {
     using std::cos, std::sin;

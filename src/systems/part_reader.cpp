@@ -173,7 +173,7 @@ void ModelReader::read_actuator(const Section& section) {
   const Entry *force = section.find("force"), *torque = section.find("torque");
   if (!coordinate_entry == !link_entry) fail(section.line, section.title() + " needs a coordinate or a link");
   if (coordinate_entry) {
-    for (const char* key : {"at", "force", "torque"})
+    for (const char* key : {"at", "force", "torque", "axes"})
       if (const Entry* wrong = section.find(key))
         fail(wrong->line, wrong->key + std::string(" is that of an actuator on a link, not on a coordinate"));
     actuator.coordinate = coordinate(*coordinate_entry);
@@ -183,6 +183,11 @@ void ModelReader::read_actuator(const Section& section) {
     actuator.place = {link(*link_entry), vector_or_zero(section, "at")};
     actuator.force = vector_or_zero(section, "force");
     if (torque) actuator.torque = axial(*torque);
+    if (const Entry* axes = section.find("axes")) {
+      if (axes->value != "link" && axes->value != "world")
+        fail(axes->line, "axes = " + axes->value + "; allowed: link, world");
+      actuator.in_world = axes->value == "world";
+    }
   }
   actuator.limit = positive(section, "limit", "N or N m");
   if (const auto efficiency = positive(section, "efficiency", "a ratio")) actuator.efficiency = *efficiency;

@@ -35,7 +35,9 @@ struct Link {
   std::array<P, 3> products{};  // -int y z dm, -int x z dm, -int x y dm about the centre of mass
   std::array<P, 3> end{};       // far end: a foot, a next joint, what is drawn
   int partner = -1;             // the link that takes this one's place when the legs exchange their roles
-  int first = 0;                // its first coordinate
+  // Of a joint of three turns, where the angles are a chart about an attitude: that rotation, made ahead of them.
+  std::optional<std::array<std::array<P, 3>, 3>> reference;
+  int first = 0;  // its first coordinate
 };
 
 // A place on a link, in its frame; link -1: the ground.
@@ -108,7 +110,7 @@ struct Load {
   std::vector<Formula<P>> components;
 };
 // Its control is a generalised force on a coordinate, or the size of a force and a torque on a link, whose directions
-// are fixed in the link.
+// are fixed in the link, or in the world.
 template <class P>
 struct Actuator {
   std::string name;
@@ -118,6 +120,7 @@ struct Actuator {
   std::optional<P> limit;  // of its size
   P efficiency = P(1.0);   // mechanical power out per power in
   P loss{};                // W per squared unit of its control
+  bool in_world = false;   // whether force and torque are along the world's axes
 };
 template <class P>
 struct Range {
@@ -211,12 +214,19 @@ struct Tree {
       const Vector3<T> at = lift<T>(link.at);
       f.velocity = f.velocity_of(at);
       f.origin = f.point(at);
+      bool turned = !link.reference;
       for (std::size_t i = 0; i < link.moves.size(); ++i) {
         const auto& [kind, axis] = link.moves[i];
-        if (kind == Move::turn)
-          f.turn(axis, q[link.first + i], v[link.first + i]);
-        else
+        if (kind == Move::slide) {
           f.slide(axis, q[link.first + i], v[link.first + i]);
+          continue;
+        }
+        if (!turned) {
+          const auto& R = *link.reference;
+          f.turn_by({lift<T>(R[0]), lift<T>(R[1]), lift<T>(R[2])});
+          turned = true;
+        }
+        f.turn(axis, q[link.first + i], v[link.first + i]);
       }
       frames.push_back(std::move(f));
     }

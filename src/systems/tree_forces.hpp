@@ -110,11 +110,18 @@ Applied<P, T> Tree<P>::applied(const std::vector<Frame<T>>& at, const T* q, cons
   }
   for (std::size_t i = 0; u && i < actuators.size(); ++i) {
     const auto& actuator = actuators[i];
-    if (actuator.coordinate >= 0)
+    if (actuator.coordinate >= 0) {
       Q[actuator.coordinate] += u[i];
-    else
+    } else if (actuator.in_world) {
+      const Vector3<T> torque = scaled(u[i], lift<T>(actuator.torque));
+      const Matrix3<T>& R = at[actuator.place.link].rotation;
+      Vector3<T> turned;
+      for (int k = 0; k < 3; ++k) turned[k] = R[0][k] * torque[0] + R[1][k] * torque[1] + R[2][k] * torque[2];
+      pushes.push_back({actuator.place, scaled(u[i], lift<T>(actuator.force)), turned});
+    } else {
       pushes.push_back({actuator.place, at[actuator.place.link].rotation * scaled(u[i], lift<T>(actuator.force)),
                         scaled(u[i], lift<T>(actuator.torque))});
+    }
   }
   return all;
 }
@@ -171,12 +178,14 @@ Tree<Q> Tree<P>::mapped(F f) const {
     l.products = vector(link.products);
     l.end = vector(link.end);
     l.partner = link.partner;
+    if (link.reference)
+      l.reference = {vector((*link.reference)[0]), vector((*link.reference)[1]), vector((*link.reference)[2])};
     l.first = link.first;
     t.links.push_back(std::move(l));
   }
   for (const auto& a : actuators)
     t.actuators.push_back({a.name, a.coordinate, place(a.place), vector(a.force), vector(a.torque), optional(a.limit),
-                           f(a.efficiency), f(a.loss)});
+                           f(a.efficiency), f(a.loss), a.in_world});
   for (const auto& s : springs)
     t.springs.push_back({s.name, s.coordinate, place(s.from), place(s.to), f(s.stiffness), f(s.rest), f(s.damping)});
   for (const auto& c : charges) t.charges.push_back({c.name, place(c.place), f(c.value)});

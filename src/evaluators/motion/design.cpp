@@ -2,9 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numbers>
-#include <numeric>
-#include <random>
 
 #include "evaluators/parameters.hpp"
 #include "record/text.hpp"
@@ -70,8 +67,18 @@ std::vector<ini::SectionKind> motion_sections() {
        .description = "a phase, in the order of the motion: what is held (a point that is the model's foot, or "
                       "coordinates), intervals, duration (s, or SHORTEST .. LONGEST), require (conditions, by commas)"},
       kind("periodic", Name::none, "the motion repeats itself, these coordinates ahead: COORDINATE = expression"),
-      kind("start", Name::none, "given at the start: COORDINATE = expression, rate(COORDINATE) = expression"),
+      kind("start", Name::none,
+           "given at the start: COORDINATE = expression, rate(COORDINATE) = expression; LINK = pose, place, turn, "
+           "velocity, spin, rest; LINK from LINK = the same; momentum = 0"),
       kind("goal", Name::none, "given at the end"),
+      {.kind = "way",
+       .name = Name::required,
+       .any_key = true,
+       .description = "a point that starts go by: share = of the time that has passed, and what [start] may have"},
+      kind(
+          "clear", Name::none,
+          "who keeps clear of whom: LINK, LINK = margin (m); turn = the most a link turns in an interval (rad); grow = "
+          "steps in which bodies are grown from small ones"),
       kind("guess", Name::none, "about which starts are made: COORDINATE = expression"),
       kind("cost", Name::none,
            "weights of squared-control, absolute-work, positive-work, loss, time; per = expression divides all; any "
@@ -81,15 +88,22 @@ std::vector<ini::SectionKind> motion_sections() {
 }
 
 MotionDesigns::MotionDesigns(const Settings& settings) : settings_(settings) {
-  system_ = std::make_shared<const dmoc::System>(model_of(settings));
+  systems::Model model = model_of(settings);
+  const bool directors = model.dimension == 3;
+  system_ = std::make_shared<const dmoc::System>(std::move(model), directors);
   read_parameters();
   read_phases();
   read_ends();
+  read_ways();
+  read_clear();
   read_cost();
   Eigen::VectorXd middle(static_cast<Eigen::Index>(settings.variables.size()));
   for (std::size_t i = 0; i < settings.variables.size(); ++i)
     middle(static_cast<Eigen::Index>(i)) = 0.5 * (settings.variables[i].lower + settings.variables[i].upper);
-  values(middle);  // says what is wrong with it
+  const Values all = values(middle);  // says what is wrong with it
+  if (!settings.variables.empty()) return;
+  if (const std::string complaint = overlap(all, middle); !complaint.empty())
+    throw ConfigError(settings.file + ": " + complaint);
 }
 
 void MotionDesigns::read_parameters() {
@@ -209,21 +223,44 @@ void MotionDesigns::read_requirement(Phase& phase, const FreeEntry& entry, const
 std::vector<MotionDesigns::Given> MotionDesigns::read_given(const std::string& kind, bool rates) const {
   std::vector<Given> all;
   for (const FreeSection* section : settings_.sections_of(kind))
-    for (const FreeEntry& entry : section->entries) {
-      const bool rate = entry.key.starts_with("rate(") && entry.key.ends_with(")");
-      if (rate && !rates) throw entry.error("is a rate; allowed here: coordinates");
-      const std::string name = rate ? entry.key.substr(5, entry.key.size() - 6) : entry.key;
-      all.push_back({coordinate(entry, name), rate, expression(entry, entry.value), entry.source});
-    }
+    for (const FreeEntry& entry : section->entries) all.push_back(read_one(entry, rates));
   return all;
+}
+
+MotionDesigns::Given MotionDesigns::read_one(const FreeEntry& entry, bool rates) const {
+  const bool rate = entry.key.starts_with("rate(") && entry.key.ends_with(")");
+  if (rate && !rates) throw entry.error("is a rate; allowed here: coordinates");
+  const std::string name = rate ? entry.key.substr(5, entry.key.size() - 6) : entry.key;
+  const int c = coordinate(entry, name);
+  if (system_->is_chart(c))
+    throw entry.error("is an angle of a joint of three turns; allowed: LINK = turn AXIS ANGLE, spin X Y Z");
+  return {c, rate, expression(entry, entry.value), entry.source};
+}
+
+void MotionDesigns::read_placements(const std::string& kind, std::vector<Placement>& placements,
+                                    std::vector<Given>& given) {
+  for (const FreeSection* section : settings_.sections_of(kind))
+    for (const FreeEntry& entry : section->entries) {
+      if (entry.key == "momentum") {
+        if (entry.value != "0") throw entry.error("allowed: 0, everything is at rest");
+        const auto& held = kind == "goal" ? phases_.back().held : phases_.front().held;
+        for (int c = 0; c < system_->n(); ++c)
+          if (std::find(held.begin(), held.end(), c) == held.end()) given.push_back({c, true, 0.0, entry.source});
+      } else if (is_placement(entry, *system_)) {
+        placements.push_back(
+            read_placement(entry, *system_, [&](const std::string& text) { return expression(entry, text); }));
+      } else {
+        given.push_back(read_one(entry, true));
+      }
+    }
 }
 
 void MotionDesigns::read_ends() {
   const auto sections = settings_.sections_of("periodic");
   periodic_ = !sections.empty();
   shift_ = read_given("periodic", false);
-  start_ = read_given("start", true);
-  goal_ = read_given("goal", true);
+  read_placements("start", start_places_, start_);
+  read_placements("goal", goal_places_, goal_);
   guess_ = read_given("guess", false);
   const auto refuse_held = [&](const std::vector<Given>& all, const Phase& phase) {
     for (const Given& g : all)
@@ -234,9 +271,10 @@ void MotionDesigns::read_ends() {
   };
   refuse_held(start_, phases_.front());
   refuse_held(goal_, phases_.back());
-  if (periodic_ && !goal_.empty())
-    throw ConfigError(goal_.front().source + ": a motion that is [periodic] has no [goal]");
-  if (!periodic_ && start_.empty() && goal_.empty())
+  if (periodic_ && (!goal_.empty() || !goal_places_.empty()))
+    throw ConfigError((goal_.empty() ? goal_places_.front().source : goal_.front().source) +
+                      ": a motion that is [periodic] has no [goal]");
+  if (!periodic_ && start_.empty() && goal_.empty() && start_places_.empty() && goal_places_.empty())
     throw ConfigError(settings_.file + ": the motion has neither [periodic] nor a [start] or [goal]");
 }
 
@@ -339,6 +377,7 @@ std::string MotionDesigns::refusal(const Eigen::VectorXd& design) const {
     for (const auto& q : condition.quantities()) numbers.push_back(named(all, q.name).value);
     if (!condition.holds(numbers)) return "required, " + text;
   }
+  if (const std::string complaint = overlap(all, design); !complaint.empty()) return complaint;
   for (const Phase& phase : phases_) {
     const double shortest = evaluated(phase.shortest, all).value, longest = evaluated(phase.longest, all).value;
     if (!(shortest > 0.0) || !(longest >= shortest))
@@ -347,11 +386,12 @@ std::string MotionDesigns::refusal(const Eigen::VectorXd& design) const {
   return "";
 }
 
-dmoc::MotionProblem MotionDesigns::problem(const Eigen::VectorXd& design) const {
+TranscribedMotion MotionDesigns::plan(const Eigen::VectorXd& design, const MotionPath& path, double size) const {
   const Values all = values(design);
   const auto tree = system_->model().tree<Coefficient>(all.model.numbers);
   const auto lookup = [this, &all](const std::string& name) { return named(all, name); };
-  dmoc::MotionProblem problem(system_, all.model.numbers);
+  TranscribedMotion planned{dmoc::MotionProblem(system_, all.model.numbers), {}};
+  dmoc::MotionProblem& problem = planned.problem;
   const int count = static_cast<int>(phases_.size());
   for (const Phase& p : phases_) {
     dmoc::Phase phase;
@@ -369,6 +409,7 @@ dmoc::MotionProblem MotionDesigns::problem(const Eigen::VectorXd& design) const 
       phase.ranges.push_back(
           {range.coordinate, {range.from.value_or(-nlp::infinity), range.to.value_or(nlp::infinity)}});
     for (const Expression& e : p.forces) phase.forces.push_back(force_condition(e, all));
+    if (!path.references.empty()) phase.references = path.references[static_cast<std::size_t>(problem.phases())];
     problem.add_phase(std::move(phase));
   }
   for (int i = 0; i < (periodic_ ? count : count - 1); ++i) {
@@ -387,9 +428,22 @@ dmoc::MotionProblem MotionDesigns::problem(const Eigen::VectorXd& design) const 
     boundary.end = end;
     for (const Given& g : end ? goal_ : start_)
       (g.rate ? boundary.rates : boundary.coordinates).emplace_back(g.coordinate, evaluated(g.value, all));
-    if (!boundary.coordinates.empty() || !boundary.rates.empty()) problem.add_boundary(std::move(boundary));
+    for (const Placement& p : end ? goal_places_ : start_places_) boundary.moving = boundary.moving || p.moves();
+    if (!boundary.coordinates.empty() || !boundary.rates.empty() || boundary.moving)
+      problem.add_boundary(std::move(boundary));
   }
   problem.transcribe();
+  const auto evaluate = [&](const Expression& e) { return evaluated(e, all); };
+  for (const bool end : {false, true}) {
+    const int phase = end ? count - 1 : 0;
+    for (const Placement& p : end ? goal_places_ : start_places_) {
+      add_pose(problem, phase, end ? problem.index(phase).intervals : 0, pose_of(p, evaluate, tree.dimension));
+      if (p.moves()) add_twist(problem, phase, end, twist_of(p, evaluate));
+    }
+  }
+  if (system_->directors() || !clear_.empty())
+    for (int i = 0; i < count; ++i) add_turn_limit(problem, i, evaluated(turn_, all).value);
+  if (!clear_.empty()) planned.separation = dmoc::Separation(problem, pairs(design), size);
 
   const Coefficient per = 1.0 / evaluated(per_, all);
   dmoc::Effort effort = effort_;
@@ -408,63 +462,7 @@ dmoc::MotionProblem MotionDesigns::problem(const Eigen::VectorXd& design) const 
       problem.problem().add_constant(nlp::AssembledProblem::objective_row, weight * problem.phase(i).duration);
   }
   problem.problem().finish();
-  return problem;
-}
-
-Eigen::VectorXd MotionDesigns::start(const dmoc::MotionProblem& problem, const Eigen::VectorXd& design,
-                                     std::uint64_t seed) const {
-  const Values all = values(design);
-  const auto tree = system_->model().tree<Coefficient>(all.model.numbers);
-  std::mt19937_64 random(seed);
-  const auto uniform = [&] { return static_cast<double>(random() >> 11) * 0x1.0p-52 - 1.0; };
-  const int n = system_->n();
-  Eigen::VectorXd first = Eigen::VectorXd::Zero(n), last = first, size = Eigen::VectorXd::Constant(n, 0.3);
-  for (const auto& range : tree.ranges) {
-    const double from = range.from ? range.from->value : -0.5, to = range.to ? range.to->value : from + 1.0;
-    first(range.coordinate) = last(range.coordinate) =
-        std::clamp(0.0, from + 0.1 * (to - from), to - 0.1 * (to - from));
-    size(range.coordinate) = 0.2 * (to - from);
-  }
-  for (const Given& g : guess_) first(g.coordinate) = last(g.coordinate) = evaluated(g.value, all).value;
-  for (const Given& g : start_)
-    if (!g.rate) first(g.coordinate) = last(g.coordinate) = evaluated(g.value, all).value;
-  for (const Given& g : goal_)
-    if (!g.rate) last(g.coordinate) = evaluated(g.value, all).value;
-  for (const Given& g : shift_) last(g.coordinate) = first(g.coordinate) + evaluated(g.value, all).value;
-
-  // time through the motion, in which a coordinate goes from first to last while it moves
-  Eigen::VectorXd x = Eigen::VectorXd::Zero(problem.size());
-  std::vector<double> moving_time(static_cast<std::size_t>(n), 0.0), passed = moving_time, duration;
-  for (int i = 0; i < problem.phases(); ++i) {
-    const auto& phase = problem.phase(i);
-    duration.push_back(phase.free_duration
-                           ? std::sqrt(phase.free_duration->first.value * phase.free_duration->second.value) *
-                                 std::exp(0.3 * uniform())
-                           : phase.duration.value);
-    for (const int c : problem.functions(i).moving) moving_time[static_cast<std::size_t>(c)] += duration.back();
-  }
-  Eigen::VectorXd bow(n), wave(n);
-  for (int c = 0; c < n; ++c) {
-    bow(c) = size(c) * uniform();
-    wave(c) = 0.3 * size(c) * uniform();
-  }
-  for (int i = 0; i < problem.phases(); ++i) {
-    const auto& index = problem.index(i);
-    const auto& moving = problem.functions(i).moving;
-    for (int k = 0; k <= index.intervals; ++k)
-      for (std::size_t j = 0; j < moving.size(); ++j) {
-        const auto c = static_cast<std::size_t>(moving[j]);
-        const double s = (passed[c] + duration[static_cast<std::size_t>(i)] * k / index.intervals) / moving_time[c];
-        const double angle = std::numbers::pi * s;
-        x(index.theta(k) + static_cast<int>(j)) = (1.0 - s) * first(moving[j]) + s * last(moving[j]) +
-                                                  bow(moving[j]) * std::sin(angle) +
-                                                  wave(moving[j]) * std::sin(2 * angle);
-      }
-    if (index.duration >= 0) x(index.duration) = duration[static_cast<std::size_t>(i)];
-    for (const int c : moving) passed[static_cast<std::size_t>(c)] += duration[static_cast<std::size_t>(i)];
-  }
-  problem.fill(x);
-  return x;
+  return planned;
 }
 
 }  // namespace dodyn::evaluators

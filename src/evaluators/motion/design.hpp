@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "dmoc/path_function.hpp"
+#include "dmoc/separation.hpp"
+#include "evaluators/motion/placement.hpp"
 #include "settings/settings.hpp"
 
 namespace dodyn::evaluators {
@@ -15,6 +17,23 @@ namespace dodyn::evaluators {
 // Every parameter of the model, and of [parameters] in the configuration.
 std::vector<DesignVariable> motion_variables(const Settings& so_far);
 std::vector<ini::SectionKind> motion_sections();
+
+// Where a motion goes, phase by phase: coordinates at its nodes, [K + 1, n], about references (in space) or none.
+struct MotionPath {
+  std::vector<Eigen::MatrixXd> q;
+  std::vector<std::vector<dmoc::Reference>> references;
+  std::vector<double> duration;  // of the phases, s
+};
+
+// A transcription with the planes that keep bodies clear of each other.
+struct TranscribedMotion {
+  dmoc::MotionProblem problem;
+  dmoc::Separation separation;
+};
+
+// Parts that stand in contact at the start or the goal may come this much nearer in the interval there, m: planes between
+// them would have no room otherwise.
+inline constexpr double contact_slack = 1e-7;
 
 class MotionDesigns {
  public:
@@ -34,9 +53,20 @@ class MotionDesigns {
   const dmoc::System& system() const { return *system_; }
   const std::vector<Phase>& phases() const { return phases_; }
 
-  dmoc::MotionProblem problem(const Eigen::VectorXd& design) const;
-  // Seeded: coordinates from the start to the goal, or about the guess, bent at random.
-  Eigen::VectorXd start(const dmoc::MotionProblem& problem, const Eigen::VectorXd& design, std::uint64_t seed) const;
+  // About the references of a path. `size`: of the bodies that keep clear of each other, which may be grown.
+  TranscribedMotion plan(const Eigen::VectorXd& design, const MotionPath& path, double size = 1.0) const;
+  // Where start number `number` goes: coordinates from the start to the goal by way points, or about the guess, bent at
+  // random; straight on the first one where bodies are placed.
+  MotionPath path(const Eigen::VectorXd& design, std::uint64_t seed, int number) const;
+  // The path of a point that was found; of rows of coordinates about none, phase after phase.
+  MotionPath path_of(const dmoc::MotionProblem& problem, const Eigen::VectorXd& x) const;
+  void refer(MotionPath& path) const;  // gives it references
+  // Unknowns along a path, without controls.
+  Eigen::VectorXd start(const TranscribedMotion& planned, const MotionPath& path) const;
+  // Pairs of parts that are to keep clear of each other.
+  std::vector<dmoc::PartPair> pairs(const Eigen::VectorXd& design) const;
+  int grow() const { return grow_; }
+  bool keeps_clear() const { return !clear_.empty(); }
   // Empty, or which requirement a design does not meet.
   std::string refusal(const Eigen::VectorXd& design) const;
 
@@ -55,8 +85,17 @@ class MotionDesigns {
   void read_parameters();
   void read_phases();
   void read_ends();
+  void read_placements(const std::string& kind, std::vector<Placement>& placements, std::vector<Given>& given);
+  void read_ways();
+  void read_clear();
+  bool placed(const std::vector<Placement>& all, const std::vector<Given>& given, int one, int other) const;
+  // The posture that the start, a way point or the goal asks for, from another one on: [n], about no reference.
+  void place(const std::vector<Placement>& placements, const std::vector<Given>& given, const Values& values,
+             Eigen::VectorXd& q) const;
+  std::string overlap(const Values& values, const Eigen::VectorXd& design) const;
   void read_cost();
   std::vector<Given> read_given(const std::string& kind, bool rates) const;
+  Given read_one(const FreeEntry& entry, bool rates) const;
   Expression expression(const FreeEntry& entry, const std::string& text) const;
   int coordinate(const FreeEntry& entry, const std::string& name) const;
   std::vector<int> held_by(const FreeEntry& entry) const;
@@ -74,6 +113,20 @@ class MotionDesigns {
   std::vector<Phase> phases_;
   bool periodic_ = false;
   std::vector<Given> shift_, start_, goal_, guess_;
+  std::vector<Placement> start_places_, goal_places_;
+  struct Way {  // a point that starts go by
+    double share = 0.5;
+    std::vector<Placement> places;
+    std::vector<Given> given;
+  };
+  std::vector<Way> ways_;
+  struct Clear {
+    int one = 0, other = 0;  // links
+    Expression margin;
+  };
+  std::vector<Clear> clear_;
+  Expression turn_ = 1.0;  // rad
+  int grow_ = 0;
   std::vector<std::pair<std::string, Expression>> requirements_;
   dmoc::Effort effort_;
   Expression loss_, time_, per_ = 1.0;

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cmath>
 #include <optional>
 
+#include "dmoc/attitudes.hpp"
 #include "evaluators/motion/design.hpp"
 #include "nlp/solve.hpp"
 #include "record/random.hpp"
@@ -65,7 +67,37 @@ const std::vector<Quantity>& motion_metrics(const MotionDesigns& designs) {
       {"starts_solved", "1", "starts that ended at a first-order optimal point"},
   };
   for (const auto& phase : designs.phases()) list.push_back({"duration_" + phase.name, "s", "of the phase"});
+  if (designs.keeps_clear()) {
+    list.push_back(
+        {"clearance_at_nodes", "m", "least distance of parts that keep clear of each other; overlap: below 0"});
+    list.push_back({"clearance", "m", "the same on a mesh twenty times finer"});
+  }
   return list;
+}
+
+// Controls and planes of a point, put into another one of the same layout.
+Eigen::VectorXd controlled(const TranscribedMotion& planned, Eigen::VectorXd x, const Eigen::VectorXd& from) {
+  const auto& problem = planned.problem;
+  for (int i = 0; i < problem.phases(); ++i) {
+    const auto& index = problem.index(i);
+    for (int k = 0; k < index.intervals; ++k)
+      x.segment(index.control(k), index.controls) = from.segment(index.control(k), index.controls);
+  }
+  problem.fill(x);
+  x.tail(planned.separation.variables()) = from.tail(planned.separation.variables());
+  return x;
+}
+
+double farthest_chart(const dmoc::MotionProblem& problem, const Eigen::VectorXd& x) {
+  double farthest = 0.0;
+  for (int i = 0; i < problem.phases(); ++i) {
+    const auto& moving = problem.functions(i).moving;
+    for (int k = 0; k <= problem.index(i).intervals; ++k)
+      for (std::size_t j = 0; j < moving.size(); ++j)
+        if (problem.system().is_chart(moving[j]))
+          farthest = std::max(farthest, std::abs(x(problem.index(i).theta(k) + static_cast<int>(j))));
+  }
+  return farthest;
 }
 
 class MotionEvaluator final : public Evaluator {
@@ -87,8 +119,16 @@ class MotionEvaluator final : public Evaluator {
     for (const auto& phase : designs_.phases()) count += phase.intervals + 1;
     return count;
   }
-  Eigen::VectorXd from_parent(const dmoc::MotionProblem& problem, const Trajectory& parent) const;
-  void read_off(const dmoc::MotionProblem& problem, const nlp::Solution& best, Outcome& outcome) const;
+  // A point that a start led to, with the problem that it solves.
+  struct Found {
+    TranscribedMotion planned;
+    nlp::Solution solution;
+    int iterations = 0;
+  };
+  MotionPath path_of(const Trajectory& parent) const;
+  Found solve(const Task& task, const MotionPath& path, const Trajectory* parent) const;
+  void read_off(const TranscribedMotion& planned, const nlp::Solution& best, Outcome& outcome) const;
+  std::string worst_row(const TranscribedMotion& planned, const Eigen::VectorXd& x) const;
 
   MotionDesigns designs_;
   MotionSearch search_;
@@ -117,66 +157,111 @@ Channels MotionEvaluator::channels() const {
   };
 }
 
-Eigen::VectorXd MotionEvaluator::from_parent(const dmoc::MotionProblem& problem, const Trajectory& parent) const {
-  Eigen::VectorXd x = Eigen::VectorXd::Zero(problem.size());
+MotionPath MotionEvaluator::path_of(const Trajectory& parent) const {
+  MotionPath path;
   Eigen::Index row = 0;
-  for (int i = 0; i < problem.phases(); ++i) {
-    const auto& index = problem.index(i);
-    const auto& moving = problem.functions(i).moving;
-    for (int k = 0; k <= index.intervals; ++k) {
-      for (std::size_t j = 0; j < moving.size(); ++j)
-        x(index.theta(k) + static_cast<int>(j)) = parent.values[1](row + k, moving[j]);
-      if (k < index.intervals) x.segment(index.control(k), index.controls) = parent.values[3].row(row + k).transpose();
-    }
-    if (index.duration >= 0) x(index.duration) = parent.values[0](row + index.intervals, 0) - parent.values[0](row, 0);
-    row += index.intervals + 1;
+  for (const auto& phase : designs_.phases()) {
+    path.q.push_back(parent.values[1].middleRows(row, phase.intervals + 1));
+    path.duration.push_back(parent.values[0](row + phase.intervals, 0) - parent.values[0](row, 0));
+    row += phase.intervals + 1;
   }
-  problem.fill(x);
-  return x;
+  designs_.refer(path);
+  return path;
+}
+
+// From a path: where bodies are to be grown, through smaller ones; then, where attitudes have come far from their
+// references, again about new ones.
+MotionEvaluator::Found MotionEvaluator::solve(const Task& task, const MotionPath& path,
+                                              const Trajectory* parent) const {
+  nlp::Options options;
+  options.backend = search_.solver;
+  options.tolerance = search_.tolerance;
+  options.max_iterations = search_.max_iterations;
+  const double limit = std::min(search_.start_seconds, std::max(task.seconds_left(), 1e-3));
+  const auto began = std::chrono::steady_clock::now();
+  const auto left = [&] {
+    const std::chrono::duration<double> used = std::chrono::steady_clock::now() - began;
+    return std::max(limit - used.count(), 1e-3);
+  };
+  const auto solved = [](const nlp::Solution& s) { return s.status == SolveStatus::solved; };
+  const Eigen::VectorXd& design = task.evaluation.design;
+  const int steps = parent ? 0 : designs_.grow();
+  Found found{designs_.plan(design, path, steps > 0 ? 1.0 / (steps + 1) : 1.0), {}, 0};
+  Eigen::VectorXd x = designs_.start(found.planned, path);
+  if (parent) {
+    Eigen::Index row = 0;
+    for (int i = 0; i < found.planned.problem.phases(); ++i) {
+      const auto& index = found.planned.problem.index(i);
+      for (int k = 0; k < index.intervals; ++k)
+        x.segment(index.control(k), index.controls) = parent->values[3].row(row + k).transpose();
+      row += index.intervals + 1;
+    }
+    found.planned.problem.fill(x);
+  }
+  options.warm_start = parent != nullptr;
+  const auto run = [&] {
+    options.max_seconds = left();
+    found.solution = nlp::solve(found.planned.problem.problem(), x, options);
+    found.iterations += found.solution.iterations;
+    x = found.solution.x;
+  };
+  run();
+  for (int step = 1; step <= steps && x.allFinite(); ++step) {
+    const MotionPath so_far = designs_.path_of(found.planned.problem, x);
+    found.planned = designs_.plan(design, so_far, (step + 1.0) / (steps + 1));
+    const Eigen::VectorXd planes = x;
+    x = controlled(found.planned, designs_.start(found.planned, so_far), planes);
+    run();
+  }
+  for (int again = 0; again < 4 && solved(found.solution); ++again) {
+    if (farthest_chart(found.planned.problem, x) < 0.8 * dmoc::chart_limit) break;
+    const MotionPath so_far = designs_.path_of(found.planned.problem, x);
+    const Eigen::VectorXd before = x;
+    found.planned = designs_.plan(design, so_far);
+    x = controlled(found.planned, designs_.start(found.planned, so_far), before);
+    options.warm_start = true;
+    run();
+  }
+  return found;
 }
 
 Outcome MotionEvaluator::evaluate(const Task& task) const {
   Outcome outcome{task.evaluation, {}};
   Evaluation& e = outcome.evaluation;
-  std::optional<dmoc::MotionProblem> problem;
+  std::optional<Found> best;
+  int tried = 0, solved = 0, iterations = 0;
+  std::array<int, 5> ends{};
+  const auto attempt = [&](const MotionPath& path, const Trajectory* parent) {
+    Found found = solve(task, path, parent);
+    const nlp::Solution& s = found.solution;
+    ++tried;
+    iterations += found.iterations;
+    ++ends[static_cast<std::size_t>(s.status)];
+    const bool is_solved = s.status == SolveStatus::solved;
+    solved += is_solved;
+    const auto better = [&](const nlp::Solution& than) {
+      return is_solved != (than.status == SolveStatus::solved) ? is_solved
+             : is_solved                                       ? s.objective < than.objective
+                                                               : s.residuals.feasibility < than.residuals.feasibility;
+    };
+    if (!best || better(best->solution)) best = std::move(found);
+  };
   try {
     if (e.reason = designs_.refusal(e.design); !e.reason.empty()) {
       e.status = Status::infeasible;
       return outcome;
     }
-    problem.emplace(designs_.problem(e.design));
+    if (!task.warm_start.empty()) attempt(path_of(task.warm_start), &task.warm_start);
+    for (int start = 0; start < search_.starts && !(best && task.seconds_left() == 0.0); ++start)
+      attempt(designs_.path(e.design, evaluation_seed(e.seed, start), start), nullptr);
   } catch (const ConfigError& error) {
     e.status = Status::failed;
     e.reason = std::string("invalid design: ") + error.what();
     return outcome;
   }
-  nlp::Options options;
-  options.backend = search_.solver;
-  options.tolerance = search_.tolerance;
-  options.max_iterations = search_.max_iterations;
-  std::optional<nlp::Solution> best;
-  int tried = 0, solved = 0, iterations = 0;
-  std::array<int, 5> ends{};
-  const auto attempt = [&](const Eigen::VectorXd& x0, bool warm) {
-    nlp::Options limited = options;
-    limited.warm_start = warm;
-    limited.max_seconds = std::min(search_.start_seconds, std::max(task.seconds_left(), 1e-3));
-    nlp::Solution s = nlp::solve(problem->problem(), x0, limited);
-    ++tried;
-    iterations += s.iterations;
-    ++ends[static_cast<std::size_t>(s.status)];
-    const bool is_solved = s.status == SolveStatus::solved;
-    solved += is_solved;
-    const bool better = !best || (is_solved != (best->status == SolveStatus::solved) ? is_solved
-                                  : is_solved                                        ? s.objective < best->objective
-                                              : s.residuals.feasibility < best->residuals.feasibility);
-    if (better) best = std::move(s);
-  };
-  if (!task.warm_start.empty()) attempt(from_parent(*problem, task.warm_start), true);
-  for (int start = 0; start < search_.starts && !(best && task.seconds_left() == 0.0); ++start)
-    attempt(designs_.start(*problem, e.design, evaluation_seed(e.seed, start)), false);
 
   const std::string starts = std::to_string(tried) + " starts";
+  const nlp::Solution& found = best->solution;
   if (solved > 0 && task.seconds_left() == 0.0) {
     e.status = Status::timed_out;
     e.reason = "time limit; the best so far, of " + starts;
@@ -184,17 +269,20 @@ Outcome MotionEvaluator::evaluate(const Task& task) const {
     e.status = Status::ok;
   } else if (ends[static_cast<std::size_t>(SolveStatus::infeasible)] == tried) {
     e.status = Status::infeasible;
-    e.reason = "no motion satisfies the constraints from any of " + starts + ": " + best->reason;
+    e.reason = "no motion satisfies the constraints from any of " + starts + ": " + found.reason +
+               worst_row(best->planned, found.x);
     return outcome;
   } else {
     e.status = ends[static_cast<std::size_t>(SolveStatus::timed_out)] > 0 ? Status::timed_out : Status::not_converged;
-    e.reason = "none of " + starts + " converged; the most feasible: " + best->reason;
+    e.reason =
+        "none of " + starts + " converged; the most feasible: " + found.reason + worst_row(best->planned, found.x);
   }
-  if (!best->x.allFinite()) return outcome;
-  e.cost = best->objective;
+  if (!found.x.allFinite()) return outcome;
+  e.cost = found.objective;
   if (e.status == Status::ok)
-    e.gradient = problem->problem().design_gradient(best->x, best->multipliers, static_cast<int>(e.design.size()));
-  read_off(*problem, *best, outcome);
+    e.gradient =
+        best->planned.problem.problem().design_gradient(found.x, found.multipliers, static_cast<int>(e.design.size()));
+  read_off(best->planned, found, outcome);
   const std::array<std::pair<const char*, double>, 3> counts = {
       {{"iterations", iterations}, {"starts", tried}, {"starts_solved", solved}}};
   const auto& list = motion_metrics(designs_);
@@ -204,7 +292,20 @@ Outcome MotionEvaluator::evaluate(const Task& task) const {
   return outcome;
 }
 
-void MotionEvaluator::read_off(const dmoc::MotionProblem& problem, const nlp::Solution& best, Outcome& outcome) const {
+// Where the parts are that overlap most; empty where none do.
+std::string MotionEvaluator::worst_row(const TranscribedMotion& planned, const Eigen::VectorXd& x) const {
+  const auto& pairs = planned.separation.pairs();
+  if (pairs.empty() || !x.allFinite()) return "";
+  const dmoc::Clearance nearest = dmoc::clearance(planned.problem, x, pairs, 4);
+  if (nearest.pair < 0 || nearest.between > -1e-6) return "";
+  const auto& pair = pairs[static_cast<std::size_t>(nearest.pair)];
+  return formatted("; %s and %s, t = %.3g s, overlap by %.3g mm", part_name(planned.problem.system(), pair.one).c_str(),
+                   part_name(planned.problem.system(), pair.other).c_str(), nearest.time, -1e3 * nearest.between);
+}
+
+void MotionEvaluator::read_off(const TranscribedMotion& planned, const nlp::Solution& best, Outcome& outcome) const {
+  const dmoc::MotionProblem& problem = planned.problem;
+  const dmoc::Attitudes attitudes(problem.system());
   const dmoc::Motion motion = problem.motion(best.x);
   const auto& tree = designs_.system().structure();
   const int n = problem.system().n(), N = nodes(), inputs = problem.system().inputs();
@@ -222,13 +323,14 @@ void MotionEvaluator::read_off(const dmoc::MotionProblem& problem, const nlp::So
     const Eigen::Index K = m.u.rows();
     for (Eigen::Index k = 0; k <= K; ++k, ++row) {
       t(row, 0) = time + static_cast<double>(k) * m.h;
-      q.row(row) = m.q.row(k);
-      p.row(row) = m.p.row(k);
+      const dmoc::Reference& reference = problem.reference(i, static_cast<int>(k));
+      q.row(row) = attitudes.moved(m.q.row(k).transpose(), reference, problem.system().no_reference()).transpose();
+      p.row(row) = attitudes.along_axes(m.p.row(k).transpose(), m.q.row(k).transpose(), reference).transpose();
       u.row(row) = m.u.row(std::min(k, K - 1));
       energy(row, 0) = m.energy(std::min(k, K - 1));
       phase(row, 0) = i;
       for (std::size_t j = 0; j < held.size(); ++j) force(row, held[j]) = m.held_force(k, static_cast<Eigen::Index>(j));
-      const std::vector<double> at(m.q.row(k).begin(), m.q.row(k).end());
+      const std::vector<double> at(q.row(row).begin(), q.row(row).end());
       const auto ends = drawn.points(at.data());
       if (points.size() == 0) points.resize(N, static_cast<Eigen::Index>(ends.size()));
       for (std::size_t j = 0; j < ends.size(); ++j) points(row, static_cast<Eigen::Index>(j)) = ends[j];
@@ -256,6 +358,9 @@ void MotionEvaluator::read_off(const dmoc::MotionProblem& problem, const nlp::So
   metrics.head(12) << time, largest, squared, work, loss, normal, drift, problem.reintegrate(motion),
       best.residuals.largest(), 0.0, 0.0, 0.0;
   for (std::size_t i = 0; i < durations.size(); ++i) metrics(12 + static_cast<Eigen::Index>(i)) = durations[i];
+  if (!designs_.keeps_clear()) return;
+  const dmoc::Clearance clear = dmoc::clearance(problem, best.x, planned.separation.pairs(), 20);
+  metrics.tail(2) << clear.at_nodes, clear.between;
 }
 
 std::string MotionEvaluator::report(const Outcome& outcome) const {
@@ -281,6 +386,9 @@ std::string MotionEvaluator::report(const Outcome& outcome) const {
   if (const double normal = metric("smallest_normal_force"); std::isfinite(normal))
     s += normal >= -1e-6 ? formatted("  what is held is pushed with at least %.4g N\n", normal)
                          : formatted("  what is held would have to be pulled with %.4g N\n", -normal);
+  if (designs_.keeps_clear())
+    s += formatted("  parts keep %.4g mm clear at nodes, %.4g mm on a mesh twenty times finer\n",
+                   1e3 * metric("clearance_at_nodes"), 1e3 * metric("clearance"));
   s += formatted("  the controls, driven forward from the first node, reproduce the coordinates to %.1e\n",
                  metric("reintegration_error"));
   return s;

@@ -1,0 +1,196 @@
+#include "dmoc/link_rows.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+
+namespace dodyn::dmoc {
+
+using autodiff::Var;
+using systems::Vector3;
+using Term = nlp::AssembledProblem::Term;
+
+namespace {
+
+std::vector<int> joined(std::vector<int> a, const std::vector<int>& b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
+}
+
+// A^T B
+template <class T>
+systems::Matrix3<T> seen_from(const systems::Matrix3<T>& A, const systems::Matrix3<T>& B) {
+  systems::Matrix3<T> C;
+  for (int i = 0; i < 3; ++i)
+    for (int j = 0; j < 3; ++j) C[i][j] = A[0][i] * B[0][j] + A[1][i] * B[1][j] + A[2][i] * B[2][j];
+  return C;
+}
+template <class T>
+Vector3<T> turned_back(const systems::Matrix3<T>& A, const Vector3<T>& r) {
+  Vector3<T> x;
+  for (int i = 0; i < 3; ++i) x[i] = A[0][i] * r[0] + A[1][i] * r[1] + A[2][i] * r[2];
+  return x;
+}
+
+}  // namespace
+
+std::vector<int> NodeInputs::unknowns(const MotionProblem& problem, int phase, int node) const {
+  const auto& moving = problem.functions(phase).moving;
+  std::vector<int> all;
+  for (const int c : coordinates)
+    all.push_back(problem.index(phase).theta(node) +
+                  static_cast<int>(std::lower_bound(moving.begin(), moving.end(), c) - moving.begin()));
+  return all;
+}
+
+std::string NodeInputs::name() const {
+  std::string s;
+  for (const int c : coordinates) s += " " + std::to_string(c);
+  return s;
+}
+
+NodeInputs inputs_of(const MotionProblem& problem, int phase, const std::vector<int>& links) {
+  const auto& moving = problem.functions(phase).moving;
+  NodeInputs inputs;
+  for (const int c : moving)
+    for (const int l : links) {
+      const auto needed = problem.system().coordinates_of(l);
+      if (!std::binary_search(needed.begin(), needed.end(), c)) continue;
+      inputs.coordinates.push_back(c);
+      break;
+    }
+  return inputs;
+}
+
+void add_pose(MotionProblem& problem, int phase, int node, const LinkPose& pose) {
+  const System& system = problem.system();
+  const int d = system.structure().dimension, n = system.n();
+  const NodeInputs inputs = inputs_of(problem, phase, {pose.link, pose.from});
+  const std::string name = "pose " + std::to_string(pose.link) + " from " + std::to_string(pose.from) + inputs.name();
+  // (theta; the attitude that is wanted) -> place; in space the axis of the turn that is left times its sine, in the
+  // plane the angle
+  const Function& f = system.known_as(name, [&] {
+    return system.record_at_node(static_cast<int>(inputs.coordinates.size()), 9,
+                                 [&](const auto& tree, const std::vector<Var>& z, const std::vector<Var>& wanted) {
+                                   using systems::operator-;
+                                   const std::vector<Var> q = inputs.whole(n, z.data());
+                                   const auto frames = tree.frames(q.data());
+                                   const auto rest = systems::Frame<Var>::at_rest();
+                                   const auto &body = frames[static_cast<std::size_t>(pose.link)],
+                                              &base =
+                                                  pose.from < 0 ? rest : frames[static_cast<std::size_t>(pose.from)];
+                                   const Vector3<Var> place = turned_back(base.rotation, body.origin - base.origin);
+                                   std::vector<Var> values(place.begin(), place.begin() + d);
+                                   if (d == 2) {
+                                     values.push_back(body.angle - base.angle);
+                                     return values;
+                                   }
+                                   systems::Matrix3<Var> R;
+                                   for (std::size_t i = 0; i < 9; ++i) R[i / 3][i % 3] = wanted[i];
+                                   const auto left = seen_from(R, seen_from(base.rotation, body.rotation));
+                                   for (int i = 0; i < 3; ++i) {
+                                     const int j = (i + 1) % 3, k = (i + 2) % 3;
+                                     values.push_back(0.5 * (left[k][j] - left[j][k]));
+                                   }
+                                   return values;
+                                 });
+  });
+  std::vector<Term> terms;
+  for (int i = 0; i < d; ++i)
+    if (const auto& range = pose.place[static_cast<std::size_t>(i)])
+      terms.push_back({i, problem.problem().add_rows(1, range->first, range->second), 1.0});
+  if (pose.angle) {
+    const int row = problem.problem().add_rows(1, *pose.angle, *pose.angle);
+    terms.push_back({2, row, 1.0});
+  }
+  std::vector<Coefficient> wanted(9, 0.0);
+  if (pose.rotation) {
+    std::copy(pose.rotation->begin(), pose.rotation->end(), wanted.begin());
+    const int row = problem.problem().add_rows(3, 0.0, 0.0);
+    for (int i = 0; i < 3; ++i) terms.push_back({3 + i, row + i, 1.0});
+  }
+  if (terms.empty()) return;
+  problem.problem().add_element(element(f, problem.numbers(), wanted, {problem.reference(phase, node)}),
+                                inputs.unknowns(problem, phase, node), std::move(terms));
+}
+
+void add_twist(MotionProblem& problem, int phase, bool end, const LinkTwist& twist) {
+  const System& system = problem.system();
+  const int d = system.structure().dimension, n = system.n();
+  const PhaseIndex& index = problem.index(phase);
+  const int node = end ? index.intervals : 0, velocity = end ? index.velocity_before : index.velocity_after;
+  if (velocity < 0) throw std::logic_error("these velocities are no unknowns");
+  const NodeInputs inputs = inputs_of(problem, phase, {twist.link, twist.from});
+  const int count = static_cast<int>(inputs.coordinates.size());
+  const std::string name =
+      "twist " + std::to_string(twist.link) + " from " + std::to_string(twist.from) + inputs.name();
+  const Function& f = system.known_as(name, [&] {
+    return system.record_at_node(
+        2 * count, 0, [&](const auto& tree, const std::vector<Var>& z, const std::vector<Var>&) {
+          using systems::operator+, systems::operator-, systems::operator*;
+          const std::vector<Var> q = inputs.whole(n, z.data()), v = inputs.whole(n, z.data() + count);
+          const auto frames = tree.frames(q.data(), v.data());
+          const auto at = static_cast<std::size_t>(twist.link);
+          const Vector3<Var> centre = frames[at].point(tree.links[at].centre);
+          Vector3<Var> pace = frames[at].velocity_of(tree.links[at].centre),
+                       spin = frames[at].rotation * frames[at].spin;
+          if (twist.from >= 0) {
+            const auto& base = frames[static_cast<std::size_t>(twist.from)];
+            const Vector3<Var> base_spin = base.rotation * base.spin;
+            pace = pace - (base.velocity + systems::cross(base_spin, centre - base.origin));
+            spin = spin - base_spin;
+          }
+          std::vector<Var> values(pace.begin(), pace.end());
+          values.insert(values.end(), spin.begin(), spin.end());
+          return values;
+        });
+  });
+  std::vector<Term> terms;
+  const auto add = [&](const auto& given, int first, int from) {
+    if (given)
+      for (int i = from; i < 3; ++i) {
+        if (first == 0 && i >= d) break;
+        const Coefficient& value = (*given)[static_cast<std::size_t>(i)];
+        terms.push_back({first + i, problem.problem().add_rows(1, value, value), 1.0});
+      }
+  };
+  add(twist.velocity, 0, 0);
+  add(twist.spin, 3, d == 2 ? 2 : 0);
+  if (terms.empty()) return;
+  const auto at_node = inputs.unknowns(problem, phase, node);
+  std::vector<int> rates = at_node;
+  for (int& i : rates) i += velocity - index.theta(node);
+  problem.problem().add_element(element(f, problem.numbers(), {}, {problem.reference(phase, node)}),
+                                joined(at_node, rates), std::move(terms));
+}
+
+void add_turn_limit(MotionProblem& problem, int phase, double limit) {
+  const System& system = problem.system();
+  const auto& tree = system.structure();
+  const int n = system.n();
+  for (std::size_t l = 0; l < tree.links.size(); ++l) {
+    const int link = static_cast<int>(l);
+    const auto& moves = tree.links[l].moves;
+    if (std::none_of(moves.begin(), moves.end(), [](const auto& m) { return m.kind == systems::Move::turn; })) continue;
+    const NodeInputs inputs = inputs_of(problem, phase, {link});
+    const int count = static_cast<int>(inputs.coordinates.size());
+    if (count == 0) continue;
+    // (theta, theta') -> trace of R^T R', 1 + 2 cos(turn)
+    const Function& f = system.known_as("turn " + std::to_string(link) + inputs.name(), [&] {
+      return system.record_on_interval(
+          2 * count, 0, [&](const auto& first, const auto& last, const std::vector<Var>& z, const std::vector<Var>&) {
+            const std::vector<Var> q = inputs.whole(n, z.data()), next = inputs.whole(n, z.data() + count);
+            const auto R = seen_from(first.frames(q.data())[l].rotation, last.frames(next.data())[l].rotation);
+            return std::vector<Var>{R[0][0] + R[1][1] + R[2][2]};
+          });
+    });
+    const std::vector<Element> elements = problem.on_intervals(phase, f, {});
+    for (int k = 0; k < problem.index(phase).intervals; ++k)
+      problem.problem().add_element(
+          elements[static_cast<std::size_t>(k)],
+          joined(inputs.unknowns(problem, phase, k), inputs.unknowns(problem, phase, k + 1)),
+          {{0, problem.problem().add_rows(1, 1.0 + 2.0 * std::cos(limit), nlp::infinity), 1.0}});
+  }
+}
+
+}  // namespace dodyn::dmoc

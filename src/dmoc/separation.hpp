@@ -1,0 +1,71 @@
+// Bodies that keep clear of each other: a separating plane per pair of convex parts and per interval, whose normal and
+// offset are unknowns.
+//
+//   |a|^2 = 1,   a.x - b >= margin/2 at the corners x of one part, a.y - b <= -margin/2 at those y of the other,
+//
+// at both ends of the interval. So the parts are apart at nodes, and between them up to the sag of the arcs that corners
+// go on (add_turn_limit()). It is smooth, where a distance is not, and exact where parts touch.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "dmoc/link_rows.hpp"
+
+namespace dodyn::dmoc {
+
+struct PartPair {
+  int one = 0, other = 0;  // shapes of the model
+  Coefficient margin = 0.0;
+  // Intervals at whose first or last node the parts stand or touch closer than that: (phase, interval) -> margin
+  std::vector<std::pair<std::pair<int, int>, Coefficient>> nearer = {};
+};
+
+struct Plane {
+  int phase = 0, interval = 0, pair = 0;
+  int first = 0;  // its normal, [dimension], then its offset
+};
+
+class Separation {
+ public:
+  Separation() = default;
+  // Adds unknowns and rows to a problem that is transcribed and not finished. `size`: of the parts, 1, or less where they
+  // are to be grown.
+  Separation(MotionProblem& problem, std::vector<PartPair> pairs, double size = 1.0);
+
+  const std::vector<PartPair>& pairs() const { return pairs_; }
+  const std::vector<Plane>& planes() const { return planes_; }
+  // First of the corner rows of a plane, and how many: what a message names where they cannot be met.
+  struct Rows {
+    int plane = 0, first = 0, count = 0;
+  };
+  const std::vector<Rows>& rows() const { return rows_; }
+  int variables() const { return variables_; }
+
+  // Planes from the hyperplane program at the middle of every interval of the motion in x.
+  void fill(const MotionProblem& problem, Eigen::VectorXd& x) const;
+
+ private:
+  std::vector<PartPair> pairs_;
+  std::vector<Plane> planes_;
+  std::vector<Rows> rows_;
+  double size_ = 1.0;
+  int variables_ = 0;
+};
+
+// How near parts come, by the hyperplane program: signed, overlap is negative, m.
+struct Clearance {
+  double at_nodes = 0.0, between = 0.0;  // least; `between`: on a mesh `finer` times finer
+  int pair = -1;                         // the nearest,
+  double time = 0.0;                     // since the start of the motion, s, on the finer mesh
+};
+Clearance clearance(const MotionProblem& problem, const Eigen::VectorXd& x, const std::vector<PartPair>& pairs,
+                    int finer);
+// Of one posture: q, [n], about these references. Distances of the pairs, [pairs]
+std::vector<double> gaps(const System& system, const std::vector<double>& numbers, const Reference& reference,
+                         const Eigen::VectorXd& q, const std::vector<PartPair>& pairs);
+
+// "shape of link" of a part.
+std::string part_name(const System& system, int shape);
+
+}  // namespace dodyn::dmoc

@@ -1,0 +1,145 @@
+// Who keeps clear of whom, and way points that lead round obstacles.
+#include <algorithm>
+#include <cmath>
+
+#include "evaluators/motion/design.hpp"
+#include "record/text.hpp"
+
+namespace dodyn::evaluators {
+
+void MotionDesigns::read_ways() {
+  for (const FreeSection* section : settings_.sections_of("way")) {
+    Way way;
+    const FreeEntry* share = section->find("share");
+    if (!share) throw section->error("has no share; allowed: share = of the time that has passed, between 0 and 1");
+    const Expression e = expression(*share, share->value);
+    way.share = e.is_constant() ? e.constant() : -1.0;
+    if (!(way.share > (ways_.empty() ? 0.0 : ways_.back().share)) || !(way.share < 1.0))
+      throw share->error("allowed: a number between 0 and 1, larger than that of the way point before");
+    for (const FreeEntry& entry : section->entries) {
+      if (entry.key == "share") continue;
+      if (is_placement(entry, *system_))
+        way.places.push_back(
+            read_placement(entry, *system_, [&](const std::string& text) { return expression(entry, text); }));
+      else
+        way.given.push_back(read_one(entry, false));
+    }
+    ways_.push_back(std::move(way));
+  }
+}
+
+void MotionDesigns::read_clear() {
+  const auto& links = system_->structure().links;
+  std::vector<std::string> names;
+  for (const auto& link : links) names.push_back(link.name);
+  const auto link_of = [&](const FreeEntry& entry, const std::string& name) {
+    const auto at = std::find(names.begin(), names.end(), name);
+    if (at == names.end()) throw entry.error("there is no link '" + name + "'" + did_you_mean(name, names));
+    const int l = static_cast<int>(at - names.begin());
+    if (system_->model().shapes_of(l).empty()) throw entry.error("link '" + name + "' has no [shape]");
+    return l;
+  };
+  for (const FreeSection* section : settings_.sections_of("clear"))
+    for (const FreeEntry& entry : section->entries) {
+      if (entry.key == "turn") {
+        turn_ = expression(entry, entry.value);
+        if (!turn_.is_constant() || !(turn_.constant() > 0.0) || !(turn_.constant() < 3.0))
+          throw entry.error("allowed: an angle in (0, 3) rad");
+        continue;
+      }
+      if (entry.key == "grow") {
+        const Expression e = expression(entry, entry.value);
+        const double steps = e.is_constant() ? e.constant() : -1.0;
+        if (steps != std::round(steps) || steps < 0 || steps > 100)
+          throw entry.error("allowed: an integer in [0, 100]");
+        grow_ = static_cast<int>(steps);
+        continue;
+      }
+      const auto pair = split_list(entry.key);
+      if (pair.size() != 2) throw entry.error("allowed: LINK, LINK = margin (m), turn = angle, grow = steps");
+      const int one = link_of(entry, pair[0]), other = link_of(entry, pair[1]);
+      if (one == other) throw entry.error("a link cannot keep clear of itself");
+      clear_.push_back({one, other, expression(entry, entry.value)});
+    }
+}
+
+// Whether two links are where they are, seen from each other, whatever the motion: both given, or one from the other.
+bool MotionDesigns::placed(const std::vector<Placement>& all, const std::vector<Given>& given, int one,
+                           int other) const {
+  const auto whole = [&](const Placement& p) {
+    for (int i = 0; i < system_->structure().dimension; ++i)
+      if (const auto& range = p.place[static_cast<std::size_t>(i)]; !range || !(range->first == range->second))
+        return false;
+    return p.attitude;
+  };
+  const std::function<bool(int, int)> fixed = [&](int link, int depth) {
+    const auto needed = system_->coordinates_of(link);
+    if (std::all_of(needed.begin(), needed.end(), [&](int c) {
+          return std::any_of(given.begin(), given.end(), [&](const Given& g) { return !g.rate && g.coordinate == c; });
+        }))
+      return true;
+    return depth < 10 && std::any_of(all.begin(), all.end(), [&](const Placement& p) {
+             return p.link == link && whole(p) && (p.from < 0 || fixed(p.from, depth + 1));
+           });
+  };
+  if (fixed(one, 0) && fixed(other, 0)) return true;
+  return std::any_of(all.begin(), all.end(), [&](const Placement& p) {
+    return whole(p) && ((p.link == one && p.from == other) || (p.link == other && p.from == one));
+  });
+}
+
+std::vector<dmoc::PartPair> MotionDesigns::pairs(const Eigen::VectorXd& design) const {
+  const Values all = values(design);
+  const auto& shapes = system_->model().shapes;
+  std::vector<double> numbers;
+  for (const auto& x : all.model.numbers) numbers.push_back(x.value);
+  Eigen::VectorXd first = Eigen::VectorXd::Zero(system_->n());
+  place(start_places_, start_, all, first);
+  Eigen::VectorXd last = first;
+  place(goal_places_, goal_, all, last);
+  std::vector<dmoc::PartPair> pairs;
+  for (const Clear& clear : clear_) {
+    std::vector<dmoc::PartPair> these;
+    for (std::size_t i = 0; i < shapes.size(); ++i)
+      for (std::size_t j = 0; j < shapes.size(); ++j)
+        if (shapes[i].link == clear.one && shapes[j].link == clear.other)
+          these.push_back({static_cast<int>(i), static_cast<int>(j), evaluated(clear.margin, all), {}});
+    for (const bool end : {false, true}) {
+      if (!placed(end ? goal_places_ : start_places_, end ? goal_ : start_, clear.one, clear.other)) continue;
+      const auto gaps = dmoc::gaps(*system_, numbers, system_->no_reference(), end ? last : first, these);
+      const int phase = end ? static_cast<int>(phases_.size()) - 1 : 0;
+      const std::pair<int, int> where = {phase, end ? phases_.back().intervals - 1 : 0};
+      for (std::size_t p = 0; p < these.size(); ++p)
+        if (gaps[p] < these[p].margin.value + 1e-6)
+          these[p].nearer.emplace_back(where, dmoc::Coefficient(gaps[p] - contact_slack));
+    }
+    pairs.insert(pairs.end(), these.begin(), these.end());
+  }
+  return pairs;
+}
+
+std::string MotionDesigns::overlap(const Values& values, const Eigen::VectorXd& design) const {
+  if (clear_.empty()) return "";
+  std::vector<double> numbers;
+  for (const auto& x : values.model.numbers) numbers.push_back(x.value);
+  Eigen::VectorXd q = Eigen::VectorXd::Zero(system_->n());
+  const auto all = pairs(design);
+  for (const bool end : {false, true}) {
+    place(end ? goal_places_ : start_places_, end ? goal_ : start_, values, q);
+    const auto gaps = dmoc::gaps(*system_, numbers, system_->no_reference(), q, all);
+    for (std::size_t p = 0; p < all.size(); ++p) {
+      const auto& shapes = system_->model().shapes;
+      if (!placed(end ? goal_places_ : start_places_, end ? goal_ : start_,
+                  shapes[static_cast<std::size_t>(all[p].one)].link,
+                  shapes[static_cast<std::size_t>(all[p].other)].link))
+        continue;
+      if (gaps[p] < -1e-6)
+        return formatted("[%s]: %s and %s overlap by %.3g mm", end ? "goal" : "start",
+                         part_name(*system_, all[p].one).c_str(), part_name(*system_, all[p].other).c_str(),
+                         -1e3 * gaps[p]);
+    }
+  }
+  return "";
+}
+
+}  // namespace dodyn::evaluators

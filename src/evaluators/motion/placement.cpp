@@ -1,0 +1,228 @@
+#include "evaluators/motion/placement.hpp"
+
+#include <Eigen/Geometry>
+#include <algorithm>
+#include <cmath>
+#include <sstream>
+
+#include "dmoc/attitudes.hpp"
+#include "settings/config_error.hpp"
+#include "settings/units.hpp"
+
+namespace dodyn::evaluators {
+
+using dmoc::Coefficient;
+using Words = std::vector<std::string>;
+
+namespace {
+
+std::string trimmed(const std::string& s) {
+  const auto first = s.find_first_not_of(" \t"), last = s.find_last_not_of(" \t");
+  return first == std::string::npos ? "" : s.substr(first, last - first + 1);
+}
+
+// At blanks outside parentheses; a unit goes with the number before it, both sides of `..` with it.
+Words words_of(const std::string& text) {
+  Words all;
+  int depth = 0;
+  bool inside = false;
+  for (const char c : text) {
+    depth += (c == '(') - (c == ')');
+    if (c == ' ' && depth == 0) {
+      inside = false;
+      continue;
+    }
+    if (!inside) all.emplace_back();
+    inside = true;
+    all.back() += c;
+  }
+  Words joined;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const bool numbered = !joined.empty() && (std::isdigit(joined.back().back()) || joined.back().back() == '.');
+    if (all[i] == ".." && !joined.empty() && i + 1 < all.size())
+      joined.back() += ".." + all[++i];
+    else if (numbered && unit(all[i]))
+      joined.back() += " " + all[i];
+    else
+      joined.push_back(all[i]);
+  }
+  return joined;
+}
+
+std::pair<std::string, std::string> names_of(const FreeEntry& entry) {
+  const auto at = entry.key.find(" from ");
+  if (at == std::string::npos) return {trimmed(entry.key), ""};
+  return {trimmed(entry.key.substr(0, at)), trimmed(entry.key.substr(at + 6))};
+}
+
+int link_index(const dmoc::System& system, const std::string& name) {
+  const auto& links = system.structure().links;
+  for (std::size_t l = 0; l < links.size(); ++l)
+    if (links[l].name == name) return static_cast<int>(l);
+  return -1;
+}
+
+std::vector<std::string> link_names(const dmoc::System& system) {
+  std::vector<std::string> all;
+  for (const auto& l : system.structure().links) all.push_back(l.name);
+  return all;
+}
+
+}  // namespace
+
+bool is_placement(const FreeEntry& entry, const dmoc::System& system) {
+  const auto& coordinates = system.structure().coordinate_names;
+  if (std::find(coordinates.begin(), coordinates.end(), entry.key) != coordinates.end()) return false;
+  return entry.key.find(" from ") != std::string::npos || link_index(system, names_of(entry).first) >= 0;
+}
+
+Placement read_placement(const FreeEntry& entry, const dmoc::System& system,
+                         const std::function<Expression(const std::string&)>& read) {
+  const int d = system.structure().dimension;
+  const std::array<Expression, 3> none{};
+  Placement p;
+  p.source = entry.source;
+  const auto [name, base] = names_of(entry);
+  for (const auto& [text, index] : {std::pair{name, &p.link}, std::pair{base, &p.from}}) {
+    if (text.empty() || text == "ground") continue;
+    *index = link_index(system, text);
+    if (*index < 0) throw entry.error("there is no link '" + text + "'" + did_you_mean(text, link_names(system)));
+  }
+  const std::string allowed = std::string("; allowed: pose ") + (d == 2 ? "X Y" : "X Y Z") + ", place, turn " +
+                              (d == 2 ? "ANGLE" : "AXIS ANGLE") + ", velocity, spin, rest, by commas";
+  for (const std::string& clause : split_list(entry.value)) {
+    const Words words = words_of(clause);
+    const std::string what = words.empty() ? "" : words[0];
+    const auto three = [&](int count, const char* unit_of) {
+      if (static_cast<int>(words.size()) != count + 1)
+        throw entry.error(what + " needs " + std::to_string(count) + (count == 1 ? " number" : " numbers") + unit_of +
+                          allowed);
+      std::array<Expression, 3> values{};
+      for (int i = 0; i < count; ++i)
+        values[static_cast<std::size_t>(count == 1 ? 2 : i)] = read(words[static_cast<std::size_t>(i) + 1]);
+      return values;
+    };
+    if (what == "pose" || what == "place") {
+      if (static_cast<int>(words.size()) != d + 1)
+        throw entry.error(what + " needs " + std::to_string(d) + " numbers (m)" + allowed);
+      for (int i = 0; i < d; ++i) {
+        const std::string& word = words[static_cast<std::size_t>(i) + 1];
+        if (word == "free") continue;
+        const auto dots = word.find("..");
+        const Expression low = read(word.substr(0, dots));
+        p.place[static_cast<std::size_t>(i)] = {low, dots == std::string::npos ? low : read(word.substr(dots + 2))};
+      }
+      p.attitude = p.attitude || what == "pose";
+    } else if (what == "turn") {
+      const bool plane = d == 2;
+      const std::string axes = "xyz";
+      if (words.size() != (plane ? 2U : 3U) || (!plane && (words[1].size() != 1 || axes.find(words[1]) > 2)))
+        throw entry.error("'" + clause + "' is no turn" + allowed);
+      p.turns.emplace_back(plane ? 2 : static_cast<int>(axes.find(words[1])), read(words.back()));
+      p.attitude = true;
+    } else if (what == "velocity") {
+      p.velocity = three(d, " (m/s)");
+    } else if (what == "spin") {
+      p.spin = three(d == 2 ? 1 : 3, " (rad/s)");
+    } else if (clause == "rest" || clause == "momentum 0") {
+      p.velocity = p.spin = none;
+    } else {
+      throw entry.error("'" + clause + "' is not understood" + allowed);
+    }
+  }
+  return p;
+}
+
+namespace {
+
+// Turns one after the other about the body's own axes, row by row.
+template <class T>
+std::array<T, 9> rotation_of(const std::vector<std::pair<int, T>>& turns) {
+  systems::Frame<T> frame = systems::Frame<T>::at_rest();
+  for (const auto& [axis, angle] : turns) frame.turn(axis, angle, T(0.0));
+  std::array<T, 9> R;
+  for (std::size_t i = 0; i < 9; ++i) R[i] = frame.rotation[i / 3][i % 3];
+  return R;
+}
+
+}  // namespace
+
+dmoc::LinkPose pose_of(const Placement& placement, const Evaluate& evaluate, int dimension) {
+  dmoc::LinkPose pose;
+  pose.link = placement.link;
+  pose.from = placement.from;
+  for (std::size_t i = 0; i < 3; ++i)
+    if (const auto& range = placement.place[i]) pose.place[i] = {evaluate(range->first), evaluate(range->second)};
+  if (!placement.attitude) return pose;
+  std::vector<std::pair<int, Coefficient>> turns;
+  for (const auto& [axis, angle] : placement.turns) turns.emplace_back(axis, evaluate(angle));
+  if (dimension == 3) {
+    pose.rotation = rotation_of(turns);
+  } else {
+    pose.angle = 0.0;
+    for (const auto& turn : turns) *pose.angle += turn.second;
+  }
+  return pose;
+}
+
+dmoc::LinkTwist twist_of(const Placement& placement, const Evaluate& evaluate) {
+  dmoc::LinkTwist twist;
+  twist.link = placement.link;
+  twist.from = placement.from;
+  const auto values = [&](const std::array<Expression, 3>& e) {
+    return std::array<Coefficient, 3>{evaluate(e[0]), evaluate(e[1]), evaluate(e[2])};
+  };
+  if (placement.velocity) twist.velocity = values(*placement.velocity);
+  if (placement.spin) twist.spin = values(*placement.spin);
+  return twist;
+}
+
+void put(const std::vector<Placement>& placements, const Evaluate& evaluate, const dmoc::System& system,
+         const systems::Tree<double>& tree, Eigen::VectorXd& q) {
+  const int d = tree.dimension;
+  const dmoc::Attitudes attitudes(system);
+  for (const Placement& p : placements) {
+    const auto& link = tree.links[static_cast<std::size_t>(p.link)];
+    const dmoc::LinkPose pose = pose_of(p, evaluate, d);
+    const auto frames = tree.frames(q.data());
+    const auto rest = systems::Frame<double>::at_rest();
+    const auto& base = p.from < 0 ? rest : frames[static_cast<std::size_t>(p.from)];
+    // A link on the ground whose joint slides along all axes first: its slides are its place in the world.
+    int slides = 0;
+    while (slides < static_cast<int>(link.moves.size()) &&
+           link.moves[static_cast<std::size_t>(slides)].kind == systems::Move::slide)
+      ++slides;
+    if (link.parent < 0 && slides == d) {
+      systems::Vector3<double> wanted{};
+      const auto now = frames[static_cast<std::size_t>(p.link)].origin;
+      for (int i = 0; i < d; ++i) {  // what it is now, seen from the base
+        for (int j = 0; j < 3; ++j)
+          wanted[static_cast<std::size_t>(i)] +=
+              base.rotation[static_cast<std::size_t>(j)][static_cast<std::size_t>(i)] *
+              (now[static_cast<std::size_t>(j)] - base.origin[static_cast<std::size_t>(j)]);
+        if (const auto& range = pose.place[static_cast<std::size_t>(i)])
+          wanted[static_cast<std::size_t>(i)] = 0.5 * (range->first.value + range->second.value);
+      }
+      const auto there = base.point(wanted);
+      for (int i = 0; i < d; ++i) {
+        const int axis = link.moves[static_cast<std::size_t>(i)].axis;
+        q(link.first + i) = there[static_cast<std::size_t>(axis)] - link.at[static_cast<std::size_t>(axis)];
+      }
+    }
+    if (link.parent >= 0) continue;
+    if (d == 2 && pose.angle && static_cast<int>(link.moves.size()) == slides + 1)
+      q(link.first + slides) = pose.angle->value + base.angle;
+    if (pose.rotation)
+      for (std::size_t c = 0; c < system.charts().size(); ++c)
+        if (system.charts()[c] == p.link) {
+          Eigen::Matrix3d R, B;
+          for (int i = 0; i < 9; ++i) {
+            R(i / 3, i % 3) = (*pose.rotation)[static_cast<std::size_t>(i)].value;
+            B(i / 3, i % 3) = base.rotation[static_cast<std::size_t>(i / 3)][static_cast<std::size_t>(i % 3)];
+          }
+          attitudes.set(c, B * R, system.no_reference(), q);
+        }
+  }
+}
+
+}  // namespace dodyn::evaluators

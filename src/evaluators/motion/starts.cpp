@@ -1,0 +1,164 @@
+// Where the solver of a motion starts: paths from the start to the goal, by way points, bent at random.
+#include <Eigen/Geometry>
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <random>
+
+#include "dmoc/attitudes.hpp"
+#include "evaluators/motion/design.hpp"
+
+namespace dodyn::evaluators {
+
+void MotionDesigns::place(const std::vector<Placement>& placements, const std::vector<Given>& given,
+                          const Values& values, Eigen::VectorXd& q) const {
+  const auto tree = system_->model().tree<dmoc::Coefficient>(values.model.numbers).plain();
+  put(
+      placements, [&](const Expression& e) { return evaluated(e, values); }, *system_, tree, q);
+  for (const Given& g : given)
+    if (!g.rate) q(g.coordinate) = evaluated(g.value, values).value;
+}
+
+MotionPath MotionDesigns::path(const Eigen::VectorXd& design, std::uint64_t seed, int number) const {
+  const Values all = values(design);
+  const auto tree = system_->model().tree<Coefficient>(all.model.numbers);
+  std::mt19937_64 random(seed);
+  const auto uniform = [&] { return static_cast<double>(random() >> 11) * 0x1.0p-52 - 1.0; };
+  const int n = system_->n();
+  Eigen::VectorXd first = Eigen::VectorXd::Zero(n), size = Eigen::VectorXd::Constant(n, 0.3);
+  for (const auto& range : tree.ranges) {
+    const double from = range.from ? range.from->value : -0.5, to = range.to ? range.to->value : from + 1.0;
+    first(range.coordinate) = std::clamp(0.0, from + 0.1 * (to - from), to - 0.1 * (to - from));
+    size(range.coordinate) = 0.2 * (to - from);
+  }
+  for (const Given& g : guess_) first(g.coordinate) = evaluated(g.value, all).value;
+  place(start_places_, start_, all, first);
+  // way points, and how far the motion is when it passes them
+  std::vector<std::pair<double, Eigen::VectorXd>> knots = {{0.0, first}};
+  Eigen::VectorXd last = first;
+  for (const Way& way : ways_) {
+    place(way.places, way.given, all, last);
+    knots.emplace_back(way.share, last);
+  }
+  last = first;
+  place(goal_places_, goal_, all, last);
+  for (const Given& g : shift_) last(g.coordinate) = first(g.coordinate) + evaluated(g.value, all).value;
+  knots.emplace_back(1.0, last);
+  const bool bodies = !start_places_.empty() || !goal_places_.empty();
+  if (bodies) {  // detours as large as what they are to go round
+    double radius = 0.1 * (last - first).norm();
+    for (const auto& shape : system_->model().shapes) {
+      if (system_->coordinates_of(shape.link).empty()) continue;
+      std::vector<double> plain;
+      for (const auto& x : all.model.numbers) plain.push_back(x.value);
+      for (const auto& r : system_->model().corners(shape, plain))
+        radius = std::max(radius, std::sqrt(systems::dot(r, r)));
+    }
+    for (const auto& link : tree.links)
+      for (std::size_t i = 0; i < link.moves.size(); ++i)
+        size(link.first + static_cast<int>(i)) = link.moves[i].kind == systems::Move::slide ? radius : 1.0;
+  }
+
+  // time through the motion, in which a coordinate goes from first to last while it moves
+  MotionPath path;
+  std::vector<double> moving_time(static_cast<std::size_t>(n), 0.0), passed = moving_time;
+  std::vector<std::vector<int>> moving;
+  for (const Phase& phase : phases_) {
+    const double shortest = evaluated(phase.shortest, all).value, longest = evaluated(phase.longest, all).value;
+    path.duration.push_back(phase.timed() ? std::sqrt(shortest * longest) * std::exp(0.3 * uniform()) : shortest);
+    moving.push_back(system_->holding(phase.held).moving);
+    for (const int c : moving.back()) moving_time[static_cast<std::size_t>(c)] += path.duration.back();
+  }
+  Eigen::VectorXd bow(n), wave(n);
+  for (int c = 0; c < n; ++c) {
+    bow(c) = size(c) * uniform();
+    wave(c) = 0.3 * size(c) * uniform();
+  }
+  if (bodies && number == 0) bow.setZero(), wave.setZero();
+  const dmoc::Attitudes attitudes(*system_);
+  const auto along = [&](double s) -> Eigen::VectorXd {
+    std::size_t i = 1;
+    while (i + 1 < knots.size() && s > knots[i].first) ++i;
+    const auto& [from, q] = knots[i - 1];
+    const auto& [to, next] = knots[i];
+    return attitudes.between(q, system_->no_reference(), next, system_->no_reference(),
+                             to > from ? (s - from) / (to - from) : 1.0);
+  };
+  for (std::size_t i = 0; i < phases_.size(); ++i) {
+    const int K = phases_[i].intervals;
+    Eigen::MatrixXd q = Eigen::MatrixXd::Zero(K + 1, n);
+    for (int k = 0; k <= K; ++k) {
+      const auto share = [&](int c) {
+        const auto at = static_cast<std::size_t>(c);
+        return (passed[at] + path.duration[i] * k / K) / moving_time[at];
+      };
+      for (const int c : moving[i]) {
+        const double angle = std::numbers::pi * share(c);
+        const double bent = bow(c) * std::sin(angle) + wave(c) * std::sin(2 * angle);
+        q(k, c) = system_->is_chart(c) ? bent : along(share(c))(c) + bent;
+      }
+      for (std::size_t c = 0; c < system_->charts().size(); ++c) {
+        const auto& link = tree.links[static_cast<std::size_t>(system_->charts()[c])];
+        const int turn = link.first + static_cast<int>(link.moves.size()) - 3;
+        if (std::find(moving[i].begin(), moving[i].end(), turn) == moving[i].end()) continue;
+        Eigen::VectorXd row = q.row(k).transpose();
+        const Eigen::Vector3d detour = row.segment<3>(turn);
+        const Eigen::Matrix3d straight = attitudes.rotation(c, along(share(turn)), system_->no_reference());
+        const Eigen::Matrix3d bent =
+            detour.norm() > 0.0 ? Eigen::AngleAxisd(detour.norm(), detour.normalized()) * straight : straight;
+        attitudes.set(c, bent, system_->no_reference(), row);
+        q.row(k) = row.transpose();
+      }
+    }
+    path.q.push_back(std::move(q));
+    for (const int c : moving[i]) passed[static_cast<std::size_t>(c)] += path.duration[i];
+  }
+  refer(path);
+  return path;
+}
+
+void MotionDesigns::refer(MotionPath& path) const {
+  path.references.clear();
+  if (system_->charts().empty()) return;
+  dmoc::Reference last;
+  for (Eigen::MatrixXd& q : path.q) {
+    path.references.push_back(references_along(*system_, q, last));
+    last = path.references.back().back();
+  }
+}
+
+MotionPath MotionDesigns::path_of(const dmoc::MotionProblem& problem, const Eigen::VectorXd& x) const {
+  MotionPath path;
+  const dmoc::Attitudes attitudes(*system_);
+  for (int i = 0; i < problem.phases(); ++i) {
+    const auto& index = problem.index(i);
+    const auto& moving = problem.functions(i).moving;
+    Eigen::MatrixXd q = Eigen::MatrixXd::Zero(index.intervals + 1, system_->n());
+    for (int k = 0; k <= index.intervals; ++k) {
+      for (std::size_t j = 0; j < moving.size(); ++j) q(k, moving[j]) = x(index.theta(k) + static_cast<int>(j));
+      q.row(k) = attitudes.moved(q.row(k).transpose(), problem.reference(i, k), system_->no_reference()).transpose();
+    }
+    path.q.push_back(std::move(q));
+    path.duration.push_back(index.duration >= 0 ? x(index.duration) : problem.phase(i).duration.value);
+  }
+  refer(path);
+  return path;
+}
+
+Eigen::VectorXd MotionDesigns::start(const TranscribedMotion& planned, const MotionPath& path) const {
+  const dmoc::MotionProblem& problem = planned.problem;
+  Eigen::VectorXd x = Eigen::VectorXd::Zero(problem.size() + planned.separation.variables());
+  for (int i = 0; i < problem.phases(); ++i) {
+    const auto& index = problem.index(i);
+    const auto& moving = problem.functions(i).moving;
+    for (int k = 0; k <= index.intervals; ++k)
+      for (std::size_t j = 0; j < moving.size(); ++j)
+        x(index.theta(k) + static_cast<int>(j)) = path.q[static_cast<std::size_t>(i)](k, moving[j]);
+    if (index.duration >= 0) x(index.duration) = path.duration[static_cast<std::size_t>(i)];
+  }
+  problem.fill(x);
+  planned.separation.fill(problem, x);
+  return x;
+}
+
+}  // namespace dodyn::evaluators

@@ -1,0 +1,308 @@
+// Optimal motions of bodies: closed forms, momenta and distances worked out here from the trajectory alone.
+#include <gtest/gtest.h>
+
+#include <Eigen/Geometry>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <numbers>
+
+#include "evaluators/evaluator.hpp"
+#include "evaluators/motion/design.hpp"
+#include "geometry/hyperplanes.hpp"
+#include "nlp/check_derivatives.hpp"
+
+namespace dodyn::evaluators {
+namespace {
+
+using Eigen::Matrix3d;
+using Eigen::Vector3d;
+
+Settings shipped(const std::string& name, const std::vector<std::string>& words) {
+  return read_settings(std::string(CONFIGS) + "/" + name, words);
+}
+
+// A study of a text, with a model beside it.
+Settings written(const std::string& model, const std::string& text, const std::vector<std::string>& words = {}) {
+  const std::string name = testing::UnitTest::GetInstance()->current_test_info()->name();
+  const std::filesystem::path folder = std::filesystem::path(testing::TempDir()) / ("bodies-" + name);
+  std::filesystem::create_directories(folder);
+  std::ofstream(folder / "own.model") << model;
+  std::ofstream(folder / "study.cfg") << "[study]\nevaluator = motion\n[motion]\nmodel = own.model\nstarts = 1\n"
+                                      << text;
+  return read_settings((folder / "study.cfg").string(), words);
+}
+
+Task task(std::vector<double> design = {}) {
+  Task t;
+  t.evaluation.id = 0;
+  t.evaluation.design = Eigen::Map<Eigen::VectorXd>(design.data(), static_cast<Eigen::Index>(design.size()));
+  t.evaluation.seed = 3;
+  return t;
+}
+
+double metric(const Evaluator& evaluator, const Outcome& outcome, const std::string& name) {
+  const auto list = evaluator.metrics();
+  for (std::size_t i = 0; i < list.size(); ++i)
+    if (list[i].name == name) return outcome.evaluation.metrics(static_cast<Eigen::Index>(i));
+  ADD_FAILURE() << name;
+  return 0.0;
+}
+
+const std::string brick = R"(
+[model]
+name = brick
+dimension = 3
+gravity = 0
+[parameters]
+a = 0.1
+b = 0.1
+c = 0.1
+[link body]
+parent = ground
+joint = spatial XYZ
+[shape body]
+link = body
+box = a, b, c
+density = 1000
+[actuator fx]
+link = body
+force = 1, 0, 0
+axes = world
+[actuator fy]
+link = body
+force = 0, 1, 0
+axes = world
+[actuator fz]
+link = body
+force = 0, 0, 1
+axes = world
+[actuator tx]
+link = body
+torque = 1, 0, 0
+axes = world
+[actuator ty]
+link = body
+torque = 0, 1, 0
+axes = world
+[actuator tz]
+link = body
+torque = 0, 0, 1
+axes = world
+)";
+std::string turning(const std::string& start, const std::string& goal, int intervals) {
+  return "[phase only]\nintervals = " + std::to_string(intervals) + "\nduration = 2\n[start]\nbody = pose 0 0 0" +
+         start + ", rest\n[goal]\nbody = pose 0 0 0" + goal + ", rest\n[cost]\neffort = 1\n";
+}
+
+// Without obstacles the optimum of two docked craft is that of a mass pushed from rest to rest: 12 m^2 d^2/T^3 times
+// 1/(1 - 1/K^2), exactly.
+TEST(MotionBodies, FreeCraftCostsWhatAPushedMassCosts) {
+  for (const int K : {6, 12, 30}) {
+    const auto free =
+        written(systems::model_text("satellites"),
+                "[phase only]\nduration = 0.3\nintervals = " + std::to_string(K) +
+                    "\n[start]\ntarget = pose 0 0 0\nchaser = pose 2*side side 0, turn z 180 deg\nmomentum = 0\n"
+                    "[goal]\ntarget = pose 0 0 0\nchaser from target = pose side 2*side 0, turn z 180 deg\n"
+                    "momentum = 0\n[cost]\neffort = 1\n");
+    const auto evaluator = make_evaluator(free);
+    const Outcome outcome = evaluator->evaluate(task());
+    ASSERT_EQ(outcome.evaluation.status, Status::ok) << outcome.evaluation.reason;
+    const double mass = 3 * 0.001 * 27, cost = 12 * mass * mass * 0.02 / (0.3 * 0.3 * 0.3) / (1.0 - 1.0 / (K * K));
+    EXPECT_NEAR(outcome.evaluation.cost, cost, 1e-8 * cost) << K;
+    EXPECT_LE(metric(*evaluator, outcome, "reintegration_error"), 1e-7);
+  }
+}
+
+// A turn about an axis of inertia: 12 J^2 angle^2/T^3, approached at second order; and no attitude is special, also
+// where the angles of the joint fail (a quarter turn about y).
+TEST(MotionBodies, TurningCostsTheSameFromAnyAttitude) {
+  const double J = 0.1 * 0.1 * 0.1 * 1000 * (0.01 + 0.01) / 12, angle = 1.5, exact = 12 * J * J * angle * angle / 8;
+  std::vector<double> cost;
+  for (const int K : {8, 16, 32}) {
+    const auto evaluator = make_evaluator(written(brick, turning("", ", turn z 1.5", K)));
+    const Outcome outcome = evaluator->evaluate(task());
+    ASSERT_EQ(outcome.evaluation.status, Status::ok) << outcome.evaluation.reason;
+    cost.push_back(outcome.evaluation.cost);
+    EXPECT_LE(metric(*evaluator, outcome, "reintegration_error"), 1e-7);
+  }
+  EXPECT_NEAR(cost[2], exact, 3e-3 * exact);
+  EXPECT_NEAR((cost[0] - exact) / (cost[1] - exact), 4.0, 0.3);
+  EXPECT_NEAR((cost[1] - exact) / (cost[2] - exact), 4.0, 0.1);
+  for (const auto& [from, to] :
+       {std::pair<std::string, std::string>{", turn y 90 deg", ", turn y 90 deg, turn z 1.5"},
+        {", turn y 90 deg", ", turn y 90 deg, turn x 1.5"},
+        {", turn y 0.9", ", turn y 2.4"},
+        {", turn x 2, turn y 1.5, turn z 3", ", turn x 2, turn y 1.5, turn z 3, turn y -1.5"}}) {
+    const auto evaluator = make_evaluator(written(brick, turning(from, to, 8)));
+    const Outcome outcome = evaluator->evaluate(task());
+    ASSERT_EQ(outcome.evaluation.status, Status::ok) << outcome.evaluation.reason;
+    EXPECT_NEAR(outcome.evaluation.cost, cost[0], 1e-7 * cost[0]) << from << to;
+  }
+}
+
+// The shipped craft that keep clear of each other, on few intervals.
+struct Craft {
+  Outcome outcome;
+  Eigen::MatrixXd q, u;
+  double h;
+};
+const Craft& craft() {
+  static const Craft one = [] {
+    const auto evaluator = make_evaluator(shipped("satellites.cfg", {"--motion.starts", "1"}));
+    Craft c{evaluator->evaluate(task()), {}, {}, 0.3 / 12};
+    EXPECT_EQ(c.outcome.evaluation.status, Status::ok) << c.outcome.evaluation.reason;
+    c.q = c.outcome.trajectory.values[1];
+    c.u = c.outcome.trajectory.values[3];
+    return c;
+  }();
+  return one;
+}
+Matrix3d attitude(const Eigen::MatrixXd& q, Eigen::Index k, int body) {
+  const auto turn = [&](int i) { return Eigen::AngleAxisd(q(k, 6 * body + 3 + i), Vector3d::Unit(i)); };
+  return (turn(0) * turn(1) * turn(2)).toRotationMatrix();
+}
+const Vector3d centre(0.1 / 3, 0.1 / 3, 0.0);
+
+// The momenta of every interval, of the director midpoint rule (Johnson 2013, 4.8 to 4.12), with forces at its ends:
+// what arrives at a node leaves it, nothing at the ends, for each craft.
+TEST(MotionBodies, MomentaBalanceAtEveryNode) {
+  const auto& [outcome, q, u, h] = craft();
+  Matrix3d E = Matrix3d::Zero();  // int x x^T dm about the centre of mass
+  for (const Vector3d& at : {Vector3d(0, 0, 0), Vector3d(0.1, 0, 0), Vector3d(0, 0.1, 0)})
+    E += 0.027 * (Matrix3d::Identity() * 0.01 / 12 + (at - centre) * (at - centre).transpose());
+  for (int body = 0; body < 2; ++body) {
+    Vector3d linear = Vector3d::Zero(), angular = Vector3d::Zero();  // arriving
+    for (Eigen::Index k = 0; k < 12; ++k) {
+      const Matrix3d R = attitude(q, k, body), next = attitude(q, k + 1, body);
+      const Vector3d x = q.row(k).segment<3>(6 * body).transpose() + R * centre,
+                     y = q.row(k + 1).segment<3>(6 * body).transpose() + next * centre, p = 0.081 * (y - x) / h,
+                     f = u.row(k).segment<3>(6 * body).transpose(),
+                     torque = u.row(k).segment<3>(6 * body + 3).transpose();
+      Vector3d spin = Vector3d::Zero();
+      for (int i = 0; i < 3; ++i)
+        for (int j = 0; j < 3; ++j) spin += E(i, j) * R.col(i).cross(next.col(j)) / h;
+      EXPECT_LE((p - 0.5 * h * f - linear).norm(), 1e-9) << body << " " << k;
+      EXPECT_LE((x.cross(p - 0.5 * h * f) + spin - 0.5 * h * torque - angular).norm(), 1e-9) << body << " " << k;
+      linear = p + 0.5 * h * f;
+      angular = y.cross(linear) + spin + 0.5 * h * torque;
+    }
+    EXPECT_LE(linear.norm(), 1e-9);
+    EXPECT_LE(angular.norm(), 1e-9);
+  }
+}
+
+// Boxes moved along by hand on a mesh twenty times finer.
+TEST(MotionBodies, NothingOverlapsBetweenNodes) {
+  const auto& [outcome, q, u, h] = craft();
+  const geometry::Polytope<3> cube = geometry::box(0.1, 0.1, 0.1);
+  double least = 1.0, turned = 0.0;
+  for (Eigen::Index k = 0; k < 12; ++k)
+    for (int i = 0; i <= 20; ++i) {
+      std::array<Matrix3d, 2> R;
+      std::array<Vector3d, 2> at;
+      for (int body = 0; body < 2; ++body) {
+        const Matrix3d a = attitude(q, k, body), b = attitude(q, k + 1, body);
+        const Eigen::AngleAxisd turn(b * a.transpose());
+        turned = std::max(turned, turn.angle());
+        R[body] = Eigen::AngleAxisd(0.05 * i * turn.angle(), turn.axis()) * a;
+        const Vector3d x = q.row(k).segment<3>(6 * body).transpose() + a * centre,
+                       y = q.row(k + 1).segment<3>(6 * body).transpose() + b * centre;
+        at[body] = x + 0.05 * i * (y - x) - R[body] * centre;
+      }
+      for (const Vector3d& one : {Vector3d(0, 0, 0), Vector3d(0.1, 0, 0), Vector3d(0, 0.1, 0)})
+        for (const Vector3d& other : {Vector3d(0, 0, 0), Vector3d(0.1, 0, 0), Vector3d(0, 0.1, 0)}) {
+          geometry::Basis<3> basis;
+          geometry::Contact<3> contact;
+          geometry::find_contact(cube, {at[0] + R[0] * one, R[0]}, cube, {at[1] + R[1] * other, R[1]}, basis, contact);
+          least = std::min(least, -contact.normal_gap());
+        }
+    }
+  EXPECT_GE(least, -0.3 * turned * turned / 8 - 1e-6);  // the sag of an arc of 0.3 m at most
+  EXPECT_GE(least, -1e-3);
+  EXPECT_GT(outcome.evaluation.cost, 0.0587);  // dearer than without the other craft
+}
+
+TEST(MotionBodies, DerivativesAreThoseOfDifferences) {
+  const MotionDesigns designs(shipped("satellites.cfg", {"--phase.only.intervals", "3"}));
+  const Eigen::VectorXd none(0);
+  const MotionPath path = designs.path(none, 5, 1);
+  const TranscribedMotion planned = designs.plan(none, path, 0.7);
+  Eigen::VectorXd x = designs.start(planned, path);
+  for (Eigen::Index i = 0; i < x.size(); ++i) x(i) += 0.05 * std::sin(3.0 * static_cast<double>(i));
+  const auto errors = nlp::check_derivatives(planned.problem.problem(), x);
+  EXPECT_LE(errors.largest(), 1e-6) << errors.worst;
+}
+
+// The envelope's gradient with respect to a length that shapes, places and inertia depend on, and to the time.
+TEST(MotionBodies, DesignGradientIsThatOfResolvedProblems) {
+  const auto settings =
+      shipped("satellites.cfg",
+              {"--motion.starts", "1", "--phase.only.intervals", "6", "--design.side.min", "0.05", "--design.side.max",
+               "0.2", "--design.density.min", "10", "--design.density.max", "50", "--motion.tolerance", "1e-11"});
+  const auto evaluator = make_evaluator(settings);
+  const std::vector<double> middle = {0.1, 27.0};
+  const Outcome at = evaluator->evaluate(task(middle));
+  ASSERT_EQ(at.evaluation.status, Status::ok) << at.evaluation.reason;
+  for (int i = 0; i < 2; ++i) {
+    const auto along = [&](double step) {
+      std::vector<double> design = middle;
+      design[static_cast<std::size_t>(i)] *= 1.0 + step;
+      Task t = task(design);
+      t.warm_start = at.trajectory;
+      return evaluator->evaluate(t).evaluation.cost;
+    };
+    const double e = 1e-3, difference = (8 * (along(e) - along(-e)) - (along(2 * e) - along(-2 * e))) / (12 * e);
+    EXPECT_NEAR(at.evaluation.gradient(i) * middle[static_cast<std::size_t>(i)], difference,
+                1e-5 * std::abs(difference));
+  }
+}
+
+TEST(MotionBodies, PianoMoverTurnsTheCorner) {
+  const auto evaluator =
+      make_evaluator(shipped("piano-mover.cfg", {"--motion.starts", "1", "--phase.only.intervals", "40"}));
+  const Outcome outcome = evaluator->evaluate(task());
+  ASSERT_EQ(outcome.evaluation.status, Status::ok) << outcome.evaluation.reason;
+  const auto& q = outcome.trajectory.values[1];
+  const std::array<std::array<double, 4>, 3> walls = {{{0, 3, 2, 5}, {0, 4, 0, 1}, {4, 5, 0, 5}}};
+  // points of the rod against walls, half-way between nodes too
+  double deepest = 0.0;
+  for (Eigen::Index k = 0; k + 1 < q.rows(); ++k)
+    for (const double s : {0.0, 0.5}) {
+      const Eigen::Vector3d at = ((1 - s) * q.row(k) + s * q.row(k + 1)).transpose();
+      for (int i = 0; i <= 200; ++i)
+        for (const double side : {-0.075, 0.075}) {
+          const double along = 2.5 * (i / 200.0 - 0.5), c = std::cos(at(2)), sn = std::sin(at(2)),
+                       x = at(0) + c * along - sn * side, y = at(1) + sn * along + c * side;
+          for (const auto& w : walls)
+            deepest = std::max(deepest, std::min(std::min(x - w[0], w[1] - x), std::min(y - w[2], w[3] - y)));
+        }
+    }
+  EXPECT_LE(deepest, 1.25 * 0.2 * 0.2 / 8);  // the sag
+  EXPECT_NEAR(q(q.rows() - 1, 2), std::numbers::pi / 2, 1e-8);
+}
+
+TEST(MotionBodies, MistakesAreOneLine) {
+  const auto complaint = [](const std::string& text) {
+    try {
+      make_evaluator(written(systems::model_text("satellites"),
+                             "[phase only]\nduration = 0.3\nintervals = 4\n[cost]\neffort = 1\n" + text));
+    } catch (const ConfigError& error) {
+      return std::string(error.what());
+    }
+    return std::string("none");
+  };
+  const std::string goal = "[goal]\ntarget = pose 0 0 0\n[clear]\nchaser, target = 0\n";
+  const std::string overlapping = complaint("[start]\ntarget = pose 0 0 0\nchaser = pose 0.15 0 0\n" + goal);
+  EXPECT_NE(overlapping.find("[start]: "), std::string::npos) << overlapping;
+  EXPECT_NE(overlapping.find("overlap by"), std::string::npos) << overlapping;
+  EXPECT_NE(complaint("[start]\nchazer = pose 0 0 0\n" + goal).find("chazer"), std::string::npos);
+  EXPECT_NE(complaint("[start]\nchaser = pose 0 0\n" + goal).find("3 numbers"), std::string::npos);
+  EXPECT_NE(complaint("[start]\nchaser = pose 0 0 0, twist x 3\n" + goal).find("not understood"), std::string::npos);
+  EXPECT_NE(
+      complaint("[start]\nchaser = pose 0.3 0 0\n[goal]\ntarget = rest\n[clear]\nchaser, chaser = 0\n").find("itself"),
+      std::string::npos);
+}
+
+}  // namespace
+}  // namespace dodyn::evaluators
