@@ -14,7 +14,7 @@ inline PlannedMotion planned(const GaitDesigns& designs, const Outcome& archived
   const auto& tree = designs.walker().system->structure();
   const auto& values = archived.trajectory.values;
   const std::vector<double> plain = designs.plain(archived.evaluation.design).numbers;
-  const auto& end =
+  const auto end =  // a copy: the tree is gone after this line
       designs.walker().system->model().tree<double>(plain).links[static_cast<std::size_t>(tree.swing_link)].end;
   PlannedMotion motion;
   PlannedMotion::Phase step;
