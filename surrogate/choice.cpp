@@ -5,6 +5,8 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "record/text.hpp"
+
 namespace dodyn::surrogate {
 namespace {
 
@@ -115,11 +117,6 @@ Choice read_choice(const Settings& settings) {
 
 namespace {
 
-std::string trimmed(const std::string& text) {
-  const auto from = text.find_first_not_of(" \t"), to = text.find_last_not_of(" \t");
-  return from == std::string::npos ? "" : text.substr(from, to - from + 1);
-}
-
 int index_of(const std::string& name, const std::vector<std::string>& names, bool cost) {
   std::string all = cost ? "cost" : "";
   if (cost && name == "cost") return -1;
@@ -135,7 +132,8 @@ int index_of(const std::string& name, const std::vector<std::string>& names, boo
 std::vector<int> parse_names(const std::string& text, const std::vector<std::string>& names, bool cost) {
   std::vector<int> indices;
   std::istringstream words(text);
-  for (std::string word; std::getline(words, word, ',');) indices.push_back(index_of(trimmed(word), names, cost));
+  for (std::string word; std::getline(words, word, ',');)
+    indices.push_back(index_of(std::string(trimmed(word)), names, cost));
   return indices;
 }
 
@@ -144,12 +142,13 @@ std::vector<Constraint> parse_constraints(const std::string& text, const std::ve
   std::istringstream words(text);
   for (std::string word; std::getline(words, word, ',');) {
     const auto at = word.find("<=") != std::string::npos ? word.find("<=") : word.find(">=");
-    const std::string limit = at == std::string::npos ? "" : trimmed(word.substr(at + 2));
+    const std::string_view limit = at == std::string::npos ? "" : trimmed(std::string_view(word).substr(at + 2));
     Constraint c;
     const auto [end, error] = std::from_chars(limit.data(), limit.data() + limit.size(), c.limit);
     if (limit.empty() || error != std::errc() || end != limit.data() + limit.size() || !std::isfinite(c.limit))
-      throw std::invalid_argument("'" + trimmed(word) + "' is no constraint; allowed: NAME <= NUMBER, NAME >= NUMBER");
-    c.name = trimmed(word.substr(0, at));
+      throw std::invalid_argument("'" + std::string(trimmed(word)) +
+                                  "' is no constraint; allowed: NAME <= NUMBER, NAME >= NUMBER");
+    c.name = trimmed(std::string_view(word).substr(0, at));
     c.below = word[at] == '<';
     c.metric = index_of(c.name, metrics, true);
     constraints.push_back(c);

@@ -274,7 +274,7 @@ class AirTableEvaluator final : public Evaluator {
 
   std::vector<std::pair<std::string, std::string>> reads() const override {
     if (text_.empty()) return {};
-    return {{"air-table.cancel-length", std::to_string(text_.size())}};
+    return {{"air-table.cancel-checksum", checksum(text_)}};
   }
 
   Outcome evaluate(const Task& task) const override {

@@ -116,7 +116,7 @@ class CoilFitEvaluator final : public Evaluator {
 
   std::vector<std::pair<std::string, std::string>> reads() const override {
     if (text_.empty()) return {};
-    return {{"coil-fit.table-length", std::to_string(text_.size())}};
+    return {{"coil-fit.table-checksum", checksum(text_)}};
   }
 
   Outcome evaluate(const Task& task) const override {

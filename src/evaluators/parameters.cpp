@@ -61,4 +61,13 @@ autodiff::Differential design_value(const Settings& settings, const std::string&
   return value;
 }
 
+NamedModel named_model(const Settings& settings, const std::string& key) {
+  const std::string path = settings.path(key);
+  try {
+    return {path, systems::model_text(path)};
+  } catch (const ConfigError& error) {
+    throw settings.error(key, error.what());
+  }
+}
+
 }  // namespace dodyn::evaluators

@@ -25,27 +25,11 @@ using simulation::Starts;
 
 using Given = std::map<std::string, double>;
 
-std::uint64_t fnv1a(const std::string& text) {
-  std::uint64_t hash = 14695981039346656037ull;
-  for (const unsigned char c : text) hash = (hash ^ c) * 1099511628211ull;
-  return hash;
-}
-
-systems::Model read_model(const Settings& settings, std::string* text = nullptr) {
-  const std::string path = settings.path("simulation.model");
-  std::string content;
-  try {
-    content = systems::model_text(path);
-  } catch (const ConfigError& error) {
-    throw settings.error("simulation.model", error.what());
-  }
-  if (text) *text = content;
-  return systems::read_model(content, path);
-}
+systems::Model read_model(const NamedModel& named) { return systems::read_model(named.text, named.path); }
 
 std::vector<DesignVariable> parameters_of(const Settings& so_far) {
   if (so_far.text("simulation.model").empty()) return {};
-  auto variables = parameter_variables(read_model(so_far));
+  auto variables = parameter_variables(read_model(named_model(so_far, "simulation.model")));
   const auto of_control = simulation::control_variables(so_far);
   variables.insert(variables.end(), of_control.begin(), of_control.end());
   return variables;
@@ -56,7 +40,8 @@ class SimulationEvaluator final : public Evaluator {
   explicit SimulationEvaluator(const Settings& settings)
       : settings_(settings),
         own_(simulation::read_simulation(settings)),
-        model_(read_model(settings, &model_text_)),
+        named_(named_model(settings, "simulation.model")),
+        model_(read_model(named_)),
         starts_(settings, model_) {
     Course& course = own_.course;
     course.held = simulation::held_links(settings, model_);
@@ -110,11 +95,8 @@ class SimulationEvaluator final : public Evaluator {
   }
 
   std::vector<std::pair<std::string, std::string>> reads() const override {
-    std::vector<std::pair<std::string, std::string>> all = {
-        {"simulation.model-checksum", formatted("%016llx", static_cast<unsigned long long>(fnv1a(model_text_)))}};
-    if (!starts_.file_text().empty())
-      all.push_back(
-          {"starts.file-checksum", formatted("%016llx", static_cast<unsigned long long>(fnv1a(starts_.file_text())))});
+    std::vector<std::pair<std::string, std::string>> all = {{"simulation.model-checksum", checksum(named_.text)}};
+    if (!starts_.file_text().empty()) all.push_back({"starts.file-checksum", checksum(starts_.file_text())});
     return all;
   }
 
@@ -422,7 +404,7 @@ class SimulationEvaluator final : public Evaluator {
 
   Settings settings_;
   simulation::SimulationSettings own_;
-  std::string model_text_;
+  NamedModel named_;
   systems::Model model_;
   Starts starts_;
   std::optional<simulation::Control> control_;

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstdarg>
+#include <cstdint>
 #include <cstdio>
 
 namespace dodyn {
@@ -61,9 +62,20 @@ std::string printable(std::string_view text) {
   return out;
 }
 
+std::string_view trimmed(std::string_view text, std::string_view these) {
+  const auto from = text.find_first_not_of(these);
+  return from == text.npos ? "" : text.substr(from, text.find_last_not_of(these) + 1 - from);
+}
+
 std::string to_text(double value) {
   char buffer[32];
   return {buffer, std::to_chars(buffer, buffer + sizeof buffer, value).ptr};
+}
+
+std::string checksum(std::string_view text) {
+  std::uint64_t hash = 0xcbf29ce484222325ULL;
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
+  return formatted("%016llx", static_cast<unsigned long long>(hash));
 }
 
 }  // namespace dodyn

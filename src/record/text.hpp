@@ -16,6 +16,12 @@ std::string duration(double seconds);
 // characters (line ends, tabs, escape) a space.
 std::string printable(std::string_view text);
 
+// Without blanks (or others of `these`) at its ends.
+std::string_view trimmed(std::string_view text, std::string_view these = " \t\r\v\f");
+
+// 16 hexadecimal digits that another text hardly has (Fowler, Noll, Vo: FNV-1a, 64 bits).
+std::string checksum(std::string_view text);
+
 // The shortest text that reads back as the same number.
 std::string to_text(double value);
 

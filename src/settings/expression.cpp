@@ -6,6 +6,7 @@
 #include <charconv>
 #include <numbers>
 
+#include "record/text.hpp"
 #include "settings/config_error.hpp"
 #include "settings/units.hpp"
 
@@ -371,19 +372,15 @@ std::vector<Expression::Comparison> Expression::comparisons() const {
 
 std::vector<std::string> split_list(std::string_view text, char separator) {
   std::vector<std::string> parts;
-  const auto add = [&](std::string_view part) {
-    const auto from = part.find_first_not_of(" \t\r");
-    parts.emplace_back(from == part.npos ? "" : part.substr(from, part.find_last_not_of(" \t\r") + 1 - from));
-  };
   int depth = 0;
   std::size_t from = 0;
   for (std::size_t i = 0; i < text.size(); ++i) {
     depth += text[i] == '(' ? 1 : text[i] == ')' ? -1 : 0;
     if (text[i] != separator || depth > 0) continue;
-    add(text.substr(from, i - from));
+    parts.emplace_back(trimmed(text.substr(from, i - from)));
     from = i + 1;
   }
-  add(text.substr(from));
+  parts.emplace_back(trimmed(text.substr(from)));
   if (parts.size() == 1 && parts[0].empty()) parts.clear();
   return parts;
 }

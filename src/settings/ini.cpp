@@ -10,14 +10,10 @@
 #include <map>
 #include <unordered_map>
 
+#include "record/text.hpp"
+
 namespace dodyn::ini {
 namespace {
-
-std::string_view trimmed(std::string_view text) {
-  constexpr std::string_view blanks = " \t\r\v\f";
-  const auto from = text.find_first_not_of(blanks);
-  return from == std::string_view::npos ? "" : text.substr(from, text.find_last_not_of(blanks) + 1 - from);
-}
 
 // "a b c" of "a  b\tc".
 std::string single_blanks(std::string_view text) {

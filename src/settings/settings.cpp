@@ -72,6 +72,16 @@ ConfigError FreeEntry::error(const std::string& complaint) const {
   return ConfigError(source + ": " + shown(key) + " = " + shown(value) + ": " + complaint);
 }
 
+Expression FreeEntry::parsed(std::string_view part) const {
+  try {
+    return Expression::parse(part);
+  } catch (const ExpressionError& mistake) {
+    throw error(mistake.what());
+  }
+}
+
+Expression FreeEntry::parsed() const { return parsed(value); }
+
 const FreeEntry* FreeSection::find(const std::string& key) const {
   const auto at = std::find_if(entries.begin(), entries.end(), [&](const auto& entry) { return entry.key == key; });
   return at == entries.end() ? nullptr : &*at;

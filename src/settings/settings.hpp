@@ -23,6 +23,7 @@
 #include "record/evaluation.hpp"
 #include "record/text.hpp"
 #include "settings/config_error.hpp"
+#include "settings/expression.hpp"
 #include "settings/ini.hpp"
 #include "settings/key.hpp"
 
@@ -55,6 +56,9 @@ struct FreeEntry {
   std::string source;  // "hopper.cfg:12", "command line"
 
   ConfigError error(const std::string& complaint) const;  // "SOURCE: KEY = VALUE: complaint"
+  // Its value, or a part of it, as an expression; throws error().
+  Expression parsed() const;
+  Expression parsed(std::string_view part) const;
 };
 
 // A section that an evaluator reads itself.

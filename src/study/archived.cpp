@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "archive/archive.hpp"
+#include "study/study.hpp"
 
 namespace dodyn::study {
 namespace {
@@ -18,7 +19,7 @@ void check(const std::string& path, const archive::Contents& contents, Settings 
   if (contents.provenance.evaluator != settings.evaluator)
     throw ConfigError(path + " is of the evaluator " + contents.provenance.evaluator + "; allowed: of " +
                       settings.evaluator + ", as the configuration says");
-  for (const auto& [key, value] : evaluator.reads()) settings.all.push_back({{.name = key}, value, "default"});
+  settings = identity_of(std::move(settings), evaluator);
   std::erase_if(settings.all, [](const Setting& setting) { return of_the_search(setting.key.name); });
   auto then = contents.provenance.configuration;
   std::erase_if(then, [](const auto& setting) { return of_the_search(setting.first); });

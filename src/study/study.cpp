@@ -346,15 +346,10 @@ Study::Study(const Settings& settings, const Evaluator& evaluator, surrogate::St
   if (resumed_) struck_ = running;
 }
 
-namespace {
-
-// The files that the evaluator reads are part of what makes a study this study.
 Settings identity_of(Settings settings, const Evaluator& evaluator) {
   for (const auto& [key, value] : evaluator.reads()) settings.all.push_back({{.name = key}, value, "default"});
   return settings;
 }
-
-}  // namespace
 
 std::string another_study(const Settings& settings, const Evaluator& evaluator, const archive::Contents& contents) {
   return differences(identity_of(settings, evaluator), contents.provenance.configuration);

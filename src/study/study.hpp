@@ -170,6 +170,9 @@ std::unique_ptr<surrogate::Strategy> make_strategy(const Settings& settings, con
 // declared: an outcome of another shape becomes `failed`.
 Work make_work(std::shared_ptr<const Evaluator> evaluator, const Settings& settings);
 
+// Settings with what the evaluator reads besides them: what makes a study this study.
+Settings identity_of(Settings settings, const Evaluator& evaluator);
+
 // Empty, or in which setting an archive is of another study than these settings with this evaluator.
 std::string another_study(const Settings& settings, const Evaluator& evaluator, const archive::Contents& contents);
 

@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include "evaluators/simulation.hpp"
+#include "whole.hpp"
 
 namespace dodyn::evaluators {
 namespace {
@@ -58,28 +59,6 @@ class Controlled : public testing::Test {
       return error.what();
     }
     return "";
-  }
-  static Outcome whole(const Evaluator& evaluator) {
-    Task one;
-    one.evaluation.id = 0;
-    if (evaluator.parts() == 1) return evaluator.evaluate(one);
-    std::vector<Outcome> parts(static_cast<std::size_t>(evaluator.parts()));
-    for (one.part = evaluator.parts() - 1; one.part >= 0; --one.part)
-      parts[static_cast<std::size_t>(one.part)] = evaluator.evaluate(one);
-    return evaluator.join(one.evaluation, std::move(parts));
-  }
-  static double metric(const Evaluator& evaluator, const Outcome& outcome, const std::string& name) {
-    const auto list = evaluator.metrics();
-    for (std::size_t i = 0; i < list.size(); ++i)
-      if (list[i].name == name) return outcome.evaluation.metrics[static_cast<Eigen::Index>(i)];
-    ADD_FAILURE() << "no metric " << name;
-    return not_a_number;
-  }
-  static const Eigen::MatrixXd& channel(const Evaluator& evaluator, const Outcome& outcome, const std::string& name) {
-    const auto list = evaluator.channels();
-    for (std::size_t i = 0; i < list.size(); ++i)
-      if (list[i].name == name) return outcome.trajectory.values[i];
-    throw std::runtime_error("no channel " + name);
   }
 
   const std::filesystem::path folder_ =

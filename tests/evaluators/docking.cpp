@@ -16,6 +16,7 @@
 #include "study/parts.hpp"
 #include "study/study.hpp"
 #include "systems/bodies.hpp"
+#include "whole.hpp"
 
 namespace dodyn::evaluators {
 namespace {
@@ -165,34 +166,6 @@ class DockingStudy : public testing::Test {
           }))
         words.emplace_back(more);
     return make_evaluator(read_settings(std::string(CONFIGS) + "/" + name, words));
-  }
-  static Task task() {
-    Task task;
-    task.evaluation.id = 3;
-    task.evaluation.design.resize(0);
-    return task;
-  }
-  // As a farm would, last part first.
-  static Outcome whole(const Evaluator& evaluator) {
-    Task one = task();
-    if (evaluator.parts() == 1) return evaluator.evaluate(one);
-    std::vector<Outcome> parts(static_cast<std::size_t>(evaluator.parts()));
-    for (one.part = evaluator.parts() - 1; one.part >= 0; --one.part)
-      parts[static_cast<std::size_t>(one.part)] = evaluator.evaluate(one);
-    return evaluator.join(one.evaluation, std::move(parts));
-  }
-  static double metric(const Evaluator& evaluator, const Outcome& outcome, const std::string& name) {
-    const auto list = evaluator.metrics();
-    for (std::size_t i = 0; i < list.size(); ++i)
-      if (list[i].name == name) return outcome.evaluation.metrics[static_cast<Eigen::Index>(i)];
-    ADD_FAILURE() << "no metric " << name;
-    return not_a_number;
-  }
-  static const Eigen::MatrixXd& channel(const Evaluator& evaluator, const Outcome& outcome, const std::string& name) {
-    const auto list = evaluator.channels();
-    for (std::size_t i = 0; i < list.size(); ++i)
-      if (list[i].name == name) return outcome.trajectory.values.at(i);
-    throw std::logic_error("no channel " + name);
   }
   // When a run along the axis first touches, s.
   double touch(std::vector<std::string> words) const {

@@ -9,6 +9,7 @@
 #include <fstream>
 
 #include "evaluators/evaluator.hpp"
+#include "whole.hpp"
 
 namespace dodyn::evaluators {
 namespace {
@@ -30,14 +31,6 @@ Task task(double knee, std::uint64_t seed = 5) {
   t.evaluation.design = Eigen::VectorXd::Constant(1, knee);
   t.evaluation.seed = seed;
   return t;
-}
-
-double metric(const Evaluator& evaluator, const Evaluation& evaluation, const std::string& name) {
-  const auto metrics = evaluator.metrics();
-  for (std::size_t i = 0; i < metrics.size(); ++i)
-    if (metrics[i].name == name) return evaluation.metrics(static_cast<Eigen::Index>(i));
-  ADD_FAILURE() << "no metric " << name;
-  return not_a_number;
 }
 
 TEST(GaitEvaluator, FillsWhatItDeclares) {

@@ -5,6 +5,7 @@
 #include <fstream>
 
 #include "evaluators/evaluator.hpp"
+#include "whole.hpp"
 
 namespace dodyn::evaluators {
 namespace {
@@ -38,22 +39,6 @@ std::unique_ptr<Evaluator> study(const std::string& text, const std::vector<std:
   auto evaluator = make_evaluator(read);
   std::filesystem::remove_all(folder);
   return evaluator;
-}
-
-Task task(std::vector<double> design) {
-  Task t;
-  t.evaluation.id = 0;
-  t.evaluation.design = Eigen::Map<Eigen::VectorXd>(design.data(), static_cast<Eigen::Index>(design.size()));
-  t.evaluation.seed = 3;
-  return t;
-}
-
-double metric(const Evaluator& evaluator, const Outcome& outcome, const std::string& name) {
-  const auto list = evaluator.metrics();
-  for (std::size_t i = 0; i < list.size(); ++i)
-    if (list[i].name == name) return outcome.evaluation.metrics(static_cast<Eigen::Index>(i));
-  ADD_FAILURE() << name;
-  return 0.0;
 }
 
 const std::string rest_to_rest = R"(
@@ -212,6 +197,24 @@ TEST(Motion, EachMistakeGetsItsLine) {
   says(complaint("squared-control = 0.5", "squared-control = -1"), "allowed: a number, 0 or more");
   says(complaint("model = slider.model", "model = slidre.model"), "cannot be read");
   says(complaint("[start]", "[stat]"), "unknown key 'stat.");
+}
+
+// A study of a model file knows what the file said.
+TEST(Motion, AChangedModelFileIsAnotherStudy) {
+  const std::string path = testing::TempDir() + "motion-changed.model";
+  const auto reads = [&](const std::string& mass) {
+    std::string text = slider;
+    text.replace(text.find("mass = 1"), 8, "mass = " + mass);
+    std::ofstream(path) << text;
+    std::string words = rest_to_rest;
+    words.replace(words.find("slider.model"), 12, path);
+    return study(words)->reads();
+  };
+  const auto first = reads("1"), again = reads("1"), changed = reads("2");
+  ASSERT_EQ(first.size(), 1u);
+  EXPECT_EQ(first, again);
+  EXPECT_NE(first, changed);
+  std::filesystem::remove(path);
 }
 
 }  // namespace

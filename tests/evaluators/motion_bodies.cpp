@@ -11,6 +11,7 @@
 #include "evaluators/motion/design.hpp"
 #include "geometry/hyperplanes.hpp"
 #include "nlp/check_derivatives.hpp"
+#include "whole.hpp"
 
 namespace dodyn::evaluators {
 namespace {
@@ -31,22 +32,6 @@ Settings written(const std::string& model, const std::string& text, const std::v
   std::ofstream(folder / "study.cfg") << "[study]\nevaluator = motion\n[motion]\nmodel = own.model\nstarts = 1\n"
                                       << text;
   return read_settings((folder / "study.cfg").string(), words);
-}
-
-Task task(std::vector<double> design = {}) {
-  Task t;
-  t.evaluation.id = 0;
-  t.evaluation.design = Eigen::Map<Eigen::VectorXd>(design.data(), static_cast<Eigen::Index>(design.size()));
-  t.evaluation.seed = 3;
-  return t;
-}
-
-double metric(const Evaluator& evaluator, const Outcome& outcome, const std::string& name) {
-  const auto list = evaluator.metrics();
-  for (std::size_t i = 0; i < list.size(); ++i)
-    if (list[i].name == name) return outcome.evaluation.metrics(static_cast<Eigen::Index>(i));
-  ADD_FAILURE() << name;
-  return 0.0;
 }
 
 const std::string brick = R"(

@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "evaluators/evaluator.hpp"
+#include "whole.hpp"
 
 namespace dodyn::evaluators {
 namespace {
@@ -31,13 +32,6 @@ Task task(double x) {
   t.evaluation.seed = 77;
   t.evaluation.design = Eigen::VectorXd::Constant(1, x);
   return t;
-}
-
-// All parts, joined.
-Outcome whole(const Evaluator& evaluator, Task t) {
-  std::vector<Outcome> answers;
-  for (t.part = 0; t.part < evaluator.parts(); ++t.part) answers.push_back(evaluator.evaluate(t));
-  return answers.size() == 1 ? answers.front() : evaluator.join(t.evaluation, std::move(answers));
 }
 
 // Each by itself, as studies of their own.

@@ -8,6 +8,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "whole.hpp"
+
 namespace dodyn::evaluators {
 namespace {
 
@@ -97,26 +99,6 @@ class Simulations : public testing::Test {
       return at == 0 ? what.substr(folder_.string().size() + 1) : what;
     }
     return "";
-  }
-  static Task task(const std::vector<double>& design = {}) {
-    Task task;
-    task.evaluation.id = 0;
-    task.evaluation.design = Eigen::Map<const Eigen::VectorXd>(design.data(), static_cast<Eigen::Index>(design.size()));
-    return task;
-  }
-  static Outcome whole(const Evaluator& evaluator, Task one) {
-    if (evaluator.parts() == 1) return evaluator.evaluate(one);
-    std::vector<Outcome> parts(static_cast<std::size_t>(evaluator.parts()));
-    for (one.part = evaluator.parts() - 1; one.part >= 0; --one.part)
-      parts[static_cast<std::size_t>(one.part)] = evaluator.evaluate(one);
-    return evaluator.join(one.evaluation, std::move(parts));
-  }
-  static double metric(const Evaluator& evaluator, const Outcome& outcome, const std::string& name) {
-    const auto list = evaluator.metrics();
-    for (std::size_t i = 0; i < list.size(); ++i)
-      if (list[i].name == name) return outcome.evaluation.metrics[static_cast<Eigen::Index>(i)];
-    ADD_FAILURE() << "no metric " << name;
-    return not_a_number;
   }
 
   const std::filesystem::path folder_ =

@@ -38,6 +38,18 @@ void check(const std::string& bytes) {
   for (std::size_t i = 0; i < before.size(); ++i) ASSERT_EQ(after[i], control(before[i]) ? ' ' : before[i]);
 }
 
+TEST(Checksum, IsThePublishedHash) {  // the authors' test vectors of FNV-1a, 64 bits
+  EXPECT_EQ(checksum(""), "cbf29ce484222325");
+  EXPECT_EQ(checksum("a"), "af63dc4c8601ec8c");
+  EXPECT_EQ(checksum("foobar"), "85944171f73967e8");
+}
+
+TEST(Trimmed, LosesBlanksAtItsEndsOnly) {
+  EXPECT_EQ(trimmed("\t a b \r"), "a b");
+  EXPECT_EQ(trimmed(" \t"), "");
+  EXPECT_EQ(trimmed("\"a\"", "\""), "a");
+}
+
 TEST(Text, PrintableIsUtf8WithoutControlCharacters) {
   EXPECT_EQ(printable("knee 0.3 m, \xce\xb8 = 1"), "knee 0.3 m, \xce\xb8 = 1");
   EXPECT_EQ(printable("a\033[31m\r\nb\xff"), "a [31m  b\xef\xbf\xbd");

@@ -27,13 +27,7 @@ bool is_file(const std::string& model) {
 
 // The text of the model that the settings name.
 std::string text_of(const Settings& settings) {
-  const std::string model = settings.path("gait.model");
-  std::string text;
-  try {
-    text = systems::model_text(model);
-  } catch (const ConfigError& error) {
-    throw settings.error("gait.model", error.what());
-  }
+  auto [model, text] = named_model(settings, "gait.model");
   if (!is_file(model)) {  // "spherical ZXY": the order of the turns
     const std::string order = settings.text("gait.rotation");
     for (std::size_t at = 0; (at = text.find("spherical ZXY", at)) != std::string::npos; ++at)

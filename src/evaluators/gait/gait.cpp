@@ -16,13 +16,6 @@ namespace {
 
 constexpr std::size_t optima_channel = 8;
 
-// Checksum of a text (Fowler, Noll, Vo: FNV-1a, 64 bits).
-std::uint64_t fnv1a(const std::string& text) {
-  std::uint64_t hash = 0xcbf29ce484222325ULL;
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
-  return hash;
-}
-
 GaitSearch search_of(const Settings& settings) {
   GaitSearch search;
   search.cold = settings.integer("gait.starts");
@@ -75,7 +68,7 @@ class GaitEvaluator final : public Evaluator {
   Outcome evaluate(const Task& task) const override;
   std::vector<std::pair<std::string, std::string>> reads() const override {
     if (!designs_.from_file()) return {};
-    return {{"gait.model-checksum", formatted("%016llx", static_cast<unsigned long long>(fnv1a(designs_.text())))}};
+    return {{"gait.model-checksum", checksum(designs_.text())}};
   }
   int parts() const override { return search_.parts; }
   Outcome join(const Evaluation& asked, std::vector<Outcome> parts) const override;

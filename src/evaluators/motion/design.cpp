@@ -12,24 +12,7 @@ using dmoc::Coefficient;
 
 namespace {
 
-systems::Model model_of(const Settings& settings) {
-  const std::string name = settings.path("motion.model");
-  std::string text;
-  try {
-    text = systems::model_text(name);
-  } catch (const ConfigError& error) {
-    throw settings.error("motion.model", error.what());
-  }
-  return systems::read_model(text, name, false);
-}
-
-Expression parsed(const FreeEntry& entry, const std::string& text) {
-  try {
-    return Expression::parse(text);
-  } catch (const ExpressionError& error) {
-    throw entry.error(error.what());
-  }
-}
+systems::Model model_of(const NamedModel& named) { return systems::read_model(named.text, named.path, false); }
 
 }  // namespace
 
@@ -40,13 +23,13 @@ std::vector<DesignVariable> motion_variables(const Settings& so_far) {
     throw ConfigError(so_far.file +
                       ": motion.model is missing; allowed: a model that comes with the program, or a file");
   }
-  const systems::Model model = model_of(so_far);
+  const systems::Model model = model_of(named_model(so_far, "motion.model"));
   all = parameter_variables(model);
   for (const FreeSection* section : so_far.sections_of("parameters"))
     for (const FreeEntry& entry : section->entries) {
       if (model.parameter(entry.key) >= 0)
         throw entry.error("is a parameter of the model; set it by design." + entry.key);
-      const Expression e = parsed(entry, entry.value);
+      const Expression e = entry.parsed();
       DesignVariable v{entry.key, "", "of the motion", e.is_constant() ? e.constant() : 0.0, -1e308, 1e308};
       if (!e.is_constant()) v.formula = entry.value;
       all.push_back(std::move(v));
@@ -88,7 +71,9 @@ std::vector<ini::SectionKind> motion_sections() {
 }
 
 MotionDesigns::MotionDesigns(const Settings& settings) : settings_(settings) {
-  systems::Model model = model_of(settings);
+  const NamedModel named = named_model(settings, "motion.model");
+  text_ = named.text;
+  systems::Model model = model_of(named);
   const bool directors = model.dimension == 3;
   system_ = std::make_shared<const dmoc::System>(std::move(model), directors);
   read_parameters();
@@ -117,7 +102,7 @@ void MotionDesigns::read_parameters() {
 
 // An expression of parameters alone.
 Expression MotionDesigns::expression(const FreeEntry& entry, const std::string& text) const {
-  Expression e = parsed(entry, text);
+  Expression e = entry.parsed(text);
   for (const auto& q : e.quantities()) {
     const bool known = q.arguments.empty() && (std::find(names_.begin(), names_.end(), q.name) != names_.end() ||
                                                system_->model().parameter(q.name) >= 0);
@@ -304,8 +289,7 @@ void MotionDesigns::read_cost() {
       per_ = expression(entry, entry.value);
     else
       for (Phase& phase : phases_) try {
-          phase.costs.push_back(
-              dmoc::path_function(*system_, phase.held, phase.timed(), parsed(entry, entry.value), names_, true));
+          phase.costs.push_back(dmoc::path_function(*system_, phase.held, phase.timed(), entry.parsed(), names_, true));
         } catch (const ExpressionError& error) {
           throw entry.error(error.what());
         }

@@ -50,6 +50,7 @@ class MotionDesigns {
     std::vector<dmoc::PathFunction> costs;
     bool timed() const { return !(shortest == longest); }
   };
+  const std::string& text() const { return text_; }  // of the model
   const dmoc::System& system() const { return *system_; }
   const std::vector<Phase>& phases() const { return phases_; }
 
@@ -107,6 +108,7 @@ class MotionDesigns {
   dmoc::ForceCondition force_condition(const Expression& e, const Values& values) const;
 
   Settings settings_;
+  std::string text_;
   std::shared_ptr<const dmoc::System> system_;
   std::vector<std::pair<std::string, Expression>> parameters_;  // of the configuration
   std::vector<std::string> names_;                              // theirs, and `weight`

@@ -108,6 +108,9 @@ class MotionEvaluator final : public Evaluator {
   }
 
   bool gradients() const override { return true; }
+  std::vector<std::pair<std::string, std::string>> reads() const override {
+    return {{"motion.model-checksum", checksum(designs_.text())}};
+  }
   std::vector<Quantity> metrics() const override { return motion_metrics(designs_); }
   Channels channels() const override;
   Outcome evaluate(const Task& task) const override;

@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "dmoc/attitudes.hpp"
+#include "record/text.hpp"
 #include "settings/config_error.hpp"
 #include "settings/units.hpp"
 
@@ -15,11 +16,6 @@ using dmoc::Coefficient;
 using Words = std::vector<std::string>;
 
 namespace {
-
-std::string trimmed(const std::string& s) {
-  const auto first = s.find_first_not_of(" \t"), last = s.find_last_not_of(" \t");
-  return first == std::string::npos ? "" : s.substr(first, last - first + 1);
-}
 
 // At blanks outside parentheses; a unit goes with the number before it, both sides of `..` with it.
 Words words_of(const std::string& text) {
@@ -51,8 +47,8 @@ Words words_of(const std::string& text) {
 
 std::pair<std::string, std::string> names_of(const FreeEntry& entry) {
   const auto at = entry.key.find(" from ");
-  if (at == std::string::npos) return {trimmed(entry.key), ""};
-  return {trimmed(entry.key.substr(0, at)), trimmed(entry.key.substr(at + 6))};
+  if (at == std::string::npos) return {std::string(trimmed(entry.key)), ""};
+  return {std::string(trimmed(entry.key.substr(0, at))), std::string(trimmed(entry.key.substr(at + 6)))};
 }
 
 int link_index(const dmoc::System& system, const std::string& name) {

@@ -84,27 +84,17 @@ const KeyTable<CourseOptions>& nonsmooth_keys() {
   return table;
 }
 
-systems::PieceModel model_of(const Settings& settings, std::string* text = nullptr) {
-  const std::string path = settings.path("motion.model");
-  std::string content;
-  try {
-    content = systems::model_text(path);
-  } catch (const ConfigError& error) {
-    throw settings.error("motion.model", error.what());
-  }
-  if (text) *text = content;
-  return systems::read_piece_model(content, path);
-}
+systems::PieceModel model_of(const NamedModel& named) { return systems::read_piece_model(named.text, named.path); }
 
 std::vector<DesignVariable> variables_of(const Settings& so_far) {
   if (so_far.text("motion.model").empty()) return {};
-  return parameter_variables(model_of(so_far).model);
+  return parameter_variables(model_of(named_model(so_far, "motion.model")).model);
 }
 
 class NonsmoothEvaluator final : public Evaluator {
  public:
   explicit NonsmoothEvaluator(const Settings& settings)
-      : settings_(settings), own_(nonsmooth_keys().read(settings)), system_(named_model()), model_(system_.model) {
+      : settings_(settings), own_(nonsmooth_keys().read(settings)), system_(read_system()), model_(system_.model) {
     if (own_.pieces.order % 2) throw settings.error("motion.order", "is odd; allowed: 2, 4, 6");
     if (own_.pieces.jump == variational::JumpLaw::discrete_energy && own_.pieces.order != 2)
       throw settings.error("motion.jump", "needs intervals of one step; allowed with it: motion.order = 2");
@@ -158,9 +148,7 @@ class NonsmoothEvaluator final : public Evaluator {
   Channels channels() const override { return course_->channels(own_.nodes); }
 
   std::vector<std::pair<std::string, std::string>> reads() const override {
-    std::uint64_t hash = 14695981039346656037ull;  // FNV-1a
-    for (const unsigned char c : model_text_) hash = (hash ^ c) * 1099511628211ull;
-    return {{"motion.model-checksum", formatted("%016llx", static_cast<unsigned long long>(hash))}};
+    return {{"motion.model-checksum", checksum(model_text_)}};
   }
 
   Outcome evaluate(const Task& task) const override {
@@ -223,19 +211,17 @@ class NonsmoothEvaluator final : public Evaluator {
     std::vector<std::string> names;  // of its quantities
   };
 
-  systems::PieceModel named_model() {
+  systems::PieceModel read_system() {
     if (own_.model.empty()) throw ConfigError(settings_.file + ": motion.model is missing; allowed: a model");
-    return model_of(settings_, &model_text_);
+    const NamedModel named = named_model(settings_, "motion.model");
+    model_text_ = named.text;
+    return model_of(named);
   }
 
   // Of parameters, and where `of_end` of metrics and of coordinates and rates at the end.
   Formula formula(const FreeEntry& entry, bool condition, bool of_end) const {
     Formula f;
-    try {
-      f.expression = Expression::parse(entry.value);
-    } catch (const ExpressionError& error) {
-      throw entry.error(error.what());
-    }
+    f.expression = entry.parsed();
     if (f.expression.is_condition() != condition)
       throw entry.error(condition ? "is no condition; allowed: comparisons, and, or, not"
                                   : "is a condition; allowed: a number");

@@ -132,22 +132,13 @@ FreeEntry entry_of(const Settings& settings, const std::string& key) {
   return {key, "", ""};
 }
 
-// Numbers between commas that are not in parentheses.
 std::vector<Formula> numbers(const FreeEntry& entry, int count, FormulaReader& reader) {
-  std::vector<std::string> parts(1);
-  int depth = 0;
-  for (const char c : entry.value) {
-    depth += c == '(' ? 1 : c == ')' ? -1 : 0;
-    if (c == ',' && depth == 0)
-      parts.emplace_back();
-    else
-      parts.back() += c;
-  }
+  const auto parts = split_list(entry.value);
   if (static_cast<int>(parts.size()) != count)
     throw entry.error("has " + std::to_string(parts.size()) + " numbers; allowed: " + std::to_string(count) +
                       ", as the model has dimensions");
   std::vector<Formula> formulas;
-  for (const auto& part : parts) formulas.push_back(reader.start(entry, parsed(entry, part)));
+  for (const auto& part : parts) formulas.push_back(reader.start(entry, entry.parsed(part)));
   for (const auto& formula : formulas)
     if (formula.uses(Seen::start)) throw entry.error("speaks of a start; allowed: parameters of the model");
   return formulas;

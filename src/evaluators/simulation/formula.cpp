@@ -99,16 +99,8 @@ bool Condition::uses(Seen::Kind seen) const {
   return one.uses(seen) || std::any_of(parts.begin(), parts.end(), [&](const Condition& c) { return c.uses(seen); });
 }
 
-Expression parsed(const FreeEntry& entry, const std::string& text) {
-  try {
-    return Expression::parse(text);
-  } catch (const ExpressionError& error) {
-    throw entry.error(error.what());
-  }
-}
-
 Condition FormulaReader::condition(const FreeEntry& entry) {
-  read(entry, parsed(entry, entry.value), true);  // mistakes are told of the whole
+  read(entry, entry.parsed(), true);  // mistakes are told of the whole
   return condition(entry, entry.value);
 }
 
@@ -125,9 +117,9 @@ Condition FormulaReader::condition(const FreeEntry& entry, std::string_view text
   }
   if (text.starts_with("not") && text.size() > 3 && (text[3] == ' ' || text[3] == '('))
     return {Condition::opposite, {}, {condition(entry, text.substr(3))}};
-  Formula f = read(entry, parsed(entry, std::string(text)), true);
+  Formula f = read(entry, entry.parsed(text), true);
   // a lone name that is true or not is a condition, too
-  const bool truth = f.arguments.size() == 1 && f.expression == parsed(entry, f.expression.quantities()[0].text()) &&
+  const bool truth = f.arguments.size() == 1 && f.expression == entry.parsed(f.expression.quantities()[0].text()) &&
                      (f.uses(Seen::touching) || f.uses(Seen::touched) || f.uses(Seen::at_end) ||
                       f.uses(Seen::resting) || f.uses(Seen::touching_links));
   if (!f.expression.is_condition() && !truth)
@@ -136,7 +128,7 @@ Condition FormulaReader::condition(const FreeEntry& entry, std::string_view text
 }
 
 Formula FormulaReader::number(const FreeEntry& entry) {
-  Formula f = read(entry, parsed(entry, entry.value), true);
+  Formula f = read(entry, entry.parsed(), true);
   if (f.expression.is_condition()) throw entry.error("is a condition; allowed: a number");
   return f;
 }
@@ -147,7 +139,7 @@ Formula FormulaReader::start(const FreeEntry& entry, const Expression& expressio
 }
 
 Formula FormulaReader::requirement(const FreeEntry& entry) {
-  Formula f = read(entry, parsed(entry, entry.value), false);
+  Formula f = read(entry, entry.parsed(), false);
   if (!f.expression.is_condition()) throw entry.error("is no condition; allowed: comparisons, and, or, not");
   if (f.uses(Seen::start)) throw entry.error("speaks of a start; allowed: parameters of the model");
   return f;
@@ -180,7 +172,7 @@ Formula FormulaReader::read(const FreeEntry& entry, const Expression& expression
     // x(POINT, LINK): POINT.x as that link sees it
     if (of_state && quantity.arguments.size() == 2 && quantity.name.size() == 1 && quantity.name[0] >= 'x' &&
         quantity.name[0] < 'x' + model_.dimension) {
-      const auto point = model_.variable(parsed(entry, quantity.arguments[0] + ".x").quantities()[0]);
+      const auto point = model_.variable(entry.parsed(quantity.arguments[0] + ".x").quantities()[0]);
       const int by = link(model_, quantity.arguments[1]);
       if (point && point->kind == systems::Variable::position && by >= 0) {
         f.arguments.push_back({Seen::seen_from, {point->kind, point->index, -1, quantity.name[0] - 'x'}, by});

@@ -14,20 +14,20 @@ namespace dodyn::evaluators::simulation {
 // A quantity that a formula holds. `one`, `other`: links, or in `one` the number of a start variable.
 struct Seen {
   enum Kind {
-    model,            // `variable`: a parameter, coordinate, rate, point, distance, angle ...
-    start,            // a variable of [starts]
-    time,             // t, s
-    at_end,           // time is up: the run ends at this node
-    touching,         // contact forces have acted since the last node
-    touched,          // ... since the start
-    since_touch,      // s since they last did; infinite before
-    resting,          // no point moves faster than simulation.rest-speed
-    touching_links,   // touching(LINK, LINK): they touch at this node
-    seen_from,        // x(POINT, LINK), y, z: of the point `variable` in the frame of the link `one`, m
-    gap,              // gap(LINK, LINK): of the boxes about their bodies, m; 0 where these overlap
-    kinetic,          // J
-    potential,        // J
-    energy_change,    // J: of the total energy since the start, less what impacts, projections, damping and driving account for
+    model,           // `variable`: a parameter, coordinate, rate, point, distance, angle ...
+    start,           // a variable of [starts]
+    time,            // t, s
+    at_end,          // time is up: the run ends at this node
+    touching,        // contact forces have acted since the last node
+    touched,         // ... since the start
+    since_touch,     // s since they last did; infinite before
+    resting,         // no point moves faster than simulation.rest-speed
+    touching_links,  // touching(LINK, LINK): they touch at this node
+    seen_from,       // x(POINT, LINK), y, z: of the point `variable` in the frame of the link `one`, m
+    gap,             // gap(LINK, LINK): of the boxes about their bodies, m; 0 where these overlap
+    kinetic,         // J
+    potential,       // J
+    energy_change,  // J: of the total energy since the start, less what impacts, projections, damping and driving account for
     largest_overlap,  // m: of any two bodies at a node so far; negative: they never touched
     largest_spin,     // rad/s: of any body at a node so far
     effort,           // N^2 s: of the controller so far
@@ -77,8 +77,5 @@ class FormulaReader {
   std::vector<bool> used_;
   bool controlled_;
 };
-
-// Expression::parse with the mistake told of an entry.
-Expression parsed(const FreeEntry& entry, const std::string& text);
 
 }  // namespace dodyn::evaluators::simulation

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <random>
 
+#include "record/text.hpp"
 #include "surrogate/sampling.hpp"
 
 namespace dodyn::evaluators::simulation {
@@ -20,12 +21,7 @@ const Key sampling_key{.name = "sampling",
                        .default_value = "sobol",
                        .choices = {"sobol", "halton", "grid", "random"}};
 
-// A cell of a CSV file, without blanks and quotes at its ends.
-std::string trimmed(std::string cell) {
-  const char* blanks = " \t\r\"";
-  const auto from = cell.find_first_not_of(blanks);
-  return from == std::string::npos ? "" : cell.substr(from, cell.find_last_not_of(blanks) - from + 1);
-}
+constexpr std::string_view around_cells = " \t\r\"";
 
 // Commas within parentheses belong to a name, but there are none in rate(x).
 std::vector<std::string> cells(const std::string& line) {
@@ -33,7 +29,7 @@ std::vector<std::string> cells(const std::string& line) {
   std::size_t from = 0;
   for (;;) {
     const auto comma = line.find(',', from);
-    all.push_back(trimmed(line.substr(from, comma - from)));
+    all.emplace_back(trimmed(std::string_view(line).substr(from, comma - from), around_cells));
     if (comma == std::string::npos) return all;
     from = comma + 1;
   }
@@ -210,8 +206,7 @@ void Starts::read(FormulaReader& reader) {
   for (std::size_t i = 0; i < ranges_.size(); ++i)
     ends_.push_back(
         {of_parameters.start(sources_[i], ranges_[i].first), of_parameters.start(sources_[i], ranges_[i].second)});
-  for (auto& assignment : assignments_)
-    assignment.value = reader.start(assignment.entry, parsed(assignment.entry, assignment.entry.value));
+  for (auto& assignment : assignments_) assignment.value = reader.start(assignment.entry, assignment.entry.parsed());
 }
 
 void Starts::check_used(const FormulaReader& reader) const {

@@ -1,0 +1,50 @@
+// Evaluators as a farm with one rank would use them, and their numbers by name.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <initializer_list>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "evaluators/evaluator.hpp"
+
+namespace dodyn::evaluators {
+
+inline Task task(const std::vector<double>& design = {}, std::int64_t id = 0, std::uint64_t seed = 3) {
+  Task t;
+  t.evaluation.id = id;
+  t.evaluation.design = Eigen::Map<const Eigen::VectorXd>(design.data(), static_cast<Eigen::Index>(design.size()));
+  t.evaluation.seed = seed;
+  return t;
+}
+
+// All parts, joined; the last one is evaluated first, as may happen on a farm.
+inline Outcome whole(const Evaluator& evaluator, Task t = task()) {
+  if (evaluator.parts() == 1) return evaluator.evaluate(t);
+  std::vector<Outcome> parts(static_cast<std::size_t>(evaluator.parts()));
+  for (t.part = evaluator.parts() - 1; t.part >= 0; --t.part)
+    parts[static_cast<std::size_t>(t.part)] = evaluator.evaluate(t);
+  return evaluator.join(t.evaluation, std::move(parts));
+}
+
+inline double metric(const Evaluator& evaluator, const Evaluation& evaluation, const std::string& name) {
+  const auto list = evaluator.metrics();
+  for (std::size_t i = 0; i < list.size(); ++i)
+    if (list[i].name == name) return evaluation.metrics[static_cast<Eigen::Index>(i)];
+  ADD_FAILURE() << "no metric " << name;
+  return not_a_number;
+}
+inline double metric(const Evaluator& evaluator, const Outcome& outcome, const std::string& name) {
+  return metric(evaluator, outcome.evaluation, name);
+}
+
+inline const Eigen::MatrixXd& channel(const Evaluator& evaluator, const Outcome& outcome, const std::string& name) {
+  const auto list = evaluator.channels();
+  for (std::size_t i = 0; i < list.size(); ++i)
+    if (list[i].name == name) return outcome.trajectory.values.at(i);
+  throw std::logic_error("no channel " + name);
+}
+
+}  // namespace dodyn::evaluators
