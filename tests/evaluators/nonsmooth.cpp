@@ -109,7 +109,22 @@ TEST(Nonsmooth, TrackTendsToTheFigureOfOtherCoordinates) {
   EXPECT_NEAR((4 * c320 - c160) / 3, (4 * 6.27792946 - 6.27790405) / 3, 1.5e-6);
 }
 
+TEST(Nonsmooth, DrivenGaitTendsToTheFigureOfOtherCoordinates) {
+  const auto cost = [](int intervals) {  // times the stride: the integral of u^2/2
+    const Outcome outcome =
+        solved("walker-period.cfg", {"--design.period=0.6", "--phase.stance.intervals=" + std::to_string(intervals)});
+    EXPECT_TRUE(outcome.evaluation.ok()) << outcome.evaluation.reason;
+    return outcome.evaluation.cost * 2 * std::sin(0.3);
+  };
+  const double c20 = cost(20), c40 = cost(40), c80 = cost(80);
+  EXPECT_NEAR(std::log2((c40 - c20) / (c80 - c40)), 2.0, 0.25);
+  // on centre of mass and angle: .13353790 on 20, .13371927 on 40 intervals
+  EXPECT_NEAR((4 * c80 - c40) / 3, (4 * 0.13371927 - 0.13353790) / 3, 2e-7);
+}
+
 TEST(Nonsmooth, MistakesAreOneLine) {
+  EXPECT_NE(complaint("walker-period.cfg", {"--periodic.exchange=stop"}).find("no exchange of the model"),
+            std::string::npos);
   EXPECT_NE(complaint("bar-drop.cfg", {"--motion.method=projected", "--motion.k=30"}).find("k_c = 36"),
             std::string::npos);
   EXPECT_NE(complaint("pendulum-wall.cfg", {"--motion.method=projected", "--design.wall=0.72"}).find("sqrt(1/2)"),

@@ -49,7 +49,9 @@ std::vector<ini::SectionKind> motion_sections() {
        .keys = {"hold", "intervals", "duration", "require"},
        .description = "a phase, in the order of the motion: what is held (a point that is the model's foot, or "
                       "coordinates), intervals, duration (s, or SHORTEST .. LONGEST), require (conditions, by commas)"},
-      kind("periodic", Name::none, "the motion repeats itself, these coordinates ahead: COORDINATE = expression"),
+      kind("periodic", Name::none,
+           "the motion repeats itself, these coordinates ahead: COORDINATE = expression; exchange = NAME of the model's, "
+           "as which its end is seen"),
       kind("start", Name::none,
            "given at the start: COORDINATE = expression, rate(COORDINATE) = expression; LINK = pose, place, turn, "
            "velocity, spin, rest; LINK from LINK = the same; momentum = 0"),
@@ -208,7 +210,8 @@ void MotionDesigns::read_requirement(Phase& phase, const FreeEntry& entry, const
 std::vector<MotionDesigns::Given> MotionDesigns::read_given(const std::string& kind, bool rates) const {
   std::vector<Given> all;
   for (const FreeSection* section : settings_.sections_of(kind))
-    for (const FreeEntry& entry : section->entries) all.push_back(read_one(entry, rates));
+    for (const FreeEntry& entry : section->entries)
+      if (kind != "periodic" || entry.key != "exchange") all.push_back(read_one(entry, rates));
   return all;
 }
 
@@ -244,6 +247,20 @@ void MotionDesigns::read_ends() {
   const auto sections = settings_.sections_of("periodic");
   periodic_ = !sections.empty();
   shift_ = read_given("periodic", false);
+  for (const FreeSection* section : sections)
+    if (const FreeEntry* entry = section->find("exchange")) {
+      const auto& model = system_->model();
+      const auto exchanges =
+          systems::read_piece_model(systems::model_text(model.origin), model.origin).pieces.exchanges;
+      std::vector<std::string> names;
+      for (const auto& one : exchanges) {
+        names.push_back(one.name);
+        if (one.name == entry->value) exchange_ = relabelling(model, one, system_->holding(phases_.back().held).moving);
+      }
+      if (!exchange_)
+        throw entry->error("is no exchange of the model" + did_you_mean(entry->value, names) +
+                           "; allowed: " + (names.empty() ? "none" : listed(names)));
+    }
   read_placements("start", start_places_, start_);
   read_placements("goal", goal_places_, goal_);
   guess_ = read_given("guess", false);
@@ -403,6 +420,10 @@ TranscribedMotion MotionDesigns::plan(const Eigen::VectorXd& design, const Motio
     if (i == count - 1) {
       event.shift.assign(static_cast<std::size_t>(system_->n()), 0.0);
       for (const Given& g : shift_) event.shift[static_cast<std::size_t>(g.coordinate)] = evaluated(g.value, all);
+      if (exchange_) {
+        event.configuration = dmoc::element(exchange_->configuration, all.model.numbers);
+        event.momentum = dmoc::element(exchange_->momentum, all.model.numbers);
+      }
     }
     problem.add_event(std::move(event));
   }

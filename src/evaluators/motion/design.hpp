@@ -10,6 +10,7 @@
 #include "dmoc/path_function.hpp"
 #include "dmoc/separation.hpp"
 #include "evaluators/motion/placement.hpp"
+#include "evaluators/motion/relabel.hpp"
 #include "settings/settings.hpp"
 
 namespace dodyn::evaluators {
@@ -114,6 +115,7 @@ class MotionDesigns {
   std::vector<std::string> names_;                              // theirs, and `weight`
   std::vector<Phase> phases_;
   bool periodic_ = false;
+  std::optional<Relabelling> exchange_;  // at the end of a periodic motion
   std::vector<Given> shift_, start_, goal_, guess_;
   std::vector<Placement> start_places_, goal_places_;
   struct Way {  // a point that starts go by

@@ -43,6 +43,12 @@ MotionPath MotionDesigns::path(const Eigen::VectorXd& design, std::uint64_t seed
   last = first;
   place(goal_places_, goal_, all, last);
   for (const Given& g : shift_) last(g.coordinate) = first(g.coordinate) + evaluated(g.value, all).value;
+  if (exchange_) {  // what is seen as where it begins
+    const auto moving = system_->holding(phases_.back().held).moving;
+    Eigen::VectorXd theta(static_cast<Eigen::Index>(moving.size()));
+    for (Eigen::Index i = 0; i < theta.size(); ++i) theta(i) = first(moving[static_cast<std::size_t>(i)]);
+    last += first - dmoc::value(*dmoc::element(exchange_->configuration, all.model.numbers), theta);
+  }
   knots.emplace_back(1.0, last);
   const bool bodies = !start_places_.empty() || !goal_places_.empty();
   if (bodies) {  // detours as large as what they are to go round
