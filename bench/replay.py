@@ -12,7 +12,7 @@ import sys
 import tempfile
 
 SHIPPED = ["knee", "knee-free", "knee-fixed-masses", "knee-published", "knee-step-period", "knee-torso",
-           "knee-underactuated", "leg-mass", "hip-spring", "knee-spatial"]
+           "knee-underactuated", "leg-mass", "hip-spring", "knee-spatial", "hopper"]
 NUMBER = r"([-+0-9.einf]+)"
 
 

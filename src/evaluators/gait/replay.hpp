@@ -26,6 +26,7 @@ inline PlannedMotion planned(const GaitDesigns& designs, const Outcome& archived
   step.u = values[u];
   step.landing = systems::Place<double>{tree.swing_link, end};
   motion.phases.push_back(std::move(step));
+  motion.limit = designs.gait().torque_limit;
   motion.loss = archived.evaluation.metrics(gait_metric("impact_loss"));
   return motion;
 }

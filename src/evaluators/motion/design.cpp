@@ -342,6 +342,14 @@ MotionDesigns::Values MotionDesigns::values(const Eigen::VectorXd& design) const
   return all;
 }
 
+systems::Values<double> MotionDesigns::plain(const Eigen::VectorXd& design) const {
+  systems::Values<double> plain;
+  const Values all = values(design);
+  for (const Coefficient& x : all.model.parameters) plain.parameters.push_back(x.value);
+  for (const Coefficient& x : all.model.numbers) plain.numbers.push_back(x.value);
+  return plain;
+}
+
 Coefficient MotionDesigns::named(const Values& values, const std::string& name) const {
   for (const auto& [known, value] : values.motion)
     if (known == name) return value;

@@ -54,6 +54,9 @@ class MotionDesigns {
   const std::string& text() const { return text_; }  // of the model
   const dmoc::System& system() const { return *system_; }
   const std::vector<Phase>& phases() const { return phases_; }
+  bool periodic() const { return periodic_; }
+  // Plain numbers of a design. Throws ConfigError where the model refuses it.
+  systems::Values<double> plain(const Eigen::VectorXd& design) const;
 
   // About the references of a path. `size`: of the bodies that keep clear of each other, which may be grown.
   TranscribedMotion plan(const Eigen::VectorXd& design, const MotionPath& path, double size = 1.0) const;

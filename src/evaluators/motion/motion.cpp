@@ -8,6 +8,7 @@
 
 #include "dmoc/attitudes.hpp"
 #include "evaluators/motion/design.hpp"
+#include "evaluators/motion/replay.hpp"
 #include "nlp/solve.hpp"
 #include "record/random.hpp"
 #include "record/text.hpp"
@@ -102,7 +103,8 @@ double farthest_chart(const dmoc::MotionProblem& problem, const Eigen::VectorXd&
 
 class MotionEvaluator final : public Evaluator {
  public:
-  explicit MotionEvaluator(const Settings& settings) : designs_(settings), search_(motion_keys().read(settings)) {
+  explicit MotionEvaluator(const Settings& settings)
+      : designs_(settings), search_(motion_keys().read(settings)), replay_(replay_keys().read(settings)) {
     if (!nlp::available(search_.solver))
       throw settings.error("motion.solver", "this build has no Ipopt; allowed is native");
   }
@@ -114,6 +116,12 @@ class MotionEvaluator final : public Evaluator {
   std::vector<Quantity> metrics() const override { return motion_metrics(designs_); }
   Channels channels() const override;
   Outcome evaluate(const Task& task) const override;
+  std::optional<Simulated> replay(const Outcome& archived) const override {
+    const systems::Model& model = designs_.system().model();
+    const PlannedMotion motion = planned(designs_, archived);
+    const auto values = designs_.plain(archived.evaluation.design);
+    return told(dodyn::evaluators::replay(model, values, motion, replay_), model, motion, replay_);
+  }
   std::string report(const Outcome& outcome) const override;
 
  private:
@@ -135,6 +143,7 @@ class MotionEvaluator final : public Evaluator {
 
   MotionDesigns designs_;
   MotionSearch search_;
+  ReplaySettings replay_;
 };
 
 Channels MotionEvaluator::channels() const {
@@ -407,6 +416,7 @@ EvaluatorKind motion_kind() {
   kind.description = "cost of the best motion of a system, in phases written down in the configuration";
   kind.variables = motion_variables;
   kind.keys = motion_keys().keys();
+  for (const Key& key : replay_keys().keys()) kind.keys.push_back(key);
   kind.sections = motion_sections();
   kind.make = make_motion;
   return kind;

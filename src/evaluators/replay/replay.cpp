@@ -11,6 +11,7 @@
 #include "record/text.hpp"
 #include "rigid/simulation.hpp"
 #include "systems/bodies.hpp"
+#include "systems/mass_matrix.hpp"
 
 namespace dodyn::evaluators {
 
@@ -34,25 +35,9 @@ constexpr double difference = 1e-6;  // of coordinates, rates and controls for d
 // Rates that have these momenta, of the coordinates that move.
 std::vector<double> rates(const systems::Tree<double>& tree, const std::vector<double>& q, const Eigen::VectorXd& p,
                           bool stands) {
-  using autodiff::Dual;
   const int n = tree.n(), first = stands ? tree.dimension : 0;
-  const auto momenta = [&](const std::vector<double>& v) {
-    std::vector<Dual<double>> a(q.begin(), q.end()), b(v.begin(), v.end());
-    Eigen::VectorXd all(n);
-    for (int i = 0; i < n; ++i) {
-      b[static_cast<std::size_t>(i)].tangent = 1.0;
-      all[i] = tree.lagrangian(a.data(), b.data()).tangent;
-      b[static_cast<std::size_t>(i)].tangent = 0.0;
-    }
-    return all;
-  };
-  Eigen::MatrixXd M(n, n);
+  const Eigen::MatrixXd M = systems::mass_matrix(tree, q);
   std::vector<double> v(static_cast<std::size_t>(n), 0.0);
-  for (int j = 0; j < n; ++j) {
-    v[static_cast<std::size_t>(j)] = 1.0;
-    M.col(j) = momenta(v);
-    v[static_cast<std::size_t>(j)] = 0.0;
-  }
   const int m = n - first;
   const Eigen::VectorXd moving = M.bottomRightCorner(m, m).ldlt().solve(p.tail(m));
   for (int i = 0; i < m; ++i) v[static_cast<std::size_t>(first + i)] = moving[i];
@@ -143,14 +128,15 @@ class Replayer {
     return std::clamp<Eigen::Index>(k, 0, phase().u.rows() - 1);
   }
 
-  // A world to move in: on a joint, free, or with feet on the ground.
-  World world(bool joined, bool feet) const {
+  // A world to move in: on a joint, free, or with feet on the ground. Derivatives are of one without limits: at an end
+  // of a range or a limit, where optimal motions often are, there are none.
+  World world(bool joined, bool feet, bool limits = true) const {
     const auto control = [this](double t, std::span<const double>, std::span<const double>, std::span<double> u) {
       const auto row = phase().u.row(interval_at(t));
       for (std::size_t i = 0; i < u.size(); ++i)
         u[i] = row[static_cast<Eigen::Index>(i)] + correction_[static_cast<Eigen::Index>(i)];
     };
-    systems::Standing standing{feet, std::nullopt, false};
+    systems::Standing standing{feet, std::nullopt, limits};
     if (joined) standing.foot = stand_;
     World made{systems::bodies<n>(model_, values_, control, standing), nullptr};
     if (feet) put_feet(made.view);
@@ -327,7 +313,7 @@ class Replayer {
     feedback_.clear();
     const Eigen::Index K = phase().u.rows(), inputs = phase().u.cols();
     if (settings_.feedback == ReplaySettings::Feedback::none || inputs == 0) return;
-    World w = world(phase().stands, false);
+    World w = world(phase().stands, false, false);
     const std::vector<double> place = q_;
     const auto through = [&](Eigen::Index k, const Eigen::VectorXd& x, const Eigen::VectorXd& u) {
       std::vector<double> q = place, v(q.size(), 0.0);
@@ -380,6 +366,12 @@ class Replayer {
     if (k >= static_cast<Eigen::Index>(feedback_.size())) return;
     const auto& [gain, ahead] = feedback_[static_cast<std::size_t>(k)];
     correction_ = -gain * (moving(q_, v_) - node(k)) - ahead;
+    const auto planned_now = phase().u.row(k);
+    for (Eigen::Index i = 0; i < correction_.size(); ++i) {
+      const double limit =
+          std::min(motion_.limit, tree_.actuators[static_cast<std::size_t>(i)].limit.value_or(motion_.limit));
+      correction_[i] = std::max(-limit, std::min(limit, planned_now[i] + correction_[i])) - planned_now[i];
+    }
     const double largest = correction_.cwiseAbs().maxCoeff();
     result_.correction = std::max(result_.correction, largest);
   }
@@ -501,103 +493,10 @@ class Replayer {
 
 }  // namespace
 
-const KeyTable<ReplaySettings>& replay_keys() {
-  using R = ReplaySettings;
-  static const auto table =
-      KeyTable<R>("replay.")
-          .add("stance", &R::stance, {{"joint", R::Stance::joint}, {"contact", R::Stance::contact}},
-               {.description = "dodyn simulate --from: what carries the foot that stands, a joint or its contact",
-                .identity = false})
-          .add("feedback", &R::feedback, {{"regulator", R::Feedback::regulator}, {"none", R::Feedback::none}},
-               {.description = "what keeps it near the motion: a linear-quadratic regulator, or nothing",
-                .identity = false})
-          .add("step", &R::step,
-               {.unit = "s",
-                .description = "longest step; an interval of the motion is a whole number of steps",
-                .minimum = 0,
-                .maximum = 10,
-                .open_minimum = true,
-                .identity = false})
-          .add("friction", &R::friction,
-               {.unit = "1",
-                .description = "coefficient between feet and ground",
-                .minimum = 0,
-                .maximum = 1e6,
-                .identity = false})
-          .add("overtime", &R::overtime,
-               {.unit = "1",
-                .description = "a foot is waited for so much longer than planned, of the motion's duration",
-                .minimum = 0,
-                .maximum = 100,
-                .identity = false});
-  return table;
-}
-
 Replay replay(const systems::Model& model, const systems::Values<double>& values, const PlannedMotion& motion,
               const ReplaySettings& settings) {
   return model.dimension == 2 ? Replayer<2>(model, values, motion, settings).run()
                               : Replayer<3>(model, values, motion, settings).run();
-}
-
-namespace {
-
-double largest_control(const PlannedMotion& motion) {
-  double largest = 0.0;
-  for (const auto& phase : motion.phases)
-    if (phase.u.size() > 0) largest = std::max(largest, phase.u.cwiseAbs().maxCoeff());
-  return largest;
-}
-
-}  // namespace
-
-Simulated told(const Replay& replay, const systems::Model& model, const PlannedMotion& motion,
-               const ReplaySettings& settings) {
-  Simulated s;
-  s.completed = replay.failure.empty();
-  s.channels = replay.channels;
-  s.trajectory = replay.trajectory;
-  const auto line = [&](const std::string& words) { s.report += words + "\n"; };
-  const auto stands = [](const auto& phase) { return phase.stands; };
-  const bool any_stands = std::any_of(motion.phases.begin(), motion.phases.end(), stands);
-  for (const auto& phase : motion.phases)
-    line(formatted("[phase %s] %ld intervals of %.6g s, in steps of at most %.6g s%s", phase.name.c_str(),
-                   static_cast<long>(phase.u.rows()), phase.interval, settings.step,
-                   !phase.stands                                      ? ""
-                   : settings.stance == ReplaySettings::Stance::joint ? "; the foot stands on a joint"
-                                                                      : "; the foot stands by contact"));
-  for (const auto& landing : replay.landings) {
-    line(formatted("touch-down      at %.6g s, planned at %.6g s: %+.3g ms", landing.time, landing.planned_time,
-                   1e3 * (landing.time - landing.planned_time)));
-    std::string place, planned;
-    for (Eigen::Index i = 0; i < landing.place.size(); ++i) {
-      place += formatted(i == 0 ? "%.6g" : ", %.6g", std::abs(landing.place[i]) < 1e-9 ? 0.0 : landing.place[i]);
-      planned += formatted(i == 0 ? "%.6g" : ", %.6g",
-                           std::abs(landing.planned_place[i]) < 1e-9 ? 0.0 : landing.planned_place[i]);
-    }
-    line(formatted("                at (%s) m, planned at (%s) m: %.3g mm apart", place.c_str(), planned.c_str(),
-                   1e3 * landing.miss()));
-    line(formatted("                takes %.5g J", landing.loss) +
-         (std::isfinite(motion.loss) ? formatted(", planned %.5g J", motion.loss) : "") +
-         formatted("; impulse %.5g N s", landing.impulse));
-    if (landing.other_impulse > 1e-3 * landing.impulse)
-      line(formatted("                the foot that stood is pushed, too, with %.3g N s: it does not come free",
-                     landing.other_impulse));
-  }
-  line(formatted("departure       at most %.3g (%s, at %.6g s), of the coordinates at the motion's own nodes",
-                 replay.departure, model.structure.coordinate_names[static_cast<std::size_t>(replay.departed)].c_str(),
-                 replay.departed_at));
-  if (settings.feedback == ReplaySettings::Feedback::none)
-    line("feedback        none");
-  else
-    line(formatted("feedback        adds at most %.3g to the controls, which reach %.4g", replay.correction,
-                   largest_control(motion)));
-  if (any_stands && settings.stance == ReplaySettings::Stance::contact)
-    line(formatted("slip            %.3g mm, of the foot that stands, at most", 1e3 * replay.slip));
-  if (replay.scuff > 1e-6)
-    line(formatted("scuff           the foot that swings passes under the ground, %.3g mm deep", 1e3 * replay.scuff));
-  line(replay.failure.empty() ? formatted("end             at %.6g s", replay.time)
-                              : formatted("failed          at %.6g s: ", replay.time) + replay.failure);
-  return s;
 }
 
 }  // namespace dodyn::evaluators

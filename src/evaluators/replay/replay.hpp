@@ -3,10 +3,12 @@
 //
 // What stands does so by a point joint where the foot was put down, or in contact with the ground. The foot that comes
 // down is a narrow wedge (in space a pyramid) whose apex is the model's point; it lands on the ground plastically and
-// with friction. Nothing keeps the motion on the one that was planned: what is measured is how far it is off.
+// with friction. A regulator keeps the motion near the one that was planned, where it is asked for; what is measured is
+// how far it is off, and what the regulator had to add.
 #pragma once
 
 #include <Eigen/Core>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -43,7 +45,8 @@ struct PlannedMotion {
     double duration() const { return interval * static_cast<double>(u.rows()); }
   };
   std::vector<Phase> phases;
-  double loss = not_a_number;  // kinetic energy that landings take, J
+  double limit = std::numeric_limits<double>::infinity();  // of every control, besides those of actuators
+  double loss = not_a_number;                              // kinetic energy that landings take, J
 };
 
 // What became of it.
@@ -66,7 +69,7 @@ struct Replay {
   double scuff = 0.0;       // how deep the foot that swings was under the ground before it came down, m
   double time = 0.0;        // when it ended, s
   std::string failure;      // empty, or why it did not come to its end
-  Channels channels;        // t, q, v, u, points, height, energy
+  Channels channels;        // t, q, v, u, points, energy
   Trajectory trajectory;
 };
 
