@@ -283,6 +283,68 @@ TEST(GaitEvaluator, AGaitThatIsNoWalkIsToldAndRefused) {
   EXPECT_NE(strict->report(refused).find("wrong way"), std::string::npos);
 }
 
+// [parameters]: a speed, and steps and periods that follow from it, with gradients through all of them.
+TEST(GaitEvaluator, StepsAndPeriodsFollowFromParameters) {
+  const auto study = [](const std::string& text, const std::vector<std::string>& words = {}) {
+    const std::string path = testing::TempDir() + "gait-parameters.cfg";
+    std::ofstream(path)
+        << "[study]\nevaluator = gait\n[gait]\nmodel = motor-biped\nintervals = 16\nstarts = 2\nshifts = 0\n"
+           "tolerance = 1e-10\nclearance = 3 cm\nrate-limit = 15\n"
+        << text;
+    return read_settings(path, words);
+  };
+  const std::string follows =
+      "[parameters]\nspeed = 0.625\nstride = 0.5\ngrowth = 0.4\nstep-length = stride*(speed/0.625)^growth\n"
+      "period = step-length/speed\n";
+  const auto cost = [&](const std::string& text, const std::vector<std::string>& words) {
+    const auto evaluator = make_evaluator(study(text, words));
+    Task t = task(0);
+    t.evaluation.design.resize(0);
+    const Outcome outcome = evaluator->evaluate(t);
+    EXPECT_EQ(outcome.evaluation.status, Status::ok) << outcome.evaluation.reason;
+    return outcome.evaluation.cost;
+  };
+  EXPECT_NEAR(cost(follows, {}), cost("[design]\nstep-length = 0.5\nperiod = 0.8\n", {}), 1e-12);
+  const double step = 0.5 * std::pow(0.7 / 0.625, 0.4);
+  EXPECT_NEAR(
+      cost(follows, {"--design.speed", "0.7"}),
+      cost("[design]\n", {"--design.step-length", std::to_string(step), "--design.period", std::to_string(step / 0.7)}),
+      1e-5);
+  EXPECT_NEAR(cost(follows, {"--design.period", "0.75"}), cost("[design]\nstep-length = 0.5\nperiod = 0.75\n", {}),
+              1e-12);
+
+  const auto evaluator = make_evaluator(
+      study(follows + "[design]\nstride.min = 0.4\nstride.max = 0.6\ngrowth.min = 0\ngrowth.max = 1\nspeed = 0.7\n"));
+  Task middle = task(0);
+  middle.evaluation.design = Eigen::Vector2d(0.5, 0.4);
+  const Outcome found = evaluator->evaluate(middle);
+  ASSERT_EQ(found.evaluation.status, Status::ok) << found.evaluation.reason;
+  for (int variable = 0; variable < 2; ++variable) {
+    const auto at = [&](double shift) {
+      Task t = middle;
+      t.evaluation.design(variable) += shift;
+      t.warm_start = found.trajectory;
+      return evaluator->evaluate(t).evaluation.cost;
+    };
+    const double h = variable ? 4e-3 : 1e-3, slope = (8 * (at(h) - at(-h)) - (at(2 * h) - at(-2 * h))) / (12 * h);
+    EXPECT_NEAR(found.evaluation.gradient(variable), slope, 1e-5 * std::abs(slope)) << variable;
+  }
+
+  const auto complaint = [&](const std::string& text) {
+    try {
+      make_evaluator(study(text));
+    } catch (const ConfigError& error) {
+      return std::string(error.what());
+    }
+    return std::string("accepted");
+  };
+  EXPECT_NE(complaint("[parameters]\nspeed = 0.6\nperiod = step-length/sped\n").find("did you mean 'speed'"),
+            std::string::npos);
+  EXPECT_NE(complaint("[parameters]\nknee = 0.6\n").find("is a parameter of the model"), std::string::npos);
+  EXPECT_NE(complaint("[parameters]\nperiod = late\nlate = 3\n").find("unknown parameter 'late'"), std::string::npos);
+  EXPECT_NE(complaint("[parameters]\nmy-speed = 3\n").find("allowed in a name"), std::string::npos);
+}
+
 // Its angles, read off the stored motion alone, are what the examination says of them.
 TEST(GaitEvaluator, TheFlagshipIsAWalk) {
   const auto walk = make_evaluator(

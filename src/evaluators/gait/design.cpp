@@ -36,6 +36,20 @@ std::string text_of(const Settings& settings) {
   return text;
 }
 
+// An entry of [parameters].
+Expression parsed(const FreeEntry& entry) {
+  const bool motion =
+      std::find(motion_parameters.begin(), motion_parameters.end(), entry.key) != motion_parameters.end();
+  if (!motion && entry.key.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") !=
+                     std::string::npos)
+    throw entry.error("allowed in a name are letters, digits and _; or it is one of " + listed(motion_parameters));
+  try {
+    return Expression::parse(entry.value, motion_parameters);
+  } catch (const ExpressionError& error) {
+    throw entry.error(error.what());
+  }
+}
+
 }  // namespace
 
 std::vector<DesignVariable> gait_variables(const Settings& so_far) {
@@ -56,6 +70,22 @@ std::vector<DesignVariable> gait_variables(const Settings& so_far) {
     // the knee stands first, as it always has
     all.insert(knee ? all.begin() : all.end(), std::move(v));
   }
+  for (const FreeSection* section : so_far.sections_of("parameters"))
+    for (const FreeEntry& entry : section->entries) {
+      if (model.parameter(entry.key) >= 0)
+        throw entry.error("is a parameter of the model; set it by design." + entry.key);
+      const Expression e = parsed(entry);
+      const auto at =
+          std::find_if(all.begin(), all.end(), [&](const DesignVariable& known) { return known.name == entry.key; });
+      const bool built_in = at != all.end();
+      DesignVariable v = built_in ? *at : DesignVariable{entry.key, "", "of the motion", 0.0, -1e308, 1e308};
+      if (e.is_constant()) v.default_value = e.constant();
+      if (!e.is_constant()) v.formula = entry.value;
+      if (built_in)
+        *at = std::move(v);
+      else
+        all.push_back(std::move(v));
+    }
   return all;
 }
 
@@ -76,6 +106,7 @@ GaitDesigns::GaitDesigns(const Settings& settings) : settings_(settings) {
   gait_.unilateral = settings.text("gait.contact") != "free";
   if (settings.text("gait.contact") == "friction-cone") gait_.friction = settings.real("gait.friction");
   read_model();
+  read_parameters();
   read_cost();
   read_requirements();
   Eigen::VectorXd middle(static_cast<Eigen::Index>(settings.variables.size()));
@@ -97,6 +128,29 @@ void GaitDesigns::read_model() {
         std::find(built_in_keys.begin(), built_in_keys.end(), setting.key.name) != built_in_keys.end())
       throw settings_.error(setting.key.name, "is for the walkers that come with the program; " + model_ +
                                                   " says it itself, in its [parameters]");
+}
+
+// [parameters]: further parameters of the motion, and what step-length, period and step-width follow from.
+void GaitDesigns::read_parameters() {
+  names_ = motion_parameters;
+  const systems::Model& model = walker_->system->model();
+  std::vector<std::string> known;  // so far
+  for (const systems::Parameter& p : model.parameters) known.push_back(p.name);
+  const auto sections = settings_.sections_of("parameters");
+  for (const std::string& name : motion_parameters)
+    if (sections.empty() || settings_.design_given(name) || !sections.front()->find(name)) known.push_back(name);
+  for (const FreeSection* section : sections)
+    for (const FreeEntry& entry : section->entries) {
+      if (settings_.design_given(entry.key) && std::count(known.begin(), known.end(), entry.key) > 0) continue;
+      const Expression e = parsed(entry);
+      for (const auto& q : e.quantities())
+        if (!q.arguments.empty() || std::count(known.begin(), known.end(), q.name) == 0)
+          throw entry.error("unknown parameter '" + q.text() + "'" + did_you_mean(q.text(), known) +
+                            "; allowed: parameters of the model, and those before it");
+      parameters_.emplace_back(entry.key, e);
+      known.push_back(entry.key);
+      if (std::count(names_.begin(), names_.end(), entry.key) == 0) names_.push_back(entry.key);
+    }
 }
 
 // [cost] replaces the weights of [gait]: built-in ones by name, any other name an expression whose integral counts.
@@ -129,7 +183,7 @@ void GaitDesigns::read_cost() {
       else if (entry.key == "loss")
         gait_.loss = weight();
       else
-        gait_.costs.push_back(dmoc::path_function(system, walker_->feet(), false, e, motion_parameters, true));
+        gait_.costs.push_back(dmoc::path_function(system, walker_->feet(), false, e, names_, true));
     } catch (const ExpressionError& error) {
       throw entry.error(error.what());
     }
@@ -148,8 +202,7 @@ void GaitDesigns::read_requirements() {
         const bool of_parameters =
             std::all_of(e.quantities().begin(), e.quantities().end(), [&](const Expression::Quantity& q) {
               const auto v = system.model().variable(q);
-              return (q.arguments.empty() && std::find(motion_parameters.begin(), motion_parameters.end(), q.name) !=
-                                                 motion_parameters.end()) ||
+              return (q.arguments.empty() && std::find(names_.begin(), names_.end(), q.name) != names_.end()) ||
                      (v && v->kind == systems::Variable::parameter);
             });
         if (of_parameters) {
@@ -160,8 +213,7 @@ void GaitDesigns::read_requirements() {
         }
         for (const auto& comparison : e.comparisons())
           gait_.requirements.push_back(
-              {dmoc::path_function(system, walker_->feet(), false, comparison.what, motion_parameters),
-               comparison.equality});
+              {dmoc::path_function(system, walker_->feet(), false, comparison.what, names_), comparison.equality});
       } catch (const ExpressionError& error) {
         throw entry.error(error.what());
       }
@@ -199,12 +251,25 @@ GaitDesigns::Values GaitDesigns::values(const Eigen::VectorXd& design) const {
     give("gravity", settings_.real("gait.gravity"));
   }
   Values all;
-  all.step_length = variable("step-length", design);
-  all.period = variable("period", design);
-  all.step_width =
-      settings_.design_given("step-width") ? variable("step-width", design) : settings_.real("gait.step-width");
+  const auto follows = [&](const std::string& name) {
+    return std::any_of(parameters_.begin(), parameters_.end(), [&](const auto& one) { return one.first == name; });
+  };
+  for (const std::string& name : motion_parameters)
+    if (name == "step-width" && !settings_.design_given(name))
+      all.motion[name] = settings_.real("gait.step-width");
+    else if (!follows(name))
+      all.motion[name] = variable(name, design);
   all.model = model.evaluate<Coefficient>(given);
   model.check_walker(model.tree<Coefficient>(all.model.numbers).plain());
+  for (const auto& [name, expression] : parameters_) {
+    if (settings_.design_given(name)) {
+      all.motion[name] = variable(name, design);
+      continue;
+    }
+    std::vector<Coefficient> of;
+    for (const auto& q : expression.quantities()) of.push_back(named(all, q.name));
+    all.motion[name] = expression.evaluate<Coefficient>(of);
+  }
   return all;
 }
 
@@ -217,25 +282,22 @@ systems::Values<double> GaitDesigns::plain(const Eigen::VectorXd& design) const 
 }
 
 Coefficient GaitDesigns::named(const Values& values, const std::string& parameter) const {
-  if (parameter == "step-length") return values.step_length;
-  if (parameter == "period") return values.period;
-  if (parameter == "step-width") return values.step_width;
+  if (const auto at = values.motion.find(parameter); at != values.motion.end()) return at->second;
   return values.model.parameters[static_cast<std::size_t>(walker_->system->model().parameter(parameter))];
 }
 
 GaitDesigns::Refusal GaitDesigns::refusal(const Eigen::VectorXd& design) const {
-  const double step = settings_.design("step-length", design), period = settings_.design("period", design);
-  if (!from_file_) {
-    const double leg = settings_.real("gait.leg-length"), knee = settings_.design("knee", design);
-    if (!(knee > 0.0 && knee < leg))
+  const double leg = from_file_ ? 0.0 : settings_.real("gait.leg-length");
+  if (!from_file_)
+    if (const double knee = settings_.design("knee", design); !(knee > 0.0 && knee < leg))
       return {formatted("invalid design: knee = %g m is not between 0 and the leg length %g m", knee, leg)};
-    if (step >= 2.0 * leg)
-      return {formatted("invalid design: step length %g m and period %g s with legs of %g m", step, period, leg)};
-  }
-  if (!(step > 0.0) || !(period > 0.0))
-    return {formatted("invalid design: step length %g m and period %g s", step, period)};
   try {
     const Values all = values(design);
+    const double step = all.step_length().value, period = all.period().value;
+    if (!from_file_ && step >= 2.0 * leg)
+      return {formatted("invalid design: step length %g m and period %g s with legs of %g m", step, period, leg)};
+    if (!(step > 0.0) || !(period > 0.0))
+      return {formatted("invalid design: step length %g m and period %g s", step, period)};
     for (const Requirement& r : requirements_) {
       std::vector<double> numbers;
       for (const auto& q : r.condition.quantities()) numbers.push_back(named(all, q.name).value);
@@ -247,13 +309,16 @@ GaitDesigns::Refusal GaitDesigns::refusal(const Eigen::VectorXd& design) const {
   return {};
 }
 
-dmoc::WalkerGait GaitDesigns::problem(const Eigen::VectorXd& design, int intervals) const {
+dmoc::WalkerGait GaitDesigns::problem(const Eigen::VectorXd& design, int intervals, double ease) const {
   Values all = values(design);
   dmoc::GaitSettings settings = gait_;
   settings.intervals = intervals;
-  settings.step_length = all.step_length;
-  settings.period = all.period;
-  settings.step_width = all.step_width;
+  settings.absolute_work *= 1.0 - ease;
+  settings.positive_work *= 1.0 - ease;
+  settings.squared_torque += ease * (1.0 - settings.squared_torque);
+  settings.step_length = all.step_length();
+  settings.period = all.period();
+  settings.step_width = all.step_width();
   settings.parameter = [this, all](const std::string& name) { return named(all, name); };
   return dmoc::WalkerGait(walker_, all.model.numbers, settings);
 }

@@ -1,8 +1,10 @@
 // Which walker the settings describe, its designs, and the gait problem of each.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "dmoc/gait.hpp"
@@ -20,6 +22,7 @@ class GaitDesigns {
 
   const dmoc::Walker& walker() const { return *walker_; }
   const dmoc::GaitSettings& gait() const { return gait_; }
+  bool costs_work() const { return gait_.absolute_work > 0.0 || gait_.positive_work > 0.0; }
   const std::string& model() const { return model_; }
   bool from_file() const { return from_file_; }
   const std::string& text() const { return text_; }
@@ -33,7 +36,8 @@ class GaitDesigns {
 
   // The gait problem of a design, with gradients with respect to all free variables. Throws ConfigError where the model
   // refuses it.
-  dmoc::WalkerGait problem(const Eigen::VectorXd& design, int intervals) const;
+  // `ease` leads from the cost of the settings, at 0, to squared torque, at 1.
+  dmoc::WalkerGait problem(const Eigen::VectorXd& design, int intervals, double ease = 0.0) const;
 
   // Plain numbers of a design. Throws ConfigError where the model refuses it.
   systems::Values<double> plain(const Eigen::VectorXd& design) const;
@@ -41,13 +45,17 @@ class GaitDesigns {
 
  private:
   void read_model();
+  void read_parameters();
   void read_cost();
   void read_requirements();
   dmoc::Coefficient variable(const std::string& name, const Eigen::VectorXd& design) const;
-  // Values of all parameters of the model, of the motion by name, and the model's numbers.
+  // Values of all parameters of the model, the model's numbers, and the parameters of the motion by name.
   struct Values {
     systems::Values<dmoc::Coefficient> model;
-    dmoc::Coefficient step_length, period, step_width;
+    std::map<std::string, dmoc::Coefficient> motion;
+    const dmoc::Coefficient& step_length() const { return motion.at("step-length"); }
+    const dmoc::Coefficient& period() const { return motion.at("period"); }
+    const dmoc::Coefficient& step_width() const { return motion.at("step-width"); }
   };
   Values values(const Eigen::VectorXd& design) const;
   dmoc::Coefficient named(const Values& values, const std::string& parameter) const;
@@ -62,6 +70,8 @@ class GaitDesigns {
     Expression condition;
   };
   std::vector<Requirement> requirements_;  // of parameters alone
+  std::vector<std::string> names_;         // of the parameters of the motion: the built-in ones, those of [parameters]
+  std::vector<std::pair<std::string, Expression>> parameters_;  // of [parameters], in their order
 };
 
 }  // namespace dodyn::evaluators

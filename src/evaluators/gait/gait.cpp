@@ -332,6 +332,11 @@ EvaluatorKind gait_kind() {
   kind.keys = gait_keys();
   for (const Key& key : replay_keys().keys()) kind.keys.push_back(key);
   kind.sections = {
+      {.kind = "parameters",
+       .any_key = true,
+       .description =
+           "further parameters, and what step-length, period and step-width follow from: NAME = an expression "
+           "of parameters, of those before it too"},
       {.kind = "cost",
        .any_key = true,
        .description = "weights of the cost instead of those of [gait], or NAME = an expression whose "
