@@ -3,6 +3,7 @@
 #include <cstring>
 #include <filesystem>
 #include <iostream>
+#include <map>
 #include <set>
 
 #include "archive/archive.hpp"
@@ -90,22 +91,28 @@ ExitCode replay(Invocation call) {
             << ") on " << contents.provenance.host << "; now dodyn " << version << " (" << git_commit << ")\n";
   const auto farm = farm::make_local_farm(study::make_work(evaluator, settings));
   int differing = 0;
-  for (const auto id : ids) {
-    const Evaluation& archived = contents.evaluations[rows.at(id)];
-    Task task;
-    task.evaluation.id = id;
-    task.evaluation.parent = archived.parent;
-    task.evaluation.design = archived.design;
-    task.evaluation.seed = archived.seed;
-    if (archived.parent >= 0) task.warm_start = archive::read_trajectory(file, archived.parent);
-    task.time_limit = settings.real("study.time-limit");
-    const Outcome outcome = study::evaluate(*evaluator, *farm, task);
-    const std::string text = differences(archived, archive::read_trajectory(file, id), outcome.evaluation,
-                                         outcome.trajectory, contents.layout.channels);
-    differing += !text.empty();
-    if (!text.empty() || !list.empty())
-      std::cout << "evaluation " << id << ": " << (text.empty() ? "the same" : "differs" + text) << std::endl;
-  }
+  // An evaluation starts from its parent's motion as it was then: a design may have been solved again since.
+  std::map<std::int64_t, Trajectory> motions;
+  archive::for_each_trajectory(file, contents.evaluations.size(), [&](std::size_t row, Trajectory trajectory) {
+    const Evaluation& archived = contents.evaluations[row];
+    if (ids.contains(archived.id) && rows.at(archived.id) == row) {
+      Task task;
+      task.evaluation.id = archived.id;
+      task.evaluation.parent = archived.parent;
+      task.evaluation.design = archived.design;
+      task.evaluation.seed = archived.seed;
+      if (archived.parent >= 0) task.warm_start = motions[archived.parent];
+      task.time_limit = settings.real("study.time-limit");
+      const Outcome outcome = study::evaluate(*evaluator, *farm, task);
+      const std::string text =
+          differences(archived, trajectory, outcome.evaluation, outcome.trajectory, contents.layout.channels);
+      differing += !text.empty();
+      if (!text.empty() || !list.empty())
+        std::cout << "evaluation " << archived.id << ": " << (text.empty() ? "the same" : "differs" + text)
+                  << std::endl;
+    }
+    if (archived.ok()) motions[archived.id] = std::move(trajectory);
+  });
   std::cout << ids.size() - static_cast<std::size_t>(differing) << " of " << ids.size() << " the same, bit by bit\n";
   return differing ? failure : finished;
 }

@@ -33,6 +33,9 @@ class Evaluator {
   virtual Outcome join(const Evaluation& asked, std::vector<Outcome> parts) const;
   // Whether evaluations come with the gradient of their cost; `surrogate.strategy = auto` uses it then.
   virtual bool gradients() const { return false; }
+  // Whether a start from a neighbour's motion may end in a better answer than an evaluation's own starts: a study then
+  // solves a design again that its neighbours say could be cheaper.
+  virtual bool continues() const { return false; }
   // What `dodyn simulate` shows: the one motion that the settings and task.evaluation.design describe, whatever number
   // of them an evaluation takes. Nothing where evaluations are no simulations.
   virtual std::optional<Simulated> simulate(const Task&) const { return std::nullopt; }

@@ -64,6 +64,11 @@ class Scenarios final : public Evaluator {
   bool gradients() const override {
     return std::all_of(all_.begin(), all_.end(), [](const auto& one) { return one.evaluator->gradients(); });
   }
+
+  bool continues() const override {
+    return std::any_of(all_.begin(), all_.end(), [](const auto& one) { return one.evaluator->continues(); });
+  }
+
   std::vector<Quantity> metrics() const override {
     std::vector<Quantity> all;
     for (const One& one : all_) {

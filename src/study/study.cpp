@@ -43,7 +43,7 @@ std::string shape(const archive::Layout& layout) {
 
 Summary Study::run() {
   started_ = now();
-  while (wanted() && ask() && evaluate() && tell()) continue;
+  while (wanted() && ask() && evaluate() && mend() && tell()) continue;
   const bool any_ok =
       std::any_of(evaluations_.begin(), evaluations_.end(), [](const auto& e) { return e.second.ok(); });
   if (end_ == End::finished && !told_.empty() && !any_ok)
@@ -261,6 +261,12 @@ void Study::collect() {
     if (outcomes.size() >= 256) break;
   }
   release_held(outcomes);
+  std::erase_if(outcomes, [&](const Outcome& outcome) {  // another try that is no better than the first leaves no row
+    const Evaluation& row = outcome.evaluation;
+    if (!mended_.contains(row.id) || better_than_before(row)) return false;
+    parts_.forget(row.id);
+    return true;
+  });
   commit([&] { archive_.append(outcomes); });
   for (auto& [evaluation, trajectory, part, killed] : outcomes) {
     if (!recall(evaluation)) {

@@ -21,6 +21,9 @@
 // time, once it has been told of as many as the archive held then: so a replay tells the same in the same order as the
 // run did.
 //
+// Before a batch is told, designs whose neighbours say that they could be cheaper are solved again (mend.cpp), where the
+// evaluator starts from a neighbour's motion at all; what is better is a later row too.
+//
 // Where the evaluator splits an evaluation, its parts are what is farmed out (parts.hpp).
 #pragma once
 
@@ -96,6 +99,7 @@ class Study {
   bool wanted();
   bool ask();
   bool evaluate();
+  bool mend();
   bool tell();
   bool stop(End end, std::string reason);
   Summary summary(bool was_finished) const;
@@ -113,6 +117,9 @@ class Study {
   void submit(const Evaluation& asked);
   void submit(const Evaluation& asked, int part);
   std::int64_t nearest(const Eigen::VectorXd& design) const;
+  std::map<std::int64_t, Evaluation> latest() const;
+  double excess(const Evaluation& of, const Evaluation& by) const;
+  bool better_than_before(const Evaluation& row) const;
   Tally tally() const;
 
   const Settings& settings_;
@@ -149,8 +156,10 @@ class Study {
   };
   std::deque<Held> held_;  // attempts that were killed; the signal may have been for all of us
 
-  std::map<std::int64_t, Evaluation> pending_;  // asked and not told: id, parent, design and seed
-  std::vector<std::int64_t> new_;               // of those the ones to farm out
+  std::map<std::int64_t, Evaluation> pending_;             // asked and not told: id, parent, design and seed
+  std::vector<std::int64_t> new_;                          // of those the ones to farm out
+  std::map<std::int64_t, Evaluation> mended_;              // being solved again, as they were before
+  std::set<std::pair<std::int64_t, std::int64_t>> tried_;  // design, neighbour: that was no better
   std::set<std::int64_t> told_;
   std::int64_t asked_ = 0;  // the next id
   int failures_ = 0;        // told

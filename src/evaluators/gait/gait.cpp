@@ -63,6 +63,7 @@ class GaitEvaluator final : public Evaluator {
         refuses_(settings.text("gait.examination") == "refuse") {}
 
   bool gradients() const override { return true; }
+  bool continues() const override { return true; }
   std::vector<Quantity> metrics() const override { return gait_metrics(); }
   Channels channels() const override;
   Outcome evaluate(const Task& task) const override;

@@ -110,6 +110,7 @@ class MotionEvaluator final : public Evaluator {
   }
 
   bool gradients() const override { return true; }
+  bool continues() const override { return true; }
   std::vector<std::pair<std::string, std::string>> reads() const override {
     return {{"motion.model-checksum", checksum(designs_.text())}};
   }
