@@ -10,6 +10,8 @@
 namespace dodyn::rigid {
 namespace {
 
+constexpr double soon = 1e-9;  // of a sample: that much before its time it is due
+
 void must(bool good, const std::string& what) {
   if (!good) throw std::invalid_argument(what);
 }
@@ -135,6 +137,7 @@ void Controller<n>::start(double t, std::span<const Pose<n>> poses, std::span<co
       receiver.attitude.transpose() * (widened<n>(Vector<n>(poses[options_.body].position)) - receiver.position);
   if (const auto why = curve_.refuses(at); !why.empty()) throw std::invalid_argument("the craft's start " + why);
   curve_.start(t, at);
+  aim_ = {};
 }
 
 template <int n>
@@ -148,7 +151,8 @@ double Controller<n>::longest_step() const {
 // Of a receiver that moves, the curve goes with it; its own acceleration is not known.
 template <int n>
 Desired Controller<n>::desired(double t, Frames<n> frames, std::span<const Twist<n>> twists) const {
-  Desired d = curve_.at(t);
+  if (aim_.time != t) aim_ = {t, curve_.at(t)};
+  Desired d = aim_.desired;
   if (options_.receiver < 0) return d;
   const BodyState r = in_space(frames[options_.receiver], twists[options_.receiver]);
   const Matrix<3>& R = r.attitude;
@@ -165,8 +169,13 @@ Desired Controller<n>::desired(double t, Frames<n> frames, std::span<const Twist
 
 template <int n>
 Command Controller<n>::commanded(double t, Frames<n> frames, std::span<const Twist<n>> twists) const {
+  return commanded(t, in_space(frames[options_.body], twists[options_.body]), frames, twists);
+}
+
+template <int n>
+Command Controller<n>::commanded(double t, const BodyState& state, Frames<n> frames,
+                                 std::span<const Twist<n>> twists) const {
   if (options_.law.off()) return {};
-  const BodyState state = in_space(frames[options_.body], twists[options_.body]);
   if (options_.period > 0.0) return {state.attitude * held_.force, held_.torque};
   return command(options_.law, mass_, state, desired(t, frames, twists), gravity_);
 }
@@ -178,7 +187,22 @@ TrackingError Controller<n>::error(double t, Frames<n> frames, std::span<const T
 }
 
 template <int n>
+bool Controller<n>::sample_due(double t) const {
+  return t >= next_sample_ - soon * options_.period;
+}
+
+template <int n>
+void Controller<n>::take(double t) {
+  while (!coming_.empty() && coming_.front().from <= t + soon * options_.period) {
+    held_ = coming_.front().command;
+    coming_.pop_front();
+  }
+}
+
+template <int n>
 void Controller<n>::node(double t, std::span<const Pose<n>> poses, std::span<const Twist<n>> twists) {
+  if (options_.law.off()) return;
+  if (options_.period > 0.0 && !sample_due(t)) return take(t);
   curve_.pass(t);
   frames_.resize(poses.size());
   for (std::size_t b = 0; b < poses.size(); ++b) frames_[b] = poses[b].frame();
@@ -190,6 +214,7 @@ void Controller<n>::node(double t, std::span<const Pose<n>> poses, std::span<con
     const Vector<3> at = receiver.attitude.transpose() * (state.position - receiver.position);
     if (curve_.refuses(at).empty()) {
       curve_.start(t, at);
+      aim_ = {};
       aim = desired(t, frames_, twists);
       ++sums_.replanned;
     }
@@ -201,18 +226,12 @@ void Controller<n>::node(double t, std::span<const Pose<n>> poses, std::span<con
 
 template <int n>
 void Controller<n>::sample(double t, const BodyState& state, const Desired& aim) {
-  const double soon = 1e-9 * options_.period;
-  if (t >= next_sample_ - soon) {
-    const BodyState seen = measured(state);
-    Command give = command(options_.law, mass_, seen, aim, gravity_);
-    give.force = (seen.attitude.transpose() * give.force).eval();
-    coming_.push_back({t + options_.delay, give});
-    while (next_sample_ <= t + soon) next_sample_ += options_.period;
-  }
-  while (!coming_.empty() && coming_.front().from <= t + soon) {
-    held_ = coming_.front().command;
-    coming_.pop_front();
-  }
+  const BodyState seen = measured(state);
+  Command give = command(options_.law, mass_, seen, aim, gravity_);
+  give.force = (seen.attitude.transpose() * give.force).eval();
+  coming_.push_back({t + options_.delay, give});
+  while (next_sample_ <= t + soon * options_.period) next_sample_ += options_.period;
+  take(t);
 }
 
 template <int n>
@@ -245,10 +264,10 @@ void Controller<n>::act(double t, Frames<n> frames, std::span<const Twist<n>> tw
   if (options_.law.off()) return;
   const auto& frame = frames[options_.body];
   const Twist<n>& twist = twists[options_.body];
-  const Command give = commanded(t, frames, twists);
-  const Matrix<3> attitude = n == 2 ? Matrix<3>(Matrix<3>::Identity()) : in_space(frame, twist).attitude;
+  const BodyState state = in_space(frame, twist);
+  const Command give = commanded(t, state, frames, twists);
   if (t != last_.time) before_ = last_;
-  last_ = {t, wrench_of(give, attitude, frame.position), twist, frame.position,
+  last_ = {t, wrench_of(give, state.attitude, frame.position), twist, frame.position,
            give.force.squaredNorm() + give.torque.squaredNorm()};
   wrench[options_.body] += last_.wrench;
 }

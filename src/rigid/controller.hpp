@@ -74,7 +74,7 @@ struct ControlSums {
   double effort = 0.0;  // integral of |f|^2 + |tau|^2, N^2 s (the torques' part in N^2 m^2 s)
   double work = 0.0;    // J
   Vector<3> impulse = Vector<3>::Zero(), angular_impulse = Vector<3>::Zero();
-  double largest_angle = 0.0;  // of R_e at a node so far, rad
+  double largest_angle = 0.0;  // of R_e at a node so far, of held commands at a sample, rad
   int replanned = 0;
 };
 
@@ -103,14 +103,23 @@ class Controller final : public Actor<n> {
   TrackingError error(double t, Frames<n> frames, std::span<const Twist<n>> twists) const;
 
  private:
+  Command commanded(double t, const BodyState& state, Frames<n> frames, std::span<const Twist<n>> twists) const;
   BodyState measured(const BodyState& state);
+  bool sample_due(double t) const;
   void sample(double t, const BodyState& state, const Desired& desired);
+  void take(double t);  // of the commands to come the one whose time it is
   double normal();
 
   ControllerOptions options_;
   MassProperties mass_;
   Vector<3> gravity_ = Vector<3>::Zero();
   DipoleCurve curve_;
+  // The way at the instant last asked for: an implicit step asks for one instant several times.
+  struct Aim {
+    double time = std::numeric_limits<double>::quiet_NaN();
+    Desired desired;
+  };
+  mutable Aim aim_;
   std::vector<geometry::Frame<n>> frames_;
 
   // of held commands, body axes
