@@ -66,7 +66,9 @@ class InteriorPoint {
   bool late() const { return Clock::now() > deadline_; }
 
   // The system  [H + D, A^T; A, -E] (dv, dy) = -(g, gap)  with A = [J, -1], slacks eliminated.
-  bool factorise(const VectorXd* hessian, const VectorXd& D, double shift, const VectorXd& E, double extra);
+  // Asked for the right inertia alone, a factorisation ends as soon as it is certain that it has another.
+  bool factorise(const VectorXd* hessian, const VectorXd& D, double shift, const VectorXd& E, double extra,
+                 bool convex = false);
   double solve(const VectorXd& g, const VectorXd& gap, VectorXd& dv, VectorXd& dy);
   bool right_inertia() const { return factor_.inertia().negative == m_ && factor_.inertia().zero == 0; }
 
@@ -170,7 +172,7 @@ InteriorPoint::InteriorPoint(const Problem& problem, const Options& options, Clo
   }
   for (int i = 0; i < m_; ++i) rows.push_back(n_ + i), columns.push_back(n_ + i);
   const Stopwatch watch(solution_.timing.factorisation);
-  factor_.analyse(n_ + m_, rows, columns);
+  factor_.analyse(n_ + m_, rows, columns, m_);
   matrix_.resize(static_cast<Eigen::Index>(rows.size()));
   right_.resize(n_ + m_);
   left_.resize(n_ + m_);
@@ -255,8 +257,8 @@ bool InteriorPoint::optimal() const {
 
 // ---- the linear system
 
-bool InteriorPoint::factorise(const VectorXd* hessian, const VectorXd& D, double shift, const VectorXd& E,
-                              double extra) {
+bool InteriorPoint::factorise(const VectorXd* hessian, const VectorXd& D, double shift, const VectorXd& E, double extra,
+                              bool convex) {
   const Stopwatch watch(solution_.timing.factorisation);
   double* value = matrix_.data();
   for (const int k : hessian_entries_) *value++ = hessian ? (*hessian)[k] : 0.0;
@@ -266,14 +268,14 @@ bool InteriorPoint::factorise(const VectorXd* hessian, const VectorXd& D, double
   D_.array() += shift;
   for (int i = 0; i < m_; ++i) *value++ = -E[i] - extra - (slack_[i] < 0 ? 0.0 : 1.0 / D_[slack_[i]]);
   ++solution_.timing.factorisations;
-  return factor_.factorise(matrix_);
+  return convex ? factor_.factorise_convex(matrix_) : factor_.factorise(matrix_);
 }
 
 double InteriorPoint::solve(const VectorXd& g, const VectorXd& gap, VectorXd& dv, VectorXd& dy) {
   const Stopwatch watch(solution_.timing.factorisation);
   right_.head(n_) = -g.head(n_);
   for (int i = 0; i < m_; ++i) right_[n_ + i] = -gap[i] - (slack_[i] < 0 ? 0.0 : g[slack_[i]] / D_[slack_[i]]);
-  const double error = factor_.solve(right_, left_);
+  const double error = factor_.solve(right_, left_, 1e-12);
   dv.head(n_) = left_.head(n_);
   dy = left_.tail(m_);
   for (int j = n_; j < N_; ++j) dv[j] = (dy[slack_row_[j - n_]] - g[j]) / D_[j];
@@ -407,10 +409,10 @@ bool InteriorPoint::find_direction() {
   E_.setZero();
   double extra = 0.0;
   const auto attempt = [&] {
-    if (!factorise(&hessian_, sigma, shift_, E_, extra)) return false;
-    if (factor_.inertia().zero > 0 && extra == 0.0) {
+    if (!factorise(&hessian_, sigma, shift_, E_, extra, true)) return false;
+    if (factor_.inertia().zero > 0 && factor_.inertia().negative <= m_ && extra == 0.0) {
       extra = 1e-8 * std::pow(mu_, 0.25);
-      if (!factorise(&hessian_, sigma, shift_, E_, extra)) return false;
+      if (!factorise(&hessian_, sigma, shift_, E_, extra, true)) return false;
     }
     return right_inertia();
   };
@@ -641,7 +643,7 @@ std::optional<Ending> InteriorPoint::restore() {
       g[i] += mu / (upper_[i] - at_.v[i]);
       D[i] += upper_z_[i] / (upper_[i] - at_.v[i]);
     }
-    if (!factorise(&hessian_, D, damping, E_, 0.0)) return not_a_number;
+    if (!factorise(&hessian_, D, damping, E_, 0.0, true)) return not_a_number;
     if (!right_inertia()) factorise(nullptr, D, damping, E_, 0.0);
     solve(g, at_.gap, dv_, y);
     if (!dv_.allFinite()) return Ending{SolveStatus::not_converged, "feasibility restoration failed"};

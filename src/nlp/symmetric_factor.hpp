@@ -9,6 +9,8 @@
 #include <memory>
 #include <vector>
 
+#include "nlp/symmetric_pattern.hpp"
+
 namespace dodyn::nlp {
 
 class SymmetricFactor {
@@ -19,16 +21,22 @@ class SymmetricFactor {
 
   // Fixes the pattern: entry k at (rows[k], columns[k]) in either triangle (never both). A position may repeat: values
   // add up. The diagonal need not be there. A thread remembers its last few patterns: the problems of a study share
-  // one, and finding the order costs as much as ten factorisations.
-  void analyse(int size, const std::vector<int>& rows, const std::vector<int>& columns);
+  // one, and finding the order costs as much as ten factorisations. The last `saddle_rows` variables are the rows of a
+  // saddle point [H, J^T; J, -E] with E >= 0, for factorise_convex().
+  void analyse(int size, const std::vector<int>& rows, const std::vector<int>& columns, int saddle_rows = 0);
 
   // Factorises the matrix of these values, one per entry of the pattern. Returns false if a value is not finite. A
   // pivot column that vanishes (relative to the matrix) is counted as zero and left out of solutions.
   bool factorise(const Eigen::VectorXd& values);
   const Inertia& inertia() const { return inertia_; }
 
-  // Solves A x = b by the factors and iterative refinement; returns |b - A x| / (|A| |x| + |b|), maximum norms.
-  double solve(const Eigen::VectorXd& b, Eigen::VectorXd& x) const;
+  // The same, but stops as soon as it is certain that the matrix has more negative eigenvalues than rows of the saddle
+  // point: inertia().negative is then saddle_rows + 1 or more, and there is nothing to solve with.
+  bool factorise_convex(const Eigen::VectorXd& values);
+
+  // Solves A x = b by the factors and iterative refinement, down to |b - A x| / (|A| |x| + |b|) <= enough (maximum
+  // norms) where it leads there; returns that.
+  double solve(const Eigen::VectorXd& b, Eigen::VectorXd& x, double enough = 1e-15) const;
 
   // Smallest ratio of a pivot to its column: larger is more stable, and slower. Takes effect with the next factorise().
   double pivot_threshold = 1e-8;
@@ -36,59 +44,45 @@ class SymmetricFactor {
   int delayed_pivots() const { return delayed_; }
 
  private:
-  // A node of the assembly tree: columns [first, last) of the permuted matrix, and the rows below them.
-  struct Node {
-    int first, last, parent;
-    int rows_begin, rows_end;  // in node_rows
-    int children = 0;
-  };
-  // What depends on the pattern alone.
-  struct Structure {
-    int size = 0;
-    std::vector<int> rows, columns;  // of the entries, as given
-    std::vector<int> order;          // permuted position -> original index
-    std::vector<int> column_start, row_of, slot_of_entry;
-    std::vector<Node> nodes;
-    std::vector<int> node_rows;
-    // Where things stand in fronts without delayed variables: entry of the matrix -> entry of its node's front; row
-    // below a node -> row of the parent's front.
-    std::vector<int> front_entry, parent_row;
-  };
-  // What a factorised front keeps: `pivots` eliminated columns of a panel with `size` rows.
+  // What a factorised front keeps: `pivots` eliminated columns of a panel of p, as DenseFront has them.
   struct Front {
-    int pivots, size;
+    int pivots, p, left;
     long panel, indices, diagonal;
   };
+  // What a node leaves to its parent: the rest of its front, and `delayed` columns of variables still to be eliminated.
+  struct Block {
+    int node, delayed, negative;  // negative: pivots of its subtree
+    long values, variables;       // in a stack, and in delayed_variables_
+  };
 
-  static std::shared_ptr<const Structure> analysed(int size, const std::vector<int>& rows,
-                                                   const std::vector<int>& columns);
-  double* push_block(int node, int left, int delayed);
-  bool eliminate_leaf(int node);
-  void eliminate(int p, int size);
-  void update_trailing(int pivots, int p, int size);
+  bool factorise(const Eigen::VectorXd& values, bool convex);
+  bool eliminate_node(int at, bool convex);
+  int take_bundles(int at, const DenseFront& front);
+  int count_delayed(int at);
+  void place_delayed(int at, std::size_t first_child, const DenseFront& front);
+  void leave_delayed(int at, int pivots, const DenseFront& front, const int* variables);
+  double* room(bool odd, long size);
   void substitute(Eigen::VectorXd& x) const;
   void multiply(const Eigen::VectorXd& x, Eigen::VectorXd& y) const;
 
-  std::shared_ptr<const Structure> structure_;
+  std::shared_ptr<const SymmetricPattern> pattern_;
   std::vector<double> values_;  // of the permuted lower triangle, compressed columns
   double largest_ = 0.0;        // entry of the matrix
-  // the factors
+  // the factors: those of the leaves are the matrix's own columns
+  std::vector<double> leaf_pivot_;  // inverse; 0 where the leaf went to its parent
   std::vector<Front> fronts_;
   std::vector<double> panels_, diagonals_;  // diagonals_: (d, 0) or, over two columns, (a, b), (c, not a number)
   std::vector<int> indices_;
+  long panels_top_ = 0, indices_top_ = 0, diagonals_top_ = 0;
   Inertia inertia_;
   int delayed_ = 0;
 
   // workspace
   std::vector<double> grown_;  // by variable: size of what elimination added to its diagonal
-  std::vector<double> front_, stack_, scaled_, sums_;
-  std::vector<int> front_indices_, stack_indices_, place_, target_;
-  struct Block {
-    int node, size, delayed;  // the first `delayed` of its rows are still to be eliminated
-    long values, indices;
-  };
+  std::vector<double> stack_[2], scaled_, added_, columns_, block_, local_grown_;
+  std::vector<int> delayed_variables_;
   std::vector<Block> blocks_;
-  long stack_top_ = 0;
+  long stack_top_[2] = {0, 0};
   mutable Eigen::VectorXd b_, x_, residual_, correction_;
   mutable std::vector<double> local_;
 };

@@ -78,6 +78,76 @@ TEST(SymmetricFactor, InertiaAndSolutionAreThoseOfTheDenseMatrix) {
   }
 }
 
+// Rows with slacks: each has a diagonal of its own, from nothing to more than all else, as their slacks go from free to
+// active. Leaves of the tree with a good pivot, and others without.
+TEST(SymmetricFactor, RowsWithSlacksOfAllSizes) {
+  std::mt19937_64 random(4);
+  std::uniform_real_distribution<double> exponent(-14.0, 8.0);
+  int delayed = 0;
+  for (int i = 0; i < 60; ++i) {
+    Saddle a(30 + i, 0, 6.0, 0.0, random);
+    a.m = a.n - 1;  // a row for each pair of neighbours
+    const MatrixXd hessian = a.dense;
+    a.dense.setZero(a.n + a.m, a.n + a.m);
+    a.dense.topLeftCorner(a.n, a.n) = hessian;
+    std::vector<double> values(a.values.begin(), a.values.end());
+    const auto add = [&](int row, int column, double value) {
+      a.rows.push_back(row);
+      a.columns.push_back(column);
+      values.push_back(value);
+      a.dense(row, column) = a.dense(column, row) = value;
+    };
+    for (int k = 0; k < a.m; ++k) {
+      add(a.n + k, k, 1.0);
+      add(a.n + k, k + 1, 0.5);
+      add(a.n + k, a.n + k, k % 3 == 0 ? 0.0 : -std::pow(10.0, exponent(random)));
+    }
+    a.values = Eigen::Map<VectorXd>(values.data(), static_cast<int>(values.size()));
+    SymmetricFactor factor;
+    factor.analyse(a.n + a.m, a.rows, a.columns, a.m);
+    ASSERT_TRUE(factor.factorise(a.values));
+    delayed += factor.delayed_pivots();
+    EXPECT_EQ(factor.inertia().positive + factor.inertia().negative + factor.inertia().zero, a.n + a.m);
+    EXPECT_EQ(factor.inertia().negative, a.m) << i;
+    const VectorXd b = VectorXd::Random(a.n + a.m);
+    VectorXd x(a.n + a.m);
+    EXPECT_LE(factor.solve(b, x), 1e-14);
+    EXPECT_LE((a.dense * x - b).lpNorm<Eigen::Infinity>(),
+              1e-13 * (a.dense.cwiseAbs().maxCoeff() * x.lpNorm<Eigen::Infinity>() + 1.0));
+  }
+  EXPECT_GT(delayed, 100);
+}
+
+// Matrices of all convexities: the factorisation that asks for a convex one agrees with the eigenvalues on whether it
+// is, and when it is cut short it is not.
+TEST(SymmetricFactor, AConvexFactorisationIsCutShortOnlyWhereTheMatrixIsNotConvex) {
+  std::mt19937_64 random(5);
+  int convex = 0, short_cuts = 0, saved = 0;
+  for (int i = 0; i < 400; ++i) {
+    const Saddle a(40 + i % 50, 5 + i % 31, 0.02 * (i % 199), i % 2 ? 1e-8 : 0.0, random);
+    SymmetricFactor factor;
+    factor.analyse(a.n + a.m, a.rows, a.columns, a.m);
+    ASSERT_TRUE(factor.factorise_convex(a.values));
+    const SymmetricFactor::Inertia inertia = factor.inertia();
+    const VectorXd eigenvalues = Eigen::SelfAdjointEigenSolver<MatrixXd>(a.dense, Eigen::EigenvaluesOnly).eigenvalues();
+    const bool right = (eigenvalues.array() < 0.0).count() == a.m;
+    EXPECT_EQ(inertia.negative == a.m && inertia.zero == 0, right) << i;
+    convex += right;
+    if (right) {
+      const VectorXd b = VectorXd::Random(a.n + a.m);
+      VectorXd x(a.n + a.m);
+      EXPECT_LE(factor.solve(b, x), 1e-13);
+    } else if (inertia.positive + inertia.negative + inertia.zero < a.n + a.m) {
+      EXPECT_GT(inertia.negative, a.m);
+      ++short_cuts;
+      saved += a.n + a.m - inertia.positive - inertia.negative;
+    }
+  }
+  EXPECT_GT(convex, 50);
+  EXPECT_GT(short_cuts, 50);
+  EXPECT_GT(saved, 10 * short_cuts);
+}
+
 TEST(SymmetricFactor, DependentRowsAreCountedAsZeroPivots) {
   // x + y = ., twice
   SymmetricFactor factor;

@@ -1,0 +1,329 @@
+#include "nlp/dense_front.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__)
+#define DODYN_WIDE __attribute__((target_clones("avx2", "default")))
+#else
+#define DODYN_WIDE
+#endif
+#define DODYN_INLINE [[gnu::always_inline]] inline
+
+namespace dodyn::nlp {
+namespace {
+
+// Four numbers at any address: one register, or two.
+typedef double Four __attribute__((vector_size(32), aligned(8), may_alias));
+typedef long long FourBits __attribute__((vector_size(32), aligned(8), may_alias));
+
+DODYN_INLINE const Four& four(const double* x) { return *reinterpret_cast<const Four*>(x); }
+DODYN_INLINE Four& four(double* x) { return *reinterpret_cast<Four*>(x); }
+
+DODYN_INLINE void drop_sign(Four& x) {
+  const FourBits magnitude = {0x7fffffffffffffff, 0x7fffffffffffffff, 0x7fffffffffffffff, 0x7fffffffffffffff};
+  x = reinterpret_cast<Four>(reinterpret_cast<FourBits&>(x) & magnitude);
+}
+
+// Largest magnitude of x[begin, end).
+DODYN_INLINE double largest_of(const double* x, int begin, int end) {
+  double largest = 0.0;
+  for (int i = begin; i < end; ++i) largest = std::max(largest, std::abs(x[i]));
+  return largest;
+}
+// The same of whole fours.
+DODYN_INLINE double largest_of_fours(const double* x, int begin, int end) {
+  Four largest = {0.0, 0.0, 0.0, 0.0};
+  for (int i = begin; i < end; i += 4) {
+    Four value = four(x + i);
+    drop_sign(value);
+    largest = value > largest ? value : largest;
+  }
+  return std::max(std::max(largest[0], largest[1]), std::max(largest[2], largest[3]));
+}
+
+// c (columns of `stride`, lower triangle by blocks of four) -= a b^T, where columns of a have a_stride rows and those
+// of b `stride`. Everything is padded to fours.
+DODYN_INLINE void subtract_product(int stride, int count, const double* a, int a_stride, const double* b, double* c) {
+  for (int j = 0; j < stride; j += 4) {
+    int i = j;
+    for (; i + 8 <= stride; i += 8) {
+      double* target = c + static_cast<long>(j) * stride + i;
+      Four c00 = four(target), c01 = four(target + 4);
+      Four c10 = four(target + stride), c11 = four(target + stride + 4);
+      Four c20 = four(target + 2 * stride), c21 = four(target + 2 * stride + 4);
+      Four c30 = four(target + 3 * stride), c31 = four(target + 3 * stride + 4);
+      const double *column = a + i, *factor = b + j;
+      for (int k = 0; k < count; ++k, column += a_stride, factor += stride) {
+        const Four a0 = four(column), a1 = four(column + 4);
+        c00 -= a0 * factor[0];
+        c01 -= a1 * factor[0];
+        c10 -= a0 * factor[1];
+        c11 -= a1 * factor[1];
+        c20 -= a0 * factor[2];
+        c21 -= a1 * factor[2];
+        c30 -= a0 * factor[3];
+        c31 -= a1 * factor[3];
+      }
+      four(target) = c00;
+      four(target + 4) = c01;
+      four(target + stride) = c10;
+      four(target + stride + 4) = c11;
+      four(target + 2 * stride) = c20;
+      four(target + 2 * stride + 4) = c21;
+      four(target + 3 * stride) = c30;
+      four(target + 3 * stride + 4) = c31;
+    }
+    if (i < stride) {
+      double* target = c + static_cast<long>(j) * stride + i;
+      Four c0 = four(target), c1 = four(target + stride), c2 = four(target + 2 * stride),
+           c3 = four(target + 3 * stride);
+      const double *column = a + i, *factor = b + j;
+      for (int k = 0; k < count; ++k, column += a_stride, factor += stride) {
+        const Four a0 = four(column);
+        c0 -= a0 * factor[0];
+        c1 -= a0 * factor[1];
+        c2 -= a0 * factor[2];
+        c3 -= a0 * factor[3];
+      }
+      four(target) = c0;
+      four(target + stride) = c1;
+      four(target + 2 * stride) = c2;
+      four(target + 3 * stride) = c3;
+    }
+  }
+}
+
+}  // namespace
+
+DODYN_WIDE void add_block(const double* block, int stride, std::span<const Run> runs, int own,
+                          const DenseFront& front) {
+  const int top = front.top(), panel_stride = front.stride(), rest_stride = front.rest_stride();
+  for (std::size_t a = 0; a < runs.size(); ++a) {
+    const Run& columns = runs[a];
+    const bool in_panel = columns.to < own;
+    for (int j = 0; j < columns.length; ++j) {
+      const double* __restrict from = block + static_cast<long>(columns.from + j) * stride;
+      // row 0 below the own variables, were there such a row of this column
+      double* __restrict below = in_panel ? front.panel + static_cast<long>(columns.to + j) * panel_stride + top
+                                          : front.rest + static_cast<long>(columns.to - own + j) * rest_stride;
+      int skip = j;  // of the first run: the lower triangle
+      for (std::size_t b = a; b < runs.size(); ++b, skip = 0) {
+        const Run& rows = runs[b];
+        const double* __restrict x = from + rows.from;
+        double* __restrict y = rows.to < own ? below - top + rows.to : below + (rows.to - own);
+        int i = skip;
+        for (; i + 4 <= rows.length; i += 4) four(y + i) += four(x + i);
+        for (; i < rows.length; ++i) y[i] += x[i];
+      }
+    }
+  }
+}
+
+DODYN_WIDE Eliminated eliminate(const DenseFront& front, int* variables, double* grown, double* diagonal,
+                                double pivot_threshold) {
+  const int p = front.p, top = front.top(), stride = front.stride();
+  double* const panel = front.panel;
+  const auto at = [&](int j) { return panel + static_cast<long>(j) * stride; };
+  for (int j = 0; j < p; ++j)
+    for (int i = j + 1; i < p; ++i) at(i)[j] = at(j)[i];
+  const auto exchange = [&](int a, int b) {
+    if (a == b) return;
+    std::swap(variables[a], variables[b]);
+    std::swap(grown[a], grown[b]);
+    std::swap_ranges(at(a), at(a) + stride, at(b));
+    for (int j = 0; j < p; ++j) std::swap(at(j)[a], at(j)[b]);
+  };
+
+  Eliminated done;
+  constexpr double rounding = 1e-14;
+  int k = 0;
+  // First the well-sized pivots, then whatever is tolerable.
+  for (const double threshold : {std::max(0.01, pivot_threshold), pivot_threshold}) {
+    // Candidates in turn, from one that was taken on to the next; a round without success ends it.
+    for (int tried = 0, candidate = k; k < p && tried < p - k;) {
+      if (candidate < k || candidate >= p) candidate = k;
+      // its largest entry among the variables to eliminate, and below them
+      double* __restrict column = at(candidate);
+      const double outside = largest_of_fours(column, top, stride);
+      const double off = std::max({largest_of(column, k, candidate), largest_of(column, candidate + 1, p), outside});
+      const double d = column[candidate];
+      // what remains of larger numbers that cancelled each other is nothing
+      const bool vanished = std::max(std::abs(d), off) <= rounding * grown[candidate];
+
+      if (!vanished && d != 0.0 && std::abs(d) >= threshold * off) {
+        exchange(k, candidate);
+        column = at(k);
+        (d > 0.0 ? done.positive : done.negative) += 1;
+        const double inverse = 1.0 / d;
+        const int begin = (k + 1) & ~3;  // what stands above the diagonal then, nobody reads
+        for (int j = k + 1; j < p; ++j) {
+          const double factor = column[j] * inverse;
+          if (factor == 0.0) continue;
+          grown[j] += std::abs(factor * column[j]);
+          double* __restrict target = at(j);
+          for (int i = begin; i < stride; i += 4) four(target + i) -= factor * four(column + i);
+        }
+        for (int i = k + 1; i < top; ++i) column[i] *= inverse;
+        for (int i = top; i < stride; i += 4) four(column + i) *= inverse;
+        diagonal[2 * k] = d;
+        diagonal[2 * k + 1] = 0.0;
+        ++k;
+        ++candidate;
+        tried = 0;
+        continue;
+      }
+      int partner = -1;
+      for (int i = k; i < p; ++i)
+        if (i != candidate && column[i] != 0.0 && (partner == -1 || std::abs(column[i]) > std::abs(column[partner])))
+          partner = i;
+      if (partner != -1 && !vanished) {
+        double* __restrict other = at(partner);
+        double off_k = outside, off_other = largest_of_fours(other, top, stride);  // outside the block of two
+        for (int i = k; i < p; ++i)
+          if (i != partner && i != candidate) {
+            off_k = std::max(off_k, std::abs(column[i]));
+            off_other = std::max(off_other, std::abs(other[i]));
+          }
+        const double a = d, b = column[partner], c = other[partner], determinant = a * c - b * b;
+        // |block^-1| (off_k, off_other) <= 1 / threshold (Duff and Reid 1983)
+        if (determinant != 0.0 &&
+            threshold * (std::abs(c) * off_k + std::abs(b) * off_other) <= std::abs(determinant) &&
+            threshold * (std::abs(b) * off_k + std::abs(a) * off_other) <= std::abs(determinant)) {
+          exchange(k, candidate);
+          exchange(k + 1, partner == k ? candidate : partner);
+          column = at(k);
+          other = at(k + 1);
+          if (determinant < 0.0) {
+            ++done.positive;
+            ++done.negative;
+          } else {
+            (a > 0.0 ? done.positive : done.negative) += 2;
+          }
+          const double ia = c / determinant, ib = -b / determinant, ic = a / determinant;
+          const int begin = (k + 2) & ~3;
+          for (int j = k + 2; j < p; ++j) {
+            const double f1 = ia * column[j] + ib * other[j], f2 = ib * column[j] + ic * other[j];
+            if (f1 == 0.0 && f2 == 0.0) continue;
+            grown[j] += std::abs(f1 * column[j]) + std::abs(f2 * other[j]);
+            double* __restrict target = at(j);
+            for (int i = begin; i < stride; i += 4) four(target + i) -= f1 * four(column + i) + f2 * four(other + i);
+          }
+          const auto scale = [&](int i) {
+            const double x = column[i], y = other[i];
+            column[i] = ia * x + ib * y;
+            other[i] = ib * x + ic * y;
+          };
+          for (int i = k + 2; i < top; ++i) scale(i);
+          for (int i = top; i < stride; i += 4) {
+            const Four x = four(column + i), y = four(other + i);
+            four(column + i) = ia * x + ib * y;
+            four(other + i) = ib * x + ic * y;
+          }
+          other[k] = column[k + 1] = 0.0;  // no L within the block
+          diagonal[2 * k] = a;
+          diagonal[2 * k + 1] = b;
+          diagonal[2 * k + 2] = c;
+          diagonal[2 * k + 3] = std::numeric_limits<double>::quiet_NaN();
+          k += 2;
+          ++candidate;
+          tried = 0;
+          continue;
+        }
+      }
+      ++candidate;
+      ++tried;
+    }
+  }
+  done.pivots = k;
+  return done;
+}
+
+DODYN_WIDE void update_rest(const DenseFront& front, int pivots, const double* d, double* scaled, double* added) {
+  const int rows = front.rest_stride(), stride = front.stride();
+  std::fill(added, added + rows, 0.0);
+  const double* below = front.panel + front.top();
+  for (int k = 0; k < pivots; ++k) {
+    const double* __restrict column = below + static_cast<long>(k) * stride;
+    double* __restrict to = scaled + static_cast<long>(k) * rows;
+    if (d[2 * k + 1] == 0.0) {
+      for (int i = 0; i < rows; i += 4) {
+        const Four l = four(column + i), s = d[2 * k] * l;
+        four(to + i) = s;
+        Four product = s * l;
+        drop_sign(product);
+        four(added + i) += product;
+      }
+    } else {
+      const double a = d[2 * k], b = d[2 * k + 1], c = d[2 * k + 2];
+      for (int i = 0; i < rows; i += 4) {
+        const Four l = four(column + i), m = four(column + stride + i), s = a * l + b * m, t = b * l + c * m;
+        four(to + i) = s;
+        four(to + rows + i) = t;
+        Four first = s * l, second = t * m;
+        drop_sign(first);
+        drop_sign(second);
+        four(added + i) += first + second;
+      }
+      ++k;
+    }
+  }
+  subtract_product(rows, pivots, below, stride, scaled, front.rest);
+}
+
+DODYN_WIDE void subtract_squares(int stride, int count, const double* w, const double* inverse_pivot, double* block,
+                                 double* scaled, double* added) {
+  std::fill(added, added + stride, 0.0);
+  for (int k = 0; k < count; ++k) {
+    const double* __restrict column = w + static_cast<long>(k) * stride;
+    double* __restrict to = scaled + static_cast<long>(k) * stride;
+    for (int i = 0; i < stride; i += 4) {
+      const Four x = four(column + i), s = inverse_pivot[k] * x;
+      four(to + i) = s;
+      Four product = s * x;
+      drop_sign(product);
+      four(added + i) += product;
+    }
+  }
+  subtract_product(stride, count, w, stride, scaled, block);
+}
+
+DODYN_WIDE void substitute_forward(const double* panel, int pivots, int p, int left, const double* d, double* x) {
+  const int top = padded(p), stride = top + padded(left);
+  for (int k = 0; k < pivots; ++k) {
+    const double* column = panel + static_cast<long>(k) * stride;
+    for (int i = k + 1; i < p; ++i) x[i] -= x[k] * column[i];
+  }
+  for (int i = top; i < stride; i += 4) {
+    Four sum = four(x + i);
+    const double* column = panel + i;
+    for (int k = 0; k < pivots; ++k, column += stride) sum -= x[k] * four(column);
+    four(x + i) = sum;
+  }
+  for (int k = 0; k < pivots; ++k) {
+    if (d[2 * k + 1] == 0.0) {
+      x[k] /= d[2 * k];
+    } else {
+      const double a = d[2 * k], b = d[2 * k + 1], c = d[2 * k + 2], determinant = a * c - b * b;
+      const double u = x[k], v = x[k + 1];
+      x[k] = (c * u - b * v) / determinant;
+      x[k + 1] = (a * v - b * u) / determinant;
+      ++k;
+    }
+  }
+}
+
+DODYN_WIDE void substitute_backward(const double* panel, int pivots, int p, int left, double* x) {
+  const int top = padded(p), stride = top + padded(left);
+  for (int k = pivots - 1; k >= 0; --k) {
+    const double* column = panel + static_cast<long>(k) * stride;
+    Four sum = {0.0, 0.0, 0.0, 0.0};
+    for (int i = top; i < stride; i += 4) sum += four(column + i) * four(x + i);
+    double all = (sum[0] + sum[1]) + (sum[2] + sum[3]);
+    for (int i = k + 1; i < p; ++i) all += column[i] * x[i];
+    x[k] -= all;
+  }
+}
+
+}  // namespace dodyn::nlp
