@@ -22,6 +22,9 @@ using Eigen::VectorXd;
 
 namespace {
 
+// What is infinite or not a number is no zero less itself.
+bool finite(const VectorXd& v) { return v.size() == 0 || (v - v).cwiseAbs().sum() == 0.0; }
+
 struct Ending {
   SolveStatus status;
   const char* reason;
@@ -60,7 +63,9 @@ class InteriorPoint {
   bool evaluate(Point& point);  // from v; false where not finite
   bool differentiate(bool with_hessian);
   void set_barrier(Point& point) const;
-  VectorXd stationarity(const VectorXd& y, const VectorXd& lower, const VectorXd& upper) const;
+  // grad f + A^T y - z_lower + z_upper, [v]; without multipliers of bounds grad f + A^T y.
+  void stationarity(const VectorXd& y, const VectorXd* lower, const VectorXd* upper, VectorXd& r) const;
+  void update_residual();
   double barrier_error(double mu) const;
   bool optimal() const;
   bool late() const { return Clock::now() > deadline_; }
@@ -109,6 +114,7 @@ class InteriorPoint {
   Point at_;
   VectorXd y_, lower_z_, upper_z_;  // [rows], [v], [v]
   VectorXd gradient_;               // [free], scaled
+  VectorXd slope_, residual_;       // stationarity at the iterate, without and with the multipliers of bounds, [v]
   VectorXd jacobian_, hessian_;     // values by entry
   double mu_ = 0.1, tau_ = 0.99;
 
@@ -118,6 +124,10 @@ class InteriorPoint {
   double last_shift_ = 0.0, shift_ = 0.0;  // the last one that was not zero, and that of the last direction
   bool at_once_ = false;                   // it was the first one tried
   VectorXd right_, left_;
+
+  // room for what an iteration tries
+  Point trial_, corrected_;
+  VectorXd sigma_, corrected_gap_, corrected_dv_, corrected_dy_;
 
   // filter: pairs (theta, barrier) that may not be dominated
   std::vector<std::pair<double, double>> filter_;
@@ -215,17 +225,23 @@ bool InteriorPoint::differentiate(bool with_hessian) {
   double* J = matrix_.data() + hessian_entries_.size() + n_;
   for (std::size_t k = 0; k < jacobian_entries_.size(); ++k)
     J[k] = scale_c_[jacobian_rows_[k]] * jacobian_[jacobian_entries_[k]];
-  return gradient_.allFinite() && jacobian_.allFinite() && (!with_hessian || hessian_.allFinite());
+  return finite(gradient_) && finite(jacobian_) && (!with_hessian || finite(hessian_));
 }
 
-// grad f + A^T y - z_lower + z_upper, [v]
-VectorXd InteriorPoint::stationarity(const VectorXd& y, const VectorXd& lower, const VectorXd& upper) const {
-  VectorXd r = upper - lower;
+void InteriorPoint::stationarity(const VectorXd& y, const VectorXd* lower, const VectorXd* upper, VectorXd& r) const {
+  if (lower)
+    r = *upper - *lower;
+  else
+    r.setZero(N_);
   r.head(n_) += gradient_;
   const double* J = matrix_.data() + hessian_entries_.size() + n_;
   for (std::size_t k = 0; k < jacobian_rows_.size(); ++k) r[jacobian_columns_[k]] += J[k] * y[jacobian_rows_[k]];
   for (int j = n_; j < N_; ++j) r[j] -= y[slack_row_[j - n_]];
-  return r;
+}
+
+void InteriorPoint::update_residual() {
+  stationarity(y_, nullptr, nullptr, slope_);
+  residual_ = slope_ - lower_z_ + upper_z_;
 }
 
 // E_mu (5), with the multipliers' sizes taken into account.
@@ -239,14 +255,14 @@ double InteriorPoint::barrier_error(double mu) const {
     complementarity = std::max(complementarity, std::abs((at_.v[i] - lower_[i]) * lower_z_[i] - mu));
   for (const int i : bounded_above_)
     complementarity = std::max(complementarity, std::abs((upper_[i] - at_.v[i]) * upper_z_[i] - mu));
-  const VectorXd r = stationarity(y_, lower_z_, upper_z_);
   const double feasibility = m_ > 0 ? at_.gap.lpNorm<Eigen::Infinity>() : 0.0;
-  return std::max({r.lpNorm<Eigen::Infinity>() / scale_dual, feasibility, complementarity / scale_complementarity});
+  return std::max(
+      {residual_.lpNorm<Eigen::Infinity>() / scale_dual, feasibility, complementarity / scale_complementarity});
 }
 
 // The same unscaled, as residuals() counts it.
 bool InteriorPoint::optimal() const {
-  const VectorXd r = stationarity(y_, lower_z_, upper_z_);
+  const VectorXd& r = residual_;
   double error = r.head(n_).size() > 0 ? r.head(n_).lpNorm<Eigen::Infinity>() / scale_f_ : 0.0;
   for (int i = 0; i < m_; ++i) error = std::max(error, std::abs(at_.gap[i]) / scale_c_[i]);
   for (const int i : bounded_below_) error = std::max(error, (at_.v[i] - lower_[i]) * lower_z_[i] / scale_f_);
@@ -355,6 +371,10 @@ void InteriorPoint::start_at(const VectorXd& x0, const Solution* neighbour) {
   dv_.setZero(N_);
   dy_.setZero(m_);
   E_.setZero(m_);
+  corrected_gap_.setZero(m_);
+  corrected_dv_.setZero(N_);
+  corrected_dy_.setZero(m_);
+  filter_.reserve(256);
   for (const int i : bounded_below_) lower_z_[i] = options_.warm_start ? mu_ / (at_.v[i] - lower_[i]) : 1.0;
   for (const int i : bounded_above_) upper_z_[i] = options_.warm_start ? mu_ / (upper_[i] - at_.v[i]) : 1.0;
   evaluate(at_);
@@ -381,7 +401,9 @@ void InteriorPoint::least_squares_multipliers() {
   if (!factorise(nullptr, VectorXd::Ones(N_), 0.0, E_, 0.0)) return;
   if (factor_.inertia().zero > 0) factorise(nullptr, VectorXd::Ones(N_), 0.0, E_, 1e-8);
   VectorXd unused(N_), y(m_);
-  solve(stationarity(VectorXd::Zero(m_), lower_z_, upper_z_), VectorXd::Zero(m_), unused, y);
+  const VectorXd none = VectorXd::Zero(m_);
+  stationarity(none, &lower_z_, &upper_z_, residual_);
+  solve(residual_, none, unused, y);
   if (y.allFinite() && y.lpNorm<Eigen::Infinity>() <= 1e3)
     y_ = y;
   else
@@ -391,8 +413,9 @@ void InteriorPoint::least_squares_multipliers() {
 // ---- direction
 
 bool InteriorPoint::find_direction() {
-  VectorXd sigma = VectorXd::Zero(N_);
-  g_ = stationarity(y_, VectorXd::Zero(N_), VectorXd::Zero(N_));
+  VectorXd& sigma = sigma_;
+  sigma.setZero(N_);
+  g_ = slope_;
   for (const int i : bounded_below_) {
     const double slack = at_.v[i] - lower_[i];
     sigma[i] += lower_z_[i] / slack;
@@ -440,7 +463,7 @@ bool InteriorPoint::find_direction() {
     factor_.pivot_threshold = std::min(0.1, std::pow(factor_.pivot_threshold, 0.5));
     if (!factorise(&hessian_, sigma, shift_, E_, extra)) return false;
   }
-  if (!dv_.allFinite() || !dy_.allFinite()) return false;
+  if (!finite(dv_) || !finite(dy_)) return false;
   return true;
 }
 
@@ -514,32 +537,33 @@ bool InteriorPoint::search() {
     return true;
   };
 
-  Point trial = at_;
+  trial_ = at_;
   double alpha = longest(at_.v, dv_, tau_);
   for (bool first = true; alpha >= alpha_min; first = false, alpha *= 0.5) {
     if (late()) return true;
-    trial.v = at_.v + alpha * dv_;
-    if (!evaluate(trial)) continue;
-    if (acceptable(trial, alpha)) return finish(trial, alpha);
+    trial_.v = at_.v + alpha * dv_;
+    if (!evaluate(trial_)) continue;
+    if (acceptable(trial_, alpha)) return finish(trial_, alpha);
 
     // second-order corrections (section 2.4)
-    if (!first || trial.theta < at_.theta || m_ == 0) continue;
-    VectorXd gap = alpha * at_.gap + trial.gap, dv(N_), dy(m_);
+    if (!first || trial_.theta < at_.theta || m_ == 0) continue;
+    VectorXd &gap = corrected_gap_, &dv = corrected_dv_;
+    gap = alpha * at_.gap + trial_.gap;
     double theta = at_.theta;
     for (int correction = 0; correction < 4; ++correction) {
-      solve(g_, gap, dv, dy);
-      if (!dv.allFinite()) break;
+      solve(g_, gap, dv, corrected_dy_);
+      if (!finite(dv)) break;
       const double alpha_soc = longest(at_.v, dv, tau_);
-      Point corrected = at_;
-      corrected.v = at_.v + alpha_soc * dv;
-      if (!evaluate(corrected)) break;
-      if (acceptable(corrected, alpha)) {
+      corrected_ = at_;
+      corrected_.v = at_.v + alpha_soc * dv;
+      if (!evaluate(corrected_)) break;
+      if (acceptable(corrected_, alpha)) {
         ++corrections_;
-        return finish(corrected, alpha);
+        return finish(corrected_, alpha);
       }
-      if (correction > 0 && corrected.theta > 0.99 * theta) break;
-      theta = corrected.theta;
-      gap = alpha_soc * gap + corrected.gap;
+      if (correction > 0 && corrected_.theta > 0.99 * theta) break;
+      theta = corrected_.theta;
+      gap = alpha_soc * gap + corrected_.gap;
     }
   }
   return false;
@@ -565,9 +589,10 @@ void InteriorPoint::accept(Point& next, double alpha, double alpha_z) {
 
 void InteriorPoint::log(const char* what, double alpha) const {
   if (options_.print_level < 5) return;
+  VectorXd r;
+  stationarity(y_, &lower_z_, &upper_z_, r);
   std::printf("%4d%s f %.8e theta %.2e dual %.2e mu %.1e shift %.1e step %.1e alpha %.2e delayed %d\n",
-              solution_.iterations, what, at_.f / scale_f_, at_.theta,
-              stationarity(y_, lower_z_, upper_z_).lpNorm<Eigen::Infinity>(), mu_, shift_,
+              solution_.iterations, what, at_.f / scale_f_, at_.theta, r.lpNorm<Eigen::Infinity>(), mu_, shift_,
               dv_.lpNorm<Eigen::Infinity>(), alpha, factor_.delayed_pivots());
 }
 
@@ -584,9 +609,12 @@ bool InteriorPoint::soft_step() {
   y_ += alpha * dy_;
   lower_z_ += alpha * dlower_z_;
   upper_z_ += alpha * dupper_z_;
-  if (differentiate(false) && barrier_error(mu_) <= 0.9999 * before) {
-    log("s", alpha);
-    return true;
+  if (differentiate(false)) {
+    update_residual();
+    if (barrier_error(mu_) <= 0.9999 * before) {
+      log("s", alpha);
+      return true;
+    }
   }
   at_ = std::move(kept);
   y_ = y;
@@ -594,6 +622,7 @@ bool InteriorPoint::soft_step() {
   upper_z_ = upper_z;
   gradient_ = gradient;
   matrix_ = matrix;
+  update_residual();
   return false;
 }
 
@@ -603,13 +632,13 @@ std::optional<Ending> InteriorPoint::restore() {
   const Ending not_a_number{SolveStatus::not_converged, "a derivative is not a number at an iterate"};
   filter_.emplace_back((1.0 - 1e-5) * at_.theta, at_.barrier - 1e-8 * at_.theta);
   const double theta_0 = at_.theta;
-  const VectorXd v_0 = at_.v, none = VectorXd::Zero(N_);
+  const VectorXd v_0 = at_.v;
   const VectorXd weight = v_0.array().abs().max(1.0).inverse().square().matrix();
   double zeta = 1e-4 * std::min(1.0, at_.gap.lpNorm<Eigen::Infinity>());
   double mu = std::max(1e-12, 1e-2 * std::min(1.0, at_.gap.squaredNorm())), damping = 0.0;
   for (const int i : bounded_below_) lower_z_[i] = mu / (at_.v[i] - lower_[i]);
   for (const int i : bounded_above_) upper_z_[i] = mu / (upper_[i] - at_.v[i]);
-  VectorXd D(N_), g(N_), y(m_);
+  VectorXd D(N_), g(N_), y(m_), slope(N_);
   const auto merit = [&](const Point& p) {
     double sum = 0.5 * p.gap.squaredNorm() + 0.5 * zeta * weight.dot((p.v - v_0).cwiseAbs2());
     for (const int i : bounded_below_) sum -= mu * std::log(p.v[i] - lower_[i]);
@@ -622,7 +651,7 @@ std::optional<Ending> InteriorPoint::restore() {
     y_ = at_.gap;  // the multipliers of this problem
     if (!differentiate(true)) return not_a_number;
     // least-squares gradient, projected on the bounds: none left means a point of least infeasibility
-    VectorXd slope = stationarity(y_, none, none);
+    stationarity(y_, nullptr, nullptr, slope);
     slope.head(n_) -= gradient_;
     double projected = 0.0;
     for (int i = 0; i < N_; ++i)
@@ -646,7 +675,7 @@ std::optional<Ending> InteriorPoint::restore() {
     if (!factorise(&hessian_, D, damping, E_, 0.0, true)) return not_a_number;
     if (!right_inertia()) factorise(nullptr, D, damping, E_, 0.0);
     solve(g, at_.gap, dv_, y);
-    if (!dv_.allFinite()) return Ending{SolveStatus::not_converged, "feasibility restoration failed"};
+    if (!finite(dv_)) return Ending{SolveStatus::not_converged, "feasibility restoration failed"};
     for (const int i : bounded_below_) {
       const double slack = at_.v[i] - lower_[i];
       dlower_z_[i] = mu / slack - lower_z_[i] - lower_z_[i] / slack * dv_[i];
@@ -710,6 +739,7 @@ void InteriorPoint::lower_mu() {
 Ending InteriorPoint::iterate() {
   for (int soft = 0;;) {
     if (!differentiate(true)) return {SolveStatus::not_converged, "a derivative is not a number at an iterate"};
+    update_residual();
     if (optimal()) return {SolveStatus::solved, "first-order optimal"};
     if (late()) return {SolveStatus::timed_out, "time limit"};
     if (solution_.iterations >= options_.max_iterations) return {SolveStatus::not_converged, "iteration limit"};
