@@ -26,6 +26,13 @@
 namespace dodyn::apps {
 namespace {
 
+constexpr const char* compiler =
+#ifdef __clang__
+    "clang " __clang_version__;
+#else
+    "g++ " __VERSION__;
+#endif
+
 // A signal asks the study to end; rank 0 alone heeds it. A second SIGINT, SIGTERM or SIGHUP ends at once: what the
 // archive holds by then, it keeps. SIGUSR1 and SIGUSR2 are what batch systems send ahead of time, perhaps twice.
 std::atomic<int> signal_received = 0;
@@ -87,6 +94,30 @@ archive::Provenance provenance(const Invocation& call, int ranks) {
   gethostname(host, sizeof host - 1);
   where.host = host;
   where.ranks = ranks;
+  const auto told = [](const char* name) {
+    const char* value = std::getenv(name);
+    return std::string(value == nullptr ? "" : value);
+  };
+  std::string job, nodes;
+  if (const std::string id = told("SLURM_JOB_ID"); !id.empty()) {
+    job = "Slurm " + id;
+    if (const std::string task = told("SLURM_ARRAY_TASK_ID"); !task.empty())
+      job += ", task " + task + " of " + told("SLURM_ARRAY_JOB_ID");
+    if (const std::string restarts = told("SLURM_RESTART_COUNT"); !restarts.empty() && restarts != "0")
+      job += ", requeued " + restarts + (restarts == "1" ? " time" : " times");
+    nodes = told("SLURM_JOB_NODELIST");
+  } else if (const std::string other = told("PBS_JOBID"); !other.empty()) {
+    job = "PBS " + other;
+    std::ifstream names(told("PBS_NODEFILE"));
+    std::set<std::string> different;
+    for (std::string name; std::getline(names, name);) different.insert(name);
+    for (const auto& name : different) nodes += (nodes.empty() ? "" : ",") + name;
+  }
+  where.machine = {{"compiler", compiler},
+                   {"mpi", farm::mpi_library()},
+                   {"modules", told("LOADEDMODULES")},
+                   {"job", job},
+                   {"nodes", nodes}};
   return where;
 }
 
@@ -132,6 +163,17 @@ ExitCode lead(const Settings& settings, const evaluators::Evaluator& evaluator, 
   return complete ? finished : incomplete;
 }
 
+void check_workers(const Settings& settings, const evaluators::Evaluator& evaluator, int ranks) {
+  const bool several = settings.text("study.workers") != "1";
+  if (several && settings.text("study.evaluator") != "command")
+    throw settings.error("study.workers",
+                         "the evaluator " + settings.evaluator +
+                             " does one evaluation at a time in a process; for more: mpirun -n N dodyn run");
+  if (several && ranks > 1 && evaluator.concurrency() > 1)
+    throw settings.error("study.workers", "each of the " + std::to_string(ranks) +
+                                              " ranks is a worker already; allowed: 1, or dodyn run without mpirun");
+}
+
 // Nothing may leave this function while the session lives but its exit code.
 ExitCode run_session(Invocation& call, const std::string& exit_code_file, const Again& again) {
   const farm::Session session(call.argc, call.argv);
@@ -144,6 +186,7 @@ ExitCode run_session(Invocation& call, const std::string& exit_code_file, const 
     const Settings settings = evaluators::read_settings(path, call.words);
     const std::shared_ptr<const evaluators::Evaluator> evaluator = evaluators::make_evaluator(settings);
     const auto strategy = study::make_strategy(settings, *evaluator);
+    check_workers(settings, *evaluator, session.size());
     const Work work = study::make_work(evaluator, settings);
     const farm::Patience patience{settings.real("study.grace"), settings.real("study.silence")};
     if (session.rank() > 0) {
@@ -151,7 +194,9 @@ ExitCode run_session(Invocation& call, const std::string& exit_code_file, const 
       return finished;
     }
     const auto farm =
-        farm::make_mpi_farm(session, study::noting(work, settings.text("study.archive") + ".running"), patience);
+        evaluator->concurrency() > 1
+            ? farm::make_local_farm(work, patience, evaluator->concurrency())
+            : farm::make_mpi_farm(session, study::noting(work, settings.text("study.archive") + ".running"), patience);
     code = lead(settings, *evaluator, *strategy, *farm, where, again);
   } catch (const archive::Busy& busy) {
     std::cerr << "dodyn: " << busy.what() << "; stopped, the same command continues\n";

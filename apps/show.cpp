@@ -12,7 +12,7 @@ namespace dodyn::apps {
 namespace {
 
 const std::string show_usage =
-    "dodyn show ARCHIVE [--sort KEY] [--failed] [--csv | --json] [--evaluation ID] [--follow] [--verify]";
+    "dodyn show ARCHIVE [--sort KEY] [--failed] [--csv | --json] [--evaluation ID] [--events] [--follow] [--verify]";
 
 bool take_flag(std::vector<std::string>& words, const std::string& name) { return std::erase(words, name) > 0; }
 
@@ -90,16 +90,19 @@ ExitCode show(Invocation call) {
   listing.failed_only = take_flag(call.words, "--failed");
   const bool csv = take_flag(call.words, "--csv"), json = take_flag(call.words, "--json");
   const bool verified = take_flag(call.words, "--verify"), followed = take_flag(call.words, "--follow");
+  const bool events = take_flag(call.words, "--events");
   const std::string path = take_path(call.words, show_usage);
   if (!call.words.empty()) throw ConfigError("'" + call.words[0] + "' is not understood; usage: " + show_usage);
-  if (csv + json > 1 || verified + followed + !id.empty() > 1 || ((csv || json) && (verified || followed)))
+  if (csv + json > 1 || verified + followed + events + !id.empty() > 1 ||
+      ((csv || json) && (verified || followed || events)))
     throw ConfigError("these options do not go together; usage: " + show_usage);
   try {
     if (verified) return verify(path);
     if (followed) return follow(path);
     if (!id.empty()) return one(path, id, csv, json);
     const archive::Contents contents = archive::read(path);
-    std::cout << (csv    ? report::csv(contents, listing)
+    std::cout << (events ? report::events_text(contents)
+                  : csv  ? report::csv(contents, listing)
                   : json ? report::json(contents, listing)
                          : head(path, contents) + report::table(contents, listing));
   } catch (const archive::Error& error) {

@@ -2,6 +2,9 @@
 # One study as one Slurm job that is requeued until the study has finished:
 #   sbatch --ntasks 64 --time 04:00:00 jobs/slurm.sh configs/knee.cfg [--key value ...]
 # Submit from the directory that is to hold the archive. Build first: jobs/local.sh, or the README.
+# Where each evaluation is a parallel program of its own (evaluator command, command.ranks = 16), one process schedules, and the
+# programs are steps of the job:
+#   STEPS=1 sbatch --ntasks 128 jobs/slurm.sh wing.cfg --study.workers all
 #SBATCH --job-name=dodyn
 #SBATCH --ntasks=4
 #SBATCH --cpus-per-task=1
@@ -24,6 +27,7 @@ export OMP_NUM_THREADS=1
 export PMIX_MCA_gds=hash
 launch=(mpirun --quiet --enable-recovery --bind-to core)
 read -r -a options <<<"${MPIRUN_OPTIONS:-}"
+[[ ${STEPS:-0} == 0 ]] || launch=() options=()
 
 # USR1 comes 120 s before the time is up. mpirun hands it to the ranks; the study gives running evaluations study.grace
 # seconds, closes its archive and ends with code 3. With --enable-recovery mpirun itself always ends with 0, so the code

@@ -11,7 +11,7 @@ from pathlib import Path
 import h5py
 import numpy as np
 
-SCHEMA = 3  # the newest that this reader knows
+SCHEMA = 4  # the newest that this reader knows
 COUNT_COLUMN = "evaluations/id"  # extended last: its length is the number of complete rows
 STATUSES = ("ok", "infeasible", "not_converged", "failed", "timed_out", "lost")
 COST_MEANING = {  # by evaluator
@@ -30,6 +30,15 @@ def text(value):
 
 def texts(values):
     return [text(value) for value in values]
+
+
+@dataclass(frozen=True)
+class Event:
+    """What befell a study: `kind` is a few words ("started", "rank lost", ...), `text` one line, `time` is UTC."""
+
+    time: str
+    kind: str
+    text: str
 
 
 @dataclass(frozen=True)
@@ -202,6 +211,8 @@ class Study:
     curves                  of one free variable: {"grid", "value", "lower", "upper"}, [iteration, grid point]
     configuration           dict: every setting of the study as text
     stopped                 why the study ended; empty while it runs
+    events                  list of Event: time, kind, text; what befell the study (starts, lost ranks, interruptions)
+    machine                 dict: compiler, MPI, modules, job and nodes where the archive was made
     """
 
     def __init__(self, path):
@@ -233,6 +244,12 @@ class Study:
             setattr(self, name, text(file.attrs[name]))
         self.ranks = int(file.attrs["ranks"])
         self.configuration = parse_configuration(text(file.attrs["configuration"]))
+        self.machine = parse_configuration(text(file.attrs["machine"])) if "machine" in file.attrs else {}
+        self.events = []
+        if "events" in file:
+            count = file["events/time"].shape[0]
+            columns = [texts(file[f"events/{name}"][:count]) for name in ("time", "kind", "text")]
+            self.events = [Event(*each) for each in zip(*columns)]
         self.constraints = parse_constraints(self.configuration.get("surrogate.constraints", ""))
 
         rows = file["evaluations"]

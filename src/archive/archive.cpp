@@ -32,6 +32,8 @@ Contents read_all(hid_t file, const std::string& path) {
   // Iterations first: an iteration that is there has its evaluations there.
   const hsize_t decided = committed(file, "/iterations/evaluations");
   const hsize_t evaluated = committed(file, "/evaluations/id");
+  const Table events = event_table(contents.schema);
+  const hsize_t befallen = events.empty() ? 0 : committed(file, events.front().path);
   contents.created = string_attribute(file, "created");
   contents.stopped = read_stopped(file);
   contents.provenance = read_provenance(file);
@@ -48,6 +50,13 @@ Contents read_all(hid_t file, const std::string& path) {
     const IterationRow iteration = iteration_of(decisions, row, layout, contents.schema, grid);
     contents.told.push_back(iteration.evaluations);
     contents.iterations.push_back(iteration.decided);
+  }
+
+  const hsize_t whole_events = rows_inside(file, events, size, befallen);
+  const Block incidents = read_block(file, events, 0, whole_events);
+  for (hsize_t row = 0; row < whole_events; ++row) {
+    if (!fits_checksum(incidents, row)) damaged("the event", row);
+    contents.events.push_back(event_of(incidents, row));
   }
 
   const bool merged = !contents.sources.empty();
@@ -113,8 +122,8 @@ struct Archive::File {
   std::string path;
   WriterLock lock;
   Layout layout;
-  Table evaluations, iterations;
-  hsize_t evaluation_rows = 0, iteration_rows = 0;
+  Table evaluations, iterations, events;
+  hsize_t evaluation_rows = 0, iteration_rows = 0, event_rows = 0;
   bool broken = false;  // a write failed midway: only a resume can tell what the file holds
   std::chrono::steady_clock::time_point next_sync, next_copy;
   std::string copy;  // its path, if there is to be one
@@ -130,13 +139,15 @@ struct Archive::File {
     layout = read_layout(file);
     evaluations = evaluation_table(layout, false, schema_version);
     iterations = iteration_table(layout, schema_version);
+    events = event_table(schema_version);
     evaluation_rows = length(file, evaluations.front());
     iteration_rows = length(file, iterations.front());
+    event_rows = length(file, events.front());
     const auto even = [&](const Table& table, hsize_t rows) {
       return std::all_of(table.begin(), table.end(),
                          [&](const Column& column) { return length(file, column) == rows; });
     };
-    return even(evaluations, evaluation_rows) && even(iterations, iteration_rows);
+    return even(evaluations, evaluation_rows) && even(iterations, iteration_rows) && even(events, event_rows);
   }
 
   // Takes in a file that another program had open for writing when it ended: as it is, or as a copy of what is sound.
@@ -260,6 +271,12 @@ void Archive::append(const surrogate::Iteration& iteration) {
   const Row row = encode(file_->iterations, file_->layout,
                          IterationRow{static_cast<std::int64_t>(file_->evaluation_rows), iteration});
   file_->append(file_->iterations, file_->iteration_rows, {&row, 1}, iteration.grid);
+}
+
+void Archive::append(std::span<const Event> events) {
+  std::vector<Row> rows;
+  for (const Event& event : events) rows.push_back(encode(file_->events, event));
+  file_->append(file_->events, file_->event_rows, rows, {});
 }
 
 void Archive::keep_copy(const std::string& path) { file_->copy = path; }

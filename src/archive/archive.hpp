@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "record/evaluation.hpp"
+#include "record/event.hpp"
 #include "record/task.hpp"
 #include "record/trajectory.hpp"
 #include "surrogate/strategy.hpp"
@@ -33,6 +34,8 @@ struct Provenance {
   std::vector<std::pair<std::string, std::string>> configuration;  // every setting as text: key, value
   std::string program_version, git_commit, command_line, host;
   int ranks = 1;
+  // What it ran on when the archive was made: compiler, MPI, modules, job, nodes, ...; key, value
+  std::vector<std::pair<std::string, std::string>> machine = {};
 };
 
 // The file cannot be used: its message is one line fit to show to a user.
@@ -61,6 +64,7 @@ struct Contents {
   std::vector<Evaluation> evaluations;  // by row; a later row of the same id supersedes the earlier ones
   std::vector<surrogate::Iteration> iterations;
   std::vector<std::int64_t> told;     // of each iteration: rows of evaluations that the file held then
+  std::vector<Event> events;          // what befell the study, in the order in which it was written down
   std::vector<Source> sources;        // of a merged archive
   std::vector<std::int32_t> origins;  //   and of each row which of them it is from
 };
@@ -141,6 +145,7 @@ class Archive {
   void append(std::span<const Outcome> outcomes);
   void append(const Outcome& outcome) { append(std::span(&outcome, 1)); }
   void append(const surrogate::Iteration& iteration);
+  void append(std::span<const Event> events);
   // Root attribute `stopped`, written when the study ends; there is room for it also where append() found the disk
   // full.
   void stop(const std::string& reason);

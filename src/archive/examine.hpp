@@ -32,12 +32,13 @@ class Rewriter {
   std::int64_t rows() const { return static_cast<std::int64_t>(evaluation_rows_ + pending_.size()); }
   void add(const Outcome& outcome, std::int32_t source = 0);
   void add(const IterationRow& iteration);
+  void add(const std::vector<Event>& events);  // all of them
   void close(const std::string& stopped);
 
  private:
   void flush();
   const Layout& layout_;
-  Table evaluations_, iterations_;
+  Table evaluations_, iterations_, events_;
   hsize_t evaluation_rows_ = 0, iteration_rows_ = 0;
   std::vector<Row> pending_;
   Handle file_;

@@ -170,14 +170,17 @@ Sound examine(hid_t file, std::size_t size) {
   const bool merged = is_merged(file);
   const Table evaluations = evaluation_table(layout, merged, contents.schema);
   const Table iterations = iteration_table(layout, contents.schema);
-  const hsize_t decided = length(file, iterations.front()), evaluated = length(file, evaluations.front());
-  for (const Table* table : {&evaluations, &iterations}) committed(file, table->front().path);
+  const Table events = event_table(contents.schema);
+  const hsize_t decided = length(file, iterations.front()), evaluated = length(file, evaluations.front()),
+                befallen = events.empty() ? 0 : length(file, events.front());
+  for (const Table* table : {&evaluations, &iterations, &events})
+    if (!table->empty()) committed(file, table->front().path);
   try_to(problems, [&] { contents.created = string_attribute(file, "created"); });
   try_to(problems, [&] { contents.stopped = read_stopped(file); });
   try_to(problems, [&] { contents.provenance = read_provenance(file); });
   if (merged) contents.sources = read_sources(file);
   hsize_t longest = evaluated;
-  for (const auto& [table, rows] : {std::pair(&evaluations, evaluated), {&iterations, decided}})
+  for (const auto& [table, rows] : {std::pair(&evaluations, evaluated), {&iterations, decided}, {&events, befallen}})
     for (const Column& column : *table)
       try_to(problems, [&] {
         const hsize_t n = length(file, column);
@@ -246,6 +249,15 @@ Sound examine(hid_t file, std::size_t size) {
   if (next < decided)
     problems.push_back("/iterations: row " + std::to_string(next) + " is damaged; rows from there on (" +
                        std::to_string(decided - next) + ") are lost until the study goes on");
+
+  std::vector<hsize_t> forgotten;
+  for_each_readable(file, events, inside(events, befallen), forgotten, [&](const Block& block, hsize_t i, hsize_t row) {
+    if (fits_checksum(block, i))
+      contents.events.push_back(event_of(block, i));
+    else
+      forgotten.push_back(row);
+  });
+  if (!forgotten.empty()) problems.push_back("/events: damaged rows: " + list(forgotten));
   findings.evaluations = contents.evaluations.size();
   findings.iterations = contents.iterations.size();
   return sound;
@@ -254,7 +266,8 @@ Sound examine(hid_t file, std::size_t size) {
 Rewriter::Rewriter(const std::string& path, const Contents& contents, std::size_t bytes)
     : layout_(contents.layout),
       evaluations_(evaluation_table(layout_, !contents.sources.empty(), schema_version)),
-      iterations_(iteration_table(layout_, schema_version)) {
+      iterations_(iteration_table(layout_, schema_version)),
+      events_(event_table(schema_version)) {
   create_layout(path, contents);
   reserve(path, bytes);
   file_ = open_to_append(path);
@@ -269,6 +282,12 @@ void Rewriter::add(const IterationRow& iteration) {
   const Row row = encode(iterations_, layout_, iteration);
   write_rows(file_, iterations_, iteration_rows_++, {&row, 1});
   write_grid(file_, layout_, iteration.decided.grid);
+}
+
+void Rewriter::add(const std::vector<Event>& events) {
+  std::vector<Row> rows;
+  for (const Event& event : events) rows.push_back(encode(events_, event));
+  if (!rows.empty()) write_rows(file_, events_, 0, rows);
 }
 
 void Rewriter::flush() {
@@ -296,6 +315,7 @@ void rewrite(const std::string& from, const std::string& path, const Sound& soun
       writer.add(outcome, contents.sources.empty() ? 0 : contents.origins[i]);
     }
     for (std::size_t i = 0; i < contents.iterations.size(); ++i) writer.add({contents.told[i], contents.iterations[i]});
+    writer.add(contents.events);
     writer.close(contents.stopped);
     publish(path);
   });
@@ -315,7 +335,7 @@ Findings verify(const std::string& path) {
       findings.notes.push_back("left open for writing by another program that has ended");
     else if (marked)
       findings.notes.push_back("left open by a process that was killed");
-    if (sound.contents.schema < schema_version)
+    if (sound.contents.schema < 2)
       findings.notes.push_back("schema " + std::to_string(sound.contents.schema) +
                                ", without checksums: damage inside a number goes unnoticed");
     return findings;

@@ -13,6 +13,7 @@
 #include <ctime>
 #include <filesystem>
 
+#include "record/packed.hpp"
 #include "record/text.hpp"
 
 namespace dodyn::archive {
@@ -28,7 +29,8 @@ Handle element_type(std::string_view, const std::int32_t&) { return own(H5Tcopy(
 Handle element_type(std::string_view, const double&) { return own(H5Tcopy(H5T_NATIVE_DOUBLE), "HDF5"); }
 Handle element_type(std::string_view, const Eigen::VectorXd&) { return own(H5Tcopy(H5T_NATIVE_DOUBLE), "HDF5"); }
 Handle element_type(std::string_view name, const std::string&) {
-  return string_type(name == "host" ? host_bytes : name == "started" ? time_bytes : reason_bytes);
+  const bool short_text = name == "started" || name == "/events/time" || name == "/events/kind";
+  return string_type(name == "host" ? host_bytes : short_text ? time_bytes : reason_bytes);
 }
 Handle element_type(std::string_view, const std::uint32_t&) { return own(H5Tcopy(H5T_NATIVE_UINT32), "HDF5"); }
 Handle element_type(std::string_view, const Status&) {
@@ -94,6 +96,16 @@ Table iteration_table(const Layout& layout, int schema) {
         {std::string(field.name), field.unit, element_type(field.name, value), row_shape(field.name, value, layout)});
   });
   if (schema >= 2) table.push_back({"/iterations/checksum", "", element_type("", std::uint32_t{}), {}});
+  return table;
+}
+
+Table event_table(int schema) {
+  Table table;
+  if (schema < 4) return table;
+  for (const char* name : {"/events/time", "/events/kind", "/events/text"})
+    table.push_back(
+        {name, std::string_view(name).ends_with("time") ? "UTC" : "", element_type(name, std::string()), {}});
+  table.push_back({"/events/checksum", "", element_type("", std::uint32_t{}), {}});
   return table;
 }
 
@@ -171,28 +183,33 @@ Bytes as_bytes(const auto& value) {
 
 std::uint32_t crc32(const Row& row) {
   std::uint32_t crc = 0;
-  for (const auto& cell : row) crc = archive::crc32(*cell, crc);
+  for (const auto& cell : row) crc = archive::crc32(cell->bytes, crc);
   return crc;
 }
 
 }  // namespace
 
 Row encode(const Table& table, const Layout& layout, const Outcome& outcome, std::int32_t source) {
-  Row row, motion;
+  Row row;
   for_each_field(outcome.evaluation,
-                 [&](const Field&, const auto& value) { row.emplace_back(encode(table[row.size()], value)); });
+                 [&](const Field&, const auto& value) { row.emplace_back(Cell{encode(table[row.size()], value)}); });
   const auto channels = channels_of(table, layout);
   const auto& values = outcome.trajectory.values;
   if (!values.empty() && values.size() != channels.size())
     throw Error("a trajectory of " + std::to_string(values.size()) + " channels where the archive has room for " +
                 std::to_string(channels.size()));
-  for (const auto& value : values) motion.emplace_back(encode(channels[motion.size()], value));
-  if (all_nan(outcome.trajectory)) motion.clear();
+  std::uint32_t crc_of_motion = 0;
+  const bool moves = !all_nan(outcome.trajectory);
+  for (std::size_t c = 0; moves && c < values.size(); ++c)
+    crc_of_motion = crc32(encode(channels[c], values[c]), crc_of_motion);
   const bool merged = table.size() - channels.size() > field_count() + 1;
-  const Checksums checksums{crc32(row), crc32(motion)};
-  row.emplace_back(as_bytes(checksums));
-  if (merged) row.emplace_back(as_bytes(source));
-  row.insert(row.end(), motion.begin(), motion.end());
+  const Checksums checksums{crc32(row), crc_of_motion};
+  row.emplace_back(Cell{as_bytes(checksums)});
+  if (merged) row.emplace_back(Cell{as_bytes(source)});
+  for (std::size_t c = 0; moves && c < values.size(); ++c) {
+    const Packed chunk = outcome.packed.empty() ? packed(values[c]) : outcome.packed.at(c);
+    row.emplace_back(Cell{chunk.bytes, chunk.deflated});
+  }
   row.resize(table.size());
   return row;
 }
@@ -205,8 +222,16 @@ Row encode(const Table& table, const Layout& layout, const IterationRow& decided
     for (std::size_t i = 0; i < layout.numbers.size(); ++i)
       if (layout.numbers[i] == name) iteration.numbers(static_cast<Eigen::Index>(i)) = value;
   for_each_field(iteration, layout, schema_version,
-                 [&](const Field&, const auto& value) { row.emplace_back(encode(table[row.size()], value)); });
-  row.emplace_back(as_bytes(crc32(row)));
+                 [&](const Field&, const auto& value) { row.emplace_back(Cell{encode(table[row.size()], value)}); });
+  row.emplace_back(Cell{as_bytes(crc32(row))});
+  return row;
+}
+
+Row encode(const Table& table, const Event& event) {
+  Row row;
+  for (const std::string* text : {&event.time, &event.kind, &event.text})
+    row.emplace_back(Cell{encode(table[row.size()], *text)});
+  row.emplace_back(Cell{as_bytes(crc32(row))});
   return row;
 }
 
@@ -291,16 +316,19 @@ void write_cells(hid_t file, const Column& column, hsize_t first, std::span<cons
     const Handle source = own(H5Screate_simple(static_cast<int>(count.size()), count.data(), nullptr), column.path);
     check(H5Dwrite(dataset, column.type, source, space, H5P_DEFAULT, data), column.path);
   };
-  if (column.bytes() > 0 && column.chunk_rows() > 1) {
-    Bytes block;
-    for (const Row& row : rows) block.insert(block.end(), row[c]->begin(), row[c]->end());
-    write(block.data());
-  } else {  // one chunk a row, left out where there is nothing to put there
-    count[0] = 1;
+  if (column.trajectory()) {  // one chunk a row, as it is; left out where there is nothing to put there
+    constexpr std::uint32_t without_deflate = 1U << 1;  // the second filter of the two
     for (const Row& row : rows) {
-      if (row[c] && !row[c]->empty()) write(row[c]->data());
+      if (row[c] && !row[c]->bytes.empty())
+        check(H5Dwrite_chunk(dataset, H5P_DEFAULT, row[c]->deflated ? 0 : without_deflate, start.data(),
+                             row[c]->bytes.size(), row[c]->bytes.data()),
+              column.path);
       ++start[0];
     }
+  } else if (column.bytes() > 0) {
+    Bytes block;
+    for (const Row& row : rows) block.insert(block.end(), row[c]->bytes.begin(), row[c]->bytes.end());
+    write(block.data());
   }
   if (!dataset.close()) fail("cannot write " + column.path);  // this is when the chunks go to the file
 }
@@ -391,6 +419,16 @@ IterationRow iteration_of(const Block& block, std::size_t row, const Layout& lay
       iteration.decided.numbers.emplace_back(layout.numbers[static_cast<std::size_t>(i)], iteration.numbers(i));
   if (iteration.decided.value.size() > 0) iteration.decided.grid = grid;
   return iteration;
+}
+
+Event event_of(const Block& block, std::size_t row) {
+  Event event;
+  std::size_t c = 0;
+  for (std::string* text : {&event.time, &event.kind, &event.text}) {
+    decode(block.table[c], block.cell(row, c), *text);
+    ++c;
+  }
+  return event;
 }
 
 Motion motion_at(hid_t file, const Layout& layout, const Table& table, hsize_t row) {
@@ -527,7 +565,8 @@ void link(hid_t file, const std::string& there, const std::string& here) {
 }
 
 // Every dimension of every column has a scale, so that netCDF and xarray know what lies along it.
-void create_scales(hid_t file, const Layout& layout, const Table& evaluations, const Table& iterations) {
+void create_scales(hid_t file, const Layout& layout, const Table& evaluations, const Table& iterations,
+                   const Table& events) {
   const auto scale = [&](const Column& column, unsigned dimension, const std::string& path) {
     if (column.path != path) attach_scale(file, column.path, path, dimension);
   };
@@ -539,6 +578,8 @@ void create_scales(hid_t file, const Layout& layout, const Table& evaluations, c
   const std::string id = evaluations.front().path, told = iterations.front().path;
   check(H5DSset_scale(open_dataset(file, id), nullptr), id);
   check(H5DSset_scale(open_dataset(file, told), nullptr), told);
+  check(H5DSset_scale(open_dataset(file, events.front().path), nullptr), events.front().path);
+  for (const Column& column : events) scale(column, 0, events.front().path);
   create_names(file, "/evaluations/variable", names(layout.variables));
   create_names(file, "/evaluations/metric", names(layout.metrics));
   create_names(file, "/evaluations/part", {"fields", "trajectory"});
@@ -577,6 +618,7 @@ void set_provenance(hid_t object, const Provenance& provenance, const std::strin
   set_attribute(object, "command_line", provenance.command_line);
   set_attribute(object, "host", provenance.host);
   set_attribute(object, "ranks", provenance.ranks);
+  set_attribute(object, "machine", configuration_text(provenance.machine));
   set_attribute(object, "created", created);
 }
 
@@ -594,11 +636,12 @@ void create_layout(const std::string& path, const Contents& contents) {
       "attribute 'stopped'");
   write_stopped(file, "");
 
-  for (const char* name : {"/evaluations", "/trajectories", "/iterations", "/surrogate"})
+  for (const char* name : {"/evaluations", "/trajectories", "/iterations", "/surrogate", "/events"})
     own(H5Gcreate2(file, name, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), name);
   const Table evaluations = evaluation_table(layout, merged, schema_version);
   const Table iterations = iteration_table(layout, schema_version);
-  for (const Table* table : {&evaluations, &iterations})
+  const Table events = event_table(schema_version);
+  for (const Table* table : {&evaluations, &iterations, &events})
     for (const Column& column : *table) create_dataset(file, column);
   if (merged) own(H5Gcreate2(file, "/sources", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), "/sources");
   for (std::size_t i = 0; i < contents.sources.size(); ++i) {
@@ -661,7 +704,7 @@ void create_layout(const std::string& path, const Contents& contents) {
       attach_scale(file, curve, name, 1);
     }
   }
-  create_scales(file, layout, evaluations, iterations);
+  create_scales(file, layout, evaluations, iterations, events);
   if (!file.close()) fail("cannot create");
 }
 
@@ -734,6 +777,7 @@ Provenance read_provenance(hid_t object) {
   provenance.command_line = string_attribute(object, "command_line");
   provenance.host = string_attribute(object, "host");
   provenance.ranks = integer_attribute(object, "ranks");
+  if (H5Aexists(object, "machine") > 0) provenance.machine = parse_configuration(string_attribute(object, "machine"));
   return provenance;
 }
 

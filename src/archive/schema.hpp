@@ -6,8 +6,10 @@
 //                             `evaluations`: rows of /evaluations the strategy had been told
 //   /surrogate/grid           [g]; value, lower, upper [m, g]: for one free variable
 //
+//   /events/time kind text    [k] what befell the study: starts, lost ranks, interruptions
+//
 //   /evaluations/checksum     [n, 2] CRC-32 of the bytes of a row's fields, and of its trajectory (0: it has none)
-//   /iterations/checksum      [m] CRC-32 of a row's bytes
+//   /iterations/checksum      [m] CRC-32 of a row's bytes; /events/checksum [k] too
 //   /evaluations/source       [n] in a merged archive: which of the groups /sources/0, 1, ... a row is from; those hold
 //                             path, created, stopped and provenance of the archives merged
 //
@@ -15,10 +17,10 @@
 // <channel>_coordinate name what lies along the others, node_<count> numbers the nodes. Where a dimension's scale belongs
 // to another group, that group has a hard link to it.
 //
-// Root attributes: schema, program, version, git_commit, evaluator, configuration, command_line, host, ranks, created,
-// stopped.
+// Root attributes: schema, program, version, git_commit, evaluator, configuration, command_line, host, ranks, machine,
+// created, stopped.
 //
-// A row is committed by its first column (`id`, `evaluations`), which is extended last: rows = its length, whatever
+// A row is committed by its first column (`id`, `evaluations`, `time`), which is extended last: rows = its length, whatever
 // more the other columns hold. Every append opens the file as an SWMR writer and closes it again. Inside, HDF5 orders
 // its writes so that a reader, or whoever finds the file after a kill, sees the old or the new state; between appends
 // the file is an ordinary closed one, which h5dump and every other tool opens while the study runs.
@@ -30,6 +32,7 @@
 //   1  first
 //   2  checksums; merged archives
 //   3  /iterations/numbers and /iterations/recommended
+//   4  /events and the attribute machine
 #pragma once
 
 #include <array>
@@ -47,7 +50,7 @@
 
 namespace dodyn::archive {
 
-inline constexpr int schema_version = 3;
+inline constexpr int schema_version = 4;
 inline constexpr std::size_t spare_bytes = 1 << 20;  // more than one append's indices and part-filled chunks allocate
 
 // Runs an action on the archive at `path`; every Error then begins with the path.
@@ -81,8 +84,13 @@ struct Column {
 // Columns that grow together; the first one commits a row. Those of /evaluations: the fields of the record, checksum,
 // source, and the trajectory's channels last.
 using Table = std::vector<Column>;
-// One entry per column; nothing where the fill value (NaN) is to stay.
-using Row = std::vector<std::optional<Bytes>>;
+// One entry per column; nothing where the fill value (NaN) is to stay. Of a trajectory's columns it is the chunk that goes
+// into the file, packed already.
+struct Cell {
+  Bytes bytes;
+  bool deflated = true;
+};
+using Row = std::vector<std::optional<Cell>>;
 using Checksums = std::array<std::uint32_t, 2>;  // of the fields, of the trajectory
 
 struct IterationRow {
@@ -114,6 +122,7 @@ void for_each_field(R& row, const Layout& layout, int schema, Visitor&& visit) {
 
 Table evaluation_table(const Layout& layout, bool merged, int schema);
 Table iteration_table(const Layout& layout, int schema);
+Table event_table(int schema);  // without columns where the schema has none
 // Position of /evaluations/checksum, and number of the record's fields; /evaluations/source comes next.
 std::size_t field_count();
 // The columns of an evaluation table that are not the trajectory's, and those that are.
@@ -127,6 +136,7 @@ inline std::span<const Column> channels_of(const Table& table, const Layout& lay
 // Both for the present schema.
 Row encode(const Table& table, const Layout& layout, const Outcome& outcome, std::int32_t source = 0);
 Row encode(const Table& table, const Layout& layout, const IterationRow& iteration);
+Row encode(const Table& table, const Event& event);
 
 // CRC-32 as zlib has it; `before` goes on where another ended.
 std::uint32_t crc32(std::span<const std::byte> bytes, std::uint32_t before = 0);
@@ -174,6 +184,7 @@ Block read_block(hid_t file, std::span<const Column> table, hsize_t first, hsize
 Evaluation evaluation_of(const Block& block, std::size_t row);
 IterationRow iteration_of(const Block& block, std::size_t row, const Layout& layout, int schema,
                           const Eigen::VectorXd& grid);
+Event event_of(const Block& block, std::size_t row);
 
 // The trajectory at a row, and its checksum.
 struct Motion {

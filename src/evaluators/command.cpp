@@ -12,6 +12,10 @@
 // `command.serve` is a program that stays: it finds what is in design.json as one line on its standard input, and answers
 // with what would be in result.json as one line on its standard output. Where it dies, or is stopped at a time limit, it is
 // started again for the next evaluation.
+//
+// A program that is itself parallel takes `command.ranks` processors of the allocation, and finds in DODYN_LAUNCH how to
+// start so many processes on them: as a step of the Slurm job (srun), or on hosts that are named (mpiexec). Then one process
+// schedules (`study.workers` evaluations at once), and needs no processor of its own.
 #include "evaluators/command.hpp"
 
 #include <unistd.h>
@@ -21,10 +25,14 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <map>
+#include <mutex>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <system_error>
+#include <thread>
 
+#include "evaluators/processors.hpp"
 #include "evaluators/program.hpp"
 #include "evaluators/server.hpp"
 
@@ -72,6 +80,30 @@ std::string last_line(const fs::path& file) {
   return last.size() > 160 ? "..." + last.substr(last.size() - 157) : last;
 }
 
+bool in_path(const std::string& program) {
+  const char* path = std::getenv("PATH");
+  std::istringstream directories(path == nullptr ? "" : path);
+  for (std::string directory; std::getline(directories, directory, ':');)
+    if (access((directory + "/" + program).c_str(), X_OK) == 0) return true;
+  return false;
+}
+
+int number_in(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? 0 : std::atoi(value);
+}
+
+// The processors of this process, whichever evaluators share them: those of a study's scenarios do.
+std::shared_ptr<Processors> shared_processors(const std::string& hosts, bool by_name) {
+  static std::mutex mutex;
+  static std::map<std::pair<std::string, bool>, std::weak_ptr<Processors>> all;
+  const std::lock_guard lock(mutex);
+  auto& known = all[{hosts, by_name}];
+  std::shared_ptr<Processors> them = known.lock();
+  if (!them) known = them = std::make_shared<Processors>(hosts.empty() ? allocation(by_name) : parse_hosts(hosts));
+  return them;
+}
+
 class Command final : public Evaluator {
  public:
   explicit Command(const Settings& settings)
@@ -89,10 +121,15 @@ class Command final : public Evaluator {
     for (const auto& setting : settings.all)  // "configs/a.cfg:12" or "command line"
       if ((setting.key.name == "command.run" || setting.key.name == "command.serve") && !setting.value.empty())
         study_ = fs::absolute(fs::path(setting.source.substr(0, setting.source.rfind(':')))).parent_path();
+    // What else is evaluated under the same id, perhaps at the same time: other scenarios.
+    if (settings.given("scenario")) name_ = "-" + settings.text("scenario");
+    workers_ = settings.integer("study.workers");
+    if (settings.given("command.ranks")) find_processors();
+    if (workers_ == 0) workers_ = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
   }
 
   ~Command() override {
-    dismiss(settings_.text("command.keep") != "all");
+    for (auto& server : servers_) dismiss(std::move(server), settings_.text("command.keep") != "all");
     std::error_code not_empty;
     if (own_directory_) fs::remove(directory_, not_empty);
   }
@@ -103,6 +140,7 @@ class Command final : public Evaluator {
     return all;
   }
   Channels channels() const override { return {}; }
+  int concurrency() const override { return workers_; }
 
   Outcome evaluate(const Task& task) const override {
     if (!settings_.text("command.serve").empty()) return be_served(task);
@@ -110,13 +148,20 @@ class Command final : public Evaluator {
     Evaluation& evaluation = outcome.evaluation;
     char name[32];
     std::snprintf(name, sizeof name, "%06lld", static_cast<long long>(evaluation.id));
-    const fs::path directory = directory_ / name;
+    const fs::path directory = directory_ / (name + name_);
     fs::remove_all(directory);
     make(directory);
 
-    const auto environment = hand_over(task, directory);
-    const End end =
-        run({settings_.text("command.run"), directory, environment}, task, settings_.real("study.grace") / 2);
+    auto environment = hand_over(task, directory);
+    std::optional<Processors::Share> share;
+    if (processors_) {
+      share.emplace(processors_->take(ranks_));
+      environment.push_back("DODYN_RANKS=" + std::to_string(ranks_));
+      environment.push_back("DODYN_HOSTS=" + share->hosts());
+      environment.push_back("DODYN_LAUNCH=" + launch_line(*share));
+    }
+    const End end = run({settings_.text("command.run"), directory, environment, launcher_ == "srun" ? 3.0 : 0.0}, task,
+                        settings_.real("study.grace") / 2);
     evaluation.metrics = Eigen::VectorXd::Constant(static_cast<Eigen::Index>(metrics_.size()) + 1, not_a_number);
     evaluation.metrics(0) = end.code();
     evaluation.status = end.stopped ? Status::timed_out : end.from_outside() ? Status::lost : Status::failed;
@@ -156,23 +201,89 @@ class Command final : public Evaluator {
     fs::create_directories(directory);
   }
 
-  // The server's answer to one evaluation; a server is started where there is none.
+  // How a program of this evaluation is started, and on how many processors.
+  void find_processors() {
+    if (!settings_.text("command.serve").empty())
+      throw settings_.error("command.ranks",
+                            "a program that stays (command.serve) places itself; allowed: command.run");
+    for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"})
+      if (number_in(name) > 1)
+        throw settings_.error(
+            "command.ranks",
+            "the programs take the processors, so start dodyn run alone, without mpirun; how many run at "
+            "once says study.workers");
+    ranks_ = settings_.integer("command.ranks");
+    const bool slurm = std::getenv("SLURM_JOB_ID") != nullptr;
+    launcher_ = settings_.text("command.launcher");
+    if (launcher_ == "auto") launcher_ = slurm && in_path("srun") ? "srun" : "mpiexec";
+    if (launcher_ == "srun" && !slurm)
+      throw settings_.error("command.launcher", "this is no Slurm job; allowed here: mpiexec, none");
+    try {
+      processors_ = shared_processors(settings_.text("command.hosts"), launcher_ == "mpiexec");
+    } catch (const std::exception& error) {
+      throw settings_.error(settings_.text("command.hosts").empty() ? "command.ranks" : "command.hosts", error.what());
+    }
+    const int room = processors_->room_for(ranks_);
+    if (room < 1 || workers_ > room)
+      throw settings_.error(
+          room < 1 ? "command.ranks" : "study.workers",
+          "of " + processors_->text() + " processors, " +
+              (room < 1 ? "so many are not there"
+                        : std::to_string(room) + " evaluations of " + std::to_string(ranks_) + " find room at once"));
+    if (workers_ == 0) workers_ = room;
+  }
+
+  // srun finds processors that are free by itself, in this job; mpiexec is told the hosts, and binds processes where no other
+  // mpiexec binds its own to the same.
+  std::string launch_line(const Processors::Share& share) const {
+    const std::string ranks = std::to_string(ranks_), options = settings_.text("command.launch-options");
+    std::string line;
+    if (launcher_ == "srun") {
+      const int each = std::max(1, number_in("SLURM_CPUS_PER_TASK"));
+      const int tasks = std::max(1, ranks_ / each);
+      line = "srun --exclusive --nodes=" + std::to_string(processors_->hosts_for(ranks_)) +
+             " --ntasks=" + std::to_string(tasks) + " --cpus-per-task=" + std::to_string(each);
+    } else if (launcher_ == "mpiexec") {
+      line = "mpiexec -n " + ranks + " --host " + share.hosts() + (share.alone() ? "" : " --bind-to none");
+    }
+    return line + (options.empty() || line.empty() ? "" : " ") + options;
+  }
+
+  struct Served {
+    std::unique_ptr<Server> server;
+    fs::path directory;
+  };
+
+  // A server that nobody is talking to; one is started where there is none.
+  Served a_server() const {
+    const std::lock_guard lock(mutex_);
+    while (!servers_.empty()) {
+      Served served = std::move(servers_.back());
+      servers_.pop_back();
+      if (served.server->alive()) return served;
+      dismiss(std::move(served), true);
+    }
+    char host[256] = "";
+    gethostname(host, sizeof host - 1);
+    const std::string number = servers_started_ == 0 ? "" : "-" + std::to_string(servers_started_);
+    ++servers_started_;
+    Served served;
+    served.directory = directory_ / ("server-" + std::string(host) + "-" + std::to_string(getpid()) + name_ + number);
+    fs::remove_all(served.directory);
+    make(served.directory);
+    served.server = std::make_unique<Server>(Program{settings_.text("command.serve"), served.directory,
+                                                     environment_with({"DODYN_STUDY=" + study_.string()})});
+    return served;
+  }
+
+  // The server's answer to one evaluation.
   Outcome be_served(const Task& task) const {
     Outcome outcome{task.evaluation, {}};
     Evaluation& evaluation = outcome.evaluation;
     evaluation.metrics = Eigen::VectorXd::Constant(static_cast<Eigen::Index>(metrics_.size()) + 1, not_a_number);
     evaluation.status = Status::failed;
-    if (server_ && !server_->alive()) dismiss(true);
-    if (!server_) {
-      char host[256] = "";
-      gethostname(host, sizeof host - 1);
-      served_in_ = directory_ / ("server-" + std::string(host) + "-" + std::to_string(getpid()));
-      fs::remove_all(served_in_);
-      make(served_in_);
-      server_ = std::make_unique<Server>(
-          Program{settings_.text("command.serve"), served_in_, environment_with({"DODYN_STUDY=" + study_.string()})});
-    }
-    const Server::Answer answer = server_->ask(request(task).dump(), task);
+    Served served = a_server();
+    const Server::Answer answer = served.server->ask(request(task).dump(), task);
     const bool gone = answer.line.empty() && !answer.stopped;
     bool understood = false;
     try {
@@ -193,17 +304,19 @@ class Command final : public Evaluator {
       evaluation.reason = "its answer " + shown(answer.line) + ": " + error.what();
     }
     if (!evaluation.ok() && !understood) {  // where one line went astray the next ones would be answers to others
-      if (const std::string line = last_line(served_in_ / "stderr"); !line.empty())
+      if (const std::string line = last_line(served.directory / "stderr"); !line.empty())
         evaluation.reason += "; stderr: " + line;
-      dismiss(settings_.text("command.keep") == "none");
+      dismiss(std::move(served), settings_.text("command.keep") == "none");
+    } else {
+      const std::lock_guard lock(mutex_);
+      servers_.push_back(std::move(served));
     }
     return outcome;
   }
 
-  void dismiss(bool forget) const {
-    if (!server_) return;
-    server_.reset();
-    if (forget) fs::remove_all(served_in_);
+  static void dismiss(Served served, bool forget) {
+    served.server.reset();
+    if (forget) fs::remove_all(served.directory);
   }
 
   // What design.json holds.
@@ -301,9 +414,14 @@ class Command final : public Evaluator {
   Settings settings_;
   std::vector<std::string> metrics_;
   fs::path directory_, study_;
+  std::string name_;  // behind the id in the name of a directory
   bool own_directory_;
-  mutable std::unique_ptr<Server> server_;  // started by the first evaluation
-  mutable fs::path served_in_;
+  int workers_ = 1, ranks_ = 1;  // of an evaluation
+  std::string launcher_;
+  std::shared_ptr<Processors> processors_;  // null: programs are started as they are
+  mutable std::mutex mutex_;                // of the servers
+  mutable std::vector<Served> servers_;     // that wait for a question
+  mutable int servers_started_ = 0;
 };
 
 }  // namespace
@@ -334,6 +452,31 @@ EvaluatorKind command_kind() {
       {.name = "command.metrics",
        .type = Type::text,
        .description = "names of the metrics it tells, by commas or spaces"},
+      {.name = "command.ranks",
+       .type = Type::integer,
+       .default_value = "1",
+       .description =
+           "processors of an evaluation, whose program is parallel itself: $DODYN_LAUNCH starts so many processes, on "
+           "processors that no other evaluation has",
+       .minimum = 1,
+       .identity = false},
+      {.name = "command.launcher",
+       .type = Type::choice,
+       .default_value = "auto",
+       .description =
+           "what $DODYN_LAUNCH is made of: srun within a Slurm job, else mpiexec; none: nothing but launch-options",
+       .choices = {"auto", "srun", "mpiexec", "none"},
+       .identity = false},
+      {.name = "command.launch-options",
+       .type = Type::text,
+       .description = "behind it in $DODYN_LAUNCH, such as --mpi=pmix",
+       .identity = false},
+      {.name = "command.hosts",
+       .type = Type::text,
+       .description =
+           "processors for command.ranks, as node1:16,node2:16; by default those of the Slurm or PBS job, else of this "
+           "machine",
+       .identity = false},
       {.name = "command.directory",
        .type = Type::text,
        .description = "where the working directories are made; by default the archive's name with .work",

@@ -14,7 +14,7 @@
 
 namespace dodyn::evaluators {
 
-// An evaluator of one study; the same on every rank. `evaluate` is called from one thread at a time.
+// An evaluator of one study; the same on every rank. `evaluate` is called from one thread at a time, or from `concurrency`.
 class Evaluator {
  public:
   virtual ~Evaluator() = default;
@@ -31,6 +31,9 @@ class Evaluator {
   // What join() fills is what evaluate() would.
   virtual int parts() const { return 1; }
   virtual Outcome join(const Evaluation& asked, std::vector<Outcome> parts) const;
+  // How many evaluations one process is to do at once: more than one where they are done by programs of their own, as
+  // study.workers says.
+  virtual int concurrency() const { return 1; }
   // Whether evaluations come with the gradient of their cost; `surrogate.strategy = auto` uses it then.
   virtual bool gradients() const { return false; }
   // Whether a start from a neighbour's motion may end in a better answer than an evaluation's own starts: a study then

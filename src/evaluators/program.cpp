@@ -14,6 +14,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <system_error>
 #include <utility>
 
@@ -96,8 +97,14 @@ constexpr char terminate_all = 't', kill_all = 'k';
   return program;
 }
 
+long milliseconds_now() {
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return 1000L * now.tv_sec + now.tv_nsec / 1000000;
+}
+
 [[noreturn]] void guard(int socket, const char* directory, const char* out, const char* err, char* const* arguments,
-                        char* const* environment) {
+                        char* const* environment, int farewell) {
   setsid();
   prctl(PR_SET_NAME, "dodyn-guardian");  // who kills all that is called dodyn does not mean this one
   prctl(PR_SET_CHILD_SUBREAPER, 1);
@@ -118,7 +125,8 @@ constexpr char terminate_all = 't', kill_all = 'k';
 
   enum { running, terminating, killing } state = running;
   int status = 0;
-  bool ended = false;
+  bool ended = false, left = false;  // the other process is
+  long kill_at = -1;
   for (int rounds = 0;;) {
     int one = 0;
     pid_t reaped;
@@ -128,21 +136,28 @@ constexpr char terminate_all = 't', kill_all = 'k';
     // Some cannot be killed: they are another user's, or wait for a disk.
     if (all_gone || rounds > 1000) break;
     if (ended && state == running) state = killing;
+    if (kill_at >= 0 && milliseconds_now() >= kill_at) state = killing;
     if (state == killing) {
       signal_descendants(SIGKILL);
       ++rounds;
     }
-    pollfd ready[] = {{state == killing ? -1 : socket, POLLIN, 0}, {children, POLLIN, 0}};
-    poll(ready, 2, state == killing ? 5 : -1);
+    pollfd ready[] = {{state == killing || left ? -1 : socket, POLLIN, 0}, {children, POLLIN, 0}};
+    poll(ready, 2, state == killing ? 5 : kill_at >= 0 ? 20 : -1);
     if (ready[0].revents != 0) {
       char word = kill_all;  // as the end of the other process says
-      if (recv(socket, &word, 1, MSG_DONTWAIT) < 0 && errno == EAGAIN) word = 0;
-      if (word == terminate_all && state == running) {
+      const ssize_t got = recv(socket, &word, 1, MSG_DONTWAIT);
+      left = got == 0;
+      if (got < 0 && errno == EAGAIN) word = 0;
+      const bool first = state == running && (word == terminate_all || (word == kill_all && farewell > 0));
+      if (word == kill_all && farewell == 0) {
+        state = killing;
+      } else if (word == kill_all && kill_at < 0) {
+        kill_at = milliseconds_now() + farewell;
+      }
+      if (first) {
         state = terminating;
         signal_descendants(SIGTERM);
         signal_descendants(SIGCONT);
-      } else if (word == kill_all) {
-        state = killing;
       }
     }
     for (signalfd_siginfo info; read(children, &info, sizeof info) > 0;) continue;
@@ -188,7 +203,9 @@ End run(const Program& program, const Task& task, double grace) {
     close(ends[0]), close(ends[1]);
     throw std::system_error(why, std::generic_category(), "command: fork");
   }
-  if (guardian == 0) guard(ends[1], directory.c_str(), out.c_str(), err.c_str(), arguments.data(), environment.data());
+  if (guardian == 0)
+    guard(ends[1], directory.c_str(), out.c_str(), err.c_str(), arguments.data(), environment.data(),
+          static_cast<int>(1000 * program.farewell));
   close(ends[1]);
   const int socket = ends[0];
 

@@ -19,6 +19,9 @@ struct Program {
   std::string line;                      // for /bin/sh -c
   std::filesystem::path directory;       // where it runs; its streams go to the files stdout and stderr there
   std::vector<std::string> environment;  // NAME=value
+  // s between SIGTERM and SIGKILL where all is to end at once: for what a launcher has others start for it (srun), which it
+  // ends when it is asked to, and cannot when it is killed
+  double farewell = 0;
 };
 
 // How a program ended.

@@ -51,6 +51,7 @@ class Scenarios final : public Evaluator {
     for (const Scenario& scenario : settings.scenarios) {
       Settings own = scenario.settings;
       own.variables = settings.variables;  // what is free may be said later, as `dodyn solve` does
+      own.all.push_back({{.name = "scenario", .type = Type::text}, scenario.name, "[scenario " + scenario.name + "]"});
       One one{scenario.name, scenario.weight, scenario.reference, make(own)};
       one.parts = one.evaluator->parts();
       one.metrics = one.evaluator->metrics();
@@ -61,6 +62,11 @@ class Scenarios final : public Evaluator {
     }
   }
 
+  int concurrency() const override {
+    int least = all_.front().evaluator->concurrency();
+    for (const One& one : all_) least = std::min(least, one.evaluator->concurrency());
+    return least;
+  }
   bool gradients() const override {
     return std::all_of(all_.begin(), all_.end(), [](const auto& one) { return one.evaluator->gradients(); });
   }

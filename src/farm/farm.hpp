@@ -10,7 +10,10 @@
 #include <chrono>
 #include <memory>
 #include <optional>
+#include <string>
+#include <vector>
 
+#include "record/event.hpp"
 #include "record/task.hpp"
 
 namespace dodyn::farm {
@@ -38,10 +41,12 @@ class Farm {
   // The next finished task, in the order of finishing; nothing after `wait` without one (milliseconds::max(): wait as
   // long as it takes), and nothing at once where no task is outstanding.
   virtual std::optional<Outcome> next(std::chrono::milliseconds wait) = 0;
+  // What has befallen the evaluators since this was asked last: "rank lost", "rank back", "rank given up".
+  virtual std::vector<Event> incidents() { return {}; }
 };
 
-// This process alone: one evaluator on its own thread.
-std::unique_ptr<Farm> make_local_farm(Work work, Patience patience = {});
+// This process alone: one evaluator on its own thread, or several where the work may be called from so many at once.
+std::unique_ptr<Farm> make_local_farm(Work work, Patience patience = {}, int workers = 1);
 
 // Whether this process must end by _exit(): an evaluation was given up and its thread still runs, or a lost rank would
 // keep MPI_Finalize waiting.
@@ -65,6 +70,9 @@ class Session {
  private:
   int rank_ = 0, size_ = 1;
 };
+
+// The MPI library, as it calls itself; one line.
+std::string mpi_library();
 
 // On rank 0: the farm over all ranks; its destructor releases the workers.
 std::unique_ptr<Farm> make_mpi_farm(const Session& session, Work work, Patience patience = {});

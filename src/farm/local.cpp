@@ -57,16 +57,19 @@ struct LocalFarm::State {
     Clock::time_point since, give_up;
     bool given_up = false;
   };
-  std::optional<Running> running;
+  std::vector<std::optional<Running>> running;  // of each thread
   std::condition_variable task_queued, task_finished, for_scheduler;
   std::stop_source stop;
-  std::thread thread;
+  std::vector<std::thread> threads;
 };
 
-LocalFarm::LocalFarm(Work work, Patience patience, int rank) : state_(std::make_shared<State>()), rank_(rank) {
-  state_->thread = std::thread([state = state_, work = std::move(work), patience, rank] {
-    evaluate_until_closed(*state, work, patience, rank);
-  });
+LocalFarm::LocalFarm(Work work, Patience patience, int rank, int workers)
+    : state_(std::make_shared<State>()), rank_(rank) {
+  state_->running.resize(static_cast<std::size_t>(workers));
+  for (std::size_t worker = 0; worker < state_->running.size(); ++worker)
+    state_->threads.emplace_back([state = state_, work, patience, rank, worker] {
+      evaluate_until_closed(*state, worker, work, patience, rank + static_cast<int>(worker));
+    });
 }
 
 LocalFarm::~LocalFarm() {
@@ -74,19 +77,25 @@ LocalFarm::~LocalFarm() {
   state_->closed = true;
   state_->stop.request_stop();
   state_->task_queued.notify_all();
-  const bool idle = state_->task_finished.wait_for(lock, time_to_stop, [this] { return !state_->running; });
-  lock.unlock();
-  if (idle) {
-    state_->thread.join();
-  } else {
-    state_->thread.detach();
-    leave_loose_end();
+  const auto idle = [](const auto& running) { return !running; };
+  state_->task_finished.wait_for(lock, time_to_stop, [&] { return std::ranges::all_of(state_->running, idle); });
+  for (std::size_t worker = 0; worker < state_->threads.size(); ++worker) {
+    const bool done = idle(state_->running[worker]);
+    lock.unlock();
+    if (done) {
+      state_->threads[worker].join();
+    } else {
+      state_->threads[worker].detach();
+      leave_loose_end();
+    }
+    lock.lock();
   }
 }
 
 int LocalFarm::evaluators() const {
   const std::lock_guard lock(state_->mutex);
-  return state_->running && state_->running->given_up ? 0 : 1;
+  return static_cast<int>(
+      std::ranges::count_if(state_->running, [](const auto& running) { return !running || !running->given_up; }));
 }
 
 void LocalFarm::submit(Task task) {
@@ -138,41 +147,46 @@ std::optional<Outcome> LocalFarm::next_until(Clock::time_point time) {
   std::unique_lock lock(state_->mutex);
   const auto finished = [this] { return !state_->finished.empty(); };
   while (!finished()) {
-    auto& running = state_->running;
-    const bool watched = running && !running->given_up;
-    if (watched && Clock::now() >= running->give_up) {
-      running->given_up = true;
-      state_->finished.push_back(overdue(running->task, running->since, rank_, host_name()));
-    } else if (Clock::now() >= time) {
-      return std::nullopt;
-    } else {
-      // an evaluation may start meanwhile, to be watched
-      state_->task_finished.wait_until(lock, std::min(time, watched ? running->give_up : from_now(time_to_look)));
+    auto look_again = std::min(time, from_now(time_to_look));  // an evaluation may start meanwhile, to be watched
+    for (std::size_t worker = 0; worker < state_->running.size(); ++worker) {
+      auto& running = state_->running[worker];
+      if (!running || running->given_up) continue;
+      if (Clock::now() >= running->give_up) {
+        running->given_up = true;
+        state_->finished.push_back(
+            overdue(running->task, running->since, rank_ + static_cast<int>(worker), host_name()));
+      } else {
+        look_again = std::min(look_again, running->give_up);
+      }
     }
+    if (finished()) break;
+    if (Clock::now() >= time) return std::nullopt;
+    state_->task_finished.wait_until(lock, look_again);
   }
   --outstanding_;
   return pop_front(state_->finished);
 }
 
-void LocalFarm::evaluate_until_closed(State& state, const Work& work, Patience patience, int rank) {
+void LocalFarm::evaluate_until_closed(State& state, std::size_t worker, const Work& work, Patience patience, int rank) {
   std::unique_lock lock(state.mutex);
+  auto& running = state.running[worker];
   for (;;) {
     state.task_queued.wait(lock, [&] { return state.closed || !state.queue.empty(); });
     if (state.closed) return;
     Task task = *pop_front(state.queue);
-    state.running = {without_motion(task), Clock::now(), from_now(Seconds(task.time_limit + patience.grace)), false};
+    running = {without_motion(task), Clock::now(), from_now(Seconds(task.time_limit + patience.grace)), false};
     task.stop = state.stop.get_token();
     lock.unlock();
     Outcome outcome = perform(work, std::move(task), rank);
     lock.lock();
-    if (!state.running->given_up) state.finished.push_back(std::move(outcome));
-    state.running.reset();
+    if (!running->given_up) state.finished.push_back(std::move(outcome));
+    running.reset();
     state.task_finished.notify_all();
   }
 }
 
-std::unique_ptr<Farm> make_local_farm(Work work, Patience patience) {
-  return std::make_unique<LocalFarm>(std::move(work), patience);
+std::unique_ptr<Farm> make_local_farm(Work work, Patience patience, int workers) {
+  return std::make_unique<LocalFarm>(std::move(work), patience, 0, workers);
 }
 
 }  // namespace dodyn::farm

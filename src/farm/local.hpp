@@ -1,5 +1,6 @@
-// One process: a queue of tasks and one thread that evaluates them, first in first out. Rank 0 of the MPI farm is a
-// local farm whose queue the other ranks share; every other rank is one with a queue of at most one task.
+// One process: a queue of tasks and the threads that evaluate them, first in first out; mostly one, several where the
+// work is done by programs of their own. Rank 0 of the MPI farm is a local farm whose queue the other ranks share; every
+// other rank is one with a queue of at most one task.
 #pragma once
 
 #include "farm/farm.hpp"
@@ -15,10 +16,11 @@ Clock::time_point from_now(std::chrono::milliseconds wait);  // milliseconds::ma
 
 class LocalFarm : public Farm {
  public:
-  LocalFarm(Work work, Patience patience, int rank = 0);
+  // Thread i of the `workers` signs as rank `rank` + i; the work is called by all of them at once.
+  LocalFarm(Work work, Patience patience, int rank = 0, int workers = 1);
   ~LocalFarm() override;
 
-  int evaluators() const override;  // 0 while an evaluation that was given up runs on, else 1
+  int evaluators() const override;  // threads but those on which an evaluation runs on that was given up
   int outstanding() const override { return outstanding_; }
   void submit(Task task) override;
   void withdraw() override;
@@ -34,7 +36,7 @@ class LocalFarm : public Farm {
 
  private:
   struct State;  // shared with the thread, which may outlive the farm
-  static void evaluate_until_closed(State& state, const Work& work, Patience patience, int rank);
+  static void evaluate_until_closed(State& state, std::size_t worker, const Work& work, Patience patience, int rank);
 
   const std::shared_ptr<State> state_;
   const int rank_;

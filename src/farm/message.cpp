@@ -34,6 +34,14 @@ class Writer {
     (*this)(matrices.size());
     for (const auto& matrix : matrices) (*this)(matrix);
   }
+  void operator()(const std::vector<Packed>& all) {
+    (*this)(all.size());
+    for (const auto& [data, deflated] : all) {
+      (*this)(deflated);
+      (*this)(data.size());
+      append(data.data(), data.size());
+    }
+  }
 
   Bytes bytes;
 
@@ -72,6 +80,14 @@ class Reader {
   void operator()(std::vector<Eigen::MatrixXd>& matrices) {
     matrices.resize(count(2 * sizeof(Eigen::Index)));
     for (auto& matrix : matrices) (*this)(matrix);
+  }
+  void operator()(std::vector<Packed>& all) {
+    all.resize(count(sizeof(bool) + sizeof(std::size_t)));
+    for (auto& [data, deflated] : all) {
+      (*this)(deflated);
+      data.resize(count(1));
+      extract(data.data(), data.size());
+    }
   }
   void finish() const {
     if (left_ != 0) malformed();
@@ -121,6 +137,7 @@ Bytes pack(const Outcome& outcome) {
   Writer writer;
   walk(writer, outcome.evaluation, outcome.trajectory, outcome.part);
   writer(outcome.killed);
+  writer(outcome.packed);
   return std::move(writer.bytes);
 }
 
@@ -138,6 +155,7 @@ Outcome unpack_outcome(const Bytes& bytes) {
   Outcome outcome;
   walk(reader, outcome.evaluation, outcome.trajectory, outcome.part);
   reader(outcome.killed);
+  reader(outcome.packed);
   reader.finish();
   return outcome;
 }

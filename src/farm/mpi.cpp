@@ -26,6 +26,7 @@
 #include <exception>
 #include <fstream>
 #include <list>
+#include <mutex>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -35,6 +36,7 @@
 #include "farm/local.hpp"
 #include "farm/message.hpp"
 #include "farm/perform.hpp"
+#include "record/text.hpp"
 
 namespace dodyn::farm {
 namespace {
@@ -162,6 +164,10 @@ class MpiFarm : public Farm {
   void submit(Task task) override { own_.submit(std::move(task)); }
   void withdraw() override { own_.withdraw(); }
   std::optional<Outcome> next(std::chrono::milliseconds wait) override { return own_.next(wait); }
+  std::vector<Event> incidents() override {
+    const std::lock_guard lock(incidents_mutex_);
+    return std::exchange(incidents_, {});
+  }
 
  private:
   struct Worker {
@@ -201,7 +207,7 @@ class MpiFarm : public Farm {
       Worker& worker = workers_[status->MPI_SOURCE - 1];
       worker.heard = silence_.listened();
       if (worker.lost) {
-        std::fprintf(stderr, "dodyn: rank %d (%s) is back\n", status->MPI_SOURCE, worker.host.c_str());
+        befell("rank back", formatted("rank %d (%s) is back", status->MPI_SOURCE, worker.host.c_str()));
         worker.lost = false;
       }
       if (status->MPI_TAG == beat_tag) {
@@ -231,18 +237,25 @@ class MpiFarm : public Farm {
     for (std::size_t i = 0; i < workers_.size(); ++i) {
       Worker& worker = workers_[i];
       if (!worker.lost && silence_.too_long_since(worker.heard)) {
-        std::fprintf(stderr, "dodyn: rank %d (%s) has been silent for %g s and is lost\n", rank_of(i),
-                     worker.host.c_str(), patience_.silence);
+        befell("rank lost", formatted("rank %d (%s) has been silent for %g s and is lost", rank_of(i),
+                                      worker.host.c_str(), patience_.silence));
         worker.lost = true;
         give_up(worker, lost(worker.task, worker.since, rank_of(i), worker.host));
       } else if (worker.wanted && Clock::now() > worker.give_up) {
-        std::fprintf(stderr, "dodyn: evaluation %lld does not stop at its time limit; rank %d (%s) is given up\n",
-                     static_cast<long long>(worker.task.evaluation.id), rank_of(i), worker.host.c_str());
+        befell("rank given up",
+               formatted("evaluation %lld does not stop at its time limit; rank %d (%s) is given up",
+                         static_cast<long long>(worker.task.evaluation.id), rank_of(i), worker.host.c_str()));
         give_up(worker, overdue(worker.task, worker.since, rank_of(i), worker.host));
       }
       usable += worker.usable();
     }
     usable_ = usable;
+  }
+
+  void befell(const char* kind, const std::string& text) {
+    std::fprintf(stderr, "dodyn: %s\n", text.c_str());
+    const std::lock_guard lock(incidents_mutex_);
+    incidents_.push_back(event_now(kind, text));
   }
 
   void give_up(Worker& worker, Outcome outcome) {
@@ -307,6 +320,8 @@ class MpiFarm : public Farm {
   std::vector<Worker> workers_;  // of ranks 1, 2, ...
   std::atomic<int> usable_;      // workers that are
   std::atomic<bool> closed_ = false;
+  std::mutex incidents_mutex_;
+  std::vector<Event> incidents_;
   std::thread scheduler_;  // last: it starts when everything else is there
 };
 
@@ -351,6 +366,14 @@ Session::~Session() {
     alarm(60);  // MPI_Finalize waits for all ranks; should one have gone without, this one goes too
   }
   MPI_Finalize();
+}
+
+std::string mpi_library() {
+  char text[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+  int length = 0;
+  MPI_Get_library_version(text, &length);
+  const std::string whole = printable(text);
+  return whole.substr(0, whole.find(','));
 }
 
 std::unique_ptr<Farm> make_mpi_farm(const Session& session, Work work, Patience patience) {

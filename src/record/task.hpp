@@ -9,6 +9,7 @@
 #include <stop_token>
 
 #include "record/evaluation.hpp"
+#include "record/packed.hpp"
 #include "record/trajectory.hpp"
 
 namespace dodyn {
@@ -39,6 +40,8 @@ struct Outcome {
   // an answer, which may be how a script says that its simulator was ended so. Where the run is told to end at about that
   // time, it was the same hand, and the attempt does not count.
   bool killed = false;
+  std::vector<Packed> packed =
+      {};  // the trajectory's matrices as the archive has them; empty: they are yet to be packed
 };
 
 // The inner problem. It must not throw (the farm turns an exception into status `failed` all the same), and but for its

@@ -222,16 +222,36 @@ Json evaluation_as_json(const archive::Contents& contents, std::size_t row) {
 Json provenance_as_json(const archive::Provenance& provenance) {
   Json configuration = Json::object();
   for (const auto& [key, value] : provenance.configuration) configuration[key] = value;
+  Json machine = Json::object();
+  for (const auto& [key, value] : provenance.machine) machine[key] = value;
   return {{"evaluator", provenance.evaluator},
           {"version", provenance.program_version},
           {"git_commit", provenance.git_commit},
           {"command_line", provenance.command_line},
           {"host", provenance.host},
           {"ranks", provenance.ranks},
+          {"machine", machine},
           {"configuration", configuration}};
 }
 
 std::string text_of(const Json& json) { return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"; }
+
+}  // namespace
+
+namespace {
+
+// How often each kind of event came, in the order of their first.
+std::vector<std::pair<std::string, int>> event_counts(const std::vector<Event>& events) {
+  std::vector<std::pair<std::string, int>> counts;
+  for (const Event& event : events) {
+    const auto known = std::ranges::find(counts, event.kind, &std::pair<std::string, int>::first);
+    if (known == counts.end())
+      counts.emplace_back(event.kind, 1);
+    else
+      ++known->second;
+  }
+  return counts;
+}
 
 }  // namespace
 
@@ -253,12 +273,22 @@ std::string table(const archive::Contents& contents, const Listing& listing) {
     sources += "\n";
   }
   const std::size_t again = contents.evaluations.size() - by_id.size();
+  std::string befallen;
+  for (const auto& [kind, count] : event_counts(contents.events))
+    befallen += (befallen.empty() ? "events (--events lists them): " : ", ") + std::to_string(count) + " " + kind;
+  if (contents.events.size() <= 2) befallen.clear();  // it was started, and it stopped
   return columns(rows) + "\n" + sources + outcome_text(contents, evidence) +
          formatted("%zu evaluations, %zu iterations; ", by_id.size(), contents.iterations.size()) +
          (again ? std::to_string(again) + " earlier attempts; " : "") +
          (contents.stopped.empty() ? "not finished (running, or killed: the same command continues it)"
                                    : "stopped: " + contents.stopped) +
-         "\n";
+         "\n" + befallen + (befallen.empty() ? "" : "\n");
+}
+
+std::string events_text(const archive::Contents& contents) {
+  std::vector<std::vector<std::string>> rows;
+  for (const Event& event : contents.events) rows.push_back({event.time, event.kind, event.text});
+  return rows.empty() ? "no events (an archive of an earlier version, or one of several merged)\n" : columns(rows);
 }
 
 std::string rows_text(const archive::Contents& contents, std::size_t first) {
@@ -310,7 +340,9 @@ std::string json(const archive::Contents& contents, const Listing& listing) {
                               {"created", source.created},
                               {"stopped", source.stopped},
                               {"provenance", provenance_as_json(source.provenance)}});
-  for (const char* list : {"variables", "metrics", "evaluations", "iterations"}) all[list] = Json::array();
+  for (const char* list : {"variables", "metrics", "evaluations", "iterations", "events"}) all[list] = Json::array();
+  for (const auto& [time, kind, said] : contents.events)
+    all["events"].push_back({{"time", time}, {"kind", kind}, {"text", said}});
   for (const auto& [name, unit, lower, upper] : contents.layout.variables)
     all["variables"].push_back({{"name", name}, {"unit", unit}, {"lower", lower}, {"upper", upper}});
   for (const auto& [name, unit, description] : contents.layout.metrics)

@@ -36,6 +36,8 @@ struct Listing {
 // One line per evaluation, then the best one and why the study ended. Of an id that was evaluated again the last row
 // counts. Throws ConfigError where there is no column to sort by.
 std::string table(const archive::Contents& contents, const Listing& listing = {});
+// What befell the study: a line each, with its time.
+std::string events_text(const archive::Contents& contents);
 // Every field of each evaluation: a column per number, named like "design.knee [m]".
 std::string csv(const archive::Contents& contents, const Listing& listing);
 // The whole archive but its trajectories. What is not a finite number is null.

@@ -51,6 +51,16 @@ std::vector<Key> study_keys(const std::vector<EvaluatorKind>& kinds) {
        .default_value = "8",
        .description = "designs under way at most: the limit of parallelism, whatever the number of ranks",
        .minimum = 1},
+      {.name = "study.workers",
+       .type = Type::integer,
+       .default_value = "1",
+       .description =
+           "evaluations that one process does at once, where they are programs of their own (evaluator command): then "
+           "dodyn run needs no mpirun; all: as many as there are processors for",
+       .minimum = 1,
+       .identity = false,
+       .word = "all",
+       .word_value = 0},
       {.name = "study.mode",
        .type = Type::choice,
        .default_value = "synchronous",

@@ -1,5 +1,7 @@
 #include "study/study.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -39,6 +41,16 @@ std::string shape(const archive::Layout& layout) {
   return text;
 }
 
+// "process 4711 on node-1, 64 ranks, version 1.2 (0123abc), job Slurm 17, nodes node[1-4]"
+std::string where(const archive::Provenance& provenance) {
+  std::string text = "process " + std::to_string(getpid()) + " on " + provenance.host + ", " +
+                     std::to_string(provenance.ranks) + (provenance.ranks == 1 ? " rank" : " ranks") + ", version " +
+                     provenance.program_version + " (" + provenance.git_commit + ")";
+  for (const auto& [key, value] : provenance.machine)
+    if ((key == "job" || key == "nodes") && !value.empty()) text += ", " + key + " " + value;
+  return text;
+}
+
 }  // namespace
 
 Summary Study::run() {
@@ -50,8 +62,26 @@ Summary Study::run() {
     stop(End::failing, "none of " + std::to_string(told_.size()) + " evaluations has a usable cost: " + reason_);
 
   const bool was_finished = evaluated_ == 0 && reason_ == archived_reason_;
-  commit([&] { archive_.stop(reason_); });
+  close(was_finished);
   return summary(was_finished);
+}
+
+// A look at a study that has finished is no event of it.
+void Study::close(bool was_finished) {
+  if (was_finished) {
+    events_.clear();
+  } else {
+    befell(end_ == End::resumable ? "interrupted" : "stopped", reason_);
+    write_events();
+  }
+  commit([&] { archive_.stop(reason_); });
+}
+
+void Study::write_events() {
+  for (Event& event : farm_.incidents()) events_.push_back(std::move(event));
+  if (events_.empty()) return;
+  commit([&] { archive_.append(events_); });
+  events_.clear();
 }
 
 Summary Study::summary(bool was_finished) const {
@@ -87,7 +117,7 @@ Summary Study::rerun(const std::set<std::int64_t>& ids) {
   do arrivals_.clear();  // nobody is told of them now
   while (evaluate() && (farm_.outstanding() > 0 || !whole_.empty() || !held_.empty()));
   evaluations_.merge(before);  // those that an interruption left without another answer
-  commit([&] { archive_.stop(reason_); });
+  close(false);
   return summary(false);
 }
 
@@ -244,7 +274,10 @@ void Study::commit(Write&& write) {
     try {
       return write();
     } catch (const archive::Busy& busy) {
-      if (!std::exchange(said, true)) std::fprintf(stderr, "dodyn: %s; waiting for it\n", busy.what());
+      if (!std::exchange(said, true)) {
+        std::fprintf(stderr, "dodyn: %s; waiting for it\n", busy.what());
+        befell("waited", busy.what());
+      }
       if (latest == 0 && !interruption_().empty()) latest = now() + settings_.real("study.grace");
       if (latest > 0 && now() >= latest) throw;
     }
@@ -267,8 +300,9 @@ void Study::collect() {
     parts_.forget(row.id);
     return true;
   });
+  write_events();
   commit([&] { archive_.append(outcomes); });
-  for (auto& [evaluation, trajectory, part, killed] : outcomes) {
+  for (auto& [evaluation, trajectory, part, killed, packed] : outcomes) {
     if (!recall(evaluation)) {
       if (parts_.count() == 1) submit(pending_.at(evaluation.id), part);
       continue;
@@ -296,6 +330,9 @@ void Study::gather(Outcome answer, std::vector<Outcome>& rows) {
     held_.push_back({std::move(answer), now() + (status == Status::lost ? time_for_a_signal : time_for_another)});
   } else if (status == Status::lost) {
     const std::int32_t part = answer.part;
+    befell("attempt lost", "evaluation " + std::to_string(id) +
+                               (parts_.count() > 1 ? ", part " + std::to_string(part) : "") + ": " +
+                               answer.evaluation.reason);
     if (attempts_left(std::move(answer), rows) && parts_.count() > 1) submit(pending_.at(id), part);
   } else if (parts_.count() == 1) {
     rows.push_back(std::move(answer));
@@ -344,8 +381,9 @@ Study::Study(const Settings& settings, const Evaluator& evaluator, surrogate::St
                        ? constraints_of(settings.text("surrogate.constraints"), evaluator.metrics())
                        : std::vector<surrogate::Constraint>()),
       resumed_(std::filesystem::exists(settings.text("study.archive"))),
-      archive_(open(std::move(provenance))),
+      archive_(open(provenance)),
       parts_(settings.text("study.archive") + ".parts", evaluator.parts(), resumed_) {
+  befell(resumed_ ? "resumed" : "started", where(provenance));
   archive_.keep_copy(settings.text("study.copy"));
   for (const auto& [id, evaluation] : evaluations_) parts_.forget(id);
   const auto running = take_running(settings.text("study.archive") + ".running");
@@ -530,7 +568,10 @@ std::unique_ptr<surrogate::Strategy> make_strategy(const Settings& settings, con
 Work make_work(std::shared_ptr<const Evaluator> evaluator, const Settings& settings) {
   const Work checked = [evaluator](const Task& task) {
     Outcome outcome = evaluator->evaluate(task);
-    if (evaluator->parts() == 1) outcome = held_to_declaration(*evaluator, task.evaluation, std::move(outcome));
+    if (evaluator->parts() == 1) {
+      outcome = held_to_declaration(*evaluator, task.evaluation, std::move(outcome));
+      for (const auto& values : outcome.trajectory.values) outcome.packed.push_back(packed(values));
+    }
     outcome.part = task.part;
     return outcome;
   };

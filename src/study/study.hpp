@@ -102,6 +102,7 @@ class Study {
   bool mend();
   bool tell();
   bool stop(End end, std::string reason);
+  void close(bool was_finished);
   Summary summary(bool was_finished) const;
   bool reached_limit();
 
@@ -114,6 +115,8 @@ class Study {
   void collect();
   void gather(Outcome answer, std::vector<Outcome>& rows);
   void release_held(std::vector<Outcome>& rows);
+  void befell(std::string kind, std::string text) { events_.push_back(event_now(std::move(kind), std::move(text))); }
+  void write_events();
   void submit(const Evaluation& asked);
   void submit(const Evaluation& asked, int part);
   std::int64_t nearest(const Eigen::VectorXd& design) const;
@@ -149,6 +152,8 @@ class Study {
   Parts parts_;
   std::optional<Running> struck_;  // what rank 0 evaluated when it was killed in an earlier run
   std::vector<Outcome> whole_;     // by the parts that an earlier run left behind
+
+  std::vector<Event> events_;  // not in the archive yet
 
   struct Held {
     Outcome attempt;

@@ -62,6 +62,16 @@ def evaluations(archive="f.h5"):
     return {row["design"]["x"]: row for row in rows}
 
 
+def befell(archive="f.h5"):
+    """What befell the study, [(kind, text)]; each at its time, one after the other."""
+    events = json.loads(dodyn("show", archive, "--json")[1])["events"]
+    assert all(event["time"][:2] == "20" and event["time"][-1] == "Z" for event in events), events
+    lines = dodyn("show", archive, "--events")[1].splitlines()
+    assert len(lines) == len(events) and all(event["time"] in line and event["kind"] in line
+                                             for event, line in zip(events, lines)), lines
+    return [(event["kind"], event["text"]) for event in events]
+
+
 def expect(status, reason, archive="f.h5"):
     rows = evaluations(archive)
     assert len(rows) == 9, rows
@@ -134,6 +144,7 @@ def hang():
                                "--study.time-limit", "0.5", "--exit-code-file", "code"]))
     assert open("code").read() == "4\n", text
     expect("timed_out", "did not stop at its time limit; given up")
+    assert ("rank given up", "evaluation 8") in [(kind, text[:12]) for kind, text in befell()], befell()
     # alone there is no other: it ends, and says that it can go on
     code, text = dodyn("run", "f.cfg", "--testfunction.fault", "hang", "--study.time-limit", "0.5", "--study.archive", "1.h5")
     assert code == 3 and "no evaluator is left" in text, text
@@ -241,12 +252,16 @@ def cancelled():
             code, text = dodyn(*words[1:])
             assert code == 0 and "earlier attempts" not in dodyn("show", archive)[1], text
             assert {x: row["cost"] for x, row in evaluations(archive).items()} == expected
+            assert [kind for kind, _ in befell(archive)] == ["started", "interrupted", "resumed", "stopped"], befell(archive)
+            assert f"{ranks} rank" in befell(archive)[0][1] and "SIGTERM" in befell(archive)[1][1], befell(archive)
     # A program alone, killed by somebody: an attempt that is repeated.
     run = start([DODYN, "run", "c.cfg", "--study.archive", "one.h5"])
     running(1)
     kill([pid for pid, line in marked(mark).items() if "simulator.py" in line], signal.SIGKILL)
     code, text = finish(run)
     assert code == 0 and "1 earlier attempts" in dodyn("show", "one.h5")[1], text
+    assert [kind for kind, _ in befell("one.h5")] == ["started", "attempt lost", "stopped"], befell("one.h5")
+    assert "killed by signal 9" in befell("one.h5")[1][1], befell("one.h5")
     assert {x: row["cost"] for x, row in evaluations("one.h5").items()} == expected
     none_left(mark)
 
@@ -336,6 +351,7 @@ def stopped():
                 os.kill(pid, signal.SIGSTOP)
     code, text = finish(run, 60)
     assert open("code").read() == "0\n" and "is stopped; killed, since the run ends" in text, text
+    assert any(kind == "rank lost" and said.startswith("rank 2 ") for kind, said in befell()), befell()
     assert len(evaluations()) == 9
     none_left(mark)
 

@@ -63,7 +63,7 @@ with f:
     e = f["/evaluations"]
     n = len(e["id"])
     assert n == 60
-    assert f.attrs["schema"] == 3 and f.attrs["program"] == "dodyn" and f.attrs["stopped"] == b"done"
+    assert f.attrs["schema"] == 4 and f.attrs["program"] == "dodyn" and f.attrs["stopped"] == b"done"
     assert "study.evaluator = gait\n" in f.attrs["configuration"]
     status = h5py.check_enum_dtype(e["status"].dtype)
     assert status == dict(ok=0, infeasible=1, not_converged=2, failed=3, timed_out=4, lost=5), status
@@ -79,7 +79,7 @@ with f:
     assert [d.label for d in q.dims] == ["evaluation", "node", "coordinate"]
     assert q.dims[0][0] == e["id"] and list(q.dims[2][0][:]) == [b"stance", b"swing", b"hip"], list(q.dims[2][0][:])
     assert list(q.attrs["coordinate_units"]) == ["rad"] * 3
-    for group in ("/evaluations", "/trajectories", "/iterations", "/surrogate"):
+    for group in ("/evaluations", "/trajectories", "/iterations", "/surrogate", "/events"):
         for name, dataset in f[group].items():
             if dataset.attrs.get("CLASS") != b"DIMENSION_SCALE":
                 for dimension in dataset.dims:

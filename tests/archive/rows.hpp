@@ -52,7 +52,8 @@ inline Provenance example_provenance() {
           "0123abc",
           "dodyn run knee.cfg --gait.note \"ä = ö\"",
           "node-1",
-          4};
+          4,
+          {{"compiler", "g++ 12"}, {"modules", "gcc:openmpi"}, {"job", ""}}};
 }
 
 inline Outcome outcome(std::int64_t id) {

@@ -5,8 +5,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <bit>
 #include <chrono>
 #include <fstream>
+#include <random>
 #include <thread>
 
 #include "archive/archive.hpp"
@@ -36,7 +38,7 @@ TEST(Archive, RoundTripOfEveryField) {
   for (int i = 0; i < 30; ++i) expect_same(read_trajectory(path, i), outcome(i).trajectory);
   EXPECT_THAT(error_of([&] { read_trajectory(path, 30); }), HasSubstr("no evaluation 30"));
 
-  EXPECT_EQ(contents.schema, 3);
+  EXPECT_EQ(contents.schema, 4);
   EXPECT_EQ(contents.stopped, "converged: a new sample no longer improves the best");
   EXPECT_EQ(contents.created.size(), std::string("2026-01-31T12:34:56Z").size());
   const Provenance wrote = example_provenance(), &got = contents.provenance;
@@ -47,6 +49,7 @@ TEST(Archive, RoundTripOfEveryField) {
   EXPECT_EQ(got.command_line, wrote.command_line);
   EXPECT_EQ(got.host, wrote.host);
   EXPECT_EQ(got.ranks, wrote.ranks);
+  EXPECT_EQ(got.machine, wrote.machine);
 
   const Layout layout = example_layout(), &read_back = contents.layout;
   ASSERT_EQ(read_back.variables.size(), 1u);
@@ -64,6 +67,79 @@ TEST(Archive, RoundTripOfEveryField) {
   EXPECT_EQ(read_back.channels[1].unit, "rad");
   EXPECT_EQ(read_back.channels[1].description, "angles");
   EXPECT_EQ(read_back.grid_points, 11);
+}
+
+// What befell the study is in the archive beside its rows, and goes on where another run does.
+TEST(Archive, EventsAreKept) {
+  const Directory directory;
+  const std::string path = directory / "a.h5";
+  const auto event = [](int i) {
+    return Event{"2026-01-31T12:34:56." + std::to_string(100 + i) + "Z", i % 2 ? "rank lost" : "started",
+                 "line " + std::to_string(i)};
+  };
+  {
+    Archive archive = Archive::create(path, example_layout(), example_provenance());
+    const std::vector<Event> first = {event(0), event(1)};
+    archive.append(first);
+    archive.append(outcome(0));
+  }
+  {
+    Archive archive = Archive::resume(path);
+    for (int i = 2; i < 40; ++i) archive.append(std::vector{event(i)});
+    archive.append(outcome(1));
+  }
+  const Contents contents = read(path);
+  ASSERT_EQ(contents.events.size(), 40u);
+  for (int i = 0; i < 40; ++i) {
+    EXPECT_EQ(contents.events[static_cast<std::size_t>(i)].time, event(i).time);
+    EXPECT_EQ(contents.events[static_cast<std::size_t>(i)].kind, event(i).kind);
+    EXPECT_EQ(contents.events[static_cast<std::size_t>(i)].text, event(i).text);
+  }
+  EXPECT_EQ(contents.evaluations.size(), 2u);
+}
+
+// A trajectory that comes packed, as ranks send it, is the same bytes as one that the writer packs; and numbers that no
+// filter makes shorter come back, too, through HDF5's own filters.
+TEST(Archive, WhoPacksATrajectoryMakesNoDifference) {
+  const Directory directory;
+  std::vector<Outcome> rows;
+  for (int i = 0; i < 6; ++i) rows.push_back(outcome(i));
+  std::mt19937_64 random(1);
+  for (auto& values : rows[1].trajectory.values)
+    for (double& value : values.reshaped()) {
+      std::uint64_t bits = 0;
+      do bits = random();
+      while (!std::isfinite(std::bit_cast<double>(bits)));
+      value = std::bit_cast<double>(bits);
+    }
+  EXPECT_FALSE(packed(rows[1].trajectory.values[1]).deflated);
+  EXPECT_TRUE(packed(rows[0].trajectory.values[1]).deflated);
+  const auto bytes = [&](const char* name) {
+    const std::string path = directory / name;
+    auto archive = Archive::create(path, example_layout(), {});
+    archive.append(rows);
+    for (int i = 0; i < 6; ++i) expect_same(read_trajectory(path, i), rows[static_cast<std::size_t>(i)].trajectory);
+    EXPECT_TRUE(verify(path).problems.empty());
+    const Handle file = open_to_read(path);
+    const Handle dataset = open_dataset(file, "/trajectories/q");
+    std::vector<std::vector<unsigned char>> chunks;
+    for (hsize_t row = 0; row < 6; ++row) {
+      const hsize_t offset[] = {row, 0, 0};
+      hsize_t size = 0;
+      std::uint32_t filters = 0;
+      chunks.emplace_back();
+      if (H5Dget_chunk_storage_size(dataset, offset, &size) < 0 || size == 0) continue;  // it has no motion
+      chunks.back().resize(size);
+      EXPECT_GE(H5Dread_chunk(dataset, H5P_DEFAULT, offset, &filters, chunks.back().data()), 0);
+    }
+    return chunks;
+  };
+  const auto by_the_writer = bytes("a.h5");
+  for (Outcome& row : rows)
+    for (const auto& values : row.trajectory.values) row.packed.push_back(packed(values));
+  EXPECT_EQ(bytes("b.h5"), by_the_writer);
+  EXPECT_EQ(by_the_writer[1].size(), 21u * 3 * 8);
+  EXPECT_LT(by_the_writer[0].size(), 21u * 3 * 8);
 }
 
 // Rows that are appended together are the same rows, whatever lies between the beginning of one chunk and the next.
@@ -254,7 +330,7 @@ TEST(Archive, BadFilesGiveOneLineAndStayAsTheyAre) {
     const int next = schema_version + 1;
     H5Awrite(schema, H5T_NATIVE_INT, &next);
   }
-  both(newer, "newer dodyn: schema 4");
+  both(newer, "newer dodyn: schema 5");
 
   EXPECT_THAT(error_of([&] { Archive::create(directory / "no/such/a.h5", example_layout(), {}); }),
               HasSubstr("No such file"));

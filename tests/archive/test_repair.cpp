@@ -161,7 +161,7 @@ TEST(Repair, IterationsOfSchema2OpenAndGoOnWithoutNumbers) {
   EXPECT_THAT(verify(path).problems, IsEmpty());
   Archive::resume(path).append(iteration(4));
   const Contents contents = read(path);
-  EXPECT_EQ(contents.schema, 3);
+  EXPECT_EQ(contents.schema, 4);
   ASSERT_THAT(contents.iterations, SizeIs(5));
   for (int i = 0; i < 5; ++i) {
     surrogate::Iteration expected = iteration(i);
@@ -184,7 +184,7 @@ TEST(Repair, AnOlderSchemaOpensAndIsRewrittenToGoOn) {
   EXPECT_THAT(verify(path).notes, testing::ElementsAre(HasSubstr("schema 1, without checksums")));
   Archive::resume(path).append(outcome(10));
   contents = read(path);
-  EXPECT_EQ(contents.schema, 3);
+  EXPECT_EQ(contents.schema, 4);
   ASSERT_THAT(contents.evaluations, SizeIs(11));
   for (int i = 0; i < 10; ++i) expect_same(contents.evaluations[static_cast<std::size_t>(i)], expected(i));
   for (int i = 0; i < 10; ++i) expect_same(read_trajectory(path, i), outcome(i).trajectory);

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <ctime>
 #include <regex>
+#include <set>
 #include <stdexcept>
 #include <thread>
 
@@ -97,6 +98,42 @@ TEST(LocalFarm, ReturnsEveryTaskOnceInOrder) {
     ASSERT_EQ(farm->outstanding(), 999 - id);
   }
   EXPECT_FALSE(farm->next(forever)) << "nothing outstanding, nothing to wait for";
+}
+
+// Several threads: as many evaluations at once, no more, each once; who does not stop costs one of them.
+TEST(LocalFarm, SeveralWorkersShareTheQueue) {
+  std::atomic<int> running = 0, most = 0;
+  const auto farm = make_local_farm(
+      [&](const Task& task) {
+        const int now = ++running;
+        for (int before = most; before < now && !most.compare_exchange_weak(before, now);) continue;
+        std::this_thread::sleep_for(task.evaluation.id == 0 ? 900ms : 20ms);
+        --running;
+        return sample_work(task);
+      },
+      Patience{0.1, 10}, 3);
+  EXPECT_EQ(farm->evaluators(), 3);
+  for (int id = 0; id < 20; ++id) {
+    Task task = sample_task(id);
+    task.time_limit = id == 0 ? 0.1 : 60;
+    farm->submit(std::move(task));
+  }
+  std::set<std::int64_t> ids;
+  std::set<int> ranks;
+  while (farm->outstanding() > 0) {
+    const auto outcome = farm->next(forever);
+    ASSERT_TRUE(outcome);
+    EXPECT_TRUE(ids.insert(outcome->evaluation.id).second);
+    ranks.insert(outcome->evaluation.rank);
+    if (outcome->evaluation.id == 0) {
+      EXPECT_EQ(outcome->evaluation.status, Status::timed_out);
+      EXPECT_EQ(farm->evaluators(), 2);
+    }
+  }
+  EXPECT_EQ(ids.size(), 20u);
+  EXPECT_EQ(most, 3);
+  EXPECT_EQ(ranks, (std::set<int>{0, 1, 2}));
+  while (running > 0) std::this_thread::sleep_for(1ms);
 }
 
 TEST(LocalFarm, NextWaitsNoLongerThanAsked) {

@@ -22,10 +22,16 @@ TEST(Message, TaskComesBackBitByBit) {
 TEST(Message, OutcomeComesBackBitByBit) {
   Samples samples(2);
   for (int i = 0; i < 2000; ++i) {
-    const Outcome sent{samples.evaluation(), samples.trajectory()};
+    Outcome sent{samples.evaluation(), samples.trajectory()};
+    for (const auto& values : sent.trajectory.values) sent.packed.push_back(packed(values));
     const Outcome received = unpack_outcome(pack(sent));
     ASSERT_EQ(texts(received.evaluation), texts(sent.evaluation));
     ASSERT_EQ(texts(received.trajectory), texts(sent.trajectory));
+    ASSERT_EQ(received.packed.size(), sent.packed.size());
+    for (std::size_t k = 0; k < sent.packed.size(); ++k) {
+      ASSERT_EQ(received.packed[k].bytes, sent.packed[k].bytes);
+      ASSERT_EQ(received.packed[k].deflated, sent.packed[k].deflated);
+    }
   }
 }
 

@@ -35,6 +35,8 @@ def rows_agree(path):
     assert study.stopped == told["stopped"] and study.schema == told["schema"] and study.created == told["created"]
     assert [v.name for v in study.variables] == [v["name"] for v in told["variables"]]
     assert [(m.name, m.unit) for m in study.metrics] == [(m["name"], m["unit"]) for m in told["metrics"]]
+    assert [(e.time, e.kind, e.text) for e in study.events] == [(e["time"], e["kind"], e["text"]) for e in told["events"]]
+    assert study.machine == told["provenance"]["machine"]
     assert len(study.iterations) == len(told["iterations"])
     for one, row in zip(study.iterations, told["iterations"]):
         assert one.best_id == row["best_id"] and one.note == row["note"]

@@ -134,6 +134,40 @@ wait_for 200 "$job" COMPLETED
 complete master 60
 (($(restarts "$job") == 0)) || fail "the job was requeued though it could go on"
 
+# Programs that are parallel themselves: steps of the job, on processors that no other has, and gone when the job is.
+printf 'date +%%s.%%N >began.$SLURM_PROCID; sleep 1; echo "$(cat began.$SLURM_PROCID) $(date +%%s.%%N) $SLURM_STEP_ID $SLURM_NTASKS" >>../../steps.log\n' >process.sh
+printf '[study]\nevaluator = command\ngrace = 4\nbatch = 8\n[surrogate]\nstrategy = sweep\npoints = 16\n[command]\nranks = 2\nrun = $DODYN_LAUNCH sh ../../process.sh; printf "{\"cost\": $DODYN_X}" > $DODYN_RESULT_FILE\n[design]\nx.min = 0\nx.max = 1\n' >steps.cfg
+job=$(STEPS=1 sbatch --parsable --time=5 "$DODYN_JOBS/slurm.sh" steps.cfg --study.workers all) || exit 1
+wait_for_rows steps 2
+steps=$(squeue --steps --noheader --job "$job" | grep -vc batch)
+((steps <= 2)) || fail "$steps steps at once on 4 processors, where each takes 2"
+scancel "$job"
+wait_for 60 "$job" CANCELLED
+for ((i = 0; i < 50; ++i)); do pgrep -f "sh ../../process.sh" >/dev/null || break; sleep 0.2; done
+pgrep -f "sh ../../process.sh" >/dev/null && fail "steps outlive their job"
+"$dodyn" show steps.h5 | grep -E "failed|killed by signal" && fail "scancel left rows of its own"
+job=$(STEPS=1 sbatch --parsable --time=5 "$DODYN_JOBS/slurm.sh" steps.cfg --study.workers all) || exit 1
+wait_for_rows steps 8
+# The scheduler is killed: its steps end, and the script starts it again.
+killed=0
+for pid in $(pgrep -f "^$dodyn run steps.cfg"); do # its guardians have its command line, but names of their own
+  [[ $(readlink "/proc/$pid/cwd") == "$PWD" && $(cat "/proc/$pid/comm") != dodyn-guardian ]] && kill -9 "$pid" && killed=1
+done
+((killed)) || fail "there is no scheduler to kill"
+wait_for 200 "$job" COMPLETED
+complete steps 16
+/usr/bin/python3 - <<'PYTHON' || fail "steps"
+rows = [line.split() for line in open("steps.log")]
+ends = sorted([(float(r[0]), 1) for r in rows] + [(float(r[1]), -1) for r in rows])
+running = most = 0
+for _, change in ends:
+    running += change
+    most = max(most, running)
+print(f"steps: {len(rows)} processes of {len({r[2] for r in rows})} step ids, at most {most} at once on 4 processors")
+assert 3 <= most <= 4 and all(r[3] == "2" for r in rows) and len(rows) >= 32, most
+PYTHON
+echo "steps: cancelled once, its scheduler killed once; finished, every evaluation once"
+
 study first 20 0.05
 study second 20 0.05
 job=$(sbatch --parsable --array=0-1 --time=5 "$DODYN_JOBS/slurm-array.sh" first.cfg second.cfg) || exit 1

@@ -1,0 +1,17 @@
+// What befell a study: a start, a rank that was lost, an interruption. Not an evaluation's business, but its reader's.
+#pragma once
+
+#include <string>
+
+namespace dodyn {
+
+struct Event {
+  std::string time;  // UTC, ISO 8601: 2026-01-31T12:34:56.789Z
+  std::string kind;  // a few words of a fixed list: "started", "rank lost", ... (docs/archive.md)
+  std::string text;  // one line
+};
+
+// An event of this moment.
+Event event_now(std::string kind, std::string text);
+
+}  // namespace dodyn
