@@ -353,7 +353,7 @@ double median(std::vector<double> values) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  int seeds = 10, first_seed = 0;
+  int seeds = 10, first_seed = 0, budget = 0;
   std::string only, strategy = "ego", csv;
   bool gradient = false, aside = false;
   for (int i = 1; i < argc; ++i) {
@@ -363,6 +363,8 @@ int main(int argc, char** argv) {
       seeds = std::atoi(value().c_str());
     } else if (word == "--first-seed") {
       first_seed = std::atoi(value().c_str());
+    } else if (word == "--budget") {  // instead of each function's own
+      budget = std::atoi(value().c_str());
     } else if (word == "--only") {
       only = value();
     } else if (word == "--strategy") {
@@ -393,7 +395,8 @@ int main(int argc, char** argv) {
     std::vector<double> until, at_stop, half, full;
     for (int seed = first_seed; seed < first_seed + seeds; ++seed) {
       Random random(77777 + static_cast<std::uint64_t>(seed));
-      const Problem p = family.instance(random);
+      Problem p = family.instance(random);
+      if (budget > 0) p.budget = budget;
       const Run r = run(p, strategy, gradient, static_cast<std::uint64_t>(seed));
       solved += r.reached > 0;
       const bool wrong_stop = !p.two_objectives && r.stopped && r.reached == 0;

@@ -71,6 +71,9 @@ class Ego final : public Strategy {
   Plan at_the_edge(const MatrixXd& candidates) const;
   Plan check(double gain);
   double least_gain() const;
+  std::vector<Eigen::Vector2d> outcomes(std::size_t but_last) const;
+  double growth_of_front(std::size_t last) const;
+  std::string settled_front(const Plan& plan, const Beliefs& beliefs) const;
   int max_failures() const {
     return options_.max_failures > 0 ? options_.max_failures : 20 + 15 * static_cast<int>(dimensions());
   }
@@ -480,6 +483,37 @@ double Ego::least_gain() const {
   return options_.tolerance * std::max({best, 1e-3 * evidence_.quantile(0.5, Warp()), 1e-300});
 }
 
+// Both objectives of what was told, without the last ones.
+std::vector<Eigen::Vector2d> Ego::outcomes(std::size_t but_last) const {
+  std::vector<Eigen::Vector2d> all;
+  for (std::size_t i = 0; i + but_last < evidence_.told.size(); ++i)
+    if (const Evaluation& e = evidence_.told[i]; evidence_.feasible(e))
+      all.emplace_back(evidence_.objective(e, 0), evidence_.objective(e, 1));
+  return all;
+}
+
+// Share of the front's hypervolume that the last evaluations brought.
+double Ego::growth_of_front(std::size_t last) const {
+  if (evidence_.told.size() < initial_total_ + last) return infinity;
+  const Front now = Front::of(outcomes(0));
+  Front before = Front::of(outcomes(last));
+  before.reference = now.reference;
+  return before.points.cols() == 0 ? infinity : 1 - before.hypervolume() / now.hypervolume();
+}
+
+// Empty, or why the front of two objectives needs no more designs. The model's word alone is not taken: what it expects
+// must be as small as what the last designs brought.
+std::string Ego::settled_front(const Plan& plan, const Beliefs& beliefs) const {
+  const std::size_t last = 10 + 5 * static_cast<std::size_t>(dimensions());
+  const double tolerance = options_.front_tolerance, grown = growth_of_front(last);
+  if (!(grown < tolerance)) return {};
+  const double expected =
+      plan.design.size() == 0 ? 0.0 : std::exp(plan.score) / std::max(beliefs.front().hypervolume(), 1e-300);
+  if (!(expected < tolerance)) return {};
+  return "the front's hypervolume grew by " + text(100 * grown, 2) + " % in the last " + std::to_string(last) +
+         " evaluations, and the model expects the next one to bring " + text(100 * expected, 2) + " %";
+}
+
 Plan Ego::next() {
   VectorXd lower, upper;
   search_box(lower, upper);
@@ -527,10 +561,14 @@ Plan Ego::next() {
         plan.stopped = "nothing more to gain by the model, and " + account_.verdict() + "; " + evidence_.say_best();
     }
   }
-  if (plan.design.size() == 0)
+  if (evidence_.objectives.size() == 2 && beliefs.any_feasible() && !evidence_.noisy() && !options_.trust_region &&
+      evidence_.pending.empty())
+    plan.stopped = settled_front(plan, beliefs);
+  if (plan.design.size() == 0 && plan.stopped.empty())
     plan = fill(candidates, false, "every maximum is evaluated already: where there is room");
-  plan.predicted =
-      cost.warp().backward(cost.model().predict(evidence_.space.embed(evidence_.space.unit(plan.design))).mean);
+  if (plan.design.size() > 0)
+    plan.predicted =
+        cost.warp().backward(cost.model().predict(evidence_.space.embed(evidence_.space.unit(plan.design))).mean);
   return plan;
 }
 
@@ -595,6 +633,7 @@ std::vector<std::string> Ego::numbers() const {
       names.push_back("length_" + v.name + (category ? "_" + text(v.lower + static_cast<double>(level)) : ""));
   }
   if (options_.trust_region) names.push_back("trust_region_side");
+  if (evidence_.objectives.size() == 2) names.insert(names.end(), {"front_size", "hypervolume"});
   return names;
 }
 
@@ -636,6 +675,11 @@ Iteration Ego::describe(int grid_points) const {
       p.score, quality, h.likelihood, h.variance, model.noise_variance(), warp.identity() ? 0 : warp.width};
   for (Index i = 0; i < h.log_length.size(); ++i) values.push_back(std::exp(h.log_length(i)));
   if (options_.trust_region) values.push_back(region_.side);
+  if (evidence_.objectives.size() == 2) {
+    const Front front = Front::of(outcomes(0));
+    values.push_back(static_cast<double>(front.points.cols()));
+    values.push_back(front.hypervolume());
+  }
   const auto names = numbers();
   for (std::size_t i = 0; i < names.size(); ++i) out.numbers.emplace_back(names[i], values[i]);
   std::string lengths;
@@ -665,6 +709,7 @@ int default_initial_samples(int variables, bool gradient) {
 std::unique_ptr<Strategy> make_ego(const std::vector<Variable>& variables, const EgoOptions& options) {
   if (options.initial_samples < 0) throw std::invalid_argument("ego: initial samples must not be negative");
   if (options.batch < 1) throw std::invalid_argument("ego: the batch must be at least 1");
+  if (!(options.front_tolerance >= 0)) throw std::invalid_argument("ego: the front tolerance must not be negative");
   if (!(options.tolerance >= 0)) throw std::invalid_argument("ego: the tolerance must not be negative");
   if (options.max_failures < 0) throw std::invalid_argument("ego: max failures must not be negative");
   if (!options.objectives.empty() && options.objectives.size() != 2)

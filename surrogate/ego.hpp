@@ -60,9 +60,10 @@ struct EgoOptions {
   double confidence_weight = 2;  // lower confidence bound: mean - weight x standard deviation
   int batch = 1;                 // designs per ask after the initial ones
   Pending pending = Pending::believer;
-  double tolerance = 1e-6;  // expected improvement at which to stop, of the best cost's magnitude
-  int max_failures = 0;     // evaluations without a usable cost before giving up while there is none at all; 0: 20, and
-                            // 15 for each variable
+  double tolerance = 1e-6;        // expected improvement at which to stop, of the best cost's magnitude
+  double front_tolerance = 5e-4;  // two objectives: growth of the front's hypervolume at which to stop, see ego.cpp
+  int max_failures = 0;  // evaluations without a usable cost before giving up while there is none at all; 0: 20, and
+                         // 15 for each variable
   bool trust_region = false;
   std::vector<Domain> domains;          // per variable; empty: all real
   std::vector<Constraint> constraints;  // on metrics

@@ -50,6 +50,13 @@ const KeyTable<EgoOptions>& ego_keys() {
                 .minimum = 0,
                 .open_minimum = true,
                 .identity = false})
+          .add("front-tolerance", &Options::front_tolerance,
+               {.unit = "1",
+                .description = "two objectives: stop when the front's hypervolume grew by less than this relative "
+                               "amount in the last "
+                               "10 evaluations and 5 for each variable, and the next one is expected to gain less",
+                .minimum = 0,
+                .identity = false})
           .add("max-failures", &Options::max_failures,
                {.description = "give up after this many evaluations without a usable cost",
                 .minimum = 1,

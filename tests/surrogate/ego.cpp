@@ -200,6 +200,44 @@ TEST(Ego, TwoObjectivesSpreadAlongTheFront) {
   EXPECT_GT(volume, 0.95 * (1.21 - 1.0 / 3));
 }
 
+// It ends by itself when the front is found, and not before; the hypervolume it tells is that of what it was told.
+TEST(Ego, TwoObjectivesStopWhenTheFrontStandsStill) {
+  const Function f = [](const VectorXd& x) {  // the front: the segment between (0.2, 0.5) and (0.8, 0.5)
+    Evaluation e;
+    e.status = Status::ok;
+    e.cost = (x - Eigen::Vector2d(0.2, 0.5)).squaredNorm();
+    e.metrics = VectorXd::Constant(1, (x - Eigen::Vector2d(0.8, 0.5)).squaredNorm());
+    return e;
+  };
+  EgoOptions o;
+  o.objectives = {-1, 0};
+  const auto strategy = make_ego({{"u", "", 0, 1}, {"v", "", 0, 1}}, o);
+  const Search s = search(*strategy, f, 1, 150);
+  EXPECT_LT(s.told.size(), 150u);
+  const Iteration last = strategy->describe(0);
+  EXPECT_NE(last.note.find("the front's hypervolume grew by"), std::string::npos) << last.note;
+  // f2 = (0.6 - sqrt(f1))^2 along the front; below (0.4, 0.4)
+  std::vector<std::pair<double, double>> points;
+  for (const Evaluation& e : s.told) points.emplace_back(e.cost, e.metrics(0));
+  std::sort(points.begin(), points.end());
+  double volume = 0, below = 0.4;
+  for (const auto& [a, b] : points)
+    if (a < 0.4 && b < below) volume += (0.4 - a) * (below - b), below = b;
+  double exact = 0.4 * 0.4;
+  for (int i = 0; i < 100000; ++i) exact -= 0.36 / 100000 * std::pow(0.6 - std::sqrt(0.36 * (i + 0.5) / 100000), 2);
+  EXPECT_GT(volume, 0.98 * exact);
+  EXPECT_LE(volume, exact);
+  const auto number = [&](const std::string& name) {
+    for (const auto& [known, value] : last.numbers)
+      if (known == name) return value;
+    return not_a_number;
+  };
+  EXPECT_GT(number("front_size"), 10);
+  EXPECT_GT(number("hypervolume"), volume);  // its reference lies beyond all that was told
+  o.front_tolerance = 0;
+  EXPECT_EQ(search(*make_ego({{"u", "", 0, 1}, {"v", "", 0, 1}}, o), f, 1, 60).told.size(), 60u);
+}
+
 TEST(Ego, NoiseIsSmoothedAndTheModelRecommends) {
   Random random(3);
   const Function f = [&](const VectorXd& x) {
