@@ -1,4 +1,4 @@
-// dodyn simulate: one motion, told in full. No archive is read or written.
+// dodyn simulate: one motion, told in full. No archive is written.
 #include <fstream>
 #include <iostream>
 #include <optional>
@@ -26,6 +26,14 @@ std::optional<std::int64_t> take_id(std::vector<std::string>& words) {
   return id;
 }
 
+std::string design_of(const Settings& settings, const Evaluation& evaluation) {
+  std::string text;
+  for (std::size_t i = 0; i < settings.variables.size(); ++i)
+    text += ", " + settings.variables[i].name + " " + to_text(evaluation.design(static_cast<Eigen::Index>(i))) +
+            (settings.variables[i].unit.empty() ? "" : " " + settings.variables[i].unit);
+  return text;
+}
+
 evaluators::Simulated replay(const std::string& path, const std::string& from, std::optional<std::int64_t> id,
                              const Settings& settings, const evaluators::Evaluator& evaluator) {
   const Outcome archived = study::archived(from, settings, evaluator, id);
@@ -33,12 +41,8 @@ evaluators::Simulated replay(const std::string& path, const std::string& from, s
   if (!simulated)
     throw ConfigError(path + ": evaluations of " + settings.evaluator +
                       " have no controls to replay; --from is for the evaluators gait and motion");
-  std::string head =
-      from + ": evaluation " + std::to_string(archived.evaluation.id) + ", cost " + to_text(archived.evaluation.cost);
-  for (std::size_t i = 0; i < settings.variables.size(); ++i)
-    head += ", " + settings.variables[i].name + " " +
-            to_text(archived.evaluation.design(static_cast<Eigen::Index>(i))) +
-            (settings.variables[i].unit.empty() ? "" : " " + settings.variables[i].unit);
+  const std::string head = from + ": evaluation " + std::to_string(archived.evaluation.id) + ", cost " +
+                           to_text(archived.evaluation.cost) + design_of(settings, archived.evaluation);
   simulated->report = head + "\n" + simulated->report;
   return *std::move(simulated);
 }
@@ -61,23 +65,48 @@ evaluators::Simulated simulated_start(const std::string& path, const Settings& s
   return *std::move(simulated);
 }
 
+// A start of an archived design, with all that was drawn for it.
+evaluators::Simulated simulated_again(const std::string& path, const std::vector<std::string>& words,
+                                      std::optional<std::int64_t> id) {
+  const auto study = study::archived_study(path, words, id);
+  Task task;
+  task.evaluation = study.evaluation;
+  auto simulated = study.evaluator->simulate(task);
+  if (!simulated)
+    throw ConfigError(path + ": the evaluator " + study.settings.evaluator +
+                      " is no simulation; dodyn simulate CONFIG --from ARCHIVE replays gaits and motions");
+  simulated->report = path + ": evaluation " + std::to_string(study.evaluation.id) + ", cost " +
+                      to_text(study.evaluation.cost) + design_of(study.settings, study.evaluation) + "\n" +
+                      simulated->report;
+  return *std::move(simulated);
+}
+
+bool is_archive(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  char head[4] = {};
+  return file.read(head, 4) && std::string(head, 4) == "\x89HDF";
+}
+
 }  // namespace
 
 ExitCode simulate(Invocation call) {
   const std::string path = take_path(call.words,
-                                     "dodyn simulate CONFIG [--key value ...] [--start K | --from ARCHIVE "
-                                     "[--evaluation ID]] [--output FILE.csv]");
+                                     "dodyn simulate CONFIG|ARCHIVE [--key value ...] [--start K | --from ARCHIVE] "
+                                     "[--evaluation ID] [--output FILE.csv]");
   const std::string output = take_option(call.words, "--output", "a file to write as CSV");
   const std::string from = take_option(call.words, "--from", "an archive");
   const auto id = take_id(call.words);
   const std::string start = take_option(call.words, "--start", "the number of a start");
-  if (from.empty() && id) throw ConfigError("--evaluation is for --from ARCHIVE");
+  const bool again = from.empty() && is_archive(path);
+  if (from.empty() && id && !again) throw ConfigError("--evaluation is for an archive, or --from ARCHIVE");
   if (!from.empty() && !start.empty()) throw ConfigError("--start is not for --from ARCHIVE; allowed: one of them");
   if (!start.empty()) call.words.push_back("--simulation.start=" + start);
-  const Settings settings = evaluators::read_settings(path, call.words);
-  const auto evaluator = evaluators::make_evaluator(settings);
-  const evaluators::Simulated simulated =
-      from.empty() ? simulated_start(path, settings, *evaluator) : replay(path, from, id, settings, *evaluator);
+  const auto simulated = [&] {
+    if (again) return simulated_again(path, call.words, id);
+    const Settings settings = evaluators::read_settings(path, call.words);
+    const auto evaluator = evaluators::make_evaluator(settings);
+    return from.empty() ? simulated_start(path, settings, *evaluator) : replay(path, from, id, settings, *evaluator);
+  }();
   std::ofstream file;
   if (!output.empty()) {
     file.open(output);

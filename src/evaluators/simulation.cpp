@@ -11,6 +11,7 @@
 #include "evaluators/simulation/keys.hpp"
 #include "evaluators/simulation/tally.hpp"
 #include "record/text.hpp"
+#include "systems/repetition.hpp"
 
 namespace dodyn::evaluators {
 namespace {
@@ -25,7 +26,10 @@ using simulation::Starts;
 
 using Given = std::map<std::string, double>;
 
-systems::Model read_model(const NamedModel& named) { return systems::read_model(named.text, named.path); }
+// `given`: parameters that the study sets, on which counts of links may depend.
+systems::Model read_model(const NamedModel& named, const Given& given = {}) {
+  return systems::read_model(named.text, named.path, given);
+}
 
 std::vector<DesignVariable> parameters_of(const Settings& so_far) {
   if (so_far.text("simulation.model").empty()) return {};
@@ -41,8 +45,12 @@ class SimulationEvaluator final : public Evaluator {
       : settings_(settings),
         own_(simulation::read_simulation(settings)),
         named_(named_model(settings, "simulation.model")),
-        model_(read_model(named_)),
+        model_(read_model(named_, set(settings))),
         starts_(settings, model_) {
+    for (const Variable& free : settings.variables)
+      if (const int at = model_.parameter(free.name); at >= 0 && model_.parameters[static_cast<std::size_t>(at)].counts)
+        throw settings.error("design." + free.name + ".min",
+                             "the number of links depends on it; allowed: a value, design." + free.name + " = NUMBER");
     Course& course = own_.course;
     course.held = simulation::held_links(settings, model_);
     simulation::FormulaReader reader(model_, starts_.variables(), !settings.text("control.craft").empty());
@@ -239,6 +247,16 @@ class SimulationEvaluator final : public Evaluator {
     }
   }
 
+  // Design variables that have one value in all of the study.
+  static Given set(const Settings& settings) {
+    Given given;
+    for (const auto& name : settings.given_variables)
+      if (std::none_of(settings.variables.begin(), settings.variables.end(),
+                       [&](const Variable& free) { return free.name == name; }))
+        given[name] = settings.design(name, {});
+    return given;
+  }
+
   static void refuse(Outcome& outcome, const std::string& reason) {
     outcome.evaluation.status = Status::infeasible;
     outcome.evaluation.reason = reason;
@@ -358,7 +376,8 @@ class SimulationEvaluator final : public Evaluator {
                             settings_.text("simulation.response").c_str(), options.step);
     if (starts_.count() > 1 || !start.variables.empty()) {
       told.report += formatted("start           %d of %d", own_.start, starts_.count());
-      for (std::size_t i = 0; i < start.variables.size(); ++i)
+      const std::size_t most = 8;  // of a line
+      for (std::size_t i = 0; i < std::min(most, start.variables.size()); ++i)
         told.report += formatted("%s %s = %.6g", i ? "," : ":", starts_.variables()[i].c_str(), start.variables[i]);
       told.report += "\n";
     }

@@ -1,10 +1,12 @@
 // How a configuration and a command line become settings.
 #include <algorithm>
+#include <charconv>
 #include <filesystem>
 #include <map>
 
 #include "settings/command_line.hpp"
 #include "settings/expression.hpp"
+#include "settings/read_text.hpp"
 #include "settings/settings.hpp"
 
 namespace dodyn {
@@ -513,6 +515,58 @@ class Reader {
 Settings read_settings(const std::string& path, const std::vector<std::string>& words,
                        const std::vector<EvaluatorKind>& kinds, const std::vector<StrategyKeys>& strategies) {
   return Reader(ini::read(path), words, kinds, strategies).read();
+}
+
+Settings read_settings(std::string_view text, const std::string& origin, const std::vector<std::string>& words,
+                       const std::vector<EvaluatorKind>& kinds, const std::vector<StrategyKeys>& strategies) {
+  return Reader(ini::parse(text, origin), words, kinds, strategies).read();
+}
+
+std::string configuration_text(const std::vector<std::pair<std::string, std::string>>& configuration,
+                               const std::vector<std::string>& leave_out) {
+  // [starts] [outcome wrong port] ...: titles of the sections that an evaluator reads itself
+  std::vector<std::string> titles;
+  for (const auto& [key, value] : configuration)
+    if (key == "sections")
+      for (std::size_t from = 0; (from = value.find('[', from)) != std::string::npos;) {
+        const auto end = value.find(']', from);
+        titles.push_back(value.substr(from + 1, end - from - 1));
+        from = end;
+      }
+  const bool scenarios =
+      std::any_of(titles.begin(), titles.end(), [](auto& one) { return one.starts_with("scenario "); });
+  const auto of_designs = [&](const std::string& key) {
+    return key == "study.evaluator" || key == "study.seed" ||
+           (scenarios && (key == "study.across" || key == "study.scenarios"));
+  };
+  std::vector<std::pair<std::string, std::string>> sections;  // title, lines
+  const auto lines = [&](const std::string& title) -> std::string& {
+    for (auto& [known, text] : sections)
+      if (known == title) return text;
+    return sections.emplace_back(title, "").second;
+  };
+  for (const auto& [key, value] : configuration) {
+    if (key == "sections" || value.empty() || std::find(leave_out.begin(), leave_out.end(), key) != leave_out.end() ||
+        key.starts_with("surrogate.") || (key.starts_with("study.") && !of_designs(key)))
+      continue;
+    double number = 0.0;  // what a parameter follows from is the model's to say
+    if (key.starts_with("design.") &&
+        std::from_chars(value.data(), value.data() + value.size(), number).ptr != value.data() + value.size())
+      continue;
+    std::string title = key.substr(0, key.find('.'));
+    std::size_t end = title.size();
+    for (const auto& one : titles) {  // "outcome.wrong port.when"
+      std::string prefix = one;
+      if (const auto blank = prefix.find(' '); blank != std::string::npos) prefix[blank] = '.';
+      if (!key.starts_with(prefix + ".") || prefix.size() < end) continue;
+      title = one;
+      end = prefix.size();
+    }
+    lines(title) += key.substr(end + 1) + " = " + value + "\n";
+  }
+  std::string text;
+  for (const auto& [title, entries] : sections) text += "[" + title + "]\n" + entries;
+  return text;
 }
 
 std::vector<Key> evaluator_keys(const EvaluatorKind& kind) {

@@ -3,7 +3,9 @@
 #include <algorithm>
 
 #include "archive/archive.hpp"
+#include "settings/read_text.hpp"
 #include "study/study.hpp"
+#include "surrogate/choice.hpp"
 
 namespace dodyn::study {
 namespace {
@@ -41,17 +43,8 @@ void check(const std::string& path, const archive::Contents& contents, Settings 
                       contents.provenance.program_version + ")");
 }
 
-}  // namespace
-
-Outcome archived(const std::string& path, const Settings& settings, const evaluators::Evaluator& evaluator,
-                 std::optional<std::int64_t> id) {
-  archive::Contents contents;
-  try {
-    contents = archive::read(path);
-  } catch (const archive::Error& error) {
-    throw ConfigError(error.what());
-  }
-  check(path, contents, settings, evaluator);
+// The evaluation with this id, or the best one.
+const Evaluation& chosen(const std::string& path, const archive::Contents& contents, std::optional<std::int64_t> id) {
   const auto rows = archive::latest(contents);
   const Evaluation* found = nullptr;
   for (const auto& [each, row] : rows) {
@@ -64,6 +57,46 @@ Outcome archived(const std::string& path, const Settings& settings, const evalua
                       std::to_string(rows.begin()->first) + " to " + std::to_string(rows.rbegin()->first));
   if (!found)
     throw ConfigError(path + ": no evaluation in it is ok; --evaluation ID takes another one that has a motion");
+  return *found;
+}
+
+archive::Contents contents_of(const std::string& path) {
+  try {
+    return archive::read(path);
+  } catch (const archive::Error& error) {
+    throw ConfigError(error.what());
+  }
+}
+
+}  // namespace
+
+ArchivedStudy archived_study(const std::string& path, const std::vector<std::string>& words,
+                             std::optional<std::int64_t> id) {
+  const archive::Contents contents = contents_of(path);
+  const auto& configuration = contents.provenance.configuration;
+  // what an evaluator read besides is no setting
+  std::vector<std::string> read;
+  for (const auto& [key, value] : configuration)
+    if (key.ends_with("-checksum")) read.push_back(key);
+  ArchivedStudy study;
+  study.settings = dodyn::read_settings(configuration_text(configuration, read), path, words,
+                                        evaluators::evaluator_kinds(), surrogate::strategy_keys());
+  study.evaluator = evaluators::make_evaluator(study.settings);
+  for (const auto& [key, value] : study.evaluator->reads())
+    for (const auto& [then, old] : configuration)
+      if (then == key && old != value)
+        throw ConfigError(path + ": " + key + " was " + old + " and is " + value + ": the file has changed since");
+  study.evaluation = chosen(path, contents, id);
+  if (study.evaluation.design.size() != static_cast<Eigen::Index>(study.settings.variables.size()))
+    throw ConfigError(path + ": its design variables are set on the command line; allowed: other settings");
+  return study;
+}
+
+Outcome archived(const std::string& path, const Settings& settings, const evaluators::Evaluator& evaluator,
+                 std::optional<std::int64_t> id) {
+  const archive::Contents contents = contents_of(path);
+  check(path, contents, settings, evaluator);
+  const Evaluation* found = &chosen(path, contents, id);
   Outcome outcome{*found, {}};
   try {
     outcome.trajectory = archive::read_trajectory(path, found->id);

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "evaluators/evaluator.hpp"
 #include "record/task.hpp"
@@ -16,5 +18,16 @@ namespace dodyn::study {
 // settings or another model, no such evaluation, none that is ok, one without a motion.
 Outcome archived(const std::string& path, const Settings& settings, const evaluators::Evaluator& evaluator,
                  std::optional<std::int64_t> id);
+
+// The study that an archive is of, from its own configuration, and one of its evaluations, as settled by the settings
+// that `words` of a command line change. Relative files are looked for beside the archive and in the working directory.
+struct ArchivedStudy {
+  Settings settings;
+  std::unique_ptr<evaluators::Evaluator> evaluator;
+  Evaluation evaluation;  // the one with this id, or the best
+};
+// Throws ConfigError, one line: no archive, no such evaluation, or a model that has changed since.
+ArchivedStudy archived_study(const std::string& path, const std::vector<std::string>& words,
+                             std::optional<std::int64_t> id);
 
 }  // namespace dodyn::study

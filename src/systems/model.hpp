@@ -46,6 +46,7 @@ struct Parameter {
   std::string name;
   Definition definition;
   std::string comment;  // behind it in the text: a unit, a meaning
+  bool counts = false;  // how many links there are depends on it, so that a model is for one value
 };
 
 // A convex part of a link.

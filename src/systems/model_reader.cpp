@@ -9,7 +9,7 @@
 namespace dodyn::systems {
 namespace {
 
-constexpr std::size_t most_parameters = 10000, most_sections = 2000, most_coordinates = 500;
+constexpr std::size_t most_parameters = 10000, most_sections = 2000, most_coordinates = 5000;
 
 using Name = ini::SectionKind::Name;
 const std::vector<ini::SectionKind> kinds = {
@@ -17,7 +17,7 @@ const std::vector<ini::SectionKind> kinds = {
     {"parameters", Name::none, {}, true},
     {"link",
      Name::required,
-     {"parent", "joint", "coordinates", "at", "end", "mass", "centre", "inertia", "partner", "surface"},
+     {"parent", "joint", "count", "coordinates", "at", "end", "mass", "centre", "inertia", "partner", "surface"},
      false,
      {"parent", "joint"}},
     {"mass", Name::required, {"link", "at", "mass", "partner"}, false, {"link", "mass"}},
@@ -65,10 +65,11 @@ ModelReader::ModelReader(std::string_view text, const std::string& origin) : tex
   model_.origin = origin;
 }
 
-Model ModelReader::model() {
+Model ModelReader::model(const std::map<std::string, double>& given) {
   if (text_.sections.size() > most_sections)
     fail(0, std::to_string(text_.sections.size()) + " sections; allowed: " + std::to_string(most_sections));
   read_parameters();
+  repeat(given);
   read_model();
   each("surface", [&](const Section& s) {
     model_.surfaces.push_back(
@@ -475,13 +476,23 @@ void ModelReader::complete() {
   model_.number_count = next;
 }
 
+namespace {
+
+Model judged(Model model) {
+  const auto values = model.evaluate<double>();
+  if (model.structure.swing_link >= 0) model.check_walker(model.tree(values.numbers));
+  return model;
+}
+
+}  // namespace
+
 Model read_model(std::string_view text, const std::string& origin, bool judge) {
   Model model = ModelReader(text, origin).model();
-  if (judge) {
-    const auto values = model.evaluate<double>();
-    if (model.structure.swing_link >= 0) model.check_walker(model.tree(values.numbers));
-  }
-  return model;
+  return judge ? judged(std::move(model)) : model;
+}
+
+Model read_model(std::string_view text, const std::string& origin, const std::map<std::string, double>& given) {
+  return judged(ModelReader(text, origin).model(given));
 }
 
 PieceModel read_piece_model(std::string_view text, const std::string& origin) {

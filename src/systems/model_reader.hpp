@@ -1,6 +1,7 @@
 // Reading of a model's text: what its parts (model_reader.cpp, force_reader.cpp) share.
 #pragma once
 
+#include <map>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -14,7 +15,8 @@ namespace dodyn::systems {
 class ModelReader {
  public:
   ModelReader(std::string_view text, const std::string& origin);
-  Model model();
+  // `given`: parameters that counts of links may speak of.
+  Model model(const std::map<std::string, double>& given = {});
   const Pieces& pieces() const { return pieces_; }  // once the model is read
 
  private:
@@ -51,6 +53,7 @@ class ModelReader {
   template <class F>
   void each(const char* kind, F f);
   void read_parameters();
+  void repeat(const std::map<std::string, double>& given);
   void read_model();
   std::vector<Move> moves(const Entry& entry) const;
   void read_link(const Section& section);

@@ -204,13 +204,45 @@ TEST_F(Command, SimulateShowsOneMotion) {
   std::getline(file, head);
   EXPECT_EQ(head.rfind("t", 0), 0u) << head;
   EXPECT_GT(std::count(std::istreambuf_iterator<char>(file), {}, '\n'), 100);
-  const Result docking =
-      dodyn("simulate " + configs + "docking.cfg --design.spacing 0.06 --starts.bearing \"12 deg\" --starts.distance 0.15");
+  const Result docking = dodyn("simulate " + configs +
+                               "docking.cfg --design.spacing 0.06 --starts.bearing \"12 deg\" --starts.distance 0.15");
   EXPECT_EQ(docking.code, 0);
   EXPECT_HAS(docking.text, "docked");
   const Result none = dodyn("simulate f.cfg --design.x 0.5");  // no simulation
   EXPECT_EQ(none.code, 2);
   EXPECT_EQ(std::count(none.text.begin(), none.text.end(), '\n'), 1) << none.text;
+}
+
+// From an archive alone, a start of a design is simulated as it was: with the same numbers as from the configuration.
+TEST_F(Command, SimulateShowsAStartOfAnArchivedDesign) {
+  const std::string few = " --starts.count 4 --simulation.end 40 --simulation.step 0.004";
+  const std::string config = std::string(CONFIGS) + "/docking-robust.cfg";
+  ASSERT_EQ(dodyn("run " + config + few + " --study.archive again.h5 --strategy sweep --surrogate.points 2").code, 0);
+  ASSERT_EQ(dodyn("simulate again.h5 --evaluation 1 --start 3 --output archived.csv").code, 0);
+  ASSERT_EQ(dodyn("simulate " + config + few + " --design.spacing \"75.5 mm\" --start 3 --output given.csv").code, 0);
+  const auto text = [this](const char* name) {
+    std::ifstream file(directory + "/" + name);
+    return std::string(std::istreambuf_iterator<char>(file), {});
+  };
+  EXPECT_GT(text("archived.csv").size(), 1000u);
+  EXPECT_EQ(text("archived.csv"), text("given.csv"));
+  const Result wrong = dodyn("simulate again.h5 --evaluation 7");
+  EXPECT_EQ(wrong.code, 2);
+  EXPECT_HAS(wrong.text, "no evaluation 7; allowed: an id from 0 to 1");
+  EXPECT_EQ(dodyn("simulate again.h5 --start 5").code, 2);
+  const std::string other = directory + "/scenarios.cfg";  // of one of two scenarios
+  {
+    std::ifstream file(config);
+    std::ofstream(other) << file.rdbuf() << "[scenario as-is]\n[scenario rough]\ndesign.pull = 0.8\n";
+  }
+  ASSERT_EQ(dodyn("run " + other + few + " --study.archive two.h5 --strategy sweep --surrogate.points 2").code, 0);
+  EXPECT_HAS(dodyn("simulate two.h5 --start 2").text, "say which: --study.scenarios NAME, of as-is, rough");
+  ASSERT_EQ(dodyn("simulate two.h5 --evaluation 0 --start 2 --study.scenarios rough --output archived.csv").code, 0);
+  ASSERT_EQ(
+      dodyn("simulate " + config + few + " --design.spacing \"25.5 mm\" --design.pull 0.8 --start 2 --output given.csv")
+          .code,
+      0);
+  EXPECT_EQ(text("archived.csv"), text("given.csv"));
 }
 
 TEST_F(Command, ReplaysAnArchivedGait) {
@@ -389,9 +421,10 @@ TEST_F(Command, ScenariosAreTheSameOnAnyNumberOfRanks) {
 // The list of distinct gaits that the starts of a design ended at: joined from parts that ranks do in any order, some
 // of them starting from a neighbour's gait.
 TEST_F(Command, OptimaAreTheSameOnAnyNumberOfRanks) {
-  std::ofstream(directory + "/g.cfg") << "[study]\nevaluator = gait\n[surrogate]\nstrategy = strawman\n"
-                                         "[design]\nknee.min = 0.35\nknee.max = 0.55\n"
-                                         "[gait]\nlegs = fixed-masses\nintervals = 16\nstarts = 7\nshifts = 1\nexamination = report\n";
+  std::ofstream(directory + "/g.cfg")
+      << "[study]\nevaluator = gait\n[surrogate]\nstrategy = strawman\n"
+         "[design]\nknee.min = 0.35\nknee.max = 0.55\n"
+         "[gait]\nlegs = fixed-masses\nintervals = 16\nstarts = 7\nshifts = 1\nexamination = report\n";
   const std::string words = "run g.cfg --study.max-evaluations 5 --gait.parts ";
   EXPECT_EQ(dodyn(words + "3 --study.archive 1.h5").code, 0);
   EXPECT_EQ(ranks(2, words + "3 --study.archive 2.h5").code, 0);

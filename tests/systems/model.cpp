@@ -156,7 +156,8 @@ TEST(Model, RecordedOnceServesEveryDesign) {
       std::map<std::string, double> given;
       const auto defaults = model.evaluate<double>().parameters;
       for (std::size_t i = 0; i < model.parameters.size(); ++i)
-        if (model.parameters[i].definition.uses.empty()) given[model.parameters[i].name] = factor * defaults[i];
+        if (const Parameter& p = model.parameters[i]; p.definition.uses.empty() && !p.counts)
+          given[p.name] = factor * defaults[i];
       const auto values = model.evaluate(given);
       const auto tree = model.tree(values.numbers);
       const Vector q = random_vector(random, n, 1.0), v = random_vector(random, n, 2.0),

@@ -7,6 +7,7 @@
 #include <random>
 
 #include "record/text.hpp"
+#include "settings/numbered.hpp"
 #include "surrogate/sampling.hpp"
 
 namespace dodyn::evaluators::simulation {
@@ -48,9 +49,9 @@ Starts::Starts(const Settings& settings, const systems::Model& model) : model_(m
   if (const auto found = settings.sections_of("starts"); !found.empty()) {
     const FreeSection& section = *found[0];
     const FreeEntry* file = section.find("file");
-    for (const auto& entry : section.entries) {
+    for (const auto& entry : repeated(section.entries)) {
       if (entry.key == "file" || entry.key == "count" || entry.key == "sampling" || entry.key == "seed") {
-        if (file && &entry != file) throw entry.error("is of no use next to file = " + shown(file->value));
+        if (file && entry.key != "file") throw entry.error("is of no use next to file = " + shown(file->value));
         continue;
       }
       if (file)
@@ -77,7 +78,7 @@ Starts::Starts(const Settings& settings, const systems::Model& model) : model_(m
     varies_model_ |= targets_[i].kind == Target::parameter;
   }
   for (const FreeSection* section : settings.sections_of("start"))
-    for (const auto& entry : section->entries) {
+    for (const auto& entry : repeated(section->entries)) {
       const Target to = target(entry.key);
       if (to.kind == Target::none) {
         std::vector<std::string> known = model.structure.coordinate_names;
@@ -92,6 +93,21 @@ Starts::Starts(const Settings& settings, const systems::Model& model) : model_(m
       varies_model_ |= to.kind == Target::parameter;
       assignments_.push_back({entry, to, {}});
     }
+}
+
+// Entries of names with an i, as box_i_z, once for each box that there is, its number for i in the value.
+std::vector<FreeEntry> Starts::repeated(const std::vector<FreeEntry>& entries) const {
+  std::vector<FreeEntry> all;
+  for (const FreeEntry& entry : entries) {
+    bool several = false;
+    if (target(entry.key).kind == Target::none && numbered(entry.key, 1) != entry.key)
+      for (int k = 1; target(numbered(entry.key, k)).kind != Target::none; ++k) {
+        all.push_back({numbered(entry.key, k), numbered(entry.value, k), entry.source});
+        several = true;
+      }
+    if (!several) all.push_back(entry);
+  }
+  return all;
 }
 
 Starts::Target Starts::target(const std::string& name) const {

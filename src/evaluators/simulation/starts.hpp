@@ -53,6 +53,7 @@ class Starts {
     int index = -1;
   };
   Target target(const std::string& name) const;
+  std::vector<FreeEntry> repeated(const std::vector<FreeEntry>& entries) const;
   void read_file(const FreeEntry& entry, const std::string& configuration);
   void sample(const FreeSection& section);
   void put(const Target& to, double value, Start& start) const;
