@@ -75,11 +75,17 @@ ArchivedStudy archived_study(const std::string& path, const std::vector<std::str
   const archive::Contents contents = contents_of(path);
   const auto& configuration = contents.provenance.configuration;
   // what an evaluator read besides is no setting
-  std::vector<std::string> read;
+  std::vector<std::string> left_out;
   for (const auto& [key, value] : configuration)
-    if (key.ends_with("-checksum")) read.push_back(key);
+    if (key.ends_with("-checksum")) left_out.push_back(key);
+  // nor is a default something that was asked for
+  for (const auto& kind : evaluators::evaluator_kinds())
+    for (const Key& key : kind.keys)
+      for (const auto& [name, value] : configuration)
+        if (kind.name == contents.provenance.evaluator && name == key.name && value == default_text(key))
+          left_out.push_back(name);
   ArchivedStudy study;
-  study.settings = dodyn::read_settings(configuration_text(configuration, read), path, words,
+  study.settings = dodyn::read_settings(configuration_text(configuration, left_out), path, words,
                                         evaluators::evaluator_kinds(), surrogate::strategy_keys());
   study.evaluator = evaluators::make_evaluator(study.settings);
   for (const auto& [key, value] : study.evaluator->reads())
