@@ -545,6 +545,7 @@ std::string configuration_text(const std::vector<std::pair<std::string, std::str
       if (known == title) return text;
     return sections.emplace_back(title, "").second;
   };
+  for (const auto& title : titles) lines(title);  // a scenario may say nothing
   for (const auto& [key, value] : configuration) {
     if (key == "sections" || value.empty() || std::find(leave_out.begin(), leave_out.end(), key) != leave_out.end() ||
         key.starts_with("surrogate.") || (key.starts_with("study.") && !of_designs(key)))
