@@ -22,7 +22,7 @@ struct Command {
 const std::vector<Command> commands = {
     {"run", "CONFIG [--key value ...] [--exit-code-file FILE]",
      "run a study, or continue the one its archive holds (alone or under mpirun)", run, true},
-    {"show", "ARCHIVE [--sort KEY] [--failed] [--csv | --json] [--evaluation ID] [--events] [--follow] [--verify]",
+    {"show", "ARCHIVE [--sort KEY] [--columns NAME,...] [--failed] [--csv | --json] [--evaluation ID] [--events] [--follow] [--verify]",
      "table of evaluations, best design, why it stopped; also while it runs", show, false},
     {"report", "ARCHIVE [OTHER...] [--output FILE.html] [--follow]",
      "one page of HTML: what was found, why it stopped, pictures, the motion playing; opens without a network", python,

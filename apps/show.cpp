@@ -1,4 +1,7 @@
 // dodyn show: what an archive holds, also one that is being written or that a killed run left behind.
+#include <sys/ioctl.h>
+#include <unistd.h>
+
 #include <chrono>
 #include <filesystem>
 #include <iostream>
@@ -7,12 +10,20 @@
 #include "archive/archive.hpp"
 #include "command.hpp"
 #include "report/report.hpp"
+#include "settings/expression.hpp"
 
 namespace dodyn::apps {
 namespace {
 
 const std::string show_usage =
-    "dodyn show ARCHIVE [--sort KEY] [--failed] [--csv | --json] [--evaluation ID] [--events] [--follow] [--verify]";
+    "dodyn show ARCHIVE [--sort KEY] [--columns NAME,...] [--failed] [--csv | --json] [--evaluation ID] [--events] "
+    "[--follow] [--verify]";
+
+// Of the terminal that standard output is; 0: it is none.
+std::size_t terminal_width() {
+  winsize size{};
+  return ::isatty(STDOUT_FILENO) && ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+}
 
 bool take_flag(std::vector<std::string>& words, const std::string& name) { return std::erase(words, name) > 0; }
 
@@ -86,6 +97,8 @@ ExitCode one(const std::string& path, const std::string& text, bool csv, bool js
 ExitCode show(Invocation call) {
   report::Listing listing;
   if (const auto key = take_option(call.words, "--sort", "a column, as cost"); !key.empty()) listing.sort = key;
+  listing.columns = split_list(take_option(call.words, "--columns", "columns between commas, as cost,status"));
+  listing.width = terminal_width();
   const std::string id = take_option(call.words, "--evaluation", "an id");
   listing.failed_only = take_flag(call.words, "--failed");
   const bool csv = take_flag(call.words, "--csv"), json = take_flag(call.words, "--json");

@@ -64,11 +64,7 @@ std::vector<const Evaluation*> front_of(const surrogate::Evidence& evidence) {
         if (theirs > ours) return false;
         better |= theirs < ours;
       }
-      return better || (other.id < one.id && [&] {  // of equals the first
-               for (std::size_t k = 0; k < count; ++k)
-                 if (evidence.objective(other, k) != evidence.objective(one, k)) return false;
-               return true;
-             }());
+      return better || other.id < one.id;  // of equals the first
     });
     if (!dominated) front.push_back(&one);
   }

@@ -135,35 +135,59 @@ void for_each_cell(const Evaluation& evaluation, const archive::Layout& layout, 
   });
 }
 
+// A cell as the table shows it.
+struct Cell {
+  std::string name, unit, text;
+  double value = 0.0;  // of numbers
+
+  // Whether a user means it by this name: its own, or that of a design variable or metric.
+  bool is(const std::string& asked) const { return asked == name || asked == short_name(); }
+  std::string short_name() const {
+    const auto dot = name.find('.');
+    return dot == std::string::npos || name.starts_with("gradient.") ? name : name.substr(dot + 1);
+  }
+};
+
+std::vector<Cell> cells_of(const Evaluation& evaluation, const archive::Layout& layout) {
+  std::vector<Cell> cells;
+  for_each_cell(evaluation, layout, [&](const std::string& name, const std::string& unit, const auto& value) {
+    using T = std::decay_t<decltype(value)>;
+    if constexpr (std::is_same_v<T, std::string>)
+      cells.push_back({name, unit, value});
+    else if constexpr (std::is_same_v<T, double>)
+      cells.push_back({name, unit, name == "seconds" ? formatted("%.2f", value) : short_number(value), value});
+    else
+      cells.push_back({name, unit, std::to_string(value), static_cast<double>(value)});
+  });
+  return cells;
+}
+
+// Throws ConfigError where no column has that name.
+std::size_t column_named(const std::vector<Cell>& cells, const std::string& name, const char* option) {
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    if (cells[i].is(name)) return i;
+    names.push_back(cells[i].short_name());
+  }
+  throw ConfigError(std::string("command line: ") + option + " " + name + ": no such column" +
+                    did_you_mean(name, names) +
+                    "; allowed: id, cost, status, seconds, ..., a design variable or a metric");
+}
+
 // The rows to list, in their order.
 std::vector<std::size_t> select(const archive::Contents& contents, const surrogate::Evidence& evidence,
                                 const Listing& listing) {
   using Key = std::tuple<bool, double, std::string>;  // breaks a constraint, where costs are compared
-  std::vector<std::string> names;
-  const auto key = [&](const Evaluation& evaluation) {
-    std::optional<Key> found;
-    names.clear();
-    for_each_cell(evaluation, contents.layout, [&](const std::string& name, const std::string&, const auto& value) {
-      const auto dot = name.find('.');
-      const bool short_name = dot != std::string::npos && !name.starts_with("gradient.");
-      names.push_back(short_name ? name.substr(dot + 1) : name);
-      if (found || (listing.sort != name && listing.sort != names.back())) return;
-      if constexpr (std::is_same_v<std::decay_t<decltype(value)>, std::string>)
-        found = Key(false, 0.0, value);
-      else  // numbers that are none come last
-        found = Key(name == "cost" && !broken_text(contents, evidence, evaluation).empty(),
-                    std::isnan(static_cast<double>(value)) ? HUGE_VAL : static_cast<double>(value), "");
-    });
-    return found;
-  };
-  if (!key(Evaluation{}))
-    throw ConfigError("command line: --sort " + listing.sort + ": no such column" + did_you_mean(listing.sort, names) +
-                      "; allowed: id, cost, status, seconds, ..., a design variable or a metric");
+  const std::size_t by = column_named(cells_of({}, contents.layout), listing.sort, "--sort");
   std::vector<std::pair<Key, std::size_t>> rows;
   for (const auto& [id, row] : archive::latest(contents)) {
     const Evaluation& evaluation = contents.evaluations[row];
     if (listing.failed_only && !worth_another_try(evaluation.status)) continue;
-    rows.emplace_back(*key(evaluation), row);
+    const Cell cell = cells_of(evaluation, contents.layout)[by];
+    // numbers that are none come last
+    rows.emplace_back(Key(cell.name == "cost" && !broken_text(contents, evidence, evaluation).empty(),
+                          std::isnan(cell.value) ? HUGE_VAL : cell.value, cell.text),
+                      row);
   }
   std::stable_sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   std::vector<std::size_t> order;
@@ -171,30 +195,77 @@ std::vector<std::size_t> select(const archive::Contents& contents, const surroga
   return order;
 }
 
-std::vector<std::string> table_head(const archive::Contents& contents) {
-  std::vector<std::string> head = {"id"};
-  for (const auto& variable : contents.layout.variables)
-    head.push_back(variable.unit.empty() || variable.unit == "1" ? variable.name
-                                                                 : variable.name + " [" + variable.unit + "]");
-  for (const auto* name : {"cost", "status", "seconds", "rank"}) head.emplace_back(name);
-  if (!contents.sources.empty()) head.emplace_back("source");
-  head.emplace_back("reason");
-  return head;
+// The columns of the table after the id, each by its place among an evaluation's cells; `source` beyond them.
+std::vector<std::size_t> table_columns(const archive::Contents& contents, const surrogate::Evidence& evidence,
+                                       const Listing& listing) {
+  std::vector<std::string> names = listing.columns;
+  if (names.empty()) {
+    for (const auto& variable : contents.layout.variables) names.push_back("design." + variable.name);
+    names.emplace_back("cost");
+    const auto add = [&](int metric) {
+      const auto name = metric < 0 ? "" : "metrics." + contents.layout.metrics[static_cast<std::size_t>(metric)].name;
+      if (!name.empty() && std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+    };
+    for (const int metric : evidence.objectives) add(metric);
+    for (const auto& constraint : evidence.constraints) add(constraint.metric);
+    for (const auto* name : {"status", "seconds", "rank"}) names.emplace_back(name);
+    if (!contents.sources.empty()) names.emplace_back("source");
+    names.emplace_back("reason");
+  }
+  auto cells = cells_of({}, contents.layout);
+  if (!contents.sources.empty()) cells.push_back({"source", "", ""});
+  std::vector<std::size_t> columns;
+  for (const auto& name : names) columns.push_back(column_named(cells, name, "--columns"));
+  return columns;
 }
 
 std::vector<std::string> table_row(const archive::Contents& contents, const surrogate::Evidence& evidence,
-                                   std::size_t row) {
+                                   const std::vector<std::size_t>& columns, std::size_t row) {
   const Evaluation& evaluation = contents.evaluations[row];
+  auto all = cells_of(evaluation, contents.layout);
+  if (!contents.sources.empty()) all.push_back({"source", "", std::to_string(contents.origins[row])});
   std::vector<std::string> cells = {std::to_string(evaluation.id)};
-  for (const double value : evaluation.design) cells.push_back(short_number(value));
-  cells.push_back(short_number(evaluation.cost));
-  cells.emplace_back(to_string(evaluation.status));
-  cells.push_back(formatted("%.2f", evaluation.seconds));
-  cells.push_back(std::to_string(evaluation.rank));
-  if (!contents.sources.empty()) cells.push_back(std::to_string(contents.origins[row]));
-  const std::string broken = broken_text(contents, evidence, evaluation);
-  cells.push_back(broken + (broken.empty() || evaluation.reason.empty() ? "" : "; ") + evaluation.reason);
+  for (const std::size_t column : columns) {
+    const Cell& cell = all[column];
+    const std::string broken = cell.name == "reason" ? broken_text(contents, evidence, evaluation) : "";
+    cells.push_back(broken + (broken.empty() || cell.text.empty() ? "" : "; ") + cell.text);
+  }
   return cells;
+}
+
+std::vector<std::string> table_head(const archive::Contents& contents, const std::vector<std::size_t>& columns) {
+  auto all = cells_of({}, contents.layout);
+  if (!contents.sources.empty()) all.push_back({"source", "", ""});
+  std::vector<std::string> head = {"id"};
+  for (const std::size_t column : columns) {
+    const Cell& cell = all[column];
+    const bool unit = !cell.unit.empty() && cell.unit != "1" && cell.name != "seconds";
+    head.push_back(cell.short_name() + (unit ? " [" + cell.unit + "]" : ""));
+  }
+  return head;
+}
+
+// Lines that are longer than `width` characters end in an ellipsis.
+std::string cut(const std::string& text, std::size_t width) {
+  if (width == 0) return text;
+  std::string out;
+  std::size_t characters = 0;
+  std::size_t last = 0;  // where the line's last character that may stay ends
+  const auto begins = [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; };
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '\n') {
+      if (characters > width) out.resize(last), out += "\u2026";
+      out += '\n';
+      characters = 0;
+      continue;
+    }
+    if (begins(text[i])) {
+      ++characters;
+      if (characters == width) last = out.size();  // before it: the ellipsis takes a place
+    }
+    if (characters <= width) out += text[i];
+  }
+  return out;
 }
 
 using Json = nlohmann::ordered_json;
@@ -256,11 +327,12 @@ std::vector<std::pair<std::string, int>> event_counts(const std::vector<Event>& 
 }  // namespace
 
 std::string table(const archive::Contents& contents, const Listing& listing) {
-  std::map<std::int64_t, Evaluation> by_id;
-  for (const auto& evaluation : contents.evaluations) by_id[evaluation.id] = evaluation;
+  const std::size_t evaluations = archive::latest(contents).size();
   const surrogate::Evidence evidence = study::evidence_of(contents);
-  std::vector<std::vector<std::string>> rows = {table_head(contents)};
-  for (const std::size_t row : select(contents, evidence, listing)) rows.push_back(table_row(contents, evidence, row));
+  const auto shown = table_columns(contents, evidence, listing);
+  std::vector<std::vector<std::string>> rows = {table_head(contents, shown)};
+  for (const std::size_t row : select(contents, evidence, listing))
+    rows.push_back(table_row(contents, evidence, shown, row));
   std::string sources;
   for (std::size_t i = 0; i < contents.sources.size(); ++i) {
     const archive::Source& source = contents.sources[i];
@@ -272,13 +344,13 @@ std::string table(const archive::Contents& contents, const Listing& listing) {
     }
     sources += "\n";
   }
-  const std::size_t again = contents.evaluations.size() - by_id.size();
+  const std::size_t again = contents.evaluations.size() - evaluations;
   std::string befallen;
   for (const auto& [kind, count] : event_counts(contents.events))
     befallen += (befallen.empty() ? "events (--events lists them): " : ", ") + std::to_string(count) + " " + kind;
   if (contents.events.size() <= 2) befallen.clear();  // it was started, and it stopped
-  return columns(rows) + "\n" + sources + outcome_text(contents, evidence) +
-         formatted("%zu evaluations, %zu iterations; ", by_id.size(), contents.iterations.size()) +
+  return cut(columns(rows), listing.width) + "\n" + sources + outcome_text(contents, evidence) +
+         formatted("%zu evaluations, %zu iterations; ", evaluations, contents.iterations.size()) +
          (again ? std::to_string(again) + " earlier attempts; " : "") +
          (contents.stopped.empty() ? "not finished (running, or killed: the same command continues it)"
                                    : "stopped: " + contents.stopped) +

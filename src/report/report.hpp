@@ -31,10 +31,14 @@ std::string progress_text(const study::Tally& tally, const std::vector<Variable>
 struct Listing {
   std::string sort = "id";   // a column: id, cost, status, ..., or the name of a design variable or metric; least first
   bool failed_only = false;  // those worth another try
+  // Of the table: columns in their order after the id, named as for `sort`, also source and reason. Empty: the design
+  // variables, the cost, the metrics that constraints and objectives name, status, seconds, rank, source, reason.
+  std::vector<std::string> columns = {};
+  std::size_t width = 0;  // of the table's lines, longer ones end in an ellipsis; 0: as long as they are
 };
 
 // One line per evaluation, then the best one and why the study ended. Of an id that was evaluated again the last row
-// counts. Throws ConfigError where there is no column to sort by.
+// counts. Throws ConfigError where there is no such column to show or to sort by.
 std::string table(const archive::Contents& contents, const Listing& listing = {});
 // What befell the study: a line each, with its time.
 std::string events_text(const archive::Contents& contents);

@@ -73,6 +73,33 @@ TEST(Report, TableIsInTheOrderOfTheIds) {
             "2 evaluations, 0 iterations; not finished (running, or killed: the same command continues it)\n");
 }
 
+// Columns that were asked for, and those that constraints name; lines no longer than the terminal.
+TEST(Report, TableShowsWhatWasAskedFor) {
+  archive::Contents contents;
+  contents.layout.variables = variables;
+  contents.layout.metrics = {{"peak", "N m", ""}, {"loss", "J", ""}};
+  contents.provenance.configuration = {{"surrogate.constraints", "peak <= 20"}};
+  Evaluation& row = contents.evaluations.emplace_back();
+  row.id = 3;
+  row.design = Eigen::Vector2d(0.25, 0.5);
+  row.status = Status::ok;
+  row.cost = 0.5;
+  row.metrics = Eigen::Vector2d(25, 1.5);
+  const auto first_lines = [&](const Listing& listing) {
+    const std::string text = table(contents, listing);
+    return text.substr(0, text.find("\n\n") + 1);
+  };
+  EXPECT_EQ(first_lines({}),
+            "id  knee [m]  ratio  cost  peak [N m]  status  seconds  rank  reason\n"
+            "3   0.25      0.5    0.5   25          ok      0.00     0     breaks peak <= 20 (25)\n");
+  EXPECT_EQ(first_lines({.columns = {"loss", "metrics.peak", "knee"}}),
+            "id  loss [J]  peak [N m]  knee [m]\n"
+            "3   1.5       25          0.25\n");
+  EXPECT_EQ(first_lines({.width = 24}), "id  knee [m]  ratio  co\u2026\n3   0.25      0.5    0.\u2026\n");
+  EXPECT_EQ(first_lines({.columns = {"cost"}, .width = 9}), "id  cost\n3   0.5\n");
+  EXPECT_THROW(table(contents, {.columns = {"peek"}}), ConfigError);
+}
+
 TEST(Report, CsvHasAColumnPerCoordinate) {
   const Channels channels = {{"t", "s", "", 3, {"t"}}, {"q", "rad", "", 3, {"a", "b"}}, {"u", "N m", "", 2, {"hip"}}};
   Trajectory motion;
