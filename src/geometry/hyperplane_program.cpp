@@ -70,7 +70,7 @@ auto Program<n>::simplex(Basis<n>& basis, Ask ask) -> Ending {
   bool looked_at_all = count_ > 0;  // a basis that is still optimal is found so by one pass over all corners
   if (count_ == 0) {
     t_.setZero();
-    price();
+    descend();
     p_[count_++] = lowest_column();
   }
   const bool edges = std::max(k_[0]->size(), k_[1]->size()) > few_corners;
@@ -170,13 +170,13 @@ double Program<n>::price() {
   return lowest_[0].height + lowest_[1].height + offset_[across] + t_.dot(offset_.template head<across>());
 }
 
-// The same from the corners of the last pricing on, along edges; the heights stay.
+// The same along edges; the heights stay.
 template <int n>
 double Program<n>::descend() {
   ++passes_;
   const Vector<n> d1 = turned_[0].template leftCols<across>() * t_ + turned_[0].col(across);
   const Vector<n> d2 = -(turned_[1].template leftCols<across>() * t_) - turned_[1].col(across);
-  lowest_ = {descend_edges(*k_[0], d1, lowest_[0].corner), descend_edges(*k_[1], d2, lowest_[1].corner)};
+  lowest_ = {descend_edges(*k_[0], d1), descend_edges(*k_[1], d2)};
   return lowest_[0].height + lowest_[1].height + offset_[across] + t_.dot(offset_.template head<across>());
 }
 

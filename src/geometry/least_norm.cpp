@@ -93,7 +93,7 @@ template <int n>
 bool Program<n>::least_multipliers() {
   for (int side = 0; side < 2; ++side)
     for (int a = 0; a < active_[side]; ++a) {
-      Across z = project(side, list_[side][a]).template head<across>();
+      Across z = turned_[side].template leftCols<across>().transpose() * k_[side]->corner(list_[side][a]);
       if (side == 0) z += offset_.template head<across>();
       across_[side][a] = z;
     }

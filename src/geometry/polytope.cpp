@@ -163,7 +163,21 @@ Polytope<n>::Polytope(const std::vector<Vector<n>>& x, const std::string& name) 
     first_neighbour_.push_back(0);
     for (const auto& list : near) {
       neighbours_.insert(neighbours_.end(), list.begin(), list.end());
-      first_neighbour_.push_back(static_cast<std::int16_t>(neighbours_.size()));
+      first_neighbour_.push_back(static_cast<int>(neighbours_.size()));
+      for (const int i : list) neighbour_coordinates_.insert(neighbour_coordinates_.end(), x[i].begin(), x[i].end());
+    }
+    int count = 2 * n;
+    for (int a = 1; a < n; ++a) count *= cells;
+    low_corner_.resize(count);
+    for (int at = 0; at < count; ++at) {  // by the middle of the cell
+      Vector<n> d;
+      int rest = at;
+      for (int a = n - 1; a > 0; --a, rest /= cells) d[a] = (2 * (rest % cells) + 1.0) / cells - 1.0;
+      d[0] = rest % 2 == 1 ? 1.0 : -1.0;
+      Vector<n> turned;  // d is by its largest axis first
+      for (int a = 0; a < n; ++a) turned[(rest / 2 + a) % n] = d[a];
+      for (int i = 1; i < size_; ++i)
+        if (turned.dot(x[i]) < turned.dot(x[low_corner_[at]])) low_corner_[at] = static_cast<std::int16_t>(i);
     }
   }
 

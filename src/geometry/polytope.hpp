@@ -1,7 +1,9 @@
 // Convex polytopes by their corners, and the mass of solid bodies.
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -15,7 +17,7 @@ namespace dodyn::geometry {
 inline constexpr int max_corners = 256;
 
 // Of polytopes with more corners the neighbours are kept.
-inline constexpr int few_corners = 96;
+inline constexpr int few_corners = 64;
 
 // A convex polytope of full dimension in body coordinates (m). Corners are stored axis by axis, padded to whole vector
 // registers with copies of the last one, so that a pass over all of them is a few instructions.
@@ -41,10 +43,16 @@ class Polytope {
   // flat face of more than three corners is several triangles).
   const std::vector<std::array<int, n>>& facets() const { return facets_; }
 
-  // Corners that share an edge of `facets()` with corner i; none are kept of polytopes of few corners.
+  // Corners that share an edge of `facets()` with corner i, and their coordinates one after the other; none are kept of
+  // polytopes of few corners.
   std::span<const std::int16_t> neighbours(int i) const {
     return {neighbours_.data() + first_neighbour_[i], neighbours_.data() + first_neighbour_[i + 1]};
   }
+  const double* neighbour_coordinates(int i) const { return neighbour_coordinates_.data() + n * first_neighbour_[i]; }
+
+  // A corner near the lowest one in direction d, where a walk down the edges begins: the lowest of a direction of the
+  // same cell of a cube about the origin, d not zero. Of polytopes whose neighbours are kept.
+  int low_corner(const Vector<n>& d) const { return low_corner_[cell(d)]; }
 
   double volume() const { return volume_; }                   // m^n
   const Vector<n>& centroid() const { return centroid_; }     // of the volume, m
@@ -58,7 +66,22 @@ class Polytope {
   int size_ = 0, padded_ = 0;
   std::vector<double> coordinates_;
   std::vector<std::array<int, n>> facets_;
-  std::vector<std::int16_t> neighbours_, first_neighbour_;  // of corner i from first_neighbour_[i] on
+  std::vector<std::int16_t> neighbours_;
+  std::vector<int> first_neighbour_;  // of corner i from first_neighbour_[i] on
+  std::vector<double> neighbour_coordinates_;
+  std::vector<std::int16_t> low_corner_;  // by cell
+
+  static constexpr int cells = 8;  // along a side of the cube
+  static int cell(const Vector<n>& d) {
+    int axis = 0;
+    for (int a = 1; a < n; ++a)
+      if (std::abs(d[a]) > std::abs(d[axis])) axis = a;
+    int at = 2 * axis + (d[axis] > 0.0);
+    const double scale = 0.5 * cells / std::abs(d[axis]);
+    for (int a = 1; a < n; ++a)
+      at = at * cells + std::min(static_cast<int>(scale * d[(axis + a) % n] + 0.5 * cells), cells - 1);
+    return at;
+  }
   double volume_ = 0.0, radius_ = 0.0;
   Vector<n> centroid_ = Vector<n>::Zero();
   Matrix<n> moment_ = Matrix<n>::Zero();

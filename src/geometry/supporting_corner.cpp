@@ -2,6 +2,9 @@
 
 #include <cstring>
 #include <limits>
+#if defined(__x86_64__) && defined(__GNUC__)
+#include <immintrin.h>
+#endif
 
 namespace dodyn::geometry {
 namespace {
@@ -64,7 +67,35 @@ Support lowest_plain(const double* axes, int size, const double* d, double* heig
   return lowest_lanes<n, 2>(axes, size, d, heights);
 }
 
+// The few that are low enough, four at a time where the processor can.
+int below_plain(const double* heights, int size, double limit, std::int16_t* list) {
+  int count = 0;
+  for (int i = 0; i < size; ++i) {
+    list[count] = static_cast<std::int16_t>(i);
+    count += heights[i] <= limit;
+  }
+  return count;
+}
+
 #if defined(__x86_64__) && defined(__GNUC__)
+[[gnu::target("avx2")]] int below_wide(const double* heights, int size, double limit, std::int16_t* list) {
+  const __m256d most = _mm256_set1_pd(limit);
+  int count = 0;
+  for (int i = 0; i < size; i += 4) {  // heights past the end are those of the last corner
+    const int some = _mm256_movemask_pd(_mm256_cmp_pd(_mm256_loadu_pd(heights + i), most, _CMP_LE_OQ));
+    if (some == 0) continue;
+    if (some == 15) {  // on a face of many corners
+      for (int lane = 0; lane < 4; ++lane) list[count++] = static_cast<std::int16_t>(i + lane);
+      continue;
+    }
+    for (int lane = 0; lane < 4; ++lane) {
+      list[count] = static_cast<std::int16_t>(i + lane);
+      count += some >> lane & 1;
+    }
+  }
+  while (count > 0 && list[count - 1] >= size) --count;
+  return count;
+}
 template <int n>
 [[gnu::target("avx2")]] Support lowest_wide(const double* axes, int size, const double* d, double* heights) {
   return lowest_lanes<n, 4>(axes, size, d, heights);
@@ -73,6 +104,7 @@ const bool wide = __builtin_cpu_supports("avx2");
 #else
 template <int n>
 constexpr auto lowest_wide = lowest_plain<n>;
+constexpr auto below_wide = below_plain;
 constexpr bool wide = false;
 #endif
 
@@ -84,52 +116,37 @@ Support lowest(const Polytope<n>& k, const Vector<n>& d, double* heights) {
 }
 
 template <int n>
-Support descend_edges(const Polytope<n>& k, const Vector<n>& d, int start) {
+Support descend_edges(const Polytope<n>& k, const Vector<n>& d) {
   if (k.size() <= few_corners) {
     double heights[few_corners + 4];
     return lowest(k, d, heights);
   }
-  Support at{start, d.dot(k.corner(start))};
+  const auto height = [&](const double* x, int stride) {
+    double sum = d[0] * x[0];
+    for (int axis = 1; axis < n; ++axis) sum += d[axis] * x[axis * stride];
+    return sum;
+  };
+  Support at{k.low_corner(d), 0.0};
+  at.height = height(k.axis(0) + at.corner, k.padded_size());
   for (int from = -1; from != at.corner;) {
     from = at.corner;
+    const double* x = k.neighbour_coordinates(from);
     for (const std::int16_t i : k.neighbours(from)) {
-      const double height = d.dot(k.corner(i));
-      if (height < at.height) at = {i, height};
+      const double next = height(x, 1);
+      if (next < at.height) at = {i, next};
+      x += n;
     }
   }
   return at;
 }
 
 int list_below(const double* heights, int size, double limit, std::int16_t* list) {
-  int count = 0, i = 0;
-  const auto look = [&](int end) {
-    for (; i < end; ++i) {
-      list[count] = static_cast<std::int16_t>(i);
-      count += heights[i] <= limit;
-    }
-  };
-  if (size <= 16) {
-    look(size);
-    return count;
-  }
-  using Numbers = Register<2>::Numbers;
-  using Indices = Register<2>::Indices;
-  while (i + 8 <= size) {
-    Numbers h[4];
-    std::memcpy(h, heights + i, sizeof h);
-    const Indices any = (h[0] <= limit) | (h[1] <= limit) | (h[2] <= limit) | (h[3] <= limit);
-    if (any[0] | any[1])
-      look(i + 8);
-    else
-      i += 8;
-  }
-  look(size);
-  return count;
+  return (wide ? below_wide : below_plain)(heights, size, limit, list);
 }
 
 template Support lowest(const Polytope<2>&, const Vector<2>&, double*);
 template Support lowest(const Polytope<3>&, const Vector<3>&, double*);
-template Support descend_edges(const Polytope<2>&, const Vector<2>&, int);
-template Support descend_edges(const Polytope<3>&, const Vector<3>&, int);
+template Support descend_edges(const Polytope<2>&, const Vector<2>&);
+template Support descend_edges(const Polytope<3>&, const Vector<3>&);
 
 }  // namespace dodyn::geometry

@@ -17,10 +17,10 @@ struct Support {
 template <int n>
 Support lowest(const Polytope<n>& k, const Vector<n>& d, double* heights);
 
-// The same, walking down edges from one corner on: a corner without a lower neighbour is lowest. Looks at the few
-// corners on the way; passes over all where there are few (few_corners) anyway. `start`: a corner's number.
+// The same, walking down edges from a corner that is low in a direction near d: a corner without a lower neighbour is
+// lowest. Looks at the few corners on the way; passes over all where there are few (few_corners) anyway.
 template <int n>
-Support descend_edges(const Polytope<n>& k, const Vector<n>& d, int start);
+Support descend_edges(const Polytope<n>& k, const Vector<n>& d);
 
 // Numbers of the heights that are at most `limit`, ascending, into `list` (room for one more than there are). Returns
 // how many.

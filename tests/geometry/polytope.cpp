@@ -107,9 +107,20 @@ TEST(Polytope, DescentAlongEdgesFindsTheLowestCorner) {
     double heights[max_corners];
     for (int i = 0; i < 500; ++i) {
       const Vector<3> d = i < 6 ? Vector<3>((i % 2 ? 1.0 : -1.0) * Vector<3>::Unit(i / 2)) : random_vector<3>(random);
-      const Support all = lowest(k, d, heights), walked = descend_edges(k, d, static_cast<int>(random() % k.size()));
+      const Support all = lowest(k, d, heights), walked = descend_edges(k, d);
       EXPECT_NEAR(all.height, walked.height, 1e-14 * d.norm());
       EXPECT_NEAR(d.dot(k.corner(walked.corner)), walked.height, 1e-14 * d.norm());
+    }
+  }
+}
+
+TEST(Polytope, DescentAlongEdgesOfAPolygonFindsTheLowestCorner) {
+  Random random(5);
+  for (const auto& k : {regular_polygon(100, 0.03), random_polytope<2>(random, 70)}) {
+    double heights[max_corners];
+    for (int i = 0; i < 500; ++i) {
+      const Vector<2> d = i < 4 ? Vector<2>((i % 2 ? 1.0 : -1.0) * Vector<2>::Unit(i / 2)) : random_vector<2>(random);
+      EXPECT_NEAR(lowest(k, d, heights).height, descend_edges(k, d).height, 1e-14 * d.norm());
     }
   }
 }
