@@ -1,0 +1,96 @@
+// Archives as JSON.
+#include <nlohmann/json.hpp>
+
+#include "report/cells.hpp"
+#include "report/hindsight.hpp"
+#include "report/report.hpp"
+#include "study/evidence.hpp"
+
+namespace dodyn::report {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json numbers(const auto& values) {
+  Json list = Json::array();
+  for (const double value : values) list.push_back(value);
+  return list;
+}
+
+Json evaluation_as_json(const archive::Contents& contents, std::size_t row) {
+  Json all;
+  for_each_cell(contents.evaluations[row], contents.layout,
+                [&](const std::string& name, const std::string&, const auto& value) {
+                  const auto dot = name.find('.');
+                  if (dot == std::string::npos)
+                    all[name] = value;
+                  else
+                    all[name.substr(0, dot)][name.substr(dot + 1)] = value;
+                });
+  if (!contents.sources.empty()) all["source"] = contents.origins[row];
+  return all;
+}
+
+Json provenance_as_json(const archive::Provenance& provenance) {
+  Json configuration = Json::object();
+  for (const auto& [key, value] : provenance.configuration) configuration[key] = value;
+  Json machine = Json::object();
+  for (const auto& [key, value] : provenance.machine) machine[key] = value;
+  return {{"evaluator", provenance.evaluator},
+          {"version", provenance.program_version},
+          {"git_commit", provenance.git_commit},
+          {"command_line", provenance.command_line},
+          {"host", provenance.host},
+          {"ranks", provenance.ranks},
+          {"machine", machine},
+          {"configuration", configuration}};
+}
+
+std::string text_of(const Json& json) { return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"; }
+
+}  // namespace
+
+std::string json(const archive::Contents& contents, const Listing& listing) {
+  Json all = {{"schema", contents.schema}, {"created", contents.created}, {"stopped", contents.stopped}};
+  all["provenance"] = provenance_as_json(contents.provenance);
+  for (const auto& source : contents.sources)
+    all["sources"].push_back({{"path", source.path},
+                              {"created", source.created},
+                              {"stopped", source.stopped},
+                              {"provenance", provenance_as_json(source.provenance)}});
+  for (const char* list : {"variables", "metrics", "evaluations", "iterations", "events"}) all[list] = Json::array();
+  for (const auto& [time, kind, said] : contents.events)
+    all["events"].push_back({{"time", time}, {"kind", kind}, {"text", said}});
+  for (const auto& [name, unit, lower, upper] : contents.layout.variables)
+    all["variables"].push_back({{"name", name}, {"unit", unit}, {"lower", lower}, {"upper", upper}});
+  for (const auto& [name, unit, description] : contents.layout.metrics)
+    all["metrics"].push_back({{"name", name}, {"unit", unit}, {"description", description}});
+  for (const std::size_t row : listed_rows(contents, study::evidence_of(contents), listing))
+    all["evaluations"].push_back(evaluation_as_json(contents, row));
+  for (const auto& iteration : contents.iterations) {
+    Json named = Json::object();
+    for (const auto& [name, value] : iteration.numbers) named[name] = value;
+    all["iterations"].push_back({{"best_id", iteration.best_id},
+                                 {"best_cost", iteration.best_cost},
+                                 {"next", numbers(iteration.next)},
+                                 {"predicted_cost", iteration.predicted_cost},
+                                 {"recommended", numbers(iteration.recommended)},
+                                 {"numbers", named},
+                                 {"note", iteration.note}});
+  }
+  return text_of(all);
+}
+
+std::string evaluation_json(const archive::Contents& contents, std::size_t row, const Trajectory& trajectory) {
+  Json all = evaluation_as_json(contents, row);
+  for (std::size_t c = 0; c < trajectory.values.size(); ++c) {
+    const Channel& channel = contents.layout.channels[c];
+    Json& one = all["trajectory"][channel.name];
+    one["unit"] = channel.unit;
+    for (Eigen::Index j = 0; j < trajectory.values[c].cols(); ++j)
+      one["values"][channel.coordinates[static_cast<std::size_t>(j)]] = numbers(trajectory.values[c].col(j));
+  }
+  return text_of(all);
+}
+
+}  // namespace dodyn::report

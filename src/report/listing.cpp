@@ -1,0 +1,240 @@
+// Tables of evaluations for people and spreadsheets.
+#include <algorithm>
+#include <cmath>
+#include <tuple>
+#include <utility>
+
+#include "report/cells.hpp"
+#include "report/hindsight.hpp"
+#include "report/report.hpp"
+#include "study/evidence.hpp"
+
+namespace dodyn::report {
+namespace {
+
+// A cell as the table shows it.
+struct Cell {
+  std::string name, unit, text;
+  double value = 0.0;  // of numbers
+
+  // Whether a user means it by this name: its own, or that of a design variable or metric.
+  bool is(const std::string& asked) const { return asked == name || asked == short_name(); }
+  std::string short_name() const {
+    const auto dot = name.find('.');
+    return dot == std::string::npos || name.starts_with("gradient.") ? name : name.substr(dot + 1);
+  }
+};
+
+std::vector<Cell> cells_of(const Evaluation& evaluation, const archive::Layout& layout) {
+  std::vector<Cell> cells;
+  for_each_cell(evaluation, layout, [&](const std::string& name, const std::string& unit, const auto& value) {
+    using T = std::decay_t<decltype(value)>;
+    if constexpr (std::is_same_v<T, std::string>)
+      cells.push_back({name, unit, value});
+    else if constexpr (std::is_same_v<T, double>)
+      cells.push_back({name, unit, name == "seconds" ? formatted("%.2f", value) : short_number(value), value});
+    else
+      cells.push_back({name, unit, std::to_string(value), static_cast<double>(value)});
+  });
+  return cells;
+}
+
+// Throws ConfigError where no column has that name.
+std::size_t column_named(const std::vector<Cell>& cells, const std::string& name, const char* option) {
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    if (cells[i].is(name)) return i;
+    names.push_back(cells[i].short_name());
+  }
+  throw ConfigError(std::string("command line: ") + option + " " + name + ": no such column" +
+                    did_you_mean(name, names) +
+                    "; allowed: id, cost, status, seconds, ..., a design variable or a metric");
+}
+
+// The columns of the table after the id, each by its place among an evaluation's cells; `source` beyond them.
+std::vector<std::size_t> table_columns(const archive::Contents& contents, const surrogate::Evidence& evidence,
+                                       const Listing& listing) {
+  std::vector<std::string> names = listing.columns;
+  if (names.empty()) {
+    for (const auto& variable : contents.layout.variables) names.push_back("design." + variable.name);
+    names.emplace_back("cost");
+    const auto add = [&](int metric) {
+      const auto name = metric < 0 ? "" : "metrics." + contents.layout.metrics[static_cast<std::size_t>(metric)].name;
+      if (!name.empty() && std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+    };
+    for (const int metric : evidence.objectives) add(metric);
+    for (const auto& constraint : evidence.constraints) add(constraint.metric);
+    for (const auto* name : {"status", "seconds", "rank"}) names.emplace_back(name);
+    if (!contents.sources.empty()) names.emplace_back("source");
+    names.emplace_back("reason");
+  }
+  auto cells = cells_of({}, contents.layout);
+  if (!contents.sources.empty()) cells.push_back({"source", "", ""});
+  std::vector<std::size_t> columns;
+  for (const auto& name : names) columns.push_back(column_named(cells, name, "--columns"));
+  return columns;
+}
+
+std::vector<std::string> table_row(const archive::Contents& contents, const surrogate::Evidence& evidence,
+                                   const std::vector<std::size_t>& columns, std::size_t row) {
+  const Evaluation& evaluation = contents.evaluations[row];
+  auto all = cells_of(evaluation, contents.layout);
+  if (!contents.sources.empty()) all.push_back({"source", "", std::to_string(contents.origins[row])});
+  std::vector<std::string> cells = {std::to_string(evaluation.id)};
+  for (const std::size_t column : columns) {
+    const Cell& cell = all[column];
+    const std::string broken = cell.name == "reason" ? broken_text(contents, evidence, evaluation) : "";
+    cells.push_back(broken + (broken.empty() || cell.text.empty() ? "" : "; ") + cell.text);
+  }
+  return cells;
+}
+
+std::vector<std::string> table_head(const archive::Contents& contents, const std::vector<std::size_t>& columns) {
+  auto all = cells_of({}, contents.layout);
+  if (!contents.sources.empty()) all.push_back({"source", "", ""});
+  std::vector<std::string> head = {"id"};
+  for (const std::size_t column : columns) {
+    const Cell& cell = all[column];
+    const bool unit = !cell.unit.empty() && cell.unit != "1" && cell.name != "seconds";
+    head.push_back(cell.short_name() + (unit ? " [" + cell.unit + "]" : ""));
+  }
+  return head;
+}
+
+// Lines that are longer than `width` characters end in an ellipsis.
+std::string cut(const std::string& text, std::size_t width) {
+  if (width == 0) return text;
+  std::string out;
+  std::size_t characters = 0;
+  std::size_t last = 0;  // where the line's last character that may stay ends
+  const auto begins = [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; };
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '\n') {
+      if (characters > width) out.resize(last), out += "\u2026";
+      out += '\n';
+      characters = 0;
+      continue;
+    }
+    if (begins(text[i])) {
+      ++characters;
+      if (characters == width) last = out.size();  // before it: the ellipsis takes a place
+    }
+    if (characters <= width) out += text[i];
+  }
+  return out;
+}
+
+// How often each kind of event came, in the order of their first.
+std::vector<std::pair<std::string, int>> event_counts(const std::vector<Event>& events) {
+  std::vector<std::pair<std::string, int>> counts;
+  for (const Event& event : events) {
+    const auto known = std::ranges::find(counts, event.kind, &std::pair<std::string, int>::first);
+    if (known == counts.end())
+      counts.emplace_back(event.kind, 1);
+    else
+      ++known->second;
+  }
+  return counts;
+}
+
+}  // namespace
+
+std::vector<std::size_t> listed_rows(const archive::Contents& contents, const surrogate::Evidence& evidence,
+                                     const Listing& listing) {
+  using Key = std::tuple<bool, double, std::string>;  // breaks a constraint, where costs are compared
+  const std::size_t by = column_named(cells_of({}, contents.layout), listing.sort, "--sort");
+  std::vector<std::pair<Key, std::size_t>> rows;
+  for (const auto& [id, row] : archive::latest(contents)) {
+    const Evaluation& evaluation = contents.evaluations[row];
+    if (listing.failed_only && !worth_another_try(evaluation.status)) continue;
+    const Cell cell = cells_of(evaluation, contents.layout)[by];
+    // numbers that are none come last
+    rows.emplace_back(Key(cell.name == "cost" && !broken_text(contents, evidence, evaluation).empty(),
+                          std::isnan(cell.value) ? HUGE_VAL : cell.value, cell.text),
+                      row);
+  }
+  std::stable_sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::vector<std::size_t> order;
+  for (const auto& [its_key, row] : rows) order.push_back(row);
+  return order;
+}
+
+std::string table(const archive::Contents& contents, const Listing& listing) {
+  const std::size_t evaluations = archive::latest(contents).size();
+  const surrogate::Evidence evidence = study::evidence_of(contents);
+  const auto shown = table_columns(contents, evidence, listing);
+  std::vector<std::vector<std::string>> rows = {table_head(contents, shown)};
+  for (const std::size_t row : listed_rows(contents, evidence, listing))
+    rows.push_back(table_row(contents, evidence, shown, row));
+  std::string sources;
+  for (std::size_t i = 0; i < contents.sources.size(); ++i) {
+    const archive::Source& source = contents.sources[i];
+    sources += "source " + std::to_string(i) + ": " + source.path;
+    for (const auto& [key, value] : source.provenance.configuration) {
+      const auto& common = contents.provenance.configuration;
+      if (std::find(common.begin(), common.end(), std::pair(key, value)) == common.end())
+        sources += ", " + key + " = " + value;
+    }
+    sources += "\n";
+  }
+  const std::size_t again = contents.evaluations.size() - evaluations;
+  std::string befallen;
+  for (const auto& [kind, count] : event_counts(contents.events))
+    befallen += (befallen.empty() ? "events (--events lists them): " : ", ") + std::to_string(count) + " " + kind;
+  if (contents.events.size() <= 2) befallen.clear();  // it was started, and it stopped
+  return cut(columns(rows), listing.width) + "\n" + sources + outcome_text(contents, evidence) +
+         formatted("%zu evaluations, %zu iterations; ", evaluations, contents.iterations.size()) +
+         (again ? std::to_string(again) + " earlier attempts; " : "") +
+         (contents.stopped.empty() ? "not finished (running, or killed: the same command continues it)"
+                                   : "stopped: " + contents.stopped) +
+         "\n" + befallen + (befallen.empty() ? "" : "\n");
+}
+
+std::string events_text(const archive::Contents& contents) {
+  std::vector<std::vector<std::string>> rows;
+  for (const Event& event : contents.events) rows.push_back({event.time, event.kind, event.text});
+  return rows.empty() ? "no events (an archive of an earlier version, or one of several merged)\n" : columns(rows);
+}
+
+std::string rows_text(const archive::Contents& contents, std::size_t first) {
+  std::string text;
+  for (std::size_t row = first; row < contents.evaluations.size(); ++row) {
+    const Evaluation& evaluation = contents.evaluations[row];
+    text += padded(std::to_string(evaluation.id), 6) + " " + design_text(contents.layout.variables, evaluation.design) +
+            ": " + std::string(to_string(evaluation.status)) + " " + short_number(evaluation.cost) +
+            (evaluation.reason.empty() ? "" : ", " + evaluation.reason) + "\n";
+  }
+  return text;
+}
+
+std::string csv(const archive::Contents& contents, const Listing& listing) {
+  std::string text;
+  const auto order = listed_rows(contents, study::evidence_of(contents), listing);
+  const bool merged = !contents.sources.empty();
+  for_each_cell(Evaluation{}, contents.layout, [&](const std::string& name, const std::string& unit, const auto&) {
+    text += (text.empty() ? "" : ",") + name + (unit.empty() || unit == "1" ? "" : " [" + unit + "]");
+  });
+  text += merged ? ",source\n" : "\n";
+  for (const std::size_t row : order) {
+    const char* separator = "";
+    for_each_cell(contents.evaluations[row], contents.layout,
+                  [&](const std::string&, const std::string&, const auto& value) {
+                    using T = std::decay_t<decltype(value)>;
+                    text += std::exchange(separator, ",");
+                    if constexpr (std::is_same_v<T, std::string>) {
+                      const bool quoted = value.find_first_of(",\"\n") != std::string::npos;
+                      if (quoted) text += '"';
+                      for (const char c : value) text += c == '"' ? std::string(2, c) : std::string(1, c);
+                      if (quoted) text += '"';
+                    } else if constexpr (std::is_same_v<T, double>) {
+                      text += to_text(value);
+                    } else {
+                      text += std::to_string(value);
+                    }
+                  });
+    text += merged ? "," + std::to_string(contents.origins[row]) + "\n" : "\n";
+  }
+  return text;
+}
+
+}  // namespace dodyn::report
