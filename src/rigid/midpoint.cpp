@@ -26,7 +26,8 @@ class Midpoint final : public Integrator<n> {
   Midpoint(const World<n>& world, const Multibody<n>& bodies, const Forces<n>& forces)
       : bodies_(bodies), forces_(forces), inertia0_(bodies), inertia1_(bodies) {
     for (const auto& body : world.bodies)  // of gyration, where a body has no shape
-      radius_.push_back(std::max(radius(body), body.mass > 0.0 ? std::sqrt(body.euler_tensor.trace() / body.mass) : 0.0));
+      radius_.push_back(
+          std::max(radius(body), body.mass > 0.0 ? std::sqrt(body.euler_tensor.trace() / body.mass) : 0.0));
     frames_.resize(bodies.size());
     gradient_.resize(bodies.size());
     jacobian_.resize(bodies.size());
@@ -159,7 +160,8 @@ class Midpoint final : public Integrator<n> {
         slope.noalias() += inertia0_.jacobian(b).transpose() * KJ;
       }
       const double size = residual.norm();
-      if (size <= 1e-15 * scale || (size >= last && last < 1e-12 * scale)) return true;
+      if (size <= 1e-15 * scale || (size >= 0.5 * last && last < 1e-12 * scale))
+        return true;  // or as far as rounding lets it
       if (k == 30 || !(size < 1e100)) return false;
       last = size;
       correction = slope.partialPivLu().solve(-residual);
