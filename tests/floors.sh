@@ -10,7 +10,7 @@ check() (
   { grep -rnE '^[[:space:]]*#[[:space:]]*include[[:space:]]*[<"]' --include='*.[ch]pp' --include='*.[ch]' \
     src surrogate apps || true; } | awk '
     BEGIN {
-      split("record 0 autodiff 1 geometry 1 settings 1 surrogate 2 nlp 2 rigid 2 variational 2 systems 3 " \
+      split("record 0 autodiff 1 geometry 1 settings 1 surrogate 2 nlp 2 rigid 2 variational 2 elastic 3 systems 3 " \
             "archive 4 dmoc 4 farm 4 evaluators 5 study 6 report 7 apps 8", words)
       for (i = 1; i in words; i += 2) floor_of[words[i]] = words[i + 1]
     }

@@ -6,6 +6,7 @@
 #include "evaluators/air_table.hpp"
 #include "evaluators/coil_fit.hpp"
 #include "evaluators/command.hpp"
+#include "evaluators/elastic/elastic.hpp"
 #include "evaluators/gait/gait.hpp"
 #include "evaluators/motion/motion.hpp"
 #include "evaluators/nonsmooth/nonsmooth.hpp"
@@ -26,6 +27,7 @@ const std::vector<EvaluatorKind>& evaluator_kinds() {
     all.push_back(nonsmooth_kind());
     all.push_back(scene_kind());
     all.push_back(simulation_kind());
+    all.push_back(elastic_kind());
     all.push_back(air_table_kind());
     all.push_back(coil_fit_kind());
     all.push_back(testfunction_kind());

@@ -1,7 +1,9 @@
 #include "rigid/detection.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
+#include <map>
 #include <utility>
 
 namespace dodyn::rigid {
@@ -28,7 +30,7 @@ constexpr double never = -std::numeric_limits<double>::infinity();
 }  // namespace
 
 template <int n>
-Detection<n>::Detection(const World<n>& world) : world_(&world) {
+Detection<n>::Detection(const World<n>& world, std::vector<int> kin) : world_(&world), kin_(std::move(kin)) {
   const int count = static_cast<int>(world.bodies.size());
   thickness_.resize(count);
   std::vector<double> moving;
@@ -45,8 +47,12 @@ Detection<n>::Detection(const World<n>& world) : world_(&world) {
     if (!world.bodies[a].fixed || !world.bodies[b].fixed) ignored_.emplace_back(std::min(a, b), std::max(a, b));
   std::sort(ignored_.begin(), ignored_.end());
   ignored_.erase(std::unique(ignored_.begin(), ignored_.end()), ignored_.end());
+  ball_ = radius_;
   all_pairs_ = (static_cast<std::int64_t>(count) * (count - 1) - fixed * (fixed - 1)) / 2 -
                static_cast<std::int64_t>(ignored_.size());
+  std::map<int, std::int64_t> families;
+  for (const int k : kin_)
+    if (k >= 0) all_pairs_ -= families[k]++;
   if (!moving.empty()) {
     std::nth_element(moving.begin(), moving.begin() + moving.size() / 2, moving.end());
     usual_reach_ = moving[moving.size() / 2];
@@ -92,7 +98,7 @@ template <int n>
 void Detection<n>::gather(Frames<n> frames, double reach) {
   boxes_.resize(frames.size());
   for (std::size_t b = 0; b < frames.size(); ++b) {
-    const double arm = radius_[b] + moved_[b] + 0.5 * reach;
+    const double arm = ball_[b] + moved_[b] + 0.5 * reach;
     boxes_[b] = {frames[b].position.array() - arm, frames[b].position.array() + arm};
   }
   bodies_.swap(bodies_before_);
@@ -102,6 +108,7 @@ void Detection<n>::gather(Frames<n> frames, double reach) {
   auto old = bodies_before_.begin();
   for (const auto& [a, b] : grid_.overlapping(boxes_)) {
     if (world_->bodies[a].fixed && world_->bodies[b].fixed) continue;
+    if (!kin_.empty() && kin_[a] >= 0 && kin_[a] == kin_[b]) continue;
     if (std::binary_search(ignored_.begin(), ignored_.end(), std::pair(a, b))) continue;
     // a floor is body 2 of the source: its normal points to body 1
     const bool floor = world_->bodies[a].outward.has_value();
@@ -151,12 +158,17 @@ const std::vector<geometry::Contact<n>>& Detection<n>::find(Frames<n> frames, do
   found_.clear();
   pair_.clear();
   follow(frames);
+  for (std::size_t b = 0; b < kin_.size(); ++b)
+    if (kin_[b] >= 0) {
+      const Matrix<n> C = frames[b].directors.transpose() * frames[b].directors;
+      ball_[b] = radius_[b] * std::sqrt(C.cwiseAbs().colwise().sum().maxCoeff());  // at least the largest stretch
+    }
   if (used_ + within > reach_) gather(frames, std::max(usual_reach_, 2.0 * within));
   std::size_t before = 0;  // both lists are in the order of keys
   for (auto& pair : bodies_) {
     const double path = path_[pair.a] + path_[pair.b];
     if (path + within < pair.apart_until) continue;
-    const double gap = (frames[pair.a].position - frames[pair.b].position).norm() - radius_[pair.a] - radius_[pair.b];
+    const double gap = (frames[pair.a].position - frames[pair.b].position).norm() - ball_[pair.a] - ball_[pair.b];
     const double moved = moved_[pair.a] + moved_[pair.b], gap_before = std::max(0.0, pair.apart_until - path + moved);
     if (gap > within && moved <= gap_before + gap) {
       pair.apart_until = path + gap;

@@ -28,8 +28,9 @@ class Detection {
  public:
   using Contact = geometry::Contact<n>;
 
-  // The world must outlive this.
-  explicit Detection(const World<n>& world);
+  // The world must outlive this. `kin`: of each body, or none; bodies of the same kin from 0 on do not touch each other, and
+  // their directors may stretch them, as those of the elements of a deformable body do.
+  explicit Detection(const World<n>& world, std::vector<int> kin = {});
 
   // Forgets all it knows: the bodies were put somewhere else.
   void restart();
@@ -72,9 +73,10 @@ class Detection {
   void solve(const Parts& p, Frames<n> frames, std::array<geometry::Basis<n>, 2>& basis, Contact& c) const;
 
   const World<n>* world_;
+  std::vector<int> kin_;
   std::vector<std::pair<int, int>> ignored_;  // sorted
   std::int64_t all_pairs_ = 0, most_parts_ = 1;
-  std::vector<double> radius_;
+  std::vector<double> radius_, ball_;  // of the balls that hold bodies, as they were made and are stretched now
   std::vector<std::vector<double>> thickness_;  // [body][part]
   double usual_reach_ = 0.0;                    // m
 

@@ -1,0 +1,138 @@
+#include "elastic/mesh.hpp"
+
+#include <Eigen/LU>
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <stdexcept>
+
+namespace dodyn::elastic {
+namespace {
+
+template <int n>
+using Face = std::array<int, n>;
+
+// The face opposite of a corner, as a set.
+template <int n>
+Face<n> face(const std::array<int, n + 1>& cell, int opposite) {
+  Face<n> f;
+  for (int i = 0, k = 0; i <= n; ++i)
+    if (i != opposite) f[static_cast<std::size_t>(k++)] = cell[static_cast<std::size_t>(i)];
+  std::sort(f.begin(), f.end());
+  return f;
+}
+
+template <int n>
+Matrix<n> edges(const Mesh<n>& mesh, const std::array<int, n + 1>& cell) {
+  Matrix<n> D;
+  for (int i = 0; i < n; ++i)
+    D.col(i) = mesh.nodes[static_cast<std::size_t>(cell[static_cast<std::size_t>(i + 1)])] -
+               mesh.nodes[static_cast<std::size_t>(cell[0])];
+  return D;
+}
+
+}  // namespace
+
+template <int n>
+void Mesh<n>::check(const std::string& name) const {
+  const auto refuse = [&](const std::string& what) { throw std::invalid_argument("mesh of '" + name + "' " + what); };
+  if (cells.empty()) refuse("has no cells");
+  std::vector<char> used(nodes.size(), 0);
+  std::vector<int> parent(cells.size());
+  std::iota(parent.begin(), parent.end(), 0);
+  const auto root = [&](int i) {
+    while (parent[static_cast<std::size_t>(i)] != i) i = parent[static_cast<std::size_t>(i)];
+    return i;
+  };
+  std::map<Face<n>, int> owner;
+  for (std::size_t c = 0; c < cells.size(); ++c) {
+    for (const int i : cells[c]) {
+      if (i < 0 || i >= static_cast<int>(nodes.size())) refuse("names a node that is not there");
+      used[static_cast<std::size_t>(i)] = 1;
+    }
+    const Matrix<n> D = edges(*this, cells[c]);
+    if (!(D.determinant() > 1e-9 * std::pow(D.norm(), n))) refuse("has a cell without volume");
+    for (int i = 0; i <= n; ++i) {
+      const auto [at, is_new] = owner.emplace(face<n>(cells[c], i), static_cast<int>(c));
+      if (!is_new) parent[static_cast<std::size_t>(root(static_cast<int>(c)))] = root(at->second);
+    }
+  }
+  if (!std::all_of(used.begin(), used.end(), [](char u) { return u; })) refuse("has a node that no cell has");
+  for (std::size_t c = 0; c < cells.size(); ++c)
+    if (root(static_cast<int>(c)) != root(0)) refuse("is of parts that do not hang together");
+}
+
+template <int n>
+Mesh<n> block(const Vector<n>& size, const std::array<int, n>& cells,
+              const std::function<bool(const Vector<n>&)>& inside) {
+  Mesh<n> mesh;
+  for (int a = 0; a < n; ++a)
+    if (!(size[a] > 0.0) || cells[static_cast<std::size_t>(a)] < 1)
+      throw std::invalid_argument("a block needs sizes and numbers of cells above zero");
+  std::map<std::array<int, n>, int> number;
+  const auto node = [&](const std::array<int, n>& at) {
+    const auto [known, is_new] = number.emplace(at, static_cast<int>(mesh.nodes.size()));
+    if (is_new) {
+      Vector<n> x;
+      for (int a = 0; a < n; ++a) {
+        const auto i = static_cast<std::size_t>(a);
+        x[a] = size[a] * (static_cast<double>(at[i]) / cells[i] - 0.5);
+      }
+      mesh.nodes.push_back(x);
+    }
+    return known->second;
+  };
+  std::array<int, n> box{};
+  int count = 1;
+  for (const int c : cells) count *= c;
+  for (int k = 0; k < count; ++k) {
+    Vector<n> centre;
+    for (int a = 0, rest = k; a < n; ++a) {
+      const auto i = static_cast<std::size_t>(a);
+      box[i] = rest % cells[i];
+      rest /= cells[i];
+      centre[a] = size[a] * ((box[i] + 0.5) / cells[i] - 0.5);
+    }
+    if (inside && !inside(centre)) continue;
+    // along each order of the axes from a corner, the same of all boxes about a node, to the one across
+    std::array<int, n> order;
+    std::iota(order.begin(), order.end(), 0);
+    do {
+      std::array<int, n> at = box;
+      for (int a = 0; a < n; ++a) at[static_cast<std::size_t>(a)] += box[static_cast<std::size_t>(a)] % 2;
+      std::array<int, n + 1> cell;
+      cell[0] = node(at);
+      for (int a = 0; a < n; ++a) {
+        const auto axis = static_cast<std::size_t>(order[static_cast<std::size_t>(a)]);
+        at[axis] += box[axis] % 2 ? -1 : 1;
+        cell[static_cast<std::size_t>(a + 1)] = node(at);
+      }
+      if (edges(mesh, cell).determinant() < 0.0) std::swap(cell[0], cell[1]);
+      mesh.cells.push_back(cell);
+    } while (std::next_permutation(order.begin(), order.end()));
+  }
+  return mesh;
+}
+
+template <int n>
+std::vector<int> boundary_cells(const Mesh<n>& mesh) {
+  std::map<Face<n>, int> cells_of;
+  for (const auto& cell : mesh.cells)
+    for (int i = 0; i <= n; ++i) ++cells_of[face<n>(cell, i)];
+  std::vector<int> all;
+  for (std::size_t c = 0; c < mesh.cells.size(); ++c) {
+    bool outside = false;
+    for (int i = 0; i <= n; ++i) outside = outside || cells_of[face<n>(mesh.cells[c], i)] == 1;
+    if (outside) all.push_back(static_cast<int>(c));
+  }
+  return all;
+}
+
+template struct Mesh<2>;
+template struct Mesh<3>;
+template Mesh<2> block<2>(const Vector<2>&, const std::array<int, 2>&, const std::function<bool(const Vector<2>&)>&);
+template Mesh<3> block<3>(const Vector<3>&, const std::array<int, 3>&, const std::function<bool(const Vector<3>&)>&);
+template std::vector<int> boundary_cells(const Mesh<2>&);
+template std::vector<int> boundary_cells(const Mesh<3>&);
+
+}  // namespace dodyn::elastic

@@ -1,0 +1,271 @@
+#include "evaluators/elastic/text.hpp"
+
+#include <Eigen/Geometry>
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+
+#include "record/text.hpp"
+#include "rigid/director.hpp"
+
+namespace dodyn::evaluators::elastic_text {
+using geometry::Vector;
+
+namespace {
+
+const std::vector<std::string> letters = {"x", "y", "z"}, counters = {"i", "j", "k"};
+
+Expression parsed(const FreeEntry& entry, const std::string& text) {
+  try {
+    return Expression::parse(text);
+  } catch (const ExpressionError& error) {
+    throw entry.error(error.what());
+  }
+}
+
+double value_of(const FreeEntry& entry, const Expression& e, const Numbers& known) {
+  std::vector<double> numbers;
+  for (const auto& q : e.quantities()) {
+    const auto at = known.find(q.text());
+    if (at == known.end()) {
+      std::vector<std::string> names;
+      for (const auto& [name, number] : known) names.push_back(name);
+      throw entry.error("'" + shown(q.text()) + "' is unknown" + did_you_mean(q.text(), names) +
+                        "; known here: " + (names.empty() ? "nothing" : listed(names)));
+    }
+    numbers.push_back(at->second);
+  }
+  return e.evaluate<double>(numbers);
+}
+
+// A section with the numbers that its entries may have.
+struct Reader {
+  const FreeSection& section;
+  Numbers known;
+
+  const FreeEntry& needed(const std::string& key) const {
+    if (const FreeEntry* entry = section.find(key)) return *entry;
+    throw section.error("has no " + key);
+  }
+  double number(const std::string& key, double otherwise) const {
+    const FreeEntry* entry = section.find(key);
+    return entry ? value(*entry, entry->value, known) : otherwise;
+  }
+  template <int n>
+  Vector<n> vector(const std::string& key, const Vector<n>& otherwise = Vector<n>::Zero()) const {
+    const FreeEntry* entry = section.find(key);
+    return entry ? list<n>(*entry) : otherwise;
+  }
+  template <int n>
+  Vector<n> list(const FreeEntry& entry) const {
+    const auto parts = split_list(entry.value);
+    if (static_cast<int>(parts.size()) != n) throw entry.error(formatted("allowed: %d numbers, by commas", n));
+    Vector<n> v;
+    for (int a = 0; a < n; ++a) v[a] = value(entry, parts[static_cast<std::size_t>(a)], known);
+    if (!v.allFinite()) throw entry.error("is not of finite numbers");
+    return v;
+  }
+  bool yes(const std::string& key) const {
+    const FreeEntry* entry = section.find(key);
+    if (!entry) return false;
+    if (entry->value != "yes" && entry->value != "no") throw entry->error("allowed: yes, no");
+    return entry->value == "yes";
+  }
+  // How many there are along each of up to three directions.
+  std::array<int, 3> repeat() const {
+    std::array<int, 3> count{1, 1, 1};
+    const FreeEntry* entry = section.find("repeat");
+    if (!entry) return count;
+    const auto parts = split_list(entry->value);
+    if (parts.empty() || parts.size() > 3) throw entry->error("allowed: one to three numbers, by commas");
+    for (std::size_t a = 0; a < parts.size(); ++a) {
+      const double c = value(*entry, parts[a], known);
+      if (!(c >= 1 && c <= 1000) || c != std::round(c)) throw entry->error("allowed: integers in [1, 1000]");
+      count[a] = static_cast<int>(c);
+    }
+    return count;
+  }
+
+  void placed(rigid::Pose<2>& pose, rigid::Twist<2>& twist) const {
+    pose.position = vector<2>("at");
+    pose.angle = number("turn", 0.0);
+    twist << vector<2>("velocity"), number("spin", 0.0);
+  }
+  void placed(rigid::Pose<3>& pose, rigid::Twist<3>& twist) const {
+    pose.position = vector<3>("at");
+    pose.directors = rigid::exponential(vector<3>("turn"));
+    twist << vector<3>("velocity"), vector<3>("spin");
+  }
+};
+
+// Does `one` for each of the bodies that a section stands for, with their numbers i, j, k from 0 on and their name.
+template <class One>
+void each(const FreeSection& section, const Numbers& parameters, One one) {
+  Reader reader{section, parameters};
+  const auto count = reader.repeat();
+  const bool many = section.find("repeat") != nullptr;
+  std::array<int, 3> at{};
+  for (at[0] = 0; at[0] < count[0]; ++at[0])
+    for (at[1] = 0; at[1] < count[1]; ++at[1])
+      for (at[2] = 0; at[2] < count[2]; ++at[2]) {
+        std::string name = section.name;
+        for (std::size_t a = 0; a < 3 && many; ++a) {
+          reader.known[counters[a]] = at[a];
+          if (count[a] > 1) name += "_" + std::to_string(at[a]);
+        }
+        try {
+          one(reader, name);
+        } catch (const std::invalid_argument& error) {
+          throw section.error(error.what());
+        }
+      }
+}
+
+template <int n>
+elastic::Mesh<n> cut(const Reader& reader) {
+  const Vector<n> size = reader.list<n>(reader.needed("size"));
+  const FreeEntry& entry = reader.needed("cells");
+  const Vector<n> given = reader.list<n>(entry);
+  std::array<int, n> cells;
+  double count = 1.0;
+  for (int a = 0; a < n; ++a) {
+    count *= given[a];
+    if (!(given[a] >= 1) || given[a] != std::round(given[a]) || !(count <= 1e6))
+      throw entry.error("allowed: integers from 1 on, a million cells in all");
+    cells[static_cast<std::size_t>(a)] = static_cast<int>(given[a]);
+  }
+  const FreeEntry* inside = reader.section.find("inside");
+  if (!inside) return elastic::block<n>(size, cells);
+  const Expression condition = parsed(*inside, inside->value);
+  if (!condition.is_condition()) throw inside->error("is no condition; allowed: comparisons of x, y, z, and, or, not");
+  Numbers known = reader.known;
+  return elastic::block<n>(size, cells, [&](const Vector<n>& centre) {
+    for (int a = 0; a < n; ++a) known[letters[static_cast<std::size_t>(a)]] = centre[a];
+    return value_of(*inside, condition, known) != 0.0;
+  });
+}
+
+geometry::Polytope<2> box(const Vector<2>& size) { return geometry::rectangle(size[0], size[1]); }
+geometry::Polytope<3> box(const Vector<3>& size) { return geometry::box(size[0], size[1], size[2]); }
+
+}  // namespace
+
+double value(const FreeEntry& entry, const std::string& text, const Numbers& known) {
+  return value_of(entry, parsed(entry, text), known);
+}
+
+std::vector<DesignVariable> variables(const Settings& so_far) {
+  std::vector<DesignVariable> all;
+  Numbers known;
+  for (const FreeSection* section : so_far.sections_of("parameters"))
+    for (const FreeEntry& entry : section->entries) {
+      known[entry.key] = value(entry, entry.value, known);
+      all.push_back({entry.key, "", "parameter of the scene", known[entry.key], -1e300, 1e300});
+      if (!parsed(entry, entry.value).is_constant()) all.back().formula = entry.value;
+    }
+  return all;
+}
+
+Numbers parameters(const Settings& settings, const Eigen::VectorXd& design) {
+  Numbers known;
+  for (const FreeSection* section : settings.sections_of("parameters"))
+    for (const FreeEntry& entry : section->entries)
+      known[entry.key] =
+          settings.design_given(entry.key) ? settings.design(entry.key, design) : value(entry, entry.value, known);
+  return known;
+}
+
+std::vector<ini::SectionKind> sections() {
+  using Name = ini::SectionKind::Name;
+  const auto kind = [](const char* name, Name named, std::vector<std::string> keys, std::vector<std::string> needed,
+                       const char* description) {
+    return ini::SectionKind{name, named, std::move(keys), false, std::move(needed), false, description};
+  };
+  return {
+      {"parameters", Name::none, {}, true, {}, false, "NAME = an expression of those above: what a design may change"},
+      kind("world", Name::none, {"dimension", "gravity", "stiffness"}, {"dimension"},
+           "dimension = 2 or 3; gravity = a vector (m/s2); stiffness (N/m) of a pair of parts that overlap"),
+      kind("body", Name::required,
+           {"size", "cells", "inside", "lambda", "mu", "density", "at", "turn", "velocity", "spin", "repeat"},
+           {"size", "cells"},
+           "a deformable body: a box of so many cells, those that are `inside` (a condition of x, y, z); repeat = how "
+           "many along i, j, k"),
+      kind("rigid", Name::required, {"size", "density", "fixed", "at", "turn", "velocity", "spin", "repeat"}, {"size"},
+           "a rigid box, free or fixed"),
+      kind("wall", Name::required, {"at", "normal"}, {"normal"}, "a wall through a point, with its outward normal"),
+      kind("cost", Name::none, {"cost"}, {},
+           "cost = an expression of parameters, metrics, and of BODY.x, BODY.vx ... at the end"),
+  };
+}
+
+int dimension(const Settings& settings) {
+  const auto all = settings.sections_of("world");
+  if (all.empty()) throw ConfigError(settings.file + ": there is no [world]; allowed: dimension = 2 or 3");
+  const FreeEntry* entry = all.front()->find("dimension");
+  if (!entry || (entry->value != "2" && entry->value != "3")) throw all.front()->error("dimension; allowed: 2, 3");
+  return entry->value == "2" ? 2 : 3;
+}
+
+template <int n>
+Scene<n> scene(const Settings& settings, const Numbers& known) {
+  Scene<n> scene;
+  const Reader world{*settings.sections_of("world").front(), known};
+  scene.world.rigid.gravity = world.vector<n>("gravity");
+  scene.stiffness = world.number("stiffness", scene.stiffness);
+  const auto add = [&](rigid::Body<n> body, const rigid::Pose<n>& pose, const rigid::Twist<n>& twist) {
+    scene.world.rigid.bodies.push_back(std::move(body));
+    scene.start.rigid_poses.push_back(pose);
+    scene.start.rigid_twists.push_back(twist);
+  };
+  for (const FreeSection* section : settings.sections_of("wall")) {
+    const Reader reader{*section, known};
+    const FreeEntry& entry = reader.needed("normal");
+    const Vector<n> normal = reader.list<n>(entry);
+    if (!(normal.norm() > 0.0)) throw entry.error("has no length");
+    constexpr double side = 20.0;  // m
+    Vector<n> size = Vector<n>::Constant(side);
+    size[n - 1] = 1.0;
+    geometry::Frame<n> below;
+    below.position[n - 1] = -0.5;
+    rigid::Pose<n> pose;
+    pose.position = reader.vector<n>("at");
+    if constexpr (n == 2)
+      pose.angle = std::atan2(-normal[0], normal[1]);
+    else
+      pose.directors = Eigen::Quaterniond::FromTwoVectors(Vector<3>::UnitZ(), normal).toRotationMatrix();
+    add(rigid::fixed_body<n>(section->name, {box(size).moved(below)}, Vector<n>(Vector<n>::Unit(n - 1))), pose,
+        rigid::Twist<n>::Zero());
+  }
+  for (const FreeSection* section : settings.sections_of("rigid"))
+    each(*section, known, [&](const Reader& reader, const std::string& name) {
+      const auto shape = box(reader.list<n>(reader.needed("size")));
+      rigid::Pose<n> pose;
+      rigid::Twist<n> twist;
+      reader.placed(pose, twist);
+      add(reader.yes("fixed") ? rigid::fixed_body<n>(name, {shape})
+                              : rigid::solid<n>(name, {shape}, reader.number("density", 1000.0)).body,
+          pose, twist);
+    });
+  for (const FreeSection* section : settings.sections_of("body"))
+    each(*section, known, [&](const Reader& reader, const std::string& name) {
+      elastic::Deformable<n> body{name, cut<n>(reader), {}};
+      body.material.lambda = reader.number("lambda", body.material.lambda);
+      body.material.mu = reader.number("mu", body.material.mu);
+      body.material.density = reader.number("density", body.material.density);
+      rigid::Pose<n> pose;
+      rigid::Twist<n> twist;
+      reader.placed(pose, twist);
+      elastic::Elements<n>().add(name, body.mesh, body.material);  // says what is wrong with it, here
+      scene.world.deformable.push_back(std::move(body));
+      scene.start.deformable_poses.push_back(pose);
+      scene.start.deformable_twists.push_back(twist);
+    });
+  if (scene.world.deformable.empty())
+    throw ConfigError(settings.file + ": there is no [body NAME]; allowed: one or more deformable bodies");
+  return scene;
+}
+
+template Scene<2> scene(const Settings&, const Numbers&);
+template Scene<3> scene(const Settings&, const Numbers&);
+
+}  // namespace dodyn::evaluators::elastic_text

@@ -1,0 +1,110 @@
+// Evaluator `elastic`: shipped scenes, any parameter a design variable, what refuses to be, mistakes in one line.
+#include "evaluators/elastic/elastic.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace dodyn::evaluators {
+namespace {
+
+const std::string folder = std::string(CONFIGS) + "/";
+
+std::unique_ptr<Evaluator> made(const std::string& name, const std::vector<std::string>& words = {}) {
+  return make_evaluator(read_settings(folder + name, words));
+}
+std::map<std::string, double> measured(const Evaluator& evaluator, const Outcome& outcome) {
+  std::map<std::string, double> all;
+  const auto list = evaluator.metrics();
+  for (std::size_t i = 0; i < list.size(); ++i)
+    all[list[i].name] = outcome.evaluation.metrics(static_cast<Eigen::Index>(i));
+  return all;
+}
+std::string complaint(const std::vector<std::string>& words) {
+  try {
+    made("bar-wall.cfg", words);
+  } catch (const ConfigError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(Elastic, BarStaysAtItsWallForAsLongAsItsWave) {
+  for (const std::string mu : {"5e3", "2e4"}) {
+    const auto evaluator = made("bar-wall.cfg", {"--design.mu", mu, "--elastic.step", mu == "5e3" ? "4e-4" : "2e-4",
+                                                 "--world.stiffness", mu == "5e3" ? "4e5" : "1.6e6"});
+    const Outcome outcome = evaluator->evaluate({});
+    ASSERT_TRUE(outcome.evaluation.ok()) << outcome.evaluation.reason;
+    const auto m = measured(*evaluator, outcome);
+    const double c = std::sqrt(2 * std::stod(mu) / 1000.0);
+    EXPECT_NEAR((m.at("last_touch") - m.at("first_touch")) * c / 2.0, 1.0, 0.02);
+    EXPECT_GT(outcome.evaluation.cost, 0.97);  // the share of its speed with which it leaves
+    EXPECT_EQ(m.at("touching"), 1.0);
+    // the archive's rows say the same
+    const auto& centre = outcome.trajectory.values.at(1);
+    EXPECT_NEAR(centre(centre.rows() - 1, 6) / 0.01, outcome.evaluation.cost, 1e-12);
+  }
+}
+
+TEST(Elastic, CubesMeetWhenTheyAreSaidTo) {
+  const auto evaluator =
+      made("scene-fe-cubes.cfg", {"--body.cube.cells=2, 2, 2", "--body.cube.repeat=2, 2", "--elastic.duration=0.1"});
+  const Outcome outcome = evaluator->evaluate({});
+  ASSERT_TRUE(outcome.evaluation.ok()) << outcome.evaluation.reason;
+  const auto m = measured(*evaluator, outcome);
+  EXPECT_NEAR(m.at("first_touch"), 0.0837, 1.01e-3);
+  EXPECT_EQ(m.at("touching"), 6.0);  // four neighbours, and two that meet with an edge
+  EXPECT_LT(m.at("momentum_change"), 1e-14);
+  EXPECT_LT(m.at("smallest_jacobian"), 1.0);
+}
+
+TEST(Elastic, FreesAnyParameterAndRefusesWhatCannotBe) {
+  const auto evaluator =
+      made("bar-wall.cfg", {"--design.speed.min=0.005", "--design.speed.max=0.02", "--elastic.duration=0.2"});
+  Task task;
+  task.evaluation.design = Eigen::VectorXd::Constant(1, 0.02);
+  const auto fast = evaluator->evaluate(task);
+  task.evaluation.design(0) = 0.005;
+  const auto slow = evaluator->evaluate(task);
+  EXPECT_NEAR(measured(*evaluator, fast).at("first_touch"), 0.0052, 5e-4);
+  EXPECT_NEAR(measured(*evaluator, slow).at("first_touch"), 0.0204, 5e-4);
+  const auto material = made("bar-wall.cfg", {"--design.mu.min=-1", "--design.mu.max=1e4"});
+  task.evaluation.design(0) = -1.0;
+  const auto none = material->evaluate(task);
+  EXPECT_EQ(none.evaluation.status, Status::infeasible);
+  EXPECT_NE(none.evaluation.reason.find("mu of 'bar'"), std::string::npos) << none.evaluation.reason;
+  const auto wild = made("bar-wall.cfg", {"--design.speed=20"})->evaluate({});
+  EXPECT_EQ(wild.evaluation.status, Status::failed);
+  EXPECT_NE(wild.evaluation.reason, "");
+}
+
+TEST(Elastic, ShowsWhereItsNodesAre) {
+  const auto told = made("bar-wall.cfg", {"--elastic.points=true", "--elastic.duration=0.1"})->simulate({});
+  ASSERT_TRUE(told && told->completed) << told->report;
+  ASSERT_EQ(told->channels.size(), told->trajectory.values.size());
+  for (std::size_t i = 0; i < told->channels.size(); ++i) {
+    EXPECT_EQ(told->trajectory.values[i].rows(), told->channels[i].nodes) << told->channels[i].name;
+    EXPECT_EQ(told->trajectory.values[i].cols(), static_cast<Eigen::Index>(told->channels[i].coordinates.size()));
+  }
+  EXPECT_EQ(told->channels.back().coordinates.size(), 2u * 82u);
+  EXPECT_EQ(told->channels.back().segments.size(), 2u * (80u + 40u + 41u));  // along, across, and both sides
+}
+
+TEST(Elastic, MistakesAreOneLine) {
+  EXPECT_NE(complaint({"--body.bar.cells=40"}).find("allowed: 2 numbers"), std::string::npos);
+  EXPECT_NE(complaint({"--body.bar.cells=0, 1"}).find("allowed: integers"), std::string::npos);
+  EXPECT_NE(complaint({"--body.bar.size=lenght, 1"}).find("did you mean 'length'"), std::string::npos);
+  EXPECT_NE(complaint({"--body.bar.inside=x"}).find("is no condition"), std::string::npos);
+  EXPECT_NE(complaint({"--body.bar.inside=abs(x) > 0.1*length"}).find("do not hang together"), std::string::npos);
+  EXPECT_NE(complaint({"--body.bar.density=0"}).find("density of 'bar'"), std::string::npos);
+  EXPECT_NE(complaint({"--body.bar.at=0, 0"}).find("overlap"), std::string::npos);
+  EXPECT_NE(complaint({"--world.dimension=4"}).find("allowed: 2, 3"), std::string::npos);
+  EXPECT_NE(complaint({"--world.stiffness=-1"}).find("must be positive"), std::string::npos);
+  EXPECT_NE(complaint({"--cost.cost=bar.vz"}).find("'bar.vz' is unknown"), std::string::npos);
+  EXPECT_NE(complaint({"--wall.left.normal=0, 0"}).find("no length"), std::string::npos);
+  for (const auto& words : {std::vector<std::string>{"--body.bar.at=0, 0"}, {"--body.bar.density=0"}})
+    EXPECT_EQ(complaint(words).find('\n'), std::string::npos);
+}
+
+}  // namespace
+}  // namespace dodyn::evaluators
