@@ -13,6 +13,7 @@
 
 import math
 import re
+import textwrap
 from pathlib import Path
 
 import numpy as np
@@ -90,6 +91,8 @@ def parallel(axes, study, _given):
         axes.plot(shares, color=cm.viridis(1 - k / max(1, len(ok) - 1)), lw=1)
     names = [f"{v.label}\n{words.number(v.lower, 3)} … {words.number(v.upper, 3)}" for v in study.variables]
     axes.set_xticks(range(len(names) + 1), [*names, f"cost\n{words.number(low, 3)} … {words.number(high, 3)}"])
+    if len(names) > 3:
+        axes.tick_params(axis="x", labelrotation=60, labelsize=8)
     axes.set_yticks([])
     axes.grid(axis="x")
 
@@ -310,7 +313,7 @@ def picture(study, trajectories, kinds, given):
 
                 def draw(axes, k=kind, t=trajectory, extra=extra, title=title):
                     OF_MOTION[k](axes, t, given, *extra)
-                    axes.set_title(title, fontsize=9)
+                    axes.set_title(textwrap.fill(title, 60), fontsize=9)
 
                 panels.append(((0.5 if view == (1, 2) else 1.3) if kind == "strobe" else 1.0, draw))
     ratios = [p[0] for p in panels]

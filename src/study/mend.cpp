@@ -1,4 +1,5 @@
 // Designs that their neighbours say could be cheaper are solved again.
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -10,6 +11,9 @@ namespace {
 // How far apart two designs may be, ranges scaled to one, root mean square over the variables; and by how much a cost must
 // exceed what a neighbour says before that is doubted.
 constexpr double near = 0.15, doubtful = 1e-3;
+
+// So many neighbours are asked, those that say most: where local optima abound, each says something else.
+constexpr std::size_t heard = 2;
 
 }  // namespace
 
@@ -50,14 +54,16 @@ bool Study::mend() {
     const auto rows = latest();
     std::set<std::int64_t> parents, later;
     for (const auto& [id, row] : rows) {
-      double most = doubtful;
+      std::vector<std::pair<double, std::int64_t>> against;  // by whom, the most first
+      for (const auto& [other, neighbour] : rows)
+        if (other != id && neighbour.ok() && !trajectories_[other].empty())
+          if (const double by = excess(row, neighbour); by > doubtful) against.emplace_back(-by, other);
+      std::sort(against.begin(), against.end());
+      against.resize(std::min(against.size(), heard));
       std::int64_t parent = -1;
-      for (const auto& [other, neighbour] : rows) {
-        const bool news = changed.contains(id) || changed.contains(other);
-        if (other == id || !news || !neighbour.ok() || trajectories_[other].empty()) continue;
-        if (tried_.contains({id, other})) continue;
-        if (const double by = excess(row, neighbour); by > most) most = by, parent = other;
-      }
+      for (const auto& [by, other] : against)
+        if (parent < 0 && (changed.contains(id) || changed.contains(other)) && !tried_.contains({id, other}))
+          parent = other;
       if (parent < 0) continue;
       if (mended_.contains(parent) || parents.contains(id)) {  // a replay must see which motion a row started from
         later.insert(id);
@@ -81,9 +87,9 @@ bool Study::mend() {
     for (auto& [id, row] : first) {
       if (const auto at = evaluations_.find(id); at != evaluations_.end()) better.push_back(at->second);
       evaluations_[id] = std::move(row);
+      changed.insert(id);
     }
     for (Evaluation& row : better) {
-      changed.insert(row.id);
       std::erase_if(tried_, [&](const auto& pair) { return pair.first == row.id || pair.second == row.id; });
       again_.push_back({evaluations_.size(), std::move(row)});
     }

@@ -345,6 +345,41 @@ TEST(GaitEvaluator, StepsAndPeriodsFollowFromParameters) {
   EXPECT_NE(complaint("[parameters]\nmy-speed = 3\n").find("allowed in a name"), std::string::npos);
 }
 
+// What the reason says of the search is what the table of optima shows.
+TEST(GaitEvaluator, ASearchThatMayHaveMissedSaysSo) {
+  int few = 0, alone = 0, silent = 0;
+  for (const std::string iterations : {"20", "35", "50", "300"})
+    for (const std::string parts : {"1", "2"}) {
+      const auto evaluator = make_evaluator(
+          small_study({"--gait.absolute-work", "1", "--gait.squared-torque", "0.02", "--gait.torque-limit", "20",
+                       "--gait.intervals", "16", "--gait.starts", "4", "--gait.shifts", "0", "--gait.max-iterations",
+                       iterations, "--gait.parts", parts}));
+      for (const double knee : {0.4, 0.5}) {
+        std::vector<Outcome> answers;
+        for (int part = 0; part < evaluator->parts(); ++part) {
+          Task t = task(knee);
+          t.part = part;
+          answers.push_back(evaluator->evaluate(t));
+        }
+        const Outcome all = answers.size() > 1 ? evaluator->join(task(knee).evaluation, answers) : answers.front();
+        const Evaluation& e = all.evaluation;
+        if (e.status != Status::ok) continue;
+        const Eigen::MatrixXd& optima = all.trajectory.values.back();
+        const double next = optima(1, 0) / optima(0, 0) - 1.0;  // not a number where there is one optimum
+        const bool says_few = e.reason.find("starts converged") != std::string::npos,
+                   says_alone = e.reason.find("one start alone") != std::string::npos;
+        EXPECT_EQ(says_few, 2 * metric(*evaluator, e, "starts_solved") < metric(*evaluator, e, "starts")) << e.reason;
+        EXPECT_EQ(says_alone, optima(0, 1) == 1.0 && next > 0.01) << e.reason;
+        few += says_few;
+        alone += says_alone;
+        silent += !says_few && !says_alone;
+      }
+    }
+  EXPECT_GT(few, 0);
+  EXPECT_GT(alone, 0);
+  EXPECT_GT(silent, 0);
+}
+
 // Its angles, read off the stored motion alone, are what the examination says of them.
 TEST(GaitEvaluator, TheFlagshipIsAWalk) {
   const auto walk = make_evaluator(

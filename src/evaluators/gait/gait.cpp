@@ -81,6 +81,8 @@ class GaitEvaluator final : public Evaluator {
   int optima_rows() const { return search_.cold + 2; }  // and that of a parent, and one found by bending
   // Status, and reason where it is not ok, of what a search found.
   void judge(const GaitFound& found, Evaluation& e) const;
+  // Says where the search may have missed the best gait: few starts that converged, or one alone that found it.
+  void doubt(Outcome& outcome) const;
   // Says what is odd about a gait, and refuses it where it is no walk and the settings say so.
   void examine(Evaluation& e) const;
   bool may_cross() const { return designs_.walker().base == 2 || designs_.gait().leg_radius <= 0.0; }
@@ -156,8 +158,24 @@ Outcome GaitEvaluator::evaluate(const Task& task) const {
                                m.impulse.transpose(),
                                table(found.optima, optima_rows())};
   // parts carry the gaits themselves, so that join() can tell them apart
-  if (search_.parts > 1) outcome.trajectory.values.push_back(joints_of(found.optima));
+  if (search_.parts > 1)
+    outcome.trajectory.values.push_back(joints_of(found.optima));
+  else
+    doubt(outcome);
   return outcome;
+}
+
+void GaitEvaluator::doubt(Outcome& outcome) const {
+  Evaluation& e = outcome.evaluation;
+  if (e.status != Status::ok) return;
+  const auto say = [&](const std::string& words) { e.reason = words + (e.reason.empty() ? "" : "; ") + e.reason; };
+  const double tried = e.metrics(gait_metric("starts")), solved = e.metrics(gait_metric("starts_solved"));
+  if (2.0 * solved < tried) say(formatted("only %.0f of %.0f starts converged", solved, tried));
+  const Eigen::MatrixXd& optima = outcome.trajectory.values[optima_channel];
+  const bool from_neighbour = e.metrics(gait_metric("best_start")) < 0.0;
+  if (from_neighbour || optima.rows() < 2 || !(optima(0, 1) == 1.0) || !std::isfinite(optima(1, 0))) return;
+  const double next = optima(1, 0) / optima(0, 0) - 1.0;
+  if (next > 0.01) say(formatted("one start alone led to it, the next best gait costs %.0f %% more", 100.0 * next));
 }
 
 void GaitEvaluator::examine(Evaluation& e) const {
@@ -225,6 +243,7 @@ Outcome GaitEvaluator::join(const Evaluation&, std::vector<Outcome> parts) const
   sums(gait_metric("optima")) = static_cast<double>(distinct.size());
   whole.trajectory.values.pop_back();
   whole.trajectory.values[optima_channel] = table(distinct, optima_rows());
+  doubt(whole);
   if (given_up > 0 && whole.evaluation.ok()) {
     whole.evaluation.status = Status::timed_out;
     whole.evaluation.reason = "time limit of " + std::to_string(given_up) + " parts; the best so far";
