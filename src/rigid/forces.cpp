@@ -37,17 +37,25 @@ double Forces<n>::potential(Frames<n> at, std::span<ConfigurationGradient<n>> gr
     V -= body.mass * world_->gravity.dot(at[b].position);
     gradient[b].col(0) = -body.mass * world_->gravity;
   }
+  if (!charge_pairs_.empty()) {
+    charge_at_.resize(world_->charges.size());
+    for (std::size_t i = 0; i < charge_at_.size(); ++i)
+      charge_at_[i] = at[world_->charges[i].body](world_->charges[i].at);
+  }
   for (const auto& [i, j] : charge_pairs_) {  // (3.51)
     const auto &one = world_->charges[i], &two = world_->charges[j];
-    const Vector<n> d = at[one.body](one.at) - at[two.body](two.at);
+    const Vector<n> d = charge_at_[i] - charge_at_[j];
     const double r2 = d.squaredNorm(), v = world_->charge_constant * one.value * two.value / std::sqrt(r2);
     V += v;
     const Vector<n> slope = -v / r2 * d;
-    for (const auto* c : {&one, &two}) {
-      const double sign = c == &one ? 1.0 : -1.0;
-      gradient[c->body].col(0) += sign * slope;
-      for (int k = 0; k < n; ++k) gradient[c->body].col(k + 1) += sign * c->at[k] * slope;
-    }
+    const auto push = [&](const Charge<n>& c, const Vector<n>& by) {
+      if (world_->bodies[c.body].fixed) return;  // nobody asks
+      auto& sum = gradient[c.body];
+      sum.col(0) += by;
+      for (int k = 0; k < n; ++k) sum.col(k + 1) += c.at[k] * by;
+    };
+    push(one, slope);
+    push(two, -slope);
   }
   if (charge_tree_) V += charge_tree_->potential(at, gradient);
   for (const auto& user : world_->potentials) V += user(at, gradient);

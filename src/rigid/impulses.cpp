@@ -1,6 +1,7 @@
 #include "rigid/impulses.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 
@@ -11,24 +12,9 @@ namespace {
 constexpr std::size_t large = 24;
 // Stiffness there: at first without friction and with it, and at most.
 constexpr double soft = 1e4, rough = 10.0, stiff = 1e7;
-
-// Sums over one side's dofs: of a free body, whose number is known, without a loop.
-template <int n>
-inline double dot(const double* a, const double* b, int size) {
-  if (size == Multibody<n>::twist) return Eigen::Map<const Twist<n>>(a).dot(Eigen::Map<const Twist<n>>(b));
-  double sum = 0.0;
-  for (int i = 0; i < size; ++i) sum += a[i] * b[i];
-  return sum;
-}
-template <int n>
-inline void add(double factor, const double* a, double* b, int size) {
-  if (size == Multibody<n>::twist) {
-    Eigen::Map<Twist<n>> to(b);
-    to += factor * Eigen::Map<const Twist<n>>(a);
-    return;
-  }
-  for (int i = 0; i < size; ++i) b[i] += factor * a[i];
-}
+// Of the system of those that press or stick: what is added to its diagonal, of that, and how often that is corrected for.
+constexpr double shift = 1e-9;
+constexpr int corrections = 4;
 
 }  // namespace
 
@@ -95,45 +81,18 @@ void ContactRows<n>::build(const Inertia<n>& inertia, std::span<const ContactPoi
 }
 
 template <int n>
-double ContactRows<n>::relative_velocity(int contact, int direction, const Eigen::VectorXd& nu) const {
-  double sum = 0.0;
-  for (const auto& side : contacts_[contact].side)
-    if (side.size > 0)
-      sum += dot<n>(rows_.data() + side.data + direction * side.size, nu.data() + side.first, side.size);
-  return sum;
-}
-
-template <int n>
 double ContactRows<n>::speed(int contact, int direction, const Eigen::VectorXd& nu) const {
   double sum = 0.0;
   for (const auto& side : contacts_[contact].side)
     if (side.size > 0)
-      sum += std::abs(dot<n>(rows_.data() + side.data + direction * side.size, nu.data() + side.first, side.size));
+      sum += std::abs(dot(rows_.data() + side.data + direction * side.size, nu.data() + side.first, side.size));
   return sum;
-}
-
-template <int n>
-void ContactRows<n>::add_impulse(int contact, int direction, double impulse, Eigen::VectorXd& nu) const {
-  for (const auto& side : contacts_[contact].side)
-    if (side.size > 0)
-      add<n>(impulse, columns_.data() + side.data + direction * side.size, nu.data() + side.first, side.size);
 }
 
 template <int n>
 void ContactRows<n>::add_momentum(int contact, int direction, double impulse, Eigen::VectorXd& p) const {
   for (const auto& side : contacts_[contact].side)
-    if (side.size > 0)
-      add<n>(impulse, rows_.data() + side.data + direction * side.size, p.data() + side.first, side.size);
-}
-
-template <int n>
-double ContactRows<n>::coupling(int a, int i, int b, int j) const {
-  double sum = 0.0;
-  for (const auto& p : contacts_[a].side)
-    for (const auto& q : contacts_[b].side)
-      if (p.first == q.first && p.size > 0 && q.size > 0)
-        sum += dot<n>(rows_.data() + p.data + i * p.size, columns_.data() + q.data + j * q.size, p.size);
-  return sum;
+    if (side.size > 0) add(impulse, rows_.data() + side.data + direction * side.size, p.data() + side.first, side.size);
 }
 
 template <int n>
@@ -209,6 +168,47 @@ double ContactSolver<n>::sweep(const ContactRows<n>& rows, std::span<const int> 
   return worst;
 }
 
+// Elimination with pivots from each column, of a shifted system, and corrections for the shift.
+template <int n>
+void ContactSolver<n>::solve_small(const SmallMatrix& system, const SmallVector& right, SmallVector& solution) {
+  const int size = static_cast<int>(right.size());
+  SmallMatrix factor = system;
+  factor.diagonal().array() += shift * system.diagonal().mean();
+  std::array<int, small> from;
+  for (int k = 0; k < size; ++k) {
+    int best = k;
+    for (int i = k + 1; i < size; ++i)
+      if (std::abs(factor(i, k)) > std::abs(factor(best, k))) best = i;
+    from[k] = best;
+    if (best != k)
+      for (int j = 0; j < size; ++j) std::swap(factor(k, j), factor(best, j));
+    const double inverse = 1.0 / factor(k, k);
+    for (int i = k + 1; i < size; ++i) {
+      const double share = factor(i, k) *= inverse;
+      if (share == 0.0) continue;
+      for (int j = k + 1; j < size; ++j) factor(i, j) -= share * factor(k, j);
+    }
+  }
+  solution.setZero(size);
+  SmallVector rest = right, x;
+  for (int round = 0; round < corrections; ++round) {
+    x = rest;
+    for (int k = 0; k < size; ++k) {
+      if (from[k] != k) std::swap(x[k], x[from[k]]);
+    }
+    for (int k = 0; k < size; ++k)
+      for (int i = k + 1; i < size; ++i) x[i] -= factor(i, k) * x[k];
+    for (int k = size - 1; k >= 0; --k) {
+      x[k] /= factor(k, k);
+      for (int i = 0; i < k; ++i) x[i] -= factor(i, k) * x[k];
+    }
+    solution += x;
+    rest = right;
+    for (int j = 0; j < size; ++j)
+      for (int i = 0; i < size; ++i) rest[i] -= system(i, j) * solution[j];
+  }
+}
+
 // One Newton step: contacts keep pressing or not, sticking or sliding as they do.
 template <int n>
 bool ContactSolver<n>::refine(const ContactRows<n>& rows, std::span<const int> island, Eigen::VectorXd& nu,
@@ -231,28 +231,39 @@ bool ContactSolver<n>::refine(const ContactRows<n>& rows, std::span<const int> i
   }
   const int size = static_cast<int>(unknowns_.size());
   if (size == 0) return false;
-  system_.resize(size, size);
-  right_.resize(size);
-  for (int r = 0; r < size; ++r) {
-    const auto& row = unknowns_[r];
-    right_[r] =
-        (row.direction == 0 ? target_[row.contact] : 0.0) - rows.relative_velocity(row.contact, row.direction, nu);
-    for (int s = 0; s < size; ++s) {
-      const auto& column = unknowns_[s];
-      double sum = 0.0;
-      for (int k = 0; k < n; ++k)
-        if (column.along[k] != 0.0)
-          sum += column.along[k] * rows.coupling(row.contact, row.direction, column.contact, k);
-      system_(r, s) = sum;
+  const auto fill = [&](auto& system, auto& right) {
+    system.resize(size, size);
+    right.resize(size);
+    for (int r = 0; r < size; ++r) {
+      const auto& row = unknowns_[r];
+      right[r] =
+          (row.direction == 0 ? target_[row.contact] : 0.0) - rows.relative_velocity(row.contact, row.direction, nu);
+      for (int s = 0; s < size; ++s) {
+        const auto& column = unknowns_[s];
+        double sum = 0.0;
+        for (int k = 0; k < n; ++k)
+          if (column.along[k] != 0.0)
+            sum += column.along[k] * rows.coupling(row.contact, row.direction, column.contact, k);
+        system(r, s) = sum;
+      }
     }
-  }
+  };
   // redundant contacts make it singular but consistent: shift, factor, and correct for the shift
-  factor_.compute(system_ + 1e-9 * system_.diagonal().mean() * Eigen::MatrixXd::Identity(size, size));
-  solution_.setZero(size);
-  rest_ = right_;
-  for (int k = 0; k < 4; ++k) {
-    solution_ += factor_.solve(rest_);
-    rest_.noalias() = right_ - system_ * solution_;
+  if (size <= small) {
+    SmallMatrix system;
+    SmallVector right, solution;
+    fill(system, right);
+    solve_small(system, right, solution);
+    solution_ = solution;
+  } else {
+    fill(system_, right_);
+    factor_.compute(system_ + shift * system_.diagonal().mean() * Eigen::MatrixXd::Identity(size, size));
+    solution_.setZero(size);
+    rest_ = right_;
+    for (int k = 0; k < corrections; ++k) {
+      solution_ += factor_.solve(rest_);
+      rest_.noalias() = right_ - system_ * solution_;
+    }
   }
   if (!solution_.allFinite()) return false;
   for (int s = 0; s < size; ++s) {

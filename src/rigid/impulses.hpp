@@ -22,14 +22,30 @@ class ContactRows {
   void build(const Inertia<n>& inertia, std::span<const ContactPoint<n>> points, bool tangents);
 
   int size() const { return static_cast<int>(contacts_.size()); }
-  double relative_velocity(int contact, int direction, const Eigen::VectorXd& nu) const;
+  double relative_velocity(int contact, int direction, const Eigen::VectorXd& nu) const {
+    double sum = 0.0;
+    for (const auto& side : contacts_[contact].side)
+      if (side.size > 0) sum += dot(row(side, direction), nu.data() + side.first, side.size);
+    return sum;
+  }
   // the same with each body's share taken as closing
   double speed(int contact, int direction, const Eigen::VectorXd& nu) const;
-  void add_impulse(int contact, int direction, double impulse, Eigen::VectorXd& nu) const;
+  void add_impulse(int contact, int direction, double impulse, Eigen::VectorXd& nu) const {
+    for (const auto& side : contacts_[contact].side)
+      if (side.size > 0)
+        add(impulse, columns_.data() + side.data + direction * side.size, nu.data() + side.first, side.size);
+  }
   // the kinetic metric between two directions of one contact
   double metric(int contact, int i, int j) const { return contacts_[contact].metric(i, j); }
   // velocity of contact `a` along direction i that a unit impulse at `b` along direction j gives
-  double coupling(int a, int i, int b, int j) const;
+  double coupling(int a, int i, int b, int j) const {
+    double sum = 0.0;
+    for (const auto& p : contacts_[a].side)
+      for (const auto& q : contacts_[b].side)
+        if (p.first == q.first && p.size > 0 && q.size > 0)
+          sum += dot(row(p, i), columns_.data() + q.data + j * q.size, p.size);
+    return sum;
+  }
   // adds impulse * row to a momentum
   void add_momentum(int contact, int direction, double impulse, Eigen::VectorXd& p) const;
   // Contacts that share moving bodies, directly or through others.
@@ -52,6 +68,22 @@ class ContactRows {
     std::array<Side, 2> side;
   };
   void find_islands(int dofs);
+
+  // Sums over one side's dofs: of a free body, whose number is known, without a loop.
+  static double dot(const double* a, const double* b, int size) {
+    if (size == Multibody<n>::twist) return Eigen::Map<const Twist<n>>(a).dot(Eigen::Map<const Twist<n>>(b));
+    double sum = 0.0;
+    for (int i = 0; i < size; ++i) sum += a[i] * b[i];
+    return sum;
+  }
+  static void add(double factor, const double* a, double* b, int size) {
+    if (size == Multibody<n>::twist) {
+      Eigen::Map<Twist<n>> to(b);
+      to += factor * Eigen::Map<const Twist<n>>(a);
+      return;
+    }
+    for (int i = 0; i < size; ++i) b[i] += factor * a[i];
+  }
 
   int directions_ = n;
   const Inertia<n>* inertia_ = nullptr;
@@ -98,6 +130,11 @@ class ContactSolver {
     Vector<n> along;  // what a unit of it adds to the contact's impulse
   };
   std::vector<Unknown> unknowns_;
+  // of so many unknowns without memory of its own
+  static constexpr int small = 12;
+  using SmallVector = Eigen::Matrix<double, Eigen::Dynamic, 1, 0, small, 1>;
+  using SmallMatrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, 0, small, small>;
+  static void solve_small(const SmallMatrix& system, const SmallVector& right, SmallVector& solution);
   Eigen::MatrixXd system_;
   Eigen::VectorXd right_, solution_, rest_;
   Eigen::PartialPivLU<Eigen::MatrixXd> factor_;
