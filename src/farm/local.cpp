@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "farm/perform.hpp"
+#include "record/text.hpp"
 
 namespace dodyn::farm {
 namespace {
@@ -30,6 +31,13 @@ constexpr std::chrono::milliseconds time_to_look(100);
 
 bool loose_ends() { return loose_end; }
 void leave_loose_end() { loose_end = true; }
+
+Event given_up(const Task& task, int rank, const std::string& host) {
+  const auto id = static_cast<long long>(task.evaluation.id);
+  return event_now(
+      "rank given up",
+      formatted("evaluation %lld does not stop at its time limit; rank %d (%s) is given up", id, rank, host.c_str()));
+}
 
 Task without_motion(const Task& task) {
   Task rest;
@@ -155,6 +163,7 @@ std::optional<Outcome> LocalFarm::next_until(Clock::time_point time) {
         running->given_up = true;
         state_->finished.push_back(
             overdue(running->task, running->since, rank_ + static_cast<int>(worker), host_name()));
+        incidents_.push_back(given_up(running->task, rank_ + static_cast<int>(worker), host_name()));
       } else {
         look_again = std::min(look_again, running->give_up);
       }

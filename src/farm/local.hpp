@@ -3,6 +3,8 @@
 // other rank is one with a queue of at most one task.
 #pragma once
 
+#include <utility>
+
 #include "farm/farm.hpp"
 
 namespace dodyn::farm {
@@ -26,6 +28,7 @@ class LocalFarm : public Farm {
   void withdraw() override;
   std::optional<Outcome> next(std::chrono::milliseconds wait) override { return next_until(from_now(wait)); }
   std::optional<Outcome> next_until(Clock::time_point time);
+  std::vector<Event> incidents() override { return std::exchange(incidents_, {}); }
 
   // For a scheduler on another thread that lets others work on the queue. A task taken stays outstanding until its
   // outcome is given back and returned by `next`.
@@ -40,8 +43,13 @@ class LocalFarm : public Farm {
 
   const std::shared_ptr<State> state_;
   const int rank_;
-  int outstanding_ = 0;  // touched by the caller's thread only
+  // touched by the caller's thread only
+  int outstanding_ = 0;
+  std::vector<Event> incidents_;
 };
+
+// An evaluation that does not stop, and with it its evaluator.
+Event given_up(const Task& task, int rank, const std::string& host);
 
 // A task as far as it must be remembered while it runs.
 Task without_motion(const Task& task);

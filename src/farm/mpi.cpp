@@ -165,8 +165,10 @@ class MpiFarm : public Farm {
   void withdraw() override { own_.withdraw(); }
   std::optional<Outcome> next(std::chrono::milliseconds wait) override { return own_.next(wait); }
   std::vector<Event> incidents() override {
+    std::vector<Event> all = own_.incidents();
     const std::lock_guard lock(incidents_mutex_);
-    return std::exchange(incidents_, {});
+    for (Event& event : std::exchange(incidents_, {})) all.push_back(std::move(event));
+    return all;
   }
 
  private:
@@ -207,7 +209,7 @@ class MpiFarm : public Farm {
       Worker& worker = workers_[status->MPI_SOURCE - 1];
       worker.heard = silence_.listened();
       if (worker.lost) {
-        befell("rank back", formatted("rank %d (%s) is back", status->MPI_SOURCE, worker.host.c_str()));
+        befell(event_now("rank back", formatted("rank %d (%s) is back", status->MPI_SOURCE, worker.host.c_str())));
         worker.lost = false;
       }
       if (status->MPI_TAG == beat_tag) {
@@ -237,14 +239,12 @@ class MpiFarm : public Farm {
     for (std::size_t i = 0; i < workers_.size(); ++i) {
       Worker& worker = workers_[i];
       if (!worker.lost && silence_.too_long_since(worker.heard)) {
-        befell("rank lost", formatted("rank %d (%s) has been silent for %g s and is lost", rank_of(i),
-                                      worker.host.c_str(), patience_.silence));
+        befell(event_now("rank lost", formatted("rank %d (%s) has been silent for %g s and is lost", rank_of(i),
+                                                worker.host.c_str(), patience_.silence)));
         worker.lost = true;
         give_up(worker, lost(worker.task, worker.since, rank_of(i), worker.host));
       } else if (worker.wanted && Clock::now() > worker.give_up) {
-        befell("rank given up",
-               formatted("evaluation %lld does not stop at its time limit; rank %d (%s) is given up",
-                         static_cast<long long>(worker.task.evaluation.id), rank_of(i), worker.host.c_str()));
+        befell(given_up(worker.task, rank_of(i), worker.host));
         give_up(worker, overdue(worker.task, worker.since, rank_of(i), worker.host));
       }
       usable += worker.usable();
@@ -252,10 +252,10 @@ class MpiFarm : public Farm {
     usable_ = usable;
   }
 
-  void befell(const char* kind, const std::string& text) {
-    std::fprintf(stderr, "dodyn: %s\n", text.c_str());
+  void befell(Event event) {
+    std::fprintf(stderr, "dodyn: %s\n", event.text.c_str());
     const std::lock_guard lock(incidents_mutex_);
-    incidents_.push_back(event_now(kind, text));
+    incidents_.push_back(std::move(event));
   }
 
   void give_up(Worker& worker, Outcome outcome) {
