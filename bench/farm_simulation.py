@@ -17,10 +17,12 @@ MOST_ROWS = 256  # in one commit
 
 
 def simulate(ranks, tasks, duration, latency, message, commit=0.0, row=0.0, batch=None, asynchronous=False, seed=1):
-    """Wall-clock seconds for `tasks` evaluations, and the seconds of evaluation in them. Without a batch all are asked at once."""
+    """Of `tasks` evaluations when each began and ended, and when the study had been told of all. Without a batch all are asked at
+    once."""
     chance = random.Random(seed)
     events, order = [], 0  # (time, order, what, rank)
-    now = work = master = writer = 0.0  # master, writer: when they are free
+    now = master = 0.0  # when rank 0 has time for the next message
+    runs = []
     idle = list(range(ranks - 1, -1, -1))
     queue, asked, told = 0, 0, 0
     rows, writing = 0, 0
@@ -37,20 +39,20 @@ def simulate(ranks, tasks, duration, latency, message, commit=0.0, row=0.0, batc
         queue += count
 
     def hand_out(begin):
-        nonlocal queue, work, master
+        nonlocal queue, master
         while queue and idle:
             rank = idle.pop()
             queue -= 1
             seconds = duration(chance)
-            work += seconds
-            if rank == 0:
-                push(begin + seconds, "end", 0)
-                continue
-            master = max(master, begin) + message
-            push(master + latency / 2 + seconds, "end", rank)
+            start = begin
+            if rank > 0:
+                master = max(master, begin) + message
+                start = master + latency / 2
+            runs.append((start, start + seconds))
+            push(start + seconds, "end", rank)
 
     def write(begin):
-        nonlocal rows, writing, writer
+        nonlocal rows, writing
         if writing or not rows:
             return
         writing = min(rows, MOST_ROWS)
@@ -77,12 +79,15 @@ def simulate(ranks, tasks, duration, latency, message, commit=0.0, row=0.0, batc
             writing = 0
             write(now)
             hand_out(now)
-    return now, work
+    return runs, now
 
 
-def efficiency(ranks, rounds, duration, **more):
-    seconds, work = simulate(ranks, rounds * ranks, duration, **more)
-    return work / (ranks * seconds)
+def efficiency(ranks, rounds, duration, until_the_last=False, **more):
+    """Share of the ranks' time in which they evaluate: of the whole run, or until the last evaluation begins."""
+    runs, end = simulate(ranks, rounds * ranks, duration, **more)
+    if until_the_last:
+        end = max(begin for begin, _ in runs)
+    return sum(min(stop, end) - min(start, end) for start, stop in runs) / (ranks * end)
 
 
 def constant(mean):
@@ -116,8 +121,8 @@ def main():
             for ranks in (64, 1000, 10000):
                 rounds = 20 if ranks < 10000 else 8
                 common = {"latency": latency, "message": message, "commit": commit, "row": row}
-                cells = [efficiency(ranks, rounds, constant(mean), batch=2 * ranks, asynchronous=True, **common),
-                         efficiency(ranks, rounds, heavy(mean), batch=2 * ranks, asynchronous=True, **common),
+                cells = [efficiency(ranks, rounds, constant(mean), True, batch=2 * ranks, asynchronous=True, **common),
+                         efficiency(ranks, rounds, heavy(mean), True, batch=2 * ranks, asynchronous=True, **common),
                          efficiency(ranks, rounds, heavy(mean), batch=ranks, **common),
                          efficiency(ranks, rounds, heavy(mean), batch=4 * ranks, **common)]
                 print(f"| {mean:g} s | {ranks} | " + " | ".join(f"{cell:.2f}" for cell in cells) + " |", flush=True)

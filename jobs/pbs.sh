@@ -24,6 +24,17 @@ export OMP_NUM_THREADS=1
 # mpirun can hang after a rank was killed, in the shared-memory store of its PMIx (openpmix issue 1233); so not that one.
 export PMIX_MCA_gds=hash
 read -r -a options <<<"${MPIRUN_OPTIONS:-}"
+# mpirun can stay when all its ranks are gone (seen once in 540 starts of the tests): after a minute without them it is ended.
+end_if_left_alone() {
+  local alone=0 child state
+  while sleep 1 && kill -0 "$1" 2>/dev/null; do
+    alone=$((alone + 1))
+    for child in $(cat /proc/"$1"/task/*/children 2>/dev/null); do
+      read -r _ _ state _ 2>/dev/null <"/proc/$child/stat" && [[ $state != Z ]] && alone=0
+    done
+    ((alone < ${ALONE:-60})) || kill -KILL "$1"
+  done
+}
 code_file=$(mktemp)
 ending=0
 trap 'ending=1; kill -USR1 "$mpirun" 2>/dev/null' TERM INT # qdel
@@ -35,6 +46,7 @@ for ((start = 0; start <= ${RESTARTS:-10}; ++start)); do
   mpirun --quiet --enable-recovery --bind-to core --hostfile "$PBS_NODEFILE" "${options[@]}" \
     "$dodyn" run "$config" --wall-time "$((end - SECONDS))" --exit-code-file "$code_file" &
   mpirun=$!
+  end_if_left_alone "$mpirun" >/dev/null 2>&1 &
   while kill -0 "$mpirun" 2>/dev/null; do wait "$mpirun"; done
   code=$(cat "$code_file" 2>/dev/null)
   [[ -n $code ]] || ((ending || SECONDS - began < 2 || end - SECONDS < 10)) && break

@@ -192,8 +192,15 @@ class Driver:
                                 str(self.call.ranks), *words, "--exit-code-file", "code"], stdout=subprocess.DEVNULL,
                                stderr=open("last.err", "w"), env=self.environment, start_new_session=True)
         self.counts["starts"] += 1
-        started, deadline = time.time(), time.time() + 180
+        with_ranks = time.time()
+        deadline = time.time() + 180
         while run.poll() is None and time.time() < deadline:
+            if any(rank is not None for _, rank in processes(self.mark).values()):
+                with_ranks = time.time()
+            elif time.time() > with_ranks + 60:  # as the job scripts do
+                self.counts["launchers left alone"] += 1
+                send(run.pid, signal.SIGKILL)
+                break
             time.sleep(self.chance.expovariate(1.5))
             if self.total() >= self.call.disturbances:
                 continue
@@ -206,7 +213,7 @@ class Driver:
                 self.kinds[what] += 1
                 if what in ("rank 0 killed", "all killed") and not self.struck:
                     self.struck = (time.time(), len(seen))
-        if run.poll() is None:
+        if run.poll() is None and time.time() >= deadline:
             self.fail(kind, archive, f"a run neither ends nor goes on after three minutes: {processes(self.mark)}")
         limit = time.time() + 60
         while left := processes(self.mark):

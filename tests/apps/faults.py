@@ -442,6 +442,15 @@ def local_script():
     assert code == 0 and "rank 0 was killed; the study goes on" in text, (code, text)
     assert len(evaluations()) == 9
 
+    # An mpirun that stays though it has no ranks is ended, and the study goes on with another one.
+    with open("mpirun", "w") as file:
+        file.write(f"#!/bin/sh\n[ -e hung ] && exec {MPIRUN} \"$@\"\ntouch hung\nexec sleep 600\n")
+    os.chmod("mpirun", 0o755)
+    run = subprocess.Popen([*script, "--study.archive", "left.h5"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                           env=dict(ENVIRONMENT, PATH=f"{os.getcwd()}:{ENVIRONMENT['PATH']}", ALONE="3"))
+    code, text = finish(run)
+    assert code == 0 and os.path.exists("hung") and len(evaluations("left.h5")) == 9, (code, text)
+
 
 def failures():
     """Too many of them end the study, and say so."""
