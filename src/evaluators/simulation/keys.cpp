@@ -110,7 +110,8 @@ const KeyTable<SimulationSettings>& simulation_keys() {
           .add("rest-speed", course(&Course::rest_speed),
                {.unit = "m/s",
                 .description =
-                    "resting: no point of a body moves faster, seen from what is fixed or else from the first body",
+                    "resting: no point of a body moves faster, seen from what is fixed or else from the first body, and forces "
+                    "of contact can hold what acts",
                 .minimum = 0,
                 .maximum = 1e3,
                 .open_minimum = true})

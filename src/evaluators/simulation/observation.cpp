@@ -163,7 +163,22 @@ bool Observation<n>::resting() {
   for (std::size_t b = 0; b < fixed_.size() && *resting_; ++b)
     resting_ = fixed_[b] || static_cast<int>(b) == reference_ ||
                relative_speed(static_cast<int>(b), reference_) <= rest_speed_;
-  return *resting_;
+  return *resting_ = *resting_ && balanced();
+}
+
+// Whether contact could hold all that acts: without it a body is only about to turn back, as a pendulum is. Points touch that
+// are closer than bodies at rest bounce.
+template <int n>
+bool Observation<n>::balanced() {
+  constexpr double share = 1e-3;   // of the acceleration without contact
+  constexpr double bounce = 1e-4;  // of the smallest body's radius
+  if (!balance_) balance_.emplace(simulation_->world());
+  double smallest = infinite;
+  for (std::size_t b = 0; b < fixed_.size(); ++b)
+    if (!fixed_[b] && radii_[b] > 0.0) smallest = std::min(smallest, radii_[b]);
+  const auto poses = simulation_->poses();
+  return balance_->unbalanced({poses.begin(), poses.end()}, simulation_->time(),
+                              smallest < infinite ? bounce * smallest : simulation_->options().tolerance) <= share;
 }
 
 template <int n>

@@ -7,6 +7,7 @@
 #include "evaluators/simulation/control.hpp"
 #include "evaluators/simulation/formula.hpp"
 #include "evaluators/simulation/starts.hpp"
+#include "rigid/balance.hpp"
 #include "rigid/simulation.hpp"
 #include "systems/bodies.hpp"
 
@@ -55,6 +56,7 @@ class Observation {
   rigid::Vector<n> velocity(const systems::Place<double>& place);
   const geometry::Frame<n>& frame(int body);
   bool resting();
+  bool balanced();
   rigid::TrackingError tracking() const;
 
   const systems::Bodies<n>& view_;
@@ -64,6 +66,7 @@ class Observation {
   std::vector<double> radii_;
   int reference_ = 0;  // body that rest is relative to
   double rest_speed_;
+  std::optional<rigid::Balance<n>> balance_;  // of the first simulation asked whether it rests
   const rigid::Controller<n>* controller_;
 
   // of the node
