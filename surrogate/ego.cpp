@@ -65,6 +65,10 @@ class Ego final : public Strategy {
   std::vector<const Evaluation*> good_designs() const;
   Found refine(const Beliefs& beliefs, const VectorXd& start, const VectorXd& lower, const VectorXd& upper) const;
   bool fresh(const VectorXd& unit) const;
+  bool possible(const VectorXd& unit) const {
+    return !options_.possible || options_.possible(evidence_.space.design(unit));
+  }
+  MatrixXd possible_ones(const MatrixXd& units) const;
   Plan by_acquisition(const Beliefs& beliefs, const MatrixXd& candidates, const VectorXd& lower,
                       const VectorXd& upper) const;
   Plan fill(const MatrixXd& candidates, bool local, const std::string& why) const;
@@ -140,6 +144,23 @@ void Ego::start_initial() {
         x = corners(d);
         break;
     }
+  // Where not all of them can be, those that can of a filling with more points.
+  if (options_.possible && options_.initial_design != InitialDesign::corners) {
+    MatrixXd all = x;
+    const auto count = [&] {
+      Index sum = 0;
+      for (Index i = 0; i < all.cols(); ++i) sum += possible(all.col(i));
+      return sum;
+    };
+    for (int more = n; count() < n && more < 1024 * n;) {
+      more *= 2;
+      all = options_.initial_design == InitialDesign::halton  ? halton(d, more, seed)
+            : options_.initial_design == InitialDesign::sobol ? sobol(d, more, seed)
+                                                              : latin_hypercube(d, more, seed);
+    }
+    const MatrixXd kept = possible_ones(all);
+    x = kept.leftCols(std::min<Index>(n, kept.cols()));
+  }
   std::vector<VectorXd> added;
   for (Index i = 0; i < x.cols(); ++i) {
     const VectorXd next = evidence_.space.design(x.col(i));
@@ -150,6 +171,15 @@ void Ego::start_initial() {
     initial_.push_back(next);
   }
   initial_total_ = initial_.size() + (restarts == 0 ? evidence_.told.size() : 0);
+}
+
+// Those columns that can be; all, if none can.
+MatrixXd Ego::possible_ones(const MatrixXd& units) const {
+  if (!options_.possible) return units;
+  std::vector<Index> kept;
+  for (Index i = 0; i < units.cols(); ++i)
+    if (possible(units.col(i))) kept.push_back(i);
+  return kept.empty() ? units : MatrixXd(units(Eigen::all, kept));
 }
 
 void Ego::tell(const Evaluation& e) {
@@ -252,7 +282,7 @@ MatrixXd Ego::candidates(const VectorXd& lower, const VectorXd& upper) const {
   const VectorXd box = upper - lower;
   MatrixXd points = (box.asDiagonal() * sobol(static_cast<int>(d), static_cast<int>(spread), seed)).colwise() + lower;
   const auto good = good_designs();
-  if (good.empty()) return points;
+  if (good.empty()) return possible_ones(points);
   Random random(seed);
   const bool front = evidence_.objectives.size() > 1;
   const Index seeds = std::min<Index>(static_cast<Index>(good.size()), front ? 60 : 3),
@@ -274,7 +304,7 @@ MatrixXd Ego::candidates(const VectorXd& lower, const VectorXd& upper) const {
   if (repeats)
     for (std::size_t i = 0; i < good.size(); ++i)
       points.col(spread + around + static_cast<Index>(i)) = evidence_.unit(*good[i]);
-  return points;
+  return possible_ones(points);
 }
 
 // Gradient steps in the real variables, then every other value of each whole number, one at a time.
@@ -329,7 +359,7 @@ Plan Ego::by_acquisition(const Beliefs& beliefs, const MatrixXd& candidates, con
 
   Plan plan;
   for (const Found& f : found) {
-    if (!fresh(f.at)) continue;
+    if (!fresh(f.at) || !possible(f.at)) continue;
     plan.design = evidence_.space.design(f.at);
     plan.score = f.value;
     break;
@@ -392,7 +422,7 @@ Plan Ego::at_the_edge(const MatrixXd& candidates) const {
     });
   }
   const auto inside = [&](const VectorXd& u) {
-    return (!edge.exists() || models_.viability().logit(space.embed(u)) > caution_) && fresh(u) &&
+    return (!edge.exists() || models_.viability().logit(space.embed(u)) > caution_) && fresh(u) && possible(u) &&
            std::all_of(limits.at_most_zero.begin(), limits.at_most_zero.end(),
                        [&](const Smooth& g) { return g(u, nullptr) <= 1e-9; });
   };
@@ -451,7 +481,8 @@ Plan Ego::check(double gain) {
   const TrackedModel& tracked = models_.objectives()[0];
   const int d = static_cast<int>(dimensions());
   const std::uint64_t seed = options_.seed * 1000003 + evidence_.told.size() * 101;
-  const MatrixXd points = sobol(d, std::min(200 + 100 * d, tracked.model().samples() > 300 ? 300 : 1500), seed);
+  const MatrixXd points =
+      possible_ones(sobol(d, std::min(200 + 100 * d, tracked.model().samples() > 300 ? 300 : 1500), seed));
   MatrixXd z(space.embedded(), points.cols());
   for (Index i = 0; i < points.cols(); ++i) z.col(i) = space.embed(points.col(i));
   VectorXd mean, variance;

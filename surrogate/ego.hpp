@@ -32,6 +32,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -67,8 +68,10 @@ struct EgoOptions {
   bool trust_region = false;
   std::vector<Domain> domains;          // per variable; empty: all real
   std::vector<Constraint> constraints;  // on metrics
-  std::string reason;                   // why this strategy; said with the initial designs
-  std::vector<int> objectives;          // two of: index of a metric, -1 for the cost. Empty: the cost alone
+  // Whether a design can be at all, where that is known beforehand; it is asked in place of evaluations. Empty: any.
+  std::function<bool(const Eigen::VectorXd& design)> possible;
+  std::string reason;           // why this strategy; said with the initial designs
+  std::vector<int> objectives;  // two of: index of a metric, -1 for the cost. Empty: the cost alone
 };
 
 // Throws std::invalid_argument on a variable without a range or an option out of range.

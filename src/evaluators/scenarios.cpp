@@ -14,6 +14,7 @@
 #include <stdexcept>
 
 #include "evaluators/evaluator.hpp"
+#include "evaluators/foresight.hpp"
 #include "record/text.hpp"
 
 namespace dodyn::evaluators {
@@ -44,7 +45,7 @@ bool all_nan(const Trajectory& trajectory) {
                      [](const Eigen::MatrixXd& values) { return values.array().isNaN().all(); });
 }
 
-class Scenarios final : public Evaluator {
+class Scenarios final : public Evaluator, public Foresight {
  public:
   Scenarios(const Settings& settings, std::unique_ptr<Evaluator> (*make)(const Settings& settings))
       : worst_(settings.text("study.across") == "worst") {
@@ -102,6 +103,13 @@ class Scenarios final : public Evaluator {
     for (const One& one : all_)
       for (const auto& [key, text] : one.evaluator->reads()) all.emplace_back("scenario." + one.name + "." + key, text);
     return all;
+  }
+
+  std::string impossible(const Eigen::VectorXd& design) const override {
+    for (const One& one : all_)
+      if (const auto* foresight = dynamic_cast<const Foresight*>(one.evaluator.get()))
+        if (const std::string reason = foresight->impossible(design); !reason.empty()) return one.name + ": " + reason;
+    return {};
   }
 
   int parts() const override { return parts_; }

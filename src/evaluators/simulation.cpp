@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <ctime>
+#include <limits>
 #include <numbers>
 #include <stdexcept>
 
+#include "evaluators/foresight.hpp"
 #include "evaluators/parameters.hpp"
 #include "evaluators/shapes.hpp"
 #include "evaluators/simulation/keys.hpp"
@@ -39,7 +41,7 @@ std::vector<DesignVariable> parameters_of(const Settings& so_far) {
   return variables;
 }
 
-class SimulationEvaluator final : public Evaluator {
+class SimulationEvaluator final : public Evaluator, public Foresight {
  public:
   explicit SimulationEvaluator(const Settings& settings)
       : settings_(settings),
@@ -66,6 +68,12 @@ class SimulationEvaluator final : public Evaluator {
       course.rules.push_back({name, reader.condition(*section->find("when")), section->real(duration)});
     }
     read_cost(reader);
+    for (const FreeSection* section : settings.sections_of("metrics"))
+      for (const FreeEntry& entry : section->entries) {
+        for (const Quantity& other : tally_.metrics())
+          if (other.name == entry.key) throw entry.error("there is a metric of that name; allowed: another name");
+        properties_.push_back({entry, reader.property(entry)});
+      }
     control_ = simulation::Control::read(settings, model_, reader, course.options.step);
     tally_.controlled = control_.has_value();
     starts_.check_used(reader);
@@ -85,7 +93,26 @@ class SimulationEvaluator final : public Evaluator {
     if (control_) try_control();
   }
 
-  std::vector<Quantity> metrics() const override { return tally_.metrics(); }
+  std::vector<Quantity> metrics() const override {
+    std::vector<Quantity> all = tally_.metrics();
+    if (misalignment_)
+      all.push_back({"capture", "1",
+                     "largest misalignment up to which all starts end as " +
+                         tally_.outcomes[static_cast<std::size_t>(tally_.failure_of)]});
+    for (const auto& [entry, formula] : properties_) all.push_back({entry.key, "SI", "of the design: " + entry.value});
+    return all;
+  }
+
+  std::string impossible(const Eigen::VectorXd& design) const override {
+    try {
+      const Given given = designed(design);
+      check_requirements(given);
+      model_.evaluate<double>(given);
+    } catch (const ConfigError& error) {
+      return error.what();
+    }
+    return {};
+  }
 
   Channels channels() const override {
     const int n = starts_.count();
@@ -149,6 +176,7 @@ class SimulationEvaluator final : public Evaluator {
       row += values[0].rows();
     }
     tally_.sum_up(tries, outcome.evaluation);
+    add_properties(tries, outcome.evaluation);
     if (outcome.evaluation.status == Status::failed) {  // which contact it was
       for (const auto& part : parts)
         if (outcome.evaluation.reason.find(';') == std::string::npos && !part.evaluation.reason.empty())
@@ -174,7 +202,14 @@ class SimulationEvaluator final : public Evaluator {
   }
 
   std::string report(const Outcome& outcome) const override {
-    return tally_.report(outcome.evaluation, starts_.count());
+    std::string lines = tally_.report(outcome.evaluation, starts_.count());
+    const auto own = static_cast<Eigen::Index>(properties_.size() + (misalignment_ ? 1u : 0u));
+    const auto& metrics = outcome.evaluation.metrics;
+    if (own == 0 || metrics.size() < own) return lines;
+    const auto list = this->metrics();
+    for (Eigen::Index k = metrics.size() - own; k < metrics.size(); ++k)
+      lines += formatted("%-15s %.6g\n", list[static_cast<std::size_t>(k)].name.c_str(), metrics[k]);
+    return lines;
   }
 
  private:
@@ -187,11 +222,14 @@ class SimulationEvaluator final : public Evaluator {
     names.insert(names.end(), {"end", "failed"});
     tally_.end = own_.course.end;
     for (const FreeSection* section : settings_.sections_of("cost")) {
-      const FreeEntry *share = section->find("failure-of"), *formula = section->find("cost");
+      const FreeEntry *share = section->find("failure-of"), *formula = section->find("cost"),
+                      *misalignment = section->find("misalignment");
       read_among(*section);
       if (share && formula) throw formula->error("is given next to failure-of; allowed: one of them");
       if (formula) own_.course.cost = reader.number(*formula);
       tally_.formula = formula != nullptr;
+      if (misalignment && !share) throw misalignment->error("is of no use without failure-of");
+      if (misalignment) misalignment_ = reader.start(*misalignment, misalignment->parsed());
       if (!share) continue;
       tally_.failure_of = outcome_named(*share);
     }
@@ -255,6 +293,39 @@ class SimulationEvaluator final : public Evaluator {
                        [&](const Variable& free) { return free.name == name; }))
         given[name] = settings.design(name, {});
     return given;
+  }
+
+  // Behind the tally's metrics: how far starts may be off, and what the design is.
+  void add_properties(const Eigen::MatrixXd& tries, Evaluation& e) const {
+    const Given design = designed(e.design);
+    std::vector<double> own;
+    if (misalignment_) {
+      double least = std::numeric_limits<double>::infinity(), largest = 0.0;
+      for (int i = 0; i < starts_.count(); ++i) {
+        const double off = value(*misalignment_, starts_.start(i, design));
+        largest = std::max(largest, off);
+        if (tries(i, simulation::outcome_column) != tally_.failure_of) least = std::min(least, off);
+      }
+      own.push_back(std::min(least, largest));
+    }
+    if (!properties_.empty()) {
+      Start plain;
+      plain.values = model_.evaluate<double>(design);
+      for (const auto& [entry, formula] : properties_) own.push_back(value(formula, plain));
+    }
+    const Eigen::Index before = e.metrics.size();
+    e.metrics.conservativeResize(before + static_cast<Eigen::Index>(own.size()));
+    for (std::size_t k = 0; k < own.size(); ++k) e.metrics[before + static_cast<Eigen::Index>(k)] = own[k];
+  }
+
+  // Of a formula of parameters and start variables.
+  static double value(const Formula& formula, const Start& start) {
+    std::vector<double> x;
+    for (const auto& seen : formula.arguments)
+      x.push_back(seen.kind == simulation::Seen::start
+                      ? start.variables[static_cast<std::size_t>(seen.one)]
+                      : start.values.parameters[static_cast<std::size_t>(seen.variable.index)]);
+    return formula.expression.evaluate<double>(x);
   }
 
   static void refuse(Outcome& outcome, const std::string& reason) {
@@ -427,11 +498,13 @@ class SimulationEvaluator final : public Evaluator {
   systems::Model model_;
   Starts starts_;
   std::optional<simulation::Control> control_;
-  struct Requirement {
+  struct Requirement {  // or a number of the design
     FreeEntry entry;
     Formula formula;
   };
   std::vector<Requirement> requirements_;
+  std::vector<Requirement> properties_;  // [metrics]
+  std::optional<Formula> misalignment_;
   std::vector<std::string> bodies_;
   int corners_ = 0;
   simulation::Tally tally_;
@@ -461,12 +534,13 @@ EvaluatorKind simulation_kind() {
        "a smooth random force field on all that moves, another one for each start"},
       {"cost",
        Name::none,
-       {"failure-of", "cost", "among", "others"},
+       {"failure-of", "misalignment", "cost", "among", "others"},
        false,
        {},
        false,
        "share of an outcome, or mean over the starts"},
       {"require", Name::none, {}, true, {}, false, "conditions on the parameters; other designs are infeasible"},
+      {"metrics", Name::none, {}, true, {}, false, "numbers of a design, from its parameters: metrics of those names"},
   };
   kind.make = [](const Settings& settings) -> std::unique_ptr<Evaluator> {
     return std::make_unique<SimulationEvaluator>(settings);

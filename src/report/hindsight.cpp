@@ -73,6 +73,28 @@ std::vector<const Evaluation*> front_of(const surrogate::Evidence& evidence) {
   return front;
 }
 
+// The intervals that an evaluator tells of shares, as of simulations that fail: "0.12 to 0.22"; of scenarios each.
+std::string intervals_text(const archive::Contents& contents, const Evaluation& e) {
+  constexpr std::string_view low = "wilson_low", high = "wilson_high";
+  std::string text;
+  const auto& metrics = contents.layout.metrics;
+  for (std::size_t i = 0; i + 1 < metrics.size(); ++i) {
+    const std::string& name = metrics[i].name;
+    const auto at = static_cast<Eigen::Index>(i);
+    if (!name.ends_with(low) || !metrics[i + 1].name.ends_with(high) || at + 1 >= e.metrics.size()) continue;
+    if (!std::isfinite(e.metrics(at)) || !std::isfinite(e.metrics(at + 1))) continue;
+    const std::string scenario = name.substr(0, name.size() - low.size());  // with its colon
+    text += (text.empty() ? "" : ", ") + (scenario.empty() ? "" : scenario + " ") +
+            formatted("%.3g to %.3g", e.metrics(at), e.metrics(at + 1));
+  }
+  return text;
+}
+
+std::string interval_line(const archive::Contents& contents, const Evaluation& e) {
+  const std::string text = intervals_text(contents, e);
+  return text.empty() ? "" : "Wilson's 95 % interval of its share of failures: " + text + "\n";
+}
+
 }  // namespace
 
 std::string broken_text(const archive::Contents& contents, const surrogate::Evidence& evidence, const Evaluation& e) {
@@ -99,12 +121,15 @@ std::string outcome_text(const archive::Contents& contents, const surrogate::Evi
       rows[0].push_back(quantity.name +
                         (quantity.unit.empty() || quantity.unit == "1" ? "" : " [" + quantity.unit + "]"));
     }
+    const bool intervals = !intervals_text(contents, *front.front()).empty();
+    if (intervals) rows[0].emplace_back("fails, 95 %");
     rows[0].emplace_back("design");
     std::vector<Eigen::Vector2d> points;
     for (const Evaluation* e : front) {
       rows.push_back({std::to_string(e->id)});
       for (std::size_t k = 0; k < evidence.objectives.size(); ++k)
         rows.back().push_back(formatted("%.6g", evidence.objective(*e, k)));
+      if (intervals) rows.back().push_back(intervals_text(contents, *e));
       rows.back().push_back(design_text(variables, e->design));
     }
     for (const Evaluation& e : evidence.told)
@@ -119,7 +144,7 @@ std::string outcome_text(const archive::Contents& contents, const surrogate::Evi
   std::map<std::int64_t, Evaluation> by_id;
   for (const Evaluation& e : evidence.told) by_id[e.id] = e;
   const Evaluation* const best = study::best_of(by_id, evidence.constraints);
-  const std::string seen = best_text(best, variables);
+  const std::string seen = best_text(best, variables) + (best ? interval_line(contents, *best) : "");
   if (!best || !evidence.noisy()) return seen;
   const VectorXd* recommended = nullptr;
   for (const auto& iteration : contents.iterations)

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "evaluators/foresight.hpp"
 #include "whole.hpp"
 
 namespace dodyn::evaluators {
@@ -125,6 +126,33 @@ TEST_F(Simulations, BoxIsAtRestWhenFrictionHasStoppedIt) {
   EXPECT_NEAR(metric(*slide, outcome, "time"), 1.3 / (0.4 * 9.81) + 0.1, 0.003);
 }
 
+// A box that slides in at speed v goes v^2/(2 mu g) far: those that end short of 0.3 m are faster than 0 and slower than
+// sqrt(0.6 mu g). Of a number of the design's parameters and of designs that cannot be nothing has to be simulated.
+TEST_F(Simulations, CaptureIsTheLeastMisalignmentThatFails) {
+  std::string text = sliding;
+  text.replace(text.find("speed = 1.3"), 11, "count = 40\nsampling = grid\nspeed = 0.02 .. 2.02");
+  text.replace(text.find("cost = x"), 8, "failure-of = short\nmisalignment = speed/2");
+  text +=
+      "[outcome short]\nwhen = touched and resting and x < 0.3\nfor = 0.05\n"
+      "[outcome far]\nwhen = x >= 0.3\n[metrics]\ntwice = 2*friction\n[require]\nrough = friction >= 0.3\n"
+      "[design]\nfriction.min = 0.2\nfriction.max = 0.8\n";
+  const auto slide = evaluator(text);
+  const auto* foresight = dynamic_cast<const Foresight*>(slide.get());
+  ASSERT_NE(foresight, nullptr);
+  EXPECT_EQ(foresight->impossible(Eigen::VectorXd::Constant(1, 0.31)), "");
+  EXPECT_NE(foresight->impossible(Eigen::VectorXd::Constant(1, 0.29)).find("'friction >= 0.3' does not hold"),
+            std::string::npos);
+  for (const double friction : {0.35, 0.6}) {
+    const Outcome outcome = whole(*slide, task({friction}));
+    ASSERT_TRUE(outcome.evaluation.ok()) << outcome.evaluation.reason;
+    EXPECT_DOUBLE_EQ(metric(*slide, outcome, "twice"), 2.0 * friction);
+    const double limit = std::sqrt(0.6 * friction * 9.81), spacing = 2.0 / 40;
+    EXPECT_GE(metric(*slide, outcome, "capture"), limit / 2.0 - 0.002);
+    EXPECT_LE(metric(*slide, outcome, "capture"), (limit + spacing) / 2.0 + 0.002);
+    EXPECT_NEAR(outcome.evaluation.cost, (2.02 - limit) / 2.0, 1.01 / 40);
+  }
+}
+
 TEST_F(Simulations, DroppedBodyLandsInTime) {
   const auto drop = evaluator(dropped);
   const Outcome outcome = whole(*drop, task());
@@ -206,6 +234,7 @@ TEST_F(Simulations, RulesHoldWheneverTheirConditionDoes) {
   EXPECT_EQ(time("touched and (resting or y < 1)"), landed);
   EXPECT_EQ(time("not (not touched)"), landed);
   EXPECT_EQ(time("touched or t > 0.1"), time("t > 0.1"));
+  EXPECT_GE(time("resting"), landed);  // what is let go has no velocity at first, and is not at rest
   EXPECT_LT(time("not touched"), landed);
   EXPECT_EQ(time("not touched and y < 1"), 0.0);
 }

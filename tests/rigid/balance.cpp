@@ -133,7 +133,7 @@ TEST(Balance, LeastSquaresAreTheLeast) {
     for (int j = 0; j < columns; ++j) {
       EXPECT_GE(x[j], 0.0);
       EXPECT_LE(slope[j], 1e-9);
-      if (x[j] > 0.0) EXPECT_NEAR(slope[j], 0.0, 1e-8);
+      EXPECT_NEAR(x[j] > 0.0 ? slope[j] : 0.0, 0.0, 1e-8);
     }
   }
 }

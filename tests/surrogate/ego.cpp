@@ -127,6 +127,15 @@ TEST(Ego, WorksAroundWhatFails) {
   EXPECT_LE(late_failures, 15);
 }
 
+// What cannot be is known without an evaluation: none is spent on it, and the best is found at its edge.
+TEST(Ego, ThinksOnlyOfDesignsThatCanBe) {
+  EgoOptions o;
+  o.possible = [](const VectorXd& x) { return x(0) <= 0.2 && x(1) >= 20; };  // 15 % of the box
+  const Search s = search(*make_ego(square, o), bowl, 1, 45);
+  for (const Evaluation& e : s.told) EXPECT_TRUE(o.possible(e.design)) << e.design.transpose();
+  EXPECT_NEAR(s.best().cost, 2.46, 0.03) << s.stopped;  // at (0.2, 20)
+}
+
 TEST(Ego, GivesUpWhereNothingEvaluates) {
   const Function f = [](const VectorXd&) {
     Evaluation e;

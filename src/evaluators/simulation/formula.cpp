@@ -145,6 +145,13 @@ Formula FormulaReader::requirement(const FreeEntry& entry) {
   return f;
 }
 
+Formula FormulaReader::property(const FreeEntry& entry) {
+  Formula f = read(entry, entry.parsed(), false);
+  if (f.expression.is_condition()) throw entry.error("is a condition; allowed: a number");
+  if (f.uses(Seen::start)) throw entry.error("speaks of a start; allowed: parameters of the model");
+  return f;
+}
+
 Formula FormulaReader::read(const FreeEntry& entry, const Expression& expression, bool of_state) {
   Formula f{expression, {}};
   for (const auto& quantity : expression.quantities()) {

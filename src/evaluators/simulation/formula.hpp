@@ -21,7 +21,7 @@ struct Seen {
     touching,        // contact forces have acted since the last node
     touched,         // ... since the start
     since_touch,     // s since they last did; infinite before
-    resting,         // no point moves faster than simulation.rest-speed
+    resting,         // no point moves faster than simulation.rest-speed, and contact can hold what acts
     touching_links,  // touching(LINK, LINK): they touch at this node
     seen_from,       // x(POINT, LINK), y, z: of the point `variable` in the frame of the link `one`, m
     gap,             // gap(LINK, LINK): of the boxes about their bodies, m; 0 where these overlap
@@ -64,7 +64,8 @@ class FormulaReader {
   Formula number(const FreeEntry& entry);       // of a state
   // Of parameters and start variables alone.
   Formula start(const FreeEntry& entry, const Expression& expression);
-  Formula requirement(const FreeEntry& entry);
+  Formula requirement(const FreeEntry& entry);  // of parameters alone: a condition
+  Formula property(const FreeEntry& entry);     // ... a number
 
   bool used(std::size_t start_variable) const { return used_[start_variable]; }
 
