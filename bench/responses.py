@@ -1,0 +1,111 @@
+#!/usr/bin/python3
+"""The comparison of contact responses of docs/measured/contact.md (Johnson 2013, section 3.6): the cradle and the metronome by all three.
+
+    bench/responses.py DODYN          (from the root of the repository; a minute)
+
+Energies, momenta and positions are worked out here from the velocities that `dodyn simulate` writes; the cradle's positions against the
+closed form of equal cubes that hand their speed on, the metronome's against the exact response at h = 0.1 ms."""
+
+import csv
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+
+DODYN = sys.argv[1]
+FOLDER = tempfile.TemporaryDirectory()
+
+
+def simulate(scene, response, step, stiffness=None, **more):
+    table = os.path.join(FOLDER.name, "run.csv")
+    words = [DODYN, "simulate", f"configs/scene-{scene}.cfg", "--output", table, "--simulation.response", response, "--simulation.step", repr(step)]
+    if stiffness:
+        words += ["--simulation.stiffness", repr(stiffness)]
+    for key, value in more.items():
+        words += ["--" + key.replace("__", "."), repr(value)]
+    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+    subprocess.run(words, check=True, capture_output=True)
+    seconds = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
+    with open(table) as file:
+        rows = list(csv.reader(file))
+    names = [name.split(" [")[0] for name in rows[0]]
+    values = np.array(rows[1:], dtype=float)
+    return {name: values[:, i] for i, name in enumerate(names)}, seconds
+
+
+def cradle(run):
+    """Kinetic energies, the largest changes of momenta, and the largest error of a position."""
+    side, gap, speed, mass = 0.28284271247461906, 0.1, 0.105, 0.28284271247461906**2 * 76.36753236814713
+    x = np.stack([run[f"q.cube_{i} x"] for i in range(1, 6)], 1)
+    v = np.stack([run[f"v.cube_{i} x"] for i in range(1, 6)], 1)
+    start = np.array([0, 1.5, 2.5 + gap, 3.5 + 2 * gap, 4.5 + 3 * gap]) * side
+    hit = [-1.0, 0.5 * side / speed]  # when a cube begins to move; the last one never hands on
+    for _ in range(3):
+        hit.append(hit[-1] + gap * side / speed)
+    t = run["t"]
+    exact = np.tile(start, (len(t), 1))
+    for i in range(5):
+        begins, ends = (0.0 if i == 0 else hit[i]), (hit[i + 1] if i < 4 else np.inf)
+        exact[:, i] += speed * np.clip(np.minimum(t, ends) - begins, 0, None)
+    return 0.5 * mass * (v**2).sum(1), np.abs(mass * v.sum(1) - mass * speed).max(), None, np.abs(x - exact).max()
+
+
+REFERENCE = {}
+
+
+def metronome(run):
+    """The same; the position is that of the joint."""
+    edge, gap, density = 0.34641016151377546, 0.01, 270.0
+    mass = density * edge**3 * np.sqrt(2) / 3
+    J = mass * edge**2 / 10  # of an octahedron, about any axis
+    read = lambda channel, body, names: np.stack([run[f"{channel}.{body} {name}"] for name in names], 1)
+    energy, p, L = 0.0, 0.0, 0.0
+    for body in ("lower", "upper"):
+        x, v, w = read("q", body, "xyz"), read("v", body, "xyz"), read("v", body, ("wx", "wy", "wz"))
+        energy = energy + 0.5 * mass * (v**2).sum(1) + 0.5 * J * (w**2).sum(1)
+        p = p + mass * v
+        L = L + mass * np.cross(x, v) + J * w
+    q = read("q", "lower", ("q0", "qx", "qy", "qz"))
+    arm = edge / np.sqrt(2) + gap / 2
+    turn = lambda q: np.stack([2 * (q[:, 1] * q[:, 3] + q[:, 0] * q[:, 2]), 2 * (q[:, 2] * q[:, 3] - q[:, 0] * q[:, 1]), 1 - 2 * (q[:, 1]**2 + q[:, 2]**2)], 1)
+    joint = read("q", "lower", "xyz") + arm * turn(q)
+    if not REFERENCE:
+        REFERENCE.update(t=run["t"], joint=joint)
+    miss = np.abs(joint - np.stack([np.interp(run["t"], REFERENCE["t"], REFERENCE["joint"][:, a]) for a in range(3)], 1)).max()
+    return energy, np.abs(p - p[0]).max(), np.abs(L - L[0]).max(), miss
+
+
+def cell(x):
+    return "" if x is None else f"{x:.1e}"
+
+
+SCENES = {
+    "cradle": (cradle, [("decomposition", 0.01, None), ("exact", 0.01, None), ("penalty", 1e-3, 1e4), ("penalty", 1e-4, 1e6), ("penalty", 5e-3, 1.0)]),
+    "metronome": (metronome, [("exact", 1e-4, None), ("exact", 5e-3, None), ("exact", 1e-3, None), ("decomposition", 5e-3, None), ("decomposition", 1e-3, None),
+                              ("penalty", 1e-3, 1e4), ("penalty", 1e-3, 1e6), ("penalty", 1e-4, 1e6), ("penalty", 1.5e-3, 1.0), ("penalty", 1e-4, 1.0)]),
+}
+print("| scene | response | h, ms | kinetic energy at the end, of that at the start | least of it on the way | momentum, N s | angular momentum, N m s | position, m | CPU, s |")
+print("|---|---|---:|---:|---:|---:|---:|---:|---:|")
+for scene, (judge, rows) in SCENES.items():
+    for response, step, stiffness in rows:
+        run, seconds = simulate(scene, response, step, stiffness)
+        energy, linear, angular, miss = judge(run)
+        name = response + (f", C = {stiffness:g} N/m" if stiffness else "")
+        change = energy[-1] / energy[0] - 1
+        print(f"| {scene} | {name} | {1e3 * step:g} | 1 {'+' if change >= 0 else '-'} {abs(change):.1e} | {energy.min() / energy[0]:.4f} | {cell(linear)} | "
+              f"{cell(angular)} | {cell(miss)} | {seconds:.3f} |", flush=True)
+
+print("\nThe metronome's energy change by the penalty, over 24 steps next to h, of its energy at the start:\n")
+print("| C, N/m | h, ms | least | mean | largest | gains |")
+print("|---:|---:|---:|---:|---:|---:|")
+for stiffness in (1e4, 1e6):
+    for h in (1e-3, 5e-4, 2.5e-4, 1e-4):
+        changes = []
+        for step in h * np.linspace(1.0, 1.05, 24):
+            energy, *_ = metronome(simulate("metronome", "penalty", float(step), stiffness)[0])
+            changes.append(energy[-1] / energy[0] - 1)
+        changes = np.array(changes)
+        print(f"| {stiffness:g} | {1e3 * h:g} | {changes.min():+.1e} | {changes.mean():+.1e} | {changes.max():+.1e} | {(changes > 0).sum()} of 24 |", flush=True)
