@@ -1,7 +1,7 @@
 """What a trajectory shows, read from the archive's channels alone:
 
     points                coordinates NAME_x, NAME_y[, NAME_z]; attribute `segments` says which are joined by a line
-    q                     poses: "BODY x", "BODY y", "BODY angle", or "BODY x", "y", "z", "q0", "qx", "qy", "qz"
+    poses, or q           poses: "BODY x", "BODY y", "BODY angle", or "BODY x", "y", "z", "q0", "qx", "qy", "qz"
     shapes                corners of the bodies' convex parts [corner, body part x y[ z]], body coordinates
     contact_force         "tangential, normal" or "forward, left, normal" on the first point, or NAME_x, ... on point NAME
     runs                  many short motions of one evaluation, one after the other, as many frames each: t and poses
@@ -231,14 +231,15 @@ def motion(trajectory):
             ]
         if not np.isnan(found.points).any():
             found.stride = stride(found.points)
-    bodies = poses(trajectory["q"]) if "q" in trajectory else None
+    where = "poses" if "poses" in trajectory else "q"
+    bodies = poses(trajectory[where]) if where in trajectory else None
     if bodies:
         found.body_names, positions, attitudes = bodies
         found.positions, found.attitudes = positions[:nodes], attitudes[:nodes]
         found.dimension = positions.shape[2]
         if "shapes" in trajectory:
             found.shapes = shapes(trajectory["shapes"], found.dimension)
-    drawn = {"t", "points", "shapes", "runs"} | ({"q"} if bodies else set())
+    drawn = {"t", "points", "shapes", "runs"} | ({where} if bodies else set())
     for channel in trajectory:
         full = len(channel.values)
         if channel.name in drawn or full not in (len(t), len(t) - 1) or full < 2:

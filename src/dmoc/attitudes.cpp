@@ -79,20 +79,40 @@ VectorXd Attitudes::between(const VectorXd& q, const Reference& from, const Vect
   return middle;
 }
 
+namespace {
+
+// The axes of a chart's turns, one after the other, in the frame that the joint stands in.
+Matrix3d axes_of(const Matrix3d& reference, const std::vector<systems::Move>& turns, const Eigen::Vector3d& angles) {
+  Matrix3d R = reference, A;
+  for (int i = 0; i < 3; ++i) {
+    const Eigen::Vector3d axis = Eigen::Vector3d::Unit(turns[static_cast<std::size_t>(i)].axis);
+    A.col(i) = R * axis;
+    R = R * Eigen::AngleAxisd(angles(i), axis).toRotationMatrix();
+  }
+  return A;
+}
+
+}  // namespace
+
 // p = A^T L, where the columns of A are the axes of the turns.
 VectorXd Attitudes::along_axes(const VectorXd& p, const VectorXd& q, const Reference& reference) const {
   VectorXd along = p;
   for (std::size_t c = 0; c < system_->charts().size(); ++c) {
     const auto [first, turns] = turns_of(*system_, c);
-    Matrix3d R = matrix_of(reference, c), A;
-    for (int i = 0; i < 3; ++i) {
-      const Eigen::Vector3d axis = Eigen::Vector3d::Unit(turns[static_cast<std::size_t>(i)].axis);
-      A.col(i) = R * axis;
-      R = R * Eigen::AngleAxisd(q(first + i), axis).toRotationMatrix();
-    }
+    const Matrix3d A = axes_of(matrix_of(reference, c), turns, q.segment<3>(first));
     along.segment<3>(first) = A.transpose().partialPivLu().solve(p.segment<3>(first));
   }
   return along;
+}
+
+VectorXd Attitudes::about_angles(const VectorXd& p, const VectorXd& q, const Reference& reference) const {
+  VectorXd about = p;
+  for (std::size_t c = 0; c < system_->charts().size(); ++c) {
+    const auto [first, turns] = turns_of(*system_, c);
+    about.segment<3>(first) =
+        axes_of(matrix_of(reference, c), turns, q.segment<3>(first)).transpose() * p.segment<3>(first);
+  }
+  return about;
 }
 
 std::vector<Reference> references_along(const System& system, Eigen::MatrixXd& q, Reference first) {

@@ -26,6 +26,8 @@ class Attitudes {
                           const Reference& to, double s) const;
   // Momenta with those of charts' angles replaced by the components along the axes that the joints stand in.
   Eigen::VectorXd along_axes(const Eigen::VectorXd& p, const Eigen::VectorXd& q, const Reference& reference) const;
+  // And back.
+  Eigen::VectorXd about_angles(const Eigen::VectorXd& p, const Eigen::VectorXd& q, const Reference& reference) const;
 
  private:
   const System* system_;

@@ -93,6 +93,16 @@ int MotionProblem::add_event(Event event) {
   return static_cast<int>(events_.size()) - 1;
 }
 
+void MotionProblem::set_impulse(int event, Impulse impulse) {
+  events_[static_cast<std::size_t>(event)].impulse = std::move(impulse);
+}
+
+int MotionProblem::momentum_row(int phase, int node) const {
+  const Laid& laid = phases_[static_cast<std::size_t>(phase)];
+  if (node == 0) return laid.departure;
+  return node == laid.index.intervals ? laid.arrival : laid.dynamics + laid.index.moving * (node - 1);
+}
+
 void MotionProblem::add_boundary(Boundary boundary) { boundaries_.push_back(std::move(boundary)); }
 
 Coefficient MotionProblem::step(int phase) const {
@@ -600,12 +610,12 @@ double MotionProblem::reintegrate(const Motion& motion) const {
   const auto compare = [&](const Laid& laid, const PhaseMotion& m, int k) {
     worst = std::max(worst, (theta - picked(m.q.row(k).transpose(), laid.functions->moving)).lpNorm<Eigen::Infinity>());
   };
-  const auto velocity = [&](const Laid& laid, const Element& momentum) -> VectorXd {
+  const auto mass = [&](const Laid& laid, const Element& momentum) {
     const int m = laid.index.moving;
     const MatrixXd J = jacobian(*momentum, joined(theta, VectorXd::Zero(m)));
     MatrixXd M(m, m);
     for (int i = 0; i < m; ++i) M.row(i) = J.row(laid.functions->moving[static_cast<std::size_t>(i)]).tail(m);
-    return M.llt().solve(p);
+    return M;
   };
   // One step by Newton's method, damped: theta and p become those of the next node; false where it fails.
   const auto advance = [&](const Laid& laid, const PhaseMotion& m, int k, const VectorXd& guess) {
@@ -655,7 +665,7 @@ double MotionProblem::reintegrate(const Motion& motion) const {
     const Laid& laid = phases_[static_cast<std::size_t>(now)];
     const PhaseMotion& m = motion.phases[static_cast<std::size_t>(now)];
     const bool again = done[static_cast<std::size_t>(now)];  // round the cycle: one more step is enough
-    VectorXd last_but_one = theta - m.h * velocity(laid, laid.momentum_first);
+    VectorXd last_but_one = theta - m.h * mass(laid, laid.momentum_first).llt().solve(p);
     for (int k = 0; k < (again ? 1 : laid.index.intervals); ++k) {
       const VectorXd before = theta;
       // on coarse meshes controls may turn a joint round within a step
@@ -672,11 +682,15 @@ double MotionProblem::reintegrate(const Motion& motion) const {
         std::find_if(events_.begin(), events_.end(), [&](const Joint& j) { return j.event.from == now; });
     if (joint == events_.end()) return worst;
     const Laid& next = phases_[static_cast<std::size_t>(joint->event.to)];
-    const VectorXd v = velocity(laid, laid.momentum_last);
+    if (next.stays) return worst;
+    const MatrixXd M = mass(laid, laid.momentum_last);
+    const VectorXd v = M.llt().solve(p);
     const VectorXd arriving =
         value(joint->event.momentum ? *joint->event.momentum : *laid.momentum_last, joined(theta, v));
+    const VectorXd push = joint->impulse ? joint->impulse(theta, v, M) : VectorXd();
     theta = picked(relabelled(joint->event, theta), next.functions->moving);
     p = picked(arriving, next.functions->moving);
+    if (push.size() > 0) p += push;
     now = joint->event.to;
     compare(next, motion.phases[static_cast<std::size_t>(now)], 0);
   }

@@ -122,6 +122,18 @@ class MotionProblem {
   void add_boundary(Boundary boundary);
   // Lays out unknowns, dynamics, events, boundaries, force conditions.
   void transcribe();
+  // Of events: the first of the rows that carry momenta over, one per coordinate that moves afterwards; and the impulse
+  // (theta, v, mass matrix, of what moves before) -> change of momenta, that reintegrate() gives.
+  using Impulse =
+      std::function<Eigen::VectorXd(const Eigen::VectorXd&, const Eigen::VectorXd&, const Eigen::MatrixXd&)>;
+  int jump_row(int event) const { return events_[static_cast<std::size_t>(event)].jump; }
+  const Event& event(int i) const { return events_[static_cast<std::size_t>(i)].event; }
+  void set_impulse(int event, Impulse impulse);
+  // Of a phase: the first of the rows that balance momenta at a node, one per coordinate that moves; -1: none, at an end
+  // whose velocities are no unknowns.
+  int momentum_row(int phase, int node) const;
+  // Something besides is held in this phase, by whoever asked for it: reintegrate() goes no further than its start.
+  void stay(int phase) { phases_[static_cast<std::size_t>(phase)].stays = true; }
   // Adds an effort, integrated over a phase and times `per`, to the objective. Work costs need Phase::work.
   void add_effort(int phase, const Effort& effort, const Coefficient& per);
   nlp::AssembledProblem& problem() { return problem_; }
@@ -160,10 +172,12 @@ class MotionProblem {
     std::vector<Element> actions, pushes;  // of the intervals
     Element momentum_first, momentum_last;
     int dynamics = 0, arrival = -1, departure = -1, force_rows = 0;
+    bool stays = false;
   };
   struct Joint {
     Event event;
     int jump = 0, configuration = 0, impulse_rows = 0;
+    Impulse impulse = {};
   };
   void lay_out();
   void add_dynamics(Laid& laid);

@@ -25,6 +25,10 @@ struct PathFunction {
 PathFunction path_function(const System& system, const std::vector<int>& held, bool timed, const Expression& expression,
                            const std::vector<std::string>& motion_parameters, bool on_intervals = false);
 
+// The same of a posture and its rates, (theta, v) -> value.
+PathFunction end_function(const System& system, const std::vector<int>& held, const Expression& expression,
+                          const std::vector<std::string>& motion_parameters);
+
 using Lookup = std::function<Coefficient(const std::string& parameter)>;
 
 // Adds value >= 0 (or == 0) at all nodes or intervals of a phase.
@@ -32,5 +36,12 @@ void add_path_constraint(MotionProblem& problem, int phase, const PathFunction& 
 // Adds the integral over a phase, times `weight`, to the objective.
 void add_path_cost(MotionProblem& problem, int phase, const PathFunction& f, const Lookup& values,
                    const Coefficient& weight);
+
+// Adds value >= 0 (or == 0) at the end of a phase, or value times `weight` to the objective. The phase's velocities there
+// must be unknowns.
+void add_end_constraint(MotionProblem& problem, int phase, bool end, const PathFunction& f, const Lookup& values,
+                        bool equality);
+void add_end_cost(MotionProblem& problem, int phase, bool end, const PathFunction& f, const Lookup& values,
+                  const Coefficient& weight);
 
 }  // namespace dodyn::dmoc

@@ -123,12 +123,25 @@ rigid::Force<n> recorded_force(const Bodies<n>& view, Control control, const std
     for (const Stop& stop : stops) applied.generalised[stop.coordinate] += input();
     const Vector3<Var> none{Var(0.0), Var(0.0), Var(0.0)};
     std::vector<Vector3<Var>> force(count, none), torque(count, none);
-    for (const auto& push : applied.pushes) {
+    // Torques along the world's axes are taken as they are: a link's frame at a midpoint is no rotation, and to turn them
+    // into it and back would make them smaller. Pushes of actuators come last.
+    std::vector<std::size_t> pushing;
+    for (std::size_t i = 0; i < actuators; ++i)
+      if (view.tree.actuators[i].coordinate < 0) pushing.push_back(i);
+    const std::size_t first = applied.pushes.size() - pushing.size();
+    for (std::size_t p = 0; p < applied.pushes.size(); ++p) {
+      const auto& push = applied.pushes[p];
       if (push.place.link < 0) continue;
       const int b = view.links[push.place.link].body;
       const Vector3<Var> arm = Tree<double>::position(state.frames, push.place) - frames[b].origin;
       force[b] = force[b] + push.force;
-      torque[b] = torque[b] + cross(arm, push.force) + state.frames[push.place.link].rotation * push.torque;
+      const auto* actuator = p >= first ? &view.tree.actuators[pushing[p - first]] : nullptr;
+      Vector3<Var> turn;
+      if (actuator && actuator->in_world)
+        for (std::size_t i = 0; i < 3; ++i) turn[i] = u[pushing[p - first]] * actuator->torque[i];
+      else
+        turn = state.frames[push.place.link].rotation * push.torque;
+      torque[b] = torque[b] + cross(arm, push.force) + turn;
     }
     for (const auto& link : view.tree.links)
       for (std::size_t i = 0; i < link.moves.size(); ++i) {

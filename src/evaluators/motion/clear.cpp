@@ -113,6 +113,20 @@ std::vector<dmoc::PartPair> MotionDesigns::pairs(const Eigen::VectorXd& design) 
         if (gaps[p] < these[p].margin.value + 1e-6)
           these[p].nearer.emplace_back(where, dmoc::Coefficient(gaps[p] - contact_slack));
     }
+    for (const Contact& c : contacts_) {  // they touch at its node
+      const int point_link = c.point >= 0
+                                 ? system_->structure().named_points[static_cast<std::size_t>(c.point)].place.link
+                                 : shapes[static_cast<std::size_t>(c.part)].link,
+                shape_link = shapes[static_cast<std::size_t>(c.shape)].link;
+      if (!(clear.one == point_link && clear.other == shape_link) &&
+          !(clear.other == point_link && clear.one == shape_link))
+        continue;
+      const auto at = static_cast<std::size_t>(c.phase);
+      for (auto& pair : these)
+        for (const std::pair<int, int>& where :
+             {std::pair{c.phase, phases_[at].intervals - 1}, std::pair{c.phase + 1, 0}})
+          pair.nearer.emplace_back(where, dmoc::Coefficient(-contact_slack));
+    }
     pairs.insert(pairs.end(), these.begin(), these.end());
   }
   return pairs;

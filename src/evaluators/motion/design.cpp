@@ -12,6 +12,9 @@ using dmoc::Coefficient;
 
 namespace {
 
+// How many times longer or shorter than planned a piece between contacts may be.
+constexpr double piece_stretch = 8.0;
+
 systems::Model model_of(const NamedModel& named) { return systems::read_model(named.text, named.path, false); }
 
 }  // namespace
@@ -49,13 +52,21 @@ std::vector<ini::SectionKind> motion_sections() {
        .keys = {"hold", "intervals", "duration", "require"},
        .description = "a phase, in the order of the motion: what is held (a point that is the model's foot, or "
                       "coordinates), intervals, duration (s, or SHORTEST .. LONGEST), require (conditions, by commas)"},
+      {.kind = "contact",
+       .name = Name::required,
+       .keys = {"phase", "node", "touch", "law"},
+       .needed = {"node", "touch"},
+       .description =
+           "a contact on schedule: phase (where there are several), node, touch = POINT or SHAPE, SHAPE [+x, "
+           "-x, ...], law = restitution E, stick, stay, friction MU (by commas)"},
       kind("periodic", Name::none,
-           "the motion repeats itself, these coordinates ahead: COORDINATE = expression; exchange = NAME of the model's, "
+           "the motion repeats itself, these coordinates ahead: COORDINATE = expression; exchange = NAME of the "
+           "model's, "
            "as which its end is seen"),
       kind("start", Name::none,
            "given at the start: COORDINATE = expression, rate(COORDINATE) = expression; LINK = pose, place, turn, "
-           "velocity, spin, rest; LINK from LINK = the same; momentum = 0"),
-      kind("goal", Name::none, "given at the end"),
+           "velocity, spin, rest; LINK from LINK = the same; momentum = 0; require = conditions, by commas"),
+      kind("goal", Name::none, "given at the end, the same; cost = expression, a term of the cost besides"),
       {.kind = "way",
        .name = Name::required,
        .any_key = true,
@@ -84,13 +95,18 @@ MotionDesigns::MotionDesigns(const Settings& settings) : settings_(settings) {
   read_ways();
   read_clear();
   read_cost();
-  Eigen::VectorXd middle(static_cast<Eigen::Index>(settings.variables.size()));
-  for (std::size_t i = 0; i < settings.variables.size(); ++i)
-    middle(static_cast<Eigen::Index>(i)) = 0.5 * (settings.variables[i].lower + settings.variables[i].upper);
+  const Eigen::VectorXd middle = this->middle();
   const Values all = values(middle);  // says what is wrong with it
   if (!settings.variables.empty()) return;
   if (const std::string complaint = overlap(all, middle); !complaint.empty())
     throw ConfigError(settings.file + ": " + complaint);
+}
+
+Eigen::VectorXd MotionDesigns::middle() const {
+  Eigen::VectorXd all(static_cast<Eigen::Index>(settings_.variables.size()));
+  for (std::size_t i = 0; i < settings_.variables.size(); ++i)
+    all(static_cast<Eigen::Index>(i)) = 0.5 * (settings_.variables[i].lower + settings_.variables[i].upper);
+  return all;
 }
 
 void MotionDesigns::read_parameters() {
@@ -154,34 +170,56 @@ std::vector<int> MotionDesigns::held_by(const FreeEntry& entry) const {
 }
 
 void MotionDesigns::read_phases() {
-  for (const FreeSection* section : settings_.sections_of("phase")) {
-    Phase phase;
-    phase.name = section->name;
-    if (const FreeEntry* hold = section->find("hold")) phase.held = held_by(*hold);
-    if (const FreeEntry* intervals = section->find("intervals")) {
-      const Expression e = expression(*intervals, intervals->value);
-      const double count = e.is_constant() ? e.constant() : 0.0;
-      if (count < 2 || count > 10000 || count != std::round(count))
-        throw intervals->error("is no number of intervals; allowed: an integer in [2, 10000]");
-      phase.intervals = static_cast<int>(count);
-    }
-    const FreeEntry* duration = section->find("duration");
-    if (!duration) throw section->error("has no duration; allowed: duration = seconds, or SHORTEST .. LONGEST");
-    try {
-      parse_range(duration->value);
-    } catch (const ExpressionError& error) {
-      throw duration->error(error.what());
-    }
-    const auto dots = duration->value.find("..");
-    phase.shortest = expression(*duration, duration->value.substr(0, dots));
-    phase.longest =
-        dots == std::string::npos ? phase.shortest : expression(*duration, duration->value.substr(dots + 2));
-    if (const FreeEntry* require = section->find("require"))
-      for (const std::string& text : split_list(require->value)) read_requirement(phase, *require, text);
-    phases_.push_back(std::move(phase));
-  }
+  for (const FreeSection* section : settings_.sections_of("phase")) read_phase(*section);
   if (phases_.empty())
     throw ConfigError(settings_.file + ": there is no [phase NAME]; allowed: one or more, in the order of the motion");
+}
+
+// A phase, in pieces where contacts cut it: their durations are unknowns.
+void MotionDesigns::read_phase(const FreeSection& section) {
+  Phase phase;
+  phase.name = section.name;
+  if (const FreeEntry* hold = section.find("hold")) phase.held = held_by(*hold);
+  if (const FreeEntry* intervals = section.find("intervals")) {
+    const Expression e = expression(*intervals, intervals->value);
+    const double count = e.is_constant() ? e.constant() : 0.0;
+    if (count < 2 || count > 10000 || count != std::round(count))
+      throw intervals->error("is no number of intervals; allowed: an integer in [2, 10000]");
+    phase.intervals = static_cast<int>(count);
+  }
+  const FreeEntry* duration = section.find("duration");
+  if (!duration) throw section.error("has no duration; allowed: duration = seconds, or SHORTEST .. LONGEST");
+  try {
+    parse_range(duration->value);
+  } catch (const ExpressionError& error) {
+    throw duration->error(error.what());
+  }
+  const auto dots = duration->value.find("..");
+  const std::string low = duration->value.substr(0, dots),
+                    high = dots == std::string::npos ? low : duration->value.substr(dots + 2);
+  const auto contacts = contacts_of(section, phase.intervals);
+  const int pieces = static_cast<int>(contacts.size()) + 1, K = phase.intervals;
+  if (pieces > 1)
+    wholes_.push_back(
+        {static_cast<int>(phases_.size()), pieces, expression(*duration, low), expression(*duration, high)});
+  for (int i = 0; i < pieces; ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    const int from = i == 0 ? 0 : contacts[at - 1].first, to = i + 1 == pieces ? K : contacts[at].first;
+    Phase piece = phase;
+    piece.intervals = to - from;
+    const double share = static_cast<double>(to - from) / K;
+    const auto times = [&](const std::string& text, double factor) {
+      return pieces == 1 ? expression(*duration, text)
+                         : expression(*duration, formatted("(%s)*%.17g", text.c_str(), factor));
+    };
+    piece.shortest = times(low, share / piece_stretch);
+    piece.longest = times(high, std::min(share * piece_stretch, 1.0));
+    if (pieces > 1) piece.name += "_" + std::to_string(i + 1);
+    if (const FreeEntry* require = section.find("require"))
+      for (const std::string& text : split_list(require->value)) read_requirement(piece, *require, text);
+    phases_.push_back(std::move(piece));
+    if (i + 1 < pieces) read_contact(*contacts[at].second, static_cast<int>(phases_.size()) - 1);
+  }
 }
 
 void MotionDesigns::read_requirement(Phase& phase, const FreeEntry& entry, const std::string& text) {
@@ -226,7 +264,7 @@ MotionDesigns::Given MotionDesigns::read_one(const FreeEntry& entry, bool rates)
 }
 
 void MotionDesigns::read_placements(const std::string& kind, std::vector<Placement>& placements,
-                                    std::vector<Given>& given) {
+                                    std::vector<Given>& given, Ends& ends) {
   for (const FreeSection* section : settings_.sections_of(kind))
     for (const FreeEntry& entry : section->entries) {
       if (entry.key == "momentum") {
@@ -234,6 +272,20 @@ void MotionDesigns::read_placements(const std::string& kind, std::vector<Placeme
         const auto& held = kind == "goal" ? phases_.back().held : phases_.front().held;
         for (int c = 0; c < system_->n(); ++c)
           if (std::find(held.begin(), held.end(), c) == held.end()) given.push_back({c, true, 0.0, entry.source});
+      } else if (entry.key == "require" || (entry.key == "cost" && kind == "goal")) {
+        const auto& held = kind == "goal" ? phases_.back().held : phases_.front().held;
+        try {
+          if (entry.key == "cost") {
+            ends.costs.push_back(dmoc::end_function(*system_, held, entry.parsed(), names_));
+            continue;
+          }
+          for (const std::string& text : split_list(entry.value))
+            for (const auto& comparison : Expression::parse(text).comparisons())
+              ends.conditions.emplace_back(dmoc::end_function(*system_, held, comparison.what, names_),
+                                           comparison.equality);
+        } catch (const ExpressionError& error) {
+          throw entry.error(error.what());
+        }
       } else if (is_placement(entry, *system_)) {
         placements.push_back(
             read_placement(entry, *system_, [&](const std::string& text) { return expression(entry, text); }));
@@ -261,8 +313,8 @@ void MotionDesigns::read_ends() {
         throw entry->error("is no exchange of the model" + did_you_mean(entry->value, names) +
                            "; allowed: " + (names.empty() ? "none" : listed(names)));
     }
-  read_placements("start", start_places_, start_);
-  read_placements("goal", goal_places_, goal_);
+  read_placements("start", start_places_, start_, start_ends_);
+  read_placements("goal", goal_places_, goal_, goal_ends_);
   guess_ = read_given("guess", false);
   const auto refuse_held = [&](const std::vector<Given>& all, const Phase& phase) {
     for (const Given& g : all)
@@ -282,6 +334,7 @@ void MotionDesigns::read_ends() {
 
 void MotionDesigns::read_cost() {
   const auto sections = settings_.sections_of("cost");
+  if (sections.empty() && !goal_ends_.costs.empty()) return read_requirements();
   if (sections.empty() || sections.front()->entries.empty())
     throw ConfigError(settings_.file +
                       ": there is no [cost]; allowed: squared-control, absolute-work, positive-work, loss, "
@@ -316,6 +369,10 @@ void MotionDesigns::read_cost() {
       if (actuator.coordinate < 0)
         throw sections.front()->error("work costs need actuators on coordinates; " + actuator.name +
                                       " pushes at a point");
+  read_requirements();
+}
+
+void MotionDesigns::read_requirements() {
   for (const FreeSection* section : settings_.sections_of("require"))
     for (const FreeEntry& entry : section->entries) {
       Expression e = expression(entry, entry.value);
@@ -442,6 +499,7 @@ TranscribedMotion MotionDesigns::plan(const Eigen::VectorXd& design, const Motio
     for (const Given& g : end ? goal_ : start_)
       (g.rate ? boundary.rates : boundary.coordinates).emplace_back(g.coordinate, evaluated(g.value, all));
     for (const Placement& p : end ? goal_places_ : start_places_) boundary.moving = boundary.moving || p.moves();
+    boundary.moving = boundary.moving || !(end ? goal_ends_ : start_ends_).empty();
     if (!boundary.coordinates.empty() || !boundary.rates.empty() || boundary.moving)
       problem.add_boundary(std::move(boundary));
   }
@@ -453,7 +511,10 @@ TranscribedMotion MotionDesigns::plan(const Eigen::VectorXd& design, const Motio
       add_pose(problem, phase, end ? problem.index(phase).intervals : 0, pose_of(p, evaluate, tree.dimension));
       if (p.moves()) add_twist(problem, phase, end, twist_of(p, evaluate));
     }
+    for (const auto& [function, equality] : (end ? goal_ends_ : start_ends_).conditions)
+      add_end_constraint(problem, phase, end, function, lookup, equality);
   }
+  add_contacts(problem, all, path);
   if (system_->directors() || !clear_.empty())
     for (int i = 0; i < count; ++i) add_turn_limit(problem, i, evaluated(turn_, all).value);
   if (!clear_.empty()) planned.separation = dmoc::Separation(problem, pairs(design), size);
@@ -462,6 +523,7 @@ TranscribedMotion MotionDesigns::plan(const Eigen::VectorXd& design, const Motio
   dmoc::Effort effort = effort_;
   if (has_loss_)
     for (const auto& actuator : tree.actuators) effort.loss.push_back(evaluated(loss_, all) * actuator.loss);
+  for (const auto& cost : goal_ends_.costs) add_end_cost(problem, count - 1, true, cost, lookup, per);
   for (int i = 0; i < count; ++i) {
     const Phase& p = phases_[static_cast<std::size_t>(i)];
     for (const auto& [function, equality] : p.constraints) add_path_constraint(problem, i, function, lookup, equality);

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "dmoc/contact_rows.hpp"
 #include "dmoc/path_function.hpp"
 #include "dmoc/separation.hpp"
 #include "evaluators/motion/placement.hpp"
@@ -24,6 +25,7 @@ struct MotionPath {
   std::vector<Eigen::MatrixXd> q;
   std::vector<std::vector<dmoc::Reference>> references;
   std::vector<double> duration;  // of the phases, s
+  std::vector<int> corners;      // which one of its part touches, of every contact; or -1
 };
 
 // A transcription with the planes that keep bodies clear of each other.
@@ -51,6 +53,15 @@ class MotionDesigns {
     std::vector<dmoc::PathFunction> costs;
     bool timed() const { return !(shortest == longest); }
   };
+  struct Contact {  // at the end of a phase
+    std::string name;
+    int phase = 0, point = -1, part = -1, shape = 0;
+    std::optional<std::array<double, 3>> side;  // of the shape, along its link's axes; none: its outward direction
+    Expression restitution = 1.0;
+    bool sticks = false, stays = false;
+    std::optional<Expression> friction;
+  };
+  const std::vector<Contact>& contacts() const { return contacts_; }
   const std::string& text() const { return text_; }  // of the model
   const dmoc::System& system() const { return *system_; }
   const std::vector<Phase>& phases() const { return phases_; }
@@ -64,12 +75,16 @@ class MotionDesigns {
   // random; straight on the first one where bodies are placed.
   MotionPath path(const Eigen::VectorXd& design, std::uint64_t seed, int number) const;
   // The path of a point that was found; of rows of coordinates about none, phase after phase.
-  MotionPath path_of(const dmoc::MotionProblem& problem, const Eigen::VectorXd& x) const;
-  void refer(MotionPath& path) const;  // gives it references
+  MotionPath path_of(const dmoc::MotionProblem& problem, const Eigen::VectorXd& x, const Eigen::VectorXd& design) const;
+  // Gives it references, and the corners that touch.
+  void refer(MotionPath& path, const Eigen::VectorXd& design) const;
   // Unknowns along a path, without controls.
   Eigen::VectorXd start(const TranscribedMotion& planned, const MotionPath& path) const;
   // Pairs of parts that are to keep clear of each other.
   std::vector<dmoc::PartPair> pairs(const Eigen::VectorXd& design) const;
+  Eigen::VectorXd middle() const;  // of the ranges of the design variables
+  // Restitution and friction of a contact; what sticks without a limit has an infinite one.
+  std::pair<double, double> bounce(const Contact& contact, const Eigen::VectorXd& design) const;
   int grow() const { return grow_; }
   bool keeps_clear() const { return !clear_.empty(); }
   // Empty, or which requirement a design does not meet.
@@ -83,6 +98,11 @@ class MotionDesigns {
     Expression value;
     std::string source;
   };
+  struct Ends {  // conditions of positions and rates at the start or the goal, and terms of the cost
+    std::vector<std::pair<dmoc::PathFunction, bool>> conditions;  // and whether an equality
+    std::vector<dmoc::PathFunction> costs;
+    bool empty() const { return conditions.empty() && costs.empty(); }
+  };
   struct Values {
     systems::Values<Coefficient> model;
     std::vector<std::pair<std::string, Coefficient>> motion;  // [parameters], weight
@@ -90,15 +110,27 @@ class MotionDesigns {
   void read_parameters();
   void read_phases();
   void read_ends();
-  void read_placements(const std::string& kind, std::vector<Placement>& placements, std::vector<Given>& given);
+  void read_placements(const std::string& kind, std::vector<Placement>& placements, std::vector<Given>& given,
+                       Ends& ends);
   void read_ways();
   void read_clear();
+  void read_phase(const FreeSection& section);
+  // The contacts of a phase in the order of their nodes.
+  std::vector<std::pair<int, const FreeSection*>> contacts_of(const FreeSection& phase, int intervals) const;
+  void read_contact(const FreeSection& section, int phase);
+  dmoc::ContactEvent contact_event(const Contact& contact, const Values& values) const;
+  // Lowest corner of the part, of every contact at its node; -1 where a named point touches.
+  std::vector<int> touching(const Values& values, const MotionPath& path) const;
+  // Moves a posture so that the contact's point, or the lowest corner, touches.
+  void touch(const Contact& contact, const Values& values, Eigen::VectorXd& q) const;
+  void add_contacts(dmoc::MotionProblem& problem, const Values& values, const MotionPath& path) const;
   bool placed(const std::vector<Placement>& all, const std::vector<Given>& given, int one, int other) const;
   // The posture that the start, a way point or the goal asks for, from another one on: [n], about no reference.
   void place(const std::vector<Placement>& placements, const std::vector<Given>& given, const Values& values,
              Eigen::VectorXd& q) const;
   std::string overlap(const Values& values, const Eigen::VectorXd& design) const;
   void read_cost();
+  void read_requirements();
   std::vector<Given> read_given(const std::string& kind, bool rates) const;
   Given read_one(const FreeEntry& entry, bool rates) const;
   Expression expression(const FreeEntry& entry, const std::string& text) const;
@@ -121,6 +153,7 @@ class MotionDesigns {
   std::optional<Relabelling> exchange_;  // at the end of a periodic motion
   std::vector<Given> shift_, start_, goal_, guess_;
   std::vector<Placement> start_places_, goal_places_;
+  Ends start_ends_, goal_ends_;
   struct Way {  // a point that starts go by
     double share = 0.5;
     std::vector<Placement> places;
@@ -132,6 +165,12 @@ class MotionDesigns {
     Expression margin;
   };
   std::vector<Clear> clear_;
+  std::vector<Contact> contacts_;
+  struct Whole {  // a phase that contacts cut into pieces
+    int first = 0, count = 0;
+    Expression shortest, longest;  // of all together, s
+  };
+  std::vector<Whole> wholes_;
   Expression turn_ = 1.0;  // rad
   int grow_ = 0;
   std::vector<std::pair<std::string, Expression>> requirements_;

@@ -4,10 +4,13 @@
 #include <array>
 #include <chrono>
 #include <cmath>
+#include <numeric>
 #include <optional>
 
 #include "dmoc/attitudes.hpp"
 #include "evaluators/motion/design.hpp"
+#include "evaluators/motion/forward.hpp"
+#include "evaluators/motion/pictures.hpp"
 #include "evaluators/motion/replay.hpp"
 #include "nlp/solve.hpp"
 #include "record/random.hpp"
@@ -23,6 +26,7 @@ using nlp::SolveStatus;
 struct MotionSearch {
   std::string model;
   int starts = 8;
+  int steps = 1;
   double tolerance = 1e-9;
   int max_iterations = 500;
   double start_seconds = 120.0;
@@ -42,6 +46,11 @@ const KeyTable<MotionSearch>& motion_keys() {
                {.description = "iterations per start", .minimum = 1, .maximum = 1e6})
           .add("start-seconds", &MotionSearch::start_seconds,
                {.unit = "s", .description = "time limit per start", .minimum = 1e-3, .maximum = 1e7})
+          .add("steps", &MotionSearch::steps,
+               {.description = "dodyn simulate: steps of the contact simulation in an interval of the motion",
+                .minimum = 1,
+                .maximum = 10000,
+                .identity = false})
           .add("solver", &MotionSearch::solver, {{"native", nlp::Backend::native}, {"ipopt", nlp::Backend::ipopt}},
                {.description = "solver of the inner problem"});
   return table;
@@ -68,6 +77,7 @@ const std::vector<Quantity>& motion_metrics(const MotionDesigns& designs) {
       {"starts_solved", "1", "starts that ended at a first-order optimal point"},
   };
   for (const auto& phase : designs.phases()) list.push_back({"duration_" + phase.name, "s", "of the phase"});
+  for (const auto& contact : designs.contacts()) list.push_back({"contact_" + contact.name, "s", "when it touches"});
   if (designs.keeps_clear()) {
     list.push_back(
         {"clearance_at_nodes", "m", "least distance of parts that keep clear of each other; overlap: below 0"});
@@ -117,13 +127,9 @@ class MotionEvaluator final : public Evaluator {
   std::vector<Quantity> metrics() const override { return motion_metrics(designs_); }
   Channels channels() const override;
   Outcome evaluate(const Task& task) const override;
-  std::optional<Simulated> replay(const Outcome& archived) const override {
-    const systems::Model& model = designs_.system().model();
-    const PlannedMotion motion = planned(designs_, archived);
-    const auto values = designs_.plain(archived.evaluation.design);
-    return told(dodyn::evaluators::replay(model, values, motion, replay_), model, motion, replay_);
-  }
   std::string report(const Outcome& outcome) const override;
+  std::optional<Simulated> simulate(const Task& task) const override;
+  std::optional<Simulated> replay(const Outcome& outcome) const override;
 
  private:
   int nodes() const {
@@ -137,7 +143,7 @@ class MotionEvaluator final : public Evaluator {
     nlp::Solution solution;
     int iterations = 0;
   };
-  MotionPath path_of(const Trajectory& parent) const;
+  MotionPath path_of(const Trajectory& parent, const Eigen::VectorXd& design) const;
   Found solve(const Task& task, const MotionPath& path, const Trajectory* parent) const;
   void read_off(const TranscribedMotion& planned, const nlp::Solution& best, Outcome& outcome) const;
   std::string worst_row(const TranscribedMotion& planned, const Eigen::VectorXd& x) const;
@@ -156,7 +162,7 @@ Channels MotionEvaluator::channels() const {
     for (int i = 0; i < tree.dimension; ++i)
       ends.push_back((p == 0 ? "root" : tree.links[p - 1].name + "_end") + letters[static_cast<std::size_t>(i)]);
   const int N = nodes();
-  return {
+  Channels list = {
       {"t", "s", "time since the start; the last node of a phase and the first of the next share it", N, {"t"}},
       {"q", "", "coordinates (m, rad)", N, tree.coordinate_names},
       {"p", "", "discrete momenta (N s, N m s): leaving at the first node of a phase, arriving at the others", N,
@@ -168,9 +174,11 @@ Channels MotionEvaluator::channels() const {
       {"points", "m", "the root and the ends of the links", N, ends},
       {"phase", "1", "number of the phase", N, {"phase"}},
   };
+  for (Channel& channel : picture_channels(designs_, N)) list.push_back(std::move(channel));
+  return list;
 }
 
-MotionPath MotionEvaluator::path_of(const Trajectory& parent) const {
+MotionPath MotionEvaluator::path_of(const Trajectory& parent, const Eigen::VectorXd& design) const {
   MotionPath path;
   Eigen::Index row = 0;
   for (const auto& phase : designs_.phases()) {
@@ -178,12 +186,12 @@ MotionPath MotionEvaluator::path_of(const Trajectory& parent) const {
     path.duration.push_back(parent.values[0](row + phase.intervals, 0) - parent.values[0](row, 0));
     row += phase.intervals + 1;
   }
-  designs_.refer(path);
+  designs_.refer(path, design);
   return path;
 }
 
 // From a path: where bodies are to be grown, through smaller ones; then, where attitudes have come far from their
-// references, again about new ones.
+// references, again about new ones; and where another corner has come to lie lower than the one that touches, with that.
 MotionEvaluator::Found MotionEvaluator::solve(const Task& task, const MotionPath& path,
                                               const Trajectory* parent) const {
   nlp::Options options;
@@ -198,6 +206,7 @@ MotionEvaluator::Found MotionEvaluator::solve(const Task& task, const MotionPath
   };
   const auto solved = [](const nlp::Solution& s) { return s.status == SolveStatus::solved; };
   const Eigen::VectorXd& design = task.evaluation.design;
+  std::vector<int> corners = path.corners;
   const int steps = parent ? 0 : designs_.grow();
   Found found{designs_.plan(design, path, steps > 0 ? 1.0 / (steps + 1) : 1.0), {}, 0};
   Eigen::VectorXd x = designs_.start(found.planned, path);
@@ -220,16 +229,20 @@ MotionEvaluator::Found MotionEvaluator::solve(const Task& task, const MotionPath
   };
   run();
   for (int step = 1; step <= steps && x.allFinite(); ++step) {
-    const MotionPath so_far = designs_.path_of(found.planned.problem, x);
+    const MotionPath so_far = designs_.path_of(found.planned.problem, x, design);
+    corners = so_far.corners;
     found.planned = designs_.plan(design, so_far, (step + 1.0) / (steps + 1));
     const Eigen::VectorXd planes = x;
     x = controlled(found.planned, designs_.start(found.planned, so_far), planes);
     run();
   }
   for (int again = 0; again < 4 && solved(found.solution); ++again) {
-    if (farthest_chart(found.planned.problem, x) < 0.8 * dmoc::chart_limit) break;
-    const MotionPath so_far = designs_.path_of(found.planned.problem, x);
+    if (farthest_chart(found.planned.problem, x) < 0.8 * dmoc::chart_limit &&
+        designs_.path_of(found.planned.problem, x, design).corners == corners)
+      break;
+    const MotionPath so_far = designs_.path_of(found.planned.problem, x, design);
     const Eigen::VectorXd before = x;
+    corners = so_far.corners;
     found.planned = designs_.plan(design, so_far);
     x = controlled(found.planned, designs_.start(found.planned, so_far), before);
     options.warm_start = true;
@@ -264,7 +277,7 @@ Outcome MotionEvaluator::evaluate(const Task& task) const {
       e.status = Status::infeasible;
       return outcome;
     }
-    if (!task.warm_start.empty()) attempt(path_of(task.warm_start), &task.warm_start);
+    if (!task.warm_start.empty()) attempt(path_of(task.warm_start, e.design), &task.warm_start);
     for (int start = 0; start < search_.starts && !(best && task.seconds_left() == 0.0); ++start)
       attempt(designs_.path(e.design, evaluation_seed(e.seed, start), start), nullptr);
   } catch (const ConfigError& error) {
@@ -366,11 +379,17 @@ void MotionEvaluator::read_off(const TranscribedMotion& planned, const nlp::Solu
   }
   for (const auto& event : motion.events) loss += event.loss;
   outcome.trajectory.values = {t, q, p, u, force, energy, points, phase};
+  for (auto& values : pictures(designs_, outcome.evaluation.design, q))
+    outcome.trajectory.values.push_back(std::move(values));
   Eigen::VectorXd& metrics = outcome.evaluation.metrics;
   metrics.resize(static_cast<Eigen::Index>(motion_metrics(designs_).size()));
   metrics.head(12) << time, largest, squared, work, loss, normal, drift, problem.reintegrate(motion),
       best.residuals.largest(), 0.0, 0.0, 0.0;
   for (std::size_t i = 0; i < durations.size(); ++i) metrics(12 + static_cast<Eigen::Index>(i)) = durations[i];
+  for (std::size_t i = 0; i < designs_.contacts().size(); ++i) {
+    const auto until = durations.begin() + designs_.contacts()[i].phase + 1;
+    metrics(static_cast<Eigen::Index>(12 + durations.size() + i)) = std::accumulate(durations.begin(), until, 0.0);
+  }
   if (!designs_.keeps_clear()) return;
   const dmoc::Clearance clear = dmoc::clearance(problem, best.x, planned.separation.pairs(), 20);
   metrics.tail(2) << clear.at_nodes, clear.between;
@@ -393,6 +412,8 @@ std::string MotionEvaluator::report(const Outcome& outcome) const {
   for (const auto& phase : designs_.phases())
     s += formatted("  [phase %s] lasts %.5g s, on %d intervals\n", phase.name.c_str(), metric("duration_" + phase.name),
                    phase.intervals);
+  for (const auto& contact : designs_.contacts())
+    s += formatted("  [contact %s] touches at %.6g s\n", contact.name.c_str(), metric("contact_" + contact.name));
   s += formatted("  largest control %.4g; integral of squared controls %.5g; absolute work %.5g J\n",
                  metric("largest_control"), metric("squared_control"), metric("absolute_work"));
   s += formatted("  events lose %.4g J\n", metric("impact_loss"));
@@ -405,6 +426,30 @@ std::string MotionEvaluator::report(const Outcome& outcome) const {
   s += formatted("  the controls, driven forward from the first node, reproduce the coordinates to %.1e\n",
                  metric("reintegration_error"));
   return s;
+}
+
+// The best motion, then its controls driven forward.
+std::optional<Simulated> MotionEvaluator::simulate(const Task& task) const {
+  const Outcome outcome = evaluate(task);
+  const Evaluation& e = outcome.evaluation;
+  if (e.status != Status::ok)
+    return Simulated{false, "there is no motion to drive forward: " + e.reason + "\n", {}, {}};
+  auto simulated = replay(outcome);
+  simulated->report = formatted("the best of %d starts, cost %.6g, driven forward by the contact simulation\n",
+                                search_.starts, e.cost) +
+                      simulated->report;
+  return simulated;
+}
+
+// What stands and lands is driven by feet on the ground; bodies that fly, by themselves.
+std::optional<Simulated> MotionEvaluator::replay(const Outcome& archived) const {
+  const bool stands = std::any_of(designs_.phases().begin(), designs_.phases().end(),
+                                  [](const MotionDesigns::Phase& phase) { return !phase.held.empty(); });
+  const Eigen::VectorXd& design = archived.evaluation.design;
+  if (!stands) return told(drive(designs_, design, archived.trajectory, search_.steps), search_.steps);
+  const systems::Model& model = designs_.system().model();
+  const PlannedMotion motion = planned(designs_, archived);
+  return told(dodyn::evaluators::replay(model, designs_.plain(design), motion, replay_), model, motion, replay_);
 }
 
 std::unique_ptr<Evaluator> make_motion(const Settings& settings) { return std::make_unique<MotionEvaluator>(settings); }

@@ -205,18 +205,20 @@ void put(const std::vector<Placement>& placements, const Evaluate& evaluate, con
         q(link.first + i) = there[static_cast<std::size_t>(axis)] - link.at[static_cast<std::size_t>(axis)];
       }
     }
-    if (link.parent >= 0) continue;
-    if (d == 2 && pose.angle && static_cast<int>(link.moves.size()) == slides + 1)
+    if (d == 2 && link.parent < 0 && pose.angle && static_cast<int>(link.moves.size()) == slides + 1)
       q(link.first + slides) = pose.angle->value + base.angle;
     if (pose.rotation)
       for (std::size_t c = 0; c < system.charts().size(); ++c)
         if (system.charts()[c] == p.link) {
-          Eigen::Matrix3d R, B;
+          const auto& parent = link.parent < 0 ? rest : frames[static_cast<std::size_t>(link.parent)];
+          Eigen::Matrix3d R, B, P;
           for (int i = 0; i < 9; ++i) {
+            const auto row = static_cast<std::size_t>(i / 3), column = static_cast<std::size_t>(i % 3);
             R(i / 3, i % 3) = (*pose.rotation)[static_cast<std::size_t>(i)].value;
-            B(i / 3, i % 3) = base.rotation[static_cast<std::size_t>(i / 3)][static_cast<std::size_t>(i % 3)];
+            B(i / 3, i % 3) = base.rotation[row][column];
+            P(i / 3, i % 3) = parent.rotation[row][column];
           }
-          attitudes.set(c, B * R, system.no_reference(), q);
+          attitudes.set(c, P.transpose() * B * R, system.no_reference(), q);
         }
   }
 }

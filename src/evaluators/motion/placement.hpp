@@ -37,7 +37,8 @@ using Evaluate = std::function<dmoc::Coefficient(const Expression&)>;
 dmoc::LinkPose pose_of(const Placement& placement, const Evaluate& evaluate, int dimension);
 dmoc::LinkTwist twist_of(const Placement& placement, const Evaluate& evaluate);
 
-// Puts links where placements say, as far as a link that moves freely can be put there: sets its coordinates in q, [n].
+// Puts links where placements say, as far as a link that moves freely can be put there, and turns those on joints of three
+// turns: sets their coordinates in q, [n].
 // Components that are free stay; ranges become their middles.
 void put(const std::vector<Placement>& placements, const Evaluate& evaluate, const dmoc::System& system,
          const systems::Tree<double>& tree, Eigen::VectorXd& q);

@@ -33,6 +33,15 @@ MotionPath MotionDesigns::path(const Eigen::VectorXd& design, std::uint64_t seed
   }
   for (const Given& g : guess_) first(g.coordinate) = evaluated(g.value, all).value;
   place(start_places_, start_, all, first);
+  // of pieces between contacts, as if nodes were evenly spread: s
+  std::vector<double> shares(phases_.size(), 0.0);
+  for (const Whole& whole : wholes_) {
+    const double T = 0.5 * (evaluated(whole.shortest, all).value + evaluated(whole.longest, all).value);
+    int K = 0;
+    for (int i = whole.first; i < whole.first + whole.count; ++i) K += phases_[static_cast<std::size_t>(i)].intervals;
+    for (int i = whole.first; i < whole.first + whole.count; ++i)
+      shares[static_cast<std::size_t>(i)] = T * phases_[static_cast<std::size_t>(i)].intervals / K;
+  }
   // way points, and how far the motion is when it passes them
   std::vector<std::pair<double, Eigen::VectorXd>> knots = {{0.0, first}};
   Eigen::VectorXd last = first;
@@ -40,8 +49,8 @@ MotionPath MotionDesigns::path(const Eigen::VectorXd& design, std::uint64_t seed
     place(way.places, way.given, all, last);
     knots.emplace_back(way.share, last);
   }
-  last = first;
-  place(goal_places_, goal_, all, last);
+  if (periodic_) last = first;
+  place(goal_places_, goal_, all, last);  // what the goal leaves free stays as it was at the last way point
   for (const Given& g : shift_) last(g.coordinate) = first(g.coordinate) + evaluated(g.value, all).value;
   if (exchange_) {  // what is seen as where it begins
     const auto moving = system_->holding(phases_.back().held).moving;
@@ -50,6 +59,26 @@ MotionPath MotionDesigns::path(const Eigen::VectorXd& design, std::uint64_t seed
     last += first - dmoc::value(*dmoc::element(exchange_->configuration, all.model.numbers), theta);
   }
   knots.emplace_back(1.0, last);
+  // where it touches, on the way between those
+  for (const Contact& c : contacts_) {
+    double passed_by = 0.0, whole = 0.0;
+    for (std::size_t i = 0; i < phases_.size(); ++i) {
+      const double T =
+          shares[i] > 0.0
+              ? shares[i]
+              : std::sqrt(evaluated(phases_[i].shortest, all).value * evaluated(phases_[i].longest, all).value);
+      whole += T;
+      if (static_cast<int>(i) <= c.phase) passed_by += T;
+    }
+    const double s = passed_by / whole;
+    std::size_t i = 1;
+    while (i + 1 < knots.size() && s > knots[i].first) ++i;
+    Eigen::VectorXd q = dmoc::Attitudes(*system_).between(
+        knots[i - 1].second, system_->no_reference(), knots[i].second, system_->no_reference(),
+        (s - knots[i - 1].first) / std::max(knots[i].first - knots[i - 1].first, 1e-9));
+    touch(c, all, q);
+    knots.insert(knots.begin() + static_cast<std::ptrdiff_t>(i), {s, std::move(q)});
+  }
   const bool bodies = !start_places_.empty() || !goal_places_.empty();
   if (bodies) {  // detours as large as what they are to go round
     double radius = 0.1 * (last - first).norm();
@@ -71,7 +100,10 @@ MotionPath MotionDesigns::path(const Eigen::VectorXd& design, std::uint64_t seed
   std::vector<std::vector<int>> moving;
   for (const Phase& phase : phases_) {
     const double shortest = evaluated(phase.shortest, all).value, longest = evaluated(phase.longest, all).value;
-    path.duration.push_back(phase.timed() ? std::sqrt(shortest * longest) * std::exp(0.3 * uniform()) : shortest);
+    const double piece = shares[path.duration.size()];
+    path.duration.push_back(piece > 0.0     ? piece
+                            : phase.timed() ? std::sqrt(shortest * longest) * std::exp(0.3 * uniform())
+                                            : shortest);
     moving.push_back(system_->holding(phase.held).moving);
     for (const int c : moving.back()) moving_time[static_cast<std::size_t>(c)] += path.duration.back();
   }
@@ -119,11 +151,12 @@ MotionPath MotionDesigns::path(const Eigen::VectorXd& design, std::uint64_t seed
     path.q.push_back(std::move(q));
     for (const int c : moving[i]) passed[static_cast<std::size_t>(c)] += path.duration[i];
   }
-  refer(path);
+  refer(path, design);
   return path;
 }
 
-void MotionDesigns::refer(MotionPath& path) const {
+void MotionDesigns::refer(MotionPath& path, const Eigen::VectorXd& design) const {
+  path.corners = touching(values(design), path);
   path.references.clear();
   if (system_->charts().empty()) return;
   dmoc::Reference last;
@@ -133,7 +166,8 @@ void MotionDesigns::refer(MotionPath& path) const {
   }
 }
 
-MotionPath MotionDesigns::path_of(const dmoc::MotionProblem& problem, const Eigen::VectorXd& x) const {
+MotionPath MotionDesigns::path_of(const dmoc::MotionProblem& problem, const Eigen::VectorXd& x,
+                                  const Eigen::VectorXd& design) const {
   MotionPath path;
   const dmoc::Attitudes attitudes(*system_);
   for (int i = 0; i < problem.phases(); ++i) {
@@ -147,13 +181,13 @@ MotionPath MotionDesigns::path_of(const dmoc::MotionProblem& problem, const Eige
     path.q.push_back(std::move(q));
     path.duration.push_back(index.duration >= 0 ? x(index.duration) : problem.phase(i).duration.value);
   }
-  refer(path);
+  refer(path, design);
   return path;
 }
 
 Eigen::VectorXd MotionDesigns::start(const TranscribedMotion& planned, const MotionPath& path) const {
   const dmoc::MotionProblem& problem = planned.problem;
-  Eigen::VectorXd x = Eigen::VectorXd::Zero(problem.size() + planned.separation.variables());
+  Eigen::VectorXd x = Eigen::VectorXd::Zero(problem.problem().lower.size());
   for (int i = 0; i < problem.phases(); ++i) {
     const auto& index = problem.index(i);
     const auto& moving = problem.functions(i).moving;

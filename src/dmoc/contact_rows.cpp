@@ -1,0 +1,295 @@
+#include "dmoc/contact_rows.hpp"
+
+#include <Eigen/Cholesky>
+#include <Eigen/LU>
+#include <algorithm>
+#include <limits>
+#include <stdexcept>
+
+namespace dodyn::dmoc {
+
+using autodiff::Var;
+using Eigen::MatrixXd;
+using Eigen::VectorXd;
+using systems::Vector3;
+using Term = nlp::AssembledProblem::Term;
+
+namespace {
+
+using Directions = std::vector<std::array<double, 3>>;  // the normal, then those across it, in the link of the face
+
+Directions directions_of(const ContactEvent& contact, int d) {
+  const auto& n = contact.outward;
+  Directions all = {n};
+  if (!contact.sticks) return all;
+  if (d == 2) {
+    all.push_back({-n[1], n[0], 0.0});
+    return all;
+  }
+  const std::size_t least = static_cast<std::size_t>(
+      std::min_element(n.begin(), n.end(), [](double a, double b) { return std::abs(a) < std::abs(b); }) - n.begin());
+  std::array<double, 3> one{};
+  for (std::size_t i = 0; i < 3; ++i) one[i] = (i == least ? 1.0 : 0.0) - n[least] * n[i];
+  const double length = std::sqrt(one[0] * one[0] + one[1] * one[1] + one[2] * one[2]);
+  for (double& x : one) x /= length;
+  all.push_back(one);
+  all.push_back({n[1] * one[2] - n[2] * one[1], n[2] * one[0] - n[0] * one[2], n[0] * one[1] - n[1] * one[0]});
+  return all;
+}
+
+int link_of(const systems::Model& model, const ContactEvent& contact) {
+  return contact.point >= 0 ? model.structure.named_points[static_cast<std::size_t>(contact.point)].place.link
+                            : model.shapes[static_cast<std::size_t>(contact.part)].link;
+}
+
+// The point that touches.
+systems::Place<Var> touching(const systems::Tree<Var>& tree, const std::vector<Var>& numbers,
+                             const systems::Model& model, const ContactEvent& contact) {
+  if (contact.point >= 0) return tree.named_points[static_cast<std::size_t>(contact.point)].place;
+  const auto& part = model.shapes[static_cast<std::size_t>(contact.part)];
+  return {part.link, model.corners(part, numbers)[static_cast<std::size_t>(contact.corner)]};
+}
+
+// The corner of a face's shape that is farthest out.
+int farthest(const std::vector<Vector3<double>>& corners, const std::array<double, 3>& outward) {
+  int corner = 0;
+  double highest = -std::numeric_limits<double>::infinity();
+  for (std::size_t i = 0; i < corners.size(); ++i) {
+    const double height = systems::dot(corners[i], Vector3<double>(outward));
+    if (height > highest + 1e-12) highest = height, corner = static_cast<int>(i);
+  }
+  return corner;
+}
+
+// Of a posture that moves with rates v: the gap, and the components of the point's velocity against the face.
+struct Meeting {
+  Vector3<Var> inside;  // the point, in the link of the face
+  Var gap;
+  std::vector<Var> rates;
+};
+Meeting meeting(const systems::Tree<Var>& tree, const std::vector<Var>& numbers, const systems::Model& model,
+                const ContactEvent& contact, int corner, const Directions& directions, const std::vector<Var>& q,
+                const std::vector<Var>& v) {
+  using systems::operator-, systems::operator*;
+  const auto frames = tree.frames(q.data(), v.data());
+  const auto place = touching(tree, numbers, model, contact);
+  const auto& shape = model.shapes[static_cast<std::size_t>(contact.shape)];
+  const auto& face = frames[static_cast<std::size_t>(shape.link)];
+  const Vector3<Var> point = systems::Tree<Var>::position(frames, place), way = point - face.origin;
+  Meeting m;
+  Vector3<Var>& inside = m.inside;
+  for (int i = 0; i < 3; ++i)
+    inside[i] = face.rotation[0][i] * way[0] + face.rotation[1][i] * way[1] + face.rotation[2][i] * way[2];
+  const Vector3<Var> pace = systems::Tree<Var>::velocity(frames, place) - face.velocity_of(inside);
+  const Vector3<Var> behind = inside - model.corners(shape, numbers)[static_cast<std::size_t>(corner)];
+  m.gap = systems::dot(behind, Vector3<Var>{directions[0][0], directions[0][1], directions[0][2]});
+  for (const auto& d : directions)
+    m.rates.push_back(systems::dot(pace, face.rotation * Vector3<Var>{d[0], d[1], d[2]}));
+  return m;
+}
+
+}  // namespace
+
+std::vector<double> heights(const System& system, const std::vector<double>& numbers, const ContactEvent& contact,
+                            const Reference& reference, const VectorXd& q) {
+  const systems::Model& model = system.model();
+  auto tree = model.tree<double>(numbers);
+  std::vector<double> plain;
+  for (const auto& x : *reference) plain.push_back(x.value);
+  system.refer(tree, plain.data());
+  const auto frames = tree.frames(q.data());
+  const auto& shape = model.shapes[static_cast<std::size_t>(contact.shape)];
+  const auto& face = frames[static_cast<std::size_t>(shape.link)];
+  const auto of_face = model.corners(shape, numbers);
+  const Vector3<double> out(contact.outward);
+  const double level = systems::dot(of_face[static_cast<std::size_t>(farthest(of_face, contact.outward))], out);
+  std::vector<systems::Place<double>> places;
+  if (contact.part < 0)
+    places.push_back(tree.named_points[static_cast<std::size_t>(contact.point)].place);
+  else
+    for (const auto& r : model.corners(model.shapes[static_cast<std::size_t>(contact.part)], numbers))
+      places.push_back({model.shapes[static_cast<std::size_t>(contact.part)].link, r});
+  std::vector<double> all;
+  for (const auto& place : places) {
+    using systems::operator-, systems::operator*;
+    const auto way = systems::Tree<double>::position(frames, place) - face.origin;
+    all.push_back(systems::dot(way, face.rotation * out) - level);
+  }
+  return all;
+}
+
+void add_contact(MotionProblem& problem, const ContactEvent& contact) {
+  const System& system = problem.system();
+  const systems::Model& model = system.model();
+  const int d = system.structure().dimension, n = system.n();
+  const Event& event = problem.event(contact.event);
+  const auto &before = problem.index(event.from), &after = problem.index(event.to);
+  const auto& moving = problem.functions(event.from).moving;
+  if (moving != problem.functions(event.to).moving || event.configuration || event.momentum)
+    throw std::logic_error("a contact needs the same coordinates before and after");
+  const int last = before.intervals;
+  const NodeInputs inputs = inputs_of(
+      problem, event.from, {link_of(model, contact), model.shapes[static_cast<std::size_t>(contact.shape)].link});
+  const int c = static_cast<int>(inputs.coordinates.size());
+  const Directions directions = directions_of(contact, d);
+  const int r = static_cast<int>(directions.size());
+
+  std::vector<double> plain;
+  for (const auto& x : problem.numbers()) plain.push_back(x.value);
+  const int corner =
+      farthest(model.corners(model.shapes[static_cast<std::size_t>(contact.shape)], plain), contact.outward);
+
+  const auto whole = [&](const Var* z) { return inputs.whole(n, z); };
+  const auto at_rest = [&] { return std::vector<Var>(static_cast<std::size_t>(n), Var(0.0)); };
+  // theta -> gap
+  const Function gap = system.record_at_node_with_numbers(
+      c, 0, [&](const auto& tree, const auto& numbers, const std::vector<Var>& z, const auto&) {
+        return std::vector<Var>{
+            meeting(tree, numbers, model, contact, corner, directions, whole(z.data()), at_rest()).gap};
+      });
+  // (theta, v) -> rates
+  const Function rates = system.record_at_node_with_numbers(
+      2 * c, 0, [&](const auto& tree, const auto& numbers, const std::vector<Var>& z, const auto&) {
+        return meeting(tree, numbers, model, contact, corner, directions, whole(z.data()), whole(z.data() + c)).rates;
+      });
+  // (theta, lambda) -> generalised impulse
+  const auto pushed = [&](const auto& tree, const auto& numbers, const std::vector<Var>& z, const Directions& along) {
+    std::vector<Var> all;
+    for (int i = 0; i < c; ++i) {
+      std::vector<Var> unit = at_rest();
+      unit[static_cast<std::size_t>(inputs.coordinates[static_cast<std::size_t>(i)])] = Var(1.0);
+      const auto m = meeting(tree, numbers, model, contact, corner, along, whole(z.data()), unit);
+      Var sum(0.0);
+      for (std::size_t j = 0; j < along.size(); ++j) sum += z[static_cast<std::size_t>(c) + j] * m.rates[j];
+      all.push_back(sum);
+    }
+    return all;
+  };
+  const Function impulse = system.record_at_node_with_numbers(
+      c + r, 0, [&](const auto& tree, const auto& numbers, const std::vector<Var>& z, const auto&) {
+        return pushed(tree, numbers, z, directions);
+      });
+
+  auto& nlp = problem.problem();
+  const Reference& reference = problem.reference(event.from, last);
+  const auto with = [&](const Function& f) { return element(f, problem.numbers(), {}, {reference}); };
+  const std::vector<int> node = inputs.unknowns(problem, event.from, last);
+  const auto shifted = [](std::vector<int> which, int by) {
+    for (int& i : which) i += by;
+    return which;
+  };
+  const auto joined = [](std::vector<int> a, const std::vector<int>& b) {
+    a.insert(a.end(), b.begin(), b.end());
+    return a;
+  };
+  nlp.add_element(with(gap), node, {{0, nlp.add_rows(1, 0.0, 0.0), 1.0}});
+  const Element rate = with(rates);
+  const int bounce = nlp.add_rows(1, 0.0, 0.0), approach = nlp.add_rows(1, -nlp::infinity, 0.0);
+  nlp.add_element(rate, joined(node, shifted(node, before.velocity_before - before.theta(last))),
+                  {{0, bounce, contact.restitution}, {0, approach, 1.0}});
+  // the posture after is that before, coordinate by coordinate
+  const std::vector<int> next = inputs.unknowns(problem, event.to, 0);
+  std::vector<Term> terms = {{0, bounce, 1.0}};
+  for (int i = 1; i < r; ++i) terms.push_back({i, nlp.add_rows(1, 0.0, 0.0), 1.0});
+  nlp.add_element(rate, joined(next, shifted(next, after.velocity_after - after.theta(0))), std::move(terms));
+
+  const int lambda = nlp.add_variables(1, 0.0, nlp::infinity);
+  if (r > 1) nlp.add_variables(r - 1, -nlp::infinity, nlp::infinity);
+  std::vector<int> given = node;
+  terms.clear();
+  for (int j = 0; j < r; ++j) given.push_back(lambda + j);
+  const auto place_in_moving = [&moving](int coordinate) {
+    return static_cast<int>(std::lower_bound(moving.begin(), moving.end(), coordinate) - moving.begin());
+  };
+  for (int i = 0; i < c; ++i)
+    terms.push_back(
+        {i, problem.jump_row(contact.event) + place_in_moving(inputs.coordinates[static_cast<std::size_t>(i)]), 1.0});
+  const Element push = with(impulse);
+  nlp.add_element(push, given, std::move(terms));
+  if (contact.friction && r > 1) {
+    // (mu lambda_n)^2 - |lambda_t|^2 >= 0
+    const Function cone = autodiff::record(r, 1, [](const auto& z, const auto& mu) {
+      Var left = (mu[0] * z[0]) * (mu[0] * z[0]);
+      for (std::size_t i = 1; i < z.size(); ++i) left += -(z[i] * z[i]);
+      return std::vector<Var>{left};
+    });
+    std::vector<int> impulses;
+    for (int j = 0; j < r; ++j) impulses.push_back(lambda + j);
+    nlp.add_element(element(cone, {}, {*contact.friction}), impulses, {{0, nlp.add_rows(1, 0.0, nlp::infinity), 1.0}});
+  }
+
+  if (contact.stays) {
+    problem.stay(event.to);
+    Directions axes(static_cast<std::size_t>(d), {0.0, 0.0, 0.0});
+    for (std::size_t i = 0; i < axes.size(); ++i) axes[i][i] = 1.0;
+    const Function place = system.record_at_node_with_numbers(
+        c, 0, [&](const auto& tree, const auto& numbers, const std::vector<Var>& z, const auto&) {
+          const auto m = meeting(tree, numbers, model, contact, corner, axes, whole(z.data()), at_rest());
+          return std::vector<Var>(m.inside.begin(), m.inside.begin() + d);
+        });
+    const Function joint_rates = system.record_at_node_with_numbers(
+        2 * c, 0, [&](const auto& tree, const auto& numbers, const std::vector<Var>& z, const auto&) {
+          return meeting(tree, numbers, model, contact, corner, axes, whole(z.data()), whole(z.data() + c)).rates;
+        });
+    const Function joint_push = system.record_at_node_with_numbers(
+        c + d, 0, [&](const auto& tree, const auto& numbers, const std::vector<Var>& z, const auto&) {
+          return pushed(tree, numbers, z, axes);
+        });
+    const int K = after.intervals;
+    const int rows = nlp.add_rows(d * K, 0.0, 0.0);
+    for (int k = 0; k <= K; ++k) {
+      const Reference& here = problem.reference(event.to, k);
+      const auto at_node = [&](const Function& f) { return element(f, problem.numbers(), {}, {here}); };
+      const std::vector<int> unknowns = inputs.unknowns(problem, event.to, k);
+      std::vector<Term> held;
+      for (int i = 0; i < d; ++i) {
+        if (k > 0) held.push_back({i, rows + d * (k - 1) + i, 1.0});
+        if (k < K) held.push_back({i, rows + d * k + i, -1.0});
+      }
+      nlp.add_element(at_node(place), unknowns, std::move(held));
+      const int row = problem.momentum_row(event.to, k);
+      if (row < 0) continue;
+      const int multiplier = nlp.add_variables(d, -nlp::infinity, nlp::infinity);
+      std::vector<int> with_multiplier = unknowns;
+      for (int i = 0; i < d; ++i) with_multiplier.push_back(multiplier + i);
+      std::vector<Term> forces;
+      for (int i = 0; i < c; ++i)
+        forces.push_back({i, row + place_in_moving(inputs.coordinates[static_cast<std::size_t>(i)]), 1.0});
+      nlp.add_element(at_node(joint_push), with_multiplier, std::move(forces));
+      if (k < K) continue;
+      const int still = nlp.add_rows(d, 0.0, 0.0);
+      std::vector<Term> zero;
+      for (int i = 0; i < d; ++i) zero.push_back({i, still + i, 1.0});
+      nlp.add_element(at_node(joint_rates), joined(unknowns, shifted(unknowns, after.velocity_before - after.theta(K))),
+                      std::move(zero));
+    }
+  }
+
+  // The same law, worked out from the momenta that arrive: for who drives the motion forward.
+  problem.set_impulse(
+      contact.event,
+      [=, e = contact.restitution.value, coordinates = inputs.coordinates](const VectorXd& theta, const VectorXd& v,
+                                                                           const MatrixXd& mass) -> VectorXd {
+        const auto part = [&](const VectorXd& all) {
+          VectorXd some(c);
+          for (int i = 0; i < c; ++i)
+            some(i) = all(std::lower_bound(moving.begin(), moving.end(), coordinates[static_cast<std::size_t>(i)]) -
+                          moving.begin());
+          return some;
+        };
+        VectorXd z(c + r), w(2 * c);
+        z << part(theta), VectorXd::Zero(r);
+        w << part(theta), part(v);
+        MatrixXd D = MatrixXd::Zero(theta.size(), r);
+        const MatrixXd J = jacobian(*push, z);
+        for (int i = 0; i < c; ++i)
+          D.row(std::lower_bound(moving.begin(), moving.end(), coordinates[static_cast<std::size_t>(i)]) -
+                moving.begin()) = J.row(i).tail(r);
+        VectorXd wanted = -value(*rate, w);
+        wanted(0) *= 1.0 + e;
+        const MatrixXd compliance = D.transpose() * mass.llt().solve(D);
+        return D * compliance.partialPivLu().solve(wanted);
+      });
+}
+
+}  // namespace dodyn::dmoc

@@ -1,0 +1,44 @@
+// Contacts on schedule: at the event between two phases a point of a link touches a face of another, and bounces off it.
+//
+//   g(theta_K) = 0                                     the point lies in the plane of the face
+//   dL/dv+ = dL/dv- + D lambda,  lambda_n >= 0          impulses along the normal and, where it sticks, across it
+//   n.w+ = -e n.w-,  n.w- <= 0                          w: velocity of the point against the face
+//   t.w+ = 0,  |lambda_t| <= mu lambda_n                where it sticks
+//
+// and where it stays, in the phase that follows, on a joint of one point, with multipliers lambda_k at its nodes,
+//
+//   x(theta_k) = x(theta_0),  DEL_k + D lambda_k = 0     x: the point, seen from the face
+//   w = 0 where the phase's last velocities are unknowns
+//
+// (Johnson 2013, 4.27, with the impulses as unknowns instead of projections of momenta; it is the law of the contact
+// simulation for one point that does not slide, or without friction.)
+#pragma once
+
+#include <array>
+#include <optional>
+
+#include "dmoc/link_rows.hpp"
+
+namespace dodyn::dmoc {
+
+struct ContactEvent {
+  int event = 0;                              // of the problem
+  int point = -1;                             // a named point of the model; -1: none, but
+  int part = -1, corner = -1;                 // a corner of one of its shapes
+  int shape = 0;                              // and a shape, whose face is its supporting plane
+  std::array<double, 3> outward = {0, 0, 1};  // in this direction of its link, of unit length
+  Coefficient restitution = 1.0;
+  bool sticks = false;
+  bool stays = false;                        // it sticks, and a joint holds it in the phase that follows
+  std::optional<Coefficient> friction = {};  // where it sticks: the limit of what holds it
+};
+
+// Of a posture, q [n] about a reference: heights of points over the face, m; of the named point, or of
+// all corners of the part.
+std::vector<double> heights(const System& system, const std::vector<double>& numbers, const ContactEvent& contact,
+                            const Reference& reference, const Eigen::VectorXd& q);
+
+// Adds unknowns (impulses) and rows to a problem that is transcribed. Both phases must move the same coordinates.
+void add_contact(MotionProblem& problem, const ContactEvent& contact);
+
+}  // namespace dodyn::dmoc

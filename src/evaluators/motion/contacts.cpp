@@ -1,0 +1,202 @@
+// Contacts on schedule: what they cut a phase into, what touches, and the bounce.
+#include <algorithm>
+#include <cmath>
+
+#include "dmoc/contact_rows.hpp"
+#include "evaluators/motion/design.hpp"
+#include "record/text.hpp"
+
+namespace dodyn::evaluators {
+
+std::vector<std::pair<int, const FreeSection*>> MotionDesigns::contacts_of(const FreeSection& phase,
+                                                                           int intervals) const {
+  const auto phases = settings_.sections_of("phase");
+  std::vector<std::pair<int, const FreeSection*>> all;
+  for (const FreeSection* section : settings_.sections_of("contact")) {
+    const FreeEntry *in = section->find("phase"), *at = section->find("node");
+    if (!in && phases.size() > 1) throw section->error("needs phase = PHASE, since there are several");
+    if (in) {
+      std::vector<std::string> names;
+      for (const FreeSection* p : phases) names.push_back(p->name);
+      if (std::find(names.begin(), names.end(), in->value) == names.end())
+        throw in->error("there is no [phase " + in->value + "]" + did_you_mean(in->value, names));
+      if (in->value != phase.name) continue;
+    }
+    const Expression e = expression(*at, at->value);
+    const double node = e.is_constant() ? e.constant() : 0.0;
+    if (node != std::round(node) || node < 1 || node > intervals - 1)
+      throw at->error(
+          formatted("is no node inside [phase %s]; allowed: an integer in [1, %d]", phase.name.c_str(), intervals - 1));
+    all.emplace_back(static_cast<int>(node), section);
+  }
+  std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  for (std::size_t i = 1; i < all.size(); ++i)
+    if (all[i].first == all[i - 1].first)
+      throw all[i].second->error(formatted("is at node %d, as [contact %s] is; allowed: one contact at a node",
+                                           all[i].first, all[i - 1].second->name.c_str()));
+  return all;
+}
+
+void MotionDesigns::read_contact(const FreeSection& section, int phase) {
+  const auto& model = system_->model();
+  Contact contact;
+  contact.name = section.name;
+  contact.phase = phase;
+  const FreeEntry *where = section.find("touch"), *law = section.find("law");
+  if (!contacts_.empty() && contacts_.back().stays)
+    throw section.error("[contact " + contacts_.back().name + "] before it stays; allowed: the last one may stay");
+  std::vector<std::string> names;
+  const auto parts = split_list(where->value);
+  if (parts.size() != 2)
+    throw where->error(
+        "allowed: POINT, SHAPE or POINT, SHAPE +x (-x, +y, -y, +z, -z); a SHAPE in the place of POINT: "
+        "its lowest corner");
+  const auto& points = model.structure.named_points;
+  for (const auto& p : points) names.push_back(p.name);
+  for (const auto& p : model.shapes) names.push_back(p.name);
+  const auto point = std::find(names.begin(), names.end(), parts[0]);
+  if (point == names.end())
+    throw where->error("there is no [point " + parts[0] + "] or [shape " + parts[0] + "]" +
+                       did_you_mean(parts[0], names));
+  const int index = static_cast<int>(point - names.begin()), count = static_cast<int>(points.size());
+  (index < count ? contact.point : contact.part) = index < count ? index : index - count;
+  std::string shape = parts[1], side;
+  if (const auto blank = shape.find(' '); blank != std::string::npos) {
+    side = shape.substr(shape.find_first_not_of(' ', blank));
+    shape.resize(blank);
+  }
+  names.clear();
+  for (const auto& s : model.shapes) names.push_back(s.name);
+  const auto at = std::find(names.begin(), names.end(), shape);
+  if (at == names.end()) throw where->error("there is no [shape " + shape + "]" + did_you_mean(shape, names));
+  contact.shape = static_cast<int>(at - names.begin());
+  const auto& of = model.shapes[static_cast<std::size_t>(contact.shape)];
+  if (side.empty()) {
+    if (!of.outward)
+      throw where->error("shape '" + shape + "' has no outward direction; allowed: " + shape +
+                         " +x (-x, +y, ...), along the axes of its link");
+  } else {
+    const auto axis = side.size() == 2 ? std::string("xyz").find(side[1]) : std::string::npos;
+    if (axis >= static_cast<std::size_t>(model.dimension) || (side[0] != '+' && side[0] != '-'))
+      throw where->error("'" + side + "' is no side; allowed: +x, -x, +y, -y" +
+                         (model.dimension == 3 ? ", +z, -z" : ""));
+    contact.side = std::array<double, 3>{};
+    (*contact.side)[axis] = side[0] == '+' ? 1.0 : -1.0;
+  }
+  if ((contact.point >= 0 ? points[static_cast<std::size_t>(contact.point)].place.link
+                          : model.shapes[static_cast<std::size_t>(contact.part)].link) == of.link)
+    throw where->error("what touches and what is touched are of one link");
+
+  bool bounces = false;
+  if (law)
+    for (const std::string& clause : split_list(law->value)) {
+      if (clause.starts_with("restitution "))
+        bounces = true, contact.restitution = expression(*law, clause.substr(12));
+      else if (clause == "stick")
+        contact.sticks = true;
+      else if (clause == "stay")
+        contact.sticks = contact.stays = true;
+      else if (clause.starts_with("friction "))
+        contact.friction = expression(*law, clause.substr(9));
+      else
+        throw law->error("'" + clause +
+                         "' is not understood; allowed: restitution E, stick, stay, friction MU, by commas");
+    }
+  if (contact.friction && !contact.sticks)
+    throw law->error("friction limits what holds a point that sticks; allowed: restitution E, stick, friction MU");
+  if (contact.stays && !bounces) contact.restitution = 0.0;
+  if (contact.stays && contact.restitution.is_constant() && contact.restitution.constant() != 0.0)
+    throw law->error("what stays does not bounce; allowed: restitution 0, stay");
+  contacts_.push_back(std::move(contact));
+}
+
+dmoc::ContactEvent MotionDesigns::contact_event(const Contact& c, const Values& values) const {
+  const auto& model = system_->model();
+  dmoc::ContactEvent event;
+  event.event = c.phase;
+  event.point = c.point;
+  event.part = c.part;
+  event.shape = c.shape;
+  if (c.side) {
+    event.outward = *c.side;
+  } else {
+    const auto& outward = *model.shapes[static_cast<std::size_t>(c.shape)].outward;
+    double length = 0.0;
+    for (std::size_t i = 0; i < 3; ++i) {
+      event.outward[i] = systems::Model::at(outward[i], values.model.numbers).value;
+      length += event.outward[i] * event.outward[i];
+    }
+    for (double& x : event.outward) x /= std::sqrt(length);
+  }
+  event.restitution = evaluated(c.restitution, values);
+  event.sticks = c.sticks;
+  event.stays = c.stays;
+  if (c.friction) event.friction = evaluated(*c.friction, values);
+  return event;
+}
+
+std::pair<double, double> MotionDesigns::bounce(const Contact& contact, const Eigen::VectorXd& design) const {
+  const Values all = values(design);
+  const double friction = contact.friction ? evaluated(*contact.friction, all).value : contact.sticks ? 1e6 : 0.0;
+  return {evaluated(contact.restitution, all).value, friction};
+}
+
+namespace {
+
+std::vector<double> plain_numbers(const std::vector<dmoc::Coefficient>& numbers) {
+  std::vector<double> all;
+  for (const auto& x : numbers) all.push_back(x.value);
+  return all;
+}
+
+}  // namespace
+
+std::vector<int> MotionDesigns::touching(const Values& values, const MotionPath& path) const {
+  std::vector<int> all;
+  for (const Contact& c : contacts_) {
+    const auto heights =
+        dmoc::heights(*system_, plain_numbers(values.model.numbers), contact_event(c, values), system_->no_reference(),
+                      path.q[static_cast<std::size_t>(c.phase)].bottomRows(1).transpose());
+    all.push_back(c.part < 0 ? -1
+                             : static_cast<int>(std::min_element(heights.begin(), heights.end()) - heights.begin()));
+  }
+  return all;
+}
+
+// By the least change of slides, along the gradient of the height.
+void MotionDesigns::touch(const Contact& contact, const Values& values, Eigen::VectorXd& q) const {
+  const auto numbers = plain_numbers(values.model.numbers);
+  const dmoc::ContactEvent event = contact_event(contact, values);
+  const auto height = [&](const Eigen::VectorXd& at) {
+    const auto all = dmoc::heights(*system_, numbers, event, system_->no_reference(), at);
+    return *std::min_element(all.begin(), all.end());
+  };
+  for (int iteration = 0; iteration < 3; ++iteration) {
+    const double now = height(q);
+    Eigen::VectorXd slope = Eigen::VectorXd::Zero(q.size());
+    for (const auto& link : system_->structure().links)
+      for (std::size_t i = 0; i < link.moves.size(); ++i) {
+        if (link.moves[i].kind != systems::Move::slide) continue;
+        const int c = link.first + static_cast<int>(i);
+        slope(c) = height(q + 1e-6 * Eigen::VectorXd::Unit(q.size(), c)) - now;
+      }
+    slope *= 1e6;
+    if (slope.squaredNorm() < 1e-12) return;
+    q -= now / slope.squaredNorm() * slope;
+  }
+}
+
+void MotionDesigns::add_contacts(dmoc::MotionProblem& problem, const Values& values, const MotionPath& path) const {
+  for (std::size_t i = 0; i < contacts_.size(); ++i) {
+    dmoc::ContactEvent event = contact_event(contacts_[i], values);
+    event.corner = path.corners[i];
+    add_contact(problem, event);
+  }
+  for (const Whole& whole : wholes_) {
+    const int row = problem.problem().add_rows(1, evaluated(whole.shortest, values), evaluated(whole.longest, values));
+    for (int i = whole.first; i < whole.first + whole.count; ++i)
+      problem.problem().add_linear(row, problem.index(i).duration, 1.0);
+  }
+}
+
+}  // namespace dodyn::evaluators

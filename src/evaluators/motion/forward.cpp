@@ -1,0 +1,240 @@
+#include "evaluators/motion/forward.hpp"
+
+#include <Eigen/Cholesky>
+#include <algorithm>
+#include <cmath>
+
+#include "dmoc/attitudes.hpp"
+#include "record/text.hpp"
+#include "rigid/simulation.hpp"
+#include "systems/bodies.hpp"
+
+namespace dodyn::evaluators {
+
+namespace {
+
+constexpr double least_impulse = 1e-9;  // N s: what is less is rounding, of parts that touch
+
+template <int n>
+double angle_between(const rigid::Pose<n>& a, const rigid::Pose<n>& b) {
+  if constexpr (n == 2)
+    return std::abs(a.angle - b.angle);
+  else
+    return Eigen::AngleAxisd(a.directors.transpose() * b.directors).angle();
+}
+
+template <int n>
+class Driver {
+  using State = typename systems::Bodies<n>::State;
+
+ public:
+  Driver(const MotionDesigns& designs, const Eigen::VectorXd& design, const Trajectory& motion, int steps)
+      : designs_(designs), design_(design), motion_(motion), steps_(steps), values_(designs.plain(design)) {}
+
+  Forward run() {
+    const auto& system = designs_.system();
+    result_.channels = {{"t", "s", "time", 0, {"t"}},
+                        {"q", "", "coordinates", 0, system.structure().coordinate_names},
+                        {"u", "", "controls of the interval that begins here (N, N m)", 0, {}},
+                        {"energy", "J", "energies", 0, {"kinetic", "potential"}}};
+    for (const auto& actuator : system.structure().actuators) result_.channels[2].coordinates.push_back(actuator.name);
+    state_ = first();
+    Eigen::Index row = 0;
+    for (std::size_t i = 0; i < designs_.phases().size(); ++i) {
+      const auto* contact = contact_before(static_cast<int>(i));
+      if (contact && contact->stays) {
+        result_.note = "what stays after [contact " + contact->name + "] is not driven forward";
+        break;
+      }
+      if (!move(static_cast<int>(i), row, contact)) break;
+      row += designs_.phases()[i].intervals + 1;
+    }
+    result_.time = time_;
+    const auto columns = [&](std::size_t c) {
+      return static_cast<Eigen::Index>(result_.channels[c].coordinates.size());
+    };
+    for (std::size_t c = 0; c < 4; ++c) {
+      Eigen::MatrixXd values(static_cast<Eigen::Index>(rows_[0].size()), columns(c));
+      for (Eigen::Index r = 0; r < values.rows(); ++r)
+        for (Eigen::Index i = 0; i < values.cols(); ++i)
+          values(r, i) = rows_[c][static_cast<std::size_t>(r * values.cols() + i)];
+      result_.channels[c].nodes = static_cast<int>(values.rows());
+      result_.trajectory.values.push_back(std::move(values));
+    }
+    if (columns(2) == 0) {
+      result_.channels.erase(result_.channels.begin() + 2);
+      result_.trajectory.values.erase(result_.trajectory.values.begin() + 2);
+    }
+    return std::move(result_);
+  }
+
+ private:
+  const MotionDesigns::Contact* contact_before(int phase) const {
+    for (const auto& c : designs_.contacts())
+      if (c.phase + 1 == phase) return &c;
+    return nullptr;
+  }
+
+  systems::Bodies<n> view(const systems::Control& control) const {
+    return systems::bodies<n>(designs_.system().model(), values_, control, {false, std::nullopt, false});
+  }
+  std::vector<double> row_of(std::size_t channel, Eigen::Index row) const {
+    return {motion_.values[channel].row(row).begin(), motion_.values[channel].row(row).end()};
+  }
+
+  // Where bodies begin, and the velocities that have the momenta which leave the first node: from the posture about its own
+  // attitudes, where no angles fail.
+  State first() const {
+    const auto& system = designs_.system();
+    const dmoc::Attitudes attitudes(system);
+    const Eigen::VectorXd q = motion_.values[1].row(0).transpose();
+    const dmoc::Reference reference =
+        system.charts().empty() ? system.no_reference() : attitudes.at(q, system.no_reference());
+    const Eigen::VectorXd about = attitudes.moved(q, system.no_reference(), reference),
+                          p = attitudes.about_angles(motion_.values[2].row(0).transpose(), about, reference);
+    const auto& functions = system.holding(designs_.phases().front().held);
+    const int m = static_cast<int>(functions.moving.size());
+    std::vector<dmoc::Coefficient> numbers(values_.numbers.begin(), values_.numbers.end());
+    const dmoc::Element momentum = dmoc::element(functions.momentum, numbers, {}, {reference});
+    Eigen::VectorXd z = Eigen::VectorXd::Zero(2 * m), push(m);
+    for (int i = 0; i < m; ++i) {
+      z(i) = about(functions.moving[static_cast<std::size_t>(i)]);
+      push(i) = p(functions.moving[static_cast<std::size_t>(i)]);
+    }
+    const Eigen::MatrixXd J = dmoc::jacobian(*momentum, z);
+    Eigen::MatrixXd mass(m, m);
+    for (int i = 0; i < m; ++i) mass.row(i) = J.row(functions.moving[static_cast<std::size_t>(i)]).tail(m);
+    const Eigen::VectorXd moving = mass.llt().solve(push);
+    std::vector<double> v(static_cast<std::size_t>(system.n()), 0.0);
+    for (int i = 0; i < m; ++i) v[static_cast<std::size_t>(functions.moving[static_cast<std::size_t>(i)])] = moving(i);
+
+    auto tree = system.model().tree<double>(values_.numbers);
+    std::vector<double> plain;
+    for (const auto& x : *reference) plain.push_back(x.value);
+    system.refer(tree, plain.data());
+    const auto frames = tree.frames<double>(about.data(), v.data());
+    const auto bodies = view({});
+    const std::vector<double> at(q.begin(), q.end()), still(at.size(), 0.0);
+    State state = bodies.state(at, still);
+    for (std::size_t l = 0; l < bodies.links.size(); ++l) {
+      const auto& [body, origin] = bodies.links[l];
+      if (body < 0 || tree.links[l].moves.empty()) continue;
+      using systems::operator*;
+      const auto pace = frames[l].velocity_of({-origin[0], -origin[1], -origin[2]});
+      const auto spin = frames[l].rotation * frames[l].spin;
+      auto& twist = state.twists[static_cast<std::size_t>(body)];
+      for (int i = 0; i < n; ++i) twist[i] = pace[static_cast<std::size_t>(i)];
+      if constexpr (n == 2)
+        twist[2] = spin[2];
+      else
+        for (int i = 0; i < 3; ++i) twist[3 + i] = spin[static_cast<std::size_t>(i)];
+    }
+    return state;
+  }
+
+  // Through a phase, whose first node is this row of the motion. False: that is as far as it comes.
+  bool move(int phase, Eigen::Index row, const MotionDesigns::Contact* contact) {
+    const Eigen::Index K = designs_.phases()[static_cast<std::size_t>(phase)].intervals;
+    const double begin = motion_.values[0](row, 0),
+                 h = (motion_.values[0](row + K, 0) - begin) / static_cast<double>(K);
+    const auto interval = [=](double t) {
+      return row + std::clamp<Eigen::Index>(static_cast<Eigen::Index>((t - begin) / h), 0, K - 1);
+    };
+    auto bodies = view([&](double t, std::span<const double>, std::span<const double>, std::span<double> u) {
+      for (std::size_t i = 0; i < u.size(); ++i) u[i] = motion_.values[3](interval(t), static_cast<Eigen::Index>(i));
+    });
+    const bool shaped = std::any_of(bodies.world.bodies.begin(), bodies.world.bodies.end(),
+                                    [](const auto& body) { return !body.parts.empty(); });
+    if (contact) {
+      const auto [restitution, friction] = designs_.bounce(*contact, design_);
+      for (auto& body : bodies.world.bodies) body.surface = {restitution, friction};
+    }
+    rigid::Options options;
+    options.step = h / steps_;
+    options.response = !shaped                       ? rigid::Response::none
+                       : designs_.contacts().empty() ? rigid::Response::decomposition
+                                                     : rigid::Response::exact;
+    options.tolerance = designs_.contacts().empty() ? 1e-6 : 1e-7;  // touching parts come nearer by contact_slack
+    rigid::Simulation<n> simulation(bodies.world, options);
+    try {
+      simulation.start(state_.poses, state_.twists, begin);
+    } catch (const std::invalid_argument& error) {
+      result_.failure = error.what();
+      return false;
+    }
+    const auto look = [&](Eigen::Index node) {
+      time_ = simulation.time();
+      state_.poses.assign(simulation.poses().begin(), simulation.poses().end());
+      state_.twists.assign(simulation.twists().begin(), simulation.twists().end());
+      result_.overlap = std::max(result_.overlap, simulation.overlap());
+      const std::vector<double> q = row_of(1, row + node), still(q.size(), 0.0);
+      const State planned = bodies.state(q, still);
+      for (std::size_t b = 0; b < planned.poses.size(); ++b) {
+        result_.departure = std::max(result_.departure, (planned.poses[b].position - state_.poses[b].position).norm());
+        result_.turned = std::max(result_.turned, angle_between<n>(planned.poses[b], state_.poses[b]));
+      }
+      const auto energies = simulation.energies();
+      const auto now = bodies.coordinates(state_);
+      rows_[0].push_back(time_);
+      rows_[1].insert(rows_[1].end(), now.q.begin(), now.q.end());
+      const auto u = row_of(3, interval(time_ + 1e-9 * h));
+      rows_[2].insert(rows_[2].end(), u.begin(), u.end());
+      rows_[3].push_back(energies.kinetic);
+      rows_[3].push_back(energies.potential);
+    };
+    if (row == 0) look(0);
+    for (Eigen::Index k = 0; k < K; ++k) {
+      for (int i = 0; i < steps_; ++i) {
+        if (!simulation.step()) {
+          result_.failure = simulation.outcome().reason;
+          return false;
+        }
+        double push = 0.0;
+        for (const auto& each : simulation.impulses()) push = std::max(push, each.impulse.norm());
+        if (push > least_impulse) result_.impacts.emplace_back(simulation.time() - options.step, simulation.time());
+      }
+      look(k + 1);
+    }
+    result_.impact_energy += simulation.ledger().impact;
+    return true;
+  }
+
+  const MotionDesigns& designs_;
+  const Eigen::VectorXd& design_;
+  const Trajectory& motion_;
+  const int steps_;
+  const systems::Values<double> values_;
+  State state_;
+  double time_ = 0.0;
+  Forward result_;
+  std::array<std::vector<double>, 4> rows_;  // [channel] row by row
+};
+
+}  // namespace
+
+Forward drive(const MotionDesigns& designs, const Eigen::VectorXd& design, const Trajectory& motion, int steps) {
+  return designs.system().structure().dimension == 2 ? Driver<2>(designs, design, motion, steps).run()
+                                                     : Driver<3>(designs, design, motion, steps).run();
+}
+
+Simulated told(const Forward& forward, int steps) {
+  Simulated s;
+  s.completed = forward.failure.empty();
+  s.channels = forward.channels;
+  s.trajectory = forward.trajectory;
+  const auto line = [&](const std::string& words) { s.report += words + "\n"; };
+  line(formatted("steps           %d an interval", steps));
+  line(formatted("departure       at most %.3g m of a centre of mass, %.3g rad of an attitude, from the motion's nodes",
+                 forward.departure, forward.turned));
+  line(forward.overlap > 0.0 ? formatted("overlap         at most %.3g mm", 1e3 * forward.overlap)
+                             : std::string("overlap         none"));
+  for (const auto& [from, to] : forward.impacts)
+    line(formatted("impact          in the step from %.6g to %.6g s", from, to));
+  if (!forward.impacts.empty()) line(formatted("                %.3g J lost in all", std::abs(forward.impact_energy)));
+  if (!forward.note.empty()) line("note            " + forward.note);
+  line(forward.failure.empty() ? formatted("end             at %.6g s", forward.time)
+                               : formatted("failed          at %.6g s: ", forward.time) + forward.failure);
+  return s;
+}
+
+}  // namespace dodyn::evaluators

@@ -1,0 +1,271 @@
+#!/usr/bin/python3
+"""Examines optimal motions of rigid bodies by what `dodyn solve --output` writes: numpy, with the bodies' and obstacles' numbers
+written down here, not read from the models.
+
+    examine_motion.py DODYN ROOT CONFIG [--KEY VALUE ...]
+
+Worked out anew from q and u: the discrete equations of motion (in space the momentum pi = (1/h) sum_ab E_ab d_a(k) x d_b(k+1) of
+directors, Johnson 2013, 4.8), rest at the ends, the balance of linear and angular momentum about the origin, impacts (impulse along
+the wall's normal through the corner that touches, energy), the sum of the cost, the limit on turns, and by separating axes on a mesh
+20 times finer that nothing overlaps by more than the sag of arcs."""
+
+import csv
+import itertools
+import os
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+
+DODYN, ROOT, CONFIG = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2]), sys.argv[3]
+EXTRA = sys.argv[4:]
+
+
+def box(size, at=(0, 0, 0)):
+    """Corners of a box."""
+    size, at = np.array(size, float), np.array(at, float)
+    corners = np.array([at + 0.5 * size * s for s in itertools.product((-1, 1), repeat=len(size))])
+    return corners
+
+
+def inertia(parts, density):
+    """Mass, centre, Euler tensor about it, of boxes (size, at)."""
+    mass = sum(density * np.prod(s) for s, _ in parts)
+    centre = sum(density * np.prod(s) * np.array(a, float) for s, a in parts) / mass
+    E = np.zeros((len(centre), len(centre)))
+    for s, a in parts:
+        m, d = density * np.prod(s), np.array(a, float) - centre
+        E += m * np.diag(np.array(s, float) ** 2 / 12) + m * np.outer(d, d)
+    return mass, centre, E
+
+
+UNIT, PLAY = 0.02, 0.001
+U2 = 2 * UNIT - PLAY
+L = [((0.1, 0.1, 0.1), at) for at in ((0, 0, 0), (0.1, 0, 0), (0, 0.1, 0))]  # three cubes
+CASES = {
+    "piano-mover": dict(
+        dimension=2, turn=0.2,
+        bodies={"rod": ([((2.5, 0.15), (0, 0))], 1 / (2.5 * 0.15))}, names={"rod": ("x", "y", "theta")},
+        pushes={"rod": ("push_x", "push_y", "turn")},
+        walls=[box((3, 3), (1.5, 3.5)), box((4, 1), (2, 0.5)), box((1, 5), (4.5, 2.5))],
+        start={"rod": ((1.5, 1.5), 0)}, goal={"rod": ((3.5, 3.5), np.pi / 2)}),
+    "satellites": dict(
+        dimension=3, turn=1.0,
+        bodies={"target": (L, 27), "chaser": (L, 27)},
+        walls=[]),
+    "cube-wall": dict(
+        dimension=3, turn=1.0,
+        bodies={"cube": ([((0.1, 0.1, 0.1), (0, 0, 0))], 27)},
+        walls=[box((2, 0.2, 2), (0, -0.1, 0))], names3=("%s", "cube_%s"),
+        pushes={"cube": ("push_x", "push_y", "push_z", "turn_x", "turn_y", "turn_z")},
+        velocity={"cube": ((0, -0.25, 0), (0, 0.25, 0))},
+        impact=dict(body="cube", of=None, normal=(0, 1, 0), restitution=1.0)),
+    "two-cubes": dict(
+        dimension=3, turn=1.0,
+        bodies={name: ([((0.1, 0.1, 0.1), (0, 0, 0))], 27) for name in ("blue", "green")},
+        pushes={"blue": [f"blue_{what}_{a}" for what in ("push", "turn") for a in "xyz"], "green": ()},
+        walls=[], velocity={"blue": ((0.25, 0, 0), (0, 0, 0))}, free_end=("green",),
+        impact=dict(body="blue", of="green", normal=(-1, 0, 0), restitution=0.5)),
+    "burr": dict(
+        dimension=3, turn=0.5,
+        bodies={"a": ([((U2, U2, U2), (-2 * UNIT - PLAY / 2, 0, 0)), ((U2, U2, U2), (2 * UNIT + PLAY / 2, 0, 0)),
+                       ((2 * UNIT + 2 * PLAY, UNIT - PLAY, UNIT - PLAY), (0, -UNIT / 2, -UNIT / 2))], 700),
+                "b": ([((U2, U2, U2), (0, -2 * UNIT - PLAY / 2, 0)), ((U2, U2, U2), (0, 2 * UNIT + PLAY / 2, 0)),
+                       ((UNIT - PLAY, 2 * UNIT + 2 * PLAY, UNIT - PLAY), (-UNIT / 2, 0, UNIT / 2))], 700),
+                "key": ([((UNIT - PLAY, UNIT - PLAY, 6 * UNIT), (UNIT / 2, UNIT / 2, 0))], 700)},
+        pushes={name: [f"{name}_{what}_{a}" for what in ("push", "turn") for a in "xyz"] for name in ("a", "b", "key")},
+        walls=[], together=True),
+}
+case = CASES[CONFIG]
+D = case["dimension"]
+
+with tempfile.TemporaryDirectory() as folder:
+    path = os.path.join(folder, "motion.csv")
+    out = subprocess.run([DODYN, "solve", os.path.join(ROOT, "configs", CONFIG + ".cfg"), "--output", path, *EXTRA], check=True,
+                         cwd=folder, capture_output=True, text=True).stdout
+    cost = next(float(line.split()[1]) for line in out.splitlines() if line.startswith("cost "))
+    rows = list(csv.reader(open(path)))
+column = {name.split(" [")[0]: i for i, name in enumerate(rows[0])}
+values = np.array([[float(x) for x in row] for row in rows[1:]])
+get = lambda name: values[:, column[name]]
+t, phase = get("t"), get("phase").astype(int)
+pieces = [np.flatnonzero(phase == i) for i in range(phase.max() + 1)]
+
+
+def rotation(axis, angle):
+    c, s = np.cos(angle), np.sin(angle)
+    R = np.eye(3)
+    j, k = (axis + 1) % 3, (axis + 2) % 3
+    R[j, j], R[j, k], R[k, j], R[k, k] = c, -s, s, c
+    return R
+
+
+class Body:
+    def __init__(self, name):
+        parts, density = case["bodies"][name]
+        self.mass, self.centre, self.E = inertia(parts, density)
+        self.parts = [box(s, a) for s, a in parts]
+        self.radius = max(np.linalg.norm(c - self.centre, axis=1).max() for c in self.parts)
+        if D == 2:
+            x, y, angle = (get("q." + n) for n in case["names"][name])
+            self.R = np.array([[[np.cos(a), -np.sin(a)], [np.sin(a), np.cos(a)]] for a in angle])
+            self.angle, origin = angle, np.stack([x, y], 1)
+        else:
+            slides, turns = case.get("names3", (f"{name}_%s", f"{name}_turn_%s"))
+            origin = np.stack([get("q." + slides % a) for a in "xyz"], 1)
+            z, x, y = (get("q." + turns % a) for a in "zxy")  # the model's joint: about z, then x, then y
+            self.R = np.array([rotation(2, a) @ rotation(0, b) @ rotation(1, c) for a, b, c in zip(z, x, y)])
+        self.c = origin + self.R @ self.centre
+        names = case.get("pushes", {}).get(name, [f"{name}_{what}_{a}" for what in ("thrust", "torque") for a in "xyz"])
+        u = np.stack([get("u." + n) for n in names], 1) if len(names) else np.zeros((len(t), 6))  # nothing drives it
+        self.f, self.tau = u[:, :D], u[:, D:]
+
+    def momenta(self, k, h):
+        """Of the interval that begins at row k: linear, angular about the centre of mass."""
+        p = self.mass * (self.c[k + 1] - self.c[k]) / h
+        if D == 2:
+            return p, np.array([np.trace(self.E) * (self.angle[k + 1] - self.angle[k]) / h])
+        return p, sum(self.E[a, b] * np.cross(self.R[k][:, a], self.R[k + 1][:, b]) for a in range(3) for b in range(3)) / h
+
+    def rates(self, k, p, pi):
+        """Velocity and angular velocity with these momenta."""
+        return p / self.mass, np.linalg.solve(self.R[k] @ (np.trace(self.E) * np.eye(3) - self.E) @ self.R[k].T, pi)
+
+    def turn(self, k):
+        if D == 2:
+            return abs(self.angle[k + 1] - self.angle[k])
+        return np.arccos(np.clip((np.trace(self.R[k].T @ self.R[k + 1]) - 1) / 2, -1, 1))
+
+    def between(self, k, s):
+        """Centre of mass on a straight line, attitude at a steady spin."""
+        c = (1 - s) * self.c[k] + s * self.c[k + 1]
+        if D == 2:
+            a = (1 - s) * self.angle[k] + s * self.angle[k + 1]
+            return c, np.array([[np.cos(a), -np.sin(a)], [np.sin(a), np.cos(a)]])
+        W = self.R[k].T @ self.R[k + 1]
+        angle = self.turn(k)
+        if angle < 1e-9:
+            return c, self.R[k]
+        axis = np.array([W[2, 1] - W[1, 2], W[0, 2] - W[2, 0], W[1, 0] - W[0, 1]]) / (2 * np.sin(angle))
+        K = np.array([[0, -axis[2], axis[1]], [axis[2], 0, -axis[0]], [-axis[1], axis[0], 0]])
+        return c, self.R[k] @ (np.eye(3) + np.sin(s * angle) * K + (1 - np.cos(s * angle)) * K @ K)
+
+
+def gap(A, RA, B, RB):
+    """Of two boxes by separating axes: the widest gap over all of them; negative: they overlap by that much."""
+    axes = list(RA.T) + list(RB.T)
+    if D == 3:
+        axes += [np.cross(a, b) for a in RA.T for b in RB.T]
+    best = -np.inf
+    for a in axes:
+        length = np.linalg.norm(a)
+        if length < 1e-9:
+            continue
+        x, y = A @ a / length, B @ a / length
+        best = max(best, x.min() - y.max(), y.min() - x.max())
+    return best
+
+
+bodies = {name: Body(name) for name in case["bodies"]}
+lead = None
+cross = lambda r, f: np.array([r[0] * f[1] - r[1] * f[0]]) if D == 2 else np.cross(r, f)
+worst = dict(equations=0.0, rest=0.0, balance=0.0, turn=0.0)
+effort, overlap, sag = 0.0, 0.0, 0.0
+
+for rows_of in pieces:
+    h = (t[rows_of[-1]] - t[rows_of[0]]) / (len(rows_of) - 1)
+    assert np.allclose(np.diff(t[rows_of]), h, rtol=1e-9), "intervals are not alike"
+    for name, b in bodies.items():
+        for k in rows_of[:-1]:
+            effort += h * (b.f[k] @ b.f[k] + b.tau[k] @ b.tau[k])
+            worst["turn"] = max(worst["turn"], b.turn(k))
+            sag = max(sag, b.radius * b.turn(k) ** 2 / 8)
+            if k == rows_of[0]:
+                continue
+            (p, pi), (p0, pi0) = b.momenta(k, h), b.momenta(k - 1, h)
+            worst["equations"] = max(worst["equations"], np.abs(p - p0 - h / 2 * (b.f[k - 1] + b.f[k])).max(),
+                                     np.abs(pi - pi0 - h / 2 * (b.tau[k - 1] + b.tau[k])).max())
+            # of the whole interval about the origin: momentum at its end minus that at its start is what pushed
+            at = lambda i, of, sign: (of[0] + sign * h / 2 * b.f[j], of[1] + sign * h / 2 * b.tau[j])
+            j = k
+            start, end = at(k, (p, pi), -1), at(k + 1, (p, pi), 1)
+            L0 = cross(b.c[k], start[0]) + start[1]
+            L1 = cross(b.c[k + 1], end[0]) + end[1]
+            T = h / 2 * (cross(b.c[k], b.f[k]) + cross(b.c[k + 1], b.f[k])) + h * b.tau[k]
+            worst["balance"] = max(worst["balance"], np.abs(L1 - L0 - T).max())
+    # overlap on a finer mesh
+    shapes = [(name, part) for name, b in bodies.items() for part in b.parts]
+    for k in rows_of[:-1]:
+        for s in np.arange(20) / 20:
+            placed = []
+            for name, part in shapes:
+                c, R = bodies[name].between(k, s)
+                placed.append((name, c + (part - bodies[name].centre) @ R.T, R))
+            for i, (name, corners, R) in enumerate(placed):
+                for other, corners2, R2 in placed[i + 1:]:
+                    if other != name:
+                        overlap = max(overlap, -gap(corners, R, corners2, R2))
+                for wall in case["walls"]:
+                    overlap = max(overlap, -gap(corners, R, wall, np.eye(D)))
+
+first, last = pieces[0][0], pieces[-1][-1]
+for name, b in bodies.items():
+    h0, h1 = t[pieces[0][1]] - t[first], t[last] - t[pieces[-1][-2]]
+    (p, pi), (q, qi) = b.momenta(first, h0), b.momenta(last - 1, h1)
+    v0, v1 = (np.array(v, float) for v in case.get("velocity", {}).get(name, (np.zeros(D), np.zeros(D))))
+    q, qi = q + h1 / 2 * b.f[last - 1], qi + h1 / 2 * b.tau[last - 1]
+    worst["rest"] = max(worst["rest"], np.abs(p - h0 / 2 * b.f[first] - b.mass * v0).max(), np.abs(pi - h0 / 2 * b.tau[first]).max())
+    if case.get("together"):  # at the end they move as one body
+        v, w = b.rates(last, q, qi)
+        lead = lead if name != "a" else (v, w, b.c[last])
+        worst["rest"] = max(worst["rest"], b.mass * np.abs(v - lead[0] - np.cross(lead[1], b.c[last] - lead[2])).max(),
+                            np.trace(b.E) * np.abs(w - lead[1]).max())
+        assert np.abs((b.c[last] - b.R[last] @ b.centre) - (bodies["a"].c[last] - bodies["a"].R[last] @ bodies["a"].centre)).max() < 1e-8
+        assert np.abs(b.R[last] - bodies["a"].R[last]).max() < 1e-7, "it is not put together"
+    elif name not in case.get("free_end", ()):
+        worst["rest"] = max(worst["rest"], np.abs(q - b.mass * v1).max(), np.abs(qi).max())
+    for end, row in (("start", first), ("goal", last)):
+        if end in case:
+            c, angle = case[end][name]
+            assert np.abs(b.c[row] - c).max() < 1e-8 and abs(b.angle[row] - angle) < 1e-8, end
+
+# impacts at the borders of pieces: one corner on one face, along its normal, by the law of restitution
+for before, after in zip(pieces, pieces[1:]):
+    k, j, law = before[-1], after[0], case["impact"]
+    h0, h1 = t[k] - t[before[-2]], t[after[1]] - t[j]
+    come, go = {}, {}
+    for name, b in bodies.items():
+        assert np.abs(b.c[k] - b.c[j]).max() < 1e-9 and np.abs(b.R[k] - b.R[j]).max() < 1e-9
+        (p, pi), (q, qi) = b.momenta(k - 1, h0), b.momenta(j, h1)
+        come[name] = (p + h0 / 2 * b.f[k - 1], pi + h0 / 2 * b.tau[k - 1])
+        go[name] = (q - h1 / 2 * b.f[j], qi - h1 / 2 * b.tau[j])
+    b, face = bodies[law["body"]], bodies.get(law["of"])
+    normal = np.array(law["normal"], float) if face is None else face.R[k] @ law["normal"]
+    plane = np.zeros(3) if face is None else face.c[k] + 0.05 * normal
+    corners = b.c[k] + (b.parts[0] - b.centre) @ b.R[k].T
+    low = corners[((corners - plane) @ normal).argmin()]
+    impulse = go[law["body"]][0] - come[law["body"]][0]
+    print(f"impact at {t[k]:.6g} s: height {(low - plane) @ normal:.1e} m, impulse {impulse}")
+    assert abs((low - plane) @ normal) < 1e-8, "the corner does not touch"
+    assert impulse @ normal > 0 and np.abs(impulse - (impulse @ normal) * normal).max() < 1e-9, "the impulse is not along the normal"
+    for name, sign in [(law["body"], 1)] + ([(law["of"], -1)] if face else []):
+        of = bodies[name]
+        assert np.abs(go[name][0] - come[name][0] - sign * impulse).max() < 1e-9, "impulses are not opposite"
+        assert np.abs(go[name][1] - come[name][1] - np.cross(low - of.c[k], sign * impulse)).max() < 1e-9, "the impulse does not act at the corner"
+
+    def approach(momenta):
+        u = 0.0
+        for name, sign in [(law["body"], 1)] + ([(law["of"], -1)] if face else []):
+            v, w = bodies[name].rates(k, *momenta[name])
+            u += sign * normal @ (v + np.cross(w, low - bodies[name].c[k]))
+        return u
+
+    assert approach(come) < 0 and abs(approach(go) + law["restitution"] * approach(come)) < 1e-7, "the law of restitution"
+
+print(f"{CONFIG}: cost {cost:.9g}, sum of squares {effort:.9g}; equations {worst['equations']:.1e}, ends {worst['rest']:.1e}, "
+      f"balance {worst['balance']:.1e}, turn {worst['turn']:.4g} rad, overlap {overlap:.2e} m, sag {sag:.2e} m")
+assert abs(effort - cost) < 1e-9 * max(1.0, cost), "the cost is not the sum of squares"
+assert worst["equations"] < 1e-9 and worst["rest"] < 1e-9 and worst["balance"] < 1e-9
+assert worst["turn"] < case["turn"] + 1e-9
+assert overlap < 2 * sag + 1e-6

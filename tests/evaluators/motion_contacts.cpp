@@ -1,0 +1,183 @@
+// Contacts on schedule against closed forms: a cube that is pushed towards a wall, bounces and is pushed away.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+
+#include "evaluators/evaluator.hpp"
+#include "evaluators/motion/design.hpp"
+#include "evaluators/motion/forward.hpp"
+#include "nlp/check_derivatives.hpp"
+
+namespace dodyn::evaluators {
+namespace {
+
+// A cube of 1 kg that comes with the corner under its centre of mass. `K` intervals, contact at `node`.
+Settings bounce(int node, int K, const std::string& law, const std::string& more = "") {
+  const std::string name = testing::UnitTest::GetInstance()->current_test_info()->name();
+  const std::filesystem::path folder = std::filesystem::path(testing::TempDir()) / ("contacts-" + name);
+  std::filesystem::create_directories(folder);
+  const std::string corner_down = ", turn z 35.264389682754654 deg, turn x -45 deg";
+  std::ofstream(folder / "study.cfg") << "[study]\nevaluator = motion\n[motion]\nmodel = cube-wall\nstarts = 1\n"
+                                      << "[phase only]\nintervals = " << K << "\nduration = 0.75\n"
+                                      << "[contact wall]\nnode = " << node << "\ntouch = cube, wall\nlaw = " << law
+                                      << "\n[start]\n"
+                                      << "cube = pose 0 0.05+side*sqrt(3)/2 0" << corner_down
+                                      << ", velocity 0 -0.25 0, spin 0 0 0\n[goal]\n"
+                                      << "cube = pose 0 0.12+side*sqrt(3)/2 0" << corner_down
+                                      << ", velocity 0 0.25 0, spin 0 0 0\n"
+                                      << "[cost]\neffort = 1\n[design]\ndensity = 1000\n"
+                                      << more;
+  return read_settings((folder / "study.cfg").string(), {});
+}
+
+// A square of 1 kg that cannot turn.
+Settings in_line(int node, int K) {
+  const std::filesystem::path folder = std::filesystem::path(testing::TempDir()) / "contacts-in-line";
+  std::filesystem::create_directories(folder);
+  std::ofstream(folder / "line.model")
+      << "[model]\nname = line\ndimension = 2\ngravity = 0\n[link wall]\nparent = ground\njoint = fixed\n[shape wall]\n"
+         "link = wall\nbox = 2, 0.2\nat = 0, -0.1\noutward = 0, 1\n[link cube]\nparent = ground\njoint = point\n"
+         "coordinates = x, y\n[shape cube]\nlink = cube\nbox = 0.1, 0.1\nmass = 1\n[actuator push_x]\ncoordinate = x\n"
+         "[actuator push_y]\ncoordinate = y\n";
+  std::ofstream(folder / "study.cfg")
+      << "[study]\nevaluator = motion\n[motion]\nmodel = line.model\nstarts = 1\n"
+      << "[phase only]\nintervals = " << K << "\nduration = 0.75\n"
+      << "[contact wall]\nnode = " << node << "\ntouch = cube, wall\n[start]\nx = 0\ny = 0.1\nrate(x) = 0\n"
+      << "rate(y) = -0.25\n[goal]\nx = 0\ny = 0.17\nrate(x) = 0\nrate(y) = 0.25\n[clear]\ncube, wall = 0\n"
+      << "[cost]\neffort = 1\n";
+  return read_settings((folder / "study.cfg").string(), {});
+}
+
+Task task() {
+  Task t;
+  t.evaluation.id = 0;
+  t.evaluation.design = Eigen::VectorXd(0);
+  t.evaluation.seed = 3;
+  return t;
+}
+double metric(const Evaluator& evaluator, const Outcome& outcome, const std::string& name) {
+  const auto list = evaluator.metrics();
+  for (std::size_t i = 0; i < list.size(); ++i)
+    if (list[i].name == name) return outcome.evaluation.metrics(static_cast<Eigen::Index>(i));
+  ADD_FAILURE() << name;
+  return 0.0;
+}
+
+// Least effort from y0, v0 to y1, v1 in T of a mass 1: 4/T^3 (3 d^2 - 3 d T (v0 + v1) + T^2 (v0^2 + v0 v1 + v1^2)).
+double effort(double d, double v0, double v1, double T) {
+  return 4.0 / (T * T * T) * (3 * d * d - 3 * d * T * (v0 + v1) + T * T * (v0 * v0 + v0 * v1 + v1 * v1));
+}
+
+// The best of all contact times and speeds, by search over both.
+TEST(MotionContacts, AnElasticBounceInLineHasItsClosedForm) {
+  double best = 1e9, when = 0.0;
+  for (double t = 0.2; t < 0.23; t += 2e-5)
+    for (double v = 0.2; v < 0.3; v += 2e-4) {
+      const double J = effort(-0.05, -0.25, -v, t) + effort(0.12, v, 0.25, 0.75 - t);
+      if (J < best) best = J, when = t;
+    }
+  EXPECT_NEAR(best, 0.00871111, 1e-7);
+  const auto solved = [&](int node, int K) {
+    const auto evaluator = make_evaluator(in_line(node, K));
+    const Outcome outcome = evaluator->evaluate(task());
+    EXPECT_EQ(outcome.evaluation.status, Status::ok) << outcome.evaluation.reason;
+    EXPECT_NEAR(metric(*evaluator, outcome, "contact_wall"), when, 5e-4);
+    EXPECT_NEAR(metric(*evaluator, outcome, "duration"), 0.75, 1e-9);
+    EXPECT_NEAR(metric(*evaluator, outcome, "impact_loss"), 0.0, 1e-9);
+    EXPECT_LE(metric(*evaluator, outcome, "reintegration_error"), 1e-7);
+    EXPECT_GE(metric(*evaluator, outcome, "clearance"), -1e-6);
+    return outcome.evaluation.cost;
+  };
+  const double at_9 = solved(9, 30), finer = solved(18, 60);
+  EXPECT_NEAR(at_9, 0.00872083, 2e-8);
+  EXPECT_NEAR((at_9 - 0.00871111) / (finer - 0.00871111), 4.0, 0.1);
+  // which node it is does not matter: table 4.1
+  for (const int node : {4, 14}) EXPECT_NEAR(solved(node, 30), at_9, 2e-3 * at_9);
+}
+
+// The contact simulation finds the impact by itself, and the path that was planned.
+TEST(MotionContacts, TheContactSimulationFollowsThePlan) {
+  for (const auto& settings : {bounce(9, 30, "restitution 1"), bounce(6, 14, "restitution 0.5"),
+                               read_settings(std::string(CONFIGS) + "/cube-wall.cfg", {"--motion.starts", "1"})}) {
+    const MotionDesigns designs(settings);
+    const auto evaluator = make_evaluator(settings);
+    const Outcome outcome = evaluator->evaluate(task());
+    ASSERT_EQ(outcome.evaluation.status, Status::ok) << outcome.evaluation.reason;
+    const Forward forward = drive(designs, outcome.evaluation.design, outcome.trajectory, 1);
+    EXPECT_EQ(forward.failure, "");
+    EXPECT_LE(forward.departure, 1e-7);
+    EXPECT_LE(forward.turned, 1e-6);
+    ASSERT_EQ(forward.impacts.size(), 1U);
+    const double when = metric(*evaluator, outcome, "contact_wall");
+    EXPECT_LE(forward.impacts[0].first, when + 1e-9);
+    EXPECT_GE(forward.impacts[0].second, when - 1e-9);
+    EXPECT_NEAR(-forward.impact_energy, metric(*evaluator, outcome, "impact_loss"), 1e-7);
+  }
+}
+
+// Half the normal velocity comes back, and three quarters of the energy are lost.
+TEST(MotionContacts, RestitutionIsThatOfTheLaw) {
+  const MotionDesigns designs(bounce(6, 14, "restitution 0.5"));
+  const auto evaluator = make_evaluator(bounce(6, 14, "restitution 0.5"));
+  const Outcome outcome = evaluator->evaluate(task());
+  ASSERT_EQ(outcome.evaluation.status, Status::ok) << outcome.evaluation.reason;
+  const auto& p = outcome.trajectory.values[2];  // mass 1: momenta are velocities
+  // what arrives at the last node of the first phase carries the force of half an interval already
+  const double before = p(6, 1), after = p(7, 1);
+  EXPECT_NEAR(after, -0.5 * before, 1e-8);
+  EXPECT_LT(before, 0.0);
+  EXPECT_NEAR(metric(*evaluator, outcome, "impact_loss"), 0.5 * 0.75 * before * before, 1e-8);
+  EXPECT_LE(metric(*evaluator, outcome, "reintegration_error"), 1e-7);
+
+  const Eigen::VectorXd none(0);
+  const MotionPath path = designs.path(none, 5, 1);
+  const TranscribedMotion planned = designs.plan(none, path);
+  Eigen::VectorXd x = designs.start(planned, path);
+  for (Eigen::Index i = 0; i < x.size(); ++i) x(i) += 0.05 * std::sin(3.0 * static_cast<double>(i));
+  const auto errors = nlp::check_derivatives(planned.problem.problem(), x);
+  EXPECT_LE(errors.largest(), 1e-6) << errors.worst;
+}
+
+// A bounce off the corner of a tilted cube turns it; what it has in momenta along and about the contact stays.
+TEST(MotionContacts, ThreeNodesGiveTheSameBounce) {
+  std::vector<double> cost;
+  for (const int node : {4, 9, 14}) {
+    const auto evaluator =
+        make_evaluator(read_settings(std::string(CONFIGS) + "/cube-wall.cfg",
+                                     {"--motion.starts", "1", "--contact.wall.node", std::to_string(node)}));
+    const Outcome outcome = evaluator->evaluate(task());
+    ASSERT_EQ(outcome.evaluation.status, Status::ok) << outcome.evaluation.reason;
+    EXPECT_LE(metric(*evaluator, outcome, "reintegration_error"), 1e-7);
+    EXPECT_NEAR(metric(*evaluator, outcome, "impact_loss"), 0.0, 1e-8);
+    cost.push_back(outcome.evaluation.cost);
+  }
+  EXPECT_NEAR(cost[0], cost[1], 0.05 * cost[1]);
+  EXPECT_NEAR(cost[2], cost[1], 0.05 * cost[1]);
+}
+
+TEST(MotionContacts, MistakesAreOneLine) {
+  const auto complaint = [](const std::string& law, const std::string& more = "") {
+    try {
+      make_evaluator(bounce(4, 8, law, more));
+    } catch (const ConfigError& error) {
+      return std::string(error.what());
+    }
+    return std::string("none");
+  };
+  EXPECT_NE(complaint("bouncy 1").find("not understood"), std::string::npos);
+  EXPECT_NE(complaint("restitution 1, friction 0.3").find("sticks"), std::string::npos);
+  EXPECT_NE(complaint("restitution 0.5, stay").find("does not bounce"), std::string::npos);
+  EXPECT_NE(complaint("restitution 1", "[contact again]\nnode = 4\ntouch = cube, wall\n").find("one contact at a node"),
+            std::string::npos);
+  EXPECT_NE(complaint("restitution 1", "[contact end]\nnode = 8\ntouch = cube, wall\n").find("no node inside"),
+            std::string::npos);
+  EXPECT_NE(complaint("restitution 1", "[contact lost]\nnode = 5\ntouch = cub, wall\n").find("mean 'cube'"),
+            std::string::npos);
+  EXPECT_NE(complaint("restitution 1", "[contact side]\nnode = 5\ntouch = wall, cube\n").find("outward"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace dodyn::evaluators
