@@ -390,6 +390,7 @@ void InteriorPoint::start_at(const VectorXd& x0, const Solution* neighbour) {
   } else {
     least_squares_multipliers();
   }
+  trial_ = corrected_ = at_;
   theta_max_ = 1e4 * std::max(1.0, at_.theta);
   theta_min_ = 1e-4 * std::max(1.0, at_.theta);
 }

@@ -30,15 +30,19 @@ void SymmetricFactor::analyse(int size, const std::vector<int>& rows, const std:
   leaf_pivot_.resize(s.leaves.size());
   fronts_.reserve(s.nodes.size());
   blocks_.reserve(s.nodes.size());
-  panels_.resize(s.panels);
-  indices_.resize(s.indices);
-  diagonals_.resize(s.diagonals);
-  for (const int odd : {0, 1}) stack_[odd].resize(s.stack[odd]);
-  scaled_.resize(s.largest_scaled);
+  const auto with_room = [](long amount) { return amount + amount / 2; };  // for delayed variables
+  panels_.resize(with_room(s.panels));
+  indices_.resize(with_room(s.indices));
+  diagonals_.resize(with_room(s.diagonals));
+  for (const int odd : {0, 1}) stack_[odd].resize(with_room(s.stack[odd]));
+  scaled_.resize(with_room(s.largest_scaled));
   added_.resize(s.largest_rest);
   columns_.resize(s.largest_bundle);
   block_.resize(s.largest_bundle);
   grown_.resize(size);
+  local_grown_.resize(size);
+  local_.resize(size + 8);  // of any front, padded
+  delayed_variables_.reserve(size);
   b_.resize(size);
   x_.resize(size);
   residual_.resize(size);
@@ -275,7 +279,6 @@ void SymmetricFactor::substitute(VectorXd& x) const {
   const auto gather = [&](const Front& front) {
     const int* index = indices_.data() + front.indices;
     const int top = padded(front.p), stride = top + padded(front.left);
-    if (static_cast<int>(local_.size()) < stride) local_.resize(2 * stride);
     for (int i = 0; i < front.p; ++i) local_[i] = x[index[i]];
     for (int i = 0; i < front.left; ++i) local_[top + i] = x[index[front.p + i]];
     for (int i = top + front.left; i < stride; ++i) local_[i] = 0.0;

@@ -4,22 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <Eigen/Eigenvalues>
-#include <cstdlib>
 #include <limits>
-#include <new>
 #include <random>
 
-namespace {
-long allocations = 0;
-}  // namespace
-
-[[gnu::noinline]] void* operator new(std::size_t size) {
-  ++allocations;
-  if (void* p = std::malloc(size)) return p;
-  throw std::bad_alloc();
-}
-[[gnu::noinline]] void operator delete(void* p) noexcept { std::free(p); }
-[[gnu::noinline]] void operator delete(void* p, std::size_t) noexcept { std::free(p); }
+#include "tests/allocations.hpp"
 
 namespace dodyn::nlp {
 namespace {
