@@ -154,6 +154,7 @@ class Driver {
     options.response = !shaped                       ? rigid::Response::none
                        : designs_.contacts().empty() ? rigid::Response::decomposition
                                                      : rigid::Response::exact;
+    options.refine = 1.0;                                           // a step that is cut is another discrete path
     options.tolerance = designs_.contacts().empty() ? 1e-6 : 1e-7;  // touching parts come nearer by contact_slack
     rigid::Simulation<n> simulation(bodies.world, options);
     try {
@@ -196,6 +197,7 @@ class Driver {
       look(k + 1);
     }
     result_.impact_energy += simulation.ledger().impact;
+    result_.cuts += simulation.ledger().cuts;
     return true;
   }
 
@@ -231,6 +233,9 @@ Simulated told(const Forward& forward, int steps) {
   for (const auto& [from, to] : forward.impacts)
     line(formatted("impact          in the step from %.6g to %.6g s", from, to));
   if (!forward.impacts.empty()) line(formatted("                %.3g J lost in all", std::abs(forward.impact_energy)));
+  if (forward.cuts > 0)
+    line(
+        formatted("cuts            of %d steps, where bodies come close: that is another discrete path", forward.cuts));
   if (!forward.note.empty()) line("note            " + forward.note);
   line(forward.failure.empty() ? formatted("end             at %.6g s", forward.time)
                                : formatted("failed          at %.6g s: ", forward.time) + forward.failure);

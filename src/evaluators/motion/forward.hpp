@@ -13,6 +13,7 @@ struct Forward {
   double overlap = 0.0;    // deepest, at nodes, m; below zero: the least distance that was looked at
   std::vector<std::pair<double, double>> impacts;  // steps in which bodies pushed each other: from, to, s
   double impact_energy = 0.0;                      // that impacts took, J, <= 0
+  int cuts = 0;                                    // steps that the simulation cut in two or more
   double time = 0.0;                               // how far it came, s
   std::string failure;                             // empty, or why it did not come to its end
   std::string note;                                // what was not driven
