@@ -45,6 +45,7 @@ template <int n>
 void Observation<n>::look(const rigid::Simulation<n>& simulation, bool in_contact) {
   simulation_ = &simulation;
   in_contact_ = in_contact;
+  if (judged_ && simulation.time() <= judged_->time) judged_.reset();  // another run
   coordinates_known_ = false;
   resting_.reset();
   std::fill(frame_known_.begin(), frame_known_.end(), false);
@@ -170,15 +171,23 @@ bool Observation<n>::resting() {
 // are closer than bodies at rest bounce.
 template <int n>
 bool Observation<n>::balanced() {
-  constexpr double share = 1e-3;   // of the acceleration without contact
-  constexpr double bounce = 1e-4;  // of the smallest body's radius
+  constexpr double share = 1e-3;        // of the acceleration without contact
+  constexpr double bounce = 1e-4;       // of the smallest body's radius
+  constexpr double while_still = 0.05;  // s: forces change with time, too
   if (!balance_) balance_.emplace(simulation_->world());
   double smallest = infinite;
   for (std::size_t b = 0; b < fixed_.size(); ++b)
     if (!fixed_[b] && radii_[b] > 0.0) smallest = std::min(smallest, radii_[b]);
+  const double margin = smallest < infinite ? bounce * smallest : simulation_->options().tolerance;
   const auto poses = simulation_->poses();
-  return balance_->unbalanced({poses.begin(), poses.end()}, simulation_->time(),
-                              smallest < infinite ? bounce * smallest : simulation_->options().tolerance) <= share;
+  bool still = judged_ && simulation_->time() - judged_->time < while_still;
+  for (std::size_t b = 0; b < fixed_.size() && still; ++b)
+    still = fixed_[b] || rigid::motion_bound(radii_[b], judged_->poses[b].frame(), poses[b].frame()) <= 0.1 * margin;
+  if (!still) {
+    judged_ = {simulation_->time(), {poses.begin(), poses.end()}, false};
+    judged_->balanced = balance_->unbalanced(judged_->poses, judged_->time, margin) <= share;
+  }
+  return judged_->balanced;
 }
 
 template <int n>

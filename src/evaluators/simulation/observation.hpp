@@ -67,6 +67,12 @@ class Observation {
   int reference_ = 0;  // body that rest is relative to
   double rest_speed_;
   std::optional<rigid::Balance<n>> balance_;  // of the first simulation asked whether it rests
+  struct Judged {
+    double time = 0.0;
+    std::vector<rigid::Pose<n>> poses;
+    bool balanced = false;
+  };
+  std::optional<Judged> judged_;  // in this run, the last time it was asked
   const rigid::Controller<n>* controller_;
 
   // of the node
