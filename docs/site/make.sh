@@ -1,0 +1,22 @@
+#!/usr/bin/env bash
+# make.sh OUTPUT DODYN: the manual as a site in OUTPUT/site (index.html opens from the disk) and the libraries' reference in
+# OUTPUT/api. Needs mkdocs and doxygen; a page that warns fails. The list of commands and keys is what DODYN says of itself.
+set -euo pipefail
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+mkdir -p "$1"
+output=$(cd "$1" && pwd)
+dodyn=$(realpath "$2")
+pages=$output/pages
+rm -rf "$pages" "$output/site" "$output/api"
+mkdir -p "$pages"
+cd "$root"
+
+# Pages stand as in the sources, with all that they link to.
+cp -r README.md CONTRIBUTING.md CHANGELOG.md LICENSE docs models configs examples packaging "$pages"
+rm -r "$pages/docs/site"
+"$dodyn" help --markdown >"$pages/docs/reference.md"
+DODYN_PAGES=$pages DODYN_SITE=$output/site mkdocs build --quiet --strict --config-file docs/site/mkdocs.yml
+
+# shellcheck disable=SC2015
+(cat docs/site/Doxyfile && echo "PROJECT_NUMBER = $("$dodyn" --version | sed 's/^dodyn //; q')" && echo "OUTPUT_DIRECTORY = $output" && echo "HTML_OUTPUT = api") |
+  doxygen -
