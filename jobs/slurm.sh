@@ -62,8 +62,12 @@ for ((start = 0; start <= ${RESTARTS:-10}; ++start)); do
 done
 rm -f "$code_file"
 
-# The same script again continues the study. One that cannot even be started gets three chances.
-if ((!cancelled)) && { [[ $code == 3 ]] || { [[ -z $code ]] && ((${SLURM_RESTART_COUNT:-0} < 3)); }; }; then
+# The same script again continues the study. One that cannot even be started gets three chances, one after the other; however often
+# the job was requeued before, being told to end while it starts is no more than one of them.
+unstarted=.dodyn-$SLURM_JOB_ID.unstarted
+chances=$((3 - $(cat "$unstarted" 2>/dev/null || echo 0)))
+if [[ -z $code ]] && ((!cancelled && chances > 0)); then echo $((4 - chances)) >"$unstarted"; else rm -f "$unstarted"; fi
+if ((!cancelled)) && { [[ $code == 3 ]] || { [[ -z $code ]] && ((chances > 0)); }; }; then
   echo "dodyn: $config is not finished; requeueing job $SLURM_JOB_ID"
   scontrol requeue "$SLURM_JOB_ID"
 fi

@@ -1,0 +1,41 @@
+#!/usr/bin/env bash
+# jobs/slurm.sh alone, with an mpirun and a scontrol that only play: when it asks for the job to be requeued.
+#   slurm_script.sh ROOT
+set -u
+root=$1
+directory=$(mktemp -d)
+trap 'rm -rf "$directory"' EXIT
+cd "$directory" || exit 1
+cat >mpirun <<'FAKE'
+#!/bin/sh
+# Ends as the file `code` says: with that exit code of the study, or with none, as where rank 0 was killed or never began.
+code=$(cat code)
+while [ $# -gt 1 ]; do
+  [ "$1" = --exit-code-file ] && file=$2
+  shift
+done
+[ "$code" = none ] || echo "$code" >"$file"
+FAKE
+printf '#!/bin/sh\necho "$@" >>calls\n' >scontrol
+chmod +x mpirun scontrol
+failures=0
+run() { # run CODE RESTARTS EXPECTED: requeues asked for in all, after this one
+  echo "$1" >code
+  SLURM_RESTART_COUNT=$2 SLURM_SUBMIT_DIR=. SLURM_JOB_ID=9 PATH=$PWD:$PATH bash "$root/jobs/slurm.sh" x.cfg >/dev/null 2>&1
+  local requeues
+  requeues=$(cat calls 2>/dev/null | wc -l)
+  [[ $requeues == "$3" ]] || { echo "code $1, restart $2: $requeues requeues, not $3"; failures=$((failures + 1)); }
+}
+run 3 0 1 # not finished
+run none 5 2 # requeued often, and then told to end while it starts: that is one failed start
+run none 6 3
+run 3 7 4 # it did start: three chances again
+run none 8 5
+run none 9 6
+run none 10 7
+run none 11 7 # given up
+run 0 12 7
+run 1 13 7
+run 2 14 7
+[[ ! -e .dodyn-9.unstarted ]] || { echo "a note is left behind"; failures=$((failures + 1)); }
+exit $((failures > 0))
