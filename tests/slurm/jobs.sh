@@ -34,7 +34,16 @@ wait_for() { # wait_for SECONDS JOB STATES: until its state is one of them
   done
   fail "job $2 is $(state "$2"), not $3"
 }
-rows() { h5ls "$1.h5/evaluations/id" 2>/dev/null | grep -o '{[0-9]*' | tr -d '{'; }
+rows() { # an append refuses h5ls for some milliseconds
+  local there
+  for ((k = 0; k < 50; ++k)); do
+    there=$(rows_now "$1")
+    [[ -n $there || ! -e $1.h5 ]] && break
+    sleep 0.1
+  done
+  echo "$there"
+}
+rows_now() { h5ls "$1.h5/evaluations/id" 2>/dev/null | grep -o '{[0-9]*' | tr -d '{'; }
 wait_for_rows() { for ((i = 0; i < 300; ++i)); do (($(rows "$1" || echo 0) + 0 >= $2)) && return 0; sleep 0.2; done; fail "$1 has no $2 rows"; }
 complete() { # complete NAME POINTS: finished, every evaluation once
   "$dodyn" show "$1.h5" >"$1.txt" || { fail "$1.h5 cannot be read"; return; }
@@ -136,7 +145,7 @@ complete master 60
 
 # Programs that are parallel themselves: steps of the job, on processors that no other has, and gone when the job is.
 printf 'date +%%s.%%N >began.$SLURM_PROCID; sleep 1; echo "$(cat began.$SLURM_PROCID) $(date +%%s.%%N) $SLURM_STEP_ID $SLURM_NTASKS" >>../../steps.log\n' >process.sh
-printf '[study]\nevaluator = command\ngrace = 4\nbatch = 8\n[surrogate]\nstrategy = sweep\npoints = 16\n[command]\nranks = 2\nrun = $DODYN_LAUNCH sh ../../process.sh; printf "{\"cost\": $DODYN_X}" > $DODYN_RESULT_FILE\n[design]\nx.min = 0\nx.max = 1\n' >steps.cfg
+printf '[study]\nevaluator = command\ngrace = 4\nbatch = 8\n[surrogate]\nstrategy = sweep\npoints = 16\n[command]\nranks = 2\nrun = $DODYN_LAUNCH sh ../../process.sh; printf "{\\"cost\\": $DODYN_X}" > $DODYN_RESULT_FILE\n[design]\nx.min = 0\nx.max = 1\n' >steps.cfg
 job=$(STEPS=1 sbatch --parsable --time=5 "$DODYN_JOBS/slurm.sh" steps.cfg --study.workers all) || exit 1
 wait_for_rows steps 2
 steps=$(squeue --steps --noheader --job "$job" | grep -vc batch)
