@@ -178,10 +178,6 @@ void add_contact(MotionProblem& problem, const ContactEvent& contact) {
     for (int& i : which) i += by;
     return which;
   };
-  const auto joined = [](std::vector<int> a, const std::vector<int>& b) {
-    a.insert(a.end(), b.begin(), b.end());
-    return a;
-  };
   nlp.add_element(with(gap), node, {{0, nlp.add_rows(1, 0.0, 0.0), 1.0}});
   const Element rate = with(rates);
   const int bounce = nlp.add_rows(1, 0.0, 0.0), approach = nlp.add_rows(1, -nlp::infinity, 0.0);

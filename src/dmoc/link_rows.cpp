@@ -12,11 +12,6 @@ using Term = nlp::AssembledProblem::Term;
 
 namespace {
 
-std::vector<int> joined(std::vector<int> a, const std::vector<int>& b) {
-  a.insert(a.end(), b.begin(), b.end());
-  return a;
-}
-
 // A^T B
 template <class T>
 systems::Matrix3<T> seen_from(const systems::Matrix3<T>& A, const systems::Matrix3<T>& B) {

@@ -25,10 +25,6 @@ std::vector<int> range(int first, int count) {
   for (int i = 0; i < count; ++i) r[static_cast<std::size_t>(i)] = first + i;
   return r;
 }
-std::vector<int> joined(std::vector<int> a, const std::vector<int>& b) {
-  a.insert(a.end(), b.begin(), b.end());
-  return a;
-}
 VectorXd joined(const VectorXd& a, const VectorXd& b) {
   VectorXd z(a.size() + b.size());
   z << a, b;

@@ -31,6 +31,12 @@
 
 namespace dodyn::dmoc {
 
+// Numbers of unknowns, one list after the other.
+inline std::vector<int> joined(std::vector<int> a, const std::vector<int>& b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
+}
+
 // sum of coefficient times the force (or impulse) on held coordinates, >= 0. A friction cone is a few of these.
 using ForceCondition = std::vector<std::pair<int, Coefficient>>;  // coordinate, coefficient
 
