@@ -8,11 +8,16 @@
 
 namespace dodyn::report {
 
+namespace {
+constexpr std::size_t widest = 60;  // a longer cell moves what follows it in its own row alone
+}
+
 std::string columns(const std::vector<std::vector<std::string>>& rows) {
   std::vector<std::size_t> widths;
   for (const auto& row : rows) {
     widths.resize(std::max(widths.size(), row.size()));
-    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+    for (std::size_t i = 0; i < row.size(); ++i)
+      if (row[i].size() <= widest) widths[i] = std::max(widths[i], row[i].size());
   }
   std::string text;
   for (const auto& row : rows) {
