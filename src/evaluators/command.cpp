@@ -67,7 +67,7 @@ std::vector<std::string> environment_with(std::vector<std::string> more) {
   return more;
 }
 
-// The last line of the file that says something, shortened.
+// The last line of the file with a word in it, shortened: what mpirun says ends with a rule of dashes.
 std::string last_line(const fs::path& file) {
   if (!fs::is_regular_file(file)) return "";
   std::ifstream stream(file);
@@ -76,7 +76,7 @@ std::string last_line(const fs::path& file) {
   stream.seekg(std::max<std::streamoff>(0, size - 4096));
   std::string last;
   for (std::string line; std::getline(stream, line);)
-    if (line.find_first_not_of(" \t\r") != std::string::npos) last = line;
+    if (std::ranges::any_of(line, [](unsigned char c) { return std::isalnum(c) || c >= 0x80; })) last = line;
   return last.size() > 160 ? "..." + last.substr(last.size() - 157) : last;
 }
 

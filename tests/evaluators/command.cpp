@@ -92,6 +92,8 @@ TEST_F(CommandTest, AFailureSaysWhatTheProgramSaidLast) {
   EXPECT_EQ(e.reason, "exit code 3, and no result.json; stderr: no mesh");
   EXPECT_EQ(e.metrics(0), 3);
   EXPECT_EQ(text("c.work/000003/stderr"), "first\nno mesh\n");  // kept, to look at
+  EXPECT_EQ(evaluate("echo no slots >&2; echo ------- >&2; exit 1").evaluation.reason,
+            "exit code 1, and no result.json; stderr: no slots");  // mpirun frames what it says with such rules
   EXPECT_EQ(evaluate("true").evaluation.status, Status::failed);
   EXPECT_EQ(evaluate("kill -SEGV $$").evaluation.reason,
             "killed by signal 11 (Segmentation fault), and no result.json");
