@@ -4,6 +4,7 @@
 #include <Eigen/Core>
 #include <cmath>
 #include <utility>
+#include <vector>
 
 namespace dodyn::autodiff {
 
@@ -66,5 +67,13 @@ struct Differential {
 };
 
 inline double value_of(const Differential& x) { return x.value; }
+
+// Their values alone.
+inline std::vector<double> values_of(const std::vector<Differential>& all) {
+  std::vector<double> values;
+  values.reserve(all.size());
+  for (const Differential& each : all) values.push_back(each.value);
+  return values;
+}
 
 }  // namespace dodyn::autodiff

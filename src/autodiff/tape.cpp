@@ -570,16 +570,6 @@ std::shared_ptr<const RecordedFunction> recorded_function(Graph graph, std::vect
   return std::make_shared<RecordedFunction>(inputs, numbers, count, std::move(values), differentiate);
 }
 
-namespace {
-
-std::vector<double> values_of(const std::vector<Differential>& parameters) {
-  std::vector<double> values;
-  for (const Differential& p : parameters) values.push_back(p.value);
-  return values;
-}
-
-}  // namespace
-
 RecordedElement::RecordedElement(std::shared_ptr<const RecordedFunction> function, std::vector<Differential> parameters)
     : Element(function->inputs, function->outputs),
       function_(std::move(function)),

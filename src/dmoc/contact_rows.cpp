@@ -94,9 +94,7 @@ std::vector<double> heights(const System& system, const std::vector<double>& num
                             const Reference& reference, const VectorXd& q) {
   const systems::Model& model = system.model();
   auto tree = model.tree<double>(numbers);
-  std::vector<double> plain;
-  for (const auto& x : *reference) plain.push_back(x.value);
-  system.refer(tree, plain.data());
+  system.refer(tree, autodiff::values_of(*reference).data());
   const auto frames = tree.frames(q.data());
   const auto& shape = model.shapes[static_cast<std::size_t>(contact.shape)];
   const auto& face = frames[static_cast<std::size_t>(shape.link)];
@@ -134,10 +132,9 @@ void add_contact(MotionProblem& problem, const ContactEvent& contact) {
   const Directions directions = directions_of(contact, d);
   const int r = static_cast<int>(directions.size());
 
-  std::vector<double> plain;
-  for (const auto& x : problem.numbers()) plain.push_back(x.value);
-  const int corner =
-      farthest(model.corners(model.shapes[static_cast<std::size_t>(contact.shape)], plain), contact.outward);
+  const int corner = farthest(
+      model.corners(model.shapes[static_cast<std::size_t>(contact.shape)], autodiff::values_of(problem.numbers())),
+      contact.outward);
 
   const auto whole = [&](const Var* z) { return inputs.whole(n, z); };
   const auto at_rest = [&] { return std::vector<Var>(static_cast<std::size_t>(n), Var(0.0)); };

@@ -150,9 +150,7 @@ class Postures {
   }
 
   void set(const VectorXd& q, const Reference& reference) {
-    std::vector<double> plain;
-    for (const auto& x : *reference) plain.push_back(x.value);
-    system_->refer(tree_, plain.data());
+    system_->refer(tree_, autodiff::values_of(*reference).data());
     const auto at = tree_.frames(q.data());
     frames_.resize(at.size());
     for (std::size_t l = 0; l < at.size(); ++l)
@@ -205,12 +203,6 @@ class Postures {
   std::vector<geometry::Frame<n>> frames_;
 };
 
-std::vector<double> plain(const std::vector<Coefficient>& numbers) {
-  std::vector<double> all;
-  for (const auto& x : numbers) all.push_back(x.value);
-  return all;
-}
-
 VectorXd posture(const MotionProblem& problem, int phase, int node, const VectorXd& x) {
   VectorXd q = VectorXd::Zero(problem.system().n());
   int at = problem.index(phase).theta(node);
@@ -221,7 +213,7 @@ VectorXd posture(const MotionProblem& problem, int phase, int node, const Vector
 template <int n>
 void fill_planes(const MotionProblem& problem, const std::vector<PartPair>& pairs, const std::vector<Plane>& planes,
                  double size, VectorXd& x) {
-  Postures<n> postures(problem.system(), plain(problem.numbers()), pairs, size);
+  Postures<n> postures(problem.system(), autodiff::values_of(problem.numbers()), pairs, size);
   for (const Plane& plane : planes) {
     const PartPair& pair = pairs[static_cast<std::size_t>(plane.pair)];
     const VectorXd q = posture(problem, plane.phase, plane.interval, x),
@@ -245,7 +237,7 @@ template <int n>
 Clearance clearance_in(const MotionProblem& problem, const VectorXd& x, const std::vector<PartPair>& pairs, int finer) {
   Clearance least;
   least.at_nodes = least.between = nlp::infinity;
-  Postures<n> postures(problem.system(), plain(problem.numbers()), pairs, 1.0);
+  Postures<n> postures(problem.system(), autodiff::values_of(problem.numbers()), pairs, 1.0);
   double begin = 0.0;
   for (int phase = 0; phase < problem.phases(); ++phase) {
     const PhaseIndex& index = problem.index(phase);

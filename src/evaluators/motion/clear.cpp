@@ -91,8 +91,7 @@ bool MotionDesigns::placed(const std::vector<Placement>& all, const std::vector<
 std::vector<dmoc::PartPair> MotionDesigns::pairs(const Eigen::VectorXd& design) const {
   const Values all = values(design);
   const auto& shapes = system_->model().shapes;
-  std::vector<double> numbers;
-  for (const auto& x : all.model.numbers) numbers.push_back(x.value);
+  const std::vector<double> numbers = autodiff::values_of(all.model.numbers);
   Eigen::VectorXd first = Eigen::VectorXd::Zero(system_->n());
   place(start_places_, start_, all, first);
   Eigen::VectorXd last = first;
@@ -134,8 +133,7 @@ std::vector<dmoc::PartPair> MotionDesigns::pairs(const Eigen::VectorXd& design) 
 
 std::string MotionDesigns::overlap(const Values& values, const Eigen::VectorXd& design) const {
   if (clear_.empty()) return "";
-  std::vector<double> numbers;
-  for (const auto& x : values.model.numbers) numbers.push_back(x.value);
+  const std::vector<double> numbers = autodiff::values_of(values.model.numbers);
   Eigen::VectorXd q = Eigen::VectorXd::Zero(system_->n());
   const auto all = pairs(design);
   for (const bool end : {false, true}) {

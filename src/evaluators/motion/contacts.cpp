@@ -141,22 +141,12 @@ std::pair<double, double> MotionDesigns::bounce(const Contact& contact, const Ei
   return {evaluated(contact.restitution, all).value, friction};
 }
 
-namespace {
-
-std::vector<double> plain_numbers(const std::vector<dmoc::Coefficient>& numbers) {
-  std::vector<double> all;
-  for (const auto& x : numbers) all.push_back(x.value);
-  return all;
-}
-
-}  // namespace
-
 std::vector<int> MotionDesigns::touching(const Values& values, const MotionPath& path) const {
   std::vector<int> all;
   for (const Contact& c : contacts_) {
     const auto heights =
-        dmoc::heights(*system_, plain_numbers(values.model.numbers), contact_event(c, values), system_->no_reference(),
-                      path.q[static_cast<std::size_t>(c.phase)].bottomRows(1).transpose());
+        dmoc::heights(*system_, autodiff::values_of(values.model.numbers), contact_event(c, values),
+                      system_->no_reference(), path.q[static_cast<std::size_t>(c.phase)].bottomRows(1).transpose());
     all.push_back(c.part < 0 ? -1
                              : static_cast<int>(std::min_element(heights.begin(), heights.end()) - heights.begin()));
   }
@@ -165,7 +155,7 @@ std::vector<int> MotionDesigns::touching(const Values& values, const MotionPath&
 
 // By the least change of slides, along the gradient of the height.
 void MotionDesigns::touch(const Contact& contact, const Values& values, Eigen::VectorXd& q) const {
-  const auto numbers = plain_numbers(values.model.numbers);
+  const auto numbers = autodiff::values_of(values.model.numbers);
   const dmoc::ContactEvent event = contact_event(contact, values);
   const auto height = [&](const Eigen::VectorXd& at) {
     const auto all = dmoc::heights(*system_, numbers, event, system_->no_reference(), at);

@@ -84,9 +84,7 @@ MotionPath MotionDesigns::path(const Eigen::VectorXd& design, std::uint64_t seed
     double radius = 0.1 * (last - first).norm();
     for (const auto& shape : system_->model().shapes) {
       if (system_->coordinates_of(shape.link).empty()) continue;
-      std::vector<double> plain;
-      for (const auto& x : all.model.numbers) plain.push_back(x.value);
-      for (const auto& r : system_->model().corners(shape, plain))
+      for (const auto& r : system_->model().corners(shape, autodiff::values_of(all.model.numbers)))
         radius = std::max(radius, std::sqrt(systems::dot(r, r)));
     }
     for (const auto& link : tree.links)
