@@ -2,6 +2,7 @@
 // pair here, one line in evaluator.cpp (CONTRIBUTING.md walks through an example).
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -39,6 +40,9 @@ class Evaluator {
   // Whether a start from a neighbour's motion may end in a better answer than an evaluation's own starts: a study then
   // solves a design again that its neighbours say could be cheaper.
   virtual bool continues() const { return false; }
+  // Tells of a design, cheaply and without an evaluation, why none of it can be ok, as of ports that do not fit; empty: it may
+  // be. Searches ask it of all designs that they think of. No function: nothing is known ahead.
+  virtual std::function<std::string(const Eigen::VectorXd& design)> foresight() const { return {}; }
   // What `dodyn simulate` shows: the one motion that the settings and task.evaluation.design describe, whatever number
   // of them an evaluation takes. Nothing where evaluations are no simulations.
   virtual std::optional<Simulated> simulate(const Task&) const { return std::nullopt; }

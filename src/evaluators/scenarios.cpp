@@ -14,7 +14,6 @@
 #include <stdexcept>
 
 #include "evaluators/evaluator.hpp"
-#include "evaluators/foresight.hpp"
 #include "record/text.hpp"
 
 namespace dodyn::evaluators {
@@ -45,7 +44,7 @@ bool all_nan(const Trajectory& trajectory) {
                      [](const Eigen::MatrixXd& values) { return values.array().isNaN().all(); });
 }
 
-class Scenarios final : public Evaluator, public Foresight {
+class Scenarios final : public Evaluator {
  public:
   Scenarios(const Settings& settings, std::unique_ptr<Evaluator> (*make)(const Settings& settings))
       : worst_(settings.text("study.across") == "worst") {
@@ -105,11 +104,13 @@ class Scenarios final : public Evaluator, public Foresight {
     return all;
   }
 
-  std::string impossible(const Eigen::VectorXd& design) const override {
-    for (const One& one : all_)
-      if (const auto* foresight = dynamic_cast<const Foresight*>(one.evaluator.get()))
-        if (const std::string reason = foresight->impossible(design); !reason.empty()) return one.name + ": " + reason;
-    return {};
+  std::function<std::string(const Eigen::VectorXd&)> foresight() const override {
+    return [this](const Eigen::VectorXd& design) -> std::string {
+      for (const One& one : all_)
+        if (const auto of_one = one.evaluator->foresight())
+          if (const std::string reason = of_one(design); !reason.empty()) return one.name + ": " + reason;
+      return {};
+    };
   }
 
   int parts() const override { return parts_; }

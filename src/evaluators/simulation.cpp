@@ -7,7 +7,6 @@
 #include <numbers>
 #include <stdexcept>
 
-#include "evaluators/foresight.hpp"
 #include "evaluators/parameters.hpp"
 #include "evaluators/shapes.hpp"
 #include "evaluators/simulation/keys.hpp"
@@ -41,7 +40,7 @@ std::vector<DesignVariable> parameters_of(const Settings& so_far) {
   return variables;
 }
 
-class SimulationEvaluator final : public Evaluator, public Foresight {
+class SimulationEvaluator final : public Evaluator {
  public:
   explicit SimulationEvaluator(const Settings& settings)
       : settings_(settings),
@@ -103,15 +102,17 @@ class SimulationEvaluator final : public Evaluator, public Foresight {
     return all;
   }
 
-  std::string impossible(const Eigen::VectorXd& design) const override {
-    try {
-      const Given given = designed(design);
-      check_requirements(given);
-      model_.evaluate<double>(given);
-    } catch (const ConfigError& error) {
-      return error.what();
-    }
-    return {};
+  std::function<std::string(const Eigen::VectorXd&)> foresight() const override {
+    return [this](const Eigen::VectorXd& design) -> std::string {
+      try {
+        const Given given = designed(design);
+        check_requirements(given);
+        model_.evaluate<double>(given);
+      } catch (const ConfigError& error) {
+        return error.what();
+      }
+      return {};
+    };
   }
 
   Channels channels() const override {

@@ -10,7 +10,6 @@
 #include <thread>
 #include <utility>
 
-#include "evaluators/foresight.hpp"
 #include "farm/isolate.hpp"
 #include "farm/perform.hpp"
 #include "record/random.hpp"
@@ -558,8 +557,8 @@ std::unique_ptr<surrogate::Strategy> make_strategy(const Settings& settings, con
     surrogate::Choice choice = surrogate::read_choice(settings);
     if (settings.idle.empty() || std::count(settings.idle.begin(), settings.idle.end(), "surrogate.designs") == 0)
       resolve(choice.named, settings, evaluator, choice.ego);
-    if (const auto* foresight = dynamic_cast<const evaluators::Foresight*>(&evaluator))
-      choice.ego.possible = [foresight](const Eigen::VectorXd& design) { return foresight->impossible(design).empty(); };
+    if (const auto impossible = evaluator.foresight())
+      choice.ego.possible = [impossible](const Eigen::VectorXd& design) { return impossible(design).empty(); };
     if (choice.name == "auto" && !settings.given("surrogate.gradient"))
       choice.ego.gradient = evaluator.gradients() && choice.ego.domains.empty();
     return surrogate::make_strategy(choice, settings.variables);

@@ -8,7 +8,6 @@
 #include <filesystem>
 #include <fstream>
 
-#include "evaluators/foresight.hpp"
 #include "whole.hpp"
 
 namespace dodyn::evaluators {
@@ -137,11 +136,10 @@ TEST_F(Simulations, CaptureIsTheLeastMisalignmentThatFails) {
       "[outcome far]\nwhen = x >= 0.3\n[metrics]\ntwice = 2*friction\n[require]\nrough = friction >= 0.3\n"
       "[design]\nfriction.min = 0.2\nfriction.max = 0.8\n";
   const auto slide = evaluator(text);
-  const auto* foresight = dynamic_cast<const Foresight*>(slide.get());
-  ASSERT_NE(foresight, nullptr);
-  EXPECT_EQ(foresight->impossible(Eigen::VectorXd::Constant(1, 0.31)), "");
-  EXPECT_NE(foresight->impossible(Eigen::VectorXd::Constant(1, 0.29)).find("'friction >= 0.3' does not hold"),
-            std::string::npos);
+  const auto impossible = slide->foresight();
+  ASSERT_TRUE(impossible);
+  EXPECT_EQ(impossible(Eigen::VectorXd::Constant(1, 0.31)), "");
+  EXPECT_NE(impossible(Eigen::VectorXd::Constant(1, 0.29)).find("'friction >= 0.3' does not hold"), std::string::npos);
   for (const double friction : {0.35, 0.6}) {
     const Outcome outcome = whole(*slide, task({friction}));
     ASSERT_TRUE(outcome.evaluation.ok()) << outcome.evaluation.reason;
