@@ -9,6 +9,7 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "record/text.hpp"
 #include "surrogate/bounded_search.hpp"
 #include "surrogate/filling.hpp"
 #include "surrogate/niche.hpp"
@@ -28,12 +29,7 @@ constexpr double resolution = 3e-4;       // no two designs closer than that, of
 constexpr double apart = 5e-3;            // the same, where costs are lumpy but repeat
 constexpr double longest_in_doubt = 0.5;  // length of the model, of the range, when looking away from the best
 
-std::string text(double value, int digits = 4) {
-  std::ostringstream out;
-  out.precision(digits);
-  out << value;
-  return out.str();
-}
+std::string text(double value, int digits = 4) { return formatted("%.*g", digits, value); }
 
 // What to do next.
 struct Plan {

@@ -6,12 +6,12 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "record/text.hpp"
 #include "settings/key_table.hpp"
 #include "surrogate/cubic_spline.hpp"
 
 namespace dodyn::surrogate {
 namespace {
-
 
 struct Sample {
   double x;
@@ -29,12 +29,7 @@ struct Plan {
   std::string stopped;
 };
 
-std::string text(double value, int digits = 6) {
-  std::ostringstream out;
-  out.precision(digits);
-  out << value;
-  return out.str();
-}
+std::string text(double value, int digits = 6) { return formatted("%.*g", digits, value); }
 
 class Strawman final : public Strategy {
  public:

@@ -4,10 +4,10 @@
 #include <Eigen/LU>
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <limits>
 #include <stdexcept>
 
+#include "record/text.hpp"
 #include "rigid/multibody.hpp"
 #include "rigid/penalty.hpp"
 #include "rigid/state.hpp"
@@ -19,11 +19,7 @@ void require(bool good, const std::string& what) {
   if (!good) throw std::invalid_argument(what);
 }
 
-std::string number(double x) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.6g", x);
-  return text;
-}
+std::string number(double x) { return formatted("%.6g", x); }
 
 }  // namespace
 

@@ -12,16 +12,16 @@
 #include <thread>
 #include <utility>
 
+#include "record/text.hpp"
+#include "settings/expression.hpp"
+
 namespace dodyn::evaluators {
 namespace {
 
-std::vector<std::string> split(const std::string& text, char by) {
-  std::vector<std::string> parts;
-  std::istringstream stream(text);
-  for (std::string part; std::getline(stream, part, by);) {
-    const auto begin = part.find_first_not_of(' '), end = part.find_last_not_of(' ');
-    if (begin != std::string::npos) parts.push_back(part.substr(begin, end - begin + 1));
-  }
+// Between commas, without those that are empty.
+std::vector<std::string> parts_of(const std::string& text) {
+  auto parts = split_list(text);
+  std::erase(parts, "");
   return parts;
 }
 
@@ -45,7 +45,7 @@ std::vector<std::string> slurm_names() {
   std::vector<std::string> names;
   char line[512];
   while (lines && std::fgets(line, sizeof line, lines.get()) != nullptr)
-    names.push_back(split(std::string(line).substr(0, std::string(line).find('\n')), '\n').at(0));
+    if (const auto name = trimmed(line, " \t\r\n"); !name.empty()) names.emplace_back(name);
   if (names.empty()) throw std::runtime_error("scontrol does not tell the nodes of this Slurm job");
   return names;
 }
@@ -66,7 +66,7 @@ std::vector<Host> slurm_hosts(bool by_name) {
 
 std::vector<Host> parse_hosts(const std::string& text) {
   std::vector<Host> hosts;
-  for (const std::string& part : split(text, ',')) {
+  for (const std::string& part : parts_of(text)) {
     const auto colon = part.rfind(':');
     const std::string name = part.substr(0, colon);
     const int processors = colon == std::string::npos ? 1 : count_of(part.substr(colon + 1), part);
@@ -83,7 +83,7 @@ std::vector<Host> parse_hosts(const std::string& text) {
 
 std::vector<int> parse_per_node(const std::string& text) {
   std::vector<int> counts;
-  for (const std::string& part : split(text, ',')) {
+  for (const std::string& part : parts_of(text)) {
     const auto times = part.find("(x");
     if (times != std::string::npos && !part.ends_with(")"))
       throw std::invalid_argument("'" + part + "' is not a number of tasks per node");

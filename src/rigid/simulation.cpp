@@ -1,9 +1,9 @@
 #include "rigid/simulation.hpp"
 
 #include <cmath>
-#include <cstdio>
 #include <stdexcept>
 
+#include "record/text.hpp"
 #include "rigid/actor.hpp"
 #include "rigid/invariants.hpp"
 #include "rigid/penalty.hpp"
@@ -12,11 +12,7 @@
 namespace dodyn::rigid {
 namespace {
 
-std::string number(double x) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.6g", x);
-  return text;
-}
+std::string number(double x) { return formatted("%.6g", x); }
 
 void require(bool good, const std::string& what) {
   if (!good) throw std::invalid_argument(what);

@@ -72,15 +72,15 @@ ConfigError FreeEntry::error(const std::string& complaint) const {
   return ConfigError(source + ": " + shown(key) + " = " + shown(value) + ": " + complaint);
 }
 
-Expression FreeEntry::parsed(std::string_view part) const {
+Expression FreeEntry::parsed(std::string_view part, std::span<const std::string> hyphenated) const {
   try {
-    return Expression::parse(part);
+    return Expression::parse(part, hyphenated);
   } catch (const ExpressionError& mistake) {
     throw error(mistake.what());
   }
 }
 
-Expression FreeEntry::parsed() const { return parsed(value); }
+Expression FreeEntry::parsed(std::span<const std::string> hyphenated) const { return parsed(value, hyphenated); }
 
 const FreeEntry* FreeSection::find(const std::string& key) const {
   const auto at = std::find_if(entries.begin(), entries.end(), [&](const auto& entry) { return entry.key == key; });

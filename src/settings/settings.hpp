@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -57,8 +58,8 @@ struct FreeEntry {
 
   ConfigError error(const std::string& complaint) const;  // "SOURCE: KEY = VALUE: complaint"
   // Its value, or a part of it, as an expression; throws error().
-  Expression parsed() const;
-  Expression parsed(std::string_view part) const;
+  Expression parsed(std::span<const std::string> hyphenated = {}) const;
+  Expression parsed(std::string_view part, std::span<const std::string> hyphenated = {}) const;
 };
 
 // A section that an evaluator reads itself.

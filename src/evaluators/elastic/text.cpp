@@ -15,14 +15,6 @@ namespace {
 
 const std::vector<std::string> letters = {"x", "y", "z"}, counters = {"i", "j", "k"};
 
-Expression parsed(const FreeEntry& entry, const std::string& text) {
-  try {
-    return Expression::parse(text);
-  } catch (const ExpressionError& error) {
-    throw entry.error(error.what());
-  }
-}
-
 double value_of(const FreeEntry& entry, const Expression& e, const Numbers& known) {
   std::vector<double> numbers;
   for (const auto& q : e.quantities()) {
@@ -136,7 +128,7 @@ elastic::Mesh<n> cut(const Reader& reader) {
   }
   const FreeEntry* inside = reader.section.find("inside");
   if (!inside) return elastic::block<n>(size, cells);
-  const Expression condition = parsed(*inside, inside->value);
+  const Expression condition = inside->parsed();
   if (!condition.is_condition()) throw inside->error("is no condition; allowed: comparisons of x, y, z, and, or, not");
   Numbers known = reader.known;
   return elastic::block<n>(size, cells, [&](const Vector<n>& centre) {
@@ -151,7 +143,7 @@ geometry::Polytope<3> box(const Vector<3>& size) { return geometry::box(size[0],
 }  // namespace
 
 double value(const FreeEntry& entry, const std::string& text, const Numbers& known) {
-  return value_of(entry, parsed(entry, text), known);
+  return value_of(entry, entry.parsed(text), known);
 }
 
 std::vector<DesignVariable> variables(const Settings& so_far) {
@@ -161,7 +153,7 @@ std::vector<DesignVariable> variables(const Settings& so_far) {
     for (const FreeEntry& entry : section->entries) {
       known[entry.key] = value(entry, entry.value, known);
       all.push_back({entry.key, "", "parameter of the scene", known[entry.key], -1e300, 1e300});
-      if (!parsed(entry, entry.value).is_constant()) all.back().formula = entry.value;
+      if (!entry.parsed().is_constant()) all.back().formula = entry.value;
     }
   return all;
 }

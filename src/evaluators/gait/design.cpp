@@ -43,11 +43,7 @@ Expression parsed(const FreeEntry& entry) {
   if (!motion && entry.key.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") !=
                      std::string::npos)
     throw entry.error("allowed in a name are letters, digits and _; or it is one of " + listed(motion_parameters));
-  try {
-    return Expression::parse(entry.value, motion_parameters);
-  } catch (const ExpressionError& error) {
-    throw entry.error(error.what());
-  }
+  return entry.parsed(motion_parameters);
 }
 
 }  // namespace
@@ -274,11 +270,8 @@ GaitDesigns::Values GaitDesigns::values(const Eigen::VectorXd& design) const {
 }
 
 systems::Values<double> GaitDesigns::plain(const Eigen::VectorXd& design) const {
-  systems::Values<double> plain;
   const Values all = values(design);
-  for (const Coefficient& x : all.model.parameters) plain.parameters.push_back(x.value);
-  for (const Coefficient& x : all.model.numbers) plain.numbers.push_back(x.value);
-  return plain;
+  return {autodiff::values_of(all.model.parameters), autodiff::values_of(all.model.numbers)};
 }
 
 Coefficient GaitDesigns::named(const Values& values, const std::string& parameter) const {
@@ -309,13 +302,10 @@ GaitDesigns::Refusal GaitDesigns::refusal(const Eigen::VectorXd& design) const {
   return {};
 }
 
-dmoc::WalkerGait GaitDesigns::problem(const Eigen::VectorXd& design, int intervals, double ease) const {
+dmoc::WalkerGait GaitDesigns::problem(const Eigen::VectorXd& design, int intervals) const {
   Values all = values(design);
   dmoc::GaitSettings settings = gait_;
   settings.intervals = intervals;
-  settings.absolute_work *= 1.0 - ease;
-  settings.positive_work *= 1.0 - ease;
-  settings.squared_torque += ease * (1.0 - settings.squared_torque);
   settings.step_length = all.step_length();
   settings.period = all.period();
   settings.step_width = all.step_width();

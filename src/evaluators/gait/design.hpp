@@ -22,7 +22,6 @@ class GaitDesigns {
 
   const dmoc::Walker& walker() const { return *walker_; }
   const dmoc::GaitSettings& gait() const { return gait_; }
-  bool costs_work() const { return gait_.absolute_work > 0.0 || gait_.positive_work > 0.0; }
   const std::string& model() const { return model_; }
   bool from_file() const { return from_file_; }
   const std::string& text() const { return text_; }
@@ -36,8 +35,7 @@ class GaitDesigns {
 
   // The gait problem of a design, with gradients with respect to all free variables. Throws ConfigError where the model
   // refuses it.
-  // `ease` leads from the cost of the settings, at 0, to squared torque, at 1.
-  dmoc::WalkerGait problem(const Eigen::VectorXd& design, int intervals, double ease = 0.0) const;
+  dmoc::WalkerGait problem(const Eigen::VectorXd& design, int intervals) const;
 
   // Plain numbers of a design. Throws ConfigError where the model refuses it.
   systems::Values<double> plain(const Eigen::VectorXd& design) const;

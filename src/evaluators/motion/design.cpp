@@ -400,11 +400,8 @@ MotionDesigns::Values MotionDesigns::values(const Eigen::VectorXd& design) const
 }
 
 systems::Values<double> MotionDesigns::plain(const Eigen::VectorXd& design) const {
-  systems::Values<double> plain;
   const Values all = values(design);
-  for (const Coefficient& x : all.model.parameters) plain.parameters.push_back(x.value);
-  for (const Coefficient& x : all.model.numbers) plain.numbers.push_back(x.value);
-  return plain;
+  return {autodiff::values_of(all.model.parameters), autodiff::values_of(all.model.numbers)};
 }
 
 Coefficient MotionDesigns::named(const Values& values, const std::string& name) const {
