@@ -43,10 +43,7 @@ void Elements<n>::add(const std::string& name, const Mesh<n>& mesh, const Materi
   const int first = nodes();
   mass_.resize(mass_.size() + mesh.nodes.size(), 0.0);
   for (const auto& corners : mesh.cells) {
-    Matrix<n> D;
-    for (int i = 0; i < n; ++i)
-      D.col(i) = mesh.nodes[static_cast<std::size_t>(corners[static_cast<std::size_t>(i + 1)])] -
-                 mesh.nodes[static_cast<std::size_t>(corners[0])];
+    const Matrix<n> D = mesh.edges(corners);
     Cell cell;
     cell.volume = D.determinant() / (n == 2 ? 2.0 : 6.0);
     cell.gradient.template rightCols<n>() = D.inverse().transpose();

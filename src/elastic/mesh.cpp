@@ -22,16 +22,16 @@ Face<n> face(const std::array<int, n + 1>& cell, int opposite) {
   return f;
 }
 
+}  // namespace
+
 template <int n>
-Matrix<n> edges(const Mesh<n>& mesh, const std::array<int, n + 1>& cell) {
+Matrix<n> Mesh<n>::edges(const std::array<int, n + 1>& cell) const {
   Matrix<n> D;
   for (int i = 0; i < n; ++i)
-    D.col(i) = mesh.nodes[static_cast<std::size_t>(cell[static_cast<std::size_t>(i + 1)])] -
-               mesh.nodes[static_cast<std::size_t>(cell[0])];
+    D.col(i) = nodes[static_cast<std::size_t>(cell[static_cast<std::size_t>(i + 1)])] -
+               nodes[static_cast<std::size_t>(cell[0])];
   return D;
 }
-
-}  // namespace
 
 template <int n>
 void Mesh<n>::check(const std::string& name) const {
@@ -50,7 +50,7 @@ void Mesh<n>::check(const std::string& name) const {
       if (i < 0 || i >= static_cast<int>(nodes.size())) refuse("names a node that is not there");
       used[static_cast<std::size_t>(i)] = 1;
     }
-    const Matrix<n> D = edges(*this, cells[c]);
+    const Matrix<n> D = edges(cells[c]);
     if (!(D.determinant() > 1e-9 * std::pow(D.norm(), n))) refuse("has a cell without volume");
     for (int i = 0; i <= n; ++i) {
       const auto [at, is_new] = owner.emplace(face<n>(cells[c], i), static_cast<int>(c));
@@ -107,7 +107,7 @@ Mesh<n> block(const Vector<n>& size, const std::array<int, n>& cells,
         at[axis] += box[axis] % 2 ? -1 : 1;
         cell[static_cast<std::size_t>(a + 1)] = node(at);
       }
-      if (edges(mesh, cell).determinant() < 0.0) std::swap(cell[0], cell[1]);
+      if (mesh.edges(cell).determinant() < 0.0) std::swap(cell[0], cell[1]);
       mesh.cells.push_back(cell);
     } while (std::next_permutation(order.begin(), order.end()));
   }

@@ -18,6 +18,8 @@ struct Mesh {
   std::vector<Vector<n>> nodes;               // at rest, in body coordinates, m
   std::vector<std::array<int, n + 1>> cells;  // corners, of positive volume
 
+  Matrix<n> edges(const std::array<int, n + 1>& cell) const;  // from its first corner to the others, columns
+
   // Throws std::invalid_argument, naming the mesh: no cells, nodes that no cell has, a cell without volume, parts that do
   // not hang together by faces.
   void check(const std::string& name) const;

@@ -50,18 +50,12 @@ class Driver {
       row += designs_.phases()[i].intervals + 1;
     }
     result_.time = time_;
-    const auto columns = [&](std::size_t c) {
-      return static_cast<Eigen::Index>(result_.channels[c].coordinates.size());
-    };
-    for (std::size_t c = 0; c < 4; ++c) {
-      Eigen::MatrixXd values(static_cast<Eigen::Index>(rows_[0].size()), columns(c));
-      for (Eigen::Index r = 0; r < values.rows(); ++r)
-        for (Eigen::Index i = 0; i < values.cols(); ++i)
-          values(r, i) = rows_[c][static_cast<std::size_t>(r * values.cols() + i)];
-      result_.channels[c].nodes = static_cast<int>(values.rows());
-      result_.trajectory.values.push_back(std::move(values));
+    for (std::size_t c = 0; c < rows_.size(); ++c) {
+      Channel& channel = result_.channels[c];
+      channel.nodes = static_cast<int>(rows_[0].size());
+      result_.trajectory.values.push_back(by_rows(rows_[c], channel.coordinates.size()));
     }
-    if (columns(2) == 0) {
+    if (result_.channels[2].coordinates.empty()) {
       result_.channels.erase(result_.channels.begin() + 2);
       result_.trajectory.values.erase(result_.trajectory.values.begin() + 2);
     }
@@ -109,9 +103,7 @@ class Driver {
     for (int i = 0; i < m; ++i) v[static_cast<std::size_t>(functions.moving[static_cast<std::size_t>(i)])] = moving(i);
 
     auto tree = system.model().tree<double>(values_.numbers);
-    std::vector<double> plain;
-    for (const auto& x : *reference) plain.push_back(x.value);
-    system.refer(tree, plain.data());
+    system.refer(tree, autodiff::values_of(*reference).data());
     const auto frames = tree.frames<double>(about.data(), v.data());
     const auto bodies = view({});
     const std::vector<double> at(q.begin(), q.end()), still(at.size(), 0.0);

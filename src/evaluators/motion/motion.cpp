@@ -56,9 +56,8 @@ const KeyTable<MotionSearch>& motion_keys() {
   return table;
 }
 
-const std::vector<Quantity>& motion_metrics(const MotionDesigns& designs) {
-  static thread_local std::vector<Quantity> list;
-  list = {
+std::vector<Quantity> motion_metrics(const MotionDesigns& designs) {
+  std::vector<Quantity> list = {
       {"duration", "s", "of all phases"},
       {"largest_control", "", "largest |control|"},
       {"squared_control", "", "integral of the squared controls"},
@@ -237,10 +236,8 @@ MotionEvaluator::Found MotionEvaluator::solve(const Task& task, const MotionPath
     run();
   }
   for (int again = 0; again < 4 && solved(found.solution); ++again) {
-    if (farthest_chart(found.planned.problem, x) < 0.8 * dmoc::chart_limit &&
-        designs_.path_of(found.planned.problem, x, design).corners == corners)
-      break;
     const MotionPath so_far = designs_.path_of(found.planned.problem, x, design);
+    if (farthest_chart(found.planned.problem, x) < 0.8 * dmoc::chart_limit && so_far.corners == corners) break;
     const Eigen::VectorXd before = x;
     corners = so_far.corners;
     found.planned = designs_.plan(design, so_far);
@@ -311,7 +308,7 @@ Outcome MotionEvaluator::evaluate(const Task& task) const {
   read_off(best->planned, found, outcome);
   const std::array<std::pair<const char*, double>, 3> counts = {
       {{"iterations", iterations}, {"starts", tried}, {"starts_solved", solved}}};
-  const auto& list = motion_metrics(designs_);
+  const auto list = motion_metrics(designs_);
   for (std::size_t i = 0; i < list.size(); ++i)
     for (const auto& [name, value] : counts)
       if (list[i].name == name) e.metrics(static_cast<Eigen::Index>(i)) = value;
@@ -335,9 +332,7 @@ void MotionEvaluator::read_off(const TranscribedMotion& planned, const nlp::Solu
   const dmoc::Motion motion = problem.motion(best.x);
   const auto& tree = designs_.system().structure();
   const int n = problem.system().n(), N = nodes(), inputs = problem.system().inputs();
-  std::vector<double> plain;
-  for (const auto& x : problem.numbers()) plain.push_back(x.value);
-  const auto drawn = designs_.system().model().tree<double>(plain);
+  const auto drawn = designs_.system().model().tree<double>(autodiff::values_of(problem.numbers()));
   Eigen::MatrixXd t(N, 1), q(N, n), p(N, n), u(N, inputs), force = Eigen::MatrixXd::Zero(N, n), energy(N, 1),
                                                            phase(N, 1), points;
   double time = 0.0, largest = 0.0, squared = 0.0, work = 0.0, normal = not_a_number, drift = 0.0, loss = 0.0;
@@ -398,7 +393,7 @@ void MotionEvaluator::read_off(const TranscribedMotion& planned, const nlp::Solu
 std::string MotionEvaluator::report(const Outcome& outcome) const {
   const Evaluation& e = outcome.evaluation;
   if (e.metrics.size() == 0) return "";
-  const auto& list = motion_metrics(designs_);
+  const auto list = motion_metrics(designs_);
   const auto metric = [&](const std::string& name) {
     for (std::size_t i = 0; i < list.size(); ++i)
       if (list[i].name == name) return e.metrics(static_cast<Eigen::Index>(i));

@@ -81,11 +81,7 @@ class Replayer {
     result_.time = time_;
     auto& values = result_.trajectory.values;
     for (std::size_t c = 0; c < rows_.size(); ++c) {
-      const auto columns = static_cast<Eigen::Index>(result_.channels[c].coordinates.size());
-      values.emplace_back(rows_[c].size() / static_cast<std::size_t>(columns), columns);
-      for (Eigen::Index r = 0; r < values.back().rows(); ++r)
-        for (Eigen::Index i = 0; i < columns; ++i)
-          values.back()(r, i) = rows_[c][static_cast<std::size_t>(r * columns + i)];
+      values.push_back(by_rows(rows_[c], result_.channels[c].coordinates.size()));
       result_.channels[c].nodes = static_cast<int>(values.back().rows());
     }
     return std::move(result_);
