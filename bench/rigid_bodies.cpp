@@ -15,7 +15,7 @@
 #include <memory>
 #include <vector>
 
-#include "evaluators/scenes.hpp"
+#include "../tests/rigid/scenes.hpp"
 #include "rigid/simulation.hpp"
 
 #ifdef DODYN_HAVE_BULLET
@@ -33,22 +33,22 @@ rigid::Vector<3> pull(const rigid::Vector<3>& at) {
   return -2.0 / std::max(0.1, out.norm()) * out;
 }
 
-std::vector<double> masses(const evaluators::Scene<3>& scene) {
+std::vector<double> masses(const rigid::Scene<3>& scene) {
   std::vector<double> all;
   for (const auto& body : scene.world.bodies) all.push_back(body.fixed ? 0.0 : body.mass);
   return all;
 }
 
-evaluators::Scene<3> prisms(int count) {
-  evaluators::HexagonalPrisms h;
+rigid::Scene<3> prisms(int count) {
+  rigid::HexagonalPrisms h;
   h.prisms = count;
   h.charge_constant = 0.0;
   h.speed = 0.2;
   h.distance = 0.02;
   h.surface = {0.2, 0.1};
-  const auto grid = evaluators::hexagonal_prisms(h);
-  evaluators::Scene<3> scene;
-  evaluators::add_floor(scene, 9.81, h.surface);
+  const auto grid = rigid::hexagonal_prisms(h);
+  rigid::Scene<3> scene;
+  rigid::add_floor(scene, 9.81, h.surface);
   for (std::size_t i = 0; i < grid.poses.size(); ++i) {
     auto pose = grid.poses[i];
     pose.position[2] = 0.5 * h.height + 0.02;
@@ -66,7 +66,7 @@ struct Measured {
   double touching = 0.0;  // pairs at the end
 };
 
-Measured ours(const evaluators::Scene<3>& scene, double duration, double step) {
+Measured ours(const rigid::Scene<3>& scene, double duration, double step) {
   rigid::Options options;
   options.step = step;
   rigid::Simulation<3> simulation(scene.world, options);
@@ -83,7 +83,7 @@ Measured ours(const evaluators::Scene<3>& scene, double duration, double step) {
 }
 
 #ifdef DODYN_HAVE_BULLET
-Measured bullets(const evaluators::Scene<3>& scene, double duration, double step) {
+Measured bullets(const rigid::Scene<3>& scene, double duration, double step) {
   btDefaultCollisionConfiguration configuration;
   btCollisionDispatcher dispatcher(&configuration);
   btDbvtBroadphase broadphase;
@@ -147,11 +147,11 @@ Measured bullets(const evaluators::Scene<3>& scene, double duration, double step
 
 // A cube dropped flat from 0.5 m: height of the tenth peak, less 0.5 e^20, as a share of that.
 double tenth_peak(double e, rigid::Options options) {
-  evaluators::SlidingBox box;
+  rigid::SlidingBox box;
   box.speed = 0.0;
   box.height = 0.5;
   box.surface = {e, 0.0};
-  const auto scene = evaluators::sliding_box<3>(box);
+  const auto scene = rigid::sliding_box<3>(box);
   rigid::Simulation<3> simulation(scene.world, options);
   simulation.start(scene.poses, scene.twists);
   double before = 0.0, last = 0.0, top = 0.0;
@@ -187,10 +187,10 @@ void books() {
               "cuts");
   for (const int count : {1, 7})
     for (const double h : {0.005, 0.002, 0.001}) {
-      evaluators::FallingPolyhedra f;
+      rigid::FallingPolyhedra f;
       f.bodies = count;
       f.surface = {1.0, 0.0};
-      const auto scene = evaluators::falling_polyhedra(f);
+      const auto scene = rigid::falling_polyhedra(f);
       options.step = h;
       rigid::Simulation<3> simulation(scene.world, options);
       simulation.start(scene.poses, scene.twists);
@@ -202,7 +202,7 @@ void books() {
   std::printf("stacks, h = 2 ms, largest of 2 s\n%7s %12s %12s %12s %12s %10s\n", "boxes", "drift, m", "spin, rad/s",
               "gain, J", "residual m/s", "CPU s/s");
   for (const int count : {5, 10, 20, 50, 100}) {
-    const auto scene = evaluators::stack<3>({.boxes = count});
+    const auto scene = rigid::stack<3>({.boxes = count});
     options.step = 2e-3;
     rigid::Simulation<3> simulation(scene.world, options);
     simulation.start(scene.poses, scene.twists);

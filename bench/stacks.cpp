@@ -12,7 +12,7 @@
 #include <memory>
 #include <vector>
 
-#include "evaluators/scenes.hpp"
+#include "../tests/rigid/scenes.hpp"
 #include "rigid/simulation.hpp"
 
 #ifdef DODYN_HAVE_BULLET
@@ -37,7 +37,7 @@ struct Measured {
   }
 };
 
-Measured ours(const evaluators::Scene<3>& scene, long steps, double step) {
+Measured ours(const rigid::Scene<3>& scene, long steps, double step) {
   rigid::Options options;
   options.step = step;
   rigid::Simulation<3> simulation(scene.world, options);
@@ -60,7 +60,7 @@ Measured ours(const evaluators::Scene<3>& scene, long steps, double step) {
 }
 
 #ifdef DODYN_HAVE_BULLET
-Measured bullets(const evaluators::Scene<3>& scene, long steps, double step, int iterations) {
+Measured bullets(const rigid::Scene<3>& scene, long steps, double step, int iterations) {
   const auto s = [](double v) { return static_cast<btScalar>(v); };
   btDefaultCollisionConfiguration configuration;
   btCollisionDispatcher dispatcher(&configuration);
@@ -131,7 +131,7 @@ void meet(void* data, dGeomID one, dGeomID two) {
 }
 
 // `iterations` of QuickStep; 0: the exact step (Dantzig's algorithm).
-Measured ode(const evaluators::Scene<3>& scene, long steps, double step, int iterations) {
+Measured ode(const rigid::Scene<3>& scene, long steps, double step, int iterations) {
   dWorldID world = dWorldCreate();
   dSpaceID space = dHashSpaceCreate(nullptr);
   dJointGroupID joints = dJointGroupCreate(0);
@@ -193,7 +193,7 @@ int main(int argc, char** argv) {
   dSetMessageHandler([](int, const char*, va_list) {});  // of the exact step
 #endif
   for (const int boxes : counts) {
-    const auto scene = evaluators::stack<3>({.boxes = boxes, .side = side, .surface = {0.0, mu}});
+    const auto scene = rigid::stack<3>({.boxes = boxes, .side = side, .surface = {0.0, mu}});
     print(boxes, "dodyn", ours(scene, steps, step), steps);
 #ifdef DODYN_HAVE_BULLET
     print(boxes, "Bullet, 10 sweeps", bullets(scene, steps, step, 10), steps);

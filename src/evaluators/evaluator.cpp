@@ -10,7 +10,6 @@
 #include "evaluators/gait/gait.hpp"
 #include "evaluators/motion/motion.hpp"
 #include "evaluators/nonsmooth/nonsmooth.hpp"
-#include "evaluators/scene.hpp"
 #include "evaluators/simulation.hpp"
 #include "evaluators/testfunction.hpp"
 #include "surrogate/choice.hpp"
@@ -25,7 +24,6 @@ const std::vector<EvaluatorKind>& evaluator_kinds() {
     all.push_back(gait_kind());
     all.push_back(motion_kind());
     all.push_back(nonsmooth_kind());
-    all.push_back(scene_kind());
     all.push_back(simulation_kind());
     all.push_back(elastic_kind());
     all.push_back(air_table_kind());

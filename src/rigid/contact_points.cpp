@@ -52,7 +52,8 @@ void clip(const Shadow& subject, const Vector<2>& a, const Vector<2>& b, Shadow&
     const auto &p = subject.corner[i], &q = subject.corner[(i + 1) % subject.size];
     const double sp = side(p), sq = side(q);
     if (sp >= slack) out.push(p);
-    if ((sp >= slack) != (sq >= slack)) out.push(p + sp / (sp - sq) * (q - p));
+    // crosses where it is as far aside as the slack: between p and q even if it runs along the line
+    if ((sp >= slack) != (sq >= slack)) out.push(p + (sp - slack) / (sp - sq) * (q - p));
   }
 }
 

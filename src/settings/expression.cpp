@@ -4,8 +4,11 @@
 #include <array>
 #include <cctype>
 #include <charconv>
+#include <cmath>
+#include <cstdint>
 #include <numbers>
 
+#include "record/random.hpp"
 #include "record/text.hpp"
 #include "settings/config_error.hpp"
 #include "settings/units.hpp"
@@ -257,7 +260,8 @@ class ExpressionParser {
         Function{"sin", Operation::sine, 1},        Function{"cos", Operation::cosine, 1},
         Function{"tan", Operation::tangent, 1},     Function{"sqrt", Operation::root, 1},
         Function{"exp", Operation::exponential, 1}, Function{"log", Operation::logarithm, 1},
-        Function{"abs", Operation::absolute, 1},    Function{"min", Operation::minimum, 2},
+        Function{"abs", Operation::absolute, 1},    Function{"floor", Operation::whole, 1},
+        Function{"noise", Operation::random, 1},    Function{"min", Operation::minimum, 2},
         Function{"max", Operation::maximum, 2}};
     const auto* f = std::find_if(functions.begin(), functions.end(), [&](const Function& g) { return g.name == word; });
     take('(');
@@ -296,6 +300,15 @@ class ExpressionParser {
 
 Expression Expression::parse(std::string_view text, std::span<const std::string> hyphenated) {
   return ExpressionParser(text, hyphenated).parse();
+}
+
+// By Box and Muller (1958) from two hashes: the distributions of <random> differ between standard libraries.
+double Expression::standard_normal(double k) {
+  const auto uniform = [&](std::uint64_t which) {  // in (0, 1]
+    const auto stream = static_cast<std::int64_t>(std::floor(k));
+    return static_cast<double>((evaluation_seed(which, stream) >> 11) + 1) * 0x1p-53;
+  };
+  return std::sqrt(-2.0 * std::log(uniform(1))) * std::cos(2.0 * std::numbers::pi * uniform(2));
 }
 
 bool Expression::is_condition() const {

@@ -3,7 +3,8 @@
 //   density*knee^3/12        130 deg        abs(tangential(foot)) <= 0.8*normal(foot) and foot.y >= 5 mm
 //
 // Numbers may carry a unit, which is converted to SI: `130 deg`, `5 mm`, `60 N m`, `15 rad/s`. Functions: sin, cos, tan,
-// sqrt, exp, log, abs, min, max. Comparisons and `and`, `or`, `not` make conditions. Any other name, dotted or with
+// sqrt, exp, log, abs, min, max; floor(x); noise(k), a standard normal number, always the same for the whole part of k and
+// independent of those of other k. Comparisons and `and`, `or`, `not` make conditions. Any other name, dotted or with
 // arguments, is a quantity: what it means is for the reader of `quantities()` to say.
 #pragma once
 
@@ -84,6 +85,8 @@ class Expression {
     exponential,
     logarithm,
     absolute,
+    whole,   // floor
+    random,  // noise
     minimum,
     maximum,
     less,
@@ -99,6 +102,7 @@ class Expression {
     double value = 0.0;
     bool operator==(const Node&) const = default;
   };
+  static double standard_normal(double k);
   Expression subexpression(int node) const;
   int copy(const Expression& from, int node);
   int add(Node node) {
@@ -135,6 +139,15 @@ T Expression::evaluate(std::span<const T> values) const {
       return f(x[a], b < 0 ? 0.0 : x[b]) ? 1.0 : 0.0;
     else
       throw ExpressionError("'" + text_ + "' is a condition; allowed here: a number");
+  };
+  // functions that jump have no derivative to hand on
+  const auto stepwise = [&](double (*f)(double), int a) -> T {
+    if constexpr (std::is_same_v<T, double>)
+      return f(x[a]);
+    else if constexpr (requires(const T& v) { static_cast<double>(v.value); })
+      return T(f(x[a].value));
+    else
+      throw ExpressionError("'" + text_ + "' jumps; allowed here: no floor or noise of a quantity");
   };
   for (const Node& n : nodes_) {
     const auto a = [&]() -> const T& { return x[static_cast<std::size_t>(n.a)]; };
@@ -190,6 +203,12 @@ T Expression::evaluate(std::span<const T> values) const {
         break;
       case Operation::absolute:
         x.push_back(abs(a()));
+        break;
+      case Operation::whole:
+        x.push_back(stepwise([](double p) { return std::floor(p); }, n.a));
+        break;
+      case Operation::random:
+        x.push_back(stepwise(standard_normal, n.a));
         break;
       case Operation::minimum:
         x.push_back(-max(-a(), -b()));

@@ -15,7 +15,7 @@ STUDIES = {
     "docking": ["configs/docking.cfg", "--starts.count", "12", "--study.max-evaluations", "4",
                 "--surrogate.initial-samples", "3", "--simulation.end", "60"],
     "scene": ["configs/scene-polyhedra.cfg", "--design.friction.min", "0.1", "--design.friction.max", "0.9",
-              "--study.max-evaluations", "2", "--scene.duration", "0.6"],
+              "--study.max-evaluations", "2", "--simulation.end", "0.6"],
     "tasks": ["configs/knee-speeds.cfg", "--gait.starts", "2", "--gait.intervals", "20", "--study.max-evaluations", "3",
               "--study.scenarios", "slow, fast, uphill", "--gait.examination", "report"],
     "command": ["configs/command-shell.cfg", "--surrogate.points", "3"],

@@ -3,8 +3,8 @@
 
 #include <cmath>
 
-#include "evaluators/scenes.hpp"
 #include "rigid/simulation.hpp"
+#include "scenes.hpp"
 
 namespace dodyn::rigid {
 namespace {
@@ -19,11 +19,11 @@ Options with(double step, Restitution restitution = Restitution::newton) {
 // A cube dropped flat from 0.5 m: the k-th peak is at e^(2k) of that height.
 template <int n>
 void peaks(double e, const Options& options) {
-  evaluators::SlidingBox box;
+  SlidingBox box;
   box.speed = 0.0;
   box.height = 0.5;
   box.surface = {e, 0.0};
-  const auto scene = evaluators::sliding_box<n>(box);
+  const auto scene = sliding_box<n>(box);
   Simulation<n> simulation(scene.world, options);
   simulation.start(scene.poses, scene.twists);
   int count = 0;
@@ -52,10 +52,10 @@ TEST(Bounce, PeaksFollowTheClosedForm) {
 // Polyhedra that fall, turn and knock, elastic and without friction, keep the total energy.
 TEST(Elastic, PolyhedraKeepTheirEnergy) {
   for (const int bodies : {1, 7}) {
-    evaluators::FallingPolyhedra f;
+    FallingPolyhedra f;
     f.bodies = bodies;
     f.surface = {1.0, 0.0};
-    const auto scene = evaluators::falling_polyhedra(f);
+    const auto scene = falling_polyhedra(f);
     Simulation<3> simulation(scene.world, with(0.002));
     simulation.start(scene.poses, scene.twists);
     const double energy = simulation.energies().total();
@@ -73,9 +73,9 @@ TEST(Elastic, PolyhedraKeepTheirEnergy) {
 // No run of rough or unequal surfaces gains energy, and what it loses is in the books.
 TEST(Books, BalanceForTheTotal) {
   for (const Restitution law : {Restitution::newton, Restitution::poisson}) {
-    evaluators::FallingPolyhedra f;
+    FallingPolyhedra f;
     f.surface = {0.6, 0.5};
-    auto scene = evaluators::falling_polyhedra(f);
+    auto scene = falling_polyhedra(f);
     for (std::size_t b = 1; b < scene.world.bodies.size(); ++b)
       scene.world.bodies[b].surface.restitution = 0.14 * static_cast<double>(b);
     Simulation<3> simulation(scene.world, with(0.002, law));
@@ -134,7 +134,7 @@ TEST(Books, DragAndDrivingForcesAreEntered) {
 // Forces that impulses stand for carry the weight of what rests.
 template <int n>
 void carries() {
-  const auto scene = evaluators::stack<n>({.boxes = 3});
+  const auto scene = stack<n>({.boxes = 3});
   Simulation<n> simulation(scene.world, with(0.002));
   simulation.start(scene.poses, scene.twists);
   ASSERT_EQ(simulation.run(0.2).status, Outcome::reached);

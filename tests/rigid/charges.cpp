@@ -4,10 +4,10 @@
 #include <cmath>
 #include <random>
 
-#include "evaluators/scenes.hpp"
 #include "rigid/charge_tree.hpp"
 #include "rigid/director.hpp"
 #include "rigid/simulation.hpp"
+#include "scenes.hpp"
 
 namespace dodyn::rigid {
 namespace {
@@ -107,10 +107,10 @@ TEST(ChargeTree, DoesNotDependOnWhatWasAskedBefore) {
 
 // A hundred prisms, more than the pairs are summed for, keep momentum and, as far as the tree may be wrong, energy.
 TEST(ChargeTree, KeepsMomentumAndEnergyOfManyPrisms) {
-  evaluators::HexagonalPrisms parameters;
+  HexagonalPrisms parameters;
   parameters.prisms = 100;
   parameters.speed = 0.02;
-  const auto scene = evaluators::hexagonal_prisms(parameters);
+  const auto scene = hexagonal_prisms(parameters);
   Options options;
   options.step = 5e-3;
   Simulation<3> simulation(scene.world, options);

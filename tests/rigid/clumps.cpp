@@ -4,9 +4,9 @@
 #include <cmath>
 #include <random>
 
-#include "evaluators/scenes.hpp"
 #include "rigid/block_cholesky.hpp"
 #include "rigid/simulation.hpp"
+#include "scenes.hpp"
 
 namespace dodyn::rigid {
 namespace {
@@ -50,13 +50,13 @@ TEST(BlockCholesky, SolvesWhatTheDenseOneSolves) {
 
 // Prisms on a hexagonal grid that a central force packs, far from any floor: one island of some sixty points.
 TEST(Clump, KeepsMomentumMakesNoEnergyAndDoesNotOverlap) {
-  evaluators::HexagonalPrisms parameters;
+  HexagonalPrisms parameters;
   parameters.prisms = 12;
   parameters.charge_constant = 0.0;
   parameters.speed = 0.2;
   parameters.distance = 0.01;
   parameters.surface = {0.2, 0.3};
-  auto scene = evaluators::hexagonal_prisms(parameters);
+  auto scene = hexagonal_prisms(parameters);
   // potentials between all pairs of centres, so that momentum is kept
   scene.world.potentials.push_back([](Frames<3> q, std::span<ConfigurationGradient<3>> gradient) {
     constexpr double pull = 20.0;  // N

@@ -4,17 +4,16 @@
 #include <algorithm>
 #include <cmath>
 
-#include "evaluators/scenes.hpp"
 #include "rigid/simulation.hpp"
+#include "scenes.hpp"
 
 namespace dodyn::rigid {
 namespace {
 
-using evaluators::Scene;
 
 template <int n>
 void stays(int boxes) {
-  const auto scene = evaluators::stack<n>({.boxes = boxes});
+  const auto scene = stack<n>({.boxes = boxes});
   Options options;
   options.step = 2e-3;
   Simulation<n> simulation(scene.world, options);
@@ -86,10 +85,10 @@ TEST(Responses, AgreeInTheLimit) {
 
 // The exact response has no lasting contact: a box on the floor bounces ever faster.
 TEST(Failure, TellsTimeBodiesAndGap) {
-  evaluators::SlidingBox box;
+  SlidingBox box;
   box.height = 0.05;
   box.surface = {0.5, 0.0};
-  const auto scene = evaluators::sliding_box<2>(box);
+  const auto scene = sliding_box<2>(box);
   Options options;
   options.response = Response::exact;
   options.step = 0.01;

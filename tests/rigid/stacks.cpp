@@ -4,8 +4,8 @@
 
 #include <cmath>
 
-#include "evaluators/scenes.hpp"
 #include "rigid/simulation.hpp"
+#include "scenes.hpp"
 
 namespace dodyn::rigid {
 namespace {
@@ -20,8 +20,8 @@ Options options() {
 
 // `boxes` on a floor, each moved along x by `shift` from the one below.
 template <int n>
-evaluators::Scene<n> leaning(int boxes, double shift) {
-  auto scene = evaluators::stack<n>({.boxes = boxes, .side = side, .offset = 0.0});
+Scene<n> leaning(int boxes, double shift) {
+  auto scene = stack<n>({.boxes = boxes, .side = side, .offset = 0.0});
   for (int i = 0; i < boxes; ++i) scene.poses[i + 1].position[0] = i * shift;
   return scene;
 }
@@ -29,7 +29,7 @@ evaluators::Scene<n> leaning(int boxes, double shift) {
 // Forces of contact balance weight, in force and in torque, inside Coulomb's cones.
 template <int n>
 void stands(int boxes, double seconds) {
-  const auto scene = evaluators::stack<n>({.boxes = boxes, .side = side});
+  const auto scene = stack<n>({.boxes = boxes, .side = side});
   Simulation<n> simulation(scene.world, options());
   simulation.start(scene.poses, scene.twists);
   const double energy = simulation.energies().total();

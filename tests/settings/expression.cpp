@@ -23,6 +23,28 @@ TEST(Expression, ComputesAsMathematicsDoes) {
   EXPECT_DOUBLE_EQ(value("exp(log(3)) + sqrt(4) + abs(-1)"), 6.0);
   EXPECT_DOUBLE_EQ(value("2^0.5"), std::sqrt(2.0));
   EXPECT_EQ(value("1e-3"), 1e-3);
+  EXPECT_EQ(value("floor(2.7) + floor(-2.7)"), -1.0);
+}
+
+TEST(Expression, NoiseIsNormalRepeatableAndIndependent) {
+  double mean = 0.0, square = 0.0, fourth = 0.0, next = 0.0;
+  const auto noise = Expression::parse("noise(k)");
+  const auto at = [&](double k) { return noise.evaluate<double>(std::vector<double>{k}); };
+  const int n = 20000;
+  for (int k = 0; k < n; ++k) {
+    const double x = at(k);
+    mean += x / n;
+    square += x * x / n;
+    fourth += x * x * x * x / n;
+    next += x * at(k + 1) / n;
+  }
+  const double error = 4.0 / std::sqrt(n);  // four standard errors of a mean of unit variance
+  EXPECT_NEAR(mean, 0.0, error);
+  EXPECT_NEAR(square, 1.0, std::sqrt(2.0) * error);
+  EXPECT_NEAR(fourth, 3.0, std::sqrt(96.0) * error);
+  EXPECT_NEAR(next, 0.0, error);
+  EXPECT_EQ(at(7.9), at(7.0));
+  EXPECT_NE(at(-1.0), at(1.0));
 }
 
 TEST(Expression, ConvertsUnits) {

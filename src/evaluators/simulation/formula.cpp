@@ -19,6 +19,8 @@ const std::map<std::string, Seen::Kind> plain = {
     {"energy_change", Seen::energy_change},
     {"largest_overlap", Seen::largest_overlap},
     {"largest_spin", Seen::largest_spin},
+    {"cluster", Seen::cluster},
+    {"radius_of_gyration", Seen::radius_of_gyration},
     {"effort", Seen::effort},
     {"position_error", Seen::position_error},
     {"attitude_error", Seen::attitude_error},

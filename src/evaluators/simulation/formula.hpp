@@ -28,11 +28,13 @@ struct Seen {
     kinetic,         // J
     potential,       // J
     energy_change,  // J: of the total energy since the start, less what impacts, projections, damping and driving account for
-    largest_overlap,  // m: of any two bodies at a node so far; negative: they never touched
-    largest_spin,     // rad/s: of any body at a node so far
-    effort,           // N^2 s: of the controller so far
-    position_error,   // m: of the craft that is flown
-    attitude_error    // rad
+    largest_overlap,     // m: of any two bodies at a node so far; negative: they never touched
+    largest_spin,        // rad/s: of any body at a node so far
+    cluster,             // bodies of the largest group that contacts of the last second connect
+    radius_of_gyration,  // m: of the centres of mass of what moves
+    effort,              // N^2 s: of the controller so far
+    position_error,      // m: of the craft that is flown
+    attitude_error       // rad
   } kind = model;
   systems::Variable variable;
   int one = -1, other = -1;

@@ -191,6 +191,21 @@ bool Observation<n>::balanced() {
 }
 
 template <int n>
+double Observation<n>::radius_of_gyration() const {
+  const auto poses = simulation_->poses();
+  rigid::Vector<n> sum = rigid::Vector<n>::Zero();
+  double squares = 0.0;
+  int count = 0;
+  for (std::size_t b = 0; b < fixed_.size(); ++b) {
+    if (fixed_[b]) continue;
+    sum += poses[b].position;
+    squares += poses[b].position.squaredNorm();
+    ++count;
+  }
+  return count == 0 ? 0.0 : std::sqrt(std::max(0.0, squares / count - (sum / count).squaredNorm()));
+}
+
+template <int n>
 rigid::TrackingError Observation<n>::tracking() const {
   std::vector<geometry::Frame<n>> frames;
   for (const auto& pose : simulation_->poses()) frames.push_back(pose.frame());
@@ -255,6 +270,10 @@ double Observation<n>::value(const Seen& seen, const Start& start, const Progres
       return progress.overlap;
     case Seen::largest_spin:
       return progress.spin;
+    case Seen::cluster:
+      return progress.cluster;
+    case Seen::radius_of_gyration:
+      return radius_of_gyration();
     case Seen::effort:
       return controller_->sums().effort;
     case Seen::position_error:

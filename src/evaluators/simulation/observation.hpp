@@ -20,6 +20,7 @@ struct Progress {
   bool at_end = false;                      // time is up
   double overlap = 0.0;                     // largest so far, m
   double spin = 0.0;                        // largest angular velocity so far, rad/s
+  int cluster = 0;                          // bodies of the largest group that hangs together
   double start_energy = 0.0, booked = 0.0;  // J: at the start; by impacts, projections, control since
 };
 
@@ -56,6 +57,7 @@ class Observation {
   rigid::Vector<n> velocity(const systems::Place<double>& place);
   const geometry::Frame<n>& frame(int body);
   bool resting();
+  double radius_of_gyration() const;
   bool balanced();
   rigid::TrackingError tracking() const;
 

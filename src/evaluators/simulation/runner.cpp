@@ -70,6 +70,7 @@ Runner<n>::Runner(const systems::Model& model, const systems::Values<double>& va
     levels_.emplace_back(world, options);
   }
   observation_.emplace(view_, values.parameters, world, course.rest_speed, controller_.get());
+  if (course.uses(Seen::cluster)) cluster_.emplace(world);
   speeds_.resize(pairs_.size());
   accelerations_.resize(pairs_.size());
 }
@@ -180,6 +181,10 @@ void Runner<n>::begin(const Start& start) {
   ledger_ = {};
   std::fill(accelerations_.begin(), accelerations_.end(), 0.0);
   progress_ = {.overlap = -std::numeric_limits<double>::infinity(), .start_energy = now().energies().total()};
+  if (cluster_) {
+    cluster_->start();
+    progress_.cluster = cluster_->largest();
+  }
   look();
 }
 
@@ -238,6 +243,10 @@ Ended Runner<n>::run(const Start& start, const std::function<bool()>& stop, Kept
     progress_.touching = penalty ? !now().contacts().empty() : impulses > impulses_;
     impulses_ = impulses;
     if (progress_.touching) progress_.touched = now().time();
+    if (cluster_) {
+      cluster_->see(now());
+      progress_.cluster = cluster_->largest();
+    }
   }
   keep_rows(true);
   ended.time = now().time();

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "evaluators/simulation/cluster.hpp"
 #include "evaluators/simulation/control.hpp"
 #include "evaluators/simulation/disturbance.hpp"
 #include "evaluators/simulation/film.hpp"
@@ -110,7 +111,8 @@ class Runner {
   long steps_ = 0;
   int impulses_ = 0;  // of this level
   Progress progress_;
-  rigid::Ledger<n> ledger_;  // of levels before
+  std::optional<Cluster<n>> cluster_;  // where a formula asks for it
+  rigid::Ledger<n> ledger_;            // of levels before
 };
 
 // A view whose world has these links held where they start.

@@ -10,22 +10,22 @@
 
 #include "rigid/world.hpp"
 
-namespace dodyn::evaluators {
+namespace dodyn::rigid {
 
 // What a simulation starts from. Bodies that move come after those that do not.
 template <int n>
 struct Scene {
-  rigid::World<n> world;
-  std::vector<rigid::Pose<n>> poses;
-  std::vector<rigid::Twist<n>> twists;
+  World<n> world;
+  std::vector<Pose<n>> poses;
+  std::vector<Twist<n>> twists;
 
   // `pose` is that of the centre of mass.
-  void add(rigid::Body<n> body, const rigid::Pose<n>& pose, const rigid::Twist<n>& twist = rigid::Twist<n>::Zero());
+  void add(Body<n> body, const Pose<n>& pose, const Twist<n>& twist = Twist<n>::Zero());
 };
 
 // A floor of 20 m by 20 m, its upper face at height 0 of the last axis; gravity (m/s^2) against that axis.
 template <int n>
-void add_floor(Scene<n>& scene, double gravity, const rigid::Surface& surface);
+void add_floor(Scene<n>& scene, double gravity, const Surface& surface);
 
 // Newton's cradle: a row of cubes along x, a gap apart and at rest, and strikers half a side from its ends.
 struct Cradle {
@@ -35,7 +35,7 @@ struct Cradle {
   double gap = 0.1;                        // in sides (1/10; the source has 1/100 for both ends)
   double density = 270.0;                  // kg/m^3
   double speed = 0.105;                    // of the strikers, m/s
-  rigid::Surface surface = {};
+  Surface surface = {};
 };
 template <int n>
 Scene<n> cradle(const Cradle& parameters);
@@ -45,7 +45,7 @@ struct TwoBlocks {
   double side = 0.2 * 1.4142135623730951, density = 270.0;  // m, kg/m^3
   double distance = 0.01;                                   // between the faces, m
   double speed_first = 0.5, speed_second = 0.0;             // along x, m/s
-  rigid::Surface surface{0.0, 0.0};
+  Surface surface{0.0, 0.0};
 };
 template <int n>
 Scene<n> two_blocks(const TwoBlocks& parameters);
@@ -57,7 +57,7 @@ struct Metronome {
   double spin = 1.0;                  // of the lower one about y, rad/s; the upper one's is minus this
   double gap = 0.01;                  // between the tips, the joint in its middle, m
   double twist = 0.7853981633974483;  // of the upper one about the axis, rad
-  rigid::Surface surface = {};
+  Surface surface = {};
 };
 Scene<3> metronome(const Metronome& parameters);
 
@@ -68,7 +68,7 @@ struct SlidingBox {
   double height = 0.0;                 // m: it falls first
   double tilt = 0.0;                   // rad about y
   double gravity = 9.81;               // m/s^2
-  rigid::Surface surface{0.0, 0.4};
+  Surface surface{0.0, 0.4};
 };
 template <int n>
 Scene<n> sliding_box(const SlidingBox& parameters);
@@ -79,7 +79,7 @@ struct Stack {
   double side = 0.1, density = 500.0;  // m, kg/m^3
   double offset = 0.01;                // aside, m
   double gravity = 9.81;               // m/s^2
-  rigid::Surface surface{0.5, 0.4};
+  Surface surface{0.5, 0.4};
 };
 template <int n>
 Scene<n> stack(const Stack& parameters);
@@ -93,7 +93,7 @@ struct FallingPolyhedra {
   double density = 270.0;  // kg/m^3
   double gravity = 9.81;   // m/s^2
   std::uint64_t seed = 1;  // of velocities and attitudes
-  rigid::Surface surface{0.6, 0.5};
+  Surface surface{0.6, 0.5};
 };
 Scene<3> falling_polyhedra(const FallingPolyhedra& parameters);
 
@@ -108,8 +108,8 @@ struct HexagonalPrisms {
   double charge_radius = 0.1;       // of the charges from the axis, m
   double charge_constant = 5e-4;    // K of (3.51), N m^2
   std::uint64_t seed = 1;
-  rigid::Surface surface{0.8, 0.8};
+  Surface surface{0.8, 0.8};
 };
 Scene<3> hexagonal_prisms(const HexagonalPrisms& parameters);
 
-}  // namespace dodyn::evaluators
+}  // namespace dodyn::rigid

@@ -1,4 +1,4 @@
-#include "evaluators/scenes.hpp"
+#include "scenes.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -9,13 +9,9 @@
 
 #include "rigid/director.hpp"
 
-namespace dodyn::evaluators {
+namespace dodyn::rigid {
 namespace {
 
-using rigid::Body;
-using rigid::Pose;
-using rigid::Twist;
-using rigid::Vector;
 
 template <int n>
 geometry::Polytope<n> cube(double side) {
@@ -27,8 +23,8 @@ geometry::Polytope<n> cube(double side) {
 
 template <int n>
 Body<n> body(const std::string& name, int number, const geometry::Polytope<n>& shape, double density,
-             const rigid::Surface& surface) {
-  Body<n> b = rigid::solid<n>(name + " " + std::to_string(number + 1), {shape}, density).body;
+             const Surface& surface) {
+  Body<n> b = solid<n>(name + " " + std::to_string(number + 1), {shape}, density).body;
   b.surface = surface;
   return b;
 }
@@ -61,7 +57,7 @@ void Scene<n>::add(Body<n> body, const Pose<n>& pose, const Twist<n>& twist) {
 }
 
 template <int n>
-void add_floor(Scene<n>& scene, double gravity, const rigid::Surface& surface) {
+void add_floor(Scene<n>& scene, double gravity, const Surface& surface) {
   const geometry::Polytope<n> slab = [] {
     if constexpr (n == 2)
       return geometry::rectangle(20.0, 1.0);
@@ -70,7 +66,7 @@ void add_floor(Scene<n>& scene, double gravity, const rigid::Surface& surface) {
   }();
   geometry::Frame<n> below;
   below.position[n - 1] = -0.5;
-  Body<n> floor = rigid::fixed_body<n>("floor", {slab.moved(below)}, Vector<n>(Vector<n>::Unit(n - 1)));
+  Body<n> floor = fixed_body<n>("floor", {slab.moved(below)}, Vector<n>(Vector<n>::Unit(n - 1)));
   floor.surface = surface;
   scene.add(floor, {});
   scene.world.gravity[n - 1] = -gravity;
@@ -107,12 +103,12 @@ Scene<3> metronome(const Metronome& m) {
   const double tip = m.edge / std::numbers::sqrt2 + 0.5 * m.gap;  // from the centre to the joint
   for (int i = 0; i < 2; ++i) {
     Pose<3> pose = at<3>({0.0, 0.0, (i == 0 ? -1.0 : 1.0) * tip});
-    if (i == 1) pose.directors = rigid::exponential({0.0, 0.0, m.twist});
+    if (i == 1) pose.directors = exponential({0.0, 0.0, m.twist});
     Twist<3> twist = Twist<3>::Zero();
     twist[4] = i == 0 ? m.spin : -m.spin;
     scene.add(body<3>("pendulum", i, geometry::octahedron(m.edge), m.density, m.surface), pose, twist);
   }
-  rigid::Joint<3> joint;
+  Joint<3> joint;
   joint.parent = 0;
   joint.child = 1;
   joint.parent_point = {0.0, 0.0, tip};
@@ -129,7 +125,7 @@ Scene<n> sliding_box(const SlidingBox& s) {
   if constexpr (n == 2)
     pose.angle = -s.tilt;
   else
-    pose.directors = rigid::exponential({0.0, s.tilt, 0.0});
+    pose.directors = exponential({0.0, s.tilt, 0.0});
   const double half = 0.5 * s.side * (std::abs(std::cos(s.tilt)) + std::abs(std::sin(s.tilt)));
   pose.position[n - 1] = half + s.height;
   scene.add(body<n>("box", 0, cube<n>(s.side), s.density, s.surface), pose, along_x<n>(s.speed));
@@ -163,7 +159,7 @@ Scene<3> falling_polyhedra(const FallingPolyhedra& f) {
     Pose<3> pose = at<3>({0.0, 0.0, f.height});
     if (i > 0) pose.position += f.ring * Vector<3>(std::cos(angle), std::sin(angle), 0.0);
     const Vector<3> turn(normal(random), normal(random), normal(random));
-    pose.directors = rigid::exponential(turn);
+    pose.directors = exponential(turn);
     Twist<3> twist = Twist<3>::Zero();
     for (int k = 0; k < 3; ++k) twist[k] = f.speed * normal(random);
     scene.add(body<3>(names[i % 3], i, shapes[i % 3], f.density, f.surface), pose, twist);
@@ -189,7 +185,7 @@ Scene<3> hexagonal_prisms(const HexagonalPrisms& h) {
   for (int i = 0; i < h.prisms; ++i) {
     // corners of regular_prism lie on its x axis: turn a face there
     Pose<3> pose = at<3>(places[i]);
-    pose.directors = rigid::exponential({0.0, 0.0, std::numbers::pi / 6.0});
+    pose.directors = exponential({0.0, 0.0, std::numbers::pi / 6.0});
     Twist<3> twist = Twist<3>::Zero();
     for (int k = 0; k < 2; ++k) twist[k] = h.speed * normal(random);
     for (int face = 0; face < 6; ++face) {
@@ -205,8 +201,8 @@ Scene<3> hexagonal_prisms(const HexagonalPrisms& h) {
 
 template struct Scene<2>;
 template struct Scene<3>;
-template void add_floor(Scene<2>&, double, const rigid::Surface&);
-template void add_floor(Scene<3>&, double, const rigid::Surface&);
+template void add_floor(Scene<2>&, double, const Surface&);
+template void add_floor(Scene<3>&, double, const Surface&);
 template Scene<2> cradle(const Cradle&);
 template Scene<3> cradle(const Cradle&);
 template Scene<2> two_blocks(const TwoBlocks&);
@@ -216,4 +212,4 @@ template Scene<3> sliding_box(const SlidingBox&);
 template Scene<2> stack(const Stack&);
 template Scene<3> stack(const Stack&);
 
-}  // namespace dodyn::evaluators
+}  // namespace dodyn::rigid

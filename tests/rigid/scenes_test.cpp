@@ -1,5 +1,5 @@
 // Scenes start as they should and do what they are known for.
-#include "evaluators/scenes.hpp"
+#include "scenes.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,13 +7,9 @@
 
 #include "rigid/simulation.hpp"
 
-namespace dodyn::evaluators {
+namespace dodyn::rigid {
 namespace {
 
-using rigid::Options;
-using rigid::Outcome;
-using rigid::Response;
-using rigid::Simulation;
 
 template <int n>
 Simulation<n> started(const Scene<n>& scene, Response response, double step) {
@@ -98,4 +94,4 @@ TEST(Scenes, RefuseTooFewBodies) {
 }
 
 }  // namespace
-}  // namespace dodyn::evaluators
+}  // namespace dodyn::rigid

@@ -1,0 +1,46 @@
+#include "evaluators/simulation/cluster.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+namespace dodyn::evaluators::simulation {
+
+template <int n>
+Cluster<n>::Cluster(const rigid::World<n>& world) {
+  for (const auto& body : world.bodies) moves_.push_back(!body.fixed);
+}
+
+template <int n>
+void Cluster<n>::see(const rigid::Simulation<n>& simulation) {
+  constexpr double lately = 1.0;  // s
+  const auto note = [&](const auto& contacts) {
+    for (const auto& contact : contacts) {
+      const auto [a, b] = std::minmax(contact.body[0], contact.body[1]);
+      if (moves_[static_cast<std::size_t>(a)] && moves_[static_cast<std::size_t>(b)]) last_[{a, b}] = simulation.time();
+    }
+  };
+  if (simulation.options().response == rigid::Response::penalty)
+    note(simulation.contacts());
+  else
+    note(simulation.impulses());
+  std::erase_if(last_, [&](const auto& pair) { return pair.second < simulation.time() - lately; });
+}
+
+template <int n>
+int Cluster<n>::largest() const {
+  std::vector<int> parent(moves_.size()), size(moves_.size(), 0);
+  std::iota(parent.begin(), parent.end(), 0);
+  const auto root = [&](int i) {
+    while (parent[static_cast<std::size_t>(i)] != i) i = parent[static_cast<std::size_t>(i)];
+    return i;
+  };
+  for (const auto& [pair, time] : last_) parent[static_cast<std::size_t>(root(pair.first))] = root(pair.second);
+  for (std::size_t i = 0; i < moves_.size(); ++i)
+    if (moves_[i]) ++size[static_cast<std::size_t>(root(static_cast<int>(i)))];
+  return size.empty() ? 0 : *std::max_element(size.begin(), size.end());
+}
+
+template class Cluster<2>;
+template class Cluster<3>;
+
+}  // namespace dodyn::evaluators::simulation
