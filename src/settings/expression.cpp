@@ -168,7 +168,7 @@ class ExpressionParser {
     const Level level(*this);
     const int exponent = factor();
     const auto n = e_.nodes_[static_cast<std::size_t>(exponent)];
-    if (n.operation == Operation::constant && n.value == std::round(n.value) && std::abs(n.value) <= 64.0) {
+    if (n.operation == Operation::constant && n.value == std::round(n.value) && std::abs(n.value) <= 10000.0) {
       e_.nodes_.resize(static_cast<std::size_t>(exponent));
       return make(Operation::power, base, -1, n.value);
     }

@@ -1,4 +1,4 @@
-"""Commands, keys and configurations that the pages name are there: every `dodyn ...` line of a code block has a command, options and
+"""Commands, keys and configurations that the pages and the heads of configurations name are there: every `dodyn ...` line of a code block has a command, options and
 keys that the program knows (keys and values by `dodyn check`), and every `section.key` in a sentence is one of the reference.
 Usage: commands.py DODYN"""
 
@@ -32,6 +32,7 @@ assert {"study.seed", "gait.starts"} <= keys
 pages = ["README.md", "CONTRIBUTING.md"]
 for folder, _, files in os.walk("docs"):
     pages += [os.path.join(folder, f) for f in sorted(files) if f.endswith(".md")]
+pages += [os.path.join("configs", f) for f in sorted(os.listdir("configs")) if f.endswith(".cfg")]  # what they begin with
 bad, commands = [], 0
 
 
@@ -80,6 +81,8 @@ def judge(words):
 
 for page in pages:
     text = open(page, encoding="utf-8").read()
+    if page.endswith(".cfg"):
+        text = "".join(line[1:] for line in text.splitlines(keepends=True) if line.startswith("#"))
     for line in code(text):
         line = re.sub(r"\s#.*$", "", line.strip()).split(" || ")[0]
         line = re.sub(r"\[(--[^]]*)\]", r"\1", line)  # what may be left out

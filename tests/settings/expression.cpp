@@ -15,6 +15,7 @@ TEST(Expression, ComputesAsMathematicsDoes) {
   EXPECT_EQ(value("1 + 2*3"), 7.0);
   EXPECT_EQ(value("-2^2"), -4.0);
   EXPECT_EQ(value("2^-2"), 0.25);
+  EXPECT_EQ(value("(-1)^4999"), -1.0);
   EXPECT_EQ(value("8/4/2"), 1.0);
   EXPECT_EQ(value("5 - 3 - 1"), 1.0);
   EXPECT_EQ(value("max(1, 5, 3) + min(2, -1)"), 4.0);
