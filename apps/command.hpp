@@ -31,6 +31,9 @@ struct Invocation {
 // The first word, which the subcommand cannot do without, taken off the list. Throws ConfigError.
 std::string take_path(std::vector<std::string>& words, const std::string& usage);
 
+// Whether it is an HDF5 file, rather than a text.
+bool is_archive(const std::string& path);
+
 // Takes `NAME VALUE` or `NAME=VALUE` off the words; empty where it is not there. Throws ConfigError where the
 // value, described by `what`, is missing.
 std::string take_option(std::vector<std::string>& words, const std::string& name, const std::string& what);

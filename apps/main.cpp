@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdio>
 #include <exception>
+#include <fstream>
 #include <iostream>
 #include <stdexcept>
 
@@ -22,7 +23,9 @@ struct Command {
 const std::vector<Command> commands = {
     {"run", "CONFIG [--key value ...] [--exit-code-file FILE]",
      "run a study, or continue the one its archive holds (alone or under mpirun)", run, true},
-    {"show", "ARCHIVE [--sort KEY] [--columns NAME,...] [--failed] [--csv | --json] [--evaluation ID] [--events] [--follow] [--verify]",
+    {"show",
+     "ARCHIVE [--sort KEY] [--columns NAME,...] [--failed] [--csv | --json] [--evaluation ID] [--events] [--follow] "
+     "[--verify]",
      "table of evaluations, best design, why it stopped; also while it runs", show, false},
     {"report", "ARCHIVE [OTHER...] [--output FILE.html] [--follow]",
      "one page of HTML: what was found, why it stopped, pictures, the motion playing; opens without a network", python,
@@ -43,7 +46,7 @@ const std::vector<Command> commands = {
     {"rerun", "CONFIG --failed | --ids ID[,ID...] [--key value ...]",
      "do again what failed, timed out or was lost, or what is named; earlier attempts stay in the archive", rerun,
      true},
-    {"replay", "CONFIG [--ids ID[,ID...]] [--key value ...]",
+    {"replay", "CONFIG|ARCHIVE [ID ...] [--key value ...]",
      "evaluate archived designs once more and compare with their rows bit by bit; nothing is written", replay, true},
     {"merge", "OUT IN...", "one archive of several of the same shape, such as those of an array of jobs", merge, false},
     {"solve", "CONFIG [--key value ...] [--verbose] [--output FILE.csv]",
@@ -110,6 +113,12 @@ ExitCode dispatch(int& argc, char**& argv) {
 }
 
 }  // namespace
+
+bool is_archive(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  char head[4] = {};
+  return file.read(head, 4) && std::string(head, 4) == "\x89HDF";
+}
 
 std::string take_path(std::vector<std::string>& words, const std::string& usage) {
   if (words.empty() || words.front().starts_with('-')) throw ConfigError("usage: " + usage);

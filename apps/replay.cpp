@@ -9,14 +9,15 @@
 #include "archive/archive.hpp"
 #include "command.hpp"
 #include "farm/farm.hpp"
+#include "provenance.hpp"
 #include "report/report.hpp"
+#include "study/archived.hpp"
 #include "study/study.hpp"
-#include "version.hpp"
 
 namespace dodyn::apps {
 namespace {
 
-const std::string replay_usage = "dodyn replay CONFIG [--ids ID[,ID...]] [--key value ...]";
+const std::string replay_usage = "dodyn replay CONFIG|ARCHIVE [ID ...] [--key value ...]";
 
 // Any two that are no numbers count as the same.
 bool same(double a, double b) { return (std::isnan(a) && std::isnan(b)) || std::memcmp(&a, &b, sizeof a) == 0; }
@@ -63,32 +64,80 @@ std::string differences(const Evaluation& a, const Trajectory& at, const Evaluat
   return text;
 }
 
+// The ids after the path, or as --ids 3,7.
+std::set<std::int64_t> take_ids(std::vector<std::string>& words) {
+  std::string list = take_option(words, "--ids", "ids of evaluations, as in 3,7,12");
+  while (!words.empty() && !words.front().starts_with('-')) {
+    list += (list.empty() ? "" : ",") + words.front();
+    words.erase(words.begin());
+  }
+  return list.empty() ? std::set<std::int64_t>() : read_ids(list);
+}
+
+struct Archived {
+  archive::Contents contents;
+  Settings settings;
+  std::shared_ptr<const evaluators::Evaluator> evaluator;
+  std::string file;
+};
+
+// An archive by itself, or that of a configuration, with what evaluates its designs.
+Archived archived_of(const std::string& path, const std::vector<std::string>& words) {
+  Archived all;
+  try {
+    if (is_archive(path)) {
+      all.file = path;
+      all.contents = archive::read(path);
+      if (all.contents.evaluations.empty()) throw ConfigError(path + ": it is empty");
+      auto study = study::archived_study(path, words, all.contents.evaluations.front().id);
+      all.settings = std::move(study.settings);
+      all.evaluator = std::move(study.evaluator);
+    } else {
+      all.settings = evaluators::read_settings(path, words);
+      all.evaluator = evaluators::make_evaluator(all.settings);
+      all.file = all.settings.text("study.archive");
+      all.contents = archive::read(all.file);
+    }
+  } catch (const archive::Error& error) {
+    throw ConfigError(error.what());
+  }
+  if (const std::string other = study::another_problem(all.settings, *all.evaluator, all.contents); !other.empty())
+    throw ConfigError(all.file + " belongs to another study: " + other);
+  return all;
+}
+
+// What of program and machine is not as it was: a line each.
+std::string other_circumstances(const archive::Provenance& then, const archive::Provenance& now) {
+  std::string text;
+  const auto compare = [&](const std::string& what, const std::string& a, const std::string& b) {
+    if (a != b && !a.empty()) text += what + " was " + a + ", is " + (b.empty() ? "not known" : b) + "\n";
+  };
+  compare("version", then.program_version + " (" + then.git_commit + ")",
+          now.program_version + " (" + now.git_commit + ")");
+  for (const auto& [key, value] : then.machine)
+    for (const auto& [name, present] : now.machine)
+      if (key == name && key != "job" && key != "nodes") compare(key, value, present);
+  return text.empty() ? "version, compiler and machine are as they were\n" : text;
+}
+
 }  // namespace
 
 ExitCode replay(Invocation call) {
   const std::string path = take_path(call.words, replay_usage);
-  const std::string list = take_option(call.words, "--ids", "ids of evaluations, as in 3,7,12");
-  const Settings settings = evaluators::read_settings(path, call.words);
-  const std::shared_ptr<const evaluators::Evaluator> evaluator = evaluators::make_evaluator(settings);
-  const std::string file = settings.text("study.archive");
-  archive::Contents contents;
-  try {
-    contents = archive::read(file);
-  } catch (const archive::Error& error) {
-    throw ConfigError(error.what());
-  }
-  if (const std::string other = study::another_study(settings, *evaluator, contents); !other.empty())
-    throw ConfigError(file + " belongs to another study: " + other);
+  const std::set<std::int64_t> asked = take_ids(call.words);
+  const auto [contents, settings, evaluator, file] = archived_of(path, call.words);
   const auto rows = archive::latest(contents);
-  std::set<std::int64_t> ids = list.empty() ? std::set<std::int64_t>() : read_ids(list);
+  std::set<std::int64_t> ids = asked;
   for (const auto id : ids)
     if (!rows.contains(id)) throw ConfigError(file + ": holds no evaluation " + std::to_string(id));
   if (ids.empty())
     for (const auto& [id, row] : rows)
       if (!worth_another_try(contents.evaluations[row].status)) ids.insert(id);
 
+  const archive::Provenance here = provenance(call.words, 1);
   std::cout << file << ": by dodyn " << contents.provenance.program_version << " (" << contents.provenance.git_commit
-            << ") on " << contents.provenance.host << "; now dodyn " << version << " (" << git_commit << ")\n";
+            << ") on " << contents.provenance.host << "; now dodyn " << here.program_version << " (" << here.git_commit
+            << ")" << (here.host == contents.provenance.host ? "" : " on " + here.host) << "\n";
   const auto farm = farm::make_local_farm(study::make_work(evaluator, settings));
   int differing = 0;
   // An evaluation starts from its parent's motion as it was then: a design may have been solved again since.
@@ -104,15 +153,20 @@ ExitCode replay(Invocation call) {
       if (archived.parent >= 0) task.warm_start = motions[archived.parent];
       task.time_limit = settings.real("study.time-limit");
       const Outcome outcome = study::evaluate(*evaluator, *farm, task);
-      const std::string text =
+      std::string text =
           differences(archived, trajectory, outcome.evaluation, outcome.trajectory, contents.layout.channels);
+      const std::uint32_t sum = archive::outcome_checksum(contents.layout, outcome);
+      const bool had_sum = !contents.outcomes.empty();
+      if (text.empty() && had_sum && contents.outcomes[row] != sum)
+        text = formatted("; checksum of its outcome was %08x", contents.outcomes[row]);
       differing += !text.empty();
-      if (!text.empty() || !list.empty())
-        std::cout << "evaluation " << archived.id << ": " << (text.empty() ? "the same" : "differs" + text)
-                  << std::endl;
+      if (!text.empty() || !asked.empty())
+        std::cout << "evaluation " << archived.id << formatted(" (%08x): ", sum)
+                  << (text.empty() ? "the same" : "differs" + text) << std::endl;
     }
     if (archived.ok()) motions[archived.id] = std::move(trajectory);
   });
+  if (differing > 0) std::cout << other_circumstances(contents.provenance, here);
   std::cout << ids.size() - static_cast<std::size_t>(differing) << " of " << ids.size() << " the same, bit by bit\n";
   return differing ? failure : finished;
 }

@@ -16,22 +16,15 @@
 #include "command.hpp"
 #include "farm/farm.hpp"
 #include "progress.hpp"
+#include "provenance.hpp"
 #include "report/hindsight.hpp"
 #include "report/report.hpp"
 #include "study/evidence.hpp"
 #include "study/running.hpp"
 #include "study/study.hpp"
-#include "version.hpp"
 
 namespace dodyn::apps {
 namespace {
-
-constexpr const char* compiler =
-#ifdef __clang__
-    "clang " __clang_version__;
-#else
-    "g++ " __VERSION__;
-#endif
 
 // A signal asks the study to end; rank 0 alone heeds it. A second SIGINT, SIGTERM or SIGHUP ends at once: what the
 // archive holds by then, it keeps. SIGUSR1 and SIGUSR2 are what batch systems send ahead of time, perhaps twice.
@@ -82,43 +75,6 @@ study::Study::Interruption interruption(const Settings& settings) {
     if (const int signal = signal_received) return "interrupted by a signal (" + signal_name(signal) + ")";
     return Clock::now() >= end ? reason : "";
   };
-}
-
-archive::Provenance provenance(const Invocation& call, int ranks) {
-  archive::Provenance where;
-  where.program_version = version;
-  where.git_commit = git_commit;
-  where.command_line = "dodyn run";
-  for (const auto& word : call.words) where.command_line += " " + word;
-  char host[256] = "";
-  gethostname(host, sizeof host - 1);
-  where.host = host;
-  where.ranks = ranks;
-  const auto told = [](const char* name) {
-    const char* value = std::getenv(name);
-    return std::string(value == nullptr ? "" : value);
-  };
-  std::string job, nodes;
-  if (const std::string id = told("SLURM_JOB_ID"); !id.empty()) {
-    job = "Slurm " + id;
-    if (const std::string task = told("SLURM_ARRAY_TASK_ID"); !task.empty())
-      job += ", task " + task + " of " + told("SLURM_ARRAY_JOB_ID");
-    if (const std::string restarts = told("SLURM_RESTART_COUNT"); !restarts.empty() && restarts != "0")
-      job += ", requeued " + restarts + (restarts == "1" ? " time" : " times");
-    nodes = told("SLURM_JOB_NODELIST");
-  } else if (const std::string other = told("PBS_JOBID"); !other.empty()) {
-    job = "PBS " + other;
-    std::ifstream names(told("PBS_NODEFILE"));
-    std::set<std::string> different;
-    for (std::string name; std::getline(names, name);) different.insert(name);
-    for (const auto& name : different) nodes += (nodes.empty() ? "" : ",") + name;
-  }
-  where.machine = {{"compiler", compiler},
-                   {"mpi", farm::mpi_library()},
-                   {"modules", told("LOADEDMODULES")},
-                   {"job", job},
-                   {"nodes", nodes}};
-  return where;
 }
 
 const std::string usage = "dodyn run CONFIG [--key value ...] [--exit-code-file FILE]";
@@ -181,7 +137,7 @@ ExitCode run_session(Invocation& call, const std::string& exit_code_file, const 
   ExitCode code = failure;
   // Every rank reads the same settings and comes to the same verdict; rank 0 alone says it.
   try {
-    const archive::Provenance where = provenance(call, session.size());
+    const archive::Provenance where = provenance(call.words, session.size());
     const std::string path = take_path(call.words, again ? rerun_usage : usage);
     const Settings settings = evaluators::read_settings(path, call.words);
     const std::shared_ptr<const evaluators::Evaluator> evaluator = evaluators::make_evaluator(settings);

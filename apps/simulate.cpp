@@ -81,12 +81,6 @@ evaluators::Simulated simulated_again(const std::string& path, const std::vector
   return *std::move(simulated);
 }
 
-bool is_archive(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  char head[4] = {};
-  return file.read(head, 4) && std::string(head, 4) == "\x89HDF";
-}
-
 }  // namespace
 
 ExitCode simulate(Invocation call) {

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Disturbs running studies in every way that a night on a cluster knows, and checks that each comes to the same end.
 
-    tests/disturb_study.py DODYN [--disturbances 2000] [--ranks 3] [--mpirun mpirun] [--seed 1]
+    tests/disturb_study.py DODYN [--disturbances 2000] [--ranks 3] [--mpirun mpirun] [--seed 1] [--parallel 1]
 
 Studies of four kinds (plain, in parts, isolated, a command) run under mpirun --enable-recovery. At random times a worker,
 rank 0, the launcher or everything is killed; everything gets SIGTERM, the programs first (scancel, a service manager);
@@ -14,10 +14,12 @@ until the study has finished. Checked:
   * every row that a reader saw is there at the end, unchanged;
   * exit codes are 0, 3, or 1 or 2 where the disk was full; no run hangs; no process outlives its run.
 
-Prints a table of the disturbances; exit code 1 where a study differs.
+Prints a table of the disturbances; exit code 1 where a study differs. Most of the time is spent waiting: `--parallel 4` has four
+drivers share the disturbances, each with a seed and a directory of its own, and prints the table of all.
 """
 import argparse
 import collections
+import json
 import os
 import random
 import signal
@@ -231,18 +233,23 @@ class Driver:
 
     def fail(self, kind, archive, what):
         print(f"disturb_study: {kind}: {what}", flush=True)
-        subprocess.run(["cp", archive, "/tmp/disturb_study.h5"])
+        subprocess.run(["cp", archive, f"/tmp/disturb_study-{self.call.seed}.h5"])
         for pid in processes(self.mark):
             send(pid, signal.SIGKILL)
         self.report()
         sys.exit(1)
 
     def report(self):
+        if self.call.results:
+            with open(self.call.results, "w") as file:
+                json.dump([self.kinds, self.counts, self.studies, self.differing, self.recovery], file)
+            return
         print("\n| disturbance | count |\n|---|---|")
         for what, count in sorted(self.kinds.items()):
             print(f"| {what} | {count} |")
         times = sorted(self.recovery)
-        middle = f"{times[len(times) // 2]:.1f} s in the median, {times[-1]:.1f} s at most" if times else "none"
+        middle = (f"{times[len(times) // 2]:.1f} s in the median, nine of ten within {times[len(times) * 9 // 10]:.1f} s, "
+                  f"{times[-1]:.1f} s at most") if times else "none"
         print(f"\n{self.total()} disturbances, {self.counts['starts']} starts ({dict(self.counts)}), {sum(self.studies.values())} studies "
               f"finished {dict(self.studies)}, {self.counts['evaluations']} evaluations, {self.counts['lost attempts']} lost attempts; "
               f"differing studies: {len(self.differing)} {self.differing or ''}\n"
@@ -274,7 +281,7 @@ class Driver:
                 self.fail(kind, archive, "rows that were seen are not there")
             if len(ids) != len(set(ids)) or final(all_rows) != expected[kind]:
                 self.differing.append(kind)
-                subprocess.run(["cp", archive, f"/tmp/disturb_study-{len(self.differing)}.h5"])
+                subprocess.run(["cp", archive, f"/tmp/disturb_study-{self.call.seed}-{len(self.differing)}.h5"])
             self.studies[kind] += 1
             self.counts["evaluations"] += len(ids)
             self.counts["lost attempts"] += len(all_rows) - len(ids)
@@ -287,6 +294,24 @@ class Driver:
         return 1 if self.differing else 0
 
 
+def share(call):
+    """The disturbances shared by several drivers; one report of all."""
+    with tempfile.TemporaryDirectory(prefix="dodyn-disturb-") as directory:
+        words = [sys.executable, os.path.abspath(__file__), call.dodyn, "--ranks", str(call.ranks), "--mpirun", call.mpirun,
+                 "--disturbances", str(-(-call.disturbances // call.parallel))]
+        files = [os.path.join(directory, f"{i}.json") for i in range(call.parallel)]
+        drivers = [subprocess.Popen([*words, "--seed", str(call.seed + i), "--results", file]) for i, file in enumerate(files)]
+        code = max(driver.wait() != 0 for driver in drivers)
+        call.results = ""
+        whole = Driver(call)
+        for file in filter(os.path.exists, files):
+            with open(file) as results:
+                for all_of_them, of_one in zip((whole.kinds, whole.counts, whole.studies, whole.differing, whole.recovery), json.load(results)):
+                    all_of_them.update(of_one) if isinstance(of_one, dict) else all_of_them.extend(of_one)
+        whole.report()
+        return code
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("dodyn")
@@ -294,9 +319,13 @@ def main():
     parser.add_argument("--ranks", type=int, default=3)
     parser.add_argument("--mpirun", default="mpirun")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--parallel", type=int, default=1)
     parser.add_argument("--disk", default="", help=argparse.SUPPRESS)
+    parser.add_argument("--results", default="", help=argparse.SUPPRESS)
     call = parser.parse_args()
     call.dodyn = os.path.abspath(call.dodyn)
+    if call.parallel > 1:
+        sys.exit(share(call))
     with tempfile.TemporaryDirectory(prefix="dodyn-disturb-") as directory:
         # A disk of its own that may be filled, where mounts are permitted.
         if not call.disk and subprocess.run(["unshare", "-m", "true"], capture_output=True).returncode == 0:

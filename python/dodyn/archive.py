@@ -11,7 +11,7 @@ from pathlib import Path
 import h5py
 import numpy as np
 
-SCHEMA = 4  # the newest that this reader knows
+SCHEMA = 5  # the newest that this reader knows
 COUNT_COLUMN = "evaluations/id"  # extended last: its length is the number of complete rows
 STATUSES = ("ok", "infeasible", "not_converged", "failed", "timed_out", "lost")
 COST_MEANING = {  # by evaluator

@@ -66,6 +66,7 @@ Contents read_all(hid_t file, const std::string& path) {
   for (hsize_t row = 0; row < rows; ++row) {
     if (!fits_checksum(block, row)) damaged("the evaluation", row);
     contents.evaluations.push_back(evaluation_of(block, row));
+    if (contents.schema >= 5) contents.outcomes.push_back(outcome_of(block, row));
     if (merged) contents.origins.push_back(origin_of(block, row));
   }
   return contents;

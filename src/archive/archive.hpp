@@ -63,6 +63,7 @@ struct Contents {
   std::string stopped;                  // why the study ended; empty while it runs or after a crash
   std::vector<Evaluation> evaluations;  // by row; a later row of the same id supersedes the earlier ones
   std::vector<surrogate::Iteration> iterations;
+  std::vector<std::uint32_t> outcomes;  // of each row outcome_checksum(); empty where the schema has none
   std::vector<std::int64_t> told;     // of each iteration: rows of evaluations that the file held then
   std::vector<Event> events;          // what befell the study, in the order in which it was written down
   std::vector<Source> sources;        // of a merged archive
@@ -90,6 +91,10 @@ struct Group {
   std::vector<Dataset> datasets;
 };
 void write_plain(const std::string& path, const std::vector<Group>& groups);
+
+// CRC-32 of what of an evaluation does not depend on when, where and how fast it was done: design, seed, status, reason,
+// cost, cost_stderr, gradient, metrics, trajectory. Two that are the same bit for bit have the same one; it is in their rows.
+std::uint32_t outcome_checksum(const Layout& layout, const Outcome& outcome);
 
 // The rows that count: the last one of each id.
 std::map<std::int64_t, std::size_t> latest(const Contents& contents);

@@ -13,6 +13,7 @@ namespace dodyn::archive {
 // Whether a row fits its checksum; so it does where the schema has none.
 bool fits_checksum(const Block& block, hsize_t row);
 bool fits_checksum(hid_t file, const Table& table, hsize_t row, const Motion& motion);
+std::uint32_t outcome_of(const Block& block, hsize_t row);  // outcome_checksum(); since schema 5
 std::int32_t origin_of(const Block& block, hsize_t row);  // the block's archive is a merged one
 
 struct Sound {

@@ -148,12 +148,20 @@ struct Scrap {
 
 bool fits_checksum(const Block& block, hsize_t row) {
   const std::size_t c = checksum_column(block.table);
-  return c == block.table.size() || value_at<std::uint32_t>(block.cell(row, c)) == block.checksum(row, 0, c);
+  if (c == block.table.size()) return true;
+  const auto sums = block.cell(row, c);
+  return value_at<std::uint32_t>(sums) == block.checksum(row, 0, c) &&
+         (sums.size() < sizeof(Checksums) ||
+          value_at<std::uint32_t>(sums, 2) == block.outcome_checksum(row, value_at<std::uint32_t>(sums, 1)));
 }
 
 bool fits_checksum(hid_t file, const Table& table, hsize_t row, const Motion& motion) {
   const std::size_t c = checksum_column(table);
   return c == table.size() || value_at<std::uint32_t>(read_rows(file, table[c], row, 1), 1) == motion.checksum;
+}
+
+std::uint32_t outcome_of(const Block& block, hsize_t row) {
+  return value_at<std::uint32_t>(block.cell(row, checksum_column(block.table)), 2);
 }
 
 std::int32_t origin_of(const Block& block, hsize_t row) {

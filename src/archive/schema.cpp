@@ -78,7 +78,8 @@ Table evaluation_table(const Layout& layout, bool merged, int schema) {
     table.push_back({"/evaluations/" + std::string(field.name), field.unit, element_type(field.name, value),
                      row_shape(field.name, value, layout)});
   });
-  if (schema >= 2) table.push_back({"/evaluations/checksum", "", element_type("", std::uint32_t{}), {2}});
+  if (schema >= 2)
+    table.push_back({"/evaluations/checksum", "", element_type("", std::uint32_t{}), {schema >= 5 ? 3U : 2U}});
   if (merged) table.push_back({"/evaluations/source", "", element_type("", std::int32_t{}), {}});
   for (const auto& channel : layout.channels)
     table.push_back({"/trajectories/" + channel.name,
@@ -187,6 +188,23 @@ std::uint32_t crc32(const Row& row) {
   return crc;
 }
 
+// Whether a field of the record is of the outcome, rather than of when, where and how fast it came about.
+bool of_the_outcome(const Column& column) {
+  const std::string_view name = std::string_view(column.path).substr(column.path.rfind('/') + 1);
+  for (const char* other : {"id", "parent", "seconds", "rank", "host", "started"})
+    if (name == other) return false;
+  return true;
+}
+
+// `cell(c)` are the bytes of a row in column c.
+template <class Cells>
+std::uint32_t crc32_of_outcome(std::span<const Column> table, std::uint32_t of_motion, Cells&& cell) {
+  std::uint32_t crc = 0;
+  for (std::size_t c = 0; c < field_count(); ++c)
+    if (of_the_outcome(table[c])) crc = archive::crc32(cell(c), crc);
+  return archive::crc32(as_bytes(of_motion), crc);
+}
+
 }  // namespace
 
 Row encode(const Table& table, const Layout& layout, const Outcome& outcome, std::int32_t source) {
@@ -203,7 +221,8 @@ Row encode(const Table& table, const Layout& layout, const Outcome& outcome, std
   for (std::size_t c = 0; moves && c < values.size(); ++c)
     crc_of_motion = crc32(encode(channels[c], values[c]), crc_of_motion);
   const bool merged = table.size() - channels.size() > field_count() + 1;
-  const Checksums checksums{crc32(row), crc_of_motion};
+  const auto cell = [&](std::size_t c) { return std::span<const std::byte>(row[c]->bytes); };
+  const Checksums checksums{crc32(row), crc_of_motion, crc32_of_outcome(table, crc_of_motion, cell)};
   row.emplace_back(Cell{as_bytes(checksums)});
   if (merged) row.emplace_back(Cell{as_bytes(source)});
   for (std::size_t c = 0; moves && c < values.size(); ++c) {
@@ -212,6 +231,13 @@ Row encode(const Table& table, const Layout& layout, const Outcome& outcome, std
   }
   row.resize(table.size());
   return row;
+}
+
+std::uint32_t outcome_checksum(const Layout& layout, const Outcome& outcome) {
+  const Table table = evaluation_table(layout, false, schema_version);
+  Checksums checksums;
+  std::memcpy(&checksums, encode(table, layout, outcome)[field_count()]->bytes.data(), sizeof checksums);
+  return checksums[2];
 }
 
 Row encode(const Table& table, const Layout& layout, const IterationRow& decided) {
@@ -394,6 +420,10 @@ std::uint32_t Block::checksum(std::size_t row, std::size_t first, std::size_t co
   std::uint32_t crc = 0;
   for (std::size_t c = first; c < first + count; ++c) crc = crc32(cell(row, c), crc);
   return crc;
+}
+
+std::uint32_t Block::outcome_checksum(std::size_t row, std::uint32_t of_motion) const {
+  return crc32_of_outcome(table, of_motion, [&](std::size_t c) { return cell(row, c); });
 }
 
 Evaluation evaluation_of(const Block& block, std::size_t row) {
@@ -582,7 +612,7 @@ void create_scales(hid_t file, const Layout& layout, const Table& evaluations, c
   for (const Column& column : events) scale(column, 0, events.front().path);
   create_names(file, "/evaluations/variable", names(layout.variables));
   create_names(file, "/evaluations/metric", names(layout.metrics));
-  create_names(file, "/evaluations/part", {"fields", "trajectory"});
+  create_names(file, "/evaluations/part", {"fields", "trajectory", "outcome"});
   create_names(file, "/iterations/number", layout.numbers);
   link(file, "/evaluations/variable", "/iterations/variable");
   link(file, id, "/trajectories/id");

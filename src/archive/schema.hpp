@@ -8,7 +8,9 @@
 //
 //   /events/time kind text    [k] what befell the study: starts, lost ranks, interruptions
 //
-//   /evaluations/checksum     [n, 2] CRC-32 of the bytes of a row's fields, and of its trajectory (0: it has none)
+//   /evaluations/checksum     [n, 3] CRC-32 of the bytes of a row's fields; of its trajectory (0: it has none); and of its
+//                             outcome: design, seed, status, reason, cost, cost_stderr, gradient, metrics, and the
+//                             trajectory's CRC-32
 //   /iterations/checksum      [m] CRC-32 of a row's bytes; /events/checksum [k] too
 //   /evaluations/source       [n] in a merged archive: which of the groups /sources/0, 1, ... a row is from; those hold
 //                             path, created, stopped and provenance of the archives merged
@@ -33,6 +35,7 @@
 //   2  checksums; merged archives
 //   3  /iterations/numbers and /iterations/recommended
 //   4  /events and the attribute machine
+//   5  the checksum of the outcome
 #pragma once
 
 #include <array>
@@ -50,7 +53,7 @@
 
 namespace dodyn::archive {
 
-inline constexpr int schema_version = 4;
+inline constexpr int schema_version = 5;
 inline constexpr std::size_t spare_bytes = 1 << 20;  // more than one append's indices and part-filled chunks allocate
 
 // Runs an action on the archive at `path`; every Error then begins with the path.
@@ -91,7 +94,7 @@ struct Cell {
   bool deflated = true;
 };
 using Row = std::vector<std::optional<Cell>>;
-using Checksums = std::array<std::uint32_t, 2>;  // of the fields, of the trajectory
+using Checksums = std::array<std::uint32_t, 3>;  // of the fields, of the trajectory, of the outcome
 
 struct IterationRow {
   std::int64_t evaluations = 0;
@@ -179,6 +182,7 @@ struct Block {
   std::vector<Bytes> columns;  // a row's bytes stand at row * table[c].bytes()
   std::span<const std::byte> cell(std::size_t row, std::size_t column) const;
   std::uint32_t checksum(std::size_t row, std::size_t first, std::size_t count) const;
+  std::uint32_t outcome_checksum(std::size_t row, std::uint32_t of_motion) const;
 };
 Block read_block(hid_t file, std::span<const Column> table, hsize_t first, hsize_t rows);
 Evaluation evaluation_of(const Block& block, std::size_t row);

@@ -16,21 +16,17 @@ bool of_the_search(const std::string& key) {
          (key.starts_with("design.") && (key.ends_with(".min") || key.ends_with(".max")));
 }
 
-void check(const std::string& path, const archive::Contents& contents, Settings settings,
+void check(const std::string& path, const archive::Contents& contents, const Settings& settings,
            const evaluators::Evaluator& evaluator) {
   if (contents.provenance.evaluator != settings.evaluator)
     throw ConfigError(path + " is of the evaluator " + contents.provenance.evaluator + "; allowed: of " +
                       settings.evaluator + ", as the configuration says");
-  settings = identity_of(std::move(settings), evaluator);
-  std::erase_if(settings.all, [](const Setting& setting) { return of_the_search(setting.key.name); });
-  auto then = contents.provenance.configuration;
-  std::erase_if(then, [](const auto& setting) { return of_the_search(setting.first); });
   const auto names = [](const std::vector<Variable>& variables) {
     std::string all;
     for (const Variable& variable : variables) all += (all.empty() ? "" : ", ") + variable.name;
     return all.empty() ? std::string("none") : all;
   };
-  const std::string difference = differences(settings, then);
+  const std::string difference = another_problem(settings, evaluator, contents);
   if (!difference.empty()) throw ConfigError(path + " belongs to another study: " + difference);
   if (const std::string here = names(settings.variables), there = names(contents.layout.variables); here != there)
     throw ConfigError(path + " belongs to another study: its free variables are " + there + ", here " + here);
@@ -69,6 +65,15 @@ archive::Contents contents_of(const std::string& path) {
 }
 
 }  // namespace
+
+std::string another_problem(Settings settings, const evaluators::Evaluator& evaluator,
+                            const archive::Contents& contents) {
+  settings = identity_of(std::move(settings), evaluator);
+  std::erase_if(settings.all, [](const Setting& setting) { return of_the_search(setting.key.name); });
+  auto then = contents.provenance.configuration;
+  std::erase_if(then, [](const auto& setting) { return of_the_search(setting.first); });
+  return differences(settings, then);
+}
 
 ArchivedStudy archived_study(const std::string& path, const std::vector<std::string>& words,
                              std::optional<std::int64_t> id) {

@@ -63,7 +63,7 @@ with f:
     e = f["/evaluations"]
     n = len(e["id"])
     assert n == 60
-    assert f.attrs["schema"] == 4 and f.attrs["program"] == "dodyn" and f.attrs["stopped"] == b"done"
+    assert f.attrs["schema"] == 5 and f.attrs["program"] == "dodyn" and f.attrs["stopped"] == b"done"
     assert "study.evaluator = gait\n" in f.attrs["configuration"]
     status = h5py.check_enum_dtype(e["status"].dtype)
     assert status == dict(ok=0, infeasible=1, not_converged=2, failed=3, timed_out=4, lost=5), status
@@ -95,7 +95,9 @@ with f:
     for i in range(n):
         crc = zlib.crc32(b"".join(raw(name, i) for name in fields))
         motion = b"".join(f["/trajectories"][c][i].tobytes() for c in ("t", "q"))
-        assert list(e["checksum"][i]) == [crc, 0 if i % 3 == 2 else zlib.crc32(motion)], i
+        of_motion = 0 if i % 3 == 2 else zlib.crc32(motion)
+        outcome = b"".join(raw(name, i) for name in fields[2:10]) + of_motion.to_bytes(4, "little")
+        assert list(e["checksum"][i]) == [crc, of_motion, zlib.crc32(outcome)], i
     assert (f["/iterations/evaluations"][:] == 1 + np.arange(n)).all()
     numbers = f["/iterations/numbers"]
     assert list(numbers.attrs["names"]) == ["length", "quality"] and numbers.shape == (n, 2)

@@ -38,7 +38,7 @@ TEST(Archive, RoundTripOfEveryField) {
   for (int i = 0; i < 30; ++i) expect_same(read_trajectory(path, i), outcome(i).trajectory);
   EXPECT_THAT(error_of([&] { read_trajectory(path, 30); }), HasSubstr("no evaluation 30"));
 
-  EXPECT_EQ(contents.schema, 4);
+  EXPECT_EQ(contents.schema, schema_version);
   EXPECT_EQ(contents.stopped, "converged: a new sample no longer improves the best");
   EXPECT_EQ(contents.created.size(), std::string("2026-01-31T12:34:56Z").size());
   const Provenance wrote = example_provenance(), &got = contents.provenance;
@@ -330,7 +330,7 @@ TEST(Archive, BadFilesGiveOneLineAndStayAsTheyAre) {
     const int next = schema_version + 1;
     H5Awrite(schema, H5T_NATIVE_INT, &next);
   }
-  both(newer, "newer dodyn: schema 5");
+  both(newer, "newer dodyn: schema 6");
 
   EXPECT_THAT(error_of([&] { Archive::create(directory / "no/such/a.h5", example_layout(), {}); }),
               HasSubstr("No such file"));

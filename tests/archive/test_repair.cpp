@@ -161,7 +161,7 @@ TEST(Repair, IterationsOfSchema2OpenAndGoOnWithoutNumbers) {
   EXPECT_THAT(verify(path).problems, IsEmpty());
   Archive::resume(path).append(iteration(4));
   const Contents contents = read(path);
-  EXPECT_EQ(contents.schema, 4);
+  EXPECT_EQ(contents.schema, schema_version);
   ASSERT_THAT(contents.iterations, SizeIs(5));
   for (int i = 0; i < 5; ++i) {
     surrogate::Iteration expected = iteration(i);
@@ -169,6 +169,36 @@ TEST(Repair, IterationsOfSchema2OpenAndGoOnWithoutNumbers) {
     if (i < 4) expected.recommended = {};
     expect_same(contents.iterations[static_cast<std::size_t>(i)], expected);
   }
+}
+
+TEST(Repair, ThePresentSchemaHasAChecksumOfTheOutcomeThatOlderRowsAreGiven) {
+  const Directory directory;
+  const std::string path = directory / "a.h5";
+  write(path, 10);
+  const std::vector<std::uint32_t> outcomes = read(path).outcomes;
+  ASSERT_THAT(outcomes, SizeIs(10));
+  for (int i = 0; i < 10; ++i)
+    EXPECT_EQ(outcomes[static_cast<std::size_t>(i)],
+              outcome_checksum(example_layout(), {expected(i), outcome(i).trajectory}));
+  Outcome elsewhere{expected(4), outcome(4).trajectory};
+  elsewhere.evaluation.id = 17;
+  elsewhere.evaluation.rank = 12;
+  elsewhere.evaluation.host = "node-17";
+  elsewhere.evaluation.seconds = 99;
+  elsewhere.evaluation.started = "2027-01-31T12:34:56.789Z";
+  EXPECT_EQ(outcome_checksum(example_layout(), elsewhere), outcomes[4]);
+  elsewhere.trajectory.values[1](7, 2) = std::nextafter(elsewhere.trajectory.values[1](7, 2), 9.0);
+  EXPECT_NE(outcome_checksum(example_layout(), elsewhere), outcomes[4]);
+
+  make_schema_4(path);
+  EXPECT_EQ(read(path).schema, 4);
+  EXPECT_THAT(read(path).outcomes, IsEmpty());
+  EXPECT_THAT(verify(path).problems, IsEmpty());
+  Archive::resume(path).append(outcome(10));
+  EXPECT_EQ(read(path).schema, schema_version);
+  const std::vector<std::uint32_t> again = read(path).outcomes;
+  ASSERT_THAT(again, SizeIs(11));
+  EXPECT_TRUE(std::equal(outcomes.begin(), outcomes.end(), again.begin()));
 }
 
 TEST(Repair, AnOlderSchemaOpensAndIsRewrittenToGoOn) {
@@ -184,7 +214,7 @@ TEST(Repair, AnOlderSchemaOpensAndIsRewrittenToGoOn) {
   EXPECT_THAT(verify(path).notes, testing::ElementsAre(HasSubstr("schema 1, without checksums")));
   Archive::resume(path).append(outcome(10));
   contents = read(path);
-  EXPECT_EQ(contents.schema, 4);
+  EXPECT_EQ(contents.schema, schema_version);
   ASSERT_THAT(contents.evaluations, SizeIs(11));
   for (int i = 0; i < 10; ++i) expect_same(contents.evaluations[static_cast<std::size_t>(i)], expected(i));
   for (int i = 0; i < 10; ++i) expect_same(read_trajectory(path, i), outcome(i).trajectory);
