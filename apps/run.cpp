@@ -119,6 +119,14 @@ ExitCode lead(const Settings& settings, const evaluators::Evaluator& evaluator, 
   return complete ? finished : incomplete;
 }
 
+// A program may have effects of its own, and its working directory is that of its evaluation.
+void check_duplicates(const Settings& settings) {
+  if (settings.evaluator == "command" && std::isfinite(settings.real("study.duplicate-after")))
+    throw settings.error("study.duplicate-after",
+                         "the evaluator command runs a program, which may not be run twice at a "
+                         "time; allowed: none");
+}
+
 void check_workers(const Settings& settings, const evaluators::Evaluator& evaluator, int ranks) {
   const bool several = settings.text("study.workers") != "1";
   if (several && settings.text("study.evaluator") != "command")
@@ -143,8 +151,10 @@ ExitCode run_session(Invocation& call, const std::string& exit_code_file, const 
     const std::shared_ptr<const evaluators::Evaluator> evaluator = evaluators::make_evaluator(settings);
     const auto strategy = study::make_strategy(settings, *evaluator);
     check_workers(settings, *evaluator, session.size());
+    check_duplicates(settings);
     const Work work = study::make_work(evaluator, settings);
-    const farm::Patience patience{settings.real("study.grace"), settings.real("study.silence")};
+    const farm::Patience patience{settings.real("study.grace"), settings.real("study.silence"),
+                                  settings.real("study.duplicate-after")};
     if (session.rank() > 0) {
       farm::serve(session, work, patience);
       return finished;

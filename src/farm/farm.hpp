@@ -8,6 +8,7 @@
 #pragma once
 
 #include <chrono>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -22,6 +23,9 @@ namespace dodyn::farm {
 struct Patience {
   double grace = 10;    // s an evaluation may overrun its time limit before it is given up, its evaluator with it
   double silence = 10;  // s without a sign of life after which a rank counts as lost
+  // An evaluation under way for this many times the median of those that came back is begun a second time on a rank that has
+  // nothing to do; the first answer counts, and the other is told to stop.
+  double duplicate_after = std::numeric_limits<double>::infinity();
 };
 
 // Used from one thread. However an evaluation ends, its outcome comes back exactly once, its record completed with

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <condition_variable>
 #include <deque>
 #include <mutex>
@@ -61,13 +62,20 @@ struct LocalFarm::State {
   bool closed = false;
   bool woken = false;  // the scheduler
   struct Running {
-    Task task;  // without its warm start
+    Task task;
     Clock::time_point since, give_up;
+    std::stop_source stop = {};
     bool given_up = false;
+    bool copied = false;   // begun elsewhere, too
+    bool settled = false;  // answered from there
+
+    bool is(const Evaluation& other, std::int32_t part) const {
+      return task.evaluation.id == other.id && task.part == part;
+    }
+    bool unanswered() const { return !given_up && !settled; }
   };
   std::vector<std::optional<Running>> running;  // of each thread
   std::condition_variable task_queued, task_finished, for_scheduler;
-  std::stop_source stop;
   std::vector<std::thread> threads;
 };
 
@@ -83,7 +91,8 @@ LocalFarm::LocalFarm(Work work, Patience patience, int rank, int workers)
 LocalFarm::~LocalFarm() {
   std::unique_lock lock(state_->mutex);
   state_->closed = true;
-  state_->stop.request_stop();
+  for (auto& running : state_->running)
+    if (running) running->stop.request_stop();
   state_->task_queued.notify_all();
   const auto idle = [](const auto& running) { return !running; };
   state_->task_finished.wait_for(lock, time_to_stop, [&] { return std::ranges::all_of(state_->running, idle); });
@@ -136,6 +145,61 @@ void LocalFarm::give_back(Outcome outcome) {
   state_->task_finished.notify_all();
 }
 
+int LocalFarm::queued() const {
+  const std::lock_guard lock(state_->mutex);
+  return static_cast<int>(state_->queue.size());
+}
+
+void LocalFarm::put_back(Task task) {
+  {
+    const std::lock_guard lock(state_->mutex);
+    state_->queue.push_front(std::move(task));
+  }
+  state_->task_queued.notify_one();
+}
+
+std::optional<Task> LocalFarm::straggler(Clock::time_point time) {
+  const std::lock_guard lock(state_->mutex);
+  for (auto& running : state_->running)
+    if (running && running->unanswered() && running->since < time && !std::exchange(running->copied, true))
+      return running->task;
+  return std::nullopt;
+}
+
+bool LocalFarm::runs(const Task& task) const {
+  const std::lock_guard lock(state_->mutex);
+  return std::ranges::any_of(state_->running, [&](const auto& running) {
+    return running && running->unanswered() && running->is(task.evaluation, task.part);
+  });
+}
+
+bool LocalFarm::settle(Outcome outcome) {
+  {
+    const std::lock_guard lock(state_->mutex);
+    const auto here = std::ranges::find_if(state_->running, [&](const auto& running) {
+      return running && running->unanswered() && running->is(outcome.evaluation, outcome.part);
+    });
+    if (here == state_->running.end()) return false;
+    (*here)->settled = true;
+    (*here)->stop.request_stop();
+    state_->finished.push_back(std::move(outcome));
+  }
+  state_->task_finished.notify_all();
+  return true;
+}
+
+void LocalFarm::cancel(std::int64_t id, std::int32_t part) {
+  const std::lock_guard lock(state_->mutex);
+  for (auto& running : state_->running)
+    if (running && running->task.evaluation.id == id && running->task.part == part) running->stop.request_stop();
+  for (Task& task : state_->queue) {
+    if (task.evaluation.id != id || task.part != part) continue;
+    std::stop_source stop;
+    stop.request_stop();
+    task.stop = stop.get_token();
+  }
+}
+
 void LocalFarm::wait_for_task(Clock::time_point time) {
   std::unique_lock lock(state_->mutex);
   state_->for_scheduler.wait_until(lock, time, [this] { return state_->woken; });
@@ -161,8 +225,9 @@ std::optional<Outcome> LocalFarm::next_until(Clock::time_point time) {
       if (!running || running->given_up) continue;
       if (Clock::now() >= running->give_up) {
         running->given_up = true;
-        state_->finished.push_back(
-            overdue(running->task, running->since, rank_ + static_cast<int>(worker), host_name()));
+        if (!running->settled)
+          state_->finished.push_back(
+              overdue(running->task, running->since, rank_ + static_cast<int>(worker), host_name()));
         incidents_.push_back(given_up(running->task, rank_ + static_cast<int>(worker), host_name()));
       } else {
         look_again = std::min(look_again, running->give_up);
@@ -183,12 +248,15 @@ void LocalFarm::evaluate_until_closed(State& state, std::size_t worker, const Wo
     state.task_queued.wait(lock, [&] { return state.closed || !state.queue.empty(); });
     if (state.closed) return;
     Task task = *pop_front(state.queue);
-    running = {without_motion(task), Clock::now(), from_now(Seconds(task.time_limit + patience.grace)), false};
-    task.stop = state.stop.get_token();
+    const bool may_be_copied = std::isfinite(patience.duplicate_after);
+    running = {may_be_copied ? task : without_motion(task), Clock::now(),
+               from_now(Seconds(task.time_limit + patience.grace))};
+    if (task.stop.stop_requested()) running->stop.request_stop();  // cancelled while it was queued
+    task.stop = running->stop.get_token();
     lock.unlock();
     Outcome outcome = perform(work, std::move(task), rank);
     lock.lock();
-    if (!running->given_up) state.finished.push_back(std::move(outcome));
+    if (running->unanswered()) state.finished.push_back(std::move(outcome));
     running.reset();
     state.task_finished.notify_all();
   }

@@ -34,6 +34,15 @@ class LocalFarm : public Farm {
   // outcome is given back and returned by `next`.
   std::optional<Task> take();
   void give_back(Outcome outcome);
+  int queued() const;
+  void put_back(Task task);  // one that was taken and not begun: next in the queue
+  // For a scheduler that has a running evaluation done a second time elsewhere: one that began before `time`, each but once;
+  // whether it still runs here, unanswered; and its answer from elsewhere, which stops it here. False: it was answered here
+  // in the meantime, and this answer is dropped.
+  std::optional<Task> straggler(Clock::time_point time);
+  bool runs(const Task& task) const;
+  bool settle(Outcome outcome);
+  void cancel(std::int64_t id, std::int32_t part);  // asks it to stop, now or when it begins
   void wait_for_task(Clock::time_point time);  // returns early when a task is submitted, or the scheduler is woken
   void wake_scheduler();
 

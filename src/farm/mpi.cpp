@@ -1,28 +1,30 @@
 // The farm over MPI ranks.
 //
 // Rank 0 keeps the queue (LocalFarm) and evaluates from it on a thread of its own; another of its threads, the
-// scheduler, hands one task at a time to each other rank, whatever the study is busy with. Every rank has one thread
+// scheduler, hands tasks to the other ranks, whatever the study is busy with. Every rank has one thread
 // that calls MPI (MPI_THREAD_SERIALIZED: on rank 0 the scheduler while there is a farm, else the main thread), beside
 // one that evaluates. None waits inside MPI, where Open MPI spins: they look for messages and sleep in between (Pause).
 //
 // Messages, all point to point with rank 0:
-//   task      0 -> r   one packed Task; r answers with
-//   outcome   r -> 0   one packed Outcome
-//   beat      both     I am there; from a worker with its process id and its host's name. Whoever says nothing for Patience::silence is
-//   lost release   0 -> r   the farm closes: leave serve(); r answers with released  r -> 0   nothing of this farm
-//   comes after it farewell  0 -> r   the session ends: finalise. Exactly one per rank, so that however rank 0 leaves
-//   its session
-//                      (study done, bad input before there was a farm, an exception), nobody waits for it for ever.
+// - task, 0 -> r: one packed Task, sometimes a second one ahead; r answers in that order with
+// - outcome, r -> 0: one packed Outcome
+// - cancel, 0 -> r: id and part of a task that another rank has answered; its evaluation is asked to stop
+// - beat, both ways: I am there; from a worker with its process id and its host's name. Whoever says nothing for
+//   Patience::silence is lost
+// - release, 0 -> r: the farm closes, leave serve(); r answers with
+// - released, r -> 0: nothing of this farm comes after it
+// - farewell, 0 -> r: the session ends, finalise. Exactly one per rank, so that however rank 0 leaves its session (study
+//   done, bad input before there was a farm, an exception), nobody waits for it for ever.
 // MPI keeps messages between two ranks in order, so a release overtakes no task.
-#include <mpi.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
-#include <climits>
+#include <cmath>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <deque>
 #include <exception>
 #include <fstream>
 #include <list>
@@ -33,110 +35,37 @@
 #include <utility>
 
 #include "farm/launch.hpp"
-#include "farm/local.hpp"
-#include "farm/message.hpp"
+#include "farm/mpi_messages.hpp"
 #include "farm/perform.hpp"
 #include "record/text.hpp"
 
 namespace dodyn::farm {
 namespace {
 
-enum Tag { task_tag = 1, outcome_tag, beat_tag, release_tag, released_tag, farewell_tag };
-
-// How long to sleep between two looks for messages: short after traffic, longer the quieter it is, so that what comes
-// waits no longer than it was waited for. At 2 ms the looks cost about 1 % of a core.
-class Pause {
+// How long evaluations take: the median of the last ones that came back.
+class Typical {
  public:
-  explicit Pause(std::chrono::microseconds longest = std::chrono::microseconds(2000)) : longest_(longest) {}
-  void reset() { length_ = shortest; }
-  std::chrono::microseconds next() { return std::exchange(length_, std::min(2 * length_, longest_)); }
-  void sleep() { std::this_thread::sleep_for(next()); }
+  void add(double seconds) {
+    if (last_.size() < 64)
+      last_.push_back(seconds);
+    else
+      last_[count_ % 64] = seconds;
+    if (++count_ % 8 != 0 && count_ > 8) return;
+    auto sorted = last_;
+    std::nth_element(sorted.begin(), sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2), sorted.end());
+    median_ = sorted[sorted.size() / 2];
+  }
+  bool known() const { return count_ >= 3; }
+  double seconds() const { return median_; }
 
  private:
-  static constexpr std::chrono::microseconds shortest{50};
-  std::chrono::microseconds longest_, length_ = shortest;
+  std::vector<double> last_;
+  std::size_t count_ = 0;
+  double median_ = std::numeric_limits<double>::infinity();
 };
 
-// How long a rank waits for the first and the last word of rank 0, which are said outside the life of a farm.
-constexpr std::chrono::seconds last_words(60);
-
-// A message that has arrived, if any.
-std::optional<MPI_Status> look(int source, int tag) {
-  int arrived = 0;
-  MPI_Status status;
-  MPI_Iprobe(source, tag, MPI_COMM_WORLD, &arrived, &status);
-  return arrived ? std::optional(status) : std::nullopt;
-}
-
-Bytes receive(const MPI_Status& status) {
-  int size = 0;
-  MPI_Get_count(&status, MPI_BYTE, &size);
-  Bytes bytes(size);
-  MPI_Recv(bytes.data(), size, MPI_BYTE, status.MPI_SOURCE, status.MPI_TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-  return bytes;
-}
-
-// Starts to send; `bytes` must stay as they are until the request completes.
-MPI_Request start_send(const Bytes& bytes, int destination, Tag tag) {
-  if (bytes.size() > INT_MAX) throw std::length_error("farm: a trajectory above 2 GiB does not fit into a message");
-  MPI_Request request;
-  MPI_Isend(bytes.data(), static_cast<int>(bytes.size()), MPI_BYTE, destination, tag, MPI_COMM_WORLD, &request);
-  return request;
-}
-
-// Waits until `bytes` are on their way. Returns false where nobody takes them.
-bool finish_send(MPI_Request& request) {
-  const auto latest = Clock::now() + last_words;
-  for (Pause pause; Clock::now() < latest; pause.sleep()) {
-    int done = 0;
-    MPI_Test(&request, &done, MPI_STATUS_IGNORE);
-    if (done) return true;
-  }
-  return false;
-}
-
-// Ends the whole run, all ranks: where one rank cannot go on and the others would wait for it for ever.
-[[noreturn]] void abort_all(int rank, const char* why) {
-  std::fprintf(stderr, "dodyn: rank %d: %s; ending all ranks\n", rank, why);
-  MPI_Abort(MPI_COMM_WORLD, 1);
-  std::terminate();  // MPI_Abort does not return
-}
-
-// Sends without waiting. What a lost rank never takes in stays in memory until the process ends.
-void send_unwatched(const std::string& text, int destination, Tag tag) {
-  static std::list<std::pair<std::string, MPI_Request>> under_way;
-  under_way.remove_if([](auto& message) {
-    int done = 0;
-    MPI_Test(&message.second, &done, MPI_STATUS_IGNORE);
-    return done != 0;
-  });
-  auto& [bytes, request] = under_way.emplace_back(text, MPI_REQUEST_NULL);
-  MPI_Isend(bytes.data(), static_cast<int>(bytes.size()), MPI_CHAR, destination, tag, MPI_COMM_WORLD, &request);
-}
-
-// Tells when it is time to beat, and how long another rank has been silent. Silence is counted while this rank listens:
-// after a suspension of the job all ranks are as they were.
-class Silence {
- public:
-  explicit Silence(double most) : most_(Seconds(most)) {}
-  // To be called at every look for messages, after what has arrived is taken in. Returns whether to beat.
-  bool listen() {
-    const auto now = Clock::now();
-    if (now - last_look_ > most_ / 4) missed_ += now - last_look_;
-    last_look_ = now;
-    if (now < next_beat_) return false;
-    next_beat_ = now + std::chrono::duration_cast<Clock::duration>(most_ / 10);
-    return true;
-  }
-  // A moment, on the clock that stands still while this rank does not listen.
-  Clock::time_point listened() const { return last_look_ - missed_; }
-  bool too_long_since(Clock::time_point heard) const { return listened() - heard > most_; }
-
- private:
-  const Seconds most_;
-  Clock::time_point last_look_ = Clock::now(), next_beat_ = Clock::now();
-  Clock::duration missed_{};
-};
+constexpr double short_evaluation = 0.25;  // s; on the way to rank 0 and back it would lose percents of itself
+constexpr double shortest_worth_it = 0.1;  // s; less is not worth doing twice
 
 class MpiFarm : public Farm {
  public:
@@ -172,20 +101,26 @@ class MpiFarm : public Farm {
   }
 
  private:
+  // A task that a rank has; the first of its tasks is the one that it evaluates.
+  struct Assignment {
+    Task task;                             // without its warm start
+    std::shared_ptr<const Bytes> message;  // the task as it is sent
+    MPI_Request sending = MPI_REQUEST_NULL;
+    Clock::time_point since, give_up;  // since when it is evaluated, and until when that is waited for
+    enum State { wanted, given_up, dropped } state = wanted;  // given up: beyond its time; dropped: answered elsewhere
+    bool copied = false;                                      // another rank has it, too
+    bool of_rank_0 = false;                                   // and that is rank 0
+  };
   struct Worker {
-    bool busy = false;    // has a task, or its answer is still to come
-    bool wanted = false;  // ... and is waited for; else it was given up
-    bool lost = false;    // silent
+    std::deque<Assignment> tasks;
+    bool lost = false;  // silent
     bool released = false;
-    Task task;                         // what it works on, without its warm start
-    Clock::time_point since, give_up;  // since when, and until when that is waited for
-    Clock::time_point heard;           // last sign of life, on the clock of silence_
+    Clock::time_point heard;  // last sign of life, on the clock of silence_
     std::string host;
     pid_t pid = 0;
-    std::shared_ptr<Bytes> message;  // the task on its way
-    MPI_Request sending = MPI_REQUEST_NULL;
 
-    bool usable() const { return !lost && (!busy || wanted); }
+    bool works() const { return !tasks.empty() && tasks.front().state == Assignment::wanted; }
+    bool usable() const { return !lost && (tasks.empty() || tasks.front().state != Assignment::given_up); }
   };
   static int rank_of(std::size_t worker) { return static_cast<int>(worker) + 1; }
 
@@ -195,6 +130,7 @@ class MpiFarm : public Farm {
       if (silence_.listen()) beat();
       judge();
       if (hand_out()) pause.reset();
+      duplicate();
       own_.wait_for_task(Clock::now() + pause.next());
     }
   } catch (const std::exception& error) {
@@ -219,13 +155,33 @@ class MpiFarm : public Farm {
       } else if (status->MPI_TAG == released_tag) {
         worker.released = true;
       } else if (status->MPI_TAG == outcome_tag) {
-        if (worker.wanted) own_.give_back(unpack_outcome(bytes));
-        finish_send(worker.sending);  // at once: the answer is here
-        worker.busy = worker.wanted = false;
+        take_in(worker, unpack_outcome(bytes));
         any = true;
       }
     }
     return any;
+  }
+
+  // A rank answers its tasks in the order in which they were sent.
+  void take_in(Worker& worker, Outcome outcome) {
+    Assignment done = std::move(worker.tasks.front());
+    worker.tasks.pop_front();
+    finish_send(done.sending);  // at once: the answer is here
+    if (!worker.tasks.empty()) begin(worker.tasks.front());
+    if (done.state != Assignment::wanted) return;
+    typical_.add(outcome.evaluation.seconds);
+    if (outcome.evaluation.status == Status::lost && under_way_elsewhere(done)) return;
+    if (done.of_rank_0) {
+      own_.settle(std::move(outcome));
+    } else {
+      if (done.copied) drop(done.task);
+      own_.give_back(std::move(outcome));
+    }
+  }
+
+  void begin(Assignment& assignment) {
+    assignment.since = Clock::now();
+    assignment.give_up = from_now(Seconds(assignment.task.time_limit + patience_.grace));
   }
 
   void beat() {
@@ -242,10 +198,14 @@ class MpiFarm : public Farm {
         befell(event_now("rank lost", formatted("rank %d (%s) has been silent for %g s and is lost", rank_of(i),
                                                 worker.host.c_str(), patience_.silence)));
         worker.lost = true;
-        give_up(worker, lost(worker.task, worker.since, rank_of(i), worker.host));
-      } else if (worker.wanted && Clock::now() > worker.give_up) {
-        befell(given_up(worker.task, rank_of(i), worker.host));
-        give_up(worker, overdue(worker.task, worker.since, rank_of(i), worker.host));
+        if (worker.works()) {
+          const Assignment& first = worker.tasks.front();
+          give_up(worker, Assignment::dropped, lost(first.task, first.since, rank_of(i), worker.host));
+        }
+      } else if (worker.works() && Clock::now() > worker.tasks.front().give_up) {
+        const Assignment& first = worker.tasks.front();
+        befell(farm::given_up(first.task, rank_of(i), worker.host));
+        give_up(worker, Assignment::given_up, overdue(first.task, first.since, rank_of(i), worker.host));
       }
       usable += worker.usable();
     }
@@ -258,27 +218,107 @@ class MpiFarm : public Farm {
     incidents_.push_back(std::move(event));
   }
 
-  void give_up(Worker& worker, Outcome outcome) {
-    if (worker.wanted) own_.give_back(std::move(outcome));
-    worker.wanted = false;
+  // What a rank evaluates is answered by `outcome`, unless another rank is at it, too; what it has not begun is queued again.
+  void give_up(Worker& worker, Assignment::State state, Outcome outcome) {
+    Assignment& first = worker.tasks.front();
+    first.state = state;
+    if (!under_way_elsewhere(first)) own_.give_back(std::move(outcome));
+    for (std::size_t i = worker.tasks.size() - 1; i > 0; --i) {
+      if (worker.tasks[i].state != Assignment::wanted) continue;
+      worker.tasks[i].state = Assignment::dropped;
+      own_.put_back(unpack_task(*worker.tasks[i].message));
+    }
   }
 
-  // A task for each free worker, while there are any.
+  // A task for each free worker, while there are any; and where evaluations are short, one more for those that have one, as
+  // long as enough are left for all: then nobody waits for the way to rank 0 and back.
   bool hand_out() {
     bool any = false;
-    for (std::size_t i = 0; i < workers_.size(); ++i) {
-      Worker& worker = workers_[i];
-      if (worker.busy || worker.lost) continue;
-      auto task = own_.take();
-      if (!task) break;
-      worker.message = std::make_shared<Bytes>(pack(*task));
-      worker.sending = start_send(*worker.message, rank_of(i), task_tag);
-      worker.busy = worker.wanted = any = true;
-      worker.since = Clock::now();
-      worker.give_up = from_now(Seconds(task->time_limit + patience_.grace));
-      worker.task = without_motion(*task);
+    for (std::size_t held = 0; held < 2; ++held) {
+      if (held > 0 && typical_.seconds() > short_evaluation) break;
+      for (std::size_t i = 0; i < workers_.size(); ++i) {
+        Worker& worker = workers_[i];
+        if (worker.lost || worker.tasks.size() != held || (held > 0 && !worker.works())) continue;
+        if (held > 0 && own_.queued() < usable_) return any;
+        auto task = own_.take();
+        if (!task) return any;
+        send(i, *task, std::make_shared<const Bytes>(pack(*task)));
+        any = true;
+      }
     }
     return any;
+  }
+
+  Assignment& send(std::size_t i, const Task& task, std::shared_ptr<const Bytes> message) {
+    Assignment& assignment = workers_[i].tasks.emplace_back();
+    assignment.task = without_motion(task);
+    assignment.message = std::move(message);
+    assignment.sending = start_send(*assignment.message, rank_of(i), task_tag);
+    begin(assignment);
+    return assignment;
+  }
+
+  // Calls visit(worker, assignment) for each answer that is waited for, of this task or any.
+  template <class Visit>
+  void for_each_wanted(const Task* task, Visit&& visit) {
+    for (std::size_t i = 0; i < workers_.size(); ++i)
+      for (Assignment& each : workers_[i].tasks)
+        if (each.state == Assignment::wanted && !workers_[i].lost &&
+            (!task || (each.task.evaluation.id == task->evaluation.id && each.task.part == task->part)))
+          visit(i, each);
+  }
+
+  bool under_way_elsewhere(const Assignment& assignment) {
+    bool any = assignment.of_rank_0 && own_.runs(assignment.task);
+    if (assignment.copied)
+      for_each_wanted(&assignment.task, [&](std::size_t, Assignment& other) { any |= &other != &assignment; });
+    return any;
+  }
+
+  // Tells whoever else is at this task to stop.
+  void drop(const Task& task) {
+    for_each_wanted(&task, [&](std::size_t i, Assignment& each) {
+      each.state = Assignment::dropped;
+      send_unwatched(std::to_string(task.evaluation.id) + " " + std::to_string(task.part), rank_of(i), cancel_tag);
+    });
+  }
+
+  // Has stragglers begun a second time by workers that have nothing to do; and stops what rank 0 has answered meanwhile.
+  void duplicate() {
+    if (!std::isfinite(patience_.duplicate_after)) return;
+    std::vector<Task> answered;
+    for_each_wanted(nullptr, [&](std::size_t, Assignment& each) {
+      if (each.of_rank_0 && !own_.runs(each.task)) answered.push_back(each.task);
+    });
+    for (const Task& task : answered) drop(task);
+    if (!typical_.known()) return;
+    const auto time =
+        Clock::now() - std::chrono::duration_cast<Clock::duration>(Seconds(
+                           std::max(shortest_worth_it, std::min(1e9, patience_.duplicate_after * typical_.seconds()))));
+    for (std::size_t i = 0; i < workers_.size() && own_.queued() == 0; ++i) {
+      if (workers_[i].lost || !workers_[i].tasks.empty()) continue;
+      Assignment* oldest = nullptr;
+      std::size_t its_rank = 0;
+      for_each_wanted(nullptr, [&](std::size_t worker, Assignment& each) {
+        if (!each.copied && !each.of_rank_0 && each.since < time && (!oldest || each.since < oldest->since))
+          oldest = &each, its_rank = worker + 1;
+      });
+      if (const auto task = oldest ? std::nullopt : own_.straggler(time)) {
+        send(i, *task, std::make_shared<const Bytes>(pack(*task))).of_rank_0 = true;
+        begun_again(*task, 0, i);
+      } else if (oldest) {
+        oldest->copied = true;
+        send(i, oldest->task, oldest->message).copied = true;
+        begun_again(oldest->task, its_rank, i);
+      }
+    }
+  }
+
+  void begun_again(const Task& task, std::size_t rank, std::size_t worker) {
+    const std::lock_guard lock(incidents_mutex_);
+    incidents_.push_back(event_now(
+        "begun again", formatted("evaluation %lld, part %d takes long on rank %zu; begun again on rank %d",
+                                 static_cast<long long>(task.evaluation.id), task.part, rank, rank_of(worker))));
   }
 
   // Lets the workers go, and waits until each has said its last.
@@ -287,7 +327,8 @@ class MpiFarm : public Farm {
     const auto all_released = [this] {
       return std::all_of(workers_.begin(), workers_.end(), [](const Worker& w) { return w.released || w.lost; });
     };
-    for (auto& worker : workers_) worker.wanted = false;
+    for (auto& worker : workers_)
+      for (Assignment& each : worker.tasks) each.state = Assignment::dropped;
     for (Pause pause; !all_released(); pause.sleep()) {
       collect();
       silence_.listen();
@@ -295,8 +336,8 @@ class MpiFarm : public Farm {
     }
     for (auto& worker : workers_) {
       if (!worker.lost) continue;
-      static std::list<std::shared_ptr<Bytes>> undelivered;  // the message may still be read
-      undelivered.push_back(worker.message);
+      static std::list<std::shared_ptr<const Bytes>> undelivered;  // the messages may still be read
+      for (const Assignment& each : worker.tasks) undelivered.push_back(each.message);
       leave_loose_end();
       end_if_stopped(worker);
     }
@@ -318,7 +359,8 @@ class MpiFarm : public Farm {
   const Patience patience_;
   Silence silence_;
   std::vector<Worker> workers_;  // of ranks 1, 2, ...
-  std::atomic<int> usable_;      // workers that are
+  Typical typical_;
+  std::atomic<int> usable_;  // workers that are
   std::atomic<bool> closed_ = false;
   std::mutex incidents_mutex_;
   std::vector<Event> incidents_;
@@ -381,6 +423,18 @@ std::unique_ptr<Farm> make_mpi_farm(const Session& session, Work work, Patience 
   return std::make_unique<MpiFarm>(session.size(), std::move(work), patience);
 }
 
+namespace {
+
+// "ID PART", which another rank has answered meanwhile; it may have ended here, too.
+void cancel(LocalFarm& own, const Bytes& message) {
+  long long id = -1;
+  int part = 0;
+  const std::string text(reinterpret_cast<const char*>(message.data()), message.size());
+  if (std::sscanf(text.c_str(), "%lld %d", &id, &part) == 2) own.cancel(id, part);
+}
+
+}  // namespace
+
 void serve(const Session& session, const Work& work, Patience patience) try {
   if (session.rank() == 0) throw std::logic_error("rank 0 does not serve");
   const std::string host = std::to_string(getpid()) + " " + host_name();
@@ -403,6 +457,7 @@ void serve(const Session& session, const Work& work, Patience patience) try {
       heard = silence.listened();
       if (status->MPI_TAG == release_tag) released = true;
       if (status->MPI_TAG == task_tag) own->submit(unpack_task(message));
+      if (status->MPI_TAG == cancel_tag) cancel(*own, message);
       if (status->MPI_TAG != beat_tag) pause.reset();
     }
     if (silence.listen()) send_unwatched(host, 0, beat_tag);

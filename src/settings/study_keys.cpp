@@ -118,6 +118,15 @@ std::vector<Key> study_keys(const std::vector<EvaluatorKind>& kinds) {
        .description = "a rank that gives no sign of life for so long is lost",
        .minimum = 0.1,
        .identity = false},
+      {.name = "study.duplicate-after",
+       .default_value = "none",
+       .description =
+           "an evaluation under way for so many times the median is begun again on a rank that has nothing to "
+           "do, and the first answer counts: for machines on which some ranks are slow",
+       .minimum = 1,
+       .identity = false,
+       .word = "none",
+       .word_value = infinity},
       {.name = "study.isolate",
        .type = Type::choice,
        .default_value = "none",

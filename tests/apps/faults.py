@@ -356,6 +356,33 @@ def stopped():
     none_left(mark)
 
 
+def slow():
+    """What a rank that is slow has is begun again on another; the costs are those of one rank."""
+    more = ["--testfunction.delay", "0.1", "--testfunction.noise", "0.1", "--surrogate.points", "40", "--study.duplicate-after", "3"]
+    assert dodyn("run", "f.cfg", *more, "--study.archive", "alone.h5")[0] == 0
+    ENVIRONMENT["MARK"] = mark = os.getcwd()
+    run = start([*RANKS, "-n", "4", DODYN, "run", "f.cfg", "--study.silence", "60", *more])
+    rows_there("f.h5", 3)
+    held = []
+    for pid in marked(mark):
+        with open(f"/proc/{pid}/environ", "rb") as file:
+            if b"OMPI_COMM_WORLD_RANK=2\0" in file.read():
+                os.kill(pid, signal.SIGSTOP)
+                held.append(pid)
+    rows_there("f.h5", 40)  # though nobody takes it for lost
+    for pid in held:
+        os.kill(pid, signal.SIGCONT)
+    code, text = finish(run)
+    assert code == 0, text
+    assert any(kind == "begun again" and "on rank 2;" in said for kind, said in befell()), befell()
+    here, alone = evaluations(), evaluations("alone.h5")
+    assert {x: row["cost"] for x, row in here.items()} == {x: row["cost"] for x, row in alone.items()} and len(here) == 40
+    with open("c.cfg", "w") as file:
+        file.write("[study]\nevaluator = command\nduplicate-after = 3\n[command]\nrun = true\n[design]\nx.min = 0\nx.max = 1\n")
+    code, text = dodyn("run", "c.cfg")
+    assert code == 2 and "study.duplicate-after = 3" in text, text
+
+
 def copied():
     """study.copy is there for programs that know nothing of SWMR."""
     import h5py

@@ -144,6 +144,57 @@ TEST(MpiFarm, LargeTrajectoriesBothWays) {
   std::cout << "8 MB trajectories: " << 20 / seconds_since(start) << " per second on " << session->size() << " ranks\n";
 }
 
+// A rank that is slow, whatever the task: what it has is begun again elsewhere, the first answer counts, each task has one,
+// and the slow rank is free again as soon as it heeds the word to stop.
+TEST(MpiFarm, StragglersAreBegunAgainElsewhere) {
+  const Patience patience{.duplicate_after = 4};
+  for (const int slow : {0, 1}) {
+    const auto work = [slow](const Task& task) {
+      for (int i = 0; i < (session->rank() == slow ? 2000 : 2) && task.seconds_left() > 0; ++i)
+        std::this_thread::sleep_for(10ms);
+      return sample_work(task);
+    };
+    if (session->rank() > 0) {
+      serve(*session, work, patience);
+      continue;
+    }
+    if (session->size() < 3) {
+      make_mpi_farm(*session, work, patience);
+      continue;
+    }
+    const auto farm = make_mpi_farm(*session, work, patience);
+    const auto start = std::chrono::steady_clock::now();
+    for (int batch = 0; batch < 3; ++batch) {
+      const auto outcomes = run(*farm, 40);
+      ASSERT_EQ(outcomes.size(), 40u);
+      for (const auto& [id, outcome] : outcomes) {
+        const Outcome expected = sample_work(sample_task(id));
+        ASSERT_EQ(texts(outcome.evaluation, circumstances), texts(expected.evaluation, circumstances));
+        EXPECT_NE(outcome.evaluation.rank, slow) << id;
+      }
+      EXPECT_EQ(farm->evaluators(), session->size());
+    }
+    EXPECT_LT(seconds_since(start), 15.0) << "one evaluation of the slow rank takes 20 s";
+    int again = 0;
+    for (const Event& event : farm->incidents()) again += event.kind == "begun again";
+    EXPECT_GE(again, 3);
+    EXPECT_LE(again, 40);
+  }
+}
+
+// Short tasks go out two at a time; none is lost or done twice, nor waits behind a long one at the end.
+TEST(MpiFarm, ShortTasksAreSentAhead) {
+  const auto mixed = [](const Task& task) {
+    std::this_thread::sleep_for(task.evaluation.id == 300 ? 1000ms : 1ms);
+    return sample_work(task);
+  };
+  if (session->rank() > 0) return serve(*session, mixed);
+  const auto farm = make_mpi_farm(*session, mixed);
+  const auto start = std::chrono::steady_clock::now();
+  run(*farm, 301);
+  EXPECT_LT(seconds_since(start), 301 * 0.020 + 3.0);
+}
+
 // Waiting costs next to nothing: for workers while rank 0 prepares, and for rank 0 while it waits for an outcome.
 TEST(MpiFarm, WaitingIsIdle) {
   const auto sleeper = [](const Task& task) {
