@@ -61,9 +61,11 @@ class SimulationEvaluator final : public Evaluator {
     static const Key duration{.name = "for", .default_value = "0", .unit = "s", .minimum = 0, .maximum = 1e6};
     for (const FreeSection* section : settings.sections_of("outcome")) {
       const std::string& name = section->name;
-      if (name == "end" || name == "failed")
+      if (name == "end" || name == "failed" || (name == "unresolved" && course.coils))
         throw section->error(name == "end" ? "is the outcome of runs that no other one ends; allowed: another name"
-                                           : "is the outcome of runs that break down; allowed: another name");
+                             : name == "failed"
+                                 ? "is the outcome of runs that break down; allowed: another name"
+                                 : "is the outcome of coils out of their table's range; allowed: another name");
       course.rules.push_back({name, reader.condition(*section->find("when")), section->real(duration)});
     }
     read_cost(reader);
@@ -89,6 +91,7 @@ class SimulationEvaluator final : public Evaluator {
     } catch (const std::invalid_argument& error) {
       throw settings.error("simulation.model", error.what());
     }
+    if (own_.course.coils) try_coils(values);
     if (control_) try_control();
   }
 
@@ -132,6 +135,7 @@ class SimulationEvaluator final : public Evaluator {
 
   std::vector<std::pair<std::string, std::string>> reads() const override {
     std::vector<std::pair<std::string, std::string>> all = {{"simulation.model-checksum", checksum(named_.text)}};
+    if (!own_.coil_text.empty()) all.push_back({"coils.table-checksum", checksum(own_.coil_text)});
     if (!starts_.file_text().empty()) all.push_back({"starts.file-checksum", checksum(starts_.file_text())});
     return all;
   }
@@ -221,6 +225,8 @@ class SimulationEvaluator final : public Evaluator {
     auto& names = tally_.outcomes;
     for (const auto& rule : own_.course.rules) names.push_back(rule.name);
     names.insert(names.end(), {"end", "failed"});
+    tally_.failed = static_cast<int>(names.size()) - 1;
+    if (own_.course.coils) names.emplace_back("unresolved");
     tally_.end = own_.course.end;
     for (const FreeSection* section : settings_.sections_of("cost")) {
       const FreeEntry *share = section->find("failure-of"), *formula = section->find("cost"),
@@ -238,10 +244,10 @@ class SimulationEvaluator final : public Evaluator {
 
   int outcome_named(const FreeEntry& entry) const {
     const auto& names = tally_.outcomes;
-    const auto at = std::find(names.begin(), names.end() - 1, entry.value);
-    if (at == names.end() - 1)
+    const auto judged = names.begin() + tally_.failed, at = std::find(names.begin(), judged, entry.value);
+    if (at == judged)
       throw entry.error("no outcome of that name" + did_you_mean(entry.value, names) +
-                        "; allowed: " + listed({names.begin(), names.end() - 1}));
+                        "; allowed: " + listed({names.begin(), judged}));
     return static_cast<int>(at - names.begin());
   }
 
@@ -263,6 +269,17 @@ class SimulationEvaluator final : public Evaluator {
     for (const auto& body : world.bodies) bodies_.push_back(body.name);
     rigid::Simulation<n>(world, own_.course.options);
     corners_ = static_cast<int>(shapes(world).rows());
+  }
+
+  void try_coils(const systems::Values<double>& values) const {
+    if (model_.dimension != 2)
+      throw settings_.error("coils.table", "is of the plane, and the model is spatial; allowed: a planar model");
+    auto world = systems::bodies<2>(model_, values).world;
+    try {
+      rigid::CoilForce(world, own_.course.coils->form, own_.course.coils->range);
+    } catch (const std::invalid_argument& error) {
+      throw settings_.error("coils.table", std::string("the model ") + error.what());
+    }
   }
 
   // A controller with what no design changes, so that its mistakes are told before a study starts.
@@ -457,7 +474,8 @@ class SimulationEvaluator final : public Evaluator {
                        ? formatted("ended           %s at t = %.6g s, %ld steps%s\n",
                                    tally_.outcomes[static_cast<std::size_t>(ended.outcome)].c_str(), ended.time,
                                    ended.steps, ended.timed_out ? ", at its time limit" : "")
-                       : "ended           failed: " + ended.reason + "\n";
+                       : "ended           " + tally_.outcomes[static_cast<std::size_t>(ended.outcome)] + ": " +
+                             ended.reason + "\n";
     if (own_.course.cost) told.report += formatted("cost            %.9g\n", ended.cost);
     const auto& ledger = story.ledger;
     told.report +=
@@ -521,7 +539,8 @@ EvaluatorKind simulation_kind() {
   kind.description = "a model in contact, from a set of starts: how often it ends as it should, or what its end costs";
   kind.variables = parameters_of;
   kind.keys = simulation::simulation_keys().keys();
-  for (auto& key : simulation::control_keys()) kind.keys.push_back(std::move(key));
+  for (auto* keys : {simulation::control_keys, simulation::coil_keys})
+    for (auto& key : keys()) kind.keys.push_back(std::move(key));
   kind.sections = {
       {"start", Name::none, {}, true, {}, false, "coordinates, rates and parameters that runs start with"},
       {"starts", Name::none, {}, true, {}, false, "what differs from start to start: ranges and count, or a file"},

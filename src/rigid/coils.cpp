@@ -72,8 +72,10 @@ namespace {
 
 Eigen::Matrix<double, 1, CoilForm::terms> monomials(double phi1, double phi2) {
   Eigen::Matrix<double, 1, CoilForm::terms> row;
-  for (int i = 0; i < CoilForm::terms; ++i)
-    row[i] = std::pow(phi1, CoilForm::powers()[i][0]) * std::pow(phi2, CoilForm::powers()[i][1]);
+  std::array<double, 5> one{1.0}, other{1.0};
+  for (std::size_t k = 1; k < 5; ++k) one[k] = phi1 * one[k - 1], other[k] = phi2 * other[k - 1];
+  int i = 0;
+  for (const auto& [a, b] : CoilForm::powers()) row[i++] = one[a] * other[b];
   return row;
 }
 
@@ -81,7 +83,7 @@ Eigen::Matrix<double, 1, CoilForm::terms> monomials(double phi1, double phi2) {
 
 Eigen::Vector3d CoilForm::operator()(double r, double phi1, double phi2) const {
   const Eigen::Matrix<double, 1, 6> values = monomials(phi1, phi2) * coefficients;
-  const double r4 = std::pow(r / unit, 4);
+  const double r2 = r * r / (unit * unit), r4 = r2 * r2;
   Eigen::Vector3d wrench;
   for (int i = 0; i < 3; ++i) wrench[i] = values[2 * i] / (r4 * r4) - values[2 * i + 1] / r4;
   return wrench;
@@ -103,7 +105,14 @@ CoilForm read_coil_form(const std::string& text) {
     if (!row.empty() && row.back() == '\r') row.pop_back();
     if (row.empty() || row[0] == '#') continue;
     if (header) {
-      if (row != "phi1,phi2,A_x,B_x,A_y,B_y,A_theta,B_theta")
+      std::string names;
+      for (std::size_t at = 0, k = 0; k < 8 && at < row.size(); ++k) {
+        const auto comma = std::min(row.find(',', at), row.size());
+        const std::string cell = row.substr(at, comma - at), prefix = "coefficients.";
+        names += (k ? "," : "") + (cell.starts_with(prefix) ? cell.substr(prefix.size()) : cell);
+        at = comma + 1;
+      }
+      if (names != "phi1,phi2,A_x,B_x,A_y,B_y,A_theta,B_theta")
         fail("is no header of such a table; allowed: phi1,phi2,A_x,B_x,A_y,B_y,A_theta,B_theta");
       header = false;
       continue;
@@ -118,7 +127,7 @@ CoilForm read_coil_form(const std::string& text) {
       cells.push_back(value);
       at = comma + 1;
     }
-    if (cells.size() != 8) fail(std::to_string(cells.size()) + " cells; allowed: 8");
+    if (cells.size() < 8) fail(std::to_string(cells.size()) + " cells; allowed: 8, or more behind them");
     int found = -1;
     for (int i = 0; i < CoilForm::terms; ++i)
       if (CoilForm::powers()[i][0] == cells[0] && CoilForm::powers()[i][1] == cells[1]) found = i;

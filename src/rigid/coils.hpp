@@ -37,7 +37,8 @@ class CoilForm {
 };
 
 // Text with a header `phi1,phi2,A_x,B_x,A_y,B_y,A_theta,B_theta`, a row for each pair of powers in any order, and lines of
-// comment from # on. Throws std::invalid_argument, "line N: ...".
+// comment from # on; or what the study coil-fit writes, in which more columns follow. Throws std::invalid_argument, "line
+// N: ...".
 CoilForm read_coil_form(const std::string& text);
 
 // A point of a grid and what acts there.

@@ -1,9 +1,15 @@
 // Evaluator `coil-fit`: the shipped study against what symmetry and a dipole from afar say, mistakes.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
 
 #include "evaluators/evaluator.hpp"
+#include "whole.hpp"
 
 namespace dodyn::evaluators {
 namespace {
@@ -67,6 +73,122 @@ TEST(CoilFit, MistakesAreTold) {
   EXPECT_NE(coil_complaint("--coil-fit.table=nowhere.csv").find("nowhere.csv"), std::string::npos);
   EXPECT_NE(coil_complaint("--coil-fit.table=" + std::string(CONFIGS) + "/coil-fit.cfg").find("line"),
             std::string::npos);
+}
+
+// The table in a simulation: `docking-coils.cfg` with (B.1) for its coils.
+std::unique_ptr<Evaluator> with_table(std::vector<std::string> words) {
+  words.insert(words.end(),
+               {"--design.current=0.48", "--design.spacing=50 mm", "--starts.count=1", "--simulation.frames=0",
+                "--simulation.largest-step=step", "--coils.table=" + std::string(CONFIGS) + "/coil-table.csv"});
+  return make_evaluator(read_settings(std::string(CONFIGS) + "/docking-coils.cfg", words));
+}
+
+// The equations of motion of one craft that two held coils act on, written down once more: (B.1) term by term from the
+// file, in the axes of the flown craft's coils, by Runge and Kutta's method.
+class ByHand {
+ public:
+  ByHand() {
+    std::ifstream file(std::string(CONFIGS) + "/coil-table.csv");
+    for (std::string line; std::getline(file, line);) {
+      if (line[0] == '#' || line[0] == 'p') continue;
+      for (char& c : line)
+        if (c == ',') c = ' ';
+      std::istringstream cells(line);
+      for (double& x : rows_.emplace_back()) cells >> x;
+    }
+  }
+  using State = std::array<double, 6>;  // x, y, angle and their rates
+  State rate(const State& s) const {
+    // centres of the cores: 5 mm and half a core behind the front face, or the tip of a cone of 15 mm; the flown craft
+    // looks back, so its cores, seen from it turned by half a turn, lie as the other one's do
+    const double share = 0.48 / 0.6 * 0.48 / 0.6, mass = 1.2, inertia = 1.2 * (0.01 + 0.01) / 12.0;
+    State d{s[3], s[4], s[5], 0.0, 0.0, 0.0};
+    for (const double own : {0.025, -0.025})
+      for (const double held : {0.025, -0.025}) {
+        const double c = std::cos(s[2]), z = std::sin(s[2]);
+        const double arm_x = c * 0.01 - z * own, arm_y = z * 0.01 + c * own;  // 0.05 + 0.015 - 0.005 - 0.05
+        const double dx = -0.005 - s[0] - arm_x, dy = held - s[1] - arm_y;    // 0.05 - 0.005 - 0.05
+        const double r = std::hypot(dx, dy), rho4 = std::pow(10.0 * r, 4.0);
+        // along (c, z), towards the held craft; its coil points the other way from there, and is turned to be alike
+        const double phi1 = std::atan2(c * dy - z * dx, c * dx + z * dy);
+        const double phi2 = std::remainder(-s[2], std::acos(-1.0));
+        std::array<double, 3> f{};
+        for (const auto& row : rows_)
+          for (std::size_t i = 0; i < 3; ++i)
+            f[i] += std::pow(phi1, row[0]) * std::pow(phi2, row[1]) *
+                    (row[2 + 2 * i] / (rho4 * rho4) - row[3 + 2 * i] / rho4);
+        for (double& x : f) x *= share;
+        const double fx = c * f[0] - z * f[1], fy = z * f[0] + c * f[1];
+        d[3] += fx / mass, d[4] += fy / mass, d[5] += (f[2] + arm_x * fy - arm_y * fx) / inertia;
+      }
+    return d;
+  }
+  State step(const State& s, double h) const {
+    const auto at = [&](const State& k, double a) {
+      State x = s;
+      for (std::size_t i = 0; i < 6; ++i) x[i] += a * k[i];
+      return rate(x);
+    };
+    const State k1 = rate(s), k2 = at(k1, 0.5 * h), k3 = at(k2, 0.5 * h), k4 = at(k3, h);
+    State next = s;
+    for (std::size_t i = 0; i < 6; ++i) next[i] += h / 6.0 * (k1[i] + 2.0 * k2[i] + 2.0 * k3[i] + k4[i]);
+    return next;
+  }
+
+ private:
+  std::vector<std::array<double, 8>> rows_;
+};
+
+TEST(CoilTable, MovesACraftAsTheEquationsDo) {
+  const auto flown = with_table({"--starts.bearing=3 deg", "--starts.distance=150 mm", "--disturbance.force=0",
+                                 "--simulation.end=2 s", "--simulation.step=1 ms", "--simulation.nodes=201"});
+  const Outcome outcome = whole(*flown);
+  ASSERT_TRUE(outcome.evaluation.ok()) << outcome.evaluation.reason;
+  ASSERT_EQ(metric(*flown, outcome, "end"), 1.0);
+  const auto &t = channel(*flown, outcome, "t"), &q = channel(*flown, outcome, "q");
+  const double pi = std::acos(-1.0), bearing = pi / 60.0;
+  ByHand::State s{0.25 * std::cos(bearing), 0.25 * std::sin(bearing), bearing + pi, 0.0, 0.0, 0.0};
+  const ByHand hand;
+  ASSERT_NEAR(q(0, 3), s[0], 1e-15);
+  for (Eigen::Index k = 1; k < t.rows(); ++k) {
+    for (int i = 0; i < 10; ++i) s = hand.step(s, 1e-3);
+    ASSERT_NEAR(t(k, 0), 0.01 * static_cast<double>(k), 1e-9);
+    EXPECT_NEAR(q(k, 3), s[0], 1e-7);
+    EXPECT_NEAR(q(k, 4), s[1], 1e-7);
+    EXPECT_NEAR(q(k, 5), s[2], 1e-6);
+  }
+  EXPECT_GT(std::abs(q(200, 3) - q(0, 3)), 1e-3);  // it has moved
+}
+
+// Out of range a run ends, with where and when; a study that has many such runs says so instead of a rate.
+TEST(CoilTable, LeavesRunsUnresolvedOutOfItsRange) {
+  const auto wide = with_table({"--starts.bearing=40 deg", "--starts.distance=150 mm"});
+  const Outcome lost = whole(*wide);
+  EXPECT_EQ(lost.evaluation.status, Status::failed);
+  EXPECT_EQ(lost.evaluation.reason,
+            "1 of 1 left the range of the coils' table; the first: start 1, coils 2 of 'male' and 1 of 'female' are "
+            "turned by -40 deg; the table holds up to 36 deg, at t = 0 s");
+  EXPECT_EQ(metric(*wide, lost, "unresolved"), 1.0);
+  const auto told = wide->simulate(Task{});
+  ASSERT_TRUE(told);
+  EXPECT_FALSE(told->completed);
+  EXPECT_NE(told->report.find("ended           unresolved: coils"), std::string::npos);
+}
+
+TEST(CoilTable, MistakesAreTold) {
+  const auto told = [](const std::string& configuration, const std::string& word) -> std::string {
+    try {
+      make_evaluator(read_settings(std::string(CONFIGS) + "/" + configuration, {word}));
+    } catch (const ConfigError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  const std::string table = "--coils.table=" + std::string(CONFIGS) + "/coil-table.csv";
+  EXPECT_NE(told("docking-feedback.cfg", table).find("allowed: a planar model"), std::string::npos);
+  EXPECT_NE(told("docking.cfg", table).find("allowed: cores of 0.1 m"), std::string::npos);
+  EXPECT_NE(told("docking-coils.cfg", "--coils.table=nowhere.csv").find("nowhere.csv"), std::string::npos);
+  EXPECT_NE(told("docking-coils.cfg", "--coils.angle=30 deg").find("of no use without coils.table"), std::string::npos);
 }
 
 }  // namespace

@@ -1,6 +1,9 @@
 #include "evaluators/simulation/keys.hpp"
 
 #include <algorithm>
+#include <stdexcept>
+
+#include "settings/ini.hpp"
 
 namespace dodyn::evaluators::simulation {
 namespace {
@@ -33,7 +36,43 @@ const KeyTable<Disturbance>& disturbance_table() {
   return table;
 }
 
+struct CoilKeys {
+  std::string table;
+  rigid::CoilRange range;
+};
+
+const KeyTable<CoilKeys>& coil_table() {
+  const auto range = [](auto member) {
+    return [member](CoilKeys & c) -> auto& { return c.range.*member; };
+  };
+  using R = rigid::CoilRange;
+  static const auto table =
+      KeyTable<CoilKeys>("coils.")
+          .add("table", &CoilKeys::table,
+               {.type = Type::path,
+                .description =
+                    "coefficients of (B.1), by which a planar model's coils act instead of by their poles: a CSV "
+                    "file; empty: none (docs/control.md)"})
+          .add("least-distance", range(&R::least),
+               {.unit = "m", .description = "of centres that the table is for", .minimum = 0, .maximum = 1e3})
+          .add("largest-distance", range(&R::most),
+               {.unit = "m",
+                .description = "of centres that it is for",
+                .minimum = 0,
+                .maximum = 1e3,
+                .open_minimum = true})
+          .add("angle", range(&R::angle),
+               {.unit = "deg",
+                .description = "largest bearing and attitude, either way, that it is for",
+                .minimum = 0,
+                .maximum = 90,
+                .open_minimum = true});
+  return table;
+}
+
 }  // namespace
+
+std::vector<Key> coil_keys() { return coil_table().keys(); }
 
 const KeyTable<SimulationSettings>& simulation_keys() {
   using S = SimulationSettings;
@@ -109,9 +148,9 @@ const KeyTable<SimulationSettings>& simulation_keys() {
                 .maximum = 1e6})
           .add("rest-speed", course(&Course::rest_speed),
                {.unit = "m/s",
-                .description =
-                    "resting: no point of a body moves faster, seen from what is fixed or else from the first body, and forces "
-                    "of contact can hold what acts",
+                .description = "resting: no point of a body moves faster, seen from what is fixed or else from the "
+                               "first body, and forces "
+                               "of contact can hold what acts",
                 .minimum = 0,
                 .maximum = 1e3,
                 .open_minimum = true})
@@ -145,6 +184,23 @@ SimulationSettings read_simulation(const Settings& settings) {
     throw settings.error("simulation.largest-step", "is less than simulation.step; allowed: step, or more than that");
   for (const FreeSection* section : settings.sections_of("disturbance"))
     course.disturbance = disturbance_table().read(*section);
+  const CoilKeys coils = coil_table().read(settings);
+  if (coils.table.empty()) {
+    for (const Key& key : coil_table().keys())
+      if (settings.given(key.name))
+        throw settings.error(key.name, "is of no use without coils.table; allowed: a table, coils.table = FILE.csv");
+    return own;
+  }
+  if (coils.range.least >= coils.range.most)
+    throw settings.error("coils.least-distance", "is not below coils.largest-distance");
+  try {
+    own.coil_text = ini::read_file(coils.table);
+    course.coils = CoilTable{rigid::read_coil_form(own.coil_text), coils.range};
+  } catch (const ConfigError& error) {
+    throw settings.error("coils.table", error.what());
+  } catch (const std::invalid_argument& error) {
+    throw settings.error("coils.table", error.what());
+  }
   return own;
 }
 

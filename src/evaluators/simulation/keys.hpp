@@ -11,6 +11,7 @@ namespace dodyn::evaluators::simulation {
 
 struct SimulationSettings {
   std::string model, hold = "none";
+  std::string coil_text;  // of coils.table; empty: none
   Course course;
   int batch = 25, start = 1, frames = 24;
 };
@@ -21,6 +22,9 @@ const KeyTable<SimulationSettings>& simulation_keys();
 SimulationSettings read_simulation(const Settings& settings);
 // The links that simulation.hold names. Throws ConfigError.
 std::vector<int> held_links(const Settings& settings, const systems::Model& model);
+
+// Keys of [coils].
+std::vector<Key> coil_keys();
 
 // Names of the keys of [disturbance].
 std::vector<std::string> disturbance_keys();

@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "record/random.hpp"
+#include "record/text.hpp"
 
 namespace dodyn::evaluators::simulation {
 namespace {
@@ -53,6 +54,11 @@ Runner<n>::Runner(const systems::Model& model, const systems::Values<double>& va
       for (const int b : moving) wrench[b] += (*field)(at[b].position, t);
     });
   }
+  if constexpr (n == 2)
+    if (course.coils) {
+      coils_.emplace(world, course.coils->form, course.coils->range);
+      world.forces.push_back(*coils_);
+    }
   const int count = static_cast<int>(world.bodies.size());
   for (int b = 0; b < count; ++b)
     for (int a = 0; a < b; ++a) {
@@ -82,6 +88,18 @@ void Runner<n>::look() {
   if (levels_.size() > 1)
     for (std::size_t p = 0; p < pairs_.size(); ++p)
       speeds_[p] = observation_->relative_speed(pairs_[p].one, pairs_[p].other);
+}
+
+// Of the table of coils; empty: none is, or there is no table.
+template <int n>
+std::string Runner<n>::out_of_range() const {
+  if constexpr (n == 2)
+    if (coils_) {
+      std::vector<geometry::Frame<n>> frames;
+      for (const auto& pose : now().poses()) frames.push_back(pose.frame());
+      return coils_->left(frames);
+    }
+  return {};
 }
 
 // The longest step in which no two bodies, at this speed and acceleration, go more than a small part of the way to each
@@ -228,7 +246,13 @@ Ended Runner<n>::run(const Start& start, const std::function<bool()>& stop, Kept
       ended.outcome = static_cast<int>(r);
       over = true;
     }
-    if (over || progress_.at_end) break;
+    if (over) break;
+    if (const auto why = out_of_range(); !why.empty()) {
+      ended.outcome = static_cast<int>(course_.rules.size()) + 2;
+      ended.reason = why + formatted(", at t = %.6g s", now().time());
+      break;
+    }
+    if (progress_.at_end) break;
     if (stop && steps_ % 16 == 0 && stop()) {
       ended.timed_out = true;
       break;

@@ -13,6 +13,7 @@
 #include "evaluators/simulation/film.hpp"
 #include "evaluators/simulation/observation.hpp"
 #include "record/trajectory.hpp"
+#include "rigid/coil_force.hpp"
 
 namespace dodyn::evaluators::simulation {
 
@@ -23,6 +24,12 @@ struct Rule {
   double duration = 0.0;  // s
 };
 
+// (B.1) instead of the forces of a planar model's charges.
+struct CoilTable {
+  rigid::CoilForm form;
+  rigid::CoilRange range;
+};
+
 struct Course {
   rigid::Options options;
   double end = 10.0;          // s
@@ -31,6 +38,7 @@ struct Course {
   int nodes = 301;            // rows of a trajectory
   std::vector<int> held;      // links that do not move from where they start
   Disturbance disturbance;
+  std::optional<CoilTable> coils;
   std::vector<Rule> rules;
   std::optional<Formula> cost;  // of the state at the end
 
@@ -38,14 +46,15 @@ struct Course {
 };
 
 struct Ended {
-  int outcome = 0;  // of the rules; their number: time was up; one more: a contact could not be resolved
+  // of the rules; their number: time was up; one more: a contact could not be resolved; two more: coils left their range
+  int outcome = 0;
   double time = 0.0, cost = 0.0;
   long steps = 0;
   double contacts = 0.0;       // node updates with contact
   double energy_change = 0.0;  // J, less what impacts, projections and a controller's work account for
   double effort = 0.0;         // N^2 s
   bool timed_out = false;      // stopped by `stop`
-  std::string reason;          // of a contact that could not be resolved
+  std::string reason;          // of a run that could not be resolved
 };
 
 // What `dodyn simulate` tells besides.
@@ -95,6 +104,7 @@ class Runner {
   void keep(Trajectory& shown, int row) const;
   double booked() const;
   void look();
+  std::string out_of_range() const;
 
   const Course& course_;
   systems::Bodies<n> view_;
@@ -104,6 +114,7 @@ class Runner {
   std::vector<Pair> pairs_;                           // that may touch
   std::shared_ptr<rigid::Controller<n>> controller_;  // null: nothing is flown
   std::uint64_t control_seed_ = 0;
+  std::optional<rigid::CoilForce> coils_;  // of Course::coils
 
   // of the run
   std::size_t level_ = 0;

@@ -29,11 +29,14 @@ std::array<double, 2> wilson_interval(int hits, int tries) {
 
 std::vector<Quantity> Tally::metrics() const {
   std::vector<Quantity> list;
-  for (const auto& name : outcomes)
+  for (int k = 0; k < static_cast<int>(outcomes.size()); ++k) {
+    const std::string& name = outcomes[static_cast<std::size_t>(k)];
     list.push_back({metric_name(name), "1",
-                    name == "end"      ? "share of the starts that no outcome ends"
-                    : name == "failed" ? "share of the starts whose contacts could not be resolved"
-                                       : "share of the starts that end as " + name});
+                    k == failed - 1 ? "share of the starts that no outcome ends"
+                    : k == failed   ? "share of the starts whose contacts could not be resolved"
+                    : k > failed    ? "share of the starts that leave the range of the coils' table"
+                                    : "share of the starts that end as " + name});
+  }
   list.push_back(
       {"wilson_low", "1", "lower limit of Wilson's 95 % interval of the share of starts that fail, where one is told"});
   list.push_back({"wilson_high", "1", "upper limit of it"});
@@ -56,7 +59,6 @@ std::vector<Quantity> Tally::metrics() const {
 void Tally::sum_up(const Eigen::MatrixXd& tries, Evaluation& e) const {
   const auto n = static_cast<double>(tries.rows());
   const auto kinds = static_cast<Eigen::Index>(outcomes.size());
-  const auto broken = static_cast<double>(kinds - 1);
   const Eigen::Index success_time = always + (controlled ? 1 : 0), restricted_time = success_time + 1;
   const Eigen::Index more = success_time + (failure_of >= 0 ? 2 : 0);
   e.metrics = Eigen::VectorXd::Zero(kinds + more);
@@ -92,7 +94,7 @@ void Tally::sum_up(const Eigen::MatrixXd& tries, Evaluation& e) const {
     double sum = 0.0, squares = 0.0, sound = 0.0;
     const Column column = formula ? cost_column : time_column;
     const auto counts = [&](Eigen::Index i) {
-      return among >= 0 ? tries(i, outcome_column) == among : tries(i, outcome_column) != broken;
+      return among >= 0 ? tries(i, outcome_column) == among : tries(i, outcome_column) < failed;
     };
     for (Eigen::Index i = 0; i < tries.rows(); ++i) {
       if (!counts(i)) continue;
@@ -115,9 +117,12 @@ void Tally::sum_up(const Eigen::MatrixXd& tries, Evaluation& e) const {
       e.reason = "the cost is not a finite number";
     }
   }
-  if (const double failed = count[kinds - 1]; failed > 0.1 * n) {
+  const double broken = count[failed], left = kinds > failed + 1 ? count[failed + 1] : 0.0;
+  if (broken + left > 0.1 * n) {
     e.status = Status::failed;
-    e.reason = formatted("%.0f of %.0f simulations could not resolve a contact", failed, n);
+    e.reason = broken > 0.0 ? formatted("%.0f of %.0f simulations could not resolve a contact", broken, n) : "";
+    if (left > 0.0)
+      e.reason += formatted("%s%.0f of %.0f left the range of the coils' table", broken > 0.0 ? ", " : "", left, n);
     e.cost = not_a_number;
   }
 }

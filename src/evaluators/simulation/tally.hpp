@@ -24,13 +24,15 @@ enum Column {
 
 // How runs of a study may end, and what is asked of it.
 struct Tally {
-  std::vector<std::string> outcomes;  // by the names of [outcome]s, then end and failed
-  int failure_of = -1;                // [cost] failure-of: the number of an outcome
-  bool formula = false;               // [cost] cost
-  int among = -1;                     // [cost] among: the number of an outcome
-  double most_others = 1.0;           // [cost] others: share that may end otherwise
-  bool controlled = false;            // whether a craft is flown
-  double end = 0.0;                   // simulation.end, s
+  std::vector<std::string>
+      outcomes;              // by the names of [outcome]s, then end, failed, and unresolved where there are coils
+  int failed = 0;            // the number of that outcome
+  int failure_of = -1;       // [cost] failure-of: the number of an outcome
+  bool formula = false;      // [cost] cost
+  int among = -1;            // [cost] among: the number of an outcome
+  double most_others = 1.0;  // [cost] others: share that may end otherwise
+  bool controlled = false;   // whether a craft is flown
+  double end = 0.0;          // simulation.end, s
 
   std::vector<Quantity> metrics() const;
   // Fills status, reason, cost, its standard error and the metrics. tries: [start, columns]
