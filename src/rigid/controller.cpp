@@ -66,8 +66,9 @@ double lyapunov(const ControlLaw& law, const MassProperties& body, const Trackin
 }
 
 Command command(const ControlLaw& law, const MassProperties& body, const BodyState& state, const Desired& desired,
-                const Vector<3>& gravity) {
+                const Vector<3>& gravity, double* angle) {
   const auto e = tracking_error(law.retraction, state, desired);
+  if (angle) *angle = e.angle;
   const Matrix<3>& J = body.inertia;
   Command give;
   give.force = -law.position_gain * e.position - law.velocity_gain * e.velocity;
@@ -76,8 +77,8 @@ Command command(const ControlLaw& law, const MassProperties& body, const BodySta
     give.torque += 0.25 * law.attitude_gain * e.attitude.squaredNorm() * e.attitude;
   if (law.feed_forward) {
     give.force += body.mass * (desired.acceleration - gravity);
-    const Matrix<3> R = state.attitude.transpose() * desired.attitude;
-    give.torque += J * (R * desired.spin_rate - e.spin.cross(R * desired.spin));  // R_e' = -hat(e_omega) R_e
+    const Vector<3> rate = state.attitude.transpose() * (desired.attitude * desired.spin_rate);
+    give.torque += J * (rate - e.spin.cross(state.spin - e.spin));  // R_e' = -hat(e_omega) R_e
   }
   give.force = shortened(give.force, law.largest_force);
   give.torque = shortened(give.torque, law.largest_torque);
@@ -92,16 +93,16 @@ Controller<n>::Controller(const World<n>& world, const ControllerOptions& option
        {std::pair(law.position_gain, "gain-position"), std::pair(law.velocity_gain, "gain-velocity"),
         std::pair(law.attitude_gain, "gain-attitude"), std::pair(law.spin_gain, "gain-spin")})
     must(gain > 0.0 || law.off(),
-            std::string(name) + " is not positive; allowed: above 0, or all four gains 0: no control");
+         std::string(name) + " is not positive; allowed: above 0, or all four gains 0: no control");
   const int count = static_cast<int>(world.bodies.size());
   must(options.body >= 0 && options.body < count && options.receiver >= -1 && options.receiver < count &&
-              options.body != options.receiver,
-          "a controller flies a body to another one that does not exist");
+           options.body != options.receiver,
+       "a controller flies a body to another one that does not exist");
   const auto& body = world.bodies[options.body];
   must(!body.fixed, "'" + body.name + "' does not move, so nothing can fly it");
   for (const auto& joint : world.joints)
     must(joint.child != options.body && joint.parent != options.body,
-            "'" + body.name + "' is joined to another body; allowed: to fly a free one");
+         "'" + body.name + "' is joined to another body; allowed: to fly a free one");
   must(law.largest_force > 0.0 && law.largest_torque > 0.0, "the largest force or torque is not positive");
   must(
       options.period > 0.0 || (options.delay == 0.0 && options.position_noise == 0.0 && options.attitude_noise == 0.0 &&
@@ -120,6 +121,7 @@ Controller<n>::Controller(const World<n>& world, const ControllerOptions& option
     mass_.inertia = trace * Matrix<3>::Identity() - body.euler_tensor;
   }
   gravity_ = widened<n>(world.gravity);
+  receiver_stays_ = options.receiver < 0 || world.bodies[options.receiver].fixed;
 }
 
 template <int n>
@@ -151,9 +153,10 @@ double Controller<n>::longest_step() const {
 // Of a receiver that moves, the curve goes with it; its own acceleration is not known.
 template <int n>
 Desired Controller<n>::desired(double t, Frames<n> frames, std::span<const Twist<n>> twists) const {
-  if (aim_.time != t) aim_ = {t, curve_.at(t)};
+  const bool known = aim_.time == t;
+  if (!known) aim_ = {t, curve_.at(t)};
   Desired d = aim_.desired;
-  if (options_.receiver < 0) return d;
+  if (options_.receiver < 0 || (known && receiver_stays_)) return d;
   const BodyState r = in_space(frames[options_.receiver], twists[options_.receiver]);
   const Matrix<3>& R = r.attitude;
   const Vector<3> w = R * r.spin, arm = R * d.position, along = R * d.velocity;
@@ -164,20 +167,23 @@ Desired Controller<n>::desired(double t, Frames<n> frames, std::span<const Twist
   d.spin_rate -= d.spin.cross(seen);
   d.spin += seen;
   d.attitude = R * d.attitude;
+  if (receiver_stays_) aim_.desired = d;
   return d;
 }
 
 template <int n>
 Command Controller<n>::commanded(double t, Frames<n> frames, std::span<const Twist<n>> twists) const {
-  return commanded(t, in_space(frames[options_.body], twists[options_.body]), frames, twists);
+  return commanded(t, in_space(frames[options_.body], twists[options_.body]), frames, twists).command;
 }
 
 template <int n>
-Command Controller<n>::commanded(double t, const BodyState& state, Frames<n> frames,
-                                 std::span<const Twist<n>> twists) const {
+typename Controller<n>::Commanded Controller<n>::commanded(double t, const BodyState& state, Frames<n> frames,
+                                                           std::span<const Twist<n>> twists) const {
   if (options_.law.off()) return {};
-  if (options_.period > 0.0) return {state.attitude * held_.force, held_.torque};
-  return command(options_.law, mass_, state, desired(t, frames, twists), gravity_);
+  if (options_.period > 0.0) return {{state.attitude * held_.force, held_.torque}};
+  Commanded give;
+  give.command = command(options_.law, mass_, state, desired(t, frames, twists), gravity_, &give.angle);
+  return give;
 }
 
 template <int n>
@@ -204,6 +210,7 @@ void Controller<n>::node(double t, std::span<const Pose<n>> poses, std::span<con
   if (options_.law.off()) return;
   if (options_.period > 0.0 && !sample_due(t)) return take(t);
   curve_.pass(t);
+  if (options_.period == 0.0 && options_.replan == 0.0) return;
   frames_.resize(poses.size());
   for (std::size_t b = 0; b < poses.size(); ++b) frames_[b] = poses[b].frame();
   const BodyState state = in_space(frames_[options_.body], twists[options_.body]);
@@ -219,15 +226,15 @@ void Controller<n>::node(double t, std::span<const Pose<n>> poses, std::span<con
       ++sums_.replanned;
     }
   }
-  sums_.largest_angle = std::max(
-      sums_.largest_angle, attitude_error(options_.law.retraction, state.attitude.transpose() * aim.attitude).angle);
   if (options_.period > 0.0) sample(t, state, aim);
 }
 
 template <int n>
 void Controller<n>::sample(double t, const BodyState& state, const Desired& aim) {
   const BodyState seen = measured(state);
-  Command give = command(options_.law, mass_, seen, aim, gravity_);
+  double angle = 0.0;
+  Command give = command(options_.law, mass_, seen, aim, gravity_, &angle);
+  sums_.largest_angle = std::max(sums_.largest_angle, angle);
   give.force = (seen.attitude.transpose() * give.force).eval();
   coming_.push_back({t + options_.delay, give});
   while (next_sample_ <= t + soon * options_.period) next_sample_ += options_.period;
@@ -265,10 +272,14 @@ void Controller<n>::act(double t, Frames<n> frames, std::span<const Twist<n>> tw
   const auto& frame = frames[options_.body];
   const Twist<n>& twist = twists[options_.body];
   const BodyState state = in_space(frame, twist);
-  const Command give = commanded(t, state, frames, twists);
+  const auto [give, angle] = commanded(t, state, frames, twists);
   if (t != last_.time) before_ = last_;
-  last_ = {t, wrench_of(give, state.attitude, frame.position), twist, frame.position,
-           give.force.squaredNorm() + give.torque.squaredNorm()};
+  last_ = {t,
+           wrench_of(give, state.attitude, frame.position),
+           twist,
+           frame.position,
+           give.force.squaredNorm() + give.torque.squaredNorm(),
+           angle};
   wrench[options_.body] += last_.wrench;
 }
 
@@ -279,6 +290,7 @@ void Controller<n>::passed(double t, double h) {
   const auto add = [&](const Acted& acted, double weight) {
     const Vector<n> force = acted.wrench.template head<n>();
     sums_.effort += weight * acted.squares;
+    sums_.largest_angle = std::max(sums_.largest_angle, acted.angle);
     sums_.work += weight * acted.wrench.dot(acted.twist);
     sums_.impulse += weight * widened<n>(force);
     sums_.angular_impulse += weight * (widened<n>(acted.position).cross(widened<n>(force)) +

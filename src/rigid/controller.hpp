@@ -53,9 +53,9 @@ double lyapunov(const ControlLaw& law, const MassProperties& body, const Trackin
 struct Command {
   Vector<3> force = Vector<3>::Zero(), torque = Vector<3>::Zero();
 };
-// (4.40); `gravity`: acceleration, m/s^2.
+// (4.40); `gravity`: acceleration, m/s^2; `angle` becomes that of R_e, rad.
 Command command(const ControlLaw& law, const MassProperties& body, const BodyState& state, const Desired& desired,
-                const Vector<3>& gravity = Vector<3>::Zero());
+                const Vector<3>& gravity = Vector<3>::Zero(), double* angle = nullptr);
 
 struct ControllerOptions {
   ControlLaw law;
@@ -74,7 +74,7 @@ struct ControlSums {
   double effort = 0.0;  // integral of |f|^2 + |tau|^2, N^2 s (the torques' part in N^2 m^2 s)
   double work = 0.0;    // J
   Vector<3> impulse = Vector<3>::Zero(), angular_impulse = Vector<3>::Zero();
-  double largest_angle = 0.0;  // of R_e at a node so far, of held commands at a sample, rad
+  double largest_angle = 0.0;  // of R_e where commands acted, of held ones at a sample, rad
   int replanned = 0;
 };
 
@@ -103,7 +103,11 @@ class Controller final : public Actor<n> {
   TrackingError error(double t, Frames<n> frames, std::span<const Twist<n>> twists) const;
 
  private:
-  Command commanded(double t, const BodyState& state, Frames<n> frames, std::span<const Twist<n>> twists) const;
+  struct Commanded {
+    Command command;
+    double angle = 0.0;  // of R_e
+  };
+  Commanded commanded(double t, const BodyState& state, Frames<n> frames, std::span<const Twist<n>> twists) const;
   BodyState measured(const BodyState& state);
   bool sample_due(double t) const;
   void sample(double t, const BodyState& state, const Desired& desired);
@@ -114,7 +118,9 @@ class Controller final : public Actor<n> {
   MassProperties mass_;
   Vector<3> gravity_ = Vector<3>::Zero();
   DipoleCurve curve_;
-  // The way at the instant last asked for: an implicit step asks for one instant several times.
+  bool receiver_stays_ = true;
+  // The way at the instant last asked for: an implicit step asks for one instant several times. In the receiver's frame, or,
+  // where that does not move, the world's.
   struct Aim {
     double time = std::numeric_limits<double>::quiet_NaN();
     Desired desired;
@@ -137,7 +143,7 @@ class Controller final : public Actor<n> {
     double time = -1e300;
     Twist<n> wrench = Twist<n>::Zero(), twist = Twist<n>::Zero();
     Vector<n> position = Vector<n>::Zero();
-    double squares = 0.0;
+    double squares = 0.0, angle = 0.0;
   };
   Acted before_, last_;
   ControlSums sums_;

@@ -203,15 +203,15 @@ Desired DipoleCurve::at(double t) const {
   }
   // x' = -eta b(x): each pass knows one derivative of x, and so of b, more
   const double eta = options_.speed;
+  const Vector<3> first = direction(knot.position);
   Triple<InTime> s, b;
-  for (int i = 0; i < 3; ++i) s[i].value = knot.position[i] - options_.dock[i];
-  for (int known = 0; known < 3; ++known) {
-    b = direction_at(options_, s);
-    for (int i = 0; i < 3; ++i) {
-      s[i].gradient(0) = -eta * b[i].value;
-      if (known > 0) s[i].hessian(0, 0) = -eta * b[i].gradient(0);
-    }
+  for (int i = 0; i < 3; ++i) {
+    s[i].value = knot.position[i] - options_.dock[i];
+    s[i].gradient(0) = -eta * first[i];
   }
+  b = direction_at(options_, s);
+  for (int i = 0; i < 3; ++i) s[i].hessian(0, 0) = -eta * b[i].gradient(0);
+  b = direction_at(options_, s);
   for (int i = 0; i < 3; ++i) {
     desired.position[i] = knot.position[i];
     desired.velocity[i] = -eta * b[i].value;
