@@ -267,7 +267,13 @@ bool InteriorPoint::optimal() const {
   for (int i = 0; i < m_; ++i) error = std::max(error, std::abs(at_.gap[i]) / scale_c_[i]);
   for (const int i : bounded_below_) error = std::max(error, (at_.v[i] - lower_[i]) * lower_z_[i] / scale_f_);
   for (const int i : bounded_above_) error = std::max(error, (upper_[i] - at_.v[i]) * upper_z_[i] / scale_f_);
-  for (int j = n_; j < N_; ++j) error = std::max(error, std::abs(r[j]) * scale_c_[slack_row_[j - n_]] / scale_f_);
+  for (int j = n_; j < N_; ++j) {
+    const int i = slack_row_[j - n_];
+    error = std::max(error, std::abs(r[j]) * scale_c_[i] / scale_f_);
+    // the row itself is as far from its bound as its slack is but for the gap, and its multiplier is not quite the slack's
+    const double row = at_.v[j] + at_.gap[i], distance = y_[i] > 0.0 ? upper_[j] - row : row - lower_[j];
+    if (std::isfinite(distance)) error = std::max(error, std::abs(y_[i] * distance) / scale_f_);
+  }
   return error <= tolerance_;
 }
 

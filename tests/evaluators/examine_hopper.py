@@ -1,0 +1,150 @@
+#!/usr/bin/python3
+"""Examines the hop of configs/hopper.cfg by its archive alone: numpy, with a Lagrangian of its own in the places of the three masses,
+and the model's numbers written down here.
+
+    examine_hopper.py DODYN ROOT STIFFNESS [--KEY VALUE ...]
+
+Worked out anew from t, q and u: the discrete Euler-Lagrange equations of stance and flight, the ground's force and its cone, the
+foot that leaves with the momentum it had, the impulse, the loss and the cone of the landing, the hop that repeats itself, the fall of
+the common centre of mass, limits and ranges, and the cost."""
+
+import os
+import subprocess
+import sys
+import tempfile
+
+import h5py
+import numpy as np
+
+DODYN, ROOT, STIFFNESS = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2]), float(sys.argv[3])
+LEG, LOWER, TRUNK, INERTIA, UP, COPPER, G = 0.5, 0.5, 8.0, 0.2, 0.05, 0.02, 9.81
+DAMPING, STRIDE, MU = 0.5 * np.sqrt(STIFFNESS * LOWER), 0.4, 0.8
+MASS = np.array([LOWER, LOWER, TRUNK])
+LINE = (LOWER * (LEG / 2) ** 2 / 12, INERTIA)  # of the lower leg, of the trunk
+
+with tempfile.TemporaryDirectory() as folder:
+    archive = os.path.join(folder, "hop.h5")
+    subprocess.run([DODYN, "run", os.path.join(ROOT, "configs", "hopper.cfg"), "--study.archive", archive, "--strategy", "sweep", "--surrogate.points",
+                    "1", "--study.max-evaluations", "1", "--design.leg_stiffness.min", repr(STIFFNESS * (1 - 1e-9)), "--design.leg_stiffness.max",
+                    repr(STIFFNESS * (1 + 1e-9)), *sys.argv[4:]], check=True, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    with h5py.File(archive, "r") as f:
+        assert f["evaluations/status"][0] == 0, f["evaluations/reason"][0]
+        STIFFNESS = f["evaluations/design"][0][0]
+        DAMPING = 0.5 * np.sqrt(STIFFNESS * LOWER)
+        cost, t, Q, U, FORCE, phase = (f[name][0] for name in ("evaluations/cost", "trajectories/t", "trajectories/q", "trajectories/u",
+                                                               "trajectories/held_force", "trajectories/phase"))
+        names = [n.decode() if isinstance(n, bytes) else n for n in f["evaluations/metrics"].attrs["names"]]
+        metric = dict(zip(names, f["evaluations/metrics"][0]))
+t, phase = t.ravel(), phase.ravel().astype(int)
+STANCE, FLIGHT = np.flatnonzero(phase == 0), np.flatnonzero(phase == 1)
+assert len(STANCE) + len(FLIGHT) == len(t)
+
+
+def places(q):
+    """Of the lower leg's middle, the hip, the trunk's centre: [3, 2]. Foot at (x, y), leg and trunk from the vertical, anticlockwise."""
+    x, y, leg, stretch, hip = q
+    along, up = np.array([-np.sin(leg), np.cos(leg)]), np.array([-np.sin(leg + hip), np.cos(leg + hip)])
+    foot, high = np.array([x, y]), (LEG + stretch) * along
+    return np.array([foot + LEG / 4 * along, foot + high, foot + high + UP * up])
+
+
+def speeds(q, v):
+    return np.imag(places(q + 1e-30j * v)) / 1e-30
+
+
+def mass_matrix(q):
+    J = np.array([speeds(q, e) for e in np.eye(5)])  # [5, 3, 2]
+    M = np.einsum("aij,bij,i->ab", J, J, MASS)
+    turns = (np.array([0, 0, 1.0, 0, 0]), np.array([0, 0, 1.0, 0, 1.0]))
+    return M + sum(I * np.outer(w, w) for I, w in zip(LINE, turns))
+
+
+def potential(q):
+    return G * MASS @ places(q)[:, 1] + STIFFNESS / 2 * q[3] ** 2
+
+
+def ends(q0, q1, h, u):
+    """What an interval takes from the momentum at its first node, and gives to that at its second: [5] each."""
+    middle, v = (q0 + q1) / 2, (q1 - q0) / h
+    p = mass_matrix(middle) @ v
+    pull = np.empty(5)  # dL/dq
+    for i in range(5):
+        e = 1e-6 * np.eye(5)[i]
+        kinetic = (v @ mass_matrix(middle + e) @ v - v @ mass_matrix(middle - e) @ v) / 4e-6
+        pull[i] = kinetic - np.imag(potential(middle + 1e-30j * np.eye(5)[i])) / 1e-30
+    force = np.array([0, 0, 0, u[1] - DAMPING * v[3], u[0]])
+    return p - h / 2 * (pull + force), p + h / 2 * (pull + force)
+
+
+def intervals(rows):
+    """Momenta that leave the first node of each interval and arrive at its second."""
+    h = (t[rows[-1]] - t[rows[0]]) / (len(rows) - 1)
+    assert np.allclose(np.diff(t[rows]), h, rtol=1e-9), "intervals are not alike"
+    return h, [ends(Q[k], Q[k + 1], h, U[k]) for k in rows[:-1]]
+
+
+def cone(force, what):
+    assert abs(force[0]) <= MU * force[1] + 1e-6, f"{what}: ({force[0]:.6g}, {force[1]:.6g}) N is outside the friction cone"
+
+
+# stance: the foot stays; its equations give the ground's force, the others hold
+h, stance = intervals(STANCE)
+assert np.abs(Q[STANCE][:, :2]).max() == 0.0, "the foot does not stand"
+worst, ground = 0.0, 0.0
+for k in range(1, len(stance)):
+    gap = stance[k][0] - stance[k - 1][1]
+    worst = max(worst, np.abs(gap[2:]).max())
+    ground = max(ground, np.abs(gap[:2] / h - FORCE[STANCE[k], :2]).max())
+    cone(gap[:2] / h, f"node {k} of the stance")
+# it leaves with what it has: at rest at the foot, and the momenta of the whole go on
+last = Q[STANCE[-1]]
+M = mass_matrix(last)
+rate = np.r_[0, 0, np.linalg.solve(M[2:, 2:], stance[-1][1][2:])]
+half = 2 / h * ((M @ rate)[:2] - stance[-1][1][:2])
+ground = max(ground, np.abs(half - FORCE[STANCE[-1], :2]).max())
+cone(half, "take-off")
+
+H, flight = intervals(FLIGHT)
+leaves = np.abs(flight[0][0] - M @ rate).max()
+assert np.abs(Q[FLIGHT[0]] - last).max() < 1e-10, "the flight does not begin where the stance ends"
+fall = 0.0
+for k in range(1, len(flight)):
+    worst = max(worst, np.abs(flight[k][0] - flight[k - 1][1]).max())
+    # of the whole, without the Lagrangian: what masses have together changes by their weight alone
+    total = lambda i: MASS @ speeds((Q[FLIGHT[i]] + Q[FLIGHT[i + 1]]) / 2, (Q[FLIGHT[i + 1]] - Q[FLIGHT[i]]) / H)
+    fall = max(fall, np.abs(total(k) - total(k - 1) + [0, H * G * MASS.sum()]).max())
+# in flight the common centre of mass goes on a parabola: to second order in the interval
+centre = np.array([MASS @ places(Q[k]) / MASS.sum() for k in FLIGHT])
+s = t[FLIGHT] - t[FLIGHT[0]]
+drop = centre + np.outer(s ** 2, [0, G / 2])
+straight = np.polynomial.polynomial.polyfit(s, drop, 1)
+bend = np.abs(drop - straight[0] - np.outer(s, straight[1])).max()
+assert Q[FLIGHT][:, 1].min() > -1e-8, "the foot is under the ground"
+
+# the landing: the foot stops, what else moves keeps its momentum, a stride ahead
+end, first = Q[FLIGHT[-1]], Q[STANCE[0]]
+again = np.abs(end - first - [STRIDE, 0, 0, 0, 0]).max()
+M = mass_matrix(end)
+arrives, begins = flight[-1][1], stance[0][0]
+before = np.linalg.solve(M, arrives)
+after = np.r_[0, 0, np.linalg.solve(M[2:, 2:], arrives[2:])]
+impulse = (M @ after - arrives)[:2]
+cone(impulse, "landing")
+landing = np.abs((M @ after - begins)[2:]).max()
+half = 2 / h * (begins - M @ after)[:2]
+ground = max(ground, np.abs(half - FORCE[STANCE[0], :2]).max())
+loss = before @ M @ before / 2 - after @ M @ after / 2
+assert loss > 0 and before[1] <= 1e-9, "it does not come down"
+
+weights = np.array([COPPER, COPPER / 100])
+anew = (h * np.sum(U[STANCE[:-1]] ** 2 @ weights) + H * np.sum(U[FLIGHT[:-1]] ** 2 @ weights)) / (MASS.sum() * G * STRIDE)
+print(f"hopper: cost {cost:.9g}, anew {anew:.9g}; equations {worst:.1e}, ground's force {ground:.1e} N, take-off {leaves:.1e}, "
+      f"weight {fall:.1e}, landing {landing:.1e}, repeats {again:.1e}; off the parabola {bend:.1e} m; loss {loss:.9g} J, "
+      f"stance {h * len(stance):.6g} s, flight {H * len(flight):.6g} s")
+assert worst < 1e-8 and ground < 1e-5 and leaves < 1e-8 and fall < 1e-9 and landing < 1e-8 and again < 1e-9
+assert bend < 1e-3
+assert abs(loss - metric["impact_loss"]) < 1e-7 and abs(h * len(stance) + H * len(flight) - metric["duration"]) < 1e-9
+assert np.abs(U[:, 0]).max() < 60 + 1e-6 and np.abs(U[:, 1]).max() < 400 + 1e-6
+assert Q[:, 3].min() > -0.2 - 1e-8 and Q[:, 3].max() < 0.05 + 1e-8
+assert 0.05 - 1e-9 < h * len(stance) < 0.4 + 1e-9 and 0.1 - 1e-9 < H * len(flight) < 0.5 + 1e-9
+assert abs(anew - cost) < 1e-9 * cost + 1e-15, "the cost is not what it should be"
