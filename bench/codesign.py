@@ -1,12 +1,12 @@
 """Eight variables of a walker at once (configs/codesign.cfg): a surrogate with gradients against searches without, and what each variable buys.
 
-    python3 bench/codesign.py ours DODYN FOLDER [EVALUATIONS]        25 evaluations
-    python3 bench/codesign.py variables DODYN FOLDER [EVALUATIONS]   each variable left as the leg has it, the others chosen anew
-    python3 bench/codesign.py cma-es DODYN FOLDER [EVALUATIONS]      python3-cmaes, in generations of ten
-    python3 bench/codesign.py crs DODYN FOLDER [EVALUATIONS]         NLopt's CRS2-LM
+    python3 bench/codesign.py ours DODYN FOLDER [EVALUATIONS [SEED]]     25 evaluations
+    python3 bench/codesign.py variables DODYN FOLDER [EVALUATIONS]       each variable left as the leg has it, the others chosen anew
+    python3 bench/codesign.py cma-es DODYN FOLDER [EVALUATIONS [SEED]]   python3-cmaes, in generations of ten
+    python3 bench/codesign.py crs DODYN FOLDER [EVALUATIONS]             NLopt's CRS2-LM
     python3 bench/codesign.py table DODYN FOLDER                     the tables of docs/measured/codesign.md from what is in FOLDER
 
-Archives stay in FOLDER; a second call goes on where the first was stopped.
+Archives stay in FOLDER; a second call goes on where the first was stopped. The seed is 1 where none is given.
 """
 
 import csv
@@ -54,7 +54,7 @@ def write_designs(path, names, designs):
 
 
 def variables(dodyn, folder, evaluations):
-    best = design(min(rows(dodyn, os.path.join(folder, "ours.h5")), key=cost))
+    best = design(min(rows(dodyn, os.path.join(folder, "ours-1.h5")), key=cost))
     for name, value in AS_IT_STANDS.items():
         others = [other for other in AS_IT_STANDS if other != name]
         path = os.path.join(folder, f"start-{name}.csv")
@@ -63,56 +63,66 @@ def variables(dodyn, folder, evaluations):
               "--surrogate.initial-samples", "2")  # fmt: skip
 
 
-def cma_es(dodyn, folder, evaluations):
+def cma_es(dodyn, folder, evaluations, seed):
     import numpy as np
     from cmaes import CMA
 
     names, lower, upper = list(RANGES), *np.array(list(RANGES.values()), dtype=float).T
-    search = CMA(mean=np.full(8, 0.5), sigma=0.25, bounds=np.array([[0.0, 1.0]] * 8), population_size=GENERATION, seed=1)
+    search = CMA(mean=np.full(8, 0.5), sigma=0.25, bounds=np.array([[0.0, 1.0]] * 8), population_size=GENERATION, seed=seed)
     for generation in range(evaluations // GENERATION):
         asked = [search.ask() for _ in range(GENERATION)]
-        path = os.path.join(folder, f"cma-es-{generation:03d}")
+        path = os.path.join(folder, f"cma-es-{seed}-{generation:03d}")
         write_designs(path + ".csv", names, [lower + (upper - lower) * x for x in asked])
         told = study(dodyn, folder, os.path.basename(path), GENERATION, "--surrogate.designs", path + ".csv", "--surrogate.gradient",
-                     "false", "--surrogate.batch", str(GENERATION), "--study.batch", str(GENERATION), "--gait.starts", "2")  # fmt: skip
+                     "false", "--surrogate.batch", str(GENERATION), "--study.batch", str(GENERATION), "--gait.starts", "2",
+                     "--study.seed", str(seed))  # fmt: skip
         search.tell([(x, cost(row)) for x, row in zip(asked, told)])
         print(generation, min(map(cost, told)), flush=True)
 
 
+def peers(dodyn, folder):
+    """What the searches without gradients were told, in order: {name: costs}."""
+    found = {}
+    for path in sorted(glob.glob(os.path.join(folder, "cma-es-*-*.h5"))):
+        seed = os.path.basename(path).split("-")[2]
+        found.setdefault(f"CMA-ES, seed {seed}", []).extend(cost(row) for row in rows(dodyn, path)[:GENERATION])
+    crs = os.path.join(folder, "crs.h5")
+    if os.path.exists(crs):
+        found["CRS2-LM"] = [cost(row) for row in rows(dodyn, crs)]
+    return found
+
+
 def table(dodyn, folder):
-    ours = rows(dodyn, os.path.join(folder, "ours.h5"))
+    ours = rows(dodyn, os.path.join(folder, "ours-1.h5"))
     best = min(ours, key=cost)
-    print("| evaluations | " + " | ".join(str(n) for n in range(5, len(ours) + 1, 5)) + " |")
-    print("| least cost so far | " + " | ".join(f"{min(map(cost, ours[:n])):.5f}" for n in range(5, len(ours) + 1, 5)) + " |\n")
-    print("| variable | as the leg has it | chosen | best without it | dearer by |\n|---|---|---|---|---|")
+    curves = {f"surrogate, seed {os.path.basename(path)[5:-3]}": [cost(row) for row in rows(dodyn, path)]
+              for path in sorted(glob.glob(os.path.join(folder, "ours-*.h5")))}  # fmt: skip
+    curves.update(peers(dodyn, folder))
+    counts = (5, 10, 15, 20, 25, 50, 120, 250, 500, 1000, 2500)
+    print("| evaluations | " + " | ".join(map(str, counts)) + " |\n" + "|---" * (1 + len(counts)) + "|")
+    for name, costs in curves.items():
+        print(f"| {name} | " + " | ".join(f"{min(costs[:n]):.5f}" if n <= len(costs) else "" for n in counts) + " |")
+    for name, costs in curves.items():
+        within = next((i + 1 for i, row in enumerate(ours) if cost(row) <= min(costs)), None)
+        print(f"{name}: {len(costs)} evaluations, {min(costs):.6f}; evaluation {within} of seed 1 of the surrogate is as good")
+    print("\n| variable | as the leg has it | chosen | best without it | dearer by |\n|---|---|---|---|---|")
     for name, value in AS_IT_STANDS.items():
         archive = os.path.join(folder, f"without-{name}.h5")
         if not os.path.exists(archive):
             continue
         without = min(map(cost, rows(dodyn, archive)))
         print(f"| `{name}` | {value:g} | {design(best)[name]:.4g} | {without:.5f} | {100 * (without / cost(best) - 1):.1f} % |")
-    print()
-    peers = {"CMA-ES": [cost(r) for path in sorted(glob.glob(os.path.join(folder, "cma-es-*.h5"))) for r in rows(dodyn, path)[:GENERATION]]}
-    crs = os.path.join(folder, "crs.h5")
-    peers["CRS2-LM"] = [cost(r) for r in rows(dodyn, crs)] if os.path.exists(crs) else []
-    for peer, costs in peers.items():
-        for count in (25, 50, 100, 200, 300, 500, 1000, 2500):
-            if count <= len(costs):
-                print(f"{peer}, {count} evaluations: {min(costs[:count]):.5f}")
-        if costs:
-            within = next((i + 1 for i, row in enumerate(ours) if cost(row) <= min(costs)), None)
-            print(f"{peer}: {len(costs)} evaluations, {min(costs):.6f}; evaluation {within} of ours is as good")
 
 
-def main(what, dodyn, folder, evaluations=None):
+def main(what, dodyn, folder, evaluations=None, seed=1):
     dodyn = os.path.abspath(dodyn)
     os.makedirs(folder, exist_ok=True)
     if what == "ours":
-        study(dodyn, folder, "ours", int(evaluations or 25))
+        study(dodyn, folder, f"ours-{seed}", int(evaluations or 25), "--study.seed", str(seed))
     elif what == "variables":
         variables(dodyn, folder, int(evaluations or 12))
     elif what == "cma-es":
-        cma_es(dodyn, folder, int(evaluations or 2500))
+        cma_es(dodyn, folder, int(evaluations or 2500), int(seed))
     elif what == "crs":
         study(dodyn, folder, "crs", int(evaluations or 2500), "--strategy", "crs", "--gait.starts", "2")
     elif what == "table":

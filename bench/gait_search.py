@@ -1,9 +1,9 @@
 """How often the search for a gait misses the best one known: studies x seeds x designs.
 
-    python3 bench/gait_search.py run DODYN FOLDER NAME [STUDY ...] [--key value ...]
+    python3 bench/gait_search.py run DODYN FOLDER NAME [STUDY ...] [--designs 17] [--key value ...]
     python3 bench/gait_search.py table FOLDER NAME [NAME ...] [--reference NAME ...]
 
-`run` sweeps every study as it is shipped, 17 designs over its first variable (the others in the middle of their ranges), with
+`run` sweeps every study as it is shipped, so many designs over its first variable (the others in the middle of their ranges), with
 three seeds, and writes what each design cost to FOLDER/NAME-STUDY-SEED.json; `--key value` goes to dodyn. `table` says of each
 run how many designs cost more than 1.001 of the best that any of the runs in FOLDER found there and 1e-5, or found nothing. (1e-5: the
 infimum of the problem as published is 0, see docs/measured/published-figures.md. It matters nowhere else.)
@@ -20,9 +20,9 @@ import sys
 import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-STUDIES = ("knee", "knee-free", "knee-published", "knee-fixed-masses", "knee-torso", "knee-underactuated", "leg-mass",
-           "knee-step-period", "hip-spring", "knee-spatial")  # fmt: skip
-DESIGNS, SEEDS, MISS, NOTHING = 17, (1, 2, 3), 1e-3, 1e-5
+STUDIES = ("knee", "knee-energy", "knee-speeds", "codesign", "knee-free", "knee-published", "knee-fixed-masses", "knee-torso",
+           "knee-underactuated", "leg-mass", "knee-step-period", "hip-spring", "knee-spatial")  # fmt: skip
+SEEDS, MISS, NOTHING = (1, 2, 3), 1e-3, 1e-5
 
 
 def free(dodyn, config):
@@ -36,7 +36,7 @@ def free(dodyn, config):
     return [(name, each["min"], each["max"]) for name, each in found.items()]
 
 
-def sweep(dodyn, folder, name, study, seed, words):
+def sweep(dodyn, folder, name, study, seed, designs, words):
     path = os.path.join(folder, f"{name}-{study}-{seed}.json")
     if os.path.exists(path):
         return
@@ -47,7 +47,7 @@ def sweep(dodyn, folder, name, study, seed, words):
         words += [f"--design.{variable}", repr(0.5 * (lower + upper))]
     with tempfile.TemporaryDirectory() as scratch:
         archive = os.path.join(scratch, "sweep.h5")
-        base = [dodyn, "run", config, "--strategy", "sweep", "--surrogate.points", str(DESIGNS), "--study.seed", str(seed),
+        base = [dodyn, "run", config, "--strategy", "sweep", "--surrogate.points", str(designs), "--study.seed", str(seed),
                 "--study.max-evaluations", "100", "--study.archive", archive, *words]  # fmt: skip
         done = subprocess.run(base, cwd=ROOT, capture_output=True, text=True)
         if not os.path.exists(archive):
@@ -57,7 +57,8 @@ def sweep(dodyn, folder, name, study, seed, words):
     for row in csv.DictReader(io.StringIO(table)):  # the latest row of an id counts
         x = next(float(value) for key, value in row.items() if key.startswith(f"design.{variables[0][0]}"))
         cost = float(row["cost"]) if row["status"] == "ok" else None
-        iterations = float(row["metrics.iterations"]) if row["metrics.iterations"] not in ("", "nan") else 0.0
+        iterations = sum(float(value) for key, value in row.items()
+                         if re.fullmatch(r"metrics\.(.*:)?iterations", key) and value not in ("", "nan"))  # fmt: skip
         before = rows.get(row["id"], {"iterations": 0.0, "seconds": 0.0})
         rows[row["id"]] = {"x": round(x, 9), "cost": cost, "status": row["status"],
                            "seconds": before["seconds"] + float(row["seconds [s]"]),
@@ -112,10 +113,13 @@ def main(words):
         dodyn, folder, name = os.path.abspath(words[1]), words[2], words[3]
         rest = words[4:]
         first = next((i for i, word in enumerate(rest) if word.startswith("--")), len(rest))
+        keys, designs = rest[first:], "17"
+        if keys[:1] == ["--designs"]:
+            designs, keys = keys[1], keys[2:]
         os.makedirs(folder, exist_ok=True)
         for study in rest[:first] or STUDIES:
             for seed in SEEDS:
-                sweep(dodyn, os.path.abspath(folder), name, study, seed, rest[first:])
+                sweep(dodyn, os.path.abspath(folder), name, study, seed, designs, keys)
     elif words[:1] == ["table"] and len(words) >= 3:
         table(words[1], words[2:])
     else:

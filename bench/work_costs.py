@@ -3,7 +3,8 @@
 
     bench/work_costs.py DODYN          (from the root of the repository; minutes)
 
-The underactuated biped of configs/knee-underactuated.cfg with its knee at 0.5 m; work + 0.02 of squared torque."""
+The underactuated biped of configs/knee-underactuated.cfg with its knee at 0.5 m; work + 0.02 of squared torque, then
+with larger losses."""
 
 import subprocess
 import sys
@@ -28,9 +29,18 @@ print("| work by | time steps | limit, N m | cost | absolute work / (weight x st
 print("|---|---|---|---|---|---|---|---|")
 ROWS = [(40, limit, {}) for limit in (20, 40, 80, 160)]
 ROWS += [(80, 80, dict(refine_tolerance=1e-9, refinements=1)), (160, 80, dict(refine_tolerance=1e-9, refinements=2))]
+WEIGHT = 9.81 * 20 * 0.56
 for rule in ("intervals", "ends"):
     for steps, limit, more in ROWS:
-        v = solve(work_rule=rule, torque_limit=limit, **more)
-        weight = 9.81 * 20 * 0.56
-        print(f"| {rule} | {int(v['intervals'])} | {limit} | {v['cost']:.5f} | {v['absolute_work'] / weight:.4f} | {v['positive_work']:.3f} | "
+        v = solve(work_rule=rule, torque_limit=limit, squared_torque=0.02, **more)
+        print(f"| {rule} | {int(v['intervals'])} | {limit} | {v['cost']:.5f} | {v['absolute_work'] / WEIGHT:.4f} | {v['positive_work']:.3f} | "
               f"{v['impact_loss']:.3f} | {v['largest_torque']:.1f} |", flush=True)
+
+print("\n| loss | time steps | limit, N m | cost | change by the last halving | absolute work / (weight x step) | positive work / (weight x step) | "
+      "largest torque, N m |")
+print("|---|---|---|---|---|---|---|---|")
+for loss in (0.02, 0.05, 0.1):
+    for refinements, limit in ((1, 80), (2, 80), (3, 80), (3, 40), (3, 60), (3, 160)):
+        v = solve(squared_torque=loss, torque_limit=limit, refine_tolerance=1e-9, refinements=refinements, max_iterations=3000)
+        print(f"| {loss} | {int(v['intervals'])} | {limit} | {v['cost']:.6f} | {v['refinement_change']:.2%} | {v['absolute_work'] / WEIGHT:.4f} | "
+              f"{v['positive_work'] / WEIGHT:.4f} | {v['largest_torque']:.1f} |", flush=True)
