@@ -100,10 +100,11 @@ struct GaitReport {
   double largest_friction_ratio = 0.0;  // |tangential| / normal force; infinite where the ground would have to pull
   double normal_impulse = 0.0, impulse_friction_ratio = 0.0;  // N s
   double smallest_clearance = 0.0;                            // of the swing foot at nodes 1 .. K-1, m
-  double smallest_knee_flexion = 0.0;                         // rad; negative where a knee overextends
-  double largest_knee_flexion = 0.0;                          // rad
-  double largest_turn = 0.0;                                  // of a joint in one interval, rad
-  double largest_lift = 0.0;                                  // of the swing foot, m
+  double largest_scuff = 0.0;          // of the swing foot under the ground, m: at nodes and between them
+  double smallest_knee_flexion = 0.0;  // rad; negative where a knee overextends
+  double largest_knee_flexion = 0.0;   // rad
+  double largest_turn = 0.0;           // of a joint in one interval, rad
+  double largest_lift = 0.0;           // of the swing foot, m
   double largest_spike = 0.0;          // of a torque over those of both neighbouring intervals, N m
   double smallest_leg_distance = 0.0;  // of links of different legs, m: at nodes and between them, where angles are
                                        // interpolated; of what counts (see WalkerGait::pairs)

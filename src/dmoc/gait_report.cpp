@@ -6,7 +6,7 @@
 
 namespace dodyn::dmoc {
 
-// Steps of an interval at which the legs' distance is looked at.
+// Steps of an interval at which the legs' distance and the swing foot are looked at.
 constexpr int leg_samples = 20;
 
 GaitMotion WalkerGait::motion(const Eigen::VectorXd& x) const {
@@ -86,6 +86,12 @@ GaitReport WalkerGait::report(const Eigen::VectorXd& x) const {
   r.impulse_friction_ratio = friction_ratio(m.impulse);
 
   r.smallest_clearance = m.swing_height.segment(1, K - 1).minCoeff();
+  for (int k = 0; k < K; ++k)
+    for (int i = 0; i <= leg_samples; ++i) {
+      const double f = static_cast<double>(i) / leg_samples;
+      const Eigen::VectorXd theta = ((1.0 - f) * m.q.row(k) + f * m.q.row(k + 1)).tail(walker_->joints).transpose();
+      r.largest_scuff = std::max(r.largest_scuff, -value(*swing_height_, theta)(0));
+    }
   r.largest_lift = m.swing_height.maxCoeff();
   r.largest_turn = (m.q.bottomRows(K) - m.q.topRows(K)).cwiseAbs().maxCoeff();
   for (int k = 1; k + 1 < K; ++k)
@@ -103,8 +109,7 @@ GaitReport WalkerGait::report(const Eigen::VectorXd& x) const {
   r.wrong_sides = static_cast<int>(std::count(m.wrong_side.begin(), m.wrong_side.end(), true));
   r.impact_loss = m.impact_loss;
   const auto plain = design_.plain();
-  const double along =
-      plain.tilted ? plain.mass() * plain.across[0] : 0.0;  // N, of gravity on a slope
+  const double along = plain.tilted ? plain.mass() * plain.across[0] : 0.0;  // N, of gravity on a slope
   r.energy_balance = r.signed_work + along * r.step_length - r.impact_loss;
   r.reintegration_error = motion_problem_.reintegrate(motion_problem_.motion(x));
   return r;

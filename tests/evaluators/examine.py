@@ -245,6 +245,7 @@ def examine(scenario, design, Q, U, cost):
             slack[key] = np.min(beyond if sign == ">=" else -beyond)
     heights = [place(Q[k], swing, links[swing]["end"]) @ UP - 4 * k / K * (1 - k / K) * get("gait.clearance", 0.0) for k in range(1, K)]
     slack["clearance"] = min(heights)
+    between = min(place(Q[k] + i / 20 * (Q[k + 1] - Q[k]), swing, links[swing]["end"]) @ UP for k in range(K) for i in range(1, 20))
 
     # ---- the cost
     weight = np.linalg.norm(GRAVITY) * sum(m for _, _, m, _ in bodies)
@@ -289,10 +290,11 @@ def examine(scenario, design, Q, U, cost):
         assert nearest > 0.9 * 2 * r
 
     print(f"{CONFIG}{scenario and ' '}{scenario}: cost {cost:.6f} ({mine:.6f} here), equations {worst:.1e}, jump {jump:.1e}, periodicity {period:.1e}, normal force {normal:.1f} N, "
-          f"friction {ratio:.3f}, at touch-down {across:.3f}, least slack {min(slack, key=slack.get)} {min(slack.values()):.1e}{words}")
+          f"friction {ratio:.3f}, at touch-down {across:.3f}, least slack {min(slack, key=slack.get)} {min(slack.values()):.1e}, foot between nodes {between:.1e} m{words}")
     assert worst < 1e-8 and jump < 1e-7 and period < 1e-6
     assert abs(mine - cost) < 1e-7 * max(1, cost)
     assert min(slack.values()) > -1e-7, slack
+    assert between > (-0.001 if "gait.clearance" in ASKED else -0.01), between
     if ASKED.get("gait.contact", "free") != "free":
         assert normal > 0 and impulse @ UP > 0
     if ASKED.get("gait.contact") == "friction-cone":

@@ -404,5 +404,43 @@ TEST(GaitEvaluator, TheFlagshipIsAWalk) {
   }
 }
 
+std::unique_ptr<Evaluator> flagship(int intervals, int starts) {
+  return make_evaluator(
+      read_settings(std::string(CONFIGS) + "/knee.cfg",
+                    {"--gait.intervals", std::to_string(intervals), "--gait.starts", std::to_string(starts)}));
+}
+
+// Where the gradient vanishes, by the secant method: no surrogate has a part in it.
+TEST(GaitEvaluator, TheFlagshipsBestKneeConvergesWithOrderTwo) {
+  std::vector<double> knees, costs;
+  for (const int intervals : {40, 80, 160}) {
+    const auto walk = flagship(intervals, 1);
+    double knee = 0.458, last = 0.464, slope_at_last = walk->evaluate(task(last)).evaluation.gradient(0);
+    for (int i = 0; i < 6 && std::abs(knee - last) > 1e-8; ++i) {
+      const Evaluation e = walk->evaluate(task(knee)).evaluation;
+      ASSERT_EQ(e.status, Status::ok) << e.reason;
+      const double slope = e.gradient(0), next = knee - slope * (knee - last) / (slope - slope_at_last);
+      last = knee;
+      slope_at_last = slope;
+      knee = next;
+    }
+    knees.push_back(knee);
+    costs.push_back(walk->evaluate(task(knee)).evaluation.cost);
+  }
+  EXPECT_NEAR((knees[0] - knees[1]) / (knees[1] - knees[2]), 4.0, 1.5);
+  EXPECT_NEAR((costs[0] - costs[1]) / (costs[1] - costs[2]), 4.0, 1.0);
+  EXPECT_NEAR(knees[1], 0.45909, 1e-5);  // of the shipped mesh
+  EXPECT_NEAR(costs[1], 0.152878, 1e-6);
+}
+
+TEST(GaitEvaluator, TwoSeedsFindTheSameCurveOfTheFlagship) {
+  const auto walk = flagship(30, 3);
+  for (double knee = 0.30; knee < 0.651; knee += 0.05) {
+    const double one = walk->evaluate(task(knee, 1)).evaluation.cost,
+                 other = walk->evaluate(task(knee, 2)).evaluation.cost;
+    EXPECT_NEAR(one, other, 1e-4 * one) << knee;
+  }
+}
+
 }  // namespace
 }  // namespace dodyn::evaluators

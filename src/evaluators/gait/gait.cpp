@@ -319,7 +319,8 @@ std::string GaitEvaluator::report(const Outcome& outcome) const {
            ? formatted("touch-down impulse: normal %.4g N s, friction ratio %.3f", impulse,
                        metric("impulse_friction_ratio"))
            : formatted("touch-down impulse: NOT FEASIBLE, the ground would have to pull with %.4g N s", -impulse));
-  line(formatted("swing foot at least %.2e m above the ground at inner nodes", metric("smallest_clearance")));
+  line(formatted("swing foot at least %.2e m above the ground at inner nodes, at most %.2e m under it between nodes",
+                 metric("smallest_clearance"), metric("largest_scuff")));
   const double flexion = metric("smallest_knee_flexion");
   line(formatted("least knee flexion %.3f rad", flexion) +
        (flexion >= -1e-8             ? ""

@@ -23,6 +23,7 @@ const std::vector<Quantity> all_metrics = {
     {"normal_impulse", "N s", "normal impulse on the new foot at touch-down"},
     {"impulse_friction_ratio", "1", "|tangential| / normal impulse at touch-down"},
     {"smallest_clearance", "m", "least height of the swing foot at inner nodes"},
+    {"largest_scuff", "m", "how far the swing foot gets under the ground, between nodes too"},
     {"smallest_knee_flexion", "rad", "least flexion of a knee; negative: it overextends"},
     {"largest_knee_flexion", "rad", "largest flexion of a knee"},
     {"largest_turn", "rad", "largest turn of a joint in one time step"},
@@ -71,6 +72,7 @@ Eigen::VectorXd metrics_of(const dmoc::GaitReport& r, const GaitFound& found) {
       {"normal_impulse", r.normal_impulse},
       {"impulse_friction_ratio", r.impulse_friction_ratio},
       {"smallest_clearance", r.smallest_clearance},
+      {"largest_scuff", r.largest_scuff},
       {"smallest_knee_flexion", r.smallest_knee_flexion},
       {"largest_knee_flexion", r.largest_knee_flexion},
       {"largest_turn", r.largest_turn},
@@ -114,6 +116,10 @@ std::vector<Oddity> oddities(const Eigen::VectorXd& metrics, bool may_cross, boo
       formatted("the legs come too close in %.0f time steps", metric("leg_crossings")));
   odd(metric("wrong_sides") > 0.0, no_walk,
       formatted("the swing leg passes on the wrong side of the stance leg in %.0f time steps", metric("wrong_sides")));
+  const double scuff = metric("largest_scuff");
+  odd(scuff > 0.01, no_walk, formatted("the swing foot goes %.3f m under the ground", scuff));
+  odd(scuff > 0.001 && scuff <= 0.01, worth_a_look,
+      formatted("the swing foot goes %.4f m under the ground between time steps", scuff));
   odd(turn > 60.0, coarse, formatted("a joint turns by %.0f degrees in one time step", turn));
   odd(balance > 0.2 * work, coarse, formatted("work and losses differ by %.3g J of %.3g J", balance, work));
   odd(turn > 20.0 && turn <= 60.0, worth_a_look, formatted("a joint turns by %.0f degrees in one time step", turn));
