@@ -5,7 +5,9 @@
 #include <cmath>
 #include <limits>
 
+#include "rigid/actor.hpp"
 #include "rigid/integrator.hpp"
+#include "rigid/mixing.hpp"
 
 namespace dodyn::rigid {
 namespace {
@@ -28,6 +30,7 @@ class Midpoint final : public Integrator<n> {
     for (const auto& body : world.bodies)  // of gyration, where a body has no shape
       radius_.push_back(
           std::max(radius(body), body.mass > 0.0 ? std::sqrt(body.euler_tensor.trace() / body.mass) : 0.0));
+    for (const auto& force : world.forces) controlled_ |= force.template target<Acting<n>>() != nullptr;
     frames_.resize(bodies.size());
     gradient_.resize(bodies.size());
     jacobian_.resize(bodies.size());
@@ -58,6 +61,7 @@ class Midpoint final : public Integrator<n> {
       for (int b = 0; b < bodies_.size(); ++b)
         if (!bodies_.is_fixed(b)) inertia0_.add_reduced(b, 0.5 * h * force(b, q0), momentum_);
       before_ = q1;
+      if (controlled_) mix(k);
       if (!invert(q0, h, q1)) return false;
       if (!forces_.vary()) break;
       double change = 0.0;
@@ -65,7 +69,12 @@ class Midpoint final : public Integrator<n> {
         if (!bodies_.is_fixed(b))
           change = std::max(change, motion_bound(radius_[b], before_[b].frame(), q1[b].frame()) /
                                         (radius_[b] + 0.04 * q1[b].position.norm()));
-      if (change <= 1e-14 || (change >= last && change <= 1e-12)) break;
+      if (change <= 1e-14 || (change >= last && change <= 1e-12)) {
+        if (!controlled_ || k == 0) break;
+        momentum_ = unmixed_;  // to the last bit what forces gave
+        if (!invert(q0, h, q1)) return false;
+        break;
+      }
       if (!(change < 1e100) || k == 100) return false;
       last = change;
     }
@@ -85,6 +94,18 @@ class Midpoint final : public Integrator<n> {
   }
 
  private:
+  // A controller's damping is so strong beside the step that plain iteration gains little each time.
+  void mix(int iteration) {
+    unmixed_ = momentum_;
+    if (iteration == 0) {
+      mixing_.restart(momentum_.size());
+    } else {
+      mixing_.next(asked_, unmixed_);
+      momentum_ = asked_;
+    }
+    asked_ = momentum_;
+  }
+
   // Of the forces at the midpoint, on the node q: the lever arms of the directors are those of the node.
   Twist<n> force(int b, const Poses& q) const {
     Twist<n> w = wrench_[b];
@@ -176,6 +197,9 @@ class Midpoint final : public Integrator<n> {
   Inertia<n> inertia0_, inertia1_;
   Poses before_;
   VectorX nu_, momentum_;  // of the interval
+  bool controlled_ = false;
+  Mixing mixing_;
+  VectorX asked_, unmixed_;  // momenta of the last iterate, and what forces make of them
   std::vector<geometry::Frame<n>> frames_;
   std::vector<ConfigurationGradient<n>> gradient_;
   std::vector<Twist<n>> velocity_, wrench_;

@@ -1,0 +1,189 @@
+"""Docking under control (configs/docking-feedback.cfg): where from it succeeds, what gains and dipole buy, and section 4.5.6 of Johnson (2013).
+
+    python3 bench/control.py map DODYN FOLDER [STARTS]        starts of each cell of bearing x distance, 8
+    python3 bench/control.py gains DODYN FOLDER [STARTS]      each variable moved away from the recommended design, 100 common starts
+    python3 bench/control.py alignment DODYN FOLDER           time of alignment and effort to it
+    python3 bench/control.py table FOLDER                     the tables of docs/measured/control.md from what is in FOLDER
+"""
+
+import csv
+import json
+import math
+import os
+import subprocess
+import sys
+
+CONFIG = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "configs", "docking-feedback.cfg")
+VARIABLES = ("gain-position", "gain-velocity", "dipole-offset", "last-leg")
+DESIGNS = {
+    "magnets alone": (0, 0, 0, 0),
+    "published gains, dipole in the centre as printed": (1.2, 9.6, 0, 0),
+    "published gains, best curve": (1.2, 9.6, 0.31, 0.148),
+    "best gains, best curve": (0.987, 1.865, 0.31, 0.148),
+}
+BEST = DESIGNS["best gains, best curve"]
+BEARINGS = range(0, 70, 10)  # deg
+DISTANCES = (0.4, 0.5, 0.6, 0.7, 0.8, 0.9)  # m
+SCAN = {
+    "gain-position": (0.25, 0.5, 0.7, 1.4, 2, 4),
+    "gain-velocity": (0.7, 1.2, 2.6, 3.7, 7.5, 9.6),
+    "dipole-offset": (0.2, 0.25, 0.28, 0.3, 0.315),
+    "last-leg": (0, 0.05, 0.1, 0.125, 0.175, 0.2, 0.25),
+    "gain-attitude": (0.1, 0.3, 3),
+    "gain-spin": (0.03, 0.1, 1),
+}
+
+
+def wilson(hits, tries, z=1.959964):
+    p, zz = hits / tries, z * z / tries
+    half = z * math.sqrt(p * (1 - p) / tries + zz / tries / 4)
+    return max(0, (p + zz / 2 - half) / (1 + zz)), min(1, (p + zz / 2 + half) / (1 + zz))
+
+
+def words(design, extra):
+    gains = dict(zip(VARIABLES, design))
+    if not any(design):
+        gains.update({"gain-attitude": 0, "gain-spin": 0})
+    gains.update(extra)
+    return [f"--design.{name}={value}" for name, value in gains.items()]
+
+
+def solve(dodyn, design, starts, *more, **extra):
+    """Metrics of a design by name, and how many of its starts dock."""
+    out = subprocess.run([dodyn, "solve", CONFIG, *words(design, extra), f"--starts.count={starts}", *more], capture_output=True, text=True)
+    if out.returncode not in (0, 1):
+        sys.exit(out.stderr)
+    told = {}
+    for line in out.stdout.splitlines():
+        parts = line.split()
+        if len(parts) > 1 and (parts[0].startswith("metrics.") or parts[0] in ("cost", "cost_stderr", "status")):
+            told[parts[0].removeprefix("metrics.")] = parts[1]
+    if "docked" not in told:  # refused: no curve leads from some start
+        return None
+    return {name: float(value) if name != "status" else value for name, value in told.items()}
+
+
+def keep(folder, name, row):
+    with open(os.path.join(folder, name + ".jsonl"), "a", encoding="utf-8") as file:
+        file.write(json.dumps(row) + "\n")
+
+
+def kept(folder, name):
+    path = os.path.join(folder, name + ".jsonl")
+    if not os.path.exists(path):
+        return []
+    with open(path, encoding="utf-8") as file:
+        return [json.loads(line) for line in file]
+
+
+def map_(dodyn, folder, starts):
+    done = {(r["design"], r["bearing"], r["distance"]) for r in kept(folder, "map")}
+    for bearing in BEARINGS:
+        for distance in DISTANCES:
+            for name, design in DESIGNS.items():
+                if (name, bearing, distance) in done:
+                    continue
+                step = ["--simulation.largest-step=32 ms"] if not any(design) else []
+                told = solve(dodyn, design, starts, f"--starts.bearing={bearing} deg .. {bearing + 10} deg",
+                             f"--starts.distance={distance} .. {distance + 0.1}", *step)  # fmt: skip
+                keep(folder, "map", {"design": name, "bearing": bearing, "distance": distance, "starts": starts,
+                                     "docked": round(told["docked"] * starts) if told else 0})  # fmt: skip
+
+
+def gains(dodyn, folder, starts):
+    def record(variable, value, design, **extra):
+        told = solve(dodyn, design, starts, "--cost.cost=effort", "--cost.others=1", **extra)
+        row = {"variable": variable, "value": value, "starts": starts, "docked": 0}
+        if told and told["docked"] > 0:
+            row.update(docked=round(told["docked"] * starts), effort=told["cost"], stderr=told["cost_stderr"])
+        keep(folder, "gains", row)
+
+    for name in ("best gains, best curve", "published gains, best curve"):
+        record(name, None, DESIGNS[name])
+    for variable, values in SCAN.items():
+        for value in values:
+            if variable in VARIABLES:
+                record(variable, value, [value if v == variable else b for v, b in zip(VARIABLES, BEST)])
+            else:
+                record(variable, value, BEST, **{variable: value})
+
+
+def alignment(dodyn, folder):
+    for offset in (0.0, 0.3):
+        for bearing in (0, 2, 5, 10, 15):
+            path = os.path.join(folder, "run.csv")
+            subprocess.run([dodyn, "simulate", CONFIG, *words((1.2, 9.6, offset, 0), {"charge_constant": 0, "restitution": 1}),
+                            f"--starts.bearing={bearing} deg", "--starts.height=0", "--starts.distance=0.6", "--starts.yaw=0", "--starts.pitch=0",
+                            "--control.largest-force=none", "--control.largest-torque=none", "--simulation.end=10 s", "--simulation.step=1 ms",
+                            "--simulation.nodes=2001", "--output", path], capture_output=True, check=False)  # fmt: skip
+            with open(path, encoding="utf-8") as file:
+                rows = list(csv.DictReader(file))
+            aligned = None
+            for row in rows:
+                x = {k.split(" [")[0]: float(v) for k, v in row.items()}
+                # of half a turn about z the quaternion is (0, 0, 0, 1)
+                angle = 2 * math.acos(min(1.0, abs(x["q.male qz"])))
+                fine = math.hypot(x["q.male y"], x["q.male z"]) < 3e-3 and angle < math.radians(1)
+                if not fine:
+                    aligned = None
+                elif aligned is None:
+                    aligned = (x["t"], x["control.effort"])
+            beside = math.hypot(x["q.male y"], x["q.male z"])
+            keep(folder, "alignment", {"offset": offset, "bearing": bearing, "time": aligned and aligned[0], "effort": aligned and aligned[1],
+                                       "end": x["t"], "beside": beside})  # fmt: skip
+
+
+def table(folder):
+    rows = kept(folder, "map")
+    if rows:
+        starts = rows[0]["starts"]
+        found = {(r["design"], r["bearing"], r["distance"]): r["docked"] for r in rows}
+        print(f"Docked of {starts} in each cell, and the share of a row's {starts * len(DISTANCES)} (Wilson, 95 %):\n")
+        for name in DESIGNS:
+            print(f"{name[0].upper() + name[1:]}:\n")
+            print("| bearing \\ distance (m) | " + " | ".join(f"{d:g} to {d + 0.1:g}" for d in DISTANCES) + " | all |")
+            print("|---" * (len(DISTANCES) + 2) + "|")
+            for bearing in BEARINGS:
+                cells = [found[name, bearing, d] for d in DISTANCES if (name, bearing, d) in found]
+                if len(cells) < len(DISTANCES):
+                    continue
+                low, high = wilson(sum(cells), starts * len(cells))
+                share = sum(cells) / starts / len(cells)
+                print(f"| {bearing} to {bearing + 10} deg | " + " | ".join(map(str, cells)) + f" | {share:.2f} ({low:.2f} to {high:.2f}) |")
+            print()
+    rows = kept(folder, "gains")
+    if rows:
+        print("| what is moved | value | docked (Wilson, 95 %) | effort of those that dock (N2 s, 95 %) |\n|---|---|---|---|")
+        for r in rows:
+            low, high = wilson(r["docked"], r["starts"])
+            effort = f"{r['effort']:.4f} ± {1.96 * r['stderr']:.4f}" if r["docked"] else ""
+            value = "" if r["value"] is None else f"{r['value']:g}"
+            print(f"| {r['variable']} | {value} | {r['docked']} of {r['starts']} ({low:.2f} to {high:.2f}) | {effort} |")
+        print()
+    rows = kept(folder, "alignment")
+    if rows:
+        print("| dipole (m) | bearing (deg) | aligned from (s) | effort to then (N2 s) | off the axis when the run ends (mm) |\n|---|---|---|---|---|")
+        for r in rows:
+            time, effort = ("never", "") if r["time"] is None else (f"{r['time']:.2f}", f"{r['effort']:.3f}")
+            print(f"| {r['offset']:g} | {r['bearing']} | {time} | {effort} | {1e3 * r['beside']:.1f} at {r['end']:.1f} s |")
+
+
+def main():
+    if len(sys.argv) == 3 and sys.argv[1] == "table":
+        return table(sys.argv[2])
+    if len(sys.argv) < 4 or sys.argv[1] not in ("map", "gains", "alignment"):
+        sys.exit(__doc__)
+    what, dodyn, folder = sys.argv[1:4]
+    os.makedirs(folder, exist_ok=True)
+    starts = int(sys.argv[4]) if len(sys.argv) > 4 else {"map": 8, "gains": 100}.get(what, 0)
+    if what == "map":
+        map_(dodyn, folder, starts)
+    elif what == "gains":
+        gains(dodyn, folder, starts)
+    else:
+        alignment(dodyn, folder)
+    return None
+
+
+if __name__ == "__main__":
+    main()
