@@ -19,8 +19,9 @@ import h5py
 import numpy as np
 
 DODYN, ROOT, CONFIG = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2]), sys.argv[3]
-AT = [(a.split("=")[0], float(a.split("=")[1])) for a in sys.argv[4:] if "=" in a and not a.startswith("--")]
-EXTRA = sys.argv[4 + len(AT):]
+FIRST = next((i for i, a in enumerate(sys.argv) if a.startswith("--")), len(sys.argv))
+AT = [(a.split("=")[0], float(a.split("=")[1])) for a in sys.argv[4:FIRST]]
+EXTRA = sys.argv[FIRST:]
 UNITS = {"deg": np.pi / 180, "cm": 0.01, "mm": 0.001}
 
 
