@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Disturbs running studies in every way that a night on a cluster knows, and checks that each comes to the same end.
 
-    tests/disturb_study.py DODYN [--disturbances 2000] [--ranks 3] [--mpirun mpirun] [--seed 1] [--parallel 1]
+    tests/disturb_study.py DODYN [--disturbances 2000] [--ranks 3] [--mpirun mpirun] [--seed 1] [--parallel 1] [--minutes M]
 
 Studies of four kinds (plain, in parts, isolated, a command) run under mpirun --enable-recovery. At random times a worker,
 rank 0, the launcher or everything is killed; everything gets SIGTERM, the programs first (scancel, a service manager);
@@ -121,6 +121,7 @@ class Driver:
         self.differing = []
         self.recovery = []  # s from a kill of rank 0 or of all to the next start's first row
         self.mark = os.getcwd()
+        self.latest = time.time() + 60 * call.minutes
         self.environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMP_NUM_THREADS="1",
                                 PMIX_MCA_gds="hash", MARK=self.mark)
 
@@ -204,7 +205,7 @@ class Driver:
                 send(run.pid, signal.SIGKILL)
                 break
             time.sleep(self.chance.expovariate(1.5))
-            if self.total() >= self.call.disturbances:
+            if self.enough():
                 continue
             seen = rows(archive) or seen
             if self.struck and len(seen) > self.struck[1]:
@@ -230,6 +231,9 @@ class Driver:
 
     def total(self):
         return sum(self.kinds.values())
+
+    def enough(self):
+        return self.total() >= self.call.disturbances or time.time() > self.latest
 
     def fail(self, kind, archive, what):
         print(f"disturb_study: {kind}: {what}", flush=True)
@@ -263,7 +267,7 @@ class Driver:
             words = [word if word != "0.05" else "0" for word in self.words(kind, f"{kind}-alone.h5")]
             subprocess.run(words, check=True, capture_output=True)
             expected[kind] = final(rows(f"{kind}-alone.h5"))
-        while self.total() < self.call.disturbances:
+        while not self.enough():
             kind = list(STUDIES)[sum(self.studies.values()) % len(STUDIES)]
             archive, seen, code = f"{kind}.h5", [], None
             self.struck = None
@@ -298,7 +302,7 @@ def share(call):
     """The disturbances shared by several drivers; one report of all."""
     with tempfile.TemporaryDirectory(prefix="dodyn-disturb-") as directory:
         words = [sys.executable, os.path.abspath(__file__), call.dodyn, "--ranks", str(call.ranks), "--mpirun", call.mpirun,
-                 "--disturbances", str(-(-call.disturbances // call.parallel))]
+                 "--minutes", str(call.minutes), "--disturbances", str(-(-call.disturbances // call.parallel))]
         files = [os.path.join(directory, f"{i}.json") for i in range(call.parallel)]
         drivers = [subprocess.Popen([*words, "--seed", str(call.seed + i), "--results", file]) for i, file in enumerate(files)]
         code = max(driver.wait() != 0 for driver in drivers)
@@ -320,6 +324,7 @@ def main():
     parser.add_argument("--mpirun", default="mpirun")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--parallel", type=int, default=1)
+    parser.add_argument("--minutes", type=float, default=1e6, help="no more disturbances after that")
     parser.add_argument("--disk", default="", help=argparse.SUPPRESS)
     parser.add_argument("--results", default="", help=argparse.SUPPRESS)
     call = parser.parse_args()
