@@ -383,7 +383,7 @@ TEST(Crash, FileSizeLimit) {
     const std::string path = directory / "a.h5";
     // The limit counts from the file's beginning: enough for some rows, and less than a new archive asks for.
     rlimit tight = old;
-    tight.rlim_cur = 1450000;
+    tight.rlim_cur = 1700000;
     ::setrlimit(RLIMIT_FSIZE, &tight);
     Archive archive = Archive::create(path, example_layout(), {});
     int rows = 0;
