@@ -50,17 +50,6 @@ systems::Place<Var> touching(const systems::Tree<Var>& tree, const std::vector<V
   return {part.link, model.corners(part, numbers)[static_cast<std::size_t>(contact.corner)]};
 }
 
-// The corner of a face's shape that is farthest out.
-int farthest(const std::vector<Vector3<double>>& corners, const std::array<double, 3>& outward) {
-  int corner = 0;
-  double highest = -std::numeric_limits<double>::infinity();
-  for (std::size_t i = 0; i < corners.size(); ++i) {
-    const double height = systems::dot(corners[i], Vector3<double>(outward));
-    if (height > highest + 1e-12) highest = height, corner = static_cast<int>(i);
-  }
-  return corner;
-}
-
 // Of a posture that moves with rates v: the gap, and the components of the point's velocity against the face.
 struct Meeting {
   Vector3<Var> inside;  // the point, in the link of the face
@@ -89,6 +78,16 @@ Meeting meeting(const systems::Tree<Var>& tree, const std::vector<Var>& numbers,
 }
 
 }  // namespace
+
+int farthest(const std::vector<Vector3<double>>& corners, const std::array<double, 3>& outward) {
+  int corner = 0;
+  double highest = -std::numeric_limits<double>::infinity();
+  for (std::size_t i = 0; i < corners.size(); ++i) {
+    const double height = systems::dot(corners[i], Vector3<double>(outward));
+    if (height > highest + 1e-12) highest = height, corner = static_cast<int>(i);
+  }
+  return corner;
+}
 
 std::vector<double> heights(const System& system, const std::vector<double>& numbers, const ContactEvent& contact,
                             const Reference& reference, const VectorXd& q) {

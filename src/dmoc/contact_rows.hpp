@@ -33,6 +33,9 @@ struct ContactEvent {
   std::optional<Coefficient> friction = {};  // where it sticks: the limit of what holds it
 };
 
+// The corner of a face's shape that is farthest out.
+int farthest(const std::vector<systems::Vector3<double>>& corners, const std::array<double, 3>& outward);
+
 // Of a posture, q [n] about a reference: heights of points over the face, m; of the named point, or of
 // all corners of the part.
 std::vector<double> heights(const System& system, const std::vector<double>& numbers, const ContactEvent& contact,

@@ -94,15 +94,27 @@ Function System::record_action(const std::vector<int>& moving, bool timed) const
   const int size = 9 * static_cast<int>(charts_.size());
   const std::vector<Var> parameters = recorded_parameters(1 + 2 * size + model_.numbers());
   const Var h = timed ? time * parameters[0] : parameters[0];
-  const Tree<Var> tree = model_.tree<Var>({parameters.begin() + 1 + 2 * size, parameters.end()});
+  const std::vector<Var> numbers(parameters.begin() + 1 + 2 * size, parameters.end());
+  const Tree<Var> tree = model_.tree<Var>(numbers);
   const auto in_directors = [&] {
     Tree<Var> first = tree, last = tree;
     refer(first, parameters.data() + 1);
     refer(last, parameters.data() + 1 + size);
     const auto [kinetic, potential] = director_energies(first, last, h, q0, q1);
-    return h * (kinetic - potential);
+    const Var more =
+        energies_.empty()
+            ? Var(0.0)
+            : 0.5 * (beside(first, numbers, first.frames(q0.data())) + beside(last, numbers, last.frames(q1.data())));
+    return h * (kinetic - potential - more);
   };
-  const int action = (directors_ ? in_directors() : discrete_lagrangian(tree, h, q0, q1)).node;
+  const auto at_midpoint = [&] {
+    Var action = discrete_lagrangian(tree, h, q0, q1);
+    if (energies_.empty()) return action;
+    std::vector<Var> middle;
+    for (std::size_t i = 0; i < q0.size(); ++i) middle.push_back(0.5 * (q0[i] + q1[i]));
+    return action - h * beside(tree, numbers, tree.frames(middle.data()));
+  };
+  const int action = (directors_ ? in_directors() : at_midpoint()).node;
   Program values(graph, graph.gradient(action, slots), inputs);
 
   std::vector<int> all = slots, variables;  // places in `all`
@@ -136,7 +148,15 @@ Function System::record_action(const std::vector<int>& moving, bool timed) const
                                             differentiate);
 }
 
-System::System(Model model, bool directors) : model_(std::move(model)), directors_(directors) {
+Var System::beside(const Tree<Var>& tree, const std::vector<Var>& numbers,
+                   const std::vector<systems::Frame<Var>>& frames) const {
+  Var sum(0.0);
+  for (const Energy& energy : energies_) sum += energy(tree, numbers, frames);
+  return sum;
+}
+
+System::System(Model model, bool directors, std::vector<Energy> energies)
+    : model_(std::move(model)), directors_(directors), energies_(std::move(energies)) {
   const auto& tree = structure();
   if (directors) {
     for (std::size_t l = 0; l < tree.links.size(); ++l) {
@@ -153,10 +173,11 @@ System::System(Model model, bool directors) : model_(std::move(model)), director
   for (const auto& spring : tree.springs) simply_actuated_ = simply_actuated_ && spring.damping.is_zero();
   for (const auto& actuator : tree.actuators) simply_actuated_ = simply_actuated_ && actuator.coordinate >= 0;
   const int size = n();
-  energy_ = record(2 * size, 0, [&](const auto& t, const auto& z, const auto&) {
+  energy_ = record_at(0, 2 * size, 0, [&](const auto& trees, const auto& numbers, const auto& z, const auto&) {
+    const auto& t = trees[0];
     const std::vector<Var> q(z.begin(), z.begin() + size), v(z.begin() + size, z.end());
     const std::vector<Var> p = dmoc::momentum(t, q, v);
-    Var e = -t.lagrangian(q.data(), v.data());
+    Var e = -t.lagrangian(q.data(), v.data()) + beside(t, numbers, t.frames(q.data()));
     for (std::size_t i = 0; i < v.size(); ++i) e += p[i] * v[i];
     return std::vector<Var>{e};
   });
@@ -178,12 +199,15 @@ const HeldFunctions& System::holding(const std::vector<int>& held) const {
     return dmoc::momentum(tree, whole(size, moving, z.data()), whole(size, moving, z.data() + m));
   });
   if (directors_)
-    known->energy =
-        record_on_interval(2 * m, 1, [&](const auto& first, const auto& last, const auto& z, const auto& h) {
-          const auto [kinetic, potential] =
-              director_energies(first, last, h[0], whole(size, moving, z.data()), whole(size, moving, z.data() + m));
-          return std::vector<Var>{kinetic + potential};
-        });
+    known->energy = record_at(2, 2 * m, 1, [&](const auto& trees, const auto& numbers, const auto& z, const auto& h) {
+      const auto &first = trees[0], &last = trees[1];
+      const std::vector<Var> q0 = whole(size, moving, z.data()), q1 = whole(size, moving, z.data() + m);
+      const auto [kinetic, potential] = director_energies(first, last, h[0], q0, q1);
+      Var sum = kinetic + potential;
+      if (!energies_.empty())
+        sum += 0.5 * (beside(first, numbers, first.frames(q0.data())) + beside(last, numbers, last.frames(q1.data())));
+      return std::vector<Var>{sum};
+    });
   if (!simply_actuated_) record_pushes(*known);
   return *known;
 }

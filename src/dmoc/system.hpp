@@ -49,13 +49,18 @@ struct HeldFunctions {
   Function energy;  // and (theta, theta'; h, references, numbers) -> T + V of an interval, J
 };
 
+// An energy beside the model's, J: (tree, numbers, frames of the links at a posture) -> its value. In the plane an interval
+// has it at its midpoint, in directors half of it at either end, as the model's own.
+using Energy = std::function<autodiff::Var(const systems::Tree<autodiff::Var>&, const std::vector<autodiff::Var>&,
+                                           const std::vector<systems::Frame<autodiff::Var>>&)>;
+
 // Reference attitudes of a node: rotations row by row, [9 charts()].
 using Reference = std::shared_ptr<const std::vector<Coefficient>>;
 
 class System {
  public:
   // Throws ConfigError of what cannot be had in directors.
-  explicit System(systems::Model model, bool directors = false);
+  explicit System(systems::Model model, bool directors = false, std::vector<Energy> energies = {});
 
   const systems::Model& model() const { return model_; }
   const systems::Tree<systems::Number>& structure() const { return model_.structure; }
@@ -136,8 +141,12 @@ class System {
   void record_pushes(HeldFunctions& functions) const;
   void check_directors() const;
 
+  autodiff::Var beside(const systems::Tree<autodiff::Var>& tree, const std::vector<autodiff::Var>& numbers,
+                       const std::vector<systems::Frame<autodiff::Var>>& frames) const;
+
   systems::Model model_;
   bool directors_ = false, simply_actuated_ = true;
+  std::vector<Energy> energies_;
   std::vector<int> charts_;
   Reference no_reference_;
   Function energy_;

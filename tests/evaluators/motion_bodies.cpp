@@ -281,6 +281,13 @@ TEST(MotionBodies, MistakesAreOneLine) {
   const std::string overlapping = complaint("[start]\ntarget = pose 0 0 0\nchaser = pose 0.15 0 0\n" + goal);
   EXPECT_NE(overlapping.find("[start]: "), std::string::npos) << overlapping;
   EXPECT_NE(overlapping.find("overlap by"), std::string::npos) << overlapping;
+  EXPECT_NE(complaint("[start]\ntarget = pose 0 0 0\n[goal]\ntarget = pose 0 0 0\nchaser = pose 0 1 0\nchaser from "
+                      "target = pose 0.3 0 0\n")
+                .find("no posture is as all of it asks for"),
+            std::string::npos);
+  EXPECT_EQ(complaint("[start]\ntarget = pose 0 0 0\n[goal]\ntarget = pose 0 0 0\nchaser = place 0.3 free "
+                      "-1..1\nchaser from target = pose 0.3 0 0, turn z 90 deg\n"),
+            "none");
   EXPECT_NE(complaint("[start]\nchazer = pose 0 0 0\n" + goal).find("chazer"), std::string::npos);
   EXPECT_NE(complaint("[start]\nchaser = pose 0 0\n" + goal).find("3 numbers"), std::string::npos);
   EXPECT_NE(complaint("[start]\nchaser = pose 0 0 0, twist x 3\n" + goal).find("not understood"), std::string::npos);

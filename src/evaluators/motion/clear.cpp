@@ -59,7 +59,10 @@ void MotionDesigns::read_clear() {
       if (pair.size() != 2) throw entry.error("allowed: LINK, LINK = margin (m), turn = angle, grow = steps");
       const int one = link_of(entry, pair[0]), other = link_of(entry, pair[1]);
       if (one == other) throw entry.error("a link cannot keep clear of itself");
-      clear_.push_back({one, other, expression(entry, entry.value)});
+      const bool pushed = stiffness_ > 0.0 && std::any_of(contacts_.begin(), contacts_.end(), [&](const Contact& c) {
+                            return std::minmax(one, other) == std::minmax(links_of(c).first, links_of(c).second);
+                          });
+      if (!pushed) clear_.push_back({one, other, expression(entry, entry.value)});
     }
 }
 
@@ -113,13 +116,8 @@ std::vector<dmoc::PartPair> MotionDesigns::pairs(const Eigen::VectorXd& design) 
           these[p].nearer.emplace_back(where, dmoc::Coefficient(gaps[p] - contact_slack));
     }
     for (const Contact& c : contacts_) {  // they touch at its node
-      const int point_link = c.point >= 0
-                                 ? system_->structure().named_points[static_cast<std::size_t>(c.point)].place.link
-                                 : shapes[static_cast<std::size_t>(c.part)].link,
-                shape_link = shapes[static_cast<std::size_t>(c.shape)].link;
-      if (!(clear.one == point_link && clear.other == shape_link) &&
-          !(clear.other == point_link && clear.one == shape_link))
-        continue;
+      const auto [one, other] = links_of(c);
+      if (std::minmax(clear.one, clear.other) != std::minmax(one, other)) continue;
       const auto at = static_cast<std::size_t>(c.phase);
       for (auto& pair : these)
         for (const std::pair<int, int>& where :

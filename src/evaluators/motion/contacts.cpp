@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "dmoc/contact_rows.hpp"
+#include "dmoc/penalty.hpp"
 #include "evaluators/motion/design.hpp"
 #include "record/text.hpp"
 
@@ -141,8 +141,48 @@ std::pair<double, double> MotionDesigns::bounce(const Contact& contact, const Ei
   return {evaluated(contact.restitution, all).value, friction};
 }
 
+std::pair<int, int> MotionDesigns::links_of(const Contact& c) const {
+  const auto& model = system_->model();
+  return {c.point >= 0 ? model.structure.named_points[static_cast<std::size_t>(c.point)].place.link
+                       : model.shapes[static_cast<std::size_t>(c.part)].link,
+          model.shapes[static_cast<std::size_t>(c.shape)].link};
+}
+
+void MotionDesigns::penalise() {
+  const Values all = values(middle());
+  const auto numbers = autodiff::values_of(all.model.numbers);
+  std::vector<dmoc::Energy> energies;
+  for (const Contact& c : contacts_) {
+    const auto complain = [&](const std::string& what) {
+      throw ConfigError(settings_.file + ": [contact " + c.name + "]: " + what +
+                        "; allowed with motion.contact = penalty: restitution 1, and that alone");
+    };
+    if (c.sticks || c.friction) complain("a penalty pushes along the normal and nothing sticks");
+    if (const double e = evaluated(c.restitution, all).value; e != 1.0)
+      complain(formatted("a penalty gives back what it takes, restitution is %g", e));
+    energies.push_back(dmoc::penalty(system_->model(), numbers, contact_event(c, all), stiffness_,
+                                     settings_.real("motion.contact-width")));
+  }
+  if (contacts_.empty()) return;
+  system_ = std::make_shared<const dmoc::System>(system_->model(), system_->directors(), std::move(energies));
+}
+
+Eigen::VectorXd MotionDesigns::depths(const Contact& contact, const Eigen::VectorXd& design,
+                                      const Eigen::MatrixXd& q) const {
+  const Values all = values(design);
+  const auto numbers = autodiff::values_of(all.model.numbers);
+  const dmoc::ContactEvent event = contact_event(contact, all);
+  Eigen::VectorXd depths(q.rows());
+  for (Eigen::Index k = 0; k < q.rows(); ++k) {
+    const auto heights = dmoc::heights(*system_, numbers, event, system_->no_reference(), q.row(k).transpose());
+    depths(k) = -*std::min_element(heights.begin(), heights.end());
+  }
+  return depths;
+}
+
 std::vector<int> MotionDesigns::touching(const Values& values, const MotionPath& path) const {
   std::vector<int> all;
+  if (stiffness_ > 0.0) return all;
   for (const Contact& c : contacts_) {
     const auto heights =
         dmoc::heights(*system_, autodiff::values_of(values.model.numbers), contact_event(c, values),
@@ -177,7 +217,7 @@ void MotionDesigns::touch(const Contact& contact, const Values& values, Eigen::V
 }
 
 void MotionDesigns::add_contacts(dmoc::MotionProblem& problem, const Values& values, const MotionPath& path) const {
-  for (std::size_t i = 0; i < contacts_.size(); ++i) {
+  for (std::size_t i = 0; i < contacts_.size() && stiffness_ == 0.0; ++i) {
     dmoc::ContactEvent event = contact_event(contacts_[i], values);
     event.corner = path.corners[i];
     add_contact(problem, event);

@@ -89,15 +89,19 @@ MotionDesigns::MotionDesigns(const Settings& settings) : settings_(settings) {
   systems::Model model = model_of(named);
   const bool directors = model.dimension == 3;
   system_ = std::make_shared<const dmoc::System>(std::move(model), directors);
+  if (settings.text("motion.contact") == "penalty") stiffness_ = settings.real("motion.contact-stiffness");
   read_parameters();
   read_phases();
+  if (stiffness_ > 0.0) penalise();
   read_ends();
   read_ways();
   read_clear();
   read_cost();
   const Eigen::VectorXd middle = this->middle();
-  const Values all = values(middle);  // says what is wrong with it
+  const Values all = values(middle);                                          // says what is wrong with it
+  if (settings.text("motion.first-start") == "simulate") path(middle, 0, 0);  // says what the simulation cannot have
   if (!settings.variables.empty()) return;
+  if (const std::string complaint = at_odds(all); !complaint.empty()) throw ConfigError(complaint);
   if (const std::string complaint = overlap(all, middle); !complaint.empty())
     throw ConfigError(settings.file + ": " + complaint);
 }
@@ -197,7 +201,14 @@ void MotionDesigns::read_phase(const FreeSection& section) {
   const auto dots = duration->value.find("..");
   const std::string low = duration->value.substr(0, dots),
                     high = dots == std::string::npos ? low : duration->value.substr(dots + 2);
-  const auto contacts = contacts_of(section, phase.intervals);
+  auto contacts = contacts_of(section, phase.intervals);
+  if (stiffness_ > 0.0) {
+    for (const auto& [node, contact] : contacts) {
+      read_contact(*contact, static_cast<int>(phases_.size()));
+      contacts_.back().node = node;
+    }
+    contacts.clear();
+  }
   const int pieces = static_cast<int>(contacts.size()) + 1, K = phase.intervals;
   if (pieces > 1)
     wholes_.push_back(
@@ -440,6 +451,7 @@ std::string MotionDesigns::refusal(const Eigen::VectorXd& design) const {
     for (const auto& q : condition.quantities()) numbers.push_back(named(all, q.name).value);
     if (!condition.holds(numbers)) return "required, " + text;
   }
+  if (const std::string complaint = at_odds(all); !complaint.empty()) return complaint;
   if (const std::string complaint = overlap(all, design); !complaint.empty()) return complaint;
   for (const Phase& phase : phases_) {
     const double shortest = evaluated(phase.shortest, all).value, longest = evaluated(phase.longest, all).value;

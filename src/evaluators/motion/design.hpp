@@ -60,8 +60,13 @@ class MotionDesigns {
     Expression restitution = 1.0;
     bool sticks = false, stays = false;
     std::optional<Expression> friction;
+    int node = 0;  // of its phase, where a penalty leaves that whole: near it, starts touch
   };
   const std::vector<Contact>& contacts() const { return contacts_; }
+  // Contacts push by an energy of overlap (dmoc/penalty.hpp) in place of an event; C, N/m; 0: they do not.
+  double penalty() const { return stiffness_; }
+  // How deep a contact overlaps at each row of coordinates about no reference, m.
+  Eigen::VectorXd depths(const Contact& contact, const Eigen::VectorXd& design, const Eigen::MatrixXd& q) const;
   const std::string& text() const { return text_; }  // of the model
   const dmoc::System& system() const { return *system_; }
   const std::vector<Phase>& phases() const { return phases_; }
@@ -121,6 +126,11 @@ class MotionDesigns {
   dmoc::ContactEvent contact_event(const Contact& contact, const Values& values) const;
   // Lowest corner of the part, of every contact at its node; -1 where a named point touches.
   std::vector<int> touching(const Values& values, const MotionPath& path) const;
+  // Makes a path that of bodies which nothing drives.
+  void let_go(MotionPath& path, const Eigen::VectorXd& design) const;
+  std::pair<int, int> links_of(const Contact& contact) const;
+  // Makes the contacts a part of the system, as energies of overlap.
+  void penalise();
   // Moves a posture so that the contact's point, or the lowest corner, touches.
   void touch(const Contact& contact, const Values& values, Eigen::VectorXd& q) const;
   void add_contacts(dmoc::MotionProblem& problem, const Values& values, const MotionPath& path) const;
@@ -129,6 +139,8 @@ class MotionDesigns {
   void place(const std::vector<Placement>& placements, const std::vector<Given>& given, const Values& values,
              Eigen::VectorXd& q) const;
   std::string overlap(const Values& values, const Eigen::VectorXd& design) const;
+  // Empty, or what of the start or the goal no posture fulfils beside the rest that is asked there.
+  std::string at_odds(const Values& values) const;
   void read_cost();
   void read_requirements();
   std::vector<Given> read_given(const std::string& kind, bool rates) const;
@@ -166,6 +178,7 @@ class MotionDesigns {
   };
   std::vector<Clear> clear_;
   std::vector<Contact> contacts_;
+  double stiffness_ = 0.0;
   struct Whole {  // a phase that contacts cut into pieces
     int first = 0, count = 0;
     Expression shortest, longest;  // of all together, s

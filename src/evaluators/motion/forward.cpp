@@ -64,6 +64,7 @@ class Driver {
 
  private:
   const MotionDesigns::Contact* contact_before(int phase) const {
+    if (designs_.penalty() > 0.0) return nullptr;
     for (const auto& c : designs_.contacts())
       if (c.phase + 1 == phase) return &c;
     return nullptr;
@@ -143,7 +144,9 @@ class Driver {
     }
     rigid::Options options;
     options.step = h / steps_;
+    options.stiffness = designs_.penalty();
     options.response = !shaped                       ? rigid::Response::none
+                       : designs_.penalty() > 0.0    ? rigid::Response::penalty
                        : designs_.contacts().empty() ? rigid::Response::decomposition
                                                      : rigid::Response::exact;
     options.refine = 1.0;                                           // a step that is cut is another discrete path

@@ -30,6 +30,9 @@ struct MotionSearch {
   double tolerance = 1e-9;
   int max_iterations = 500;
   double start_seconds = 120.0;
+  bool lets_go = false;
+  bool penalty = false;
+  double stiffness = 20.0, width = 1e-4;
   nlp::Backend solver = nlp::Backend::native;
 };
 
@@ -51,6 +54,22 @@ const KeyTable<MotionSearch>& motion_keys() {
                 .minimum = 1,
                 .maximum = 10000,
                 .identity = false})
+          .add("first-start", &MotionSearch::lets_go, {{"straight", false}, {"simulate", true}},
+               {.description =
+                    "start 0 goes straight by the way points, or as bodies go that nothing drives, through the "
+                    "contact simulation"})
+          .add("contact", &MotionSearch::penalty, {{"schedule", false}, {"penalty", true}},
+               {.description = "contacts happen at their nodes, by an impulse, or push by an energy of overlap"})
+          .add("contact-stiffness", &MotionSearch::stiffness,
+               {.unit = "N/m",
+                .description = "of a contact by penalty: C of the energy C/2 overlap^2 of every corner",
+                .minimum = 1e-6,
+                .maximum = 1e12})
+          .add("contact-width", &MotionSearch::width,
+               {.unit = "m",
+                .description = "of a contact by penalty: over which its force sets in smoothly",
+                .minimum = 1e-9,
+                .maximum = 1.0})
           .add("solver", &MotionSearch::solver, {{"native", nlp::Backend::native}, {"ipopt", nlp::Backend::ipopt}},
                {.description = "solver of the inner problem"});
   return table;
@@ -76,7 +95,14 @@ std::vector<Quantity> motion_metrics(const MotionDesigns& designs) {
       {"starts_solved", "1", "starts that ended at a first-order optimal point"},
   };
   for (const auto& phase : designs.phases()) list.push_back({"duration_" + phase.name, "s", "of the phase"});
-  for (const auto& contact : designs.contacts()) list.push_back({"contact_" + contact.name, "s", "when it touches"});
+  for (const auto& contact : designs.contacts()) {
+    if (designs.penalty() == 0.0) {
+      list.push_back({"contact_" + contact.name, "s", "when it touches"});
+      continue;
+    }
+    list.push_back({"contact_" + contact.name, "s", "when it overlaps most"});
+    list.push_back({"overlap_" + contact.name, "m", "how deep it overlaps then; apart: below 0"});
+  }
   if (designs.keeps_clear()) {
     list.push_back(
         {"clearance_at_nodes", "m", "least distance of parts that keep clear of each other; overlap: below 0"});
@@ -381,9 +407,16 @@ void MotionEvaluator::read_off(const TranscribedMotion& planned, const nlp::Solu
   metrics.head(12) << time, largest, squared, work, loss, normal, drift, problem.reintegrate(motion),
       best.residuals.largest(), 0.0, 0.0, 0.0;
   for (std::size_t i = 0; i < durations.size(); ++i) metrics(12 + static_cast<Eigen::Index>(i)) = durations[i];
-  for (std::size_t i = 0; i < designs_.contacts().size(); ++i) {
-    const auto until = durations.begin() + designs_.contacts()[i].phase + 1;
-    metrics(static_cast<Eigen::Index>(12 + durations.size() + i)) = std::accumulate(durations.begin(), until, 0.0);
+  auto next = static_cast<Eigen::Index>(12 + durations.size());
+  for (const auto& contact : designs_.contacts()) {
+    if (designs_.penalty() > 0.0) {
+      Eigen::Index deepest = 0;
+      const double depth = designs_.depths(contact, outcome.evaluation.design, q).maxCoeff(&deepest);
+      metrics(next++) = t(deepest, 0);
+      metrics(next++) = depth;
+      continue;
+    }
+    metrics(next++) = std::accumulate(durations.begin(), durations.begin() + contact.phase + 1, 0.0);
   }
   if (!designs_.keeps_clear()) return;
   const dmoc::Clearance clear = dmoc::clearance(problem, best.x, planned.separation.pairs(), 20);
@@ -408,7 +441,10 @@ std::string MotionEvaluator::report(const Outcome& outcome) const {
     s += formatted("  [phase %s] lasts %.5g s, on %d intervals\n", phase.name.c_str(), metric("duration_" + phase.name),
                    phase.intervals);
   for (const auto& contact : designs_.contacts())
-    s += formatted("  [contact %s] touches at %.6g s\n", contact.name.c_str(), metric("contact_" + contact.name));
+    s += designs_.penalty() > 0.0
+             ? formatted("  [contact %s] overlaps by %.4g mm at %.4g s\n", contact.name.c_str(),
+                         1e3 * metric("overlap_" + contact.name), metric("contact_" + contact.name))
+             : formatted("  [contact %s] touches at %.6g s\n", contact.name.c_str(), metric("contact_" + contact.name));
   s += formatted("  largest control %.4g; integral of squared controls %.5g; absolute work %.5g J\n",
                  metric("largest_control"), metric("squared_control"), metric("absolute_work"));
   s += formatted("  events lose %.4g J\n", metric("impact_loss"));

@@ -68,7 +68,8 @@ MotionPath MotionDesigns::path(const Eigen::VectorXd& design, std::uint64_t seed
               ? shares[i]
               : std::sqrt(evaluated(phases_[i].shortest, all).value * evaluated(phases_[i].longest, all).value);
       whole += T;
-      if (static_cast<int>(i) <= c.phase) passed_by += T;
+      if (static_cast<int>(i) < c.phase || (static_cast<int>(i) == c.phase && c.node == 0)) passed_by += T;
+      if (static_cast<int>(i) == c.phase) passed_by += T * c.node / phases_[i].intervals;
     }
     const double s = passed_by / whole;
     std::size_t i = 1;
@@ -149,6 +150,7 @@ MotionPath MotionDesigns::path(const Eigen::VectorXd& design, std::uint64_t seed
     path.q.push_back(std::move(q));
     for (const int c : moving[i]) passed[static_cast<std::size_t>(c)] += path.duration[i];
   }
+  if (number == 0 && settings_.text("motion.first-start") == "simulate") let_go(path, design);
   refer(path, design);
   return path;
 }

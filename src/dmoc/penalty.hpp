@@ -1,0 +1,17 @@
+// Contact by a penalty in place of an event: an energy of overlap in the discrete Lagrangian (Johnson 2013, section 4.4.1).
+//
+//   V = sum over corners of C/2 s(d)^2,   s(d) = (d + sqrt(d^2 + w^2))/2,
+//
+// d: how far a corner of the part, or the named point, lies behind the plane of the face. (3.38) has s = max(d, 0), whose
+// second derivative jumps where it touches; w rounds that off. At a distance of -d >> w the force is C w^4/(16 d^3).
+#pragma once
+
+#include "dmoc/contact_rows.hpp"
+
+namespace dodyn::dmoc {
+
+// `numbers`: of any design, to tell which corner of the face's shape lies in its plane. stiffness: C, N/m; width: w, m.
+Energy penalty(const systems::Model& model, const std::vector<double>& numbers, const ContactEvent& contact,
+               double stiffness, double width);
+
+}  // namespace dodyn::dmoc

@@ -1,0 +1,99 @@
+// Whether there is a posture as the start, or the goal, asks for: places and attitudes of links through all joints.
+#include <Eigen/QR>
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "evaluators/motion/design.hpp"
+#include "record/text.hpp"
+
+namespace dodyn::evaluators {
+
+namespace {
+
+// How far a link is from where it is asked to be, as seen from the other one: m, and components of directors or rad.
+void add_distance(const dmoc::LinkPose& pose, const std::vector<systems::Frame<double>>& frames, int dimension,
+                  std::vector<double>& all) {
+  using systems::operator-, systems::operator*;
+  const auto rest = systems::Frame<double>::at_rest();
+  const auto& base = pose.from < 0 ? rest : frames[static_cast<std::size_t>(pose.from)];
+  const auto& link = frames[static_cast<std::size_t>(pose.link)];
+  const auto way = link.origin - base.origin;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(dimension); ++i) {
+    if (!pose.place[i]) continue;
+    double seen = 0.0;
+    for (std::size_t k = 0; k < 3; ++k) seen += base.rotation[k][i] * way[k];
+    all.push_back(seen - std::clamp(seen, pose.place[i]->first.value, pose.place[i]->second.value));
+  }
+  if (pose.rotation)
+    for (std::size_t i = 0; i < 3; ++i)
+      for (std::size_t j = 0; j < 3; ++j) {
+        double seen = 0.0;
+        for (std::size_t k = 0; k < 3; ++k) seen += base.rotation[k][i] * link.rotation[k][j];
+        all.push_back(seen - (*pose.rotation)[3 * i + j].value);
+      }
+  if (pose.angle) all.push_back(link.angle - base.angle - pose.angle->value);
+}
+
+}  // namespace
+
+std::string MotionDesigns::at_odds(const Values& values) const {
+  constexpr double allowed = 1e-6;
+  const auto tree = system_->model().tree<dmoc::Coefficient>(values.model.numbers).plain();
+  const auto evaluate = [&](const Expression& e) { return evaluated(e, values); };
+  Eigen::VectorXd q = Eigen::VectorXd::Zero(system_->n());
+  for (const bool end : {false, true}) {
+    const auto& placements = end ? goal_places_ : start_places_;
+    const auto& given = end ? goal_ : start_;
+    if (placements.empty()) continue;  // coordinates alone are never at odds
+    std::vector<std::string> sources;  // of the residuals
+    const auto residual = [&](const Eigen::VectorXd& at) {
+      std::vector<double> all;
+      sources.clear();
+      const auto frames = tree.frames(at.data());
+      for (const Placement& p : placements) {
+        add_distance(pose_of(p, evaluate, tree.dimension), frames, tree.dimension, all);
+        sources.resize(all.size(), p.source);
+      }
+      for (const Given& g : given) {
+        if (g.rate) continue;
+        all.push_back(at(g.coordinate) - evaluated(g.value, values).value);
+        sources.push_back(g.source);
+      }
+      return Eigen::VectorXd(Eigen::Map<const Eigen::VectorXd>(all.data(), static_cast<Eigen::Index>(all.size())));
+    };
+    place(placements, given, values, q);
+    // Gauss and Newton's method from there, and from elsewhere in case it stands still; steps of a radian or a metre at most
+    Eigen::VectorXd best = q, least = residual(q);
+    for (int start = 0; start < 8 && least.size() > 0 && least.lpNorm<Eigen::Infinity>() > allowed; ++start) {
+      Eigen::VectorXd at = q;
+      for (Eigen::Index i = 0; i < at.size() && start > 0; ++i)
+        at(i) += 0.5 * std::sin(static_cast<double>((i + 1) * start) * std::numbers::phi);
+      for (int iteration = 0; iteration < 60; ++iteration) {
+        const Eigen::VectorXd r = residual(at);
+        if (r.norm() < least.norm()) best = at, least = r;
+        if (r.lpNorm<Eigen::Infinity>() <= 1e-12) break;
+        Eigen::MatrixXd J(r.size(), at.size());
+        for (Eigen::Index i = 0; i < at.size(); ++i)
+          J.col(i) = (residual(at + 1e-6 * Eigen::VectorXd::Unit(at.size(), i)) - r) / 1e-6;
+        Eigen::CompleteOrthogonalDecomposition<Eigen::MatrixXd> factor;
+        factor.setThreshold(1e-7);
+        const Eigen::VectorXd step = factor.compute(J).solve(-r);
+        at += step / std::max(1.0, step.lpNorm<Eigen::Infinity>());
+      }
+    }
+    Eigen::Index worst = 0;
+    if (least.size() > 0 && least.cwiseAbs().maxCoeff(&worst) > 1e3 * allowed) {
+      residual(best);
+      return sources[static_cast<std::size_t>(worst)] +
+             formatted(
+                 ": [%s]: no posture is as all of it asks for; the nearest "
+                 "misses this by %.3g; allowed: what agrees with the rest and with the joints",
+                 end ? "goal" : "start", std::abs(least(worst)));
+    }
+    q = best;
+  }
+  return "";
+}
+
+}  // namespace dodyn::evaluators

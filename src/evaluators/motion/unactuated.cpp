@@ -1,0 +1,135 @@
+// A start that nothing drives: the bodies go as the start throws them, through the contact simulation (Johnson 2013, section
+// 4.4.3.1).
+#include <algorithm>
+#include <cmath>
+
+#include "dmoc/attitudes.hpp"
+#include "evaluators/motion/design.hpp"
+#include "rigid/simulation.hpp"
+#include "systems/bodies.hpp"
+
+namespace dodyn::evaluators {
+
+namespace {
+
+struct Coast {
+  std::vector<double> t;           // s, evenly
+  std::vector<Eigen::VectorXd> q;  // coordinates about no reference
+  std::vector<double> impacts;     // s; of those that last several steps the first
+};
+
+struct Throw {  // of a link's centre of mass, along the world's axes
+  int link = 0;
+  std::optional<std::array<double, 3>> velocity, spin;
+};
+
+template <int n>
+Coast coast(const systems::Model& model, const systems::Values<double>& values, const Eigen::VectorXd& q,
+            const Eigen::VectorXd& v, const std::vector<Throw>& thrown, rigid::Options options,
+            std::optional<std::pair<double, double>> law, int steps) {
+  auto bodies = systems::bodies<n>(model, values, {}, {false, std::nullopt, false});
+  if (law)
+    for (auto& body : bodies.world.bodies) body.surface = {law->first, law->second};
+  auto state = bodies.state(std::vector<double>(q.begin(), q.end()), std::vector<double>(v.begin(), v.end()));
+  for (const Throw& one : thrown) {
+    auto& twist = state.twists[static_cast<std::size_t>(bodies.links[static_cast<std::size_t>(one.link)].body)];
+    for (int i = 0; one.velocity && i < n; ++i) twist[i] = (*one.velocity)[static_cast<std::size_t>(i)];
+    if (one.spin && n == 2) twist[2] = (*one.spin)[2];
+    for (int i = 0; one.spin && n == 3 && i < 3; ++i) twist[n + i] = (*one.spin)[static_cast<std::size_t>(i)];
+  }
+  Coast found;
+  const auto look = [&](const rigid::Simulation<n>& simulation) {
+    state.poses.assign(simulation.poses().begin(), simulation.poses().end());
+    state.twists.assign(simulation.twists().begin(), simulation.twists().end());
+    const auto now = bodies.coordinates(state).q;
+    found.t.push_back(simulation.time());
+    found.q.push_back(Eigen::Map<const Eigen::VectorXd>(now.data(), static_cast<Eigen::Index>(now.size())));
+  };
+  try {
+    rigid::Simulation<n> simulation(bodies.world, options);
+    simulation.start(state.poses, state.twists, 0.0);
+    look(simulation);
+    bool touched = false;
+    for (int i = 0; i < steps && simulation.step(); ++i) {
+      look(simulation);
+      const bool touches = std::any_of(simulation.impulses().begin(), simulation.impulses().end(),
+                                       [](const auto& each) { return each.impulse.norm() > 1e-9; });
+      if (touches && !touched) found.impacts.push_back(simulation.time());
+      touched = touches;
+    }
+  } catch (const std::invalid_argument&) {
+    found.t.clear();  // it cannot begin there
+  }
+  return found;
+}
+
+}  // namespace
+
+void MotionDesigns::let_go(MotionPath& path, const Eigen::VectorXd& design) const {
+  const Values all = values(design);
+  const auto evaluate = [&](const Expression& e) { return evaluated(e, all); };
+  Eigen::VectorXd v = Eigen::VectorXd::Zero(system_->n());
+  for (const Given& g : start_)
+    if (g.rate) v(g.coordinate) = evaluated(g.value, all).value;
+  std::vector<Throw> thrown;
+  for (const Placement& p : start_places_) {
+    if (!p.moves() || p.from >= 0) continue;
+    const auto numbers = [](const std::optional<std::array<Coefficient, 3>>& three) {
+      std::optional<std::array<double, 3>> plain;
+      if (three) plain = {(*three)[0].value, (*three)[1].value, (*three)[2].value};
+      return plain;
+    };
+    const dmoc::LinkTwist twist = twist_of(p, evaluate);
+    thrown.push_back({p.link, numbers(twist.velocity), numbers(twist.spin)});
+  }
+  double whole = 0.0;
+  int intervals = 0;
+  for (std::size_t i = 0; i < phases_.size(); ++i) {
+    whole += path.duration[i];
+    intervals += phases_[i].intervals;
+  }
+  constexpr int finer = 4;
+  rigid::Options options;
+  options.step = whole / (finer * intervals);
+  if (stiffness_ > 0.0) {
+    options.response = rigid::Response::penalty;
+    options.stiffness = stiffness_;
+  }
+  std::optional<std::pair<double, double>> law;
+  if (!contacts_.empty()) law = bounce(contacts_.front(), design);
+  const Eigen::VectorXd first = path.q.front().row(0).transpose();
+  const auto found = system_->structure().dimension == 2
+                         ? coast<2>(system_->model(), plain(design), first, v, thrown, options, law, finer * intervals)
+                         : coast<3>(system_->model(), plain(design), first, v, thrown, options, law, finer * intervals);
+  if (found.t.size() < 2) return;
+
+  // pieces end where it touches, as often as it does; what is left is shared out by intervals
+  std::size_t touched = 0;
+  double begin = 0.0;
+  const dmoc::Attitudes attitudes(*system_);
+  for (std::size_t i = 0; i < phases_.size(); ++i) {
+    const bool ends_by_contact =
+        stiffness_ == 0.0 &&
+        std::any_of(contacts_.begin(), contacts_.end(), [&](const auto& c) { return c.phase == static_cast<int>(i); });
+    if (ends_by_contact && touched < found.impacts.size() && found.impacts[touched] > begin) {
+      path.duration[i] = found.impacts[touched++] - begin;
+      double planned = 0.0;
+      for (std::size_t j = i + 1; j < phases_.size(); ++j) planned += path.duration[j];
+      for (std::size_t j = i + 1; j < phases_.size(); ++j)
+        path.duration[j] *= std::max(whole - begin - path.duration[i], 1e-3 * whole) / planned;
+    }
+    for (int k = 0; k <= phases_[i].intervals; ++k) {
+      const double t = std::min(begin + path.duration[i] * k / phases_[i].intervals, found.t.back());
+      const auto next = std::max<std::size_t>(
+          1, static_cast<std::size_t>(std::lower_bound(found.t.begin(), found.t.end(), t) - found.t.begin()));
+      const std::size_t at = std::min(next, found.t.size() - 1);
+      path.q[i].row(k) = attitudes
+                             .between(found.q[at - 1], system_->no_reference(), found.q[at], system_->no_reference(),
+                                      (t - found.t[at - 1]) / (found.t[at] - found.t[at - 1]))
+                             .transpose();
+    }
+    begin += path.duration[i];
+  }
+}
+
+}  // namespace dodyn::evaluators
