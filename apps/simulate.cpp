@@ -94,7 +94,11 @@ ExitCode simulate(Invocation call) {
   const bool again = from.empty() && is_archive(path);
   if (from.empty() && id && !again) throw ConfigError("--evaluation is for an archive, or --from ARCHIVE");
   if (!from.empty() && !start.empty()) throw ConfigError("--start is not for --from ARCHIVE; allowed: one of them");
-  if (!start.empty()) call.words.push_back("--simulation.start=" + start);
+  if (!start.empty()) {
+    const std::string evaluator = again ? study::archived_study(path, {}, id).settings.evaluator
+                                        : evaluators::read_settings(path, call.words).evaluator;
+    call.words.push_back("--" + evaluator + ".start=" + start);
+  }
   const auto simulated = [&] {
     if (again) return simulated_again(path, call.words, id);
     const Settings settings = evaluators::read_settings(path, call.words);

@@ -25,29 +25,27 @@ std::string si_unit(const Unit& unit, bool angle) {
   return below.empty() ? above : above + "/" + (below.find(' ') == std::string::npos ? below : "(" + below + ")");
 }
 
-// Of a parameter, in SI: that of its number ("50 mm"), or what its comment begins with ("m, across").
-std::string unit_of(const systems::Parameter& parameter) {
-  const std::string& text = parameter.definition.text;
-  const auto end = text.find_first_not_of("0123456789.+-eE ");
+}  // namespace
+
+std::string parameter_unit(const std::string& number, const Expression& parsed, const std::string& comment) {
+  const auto end = number.find_first_not_of("0123456789.+-eE ");
   if (end != std::string::npos && end > 0)
-    if (const auto unit = parse_unit(text.substr(end)))
-      return unit->in_si == 1.0 ? text.substr(end) : si_unit(*unit, text.substr(end) == "deg");
-  if (parameter.definition.expression.has_units()) return "1";
-  std::string word = parameter.comment.substr(0, parameter.comment.find_first_of(",;:"));
+    if (const auto unit = parse_unit(number.substr(end)))
+      return unit->in_si == 1.0 ? number.substr(end) : si_unit(*unit, number.substr(end) == "deg");
+  if (parsed.has_units()) return "1";
+  std::string word = comment.substr(0, comment.find_first_of(",;:"));
   word = word.substr(0, word.find_last_not_of(' ') + 1);
   const auto unit = word.empty() ? std::nullopt : parse_unit(word);
   return unit && unit->in_si == 1.0 ? word : "1";
 }
-
-}  // namespace
 
 std::vector<DesignVariable> parameter_variables(const systems::Model& model) {
   std::vector<DesignVariable> all;
   const auto values = model.evaluate<double>();
   for (std::size_t i = 0; i < model.parameters.size(); ++i) {
     const systems::Parameter& p = model.parameters[i];
-    all.push_back({p.name, unit_of(p), p.comment.empty() ? "parameter of the model" : p.comment, values.parameters[i],
-                   -1e300, 1e300});
+    all.push_back({p.name, parameter_unit(p.definition.text, p.definition.expression, p.comment),
+                   p.comment.empty() ? "parameter of the model" : p.comment, values.parameters[i], -1e300, 1e300});
     if (!p.definition.uses.empty()) all.back().formula = p.definition.text;
   }
   return all;

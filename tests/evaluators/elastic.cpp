@@ -90,7 +90,80 @@ TEST(Elastic, ShowsWhereItsNodesAre) {
   EXPECT_EQ(told->channels.back().segments.size(), 2u * (80u + 40u + 41u));  // along, across, and both sides
 }
 
+TEST(Elastic, MapsItsCorners) {
+  // a wedge in place of a rectangle: its kinetic energy is that of its area
+  const auto wedge = made("bar-wall.cfg", {"--body.bar.map=x, y*(1.5 + x/length)", "--elastic.duration=2 ms",
+                                           "--cost.cost=kinetic", "--design.speed=5 mm/s", "--elastic.step=auto"});
+  const Outcome outcome = wedge->evaluate({});
+  ASSERT_TRUE(outcome.evaluation.ok()) << outcome.evaluation.reason;
+  EXPECT_NEAR(outcome.evaluation.cost, 0.5 * 1000.0 * (1.5 / 40.0) * 0.005 * 0.005, 1e-12);
+  EXPECT_NE(complaint({"--body.bar.map=x"}).find("allowed: 2 expressions"), std::string::npos);
+  EXPECT_NE(complaint({"--body.bar.map=-x, y"}).find("without volume"), std::string::npos);
+}
+
+TEST(Elastic, PinIsHeldByTheLatchUnlessItIsTooSoft) {
+  const auto latch = made("scene-fe-latch.cfg", {"--elastic.duration=0.4"});
+  Outcome outcome = latch->evaluate({});
+  ASSERT_TRUE(outcome.evaluation.ok()) << outcome.evaluation.reason;
+  EXPECT_LT(outcome.evaluation.cost, 0.25);
+  const auto m = measured(*latch, outcome);
+  EXPECT_LT(m.at("momentum_change"), 1e-11);
+  EXPECT_LT(m.at("energy_change"), 0.01 * 0.5 * 100 * 0.1 * 3.5 * 3.5);
+  outcome = made("scene-fe-latch.cfg", {"--elastic.duration=0.4", "--design.lambda=2e5"})->evaluate({});
+  ASSERT_TRUE(outcome.evaluation.ok()) << outcome.evaluation.reason;
+  EXPECT_GT(outcome.evaluation.cost, 0.3);
+}
+
+// A pin that starts too far away to touch is never held, one that starts inside its shell always is.
+TEST(Elastic, StartsAreCountedInParts) {
+  const std::vector<std::string> words = {"--design.megapascal=0.2",      "--design.interference=0.01",
+                                          "--elastic.duration=5 ms",      "--starts.count=6",
+                                          "--starts.gap=50 mm .. 500 mm", "--outcome.captured.when=gap < 0.2"};
+  const auto with = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), words.begin(), words.end());
+    return made("latch.cfg", more);
+  };
+  const auto whole = with({"--elastic.batch=8"}), halves = with({"--elastic.batch=4"});
+  EXPECT_EQ(whole->parts(), 1);
+  ASSERT_EQ(halves->parts(), 2);
+  const Outcome one = whole->evaluate({});
+  ASSERT_TRUE(one.evaluation.ok()) << one.evaluation.reason;
+  std::vector<Outcome> parts(2);
+  for (int i = 0; i < 2; ++i) {
+    Task task;
+    task.part = i;
+    parts[static_cast<std::size_t>(i)] = halves->evaluate(task);
+  }
+  const Outcome two = halves->join({}, std::move(parts));
+  EXPECT_EQ(one.evaluation.cost, two.evaluation.cost);
+  EXPECT_EQ(one.evaluation.metrics.head(3), two.evaluation.metrics.head(3));
+  // counted from the archive's own columns
+  const auto channels = whole->channels();
+  ASSERT_EQ(channels.size(), one.trajectory.values.size());
+  ASSERT_EQ(channels[0].coordinates, (std::vector<std::string>{"offset", "tilt", "gap"}));
+  EXPECT_NEAR(one.evaluation.cost, (one.trajectory.values[0].col(2).array() >= 0.2).count() / 6.0, 1e-15);
+  EXPECT_EQ((one.trajectory.values[1].col(0).array() == 1.0).count() / 6.0, one.evaluation.cost);
+  EXPECT_GT(one.evaluation.cost, 0.0);
+  EXPECT_LT(one.evaluation.cost, 1.0);
+  EXPECT_LE(measured(*whole, one).at("wilson_low"), one.evaluation.cost);
+  EXPECT_GE(measured(*whole, one).at("wilson_high"), one.evaluation.cost);
+}
+
 TEST(Elastic, MistakesAreOneLine) {
+  const auto latch = [](const std::string& word) {
+    try {
+      made("latch.cfg", {word});
+    } catch (const ConfigError& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  EXPECT_NE(latch("--starts.ofset=0 .. 1").find("did you mean 'offset'"), std::string::npos);
+  EXPECT_NE(latch("--design.offset=0").find("given as design.offset, too"), std::string::npos);
+  EXPECT_NE(latch("--cost.failure-of=capture").find("did you mean 'captured'"), std::string::npos);
+  EXPECT_NE(latch("--outcome.captured.when=pin.x").find("no condition"), std::string::npos);
+  EXPECT_NE(latch("--outcome.captured.when=pin.z < 1").find("'pin.z' is unknown"), std::string::npos);
+  EXPECT_NE(complaint({"--design.speed=2 mm"}).find("m/s"), std::string::npos);
   EXPECT_NE(complaint({"--body.bar.cells=40"}).find("allowed: 2 numbers"), std::string::npos);
   EXPECT_NE(complaint({"--body.bar.cells=0, 1"}).find("allowed: integers"), std::string::npos);
   EXPECT_NE(complaint({"--body.bar.size=lenght, 1"}).find("did you mean 'length'"), std::string::npos);

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "evaluators/parameters.hpp"
 #include "record/text.hpp"
 #include "rigid/director.hpp"
 
@@ -14,21 +15,6 @@ using geometry::Vector;
 namespace {
 
 const std::vector<std::string> letters = {"x", "y", "z"}, counters = {"i", "j", "k"};
-
-double value_of(const FreeEntry& entry, const Expression& e, const Numbers& known) {
-  std::vector<double> numbers;
-  for (const auto& q : e.quantities()) {
-    const auto at = known.find(q.text());
-    if (at == known.end()) {
-      std::vector<std::string> names;
-      for (const auto& [name, number] : known) names.push_back(name);
-      throw entry.error("'" + shown(q.text()) + "' is unknown" + did_you_mean(q.text(), names) +
-                        "; known here: " + (names.empty() ? "nothing" : listed(names)));
-    }
-    numbers.push_back(at->second);
-  }
-  return e.evaluate<double>(numbers);
-}
 
 // A section with the numbers that its entries may have.
 struct Reader {
@@ -126,15 +112,33 @@ elastic::Mesh<n> cut(const Reader& reader) {
       throw entry.error("allowed: integers from 1 on, a million cells in all");
     cells[static_cast<std::size_t>(a)] = static_cast<int>(given[a]);
   }
-  const FreeEntry* inside = reader.section.find("inside");
-  if (!inside) return elastic::block<n>(size, cells);
-  const Expression condition = inside->parsed();
-  if (!condition.is_condition()) throw inside->error("is no condition; allowed: comparisons of x, y, z, and, or, not");
-  Numbers known = reader.known;
-  return elastic::block<n>(size, cells, [&](const Vector<n>& centre) {
-    for (int a = 0; a < n; ++a) known[letters[static_cast<std::size_t>(a)]] = centre[a];
-    return value_of(*inside, condition, known) != 0.0;
-  });
+  auto beside = [known = reader.known](const Vector<n>& at) mutable -> const Numbers& {
+    for (int a = 0; a < n; ++a) known[letters[static_cast<std::size_t>(a)]] = at[a];
+    return known;
+  };
+  std::function<bool(const Vector<n>&)> there;
+  if (const FreeEntry* inside = reader.section.find("inside")) {
+    const Expression condition = inside->parsed();
+    if (!condition.is_condition())
+      throw inside->error("is no condition; allowed: comparisons of x, y, z, and, or, not");
+    there = [inside, condition, beside](const Vector<n>& centre) mutable {
+      return value(*inside, condition, beside(centre)) != 0.0;
+    };
+  }
+  elastic::Mesh<n> mesh = elastic::block<n>(size, cells, there);
+  if (const FreeEntry* map = reader.section.find("map")) {
+    const auto parts = split_list(map->value);
+    if (static_cast<int>(parts.size()) != n)
+      throw map->error(formatted("allowed: %d expressions of %s, by commas", n, n == 2 ? "x, y" : "x, y, z"));
+    std::vector<Expression> to;
+    for (const auto& part : parts) to.push_back(map->parsed(part));
+    for (Vector<n>& node : mesh.nodes) {
+      const Numbers& known = beside(Vector<n>(node));
+      for (int a = 0; a < n; ++a) node[a] = value(*map, to[static_cast<std::size_t>(a)], known);
+      if (!node.allFinite()) throw map->error("a corner is mapped to where there are no finite numbers");
+    }
+  }
+  return mesh;
 }
 
 geometry::Polytope<2> box(const Vector<2>& size) { return geometry::rectangle(size[0], size[1]); }
@@ -142,8 +146,23 @@ geometry::Polytope<3> box(const Vector<3>& size) { return geometry::box(size[0],
 
 }  // namespace
 
+double value(const FreeEntry& entry, const Expression& parsed, const Numbers& known) {
+  std::vector<double> numbers;
+  for (const auto& q : parsed.quantities()) {
+    const auto at = known.find(q.text());
+    if (at == known.end()) {
+      std::vector<std::string> names;
+      for (const auto& [name, number] : known) names.push_back(name);
+      throw entry.error("'" + shown(q.text()) + "' is unknown" + did_you_mean(q.text(), names) +
+                        "; known here: " + (names.empty() ? "nothing" : listed(names)));
+    }
+    numbers.push_back(at->second);
+  }
+  return parsed.evaluate<double>(numbers);
+}
+
 double value(const FreeEntry& entry, const std::string& text, const Numbers& known) {
-  return value_of(entry, entry.parsed(text), known);
+  return value(entry, entry.parsed(text), known);
 }
 
 std::vector<DesignVariable> variables(const Settings& so_far) {
@@ -152,18 +171,21 @@ std::vector<DesignVariable> variables(const Settings& so_far) {
   for (const FreeSection* section : so_far.sections_of("parameters"))
     for (const FreeEntry& entry : section->entries) {
       known[entry.key] = value(entry, entry.value, known);
-      all.push_back({entry.key, "", "parameter of the scene", known[entry.key], -1e300, 1e300});
-      if (!entry.parsed().is_constant()) all.back().formula = entry.value;
+      const Expression parsed = entry.parsed();
+      all.push_back(
+          {entry.key, parameter_unit(entry.value, parsed), "parameter of the scene", known[entry.key], -1e300, 1e300});
+      if (!parsed.is_constant()) all.back().formula = entry.value;
     }
   return all;
 }
 
-Numbers parameters(const Settings& settings, const Eigen::VectorXd& design) {
-  Numbers known;
+Numbers parameters(const Settings& settings, const Eigen::VectorXd& design, const Numbers& before) {
+  Numbers known = before;
   for (const FreeSection* section : settings.sections_of("parameters"))
     for (const FreeEntry& entry : section->entries)
-      known[entry.key] =
-          settings.design_given(entry.key) ? settings.design(entry.key, design) : value(entry, entry.value, known);
+      if (!before.count(entry.key))
+        known[entry.key] =
+            settings.design_given(entry.key) ? settings.design(entry.key, design) : value(entry, entry.value, known);
   return known;
 }
 
@@ -178,15 +200,26 @@ std::vector<ini::SectionKind> sections() {
       kind("world", Name::none, {"dimension", "gravity", "stiffness"}, {"dimension"},
            "dimension = 2 or 3; gravity = a vector (m/s2); stiffness (N/m) of a pair of parts that overlap"),
       kind("body", Name::required,
-           {"size", "cells", "inside", "lambda", "mu", "density", "at", "turn", "velocity", "spin", "repeat"},
+           {"size", "cells", "inside", "map", "lambda", "mu", "density", "at", "turn", "velocity", "spin", "repeat"},
            {"size", "cells"},
-           "a deformable body: a box of so many cells, those that are `inside` (a condition of x, y, z); repeat = how "
-           "many along i, j, k"),
+           "a deformable body: a box of so many cells, those that are `inside` (a condition of x, y, z), mapped to "
+           "`map` "
+           "(expressions of them); repeat = how many along i, j, k"),
       kind("rigid", Name::required, {"size", "density", "fixed", "at", "turn", "velocity", "spin", "repeat"}, {"size"},
            "a rigid box, free or fixed"),
       kind("wall", Name::required, {"at", "normal"}, {"normal"}, "a wall through a point, with its outward normal"),
-      kind("cost", Name::none, {"cost"}, {},
-           "cost = an expression of parameters, metrics, and of BODY.x, BODY.vx ... at the end"),
+      {"starts",
+       Name::none,
+       {},
+       true,
+       {},
+       false,
+       "what differs from start to start: NAME = LOW .. HIGH of parameters or new names; count, sampling, seed"},
+      kind("outcome", Name::required, {"when"}, {"when"},
+           "how a run may end: the first whose condition holds at its end, of what a cost may speak of"),
+      kind("cost", Name::none, {"cost", "failure-of"}, {},
+           "cost = an expression of parameters, metrics, and of BODY.x, BODY.vx ... at the end; of several starts its "
+           "mean, or failure-of = an outcome"),
   };
 }
 

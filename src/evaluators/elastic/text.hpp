@@ -20,9 +20,11 @@ using Numbers = std::map<std::string, double>;
 // The value of an expression in which an entry of a section consists; `known` are the quantities that it may have.
 // Throws ConfigError.
 double value(const FreeEntry& entry, const std::string& text, const Numbers& known);
+double value(const FreeEntry& entry, const Expression& parsed, const Numbers& known);
 
-// All parameters, for a design. Throws ConfigError.
-Numbers parameters(const Settings& settings, const Eigen::VectorXd& design);
+// All parameters, for a design, beside numbers that are known before them (a start's), which count more than parameters of
+// the same names. Throws ConfigError.
+Numbers parameters(const Settings& settings, const Eigen::VectorXd& design, const Numbers& before = {});
 
 // [world] dimension: 2 or 3.
 int dimension(const Settings& settings);

@@ -44,13 +44,47 @@ bool is_name(const std::string& text) {
 
 }  // namespace
 
+bool draws_starts(const std::string& key) { return key == "count" || key == "sampling" || key == "seed"; }
+
+Eigen::MatrixXd shares_of_ranges(const FreeSection& section, const std::vector<bool>& wide) {
+  const int n = section.integer(count_key), d = static_cast<int>(wide.size());
+  const auto seed = static_cast<std::uint64_t>(section.integer(seed_key));
+  const std::string sampling = section.text(sampling_key);
+  if (d == 0 && n > 1) throw section.error("all starts are the same; allowed: a range, as in angle = 0 .. 90 deg");
+  if (d == 0) return Eigen::MatrixXd::Zero(0, 1);
+  if (sampling == "sobol") return surrogate::sobol(d, n, seed);
+  if (sampling == "halton") return surrogate::halton(d, n, seed);
+  if (sampling == "random") {
+    Eigen::MatrixXd points(d, n);
+    std::mt19937_64 random(seed);
+    // not the distributions of <random>, whose numbers differ between standard libraries
+    for (Eigen::Index i = 0; i < points.size(); ++i) points(i) = static_cast<double>(random() >> 11) * 0x1p-53;
+    return points;
+  }
+  // middles of as many cells as fit, the same number along each range
+  const int axes = static_cast<int>(std::count(wide.begin(), wide.end(), true));
+  const int across = axes == 0 ? 1 : static_cast<int>(std::floor(std::pow(n, 1.0 / axes) + 1e-9));
+  int cells = 1;
+  for (int a = 0; a < axes; ++a) cells *= across;
+  Eigen::MatrixXd points = Eigen::MatrixXd::Zero(d, cells);
+  for (int k = 0; k < cells; ++k) {
+    int rest = k;
+    for (int i = 0; i < d; ++i) {
+      if (!wide[static_cast<std::size_t>(i)]) continue;
+      points(i, k) = (rest % across + 0.5) / across;
+      rest /= across;
+    }
+  }
+  return points;
+}
+
 Starts::Starts(const Settings& settings, const systems::Model& model) : model_(model) {
   points_ = Eigen::MatrixXd::Zero(0, 1);
   if (const auto found = settings.sections_of("starts"); !found.empty()) {
     const FreeSection& section = *found[0];
     const FreeEntry* file = section.find("file");
     for (const auto& entry : repeated(section.entries)) {
-      if (entry.key == "file" || entry.key == "count" || entry.key == "sampling" || entry.key == "seed") {
+      if (entry.key == "file" || draws_starts(entry.key)) {
         if (file && entry.key != "file") throw entry.error("is of no use next to file = " + shown(file->value));
         continue;
       }
@@ -64,10 +98,13 @@ Starts::Starts(const Settings& settings, const systems::Model& model) : model_(m
         throw entry.error(error.what());
       }
     }
-    if (file)
+    if (file) {
       read_file(*file, settings.file);
-    else
-      sample(section);
+    } else {
+      std::vector<bool> wide;
+      for (const auto& [low, high] : ranges_) wide.push_back(!(low == high));
+      points_ = shares_of_ranges(section, wide);
+    }
   }
   for (std::size_t i = 0; i < names_.size(); ++i) {
     targets_.push_back(target(names_[i]));
@@ -180,40 +217,6 @@ void Starts::read_file(const FreeEntry& entry, const std::string& configuration)
   for (std::size_t k = 0; k < rows.size(); ++k)
     for (std::size_t i = 0; i < names_.size(); ++i)
       points_(static_cast<Eigen::Index>(i), static_cast<Eigen::Index>(k)) = rows[k][i];
-}
-
-void Starts::sample(const FreeSection& section) {
-  const int n = section.integer(count_key), d = static_cast<int>(names_.size());
-  const auto seed = static_cast<std::uint64_t>(section.integer(seed_key));
-  const std::string sampling = section.text(sampling_key);
-  if (d == 0 && n > 1) throw section.error("all starts are the same; allowed: a range, as in angle = 0 .. 90 deg");
-  if (d == 0) return;
-  if (sampling == "sobol") {
-    points_ = surrogate::sobol(d, n, seed);
-  } else if (sampling == "halton") {
-    points_ = surrogate::halton(d, n, seed);
-  } else if (sampling == "random") {
-    points_.resize(d, n);
-    std::mt19937_64 random(seed);
-    // not the distributions of <random>, whose numbers differ between standard libraries
-    for (Eigen::Index i = 0; i < points_.size(); ++i) points_(i) = static_cast<double>(random() >> 11) * 0x1p-53;
-  } else {  // middles of as many cells as fit, the same number along each range
-    std::vector<bool> wide;
-    for (const auto& [low, high] : ranges_) wide.push_back(!(low == high));
-    const int axes = static_cast<int>(std::count(wide.begin(), wide.end(), true));
-    int across = axes == 0 ? 1 : static_cast<int>(std::floor(std::pow(n, 1.0 / axes) + 1e-9));
-    int cells = 1;
-    for (int a = 0; a < axes; ++a) cells *= across;
-    points_ = Eigen::MatrixXd::Zero(d, cells);
-    for (int k = 0; k < cells; ++k) {
-      int rest = k;
-      for (int i = 0; i < d; ++i) {
-        if (!wide[static_cast<std::size_t>(i)]) continue;
-        points_(i, k) = (rest % across + 0.5) / across;
-        rest /= across;
-      }
-    }
-  }
 }
 
 void Starts::read(FormulaReader& reader) {

@@ -28,6 +28,13 @@ struct Start {
   std::vector<double> q, v;                  // coordinates, rates
 };
 
+// Where starts lie within their ranges, by the keys count, sampling and seed of [starts]: [variable, start] in [0, 1].
+// `wide` says which ranges are not single values; there are fewer than `count` where a grid does not fill. Throws
+// ConfigError.
+Eigen::MatrixXd shares_of_ranges(const FreeSection& section, const std::vector<bool>& wide);
+// Whether a key of [starts] says how they are drawn.
+bool draws_starts(const std::string& key);
+
 class Starts {
  public:
   // Reads the sections. Throws ConfigError.
@@ -55,7 +62,6 @@ class Starts {
   Target target(const std::string& name) const;
   std::vector<FreeEntry> repeated(const std::vector<FreeEntry>& entries) const;
   void read_file(const FreeEntry& entry, const std::string& configuration);
-  void sample(const FreeSection& section);
   void put(const Target& to, double value, Start& start) const;
 
   const systems::Model& model_;

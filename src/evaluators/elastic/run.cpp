@@ -1,0 +1,231 @@
+#include "evaluators/elastic/run.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <ctime>
+
+#include "record/text.hpp"
+
+namespace dodyn::evaluators::elastic_text {
+
+const KeyTable<RunOptions>& run_keys() {
+  using S = RunOptions;
+  static const auto table =
+      KeyTable<S>("elastic.")
+          .add("step", &S::step,
+               {.unit = "s",
+                .description = "h of explicit Newmark; auto: a fifth of what the elements and one overlap bear",
+                .minimum = 0,
+                .maximum = 10,
+                .word = "auto",
+                .word_value = 0.0})
+          .add("duration", &S::duration,
+               {.unit = "s", .description = "simulated time", .minimum = 0, .maximum = 1e6, .open_minimum = true})
+          .add("nodes", &S::nodes,
+               {.description = "rows of the trajectory, evenly spaced", .minimum = 2, .maximum = 1000000})
+          .add("points", &S::points,
+               {.description = "dodyn simulate: where every node of the meshes is, too, with the edges of surfaces"})
+          .add("batch", &S::batch,
+               {.description = "starts that a rank does at a time", .minimum = 1, .maximum = 1000000})
+          .add("start", &S::start,
+               {.description = "the start that dodyn simulate shows, the first one being 1",
+                .minimum = 1,
+                .maximum = 1000000,
+                .identity = false});
+  return table;
+}
+
+const std::vector<Quantity>& run_metrics() {
+  static const std::vector<Quantity> all = {
+      {"energy_change", "J", "of the total energy, the largest at any step"},
+      {"kinetic", "J", "kinetic energy at the end"},
+      {"elastic", "J", "energy of deformation at the end"},
+      {"largest_overlap", "m", "of any two parts at a step"},
+      {"first_touch", "s", "when bodies first touched; not a number where they never did"},
+      {"last_touch", "s", "when they last did"},
+      {"contact_time", "s", "how long any of them touched"},
+      {"touching", "1", "pairs of bodies that touched at any time"},
+      {"smallest_jacobian", "1", "least volume of an element, of its own at rest, at a row of the trajectory"},
+      {"momentum_change", "N s", "of the linear momentum"}};
+  return all;
+}
+
+template <int n>
+std::vector<std::string> names(const Scene<n>& scene) {
+  std::vector<std::string> all;
+  for (const auto& body : scene.world.rigid.bodies) all.push_back(body.name);
+  for (const auto& body : scene.world.deformable) all.push_back(body.name);
+  return all;
+}
+
+std::vector<std::string> places(int dimension) {
+  return dimension == 2 ? std::vector<std::string>{"x", "y", "vx", "vy"}
+                        : std::vector<std::string>{"x", "y", "z", "vx", "vy", "vz"};
+}
+
+Channels run_channels(const std::vector<std::string>& names, int dimension, int rows) {
+  Channel q{"centre", "", "centres of mass and their velocities", rows, {}};
+  for (const auto& name : names)
+    for (const auto& what : places(dimension)) {
+      q.coordinates.push_back(name + " " + what);
+      q.units.emplace_back(what[0] == 'v' ? "m/s" : "m");
+    }
+  return {{"t", "s", "time", rows, {"t"}},
+          q,
+          {"energy",
+           "J",
+           "kinetic, of deformation, of overlaps, of gravity and charges",
+           rows,
+           {"kinetic", "elastic", "contact", "potential"}}};
+}
+
+template <int n>
+Channel points_channel(const Scene<n>& scene, int rows) {
+  Channel points{"points", "m", "nodes of the meshes", rows, {}};
+  for (const auto& body : scene.world.deformable) {
+    const auto node = [&](int i) { return body.name + "." + std::to_string(i); };
+    for (std::size_t i = 0; i < body.mesh.nodes.size(); ++i)
+      for (int a = 0; a < n; ++a)
+        points.coordinates.push_back(node(static_cast<int>(i)) + "_" + std::string(1, "xyz"[a]));
+    std::vector<std::pair<int, int>> edges;
+    for (const int c : elastic::boundary_cells(body.mesh)) {
+      const auto& corners = body.mesh.cells[static_cast<std::size_t>(c)];
+      for (const int i : corners)
+        for (const int j : corners)
+          if (i < j) edges.emplace_back(i, j);
+    }
+    std::sort(edges.begin(), edges.end());
+    edges.erase(std::unique(edges.begin(), edges.end()), edges.end());
+    for (const auto& [i, j] : edges) points.segments.insert(points.segments.end(), {node(i), node(j)});
+  }
+  return points;
+}
+
+template <int n>
+double step_of(const Scene<n>& scene, const RunOptions& options) {
+  if (options.step > 0.0) return options.step;
+  return 0.2 * elastic::Simulation<n>(scene.world, {1.0, scene.stiffness}).stable_step();
+}
+
+template <int n>
+Ran run(Scene<n> scene, const RunOptions& options, const Task& task, bool points) {
+  const auto bodies = names(scene);
+  const int rigid = static_cast<int>(scene.world.rigid.bodies.size());
+  Ran ran;
+  ran.step = step_of(scene, options);
+  elastic::Simulation<n> simulation(std::move(scene.world), {ran.step, scene.stiffness});
+  const std::clock_t clock = std::clock();
+  simulation.start(scene.start);
+  ran.cells = simulation.elements().size();
+  ran.nodes = simulation.elements().nodes();
+  ran.stable = simulation.stable_step();
+  for (const auto& channel : run_channels(bodies, n, options.nodes))
+    ran.trajectory.values.push_back(
+        Eigen::MatrixXd::Constant(options.nodes, static_cast<Eigen::Index>(channel.coordinates.size()), not_a_number));
+  if (points)
+    ran.trajectory.values.push_back(Eigen::MatrixXd::Constant(options.nodes, simulation.nodes().size(), not_a_number));
+  const auto state = [&](int b) {
+    Eigen::Matrix<double, 2 * n, 1> all;
+    if (b < rigid)
+      all << simulation.poses()[static_cast<std::size_t>(b)].position, simulation.twist(b).template head<n>();
+    else
+      all << simulation.centre(b - rigid), simulation.velocity(b - rigid);
+    return all;
+  };
+  double smallest = 1.0;
+  const auto keep = [&] {
+    const auto row = ran.rows++;
+    ran.trajectory.values[0](row, 0) = simulation.time();
+    for (int b = 0; b < static_cast<int>(bodies.size()); ++b)
+      ran.trajectory.values[1].row(row).template segment<2 * n>(2 * n * b) = state(b).transpose();
+    const auto e = simulation.energies();
+    ran.trajectory.values[2].row(row) << e.kinetic, e.elastic, e.contact, e.potential;
+    if (points) ran.trajectory.values[3].row(row) = simulation.nodes().reshaped().transpose();
+    smallest = std::min(smallest, simulation.smallest_jacobian());
+  };
+  ran.before = simulation.energies();
+  const auto momentum = simulation.momenta();
+  const long steps = std::max(1L, std::lround(options.duration / ran.step));
+  double change = 0.0, overlap = 0.0, first = not_a_number, last = not_a_number;
+  std::vector<std::pair<int, int>> pairs;
+  keep();
+  for (ran.steps = 0; ran.steps < steps;) {
+    if (!simulation.step()) {
+      ran.reason = simulation.reason();
+      break;
+    }
+    ++ran.steps;
+    change = std::max(change, std::abs(simulation.energies().total() - ran.before.total()));
+    const auto now = simulation.touching();
+    if (!now.empty()) {
+      ++ran.touched;
+      overlap = std::max(overlap, simulation.overlap());
+      last = simulation.time();
+      if (!std::isfinite(first)) first = last;
+      std::vector<std::pair<int, int>> both;
+      std::set_union(pairs.begin(), pairs.end(), now.begin(), now.end(), std::back_inserter(both));
+      pairs = std::move(both);
+    }
+    if (ran.rows < options.nodes &&
+        ran.steps >= std::lround(static_cast<double>(ran.rows) * static_cast<double>(steps) / (options.nodes - 1)))
+      keep();
+    if (task.seconds_left() == 0.0) {
+      ran.timed_out = true;
+      ran.reason = formatted("time limit at t = %g s", simulation.time());
+      break;
+    }
+  }
+  ran.seconds = static_cast<double>(std::clock() - clock) / CLOCKS_PER_SEC;
+  ran.end = simulation.time();
+  ran.after = simulation.energies();
+  ran.seen = {{"energy_change", change},
+              {"kinetic", ran.after.kinetic},
+              {"elastic", ran.after.elastic},
+              {"largest_overlap", overlap},
+              {"first_touch", first},
+              {"last_touch", last},
+              {"contact_time", static_cast<double>(ran.touched) * ran.step},
+              {"touching", static_cast<double>(pairs.size())},
+              {"smallest_jacobian", smallest},
+              {"momentum_change", (simulation.momenta().linear - momentum.linear).norm()}};
+  const auto list = places(n);
+  for (std::size_t b = 0; b < bodies.size(); ++b) {
+    const auto all = state(static_cast<int>(b));
+    for (std::size_t a = 0; a < list.size(); ++a)
+      ran.seen[bodies[b] + "." + list[a]] = all[static_cast<Eigen::Index>(a)];
+  }
+  return ran;
+}
+
+std::string story(const Ran& ran, std::size_t bodies, int dimension) {
+  const auto& s = ran.seen;
+  std::string text = formatted("scene           %zu bodies, %d elements, %d nodes, %s\n", bodies, ran.cells, ran.nodes,
+                               dimension == 2 ? "planar" : "spatial") +
+                     formatted("method          explicit Newmark, h = %g s (about %.3g s is stable), penalty\n",
+                               ran.step, ran.stable) +
+                     (ran.reason.empty() ? formatted("ended           t = %g s\n", ran.end)
+                                         : "ended           failed: " + ran.reason + "\n");
+  for (const auto& [name, e] : {std::pair("before", ran.before), std::pair("after", ran.after)})
+    text += formatted("energy %-8s %.9g J: kinetic %.6g, elastic %.6g, contact %.6g, potential %.6g\n", name, e.total(),
+                      e.kinetic, e.elastic, e.contact, e.potential);
+  text += formatted("                changed by at most %.3g J; momentum by %.3g N s\n", s.at("energy_change"),
+                    s.at("momentum_change"));
+  if (s.at("touching") > 0.0)
+    text += formatted("contact         from %.6g to %.6g s, %.6g s in all, %.0f pairs, overlap up to %.3g m\n",
+                      s.at("first_touch"), s.at("last_touch"), s.at("contact_time"), s.at("touching"),
+                      s.at("largest_overlap"));
+  text += formatted("deformation     an element had %.4g of its volume\n", s.at("smallest_jacobian"));
+  return text + formatted("speed           %.3g s of CPU, %.3g element forces per second of it\n", ran.seconds,
+                          static_cast<double>(ran.steps) * ran.cells / std::max(1e-9, ran.seconds));
+}
+
+template std::vector<std::string> names(const Scene<2>&);
+template std::vector<std::string> names(const Scene<3>&);
+template Channel points_channel(const Scene<2>&, int);
+template Channel points_channel(const Scene<3>&, int);
+template double step_of(const Scene<2>&, const RunOptions&);
+template double step_of(const Scene<3>&, const RunOptions&);
+template Ran run(Scene<2>, const RunOptions&, const Task&, bool);
+template Ran run(Scene<3>, const RunOptions&, const Task&, bool);
+
+}  // namespace dodyn::evaluators::elastic_text

@@ -1,0 +1,55 @@
+// One run of a scene of deformable and rigid bodies, and what is seen of it.
+#pragma once
+
+#include "evaluators/elastic/text.hpp"
+#include "record/evaluation.hpp"
+#include "record/task.hpp"
+#include "settings/key_table.hpp"
+
+namespace dodyn::evaluators::elastic_text {
+
+struct RunOptions {
+  double step = 1e-3, duration = 1.0;  // s; step 0: a fifth of what is stable
+  int nodes = 101;
+  bool points = false;
+  int batch = 8, start = 1;
+};
+const KeyTable<RunOptions>& run_keys();
+
+// What is told of a run, in this order.
+const std::vector<Quantity>& run_metrics();
+
+struct Ran {
+  std::string reason;  // empty: it came to its end
+  bool timed_out = false;
+  Numbers seen;  // metrics, and BODY.x ... of all bodies at the end
+  Trajectory trajectory;
+  int rows = 0;
+  long steps = 0, touched = 0;
+  int cells = 0, nodes = 0;
+  double step = 0.0, stable = 0.0, seconds = 0.0, end = 0.0;
+  elastic::Energies before, after;
+};
+
+// The bodies' names: rigid ones, then deformable ones. What is told of each: x, y, (z,) vx, vy(, vz).
+template <int n>
+std::vector<std::string> names(const Scene<n>& scene);
+std::vector<std::string> places(int dimension);
+
+Channels run_channels(const std::vector<std::string>& names, int dimension, int rows);
+// Where every node is, with the edges of surfaces.
+template <int n>
+Channel points_channel(const Scene<n>& scene, int rows);
+
+// The step, s, of a scene. Throws std::invalid_argument where bodies make no sense.
+template <int n>
+double step_of(const Scene<n>& scene, const RunOptions& options);
+
+// Throws std::invalid_argument where it cannot start.
+template <int n>
+Ran run(Scene<n> scene, const RunOptions& options, const Task& task, bool points);
+
+// Of a run, for a user.
+std::string story(const Ran& ran, std::size_t bodies, int dimension);
+
+}  // namespace dodyn::evaluators::elastic_text

@@ -1,0 +1,75 @@
+#include "evaluators/elastic/starts.hpp"
+
+#include <algorithm>
+
+#include "evaluators/simulation/starts.hpp"
+#include "record/text.hpp"
+
+namespace dodyn::evaluators::elastic_text {
+
+Starts::Starts(const Settings& settings) {
+  std::vector<std::string> known;
+  for (const FreeSection* section : settings.sections_of("parameters"))
+    for (const FreeEntry& entry : section->entries) known.push_back(entry.key);
+  for (const FreeSection* section : settings.sections_of("starts")) {
+    several_ = true;
+    std::vector<bool> wide;
+    for (const FreeEntry& entry : section->entries) {
+      if (simulation::draws_starts(entry.key)) continue;
+      if (std::find(known.begin(), known.end(), entry.key) == known.end())
+        throw entry.error("no parameter of that name" + did_you_mean(entry.key, known) + "; allowed: " + listed(known));
+      if (settings.design_given(entry.key))
+        throw entry.error("is given as design." + entry.key + ", too; allowed: one");
+      try {
+        const auto [from, to] = parse_range(entry.value);
+        wide.push_back(!(from == to));
+        ranges_.push_back({entry, from, to});
+      } catch (const ExpressionError& error) {
+        throw entry.error(error.what());
+      }
+    }
+    shares_ = simulation::shares_of_ranges(*section, wide);
+  }
+}
+
+std::vector<std::string> Starts::names() const {
+  std::vector<std::string> all;
+  for (const Range& range : ranges_) all.push_back(range.entry.key);
+  return all;
+}
+
+Numbers Starts::start(int number, const Numbers& parameters) const {
+  Numbers all;
+  for (std::size_t i = 0; i < ranges_.size(); ++i) {
+    const Range& range = ranges_[i];
+    const double from = value(range.entry, range.from, parameters), to = value(range.entry, range.to, parameters);
+    all[range.entry.key] = from + shares_(static_cast<Eigen::Index>(i), number) * (to - from);
+  }
+  return all;
+}
+
+Outcomes::Outcomes(const Settings& settings) {
+  for (const FreeSection* section : settings.sections_of("outcome")) {
+    if (section->name == "end" || section->name == "failed")
+      throw section->error("is the outcome of runs that no other one tells, or that break down; allowed: another name");
+    const FreeEntry& entry = *section->find("when");
+    rules_.push_back({section->name, entry, entry.parsed()});
+    if (!rules_.back().when.is_condition()) throw entry.error("is no condition; allowed: comparisons, and, or, not");
+  }
+}
+
+std::vector<std::string> Outcomes::names() const {
+  std::vector<std::string> all;
+  for (const Rule& rule : rules_) all.push_back(rule.name);
+  all.insert(all.end(), {"end", "failed"});
+  return all;
+}
+
+int Outcomes::of(const Numbers& known) const {
+  int first = static_cast<int>(rules_.size());
+  for (std::size_t i = rules_.size(); i-- > 0;)
+    if (value(rules_[i].entry, rules_[i].when, known) != 0.0) first = static_cast<int>(i);
+  return first;
+}
+
+}  // namespace dodyn::evaluators::elastic_text
