@@ -408,6 +408,45 @@ TEST_F(Simulations, TimeIsUpAtTheEnd) {
   EXPECT_NEAR(metric(*drop, outcome, "time"), 0.05, 1e-12);
 }
 
+// Two hexagons and the overlap between them are a damped oscillator for half a swing.
+TEST(Hexagons, DragTakesFromACollisionWhatADamperDoes) {
+  const double stiffness = 1000.0, drag = 5.0, reduced = 0.5 * 10.0 * 1.5 * std::sqrt(3.0) * 0.04;
+  const auto pair = make_evaluator(read_settings(
+      std::string(CONFIGS) + "/scene-hexagons.cfg",
+      {"--design.hexagons=2", "--design.charge=0", "--starts.gap=1 mm", "--starts.spin=0",
+       "--start.rate(hexagon_i_y)=0", "--start.rate(hexagon_i_x)=0.1*(3 - 2*i) + speed*draw", "--starts.speed=0", "--starts.draw=1",
+       "--simulation.step=0.2 ms", "--simulation.end=0.4", "--cost.cost=rate(hexagon_2_x)/0.1"}));
+  const Outcome outcome = whole(*pair, Task());
+  ASSERT_TRUE(outcome.evaluation.ok()) << outcome.evaluation.reason;
+  const double decay = drag / (2.0 * reduced), omega = std::sqrt(stiffness / reduced - decay * decay);
+  EXPECT_NEAR(outcome.evaluation.cost, std::exp(-decay * std::acos(-1.0) / omega), 2e-3);
+}
+
+// The Coulomb energy of packed hexagons, by an independent program.
+TEST(Hexagons, ChargesOfAPairAndOfARhombus) {
+  for (const auto& [count, energy] : {std::pair("2", -0.021035155), {"16", -0.692495658}}) {
+    const auto packed = make_evaluator(
+        read_settings(std::string(CONFIGS) + "/scene-hexagons.cfg",
+                      {"--design.hexagons", count, "--design.depth=0.01", "--starts.gap=1e-12", "--starts.speed=0",
+                       "--starts.spin=0", "--simulation.step=1e-7", "--simulation.end=1e-6", "--cost.cost=potential"}));
+    const Outcome outcome = whole(*packed, Task());
+    ASSERT_TRUE(outcome.evaluation.ok()) << outcome.evaluation.reason;
+    EXPECT_NEAR(outcome.evaluation.cost, energy, 2e-9);
+  }
+}
+
+TEST(Hexagons, ClumpWithChargesAndDisperseWithout) {
+  const auto seven = [](const std::string& charge) {
+    const auto scene =
+        make_evaluator(read_settings(std::string(CONFIGS) + "/scene-hexagons.cfg",
+                                     {"--design.hexagons=8", "--design.charge", charge, "--simulation.end=5"}));
+    const Outcome outcome = whole(*scene, Task());
+    EXPECT_TRUE(outcome.evaluation.ok()) << outcome.evaluation.reason;
+    return outcome.evaluation.cost;
+  };
+  EXPECT_LT(seven("5e-4"), seven("0") - 0.02);
+}
+
 // Seven prisms at rest, a millimetre apart, pull each other into a flower: six centres at the distance of two faces.
 TEST_F(Simulations, PrismsAssembleIntoAFlower) {
   const std::string text =

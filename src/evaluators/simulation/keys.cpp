@@ -130,6 +130,11 @@ const KeyTable<SimulationSettings>& simulation_keys() {
                 .minimum = 0,
                 .maximum = 1e15,
                 .open_minimum = true})
+          .add("contact-drag", course(&Course::contact_drag),
+               {.unit = "N s/m",
+                .description = "penalty response: force against the rate of an overlap; takes energy from collisions",
+                .minimum = 0,
+                .maximum = 1e15})
           .add("tolerance", option(&O::tolerance),
                {.unit = "m", .description = "overlap left at a node", .minimum = 0, .maximum = 1, .open_minimum = true})
           .add("refine", option(&O::refine),
@@ -182,6 +187,8 @@ SimulationSettings read_simulation(const Settings& settings) {
   if (course.end < course.options.step) throw settings.error("simulation.end", "is less than a step");
   if (course.largest_step > 0.0 && course.largest_step < course.options.step)
     throw settings.error("simulation.largest-step", "is less than simulation.step; allowed: step, or more than that");
+  if (course.contact_drag > 0.0 && course.options.response != rigid::Response::penalty)
+    throw settings.error("simulation.contact-drag", "is of overlaps, which only simulation.response = penalty has");
   for (const FreeSection* section : settings.sections_of("disturbance"))
     course.disturbance = disturbance_table().read(*section);
   const CoilKeys coils = coil_table().read(settings);

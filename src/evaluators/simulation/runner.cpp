@@ -8,6 +8,7 @@
 
 #include "record/random.hpp"
 #include "record/text.hpp"
+#include "rigid/overlap_drag.hpp"
 
 namespace dodyn::evaluators::simulation {
 namespace {
@@ -70,7 +71,13 @@ Runner<n>::Runner(const systems::Model& model, const systems::Values<double>& va
         pairs_.push_back({b, a});
     }
   rigid::Options options = course.options;
-  levels_.emplace_back(world, options);
+  if (course.contact_drag > 0.0) {
+    rigid::World<n> with_drag = world;
+    with_drag.forces.push_back(rigid::overlap_drag(course.contact_drag, world));
+    levels_.emplace_back(with_drag, options);
+  } else {
+    levels_.emplace_back(world, options);
+  }
   for (options.step *= 4.0; options.step <= course.largest_step * (1.0 + 1e-9); options.step *= 4.0) {
     options.response = rigid::Response::none;
     levels_.emplace_back(world, options);

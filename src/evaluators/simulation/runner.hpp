@@ -37,6 +37,7 @@ struct Course {
   double rest_speed = 2e-4;   // m/s
   int nodes = 301;            // rows of a trajectory
   std::vector<int> held;      // links that do not move from where they start
+  double contact_drag = 0.0;  // N s/m, of the penalty's overlaps
   Disturbance disturbance;
   std::optional<CoilTable> coils;
   std::vector<Rule> rules;

@@ -1,0 +1,42 @@
+// What takes energy from the overlaps of the penalty response: on each overlap g the generalised force -c (dg/dt) dg/dq,
+// c in N s/m, while bodies go into each other and while they part (Johnson 2013, section 3.3.4, prints no law). Like the
+// penalty's own it keeps linear and angular momentum, and its power, -c (dg/dt)^2, is never positive.
+#pragma once
+
+#include <memory>
+
+#include "rigid/detection.hpp"
+#include "rigid/forces.hpp"
+#include "rigid/multibody.hpp"
+
+namespace dodyn::rigid {
+
+// Looks for contacts by itself: one such force for one simulation.
+template <int n>
+Force<n> overlap_drag(double coefficient, const World<n>& world) {
+  struct Looking {
+    explicit Looking(const World<n>& w) : world(w), detection(world) {}
+    World<n> world;
+    Detection<n> detection;
+  };
+  return [coefficient, looking = std::make_shared<Looking>(world)](
+             double, Frames<n> at, std::span<const Twist<n>> twist, std::span<Twist<n>> wrench) {
+    constexpr int spin = Multibody<n>::spin;
+    for (const auto& c : looking->detection.find(at)) {
+      if (c.gap <= 0.0) continue;
+      Twist<n> slope[2];  // dg/dt is its product with the twist
+      double rate = 0.0;
+      for (int s = 0; s < 2; ++s) {
+        const auto b = static_cast<std::size_t>(c.body[s]);
+        const typename geometry::Contact<n>::Gradient d = geometry::gradient(c, s);
+        const ConfigurationGradient<n> g = Eigen::Map<const ConfigurationGradient<n>>(d.data());
+        slope[s].template head<n>() = g.col(0);
+        slope[s].template tail<spin>() = torque<n>(g, at[b].directors);
+        rate += slope[s].dot(twist[b]);
+      }
+      for (int s = 0; s < 2; ++s) wrench[static_cast<std::size_t>(c.body[s])] -= coefficient * rate * slope[s];
+    }
+  };
+}
+
+}  // namespace dodyn::rigid
