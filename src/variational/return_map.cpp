@@ -158,7 +158,10 @@ Gait find_gait(PieceIntegrator& integrator, const Assembly& assembly, const Piec
   for (int stride = 0; stride < options.strides; ++stride) {
     if (std::string reason = map.image(now, after, nullptr); !reason.empty())
       return ended("stride " + std::to_string(stride + 2) + " fails: " + reason);
+    VectorXd moved = after.x - now.x;
+    for (const int c : options.travels) moved(c) = 0.0;
     now = after;
+    if (moved.norm() < 1e-2 * now.x.norm()) break;  // near enough for the search
   }
   for (int iteration = 0;; ++iteration) {
     if (std::string reason = map.image(now, after, &gait.period); !reason.empty())
@@ -172,12 +175,16 @@ Gait find_gait(PieceIntegrator& integrator, const Assembly& assembly, const Piec
     if (!last && iteration == options.max_iterations)
       return ended("the search for a gait does not converge: a state and its image differ by " +
                    std::to_string(gait.miss));
-    // columns of N^T dP N, by f' = (8 (f(d) - f(-d)) - (f(2d) - f(-2d)))/(12 d)
+    // columns of N^T dP N: at the gait by f' = (8 (f(d) - f(-d)) - (f(2d) - f(-2d)))/(12 d), on the way to it, where they
+    // need not be exact, by (f(d) - f(0))/d
     MatrixXd J(m, m);
-    const double d = 2e-4;
+    const double d = last ? 2e-4 : 1e-7;
+    const std::vector<std::pair<double, double>> stencil =
+        last ? std::vector<std::pair<double, double>>{{1.0, 8.0}, {-1.0, -8.0}, {2.0, -1.0}, {-2.0, 1.0}}
+             : std::vector<std::pair<double, double>>{{1.0, 12.0}};
     for (Eigen::Index i = 0; i < m; ++i) {
       VectorXd sum = VectorXd::Zero(m);
-      for (const auto& [share, weight] : {std::pair(1.0, 8.0), {-1.0, -8.0}, {2.0, -1.0}, {-2.0, 1.0}}) {
+      for (const auto& [share, weight] : stencil) {
         Section moved = now, image;
         moved.x += share * d * N.col(i);
         map.put_on(moved);

@@ -12,7 +12,7 @@ namespace dodyn::variational {
 
 struct GaitOptions {
   std::vector<int> travels;  // coordinates that a stride may move on: nothing depends on them
-  int strides = 20;          // that the motion takes by itself before the search
+  int strides = 20;          // at most, that the motion takes by itself before the search
   double longest = 10.0;     // s: a stride that takes longer is none
   double tolerance = 1e-11;  // of a state and its image
   int max_iterations = 30;

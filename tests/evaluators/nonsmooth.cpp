@@ -61,6 +61,28 @@ TEST(Nonsmooth, RecoveryOfTheWalkerIsThatOfItsMultiplier) {
   EXPECT_NE(none.evaluation.reason.find("no gait"), std::string::npos);
 }
 
+// The time between walls is the integral of 1/rate between them, so its slope is 2/rate there.
+TEST(Nonsmooth, GradientGoesThroughImpacts) {
+  const auto pendulum = make_evaluator(
+      read_settings(folder + "pendulum-tick.cfg", {"--motion.gradient=yes", "--cost.cost=tick", "--motion.impacts=4"}));
+  ASSERT_TRUE(pendulum->gradients());
+  Task task;
+  task.evaluation.design = Eigen::VectorXd::Constant(1, 0.45);
+  Outcome outcome = pendulum->evaluate(task);
+  ASSERT_EQ(outcome.evaluation.gradient.size(), 1);
+  const double rate = std::sqrt(25.0 - 2.0 * 9.81 * (1.0 - 0.45));
+  EXPECT_NEAR(outcome.evaluation.gradient(0), -2.0 / (rate * std::sqrt(1.0 - 0.45 * 0.45)), 1e-8);
+
+  // of a foot that sticks the multiplier is known: ((I + m r2 cos 2a)/(I + m r2))^2
+  const auto walker = make_evaluator(read_settings(
+      folder + "walker-recovery.cfg", {"--motion.gradient=yes", "--cost.cost=multiplier", "--design.mu=1e6"}));
+  task.evaluation.design = Eigen::VectorXd::Constant(1, 0.3);
+  outcome = walker->evaluate(task);
+  ASSERT_EQ(outcome.evaluation.gradient.size(), 1) << outcome.evaluation.reason;
+  const double c = (0.5 + std::cos(0.6)) / 1.5;
+  EXPECT_NEAR(outcome.evaluation.gradient(0), -2.0 * c * 2.0 * std::sin(0.6) / 1.5, 1e-6);
+}
+
 TEST(Nonsmooth, ShowsStepsAndBothSidesOfImpacts) {
   const auto evaluator = make_evaluator(settings("bar-drop.cfg"));
   Task task;

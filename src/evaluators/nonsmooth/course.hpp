@@ -28,6 +28,7 @@ struct CourseOptions {
   int impacts = 0;   // the motion ends with so many; 0: it does not
   Find find = Find::motion;
   std::string travels;  // coordinates, by commas
+  bool gradient = false;
   variational::GaitOptions gait;
 };
 

@@ -78,9 +78,13 @@ const KeyTable<CourseOptions>& nonsmooth_keys() {
           .add("impacts", &S::impacts,
                {.description = "the motion ends with so many impacts; 0: with its time", .minimum = 0, .maximum = 1e8})
           .add("strides", gait(&G::strides),
-               {.description = "find = gait: strides before the search begins", .minimum = 0, .maximum = 100000})
+               {.description = "find = gait: most strides before the search begins", .minimum = 0, .maximum = 100000})
           .add("travels", &S::travels,
-               {.type = Type::text, .description = "find = gait: coordinates that a stride moves on, by commas"});
+               {.type = Type::text, .description = "find = gait: coordinates that a stride moves on, by commas"})
+          .add("gradient", &S::gradient,
+               {.description =
+                    "the cost's with respect to all free variables, through impacts, by four more runs for each; "
+                    "none where events follow in another order beside the design"});
   return table;
 }
 
@@ -145,6 +149,8 @@ class NonsmoothEvaluator final : public Evaluator {
     return list;
   }
 
+  bool gradients() const override { return own_.gradient; }
+
   Channels channels() const override { return course_->channels(own_.nodes); }
 
   std::vector<std::pair<std::string, std::string>> reads() const override {
@@ -168,6 +174,7 @@ class NonsmoothEvaluator final : public Evaluator {
         if (own_.find == Find::gait && !ran.bad_start) e.reason = "no gait: " + ran.reason;
         return outcome;
       }
+      if (own_.gradient) e.gradient = gradient(e.design, ran);
       fill(std::move(ran), values, outcome);
     } catch (const ConfigError& error) {  // the model refuses the design
       e.status = Status::infeasible;
@@ -293,7 +300,7 @@ class NonsmoothEvaluator final : public Evaluator {
     const auto names = course_->metric_names();
     e.metrics.resize(static_cast<Eigen::Index>(names.size()));
     for (std::size_t i = 0; i < names.size(); ++i) e.metrics(static_cast<Eigen::Index>(i)) = ran.seen.at(names[i]);
-    e.cost = cost_ ? value(*cost_, values, ran.seen) : ran.seen.at("lost");
+    e.cost = cost_of(ran, values);
     e.status = Status::ok;
     if (!std::isfinite(e.cost)) {
       e.status = Status::failed;
@@ -301,6 +308,39 @@ class NonsmoothEvaluator final : public Evaluator {
       e.cost = not_a_number;
     }
     outcome.trajectory = std::move(ran.trajectory);
+  }
+
+  double cost_of(const Ran& ran, const systems::Values<double>& values) const {
+    return cost_ ? value(*cost_, values, ran.seen) : ran.seen.at("lost");
+  }
+
+  // d cost/d design by (8 (f(d) - f(-d)) - (f(2d) - f(-2d)))/(12 d) of motions beside this one: events are located to
+  // round-off, so a motion is a smooth function of its parameters as long as the same events follow each other. Empty
+  // where they do not.
+  Eigen::VectorXd gradient(const Eigen::VectorXd& design, const Ran& ran) const {
+    const auto same = [](const variational::Event& a, const variational::Event& b) {
+      return a.kind == b.kind && a.which == b.which;
+    };
+    Eigen::VectorXd slope = Eigen::VectorXd::Zero(design.size());
+    for (Eigen::Index i = 0; i < design.size(); ++i) {
+      const auto& range = settings_.variables[static_cast<std::size_t>(i)];
+      const double d = 1e-3 * (range.upper - range.lower);
+      for (const auto& [share, weight] : {std::pair(1.0, 8.0), {-1.0, -8.0}, {2.0, -1.0}, {-2.0, 1.0}}) {
+        Eigen::VectorXd beside = design;
+        beside(i) += share * d;
+        try {
+          const auto values = model_.evaluate<double>(designed(beside));
+          const Ran other = course_->run(values, started(values), false);
+          if (!other.reason.empty() || other.events.size() != ran.events.size() ||
+              !std::equal(ran.events.begin(), ran.events.end(), other.events.begin(), same))
+            return {};
+          slope(i) += weight * cost_of(other, values) / (12.0 * d);
+        } catch (const ConfigError&) {  // the model refuses what lies there
+          return {};
+        }
+      }
+    }
+    return slope.allFinite() ? slope : Eigen::VectorXd();
   }
 
   std::string story(const Ran& ran, const systems::Values<double>& values) const {
