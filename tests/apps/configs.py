@@ -17,6 +17,7 @@ TINY = {
     "gait": {"intervals": "10", "starts": "1", "parts": "1", "shifts": "0", "coarse-intervals": "0",
              "refine-tolerance": "0", "max-iterations": "30"},
     "simulation": {"end": "0.05", "nodes": "3"},
+    "elastic": {"duration": "0.01"},
     "command": {},
 }
 

@@ -27,6 +27,7 @@ class ElasticEvaluator final : public Evaluator {
     if (own_.start > starts_.count())
       throw settings.error("elastic.start", formatted("there are %d starts", starts_.count()));
     tally_.outcomes = outcomes_.names();
+    tally_.failed = static_cast<int>(tally_.outcomes.size()) - 1;
     tally_.end = own_.duration;
     Eigen::VectorXd middle(static_cast<Eigen::Index>(settings.variables.size()));
     for (std::size_t i = 0; i < settings.variables.size(); ++i)
@@ -218,7 +219,7 @@ class ElasticEvaluator final : public Evaluator {
   void batch(const Task& task, Outcome& outcome) const {
     Evaluation& e = outcome.evaluation;
     const int first = task.part * own_.batch, end = std::min(first + own_.batch, starts_.count());
-    outcome.trajectory.values.emplace_back(end - first, simulation::columns);
+    outcome.trajectory.values.emplace_back(Eigen::MatrixXd::Zero(end - first, simulation::columns));
     for (int i = first; i < end; ++i) {
       const Numbers parameters = started(e.design, i);
       Ran ran = simulated(parameters, task, false);
@@ -229,8 +230,13 @@ class ElasticEvaluator final : public Evaluator {
       }
       if (!ran.reason.empty() && e.reason.empty()) e.reason = formatted("start %d: ", i + 1) + ran.reason;
       const double cost = ran.reason.empty() && tally_.formula ? cost_of(ran, parameters) : 0.0;
-      outcome.trajectory.values[0].row(i - first) << outcome_of(ran, parameters), ran.end, cost,
-          static_cast<double>(ran.steps), static_cast<double>(ran.touched), ran.seen.at("energy_change"), 0.0;
+      auto told = outcome.trajectory.values[0].row(i - first);
+      told[simulation::outcome_column] = outcome_of(ran, parameters);
+      told[simulation::time_column] = ran.end;
+      told[simulation::cost_column] = cost;
+      told[simulation::steps_column] = static_cast<double>(ran.steps);
+      told[simulation::contacts_column] = static_cast<double>(ran.touched);
+      told[simulation::energy_column] = ran.seen.at("energy_change");
       if (i == 0)
         for (auto& values : ran.trajectory.values) outcome.trajectory.values.push_back(std::move(values));
     }
@@ -239,7 +245,7 @@ class ElasticEvaluator final : public Evaluator {
   }
 
   int outcome_of(const Ran& ran, const Numbers& parameters) const {
-    if (!ran.reason.empty()) return static_cast<int>(tally_.outcomes.size()) - 1;
+    if (!ran.reason.empty()) return tally_.failed;
     Numbers known = parameters;
     known.insert(ran.seen.begin(), ran.seen.end());
     return outcomes_.of(known);
