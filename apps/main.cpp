@@ -37,7 +37,7 @@ const std::vector<Command> commands = {
      "the motion as .gif, .mp4 or .svg", python, false},
     {"import", "FILE.urdf [--base fixed|free] [--parts hulls|none] [--package NAME=FOLDER]",
      "a robot as others write it, as a model text", python, false},
-    {"predict", "ARCHIVE [--design.NAME VALUE ...] [--of NAME,...] [--json] [--export FILE.h5]",
+    {"predict", "ARCHIVE [--design.NAME VALUE ...] [--of NAME,...] [--json] [--export FILE.h5] [--optimum]",
      "what the evaluations say of a design that was not evaluated: middle, band, odds to evaluate and to be feasible",
      predict, false},
     {"sensitivity", "ARCHIVE [--of NAME] [--samples N] [--json]",

@@ -70,7 +70,7 @@ Eigen::VectorXd design_of(std::vector<std::string>& words, const Study& study) {
   }
   if (!words.empty()) {
     const std::string name = words[0].substr(0, words[0].find('='));
-    names.insert(names.end(), {"--of", "--json", "--export"});
+    names.insert(names.end(), {"--of", "--json", "--export", "--optimum"});
     throw ConfigError("command line: '" + shown(words[0]) + "' is not understood" + did_you_mean(name, names));
   }
   return design;
@@ -79,9 +79,9 @@ Eigen::VectorXd design_of(std::vector<std::string>& words, const Study& study) {
 }  // namespace
 
 ExitCode predict(Invocation call) {
-  const bool json = std::erase(call.words, "--json") > 0;
+  const bool json = std::erase(call.words, "--json") > 0, optimum = std::erase(call.words, "--optimum") > 0;
   const std::string path = take_path(
-      call.words, "dodyn predict ARCHIVE [--design.NAME VALUE ...] [--of NAME,...] [--json] [--export FILE.h5]");
+      call.words, "dodyn predict ARCHIVE [--design.NAME VALUE ...] [--of NAME,...] [--json] [--export FILE.h5] [--optimum]");
   const std::string of = take_option(call.words, "--of", "cost, or names of metrics");
   const std::string file = take_option(call.words, "--export", "a file to write as HDF5");
   const Study study = study_of(path);
@@ -96,6 +96,10 @@ ExitCode predict(Invocation call) {
       archive::write_plain(file, groups);
       std::cout << file << ": the model of " << (of.empty() ? "cost" : of)
                 << " as plain datasets (docs/surrogates.md)\n";
+      return finished;
+    }
+    if (optimum) {
+      std::cout << report::optimum_text(study.contents, study.evidence);
       return finished;
     }
     const auto prediction = report::prediction_of(study.contents, study.evidence, design, quantities(of, study));

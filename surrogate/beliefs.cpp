@@ -16,7 +16,8 @@ using Eigen::VectorXd;
 
 namespace {
 
-constexpr int most_imputed = 100;         // failed designs
+constexpr int most_imputed = 100;  // failed designs
+constexpr double distrust = 2;     // of what lies nearer to failures than to others: power of the ratio of distances
 constexpr std::size_t most_viable = 400;  // designs told last that say where it fails: well enough, at a bounded price
 
 }  // namespace
@@ -47,7 +48,7 @@ void Models::update(const Evidence& evidence, KrigingOptions options, bool gradi
         for (Index i = 0; i < n; ++i) {
           const VectorXd& g = good[i]->gradient;
           own.gradient.col(i) = g.size() == space.dimensions() && g.allFinite()
-                                    ? VectorXd(g.cwiseProduct(space.range()))
+                                    ? VectorXd(g.cwiseProduct(space.slope(good[i]->design)))
                                     : VectorXd::Constant(space.embedded(), not_a_number);
         }
       }
@@ -66,7 +67,8 @@ void Models::update(const Evidence& evidence, KrigingOptions options, bool gradi
       const int metric = evidence.constraints[k].metric;
       model(
           constraints_[k], [&](const Evaluation& e) { return metric < 0 ? e.cost : e.metrics(metric); }, metric < 0,
-          false);
+          // values over many decades, where small is what is wanted
+          evidence.constraints[k].below);
     }
   } else {
     for (TrackedModel& t : objectives_) t.clear();
@@ -83,7 +85,7 @@ void Models::update(const Evidence& evidence, KrigingOptions options, bool gradi
 }
 
 Beliefs::Beliefs(const Evidence& evidence, const Models& models, const BeliefOptions& options)
-    : evidence_(evidence), models_(models), options_(options), fantasies_(evidence.objectives.size()) {
+    : evidence_(evidence), models_(models), options_(options), edge_(evidence), fantasies_(evidence.objectives.size()) {
   if (models.objectives()[0].empty()) return;
   if (evidence.noisy()) {  // the variance of one more sample
     double sum = 0;
@@ -152,12 +154,15 @@ void Beliefs::believe_pending(std::size_t k) {
 // standard deviation; with two objectives the front.
 void Beliefs::compare() {
   const Warp& warp = models_.objectives()[0].warp();
-  if (fantasies_.size() == 2) {
-    std::vector<Eigen::Vector2d> points;
+  if (fantasies_.size() > 1) {
+    std::vector<VectorXd> points;
     for (const Evaluation& e : evidence_.told)
-      if (evidence_.feasible(e))
-        points.push_back({warp.forward(evidence_.objective(e, 0)),
-                          models_.objectives()[1].warp().forward(evidence_.objective(e, 1))});
+      if (evidence_.feasible(e)) {
+        VectorXd point = evidence_.outcome(e);
+        for (std::size_t k = 0; k < fantasies_.size(); ++k)
+          point(static_cast<Index>(k)) = models_.objectives()[k].warp().forward(point(static_cast<Index>(k)));
+        points.push_back(point);
+      }
     any_feasible_ = !points.empty();
     front_ = Front::of(points);
     return;
@@ -187,8 +192,10 @@ double Beliefs::score(const VectorXd& u, VectorXd* gradient) const {
   VectorXd dz = VectorXd::Zero(z.size());
   double value = 0;
   const bool bound = options_.acquisition == AcquisitionKind::lower_confidence_bound;
-  if (any_feasible_ && fantasies_.size() == 2) {
-    value = log_expected_gain(front_, fantasies_[0][0].predict(z), fantasies_[1][0].predict(z), &dz);
+  if (any_feasible_ && fantasies_.size() > 1) {
+    std::vector<Prediction> predicted;
+    for (const std::vector<Kriging>& fantasy : fantasies_) predicted.push_back(fantasy[0].predict(z));
+    value = log_expected_gain(front_, predicted, &dz);
   } else if (any_feasible_) {
     double largest = -std::numeric_limits<double>::infinity();
     std::vector<double> values;
@@ -225,6 +232,7 @@ double Beliefs::score(const VectorXd& u, VectorXd* gradient) const {
     VectorXd slope;
     value += options_.care * models_.viability().log_probability(z, &slope);
     dz += options_.care * slope;
+    value += distrust * edge_.beyond(z, distrust, &dz);
   }
   if (gradient) *gradient = evidence_.space.pull_back(dz);
   return std::isfinite(value) ? value : -1e300;
@@ -252,7 +260,8 @@ VectorXd Beliefs::scores(const MatrixXd& units) const {
       out(i) += log_probability_below(sign * mean(i), variance(i), sign * limit).value;
   }
   if (!models_.viability().certain())
-    for (Index i = 0; i < units.cols(); ++i) out(i) += options_.care * models_.viability().log_probability(z.col(i));
+    for (Index i = 0; i < units.cols(); ++i)
+      out(i) += options_.care * models_.viability().log_probability(z.col(i)) + distrust * edge_.beyond(z.col(i));
   return out;
 }
 

@@ -11,6 +11,7 @@
 #include <optional>
 #include <vector>
 
+#include "surrogate/edge.hpp"
 #include "surrogate/evidence.hpp"
 #include "surrogate/hypervolume.hpp"
 #include "surrogate/tracked_model.hpp"
@@ -70,6 +71,7 @@ class Beliefs {
   const Evidence& evidence_;
   const Models& models_;
   BeliefOptions options_;
+  Edge edge_;
   std::vector<std::vector<Kriging>> fantasies_;  // per objective: with the pending designs; several for joint
   std::vector<double> incumbent_;                // per fantasy, as the model sees costs
   double noise_variance_ = 0;

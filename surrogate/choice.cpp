@@ -1,11 +1,7 @@
 #include "surrogate/choice.hpp"
 
-#include <charconv>
-#include <cmath>
-#include <sstream>
+#include <algorithm>
 #include <stdexcept>
-
-#include "record/text.hpp"
 
 namespace dodyn::surrogate {
 namespace {
@@ -41,7 +37,10 @@ std::unique_ptr<Strategy> automatic(const std::vector<Variable>& variables, cons
 }
 
 std::unique_ptr<Strategy> sweep(const std::vector<Variable>& variables, const Choice& choice) {
-  return make_sweep(variables, choice.sweep);
+  SweepOptions options = choice.sweep;
+  options.domains = choice.ego.domains;
+  options.possible = choice.ego.possible;
+  return make_sweep(variables, options);
 }
 
 std::unique_ptr<Strategy> ego(const std::vector<Variable>& variables, const Choice& choice) {
@@ -51,6 +50,24 @@ std::unique_ptr<Strategy> ego(const std::vector<Variable>& variables, const Choi
 }  // namespace
 
 namespace {
+
+// What a variable is; strategies that take these honour all of them.
+const KeyTable<Named>& variable_keys() {
+  static const auto table =
+      KeyTable<Named>("surrogate.")
+          .add("integers", &Named::integers,
+               {.description = "free variables that take whole numbers only, as in 'legs, teeth'"})
+          .add("categories", &Named::categories, {.description = "free variables whose whole numbers are mere labels"})
+          .add("logarithmic", &Named::logarithmic,
+               {.description = "free variables that are searched on a logarithmic scale, as in 'stiffness, damping'"})
+          .add("conditional", &Named::conditional,
+               {.description =
+                    "free variables that only some designs have, as in 'stiffness if springs > 0'; elsewhere they "
+                    "stand at their lower bound"})
+          .add("within", &Named::within,
+               {.description = "conditions on designs, as in 'x + y <= 1, knee < 2*hip': others are not evaluated"});
+  return table;
+}
 
 const KeyTable<Choice>& named_keys() {
   static const auto table =
@@ -62,13 +79,13 @@ const KeyTable<Choice>& named_keys() {
                {.type = Type::path,
                 .description = "evaluations of the same costs done before: a dodyn archive (.h5), or a CSV file as of "
                                "'dodyn show --csv'; the best is evaluated again, first"})
-          .add("constraints", &Named::constraints,
-               {.description = "limits on metrics, as in 'largest_torque <= 15, smallest_normal_force >= 0'"})
-          .add("objectives", &Named::objectives,
-               {.description = "two of cost and the metrics, as in 'cost, largest_torque': their Pareto front"})
-          .add("integers", &Named::integers,
-               {.description = "free variables that take whole numbers only, as in 'legs, teeth'"})
-          .add("categories", &Named::categories, {.description = "free variables whose whole numbers are mere labels"})
+          .add(
+              "constraints", &Named::constraints,
+              {.description = "limits on metrics, as in 'largest_torque <= 15, 0.2 <= lean <= 0.4, speed = 1 +- 0.01'"})
+          .add(
+              "objectives", &Named::objectives,
+              {.description = "two or three of cost and the metrics, as in 'cost, largest_torque': their Pareto front"})
+          .add(variable_keys())
           .within(&Choice::named);
   return table;
 }
@@ -94,7 +111,8 @@ const std::vector<StrategyKind>& strategy_kinds() {
       {"cobyla", "NLopt's COBYLA: local, linear model", nlopt<NloptAlgorithm::cobyla>, local},
       {"direct-l", "NLopt's DIRECT-L: global, dividing rectangles", nlopt<NloptAlgorithm::direct_l>, global},
       {"crs", "NLopt's CRS2: global, controlled random search", nlopt<NloptAlgorithm::crs>, global},
-      {"sweep", "a uniform grid, from coarse to fine", sweep, sweep_keys().within(&Choice::sweep)},
+      {"sweep", "a uniform grid, from coarse to fine", sweep,
+       sweep_keys().within(&Choice::sweep).add(variable_keys().within(&Choice::named))},
   };
   return kinds;
 }
@@ -113,47 +131,6 @@ Choice read_choice(const Settings& settings) {
   choice.ego.seed = choice.mesh_search.seed = choice.nlopt.seed =
       static_cast<std::uint64_t>(settings.integer("study.seed"));
   return choice;
-}
-
-namespace {
-
-int index_of(const std::string& name, const std::vector<std::string>& names, bool cost) {
-  std::string all = cost ? "cost" : "";
-  if (cost && name == "cost") return -1;
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    if (names[i] == name) return static_cast<int>(i);
-    all += (all.empty() ? "" : ", ") + names[i];
-  }
-  throw std::invalid_argument("no '" + name + "'; there are: " + all);
-}
-
-}  // namespace
-
-std::vector<int> parse_names(const std::string& text, const std::vector<std::string>& names, bool cost) {
-  std::vector<int> indices;
-  std::istringstream words(text);
-  for (std::string word; std::getline(words, word, ',');)
-    indices.push_back(index_of(std::string(trimmed(word)), names, cost));
-  return indices;
-}
-
-std::vector<Constraint> parse_constraints(const std::string& text, const std::vector<std::string>& metrics) {
-  std::vector<Constraint> constraints;
-  std::istringstream words(text);
-  for (std::string word; std::getline(words, word, ',');) {
-    const auto at = word.find("<=") != std::string::npos ? word.find("<=") : word.find(">=");
-    const std::string_view limit = at == std::string::npos ? "" : trimmed(std::string_view(word).substr(at + 2));
-    Constraint c;
-    const auto [end, error] = std::from_chars(limit.data(), limit.data() + limit.size(), c.limit);
-    if (limit.empty() || error != std::errc() || end != limit.data() + limit.size() || !std::isfinite(c.limit))
-      throw std::invalid_argument("'" + std::string(trimmed(word)) +
-                                  "' is no constraint; allowed: NAME <= NUMBER, NAME >= NUMBER");
-    c.name = trimmed(std::string_view(word).substr(0, at));
-    c.below = word[at] == '<';
-    c.metric = index_of(c.name, metrics, true);
-    constraints.push_back(c);
-  }
-  return constraints;
 }
 
 Choice automatic_choice(Choice choice, const std::vector<Variable>& variables, const Prospect& prospect,
@@ -180,10 +157,26 @@ Choice automatic_choice(Choice choice, const std::vector<Variable>& variables, c
   return choice;
 }
 
+namespace {
+
+bool honours_domains(const StrategyKind& kind) {
+  const std::vector<Key> keys = kind.keys.keys();
+  return std::any_of(keys.begin(), keys.end(), [](const Key& key) { return key.name == "surrogate.integers"; });
+}
+
+}  // namespace
+
 std::unique_ptr<Strategy> make_strategy(const Choice& choice, const std::vector<Variable>& variables) {
   std::string names;
   for (const StrategyKind& kind : strategy_kinds()) {
-    if (kind.name == choice.name) return kind.make(variables, choice);
+    if (kind.name == choice.name) {
+      if (!choice.ego.domains.empty() && !honours_domains(kind))
+        throw std::invalid_argument(
+            kind.name +
+            ": real variables on a linear scale alone; whole numbers, labels, lists and logarithms are "
+            "for auto, ego, trust-region and sweep");
+      return kind.make(variables, choice);
+    }
     names += (names.empty() ? "" : ", ") + kind.name;
   }
   throw std::invalid_argument("no strategy '" + choice.name + "'; there are: " + names);

@@ -5,17 +5,12 @@
 #include "settings/key_table.hpp"
 #include "surrogate/ego.hpp"
 #include "surrogate/mesh_search.hpp"
+#include "surrogate/named.hpp"
 #include "surrogate/nlopt_search.hpp"
 #include "surrogate/strawman.hpp"
 #include "surrogate/sweep.hpp"
 
 namespace dodyn::surrogate {
-
-// What a study tells a strategy by the names of variables and metrics, or in files; study/ reads them into EgoOptions.
-struct Named {
-  std::string designs, samples;                               // files
-  std::string constraints, objectives, integers, categories;  // lists
-};
 
 struct Choice {
   std::string name = "auto";
@@ -37,13 +32,6 @@ struct Prospect {
 // Any other name is left alone, and `reason` empty.
 Choice automatic_choice(Choice choice, const std::vector<Variable>& variables, const Prospect& prospect,
                         std::string& reason);
-
-// "largest_torque <= 15, smallest_normal_force >= 0": constraints on metrics, or on "cost". Empty text: none. Throws
-// std::invalid_argument, in one line that shows the names there are.
-std::vector<Constraint> parse_constraints(const std::string& text, const std::vector<std::string>& metrics);
-
-// "cost, largest_torque": indices in `names`, -1 for "cost" where `cost` allows it. Errors as above.
-std::vector<int> parse_names(const std::string& text, const std::vector<std::string>& names, bool cost);
 
 struct StrategyKind {
   std::string name;

@@ -14,60 +14,108 @@ using Eigen::VectorXd;
 
 DesignSpace::DesignSpace(const std::vector<Variable>& variables, const std::vector<Domain>& domains,
                          const std::string& owner)
-    : variables_(variables), domains_(domains) {
+    : variables_(variables), domains_(domains.empty() ? std::vector<Domain>(variables.size()) : domains) {
   if (variables.empty()) throw std::invalid_argument(owner + ": no free variable");
   for (const Variable& v : variables)
     if (!std::isfinite(v.lower) || !std::isfinite(v.upper) || !(v.lower < v.upper))
       throw std::invalid_argument(owner + ": the range of " + v.name + " is empty");
-  if (!domains.empty() && domains.size() != variables.size())
-    throw std::invalid_argument(owner + ": a domain for each variable, or none");
+  if (domains_.size() != variables.size()) throw std::invalid_argument(owner + ": a domain for each variable, or none");
   const Index d = dimensions();
   lower_.resize(d);
   range_.resize(d);
   for (Index i = 0; i < d; ++i) {
     Variable& v = variables_[static_cast<std::size_t>(i)];
-    if (!real(i)) {
-      all_real_ = false;
+    const Domain& own = domains_[static_cast<std::size_t>(i)];
+    all_real_ &= real(i);
+    plain_ &= own.kind == Domain::real && !own.active;
+    conditional_ |= static_cast<bool>(own.active);
+    if (own.kind == Domain::integer || own.kind == Domain::category) {
       v.lower = std::ceil(v.lower), v.upper = std::floor(v.upper);
       if (!(v.lower <= v.upper))
         throw std::invalid_argument(owner + ": the range of " + v.name + " holds no whole number");
     }
     lower_(i) = v.lower;
     range_(i) = v.upper - v.lower;
-    if (domain(i) == Domain::category && range_(i) >= 30)
+    if (own.kind == Domain::logarithmic) {
+      if (!(v.lower > 0)) throw std::invalid_argument(owner + ": " + v.name + " on a logarithmic scale begins above 0");
+      lower_(i) = std::log(v.lower);
+      range_(i) = std::log(v.upper / v.lower);
+    } else if (own.kind == Domain::list) {
+      if (own.values.size() < 2)
+        throw std::invalid_argument(owner + ": the list of " + v.name + " has one value or none");
+      lower_(i) = 0;
+      range_(i) = static_cast<double>(own.values.size()) - 1;
+    }
+    if (own.kind == Domain::category && range_(i) >= 30)
       throw std::invalid_argument(owner + ": " + v.name + " has more than 30 categories");
     embedded_ += width(i);
   }
 }
 
+int DesignSpace::levels(Index i) const { return static_cast<int>(range_(i)) + 1; }
+
+double DesignSpace::unit_of_level(Index i, int level) const { return range_(i) > 0 ? level / range_(i) : 0; }
+
 VectorXd DesignSpace::unit(const VectorXd& x) const {
-  return (x - lower_).cwiseQuotient(range_.cwiseMax(1e-300)).cwiseMax(0).cwiseMin(1);
+  VectorXd at = x;
+  for (Index i = 0; i < x.size(); ++i) {
+    const Domain& own = domains_[static_cast<std::size_t>(i)];
+    if (own.kind == Domain::logarithmic) at(i) = std::log(std::max(x(i), 1e-300));
+    if (own.kind == Domain::list) {  // the nearest of the list
+      const auto closer = [&](double a, double b) { return std::abs(a - x(i)) < std::abs(b - x(i)); };
+      at(i) = static_cast<double>(std::min_element(own.values.begin(), own.values.end(), closer) - own.values.begin());
+    }
+  }
+  return (at - lower_).cwiseQuotient(range_.cwiseMax(1e-300)).cwiseMax(0).cwiseMin(1);
 }
 
 VectorXd DesignSpace::design(const VectorXd& u) const {
   VectorXd x(u.size());
   for (Index i = 0; i < u.size(); ++i) {
     const Variable& v = variables_[static_cast<std::size_t>(i)];
-    x(i) = u(i) >= 1 ? v.upper : std::clamp(lower_(i) + u(i) * range_(i), v.lower, v.upper);
+    const Domain& own = domains_[static_cast<std::size_t>(i)];
+    if (own.kind == Domain::list) {
+      x(i) = own.values[static_cast<std::size_t>(std::lround(std::clamp(u(i), 0.0, 1.0) * range_(i)))];
+      continue;
+    }
+    const double at = lower_(i) + u(i) * range_(i);
+    x(i) = u(i) >= 1 ? v.upper : std::clamp(own.kind == Domain::logarithmic ? std::exp(at) : at, v.lower, v.upper);
     if (!real(i)) x(i) = std::round(x(i));
   }
+  if (conditional_)
+    for (Index i = 0; i < u.size(); ++i)
+      if (const Domain& own = domains_[static_cast<std::size_t>(i)]; own.active && !own.active(x))
+        x(i) = variables_[static_cast<std::size_t>(i)].lower;
   return x;
 }
 
-VectorXd DesignSpace::embed(const VectorXd& u) const {
-  if (all_real_) return u;
+VectorXd DesignSpace::embed(const VectorXd& at) const {
+  if (all_real_ && !conditional_) return at;
+  const VectorXd u = conditional_ ? unit(design(at)) : at;
   VectorXd z = VectorXd::Zero(embedded_);
   Index k = 0;
   for (Index i = 0; i < u.size(); ++i) {
-    if (domain(i) == Domain::real)
+    const Domain& own = domains_[static_cast<std::size_t>(i)];
+    const double level = std::round(u(i) * range_(i));
+    if (real(i))
       z(k) = u(i);
-    else if (domain(i) == Domain::integer)
-      z(k) = range_(i) > 0 ? std::round(u(i) * range_(i)) / range_(i) : 0;
+    else if (own.kind == Domain::integer)
+      z(k) = range_(i) > 0 ? level / range_(i) : 0;
+    else if (own.kind == Domain::list)
+      z(k) =
+          (own.values[static_cast<std::size_t>(level)] - own.values.front()) / (own.values.back() - own.values.front());
     else
-      z(k + static_cast<Index>(std::round(u(i) * range_(i)))) = 1;
+      z(k + static_cast<Index>(level)) = 1;
     k += width(i);
   }
   return z;
+}
+
+VectorXd DesignSpace::slope(const VectorXd& x) const {
+  VectorXd out = range_;
+  for (Index i = 0; i < x.size(); ++i)
+    if (domain(i) == Domain::logarithmic) out(i) *= x(i);
+  return out;
 }
 
 VectorXd DesignSpace::pull_back(const VectorXd& gradient) const {

@@ -1,11 +1,11 @@
-// The box of designs as a search sees it: the unit cube, whole numbers among its coordinates, and the coordinates that
-// a model sees.
+// The box of designs as a search sees it: the unit cube, and the coordinates that a model sees.
 //
 // Source for whole numbers and labels: E. Garrido-Merchan, D. Hernandez-Lobato, Dealing with categorical and
 // integer-valued variables in Bayesian optimization (2020): rounded before the kernel sees them, labels as unit vectors.
 #pragma once
 
 #include <Eigen/Core>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -13,40 +13,58 @@
 
 namespace dodyn::surrogate {
 
-enum class Domain { real, integer, category };  // an integer or category takes the whole numbers within its bounds
+// What a variable may be.
+struct Domain {
+  enum Kind {
+    real,
+    logarithmic,  // real, and the cube has its logarithm
+    integer,      // whole numbers within the bounds
+    category,     // the same, as mere labels
+    list          // one of `values`
+  };
+  Domain(Kind of_kind = real) : kind(of_kind) {}  // NOLINT: a kind is a domain
+  explicit Domain(std::vector<double> ascending) : kind(list), values(std::move(ascending)) {}
+
+  Kind kind;
+  std::vector<double> values = {};
+  // Whether the design has this variable at all; where it does not, the variable stands at its lower bound. Empty: always.
+  std::function<bool(const Eigen::VectorXd& design)> active = {};
+};
 
 class DesignSpace {
  public:
   // `domains`: one per variable, or empty: all real. Throws std::invalid_argument, after "OWNER: ", on no variable, an
-  // empty range, or domains of another number.
+  // empty range, domains of another number, or a logarithm of a range that is not above 0.
   DesignSpace(const std::vector<Variable>& variables, const std::vector<Domain>& domains, const std::string& owner);
 
   Eigen::Index dimensions() const { return static_cast<Eigen::Index>(variables_.size()); }
   Eigen::Index embedded() const { return embedded_; }                    // coordinates that a model sees
   const std::vector<Variable>& variables() const { return variables_; }  // bounds of whole numbers moved inward
-  const Eigen::VectorXd& range() const { return range_; }
-  bool real(Eigen::Index i) const { return domain(i) == Domain::real; }
-  Domain domain(Eigen::Index i) const {
-    return domains_.empty() ? Domain::real : domains_[static_cast<std::size_t>(i)];
-  }
+  Domain::Kind domain(Eigen::Index i) const { return domains_[static_cast<std::size_t>(i)].kind; }
+  bool real(Eigen::Index i) const { return domain(i) == Domain::real || domain(i) == Domain::logarithmic; }
   bool all_real() const { return all_real_; }
+  bool plain() const { return plain_; }  // all real, on a linear scale, in every design
+  // Values that a variable which is not real may take, and where the cube has them.
+  int levels(Eigen::Index i) const;
+  double unit_of_level(Eigen::Index i, int level) const;
   // Coordinates of variable i that a model sees: one, or one for each label.
-  Eigen::Index width(Eigen::Index i) const {
-    return domain(i) == Domain::category ? static_cast<Eigen::Index>(range_(i)) + 1 : 1;
-  }
+  Eigen::Index width(Eigen::Index i) const { return domain(i) == Domain::category ? levels(i) : 1; }
 
   Eigen::VectorXd unit(const Eigen::VectorXd& design) const;  // clamped to the unit cube
   Eigen::VectorXd design(const Eigen::VectorXd& unit) const;  // whole numbers rounded
   Eigen::VectorXd embed(const Eigen::VectorXd& unit) const;
+  // d design / d unit of the real variables, there.
+  Eigen::VectorXd slope(const Eigen::VectorXd& design) const;
   // From a gradient with respect to embed(unit) to one with respect to the real variables; 0 for the others.
   Eigen::VectorXd pull_back(const Eigen::VectorXd& gradient) const;
 
  private:
   std::vector<Variable> variables_;
   std::vector<Domain> domains_;
-  Eigen::VectorXd lower_, range_;
+  Eigen::VectorXd lower_,
+      range_;  // of the cube's coordinates before they are scaled: values, logarithms, places in a list
   Eigen::Index embedded_ = 0;
-  bool all_real_ = true;
+  bool all_real_ = true, plain_ = true, conditional_ = false;
 };
 
 // "a = 1.2 m (its lower bound), b = 3"

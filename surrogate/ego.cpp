@@ -11,6 +11,7 @@
 
 #include "record/text.hpp"
 #include "surrogate/bounded_search.hpp"
+#include "surrogate/edge.hpp"
 #include "surrogate/filling.hpp"
 #include "surrogate/niche.hpp"
 #include "surrogate/random.hpp"
@@ -25,8 +26,10 @@ using Eigen::Index;
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
-constexpr double resolution = 3e-4;       // no two designs closer than that, of the range
-constexpr double apart = 5e-3;            // the same, where costs are lumpy but repeat
+constexpr double resolution = 3e-4;  // no two designs closer than that, of the range
+constexpr double apart = 5e-3;       // the same, where costs are lumpy but repeat
+constexpr double longest_edge_step = 0.25;
+constexpr double lumpy_quality = 0.9;     // leave-one-out, below which costs are lumpy to the model
 constexpr double longest_in_doubt = 0.5;  // length of the model, of the range, when looking away from the best
 
 std::string text(double value, int digits = 4) { return formatted("%.*g", digits, value); }
@@ -68,10 +71,12 @@ class Ego final : public Strategy {
   Plan by_acquisition(const Beliefs& beliefs, const MatrixXd& candidates, const VectorXd& lower,
                       const VectorXd& upper) const;
   Plan fill(const MatrixXd& candidates, bool local, const std::string& why) const;
-  Plan at_the_edge(const MatrixXd& candidates) const;
+  Plan along_the_edge() const;
+  Plan along_the_constraints(const MatrixXd& candidates) const;
+  Plan step_of(const Found& found, const char* edge) const;
   Plan check(double gain);
   double least_gain() const;
-  std::vector<Eigen::Vector2d> outcomes(std::size_t but_last) const;
+  std::vector<VectorXd> outcomes(std::size_t but_last) const;
   double growth_of_front(std::size_t last) const;
   std::string settled_front(const Plan& plan, const Beliefs& beliefs) const;
   int max_failures() const {
@@ -90,10 +95,11 @@ class Ego final : public Strategy {
   std::size_t initial_total_ = 0;
   VectorXd last_asked_;
   std::uint64_t asked_ = 0;
-  int failed_in_a_row_ = 0;          // last told, not worth having
-  double caution_ = 0;               // logit of the probability that a step at an edge must have
-  std::optional<VectorXd> at_edge_;  // the last of those steps
-  std::optional<Plan> plan_;         // of what was told and asked so far
+  int failed_in_a_row_ = 0;               // last told, not worth having
+  double caution_ = 0;                    // logit of the probability that a step at an edge must have
+  double edge_side_ = longest_edge_step;  // of the box that those steps stay in, of the range
+  std::optional<VectorXd> at_edge_;       // the last of those steps
+  std::optional<Plan> plan_;              // of what was told and asked so far
 };
 
 Ego::Ego(const std::vector<Variable>& variables, const EgoOptions& options)
@@ -160,8 +166,8 @@ void Ego::start_initial() {
   std::vector<VectorXd> added;
   for (Index i = 0; i < x.cols(); ++i) {
     const VectorXd next = evidence_.space.design(x.col(i));
-    const bool repeated = !evidence_.space.all_real() &&
-                          std::any_of(added.begin(), added.end(), [&](const auto& a) { return a == next; });
+    const bool repeated =
+        !evidence_.space.plain() && std::any_of(added.begin(), added.end(), [&](const auto& a) { return a == next; });
     if (repeated) continue;
     added.push_back(next);
     initial_.push_back(next);
@@ -196,14 +202,18 @@ void Ego::tell(const Evaluation& e) {
   plan_.reset();
   if (was_initial) return;
   failed_in_a_row_ = evidence_.telling(e) ? 0 : failed_in_a_row_ + 1;
-  if (at_edge_ && *at_edge_ == e.design)
+  if (at_edge_ && *at_edge_ == e.design) {
     caution_ = std::clamp(caution_ + (evidence_.telling(e) ? -0.5 : 0.7), -2.0, 4.0);
+    const bool gains = evidence_.feasible(e) && evidence_.objective(e, 0) < best_before;
+    edge_side_ = std::clamp(edge_side_ * (gains ? 1.6 : 0.7), 4 * resolution, longest_edge_step);
+  }
   std::optional<double> seen;
   if (evidence_.telling(e) && !models_.objectives()[0].empty())
     seen = models_.objectives()[0].warp().forward(evidence_.objective(e, 0));
   const bool was_check = account_.checking() && !evidence_.noisy();
-  account_.told(seen, evidence_.feasible(e) && evidence_.objective(e, 0) < best_before - least_gain);
-  niche_.told(evidence_, is_settling() || was_check, options_.batch);
+  const bool promising =
+      account_.told(seen, evidence_.feasible(e) && evidence_.objective(e, 0) < best_before - least_gain);
+  niche_.told(evidence_, is_settling() || was_check, promising && !evidence_.noisy(), options_.batch);
   if (!options_.trust_region) return;
   const bool success = evidence_.feasible(e) && evidence_.objective(e, 0) < best_before - 1e-3 * std::abs(best_before);
   const int patience = static_cast<int>(std::max<Index>(4, dimensions())) / (options_.gradient ? 2 : 1);
@@ -262,9 +272,13 @@ std::vector<const Evaluation*> Ego::good_designs() const {
   std::stable_sort(good.begin(), good.end(),
                    [&](auto* a, auto* b) { return evidence_.objective(*a, 0) < evidence_.objective(*b, 0); });
   if (evidence_.objectives.size() < 2) return good;
-  std::vector<const Evaluation*> front;  // first objective ascending: the second must descend
-  for (const Evaluation* e : good)
-    if (front.empty() || evidence_.objective(*e, 1) < evidence_.objective(*front.back(), 1)) front.push_back(e);
+  std::vector<const Evaluation*> front;  // the first objective ascending, so that none is dominated by a later one
+  for (const Evaluation* e : good) {
+    const VectorXd own = evidence_.outcome(*e);
+    if (std::none_of(front.begin(), front.end(),
+                     [&](auto* other) { return (evidence_.outcome(*other).array() <= own.array()).all(); }))
+      front.push_back(e);
+  }
   return front;
 }
 
@@ -274,7 +288,8 @@ MatrixXd Ego::candidates(const VectorXd& lower, const VectorXd& upper) const {
   const TrackedModel& model = models_.objectives()[0];
   const std::uint64_t seed = options_.seed * 1000003 + evidence_.told.size() * 101 + evidence_.pending.size();
   const Index rows = model.empty() ? 0 : model.model().samples();
-  const Index spread = std::min<Index>(200 + 100 * d, rows > 300 ? 300 : 1500);
+  // predictions at all of them take rows^2 each
+  const Index spread = std::min<Index>(200 + 100 * d, rows > 600 ? 150 : rows > 300 ? 300 : 1500);
   const VectorXd box = upper - lower;
   MatrixXd points = (box.asDiagonal() * sobol(static_cast<int>(d), static_cast<int>(spread), seed)).colwise() + lower;
   const auto good = good_designs();
@@ -282,7 +297,7 @@ MatrixXd Ego::candidates(const VectorXd& lower, const VectorXd& upper) const {
   Random random(seed);
   const bool front = evidence_.objectives.size() > 1;
   const Index seeds = std::min<Index>(static_cast<Index>(good.size()), front ? 60 : 3),
-              around = seeds * std::min<Index>(front ? 20 : 40 + 10 * d, 100);
+              around = seeds * std::min<Index>(front ? 20 : 40 + 10 * d, rows > 600 ? 40 : 100);
   const bool repeats = evidence_.noisy();
   points.conservativeResize(Eigen::NoChange, spread + around + (repeats ? static_cast<Index>(good.size()) : 0));
   for (Index i = 0; i < around; ++i) {
@@ -316,9 +331,9 @@ Found Ego::refine(const Beliefs& beliefs, const VectorXd& start, const VectorXd&
   if (found.value > best.value) best = found;
   for (Index k = 0; k < dimensions(); ++k) {
     if (space.real(k)) continue;
-    for (double level = 0; level <= std::min(space.range()(k), 50.0); ++level) {
+    for (int level = 0; level < std::min(space.levels(k), 50); ++level) {
       VectorXd u = best.at;
-      u(k) = space.range()(k) > 0 ? level / space.range()(k) : 0;
+      u(k) = space.unit_of_level(k, level);
       const double other = beliefs.score(u, nullptr);
       if (other > best.value) best = {u, other};
     }
@@ -369,7 +384,7 @@ Plan Ego::by_acquisition(const Beliefs& beliefs, const MatrixXd& candidates, con
   note.precision(3);
   if (!beliefs.any_feasible()) {
     note << "likeliest to keep the constraints";
-  } else if (evidence_.objectives.size() == 2) {
+  } else if (evidence_.objectives.size() > 1) {
     note << "front of " << beliefs.front().points.cols() << ", expected hypervolume gain " << std::exp(plan.score);
   } else if (options_.acquisition == AcquisitionKind::lower_confidence_bound) {
     note << "lower confidence bound " << -plan.score;
@@ -399,10 +414,49 @@ Plan Ego::fill(const MatrixXd& candidates, bool local, const std::string& why) c
   return plan;
 }
 
-// The least cost that the model predicts on this side of what fails or is flat, and within the constraints as far as
-// their models are sure: expected improvement keeps its distance from an edge, where half of what it hopes for fails.
-Plan Ego::at_the_edge(const MatrixXd& candidates) const {
-  const Edge edge(evidence_);
+// The least cost that the model predicts on this side of what fails or is flat: expected improvement keeps its distance from
+// an edge, where half of what it hopes for fails. Within a box about the best that grows and shrinks, so that the edge, learned from the
+// designs nearest to it, is as sharp as the steps are short.
+Plan Ego::along_the_edge() const {
+  const DesignSpace& space = evidence_.space;
+  const Kriging& cost = models_.objectives()[0].model();
+  const VectorXd centre = evidence_.unit(*evidence_.best_of_region());
+  const LocalEdge edge(evidence_, centre, edge_side_);
+  Found best;
+  const auto consider = [&](const MatrixXd& points) {
+    MatrixXd z(space.embedded(), points.cols());
+    for (Index i = 0; i < points.cols(); ++i) z.col(i) = space.embed(points.col(i));
+    VectorXd mean, variance;
+    cost.predict(z, mean, variance);
+    for (Index i = 0; i < points.cols(); ++i)
+      if (-mean(i) > best.value && edge.logit(points.col(i)) > caution_ && fresh(points.col(i)) &&
+          possible(points.col(i)))
+        best = {points.col(i), -mean(i)};
+  };
+  const auto within = [&](VectorXd u) {
+    for (Index k = 0; k < dimensions(); ++k)
+      u(k) = space.real(k)
+                 ? std::clamp(u(k), std::max(0.0, centre(k) - edge_side_), std::min(1.0, centre(k) + edge_side_))
+                 : centre(k);
+    return u;
+  };
+  const std::uint64_t seed = options_.seed * 7001 + evidence_.told.size();
+  MatrixXd points = sobol(static_cast<int>(dimensions()), static_cast<int>(200 * dimensions()), seed);
+  for (Index i = 0; i < points.cols(); ++i)
+    points.col(i) = within(centre + edge_side_ * (2 * points.col(i).array() - 1).matrix());
+  consider(points);
+  Random random(seed);
+  for (double size = edge_side_ / 4; size > edge_side_ / 100 && best.at.size() > 0; size /= 3) {
+    MatrixXd about(dimensions(), 60);
+    for (Index i = 0; i < about.cols(); ++i)
+      about.col(i) = within(best.at + size * VectorXd::NullaryExpr(dimensions(), [&] { return random.normal(); }));
+    consider(about);
+  }
+  return step_of(best, "what fails or is flat");
+}
+
+// The same within the constraints, as far as their models are sure.
+Plan Ego::along_the_constraints(const MatrixXd& candidates) const {
   const Kriging& cost = models_.objectives()[0].model();
   const DesignSpace& space = evidence_.space;
   BoundedSearch limits{VectorXd::Zero(dimensions()), VectorXd::Ones(dimensions()), 60, 1e-9, 0};
@@ -417,6 +471,7 @@ Plan Ego::at_the_edge(const MatrixXd& candidates) const {
       return sign * (p.mean - limit) + s;
     });
   }
+  const Edge edge(evidence_);
   const auto inside = [&](const VectorXd& u) {
     return (!edge.exists() || models_.viability().logit(space.embed(u)) > caution_) && fresh(u) && possible(u) &&
            std::all_of(limits.at_most_zero.begin(), limits.at_most_zero.end(),
@@ -432,22 +487,20 @@ Plan Ego::at_the_edge(const MatrixXd& candidates) const {
       if (-mean(i) > best.value && inside(points.col(i))) best = {points.col(i), -mean(i)};
   };
   consider(candidates);
-  if (!evidence_.constraints.empty()) {
-    std::vector<VectorXd> starts = {evidence_.unit(*evidence_.best_of_region())};
-    if (best.at.size() > 0) starts.push_back(best.at);
-    for (const VectorXd& start : starts) {
-      BoundedSearch own = limits;
-      for (Index k = 0; k < dimensions(); ++k)
-        if (!space.real(k)) own.lower(k) = own.upper(k) = start(k);
-      const Found found = maximise(
-          [&](const VectorXd& u, VectorXd* slope) {
-            const Prediction p = cost.predict(space.embed(u));
-            if (slope) *slope = space.pull_back(-p.mean_gradient);
-            return -p.mean;
-          },
-          start, own);
-      if (found.value > best.value && inside(found.at)) best = found;
-    }
+  std::vector<VectorXd> starts = {evidence_.unit(*evidence_.best_of_region())};
+  if (best.at.size() > 0) starts.push_back(best.at);
+  for (const VectorXd& start : starts) {
+    BoundedSearch own = limits;
+    for (Index k = 0; k < dimensions(); ++k)
+      if (!space.real(k)) own.lower(k) = own.upper(k) = start(k);
+    const Found found = maximise(
+        [&](const VectorXd& u, VectorXd* slope) {
+          const Prediction p = cost.predict(space.embed(u));
+          if (slope) *slope = space.pull_back(-p.mean_gradient);
+          return -p.mean;
+        },
+        start, own);
+    if (found.value > best.value && inside(found.at)) best = found;
   }
   Random random(options_.seed * 7001 + evidence_.told.size());
   for (double size = 0.05; size > 3e-4 && best.at.size() > 0; size /= 3) {
@@ -457,16 +510,18 @@ Plan Ego::at_the_edge(const MatrixXd& candidates) const {
         about(k, i) = space.real(k) ? std::clamp(best.at(k) + size * random.normal(), 0.0, 1.0) : best.at(k);
     consider(about);
   }
+  return step_of(best, "the constraints");
+}
+
+// Its score is the gain that is predicted.
+Plan Ego::step_of(const Found& found, const char* edge) const {
   Plan plan;
-  if (best.at.size() == 0) return plan;
-  plan.design = space.design(best.at);
-  plan.score = models_.objectives()[0].warp().forward(evidence_.objective(*evidence_.best_of_region(), 0)) + best.value;
-  std::ostringstream note;
-  note.precision(3);
-  note << "the least cost on this side of "
-       << (evidence_.constraints.empty() ? "what fails or is flat" : "the constraints") << ": a gain of " << plan.score
-       << " predicted";
-  plan.note = note.str();
+  if (found.at.size() == 0) return plan;
+  plan.design = evidence_.space.design(found.at);
+  plan.score =
+      models_.objectives()[0].warp().forward(evidence_.objective(*evidence_.best_of_region(), 0)) + found.value;
+  plan.note =
+      "the least cost on this side of " + std::string(edge) + ": a gain of " + text(plan.score, 3) + " predicted";
   return plan;
 }
 
@@ -510,12 +565,11 @@ double Ego::least_gain() const {
   return options_.tolerance * std::max({best, 1e-3 * evidence_.quantile(0.5, Warp()), 1e-300});
 }
 
-// Both objectives of what was told, without the last ones.
-std::vector<Eigen::Vector2d> Ego::outcomes(std::size_t but_last) const {
-  std::vector<Eigen::Vector2d> all;
+// The objectives of what was told, without the last ones.
+std::vector<VectorXd> Ego::outcomes(std::size_t but_last) const {
+  std::vector<VectorXd> all;
   for (std::size_t i = 0; i + but_last < evidence_.told.size(); ++i)
-    if (const Evaluation& e = evidence_.told[i]; evidence_.feasible(e))
-      all.emplace_back(evidence_.objective(e, 0), evidence_.objective(e, 1));
+    if (const Evaluation& e = evidence_.told[i]; evidence_.feasible(e)) all.push_back(evidence_.outcome(e));
   return all;
 }
 
@@ -574,9 +628,13 @@ Plan Ego::next() {
     const double gain = least_gain();
     const bool nothing = plan.design.size() == 0 || plan.score < std::log(gain);
     const bool edges = bad > 0 || !evidence_.constraints.empty();
+    // A model that tells its samples badly hopes everywhere: between its hopes the best basin is descended all the same.
+    const bool lumpy = !edges && !niche_.taken() && evidence_.told.size() % 3 == 1 && cost.model().samples() <= 300 &&
+                       evidence_.told.size() > initial_total_ && cost.model().leave_one_out().quality() < lumpy_quality;
     Plan step;
+    if (lumpy && !nothing) step = along_the_edge();
     if (edges && (nothing || failed_in_a_row_ >= 2 || evidence_.told.size() % 2 == 1)) {
-      step = at_the_edge(candidates);
+      step = evidence_.constraints.empty() ? along_the_edge() : along_the_constraints(candidates);
       if (!(step.score > gain)) caution_ = std::max(caution_ - 0.3, -2.0);
     }
     if (step.design.size() > 0 && step.score > gain) {
@@ -588,7 +646,7 @@ Plan Ego::next() {
         plan.stopped = "nothing more to gain by the model, and " + account_.verdict() + "; " + evidence_.say_best();
     }
   }
-  if (evidence_.objectives.size() == 2 && beliefs.any_feasible() && !evidence_.noisy() && !options_.trust_region &&
+  if (evidence_.objectives.size() > 1 && beliefs.any_feasible() && !evidence_.noisy() && !options_.trust_region &&
       evidence_.pending.empty())
     plan.stopped = settled_front(plan, beliefs);
   if (plan.design.size() == 0 && plan.stopped.empty())
@@ -660,7 +718,7 @@ std::vector<std::string> Ego::numbers() const {
       names.push_back("length_" + v.name + (category ? "_" + text(v.lower + static_cast<double>(level)) : ""));
   }
   if (options_.trust_region) names.push_back("trust_region_side");
-  if (evidence_.objectives.size() == 2) names.insert(names.end(), {"front_size", "hypervolume"});
+  if (evidence_.objectives.size() > 1) names.insert(names.end(), {"front_size", "hypervolume"});
   return names;
 }
 
@@ -702,7 +760,7 @@ Iteration Ego::describe(int grid_points) const {
       p.score, quality, h.likelihood, h.variance, model.noise_variance(), warp.identity() ? 0 : warp.width};
   for (Index i = 0; i < h.log_length.size(); ++i) values.push_back(std::exp(h.log_length(i)));
   if (options_.trust_region) values.push_back(region_.side);
-  if (evidence_.objectives.size() == 2) {
+  if (evidence_.objectives.size() > 1) {
     const Front front = Front::of(outcomes(0));
     values.push_back(static_cast<double>(front.points.cols()));
     values.push_back(front.hypervolume());
@@ -717,7 +775,9 @@ Iteration Ego::describe(int grid_points) const {
   const Variable& v = space.variables()[0];
   out.grid = VectorXd::LinSpaced(grid_points, v.lower, v.upper);
   VectorXd mean, variance;
-  model.predict(((out.grid.array() - v.lower) / space.range()(0)).matrix().transpose(), mean, variance);
+  MatrixXd at(1, grid_points);
+  for (Index i = 0; i < grid_points; ++i) at.col(i) = space.embed(space.unit(out.grid.segment(i, 1)));
+  model.predict(at, mean, variance);
   const VectorXd band = 1.96 * variance.cwiseSqrt();
   const auto back = [&](double w) { return warp.backward(w); };
   out.value = mean.unaryExpr(back);
@@ -739,8 +799,8 @@ std::unique_ptr<Strategy> make_ego(const std::vector<Variable>& variables, const
   if (!(options.front_tolerance >= 0)) throw std::invalid_argument("ego: the front tolerance must not be negative");
   if (!(options.tolerance >= 0)) throw std::invalid_argument("ego: the tolerance must not be negative");
   if (options.max_failures < 0) throw std::invalid_argument("ego: max failures must not be negative");
-  if (!options.objectives.empty() && options.objectives.size() != 2)
-    throw std::invalid_argument("ego: one objective, the cost, or two");
+  if (!options.objectives.empty() && options.objectives.size() != 2 && options.objectives.size() != 3)
+    throw std::invalid_argument("ego: one objective, the cost, or two or three");
   if (options.given.size() > 0 && options.given.rows() != static_cast<Index>(variables.size()))
     throw std::invalid_argument("ego: given designs of another number of variables");
   for (const Evaluation& e : options.known)

@@ -19,7 +19,7 @@
 //   6. Stop when the largest expected improvement falls below the tolerance, or its place is already evaluated.
 //
 // With noise the samples are smoothed, "best" is the least prediction at a sample plus one standard deviation, and the
-// acquisition is the augmented one, under which a repeated design can be the best thing to do. With two objectives the
+// acquisition is the augmented one, under which a repeated design can be the best thing to do. With two or three objectives the
 // acquisition is the expected gain in dominated hypervolume. With `trust_region` steps 2 to 4 see a box around the
 // best, doubled after successes, halved after failures and started elsewhere once tiny: for 10 to 20 variables.
 //
@@ -71,7 +71,7 @@ struct EgoOptions {
   // Whether a design can be at all, where that is known beforehand; it is asked in place of evaluations. Empty: any.
   std::function<bool(const Eigen::VectorXd& design)> possible;
   std::string reason;           // why this strategy; said with the initial designs
-  std::vector<int> objectives;  // two of: index of a metric, -1 for the cost. Empty: the cost alone
+  std::vector<int> objectives;  // two or three of: index of a metric, -1 for the cost. Empty: the cost alone
 };
 
 // Throws std::invalid_argument on a variable without a range or an option out of range.

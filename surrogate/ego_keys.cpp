@@ -52,7 +52,7 @@ const KeyTable<EgoOptions>& ego_keys() {
                 .identity = false})
           .add("front-tolerance", &Options::front_tolerance,
                {.unit = "1",
-                .description = "two objectives: stop when the front's hypervolume grew by less than this relative "
+                .description = "several objectives: stop when the front's hypervolume grew by less than this relative "
                                "amount in the last "
                                "10 evaluations and 5 for each variable, and the next one is expected to gain less",
                 .minimum = 0,

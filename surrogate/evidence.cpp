@@ -17,6 +17,12 @@ double Evidence::objective(const Evaluation& e, std::size_t which) const {
   return metric < e.metrics.size() ? e.metrics(metric) : not_a_number;
 }
 
+VectorXd Evidence::outcome(const Evaluation& e) const {
+  VectorXd all(static_cast<Eigen::Index>(objectives.size()));
+  for (std::size_t k = 0; k < objectives.size(); ++k) all(static_cast<Eigen::Index>(k)) = objective(e, k);
+  return all;
+}
+
 bool Evidence::usable(const Evaluation& e) const {
   if (!e.ok()) return false;
   for (std::size_t i = 0; i < objectives.size(); ++i)

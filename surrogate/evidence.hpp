@@ -39,6 +39,7 @@ struct Evidence {
   std::size_t from = 0;                       // those of the present region begin there
 
   double objective(const Evaluation& e, std::size_t which) const;  // not a number where the metric is not there
+  Eigen::VectorXd outcome(const Evaluation& e) const;              // all of them
   bool usable(const Evaluation& e) const;                          // fit for the models
   bool feasible(const Evaluation& e) const;                        // usable, and keeps the constraints
   // Costs are the same in many places and lower elsewhere, as a rate that is 1 nearly everywhere: finds that cost. What

@@ -35,24 +35,4 @@ double Crowd::room(const VectorXd& u) const {
   return least;
 }
 
-Edge::Edge(const Evidence& evidence) : space_(evidence.space) {
-  std::vector<VectorXd> good, bad;
-  for (std::size_t i = evidence.from; i < evidence.told.size(); ++i) {
-    const Evaluation& e = evidence.told[i];
-    (evidence.telling(e) ? good : bad).push_back(space_.embed(evidence.unit(e)));
-  }
-  const auto matrix = [&](const std::vector<VectorXd>& points) {
-    MatrixXd out(space_.embedded(), static_cast<Index>(points.size()));
-    for (std::size_t i = 0; i < points.size(); ++i) out.col(static_cast<Index>(i)) = points[i];
-    return out;
-  };
-  good_ = matrix(good);
-  bad_ = matrix(bad);
-}
-
-bool Edge::inside(const VectorXd& u) const {
-  const VectorXd z = space_.embed(u);
-  return distance(good_, z) < distance(bad_, z);
-}
-
 }  // namespace dodyn::surrogate

@@ -24,18 +24,4 @@ class Crowd {
   Eigen::MatrixXd at_;  // embedded
 };
 
-// Whether a point lies nearer to a design worth having than to one that is not (it failed, or is on the plateau): the
-// edge between the two runs halfway, so that the best design on this side closes in on it by bisection, and slides
-// along it.
-class Edge {
- public:
-  explicit Edge(const Evidence& evidence);
-  bool inside(const Eigen::VectorXd& unit) const;
-  bool exists() const { return bad_.cols() > 0 && good_.cols() > 0; }
-
- private:
-  const DesignSpace& space_;
-  Eigen::MatrixXd good_, bad_;  // embedded
-};
-
 }  // namespace dodyn::surrogate

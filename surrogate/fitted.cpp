@@ -1,7 +1,13 @@
 #include "surrogate/fitted.hpp"
 
+#include <Eigen/Cholesky>
+#include <algorithm>
 #include <cmath>
 #include <stdexcept>
+#include <vector>
+
+#include "surrogate/random.hpp"
+#include "surrogate/sampling.hpp"
 
 namespace dodyn::surrogate {
 
@@ -27,7 +33,8 @@ Fitted::Fitted(const Evidence& evidence, int metric) : evidence_(evidence) {
   for (const Evaluation& e : evidence.told) {
     if (!e.ok() || !(std::abs(value(e)) <= Kriging::most_magnitude)) continue;
     good.push_back(&e);
-    gradient |= metric < 0 && !noisy && space.all_real() && e.gradient.size() == space.dimensions() && e.gradient.allFinite();
+    gradient |=
+        metric < 0 && !noisy && space.all_real() && e.gradient.size() == space.dimensions() && e.gradient.allFinite();
   }
   used_ = static_cast<Index>(good.size());
   if (used_ < 2)
@@ -43,7 +50,7 @@ Fitted::Fitted(const Evidence& evidence, int metric) : evidence_(evidence) {
     s.x.col(i) = space.embed(evidence.unit(e));
     s.y(i) = value(e);
     if (gradient && e.gradient.size() == space.dimensions() && e.gradient.allFinite())
-      s.gradient.col(i) = e.gradient.cwiseProduct(space.range());
+      s.gradient.col(i) = e.gradient.cwiseProduct(space.slope(e.design));
     if (noisy) s.variance(i) = e.cost_stderr * e.cost_stderr;
   }
   KrigingOptions options;
@@ -52,8 +59,8 @@ Fitted::Fitted(const Evidence& evidence, int metric) : evidence_(evidence) {
   // The warp moves by a decade at each fit.
   for (double width = not_a_number; tracked_.empty() || tracked_.warp().width != width;) {
     width = tracked_.empty() ? not_a_number : tracked_.warp().width;
-    tracked_.update(s, options, metric < 0 && !noisy, true);
-    if (noisy || metric >= 0) break;
+    tracked_.update(s, options, !noisy, true);
+    if (noisy) break;
   }
   if (used_ <= most_left_out)
     quality_ = tracked_.model().leave_one_out().quality();
@@ -83,6 +90,78 @@ VectorXd Fitted::middles(const MatrixXd& units) const {
   tracked_.model().predict(z, mean, variance);
   const Warp& warp = tracked_.warp();
   return mean.unaryExpr([&](double w) { return warp.backward(w); });
+}
+
+Whereabouts whereabouts_of_optimum(const Evidence& evidence, int draws) {
+  const Fitted cost(evidence, -1);
+  const DesignSpace& space = evidence.space;
+  const Viability viability = viability_of(evidence);
+  std::vector<Fitted> limits;
+  for (const Constraint& c : evidence.constraints) limits.emplace_back(evidence, c.metric);
+  const Evaluation* const best = evidence.best();
+  if (!best) throw std::invalid_argument("no evaluation is ok and keeps the constraints");
+
+  // The likeliest of a filling and of ever smaller steps about the best: of what the minimum may be, a few hundred.
+  constexpr int spread = 4000, around = 4000, kept = 400;
+  Random random(1);
+  const VectorXd centre = evidence.unit(*best);
+  const Index d = space.dimensions();
+  MatrixXd units(d, spread + around + 1);
+  units.leftCols(spread) = sobol(static_cast<int>(d), spread, 1);
+  for (Index i = 0; i < around; ++i) {
+    const double size = std::pow(10.0, -0.5 - 3 * random.uniform());
+    for (Index k = 0; k < d; ++k) units(k, spread + i) = std::clamp(centre(k) + size * random.normal(), 0.0, 1.0);
+  }
+  units.col(spread + around) = centre;
+  MatrixXd z(space.embedded(), units.cols());
+  for (Index i = 0; i < units.cols(); ++i) z.col(i) = space.embed(space.unit(space.design(units.col(i))));
+  const Kriging& model = cost.model().model();
+  VectorXd mean, variance;
+  model.predict(z, mean, variance);
+  std::vector<Index> order;
+  for (Index i = 0; i < units.cols(); ++i) {
+    bool possible = i == spread + around || viability.log_probability(z.col(i)) >= std::log(0.5);
+    for (std::size_t k = 0; possible && i < spread + around && k < limits.size(); ++k) {
+      const double p = limits[k].probability_below(space.design(units.col(i)), evidence.constraints[k].limit);
+      possible = (evidence.constraints[k].below ? p : 1 - p) >= 0.5;
+    }
+    if (possible) order.push_back(i);
+  }
+  const auto promise = [&](Index i) { return mean(i) - 3 * std::sqrt(std::max(variance(i), 0.0)); };
+  std::stable_sort(order.begin(), order.end(), [&](Index a, Index b) { return promise(a) < promise(b); });
+  // of the filling and of the steps alike: the steps alone would crowd it out
+  std::vector<Index> chosen = {spread + around};
+  for (const bool near : {false, true}) {
+    int count = 0;
+    for (const Index i : order)
+      if ((i >= spread) == near && count < kept / 2) chosen.push_back(i), ++count;
+  }
+  MatrixXd covariance = model.covariance(z(Eigen::all, chosen));
+  covariance.diagonal().array() += 1e-9 * (covariance.diagonal().maxCoeff() + 1e-300);
+  const Eigen::LDLT<MatrixXd> factor(covariance);
+  const VectorXd root = factor.vectorD().cwiseMax(0).cwiseSqrt();
+  std::vector<double> costs;
+  MatrixXd minima(d, draws);
+  for (int i = 0; i < draws; ++i) {
+    const VectorXd normal = VectorXd::NullaryExpr(root.size(), [&] { return random.normal(); });
+    const VectorXd drawn = factor.transpositionsP().transpose() * (factor.matrixL() * root.cwiseProduct(normal));
+    Index at = 0;
+    const double least = (mean(chosen) + drawn).minCoeff(&at);
+    costs.push_back(cost.model().warp().backward(least));
+    minima.col(i) = space.design(units.col(chosen[static_cast<std::size_t>(at)]));
+  }
+  const auto quantile = [](std::vector<double> values, double part) {
+    std::sort(values.begin(), values.end());
+    return values[static_cast<std::size_t>(part * static_cast<double>(values.size() - 1))];
+  };
+  Whereabouts out{
+      VectorXd(d), VectorXd(d), VectorXd(d), {quantile(costs, 0.5), quantile(costs, 0.025), quantile(costs, 0.975)}};
+  for (Index k = 0; k < d; ++k) {
+    const VectorXd row = minima.row(k);
+    const std::vector<double> values(row.begin(), row.end());
+    out.lower(k) = quantile(values, 0.05), out.middle(k) = quantile(values, 0.5), out.upper(k) = quantile(values, 0.95);
+  }
+  return out;
 }
 
 Viability viability_of(const Evidence& evidence) {

@@ -41,6 +41,16 @@ class Fitted {
   double quality_ = 0;
 };
 
+// Where the optimum may be, by functions drawn from the model of the cost, each with a minimum of its own.
+struct Whereabouts {
+  Eigen::VectorXd lower, middle, upper;  // of each variable: 5 %, half and 95 % of the minima lie below
+  Forecast cost;                         // of the minima
+};
+
+// Among designs that evaluate, and keep the constraints, by what is likelier than not. Throws std::invalid_argument where there are too few
+// evaluations, or no such design.
+Whereabouts whereabouts_of_optimum(const Evidence& evidence, int draws = 1000);
+
 // The probability that a design evaluates at all, by what is in `evidence`.
 Viability viability_of(const Evidence& evidence);
 

@@ -3,71 +3,129 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "surrogate/acquisition.hpp"
 
 namespace dodyn::surrogate {
 
 using Eigen::Index;
-using Eigen::Vector2d;
+using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
-Front Front::of(std::vector<Vector2d> all) {
-  std::sort(all.begin(), all.end(),
-            [](const auto& a, const auto& b) { return a[0] < b[0] || (a[0] == b[0] && a[1] < b[1]); });
-  std::vector<Vector2d> kept;
-  Vector2d high = Vector2d::Constant(-std::numeric_limits<double>::infinity()), low = -high;
-  for (const auto& p : all) {
-    high = high.cwiseMax(p), low = low.cwiseMin(p);
-    if (kept.empty() || p[1] < kept.back()[1]) kept.push_back(p);
-  }
+namespace {
+
+// psi(t) = E[max(t - f, 0)] = s h((t - m) / s), and its derivatives by mean and variance; or, of a number that is known, t itself.
+struct Psi {
+  double value = 0, by_mean = 0, by_variance = 0;
+};
+
+Psi operator-(const Psi& a, const Psi& b) {
+  return {a.value - b.value, a.by_mean - b.by_mean, a.by_variance - b.by_variance};
+}
+
+Psi expected_below(const Prediction& p, double t) {
+  const double s = std::sqrt(p.variance + 1e-300), at = (t - p.mean) / s;
+  const double cdf = normal_cdf(at), density = normal_density(at);
+  return {std::max(s * (density + at * cdf), 0.0), -cdf, density / (2 * s)};
+}
+
+// At each point of the front, and at the reference last.
+std::vector<Psi> at_the_front(const Front& front, Index objective, const Prediction& p) {
+  std::vector<Psi> out;
+  for (Index i = 0; i < front.points.cols(); ++i) out.push_back(expected_below(p, front.points(objective, i)));
+  out.push_back(expected_below(p, front.reference(objective)));
+  return out;
+}
+
+}  // namespace
+
+Front Front::of(const MatrixXd& all) {
+  const Index d = all.rows();
+  std::vector<Index> order(static_cast<std::size_t>(all.cols()));
+  std::iota(order.begin(), order.end(), Index(0));
+  // Sorted so, what dominates a point comes before it.
+  std::sort(order.begin(), order.end(), [&](Index a, Index b) {
+    for (const Index k : {d == 2 ? Index(0) : d - 1, Index(0), Index(1)})
+      if (all(k, a) != all(k, b)) return all(k, a) < all(k, b);
+    return a < b;
+  });
+  std::vector<Index> kept;
+  for (const Index i : order)
+    if (std::none_of(kept.begin(), kept.end(),
+                     [&](Index k) { return (all.col(k).array() <= all.col(i).array()).all(); }))
+      kept.push_back(i);
   Front front;
-  front.points.resize(2, static_cast<Index>(kept.size()));
-  for (std::size_t i = 0; i < kept.size(); ++i) front.points.col(static_cast<Index>(i)) = kept[i];
-  if (!kept.empty()) front.reference = high + 0.1 * (high - low).cwiseMax(1e-9);
+  front.points = all(Eigen::all, kept);
+  front.reference = VectorXd::Zero(d);
+  if (kept.empty()) return front;
+  const VectorXd high = all.rowwise().maxCoeff(), low = all.rowwise().minCoeff();
+  front.reference = high + 0.1 * (high - low).cwiseMax(1e-9);
+  std::vector<Index> below;  // first objective ascending, second descending
+  if (d == 3) front.slices.emplace_back();
+  for (Index i = 0; i < front.points.cols(); ++i) {
+    const auto point = front.points.col(i);
+    std::erase_if(below, [&](Index k) { return front.points(0, k) >= point(0) && front.points(1, k) >= point(1); });
+    below.insert(std::find_if(below.begin(), below.end(), [&](Index k) { return front.points(0, k) >= point(0); }), i);
+    if (d == 3) front.slices.push_back(below);
+  }
+  if (d == 2) front.slices = {below};
   return front;
 }
 
 double Front::hypervolume() const {
-  double area = 0, below = reference[1];
-  for (Index i = 0; i < points.cols(); ++i) {
-    area += (reference[0] - points(0, i)) * (below - points(1, i));
-    below = points(1, i);
+  const bool deep = points.rows() == 3;
+  double sum = 0;
+  for (std::size_t s = 0; s < slices.size(); ++s) {
+    double area = 0, below = reference(1);
+    for (const Index i : slices[s]) {
+      area += std::max(reference(0) - points(0, i), 0.0) * std::max(below - points(1, i), 0.0);
+      below = std::min(below, points(1, i));
+    }
+    const auto at = static_cast<Index>(s);
+    sum += area * (!deep    ? 1.0
+                   : s == 0 ? 0.0
+                            : (at < points.cols() ? points(2, at) : reference(2)) - points(2, at - 1));
   }
-  return area;
+  return sum;
 }
 
-double log_expected_gain(const Front& front, const Prediction& first, const Prediction& second, VectorXd* gradient) {
-  const Prediction* const p[2] = {&first, &second};
-  const double s[2] = {std::sqrt(first.variance + 1e-300), std::sqrt(second.variance + 1e-300)};
-  // psi(t) = E[max(t - f, 0)] = s h((t - m) / s) for each objective
-  struct Psi {
-    double value, by_mean, by_variance;
-  };
-  const auto psi = [&](int k, double t) {
-    const double at = (t - p[k]->mean) / s[k];
-    const double cdf = normal_cdf(at), density = normal_density(at);
-    return Psi{std::max(s[k] * (density + at * cdf), 0.0), -cdf, density / (2 * s[k])};
-  };
-  const Index n = front.points.cols();
-  double sum = 0, first_mean = 0, first_variance = 0, second_mean = 0, second_variance = 0;
-  Psi left{0, 0, 0};
-  for (Index i = 0; i <= n; ++i) {  // strips of the first objective, each free below the second of the one before
-    const Psi right = psi(0, i < n ? front.points(0, i) : front.reference[0]);
-    const Psi below = psi(1, i == 0 ? front.reference[1] : front.points(1, i - 1));
-    const double width = right.value - left.value;
-    sum += width * below.value;
-    first_mean += (right.by_mean - left.by_mean) * below.value;
-    first_variance += (right.by_variance - left.by_variance) * below.value;
-    second_mean += width * below.by_mean;
-    second_variance += width * below.by_variance;
-    left = right;
+double log_expected_gain(const Front& front, const std::vector<Prediction>& objectives, VectorXd* gradient) {
+  const bool deep = objectives.size() == 3;
+  const std::vector<Psi> first = at_the_front(front, 0, objectives[0]), second = at_the_front(front, 1, objectives[1]);
+  const std::vector<Psi> third = deep ? at_the_front(front, 2, objectives[2]) : std::vector<Psi>();
+  const auto last = static_cast<std::size_t>(front.points.cols());  // place of the reference
+  double sum = 0;
+  Psi of_first, of_second, of_third;  // derivatives alone
+  for (std::size_t s = 0; s < front.slices.size(); ++s) {
+    const Psi height = !deep ? Psi{1} : s == 0 ? third[0] : third[s] - third[s - 1];
+    double area = 0;
+    Psi left;
+    const auto& slice = front.slices[s];
+    for (std::size_t i = 0; i <= slice.size();
+         ++i) {  // strips of the first, each free below the second of the one before
+      const Psi& right = first[i < slice.size() ? static_cast<std::size_t>(slice[i]) : last];
+      const Psi& below = second[i == 0 ? last : static_cast<std::size_t>(slice[i - 1])];
+      const Psi width = right - left;
+      area += width.value * below.value;
+      of_first.by_mean += height.value * width.by_mean * below.value;
+      of_first.by_variance += height.value * width.by_variance * below.value;
+      of_second.by_mean += height.value * width.value * below.by_mean;
+      of_second.by_variance += height.value * width.value * below.by_variance;
+      left = right;
+    }
+    sum += height.value * area;
+    of_third.by_mean += height.by_mean * area;
+    of_third.by_variance += height.by_variance * area;
   }
   const double floor = 1e-280;
-  if (gradient)
-    *gradient = (first_mean * first.mean_gradient + first_variance * first.variance_gradient +
-                 second_mean * second.mean_gradient + second_variance * second.variance_gradient) /
-                (sum + floor);
+  if (gradient) {
+    gradient->setZero(objectives[0].mean_gradient.size());
+    const Psi by[3] = {of_first, of_second, of_third};
+    for (std::size_t k = 0; k < objectives.size(); ++k)
+      *gradient += by[k].by_mean * objectives[k].mean_gradient + by[k].by_variance * objectives[k].variance_gradient;
+    *gradient /= sum + floor;
+  }
   return std::log(sum + floor);
 }
 

@@ -1,7 +1,7 @@
-// Two objectives, both minimised: the front of what was found, the area it dominates, and the gain to expect.
+// Two or three objectives, all minimised: the front of what was found, the area or volume it dominates, and the gain to expect.
 //
 // Source: M. Emmerich, A. Deutz, J. Klinkenberg, Hypervolume-based expected improvement: monotonicity properties and
-// exact computation (2011).
+// exact computation (2011); in three objectives by slices along the third.
 #pragma once
 
 #include <Eigen/Core>
@@ -12,18 +12,27 @@
 namespace dodyn::surrogate {
 
 struct Front {
-  Eigen::Matrix2Xd points;  // first objective ascending, second descending
-  Eigen::Vector2d reference = Eigen::Vector2d::Zero();
+  // objectives x n. Two: the first ascending, the second descending; three: the third ascending.
+  Eigen::MatrixXd points;
+  Eigen::VectorXd reference;
+  // Of three objectives: for each slice between two values of the third, the front of the other two below it, as columns of `points` with
+  // the first ascending; one slice more than there are points, the first empty. Of two: the one front.
+  std::vector<std::vector<Eigen::Index>> slices;
 
-  // The points that no other is better than in both; the reference beyond the worst of all by a tenth of the ranges.
-  static Front of(std::vector<Eigen::Vector2d> all);
-  // Area between the front and the reference.
+  // The points that no other is as good as in all; the reference beyond the worst of all by a tenth of the ranges. `all`: objectives x n.
+  static Front of(const Eigen::MatrixXd& all);
+  template <class Vector>
+  static Front of(const std::vector<Vector>& all) {
+    Eigen::MatrixXd columns(all.empty() ? 2 : all[0].size(), static_cast<Eigen::Index>(all.size()));
+    for (std::size_t i = 0; i < all.size(); ++i) columns.col(static_cast<Eigen::Index>(i)) = all[i];
+    return of(columns);
+  }
+  // Between the front and the reference.
   double hypervolume() const;
 };
 
-// log of the gain in hypervolume to expect of a design where the objectives are predicted, independently, as `first` and
-// `second`; its gradient where wanted.
-double log_expected_gain(const Front& front, const Prediction& first, const Prediction& second,
-                         Eigen::VectorXd* gradient);
+// log of the gain in hypervolume to expect of a design where the objectives are predicted, independently, like this; its gradient where
+// wanted.
+double log_expected_gain(const Front& front, const std::vector<Prediction>& objectives, Eigen::VectorXd* gradient);
 
 }  // namespace dodyn::surrogate

@@ -46,10 +46,10 @@ VectorXd Niche::upper(const Evidence& evidence) const {
   return (evidence.unit(best(evidence)).array() + half_side).cwiseMin(1);
 }
 
-void Niche::told(const Evidence& evidence, bool settling, int batch) {
+void Niche::told(const Evidence& evidence, bool settling, bool promising, int batch) {
   const Evaluation* const least = evidence.best();
   const Eigen::Index d = evidence.space.dimensions();
-  if (!least || d < least_variables || !evidence.space.all_real()) return;
+  if (!least || !evidence.space.all_real()) return;
   const auto& told = evidence.told;
   if (taken()) {
     const Evaluation &e = told.back(), &before = best(evidence);
@@ -57,9 +57,20 @@ void Niche::told(const Evidence& evidence, bool settling, int batch) {
     const bool better = evidence.feasible(e) && e.cost < before.cost;
     stalled_ = better && before.cost - e.cost > 0.02 * (before.cost - least->cost) ? 0 : stalled_ + 1;
     if (better) at_ = static_cast<std::ptrdiff_t>(told.size()) - 1;
-    if (stalled_ < patience + 2 * (batch - 1) && best(evidence).cost > least->cost) return;
+    if (stalled_ < (d < least_variables ? patience / 2 : patience) + 2 * (batch - 1) &&
+        best(evidence).cost > least->cost)
+      return;
     if (best(evidence).cost > least->cost) left_.push_back(evidence.unit(best(evidence)));
     at_ = -1;
+    return;
+  }
+  if (d < least_variables) {
+    const Evaluation& e = told.back();
+    if (!promising || !evidence.feasible(e) ||
+        (evidence.unit(e) - evidence.unit(*least)).cwiseAbs().maxCoeff() <= half_side)
+      return;
+    at_ = static_cast<std::ptrdiff_t>(told.size()) - 1;
+    stalled_ = 0;
     return;
   }
   if (!settling) return;

@@ -20,7 +20,8 @@ class Niche {
   static constexpr Eigen::Index least_variables = 4;
 
   // One more evaluation was told: takes up a basin, goes on with it, or leaves it.
-  void told(const Evidence& evidence, bool settling, int batch);
+  // In fewer variables the model sees far enough, and only a design that promises more than it predicted, `promising`, is followed.
+  void told(const Evidence& evidence, bool settling, bool promising, int batch);
 
   bool taken() const { return at_ >= 0; }
   const Evaluation& best(const Evidence& evidence) const { return evidence.told[static_cast<std::size_t>(at_)]; }

@@ -15,17 +15,18 @@ constexpr double checks_of_doubt = 8;  // more checks for each variable, where t
 
 }  // namespace
 
-void StopAccount::told(std::optional<double> cost, bool gain) {
+bool StopAccount::told(std::optional<double> cost, bool gain) {
   const auto check = std::exchange(check_, {});
   if (gain) {
     quiet_ = 0;
-    return;
+    return false;
   }
-  if (!check) return;
+  if (!check) return false;
   const bool surprise =
       cost && std::abs(*cost - check->mean) > std::max(band * check->deviation, least_band * check->scale);
   surprises_ += surprise;
   quiet_ = surprise ? 0 : quiet_ + 1;
+  return cost && check->mean - *cost > std::max(check->deviation, least_band * check->scale);
 }
 
 int StopAccount::needed() const {

@@ -22,7 +22,8 @@ class StopAccount {
 
   // An evaluation was told. `cost`: as the model sees costs; empty where there is none, which is no surprise where
   // designs fail. `gain`: it improved on the best by more than the tolerance.
-  void told(std::optional<double> cost, bool gain);
+  // Whether it was a check that came out lower than the model is likely to explain: worth following.
+  bool told(std::optional<double> cost, bool gain);
 
   // Share of the box that the model cannot rule out to hold something better.
   void not_ruled_out(double share) { share_ = share; }

@@ -36,7 +36,9 @@ struct GridPoint {
 
 class Sweep final : public Strategy {
  public:
-  Sweep(const std::vector<Variable>& variables, const std::vector<int>& points) : variables_(variables) {
+  Sweep(const DesignSpace& space, const std::vector<int>& points,
+        const std::function<bool(const Eigen::VectorXd&)>& possible)
+      : variables_(space.variables()) {
     std::vector<std::vector<int>> levels;
     for (const int n : points) levels.push_back(axis_levels(n));
     // Lexicographic, the last variable fastest; then stably by level.
@@ -44,15 +46,18 @@ class Sweep final : public Strategy {
     std::vector<int> index(points.size(), 0);
     for (bool more = true; more;) {
       GridPoint point;
-      point.design.resize(dimensions);
+      Eigen::VectorXd unit(dimensions);
       for (Eigen::Index k = 0; k < dimensions; ++k) {
-        const Variable& v = variables_[k];
         const int i = index[k], last = points[k] - 1;
-        const double fraction = last == 0 ? 0.5 : static_cast<double>(i) / last;
-        point.design[k] = i == last && last > 0 ? v.upper : v.lower + (v.upper - v.lower) * fraction;
+        unit(k) = last > 0 ? static_cast<double>(i) / last : space.real(k) ? 0.5 : 0.0;
         point.level = std::max(point.level, levels[k][i]);
       }
-      grid_.push_back(std::move(point));
+      point.design = space.design(unit);
+      // designs without a variable are the same whatever it is
+      const bool repeated = !space.plain() && std::any_of(grid_.begin(), grid_.end(), [&](const GridPoint& other) {
+        return same(other.design, point.design);
+      });
+      if (!repeated && (!possible || possible(point.design))) grid_.push_back(std::move(point));
       more = false;
       for (std::size_t k = points.size(); k-- > 0 && !more;) {
         more = ++index[k] < points[k];
@@ -162,6 +167,7 @@ class Sweep final : public Strategy {
 
 std::unique_ptr<Strategy> make_sweep(const std::vector<Variable>& variables, const SweepOptions& options) {
   if (variables.empty()) throw std::invalid_argument("sweep: no free variable");
+  const DesignSpace space(variables, options.domains, "sweep");
   std::vector<int> points = options.points;
   if (points.size() == 1) points.assign(variables.size(), points[0]);
   if (points.size() != variables.size())
@@ -169,14 +175,12 @@ std::unique_ptr<Strategy> make_sweep(const std::vector<Variable>& variables, con
                                 std::to_string(variables.size()) + " free variables");
   double total = 1;
   for (std::size_t k = 0; k < variables.size(); ++k) {
-    const Variable& v = variables[k];
-    if (!std::isfinite(v.lower) || !std::isfinite(v.upper) || !(v.lower < v.upper))
-      throw std::invalid_argument("sweep: the range of " + v.name + " is empty");
-    if (points[k] < 1) throw std::invalid_argument("sweep: the points of " + v.name + " must be at least 1");
+    if (!space.real(static_cast<Eigen::Index>(k))) points[k] = space.levels(static_cast<Eigen::Index>(k));
+    if (points[k] < 1) throw std::invalid_argument("sweep: the points of " + variables[k].name + " must be at least 1");
     total *= points[k];
   }
   if (total > most_points) throw std::invalid_argument("sweep: the grid has more than a million points");
-  return std::make_unique<Sweep>(variables, points);
+  return std::make_unique<Sweep>(space, points, options.possible);
 }
 
 const KeyTable<SweepOptions>& sweep_keys() {

@@ -3,14 +3,19 @@
 // range, and each design finds an evaluated neighbour to start from.
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <vector>
 
+#include "surrogate/design_space.hpp"
 #include "surrogate/strategy.hpp"
 
 namespace dodyn::surrogate {
 
 struct SweepOptions {
-  std::vector<int> points = {25};  // per variable, or one number for all; >= 1. One point is the middle of the range
+  std::vector<int> points = {25};    // per variable, or one number for all; >= 1. One point is the middle of the range
+  std::vector<Domain> domains = {};  // per variable; empty: all real. Of one that is not real all values are points
+  std::function<bool(const Eigen::VectorXd& design)> possible = {};  // others are left out; empty: none
 };
 
 // One ask returns designs of one level only, and the next level waits until all of this one are told. For one variable

@@ -14,8 +14,9 @@ using Eigen::VectorXd;
 
 namespace {
 
-constexpr Index likelihood_rows = 400;  // rows of a model whose hyperparameters are fitted; beyond: of a part
-constexpr Index most_rows = 1500;       // beyond: gradients of the costliest samples are left out
+constexpr Index likelihood_rows = 300;  // rows of a model whose hyperparameters are fitted; beyond: of a part
+constexpr Index most_rows = 600;        // beyond: gradients of the costliest samples are left out
+constexpr int few_evaluations = 15;     // of the likelihood, once a fit begins near its end
 
 }  // namespace
 
@@ -100,7 +101,7 @@ void TrackedModel::update(const Samples& samples, const KrigingOptions& options,
     const Warp w = warp_of(decades);
     KrigingOptions o = options;
     if (n > 60)
-      o.starts = 1;
+      o.starts = 1, o.max_evaluations = model_ ? few_evaluations : o.max_evaluations;
     else if (decades != decades_)
       o.starts = 2;
     const Hyperparameters* const before = model_ ? &model_->hyperparameters() : nullptr;

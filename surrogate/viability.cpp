@@ -24,7 +24,7 @@ VectorXd logistic(const VectorXd& f) { return (1 + (-f.array()).exp()).inverse()
 
 }  // namespace
 
-Viability::Viability(const MatrixXd& x, const std::vector<bool>& viable) : x_(x) {
+Viability::Viability(const MatrixXd& x, const std::vector<bool>& viable, bool sharp) : x_(x) {
   const auto n = static_cast<Index>(viable.size());
   if (std::all_of(viable.begin(), viable.end(), [](bool v) { return v; })) return;
   MatrixXd squared(n, n);
@@ -35,11 +35,13 @@ Viability::Viability(const MatrixXd& x, const std::vector<bool>& viable) : x_(x)
   }
   const double unit = std::sqrt(static_cast<double>(x.rows()));
   double best = 0, best_variance = 0, best_evidence = -std::numeric_limits<double>::infinity();
-  for (const double variance : {9.0, 100.0})
+  for (const double variance : {9.0, 100.0, 1e4}) {
+    if (variance > 100 && !sharp) continue;
     for (const double length : {0.08, 0.15, 0.3, 0.6, 1.2}) {
       const double evidence = approximate(squared, sign, length * unit, variance);
       if (evidence > best_evidence) best_evidence = evidence, best = length * unit, best_variance = variance;
     }
+  }
   approximate(squared, sign, best, best_variance);
 }
 

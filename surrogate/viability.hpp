@@ -17,7 +17,8 @@ class Viability {
  public:
   // `x`: d x n designs in the unit cube; n >= 0. One length for all variables, the one of greatest evidence. Where all
   // designs evaluated it answers 1 everywhere.
-  Viability(const Eigen::MatrixXd& x, const std::vector<bool>& viable);
+  // `sharp`: the probability may fall from one to nothing within a hundredth of a length.
+  Viability(const Eigen::MatrixXd& x, const std::vector<bool>& viable, bool sharp = false);
 
   // log of the probability, and its gradient where wanted.
   double log_probability(const Eigen::VectorXd& at, Eigen::VectorXd* gradient = nullptr) const;

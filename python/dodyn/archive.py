@@ -186,9 +186,19 @@ def parse_configuration(written):
 
 
 def parse_constraints(written):
-    """'work <= 3, force >= 0' as [(metric, True where it is an upper limit, limit)]."""
+    """'work <= 3, force >= 0' as [(metric, True where it is an upper limit, limit)]; '0 <= lean <= 1' and 'speed = 1 +- 0.1' are two each."""
     found = []
     for word in filter(None, (part.strip() for part in written.split(","))):
+        both = re.fullmatch(r"(\S+)\s*(<=|>=)\s*(.+?)\s*\2\s*(\S+)", word)
+        equal = re.fullmatch(r"(.+?)\s*=\s*(\S+)\s*\+-\s*(\S+)", word)
+        if both:
+            found.append((both[3], both[2] != "<=", float(both[1])))
+            found.append((both[3], both[2] == "<=", float(both[4])))
+            continue
+        if equal and not re.search("[<>]=", word):
+            middle, half = float(equal[2]), float(equal[3])
+            found += [(equal[1], False, middle - half), (equal[1], True, middle + half)]
+            continue
         match = re.fullmatch(r"(.+?)\s*(<=|>=)\s*(\S+)", word)
         if match:
             found.append((match[1], match[2] == "<=", float(match[3])))

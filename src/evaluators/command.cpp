@@ -35,6 +35,7 @@
 #include "evaluators/processors.hpp"
 #include "evaluators/program.hpp"
 #include "evaluators/server.hpp"
+#include "settings/choices.hpp"
 
 namespace dodyn::evaluators {
 namespace {
@@ -323,20 +324,36 @@ class Command final : public Evaluator {
   json request(const Task& task) const {
     const Evaluation& evaluation = task.evaluation;
     json design = json::object();
-    for_each_design(evaluation, [&](const std::string& name, double value) { design[name] = value; });
+    for_each_design(evaluation, [&](const std::string& name, double value, const std::string& word) {
+      if (word.empty())
+        design[name] = value;
+      else
+        design[name] = word;
+    });
     json text = {{"id", evaluation.id}, {"seed", evaluation.seed}, {"design", design}, {"time_limit", nullptr}};
     if (std::isfinite(task.time_limit)) text["time_limit"] = task.time_limit;
     return text;
   }
 
-  // Calls give(name, value) for the free variables and for those that are set.
+  // Calls give(name, value, word) for the free variables and for those that are set; `word` is the name that the value stands for
+  // in a list of names, else empty.
   void for_each_design(const Evaluation& evaluation, auto&& give) const {
-    for (std::size_t i = 0; i < settings_.variables.size(); ++i)
-      give(settings_.variables[i].name, evaluation.design(static_cast<Eigen::Index>(i)));
+    for (std::size_t i = 0; i < settings_.variables.size(); ++i) {
+      const double value = evaluation.design(static_cast<Eigen::Index>(i));
+      give(settings_.variables[i].name, value, word_of(settings_.variables[i].name, value));
+    }
     for (const auto& setting : settings_.all)
-      if (setting.key.name.starts_with("design.") && !setting.key.name.ends_with(".min") &&
-          !setting.key.name.ends_with(".max"))
-        give(setting.key.name.substr(7), settings_.real(setting.key.name));
+      if (setting.key.name.starts_with("design.") && setting.key.type == Type::real &&
+          !setting.key.name.ends_with(".min") && !setting.key.name.ends_with(".max"))
+        give(setting.key.name.substr(7), settings_.real(setting.key.name), std::string());
+  }
+
+  std::string word_of(const std::string& variable, double value) const {
+    for (const auto& setting : settings_.all)
+      if (setting.key.name == "design." + variable && setting.key.type == Type::text)
+        if (const auto words = choices_in(setting.value); !words.empty() && !are_numbers(words))
+          return words.at(static_cast<std::size_t>(std::lround(value)));
+    return {};
   }
 
   // Writes design.json; returns the environment.
@@ -346,8 +363,8 @@ class Command final : public Evaluator {
         "DODYN_ID=" + std::to_string(evaluation.id), "DODYN_SEED=" + std::to_string(evaluation.seed),
         "DODYN_DESIGN_FILE=" + (directory / "design.json").string(),
         "DODYN_RESULT_FILE=" + (directory / "result.json").string(), "DODYN_STUDY=" + study_.string()};
-    for_each_design(evaluation, [&](const std::string& name, double value) {
-      more.push_back(variable_name(name) + "=" + to_text(value));
+    for_each_design(evaluation, [&](const std::string& name, double value, const std::string& word) {
+      more.push_back(variable_name(name) + "=" + (word.empty() ? to_text(value) : word));
     });
     if (std::isfinite(task.time_limit)) more.push_back("DODYN_TIME_LIMIT=" + to_text(task.time_limit));
     std::ofstream(directory / "design.json") << request(task).dump(2) << "\n";

@@ -9,6 +9,7 @@
 #include "study/study.hpp"
 #include "surrogate/hypervolume.hpp"
 #include "surrogate/sampling.hpp"
+#include "surrogate/strategy.hpp"
 
 namespace dodyn::report {
 
@@ -124,7 +125,7 @@ std::string outcome_text(const archive::Contents& contents, const surrogate::Evi
     const bool intervals = !intervals_text(contents, *front.front()).empty();
     if (intervals) rows[0].emplace_back("fails, 95 %");
     rows[0].emplace_back("design");
-    std::vector<Eigen::Vector2d> points;
+    std::vector<VectorXd> points;
     for (const Evaluation* e : front) {
       rows.push_back({std::to_string(e->id)});
       for (std::size_t k = 0; k < evidence.objectives.size(); ++k)
@@ -133,12 +134,11 @@ std::string outcome_text(const archive::Contents& contents, const surrogate::Evi
       rows.back().push_back(design_text(variables, e->design));
     }
     for (const Evaluation& e : evidence.told)
-      if (evidence.feasible(e)) points.emplace_back(evidence.objective(e, 0), evidence.objective(e, 1));
-    std::string area;
-    if (evidence.objectives.size() == 2) {
-      const surrogate::Front all = surrogate::Front::of(std::move(points));
-      area = formatted(", hypervolume %.6g to (%.6g, %.6g)", all.hypervolume(), all.reference(0), all.reference(1));
-    }
+      if (evidence.feasible(e)) points.push_back(evidence.outcome(e));
+    const surrogate::Front all = surrogate::Front::of(points);
+    std::string to;
+    for (const double value : all.reference) to += formatted("%s%.6g", to.empty() ? "" : ", ", value);
+    const std::string area = formatted(", hypervolume %.6g to (%s)", all.hypervolume(), to.c_str());
     return "front of " + names + ": " + std::to_string(front.size()) + " designs" + area + "\n" + columns(rows);
   }
   std::map<std::int64_t, Evaluation> by_id;
@@ -158,6 +158,22 @@ std::string outcome_text(const archive::Contents& contents, const surrogate::Evi
   const std::string note = bound_note(variables, *recommended);
   return text + "\n" + (note.empty() ? "" : "note: " + note + "\n") +
          "least cost seen, noise included: " + seen.substr(std::string("best: ").size());
+}
+
+std::string optimum_text(const archive::Contents& contents, const surrogate::Evidence& evidence) {
+  const surrogate::Whereabouts where = surrogate::whereabouts_of_optimum(evidence);
+  const auto& variables = contents.layout.variables;
+  std::vector<std::vector<std::string>> rows = {{"variable", "5 %", "middle", "95 %", "best so far"}};
+  const Evaluation* const best = evidence.best();
+  for (std::size_t k = 0; k < variables.size(); ++k) {
+    const auto i = static_cast<Index>(k);
+    rows.push_back({variables[k].name + surrogate::unit_after(variables[k])});
+    for (const double value : {where.lower(i), where.middle(i), where.upper(i), best->design(i)})
+      rows.back().push_back(formatted("%.6g", value));
+  }
+  return formatted("the least cost there is, by the model: %.6g (95 %%: %.6g to %.6g); the best so far: %.6g\n",
+                   where.cost.middle, where.cost.lower, where.cost.upper, evidence.objective(*best, 0)) +
+         columns(rows);
 }
 
 DesignPrediction prediction_of(const archive::Contents& contents, const surrogate::Evidence& evidence,
@@ -231,8 +247,8 @@ std::string as_json(const DesignPrediction& p) {
 archive::Group exported(const archive::Contents& contents, const surrogate::Evidence& evidence, int metric) {
   const auto& variables = contents.layout.variables;
   const auto d = static_cast<Index>(variables.size());
-  if (evidence.space.embedded() != d)
-    throw std::invalid_argument("a model with labels among its variables is not exported");
+  if (!evidence.space.plain())
+    throw std::invalid_argument("only a model of real variables on a linear scale is exported");
   const surrogate::Fitted fit = fitted(contents, evidence, metric);
   const surrogate::Kriging::Mean m = fit.model().model().mean();
   const Quantity quantity = quantity_of(contents, metric);

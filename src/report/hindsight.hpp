@@ -40,6 +40,8 @@ struct DesignPrediction {
 // std::invalid_argument where a quantity has too few evaluations.
 DesignPrediction prediction_of(const archive::Contents& contents, const surrogate::Evidence& evidence,
                                const Eigen::VectorXd& design, std::vector<int> metrics);
+// Where the optimum of the cost may be: a row for each variable.
+std::string optimum_text(const archive::Contents& contents, const surrogate::Evidence& evidence);
 std::string as_text(const DesignPrediction& prediction);
 std::string as_json(const DesignPrediction& prediction);
 

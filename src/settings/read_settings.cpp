@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <map>
 
+#include "settings/choices.hpp"
 #include "settings/command_line.hpp"
 #include "settings/expression.hpp"
 #include "settings/read_text.hpp"
@@ -356,6 +357,10 @@ class Reader {
                                       level->at(value.name).where + "); give a value or a range");
       if (fixes || frees) free = frees, given_at_all = true;
     }
+    if (!free && given(value.name) && given(value.name)->value.find(',') != std::string::npos) {
+      take_list(variable, value);
+      return;
+    }
     if (!free) {
       if (given_at_all || variable.formula.empty()) {
         take(value);
@@ -377,6 +382,42 @@ class Reader {
       fail(given(maximum.name)->where, "the range of " + value.name + " is empty: min " + to_text(lower) + " >= max " +
                                            to_text(upper) + "; allowed: min < max, each " + allowed(value));
     settings_.variables.push_back({variable.name, variable.unit, lower, upper});
+  }
+
+  // A variable freed to be one of a list (settings/choices.hpp): of numbers, kept in their order of size, or of names.
+  void take_list(const DesignVariable& variable, const Key& value) {
+    const Given list = *given(value.name);
+    std::vector<std::string> words = choices_in(list.value);
+    const auto refuse = [&](const std::string& complaint) {
+      fail(list.where, value.name + " = " + list.value + ": " + complaint);
+    };
+    std::vector<double> numbers;
+    if (are_numbers(words)) {
+      for (std::string& word : words) numbers.push_back(number_of(value, word = canonical(value, word, list.where)));
+      std::sort(numbers.begin(), numbers.end());
+    } else {
+      if (!variable.unit.empty() && variable.unit != "1")
+        refuse("names are for variables without a unit; allowed: " + allowed(value));
+      for (std::size_t i = 0; i < words.size(); ++i) numbers.push_back(static_cast<double>(i));
+      std::vector<std::string> sorted = words;
+      std::sort(sorted.begin(), sorted.end());
+      if (std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end()) refuse("a name is there twice");
+      for (const std::string& word : words)
+        if (word.empty() ||
+            word.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.") !=
+                std::string::npos)
+          refuse("'" + shown(word) + "' is no name; allowed: letters, digits, _, - and dots");
+      if (variable.minimum > 0 || variable.maximum < numbers.back())
+        refuse("names stand for 0, 1, ...; allowed: " + allowed(value));
+    }
+    if (std::adjacent_find(numbers.begin(), numbers.end()) != numbers.end()) refuse("a value is there twice");
+    std::string text;
+    for (std::size_t i = 0; i < words.size(); ++i)
+      text += (i ? ", " : "") + (are_numbers(words) ? to_text(numbers[i]) : words[i]);
+    Key key = value;
+    key.type = Type::text;
+    settings_.all.push_back({key, text, list.where});
+    settings_.variables.push_back({variable.name, variable.unit, numbers.front(), numbers.back()});
   }
 
   // Notes the range that the file gives to a variable which the command line fixes, if it is one.

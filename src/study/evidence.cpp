@@ -8,24 +8,25 @@
 
 namespace dodyn::study {
 
+std::string text_in(const std::vector<std::pair<std::string, std::string>>& configuration, const std::string& key) {
+  const auto at =
+      std::find_if(configuration.begin(), configuration.end(), [&](const auto& one) { return one.first == key; });
+  return at == configuration.end() ? "" : at->second;
+}
+
 surrogate::Evidence evidence_of(const archive::Contents& contents) {
-  const auto text = [&](const std::string& key) {
-    for (const auto& [name, value] : contents.provenance.configuration)
-      if (name == key) return value;
-    return std::string();
-  };
+  const auto text = [&](const std::string& key) { return text_in(contents.provenance.configuration, key); };
   const auto& layout = contents.layout;
-  std::vector<std::string> variables, metrics;
-  for (const auto& variable : layout.variables) variables.push_back(variable.name);
+  std::vector<std::string> metrics;
   for (const auto& metric : layout.metrics) metrics.push_back(metric.name);
   try {
-    std::vector<surrogate::Domain> domains;
-    for (const auto& [key, domain] : {std::pair("surrogate.integers", surrogate::Domain::integer),
-                                      std::pair("surrogate.categories", surrogate::Domain::category)})
-      for (const int i : surrogate::parse_names(text(key), variables, false)) {
-        domains.resize(variables.size(), surrogate::Domain::real);
-        domains[static_cast<std::size_t>(i)] = domain;
-      }
+    surrogate::Named named;
+    named.integers = text("surrogate.integers");
+    named.categories = text("surrogate.categories");
+    named.logarithmic = text("surrogate.logarithmic");
+    named.conditional = text("surrogate.conditional");
+    const auto domains = surrogate::parse_domains(
+        named, layout.variables, [&](const std::string& variable) { return text("design." + variable); });
     std::vector<int> objectives = surrogate::parse_names(text("surrogate.objectives"), metrics, true);
     if (objectives.empty()) objectives = {-1};
     surrogate::Evidence evidence{surrogate::DesignSpace(layout.variables, domains, "archive"),

@@ -13,6 +13,7 @@
 #include "farm/isolate.hpp"
 #include "farm/perform.hpp"
 #include "record/random.hpp"
+#include "study/evidence.hpp"
 #include "surrogate/choice.hpp"
 #include "surrogate/sampling.hpp"
 
@@ -410,7 +411,13 @@ archive::Archive Study::open(archive::Provenance provenance) {
     const archive::Contents contents = archive::read(path);
     const std::string remedy = "; remove it or choose another study.archive";
     const std::string difference = another_study(settings_, evaluator_, contents);
-    if (!difference.empty()) throw ConfigError(path + " belongs to another study: " + difference + remedy);
+    // What differs is how designs are searched for, not what they cost: another archive can begin with what this one has found.
+    const bool same_costs = difference.find(settings_.evaluator + ".") == std::string::npos &&
+                            (difference.starts_with("design.") || difference.starts_with("surrogate.") ||
+                             difference.starts_with("study.batch:"));
+    const bool takes_samples = std::count(settings_.idle.begin(), settings_.idle.end(), "surrogate.samples") == 0;
+    const std::string hint = same_costs && takes_samples ? ", and begin it with --surrogate.samples " + path : "";
+    if (!difference.empty()) throw ConfigError(path + " belongs to another study: " + difference + remedy + hint);
     if (shape(layout_) != shape(contents.layout))
       throw ConfigError(path + " holds other metrics or trajectories than this program writes (it is of version " +
                         contents.provenance.program_version + ")" + remedy);
@@ -507,12 +514,42 @@ std::vector<Evaluation> archived_samples(const std::string& path, const Settings
   return samples;
 }
 
+// What each variable may be, and which designs can be at all; a key that cannot be read is said.
+void resolve_variables(const surrogate::Named& named, const Settings& settings, const Evaluator& evaluator,
+                       surrogate::EgoOptions& ego) {
+  const auto text_of = [&](const std::string& name) { return text_in(settings.configuration(), "design." + name); };
+  const auto locate = [&](const char* key, const std::string& text, auto&& parse) {
+    try {
+      if (!text.empty()) parse();
+    } catch (const std::invalid_argument& error) {
+      throw settings.error(key, error.what());
+    }
+  };
+  using surrogate::Named;
+  for (const auto& [key, member] :
+       {std::pair("surrogate.integers", &Named::integers), std::pair("surrogate.categories", &Named::categories),
+        std::pair("surrogate.logarithmic", &Named::logarithmic),
+        std::pair("surrogate.conditional", &Named::conditional)}) {
+    Named one;
+    one.*member = named.*member;
+    locate(key, one.*member, [&] { surrogate::parse_domains(one, settings.variables, text_of); });
+  }
+  ego.domains = surrogate::parse_domains(named, settings.variables, text_of);
+  std::function<bool(const Eigen::VectorXd&)> within;
+  locate("surrogate.within", named.within,
+         [&] { within = surrogate::parse_conditions(named.within, settings.variables, text_of); });
+  const auto impossible = evaluator.foresight();
+  if (within || impossible)
+    ego.possible = [within, impossible](const Eigen::VectorXd& design) {
+      return (!within || within(design)) && (!impossible || impossible(design).empty());
+    };
+}
+
 // What a study tells its strategy by the names of variables and metrics, or in files.
 void resolve(const surrogate::Named& named, const Settings& settings, const Evaluator& evaluator,
              surrogate::EgoOptions& ego) {
   const auto& variables = settings.variables;
   if (!named.designs.empty()) ego.given = surrogate::read_designs(named.designs, variables);
-
   // What a setting lists, its key said where it cannot be read.
   const auto read = [&](const std::string& key, auto&& parse) {
     try {
@@ -521,14 +558,6 @@ void resolve(const surrogate::Named& named, const Settings& settings, const Eval
       throw settings.error(key, error.what());
     }
   };
-  std::vector<std::string> names;
-  for (const Variable& variable : variables) names.push_back(variable.name);
-  for (const auto& [key, domain] : {std::pair("surrogate.integers", surrogate::Domain::integer),
-                                    std::pair("surrogate.categories", surrogate::Domain::category)})
-    for (const int i : read(key, [&](const std::string& list) { return surrogate::parse_names(list, names, false); })) {
-      ego.domains.resize(variables.size(), surrogate::Domain::real);
-      ego.domains[static_cast<std::size_t>(i)] = domain;
-    }
   if (named.constraints.empty() && named.objectives.empty() && named.samples.empty()) return;
   const std::vector<Quantity> quantities = evaluator.metrics();
   std::vector<std::string> metrics;
@@ -548,19 +577,25 @@ std::unique_ptr<surrogate::Strategy> make_strategy(const Settings& settings, con
   if (settings.variables.empty())
     throw ConfigError("no design variable is free; give design.NAME.min and design.NAME.max of one at least");
   // What says which problem is to be solved cannot go unused.
-  for (const char* key : {"surrogate.designs", "surrogate.samples", "surrogate.constraints", "surrogate.objectives",
-                          "surrogate.integers", "surrogate.categories"})
-    if (std::count(settings.idle.begin(), settings.idle.end(), key) > 0 && settings.given(key))
-      throw settings.error(key, "the strategy " + settings.text("surrogate.strategy") +
-                                    " takes no such thing; ego, trust-region and auto do");
+  for (const char* key :
+       {"surrogate.designs", "surrogate.samples", "surrogate.constraints", "surrogate.objectives", "surrogate.integers",
+        "surrogate.categories", "surrogate.logarithmic", "surrogate.conditional", "surrogate.within"})
+    if (std::count(settings.idle.begin(), settings.idle.end(), key) > 0 && settings.given(key)) {
+      std::string takers;
+      for (const StrategyKeys& strategy : surrogate::strategy_keys())
+        if (std::any_of(strategy.keys.begin(), strategy.keys.end(), [&](const Key& own) { return own.name == key; }))
+          takers += (takers.empty() ? "" : ", ") + strategy.name;
+      throw settings.error(
+          key, "the strategy " + settings.text("surrogate.strategy") + " takes no such thing; allowed: " + takers);
+    }
   try {
     surrogate::Choice choice = surrogate::read_choice(settings);
+    resolve_variables(choice.named, settings, evaluator, choice.ego);
     if (settings.idle.empty() || std::count(settings.idle.begin(), settings.idle.end(), "surrogate.designs") == 0)
       resolve(choice.named, settings, evaluator, choice.ego);
-    if (const auto impossible = evaluator.foresight())
-      choice.ego.possible = [impossible](const Eigen::VectorXd& design) { return impossible(design).empty(); };
     if (choice.name == "auto" && !settings.given("surrogate.gradient"))
-      choice.ego.gradient = evaluator.gradients() && choice.ego.domains.empty();
+      choice.ego.gradient =
+          evaluator.gradients() && surrogate::DesignSpace(settings.variables, choice.ego.domains, "auto").all_real();
     return surrogate::make_strategy(choice, settings.variables);
   } catch (const std::invalid_argument& error) {  // what a key alone cannot tell
     throw ConfigError(error.what());

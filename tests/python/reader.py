@@ -133,6 +133,8 @@ def configuration():
 
     written = "a = b\ncommand.run = echo \\\\ \\n = 1\nodd\\=key = x\n"
     assert parse_configuration(written) == {"a": "b", "command.run": "echo \\ \n = 1", "odd=key": "x"}
+    assert parse_constraints("0.2 <= lean <= 0.5, speed = 1 +- 0.25") == [
+        ("lean", False, 0.2), ("lean", True, 0.5), ("speed", False, 0.75), ("speed", True, 1.25)]
     assert parse_constraints("work <= 3, force >= -1e2") == [("work", True, 3.0), ("force", False, -100.0)]
 
 

@@ -257,7 +257,18 @@ TEST_F(StudyTest, AnotherStudysArchiveIsRefusedAndLeftAlone) {
             "or choose another study.archive");
   EXPECT_EQ(refusal("a.h5", {"--design.x.max=0.5"}),
             "a.h5 belongs to another study: design.x.max: 1 / 0.5 (archive / now); remove it or choose another "
-            "study.archive");
+            "study.archive, and begin it with --surrogate.samples " +
+                directory + "/a.h5");
+  // As it says: the narrower study begins with what the other one found there, and does not repeat it.
+  const Summary narrower =
+      run("b.h5", {"--design.x.max=0.5", "--surrogate.samples=" + directory + "/a.h5", "--study.batch=2"});
+  ASSERT_TRUE(narrower.best);
+  const auto rows = contents("b.h5").evaluations;
+  std::size_t repeated = 0;
+  for (const Evaluation& row : rows)
+    for (const Evaluation& earlier : contents("a.h5").evaluations) repeated += row.design == earlier.design;
+  EXPECT_GE(repeated, 1u);  // the best, first
+  for (const Evaluation& row : rows) EXPECT_LE(row.design(0), 0.5);
   EXPECT_EQ(bytes(), before);
 
   std::ofstream(directory + "/text.h5") << "not an archive";

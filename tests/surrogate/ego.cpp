@@ -209,6 +209,35 @@ TEST(Ego, TwoObjectivesSpreadAlongTheFront) {
   EXPECT_GT(volume, 0.95 * (1.21 - 1.0 / 3));
 }
 
+// Three objectives, distances to the corners of a triangle: its inside is the set of best compromises.
+TEST(Ego, ThreeObjectivesFillTheTriangle) {
+  const Eigen::Matrix<double, 2, 3> corners{{0.2, 0.8, 0.5}, {0.3, 0.3, 0.8}};
+  const Function f = [&](const VectorXd& x) {
+    Evaluation e;
+    e.status = Status::ok;
+    e.cost = (x - corners.col(0)).norm();
+    e.metrics = Eigen::Vector2d((x - corners.col(1)).norm(), (x - corners.col(2)).norm());
+    return e;
+  };
+  EgoOptions o;
+  o.objectives = {-1, 0, 1};
+  const auto strategy = make_ego({{"u", "", 0, 1}, {"v", "", 0, 1}}, o);
+  const Search s = search(*strategy, f, 1, 40);
+  int inside = 0;
+  for (std::size_t i = 6; i < s.told.size(); ++i) {
+    const VectorXd& x = s.told[i].design;
+    const auto side = [&](int a, int b) {
+      const Eigen::Vector2d along = corners.col(b) - corners.col(a), to = x - corners.col(a);
+      return along(0) * to(1) - along(1) * to(0) > -0.02;
+    };
+    inside += side(0, 1) && side(1, 2) && side(2, 0);
+  }
+  EXPECT_GT(inside, 25);  // of 34; the triangle is 0.15 of the square
+  const auto& numbers = strategy->describe(0).numbers;
+  EXPECT_TRUE(std::any_of(numbers.begin(), numbers.end(),
+                          [](const auto& n) { return n.first == "hypervolume" && n.second > 0; }));
+}
+
 // It ends by itself when the front is found, and not before; the hypervolume it tells is that of what it was told.
 TEST(Ego, TwoObjectivesStopWhenTheFrontStandsStill) {
   const Function f = [](const VectorXd& x) {  // the front: the segment between (0.2, 0.5) and (0.8, 0.5)

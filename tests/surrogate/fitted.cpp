@@ -58,6 +58,31 @@ TEST(Fitted, PredictsWhatItWasNotToldAndKnowsHowWell) {
   }
 }
 
+// Noisy samples of many studies: what is said of the optimum's place holds the true one about as often as it says, and more samples say
+// more.
+TEST(Fitted, WhereaboutsHoldTheOptimum) {
+  VectorXd true_place;
+  double least = INFINITY;
+  for (double a = -1; a <= 3; a += 0.01)
+    for (double b = 10; b <= 20; b += 0.02)
+      if (const VectorXd x = Eigen::Vector2d(a, b); bowl(x) < least) least = bowl(x), true_place = x;
+  int held = 0;
+  double few = 0, many = 0;
+  for (int study = 0; study < 8; ++study) {
+    Evidence evidence = told(40, 0, false);
+    Random random(100 + static_cast<std::uint64_t>(study));
+    for (Evaluation& e : evidence.told) e.cost += 0.3 * random.normal(), e.cost_stderr = 0.3;
+    const Whereabouts all = whereabouts_of_optimum(evidence, 300);
+    for (int k = 0; k < 2; ++k) held += all.lower(k) - 0.02 <= true_place(k) && true_place(k) <= all.upper(k) + 0.02;
+    many += all.upper(1) - all.lower(1);
+    evidence.told.resize(10);
+    const Whereabouts part = whereabouts_of_optimum(evidence, 300);
+    few += part.upper(1) - part.lower(1);
+  }
+  EXPECT_GE(held, 12);  // of 16, 90 % each
+  EXPECT_LT(many, few);
+}
+
 TEST(Fitted, SmoothsNoise) {
   const Evidence evidence = told(60, 0.5, false);
   const Fitted model(evidence, -1);

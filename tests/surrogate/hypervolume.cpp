@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "surrogate/random.hpp"
@@ -21,7 +22,7 @@ TEST(Hypervolume, TheFrontHoldsWhatNothingDominates) {
     for (const Vector2d& p : points)
       EXPECT_FALSE((p.array() <= front.points.col(i).array()).all() && p != front.points.col(i));
   EXPECT_TRUE((front.reference.array() > Vector2d(5, 5).array()).all());
-  EXPECT_EQ(Front::of({}).points.cols(), 0);
+  EXPECT_EQ(Front::of(std::vector<Vector2d>{}).points.cols(), 0);
 }
 
 // The area by counting: random points that some point of the set dominates.
@@ -68,7 +69,7 @@ TEST(Hypervolume, ExpectedGainMatchesSamplingAndItsGradientDifferences) {
       sum += area - front.hypervolume();
     }
     VectorXd gradient;
-    const double value = log_expected_gain(front, a, b, &gradient);
+    const double value = log_expected_gain(front, {a, b}, &gradient);
     EXPECT_NEAR(std::exp(value), sum / n, 0.02 * sum / n + 0.003);
     for (int k = 0; k < 2; ++k) {
       const double h = 1e-6;
@@ -76,10 +77,58 @@ TEST(Hypervolume, ExpectedGainMatchesSamplingAndItsGradientDifferences) {
         Prediction p = a, q = b;
         p.mean += step * a.mean_gradient(k), p.variance += step * a.variance_gradient(k);
         q.mean += step * b.mean_gradient(k), q.variance += step * b.variance_gradient(k);
-        return log_expected_gain(front, p, q, nullptr);
+        return log_expected_gain(front, {p, q}, nullptr);
       };
       EXPECT_NEAR(gradient(k), (moved(h) - moved(-h)) / (2 * h), 1e-6 * (1 + std::abs(gradient(k))));
     }
+  }
+}
+
+// Three objectives: the volume by counting, the expected gain by sampling, its gradient by differences.
+TEST(Hypervolume, ThreeObjectives) {
+  Random random(5);
+  std::vector<VectorXd> all;
+  for (int i = 0; i < 12; ++i) all.push_back(VectorXd::NullaryExpr(3, [&] { return random.uniform(); }));
+  all.push_back(all[3]);
+  const Front front = Front::of(all);
+  for (Eigen::Index i = 0; i < front.points.cols(); ++i)
+    for (const VectorXd& p : all)
+      EXPECT_FALSE((p.array() <= front.points.col(i).array()).all() && p != front.points.col(i));
+  const auto dominated = [&](const VectorXd& at) {
+    return std::any_of(all.begin(), all.end(), [&](const VectorXd& p) { return (p.array() <= at.array()).all(); });
+  };
+  const int n = 200000;
+  const VectorXd low = VectorXd::Constant(3, -1), size = front.reference - low;
+  int inside = 0;
+  for (int i = 0; i < n; ++i)
+    inside += dominated(low + VectorXd::NullaryExpr(3, [&] { return random.uniform(); }).cwiseProduct(size));
+  EXPECT_NEAR(front.hypervolume(), size.prod() * inside / n, 0.02);
+
+  const VectorXd mean = Eigen::Vector3d(0.2, 0.3, 0.25), variance = Eigen::Vector3d(0.05, 0.02, 0.04);
+  std::vector<Prediction> predicted;
+  for (int k = 0; k < 3; ++k)
+    predicted.push_back({mean(k), variance(k), Eigen::Vector2d(1 - k, 0.3 * k), Eigen::Vector2d(0.05, -0.02 * k)});
+  double sum = 0;
+  const int samples = 20000;
+  for (int i = 0; i < samples; ++i) {
+    auto more = all;
+    more.push_back(mean + variance.cwiseSqrt().cwiseProduct(VectorXd::NullaryExpr(3, [&] { return random.normal(); })));
+    Front grown = Front::of(more);
+    // what lies beyond the reference dominates nothing within it
+    if ((more.back().array() >= front.reference.array()).any()) continue;
+    grown.reference = front.reference;
+    sum += grown.hypervolume() - front.hypervolume();
+  }
+  VectorXd gradient;
+  EXPECT_NEAR(std::exp(log_expected_gain(front, predicted, &gradient)), sum / samples, 0.03 * sum / samples);
+  for (int k = 0; k < 2; ++k) {
+    const auto moved = [&](double step) {
+      auto there = predicted;
+      for (Prediction& p : there) p.mean += step * p.mean_gradient(k), p.variance += step * p.variance_gradient(k);
+      return log_expected_gain(front, there, nullptr);
+    };
+    const double h = 1e-6;
+    EXPECT_NEAR(gradient(k), (moved(h) - moved(-h)) / (2 * h), 1e-6 * (1 + std::abs(gradient(k))));
   }
 }
 

@@ -1,0 +1,42 @@
+// Functions that searches are measured on, by kind: plateaus, failures, edges, many minima, constraints, whole numbers, noise, fronts.
+// Each seed is another instance: where the feature lies is drawn from it.
+#pragma once
+
+#include <Eigen/Core>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "surrogate/choice.hpp"
+#include "surrogate/random.hpp"
+
+namespace dodyn::bench {
+
+using Scalar = std::function<double(const Eigen::VectorXd&)>;
+
+struct Problem {
+  std::vector<Variable> box;
+  int budget = 60;
+  double minimum = 0;
+  Scalar f;
+  std::function<bool(const Eigen::VectorXd&)> fails = {};
+  std::vector<Scalar> metrics = {};  // each to be kept <= 0; or the second objective
+  bool two_objectives = false;
+  double whole = 0;                             // hypervolume of the true front
+  std::vector<surrogate::Domain> domains = {};  // empty: all real
+  double noise = 0;                             // standard deviation
+};
+
+struct Family {
+  std::string name;
+  bool aside;  // nothing is chosen on these
+  std::function<Problem(surrogate::Random&)> instance;
+};
+
+std::vector<Family> families();
+
+// How far above the minimum a cost may be and be called solved: 1 % of it, or where it is 0 a thousandth of the function's median over
+// its box; with noise three hundredths of the spread of the function.
+double allowance(const Problem& p);
+
+}  // namespace dodyn::bench

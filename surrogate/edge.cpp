@@ -1,0 +1,84 @@
+#include "surrogate/edge.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <vector>
+
+namespace dodyn::surrogate {
+
+using Eigen::Index;
+using Eigen::MatrixXd;
+using Eigen::VectorXd;
+
+namespace {
+
+constexpr Index local_designs_each = 10;  // designs per variable, and as many more, that a local edge is learned from
+
+double nearest(const MatrixXd& set, const VectorXd& z) {
+  return set.cols() == 0 ? std::numeric_limits<double>::infinity()
+                         : std::sqrt((set.colwise() - z).colwise().squaredNorm().minCoeff());
+}
+
+Viability learned(const Evidence& evidence, const VectorXd& centre, double scale) {
+  const DesignSpace& space = evidence.space;
+  std::vector<std::size_t> order(evidence.told.size() - evidence.from);
+  std::iota(order.begin(), order.end(), evidence.from);
+  MatrixXd z(space.embedded(), static_cast<Index>(evidence.told.size()));
+  for (const std::size_t i : order)
+    z.col(static_cast<Index>(i)) = (space.embed(evidence.unit(evidence.told[i])) - centre) / scale;
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return z.col(static_cast<Index>(a)).squaredNorm() < z.col(static_cast<Index>(b)).squaredNorm();
+  });
+  order.resize(std::min(order.size(), static_cast<std::size_t>(local_designs_each * (space.dimensions() + 1))));
+  MatrixXd x(space.embedded(), static_cast<Index>(order.size()));
+  std::vector<bool> viable;
+  for (const std::size_t i : order) {
+    x.col(static_cast<Index>(viable.size())) = z.col(static_cast<Index>(i));
+    viable.push_back(evidence.telling(evidence.told[i]));
+  }
+  return Viability(x, viable, true);
+}
+
+}  // namespace
+
+Edge::Edge(const Evidence& evidence) : space_(evidence.space) {
+  std::vector<VectorXd> good, bad;
+  for (std::size_t i = evidence.from; i < evidence.told.size(); ++i) {
+    const Evaluation& e = evidence.told[i];
+    (evidence.telling(e) ? good : bad).push_back(space_.embed(evidence.unit(e)));
+  }
+  const auto matrix = [&](const std::vector<VectorXd>& points) {
+    MatrixXd out(space_.embedded(), static_cast<Index>(points.size()));
+    for (std::size_t i = 0; i < points.size(); ++i) out.col(static_cast<Index>(i)) = points[i];
+    return out;
+  };
+  good_ = matrix(good);
+  bad_ = matrix(bad);
+}
+
+bool Edge::inside(const VectorXd& u) const {
+  const VectorXd z = space_.embed(u);
+  return nearest(good_, z) < nearest(bad_, z);
+}
+
+double Edge::beyond(const VectorXd& z, double weight, VectorXd* gradient) const {
+  if (!exists()) return 0;
+  Index at_good = 0, at_bad = 0;
+  const double good = (good_.colwise() - z).colwise().squaredNorm().minCoeff(&at_good) + 1e-16;
+  const double bad = (bad_.colwise() - z).colwise().squaredNorm().minCoeff(&at_bad) + 1e-16;
+  if (bad >= good) return 0;
+  if (gradient) *gradient += weight * ((z - bad_.col(at_bad)) / bad - (z - good_.col(at_good)) / good);
+  return 0.5 * std::log(bad / good);
+}
+
+LocalEdge::LocalEdge(const Evidence& evidence, const VectorXd& centre, double scale)
+    : space_(evidence.space),
+      centre_(space_.embed(centre)),
+      scale_(scale),
+      viability_(learned(evidence, centre_, scale)) {}
+
+double LocalEdge::logit(const VectorXd& u) const { return viability_.logit((space_.embed(u) - centre_) / scale_); }
+
+}  // namespace dodyn::surrogate

@@ -1,0 +1,188 @@
+#include "surrogate/named.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <sstream>
+#include <stdexcept>
+
+#include "record/text.hpp"
+#include "settings/choices.hpp"
+#include "settings/expression.hpp"
+
+namespace dodyn::surrogate {
+namespace {
+
+int index_of(const std::string& name, const std::vector<std::string>& names, bool cost) {
+  std::string all = cost ? "cost" : "";
+  if (cost && name == "cost") return -1;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (names[i] == name) return static_cast<int>(i);
+    all += (all.empty() ? "" : ", ") + names[i];
+  }
+  throw std::invalid_argument("no '" + name + "'; there are: " + all);
+}
+
+std::vector<std::string> names_of(const std::vector<Variable>& variables) {
+  std::vector<std::string> names;
+  for (const Variable& v : variables) names.push_back(v.name);
+  return names;
+}
+
+std::optional<double> number(std::string_view text) {
+  text = trimmed(text);
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (text.empty() || error != std::errc() || end != text.data() + text.size() || !std::isfinite(value)) return {};
+  return value;
+}
+
+// Parts at a separator that stands outside of parentheses.
+std::vector<std::string> parts_of(const std::string& text) {
+  std::vector<std::string> parts;
+  int depth = 0;
+  std::string part;
+  for (const char c : text + ",") {
+    depth += (c == '(') - (c == ')');
+    if (c == ',' && depth <= 0) {
+      if (!trimmed(part).empty()) parts.emplace_back(trimmed(part));
+      part.clear();
+    } else {
+      part += c;
+    }
+  }
+  return parts;
+}
+
+using Condition = std::function<bool(const Eigen::VectorXd&)>;
+
+Condition parse_condition(const std::string& text, const std::vector<Variable>& variables, const TextOf& text_of) {
+  const std::vector<std::string> names = names_of(variables);
+  Expression expression;
+  try {
+    expression = Expression::parse(text, names);
+  } catch (const ExpressionError& error) {
+    throw std::invalid_argument("'" + text + "': " + error.what());
+  }
+  if (!expression.is_condition())
+    throw std::invalid_argument("'" + text +
+                                "' is no condition; allowed: a comparison of expressions, as in x + y <= 1");
+  struct Value {
+    int variable = -1;
+    double fixed = 0;
+  };
+  std::vector<Value> values;
+  for (const Expression::Quantity& q : expression.quantities()) {
+    const auto at = std::find(names.begin(), names.end(), q.name);
+    if (q.arguments.empty() && at != names.end()) {
+      values.push_back({static_cast<int>(at - names.begin())});
+      continue;
+    }
+    const std::optional<double> fixed = q.arguments.empty() ? number(text_of(q.name)) : std::nullopt;
+    if (!fixed) index_of(q.text(), names, false);  // throws
+    values.push_back({-1, *fixed});
+  }
+  return [expression, values](const Eigen::VectorXd& design) {
+    std::vector<double> at;
+    for (const Value& v : values) at.push_back(v.variable < 0 ? v.fixed : design(v.variable));
+    return expression.holds(at);
+  };
+}
+
+}  // namespace
+
+std::vector<int> parse_names(const std::string& text, const std::vector<std::string>& names, bool cost) {
+  std::vector<int> indices;
+  std::istringstream words(text);
+  for (std::string word; std::getline(words, word, ',');)
+    indices.push_back(index_of(std::string(trimmed(word)), names, cost));
+  return indices;
+}
+
+std::vector<Constraint> parse_constraints(const std::string& text, const std::vector<std::string>& metrics) {
+  std::vector<Constraint> constraints;
+  for (const std::string& part : parts_of(text)) {
+    const auto refuse = [&] {
+      return std::invalid_argument(
+          "'" + part +
+          "' is no constraint; allowed: NAME <= NUMBER, NAME >= NUMBER, NUMBER <= NAME <= NUMBER, "
+          "NAME = NUMBER +- NUMBER");
+    };
+    const auto add = [&](std::string_view name, bool below, std::string_view limit) {
+      const std::optional<double> value = number(limit);
+      if (!value) throw refuse();
+      const std::string bare(trimmed(name));
+      constraints.push_back({.name = bare, .metric = index_of(bare, metrics, true), .limit = *value, .below = below});
+    };
+    const std::string_view all = part;
+    const auto sign = std::min(all.find("<="), all.find(">="));
+    if (sign == std::string::npos) {  // an equality, as far as it has to be kept
+      const auto equal = all.find('='), plus = all.find("+-");
+      if (equal == std::string::npos || plus == std::string::npos || plus < equal) throw refuse();
+      const auto middle = number(all.substr(equal + 1, plus - equal - 1)), half = number(all.substr(plus + 2));
+      if (!middle || !half || !(*half > 0)) throw refuse();
+      add(all.substr(0, equal), false, to_text(*middle - *half));
+      add(all.substr(0, equal), true, to_text(*middle + *half));
+      continue;
+    }
+    const bool below = all[sign] == '<';
+    const auto rest = all.substr(sign + 2);
+    if (const auto second = rest.find(below ? "<=" : ">="); second != std::string::npos) {  // on both sides
+      const auto name = rest.substr(0, second);
+      add(name, !below, all.substr(0, sign));
+      add(name, below, rest.substr(second + 2));
+      if (const std::size_t n = constraints.size(); below == (constraints[n - 2].limit > constraints[n - 1].limit))
+        throw refuse();
+    } else {
+      add(all.substr(0, sign), below, rest);
+    }
+  }
+  return constraints;
+}
+
+std::vector<Domain> parse_domains(const Named& named, const std::vector<Variable>& variables, const TextOf& text_of) {
+  std::vector<Domain> domains(variables.size());
+  const std::vector<std::string> names = names_of(variables);
+  std::vector<bool> told(variables.size(), false);
+  bool any = false;
+  const auto one = [&](std::size_t i, Domain domain) {
+    if (told[i]) throw std::invalid_argument(names[i] + " is said to be two things");
+    domains[i] = std::move(domain);
+    any = told[i] = true;
+  };
+  for (std::size_t i = 0; i < variables.size(); ++i)
+    if (const std::vector<std::string> words = choices_in(text_of(names[i])); !words.empty()) {
+      std::vector<double> values;
+      for (const std::string& word : words)
+        if (const auto value = number(word)) values.push_back(*value);
+      one(i, values.size() == words.size() ? Domain(values) : Domain(Domain::category));
+    }
+  for (const auto& [list, kind] :
+       {std::pair(named.integers, Domain::integer), std::pair(named.categories, Domain::category),
+        std::pair(named.logarithmic, Domain::logarithmic)})
+    for (const int i : parse_names(list, names, false)) one(static_cast<std::size_t>(i), kind);
+  for (const std::string& part : parts_of(named.conditional)) {
+    const auto at = part.find(" if ");
+    if (at == std::string::npos)
+      throw std::invalid_argument("'" + part + "' is not understood; allowed: NAME if CONDITION");
+    const auto i =
+        static_cast<std::size_t>(index_of(std::string(trimmed(std::string_view(part).substr(0, at))), names, false));
+    domains[i].active = parse_condition(part.substr(at + 4), variables, text_of);
+    any = true;
+  }
+  if (!any) domains.clear();
+  return domains;
+}
+
+std::function<bool(const Eigen::VectorXd&)> parse_conditions(const std::string& text,
+                                                             const std::vector<Variable>& variables,
+                                                             const TextOf& text_of) {
+  std::vector<Condition> conditions;
+  for (const std::string& part : parts_of(text)) conditions.push_back(parse_condition(part, variables, text_of));
+  if (conditions.empty()) return {};
+  return [conditions](const Eigen::VectorXd& design) {
+    return std::all_of(conditions.begin(), conditions.end(), [&](const Condition& c) { return c(design); });
+  };
+}
+
+}  // namespace dodyn::surrogate

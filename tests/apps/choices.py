@@ -1,0 +1,68 @@
+"""Lists of names and numbers, whole numbers, conditional variables and conditions on designs, as a user meets them: the beam of
+configs/command-beam.cfg against all there is, and strategies that refuse.
+   choices.py DODYN ROOT
+"""
+import csv
+import os
+import subprocess
+import sys
+import tempfile
+
+DODYN, ROOT = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
+CONFIG = os.path.join(ROOT, "configs/command-beam.cfg")
+MATERIALS = [(210e9, 7850), (70e9, 2700), (114e9, 4430)]  # in the order of the list
+WIDTHS = [0.02, 0.03, 0.045]
+
+
+def least_mass():
+    best = (1e9, None)
+    for material, (young, density) in enumerate(MATERIALS):
+        second = 500 / (3 * young * 4e-3)  # that it takes
+        for width in WIDTHS:
+            for ribs in range(5):
+                for step in range(1001 if ribs else 1):
+                    rib = 0.01 + 0.09 * step / 1000
+                    rest = second - ribs * 0.003 * rib ** 3 / 12
+                    height = max((12 * max(rest, 0) / width) ** (1 / 3), 0.005)
+                    if height + rib <= 0.2:
+                        best = min(best, (density * (width * height + ribs * 0.003 * rib), (material, width, height, ribs, rib)))
+    return best
+
+
+def run(*words, cwd):
+    return subprocess.run([DODYN, *words], cwd=cwd, capture_output=True, text=True, timeout=300)
+
+
+with tempfile.TemporaryDirectory() as scratch:
+    done = run("run", CONFIG, cwd=scratch)
+    assert done.returncode == 0, done
+    rows = list(csv.DictReader(run("show", "command-beam.h5", "--csv", cwd=scratch).stdout.splitlines()))
+    assert len(rows) > 20, len(rows)
+    column = {name: next(key for key in rows[0] if key.split(" ")[0] in (name, "design." + name, "metrics." + name)) for name in
+              ("material", "width", "height", "ribs", "rib-height", "cost", "sag")}
+    masses = []
+    for row in rows:
+        value = {name: float(row[key]) for name, key in column.items()}
+        assert value["material"] in (0, 1, 2) and value["width"] in WIDTHS and value["ribs"] == int(value["ribs"]), row
+        assert value["ribs"] > 0 or value["rib-height"] == 0.01, row
+        assert value["height"] + value["rib-height"] <= 0.2, row
+        density = MATERIALS[int(value["material"])][1]  # the program was told the name that the number stands for
+        mass = density * (value["width"] * value["height"] + value["ribs"] * 0.003 * value["rib-height"])
+        assert abs(mass - value["cost"]) < 1e-9 * mass, row
+        if value["sag"] <= 4:
+            masses.append(mass)
+    mass, design = least_mass()
+    print("least mass", mass, design, "found", min(masses), "in", len(rows))
+    assert mass * 0.999 < min(masses) < mass * 1.03, (mass, min(masses))
+
+    for words, complaint in [
+            (["--strategy", "bobyqa", "--surrogate.max-failures", "3"], "bobyqa"),
+            (["--design.material", "steel, steel"], "twice"),
+            (["--design.width", "1, x"], "x"),
+            (["--surrogate.within", "height + depth <= 1"], "depth"),
+            (["--surrogate.conditional", "ribs"], "NAME if CONDITION"),
+            (["--surrogate.constraints", "1 <= sag <= 0"], "sag"),
+            (["--surrogate.logarithmic", "width"], "width")]:
+        done = run("run", CONFIG, "--study.archive", "other.h5", *words, cwd=scratch)
+        assert done.returncode == 2 and complaint in done.stderr and done.stderr.count("\n") == 1, (words, done)
+        assert not os.path.exists(os.path.join(scratch, "other.h5")), words

@@ -1,0 +1,178 @@
+// Every strategy on every kind of variable, condition and constraint: honoured in each design it asks for, or refused.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+#include <stdexcept>
+
+#include "search.hpp"
+#include "surrogate/choice.hpp"
+
+namespace dodyn::surrogate {
+namespace {
+
+using Eigen::VectorXd;
+
+const std::vector<Variable> box = {{"x", "m", 1, 100}, {"n", "", 0, 6}};
+
+struct Kind {
+  std::string name;
+  std::vector<Domain> domains;
+  std::function<bool(const VectorXd&)> kept;  // what every design must keep
+  std::function<bool(const VectorXd&)> possible = {};
+};
+
+std::vector<Kind> kinds() {
+  const auto whole = [](const VectorXd& x) { return x(1) == std::round(x(1)); };
+  Domain conditional;
+  conditional.active = [](const VectorXd& x) { return x(0) > 40; };
+  return {
+      {"integer", {Domain::real, Domain::integer}, whole},
+      {"category", {Domain::real, Domain::category}, whole},
+      {"logarithmic", {Domain::logarithmic, Domain::real}, [](const VectorXd&) { return true; }},
+      {"list",
+       {Domain::real, Domain({0, 1.5, 6})},
+       [](const VectorXd& x) { return x(1) == 0 || x(1) == 1.5 || x(1) == 6; }},
+      {"conditional", {Domain::real, conditional}, [](const VectorXd& x) { return x(0) > 40 || x(1) == 0; }},
+  };
+}
+
+Evaluation bowl(const VectorXd& x) {
+  Evaluation e;
+  e.status = Status::ok;
+  e.cost = 1 + std::pow(std::log(x(0) / 7), 2) + std::pow((x(1) - 4) / 3, 2);
+  return e;
+}
+
+// The strategy searches within the box, so do those that have no such kinds.
+TEST(Kinds, EveryStrategyHonoursOrRefuses) {
+  const std::set<std::string> take = {"auto", "ego", "trust-region", "sweep"};
+  for (const StrategyKind& strategy : strategy_kinds()) {
+    for (const Kind& kind : kinds()) {
+      SCOPED_TRACE(strategy.name + " on " + kind.name);
+      Choice choice;
+      choice.name = strategy.name;
+      choice.sweep.points = {5};
+      choice.ego.domains = kind.domains;
+      const bool one = strategy.name == "strawman";
+      if (!take.contains(strategy.name)) {
+        try {
+          make_strategy(choice, one ? std::vector<Variable>{box[0]} : box);
+          ADD_FAILURE() << "not refused";
+        } catch (const std::invalid_argument& error) {
+          EXPECT_NE(std::string(error.what()).find(strategy.name), std::string::npos);
+          EXPECT_EQ(std::string(error.what()).find('\n'), std::string::npos);
+        }
+        continue;
+      }
+      const auto search_of = make_strategy(choice, box);
+      const Search found = search(*search_of, bowl, 4, 25);
+      EXPECT_GE(found.told.size(), 10u);
+      for (const Evaluation& e : found.told) {
+        EXPECT_TRUE(kind.kept(e.design)) << e.design.transpose();
+        EXPECT_TRUE(e.design(0) >= 1 && e.design(0) <= 100 && e.design(1) >= 0 && e.design(1) <= 6)
+            << e.design.transpose();
+      }
+    }
+  }
+}
+
+// Every strategy either has the key of a condition or a constraint, or its table refuses it before a study begins.
+TEST(Kinds, ConditionsAndConstraints) {
+  const std::map<std::string, std::set<std::string>> takers = {
+      {"surrogate.within", {"auto", "ego", "trust-region", "sweep"}},
+      {"surrogate.integers", {"auto", "ego", "trust-region", "sweep"}},
+      {"surrogate.constraints", {"auto", "ego", "trust-region"}},
+      {"surrogate.objectives", {"auto", "ego", "trust-region"}}};
+  for (const StrategyKind& strategy : strategy_kinds()) {
+    const std::vector<Key> keys = strategy.keys.keys();
+    for (const auto& [name, those] : takers)
+      EXPECT_EQ(std::any_of(keys.begin(), keys.end(), [&](const Key& key) { return key.name == name; }),
+                those.contains(strategy.name))
+          << strategy.name << " " << name;
+    if (!takers.at("surrogate.within").contains(strategy.name)) continue;
+    Choice choice;
+    choice.name = strategy.name;
+    choice.sweep.points = {5};
+    const auto kept = parse_conditions("x + 10*n <= 60, x < 50", box, [](const std::string&) { return std::string(); });
+    choice.ego.possible = kept;
+    const Search found = search(*make_strategy(choice, box), bowl, 4, 25);
+    EXPECT_GE(found.told.size(), 6u) << strategy.name;
+    for (const Evaluation& e : found.told) EXPECT_TRUE(kept(e.design)) << strategy.name << ": " << e.design.transpose();
+  }
+}
+
+// A cost that a logarithm makes a parabola: searched on that scale the minimum comes to hand, whatever the unit.
+TEST(Kinds, LogarithmicScaleFindsWhatTheLinearOneOverlooks) {
+  const std::vector<Variable> wide = {{"stiffness", "N/m", 1e-3, 1e6}};
+  const auto cost = [](const VectorXd& x) {
+    Evaluation e;
+    e.status = Status::ok;
+    const double t = std::log10(x(0)) + 1.3;
+    e.cost = 1 + t * t + 0.3 * std::sin(4 * t);
+    e.gradient = VectorXd::Constant(1, (2 * t + 1.2 * std::cos(4 * t)) / (x(0) * std::log(10.0)));
+    return e;
+  };
+  for (const bool gradient : {false, true}) {
+    Choice choice;
+    choice.name = "ego";
+    choice.ego.domains = {Domain::logarithmic};
+    choice.ego.gradient = gradient;
+    const Search found = search(*make_strategy(choice, wide), cost, 1, gradient ? 15 : 25);
+    double least = INFINITY;
+    for (double t = -2; t < 2; t += 1e-4) least = std::min(least, 1 + t * t + 0.3 * std::sin(4 * t));
+    EXPECT_LT(found.best().cost, least * 1.01) << gradient;
+  }
+}
+
+TEST(Kinds, ListsAndConditionsAsText) {
+  const auto text_of = [](const std::string& name) {
+    return name == "n" ? std::string("0, 1.5, 6") : name == "fixed" ? std::string("40") : std::string();
+  };
+  Named named;
+  named.logarithmic = "x";
+  named.conditional = "n if x > fixed";
+  const auto domains = parse_domains(named, box, text_of);
+  ASSERT_EQ(domains.size(), 2u);
+  EXPECT_EQ(domains[0].kind, Domain::logarithmic);
+  EXPECT_EQ(domains[1].kind, Domain::list);
+  EXPECT_EQ(domains[1].values, (std::vector<double>{0, 1.5, 6}));
+  EXPECT_FALSE(domains[1].active(Eigen::Vector2d(30, 1.5)));
+  EXPECT_TRUE(domains[1].active(Eigen::Vector2d(50, 1.5)));
+  const auto names = parse_domains({}, box, [](const std::string& name) { return name == "n" ? "steel, brass" : ""; });
+  EXPECT_EQ(names[1].kind, Domain::category);
+  EXPECT_TRUE(parse_domains({}, box, [](const std::string&) { return ""; }).empty());
+  named.integers = "n";
+  EXPECT_THROW(parse_domains(named, box, text_of), std::invalid_argument);  // a list already
+  for (const char* bad : {"x + n", "x <= z", "x <=", "abs(x, n) < 1"})
+    EXPECT_THROW(parse_conditions(bad, box, text_of), std::invalid_argument) << bad;
+  EXPECT_TRUE(parse_conditions("min(x, n) < 2", box, text_of)(Eigen::Vector2d(5, 1)));
+}
+
+TEST(Kinds, LimitsOnBothSidesAndEqualities) {
+  const std::vector<std::string> metrics = {"lean", "speed"};
+  const auto sides = parse_constraints("0.2 <= lean <= 0.4, speed = 1 +- 0.25, 3 >= cost >= 1", metrics);
+  ASSERT_EQ(sides.size(), 6u);
+  Evaluation e;
+  e.status = Status::ok;
+  e.cost = 2;
+  const auto kept = [&](double lean, double speed) {
+    e.metrics = Eigen::Vector2d(lean, speed);
+    return std::all_of(sides.begin(), sides.end(), [&](const Constraint& c) { return c.kept(e); });
+  };
+  EXPECT_TRUE(kept(0.3, 1));
+  EXPECT_TRUE(kept(0.2, 0.75));
+  EXPECT_FALSE(kept(0.1, 1));
+  EXPECT_FALSE(kept(0.5, 1));
+  EXPECT_FALSE(kept(0.3, 0.7));
+  EXPECT_FALSE(kept(0.3, 1.3));
+  e.cost = 4;
+  EXPECT_FALSE(kept(0.3, 1));
+  for (const char* bad : {"0.4 <= lean <= 0.2", "speed = 1", "speed = 1 +- 0", "speed = 1 +- x", "1 <= 2 <= lean"})
+    EXPECT_THROW(parse_constraints(bad, metrics), std::invalid_argument) << bad;
+}
+
+}  // namespace
+}  // namespace dodyn::surrogate
