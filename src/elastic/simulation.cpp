@@ -28,6 +28,10 @@ Simulation<n>::Simulation(World<n> world, const Options& options) : world_(std::
   constexpr int spin = rigid::Multibody<n>::spin;
   require(options.step > 0.0 && std::isfinite(options.step),
           "step is " + number(options.step) + " s, must be positive");
+  require(options.response == rigid::Response::penalty || options.response == rigid::Response::exact,
+          "deformable bodies have the responses penalty and exact");
+  require(options.restitution >= 0.0 && options.restitution <= 1.0,
+          "restitution is " + number(options.restitution) + ", allowed 0 to 1");
   require(options.stiffness > 0.0, "stiffness is " + number(options.stiffness) + " N/m, must be positive");
   require(!world_.deformable.empty(), "there is no deformable body");
   require(world_.rigid.joints.empty() && world_.rigid.forces.empty(),
@@ -155,27 +159,15 @@ bool Simulation<n>::act() {
               "' is turned inside out at t = " + number(time_) + " s: a shorter step or less speed";
     return false;
   }
-  for (std::size_t b = 0; b < frames_.size(); ++b) {
-    if (cell_of_[b] < 0) {
-      frames_[b] = poses_[b].frame();
-      continue;
-    }
-    const auto& cell = elements_.cell(cell_of_[b]);
-    frames_[b].position.setZero();
-    for (const int i : cell.node) frames_[b].position += x_.col(i) / (n + 1);
-    frames_[b].directors = Elements<n>::deformation(cell, x_);
-  }
+  place();
   potential_ = forces_->potential(frames_, gradient_);
   for (auto& g : contact_gradient_) g.setZero();
-  contact_ = penalty_(frames_, contact_gradient_);
-  for (int i = 0; i < static_cast<int>(detection_->found().size()); ++i) {
-    const auto& c = detection_->found()[static_cast<std::size_t>(i)];
-    if (c.normal_gap() <= 0.5 * detection_->thickness(i)) continue;
-    reason_ = "'" + bodies_.bodies[static_cast<std::size_t>(c.body[0])].name + "' and '" +
-              bodies_.bodies[static_cast<std::size_t>(c.body[1])].name + "' overlap by " + number(c.normal_gap()) +
-              " m at t = " + number(time_) + " s, half of an element: more stiffness or less speed";
-    return false;
-  }
+  contact_ = 0.0;
+  if (options_.response == rigid::Response::penalty)
+    contact_ = penalty_(frames_, contact_gradient_);
+  else
+    detection_->find(frames_, near);
+  if (!look()) return false;
   for (std::size_t b = 0; b < frames_.size(); ++b) {
     const rigid::ConfigurationGradient<n> slope = gradient_[b] + contact_gradient_[b];
     if (cell_of_[b] < 0) {
@@ -195,6 +187,34 @@ bool Simulation<n>::act() {
       force_.col(i) += mass * gravity;
       potential_ -= mass * gravity.dot(x_.col(i));
     }
+  return true;
+}
+
+template <int n>
+void Simulation<n>::place() {
+  for (std::size_t b = 0; b < frames_.size(); ++b) {
+    if (cell_of_[b] < 0) {
+      frames_[b] = poses_[b].frame();
+      continue;
+    }
+    const auto& cell = elements_.cell(cell_of_[b]);
+    frames_[b].position.setZero();
+    for (const int i : cell.node) frames_[b].position += x_.col(i) / (n + 1);
+    frames_[b].directors = Elements<n>::deformation(cell, x_);
+  }
+}
+
+template <int n>
+bool Simulation<n>::look() {
+  for (int i = 0; i < static_cast<int>(detection_->found().size()); ++i) {
+    const auto& c = detection_->found()[static_cast<std::size_t>(i)];
+    if (c.normal_gap() <= 0.5 * detection_->thickness(i)) continue;
+    reason_ = "'" + bodies_.bodies[static_cast<std::size_t>(c.body[0])].name + "' and '" +
+              bodies_.bodies[static_cast<std::size_t>(c.body[1])].name + "' overlap by " + number(c.normal_gap()) +
+              " m at t = " + number(time_) + " s, half of an element: " +
+              (options_.response == rigid::Response::penalty ? "more stiffness" : "a shorter step") + " or less speed";
+    return false;
+  }
   return true;
 }
 
@@ -234,9 +254,11 @@ void Simulation<n>::drift(double h) {
 template <int n>
 bool Simulation<n>::step() {
   if (!reason_.empty()) return false;
+  hit_.clear();
+  time_ = static_cast<double>(++steps_) * options_.step;
+  if (options_.response == rigid::Response::exact) return exact_step();
   kick(0.5 * options_.step);
   drift(options_.step);
-  time_ = static_cast<double>(++steps_) * options_.step;
   if (!act()) return false;
   kick(0.5 * options_.step);
   return true;
@@ -309,11 +331,7 @@ Vector<n> Simulation<n>::velocity(int d) const {
 
 template <int n>
 std::vector<std::pair<int, int>> Simulation<n>::touching() const {
-  const auto whole = [&](int b) {
-    const int d = kin_[static_cast<std::size_t>(b)];
-    return d < 0 ? b : rigid_ + d;
-  };
-  std::vector<std::pair<int, int>> pairs;
+  std::vector<std::pair<int, int>> pairs = hit_;
   for (const auto& c : detection_->found())
     if (c.gap > 0.0) pairs.emplace_back(std::minmax(whole(c.body[0]), whole(c.body[1])));
   std::sort(pairs.begin(), pairs.end());
@@ -345,6 +363,7 @@ double Simulation<n>::stable_step() const {
     const double speed = std::sqrt((cell.lambda + 2.0 * cell.mu) / world_.deformable[body].material.density);
     shortest = std::min(shortest, height / speed);
   }
+  if (options_.response != rigid::Response::penalty) return shortest;
   for (const double mass : elements_.mass()) shortest = std::min(shortest, 2.0 * std::sqrt(mass / options_.stiffness));
   return shortest;
 }

@@ -6,8 +6,10 @@
 //
 // To the world of rigid bodies (rigid/world.hpp) an element at the surface of a deformable body is one more body, whose
 // directors are free: its frame is {mean of its corners, F}, linear in its nodes, so gap and gradient with respect to
-// position and directors (geometry/contact.hpp) are those with respect to the nodes. Gravity, charges, users' potentials
-// and the penalty C/2 g^2 of the overlaps (3.38) act on both kinds of bodies by the same code.
+// position and directors (geometry/contact.hpp) are those with respect to the nodes. Gravity, charges and users' potentials
+// act on both kinds of bodies by the same code, and so does contact:
+//   penalty  a potential C/2 g^2 of each overlap (3.38);
+//   exact    the step is divided where a gap closes, and impulses turn closing velocities round.
 //
 // Explicit Newmark, gamma = 1/2 and beta = 0 (Johnson 2013, section 3.3.4, which prints beta = 1/2): x += h v + h^2/2 a,
 // v += h/2 (a + a+). Rigid bodies turn by rotations about their principal axes in turn, so that linear and angular momentum are
@@ -20,8 +22,10 @@
 #include <vector>
 
 #include "elastic/elements.hpp"
+#include "elastic/impacts.hpp"
 #include "rigid/detection.hpp"
 #include "rigid/forces.hpp"
+#include "rigid/options.hpp"
 #include "rigid/world.hpp"
 
 namespace dodyn::elastic {
@@ -50,6 +54,10 @@ struct Start {
 struct Options {
   double step = 1e-3;        // h, s
   double stiffness = 300.0;  // C of a pair of convex parts that overlap, N/m (N/m per metre of depth)
+  rigid::Response response = rigid::Response::penalty;  // or exact
+  double restitution = 1.0;                             // of the impulses of `exact`
+  double tolerance = 1e-9;                              // overlap that `exact` leaves, m
+  int most_impacts = 2000;                              // of a step
 };
 
 struct Energies {
@@ -85,7 +93,7 @@ class Simulation {
   rigid::Momenta<n> momenta() const;
   Vector<n> centre(int deformable) const;    // of mass, m
   Vector<n> velocity(int deformable) const;  // of the centre of mass, m/s
-  // Pairs of bodies that overlap now, rigid ones first, then the deformable ones; ascending.
+  // Pairs of bodies that overlap now, or that the last step's impulses parted; rigid ones first, then the deformable ones; ascending.
   std::vector<std::pair<int, int>> touching() const;
   double overlap() const;            // largest one, m; 0 where none
   double smallest_jacobian() const;  // of any element
@@ -94,9 +102,20 @@ class Simulation {
   double stable_step() const;
 
  private:
-  bool act();  // forces at x_, poses_ -> force_, wrench_, energies
+  bool act();    // forces at x_, poses_ -> force_, wrench_, energies
+  void place();  // frames_ of x_, poses_
+  bool look();   // contacts there; false: an overlap is too deep
   void kick(double h);
   void drift(double h);
+  bool exact_step();
+  std::vector<ContactRow<n>> rows(double above) const;  // of contacts with an overlap above this, m
+  bool collide();                                       // impulses where gaps are closed
+  int whole(int body) const {                           // the body that one of bodies_ is, or is an element of
+    const int kin = kin_[static_cast<std::size_t>(body)];
+    return kin < 0 ? body : rigid_ + kin;
+  }
+  static constexpr double near = 1e-8;  // m: gaps up to this are closed to impulses
+  rigid::Twist<n> turned(int body, const rigid::Twist<n>& momentum, bool inverse) const;  // M^-1, or M, of a rigid body
 
   World<n> world_;
   Options options_;
@@ -123,6 +142,7 @@ class Simulation {
   double elastic_ = 0.0, contact_ = 0.0, potential_ = 0.0;
   std::vector<geometry::Frame<n>> frames_;
   std::vector<rigid::ConfigurationGradient<n>> gradient_, contact_gradient_;
+  std::vector<std::pair<int, int>> hit_;  // pairs of bodies that the last step's impulses parted
 };
 
 extern template class Simulation<2>;

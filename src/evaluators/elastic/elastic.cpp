@@ -152,7 +152,7 @@ class ElasticEvaluator final : public Evaluator {
     names_ = elastic_text::names(scene);
     if (own_.points) points_ = elastic_text::points_channel(scene, own_.nodes);
     try {
-      elastic::Simulation<n>(scene.world, {elastic_text::step_of(scene, own_), scene.stiffness}).start(scene.start);
+      elastic::Simulation<n>(scene.world, elastic_text::options_of(scene, own_)).start(scene.start);
     } catch (const std::invalid_argument& error) {
       if (settings_.variables.empty()) throw ConfigError(settings_.file + ": " + error.what());
     }

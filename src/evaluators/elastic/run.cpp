@@ -19,6 +19,10 @@ const KeyTable<RunOptions>& run_keys() {
                 .maximum = 10,
                 .word = "auto",
                 .word_value = 0.0})
+          .add("response", &S::response, {{"penalty", rigid::Response::penalty}, {"exact", rigid::Response::exact}},
+               {.description = "what mends an overlap: a potential, or impulses where a gap closes"})
+          .add("restitution", &S::restitution,
+               {.unit = "1", .description = "of the impulses of the response exact", .minimum = 0, .maximum = 1})
           .add("duration", &S::duration,
                {.unit = "s", .description = "simulated time", .minimum = 0, .maximum = 1e6, .open_minimum = true})
           .add("nodes", &S::nodes,
@@ -102,9 +106,12 @@ Channel points_channel(const Scene<n>& scene, int rows) {
 }
 
 template <int n>
-double step_of(const Scene<n>& scene, const RunOptions& options) {
-  if (options.step > 0.0) return options.step;
-  return 0.2 * elastic::Simulation<n>(scene.world, {1.0, scene.stiffness}).stable_step();
+elastic::Options options_of(const Scene<n>& scene, const RunOptions& own) {
+  elastic::Options options{own.step, scene.stiffness, own.response, own.restitution};
+  if (own.step > 0.0) return options;
+  options.step = 1.0;
+  options.step = 0.2 * elastic::Simulation<n>(scene.world, options).stable_step();
+  return options;
 }
 
 template <int n>
@@ -112,8 +119,10 @@ Ran run(Scene<n> scene, const RunOptions& options, const Task& task, bool points
   const auto bodies = names(scene);
   const int rigid = static_cast<int>(scene.world.rigid.bodies.size());
   Ran ran;
-  ran.step = step_of(scene, options);
-  elastic::Simulation<n> simulation(std::move(scene.world), {ran.step, scene.stiffness});
+  const elastic::Options how = options_of(scene, options);
+  ran.step = how.step;
+  ran.response = how.response == rigid::Response::penalty ? "penalty" : "exact";
+  elastic::Simulation<n> simulation(std::move(scene.world), how);
   const std::clock_t clock = std::clock();
   simulation.start(scene.start);
   ran.cells = simulation.elements().size();
@@ -201,8 +210,8 @@ std::string story(const Ran& ran, std::size_t bodies, int dimension) {
   const auto& s = ran.seen;
   std::string text = formatted("scene           %zu bodies, %d elements, %d nodes, %s\n", bodies, ran.cells, ran.nodes,
                                dimension == 2 ? "planar" : "spatial") +
-                     formatted("method          explicit Newmark, h = %g s (about %.3g s is stable), penalty\n",
-                               ran.step, ran.stable) +
+                     formatted("method          explicit Newmark, h = %g s (about %.3g s is stable), %s\n", ran.step,
+                               ran.stable, ran.response) +
                      (ran.reason.empty() ? formatted("ended           t = %g s\n", ran.end)
                                          : "ended           failed: " + ran.reason + "\n");
   for (const auto& [name, e] : {std::pair("before", ran.before), std::pair("after", ran.after)})
@@ -223,8 +232,8 @@ template std::vector<std::string> names(const Scene<2>&);
 template std::vector<std::string> names(const Scene<3>&);
 template Channel points_channel(const Scene<2>&, int);
 template Channel points_channel(const Scene<3>&, int);
-template double step_of(const Scene<2>&, const RunOptions&);
-template double step_of(const Scene<3>&, const RunOptions&);
+template elastic::Options options_of(const Scene<2>&, const RunOptions&);
+template elastic::Options options_of(const Scene<3>&, const RunOptions&);
 template Ran run(Scene<2>, const RunOptions&, const Task&, bool);
 template Ran run(Scene<3>, const RunOptions&, const Task&, bool);
 

@@ -10,6 +10,8 @@ namespace dodyn::evaluators::elastic_text {
 
 struct RunOptions {
   double step = 1e-3, duration = 1.0;  // s; step 0: a fifth of what is stable
+  rigid::Response response = rigid::Response::penalty;
+  double restitution = 1.0;
   int nodes = 101;
   bool points = false;
   int batch = 8, start = 1;
@@ -27,6 +29,7 @@ struct Ran {
   int rows = 0;
   long steps = 0, touched = 0;
   int cells = 0, nodes = 0;
+  const char* response = "";
   double step = 0.0, stable = 0.0, seconds = 0.0, end = 0.0;
   elastic::Energies before, after;
 };
@@ -41,9 +44,9 @@ Channels run_channels(const std::vector<std::string>& names, int dimension, int 
 template <int n>
 Channel points_channel(const Scene<n>& scene, int rows);
 
-// The step, s, of a scene. Throws std::invalid_argument where bodies make no sense.
+// Step, stiffness and response of a scene. Throws std::invalid_argument where bodies make no sense.
 template <int n>
-double step_of(const Scene<n>& scene, const RunOptions& options);
+elastic::Options options_of(const Scene<n>& scene, const RunOptions& options);
 
 // Throws std::invalid_argument where it cannot start.
 template <int n>
