@@ -4,7 +4,8 @@
     tests/apps/replay.py DODYN MPIRUN SOURCE
 
 The checksum of an outcome is in its row; what is compared beside it are the numbers themselves. The studies: a noisy function in
-parts, a gait from its neighbour's motion, simulations of a docking design in parts, a program of one's own.
+parts, a gait from its neighbour's motion, simulations of a docking design in parts, such under noisy commands on an uneven table, a
+program of one's own.
 """
 import os
 import subprocess
@@ -19,6 +20,10 @@ STUDIES = {
     "parts": "testfunction.cfg",
     "gait": f"{source}/configs/knee.cfg --study.max-evaluations 3 --gait.starts 2 --gait.intervals 10",
     "docking": f"{source}/configs/docking.cfg --study.max-evaluations 2 --starts.count 4",
+    "control": f"{source}/configs/docking-coils.cfg --study.max-evaluations 2 --starts.count 6 --simulation.batch 2 --simulation.end 5s --disturbance.force 3mN "
+               "--control.craft=male --control.receiver=female --control.docked=length+depth+mount_height,0 --control.sample-rate=20 --control.delay=20ms "
+               "--control.position-noise=1mm --control.attitude-noise=0.5deg --control.velocity-noise=1mm/s --design.gain-spin=0.02 "
+               "--design.gain-attitude=0.05 --design.dipole-offset=0.1 --design.last-leg=0.03",
     "program": "program.cfg",
 }
 
