@@ -200,6 +200,18 @@ TEST(MotionContacts, TheContactSimulationFollowsThePlan) {
   }
 }
 
+// The pieces of the puzzle slide along each other, and the simulation lets them push; their forces alone lead along the plan.
+TEST(MotionContacts, WhatGrazesFollowsThePlanWithoutContacts) {
+  const auto settings = read_settings(std::string(CONFIGS) + "/burr.cfg", {"--motion.starts", "1"});
+  const Outcome outcome = make_evaluator(settings)->evaluate(task());
+  ASSERT_EQ(outcome.evaluation.status, Status::ok) << outcome.evaluation.reason;
+  const Forward forward = drive(MotionDesigns(settings), outcome.evaluation.design, outcome.trajectory, 1);
+  EXPECT_EQ(forward.failure, "");
+  const auto [departure, turned] = forward.untouched.value_or(std::pair{forward.departure, forward.turned});
+  EXPECT_LE(departure, 1e-9);
+  EXPECT_LE(turned, 1e-9);
+}
+
 // Half the normal velocity comes back, and three quarters of the energy are lost.
 TEST(MotionContacts, RestitutionIsThatOfTheLaw) {
   const MotionDesigns designs(bounce(6, 14, "restitution 0.5"));

@@ -28,8 +28,14 @@ class Driver {
   using State = typename systems::Bodies<n>::State;
 
  public:
-  Driver(const MotionDesigns& designs, const Eigen::VectorXd& design, const Trajectory& motion, int steps)
-      : designs_(designs), design_(design), motion_(motion), steps_(steps), values_(designs.plain(design)) {}
+  Driver(const MotionDesigns& designs, const Eigen::VectorXd& design, const Trajectory& motion, int steps,
+         bool touching = true)
+      : designs_(designs),
+        design_(design),
+        motion_(motion),
+        steps_(steps),
+        touching_(touching),
+        values_(designs.plain(design)) {}
 
   Forward run() {
     const auto& system = designs_.system();
@@ -145,7 +151,7 @@ class Driver {
     rigid::Options options;
     options.step = h / steps_;
     options.stiffness = designs_.penalty();
-    options.response = !shaped                       ? rigid::Response::none
+    options.response = !shaped || !touching_         ? rigid::Response::none
                        : designs_.penalty() > 0.0    ? rigid::Response::penalty
                        : designs_.contacts().empty() ? rigid::Response::decomposition
                                                      : rigid::Response::exact;
@@ -200,6 +206,7 @@ class Driver {
   const Eigen::VectorXd& design_;
   const Trajectory& motion_;
   const int steps_;
+  const bool touching_;
   const systems::Values<double> values_;
   State state_;
   double time_ = 0.0;
@@ -209,9 +216,22 @@ class Driver {
 
 }  // namespace
 
+namespace {
+
+template <int n>
+Forward drive_in(const MotionDesigns& designs, const Eigen::VectorXd& design, const Trajectory& motion, int steps) {
+  Forward forward = Driver<n>(designs, design, motion, steps).run();
+  if (!designs.contacts().empty() || (forward.impacts.empty() && forward.cuts == 0)) return forward;
+  const Forward alone = Driver<n>(designs, design, motion, steps, false).run();
+  if (alone.failure.empty()) forward.untouched = {alone.departure, alone.turned};
+  return forward;
+}
+
+}  // namespace
+
 Forward drive(const MotionDesigns& designs, const Eigen::VectorXd& design, const Trajectory& motion, int steps) {
-  return designs.system().structure().dimension == 2 ? Driver<2>(designs, design, motion, steps).run()
-                                                     : Driver<3>(designs, design, motion, steps).run();
+  return designs.system().structure().dimension == 2 ? drive_in<2>(designs, design, motion, steps)
+                                                     : drive_in<3>(designs, design, motion, steps);
 }
 
 Simulated told(const Forward& forward, int steps) {
@@ -231,6 +251,10 @@ Simulated told(const Forward& forward, int steps) {
   if (forward.cuts > 0)
     line(
         formatted("cuts            of %d steps, where bodies come close: that is another discrete path", forward.cuts));
+  if (forward.untouched)
+    line(formatted(
+        "                without contacts at most %.3g m, %.3g rad: parts that graze by plan push each other here",
+        forward.untouched->first, forward.untouched->second));
   if (!forward.note.empty()) line("note            " + forward.note);
   line(forward.failure.empty() ? formatted("end             at %.6g s", forward.time)
                                : formatted("failed          at %.6g s: ", forward.time) + forward.failure);

@@ -2,6 +2,8 @@
 // knows neither the rows of the optimisation nor its planes, and finds contacts by itself.
 #pragma once
 
+#include <optional>
+
 #include "evaluators/motion/design.hpp"
 #include "evaluators/simulated.hpp"
 
@@ -17,7 +19,9 @@ struct Forward {
   double time = 0.0;                               // how far it came, s
   std::string failure;                             // empty, or why it did not come to its end
   std::string note;                                // what was not driven
-  Channels channels;                               // t, q, u, energy
+  // Where bodies that graze each other pushed or cut steps, and no contact was planned: departures without any contact.
+  std::optional<std::pair<double, double>> untouched;
+  Channels channels;  // t, q, u, energy
   Trajectory trajectory;
 };
 
