@@ -61,6 +61,12 @@ TEST(Nonsmooth, RecoveryOfTheWalkerIsThatOfItsMultiplier) {
   EXPECT_NE(none.evaluation.reason.find("no gait"), std::string::npos);
 }
 
+// At 0.417 s its sleeve lands where it neither presses nor opens as far as steps of 0.5 ms can tell.
+TEST(Nonsmooth, WoodpeckerGoesOnWhereAContactHovers) {
+  const Outcome outcome = solved("woodpecker.cfg", {"--motion.step=0.5 ms", "--motion.end=0.6", "--motion.nodes=601"});
+  EXPECT_TRUE(outcome.evaluation.ok()) << outcome.evaluation.reason;
+}
+
 // The time between walls is the integral of 1/rate between them, so its slope is 2/rate there.
 TEST(Nonsmooth, GradientGoesThroughImpacts) {
   const auto pendulum = make_evaluator(
