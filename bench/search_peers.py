@@ -194,7 +194,7 @@ def main():
                 problem = Problem(options.program, name, seed)
                 try:
                     run(problem, seed)
-                except Spent:
+                except (Spent, SystemError):  # NLopt's wrapper makes the one the other
                     pass
                 reached.append(problem.reached)
                 problem.close()

@@ -448,8 +448,11 @@ Plan Ego::along_the_edge() const {
   Random random(seed);
   for (double size = edge_side_ / 4; size > edge_side_ / 100 && best.at.size() > 0; size /= 3) {
     MatrixXd about(dimensions(), 60);
-    for (Index i = 0; i < about.cols(); ++i)
-      about.col(i) = within(best.at + size * VectorXd::NullaryExpr(dimensions(), [&] { return random.normal(); }));
+    for (Index i = 0; i < about.cols(); ++i) {
+      VectorXd u = best.at;
+      for (double& coordinate : u) coordinate += size * random.normal();
+      about.col(i) = within(u);
+    }
     consider(about);
   }
   return step_of(best, "what fails or is flat");

@@ -151,6 +151,22 @@ TEST(Kinds, ListsAndConditionsAsText) {
   EXPECT_TRUE(parse_conditions("min(x, n) < 2", box, text_of)(Eigen::Vector2d(5, 1)));
 }
 
+// The same tells give the same asks, along an edge of failure too: a resumed study relies on it.
+TEST(Kinds, TheSameSequenceAlongAnEdge) {
+  const auto edge = [](const VectorXd& x) {
+    Evaluation e = bowl(x);
+    if ((x - Eigen::Vector2d(30, 4)).norm() < 25) e.status = Status::failed, e.cost = not_a_number;
+    return e;
+  };
+  Choice choice;
+  choice.name = "ego";
+  const Search first = search(*make_strategy(choice, box), edge, 1, 30);
+  const std::vector<double> elsewhere(100000, 0.7);  // other memory
+  const Search second = search(*make_strategy(choice, box), edge, 1, 30);
+  ASSERT_EQ(first.told.size(), second.told.size());
+  for (std::size_t i = 0; i < first.told.size(); ++i) EXPECT_EQ(first.told[i].design, second.told[i].design) << i;
+}
+
 TEST(Kinds, LimitsOnBothSidesAndEqualities) {
   const std::vector<std::string> metrics = {"lean", "speed"};
   const auto sides = parse_constraints("0.2 <= lean <= 0.4, speed = 1 +- 0.25, 3 >= cost >= 1", metrics);
