@@ -204,7 +204,7 @@ void Ego::tell(const Evaluation& e) {
   failed_in_a_row_ = evidence_.telling(e) ? 0 : failed_in_a_row_ + 1;
   if (at_edge_ && *at_edge_ == e.design) {
     caution_ = std::clamp(caution_ + (evidence_.telling(e) ? -0.5 : 0.7), -2.0, 4.0);
-    const bool gains = evidence_.feasible(e) && evidence_.objective(e, 0) < best_before;
+    const bool gains = evidence_.feasible(e) && evidence_.objective(e, 0) < best_before - least_gain;
     edge_side_ = std::clamp(edge_side_ * (gains ? 1.6 : 0.7), 4 * resolution, longest_edge_step);
   }
   std::optional<double> seen;
@@ -636,7 +636,17 @@ Plan Ego::next() {
                        evidence_.told.size() > initial_total_ && cost.model().leave_one_out().quality() < lumpy_quality;
     Plan step;
     if (lumpy && !nothing) step = along_the_edge();
-    if (edges && (nothing || failed_in_a_row_ >= 2 || evidence_.told.size() % 2 == 1)) {
+    // An edge far from the best is no matter: the steps would only polish it.
+    const auto near = [&] {
+      const VectorXd centre = evidence_.unit(*evidence_.best_of_region());
+      return std::any_of(evidence_.told.begin() + static_cast<std::ptrdiff_t>(evidence_.from), evidence_.told.end(),
+                         [&](const Evaluation& e) {
+                           return !evidence_.telling(e) &&
+                                  (evidence_.unit(e) - centre).cwiseAbs().maxCoeff() < std::max(2 * edge_side_, 0.1);
+                         });
+    };
+    if (edges && (!evidence_.constraints.empty() || near()) &&
+        (nothing || failed_in_a_row_ >= 2 || evidence_.told.size() % 2 == 1)) {
       step = evidence_.constraints.empty() ? along_the_edge() : along_the_constraints(candidates);
       if (!(step.score > gain)) caution_ = std::max(caution_ - 0.3, -2.0);
     }

@@ -87,8 +87,13 @@ TEST(Hypervolume, ExpectedGainMatchesSamplingAndItsGradientDifferences) {
 // Three objectives: the volume by counting, the expected gain by sampling, its gradient by differences.
 TEST(Hypervolume, ThreeObjectives) {
   Random random(5);
+  const auto drawn = [&](bool normal) {
+    VectorXd x(3);
+    for (double& v : x) v = normal ? random.normal() : random.uniform();
+    return x;
+  };
   std::vector<VectorXd> all;
-  for (int i = 0; i < 12; ++i) all.push_back(VectorXd::NullaryExpr(3, [&] { return random.uniform(); }));
+  for (int i = 0; i < 12; ++i) all.push_back(drawn(false));
   all.push_back(all[3]);
   const Front front = Front::of(all);
   for (Eigen::Index i = 0; i < front.points.cols(); ++i)
@@ -100,8 +105,7 @@ TEST(Hypervolume, ThreeObjectives) {
   const int n = 200000;
   const VectorXd low = VectorXd::Constant(3, -1), size = front.reference - low;
   int inside = 0;
-  for (int i = 0; i < n; ++i)
-    inside += dominated(low + VectorXd::NullaryExpr(3, [&] { return random.uniform(); }).cwiseProduct(size));
+  for (int i = 0; i < n; ++i) inside += dominated(low + drawn(false).cwiseProduct(size));
   EXPECT_NEAR(front.hypervolume(), size.prod() * inside / n, 0.02);
 
   const VectorXd mean = Eigen::Vector3d(0.2, 0.3, 0.25), variance = Eigen::Vector3d(0.05, 0.02, 0.04);
@@ -112,7 +116,7 @@ TEST(Hypervolume, ThreeObjectives) {
   const int samples = 20000;
   for (int i = 0; i < samples; ++i) {
     auto more = all;
-    more.push_back(mean + variance.cwiseSqrt().cwiseProduct(VectorXd::NullaryExpr(3, [&] { return random.normal(); })));
+    more.push_back(mean + variance.cwiseSqrt().cwiseProduct(drawn(true)));
     Front grown = Front::of(more);
     // what lies beyond the reference dominates nothing within it
     if ((more.back().array() >= front.reference.array()).any()) continue;
