@@ -28,7 +28,9 @@
 #include <map>
 #include <mutex>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <sstream>
+#include <string>
 #include <system_error>
 #include <thread>
 
@@ -57,12 +59,27 @@ std::string variable_name(std::string name) {
   return "DODYN_" + name;
 }
 
-// This process's environment without what MPI told it (a program may itself be started by mpirun), and `more`.
+// The environment that this process was started with.
+std::set<std::string> given_environment() {
+  std::set<std::string> entries;
+  std::ifstream stream("/proc/self/environ", std::ios::binary);
+  for (std::string entry; std::getline(stream, entry, '\0');) entries.insert(entry);
+  return entries;
+}
+
+// This process's environment without what MPI told it (a program may itself be started by mpirun), and `more`. What a user
+// tells Open MPI (OMPI_MCA_...) stays where no mpirun, which says such things itself, started this process.
 std::vector<std::string> environment_with(std::vector<std::string> more) {
+  static const std::set<std::string> given = given_environment();
+  static const bool launched = std::ranges::any_of(given, [](const std::string& entry) {
+    return entry.starts_with("OMPI_COMM_WORLD_SIZE=") || entry.starts_with("PMI_SIZE=") ||
+           entry.starts_with("PMIX_RANK=");
+  });
   for (char** entry = environ; *entry; ++entry) {
     const std::string text = *entry;
     const bool told = text.starts_with("OMPI_") || text.starts_with("PMIX_") || text.starts_with("PMI_");
-    const bool of_the_user = text.starts_with("OMPI_ALLOW_RUN_AS_ROOT") || text.starts_with("PMIX_MCA_gds=");
+    const bool of_the_user = text.starts_with("OMPI_ALLOW_RUN_AS_ROOT") || text.starts_with("PMIX_MCA_gds=") ||
+                             (!launched && text.starts_with("OMPI_MCA_") && given.contains(text));
     if (!told || of_the_user) more.push_back(text);
   }
   return more;

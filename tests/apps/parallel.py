@@ -159,6 +159,18 @@ x.max = 1
     assert sorted(cost for _, cost in costs("scenarios.h5").values()) == [0, 1 / 3, 2 / 3, 1], costs("scenarios.h5")
 
 
+def told():
+    """What a user tells Open MPI reaches a program that calls mpiexec itself."""
+    with open("own.cfg", "w") as file:
+        file.write("[study]\nevaluator = command\n[surrogate]\nstrategy = sweep\npoints = 1\n[command]\n"
+                   f"run = {MPIRUN} -n 16 true && printf '{{\"cost\": 1}}' > $DODYN_RESULT_FILE\n[design]\nx.min = 0\nx.max = 1\n")
+    if os.cpu_count() < 16:
+        assert dodyn("run", "own.cfg", "--study.archive", "own0.h5")[0] == 1
+    environment = dict(ENVIRONMENT, OMPI_MCA_rmaps_base_oversubscribe="1")
+    run = subprocess.run([DODYN, "run", "own.cfg"], env=environment, capture_output=True, text=True)
+    assert run.returncode == 0, run.stdout + run.stderr
+
+
 def shipped():
     """The mean of (t - x)^2 over [0, 1] is 1/12 + (x - 1/2)^2; midpoints of 1000 intervals miss 1/12 by 1e-6/12."""
     code, text = dodyn("run", f"{ROOT}/configs/command-parallel.cfg", "--study.archive", "s.h5", "--study.workers", "all",
@@ -176,7 +188,7 @@ with tempfile.TemporaryDirectory(prefix="dodyn-parallel-") as directory:
         file.write(CONFIG)
     with open("process.sh", "w") as file:
         file.write(PROCESS)
-    for test in (alone_and_together, refused, ended, scenarios, shipped):
+    for test in (alone_and_together, refused, told, ended, scenarios, shipped):
         test()
         print(test.__name__, "ok", flush=True)
     os.chdir("/")
