@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <iterator>
+#include <optional>
 
 #include "archive/examine.hpp"
 #include "archive/holder.hpp"
@@ -174,7 +175,11 @@ struct Archive::File {
       if (broken) throw Error("an earlier write failed; start again to resume from the rows before it");
       if (!std::filesystem::exists(path))
         throw Error("was removed or renamed while this run was writing it; put it back, or start again from nothing");
-      if (wait_for_others(path, 0)) mend();
+      std::optional<AppendLock> alone(std::in_place, path);
+      if (wait_for_others(path, 0)) {
+        mend();
+        alone.emplace(path);  // another file now
+      }
       reserve(path, bytes);
       broken = true;
       Handle file = open_to_append(path);

@@ -50,6 +50,21 @@ std::string holder(const std::string& path) {
   return locked ? "another program" : "";
 }
 
+AppendLock::AppendLock(const std::string& path) : descriptor_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
+  if (descriptor_ < 0 || ::flock(descriptor_, LOCK_SH | LOCK_NB) == 0 || errno != EWOULDBLOCK) return;
+  ::close(descriptor_);
+  const std::string who = holder(path);
+  throw Busy("open for writing in another program (" + (who.empty() ? "which has just closed it" : who) +
+             "); close it there");
+}
+
+// Unlocks before it closes: an evaluation's process, forked meanwhile, has the descriptor, too.
+AppendLock::~AppendLock() {
+  if (descriptor_ < 0) return;
+  ::flock(descriptor_, LOCK_UN);
+  ::close(descriptor_);
+}
+
 bool wait_for_others(const std::string& path, double seconds) {
   using Clock = std::chrono::steady_clock;
   const auto latest = Clock::now() + std::chrono::duration<double>(seconds);

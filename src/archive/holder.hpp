@@ -19,4 +19,20 @@ std::string holder(const std::string& path);
 // file still has the mark, left behind by a program that is gone.
 bool wait_for_others(const std::string& path, double seconds);
 
+// Keeps other programs from opening a file for writing by HDF5's own means while it is appended to: one that has looked at
+// the superblock before an append and marks it after would write back the length it saw, and what comes next would be
+// put over the append's rows. HDF5 locks what it opens to write (flock, exclusively) before it looks; this is a shared
+// lock, which keeps no reader out. Throws Busy, naming it, where another program has its lock already. Where a file system
+// has no such locks there is none.
+class AppendLock {
+ public:
+  explicit AppendLock(const std::string& path);
+  ~AppendLock();
+  AppendLock(const AppendLock&) = delete;
+  AppendLock& operator=(const AppendLock&) = delete;
+
+ private:
+  int descriptor_;
+};
+
 }  // namespace dodyn::archive

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <hdf5.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -66,6 +67,62 @@ pid_t other_program(const std::string& path, double seconds) {
   close(ready[0]), close(ready[1]);
   if (seconds <= 0) waitpid(child, nullptr, 0);
   return child;
+}
+
+// Between HDF5's lock and its mark a program has the file as well: an append then would be written over.
+TEST(Holder, AProgramThatHasItsLockAndNoMarkYetIsWaitedFor) {
+  const Directory directory;
+  const std::string path = with_rows(directory / "a.h5", 2);
+  Archive archive = Archive::resume(path);
+  const int descriptor = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
+  ASSERT_EQ(::flock(descriptor, LOCK_EX), 0);
+  EXPECT_THAT(message([&] { archive.append(outcome(2)); }), HasSubstr("open for writing in another program"));
+  ::close(descriptor);
+  archive.append(outcome(2));
+  EXPECT_EQ(read(path).evaluations.size(), 3u);
+}
+
+TEST(Holder, AProgramThatOpensAndClosesAgainAndAgainCostsNoRow) {
+  const Directory directory;
+  const std::string path = with_rows(directory / "a.h5", 1);
+  const pid_t child = fork();
+  if (child == 0) {
+    H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
+    const hid_t list = H5Pcreate(H5P_FILE_ACCESS);
+    H5Pset_libver_bounds(list, H5F_LIBVER_V110, H5F_LIBVER_V110);
+    ::alarm(30);  // whatever becomes of the test
+    for (;;) {
+      const hid_t file = H5Fopen(path.c_str(), H5F_ACC_RDWR, list);
+      if (file >= 0) H5Fclose(file);
+      ::usleep(2000);
+    }
+  }
+  Archive archive = Archive::resume(path);
+  int waits = 0;
+  for (int i = 1; i < 150; ++i)
+    for (;;) {
+      try {
+        archive.append(outcome(i));
+        break;
+      } catch (const Busy&) {
+        ++waits;
+        ::usleep(300);
+      } catch (const Error& error) {
+        ADD_FAILURE() << error.what();
+        i = 150;
+        break;
+      }
+    }
+  ::kill(child, SIGKILL);
+  ::waitpid(child, nullptr, 0);
+  EXPECT_GT(waits, 0);
+  archive.append(outcome(150));  // it may have been killed with the file open
+  const Contents contents = read(path);
+  ASSERT_EQ(contents.evaluations.size(), 151u);
+  expect_prefix(contents);
+  for_each_trajectory(path, 151, [](std::size_t row, const Trajectory& found) {
+    expect_same(found, outcome(static_cast<std::int64_t>(row)).trajectory);
+  });
 }
 
 TEST(Holder, ThatIsGoneIsNoHindrance) {
