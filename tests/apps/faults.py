@@ -492,7 +492,7 @@ def no_room():
         return print("no_room: skipped, mounts are not permitted here")
     os.mkdir("disk")
     many = "--surrogate.points 2000 --study.max-evaluations 2000 --study.batch 50"
-    mounted = "mount -t tmpfs -o size=1500k none disk && cd disk && cp ../f.cfg . && "
+    mounted = "mount -t tmpfs -o size=1800k none disk && cd disk && cp ../f.cfg . && "
     check = f"; code=$?; {DODYN} show f.h5 --json >../rows.json; cp f.h5 ..; exit $code"
     code, text = finish(start(["unshare", "-m", "sh", "-c", mounted + f"{DODYN} run f.cfg {many}" + check]))
     assert code == 1 and "no room for" in text and "No space left on device" in text, (code, text)
