@@ -135,9 +135,12 @@ def named_points(channel):
 
 def joined(names, pairs):
     """Which points are joined. Where the file does not say (CSV, archives of before), the points of the legs are one chain
-    from foot to foot, and what else ends in a point hangs on its middle, the hip."""
+    from foot to foot, and what else ends in a point hangs on its middle, the hip; nodes of meshes (BODY.NUMBER) are not joined."""
     if pairs:
-        return [(names.index(a), names.index(b)) for a, b in pairs if a in names and b in names]
+        number = {name: i for i, name in enumerate(names)}
+        return [(number[a], number[b]) for a, b in pairs if a in number and b in number]
+    if any("." in name for name in names):
+        return []
     legs = [i for i, name in enumerate(names) if not re.search(r"(hip|trunk|torso)_end$", name)]
     found = list(zip(legs, legs[1:]))
     if legs:

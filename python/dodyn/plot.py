@@ -129,13 +129,15 @@ def strobe(axes, trajectory, given, view=None):
     right, up = view or ((0, 1) if one.dimension == 2 else (0, 2))
     nodes = motion_nodes(one, 11)
     steps = 2 if one.stride else 1
+    mesh = len(one.segments) > 60  # of bodies that bend: drawn finely, and pale before the end
     for step in range(steps):
         for node in nodes:
             if one.points is not None:
                 points, order = stepped(one, one.points[node], step)
                 for a, b in one.segments:
                     colour = "0.35" if not one.stride else colour_of_segment(one, order[a], order[b])
-                    axes.plot(points[[a, b], right], points[[a, b], up], color=colour, lw=1.4, alpha=0.8)
+                    alpha = 0.25 if mesh and node != nodes[-1] else 0.8
+                    axes.plot(points[[a, b], right], points[[a, b], up], color=colour, lw=0.7 if mesh else 1.4, alpha=alpha)
             draw_bodies(axes, one, node, (right, up), alpha=0.12 + 0.5 * (node == nodes[-1]))
     if one.points is not None and (one.dimension == 2 or up == 2):
         axes.axhline(0, color="0.4", lw=0.8)

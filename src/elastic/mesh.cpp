@@ -115,16 +115,26 @@ Mesh<n> block(const Vector<n>& size, const std::array<int, n>& cells,
 }
 
 template <int n>
-std::vector<int> boundary_cells(const Mesh<n>& mesh) {
+std::vector<std::array<int, n>> boundary_faces(const Mesh<n>& mesh) {
   std::map<Face<n>, int> cells_of;
   for (const auto& cell : mesh.cells)
     for (int i = 0; i <= n; ++i) ++cells_of[face<n>(cell, i)];
+  std::vector<Face<n>> all;
+  for (const auto& [nodes, count] : cells_of)
+    if (count == 1) all.push_back(nodes);
+  return all;
+}
+
+template <int n>
+std::vector<int> boundary_cells(const Mesh<n>& mesh) {
+  const auto outside = boundary_faces(mesh);
   std::vector<int> all;
-  for (std::size_t c = 0; c < mesh.cells.size(); ++c) {
-    bool outside = false;
-    for (int i = 0; i <= n; ++i) outside = outside || cells_of[face<n>(mesh.cells[c], i)] == 1;
-    if (outside) all.push_back(static_cast<int>(c));
-  }
+  for (std::size_t c = 0; c < mesh.cells.size(); ++c)
+    for (int i = 0; i <= n; ++i)
+      if (std::ranges::binary_search(outside, face<n>(mesh.cells[c], i))) {
+        all.push_back(static_cast<int>(c));
+        break;
+      }
   return all;
 }
 
@@ -132,6 +142,8 @@ template struct Mesh<2>;
 template struct Mesh<3>;
 template Mesh<2> block<2>(const Vector<2>&, const std::array<int, 2>&, const std::function<bool(const Vector<2>&)>&);
 template Mesh<3> block<3>(const Vector<3>&, const std::array<int, 3>&, const std::function<bool(const Vector<3>&)>&);
+template std::vector<std::array<int, 2>> boundary_faces<2>(const Mesh<2>&);
+template std::vector<std::array<int, 3>> boundary_faces<3>(const Mesh<3>&);
 template std::vector<int> boundary_cells(const Mesh<2>&);
 template std::vector<int> boundary_cells(const Mesh<3>&);
 

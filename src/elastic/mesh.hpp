@@ -31,7 +31,9 @@ template <int n>
 Mesh<n> block(const Vector<n>& size, const std::array<int, n>& cells,
               const std::function<bool(const Vector<n>& centre)>& inside = nullptr);
 
-// The cells that have a face which no other cell has.
+// The faces (in the plane edges) that one cell alone has, by their nodes; and the cells that have one.
+template <int n>
+std::vector<std::array<int, n>> boundary_faces(const Mesh<n>& mesh);
 template <int n>
 std::vector<int> boundary_cells(const Mesh<n>& mesh);
 

@@ -79,7 +79,8 @@ TEST(Elastic, FreesAnyParameterAndRefusesWhatCannotBe) {
 }
 
 TEST(Elastic, ShowsWhereItsNodesAre) {
-  const auto told = made("bar-wall.cfg", {"--elastic.points=true", "--elastic.duration=0.1"})->simulate({});
+  const auto bar = made("bar-wall.cfg", {"--elastic.duration=0.1"});
+  const auto told = bar->simulate({});
   ASSERT_TRUE(told && told->completed) << told->report;
   ASSERT_EQ(told->channels.size(), told->trajectory.values.size());
   for (std::size_t i = 0; i < told->channels.size(); ++i) {
@@ -87,7 +88,12 @@ TEST(Elastic, ShowsWhereItsNodesAre) {
     EXPECT_EQ(told->trajectory.values[i].cols(), static_cast<Eigen::Index>(told->channels[i].coordinates.size()));
   }
   EXPECT_EQ(told->channels.back().coordinates.size(), 2u * 82u);
-  EXPECT_EQ(told->channels.back().segments.size(), 2u * (80u + 40u + 41u));  // along, across, and both sides
+  EXPECT_EQ(told->channels.back().segments.size(), 2u * 2u * (40u + 1u));  // the outline
+  const Outcome kept = bar->evaluate({});
+  EXPECT_EQ(kept.trajectory.values.size(), bar->channels().size());
+  EXPECT_EQ(kept.trajectory.values.back(), told->trajectory.values.back());
+  const auto none = made("bar-wall.cfg", {"--elastic.duration=0.1", "--elastic.points=false"});
+  EXPECT_EQ(none->evaluate({}).trajectory.values.size(), none->channels().size());
 }
 
 TEST(Elastic, MapsItsCorners) {

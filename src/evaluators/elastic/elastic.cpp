@@ -45,7 +45,8 @@ class ElasticEvaluator final : public Evaluator {
   }
 
   Channels channels() const override {
-    const Channels run = elastic_text::run_channels(names_, dimension_, own_.nodes);
+    Channels run = elastic_text::run_channels(names_, dimension_, own_.nodes);
+    if (own_.points) run.push_back(points_);
     if (!starts_.several()) return run;
     Channels list;
     if (!starts_.names().empty())
@@ -117,7 +118,7 @@ class ElasticEvaluator final : public Evaluator {
 
   std::optional<Simulated> simulate(const Task& task) const override {
     const Numbers parameters = started(task.evaluation.design, own_.start - 1);
-    Ran ran = simulated(parameters, task, own_.points);
+    Ran ran = simulated(parameters, task);
     Simulated told;
     told.completed = ran.reason.empty();
     told.report = elastic_text::story(ran, names_.size(), dimension_);
@@ -189,15 +190,15 @@ class ElasticEvaluator final : public Evaluator {
     return starts_.several() ? elastic_text::parameters(settings_, design, starts_.start(start, plain)) : plain;
   }
 
-  Ran simulated(const Numbers& parameters, const Task& task, bool points) const {
-    return dimension_ == 2 ? elastic_text::run<2>(elastic_text::scene<2>(settings_, parameters), own_, task, points)
-                           : elastic_text::run<3>(elastic_text::scene<3>(settings_, parameters), own_, task, points);
+  Ran simulated(const Numbers& parameters, const Task& task) const {
+    return dimension_ == 2 ? elastic_text::run<2>(elastic_text::scene<2>(settings_, parameters), own_, task)
+                           : elastic_text::run<3>(elastic_text::scene<3>(settings_, parameters), own_, task);
   }
 
   void single(const Task& task, Outcome& outcome) const {
     Evaluation& e = outcome.evaluation;
     const Numbers parameters = started(e.design, 0);
-    Ran ran = simulated(parameters, task, false);
+    Ran ran = simulated(parameters, task);
     const auto& list = elastic_text::run_metrics();
     e.metrics.resize(static_cast<Eigen::Index>(list.size()));
     for (std::size_t i = 0; i < list.size(); ++i) {
@@ -222,7 +223,7 @@ class ElasticEvaluator final : public Evaluator {
     outcome.trajectory.values.emplace_back(Eigen::MatrixXd::Zero(end - first, simulation::columns));
     for (int i = first; i < end; ++i) {
       const Numbers parameters = started(e.design, i);
-      Ran ran = simulated(parameters, task, false);
+      Ran ran = simulated(parameters, task);
       if (ran.timed_out) {
         e.status = Status::timed_out;
         e.reason = ran.reason;

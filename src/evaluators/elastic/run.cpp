@@ -28,7 +28,8 @@ const KeyTable<RunOptions>& run_keys() {
           .add("nodes", &S::nodes,
                {.description = "rows of the trajectory, evenly spaced", .minimum = 2, .maximum = 1000000})
           .add("points", &S::points,
-               {.description = "dodyn simulate: where every node of the meshes is, too, with the edges of surfaces"})
+               {.description = "whether a trajectory tells where every node of the meshes is, with the edges of "
+                               "surfaces: what pictures show"})
           .add("batch", &S::batch,
                {.description = "starts that a rank does at a time", .minimum = 1, .maximum = 1000000})
           .add("start", &S::start,
@@ -92,12 +93,10 @@ Channel points_channel(const Scene<n>& scene, int rows) {
       for (int a = 0; a < n; ++a)
         points.coordinates.push_back(node(static_cast<int>(i)) + "_" + std::string(1, "xyz"[a]));
     std::vector<std::pair<int, int>> edges;
-    for (const int c : elastic::boundary_cells(body.mesh)) {
-      const auto& corners = body.mesh.cells[static_cast<std::size_t>(c)];
-      for (const int i : corners)
-        for (const int j : corners)
+    for (const auto& face : elastic::boundary_faces(body.mesh))
+      for (const int i : face)
+        for (const int j : face)
           if (i < j) edges.emplace_back(i, j);
-    }
     std::sort(edges.begin(), edges.end());
     edges.erase(std::unique(edges.begin(), edges.end()), edges.end());
     for (const auto& [i, j] : edges) points.segments.insert(points.segments.end(), {node(i), node(j)});
@@ -115,7 +114,7 @@ elastic::Options options_of(const Scene<n>& scene, const RunOptions& own) {
 }
 
 template <int n>
-Ran run(Scene<n> scene, const RunOptions& options, const Task& task, bool points) {
+Ran run(Scene<n> scene, const RunOptions& options, const Task& task) {
   const auto bodies = names(scene);
   const int rigid = static_cast<int>(scene.world.rigid.bodies.size());
   Ran ran;
@@ -131,7 +130,7 @@ Ran run(Scene<n> scene, const RunOptions& options, const Task& task, bool points
   for (const auto& channel : run_channels(bodies, n, options.nodes))
     ran.trajectory.values.push_back(
         Eigen::MatrixXd::Constant(options.nodes, static_cast<Eigen::Index>(channel.coordinates.size()), not_a_number));
-  if (points)
+  if (options.points)
     ran.trajectory.values.push_back(Eigen::MatrixXd::Constant(options.nodes, simulation.nodes().size(), not_a_number));
   const auto state = [&](int b) {
     Eigen::Matrix<double, 2 * n, 1> all;
@@ -149,7 +148,7 @@ Ran run(Scene<n> scene, const RunOptions& options, const Task& task, bool points
       ran.trajectory.values[1].row(row).template segment<2 * n>(2 * n * b) = state(b).transpose();
     const auto e = simulation.energies();
     ran.trajectory.values[2].row(row) << e.kinetic, e.elastic, e.contact, e.potential;
-    if (points) ran.trajectory.values[3].row(row) = simulation.nodes().reshaped().transpose();
+    if (options.points) ran.trajectory.values[3].row(row) = simulation.nodes().reshaped().transpose();
     smallest = std::min(smallest, simulation.smallest_jacobian());
   };
   ran.before = simulation.energies();
@@ -234,7 +233,7 @@ template Channel points_channel(const Scene<2>&, int);
 template Channel points_channel(const Scene<3>&, int);
 template elastic::Options options_of(const Scene<2>&, const RunOptions&);
 template elastic::Options options_of(const Scene<3>&, const RunOptions&);
-template Ran run(Scene<2>, const RunOptions&, const Task&, bool);
-template Ran run(Scene<3>, const RunOptions&, const Task&, bool);
+template Ran run(Scene<2>, const RunOptions&, const Task&);
+template Ran run(Scene<3>, const RunOptions&, const Task&);
 
 }  // namespace dodyn::evaluators::elastic_text

@@ -13,7 +13,7 @@ struct RunOptions {
   rigid::Response response = rigid::Response::penalty;
   double restitution = 1.0;
   int nodes = 101;
-  bool points = false;
+  bool points = true;
   int batch = 8, start = 1;
 };
 const KeyTable<RunOptions>& run_keys();
@@ -50,7 +50,7 @@ elastic::Options options_of(const Scene<n>& scene, const RunOptions& options);
 
 // Throws std::invalid_argument where it cannot start.
 template <int n>
-Ran run(Scene<n> scene, const RunOptions& options, const Task& task, bool points);
+Ran run(Scene<n> scene, const RunOptions& options, const Task& task);
 
 // Of a run, for a user.
 std::string story(const Ran& ran, std::size_t bodies, int dimension);
