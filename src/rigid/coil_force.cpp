@@ -5,11 +5,11 @@
 #include <stdexcept>
 
 #include "record/text.hpp"
+#include "rigid/multibody.hpp"
 
 namespace dodyn::rigid {
 namespace {
 
-double cross(const Vector<2>& a, const Vector<2>& b) { return a[0] * b[1] - a[1] * b[0]; }
 double in_degrees(double angle) { return angle * 180.0 / std::numbers::pi; }
 
 }  // namespace
@@ -51,8 +51,8 @@ CoilForce::Seen CoilForce::seen(const Pair& pair, Frames<2> at) const {
   s.sign = scale_ * one.strength * other.strength;
   if (s.axis.dot(s.apart) < 0.0) s.axis = -s.axis, s.sign = -s.sign;
   if (s.axis.dot(axis) < 0.0) axis = -axis, s.sign = -s.sign;
-  s.phi1 = std::atan2(cross(s.axis, s.apart), s.axis.dot(s.apart));
-  s.phi2 = std::atan2(cross(s.axis, axis), s.axis.dot(axis));
+  s.phi1 = std::atan2(cross(s.axis, s.apart)[0], s.axis.dot(s.apart));
+  s.phi2 = std::atan2(cross(s.axis, axis)[0], s.axis.dot(axis));
   return s;
 }
 
@@ -62,14 +62,14 @@ void CoilForce::operator()(double, Frames<2> at, std::span<const Twist<2>>, std:
     const Eigen::Vector3d given = s.sign * form_(s.r, s.phi1, s.phi2);
     const Vector<2> force = given[0] * s.axis + given[1] * Vector<2>(-s.axis[1], s.axis[0]);
     // about its centre each; the other coil's such that the torques about any one point sum to zero
-    const std::array<double, 2> torque = {given[2], cross(s.apart, force) - given[2]};
+    const std::array<double, 2> torque = {given[2], cross(s.apart, force)[0] - given[2]};
     const std::array<int, 2> coil = {pair.one, pair.other};
     for (const int k : {0, 1}) {
       const Place& place = coils_[coil[k]];
       const Vector<2> f = k == 0 ? force : Vector<2>(-force);
       auto& sum = wrench[place.body];
       sum.head<2>() += f;
-      sum[2] += torque[k] + cross(at[place.body].directors * place.centre, f);
+      sum[2] += torque[k] + cross(Vector<2>(at[place.body].directors * place.centre), f)[0];
     }
   }
 }

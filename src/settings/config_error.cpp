@@ -8,7 +8,7 @@ namespace {
 
 // Length of the UTF-8 character that `text` begins with, 0 where it begins with none. Overlong forms, surrogates and
 // the control characters of U+0000 to U+001F and U+007F to U+009F are none.
-std::size_t printable(std::string_view text) {
+std::size_t readable_length(std::string_view text) {
   const auto byte = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u; };
   const auto follows = [&](std::size_t i) { return (byte(i) & 0xC0u) == 0x80u; };
   const unsigned first = byte(0);
@@ -44,7 +44,7 @@ std::string shown(std::string_view text, std::size_t longest) {
   std::string result;
   for (std::size_t at = 0; at < text.size();) {
     if (at >= longest) return result + "...";
-    if (const std::size_t length = printable(text.substr(at))) {
+    if (const std::size_t length = readable_length(text.substr(at))) {
       result += text.substr(at, length);
       at += length;
     } else {
