@@ -414,6 +414,18 @@ Plan Ego::fill(const MatrixXd& candidates, bool local, const std::string& why) c
   return plan;
 }
 
+// `best` becomes the one of the points inside that the model predicts to cost least, if that is less.
+template <class Inside>
+static void keep_least(const Kriging& cost, const DesignSpace& space, const MatrixXd& points, const Inside& inside,
+                       Found& best) {
+  MatrixXd z(space.embedded(), points.cols());
+  for (Index i = 0; i < points.cols(); ++i) z.col(i) = space.embed(points.col(i));
+  VectorXd mean, variance;
+  cost.predict(z, mean, variance);
+  for (Index i = 0; i < points.cols(); ++i)
+    if (-mean(i) > best.value && inside(points.col(i))) best = {points.col(i), -mean(i)};
+}
+
 // The least cost that the model predicts on this side of what fails or is flat: expected improvement keeps its distance from
 // an edge, where half of what it hopes for fails. Within a box about the best that grows and shrinks, so that the edge, learned from the
 // designs nearest to it, is as sharp as the steps are short.
@@ -423,16 +435,8 @@ Plan Ego::along_the_edge() const {
   const VectorXd centre = evidence_.unit(*evidence_.best_of_region());
   const LocalEdge edge(evidence_, centre, edge_side_);
   Found best;
-  const auto consider = [&](const MatrixXd& points) {
-    MatrixXd z(space.embedded(), points.cols());
-    for (Index i = 0; i < points.cols(); ++i) z.col(i) = space.embed(points.col(i));
-    VectorXd mean, variance;
-    cost.predict(z, mean, variance);
-    for (Index i = 0; i < points.cols(); ++i)
-      if (-mean(i) > best.value && edge.logit(points.col(i)) > caution_ && fresh(points.col(i)) &&
-          possible(points.col(i)))
-        best = {points.col(i), -mean(i)};
-  };
+  const auto inside = [&](const VectorXd& u) { return edge.logit(u) > caution_ && fresh(u) && possible(u); };
+  const auto consider = [&](const MatrixXd& points) { keep_least(cost, space, points, inside, best); };
   const auto within = [&](VectorXd u) {
     for (Index k = 0; k < dimensions(); ++k)
       u(k) = space.real(k)
@@ -481,14 +485,7 @@ Plan Ego::along_the_constraints(const MatrixXd& candidates) const {
                        [&](const Smooth& g) { return g(u, nullptr) <= 1e-9; });
   };
   Found best;
-  const auto consider = [&](const MatrixXd& points) {
-    MatrixXd z(space.embedded(), points.cols());
-    for (Index i = 0; i < points.cols(); ++i) z.col(i) = space.embed(points.col(i));
-    VectorXd mean, variance;
-    cost.predict(z, mean, variance);
-    for (Index i = 0; i < points.cols(); ++i)
-      if (-mean(i) > best.value && inside(points.col(i))) best = {points.col(i), -mean(i)};
-  };
+  const auto consider = [&](const MatrixXd& points) { keep_least(cost, space, points, inside, best); };
   consider(candidates);
   std::vector<VectorXd> starts = {evidence_.unit(*evidence_.best_of_region())};
   if (best.at.size() > 0) starts.push_back(best.at);

@@ -123,10 +123,7 @@ class SimulationEvaluator final : public Evaluator {
     Channels list;
     if (!starts_.variables().empty())
       list.push_back({"start", "", "what differs between starts, SI", n, starts_.variables()});
-    std::string numbers;
-    for (std::size_t i = 0; i < tally_.outcomes.size(); ++i)
-      numbers += (i ? ", " : "") + std::to_string(i) + " " + tally_.outcomes[i];
-    list.push_back({"outcome", "", "how it ended: " + numbers + "; and when (s)", n, {"outcome", "time"}});
+    list.push_back(tally_.channel(n));
     if (!filmed()) list.insert(list.end(), channels_.begin(), channels_.end());
     list.push_back(shapes_channel(model_.dimension, corners_));
     if (filmed()) list.push_back(simulation::film_channel(n, own_.frames, channels_[1]));
@@ -162,34 +159,21 @@ class SimulationEvaluator final : public Evaluator {
 
   Outcome join(const Evaluation& asked, std::vector<Outcome> parts) const override {
     Outcome outcome{asked, {}};
-    for (const auto& part : parts)
-      if (!part.evaluation.ok()) {
-        outcome.evaluation.status = part.evaluation.status;
-        outcome.evaluation.reason = part.evaluation.reason;
-        return outcome;
-      }
-    Eigen::MatrixXd tries(starts_.count(), simulation::columns);
+    const auto tries = tally_.sum_up(parts, starts_.count(), outcome.evaluation);
+    if (!tries) return outcome;
     Eigen::MatrixXd films(filmed() ? starts_.count() * own_.frames : 0, channels_[1].coordinates.size() + 1);
     Eigen::Index row = 0;
     for (auto& part : parts) {
+      if (!filmed()) break;
       auto& values = part.trajectory.values;
-      tries.middleRows(row, values.at(0).rows()) = values[0];
-      if (filmed()) {
-        films.middleRows(row * own_.frames, values.back().rows()) = values.back();
-        values.pop_back();
-      }
-      row += values[0].rows();
+      films.middleRows(row, values.back().rows()) = values.back();
+      row += values.back().rows();
+      values.pop_back();
     }
-    tally_.sum_up(tries, outcome.evaluation);
-    add_properties(tries, outcome.evaluation);
-    if (outcome.evaluation.status == Status::failed) {  // which contact it was
-      for (const auto& part : parts)
-        if (outcome.evaluation.reason.find(';') == std::string::npos && !part.evaluation.reason.empty())
-          outcome.evaluation.reason += "; the first: " + part.evaluation.reason;
-    }
+    add_properties(*tries, outcome.evaluation);
     auto& values = outcome.trajectory.values;
     if (!starts_.variables().empty()) values.push_back(where(designed(asked.design)));
-    values.push_back(tries.leftCols<2>());
+    values.push_back(tries->leftCols<2>());
     auto& first = parts.front().trajectory.values;
     values.insert(values.end(), std::make_move_iterator(first.begin() + 1), std::make_move_iterator(first.end()));
     if (filmed()) values.push_back(std::move(films));

@@ -51,11 +51,7 @@ class ElasticEvaluator final : public Evaluator {
     Channels list;
     if (!starts_.names().empty())
       list.push_back({"start", "", "what differs between starts, SI", starts_.count(), starts_.names()});
-    std::string numbers;
-    for (std::size_t i = 0; i < tally_.outcomes.size(); ++i)
-      numbers += (i ? ", " : "") + std::to_string(i) + " " + tally_.outcomes[i];
-    list.push_back(
-        {"outcome", "", "how it ended: " + numbers + "; and when (s)", starts_.count(), {"outcome", "time"}});
+    list.push_back(tally_.channel(starts_.count()));
     list.insert(list.end(), run.begin(), run.end());
     return list;
   }
@@ -82,24 +78,8 @@ class ElasticEvaluator final : public Evaluator {
 
   Outcome join(const Evaluation& asked, std::vector<Outcome> parts) const override {
     Outcome outcome{asked, {}};
-    for (const auto& part : parts)
-      if (!part.evaluation.ok()) {
-        outcome.evaluation.status = part.evaluation.status;
-        outcome.evaluation.reason = part.evaluation.reason;
-        return outcome;
-      }
-    Eigen::MatrixXd tries(starts_.count(), simulation::columns);
-    Eigen::Index row = 0;
-    for (const auto& part : parts) {
-      const auto& values = part.trajectory.values.at(0);
-      tries.middleRows(row, values.rows()) = values;
-      row += values.rows();
-    }
-    tally_.sum_up(tries, outcome.evaluation);
-    if (outcome.evaluation.status == Status::failed)
-      for (const auto& part : parts)
-        if (outcome.evaluation.reason.find(';') == std::string::npos && !part.evaluation.reason.empty())
-          outcome.evaluation.reason += "; the first: " + part.evaluation.reason;
+    const auto tries = tally_.sum_up(parts, starts_.count(), outcome.evaluation);
+    if (!tries) return outcome;
     auto& values = outcome.trajectory.values;
     if (const auto list = starts_.names(); !list.empty()) {
       Eigen::MatrixXd where(starts_.count(), static_cast<Eigen::Index>(list.size()));
@@ -110,7 +90,7 @@ class ElasticEvaluator final : public Evaluator {
       }
       values.push_back(std::move(where));
     }
-    values.push_back(tries.leftCols<2>());
+    values.push_back(tries->leftCols<2>());
     auto& first = parts.front().trajectory.values;
     values.insert(values.end(), std::make_move_iterator(first.begin() + 1), std::make_move_iterator(first.end()));
     return outcome;

@@ -56,6 +56,34 @@ std::vector<Quantity> Tally::metrics() const {
   return list;
 }
 
+Channel Tally::channel(int starts) const {
+  std::string numbers;
+  for (std::size_t i = 0; i < outcomes.size(); ++i) numbers += (i ? ", " : "") + std::to_string(i) + " " + outcomes[i];
+  return {"outcome", "", "how it ended: " + numbers + "; and when (s)", starts, {"outcome", "time"}};
+}
+
+std::optional<Eigen::MatrixXd> Tally::sum_up(const std::vector<Outcome>& parts, int starts, Evaluation& e) const {
+  for (const auto& part : parts)
+    if (!part.evaluation.ok()) {
+      e.status = part.evaluation.status;
+      e.reason = part.evaluation.reason;
+      return std::nullopt;
+    }
+  Eigen::MatrixXd tries(starts, columns);
+  Eigen::Index row = 0;
+  for (const auto& part : parts) {
+    const auto& values = part.trajectory.values.at(0);
+    tries.middleRows(row, values.rows()) = values;
+    row += values.rows();
+  }
+  sum_up(tries, e);
+  if (e.status == Status::failed)
+    for (const auto& part : parts)
+      if (e.reason.find(';') == std::string::npos && !part.evaluation.reason.empty())
+        e.reason += "; the first: " + part.evaluation.reason;
+  return tries;
+}
+
 void Tally::sum_up(const Eigen::MatrixXd& tries, Evaluation& e) const {
   const auto n = static_cast<double>(tries.rows());
   const auto kinds = static_cast<Eigen::Index>(outcomes.size());

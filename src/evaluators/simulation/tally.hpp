@@ -2,11 +2,12 @@
 #pragma once
 
 #include <array>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "evaluators/simulation/runner.hpp"
-#include "record/evaluation.hpp"
+#include "record/task.hpp"
 
 namespace dodyn::evaluators::simulation {
 
@@ -35,10 +36,17 @@ struct Tally {
   double end = 0.0;          // simulation.end, s
 
   std::vector<Quantity> metrics() const;
-  // Fills status, reason, cost, its standard error and the metrics. tries: [start, columns]
-  void sum_up(const Eigen::MatrixXd& tries, Evaluation& evaluation) const;
+  // How each start ended, and when.
+  Channel channel(int starts) const;
+  // Fills status, reason, cost, its standard error and the metrics from the tries [start, columns] of all parts, each one's
+  // first channel, and returns these. Empty where a part is not ok, whose status and reason the evaluation then has; a
+  // failure says what the first run that broke down had met.
+  std::optional<Eigen::MatrixXd> sum_up(const std::vector<Outcome>& parts, int starts, Evaluation& evaluation) const;
   // Of an evaluation summed up, for a user.
   std::string report(const Evaluation& evaluation, int starts) const;
+
+ private:
+  void sum_up(const Eigen::MatrixXd& tries, Evaluation& evaluation) const;
 };
 
 // Limits of Wilson's interval (1927) at 95 % for the probability behind `hits` of `tries`, tries > 0.
