@@ -174,7 +174,7 @@ class MpiFarm : public Farm {
     if (done.of_rank_0) {
       own_.settle(std::move(outcome));
     } else {
-      if (done.copied) drop(done.task);
+      if (done.copied) for_each_wanted(&done.task, [&](std::size_t i, Assignment& other) { drop(i, other); });
       own_.give_back(std::move(outcome));
     }
   }
@@ -275,22 +275,19 @@ class MpiFarm : public Farm {
     return any;
   }
 
-  // Tells whoever else is at this task to stop.
-  void drop(const Task& task) {
-    for_each_wanted(&task, [&](std::size_t i, Assignment& each) {
-      each.state = Assignment::dropped;
-      send_unwatched(std::to_string(task.evaluation.id) + " " + std::to_string(task.part), rank_of(i), cancel_tag);
-    });
+  // Tells a rank that its answer is not waited for any more.
+  void drop(std::size_t i, Assignment& assignment) {
+    const Task& task = assignment.task;
+    assignment.state = Assignment::dropped;
+    send_unwatched(std::to_string(task.evaluation.id) + " " + std::to_string(task.part), rank_of(i), cancel_tag);
   }
 
   // Has stragglers begun a second time by workers that have nothing to do; and stops what rank 0 has answered meanwhile.
   void duplicate() {
     if (!std::isfinite(patience_.duplicate_after)) return;
-    std::vector<Task> answered;
-    for_each_wanted(nullptr, [&](std::size_t, Assignment& each) {
-      if (each.of_rank_0 && !own_.runs(each.task)) answered.push_back(each.task);
+    for_each_wanted(nullptr, [&](std::size_t i, Assignment& each) {
+      if (each.of_rank_0 && !own_.runs(each.task)) drop(i, each);
     });
-    for (const Task& task : answered) drop(task);
     if (!typical_.known()) return;
     const auto time =
         Clock::now() - std::chrono::duration_cast<Clock::duration>(Seconds(
