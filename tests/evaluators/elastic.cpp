@@ -96,6 +96,23 @@ TEST(Elastic, ShowsWhereItsNodesAre) {
   EXPECT_EQ(none->evaluate({}).trajectory.values.size(), none->channels().size());
 }
 
+// A mesh may depend on the design; the archive has a place for the nodes of one, that of the middle of the ranges.
+TEST(Elastic, AnotherMeshThanThatOfTheMiddleLeavesItsNodesOut) {
+  const auto bar = made("bar-wall.cfg", {"--elastic.duration=0.01", "--parameters.fine=40", "--body.bar.cells=fine, 1",
+                                         "--design.fine.min=40", "--design.fine.max=60"});
+  const Channels channels = bar->channels();
+  for (const double fine : {50.0, 60.0}) {
+    Task task;
+    task.evaluation.design = Eigen::VectorXd::Constant(1, fine);
+    const Outcome outcome = bar->evaluate(task);
+    ASSERT_TRUE(outcome.evaluation.ok()) << outcome.evaluation.reason;
+    const auto& nodes = outcome.trajectory.values.back();
+    EXPECT_EQ(nodes.rows(), channels.back().nodes);
+    EXPECT_EQ(nodes.cols(), static_cast<Eigen::Index>(channels.back().coordinates.size()));
+    EXPECT_EQ(nodes.array().isNaN().all(), fine != 50.0);
+  }
+}
+
 TEST(Elastic, MapsItsCorners) {
   // a wedge in place of a rectangle: its kinetic energy is that of its area
   const auto wedge = made("bar-wall.cfg", {"--body.bar.map=x, y*(1.5 + x/length)", "--elastic.duration=2 ms",

@@ -98,7 +98,7 @@ class ElasticEvaluator final : public Evaluator {
 
   std::optional<Simulated> simulate(const Task& task) const override {
     const Numbers parameters = started(task.evaluation.design, own_.start - 1);
-    Ran ran = simulated(parameters, task);
+    Ran ran = simulated(parameters, task, true);
     Simulated told;
     told.completed = ran.reason.empty();
     told.report = elastic_text::story(ran, names_.size(), dimension_);
@@ -170,15 +170,23 @@ class ElasticEvaluator final : public Evaluator {
     return starts_.several() ? elastic_text::parameters(settings_, design, starts_.start(start, plain)) : plain;
   }
 
-  Ran simulated(const Numbers& parameters, const Task& task) const {
-    return dimension_ == 2 ? elastic_text::run<2>(elastic_text::scene<2>(settings_, parameters), own_, task)
-                           : elastic_text::run<3>(elastic_text::scene<3>(settings_, parameters), own_, task);
+  // `shown`: whether its motion is to be kept, too.
+  Ran simulated(const Numbers& parameters, const Task& task, bool shown) const {
+    elastic_text::RunOptions own = own_;
+    own.points &= shown;
+    Ran ran = dimension_ == 2 ? elastic_text::run<2>(elastic_text::scene<2>(settings_, parameters), own, task)
+                              : elastic_text::run<3>(elastic_text::scene<3>(settings_, parameters), own, task);
+    // the archive has a place for the nodes of one mesh: that of the middle of the ranges
+    if (const auto columns = static_cast<Eigen::Index>(points_.coordinates.size());
+        own.points && ran.trajectory.values.back().cols() != columns)
+      ran.trajectory.values.back().setConstant(own.nodes, columns, not_a_number);
+    return ran;
   }
 
   void single(const Task& task, Outcome& outcome) const {
     Evaluation& e = outcome.evaluation;
     const Numbers parameters = started(e.design, 0);
-    Ran ran = simulated(parameters, task);
+    Ran ran = simulated(parameters, task, true);
     const auto& list = elastic_text::run_metrics();
     e.metrics.resize(static_cast<Eigen::Index>(list.size()));
     for (std::size_t i = 0; i < list.size(); ++i) {
@@ -203,7 +211,7 @@ class ElasticEvaluator final : public Evaluator {
     outcome.trajectory.values.emplace_back(Eigen::MatrixXd::Zero(end - first, simulation::columns));
     for (int i = first; i < end; ++i) {
       const Numbers parameters = started(e.design, i);
-      Ran ran = simulated(parameters, task);
+      Ran ran = simulated(parameters, task, i == 0);
       if (ran.timed_out) {
         e.status = Status::timed_out;
         e.reason = ran.reason;
