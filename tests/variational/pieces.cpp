@@ -10,75 +10,20 @@
 #include <memory>
 #include <string>
 
-#include "systems/assembly.hpp"
+#include "machine.hpp"
 #include "variational/return_map.hpp"
 
 namespace dodyn::variational {
 namespace {
 
 using Eigen::VectorXd;
-using Given = std::map<std::string, double>;
-
-// A text with values of its parameters, and what the integrator needs of it.
-struct Machine {
-  systems::PieceModel system;
-  systems::Values<double> values;
-  Mechanics mechanics;
-  Assembly assembly;
-  PieceOptions options;
-  PieceIntegrator integrator;
-
-  Machine(const std::string& text, const Given& given, const PieceOptions& piece_options, Rule rule = Rule::midpoint)
-      : system(systems::read_piece_model(text, "test.model")),
-        values(system.model.evaluate<double>(given)),
-        mechanics(record(systems::formulation(system), rule), values.numbers),
-        assembly(systems::assembly(system, values, mechanics)),
-        options(piece_options),
-        integrator(assembly, options) {}
-
-  std::string start() {
-    const int n = mechanics.n();
-    VectorXd q = VectorXd::Zero(n), v = q;
-    for (const auto& one : system.pieces.start)
-      (one.rate ? v : q)(one.coordinate) = systems::Model::at(one.value, values.numbers);
-    return integrator.start(0.0, q, v);
-  }
-  // From the text's start to `end`, in equal steps.
-  void run(double end) {
-    ASSERT_EQ(start(), "");
-    go(end);
-  }
-  void go(double end) {
-    const double from = integrator.now().time;
-    const int steps = static_cast<int>(std::ceil((end - from) / options.step - 1e-9));
-    for (int k = 1; k <= steps; ++k) ASSERT_EQ(integrator.advance(from + (end - from) * k / steps), "");
-  }
-  std::vector<double> times(Event::Kind kind) const {
-    std::vector<double> all;
-    for (const Event& event : integrator.events())
-      if (event.kind == kind) all.push_back(event.time);
-    return all;
-  }
-  double q(int i) const { return integrator.now().q(i); }
-  double energy() const {
-    const auto& state = mechanics.state(integrator.now().q, integrator.velocity());
-    return state.kinetic + state.potential;
-  }
-};
 
 std::unique_ptr<Machine> shipped(const std::string& name, const Given& given = {}, int order = 6, double step = 0.005,
                                  Rule rule = Rule::midpoint) {
-  PieceOptions options;
-  options.order = order;
-  options.step = step;
-  return std::make_unique<Machine>(systems::model_text(name), given, options, rule);
+  return std::make_unique<Machine>(systems::model_text(name), given, options_of(order, step), rule);
 }
 std::unique_ptr<Machine> own(const std::string& text, int order = 6, double step = 0.005, double rest_speed = 1e-6) {
-  PieceOptions options;
-  options.order = order;
-  options.step = step;
-  options.rest_speed = rest_speed;
-  return std::make_unique<Machine>(text, Given{}, options);
+  return std::make_unique<Machine>(text, Given{}, options_of(order, step, rest_speed));
 }
 
 const std::string plane = "[model]\ndimension = 2\ngravity = 10\n";
@@ -293,11 +238,13 @@ TEST(ClosedForms, ParticleLeavesACylinderAtTwoThirdsOfItsHeight) {
 TEST(ClosedForms, LadderLeavesItsWallAtTwoThirdsOfItsHeight) {
   // a uniform ladder of length 2 between a smooth wall and a smooth floor: two contacts that last, then one lets go
   const auto ladder = [] {
-    return own(plane +
-                   "[link rod]\nparent = ground\njoint = planar\ncoordinates = x, y, th\nmass = 3\ninertia = 1\ncentre = 0, 0\n"
-                   "[contact wall]\ngap = x - sin(th)\nrestitution = 0\n[contact floor]\ngap = y - cos(th)\nrestitution = 0\n"
-                   "[start]\nth = 0.3\nx = sin(0.3)\ny = cos(0.3)\n",
-               6, 0.01);
+    return own(
+        plane +
+            "[link rod]\nparent = ground\njoint = planar\ncoordinates = x, y, th\nmass = 3\ninertia = 1\ncentre = 0, "
+            "0\n"
+            "[contact wall]\ngap = x - sin(th)\nrestitution = 0\n[contact floor]\ngap = y - cos(th)\nrestitution = 0\n"
+            "[start]\nth = 0.3\nx = sin(0.3)\ny = cos(0.3)\n",
+        6, 0.01);
   };
   const auto m = ladder();
   m->run(1.5);
@@ -312,11 +259,12 @@ TEST(ClosedForms, LadderLeavesItsWallAtTwoThirdsOfItsHeight) {
 }
 
 TEST(ClosedForms, DiscSlidesUntilItRolls) {
-  const auto m = own(plane +
-                         "[link disc]\nparent = ground\njoint = planar\ncoordinates = x, y, th\nmass = 2\ninertia = 0.5*2*0.04\n"
-                         "centre = 0, 0\n[contact floor]\ngap = y - 0.2\nslip = x + 0.2*th\nrestitution = 0\nfriction = 0.3\n"
-                         "[start]\ny = 0.2\nrate(x) = 3\n",
-                     2, 0.01);
+  const auto m =
+      own(plane +
+              "[link disc]\nparent = ground\njoint = planar\ncoordinates = x, y, th\nmass = 2\ninertia = 0.5*2*0.04\n"
+              "centre = 0, 0\n[contact floor]\ngap = y - 0.2\nslip = x + 0.2*th\nrestitution = 0\nfriction = 0.3\n"
+              "[start]\ny = 0.2\nrate(x) = 3\n",
+          2, 0.01);
   m->run(1.0);
   EXPECT_NEAR(m->times(Event::stick).at(0), 3.0 / (3 * 0.3 * 10), 1e-12);  // v/(3 mu g)
   EXPECT_NEAR(m->integrator.velocity()(0), 2.0, 1e-12);                    // 2/3 v
@@ -363,11 +311,13 @@ TEST(ClosedForms, RockingBlockKeepsItsShareOfSpin) {
 }
 
 TEST(ClosedForms, EqualBallsInARowPassTheirSpeedOn) {
-  const auto m = own("[model]\ndimension = 2\ngravity = 0\n"
-                     "[link a]\nparent = ground\njoint = prismatic x\nmass = 1\n[link b]\nparent = ground\njoint = prismatic x\nmass = 1\n"
-                     "[link c]\nparent = ground\njoint = prismatic x\nmass = 1\ncoordinates = c\n"
-                     "[contact ab]\ngap = b_x - a_x\n[contact bc]\ngap = c - b_x\n[start]\nb_x = 0.01\nc = 0.0101\nrate(a_x) = 1\n",
-                     2, 0.1);
+  const auto m = own(
+      "[model]\ndimension = 2\ngravity = 0\n"
+      "[link a]\nparent = ground\njoint = prismatic x\nmass = 1\n[link b]\nparent = ground\njoint = prismatic x\nmass "
+      "= 1\n"
+      "[link c]\nparent = ground\njoint = prismatic x\nmass = 1\ncoordinates = c\n"
+      "[contact ab]\ngap = b_x - a_x\n[contact bc]\ngap = c - b_x\n[start]\nb_x = 0.01\nc = 0.0101\nrate(a_x) = 1\n",
+      2, 0.1);
   m->run(0.1);  // both impacts in one step
   EXPECT_EQ(m->times(Event::impact).size(), 2u);
   EXPECT_NEAR(m->times(Event::impact)[0], 0.01, 1e-14);
