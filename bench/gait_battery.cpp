@@ -15,7 +15,6 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
-#include <ctime>
 #include <fstream>
 #include <map>
 #include <random>
@@ -24,11 +23,13 @@
 #include <vector>
 
 #include "dmoc/gait.hpp"
+#include "measure.hpp"
 #include "nlp/solve.hpp"
 
 namespace {
 
 using namespace dodyn;
+using bench::cpu_seconds, bench::median;
 using Gait = dmoc::WalkerGait;
 
 constexpr int kinds = 6;
@@ -53,12 +54,6 @@ Gait gait(int kind, double shank, int intervals = 80) {
   static const auto planar = walker("planar-biped"), other = walker("planar-underactuated");
   const auto& w = underactuated ? other : planar;
   return Gait(w, w->numbers({{"knee", shank}}), s);
-}
-
-double cpu_seconds() {
-  timespec t;
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
 }
 
 struct Result {
@@ -151,12 +146,6 @@ Row solve(int problem_number) {
     row.searched = search(problem, gait(kind, shank, 40), seed);
   }
   return row;
-}
-
-double median(std::vector<double> v) {
-  if (v.empty()) return std::nan("");
-  std::sort(v.begin(), v.end());
-  return 0.5 * (v[(v.size() - 1) / 2] + v[v.size() / 2]);
 }
 
 // One line of the table: `ours` next to Ipopt.

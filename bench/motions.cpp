@@ -8,33 +8,17 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <ctime>
 #include <string>
 #include <vector>
 
 #include "evaluators/evaluator.hpp"
 #include "evaluators/motion/design.hpp"
+#include "measure.hpp"
 #include "nlp/solve.hpp"
 #include "record/random.hpp"
 
-namespace {
-
 using namespace dodyn;
-
-double cpu_seconds() {
-  timespec t;
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
-}
-
-double median(std::vector<double> all) {
-  if (all.empty()) return 0.0;
-  std::sort(all.begin(), all.end());
-  const std::size_t half = all.size() / 2;
-  return all.size() % 2 ? all[half] : 0.5 * (all[half - 1] + all[half]);
-}
-
-}  // namespace
+using bench::cpu_seconds, bench::median;
 
 int main(int argc, char** argv) {
   if (argc < 2) return 2;

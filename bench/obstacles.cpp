@@ -15,7 +15,6 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
-#include <ctime>
 #include <memory>
 #include <optional>
 #include <random>
@@ -25,29 +24,20 @@
 #include "dmoc/attitudes.hpp"
 #include "dmoc/link_rows.hpp"
 #include "dmoc/separation.hpp"
+#include "measure.hpp"
 #include "nlp/solve.hpp"
 #include "record/text.hpp"
 
 namespace {
 
 using namespace dodyn;
+using bench::cpu_seconds, bench::median;
 using dmoc::Coefficient;
 using Eigen::Vector3d, Eigen::VectorXd, Eigen::MatrixXd;
 
 constexpr int K = 16;
 constexpr double T = 1.0, turn_limit = 0.3, reach = 0.6;
 const Vector3d bar(0.3, 0.1, 0.1);
-
-double cpu_seconds() {
-  timespec t;
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
-}
-double median(std::vector<double> all) {
-  if (all.empty()) return 0.0;
-  std::sort(all.begin(), all.end());
-  return all[all.size() / 2];
-}
 
 // Facets of a convex hull, a x <= b with |a| = 1: planes through three points that have all others on one side.
 struct Facets {

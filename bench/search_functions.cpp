@@ -5,7 +5,6 @@
 #include <numbers>
 
 namespace dodyn::bench {
-namespace {
 
 using Eigen::VectorXd;
 using std::numbers::pi;
@@ -15,10 +14,6 @@ std::vector<Variable> cube(int d, double lower, double upper) {
   std::vector<Variable> box;
   for (int i = 0; i < d; ++i) box.push_back({std::string(1, static_cast<char>('a' + i)), "", lower, upper});
   return box;
-}
-
-VectorXd somewhere(Random& random, int d, double margin) {
-  return VectorXd::NullaryExpr(d, [&] { return margin + (1 - 2 * margin) * random.uniform(); });
 }
 
 double branin(const VectorXd& x) {
@@ -32,10 +27,7 @@ double goldstein_price(const VectorXd& v) {
          (30 + std::pow(2 * x - 3 * y, 2) * (18 - 32 * x + 12 * x * x + 48 * y - 36 * x * y + 27 * y * y));
 }
 
-double six_hump_camel(const VectorXd& x) {
-  const double a = x(0) * x(0), b = x(1) * x(1);
-  return (4 - 2.1 * a + a * a / 3) * a + x(0) * x(1) + (4 * b - 4) * b;
-}
+namespace {
 
 double hartman(const VectorXd& x, const double* a, const double* p) {
   static const double c[4] = {1, 1.2, 3, 3.2};
@@ -47,6 +39,8 @@ double hartman(const VectorXd& x, const double* a, const double* p) {
   }
   return sum;
 }
+
+}  // namespace
 
 double hartman3(const VectorXd& x) {
   static const double a[] = {3, 10, 30, 0.1, 10, 35, 3, 10, 30, 0.1, 10, 35};
@@ -62,6 +56,17 @@ double hartman6(const VectorXd& x) {
                              0.8307, 0.3736, 0.1004, 0.9991, 0.2348, 0.1451, 0.3522, 0.2883,
                              0.3047, 0.6650, 0.4047, 0.8828, 0.8732, 0.5743, 0.1091, 0.0381};
   return hartman(x, a, p);
+}
+
+namespace {
+
+VectorXd somewhere(Random& random, int d, double margin) {
+  return VectorXd::NullaryExpr(d, [&] { return margin + (1 - 2 * margin) * random.uniform(); });
+}
+
+double six_hump_camel(const VectorXd& x) {
+  const double a = x(0) * x(0), b = x(1) * x(1);
+  return (4 - 2.1 * a + a * a / 3) * a + x(0) * x(1) + (4 * b - 4) * b;
 }
 
 double shekel(const VectorXd& x, int m) {

@@ -14,6 +14,15 @@ namespace dodyn::bench {
 
 using Scalar = std::function<double(const Eigen::VectorXd&)>;
 
+// d variables a, b, ..., each from `lower` to `upper`.
+std::vector<Variable> cube(int d, double lower, double upper);
+
+// The published four: 2, 2, 3 and 6 variables.
+double branin(const Eigen::VectorXd& x);
+double goldstein_price(const Eigen::VectorXd& x);
+double hartman3(const Eigen::VectorXd& x);
+double hartman6(const Eigen::VectorXd& x);
+
 struct Problem {
   std::vector<Variable> box;
   int budget = 60;

@@ -21,6 +21,7 @@
 #include <string>
 #include <vector>
 
+#include "search_functions.hpp"
 #include "surrogate/choice.hpp"
 #include "surrogate/random.hpp"
 
@@ -29,11 +30,11 @@ namespace {
 using dodyn::Evaluation;
 using dodyn::Status;
 using dodyn::Variable;
+using dodyn::bench::branin, dodyn::bench::goldstein_price, dodyn::bench::hartman3, dodyn::bench::hartman6;
+using dodyn::bench::cube, dodyn::bench::Scalar;
 using dodyn::surrogate::Random;
 using Eigen::VectorXd;
 using std::numbers::pi;
-
-using Scalar = std::function<double(const VectorXd&)>;
 
 struct Problem {
   std::string name;
@@ -45,54 +46,6 @@ struct Problem {
   std::function<bool(const VectorXd&)> fails = {};
   double noise = 0;  // standard deviation
 };
-
-std::vector<Variable> cube(int d, double lower, double upper) {
-  std::vector<Variable> box;
-  for (int i = 0; i < d; ++i) box.push_back({std::string(1, static_cast<char>('a' + i)), "", lower, upper});
-  return box;
-}
-
-double branin(const VectorXd& x) {
-  return std::pow(x(1) - 5.1 / (4 * pi * pi) * x(0) * x(0) + 5 / pi * x(0) - 6, 2) +
-         10 * (1 - 1 / (8 * pi)) * std::cos(x(0)) + 10;
-}
-
-double goldstein_price(const VectorXd& v) {
-  const double x = v(0), y = v(1);
-  return (1 + std::pow(x + y + 1, 2) * (19 - 14 * x + 3 * x * x - 14 * y + 6 * x * y + 3 * y * y)) *
-         (30 + std::pow(2 * x - 3 * y, 2) * (18 - 32 * x + 12 * x * x + 48 * y - 36 * x * y + 27 * y * y));
-}
-
-double hartman3(const VectorXd& x) {
-  static const double a[4][3] = {{3, 10, 30}, {0.1, 10, 35}, {3, 10, 30}, {0.1, 10, 35}};
-  static const double p[4][3] = {
-      {0.3689, 0.1170, 0.2673}, {0.4699, 0.4387, 0.7470}, {0.1091, 0.8732, 0.5547}, {0.03815, 0.5743, 0.8828}};
-  static const double c[4] = {1, 1.2, 3, 3.2};
-  double sum = 0;
-  for (int i = 0; i < 4; ++i) {
-    double q = 0;
-    for (int j = 0; j < 3; ++j) q += a[i][j] * std::pow(x(j) - p[i][j], 2);
-    sum -= c[i] * std::exp(-q);
-  }
-  return sum;
-}
-
-double hartman6(const VectorXd& x) {
-  static const double a[4][6] = {
-      {10, 3, 17, 3.5, 1.7, 8}, {0.05, 10, 17, 0.1, 8, 14}, {3, 3.5, 1.7, 10, 17, 8}, {17, 8, 0.05, 10, 0.1, 14}};
-  static const double p[4][6] = {{0.1312, 0.1696, 0.5569, 0.0124, 0.8283, 0.5886},
-                                 {0.2329, 0.4135, 0.8307, 0.3736, 0.1004, 0.9991},
-                                 {0.2348, 0.1451, 0.3522, 0.2883, 0.3047, 0.6650},
-                                 {0.4047, 0.8828, 0.8732, 0.5743, 0.1091, 0.0381}};
-  static const double c[4] = {1, 1.2, 3, 3.2};
-  double sum = 0;
-  for (int i = 0; i < 4; ++i) {
-    double q = 0;
-    for (int j = 0; j < 6; ++j) q += a[i][j] * std::pow(x(j) - p[i][j], 2);
-    sum -= c[i] * std::exp(-q);
-  }
-  return sum;
-}
 
 double rosenbrock(const VectorXd& x) {
   double sum = 0;

@@ -19,6 +19,7 @@
 #include <string>
 #include <vector>
 
+#include "measure.hpp"
 #include "search_functions.hpp"
 #include "surrogate/choice.hpp"
 
@@ -156,13 +157,6 @@ void serve(const Problem& p, std::uint64_t seed) {
                 broken);
     std::fflush(stdout);
   }
-}
-
-double median(std::vector<double> values) {
-  if (values.empty()) return NAN;
-  std::sort(values.begin(), values.end());
-  const std::size_t n = values.size();
-  return n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
 }
 
 }  // namespace
