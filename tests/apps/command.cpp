@@ -133,7 +133,8 @@ TEST_F(Command, ReplaysBitByBit) {
   replay = dodyn("replay c.cfg --ids 1");
   EXPECT_EQ(replay.code, 1) << replay.text;
   EXPECT_NE(replay.text.find("): differs; cost was 1.5, is 1.25\nversion, compiler and machine are as they "
-                             "were\n0 of 1 the same"), std::string::npos)
+                             "were\n0 of 1 the same"),
+            std::string::npos)
       << replay.text;
 }
 
@@ -475,7 +476,7 @@ TEST_F(Command, ASignalStopsAndTheSameCommandContinues) {
   ASSERT_EQ(dodyn("run f.cfg --strategy sweep --study.archive whole.h5").code, 0);
   for (const int signal : {SIGINT, SIGTERM}) {
     const std::string archive = "stopped" + std::to_string(signal) + ".h5";
-    const pid_t child = start({"--strategy", "sweep", "--testfunction.delay", "0.05", "--study.archive", archive});
+    const pid_t child = start({"--strategy", "sweep", "--testfunction.delay", "0.3", "--study.archive", archive});
     wait_for_rows(archive, 3);
     kill(child, signal);
     EXPECT_EQ(wait_for(child), 3);
@@ -488,11 +489,13 @@ TEST_F(Command, ASignalStopsAndTheSameCommandContinues) {
 }
 
 TEST_F(Command, KilledAtAnyTimeTheSameCommandFinishesIt) {
-  const std::string words = "run f.cfg --strategy sweep --study.archive ";
+  const std::string more = "--surrogate.points 101 --study.max-evaluations 101 --study.archive ";
+  const std::string words = "run f.cfg --strategy sweep " + more;
   ASSERT_EQ(dodyn(words + "whole.h5").code, 0);
   for (int kills = 0; kills < 5; ++kills) {
     const std::size_t before = rows("killed.h5");
-    const pid_t child = start({"--strategy", "sweep", "--testfunction.delay", "0.02", "--study.archive", "killed.h5"});
+    const pid_t child = start({"--strategy", "sweep", "--testfunction.delay", "0.05", "--surrogate.points", "101",
+                               "--study.max-evaluations", "101", "--study.archive", "killed.h5"});
     wait_for_rows("killed.h5", before + 2);
     std::this_thread::sleep_for(std::chrono::milliseconds(7 * kills));
     kill(child, SIGKILL);

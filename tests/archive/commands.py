@@ -171,7 +171,7 @@ def fuzz(cases, seed=1):
 
 def follow():
     """A reader that follows neither stops the writer nor misses a row."""
-    slow = ["run", "f.cfg", "--strategy", "sweep", "--testfunction.delay", "0.05", "--study.archive"]
+    slow = ["run", "f.cfg", "--strategy", "sweep", "--testfunction.delay", "0.2", "--study.archive"]
 
     def start(archive):
         run = subprocess.Popen([DODYN, *slow, archive], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

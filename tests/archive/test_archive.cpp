@@ -357,15 +357,22 @@ TEST(Archive, UnwritableDirectoryIsRefused) {
   EXPECT_EQ(status, 0);
 }
 
-// Runs `use` while a child appends `rows` rows with a pause after each, from when there is a file `path`.go.
+// Runs `use` while a child appends `rows` rows with a pause after each, `rows_a_look` for each byte of a file `path`.go: so who
+// reads meets many states, however busy the machine is.
 template <class Use>
-void while_writing(const std::string& path, int rows, std::chrono::milliseconds pause, Use&& use) {
+void while_writing(const std::string& path, int rows, int rows_a_look, std::chrono::milliseconds pause, Use&& use) {
   Archive::create(path, example_layout(), example_provenance());
   const pid_t writer = ::fork();
   if (writer == 0) {
-    while (!std::filesystem::exists(path + ".go")) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    const auto looks = [&] {
+      std::error_code none;
+      const auto size = std::filesystem::file_size(path + ".go", none);
+      return none ? 0 : static_cast<int>(size);
+    };
+    while (looks() == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     Archive archive = Archive::resume(path);
     for (int i = 0; i < rows; ++i) {
+      while (i >= rows_a_look * looks()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
       archive.append(outcome(i));
       archive.append(iteration(i));
       std::this_thread::sleep_for(pause);
@@ -382,11 +389,12 @@ void while_writing(const std::string& path, int rows, std::chrono::milliseconds 
 TEST(Archive, ReadWhileItIsWritten) {
   const Directory directory;
   const std::string path = directory / "a.h5";
-  while_writing(path, 120, std::chrono::milliseconds(0), [&] {
-    std::ofstream(path + ".go");
+  while_writing(path, 120, 10, std::chrono::milliseconds(0), [&] {
+    std::ofstream looks(path + ".go");
     std::size_t before = 0;
     int grew = 0;
     for (Contents contents; contents.stopped.empty();) {
+      looks << '.' << std::flush;
       contents = read(path);
       const std::size_t rows = contents.evaluations.size();
       EXPECT_GE(rows, before);
@@ -409,7 +417,7 @@ TEST(Archive, H5pyReadsItWhileItIsWritten) {
   if (std::system("/usr/bin/python3 -c 'import h5py' 2>/dev/null") != 0) GTEST_SKIP() << "no h5py";
   const Directory directory;
   const std::string path = directory / "a.h5";
-  while_writing(path, 60, std::chrono::milliseconds(10), [&] {
+  while_writing(path, 60, 5, std::chrono::milliseconds(10), [&] {
     EXPECT_EQ(std::system(("/usr/bin/python3 " ARCHIVE_TESTS "/check_archive.py " + path).c_str()), 0);
   });
 }
@@ -419,11 +427,14 @@ TEST(Archive, H5dumpReadsItWhileItIsWritten) {
   const Directory directory;
   const std::string path = directory / "a.h5";
   // h5dump may read for ever where it meets an append: that is no success
-  const std::string dump = "timeout 5 h5dump -d /evaluations/id " + path + " >/dev/null 2>&1";
-  while_writing(path, 20, std::chrono::milliseconds(50), [&] {
-    std::ofstream(path + ".go");
+  const std::string dump = "timeout 20 h5dump -d /evaluations/id " + path + " >/dev/null 2>&1";
+  while_writing(path, 20, 2, std::chrono::milliseconds(50), [&] {
+    std::ofstream looks(path + ".go");
     int good = 0;  // one that meets the few milliseconds of an append is refused
-    while (read(path).stopped.empty()) good += std::system(dump.c_str()) == 0;
+    while (read(path).stopped.empty()) {
+      looks << '.' << std::flush;
+      good += std::system(dump.c_str()) == 0;
+    }
     EXPECT_GT(good, 0);
   });
   EXPECT_EQ(std::system(("h5dump " + path + " >/dev/null 2>&1").c_str()), 0);

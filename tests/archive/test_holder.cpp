@@ -11,6 +11,7 @@
 #include <atomic>
 #include <chrono>
 #include <csignal>
+#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
@@ -41,8 +42,8 @@ std::string with_rows(const std::string& path, int rows) {
 }
 
 // A program that opens the file to read and write, as h5py's "r+" does, writes an attribute, and then is killed, or
-// closes it after a while.
-pid_t other_program(const std::string& path, double seconds) {
+// closes it when there is a file `path`.close.
+pid_t other_program(const std::string& path, bool killed) {
   int ready[2];
   if (pipe(ready) != 0) return -1;
   const pid_t child = fork();
@@ -56,8 +57,8 @@ pid_t other_program(const std::string& path, double seconds) {
     H5Awrite(note, H5T_NATIVE_INT, &value);
     H5Fflush(file, H5F_SCOPE_GLOBAL);
     if (write(ready[1], file >= 0 ? "1" : "0", 1) != 1) _exit(1);
-    if (seconds <= 0) std::raise(SIGKILL);
-    std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
+    if (killed) std::raise(SIGKILL);
+    while (!std::filesystem::exists(path + ".close")) std::this_thread::sleep_for(std::chrono::milliseconds(10));
     H5Aclose(note), H5Sclose(space), H5Pclose(list);
     H5Fclose(file);
     _exit(0);
@@ -66,7 +67,7 @@ pid_t other_program(const std::string& path, double seconds) {
   EXPECT_EQ(::read(ready[0], &opened, 1), 1);
   EXPECT_EQ(opened, '1');
   close(ready[0]), close(ready[1]);
-  if (seconds <= 0) waitpid(child, nullptr, 0);
+  if (killed) waitpid(child, nullptr, 0);
   return child;
 }
 
@@ -130,7 +131,7 @@ TEST(Holder, AProgramThatOpensAndClosesAgainAndAgainCostsNoRow) {
 TEST(Holder, ThatIsGoneIsNoHindrance) {
   const Directory directory;
   const std::string path = with_rows(directory / "a.h5", 5);
-  other_program(path, 0);
+  other_program(path, true);
   EXPECT_TRUE(marked_by_others(path));
   EXPECT_EQ(holder(path), "");
   EXPECT_EQ(read(path).evaluations.size(), 5u);
@@ -155,11 +156,16 @@ TEST(Holder, ThatIsThereIsNamedAndWaitedFor) {
   const Directory directory;
   const std::string path = with_rows(directory / "a.h5", 5);
   Archive archive = Archive::resume(path);
-  const pid_t other = other_program(path, 2);
+  const pid_t other = other_program(path, false);
   EXPECT_THAT(holder(path), MatchesRegex(".*, pid " + std::to_string(other)));
   EXPECT_THROW(archive.append(outcome(5)), Busy);
   EXPECT_THAT(message([&] { archive.append(outcome(5)); }), HasSubstr("pid " + std::to_string(other)));
+  std::thread closes([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    std::ofstream(path + ".close");
+  });
   EXPECT_EQ(read(path).evaluations.size(), 5u);  // waits until it can
+  closes.join();
   waitpid(other, nullptr, 0);
   archive.append(outcome(5));
   EXPECT_EQ(read(path).evaluations.size(), 6u);
@@ -170,7 +176,7 @@ TEST(Holder, ThatDiesDuringARunCostsNothing) {
   const Directory directory;
   const std::string path = with_rows(directory / "a.h5", 5);
   Archive archive = Archive::resume(path);
-  other_program(path, 0);
+  other_program(path, true);
   archive.append(outcome(5));
   archive.stop("done");
   const Contents contents = read(path);
@@ -250,13 +256,13 @@ TEST(Holder, RowsThatTheFileCannotHoldAreRefused) {
   ASSERT_GE(H5Dset_extent(id, &many), 0);
   H5Dclose(id);
   H5Fclose(file);
-  const auto begin = std::chrono::steady_clock::now();
+  const std::clock_t begin = std::clock();  // processor time, whatever else runs
   const std::string what = "damaged: /evaluations/id claims 1000000000 rows";
   EXPECT_THAT(message([&] { read(path); }), HasSubstr(what));
   EXPECT_THAT(message([&] { verify(path); }), HasSubstr(what));
   EXPECT_THAT(message([&] { repair(path); }), HasSubstr(what));
   EXPECT_THAT(message([&] { Archive::resume(path); }), HasSubstr(what));
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(20));
+  EXPECT_LT(std::clock() - begin, 20 * CLOCKS_PER_SEC);
 }
 
 TEST(Holder, AnArchiveIsMergedOnce) {

@@ -51,11 +51,20 @@ class CommandTest : public ::testing::Test {
   // The process that wrote its id to a file; waits until it has.
   pid_t process(const std::string& file) const {
     int pid = 0;
-    for (int i = 0; i < 500 && !(std::ifstream(directory + "/" + file) >> pid); ++i)
+    for (int i = 0; i < 6000 && !(std::ifstream(directory + "/" + file) >> pid); ++i)
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
     return pid;
   }
   static bool gone(pid_t pid) { return kill(pid, 0) != 0; }
+  // Evaluates with a time limit that grows until it sufficed for what writes this file.
+  template <class Run>
+  auto limited_after(const std::string& file, Run&& run) const {
+    for (double limit = 0.3;; limit *= 2) {
+      std::filesystem::remove(directory + "/" + file);
+      auto result = run(limit);
+      if (std::filesystem::exists(directory + "/" + file) || limit > 50) return result;
+    }
+  }
 
   const std::string directory =
       ::testing::TempDir() + "dodyn-command-" + ::testing::UnitTest::GetInstance()->current_test_info()->name();
@@ -178,10 +187,12 @@ TEST_F(ServeTest, ABabblerIsReplaced) {
 }
 
 TEST_F(ServeTest, ASlowOneIsStoppedWithAllThatItStarted) {
-  const auto before = Clock::now();
-  const auto all = serve("sleep 30 &\necho $! > " + directory + "/pid\nread line\nsleep 30\n", 1, 0.5);
+  const auto all = limited_after("pid", [&](double limit) {
+    return serve("sleep 1000 &\necho $! > " + directory + "/p\nmv " + directory + "/p " + directory +
+                     "/pid\nread line\nsleep 1000\n",
+                 1, limit);
+  });
   EXPECT_EQ(all[0].evaluation.status, Status::timed_out);
-  EXPECT_LT(Clock::now() - before, std::chrono::seconds(10));
   EXPECT_TRUE(gone(process("pid")));
 }
 
@@ -213,25 +224,29 @@ TEST_F(CommandTest, KilledFromOutsideIsNoAnswer) {
 // At its time limit everything gets SIGTERM and then the grace, also what the shell, which dies of it, has started.
 TEST_F(CommandTest, GraceIsForTheWholeTree) {
   std::ofstream(directory + "/slow.sh") << "trap 'sleep 0.5; echo \"{\\\"cost\\\": 2}\" > $DODYN_RESULT_FILE; exit' "
-                                           "TERM\nwhile true; do sleep 0.05; done\n";
-  const auto begin = Clock::now();
-  const Evaluation e = evaluate("bash " + directory + "/slow.sh; true", {}, 0.3).evaluation;
+                                           "TERM\ntouch " +
+                                               directory + "/ready\nwhile true; do sleep 0.05; done\n";
+  const Evaluation e = limited_after("ready", [&](double limit) {
+                         return evaluate("bash " + directory + "/slow.sh; true", {}, limit);
+                       }).evaluation;
   EXPECT_EQ(e.status, Status::timed_out);
   EXPECT_EQ(e.cost, 2);
   EXPECT_EQ(e.reason.rfind("stopped at its time limit", 0), 0u) << e.reason;
   const Evaluation deaf = evaluate("trap '' TERM; while true; do sleep 1; done", {"--study.grace=0.4"}, 0.3).evaluation;
   EXPECT_EQ(deaf.status, Status::timed_out);
-  EXPECT_LT(Clock::now() - begin, std::chrono::seconds(30));
 }
 
 TEST_F(CommandTest, NothingIsLeftOfIt) {
-  const std::string leaves = "(setsid sh -c 'echo $$ > " + directory + "/left; exec sleep 100' &) ; ";
-  const std::string written = "while ! [ -s " + directory + "/left ]; do sleep 0.01; done; ";
+  const std::string left = directory + "/left";
+  const std::string leaves =
+      "(setsid sh -c 'echo $$ > " + left + ".new; mv " + left + ".new " + left + "; exec sleep 100' &) ; ";
+  const std::string written = "while ! [ -s " + left + " ]; do sleep 0.01; done; ";
   const std::string cost = R"(echo '{"cost": 1}' > $DODYN_RESULT_FILE)";
   EXPECT_TRUE(evaluate(leaves + written + cost).evaluation.ok());  // though it ended well
   EXPECT_TRUE(gone(process("left")));
-  std::filesystem::remove(directory + "/left");
-  EXPECT_EQ(evaluate(leaves + "sleep 100", {"--study.grace=0.2"}, 0.5).evaluation.status, Status::timed_out);
+  const Outcome late =
+      limited_after("left", [&](double limit) { return evaluate(leaves + "sleep 100", {"--study.grace=0.2"}, limit); });
+  EXPECT_EQ(late.evaluation.status, Status::timed_out);
   EXPECT_TRUE(gone(process("left")));
 }
 
@@ -252,7 +267,7 @@ TEST_F(CommandTest, NothingOutlivesTheProcessThatEvaluates) {
 }
 
 TEST_F(CommandTest, TheRunEndsAtOnceWhenToldTo) {
-  std::ofstream(directory + "/c.cfg") << "[study]\nevaluator = command\ngrace = 60\n[command]\nrun = sleep 100\n"
+  std::ofstream(directory + "/c.cfg") << "[study]\nevaluator = command\ngrace = 600\n[command]\nrun = sleep 1000\n"
                                          "[design]\nx.min = 0\nx.max = 1\n";
   const auto evaluator =
       make_evaluator(read_settings(directory + "/c.cfg", {"--study.archive=" + directory + "/c.h5"}));
@@ -265,9 +280,7 @@ TEST_F(CommandTest, TheRunEndsAtOnceWhenToldTo) {
     std::this_thread::sleep_for(std::chrono::milliseconds(300));
     stop.request_stop();
   });
-  const auto begin = Clock::now();
-  evaluator->evaluate(task);
-  EXPECT_LT(Clock::now() - begin, std::chrono::seconds(20));
+  evaluator->evaluate(task);  // neither its 1000 s nor the 600 s of grace
   later.join();
 }
 

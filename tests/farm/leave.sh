@@ -8,7 +8,7 @@ mpirun=("${@:2}")
 # expect WAY CODE MESSAGE: CODE may be "any" for any but 0 and the 124 of a run that hangs
 expect() {
   local output code
-  output=$(timeout 30 "${mpirun[@]}" "$program" "$1" 2>&1)
+  output=$(timeout 100 "${mpirun[@]}" "$program" "$1" 2>&1)
   code=$?
   if [[ $code = 124 || $code = 0 || ($2 != any && $code != "$2") || $output != *"$3"* ]]; then
     printf '%s: exit code %s (expected %s), output:\n%s\n' "$1" "$code" "$2" "$output"

@@ -26,12 +26,14 @@ TEST(Perform, KeepsTheAnswerAndAddsTheCircumstances) {
     std::this_thread::sleep_for(20ms);
     return sample_work(t);
   };
+  const auto begin = Clock::now();
   const Outcome outcome = perform(slow, task, 5);
+  const std::chrono::duration<double> took = Clock::now() - begin;
   EXPECT_EQ(texts(outcome.evaluation, circumstances), texts(sample_work(task).evaluation, circumstances));
   EXPECT_EQ(texts(outcome.trajectory), texts(sample_work(task).trajectory));
   EXPECT_EQ(outcome.evaluation.rank, 5);
   EXPECT_GE(outcome.evaluation.seconds, 0.020);
-  EXPECT_LT(outcome.evaluation.seconds, 5.0);
+  EXPECT_LE(outcome.evaluation.seconds, took.count());
   char host[256] = "";
   ASSERT_EQ(gethostname(host, sizeof host - 1), 0);
   EXPECT_EQ(outcome.evaluation.host, host);
@@ -103,11 +105,13 @@ TEST(LocalFarm, ReturnsEveryTaskOnceInOrder) {
 // Several threads: as many evaluations at once, no more, each once; who does not stop costs one of them.
 TEST(LocalFarm, SeveralWorkersShareTheQueue) {
   std::atomic<int> running = 0, most = 0;
+  std::atomic<bool> released = false;
   const auto farm = make_local_farm(
       [&](const Task& task) {
         const int now = ++running;
         for (int before = most; before < now && !most.compare_exchange_weak(before, now);) continue;
-        std::this_thread::sleep_for(task.evaluation.id == 0 ? 900ms : 20ms);
+        while (most < 3) std::this_thread::sleep_for(1ms);  // the first ones meet
+        while (task.evaluation.id == 0 && !released) std::this_thread::sleep_for(1ms);
         --running;
         return sample_work(task);
       },
@@ -133,12 +137,14 @@ TEST(LocalFarm, SeveralWorkersShareTheQueue) {
   EXPECT_EQ(ids.size(), 20u);
   EXPECT_EQ(most, 3);
   EXPECT_EQ(ranks, (std::set<int>{0, 1, 2}));
+  released = true;
   while (running > 0) std::this_thread::sleep_for(1ms);
 }
 
 TEST(LocalFarm, NextWaitsNoLongerThanAsked) {
-  const auto farm = make_local_farm([](const Task& task) {
-    std::this_thread::sleep_for(300ms);
+  std::atomic<bool> released = false;
+  const auto farm = make_local_farm([&](const Task& task) {
+    while (!released) std::this_thread::sleep_for(1ms);
     return sample_work(task);
   });
   farm->submit(sample_task(0));
@@ -146,8 +152,8 @@ TEST(LocalFarm, NextWaitsNoLongerThanAsked) {
   EXPECT_FALSE(farm->next(0ms));
   EXPECT_FALSE(farm->next(20ms));
   EXPECT_GE(Clock::now() - start, 20ms);
-  EXPECT_LT(Clock::now() - start, 250ms);
   EXPECT_EQ(farm->outstanding(), 1);
+  released = true;
   EXPECT_TRUE(farm->next(forever));
 }
 

@@ -158,7 +158,7 @@ TEST_P(Solve, UnboundedProblemEnds) {
   for (const JetProblem* problem : {&line, &parabola}) {
     const Solution solution = solve(*problem, vec({1}), options());
     EXPECT_EQ(solution.status, SolveStatus::not_converged) << solution.reason;
-    EXPECT_LT(solution.seconds, 5.0);
+    EXPECT_LT(solution.iterations, 500);
     EXPECT_FALSE(solution.reason.empty());
   }
 }
@@ -202,18 +202,21 @@ TEST_P(Solve, NotANumberFromSomeCallOnEnds) {
 }
 
 TEST_P(Solve, TimeLimitIsHonoured) {
-  const Tampered problem(rosenbrock(), [](double f) {
+  int calls = 0;
+  const Tampered problem(rosenbrock(), [&calls](double f) {
+    ++calls;
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
     return f;
   });
   Options limited = options();
-  limited.max_seconds = 0.15;
+  limited.max_seconds = 0.15;  // 7 calls at most
   const auto begin = std::chrono::steady_clock::now();
   const Solution solution = solve(problem, vec({-1.2, 1}), limited);
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - begin;
   EXPECT_EQ(solution.status, SolveStatus::timed_out) << solution.reason;
-  EXPECT_LT(elapsed.count(), 0.5);
-  EXPECT_NEAR(solution.seconds, elapsed.count(), 0.1);
+  EXPECT_LT(calls, 20);
+  EXPECT_GE(solution.seconds, limited.max_seconds);
+  EXPECT_LE(solution.seconds, elapsed.count());
   EXPECT_LE(solution.objective, rosenbrock().objective(vec({-1.2, 1})));
 }
 
