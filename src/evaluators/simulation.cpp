@@ -22,6 +22,7 @@ using simulation::Ended;
 using simulation::Film;
 using simulation::Formula;
 using simulation::Runner;
+using simulation::Seen;
 using simulation::Start;
 using simulation::Starts;
 
@@ -82,7 +83,7 @@ class SimulationEvaluator final : public Evaluator {
       throw settings.error("simulation.start", "there are " + std::to_string(starts_.count()) + " starts");
     // what no design can be is told before a study starts; of links' joints, for instance, a world has some kinds only
     const auto values = model_.evaluate<double>();
-    channels_ = simulation::runner_channels(model_, values, course.nodes, control_.has_value());
+    channels_ = simulation::runner_channels(model_, values, course.nodes, course.by_impulses(), control_.has_value());
     try {
       if (model_.dimension == 2)
         describe<2>(values);
@@ -91,6 +92,9 @@ class SimulationEvaluator final : public Evaluator {
     } catch (const std::invalid_argument& error) {
       throw settings.error("simulation.model", error.what());
     }
+    if (course.uses(Seen::largest_impulse) && !course.by_impulses())
+      throw settings.error("simulation.response",
+                           "has no impulses, of which largest_impulse speaks; allowed: decomposition, exact");
     if (own_.course.coils) try_coils(values);
     if (control_) try_control();
   }
@@ -482,7 +486,8 @@ class SimulationEvaluator final : public Evaluator {
                        : "",
                    story.control.replanned > 0 ? formatted(", %d new curves", story.control.replanned).c_str() : "")
              : std::string()) +
-        formatted("largest         overlap %.3g m, angular velocity %.4g rad/s\n", story.overlap, story.spin) +
+        formatted("largest         overlap %.3g m, angular velocity %.4g rad/s", story.overlap, story.spin) +
+        (own_.course.by_impulses() ? formatted(", impulse of two bodies in a step %.4g N s\n", story.impulse) : "\n") +
         formatted("contact         %d node updates, %d cuts of a step, %zu pairs of parts touch at the end\n",
                   ledger.impulses, ledger.cuts, story.touching) +
         formatted("                %d impacts held back from making energy, velocities solved to %.2g m/s\n",

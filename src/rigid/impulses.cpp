@@ -10,6 +10,8 @@ namespace {
 
 // Islands of more contacts than this are solved on their bodies.
 constexpr std::size_t large = 24;
+// ... and smaller ones that so many rounds of sweeps and Newton's method have not solved.
+constexpr int rounds = 4;
 // Stiffness there: at first without friction and with it, and at most.
 constexpr double soft = 1e4, rough = 10.0, stiff = 1e7;
 // Of the system of those that press or stick: what is added to its diagonal, of that, and how often that is corrected for.
@@ -331,23 +333,23 @@ double ContactSolver<n>::solve(const ContactRows<n>& rows, std::span<const doubl
   for (int i = 0; i < rows.islands(); ++i) {
     const auto island = rows.island(i);
     if (!skip.empty() && skip[island.front()]) continue;
+    const auto on_bodies = [&](double enough) {
+      return friction.empty() ? solve_large(smooth_, rows, island, enough, nu, impulse)
+                              : solve_large(rough_, rows, island, enough, nu, impulse);
+    };
     if (island.size() > large) {
-      left = std::max(left, friction.empty() ? solve_large(smooth_, rows, island, tolerance, nu, impulse)
-                                             : solve_large(rough_, rows, island, 1e4 * tolerance, nu, impulse));
+      left = std::max(left, on_bodies(friction.empty() ? tolerance : 1e4 * tolerance));
       continue;
     }
     double worst = 0.0;
-    for (int round = 0; round < 30; ++round) {
-      // digits that do not come soon are not worth waiting for
-      const double enough = round < 6 ? tolerance : round < 15 ? 1e2 * tolerance : 1e5 * tolerance;
-      for (int k = 0; k < (round < 5 ? 1 : round < 10 ? 5 : 30); ++k)
-        if ((worst = sweep(rows, island, nu, impulse)) <= enough) break;
-      if (worst <= enough) break;
+    int round = 0;
+    for (; round < rounds; ++round) {
+      if ((worst = sweep(rows, island, nu, impulse)) <= tolerance) break;
       saved_ = impulse;
       if (!refine(rows, island, nu, impulse)) continue;
       const double after = sweep(rows, island, nu, impulse);
       if (after <= worst) {
-        if ((worst = after) <= enough) break;
+        if ((worst = after) <= tolerance) break;
         continue;
       }
       for (const int c : island)
@@ -357,6 +359,7 @@ double ContactSolver<n>::solve(const ContactRows<n>& rows, std::span<const doubl
             impulse[n * c + k] = saved_[n * c + k];
           }
     }
+    if (round == rounds) worst = on_bodies(friction.empty() ? tolerance : 1e2 * tolerance);
     left = std::max(left, worst);
   }
   return left;

@@ -98,7 +98,7 @@ class ContactRows {
 // Bodies that contacts connect form islands, solved one by one. Sweeps of projected Gauss-Seidel, contacts in order,
 // find out which contacts press and which slide; the linear system of those that do then gives their impulses to
 // round-off. Where the impulses are not unique (four corners on a floor) the system's correction is that of minimum
-// norm.
+// norm. Large islands, and those where that does not end (in space slides turn), are solved on their bodies (island.hpp).
 template <int n>
 class ContactSolver {
  public:

@@ -19,6 +19,7 @@ const std::map<std::string, Seen::Kind> plain = {
     {"energy_change", Seen::energy_change},
     {"largest_overlap", Seen::largest_overlap},
     {"largest_spin", Seen::largest_spin},
+    {"largest_impulse", Seen::largest_impulse},
     {"cluster", Seen::cluster},
     {"radius_of_gyration", Seen::radius_of_gyration},
     {"effort", Seen::effort},

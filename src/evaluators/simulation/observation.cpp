@@ -270,6 +270,8 @@ double Observation<n>::value(const Seen& seen, const Start& start, const Progres
       return progress.overlap;
     case Seen::largest_spin:
       return progress.spin;
+    case Seen::largest_impulse:
+      return progress.impulse;
     case Seen::cluster:
       return progress.cluster;
     case Seen::radius_of_gyration:

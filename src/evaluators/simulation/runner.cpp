@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <stdexcept>
 
 #include "record/random.hpp"
@@ -163,8 +164,31 @@ double Runner<n>::booked() const {
          here.forces + (controller_ ? controller_->sums().work : 0.0);
 }
 
+// Those of the last step, and of `motion` those since the last row.
 template <int n>
-void Runner<n>::keep(Trajectory& shown, int row) const {
+void Runner<n>::note_impulses(bool motion) {
+  std::map<std::array<int, 2>, rigid::Vector<n>> between;
+  for (const auto& contact : now().impulses()) {
+    rigid::Vector<n>& sum = between.try_emplace(contact.body, rigid::Vector<n>::Zero()).first->second;
+    sum += contact.impulse;
+    progress_.impulse = std::max(progress_.impulse, sum.norm());
+    if (!motion) continue;
+    for (const int side : {0, 1}) {
+      const int body = contact.body[side];
+      const rigid::Vector<n> push = (side == 0 ? 1.0 : -1.0) * contact.impulse;
+      const rigid::Vector<n> arm = contact.point - now().poses()[body].position;
+      pushes_[body].template head<n>() += push;
+      if constexpr (n == 2)
+        pushes_[body][2] += arm[0] * push[1] - arm[1] * push[0];
+      else
+        pushes_[body].template tail<3>() += arm.cross(push);
+    }
+  }
+}
+
+template <int n>
+void Runner<n>::keep(Trajectory& shown, int row) {
+  constexpr int twist = rigid::Twist<n>::RowsAtCompileTime;
   const auto& s = now();
   auto& values = shown.values;
   values[0](row, 0) = s.time();
@@ -178,16 +202,22 @@ void Runner<n>::keep(Trajectory& shown, int row) const {
       values[1].row(row).template segment<7>(7 * i) << poses[b].position.transpose(), turn.w(), turn.x(), turn.y(),
           turn.z();
     }
-    constexpr int twist = rigid::Twist<n>::RowsAtCompileTime;
     values[2].row(row).template segment<twist>(twist * i) = s.twists()[b].transpose();
   }
   const auto energies = s.energies();
   values[3].row(row) << energies.kinetic, energies.potential,
       ledger_.projection.total() + s.ledger().projection.total(), ledger_.impact + s.ledger().impact;
+  std::size_t next = 4;
+  if (course_.by_impulses()) {
+    for (std::size_t b = 0; b < pushes_.size(); ++b)
+      values[next].row(row).template segment<twist>(twist * static_cast<Eigen::Index>(b)) = pushes_[b].transpose();
+    std::fill(pushes_.begin(), pushes_.end(), rigid::Twist<n>::Zero());
+    ++next;
+  }
   if (!controller_) return;
   std::vector<geometry::Frame<n>> frames;
   for (const auto& pose : poses) frames.push_back(pose.frame());
-  values[4].row(row) = control_row<n>(*controller_, s.time(), frames, s.twists());
+  values[next].row(row) = control_row<n>(*controller_, s.time(), frames, s.twists());
 }
 
 template <int n>
@@ -203,6 +233,7 @@ void Runner<n>::begin(const Start& start) {
     controller_->start(now().time(), now().poses(), now().twists(), evaluation_seed(control_seed_, start.number));
   steps_ = 0;
   impulses_ = 0;
+  pushes_.assign(now().poses().size(), rigid::Twist<n>::Zero());
   ledger_ = {};
   std::fill(accelerations_.begin(), accelerations_.end(), 0.0);
   progress_ = {.overlap = -std::numeric_limits<double>::infinity(), .start_energy = now().energies().total()};
@@ -222,6 +253,7 @@ Ended Runner<n>::run(const Start& start, const std::function<bool()>& stop, Kept
   const bool overlaps = (story || course_.uses(Seen::largest_overlap)) && !pairs_.empty() &&
                         course_.options.response != rigid::Response::none;
   const bool spinning = story || course_.uses(Seen::largest_spin);
+  const bool motion = kept && kept->motion, impulses = story || motion || course_.uses(Seen::largest_impulse);
   const bool energies = course_.uses(Seen::energy_change);
   if (story) story->before = now().energies(), story->start = now().momenta();
   if (kept && kept->film) kept->film->start();
@@ -230,7 +262,7 @@ Ended Runner<n>::run(const Start& start, const std::function<bool()>& stop, Kept
   Ended ended;
   ended.outcome = static_cast<int>(course_.rules.size());
   const auto keep_rows = [&](bool last) {
-    if (!kept || !kept->motion || kept->rows >= course_.nodes) return;
+    if (!motion || kept->rows >= course_.nodes) return;
     if (last ? kept->rows > 0 && kept->motion->values[0](kept->rows - 1, 0) == now().time()
              : now().time() < kept->rows * course_.end / (course_.nodes - 1) - 0.5 * course_.options.step)
       return;
@@ -270,9 +302,10 @@ Ended Runner<n>::run(const Start& start, const std::function<bool()>& stop, Kept
       look();
       break;
     }
-    const int impulses = now().ledger().impulses;
-    progress_.touching = penalty ? !now().contacts().empty() : impulses > impulses_;
-    impulses_ = impulses;
+    const int updates = now().ledger().impulses;
+    progress_.touching = penalty ? !now().contacts().empty() : updates > impulses_;
+    impulses_ = updates;
+    if (impulses && level_ == 0) note_impulses(motion);
     if (progress_.touching) progress_.touched = now().time();
     if (cluster_) {
       cluster_->see(now());
@@ -295,15 +328,16 @@ Ended Runner<n>::run(const Start& start, const std::function<bool()>& stop, Kept
     if (controller_) story->control = controller_->sums();
     story->overlap = progress_.overlap;
     story->spin = progress_.spin;
+    story->impulse = progress_.impulse;
     story->touching = level_ == 0 ? now().contacts().size() : 0;
   }
   return ended;
 }
 
-Channels runner_channels(const systems::Model& model, const systems::Values<double>& values, int nodes,
+Channels runner_channels(const systems::Model& model, const systems::Values<double>& values, int nodes, bool impulses,
                          bool controlled) {
   const bool plane = model.dimension == 2;
-  std::vector<std::string> bodies, q, v;
+  std::vector<std::string> bodies, q, v, j;
   const auto names = [&](const auto& world) {
     for (const auto& body : world.bodies) bodies.push_back(body.name);
   };
@@ -311,7 +345,7 @@ Channels runner_channels(const systems::Model& model, const systems::Values<doub
     names(systems::bodies<2>(model, values).world);
   else
     names(systems::bodies<3>(model, values).world);
-  std::vector<std::string> q_units, v_units;
+  std::vector<std::string> q_units, v_units, j_units;
   const auto add = [](std::vector<std::string>& labels, std::vector<std::string>& units, const std::string& body,
                       const std::vector<std::pair<const char*, const char*>>& columns) {
     for (const auto& [name, unit] : columns) {
@@ -323,10 +357,13 @@ Channels runner_channels(const systems::Model& model, const systems::Values<doub
     if (plane) {
       add(q, q_units, body, {{"x", "m"}, {"y", "m"}, {"angle", "rad"}});
       add(v, v_units, body, {{"x", "m/s"}, {"y", "m/s"}, {"angle", "rad/s"}});
+      add(j, j_units, body, {{"x", "N s"}, {"y", "N s"}, {"angle", "N m s"}});
     } else {
       add(q, q_units, body, {{"x", "m"}, {"y", "m"}, {"z", "m"}, {"q0", "1"}, {"qx", "1"}, {"qy", "1"}, {"qz", "1"}});
       add(v, v_units, body,
           {{"x", "m/s"}, {"y", "m/s"}, {"z", "m/s"}, {"wx", "rad/s"}, {"wy", "rad/s"}, {"wz", "rad/s"}});
+      add(j, j_units, body,
+          {{"x", "N s"}, {"y", "N s"}, {"z", "N s"}, {"wx", "N m s"}, {"wy", "N m s"}, {"wz", "N m s"}});
     }
   }
   Channels list = {{"t", "s", "time", nodes, {"t"}},
@@ -337,6 +374,9 @@ Channels runner_channels(const systems::Model& model, const systems::Values<doub
                     "energies, and their change by projections and impacts so far",
                     nodes,
                     {"kinetic", "potential", "projection", "impact"}}};
+  if (impulses)
+    list.push_back(
+        {"impulse", "", "what contacts gave bodies since the row before, about their centres", nodes, j, j_units});
   if (controlled) list.push_back(control_channel(model.dimension, nodes));
   return list;
 }

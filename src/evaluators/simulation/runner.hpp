@@ -44,6 +44,10 @@ struct Course {
   std::optional<Formula> cost;  // of the state at the end
 
   bool uses(Seen::Kind kind) const;
+  // Whether impulses answer contacts; otherwise forces do, or nothing.
+  bool by_impulses() const {
+    return options.response == rigid::Response::exact || options.response == rigid::Response::decomposition;
+  }
 };
 
 struct Ended {
@@ -65,7 +69,7 @@ struct Story {
   rigid::Momenta<n> start, end;
   rigid::Ledger<n> ledger;
   rigid::ControlSums control;
-  double overlap = 0.0, spin = 0.0;
+  double overlap = 0.0, spin = 0.0, impulse = 0.0;
   std::size_t touching = 0;
 };
 
@@ -102,8 +106,9 @@ class Runner {
   void begin(const Start& start);
   const rigid::Simulation<n>& now() const { return levels_[level_]; }
   std::size_t fitting_level();
-  void keep(Trajectory& shown, int row) const;
+  void keep(Trajectory& shown, int row);
   double booked() const;
+  void note_impulses(bool motion);
   void look();
   std::string out_of_range() const;
 
@@ -123,8 +128,9 @@ class Runner {
   long steps_ = 0;
   int impulses_ = 0;  // of this level
   Progress progress_;
-  std::optional<Cluster<n>> cluster_;  // where a formula asks for it
-  rigid::Ledger<n> ledger_;            // of levels before
+  std::vector<rigid::Twist<n>> pushes_;  // of contacts on bodies since the last row, where a motion is kept
+  std::optional<Cluster<n>> cluster_;    // where a formula asks for it
+  rigid::Ledger<n> ledger_;              // of levels before
 };
 
 // A view whose world has these links held where they start.
@@ -137,9 +143,9 @@ systems::Bodies<n> held(systems::Bodies<n> view, const std::vector<int>& links) 
   return view;
 }
 
-// t, q, v, energy of a model's bodies, with so many rows; `controlled`: what is commanded, too.
+// t, q, v, energy of a model's bodies, with so many rows; `impulses`: of contacts; `controlled`: what is commanded, too.
 Channels runner_channels(const systems::Model& model, const systems::Values<double>& values, int nodes,
-                         bool controlled = false);
+                         bool impulses = false, bool controlled = false);
 
 extern template class Runner<2>;
 extern template class Runner<3>;
