@@ -23,8 +23,8 @@ template <int n>
 std::unique_ptr<Integrator<n>> make_integrator(Stepper stepper, const World<n>& world, const Multibody<n>& bodies,
                                                const Forces<n>& forces);
 template <int n>
-std::unique_ptr<Integrator<n>> make_midpoint(const World<n>& world, const Multibody<n>& bodies,
-                                             const Forces<n>& forces);
+std::unique_ptr<Integrator<n>> make_midpoint(const World<n>& world, const Multibody<n>& bodies, const Forces<n>& forces,
+                                             bool nodal);
 template <int n>
 std::unique_ptr<Integrator<n>> make_newmark(double beta, const Multibody<n>& bodies, const Forces<n>& forces);
 

@@ -25,8 +25,8 @@ class Midpoint final : public Integrator<n> {
   static constexpr int spin = Multibody<n>::spin;
 
  public:
-  Midpoint(const World<n>& world, const Multibody<n>& bodies, const Forces<n>& forces)
-      : bodies_(bodies), forces_(forces), inertia0_(bodies), inertia1_(bodies) {
+  Midpoint(const World<n>& world, const Multibody<n>& bodies, const Forces<n>& forces, bool nodal)
+      : bodies_(bodies), forces_(forces), nodal_(nodal), inertia0_(bodies), inertia1_(bodies) {
     for (const auto& body : world.bodies)  // of gyration, where a body has no shape
       radius_.push_back(
           std::max(radius(body), body.mass > 0.0 ? std::sqrt(body.euler_tensor.trace() / body.mass) : 0.0));
@@ -35,7 +35,7 @@ class Midpoint final : public Integrator<n> {
     gradient_.resize(bodies.size());
     jacobian_.resize(bodies.size());
     velocity_.assign(bodies.size(), Twist<n>::Zero());
-    wrench_ = velocity_;
+    wrench_ = wrench1_ = velocity_;
   }
 
   bool advance(double t, double h, const State<n>& from, State<n>& to) override {
@@ -55,11 +55,19 @@ class Midpoint final : public Integrator<n> {
           velocity_[b].template head<n>() = (q1[b].position - q0[b].position) / h;
           velocity_[b].template tail<spin>() = mean_spin(q0[b], q1[b], h);
         }
-        forces_.wrench(t + 0.5 * h, frames_, velocity_, wrench_);
+        if (nodal_) {
+          frames_of(q0, node_);
+          forces_.wrench(t + 0.5 * h, node_, velocity_, wrench_);
+          frames_of(q1, node_);
+          forces_.wrench(t + 0.5 * h, node_, velocity_, wrench1_);
+        } else {
+          forces_.wrench(t + 0.5 * h, frames_, velocity_, wrench_);
+          wrench1_ = wrench_;
+        }
       }
       momentum_ = from.p;
       for (int b = 0; b < bodies_.size(); ++b)
-        if (!bodies_.is_fixed(b)) inertia0_.add_reduced(b, 0.5 * h * force(b, q0), momentum_);
+        if (!bodies_.is_fixed(b)) inertia0_.add_reduced(b, 0.5 * h * force(b, q0, wrench_), momentum_);
       before_ = q1;
       if (controlled_) mix(k);
       if (!invert(q0, h, q1)) return false;
@@ -83,7 +91,7 @@ class Midpoint final : public Integrator<n> {
     to.p.setZero(bodies_.dofs());
     for (int b = 0; b < bodies_.size(); ++b) {
       if (bodies_.is_fixed(b)) continue;
-      Twist<n> w = force(b, q1);
+      Twist<n> w = force(b, q1, wrench1_);
       w *= 0.5 * h;
       // of a free body the interval's momentum is what was asked for, without the rounding of positions
       w += bodies_.is_free(b) ? Twist<n>(momentum_.segment<Multibody<n>::twist>(bodies_.range(b).first))
@@ -106,9 +114,10 @@ class Midpoint final : public Integrator<n> {
     asked_ = momentum_;
   }
 
-  // Of the forces at the midpoint, on the node q: the lever arms of the directors are those of the node.
-  Twist<n> force(int b, const Poses& q) const {
-    Twist<n> w = wrench_[b];
+  // On the node q, of what has no potential, and of potentials at the midpoint: the lever arms of the directors are those of
+  // the node.
+  Twist<n> force(int b, const Poses& q, const std::vector<Twist<n>>& wrench) const {
+    Twist<n> w = wrench[b];
     w.template head<n>() -= gradient_[b].col(0);
     if constexpr (n == 2)
       w.template tail<spin>() -= torque<n>(gradient_[b], frames_[b].directors);
@@ -193,28 +202,29 @@ class Midpoint final : public Integrator<n> {
 
   const Multibody<n>& bodies_;
   const Forces<n>& forces_;
+  const bool nodal_;
   std::vector<double> radius_;
   Inertia<n> inertia0_, inertia1_;
   Poses before_;
   VectorX nu_, momentum_;  // of the interval
   bool controlled_ = false;
   Mixing mixing_;
-  VectorX asked_, unmixed_;  // momenta of the last iterate, and what forces make of them
-  std::vector<geometry::Frame<n>> frames_;
+  VectorX asked_, unmixed_;                        // momenta of the last iterate, and what forces make of them
+  std::vector<geometry::Frame<n>> frames_, node_;  // at the middle, at a node
   std::vector<ConfigurationGradient<n>> gradient_;
-  std::vector<Twist<n>> velocity_, wrench_;
+  std::vector<Twist<n>> velocity_, wrench_, wrench1_;  // on the node that the step begins and ends with
   std::vector<typename Multibody<n>::Jacobian> jacobian_;
 };
 
 }  // namespace
 
 template <int n>
-std::unique_ptr<Integrator<n>> make_midpoint(const World<n>& world, const Multibody<n>& bodies,
-                                             const Forces<n>& forces) {
-  return std::make_unique<Midpoint<n>>(world, bodies, forces);
+std::unique_ptr<Integrator<n>> make_midpoint(const World<n>& world, const Multibody<n>& bodies, const Forces<n>& forces,
+                                             bool nodal) {
+  return std::make_unique<Midpoint<n>>(world, bodies, forces, nodal);
 }
 
-template std::unique_ptr<Integrator<2>> make_midpoint(const World<2>&, const Multibody<2>&, const Forces<2>&);
-template std::unique_ptr<Integrator<3>> make_midpoint(const World<3>&, const Multibody<3>&, const Forces<3>&);
+template std::unique_ptr<Integrator<2>> make_midpoint(const World<2>&, const Multibody<2>&, const Forces<2>&, bool);
+template std::unique_ptr<Integrator<3>> make_midpoint(const World<3>&, const Multibody<3>&, const Forces<3>&, bool);
 
 }  // namespace dodyn::rigid

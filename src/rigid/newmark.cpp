@@ -115,9 +115,10 @@ std::unique_ptr<Integrator<n>> make_integrator(Stepper stepper, const World<n>& 
     case Stepper::newmark_implicit:
       return make_newmark(0.25, bodies, forces);
     case Stepper::variational:
+    case Stepper::variational_nodal:
       break;
   }
-  return make_midpoint(world, bodies, forces);
+  return make_midpoint(world, bodies, forces, stepper == Stepper::variational_nodal);
 }
 
 template std::unique_ptr<Integrator<2>> make_integrator(Stepper, const World<2>&, const Multibody<2>&,

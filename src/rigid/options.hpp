@@ -4,10 +4,11 @@
 namespace dodyn::rigid {
 
 enum class Stepper {
-  variational,       // constrained midpoint variational integrator in (q, p) form, null space and nodal
-                     // reparametrisation (3.13), (3.17); in the plane in x, y, theta
-  newmark_explicit,  // (3.3) with beta = 0, gamma = 1/2; free bodies only
-  newmark_implicit,  // (3.3) with beta = 1/4, gamma = 1/2; free bodies only
+  variational,        // constrained midpoint variational integrator in (q, p) form, null space and nodal
+                      // reparametrisation (3.13), (3.17); in the plane in x, y, theta
+  variational_nodal,  // the same, but what has no potential acts at the ends of a step, by halves (4.5)
+  newmark_explicit,   // (3.3) with beta = 0, gamma = 1/2; free bodies only
+  newmark_implicit,   // (3.3) with beta = 1/4, gamma = 1/2; free bodies only
 };
 enum class Response {
   none,

@@ -28,8 +28,9 @@ void check(const World<n>& world, const Options& options) {
   require(options.max_cuts >= 0, "max_cuts is negative");
   require(options.response != Response::penalty || options.stiffness > 0.0,
           "penalty stiffness is " + number(options.stiffness) + " N/m, must be positive");
-  require(options.stepper == Stepper::variational || world.joints.empty(),
-          "Newmark steppers move free bodies only; this world has joints");
+  require(
+      options.stepper == Stepper::variational || options.stepper == Stepper::variational_nodal || world.joints.empty(),
+      "Newmark steppers move free bodies only; this world has joints");
   for (const auto& b : world.bodies) {
     require(b.surface.restitution >= 0.0 && b.surface.restitution <= 1.0,
             "restitution of '" + b.name + "' is " + number(b.surface.restitution) + ", allowed 0 to 1");

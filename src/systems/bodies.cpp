@@ -60,11 +60,46 @@ class Builder {
     model_.fail(line(link), "link " + view_.tree.links[link].name + " is no body of a contact simulation: " + what);
   }
 
+  // Whether the link only lends an axis to the joint of the next one: it has hinges, no mass, and the next link's hinges go
+  // through the same point.
+  bool is_ring(std::size_t l) const {
+    const auto& links = view_.tree.links;
+    const auto hinged = [](const Link<double>& link) {
+      return !link.moves.empty() && turns_of(link).size() == link.moves.size();
+    };
+    if (n == 2 || l + 1 == links.size() || !hinged(links[l]) || !hinged(links[l + 1])) return false;
+    const Vector3<double> none{0.0, 0.0, 0.0};
+    const int number = static_cast<int>(l);
+    return links[l].mass == 0.0 && inertia_of(links[l]).isZero() && model_.shapes_of(number).empty() &&
+           links[l + 1].at == none &&
+           std::count_if(links.begin(), links.end(), [&](const auto& link) { return link.parent == number; }) == 1 &&
+           links[l + 1].parent == number;
+  }
+  // The first of the links whose turns are one joint.
+  int first_of(int l) const {
+    while (l > 0 && view_.links[l - 1].ring) --l;
+    return l;
+  }
+  // What would push a ring's own axes, which its body does not have.
+  void check_ring(int ring) const {
+    const auto at = [&](const Place<double>& place) { return place.link == ring; };
+    const auto& tree = view_.tree;
+    bool pushed = std::any_of(tree.drags.begin(), tree.drags.end(), [&](const auto& d) { return d.link == ring; });
+    for (const auto& charge : tree.charges) pushed |= at(charge.place);
+    for (const auto& load : tree.loads) pushed |= load.coordinate < 0 && at(load.place);
+    for (const auto& actuator : tree.actuators) pushed |= actuator.coordinate < 0 && at(actuator.place);
+    for (const auto& point : tree.named_points) pushed |= at(point.place) && point.place.at != Vector3<double>{};
+    if (pushed) refuse(ring, "it has no mass; allowed: that it is driven about its hinges alone, and has no points");
+  }
+
   // Whether the joint is of a kind that a world has: free, or a point that is held.
   void check_joint(int l) const {
-    const auto& link = view_.tree.links[l];
-    const auto turns = turns_of(link);
-    const std::size_t slides = link.moves.size() - turns.size();
+    const int first = first_of(l);
+    const auto& link = view_.tree.links[first];
+    std::vector<Move> turns;
+    for (int i = first; i <= l; ++i)
+      for (const Move& turn : turns_of(view_.tree.links[i])) turns.push_back(turn);
+    const std::size_t slides = first == l ? link.moves.size() - turns.size() : 0;
     bool in_order = true;  // slides first, along x, y, z
     for (std::size_t i = 0; i < slides; ++i) in_order &= link.moves[i] == Move{Move::slide, static_cast<int>(i)};
     const bool three = turns.size() == 3 && turns[0].axis != turns[1].axis && turns[1].axis != turns[2].axis;
@@ -74,10 +109,11 @@ class Builder {
     if (l == 0 && standing_.foot && !free)
       refuse(l, "it cannot stand on a foot; allowed: a first link whose joint to the ground has all slides and turns");
     if (!free && !held)
-      refuse(l,
-             std::string("its joint; allowed: ") +
-                 (n == 2 ? "fixed, revolute, prismatic, on the ground planar (= point + revolute), too"
-                         : "fixed, revolute, spherical, prismatic, on the ground spatial (= point + spherical), too"));
+      refuse(l, std::string("its joint; allowed: ") +
+                    (n == 2 ? "fixed, revolute, prismatic, on the ground planar (= point + revolute), too"
+                            : "fixed, revolute, spherical (or three hinges through one point), prismatic, on the "
+                              "ground spatial (= point + "
+                              "spherical), too"));
   }
 
   void clusters() {
@@ -97,6 +133,11 @@ class Builder {
       const auto& link = links[l];
       Vector3<double> origin{0.0, 0.0, 0.0};
       int c = static_cast<int>(clusters_.size());
+      if (is_ring(l)) {
+        view_.links[l] = {c, origin, true};
+        check_ring(static_cast<int>(l));
+        continue;
+      }
       if (link.moves.empty() && link.parent >= 0) {
         c = view_.links[link.parent].body;
         origin = link.at + view_.links[link.parent].origin;
@@ -154,6 +195,7 @@ class Builder {
       const int l = cluster.links[i];
       const Eigen::Vector3d origin = eigen(cluster.origins[i]) - cluster.centre;
       view_.links[l].origin = array(origin);
+      for (int ring = first_of(l); ring < l; ++ring) view_.links[ring].origin = array(origin);
       for (const Shape* shape : model_.shapes_of(l)) {
         std::vector<rigid::Vector<n>> corners;
         for (const auto& corner : model_.corners(*shape, values_.numbers))
@@ -178,6 +220,8 @@ class Builder {
 
   void add_joint(const Link<double>& link) {
     const int l = static_cast<int>(&link - view_.tree.links.data());
+    if (view_.links[l].ring) return;
+    const auto& hung = view_.tree.links[first_of(l)];  // what the joint begins with
     const bool stands = l == 0 && standing_.foot;
     if (link.moves.empty() ||
         (link.parent < 0 && link.moves.size() > 1 && link.moves[0].kind == Move::slide && !stands))
@@ -185,11 +229,11 @@ class Builder {
     rigid::Joint<n> joint;
     joint.child = view_.links[l].body;
     joint.child_point = head<n>(view_.links[l].origin);
-    joint.parent = link.parent < 0 ? ground_ : view_.links[link.parent].body;
+    joint.parent = hung.parent < 0 ? ground_ : view_.links[hung.parent].body;
     joint.parent_point = head<n>(stands            ? *standing_.foot
-                                 : link.parent < 0 ? link.at
-                                                   : link.at + view_.links[link.parent].origin);
-    const bool revolute = link.moves.size() == 1;
+                                 : hung.parent < 0 ? hung.at
+                                                   : hung.at + view_.links[hung.parent].origin);
+    const bool revolute = link.moves.size() == 1 && &hung == &link;
     const bool slides = revolute && link.moves[0].kind == Move::slide;
     joint.kind = slides     ? rigid::Joint<n>::Kind::prismatic
                  : revolute ? rigid::Joint<n>::Kind::revolute
@@ -276,7 +320,7 @@ typename Bodies<n>::State Bodies<n>::state(std::span<const double> q, std::span<
   std::vector<bool> done(world.bodies.size(), false);
   for (std::size_t l = 0; l < links.size(); ++l) {
     const int b = links[l].body;
-    if (done[b] || world.bodies[b].fixed) continue;
+    if (done[b] || links[l].ring || world.bodies[b].fixed) continue;
     done[b] = true;
     const Vector3<double> centre = Vector3<double>{0.0, 0.0, 0.0} - links[l].origin;
     auto& pose = state.poses[b];

@@ -2,7 +2,8 @@
 // and back.
 //
 // Every link that moves is a body; links fixed to another one are part of its body. What can be expressed are free bodies
-// (a root that is planar, or spatial) and revolute, spherical and prismatic joints. Springs and
+// (a root that is planar, or spatial) and revolute, spherical and prismatic joints; three hinges through one point, with
+// links without mass between them, are a spherical joint, too. Springs and
 // users' energies are potentials of the world; damping, users' forces and actuators its forces; charges and drag its
 // own.
 #pragma once
@@ -30,6 +31,8 @@ struct Bodies {
   struct LinkPlace {
     int body = -1;
     Vector3<double> origin;  // of the link's frame, in the body's coordinates
+    // Without mass, between hinges through one point: its body is that of the next link, with which it is one joint.
+    bool ring = false;
   };
   std::vector<LinkPlace> links;  // where every link is
 

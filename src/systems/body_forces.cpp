@@ -147,20 +147,22 @@ rigid::Force<n> recorded_force(const Bodies<n>& view, Control control, const std
       for (std::size_t i = 0; i < link.moves.size(); ++i) {
         const int coordinate = link.first + static_cast<int>(i);
         const int b = view.links[static_cast<std::size_t>(&link - view.tree.links.data())].body;
+        int parent = link.parent;  // on another body
+        while (parent >= 0 && view.links[parent].body == b) parent = view.tree.links[parent].parent;
         Vector3<Var> way = state.dual[coordinate];
         for (Var& x : way) x = applied.generalised[coordinate] * x;
         if (link.moves[i].kind == Move::slide) {  // at the link's origin, on either body
           const Vector3<Var> at = state.frames[&link - view.tree.links.data()].origin;
           force[b] = force[b] + way;
           torque[b] = torque[b] + cross(at - frames[b].origin, way);
-          if (link.parent >= 0) {
-            const int other = view.links[link.parent].body;
+          if (parent >= 0) {
+            const int other = view.links[parent].body;
             force[other] = force[other] - way;
             torque[other] = torque[other] - cross(at - frames[other].origin, way);
           }
         } else {
           torque[b] = torque[b] + way;
-          if (link.parent >= 0) torque[view.links[link.parent].body] = torque[view.links[link.parent].body] - way;
+          if (parent >= 0) torque[view.links[parent].body] = torque[view.links[parent].body] - way;
         }
       }
     outputs.clear();

@@ -44,12 +44,13 @@ TreeState<T> tree_state(const Tree<double>& tree, const std::vector<typename Bod
   const T zero(0.0);
   for (std::size_t l = 0; l < tree.links.size(); ++l) {
     const auto& link = tree.links[l];
-    Frame<T> f = bodies[links[l].body];
-    const Vector3<T> origin = lift<T>(links[l].origin);
+    std::size_t last = l;  // of the links whose turns are one joint
+    while (links[last].ring) ++last;
+    Frame<T> f = bodies[links[last].body];
+    const Vector3<T> origin = lift<T>(links[last].origin);
     f.velocity = f.velocity_of(origin);
     f.origin = f.point(origin);
     if constexpr (n == 2) f.angle = atan2(f.rotation[1][0], f.rotation[0][0]);
-    state.frames.push_back(f);
 
     const Frame<T> before = link.parent < 0 ? Frame<T>::at_rest() : state.frames[link.parent];
     const Vector3<T> place = before.point(lift<T>(link.at));
@@ -72,31 +73,50 @@ TreeState<T> tree_state(const Tree<double>& tree, const std::vector<typename Bod
       state.v.push_back(dot(axis, f.velocity - carried));
       state.dual.push_back(axis);
     }
-    const auto turns = turns_of(link);
-    if (turns.empty()) continue;
+    std::vector<Move> turns;
+    for (std::size_t i = l; i <= last; ++i)
+      for (const Move& turn : turns_of(tree.links[i])) turns.push_back(turn);
+    if (turns.empty()) {
+      state.frames.push_back(f);
+      continue;
+    }
     const auto angles = turn_angles(product_of_transposed(before.rotation, f.rotation), turns);
     const Vector3<T> spin = f.rotation * f.spin - before.rotation * before.spin;
     Frame<T> turning = Frame<T>::at_rest();
     turning.rotation = before.rotation;
     std::vector<Vector3<T>> axes;
+    std::vector<Matrix3<T>> turned;  // by as many turns
     for (std::size_t i = 0; i < turns.size(); ++i) {
       const int a = turns[i].axis;
       axes.push_back({turning.rotation[0][a], turning.rotation[1][a], turning.rotation[2][a]});
       turning.turn(a, angles[i], zero);
+      turned.push_back(turning.rotation);
     }
+    auto dual = axes;
     if (turns.size() == 3) {
       const Vector3<T> c = cross(axes[1], axes[2]);
       const T volume = dot(axes[0], c);
-      std::vector<Vector3<T>> dual = {c, cross(axes[2], axes[0]), cross(axes[0], axes[1])};
+      dual = {c, cross(axes[2], axes[0]), cross(axes[0], axes[1])};
       for (auto& d : dual)
         for (T& x : d) x = x / volume;
-      axes = dual;
     }
     for (std::size_t i = 0; i < turns.size(); ++i) {
       state.q.push_back(angles[i]);
-      state.v.push_back(dot(axes[i], spin));
-      state.dual.push_back(axes[i]);
+      state.v.push_back(dot(dual[i], spin));
+      state.dual.push_back(dual[i]);
     }
+    Vector3<T> ring_spin = before.rotation * before.spin;
+    for (std::size_t i = 0; l < last; ++l) {
+      for (std::size_t k = 0; k < tree.links[l].moves.size(); ++k, ++i)
+        for (int a = 0; a < 3; ++a) ring_spin[a] = ring_spin[a] + dot(dual[i], spin) * axes[i][a];
+      Frame<T> ring = f;
+      ring.rotation = turned[i - 1];
+      for (int a = 0; a < 3; ++a)
+        ring.spin[a] = ring.rotation[0][a] * ring_spin[0] + ring.rotation[1][a] * ring_spin[1] +
+                       ring.rotation[2][a] * ring_spin[2];
+      state.frames.push_back(ring);
+    }
+    state.frames.push_back(f);
   }
   return state;
 }

@@ -212,6 +212,19 @@ TEST(MotionContacts, WhatGrazesFollowsThePlanWithoutContacts) {
   EXPECT_LE(turned, 1e-9);
 }
 
+// A chain through its joints, driven: the simulation has them in null spaces, and forces on bodies where the plan has coordinates.
+TEST(MotionContacts, AChainFollowsThePlanThroughItsJoints) {
+  const auto settings =
+      read_settings(std::string(CONFIGS) + "/manipulator.cfg", {"--motion.starts", "1", "--motion.tolerance", "1e-11"});
+  const Outcome outcome = make_evaluator(settings)->evaluate(task());
+  ASSERT_EQ(outcome.evaluation.status, Status::ok) << outcome.evaluation.reason;
+  const Forward forward = drive(MotionDesigns(settings), outcome.evaluation.design, outcome.trajectory, 1);
+  EXPECT_EQ(forward.failure, "");
+  const auto [departure, turned] = forward.untouched.value_or(std::pair{forward.departure, forward.turned});
+  EXPECT_LE(departure, 1e-7);
+  EXPECT_LE(turned, 1e-6);
+}
+
 // Half the normal velocity comes back, and three quarters of the energy are lost.
 TEST(MotionContacts, RestitutionIsThatOfTheLaw) {
   const MotionDesigns designs(bounce(6, 14, "restitution 0.5"));

@@ -254,6 +254,44 @@ TEST(Bodies, MotionsOfBothViewsAgreeAtOrderTwo) {
   }
 }
 
+// Three hinges through one point, with links without mass between them, driven, sprung and braked: on the ground's bar two and one,
+// on the next bar one, one and one.
+const std::string gimbals =
+    "[model]\ndimension = 3\ngravity = 9\n[link a]\nparent = ground\njoint = spatial ZXY\nend = 0.4, 0.1, 0\n"
+    "centre = 0.2, 0, 0.1\nmass = 2\ninertia = 0.2, 0.25, 0.3\n"
+    "[link two]\nparent = a\njoint = revolute z + revolute x\ncoordinates = tz, tx\nend = 0, 0, 0\n"
+    "[link b]\nparent = two\njoint = revolute y\nend = 0.3, 0, 0.1\ncentre = 0.1, 0.05, 0\nmass = 1\n"
+    "inertia = 0.2, 0.1, 0.2\n"
+    "[link first]\nparent = b\njoint = revolute x\nend = 0, 0, 0\n"
+    "[link second]\nparent = first\njoint = revolute y\nend = 0, 0, 0\n"
+    "[link c]\nparent = second\njoint = revolute z\ncentre = 0, 0.1, 0.1\nmass = 1.5\ninertia = 0.1, 0.2, 0.2\n"
+    "[actuator one]\ncoordinate = tz\n[actuator other]\ncoordinate = second\n"
+    "[spring s]\ncoordinate = tx\nstiffness = 3\nrest = 0.2\ndamping = 0.3\n"
+    "[spring last]\ncoordinate = c\nstiffness = 2\nrest = -0.1\ndamping = 0.1\n";
+
+TEST(Bodies, HingesThroughOnePointAreASphericalJoint) {
+  std::mt19937_64 random(17);
+  const Model model = read_model(gimbals, "gimbals");
+  EXPECT_EQ(bodies<3>(model, model.evaluate<double>()).world.bodies.size(), 3U);
+  for (int trial = 0; trial < 5; ++trial) expect_agreement<3>(gimbals, random, true);
+  expect_same_motion<3>(gimbals, random);
+  const auto refused = [](const std::string& more, const std::string& what) {
+    const Model odd = read_model(gimbals + more, "gimbals");
+    try {
+      bodies<3>(odd, odd.evaluate<double>());
+      ADD_FAILURE() << more;
+    } catch (const ConfigError& error) {
+      EXPECT_NE(std::string(error.what()).find(what), std::string::npos) << error.what();
+    }
+  };
+  refused("[actuator t]\nlink = first\ntorque = 0, 0, 1\n",
+          "link first is no body of a contact simulation: it has no mass");
+  refused(
+      "[link d]\nparent = c\njoint = revolute x\n[link e]\nparent = d\njoint = revolute z\nmass = 1\n"
+      "inertia = 1, 1, 1\n",
+      "link e is no body of a contact simulation: its joint");
+}
+
 // A pendulum in a range, pushed and braked.
 const std::string pendulum =
     "[model]\ndimension = 2\n[link rod]\nparent = ground\njoint = revolute\ncoordinates = x\ncentre = 0, -1\nmass = 2\n"

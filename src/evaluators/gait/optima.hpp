@@ -1,4 +1,4 @@
-// The distinct gaits that the starts of a design ended at.
+// The distinct motions that the starts of a design ended at.
 #pragma once
 
 #include <Eigen/Core>
@@ -13,7 +13,7 @@ struct Optimum {
   Eigen::VectorXd joints;  // at all nodes
 };
 
-// Adds a gait to a list of distinct ones, the best first. The same gait: of the same cost (relative 1e-6) and motion
+// Adds a motion to a list of distinct ones, the best first. The same motion: of the same cost (relative 1e-6) and motion
 // (1e-3 rad, root mean square).
 void add(std::vector<Optimum>& optima, Optimum found);
 

@@ -116,8 +116,8 @@ class Driver {
     const std::vector<double> at(q.begin(), q.end()), still(at.size(), 0.0);
     State state = bodies.state(at, still);
     for (std::size_t l = 0; l < bodies.links.size(); ++l) {
-      const auto& [body, origin] = bodies.links[l];
-      if (body < 0 || tree.links[l].moves.empty()) continue;
+      const auto& [body, origin, ring] = bodies.links[l];
+      if (body < 0 || ring || tree.links[l].moves.empty()) continue;
       using systems::operator*;
       const auto pace = frames[l].velocity_of({-origin[0], -origin[1], -origin[2]});
       const auto spin = frames[l].rotation * frames[l].spin;
@@ -150,6 +150,7 @@ class Driver {
     }
     rigid::Options options;
     options.step = h / steps_;
+    if (designs_.system().directors()) options.stepper = rigid::Stepper::variational_nodal;  // as its transcription
     options.stiffness = designs_.penalty();
     options.response = !shaped || !touching_         ? rigid::Response::none
                        : designs_.penalty() > 0.0    ? rigid::Response::penalty

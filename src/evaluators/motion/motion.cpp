@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "dmoc/attitudes.hpp"
+#include "evaluators/gait/optima.hpp"
 #include "evaluators/motion/design.hpp"
 #include "evaluators/motion/forward.hpp"
 #include "evaluators/motion/pictures.hpp"
@@ -93,6 +94,7 @@ std::vector<Quantity> motion_metrics(const MotionDesigns& designs) {
       {"iterations", "1", "iterations of the solver, all starts together"},
       {"starts", "1", "starts tried"},
       {"starts_solved", "1", "starts that ended at a first-order optimal point"},
+      {"optima", "1", "distinct motions among these"},
   };
   for (const auto& phase : designs.phases()) list.push_back({"duration_" + phase.name, "s", "of the phase"});
   for (const auto& contact : designs.contacts()) {
@@ -157,6 +159,7 @@ class MotionEvaluator final : public Evaluator {
   std::optional<Simulated> replay(const Outcome& outcome) const override;
 
  private:
+  int optima_rows() const { return search_.starts + 1; }  // and that of a parent
   int nodes() const {
     int count = 0;
     for (const auto& phase : designs_.phases()) count += phase.intervals + 1;
@@ -170,6 +173,7 @@ class MotionEvaluator final : public Evaluator {
   };
   MotionPath path_of(const Trajectory& parent, const Eigen::VectorXd& design) const;
   Found solve(const Task& task, const MotionPath& path, const Trajectory* parent) const;
+  Eigen::VectorXd coordinates_of(const Found& found, const Eigen::VectorXd& design) const;  // at all nodes
   void read_off(const TranscribedMotion& planned, const nlp::Solution& best, Outcome& outcome) const;
   std::string worst_row(const TranscribedMotion& planned, const Eigen::VectorXd& x) const;
 
@@ -200,6 +204,13 @@ Channels MotionEvaluator::channels() const {
       {"phase", "1", "number of the phase", N, {"phase"}},
   };
   for (Channel& channel : picture_channels(designs_, N)) list.push_back(std::move(channel));
+  list.push_back(
+      {"optima",
+       "",
+       "distinct motions that the starts ended at, the best first: how many starts, KKT residual, distance to the "
+       "best (of coordinates, root mean square)",
+       optima_rows(),
+       {"cost", "count", "residual", "distance"}});
   return list;
 }
 
@@ -274,11 +285,19 @@ MotionEvaluator::Found MotionEvaluator::solve(const Task& task, const MotionPath
   return found;
 }
 
+Eigen::VectorXd MotionEvaluator::coordinates_of(const Found& found, const Eigen::VectorXd& design) const {
+  std::vector<double> all;
+  for (const Eigen::MatrixXd& q : designs_.path_of(found.planned.problem, found.solution.x, design).q)
+    all.insert(all.end(), q.reshaped().begin(), q.reshaped().end());
+  return Eigen::Map<const Eigen::VectorXd>(all.data(), static_cast<Eigen::Index>(all.size()));
+}
+
 Outcome MotionEvaluator::evaluate(const Task& task) const {
   Outcome outcome{task.evaluation, {}};
   Evaluation& e = outcome.evaluation;
   std::optional<Found> best;
   int tried = 0, solved = 0, iterations = 0;
+  std::vector<Optimum> optima;
   std::array<int, 5> ends{};
   const auto attempt = [&](const MotionPath& path, const Trajectory* parent) {
     Found found = solve(task, path, parent);
@@ -288,6 +307,7 @@ Outcome MotionEvaluator::evaluate(const Task& task) const {
     ++ends[static_cast<std::size_t>(s.status)];
     const bool is_solved = s.status == SolveStatus::solved;
     solved += is_solved;
+    if (is_solved) add(optima, {s.objective, 1, s.residuals.largest(), coordinates_of(found, e.design)});
     const auto better = [&](const nlp::Solution& than) {
       return is_solved != (than.status == SolveStatus::solved) ? is_solved
              : is_solved                                       ? s.objective < than.objective
@@ -332,8 +352,11 @@ Outcome MotionEvaluator::evaluate(const Task& task) const {
     e.gradient =
         best->planned.problem.problem().design_gradient(found.x, found.multipliers, static_cast<int>(e.design.size()));
   read_off(best->planned, found, outcome);
-  const std::array<std::pair<const char*, double>, 3> counts = {
-      {{"iterations", iterations}, {"starts", tried}, {"starts_solved", solved}}};
+  outcome.trajectory.values.push_back(table(optima, optima_rows()));
+  const std::array<std::pair<const char*, double>, 4> counts = {{{"iterations", iterations},
+                                                                 {"starts", tried},
+                                                                 {"starts_solved", solved},
+                                                                 {"optima", static_cast<double>(optima.size())}}};
   const auto list = motion_metrics(designs_);
   for (std::size_t i = 0; i < list.size(); ++i)
     for (const auto& [name, value] : counts)
@@ -404,10 +427,10 @@ void MotionEvaluator::read_off(const TranscribedMotion& planned, const nlp::Solu
     outcome.trajectory.values.push_back(std::move(values));
   Eigen::VectorXd& metrics = outcome.evaluation.metrics;
   metrics.resize(static_cast<Eigen::Index>(motion_metrics(designs_).size()));
-  metrics.head(12) << time, largest, squared, work, loss, normal, drift, problem.reintegrate(motion),
-      best.residuals.largest(), 0.0, 0.0, 0.0;
-  for (std::size_t i = 0; i < durations.size(); ++i) metrics(12 + static_cast<Eigen::Index>(i)) = durations[i];
-  auto next = static_cast<Eigen::Index>(12 + durations.size());
+  metrics.head(13) << time, largest, squared, work, loss, normal, drift, problem.reintegrate(motion),
+      best.residuals.largest(), 0.0, 0.0, 0.0, 0.0;
+  for (std::size_t i = 0; i < durations.size(); ++i) metrics(13 + static_cast<Eigen::Index>(i)) = durations[i];
+  auto next = static_cast<Eigen::Index>(13 + durations.size());
   for (const auto& contact : designs_.contacts()) {
     if (designs_.penalty() > 0.0) {
       Eigen::Index deepest = 0;
@@ -436,6 +459,12 @@ std::string MotionEvaluator::report(const Outcome& outcome) const {
   s += formatted("  %.0f of %.0f starts converged, %.0f iterations in all\n", metric("starts_solved"), metric("starts"),
                  metric("iterations"));
   s += formatted("  KKT residual %.1e (tolerance %.0e)\n", metric("kkt_residual"), search_.tolerance);
+  if (metric("optima") > 1 && !outcome.trajectory.empty()) {
+    const Eigen::MatrixXd& rows = outcome.trajectory.values.back();
+    s += formatted("  %.0f distinct motions; cost, starts that ended there, distance to the best:\n", metric("optima"));
+    for (Eigen::Index i = 0; i < rows.rows() && std::isfinite(rows(i, 0)); ++i)
+      s += formatted("    %-12.6g %3.0f  %.3f\n", rows(i, 0), rows(i, 1), rows(i, 3));
+  }
   s += "motion\n";
   for (const auto& phase : designs_.phases())
     s += formatted("  [phase %s] lasts %.5g s, on %d intervals\n", phase.name.c_str(), metric("duration_" + phase.name),

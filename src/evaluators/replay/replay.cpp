@@ -169,7 +169,7 @@ class Replayer {
     bodies[0].outward = Vector::Unit(n - 1);
     bodies[0].surface = {0.0, settings_.friction};
     for (const auto& foot : feet()) {
-      const auto& [b, origin] = view.links[static_cast<std::size_t>(foot.link)];
+      const auto& [b, origin, ring] = view.links[static_cast<std::size_t>(foot.link)];
       auto& body = bodies[static_cast<std::size_t>(b)];
       // from the point up the link: away from its far end, or towards it
       const auto& link = tree_.links[static_cast<std::size_t>(foot.link)];

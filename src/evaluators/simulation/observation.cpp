@@ -105,7 +105,7 @@ rigid::Vector<n> Observation<n>::position(const systems::Place<double>& place) {
   rigid::Vector<n> at;
   for (int i = 0; i < n; ++i) at[i] = place.at[i];
   if (place.link < 0) return at;
-  const auto& [body, origin] = view_.links[place.link];
+  const auto& [body, origin, ring] = view_.links[place.link];
   for (int i = 0; i < n; ++i) at[i] += origin[i];
   return frame(body)(at);
 }
@@ -253,7 +253,7 @@ double Observation<n>::value(const Seen& seen, const Start& start, const Progres
       return 0.0;
     }
     case Seen::seen_from: {
-      const auto& [body, origin] = view_.links[seen.one];
+      const auto& [body, origin, ring] = view_.links[seen.one];
       const rigid::Vector<n> at = frame(body).directors.transpose() *
                                   (position(view_.tree.named_points[seen.variable.index].place) - frame(body).position);
       return at[seen.variable.axis] - origin[seen.variable.axis];
