@@ -1,4 +1,4 @@
-// Steps of the exact response (simulation.hpp): divided where gaps close, with impulses there.
+// Steps of the exact response (simulation.hpp), divided where gaps close, with impulses there; and of the decomposition of momenta.
 #include <algorithm>
 #include <cmath>
 
@@ -59,15 +59,58 @@ std::vector<ContactRow<n>> Simulation<n>::rows(double above) const {
   return all;
 }
 
+template <int n>
+std::vector<rigid::Twist<n>> Simulation<n>::twists() const {
+  std::vector<rigid::Twist<n>> all(momentum_.size(), rigid::Twist<n>::Zero());
+  for (int b = 0; b < rigid_; ++b)
+    if (!bodies_.bodies[static_cast<std::size_t>(b)].fixed)
+      all[static_cast<std::size_t>(b)] = turned(b, momentum_[static_cast<std::size_t>(b)], true);
+  return all;
+}
+
+// P v is the velocity next to v, in the metric of the masses, that closes no overlap. Sweeps find it but for their tolerance; the length of
+// the turn is that at which the kinetic energy changes by -(1 - e^2) of what P takes, so that elastic ones keep it to round-off.
+template <int n>
+void Simulation<n>::turn_round() {
+  const auto closed = rows(0.0);
+  const auto before = twists();
+  auto after = before;
+  Nodes<n> v = v_;
+  double fastest = 0.0;
+  {
+    const Rates<n> rates{v, after};
+    for (const auto& row : closed) fastest = std::max(fastest, rate(row, rates));
+    if (fastest == 0.0) return;
+    push_apart(closed, std::vector<double>(closed.size(), 0.0), 1e-4 * fastest, 100, rates);
+  }
+  double along = 0.0, square = 0.0;  // d.M v and d.M d of d = v - P v
+  for (int i = 0; i < elements_.nodes(); ++i) {
+    const Vector<n> d = v_.col(i) - v.col(i);
+    const double mass = elements_.mass()[static_cast<std::size_t>(i)];
+    along += mass * d.dot(v_.col(i));
+    square += mass * d.squaredNorm();
+  }
+  std::vector<rigid::Twist<n>> taken(before.size(), rigid::Twist<n>::Zero());  // momentum, of d
+  for (int b = 0; b < rigid_; ++b) {
+    const auto at = static_cast<std::size_t>(b);
+    if (bodies_.bodies[at].fixed) continue;
+    const rigid::Twist<n> d = before[at] - after[at];
+    taken[at] = turned(b, d, false);
+    along += d.dot(momentum_[at]);
+    square += d.dot(taken[at]);
+  }
+  if (!(square > 0.0)) return;
+  const double turn = (1.0 + options_.restitution) * along / square;
+  v_ += turn * (v - v_);
+  for (int b = 0; b < rigid_; ++b) momentum_[static_cast<std::size_t>(b)] -= turn * taken[static_cast<std::size_t>(b)];
+}
+
 // Impulses at the gaps that are closed now: rates that close them are turned round.
 template <int n>
 bool Simulation<n>::collide() {
   const auto closed = rows(-near);
   if (closed.empty()) return true;
-  std::vector<rigid::Twist<n>> twists(momentum_.size(), rigid::Twist<n>::Zero());
-  for (int b = 0; b < rigid_; ++b)
-    if (!bodies_.bodies[static_cast<std::size_t>(b)].fixed)
-      twists[static_cast<std::size_t>(b)] = turned(b, momentum_[static_cast<std::size_t>(b)], true);
+  auto twists = this->twists();
   const Rates<n> rates{v_, twists};
   std::vector<double> limits;
   bool hits = false;
@@ -140,6 +183,8 @@ bool Simulation<n>::exact_step() {
 #define DODYN_RESPONSES(n)                                                                 \
   template rigid::Twist<n> Simulation<n>::turned(int, const rigid::Twist<n>&, bool) const; \
   template std::vector<ContactRow<n>> Simulation<n>::rows(double) const;                   \
+  template std::vector<rigid::Twist<n>> Simulation<n>::twists() const;                     \
+  template void Simulation<n>::turn_round();                                               \
   template bool Simulation<n>::collide();                                                  \
   template bool Simulation<n>::exact_step();
 DODYN_RESPONSES(2)

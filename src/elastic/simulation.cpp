@@ -28,8 +28,7 @@ Simulation<n>::Simulation(World<n> world, const Options& options) : world_(std::
   constexpr int spin = rigid::Multibody<n>::spin;
   require(options.step > 0.0 && std::isfinite(options.step),
           "step is " + number(options.step) + " s, must be positive");
-  require(options.response == rigid::Response::penalty || options.response == rigid::Response::exact,
-          "deformable bodies have the responses penalty and exact");
+  require(options.response != rigid::Response::none, "deformable bodies need a response");
   require(options.restitution >= 0.0 && options.restitution <= 1.0,
           "restitution is " + number(options.restitution) + ", allowed 0 to 1");
   require(options.stiffness > 0.0, "stiffness is " + number(options.stiffness) + " N/m, must be positive");
@@ -261,6 +260,7 @@ bool Simulation<n>::step() {
   drift(options_.step);
   if (!act()) return false;
   kick(0.5 * options_.step);
+  if (options_.response == rigid::Response::decomposition) turn_round();
   return true;
 }
 

@@ -9,7 +9,9 @@
 // position and directors (geometry/contact.hpp) are those with respect to the nodes. Gravity, charges and users' potentials
 // act on both kinds of bodies by the same code, and so does contact:
 //   penalty  a potential C/2 g^2 of each overlap (3.38);
-//   exact    the step is divided where a gap closes, and impulses turn closing velocities round.
+//   exact    the step is divided where a gap closes, and impulses turn closing velocities round;
+//   decomposition  where bodies overlap after a step, the part of the momenta that closes them turns round (3.4), at once for all
+//            overlaps: v+ = v + (1 + e) (P v - v), P the projection in the metric of the masses on what closes none of them.
 //
 // Explicit Newmark, gamma = 1/2 and beta = 0 (Johnson 2013, section 3.3.4, which prints beta = 1/2): x += h v + h^2/2 a,
 // v += h/2 (a + a+). Rigid bodies turn by rotations about their principal axes in turn, so that linear and angular momentum are
@@ -54,8 +56,8 @@ struct Start {
 struct Options {
   double step = 1e-3;        // h, s
   double stiffness = 300.0;  // C of a pair of convex parts that overlap, N/m (N/m per metre of depth)
-  rigid::Response response = rigid::Response::penalty;  // or exact
-  double restitution = 1.0;                             // of the impulses of `exact`
+  rigid::Response response = rigid::Response::penalty;  // or exact, decomposition
+  double restitution = 1.0;                             // of the impulses of both
   double tolerance = 1e-9;                              // overlap that `exact` leaves, m
   int most_impacts = 2000;                              // of a step
 };
@@ -110,6 +112,8 @@ class Simulation {
   bool exact_step();
   std::vector<ContactRow<n>> rows(double above) const;  // of contacts with an overlap above this, m
   bool collide();                                       // impulses where gaps are closed
+  void turn_round();                                    // the part of the momenta that closes overlaps
+  std::vector<rigid::Twist<n>> twists() const;          // of rigid bodies; fixed ones: 0
   int whole(int body) const {                           // the body that one of bodies_ is, or is an element of
     const int kin = kin_[static_cast<std::size_t>(body)];
     return kin < 0 ? body : rigid_ + kin;

@@ -19,10 +19,18 @@ const KeyTable<RunOptions>& run_keys() {
                 .maximum = 10,
                 .word = "auto",
                 .word_value = 0.0})
-          .add("response", &S::response, {{"penalty", rigid::Response::penalty}, {"exact", rigid::Response::exact}},
-               {.description = "what mends an overlap: a potential, or impulses where a gap closes"})
+          .add("response", &S::response,
+               {{"penalty", rigid::Response::penalty},
+                {"exact", rigid::Response::exact},
+                {"decomposition", rigid::Response::decomposition}},
+               {.description =
+                    "what mends an overlap: a potential; impulses where a gap closes, within a step; or at its end the "
+                    "momenta that close overlaps turn round"})
           .add("restitution", &S::restitution,
-               {.unit = "1", .description = "of the impulses of the response exact", .minimum = 0, .maximum = 1})
+               {.unit = "1",
+                .description = "of the impulses of the responses exact and decomposition",
+                .minimum = 0,
+                .maximum = 1})
           .add("duration", &S::duration,
                {.unit = "s", .description = "simulated time", .minimum = 0, .maximum = 1e6, .open_minimum = true})
           .add("nodes", &S::nodes,
@@ -120,7 +128,9 @@ Ran run(Scene<n> scene, const RunOptions& options, const Task& task) {
   Ran ran;
   const elastic::Options how = options_of(scene, options);
   ran.step = how.step;
-  ran.response = how.response == rigid::Response::penalty ? "penalty" : "exact";
+  ran.response = how.response == rigid::Response::penalty ? "penalty"
+                 : how.response == rigid::Response::exact ? "exact"
+                                                          : "decomposition";
   elastic::Simulation<n> simulation(std::move(scene.world), how);
   const std::clock_t clock = std::clock();
   simulation.start(scene.start);
