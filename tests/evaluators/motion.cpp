@@ -197,6 +197,8 @@ TEST(Motion, EachMistakeGetsItsLine) {
   says(complaint("squared-control = 0.5", "squared-control = -1"), "allowed: a number, 0 or more");
   says(complaint("model = slider.model", "model = slidre.model"), "cannot be read");
   says(complaint("[start]", "[stat]"), "unknown key 'stat.");
+  says(complaint("[goal]\ns = way\nrate(s) = 0\n", ""), "the motion has no end; allowed: [goal]");
+  EXPECT_EQ(complaint("s = way\nrate(s) = 0\n", ""), "");  // anywhere
 }
 
 // A study of a model file knows what the file said.

@@ -734,7 +734,7 @@ TEST(Evaluators, TableIsConsistent) {
     static const std::map<std::string, std::string> needed = {
         {"command", "[command]\nrun = true\n"},
         {"elastic", "[world]\ndimension = 2\n[body a]\nsize = 1, 1\ncells = 1, 1\n"},
-        {"motion", "[motion]\nmodel = hopper\n[phase a]\nduration = 1\n[start]\nx = 0\n[cost]\ntime = 1\n"},
+        {"motion", "[motion]\nmodel = hopper\n[phase a]\nduration = 1\n[start]\nx = 0\n[goal]\nx = 1\n[cost]\ntime = 1\n"},
         {"nonsmooth", "[motion]\nmodel = bar-drop\nstep = 10 ms\nend = 2 s\nnodes = 201\n"},
         {"simulation", "[simulation]\nmodel = sliding-box\nend = 1\nstep = 0.01\n[cost]\ncost = t\n"}};
     std::ofstream(path) << "[study]\nevaluator = " << kind.name << "\n"

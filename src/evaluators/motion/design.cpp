@@ -339,8 +339,13 @@ void MotionDesigns::read_ends() {
   if (periodic_ && (!goal_.empty() || !goal_places_.empty()))
     throw ConfigError((goal_.empty() ? goal_places_.front().source : goal_.front().source) +
                       ": a motion that is [periodic] has no [goal]");
-  if (!periodic_ && start_.empty() && goal_.empty() && start_places_.empty() && goal_places_.empty())
+  if (periodic_) return;
+  if (start_.empty() && goal_.empty() && start_places_.empty() && goal_places_.empty())
     throw ConfigError(settings_.file + ": the motion has neither [periodic] nor a [start] or [goal]");
+  if (settings_.sections_of("goal").empty())
+    throw ConfigError(settings_.file +
+                      ": the motion has no end; allowed: [goal] with what is given there (nothing: it ends anywhere), "
+                      "or [periodic]");
 }
 
 void MotionDesigns::read_cost() {

@@ -1,9 +1,10 @@
-// Bouncing ball and falling bar beside Siconos: error of the position at the end against CPU time.
+// Bouncing ball and falling bar beside Siconos and Box2D: error of the position at the end against CPU time.
 //
-//   bench/siconos          (needs libsiconos-kernel-dev)
+//   bench/impacts          (peers that are installed: libsiconos-kernel-dev, libbox2d-dev)
 //
-// Siconos steps through impacts (Moreau and Jean's method, theta = 1/2, impacts somewhere within a step); dodyn locates them. The ball's end
-// is known in closed form, the bar's from an event-driven program at 1e-12.
+// Siconos (Moreau and Jean's method, theta = 1/2) and Box2D (symplectic Euler in single precision, impulses in sequence) step through
+// impacts, which happen somewhere within a step; dodyn locates them. The ball's end is known in closed form, the bar's from an
+// event-driven program at 1e-12.
 #include <cmath>
 #include <cstdio>
 #include <ctime>
@@ -16,6 +17,7 @@ struct Result {
   double position, seconds;
 };
 Result siconos(bool bar, double h, double end);  // siconos_motion.cpp, which Siconos wants to be C++17
+Result box2d(bool bar, double h, double end);    // box2d_motion.cpp
 
 namespace {
 
@@ -58,16 +60,20 @@ int main() {
       reference = 0.8 * speed * (end - t) - 5.0 * (end - t) * (end - t);
     }
     const char* scene = bar ? "bar" : "ball, e = 0.8";
-    for (const double h : {1e-2, 1e-3, 1e-4, 1e-5}) {
-      const Result r = siconos(bar, h, end);
-      std::printf("| %s | Siconos | %g | %.1e | %.1f |\n", scene, 1e3 * h, std::abs(r.position - reference),
+    const auto row = [&](const char* program, double h, const Result& r) {
+      std::printf("| %s | %s | %g | %.1e | %.2f |\n", scene, program, 1e3 * h, std::abs(r.position - reference),
                   1e3 * r.seconds);
+    };
+    for ([[maybe_unused]] const double h : {1e-2, 1e-3, 1e-4, 1e-5}) {
+#ifdef DODYN_HAVE_SICONOS
+      row("Siconos", h, siconos(bar, h, end));
+#endif
+#ifdef DODYN_HAVE_BOX2D
+      row("Box2D", h, box2d(bar, h, end));
+#endif
     }
     for (const int order : {2, 6})
-      for (const double h : {1e-1, 1e-2, 1e-3}) {
-        const Result r = dodyn_motion(bar, order, h, end);
-        std::printf("| %s | dodyn, order %d | %g | %.1e | %.2f |\n", scene, order, 1e3 * h,
-                    std::abs(r.position - reference), 1e3 * r.seconds);
-      }
+      for (const double h : {1e-1, 1e-2, 1e-3})
+        row(order == 2 ? "dodyn, order 2" : "dodyn, order 6", h, dodyn_motion(bar, order, h, end));
   }
 }
