@@ -50,6 +50,7 @@ class Quantity:
     description: str = ""
     lower: float = -math.inf
     upper: float = math.inf
+    choices: tuple = ()  # the names that its values 0, 1, ... stand for
 
     @property
     def label(self):
@@ -185,6 +186,12 @@ def parse_configuration(written):
     return found
 
 
+def choices(written):
+    """'steel, aluminium' as names; none where it is a number, or a list of numbers."""
+    names = [word.strip() for word in written.split(",")]
+    return () if len(names) < 2 or re.match(r"[-+.0-9]", names[0]) else tuple(names)
+
+
 def parse_constraints(written):
     """'work <= 3, force >= 0' as [(metric, True where it is an upper limit, limit)]; '0 <= lean <= 1' and 'speed = 1 +- 0.1' are two each."""
     found = []
@@ -265,7 +272,7 @@ class Study:
         rows = file["evaluations"]
         design, metrics = rows["design"].attrs, rows["metrics"].attrs
         self.variables = [
-            Quantity(name, unit, "", float(low), float(high))
+            Quantity(name, unit, "", float(low), float(high), choices(self.configuration.get(f"design.{name}", "")))
             for name, unit, low, high in zip(
                 texts(design["names"]), texts(design["units"]), design["lower"], design["upper"]
             )
@@ -364,11 +371,12 @@ class Study:
         raise KeyError(f"no evaluation {identity}")
 
     def keeps_constraints(self, evaluation):
-        return all(
-            name in evaluation.metrics
-            and (evaluation.metrics[name] <= limit if below else evaluation.metrics[name] >= limit)
-            for name, below, limit in self.constraints
-        )
+        return all(self.keeps(evaluation, *each) for each in self.constraints)
+
+    @staticmethod
+    def keeps(evaluation, name, below, limit):
+        value = evaluation.metrics.get(name, math.nan)
+        return value <= limit if below else value >= limit
 
     @property
     def best(self):

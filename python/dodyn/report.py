@@ -8,6 +8,7 @@ import base64
 import html
 import json
 import math
+import re
 from importlib import resources
 
 import numpy as np
@@ -188,8 +189,8 @@ def played(study):
 # ---- charts ------------------------------------------------------------------------------------------------------
 
 
-def dot_style(evaluation, fill):
-    return {"class_": "pick", "data_id": evaluation.id, "fill": fill, "stroke": "#fff"}
+def dot_style(evaluation, fill, hollow=False):
+    return {"class_": "pick", "data_id": evaluation.id, "fill": "#fff" if hollow else fill, "stroke": fill if hollow else "#fff"}
 
 
 def said(study, evaluation):
@@ -198,7 +199,13 @@ def said(study, evaluation):
     told = f"evaluation {evaluation.id}: {evaluation.status}, {words.design(study, evaluation)}"
     if math.isfinite(evaluation.cost):
         told += f", cost {words.number(evaluation.cost, 6)}"
-    return told + (f" ({evaluation.reason})" if evaluation.reason else "")
+    why = words.reason(study, evaluation)
+    return told + (f" ({why})" if why else "")
+
+
+def breaks(study, evaluation):
+    """It has a cost, but does not count: drawn hollow."""
+    return evaluation.ok and not study.keeps_constraints(evaluation)
 
 
 def convergence_chart(study):
@@ -215,7 +222,7 @@ def convergence_chart(study):
         colour = STATUS_COLOURS[evaluation.status]
         if math.isfinite(evaluation.cost):
             shown = min(evaluation.cost, chart.y[1])
-            chart.dot(k, shown, said(study, evaluation), **dot_style(evaluation, colour))
+            chart.dot(k, shown, said(study, evaluation), **dot_style(evaluation, colour, breaks(study, evaluation)))
         else:
             chart.cross(k, said(study, evaluation), class_="pick", data_id=evaluation.id, stroke=colour)
     return chart.text()
@@ -226,7 +233,7 @@ def curve_chart(study):
     v = study.variables[0]
     costs = [e.cost for e in study if e.ok]
     last = len(study.iterations) - 1 if study.curves is not None else -1
-    shown = [*costs, *(c - 2 * e.cost_stderr for c, e in zip(costs, study) if e.ok)]
+    shown = [e.cost + side * e.cost_stderr for e in study if e.ok for side in (-2, 0, 2)]
     if last >= 0 and costs:  # what of the surrogate is near the costs
         value = study.curves["value"][last]
         span = max(np.ptp(costs), abs(min(costs)) * 1e-3)
@@ -258,7 +265,7 @@ def curve_chart(study):
         if evaluation.cost_stderr > 0:
             error = 1.96 * evaluation.cost_stderr
             chart.line([x, x], [evaluation.cost - error, evaluation.cost + error], stroke="#5b6b7c", stroke_width=1)
-        chart.dot(x, evaluation.cost, said(study, evaluation), **dot_style(evaluation, STATUS_COLOURS[evaluation.status]))
+        chart.dot(x, evaluation.cost, said(study, evaluation), **dot_style(evaluation, STATUS_COLOURS[evaluation.status], breaks(study, evaluation)))
     told = ""
     if last > 0:
         told = (
@@ -294,15 +301,18 @@ def parallel_chart(study):
         style = {"stroke": colour(evaluation), "stroke_width": 1.6, "opacity": 0.8}
         if not known:
             style["stroke_dasharray"] = "3 3"
+        elif breaks(study, evaluation):
+            style["stroke_dasharray"] = "9 3"
         told = said(study, evaluation)
         parts.append(tag("path", tag("title", html.escape(told)) if told else None, d=d, fill="none", class_="pick",
                          data_id=evaluation.id, **style))  # fmt: skip
-    for k, (name, ends) in enumerate([*((v.label, (v.lower, v.upper)) for v in axes), ("cost", (low, high))]):
+    written = [*((v.label, words.value(v, v.lower, 4), words.value(v, v.upper, 4)) for v in axes), ("cost", words.number(low, 4), words.number(high, 4))]
+    for k, (name, *ends) in enumerate(written):
         at = round(70 + k * step, 1)
         parts.append(tag("path", d=f"M{at} {top}V{foot}", stroke="#5b6b7c"))
         parts.append(tag("text", html.escape(name), x=at, y=16, text_anchor="middle", font_weight="600"))
-        parts.append(tag("text", words.number(ends[1], 4), x=at, y=top - 5, text_anchor="middle"))
-        parts.append(tag("text", words.number(ends[0], 4), x=at, y=foot + 16, text_anchor="middle"))
+        parts.append(tag("text", html.escape(ends[1]), x=at, y=top - 5, text_anchor="middle"))
+        parts.append(tag("text", html.escape(ends[0]), x=at, y=foot + 16, text_anchor="middle"))
     return tag("svg", "".join(parts), viewBox=f"0 0 {width} {height}", role="img")
 
 
@@ -315,7 +325,7 @@ def pairs_chart(study, at_most=4):
             chart = Chart((axes[i].lower, axes[i].upper), (axes[j].lower, axes[j].upper), size=(340, 280),
                           labels=(axes[i].label, axes[j].label))  # fmt: skip
             for e in sorted(study, key=lambda e: -(e.cost if math.isfinite(e.cost) else math.inf)):
-                chart.dot(e.design[axes[i].name], e.design[axes[j].name], said(study, e), **dot_style(e, colour(e)))
+                chart.dot(e.design[axes[i].name], e.design[axes[j].name], said(study, e), **dot_style(e, colour(e), breaks(study, e)))
             found.append(chart.text())
     return f'<div class="two" style="grid-template-columns:repeat(auto-fit,minmax(300px,1fr))">{"".join(found)}</div>'
 
@@ -366,13 +376,14 @@ def cell(value, unit="", digits=6):
 
 
 def status_part(study):
-    reasons = {}
+    reasons = {}  # those that differ in their numbers are one, told by the first
     for e in study:
-        reasons.setdefault((e.status, e.reason), []).append(e)
+        why = words.reason(study, e)
+        reasons.setdefault((e.status, re.sub(r"[-+]?[0-9][0-9.]*(e[-+]?[0-9]+)?", "#", why)), []).append(why)
     rows = [
         "<tr>" + cell(len(found)) + f'<td><span class="key" style="background:{STATUS_COLOURS[status]}"></span>{status}</td>'
-        + cell(reason or "-") + "</tr>"
-        for (status, reason), found in sorted(reasons.items(), key=lambda item: (item[0][0] != "ok", -len(item[1]), item[0]))
+        + cell((found[0] or "-") + (", for one" if len(set(found)) > 1 else "")) + "</tr>"
+        for (status, kind), found in sorted(reasons.items(), key=lambda item: (item[0][0] != "ok", -len(item[1]), item[0]))
     ]  # fmt: skip
     again = sum(len(e.attempts) for e in study)
     note = f'<p class="hint">{words.plural(again, "earlier attempt")} stay in the archive.</p>' if again else ""
@@ -386,8 +397,10 @@ def evaluations_part(study):
     head = ["id", *(v.label for v in study.variables), "cost", *(["standard error"] if noisy else []), "status", "seconds", "reason"]
     rows = []
     for e in study:
-        cells = cell(e.id) + "".join(cell(e.design[v.name]) for v in study.variables) + cell(e.cost, digits=8)
-        cells += (cell(e.cost_stderr, digits=3) if noisy else "") + cell(e.status) + cell(e.seconds, digits=3) + cell(e.reason[:200])
+        designs = (words.value(v, e.design[v.name]) if v.choices else e.design[v.name] for v in study.variables)
+        cells = cell(e.id) + "".join(map(cell, designs)) + cell(e.cost, digits=8)
+        cells += (cell(e.cost_stderr, digits=3) if noisy else "") + cell(e.status) + cell(e.seconds, digits=3)
+        cells += cell(words.reason(study, e)[:200])
         rows.append(f'<tr class="pick" data-id="{e.id}">{cells}</tr>')
     return '<div class="scroll">' + table(head, rows, class_="evaluations") + "</div>"
 
@@ -454,19 +467,20 @@ def study_part(study, number):
             "Each dot is a start; this archive does not hold the runs themselves."  # fmt: skip
         stage = ""
         if data["runScene"]:
-            stage = PLAYER.split("\n", 1)[1].split('<div class="graph-part">')[0]
+            stage = PLAYER[PLAYER.index('<canvas class="stage"') : PLAYER.index('<div class="graph-part">')]
         parts.append(section("Where it starts, and how it ends", f'{dots}<div class="two"><div><svg class="map"></svg><div class="legend"></div></div><div>{stage}</div></div>', hint, class_="map-part"))  # fmt: skip
     if len(study):
+        hollow = " Hollow: it breaks a constraint." if study.constraints else ""
         if len(study.variables) == 1:
-            parts.append(section("Cost over the design", curve_chart(study), "Line and band: the surrogate. Dashed: where it wants to look next. Click a dot to choose its evaluation."))  # fmt: skip
+            parts.append(section("Cost over the design", curve_chart(study), "Line and band: the surrogate. Dashed: where it wants to look next. Click a dot to choose its evaluation." + hollow))  # fmt: skip
         elif study.variables:
-            parts.append(section("Designs", parallel_chart(study), "One line per evaluation, the darker the better; dashed: no cost. Click to choose."))  # fmt: skip
-            parts.append(section("Two variables at a time", pairs_chart(study)))
+            parts.append(section("Designs", parallel_chart(study), "One line per evaluation, the darker the better; dotted: no cost" + ("; dashed: it breaks a constraint" if study.constraints else "") + ". Click to choose."))  # fmt: skip
+            parts.append(section("Two variables at a time", pairs_chart(study), "Darker: better." + hollow))
         front = objectives(study)
         if len(front) >= 2:
             parts.append(section("Trade-off", pareto_chart(study, front), "Red: no other evaluation is better in every objective."))
         parts.append(
-            f'<div class="two">{section("Convergence", convergence_chart(study), "Red: the best so far. Crosses: no cost.")}'
+            f'<div class="two">{section("Convergence", convergence_chart(study), "Red: the best so far. Crosses: no cost." + hollow)}'
             f'{section("How evaluations ended", status_part(study))}</div>'
         )
         parts.append(section("Evaluations", evaluations_part(study), "Click a row to choose it, a head to sort."))

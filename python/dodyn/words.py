@@ -20,7 +20,24 @@ def design(study, evaluation, digits=5):
         values = evaluation
     else:
         values = [evaluation.design[v.name] for v in study.variables]
-    return ", ".join(f"{v.name} = {with_unit(x, v.unit, digits)}" for v, x in zip(study.variables, values))
+    return ", ".join(f"{v.name} = {value(v, x, digits, v.unit)}" for v, x in zip(study.variables, values))
+
+
+def value(variable, number_, digits=5, unit=""):
+    """Of a design variable: the name that it stands for, if it is one of several."""
+    if variable.choices and number_ == int(number_):
+        return variable.choices[int(number_)]
+    return with_unit(number_, unit, digits)
+
+
+def reason(study, evaluation):
+    """Its own, or which constraints it breaks."""
+    broken = [
+        f"breaks {name} {'≤' if below else '≥'} {number(limit)} ({number(evaluation.metrics.get(name, math.nan))})"
+        for name, below, limit in study.constraints
+        if evaluation.ok and not study.keeps(evaluation, name, below, limit)
+    ]
+    return "; ".join([*([evaluation.reason] if evaluation.reason else []), *broken])
 
 
 def plural(count, what):

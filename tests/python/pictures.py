@@ -1,6 +1,7 @@
 """Reports, plots and films of studies of every evaluator. Usage: pictures.py DODYN"""
 
 import base64
+import html.parser
 import json
 import os
 import re
@@ -18,7 +19,7 @@ try:
 except ImportError:
     sys.exit(77)  # skipped
 
-NAMES = ("knee", "spatial", "docking", "scene", "command", "failing", "tasks")
+NAMES = ("knee", "spatial", "docking", "scene", "command", "failing", "tasks", "beam")
 
 
 def data_of(page, number=0):
@@ -31,6 +32,23 @@ def unpacked(packed):
     whole = np.frombuffer(base64.b64decode(text), "<i2").reshape(-1, columns).astype(float)
     whole[whole == -32768] = np.nan
     return low + (whole + 32767) * np.array(scale)
+
+
+class Nesting(html.parser.HTMLParser):
+    """Every element that begins ends, in the order of nesting."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.open = []
+        self.feed(page)
+        assert not self.open, self.open
+
+    def handle_starttag(self, name, attributes):
+        if name not in ("meta", "input", "link", "br"):
+            self.open.append(name)
+
+    def handle_endtag(self, name):
+        assert self.open and self.open.pop() == name, (name, self.open, self.getpos())
 
 
 def reports():
@@ -46,6 +64,7 @@ def reports():
             assert asks not in left, (name, asks)
         study = package.open(f"{name}.h5")
         assert len(page) < 2e6
+        Nesting(page)
         assert study.stopped.split(":")[0] in page and study.command_line.split()[-1] in page
         for e in study:
             assert f'data-id="{e.id}"' in page
@@ -193,6 +212,25 @@ def scenarios():
     dodyn("plot", "tasks.h5", "--scenario", "fsat", code=2)
 
 
+def constraints():
+    """What breaks a constraint is drawn hollow and told; a variable that stands for names is told by them."""
+    page = open("beam.html", encoding="utf-8").read()
+    with h5py.File("beam.h5") as file:
+        metrics = file["evaluations/metrics"]
+        sag, cost, design = metrics[:, list(metrics.attrs["names"]).index("sag")], file["evaluations/cost"][:], file["evaluations/design"]
+        material = design[:, list(design.attrs["names"]).index("material")].astype(int)
+    broken = int((sag > 4).sum())
+    assert 0 < broken < len(sag)
+    charts = 1 + 6  # the convergence, four variables by two
+    assert page.count('fill="#fff" stroke="#') == broken * charts, (page.count('fill="#fff" stroke="#'), broken)
+    assert len(re.findall(r"<td[^>]*>breaks sag ≤ 4 \(", page)) == broken + 1  # and one line for all
+    best = int(np.where(sag <= 4, cost, np.inf).argmin())
+    names = ["steel", "aluminium", "titanium"]
+    assert f"material = {names[material[best]]}, " in words.headline(package.open("beam.h5"))
+    for k, name in enumerate(names):
+        assert page.count(f"<td>{name}</td>") == (material == k).sum()
+
+
 def sentences():
     study = package.open("failing.h5")
     assert words.headline(study).startswith("Best design: x = ")
@@ -253,6 +291,6 @@ def refusals():
 with tempfile.TemporaryDirectory() as directory:
     os.chdir(directory)
     make(*NAMES)
-    for test in (reports, numbers, strides, bodies, hulls, large, scenarios, sentences, compared, plots, refusals):
+    for test in (reports, numbers, strides, bodies, hulls, large, scenarios, constraints, sentences, compared, plots, refusals):
         test()
         print(test.__name__, "ok", flush=True)

@@ -19,6 +19,7 @@ STUDIES = {
     "tasks": ["configs/knee-speeds.cfg", "--gait.starts", "2", "--gait.intervals", "20", "--study.max-evaluations", "3",
               "--study.scenarios", "slow, fast, uphill", "--gait.examination", "report"],
     "command": ["configs/command-shell.cfg", "--surrogate.points", "3"],
+    "beam": ["configs/command-beam.cfg", "--study.max-evaluations", "12"],
 }  # fmt: skip
 FAILING = """[study]
 evaluator = testfunction

@@ -90,7 +90,7 @@ complete killed 60
 echo "killed: finished after its step was killed and the job requeued"
 
 # The step's own keeper dies, and with it what Slurm knows of the job; the same script again finishes the study.
-study step 60 0.3
+study step 60 1
 job=$(sbatch --parsable --time=5 "$DODYN_JOBS/slurm.sh" step.cfg) || exit 1
 wait_for_rows step 10
 before=$(rows step)
@@ -104,7 +104,7 @@ wait_for 200 "$job" COMPLETED
 complete step 60
 echo "step: killed with all its ranks, finished by a second job"
 
-study cancelled 60 0.3
+study cancelled 60 1
 job=$(sbatch --parsable --time=5 "$DODYN_JOBS/slurm.sh" cancelled.cfg) || exit 1
 wait_for_rows cancelled 10
 before=$(rows cancelled)
