@@ -16,6 +16,9 @@ import time
 
 import h5py
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "tests"))
+from disturb_study import processes  # noqa: E402
+
 dodyn, launcher, options = os.path.realpath(sys.argv[1]), sys.argv[2], sys.argv[3:]
 environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", PMIX_MCA_gds="hash", OMP_NUM_THREADS="1",
                    OMPI_MCA_rmaps_base_oversubscribe="1", OMPI_MCA_hwloc_base_binding_policy="none")
@@ -35,20 +38,7 @@ def rows(archive):
 
 def ranks(mark):
     """{rank: pid} of the processes of this program with MARK=mark."""
-    found = {}
-    for pid in filter(str.isdigit, os.listdir("/proc")):
-        try:
-            with open(f"/proc/{pid}/environ", "rb") as file:
-                entries = file.read().split(b"\0")
-            with open(f"/proc/{pid}/stat") as file:
-                dead = file.read().rsplit(")", 1)[1].split()[0] == "Z"
-            if f"MARK={mark}".encode() in entries and not dead and os.path.realpath(f"/proc/{pid}/exe") == dodyn:
-                for entry in entries:
-                    if entry.startswith((b"OMPI_COMM_WORLD_RANK=", b"PMI_RANK=")):
-                        found[int(entry.split(b"=")[1])] = int(pid)
-        except OSError:
-            pass
-    return found
+    return {rank: pid for pid, (name, rank) in processes(mark).items() if rank is not None and name == os.path.basename(dodyn)[:15]}
 
 
 def strike(what, run, mark):

@@ -94,7 +94,7 @@ def processes(mark):
                 name, rest = file.read().split("(", 1)[1].rsplit(")", 1)
             if rest.split()[0] == "Z":
                 continue
-            rank = next((int(e.split(b"=")[1]) for e in entries if e.startswith(b"OMPI_COMM_WORLD_RANK=")), None)
+            rank = next((int(e.split(b"=")[1]) for e in entries if e.startswith((b"OMPI_COMM_WORLD_RANK=", b"PMI_RANK="))), None)
             found[int(pid)] = (name, rank)
         except (OSError, ValueError):
             pass
@@ -343,4 +343,5 @@ def main():
         sys.exit(Driver(call).main())
 
 
-main()
+if __name__ == "__main__":
+    main()
