@@ -179,8 +179,8 @@ double Island<n, directions>::residual(const Eigen::VectorXd& nu, const std::vec
 }
 
 template <int n, int directions>
-bool Island<n, directions>::factor_smooth() {
-  factor_.BlockCholesky<width>::set_zero();
+bool Island<n, directions>::factor_smooth() requires smooth {
+  factor_.set_zero();
   for (const auto& m : mass_) (m.index < 0 ? factor_.diagonal(m.row) : factor_.below(m.index)) += m.block;
   for (std::size_t i = 0; i < contact_.size(); ++i) {
     factored_[i] = mode_[i];
@@ -198,12 +198,12 @@ bool Island<n, directions>::factor_smooth() {
           factor_.below(*link).noalias() += own[b].rows * weighted.transpose();
     }
   }
-  return factor_.BlockCholesky<width>::factor();
+  return factor_.factor();
 }
 
 // How far to go along the direction, at most 1: to where the slope of what is minimised is a tenth of the first.
 template <int n, int directions>
-double Island<n, directions>::search(double inertia, double curvature, double steepest) const {
+double Island<n, directions>::search(double inertia, double curvature, double steepest) const requires smooth {
   double constant = inertia;
   for (std::size_t i = 0; i < contact_.size(); ++i) constant += push_[i].dot(impulse_[i]);
   const auto slope = [&](double s) {
@@ -274,7 +274,8 @@ double Island<n, directions>::inverse_mass_norm() const {
 }
 
 template <int n, int directions>
-int Island<n, directions>::step_smooth(double stiffness, int most, Eigen::VectorXd& nu, std::vector<double>& impulse) {
+int Island<n, directions>::step_smooth(double stiffness, int most, Eigen::VectorXd& nu,
+                                       std::vector<double>& impulse) requires smooth {
   const int size = width * factor_.nodes();
   const std::size_t count = contact_.size();
   if (stiffness != std::exchange(stiffness_, stiffness)) usable_ = false;
@@ -306,7 +307,7 @@ int Island<n, directions>::step_smooth(double stiffness, int most, Eigen::Vector
       if (!(usable_ = factor_smooth())) return most + 1;
     }
     direction_ = residual_;
-    factor_.BlockCholesky<width>::solve(direction_);
+    factor_.solve(direction_);
     if (!direction_.allFinite()) {
       usable_ = false;
       return most + 1;
@@ -323,7 +324,7 @@ int Island<n, directions>::step_smooth(double stiffness, int most, Eigen::Vector
 }
 
 template <int n, int directions>
-bool Island<n, directions>::factor_rough() {
+bool Island<n, directions>::factor_rough() requires(!smooth) {
   factor_.set_zero();
   for (const auto& m : mass_)
     if (m.index < 0) {
@@ -335,12 +336,10 @@ bool Island<n, directions>::factor_rough() {
   for (std::size_t i = 0; i < contact_.size(); ++i) {
     if (mode_[i] == Mode::off) continue;
     Slope slope = this->slope(i);
-    if constexpr (directions > 1) {
-      const auto t = open_[i].template tail<directions - 1>();
-      if (const double size = t.norm(); size > 0.0)
-        slope.template rightCols<directions - 1>() -=
-            slope.col(0) * (friction_[contact_[i]] / size * t.transpose()).eval();
-    }
+    const auto t = open_[i].template tail<directions - 1>();
+    if (const double size = t.norm(); size > 0.0)
+      slope.template rightCols<directions - 1>() -=
+          slope.col(0) * (friction_[contact_[i]] / size * t.transpose()).eval();
     const auto own = shares(i);
     const int* link = links_.data() + first_link_[i];
     for (std::size_t a = 0; a < own.size(); ++a) {
@@ -359,11 +358,11 @@ bool Island<n, directions>::factor_rough() {
 
 // Sets `residual_` where `s` of the direction has been gone; its square.
 template <int n, int directions>
-double Island<n, directions>::missed(double s) {
+double Island<n, directions>::missed(double s) requires(!smooth) {
   residual_ = -momentum_ - s * pushed_;
   for (std::size_t i = 0; i < contact_.size(); ++i) {
     Along error = open_[i] - s * push_[i];
-    if constexpr (directions > 1) error[0] -= friction_[contact_[i]] * error.template tail<directions - 1>().norm();
+    error[0] -= friction_[contact_[i]] * error.template tail<directions - 1>().norm();
     wanted_[i] = impulse_[i] + stiffness_ * admittance_[i].cwiseProduct(error);
     result_[i] = allowed(i, wanted_[i], mode_[i]);
     const Along change = result_[i] - impulse_[i];
@@ -374,7 +373,8 @@ double Island<n, directions>::missed(double s) {
 }
 
 template <int n, int directions>
-int Island<n, directions>::step_rough(double stiffness, int most, Eigen::VectorXd& nu, std::vector<double>& impulse) {
+int Island<n, directions>::step_rough(double stiffness, int most, Eigen::VectorXd& nu,
+                                      std::vector<double>& impulse) requires(!smooth) {
   const int size = width * factor_.nodes();
   stiffness_ = stiffness;
   usable_ = false;

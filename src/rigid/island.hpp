@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 #include <span>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -41,11 +42,15 @@ class Island {
   // impulses are allowed ones. Returns the number of Newton steps, more than `most` where they did not converge: with friction
   // nothing has changed then.
   int step(double stiffness, int most, Eigen::VectorXd& nu, std::vector<double>& impulse) {
-    return directions == 1 ? step_smooth(stiffness, most, nu, impulse) : step_rough(stiffness, most, nu, impulse);
+    if constexpr (smooth)
+      return step_smooth(stiffness, most, nu, impulse);
+    else
+      return step_rough(stiffness, most, nu, impulse);
   }
 
  private:
   static constexpr int width = Multibody<n>::twist;
+  static constexpr bool smooth = directions == 1;
   using Block = typename BlockCholesky<width>::Block;
   using Along = Eigen::Matrix<double, directions, 1>;
   using Slope = Eigen::Matrix<double, directions, directions>;
@@ -65,15 +70,16 @@ class Island {
   std::span<const Share> shares(std::size_t i) const {
     return {shares_.data() + first_share_[i], shares_.data() + first_share_[i + 1]};
   }
-  int step_smooth(double stiffness, int most, Eigen::VectorXd& nu, std::vector<double>& impulse);
-  int step_rough(double stiffness, int most, Eigen::VectorXd& nu, std::vector<double>& impulse);
   void set_direction();
-  double missed(double s);
   double inverse_mass_norm() const;
   void apply(Eigen::VectorXd& nu, std::vector<double>& impulse) const;
-  bool factor_smooth();
-  bool factor_rough();
-  double search(double inertia, double curvature, double steepest) const;
+  // Each kind is compiled for itself alone.
+  int step_smooth(double stiffness, int most, Eigen::VectorXd& nu, std::vector<double>& impulse) requires smooth;
+  bool factor_smooth() requires smooth;
+  double search(double inertia, double curvature, double steepest) const requires smooth;
+  int step_rough(double stiffness, int most, Eigen::VectorXd& nu, std::vector<double>& impulse) requires(!smooth);
+  bool factor_rough() requires(!smooth);
+  double missed(double s) requires(!smooth);
 
   const ContactRows<n>* rows_ = nullptr;
   std::span<const double> target_, friction_;
@@ -92,8 +98,8 @@ class Island {
   std::vector<std::pair<int, int>> pairs_;
   std::vector<MassBlock> mass_;
   std::vector<Block> inverse_mass_;
-  BlockLU<width> factor_;  // of both steps
-  bool usable_ = false;    // the factor without friction, for modes `factored_` and this stiffness
+  std::conditional_t<smooth, BlockCholesky<width>, BlockLU<width>> factor_;
+  bool usable_ = false;  // the factor without friction, for modes `factored_` and this stiffness
   double stiffness_ = 0.0;
   Eigen::VectorXd moved_, momentum_, direction_, residual_, pushed_;
 };
