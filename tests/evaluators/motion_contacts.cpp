@@ -36,7 +36,8 @@ Settings bounce(int node, int K, const std::string& law, const std::string& more
 
 // A square of 1 kg that comes flat: that cannot turn, or that does not.
 Settings in_line(int node, int K, const std::vector<std::string>& options = {}, bool turns = false) {
-  const std::filesystem::path folder = std::filesystem::path(testing::TempDir()) / "contacts-in-line";
+  const std::string name = testing::UnitTest::GetInstance()->current_test_info()->name();
+  const std::filesystem::path folder = std::filesystem::path(testing::TempDir()) / ("contacts-" + name);
   std::filesystem::create_directories(folder);
   std::ofstream(folder / "line.model")
       << "[model]\nname = line\ndimension = 2\ngravity = 0\n[link wall]\nparent = ground\njoint = fixed\n[shape wall]\n"

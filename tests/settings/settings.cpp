@@ -729,7 +729,7 @@ TEST(Evaluators, TableIsConsistent) {
     for (const auto& key : keys) names.push_back(key.name);
     std::sort(names.begin(), names.end());
     EXPECT_EQ(std::adjacent_find(names.begin(), names.end()), names.end()) << kind.name;
-    const std::string path = ::testing::TempDir() + "dodyn-table.cfg";
+    const std::string path = ::testing::TempDir() + "dodyn-consistent.cfg";
     // what has no default
     static const std::map<std::string, std::string> needed = {
         {"command", "[command]\nrun = true\n"},
