@@ -1,0 +1,56 @@
+"""How far pairs of charges mislead at contact range (docs/docking.md): magnets of docking-craft.model as cylinders, evenly magnetised along their
+axis, so that each end is a disc of even charge, beside the two charges that the model has in the middles of the ends.
+
+    python3 bench/magnets.py
+"""
+
+import numpy as np
+
+WIDTH, THICK, RECESS, MOUNT = 5e-3, 5e-3, 3.2e-3, 2e-3  # m
+
+
+def disc(rings, spokes):
+    """Points of a disc of the magnets' width and their shares of its charge: Gauss in the square of the radius, even in angle."""
+    x, w = np.polynomial.legendre.leggauss(rings)
+    radius = 0.5 * WIDTH * np.sqrt(0.5 * (x + 1))
+    angle = 2 * np.pi * (np.arange(spokes) + 0.5) / spokes
+    points = np.array([[0.0, r * np.cos(a), r * np.sin(a)] for r in radius for a in angle])
+    return points, np.repeat(0.5 * w / spokes, spokes)
+
+
+POINT = (np.zeros((1, 3)), np.ones(1))
+
+
+def pull(end, apart, aside, tilt):
+    """Force on the magnet behind, per K, on the one that begins at `apart` along x, `aside` along y, turned by `tilt` about z."""
+    points, shares = end
+    turn = np.array([[np.cos(tilt), -np.sin(tilt), 0], [np.sin(tilt), np.cos(tilt), 0], [0, 0, 1]])
+    total = np.zeros(3)
+    for i, sign in enumerate((1, -1)):
+        one = points + [-i * THICK, 0, 0]
+        for j, other_sign in enumerate((-1, 1)):
+            other = (points + [j * THICK, 0, 0]) @ turn.T + [apart, aside, 0]
+            between = one[:, None, :] - other[None, :, :]
+            cubes = np.sum(between**2, axis=2) ** 1.5
+            total += sign * other_sign * np.einsum("i,j,ijk->k", shares, shares, between / cubes[..., None])
+    return -total  # on the other one
+
+
+def main():
+    coarse, fine = disc(6, 24), disc(9, 37)
+    seated = 2 * RECESS + MOUNT
+    print("| nearest poles apart, mm | pull of discs, of charges | 3 mm aside: pull | and across | turned by 15 degrees: pull |")
+    print("|---|---|---|---|---|")
+    for apart in (seated, 10e-3, 12e-3, 15e-3, 20e-3, 30e-3, 50e-3):
+        cells = []
+        for aside, tilt, axis in ((0, 0, 0), (3e-3, 0, 0), (3e-3, 0, 1), (0, np.radians(15), 0)):
+            found = pull(fine, apart, aside, tilt)[axis]
+            assert abs(pull(coarse, apart, aside, tilt)[axis] / found - 1) < 1e-4
+            cells.append(f"{found / pull(POINT, apart, aside, tilt)[axis]:.3f}")
+        print(f"| {1e3 * apart:.1f}{' (seated)' if apart == seated else ''} | " + " | ".join(cells) + " |")
+    far = pull(fine, 1.0, 0, 0)[0] / pull(POINT, 1.0, 0, 0)[0]
+    assert abs(far - 1) < 1e-3, far
+
+
+if __name__ == "__main__":
+    main()
