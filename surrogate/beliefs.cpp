@@ -39,7 +39,8 @@ void Models::update(const Evidence& evidence, KrigingOptions options, bool gradi
     Samples s;
     s.x.resize(space.embedded(), n);
     for (Index i = 0; i < n; ++i) s.x.col(i) = space.embed(evidence.unit(*good[i]));
-    const auto model = [&](TrackedModel& tracked, auto&& value, bool of_cost, bool warps) {
+    const auto model = [&](TrackedModel& tracked, auto&& value, bool of_cost, bool warps,
+                           std::optional<double> limit = {}) {
       Samples own = s;
       own.y.resize(n);
       for (Index i = 0; i < n; ++i) own.y(i) = value(*good[i]);
@@ -56,7 +57,7 @@ void Models::update(const Evidence& evidence, KrigingOptions options, bool gradi
         own.variance.resize(n);
         for (Index i = 0; i < n; ++i) own.variance(i) = std::pow(good[i]->cost_stderr, 2);
       }
-      tracked.update(own, options, warps && !evidence.noisy(), restart);
+      tracked.update(own, options, warps && !evidence.noisy(), restart, limit);
     };
     const bool single = evidence.objectives.size() == 1;
     for (std::size_t k = 0; k < objectives_.size(); ++k)
@@ -67,8 +68,7 @@ void Models::update(const Evidence& evidence, KrigingOptions options, bool gradi
       const int metric = evidence.constraints[k].metric;
       model(
           constraints_[k], [&](const Evaluation& e) { return metric < 0 ? e.cost : e.metrics(metric); }, metric < 0,
-          // values over many decades, where small is what is wanted
-          evidence.constraints[k].below);
+          true, evidence.constraints[k].limit);
     }
   } else {
     for (TrackedModel& t : objectives_) t.clear();

@@ -27,6 +27,7 @@ using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
 constexpr double resolution = 3e-4;  // no two designs closer than that, of the range
+constexpr double finest = 3e-6;      // the same, of steps along limits: what they leave of a box may be small
 constexpr double apart = 5e-3;       // the same, where costs are lumpy but repeat
 constexpr double longest_edge_step = 0.25;
 constexpr double lumpy_quality = 0.9;     // leave-one-out, below which costs are lumpy to the model
@@ -63,7 +64,7 @@ class Ego final : public Strategy {
   MatrixXd candidates(const VectorXd& lower, const VectorXd& upper) const;
   std::vector<const Evaluation*> good_designs() const;
   Found refine(const Beliefs& beliefs, const VectorXd& start, const VectorXd& lower, const VectorXd& upper) const;
-  bool fresh(const VectorXd& unit) const;
+  bool fresh(const VectorXd& unit, double within = resolution) const;
   bool possible(const VectorXd& unit) const {
     return !options_.possible || options_.possible(evidence_.space.design(unit));
   }
@@ -341,10 +342,10 @@ Found Ego::refine(const Beliefs& beliefs, const VectorXd& start, const VectorXd&
   return best;
 }
 
-bool Ego::fresh(const VectorXd& u) const {
+bool Ego::fresh(const VectorXd& u, double within) const {
   const bool noisy = evidence_.noisy();
   if (noisy && options_.repeat) return true;
-  return !evidence_.tried(evidence_.space.unit(evidence_.space.design(u)), noisy ? apart : resolution);
+  return !evidence_.tried(evidence_.space.unit(evidence_.space.design(u)), noisy ? apart : within);
 }
 
 // What the acquisition says: without a design where all its maxima were evaluated already.
@@ -471,16 +472,17 @@ Plan Ego::along_the_constraints(const MatrixXd& candidates) const {
     const TrackedModel& model = models_.constraints()[k];
     const double limit = model.warp().forward(evidence_.constraints[k].limit);
     const double sign = evidence_.constraints[k].below ? 1 : -1;
-    limits.at_most_zero.push_back([&, limit, sign](const VectorXd& u, VectorXd* slope) {
+    const double unit = std::sqrt(model.model().hyperparameters().variance + 1e-300);
+    limits.at_most_zero.push_back([&, limit, sign, unit](const VectorXd& u, VectorXd* slope) {
       const Prediction p = model.model().predict(space.embed(u));
       const double s = std::sqrt(p.variance + 1e-300);
-      if (slope) *slope = space.pull_back(sign * p.mean_gradient + 0.5 / s * p.variance_gradient);
-      return sign * (p.mean - limit) + s;
+      if (slope) *slope = space.pull_back(sign * p.mean_gradient + 0.5 / s * p.variance_gradient) / unit;
+      return (sign * (p.mean - limit) + s) / unit;
     });
   }
   const Edge edge(evidence_);
   const auto inside = [&](const VectorXd& u) {
-    return (!edge.exists() || models_.viability().logit(space.embed(u)) > caution_) && fresh(u) && possible(u) &&
+    return (!edge.exists() || models_.viability().logit(space.embed(u)) > caution_) && fresh(u, finest) && possible(u) &&
            std::all_of(limits.at_most_zero.begin(), limits.at_most_zero.end(),
                        [&](const Smooth& g) { return g(u, nullptr) <= 1e-9; });
   };
@@ -503,7 +505,7 @@ Plan Ego::along_the_constraints(const MatrixXd& candidates) const {
     if (found.value > best.value && inside(found.at)) best = found;
   }
   Random random(options_.seed * 7001 + evidence_.told.size());
-  for (double size = 0.05; size > 3e-4 && best.at.size() > 0; size /= 3) {
+  for (double size = 0.05; size > finest && best.at.size() > 0; size /= 3) {
     MatrixXd about(dimensions(), 100);
     for (Index i = 0; i < about.cols(); ++i)
       for (Index k = 0; k < dimensions(); ++k)

@@ -49,7 +49,8 @@ Samples TrackedModel::part(const Samples& s) {
   return out;
 }
 
-void TrackedModel::update(const Samples& samples, const KrigingOptions& options, bool warps, bool restart) {
+void TrackedModel::update(const Samples& samples, const KrigingOptions& options, bool warps, bool restart,
+                          std::optional<double> limit) {
   const Index n = samples.size();
   if (restart) model_.reset();
   if (model_ && n == in_model_) return;
@@ -79,11 +80,12 @@ void TrackedModel::update(const Samples& samples, const KrigingOptions& options,
   }
   const Samples few = part(all);
 
-  VectorXd sorted = few.y;
+  const double least = limit.value_or(few.y.minCoeff());
+  VectorXd sorted = (few.y.array() - least).abs();
   std::sort(sorted.begin(), sorted.end());
-  const double least = sorted(0), middle = sorted(sorted.size() / 2) - least;
+  const double middle = sorted(sorted.size() / 2);
   const auto warp_of = [&](int decades) {
-    Warp w{least, std::numeric_limits<double>::infinity()};
+    Warp w{least, std::numeric_limits<double>::infinity(), limit.has_value()};
     if (decades > 0 && middle > 0) w.width = middle * std::pow(10.0, 1 - decades);
     return w;
   };

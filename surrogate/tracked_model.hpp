@@ -2,7 +2,7 @@
 //
 // Costs are warped by a monotone map, from none to a logarithm above the least cost, whichever makes them likeliest
 // under the model (E. Snelson, C. Rasmussen, Z. Ghahramani, Warped Gaussian processes, 2004), so that costs over many
-// orders of magnitude neither drown the minimum nor break the model.
+// orders of magnitude neither drown the minimum nor break the model. A quantity with a limit is warped about that.
 #pragma once
 
 #include <Eigen/Core>
@@ -16,8 +16,9 @@ namespace dodyn::surrogate {
 
 class TrackedModel {
  public:
-  // `samples` must begin with those of the last call unless `restart`.
-  void update(const Samples& samples, const KrigingOptions& options, bool warps, bool restart);
+  // `samples` must begin with those of the last call unless `restart`. `limit`: of the quantity, always the same one.
+  void update(const Samples& samples, const KrigingOptions& options, bool warps, bool restart,
+              std::optional<double> limit = {});
   const Kriging& model() const { return *model_; }
   // The model with no length above `longest`: one that trusts its extrapolation less.
   Kriging doubting(double longest) const {

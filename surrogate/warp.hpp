@@ -1,6 +1,9 @@
 // A monotone map of costs that compresses what lies far above the least one:
 //   (1) w(y) = width log(1 + (y - least) / width) for y >= least,  y - least below,
-// with slope 1 at the least cost, so an improvement there keeps its size. Infinite width: no compression.
+// with slope 1 at the least cost, so an improvement there keeps its size. Of a quantity with a limit what matters is where it meets that,
+// so it is compressed on either side, with slope 1 at the limit, which takes the place of `least`:
+//   (2) w(y) = width asinh((y - limit) / width).
+// Infinite width: no compression.
 #pragma once
 
 #include <cmath>
@@ -10,17 +13,26 @@ namespace dodyn::surrogate {
 
 struct Warp {
   double least = 0, width = std::numeric_limits<double>::infinity();
+  bool either_side = false;  // (2), not (1)
 
   bool identity() const { return std::isinf(width); }
   double forward(double y) const {
     const double t = y - least;
-    return identity() || t < 0 ? t : width * std::log1p(t / width);
+    if (identity()) return t;
+    if (either_side) return width * std::asinh(t / width);
+    return t < 0 ? t : width * std::log1p(t / width);
   }
   double slope(double y) const {
     const double t = y - least;
-    return identity() || t < 0 ? 1 : 1 / (1 + t / width);
+    if (identity()) return 1;
+    if (either_side) return 1 / std::hypot(1, t / width);
+    return t < 0 ? 1 : 1 / (1 + t / width);
   }
-  double backward(double w) const { return least + (identity() || w < 0 ? w : width * std::expm1(w / width)); }
+  double backward(double w) const {
+    if (identity()) return least + w;
+    if (either_side) return least + width * std::sinh(w / width);
+    return least + (w < 0 ? w : width * std::expm1(w / width));
+  }
 };
 
 }  // namespace dodyn::surrogate

@@ -69,6 +69,23 @@ TEST(Acquisition, GrowsWithDoubtAndFallsWithTheMean) {
   EXPECT_NEAR(std::exp(log_expected_improvement(-3, 0, 0).value), 3, 1e-6);
 }
 
+TEST(Warp, OfALimitIsTheSameOnEitherSideOfIt) {
+  for (const double width : {1e-3, 1.0, 1e3, HUGE_VAL}) {
+    const Warp w{5, width, true};
+    EXPECT_EQ(w.forward(5), 0);
+    EXPECT_EQ(w.slope(5), 1);
+    double last = 0;
+    for (const double t : {1e-6, 0.3, 1.0, 40.0, 1e6}) {
+      EXPECT_DOUBLE_EQ(w.forward(5 + t), -w.forward(5 - t));
+      EXPECT_GT(w.forward(5 + t), last);
+      last = w.forward(5 + t);
+      for (const double y : {5 - t, 5 + t}) EXPECT_NEAR(w.backward(w.forward(y)), y, 1e-9 * (1 + std::abs(y)));
+      const double h = 1e-6 * (1 + t);
+      EXPECT_NEAR((w.forward(5 + t + h) - w.forward(5 + t - h)) / (2 * h), w.slope(5 + t), 1e-4);
+    }
+  }
+}
+
 TEST(Warp, IsMonotoneWithSlopeOneAtTheLeastAndInverts) {
   for (const double width : {1e-3, 1.0, 1e3, HUGE_VAL}) {
     const Warp w{-2, width};
