@@ -1,0 +1,31 @@
+#include "surrogate/ego_search.hpp"
+
+#include <algorithm>
+#include <vector>
+
+namespace dodyn::surrogate {
+
+using Eigen::Index;
+using Eigen::MatrixXd;
+using Eigen::VectorXd;
+
+bool EgoState::fresh(const VectorXd& u, double within) const {
+  const bool noisy = evidence.noisy();
+  if (noisy && options.repeat) return true;
+  return !evidence.tried(evidence.space.unit(evidence.space.design(u)), noisy ? apart : within);
+}
+
+MatrixXd EgoState::possible_ones(const MatrixXd& units) const {
+  if (!options.possible) return units;
+  std::vector<Index> kept;
+  for (Index i = 0; i < units.cols(); ++i)
+    if (possible(units.col(i))) kept.push_back(i);
+  return kept.empty() ? units : MatrixXd(units(Eigen::all, kept));
+}
+
+double EgoState::least_gain() const {
+  const double best = std::abs(evidence.objective(*evidence.best(), 0));
+  return options.tolerance * std::max({best, 1e-3 * evidence.quantile(0.5, Warp()), 1e-300});
+}
+
+}  // namespace dodyn::surrogate

@@ -1,0 +1,77 @@
+// How ego chooses its next design: where the acquisition is largest, by a step along an edge or a limit, where there is room, or as a check
+// of what the model predicts. ego.cpp decides which.
+#pragma once
+
+#include <Eigen/Core>
+#include <limits>
+#include <string>
+
+#include "surrogate/beliefs.hpp"
+#include "surrogate/ego.hpp"
+#include "surrogate/niche.hpp"
+#include "surrogate/stopping.hpp"
+#include "surrogate/trust_region.hpp"
+
+namespace dodyn::surrogate {
+
+// What a search stands on.
+struct EgoState {
+  static constexpr double resolution = 3e-4;  // no two designs closer than that, of the range
+  static constexpr double finest = 3e-6;      // the same, of steps along limits: what they leave of a box may be small
+  static constexpr double apart = 5e-3;       // the same, where costs are lumpy but repeat
+  static constexpr double longest_edge_step = 0.25;
+  static constexpr double longest_in_doubt = 0.5;  // length of the model, of the range, when looking away from the best
+
+  EgoOptions options;
+  Evidence evidence;
+  Models models;
+  StopAccount account;
+  TrustRegion region = {};
+  Niche niche = {};
+  std::size_t initial_total = 0;         // initial designs, and those known beforehand
+  int failed_in_a_row = 0;               // last told, not worth having
+  double caution = 0;                    // logit of the probability that a step at an edge must have
+  double edge_side = longest_edge_step;  // of the box that those steps stay in, of the range
+
+  Eigen::Index dimensions() const { return evidence.space.dimensions(); }
+  bool is_settling() const { return !options.trust_region && settling(evidence, initial_total, options.batch); }
+  // A point of the unit cube whose design was not tried yet, nor one as close as that.
+  bool fresh(const Eigen::VectorXd& unit, double within = resolution) const;
+  bool possible(const Eigen::VectorXd& unit) const {
+    return !options.possible || options.possible(evidence.space.design(unit));
+  }
+  Eigen::MatrixXd possible_ones(const Eigen::MatrixXd& units) const;  // those columns; all, if none can be
+  // Gain that is worth a design: the tolerance at the incumbent's scale, which is its magnitude, or a little of what costs vary by
+  // where it is near 0.
+  double least_gain() const;
+};
+
+// What to do next.
+struct Plan {
+  Eigen::VectorXd design;  // the variables' units; empty: none
+  double score = -std::numeric_limits<double>::infinity();
+  double predicted = not_a_number;  // cost units
+  std::string note, stopped;
+};
+
+// Looking away from a best design that is settling takes a model that trusts its extrapolation less, and a gain that is
+// worth the while: a hundredth of what costs vary by.
+Beliefs beliefs_of(const EgoState& ego);
+// Where to search, in the unit cube: about the best of a basin, in the trust region, or everywhere.
+void search_box(const EgoState& ego, Eigen::VectorXd& lower, Eigen::VectorXd& upper);
+// Quasi-random points of the box, and about the best designs: steps of every size along some of the variables.
+Eigen::MatrixXd candidates_in(const EgoState& ego, const Eigen::VectorXd& lower, const Eigen::VectorXd& upper);
+// What the acquisition says: without a design where all its maxima were evaluated already.
+Plan by_acquisition(const EgoState& ego, const Beliefs& beliefs, const Eigen::MatrixXd& candidates,
+                    const Eigen::VectorXd& lower, const Eigen::VectorXd& upper);
+
+// Where nothing is known, or too little for a model: with room about it, likely to evaluate and to lie off the plateau.
+Plan fill(const EgoState& ego, const Eigen::MatrixXd& candidates, bool local, const std::string& why);
+// The least cost that the model predicts on this side of what fails or is flat, or within the constraints as far as their models are
+// sure. The score is the gain that is predicted.
+Plan along_the_edge(const EgoState& ego);
+Plan along_the_constraints(const EgoState& ego, const Eigen::MatrixXd& candidates);
+// A check, where the model sees nothing more to gain.
+Plan check(EgoState& ego, double gain);
+
+}  // namespace dodyn::surrogate

@@ -1,0 +1,184 @@
+#include <algorithm>
+#include <cmath>
+
+#include "record/text.hpp"
+#include "surrogate/bounded_search.hpp"
+#include "surrogate/edge.hpp"
+#include "surrogate/ego_search.hpp"
+#include "surrogate/filling.hpp"
+#include "surrogate/random.hpp"
+#include "surrogate/sampling.hpp"
+
+namespace dodyn::surrogate {
+
+using Eigen::Index;
+using Eigen::MatrixXd;
+using Eigen::VectorXd;
+
+namespace {
+
+// `best` becomes the one of the points inside that the model predicts to cost least, if that is less.
+template <class Inside>
+void keep_least(const Kriging& cost, const DesignSpace& space, const MatrixXd& points, const Inside& inside,
+                Found& best) {
+  MatrixXd z(space.embedded(), points.cols());
+  for (Index i = 0; i < points.cols(); ++i) z.col(i) = space.embed(points.col(i));
+  VectorXd mean, variance;
+  cost.predict(z, mean, variance);
+  for (Index i = 0; i < points.cols(); ++i)
+    if (-mean(i) > best.value && inside(points.col(i))) best = {points.col(i), -mean(i)};
+}
+
+// Its score is the gain that is predicted.
+Plan step_of(const EgoState& ego, const Found& found, const char* edge) {
+  Plan plan;
+  if (found.at.size() == 0) return plan;
+  plan.design = ego.evidence.space.design(found.at);
+  plan.score = ego.models.objectives()[0].warp().forward(ego.evidence.objective(*ego.evidence.best_of_region(), 0)) +
+               found.value;
+  plan.note = "the least cost on this side of " + std::string(edge) + ": a gain of " + formatted("%.3g", plan.score) +
+              " predicted";
+  return plan;
+}
+
+}  // namespace
+
+Plan fill(const EgoState& ego, const MatrixXd& candidates, bool local, const std::string& why) {
+  Plan plan;
+  const Crowd crowd(ego.evidence);
+  const Edge edge(ego.evidence);
+  for (Index i = 0; i < candidates.cols(); ++i) {
+    const VectorXd u = candidates.col(i);
+    const double value = std::log((local ? crowd.nearest(u) : crowd.room(u)) + 1e-12) +
+                         (local ? 2 : 1) * ego.models.viability().log_probability(ego.evidence.space.embed(u)) -
+                         (local && !edge.inside(u) ? 100 : 0);
+    if (value > plan.score) plan.score = value, plan.design = ego.evidence.space.design(u);
+  }
+  plan.note = why;
+  return plan;
+}
+
+// The least cost that the model predicts on this side of what fails or is flat: expected improvement keeps its distance from
+// an edge, where half of what it hopes for fails. Within a box about the best that grows and shrinks, so that the edge, learned from the
+// designs nearest to it, is as sharp as the steps are short.
+Plan along_the_edge(const EgoState& ego) {
+  const DesignSpace& space = ego.evidence.space;
+  const Kriging& cost = ego.models.objectives()[0].model();
+  const VectorXd centre = ego.evidence.unit(*ego.evidence.best_of_region());
+  const LocalEdge edge(ego.evidence, centre, ego.edge_side);
+  Found best;
+  const auto inside = [&](const VectorXd& u) { return edge.logit(u) > ego.caution && ego.fresh(u) && ego.possible(u); };
+  const auto consider = [&](const MatrixXd& points) { keep_least(cost, space, points, inside, best); };
+  const auto within = [&](VectorXd u) {
+    for (Index k = 0; k < ego.dimensions(); ++k)
+      u(k) = space.real(k)
+                 ? std::clamp(u(k), std::max(0.0, centre(k) - ego.edge_side), std::min(1.0, centre(k) + ego.edge_side))
+                 : centre(k);
+    return u;
+  };
+  const std::uint64_t seed = ego.options.seed * 7001 + ego.evidence.told.size();
+  MatrixXd points = sobol(static_cast<int>(ego.dimensions()), static_cast<int>(200 * ego.dimensions()), seed);
+  for (Index i = 0; i < points.cols(); ++i)
+    points.col(i) = within(centre + ego.edge_side * (2 * points.col(i).array() - 1).matrix());
+  consider(points);
+  Random random(seed);
+  for (double size = ego.edge_side / 4; size > ego.edge_side / 100 && best.at.size() > 0; size /= 3) {
+    MatrixXd about(ego.dimensions(), 60);
+    for (Index i = 0; i < about.cols(); ++i) {
+      VectorXd u = best.at;
+      for (double& coordinate : u) coordinate += size * random.normal();
+      about.col(i) = within(u);
+    }
+    consider(about);
+  }
+  return step_of(ego, best, "what fails or is flat");
+}
+
+// The same within the constraints, as far as their models are sure.
+Plan along_the_constraints(const EgoState& ego, const MatrixXd& candidates) {
+  const Kriging& cost = ego.models.objectives()[0].model();
+  const DesignSpace& space = ego.evidence.space;
+  BoundedSearch limits{VectorXd::Zero(ego.dimensions()), VectorXd::Ones(ego.dimensions()), 60, 1e-9, 0};
+  for (std::size_t k = 0; k < ego.evidence.constraints.size(); ++k) {
+    const TrackedModel& model = ego.models.constraints()[k];
+    const double limit = model.warp().forward(ego.evidence.constraints[k].limit);
+    const double sign = ego.evidence.constraints[k].below ? 1 : -1;
+    const double unit = std::sqrt(model.model().hyperparameters().variance + 1e-300);
+    limits.at_most_zero.push_back([&, limit, sign, unit](const VectorXd& u, VectorXd* slope) {
+      const Prediction p = model.model().predict(space.embed(u));
+      const double s = std::sqrt(p.variance + 1e-300);
+      if (slope) *slope = space.pull_back(sign * p.mean_gradient + 0.5 / s * p.variance_gradient) / unit;
+      return (sign * (p.mean - limit) + s) / unit;
+    });
+  }
+  const Edge edge(ego.evidence);
+  const auto inside = [&](const VectorXd& u) {
+    return (!edge.exists() || ego.models.viability().logit(space.embed(u)) > ego.caution) &&
+           ego.fresh(u, EgoState::finest) && ego.possible(u) &&
+           std::all_of(limits.at_most_zero.begin(), limits.at_most_zero.end(),
+                       [&](const Smooth& g) { return g(u, nullptr) <= 1e-9; });
+  };
+  Found best;
+  const auto consider = [&](const MatrixXd& points) { keep_least(cost, space, points, inside, best); };
+  consider(candidates);
+  std::vector<VectorXd> starts = {ego.evidence.unit(*ego.evidence.best_of_region())};
+  if (best.at.size() > 0) starts.push_back(best.at);
+  for (const VectorXd& start : starts) {
+    BoundedSearch own = limits;
+    for (Index k = 0; k < ego.dimensions(); ++k)
+      if (!space.real(k)) own.lower(k) = own.upper(k) = start(k);
+    const Found found = maximise(
+        [&](const VectorXd& u, VectorXd* slope) {
+          const Prediction p = cost.predict(space.embed(u));
+          if (slope) *slope = space.pull_back(-p.mean_gradient);
+          return -p.mean;
+        },
+        start, own);
+    if (found.value > best.value && inside(found.at)) best = found;
+  }
+  Random random(ego.options.seed * 7001 + ego.evidence.told.size());
+  for (double size = 0.05; size > EgoState::finest && best.at.size() > 0; size /= 3) {
+    MatrixXd about(ego.dimensions(), 100);
+    for (Index i = 0; i < about.cols(); ++i)
+      for (Index k = 0; k < ego.dimensions(); ++k)
+        about(k, i) = space.real(k) ? std::clamp(best.at(k) + size * random.normal(), 0.0, 1.0) : best.at(k);
+    consider(about);
+  }
+  return step_of(ego, best, "the constraints");
+}
+
+// A check, where the model sees nothing more to gain: with room about it, and where a model that trusts its
+// extrapolation less can rule out least.
+Plan check(EgoState& ego, double gain) {
+  const DesignSpace& space = ego.evidence.space;
+  const TrackedModel& tracked = ego.models.objectives()[0];
+  const int d = static_cast<int>(ego.dimensions());
+  const std::uint64_t seed = ego.options.seed * 1000003 + ego.evidence.told.size() * 101;
+  const MatrixXd points =
+      ego.possible_ones(sobol(d, std::min(200 + 100 * d, tracked.model().samples() > 300 ? 300 : 1500), seed));
+  MatrixXd z(space.embedded(), points.cols());
+  for (Index i = 0; i < points.cols(); ++i) z.col(i) = space.embed(points.col(i));
+  VectorXd mean, variance;
+  tracked.doubting(EgoState::longest_in_doubt).predict(z, mean, variance);
+  const double least = tracked.warp().forward(ego.evidence.objective(*ego.evidence.best(), 0));
+  const Crowd crowd(ego.evidence);
+  Plan plan;
+  Index doubtful = 0, at = 0;
+  for (Index i = 0; i < points.cols(); ++i) {
+    const double s = std::sqrt(variance(i) + 1e-300), likely = ego.models.viability().log_probability(z.col(i));
+    doubtful += mean(i) - 2 * s < least - gain && likely > std::log(0.1);
+    if (!ego.fresh(points.col(i))) continue;
+    const double value =
+        std::log(crowd.room(points.col(i)) + 1e-12) + likely - 0.25 * std::clamp((mean(i) - least) / s, 0.0, 8.0);
+    if (value > plan.score) plan.score = value, at = i;
+  }
+  plan.design = space.design(points.col(at));
+  ego.account.not_ruled_out(static_cast<double>(doubtful) / static_cast<double>(points.cols()));
+  const Prediction p = tracked.model().predict(z.col(at));
+  ego.account.check(p.mean, std::sqrt(p.variance), ego.evidence.quantile(0.5, tracked.warp()));
+  plan.note = "nothing to gain by the model; check " + std::to_string(ego.account.quiet() + 1) + " of " +
+              std::to_string(ego.account.needed());
+  return plan;
+}
+
+}  // namespace dodyn::surrogate
