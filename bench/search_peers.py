@@ -5,8 +5,8 @@
 
 A row for each function: of how many seeds the minimum was found to 1 % within the budget, and the median of the evaluations that took. dodyn
 runs with the defaults and the stop rule of `dodyn run`, with gradients and without; the others go on to the budget. Peers: scipy's dual
-annealing, NLopt's BOBYQA from random places until the budget ends and DIRECT-L, expected improvement over scikit-learn's Gaussian
-process, pycma's CMA-ES, pagmo's differential evolution, nevergrad's NGOpt; those that are not installed are left out. What fails, or breaks
+annealing, NLopt's BOBYQA from random places until the budget ends, DIRECT-L, CRS2 and MLSL over BOBYQA, expected improvement over scikit-learn's Gaussian
+process, cmaes' CMA-ES, pagmo's differential evolution, nevergrad's NGOpt; those that are not installed are left out. What fails, or breaks
 a constraint, they are told as worse than all that was seen, by how much it is broken. Whole numbers are rounded for them.
 """
 import argparse
@@ -93,6 +93,29 @@ def direct_l(p, seed):
     search.optimize(np.full(p.d, 0.5))
 
 
+def crs(p, seed):
+    import nlopt
+    nlopt.srand(seed + 1)
+    search = nlopt.opt(nlopt.GN_CRS2_LM, p.d)
+    search.set_lower_bounds(0), search.set_upper_bounds(1)
+    search.set_min_objective(lambda u, _: p.unit(u))
+    search.set_maxeval(p.budget + 1)
+    search.optimize(np.random.default_rng(seed).random(p.d))
+
+
+def mlsl(p, seed):
+    import nlopt
+    nlopt.srand(seed + 1)
+    local = nlopt.opt(nlopt.LN_BOBYQA, p.d)
+    local.set_xtol_abs(1e-4)
+    search = nlopt.opt(nlopt.G_MLSL_LDS, p.d)
+    search.set_local_optimizer(local)
+    search.set_lower_bounds(0), search.set_upper_bounds(1)
+    search.set_min_objective(lambda u, _: p.unit(u))
+    search.set_maxeval(p.budget + 1)
+    search.optimize(np.random.default_rng(seed).random(p.d))
+
+
 def scikit_learn(p, seed):
     from scipy.stats import norm, qmc
     from sklearn.gaussian_process import GaussianProcessRegressor
@@ -113,10 +136,13 @@ def scikit_learn(p, seed):
 
 
 def cma_es(p, seed):
-    import cma
+    from cmaes import CMA
     random = np.random.default_rng(seed)
     while True:
-        cma.fmin(p.unit, random.random(p.d), 0.3, {"bounds": [0, 1], "seed": seed + 1, "verbose": -9})
+        search = CMA(mean=random.random(p.d), sigma=0.3, bounds=np.array([[0, 1]] * p.d), seed=seed + 1)
+        while not search.should_stop():
+            designs = [search.ask() for _ in range(search.population_size)]
+            search.tell([(u, p.unit(u)) for u in designs])
         seed += 1000
 
 
@@ -142,7 +168,8 @@ def nevergrad(p, seed):
 
 
 PEERS = [("dual annealing", "scipy", dual_annealing), ("BOBYQA, restarted", "nlopt", bobyqa), ("DIRECT-L", "nlopt", direct_l),
-         ("scikit-learn EI", "sklearn", scikit_learn), ("CMA-ES", "cma", cma_es), ("pagmo", "pygmo", pagmo),
+         ("CRS2", "nlopt", crs), ("MLSL", "nlopt", mlsl),
+         ("scikit-learn EI", "sklearn", scikit_learn), ("CMA-ES", "cmaes", cma_es), ("pagmo", "pygmo", pagmo),
          ("nevergrad", "nevergrad", nevergrad)]
 
 
