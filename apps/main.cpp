@@ -41,7 +41,7 @@ const std::vector<Command> commands = {
      "what the evaluations say of a design that was not evaluated: middle, band, odds to evaluate and to be feasible",
      predict, false},
     {"sensitivity", "ARCHIVE [--of NAME] [--samples N] [--json]",
-     "which variables matter: Sobol' indices and main effects, by a model of the evaluations", sensitivity, false},
+     "which variables matter: Sobol' indices and main effects, by a model of the evaluations; elementary effects of morris", sensitivity, false},
     {"repair", "ARCHIVE", "recover what a damaged archive still holds; keeps the damaged one", repair, false},
     {"rerun", "CONFIG --failed | --ids ID[,ID...] [--key value ...]",
      "do again what failed, timed out or was lost, or what is named; earlier attempts stay in the archive", rerun,

@@ -43,6 +43,13 @@ std::unique_ptr<Strategy> sweep(const std::vector<Variable>& variables, const Ch
   return make_sweep(variables, options);
 }
 
+std::unique_ptr<Strategy> morris(const std::vector<Variable>& variables, const Choice& choice) {
+  MorrisOptions options = choice.morris;
+  options.domains = choice.ego.domains;
+  options.possible = choice.ego.possible;
+  return make_morris(variables, options);
+}
+
 std::unique_ptr<Strategy> ego(const std::vector<Variable>& variables, const Choice& choice) {
   return make_ego(variables, choice.ego);
 }
@@ -113,6 +120,8 @@ const std::vector<StrategyKind>& strategy_kinds() {
       {"crs", "NLopt's CRS2: global, controlled random search", nlopt<NloptAlgorithm::crs>, global},
       {"sweep", "a uniform grid, from coarse to fine", sweep,
        sweep_keys().within(&Choice::sweep).add(variable_keys().within(&Choice::named))},
+      {"morris", "screening by elementary effects: which variables matter", morris,
+       morris_keys().within(&Choice::morris).add(variable_keys().within(&Choice::named))},
   };
   return kinds;
 }
@@ -128,7 +137,7 @@ Choice read_choice(const Settings& settings) {
   choice.name = settings.text("surrogate.strategy");
   for (const StrategyKind& kind : strategy_kinds())
     if (kind.name == choice.name) kind.keys.read(settings, choice);
-  choice.ego.seed = choice.mesh_search.seed = choice.nlopt.seed =
+  choice.ego.seed = choice.mesh_search.seed = choice.nlopt.seed = choice.morris.seed =
       static_cast<std::uint64_t>(settings.integer("study.seed"));
   return choice;
 }
@@ -174,7 +183,7 @@ std::unique_ptr<Strategy> make_strategy(const Choice& choice, const std::vector<
         throw std::invalid_argument(
             kind.name +
             ": real variables on a linear scale alone; whole numbers, labels, lists and logarithms are "
-            "for auto, ego, trust-region and sweep");
+            "for auto, ego, trust-region, sweep and morris");
       return kind.make(variables, choice);
     }
     names += (names.empty() ? "" : ", ") + kind.name;

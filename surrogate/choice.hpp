@@ -5,6 +5,7 @@
 #include "settings/key_table.hpp"
 #include "surrogate/ego.hpp"
 #include "surrogate/mesh_search.hpp"
+#include "surrogate/morris.hpp"
 #include "surrogate/named.hpp"
 #include "surrogate/nlopt_search.hpp"
 #include "surrogate/strawman.hpp"
@@ -19,6 +20,7 @@ struct Choice {
   MeshSearchOptions mesh_search;
   NloptOptions nlopt;
   SweepOptions sweep;
+  MorrisOptions morris;
   Named named;
 };
 

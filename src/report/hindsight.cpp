@@ -4,8 +4,10 @@
 #include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <numeric>
 
 #include "report/report.hpp"
+#include "study/evidence.hpp"
 #include "study/study.hpp"
 #include "surrogate/hypervolume.hpp"
 #include "surrogate/sampling.hpp"
@@ -296,12 +298,45 @@ Sensitivity sensitivity_of(const archive::Contents& contents, const surrogate::E
   for (Index i = 0; i < points.cols(); ++i)
     out.unlikely += viability.log_probability(evidence.space.embed(points.col(i))) < std::log(0.5);
   out.unlikely /= static_cast<double>(points.cols());
+  if (study::text_in(contents.provenance.configuration, "surrogate.strategy") == "morris")
+    out.elementary = surrogate::elementary_effects(evidence.space, evidence.told, [metric](const Evaluation& e) {
+      return !e.ok()                     ? not_a_number
+             : metric < 0                ? e.cost
+             : metric < e.metrics.size() ? e.metrics(metric)
+                                         : not_a_number;
+    });
   return out;
 }
 
+namespace {
+
+// What the evaluations say themselves: a table with the variables that matter most first.
+std::string elementary_text(const Sensitivity& s) {
+  const surrogate::ElementaryEffects& e = *s.elementary;
+  std::vector<std::size_t> order(s.variables.size());
+  std::iota(order.begin(), order.end(), std::size_t(0));
+  const auto size = [&](std::size_t v) {
+    const double value = e.mean_magnitude(static_cast<Index>(v));
+    return std::isnan(value) ? -1 : value;
+  };
+  std::stable_sort(order.begin(), order.end(), [&](auto a, auto b) { return size(a) > size(b); });
+  std::vector<std::vector<std::string>> rows = {{"variable", "size", "mean", "deviation", "steps"}};
+  for (const std::size_t v : order) {
+    rows.push_back({s.variables[v].name});
+    const auto i = static_cast<Index>(v);
+    for (const double value : {e.mean_magnitude(i), e.mean(i), e.deviation(i)})
+      rows.back().push_back(std::isfinite(value) ? formatted("%.4g", value) : "-");
+    rows.back().push_back(std::to_string(e.count(i)));
+  }
+  return "Elementary effects (Morris): change of " + s.name +
+         ", as a variable moves over its range, by the evaluations:\n\n" + columns(rows) + "\n";
+}
+
+}  // namespace
+
 std::string as_text(const Sensitivity& s) {
-  std::string text =
-      "Of the spread of " + s.name + " over the whole box, by a model of " + model_text(s.samples, s.quality) + ":\n\n";
+  std::string text = (s.elementary ? elementary_text(s) : "") + "Of the spread of " + s.name +
+                     " over the whole box, by a model of " + model_text(s.samples, s.quality) + ":\n\n";
   std::vector<std::vector<std::string>> rows = {
       {"variable", "alone", "+-", "with others", "+-", s.name + " on average from", "to", "least at"}};
   for (std::size_t v = 0; v < s.variables.size(); ++v) {
@@ -340,6 +375,14 @@ std::string as_json(const Sensitivity& s) {
                                              {"total", s.indices.total(i)},
                                              {"total_error", s.indices.total_error(i)},
                                              {"main_effect", effect}};
+    if (!s.elementary) continue;
+    const auto number = [](double value) {
+      return std::isfinite(value) ? nlohmann::ordered_json(value) : nlohmann::ordered_json();
+    };
+    all["variables"][s.variables[v].name]["elementary"] = {{"mean_magnitude", number(s.elementary->mean_magnitude(i))},
+                                                           {"mean", number(s.elementary->mean(i))},
+                                                           {"deviation", number(s.elementary->deviation(i))},
+                                                           {"steps", s.elementary->count(i)}};
   }
   return all.dump(2) + "\n";
 }

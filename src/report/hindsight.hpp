@@ -1,12 +1,14 @@
 // What the evaluations of an archive say of other designs, as text and JSON: `dodyn predict`, `dodyn sensitivity`.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "archive/archive.hpp"
 #include "surrogate/fitted.hpp"
+#include "surrogate/morris.hpp"
 #include "surrogate/sobol_indices.hpp"
 
 namespace dodyn::report {
@@ -57,6 +59,8 @@ struct Sensitivity {
   double unlikely = 0;  // share of the box where a design evaluates with less than even odds
   surrogate::SobolIndices indices;
   Eigen::MatrixXd effects;  // main effects, variables x 21
+  // Of a study that screened (strategy morris): from the evaluations themselves, no model between.
+  std::optional<surrogate::ElementaryEffects> elementary = {};
 };
 
 // Of the kriging model of one quantity over the whole box, by `samples` points. Throws as above.

@@ -163,6 +163,15 @@ TEST_F(Command, PredictsAndSaysWhatMatters) {
   const Result main = dodyn("sensitivity b.h5");
   EXPECT_EQ(main.code, 0) << main.text;
   EXPECT_NE(main.text.find("with others"), std::string::npos) << main.text;
+  EXPECT_EQ(main.text.find("Elementary"), std::string::npos) << main.text;
+  std::ofstream(directory + "/s.cfg") << "[study]\nevaluator = testfunction\n[surrogate]\nstrategy = morris\n"
+                                         "trajectories = 4\n[testfunction]\nname = branin\n"
+                                         "[design]\nx.min = -5\nx.max = 10\ny.min = 0\ny.max = 15\n";
+  const Result screened = dodyn("run s.cfg");
+  ASSERT_EQ(screened.code, 0) << screened.text;
+  EXPECT_NE(screened.text.find("screened 2 variables by 4 trajectories"), std::string::npos) << screened.text;
+  const Result effects = dodyn("sensitivity s.h5");
+  EXPECT_EQ(effects.text.rfind("Elementary effects", 0), 0u) << effects.text;
 
   for (const auto& [words, said] :
        std::vector<std::pair<std::string, std::string>>{{"predict b.h5 --design.x 20", "a number from -5 to 10"},

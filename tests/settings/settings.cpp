@@ -647,7 +647,7 @@ TEST_F(SettingsTest, MistakesOnTheCommandLine) {
   EXPECT_EQ(complaint(walk, {"--study.seed", "1", "--study.seed", "2"}),
             "command line: study.seed is given twice (already at command line)");
   EXPECT_EQ(complaint(walk, {"extra"}), "command line: 'extra' is not understood; allowed: --section.key value");
-  const std::string strategies = "auto, strawman, ego, trust-region, smf, bobyqa, cobyla, direct-l, crs, sweep";
+  const std::string strategies = "auto, strawman, ego, trust-region, smf, bobyqa, cobyla, direct-l, crs, sweep, morris";
   EXPECT_EQ(complaint(walk, {"--strategy", "swep"}),
             "command line: surrogate.strategy = swep is unknown; allowed: " + strategies + " (did you mean 'sweep'?)");
   EXPECT_EQ(complaint(walk, {"--strategy"}), "command line: surrogate.strategy has no value; allowed: " + strategies);

@@ -48,7 +48,7 @@ Evaluation bowl(const VectorXd& x) {
 
 // The strategy searches within the box, so do those that have no such kinds.
 TEST(Kinds, EveryStrategyHonoursOrRefuses) {
-  const std::set<std::string> take = {"auto", "ego", "trust-region", "sweep"};
+  const std::set<std::string> take = {"auto", "ego", "trust-region", "sweep", "morris"};
   for (const StrategyKind& strategy : strategy_kinds()) {
     for (const Kind& kind : kinds()) {
       SCOPED_TRACE(strategy.name + " on " + kind.name);
@@ -82,8 +82,8 @@ TEST(Kinds, EveryStrategyHonoursOrRefuses) {
 // Every strategy either has the key of a condition or a constraint, or its table refuses it before a study begins.
 TEST(Kinds, ConditionsAndConstraints) {
   const std::map<std::string, std::set<std::string>> takers = {
-      {"surrogate.within", {"auto", "ego", "trust-region", "sweep"}},
-      {"surrogate.integers", {"auto", "ego", "trust-region", "sweep"}},
+      {"surrogate.within", {"auto", "ego", "trust-region", "sweep", "morris"}},
+      {"surrogate.integers", {"auto", "ego", "trust-region", "sweep", "morris"}},
       {"surrogate.constraints", {"auto", "ego", "trust-region"}},
       {"surrogate.objectives", {"auto", "ego", "trust-region"}}};
   for (const StrategyKind& strategy : strategy_kinds()) {
