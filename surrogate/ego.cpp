@@ -145,7 +145,8 @@ void Ego::tell(const Evaluation& e) {
   if (was_initial) return;
   failed_in_a_row = evidence.telling(e) ? 0 : failed_in_a_row + 1;
   if (at_edge_ && *at_edge_ == e.design) {
-    caution = std::clamp(caution + (evidence.telling(e) ? -0.5 : 0.7), -2.0, 4.0);
+    const bool kept = evidence.constraints.empty() ? evidence.telling(e) : evidence.feasible(e);
+    caution = std::clamp(caution + (kept ? -0.5 : 0.7), -2.0, 4.0);
     const bool gains = evidence.feasible(e) && evidence.objective(e, 0) < best_before - worth;
     edge_side = std::clamp(edge_side * (gains ? 1.6 : 0.7), 4 * resolution, longest_edge_step);
   }
@@ -153,8 +154,7 @@ void Ego::tell(const Evaluation& e) {
   if (evidence.telling(e) && !models.objectives()[0].empty())
     seen = models.objectives()[0].warp().forward(evidence.objective(e, 0));
   const bool was_check = account.checking() && !evidence.noisy();
-  const bool promising =
-      account.told(seen, evidence.feasible(e) && evidence.objective(e, 0) < best_before - worth);
+  const bool promising = account.told(seen, evidence.feasible(e) && evidence.objective(e, 0) < best_before - worth);
   niche.told(evidence, is_settling() || was_check, promising && !evidence.noisy(), options.batch);
   if (!options.trust_region) return;
   const bool success = evidence.feasible(e) && evidence.objective(e, 0) < best_before - 1e-3 * std::abs(best_before);

@@ -94,21 +94,22 @@ Plan along_the_edge(const EgoState& ego) {
   return step_of(ego, best, "what fails or is flat");
 }
 
-// The same within the constraints, as far as their models are sure.
+// The same within the constraints, as far as their models are sure: by so many standard deviations as what came of the last steps asks for.
 Plan along_the_constraints(const EgoState& ego, const MatrixXd& candidates) {
   const Kriging& cost = ego.models.objectives()[0].model();
   const DesignSpace& space = ego.evidence.space;
+  const double margin = std::exp(std::clamp(0.8 * ego.caution, -1.6, 1.0));
   BoundedSearch limits{VectorXd::Zero(ego.dimensions()), VectorXd::Ones(ego.dimensions()), 60, 1e-9, 0};
   for (std::size_t k = 0; k < ego.evidence.constraints.size(); ++k) {
     const TrackedModel& model = ego.models.constraints()[k];
     const double limit = model.warp().forward(ego.evidence.constraints[k].limit);
     const double sign = ego.evidence.constraints[k].below ? 1 : -1;
     const double unit = std::sqrt(model.model().hyperparameters().variance + 1e-300);
-    limits.at_most_zero.push_back([&, limit, sign, unit](const VectorXd& u, VectorXd* slope) {
+    limits.at_most_zero.push_back([&, limit, sign, unit, margin](const VectorXd& u, VectorXd* slope) {
       const Prediction p = model.model().predict(space.embed(u));
       const double s = std::sqrt(p.variance + 1e-300);
-      if (slope) *slope = space.pull_back(sign * p.mean_gradient + 0.5 / s * p.variance_gradient) / unit;
-      return (sign * (p.mean - limit) + s) / unit;
+      if (slope) *slope = space.pull_back(sign * p.mean_gradient + 0.5 * margin / s * p.variance_gradient) / unit;
+      return (sign * (p.mean - limit) + margin * s) / unit;
     });
   }
   const Edge edge(ego.evidence);
