@@ -216,7 +216,8 @@ TEST(MotionContacts, WhatGrazesFollowsThePlanWithoutContacts) {
 // A chain through its joints, driven: the simulation has them in null spaces, and forces on bodies where the plan has coordinates.
 TEST(MotionContacts, AChainFollowsThePlanThroughItsJoints) {
   const auto settings =
-      read_settings(std::string(CONFIGS) + "/manipulator.cfg", {"--motion.starts", "1", "--motion.tolerance", "1e-11"});
+      read_settings(std::string(CONFIGS) + "/manipulator.cfg",
+                    {"--motion.starts", "1", "--motion.tolerance", "1e-11", "--phase.only.intervals", "15"});
   const Outcome outcome = make_evaluator(settings)->evaluate(task());
   ASSERT_EQ(outcome.evaluation.status, Status::ok) << outcome.evaluation.reason;
   const Forward forward = drive(MotionDesigns(settings), outcome.evaluation.design, outcome.trajectory, 1);

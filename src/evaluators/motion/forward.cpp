@@ -131,6 +131,19 @@ class Driver {
     return state;
   }
 
+  // Of hinges through one point the middle one is taken to lie within a quarter turn: beyond it, others are driven.
+  void check_rings(const systems::Bodies<n>& bodies, const State& planned, const std::vector<double>& q) {
+    if (!result_.note.empty()) return;
+    const auto seen = bodies.coordinates(planned).q;
+    for (std::size_t l = 0; l + 1 < bodies.links.size(); ++l)
+      for (int c = bodies.tree.links[l].first; bodies.links[l].ring && c < bodies.tree.links[l + 1].first; ++c)
+        if (const auto i = static_cast<std::size_t>(c); std::cos(seen[i] - q[i]) < 0.99)
+          result_.note =
+              bodies.tree.coordinate_names[i] +
+              " is not driven as planned: the middle hinge through its point comes beyond a quarter turn; give it a "
+              "[range]";
+  }
+
   // Through a phase, whose first node is this row of the motion. False: that is as far as it comes.
   bool move(int phase, Eigen::Index row, const MotionDesigns::Contact* contact) {
     const Eigen::Index K = designs_.phases()[static_cast<std::size_t>(phase)].intervals;
@@ -176,6 +189,7 @@ class Driver {
         result_.departure = std::max(result_.departure, (planned.poses[b].position - state_.poses[b].position).norm());
         result_.turned = std::max(result_.turned, angle_between<n>(planned.poses[b], state_.poses[b]));
       }
+      check_rings(bodies, planned, q);
       const auto energies = simulation.energies();
       const auto now = bodies.coordinates(state_);
       rows_[0].push_back(time_);
