@@ -26,6 +26,8 @@ install(FILES ${CMAKE_CURRENT_LIST_DIR}/completion.bash
         DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME dodyn)
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/README.md ${PROJECT_SOURCE_DIR}/CHANGELOG.md
         DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs DESTINATION ${CMAKE_INSTALL_DOCDIR} # the manual that README.md links to
+        FILES_MATCHING PATTERN *.md PATTERN *.png PATTERN *.svg PATTERN site EXCLUDE)
 
 # The reference of exactly this program.
 install(CODE "execute_process(COMMAND \"$<TARGET_FILE:dodyn>\" help --markdown

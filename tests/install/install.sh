@@ -35,6 +35,10 @@ cp "$here/outside.cpp" "$place/project/"
 "$cmake" --build "$place/project/build" >"$place/log" 2>&1 || { cat "$place/log"; exit 1; }
 "$place/project/build/outside" "$place/empty/command-shell.h5"
 
+# The manual is there, with its pictures.
+grep -o '](docs/[^)#]*' "$prefix/share/doc/dodyn/README.md" | cut -c3- | sort -u >pages
+(($(wc -l <pages) > 20))
+while read -r page; do [[ -f $prefix/share/doc/dodyn/$page ]] || { echo "README.md links to $page, which is not installed"; exit 1; }; done <pages
 grep -q '^| `study.seed` |' "$prefix/share/doc/dodyn/reference.md"
 
 # The man page names every command of the program; completion offers them.
