@@ -308,7 +308,7 @@ def tree():
     none_left(mark)
 
 
-def rows_there(archive, count, limit=60):
+def rows_there(archive, count, limit=300):
     end = time.time() + limit
     while time.time() < end:
         run = subprocess.run([DODYN, "show", archive, "--json"], capture_output=True, text=True, timeout=60)
