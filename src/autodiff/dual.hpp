@@ -15,6 +15,7 @@ struct Dual;
 inline double value_of(double x) { return x; }
 inline double sign_of(double x) { return x < 0.0 ? -1.0 : x > 0.0 ? 1.0 : 0.0; }
 template <class S>
+requires requires(const S& s) { value_of(s); }  // a recorded number has none yet
 double value_of(const Dual<S>& x);
 
 template <class S>
@@ -121,8 +122,7 @@ Dual<Dual<S>> operator-(const Dual<Dual<S>>& a, const Dual<S>& b) {
 }
 
 template <class S>
-double value_of(const Dual<S>& x) {
-  return value_of(x.value);
-}
+requires requires(const S& s) { value_of(s); }
+double value_of(const Dual<S>& x) { return value_of(x.value); }
 
 }  // namespace dodyn::autodiff

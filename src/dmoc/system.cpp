@@ -288,6 +288,7 @@ void System::check_directors() const {
   for (const auto& a : tree.actuators) angle("[actuator " + a.name + "]", a.coordinate);
   for (const auto& r : tree.ranges) angle("[range " + r.name + "]", r.coordinate);
   if (!tree.drags.empty()) refuse("[drag " + tree.drags.front().name + "]", "needs rates of a link");
+  if (!tree.driven.empty()) refuse("[driven " + tree.driven.front().name + "]", "is of no link");
   const auto formula = [&](const std::string& what, const auto& f) {
     for (const auto& argument : f.arguments) {
       const auto kind = argument.variable.kind;

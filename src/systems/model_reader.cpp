@@ -31,6 +31,7 @@ const std::vector<ini::SectionKind> kinds = {
     {"charge", Name::required, {"link", "at", "value"}, false, {"link", "value"}},
     {"drag", Name::required, {"link", "linear", "angular"}, false, {"link"}},
     {"potential", Name::required, {"energy"}, false, {"energy"}},
+    {"driven", Name::required, {"place", "mass"}, false, {"place", "mass"}},
     {"force", Name::required, {"coordinate", "link", "at", "force"}, false, {"force"}},
     {"actuator",
      Name::required,
@@ -94,6 +95,7 @@ Model ModelReader::model(const std::map<std::string, double>& given) {
     const Entry& energy = needed(s, "energy");
     tree.potentials.push_back({s.name, formula(energy.value, energy.line, true)});
   });
+  each("driven", [&](const Section& s) { read_driven(s); });
   each("force", [&](const Section& s) { read_load(s); });
   each("range", [&](const Section& s) { read_range(s); });
   each("knee", [&](const Section& s) { read_knee(s); });

@@ -62,6 +62,7 @@ class ModelReader {
   void check_partner(const Section& mass) const;
   void read_shape(const Section& section);
   void read_spring(const Section& section);
+  void read_driven(const Section& section);
   void read_load(const Section& section);
   void read_actuator(const Section& section);
   void read_range(const Section& section);

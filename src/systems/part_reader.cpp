@@ -146,6 +146,19 @@ void ModelReader::read_spring(const Section& section) {
   model_.structure.springs.push_back(std::move(spring));
 }
 
+void ModelReader::read_driven(const Section& section) {
+  const Entry& place = needed(section, "place");
+  Driven<Number> driven{section.name, formula(place.value, place.line, true),
+                        at_least_zero(section, "mass", 0.0, "kg, or kg m2")};
+  for (std::size_t i = 0; i < driven.place.arguments.size(); ++i) {
+    const auto kind = driven.place.arguments[i].variable.kind;
+    if (kind != Variable::coordinate && kind != Variable::parameter)
+      fail(place.line, "'" + shown(driven.place.expression.quantities()[i].text()) +
+                           "' is no coordinate; allowed in place: coordinates and parameters");
+  }
+  model_.structure.driven.push_back(std::move(driven));
+}
+
 void ModelReader::read_load(const Section& section) {
   Load<Number> load;
   load.name = section.name;

@@ -101,6 +101,14 @@ struct Potential {
   std::string name;
   Formula<P> energy;
 };
+// A mass (or a flywheel) beside the links that coordinates drive: at `place` (m, or rad), an expression of them, so that it has the
+// kinetic energy mass/2 (d place/dt)^2. It weighs nothing.
+template <class P>
+struct Driven {
+  std::string name;
+  Formula<P> place;
+  P mass{};  // kg, or kg m2
+};
 // A user's force: on a coordinate (one component), or at a place, along the world's axes.
 template <class P>
 struct Load {
@@ -164,6 +172,7 @@ struct Tree {
   std::vector<Charge<P>> charges;
   std::vector<Drag<P>> drags;
   std::vector<Potential<P>> potentials;
+  std::vector<Driven<P>> driven;
   std::vector<Load<P>> loads;
   std::vector<Range<P>> ranges;
   std::vector<Point<P>> named_points;
@@ -237,7 +246,7 @@ struct Tree {
     return frames(q, std::vector<T>(n(), T(0.0)).data());
   }
 
-  // L = T - V (J), summed over the links, springs, charges and potentials.
+  // L = T - V (J), summed over the links, what they drive, springs, charges and potentials.
   template <class T>
   T lagrangian(const T* q, const T* v) const {
     const auto at = frames(q, v);
@@ -258,6 +267,10 @@ struct Tree {
       L += 0.5 * twice - (mass * g) * place[dimension - 1];
       if (tilted) L += mass * dot(lift<T>(across), place);
     }
+    for (const auto& one : driven) {
+      const T pace = rate(one.place, q, v);
+      L += 0.5 * (lift<T>(one.mass) * (pace * pace));
+    }
     return L - potential_energy(at, q);
   }
 
@@ -277,6 +290,10 @@ struct Tree {
   T value(const Variable& variable, const std::vector<Frame<T>>& at, const T* q, const T* v, const T* u) const;
   template <class T>
   T value(const Formula<P>& formula, const std::vector<Frame<T>>& at, const T* q, const T* v, const T* u) const;
+
+  // The rate of a formula of coordinates and parameters.
+  template <class T>
+  T rate(const Formula<P>& formula, const T* q, const T* v) const;
 
   template <class T>
   static Vector3<T> position(const std::vector<Frame<T>>& at, const Place<P>& place) {

@@ -48,6 +48,19 @@ T Tree<P>::value(const Formula<P>& formula, const std::vector<Frame<T>>& at, con
 
 template <class P>
 template <class T>
+T Tree<P>::rate(const Formula<P>& formula, const T* q, const T* v) const {
+  using Moving = autodiff::Dual<T>;
+  std::vector<Moving> values;
+  for (const auto& argument : formula.arguments) {
+    const auto& [variable, parameter] = argument;
+    values.push_back(variable.kind == Variable::parameter ? Moving(lift<T>(parameter), T(0.0))
+                                                          : Moving(q[variable.index], v[variable.index]));
+  }
+  return formula.expression.template evaluate<Moving>(values).tangent;
+}
+
+template <class P>
+template <class T>
 T Tree<P>::potential_energy(const std::vector<Frame<T>>& at, const T* q) const {
   using std::sqrt;
   T V = T(0.0);
@@ -191,6 +204,7 @@ Tree<Q> Tree<P>::mapped(F f) const {
   for (const auto& c : charges) t.charges.push_back({c.name, place(c.place), f(c.value)});
   for (const auto& d : drags) t.drags.push_back({d.name, d.link, f(d.linear), f(d.angular)});
   for (const auto& p : potentials) t.potentials.push_back({p.name, formula(p.energy)});
+  for (const auto& d : driven) t.driven.push_back({d.name, formula(d.place), f(d.mass)});
   for (const auto& l : loads) {
     Load<Q> load{l.name, l.coordinate, place(l.place), {}};
     for (const auto& component : l.components) load.components.push_back(formula(component));

@@ -356,6 +356,28 @@ TEST(Model, ForcesDoThePowerThatIsSaidOfThem) {
   }
 }
 
+// Two masses that a pendulum drives along its circle's axes are the mass at its end; a flywheel is a mass behind a gear.
+TEST(Model, DrivenMassesMoveAsTheirPlaces) {
+  const std::string head =
+      "[model]\ndimension = 2\n[parameters]\nr = 0.7\nbob = 1.3\n[link rod]\nparent = ground\njoint = revolute\n";
+  const Model whole = read_model(head + "end = 0, -r\n[mass bob]\nlink = rod\nat = 0, -r\nmass = bob\n", "whole.model");
+  const Model parts = read_model(head +
+                                     "[driven along]\nplace = r*sin(rod)\nmass = bob\n[driven up]\nplace = "
+                                     "-r*cos(rod)\nmass = bob\n[potential weight]\nenergy = -9.81*bob*r*cos(rod)\n",
+                                 "parts.model");
+  const Model geared = read_model(head + "[driven wheel]\nplace = -20*rod\nmass = 0.003\n", "geared.model");
+  for (const double q : {-1.1, 0.3, 2.0})
+    for (const std::map<std::string, double>& given : {std::map<std::string, double>{}, {{"r", 0.4}, {"bob", 2.5}}}) {
+      const Dual<double> angle(q, 0.0), rate(1.7, 1.0);  // the tangent: momentum
+      const auto one = whole.tree(whole.evaluate<double>(given).numbers).lagrangian(&angle, &rate);
+      const auto other = parts.tree(parts.evaluate<double>(given).numbers).lagrangian(&angle, &rate);
+      EXPECT_NEAR(one.value, other.value, 1e-13);
+      EXPECT_NEAR(one.tangent, other.tangent, 1e-13);
+      EXPECT_NEAR(geared.tree(geared.evaluate<double>(given).numbers).lagrangian(&angle, &rate).tangent,
+                  400 * 0.003 * 1.7, 1e-13);
+    }
+}
+
 // ---- mistakes
 
 std::string complaint(const std::string& text) {
@@ -398,6 +420,9 @@ TEST(Model, MistakesAreOneLineThatSaysWhatIsAllowed) {
   expect("[require]\nshort = length\n", "10", "is no condition");
   expect("[potential p]\nenergy = rate(a)^2\n", "10", "is no position");
   expect("[potential p]\nenergy = foot.x\n", "10", "'foot.x' is unknown");
+  expect("[driven d]\nmass = 1\nplace = rate(a)\n", "11", "is no position");
+  expect("[driven d]\nmass = 1\nplace = angle(a)\n", "11", "'angle(a)' is no coordinate");
+  expect("[driven d]\nmass = -1\nplace = a\n", "10", "is negative; allowed: 0 or more");
   expect("[force f]\nlink = a\nforce = 1\n", "11", "2 expressions");
   expect("[force f]\ncoordinate = a\nforce = a > 1\n", "11", "a condition");
   expect("[contact]\na, b = no\n", "10", "allowed: a");
@@ -425,6 +450,7 @@ TEST(Model, DescriptionNamesEverything) {
     for (const auto& one : tree.actuators) expect("\n  " + one.name + " ");
     for (const auto& one : tree.springs) expect("\n  " + one.name + " ");
     for (const auto& one : tree.charges) expect("\n  " + one.name + " ");
+    for (const auto& one : tree.driven) expect("\n  " + one.name + " ");
     for (const auto& one : tree.named_points) expect("\n  " + one.name + " ");
     for (const auto& one : tree.ranges) expect("\n  " + one.name + " ");
     for (const auto& one : model.shapes) expect("\n  " + one.name + " ");
