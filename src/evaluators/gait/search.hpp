@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "dmoc/gait.hpp"
-#include "evaluators/gait/optima.hpp"
+#include "evaluators/optima.hpp"
 #include "nlp/solve.hpp"
 #include "record/task.hpp"
 

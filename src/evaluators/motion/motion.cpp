@@ -8,11 +8,11 @@
 #include <optional>
 
 #include "dmoc/attitudes.hpp"
-#include "evaluators/gait/optima.hpp"
 #include "evaluators/motion/design.hpp"
 #include "evaluators/motion/forward.hpp"
 #include "evaluators/motion/pictures.hpp"
 #include "evaluators/motion/replay.hpp"
+#include "evaluators/optima.hpp"
 #include "nlp/solve.hpp"
 #include "record/random.hpp"
 #include "record/text.hpp"

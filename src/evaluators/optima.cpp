@@ -1,4 +1,4 @@
-#include "evaluators/gait/optima.hpp"
+#include "evaluators/optima.hpp"
 
 #include <algorithm>
 #include <cmath>
