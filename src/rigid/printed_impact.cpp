@@ -17,7 +17,7 @@ Vector<n> slide_impulse(const ContactRows<n>& rows, int c, const Eigen::VectorXd
     u[i] = rows.relative_velocity(c, i, nu);
     for (int j = 0; j < n; ++j) metric(i, j) = rows.metric(c, i, j);
   }
-  const Vector<n> nonfix = metric.ldlt().solve(u);
+  const Vector<n> nonfix = metric.completeOrthogonalDecomposition().solve(u);
   Vector<n> slide = nonfix;
   slide[0] -= u[0] / metric(0, 0);
   squared_norm = slide.dot(metric * slide);
