@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "box_on_floor.hpp"
 #include "evaluators/simulation.hpp"
 #include "whole.hpp"
 
@@ -13,33 +14,6 @@ namespace dodyn::evaluators {
 namespace {
 
 constexpr double gravity = 9.81, side = 0.2, density = 270.0, box_mass = density * side * side;
-
-const char* const box_model = R"([model]
-name = box
-dimension = 2
-gravity = 9.81
-[parameters]
-e = 0
-[surface]
-restitution = e
-friction = 0.4
-[link floor]
-parent = ground
-joint = fixed
-[shape floor]
-link = floor
-box = 20, 1
-at = 0, -0.5
-outward = 0, 1
-[link box]
-parent = ground
-joint = planar
-coordinates = x, y, theta
-[shape box]
-link = box
-box = 0.2, 0.2
-density = 270
-)";
 
 const char* const cubes_model = R"([model]
 name = cubes
@@ -83,7 +57,7 @@ class ContactImpulses : public testing::Test {
 // Of a box that slides and stops, at every row: m dv is what contact gave and gravity, a floor gets the opposite, and
 // friction is Coulomb's while it slides.
 TEST_F(ContactImpulses, OfASlidingBoxBalanceItsMomentum) {
-  const auto slide = evaluator(box_model, "end = 0.6\nstep = 1 ms\nnodes = 61\n[start]\ny = 0.1\nrate(x) = 1.3\n");
+  const auto slide = evaluator(box_on_floor, "end = 0.6\nstep = 1 ms\nnodes = 61\n[start]\ny = 0.1\nrate(x) = 1.3\n");
   const Outcome outcome = whole(*slide);
   ASSERT_TRUE(outcome.evaluation.ok()) << outcome.evaluation.reason;
   const auto &t = channel(*slide, outcome, "t"), &v = channel(*slide, outcome, "v"),
@@ -135,10 +109,11 @@ TEST_F(ContactImpulses, OfCubesInSpaceBalanceTheirAngularMomentum) {
 // A box dropped flat from h leaves with e times the speed sqrt(2 g h) that it comes with: m (1 + e) sqrt(2 g h) by one impact.
 TEST_F(ContactImpulses, OfADroppedBoxIsThatOfTheFall) {
   for (const double e : {0.0, 0.6}) {
-    const auto drop = evaluator(box_model, "end = 2\nstep = 0.1 ms\n[design]\ne = " + std::to_string(e) +
-                                               "\n[starts]\ncount = 4\nheight = 0.1 .. 0.5\n[start]\ny = 0.1 + height\n"
-                                               "[outcome landed]\nwhen = touched\n[cost]\n"
-                                               "cost = largest_impulse/sqrt(2*9.81*height)\n");
+    const auto drop =
+        evaluator(box_on_floor, "end = 2\nstep = 0.1 ms\n[design]\nrestitution = " + std::to_string(e) +
+                                    "\n[starts]\ncount = 4\nheight = 0.1 .. 0.5\n[start]\ny = 0.1 + height\n"
+                                    "[outcome landed]\nwhen = touched\n[cost]\n"
+                                    "cost = largest_impulse/sqrt(2*9.81*height)\n");
     const Outcome outcome = whole(*drop);
     ASSERT_TRUE(outcome.evaluation.ok()) << outcome.evaluation.reason;
     EXPECT_NEAR(outcome.evaluation.cost, box_mass * (1.0 + e), 0.002 * box_mass);
@@ -147,10 +122,10 @@ TEST_F(ContactImpulses, OfADroppedBoxIsThatOfTheFall) {
 
 TEST_F(ContactImpulses, AreRefusedWhereForcesAnswerContacts) {
   const std::string penalty = "response = penalty\nend = 0.1\nstep = 1 ms\n[start]\ny = 0.2\n";
-  const auto channels = evaluator(box_model, penalty)->channels();
+  const auto channels = evaluator(box_on_floor, penalty)->channels();
   for (const auto& each : channels) EXPECT_NE(each.name, "impulse");
   try {
-    evaluator(box_model, penalty + "[cost]\ncost = largest_impulse\n");
+    evaluator(box_on_floor, penalty + "[cost]\ncost = largest_impulse\n");
     ADD_FAILURE() << "nothing was refused";
   } catch (const ConfigError& error) {
     EXPECT_NE(std::string(error.what()).find("largest_impulse"), std::string::npos) << error.what();

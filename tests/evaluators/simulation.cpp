@@ -8,40 +8,11 @@
 #include <filesystem>
 #include <fstream>
 
+#include "box_on_floor.hpp"
 #include "whole.hpp"
 
 namespace dodyn::evaluators {
 namespace {
-
-const char* const box_on_floor = R"([model]
-name = box
-dimension = 2
-gravity = 9.81
-[parameters]
-side = 0.2                # m
-friction = 0.4
-restitution = 0
-half = side/2
-[surface]
-restitution = restitution
-friction = friction
-[link floor]
-parent = ground
-joint = fixed
-[shape floor]
-link = floor
-box = 20, 1
-at = 0, -0.5
-outward = 0, 1
-[link box]
-parent = ground
-joint = planar
-coordinates = x, y, theta
-[shape box]
-link = box
-box = side, side
-density = 270
-)";
 
 const char* const sliding = R"([study]
 evaluator = simulation
@@ -414,8 +385,8 @@ TEST(Hexagons, DragTakesFromACollisionWhatADamperDoes) {
   const auto pair = make_evaluator(read_settings(
       std::string(CONFIGS) + "/scene-hexagons.cfg",
       {"--design.hexagons=2", "--design.charge=0", "--starts.gap=1 mm", "--starts.spin=0",
-       "--start.rate(hexagon_i_y)=0", "--start.rate(hexagon_i_x)=0.1*(3 - 2*i) + speed*draw", "--starts.speed=0", "--starts.draw=1",
-       "--simulation.step=0.2 ms", "--simulation.end=0.4", "--cost.cost=rate(hexagon_2_x)/0.1"}));
+       "--start.rate(hexagon_i_y)=0", "--start.rate(hexagon_i_x)=0.1*(3 - 2*i) + speed*draw", "--starts.speed=0",
+       "--starts.draw=1", "--simulation.step=0.2 ms", "--simulation.end=0.4", "--cost.cost=rate(hexagon_2_x)/0.1"}));
   const Outcome outcome = whole(*pair, Task());
   ASSERT_TRUE(outcome.evaluation.ok()) << outcome.evaluation.reason;
   const double decay = drag / (2.0 * reduced), omega = std::sqrt(stiffness / reduced - decay * decay);
