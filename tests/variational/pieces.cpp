@@ -31,6 +31,16 @@ const std::string ball = plane +
                          "[link ball]\nparent = ground\njoint = point\nmass = 2\n"
                          "[contact floor]\ngap = y\nslip = x\n";
 
+// A rotor behind a gear of 20 adds 400 times its inertia, and no weight: a quarter of a swing takes sqrt(I/(m g l)) K(sin(A/2)).
+TEST(Pieces, ARotorBehindAGearSlowsAPendulumByItsInertia) {
+  const auto geared =
+      own("[model]\ndimension = 2\ngravity = 10\n[link rod]\nparent = ground\njoint = revolute\n"
+          "[mass bob]\nlink = rod\nat = 0, -1\nmass = 1\n"
+          "[driven rotor]\nplace = 20*rod\nmass = 0.01\n[start]\nrod = 1\n");
+  geared->run(std::sqrt((1.0 + 400 * 0.01) / 10.0) * std::comp_ellint_1(std::sin(0.5)));
+  EXPECT_NEAR(geared->q(0), 0.0, 1e-10);
+}
+
 // ---- figures
 
 TEST(Pieces, ParticleOverHills) {
