@@ -68,8 +68,8 @@ bool overlap(const Polytope<n>& k1, const Frame<n>& frame1, const Polytope<n>& k
 
 // Euclidean distance, m, and the nearest points in world coordinates. Of polytopes that overlap or touch the distance
 // is 0 and the points are one in common (the program's gap says how far they overlap). By Gilbert, Johnson and Keerthi
-// (IEEE J. Robotics and Automation 4, 1988), from the program's feature on: the gap is along beta, and its normal_gap()
-// at most this distance. Relative error about 1e-12, or 1e-14 of the bodies' size.
+// (IEEE J. Robotics and Automation 4, 1988), from the feature of the query before on, which `basis` keeps; the gap is
+// along beta, and its normal_gap() at most this distance. Relative error about 1e-12, or 1e-14 of the bodies' size.
 template <int n>
 struct Distance {
   double distance = 0.0;

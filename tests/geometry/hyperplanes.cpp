@@ -647,6 +647,37 @@ TEST(Hyperplanes, DistanceIsThatOfASlabBetweenNearestPoints) {
   EXPECT_LT((d.nearest[0] - Vector<2>(3, 4)).norm() + (d.nearest[1] - Vector<2>(1, 1)).norm(), 1e-14);
 }
 
+// Moved together along the line of their nearest points, the bodies are as much nearer as they were moved, to rounding,
+// from far apart to all but touching; and a basis kept from anywhere gives what none gives.
+TEST(Hyperplanes, DistanceFallsByWhatBodiesAreMovedTogether) {
+  Random random(17);
+  Basis<3> kept;
+  int pairs = 0, apart = 0, overlapping = 0;  // corners that face each other may pass each other
+  for (int i = 0; i < 1000; ++i) {
+    auto p = random_pair<3>(random, 4 + i % 30, 6, 2.0);
+    if (i % 4 == 0) p = {box(1, 1, 1), box(2, 1, 1), at(2.0 + 0.1 * (i % 7), 0.3, 0.25 * (i % 9)), at(0, 0, 0)};
+    Basis<3> none;
+    const auto far = find_distance(p.k1, p.f1, p.k2, p.f2, none);
+    if (far.distance == 0.0) continue;
+    ++pairs;
+    const Vector<3> line = (far.nearest[0] - far.nearest[1]) / far.distance;
+    const Frame<3> start = p.f1;
+    for (double left = 0.1; left > 1e-13; left *= 0.1) {
+      p.f1.position = start.position - (far.distance - left) * line;
+      EXPECT_NEAR(find_distance(p.k1, p.f1, p.k2, p.f2, kept).distance, left, 1e-14) << i;
+    }
+    p.f1.position = start.position - (far.distance + 1e-6) * line;
+    const double past = find_distance(p.k1, p.f1, p.k2, p.f2, kept).distance, gap = p.contact().gap;
+    if (std::abs(gap) > 1e-12) {
+      EXPECT_EQ(past > 0.0, gap < 0.0) << i;
+      past > 0.0 ? ++apart : ++overlapping;
+    }
+  }
+  EXPECT_GT(pairs, 700);
+  EXPECT_GT(apart, 5);
+  EXPECT_GT(overlapping, 200);
+}
+
 TEST(Hyperplanes, RefusesWhatIsNotANumber) {
   const auto cube = box(1, 1, 1);
   EXPECT_THROW((Pair<3>{cube, cube, at(std::nan(""), 0, 0), at(0, 0, 0)}.contact()), std::runtime_error);
