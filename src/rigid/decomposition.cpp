@@ -70,13 +70,14 @@ class Decomposition final : public ContactResponse<n> {
     const double T0 = kinetic_energy(predicted_.p, nu_);
     if (!project_(predicted_.poses, margin, projected_.poses, impact_.points, progress.blame)) return false;
     at_projected_.set(projected_.poses);
-    lift(at_predicted_, predicted_.poses, predicted_.p, at_projected_, projected_.poses, projected_.p);
+    lift(at_predicted_, predicted_.poses, predicted_.p, at_projected_, projected_.poses, lifted_, projected_.p);
 
     at_projected_.velocity(projected_.p, nu_);
     const Momenta<n> L1 = momenta(at_projected_, projected_.poses, nu_);
     const double T1 = kinetic_energy(projected_.p, nu_);
+    by_forces_ = predicted_.p - state.p;
     law_->resolve(
-        at_projected_, projected_.p, predicted_.p - state.p, h, [&]() -> const VectorX& { return raised(); }, impact_);
+        at_projected_, projected_.p, by_forces_, h, [this]() -> const VectorX& { return raised(); }, impact_);
     if (impact_.unpaid > 0.0 && retries_ < 12 && h > 0.01 * pieces_.options.step) {
       // what came and went within the step, a shorter one meets on its way
       ++retries_;
@@ -116,7 +117,7 @@ class Decomposition final : public ContactResponse<n> {
         return false;
       }
       at_end_.set(predicted_.poses);
-      lift(at_projected_, projected_.poses, p_after_, at_end_, predicted_.poses, state.p);
+      lift(at_projected_, projected_.poses, p_after_, at_end_, predicted_.poses, lifted_, state.p);
       state.poses.swap(predicted_.poses);
       at_end_.velocity(state.p, nu_);
       const Momenta<n> L3 = momenta(at_end_, state.poses, nu_);
@@ -179,7 +180,7 @@ class Decomposition final : public ContactResponse<n> {
   std::vector<ContactPoint<n>> points_;
   double step_end_ = 0.0;  // of the step that `retries_` counts the cuts of
   int retries_ = 0;
-  VectorX nu_, p_after_, offset_, raised_;
+  VectorX nu_, lifted_, by_forces_, p_after_, offset_, raised_;
   std::vector<ConfigurationGradient<n>> gradient0_, gradient1_;
 };
 

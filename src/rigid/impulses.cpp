@@ -112,7 +112,8 @@ void ContactRows<n>::find_islands(int dofs) {
   for (const auto& e : contacts_) member_.push_back(root(e.side[e.side[0].size > 0 ? 0 : 1].first));
   order_.resize(contacts_.size());
   for (std::size_t c = 0; c < order_.size(); ++c) order_[c] = static_cast<int>(c);
-  std::stable_sort(order_.begin(), order_.end(), [&](int a, int b) { return member_[a] < member_[b]; });
+  std::sort(order_.begin(), order_.end(),
+            [&](int a, int b) { return member_[a] != member_[b] ? member_[a] < member_[b] : a < b; });
   starts_.clear();
   for (std::size_t k = 0; k < order_.size(); ++k)
     if (k == 0 || member_[order_[k]] != member_[order_[k - 1]]) starts_.push_back(static_cast<int>(k));
@@ -250,33 +251,36 @@ bool ContactSolver<n>::refine(const ContactRows<n>& rows, std::span<const int> i
       }
     }
   };
+  const auto take = [&](const auto& solution) {
+    if (!solution.allFinite()) return false;
+    for (int s = 0; s < size; ++s) {
+      const auto& column = unknowns_[s];
+      for (int k = 0; k < n; ++k)
+        if (column.along[k] != 0.0) {
+          rows.add_impulse(column.contact, k, column.along[k] * solution[s], nu);
+          impulse[n * column.contact + k] += column.along[k] * solution[s];
+        }
+    }
+    return true;
+  };
   // redundant contacts make it singular but consistent: shift, factor, and correct for the shift
   if (size <= small) {
     SmallMatrix system;
     SmallVector right, solution;
     fill(system, right);
     solve_small(system, right, solution);
-    solution_ = solution;
-  } else {
-    fill(system_, right_);
-    factor_.compute(system_ + shift * system_.diagonal().mean() * Eigen::MatrixXd::Identity(size, size));
-    solution_.setZero(size);
-    rest_ = right_;
-    for (int k = 0; k < corrections; ++k) {
-      solution_ += factor_.solve(rest_);
-      rest_.noalias() = right_ - system_ * solution_;
-    }
+    return take(solution);
   }
-  if (!solution_.allFinite()) return false;
-  for (int s = 0; s < size; ++s) {
-    const auto& column = unknowns_[s];
-    for (int k = 0; k < n; ++k)
-      if (column.along[k] != 0.0) {
-        rows.add_impulse(column.contact, k, column.along[k] * solution_[s], nu);
-        impulse[n * column.contact + k] += column.along[k] * solution_[s];
-      }
+  fill(system_, right_);
+  factor_.compute(system_ + shift * system_.diagonal().mean() * Eigen::MatrixXd::Identity(size, size));
+  solution_.setZero(size);
+  rest_ = right_;
+  for (int k = 0; k < corrections; ++k) {
+    correction_ = factor_.solve(rest_);
+    solution_ += correction_;
+    rest_.noalias() = right_ - system_ * solution_;
   }
-  return true;
+  return take(solution_);
 }
 
 // Steps of the method of multipliers, as stiff as Newton's method converges; where it does not, more sweeps.

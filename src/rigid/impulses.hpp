@@ -136,7 +136,7 @@ class ContactSolver {
   using SmallMatrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, 0, small, small>;
   static void solve_small(const SmallMatrix& system, const SmallVector& right, SmallVector& solution);
   Eigen::MatrixXd system_;
-  Eigen::VectorXd right_, solution_, rest_;
+  Eigen::VectorXd right_, solution_, correction_, rest_;
   Eigen::PartialPivLU<Eigen::MatrixXd> factor_;
 
   Island<n, 1> smooth_;

@@ -27,9 +27,10 @@ void Inertia<n>::set(const Poses& q) {
     auto& mass = trees_[t].mass;
     mass.setZero(tree.range.size, tree.range.size);
     for (const int b : tree.bodies) {
-      typename Multibody<n>::Jacobian MJ = jacobian_[b];
-      MJ.template topRows<n>() *= bodies_->body(b).mass;
-      MJ.template bottomRows<spin>() = (at_[b].inertia * jacobian_[b].template bottomRows<spin>()).eval();
+      auto& MJ = trees_[t].momentum;
+      MJ.resize(twist_size, tree.range.size);
+      MJ.template topRows<n>() = bodies_->body(b).mass * jacobian_[b].template topRows<n>();
+      MJ.template bottomRows<spin>().noalias() = at_[b].inertia * jacobian_[b].template bottomRows<spin>();
       mass.noalias() += jacobian_[b].transpose() * MJ;
     }
     trees_[t].factor.compute(mass);
@@ -51,7 +52,7 @@ void Inertia<n>::add_reduced(int body, const Twist<n>& w, Eigen::VectorXd& p) co
   if (m.tree < 0)
     p.segment<twist_size>(m.range.first) += w;
   else
-    p.segment(m.range.first, m.range.size) += jacobian_[body].transpose() * w;
+    p.segment(m.range.first, m.range.size).noalias() += jacobian_[body].transpose() * w;
 }
 
 template <int n>
@@ -159,13 +160,12 @@ void Inertia<n>::dof_velocities(const Twists& in, Eigen::VectorXd& nu) const {
 
 template <int n>
 void lift(const Inertia<n>& from, const std::vector<Pose<n>>& q_from, const Eigen::VectorXd& in, const Inertia<n>& to,
-          const std::vector<Pose<n>>& q_to, Eigen::VectorXd& out) {
+          const std::vector<Pose<n>>& q_to, Eigen::VectorXd& nu, Eigen::VectorXd& out) {
   const Multibody<n>& bodies = from.bodies();
   if (n == 2 && !bodies.has_joints()) {
     out = in;
     return;
   }
-  Eigen::VectorXd nu;
   from.velocity(in, nu);
   out.setZero(bodies.dofs());
   for (int b = 0; b < bodies.size(); ++b) {
@@ -180,8 +180,8 @@ void lift(const Inertia<n>& from, const std::vector<Pose<n>>& q_from, const Eige
 template class Inertia<2>;
 template class Inertia<3>;
 template void lift(const Inertia<2>&, const std::vector<Pose<2>>&, const Eigen::VectorXd&, const Inertia<2>&,
-                   const std::vector<Pose<2>>&, Eigen::VectorXd&);
+                   const std::vector<Pose<2>>&, Eigen::VectorXd&, Eigen::VectorXd&);
 template void lift(const Inertia<3>&, const std::vector<Pose<3>>&, const Eigen::VectorXd&, const Inertia<3>&,
-                   const std::vector<Pose<3>>&, Eigen::VectorXd&);
+                   const std::vector<Pose<3>>&, Eigen::VectorXd&, Eigen::VectorXd&);
 
 }  // namespace dodyn::rigid

@@ -53,6 +53,7 @@ class Inertia {
   struct TreeMass {
     Eigen::MatrixXd mass;
     Eigen::LLT<Eigen::MatrixXd> factor;
+    typename Multibody<n>::Jacobian momentum;  // scratch: of a body, by the dofs
   };
 
   const Multibody<n>* bodies_;
@@ -61,10 +62,11 @@ class Inertia {
   std::vector<TreeMass> trees_;
 };
 
-// Momenta turned along as bodies go from one configuration to another: the lift (3.89), (3.99), (3.102).
+// Momenta turned along as bodies go from one configuration to another: the lift (3.89), (3.99), (3.102). `nu` is
+// room to work in.
 template <int n>
 void lift(const Inertia<n>& from, const std::vector<Pose<n>>& q_from, const Eigen::VectorXd& in, const Inertia<n>& to,
-          const std::vector<Pose<n>>& q_to, Eigen::VectorXd& out);
+          const std::vector<Pose<n>>& q_to, Eigen::VectorXd& nu, Eigen::VectorXd& out);
 
 extern template class Inertia<2>;
 extern template class Inertia<3>;

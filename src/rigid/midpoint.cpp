@@ -166,37 +166,39 @@ class Midpoint final : public Integrator<n> {
   // Newton's method on the manifold: the correction is applied by F_d at the iterate, so constraints hold throughout.
   bool invert_tree(const typename Multibody<n>::Tree& tree, const Poses& q0, double h, Poses& q1) {
     const auto target = momentum_.segment(tree.range.first, tree.range.size);
-    VectorX residual(tree.range.size), correction(tree.range.size);
-    Eigen::MatrixXd slope(tree.range.size, tree.range.size);
+    VectorX &residual = residual_, &correction = correction_;
+    residual.resize(tree.range.size);
+    slope_.resize(tree.range.size, tree.range.size);
+    interval_jacobian_.resize(Multibody<n>::twist, tree.range.size);
     double last = 1e300;
     for (int k = 0;; ++k) {
       bodies_.jacobians(q1, tree, jacobian_);
       residual = -target;
-      slope.setZero();
+      slope_.setZero();
       double scale = 0.0;
       for (const int b : tree.bodies) {
         const auto& m = bodies_.body(b);
         const Twist<n> t = bodies_.interval_momentum(b, q0[b], q1[b], h);
         scale += t.norm() + 1e-2 * m.mass / h * (1e-3 + q1[b].position.norm());
         residual.noalias() += inertia0_.jacobian(b).transpose() * t;
-        typename Multibody<n>::Jacobian KJ = jacobian_[b];
-        KJ.template topRows<n>() *= m.mass / h;
-        if constexpr (n == 2)
-          KJ.row(2) *= m.inertia(0, 0) / h;
-        else
-          KJ.template bottomRows<3>() = (interval_inertia(m.euler_tensor, q0[b].directors, q1[b].directors) / h *
-                                         jacobian_[b].template bottomRows<3>())
-                                            .eval();
-        slope.noalias() += inertia0_.jacobian(b).transpose() * KJ;
+        interval_jacobian_.template topRows<n>() = m.mass / h * jacobian_[b].template topRows<n>();
+        if constexpr (n == 2) {
+          interval_jacobian_.row(2) = m.inertia(0, 0) / h * jacobian_[b].row(2);
+        } else {
+          const Matrix<3> inertia = interval_inertia(m.euler_tensor, q0[b].directors, q1[b].directors) / h;
+          interval_jacobian_.template bottomRows<3>().noalias() = inertia * jacobian_[b].template bottomRows<3>();
+        }
+        slope_.noalias() += inertia0_.jacobian(b).transpose() * interval_jacobian_;
       }
       const double size = residual.norm();
       if (size <= 1e-15 * scale || (size >= 0.5 * last && last < 1e-12 * scale))
         return true;  // or as far as rounding lets it
       if (k == 30 || !(size < 1e100)) return false;
       last = size;
-      correction = slope.partialPivLu().solve(-residual);
-      const Poses iterate = q1;
-      bodies_.reparametrise_tree(tree, iterate, correction.data(), q1);
+      residual = -residual;
+      correction = factor_.compute(slope_).solve(residual);
+      iterate_ = q1;
+      bodies_.reparametrise_tree(tree, iterate_, correction.data(), q1);
     }
   }
 
@@ -214,6 +216,13 @@ class Midpoint final : public Integrator<n> {
   std::vector<ConfigurationGradient<n>> gradient_;
   std::vector<Twist<n>> velocity_, wrench_, wrench1_;  // on the node that the step begins and ends with
   std::vector<typename Multibody<n>::Jacobian> jacobian_;
+
+  // of Newton's method for a tree
+  VectorX residual_, correction_;
+  Eigen::MatrixXd slope_;
+  Eigen::PartialPivLU<Eigen::MatrixXd> factor_;
+  typename Multibody<n>::Jacobian interval_jacobian_;
+  Poses iterate_;
 };
 
 }  // namespace

@@ -205,7 +205,7 @@ void Multibody<n>::jacobians(const Poses& q, const Tree& tree, std::vector<Jacob
           J.row(0) -= apart[1] * P.row(2);
           J.row(1) += apart[0] * P.row(2);
         } else {
-          J.template topRows<3>() -= hat(apart) * P.template bottomRows<3>();
+          J.template topRows<3>().noalias() -= hat(apart) * P.template bottomRows<3>();
         }
       }
       J.col(m.own).template head<n>() += q[joint.parent].frame().directors * joint.axis;
@@ -229,7 +229,7 @@ void Multibody<n>::jacobians(const Poses& q, const Tree& tree, std::vector<Jacob
         P = joint::revolute(rho1, rho2, q[joint.parent].directors * joint.axis);
       else
         P = joint::spherical(rho1, rho2);
-      if (moving) J = P.template leftCols<6>() * out[joint.parent];
+      if (moving) J.noalias() = P.template leftCols<6>() * out[joint.parent];
       J.middleCols(m.own, m.own_size) += P.rightCols(m.own_size);
     }
   }

@@ -235,7 +235,8 @@ void Simulation<n>::start(std::span<const Pose<n>> poses, std::span<const Twist<
   m.inertia.momentum(m.nu, m.state.p);
   m.time = m.start_time = t;
   m.steps = 0;
-  m.books = {};
+  m.books.ledger = {};
+  m.books.impulses.clear();
   m.outcome = {};
   m.detection.restart();
   m.finish();

@@ -122,14 +122,14 @@ void agrees() {
     for (auto& x : back) x = random();
     bodies.reparametrise(mixed.poses, back, other);
     const Inertia<n> there(bodies, other);
-    Eigen::VectorXd lifted;
-    lift(inertia, mixed.poses, p, there, other, lifted);
+    Eigen::VectorXd lifted, room;
+    lift(inertia, mixed.poses, p, there, other, room, lifted);
     const auto range = bodies.range(1);
     EXPECT_LE((lifted - p).segment<n>(range.first).norm(), 1e-13);
     constexpr int spin = Multibody<n>::spin;
     EXPECT_NEAR(lifted.segment<spin>(range.first + n).norm(), p.segment<spin>(range.first + n).norm(), 1e-13);
     Eigen::VectorXd again;
-    lift(there, other, lifted, inertia, mixed.poses, again);
+    lift(there, other, lifted, inertia, mixed.poses, room, again);
     EXPECT_LE((again - p).segment<Multibody<n>::twist>(range.first).norm(), 1e-12);
   }
 }
