@@ -10,7 +10,6 @@ the wall's normal through the corner that touches, energy), the sum of the cost,
 20 times finer that nothing overlaps by more than the sag of arcs."""
 
 import csv
-import itertools
 import os
 import subprocess
 import sys
@@ -18,26 +17,10 @@ import tempfile
 
 import numpy as np
 
+from boxes import box, gaps, inertia, rotation, steadily
+
 DODYN, ROOT, CONFIG = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2]), sys.argv[3]
 EXTRA = sys.argv[4:]
-
-
-def box(size, at=(0, 0, 0)):
-    """Corners of a box."""
-    size, at = np.array(size, float), np.array(at, float)
-    corners = np.array([at + 0.5 * size * s for s in itertools.product((-1, 1), repeat=len(size))])
-    return corners
-
-
-def inertia(parts, density):
-    """Mass, centre, Euler tensor about it, of boxes (size, at)."""
-    mass = sum(density * np.prod(s) for s, _ in parts)
-    centre = sum(density * np.prod(s) * np.array(a, float) for s, a in parts) / mass
-    E = np.zeros((len(centre), len(centre)))
-    for s, a in parts:
-        m, d = density * np.prod(s), np.array(a, float) - centre
-        E += m * np.diag(np.array(s, float) ** 2 / 12) + m * np.outer(d, d)
-    return mass, centre, E
 
 
 UNIT, PLAY = 0.02, 0.001
@@ -105,14 +88,6 @@ t, phase = get("t"), get("phase").astype(int)
 pieces = [np.flatnonzero(phase == i) for i in range(phase.max() + 1)]
 
 
-def rotation(axis, angle):
-    c, s = np.cos(angle), np.sin(angle)
-    R = np.eye(3)
-    j, k = (axis + 1) % 3, (axis + 2) % 3
-    R[j, j], R[j, k], R[k, j], R[k, k] = c, -s, s, c
-    return R
-
-
 class Body:
     def __init__(self, name):
         parts, density = case["bodies"][name]
@@ -163,34 +138,14 @@ class Body:
             return abs(self.angle[k + 1] - self.angle[k])
         return np.arccos(np.clip((np.trace(self.R[k].T @ self.R[k + 1]) - 1) / 2, -1, 1))
 
-    def between(self, k, s):
-        """Centre of mass on a straight line, attitude at a steady spin."""
+    def between(self, k, shares):
+        """Centres of mass on a straight line, attitudes at a steady spin."""
+        s = shares[:, None]
         c = (1 - s) * self.c[k] + s * self.c[k + 1]
         if D == 2:
-            a = (1 - s) * self.angle[k] + s * self.angle[k + 1]
-            return c, np.array([[np.cos(a), -np.sin(a)], [np.sin(a), np.cos(a)]])
-        W = self.R[k].T @ self.R[k + 1]
-        angle = self.turn(k)
-        if angle < 1e-9:
-            return c, self.R[k]
-        axis = np.array([W[2, 1] - W[1, 2], W[0, 2] - W[2, 0], W[1, 0] - W[0, 1]]) / (2 * np.sin(angle))
-        K = np.array([[0, -axis[2], axis[1]], [axis[2], 0, -axis[0]], [-axis[1], axis[0], 0]])
-        return c, self.R[k] @ (np.eye(3) + np.sin(s * angle) * K + (1 - np.cos(s * angle)) * K @ K)
-
-
-def gap(A, RA, B, RB):
-    """Of two boxes by separating axes: the widest gap over all of them; negative: they overlap by that much."""
-    axes = list(RA.T) + list(RB.T)
-    if D == 3:
-        axes += [np.cross(a, b) for a in RA.T for b in RB.T]
-    best = -np.inf
-    for a in axes:
-        length = np.linalg.norm(a)
-        if length < 1e-9:
-            continue
-        x, y = A @ a / length, B @ a / length
-        best = max(best, x.min() - y.max(), y.min() - x.max())
-    return best
+            a = (1 - shares) * self.angle[k] + shares * self.angle[k + 1]
+            return c, np.array([[np.cos(a), -np.sin(a)], [np.sin(a), np.cos(a)]]).transpose(2, 0, 1)
+        return c, steadily(self.R[k], self.R[k + 1], shares)
 
 
 bodies = {name: Body(name) for name in case["bodies"]}
@@ -246,18 +201,19 @@ for number, rows_of in enumerate(pieces):
             worst["balance"] = max(worst["balance"], np.abs(L1 - L0 - T).max())
     # overlap on a finer mesh
     shapes = [(name, part) for name, b in bodies.items() for part in b.parts]
+    shares = np.arange(20) / 20
+    upright = np.repeat(np.eye(D)[None], len(shares), 0)
     for k in rows_of[:-1]:
-        for s in np.arange(20) / 20:
-            placed = []
-            for name, part in shapes:
-                c, R = bodies[name].between(k, s)
-                placed.append((name, c + (part - bodies[name].centre) @ R.T, R))
-            for i, (name, corners, R) in enumerate(placed):
-                for other, corners2, R2 in placed[i + 1:]:
-                    if other != name:
-                        overlap = max(overlap, -gap(corners, R, corners2, R2))
-                for wall in () if PENALTY else case["walls"]:
-                    overlap = max(overlap, -gap(corners, R, wall, np.eye(D)))
+        placed = []
+        for name, part in shapes:
+            c, R = bodies[name].between(k, shares)
+            placed.append((name, c[:, None] + (part - bodies[name].centre) @ R.transpose(0, 2, 1), R))
+        for i, (name, corners, R) in enumerate(placed):
+            for other, corners2, R2 in placed[i + 1:]:
+                if other != name:
+                    overlap = max(overlap, -gaps(corners, R, corners2, R2).min())
+            for wall in () if PENALTY else case["walls"]:
+                overlap = max(overlap, -gaps(corners, R, np.repeat(wall[None], len(shares), 0), upright).min())
 
 first, last = pieces[0][0], pieces[-1][-1]
 for name, b in bodies.items():
