@@ -244,7 +244,8 @@ void PieceIntegrator::keep_energy(int contact, double rest_of_step) {
   std::fill(open.holds.begin(), open.holds.end(), Hold::open);
   const auto miss = [&](double impulse) {
     VectorXd q1, p1;
-    if (!substep(open, now_.q, reflected + impulse * normal, rest_of_step, q1, p1)) return std::nan("");
+    Held wires = held(open, now_.q);
+    if (!substep(open, wires, now_.q, reflected + impulse * normal, rest_of_step, q1, p1)) return std::nan("");
     return discrete_energy_ - wanted;
   };
   double a = 0.0, fa = miss(a), b = 1e-4 * reflected.norm() / std::max(normal.norm(), 1e-300), fb = miss(b);

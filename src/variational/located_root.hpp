@@ -6,13 +6,13 @@
 
 namespace dodyn::variational {
 
-// Chandrupatla (1997): inverse quadratic interpolation where it is safe, else bisection; to round-off. fa, fb: values at a
-// and b. Where they have the same sign, the end with the smaller one.
+// Chandrupatla (1997), from a secant on: inverse quadratic interpolation where it is safe, else bisection; to round-off. fa,
+// fb: values at a and b. Where they have the same sign, the end with the smaller one.
 template <class F>
 double located_root(F f, double a, double fa, double b, double fb) {
   if (fa == 0.0) return a;
   if (fb == 0.0 || (fa > 0.0) == (fb > 0.0)) return fb == 0.0 || std::abs(fb) < std::abs(fa) ? b : a;
-  double x1 = a, f1 = fa, x2 = b, f2 = fb, t = 0.5;
+  double x1 = a, f1 = fa, x2 = b, f2 = fb, t = std::clamp(fa / (fa - fb), 1e-6, 1.0 - 1e-6);
   const double finest = 1e-16 * std::abs(b - a);
   for (int iteration = 0; iteration < 200; ++iteration) {
     const double x = x1 + t * (x2 - x1), y = f(x);
@@ -30,9 +30,9 @@ double located_root(F f, double a, double fa, double b, double fb) {
     if (f1 == 0.0) return x1;
     if (!(least < 0.5)) return best;
     const double xi = (x1 - x2) / (x3 - x2), phi = (f1 - f2) / (f3 - f2);
-    t = phi * phi < xi && (1.0 - phi) * (1.0 - phi) < 1.0 - xi
-            ? f1 / (f2 - f1) * f3 / (f2 - f3) + (x3 - x1) / (x2 - x1) * f1 / (f3 - f1) * f2 / (f3 - f2)
-            : 0.5;
+    const bool smooth = phi * phi < xi && (1.0 - phi) * (1.0 - phi) < 1.0 - xi;
+    t = smooth ? f1 / (f2 - f1) * f3 / (f2 - f3) + (x3 - x1) / (x2 - x1) * f1 / (f3 - f1) * f2 / (f3 - f2) : 0.5;
+    if (smooth && t < least) return x1;  // the next one would be no other
     t = std::clamp(t, least, 1.0 - least);
   }
   return x1;

@@ -85,10 +85,9 @@ PieceIntegrator::Held PieceIntegrator::held(const Mode& mode, const VectorXd& q)
   return h;
 }
 
-bool PieceIntegrator::substep(const Mode& mode, const VectorXd& q0, const VectorXd& p0, double h, VectorXd& q1,
-                              VectorXd& p1) const {
+bool PieceIntegrator::substep(const Mode& mode, Held& before, const VectorXd& q0, const VectorXd& p0, double h,
+                              VectorXd& q1, VectorXd& p1) const {
   const int n = mechanics_.n();
-  const Held before = held(mode, q0);
   const auto m = static_cast<int>(before.rows.size());
   VectorXd r = VectorXd::Zero(m), residual(n + m);
   MatrixXd jacobian = MatrixXd::Zero(n + m, n + m);
@@ -126,6 +125,7 @@ bool PieceIntegrator::substep(const Mode& mode, const VectorXd& q0, const Vector
     const Eigen::LLT<MatrixXd> mass(mechanics_.mass(q1));
     const MatrixXd A = after.G * mass.solve(after.B.transpose());
     p1 -= after.B.transpose() * A.partialPivLu().solve(after.G * mass.solve(p1));
+    before = std::move(after);
   }
   return p1.allFinite();
 }
@@ -134,8 +134,9 @@ bool PieceIntegrator::flow(const Piece& from, double h, Piece& to) const {
   to.mode = from.mode;
   to.time = from.time + h;
   VectorXd q = from.q, p = from.p;
+  Held rows = held(from.mode, q);
   for (const double share : stages_) {
-    if (!substep(from.mode, q, p, share * h, to.q, to.p)) return false;
+    if (!substep(from.mode, rows, q, p, share * h, to.q, to.p)) return false;
     q = to.q;
     p = to.p;
   }

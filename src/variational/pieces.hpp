@@ -115,8 +115,9 @@ class PieceIntegrator {
     enum Kind { gap, push, cone_up, cone_down, slip, exchange } kind;
     int which;
   };
-  bool substep(const Mode& mode, const Eigen::VectorXd& q0, const Eigen::VectorXd& p0, double h, Eigen::VectorXd& q1,
-               Eigen::VectorXd& p1) const;
+  // `rows`: what is held at q0, and afterwards at q1.
+  bool substep(const Mode& mode, Held& rows, const Eigen::VectorXd& q0, const Eigen::VectorXd& p0, double h,
+               Eigen::VectorXd& q1, Eigen::VectorXd& p1) const;
   std::vector<Guard> guards(const Mode& mode) const;
   Eigen::VectorXd values(const Piece& at, const std::vector<Guard>& guards, Eigen::VectorXd* gap_rates) const;
   double locate(const Guard& guard, const Piece& from, double h, double at_start) const;

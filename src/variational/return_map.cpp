@@ -163,6 +163,9 @@ Gait find_gait(PieceIntegrator& integrator, const Assembly& assembly, const Piec
     now = after;
     if (moved.norm() < 1e-2 * now.x.norm()) break;  // near enough for the search
   }
+  MatrixXd slope;                  // of the map, [2n x 2n], as far as it is known
+  VectorXd before, image_of_that;  // where it was known last
+  double miss_before = 0.0;
   for (int iteration = 0;; ++iteration) {
     if (std::string reason = map.image(now, after, &gait.period); !reason.empty())
       return ended("a stride of the search fails: " + reason);
@@ -175,14 +178,20 @@ Gait find_gait(PieceIntegrator& integrator, const Assembly& assembly, const Piec
     if (!last && iteration == options.max_iterations)
       return ended("the search for a gait does not converge: a state and its image differ by " +
                    std::to_string(gait.miss));
-    // columns of N^T dP N: at the gait by f' = (8 (f(d) - f(-d)) - (f(2d) - f(-2d)))/(12 d), on the way to it, where they
+    // columns of N^T dP N: on the way to the gait by Broyden's update as long as that leads there; at the gait by f' = (8 (f(d) - f(-d)) - (f(2d) - f(-2d)))/(12 d), on the way to it, where they
     // need not be exact, by (f(d) - f(0))/d
     MatrixXd J(m, m);
     const double d = last ? 2e-4 : 1e-7;
     const std::vector<std::pair<double, double>> stencil =
         last ? std::vector<std::pair<double, double>>{{1.0, 8.0}, {-1.0, -8.0}, {2.0, -1.0}, {-2.0, 1.0}}
              : std::vector<std::pair<double, double>>{{1.0, 12.0}};
-    for (Eigen::Index i = 0; i < m; ++i) {
+    const bool known = !last && slope.size() > 0 && gait.miss < 0.1 * miss_before;
+    if (known) {
+      const VectorXd moved = N * (N.transpose() * (now.x - before));
+      slope += (after.x - image_of_that - slope * moved) * moved.transpose() / moved.squaredNorm();
+      J = N.transpose() * slope * N;
+    }
+    for (Eigen::Index i = 0; i < m && !known; ++i) {
       VectorXd sum = VectorXd::Zero(m);
       for (const auto& [share, weight] : stencil) {
         Section moved = now, image;
@@ -204,6 +213,10 @@ Gait find_gait(PieceIntegrator& integrator, const Assembly& assembly, const Piec
                 [](const auto& a, const auto& b) { return std::abs(a) > std::abs(b); });
       break;
     }
+    if (!known) slope = N * J * N.transpose();
+    before = now.x;
+    image_of_that = after.x;
+    miss_before = gait.miss;
     const VectorXd step = (MatrixXd::Identity(m, m) - J).partialPivLu().solve(miss);
     // no further than the search can see: half of the state's own size
     const double reach = 0.5 * (1.0 + now.x.norm());
