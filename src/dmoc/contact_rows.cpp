@@ -3,7 +3,9 @@
 #include <Eigen/Cholesky>
 #include <Eigen/LU>
 #include <algorithm>
+#include <cmath>
 #include <limits>
+#include <numbers>
 #include <stdexcept>
 
 namespace dodyn::dmoc {
@@ -21,9 +23,10 @@ using Directions = std::vector<std::array<double, 3>>;  // the normal, then thos
 Directions directions_of(const ContactEvent& contact, int d) {
   const auto& n = contact.outward;
   Directions all = {n};
-  if (!contact.sticks) return all;
+  if (!contact.sticks && !contact.slides) return all;
   if (d == 2) {
-    all.push_back({-n[1], n[0], 0.0});
+    const double sign = contact.way[1] * n[0] - contact.way[0] * n[1] < 0.0 ? -1.0 : 1.0;
+    all.push_back({-sign * n[1], sign * n[0], 0.0});
     return all;
   }
   const std::size_t least = static_cast<std::size_t>(
@@ -77,6 +80,55 @@ Meeting meeting(const systems::Tree<Var>& tree, const std::vector<Var>& numbers,
   return m;
 }
 
+// (lambda_n, c, s; mu) -> |s|^2, c s, mu lambda_n s
+const Function& sliding(int across) {
+  const auto record = [](int r) {
+    return autodiff::record(2 + r, 1, [](const auto& z, const auto& mu) {
+      std::vector<Var> all = {Var(0.0)};
+      for (std::size_t i = 2; i < z.size(); ++i) all[0] += z[i] * z[i];
+      for (std::size_t i = 2; i < z.size(); ++i) all.push_back(z[1] * z[i]);
+      for (std::size_t i = 2; i < z.size(); ++i) all.push_back(mu[0] * z[0] * z[i]);
+      return all;
+    });
+  };
+  static const Function plane = record(1), space = record(2);
+  return across == 1 ? plane : space;
+}
+
+// Impulses of a point that slides on: along the normal so much that its velocity there becomes `wanted`, across it mu times
+// that, against where it goes afterwards. `compliance`: of the point, normal first; `rates` it comes with.
+VectorXd sliding_impulse(const MatrixXd& compliance, const VectorXd& rates, double wanted, double mu) {
+  const Eigen::Index across = rates.size() - 1;
+  const auto along = [&](const VectorXd& s) {
+    VectorXd impulse(rates.size());
+    impulse << 1.0, -mu * s;
+    return VectorXd((wanted - rates(0)) / compliance.row(0).dot(impulse) * impulse);
+  };
+  const auto goes = [&](const VectorXd& s) { return VectorXd((rates + compliance * along(s)).tail(across)); };
+  if (across == 1) {
+    const VectorXd forth = VectorXd::Ones(1);
+    return along(goes(forth)(0) >= 0.0 ? forth : VectorXd(-forth));
+  }
+  // the direction, by its angle, along which it then goes
+  const auto at = [](double angle) { return VectorXd(Eigen::Vector2d(std::cos(angle), std::sin(angle))); };
+  const auto beside = [&](double angle) {
+    const VectorXd s = at(angle), u = goes(s);
+    return s(0) * u(1) - s(1) * u(0);
+  };
+  constexpr int parts = 64;
+  constexpr double part = 2.0 * std::numbers::pi / parts;
+  for (int i = 0; i < parts; ++i) {
+    double low = part * i, high = part * (i + 1);
+    if (beside(low) * beside(high) > 0.0 || at(low).dot(goes(at(low))) < 0.0) continue;
+    for (int halving = 0; halving < 60; ++halving) {
+      const double middle = 0.5 * (low + high);
+      (beside(low) * beside(middle) > 0.0 ? low : high) = middle;
+    }
+    return along(at(low));
+  }
+  return along(VectorXd::Zero(across));
+}
+
 }  // namespace
 
 int farthest(const std::vector<Vector3<double>>& corners, const std::array<double, 3>& outward) {
@@ -89,33 +141,44 @@ int farthest(const std::vector<Vector3<double>>& corners, const std::array<doubl
   return corner;
 }
 
-std::vector<double> heights(const System& system, const std::vector<double>& numbers, const ContactEvent& contact,
-                            const Reference& reference, const VectorXd& q) {
+std::vector<Vector3<double>> seen_from_face(const System& system, const std::vector<double>& numbers,
+                                            const ContactEvent& contact, const Reference& reference,
+                                            const VectorXd& q) {
+  using systems::operator-;
   const systems::Model& model = system.model();
   auto tree = model.tree<double>(numbers);
   system.refer(tree, autodiff::values_of(*reference).data());
   const auto frames = tree.frames(q.data());
-  const auto& shape = model.shapes[static_cast<std::size_t>(contact.shape)];
-  const auto& face = frames[static_cast<std::size_t>(shape.link)];
-  const auto of_face = model.corners(shape, numbers);
-  const Vector3<double> out(contact.outward);
-  const double level = systems::dot(of_face[static_cast<std::size_t>(farthest(of_face, contact.outward))], out);
+  const auto& face = frames[static_cast<std::size_t>(model.shapes[static_cast<std::size_t>(contact.shape)].link)];
   std::vector<systems::Place<double>> places;
   if (contact.part < 0)
     places.push_back(tree.named_points[static_cast<std::size_t>(contact.point)].place);
   else
     for (const auto& r : model.corners(model.shapes[static_cast<std::size_t>(contact.part)], numbers))
       places.push_back({model.shapes[static_cast<std::size_t>(contact.part)].link, r});
-  std::vector<double> all;
+  std::vector<Vector3<double>> all;
   for (const auto& place : places) {
-    using systems::operator-, systems::operator*;
     const auto way = systems::Tree<double>::position(frames, place) - face.origin;
-    all.push_back(systems::dot(way, face.rotation * out) - level);
+    Vector3<double> inside{};
+    for (int i = 0; i < 3; ++i)
+      inside[i] = face.rotation[0][i] * way[0] + face.rotation[1][i] * way[1] + face.rotation[2][i] * way[2];
+    all.push_back(inside);
   }
   return all;
 }
 
-void add_contact(MotionProblem& problem, const ContactEvent& contact) {
+std::vector<double> heights(const System& system, const std::vector<double>& numbers, const ContactEvent& contact,
+                            const Reference& reference, const VectorXd& q) {
+  const auto of_face = system.model().corners(system.model().shapes[static_cast<std::size_t>(contact.shape)], numbers);
+  const Vector3<double> out(contact.outward);
+  const double level = systems::dot(of_face[static_cast<std::size_t>(farthest(of_face, contact.outward))], out);
+  std::vector<double> all;
+  for (const auto& place : seen_from_face(system, numbers, contact, reference, q))
+    all.push_back(systems::dot(place, out) - level);
+  return all;
+}
+
+std::function<void(VectorXd&)> add_contact(MotionProblem& problem, const ContactEvent& contact) {
   const System& system = problem.system();
   const systems::Model& model = system.model();
   const int d = system.structure().dimension, n = system.n();
@@ -182,7 +245,8 @@ void add_contact(MotionProblem& problem, const ContactEvent& contact) {
   // the posture after is that before, coordinate by coordinate
   const std::vector<int> next = inputs.unknowns(problem, event.to, 0);
   std::vector<Term> terms = {{0, bounce, 1.0}};
-  for (int i = 1; i < r; ++i) terms.push_back({i, nlp.add_rows(1, 0.0, 0.0), 1.0});
+  const int across = nlp.add_rows(r - 1, 0.0, 0.0);
+  for (int i = 1; i < r; ++i) terms.push_back({i, across + i - 1, 1.0});
   nlp.add_element(rate, joined(next, shifted(next, after.velocity_after - after.theta(0))), std::move(terms));
 
   const int lambda = nlp.add_variables(1, 0.0, nlp::infinity);
@@ -198,7 +262,21 @@ void add_contact(MotionProblem& problem, const ContactEvent& contact) {
         {i, problem.jump_row(contact.event) + place_in_moving(inputs.coordinates[static_cast<std::size_t>(i)]), 1.0});
   const Element push = with(impulse);
   nlp.add_element(push, given, std::move(terms));
-  if (contact.friction && r > 1) {
+  int pace = -1;  // c, and s after it
+  if (contact.slides) {
+    pace = nlp.add_variables(1, 0.0, nlp::infinity);
+    nlp.add_variables(r - 1, r == 2 ? 1.0 : -2.0, r == 2 ? 1.0 : 2.0);  // in the plane it is forth, where it was going
+    std::vector<int> unknowns = {lambda, pace};
+    terms = {{0, nlp.add_rows(1, 1.0, 1.0), 1.0}};
+    const int against = nlp.add_rows(r - 1, 0.0, 0.0);
+    for (int i = 1; i < r; ++i) {
+      unknowns.push_back(pace + i);
+      terms.push_back({i, across + i - 1, -1.0});
+      terms.push_back({r - 1 + i, against + i - 1, 1.0});
+      nlp.add_linear(against + i - 1, lambda + i, 1.0);
+    }
+    nlp.add_element(element(sliding(r - 1), {}, {contact.friction.value()}), unknowns, terms);
+  } else if (contact.friction && r > 1) {
     // (mu lambda_n)^2 - |lambda_t|^2 >= 0
     const Function cone = autodiff::record(r, 1, [](const auto& z, const auto& mu) {
       Var left = (mu[0] * z[0]) * (mu[0] * z[0]);
@@ -260,8 +338,8 @@ void add_contact(MotionProblem& problem, const ContactEvent& contact) {
   // The same law, worked out from the momenta that arrive: for who drives the motion forward.
   problem.set_impulse(
       contact.event,
-      [=, e = contact.restitution.value, coordinates = inputs.coordinates](const VectorXd& theta, const VectorXd& v,
-                                                                           const MatrixXd& mass) -> VectorXd {
+      [=, e = contact.restitution.value, mu = contact.friction.value_or(0.0).value, coordinates = inputs.coordinates](
+          const VectorXd& theta, const VectorXd& v, const MatrixXd& mass) -> VectorXd {
         const auto part = [&](const VectorXd& all) {
           VectorXd some(c);
           for (int i = 0; i < c; ++i)
@@ -278,10 +356,18 @@ void add_contact(MotionProblem& problem, const ContactEvent& contact) {
           D.row(std::lower_bound(moving.begin(), moving.end(), coordinates[static_cast<std::size_t>(i)]) -
                 moving.begin()) = J.row(i).tail(r);
         VectorXd wanted = -value(*rate, w);
-        wanted(0) *= 1.0 + e;
         const MatrixXd compliance = D.transpose() * mass.llt().solve(D);
+        if (pace >= 0) return D * sliding_impulse(compliance, -wanted, e * wanted(0), mu);
+        wanted(0) *= 1.0 + e;
         return D * compliance.partialPivLu().solve(wanted);
       });
+
+  return [=, arriving = joined(node, shifted(node, before.velocity_before - before.theta(last)))](VectorXd& x) {
+    if (pace < 0) return;
+    const VectorXd along = value(*rate, x(arriving)).tail(r - 1);
+    x(pace) = along.norm();
+    x.segment(pace + 1, r - 1) = r > 2 && along.norm() > 1e-9 ? along.normalized() : VectorXd::Unit(r - 1, 0);
+  };
 }
 
 }  // namespace dodyn::dmoc

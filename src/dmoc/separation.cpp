@@ -237,6 +237,7 @@ template <int n>
 Clearance clearance_in(const MotionProblem& problem, const VectorXd& x, const std::vector<PartPair>& pairs, int finer) {
   Clearance least;
   least.at_nodes = least.between = nlp::infinity;
+  least.short_by = -nlp::infinity;
   Postures<n> postures(problem.system(), autodiff::values_of(problem.numbers()), pairs, 1.0);
   double begin = 0.0;
   for (int phase = 0; phase < problem.phases(); ++phase) {
@@ -251,8 +252,10 @@ Clearance clearance_in(const MotionProblem& problem, const VectorXd& x, const st
         for (int p = 0; p < static_cast<int>(pairs.size()); ++p) {
           const double gap = postures.gap(pairs[static_cast<std::size_t>(p)]);
           if (i == 0 || i == finer) least.at_nodes = std::min(least.at_nodes, gap);
-          if (gap >= least.between) continue;
-          least.between = gap;
+          least.between = std::min(least.between, gap);
+          const double missing = pairs[static_cast<std::size_t>(p)].margin.value - gap;
+          if (missing <= least.short_by) continue;
+          least.short_by = missing;
           least.pair = p;
           least.time = begin + T * (k + s) / index.intervals;
         }

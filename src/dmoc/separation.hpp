@@ -56,8 +56,8 @@ class Separation {
 // How near parts come, by the hyperplane program: signed, overlap is negative, m.
 struct Clearance {
   double at_nodes = 0.0, between = 0.0;  // least; `between`: on a mesh `finer` times finer
-  int pair = -1;                         // the nearest,
-  double time = 0.0;                     // since the start of the motion, s, on the finer mesh
+  int pair = -1;                         // that misses its margin most, on the finer mesh,
+  double short_by = 0.0, time = 0.0;     // by how much, m (below 0: none misses it), and s since the start of the motion
 };
 Clearance clearance(const MotionProblem& problem, const Eigen::VectorXd& x, const std::vector<PartPair>& pairs,
                     int finer);

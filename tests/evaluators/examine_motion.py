@@ -5,8 +5,8 @@ written down here, not read from the models.
     examine_motion.py DODYN ROOT CONFIG [--KEY VALUE ...]
 
 Worked out anew from q and u: the discrete equations of motion (in space the momentum pi = (1/h) sum_ab E_ab d_a(k) x d_b(k+1) of
-directors, Johnson 2013, 4.8), rest at the ends, the balance of linear and angular momentum about the origin, impacts (impulse along
-the wall's normal through the corner that touches, energy), the sum of the cost, the limit on turns, and by separating axes on a mesh
+directors, Johnson 2013, 4.8), rest at the ends, the balance of linear and angular momentum about the origin, impacts (impulse through the
+corner that touches, along the wall's normal or in the cone of friction, the law of restitution), the sum of the cost, the limit on turns, and by separating axes on a mesh
 20 times finer that nothing overlaps by more than the sag of arcs."""
 
 import csv
@@ -72,6 +72,12 @@ option = {EXTRA[i][2:]: EXTRA[i + 1] for i in range(0, len(EXTRA), 2)}
 PENALTY = option.get("motion.contact") == "penalty"  # in place of impacts: an energy C/2 s^2 of every corner behind the wall's plane
 STIFF, WIDTH = float(option.get("motion.contact-stiffness", 20)), float(option.get("motion.contact-width", 1e-4))
 laws = case.pop("impacts", [])
+clauses = dict((clause.split() + [""])[:2] for clause in option.get("contact.wall.law", "").split(",") if clause)
+for law in laws if clauses else ():
+    law.update({name: float(value) if value else True for name, value in clauses.items()})
+if "start.cube" in option:
+    start = option["start.cube"].split("velocity")[1].split(",")[0]
+    case["velocity"]["cube"] = (tuple(map(float, start.split())), case["velocity"]["cube"][1])
 if not PENALTY:
     case["impacts"] = laws
 
@@ -258,20 +264,29 @@ for before, after, law in zip(pieces, pieces[1:], impacts):
         moment = lambda of: of[1] + np.cross(b.c[k] - low, of[0])
         assert np.abs(moment(go[law["body"]]) - moment(come[law["body"]])).max() < 1e-9, "the impulse does not act at the corner"
         continue
-    assert impulse @ normal > 0 and np.abs(impulse - (impulse @ normal) * normal).max() < 1e-9, "the impulse is not along the normal"
+    assert impulse @ normal > 0, "it pulls"
     for name, sign in [(law["body"], 1)] + ([(law["of"], -1)] if face else []):
         of = bodies[name]
         assert np.abs(go[name][0] - come[name][0] - sign * impulse).max() < 1e-9, "impulses are not opposite"
         assert np.abs(go[name][1] - come[name][1] - np.cross(low - of.c[k], sign * impulse)).max() < 1e-9, "the impulse does not act at the corner"
 
-    def approach(momenta):
-        u = 0.0
+    def meets(momenta):
+        """Velocity of the corner against the face."""
+        u = np.zeros(3)
         for name, sign in [(law["body"], 1)] + ([(law["of"], -1)] if face else []):
             v, w = bodies[name].rates(k, *momenta[name])
-            u += sign * normal @ (v + np.cross(w, low - bodies[name].c[k]))
-        return u
+            u += sign * (v + np.cross(w, low - bodies[name].c[k]))
+        return u @ normal, u - (u @ normal) * normal
 
-    assert approach(come) < 0 and abs(approach(go) + law["restitution"] * approach(come)) < 1e-7, "the law of restitution"
+    (comes, _), (goes, slip) = meets(come), meets(go)
+    assert comes < 0 and abs(goes + law["restitution"] * comes) < 1e-7, "the law of restitution"
+    across, mu = impulse - (impulse @ normal) * normal, law.get("friction", 0.0)
+    print(f"it slips at {np.linalg.norm(slip):.4g} m/s, braked by {np.linalg.norm(across) / (impulse @ normal):.6g} of the normal impulse")
+    if law.get("stick"):
+        assert np.abs(slip).max() < 1e-8 and np.linalg.norm(across) <= law.get("friction", np.inf) * (impulse @ normal) + 1e-9
+    else:
+        along = slip / np.linalg.norm(slip) if mu > 0 else slip
+        assert np.abs(across + mu * (impulse @ normal) * along).max() < 1e-9, "the impulse is not that of friction"
 
 print(f"{CONFIG}: cost {cost:.9g}, sum of squares {effort:.9g}; equations {worst['equations']:.1e}, ends {worst['rest']:.1e}, "
       f"balance {worst['balance']:.1e}, turn {worst['turn']:.4g} rad, overlap {overlap:.2e} m, sag {sag:.2e} m")

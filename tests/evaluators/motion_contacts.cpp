@@ -227,7 +227,6 @@ TEST(MotionContacts, AChainFollowsThePlanThroughItsJoints) {
 
 // Half the normal velocity comes back, and three quarters of the energy are lost.
 TEST(MotionContacts, RestitutionIsThatOfTheLaw) {
-  const MotionDesigns designs(bounce(6, 14, "restitution 0.5"));
   const auto evaluator = make_evaluator(bounce(6, 14, "restitution 0.5"));
   const Outcome outcome = evaluator->evaluate(task());
   ASSERT_EQ(outcome.evaluation.status, Status::ok) << outcome.evaluation.reason;
@@ -238,14 +237,78 @@ TEST(MotionContacts, RestitutionIsThatOfTheLaw) {
   EXPECT_LT(before, 0.0);
   EXPECT_NEAR(metric(*evaluator, outcome, "impact_loss"), 0.5 * 0.75 * before * before, 1e-8);
   EXPECT_LE(metric(*evaluator, outcome, "reintegration_error"), 1e-7);
+}
 
-  const Eigen::VectorXd none(0);
-  const MotionPath path = designs.path(none, 5, 1);
-  const TranscribedMotion planned = designs.plan(none, path);
-  Eigen::VectorXd x = designs.start(planned, path);
-  for (Eigen::Index i = 0; i < x.size(); ++i) x(i) += 0.05 * std::sin(3.0 * static_cast<double>(i));
-  const auto errors = nlp::check_derivatives(planned.problem.problem(), x);
-  EXPECT_LE(errors.largest(), 1e-6) << errors.worst;
+TEST(MotionContacts, DerivativesAreThoseOfDifferences) {
+  for (const char* const law :
+       {"restitution 0.5", "restitution 0.5, stick, friction 0.4", "slide, friction 0.3", "stay"}) {
+    const MotionDesigns designs(bounce(4, 8, law));
+    const Eigen::VectorXd none(0);
+    const MotionPath path = designs.path(none, 5, 1);
+    const TranscribedMotion planned = designs.plan(none, path);
+    Eigen::VectorXd x = designs.start(planned, path);
+    for (Eigen::Index i = 0; i < x.size(); ++i) x(i) += 0.05 * std::sin(3.0 * static_cast<double>(i));
+    const auto errors = nlp::check_derivatives(planned.problem.problem(), x);
+    EXPECT_LE(errors.largest(), 1e-6) << law << ": " << errors.worst;
+  }
+}
+
+// In the plane, where a square that cannot turn slides on: along the wall it loses mu (1 + e) of its speed towards it.
+TEST(MotionContacts, WhatSlidesIsBrakedByFriction) {
+  const auto evaluator = make_evaluator(in_line(
+      9, 30,
+      {"--contact.wall.law", "restitution 0.5, slide, friction 0.3", "--start.rate(x)", "-0.4", "--goal.x", "-0.2"}));
+  const Outcome outcome = evaluator->evaluate(task());
+  ASSERT_EQ(outcome.evaluation.status, Status::ok) << outcome.evaluation.reason;
+  const auto& p = outcome.trajectory.values[2];  // mass 1
+  EXPECT_LT(p(9, 1), 0.0);
+  EXPECT_NEAR(p(10, 1), -0.5 * p(9, 1), 1e-8);
+  EXPECT_LT(p(10, 0), 0.0);
+  EXPECT_NEAR(p(10, 0) - p(9, 0), -0.3 * 1.5 * p(9, 1), 1e-8);
+  EXPECT_LE(metric(*evaluator, outcome, "reintegration_error"), 1e-7);
+}
+
+// Comes with any speed, stands for as short as a piece may last, and leaves from rest: the least over when it comes.
+TEST(MotionContacts, WhatStaysIsLetGo) {
+  const double T = 0.75, stands = T * 0.2 / 8;
+  double best = 1e9;
+  for (double t = 0.1; t < 0.4; t += 1e-4)
+    for (double v = 0.0; v < 0.4; v += 1e-3)
+      best = std::min(best, effort(-0.05, -0.25, -v, t) + effort(0.12, 0.0, 0.25, T - t - stands));
+  const auto error = [&](int K) {
+    const auto evaluator = make_evaluator(
+        in_line(3 * K / 10, K, {"--contact.wall.law", "stay", "--contact.wall.release", std::to_string(K / 2)}));
+    const Outcome outcome = evaluator->evaluate(task());
+    EXPECT_EQ(outcome.evaluation.status, Status::ok) << outcome.evaluation.reason;
+    EXPECT_NEAR(metric(*evaluator, outcome, "duration_only_2"), stands, 1e-6);
+    const auto& q = outcome.trajectory.values[1];
+    for (Eigen::Index k = 3 * K / 10 + 1; k <= K / 2 + 1; ++k) EXPECT_NEAR(q(k, 1), 0.05, 1e-9);
+    return outcome.evaluation.cost - best;
+  };
+  const double coarse = error(20), fine = error(40);
+  EXPECT_NEAR(fine, 0.0, 5e-3 * best);
+  EXPECT_NEAR(coarse / fine, 4.0, 0.4);
+}
+
+// What is not reached is told by where it is asked for, the worst of it by when and by how much.
+TEST(MotionContacts, WhatIsMissedIsNamed) {
+  const auto reason = [](const Settings& settings) {
+    return make_evaluator(settings)->evaluate(task()).evaluation.reason;
+  };
+  const std::vector<std::string> few = {"--motion.max-iterations", "30"};
+  const auto with = [&](std::vector<std::string> more) {
+    more.insert(more.end(), few.begin(), few.end());
+    return more;
+  };
+  // from the wall back in no time with next to no force
+  const std::string late =
+      reason(bounce(4, 8, "restitution 1", "force = 1e-4\n", with({"--phase.only.duration", "0.1"})));
+  EXPECT_TRUE(late.find("[contact wall] is missed by") != std::string::npos ||
+              late.find("momentum of ") != std::string::npos)
+      << late;
+  // what a goal asks for that the forces do not reach
+  const std::string far = reason(in_line(4, 8, with({"--goal.y", "1000", "--phase.only.duration", "1e-3"})));
+  EXPECT_NE(far.find(" is missed by "), std::string::npos) << far;
 }
 
 // A bounce off the corner of a tilted cube turns it; what it has in momenta along and about the contact stays.
@@ -289,6 +352,13 @@ TEST(MotionContacts, MistakesAreOneLine) {
   };
   EXPECT_NE(complaint("bouncy 1").find("not understood"), std::string::npos);
   EXPECT_NE(complaint("restitution 1, friction 0.3").find("sticks"), std::string::npos);
+  EXPECT_NE(complaint("restitution 1, slide").find("no friction"), std::string::npos);
+  EXPECT_NE(complaint("stick, slide, friction 0.3").find("does not slide"), std::string::npos);
+  EXPECT_NE(complaint("restitution 1", "", {"--contact.wall.release", "6"}).find("lets go of what stays"),
+            std::string::npos);
+  EXPECT_NE(complaint("stay", "", {"--contact.wall.release", "4"}).find("no node inside"), std::string::npos);
+  EXPECT_NE(complaint("stay", "[contact again]\nnode = 6\ntouch = cube, wall\n").find("stays until then"),
+            std::string::npos);
   EXPECT_NE(complaint("restitution 0.5, stay").find("does not bounce"), std::string::npos);
   EXPECT_NE(complaint("restitution 0.5", "", {"--motion.contact", "penalty"}).find("gives back what it takes"),
             std::string::npos);

@@ -115,14 +115,15 @@ std::vector<dmoc::PartPair> MotionDesigns::pairs(const Eigen::VectorXd& design) 
         if (gaps[p] < these[p].margin.value + 1e-6)
           these[p].nearer.emplace_back(where, dmoc::Coefficient(gaps[p] - contact_slack));
     }
-    for (const Contact& c : contacts_) {  // they touch at its node
+    for (const Contact& c : contacts_) {  // they touch at its node, and as long as it stays
       const auto [one, other] = links_of(c);
       if (std::minmax(clear.one, clear.other) != std::minmax(one, other)) continue;
-      const auto at = static_cast<std::size_t>(c.phase);
+      const auto at = [this](int phase) { return phases_[static_cast<std::size_t>(phase)].intervals; };
+      std::vector<std::pair<int, int>> beside = {{c.phase, at(c.phase) - 1}, {c.phase + 1, 0}};
+      for (int k = 1; c.stays && k < at(c.phase + 1); ++k) beside.emplace_back(c.phase + 1, k);
+      if (c.stays && c.phase + 2 < static_cast<int>(phases_.size())) beside.emplace_back(c.phase + 2, 0);
       for (auto& pair : these)
-        for (const std::pair<int, int>& where :
-             {std::pair{c.phase, phases_[at].intervals - 1}, std::pair{c.phase + 1, 0}})
-          pair.nearer.emplace_back(where, dmoc::Coefficient(-contact_slack));
+        for (const auto& where : beside) pair.nearer.emplace_back(where, dmoc::Coefficient(-contact_slack));
     }
     pairs.insert(pairs.end(), these.begin(), these.end());
   }

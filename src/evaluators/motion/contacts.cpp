@@ -8,12 +8,11 @@
 
 namespace dodyn::evaluators {
 
-std::vector<std::pair<int, const FreeSection*>> MotionDesigns::contacts_of(const FreeSection& phase,
-                                                                           int intervals) const {
+std::vector<MotionDesigns::Cut> MotionDesigns::cuts_of(const FreeSection& phase, int intervals) const {
   const auto phases = settings_.sections_of("phase");
-  std::vector<std::pair<int, const FreeSection*>> all;
+  std::vector<Cut> all;
   for (const FreeSection* section : settings_.sections_of("contact")) {
-    const FreeEntry *in = section->find("phase"), *at = section->find("node");
+    const FreeEntry *in = section->find("phase"), *at = section->find("node"), *release = section->find("release");
     if (!in && phases.size() > 1) throw section->error("needs phase = PHASE, since there are several");
     if (in) {
       std::vector<std::string> names;
@@ -22,18 +21,22 @@ std::vector<std::pair<int, const FreeSection*>> MotionDesigns::contacts_of(const
         throw in->error("there is no [phase " + in->value + "]" + did_you_mean(in->value, names));
       if (in->value != phase.name) continue;
     }
-    const Expression e = expression(*at, at->value);
-    const double node = e.is_constant() ? e.constant() : 0.0;
-    if (node != std::round(node) || node < 1 || node > intervals - 1)
-      throw at->error(
-          formatted("is no node inside [phase %s]; allowed: an integer in [1, %d]", phase.name.c_str(), intervals - 1));
-    all.emplace_back(static_cast<int>(node), section);
+    const auto read = [&](const FreeEntry& entry, int first) {
+      const Expression e = expression(entry, entry.value);
+      const double node = e.is_constant() ? e.constant() : 0.0;
+      if (node != std::round(node) || node < first || node > intervals - 1)
+        throw entry.error(formatted("is no node inside [phase %s]; allowed: an integer in [%d, %d]", phase.name.c_str(),
+                                    first, intervals - 1));
+      return static_cast<int>(node);
+    };
+    all.push_back({read(*at, 1), section, false});
+    if (release) all.push_back({read(*release, all.back().node + 1), section, true});
   }
-  std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::stable_sort(all.begin(), all.end(), [](const Cut& a, const Cut& b) { return a.node < b.node; });
   for (std::size_t i = 1; i < all.size(); ++i)
-    if (all[i].first == all[i - 1].first)
-      throw all[i].second->error(formatted("is at node %d, as [contact %s] is; allowed: one contact at a node",
-                                           all[i].first, all[i - 1].second->name.c_str()));
+    if (all[i].node == all[i - 1].node)
+      throw all[i].contact->error(formatted("is at node %d, as [contact %s] is; allowed: one contact at a node",
+                                            all[i].node, all[i - 1].contact->name.c_str()));
   return all;
 }
 
@@ -43,8 +46,9 @@ void MotionDesigns::read_contact(const FreeSection& section, int phase) {
   contact.name = section.name;
   contact.phase = phase;
   const FreeEntry *where = section.find("touch"), *law = section.find("law");
-  if (!contacts_.empty() && contacts_.back().stays)
-    throw section.error("[contact " + contacts_.back().name + "] before it stays; allowed: the last one may stay");
+  if (!contacts_.empty() && contacts_.back().stays && contacts_.back().phase + 1 == phase)
+    throw section.error("[contact " + contacts_.back().name +
+                        "] stays until then; allowed: one contact at a time, the next after its release = NODE");
   std::vector<std::string> names;
   const auto parts = split_list(where->value);
   if (parts.size() != 2)
@@ -94,16 +98,26 @@ void MotionDesigns::read_contact(const FreeSection& section, int phase) {
         bounces = true, contact.restitution = expression(*law, clause.substr(12));
       else if (clause == "stick")
         contact.sticks = true;
+      else if (clause == "slide")
+        contact.slides = true;
       else if (clause == "stay")
         contact.sticks = contact.stays = true;
       else if (clause.starts_with("friction "))
         contact.friction = expression(*law, clause.substr(9));
       else
         throw law->error("'" + clause +
-                         "' is not understood; allowed: restitution E, stick, stay, friction MU, by commas");
+                         "' is not understood; allowed: restitution E, stick, slide, stay, friction MU, by commas");
     }
-  if (contact.friction && !contact.sticks)
-    throw law->error("friction limits what holds a point that sticks; allowed: restitution E, stick, friction MU");
+  if (contact.slides && contact.sticks)
+    throw law->error("a point that sticks does not slide; allowed: restitution E, stick or slide, friction MU");
+  if (contact.friction && !contact.sticks && !contact.slides)
+    throw law->error(
+        "friction holds a point that sticks, or brakes one that slides; allowed: restitution E, stick or slide, "
+        "friction MU");
+  if (contact.slides && !contact.friction)
+    throw law->error("what slides has no friction; allowed: restitution E, slide, friction MU");
+  if (section.find("release") && !contact.stays)
+    throw section.find("release")->error("lets go of what stays; allowed: with law = stay");
   if (contact.stays && !bounces) contact.restitution = 0.0;
   if (contact.stays && contact.restitution.is_constant() && contact.restitution.constant() != 0.0)
     throw law->error("what stays does not bounce; allowed: restitution 0, stay");
@@ -130,6 +144,7 @@ dmoc::ContactEvent MotionDesigns::contact_event(const Contact& c, const Values& 
   }
   event.restitution = evaluated(c.restitution, values);
   event.sticks = c.sticks;
+  event.slides = c.slides;
   event.stays = c.stays;
   if (c.friction) event.friction = evaluated(*c.friction, values);
   return event;
@@ -216,13 +231,26 @@ void MotionDesigns::touch(const Contact& contact, const Values& values, Eigen::V
   }
 }
 
-void MotionDesigns::add_contacts(dmoc::MotionProblem& problem, const Values& values, const MotionPath& path) const {
+void MotionDesigns::add_contacts(TranscribedMotion& planned, const Values& values, const MotionPath& path) const {
+  dmoc::MotionProblem& problem = planned.problem;
+  const auto next = [&problem] { return problem.problem().add_rows(0, 0.0, 0.0); };
   for (std::size_t i = 0; i < contacts_.size() && stiffness_ == 0.0; ++i) {
     dmoc::ContactEvent event = contact_event(contacts_[i], values);
     event.corner = path.corners[i];
-    add_contact(problem, event);
+    if (event.slides) {
+      using systems::operator-;
+      const auto seen = [&](const auto& row) {
+        return dmoc::seen_from_face(*system_, autodiff::values_of(values.model.numbers), event, system_->no_reference(),
+                                    row.transpose())[static_cast<std::size_t>(std::max(event.corner, 0))];
+      };
+      event.way = seen(path.q.back().bottomRows(1)) - seen(path.q.front().topRows(1));  // starts are bent in between
+    }
+    planned.asked.emplace_back(next(), "[contact " + contacts_[i].name + "]");
+    planned.begin.push_back(add_contact(problem, event));
   }
   for (const Whole& whole : wholes_) {
+    planned.asked.emplace_back(next(),
+                               "duration of [phase " + phases_[static_cast<std::size_t>(whole.first)].name + "]");
     const int row = problem.problem().add_rows(1, evaluated(whole.shortest, values), evaluated(whole.longest, values));
     for (int i = whole.first; i < whole.first + whole.count; ++i)
       problem.problem().add_linear(row, problem.index(i).duration, 1.0);

@@ -54,11 +54,12 @@ std::vector<ini::SectionKind> motion_sections() {
                       "coordinates), intervals, duration (s, or SHORTEST .. LONGEST), require (conditions, by commas)"},
       {.kind = "contact",
        .name = Name::required,
-       .keys = {"phase", "node", "touch", "law"},
+       .keys = {"phase", "node", "touch", "law", "release"},
        .needed = {"node", "touch"},
        .description =
            "a contact on schedule: phase (where there are several), node, touch = POINT or SHAPE, SHAPE [+x, "
-           "-x, ...], law = restitution E, stick, stay, friction MU (by commas)"},
+           "-x, ...], law = restitution E, stick, slide, stay, friction MU (by commas), release = the node at which it "
+           "stays no longer"},
       kind("periodic", Name::none,
            "the motion repeats itself, these coordinates ahead: COORDINATE = expression; exchange = NAME of the "
            "model's, "
@@ -201,21 +202,22 @@ void MotionDesigns::read_phase(const FreeSection& section) {
   const auto dots = duration->value.find("..");
   const std::string low = duration->value.substr(0, dots),
                     high = dots == std::string::npos ? low : duration->value.substr(dots + 2);
-  auto contacts = contacts_of(section, phase.intervals);
+  auto cuts = cuts_of(section, phase.intervals);
   if (stiffness_ > 0.0) {
-    for (const auto& [node, contact] : contacts) {
-      read_contact(*contact, static_cast<int>(phases_.size()));
-      contacts_.back().node = node;
+    for (const Cut& cut : cuts) {
+      if (cut.release) continue;
+      read_contact(*cut.contact, static_cast<int>(phases_.size()));
+      contacts_.back().node = cut.node;
     }
-    contacts.clear();
+    cuts.clear();
   }
-  const int pieces = static_cast<int>(contacts.size()) + 1, K = phase.intervals;
+  const int pieces = static_cast<int>(cuts.size()) + 1, K = phase.intervals;
   if (pieces > 1)
     wholes_.push_back(
         {static_cast<int>(phases_.size()), pieces, expression(*duration, low), expression(*duration, high)});
   for (int i = 0; i < pieces; ++i) {
     const auto at = static_cast<std::size_t>(i);
-    const int from = i == 0 ? 0 : contacts[at - 1].first, to = i + 1 == pieces ? K : contacts[at].first;
+    const int from = i == 0 ? 0 : cuts[at - 1].node, to = i + 1 == pieces ? K : cuts[at].node;
     Phase piece = phase;
     piece.intervals = to - from;
     const double share = static_cast<double>(to - from) / K;
@@ -229,7 +231,7 @@ void MotionDesigns::read_phase(const FreeSection& section) {
     if (const FreeEntry* require = section.find("require"))
       for (const std::string& text : split_list(require->value)) read_requirement(piece, *require, text);
     phases_.push_back(std::move(piece));
-    if (i + 1 < pieces) read_contact(*contacts[at].second, static_cast<int>(phases_.size()) - 1);
+    if (i + 1 < pieces && !cuts[at].release) read_contact(*cuts[at].contact, static_cast<int>(phases_.size()) - 1);
   }
 }
 
@@ -464,94 +466,6 @@ std::string MotionDesigns::refusal(const Eigen::VectorXd& design) const {
       return formatted("[phase %s] would last %g to %g s", phase.name.c_str(), shortest, longest);
   }
   return "";
-}
-
-TranscribedMotion MotionDesigns::plan(const Eigen::VectorXd& design, const MotionPath& path, double size) const {
-  const Values all = values(design);
-  const auto tree = system_->model().tree<Coefficient>(all.model.numbers);
-  const auto lookup = [this, &all](const std::string& name) { return named(all, name); };
-  TranscribedMotion planned{dmoc::MotionProblem(system_, all.model.numbers), {}};
-  dmoc::MotionProblem& problem = planned.problem;
-  const int count = static_cast<int>(phases_.size());
-  for (const Phase& p : phases_) {
-    dmoc::Phase phase;
-    phase.name = p.name;
-    phase.held = p.held;
-    phase.intervals = p.intervals;
-    phase.duration = evaluated(p.shortest, all);
-    if (p.timed()) phase.free_duration = {evaluated(p.shortest, all), evaluated(p.longest, all)};
-    phase.work = phase.work_at_ends = effort_.work();
-    for (const auto& actuator : tree.actuators) {
-      const Coefficient limit = actuator.limit.value_or(nlp::infinity);
-      phase.controls.emplace_back(-limit, limit);
-    }
-    for (const auto& range : tree.ranges)
-      phase.ranges.push_back(
-          {range.coordinate, {range.from.value_or(-nlp::infinity), range.to.value_or(nlp::infinity)}});
-    for (const Expression& e : p.forces) phase.forces.push_back(force_condition(e, all));
-    if (!path.references.empty()) phase.references = path.references[static_cast<std::size_t>(problem.phases())];
-    problem.add_phase(std::move(phase));
-  }
-  for (int i = 0; i < (periodic_ ? count : count - 1); ++i) {
-    dmoc::Event event;
-    event.from = i;
-    event.to = (i + 1) % count;
-    if (i == count - 1) {
-      event.shift.assign(static_cast<std::size_t>(system_->n()), 0.0);
-      for (const Given& g : shift_) event.shift[static_cast<std::size_t>(g.coordinate)] = evaluated(g.value, all);
-      if (exchange_) {
-        event.configuration = dmoc::element(exchange_->configuration, all.model.numbers);
-        event.momentum = dmoc::element(exchange_->momentum, all.model.numbers);
-      }
-    }
-    problem.add_event(std::move(event));
-  }
-  for (const bool end : {false, true}) {
-    dmoc::Boundary boundary;
-    boundary.phase = end ? count - 1 : 0;
-    boundary.end = end;
-    for (const Given& g : end ? goal_ : start_)
-      (g.rate ? boundary.rates : boundary.coordinates).emplace_back(g.coordinate, evaluated(g.value, all));
-    for (const Placement& p : end ? goal_places_ : start_places_) boundary.moving = boundary.moving || p.moves();
-    boundary.moving = boundary.moving || !(end ? goal_ends_ : start_ends_).empty();
-    if (!boundary.coordinates.empty() || !boundary.rates.empty() || boundary.moving)
-      problem.add_boundary(std::move(boundary));
-  }
-  problem.transcribe();
-  const auto evaluate = [&](const Expression& e) { return evaluated(e, all); };
-  for (const bool end : {false, true}) {
-    const int phase = end ? count - 1 : 0;
-    for (const Placement& p : end ? goal_places_ : start_places_) {
-      add_pose(problem, phase, end ? problem.index(phase).intervals : 0, pose_of(p, evaluate, tree.dimension));
-      if (p.moves()) add_twist(problem, phase, end, twist_of(p, evaluate));
-    }
-    for (const auto& [function, equality] : (end ? goal_ends_ : start_ends_).conditions)
-      add_end_constraint(problem, phase, end, function, lookup, equality);
-  }
-  add_contacts(problem, all, path);
-  if (system_->directors() || !clear_.empty())
-    for (int i = 0; i < count; ++i) add_turn_limit(problem, i, evaluated(turn_, all).value);
-  if (!clear_.empty()) planned.separation = dmoc::Separation(problem, pairs(design), size);
-
-  const Coefficient per = 1.0 / evaluated(per_, all);
-  dmoc::Effort effort = effort_;
-  if (has_loss_)
-    for (const auto& actuator : tree.actuators) effort.loss.push_back(evaluated(loss_, all) * actuator.loss);
-  for (const auto& cost : goal_ends_.costs) add_end_cost(problem, count - 1, true, cost, lookup, per);
-  for (int i = 0; i < count; ++i) {
-    const Phase& p = phases_[static_cast<std::size_t>(i)];
-    for (const auto& [function, equality] : p.constraints) add_path_constraint(problem, i, function, lookup, equality);
-    problem.add_effort(i, effort, per);
-    for (const auto& cost : p.costs) add_path_cost(problem, i, cost, lookup, per);
-    if (!has_time_) continue;
-    const Coefficient weight = evaluated(time_, all) * per;
-    if (problem.index(i).duration >= 0)
-      problem.problem().add_linear(nlp::AssembledProblem::objective_row, problem.index(i).duration, weight);
-    else
-      problem.problem().add_constant(nlp::AssembledProblem::objective_row, weight * problem.phase(i).duration);
-  }
-  problem.problem().finish();
-  return planned;
 }
 
 }  // namespace dodyn::evaluators

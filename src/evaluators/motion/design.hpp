@@ -1,6 +1,7 @@
 // Which motion the sections of a configuration describe, and its transcription for a design.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -32,7 +33,12 @@ struct MotionPath {
 struct TranscribedMotion {
   dmoc::MotionProblem problem;
   dmoc::Separation separation;
+  std::vector<std::function<void(Eigen::VectorXd&)>> begin = {};  // of contacts, what gives a start their unknowns
+  std::vector<std::pair<int, std::string>> asked =
+      {};  // what rows from this one on ask for, in the configuration's words
 };
+// What a point that meets not all of it misses: the parts that overlap most, and the row that is missed most, where and when.
+std::string worst_row(const TranscribedMotion& planned, const Eigen::VectorXd& x);
 
 // Parts that stand in contact at the start or the goal may come this much nearer in the interval there, m: planes between
 // them would have no room otherwise.
@@ -58,7 +64,7 @@ class MotionDesigns {
     int phase = 0, point = -1, part = -1, shape = 0;
     std::optional<std::array<double, 3>> side;  // of the shape, along its link's axes; none: its outward direction
     Expression restitution = 1.0;
-    bool sticks = false, stays = false;
+    bool sticks = false, slides = false, stays = false;
     std::optional<Expression> friction;
     int node = 0;  // of its phase, where a penalty leaves that whole: near it, starts touch
   };
@@ -120,8 +126,13 @@ class MotionDesigns {
   void read_ways();
   void read_clear();
   void read_phase(const FreeSection& section);
-  // The contacts of a phase in the order of their nodes.
-  std::vector<std::pair<int, const FreeSection*>> contacts_of(const FreeSection& phase, int intervals) const;
+  // Nodes at which contacts of a phase begin, or those that stay are let go, in their order.
+  struct Cut {
+    int node = 0;
+    const FreeSection* contact = nullptr;
+    bool release = false;
+  };
+  std::vector<Cut> cuts_of(const FreeSection& phase, int intervals) const;
   void read_contact(const FreeSection& section, int phase);
   dmoc::ContactEvent contact_event(const Contact& contact, const Values& values) const;
   // Lowest corner of the part, of every contact at its node; -1 where a named point touches.
@@ -133,7 +144,10 @@ class MotionDesigns {
   void penalise();
   // Moves a posture so that the contact's point, or the lowest corner, touches.
   void touch(const Contact& contact, const Values& values, Eigen::VectorXd& q) const;
-  void add_contacts(dmoc::MotionProblem& problem, const Values& values, const MotionPath& path) const;
+  // Phases, what joins them and what is given of their ends, transcribed; and what those rows ask for.
+  void lay_out(dmoc::MotionProblem& problem, const Values& all, const MotionPath& path) const;
+  void name_ends(TranscribedMotion& planned) const;
+  void add_contacts(TranscribedMotion& planned, const Values& values, const MotionPath& path) const;
   bool placed(const std::vector<Placement>& all, const std::vector<Given>& given, int one, int other) const;
   // The posture that the start, a way point or the goal asks for, from another one on: [n], about no reference.
   void place(const std::vector<Placement>& placements, const std::vector<Given>& given, const Values& values,

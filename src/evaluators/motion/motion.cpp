@@ -175,7 +175,6 @@ class MotionEvaluator final : public Evaluator {
   Found solve(const Task& task, const MotionPath& path, const Trajectory* parent) const;
   Eigen::VectorXd coordinates_of(const Found& found, const Eigen::VectorXd& design) const;  // at all nodes
   void read_off(const TranscribedMotion& planned, const nlp::Solution& best, Outcome& outcome) const;
-  std::string worst_row(const TranscribedMotion& planned, const Eigen::VectorXd& x) const;
 
   MotionDesigns designs_;
   MotionSearch search_;
@@ -362,17 +361,6 @@ Outcome MotionEvaluator::evaluate(const Task& task) const {
     for (const auto& [name, value] : counts)
       if (list[i].name == name) e.metrics(static_cast<Eigen::Index>(i)) = value;
   return outcome;
-}
-
-// Where the parts are that overlap most; empty where none do.
-std::string MotionEvaluator::worst_row(const TranscribedMotion& planned, const Eigen::VectorXd& x) const {
-  const auto& pairs = planned.separation.pairs();
-  if (pairs.empty() || !x.allFinite()) return "";
-  const dmoc::Clearance nearest = dmoc::clearance(planned.problem, x, pairs, 4);
-  if (nearest.pair < 0 || nearest.between > -1e-6) return "";
-  const auto& pair = pairs[static_cast<std::size_t>(nearest.pair)];
-  return formatted("; %s and %s, t = %.3g s, overlap by %.3g mm", part_name(planned.problem.system(), pair.one).c_str(),
-                   part_name(planned.problem.system(), pair.other).c_str(), nearest.time, -1e3 * nearest.between);
 }
 
 void MotionEvaluator::read_off(const TranscribedMotion& planned, const nlp::Solution& best, Outcome& outcome) const {

@@ -197,6 +197,7 @@ Eigen::VectorXd MotionDesigns::start(const TranscribedMotion& planned, const Mot
     if (index.duration >= 0) x(index.duration) = path.duration[static_cast<std::size_t>(i)];
   }
   problem.fill(x);
+  for (const auto& begin : planned.begin) begin(x);
   planned.separation.fill(problem, x);
   return x;
 }
