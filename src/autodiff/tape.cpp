@@ -5,6 +5,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "autodiff/lanes.hpp"
+
 // Four numbers at a time where the processor can. No fused multiply-add: the digits are the same on every machine.
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__)
 #define DODYN_WIDE __attribute__((target_clones("avx2", "default")))
@@ -481,8 +483,6 @@ double* Program::start(const std::vector<double>& prepared) const {
 
 namespace {
 
-using Lanes = double __attribute__((vector_size(Program::lanes * sizeof(double)), may_alias));
-
 // f of every point; the lanes past them get the last one's.
 template <class F>
 void each(double* to, const double* a, const double* b, int points, F f) {
@@ -514,6 +514,17 @@ DODYN_WIDE void run_steps(Operation operation, const Program::Step* s, const Pro
       break;
     case subtract_multiply:
       for (; s != end; ++s) lanes(s->to) = lanes(s->c) - lanes(s->a) * lanes(s->b);
+      break;
+    case sine:
+    case cosine:
+      for (; s != end; ++s) {
+        const Lanes& x = lanes(s->a);
+        if (sines_reach(x))
+          sine_of_lanes(x, operation == cosine, lanes(s->to));
+        else
+          each(room + s->to, room + s->a, room + s->a, points,
+               [operation](double a, double) { return result(operation, a, a); });
+      }
       break;
     default:
       for (; s != end; ++s)

@@ -302,5 +302,37 @@ TEST(Tape, ConstantsFoldAndEqualOperationsAreShared) {
   EXPECT_EQ((-(x - y)).node, (y - x).node);
 }
 
+// Against the library's in twice the digits: within a unit in the last place, next to multiples of a quarter turn too, and
+// beyond the reach of the lanes' own.
+TEST(Program, SinesAndCosinesAreRoundedToTheLastPlace) {
+  const auto f = recorded(1, [](const auto& z) {
+    using std::cos, std::sin;
+    return std::vector{sin(z[0]), cos(z[0])};
+  });
+  std::mt19937_64 random(3);
+  std::uniform_real_distribution<double> exponent(-30.0, 25.0), one(-1.0, 1.0);
+  std::vector<double> z{0.0, -0.0, 1e-300, 0.5, 1e6, -1e6, 1.0000001e6, 1e9, 1e22};
+  for (int i = 0; i < 40000; ++i) z.push_back(one(random) * std::exp2(exponent(random)));
+  for (int i = 0; i < 20000; ++i) z.push_back((i - 10000) * 1.5707963267948966 * (1.0 + 1e-15 * one(random)));
+  std::vector<double> values(2 * z.size());
+  f->evaluate_all(static_cast<int>(z.size()), z.data(), values.data());
+  const auto places = [](double x, long double exact) {
+    const double unit =
+        std::nextafter(std::abs(static_cast<double>(exact)), 1e300) - std::abs(static_cast<double>(exact));
+    return static_cast<double>(std::abs(x - exact) / unit);
+  };
+  double worst = 0.0;
+  for (std::size_t i = 0; i < z.size(); ++i) {
+    const long double x = z[i];
+    worst = std::max({worst, places(values[2 * i], std::sin(x)), places(values[2 * i + 1], std::cos(x))});
+  }
+  EXPECT_LT(worst, 1.0);
+  EXPECT_GT(worst, 0.5);  // rounding shows
+  for (const double no : {std::nan(""), HUGE_VAL}) {
+    f->evaluate_all(1, &no, values.data());
+    EXPECT_TRUE(std::isnan(values[0]) && std::isnan(values[1]));
+  }
+}
+
 }  // namespace
 }  // namespace dodyn::autodiff
