@@ -22,7 +22,7 @@ class Exact final : public ContactResponse<n> {
     // pairs that touch here and approach are reflected before anything moves
     Progress progress;
     frames_of(state.poses, frames0_);
-    pieces_.detection.find(frames0_);
+    pieces_.detection.find(frames0_, pieces_.options.tolerance);
     inertia_.set(state.poses);
     for (int round = 0; approaching(state, progress.blame); ++round) {
       if (round > 100 * pieces_.bodies.size()) return progress;
