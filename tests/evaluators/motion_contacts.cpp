@@ -179,8 +179,7 @@ TEST(MotionContacts, AStartThatIsSimulatedBouncesByItself) {
   EXPECT_NEAR(path.q[1](21, 1), 0.05 + 0.25 * 0.55, 0.25 * 0.75 / 60);
 }
 
-// The contact simulation finds the impact by itself, and the path that was planned. (A corner that is some 1e-12 m deep at
-// its node makes it cut that step, which is another discrete path; hence the tolerance.)
+// The contact simulation finds the impact by itself, and the path that was planned, to rounding.
 TEST(MotionContacts, TheContactSimulationFollowsThePlan) {
   for (const auto& settings : {bounce(9, 30, "restitution 1"), bounce(6, 14, "restitution 0.5"),
                                read_settings(std::string(CONFIGS) + "/cube-wall.cfg",
@@ -191,8 +190,9 @@ TEST(MotionContacts, TheContactSimulationFollowsThePlan) {
     ASSERT_EQ(outcome.evaluation.status, Status::ok) << outcome.evaluation.reason;
     const Forward forward = drive(designs, outcome.evaluation.design, outcome.trajectory, 1);
     EXPECT_EQ(forward.failure, "");
-    EXPECT_LE(forward.departure, 1e-7);
-    EXPECT_LE(forward.turned, 1e-6);
+    EXPECT_LE(forward.departure, 1e-12);
+    EXPECT_LE(forward.turned, 1e-11);
+    EXPECT_EQ(forward.cuts, 0);
     ASSERT_EQ(forward.impacts.size(), 1U);
     const double when = metric(*evaluator, outcome, "contact_wall");
     EXPECT_LE(forward.impacts[0].first, when + 1e-9);
@@ -328,9 +328,10 @@ TEST(MotionContacts, ThreeNodesGiveTheSameBounce) {
   EXPECT_NEAR(cost[2], cost[1], 0.05 * cost[1]);
 }
 
-// From a straight way through each other it was luck: one of four densities a few millionths apart was solved.
+// From a straight way through each other one of four densities a few millionths apart was solved, from the simulated start by
+// the barrier of an unknown one 32 of 36 others.
 TEST(MotionContacts, TwoCubesDoNotDependOnRounding) {
-  for (const char* const density : {"26.9999", "27.00003", "27.001"}) {
+  for (const char* const density : {"26.2757850", "26.7005778", "26.9999", "27.05"}) {
     const auto evaluator = make_evaluator(
         read_settings(std::string(CONFIGS) + "/two-cubes.cfg", {"--motion.starts", "1", "--design.density", density}));
     const Outcome outcome = evaluator->evaluate(task());

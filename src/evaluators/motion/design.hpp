@@ -27,6 +27,7 @@ struct MotionPath {
   std::vector<std::vector<dmoc::Reference>> references;
   std::vector<double> duration;  // of the phases, s
   std::vector<int> corners;      // which one of its part touches, of every contact; or -1
+  bool simulated = false;        // it moves as nothing drives it
 };
 
 // A transcription with the planes that keep bodies clear of each other.

@@ -102,6 +102,7 @@ void MotionDesigns::let_go(MotionPath& path, const Eigen::VectorXd& design) cons
                          ? coast<2>(system_->model(), plain(design), first, v, thrown, options, law, finer * intervals)
                          : coast<3>(system_->model(), plain(design), first, v, thrown, options, law, finer * intervals);
   if (found.t.size() < 2) return;
+  path.simulated = true;
 
   // pieces end where it touches, as often as it does; what is left is shared out by intervals
   std::size_t touched = 0;
