@@ -49,15 +49,20 @@ Eigen::VectorXd design_of(std::vector<std::string>& words, const Study& study) {
   Eigen::VectorXd design = Eigen::VectorXd::Constant(static_cast<Eigen::Index>(variables.size()), not_a_number);
   if (const Evaluation* const best = study.evidence.best()) design = best->design;
   for (std::size_t i = 0; i < variables.size(); ++i) {
-    const auto& [name, unit, lower, upper] = variables[i];
-    const std::string range =
-        "a number from " + to_text(lower) + " to " + to_text(upper) + (unit.empty() || unit == "1" ? "" : " " + unit);
+    const auto& [name, unit, lower, upper, choices] = variables[i];
+    const std::string range = !choices.empty() ? listed(choices)
+                                               : "a number from " + to_text(lower) + " to " + to_text(upper) +
+                                                     (unit.empty() || unit == "1" ? "" : " " + unit);
     const std::string text = take_option(words, names[i], range);
     auto& value = design(static_cast<Eigen::Index>(i));
     if (text.empty()) {
       if (std::isnan(value))
         throw ConfigError("command line: " + names[i] +
                           " is missing, and there is no best design to take it from; allowed: " + range);
+      continue;
+    }
+    if (const auto at = std::find(choices.begin(), choices.end(), text); at != choices.end()) {
+      value = static_cast<double>(at - choices.begin());
       continue;
     }
     std::size_t end = 0;
@@ -81,7 +86,8 @@ Eigen::VectorXd design_of(std::vector<std::string>& words, const Study& study) {
 ExitCode predict(Invocation call) {
   const bool json = std::erase(call.words, "--json") > 0, optimum = std::erase(call.words, "--optimum") > 0;
   const std::string path = take_path(
-      call.words, "dodyn predict ARCHIVE [--design.NAME VALUE ...] [--of NAME,...] [--json] [--export FILE.h5] [--optimum]");
+      call.words,
+      "dodyn predict ARCHIVE [--design.NAME VALUE ...] [--of NAME,...] [--json] [--export FILE.h5] [--optimum]");
   const std::string of = take_option(call.words, "--of", "cost, or names of metrics");
   const std::string file = take_option(call.words, "--export", "a file to write as HDF5");
   const Study study = study_of(path);

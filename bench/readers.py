@@ -1,11 +1,11 @@
 #!/usr/bin/python3
 """What other programs read of an archive: the table of docs/measured/readers.md.
 
-    bench/readers.py ARCHIVE.h5           exit code 1 where a reader that is installed reads something else
+    bench/readers.py ARCHIVE.h5 [DODYN]           exit code 1 where a reader that is installed reads something else
 
 Each reader is asked for five things: the cost of every row, the reason (a text), the status (an enum), the first design variable,
 and the sum of the second trajectory channel's first row. What it says is held against what h5py reads.
-netCDF programs see no texts of fixed length and no enum, so they are not asked for them.
+netCDF programs see no texts of fixed length, Octave's netcdf no enum either, so they are not asked for them.
 """
 import json
 import os
@@ -18,6 +18,7 @@ import h5py
 import numpy as np
 
 archive = os.path.abspath(sys.argv[1])
+dodyn = shutil.which(sys.argv[2] if len(sys.argv) > 2 else "dodyn")
 
 
 def by_h5py():
@@ -62,6 +63,17 @@ first = p(:, :, 1);
 say = @(v) ["[" strjoin(arrayfun(@(x) sprintf("%.17g", x), v(:)', "UniformOutput", false), ",") "]"];
 printf("{\\"cost\\": %s, \\"design\\": %s, \\"path\\": %.17g}\\n", say(c), say(d(1, :)), sum(first(!isnan(first))));
 """
+OCTAVE_JSON = """[failed, text] = system([DODYN " show " FILE " --json"]);
+e = jsondecode(text).evaluations;
+[failed, text] = system([DODYN " show " FILE " --json --evaluation " num2str(e(1).id)]);
+t = jsondecode(text).trajectory;
+first = cell2mat(struct2cell(t.(CHANNEL).values));
+design = arrayfun(@(row) struct2cell(row.design){1}, e);
+words = {"ok", "infeasible", "not_converged", "failed", "timed_out", "lost"};
+[~, status] = ismember({e.status}, words);
+printf("%s\\n", jsonencode(struct("cost", [e.cost], "design", design(:)', "status", status - 1, "reason", {{e.reason}},
+                                  "path", sum(first(! isnan(first))))));
+"""
 R = """suppressPackageStartupMessages(library(hdf5r))
 f <- H5File$new(FILE, "r")
 e <- f[["evaluations"]]
@@ -76,7 +88,7 @@ def script(program, text, suffix):
     def run():
         name = f"reader{suffix}"
         with open(name, "w") as file:
-            quoted = text.replace("FILE", json.dumps(archive)).replace("CHANNEL", json.dumps(channel))
+            quoted = text.replace("FILE", json.dumps(archive)).replace("CHANNEL", json.dumps(channel)).replace("DODYN", json.dumps(dodyn))
             file.write(quoted)
         done = subprocess.run([*program, name], capture_output=True, text=True)
         os.unlink(name)
@@ -125,7 +137,9 @@ def ncdump():
     with h5py.File(archive) as file:
         variables = file["evaluations/design"].shape[1]
         size = int(np.prod(file[f"trajectories/{channel}"].shape[1:]))
+    names = list(expected_status())
     return {"cost": numbers(data("/evaluations/cost")), "design": numbers(data("/evaluations/design"))[::variables],
+            "status": [names.index(word) for word in re.findall(r"[a-z_]+", data("/evaluations/status"))],
             "path": float(np.nansum(numbers(data(f"/trajectories/{channel}"))[:size]))}
 
 
@@ -145,6 +159,7 @@ READERS = {
                           script([sys.executable], XARRAY, ".py")),
     "PyTables": (module("tables"), version(sys.executable, "-c", "import tables; print(tables.__version__)"), script([sys.executable], PYTABLES, ".py")),
     "Octave (netcdf)": (shutil.which("octave-cli") and subprocess.run(["octave-cli", "--quiet", "--eval", "pkg load netcdf"], capture_output=True).returncode == 0, version("octave-cli", "--version") if shutil.which("octave-cli") else "", script(["octave-cli", "--quiet"], OCTAVE, ".m")),
+    "Octave (dodyn show --json)": (shutil.which("octave-cli") and dodyn, version("octave-cli", "--version") if shutil.which("octave-cli") else "", script(["octave-cli", "--quiet"], OCTAVE_JSON, ".m")),
     "R (hdf5r)": (shutil.which("Rscript"), version("Rscript", "--version") if shutil.which("Rscript") else "", script(["Rscript"], R, ".R")),
     "h5dump": (shutil.which("h5dump"), version("h5dump", "--version") if shutil.which("h5dump") else "", h5dump),
     "ncdump": (shutil.which("ncdump"), version("ncdump") if shutil.which("ncdump") else "", ncdump),
@@ -157,7 +172,8 @@ def same(found, wanted):
     found = [x if x is not None else float("nan") for x in (found if isinstance(found, list) else [found])]
     if wanted and isinstance(wanted[0], str):
         return [t.strip() for t in found] == [t.strip() for t in wanted]
-    return len(found) == len(wanted) and np.array_equal(np.array(found, float), np.array(wanted, float), equal_nan=True)
+    # Octave's jsondecode rounds the last bit as it likes.
+    return len(found) == len(wanted) and np.allclose(np.array(found, float), np.array(wanted, float), rtol=1e-15, atol=0, equal_nan=True)
 
 
 print("| reader | version | cost | design | text | status | trajectory |\n|---|---|---|---|---|---|---|")

@@ -134,7 +134,12 @@ std::string place_of(const std::vector<Variable>& variables, const VectorXd& des
   for (std::size_t k = 0; k < variables.size(); ++k) {
     const Variable& v = variables[k];
     const double x = design(static_cast<Index>(k));
-    out << (k ? ", " : "") << v.name << " = " << x << unit_after(v);
+    out << (k ? ", " : "") << v.name << " = ";
+    if (const std::string* const name = v.choice(x)) {
+      out << *name;
+      continue;
+    }
+    out << x << unit_after(v);
     if (x == v.lower) out << " (its lower bound)";
     if (x == v.upper) out << " (its upper bound)";
   }

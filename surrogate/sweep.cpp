@@ -112,13 +112,7 @@ class Sweep final : public Strategy {
     out << ": best cost ";
     out.precision(9);
     out << b.cost << " (evaluation " << b.id << ") at ";
-    out.precision(6);
-    for (std::size_t k = 0; k < variables_.size(); ++k) {
-      const Variable& v = variables_[k];
-      out << (k ? ", " : "") << v.name << " = " << b.design[k] << unit_after(v);
-      if (b.design[k] == v.lower) out << " (its lower bound)";
-      if (b.design[k] == v.upper) out << " (its upper bound)";
-    }
+    out << place_of(variables_, b.design);
     return out.str();
   }
 

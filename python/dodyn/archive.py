@@ -443,6 +443,9 @@ class Study:
 
         frame = pandas.DataFrame(self.table).set_index("id")
         frame["status"] = frame["status"].astype(pandas.CategoricalDtype(list(STATUSES)))
+        for v in self.variables:
+            if v.choices:
+                frame[v.name] = pandas.Categorical.from_codes(frame[v.name].astype(int), list(v.choices))
         frame["started"] = pandas.to_datetime(frame["started"], errors="coerce", utc=True)
         frame.attrs["units"] = {
             **{v.name: v.unit for v in self.variables},

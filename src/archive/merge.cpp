@@ -99,12 +99,17 @@ std::string difference(const Layout& one, const Layout& other) {
     return "";
   };
   const auto quantity = [](const auto& q) { return q.name + " [" + q.unit + "]"; };
+  const auto variable = [](const Variable& v) {
+    std::string text = v.name + " [" + v.unit + "]";
+    for (const std::string& name : v.choices) text += (&name == v.choices.data() ? " of " : ", ") + name;
+    return text;
+  };
   const auto channel = [](const Channel& c) {
     std::string text = c.name + " [" + c.unit + "] of " + std::to_string(c.nodes) + " x (";
     for (const auto& coordinate : c.coordinates) text += (text.back() == '(' ? "" : " ") + coordinate;
     return text + ")";
   };
-  std::string text = compare("design variable", one.variables, other.variables, quantity);
+  std::string text = compare("design variable", one.variables, other.variables, variable);
   if (text.empty()) text = compare("metric", one.metrics, other.metrics, quantity);
   if (text.empty()) text = compare("channel", one.channels, other.channels, channel);
   return text;

@@ -15,6 +15,7 @@
 
 #include "record/packed.hpp"
 #include "record/text.hpp"
+#include "settings/choices.hpp"
 
 namespace dodyn::archive {
 namespace {
@@ -671,6 +672,9 @@ void create_layout(const std::string& path, const Contents& contents) {
   const Table evaluations = evaluation_table(layout, merged, schema_version);
   const Table iterations = iteration_table(layout, schema_version);
   const Table events = event_table(schema_version);
+  for (const Column& column : evaluations)  // netCDF reads an enum by its name alone, which it must meet before it
+    if (column.path == "/evaluations/status")
+      check(H5Tcommit2(file, "/status", column.type, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), "/status");
   for (const Table* table : {&evaluations, &iterations, &events})
     for (const Column& column : *table) create_dataset(file, column);
   if (merged) own(H5Gcreate2(file, "/sources", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), "/sources");
@@ -695,6 +699,14 @@ void create_layout(const std::string& path, const Contents& contents) {
   const Handle design = open_dataset(file, "/evaluations/design");
   set_attribute(design, "lower", each(layout.variables, &Variable::lower));
   set_attribute(design, "upper", each(layout.variables, &Variable::upper));
+  if (std::ranges::any_of(layout.variables, [](const Variable& v) { return !v.choices.empty(); })) {
+    std::vector<std::string> choices;  // a list between commas each
+    for (const Variable& variable : layout.variables) {
+      std::string& list = choices.emplace_back();
+      for (const std::string& name : variable.choices) list += (list.empty() ? "" : ", ") + name;
+    }
+    set_attribute(design, "choices", choices);
+  }
   const Handle metrics = open_dataset(file, "/evaluations/metrics");
   set_attribute(metrics, "names", each(layout.metrics, &Quantity::name));
   set_attribute(metrics, "units", each(layout.metrics, &Quantity::unit));
@@ -771,6 +783,10 @@ Layout read_layout(hid_t file) {
   const auto lower = numbers_attribute(design, "lower"), upper = numbers_attribute(design, "upper");
   for (std::size_t i = 0; i < same_length(names, units, lower, upper); ++i)
     layout.variables.push_back({names[i], units[i], lower[i], upper[i]});
+  if (H5Aexists(design, "choices") > 0) {
+    const auto choices = strings_attribute(design, "choices");
+    for (std::size_t i = 0; i < same_length(names, choices); ++i) layout.variables[i].choices = choices_in(choices[i]);
+  }
 
   const Handle metrics = open_dataset(file, "/evaluations/metrics");
   const auto metric_names = strings_attribute(metrics, "names"), metric_units = strings_attribute(metrics, "units"),

@@ -15,6 +15,9 @@
 //   /evaluations/source       [n] in a merged archive: which of the groups /sources/0, 1, ... a row is from; those hold
 //                             path, created, stopped and provenance of the archives merged
 //
+// /status is the enum's named type. The attribute `choices` of /evaluations/design, where a variable is one of several names, has
+// a list between commas for each variable, empty for numbers.
+//
 // Every dimension has a scale: `id` and `evaluations` along the rows, `variable`, `metric`, `part`, `number` and
 // <channel>_coordinate name what lies along the others, node_<count> numbers the nodes. Where a dimension's scale belongs
 // to another group, that group has a hard link to it.

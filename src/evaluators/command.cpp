@@ -357,19 +357,20 @@ class Command final : public Evaluator {
   void for_each_design(const Evaluation& evaluation, auto&& give) const {
     for (std::size_t i = 0; i < settings_.variables.size(); ++i) {
       const double value = evaluation.design(static_cast<Eigen::Index>(i));
-      give(settings_.variables[i].name, value, word_of(settings_.variables[i].name, value));
+      const std::string* const word = settings_.variables[i].choice(value);
+      give(settings_.variables[i].name, value, word ? *word : std::string());
     }
     for (const auto& setting : settings_.all)
       if (setting.key.name.starts_with("design.") && setting.key.type == Type::real &&
           !setting.key.name.ends_with(".min") && !setting.key.name.ends_with(".max"))
-        give(setting.key.name.substr(7), settings_.real(setting.key.name), std::string());
+        give(setting.key.name.substr(7), settings_.real(setting.key.name), overruled_word(setting));
   }
 
-  std::string word_of(const std::string& variable, double value) const {
-    for (const auto& setting : settings_.all)
-      if (setting.key.name == "design." + variable && setting.key.type == Type::text)
-        if (const auto words = choices_in(setting.value); !words.empty() && !are_numbers(words))
-          return words.at(static_cast<std::size_t>(std::lround(value)));
+  // Of a variable that the command line sets to one of the file's list of names.
+  std::string overruled_word(const Setting& setting) const {
+    for (const Variable& variable : settings_.overruled)
+      if (setting.key.name == "design." + variable.name)
+        if (const std::string* const word = variable.choice(settings_.real(setting.key.name))) return *word;
     return {};
   }
 

@@ -61,6 +61,14 @@ struct Variable {
   std::string unit;
   double lower = 0.0;
   double upper = 1.0;
+  std::vector<std::string> choices = {};  // names that its values 0, 1, ... stand for; none: it is a number
+
+  // The name that a value stands for; null where it stands for itself.
+  const std::string* choice(double value) const {
+    for (std::size_t i = 0; i < choices.size(); ++i)
+      if (value == static_cast<double>(i)) return &choices[i];
+    return nullptr;
+  }
 };
 
 inline constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();

@@ -20,6 +20,12 @@ inline std::string with_unit(const std::string& value, const std::string& unit) 
 
 inline std::string short_number(double value) { return std::isfinite(value) ? formatted("%.8g", value) : "-"; }
 
+// Of a design variable: the name that it stands for, or the number.
+inline std::string value_text(const Variable& variable, double value) {
+  const std::string* const name = variable.choice(value);
+  return name ? *name : short_number(value);
+}
+
 inline std::string padded(std::string text, std::size_t width) {
   if (text.size() < width) text.append(width - text.size(), ' ');
   return text;

@@ -170,8 +170,10 @@ std::string optimum_text(const archive::Contents& contents, const surrogate::Evi
   for (std::size_t k = 0; k < variables.size(); ++k) {
     const auto i = static_cast<Index>(k);
     rows.push_back({variables[k].name + surrogate::unit_after(variables[k])});
-    for (const double value : {where.lower(i), where.middle(i), where.upper(i), best->design(i)})
-      rows.back().push_back(formatted("%.6g", value));
+    for (const double value : {where.lower(i), where.middle(i), where.upper(i), best->design(i)}) {
+      const std::string* const name = variables[k].choice(value);
+      rows.back().push_back(name ? *name : formatted("%.6g", value));
+    }
   }
   return formatted("the least cost there is, by the model: %.6g (95 %%: %.6g to %.6g); the best so far: %.6g\n",
                    where.cost.middle, where.cost.lower, where.cost.upper, evidence.objective(*best, 0)) +
@@ -346,10 +348,12 @@ std::string as_text(const Sensitivity& s) {
     const double low = s.effects.row(i).minCoeff(&least), high = s.effects.row(i).maxCoeff();
     const double at =
         variable.lower + (static_cast<double>(least) + 0.5) / effect_points * (variable.upper - variable.lower);
+    const std::string* const name = variable.choice(
+        std::floor((static_cast<double>(least) + 0.5) / effect_points * static_cast<double>(variable.choices.size())));
     rows.push_back({variable.name, formatted("%.3f", s.indices.first(i)), formatted("%.3f", s.indices.first_error(i)),
                     formatted("%.3f", s.indices.total(i)), formatted("%.3f", s.indices.total_error(i)),
                     formatted("%.6g", low), formatted("%.6g", high),
-                    variable.name + " = " + formatted("%.4g", at) +
+                    variable.name + " = " + (name ? *name : formatted("%.4g", at)) +
                         (variable.unit.empty() || variable.unit == "1" ? "" : " " + variable.unit)});
   }
   text += columns(rows) + "\n" +

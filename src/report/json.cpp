@@ -61,8 +61,10 @@ std::string json(const archive::Contents& contents, const Listing& listing) {
   for (const char* list : {"variables", "metrics", "evaluations", "iterations", "events"}) all[list] = Json::array();
   for (const auto& [time, kind, said] : contents.events)
     all["events"].push_back({{"time", time}, {"kind", kind}, {"text", said}});
-  for (const auto& [name, unit, lower, upper] : contents.layout.variables)
+  for (const auto& [name, unit, lower, upper, choices] : contents.layout.variables) {
     all["variables"].push_back({{"name", name}, {"unit", unit}, {"lower", lower}, {"upper", upper}});
+    if (!choices.empty()) all["variables"].back()["choices"] = choices;
+  }
   for (const auto& [name, unit, description] : contents.layout.metrics)
     all["metrics"].push_back({{"name", name}, {"unit", unit}, {"description", description}});
   for (const std::size_t row : listed_rows(contents, study::evidence_of(contents), listing))

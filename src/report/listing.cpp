@@ -36,6 +36,10 @@ std::vector<Cell> cells_of(const Evaluation& evaluation, const archive::Layout& 
     else
       cells.push_back({name, unit, std::to_string(value), static_cast<double>(value)});
   });
+  for (const Variable& variable : layout.variables)
+    if (!variable.choices.empty())
+      for (Cell& cell : cells)
+        if (cell.name == "design." + variable.name) cell.text = value_text(variable, cell.value);
   return cells;
 }
 

@@ -32,14 +32,15 @@ std::string design_text(const std::vector<Variable>& variables, const Eigen::Vec
   std::string text;
   for (std::size_t i = 0; i < variables.size(); ++i)
     text += (i ? ", " : "") + variables[i].name + " = " +
-            with_unit(short_number(design(static_cast<Eigen::Index>(i))), variables[i].unit);
+            with_unit(value_text(variables[i], design(static_cast<Eigen::Index>(i))), variables[i].unit);
   return text;
 }
 
 std::string bound_note(const std::vector<Variable>& variables, const Eigen::VectorXd& design) {
   std::string text;
   for (std::size_t i = 0; i < variables.size(); ++i) {
-    const auto& [name, unit, lower, upper] = variables[i];
+    const auto& [name, unit, lower, upper, choices] = variables[i];
+    if (!choices.empty()) continue;
     const double value = design(static_cast<Eigen::Index>(i)), near = 1e-6 * (upper - lower);
     const bool at_lower = value - lower <= near, at_upper = upper - value <= near;
     if (at_lower || at_upper)
@@ -128,7 +129,8 @@ std::string record_text(const Evaluation& evaluation, const std::vector<Variable
         const bool metric = name == "metrics";
         const std::string of = metric ? metrics[k].name : variables[k].name;
         const std::string its_unit = metric ? metrics[k].unit : name == "design" ? variables[k].unit : "";
-        rows.push_back({name + "." + of, with_unit(formatted("%.12g", value(i)), its_unit)});
+        const std::string* const word = name == "design" ? variables[k].choice(value(i)) : nullptr;
+        rows.push_back({name + "." + of, word ? *word : with_unit(formatted("%.12g", value(i)), its_unit)});
       }
     } else if constexpr (std::is_same_v<T, Status>) {
       rows.push_back({name, std::string(to_string(value))});

@@ -361,6 +361,11 @@ class Reader {
       take_list(variable, value);
       return;
     }
+    if (const auto list = file_.find(value.name); !free && list != file_.end())
+      if (const auto words = choices_in(list->second.value); !words.empty() && !are_numbers(words)) {
+        take_name(variable, value, words);
+        return;
+      }
     if (!free) {
       if (given_at_all || variable.formula.empty()) {
         take(value);
@@ -417,7 +422,19 @@ class Reader {
     Key key = value;
     key.type = Type::text;
     settings_.all.push_back({key, text, list.where});
-    settings_.variables.push_back({variable.name, variable.unit, numbers.front(), numbers.back()});
+    settings_.variables.push_back({variable.name, variable.unit, numbers.front(), numbers.back(),
+                                   are_numbers(words) ? std::vector<std::string>() : words});
+  }
+
+  // A variable that the file frees to be one of a list of names, which the command line fixes by one of them.
+  void take_name(const DesignVariable& variable, const Key& value, const std::vector<std::string>& words) {
+    const Given name = *given(value.name);
+    const auto at = std::find(words.begin(), words.end(), name.value);
+    if (at == words.end())
+      fail(name.where, value.name + " = " + shown(name.value) + " is not one of the file's list" +
+                           did_you_mean(name.value, words) + "; allowed: " + listed(words));
+    settings_.all.push_back({value, std::to_string(at - words.begin()), name.where, "stands for " + name.value});
+    settings_.overruled.push_back({variable.name, variable.unit, 0.0, static_cast<double>(words.size()) - 1.0, words});
   }
 
   // Notes the range that the file gives to a variable which the command line fixes, if it is one.

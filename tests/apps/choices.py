@@ -4,6 +4,7 @@ configs/command-beam.cfg against all there is, and strategies that refuse.
 """
 import csv
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -36,6 +37,12 @@ def run(*words, cwd):
 with tempfile.TemporaryDirectory() as scratch:
     done = run("run", CONFIG, cwd=scratch)
     assert done.returncode == 0, done
+    # People are told names; a CSV has the numbers that they stand for, in the order of the list.
+    names = ("steel", "aluminium", "titanium")
+    table = run("show", "command-beam.h5", cwd=scratch).stdout
+    for text in (done.stdout, table):
+        assert re.search(r"best: .* material = (steel|aluminium|titanium),", text) and not re.search(r"material = \d", text), text
+    assert not re.search(r"material = \d", done.stderr), done.stderr
     rows = list(csv.DictReader(run("show", "command-beam.h5", "--csv", cwd=scratch).stdout.splitlines()))
     assert len(rows) > 20, len(rows)
     column = {name: next(key for key in rows[0] if key.split(" ")[0] in (name, "design." + name, "metrics." + name)) for name in
@@ -46,6 +53,7 @@ with tempfile.TemporaryDirectory() as scratch:
         assert value["material"] in (0, 1, 2) and value["width"] in WIDTHS and value["ribs"] == int(value["ribs"]), row
         assert value["ribs"] > 0 or value["rib-height"] == 0.01, row
         assert value["height"] + value["rib-height"] <= 0.2, row
+        assert re.search(rf"^{row['id']} .*\b{names[int(value['material'])]}\b", table, re.M), row
         density = MATERIALS[int(value["material"])][1]  # the program was told the name that the number stands for
         mass = density * (value["width"] * value["height"] + value["ribs"] * 0.003 * value["rib-height"])
         assert abs(mass - value["cost"]) < 1e-9 * mass, row
@@ -55,7 +63,16 @@ with tempfile.TemporaryDirectory() as scratch:
     print("least mass", mass, design, "found", min(masses), "in", len(rows))
     assert mass * 0.999 < min(masses) < mass * 1.03, (mass, min(masses))
 
+    # A name of the list fixes the variable; the program is told it.
+    one = ["--design.width", "0.02", "--design.height", "0.1", "--design.ribs", "0", "--design.rib-height", "0.01"]
+    for material, (_, density) in zip(names, MATERIALS):
+        done = run("solve", CONFIG, "--design.material", material, *one, cwd=scratch)
+        assert done.returncode == 0 and re.search(rf"^cost +{density * 0.002:.10g}$", done.stdout, re.M), done
+        assert re.search(rf"^design.material +{material}$", done.stdout, re.M), done
+        assert material in run("predict", "command-beam.h5", "--design.material", material, cwd=scratch).stdout.splitlines()[0]
+
     for words, complaint in [
+            (["--design.material", "stel"], "did you mean 'steel'"),
             (["--strategy", "bobyqa", "--surrogate.max-failures", "3"], "bobyqa"),
             (["--design.material", "steel, steel"], "twice"),
             (["--design.width", "1, x"], "x"),

@@ -176,13 +176,13 @@ TEST(Archive, OneUnfitRowKeepsAllThatCameWithItOut) {
 TEST(Archive, SeveralVariablesAndNoMetricsNorChannels) {
   const Directory directory;
   const std::string path = directory / "a.h5";
-  const Layout layout{{{"x", "m", 0, 1}, {"y", "", -1, 1}, {"z", "rad", 2, 3}}, {}, {}, 201};
+  const Layout layout{{{"x", "m", 0, 1}, {"y", "", 0, 1, {"steel", "brass"}}, {"z", "rad", 2, 3}}, {}, {}, 201};
   Outcome out;
   out.evaluation.id = 7;
-  out.evaluation.design = Eigen::Vector3d(0.1, 0.2, 2.3);
+  out.evaluation.design = Eigen::Vector3d(0.1, 1, 2.3);
   out.evaluation.gradient = Eigen::Vector3d(1.0, not_a_number, -0.0);
   surrogate::Iteration it;
-  it.next = Eigen::Vector3d(0.4, 0.5, 2.6);
+  it.next = Eigen::Vector3d(0.4, 0, 2.6);
   {
     Archive archive = Archive::create(path, layout, {});
     archive.append(out);
@@ -192,7 +192,8 @@ TEST(Archive, SeveralVariablesAndNoMetricsNorChannels) {
   ASSERT_EQ(contents.evaluations.size(), 1u);
   expect_same(contents.evaluations[0], out.evaluation);
   expect_same(contents.iterations.at(0), it);
-  EXPECT_EQ(contents.layout.variables.size(), 3u);
+  ASSERT_EQ(contents.layout.variables.size(), 3u);
+  for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(contents.layout.variables[i].choices, layout.variables[i].choices);
   EXPECT_TRUE(contents.layout.metrics.empty());
   EXPECT_TRUE(contents.provenance.configuration.empty());
   EXPECT_TRUE(read_trajectory(path, 7).empty());

@@ -309,6 +309,10 @@ TEST(Merge, OtherShapesAreRefusedInOneLine) {
   EXPECT_THAT(refusal([](Layout& l) { l.metrics.pop_back(); }), HasSubstr("metric 2: steps [1] / none"));
   EXPECT_THAT(refusal([](Layout& l) { l.channels[1].nodes = 20; }),
               HasSubstr("channel 2: q [rad] of 21 x (stance swing hip) / q [rad] of 20 x (stance swing hip)"));
+  EXPECT_THAT(refusal([](Layout& l) {
+                l.variables[0].choices = {"steel", "brass"};
+              }),
+              HasSubstr("design variable 1: knee [m] / knee [m] of steel, brass"));
   EXPECT_EQ(refusal([](Layout& l) { l.variables[0].upper = 0.9; }), "");
   EXPECT_EQ(read(out).layout.variables[0].upper, 0.9);
 }

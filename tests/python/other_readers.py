@@ -43,4 +43,4 @@ with tempfile.TemporaryDirectory() as directory:
         print(name, "ok", flush=True)
     # Whatever else is installed here (Octave, R, PyTables, ...) reads the same numbers.
     readers = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "bench", "readers.py")
-    subprocess.run([sys.executable, readers, "knee.h5"], check=True)
+    subprocess.run([sys.executable, readers, "knee.h5", sys.argv[1]], check=True)

@@ -38,6 +38,20 @@ TEST(Report, AnOptimumAtABoundIsSaidToBeOne) {
   EXPECT_EQ(best_text(nullptr, variables), "best: none, no evaluation is ok and keeps the constraints\n");
 }
 
+TEST(Report, AVariableThatIsANameIsToldByIt) {
+  const std::vector<Variable> of_names = {{"material", "", 0, 2, {"steel", "aluminium", "titanium"}},
+                                          {"ribs", "", 0, 4}};
+  EXPECT_EQ(design_text(of_names, Eigen::Vector2d(1, 1)), "material = aluminium, ribs = 1");
+  EXPECT_EQ(bound_note(of_names, Eigen::Vector2d(2, 1)), "");  // names have no bounds
+  Evaluation one;
+  one.design = Eigen::Vector2d(0, 4);
+  EXPECT_NE(record_text(one, of_names, {}).find("design.material  steel\n"), std::string::npos);
+  archive::Contents contents;
+  contents.layout.variables = of_names;
+  contents.evaluations = {one};
+  EXPECT_NE(table(contents).find("\n-1  steel     4 "), std::string::npos) << table(contents);
+}
+
 TEST(Report, Progress) {
   std::map<std::int64_t, Evaluation> rows;
   EXPECT_EQ(progress_text({rows, nullptr, 2, 40, 1, not_a_number}, variables),
