@@ -70,9 +70,12 @@ class Session {
   Session& operator=(const Session&) = delete;
   int rank() const { return rank_; }
   int size() const { return size_; }
+  // Of rank 0: "PID HOST".
+  const std::string& master() const { return master_; }
 
  private:
   int rank_ = 0, size_ = 1;
+  std::string master_;
 };
 
 // The MPI library, as it calls itself; one line.

@@ -9,9 +9,17 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <utility>
+
+#include "farm/perform.hpp"
 
 namespace dodyn::farm {
 namespace {
+
+bool is_alive(pid_t pid) {
+  const char state = process_state(pid);
+  return state != 0 && state != 'Z' && state != 'X';
+}
 
 // Children of a process that are no zombies; -1 where the system does not tell.
 int living_children(pid_t parent) {
@@ -20,12 +28,7 @@ int living_children(pid_t parent) {
   for (const auto& thread : std::filesystem::directory_iterator("/proc/" + std::to_string(parent) + "/task", error)) {
     std::ifstream children(thread.path() / "children");
     if (children && living < 0) living = 0;
-    for (pid_t child; children >> child;) {
-      std::string stat;
-      std::getline(std::ifstream("/proc/" + std::to_string(child) + "/stat"), stat);
-      const auto name_end = stat.rfind(')');  // "PID (name) state ..."
-      if (name_end != std::string::npos && stat.size() > name_end + 2 && stat[name_end + 2] != 'Z') ++living;
-    }
+    for (pid_t child; children >> child;) living += is_alive(child);
   }
   return living;
 }
@@ -55,6 +58,22 @@ LaunchWatch::LaunchWatch() {
   if (name != "mpirun" && name != "mpiexec" && name != "orterun" && name != "orted") return;
   thread_ =
       std::jthread([=, count = std::atoi(ranks_here)](const std::stop_token& done) { watch(done, launcher, count); });
+}
+
+char process_state(pid_t pid) {
+  std::string stat;
+  std::getline(std::ifstream("/proc/" + std::to_string(pid) + "/stat"), stat);
+  const auto name_end = stat.rfind(')');  // "PID (name) state ..."
+  return name_end != std::string::npos && stat.size() > name_end + 2 ? stat[name_end + 2] : '\0';
+}
+
+Neighbour::Neighbour(pid_t pid, const std::string& host) : pid_(host == host_name() && is_alive(pid) ? pid : 0) {}
+
+bool Neighbour::gone() {
+  const auto now = std::chrono::steady_clock::now();
+  if (pid_ == 0 || now < next_look_) return false;
+  next_look_ = now + std::chrono::milliseconds(250);
+  return std::exchange(missed_, !is_alive(pid_)) && missed_;
 }
 
 }  // namespace dodyn::farm

@@ -1,7 +1,11 @@
 // While MPI starts, every rank waits for every other one, and under mpirun --enable-recovery for ever for one that was
-// killed meanwhile: nothing that MPI offers tells. The system does.
+// killed meanwhile: nothing that MPI offers tells. The system does; of a rank 0 that is killed later, too.
 #pragma once
 
+#include <sys/types.h>
+
+#include <chrono>
+#include <string>
 #include <thread>
 
 namespace dodyn::farm {
@@ -15,6 +19,23 @@ class LaunchWatch {
 
  private:
   std::jthread thread_;
+};
+
+// 'R', 'S', 'T', 'Z', ... of a process of this host, as proc(5) has them; 0 where there is none.
+char process_state(pid_t pid);
+
+// Another process, as far as it can be seen from here: nothing is told of one on another host, nor of one that is not
+// there to begin with (in another container, say).
+class Neighbour {
+ public:
+  Neighbour(pid_t pid, const std::string& host);
+  // Whether it was gone at this look and at the one before, a quarter of a second ago: what it had sent is here by then.
+  bool gone();
+
+ private:
+  pid_t pid_;  // 0: nothing is told
+  std::chrono::steady_clock::time_point next_look_ = {};
+  bool missed_ = false;
 };
 
 }  // namespace dodyn::farm

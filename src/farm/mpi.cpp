@@ -343,10 +343,7 @@ class MpiFarm : public Farm {
   // A rank that was stopped (SIGSTOP, a debugger) never hears that the run is over, and mpirun waits for it.
   void end_if_stopped(const Worker& worker) {
     if (worker.pid <= 0 || worker.host != host_name()) return;
-    std::string stat;  // "PID (name) state ..."
-    std::getline(std::ifstream("/proc/" + std::to_string(worker.pid) + "/stat"), stat);
-    const auto state = stat.rfind(')') + 2;
-    if (state >= stat.size() || (stat[state] != 'T' && stat[state] != 't')) return;
+    if (const char state = process_state(worker.pid); state != 'T' && state != 't') return;
     std::fprintf(stderr, "dodyn: process %d (%s) is stopped; killed, since the run ends\n", worker.pid,
                  worker.host.c_str());
     kill(worker.pid, SIGKILL);
@@ -364,6 +361,14 @@ class MpiFarm : public Farm {
   std::thread scheduler_;  // last: it starts when everything else is there
 };
 
+std::string process_and_host() { return std::to_string(getpid()) + " " + host_name(); }
+
+Neighbour neighbour_in(const std::string& process_and_host) {
+  std::size_t end = 0;
+  const int pid = std::stoi(process_and_host, &end);
+  return {pid, process_and_host.substr(end + 1)};
+}
+
 }  // namespace
 
 Session::Session(int& argc, char**& argv) {
@@ -375,11 +380,16 @@ Session::Session(int& argc, char**& argv) {
   {
     const LaunchWatch watch;
     MPI_Init_thread(&argc, &argv, MPI_THREAD_SERIALIZED, &provided);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
+    MPI_Comm_size(MPI_COMM_WORLD, &size_);
+    // Whoever has this knows that rank 0 has started, too, and what to look for when it falls silent.
+    char master[512] = "";
+    std::snprintf(master, sizeof master, "%s", process_and_host().c_str());
+    MPI_Bcast(master, sizeof master, MPI_CHAR, 0, MPI_COMM_WORLD);
+    master_ = master;
   }
   alarm(0);
   if (provided < MPI_THREAD_SERIALIZED) throw std::runtime_error("farm: this MPI does not support threads");
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
-  MPI_Comm_size(MPI_COMM_WORLD, &size_);
 }
 
 Session::~Session() {
@@ -434,7 +444,8 @@ void cancel(LocalFarm& own, const Bytes& message) {
 
 void serve(const Session& session, const Work& work, Patience patience) try {
   if (session.rank() == 0) throw std::logic_error("rank 0 does not serve");
-  const std::string host = std::to_string(getpid()) + " " + host_name();
+  const std::string host = process_and_host();
+  Neighbour master = neighbour_in(session.master());
   Silence silence(patience.silence);
   const auto latest_begin = Clock::now() + last_words;
   std::optional<Clock::time_point> heard;  // rank 0 may take its time before it has a farm
@@ -458,8 +469,10 @@ void serve(const Session& session, const Work& work, Patience patience) try {
       if (status->MPI_TAG != beat_tag) pause.reset();
     }
     if (silence.listen()) send_unwatched(host, 0, beat_tag);
-    if (heard ? silence.too_long_since(*heard) : Clock::now() > latest_begin) {
-      std::fprintf(stderr, "dodyn: rank %d: rank 0 has fallen silent; leaving\n", session.rank());
+    const bool gone = master.gone();
+    if (gone || (heard ? silence.too_long_since(*heard) : Clock::now() > latest_begin)) {
+      std::fprintf(stderr, "dodyn: rank %d: rank 0 %s; leaving\n", session.rank(),
+                   gone ? "is gone" : "has fallen silent");
       own.reset();  // asks the evaluation to stop, so that it can end what it has started
       _exit(1);
     }

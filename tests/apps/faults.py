@@ -383,6 +383,21 @@ def stopped():
     none_left(mark)
 
 
+def master_killed():
+    """Ranks on rank 0's host see that it is gone, however long study.silence is; the same command goes on."""
+    ENVIRONMENT["MARK"] = mark = os.getcwd()
+    run = start([*RANKS, "-n", "3", DODYN, "run", "f.cfg", "--study.silence", "600", "--testfunction.delay", "0.5",
+                 "--surrogate.points", "90", "--study.max-evaluations", "90", "--study.batch", "90", "--exit-code-file", "code"])
+    rows_there("f.h5", 3)
+    os.kill(ranks_of(mark)[0], signal.SIGKILL)
+    code, text = finish(run)  # 100 s at most
+    assert "rank 0 is gone; leaving" in text and not os.path.exists("code"), text
+    none_left(mark)
+    told = len(evaluations())
+    code, text = dodyn("run", "f.cfg", "--surrogate.points", "90", "--study.max-evaluations", "90", "--study.batch", "90")
+    assert f"{told} from the archive" in text and len(evaluations()) == 90, text
+
+
 def slow():
     """What a rank that is slow has is begun again on another; the costs are those of one rank."""
     more = ["--testfunction.noise", "0.1", "--surrogate.points", "120", "--study.max-evaluations", "120",
@@ -526,12 +541,19 @@ def no_room():
 
 
 def killed_at_start():
-    """A rank that dies before all have met: the others do not wait for it for ever (100 s where it was on another host)."""
-    words = f'if [ $OMPI_COMM_WORLD_RANK = 1 ]; then kill -9 $$; fi; exec {DODYN} run f.cfg --exit-code-file code'
-    since = time.time()
-    code, text = finish(start([*RANKS, "-n", "3", "sh", "-c", words]), 300)
-    assert not os.path.exists("code") and time.time() - since < 60, (code, text)
-    print(f"ended after {time.time() - since:.0f} s")
+    """A rank that dies before all have met, or just then: the others do not wait for it for ever (100 s where it was on another host)."""
+    for rank in (0, 1):
+        for after in ("0", "0.1", "0.2", "0.3", "0.4", "0.5", "0.6", "0.8"):  # s: before, in and just behind MPI_Init
+            words = (f'[ $OMPI_COMM_WORLD_RANK = {rank} ] && if [ {after} = 0 ]; then kill -9 $$; else (sleep {after}; kill -9 $$) & fi; '
+                     f'exec {DODYN} run f.cfg --exit-code-file code')
+            since = time.time()
+            code, text = finish(start([*RANKS, "-n", "3", "sh", "-c", words]), 300)
+            print(f"rank {rank} killed after {after} s: ended after {time.time() - since:.0f} s")
+            assert time.time() - since < 50, (code, text)
+            for file in ("code", "f.h5"):
+                assert after != "0" or not os.path.exists(file), text
+                if os.path.exists(file):
+                    os.unlink(file)
     code, text = finish(start([*RANKS, "-n", "3", DODYN, "run", "f.cfg", "--exit-code-file", "code"]))
     assert open("code").read() == "0\n", text
     assert len(evaluations()) == 9
