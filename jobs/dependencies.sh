@@ -1,12 +1,14 @@
 #!/usr/bin/env bash
 # Installs the Debian packages that dodyn is built, tested and plotted with, where any is missing; with the argument `all`
-# also those without which a few tests are skipped (a browser, pandas, xarray, mkdocs, doxygen, notebooks).
+# also those without which a few tests are skipped (a browser, pandas, xarray, mkdocs, doxygen, notebooks). MPI=mpich: with MPICH
+# in place of Open MPI.
 set -euo pipefail
 
 packages=(g++ cmake ninja-build pkg-config
-  openmpi-bin libopenmpi-dev libeigen3-dev libnlopt-dev libnlopt-cxx-dev coinor-libipopt-dev
+  libeigen3-dev libnlopt-dev libnlopt-cxx-dev coinor-libipopt-dev
   libboost-dev libhdf5-dev zlib1g-dev nlohmann-json3-dev
   libgtest-dev libgmock-dev hdf5-tools python3-h5py python3-matplotlib)
+[[ ${MPI:-openmpi} == mpich ]] && packages+=(mpich libmpich-dev) || packages+=(openmpi-bin libopenmpi-dev)
 [[ ${1:-} != all ]] || packages+=(chromium python3-pandas python3-xarray python3-h5netcdf
   mkdocs doxygen jupyter-nbconvert python3-ipykernel)
 

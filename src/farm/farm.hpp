@@ -70,7 +70,7 @@ class Session {
   Session& operator=(const Session&) = delete;
   int rank() const { return rank_; }
   int size() const { return size_; }
-  // Of rank 0: "PID HOST".
+  // Where rank 0 can be looked for (launch.hpp).
   const std::string& master() const { return master_; }
 
  private:

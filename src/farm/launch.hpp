@@ -24,16 +24,18 @@ class LaunchWatch {
 // 'R', 'S', 'T', 'Z', ... of a process of this host, as proc(5) has them; 0 where there is none.
 char process_state(pid_t pid);
 
-// Another process, as far as it can be seen from here: nothing is told of one on another host, nor of one that is not
-// there to begin with (in another container, say).
+// Where this process can be looked for: its number, the host's name and the namespace that the number is of.
+std::string whereabouts();
+
+// Another process, as far as the system of this host tells of it: nothing of one on another host or in another container.
 class Neighbour {
  public:
-  Neighbour(pid_t pid, const std::string& host);
+  explicit Neighbour(const std::string& whereabouts);
   // Whether it was gone at this look and at the one before, a quarter of a second ago: what it had sent is here by then.
   bool gone();
 
  private:
-  pid_t pid_;  // 0: nothing is told
+  pid_t pid_ = 0;  // 0: nothing is told
   std::chrono::steady_clock::time_point next_look_ = {};
   bool missed_ = false;
 };

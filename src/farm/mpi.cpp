@@ -361,14 +361,6 @@ class MpiFarm : public Farm {
   std::thread scheduler_;  // last: it starts when everything else is there
 };
 
-std::string process_and_host() { return std::to_string(getpid()) + " " + host_name(); }
-
-Neighbour neighbour_in(const std::string& process_and_host) {
-  std::size_t end = 0;
-  const int pid = std::stoi(process_and_host, &end);
-  return {pid, process_and_host.substr(end + 1)};
-}
-
 }  // namespace
 
 Session::Session(int& argc, char**& argv) {
@@ -384,7 +376,7 @@ Session::Session(int& argc, char**& argv) {
     MPI_Comm_size(MPI_COMM_WORLD, &size_);
     // Whoever has this knows that rank 0 has started, too, and what to look for when it falls silent.
     char master[512] = "";
-    std::snprintf(master, sizeof master, "%s", process_and_host().c_str());
+    std::snprintf(master, sizeof master, "%s", whereabouts().c_str());
     MPI_Bcast(master, sizeof master, MPI_CHAR, 0, MPI_COMM_WORLD);
     master_ = master;
   }
@@ -401,7 +393,9 @@ Session::~Session() {
   } else {
     const auto latest = Clock::now() + last_words;
     Pause pause;
+    Neighbour master(master_);
     for (bool farewell = false; !farewell && Clock::now() < latest; pause.sleep()) {
+      if (master.gone()) _exit(1);  // it would keep MPI_Finalize waiting
       if (const auto status = look(0, MPI_ANY_TAG)) {
         if (status->MPI_TAG == task_tag) abort_all(rank_, "left with tasks still coming");
         const Bytes how = receive(*status);
@@ -444,8 +438,8 @@ void cancel(LocalFarm& own, const Bytes& message) {
 
 void serve(const Session& session, const Work& work, Patience patience) try {
   if (session.rank() == 0) throw std::logic_error("rank 0 does not serve");
-  const std::string host = process_and_host();
-  Neighbour master = neighbour_in(session.master());
+  const std::string host = std::to_string(getpid()) + " " + host_name();
+  Neighbour master(session.master());
   Silence silence(patience.silence);
   const auto latest_begin = Clock::now() + last_words;
   std::optional<Clock::time_point> heard;  // rank 0 may take its time before it has a farm

@@ -45,8 +45,8 @@ class Command : public ::testing::Test {
   }
   Result dodyn(const std::string& words) const { return shell(std::string(DODYN) + " " + words); }
   Result ranks(int n, const std::string& words) const {
-    return shell("OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 " + std::string(MPIRUN) +
-                 " --oversubscribe -n " + std::to_string(n) + " " + DODYN + " " + words);
+    return shell("OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 " +
+                 std::string(MPIRUN) + " -n " + std::to_string(n) + " " + DODYN + " " + words);
   }
   // Starts `dodyn run f.cfg WORDS` and gives its process id.
   pid_t start(const std::vector<std::string>& words) const {

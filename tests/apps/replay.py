@@ -15,7 +15,8 @@ import tempfile
 import h5py
 
 dodyn, mpirun, source = os.path.realpath(sys.argv[1]), sys.argv[2], os.path.realpath(sys.argv[3])
-environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", PMIX_MCA_gds="hash", OMP_NUM_THREADS="1")
+environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", PMIX_MCA_gds="hash", OMP_NUM_THREADS="1",
+                   OMPI_MCA_rmaps_base_oversubscribe="1", OMPI_MCA_hwloc_base_binding_policy="none")
 STUDIES = {
     "parts": "testfunction.cfg",
     "gait": f"{source}/configs/knee.cfg --study.max-evaluations 3 --gait.starts 2 --gait.intervals 10",
@@ -56,7 +57,7 @@ with tempfile.TemporaryDirectory(prefix="dodyn-replay-") as directory:
     for name, words in STUDIES.items():
         found = {}
         for ranks in (1, 2, 8):
-            launch = [] if ranks == 1 else [mpirun, "--oversubscribe", "--bind-to", "none", "-n", ranks]
+            launch = [] if ranks == 1 else [mpirun, "-n", ranks]
             run(*launch, dodyn, "run", *words.split(), "--study.archive", f"{name}-{ranks}.h5")
             found[ranks] = outcomes(f"{name}-{ranks}.h5")
         assert found[1] == found[2] == found[8], f"{name}: outcomes depend on the number of ranks: {found}"

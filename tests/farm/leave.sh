@@ -21,7 +21,8 @@ expect no-farm 2 "" &
 expect exception-before 3 "caught: cannot create the archive" &
 expect exception-within 3 "caught: disk full" &
 expect worker-leaves any "caught: rank 1 has no model file" &
-expect exit 4 "" &
+# Under MPICH a worker that finds rank 0 gone may abort first, and its code is the run's.
+expect exit "$("${mpirun[@]:0:1}" --version 2>/dev/null | grep -q HYDRA && echo any || echo 4)" "" &
 expect terminate any "" &
 failures=0
 for run in $(jobs -p); do wait "$run" || failures=$((failures + 1)); done
