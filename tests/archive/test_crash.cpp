@@ -343,7 +343,7 @@ TEST(Crash, FullDisk) {
 
 TEST(Crash, FullDiskUnforeseen) {
   Directory directory;
-  for (const char* size : {"size=640k", "size=720k", "size=800k"})
+  for (const char* size : {"size=660k", "size=740k", "size=820k"})
     in_child([&] {
       if (!mount_disk(directory, size)) return 77;
       const std::string path = directory / "a.h5";
