@@ -13,9 +13,14 @@ double located_root(F f, double a, double fa, double b, double fb) {
   if (fa == 0.0) return a;
   if (fb == 0.0 || (fa > 0.0) == (fb > 0.0)) return fb == 0.0 || std::abs(fb) < std::abs(fa) ? b : a;
   double x1 = a, f1 = fa, x2 = b, f2 = fb, t = std::clamp(fa / (fa - fb), 1e-6, 1.0 - 1e-6);
-  const double finest = 1e-16 * std::abs(b - a);
+  const double finest = 1e-16 * std::abs(b - a), small = 1e-12 * std::max(std::abs(fa), std::abs(fb));
+  double nearest = std::abs(fa) < std::abs(fb) ? a : b, size = std::min(std::abs(fa), std::abs(fb));
   for (int iteration = 0; iteration < 200; ++iteration) {
     const double x = x1 + t * (x2 - x1), y = f(x);
+    // what no longer becomes smaller by steps that should make it so is the function's own round-off
+    const bool rounding = size <= small && std::abs(y) > 0.25 * size;
+    if (std::abs(y) < size) nearest = x, size = std::abs(y);
+    if (rounding) return nearest;
     double x3 = x1, f3 = f1;
     if ((y > 0.0) != (f1 > 0.0)) {
       x3 = x2;
