@@ -6,9 +6,12 @@ The model: N ranks, rank 0 one of them. A worker that ends an evaluation is idle
 answer, half until it has the next task; in between, rank 0 spends `message` seconds on the pair, one after the other in the order
 in which they come. What has arrived is archived in one commit of at most 256 rows, which takes `commit` + `row` seconds a row, by
 another thread; the strategy is told after that. Synchronous: a batch is asked when the one before is told as a whole.
-Asynchronous: each row that is told asks for one more. Nothing is fitted to what the tables then say: `message` is the one over the
+Asynchronous: each row that is told asks for one more. An evaluation may be of several parts, which are tasks of their own; ranks may be slow, and
+what takes long be begun again on another (study.duplicate-after). Nothing is fitted to what the tables then say: `message` is the one over the
 measured rate of messages, `commit` and `row` come from bench/archive_append, `latency` from one measured efficiency.
 """
+import bisect
+import collections
 import heapq
 import math
 import random
@@ -16,61 +19,100 @@ import random
 MOST_ROWS = 256  # in one commit
 
 
-def simulate(ranks, tasks, duration, latency, message, commit=0.0, row=0.0, batch=None, asynchronous=False, seed=1):
-    """Of `tasks` evaluations when each began and ended, and when the study had been told of all. Without a batch all are asked at
-    once."""
+def simulate(ranks, tasks, duration, latency, message, commit=0.0, row=0.0, batch=None, asynchronous=False, seed=1, parts=1,
+             slow=None, copy_after=math.inf):
+    """When each attempt at one of `tasks` evaluations, each in `parts`, began and ended, and when the study had been told of all.
+    duration(chance) gives the seconds of a part. Without a batch all are asked at once. `slow`: {rank: how many times as long}.
+    What has run for `copy_after` times the median is begun again on a rank with nothing to do; the first answer ends the other."""
     chance = random.Random(seed)
-    events, order = [], 0  # (time, order, what, rank)
+    slow = slow or {}
+    events, order = [], 0  # (time, order, what, of)
     now = master = 0.0  # when rank 0 has time for the next message
     runs = []
     idle = list(range(ranks - 1, -1, -1))
-    queue, asked, told = 0, 0, 0
-    rows, writing = 0, 0
+    queue = collections.deque()
+    at = {}  # rank: (part, when it began), by which an answer that was cancelled is told
+    copied, answered = set(), [0] * tasks
+    seconds = {}  # of a part, wherever it is done
+    ended = []  # sorted durations
+    asked = told = rows = writing = 0
+    look = -1.0  # when what runs is next held against copy_after
 
-    def push(time, what, rank=0):
+    def push(time, what, of=None):
         nonlocal order
         order += 1
-        heapq.heappush(events, (time, order, what, rank))
+        heapq.heappush(events, (time, order, what, of))
 
     def ask(count):
-        nonlocal queue, asked
-        count = min(count, tasks - asked)
-        asked += count
-        queue += count
+        nonlocal asked
+        for design in range(asked, min(asked + count, tasks)):
+            queue.extend((design, part) for part in range(parts))
+        asked = min(asked + count, tasks)
 
-    def hand_out(begin):
-        nonlocal queue, master
+    def begin(part, rank, time):
+        nonlocal master
+        start = time
+        if rank > 0:
+            master = max(master, time) + message
+            start = master + latency / 2
+        at[rank] = (part, start)
+        if part not in seconds:
+            seconds[part] = duration(chance)
+        push(start + seconds[part] * slow.get(rank, 1), "end", (rank, part, start))
+
+    def hand_out(time):
+        nonlocal look
         while queue and idle:
-            rank = idle.pop()
-            queue -= 1
-            seconds = duration(chance)
-            start = begin
-            if rank > 0:
-                master = max(master, begin) + message
-                start = master + latency / 2
-            runs.append((start, start + seconds))
-            push(start + seconds, "end", rank)
+            begin(queue.popleft(), idle.pop(), time)
+        if not idle or copy_after == math.inf or len(ended) < 3:
+            return
+        late = copy_after * ended[len(ended) // 2]
+        for rank, (part, start) in sorted(at.items(), key=lambda item: item[1][1]):
+            if part in copied:
+                continue
+            if time < start + late:  # nor has any that began later
+                if not time < look <= start + late:
+                    look = start + late
+                    push(look, "look")
+                return
+            if not idle:
+                return
+            copied.add(part)
+            begin(part, idle.pop(), time)
 
-    def write(begin):
+    def write(time):
         nonlocal rows, writing
         if writing or not rows:
             return
         writing = min(rows, MOST_ROWS)
         rows -= writing
-        push(begin + commit + row * writing, "written")
+        push(time + commit + row * writing, "written")
 
     ask(batch or tasks)
     hand_out(0.0)
     while told < tasks:
-        now, _, what, rank = heapq.heappop(events)
+        now, _, what, of = heapq.heappop(events)
         if what == "end":
-            push(now + (latency / 2 if rank else 0.0), "arrived", rank)
+            rank, part, start = of
+            if at.get(rank) != (part, start):
+                continue  # it was stopped
+            runs.append((start, now))
+            del at[rank]
+            push(now + (latency / 2 if rank else 0.0), "arrived", (rank, part))
+            bisect.insort(ended, now - start)
+            for other, (its, since) in list(at.items()):
+                if its == part:
+                    del at[other]
+                    runs.append((since, now))
+                    push(now + latency, "free", other)
         elif what == "arrived":
+            rank, (design, _) = of
             idle.append(rank)
-            rows += 1
+            answered[design] += 1
+            rows += answered[design] == parts
             write(now)
             hand_out(now)
-        else:
+        elif what == "written":
             told += writing
             if asynchronous:
                 ask(writing)
@@ -78,6 +120,10 @@ def simulate(ranks, tasks, duration, latency, message, commit=0.0, row=0.0, batc
                 ask(batch)
             writing = 0
             write(now)
+            hand_out(now)
+        else:
+            if what == "free":
+                idle.append(of)
             hand_out(now)
     return runs, now
 
@@ -113,6 +159,7 @@ def main():
     for ranks, seen in ((2, 0.966), (8, 0.946), (32, 0.951), (64, 0.944)):  # not used for the fit
         print(f"| {ranks} | 30 | {seen:.3f} | {efficiency(ranks, 30, constant(0.1), latency=latency, message=message):.3f} |")
 
+    stragglers(latency, message)
     for name, (commit, row) in ARCHIVES.items():
         print(f"\n{name}: {1e3 * commit:.1f} ms a commit, {1e3 * row:.3f} ms a row\n")
         print("| mean time | ranks | constant, asynchronous | heavy tails, asynchronous | heavy, batch = ranks | heavy, batch = 4 ranks |")
@@ -128,6 +175,44 @@ def main():
                 print(f"| {mean:g} s | {ranks} | " + " | ".join(f"{cell:.2f}" for cell in cells) + " |", flush=True)
 
 
+def per_rank(ranks, duration, whole, latency, message, rounds=20, **more):
+    """Evaluations a rank and second, of those that a rank would do without waiting (`whole` seconds each)."""
+    _, end = simulate(ranks, rounds * ranks, duration, latency, message, **more)
+    return rounds * whole / end
+
+
+def stragglers(latency, message):
+    whole = sum(SPATIAL[1]) / len(SPATIAL[1])
+    print("\n| ranks | `gait.parts` | batch = ranks / 4 | ranks | 4 ranks | asynchronous |\n|---|---|---|---|---|---|")
+    for ranks in (8, 64):
+        for parts, times in SPATIAL.items():
+            common = {"latency": latency, "message": message, "parts": parts, "whole": whole}
+            measured = lambda chance, times=times: chance.choice(times)
+            cells = [per_rank(ranks, measured, batch=batch, **common) for batch in (ranks // 4, ranks, 4 * ranks)]
+            cells.append(per_rank(ranks, measured, batch=2 * ranks, asynchronous=True, **common))
+            print(f"| {ranks} | {parts} | " + " | ".join(f"{cell:.2f}" for cell in cells) + " |")
+    print("\n| slow ranks of 64 | by | `study.duplicate-after` | batch = ranks | 4 ranks | asynchronous |\n|---|---|---|---|---|---|")
+    for count, factor in ((0, 1), (1, 3), (4, 3), (1, 30), (4, 30)):
+        for copy_after in (math.inf, 3, 2):
+            slow = {16 * i + 5: factor for i in range(count)}
+            common = {"latency": latency, "message": message, "slow": slow, "copy_after": copy_after, "whole": whole}
+            measured = lambda chance: chance.choice(SPATIAL[1])
+            cells = [per_rank(64, measured, batch=64, **common), per_rank(64, measured, batch=256, **common),
+                     per_rank(64, measured, batch=128, asynchronous=True, **common)]
+            after = "none" if copy_after == math.inf else copy_after
+            print(f"| {count} | {factor} | {after} | " + " | ".join(f"{cell:.2f}" for cell in cells) + " |", flush=True)
+
+
+# configs/knee-spatial.cfg: processor seconds of an evaluation of 8 starts, of a part of 4, of 2 (`dodyn solve` with `gait.starts`), at 24 knees
+# over the range.
+SPATIAL = {
+    1: [0.83, 0.85, 1.03, 1.09, 1.12, 1.12, 1.14, 1.23, 1.25, 1.32, 1.46, 1.52, 1.55, 1.63, 1.64, 1.80, 1.88, 1.98, 2.09, 2.38, 2.39,
+        2.52, 3.79, 4.73],
+    2: [0.62, 0.65, 0.66, 0.68, 0.68, 0.71, 0.72, 0.74, 0.83, 0.83, 0.89, 1.05, 1.28, 1.31, 1.31, 1.41, 1.51, 1.54, 1.72, 1.85, 1.92,
+        2.17, 2.26, 2.44],
+    4: [0.49, 0.50, 0.50, 0.50, 0.52, 0.54, 0.54, 0.56, 0.62, 0.69, 0.69, 0.75, 0.83, 0.93, 0.95, 0.99, 1.14, 1.43, 1.45, 1.65, 1.70,
+        2.05, 2.14, 2.77],
+}
 # s a commit, s a row: processor seconds of bench/archive_append
 ARCHIVES = {"without trajectories": (0.95e-3, 5e-6), "with those of a gait, packed by the ranks": (1.6e-3, 1.2e-4),
             "with those of a gait, packed by rank 0, as before": (1.5e-3, 3.8e-4)}
