@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -82,6 +83,7 @@ class ModelReader {
   Model model_;
   Pieces pieces_;
   std::unordered_map<std::string, int> parameters_;  // by name
+  std::set<std::string> counted_;                      // links that have a count
   std::unordered_map<std::string, int> numbers_;     // by text
   std::vector<bool> centre_given_;
   int coordinates_ = 0;

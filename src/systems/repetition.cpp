@@ -90,6 +90,7 @@ void ModelReader::repeat(const std::map<std::string, double>& given) {
         std::string name = numbered(section.name, k);
         if (name == section.name) name += "_" + std::to_string(k);
         all.push_back({section.kind, name, section.line, {}});
+        if (section.kind == "link") counted_.insert(name);
       }
       for (const Entry& entry : section.entries) {
         if (entry.key == "count" && section.kind == "link") continue;

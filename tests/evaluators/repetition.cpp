@@ -33,6 +33,17 @@ TEST(Repetition, AStackOfAsManyAsAreAskedFor) {
     }
 }
 
+// More of the shipped polyhedra than a ring holds start above it, apart.
+TEST(Repetition, PolyhedraBeyondARingStartAboveIt) {
+  const auto evaluator = make_evaluator(
+      read_settings(std::string(CONFIGS) + "/scene-polyhedra.cfg",
+                    {"--design.cubes=6", "--design.pyramids=5", "--design.octahedra=5", "--simulation.end=0.01"}));
+  Task task;
+  task.evaluation.design.resize(0);
+  const Outcome outcome = evaluator->evaluate(task);
+  EXPECT_TRUE(outcome.evaluation.ok()) << outcome.evaluation.reason;
+}
+
 // How many there are can be set, not searched for; what the text says else is known to be for so many.
 TEST(Repetition, ACountIsNoDesignVariable) {
   try {
@@ -81,6 +92,10 @@ TEST(Repetition, IsWhatIsWrittenOut) {
   ASSERT_EQ(a.n(), 9);
   EXPECT_NEAR(a.lagrangian(q.data(), v.data()), b.lagrangian(q.data(), v.data()), 1e-13);
   EXPECT_EQ(systems::read_model(springs, "five", {{"n", 5.0}}).structure.links.size(), 5u);
+  // one of them is called as the first of many is
+  const auto single = systems::read_model(springs, "single", {{"n", 1.0}}).structure.coordinate_names;
+  EXPECT_TRUE(std::equal(single.begin(), single.end(), one.structure.coordinate_names.begin()));
+  EXPECT_EQ(single.size(), 3u);
   const auto complaint = [&](const std::string& from, const std::string& to, const Given& given = {}) -> std::string {
     std::string changed = springs;
     changed.replace(changed.find(from), from.size(), to);

@@ -380,6 +380,21 @@ TEST_F(Simulations, TimeIsUpAtTheEnd) {
 }
 
 // Two hexagons and the overlap between them are a damped oscillator for half a swing.
+// The shipped bounce: what energy is left after five impacts lifts the cube to e^10 of the height that it fell from.
+TEST(Bounce, RisesAsHighAsTheLawOfRestitutionSays) {
+  for (const char* step : {"10 ms", "2 ms"})
+    for (const char* law : {"newton", "poisson"}) {
+      const auto evaluator = make_evaluator(read_settings(
+          std::string(CONFIGS) + "/scene-bounce.cfg",
+          {std::string("--simulation.step=") + step, std::string("--simulation.restitution-law=") + law}));
+      Task task;
+      task.evaluation.design.resize(0);
+      const Outcome outcome = evaluator->evaluate(task);
+      ASSERT_TRUE(outcome.evaluation.ok()) << outcome.evaluation.reason;
+      EXPECT_NEAR(outcome.evaluation.cost, 0.5 * std::pow(0.8, 10), 1e-7) << step << ", " << law;
+    }
+}
+
 TEST(Hexagons, DragTakesFromACollisionWhatADamperDoes) {
   const double stiffness = 1000.0, drag = 5.0, reduced = 0.5 * 10.0 * 1.5 * std::sqrt(3.0) * 0.04;
   const auto pair = make_evaluator(read_settings(
