@@ -99,8 +99,9 @@ def simulate(ranks, tasks, duration, latency, message, commit=0.0, row=0.0, batc
             runs.append((start, now))
             del at[rank]
             push(now + (latency / 2 if rank else 0.0), "arrived", (rank, part))
-            bisect.insort(ended, now - start)
-            for other, (its, since) in list(at.items()):
+            if copy_after < math.inf:
+                bisect.insort(ended, now - start)
+            for other, (its, since) in list(at.items()) if part in copied else ():
                 if its == part:
                     del at[other]
                     runs.append((since, now))
