@@ -69,10 +69,14 @@ std::string did_you_mean(const std::string& word, const std::vector<std::string>
   std::size_t best = 0;
   for (const auto& candidate : candidates) {
     if (candidate.size() > longest) continue;
-    // A key without its section ("step-length") is as near as the rest of it is.
+    // A key without its section ("step-length"), or all but right in another one, is as near as the rest of it is.
     auto d = distance(word, candidate);
-    if (const auto dot = candidate.find('.'); dot != std::string::npos && word.find('.') == std::string::npos)
-      d = std::min(d, distance(word, candidate.substr(dot + 1)) + 1);
+    if (const auto dot = candidate.find('.'); dot != std::string::npos) {
+      const bool bare = word.find('.') == std::string::npos;
+      const std::string rest = bare ? word : word.substr(word.find('.') + 1);
+      if (const auto of_rest = distance(rest, candidate.substr(dot + 1)); bare || of_rest <= rest.size() / 3)
+        d = std::min(d, of_rest + 1);
+    }
     if (!nearest || d < best) nearest = &candidate, best = d;
   }
   if (!nearest || best > std::max<std::size_t>(2, word.size() / 2)) return "";

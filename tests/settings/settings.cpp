@@ -594,6 +594,8 @@ TEST_F(SettingsTest, EachMistakeGetsItsLine) {
             "knee.cfg:4: unknown key 'walk.step-lenght' (did you mean 'walk.step-length'?)");
   EXPECT_EQ(complaint(w + "step-length = 1"),
             "knee.cfg:3: unknown key 'study.step-length' (did you mean 'walk.step-length'?)");
+  EXPECT_EQ(complaint(w + "stratgy = ego"),
+            "knee.cfg:3: unknown key 'study.stratgy' (did you mean 'surrogate.strategy'?)");
   EXPECT_EQ(complaint(w + "zzzzzzzzzzz = 1"), "knee.cfg:3: unknown key 'study.zzzzzzzzzzz'");
   EXPECT_EQ(complaint(w + "seed ="), "knee.cfg:3: study.seed has no value; allowed: an integer >= 0");
   EXPECT_EQ(complaint(w + "archive ="), "knee.cfg:3: study.archive has no value; allowed: text");
