@@ -1,17 +1,19 @@
 #!/usr/bin/python3
 """dodyn's search beside other optimisers, on the functions of bench/search_functions.cpp, in one run.
 
-    bench/search_peers.py BUILD/bench/surrogate_benchmark_stops [--seeds 10] [--first-seed 0] [--aside] [--only TEXT]
+    bench/search_peers.py BUILD/bench/surrogate_benchmark_stops [--seeds 10] [--first-seed 0] [--aside] [--only TEXT] [--csv FILE]
 
 A row for each function: of how many seeds the minimum was found to 1 % within the budget, and the median of the evaluations that took. dodyn
 runs with the defaults and the stop rule of `dodyn run`, with gradients and without; the others go on to the budget. Peers: scipy's dual
 annealing, NLopt's BOBYQA from random places until the budget ends, DIRECT-L, CRS2 and MLSL over BOBYQA, expected improvement over scikit-learn's Gaussian
 process, cmaes' CMA-ES, pagmo's differential evolution, nevergrad's NGOpt; those that are not installed are left out. What fails, or breaks
-a constraint, they are told as worse than all that was seen, by how much it is broken. Whole numbers are rounded for them.
+a constraint, they are told as worse than all that was seen, by how much it is broken. Whole numbers are rounded for them. The file keeps the
+peers' runs; with it the next call goes on where this one was cut short.
 """
 import argparse
 import csv
 import math
+import os
 import statistics
 import subprocess
 import sys
@@ -194,7 +196,11 @@ def main():
     parser.add_argument("--first-seed", type=int, default=0)
     parser.add_argument("--aside", action="store_true")
     parser.add_argument("--only", default="")
+    parser.add_argument("--csv", default=os.devnull)
     options = parser.parse_args()
+    with open(options.csv, "a+") as file:
+        file.seek(0)
+        done = {(row[0], row[1], int(row[2])): int(row[3]) for row in csv.reader(file)}
     peers = []
     for name, package, run in PEERS:
         try:
@@ -215,9 +221,12 @@ def main():
             cells += [cell(reached), str(stops)]
             wrong[which] += stops
         runs += options.seeds
-        for _, run in peers:
+        for peer, run in peers:
             reached = []
             for seed in range(options.first_seed, options.first_seed + options.seeds):
+                if (name, peer, seed) in done:
+                    reached.append(done[name, peer, seed])
+                    continue
                 problem = Problem(options.program, name, seed)
                 try:
                     run(problem, seed)
@@ -225,6 +234,8 @@ def main():
                     pass
                 reached.append(problem.reached)
                 problem.close()
+                with open(options.csv, "a") as file:
+                    csv.writer(file).writerow([name, peer, seed, problem.reached])
             cells.append(cell(reached))
         print("| " + " | ".join(cells) + " |", flush=True)
     print(f"\nWrong stops: {wrong[0]} of {runs}; with gradients {wrong[1]} of {runs}.")

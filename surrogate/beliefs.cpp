@@ -187,47 +187,53 @@ void Beliefs::compare() {
   }
 }
 
+// Of joint pending designs: the mean over what they may turn out to be.
+double Beliefs::log_gain(const VectorXd& z, VectorXd& dz) const {
+  if (!any_feasible_) return 0;
+  if (fantasies_.size() > 1) {
+    std::vector<Prediction> predicted;
+    for (const std::vector<Kriging>& fantasy : fantasies_) predicted.push_back(fantasy[0].predict(z));
+    return log_expected_gain(front_, predicted, &dz);
+  }
+  const bool bound = options_.acquisition == AcquisitionKind::lower_confidence_bound;
+  double largest = -std::numeric_limits<double>::infinity();
+  std::vector<double> values;
+  std::vector<VectorXd> slopes;
+  for (std::size_t m = 0; m < fantasies_[0].size(); ++m) {
+    const Prediction p = fantasies_[0][m].predict(z);
+    const Acquisition a = bound
+                              ? lower_confidence_bound(p.mean, p.variance, options_.confidence_weight)
+                              : log_augmented_expected_improvement(p.mean, p.variance, incumbent_[m], noise_variance_);
+    values.push_back(a.value);
+    slopes.push_back(a.by_mean * p.mean_gradient + a.by_variance * p.variance_gradient);
+    largest = std::max(largest, a.value);
+  }
+  double sum = 0;  // log of the mean of exponentials
+  for (std::size_t m = 0; m < values.size(); ++m) {
+    const double weight = std::exp(values[m] - largest);
+    sum += weight;
+    dz += weight * slopes[m];
+  }
+  dz /= sum;
+  if (bound && values.size() == 1) return values[0];
+  return largest + std::log(sum / static_cast<double>(values.size()));
+}
+
+double Beliefs::log_kept(std::size_t k, const VectorXd& z, VectorXd& dz) const {
+  if (models_.constraints()[k].empty()) return 0;
+  const Constraint& c = evidence_.constraints[k];
+  const Prediction p = models_.constraints()[k].model().predict(z);
+  const double limit = models_.constraints()[k].warp().forward(c.limit), sign = c.below ? 1 : -1;
+  const Acquisition a = log_probability_below(sign * p.mean, p.variance, sign * limit);
+  dz += sign * a.by_mean * p.mean_gradient + a.by_variance * p.variance_gradient;
+  return a.value;
+}
+
 double Beliefs::score(const VectorXd& u, VectorXd* gradient) const {
   const VectorXd z = evidence_.space.embed(u);
   VectorXd dz = VectorXd::Zero(z.size());
-  double value = 0;
-  const bool bound = options_.acquisition == AcquisitionKind::lower_confidence_bound;
-  if (any_feasible_ && fantasies_.size() > 1) {
-    std::vector<Prediction> predicted;
-    for (const std::vector<Kriging>& fantasy : fantasies_) predicted.push_back(fantasy[0].predict(z));
-    value = log_expected_gain(front_, predicted, &dz);
-  } else if (any_feasible_) {
-    double largest = -std::numeric_limits<double>::infinity();
-    std::vector<double> values;
-    std::vector<VectorXd> slopes;
-    for (std::size_t m = 0; m < fantasies_[0].size(); ++m) {
-      const Prediction p = fantasies_[0][m].predict(z);
-      const Acquisition a =
-          bound ? lower_confidence_bound(p.mean, p.variance, options_.confidence_weight)
-                : log_augmented_expected_improvement(p.mean, p.variance, incumbent_[m], noise_variance_);
-      values.push_back(a.value);
-      slopes.push_back(a.by_mean * p.mean_gradient + a.by_variance * p.variance_gradient);
-      largest = std::max(largest, a.value);
-    }
-    double sum = 0;  // log of the mean of exponentials
-    for (std::size_t m = 0; m < values.size(); ++m) {
-      const double weight = std::exp(values[m] - largest);
-      sum += weight;
-      dz += weight * slopes[m];
-    }
-    dz /= sum;
-    value = largest + std::log(sum / static_cast<double>(values.size()));
-    if (bound && values.size() == 1) value = values[0];
-  }
-  for (std::size_t k = 0; k < evidence_.constraints.size(); ++k) {
-    if (models_.constraints()[k].empty()) continue;
-    const Constraint& c = evidence_.constraints[k];
-    const Prediction p = models_.constraints()[k].model().predict(z);
-    const double limit = models_.constraints()[k].warp().forward(c.limit), sign = c.below ? 1 : -1;
-    const Acquisition a = log_probability_below(sign * p.mean, p.variance, sign * limit);
-    value += a.value;
-    dz += sign * a.by_mean * p.mean_gradient + a.by_variance * p.variance_gradient;
-  }
+  double value = log_gain(z, dz);
+  for (std::size_t k = 0; k < evidence_.constraints.size(); ++k) value += log_kept(k, z, dz);
   if (!models_.viability().certain()) {
     VectorXd slope;
     value += options_.care * models_.viability().log_probability(z, &slope);
@@ -236,6 +242,32 @@ double Beliefs::score(const VectorXd& u, VectorXd* gradient) const {
   }
   if (gradient) *gradient = evidence_.space.pull_back(dz);
   return std::isfinite(value) ? value : -1e300;
+}
+
+std::vector<std::string> Beliefs::parts(const Evidence& evidence) {
+  std::vector<std::string> names;
+  for (std::size_t k = 0; k < evidence.objectives.size(); ++k)
+    for (const char* what : {"mean", "deviation"}) names.push_back(what + evidence.label_of_objective(k));
+  names.push_back("log_gain");
+  for (const Constraint& c : evidence.constraints) names.push_back("log_probability_" + c.label());
+  names.insert(names.end(), {"log_probability_to_evaluate", "log_distrust"});
+  return names;
+}
+
+VectorXd Beliefs::parts_of_score(const VectorXd& u) const {
+  const VectorXd z = evidence_.space.embed(u);
+  VectorXd dz = VectorXd::Zero(z.size());
+  std::vector<double> parts;
+  for (const std::vector<Kriging>& fantasy : fantasies_) {
+    const Prediction p = fantasy[0].predict(z);
+    parts.insert(parts.end(), {p.mean, std::sqrt(std::max(p.variance, 0.0))});
+  }
+  parts.push_back(log_gain(z, dz));
+  for (std::size_t k = 0; k < evidence_.constraints.size(); ++k) parts.push_back(log_kept(k, z, dz));
+  const bool certain = models_.viability().certain();
+  parts.insert(parts.end(), {certain ? 0 : options_.care * models_.viability().log_probability(z),
+                             certain ? 0 : distrust * edge_.beyond(z)});
+  return Eigen::Map<VectorXd>(parts.data(), static_cast<Index>(parts.size()));
 }
 
 VectorXd Beliefs::scores(const MatrixXd& units) const {

@@ -59,6 +59,13 @@ class Beliefs {
   // The same for many points, without gradients; the plain case by matrices.
   Eigen::VectorXd scores(const Eigen::MatrixXd& units) const;
 
+  // What score() is made of, by the names of parts(): mean and deviation of each objective as its model sees it, log of the gain, log
+  // probabilities of keeping each constraint and of evaluating, and what lies nearer to failures than to others is distrusted by.
+  Eigen::VectorXd parts_of_score(const Eigen::VectorXd& unit) const;
+  static std::vector<std::string> parts(const Evidence& evidence);
+  double incumbent() const { return incumbent_.empty() ? not_a_number : incumbent_[0]; }
+  const BeliefOptions& options() const { return options_; }
+
   bool any_feasible() const { return any_feasible_; }
   const Front& front() const { return front_; }
   bool compares() const { return !incumbent_.empty(); }
@@ -66,6 +73,9 @@ class Beliefs {
  private:
   Kriging with_failures(Kriging model) const;
   void believe_pending(std::size_t objective);
+  // Each adds its part of the score's gradient to `dz`.
+  double log_gain(const Eigen::VectorXd& z, Eigen::VectorXd& dz) const;
+  double log_kept(std::size_t constraint, const Eigen::VectorXd& z, Eigen::VectorXd& dz) const;
   void compare();
 
   const Evidence& evidence_;

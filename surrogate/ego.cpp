@@ -33,6 +33,7 @@ class Ego final : public Strategy, private EgoState {
   std::string stopped() const override { return plan_ ? plan_->stopped : ""; }
   std::string reason() const override { return options.reason; }
   std::vector<std::string> numbers() const override;
+  std::vector<std::string> candidate_columns() const override;
   Iteration describe(int grid_points) const override;
 
  private:
@@ -43,14 +44,17 @@ class Ego final : public Strategy, private EgoState {
   int max_failures() const {
     return options.max_failures > 0 ? options.max_failures : 20 + 15 * static_cast<int>(dimensions());
   }
-  Plan next();
+  Plan next(std::optional<Beliefs>& beliefs);
   void plan();
+  MatrixXd table_of(const Plan& plan, const std::optional<Beliefs>& beliefs) const;
 
   std::deque<VectorXd> initial_;  // not yet asked
   VectorXd last_asked_;
   std::uint64_t asked_ = 0;
   std::optional<VectorXd> at_edge_;  // the last of the steps along an edge
   std::optional<Plan> plan_;         // of what was told and asked so far
+  double compared_ = not_a_number;   // what the acquisition compared with, as warped
+  BeliefOptions trusted_;
 };
 
 Ego::Ego(const std::vector<Variable>& variables, const EgoOptions& chosen)
@@ -196,7 +200,7 @@ std::string Ego::settled_front(const Plan& plan, const Beliefs& beliefs) const {
          " evaluations, and the model expects the next one to bring " + text(100 * expected, 2) + " %";
 }
 
-Plan Ego::next() {
+Plan Ego::next(std::optional<Beliefs>& thought) {
   VectorXd lower, upper;
   search_box(*this, lower, upper);
   const MatrixXd candidates = candidates_in(*this, lower, upper);
@@ -221,7 +225,7 @@ Plan Ego::next() {
   if (bad > 0 && telling < dimensions() + 1)
     return fill(*this, candidates, true, std::to_string(telling) + " designs to model yet: where there may be more");
 
-  const Beliefs beliefs = beliefs_of(*this);
+  const Beliefs& beliefs = thought.emplace(beliefs_of(*this));
   Plan plan = by_acquisition(*this, beliefs, candidates, lower, upper);
   const bool improves = options.acquisition == AcquisitionKind::expected_improvement &&
                         evidence.objectives.size() == 1 && beliefs.any_feasible() && !evidence.noisy();
@@ -248,11 +252,15 @@ Plan Ego::next() {
       step = evidence.constraints.empty() ? along_the_edge(*this) : along_the_constraints(*this, candidates);
       if (!(step.score > gain)) caution = std::max(caution - 0.3, -2.0);
     }
+    step.considered.insert(step.considered.end(), plan.considered.begin(), plan.considered.end());
+    plan.considered = step.considered;
     if (step.design.size() > 0 && step.score > gain) {
       plan = step;
       at_edge_ = plan.design;
     } else if (nothing && !niche.taken() && evidence.pending.empty()) {
-      plan = check(*this, gain);
+      step = check(*this, gain);
+      step.considered.insert(step.considered.begin(), plan.considered.begin(), plan.considered.end());
+      plan = step;
       if (account.satisfied())
         plan.stopped = "nothing more to gain by the model, and " + account.verdict() + "; " + evidence.say_best();
     }
@@ -286,8 +294,55 @@ void Ego::plan() {
     plan_->stopped = "no usable cost in " + std::to_string(told.size()) + " evaluations";
     if (!told.back().reason.empty()) plan_->stopped += "; the last: " + told.back().reason;
   } else {
-    plan_ = next();
+    std::optional<Beliefs> beliefs;
+    plan_ = next(beliefs);
+    plan_->candidates = table_of(*plan_, beliefs);
+    if (beliefs) compared_ = beliefs->incumbent(), trusted_ = beliefs->options();
   }
+}
+
+// The chosen one first, then by rule those of the highest scores. Where there is no model yet, no parts of the score.
+MatrixXd Ego::table_of(const Plan& plan, const std::optional<Beliefs>& beliefs) const {
+  std::vector<Considered> list = plan.considered;
+  const auto chosen = std::find_if(list.begin(), list.end(), [&](const auto& c) { return c.design == plan.design; });
+  if (chosen != list.end()) {
+    std::rotate(list.begin(), chosen, chosen + 1);
+  } else if (plan.design.size() > 0) {
+    list.insert(list.begin(), {plan.design, plan.score});
+  }
+  for (std::size_t i = 1; i < list.size();) {  // what searches from several starts have found is told once
+    const auto same = [&](const Considered& c) {
+      return c.rule == list[i].rule &&
+             (evidence.space.unit(c.design) - evidence.space.unit(list[i].design)).cwiseAbs().maxCoeff() < resolution;
+    };
+    if (std::any_of(list.begin(), list.begin() + static_cast<std::ptrdiff_t>(i), same))
+      list.erase(list.begin() + static_cast<std::ptrdiff_t>(i));
+    else
+      ++i;
+  }
+  if (list.size() > most_candidates) list.resize(most_candidates);
+  const Index d = dimensions();
+  MatrixXd table =
+      MatrixXd::Constant(static_cast<Index>(list.size()), static_cast<Index>(candidate_columns().size()), not_a_number);
+  for (Index i = 0; i < table.rows(); ++i) {
+    const Considered& c = list[static_cast<std::size_t>(i)];
+    const VectorXd unit = evidence.space.unit(c.design);
+    table.row(i).head(d) = c.design.transpose();
+    table(i, d) = static_cast<double>(c.rule);
+    table(i, d + 1) = c.score;
+    table(i, d + 2) = fresh(unit, c.rule == Rule::limits ? finest : resolution);
+    if (beliefs) table.row(i).tail(table.cols() - d - 3) = beliefs->parts_of_score(unit).transpose();
+  }
+  return table;
+}
+
+std::vector<std::string> Ego::candidate_columns() const {
+  std::vector<std::string> names;
+  for (const Variable& v : evidence.space.variables()) names.push_back(v.name);
+  names.insert(names.end(), {"rule", "score", "fresh"});
+  const auto parts = Beliefs::parts(evidence);
+  names.insert(names.end(), parts.begin(), parts.end());
+  return names;
 }
 
 std::vector<VectorXd> Ego::ask(int at_most) {
@@ -317,17 +372,38 @@ std::vector<VectorXd> Ego::ask(int at_most) {
   return designs;
 }
 
-// Lengths are in units of the variables' ranges; a category has one for each of its values.
-std::vector<std::string> Ego::numbers() const {
-  std::vector<std::string> names = {"log_acquisition",  "leave_one_out_quality", "log_likelihood",
-                                    "process_variance", "noise_variance",        "warp_width"};
-  const DesignSpace& space = evidence.space;
-  for (Index i = 0; i < dimensions(); ++i) {
+namespace {
+
+// Names of a model's numbers, in the order of numbers_of(): lengths are in units of the variables' ranges; a category has one for each
+// of its values.
+void name_numbers(const DesignSpace& space, const std::string& label, std::vector<std::string>& names) {
+  for (const char* what : {"log_likelihood", "process_variance", "noise_variance", "warp_width", "warp_at"})
+    names.push_back(what + label);
+  for (Index i = 0; i < space.dimensions(); ++i) {
     const Variable& v = space.variables()[static_cast<std::size_t>(i)];
     const bool category = space.domain(i) == Domain::category;
     for (Index level = 0; level < space.width(i); ++level)
-      names.push_back("length_" + v.name + (category ? "_" + text(v.lower + static_cast<double>(level)) : ""));
+      names.push_back("length_" + v.name + (category ? "_" + text(v.lower + static_cast<double>(level)) : "") + label);
   }
+}
+
+void numbers_of(const TrackedModel& tracked, std::vector<double>& values) {
+  const Hyperparameters& h = tracked.model().hyperparameters();
+  const Warp& warp = tracked.warp();
+  values.insert(values.end(), {h.likelihood, h.variance, tracked.model().noise_variance(),
+                               warp.identity() ? 0 : warp.width, warp.least});
+  for (Index i = 0; i < h.log_length.size(); ++i) values.push_back(std::exp(h.log_length(i)));
+}
+
+}  // namespace
+
+std::vector<std::string> Ego::numbers() const {
+  std::vector<std::string> names = {"log_acquisition", "leave_one_out_quality"};
+  for (std::size_t k = 0; k < evidence.objectives.size(); ++k)
+    name_numbers(evidence.space, Evidence::label_of_objective(k), names);
+  for (const Constraint& c : evidence.constraints) name_numbers(evidence.space, "_" + c.label(), names);
+  names.insert(names.end(), {"incumbent", "longest_length", "margin", "viability_length", "viability_variance",
+                             "viability_power", "caution", "edge_side", "checks", "checks_needed", "not_ruled_out"});
   if (options.trust_region) names.push_back("trust_region_side");
   if (evidence.objectives.size() > 1) names.insert(names.end(), {"front_size", "hypervolume"});
   return names;
@@ -361,14 +437,21 @@ Iteration Ego::describe(int grid_points) const {
   if (!options.reason.empty() && told.size() <= initial_total) out.note = options.reason + "; " + out.note;
   if (p.design.size() > 0 && p.stopped.empty()) out.next = p.design;
   out.predicted_cost = p.predicted;
+  out.candidates = p.candidates;
   if (cost.empty()) return out;
   const Kriging& model = cost.model();
   const Warp& warp = cost.warp();
   const Hyperparameters& h = model.hyperparameters();
   const double quality = model.leave_one_out().quality();
-  std::vector<double> values = {
-      p.score, quality, h.likelihood, h.variance, model.noise_variance(), warp.identity() ? 0 : warp.width};
-  for (Index i = 0; i < h.log_length.size(); ++i) values.push_back(std::exp(h.log_length(i)));
+  std::vector<double> values = {p.score, quality};
+  for (const TrackedModel& tracked : models.objectives()) numbers_of(tracked, values);
+  for (const TrackedModel& tracked : models.constraints()) numbers_of(tracked, values);
+  const Viability& viability = models.viability();
+  const bool certain = viability.certain();
+  values.insert(values.end(),
+                {compared_, trusted_.longest, trusted_.margin, certain ? not_a_number : viability.length(),
+                 certain ? not_a_number : viability.variance(), trusted_.care, caution, edge_side,
+                 static_cast<double>(account.quiet()), static_cast<double>(account.needed()), account.not_ruled_out()});
   if (options.trust_region) values.push_back(region.side);
   if (evidence.objectives.size() > 1) {
     const Front front = Front::of(outcomes(0));

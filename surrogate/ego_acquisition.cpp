@@ -153,6 +153,7 @@ Plan by_acquisition(const EgoState& ego, const Beliefs& beliefs, const MatrixXd&
   std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.value > b.value; });
 
   Plan plan;
+  for (const Found& f : found) plan.considered.push_back({ego.evidence.space.design(f.at), f.value});
   for (const Found& f : found) {
     if (!ego.fresh(f.at) || !ego.possible(f.at)) continue;
     plan.design = ego.evidence.space.design(f.at);

@@ -5,6 +5,7 @@
 #include <Eigen/Core>
 #include <limits>
 #include <string>
+#include <vector>
 
 #include "surrogate/beliefs.hpp"
 #include "surrogate/ego.hpp"
@@ -46,12 +47,24 @@ struct EgoState {
   double least_gain() const;
 };
 
+// By what rule a design is chosen.
+enum class Rule { acquisition, room, edge, limits, check };
+
+// A design that was thought of, and its score by its own rule.
+struct Considered {
+  Eigen::VectorXd design;
+  double score = 0;
+  Rule rule = Rule::acquisition;
+};
+
 // What to do next.
 struct Plan {
   Eigen::VectorXd design;  // the variables' units; empty: none
   double score = -std::numeric_limits<double>::infinity();
   double predicted = not_a_number;  // cost units
   std::string note, stopped;
+  std::vector<Considered> considered;
+  Eigen::MatrixXd candidates;  // the same as a table, see Iteration
 };
 
 // Looking away from a best design that is settling takes a model that trusts its extrapolation less, and a gain that is

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "record/text.hpp"
 #include "surrogate/bounded_search.hpp"
@@ -29,13 +30,26 @@ void keep_least(const Kriging& cost, const DesignSpace& space, const MatrixXd& p
     if (-mean(i) > best.value && inside(points.col(i))) best = {points.col(i), -mean(i)};
 }
 
+// The points of the greatest values, in the order of these.
+std::vector<Considered> foremost(const EgoState& ego, const MatrixXd& points, const VectorXd& values, Rule rule) {
+  std::vector<Index> order(static_cast<std::size_t>(points.cols()));
+  std::iota(order.begin(), order.end(), Index(0));
+  const auto most = order.begin() + std::min<std::ptrdiff_t>(points.cols(), most_candidates);
+  std::partial_sort(order.begin(), most, order.end(), [&](Index a, Index b) { return values(a) > values(b); });
+  std::vector<Considered> found;
+  for (auto i = order.begin(); i != most; ++i)
+    if (std::isfinite(values(*i))) found.push_back({ego.evidence.space.design(points.col(*i)), values(*i), rule});
+  return found;
+}
+
 // Its score is the gain that is predicted.
-Plan step_of(const EgoState& ego, const Found& found, const char* edge) {
+Plan step_of(const EgoState& ego, const Found& found, Rule rule, const char* edge) {
   Plan plan;
   if (found.at.size() == 0) return plan;
   plan.design = ego.evidence.space.design(found.at);
   plan.score = ego.models.objectives()[0].warp().forward(ego.evidence.objective(*ego.evidence.best_of_region(), 0)) +
                found.value;
+  plan.considered = {{plan.design, plan.score, rule}};
   plan.note = "the least cost on this side of " + std::string(edge) + ": a gain of " + formatted("%.3g", plan.score) +
               " predicted";
   return plan;
@@ -47,13 +61,16 @@ Plan fill(const EgoState& ego, const MatrixXd& candidates, bool local, const std
   Plan plan;
   const Crowd crowd(ego.evidence);
   const Edge edge(ego.evidence);
+  VectorXd values(candidates.cols());
   for (Index i = 0; i < candidates.cols(); ++i) {
     const VectorXd u = candidates.col(i);
-    const double value = std::log((local ? crowd.nearest(u) : crowd.room(u)) + 1e-12) +
-                         (local ? 2 : 1) * ego.models.viability().log_probability(ego.evidence.space.embed(u)) -
-                         (local && !edge.inside(u) ? 100 : 0);
+    const double value = values(i) =
+        std::log((local ? crowd.nearest(u) : crowd.room(u)) + 1e-12) +
+        (local ? 2 : 1) * ego.models.viability().log_probability(ego.evidence.space.embed(u)) -
+        (local && !edge.inside(u) ? 100 : 0);
     if (value > plan.score) plan.score = value, plan.design = ego.evidence.space.design(u);
   }
+  plan.considered = foremost(ego, candidates, values, Rule::room);
   plan.note = why;
   return plan;
 }
@@ -91,7 +108,7 @@ Plan along_the_edge(const EgoState& ego) {
     }
     consider(about);
   }
-  return step_of(ego, best, "what fails or is flat");
+  return step_of(ego, best, Rule::edge, "what fails or is flat");
 }
 
 // The same within the constraints, as far as their models are sure: by so many standard deviations as what came of the last steps asks for.
@@ -145,7 +162,7 @@ Plan along_the_constraints(const EgoState& ego, const MatrixXd& candidates) {
         about(k, i) = space.real(k) ? std::clamp(best.at(k) + size * random.normal(), 0.0, 1.0) : best.at(k);
     consider(about);
   }
-  return step_of(ego, best, "the constraints");
+  return step_of(ego, best, Rule::limits, "the constraints");
 }
 
 // A check, where the model sees nothing more to gain: with room about it, and where a model that trusts its
@@ -165,15 +182,17 @@ Plan check(EgoState& ego, double gain) {
   const Crowd crowd(ego.evidence);
   Plan plan;
   Index doubtful = 0, at = 0;
+  VectorXd values = VectorXd::Constant(points.cols(), -infinity);
   for (Index i = 0; i < points.cols(); ++i) {
     const double s = std::sqrt(variance(i) + 1e-300), likely = ego.models.viability().log_probability(z.col(i));
     doubtful += mean(i) - 2 * s < least - gain && likely > std::log(0.1);
     if (!ego.fresh(points.col(i))) continue;
-    const double value =
+    const double value = values(i) =
         std::log(crowd.room(points.col(i)) + 1e-12) + likely - 0.25 * std::clamp((mean(i) - least) / s, 0.0, 8.0);
     if (value > plan.score) plan.score = value, at = i;
   }
   plan.design = space.design(points.col(at));
+  plan.considered = foremost(ego, points, values, Rule::check);
   ego.account.not_ruled_out(static_cast<double>(doubtful) / static_cast<double>(points.cols()));
   const Prediction p = tracked.model().predict(z.col(at));
   ego.account.check(p.mean, std::sqrt(p.variance), ego.evidence.quantile(0.5, tracked.warp()));

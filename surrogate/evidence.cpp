@@ -5,11 +5,14 @@
 #include <map>
 #include <sstream>
 
+#include "record/text.hpp"
 #include "surrogate/kriging.hpp"
 
 namespace dodyn::surrogate {
 
 using Eigen::VectorXd;
+
+std::string Constraint::label() const { return name + (below ? "<=" : ">=") + formatted("%.9g", limit); }
 
 double Evidence::objective(const Evaluation& e, std::size_t which) const {
   const int metric = objectives[which];

@@ -20,6 +20,7 @@ struct Constraint {
   double limit = 0;
   bool below = true;
 
+  std::string label() const;  // "largest_torque<=15"
   // False where the evaluation does not have the metric.
   bool kept(const Evaluation& e) const {
     if (metric >= e.metrics.size()) return false;
@@ -38,6 +39,10 @@ struct Evidence {
   std::vector<Eigen::VectorXd> pending = {};  // designs asked, not told
   std::size_t from = 0;                       // those of the present region begin there
 
+  // What its numbers' names end with: "" of the first, "_objective_2", ...
+  static std::string label_of_objective(std::size_t which) {
+    return which == 0 ? "" : "_objective_" + std::to_string(which + 1);
+  }
   double objective(const Evaluation& e, std::size_t which) const;  // not a number where the metric is not there
   Eigen::VectorXd outcome(const Evaluation& e) const;              // all of them
   bool usable(const Evaluation& e) const;                          // fit for the models

@@ -27,6 +27,7 @@ class StopAccount {
 
   // Share of the box that the model cannot rule out to hold something better.
   void not_ruled_out(double share) { share_ = share; }
+  double not_ruled_out() const { return share_; }
 
   bool satisfied() const { return quiet_ >= needed(); }
   int quiet() const { return quiet_; }

@@ -38,7 +38,11 @@ struct Iteration {
   std::string note;                           // one line: what was decided and why
   Eigen::VectorXd grid, value, lower, upper;  // surrogate on a grid; lower/upper its band, empty where it has none
   std::vector<std::pair<std::string, double>> numbers;  // of the model, by name: hyperparameters, its quality, ...
+  Eigen::MatrixXd
+      candidates;  // designs that were considered, a row each, the chosen one first; columns: candidate_columns()
 };
+
+inline constexpr Eigen::Index most_candidates = 8;  // rows of Iteration::candidates
 
 // " m"; nothing after a pure number.
 inline std::string unit_after(const Variable& v) { return v.unit.empty() || v.unit == "1" ? "" : " " + v.unit; }
@@ -66,6 +70,8 @@ class Strategy {
 
   // Names that Iteration::numbers may hold, the same from first to last: the archive's columns.
   virtual std::vector<std::string> numbers() const { return {}; }
+  // The same of the columns of Iteration::candidates: the variables, then what was thought of a design.
+  virtual std::vector<std::string> candidate_columns() const { return {}; }
 
   // The model as it stands, sampled at `grid_points` equidistant points where there is one free variable.
   virtual Iteration describe(int grid_points) const = 0;

@@ -28,6 +28,7 @@ class Viability {
     return l - std::log(std::max(-std::expm1(l), 1e-300));
   }
   double length() const { return length_; }
+  double variance() const { return variance_; }
   bool certain() const { return slope_.size() == 0; }
 
  private:

@@ -11,7 +11,7 @@ from pathlib import Path
 import h5py
 import numpy as np
 
-SCHEMA = 5  # the newest that this reader knows
+SCHEMA = 6  # the newest that this reader knows
 COUNT_COLUMN = "evaluations/id"  # extended last: its length is the number of complete rows
 STATUSES = ("ok", "infeasible", "not_converged", "failed", "timed_out", "lost")
 COST_MEANING = {  # by evaluator
@@ -172,6 +172,7 @@ class Iteration:
     recommended: np.ndarray
     numbers: dict
     note: str
+    candidates: list  # designs considered, the chosen one first: a dict each (docs/archive.md)
 
 
 def parse_configuration(written):
@@ -301,8 +302,9 @@ class Study:
     def _read_iterations(self, file):
         group = file["iterations"]
         count = group["evaluations"].shape[0]
-        columns = {name: group[name][:count] for name in group if name not in ("checksum", "variable", "number")}
+        columns = {name: group[name][:count] for name in group if name not in ("checksum", "variable", "number", "candidate", "candidate_column")}
         names = texts(group["numbers"].attrs["names"]) if "numbers" in group else []
+        considered = texts(group["candidates"].attrs["names"]) if "candidates" in group else []
         nothing = np.full(len(self.variables), np.nan)
         self.iterations = [
             Iteration(
@@ -314,6 +316,7 @@ class Study:
                 columns["recommended"][k] if "recommended" in columns else nothing,
                 {n: float(v) for n, v in zip(names, columns["numbers"][k]) if not np.isnan(v)} if names else {},
                 text(columns["note"][k]) if "note" in columns else "",
+                [dict(zip(considered, map(float, row))) for row in columns["candidates"][k] if not np.isnan(row).all()] if considered else [],
             )
             for k in range(count)
         ]

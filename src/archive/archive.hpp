@@ -26,6 +26,8 @@ struct Layout {
   Channels channels;
   int grid_points = 201;                  // of the surrogate's curve; used where there is one variable
   std::vector<std::string> numbers = {};  // that an iteration may hold (Strategy::numbers); others are left out
+  std::vector<std::string> candidates =
+      {};  // columns of the designs considered (Strategy::candidate_columns); none: not kept
 };
 
 // Where the file came from; written once as root attributes.
@@ -64,10 +66,10 @@ struct Contents {
   std::vector<Evaluation> evaluations;  // by row; a later row of the same id supersedes the earlier ones
   std::vector<surrogate::Iteration> iterations;
   std::vector<std::uint32_t> outcomes;  // of each row outcome_checksum(); empty where the schema has none
-  std::vector<std::int64_t> told;     // of each iteration: rows of evaluations that the file held then
-  std::vector<Event> events;          // what befell the study, in the order in which it was written down
-  std::vector<Source> sources;        // of a merged archive
-  std::vector<std::int32_t> origins;  //   and of each row which of them it is from
+  std::vector<std::int64_t> told;       // of each iteration: rows of evaluations that the file held then
+  std::vector<Event> events;            // what befell the study, in the order in which it was written down
+  std::vector<Source> sources;          // of a merged archive
+  std::vector<std::int32_t> origins;    //   and of each row which of them it is from
 };
 
 // Reads an archive, also one that another process is writing or that a killed process left behind.

@@ -29,6 +29,7 @@ Handle element_type(std::string_view, const std::uint64_t&) { return own(H5Tcopy
 Handle element_type(std::string_view, const std::int32_t&) { return own(H5Tcopy(H5T_NATIVE_INT32), "HDF5"); }
 Handle element_type(std::string_view, const double&) { return own(H5Tcopy(H5T_NATIVE_DOUBLE), "HDF5"); }
 Handle element_type(std::string_view, const Eigen::VectorXd&) { return own(H5Tcopy(H5T_NATIVE_DOUBLE), "HDF5"); }
+Handle element_type(std::string_view, const Eigen::MatrixXd&) { return own(H5Tcopy(H5T_NATIVE_DOUBLE), "HDF5"); }
 Handle element_type(std::string_view name, const std::string&) {
   const bool short_text = name == "started" || name == "/events/time" || name == "/events/kind";
   return string_type(name == "host" ? host_bytes : short_text ? time_bytes : reason_bytes);
@@ -43,6 +44,7 @@ Handle element_type(std::string_view, const Status&) {
 
 template <class T>
 std::vector<hsize_t> row_shape(std::string_view name, const T&, const Layout& layout) {
+  if constexpr (std::is_same_v<T, Eigen::MatrixXd>) return {surrogate::most_candidates, layout.candidates.size()};
   if constexpr (!std::is_same_v<T, Eigen::VectorXd>) return {};
   if (name == "metrics") return {layout.metrics.size()};
   if (name == "/iterations/numbers") return {layout.numbers.size()};
@@ -166,6 +168,17 @@ void decode(const Column&, std::span<const std::byte> bytes, std::string& text) 
   text = printable({begin, std::find(begin, begin + bytes.size(), '\0')});  // earlier versions wrote any bytes
 }
 
+// Rows of NaN at the end are none.
+void decode(const Column& column, std::span<const std::byte> bytes, Eigen::MatrixXd& values) {
+  using RowMajor = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+  values = Eigen::Map<const RowMajor>(reinterpret_cast<const double*>(bytes.data()),
+                                      static_cast<Eigen::Index>(column.shape[0]),
+                                      static_cast<Eigen::Index>(column.shape[1]));
+  Eigen::Index rows = values.cols() > 0 ? values.rows() : 0;
+  while (rows > 0 && values.row(rows - 1).array().isNaN().all()) --rows;
+  values.conservativeResize(rows, rows > 0 ? values.cols() : 0);
+}
+
 void decode(const Column& column, std::span<const std::byte> bytes, Eigen::VectorXd& values) {
   values.resize(static_cast<Eigen::Index>(column.elements()));
   if (values.size() > 0) std::memcpy(values.data(), bytes.data(), bytes.size());
@@ -248,6 +261,11 @@ Row encode(const Table& table, const Layout& layout, const IterationRow& decided
   for (const auto& [name, value] : iteration.decided.numbers)
     for (std::size_t i = 0; i < layout.numbers.size(); ++i)
       if (layout.numbers[i] == name) iteration.numbers(static_cast<Eigen::Index>(i)) = value;
+  const Eigen::MatrixXd& considered = decided.decided.candidates;
+  const auto columns = static_cast<Eigen::Index>(layout.candidates.size());
+  iteration.decided.candidates.setConstant(surrogate::most_candidates, columns, not_a_number);
+  if (const auto rows = std::min(considered.rows(), surrogate::most_candidates); considered.cols() == columns)
+    iteration.decided.candidates.topRows(rows) = considered.topRows(rows);
   for_each_field(iteration, layout, schema_version,
                  [&](const Field&, const auto& value) { row.emplace_back(Cell{encode(table[row.size()], value)}); });
   row.emplace_back(Cell{as_bytes(crc32(row))});
@@ -615,6 +633,8 @@ void create_scales(hid_t file, const Layout& layout, const Table& evaluations, c
   create_names(file, "/evaluations/metric", names(layout.metrics));
   create_names(file, "/evaluations/part", {"fields", "trajectory", "outcome"});
   create_names(file, "/iterations/number", layout.numbers);
+  create_names(file, "/iterations/candidate_column", layout.candidates);
+  create_numbers(file, "/iterations/candidate", surrogate::most_candidates);
   link(file, "/evaluations/variable", "/iterations/variable");
   link(file, id, "/trajectories/id");
   if (has_curve(layout)) link(file, told, "/surrogate/evaluations");
@@ -637,7 +657,11 @@ void create_scales(hid_t file, const Layout& layout, const Table& evaluations, c
     const bool curve = column.path.starts_with("/surrogate/");
     scale(column, 0, told);
     if (!column.shape.empty() && !curve)
-      scale(column, 1, column.path.ends_with("numbers") ? "/iterations/number" : "/iterations/variable");
+      scale(column, 1,
+            column.shape.size() > 1            ? "/iterations/candidate"
+            : column.path.ends_with("numbers") ? "/iterations/number"
+                                               : "/iterations/variable");
+    if (column.shape.size() > 1) scale(column, 2, "/iterations/candidate_column");
   }
 }
 
@@ -713,6 +737,7 @@ void create_layout(const std::string& path, const Contents& contents) {
   set_attribute(metrics, "descriptions", each(layout.metrics, &Quantity::description));
 
   set_attribute(open_dataset(file, "/iterations/numbers"), "names", layout.numbers);
+  set_attribute(open_dataset(file, "/iterations/candidates"), "names", layout.candidates);
 
   const Handle trajectories = own(H5Gopen2(file, "/trajectories", H5P_DEFAULT), "/trajectories");
   set_attribute(trajectories, "names", each(layout.channels, &Channel::name));
@@ -810,6 +835,8 @@ Layout read_layout(hid_t file) {
   }
   if (H5Lexists(file, "/iterations/numbers", H5P_DEFAULT) > 0)
     layout.numbers = strings_attribute(open_dataset(file, "/iterations/numbers"), "names");
+  if (H5Lexists(file, "/iterations/candidates", H5P_DEFAULT) > 0)
+    layout.candidates = strings_attribute(open_dataset(file, "/iterations/candidates"), "names");
   layout.grid_points = integer_attribute(own(H5Gopen2(file, "/surrogate", H5P_DEFAULT), "/surrogate"), "grid_points");
   return layout;
 }

@@ -2,7 +2,8 @@
 //
 //   /evaluations/<field>      [n], design, gradient [n, variables], metrics [n, metrics]; NaN where absent
 //   /trajectories/<channel>   [n, node, coordinate]; NaN where an evaluation has no motion
-//   /iterations/<field>       [m]; next, recommended [m, variables]; numbers [m, numbers], named by its attribute;
+//   /iterations/<field>       [m]; next, recommended [m, variables]; numbers [m, numbers] and candidates [m, 8, columns], named by
+//                             their attributes, NaN where there are fewer;
 //                             `evaluations`: rows of /evaluations the strategy had been told
 //   /surrogate/grid           [g]; value, lower, upper [m, g]: for one free variable
 //
@@ -39,6 +40,7 @@
 //   3  /iterations/numbers and /iterations/recommended
 //   4  /events and the attribute machine
 //   5  the checksum of the outcome
+//   6  /iterations/candidates
 #pragma once
 
 #include <array>
@@ -56,7 +58,7 @@
 
 namespace dodyn::archive {
 
-inline constexpr int schema_version = 5;
+inline constexpr int schema_version = 6;
 inline constexpr std::size_t spare_bytes = 1 << 20;  // more than one append's indices and part-filled chunks allocate
 
 // Runs an action on the archive at `path`; every Error then begins with the path.
@@ -82,7 +84,7 @@ struct Column {
 
   std::size_t elements() const;
   std::size_t bytes() const { return elements() * H5Tget_size(type); }
-  bool trajectory() const { return shape.size() == 2; }
+  bool trajectory() const { return path.starts_with("/trajectories/"); }
   // Trajectories: one row, compressed, written once. The others: about a page of rows, rewritten as it fills.
   hsize_t chunk_rows() const;
 };
@@ -120,6 +122,7 @@ void for_each_field(R& row, const Layout& layout, int schema, Visitor&& visit) {
     visit(Field{"/iterations/recommended", ""}, row.decided.recommended);
     visit(Field{"/iterations/numbers", ""}, row.numbers);
   }
+  if (schema >= 6) visit(Field{"/iterations/candidates", ""}, row.decided.candidates);
   if (!has_curve(layout)) return;
   visit(Field{"/surrogate/value", "1"}, row.decided.value);
   visit(Field{"/surrogate/lower", "1"}, row.decided.lower);

@@ -72,12 +72,20 @@ std::string json(const archive::Contents& contents, const Listing& listing) {
   for (const auto& iteration : contents.iterations) {
     Json named = Json::object();
     for (const auto& [name, value] : iteration.numbers) named[name] = value;
+    Json candidates = Json::array();
+    for (Eigen::Index i = 0; i < iteration.candidates.rows(); ++i) {
+      Json candidate = Json::object();
+      for (Eigen::Index k = 0; k < iteration.candidates.cols(); ++k)
+        candidate[contents.layout.candidates[static_cast<std::size_t>(k)]] = iteration.candidates(i, k);
+      candidates.push_back(std::move(candidate));
+    }
     all["iterations"].push_back({{"best_id", iteration.best_id},
                                  {"best_cost", iteration.best_cost},
                                  {"next", numbers(iteration.next)},
                                  {"predicted_cost", iteration.predicted_cost},
                                  {"recommended", numbers(iteration.recommended)},
                                  {"numbers", named},
+                                 {"candidates", candidates},
                                  {"note", iteration.note}});
   }
   return text_of(all);

@@ -377,7 +377,8 @@ Study::Study(const Settings& settings, const Evaluator& evaluator, surrogate::St
       layout_{.variables = settings.variables,
               .metrics = evaluator.metrics(),
               .channels = evaluator.channels(),
-              .numbers = strategy.numbers()},
+              .numbers = strategy.numbers(),
+              .candidates = strategy.candidate_columns()},
       constraints_(settings.given("surrogate.constraints")
                        ? constraints_of(settings.text("surrogate.constraints"), evaluator.metrics())
                        : std::vector<surrogate::Constraint>()),

@@ -63,7 +63,7 @@ with f:
     e = f["/evaluations"]
     n = len(e["id"])
     assert n == 60
-    assert f.attrs["schema"] == 5 and f.attrs["program"] == "dodyn" and f.attrs["stopped"] == b"done"
+    assert f.attrs["schema"] == 6 and f.attrs["program"] == "dodyn" and f.attrs["stopped"] == b"done"
     assert "study.evaluator = gait\n" in f.attrs["configuration"]
     status = h5py.check_enum_dtype(e["status"].dtype)
     assert status == dict(ok=0, infeasible=1, not_converged=2, failed=3, timed_out=4, lost=5), status
@@ -102,6 +102,9 @@ with f:
     numbers = f["/iterations/numbers"]
     assert list(numbers.attrs["names"]) == ["length", "quality"] and numbers.shape == (n, 2)
     assert np.isnan(numbers[0]).all() and numbers[5, 1] == 5 and np.isnan(f["/iterations/recommended"][1]).all()
+    considered = f["/iterations/candidates"]
+    assert list(considered.attrs["names"]) == ["knee", "score"] and considered.shape == (n, 8, 2)
+    assert (considered[13, :4, 0] == 13 + 0.1 * np.arange(4)).all() and np.isnan(considered[13, 4:]).all()
     s = f["/surrogate"]
     assert s["value"].dims[1][0] == s["grid"] and s["value"].shape == (n, 11)
     assert np.isnan(s["value"][0]).all() and np.allclose(s["value"][5], 5 * s["grid"][:] ** 2)

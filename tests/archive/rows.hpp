@@ -38,7 +38,8 @@ inline Layout example_layout() {
           {{"speed", "m/s", "mean speed"}, {"steps", "1", "solver steps"}},
           {{"t", "s", "time", 21, {"t"}}, {"q", "rad", "angles", 21, {"stance", "swing", "hip"}}},
           11,
-          {"length", "quality"}};
+          {"length", "quality"},
+          {"knee", "score"}};
 }
 
 inline Provenance example_provenance() {
@@ -98,6 +99,8 @@ inline surrogate::Iteration iteration(std::int64_t i) {
   it.value = it.grid.array().square() * x;
   it.numbers = {{"quality", x}};
   if (i % 3 == 0) it.numbers.insert(it.numbers.begin(), {"length", 0.1 * x});
+  it.candidates = Eigen::MatrixXd::NullaryExpr(i % (surrogate::most_candidates + 1), i % 9 ? 2 : 0,
+                                               [&](auto row, auto column) { return x + 0.1 * row + column; });
   if (i % 2 == 0) it.recommended = Eigen::VectorXd::Constant(1, 0.3);
   if (i % 2 == 0) {
     it.lower = it.value.array() - 1.0;
@@ -135,6 +138,7 @@ inline void expect_same(const surrogate::Iteration& found, const surrogate::Iter
   EXPECT_EQ(found.note, expected.note);
   EXPECT_EQ(bits(found.recommended), bits(expected.recommended)) << expected.note;
   EXPECT_EQ(found.numbers, expected.numbers) << expected.note;
+  EXPECT_EQ(bits(found.candidates), bits(expected.candidates)) << expected.note;
   EXPECT_EQ(bits(found.grid), bits(expected.grid)) << expected.note;
   EXPECT_EQ(bits(found.value), bits(expected.value)) << expected.note;
   EXPECT_EQ(bits(found.lower), bits(expected.lower)) << expected.note;
@@ -159,8 +163,28 @@ inline void set_schema(hid_t file, int schema) {
   ASSERT_GE(H5Awrite(attribute, H5T_NATIVE_INT, &schema), 0);
 }
 
+// Checksums of iterations as an older schema has them.
+inline void make_iterations_of(hid_t file, int schema) {
+  const Table table = iteration_table(example_layout(), schema);
+  const hsize_t rows = length(file, table.front());
+  const Block block = read_block(file, table, 0, rows);
+  std::vector<std::uint32_t> checksums;
+  for (hsize_t row = 0; row < rows; ++row) checksums.push_back(block.checksum(row, 0, table.size() - 1));
+  const Handle checksum = open_dataset(file, "/iterations/checksum");
+  ASSERT_GE(H5Dwrite(checksum, H5T_NATIVE_UINT32, H5S_ALL, H5S_ALL, H5P_DEFAULT, checksums.data()), 0);
+  set_schema(file, schema);
+}
+
+// Turns an archive into one of schema 5: iterations without the designs considered.
+inline void make_schema_5(const std::string& path) {
+  const Handle file(H5Fopen(path.c_str(), H5F_ACC_RDWR, H5P_DEFAULT));
+  ASSERT_GE(H5Ldelete(file, "/iterations/candidates", H5P_DEFAULT), 0);
+  make_iterations_of(file, 5);
+}
+
 // Turns an archive into one of schema 4: no checksum of the outcome.
 inline void make_schema_4(const std::string& path) {
+  make_schema_5(path);
   const Handle file(H5Fopen(path.c_str(), H5F_ACC_RDWR, H5P_DEFAULT));
   const Table table = evaluation_table(example_layout(), false, schema_version);
   const Column& column = table[field_count()];
@@ -185,14 +209,7 @@ inline void make_schema_2(const std::string& path) {
   const Handle file(H5Fopen(path.c_str(), H5F_ACC_RDWR, H5P_DEFAULT));
   ASSERT_GE(H5Ldelete(file, "/iterations/numbers", H5P_DEFAULT), 0);
   ASSERT_GE(H5Ldelete(file, "/iterations/recommended", H5P_DEFAULT), 0);
-  const Table table = iteration_table(example_layout(), 2);
-  const hsize_t rows = length(file, table.front());
-  const Block block = read_block(file, table, 0, rows);
-  std::vector<std::uint32_t> checksums;
-  for (hsize_t row = 0; row < rows; ++row) checksums.push_back(block.checksum(row, 0, table.size() - 1));
-  const Handle checksum = open_dataset(file, "/iterations/checksum");
-  ASSERT_GE(H5Dwrite(checksum, H5T_NATIVE_UINT32, H5S_ALL, H5S_ALL, H5P_DEFAULT, checksums.data()), 0);
-  set_schema(file, 2);
+  make_iterations_of(file, 2);
 }
 
 // Turns an archive into one of schema 1: without checksums either.

@@ -166,6 +166,7 @@ TEST(Repair, IterationsOfSchema2OpenAndGoOnWithoutNumbers) {
   for (int i = 0; i < 5; ++i) {
     surrogate::Iteration expected = iteration(i);
     expected.numbers = {};
+    expected.candidates = {};
     if (i < 4) expected.recommended = {};
     expect_same(contents.iterations[static_cast<std::size_t>(i)], expected);
   }

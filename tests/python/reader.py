@@ -41,6 +41,7 @@ def rows_agree(path):
     for one, row in zip(study.iterations, told["iterations"]):
         assert one.best_id == row["best_id"] and one.note == row["note"]
         assert one.numbers == {k: v for k, v in row["numbers"].items()}
+        assert [{k: None if math.isnan(v) else v for k, v in c.items()} for c in one.candidates] == row["candidates"]
     best = study.best
     assert (f"(evaluation {best.id})" if best else "best: none") in dodyn("show", path)
     return study

@@ -394,7 +394,7 @@ TEST(Ego, NumbersHaveTheNamesDeclared) {
     const auto names = strategy->numbers();
     ASSERT_EQ(numbers.size(), names.size());
     for (std::size_t i = 0; i < names.size(); ++i) EXPECT_EQ(numbers[i].first, names[i]);
-    EXPECT_EQ(names[6], mixed ? "length_a_-1" : "length_a");
+    EXPECT_EQ(names[7], mixed ? "length_a_-1" : "length_a");
   }
 }
 
