@@ -343,7 +343,7 @@ TEST(Crash, FullDisk) {
 
 TEST(Crash, FullDiskUnforeseen) {
   Directory directory;
-  for (const char* size : {"size=660k", "size=740k", "size=820k"})
+  for (const char* size : {"size=760k", "size=840k", "size=920k"})
     in_child([&] {
       if (!mount_disk(directory, size)) return 77;
       const std::string path = directory / "a.h5";
