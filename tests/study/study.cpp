@@ -350,10 +350,13 @@ TEST_F(StudyTest, IterationsKeepTheirNumbers) {
   run("numbers.h5", {"--surrogate.strategy=ego", "--study.max-evaluations=8"});
   const archive::Contents all = contents("numbers.h5");
   ASSERT_FALSE(all.layout.numbers.empty());
-  ASSERT_EQ(all.iterations.back().numbers.size(), all.layout.numbers.size());
-  for (std::size_t i = 0; i < all.layout.numbers.size(); ++i) {
-    EXPECT_EQ(all.iterations.back().numbers[i].first, all.layout.numbers[i]);
-    EXPECT_TRUE(std::isfinite(all.iterations.back().numbers[i].second)) << all.layout.numbers[i];
+  std::vector<std::string> expected = all.layout.numbers;  // nothing failed: no classifier of what does
+  std::erase_if(expected, [](const auto& name) { return name == "viability_length" || name == "viability_variance"; });
+  const auto& numbers = all.iterations.back().numbers;
+  ASSERT_EQ(numbers.size(), expected.size());
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    EXPECT_EQ(numbers[i].first, expected[i]);
+    EXPECT_TRUE(std::isfinite(numbers[i].second)) << expected[i];
   }
 }
 
