@@ -30,32 +30,35 @@ Forces<n>::Forces(const World<n>& world, std::vector<Potential<n>> more)
 template <int n>
 double Forces<n>::potential(Frames<n> at, std::span<ConfigurationGradient<n>> gradient) const {
   double V = 0.0;
+  const bool slopes = !gradient.empty();
   for (std::size_t b = 0; b < world_->bodies.size(); ++b) {
     const auto& body = world_->bodies[b];
-    gradient[b].setZero();
+    if (slopes) gradient[b].setZero();
     if (body.fixed) continue;
     V -= body.mass * world_->gravity.dot(at[b].position);
-    gradient[b].col(0) = -body.mass * world_->gravity;
+    if (slopes) gradient[b].col(0) = -body.mass * world_->gravity;
   }
   if (!charge_pairs_.empty()) {
-    charge_at_.resize(world_->charges.size());
-    for (std::size_t i = 0; i < charge_at_.size(); ++i)
-      charge_at_[i] = at[world_->charges[i].body](world_->charges[i].at);
-  }
-  for (const auto& [i, j] : charge_pairs_) {  // (3.51)
-    const auto &one = world_->charges[i], &two = world_->charges[j];
-    const Vector<n> d = charge_at_[i] - charge_at_[j];
-    const double r2 = d.squaredNorm(), v = world_->charge_constant * one.value * two.value / std::sqrt(r2);
-    V += v;
-    const Vector<n> slope = -v / r2 * d;
-    const auto push = [&](const Charge<n>& c, const Vector<n>& by) {
-      if (world_->bodies[c.body].fixed) return;  // nobody asks
-      auto& sum = gradient[c.body];
-      sum.col(0) += by;
-      for (int k = 0; k < n; ++k) sum.col(k + 1) += c.at[k] * by;
-    };
-    push(one, slope);
-    push(two, -slope);
+    const auto& charges = world_->charges;
+    charge_at_.assign(2 * charges.size(), Vector<n>::Zero());
+    Vector<n>* const slope = charge_at_.data() + charges.size();
+    for (std::size_t i = 0; i < charges.size(); ++i) charge_at_[i] = at[charges[i].body](charges[i].at);
+    for (const auto& [i, j] : charge_pairs_) {  // (3.51)
+      const Vector<n> d = charge_at_[i] - charge_at_[j];
+      const double closeness = 1.0 / d.squaredNorm();
+      const double v = world_->charge_constant * charges[i].value * charges[j].value * std::sqrt(closeness);
+      V += v;
+      if (!slopes) continue;
+      const Vector<n> by = (-v * closeness) * d;
+      slope[i] += by;
+      slope[j] -= by;
+    }
+    for (std::size_t i = 0; slopes && i < charges.size(); ++i) {
+      if (world_->bodies[charges[i].body].fixed) continue;  // nobody asks
+      auto& sum = gradient[charges[i].body];
+      sum.col(0) += slope[i];
+      for (int k = 0; k < n; ++k) sum.col(k + 1) += charges[i].at[k] * slope[i];
+    }
   }
   if (charge_tree_) V += charge_tree_->potential(at, gradient);
   for (const auto& user : world_->potentials) V += user(at, gradient);
@@ -66,7 +69,8 @@ double Forces<n>::potential(Frames<n> at, std::span<ConfigurationGradient<n>> gr
 template <int n>
 double Forces<n>::energy(const std::vector<Pose<n>>& poses) {
   frames_of(poses, frames_);
-  return potential(frames_, gradient_);
+  const bool own = !charge_tree_ && world_->potentials.empty() && more_.empty();
+  return potential(frames_, own ? std::span<ConfigurationGradient<n>>() : std::span(gradient_));
 }
 
 template <int n>

@@ -41,7 +41,7 @@ class Forces {
   const World<n>* world_;
   std::vector<Potential<n>> more_;
   std::vector<std::pair<int, int>> charge_pairs_;
-  mutable std::vector<Vector<n>> charge_at_;    // of the world's charges, in the world: of the last call
+  mutable std::vector<Vector<n>> charge_at_;  // of the world's charges, in the world, then dV/d those: of the last call
   std::shared_ptr<ChargeTree<n>> charge_tree_;  // instead of the pairs
   bool drag_ = false;
   std::vector<geometry::Frame<n>> frames_;

@@ -173,8 +173,9 @@ double ContactSolver<n>::sweep(const ContactRows<n>& rows, std::span<const int> 
 
 // Elimination with pivots from each column, of a shifted system, and corrections for the shift.
 template <int n>
-void ContactSolver<n>::solve_small(const SmallMatrix& system, const SmallVector& right, SmallVector& solution) {
-  const int size = static_cast<int>(right.size());
+template <int fixed>
+void ContactSolver<n>::eliminate(const SmallMatrix& system, const SmallVector& right, SmallVector& solution) {
+  const int size = fixed > 0 ? fixed : static_cast<int>(right.size());
   SmallMatrix factor = system;
   factor.diagonal().array() += shift * system.diagonal().mean();
   std::array<int, small> from;
@@ -194,6 +195,7 @@ void ContactSolver<n>::solve_small(const SmallMatrix& system, const SmallVector&
   }
   solution.setZero(size);
   SmallVector rest = right, x;
+  double last = 0.0;
   for (int round = 0; round < corrections; ++round) {
     x = rest;
     for (int k = 0; k < size; ++k) {
@@ -206,9 +208,29 @@ void ContactSolver<n>::solve_small(const SmallMatrix& system, const SmallVector&
       for (int i = 0; i < k; ++i) x[i] -= factor(i, k) * x[k];
     }
     solution += x;
+    // each correction is smaller by the share that the one before told
+    const double size_of = x.template lpNorm<Eigen::Infinity>();
+    if (round > 0 && size_of * size_of <= 2e-16 * last * solution.template lpNorm<Eigen::Infinity>()) break;
+    last = size_of;
     rest = right;
     for (int j = 0; j < size; ++j)
       for (int i = 0; i < size; ++i) rest[i] -= system(i, j) * solution[j];
+  }
+}
+
+template <int n>
+void ContactSolver<n>::solve_small(const SmallMatrix& system, const SmallVector& right, SmallVector& solution) {
+  switch (right.size()) {
+    case 1:
+      return eliminate<1>(system, right, solution);
+    case 2:
+      return eliminate<2>(system, right, solution);
+    case 3:
+      return eliminate<3>(system, right, solution);
+    case 4:
+      return eliminate<4>(system, right, solution);
+    default:
+      return eliminate<0>(system, right, solution);
   }
 }
 

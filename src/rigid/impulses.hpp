@@ -135,6 +135,8 @@ class ContactSolver {
   using SmallVector = Eigen::Matrix<double, Eigen::Dynamic, 1, 0, small, 1>;
   using SmallMatrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, 0, small, small>;
   static void solve_small(const SmallMatrix& system, const SmallVector& right, SmallVector& solution);
+  template <int fixed>  // size, where it is known
+  static void eliminate(const SmallMatrix& system, const SmallVector& right, SmallVector& solution);
   Eigen::MatrixXd system_;
   Eigen::VectorXd right_, solution_, correction_, rest_;
   Eigen::PartialPivLU<Eigen::MatrixXd> factor_;

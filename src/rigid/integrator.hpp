@@ -14,6 +14,8 @@ template <int n>
 class Integrator {
  public:
   virtual ~Integrator() = default;
+  // Forgets the steps before: the bodies were put somewhere else.
+  virtual void restart() {}
   // From time t (s) over h (s). False: the implicit equations were not solved. `to` may not be `from`.
   virtual bool advance(double t, double h, const State<n>& from, State<n>& to) = 0;
 };

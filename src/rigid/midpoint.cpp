@@ -18,6 +18,12 @@ Spin<3> mean_spin(const Pose<3>& a, const Pose<3>& b, double h) {
   return logarithm(b.directors * a.directors.transpose()) / h;
 }
 
+// At least the largest distance that a corner of a body of this radius has between the two.
+double motion(double radius, const Pose<2>& a, const Pose<2>& b) {
+  return (b.position - a.position).norm() + radius * std::abs(b.angle - a.angle);
+}
+double motion(double radius, const Pose<3>& a, const Pose<3>& b) { return motion_bound(radius, a.frame(), b.frame()); }
+
 template <int n>
 class Midpoint final : public Integrator<n> {
   using VectorX = Eigen::VectorXd;
@@ -38,17 +44,22 @@ class Midpoint final : public Integrator<n> {
     wrench_ = wrench1_ = velocity_;
   }
 
+  void restart() override { acted_ = false; }
+
   bool advance(double t, double h, const State<n>& from, State<n>& to) override {
     const Poses& q0 = from.poses;
     Poses& q1 = to.poses;
     q1.resize(q0.size());
     inertia0_.set(q0);
-    inertia0_.velocity(from.p, nu_);
+    momentum_ = from.p;  // a guess: what acts is what acted last
+    if (acted_) momentum_ += h * force_;
+    inertia0_.velocity(momentum_, nu_);
     nu_ *= h;
     bodies_.reparametrise(q0, nu_, q1);
     double last = std::numeric_limits<double>::infinity();
     for (int k = 0;; ++k) {
-      for (int b = 0; b < bodies_.size(); ++b) frames_[b] = middle(q0[b], q1[b]);
+      for (int b = 0; b < bodies_.size(); ++b)
+        if (k == 0 || !bodies_.is_fixed(b)) frames_[b] = middle(q0[b], q1[b]);
       forces_.potential(frames_, gradient_);
       if (forces_.has_wrench()) {
         for (int b = 0; b < bodies_.size(); ++b) {
@@ -75,9 +86,11 @@ class Midpoint final : public Integrator<n> {
       double change = 0.0;
       for (int b = 0; b < bodies_.size(); ++b)
         if (!bodies_.is_fixed(b))
-          change = std::max(change, motion_bound(radius_[b], before_[b].frame(), q1[b].frame()) /
-                                        (radius_[b] + 0.04 * q1[b].position.norm()));
-      if (change <= 1e-14 || (change >= last && change <= 1e-12)) {
+          change =
+              std::max(change, motion(radius_[b], before_[b], q1[b]) / (radius_[b] + 0.04 * q1[b].position.norm()));
+      // An iteration shrinks what is left as the last one did: by a share that is known from the second on.
+      const double next = controlled_ || k == 0 || change > 0.1 * last ? change : change / last * change;
+      if (change <= 1e-14 || next <= 1e-16 || (change >= last && change <= 1e-12)) {
         if (!controlled_ || k == 0) break;
         momentum_ = unmixed_;  // to the last bit what forces gave
         if (!invert(q0, h, q1)) return false;
@@ -86,6 +99,8 @@ class Midpoint final : public Integrator<n> {
       if (!(change < 1e100) || k == 100) return false;
       last = change;
     }
+    force_ = (momentum_ - from.p) / h;
+    acted_ = true;
     bodies_.orthonormalise(q1);
     inertia1_.set(q1);
     to.p.setZero(bodies_.dofs());
@@ -209,6 +224,8 @@ class Midpoint final : public Integrator<n> {
   Inertia<n> inertia0_, inertia1_;
   Poses before_;
   VectorX nu_, momentum_;  // of the interval
+  VectorX force_;          // what changed momentum in the step before, reduced
+  bool acted_ = false;     // whether there was one
   bool controlled_ = false;
   Mixing mixing_;
   VectorX asked_, unmixed_;                        // momenta of the last iterate, and what forces make of them

@@ -238,6 +238,7 @@ void Simulation<n>::start(std::span<const Pose<n>> poses, std::span<const Twist<
   m.books.ledger = {};
   m.books.impulses.clear();
   m.outcome = {};
+  m.integrator->restart();
   m.detection.restart();
   m.finish();
   if (m.options.response == Response::none) return;

@@ -38,6 +38,7 @@ struct Pose<2> {
   Vector<2> position = Vector<2>::Zero();
   double angle = 0.0;  // rad, not reduced to one turn
   geometry::Frame<2> frame() const {
+    if (angle == 0.0) return {position, Matrix<2>::Identity()};  // floors, walls, craft that are held
     const double c = std::cos(angle), s = std::sin(angle);
     return {position, (Matrix<2>() << c, -s, s, c).finished()};
   }
