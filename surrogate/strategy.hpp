@@ -38,8 +38,8 @@ struct Iteration {
   std::string note;                           // one line: what was decided and why
   Eigen::VectorXd grid, value, lower, upper;  // surrogate on a grid; lower/upper its band, empty where it has none
   std::vector<std::pair<std::string, double>> numbers;  // of the model, by name: hyperparameters, its quality, ...
-  Eigen::MatrixXd
-      candidates;  // designs that were considered, a row each, the chosen one first; columns: candidate_columns()
+  // designs that were considered, a row each, the chosen one first; columns: candidate_columns()
+  Eigen::MatrixXd candidates;
 };
 
 inline constexpr Eigen::Index most_candidates = 8;  // rows of Iteration::candidates

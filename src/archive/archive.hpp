@@ -24,10 +24,9 @@ struct Layout {
   std::vector<Variable> variables;
   std::vector<Quantity> metrics;
   Channels channels;
-  int grid_points = 201;                  // of the surrogate's curve; used where there is one variable
-  std::vector<std::string> numbers = {};  // that an iteration may hold (Strategy::numbers); others are left out
-  std::vector<std::string> candidates =
-      {};  // columns of the designs considered (Strategy::candidate_columns); none: not kept
+  int grid_points = 201;                     // of the surrogate's curve; used where there is one variable
+  std::vector<std::string> numbers = {};     // that an iteration may hold (Strategy::numbers); others are left out
+  std::vector<std::string> candidates = {};  // columns of designs considered (Strategy::candidate_columns); or none
 };
 
 // Where the file came from; written once as root attributes.

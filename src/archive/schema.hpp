@@ -2,8 +2,8 @@
 //
 //   /evaluations/<field>      [n], design, gradient [n, variables], metrics [n, metrics]; NaN where absent
 //   /trajectories/<channel>   [n, node, coordinate]; NaN where an evaluation has no motion
-//   /iterations/<field>       [m]; next, recommended [m, variables]; numbers [m, numbers] and candidates [m, 8, columns], named by
-//                             their attributes, NaN where there are fewer;
+//   /iterations/<field>       [m]; next, recommended [m, variables]; numbers [m, numbers] and candidates
+//                             [m, 8, columns], named by their attributes, NaN where there are fewer;
 //                             `evaluations`: rows of /evaluations the strategy had been told
 //   /surrogate/grid           [g]; value, lower, upper [m, g]: for one free variable
 //

@@ -30,10 +30,9 @@ struct ContactEvent {
   int shape = 0;                              // and a shape, whose face is its supporting plane
   std::array<double, 3> outward = {0, 0, 1};  // in this direction of its link, of unit length
   Coefficient restitution = 1.0;
-  bool sticks = false, slides = false;  // one of them, or neither
-  std::array<double, 3> way = {0, 0,
-                               0};  // in that link: where it goes on the whole, which is where it slides in the plane
-  bool stays = false;               // it sticks, and a joint holds it in the phase that follows
+  bool sticks = false, slides = false;    // one of them, or neither
+  std::array<double, 3> way = {0, 0, 0};  // in that link: where it goes on the whole; in the plane it slides that way
+  bool stays = false;                     // it sticks, and a joint holds it in the phase that follows
   std::optional<Coefficient> friction = {};  // where it sticks: the limit of what holds it; it is there where it slides
 };
 

@@ -178,8 +178,8 @@ Gait find_gait(PieceIntegrator& integrator, const Assembly& assembly, const Piec
     if (!last && iteration == options.max_iterations)
       return ended("the search for a gait does not converge: a state and its image differ by " +
                    std::to_string(gait.miss));
-    // columns of N^T dP N: on the way to the gait by Broyden's update as long as that leads there; at the gait by f' = (8 (f(d) - f(-d)) - (f(2d) - f(-2d)))/(12 d), on the way to it, where they
-    // need not be exact, by (f(d) - f(0))/d
+    // columns of N^T dP N: at the gait by f' = (8 (f(d) - f(-d)) - (f(2d) - f(-2d)))/(12 d); on the way to it, where they
+    // need not be exact, by (f(d) - f(0))/d, and by Broyden's update as long as that leads there
     MatrixXd J(m, m);
     const double d = last ? 2e-4 : 1e-7;
     const std::vector<std::pair<double, double>> stencil =
