@@ -49,7 +49,9 @@ Gait gait(int kind, double shank, int intervals = 80) {
   }
   s.knee_stops = kind == 1 || kind == 3;
   static const auto walker = [](const std::string& name) {
-    return std::make_shared<const dmoc::Walker>(systems::read_model(systems::model_text(name), name));
+    systems::Model model = systems::find_model(name);
+    model.structure.ranges.clear();
+    return std::make_shared<const dmoc::Walker>(std::move(model));
   };
   static const auto planar = walker("planar-biped"), other = walker("planar-underactuated");
   const auto& w = underactuated ? other : planar;

@@ -183,11 +183,16 @@ void WalkerGait::add_limits_of_joints() {
         p.add_linear(row, index().theta(k + 1) + i, per_h);
         p.add_linear(row, index().theta(k) + i, -per_h);
       }
-  if (settings_.knee_stops)
+  if (!settings_.knee_stops) return;
+  for (const auto& knee : walker_->knees) {
+    const bool ranged = std::any_of(design_.ranges.begin(), design_.ranges.end(), [&](const auto& range) {
+      const auto& straight = knee.flexion > 0 ? range.from : range.to;
+      return range.coordinate == walker_->base + knee.joint && straight && knee.flexion * straight->value >= 0.0;
+    });
+    if (ranged) continue;  // a bound says it already, and a row beside it would only leave both multipliers undecided
     for (int k = 0; k <= settings_.intervals; ++k)
-      for (const auto& knee : walker_->knees)
-        p.add_linear(p.add_rows(1, 0.0, nlp::infinity), index().theta(k) + knee.joint,
-                     static_cast<double>(knee.flexion));
+      p.add_linear(p.add_rows(1, 0.0, nlp::infinity), index().theta(k) + knee.joint, static_cast<double>(knee.flexion));
+  }
 }
 
 }  // namespace dodyn::dmoc

@@ -435,7 +435,7 @@ TEST_F(Command, OptimaAreTheSameOnAnyNumberOfRanks) {
   std::ofstream(directory + "/g.cfg")
       << "[study]\nevaluator = gait\n[surrogate]\nstrategy = strawman\n"
          "[design]\nknee.min = 0.35\nknee.max = 0.55\n"
-         "[gait]\nlegs = fixed-masses\nintervals = 16\nstarts = 7\nshifts = 1\nexamination = report\n";
+         "[gait]\nlegs = fixed-masses\nranges = free\nintervals = 16\nstarts = 7\nshifts = 1\nexamination = report\n";
   const std::string words = "run g.cfg --study.max-evaluations 5 --gait.parts ";
   EXPECT_EQ(dodyn(words + "3 --study.archive 1.h5").code, 0);
   EXPECT_EQ(ranks(2, words + "3 --study.archive 2.h5").code, 0);

@@ -6,8 +6,11 @@
 
 namespace dodyn::dmoc {
 
+// The source's planar walkers are free to fold their knees either way, as gait.ranges = free has them.
 inline std::shared_ptr<const Walker> walker_of(const std::string& name) {
-  return std::make_shared<const Walker>(systems::read_model(systems::model_text(name), name));
+  systems::Model model = systems::find_model(name);
+  if (model.dimension == 2) model.structure.ranges.clear();
+  return std::make_shared<const Walker>(std::move(model));
 }
 // A walker whose tangent is with respect to the shank's length.
 struct Design {

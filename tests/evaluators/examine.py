@@ -228,7 +228,7 @@ def examine(scenario, design, Q, U, cost):
 
     # ---- ranges, limits, clearance
     slack = {}
-    for name, e in of_kind("range"):
+    for name, e in of_kind("range") if ASKED.get("gait.ranges") != "free" else []:
         c = names.index(e["coordinate"])
         slack[name] = min(Q[:, c].min() - value(e["from"]) if "from" in e else np.inf, value(e["to"]) - Q[:, c].max() if "to" in e else np.inf)
     if ASKED.get("gait.knee-stops") == "true":

@@ -9,6 +9,8 @@
 #include <fstream>
 
 #include "evaluators/evaluator.hpp"
+#include "evaluators/gait/design.hpp"
+#include "systems/model.hpp"
 #include "whole.hpp"
 
 namespace dodyn::evaluators {
@@ -19,7 +21,8 @@ Settings small_study(const std::vector<std::string>& words = {}) {
   const std::string path =
       testing::TempDir() + "gait-" + testing::UnitTest::GetInstance()->current_test_info()->name() + ".cfg";
   std::ofstream(path) << "[study]\nevaluator = gait\n[design]\nknee.min = 0.2\nknee.max = 0.7\n"
-                         "[gait]\nlegs = fixed-masses\nintervals = 16\nstarts = 2\nshifts = 1\nexamination = report\n";
+                         "[gait]\nlegs = fixed-masses\nranges = free\nintervals = 16\nstarts = 2\nshifts = 1\n"
+                         "examination = report\n";
   const Settings settings = read_settings(path, words);
   std::filesystem::remove(path);
   return settings;
@@ -221,7 +224,7 @@ TEST(GaitEvaluator, TellsWhereTheTimeWent) {
 
 // A study of a model file knows what the file said.
 TEST(GaitEvaluator, AChangedModelFileIsAnotherStudy) {
-  EXPECT_TRUE(make_evaluator(small_study())->reads().empty());
+  EXPECT_EQ(make_evaluator(small_study())->reads().size(), 1u);  // texts that come with the program change, too
   const std::string path = testing::TempDir() + "gait-changed.model";
   const auto reads = [&](const char* mass) {
     std::ofstream(path) << "[model]\ndimension = 2\nswing-foot = right\n[parameters]\nknee = 0.5\n"
@@ -281,6 +284,51 @@ TEST(GaitEvaluator, AGaitThatIsNoWalkIsToldAndRefused) {
   EXPECT_EQ(refused.evaluation.status, Status::infeasible);
   EXPECT_EQ(refused.evaluation.cost, told.evaluation.cost);
   EXPECT_NE(strict->report(refused).find("wrong way"), std::string::npos);
+}
+
+// A text without ranges, studied as anybody would: what folds its knees the wrong way is not ok.
+TEST(GaitEvaluator, ATextWhoseOptimumFoldsAKneeIsNotOk) {
+  std::string text = systems::model_text("motor-biped");
+  const auto ranges = text.find("[range stance_knee]");
+  text.erase(ranges, text.find("[actuator stance_contact]") - ranges);
+  const std::string path = testing::TempDir() + "no-ranges";
+  std::ofstream(path + ".model") << text;
+  std::ofstream(path + ".cfg")
+      << "[study]\nevaluator = gait\n[design]\nknee.min = 0.3\nknee.max = 0.6\nstep-length = 0.5\n"
+         "period = 0.8\n[gait]\nmodel = no-ranges.model\nintervals = 20\nstarts = 4\n";
+  const Outcome outcome = make_evaluator(read_settings(path + ".cfg", {}))->evaluate(task(0.45));
+  EXPECT_EQ(outcome.evaluation.status, Status::infeasible);
+  EXPECT_NE(outcome.evaluation.reason.find("a knee folds the wrong way"), std::string::npos)
+      << outcome.evaluation.reason;
+}
+
+// The source's walker keeps to the ranges of its text unless it is set free, which is cheaper and no walk.
+TEST(GaitEvaluator, JointsKeepToTheRangesOfTheModelOrAreFree) {
+  const auto found = [](const std::string& ranges) {
+    return make_evaluator(small_study({"--gait.ranges", ranges, "--gait.starts", "4"}))->evaluate(task(0.45));
+  };
+  const Outcome kept = found("model"), free = found("free");
+  ASSERT_EQ(kept.evaluation.status, Status::ok) << kept.evaluation.reason;
+  EXPECT_LT(free.evaluation.cost, 0.9 * kept.evaluation.cost);
+  const double degree = 3.14159265358979 / 180.0, from[] = {-80, 0, -120, -130}, to[] = {80, 130, 120, 0};
+  const auto beyond = [&](const Outcome& outcome) {  // rad
+    double most = -1e9;
+    for (int joint = 0; joint < 4; ++joint) {
+      const auto angle = outcome.trajectory.values[1].col(2 + joint);
+      most = std::max({most, from[joint] * degree - angle.minCoeff(), angle.maxCoeff() - to[joint] * degree});
+    }
+    return most;
+  };
+  EXPECT_LE(beyond(kept), 1e-7);
+  EXPECT_GT(beyond(free), 0.1);
+
+  // a knee stop is one row a node and knee, and none where the range says so already
+  const auto rows = [](const std::string& ranges, const std::string& stops) {
+    const GaitDesigns designs(small_study({"--gait.ranges", ranges, "--gait.knee-stops", stops}));
+    return designs.problem(Eigen::VectorXd::Constant(1, 0.45), 16).problem().constraints();
+  };
+  EXPECT_EQ(rows("free", "true"), rows("free", "false") + 2 * 17);
+  EXPECT_EQ(rows("model", "true"), rows("model", "false"));
 }
 
 // [parameters]: a speed, and steps and periods that follow from it, with gradients through all of them.

@@ -117,6 +117,7 @@ void GaitDesigns::read_model() {
   text_ = text_of(settings_);
   systems::Model model = systems::read_model(text_, model_, false);
   if (model.structure.actuators.empty()) model.fail(0, "no [actuator NAME], so it cannot walk");
+  if (settings_.text("gait.ranges") == "free") model.structure.ranges.clear();
   walker_ = std::make_shared<const dmoc::Walker>(std::move(model));
   if (!from_file_) return;
   for (const Setting& setting : settings_.all)

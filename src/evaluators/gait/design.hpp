@@ -23,7 +23,6 @@ class GaitDesigns {
   const dmoc::Walker& walker() const { return *walker_; }
   const dmoc::GaitSettings& gait() const { return gait_; }
   const std::string& model() const { return model_; }
-  bool from_file() const { return from_file_; }
   const std::string& text() const { return text_; }
 
   // Empty, or why a design is none: `infeasible` where a requirement of the configuration says so, else `failed`.

@@ -68,7 +68,6 @@ class GaitEvaluator final : public Evaluator {
   Channels channels() const override;
   Outcome evaluate(const Task& task) const override;
   std::vector<std::pair<std::string, std::string>> reads() const override {
-    if (!designs_.from_file()) return {};
     return {{"gait.model-checksum", checksum(designs_.text())}};
   }
   int parts() const override { return search_.parts; }

@@ -68,6 +68,7 @@ std::vector<Key> gait_keys() {
              {"ends", "intervals"}),
       limit("torque-limit", g.torque_limit, "N m", "limit of every torque, besides those of the model's actuators"),
       limit("rate-limit", g.rate_limit, "rad/s", "limit of the speed of every joint"),
+      one_of("ranges", "joints keep to the ranges that the model's text gives them, or turn freely", {"model", "free"}),
       boolean("knee-stops", g.knee_stops, "knees bend one way only"),
       real("clearance", g.clearance, "m",
            "height the swing foot must reach in mid-swing; 4 s (1 - s) of it at the fraction s", 0.0, 1.0),
