@@ -244,7 +244,7 @@ void Simulation<n>::start(std::span<const Pose<n>> poses, std::span<const Twist<
   if (m.options.response == Response::none) return;
   frames_of(m.state.poses, m.frames);
   const geometry::Contact<n>* worst = nullptr;
-  for (const auto& c : m.detection.find(m.frames))
+  for (const auto& c : m.detection.find(m.frames, m.options.tolerance))
     if (!worst || c.normal_gap() > worst->normal_gap()) worst = &c;
   m.response->restart();
   if (worst && worst->normal_gap() > m.options.tolerance)
@@ -313,7 +313,7 @@ std::span<const geometry::Contact<n>> Simulation<n>::contacts() const {
   Machine& m = *machine_;
   m.touching.clear();
   frames_of(m.state.poses, m.frames);
-  for (const auto& c : m.detection.find(m.frames))
+  for (const auto& c : m.detection.find(m.frames, m.options.tolerance))
     if (c.normal_gap() >= -m.options.tolerance) m.touching.push_back(c);
   return m.touching;
 }

@@ -10,7 +10,6 @@
 namespace dodyn::rigid {
 namespace {
 
-
 template <int n>
 void stays(int boxes) {
   const auto scene = stack<n>({.boxes = boxes});
@@ -34,6 +33,17 @@ void stays(int boxes) {
 TEST(Stack, RestsForTenSeconds) {
   stays<2>(5);
   stays<3>(5);
+}
+
+TEST(Stack, TouchesWhereRoundingKeepsItOpen) {
+  auto scene = stack<3>({.boxes = 3});
+  for (double open : {0.0, 1e-15, 1e-12}) {
+    for (std::size_t b = 0; b < scene.poses.size(); ++b)
+      if (!scene.world.bodies[b].fixed) scene.poses[b].position[2] += open * static_cast<double>(b);
+    Simulation<3> simulation(scene.world, {});
+    simulation.start(scene.poses, scene.twists);
+    EXPECT_EQ(simulation.contacts().size(), 3u) << open;
+  }
 }
 
 // One square strikes another off centre, at an angle: a corner on an edge, elastic, without friction.
