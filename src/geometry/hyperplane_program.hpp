@@ -32,6 +32,7 @@ class Program {
 
   Vector<n> across_beta() const { return axes_.template leftCols<across>() * t_; }  // (I - beta beta^T) alpha
   Vector<n> alpha() const { return across_beta() + axes_.col(across); }
+  double gap() const { return -value_; }  // of an optimum: of the last solve() or read()
   int passes() const { return passes_; }
 
  private:

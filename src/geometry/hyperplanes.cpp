@@ -84,6 +84,10 @@ bool overlap(const Polytope<n>& k1, const Frame<n>& frame1, const Polytope<n>& k
     plane = program.alpha();
     return false;
   }
+  if (ending == Ending::optimal) {  // they touch, as far as numbers tell
+    if (program.gap() < 0.0) plane = program.alpha();
+    return program.gap() >= 0.0;
+  }
   Contact<n> contact;
   find_contact(k1, frame1, k2, frame2, basis, contact);
   if (contact.gap < 0.0) plane = contact.alpha;

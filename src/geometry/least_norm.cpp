@@ -91,12 +91,12 @@ void Program<n>::resolve(Contact<n>& c) {
 // constraint. Where rounding leaves no such multipliers they are those of the basis. False if so.
 template <int n>
 bool Program<n>::least_multipliers() {
-  for (int side = 0; side < 2; ++side)
-    for (int a = 0; a < active_[side]; ++a) {
-      Across z = turned_[side].template leftCols<across>().transpose() * k_[side]->corner(list_[side][a]);
-      if (side == 0) z += offset_.template head<across>();
-      across_[side][a] = z;
-    }
+  for (int side = 0; side < 2; ++side) {
+    const Eigen::Matrix<double, n, across> axes = turned_[side].template leftCols<across>();
+    const Across offset = side == 0 ? Across(offset_.template head<across>()) : Across(Across::Zero());
+    for (int a = 0; a < active_[side]; ++a)
+      across_[side][a].noalias() = axes.transpose() * k_[side]->corner(list_[side][a]) + offset;
+  }
   if (multipliers_on_support()) return true;
   newton_multipliers();
   if (on_the_line()) return true;
