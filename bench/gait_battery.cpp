@@ -22,41 +22,15 @@
 #include <string>
 #include <vector>
 
-#include "dmoc/gait.hpp"
+#include "battery_gaits.hpp"
 #include "measure.hpp"
 #include "nlp/solve.hpp"
 
 namespace {
 
 using namespace dodyn;
-using bench::cpu_seconds, bench::median;
+using bench::cpu_seconds, bench::median, bench::battery_gait;
 using Gait = dmoc::WalkerGait;
-
-constexpr int kinds = 6;
-const char* kind_names[kinds] = {
-    "squared torque",           "squared torque, knee stops",    "bounded work",
-    "bounded work, knee stops", "underactuated, squared torque", "underactuated, bounded work"};
-
-Gait gait(int kind, double shank, int intervals = 80) {
-  const bool work = kind == 2 || kind == 3 || kind == 5, underactuated = kind >= 4;
-  dmoc::GaitSettings s;  // squared torque
-  s.intervals = intervals;
-  if (work) {
-    s.absolute_work = 1.0;
-    s.squared_torque = 0.02;
-    s.torque_limit = underactuated ? 40.0 : 20.0;
-    s.friction = 0.8;
-  }
-  s.knee_stops = kind == 1 || kind == 3;
-  static const auto walker = [](const std::string& name) {
-    systems::Model model = systems::find_model(name);
-    model.structure.ranges.clear();
-    return std::make_shared<const dmoc::Walker>(std::move(model));
-  };
-  static const auto planar = walker("planar-biped"), other = walker("planar-underactuated");
-  const auto& w = underactuated ? other : planar;
-  return Gait(w, w->numbers({{"knee", shank}}), s);
-}
 
 struct Result {
   int status = -1, iterations = 0;  // -1: not asked for
@@ -129,14 +103,14 @@ void for_each_result(R& row, Visitor visit) {
 }
 
 Row solve(int problem_number) {
-  const int kind = problem_number % kinds;
+  const int kind = problem_number % bench::gait_kinds;
   std::mt19937_64 random(static_cast<std::uint64_t>(problem_number));
   const double shank = 0.35 + 0.4 * static_cast<double>(random() >> 11) * 0x1.0p-53;
   const std::uint64_t seed = random();
-  Row row{problem_number, kind, problem_number / kinds % 4 == 3, shank, {}, {}, {}};
-  const Gait problem = gait(kind, shank);
+  Row row{problem_number, kind, problem_number / bench::gait_kinds % 4 == 3, shank, {}, {}, {}};
+  const Gait problem = battery_gait(kind, shank);
   if (row.warm) {
-    const Gait lower = gait(kind, shank - 0.005);
+    const Gait lower = battery_gait(kind, shank - 0.005);
     nlp::Solution neighbour;
     for (std::uint64_t k = 0; k < 5 && neighbour.status != nlp::SolveStatus::solved; ++k)
       neighbour = nlp::solve(lower.problem(), lower.cold_start(seed + k));
@@ -145,7 +119,7 @@ Row solve(int problem_number) {
   } else {
     row.native = solve(nlp::Backend::native, problem, problem.cold_start(seed));
     row.ipopt = solve(nlp::Backend::ipopt, problem, problem.cold_start(seed));
-    row.searched = search(problem, gait(kind, shank, 40), seed);
+    row.searched = search(problem, battery_gait(kind, shank, 40), seed);
   }
   return row;
 }
@@ -205,7 +179,7 @@ int main(int argc, char** argv) {
   std::ofstream out(argv[1], std::ios::app);
   out.precision(12);
   for (int i = 0; i < problems; ++i) {
-    if (rows.contains(i) || (only >= 0 && i % kinds != only)) continue;
+    if (rows.contains(i) || (only >= 0 && i % bench::gait_kinds != only)) continue;
     Row row = rows[i] = solve(i);
     out << row.problem << ' ' << row.kind << ' ' << row.warm << ' ' << row.shank;
     for_each_result(row, [&](const Result& r) {
@@ -219,12 +193,12 @@ int main(int argc, char** argv) {
       "ms | ratio of medians | median ratio | slowest of ours, ms |\n|---|---|---|---|---|---|---|---|---|---|\n");
   const auto table = [&](const char* what, bool warm, Result Row::*ours) {
     std::vector<Row> all;
-    for (int kind = 0; kind < kinds; ++kind) {
+    for (int kind = 0; kind < bench::gait_kinds; ++kind) {
       std::vector<Row> some;
       for (const auto& [i, row] : rows)
         if (row.kind == kind && row.warm == warm) some.push_back(row);
       all.insert(all.end(), some.begin(), some.end());
-      summarise(std::string(kind_names[kind]) + what, some, ours);
+      summarise(std::string(bench::gait_kind_names[kind]) + what, some, ours);
     }
     summarise(std::string("all") + what, all, ours);
   };
