@@ -152,18 +152,18 @@ TEST(EveryParameter, OfASpatialBiped) {
     check_gait("knee-spatial.cfg", {"--design.knee=0.5", "--gait.intervals=12"}, formulas);
 }
 
-TEST(EveryParameter, OfAHopper) {
-  const std::string path = std::string(CONFIGS) + "/hopper.cfg";
-  std::vector<std::string> words = {"--design.leg_stiffness=2000", "--motion.starts=1"};
+// Of the model, and these of the motion.
+void check_motion(const std::string& config, std::vector<std::string> words, const std::vector<Free>& of_motion) {
+  const std::string path = std::string(CONFIGS) + "/" + config;
+  words.push_back("--motion.starts=1");
   std::vector<Free> all;
   {
     const Settings settings = read_settings(path, words);
     const MotionDesigns designs(settings);
     all = parameters(designs.system().model(), designs.plain(Eigen::VectorXd(0)), false);
   }
-  all.push_back({"stride", 0.4});
-  all.push_back({"mu", 0.8});
-  words.erase(words.begin());
+  all.insert(all.end(), of_motion.begin(), of_motion.end());
+  std::erase_if(words, [](const std::string& word) { return word.starts_with("--design."); });
   const Settings settings = read_settings(path, freed(words, all));
   const MotionDesigns designs(settings);
   expect_slopes(
@@ -182,6 +182,16 @@ TEST(EveryParameter, OfAHopper) {
           *gradient = planned->problem.problem().design_gradient(s.x, s.multipliers, static_cast<int>(design.size()));
         return s;
       });
+}
+
+TEST(EveryParameter, OfAHopper) {
+  check_motion("hopper.cfg", {"--design.leg_stiffness=2000"}, {{"stride", 0.4}, {"mu", 0.8}});
+}
+TEST(EveryParameter, OfAWalkerWithFeet) {
+  check_motion(
+      "feet.cfg",
+      {"--design.period=0.8", "--phase.heel.intervals=4", "--phase.flat.intervals=8", "--phase.tip.intervals=5"},
+      {{"stride", 0.5}, {"period", 0.8}, {"mu", 0.8}, {"clearance", 0.03}});
 }
 
 }  // namespace

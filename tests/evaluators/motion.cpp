@@ -194,6 +194,9 @@ TEST(Motion, EachMistakeGetsItsLine) {
   says(complaint("intervals = 10", "intervals = 1.5"), "allowed: an integer in [2, 10000]");
   says(complaint("duration = time", "duration = time\nrequire = rate(z) <= 1"), "unknown name 'rate(z)'");
   says(complaint("duration = time", "duration = time\nrequire = normal(s) >= 0"), "holds no point");
+  says(complaint("duration = time", "duration = time\nrequire = reaction(s) >= 0"),
+       "this phase holds no such coordinate");
+  says(complaint("[goal]\ns = way\nrate(s) = 0\n", "[periodic]\nperiod = 1\n"), "every phase has a given duration");
   says(complaint("squared-control = 0.5", "squared-control = -1"), "allowed: a number, 0 or more");
   says(complaint("model = slider.model", "model = slidre.model"), "cannot be read");
   says(complaint("[start]", "[stat]"), "unknown key 'stat.");

@@ -62,8 +62,7 @@ std::vector<ini::SectionKind> motion_sections() {
            "stays no longer"},
       kind("periodic", Name::none,
            "the motion repeats itself, these coordinates ahead: COORDINATE = expression; exchange = NAME of the "
-           "model's, "
-           "as which its end is seen"),
+           "model's, as which its end is seen; period = expression, s: what its phases last together"),
       kind("start", Name::none,
            "given at the start: COORDINATE = expression, rate(COORDINATE) = expression; LINK = pose, place, turn, "
            "velocity, spin, rest; LINK from LINK = the same; momentum = 0; require = conditions, by commas"),
@@ -239,18 +238,28 @@ void MotionDesigns::read_requirement(Phase& phase, const FreeEntry& entry, const
   try {
     for (const auto& comparison : Expression::parse(text).comparisons()) {
       const auto& quantities = comparison.what.quantities();
-      const bool of_force = std::any_of(quantities.begin(), quantities.end(),
+      const bool of_point = std::any_of(quantities.begin(), quantities.end(),
                                         [](const auto& q) { return q.name == "normal" || q.name == "tangential"; });
+      const bool of_force = of_point || std::any_of(quantities.begin(), quantities.end(),
+                                                    [](const auto& q) { return q.name == "reaction"; });
       if (!of_force) {
         phase.constraints.emplace_back(
             dmoc::path_function(*system_, phase.held, phase.timed(), comparison.what, names_), comparison.equality);
         continue;
       }
       const int d = system_->structure().dimension;
-      if (phase.held.empty() || phase.held.front() != 0 || static_cast<int>(phase.held.size()) < d)
+      if (of_point && (phase.held.empty() || phase.held.front() != 0 || static_cast<int>(phase.held.size()) < d))
         throw entry.error("speaks of a force, but this phase holds no point");
-      if (comparison.equality || d != 2)
-        throw entry.error("is not understood of forces; allowed, in the plane: comparisons with <= or >=");
+      for (const auto& q : quantities) {
+        if (q.name != "reaction") continue;
+        const int c = q.arguments.size() == 1 ? coordinate(entry, q.arguments.front()) : -1;
+        if (std::find(phase.held.begin(), phase.held.end(), c) == phase.held.end())
+          throw entry.error("'" + q.text() +
+                            "': this phase holds no such coordinate; allowed: reaction(COORDINATE) of what is held");
+      }
+      if (comparison.equality || (of_point && d != 2))
+        throw entry.error(
+            "is not understood of forces; allowed: comparisons with <= or >=, of normal and tangential in the plane");
       phase.forces.push_back(comparison.what);
     }
   } catch (const ExpressionError& error) {
@@ -262,7 +271,8 @@ std::vector<MotionDesigns::Given> MotionDesigns::read_given(const std::string& k
   std::vector<Given> all;
   for (const FreeSection* section : settings_.sections_of(kind))
     for (const FreeEntry& entry : section->entries)
-      if (kind != "periodic" || entry.key != "exchange") all.push_back(read_one(entry, rates));
+      if (kind != "periodic" || (entry.key != "exchange" && entry.key != "period"))
+        all.push_back(read_one(entry, rates));
   return all;
 }
 
@@ -312,7 +322,12 @@ void MotionDesigns::read_ends() {
   const auto sections = settings_.sections_of("periodic");
   periodic_ = !sections.empty();
   shift_ = read_given("periodic", false);
-  for (const FreeSection* section : sections)
+  for (const FreeSection* section : sections) {
+    if (const FreeEntry* entry = section->find("period")) {
+      period_ = expression(*entry, entry->value);
+      if (std::none_of(phases_.begin(), phases_.end(), [](const Phase& phase) { return phase.timed(); }))
+        throw entry->error("every phase has a given duration; allowed: a phase with duration = SHORTEST .. LONGEST");
+    }
     if (const FreeEntry* entry = section->find("exchange")) {
       const auto& model = system_->model();
       const auto exchanges =
@@ -326,6 +341,7 @@ void MotionDesigns::read_ends() {
         throw entry->error("is no exchange of the model" + did_you_mean(entry->value, names) +
                            "; allowed: " + (names.empty() ? "none" : listed(names)));
     }
+  }
   read_placements("start", start_places_, start_, start_ends_);
   read_placements("goal", goal_places_, goal_, goal_ends_);
   guess_ = read_given("guess", false);
@@ -434,21 +450,37 @@ Coefficient MotionDesigns::evaluated(const Expression& e, const Values& values) 
   return e.evaluate<Coefficient>(numbers);
 }
 
-// Coefficients of an expression that is linear in the forces.
+// Coefficients of an expression that is linear in the forces on what is held.
 dmoc::ForceCondition MotionDesigns::force_condition(const Expression& e, const Values& values) const {
-  const auto at = [&](double normal, double tangential) {
+  const auto& names = system_->structure().coordinate_names;
+  std::vector<int> pushed;  // coordinate of each quantity; -1: it is no force
+  for (const auto& q : e.quantities())
+    pushed.push_back(q.name == "normal"       ? 1
+                     : q.name == "tangential" ? 0
+                     : q.name == "reaction"
+                         ? static_cast<int>(std::find(names.begin(), names.end(), q.arguments.front()) - names.begin())
+                         : -1);
+  const auto at = [&](const auto& force) {
     std::vector<Coefficient> numbers;
-    for (const auto& q : e.quantities())
-      numbers.push_back(q.name == "normal"       ? Coefficient(normal)
-                        : q.name == "tangential" ? Coefficient(tangential)
-                                                 : named(values, q.name));
+    for (std::size_t i = 0; i < pushed.size(); ++i)
+      numbers.push_back(pushed[i] >= 0 ? Coefficient(force(pushed[i])) : named(values, e.quantities()[i].name));
     return e.evaluate<Coefficient>(numbers);
   };
-  const Coefficient none = at(0, 0), n = at(1, 0), t = at(0, 1);
-  if (none.value != 0.0 || std::abs(at(2, 3).value - 2 * n.value - 3 * t.value) > 1e-9 * (1 + std::abs(n.value)))
+  const Coefficient none = at([](int) { return 0.0; });
+  dmoc::ForceCondition condition;
+  double sum = 0.0;
+  std::vector<int> forces = pushed;
+  std::sort(forces.begin(), forces.end());
+  forces.erase(std::unique(forces.begin(), forces.end()), forces.end());
+  for (const int c : forces) {
+    if (c < 0) continue;
+    condition.emplace_back(c, at([c](int other) { return other == c ? 1.0 : 0.0; }));
+    sum += (2.0 + c) * condition.back().second.value;
+  }
+  if (none.value != 0.0 || std::abs(at([](int c) { return 2.0 + c; }).value - sum) > 1e-9 * (1 + std::abs(sum)))
     throw ConfigError("'" + e.text() +
                       "' is not linear in the forces; allowed: such as abs(tangential(foot)) <= 0.8*normal(foot)");
-  return {{1, n}, {0, t}};
+  return condition;
 }
 
 std::string MotionDesigns::refusal(const Eigen::VectorXd& design) const {
@@ -460,11 +492,15 @@ std::string MotionDesigns::refusal(const Eigen::VectorXd& design) const {
   }
   if (const std::string complaint = at_odds(all); !complaint.empty()) return complaint;
   if (const std::string complaint = overlap(all, design); !complaint.empty()) return complaint;
+  double least = 0.0, most = 0.0;
   for (const Phase& phase : phases_) {
     const double shortest = evaluated(phase.shortest, all).value, longest = evaluated(phase.longest, all).value;
     if (!(shortest > 0.0) || !(longest >= shortest))
       return formatted("[phase %s] would last %g to %g s", phase.name.c_str(), shortest, longest);
+    least += shortest, most += longest;
   }
+  if (const double period = period_ ? evaluated(*period_, all).value : least; period < least || period > most)
+    return formatted("[periodic] period = %g s: the phases last %g to %g s together", period, least, most);
   return "";
 }
 

@@ -56,7 +56,8 @@ class MotionDesigns {
     int intervals = 20;
     Expression shortest, longest;                                  // duration, s; equal where it is given
     std::vector<std::pair<dmoc::PathFunction, bool>> constraints;  // and whether an equality
-    std::vector<Expression> forces;  // >= 0, linear in normal(POINT) and tangential(POINT) of what is held
+    std::vector<Expression>
+        forces;  // >= 0, linear in normal(POINT), tangential(POINT), reaction(COORDINATE) of what is held
     std::vector<dmoc::PathFunction> costs;
     bool timed() const { return !(shortest == longest); }
   };
@@ -178,6 +179,7 @@ class MotionDesigns {
   std::vector<Phase> phases_;
   bool periodic_ = false;
   std::optional<Relabelling> exchange_;  // at the end of a periodic motion
+  std::optional<Expression> period_;     // what its phases last together, s
   std::vector<Given> shift_, start_, goal_, guess_;
   std::vector<Placement> start_places_, goal_places_;
   Ends start_ends_, goal_ends_;

@@ -103,6 +103,15 @@ TranscribedMotion MotionDesigns::plan(const Eigen::VectorXd& design, const Motio
       add_end_constraint(problem, phase, end, function, lookup, equality);
   }
   add_contacts(planned, all, path);
+  if (period_) {
+    ask(planned, "period in [periodic]");
+    Coefficient rest = evaluated(*period_, all);
+    for (int i = 0; i < count; ++i)
+      if (problem.index(i).duration < 0) rest = rest - problem.phase(i).duration;
+    const int row = problem.problem().add_rows(1, rest, rest);
+    for (int i = 0; i < count; ++i)
+      if (problem.index(i).duration >= 0) problem.problem().add_linear(row, problem.index(i).duration, 1.0);
+  }
   ask(planned, "turn in [clear]");
   if (system_->directors() || !clear_.empty())
     for (int i = 0; i < count; ++i) add_turn_limit(problem, i, evaluated(turn_, all).value);

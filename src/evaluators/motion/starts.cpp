@@ -10,6 +10,29 @@
 
 namespace dodyn::evaluators {
 
+namespace {
+
+// Moves where a periodic motion begins and ends until the end, as the exchange sees it, is `ahead` of where it begins:
+// Gauss-Newton steps, of the end alone first and then the least ones of both. `begins`, `ends`: which coordinates may move.
+void close(const autodiff::Element& exchange, const std::vector<int>& begins, const std::vector<int>& ends,
+           const Eigen::VectorXd& ahead, Eigen::VectorXd& first, Eigen::VectorXd& last) {
+  const Eigen::Index n = first.size(), b = static_cast<Eigen::Index>(begins.size()),
+                     e = static_cast<Eigen::Index>(ends.size());
+  for (int step = 0; step < 8; ++step) {
+    const Eigen::VectorXd theta = last(ends);
+    Eigen::MatrixXd slopes(n, e + b);
+    slopes << dmoc::jacobian(exchange, theta), Eigen::MatrixXd::Zero(n, b);
+    if (step >= 3)
+      for (Eigen::Index i = 0; i < b; ++i) slopes(begins[static_cast<std::size_t>(i)], e + i) = -1.0;
+    const Eigen::VectorXd change =
+        slopes.completeOrthogonalDecomposition().solve(first + ahead - dmoc::value(exchange, theta));
+    last(ends) += change.head(e);
+    first(begins) += change.tail(b);
+  }
+}
+
+}  // namespace
+
 void MotionDesigns::place(const std::vector<Placement>& placements, const std::vector<Given>& given,
                           const Values& values, Eigen::VectorXd& q) const {
   const auto tree = system_->model().tree<dmoc::Coefficient>(values.model.numbers).plain();
@@ -52,11 +75,14 @@ MotionPath MotionDesigns::path(const Eigen::VectorXd& design, std::uint64_t seed
   if (periodic_) last = first;
   place(goal_places_, goal_, all, last);  // what the goal leaves free stays as it was at the last way point
   for (const Given& g : shift_) last(g.coordinate) = first(g.coordinate) + evaluated(g.value, all).value;
-  if (exchange_) {  // what is seen as where it begins
-    const auto moving = system_->holding(phases_.back().held).moving;
-    Eigen::VectorXd theta(static_cast<Eigen::Index>(moving.size()));
-    for (Eigen::Index i = 0; i < theta.size(); ++i) theta(i) = first(moving[static_cast<std::size_t>(i)]);
-    last += first - dmoc::value(*dmoc::element(exchange_->configuration, all.model.numbers), theta);
+  if (exchange_) {
+    Eigen::VectorXd ahead = Eigen::VectorXd::Zero(n);
+    for (const Given& g : shift_) ahead(g.coordinate) = evaluated(g.value, all).value;
+    for (const int c : phases_.front().held) first(c) = 0.0;
+    last = first;
+    close(*dmoc::element(exchange_->configuration, all.model.numbers), system_->holding(phases_.front().held).moving,
+          system_->holding(phases_.back().held).moving, ahead, first, last);
+    knots.front().second = first;
   }
   knots.emplace_back(1.0, last);
   // where it touches, on the way between those
@@ -104,8 +130,19 @@ MotionPath MotionDesigns::path(const Eigen::VectorXd& design, std::uint64_t seed
                             : phase.timed() ? std::sqrt(shortest * longest) * std::exp(0.3 * uniform())
                                             : shortest);
     moving.push_back(system_->holding(phase.held).moving);
-    for (const int c : moving.back()) moving_time[static_cast<std::size_t>(c)] += path.duration.back();
   }
+  if (period_) {  // what is asked of all together, by shares of what each of them may still be longer or shorter
+    double rest = evaluated(*period_, all).value, room = 0.0;
+    for (const double T : path.duration) rest -= T;
+    const auto limit = [&](std::size_t i) {
+      return evaluated(rest > 0.0 ? phases_[i].longest : phases_[i].shortest, all).value;
+    };
+    for (std::size_t i = 0; i < phases_.size(); ++i) room += std::abs(limit(i) - path.duration[i]);
+    for (std::size_t i = 0; i < phases_.size() && room > 0.0; ++i)
+      path.duration[i] += std::abs(limit(i) - path.duration[i]) * rest / room;
+  }
+  for (std::size_t i = 0; i < phases_.size(); ++i)
+    for (const int c : moving[i]) moving_time[static_cast<std::size_t>(c)] += path.duration[i];
   Eigen::VectorXd bow(n), wave(n);
   for (int c = 0; c < n; ++c) {
     bow(c) = size(c) * uniform();
