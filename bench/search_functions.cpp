@@ -164,12 +164,12 @@ Problem wedge(Random& random, int d, int budget) {
 }
 
 // Hollows of random depth and width at random places.
-Problem hollows(Random& random, int d, int count, int budget) {
+Problem hollows(Random& random, int d, int count, int budget, double wide = 0.11) {
   std::vector<VectorXd> at;
   std::vector<double> depth;
   for (int i = 0; i < count; ++i)
     at.push_back(somewhere(random, d, 0.1)), depth.push_back(i == 0 ? 1 : 0.45 + 0.45 * random.uniform());
-  const double width = 0.11 * std::sqrt(static_cast<double>(d));
+  const double width = wide * std::sqrt(static_cast<double>(d));
   const auto f = [=](const VectorXd& x) {
     double sum = 0;
     for (int i = 0; i < count; ++i) sum -= depth[i] / (1 + (x - at[i]).squaredNorm() / (width * width));
@@ -278,6 +278,7 @@ std::vector<Family> families() {
       {"wedge 3", false, [](Random& r) { return wedge(r, 3, 80); }},
       {"shell 2", false, [](Random& r) { return shell(r, 2, 0.02, 60); }},
       {"hollows 4", false, [](Random& r) { return hollows(r, 4, 8, 150); }},
+      {"pits 4", false, [](Random& r) { return hollows(r, 4, 8, 150, 0.04); }},
       {"ripples 2", false, [](Random& r) { return ripples(r, 2, 3, 0.5, 100); }},
       {"mixed 4", false, [](Random& r) { return mixed(r, 4, 8, 2, 80); }},
       {"noisy 2", false, [](Random& r) { return noisy_bowl(r, 2, 0.1, 60); }},
@@ -318,6 +319,7 @@ std::vector<Family> families() {
       {"wedge 4", true, [](Random& r) { return wedge(r, 4, 120); }},
       {"shell 3", true, [](Random& r) { return shell(r, 3, 0.02, 90); }},
       {"hollows 3", true, [](Random& r) { return hollows(r, 3, 7, 120); }},
+      {"pits 5", true, [](Random& r) { return hollows(r, 5, 6, 180, 0.05); }},
       {"ripples 3", true, [](Random& r) { return ripples(r, 3, 2, 0.4, 120); }},
       {"mixed 5", true, [](Random& r) { return mixed(r, 3, 12, 3, 100); }},
       {"noisy 3", true, [](Random& r) { return noisy_bowl(r, 3, 0.1, 90); }},

@@ -14,6 +14,7 @@ using Eigen::VectorXd;
 
 namespace {
 
+constexpr double bend = 3;                // how much an edge may be bent, in ranges^-1
 constexpr Index local_designs_each = 10;  // designs per variable, and as many more, that a local edge is learned from
 
 double nearest(const MatrixXd& set, const VectorXd& z) {
@@ -38,7 +39,7 @@ Viability learned(const Evidence& evidence, const VectorXd& centre, double scale
     x.col(static_cast<Index>(viable.size())) = z.col(static_cast<Index>(i));
     viable.push_back(evidence.telling(evidence.told[i]));
   }
-  return Viability(x, viable, true);
+  return Viability(x, viable, bend * scale);
 }
 
 }  // namespace

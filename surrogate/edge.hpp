@@ -26,11 +26,13 @@ class Edge {
 };
 
 // What the designs nearest to a place tell of the edge there. Lengths are measured in `scale`, of the range: however short the steps, the
-// edge is as sharp as they need it, which a classifier of the whole box is not.
+// edge is as sharp as they need it, which a classifier of the whole box is not; and it may be a plane, or a paraboloid, beside what a
+// Gaussian process makes of it.
 class LocalEdge {
  public:
   LocalEdge(const Evidence& evidence, const Eigen::VectorXd& centre, double scale);
   double logit(const Eigen::VectorXd& unit) const;  // of the odds to be worth having
+  bool exists() const { return !viability_.certain(); }
 
  private:
   const DesignSpace& space_;

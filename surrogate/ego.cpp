@@ -20,6 +20,8 @@ using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
 constexpr double lumpy_quality = 0.9;  // leave-one-out, below which costs are lumpy to the model
+constexpr double beside = 0.1;         // of the best, of the range: what lies there tells nothing of the rest
+constexpr double polish = 1000;        // a gain of less than so many times the least is no news there
 
 std::string text(double value, int digits = 4) { return formatted("%.*g", digits, value); }
 
@@ -134,6 +136,7 @@ void Ego::tell(const Evaluation& e) {
   if (e.design.size() != dimensions()) throw std::invalid_argument("ego: told a design of another number of variables");
   const Evaluation* const before = evidence.best();
   const double best_before = before ? evidence.objective(*before, 0) : infinity;
+  const VectorXd before_at = before ? evidence.unit(*before) : VectorXd();
   const auto same = [&](const VectorXd& x) { return x == e.design; };
   auto& pending = evidence.pending;
   if (const auto at = std::find_if(pending.begin(), pending.end(), same); at != pending.end()) {
@@ -153,13 +156,16 @@ void Ego::tell(const Evaluation& e) {
     caution = std::clamp(caution + (kept ? -0.5 : 0.7), -2.0, 4.0);
     const bool gains = evidence.feasible(e) && evidence.objective(e, 0) < best_before - worth;
     edge_side = std::clamp(edge_side * (gains ? 1.6 : 0.7), 4 * resolution, longest_edge_step);
+  } else {
+    hopes_failed = evidence.telling(e) ? hopes_failed / 2 : hopes_failed + 1;
   }
+  const double gained = evidence.feasible(e) ? best_before - evidence.objective(e, 0) : 0;
+  const bool elsewhere = before_at.size() > 0 && (evidence.unit(e) - before_at).cwiseAbs().maxCoeff() > beside;
   std::optional<double> seen;
-  if (evidence.telling(e) && !models.objectives()[0].empty())
-    seen = models.objectives()[0].warp().forward(evidence.objective(e, 0));
-  const bool was_check = account.checking() && !evidence.noisy();
-  const bool promising = account.told(seen, evidence.feasible(e) && evidence.objective(e, 0) < best_before - worth);
-  niche.told(evidence, is_settling() || was_check, promising && !evidence.noisy(), options.batch);
+  if (evidence.telling(e)) seen = evidence.objective(e, 0);
+  const bool was_check = checking && !evidence.noisy();
+  const bool lower = account.told(e.design, seen, gained > (elsewhere ? 1 : polish) * worth);
+  niche.told(evidence, is_settling() || was_check, lower && was_check, options.batch);
   if (!options.trust_region) return;
   const bool success = evidence.feasible(e) && evidence.objective(e, 0) < best_before - 1e-3 * std::abs(best_before);
   const int patience = static_cast<int>(std::max<Index>(4, dimensions())) / (options.gradient ? 2 : 1);
@@ -205,19 +211,21 @@ Plan Ego::next(std::optional<Beliefs>& thought) {
   search_box(*this, lower, upper);
   const MatrixXd candidates = candidates_in(*this, lower, upper);
   const TrackedModel& cost = models.objectives()[0];
-  account.no_check();
+  checking = false;
   const auto telling = std::count_if(evidence.told.begin() + static_cast<std::ptrdiff_t>(evidence.from),
                                      evidence.told.end(), [&](const auto& e) { return evidence.telling(e); });
   if (evidence.plateau && telling == 0) {  // the same everywhere so far
     account.not_ruled_out(1);
-    account.check(0, 0, 0);
     if (account.satisfied() && evidence.pending.empty()) {
       Plan plan;
       plan.stopped =
           "the cost is the same wherever it was evaluated, which rules out nothing between; " + evidence.say_best();
       return plan;
     }
-    return fill(*this, candidates, false, "the cost is the same wherever it was evaluated: where there is most room");
+    Plan plan =
+        fill(*this, candidates, false, "the cost is the same wherever it was evaluated: where there is most room");
+    account.expect(plan.design, {});
+    return plan;
   }
   const bool none = cost.empty() || (!evidence.best_of_region() && evidence.constraints.empty());
   if (none) return fill(*this, candidates, false, "no usable cost yet: where it may evaluate, far from what was tried");
@@ -225,6 +233,7 @@ Plan Ego::next(std::optional<Beliefs>& thought) {
   if (bad > 0 && telling < dimensions() + 1)
     return fill(*this, candidates, true, std::to_string(telling) + " designs to model yet: where there may be more");
 
+  account.without_cost(static_cast<double>(bad) / static_cast<double>(evidence.told.size() - evidence.from));
   const Beliefs& beliefs = thought.emplace(beliefs_of(*this));
   Plan plan = by_acquisition(*this, beliefs, candidates, lower, upper);
   const bool improves = options.acquisition == AcquisitionKind::expected_improvement &&
@@ -270,9 +279,13 @@ Plan Ego::next(std::optional<Beliefs>& thought) {
     plan.stopped = settled_front(plan, beliefs);
   if (plan.design.size() == 0 && plan.stopped.empty())
     plan = fill(*this, candidates, false, "every maximum is evaluated already: where there is room");
-  if (plan.design.size() > 0)
-    plan.predicted =
-        cost.warp().backward(cost.model().predict(evidence.space.embed(evidence.space.unit(plan.design))).mean);
+  if (plan.design.size() == 0) return plan;
+  const VectorXd unit = evidence.space.unit(plan.design);
+  const Prediction p = cost.model().predict(evidence.space.embed(unit));
+  plan.predicted = cost.warp().backward(p.mean);
+  if (improves && !niche.taken() &&
+      (checking || (unit - evidence.unit(*evidence.best())).cwiseAbs().maxCoeff() > beside))
+    account.expect(plan.design, {cost.warp(), p.mean, std::sqrt(p.variance), evidence.quantile(0.5, cost.warp())});
   return plan;
 }
 
@@ -450,8 +463,8 @@ Iteration Ego::describe(int grid_points) const {
   const bool certain = viability.certain();
   values.insert(values.end(),
                 {compared_, trusted_.longest, trusted_.margin, certain ? not_a_number : viability.length(),
-                 certain ? not_a_number : viability.variance(), trusted_.care, caution, edge_side,
-                 static_cast<double>(account.quiet()), static_cast<double>(account.needed()), account.not_ruled_out()});
+                 certain ? not_a_number : viability.variance(), trusted_.care, caution, edge_side, account.quiet(),
+                 static_cast<double>(account.needed()), account.not_ruled_out()});
   if (options.trust_region) values.push_back(region.side);
   if (evidence.objectives.size() > 1) {
     const Front front = Front::of(outcomes(0));

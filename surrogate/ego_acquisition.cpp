@@ -68,7 +68,7 @@ Beliefs beliefs_of(const EgoState& ego) {
   o.confidence_weight = ego.options.confidence_weight;
   o.pending = ego.options.pending;
   o.seed = ego.options.seed;
-  o.care = 1 + 0.5 * std::min(ego.failed_in_a_row, 8);
+  o.care = 1 + 0.5 * std::min(std::max(ego.failed_in_a_row, ego.hopes_failed), 8);
   if (!ego.models.objectives()[0].empty()) {
     const Warp& warp = ego.models.objectives()[0].warp();
     if (ego.niche.taken()) {

@@ -31,6 +31,8 @@ struct EgoState {
   Niche niche = {};
   std::size_t initial_total = 0;         // initial designs, and those known beforehand
   int failed_in_a_row = 0;               // last told, not worth having
+  bool checking = false;                 // the design planned last is a check
+  int hopes_failed = 0;                  // the same of those that no step along an edge chose; a success halves it
   double caution = 0;                    // logit of the probability that a step at an edge must have
   double edge_side = longest_edge_step;  // of the box that those steps stay in, of the range
 

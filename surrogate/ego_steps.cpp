@@ -43,15 +43,14 @@ std::vector<Considered> foremost(const EgoState& ego, const MatrixXd& points, co
 }
 
 // Its score is the gain that is predicted.
-Plan step_of(const EgoState& ego, const Found& found, Rule rule, const char* edge) {
+Plan step_of(const EgoState& ego, const Found& found, Rule rule, const char* where) {
   Plan plan;
   if (found.at.size() == 0) return plan;
   plan.design = ego.evidence.space.design(found.at);
   plan.score = ego.models.objectives()[0].warp().forward(ego.evidence.objective(*ego.evidence.best_of_region(), 0)) +
                found.value;
   plan.considered = {{plan.design, plan.score, rule}};
-  plan.note = "the least cost on this side of " + std::string(edge) + ": a gain of " + formatted("%.3g", plan.score) +
-              " predicted";
+  plan.note = "the least cost " + std::string(where) + ": a gain of " + formatted("%.3g", plan.score) + " predicted";
   return plan;
 }
 
@@ -108,7 +107,8 @@ Plan along_the_edge(const EgoState& ego) {
     }
     consider(about);
   }
-  return step_of(ego, best, Rule::edge, "what fails or is flat");
+  return step_of(ego, best, Rule::edge,
+                 edge.exists() ? "on this side of what fails or is flat" : "about the best, of costs that are lumpy");
 }
 
 // The same within the constraints, as far as their models are sure: by so many standard deviations as what came of the last steps asks for.
@@ -162,7 +162,7 @@ Plan along_the_constraints(const EgoState& ego, const MatrixXd& candidates) {
         about(k, i) = space.real(k) ? std::clamp(best.at(k) + size * random.normal(), 0.0, 1.0) : best.at(k);
     consider(about);
   }
-  return step_of(ego, best, Rule::limits, "the constraints");
+  return step_of(ego, best, Rule::limits, "on this side of the constraints");
 }
 
 // A check, where the model sees nothing more to gain: with room about it, and where a model that trusts its
@@ -194,10 +194,9 @@ Plan check(EgoState& ego, double gain) {
   plan.design = space.design(points.col(at));
   plan.considered = foremost(ego, points, values, Rule::check);
   ego.account.not_ruled_out(static_cast<double>(doubtful) / static_cast<double>(points.cols()));
-  const Prediction p = tracked.model().predict(z.col(at));
-  ego.account.check(p.mean, std::sqrt(p.variance), ego.evidence.quantile(0.5, tracked.warp()));
-  plan.note = "nothing to gain by the model; check " + std::to_string(ego.account.quiet() + 1) + " of " +
-              std::to_string(ego.account.needed());
+  ego.checking = true;
+  plan.note = "nothing to gain by the model; check " + std::to_string(static_cast<int>(ego.account.quiet()) + 1) +
+              " of " + std::to_string(ego.account.needed());
   return plan;
 }
 

@@ -11,6 +11,7 @@ namespace {
 
 constexpr double radius_share = 0.15;  // without a better sample, of the diagonal of the range
 constexpr double half_side = 0.15;     // of the box about the best of a basin, of the range
+constexpr double known_share = 0.05;   // the same: nearer to a known minimum than that is in its basin
 constexpr int patience = 8;            // designs in a row without a gain there
 constexpr double same_design = 1e-7;   // of the range
 
@@ -46,6 +47,12 @@ VectorXd Niche::upper(const Evidence& evidence) const {
   return (evidence.unit(best(evidence)).array() + half_side).cwiseMin(1);
 }
 
+bool Niche::known(const Evidence& evidence, const VectorXd& u) const {
+  const double radius = known_share * std::sqrt(static_cast<double>(u.size()));
+  const auto near = [&](const VectorXd& other) { return (u - other).norm() <= radius; };
+  return near(evidence.unit(*evidence.best())) || std::any_of(left_.begin(), left_.end(), near);
+}
+
 void Niche::told(const Evidence& evidence, bool settling, bool promising, int batch) {
   const Evaluation* const least = evidence.best();
   const Eigen::Index d = evidence.space.dimensions();
@@ -57,6 +64,11 @@ void Niche::told(const Evidence& evidence, bool settling, bool promising, int ba
     const bool better = evidence.feasible(e) && e.cost < before.cost;
     stalled_ = better && before.cost - e.cost > 0.02 * (before.cost - least->cost) ? 0 : stalled_ + 1;
     if (better) at_ = static_cast<std::ptrdiff_t>(told.size()) - 1;
+    // it came down into a basin that is known
+    if (better && d >= least_variables && e.cost > least->cost && known(evidence, evidence.unit(e))) {
+      at_ = -1;
+      return;
+    }
     if (stalled_ < (d < least_variables ? patience / 2 : patience) + 2 * (batch - 1) &&
         best(evidence).cost > least->cost)
       return;

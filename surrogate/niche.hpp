@@ -31,6 +31,9 @@ class Niche {
   Eigen::VectorXd upper(const Evidence& evidence) const;
 
  private:
+  // Whether a point of the unit cube is in the basin of the best or of a minimum done with.
+  bool known(const Evidence& evidence, const Eigen::VectorXd& unit) const;
+
   std::ptrdiff_t at_ = -1;             // its best, in what was told; -1: none
   int stalled_ = 0;                    // designs there without a gain
   std::vector<Eigen::VectorXd> left_;  // minima of those done with, in the unit cube

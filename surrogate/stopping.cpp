@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <sstream>
-#include <utility>
 
 namespace dodyn::surrogate {
 
@@ -11,33 +10,38 @@ namespace {
 
 constexpr double band = 3;             // standard deviations of the prediction
 constexpr double least_band = 0.01;    // of what costs vary by: a band narrower than that is no matter
-constexpr double checks_of_doubt = 8;  // more checks for each variable, where the whole box is in doubt
+constexpr double checks_of_doubt = 8;  // more for each variable, where the whole box is in doubt
+constexpr double half_told = 0.5;      // a design that fails, or is flat, counts as so many
 
 }  // namespace
 
-bool StopAccount::told(std::optional<double> cost, bool gain) {
-  const auto check = std::exchange(check_, {});
-  if (gain) {
-    quiet_ = 0;
+bool StopAccount::told(const Eigen::VectorXd& design, std::optional<double> cost, bool gain) {
+  const auto at =
+      std::find_if(expected_.begin(), expected_.end(), [&](const Expected& e) { return e.design == design; });
+  std::optional<Prediction> predicted;
+  if (at != expected_.end()) predicted = at->prediction, expected_.erase(at);
+  if (gain) quiet_ = 0;
+  if (gain || !predicted) return false;
+  if (!cost) {
+    quiet_ += half_told;
     return false;
   }
-  if (!check) return false;
-  const bool surprise =
-      cost && std::abs(*cost - check->mean) > std::max(band * check->deviation, least_band * check->scale);
-  surprises_ += surprise;
+  const double seen = predicted->warp.forward(*cost), least = least_band * predicted->scale;
+  const bool surprise = std::abs(seen - predicted->mean) > std::max(band * predicted->deviation, least);
   quiet_ = surprise ? 0 : quiet_ + 1;
-  return cost && check->mean - *cost > std::max(check->deviation, least_band * check->scale);
+  return predicted->mean - seen > std::max(predicted->deviation, least);
 }
 
 int StopAccount::needed() const {
   const auto d = static_cast<double>(variables_);
-  return static_cast<int>(2 + 2 * d + (d > 3 ? 10 * (d - 3) : 0) + std::ceil(checks_of_doubt * d * share_));
+  return static_cast<int>(2 + 2 * d + (d > 3 ? 10 * (d - 3) : 0) +
+                          std::ceil(checks_of_doubt * d * std::max(share_, without_)));
 }
 
 std::string StopAccount::verdict() const {
   std::ostringstream out;
   out.precision(2);
-  out << quiet_ << " checks in a row were as the model predicts";
+  out << std::floor(quiet_) << " designs in a row away from the best were as the model predicts";
   if (share_ > 0.005) out << ", which cannot rule out something better in " << 100 * share_ << " % of the box";
   return out.str();
 }

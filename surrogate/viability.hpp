@@ -9,6 +9,7 @@
 #include <Eigen/Core>
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <vector>
 
 namespace dodyn::surrogate {
@@ -17,8 +18,9 @@ class Viability {
  public:
   // `x`: d x n designs in the unit cube; n >= 0. One length for all variables, the one of greatest evidence. Where all
   // designs evaluated it answers 1 everywhere.
-  // `sharp`: the probability may fall from one to nothing within a hundredth of a length.
-  Viability(const Eigen::MatrixXd& x, const std::vector<bool>& viable, bool sharp = false);
+  // `smooth`: the edge is smooth about the origin: the probability may fall from one to nothing within a hundredth of a
+  // length, at a plane or a paraboloid, whose expected curvature `smooth` is.
+  Viability(const Eigen::MatrixXd& x, const std::vector<bool>& viable, std::optional<double> smooth = {});
 
   // log of the probability, and its gradient where wanted.
   double log_probability(const Eigen::VectorXd& at, Eigen::VectorXd* gradient = nullptr) const;
@@ -36,7 +38,8 @@ class Viability {
   double approximate(const Eigen::MatrixXd& squared, const Eigen::VectorXd& sign, double length, double variance);
 
   Eigen::MatrixXd x_;
-  double length_ = 1, variance_ = 1;
+  double plane(double product) const;  // the covariance's part of planes and paraboloids, of x . x'
+  double length_ = 1, variance_ = 1, plane_ = 0, bend_ = 0;
   Eigen::VectorXd slope_, root_;  // d log likelihood / d f at the mode, square root of its negative curvature
   Eigen::LLT<Eigen::MatrixXd> factor_;
 };

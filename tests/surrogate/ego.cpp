@@ -470,5 +470,30 @@ TEST(Viability, LearnsTheEdgeAndItsGradient) {
   EXPECT_EQ(all.log_probability(VectorXd::Constant(1, 0.4)), 0);
 }
 
+// Beyond the designs told a smooth edge goes on as the plane that it is between them.
+TEST(Viability, AnEdgeKnownToBeSmoothGoesOn) {
+  MatrixXd x(2, 12);
+  std::vector<bool> viable;
+  for (int i = 0; i < 12; ++i) {
+    const double along = 0.1 * (i / 2) - 0.25, across = i % 2 ? 0.05 : -0.05;
+    x.col(i) << along + across, along - across;
+    viable.push_back(across < 0);
+  }
+  const Viability smooth(x, viable, 0.01), any(x, viable);
+  const Eigen::Vector2d beyond(2.3, 1.7), before(1.7, 2.3);
+  EXPECT_GT(smooth.logit(before), 0.1);
+  EXPECT_LT(smooth.logit(beyond), -0.1);
+  EXPECT_NEAR(any.logit(before) - any.logit(beyond), 0, 0.1);  // has forgotten by then
+  for (const Eigen::Vector2d& at : {Eigen::Vector2d(0.2, 0.1), Eigen::Vector2d(-0.6, 0.4), before}) {
+    VectorXd g;
+    smooth.log_probability(at, &g);
+    for (int k = 0; k < 2; ++k) {
+      const Eigen::Vector2d h = 1e-6 * Eigen::Vector2d::Unit(k);
+      const double slope = (smooth.log_probability(at + h) - smooth.log_probability(at - h)) / 2e-6;
+      EXPECT_NEAR(g(k), slope, 1e-4 * (1 + std::abs(slope)));
+    }
+  }
+}
+
 }  // namespace
 }  // namespace dodyn::surrogate

@@ -17,31 +17,43 @@ using Eigen::VectorXd;
 
 const std::vector<Variable> square = {{"a", "", 0, 1}, {"b", "", 0, 1}};
 
-TEST(StopAccount, TakesChecksInARowAndASurpriseOrAGainOpensItAnew) {
+TEST(StopAccount, TakesDesignsInARowAsPredictedAndASurpriseOrAGainOpensItAnew) {
   StopAccount account(2);
   const int needed = account.needed();
   ASSERT_GT(needed, 3);
+  int designs = 0;
+  const auto next = [&] {
+    const VectorXd x = VectorXd::Constant(2, ++designs);
+    account.expect(x, {Warp(), 1.0, 0.1, 1.0});
+    return x;
+  };
   const auto quiet = [&](int times) {
-    for (int i = 0; i < times; ++i) {
-      account.check(1.0, 0.1, 1.0);
-      account.told(1.05, false);
-    }
+    for (int i = 0; i < times; ++i) account.told(next(), 1.05, false);
   };
   quiet(needed - 1);
   EXPECT_FALSE(account.satisfied());
-  account.check(1.0, 0.1, 1.0);
-  account.told(1.5, false);  // five standard deviations off
+  account.told(next(), 1.5, false);  // five standard deviations off
   EXPECT_EQ(account.quiet(), 0);
   quiet(needed - 1);
-  account.told(0.2, true);  // no check, but it gains
+  account.told(VectorXd::Zero(2), 0.2, true);  // nothing was predicted of it, but it gains
   EXPECT_EQ(account.quiet(), 0);
-  quiet(needed);
+  const VectorXd first = next(), second = next();  // told in another order than asked
+  EXPECT_FALSE(account.told(second, 1.05, false));
+  EXPECT_TRUE(account.told(first, 0.8, false));  // lower than likely, within the band
+  EXPECT_EQ(account.quiet(), 2);
+  account.told(next(), {}, false);  // it failed: tells half
+  EXPECT_EQ(account.quiet(), 2.5);
+  quiet(needed - 2);
   EXPECT_TRUE(account.satisfied());
-  account.not_ruled_out(0.5);  // half of the box in doubt: more checks, and it is said
+  account.without_cost(0.5);  // half of them failed
+  EXPECT_FALSE(account.satisfied());
+  account.without_cost(0);
+  account.not_ruled_out(0.5);  // half of the box in doubt: more of them, and it is said
   EXPECT_FALSE(account.satisfied());
   EXPECT_NE(account.verdict().find("50 %"), std::string::npos) << account.verdict();
-  account.told(7.0, false);  // neither a check nor a gain: says nothing
-  EXPECT_EQ(account.quiet(), needed);
+  const double before = account.quiet();
+  account.told(VectorXd::Zero(2), 7.0, false);  // neither expected nor a gain: says nothing
+  EXPECT_EQ(account.quiet(), before);
 }
 
 Evaluation worth(double cost) {
@@ -113,6 +125,39 @@ TEST(Stopping, AnEdgeIsApproachedFromInside) {
     solved += s.best().cost < 1.01 * (1.1 - 0.54 + 0.09);
   }
   EXPECT_GE(solved, 6);
+}
+
+// A ball fails, the cost falls towards a place within it: in three variables the search must slide along a curved edge.
+TEST(Stopping, ACurvedEdgeInThreeVariablesIsFollowed) {
+  const std::vector<Variable> box = {{"a", "", 0, 1}, {"b", "", 0, 1}, {"c", "", 0, 1}};
+  int solved = 0;
+  for (std::uint64_t seed = 0; seed < 2; ++seed) {
+    EgoOptions o;
+    o.seed = seed;
+    const VectorXd centre = Eigen::Vector3d(0.5, 0.45, 0.55), goal = centre + Eigen::Vector3d(0.06, -0.04, 0.05);
+    const double radius = 0.3, least = 0.1 + radius - (goal - centre).norm();
+    const Search s = search(
+        *make_ego(box, o),
+        [&](const VectorXd& x) {
+          Evaluation e = worth(0.1 + (x - goal).norm());
+          if ((x - centre).norm() < radius) e.status = Status::failed;
+          return e;
+        },
+        8, 80);
+    solved += s.best().cost < 1.01 * least;
+  }
+  EXPECT_EQ(solved, 2);
+}
+
+// Batches too are held against what was predicted of them.
+TEST(Stopping, BatchesEnd) {
+  EgoOptions o;
+  o.batch = 4;
+  const Search s = search(
+      *make_ego(square, o), [](const VectorXd& x) { return worth(1 + (x - Vector2d(0.3, 0.6)).squaredNorm()); }, 4,
+      120);
+  EXPECT_FALSE(s.stopped.empty());
+  EXPECT_LT(s.best().cost, 1.0001);
 }
 
 TEST(Crowd, AWallIsAMirror) {
