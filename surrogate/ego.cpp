@@ -9,6 +9,7 @@
 #include <stdexcept>
 
 #include "record/text.hpp"
+#include "surrogate/ego_report.hpp"
 #include "surrogate/ego_search.hpp"
 #include "surrogate/sampling.hpp"
 
@@ -34,29 +35,23 @@ class Ego final : public Strategy, private EgoState {
   void decide() override;
   std::string stopped() const override { return plan_ ? plan_->stopped : ""; }
   std::string reason() const override { return options.reason; }
-  std::vector<std::string> numbers() const override;
-  std::vector<std::string> candidate_columns() const override;
+  std::vector<std::string> numbers() const override { return names_of_numbers(*this); }
+  std::vector<std::string> candidate_columns() const override { return surrogate::candidate_columns(evidence); }
   Iteration describe(int grid_points) const override;
 
  private:
   void start_initial();
-  std::vector<VectorXd> outcomes(std::size_t but_last) const;
-  double growth_of_front(std::size_t last) const;
-  std::string settled_front(const Plan& plan, const Beliefs& beliefs) const;
   int max_failures() const {
     return options.max_failures > 0 ? options.max_failures : 20 + 15 * static_cast<int>(dimensions());
   }
   Plan next(std::optional<Beliefs>& beliefs);
   void plan();
-  MatrixXd table_of(const Plan& plan, const std::optional<Beliefs>& beliefs) const;
 
   std::deque<VectorXd> initial_;  // not yet asked
   VectorXd last_asked_;
   std::uint64_t asked_ = 0;
   std::optional<VectorXd> at_edge_;  // the last of the steps along an edge
   std::optional<Plan> plan_;         // of what was told and asked so far
-  double compared_ = not_a_number;   // what the acquisition compared with, as warped
-  BeliefOptions trusted_;
 };
 
 Ego::Ego(const std::vector<Variable>& variables, const EgoOptions& chosen)
@@ -83,53 +78,8 @@ Ego::Ego(const std::vector<Variable>& variables, const EgoOptions& chosen)
 }
 
 void Ego::start_initial() {
-  const int d = static_cast<int>(dimensions()), restarts = region.restarts;
-  int n = options.initial_samples > 0 ? options.initial_samples : default_initial_samples(d, options.gradient);
-  if (restarts == 0)
-    for (const Evaluation& e : options.known) n -= n > 0 && evidence.usable(e);
-  const std::uint64_t seed = options.seed + 7919ULL * static_cast<std::uint64_t>(restarts);
-  MatrixXd x;
-  if (n > 0) switch (options.initial_design) {
-      case InitialDesign::latin_hypercube:
-        x = latin_hypercube(d, n, seed);
-        break;
-      case InitialDesign::sobol:
-        x = sobol(d, n, seed);
-        break;
-      case InitialDesign::halton:
-        x = halton(d, n, seed);
-        break;
-      case InitialDesign::corners:
-        x = corners(d);
-        break;
-    }
-  // Where not all of them can be, those that can of a filling with more points.
-  if (options.possible && options.initial_design != InitialDesign::corners) {
-    MatrixXd all = x;
-    const auto count = [&] {
-      Index sum = 0;
-      for (Index i = 0; i < all.cols(); ++i) sum += possible(all.col(i));
-      return sum;
-    };
-    for (int more = n; count() < n && more < 1024 * n;) {
-      more *= 2;
-      all = options.initial_design == InitialDesign::halton  ? halton(d, more, seed)
-            : options.initial_design == InitialDesign::sobol ? sobol(d, more, seed)
-                                                             : latin_hypercube(d, more, seed);
-    }
-    const MatrixXd kept = possible_ones(all);
-    x = kept.leftCols(std::min<Index>(n, kept.cols()));
-  }
-  std::vector<VectorXd> added;
-  for (Index i = 0; i < x.cols(); ++i) {
-    const VectorXd next = evidence.space.design(x.col(i));
-    const bool repeated =
-        !evidence.space.plain() && std::any_of(added.begin(), added.end(), [&](const auto& a) { return a == next; });
-    if (repeated) continue;
-    added.push_back(next);
-    initial_.push_back(next);
-  }
-  initial_total = initial_.size() + (restarts == 0 ? evidence.told.size() : 0);
+  for (const VectorXd& x : initial_designs(*this)) initial_.push_back(x);
+  initial_total = initial_.size() + (region.restarts == 0 ? evidence.told.size() : 0);
 }
 
 void Ego::tell(const Evaluation& e) {
@@ -174,36 +124,6 @@ void Ego::tell(const Evaluation& e) {
     evidence.from = evidence.told.size();
     start_initial();
   }
-}
-
-// The objectives of what was told, without the last ones.
-std::vector<VectorXd> Ego::outcomes(std::size_t but_last) const {
-  std::vector<VectorXd> all;
-  for (std::size_t i = 0; i + but_last < evidence.told.size(); ++i)
-    if (const Evaluation& e = evidence.told[i]; evidence.feasible(e)) all.push_back(evidence.outcome(e));
-  return all;
-}
-
-// Share of the front's hypervolume that the last evaluations brought.
-double Ego::growth_of_front(std::size_t last) const {
-  if (evidence.told.size() < initial_total + last) return infinity;
-  const Front now = Front::of(outcomes(0));
-  Front before = Front::of(outcomes(last));
-  before.reference = now.reference;
-  return before.points.cols() == 0 ? infinity : 1 - before.hypervolume() / now.hypervolume();
-}
-
-// Empty, or why the front of two objectives needs no more designs. The model's word alone is not taken: what it expects
-// must be as small as what the last designs brought.
-std::string Ego::settled_front(const Plan& plan, const Beliefs& beliefs) const {
-  const std::size_t last = 10 + 5 * static_cast<std::size_t>(dimensions());
-  const double tolerance = options.front_tolerance, grown = growth_of_front(last);
-  if (!(grown < tolerance)) return {};
-  const double expected =
-      plan.design.size() == 0 ? 0.0 : std::exp(plan.score) / std::max(beliefs.front().hypervolume(), 1e-300);
-  if (!(expected < tolerance)) return {};
-  return "the front's hypervolume grew by " + text(100 * grown, 2) + " % in the last " + std::to_string(last) +
-         " evaluations, and the model expects the next one to bring " + text(100 * expected, 2) + " %";
 }
 
 Plan Ego::next(std::optional<Beliefs>& thought) {
@@ -276,7 +196,7 @@ Plan Ego::next(std::optional<Beliefs>& thought) {
   }
   if (evidence.objectives.size() > 1 && beliefs.any_feasible() && !evidence.noisy() && !options.trust_region &&
       evidence.pending.empty())
-    plan.stopped = settled_front(plan, beliefs);
+    plan.stopped = settled_front(*this, plan, beliefs);
   if (plan.design.size() == 0 && plan.stopped.empty())
     plan = fill(*this, candidates, false, "every maximum is evaluated already: where there is room");
   if (plan.design.size() == 0) return plan;
@@ -309,53 +229,9 @@ void Ego::plan() {
   } else {
     std::optional<Beliefs> beliefs;
     plan_ = next(beliefs);
-    plan_->candidates = table_of(*plan_, beliefs);
-    if (beliefs) compared_ = beliefs->incumbent(), trusted_ = beliefs->options();
+    plan_->candidates = candidates_of(*this, *plan_, beliefs);
+    if (beliefs) plan_->compared = beliefs->incumbent(), plan_->trusted = beliefs->options();
   }
-}
-
-// The chosen one first, then by rule those of the highest scores. Where there is no model yet, no parts of the score.
-MatrixXd Ego::table_of(const Plan& plan, const std::optional<Beliefs>& beliefs) const {
-  std::vector<Considered> list = plan.considered;
-  const auto chosen = std::find_if(list.begin(), list.end(), [&](const auto& c) { return c.design == plan.design; });
-  if (chosen != list.end()) {
-    std::rotate(list.begin(), chosen, chosen + 1);
-  } else if (plan.design.size() > 0) {
-    list.insert(list.begin(), {plan.design, plan.score});
-  }
-  for (std::size_t i = 1; i < list.size();) {  // what searches from several starts have found is told once
-    const auto same = [&](const Considered& c) {
-      return c.rule == list[i].rule &&
-             (evidence.space.unit(c.design) - evidence.space.unit(list[i].design)).cwiseAbs().maxCoeff() < resolution;
-    };
-    if (std::any_of(list.begin(), list.begin() + static_cast<std::ptrdiff_t>(i), same))
-      list.erase(list.begin() + static_cast<std::ptrdiff_t>(i));
-    else
-      ++i;
-  }
-  if (list.size() > most_candidates) list.resize(most_candidates);
-  const Index d = dimensions();
-  MatrixXd table =
-      MatrixXd::Constant(static_cast<Index>(list.size()), static_cast<Index>(candidate_columns().size()), not_a_number);
-  for (Index i = 0; i < table.rows(); ++i) {
-    const Considered& c = list[static_cast<std::size_t>(i)];
-    const VectorXd unit = evidence.space.unit(c.design);
-    table.row(i).head(d) = c.design.transpose();
-    table(i, d) = static_cast<double>(c.rule);
-    table(i, d + 1) = c.score;
-    table(i, d + 2) = fresh(unit, c.rule == Rule::limits ? finest : resolution);
-    if (beliefs) table.row(i).tail(table.cols() - d - 3) = beliefs->parts_of_score(unit).transpose();
-  }
-  return table;
-}
-
-std::vector<std::string> Ego::candidate_columns() const {
-  std::vector<std::string> names;
-  for (const Variable& v : evidence.space.variables()) names.push_back(v.name);
-  names.insert(names.end(), {"rule", "score", "fresh"});
-  const auto parts = Beliefs::parts(evidence);
-  names.insert(names.end(), parts.begin(), parts.end());
-  return names;
 }
 
 std::vector<VectorXd> Ego::ask(int at_most) {
@@ -383,43 +259,6 @@ std::vector<VectorXd> Ego::ask(int at_most) {
     take(VectorXd(plan_->design));
   }
   return designs;
-}
-
-namespace {
-
-// Names of a model's numbers, in the order of numbers_of(): lengths are in units of the variables' ranges; a category has one for each
-// of its values.
-void name_numbers(const DesignSpace& space, const std::string& label, std::vector<std::string>& names) {
-  for (const char* what : {"log_likelihood", "process_variance", "noise_variance", "warp_width", "warp_at"})
-    names.push_back(what + label);
-  for (Index i = 0; i < space.dimensions(); ++i) {
-    const Variable& v = space.variables()[static_cast<std::size_t>(i)];
-    const bool category = space.domain(i) == Domain::category;
-    for (Index level = 0; level < space.width(i); ++level)
-      names.push_back("length_" + v.name + (category ? "_" + text(v.lower + static_cast<double>(level)) : "") + label);
-  }
-}
-
-void numbers_of(const TrackedModel& tracked, std::vector<double>& values) {
-  const Hyperparameters& h = tracked.model().hyperparameters();
-  const Warp& warp = tracked.warp();
-  values.insert(values.end(), {h.likelihood, h.variance, tracked.model().noise_variance(),
-                               warp.identity() ? 0 : warp.width, warp.least});
-  for (Index i = 0; i < h.log_length.size(); ++i) values.push_back(std::exp(h.log_length(i)));
-}
-
-}  // namespace
-
-std::vector<std::string> Ego::numbers() const {
-  std::vector<std::string> names = {"log_acquisition", "leave_one_out_quality"};
-  for (std::size_t k = 0; k < evidence.objectives.size(); ++k)
-    name_numbers(evidence.space, Evidence::label_of_objective(k), names);
-  for (const Constraint& c : evidence.constraints) name_numbers(evidence.space, "_" + c.label(), names);
-  names.insert(names.end(), {"incumbent", "longest_length", "margin", "viability_length", "viability_variance",
-                             "viability_power", "caution", "edge_side", "checks", "checks_needed", "not_ruled_out"});
-  if (options.trust_region) names.push_back("trust_region_side");
-  if (evidence.objectives.size() > 1) names.insert(names.end(), {"front_size", "hypervolume"});
-  return names;
 }
 
 Iteration Ego::describe(int grid_points) const {
@@ -453,51 +292,19 @@ Iteration Ego::describe(int grid_points) const {
   out.candidates = p.candidates;
   if (cost.empty()) return out;
   const Kriging& model = cost.model();
-  const Warp& warp = cost.warp();
   const Hyperparameters& h = model.hyperparameters();
-  const double quality = model.leave_one_out().quality();
-  std::vector<double> values = {p.score, quality};
-  for (const TrackedModel& tracked : models.objectives()) numbers_of(tracked, values);
-  for (const TrackedModel& tracked : models.constraints()) numbers_of(tracked, values);
-  const Viability& viability = models.viability();
-  const bool certain = viability.certain();
-  values.insert(values.end(),
-                {compared_, trusted_.longest, trusted_.margin, certain ? not_a_number : viability.length(),
-                 certain ? not_a_number : viability.variance(), trusted_.care, caution, edge_side, account.quiet(),
-                 static_cast<double>(account.needed()), account.not_ruled_out()});
-  if (options.trust_region) values.push_back(region.side);
-  if (evidence.objectives.size() > 1) {
-    const Front front = Front::of(outcomes(0));
-    values.push_back(static_cast<double>(front.points.cols()));
-    values.push_back(front.hypervolume());
-  }
   const auto names = numbers();
+  const auto values = numbers_of(*this, p);
   for (std::size_t i = 0; i < names.size(); ++i) out.numbers.emplace_back(names[i], values[i]);
   std::string lengths;
   for (Index i = 0; i < h.log_length.size(); ++i) lengths += (i ? " " : "") + text(std::exp(h.log_length(i)), 3);
-  out.note += "; leave-one-out quality " + text(quality, 3) + ", lengths " + lengths +
-              (warp.identity() ? "" : ", costs warped");
-  if (dimensions() != 1 || grid_points < 2 || !space.all_real()) return out;
-  const Variable& v = space.variables()[0];
-  out.grid = VectorXd::LinSpaced(grid_points, v.lower, v.upper);
-  VectorXd mean, variance;
-  MatrixXd at(1, grid_points);
-  for (Index i = 0; i < grid_points; ++i) at.col(i) = space.embed(space.unit(out.grid.segment(i, 1)));
-  model.predict(at, mean, variance);
-  const VectorXd band = 1.96 * variance.cwiseSqrt();
-  const auto back = [&](double w) { return warp.backward(w); };
-  out.value = mean.unaryExpr(back);
-  out.lower = (mean - band).unaryExpr(back);
-  out.upper = (mean + band).unaryExpr(back);
+  out.note += "; leave-one-out quality " + text(model.leave_one_out().quality(), 3) + ", lengths " + lengths +
+              (cost.warp().identity() ? "" : ", costs warped");
+  add_curve(*this, grid_points, out);
   return out;
 }
 
 }  // namespace
-
-int default_initial_samples(int variables, bool gradient) {
-  if (gradient) return std::max(3, variables + 1);
-  return variables < Niche::least_variables ? 2 * variables + 2 : std::min(3 * variables, 40);
-}
 
 std::unique_ptr<Strategy> make_ego(const std::vector<Variable>& variables, const EgoOptions& options) {
   if (options.initial_samples < 0) throw std::invalid_argument("ego: initial samples must not be negative");

@@ -1,5 +1,5 @@
 // How ego chooses its next design: where the acquisition is largest, by a step along an edge or a limit, where there is room, or as a check
-// of what the model predicts. ego.cpp decides which.
+// of what the model predicts. ego.cpp decides which. Its first designs, and when a front needs no more.
 #pragma once
 
 #include <Eigen/Core>
@@ -66,8 +66,13 @@ struct Plan {
   double predicted = not_a_number;  // cost units
   std::string note, stopped;
   std::vector<Considered> considered;
-  Eigen::MatrixXd candidates;  // the same as a table, see Iteration
+  Eigen::MatrixXd candidates;      // the same as a table, see Iteration
+  double compared = not_a_number;  // what the acquisition compared with, as warped
+  BeliefOptions trusted;
 };
+
+// A filling of the box, or what of it can be.
+std::vector<Eigen::VectorXd> initial_designs(const EgoState& ego);
 
 // Looking away from a best design that is settling takes a model that trusts its extrapolation less, and a gain that is
 // worth the while: a hundredth of what costs vary by.
@@ -88,5 +93,10 @@ Plan along_the_edge(const EgoState& ego);
 Plan along_the_constraints(const EgoState& ego, const Eigen::MatrixXd& candidates);
 // A check, where the model sees nothing more to gain.
 Plan check(EgoState& ego, double gain);
+
+Front front_of(const Evidence& evidence);  // of what keeps the constraints
+// Empty, or why the front of two objectives needs no more designs. The model's word alone is not taken: what it expects
+// must be as small as what the last designs brought.
+std::string settled_front(const EgoState& ego, const Plan& plan, const Beliefs& beliefs);
 
 }  // namespace dodyn::surrogate

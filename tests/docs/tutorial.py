@@ -46,7 +46,7 @@ with tempfile.TemporaryDirectory() as directory:
     v = (g * (h + (h * h + d * d) ** 0.5)) ** 0.5
     assert f"{v:.3f}" in text and f"{0.2 * v * v:.2f}" in text
     assert 0.2 * v * v * (1 - 1e-9) <= best.cost < 0.2 * v * v * 1.02, (best, v)
-    assert best.metrics["clearance"] >= 0.2 - 1e-9 and len(throw) > 40 - 1
+    assert best.metrics["clearance"] >= 0.2 - 1e-9 and len(throw) > 30  # it went on
     for name in ("knee.html", "compared.html", "throw.html", "throw.png"):
         assert os.path.getsize(name) > 5000
     print(f"{len(blocks)} blocks; best throw {best.cost:.4f} J of {0.2 * v * v:.4f}")

@@ -1,0 +1,69 @@
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "surrogate/ego_search.hpp"
+#include "surrogate/sampling.hpp"
+
+namespace dodyn::surrogate {
+
+using Eigen::Index;
+using Eigen::MatrixXd;
+using Eigen::VectorXd;
+
+std::vector<VectorXd> initial_designs(const EgoState& ego) {
+  const int d = static_cast<int>(ego.dimensions()), restarts = ego.region.restarts;
+  int n =
+      ego.options.initial_samples > 0 ? ego.options.initial_samples : default_initial_samples(d, ego.options.gradient);
+  if (restarts == 0)
+    for (const Evaluation& e : ego.options.known) n -= n > 0 && ego.evidence.usable(e);
+  const std::uint64_t seed = ego.options.seed + 7919ULL * static_cast<std::uint64_t>(restarts);
+  MatrixXd x;
+  if (n > 0) switch (ego.options.initial_design) {
+      case InitialDesign::latin_hypercube:
+        x = latin_hypercube(d, n, seed);
+        break;
+      case InitialDesign::sobol:
+        x = sobol(d, n, seed);
+        break;
+      case InitialDesign::halton:
+        x = halton(d, n, seed);
+        break;
+      case InitialDesign::corners:
+        x = corners(d);
+        break;
+    }
+  // Where not all of them can be, those that can of a filling with more points.
+  if (ego.options.possible && ego.options.initial_design != InitialDesign::corners) {
+    MatrixXd all = x;
+    const auto count = [&] {
+      Index sum = 0;
+      for (Index i = 0; i < all.cols(); ++i) sum += ego.possible(all.col(i));
+      return sum;
+    };
+    for (int more = n; count() < n && more < 1024 * n;) {
+      more *= 2;
+      all = ego.options.initial_design == InitialDesign::halton  ? halton(d, more, seed)
+            : ego.options.initial_design == InitialDesign::sobol ? sobol(d, more, seed)
+                                                                 : latin_hypercube(d, more, seed);
+    }
+    const MatrixXd kept = ego.possible_ones(all);
+    x = kept.leftCols(std::min<Index>(n, kept.cols()));
+  }
+  std::vector<VectorXd> added;
+  for (Index i = 0; i < x.cols(); ++i) {
+    const VectorXd next = ego.evidence.space.design(x.col(i));
+    const bool repeated = !ego.evidence.space.plain() &&
+                          std::any_of(added.begin(), added.end(), [&](const auto& a) { return a == next; });
+    if (repeated) continue;
+    added.push_back(next);
+  }
+  return added;
+}
+
+int default_initial_samples(int variables, bool gradient) {
+  if (gradient) return std::max(3, variables + 1);
+  return variables < Niche::least_variables ? 2 * variables + 2 : std::min(3 * variables, 40);
+}
+
+}  // namespace dodyn::surrogate
