@@ -23,7 +23,8 @@ using Directions = std::vector<std::array<double, 3>>;  // the normal, then thos
 Directions directions_of(const ContactEvent& contact, int d) {
   const auto& n = contact.outward;
   Directions all = {n};
-  if (!contact.sticks && !contact.slides) return all;
+  if (contact.edges) all.resize(contact.sticks || contact.slides ? 3 : 1);  // they turn with the edges
+  if (contact.edges || (!contact.sticks && !contact.slides)) return all;
   if (d == 2) {
     const double sign = contact.way[1] * n[0] - contact.way[0] * n[1] < 0.0 ? -1.0 : 1.0;
     all.push_back({-sign * n[1], sign * n[0], 0.0});
@@ -45,12 +46,35 @@ int link_of(const systems::Model& model, const ContactEvent& contact) {
                             : model.shapes[static_cast<std::size_t>(contact.part)].link;
 }
 
+Vector3<Var> scaled(const Var& by, const Vector3<Var>& r) { return {by * r[0], by * r[1], by * r[2]}; }
+
 // The point that touches.
 systems::Place<Var> touching(const systems::Tree<Var>& tree, const std::vector<Var>& numbers,
                              const systems::Model& model, const ContactEvent& contact) {
   if (contact.point >= 0) return tree.named_points[static_cast<std::size_t>(contact.point)].place;
   const auto& part = model.shapes[static_cast<std::size_t>(contact.part)];
   return {part.link, model.corners(part, numbers)[static_cast<std::size_t>(contact.corner)]};
+}
+
+using Ends = std::array<Vector3<Var>, 2>;
+
+// In the part's link, and in that of the face.
+std::pair<Ends, Ends> ends_of(const systems::Model& model, const std::vector<Var>& numbers,
+                              const ContactEvent& contact) {
+  const auto ends = [&](int shape, const std::array<int, 2>& edge) {
+    const auto corners = model.corners(model.shapes[static_cast<std::size_t>(shape)], numbers);
+    return Ends{corners[static_cast<std::size_t>(edge[0])], corners[static_cast<std::size_t>(edge[1])]};
+  };
+  return {ends(contact.part, contact.edges->one), ends(contact.shape, contact.edges->other)};
+}
+
+EdgeMeeting<Var> edges_meet(const std::vector<systems::Frame<Var>>& frames, const systems::Model& model,
+                            const ContactEvent& contact, const Ends& one, const Ends& other) {
+  const auto seen = [&](int shape, const Ends& ends) {
+    const auto& f = frames[static_cast<std::size_t>(model.shapes[static_cast<std::size_t>(shape)].link)];
+    return Ends{f.point(ends[0]), f.point(ends[1])};
+  };
+  return meeting_of_edges<Var>(seen(contact.part, one), seen(contact.shape, other));
 }
 
 // Of a posture that moves with rates v: the gap, and the components of the point's velocity against the face.
@@ -64,9 +88,25 @@ Meeting meeting(const systems::Tree<Var>& tree, const std::vector<Var>& numbers,
                 const std::vector<Var>& v) {
   using systems::operator-, systems::operator*;
   const auto frames = tree.frames(q.data(), v.data());
-  const auto place = touching(tree, numbers, model, contact);
   const auto& shape = model.shapes[static_cast<std::size_t>(contact.shape)];
   const auto& face = frames[static_cast<std::size_t>(shape.link)];
+  if (contact.edges) {
+    using systems::operator+;
+    const auto [one, other] = ends_of(model, numbers, contact);
+    const auto edges = edges_meet(frames, model, contact, one, other);
+    const Vector3<Var> along = other[1] - other[0], w = face.rotation * along;
+    const Var length = sqrt(systems::dot(w, w));
+    const Vector3<Var> first{w[0] / length, w[1] / length, w[2] / length};
+    Meeting m{other[0] + scaled(edges.t, along), edges.gap, {}};
+    const systems::Place<Var> place{model.shapes[static_cast<std::size_t>(contact.part)].link,
+                                    one[0] + scaled(edges.s, one[1] - one[0])};
+    const Vector3<Var> pace = systems::Tree<Var>::velocity(frames, place) - face.velocity_of(m.inside);
+    m.rates = {systems::dot(pace, edges.normal), systems::dot(pace, first),
+               systems::dot(pace, systems::cross(edges.normal, first))};
+    m.rates.resize(directions.size());
+    return m;
+  }
+  const auto place = touching(tree, numbers, model, contact);
   const Vector3<Var> point = systems::Tree<Var>::position(frames, place), way = point - face.origin;
   Meeting m;
   Vector3<Var>& inside = m.inside;
@@ -178,6 +218,26 @@ std::vector<double> heights(const System& system, const std::vector<double>& num
   return all;
 }
 
+std::pair<EdgePair, double> edges_at(const System& system, const std::vector<double>& numbers,
+                                     const ContactEvent& contact, const Reference& reference, const VectorXd& q) {
+  const systems::Model& model = system.model();
+  auto tree = model.tree<double>(numbers);
+  system.refer(tree, autodiff::values_of(*reference).data());
+  const auto frames = tree.frames(q.data());
+  const auto seen = [&](int shape) {
+    const auto& of = model.shapes[static_cast<std::size_t>(shape)];
+    auto corners = model.corners(of, numbers);
+    for (auto& r : corners) r = frames[static_cast<std::size_t>(of.link)].point(r);
+    return corners;
+  };
+  const auto one = seen(contact.part), other = seen(contact.shape);
+  const EdgePair pair = nearest_edges(one, other);
+  const auto ends = [](const auto& corners, const std::array<int, 2>& edge) {
+    return std::array{corners[static_cast<std::size_t>(edge[0])], corners[static_cast<std::size_t>(edge[1])]};
+  };
+  return {pair, meeting_of_edges(ends(one, pair.one), ends(other, pair.other)).gap};
+}
+
 std::function<void(VectorXd&)> add_contact(MotionProblem& problem, const ContactEvent& contact) {
   const System& system = problem.system();
   const systems::Model& model = system.model();
@@ -203,8 +263,13 @@ std::function<void(VectorXd&)> add_contact(MotionProblem& problem, const Contact
   // theta -> gap
   const Function gap = system.record_at_node_with_numbers(
       c, 0, [&](const auto& tree, const auto& numbers, const std::vector<Var>& z, const auto&) {
-        return std::vector<Var>{
-            meeting(tree, numbers, model, contact, corner, directions, whole(z.data()), at_rest()).gap};
+        const auto q = whole(z.data());
+        std::vector<Var> rows = {meeting(tree, numbers, model, contact, corner, directions, q, at_rest()).gap};
+        if (!contact.edges) return rows;
+        const auto [one, other] = ends_of(model, numbers, contact);
+        const auto edges = edges_meet(tree.frames(q.data()), model, contact, one, other);
+        rows.insert(rows.end(), {edges.s, edges.t});
+        return rows;
       });
   // (theta, v) -> rates
   const Function rates = system.record_at_node_with_numbers(
@@ -237,7 +302,12 @@ std::function<void(VectorXd&)> add_contact(MotionProblem& problem, const Contact
     for (int& i : which) i += by;
     return which;
   };
-  nlp.add_element(with(gap), node, {{0, nlp.add_rows(1, 0.0, 0.0), 1.0}});
+  std::vector<Term> meets = {{0, nlp.add_rows(1, 0.0, 0.0), 1.0}};
+  if (contact.edges) {
+    const int between = nlp.add_rows(2, 0.0, 1.0);
+    meets.insert(meets.end(), {{1, between, 1.0}, {2, between + 1, 1.0}});
+  }
+  nlp.add_element(with(gap), node, std::move(meets));
   const Element rate = with(rates);
   const int bounce = nlp.add_rows(1, 0.0, 0.0), approach = nlp.add_rows(1, -nlp::infinity, 0.0);
   nlp.add_element(rate, joined(node, shifted(node, before.velocity_before - before.theta(last))),

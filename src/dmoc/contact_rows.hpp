@@ -1,6 +1,8 @@
-// Contacts on schedule: at the event between two phases a point of a link touches a face of another, and bounces off it.
+// Contacts on schedule: at the event between two phases a point of a link touches a face of another, or in space an edge one
+// of another (edge_pair.hpp), and bounces off it.
 //
-//   g(theta_K) = 0                                     the point lies in the plane of the face
+//   g(theta_K) = 0                                     the point lies in the plane of the face, or the edges meet
+//   0 <= s, t <= 1                                      and do so between their ends
 //   dL/dv+ = dL/dv- + D lambda,  lambda_n >= 0          impulses along the normal and, where it sticks, across it
 //   n.w+ = -e n.w-,  n.w- <= 0                          w: velocity of the point against the face
 //   t.w+ = 0,  |lambda_t| <= mu lambda_n                where it sticks
@@ -19,6 +21,7 @@
 #include <functional>
 #include <optional>
 
+#include "dmoc/edge_pair.hpp"
 #include "dmoc/link_rows.hpp"
 
 namespace dodyn::dmoc {
@@ -26,7 +29,8 @@ namespace dodyn::dmoc {
 struct ContactEvent {
   int event = 0;                              // of the problem
   int point = -1;                             // a named point of the model; -1: none, but
-  int part = -1, corner = -1;                 // a corner of one of its shapes
+  int part = -1, corner = -1;                 // a corner of one of its shapes, or
+  std::optional<EdgePair> edges = {};         // an edge of it that meets one of `shape`
   int shape = 0;                              // and a shape, whose face is its supporting plane
   std::array<double, 3> outward = {0, 0, 1};  // in this direction of its link, of unit length
   Coefficient restitution = 1.0;
@@ -46,6 +50,10 @@ std::vector<systems::Vector3<double>> seen_from_face(const System& system, const
                                                      const Eigen::VectorXd& q);
 std::vector<double> heights(const System& system, const std::vector<double>& numbers, const ContactEvent& contact,
                             const Reference& reference, const Eigen::VectorXd& q);
+
+// Of a posture the edges of the part and of the face's shape that touch or come next to it, and their gap, m.
+std::pair<EdgePair, double> edges_at(const System& system, const std::vector<double>& numbers,
+                                     const ContactEvent& contact, const Reference& reference, const Eigen::VectorXd& q);
 
 // Adds unknowns (impulses) and rows to a problem that is transcribed. Both phases must move the same coordinates.
 // Returns what gives a point that has its velocities a start of the others: it slides on as it comes.

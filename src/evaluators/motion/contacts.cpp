@@ -50,11 +50,16 @@ void MotionDesigns::read_contact(const FreeSection& section, int phase) {
     throw section.error("[contact " + contacts_.back().name +
                         "] stays until then; allowed: one contact at a time, the next after its release = NODE");
   std::vector<std::string> names;
-  const auto parts = split_list(where->value);
+  auto parts = split_list(where->value);
+  if (!parts.empty() && parts[0].starts_with("edges ")) {
+    contact.edges = true;
+    parts[0] = parts[0].substr(parts[0].find_first_not_of(' ', 6));
+    if (model.dimension == 2) throw where->error("edges meet in space; in the plane a corner touches a side");
+  }
   if (parts.size() != 2)
     throw where->error(
         "allowed: POINT, SHAPE or POINT, SHAPE +x (-x, +y, -y, +z, -z); a SHAPE in the place of POINT: "
-        "its lowest corner");
+        "its lowest corner; edges SHAPE, SHAPE: an edge of each");
   const auto& points = model.structure.named_points;
   for (const auto& p : points) names.push_back(p.name);
   for (const auto& p : model.shapes) names.push_back(p.name);
@@ -75,7 +80,9 @@ void MotionDesigns::read_contact(const FreeSection& section, int phase) {
   if (at == names.end()) throw where->error("there is no [shape " + shape + "]" + did_you_mean(shape, names));
   contact.shape = static_cast<int>(at - names.begin());
   const auto& of = model.shapes[static_cast<std::size_t>(contact.shape)];
-  if (side.empty()) {
+  if (contact.edges) {
+    if (contact.part < 0 || !side.empty()) throw where->error("allowed after edges: SHAPE, SHAPE");
+  } else if (side.empty()) {
     if (!of.outward)
       throw where->error("shape '" + shape + "' has no outward direction; allowed: " + shape +
                          " +x (-x, +y, ...), along the axes of its link");
@@ -114,6 +121,8 @@ void MotionDesigns::read_contact(const FreeSection& section, int phase) {
     throw law->error(
         "friction holds a point that sticks, or brakes one that slides; allowed: restitution E, stick or slide, "
         "friction MU");
+  if (contact.stays && contact.edges)
+    throw law->error("edges do not stay on each other; allowed: restitution E, stick or slide");
   if (contact.slides && !contact.friction)
     throw law->error("what slides has no friction; allowed: restitution E, slide, friction MU");
   if (section.find("release") && !contact.stays)
@@ -131,7 +140,9 @@ dmoc::ContactEvent MotionDesigns::contact_event(const Contact& c, const Values& 
   event.point = c.point;
   event.part = c.part;
   event.shape = c.shape;
-  if (c.side) {
+  if (c.edges) {
+    event.outward = {0, 0, 0};  // it turns with them
+  } else if (c.side) {
     event.outward = *c.side;
   } else {
     const auto& outward = *model.shapes[static_cast<std::size_t>(c.shape)].outward;
@@ -172,6 +183,7 @@ void MotionDesigns::penalise() {
       throw ConfigError(settings_.file + ": [contact " + c.name + "]: " + what +
                         "; allowed with motion.contact = penalty: restitution 1, and that alone");
     };
+    if (c.edges) complain("a penalty pushes corners, and no edges");
     if (c.sticks || c.friction) complain("a penalty pushes along the normal and nothing sticks");
     if (const double e = evaluated(c.restitution, all).value; e != 1.0)
       complain(formatted("a penalty gives back what it takes, restitution is %g", e));
@@ -195,15 +207,20 @@ Eigen::VectorXd MotionDesigns::depths(const Contact& contact, const Eigen::Vecto
   return depths;
 }
 
-std::vector<int> MotionDesigns::touching(const Values& values, const MotionPath& path) const {
-  std::vector<int> all;
+std::vector<Touching> MotionDesigns::touching(const Values& values, const MotionPath& path) const {
+  std::vector<Touching> all;
   if (stiffness_ > 0.0) return all;
+  const auto numbers = autodiff::values_of(values.model.numbers);
   for (const Contact& c : contacts_) {
-    const auto heights =
-        dmoc::heights(*system_, autodiff::values_of(values.model.numbers), contact_event(c, values),
-                      system_->no_reference(), path.q[static_cast<std::size_t>(c.phase)].bottomRows(1).transpose());
-    all.push_back(c.part < 0 ? -1
-                             : static_cast<int>(std::min_element(heights.begin(), heights.end()) - heights.begin()));
+    const Eigen::VectorXd q = path.q[static_cast<std::size_t>(c.phase)].bottomRows(1).transpose();
+    const dmoc::ContactEvent event = contact_event(c, values);
+    Touching& one = all.emplace_back();
+    if (c.edges) {
+      one.edges = dmoc::edges_at(*system_, numbers, event, system_->no_reference(), q).first;
+    } else if (c.part >= 0) {
+      const auto heights = dmoc::heights(*system_, numbers, event, system_->no_reference(), q);
+      one.corner = static_cast<int>(std::min_element(heights.begin(), heights.end()) - heights.begin());
+    }
   }
   return all;
 }
@@ -213,6 +230,7 @@ void MotionDesigns::touch(const Contact& contact, const Values& values, Eigen::V
   const auto numbers = autodiff::values_of(values.model.numbers);
   const dmoc::ContactEvent event = contact_event(contact, values);
   const auto height = [&](const Eigen::VectorXd& at) {
+    if (contact.edges) return dmoc::edges_at(*system_, numbers, event, system_->no_reference(), at).second;
     const auto all = dmoc::heights(*system_, numbers, event, system_->no_reference(), at);
     return *std::min_element(all.begin(), all.end());
   };
@@ -236,7 +254,8 @@ void MotionDesigns::add_contacts(TranscribedMotion& planned, const Values& value
   const auto next = [&problem] { return problem.problem().add_rows(0, 0.0, 0.0); };
   for (std::size_t i = 0; i < contacts_.size() && stiffness_ == 0.0; ++i) {
     dmoc::ContactEvent event = contact_event(contacts_[i], values);
-    event.corner = path.corners[i];
+    event.corner = path.touching[i].corner;
+    event.edges = path.touching[i].edges;
     if (event.slides) {
       using systems::operator-;
       const auto seen = [&](const auto& row) {

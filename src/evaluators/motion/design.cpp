@@ -58,7 +58,8 @@ std::vector<ini::SectionKind> motion_sections() {
        .needed = {"node", "touch"},
        .description =
            "a contact on schedule: phase (where there are several), node, touch = POINT or SHAPE, SHAPE [+x, "
-           "-x, ...], law = restitution E, stick, slide, stay, friction MU (by commas), release = the node at which it "
+           "-x, ...] or edges SHAPE, SHAPE, law = restitution E, stick, slide, stay, friction MU (by commas), release "
+           "= the node at which it "
            "stays no longer"},
       kind("periodic", Name::none,
            "the motion repeats itself, these coordinates ahead: COORDINATE = expression; exchange = NAME of the "

@@ -21,13 +21,20 @@ namespace dodyn::evaluators {
 std::vector<DesignVariable> motion_variables(const Settings& so_far);
 std::vector<ini::SectionKind> motion_sections();
 
+// What touches, of a contact's part: a corner, or an edge and the one that it meets; neither where a point does.
+struct Touching {
+  int corner = -1;
+  std::optional<dmoc::EdgePair> edges = {};
+  bool operator==(const Touching&) const = default;
+};
+
 // Where a motion goes, phase by phase: coordinates at its nodes, [K + 1, n], about references (in space) or none.
 struct MotionPath {
   std::vector<Eigen::MatrixXd> q;
   std::vector<std::vector<dmoc::Reference>> references;
-  std::vector<double> duration;  // of the phases, s
-  std::vector<int> corners;      // which one of its part touches, of every contact; or -1
-  bool simulated = false;        // it moves as nothing drives it
+  std::vector<double> duration;    // of the phases, s
+  std::vector<Touching> touching;  // of every contact
+  bool simulated = false;          // it moves as nothing drives it
 };
 
 // A transcription with the planes that keep bodies clear of each other.
@@ -67,6 +74,7 @@ class MotionDesigns {
     std::optional<std::array<double, 3>> side;  // of the shape, along its link's axes; none: its outward direction
     Expression restitution = 1.0;
     bool sticks = false, slides = false, stays = false;
+    bool edges = false;  // of the part and the shape
     std::optional<Expression> friction;
     int node = 0;  // of its phase, where a penalty leaves that whole: near it, starts touch
   };
@@ -137,8 +145,8 @@ class MotionDesigns {
   std::vector<Cut> cuts_of(const FreeSection& phase, int intervals) const;
   void read_contact(const FreeSection& section, int phase);
   dmoc::ContactEvent contact_event(const Contact& contact, const Values& values) const;
-  // Lowest corner of the part, of every contact at its node; -1 where a named point touches.
-  std::vector<int> touching(const Values& values, const MotionPath& path) const;
+  // Lowest corner of the part, or nearest edges, of every contact at its node.
+  std::vector<Touching> touching(const Values& values, const MotionPath& path) const;
   // Makes a path that of bodies which nothing drives.
   void let_go(MotionPath& path, const Eigen::VectorXd& design) const;
   std::pair<int, int> links_of(const Contact& contact) const;

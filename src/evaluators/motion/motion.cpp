@@ -226,7 +226,8 @@ MotionPath MotionEvaluator::path_of(const Trajectory& parent, const Eigen::Vecto
 }
 
 // From a path: where bodies are to be grown, through smaller ones; then, where attitudes have come far from their
-// references, again about new ones; and where another corner has come to lie lower than the one that touches, with that.
+// references, again about new ones; and where another corner has come to lie lower than the one that touches,
+// or other edges nearer, with those.
 MotionEvaluator::Found MotionEvaluator::solve(const Task& task, const MotionPath& path,
                                               const Trajectory* parent) const {
   nlp::Options options;
@@ -241,7 +242,7 @@ MotionEvaluator::Found MotionEvaluator::solve(const Task& task, const MotionPath
   };
   const auto solved = [](const nlp::Solution& s) { return s.status == SolveStatus::solved; };
   const Eigen::VectorXd& design = task.evaluation.design;
-  std::vector<int> corners = path.corners;
+  std::vector<Touching> touching = path.touching;
   const int steps = parent ? 0 : designs_.grow();
   Found found{designs_.plan(design, path, steps > 0 ? 1.0 / (steps + 1) : 1.0), {}, 0};
   Eigen::VectorXd x = designs_.start(found.planned, path);
@@ -267,7 +268,7 @@ MotionEvaluator::Found MotionEvaluator::solve(const Task& task, const MotionPath
   run();
   for (int step = 1; step <= steps && x.allFinite(); ++step) {
     const MotionPath so_far = designs_.path_of(found.planned.problem, x, design);
-    corners = so_far.corners;
+    touching = so_far.touching;
     found.planned = designs_.plan(design, so_far, (step + 1.0) / (steps + 1));
     const Eigen::VectorXd planes = x;
     x = controlled(found.planned, designs_.start(found.planned, so_far), planes);
@@ -275,9 +276,9 @@ MotionEvaluator::Found MotionEvaluator::solve(const Task& task, const MotionPath
   }
   for (int again = 0; again < 4 && solved(found.solution); ++again) {
     const MotionPath so_far = designs_.path_of(found.planned.problem, x, design);
-    if (farthest_chart(found.planned.problem, x) < 0.8 * dmoc::chart_limit && so_far.corners == corners) break;
+    if (farthest_chart(found.planned.problem, x) < 0.8 * dmoc::chart_limit && so_far.touching == touching) break;
     const Eigen::VectorXd before = x;
-    corners = so_far.corners;
+    touching = so_far.touching;
     found.planned = designs_.plan(design, so_far);
     x = controlled(found.planned, designs_.start(found.planned, so_far), before);
     options.warm_start = true;

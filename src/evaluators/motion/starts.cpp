@@ -193,7 +193,7 @@ MotionPath MotionDesigns::path(const Eigen::VectorXd& design, std::uint64_t seed
 }
 
 void MotionDesigns::refer(MotionPath& path, const Eigen::VectorXd& design) const {
-  path.corners = touching(values(design), path);
+  path.touching = touching(values(design), path);
   path.references.clear();
   if (system_->charts().empty()) return;
   dmoc::Reference last;
