@@ -7,8 +7,9 @@
 //
 // of an obstacle A x <= b and a bar G y <= g, y in its frame at (c, R). Same transcription, solver and guesses, one run.
 //
-//   build/release/bench/obstacles [PROBLEMS [FIRST SEED]]        default: 1000, 1
+//   build/release/bench/obstacles [PROBLEMS [FIRST SEED [CORNERS]]]        default: 1000, 1, 4 to 14 by the seed
 //
+// With CORNERS the points lie on a sphere, so that the hull has all of them as corners.
 // One line a problem: costs from the three guesses of either (n: not solved, or it overlaps by more than the sag of its turns).
 #include <Eigen/Geometry>
 #include <algorithm>
@@ -104,17 +105,18 @@ struct Family {
   std::vector<Vector3d> corners;
 };
 
-Family family(std::uint64_t seed) {
+// `corners`: so many, or 0.
+Family family(std::uint64_t seed, int corners) {
   std::mt19937_64 random(seed);
   const auto uniform = [&](double low, double high) {
     return low + (high - low) * static_cast<double>(random() >> 11) * 0x1.0p-53;
   };
   Family f;
   const Vector3d middle(uniform(-0.1, 0.1), uniform(-0.1, 0.1), uniform(-0.1, 0.1));
-  const int count = 6 + static_cast<int>(uniform(0, 9));
+  const int count = corners > 0 ? corners : 6 + static_cast<int>(uniform(0, 9));
   while (static_cast<int>(f.corners.size()) < count) {
     const Vector3d p(uniform(-0.25, 0.25), uniform(-0.25, 0.25), uniform(-0.25, 0.25));
-    if (p.norm() <= 0.25) f.corners.push_back(middle + p);
+    if (p.norm() <= 0.25) f.corners.push_back(middle + (corners > 0 ? Vector3d(0.25 * p.normalized()) : p));
   }
   f.rock = facets(f.corners);
   std::erase_if(f.corners, [&](const Vector3d& x) {  // inside
@@ -294,12 +296,14 @@ Answer answer(const Family& f, int guess, bool with_facets) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const int problems = argc > 1 ? std::atoi(argv[1]) : 1000, first = argc > 2 ? std::atoi(argv[2]) : 1;
+  const int problems = argc > 1 ? std::atoi(argv[1]) : 1000, first = argc > 2 ? std::atoi(argv[2]) : 1,
+            corners = argc > 3 ? std::atoi(argv[3]) : 0;
+  if (argc > 4 || problems < 1 || (argc > 3 && corners < 4)) return 2;
   const char* const guesses[] = {"still", "straight", "round"};
   int valid[2][3] = {}, any[2] = {}, near[2] = {};
   std::vector<double> seconds[2], ratios;
   for (int i = 0; i < problems; ++i) {
-    const Family f = family(static_cast<std::uint64_t>(first + i));
+    const Family f = family(static_cast<std::uint64_t>(first + i), corners);
     Answer all[2][3];
     double best[2] = {1e300, 1e300};
     std::printf("%5d  %2d corners", first + i, static_cast<int>(f.corners.size()));

@@ -239,7 +239,7 @@ TEST(MotionBodies, DesignGradientIsThatOfResolvedProblems) {
     };
     const double e = 1e-3, difference = (8 * (along(e) - along(-e)) - (along(2 * e) - along(-2 * e))) / (12 * e);
     EXPECT_NEAR(at.evaluation.gradient(i) * middle[static_cast<std::size_t>(i)], difference,
-                1e-5 * std::abs(difference));
+                1e-6 * std::abs(difference));
   }
 }
 
@@ -288,12 +288,47 @@ TEST(MotionBodies, MistakesAreOneLine) {
   EXPECT_EQ(complaint("[start]\ntarget = pose 0 0 0\n[goal]\ntarget = pose 0 0 0\nchaser = place 0.3 free "
                       "-1..1\nchaser from target = pose 0.3 0 0, turn z 90 deg\n"),
             "none");
-  EXPECT_NE(complaint("[start]\nchazer = pose 0 0 0\n" + goal).find("chazer"), std::string::npos);
+  EXPECT_NE(complaint("[start]\nchazer = pose 0 0 0\n" + goal).find("no link 'chazer' (did you mean 'chaser'?)"),
+            std::string::npos);
   EXPECT_NE(complaint("[start]\nchaser = pose 0 0\n" + goal).find("3 numbers"), std::string::npos);
   EXPECT_NE(complaint("[start]\nchaser = pose 0 0 0, twist x 3\n" + goal).find("not understood"), std::string::npos);
   EXPECT_NE(
       complaint("[start]\nchaser = pose 0.3 0 0\n[goal]\ntarget = rest\n[clear]\nchaser, chaser = 0\n").find("itself"),
       std::string::npos);
+}
+
+// Straight through each other: halfway the two craft overlap most, which two parts and by how much is told.
+TEST(MotionBodies, WhatOverlapsIsNamed) {
+  const auto evaluator =
+      make_evaluator(shipped("satellites.cfg", {"--motion.starts", "1", "--motion.max-iterations", "1"}));
+  const Outcome outcome = evaluator->evaluate(task());
+  const std::string& reason = outcome.evaluation.reason;
+  EXPECT_EQ(outcome.evaluation.status, Status::not_converged);
+  const auto at = reason.find(" of target, t = 0.");
+  ASSERT_NE(at, std::string::npos) << reason;
+  EXPECT_NE(reason.find(" of chaser and "), std::string::npos) << reason;
+  const auto by = reason.find("overlap by ");
+  ASSERT_NE(by, std::string::npos) << reason;
+  const double told = 1e-3 * std::stod(reason.substr(by + 11)), least = metric(*evaluator, outcome, "clearance");
+  EXPECT_LE(told, 1.01 * -least);  // which was looked for on a finer mesh, and is told in three digits
+  EXPECT_GE(told, 0.5 * -least);
+}
+
+// Where a goal gives a link in the middle of a chain and the joints, all of the chain stands somewhere: here in the wall,
+// whose face stands 10 mm behind the origin, into which the second bar, 20 mm thick to either side, reaches across the hole.
+TEST(MotionBodies, AChainThatEndsInTheWallIsRefused) {
+  const auto complaint = [](const std::string& pose) {
+    try {
+      make_evaluator(read_settings(std::string(CONFIGS) + "/manipulator.cfg", {"--goal.bar_3", pose}));
+    } catch (const ConfigError& error) {
+      return std::string(error.what());
+    }
+    return std::string("none");
+  };
+  const std::string in_wall = complaint("pose 0 0 0");
+  EXPECT_NE(in_wall.find("[goal]: bar_2 of bar_2 and "), std::string::npos) << in_wall;
+  EXPECT_NE(in_wall.find("of wall overlap by 10 mm"), std::string::npos) << in_wall;
+  EXPECT_EQ(complaint("pose -0.02 0 0"), "none");
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // Who keeps clear of whom, and way points that lead round obstacles.
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "evaluators/motion/design.hpp"
 #include "record/text.hpp"
@@ -66,39 +67,36 @@ void MotionDesigns::read_clear() {
     }
 }
 
-// Whether two links are where they are, seen from each other, whatever the motion: both given, or one from the other.
+// Whether two links are where they are, seen from each other, whatever the motion: links of which one's place and attitude are
+// given from the other, or whose joint's coordinates are, lead from one to the other.
 bool MotionDesigns::placed(const std::vector<Placement>& all, const std::vector<Given>& given, int one,
                            int other) const {
-  const auto whole = [&](const Placement& p) {
-    for (int i = 0; i < system_->structure().dimension; ++i)
-      if (const auto& range = p.place[static_cast<std::size_t>(i)]; !range || !(range->first == range->second))
-        return false;
-    return p.attitude;
-  };
-  const std::function<bool(int, int)> fixed = [&](int link, int depth) {
-    const auto needed = system_->coordinates_of(link);
-    if (std::all_of(needed.begin(), needed.end(), [&](int c) {
-          return std::any_of(given.begin(), given.end(), [&](const Given& g) { return !g.rate && g.coordinate == c; });
-        }))
-      return true;
-    return depth < 10 && std::any_of(all.begin(), all.end(), [&](const Placement& p) {
-             return p.link == link && whole(p) && (p.from < 0 || fixed(p.from, depth + 1));
-           });
-  };
-  if (fixed(one, 0) && fixed(other, 0)) return true;
-  return std::any_of(all.begin(), all.end(), [&](const Placement& p) {
-    return whole(p) && ((p.link == one && p.from == other) || (p.link == other && p.from == one));
-  });
+  const auto& links = system_->structure().links;
+  std::vector<int> group(links.size() + 1);  // of links, by their numbers; last: the ground
+  std::iota(group.begin(), group.end(), 0);
+  const auto of = [&](int link) { return group[link < 0 ? links.size() : static_cast<std::size_t>(link)]; };
+  const auto join = [&](int a, int b) { std::replace(group.begin(), group.end(), of(a), of(b)); };
+  for (std::size_t l = 0; l < links.size(); ++l) {
+    const int first = links[l].first, end = first + static_cast<int>(links[l].moves.size());
+    int known = 0;
+    for (int c = first; c < end; ++c)
+      known += std::any_of(given.begin(), given.end(), [c](const Given& g) { return !g.rate && g.coordinate == c; });
+    if (known == end - first) join(static_cast<int>(l), links[l].parent);
+  }
+  for (const Placement& p : all) {
+    bool whole = p.attitude;
+    for (std::size_t i = 0; i < static_cast<std::size_t>(system_->structure().dimension); ++i)
+      whole = whole && p.place[i] && p.place[i]->first == p.place[i]->second;
+    if (whole) join(p.link, p.from);
+  }
+  return of(one) == of(other);
 }
 
 std::vector<dmoc::PartPair> MotionDesigns::pairs(const Eigen::VectorXd& design) const {
   const Values all = values(design);
   const auto& shapes = system_->model().shapes;
   const std::vector<double> numbers = autodiff::values_of(all.model.numbers);
-  Eigen::VectorXd first = Eigen::VectorXd::Zero(system_->n());
-  place(start_places_, start_, all, first);
-  Eigen::VectorXd last = first;
-  place(goal_places_, goal_, all, last);
+  const auto [first, last] = postures(all).at;
   std::vector<dmoc::PartPair> pairs;
   for (const Clear& clear : clear_) {
     std::vector<dmoc::PartPair> these;
@@ -133,11 +131,10 @@ std::vector<dmoc::PartPair> MotionDesigns::pairs(const Eigen::VectorXd& design) 
 std::string MotionDesigns::overlap(const Values& values, const Eigen::VectorXd& design) const {
   if (clear_.empty()) return "";
   const std::vector<double> numbers = autodiff::values_of(values.model.numbers);
-  Eigen::VectorXd q = Eigen::VectorXd::Zero(system_->n());
   const auto all = pairs(design);
+  const Postures ends = postures(values);
   for (const bool end : {false, true}) {
-    place(end ? goal_places_ : start_places_, end ? goal_ : start_, values, q);
-    const auto gaps = dmoc::gaps(*system_, numbers, system_->no_reference(), q, all);
+    const auto gaps = dmoc::gaps(*system_, numbers, system_->no_reference(), ends.at[end ? 1 : 0], all);
     for (std::size_t p = 0; p < all.size(); ++p) {
       const auto& shapes = system_->model().shapes;
       if (!placed(end ? goal_places_ : start_places_, end ? goal_ : start_,

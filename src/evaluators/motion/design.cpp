@@ -102,7 +102,7 @@ MotionDesigns::MotionDesigns(const Settings& settings) : settings_(settings) {
   const Values all = values(middle);                                          // says what is wrong with it
   if (settings.text("motion.first-start") == "simulate") path(middle, 0, 0);  // says what the simulation cannot have
   if (!settings.variables.empty()) return;
-  if (const std::string complaint = at_odds(all); !complaint.empty()) throw ConfigError(complaint);
+  if (const std::string complaint = postures(all).odds; !complaint.empty()) throw ConfigError(complaint);
   if (const std::string complaint = overlap(all, middle); !complaint.empty())
     throw ConfigError(settings.file + ": " + complaint);
 }
@@ -491,7 +491,7 @@ std::string MotionDesigns::refusal(const Eigen::VectorXd& design) const {
     for (const auto& q : condition.quantities()) numbers.push_back(named(all, q.name).value);
     if (!condition.holds(numbers)) return "required, " + text;
   }
-  if (const std::string complaint = at_odds(all); !complaint.empty()) return complaint;
+  if (const std::string complaint = postures(all).odds; !complaint.empty()) return complaint;
   if (const std::string complaint = overlap(all, design); !complaint.empty()) return complaint;
   double least = 0.0, most = 0.0;
   for (const Phase& phase : phases_) {

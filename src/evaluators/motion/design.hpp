@@ -1,6 +1,7 @@
 // Which motion the sections of a configuration describe, and its transcription for a design.
 #pragma once
 
+#include <array>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -163,8 +164,12 @@ class MotionDesigns {
   void place(const std::vector<Placement>& placements, const std::vector<Given>& given, const Values& values,
              Eigen::VectorXd& q) const;
   std::string overlap(const Values& values, const Eigen::VectorXd& design) const;
-  // Empty, or what of the start or the goal no posture fulfils beside the rest that is asked there.
-  std::string at_odds(const Values& values) const;
+  // As all that is asked at the start, and at the goal, about no reference: [n].
+  struct Postures {
+    std::array<Eigen::VectorXd, 2> at;
+    std::string odds;  // empty, or what of the start or the goal no posture fulfils beside the rest that is asked there
+  };
+  Postures postures(const Values& values) const;
   void read_cost();
   void read_requirements();
   std::vector<Given> read_given(const std::string& kind, bool rates) const;

@@ -1,4 +1,4 @@
-// Whether there is a posture as the start, or the goal, asks for: places and attitudes of links through all joints.
+// The posture that the start, or the goal, asks for, and whether there is one: places and attitudes of links through all joints.
 #include <Eigen/QR>
 #include <algorithm>
 #include <cmath>
@@ -37,15 +37,15 @@ void add_distance(const dmoc::LinkPose& pose, const std::vector<systems::Frame<d
 
 }  // namespace
 
-std::string MotionDesigns::at_odds(const Values& values) const {
+MotionDesigns::Postures MotionDesigns::postures(const Values& values) const {
   constexpr double allowed = 1e-6;
   const auto tree = system_->model().tree<dmoc::Coefficient>(values.model.numbers).plain();
   const auto evaluate = [&](const Expression& e) { return evaluated(e, values); };
+  Postures found;
   Eigen::VectorXd q = Eigen::VectorXd::Zero(system_->n());
   for (const bool end : {false, true}) {
     const auto& placements = end ? goal_places_ : start_places_;
     const auto& given = end ? goal_ : start_;
-    if (placements.empty()) continue;  // coordinates alone are never at odds
     std::vector<std::string> sources;  // of the residuals
     const auto residual = [&](const Eigen::VectorXd& at) {
       std::vector<double> all;
@@ -63,6 +63,8 @@ std::string MotionDesigns::at_odds(const Values& values) const {
       return Eigen::VectorXd(Eigen::Map<const Eigen::VectorXd>(all.data(), static_cast<Eigen::Index>(all.size())));
     };
     place(placements, given, values, q);
+    found.at[end ? 1 : 0] = q;
+    if (placements.empty()) continue;  // coordinates alone are never at odds
     // Gauss and Newton's method from there, and from elsewhere in case it stands still; steps of a radian or a metre at most
     Eigen::VectorXd best = q, least = residual(q);
     for (int start = 0; start < 8 && least.size() > 0 && least.lpNorm<Eigen::Infinity>() > allowed; ++start) {
@@ -83,17 +85,17 @@ std::string MotionDesigns::at_odds(const Values& values) const {
       }
     }
     Eigen::Index worst = 0;
-    if (least.size() > 0 && least.cwiseAbs().maxCoeff(&worst) > 1e3 * allowed) {
+    if (found.odds.empty() && least.size() > 0 && least.cwiseAbs().maxCoeff(&worst) > 1e3 * allowed) {
       residual(best);
-      return sources[static_cast<std::size_t>(worst)] +
-             formatted(
-                 ": [%s]: no posture is as all of it asks for; the nearest "
-                 "misses this by %.3g; allowed: what agrees with the rest and with the joints",
-                 end ? "goal" : "start", std::abs(least(worst)));
+      found.odds = sources[static_cast<std::size_t>(worst)] +
+                   formatted(
+                       ": [%s]: no posture is as all of it asks for; the nearest "
+                       "misses this by %.3g; allowed: what agrees with the rest and with the joints",
+                       end ? "goal" : "start", std::abs(least(worst)));
     }
-    q = best;
+    found.at[end ? 1 : 0] = q = best;
   }
-  return "";
+  return found;
 }
 
 }  // namespace dodyn::evaluators

@@ -69,7 +69,10 @@ std::vector<std::string> link_names(const dmoc::System& system) {
 bool is_placement(const FreeEntry& entry, const dmoc::System& system) {
   const auto& coordinates = system.structure().coordinate_names;
   if (std::find(coordinates.begin(), coordinates.end(), entry.key) != coordinates.end()) return false;
-  return entry.key.find(" from ") != std::string::npos || link_index(system, names_of(entry).first) >= 0;
+  static const Words clauses = {"pose", "place", "turn", "velocity", "spin", "rest"};
+  const Words words = words_of(entry.value);
+  return entry.key.find(" from ") != std::string::npos || link_index(system, names_of(entry).first) >= 0 ||
+         (!words.empty() && std::find(clauses.begin(), clauses.end(), words[0]) != clauses.end());  // a link misspelt
 }
 
 Placement read_placement(const FreeEntry& entry, const dmoc::System& system,
