@@ -466,6 +466,7 @@ bool InteriorPoint::find_direction() {
 
   for (int attempts = 0;; ++attempts) {
     const double error = solve(g_, at_.gap, dv_, dy_);
+    if (error > 1e-11) factor_.leaf_threshold = 0.01;  // from the next factorisation on
     if (error <= 1e-10 || attempts == 2) break;
     factor_.pivot_threshold = std::min(0.1, std::pow(factor_.pivot_threshold, 0.5));
     if (!factorise(&hessian_, sigma, shift_, E_, extra)) return false;

@@ -175,7 +175,7 @@ int SymmetricFactor::count_delayed(int at) {
       const double d = values_[s.column_start[j]];
       double off = 0.0;
       for (int k = s.column_start[j] + 1; k < s.column_start[j + 1]; ++k) off = std::max(off, std::abs(values_[k]));
-      const bool good = d != 0.0 && std::abs(d) >= std::max(0.01, pivot_threshold) * off;
+      const bool good = d != 0.0 && std::abs(d) >= std::max(leaf_threshold, pivot_threshold) * off;
       leaf_pivot_[l] = good ? 1.0 / d : 0.0;
       count += !good;
     }

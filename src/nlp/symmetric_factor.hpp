@@ -40,6 +40,8 @@ class SymmetricFactor {
 
   // Smallest ratio of a pivot to its column: larger is more stable, and slower. Takes effect with the next factorise().
   double pivot_threshold = 1e-8;
+  // The same of the rows that stand by themselves, as inequalities do; smaller ones go to their parent's front.
+  double leaf_threshold = 1e-4;
 
   int delayed_pivots() const { return delayed_; }
 

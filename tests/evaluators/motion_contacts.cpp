@@ -303,8 +303,10 @@ TEST(MotionContacts, WhatIsMissedIsNamed) {
   // from the wall back in no time with next to no force
   const std::string late =
       reason(bounce(4, 8, "restitution 1", "force = 1e-4\n", with({"--phase.only.duration", "0.1"})));
+  // which of what cannot all hold is missed most, rounding may decide after thirty iterations
   EXPECT_TRUE(late.find("[contact wall] is missed by") != std::string::npos ||
-              late.find("momentum of ") != std::string::npos)
+              late.find("momentum of ") != std::string::npos ||
+              late.find("what joins [phase only_1] to the next is missed by") != std::string::npos)
       << late;
   // what a goal asks for that the forces do not reach
   const std::string far = reason(in_line(4, 8, with({"--goal.y", "1000", "--phase.only.duration", "1e-3"})));
