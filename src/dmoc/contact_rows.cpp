@@ -1,12 +1,15 @@
 #include "dmoc/contact_rows.hpp"
 
 #include <Eigen/Cholesky>
+#include <Eigen/Geometry>
 #include <Eigen/LU>
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numbers>
 #include <stdexcept>
+
+#include "geometry/polytope.hpp"
 
 namespace dodyn::dmoc {
 
@@ -75,6 +78,48 @@ EdgeMeeting<Var> edges_meet(const std::vector<systems::Frame<Var>>& frames, cons
     return Ends{f.point(ends[0]), f.point(ends[1])};
   };
   return meeting_of_edges<Var>(seen(contact.part, one), seen(contact.shape, other));
+}
+
+// Sides of the face's shape, by corners of them, that share an edge with the face; none where the shape has no side that looks
+// outward.
+template <int n>
+std::vector<std::array<int, n>> sides_beside(const std::vector<Vector3<double>>& corners,
+                                             const std::array<double, 3>& outward) {
+  using Point = geometry::Vector<n>;
+  std::vector<Point> points;
+  for (const auto& r : corners) points.push_back(Eigen::Map<const Point>(r.data()));
+  const auto at = [&](int c) { return points[static_cast<std::size_t>(c)]; };
+  const auto looks_outward = [&](const std::array<int, n>& side) {
+    Point normal;
+    const Point along = at(side[1]) - at(side[0]);
+    if constexpr (n == 2)
+      normal = Point(along[1], -along[0]);
+    else
+      normal = along.cross(Point(at(side[2]) - at(side[0])));
+    return normal.normalized().dot(Eigen::Map<const Point>(outward.data())) > 1.0 - 1e-9;
+  };
+  const geometry::Polytope<n> polytope(points);
+  std::vector<int> of_face;
+  std::vector<std::array<int, n>> sides;
+  for (const auto& side : polytope.facets())
+    if (looks_outward(side)) of_face.insert(of_face.end(), side.begin(), side.end());
+  for (const auto& side : polytope.facets())
+    if (!looks_outward(side) && std::count_if(side.begin(), side.end(), [&](int c) {
+                                  return std::find(of_face.begin(), of_face.end(), c) != of_face.end();
+                                }) >= n - 1)
+      sides.push_back(side);
+  return sides;
+}
+
+// How far a point lies beyond a side.
+template <int n>
+Var beyond(const Vector3<Var>& inside, const std::vector<Vector3<Var>>& corners, const std::array<int, n>& side) {
+  using systems::operator-;
+  const auto at = [&](int c) { return corners[static_cast<std::size_t>(c)]; };
+  const Vector3<Var> along = at(side[1]) - at(side[0]);
+  const Vector3<Var> normal =
+      n == 2 ? Vector3<Var>{along[1], -along[0], Var(0.0)} : systems::cross(along, at(side[n - 1]) - at(side[0]));
+  return systems::dot(inside - at(side[0]), normal) / sqrt(systems::dot(normal, normal));
 }
 
 // Of a posture that moves with rates v: the gap, and the components of the point's velocity against the face.
@@ -258,6 +303,13 @@ std::function<void(VectorXd&)> add_contact(MotionProblem& problem, const Contact
       model.corners(model.shapes[static_cast<std::size_t>(contact.shape)], autodiff::values_of(problem.numbers())),
       contact.outward);
 
+  const auto plain_corners =
+      model.corners(model.shapes[static_cast<std::size_t>(contact.shape)], autodiff::values_of(problem.numbers()));
+  const auto lines =
+      d == 2 && !contact.edges ? sides_beside<2>(plain_corners, contact.outward) : std::vector<std::array<int, 2>>();
+  const auto sides =
+      d == 3 && !contact.edges ? sides_beside<3>(plain_corners, contact.outward) : std::vector<std::array<int, 3>>();
+
   const auto whole = [&](const Var* z) { return inputs.whole(n, z); };
   const auto at_rest = [&] { return std::vector<Var>(static_cast<std::size_t>(n), Var(0.0)); };
   // theta -> gap
@@ -265,7 +317,13 @@ std::function<void(VectorXd&)> add_contact(MotionProblem& problem, const Contact
       c, 0, [&](const auto& tree, const auto& numbers, const std::vector<Var>& z, const auto&) {
         const auto q = whole(z.data());
         std::vector<Var> rows = {meeting(tree, numbers, model, contact, corner, directions, q, at_rest()).gap};
-        if (!contact.edges) return rows;
+        if (!contact.edges) {
+          const auto inside = meeting(tree, numbers, model, contact, corner, directions, q, at_rest()).inside;
+          const auto of_face = model.corners(model.shapes[static_cast<std::size_t>(contact.shape)], numbers);
+          for (const auto& side : lines) rows.push_back(beyond<2>(inside, of_face, side));
+          for (const auto& side : sides) rows.push_back(beyond<3>(inside, of_face, side));
+          return rows;
+        }
         const auto [one, other] = ends_of(model, numbers, contact);
         const auto edges = edges_meet(tree.frames(q.data()), model, contact, one, other);
         rows.insert(rows.end(), {edges.s, edges.t});
@@ -306,6 +364,9 @@ std::function<void(VectorXd&)> add_contact(MotionProblem& problem, const Contact
   if (contact.edges) {
     const int between = nlp.add_rows(2, 0.0, 1.0);
     meets.insert(meets.end(), {{1, between, 1.0}, {2, between + 1, 1.0}});
+  } else if (const int count = static_cast<int>(lines.size() + sides.size()); count > 0) {
+    const int within = nlp.add_rows(count, -nlp::infinity, 0.0);
+    for (int i = 0; i < count; ++i) meets.push_back({1 + i, within + i, 1.0});
   }
   nlp.add_element(with(gap), node, std::move(meets));
   const Element rate = with(rates);

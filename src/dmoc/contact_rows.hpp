@@ -2,7 +2,8 @@
 // of another (edge_pair.hpp), and bounces off it.
 //
 //   g(theta_K) = 0                                     the point lies in the plane of the face, or the edges meet
-//   0 <= s, t <= 1                                      and do so between their ends
+//   n_i.(x - c_i) <= 0                                 between its edges: for every side i of the shape beside it
+//   0 <= s, t <= 1                                     or do edges meet between their ends
 //   dL/dv+ = dL/dv- + D lambda,  lambda_n >= 0          impulses along the normal and, where it sticks, across it
 //   n.w+ = -e n.w-,  n.w- <= 0                          w: velocity of the point against the face
 //   t.w+ = 0,  |lambda_t| <= mu lambda_n                where it sticks
