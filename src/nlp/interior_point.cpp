@@ -30,6 +30,8 @@ struct Ending {
   const char* reason;
 };
 
+constexpr const char* no_pivots = "constraints depend on each other where the iterates are";
+
 // Adds its lifetime to a sum of seconds.
 class Stopwatch {
  public:
@@ -69,6 +71,9 @@ class InteriorPoint {
   double barrier_error(double mu) const;
   bool optimal() const;
   bool late() const { return Clock::now() > deadline_; }
+  // Rows that depend on each other: no pivot is tolerable beside multipliers that grow without end, rows are handed on from
+  // front to front, and a factorisation takes a hundred times as long. Starts rarely come back from there.
+  bool hopeless() const { return pivotless_ > 30; }
 
   // The system  [H + D, A^T; A, -E] (dv, dy) = -(g, gap)  with A = [J, -1], slacks eliminated.
   // Asked for the right inertia alone, a factorisation ends as soon as it is certain that it has another.
@@ -135,7 +140,8 @@ class InteriorPoint {
 
   Solution solution_;
   double tolerance_ = 0.0;
-  int corrections_ = 0;
+  int corrections_ = 0,
+      pivotless_ = 0;  // pivotless_: factorisations that handed on twice as many variables as there are
   mutable VectorXd values_m_, values_n_;
 };
 
@@ -290,7 +296,9 @@ bool InteriorPoint::factorise(const VectorXd* hessian, const VectorXd& D, double
   D_.array() += shift;
   for (int i = 0; i < m_; ++i) *value++ = -E[i] - extra - (slack_[i] < 0 ? 0.0 : 1.0 / D_[slack_[i]]);
   ++solution_.timing.factorisations;
-  return convex ? factor_.factorise_convex(matrix_) : factor_.factorise(matrix_);
+  const bool whole = convex ? factor_.factorise_convex(matrix_) : factor_.factorise(matrix_);
+  pivotless_ += factor_.delayed_pivots() > 2 * (n_ + m_);
+  return whole;
 }
 
 double InteriorPoint::solve(const VectorXd& g, const VectorXd& gap, VectorXd& dv, VectorXd& dy) {
@@ -457,7 +465,7 @@ bool InteriorPoint::find_direction() {
     shift_ = last_shift_ == 0.0 ? 1e-4 : std::max(1e-20, last_shift_ / 3.0);
     right = attempt();
   }
-  while (!right && shift_ < largest_shift && !late()) {
+  while (!right && shift_ < largest_shift && !late() && !hopeless()) {
     shift_ *= last_shift_ == 0.0 ? 100.0 : 8.0;
     right = attempt();
   }
@@ -656,6 +664,7 @@ std::optional<Ending> InteriorPoint::restore() {
   E_.setOnes();
   for (; solution_.iterations < options_.max_iterations; ++solution_.iterations) {
     if (late()) return Ending{SolveStatus::timed_out, "time limit"};
+    if (hopeless()) return Ending{SolveStatus::not_converged, no_pivots};
     y_ = at_.gap;  // the multipliers of this problem
     if (!differentiate(true)) return not_a_number;
     // least-squares gradient, projected on the bounds: none left means a point of least infeasibility
@@ -750,6 +759,7 @@ Ending InteriorPoint::iterate() {
     update_residual();
     if (optimal()) return {SolveStatus::solved, "first-order optimal"};
     if (late()) return {SolveStatus::timed_out, "time limit"};
+    if (hopeless()) return {SolveStatus::not_converged, no_pivots};
     if (solution_.iterations >= options_.max_iterations) return {SolveStatus::not_converged, "iteration limit"};
     if (!(at_.v.lpNorm<Eigen::Infinity>() < 1e20))
       return {SolveStatus::not_converged, "iterates diverge, the problem may be unbounded"};
