@@ -140,8 +140,8 @@ class InteriorPoint {
 
   Solution solution_;
   double tolerance_ = 0.0;
-  int corrections_ = 0,
-      pivotless_ = 0;  // pivotless_: factorisations that handed on twice as many variables as there are
+  int corrections_ = 0;
+  int pivotless_ = 0;  // factorisations that handed on twice as many variables as there are
   mutable VectorXd values_m_, values_n_;
 };
 
