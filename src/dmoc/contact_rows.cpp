@@ -62,11 +62,10 @@ systems::Place<Var> touching(const systems::Tree<Var>& tree, const std::vector<V
 using Ends = std::array<Vector3<Var>, 2>;
 
 // In the part's link, and in that of the face.
-std::pair<Ends, Ends> ends_of(const systems::Model& model, const std::vector<Var>& numbers,
-                              const ContactEvent& contact) {
+std::pair<Ends, Ends> ends_in_links(const systems::Model& model, const std::vector<Var>& numbers,
+                                    const ContactEvent& contact) {
   const auto ends = [&](int shape, const std::array<int, 2>& edge) {
-    const auto corners = model.corners(model.shapes[static_cast<std::size_t>(shape)], numbers);
-    return Ends{corners[static_cast<std::size_t>(edge[0])], corners[static_cast<std::size_t>(edge[1])]};
+    return ends_of(model.corners(model.shapes[static_cast<std::size_t>(shape)], numbers), edge);
   };
   return {ends(contact.part, contact.edges->one), ends(contact.shape, contact.edges->other)};
 }
@@ -137,7 +136,7 @@ Meeting meeting(const systems::Tree<Var>& tree, const std::vector<Var>& numbers,
   const auto& face = frames[static_cast<std::size_t>(shape.link)];
   if (contact.edges) {
     using systems::operator+;
-    const auto [one, other] = ends_of(model, numbers, contact);
+    const auto [one, other] = ends_in_links(model, numbers, contact);
     const auto edges = edges_meet(frames, model, contact, one, other);
     const Vector3<Var> along = other[1] - other[0], w = face.rotation * along;
     const Var length = sqrt(systems::dot(w, w));
@@ -277,10 +276,7 @@ std::pair<EdgePair, double> edges_at(const System& system, const std::vector<dou
   };
   const auto one = seen(contact.part), other = seen(contact.shape);
   const EdgePair pair = nearest_edges(one, other);
-  const auto ends = [](const auto& corners, const std::array<int, 2>& edge) {
-    return std::array{corners[static_cast<std::size_t>(edge[0])], corners[static_cast<std::size_t>(edge[1])]};
-  };
-  return {pair, meeting_of_edges(ends(one, pair.one), ends(other, pair.other)).gap};
+  return {pair, meeting_of_edges(ends_of(one, pair.one), ends_of(other, pair.other)).gap};
 }
 
 std::function<void(VectorXd&)> add_contact(MotionProblem& problem, const ContactEvent& contact) {
@@ -316,15 +312,15 @@ std::function<void(VectorXd&)> add_contact(MotionProblem& problem, const Contact
   const Function gap = system.record_at_node_with_numbers(
       c, 0, [&](const auto& tree, const auto& numbers, const std::vector<Var>& z, const auto&) {
         const auto q = whole(z.data());
-        std::vector<Var> rows = {meeting(tree, numbers, model, contact, corner, directions, q, at_rest()).gap};
+        const auto meets = meeting(tree, numbers, model, contact, corner, directions, q, at_rest());
+        std::vector<Var> rows = {meets.gap};
         if (!contact.edges) {
-          const auto inside = meeting(tree, numbers, model, contact, corner, directions, q, at_rest()).inside;
           const auto of_face = model.corners(model.shapes[static_cast<std::size_t>(contact.shape)], numbers);
-          for (const auto& side : lines) rows.push_back(beyond<2>(inside, of_face, side));
-          for (const auto& side : sides) rows.push_back(beyond<3>(inside, of_face, side));
+          for (const auto& side : lines) rows.push_back(beyond<2>(meets.inside, of_face, side));
+          for (const auto& side : sides) rows.push_back(beyond<3>(meets.inside, of_face, side));
           return rows;
         }
-        const auto [one, other] = ends_of(model, numbers, contact);
+        const auto [one, other] = ends_in_links(model, numbers, contact);
         const auto edges = edges_meet(tree.frames(q.data()), model, contact, one, other);
         rows.insert(rows.end(), {edges.s, edges.t});
         return rows;

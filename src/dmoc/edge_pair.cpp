@@ -36,16 +36,13 @@ std::vector<std::array<int, 2>> edges_of(const std::vector<Vector3<double>>& cor
 
 EdgePair nearest_edges(const std::vector<Vector3<double>>& one, const std::vector<Vector3<double>>& other) {
   using systems::operator+, systems::operator-, systems::operator*;
-  const auto ends = [](const std::vector<Vector3<double>>& corners, const std::array<int, 2>& edge) {
-    return std::array{corners[static_cast<std::size_t>(edge[0])], corners[static_cast<std::size_t>(edge[1])]};
-  };
   const auto others = edges_of(other);
   EdgePair best;
   double least = std::numeric_limits<double>::infinity();
   for (const auto& a : edges_of(one))
     for (const auto& b : others)
       for (const EdgePair& pair : {EdgePair{a, b}, EdgePair{a, {b[1], b[0]}}}) {
-        const auto p = ends(one, pair.one), q = ends(other, pair.other);
+        const auto p = ends_of(one, pair.one), q = ends_of(other, pair.other);
         const auto u = p[1] - p[0], w = q[1] - q[0], c = systems::cross(u, w);
         if (systems::dot(c, c) < 1e-6 * systems::dot(u, u) * systems::dot(w, w)) continue;  // nearly parallel
         const auto m = meeting_of_edges(p, q);

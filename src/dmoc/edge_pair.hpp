@@ -38,6 +38,13 @@ EdgeMeeting<T> meeting_of_edges(const std::array<systems::Vector3<T>, 2>& one,
   return m;
 }
 
+// The ends of an edge, by the corners of its shape.
+template <class T>
+std::array<systems::Vector3<T>, 2> ends_of(const std::vector<systems::Vector3<T>>& corners,
+                                           const std::array<int, 2>& edge) {
+  return {corners[static_cast<std::size_t>(edge[0])], corners[static_cast<std::size_t>(edge[1])]};
+}
+
 // Of two polytopes by their corners the edges that touch or come next to it: nearest to each other, and with all of one shape
 // on one side of the plane along both edges and all of the other on the other.
 EdgePair nearest_edges(const std::vector<systems::Vector3<double>>& one,
