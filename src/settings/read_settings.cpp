@@ -134,7 +134,17 @@ class Reader {
     for (const auto& word : words_)
       if (word.key == "study.evaluator") evaluator_ = {word.value, line_source};
     const Key& key = common_.front();
-    if (evaluator_.where.empty()) fail(settings_.file, key.name + " is missing; allowed: " + allowed(key));
+    if (evaluator_.where.empty()) {
+      const auto known = names_of(common_);
+      for (const auto& section : text_.sections)
+        if (section.kind == "study")
+          for (const auto& entry : section.entries) {
+            const std::string name = "study." + entry.key, nearest = did_you_mean(name, {key.name});
+            if (!nearest.empty() && std::find(known.begin(), known.end(), name) == known.end())
+              fail(text_.where(entry.line), "unknown key '" + shown(name) + "'" + nearest);
+          }
+      fail(settings_.file, key.name + " is missing; allowed: " + allowed(key));
+    }
     settings_.evaluator = canonical(key, evaluator_.value, evaluator_.where);
     kind_ = &*std::find_if(kinds_.begin(), kinds_.end(),
                            [&](const auto& other) { return other.name == settings_.evaluator; });

@@ -628,6 +628,9 @@ TEST_F(SettingsTest, EachMistakeGetsItsLine) {
   EXPECT_EQ(complaint(w + "nonsense"),
             "knee.cfg:3: 'nonsense' is not understood; allowed: [section], key = value, # comment");
   EXPECT_EQ(complaint("[study]\nseed = 1"), "knee.cfg: study.evaluator is missing; allowed: walk, swim");
+  EXPECT_EQ(complaint("[study]\nseed = 1\nevalutor = walk"),
+            "knee.cfg:3: unknown key 'study.evalutor' (did you mean 'study.evaluator'?)");
+  EXPECT_EQ(complaint("[study]\nmax-evaluations = 1"), "knee.cfg: study.evaluator is missing; allowed: walk, swim");
   EXPECT_EQ(complaint("[study]\nevaluator = wlak"),
             "knee.cfg:2: study.evaluator = wlak is unknown; allowed: walk, swim (did you mean 'walk'?)");
   EXPECT_EQ(complaint("[study]\nevaluator = swim"), "knee.cfg: swim.depth is missing; allowed: a number");
