@@ -5,26 +5,173 @@
 A URDF link has a frame of its own, turned against its parent's; a model's frames are all aligned with the world's where all
 coordinates are zero. So places, axes and tensors are turned once, by the attitude that each link has there. What a model cannot say
 is one line: a joint whose axis lies along none of the world's axes there. Of meshes the convex hull is taken, with at most 40 corners.
+Each element that is left out or changed is a note.
 
 A tensor with products of inertia has no place in `inertia = a, b, c`. It becomes six point masses on its principal axes, at
 +-sqrt(3 s/m) for each second moment s = (trace I)/2 - I_i along an axis, of a sixth of the mass each: the same mass, centre and tensor, exactly.
 """
 
+import difflib
 import math
+import os
 import re
+import stat
 import struct
 import sys
-import xml.etree.ElementTree as xml
+from dataclasses import dataclass, field
 from pathlib import Path
+from xml.parsers import expat
 
 import numpy as np
 
+LARGEST_NUMBER = 1e12  # in SI units: products of three such numbers are still finite
+LARGEST_FILE = 64 << 20  # bytes of a URDF
+LARGEST_MESH = 256 << 20  # bytes
+DEEPEST = 100  # elements inside each other; a URDF has 6
+CORNERS = 40  # of the hull of a mesh, at most
+MOST_OFF = 0.01  # rad; angles in URDFs are rounded, as 1.57
 
-def numbers(text, count=3, default=0.0):
-    values = [float(word) for word in (text or "").split()] or [default] * count
-    if len(values) != count or not all(map(math.isfinite, values)):
-        raise ValueError(f"'{text}' is not {count} numbers")
-    return np.array(values)
+# What is read or has no bearing on the motion: of each element its attributes and the elements inside it.
+READ = {
+    "robot": ("name version", "link joint material"),
+    "link": ("name type", "inertial collision visual"),
+    "visual": None,  # only drawn
+    "material": None,
+    "inertial": ("", "origin mass inertia"),
+    "collision": ("name", "origin geometry verbose"),
+    "geometry": ("", "box cylinder sphere capsule mesh"),
+    "joint": ("name type", "origin parent child axis limit dynamics mimic"),
+    "origin": ("xyz rpy", ""),
+    "mass": ("value", ""),
+    "inertia": ("ixx ixy ixz iyy iyz izz", ""),
+    "box": ("size", ""),
+    "cylinder": ("radius length", ""),
+    "capsule": ("radius length", ""),
+    "sphere": ("radius", ""),
+    "mesh": ("filename scale", ""),
+    "parent": ("link", ""),
+    "child": ("link", ""),
+    "axis": ("xyz", ""),
+    "limit": ("lower upper effort velocity", ""),
+    "dynamics": ("damping friction", ""),
+    "mimic": ("joint multiplier offset", ""),
+    "verbose": None,
+}
+JOINTS = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
+
+
+class UrdfError(Exception):
+    """What is wrong and what to do, in one line; `line` of the file, 0: of all of it."""
+
+    def __init__(self, line, what):
+        super().__init__(what)
+        self.line = line
+
+
+class LeftOut(Exception):
+    """A convex part that cannot be had; the rest of the robot can."""
+
+
+@dataclass
+class Element:
+    """An element of the file: `line` is where it begins."""
+
+    tag: str
+    attributes: dict
+    line: int
+    children: list = field(default_factory=list)
+
+    def get(self, name, default=None):
+        return self.attributes.get(name, default)
+
+    def findall(self, tag):
+        return [child for child in self.children if child.tag == tag]
+
+    def find(self, tag):
+        """The one element of this tag inside it, or None."""
+        found = self.findall(tag)
+        if len(found) > 1:
+            raise UrdfError(found[1].line, f"a second <{tag}> in this <{self.tag}>; leave one")
+        return found[0] if found else None
+
+    def need(self, tag):
+        found = self.find(tag)
+        if found is None:
+            raise UrdfError(self.line, f"{self.title} has no <{tag}>; add it")
+        return found
+
+    @property
+    def title(self):
+        name = self.get("name")
+        return f"{self.tag} {quoted(name)}" if name else f"<{self.tag}>"
+
+
+def quoted(text, longest=60):
+    """A name or value from the file in one line of a message or comment."""
+    shown = "".join(c if c.isprintable() else "?" for c in str(text))
+    return shown if len(shown) <= longest else shown[:longest] + "..."
+
+
+def contents(path, largest):
+    """The bytes of a regular file. Throws OSError, and UrdfError where the file is a pipe, a device or too large."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # a FIFO would wait for a writer
+    with os.fdopen(descriptor, "rb") as file:
+        found = os.fstat(descriptor)
+        if not stat.S_ISREG(found.st_mode):
+            raise UrdfError(0, "not a regular file; give a file")
+        if found.st_size > largest:
+            raise UrdfError(0, f"more than {largest >> 20} MB; give a smaller file")
+        return file.read(largest)
+
+
+def parsed(data):
+    """The root element of the XML in `data`."""
+    parser = expat.ParserCreate()
+    parser.buffer_text = True
+    roots, inside = [], []
+
+    def begin(tag, attributes):
+        if len(inside) == DEEPEST:
+            raise UrdfError(parser.CurrentLineNumber, f"more than {DEEPEST} elements inside each other; a URDF has 6")
+        element = Element(tag, attributes, parser.CurrentLineNumber)
+        (inside[-1].children if inside else roots).append(element)
+        inside.append(element)
+
+    def entity(name, *_):
+        raise UrdfError(parser.CurrentLineNumber, f"declares the entity {quoted(name)}; write its text where it is used")
+
+    parser.StartElementHandler, parser.EndElementHandler = begin, lambda _: inside.pop()
+    parser.EntityDeclHandler = entity
+    try:
+        parser.Parse(data, True)
+    except expat.ExpatError as error:
+        raise UrdfError(error.lineno, f"is not XML: {expat.errors.messages[error.code]}; check this line") from None
+    except (LookupError, ValueError, UnicodeError) as error:
+        raise UrdfError(1, f"is not XML that can be read: {quoted(error)}; write it in UTF-8") from None
+    return roots[0]
+
+
+def numbers(element, key, count=3, default=None, lowest=-LARGEST_NUMBER):
+    """`count` numbers in an attribute, above `lowest`; `default` where it is not there."""
+    text = element.get(key)
+    if text is None and default is not None:
+        return np.full(count, float(default))
+    many = "a number" if count == 1 else f"{count} numbers"
+    above = "" if lowest < 0 else " above 0" if lowest > 0 else " from 0"
+    words = (text or "").split()
+    good = all(re.fullmatch(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?", word, re.ASCII) for word in words)
+    values = np.array([float(word) for word in words]) if good else np.array([])
+    if len(values) != count or (np.abs(values) > LARGEST_NUMBER).any() or (values < lowest).any():
+        given = f'has {key}="{quoted(text)}"' if text is not None else f"has no {key}"
+        raise UrdfError(element.line, f"<{element.tag}> {given}; write {many}{above}")
+    return values
+
+
+POSITIVE = 1e-12  # the least number that is above 0, in SI units
+
+
+def real(element, key, default=None, lowest=-LARGEST_NUMBER):
+    return float(numbers(element, key, 1, default, lowest)[0])
 
 
 def rotation(rpy):
@@ -37,10 +184,10 @@ def rotation(rpy):
 
 def origin(element):
     """(place, rotation) of an element's <origin>."""
-    found = element.find("origin") if element is not None else None
+    found = element.find("origin")
     if found is None:
         return np.zeros(3), np.eye(3)
-    return numbers(found.get("xyz")), rotation(numbers(found.get("rpy")))
+    return numbers(found, "xyz", default=0), rotation(numbers(found, "rpy", default=0))
 
 
 def shown(value):
@@ -54,7 +201,7 @@ def vector(values):
 
 def name_of(text, taken):
     """A name that a model takes: letters, digits, _; one that no other has."""
-    name = re.sub(r"\W", "_", text or "part")
+    name = re.sub(r"\W", "_", text or "part", flags=re.ASCII)
     name = name if re.match(r"[A-Za-z]", name) else "n" + name
     one, count = name, 2
     while one in taken:
@@ -68,24 +215,40 @@ def name_of(text, taken):
 
 def read_mesh(path):
     """Corners of a mesh: STL, text or binary, or OBJ."""
-    data = Path(path).read_bytes()
-    if path.suffix.lower() == ".obj":
-        return np.array([line.split()[1:4] for line in data.decode(errors="replace").splitlines() if line.startswith("v ")],
-                        float)  # fmt: skip
-    if path.suffix.lower() != ".stl":
-        raise ValueError(f"{path.name}: only STL and OBJ meshes are read")
-    count = struct.unpack_from("<I", data, 80)[0] if len(data) > 84 else -1
-    if len(data) == 84 + 50 * count:
-        faces = np.frombuffer(data, np.dtype([("normal", "<f4", 3), ("corners", "<f4", (3, 3)), ("rest", "<u2")]), count, 84)
-        return faces["corners"].reshape(-1, 3).astype(float)
-    return np.array(re.findall(rb"vertex\s+(\S+)\s+(\S+)\s+(\S+)", data), float)
+    kind = path.suffix.lower()
+    if kind not in (".stl", ".obj"):
+        raise LeftOut(f"{quoted(path.name)}: only STL and OBJ meshes are read")
+    try:
+        data = contents(path, LARGEST_MESH)
+    except OSError as error:
+        raise LeftOut(f"{quoted(path, 200)}: {error.strerror}") from None
+    try:
+        if kind == ".obj":
+            corners = np.array([line.split()[1:4] for line in data.decode(errors="replace").splitlines() if line.startswith("v ")], float)
+        else:
+            count = struct.unpack_from("<I", data, 80)[0] if len(data) >= 84 else -1
+            if len(data) == 84 + 50 * count:
+                faces = np.frombuffer(data, np.dtype([("normal", "<f4", 3), ("corners", "<f4", (3, 3)), ("rest", "<u2")]), count, 84)
+                corners = faces["corners"].reshape(-1, 3).astype(float)
+            else:
+                corners = np.array(re.findall(rb"vertex\s+(\S+)\s+(\S+)\s+(\S+)", data), float)
+    except ValueError:
+        corners = np.array([])
+    if corners.ndim != 2 or corners.shape[1] != 3 or not (np.abs(corners) <= LARGEST_NUMBER).all():
+        raise LeftOut(f"{quoted(path.name)}: its corners are not numbers that can be read")
+    return corners
 
 
-def hull(points, most=40):
+def hull(points, most=CORNERS):
     """Corners of the convex hull; beyond `most` of them those that lie furthest in directions spread over the sphere."""
-    from scipy.spatial import ConvexHull
-
-    corners = points[ConvexHull(points).vertices]
+    try:
+        from scipy.spatial import ConvexHull
+    except ImportError:
+        raise LeftOut("meshes need scipy (Debian: python3-scipy)") from None
+    try:
+        corners = points[ConvexHull(points).vertices]
+    except (RuntimeError, ValueError):
+        raise LeftOut("a mesh that is flat or has fewer than 4 corners") from None
     if len(corners) <= most:
         return corners
     directions = (np.arange(4 * most) + 0.5) / (4 * most)
@@ -98,24 +261,41 @@ def hull(points, most=40):
     return corners[:4]
 
 
+def ring(radius, height, count):
+    turn = 2 * math.pi * np.arange(count) / count
+    return np.c_[radius * np.cos(turn), radius * np.sin(turn), np.full(count, height)]
+
+
 def part(geometry, folder, packages):
-    """Corners of a <geometry> in its own frame, or ("ball", radius)."""
-    box, cylinder, sphere, mesh = (geometry.find(kind) for kind in ("box", "cylinder", "sphere", "mesh"))
-    if box is not None:
-        size = numbers(box.get("size")) / 2
-        return np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)]) * size
-    if cylinder is not None:
-        radius, half = float(cylinder.get("radius")), float(cylinder.get("length")) / 2
-        turn = 2 * math.pi * np.arange(12) / 12
-        return np.array([[radius * math.cos(a), radius * math.sin(a), z] for a in turn for z in (-half, half)])
-    if sphere is not None:
-        return "ball", float(sphere.get("radius"))
-    if mesh is None:
-        raise ValueError("a geometry that is no box, cylinder, sphere or mesh")
-    name = mesh.get("filename", "")
-    found = re.match(r"(?:package|model)://([^/]+)/(.*)", name)
-    path = packages.get(found[1], folder / found[1]) / found[2] if found else folder / re.sub(r"^file://", "", name)
-    return hull(read_mesh(path) * numbers(mesh.get("scale"), 3, 1.0))
+    """(corners of a <geometry> in its own frame, or ("ball", radius); its measures in words)."""
+    found = [child for child in geometry.children if child.tag in READ["geometry"][1].split()]
+    if len(found) != 1:
+        several = "no box, cylinder, sphere, capsule or mesh" if not found else f"{len(found)} shapes"
+        raise UrdfError(geometry.line, f"<geometry> has {several}; give it one")
+    shape = found[0]
+    if shape.tag == "box":
+        size = numbers(shape, "size", lowest=POSITIVE)
+        return np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)]) * size / 2, f"box {vector(size)}"
+    if shape.tag == "mesh":
+        name = shape.get("filename", "")
+        at = re.match(r"(?:package|model)://([^/]+)/(.*)", name)
+        path = packages.get(at[1], folder / at[1]) / at[2] if at else folder / re.sub(r"^file://", "", name)
+        if not name or "\0" in name:
+            raise UrdfError(shape.line, f'<mesh> has filename="{quoted(name)}"; name a file')
+        scale = numbers(shape, "scale", default=1.0)
+        try:
+            return hull(read_mesh(path) * scale), f"convex hull of {quoted(Path(name).name)}"
+        except UrdfError as error:
+            raise UrdfError(shape.line, f"mesh {quoted(path, 200)}: {error}") from None
+    radius = real(shape, "radius", lowest=POSITIVE)
+    if shape.tag == "sphere":
+        return ("ball", radius), f"sphere of radius {shown(radius)}"
+    half = real(shape, "length", lowest=POSITIVE) / 2
+    words = f"{shape.tag} of radius {shown(radius)}, length {shown(2 * half)}"
+    rings = [(radius, half, 12)]
+    if shape.tag == "capsule":  # its length is that of the cylinder between the caps
+        rings += [(radius * math.sqrt(0.5), half + radius * math.sqrt(0.5), 6), (0.0, half + radius, 1)]
+    return np.concatenate([ring(r, side * z, count) for r, z, count in rings for side in (-1, 1)]), words
 
 
 # ---- the text ---------------------------------------------------------------------------------------------------------
@@ -126,18 +306,17 @@ def inertial(link, turn):
     element = link.find("inertial")
     if element is None:
         return 0.0, np.zeros(3), np.zeros((3, 3))
-    mass = float(element.find("mass").get("value"))
+    mass = real(element.need("mass"), "value", lowest=0.0)
     place, own = origin(element)
     entries = element.find("inertia")
-    get = (lambda key: float(entries.get(key, "0"))) if entries is not None else (lambda key: 0.0)
+    get = (lambda key: real(entries, key, None if key[1] == key[2] else 0.0)) if entries is not None else (lambda key: 0.0)
     tensor = np.array([[get("ixx"), get("ixy"), get("ixz")],
                        [get("ixy"), get("iyy"), get("iyz")],
                        [get("ixz"), get("iyz"), get("izz")]])  # fmt: skip
+    if mass == 0 and tensor.any():
+        raise UrdfError(entries.line, f"{link.title} has inertia without mass; give it mass, or take the inertia out")
     axes = turn @ own
     return mass, turn @ place, axes @ tensor @ axes.T
-
-
-MOST_OFF = 0.01  # rad; angles in URDFs are rounded, as 1.57
 
 
 def along(axis):
@@ -147,42 +326,122 @@ def along(axis):
     return ("xyz"[best], math.copysign(1.0, axis[best]), off) if off < MOST_OFF else None
 
 
-def convert(path, base="fixed", parts="hulls", packages=None):
-    """The model text of the URDF file at `path`, and notes: what of it the text leaves out, a line each."""
-    path, packages = Path(path), packages or {}
-    robot = xml.parse(path).getroot()
-    if robot.tag != "robot":
-        raise ValueError(f"is <{robot.tag}>, not <robot>")
-    links = {link.get("name"): link for link in robot.findall("link")}
-    joints = [joint for joint in robot.findall("joint") if joint.find("parent") is not None]
-    children = {}
-    for joint in joints:
-        for end in ("parent", "child"):
-            if joint.find(end).get("link") not in links:
-                raise ValueError(f"joint {joint.get('name')}: no link {joint.find(end).get('link')}")
-        children.setdefault(joint.find("parent").get("link"), []).append(joint)
-    roots = [name for name in links if not any(j.find("child").get("link") == name for j in joints)]
-    if len(roots) != 1:
-        raise ValueError(f"has {len(roots)} links without a parent; a tree has one")
+def by_name(robot, tag):
+    """The links or joints by their names, which differ."""
+    found = {}
+    for element in robot.findall(tag):
+        name = element.get("name")
+        if not name:
+            raise UrdfError(element.line, f"a <{tag}> has no name; give it one")
+        if name in found:
+            raise UrdfError(element.line, f"{element.title} is in line {found[name].line} already; rename one of them")
+        found[name] = element
+    return found
 
-    notes, taken, out = [], set(), []
-    out += [f"# {robot.get('name', path.stem)}, from {path.name}", "[model]", "dimension = 3", f"name = {name_of(robot.get('name') or path.stem, set())}", ""]
+
+def tree(robot):
+    """(links by name, the root's name, joints below each link): each link hangs on one joint, but for the root."""
+    links, joints = by_name(robot, "link"), by_name(robot, "joint").values()
+    if not links:
+        raise UrdfError(robot.line, "the robot has no <link>; give it one")
+    above, below = {}, {}
+    for joint in joints:
+        ends = []
+        for end in ("parent", "child"):
+            name = joint.need(end).get("link") or ""
+            if name not in links:
+                near = difflib.get_close_matches(name, links, 1)
+                hint = f"did you mean {quoted(near[0])}?" if near else "name a link of this file"
+                raise UrdfError(joint.find(end).line, f"{joint.title}: no link '{quoted(name)}'; {hint}")
+            ends.append(name)
+        parent, child = ends
+        if child in above:
+            raise UrdfError(joint.line, f"link {quoted(child)} is the child of two joints, {quoted(above[child].get('name'))} and "
+                            f"{quoted(joint.get('name'))}; a tree has one, close loops in the model")  # fmt: skip
+        above[child] = joint
+        below.setdefault(parent, []).append(joint)
+    roots = [name for name in links if name not in above]
+    if len(roots) > 1:
+        raise UrdfError(links[roots[1]].line, f"{len(roots)} links have no parent, as {quoted(roots[0])} and {quoted(roots[1])}; join them to one tree")
+    reached = set()
+    waiting = list(roots)
+    while waiting:
+        name = waiting.pop()
+        reached.add(name)
+        waiting += [joint.find("child").get("link") for joint in below.get(name, [])]
+    if len(reached) < len(links):  # each other link has a parent, so these lead round
+        name = next(name for name in links if name not in reached)
+        loop = []
+        while name not in loop:
+            loop.append(name)
+            name = above[name].find("parent").get("link")
+        loop = loop[loop.index(name) :][::-1]
+        named = ", ".join(quoted(one) for one in loop[:5]) + (", ..." if len(loop) > 5 else "")
+        raise UrdfError(min(above[one].line for one in loop), f"links {named} hang on each other in a loop; a tree has none, close loops in the model")
+    return links, roots[0], below
+
+
+def not_read(robot):
+    """A note for each kind of element or attribute that the file has and a model does not."""
+    found = {}
+    waiting = [robot]
+    while waiting:
+        element = waiting.pop()
+        if READ[element.tag] is None:
+            continue
+        attributes, children = (words.split() for words in READ[element.tag])
+        for name in element.attributes:
+            if name not in attributes:
+                found.setdefault(f'{quoted(name)}="..." of <{element.tag}>', []).append(element.line)
+        for child in element.children:
+            if child.tag in children:
+                waiting.append(child)
+            else:
+                found.setdefault(f"<{quoted(child.tag)}> in <{element.tag}>", []).append(child.line)
+    def places(lines):
+        return f"line {min(lines)}" + (f" and {len(lines) - 1} more" if len(lines) > 1 else "")
+
+    return [f"{what} ({places(lines)}) is left out" for what, lines in sorted(found.items(), key=lambda item: min(item[1]))]
+
+
+def convert(path, base="fixed", parts="hulls", packages=None):
+    """The model text of the URDF file at `path`, and notes: what of it the text leaves out, a line each. Throws UrdfError and OSError."""
+    path, packages = Path(path), packages or {}
+    robot = parsed(contents(path, LARGEST_FILE))
+    if robot.tag != "robot":
+        raise UrdfError(robot.line, f"is <{quoted(robot.tag)}>, not <robot>; give a URDF file")
+    if any(tag.startswith("xacro:") for tag in [child.tag for child in robot.children]):
+        raise UrdfError(robot.line, "is a xacro file; import what `xacro FILE` makes of it")
+    links, root, below = tree(robot)
+
+    name = robot.get("name") or path.stem
+    notes, taken, out = not_read(robot), {"ground"}, []
+    out += [f"# {quoted(name)}, from {quoted(path.name)}", "[model]", "dimension = 3", f"name = {name_of(name, set())}", ""]
+    inside = set()  # kinds of round parts that are polytopes here
 
     def add(link, joint, parent, at, turn, own):
-        """A link, what it weighs and its parts, then its children. `turn`: its attitude where coordinates are zero."""
+        """A link, its mass and its parts. `turn`: its attitude where coordinates are zero."""
         text = [f"[link {own}]", f"parent = {parent}"]
         sign = 1.0
-        kind = joint.get("type") if joint is not None else base
-        if kind in ("revolute", "continuous", "prismatic"):
+        kind = base if joint is None else joint.get("type")
+        moves = kind in ("revolute", "continuous", "prismatic")
+        if joint is not None and kind not in JOINTS:
+            near = difflib.get_close_matches(kind or "", JOINTS, 1)
+            raise UrdfError(joint.line, f"{joint.title} has type '{quoted(kind or '')}'; " + (f"did you mean {near[0]}?" if near else f"write one of {', '.join(JOINTS[:5])}"))
+        if moves:
             element = joint.find("axis")
-            axis = turn @ numbers(element.get("xyz") if element is not None else "1 0 0")
-            found = along(axis / np.linalg.norm(axis))
+            axis = numbers(element, "xyz") if element is not None else np.array([1.0, 0, 0])
+            length = np.linalg.norm(axis)
+            if length < POSITIVE:
+                raise UrdfError(element.line, f"{joint.title} has the axis 0, 0, 0; give it a direction")
+            axis = turn @ axis / length
+            found = along(axis)
             if found is None:
-                raise ValueError(f"joint {joint.get('name')}: its axis is {vector(axis)} where all joints are at zero; "
-                                 "a model's axes lie along the world's")  # fmt: skip
+                raise UrdfError(joint.line, f"{joint.title}: its axis is {vector(axis)} where all joints are at zero; "
+                                "turn the frames: a model's axes lie along the world's")  # fmt: skip
             letter, sign, off = found
             if off > 1e-9:
-                notes.append(f"joint {joint.get('name')}: its axis, {off:.2g} rad off {letter}, is taken as {letter}")
+                notes.append(f"{joint.title}: its axis, {off:.2g} rad off {letter}, is taken as {letter}")
             text += [f"joint = {'prismatic' if kind == 'prismatic' else 'revolute'} {letter}"]
             coordinate = name_of(joint.get("name"), taken)
             text += [f"coordinates = {coordinate}"]
@@ -190,8 +449,10 @@ def convert(path, base="fixed", parts="hulls", packages=None):
                 notes.append(f"{coordinate} counts against the URDF's: its axis is -{letter}")
         elif kind in ("floating", "free"):
             text += ["joint = spatial ZYX"]
+            if joint is not None:  # of a root they are x, y, z and so on
+                text += [f"coordinates = {', '.join(name_of(f'{own}_{one}', taken) for one in ('x', 'y', 'z', 'yaw', 'pitch', 'roll'))}"]
         elif kind == "planar":
-            raise ValueError(f"joint {joint.get('name')}: planar joints are not read")
+            raise UrdfError(joint.line, f"{joint.title}: planar joints are not read; make it two prismatic joints and a revolute one")
         else:
             text += ["joint = fixed"]
         if joint is not None or np.any(at):
@@ -199,69 +460,89 @@ def convert(path, base="fixed", parts="hulls", packages=None):
         mass, centre, tensor = inertial(link, turn)
         points = []
         if mass > 0:
+            values, axes = np.linalg.eigh(tensor)
+            seconds = np.sum(values) / 2 - values
+            if seconds.min() < -1e-6 * np.abs(values).max():
+                notes.append(f"link {own}: no body has its tensor (a second moment is {seconds.min():.3g} kg m2)")
             diagonal = np.allclose(tensor, np.diag(np.diag(tensor)), atol=1e-9 * max(np.trace(tensor), 1e-300))
             if diagonal:
                 text += [f"mass = {shown(mass)}", f"centre = {vector(centre)}", f"inertia = {', '.join(map(shown, np.diag(tensor)))}"]
             else:
-                values, axes = np.linalg.eigh(tensor)
-                seconds = np.sum(values) / 2 - values
-                if seconds.min() < -1e-6 * abs(np.sum(values)):
-                    notes.append(f"link {own}: no body has its tensor (a second moment is {seconds.min():.3g} kg m2); taken as 0")
                 text += ["mass = 0"]
                 for i, second in enumerate(np.maximum(seconds, 0)):
                     reach = math.sqrt(3 * second / mass) * axes[:, i]
                     points += [centre + reach, centre - reach]
         else:
             text += ["mass = 0"]
+        if not all(np.abs(values).max(initial=0) <= LARGEST_NUMBER for values in (at, centre, tensor, np.array(points))):
+            raise UrdfError(link.line, f"{link.title}: its place, mass and inertia do not fit together; check their units")
         out.extend([*text, ""])
         for point in points:
             out.extend([f"[mass {name_of(own + '_mass', taken)}]", f"link = {own}", f"at = {vector(point)}", f"mass = {shown(mass)}/6", ""])
-        if joint is not None and kind in ("revolute", "continuous", "prismatic"):
-            limit, dynamics, mimic = (joint.find(tag) for tag in ("limit", "dynamics", "mimic"))
-            if mimic is not None:
-                notes.append(f"{coordinate} mimics {mimic.get('joint')}: here it moves by itself")
-            if limit is not None and kind != "continuous" and limit.get("lower") is not None and limit.get("upper") is not None:
-                low, high = sorted(sign * float(limit.get(end)) for end in ("lower", "upper"))
-                if low < high:
-                    out.extend([f"[range {coordinate}]", f"coordinate = {coordinate}", f"from = {shown(low)}", f"to = {shown(high)}", ""])
-            out.extend([f"[actuator {coordinate}]", f"coordinate = {coordinate}"])
-            if limit is not None and float(limit.get("effort", "0")) > 0:
-                out.append(f"limit = {limit.get('effort')}")
-            out.append("")
-            if dynamics is not None and float(dynamics.get("damping", "0")) > 0:
-                out.extend([f"[spring {coordinate}]", f"coordinate = {coordinate}", "stiffness = 0", f"damping = {dynamics.get('damping')}", ""])
-            if dynamics is not None and float(dynamics.get("friction", "0")) > 0:
-                notes.append(f"{coordinate}: dry friction in a joint is left out")
+        if moves:
+            add_limits(joint, kind, coordinate, sign)
         for geometry in link.findall("collision") if parts == "hulls" else []:
             place, attitude = origin(geometry)
             try:
-                found = part(geometry.find("geometry"), path.parent, packages)
-            except (OSError, ValueError, ImportError, RuntimeError) as error:  # the last of a flat mesh
-                notes.append(f"link {own}: a part is left out: {str(error).splitlines()[0]}")
+                found, words = part(geometry.need("geometry"), path.parent, packages)
+            except LeftOut as error:
+                notes.append(f"link {own}: a part (line {geometry.line}) is left out: {error}")
                 continue
-            lines = [f"[shape {name_of(own + '_shape', taken)}]", f"link = {own}"]
+            lines = [f"[shape {name_of(own + '_shape', taken)}]", f"# {words}", f"link = {own}"]
+            inside.update({words.split()[0]} - {"box"})
             if isinstance(found, tuple):
                 lines += [f"at = {vector(turn @ place)}", f"ball = {shown(found[1])}"]
             else:
                 corners = (turn @ (place[:, None] + attitude @ found.T)).T
+                if np.abs(corners).max() > LARGEST_NUMBER:
+                    raise UrdfError(geometry.line, f"{link.title}: a part reaches beyond {LARGEST_NUMBER:g} m; check its units")
                 lines += ["vertices = " + "; ".join(", ".join(f"{round(v, 7):.7g}" for v in corner) for corner in corners)]
             out.extend([*lines, ""])
-        for below in children.get(link.get("name"), []):
-            place, attitude = origin(below)
-            child = links[below.find("child").get("link")]
-            add(child, below, own, turn @ place, turn @ attitude, name_of(child.get("name"), taken))
 
-    reached, new = set(), {roots[0]}
-    while new:
-        reached |= new
-        new = {j.find("child").get("link") for name in new for j in children.get(name, [])} - reached
-    if len(reached) < len(links):
-        raise ValueError(f"{len(links) - len(reached)} links do not hang on {roots[0]}, as {sorted(set(links) - reached)[0]}")
-    add(links[roots[0]], None, "ground", np.zeros(3), np.eye(3), name_of(roots[0], taken))
-    for joint in joints:
-        if joint.find("safety_controller") is not None:
-            notes.append("safety controllers are left out")
-            break
+    def add_limits(joint, kind, coordinate, sign):
+        """Range, actuator and damping of a joint that moves."""
+        limit, dynamics, mimic = (joint.find(tag) for tag in ("limit", "dynamics", "mimic"))
+        effort, comments = 0.0, []
+        if mimic is not None:
+            notes.append(f"{coordinate} mimics {quoted(mimic.get('joint'))}: here it moves by itself")
+        if limit is not None:
+            ends = [real(limit, end, 0.0) for end in ("lower", "upper")]
+            low, high = sorted(sign * end for end in ends)
+            if kind != "continuous" and ends[0] < ends[1]:
+                out.extend([f"[range {coordinate}]", f"coordinate = {coordinate}", f"from = {shown(low)}", f"to = {shown(high)}", ""])
+            elif kind != "continuous":
+                notes.append(f"{coordinate} has no range: its limits {shown(ends[0])} and {shown(ends[1])} (line {limit.line}) are left out")
+            effort = real(limit, "effort", 0.0)
+            if effort <= 0:
+                notes.append(f"{coordinate}: the effort {shown(effort)} (line {limit.line}) is taken as no limit")
+            if limit.get("velocity") is not None:
+                speed = f"{shown(real(limit, 'velocity'))} {'m/s' if kind == 'prismatic' else 'rad/s'}"
+                comments.append(f"# left out: the velocity limit {speed}")
+                notes.append(f"{coordinate}: its velocity limit {speed} is left out: a model has none")
+        elif kind != "continuous":
+            notes.append(f"{coordinate} has no range: {joint.title} has no <limit>")
+        out.extend([f"[actuator {coordinate}]", *comments, f"coordinate = {coordinate}"])
+        if effort > 0:
+            out.append(f"limit = {shown(effort)}")
+        out.append("")
+        damping, friction = (real(dynamics, key, 0.0, lowest=0.0) if dynamics is not None else 0.0 for key in ("damping", "friction"))
+        if damping > 0:
+            out.extend([f"[spring {coordinate}]", f"coordinate = {coordinate}", "stiffness = 0", f"damping = {shown(damping)}", ""])
+        if friction > 0:
+            notes.append(f"{coordinate}: dry friction in a joint is left out")
+
+    waiting = [(links[root], None, "ground", np.zeros(3), np.eye(3))]
+    while waiting:
+        link, joint, parent, at, turn = waiting.pop()
+        own = name_of(link.get("name"), taken)
+        add(link, joint, parent, at, turn, own)
+        for joint in reversed(below.get(link.get("name"), [])):
+            place, attitude = origin(joint)
+            waiting.append((links[joint.find("child").get("link")], joint, own, turn @ place, turn @ attitude))
+    if inside:
+        kinds = {"convex": f"meshes as convex hulls of at most {CORNERS} corners", "sphere": "spheres as polytopes of 42 corners",
+                 "cylinder": "cylinders as prisms of 24 corners", "capsule": "capsules as polytopes of 38 corners"}  # fmt: skip
+        notes.append("shapes are polytopes inside: " + ", ".join(kinds[kind] for kind in sorted(inside)))
     head = [f"# note: {note}" for note in notes]
     return "\n".join([out[0], *head, *out[1:]]).rstrip() + "\n", notes
 
@@ -280,12 +561,10 @@ def main(words, Parser, Refused):
         packages[one.split("=", 1)[0]] = Path(one.split("=", 1)[1])
     try:
         text, notes = convert(given.file, given.base, given.parts, packages)
-    except xml.ParseError as error:
-        raise Refused(f"{given.file}: is not XML: {error}") from None
+    except UrdfError as error:
+        raise Refused(f"{given.file}{f':{error.line}' if error.line else ''}: {error}") from None
     except OSError as error:
-        raise Refused(f"{given.file}: {error.strerror}") from None
-    except (ValueError, AttributeError, TypeError) as error:
-        raise Refused(f"{given.file}: {error}") from None
-    sys.stdout.write(text)
+        raise Refused(f"{given.file}: {error.strerror}; give a URDF file") from None
+    sys.stdout.buffer.write(text.encode("utf-8", "replace"))
     for note in notes:
         print(f"note: {note}", file=sys.stderr)

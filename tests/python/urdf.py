@@ -1,11 +1,14 @@
 """A URDF robot against its own text: energies of the model that dodyn makes of it, against those that numpy finds by the URDF's own
 frames, in random states. And what cannot be said in a model is one line. Usage: urdf.py DODYN"""
 
+import contextlib
 import csv
+import io
 import os
 import subprocess
 import sys
 import tempfile
+import time
 import xml.etree.ElementTree as xml
 
 try:
@@ -14,7 +17,10 @@ try:
 except ImportError:
     sys.exit(77)  # skipped
 
-DODYN = os.path.abspath(sys.argv[1])
+from studies import DODYN
+
+from dodyn.__main__ import main
+
 ARM = """<?xml version="1.0"?>
 <robot name="arm">
  <link name="base"/>
@@ -82,6 +88,151 @@ def run(*words):
     return subprocess.run([DODYN, *words], capture_output=True, text=True, timeout=120)
 
 
+def imported(name, text=None):
+    """What `dodyn import NAME` does: exit code, standard output, standard error."""
+    if text is not None:
+        with open(name, "wb") as file:
+            file.write(text if isinstance(text, bytes) else text.encode())
+    out, err = io.TextIOWrapper(io.BytesIO(), encoding="utf-8"), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        code = main(["import", name])
+        out.flush()
+    return code, out.buffer.getvalue().decode(), err.getvalue()
+
+
+def line_of(text, what):
+    """The first line with these words."""
+    return next(number for number, line in enumerate(text.splitlines(), 1) if what in line)
+
+
+def chain(length):
+    """Links l0, l1, ..., each on the one before."""
+    links = "".join(f'<link name="l{k}"><inertial><mass value="1"/></inertial></link>\n' for k in range(length))
+    joints = "".join(f'<joint name="j{k}" type="continuous"><parent link="l{k - 1}"/><child link="l{k}"/><axis xyz="0 0 1"/></joint>\n' for k in range(1, length))
+    return f'<robot name="chain">\n{links}{joints}</robot>\n'
+
+
+def diamonds(count):
+    """Links each of which is the child of two joints: 2^count ways from the first to the last."""
+    text = "".join(f'<link name="l{k}"/>' for k in range(count))
+    for k in range(1, count):
+        text += "".join(f'<joint name="j{k}{side}" type="fixed"><parent link="l{k - 1}"/><child link="l{k}"/></joint>\n' for side in "ab")
+    return f'<robot name="diamonds">{text}</robot>'
+
+
+def bad_input():
+    """Each is refused in one line, which names the file, the line and what to do; nothing is written."""
+
+    def arm(old, new):
+        assert ARM.count(old) >= 1, old
+        return ARM.replace(old, new, 1)
+
+    os.mkfifo("pipe.stl")
+    os.mkfifo("pipe.urdf")
+    os.symlink("/dev/zero", "zero.stl")
+    mesh = '<geometry><cylinder radius="0.05" length="0.4"/></geometry>'
+    table = [  # name, text, words of the line at fault, words of the message
+        ("oblique", arm('<axis xyz="0 -1 0"/>', '<axis xyz="0 0.6 0.8"/>'), 'name="elbow"', "joint elbow: its axis is"),
+        ("loop", arm('<parent link="base"/>', '<parent link="hand"/>'), 'name="yaw"', "links fore, hand, upper hang on each other in a loop"),
+        ("self", arm('<parent link="upper"/>', '<parent link="fore"/>'), 'name="elbow"', "links fore hang on each other in a loop"),
+        ("words", "<robot", "<robot", "is not XML"),
+        ("empty", "", "", "is not XML"),
+        ("other", "<sdf/>", "<sdf", "not <robot>"),
+        ("encoding", arm('version="1.0"', 'version="1.0" encoding="foo"'), "encoding", "write it in UTF-8"),
+        ("bytes", ARM.encode().replace(b'"upper"', b'"upp\xff\xfe"', 1), 'name="upp', "is not XML"),
+        ("entity", arm("<robot", '<!DOCTYPE robot [<!ENTITY a "aaaa">]>\n<robot'), "ENTITY", "declares the entity a"),
+        ("deep", "<robot>" + "<a>" * 5000 + "</a>" * 5000 + "</robot>", "<robot", "inside each other"),
+        ("macro", '<robot xmlns:xacro="x">\n<xacro:include filename="a"/></robot>', "<robot", "xacro"),
+        ("no links", '<robot name="a"/>', "<robot", "has no <link>"),
+        ("two roots", arm('<link name="base"/>', '<link name="base"/>\n<link name="other"/>'), 'name="other"', "2 links have no parent"),
+        ("same links", arm('<link name="hand">', '<link name="fore"> '), '"fore"> ', "link fore is in line"),
+        ("same joints", arm('<joint name="wrist"', '<joint name="elbow"'), 'type="revolute"><parent link="fore"', "joint elbow is in line"),
+        ("nameless", arm('<link name="base"/>', "<link/>"), "<link/>", "a <link> has no name"),
+        ("misspelt", arm('<child link="hand"/>', '<child link="hnad"/>'), "hnad", "did you mean hand?"),
+        ("no child", arm('<child link="hand"/>', ""), 'name="wrist"', "joint wrist has no <child>"),
+        ("two parents", diamonds(60), "j1b", "link l1 is the child of two joints, j1a and j1b"),
+        ("type", arm('type="continuous"', 'type="revolut"'), 'name="yaw"', "did you mean revolute?"),
+        ("planar", arm('type="continuous"', 'type="planar"'), 'name="yaw"', "planar joints are not read"),
+        ("no axis", arm('<axis xyz="0 -1 0"/>', '<axis xyz="0 0 0"/>'), 'xyz="0 0 0"/><limit', "joint elbow has the axis 0, 0, 0"),
+        ("nan", arm('<mass value="3"/>', '<mass value="nan"/>'), "nan", '<mass> has value="nan"; write a number from 0'),
+        ("negative", arm('<mass value="3"/>', '<mass value="-3"/>'), '"-3"', "write a number from 0"),
+        ("no value", arm('<mass value="3"/>', "<mass/>"), "<mass/>", "<mass> has no value"),
+        ("no mass", arm('<mass value="3"/>', ""), 'xyz="0.02 0.01 0.2"', "<inertial> has no <mass>"),
+        ("massless", arm('<mass value="3"/>', '<mass value="0"/>'), 'ixx="0.05"', "link upper has inertia without mass"),
+        ("light", arm('<mass value="3"/>', '<mass value="1e-300"/>'), 'name="upper"', "do not fit together"),
+        ("infinite", arm('ixx="0.05"', 'ixx="inf"'), "inf", '<inertia> has ixx="inf"; write a number'),
+        ("no entry", arm('ixx="0.05"', ""), 'ixy="0.004"', "<inertia> has no ixx; write a number"),
+        ("huge", arm('ixx="0.05"', 'ixx="1e400"'), "1e400", "write a number"),
+        ("underscore", arm('ixx="0.05"', 'ixx="0_1"'), "0_1", "write a number"),
+        ("vector", arm('xyz="0 0.05 0.4"', 'xyz="0 0.05"'), 'xyz="0 0.05"', "write 3 numbers"),
+        ("limit", arm('lower="-0.5"', 'lower="a"'), '"a"', "write a number"),
+        ("two masses", arm('<mass value="3"/>', '<mass value="3"/>\n<mass value="4"/>'), 'value="4"', "a second <mass> in this <inertial>"),
+        ("flat", arm('size="0.06 0.06 0.3"', 'size="0.06 0 0.3"'), "0.06 0 0.3", "write 3 numbers above 0"),
+        ("no radius", arm('<cylinder radius="0.05"', "<cylinder"), "<cylinder", "<cylinder> has no radius"),
+        ("no shape", arm(mesh, "<geometry/>"), "<geometry/>", "<geometry> has no box"),
+        ("symlink", arm(mesh, '<geometry><mesh filename="zero.stl"/></geometry>'), "zero.stl", "mesh zero.stl: not a regular file"),
+        ("fifo", arm(mesh, '<geometry><mesh filename="pipe.stl"/></geometry>'), "pipe.stl", "mesh pipe.stl: not a regular file"),
+        ("nameless mesh", arm(mesh, "<geometry><mesh/></geometry>"), "<mesh/>", "name a file"),
+    ]  # fmt: skip
+    began = time.monotonic()
+    for name, text, at, said in table:
+        code, out, err = imported(f"{name}.urdf", text)
+        assert code == 2 and not out and err.count("\n") == 1, (name, code, err)
+        assert err.startswith(f"dodyn: {name}.urdf:") and "; " in err, (name, err)
+        assert said in err, (name, err)
+        written = text if isinstance(text, str) else text.decode(errors="replace")
+        assert err.startswith(f"dodyn: {name}.urdf:{line_of(written, at) if at else 1}: "), (name, err)
+    # A device that is no STL and no OBJ by its name is left out, and not read.
+    code, out, err = imported("device.urdf", arm(mesh, '<geometry><mesh filename="file:///dev/zero"/></geometry>'))
+    assert code == 0 and "link upper: a part (line 6) is left out: zero: only STL and OBJ" in err, err
+    for name, said in (("nowhere.urdf", "No such file"), (".", "s a directory"), ("pipe.urdf", "not a regular file"), ("/dev/zero", "not a regular file")):
+        code, out, err = imported(name)
+        assert code == 2 and not out and err.count("\n") == 1 and said in err, (name, err)
+    assert time.monotonic() - began < 60, "the time of a refusal grows with more than the file"
+    refused = run("import", "nan.urdf")
+    assert refused.returncode == 2 and refused.stderr == 'dodyn: nan.urdf:4: <mass> has value="nan"; write a number from 0\n', refused
+    # Deep chains are read, and a line end in a name stays within its line.
+    code, out, err = imported("chain.urdf", chain(1200))
+    assert code == 0 and out.count("[link ") == 1200, err
+    code, out, err = imported("lines.urdf", ARM.replace('robot name="arm"', 'robot name="arm&#10;gravity = 0"').replace('"wrist"', '"wrist&#10;mass = 9"'))
+    lines = [line for line in out.splitlines() if not line.startswith("#")]
+    assert code == 0 and "gravity = 0" not in lines and "mass = 9" not in lines and "coordinates = wrist_mass___9" in lines, out
+
+
+def left_out():
+    """What the model does not have of the URDF is named: on standard error and in the text."""
+    text = ARM.replace('effort="40"', 'effort="40" velocity="2.5"').replace('lower="-1" upper="1"', 'lower="1" upper="1"').replace(
+        "</robot>", '<transmission name="t"/>\n<transmission name="u"/>\n</robot>').replace('<mass value="0.5"/>', '<mass value="0.5" unit="kg"/>')  # fmt: skip
+    code, out, err = imported("notes.urdf", text)
+    assert code == 0, err
+    for said in ("elbow: its velocity limit 2.5 rad/s is left out", "wrist has no range: its limits 1 and 1", "<transmission> in <robot> (line 17 and 1 more) is left out",
+                 'unit="..." of <mass> (line 10) is left out', "shapes are polytopes inside: cylinders as prisms of 24 corners"):  # fmt: skip
+        assert f"note: {said}" in err and f"# note: {said}" in out, (said, err)
+    assert all(line.startswith("note: ") for line in err.splitlines())
+    elbow = out[out.index("[actuator elbow]") :]
+    assert elbow.startswith("[actuator elbow]\n# left out: the velocity limit 2.5 rad/s\ncoordinate = elbow\nlimit = 40\n"), elbow[:200]
+
+
+def capsule():
+    """A capsule's part lies in the capsule, reaches its ends, and has nearly its volume; `dodyn check` takes the text."""
+    from scipy.spatial import ConvexHull
+
+    radius, length = 0.05, 0.4
+    code, out, err = imported("capsule.urdf", ARM.replace('<cylinder radius="0.05" length="0.4"/>', f'<capsule radius="{radius}" length="{length}"/>'))
+    assert code == 0 and "capsule" in err, err
+    vertices = out[out.index("[shape upper_shape]") :].split("vertices = ")[1].split("\n")[0]
+    corners = np.array([[float(x) for x in corner.split(",")] for corner in vertices.split(";")])
+    along = np.clip(corners[:, 2], 0.2 - length / 2, 0.2 + length / 2)
+    distance = np.linalg.norm(corners - np.c_[0 * along, 0 * along, along], axis=1)
+    assert distance.max() < radius + 1e-6 and distance.min() > radius - 1e-6, distance
+    assert abs(np.ptp(corners[:, 2]) - (length + 2 * radius)) < 1e-6
+    volume = np.pi * radius**2 * (length + 4 / 3 * radius)
+    assert 0.9 * volume < ConvexHull(corners).volume < volume
+    open("capsule.model", "w").write(out)
+    checked = run("check", "capsule.model")
+    assert checked.returncode == 0, checked.stderr
+
+
 with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
     open("arm.urdf", "w").write(ARM)
@@ -108,11 +259,6 @@ with tempfile.TemporaryDirectory() as folder:
         found = [float(rows[0][columns[name]]) for name in ("energy.kinetic", "energy.potential")]
         assert np.allclose(found, (kinetic, potential), rtol=1e-9), (found, kinetic, potential)
 
-    oblique = ARM.replace('<axis xyz="0 -1 0"/>', '<axis xyz="0 0.6 0.8"/>')
-    loop = ARM.replace('<parent link="base"/>', '<parent link="hand"/>')
-    for name, text, said in [("oblique", oblique, "joint elbow: its axis is"), ("loop", loop, "3 links do not hang on base, as fore"),
-                             ("words", "<robot", "is not XML"), ("other", "<sdf/>", "not <robot>")]:  # fmt: skip
-        open(name + ".urdf", "w").write(text)
-        refused = run("import", name + ".urdf")
-        assert refused.returncode == 2 and said in refused.stderr and refused.stderr.count("\n") == 1 and not refused.stdout, (name, refused)
-    assert run("import", "nowhere.urdf").returncode == 2
+    bad_input()
+    left_out()
+    capsule()
