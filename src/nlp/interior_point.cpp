@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "nlp/backends.hpp"
+#include "nlp/kkt.hpp"
 #include "nlp/symmetric_factor.hpp"
 
 namespace dodyn::nlp {
@@ -70,6 +71,7 @@ class InteriorPoint {
   void update_residual();
   double barrier_error(double mu) const;
   bool optimal() const;
+  bool feasible_within(double tolerance) const;
   bool late() const { return Clock::now() > deadline_; }
   // Rows that depend on each other: no pivot is tolerable beside multipliers that grow without end, rows are handed on from
   // front to front, and a factorisation takes a hundred times as long. Starts rarely come back from there.
@@ -88,6 +90,7 @@ class InteriorPoint {
   std::optional<Ending> restore();
   void accept(Point& next, double alpha, double alpha_z);
   void least_squares_multipliers();
+  void take_up_multipliers();
   double longest(const VectorXd& value, const VectorXd& step, double tau) const;
   double longest_multiplier_step(double tau) const;
   bool filter_accepts(double theta, double barrier) const;
@@ -266,11 +269,10 @@ double InteriorPoint::barrier_error(double mu) const {
       {residual_.lpNorm<Eigen::Infinity>() / scale_dual, feasibility, complementarity / scale_complementarity});
 }
 
-// The same unscaled, as residuals() counts it.
+// The same unscaled, as solve() counts it.
 bool InteriorPoint::optimal() const {
   const VectorXd& r = residual_;
   double error = r.head(n_).size() > 0 ? r.head(n_).lpNorm<Eigen::Infinity>() / scale_f_ : 0.0;
-  for (int i = 0; i < m_; ++i) error = std::max(error, std::abs(at_.gap[i]) / scale_c_[i]);
   for (const int i : bounded_below_) error = std::max(error, (at_.v[i] - lower_[i]) * lower_z_[i] / scale_f_);
   for (const int i : bounded_above_) error = std::max(error, (upper_[i] - at_.v[i]) * upper_z_[i] / scale_f_);
   for (int j = n_; j < N_; ++j) {
@@ -280,7 +282,16 @@ bool InteriorPoint::optimal() const {
     const double row = at_.v[j] + at_.gap[i], distance = y_[i] > 0.0 ? upper_[j] - row : row - lower_[j];
     if (std::isfinite(distance)) error = std::max(error, std::abs(y_[i] * distance) / scale_f_);
   }
-  return error <= tolerance_;
+  return error <= tolerance_ && feasible_within(tolerance_);
+}
+
+// Whether no row, unscaled, is violated by more than this and what rounding x makes of it, with the Jacobian as it is.
+bool InteriorPoint::feasible_within(double tolerance) const {
+  if ((at_.gap.array().abs() <= tolerance * scale_c_.array()).all()) return true;
+  const VectorXd rounding = rounding_of_rows(problem_, at_.x, jacobian_);
+  for (int i = 0; i < m_; ++i)
+    if (!(std::abs(at_.gap[i]) / scale_c_[i] - rounding[rows_[i]] <= tolerance)) return false;
+  return true;
 }
 
 // ---- the linear system
@@ -642,10 +653,33 @@ bool InteriorPoint::soft_step() {
   return false;
 }
 
+// After a restoration: of the bounds as the barrier has them, of the rows by least squares.
+void InteriorPoint::take_up_multipliers() {
+  for (const int i : bounded_below_) lower_z_[i] = std::min(1e3, mu_ / (at_.v[i] - lower_[i]));
+  for (const int i : bounded_above_) upper_z_[i] = std::min(1e3, mu_ / (upper_[i] - at_.v[i]));
+  least_squares_multipliers();
+}
+
 // ---- restoration: minimise |c - s|^2 / 2 + zeta / 2 |R (v - v_0)|^2 inside the bounds by primal-dual Newton steps
 // (Gauss-Newton where that is not convex), until the filter takes the point and the constraints are better by a tenth.
 std::optional<Ending> InteriorPoint::restore() {
   const Ending not_a_number{SolveStatus::not_converged, "a derivative is not a number at an iterate"};
+  const Point first = at_;
+  const VectorXd y_first = y_, lower_first = lower_z_, upper_first = upper_z_;
+  bool was_feasible = at_.gap.lpNorm<Eigen::Infinity>() <= options_.tolerance;
+  // Ends at a point that is feasible. One that was so from the start keeps its multipliers: it may be solved except for
+  // rounding, which stops a line search.
+  const auto stuck = [&] {
+    if (was_feasible) {
+      at_ = first;
+      y_ = y_first;
+      lower_z_ = lower_first;
+      upper_z_ = upper_first;
+    } else {
+      take_up_multipliers();
+    }
+    return Ending{SolveStatus::not_converged, "no further progress"};
+  };
   filter_.emplace_back((1.0 - 1e-5) * at_.theta, at_.barrier - 1e-8 * at_.theta);
   const double theta_0 = at_.theta;
   const VectorXd v_0 = at_.v;
@@ -676,7 +710,10 @@ std::optional<Ending> InteriorPoint::restore() {
     const double gap = at_.gap.lpNorm<Eigen::Infinity>();
     if (projected <= 1e-6 * std::min(1.0, gap) && gap > 1e2 * options_.tolerance)
       return Ending{SolveStatus::infeasible, "converged to a point of locally minimal infeasibility"};
-    if (gap <= 1e-2 * options_.tolerance) return Ending{SolveStatus::not_converged, "no further progress"};
+    if (gap <= 1e-2 * options_.tolerance || feasible_within(0.0)) {
+      was_feasible = was_feasible || at_.v == v_0;
+      return stuck();
+    }
     if (projected <= 1e-2 * gap) zeta *= 0.1;
 
     D = zeta * weight;
@@ -711,7 +748,7 @@ std::optional<Ending> InteriorPoint::restore() {
       moved = evaluate(trial) && merit(trial) <= before + 1e-4 * alpha * descent;
     }
     if (!moved) {
-      if (gap <= options_.tolerance) return Ending{SolveStatus::not_converged, "no further progress"};
+      if (gap <= options_.tolerance) return stuck();
       if (mu <= 1e-14 && damping > 1e6) return Ending{SolveStatus::not_converged, "feasibility restoration failed"};
       mu *= 0.1;
       damping = std::max(1e-6, 10.0 * damping);
@@ -729,9 +766,7 @@ std::optional<Ending> InteriorPoint::restore() {
     set_barrier(at_);
     if (at_.theta <= 0.9 * theta_0 && filter_accepts(at_.theta, at_.barrier)) {
       if (!differentiate(false)) return not_a_number;
-      for (const int i : bounded_below_) lower_z_[i] = std::min(1e3, mu_ / (at_.v[i] - lower_[i]));
-      for (const int i : bounded_above_) upper_z_[i] = std::min(1e3, mu_ / (upper_[i] - at_.v[i]));
-      least_squares_multipliers();
+      take_up_multipliers();
       return std::nullopt;
     }
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "nlp/solve.hpp"
 
@@ -35,17 +36,28 @@ VectorXd lagrangian_gradient(const Problem& problem, const VectorXd& x, const Ve
   return gradient;
 }
 
-double violation(const Problem& problem, const VectorXd& x, const VectorXd& constraint_values) {
+double violation(const Problem& problem, const VectorXd& x, const VectorXd& constraint_values,
+                 const VectorXd& allowance) {
   double largest = 0.0;
   for (int i = 0; i < x.size(); ++i) {
     raise(largest, problem.lower[i] - x[i]);
     raise(largest, x[i] - problem.upper[i]);
   }
   for (int i = 0; i < constraint_values.size(); ++i) {
-    raise(largest, problem.constraint_lower[i] - constraint_values[i]);
-    raise(largest, constraint_values[i] - problem.constraint_upper[i]);
+    const double allowed = allowance.size() > 0 ? allowance[i] : 0.0;
+    raise(largest, problem.constraint_lower[i] - constraint_values[i] - allowed);
+    raise(largest, constraint_values[i] - problem.constraint_upper[i] - allowed);
   }
   return largest;
+}
+
+VectorXd rounding_of_rows(const Problem& problem, const VectorXd& x, const VectorXd& jacobian_values) {
+  constexpr double unit_roundoff = 0.5 * std::numeric_limits<double>::epsilon();
+  VectorXd moved = VectorXd::Zero(problem.constraints());
+  for (int k = 0; k < problem.jacobian_pattern.size(); ++k)
+    moved[problem.jacobian_pattern.rows[k]] +=
+        unit_roundoff * std::abs(jacobian_values[k] * x[problem.jacobian_pattern.columns[k]]);
+  return moved;
 }
 
 void set_multipliers_of_fixed_variables(const Problem& problem, const VectorXd& x, const VectorXd& y,

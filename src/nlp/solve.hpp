@@ -20,7 +20,7 @@ enum class Backend {
 bool available(Backend backend);
 
 enum class SolveStatus {
-  solved,         // first-order optimal: KKT residual at or below the tolerance, re-checked by us
+  solved,         // first-order optimal: KKT residual at or below the tolerance, or to rounding; re-checked by us
   infeasible,     // the solver converged to a point of locally minimal infeasibility
   not_converged,  // iteration limit, stalled, restoration failed, ...; x is the last accepted iterate
   timed_out,      // the time limit; x is the last accepted iterate
@@ -29,7 +29,7 @@ enum class SolveStatus {
 
 struct Options {
   Backend backend = Backend::native;
-  double tolerance = 1e-9;  // on residuals(...).largest(): absolute and unscaled
+  double tolerance = 1e-9;  // on residuals(...), absolute and unscaled; rows beyond what rounding x makes of them
   int max_iterations = 1000;
   double max_seconds = 60.0;  // wall clock, looked at between callbacks
   bool warm_start = false;    // x0 is near a solution: start with a small barrier and push little from the bounds

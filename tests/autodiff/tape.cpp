@@ -121,6 +121,15 @@ TEST(Tape, ParametersAreWorkedOutAhead) {
   EXPECT_EQ(record(2, 2, costly)->values.operations(), 2);
 }
 
+// Without inputs the first place belongs to an operation on parameters.
+TEST(Tape, AFunctionOfParametersAloneHasTheirValue) {
+  const RecordedElement e(record(0, 2, [](const auto&, const auto& p) { return std::vector<Var>{sin(p[0]) * p[1]}; }),
+                          {1.5, 0.7});
+  double value = 0.0;
+  e.evaluate(nullptr, &value);
+  EXPECT_DOUBLE_EQ(value, std::sin(1.5) * 0.7);
+}
+
 struct Chain {
   template <class T>
   std::vector<T> operator()(const std::vector<T>& z) const {

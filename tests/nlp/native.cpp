@@ -393,6 +393,94 @@ TEST(NativeQuadratic, ContradictoryRowsAreInfeasible) {
   EXPECT_NEAR(s.residuals.feasibility, 0.5, 1e-3);
 }
 
+// ---- points that are solved but for rounding
+
+// A mass, kg, that a bounded force moves from rest to rest within a second: rows in N, which hold second differences of
+// positions times mass/step^2. A unit in the last place of a position moves a row by more than 1e-9 N.
+Quadratic heavy_mass(int K, double mass) {
+  const int n = 2 * K + 1;  // positions of nodes 0 to K, then forces of intervals
+  const double step = 1.0 / K, limit = 3.0 * mass;
+  MatrixXd H = MatrixXd::Zero(n, n), A = MatrixXd::Zero(K + 3, n);
+  for (int k = 0; k < K; ++k) H(K + 1 + k, K + 1 + k) = step / (limit * limit);
+  for (int k = 1; k < K; ++k) {
+    A(k - 1, k - 1) = A(k - 1, k + 1) = mass / (step * step);
+    A(k - 1, k) = -2.0 * mass / (step * step);
+    A(k - 1, K + k) = A(k - 1, K + 1 + k) = -0.5;
+  }
+  VectorXd right = VectorXd::Zero(K + 3);
+  A(K - 1, 0) = A(K, K) = 1.0;  // from here to there
+  right(K - 1) = 0.3;
+  right(K) = 0.9;
+  A(K + 1, 0) = A(K + 2, K - 1) = -1.0;  // no rate at the ends
+  A(K + 1, 1) = A(K + 2, K) = 1.0;
+  Quadratic problem(H, VectorXd::Zero(n), A, right);
+  problem.lower.tail(K).setConstant(-limit);
+  problem.upper.tail(K).setConstant(limit);
+  return problem;
+}
+
+TEST(NativeRounding, RowsThatDoublesCannotMeetAnyBetterAreSolved) {
+  for (const double mass : {30.0, 3e3, 3e5}) {
+    const Quadratic problem = heavy_mass(100, mass);
+    const Solution s = solve(problem, VectorXd::Zero(problem.variables()), {.backend = Backend::native});
+    ASSERT_EQ(s.status, SolveStatus::solved) << mass << ": " << s.reason;
+    EXPECT_LE(s.residuals.stationarity, 1e-9);
+    EXPECT_LE(s.residuals.complementarity, 1e-9);
+    const double rounding = (problem.A.cwiseAbs() * s.x.cwiseAbs()).maxCoeff() * 0x1p-53;
+    EXPECT_LE(s.residuals.feasibility, 1e-9 + rounding) << mass;
+    EXPECT_EQ(s.reason.find("to rounding") != std::string::npos, s.residuals.feasibility > 1e-9) << s.reason;
+    EXPECT_EQ(s.reason.find("to rounding") != std::string::npos, mass > 1e3) << s.reason;
+  }
+}
+
+// A tolerance that doubles cannot meet, of a gradient of 1e7: the solve ends beside the solution, with the multipliers
+// that belong to it.
+TEST(NativeRounding, ASolveThatEndsBesideASolutionKeepsItsMultipliers) {
+  Quadratic problem = heavy_mass(100, 30.0);
+  const Solution good = solve(problem, VectorXd::Zero(problem.variables()), {.backend = Backend::native});
+  ASSERT_EQ(good.status, SolveStatus::solved) << good.reason;
+  problem.H *= 1e6;
+  for (const double tolerance : {1e-9, 1e-12, 1e-15}) {
+    const Solution s =
+        solve(problem, VectorXd::Zero(problem.variables()), {.backend = Backend::native, .tolerance = tolerance});
+    EXPECT_EQ(s.status, SolveStatus::not_converged);
+    EXPECT_LE(s.residuals.largest(), 1e-7) << s.reason;
+    EXPECT_LE((1e-6 * s.multipliers - good.multipliers).lpNorm<Eigen::Infinity>(), 1e-4);
+  }
+}
+
+// ---- directions that overflow
+
+// x_0 a_0 = a_1 with factors of 1e300: the KKT matrix is finite, its factors are not. The functions are finite whatever
+// they are given, so that nothing else stops an iterate that is no number.
+class Overflowing : public Problem {
+ public:
+  Overflowing() {
+    lower.setConstant(2, -infinity);
+    upper.setConstant(2, infinity);
+    constraint_lower = constraint_upper = VectorXd::Constant(1, 1.0);
+    jacobian_pattern = {{0, 0}, {0, 1}};
+    hessian_pattern = {{0, 1}, {0, 1}};
+  }
+  double objective(const VectorXd& x) const override { return kept(x[0]) + kept(x[1]); }
+  void objective_gradient(const VectorXd&, Eigen::Ref<VectorXd> gradient) const override { gradient.setOnes(); }
+  void constraint_values(const VectorXd& x, Eigen::Ref<VectorXd> values) const override { values[0] = kept(x[0]); }
+  void jacobian(const VectorXd&, Eigen::Ref<VectorXd> values) const override { values << 1e308, 1e308; }
+  void hessian(const VectorXd&, double factor, const VectorXd&, Eigen::Ref<VectorXd> values) const override {
+    values.setConstant(factor);
+  }
+
+ private:
+  static double kept(double x) { return std::max(-1.0, std::min(x, 1.0)); }
+};
+
+TEST(NativeOverflow, EndsWithAReasonAndANumber) {
+  const Solution s = solve(Overflowing(), VectorXd::Zero(2), {.backend = Backend::native});
+  EXPECT_EQ(s.status, SolveStatus::not_converged) << s.reason;
+  EXPECT_TRUE(s.x.allFinite()) << s.x.transpose();
+  EXPECT_NE(s.reason, "");
+}
+
 // ---- the factorisation
 
 TEST(SymmetricFactor, InertiaAndSolutionsOfRandomKktMatrices) {

@@ -105,9 +105,9 @@ TEST(Expression, ListsAndRanges) {
 }
 
 TEST(Expression, MistakesAreOneShortLine) {
-  for (const std::string text :
-       {"", "1 +", "(1", "1)", "2 3", "a b", "sin()", "sin(1, 2)", "max(1)", "1 & 2", "and", "f(1)", "x.", "1..2",
-        std::string(100000, '-').c_str(), std::string(5000, '(').c_str(), "\x01\x02"})
+  for (const std::string& text : std::vector<std::string>{
+           "", "1 +", "(1", "1)", "2 3", "a b", "sin()", "sin(1, 2)", "max(1)", "1 & 2", "and", "f(1)", "x.", "1..2",
+           std::string(100000, '-'), std::string(5000, '('), "\x01\x02"})
     try {
       Expression::parse(text);
       ADD_FAILURE() << text.substr(0, 50);
@@ -115,6 +115,19 @@ TEST(Expression, MistakesAreOneShortLine) {
       EXPECT_LT(std::string(error.what()).size(), 400u);
       EXPECT_EQ(std::string(error.what()).find('\n'), std::string::npos);
     }
+}
+
+TEST(Expression, TextsThatAreTooLongOrNestTooDeepSayWhatIsAllowed) {
+  const auto mistake = [](const std::string& text) -> std::string {
+    try {
+      Expression::parse(text);
+    } catch (const ExpressionError& error) {
+      return error.what();
+    }
+    return "none";
+  };
+  EXPECT_NE(mistake(std::string(100000, '-')).find("an expression of 100000 characters"), std::string::npos);
+  EXPECT_NE(mistake(std::string(5000, '(')).find("nests too deep"), std::string::npos);
 }
 
 }  // namespace
