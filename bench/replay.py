@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 
-SHIPPED = ["knee", "knee-free", "knee-fixed-masses", "knee-published", "knee-step-period", "knee-torso",
+SHIPPED = ["knee-motor", "knee-free", "knee-fixed-masses", "knee-published", "knee-step-period", "knee-torso",
            "knee-underactuated", "leg-mass", "hip-spring", "knee-spatial", "hopper"]
 NUMBER = r"([-+0-9.einf]+)"
 

@@ -1,7 +1,7 @@
 // How the cost of contact grows with the number of bodies, next to Bullet where it is installed (libbullet-dev).
 //
 //   rigid_bodies [seconds simulated] [step, s] [bodies ...]
-//   rigid_bodies books          energy of bounces and elastic bodies, quietness of stacks (docs/contact.md)
+//   rigid_bodies books          energy of bounces and elastic bodies, quietness of stacks (docs/measured/contact.md)
 //
 // Hexagonal prisms side by side on a hexagonal grid drop 2 cm on a floor with random velocities and are pulled towards
 // the middle of the grid, 2 m/s^2 each, so that they pack into one clump; e = 0.2, mu = 0.1. CPU seconds per simulated

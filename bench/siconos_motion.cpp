@@ -1,4 +1,4 @@
-// The motions of bench/siconos.cpp by Siconos.
+// Siconos runs the scenes of bench/impacts.cpp.
 #include <SiconosKernel.hpp>
 #include <cmath>
 #include <ctime>

@@ -20,7 +20,7 @@
 // In space each step is seen in a mirror at the plane of walking, so that it is always the left foot that swings: the
 // exchange of the legs reflects, and the new foot stands step_length ahead and step_width to the left.
 //
-// A legged model comes as a Walker (control/walker.hpp).
+// A legged model comes as a Walker (dmoc/walker.hpp).
 #pragma once
 
 #include <Eigen/Core>

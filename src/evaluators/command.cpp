@@ -136,7 +136,7 @@ class Command final : public Evaluator {
     own_directory_ = directory_.empty();
     if (own_directory_) directory_ = fs::path(archive).replace_extension(".work");
     directory_ = fs::absolute(directory_);
-    for (const auto& setting : settings.all)  // "configs/a.cfg:12" or "command line"
+    for (const auto& setting : settings.all)  // "configs/knee.cfg:12" or "command line"
       if ((setting.key.name == "command.run" || setting.key.name == "command.serve") && !setting.value.empty())
         study_ = fs::absolute(fs::path(setting.source.substr(0, setting.source.rfind(':')))).parent_path();
     // What else is evaluated under the same id, perhaps at the same time: other scenarios.

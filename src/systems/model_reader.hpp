@@ -1,4 +1,4 @@
-// Reading of a model's text: what its parts (model_reader.cpp, force_reader.cpp) share.
+// Reading of a model's text: what its parts (model_reader.cpp, part_reader.cpp, piece_reader.cpp) share.
 #pragma once
 
 #include <map>

@@ -257,7 +257,8 @@ TEST_F(Command, SimulateShowsAStartOfAnArchivedDesign) {
 }
 
 TEST_F(Command, ReplaysAnArchivedGait) {
-  const std::string config = std::string(CONFIGS) + "/knee.cfg ", other = std::string(CONFIGS) + "/knee-free.cfg ";
+  const std::string config = std::string(CONFIGS) + "/knee-motor.cfg ",
+                    other = std::string(CONFIGS) + "/knee-free.cfg ";
   const std::string mesh = "--gait.intervals 40 --gait.starts 2 ";
   ASSERT_EQ(dodyn("run " + config + mesh + "--study.archive a.h5 --study.max-evaluations 3").code, 0);
   const Result best = dodyn("simulate " + config + mesh + "--from a.h5 --output best.csv");
@@ -290,8 +291,8 @@ TEST_F(Command, ReplaysAnArchivedGait) {
 }
 
 TEST_F(Command, SolveTellsWhereTheTimeWent) {
-  const Result result =
-      dodyn("solve " + std::string(CONFIGS) + "/knee.cfg --design.knee 0.5 --gait.starts 1 --verbose");
+  const Result result = dodyn("solve " + std::string(CONFIGS) +
+                              "/knee-motor.cfg --design.fold 130deg --design.knee 0.5 --gait.starts 1 --verbose");
   EXPECT_EQ(result.code, 0) << result.text;
   EXPECT_HAS(result.text, "factori");
   EXPECT_HAS(result.text, "what is odd about it\n  it lifts its foot");

@@ -19,7 +19,7 @@ environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROO
                    OMPI_MCA_rmaps_base_oversubscribe="1", OMPI_MCA_hwloc_base_binding_policy="none")
 STUDIES = {
     "parts": "testfunction.cfg",
-    "gait": f"{source}/configs/knee.cfg --study.max-evaluations 3 --gait.starts 2 --gait.intervals 10",
+    "gait": f"{source}/configs/knee-motor.cfg --study.max-evaluations 3 --gait.starts 2 --gait.intervals 10",
     "docking": f"{source}/configs/docking.cfg --study.max-evaluations 2 --starts.count 4",
     "control": f"{source}/configs/docking-coils.cfg --study.max-evaluations 2 --starts.count 6 --simulation.batch 2 --simulation.end 5s --disturbance.force 3mN "
                "--control.craft=male --control.receiver=female --control.docked=length+depth+mount_height,0 --control.sample-rate=20 --control.delay=20ms "

@@ -39,8 +39,12 @@ with tempfile.TemporaryDirectory() as directory:
             told += run(["/usr/bin/python3", "-c", code])
     # What the page promises.
     assert "did you mean" in told and "refused, as it should be" in told
-    knee, free, throw = (package.open(f"{name}.h5") for name in ("knee", "free", "throw"))
-    assert knee.stopped and knee.best and free.best.metrics["smallest_knee_flexion"] < 0
+    knee, slow, throw = (package.open(f"{name}.h5") for name in ("knee", "slow", "throw"))
+    built = float(re.search(r"^cost +(\S+)", told, re.M)[1])
+    assert knee.stopped and "what is odd about it\n  nothing\n" in told
+    assert f"{knee.best.design['knee']:.3f} m, and its cost, {knee.best.cost:.4f}" in text, knee.best
+    assert f"costs {built:.4f}, {100 * (built / knee.best.cost - 1):.1f} % more" in text, built
+    assert f"lower, at {slow.best.design['knee']:.3f} m" in text, slow.best
     best = throw.best
     h, d, g = 1.2, 6.0, 9.81
     v = (g * (h + (h * h + d * d) ** 0.5)) ** 0.5

@@ -147,6 +147,7 @@ def examine(scenario, design, Q, U, cost):
     drives = [names.index(e["coordinate"]) for _, e in of_kind("actuator")]
     B = np.zeros((N, len(drives)))
     B[drives, range(len(drives))] = 1
+    driven = [(names.index(e["place"]), value(e["mass"])) for _, e in of_kind("driven")]  # flywheels behind gears, at a joint's angle
     springs = [(names.index(e["coordinate"]), value(e.get("stiffness", "0")), value(e.get("rest", "0")), value(e.get("damping", "0"))) for _, e in of_kind("spring")]
 
     def frames(q, v):
@@ -174,7 +175,7 @@ def examine(scenario, design, Q, U, cost):
             yield x + R @ at, u + np.cross(w, R @ at), w, R @ inertia @ R.T, mass
 
     def lagrangian(q, v):
-        L = -sum(k / 2 * (q[c] - rest) ** 2 for c, k, rest, _ in springs)
+        L = -sum(k / 2 * (q[c] - rest) ** 2 for c, k, rest, _ in springs) + sum(m / 2 * v[c] ** 2 for c, m in driven)
         for x, u, w, I, m in moving(q, v):
             L = L + m * (u @ u) / 2 + w @ I @ w / 2 + m * (x @ GRAVITY)
         return L
@@ -218,10 +219,22 @@ def examine(scenario, design, Q, U, cost):
         pairs.append(int(np.argmin(distances)))
         period = max(period, min(distances))
     assert sorted(pairs) == list(range(len(bodies))), pairs
+    # A flywheel turns by what its joint's links turn against each other: the joint of the partners takes over its speed, with the other
+    # sign where their order along the tree is the other way round.
+    joint = {l["first"]: (name, links[l["parent"]]) for name, l in zip(index, links)}
+    taken = {}
+    for c, m in driven:
+        name, above = joint[c]
+        mine, up = links[index[name]]["partner"], above["partner"]
+        straight = links[index[mine]]["parent"] == index[up]
+        to, sign = (links[index[mine]]["first"], 1.0) if straight else (links[index[up]]["first"], -1.0)
+        assert straight or links[index[up]]["parent"] == index[mine], name
+        assert m == dict(driven)[to]
+        taken[to] = m * sign * before[c]
     jump = 0.0
     for j in range(base, N):
         rates = [(y[1], y[2]) for y in moving(Q[0], unit[j])]
-        kept = sum(m * (u @ rates[to][0]) + w @ I @ rates[to][1] for (x, u, w, I, m), to in zip(arriving, pairs))
+        kept = sum(m * (u @ rates[to][0]) + w @ I @ rates[to][1] for (x, u, w, I, m), to in zip(arriving, pairs)) + taken.get(j, 0.0)
         jump = max(jump, abs(kept + D2[0][j]))
     impulse = sum(m * u for x, u, w, I, m in moving(Q[0], after)) - sum(m * u for x, u, w, I, m in arriving)
     across = np.linalg.norm(impulse - (impulse @ UP) * UP) / (impulse @ UP)
@@ -258,9 +271,9 @@ def examine(scenario, design, Q, U, cost):
                "loss": h * sum(value(e.get("loss", "0")) * (u**2).sum() for (_, e), u in zip(of_kind("actuator"), U.T))}
     weights = {k[5:]: number(v) for k, v in ASKED.items() if k.startswith("cost.") and k[5:] in cost_of} or {k: get("gait." + k, 1.0 if k == "squared-torque" else 0.0) for k in cost_of}
     motors = {"u_" + name: U[:, i] for i, (name, _) in enumerate(of_kind("actuator"))}
-    for key, text in ASKED.items():  # costs of the study's own: integrals of expressions of torques
+    for key, text in ASKED.items():  # costs of the study's own: integrals of expressions of torques and parameters
         if key.startswith("cost.") and key[5:] not in cost_of:
-            cost_of[key[5:]] = h * eval(text.replace("u.", "u_").replace("^", "**"), {}, motors).sum()
+            cost_of[key[5:]] = h * eval(text.replace("u.", "u_").replace("^", "**"), {}, {**P, **design, **motors}).sum()
             weights[key[5:]] = 1.0
     mine = sum(weights[k] * cost_of[k] for k in weights) / (weight * design["step-length"])
 

@@ -430,9 +430,10 @@ TEST(GaitEvaluator, ASearchThatMayHaveMissedSaysSo) {
 }
 
 // Its angles, read off the stored motion alone, are what the examination says of them.
-TEST(GaitEvaluator, TheFlagshipIsAWalk) {
-  const auto walk = make_evaluator(
-      read_settings(std::string(CONFIGS) + "/knee.cfg", {"--gait.intervals", "30", "--gait.starts", "3"}));
+TEST(GaitEvaluator, TheMotorBipedIsAWalk) {
+  const auto walk =
+      make_evaluator(read_settings(std::string(CONFIGS) + "/knee-motor.cfg",
+                                   {"--design.fold", "130 deg", "--gait.intervals", "30", "--gait.starts", "3"}));
   const Outcome outcome = walk->evaluate(task(0.459));
   ASSERT_EQ(outcome.evaluation.status, Status::ok) << outcome.evaluation.reason;
   const auto &q = outcome.trajectory.values[1], &u = outcome.trajectory.values[3],
@@ -525,17 +526,18 @@ TEST(GaitEvaluator, WhatIsOddIsSaidAndBeyondBoundsRefused) {
   EXPECT_TRUE(oddities(walk, true, true).empty());
 }
 
-std::unique_ptr<Evaluator> flagship(int intervals, int starts) {
-  return make_evaluator(
-      read_settings(std::string(CONFIGS) + "/knee.cfg",
-                    {"--gait.intervals", std::to_string(intervals), "--gait.starts", std::to_string(starts)}));
+// With the fold of the model's own range: the smooth problem, whose errors are of second order.
+std::unique_ptr<Evaluator> motor_biped(int intervals, int starts) {
+  return make_evaluator(read_settings(std::string(CONFIGS) + "/knee-motor.cfg",
+                                      {"--design.fold", "130 deg", "--gait.intervals", std::to_string(intervals),
+                                       "--gait.starts", std::to_string(starts)}));
 }
 
 // Where the gradient vanishes, by the secant method: no surrogate has a part in it.
-TEST(GaitEvaluator, TheFlagshipsBestKneeConvergesWithOrderTwo) {
+TEST(GaitEvaluator, TheMotorBipedsBestKneeConvergesWithOrderTwo) {
   std::vector<double> knees, costs;
   for (const int intervals : {40, 80, 160}) {
-    const auto walk = flagship(intervals, 1);
+    const auto walk = motor_biped(intervals, 1);
     double knee = 0.458, last = 0.464, slope_at_last = walk->evaluate(task(last)).evaluation.gradient(0);
     for (int i = 0; i < 6 && std::abs(knee - last) > 1e-8; ++i) {
       const Evaluation e = walk->evaluate(task(knee)).evaluation;
@@ -554,8 +556,8 @@ TEST(GaitEvaluator, TheFlagshipsBestKneeConvergesWithOrderTwo) {
   EXPECT_NEAR(costs[1], 0.152878, 1e-6);
 }
 
-TEST(GaitEvaluator, TwoSeedsFindTheSameCurveOfTheFlagship) {
-  const auto walk = flagship(30, 3);
+TEST(GaitEvaluator, TwoSeedsFindTheSameCurveOfTheMotorBiped) {
+  const auto walk = motor_biped(30, 3);
   for (double knee = 0.30; knee < 0.651; knee += 0.05) {
     const double one = walk->evaluate(task(knee, 1)).evaluation.cost,
                  other = walk->evaluate(task(knee, 2)).evaluation.cost;

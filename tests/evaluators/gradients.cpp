@@ -129,7 +129,11 @@ void check_gait(const std::string& config, std::vector<std::string> words, bool 
 
 TEST(EveryParameter, OfAMotorBiped) {
   for (const bool formulas : {false, true})
-    check_gait("knee.cfg", {"--design.knee=0.46", "--gait.intervals=16"}, formulas);
+    check_gait("knee-motor.cfg", {"--design.knee=0.46", "--gait.intervals=16"}, formulas);
+}
+TEST(EveryParameter, OfRabbit) {
+  for (const bool formulas : {false, true})
+    check_gait("knee.cfg", {"--design.knee=0.5", "--gait.intervals=16"}, formulas);
 }
 TEST(EveryParameter, OfAPlanarBiped) {
   for (const bool formulas : {false, true})

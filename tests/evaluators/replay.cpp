@@ -46,7 +46,7 @@ void expect_touch_down_as_planned(const Found& found, double loss, double feedba
 }
 
 TEST(Replay, APlanarGaitTouchesDownWhenAndWhereItShould) {
-  const Found found(shipped("knee.cfg", {"--design.knee=0.46", "--gait.starts=2"}));
+  const Found found(shipped("knee-motor.cfg", {"--design.knee=0.46", "--gait.starts=2"}));
   expect_touch_down_as_planned(found, 0.01);
 }
 
@@ -101,7 +101,7 @@ TEST(Replay, AHopLandsWhenAndWhereItShould) {
 
 // Without feedback the torques alone: they act when they should, so one interval's shift shows at once.
 TEST(Replay, TorquesActInTheirIntervals) {
-  const Found found(shipped("knee.cfg", {"--design.knee=0.46", "--gait.starts=2", "--replay.feedback=none"}));
+  const Found found(shipped("knee-motor.cfg", {"--design.knee=0.46", "--gait.starts=2", "--replay.feedback=none"}));
   ASSERT_EQ(found.outcome.evaluation.status, Status::ok);
   ReplaySettings settings;
   settings.feedback = ReplaySettings::Feedback::none;

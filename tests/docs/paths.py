@@ -1,0 +1,54 @@
+"""Every file that a comment or a page names exists: names with a folder of the sources (`docs/models.md`), and names of C++ files.
+No entry stands twice in the history."""
+
+import os
+import re
+import subprocess
+import sys
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+os.chdir(ROOT)
+listed = subprocess.run(["git", "ls-files", "--cached", "--others", "--exclude-standard"], capture_output=True, text=True)
+if listed.returncode:
+    sys.exit(77)  # not a working copy
+files = [f for f in listed.stdout.splitlines() if os.path.exists(f)]
+folders = {part for f in files for part in f.split("/")[:-1]}
+COMMENT = {".hpp": "//", ".cpp": "//", ".py": "#", ".sh": "#", ".cmake": "#", ".txt": "#", ".cfg": "#", ".model": "#", ".md": ""}
+# Of other projects, or files that a test or an example writes.
+FOREIGN = {"libensemble/manager.py", "src/EffGlobalMinimizer.cpp", "packages/dodyn/package.py", "siconos/kernel/SiconosKernel.hpp",
+           "a.cpp", "b.cpp"}  # fmt: skip
+NAME = re.compile(r"(?<![\w./$-])((?:[\w-]+/)*[\w-]+\.(?:hpp|cpp|md|cfg|model|py|sh))(?![\w-])")
+
+
+def comments(path):
+    """The lines of a page, or what follows the comment sign, with their numbers."""
+    sign = COMMENT[os.path.splitext(path)[1]]
+    text = open(path, encoding="utf-8").read()
+    if path.endswith(".py"):  # their docstrings, too
+        text = re.sub(r'"""(.*?)"""', lambda m: "\n".join("# " + line for line in m[1].split("\n")), text, flags=re.S)
+    for number, line in enumerate(text.splitlines(), 1):
+        if path.endswith(".sh") and not line.lstrip().startswith("#"):  # a script may write other files
+            continue
+        if sign in line:
+            yield number, line[line.index(sign) + len(sign) :]
+
+
+bad, seen = [], 0
+for path in files:
+    if os.path.splitext(path)[1] not in COMMENT or path == "CHANGELOG.md":  # a history names what was
+        continue
+    for number, line in comments(path):
+        for name in NAME.findall(line):
+            ours = "/" in name and name.split("/")[0] in folders
+            if name in FOREIGN or not (ours or name.endswith((".hpp", ".cpp"))):
+                continue
+            seen += 1
+            # as it stands, from the file's own folder, or the end of a path: `dmoc/gait.hpp`
+            beside = os.path.normpath(os.path.join(os.path.dirname(path), name))
+            if not any(f in (name, beside) or f.endswith("/" + name) for f in files):
+                bad.append(f"{path}:{number}: {name} does not exist")
+entries = [line for line in open("CHANGELOG.md", encoding="utf-8") if line.startswith("- ")]
+bad += [f"CHANGELOG.md: twice: {line.strip()}" for line in sorted(set(entries)) if entries.count(line) > 1]
+print(f"{seen} names")
+print("\n".join(bad))
+sys.exit(bool(bad) or seen < 200)
