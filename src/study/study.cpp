@@ -568,8 +568,13 @@ void resolve(const surrogate::Named& named, const Settings& settings, const Eval
                                                : surrogate::read_samples(named.samples, variables, metrics);
   ego.constraints =
       read("surrogate.constraints", [&](const std::string& list) { return constraints_of(list, quantities); });
-  ego.objectives = read("surrogate.objectives",
-                        [&](const std::string& list) { return surrogate::parse_names(list, metrics, true); });
+  ego.objectives = read("surrogate.objectives", [&](const std::string& list) {
+    std::vector<int> all = surrogate::parse_names(list, metrics, true);
+    if (all == std::vector{-1}) all.clear();  // the cost alone, as without the key
+    if (all.size() == 1 || all.size() > 3)
+      throw std::invalid_argument("expected cost, or two or three of cost and the metrics");
+    return all;
+  });
 }
 
 }  // namespace

@@ -82,7 +82,8 @@ def judge(words):
 for page in pages:
     text = open(page, encoding="utf-8").read()
     if page.endswith(".cfg"):
-        text = "".join(line[1:] for line in text.splitlines(keepends=True) if line.startswith("#"))
+        # Three blanks after the # set a command apart; a code block has four.
+        text = "".join(" " + line[1:] for line in text.splitlines(keepends=True) if line.startswith("#"))
     for line in code(text):
         line = re.sub(r"\s#.*$", "", line.strip()).split(" || ")[0]
         line = re.sub(r"\[(--[^]]*)\]", r"\1", line)  # what may be left out
