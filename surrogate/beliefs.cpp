@@ -25,15 +25,16 @@ constexpr std::size_t most_viable = 400;  // designs told last that say where it
 void Models::update(const Evidence& evidence, KrigingOptions options, bool gradient) {
   const DesignSpace& space = evidence.space;
   const std::vector<Evaluation>& told = evidence.told;
-  // a plateau found takes its samples out of the models
-  const bool restart = from_ != evidence.from || plateau_ != evidence.plateau;
-  from_ = evidence.from;
-  plateau_ = evidence.plateau;
   options.scale = VectorXd::Ones(space.embedded());
 
   std::vector<const Evaluation*> good;
+  std::vector<std::size_t> modelled;
   for (std::size_t i = evidence.from; i < told.size(); ++i)
-    if (evidence.telling(told[i])) good.push_back(&told[i]);
+    if (evidence.telling(told[i])) good.push_back(&told[i]), modelled.push_back(i);
+  // a plateau found takes its samples out of the models
+  const bool restart =
+      modelled.size() < modelled_.size() || !std::equal(modelled_.begin(), modelled_.end(), modelled.begin());
+  modelled_ = modelled;
   const auto n = static_cast<Index>(good.size());
   if (n > 0) {
     Samples s;
@@ -175,6 +176,8 @@ void Beliefs::compare() {
       any_feasible_ = true;
       if (!evidence_.noisy()) {
         least = std::min(least, warp.forward(evidence_.objective(e, 0)));
+      } else if (!evidence_.telling(e)) {  // on the plateau
+        least = std::min(least, warp.forward(evidence_.plateau->cost));
       } else {
         const Prediction p = fantasy.predict(evidence_.space.embed(evidence_.unit(e)));
         least = std::min(least, p.mean + std::sqrt(p.variance));

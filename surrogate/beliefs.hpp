@@ -34,8 +34,7 @@ class Models {
  private:
   std::vector<TrackedModel> objectives_, constraints_;
   std::optional<Viability> viability_;
-  std::size_t from_ = 0;
-  std::optional<double> plateau_;
+  std::vector<std::size_t> modelled_;  // evaluations told that the models are of, in their order
 };
 
 struct BeliefOptions {

@@ -46,12 +46,17 @@ class Ego final : public Strategy, private EgoState {
   }
   Plan next(std::optional<Beliefs>& beliefs);
   void plan();
+  // The search ends, or waits for the designs that are out: what comes of them may reopen it.
+  void end(Plan& plan, const std::string& why) const {
+    (evidence.pending.empty() ? plan.stopped : plan.note) = why;
+    plan.waits = !evidence.pending.empty();
+  }
 
   std::deque<VectorXd> initial_;  // not yet asked
   VectorXd last_asked_;
   std::uint64_t asked_ = 0;
-  std::optional<VectorXd> at_edge_;  // the last of the steps along an edge
-  std::optional<Plan> plan_;         // of what was told and asked so far
+  std::vector<std::pair<VectorXd, Rule>> out_;  // designs asked by a plan and not told yet
+  std::optional<Plan> plan_;                    // of what was told and asked so far
 };
 
 Ego::Ego(const std::vector<Variable>& variables, const EgoOptions& chosen)
@@ -94,6 +99,12 @@ void Ego::tell(const Evaluation& e) {
   } else if (const auto first = std::find_if(initial_.begin(), initial_.end(), same); first != initial_.end()) {
     initial_.erase(first);  // told without having been asked: a replay
   }
+  Rule rule = Rule::acquisition;
+  if (const auto at = std::find_if(out_.begin(), out_.end(), [&](const auto& o) { return o.first == e.design; });
+      at != out_.end()) {
+    rule = at->second;
+    out_.erase(at);
+  }
   const double worth = before ? least_gain() : 0;
   const bool was_initial = evidence.told.size() < initial_total + evidence.from;
   evidence.told.push_back(e);
@@ -101,7 +112,7 @@ void Ego::tell(const Evaluation& e) {
   plan_.reset();
   if (was_initial) return;
   failed_in_a_row = evidence.telling(e) ? 0 : failed_in_a_row + 1;
-  if (at_edge_ && *at_edge_ == e.design) {
+  if (rule == Rule::edge || rule == Rule::limits) {
     const bool kept = evidence.constraints.empty() ? evidence.telling(e) : evidence.feasible(e);
     caution = std::clamp(caution + (kept ? -0.5 : 0.7), -2.0, 4.0);
     const bool gains = evidence.feasible(e) && evidence.objective(e, 0) < best_before - worth;
@@ -113,7 +124,7 @@ void Ego::tell(const Evaluation& e) {
   const bool elsewhere = before_at.size() > 0 && (evidence.unit(e) - before_at).cwiseAbs().maxCoeff() > beside;
   std::optional<double> seen;
   if (evidence.telling(e)) seen = evidence.objective(e, 0);
-  const bool was_check = checking && !evidence.noisy();
+  const bool was_check = rule == Rule::check && !evidence.noisy();
   const bool lower = account.told(e.design, seen, gained > (elsewhere ? 1 : polish) * worth);
   niche.told(evidence, is_settling() || was_check, lower && was_check, options.batch);
   if (!options.trust_region) return;
@@ -131,19 +142,19 @@ Plan Ego::next(std::optional<Beliefs>& thought) {
   search_box(*this, lower, upper);
   const MatrixXd candidates = candidates_in(*this, lower, upper);
   const TrackedModel& cost = models.objectives()[0];
-  checking = false;
   const auto telling = std::count_if(evidence.told.begin() + static_cast<std::ptrdiff_t>(evidence.from),
                                      evidence.told.end(), [&](const auto& e) { return evidence.telling(e); });
   if (evidence.plateau && telling == 0) {  // the same everywhere so far
     account.not_ruled_out(1);
-    if (account.satisfied() && evidence.pending.empty()) {
+    const std::string same = evidence.noisy()
+                                 ? "the cost is the same, within its standard errors, wherever it was evaluated"
+                                 : "the cost is the same wherever it was evaluated";
+    if (account.satisfied()) {
       Plan plan;
-      plan.stopped =
-          "the cost is the same wherever it was evaluated, which rules out nothing between; " + evidence.say_best();
+      end(plan, same + ", which rules out nothing between; " + evidence.say_best());
       return plan;
     }
-    Plan plan =
-        fill(*this, candidates, false, "the cost is the same wherever it was evaluated: where there is most room");
+    Plan plan = fill(*this, candidates, false, same + ": where there is most room");
     account.expect(plan.design, {});
     return plan;
   }
@@ -185,18 +196,17 @@ Plan Ego::next(std::optional<Beliefs>& thought) {
     plan.considered = step.considered;
     if (step.design.size() > 0 && step.score > gain) {
       plan = step;
-      at_edge_ = plan.design;
-    } else if (nothing && !niche.taken() && evidence.pending.empty()) {
+    } else if (nothing && !niche.taken()) {
       step = check(*this, gain);
       step.considered.insert(step.considered.begin(), plan.considered.begin(), plan.considered.end());
       plan = step;
       if (account.satisfied())
-        plan.stopped = "nothing more to gain by the model, and " + account.verdict() + "; " + evidence.say_best();
+        end(plan, "nothing more to gain by the model, and " + account.verdict() + "; " + evidence.say_best());
     }
   }
-  if (evidence.objectives.size() > 1 && beliefs.any_feasible() && !evidence.noisy() && !options.trust_region &&
-      evidence.pending.empty())
-    plan.stopped = settled_front(*this, plan, beliefs);
+  if (evidence.objectives.size() > 1 && beliefs.any_feasible() && !evidence.noisy() && !options.trust_region)
+    if (const std::string settled = settled_front(*this, plan, beliefs); !settled.empty()) end(plan, settled);
+  if (plan.waits) return plan;
   if (plan.design.size() == 0 && plan.stopped.empty())
     plan = fill(*this, candidates, false, "every maximum is evaluated already: where there is room");
   if (plan.design.size() == 0) return plan;
@@ -204,7 +214,7 @@ Plan Ego::next(std::optional<Beliefs>& thought) {
   const Prediction p = cost.model().predict(evidence.space.embed(unit));
   plan.predicted = cost.warp().backward(p.mean);
   if (improves && !niche.taken() &&
-      (checking || (unit - evidence.unit(*evidence.best())).cwiseAbs().maxCoeff() > beside))
+      (plan.rule == Rule::check || (unit - evidence.unit(*evidence.best())).cwiseAbs().maxCoeff() > beside))
     account.expect(plan.design, {cost.warp(), p.mean, std::sqrt(p.variance), evidence.quantile(0.5, cost.warp())});
   return plan;
 }
@@ -222,10 +232,10 @@ void Ego::plan() {
   evidence.find_plateau();
   models.update(evidence, kriging, options.gradient);
   const auto& told = evidence.told;
-  if (evidence.count_usable() == 0 && static_cast<int>(told.size()) >= max_failures() && evidence.pending.empty()) {
+  if (evidence.count_usable() == 0 && static_cast<int>(told.size()) >= max_failures()) {
     plan_ = Plan();
-    plan_->stopped = "no usable cost in " + std::to_string(told.size()) + " evaluations";
-    if (!told.back().reason.empty()) plan_->stopped += "; the last: " + told.back().reason;
+    end(*plan_, "no usable cost in " + std::to_string(told.size()) + " evaluations" +
+                    (told.back().reason.empty() ? "" : "; the last: " + told.back().reason));
   } else {
     std::optional<Beliefs> beliefs;
     plan_ = next(beliefs);
@@ -248,6 +258,7 @@ std::vector<VectorXd> Ego::ask(int at_most) {
     initial_.pop_front();
   }
   if (!designs.empty()) return designs;
+  if (options.trust_region && region.spent() && !evidence.pending.empty()) return {};  // elsewhere, once these are told
   while (static_cast<int>(designs.size()) < std::min(at_most, std::max(options.batch, 1))) {
     if (evidence.told.empty()) {  // asked for more than the initial designs before any was told
       const MatrixXd more = sobol(static_cast<int>(dimensions()), 1, options.seed, 1 + asked_);
@@ -255,7 +266,8 @@ std::vector<VectorXd> Ego::ask(int at_most) {
       continue;
     }
     plan();
-    if (!plan_->stopped.empty()) break;
+    if (!plan_->stopped.empty() || plan_->waits) break;
+    out_.emplace_back(plan_->design, plan_->rule);
     take(VectorXd(plan_->design));
   }
   return designs;
@@ -281,7 +293,8 @@ Iteration Ego::describe(int grid_points) const {
     double least = infinity;
     for (const Evaluation& e : told) {
       if (!evidence.feasible(e)) continue;
-      const double predicted = cost.model().predict(space.embed(evidence.unit(e))).mean;
+      const double predicted =
+          evidence.telling(e) ? cost.model().predict(space.embed(evidence.unit(e))).mean : evidence.plateau->cost;
       if (predicted < least) least = predicted, out.recommended = e.design;
     }
   }

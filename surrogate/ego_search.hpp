@@ -31,7 +31,6 @@ struct EgoState {
   Niche niche = {};
   std::size_t initial_total = 0;         // initial designs, and those known beforehand
   int failed_in_a_row = 0;               // last told, not worth having
-  bool checking = false;                 // the design planned last is a check
   int hopes_failed = 0;                  // the same of those that no step along an edge chose; a success halves it
   double caution = 0;                    // logit of the probability that a step at an edge must have
   double edge_side = longest_edge_step;  // of the box that those steps stay in, of the range
@@ -64,7 +63,9 @@ struct Plan {
   Eigen::VectorXd design;  // the variables' units; empty: none
   double score = -std::numeric_limits<double>::infinity();
   double predicted = not_a_number;  // cost units
+  Rule rule = Rule::acquisition;
   std::string note, stopped;
+  bool waits = false;  // no design before those that are out are told: by what is known now the search would end
   std::vector<Considered> considered;
   Eigen::MatrixXd candidates;      // the same as a table, see Iteration
   double compared = not_a_number;  // what the acquisition compared with, as warped

@@ -45,6 +45,7 @@ std::vector<Considered> foremost(const EgoState& ego, const MatrixXd& points, co
 // Its score is the gain that is predicted.
 Plan step_of(const EgoState& ego, const Found& found, Rule rule, const char* where) {
   Plan plan;
+  plan.rule = rule;
   if (found.at.size() == 0) return plan;
   plan.design = ego.evidence.space.design(found.at);
   plan.score = ego.models.objectives()[0].warp().forward(ego.evidence.objective(*ego.evidence.best_of_region(), 0)) +
@@ -58,6 +59,7 @@ Plan step_of(const EgoState& ego, const Found& found, Rule rule, const char* whe
 
 Plan fill(const EgoState& ego, const MatrixXd& candidates, bool local, const std::string& why) {
   Plan plan;
+  plan.rule = Rule::room;
   const Crowd crowd(ego.evidence);
   const Edge edge(ego.evidence);
   VectorXd values(candidates.cols());
@@ -181,6 +183,7 @@ Plan check(EgoState& ego, double gain) {
   const double least = tracked.warp().forward(ego.evidence.objective(*ego.evidence.best(), 0));
   const Crowd crowd(ego.evidence);
   Plan plan;
+  plan.rule = Rule::check;
   Index doubtful = 0, at = 0;
   VectorXd values = VectorXd::Constant(points.cols(), -infinity);
   for (Index i = 0; i < points.cols(); ++i) {
@@ -194,7 +197,6 @@ Plan check(EgoState& ego, double gain) {
   plan.design = space.design(points.col(at));
   plan.considered = foremost(ego, points, values, Rule::check);
   ego.account.not_ruled_out(static_cast<double>(doubtful) / static_cast<double>(points.cols()));
-  ego.checking = true;
   plan.note = "nothing to gain by the model; check " + std::to_string(static_cast<int>(ego.account.quiet()) + 1) +
               " of " + std::to_string(ego.account.needed());
   return plan;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <Eigen/Core>
+#include <cmath>
 #include <cstddef>
 #include <optional>
 #include <string>
@@ -29,6 +30,14 @@ struct Constraint {
   }
 };
 
+// A cost that designs in many places share, within their standard errors.
+struct Plateau {
+  double cost = 0;
+  double band = 0;  // standard errors by which a cost of the plateau differs from it at most
+
+  bool holds(const Evaluation& e, double value) const { return std::abs(value - cost) <= band * e.cost_stderr; }
+};
+
 struct Evidence {
   DesignSpace space;
   std::vector<Constraint> constraints;
@@ -48,11 +57,12 @@ struct Evidence {
   bool usable(const Evaluation& e) const;                          // fit for the models
   bool feasible(const Evaluation& e) const;                        // usable, and keeps the constraints
   // Costs are the same in many places and lower elsewhere, as a rate that is 1 nearly everywhere: finds that cost. What
-  // lies on the plateau says no more than that it does.
+  // lies on the plateau says no more than that it does. Costs with standard errors are the same where they agree within these, are more
+  // alike than one spread of all costs makes them, and do not depend on the place.
   void find_plateau();
-  std::optional<double> plateau = {};
+  std::optional<Plateau> plateau = {};
   bool telling(const Evaluation& e) const {  // usable, and not on the plateau
-    return usable(e) && !(plateau && objective(e, 0) == *plateau);
+    return usable(e) && !(plateau && plateau->holds(e, objective(e, 0)));
   }
   bool noisy() const;  // by option, or by standard errors told
   std::size_t count_usable() const;

@@ -19,8 +19,9 @@ struct TrustRegion {
     failures = success ? 0 : failures + 1;
     if (successes >= 3) side = std::min(2 * side, 1.6), successes = 0;
     if (failures >= patience) side /= 2, failures = 0;
-    return side < 0x1p-10;
+    return spent();
   }
+  bool spent() const { return side < 0x1p-10; }
   void restart() { *this = {.restarts = restarts + 1}; }
 
   // Its bounds in the unit cube; longer along variables of longer correlation (log lengths of the model), where given.

@@ -151,6 +151,56 @@ TEST(Kinds, ListsAndConditionsAsText) {
   EXPECT_TRUE(parse_conditions("min(x, n) < 2", box, text_of)(Eigen::Vector2d(5, 1)));
 }
 
+TEST(Kinds, EveryStrategyRefusesADesignOfAnotherSize) {
+  for (const StrategyKind& kind : strategy_kinds()) {
+    Choice choice;
+    choice.name = kind.name;
+    choice.sweep.points = {5};
+    const std::size_t variables = kind.name == "strawman" ? 1 : 2;
+    const auto strategy = make_strategy(choice, {box.begin(), box.begin() + static_cast<std::ptrdiff_t>(variables)});
+    for (const std::size_t size : {std::size_t{0}, variables - 1, variables + 1}) {
+      Evaluation e = bowl(Eigen::Vector2d(7, 4));
+      e.design = VectorXd::Constant(static_cast<Eigen::Index>(size), 3);
+      EXPECT_THROW(strategy->tell(e), std::invalid_argument) << kind.name << ", " << size;
+    }
+    const Search after = search(
+        *strategy, [](const VectorXd& x) { return bowl(x.replicate(2, 1)); }, 4, 6);
+    EXPECT_GE(after.told.size(), 5u) << kind.name;
+  }
+}
+
+// As ranks come free: a design is told as soon as it is there, others are out, and come in another order.
+TEST(Kinds, EveryStrategyThatEndsEndsAsynchronously) {
+  for (const StrategyKind& kind : strategy_kinds()) {
+    SCOPED_TRACE(kind.name);
+    Choice choice;
+    choice.name = kind.name;
+    choice.sweep.points = {5};
+    choice.morris.trajectories = 3;
+    const std::vector<Variable> free(box.begin(), box.begin() + (kind.name == "strawman" ? 1 : 2));
+    const Function cost = [](const VectorXd& x) { return bowl(Eigen::Vector2d(x(0), x.size() == 2 ? x(1) : 4)); };
+    const bool ends = !search(*make_strategy(choice, free), cost, 4, 150).stopped.empty();
+    const auto strategy = make_strategy(choice, free);
+    std::vector<Evaluation> out;
+    int asked = 0, told = 0;
+    for (; told < 150 && strategy->stopped().empty(); ++told) {
+      for (const VectorXd& x : strategy->ask(4 - static_cast<int>(out.size()))) {
+        out.push_back(cost(x));
+        out.back().design = x;
+        out.back().id = asked++;
+      }
+      ASSERT_FALSE(out.empty()) << "asks for none, and does not stop";
+      const auto next = out.begin() + told % static_cast<std::ptrdiff_t>(out.size());
+      const Evaluation e = *next;
+      out.erase(next);
+      strategy->tell(e);
+      strategy->decide();
+    }
+    EXPECT_EQ(!strategy->stopped().empty(), ends) << told;
+    EXPECT_TRUE(!ends || out.empty()) << out.size() << " designs are out";
+  }
+}
+
 // The same tells give the same asks, along an edge of failure too: a resumed study relies on it.
 TEST(Kinds, TheSameSequenceAlongAnEdge) {
   const auto edge = [](const VectorXd& x) {

@@ -100,11 +100,56 @@ TEST(Stopping, NotOnAPlateau) {
   EXPECT_GE(solved, 7);
 }
 
+// The same with standard errors, and as a rate of failed trials, which has an error even where all fail.
+TEST(Stopping, NotOnAPlateauOfNoisyCosts) {
+  for (const bool rate : {false, true}) {
+    int solved = 0;
+    for (std::uint64_t seed = 0; seed < 6; ++seed) {
+      EgoOptions o;
+      o.seed = seed;
+      Random random(40 + seed);
+      const Vector2d centre(0.15 + 0.7 * random.uniform(), 0.15 + 0.7 * random.uniform());
+      const auto truth = [&](const VectorXd& x) { return std::min(1.0, (x - centre).squaredNorm() / 0.0225); };
+      const auto strategy = make_ego(square, o);
+      search(
+          *strategy,
+          [&](const VectorXd& x) {
+            Evaluation e = worth(truth(x) + 0.05 * random.normal());
+            e.cost_stderr = 0.05;
+            if (!rate) return e;
+            constexpr int trials = 48;
+            int failed = 0;
+            for (int i = 0; i < trials; ++i) failed += random.uniform() < truth(x);
+            const double p = (failed + 2.0) / (trials + 4);
+            e.cost = static_cast<double>(failed) / trials;
+            e.cost_stderr = std::sqrt(p * (1 - p) / (trials + 4));
+            return e;
+          },
+          8, 80);
+      const VectorXd recommended = strategy->describe(0).recommended;
+      ASSERT_EQ(recommended.size(), 2);
+      solved += truth(recommended) < 0.1;
+    }
+    EXPECT_GE(solved, 5) << rate;
+  }
+}
+
 TEST(Stopping, AConstantCostEndsAndIsSaidToBeOne) {
   const Search s = search(
       *make_ego(square, {}), [](const VectorXd&) { return worth(3); }, 1, 100);
   EXPECT_LT(s.told.size(), 60u);
   EXPECT_NE(s.stopped.find("the same wherever it was evaluated"), std::string::npos) << s.stopped;
+  Random random(3);
+  const Search noisy = search(
+      *make_ego(square, {}),
+      [&](const VectorXd&) {
+        Evaluation e = worth(3 + 0.2 * random.normal());
+        e.cost_stderr = 0.2;
+        return e;
+      },
+      1, 100);
+  EXPECT_LT(noisy.told.size(), 120u);
+  EXPECT_NE(noisy.stopped.find("the same, within its standard errors"), std::string::npos) << noisy.stopped;
 }
 
 // The least cost lies where the feasible part ends.
@@ -181,15 +226,55 @@ TEST(Evidence, APlateauIsACostThatManyShareAndSomeBeat) {
   tell(1, 3);
   EXPECT_FALSE(evidence.plateau);
   tell(1, 2);
-  EXPECT_EQ(evidence.plateau, 1);  // the same everywhere
+  ASSERT_TRUE(evidence.plateau);
+  EXPECT_EQ(evidence.plateau->cost, 1);  // the same everywhere
   tell(0.5, 1);
-  EXPECT_EQ(evidence.plateau, 1);
+  ASSERT_TRUE(evidence.plateau);
+  EXPECT_EQ(evidence.plateau->cost, 1);
   EXPECT_FALSE(evidence.telling(worth(1)));
   EXPECT_TRUE(evidence.telling(worth(0.5)));
   tell(0.5, 9);  // the best is no plateau, however many have it
-  EXPECT_EQ(evidence.plateau, 1);
+  ASSERT_TRUE(evidence.plateau);
+  EXPECT_EQ(evidence.plateau->cost, 1);
   tell(0.2, 20);
-  EXPECT_NE(evidence.plateau, 0.2);
+  EXPECT_FALSE(evidence.plateau && evidence.plateau->cost == 0.2);
+}
+
+// With standard errors: what agrees within them is a plateau, a slope whose steps are as small is none, nor are the many middling
+// costs of a smooth function.
+TEST(Evidence, APlateauIsSharedWithinStandardErrors) {
+  int found = 0, of_slope = 0, of_waves = 0;
+  constexpr int seeds = 40;
+  for (std::uint64_t seed = 0; seed < seeds; ++seed) {
+    Random random(seed);
+    Evidence flat{.space = DesignSpace(square, {}, "test"), .constraints = {}, .objectives = {-1}}, slope = flat,
+                                                                                                    waves = flat;
+    for (int i = 0; i < 40; ++i) {
+      Evaluation e = worth(0);
+      const VectorXd x = e.design = Vector2d(random.uniform(), random.uniform());
+      e.cost_stderr = 0.05;
+      const auto tell = [&](Evidence& to, double cost) {
+        to.told.push_back(e);
+        to.told.back().cost = cost + e.cost_stderr * random.normal();
+      };
+      tell(flat, i % 8 == 7 ? 0.3 : 1.0);
+      tell(slope, 1 + 0.25 * x(0) + 0.1 * x(1));
+      tell(waves, std::sin(5 * x(0)) + std::cos(4 * x(1)));
+    }
+    flat.find_plateau();
+    slope.find_plateau();
+    waves.find_plateau();
+    if (flat.plateau) {
+      ++found;
+      EXPECT_NEAR(flat.plateau->cost, 1, 0.05);
+      for (const Evaluation& e : flat.told) EXPECT_EQ(flat.telling(e), e.cost < 0.65) << e.cost;
+    }
+    of_slope += slope.plateau.has_value();
+    of_waves += waves.plateau.has_value();
+  }
+  EXPECT_GE(found, 36);  // a permutation test refuses 5 %
+  EXPECT_LE(of_slope, 4);
+  EXPECT_LE(of_waves, 2);
 }
 
 }  // namespace
