@@ -5,6 +5,7 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "surrogate/niche.hpp"
 #include "surrogate/random.hpp"
 #include "surrogate/viability.hpp"
 #include "tests/surrogate/search.hpp"
@@ -450,6 +451,32 @@ TEST(Ego, RejectsBadOptions) {
   EXPECT_THROW(make_ego(square, o), std::invalid_argument);
   o = {}, o.objectives = {0};
   EXPECT_THROW(make_ego(square, o), std::invalid_argument);
+  for (const Index rows : {1, 3}) {
+    o = {}, o.given = MatrixXd::Constant(rows, 2, 0.5);
+    EXPECT_THROW(make_ego(square, o), std::invalid_argument) << rows;
+  }
+  o.given = MatrixXd::Constant(2, 1, 0.5);
+  EXPECT_NO_THROW(make_ego(square, o));
+}
+
+// Other basins are looked for among real variables alone: a box about a whole number is none.
+TEST(Niche, NoneWithWholeNumbers) {
+  const std::vector<Variable> four = {{"a", "", 0, 1}, {"b", "", 0, 1}, {"c", "", 0, 1}, {"n", "", 0, 8}};
+  for (const bool whole : {false, true}) {
+    std::vector<Domain> domains(4, Domain::real);
+    if (whole) domains[3] = Domain::integer;
+    Evidence evidence{.space = DesignSpace(four, domains, "test"), .constraints = {}, .objectives = {-1}};
+    for (int i = 0; i < 9; ++i) {
+      Evaluation e;
+      e.status = Status::ok;
+      e.design = Eigen::Vector4d(i % 2, i / 2 % 2, i / 4 % 2, i);
+      e.cost = 1 + i;
+      evidence.told.push_back(e);
+    }
+    Niche niche;
+    niche.told(evidence, true, false, 1);
+    EXPECT_EQ(niche.taken(), !whole);
+  }
 }
 
 TEST(Viability, LearnsTheEdgeAndItsGradient) {

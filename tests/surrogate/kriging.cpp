@@ -324,6 +324,25 @@ TEST(Kriging, NeverANaN) {
   }
 }
 
+// Samples on a plane of the box say nothing of the slope across it.
+TEST(Kriging, ALinearTrendThatTheSamplesDoNotDetermineIsAConstant) {
+  Random random(17);
+  Samples s;
+  s.x = MatrixXd::NullaryExpr(3, 14, [&] { return random.uniform(); });
+  s.y = VectorXd::NullaryExpr(14, [&](Index i) { return wave(s.x.col(i)); });
+  const KrigingOptions linear = options_of(Kernel::matern52, Trend::linear);
+  EXPECT_EQ(Kriging::fit(s, linear).mean().beta.size(), 4);
+  s.x.row(2) = (0.3 * s.x.row(0) + 0.2 * s.x.row(1)).array() + 0.1;
+  const Kriging model = Kriging::fit(s, linear);
+  EXPECT_EQ(model.mean().beta.size(), 1);
+  for (Index i = 0; i < 14; ++i) EXPECT_NEAR(model.predict(s.x.col(i)).mean, s.y(i), 1e-4);
+  for (const double across : {-0.5, 0.4, 3.0}) {
+    const Prediction p = model.predict(s.x.col(0) + across * VectorXd::Unit(3, 2));
+    EXPECT_TRUE(finite(p));
+    EXPECT_LT(std::abs(p.mean), 20) << across;  // the samples are within 3
+  }
+}
+
 TEST(Kriging, RejectsBadSamples) {
   const Samples good = random_samples(2, 5, With::gradients, 16);
   Samples bad = good;

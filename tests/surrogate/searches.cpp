@@ -94,6 +94,26 @@ TEST(Searches, MeshSearchConvergesWhereTheModelIsWrong) {
   EXPECT_NE(s.stopped.find("minimum of the mesh"), std::string::npos);
 }
 
+// A cost that no model can take is no reason to end.
+TEST(Searches, MeshSearchLivesWithACostBeyondTheModel) {
+  for (const double huge : {1e200, -1e200, HUGE_VAL}) {
+    int told = 0;
+    const Search s = search(
+        *by_name("smf"),
+        [&](const VectorXd& x) {
+          Evaluation e = bowl(x);
+          if (++told == 3) e.cost = huge;
+          return e;
+        },
+        4, 400);
+    EXPECT_FALSE(s.stopped.empty()) << huge;
+    double least = HUGE_VAL;
+    for (const Evaluation& e : s.told)
+      if (std::abs(e.cost) < 1e100) least = std::min(least, e.cost);
+    EXPECT_NEAR(least, 2, 1e-6) << huge << ": " << s.stopped;
+  }
+}
+
 TEST(Searches, AutomaticChoiceSaysWhy) {
   Choice choice;
   std::string reason;

@@ -1,0 +1,125 @@
+#include "surrogate/beliefs.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "surrogate/random.hpp"
+
+namespace dodyn::surrogate {
+namespace {
+
+using Eigen::Index;
+using Eigen::MatrixXd;
+using Eigen::Vector2d;
+using Eigen::VectorXd;
+
+const std::vector<Variable> square = {{"a", "m", -1, 3}, {"b", "", 10, 30}};
+
+// 24 evaluations of a wavy cost, with two metrics.
+struct Setting {
+  bool fails = false, noisy = false, pending = false, constraint = false, two_objectives = false;
+  BeliefOptions options = {};
+};
+
+struct Told {
+  Evidence evidence;
+  Models models;
+  explicit Told(const Setting& setting)
+      : evidence{.space = DesignSpace(square, {}, "test"), .constraints = {}, .objectives = {-1}},
+        models(setting.two_objectives ? 2 : 1, setting.constraint ? 1 : 0) {
+    if (setting.two_objectives) evidence.objectives = {-1, 1};
+    if (setting.constraint) evidence.constraints = {{.name = "torque", .metric = 0, .limit = 0.8, .below = true}};
+    Random random(5);
+    for (int i = 0; i < 24; ++i) {
+      Evaluation e;
+      const VectorXd u = Vector2d(random.uniform(), random.uniform());
+      e.design = evidence.space.design(u);
+      e.status = setting.fails && u(0) + 0.4 * u(1) > 0.9 ? Status::failed : Status::ok;
+      e.cost = std::sin(5 * u(0)) + std::pow(u(1) - 0.4, 2) + (setting.noisy ? 0.05 * random.normal() : 0);
+      e.cost_stderr = setting.noisy ? 0.05 : 0;
+      e.metrics = Vector2d(u(0) + std::cos(4 * u(1)), std::pow(u(0) - 0.8, 2) + u(1));
+      evidence.told.push_back(e);
+    }
+    if (setting.pending)
+      evidence.pending = {evidence.space.design(Vector2d(0.72, 0.35)), evidence.space.design(Vector2d(0.3, 0.8))};
+    models.update(evidence, {}, false);
+  }
+};
+
+std::vector<std::pair<std::string, Setting>> settings() {
+  BeliefOptions careful, joint, liar, margin, doubting, bound;
+  careful.care = 2.5;
+  joint.pending = Pending::joint;
+  margin.margin = 0.1, margin.incumbent = -0.7;
+  doubting.longest = 0.3;
+  return {{"plain", {}},
+          {"fails", {.fails = true}},
+          {"care", {.fails = true, .options = careful}},
+          {"noise", {.noisy = true}},
+          {"pending", {.pending = true}},
+          {"pending, joint", {.pending = true, .options = joint}},
+          {"constraint", {.constraint = true}},
+          {"incumbent", {.options = margin}},
+          {"doubting", {.options = doubting}},
+          {"two objectives", {.two_objectives = true}},
+          {"all", {.fails = true, .pending = true, .constraint = true, .options = careful}}};
+}
+
+// What a search maximises: the slope that it climbs is that of its value, and what the archive keeps of it adds up to it.
+TEST(Beliefs, TheSlopeOfAScoreIsThatOfItsDifferences) {
+  for (const auto& [name, setting] : settings()) {
+    const Told told(setting);
+    const Beliefs beliefs(told.evidence, told.models, setting.options);
+    const Edge edge(told.evidence);
+    int beyond = 0, sloping = 0;
+    Random random(6);
+    for (int i = 0; i < 30; ++i) {
+      const VectorXd u = Vector2d(random.uniform(), random.uniform());
+      SCOPED_TRACE(testing::Message() << name << " at " << u.transpose());
+      VectorXd slope;
+      const double value = beliefs.score(u, &slope);
+      ASSERT_EQ(slope.size(), 2);
+      beyond += edge.beyond(told.evidence.space.embed(u)) < 0;
+      for (Index k = 0; k < 2; ++k) {
+        const auto difference = [&](double step) {
+          const VectorXd h = step * VectorXd::Unit(2, k);
+          return (beliefs.score(u + h, nullptr) - beliefs.score(u - h, nullptr)) / (2 * step);
+        };
+        const double fine = difference(1e-5), coarse = difference(2e-5);
+        if (std::abs(fine - coarse) > 1e-4 * (1 + std::abs(fine))) continue;  // on the ridge between two designs
+        EXPECT_NEAR(slope(k), fine, 1e-3 * (1 + std::abs(fine)));
+        sloping += std::abs(fine) > 0.1;
+      }
+      const double together = beliefs.scores(u)(0);
+      EXPECT_NEAR(together, value, 1e-5 * (1 + std::abs(value)));  // far beyond a limit a variance of rounding decides
+      const VectorXd parts = beliefs.parts_of_score(u);
+      const Index first = 2 * static_cast<Index>(told.evidence.objectives.size());
+      ASSERT_EQ(parts.size(), static_cast<Index>(Beliefs::parts(told.evidence).size()));
+      EXPECT_NEAR(parts.tail(parts.size() - first).sum(), value, 1e-9 * (1 + std::abs(value)));
+    }
+    EXPECT_GT(sloping, 5) << name;
+    EXPECT_EQ(beyond > 0, setting.fails) << name;
+  }
+}
+
+// The more care, the less a doubtful design is worth; a design that is out already is worth less than before.
+TEST(Beliefs, CareDistrustAndPendingDesignsTakeFromAScore) {
+  Setting setting{.fails = true};
+  const Told told(setting);
+  const VectorXd doubtful = Vector2d(0.85, 0.5);
+  BeliefOptions careful;
+  careful.care = 3;
+  EXPECT_LT(Beliefs(told.evidence, told.models, careful).score(doubtful, nullptr),
+            Beliefs(told.evidence, told.models, {}).score(doubtful, nullptr) - 0.1);
+  setting.fails = false;
+  const Told before(setting);
+  setting.pending = true;
+  const Told after(setting);
+  const VectorXd out = Vector2d(0.72, 0.35);
+  EXPECT_LT(Beliefs(after.evidence, after.models, {}).score(out, nullptr),
+            Beliefs(before.evidence, before.models, {}).score(out, nullptr) - 1);
+}
+
+}  // namespace
+}  // namespace dodyn::surrogate
