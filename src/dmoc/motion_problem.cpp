@@ -249,7 +249,22 @@ void MotionProblem::add_dynamics(Laid& laid) {
     for (int i = 0; i < index.controls; ++i) {
       const int row = place_of(moving, system_->structure().actuators[static_cast<std::size_t>(i)].coordinate),
                 u = index.control(k) + i;
-      if (row < 0) continue;  // it pushes what is held
+      if (row < 0) {  // it pushes what is held, and what holds takes that
+        std::vector<Term> both;
+        for (int f = 0; f < conditions; ++f)
+          for (const auto& [coordinate, weight] : laid.phase.forces[static_cast<std::size_t>(f)]) {
+            if (coordinate != system_->structure().actuators[static_cast<std::size_t>(i)].coordinate) continue;
+            for (const bool end : {false, true}) {
+              const Coefficient share = (end ? k == K - 1 : k == 0) ? -2.0 * weight * scale : -1.0 * weight * scale;
+              if (timed)
+                both.push_back({0, force_row(k + end) + f, share});
+              else
+                problem_.add_linear(force_row(k + end) + f, u, 0.5 * h * share);
+            }
+          }
+        if (!both.empty()) problem_.add_element(half, {u, index.duration}, std::move(both));
+        continue;
+      }
       if (timed) {
         std::vector<Term> both;
         if (start_row(k) >= 0) both.push_back({0, start_row(k) + row, start_scale(k)});

@@ -1,0 +1,260 @@
+// Every kind of row of a transcription at some point, against a formula written here.
+#include "rows.hpp"
+
+#include <gtest/gtest.h>
+
+#include "dmoc/path_function.hpp"
+
+namespace dodyn::dmoc {
+namespace {
+
+using Eigen::VectorXd;
+
+// ---- a pendulum: a bob of mass m at the end of a rod of length l, which hangs at an angle a from a pivot
+//   L = m (x'^2 + y'^2)/2 + m l a' (x' cos a + y' sin a) + m l^2 a'^2/2 - m g (y - l cos a)
+
+constexpr double m = 1.3, l = 0.7, g = 9.0, T = 0.6;
+constexpr int K = 4;
+constexpr double h = T / K;
+
+constexpr const char* pendulum =
+    "[model]\ndimension = 2\ngravity = 9\n[link rod]\nparent = ground\njoint = point + revolute\n"
+    "coordinates = x, y, a\n[mass bob]\nlink = rod\nat = 0, -0.7\nmass = 1.3\n[point bob]\nlink = rod\nat = 0, -0.7\n"
+    "[actuator push]\ncoordinate = x\n[actuator motor]\ncoordinate = a\n";
+const std::vector<int> pivot = {0, 1};
+
+struct Slots {  // of an interval: D2 and D4 of the discrete Lagrangian with respect to x, y and a, the pivot at rest
+  double D2[3], D4[3];
+};
+Slots slots(double a, double next) {
+  const double middle = 0.5 * (a + next), w = (next - a) / h;
+  const double momentum[3] = {m * l * w * std::cos(middle), m * l * w * std::sin(middle), m * l * l * w};
+  const double pull[3] = {0.0, -m * g, -m * g * l * std::sin(middle)};
+  Slots s;
+  for (int i = 0; i < 3; ++i) {
+    s.D2[i] = -momentum[i] + 0.5 * h * pull[i];
+    s.D4[i] = momentum[i] + 0.5 * h * pull[i];
+  }
+  return s;
+}
+Phase swing(std::vector<ForceCondition> forces = {}) {
+  Phase phase;
+  phase.name = "swing";
+  phase.held = pivot;
+  phase.intervals = K;
+  phase.duration = T;
+  phase.controls = {{-1.0, 1.0}, {-5.0, 7.0}};
+  phase.forces = std::move(forces);
+  return phase;
+}
+
+TEST(Rows, DynamicsAreTheForcedDiscreteEulerLagrangeEquations) {
+  MotionProblem problem = problem_of(pendulum);
+  problem.add_phase(swing());
+  problem.add_boundary({0, false, {{2, 0.4}}, {{2, -0.3}}});
+  problem.add_boundary({0, true, {}, {}, true});
+  problem.transcribe();
+  const int given = next_row(problem) - 2;
+  problem.problem().finish();
+  const VectorXd x = some_point(problem.problem()), c = rows_at(problem.problem(), x);
+  const PhaseIndex& at = problem.index(0);
+  const auto a = [&](int k) { return x(at.theta(k)); };
+  const auto u = [&](int k) { return x(at.control(k) + 1); };
+  for (int k = 1; k < K; ++k) {
+    const double expected = (slots(a(k - 1), a(k)).D4[2] + slots(a(k), a(k + 1)).D2[2]) / h + 0.5 * (u(k - 1) + u(k));
+    EXPECT_NEAR(c(problem.momentum_row(0, k)), expected, 1e-12) << k;
+  }
+  // at the ends, N m s: the momenta of the rates there
+  EXPECT_NEAR(c(problem.momentum_row(0, 0)),
+              -slots(a(0), a(1)).D2[2] - 0.5 * h * u(0) - m * l * l * x(at.velocity_after), 1e-13);
+  EXPECT_NEAR(c(problem.momentum_row(0, K)),
+              slots(a(K - 1), a(K)).D4[2] + 0.5 * h * u(K - 1) - m * l * l * x(at.velocity_before), 1e-13);
+  EXPECT_NEAR(c(given), a(0) - 0.4, 1e-15);
+  EXPECT_NEAR(c(given + 1), x(at.velocity_after) + 0.3, 1e-15);
+  for (int row = 0; row < c.size(); ++row) {
+    EXPECT_EQ(problem.problem().constraint_lower(row), 0.0);
+    EXPECT_EQ(problem.problem().constraint_upper(row), 0.0);
+  }
+  EXPECT_EQ(problem.problem().lower(at.control(2)), -1.0);
+  EXPECT_EQ(problem.problem().upper(at.control(2) + 1), 7.0);
+}
+
+// With the duration an unknown the rows are momenta, N m s.
+TEST(Rows, DynamicsOfAFreeDurationAreThoseTimesTheStep) {
+  MotionProblem problem = problem_of(pendulum);
+  Phase phase = swing();
+  phase.free_duration = {{0.1, 2.0}};
+  problem.add_phase(std::move(phase));
+  problem.add_boundary({0, false, {}, {}, true});
+  problem.transcribe();
+  problem.problem().finish();
+  const PhaseIndex& at = problem.index(0);
+  VectorXd x = some_point(problem.problem());
+  x(at.duration) = T;
+  const VectorXd c = rows_at(problem.problem(), x);
+  const auto a = [&](int k) { return x(at.theta(k)); };
+  const auto u = [&](int k) { return x(at.control(k) + 1); };
+  for (int k = 1; k < K; ++k)
+    EXPECT_NEAR(c(problem.momentum_row(0, k)),
+                slots(a(k - 1), a(k)).D4[2] + slots(a(k), a(k + 1)).D2[2] + 0.5 * h * (u(k - 1) + u(k)), 1e-13);
+  EXPECT_NEAR(c(problem.momentum_row(0, 0)),
+              -slots(a(0), a(1)).D2[2] - 0.5 * h * u(0) - m * l * l * x(at.velocity_after), 1e-13);
+  EXPECT_EQ(problem.momentum_row(0, K), -1);
+  EXPECT_EQ(problem.problem().lower(at.duration), 0.1);
+  EXPECT_EQ(problem.problem().upper(at.duration), 2.0);
+}
+
+// What the pivot takes, N: 0.8 f_y + 0.5 f_x and f_y alone, at every node.
+TEST(Rows, ForceConditionsWeighTheForceOnWhatIsHeld) {
+  MotionProblem problem = problem_of(pendulum);
+  problem.add_phase(swing({{{1, 0.8}, {0, 0.5}}, {{1, 1.0}}}));
+  problem.transcribe();
+  const int first = next_row(problem) - 2 * (K + 1);
+  problem.problem().finish();
+  const VectorXd x = some_point(problem.problem()), c = rows_at(problem.problem(), x);
+  const PhaseIndex& at = problem.index(0);
+  const auto a = [&](int k) { return x(at.theta(k)); };
+  const auto momentum = [&](int node, double rate, int i) {
+    return m * l * rate * (i == 0 ? std::cos(a(node)) : std::sin(a(node)));
+  };
+  for (int k = 0; k <= K; ++k) {
+    double force[2];
+    for (int i = 0; i < 2; ++i) {
+      if (k == 0)
+        force[i] = -2.0 / h * (slots(a(0), a(1)).D2[i] + momentum(0, x(at.velocity_after), i));
+      else if (k == K)
+        force[i] = 2.0 / h * (momentum(K, x(at.velocity_before), i) - slots(a(K - 1), a(K)).D4[i]);
+      else
+        force[i] = -(slots(a(k - 1), a(k)).D4[i] + slots(a(k), a(k + 1)).D2[i]) / h;
+    }
+    // an actuator pushes the pivot, too, and the ground takes that
+    force[0] -= k == 0   ? x(at.control(0))
+                : k == K ? x(at.control(K - 1))
+                         : 0.5 * (x(at.control(k - 1)) + x(at.control(k)));
+    EXPECT_NEAR(c(first + 2 * k), 0.8 * force[1] + 0.5 * force[0], 1e-11) << k;
+    EXPECT_NEAR(c(first + 2 * k + 1), force[1], 1e-11) << k;
+    EXPECT_EQ(problem.problem().constraint_lower(first + 2 * k), 0.0);
+    EXPECT_EQ(problem.problem().constraint_upper(first + 2 * k), nlp::infinity);
+  }
+}
+
+// The pivot falls, lands and stays: no impulse but on it.
+TEST(Rows, AnEventCarriesMomentaOverAndPushesOnlyWhatIsHeldAfterwards) {
+  MotionProblem problem = problem_of(pendulum);
+  Phase fall = swing();
+  fall.held = {};
+  problem.add_phase(std::move(fall));
+  problem.add_phase(swing({{{1, 0.8}, {0, 0.5}}}));
+  const int event = problem.add_event({0, 1, {}, {}, {0.3, 0.0, -0.1}});
+  problem.transcribe();
+  const int impulse = next_row(problem) - 1;
+  problem.problem().finish();
+  const VectorXd x = some_point(problem.problem()), c = rows_at(problem.problem(), x);
+  const VectorXd before = x.segment(problem.index(0).theta(K), 3),
+                 rate = x.segment(problem.index(0).velocity_before, 3);
+  const double after = x(problem.index(1).theta(0)), rate_after = x(problem.index(1).velocity_after);
+  const auto momentum = [](double a, double vx, double vy, double va) {
+    return Eigen::Vector3d(m * (vx + l * va * std::cos(a)), m * (vy + l * va * std::sin(a)),
+                           m * l * (vx * std::cos(a) + vy * std::sin(a) + l * va));
+  };
+  const Eigen::Vector3d arrives = momentum(before(2), rate(0), rate(1), rate(2)),
+                        leaves = momentum(after, 0.0, 0.0, rate_after), push = leaves - arrives;
+  const int jump = problem.jump_row(event);
+  EXPECT_NEAR(c(jump), arrives(2) - leaves(2), 1e-13);
+  EXPECT_NEAR(c(jump + 1), before(0) - 0.3, 1e-15);
+  EXPECT_NEAR(c(jump + 2), before(1), 1e-15);
+  EXPECT_NEAR(c(jump + 3), before(2) - after + 0.1, 1e-15);
+  EXPECT_NEAR(c(impulse), 0.8 * push(1) + 0.5 * push(0), 1e-13);
+  EXPECT_EQ(problem.problem().constraint_upper(impulse), nlp::infinity);
+}
+
+// u (theta' - theta), or at either end (h/2) u times the rate there, is w+ - w-; the cost weighs both.
+TEST(Rows, WorkIsSplitIntoWhatIsDoneAndWhatIsTaken) {
+  for (const bool at_ends : {true, false})
+    for (const bool timed : {true, false}) {
+      MotionProblem problem = problem_of(pendulum);
+      Phase phase = swing();
+      phase.work = true;
+      phase.work_at_ends = at_ends;
+      if (timed) phase.free_duration = {{0.1, 2.0}};
+      problem.add_phase(std::move(phase));
+      problem.add_boundary({0, false, {}, {}, true});  // the rate at the start is an unknown, that at the end is not
+      problem.transcribe();
+      const int first = next_row(problem);
+      problem.add_effort(0, {0.7, 0.3, 0.05, {0.01, 0.02}}, 2.0);
+      problem.problem().finish();
+      const PhaseIndex& at = problem.index(0);
+      VectorXd x = some_point(problem.problem());
+      if (timed) x(at.duration) = T;
+      const VectorXd c = rows_at(problem.problem(), x);
+      double cost = 0.0;
+      int row = first;
+      for (int k = 0; k < K; ++k)
+        for (int i = 0; i < 2; ++i) {
+          const double u = x(at.control(k) + i);
+          cost += 2.0 * (0.05 + 0.01 * (i + 1)) * h * u * u;
+          for (int half = 0; half < at.halves; ++half) {
+            const auto a = [&](int node) { return x(at.theta(node)); };
+            double work = u * (a(k + 1) - a(k));
+            if (at_ends) {
+              const int node = k + half;
+              const double rate = node == 0   ? x(at.velocity_after)
+                                  : node == K ? (a(K) - a(K - 1)) / h
+                                              : (a(node + 1) - a(node - 1)) / (2.0 * h);
+              work = 0.5 * h * u * rate;
+            }
+            if (i == 0) work = 0.0;  // the pivot does not move
+            const double done = x(at.positive(k, half) + i), taken = x(at.negative(k, half) + i);
+            EXPECT_NEAR(c(row++), work - done + taken, 1e-14) << at_ends << timed << k << i << half;
+            cost += 2.0 * (0.7 * (done + taken) + 0.3 * done);
+          }
+        }
+      EXPECT_EQ(row, c.size());
+      EXPECT_NEAR(problem.problem().objective(x), cost, 1e-13);
+    }
+}
+
+// ---- expressions along a phase
+
+TEST(Rows, PathFunctionsAreTakenAtNodesOrAtMidpoints) {
+  MotionProblem problem = problem_of(pendulum);
+  problem.add_phase(swing());
+  problem.add_boundary({0, true, {}, {}, true});
+  problem.transcribe();
+  const System& system = problem.system();
+  const auto parsed = [](const char* text) { return Expression::parse(text); };
+  const Lookup lookup = [](const std::string& name) { return Coefficient(name == "most" ? 2.5 : -1e9); };
+  const PathFunction height = path_function(system, pivot, false, parsed("bob.y + most"), {"most"}),
+                     power = path_function(system, pivot, false, parsed("u.motor*rate(a)*most"), {"most"}),
+                     posture = path_function(system, pivot, false, parsed("a^2"), {}, true),
+                     end = end_function(system, pivot, parsed("most*rate(a) + sin(a)"), {"most"});
+  EXPECT_TRUE(height.at_nodes);
+  EXPECT_FALSE(power.at_nodes);
+  EXPECT_FALSE(posture.at_nodes);
+  const int first = next_row(problem);
+  add_path_constraint(problem, 0, height, lookup, false);
+  add_path_constraint(problem, 0, power, lookup, true);
+  add_path_cost(problem, 0, posture, lookup, 3.0);
+  add_end_constraint(problem, 0, true, end, lookup, false);
+  add_end_cost(problem, 0, true, end, lookup, 0.2);
+  problem.problem().finish();
+  const VectorXd x = some_point(problem.problem()), c = rows_at(problem.problem(), x);
+  const PhaseIndex& at = problem.index(0);
+  const auto a = [&](int k) { return x(at.theta(k)); };
+  double cost = 0.0;
+  for (int k = 0; k <= K; ++k) EXPECT_NEAR(c(first + k), 2.5 - l * std::cos(a(k)), 1e-14);
+  for (int k = 0; k < K; ++k) {
+    const int row = first + K + 1 + k;
+    EXPECT_NEAR(c(row), 2.5 * x(at.control(k) + 1) * (a(k + 1) - a(k)) / h, 1e-13);
+    EXPECT_EQ(problem.problem().constraint_upper(row), 0.0);
+    cost += 3.0 * h * std::pow(0.5 * (a(k) + a(k + 1)), 2);
+  }
+  EXPECT_EQ(problem.problem().constraint_upper(first), nlp::infinity);
+  const double at_end = 2.5 * x(at.velocity_before) + std::sin(a(K));
+  EXPECT_NEAR(c(first + 2 * K + 1), at_end, 1e-14);
+  EXPECT_EQ(c.size(), first + 2 * K + 2);
+  EXPECT_NEAR(problem.problem().objective(x), cost + 0.2 * at_end, 1e-14);
+}
+
+}  // namespace
+}  // namespace dodyn::dmoc
