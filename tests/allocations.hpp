@@ -7,7 +7,7 @@
 
 inline long allocations = 0;
 
-#if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__)
+#if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 extern "C" void* __libc_malloc(std::size_t size);
 extern "C" [[gnu::noinline]] void* malloc(std::size_t size) noexcept {
   ++allocations;

@@ -633,7 +633,8 @@ const Evaluation* best_of(const std::map<std::int64_t, Evaluation>& evaluations,
   const Evaluation* best = nullptr;
   for (const auto& [id, evaluation] : evaluations)
     if (evaluation.ok() && (!best || evaluation.cost < best->cost) &&
-        std::all_of(constraints.begin(), constraints.end(), [&](const auto& c) { return c.kept(evaluation); }))
+        std::all_of(constraints.begin(), constraints.end(),
+                    [&evaluation = evaluation](const auto& c) { return c.kept(evaluation); }))
       best = &evaluation;
   return best;
 }
