@@ -21,7 +21,7 @@ import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 STUDIES = ("knee", "knee-motor", "knee-energy", "knee-speeds", "codesign", "knee-free", "knee-published", "knee-fixed-masses", "knee-torso",
-           "knee-underactuated", "leg-mass", "knee-step-period", "hip-spring", "knee-spatial")  # fmt: skip
+           "knee-underactuated", "knee-step", "hip-spring", "knee-spatial")  # fmt: skip
 SEEDS, MISS, NOTHING = (1, 2, 3), 1e-3, 1e-5
 
 

@@ -45,7 +45,9 @@ def number(text, values={}):
 
 
 # ---- what the study asks for
-STUDY = sections(os.path.join(ROOT, "configs", CONFIG + ".cfg"))
+PATHS = [os.path.join(ROOT, folder, CONFIG + ".cfg") for folder in ("configs", "tests/studies")]
+PATH = next(path for path in PATHS if os.path.exists(path))
+STUDY = sections(PATH)
 ASKED = {f"{kind}.{key}": value for kind, name, entries in STUDY if not name for key, value in entries.items()}
 ASKED.update({EXTRA[i][2:]: EXTRA[i + 1] for i in range(0, len(EXTRA), 2)})
 SCENARIOS = {name: entries for kind, name, entries in STUDY if kind == "scenario"}
@@ -62,7 +64,7 @@ def decoded(names):
 with tempfile.TemporaryDirectory() as folder:
     archive = os.path.join(folder, "gait.h5")
     tight = [x for name, value in AT for x in (f"--design.{name}.min", repr(value - 1e-6 * abs(value) - 1e-9), f"--design.{name}.max", repr(value + 1e-6 * abs(value)))]
-    done = subprocess.run([DODYN, "run", os.path.join(ROOT, "configs", CONFIG + ".cfg"), "--study.archive", archive, "--strategy", "sweep",
+    done = subprocess.run([DODYN, "run", PATH, "--study.archive", archive, "--strategy", "sweep",
                            "--surrogate.points", "1", "--study.max-evaluations", "1", *tight, *EXTRA],
                           cwd=folder, capture_output=True, text=True)  # fmt: skip
     assert done.returncode == 0, done.stderr
