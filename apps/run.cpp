@@ -108,11 +108,16 @@ ExitCode lead(const Settings& settings, const evaluators::Evaluator& evaluator, 
   std::cout << path << ": "
             << (summary.was_finished                   ? "this study had finished already: "
                 : summary.end == study::End::resumable ? "stopped, the same command continues: "
-                : summary.end == study::End::failing   ? "given up: "
+                : summary.end == study::End::failing   ? "failed: "
                                                        : "finished: ")
             << summary.reason << "\n"
             << summary.evaluated << " evaluations now, " << summary.recalled << " from the archive\n"
-            << found(path, summary, settings) << report::unanswered_text(summary.unanswered);
+            << found(path, summary, settings) << report::unanswered_text(summary.unanswered, settings.file);
+  if (summary.commonest_count > 0)
+    std::cout << "most frequent reason (" << summary.commonest_count << "): " << summary.commonest << "\n";
+  if (summary.troubles > 0)
+    std::cout << "warning: the machine ended " << summary.troubles << (summary.troubles == 1 ? " attempt, which says" : " attempts, which say")
+              << " nothing of the designs; the last: " << summary.trouble << "\n";
   if (summary.end == study::End::resumable) return interrupted;
   if (summary.end == study::End::failing) return failure;
   const bool complete = !summary.unanswered.contains(Status::lost) && !summary.unanswered.contains(Status::timed_out);

@@ -6,8 +6,10 @@
 // and what it leaves:
 //   result.json      {"cost": 1.5}; may have "status", "reason", "cost_stderr", "gradient" and "metrics" (both objects
 //                    by name). Without a file, or with an exit code other than 0 and no status, the evaluation has
-//                    failed; where a signal from outside ended the program, it is lost, to be done again.
+//                    failed; where a signal from outside ended the program, it is lost, to be done again. Where the
+//                    program could not be started at all, that is the machine's trouble (record/machine.hpp).
 // Standard output and error go to the files stdout and stderr there; the end of stderr becomes part of the reason.
+// Files that the line of shell names are part of the study: one that changes while a study runs stops it.
 //
 // `command.serve` is a program that stays: it finds what is in design.json as one line on its standard input, and answers
 // with what would be in result.json as one line on its standard output. Where it dies, or is stopped at a time limit, it is
@@ -22,6 +24,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cerrno>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -34,9 +37,13 @@
 #include <system_error>
 #include <thread>
 
+#include "evaluators/last_words.hpp"
+#include "evaluators/named_files.hpp"
 #include "evaluators/processors.hpp"
 #include "evaluators/program.hpp"
 #include "evaluators/server.hpp"
+#include "evaluators/working_directory.hpp"
+#include "record/machine.hpp"
 #include "settings/choices.hpp"
 
 namespace dodyn::evaluators {
@@ -85,17 +92,41 @@ std::vector<std::string> environment_with(std::vector<std::string> more) {
   return more;
 }
 
-// The last line of the file with a word in it, shortened: what mpirun says ends with a rule of dashes.
-std::string last_line(const fs::path& file) {
-  if (!fs::is_regular_file(file)) return "";
+// The end of a file; empty where there is none.
+std::string end_of(const fs::path& file) {
+  constexpr std::streamoff most = 1 << 16;
+  std::error_code error;
+  if (!fs::is_regular_file(file, error)) return "";
   std::ifstream stream(file);
   stream.seekg(0, std::ios::end);
   const auto size = static_cast<std::streamoff>(stream.tellg());
-  stream.seekg(std::max<std::streamoff>(0, size - 4096));
-  std::string last;
-  for (std::string line; std::getline(stream, line);)
-    if (std::ranges::any_of(line, [](unsigned char c) { return std::isalnum(c) || c >= 0x80; })) last = line;
-  return last.size() > 160 ? "..." + last.substr(last.size() - 157) : last;
+  stream.seekg(std::max<std::streamoff>(0, size - most));
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+std::string shortened(const std::string& line) {
+  return line.size() > 160 ? "..." + line.substr(line.size() - 157) : line;
+}
+
+// The program's own last words on its error stream; where it said nothing, those of its launcher.
+std::string said_last(const fs::path& directory) {
+  const LastWords words = last_words(end_of(directory / "stderr"));
+  return shortened(words.program.empty() ? words.launcher : words.program);
+}
+
+// "./cost.sh: not found" of "sh: 1: ./cost.sh: not found", as dash and bash begin what they say of a line.
+std::string without_shell(const std::string& words) {
+  std::string_view rest = words;
+  if (!rest.starts_with("sh: ")) return words;
+  rest.remove_prefix(4);
+  if (rest.starts_with("line ")) rest.remove_prefix(5);
+  const auto digits = rest.find_first_not_of("0123456789");
+  return digits > 0 && digits != rest.npos && rest.substr(digits).starts_with(": ") ? std::string(rest.substr(digits + 2))
+                                                                                    : words;
+}
+
+[[noreturn]] void fail_by_system(const fs::path& path) {
+  throw std::system_error(errno ? errno : EIO, std::generic_category(), path.string());
 }
 
 bool in_path(const std::string& program) {
@@ -132,13 +163,19 @@ class Command final : public Evaluator {
     if (!settings.text("command.run").empty() && !settings.text("command.serve").empty())
       throw settings.error("command.serve", "command.run is given too; a study has one of them");
     const std::string archive = settings.text("study.archive");
-    directory_ = settings.text("command.directory");
-    own_directory_ = directory_.empty();
-    if (own_directory_) directory_ = fs::path(archive).replace_extension(".work");
-    directory_ = fs::absolute(directory_);
+    const fs::path folder = settings.text("command.directory");
+    own_folder_ = folder.empty();
+    directories_.emplace(own_folder_ ? fs::path(archive).replace_extension(".work") : folder, archive);
     for (const auto& setting : settings.all)  // "configs/knee.cfg:12" or "command line"
-      if ((setting.key.name == "command.run" || setting.key.name == "command.serve") && !setting.value.empty())
+      if ((setting.key.name == "command.run" || setting.key.name == "command.serve") && !setting.value.empty()) {
         study_ = fs::absolute(fs::path(setting.source.substr(0, setting.source.rfind(':')))).parent_path();
+        line_ = setting.value;
+      }
+    try {
+      files_ = NamedFiles(files_in(line_, {{"DODYN_STUDY", study_.string()}}));
+    } catch (const std::exception& error) {
+      throw ConfigError(std::string(error.what()) + "; the command names this file");
+    }
     // What else is evaluated under the same id, perhaps at the same time: other scenarios.
     if (settings.given("scenario")) name_ = "-" + settings.text("scenario");
     workers_ = settings.integer("study.workers");
@@ -149,7 +186,7 @@ class Command final : public Evaluator {
   ~Command() override {
     for (auto& server : servers_) dismiss(std::move(server), settings_.text("command.keep") != "all");
     std::error_code not_empty;
-    if (own_directory_) fs::remove(directory_, not_empty);
+    if (own_folder_) fs::remove(directories_->folder(), not_empty);
   }
 
   std::vector<Quantity> metrics() const override {
@@ -160,15 +197,53 @@ class Command final : public Evaluator {
   Channels channels() const override { return {}; }
   int concurrency() const override { return workers_; }
 
+  std::vector<std::pair<std::string, std::string>> reads() const override {
+    std::vector<std::pair<std::string, std::string>> all;
+    for (const auto& [path, sum] : files_.checksums()) {
+      // A file beside the configuration goes where that goes.
+      const std::string beside = study_.string() + "/";
+      all.emplace_back("command." + (path.starts_with(beside) ? path.substr(beside.size()) : path) + "-checksum", sum);
+    }
+    return all;
+  }
+
   Outcome evaluate(const Task& task) const override {
-    if (!settings_.text("command.serve").empty()) return be_served(task);
+    refuse_changed_files();
+    Outcome outcome = settings_.text("command.serve").empty() ? evaluate_once(task) : be_served(task);
+    refuse_changed_files();  // what ran may be either version
+    return outcome;
+  }
+
+  std::string report(const Outcome& outcome) const override {
+    const double code = outcome.evaluation.metrics.size() > 0 ? outcome.evaluation.metrics(0) : not_a_number;
+    return "command              " + line_ + "\nexit code            " + to_text(code) + "\nworking directories  " +
+           directories_->folder().string() + "\n";
+  }
+
+ private:
+  void refuse_changed_files() const {
+    if (const std::string change = files_.change(); !change.empty()) throw MachineTrouble(change);
+  }
+
+  Outcome evaluate_once(const Task& task) const {
     Outcome outcome{task.evaluation, {}};
     Evaluation& evaluation = outcome.evaluation;
     char name[32];
     std::snprintf(name, sizeof name, "%06lld", static_cast<long long>(evaluation.id));
-    const fs::path directory = directory_ / (name + name_);
-    fs::remove_all(directory);
-    make(directory);
+    const fs::path directory = directories_->make(name + name_);
+    const std::string keep = settings_.text("command.keep");
+    try {
+      run_in(directory, task, outcome);
+    } catch (...) {
+      if (keep == "none") WorkingDirectories::remove(directory);
+      throw;
+    }
+    if (keep == "none" || (keep == "failed" && evaluation.ok())) WorkingDirectories::remove(directory);
+    return outcome;
+  }
+
+  void run_in(const fs::path& directory, const Task& task, Outcome& outcome) const {
+    Evaluation& evaluation = outcome.evaluation;
 
     auto environment = hand_over(task, directory);
     std::optional<Processors::Share> share;
@@ -180,43 +255,59 @@ class Command final : public Evaluator {
     }
     const End end = run({settings_.text("command.run"), directory, environment, launcher_ == "srun" ? 3.0 : 0.0}, task,
                         settings_.real("study.grace") / 2);
-    evaluation.metrics = Eigen::VectorXd::Constant(static_cast<Eigen::Index>(metrics_.size()) + 1, not_a_number);
+    WorkingDirectories::make_readable(directory);
+    const fs::path result = directory / "result.json";
+    const bool answered = fs::exists(fs::symlink_status(result));
+    if (!answered) refuse_unstarted(end, directory);
+    evaluation = unanswered(task.evaluation);
     evaluation.metrics(0) = end.code();
     evaluation.status = end.stopped ? Status::timed_out : end.from_outside() ? Status::lost : Status::failed;
     try {
-      if (fs::exists(directory / "result.json")) {
-        read_back(text_of(directory / "result.json"), end, evaluation);
-      } else {
-        evaluation.reason = end.text() + (end.stopped ? "" : ", and no result.json");
-      }
+      if (answered)
+        evaluation = read_back(text_of(result), end, evaluation);
+      else
+        evaluation.reason = end.text() + (end.stopped ? "" : ", and no result.json") +
+                            (end.good() ? ": the program writes JSON to $DODYN_RESULT_FILE (docs/own-program.md)" : "");
+    } catch (const std::system_error&) {
+      throw;
     } catch (const std::exception& error) {
       if (!end.from_outside()) evaluation.status = Status::failed;  // else it was killed while it wrote
       evaluation.reason = end.text() + ", result.json: " + error.what();
     }
     outcome.killed = (evaluation.status == Status::lost && end.from_outside()) ||
-                     (evaluation.status == Status::failed && !fs::exists(directory / "result.json"));
-    if (!evaluation.ok() || !evaluation.reason.empty()) {
-      if (const std::string line = last_line(directory / "stderr"); !line.empty() && !evaluation.ok())
-        evaluation.reason += "; stderr: " + line;
+                     (evaluation.status == Status::failed && !answered);
+    if (!evaluation.ok())
+      if (const std::string words = said_last(directory); !words.empty()) evaluation.reason += "; stderr: " + words;
+  }
+
+  // The record of a task without an answer: identity, and metrics that are not numbers.
+  Evaluation unanswered(const Evaluation& asked) const {
+    Evaluation evaluation = asked;
+    evaluation.metrics = Eigen::VectorXd::Constant(static_cast<Eigen::Index>(metrics_.size()) + 1, not_a_number);
+    return evaluation;
+  }
+
+  // Throws MachineTrouble where the shell or a launcher reports that it started no program.
+  void refuse_unstarted(const End& end, const fs::path& directory) const {
+    const LastWords words = last_words(end_of(directory / "stderr"));
+    if (end.stopped || end.good()) return;
+    if (end.not_found()) {
+      const std::string said = without_shell(shortened(words.program));
+      throw MachineTrouble((said.empty() ? "the program cannot be started" : said) + " (" + end.text() + ")" +
+                           place_hint());
     }
-    const std::string keep = settings_.text("command.keep");
-    if (keep == "none" || (keep == "failed" && evaluation.ok())) fs::remove_all(directory);
-    return outcome;
+    if (words.program.empty() && words.cannot_start)
+      throw MachineTrouble(shortened(words.launcher) + " (" + end.text() + ")");
   }
 
-  std::string report(const Outcome& outcome) const override {
-    const double code = outcome.evaluation.metrics.size() > 0 ? outcome.evaluation.metrics(0) : not_a_number;
-    return "command              " + settings_.text("command.run") + settings_.text("command.serve") +
-           "\nexit code            " + to_text(code) + "\nworking directories  " + directory_.string() + "\n";
-  }
-
- private:
-  // Another rank may remove the directory above, empty as it is, in between.
-  static void make(const fs::path& directory) {
+  // A program that lies beside the configuration is not in the directory where it runs.
+  std::string place_hint() const {
+    const std::string first = line_.substr(0, line_.find_first_of(" \t;|&"));
+    const fs::path named = first;
     std::error_code error;
-    for (int attempt = 0; attempt < 10; ++attempt)
-      if (fs::create_directories(directory, error); !error) return;
-    fs::create_directories(directory);
+    if (named.is_absolute() || first.find('$') != std::string::npos || !fs::is_regular_file(study_ / named, error))
+      return "";
+    return "; write $DODYN_STUDY/" + named.lexically_normal().string();
   }
 
   // How a program of this evaluation is started, and on how many processors.
@@ -286,9 +377,7 @@ class Command final : public Evaluator {
     const std::string number = servers_started_ == 0 ? "" : "-" + std::to_string(servers_started_);
     ++servers_started_;
     Served served;
-    served.directory = directory_ / ("server-" + std::string(host) + "-" + std::to_string(getpid()) + name_ + number);
-    fs::remove_all(served.directory);
-    make(served.directory);
+    served.directory = directories_->make("server-" + std::string(host) + "-" + std::to_string(getpid()) + name_ + number);
     served.server = std::make_unique<Server>(Program{settings_.text("command.serve"), served.directory,
                                                      environment_with({"DODYN_STUDY=" + study_.string()})});
     return served;
@@ -298,11 +387,23 @@ class Command final : public Evaluator {
   Outcome be_served(const Task& task) const {
     Outcome outcome{task.evaluation, {}};
     Evaluation& evaluation = outcome.evaluation;
-    evaluation.metrics = Eigen::VectorXd::Constant(static_cast<Eigen::Index>(metrics_.size()) + 1, not_a_number);
+    evaluation = unanswered(task.evaluation);
     evaluation.status = Status::failed;
     Served served = a_server();
-    const Server::Answer answer = served.server->ask(request(task).dump(), task);
+    Server::Answer answer;
+    try {
+      answer = served.server->ask(request(task).dump(), task);
+    } catch (...) {
+      dismiss(std::move(served), settings_.text("command.keep") == "none");
+      throw;
+    }
     const bool gone = answer.line.empty() && !answer.stopped;
+    if (gone && answer.end.not_found()) {
+      const std::string said = without_shell(said_last(served.directory));
+      dismiss(std::move(served), settings_.text("command.keep") == "none");
+      throw MachineTrouble((said.empty() ? "the server cannot be started" : said) + " (" + answer.end.text() + ")" +
+                           place_hint());
+    }
     bool understood = false;
     try {
       if (answer.stopped) {
@@ -314,7 +415,7 @@ class Command final : public Evaluator {
         evaluation.reason = "the server ended, " + answer.end.text();
         outcome.killed = evaluation.status == Status::lost;
       } else {
-        read_back(answer.line, {}, evaluation);
+        evaluation = read_back(answer.line, {}, evaluation);
         understood = true;
       }
     } catch (const std::exception& error) {
@@ -322,8 +423,8 @@ class Command final : public Evaluator {
       evaluation.reason = "its answer " + shown(answer.line) + ": " + error.what();
     }
     if (!evaluation.ok() && !understood) {  // where one line went astray the next ones would be answers to others
-      if (const std::string line = last_line(served.directory / "stderr"); !line.empty())
-        evaluation.reason += "; stderr: " + line;
+      if (const std::string words = said_last(served.directory); !words.empty())
+        evaluation.reason += "; stderr: " + words;
       dismiss(std::move(served), settings_.text("command.keep") == "none");
     } else {
       const std::lock_guard lock(mutex_);
@@ -334,7 +435,7 @@ class Command final : public Evaluator {
 
   static void dismiss(Served served, bool forget) {
     served.server.reset();
-    if (forget) fs::remove_all(served.directory);
+    if (forget) WorkingDirectories::remove(served.directory);
   }
 
   // What design.json holds.
@@ -385,7 +486,10 @@ class Command final : public Evaluator {
       more.push_back(variable_name(name) + "=" + (word.empty() ? to_text(value) : word));
     });
     if (std::isfinite(task.time_limit)) more.push_back("DODYN_TIME_LIMIT=" + to_text(task.time_limit));
-    std::ofstream(directory / "design.json") << request(task).dump(2) << "\n";
+    std::ofstream file(directory / "design.json");
+    file << request(task).dump(2) << "\n";
+    file.close();
+    if (!file) fail_by_system(directory / "design.json");
     return environment_with(std::move(more));
   }
 
@@ -393,12 +497,13 @@ class Command final : public Evaluator {
     if (!fs::is_regular_file(file)) throw std::runtime_error("is not a regular file");
     if (const auto size = fs::file_size(file); size > most_bytes)
       throw std::runtime_error("has " + std::to_string(size) + " bytes; allowed: " + std::to_string(most_bytes));
-    std::ostringstream text;
-    text << std::ifstream(file).rdbuf();
-    return text.str();
+    std::ifstream stream(file);
+    if (!stream) fail_by_system(file);
+    return {std::istreambuf_iterator<char>(stream), {}};
   }
 
-  void read_back(const std::string& text, const End& end, Evaluation& evaluation) const {
+  // What an answer makes of an evaluation. Throws where the answer cannot be read; then nothing of it counts.
+  Evaluation read_back(const std::string& text, const End& end, Evaluation evaluation) const {
     const json result = json::parse(text, [](int depth, json::parse_event_t, json&) {
       if (depth > 8) throw std::runtime_error("is nested deeper than 8 levels");
       return true;
@@ -409,23 +514,31 @@ class Command final : public Evaluator {
           key != "metrics")
         throw std::runtime_error("unknown key '" + key + "'" +
                                  did_you_mean(key, {"status", "reason", "cost", "cost_stderr", "gradient", "metrics"}));
-    const auto number = [](const json& value) { return value.is_null() ? not_a_number : value.get<double>(); };
-    if (result.contains("cost")) evaluation.cost = number(result["cost"]);
-    if (result.contains("cost_stderr")) evaluation.cost_stderr = number(result["cost_stderr"]);
+    const auto number = [](const std::string& name, const json& value) {
+      if (!value.is_null() && !value.is_number())
+        throw std::runtime_error(name + " is " + shown(value.dump()) + "; expected a number or null");
+      return value.is_null() ? not_a_number : value.get<double>();
+    };
+    const auto object = [](const std::string& name, const json& value) -> const json& {
+      if (!value.is_object())
+        throw std::runtime_error(name + " is " + shown(value.dump()) + "; expected an object of numbers by name");
+      return value;
+    };
+    if (result.contains("cost")) evaluation.cost = number("cost", result["cost"]);
+    if (result.contains("cost_stderr")) evaluation.cost_stderr = number("cost_stderr", result["cost_stderr"]);
+    for (const char* name : {"reason", "status"})
+      if (result.contains(name) && !result[name].is_string())
+        throw std::runtime_error(std::string(name) + " is " + shown(result[name].dump()) + "; expected text in quotes");
     if (result.contains("reason")) evaluation.reason = result["reason"].get<std::string>();
     if (result.contains("metrics"))
-      for (const auto& [name, value] : result["metrics"].items()) {
+      for (const auto& [name, value] : object("metrics", result["metrics"]).items()) {
         const auto at = std::find(metrics_.begin(), metrics_.end(), name);
         if (at == metrics_.end())
           throw std::runtime_error("metric '" + name + "' is not listed in command.metrics" +
                                    did_you_mean(name, metrics_));
-        evaluation.metrics(at - metrics_.begin() + 1) = number(value);
+        evaluation.metrics(at - metrics_.begin() + 1) = number("metric " + name, value);
       }
-    if (result.contains("gradient")) {
-      evaluation.gradient.resize(evaluation.design.size());
-      for (std::size_t i = 0; i < settings_.variables.size(); ++i)
-        evaluation.gradient(static_cast<Eigen::Index>(i)) = number(result["gradient"].at(settings_.variables[i].name));
-    }
+    if (result.contains("gradient")) evaluation.gradient = gradient_in(object("gradient", result["gradient"]), number);
     if (end.stopped) {
       evaluation.reason = end.text() + (evaluation.reason.empty() ? "" : ": " + evaluation.reason);
     } else if (result.contains("status")) {
@@ -442,15 +555,35 @@ class Command final : public Evaluator {
     } else {
       throw std::runtime_error("has neither a cost nor a status");
     }
+    return evaluation;
+  }
+
+  // A number for each free variable, and no other.
+  Eigen::VectorXd gradient_in(const json& slopes, const auto& number) const {
+    std::vector<std::string> names;
+    for (const Variable& variable : settings_.variables) names.push_back(variable.name);
+    for (const auto& [name, value] : slopes.items())
+      if (std::find(names.begin(), names.end(), name) == names.end())
+        throw std::runtime_error("gradient names '" + shown(name) + "'" + did_you_mean(name, names) +
+                                 "; free variables: " + listed(names));
+    Eigen::VectorXd gradient(static_cast<Eigen::Index>(names.size()));
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      if (!slopes.contains(names[i])) throw std::runtime_error("gradient has no " + names[i]);
+      gradient(static_cast<Eigen::Index>(i)) = number("gradient of " + names[i], slopes[names[i]]);
+    }
+    return gradient;
   }
 
   static constexpr std::uintmax_t most_bytes = 16 << 20;
 
   Settings settings_;
   std::vector<std::string> metrics_;
-  fs::path directory_, study_;
+  std::optional<WorkingDirectories> directories_;
+  fs::path study_;    // where the configuration lies
+  std::string line_;  // command.run or command.serve
+  NamedFiles files_;  // that it names
   std::string name_;  // behind the id in the name of a directory
-  bool own_directory_;
+  bool own_folder_;   // of the working directories: made for this study
   int workers_ = 1, ranks_ = 1;  // of an evaluation
   std::string launcher_;
   std::shared_ptr<Processors> processors_;  // null: programs are started as they are

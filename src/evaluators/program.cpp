@@ -73,6 +73,20 @@ void signal_descendants(int signal) {
 
 constexpr char terminate_all = 't', kill_all = 'k';
 
+// What a guardian reports at the end.
+struct Ended {
+  int status;       // of the program, as waitpid has it
+  int start_error;  // errno of what kept the program from starting; 0: it started
+};
+
+// Set by the child of vfork, which has its parent's memory until it executes the program.
+volatile int start_error = 0;
+
+[[noreturn]] void give_up_start() {
+  start_error = errno;
+  _exit(127);
+}
+
 // The program in a process group of its own; vfork, since this process may be a copy of a large one.
 [[gnu::noinline]] pid_t start(const char* directory, const char* out, const char* err, char* const* arguments,
                               char* const* environment) {
@@ -88,12 +102,13 @@ constexpr char terminate_all = 't', kill_all = 'k';
     sigprocmask(SIG_SETMASK, &none, nullptr);
     const int files[] = {open(out, O_WRONLY | O_CREAT | O_TRUNC, 0666), open(err, O_WRONLY | O_CREAT | O_TRUNC, 0666)};
     for (int i = 0; i < 2; ++i)
-      if (dup2(files[i], i + 1) < 0) _exit(127);
+      if (files[i] < 0 || dup2(files[i], i + 1) < 0) give_up_start();
     close_range(3, ~0U, CLOSE_RANGE_CLOEXEC);
-    if (chdir(directory) != 0) _exit(127);
+    if (chdir(directory) != 0) give_up_start();
     execve("/bin/sh", arguments, environment);
-    _exit(127);
+    give_up_start();
   }
+  if (program < 0) start_error = errno;
   return program;
 }
 
@@ -111,16 +126,23 @@ long milliseconds_now() {
   sigset_t every;
   sigfillset(&every);
   sigprocmask(SIG_SETMASK, &every, nullptr);  // what ends the run is for the process on the other end of the socket
+  if (socket != 3 && dup2(socket, 3) < 0) _exit(127);
+  close_range(4, ~0U, 0);  // first, so that there are handles for what follows
+  socket = 3;
   const int null = open("/dev/null", O_RDWR);
   for (int i = 0; i < 3; ++i) dup2(null, i);
-  if (dup2(socket, 3) < 0) _exit(127);
-  close_range(4, ~0U, 0);
-  socket = 3;
+  close(null);
   fcntl(socket, F_SETFD, FD_CLOEXEC);
   const int children = signalfd(-1, &every, SFD_CLOEXEC | SFD_NONBLOCK);
 
   const pid_t program = start(directory, out, err, arguments, environment);
-  if (program < 0) _exit(126);
+  if (program < 0) {
+    const pid_t none = 0;
+    const Ended ended{0, start_error};
+    send(socket, &none, sizeof none, MSG_NOSIGNAL);
+    send(socket, &ended, sizeof ended, MSG_NOSIGNAL);
+    _exit(0);
+  }
   send(socket, &program, sizeof program, MSG_NOSIGNAL);
 
   enum { running, terminating, killing } state = running;
@@ -162,7 +184,8 @@ long milliseconds_now() {
     }
     for (signalfd_siginfo info; read(children, &info, sizeof info) > 0;) continue;
   }
-  send(socket, &status, sizeof status, MSG_NOSIGNAL);
+  const Ended report{status, start_error};
+  send(socket, &report, sizeof report, MSG_NOSIGNAL);
   _exit(0);
 }
 
@@ -177,6 +200,9 @@ std::vector<char*> pointers(const std::vector<std::string>& texts) {
 
 bool End::good() const { return !stopped && WIFEXITED(status) && WEXITSTATUS(status) == 0; }
 double End::code() const { return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status); }
+bool End::not_found() const {
+  return !stopped && WIFEXITED(status) && (WEXITSTATUS(status) == 126 || WEXITSTATUS(status) == 127);
+}
 std::string End::text() const {
   if (stopped) return "stopped at its time limit";
   if (WIFSIGNALED(status))
@@ -210,21 +236,25 @@ End run(const Program& program, const Task& task, double grace) {
   const int socket = ends[0];
 
   End end;
-  pid_t group = 0;
+  pid_t group = -1;  // of the program; -1: the guardian has not said it yet
+  int cannot_start = 0;
   auto kill_at = Clock::time_point::max();
   const auto say = [&](char word) { send(socket, &word, 1, MSG_NOSIGNAL); };
   for (;;) {
     pollfd ready{socket, POLLIN, 0};
     const double left = std::min(task.seconds_left(), 0.02);
     if (poll(&ready, 1, end.stopped ? 10 : std::max(1, static_cast<int>(1000 * left))) > 0) {
-      int message = 0;
-      if (recv(socket, &message, sizeof message, MSG_WAITALL) != sizeof message) {  // the guardian was killed
-        if (group > 0) kill(-group, SIGKILL);
-        end.status = SIGKILL;
-        break;
+      Ended ended{SIGKILL, 0};
+      const bool first = group < 0;
+      const std::size_t size = first ? sizeof group : sizeof ended;
+      if (recv(socket, first ? static_cast<void*>(&group) : &ended, size, MSG_WAITALL) == static_cast<ssize_t>(size)) {
+        if (first) continue;
+      } else if (group > 0) {  // the guardian was killed
+        ended = {SIGKILL, 0};
+        kill(-group, SIGKILL);
       }
-      if (std::exchange(group, message) == 0) continue;
-      end.status = message;
+      end.status = ended.status;
+      cannot_start = ended.start_error;
       break;
     }
     const auto now = Clock::now();
@@ -239,6 +269,8 @@ End run(const Program& program, const Task& task, double grace) {
   }
   close(socket);
   while (waitpid(guardian, nullptr, 0) < 0 && errno == EINTR) continue;
+  if (cannot_start != 0)
+    throw std::system_error(cannot_start, std::generic_category(), "the program cannot be started in " + directory);
   return end;
 }
 

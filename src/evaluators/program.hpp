@@ -30,6 +30,8 @@ struct End {
   bool stopped = false;  // by us, at its time limit or since the run ends
   bool good() const;     // exit code 0
   double code() const;   // exit code, or 128 + the number of the signal
+  // Exit code 126 or 127, by which a shell reports that it could not start what it was asked to.
+  bool not_found() const;
   std::string text() const;
   // It was ended by a signal that others send (the batch system, the kernel for want of memory, a person), not by one
   // that it brought on itself: then its end says nothing of the design.
@@ -38,7 +40,8 @@ struct End {
 
 // Runs a program to its end, and to the end of all that it started: what the first process leaves running is killed.
 // At the task's time limit all of them get SIGTERM, to write their best so far, and `grace` seconds later, or where the
-// run ends, SIGKILL. Throws std::system_error where there are no more processes to be had.
+// run ends, SIGKILL. Throws std::system_error where the shell cannot be started: no more processes, handles or memory, no
+// such directory.
 End run(const Program& program, const Task& task, double grace);
 
 }  // namespace dodyn::evaluators

@@ -24,17 +24,21 @@ int named_pipe(const std::filesystem::path& path, int flags) {
 
 }  // namespace
 
-Server::Server(Program program)
-    : requests_(named_pipe(program.directory / "requests", O_NONBLOCK)),
-      answers_(named_pipe(program.directory / "answers", O_NONBLOCK)) {
+Server::Server(Program program) : requests_(named_pipe(program.directory / "requests", O_NONBLOCK)) {
+  try {
+    answers_ = named_pipe(program.directory / "answers", O_NONBLOCK);
+  } catch (...) {
+    close(requests_);
+    throw;
+  }
   program.line = "{ " + program.line + "\n} < requests > answers";
   life_ = std::thread([this, program = std::move(program)] {
     Task forever;
     forever.stop = kill_.get_token();
     try {
       end_ = run(program, forever, 0);
-    } catch (const std::system_error&) {  // no process to be had: as a shell that cannot start one says it
-      end_.status = 126 << 8;
+    } catch (...) {
+      trouble_ = std::current_exception();
     }
     ended_ = true;
   });
@@ -81,6 +85,8 @@ Server::Answer Server::ask(const std::string& line, const Task& task) {
     const ssize_t n = read(answers_, block, sizeof block);
     if (n > 0)
       begun_.append(block, static_cast<std::size_t>(n));
+    else if (over && trouble_)
+      std::rethrow_exception(trouble_);
     else if (over)
       return {"", false, end_};
   }

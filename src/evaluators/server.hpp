@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <exception>
 #include <filesystem>
 #include <string>
 #include <thread>
@@ -28,6 +29,7 @@ class Server {
     End end;               // how it ended, where it did so by itself
   };
   // Hands over a line and waits for one. After an answer that is not one line, or none, the server is of no more use.
+  // Throws std::system_error where it could not be started.
   Answer ask(const std::string& line, const Task& task);
   bool alive() const { return !ended_; }
 
@@ -39,7 +41,8 @@ class Server {
   std::string begun_;  // of a line
   std::atomic<bool> ended_ = false;
   std::stop_source kill_;
-  End end_;  // once ended_
+  End end_;                     // once ended_
+  std::exception_ptr trouble_;  // once ended_: why it could not be started
   std::thread life_;
 };
 

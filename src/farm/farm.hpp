@@ -26,11 +26,25 @@ struct Patience {
   // An evaluation under way for this many times the median of those that came back is begun a second time on a rank that has
   // nothing to do; the first answer counts, and the other is told to stop.
   double duplicate_after = std::numeric_limits<double>::infinity();
+  double rest = 1;  // s without work for an evaluator whose machine gave trouble; doubled each time in a row, up to ...
+  static constexpr double longest_rest = 60;  // s
+};
+
+// How long an evaluator rests after trouble of its machine, so that others do the work, or it does it later.
+class Rest {
+ public:
+  explicit Rest(double first) : first_(first), next_(first) {}
+  // s to rest after this outcome; 0 where it is no such trouble.
+  double after(const Evaluation& evaluation);
+
+ private:
+  double first_, next_;
 };
 
 // Used from one thread. However an evaluation ends, its outcome comes back exactly once, its record completed with
 // rank, host, seconds and started:
 //   an exception of the work                   failed
+//   trouble of the machine                     lost, marked as such (record/machine.hpp); its evaluator rests for a while
 //   the rank fell silent (killed, cut off)     lost: submit it again, or not
 //   did not stop at its limit (and grace)      timed_out; its evaluator is lost until it comes back by itself
 // A lost rank that speaks again is used again; its late answer is dropped.

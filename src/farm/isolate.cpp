@@ -12,11 +12,11 @@
 #include <csignal>
 #include <cstring>
 #include <fstream>
-#include <new>
 #include <system_error>
 #include <utility>
 
 #include "farm/message.hpp"
+#include "farm/perform.hpp"
 #include "record/signals.hpp"
 
 namespace dodyn::farm {
@@ -45,16 +45,7 @@ void limit_memory(double bytes) {
   const rlimit no_core{0, 0};
   setrlimit(RLIMIT_CORE, &no_core);
   if (std::isfinite(isolation.memory_limit)) limit_memory(isolation.memory_limit);
-  Bytes bytes;
-  try {
-    bytes = pack(work(task));
-  } catch (const std::bad_alloc&) {
-    bytes = pack(without_answer(Status::failed, "out of memory"));
-  } catch (const std::exception& error) {
-    bytes = pack(without_answer(Status::failed, error.what()));
-  } catch (...) {
-    bytes = pack(without_answer(Status::failed, "exception of an unknown type"));
-  }
+  const Bytes bytes = pack(guarded(work, task));
   for (std::size_t done = 0; done < bytes.size();) {
     const ssize_t n = write(answer, bytes.data() + done, bytes.size() - done);
     if (n < 0) _exit(1);

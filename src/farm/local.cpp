@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "farm/perform.hpp"
+#include "record/machine.hpp"
 #include "record/text.hpp"
 
 namespace dodyn::farm {
@@ -32,6 +33,14 @@ constexpr std::chrono::milliseconds time_to_look(100);
 
 bool loose_ends() { return loose_end; }
 void leave_loose_end() { loose_end = true; }
+
+double Rest::after(const Evaluation& evaluation) {
+  if (!is_machine_trouble(evaluation)) {
+    next_ = first_;
+    return 0;
+  }
+  return std::exchange(next_, std::min(2 * next_, Patience::longest_rest));
+}
 
 Event given_up(const Task& task, int rank, const std::string& host) {
   const auto id = static_cast<long long>(task.evaluation.id);
@@ -75,7 +84,7 @@ struct LocalFarm::State {
     bool unanswered() const { return !given_up && !settled; }
   };
   std::vector<std::optional<Running>> running;  // of each thread
-  std::condition_variable task_queued, task_finished, for_scheduler;
+  std::condition_variable task_queued, task_finished, for_scheduler, resting;
   std::vector<std::thread> threads;
 };
 
@@ -94,6 +103,7 @@ LocalFarm::~LocalFarm() {
   for (auto& running : state_->running)
     if (running) running->stop.request_stop();
   state_->task_queued.notify_all();
+  state_->resting.notify_all();
   const auto idle = [](const auto& running) { return !running; };
   state_->task_finished.wait_for(lock, time_to_stop, [&] { return std::ranges::all_of(state_->running, idle); });
   for (std::size_t worker = 0; worker < state_->threads.size(); ++worker) {
@@ -244,6 +254,7 @@ std::optional<Outcome> LocalFarm::next_until(Clock::time_point time) {
 void LocalFarm::evaluate_until_closed(State& state, std::size_t worker, const Work& work, Patience patience, int rank) {
   std::unique_lock lock(state.mutex);
   auto& running = state.running[worker];
+  Rest rest(patience.rest);
   for (;;) {
     state.task_queued.wait(lock, [&] { return state.closed || !state.queue.empty(); });
     if (state.closed) return;
@@ -255,10 +266,12 @@ void LocalFarm::evaluate_until_closed(State& state, std::size_t worker, const Wo
     task.stop = running->stop.get_token();
     lock.unlock();
     Outcome outcome = perform(work, std::move(task), rank);
+    const Seconds pause(rest.after(outcome.evaluation));
     lock.lock();
     if (running->unanswered()) state.finished.push_back(std::move(outcome));
     running.reset();
     state.task_finished.notify_all();
+    state.resting.wait_until(lock, from_now(pause), [&] { return state.closed || pause.count() == 0; });
   }
 }
 

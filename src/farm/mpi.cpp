@@ -73,7 +73,7 @@ class MpiFarm : public Farm {
       : own_(std::move(work), patience),
         patience_(patience),
         silence_(patience.silence),
-        workers_(ranks - 1),
+        workers_(static_cast<std::size_t>(ranks - 1), Worker(patience.rest)),
         usable_(ranks - 1) {
     for (auto& worker : workers_) worker.heard = silence_.listened();
     if (ranks > 1) scheduler_ = std::thread([this] { schedule(); });
@@ -118,7 +118,10 @@ class MpiFarm : public Farm {
     Clock::time_point heard;  // last sign of life, on the clock of silence_
     std::string host;
     pid_t pid = 0;
+    Rest rest;
+    Clock::time_point rests_until = {};
 
+    explicit Worker(double first_rest) : rest(first_rest) {}
     bool works() const { return !tasks.empty() && tasks.front().state == Assignment::wanted; }
     bool usable() const { return !lost && (tasks.empty() || tasks.front().state != Assignment::given_up); }
   };
@@ -169,6 +172,7 @@ class MpiFarm : public Farm {
     finish_send(done.sending);  // at once: the answer is here
     if (!worker.tasks.empty()) begin(worker.tasks.front());
     if (done.state != Assignment::wanted) return;
+    worker.rests_until = from_now(Seconds(worker.rest.after(outcome.evaluation)));
     typical_.add(outcome.evaluation.seconds);
     if (outcome.evaluation.status == Status::lost && under_way_elsewhere(done)) return;
     if (done.of_rank_0) {
@@ -239,6 +243,7 @@ class MpiFarm : public Farm {
       for (std::size_t i = 0; i < workers_.size(); ++i) {
         Worker& worker = workers_[i];
         if (worker.lost || worker.tasks.size() != held || (held > 0 && !worker.works())) continue;
+        if (Clock::now() < worker.rests_until) continue;
         if (held > 0 && own_.queued() < usable_) return any;
         auto task = own_.take();
         if (!task) return any;

@@ -8,7 +8,10 @@
 #include <cstdio>
 #include <ctime>
 #include <exception>
+#include <new>
+#include <system_error>
 
+#include "record/machine.hpp"
 #include "record/text.hpp"
 
 namespace dodyn::farm {
@@ -33,15 +36,31 @@ Outcome failure(std::string reason) {
   return outcome;
 }
 
+Outcome machine_trouble(const std::string& trouble) {
+  Outcome outcome;
+  mark_machine_trouble(outcome.evaluation, trouble);
+  return outcome;
+}
+
+}  // namespace
+
 Outcome guarded(const Work& work, const Task& task) {
   try {
     return work(task);
+  } catch (const MachineTrouble& trouble) {
+    return machine_trouble(trouble.what());
+  } catch (const std::system_error& error) {
+    return machine_trouble(error.what());
+  } catch (const std::bad_alloc&) {
+    return failure("out of memory");
   } catch (const std::exception& error) {
     return failure(error.what());
   } catch (...) {
     return failure("exception of an unknown type");
   }
 }
+
+namespace {
 
 // Identity from the task, circumstances from here.
 void complete(Outcome& outcome, const Task& task, std::chrono::steady_clock::time_point since, int rank,

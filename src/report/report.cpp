@@ -77,7 +77,7 @@ std::string best_text(const Evaluation* best, const std::vector<Variable>& varia
          (best->reason.empty() ? "" : "of the best: " + best->reason + "\n");
 }
 
-std::string unanswered_text(const std::map<Status, std::vector<std::int64_t>>& ids) {
+std::string unanswered_text(const std::map<Status, std::vector<std::int64_t>>& ids, const std::string& configuration) {
   if (ids.empty()) return "";
   std::string text;
   for (const auto& [status, list] : ids) {
@@ -86,7 +86,7 @@ std::string unanswered_text(const std::map<Status, std::vector<std::int64_t>>& i
       text += (i > 0 ? ", " : " ") + std::to_string(list[i]);
     if (list.size() > 8) text += ", ... (" + std::to_string(list.size()) + " in all)";
   }
-  return text + " (dodyn rerun CONFIG --failed does them again)\n";
+  return text + " (dodyn rerun " + configuration + " --failed repeats them)\n";
 }
 
 std::string evaluation_text(const archive::Contents& contents, std::size_t row, const Trajectory& trajectory) {

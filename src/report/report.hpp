@@ -58,7 +58,7 @@ std::string rows_text(const archive::Contents& contents, std::size_t first);
 std::string best_text(const Evaluation* best, const std::vector<Variable>& variables);
 
 // Empty, or a line that names the evaluations without an answer, by what became of them, and what to do about them.
-std::string unanswered_text(const std::map<Status, std::vector<std::int64_t>>& ids);
+std::string unanswered_text(const std::map<Status, std::vector<std::int64_t>>& ids, const std::string& configuration);
 
 // Every field of one evaluation, one line each.
 std::string record_text(const Evaluation& evaluation, const std::vector<Variable>& variables,

@@ -12,6 +12,7 @@
 
 #include "farm/isolate.hpp"
 #include "farm/perform.hpp"
+#include "record/machine.hpp"
 #include "record/random.hpp"
 #include "study/evidence.hpp"
 #include "surrogate/choice.hpp"
@@ -62,7 +63,7 @@ Summary Study::run() {
   if (end_ == End::finished && !told_.empty() && !any_ok)
     stop(End::failing, "none of " + std::to_string(told_.size()) + " evaluations has a usable cost: " + reason_);
 
-  const bool was_finished = evaluated_ == 0 && reason_ == archived_reason_;
+  const bool was_finished = evaluated_ == 0 && troubles_.empty() && reason_ == archived_reason_;
   close(was_finished);
   return summary(was_finished);
 }
@@ -87,9 +88,22 @@ void Study::write_events() {
 
 Summary Study::summary(bool was_finished) const {
   const Evaluation* best = best_of(evaluations_, constraints_);
-  Summary all{end_, reason_, was_finished, evaluated_, recalled_, {}, best ? std::optional(*best) : std::nullopt};
-  for (const auto& [id, row] : evaluations_)
-    if (worth_another_try(row.status)) all.unanswered[row.status].push_back(id);
+  Summary all;
+  all.end = end_;
+  all.reason = reason_;
+  all.was_finished = was_finished;
+  all.evaluated = evaluated_;
+  all.recalled = recalled_;
+  if (best) all.best = *best;
+  std::map<std::string, int> reasons;
+  for (const auto& [id, row] : evaluations_) {
+    if (!worth_another_try(row.status)) continue;
+    all.unanswered[row.status].push_back(id);
+    if (const int count = ++reasons[row.reason]; count > all.commonest_count)
+      all.commonest = row.reason, all.commonest_count = count;
+  }
+  for (const auto& [id, count] : troubles_) all.troubles += count;
+  all.trouble = trouble_;
   return all;
 }
 
@@ -206,7 +220,7 @@ bool Study::evaluate() {
   double latest = 0;
   while ((farm_.outstanding() > 0 || !whole_.empty() || !held_.empty()) &&
          !(asynchronous_ && !arrivals_.empty() && interrupted_.empty())) {
-    if (interrupted_.empty() && !(interrupted_ = interruption_()).empty()) {
+    if (interrupted_.empty() && !(interrupted_ = given_up_.empty() ? interruption_() : given_up_).empty()) {
       farm_.withdraw();
       held_.clear();
       latest = now() + settings_.real("study.grace");
@@ -218,7 +232,8 @@ bool Study::evaluate() {
     watch_(tally());
   }
   if (interrupted_.empty()) interrupted_ = interruption_();
-  return interrupted_.empty() || stop(End::resumable, interrupted_);
+  if (interrupted_.empty()) interrupted_ = given_up_;
+  return interrupted_.empty() || stop(interrupted_ == given_up_ ? End::failing : End::resumable, interrupted_);
 }
 
 // Tells the batch in the order of the ids, or what came first; and archives what the strategy makes of it.
@@ -305,7 +320,7 @@ void Study::collect() {
   commit([&] { archive_.append(outcomes); });
   for (auto& [evaluation, trajectory, part, killed, packed] : outcomes) {
     if (!recall(evaluation)) {
-      if (parts_.count() == 1) submit(pending_.at(evaluation.id), part);
+      if (parts_.count() == 1 && given_up_.empty()) submit(pending_.at(evaluation.id), part);
       continue;
     }
     parts_.forget(evaluation.id);
@@ -326,6 +341,8 @@ void Study::gather(Outcome answer, std::vector<Outcome>& rows) {
   };
   if (parts_.count() > 1 && given_up()) return;
   if (!interruption_().empty() && (status == Status::lost || status == Status::failed)) return;
+  if (is_machine_trouble(answer.evaluation)) return add_trouble(std::move(answer), rows);
+  answered_ = true;
   if (answer.killed) {
     answer.killed = false;
     held_.push_back({std::move(answer), now() + (status == Status::lost ? time_for_a_signal : time_for_another)});
@@ -342,6 +359,23 @@ void Study::gather(Outcome answer, std::vector<Outcome>& rows) {
   }
 }
 
+// An attempt that the machine ended is repeated, or ends the run.
+void Study::add_trouble(Outcome attempt, std::vector<Outcome>& rows) {
+  const std::int64_t id = attempt.evaluation.id;
+  const std::int32_t part = attempt.part;
+  trouble_ = trouble_of(attempt.evaluation);
+  const int tries = ++troubles_[id];
+  troubled_.insert(attempt.evaluation.rank);
+  befell("machine trouble", "evaluation " + std::to_string(id) + " on " + attempt.evaluation.host + ": " + trouble_);
+  const bool nothing_starts = !answered_ && static_cast<int>(troubled_.size()) >= farm_.evaluators();
+  if (given_up_.empty() && (nothing_starts || tries >= attempts_)) {
+    given_up_ = "evaluation " + std::to_string(id) + " failed: " + trouble_;
+    farm_.withdraw();
+  }
+  rows.push_back(std::move(attempt));
+  if (parts_.count() > 1 && given_up_.empty()) submit(pending_.at(id), part);
+}
+
 // The attempts that were killed while nothing told the run to end.
 void Study::release_held(std::vector<Outcome>& rows) {
   if (held_.empty()) return;
@@ -352,6 +386,7 @@ void Study::release_held(std::vector<Outcome>& rows) {
 
 // Takes in a row of the archive. Returns false where it is that of an attempt to be repeated.
 bool Study::recall(const Evaluation& row) {
+  if (is_machine_trouble(row)) return false;
   if (row.status == Status::lost && ++lost_[row.id] < attempts_) return false;
   if (evaluations_.contains(row.id)) {
     again_.push_back({evaluations_.size(), row});
@@ -393,7 +428,11 @@ Study::Study(const Settings& settings, const Evaluator& evaluator, surrogate::St
 }
 
 Settings identity_of(Settings settings, const Evaluator& evaluator) {
-  for (const auto& [key, value] : evaluator.reads()) settings.all.push_back({{.name = key}, value, "default"});
+  for (const auto& [key, value] : evaluator.reads()) {
+    settings.all.push_back({{.name = key}, value, "default"});
+    // A file that a command names may have come since.
+    if (settings.evaluator == "command") settings.all.back().key.former_defaults = {""};
+  }
   return settings;
 }
 

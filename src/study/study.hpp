@@ -14,6 +14,10 @@
 // evaluating when it was killed is such an attempt too, on the account of the next run. Of an evaluation in parts, each
 // part has its attempts; those of the part that was given up become rows.
 //
+// An attempt that the machine's trouble ended (record/machine.hpp) leaves a row of status `lost`, is repeated, and is never
+// told. Where nothing of this run could be started, or one evaluation met such trouble study.attempts times, the run ends;
+// the next one tries again.
+//
 // What ends a run often ends evaluations first: a batch system signals all processes of a job. So once a run is told to
 // end, what fails or is lost leaves no row, and an attempt that was killed waits a moment to see whether it is.
 //
@@ -62,7 +66,7 @@ struct Tally {
 enum class End {
   finished,   // the strategy or a limit of the study says so
   resumable,  // by a signal, the clock, or for want of evaluators: the same command continues
-  failing,    // too many evaluations failed, or it ended without one that is ok
+  failing,    // too many evaluations failed, it ended without one that is ok, or the machine gave trouble
 };
 
 struct Summary {
@@ -71,6 +75,10 @@ struct Summary {
   bool was_finished = false;                               // the archive held all of it already, with this very reason
   int evaluated = 0, recalled = 0;                         // evaluations of this run, and of earlier ones
   std::map<Status, std::vector<std::int64_t>> unanswered;  // ids that another try may have an answer to
+  std::string commonest;                                   // reason of these; empty: there are none
+  int commonest_count = 0;                                 // how many have it
+  int troubles = 0;                                        // attempts of this run that the machine ended
+  std::string trouble;                                     // of these the last
   std::optional<Evaluation> best;                          // as best_of() has it
 };
 
@@ -110,6 +118,7 @@ class Study {
   bool recall(const Evaluation& row);
   void lose(const Evaluation& asked);
   bool attempts_left(Outcome attempt, std::vector<Outcome>& rows);
+  void add_trouble(Outcome attempt, std::vector<Outcome>& rows);
   template <class Write>
   void commit(Write&& write);
   void collect();
@@ -174,6 +183,11 @@ class Study {
   End end_ = End::finished;
   std::string reason_;
   std::string interrupted_;  // why the run must end now
+  bool answered_ = false;                 // some evaluation of this run was begun, whatever became of it
+  std::map<std::int64_t, int> troubles_;  // attempts of this run that the machine ended, by id
+  std::set<int> troubled_;                // ranks whose machines gave trouble
+  std::string trouble_;                   // of the attempts the last
+  std::string given_up_;                  // why the machine's trouble ends the run
 };
 
 // The strategy that the settings name. Throws ConfigError where it does not suit the free variables.

@@ -2,17 +2,24 @@
 #include "evaluators/command.hpp"
 
 #include <gtest/gtest.h>
+#include <fcntl.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <functional>
+#include <set>
 #include <sstream>
 #include <thread>
 
+#include "evaluators/last_words.hpp"
+#include "evaluators/named_files.hpp"
 #include "farm/perform.hpp"
+#include "record/machine.hpp"
 
 namespace dodyn::evaluators {
 namespace {
@@ -27,17 +34,35 @@ class CommandTest : public ::testing::Test {
   }
   void TearDown() override { std::filesystem::remove_all(directory); }
 
-  Outcome evaluate(const std::string& line, std::vector<std::string> words = {}, double time_limit = 60) const {
+  std::unique_ptr<Evaluator> evaluator_of(const std::string& line, std::vector<std::string> words = {},
+                                          const std::string& archive = "c.h5", const std::string& more = "") const {
     std::ofstream(directory + "/c.cfg") << "[study]\nevaluator = command\ngrace = 4\n[command]\nmetrics = mass, drag\n"
-                                        << "run = " << line << "\n[design]\nx.min = 0\nx.max = 1\nlong-name = 7\n";
-    words.push_back("--study.archive=" + directory + "/c.h5");
-    const auto evaluator = make_evaluator(read_settings(directory + "/c.cfg", words));
+                                        << "run = " << line << "\n[design]\nx.min = 0\nx.max = 1\nlong-name = 7\n"
+                                        << more;
+    words.push_back("--study.archive=" + directory + "/" + archive);
+    return make_evaluator(read_settings(directory + "/c.cfg", words));
+  }
+  Outcome evaluate(const std::string& line, std::vector<std::string> words = {}, double time_limit = 60,
+                   const std::string& archive = "c.h5") const {
+    return evaluate(*evaluator_of(line, std::move(words), archive), time_limit);
+  }
+  static Outcome evaluate(const Evaluator& evaluator, double time_limit = 60) {
     Task task;
     task.evaluation.id = 3;
     task.evaluation.seed = 12345678901234567890u;
     task.evaluation.design = Eigen::VectorXd::Constant(1, 0.1);
     task.time_limit = time_limit;
-    return farm::perform([&](const Task& now) { return evaluator->evaluate(now); }, task, 0);
+    return farm::perform([&](const Task& now) { return evaluator.evaluate(now); }, task, 0);
+  }
+  // Whether `test` holds in a child process of a user who may not write everywhere; true where this user is such a one.
+  bool as_nobody(const std::function<bool()>& test) const {
+    if (geteuid() != 0) return test();
+    std::filesystem::permissions(directory, std::filesystem::perms::all);
+    const pid_t child = fork();
+    if (child == 0) _exit(setgid(65534) == 0 && setuid(65534) == 0 && test() ? 0 : 1);
+    int status = -1;
+    waitpid(child, &status, 0);
+    return WIFEXITED(status) && WEXITSTATUS(status) == 0;
   }
   Outcome answers(const std::string& json) const {
     std::ofstream(directory + "/answer") << json;
@@ -125,7 +150,221 @@ TEST_F(CommandTest, AnswersThatAreNoneAreRefused) {
   EXPECT_HAS(evaluate("truncate -s 5G $DODYN_RESULT_FILE").evaluation.reason, "has 5368709120 bytes; allowed: ");
 }
 
-// A reason is a line of UTF-8 that is nothing but text, wherever it was cut.
+// An answer that cannot be read leaves no part of itself in the row, and no memory of anybody else.
+TEST_F(CommandTest, AHalfReadAnswerIsNone) {
+  const std::vector<std::pair<std::string, std::string>> wrong = {
+      {R"({"cost": 1, "gradient": {"y": 2}})", "gradient names 'y' (did you mean 'x'?); free variables: x"},
+      {R"({"cost": 1, "gradient": {}})", "gradient has no x"},
+      {R"({"cost": 1, "gradient": null})", "gradient is null; expected an object of numbers by name"},
+      {R"({"cost": 1, "gradient": [1]})", "gradient is [1]; expected an object of numbers by name"},
+      {R"({"cost": 1, "gradient": {"x": "2"}})", "gradient of x is \"2\"; expected a number or null"},
+      {R"({"cost": 1, "cost_stderr": 2, "metrics": {"mass": 3, "speed": 4}})",
+       "metric 'speed' is not listed in command.metrics"},
+      {R"({"cost": 1, "metrics": 3})", "metrics is 3; expected an object of numbers by name"},
+      {R"({"cost": "1"})", "cost is \"1\"; expected a number or null"},
+      {R"({"cost": 1, "status": 7})", "status is 7; expected text in quotes"},
+      {R"({"cost": 1, "status": "okay"})", "unknown status 'okay'"}};
+  for (const auto& [text, complaint] : wrong) {
+    const Evaluation e = answers(text).evaluation;
+    EXPECT_EQ(e.status, Status::failed) << text;
+    EXPECT_EQ(e.reason, "exit code 0, result.json: " + complaint) << text;
+    EXPECT_TRUE(std::isnan(e.cost)) << text;
+    EXPECT_EQ(e.cost_stderr, 0) << text;
+    EXPECT_EQ(e.gradient.size(), 0) << text;
+    ASSERT_EQ(e.metrics.size(), 3) << text;
+    EXPECT_TRUE(std::isnan(e.metrics(1)) && std::isnan(e.metrics(2))) << text;
+  }
+  const Evaluation unknown = answers(R"({"cost": 1, "gradient": {"x": null}})").evaluation;
+  EXPECT_TRUE(unknown.ok() && unknown.gradient.size() == 1 && std::isnan(unknown.gradient(0)));
+}
+
+// A program that cannot be started says nothing of the design.
+TEST_F(CommandTest, WhatCannotBeStartedIsTheMachinesTrouble) {
+  std::ofstream(directory + "/cost.sh") << "not to be executed\n";
+  for (const auto& [line, trouble] : std::vector<std::pair<std::string, std::string>>{
+           {"./nowhere.sh", "machine: ./nowhere.sh: not found (exit code 127)"},
+           {"./cost.sh", "machine: ./cost.sh: not found (exit code 127); write $DODYN_STUDY/cost.sh"},
+           {"$DODYN_STUDY/cost.sh", "machine: " + directory + "/cost.sh: Permission denied (exit code 126)"},
+           {"echo no licence >&2; exit 127", "machine: no licence (exit code 127)"}}) {
+    const Outcome outcome = evaluate(line);
+    EXPECT_EQ(outcome.evaluation.status, Status::lost) << line;
+    EXPECT_EQ(outcome.evaluation.reason, trouble);
+    EXPECT_TRUE(is_machine_trouble(outcome.evaluation));
+    EXPECT_FALSE(outcome.killed);
+  }
+  // one that answers has been started, whatever its exit code
+  const Evaluation told = evaluate(R"(echo '{"status": "infeasible"}' > $DODYN_RESULT_FILE; exit 127)").evaluation;
+  EXPECT_EQ(told.status, Status::infeasible);
+}
+
+TEST_F(CommandTest, WantOfHandlesAndRoomIsTheMachinesTrouble) {
+  const auto evaluator = evaluator_of(R"(echo '{"cost": 1}' > $DODYN_RESULT_FILE)");
+  ASSERT_TRUE(evaluate(*evaluator).evaluation.ok());
+  std::vector<int> held;  // so many that the program's shell has enough under the same limit
+  for (int i = 0; i < 40; ++i) held.push_back(open("/dev/null", O_RDONLY | O_CLOEXEC));
+  rlimit before{};
+  getrlimit(RLIMIT_NOFILE, &before);
+  const int free_handle = open("/dev/null", O_RDONLY | O_CLOEXEC);
+  close(free_handle);
+  std::vector<std::string> reasons;
+  for (int room = 0; room < 12; ++room) {  // from none to enough
+    const rlimit few{static_cast<rlim_t>(free_handle + room), before.rlim_max};
+    setrlimit(RLIMIT_NOFILE, &few);
+    const Evaluation e = evaluate(*evaluator).evaluation;
+    setrlimit(RLIMIT_NOFILE, &before);
+    EXPECT_TRUE(e.ok() || is_machine_trouble(e)) << room << ": " << e.reason;
+    if (!e.ok()) reasons.push_back(e.reason);
+  }
+  for (const int handle : held) close(handle);
+  EXPECT_FALSE(reasons.empty());
+  for (const auto& reason : reasons) EXPECT_HAS(reason, "Too many open files");
+  std::ofstream(directory + "/file") << "no folder";
+  EXPECT_HAS(evaluate("true", {"--command.directory=" + directory + "/file"}).evaluation.reason, "machine: ");
+}
+
+// Of a program under a launcher the reason has the program's words, not the launcher's.
+TEST_F(CommandTest, TheReasonIsTheProgramsNotItsLaunchers) {
+  const std::string rule(74, '-'), sign(83, '=');
+  const auto words = [](const std::string& text) { return last_words(text).program; };
+  EXPECT_EQ(words("mesh is tangled\n" + rule + "\nPrimary job  terminated normally, but 1 process returned\n"
+                  "a non-zero exit code. Per user-direction, the job has been aborted.\n" + rule + "\n" + rule +
+                  "\nmpiexec detected that one or more processes exited with non-zero status\n\n  Exit code:    3\n" + rule +
+                  "\n"),
+            "mesh is tangled");
+  EXPECT_EQ(words("mesh is tangled\nsrun: error: node1: task 0: Exited with exit code 3\n"
+                  "srun: Terminating StepId=17.0\n"),
+            "mesh is tangled");
+  EXPECT_EQ(words("mesh is tangled\n" + sign + "\n=   BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES\n"
+                  "=   EXIT CODE: 3\n" + sign + "\nYOUR APPLICATION TERMINATED WITH THE EXIT STRING: 3\n"),
+            "mesh is tangled");
+  EXPECT_EQ(words("no slots\n" + rule + "\n"), "no slots");
+  EXPECT_EQ(words(rule + "\nMPI_ABORT was invoked on rank 0\n" + rule + "\ndiverged\n"), "diverged");
+  const LastWords root = last_words(rule + "\nmpiexec has detected an attempt to run as root.\n\nRunning as root is\n"
+                                    "We reiterate our advice against doing so - please proceed at your own risk.\n" + rule);
+  EXPECT_EQ(root.program, "");
+  EXPECT_EQ(root.launcher, "mpiexec has detected an attempt to run as root.");
+  EXPECT_TRUE(root.cannot_start);
+  std::ofstream(directory + "/said") << rule << "\nmpiexec has detected an attempt to run as root.\n\nWe reiterate\n" << rule;
+  EXPECT_EQ(evaluate("cat " + directory + "/said >&2; exit 1").evaluation.reason,
+            "machine: mpiexec has detected an attempt to run as root. (exit code 1)");
+}
+
+// What a program leaves in its directory, read-only or not, costs neither the answer nor the process.
+TEST_F(CommandTest, AReadOnlyFolderCostsNothing) {
+  const std::string leaves = "mkdir -p a/b; touch a/b/c; ln -s " + directory + "/precious link; chmod 500 a/b a; ";
+  std::filesystem::create_directory(directory + "/precious");
+  std::ofstream(directory + "/precious/kept") << "mine";
+  EXPECT_TRUE(as_nobody([&] {
+    const Evaluation one = evaluate(leaves + R"(echo '{"cost": 1}' > $DODYN_RESULT_FILE; chmod 000 .)").evaluation;
+    const Evaluation failed = evaluate(leaves + "chmod 500 .; exit 3").evaluation;
+    const Evaluation again = evaluate(leaves + R"(echo '{"cost": 2}' > $DODYN_RESULT_FILE)").evaluation;
+    return one.ok() && failed.status == Status::failed && again.ok() && again.cost == 2;
+  }));
+  EXPECT_EQ(text("precious/kept"), "mine");
+  EXPECT_FALSE(std::filesystem::exists(directory + "/c.work"));
+}
+
+// Only what was made for this study is deleted.
+TEST_F(CommandTest, OthersFilesStay) {
+  const std::string folder = directory + "/shared", cost = R"(; echo '{"cost": 1}' > $DODYN_RESULT_FILE)";
+  const std::vector<std::string> words = {"--command.directory=" + folder};
+  std::filesystem::create_directories(folder + "/000003");
+  std::ofstream(folder + "/000003/mine") << "mine";
+  EXPECT_TRUE(evaluate("pwd > " + directory + "/where" + cost, words).evaluation.ok());
+  EXPECT_EQ(text("where"), folder + "/000003.2\n");
+  EXPECT_EQ(text("shared/000003/mine"), "mine");
+  EXPECT_FALSE(std::filesystem::exists(folder + "/000003.2"));
+  // two studies in one folder, at the same time
+  EXPECT_EQ(evaluate("exit 3", words).evaluation.status, Status::failed);  // kept in 000003.2
+  EXPECT_TRUE(evaluate("pwd > " + directory + "/where" + cost, words, 60, "other.h5").evaluation.ok());
+  EXPECT_EQ(text("where"), folder + "/000003.3\n");
+  EXPECT_TRUE(std::filesystem::exists(folder + "/000003.2/stderr"));
+  // the same study's own is replaced
+  EXPECT_TRUE(evaluate("pwd > " + directory + "/where" + cost, words).evaluation.ok());
+  EXPECT_EQ(text("where"), folder + "/000003.2\n");
+  EXPECT_EQ(text("shared/000003/mine"), "mine");
+}
+
+// A directory of a process that still runs is left to it.
+TEST_F(CommandTest, ADirectoryInUseStays) {
+  const pid_t child = fork();
+  if (child == 0) {
+    evaluate("touch " + directory + "/begun; sleep 100");
+    _exit(0);
+  }
+  for (int i = 0; i < 6000 && !std::filesystem::exists(directory + "/begun"); ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  EXPECT_TRUE(evaluate("pwd > " + directory + R"(/where; echo '{"cost": 1}' > $DODYN_RESULT_FILE)").evaluation.ok());
+  EXPECT_EQ(text("where"), directory + "/c.work/000003.2\n");
+  EXPECT_TRUE(std::filesystem::exists(directory + "/c.work/000003/design.json"));
+  kill(child, SIGKILL);
+  waitpid(child, nullptr, 0);
+}
+
+// Scenarios of one evaluation run at the same time, each in a directory named after evaluation and scenario.
+TEST_F(CommandTest, ScenariosHaveDirectoriesOfTheirOwn) {
+  const auto evaluator = evaluator_of(
+      R"(echo '{"cost": 1}' > $DODYN_RESULT_FILE)", {"--command.keep=all"}, "c.h5",
+      "[scenario fast]\nweight = 1\n[scenario slow]\nweight = 3\n");
+  for (int part = 0; part < 2; ++part) {
+    Task task;
+    task.evaluation.id = 3;
+    task.evaluation.design = Eigen::VectorXd::Constant(1, 0.1);
+    task.part = part;
+    EXPECT_TRUE(evaluator->evaluate(task).evaluation.ok());
+  }
+  std::set<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(directory + "/c.work"))
+    names.insert(entry.path().filename());
+  EXPECT_EQ(names, (std::set<std::string>{"000003-fast", "000003-slow"}));
+}
+
+// A script that is replaced while a study runs, or between two runs, is noticed.
+TEST_F(CommandTest, AChangedScriptIsNoticed) {
+  const auto write = [&](const std::string& cost) {
+    std::ofstream(directory + "/cost.sh") << "echo '{\"cost\": " << cost << "}' > $DODYN_RESULT_FILE\n";
+  };
+  write("1");
+  const std::string line = "sh \"$DODYN_STUDY/cost.sh\" >> " + directory + "/log";
+  std::ofstream(directory + "/log") << "grows";
+  const auto evaluator = evaluator_of(line);
+  const auto reads = evaluator->reads();
+  ASSERT_EQ(reads.size(), 1u);  // not the log
+  EXPECT_EQ(reads[0].first, "command.cost.sh-checksum");
+  EXPECT_EQ(evaluate(*evaluator).evaluation.cost, 1);
+  std::filesystem::last_write_time(directory + "/cost.sh", std::filesystem::file_time_type::clock::now());
+  EXPECT_TRUE(evaluate(*evaluator).evaluation.ok());  // another time, the same text
+  write("2");
+  const Evaluation changed = evaluate(*evaluator).evaluation;
+  EXPECT_TRUE(is_machine_trouble(changed)) << changed.reason;
+  EXPECT_HAS(changed.reason, "/cost.sh has changed since the run began");
+  EXPECT_TRUE(std::isnan(changed.cost));
+  EXPECT_NE(evaluator_of(line)->reads(), reads);
+  // in the middle of an evaluation
+  write("3");
+  const auto replaced = evaluator_of("sh $DODYN_STUDY/cost.sh; echo ':' > " + directory + "/cost.sh");
+  EXPECT_TRUE(is_machine_trouble(evaluate(*replaced).evaluation));
+  std::filesystem::remove(directory + "/cost.sh");
+  EXPECT_HAS(evaluate(*evaluator).evaluation.reason, "is gone since the run began");
+}
+
+TEST_F(CommandTest, FilesOfALineAreFound) {
+  for (const char* name : {"a.sh", "b.py", "in.dat", "out.dat", "mesh.msh"})
+    std::ofstream(directory + "/" + name) << name;
+  const auto names = [&](const std::string& line) {
+    std::string all;
+    for (const auto& file : files_in(line, {{"DODYN_STUDY", directory}})) all += file.filename().string() + " ";
+    return all;
+  };
+  EXPECT_EQ(names("sh ${DODYN_STUDY}/a.sh"), "a.sh ");
+  EXPECT_EQ(names("cd x && python3 '" + directory + "/b.py' --mesh=$DODYN_STUDY/mesh.msh <$DODYN_STUDY/in.dat | tee " +
+                  directory + "/out.dat"),
+            "in.dat b.py mesh.msh ");
+  EXPECT_EQ(names("cp $DODYN_STUDY/in.dat $DODYN_STUDY/out.dat 2>&1; cat $DODYN_STUDY/mesh.msh >>$DODYN_STUDY/out.dat"),
+            "in.dat mesh.msh ");
+  EXPECT_EQ(names("./a.sh $DODYN_NOTHING_OF_THE_SORT/a.sh $DODYN_STUDY"), "");
+}
+
 // One program that answers many evaluations; where it dies, babbles or is too slow, another one takes its place.
 class ServeTest : public CommandTest {
  protected:
@@ -186,6 +425,21 @@ TEST_F(ServeTest, ABabblerIsReplaced) {
   EXPECT_EQ(all[1].evaluation.cost, 3);  // not the line that the first one had left over
 }
 
+TEST_F(ServeTest, AReadOnlyFolderDoesNotEndTheProcess) {
+  EXPECT_TRUE(as_nobody([&] {
+    const auto all = serve("mkdir a; touch a/b; chmod 500 a\nn=0\nwhile read line; do\nn=$((n+1))\n" + answer + "done\n", 2);
+    return all[0].evaluation.ok() && all[1].evaluation.ok();
+  }));
+  EXPECT_FALSE(std::filesystem::exists(directory + "/c.work"));
+}
+
+TEST_F(ServeTest, OneThatIsNotThereIsTheMachinesTrouble) {
+  for (const Outcome& one : serve("exec /nowhere/server\n", 2)) {
+    EXPECT_TRUE(is_machine_trouble(one.evaluation)) << one.evaluation.reason;
+    EXPECT_HAS(one.evaluation.reason, "/nowhere/server: not found (exit code 127)");
+  }
+}
+
 TEST_F(ServeTest, ASlowOneIsStoppedWithAllThatItStarted) {
   const auto all = limited_after("pid", [&](double limit) {
     return serve("sleep 1000 &\necho $! > " + directory + "/p\nmv " + directory + "/p " + directory +
@@ -196,6 +450,7 @@ TEST_F(ServeTest, ASlowOneIsStoppedWithAllThatItStarted) {
   EXPECT_TRUE(gone(process("pid")));
 }
 
+// A reason is a line of UTF-8 that is nothing but text, wherever it was cut.
 TEST_F(CommandTest, ReasonsAreText) {
   EXPECT_EQ(evaluate(R"(printf 'a\033[2J\tb\377c\n' >&2; exit 1)").evaluation.reason,
             "exit code 1, and no result.json; stderr: a [2J b\uFFFDc");

@@ -1,0 +1,37 @@
+// Trouble of the machine: a program that cannot be started, no handles, no memory, no disk. It says nothing of a design, so
+// no strategy sees it.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+#include "record/evaluation.hpp"
+
+namespace dodyn {
+
+// Thrown by an evaluation that the machine did not let do its work. Errors of the operating system (std::system_error)
+// count as such, too.
+struct MachineTrouble : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+// How the reason of such an attempt begins; its status is `lost`.
+inline constexpr std::string_view machine_mark = "machine: ";
+
+inline bool is_machine_trouble(const Evaluation& evaluation) {
+  return evaluation.status == Status::lost && evaluation.reason.starts_with(machine_mark);
+}
+
+// The reason without its mark.
+inline std::string trouble_of(const Evaluation& evaluation) {
+  return is_machine_trouble(evaluation) ? evaluation.reason.substr(machine_mark.size()) : evaluation.reason;
+}
+
+// Makes an evaluation an attempt that the machine ended.
+inline void mark_machine_trouble(Evaluation& evaluation, const std::string& trouble) {
+  evaluation.status = Status::lost;
+  evaluation.reason = std::string(machine_mark) + trouble;
+}
+
+}  // namespace dodyn
