@@ -41,13 +41,15 @@ std::vector<int> quantities(const std::string& names, const Study& study) {
   }
 }
 
-// The design that --design.NAME VALUE gives; what is not given is as in the best design.
+// The design that --design.NAME VALUE gives; what is not given is as in the design that the study recommends.
 Eigen::VectorXd design_of(std::vector<std::string>& words, const Study& study) {
   const auto& variables = study.contents.layout.variables;
   std::vector<std::string> names;
   for (const auto& variable : variables) names.push_back("--design." + variable.name);
   Eigen::VectorXd design = Eigen::VectorXd::Constant(static_cast<Eigen::Index>(variables.size()), not_a_number);
-  if (const Evaluation* const best = study.evidence.best()) design = best->design;
+  const Evaluation* best = dodyn::study::recommended_of(study.contents, study.evidence);
+  if (!best) best = study.evidence.best();  // of several objectives the least in the first
+  if (best) design = best->design;
   for (std::size_t i = 0; i < variables.size(); ++i) {
     const auto& [name, unit, lower, upper, choices] = variables[i];
     const std::string range = !choices.empty() ? listed(choices)

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <sstream>
 #include <stdexcept>
 
 #include "command.hpp"
@@ -28,6 +29,26 @@ std::string package_folder() {
   throw std::runtime_error("the Python package that draws is not where it was installed: " DODYN_DATA "/python");
 }
 
+// Python runs modules of the folders that PYTHONPATH names; an entry that is empty, as the first of ":/opt/python", or "."
+// is the working directory, where anything may lie. Such entries go.
+void leave_out_working_directory() {
+  const char* const given = std::getenv("PYTHONPATH");
+  if (!given) return;
+  std::string kept;
+  std::stringstream entries(given);
+  for (std::string entry; std::getline(entries, entry, ':');)
+    if (const auto folder = fs::path(entry).lexically_normal(); !folder.empty() && folder != "." && folder != "./")
+      kept += (kept.empty() ? "" : ":") + entry;
+  if (kept.empty())
+    ::unsetenv("PYTHONPATH");
+  else
+    ::setenv("PYTHONPATH", kept.c_str(), 1);
+}
+
+// Python puts the working directory first among the folders of its modules; these words take it away before anything is
+// imported that could lie there (`sys` is built in). Python 3.11 has -P for it.
+constexpr const char* without_working_directory = "import sys; sys.path[:] = [folder for folder in sys.path if folder]; ";
+
 // This process becomes the program that the words start; returns only where it cannot.
 void become(const std::vector<std::string>& words) {
   std::vector<char*> arguments;
@@ -43,7 +64,8 @@ bool suits(const std::string& interpreter) {
   if (child == 0) {
     const int nowhere = ::open("/dev/null", O_RDWR);
     for (const int stream : {0, 1, 2}) ::dup2(nowhere, stream);
-    become({interpreter, "-c", "import sys, h5py, numpy; sys.exit(sys.version_info < (3, 9))"});
+    become({interpreter, "-c",
+            std::string(without_working_directory) + "import h5py, numpy; sys.exit(sys.version_info < (3, 9))"});
     ::_exit(127);
   }
   int status = 0;
@@ -67,9 +89,9 @@ std::string interpreter() {
 }  // namespace
 
 ExitCode python(Invocation call) {
-  // The package's folder takes the place of the working directory on the module path.
-  const std::string start =
-      "import sys; sys.path[0] = sys.argv.pop(1); from dodyn.__main__ import main; sys.exit(main())";
+  leave_out_working_directory();
+  const std::string start = std::string(without_working_directory) +
+                            "sys.path.insert(0, sys.argv.pop(1)); from dodyn.__main__ import main; sys.exit(main())";
   std::vector<std::string> words = {interpreter(), "-c", start, package_folder(), call.argv[1]};
   words.insert(words.end(), call.words.begin(), call.words.end());
   become(words);

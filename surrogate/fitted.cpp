@@ -20,6 +20,36 @@ namespace {
 constexpr double band = 1.959963984540054;  // standard deviations on either side that hold 95 %
 constexpr Index most_left_out = 500;        // samples up to which each is told from the others
 
+// Points of the unit cube, a column each, as a model sees the designs there.
+MatrixXd embedded(const DesignSpace& space, const MatrixXd& units) {
+  MatrixXd z(space.embedded(), units.cols());
+  for (Index i = 0; i < units.cols(); ++i) z.col(i) = space.embed(space.unit(space.design(units.col(i))));
+  return z;
+}
+
+// Of each sample, a column of `x`, the share of the box to which it is the nearest one. Copies share theirs.
+VectorXd parts_of_box(const DesignSpace& space, const MatrixXd& x) {
+  constexpr int points = 4096;
+  const MatrixXd box = embedded(space, sobol(static_cast<int>(space.dimensions()), points, 1));
+  VectorXd parts = VectorXd::Zero(x.cols());
+  for (Index i = 0; i < box.cols(); ++i) {
+    const VectorXd squares = (x.colwise() - box.col(i)).colwise().squaredNorm();
+    const double least = squares.minCoeff();
+    const auto nearest = (squares.array() <= least).cast<double>().matrix().eval();
+    parts += nearest / nearest.sum();
+  }
+  return parts / points;
+}
+
+// As many samples with equal parts of the box would be worth these: (sum of parts)^2 / (sum of their squares), where the
+// part of a sample counts twice for each bound on which it lies, as those of a grid do: there it has half the room.
+double even_samples_of(const MatrixXd& x, VectorXd parts) {
+  constexpr double near = 1e-6;
+  for (Index i = 0; i < x.cols(); ++i)
+    parts(i) *= std::exp2(static_cast<double>((x.col(i).array() < near || x.col(i).array() > 1 - near).count()));
+  return parts.sum() * parts.sum() / parts.squaredNorm();
+}
+
 }  // namespace
 
 Fitted::Fitted(const Evidence& evidence, int metric) : evidence_(evidence) {
@@ -62,10 +92,18 @@ Fitted::Fitted(const Evidence& evidence, int metric) : evidence_(evidence) {
     tracked_.update(s, options, !noisy, true);
     if (noisy) break;
   }
-  if (used_ <= most_left_out)
-    quality_ = tracked_.model().leave_one_out().quality();
-  else
-    quality_ = not_a_number;
+  const VectorXd parts = parts_of_box(space, s.x);
+  even_samples_ = even_samples_of(s.x, parts);
+  const MatrixXd filling = embedded(space, sobol(static_cast<int>(space.dimensions()), static_cast<int>(used_), 2));
+  even_samples_of_filling_ = even_samples_of(filling, parts_of_box(space, filling));
+  quality_ = quality_over_box_ = not_a_number;
+  if (used_ > most_left_out) return;
+  const Kriging::LeaveOneOut left_out = tracked_.model().leave_one_out();
+  quality_ = left_out.quality();
+  const double mean = parts.dot(left_out.observed);
+  const double spread = parts.dot((left_out.observed.array() - mean).square().matrix());
+  const double error = parts.dot((left_out.observed - left_out.mean).cwiseAbs2());
+  quality_over_box_ = spread > 0 ? 1 - error / spread : 0;
 }
 
 Forecast Fitted::at(const VectorXd& design) const {
@@ -83,11 +121,8 @@ double Fitted::probability_below(const VectorXd& design, double limit) const {
 }
 
 VectorXd Fitted::middles(const MatrixXd& units) const {
-  MatrixXd z(evidence_.space.embedded(), units.cols());
-  for (Index i = 0; i < units.cols(); ++i)
-    z.col(i) = evidence_.space.embed(evidence_.space.unit(evidence_.space.design(units.col(i))));
   VectorXd mean, variance;
-  tracked_.model().predict(z, mean, variance);
+  tracked_.model().predict(embedded(evidence_.space, units), mean, variance);
   const Warp& warp = tracked_.warp();
   return mean.unaryExpr([&](double w) { return warp.backward(w); });
 }
@@ -113,8 +148,7 @@ Whereabouts whereabouts_of_optimum(const Evidence& evidence, int draws) {
     for (Index k = 0; k < d; ++k) units(k, spread + i) = std::clamp(centre(k) + size * random.normal(), 0.0, 1.0);
   }
   units.col(spread + around) = centre;
-  MatrixXd z(space.embedded(), units.cols());
-  for (Index i = 0; i < units.cols(); ++i) z.col(i) = space.embed(space.unit(space.design(units.col(i))));
+  const MatrixXd z = embedded(space, units);
   const Kriging& model = cost.model().model();
   VectorXd mean, variance;
   model.predict(z, mean, variance);

@@ -30,15 +30,21 @@ class Fitted {
 
   const TrackedModel& model() const { return tracked_; }
   Eigen::Index samples() const { return used_; }
-  double quality() const {
-    return quality_;
-  }  // 1: each sample told from the others without error; 0: no better than their mean
+  // 1: each sample is predicted from the others without error; 0: no better than their mean. Not a number: too many samples.
+  double quality() const { return quality_; }
+  // The same over the whole box: each sample counts as much as the part of the box to which it is the nearest one. Samples
+  // that crowd, as round the optimum of a search, predict each other well and say little of the box.
+  double quality_over_box() const { return quality_over_box_; }
+  // As many samples with equal parts of the box would be worth these; the same of as many points of a Sobol' sequence, which
+  // fill it.
+  double even_samples() const { return even_samples_; }
+  double even_samples_of_filling() const { return even_samples_of_filling_; }
 
  private:
   const Evidence& evidence_;
   TrackedModel tracked_;
   Eigen::Index used_ = 0;
-  double quality_ = 0;
+  double quality_ = 0, quality_over_box_ = 0, even_samples_ = 0, even_samples_of_filling_ = 0;
 };
 
 // Where the optimum may be, by functions drawn from the model of the cost, each with a minimum of its own.

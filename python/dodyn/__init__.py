@@ -2,7 +2,7 @@
 
     import dodyn
     study = dodyn.open("knee.h5")          # also while the study runs
-    study.best.design, study.best.cost     # {'knee': 0.279}, 0.0953
+    study.best.design, study.best.cost     # {'knee': 0.279}, 0.0953: what `dodyn show` recommends
     study.best.trajectory.q                # numpy array [node, coordinate]
     study.best.trajectory["q"].names       # what the columns are
     study.to_pandas()                      # one row per evaluation

@@ -1,10 +1,16 @@
-"""The one reader of archives: columns, units and provenance as plain Python and numpy. The layout is told in
+"""The one reader of archives: columns, units and provenance as plain Python and numpy. The layout is described in
 docs/archive.md and src/archive/schema.hpp."""
 
+import contextlib
+import ctypes
 import functools
 import math
+import os
 import re
+import stat
+import struct
 import time
+import zlib
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -12,7 +18,16 @@ import h5py
 import numpy as np
 
 SCHEMA = 6  # the newest that this reader knows
-COUNT_COLUMN = "evaluations/id"  # extended last: its length is the number of complete rows
+# Columns in the order of the checksums of rows, with the kinds of their numbers or texts. `id` is extended last: its length is the number
+# of complete rows.
+COLUMNS = {
+    "id": "i", "parent": "i", "design": "f", "seed": "u", "status": "i", "reason": "S", "cost": "f", "cost_stderr": "f",
+    "gradient": "f", "metrics": "f", "seconds": "f", "rank": "i", "host": "S", "started": "S",
+}  # fmt: skip
+ITERATION_COLUMNS = {
+    "evaluations": "i", "best_id": "i", "best_cost": "f", "predicted_cost": "f", "next": "f", "note": "S", "recommended": "f",
+    "numbers": "f", "candidates": "f",
+}  # fmt: skip
 STATUSES = ("ok", "infeasible", "not_converged", "failed", "timed_out", "lost")
 COST_MEANING = {  # by evaluator
     "gait": "cost of transport of the best gait",
@@ -25,6 +40,8 @@ class ArchiveError(Exception):
 
 
 def text(value):
+    if isinstance(value, str):  # h5py decodes some texts itself, and smuggles other bytes through as lone surrogates
+        value = value.encode("utf-8", "surrogateescape")
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
 
 
@@ -213,10 +230,172 @@ def parse_constraints(written):
     return found
 
 
+# ---- the file -------------------------------------------------------------------------------------------------------
+
+ATTEMPTS = 20  # to open a file that changes meanwhile
+PAUSE = 0.01  # s, between them
+# Where a program writes, a read that meets half-written metadata is repeated after 1, 2, 4, ... ns: 24 times take some 20 ms.
+# HDF5's own 100 times would wait forever at a damaged file.
+READS_WHILE_WRITTEN = 24
+HEAPS_END = 64 << 20  # bytes: all heaps are written when a file is created, before its first row
+DENSEST = 1032  # to 1: how much deflate compresses at best
+
+
+def superblock(path):
+    """(flags: who has it open for writing, whether the file is shorter than it was). HDF5 file format specification 3.0, II.A."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # a FIFO would wait for a writer
+    except FileNotFoundError:
+        raise ArchiveError(f"{path}: no such file") from None
+    except OSError as error:
+        raise ArchiveError(f"{path}: {error.strerror}") from None
+    with os.fdopen(descriptor, "rb") as file:
+        found = os.fstat(descriptor)
+        if not stat.S_ISREG(found.st_mode):
+            raise ArchiveError(f"{path}: {'a directory' if stat.S_ISDIR(found.st_mode) else 'not a regular file'}")
+        block = file.read(48)
+    if block[:8] != b"\x89HDF\r\n\x1a\n":
+        raise ArchiveError(f"{path}: not an HDF5 file")
+    if len(block) == 48 and block[8] != 3:
+        raise ArchiveError(f"{path}: an HDF5 file, but not a dodyn archive")
+    return (block[11], found.st_size < struct.unpack_from("<Q", block, 28)[0]) if len(block) == 48 else (0, True)
+
+
+def check_heaps(path):
+    """Throws ArchiveError where a heap of texts is damaged: heaps have no checksums, and HDF5 believes their sizes. A heap is a header
+    of 16 bytes with its size, then objects: index (2 bytes), reference count (2), reserved (4), size (8), and the bytes, padded to 8;
+    index 0 is the free space at the end, its own header counted (HDF5 file format specification 3.0, III.E)."""
+    with Path(path).open("rb") as file:
+        data = file.read(HEAPS_END)
+    at = data.find(b"GCOL\1\0\0\0")
+    while at >= 0:
+        size = struct.unpack_from("<Q", data, at + 8)[0] if len(data) >= at + 16 else 0
+        end, place = at + size, at + 16
+        sound = 16 <= size <= len(data) - at
+        while sound and end - place >= 16:
+            index, length = struct.unpack_from("<H6xQ", data, place)
+            if index == 0:
+                sound = length == end - place
+                break
+            place += 16 + (length + 7) // 8 * 8
+            sound = place <= end
+        if not sound:
+            raise ArchiveError(f"{path}: damaged: the texts in it cannot be read; dodyn repair {path} recovers what is sound")
+        at = data.find(b"GCOL\1\0\0\0", at + 8)
+
+
+def access(reads, clear_marks=False):
+    """How HDF5 opens a file: the properties that h5py has no words for are set by the library that h5py uses itself."""
+    properties = h5py.h5p.create(h5py.h5p.FILE_ACCESS)
+    properties.set_libver_bounds(h5py.h5f.LIBVER_LATEST, h5py.h5f.LIBVER_LATEST)
+    with contextlib.suppress(AttributeError):  # h5py before 3.5
+        properties.set_file_locking(False, True)  # a reader waits for nobody
+    with contextlib.suppress(OSError, AttributeError), h5py._objects.phil:
+        library, yes = ctypes.PyDLL(h5py.h5p.__file__), ctypes.c_bool(True)
+        library.H5Pset_metadata_read_attempts(ctypes.c_int64(properties.id), ctypes.c_uint(reads))
+        if clear_marks:  # as h5clear does; nothing is written
+            library.H5Pset(ctypes.c_int64(properties.id), b"clear_status_flags", ctypes.byref(yes))
+    return properties
+
+
+def open_to_read(path):
+    """The open HDF5 file, also while the study writes to it, and while this process has it open. Throws ArchiveError."""
+    name, read = os.fsencode(path), h5py.h5f.ACC_RDONLY
+    swmr = read | h5py.h5f.ACC_SWMR_READ
+    cause = None
+    for attempt in range(ATTEMPTS):
+        flags, cut = superblock(path)
+        written = os.path.exists(f"{path}.lock")
+        before = os.stat(path)
+        ways = [
+            lambda: h5py.File(h5py.h5f.open(name, swmr, access(READS_WHILE_WRITTEN if written else 1))),
+            lambda: h5py.File(path, "r"),  # where this process has it open, but not in SWMR mode
+        ]
+        if flags & 5 == 1 and attempt == ATTEMPTS - 1:  # another program has it open for writing, or was killed while it had
+            ways.append(lambda: h5py.File(h5py.h5f.open(name, read, access(1, clear_marks=True))))
+        for way in ways:
+            try:
+                return way()
+            except OSError as error:
+                cause = cause or error
+        now = os.stat(path)
+        same = (before.st_size, before.st_mtime_ns, before.st_ino) == (now.st_size, now.st_mtime_ns, now.st_ino)
+        if same and not written and flags & 5 != 1:
+            break
+        time.sleep(PAUSE)
+    if cut and not written:
+        raise ArchiveError(f"{path}: truncated: the file is shorter than it was when it was closed; dodyn repair {path} recovers what is sound")
+    raise damaged(path, cause)
+
+
+def damaged(path, cause):
+    words = " ".join(str(cause.args[-1] if cause.args else cause).split())
+    return ArchiveError(f"{path}: damaged: {words[:200]}; dodyn repair {path} recovers what is sound")
+
+
+@contextlib.contextmanager
+def reading(path):
+    """The open file. What h5py throws within is the file's fault: an ArchiveError."""
+    file = open_to_read(path)
+    try:
+        yield file
+    except (KeyError, OSError, ValueError, TypeError, IndexError, RuntimeError, OverflowError, MemoryError) as error:
+        raise damaged(path, error) from None
+    finally:
+        with contextlib.suppress(RuntimeError, OSError):
+            file.close()
+
+
+def dataset(group, name, shape=None, kinds=None):
+    """A dataset of the file itself: not a link out of it, and no larger than the file can hold. `shape`: its extents after the first one.
+    Throws ValueError."""
+    if not isinstance(group.get(name, getlink=True), h5py.HardLink):
+        raise ValueError(f"{name} is not in this file")
+    found = group[name]
+    if not isinstance(found, h5py.Dataset) or found.external or found.is_virtual:
+        raise ValueError(f"{name} is no dataset of this file")
+    if shape is not None and found.shape[1:] != shape:
+        raise ValueError(f"{name} has the shape {found.shape}")
+    if kinds and found.dtype.kind not in kinds:
+        raise ValueError(f"{name} holds {found.dtype}")
+    if len(found.shape) > 0 and found.size * found.dtype.itemsize > DENSEST * os.path.getsize(found.file.filename):
+        raise ValueError(f"{name} is larger than the file can hold")
+    return found
+
+
+def rows_of(*lists):
+    """The lists side by side. Throws ValueError where they differ in length."""
+    if len({len(one) for one in lists}) > 1:
+        raise ValueError(f"lists of {', '.join(str(len(one)) for one in lists)} names, units or bounds")
+    return zip(*lists)
+
+
+def one_text(attributes, name):
+    """An attribute that is one text. Throws KeyError, ValueError."""
+    found = attributes[name]
+    if not isinstance(found, (str, bytes)):
+        raise ValueError(f"attribute {name} is not one text")
+    return text(found)
+
+
+def check_rows(what, columns, sums):
+    """Throws ValueError where a row does not fit its checksum: the CRC-32 of its bytes in these columns, one after the other."""
+    for row, wanted in enumerate(sums.tolist()):
+        found = 0
+        for column in columns:
+            cell = column[row : row + 1].tobytes()
+            found = zlib.crc32(cell, found) if cell else 0  # crc32() of C begins anew where there is nothing
+        if found != wanted:
+            raise ValueError(f"the {what} of row {row} does not fit its checksum")
+
+
 def open(path):  # noqa: A001: dodyn.open("knee.h5") is what one types
     """The study in the archive at `path`, as it is now: a study that still runs is read up to its last complete row.
     Throws ArchiveError."""
     return Study(path)
+
+
+# ---- the study ------------------------------------------------------------------------------------------------------
 
 
 class Study:
@@ -224,7 +403,10 @@ class Study:
 
     variables, metrics      lists of Quantity: name, unit, range, description
     evaluations             list of Evaluation by id (of an evaluation done again the last row)
-    best                    the ok evaluation of least cost that keeps the constraints, or None
+    recommended, best       the evaluation that the program recommends (`dodyn show`), or None; see below
+    lowest                  the feasible evaluation of least cost seen, noise included, or None
+    objectives              names of what the study makes small: "cost", or metrics
+    front                   of several objectives the feasible evaluations that no other one beats in all of them
     iterations              list of Iteration: what the strategy saw and decided
     curves                  of one free variable: {"grid", "value", "lower", "upper"}, [iteration, grid point]
     configuration           dict: every setting of the study as text
@@ -235,20 +417,10 @@ class Study:
 
     def __init__(self, path):
         self.path = Path(path)
-        with self.file() as file:
+        superblock(self.path)
+        check_heaps(self.path)
+        with reading(self.path) as file:
             self._read(file)
-
-    def file(self):
-        """The open HDF5 file, also during the few milliseconds in which the study writes to it."""
-        for attempt in range(20):
-            try:
-                return h5py.File(self.path, "r", libver="latest", swmr=True)
-            except FileNotFoundError:
-                raise ArchiveError(f"{self.path}: no such file") from None
-            except OSError as error:
-                if not h5py.is_hdf5(self.path) or attempt == 19:
-                    raise ArchiveError(f"{self.path}: not an HDF5 file that can be read ({error})") from None
-                time.sleep(0.01)
 
     def _read(self, file):
         if text(file.attrs.get("program", "")) != "dodyn":
@@ -259,33 +431,42 @@ class Study:
                 f"{self.path}: written by a newer dodyn: schema {self.schema}, this one reads up to {SCHEMA}"
             )
         for name in ("version", "git_commit", "evaluator", "command_line", "host", "created", "stopped"):
-            setattr(self, name, text(file.attrs[name]))
+            setattr(self, name, one_text(file.attrs, name))
         self.ranks = int(file.attrs["ranks"])
-        self.configuration = parse_configuration(text(file.attrs["configuration"]))
-        self.machine = parse_configuration(text(file.attrs["machine"])) if "machine" in file.attrs else {}
+        self.configuration = parse_configuration(one_text(file.attrs, "configuration"))
+        self.machine = parse_configuration(one_text(file.attrs, "machine")) if "machine" in file.attrs else {}
         self.events = []
         if "events" in file:
-            count = file["events/time"].shape[0]
-            columns = [texts(file[f"events/{name}"][:count]) for name in ("time", "kind", "text")]
-            self.events = [Event(*each) for each in zip(*columns)]
+            count = len(dataset(file["events"], "time", ()))
+            columns = [dataset(file["events"], name, (), "S")[:count] for name in ("time", "kind", "text")]
+            check_rows("event", columns, dataset(file["events"], "checksum", (), "u")[:count])
+            self.events = [Event(*each) for each in zip(*map(texts, columns))]
         self.constraints = parse_constraints(self.configuration.get("surrogate.constraints", ""))
 
         rows = file["evaluations"]
         design, metrics = rows["design"].attrs, rows["metrics"].attrs
         self.variables = [
             Quantity(name, unit, "", float(low), float(high), choices(self.configuration.get(f"design.{name}", "")))
-            for name, unit, low, high in zip(
+            for name, unit, low, high in rows_of(
                 texts(design["names"]), texts(design["units"]), design["lower"], design["upper"]
             )
         ]
         self.metrics = [
-            Quantity(*each) for each in zip(*(texts(metrics[key]) for key in ("names", "units", "descriptions")))
+            Quantity(*each) for each in rows_of(*(texts(metrics[key]) for key in ("names", "units", "descriptions")))
         ]
-        count = file[COUNT_COLUMN].shape[0]
-        other = ("checksum", "source", "variable", "metric", "part")
-        self.columns = {name: rows[name][:count] for name in rows if name not in other}  # by row, as they came
+        count = len(dataset(rows, "id", (), "i"))
+        shapes = {"design": (len(self.variables),), "gradient": (len(self.variables),), "metrics": (len(self.metrics),)}
+        self.columns = {  # by row, as they came
+            name: dataset(rows, name, shapes.get(name, ()), kinds)[:count] for name, kinds in COLUMNS.items()
+        }
+        if any(len(column) != count for column in self.columns.values()):
+            raise ValueError("columns of evaluations have different lengths")
+        self._sums = None  # of each row: of its fields, of its trajectory, ...
+        if self.schema >= 2:
+            self._sums = dataset(rows, "checksum", (3 if self.schema >= 5 else 2,), "u")[:count]
+            check_rows("evaluation", list(self.columns.values()), self._sums[:, 0])
         enum = h5py.check_enum_dtype(rows["status"].dtype) or dict(zip(STATUSES, range(len(STATUSES))))
-        self._status = {int(value): name for name, value in enum.items()}
+        self._status = {int(value): name for name, value in enum.items() if name in STATUSES}
         self.sources = (
             [text(file[f"sources/{k}"].attrs["path"]) for k in range(len(file["sources"]))] if "sources" in file else []
         )
@@ -301,10 +482,17 @@ class Study:
 
     def _read_iterations(self, file):
         group = file["iterations"]
-        count = group["evaluations"].shape[0]
-        columns = {name: group[name][:count] for name in group if name not in ("checksum", "variable", "number", "candidate", "candidate_column")}
+        count = len(dataset(group, "evaluations", (), "i"))
         names = texts(group["numbers"].attrs["names"]) if "numbers" in group else []
         considered = texts(group["candidates"].attrs["names"]) if "candidates" in group else []
+        shapes = {"next": (len(self.variables),), "recommended": (len(self.variables),), "numbers": (len(names),)}
+        columns = {
+            name: dataset(group, name, shapes.get(name), kinds)[:count] for name, kinds in ITERATION_COLUMNS.items() if name in group
+        }
+        if any(len(column) != count for column in columns.values()):
+            raise ValueError("columns of iterations have different lengths")
+        if considered and columns["candidates"].shape[2:] != (len(considered),):
+            raise ValueError(f"candidates has the shape {columns['candidates'].shape}")
         nothing = np.full(len(self.variables), np.nan)
         self.iterations = [
             Iteration(
@@ -323,8 +511,14 @@ class Study:
         surrogate = file["surrogate"]
         self.curves = None
         if "grid" in surrogate:
-            self.curves = {name: surrogate[name][:count] for name in ("value", "lower", "upper")}
-            self.curves["grid"] = surrogate["grid"][:]
+            grid = dataset(surrogate, "grid", (), "f")[:]
+            self.curves = {name: dataset(surrogate, name, grid.shape, "f")[:count] for name in ("value", "lower", "upper")}
+            if any(len(curve) != count for curve in self.curves.values()):
+                raise ValueError("curves of iterations have different lengths")
+            self.curves["grid"] = grid
+        if self.schema >= 2:
+            curves = [self.curves[name] for name in ("value", "lower", "upper")] if self.curves else []
+            check_rows("iteration", [*columns.values(), *curves], dataset(group, "checksum", (), "u")[:count])
 
     def _evaluation(self, row):
         column = self.columns
@@ -361,10 +555,10 @@ class Study:
 
     def __repr__(self):
         best = self.best
-        return (
-            f"<dodyn study {self.path}: {self.evaluator}, {len(self)} evaluations, "
-            f"best {f'{best.cost:.6g} (evaluation {best.id})' if best else 'none'}>"
-        )
+        found = f"best {f'{best.cost:.6g} (evaluation {best.id})' if best else 'none'}"
+        if len(self.objectives) > 1:
+            found = f"front of {len(self.front)}"
+        return f"<dodyn study {self.path}: {self.evaluator}, {len(self)} evaluations, {found}>"
 
     def evaluation(self, identity):
         """The evaluation of this id. Throws KeyError."""
@@ -381,10 +575,63 @@ class Study:
         value = evaluation.metrics.get(name, math.nan)
         return value <= limit if below else value >= limit
 
+    @functools.cached_property
+    def objectives(self):
+        known = {"cost", *(m.name for m in self.metrics)}
+        words = (word.strip() for word in self.configuration.get("surrogate.objectives", "").split(","))
+        return [word for word in words if word in known] or ["cost"]
+
+    def unit(self, name):
+        """The unit of a metric; empty of the cost."""
+        return next((m.unit for m in self.metrics if m.name == name), "")
+
+    def objective(self, evaluation, name):
+        """The value of an objective by its name; NaN where there is none."""
+        return evaluation.cost if name == "cost" else evaluation.metrics.get(name, math.nan)
+
+    def feasible(self, evaluation):
+        """Whether it is ok, has all objectives and keeps the constraints."""
+        values = [self.objective(evaluation, name) for name in self.objectives]
+        return evaluation.ok and all(map(math.isfinite, values)) and self.keeps_constraints(evaluation)
+
+    @property
+    def noisy(self):
+        """Whether costs are known up to a standard error."""
+        return self.configuration.get("surrogate.noise") == "true" or any(e.ok and e.cost_stderr > 0 for e in self)
+
+    @functools.cached_property
+    def lowest(self):
+        """The feasible evaluation that is least in the (first) objective. Of noisy costs it owes part of that to luck."""
+        fit = [e for e in self.evaluations if self.feasible(e)]
+        return min(fit, key=lambda e: self.objective(e, self.objectives[0]), default=None)
+
+    @functools.cached_property
+    def recommended(self):
+        """The evaluation that the program recommends, as `dodyn show` does: `lowest`; where costs are noisy, the one whose design the
+        search recommended last. None where no evaluation is feasible, or there are several objectives: then `front` is the result."""
+        if len(self.objectives) > 1 or not self.noisy:
+            return self.lowest if len(self.objectives) == 1 else None
+        for iteration in reversed(self.iterations):
+            wanted = iteration.recommended.tolist()
+            rows = [e for e in self.evaluations if list(e.design.values()) == wanted and self.feasible(e)]
+            if rows:  # of repeated designs the one that is known best
+                return min(rows, key=lambda e: e.cost_stderr)
+        return self.lowest
+
     @property
     def best(self):
-        fit = [e for e in self.evaluations if e.ok and not math.isnan(e.cost) and self.keeps_constraints(e)]
-        return min(fit, key=lambda e: e.cost, default=None)
+        """The same as `recommended`."""
+        return self.recommended
+
+    @functools.cached_property
+    def front(self):
+        """The feasible evaluations that no other one beats in all objectives, by the first objective."""
+        rows = [(e, [self.objective(e, name) for name in self.objectives]) for e in self.evaluations if self.feasible(e)]
+
+        def beaten(e, v):
+            return any(all(a <= b for a, b in zip(w, v)) and (w != v or other.id < e.id) for other, w in rows if other is not e)
+
+        return [e for e, v in sorted(rows, key=lambda row: row[1][0]) if not beaten(e, v)]
 
     @property
     def cost_meaning(self):
@@ -401,9 +648,10 @@ class Study:
 
     def trajectories(self, rows):
         """The motions of several rows, the file opened once."""
-        with self.file() as file:
-            group = file["trajectories"]
-            declared = [(name, group[name], *self._declaration(group[name])) for name in self.channel_names]
+        if not all(0 <= row < len(self.columns["id"]) for row in rows):
+            raise IndexError(f"rows {rows}: there are {len(self.columns['id'])}")
+        with reading(self.path) as file:
+            declared = [(name, *self._channel(file["trajectories"], name)) for name in self.channel_names]
             found = []
             for row in rows:
                 channels = {
@@ -411,16 +659,23 @@ class Study:
                     for name, data, names, units, description, segments in declared
                 }
                 empty = all(np.isnan(channel.values).all() for channel in channels.values())
+                if self._sums is not None and not empty:
+                    values = [channel.values[None] for channel in channels.values()]
+                    check_rows("trajectory", values, self._sums[row : row + 1, 1])
                 found.append(Trajectory({} if empty else channels))
             return found
 
     @staticmethod
-    def _declaration(dataset):
-        attributes = dataset.attrs
+    def _channel(group, name):
+        """A channel's dataset, names and units of its coordinates, description, segments. Throws ValueError."""
+        found = dataset(group, name, kinds="f")
+        attributes = found.attrs
         names = texts(attributes["names"])
-        units = attributes.get("coordinate_units", [attributes["units"]] * len(names))
+        units = texts(attributes.get("coordinate_units", [attributes["units"]] * len(names)))
+        if len(found.shape) != 3 or found.shape[2] != len(names) or len(units) != len(names):
+            raise ValueError(f"{name} has the shape {found.shape} and {len(names)} names")
         pairs = texts(attributes.get("segments", []))
-        return names, texts(units), text(attributes["description"]), tuple(zip(pairs[::2], pairs[1::2]))
+        return found, names, units, text(attributes["description"]), tuple(zip(pairs[::2], pairs[1::2]))
 
     # ---- for others ---------------------------------------------------------------------------------------------
 
@@ -475,11 +730,10 @@ class Study:
             "metric": [m.name for m in self.metrics],
         }
         units = {"design": [v.unit for v in self.variables], "metrics": [m.unit for m in self.metrics]}
-        with self.file() as file:
+        with reading(self.path) as file:
             for name in self.channel_names:
-                dataset = file["trajectories"][name]
-                names, its_units, description, _ = self._declaration(dataset)
-                values = dataset[: len(self.columns["id"])][rows] if rows else dataset[:0]
+                channel, names, its_units, description, _ = self._channel(file["trajectories"], name)
+                values = channel[: len(self.columns["id"])][rows] if rows else channel[:0]
                 data[name] = (("evaluation", f"{name}_node", f"{name}_coordinate"), values)
                 coordinates[f"{name}_coordinate"] = names
                 units[name] = its_units

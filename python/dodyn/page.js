@@ -454,7 +454,7 @@ function open_study(article, data) {
   if (map) { const starts = new StartMap(map, data); listeners.push(id => { if (data.runs[id]) { starts.set(id); map.querySelector('.choice').value = id; } }); }
   for (const choice of choices) {
     const there = choice.closest('.player') ? data.motions : data.runs;
-    for (const [id, design] of data.evaluations) if (there[id]) choice.add(new Option(`${id}${id === data.best ? ' (best)' : ''}: ${design}`, id));
+    for (const [id, design] of data.evaluations) if (there[id]) choice.add(new Option(`${id}${data.marks[id] ? ` (${data.marks[id]})` : ''}: ${design}`, id));
     choice.onchange = () => choose(Number(choice.value));
   }
   article.addEventListener('click', event => {

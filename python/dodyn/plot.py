@@ -22,7 +22,7 @@ from . import motion as motions
 from . import words
 from .archive import ArchiveError, read_csv
 from .archive import open as open_study
-from .report import coloured, objectives, pareto
+from .report import coloured, label, results
 from .svg import STATUS_COLOURS, limits
 
 
@@ -32,7 +32,7 @@ def history(axes, study, _given):
         if e.ok and study.keeps_constraints(e):
             best = min(best, e.cost)
         line.append(best)
-    axes.step(range(len(line)), line, where="post", color="tab:red", label="best so far")
+    axes.step(range(len(line)), line, where="post", color="tab:red", label="least so far")
     for status, colour in STATUS_COLOURS.items():
         rows = [(k, e.cost) for k, e in enumerate(study) if e.status == status and math.isfinite(e.cost)]
         if rows:
@@ -73,7 +73,7 @@ def cost(axes, study, given):
     axes.plot(bad, [0.02] * len(bad), "rx", transform=axes.get_xaxis_transform(), label="no cost" if bad else None)
     if best:
         axes.plot(best.design[v.name], best.cost, "*", color="crimson", ms=13,
-                  label=f"best: {words.with_unit(best.design[v.name], v.unit, 4)}, {words.number(best.cost, 4)}")  # fmt: skip
+                  label=f"{'recommended' if study.noisy else 'best'}: {words.with_unit(best.design[v.name], v.unit, 4)}, {words.number(best.cost, 4)}")  # fmt: skip
         span = max(e.cost for e in ok) - best.cost or abs(best.cost) or 1.0
         axes.set_ylim(best.cost - 0.35 * span, max(e.cost for e in ok) + 0.6 * span)
     axes.set(xlabel=v.label, ylabel=study.cost_meaning)
@@ -105,21 +105,22 @@ def pairs(axes, study, given, i=0, j=1):
     shown = axes.scatter([e.design[a.name] for e in ok], [e.design[b.name] for e in ok], c=[e.cost for e in ok],
                          cmap="viridis", vmax=limits([e.cost for e in ok])[1])  # fmt: skip
     axes.figure.colorbar(shown, ax=axes, label=study.cost_meaning)
-    if study.best:
-        axes.plot(study.best.design[a.name], study.best.design[b.name], "r*", ms=12)
+    for e in results(study):
+        axes.plot(e.design[a.name], e.design[b.name], "r*", ms=12 if len(study.objectives) == 1 else 7)
     axes.set(xlabel=a.label, ylabel=b.label)
 
 
 def trade_off(axes, study, _given):
-    names = objectives(study)
+    names = study.objectives[:2]
     if len(names) < 2:
         raise ArchiveError(f"{study.path}: pareto is for studies with surrogate.objectives")
-    rows, front = pareto(study, names)
-    unit = {m.name: m.label for m in study.metrics}
-    axes.plot([v[0] for _, v in rows], [v[1] for _, v in rows], "o", color="0.6", ms=4)
-    on = sorted((v for e, v in rows if e in front), key=lambda v: v[0])
-    axes.plot([v[0] for v in on], [v[1] for v in on], "o-", color="tab:red", label="no other is better in both")
-    axes.set(xlabel=unit.get(names[0], names[0]), ylabel=unit.get(names[1], names[1]))
+
+    def drawn(evaluations, *style, **more):
+        axes.plot(*([study.objective(e, name) for e in evaluations] for name in names), *style, **more)
+
+    drawn([e for e in study if e.ok], "o", color="0.6", ms=4)
+    drawn(study.front, "o-", color="tab:red", label="no other is better in both" if len(study.objectives) == 2 else "the front")
+    axes.set(xlabel=label(study, names[0]), ylabel=label(study, names[1]))
     axes.legend(fontsize=8)
 
 
@@ -274,7 +275,10 @@ KINDS = [*OF_STUDY, *OF_MOTION, *OF_EVALUATION]
 
 def default_kinds(study):
     found = ["cost" if len(study.variables) == 1 else "parallel"] if study.variables else ["history"]
-    trajectory = study.best.trajectory if study.best else ()
+    if len(study.objectives) > 1:
+        found = ["pareto"]
+    shown = results(study)
+    trajectory = shown[0].trajectory if shown else ()
     if "points" in trajectory or any("points" in own for _, own in (trajectory.by_scenario() if trajectory else ())):
         found.append("strobe")
     elif trajectory and motions.outcomes(trajectory):
@@ -381,7 +385,7 @@ def in_scenarios(trajectory, name):
 
 def chosen(study, ids, refused):
     if ids is None:
-        return [study.best] if study.best else []
+        return results(study)[:1]
     found = []
     for word in ids.split(","):
         if not re.fullmatch(r"\d+", word):

@@ -153,11 +153,17 @@ def budgeted(items, make, levels, budget):
     return found
 
 
+def results(study):
+    """The evaluations that are the result: the recommended one, or the front of several objectives."""
+    return study.front if len(study.objectives) > 1 else [study.recommended] if study.recommended else []
+
+
 def played(study):
     """What the page plays: {"scene", "motions", "runs", ...}; the best evaluations first where not all fit."""
     order = sorted(study, key=lambda e: (not e.ok, e.cost if math.isfinite(e.cost) else math.inf, e.id))
-    if study.best:
-        order = [study.best, *(e for e in order if e.id != study.best.id)]
+    first = results(study)
+    ids = {e.id for e in first}
+    order = [*first, *(e for e in order if e.id not in ids)]
     budget = MOTION_BYTES * math.ceil(len(study) / 1000)
     with_motion, with_runs, scene, starts, tried, outcomes, others, names = [], [], None, None, None, [], {}, []
     for at in range(0, len(order), 64):  # of a thousand evaluations not all motions at once, and not all are read
@@ -199,6 +205,9 @@ def said(study, evaluation):
     told = f"evaluation {evaluation.id}: {evaluation.status}, {words.design(study, evaluation)}"
     if math.isfinite(evaluation.cost):
         told += f", cost {words.number(evaluation.cost, 6)}"
+    for name in study.objectives:
+        if name != "cost":
+            told += f", {name} {words.with_unit(study.objective(evaluation, name), study.unit(name), 6)}"
     why = words.reason(study, evaluation)
     return told + (f" ({why})" if why else "")
 
@@ -330,33 +339,32 @@ def pairs_chart(study, at_most=4):
     return f'<div class="two" style="grid-template-columns:repeat(auto-fit,minmax(300px,1fr))">{"".join(found)}</div>'
 
 
-def objectives(study):
-    names = [name.strip() for name in study.configuration.get("surrogate.objectives", "").split(",") if name.strip()]
-    return [n for n in names if n == "cost" or n in {m.name for m in study.metrics}]
+def label(study, name):
+    """An objective or metric with its unit."""
+    return next((m.label for m in study.metrics if m.name == name), name)
 
 
-def pareto(study, names):
-    """The ok evaluations that no other one beats in every objective (all are made small)."""
-    def values(e):
-        return [e.cost if n == "cost" else e.metrics.get(n, math.nan) for n in names]
-
-    rows = [(e, values(e)) for e in study if e.ok and all(map(math.isfinite, values(e)))]
-    front = [
-        e for e, v in rows
-        if not any(all(a <= b for a, b in zip(w, v)) and w != v for _, w in rows)
-    ]
-    return rows, front
-
-
-def pareto_chart(study, names):
-    rows, front = pareto(study, names)
-    unit = {m.name: m.label for m in study.metrics}
+def pareto_chart(study):
+    names = study.objectives[:2]
+    rows = [(e, [study.objective(e, name) for name in names]) for e in study if e.ok]
+    rows = [(e, v) for e, v in rows if all(map(math.isfinite, v))]
     xs, ys = zip(*((v[0], v[1]) for _, v in rows)) if rows else ((0, 1), (0, 1))
-    chart = Chart(limits(xs), limits(ys), labels=(unit.get(names[0], names[0]), unit.get(names[1], names[1])))
-    on = {e.id for e in front}
+    chart = Chart(limits(xs), limits(ys), labels=(label(study, names[0]), label(study, names[1])))
+    on = {e.id for e in study.front}
     for e, v in rows:
-        chart.dot(v[0], v[1], said(study, e), **dot_style(e, "#c8324a" if e.id in on else "#1f6fb2"))
+        chart.dot(v[0], v[1], said(study, e), **dot_style(e, "#c8324a" if e.id in on else "#1f6fb2", breaks(study, e)))
     return chart.text()
+
+
+def front_part(study):
+    """The front as a table: a design a row."""
+    head = ["id", *(label(study, name) for name in study.objectives), *(v.label for v in study.variables)]
+    rows = []
+    for e in study.front:
+        cells = cell(e.id) + "".join(cell(study.objective(e, name)) for name in study.objectives)
+        cells += "".join(cell(words.value(v, e.design[v.name]) if v.choices else e.design[v.name]) for v in study.variables)
+        rows.append(f'<tr class="pick" data-id="{e.id}">{cells}</tr>')
+    return '<div class="scroll">' + table(head, rows) + "</div>"
 
 
 # ---- the page ----------------------------------------------------------------------------------------------------
@@ -381,7 +389,7 @@ def status_part(study):
         why = words.reason(study, e)
         reasons.setdefault((e.status, re.sub(r"[-+]?[0-9][0-9.]*(e[-+]?[0-9]+)?", "#", why)), []).append(why)
     rows = [
-        "<tr>" + cell(len(found)) + f'<td><span class="key" style="background:{STATUS_COLOURS[status]}"></span>{status}</td>'
+        "<tr>" + cell(len(found)) + f'<td><span class="key" style="background:{STATUS_COLOURS[status]}"></span>{html.escape(status)}</td>'
         + cell((found[0] or "-") + (", for one" if len(set(found)) > 1 else "")) + "</tr>"
         for (status, kind), found in sorted(reasons.items(), key=lambda item: (item[0][0] != "ok", -len(item[1]), item[0]))
     ]  # fmt: skip
@@ -392,14 +400,23 @@ def status_part(study):
     return '<div class="scroll">' + table(["evaluations", "status", "reason"], shown) + "</div>" + left + note
 
 
+def shown_metrics(study):
+    """The metrics in tables, as in those of `dodyn show`: what objectives and constraints name."""
+    known = {m.name for m in study.metrics}
+    return [name for name in dict.fromkeys([*study.objectives, *(name for name, *_ in study.constraints)]) if name in known]
+
+
 def evaluations_part(study):
     noisy = any(e.cost_stderr > 0 for e in study)
-    head = ["id", *(v.label for v in study.variables), "cost", *(["standard error"] if noisy else []), "status", "seconds", "reason"]
+    others = shown_metrics(study)
+    head = ["id", *(v.label for v in study.variables), "cost", *(["standard error"] if noisy else [])]
+    head += [*(label(study, name) for name in others), "status", "seconds", "reason"]
     rows = []
     for e in study:
         designs = (words.value(v, e.design[v.name]) if v.choices else e.design[v.name] for v in study.variables)
         cells = cell(e.id) + "".join(map(cell, designs)) + cell(e.cost, digits=8)
-        cells += (cell(e.cost_stderr, digits=3) if noisy else "") + cell(e.status) + cell(e.seconds, digits=3)
+        cells += cell(e.cost_stderr, digits=3) if noisy else ""
+        cells += "".join(cell(e.metrics.get(name, math.nan)) for name in others) + cell(e.status) + cell(e.seconds, digits=3)
         cells += cell(words.reason(study, e)[:200])
         rows.append(f'<tr class="pick" data-id="{e.id}">{cells}</tr>')
     return '<div class="scroll">' + table(head, rows, class_="evaluations") + "</div>"
@@ -447,7 +464,9 @@ def study_part(study, number):
         [e.id, words.design(study, e), rounded(e.cost, 8), e.status, words.number(e.cost_stderr, 2) if e.cost_stderr else ""]
         for e in study
     ]
-    data["best"] = study.best.id if study.best else None
+    shown = results(study)
+    data["best"] = shown[0].id if shown else None
+    data["marks"] = {e.id: "front" if len(study.objectives) > 1 else "recommended" if study.noisy else "best" for e in shown}
 
     parts = [
         f"<h1>{html.escape(study.path.stem)}</h1>",
@@ -476,34 +495,38 @@ def study_part(study, number):
         elif study.variables:
             parts.append(section("Designs", parallel_chart(study), "One line per evaluation, the darker the better; dotted: no cost" + ("; dashed: it breaks a constraint" if study.constraints else "") + ". Click to choose."))  # fmt: skip
             parts.append(section("Two variables at a time", pairs_chart(study), "Darker: better." + hollow))
-        front = objectives(study)
-        if len(front) >= 2:
-            parts.append(section("Trade-off", pareto_chart(study, front), "Red: no other evaluation is better in every objective."))
+        if len(study.objectives) > 1:
+            axes = " of the first two objectives" if len(study.objectives) > 2 else ""
+            parts.append(section(f"Trade-off{axes}", pareto_chart(study) + front_part(study), "Red, and in the table: the front. Click to choose." + hollow))
         parts.append(
-            f'<div class="two">{section("Convergence", convergence_chart(study), "Red: the best so far. Crosses: no cost." + hollow)}'
+            f'<div class="two">{section("Convergence", convergence_chart(study), "Red: the least cost so far. Crosses: no cost." + hollow)}'
             f'{section("How evaluations ended", status_part(study))}</div>'
         )
         parts.append(section("Evaluations", evaluations_part(study), "Click a row to choose it, a head to sort."))
     parts.append(section("Where this comes from", provenance_part(study)))
     body = tag("article", "".join(parts), id=f"study-{number}")
-    text = json.dumps(data, separators=(",", ":"), allow_nan=False).replace("</", "<\\/")
+    # No "<" at all: "<!--<script>" in a text would swallow the end of the script, and with it the page.
+    text = json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
     return body + f'<script type="application/json" id="data-{number}">{text}</script>'
 
 
 def comparison(studies):
     """Several studies side by side."""
     names = dict.fromkeys(v.name for s in studies for v in s.variables)
-    head = ["study", "best cost", *names, "evaluations", "stopped"]
+    others = dict.fromkeys(name for s in studies for name in s.objectives if name != "cost")
+    head = ["study", "result", "cost", *others, *names, "evaluations", "stopped"]
     rows = []
     for k, s in enumerate(studies):
         best = s.best
-        cells = f'<td><a href="#study-{k}">{html.escape(s.path.stem)}</a></td>' + cell(best.cost if best else math.nan)
+        result = f"front of {len(s.front)}" if len(s.objectives) > 1 else "none" if not best else "recommended" if s.noisy else "best"
+        cells = f'<td><a href="#study-{k}">{html.escape(s.path.stem)}</a></td>' + cell(result) + cell(best.cost if best else math.nan)
+        cells += "".join(cell(best.metrics.get(name, math.nan) if best else math.nan, s.unit(name)) for name in others)
         units = {v.name: v.unit for v in s.variables}
         for name in names:
             cells += cell(best.design[name], units[name]) if best and name in best.design else cell(s.configuration.get("design." + name, "-"))
         rows.append("<tr>" + cells + cell(len(s)) + cell(words.ended(s)) + "</tr>")
     costs = [e.cost for s in studies for e in s if e.ok]
-    chart = Chart((0, max(map(len, studies))), limits(costs), size=(900, 300), labels=("evaluations", "best cost so far"), whole=True)
+    chart = Chart((0, max(map(len, studies))), limits(costs), size=(900, 300), labels=("evaluations", "least cost so far"), whole=True)
     colours = ["#1f6fb2", "#c8324a", "#2a9d5c", "#e9a03b", "#5e60ce"]
     for k, s in enumerate(studies):
         ys, best = [], math.inf

@@ -25,7 +25,7 @@ def design(study, evaluation, digits=5):
 
 def value(variable, number_, digits=5, unit=""):
     """Of a design variable: the name that it stands for, if it is one of several."""
-    if variable.choices and number_ == int(number_):
+    if variable.choices and number_ in range(len(variable.choices)):
         return variable.choices[int(number_)]
     return with_unit(number_, unit, digits)
 
@@ -45,9 +45,9 @@ def plural(count, what):
 
 
 def at_bounds(study, evaluation):
-    """[(variable, "lower" or "upper")] of a design on the edge of its range."""
+    """[(variable, "lower" or "upper")] of a design on the edge of its range. A label has no range."""
     found = []
-    for v in study.variables:
+    for v in ranged(study):
         near = 1e-6 * (v.upper - v.lower)
         value = evaluation.design[v.name]
         if value - v.lower <= near:
@@ -55,6 +55,12 @@ def at_bounds(study, evaluation):
         elif v.upper - value <= near:
             found.append((v, "upper"))
     return found
+
+
+def ranged(study):
+    """The variables that are not labels."""
+    labels = [name.strip() for name in study.configuration.get("surrogate.categories", "").split(",")]
+    return [v for v in study.variables if not v.choices and v.name not in labels]
 
 
 def counts(study):
@@ -65,14 +71,27 @@ def counts(study):
 
 
 def headline(study):
-    """The result in one sentence."""
-    best = study.best
-    if best is None:
+    """The result in one sentence: the design that the program recommends, or the front of several objectives."""
+    if study.lowest is None:
         why = " that keeps the constraints" if study.constraints else ""
         return f"No evaluation{why} is ok: there is no best design yet." if len(study) else "No evaluation yet."
-    noise = f" ± {number(best.cost_stderr, 2)}" if best.cost_stderr > 0 else ""
-    meaning = study.cost_meaning
-    return f"Best design: {design(study, best)}, {meaning} {number(best.cost)}{noise}."
+    names = study.objectives
+    if len(names) > 1:
+        both = "both" if len(names) == 2 else "all of them"
+        return f"Front of {' and '.join(names)}: {plural(len(study.front), 'design')} that no other one beats in {both}."
+    found = study.recommended
+    which = "Recommended" if study.noisy else "Best"
+    return f"{which} design: {design(study, found)}, {costs(study, found)} (evaluation {found.id})."
+
+
+def costs(study, evaluation):
+    """Its cost, with the standard error, and the objective where that is another quantity."""
+    noise = f" ± {number(evaluation.cost_stderr, 2)}" if evaluation.cost_stderr > 0 else ""
+    said = f"{study.cost_meaning} {number(evaluation.cost)}{noise}"
+    for name in study.objectives:
+        if name != "cost":
+            said += f", {name} {with_unit(study.objective(evaluation, name), study.unit(name))}"
+    return said
 
 
 def ended(study):
@@ -90,12 +109,17 @@ def told(study):
     lines = [f"{plural(len(study), 'evaluation')}: {several}."]
     if best is None:
         return lines
+    if study.lowest.id != best.id:
+        lines.append(
+            f"The least cost seen, noise included, is that of {design(study, study.lowest)}: {costs(study, study.lowest)} "
+            f"(evaluation {study.lowest.id}). It owes part of that to luck."
+        )
     bounds = at_bounds(study, best)
     if bounds:
         which = " and ".join(f"{v.name} is at its {side} bound {with_unit(getattr(v, side), v.unit)}" for v, side in bounds)
         lines.append(f"{which[0].upper()}{which[1:]}: the optimum may lie beyond the range.")
-    elif study.variables:
-        lines.append("It lies inside the range of every variable." if len(study.variables) > 1 else "It lies inside the range.")
+    elif ranged(study):
+        lines.append("It lies inside the range of every variable." if len(ranged(study)) > 1 else "It lies inside the range.")
     lines += in_scenarios(study, best)
     if study.constraints:
         kept = ", ".join(f"{n} {'≤' if below else '≥'} {number(limit)}" for n, below, limit in study.constraints)
@@ -176,6 +200,50 @@ def spread(study):
     return float(np.ptp(costs)) if costs else 0.0
 
 
+CROWDED = 0.75  # of what a space-filling design is worth; as `dodyn sensitivity` has it (src/report/hindsight.cpp)
+
+
+def filling(count, dimensions, shift=0.5):
+    """Points [count, dimensions] that fill the unit cube: multiples of the powers of the root of x^(d + 1) = x + 1, modulo 1."""
+    root = 2.0
+    for _ in range(60):
+        root = (1 + root) ** (1 / (dimensions + 1))
+    return (shift + np.arange(1, count + 1)[:, None] * root ** -np.arange(1.0, dimensions + 1)) % 1
+
+
+def even_samples(points):
+    """As many points with equal parts of the unit cube would be worth these; a point's part is that to which it is the nearest,
+    twice that for each bound on which it lies: there it has half the room."""
+    parts = np.zeros(len(points))
+    for at in filling(4096, points.shape[1]):
+        squares = ((points - at) ** 2).sum(axis=1)
+        nearest = squares <= squares.min()
+        parts += nearest / nearest.sum()
+    parts *= 2.0 ** ((points < 1e-6) | (points > 1 - 1e-6)).sum(axis=1)
+    return float(parts.sum() ** 2 / (parts**2).sum())
+
+
+def crowding(study):
+    """The warning of `dodyn sensitivity` where the evaluations crowd, as those of a search do; empty where they fill the ranges."""
+    logarithmic = [name.strip() for name in study.configuration.get("surrogate.logarithmic", "").split(",")]
+    columns = []
+    for v in ranged(study):
+        scale = math.log if v.name in logarithmic and v.lower > 0 else float
+        low, high = scale(v.lower), scale(v.upper)
+        values = [e.design[v.name] for e in study if e.ok and math.isfinite(e.cost)]
+        columns.append([(scale(min(max(x, v.lower), v.upper)) - low) / ((high - low) or 1) for x in values])
+    points = np.array(columns).T
+    if len(points) < 2 or not np.isfinite(points).all():
+        return []
+    worth, best = even_samples(points), even_samples(filling(len(points), points.shape[1], 0.25))
+    if worth >= CROWDED * best:
+        return []
+    return [
+        f"The evaluations crowd, as those of a search do: over the whole range the {len(points)} are worth {worth:.0f} evenly spread ones. "
+        "Away from the best design the surrogate and a sensitivity analysis may be far off."
+    ]
+
+
 def not_ruled_out(study):
     """Where else the optimum may be, one sentence each."""
     best, lines = study.best, []
@@ -203,7 +271,7 @@ def not_ruled_out(study):
                 + "; ".join(design(study, e, 4) for e in sorted(close, key=lambda e: e.cost)[:4])
                 + (" and more." if len(close) > 4 else ".")
             )
-    return lines
+    return lines + crowding(study)
 
 
 def intervals(grid, inside):

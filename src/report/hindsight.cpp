@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <nlohmann/json.hpp>
 #include <numeric>
 
+#include "report/cells.hpp"
 #include "report/report.hpp"
 #include "study/evidence.hpp"
 #include "study/study.hpp"
@@ -24,6 +24,9 @@ namespace {
 constexpr int effect_points = 21, effect_samples = 512;
 constexpr std::size_t most_fitted = 500;  // evaluations up to which a model is quickly made
 constexpr double poor = 0.8;              // quality below which a model's figures want a warning
+// Samples are worth this share of a Sobol' sequence at least, or they crowd. Grids are worth 1, designs of searches that
+// ended 0.4 to 0.7 (docs/measured/surrogates.md).
+constexpr double crowded = 0.75;
 
 Quantity quantity_of(const archive::Contents& contents, int metric) {
   if (metric < 0) return {"cost", "1", ""};
@@ -53,7 +56,37 @@ std::string constraint_text(const archive::Contents& contents, const surrogate::
   return quantity_of(contents, c.metric).name + (c.below ? " <= " : " >= ") + to_text(c.limit);
 }
 
-// The evaluations that no other is better than in all objectives, by the first of them.
+// The intervals that an evaluator tells of shares, as of simulations that fail: "0.12 to 0.22"; of scenarios each.
+std::string intervals_text(const archive::Contents& contents, const Evaluation& e) {
+  constexpr std::string_view low = "wilson_low", high = "wilson_high";
+  std::string text;
+  const auto& metrics = contents.layout.metrics;
+  for (std::size_t i = 0; i + 1 < metrics.size(); ++i) {
+    const std::string& name = metrics[i].name;
+    const auto at = static_cast<Eigen::Index>(i);
+    if (!name.ends_with(low) || !metrics[i + 1].name.ends_with(high) || at + 1 >= e.metrics.size()) continue;
+    if (!std::isfinite(e.metrics(at)) || !std::isfinite(e.metrics(at + 1))) continue;
+    const std::string scenario = name.substr(0, name.size() - low.size());  // with its colon
+    text += (text.empty() ? "" : ", ") + (scenario.empty() ? "" : scenario + " ") +
+            formatted("%.3g to %.3g", e.metrics(at), e.metrics(at + 1));
+  }
+  return text;
+}
+
+// The objective that a model of the evaluations has there, where such a model is quickly made and there are enough.
+std::optional<surrogate::Forecast> forecast_at(const archive::Contents& contents, const surrogate::Evidence& evidence,
+                                                 const VectorXd& design) {
+  if (evidence.told.size() > most_fitted || evidence.count_usable() < 2) return {};
+  return fitted(contents, evidence, evidence.objectives.front()).at(design);
+}
+
+std::string interval_line(const archive::Contents& contents, const Evaluation& e) {
+  const std::string text = intervals_text(contents, e);
+  return text.empty() ? "" : "Wilson's 95 % interval of its share of failures: " + text + "\n";
+}
+
+}  // namespace
+
 std::vector<const Evaluation*> front_of(const surrogate::Evidence& evidence) {
   const std::size_t count = evidence.objectives.size();
   std::vector<const Evaluation*> front;
@@ -75,30 +108,6 @@ std::vector<const Evaluation*> front_of(const surrogate::Evidence& evidence) {
             [&](const auto* a, const auto* b) { return evidence.objective(*a, 0) < evidence.objective(*b, 0); });
   return front;
 }
-
-// The intervals that an evaluator tells of shares, as of simulations that fail: "0.12 to 0.22"; of scenarios each.
-std::string intervals_text(const archive::Contents& contents, const Evaluation& e) {
-  constexpr std::string_view low = "wilson_low", high = "wilson_high";
-  std::string text;
-  const auto& metrics = contents.layout.metrics;
-  for (std::size_t i = 0; i + 1 < metrics.size(); ++i) {
-    const std::string& name = metrics[i].name;
-    const auto at = static_cast<Eigen::Index>(i);
-    if (!name.ends_with(low) || !metrics[i + 1].name.ends_with(high) || at + 1 >= e.metrics.size()) continue;
-    if (!std::isfinite(e.metrics(at)) || !std::isfinite(e.metrics(at + 1))) continue;
-    const std::string scenario = name.substr(0, name.size() - low.size());  // with its colon
-    text += (text.empty() ? "" : ", ") + (scenario.empty() ? "" : scenario + " ") +
-            formatted("%.3g to %.3g", e.metrics(at), e.metrics(at + 1));
-  }
-  return text;
-}
-
-std::string interval_line(const archive::Contents& contents, const Evaluation& e) {
-  const std::string text = intervals_text(contents, e);
-  return text.empty() ? "" : "Wilson's 95 % interval of its share of failures: " + text + "\n";
-}
-
-}  // namespace
 
 std::string broken_text(const archive::Contents& contents, const surrogate::Evidence& evidence, const Evaluation& e) {
   std::string text;
@@ -143,21 +152,20 @@ std::string outcome_text(const archive::Contents& contents, const surrogate::Evi
     const std::string area = formatted(", hypervolume %.6g to (%s)", all.hypervolume(), to.c_str());
     return "front of " + names + ": " + std::to_string(front.size()) + " designs" + area + "\n" + columns(rows);
   }
-  std::map<std::int64_t, Evaluation> by_id;
-  for (const Evaluation& e : evidence.told) by_id[e.id] = e;
-  const Evaluation* const best = study::best_of(by_id, evidence.constraints);
-  const std::string seen = best_text(best, variables) + (best ? interval_line(contents, *best) : "");
+  const Evaluation* const best = evidence.best();
+  const Quantity objective = quantity_of(contents, evidence.objectives.front());
+  std::string seen = best_text(best, variables) + (best ? interval_line(contents, *best) : "");
+  if (best && evidence.objectives.front() >= 0)
+    seen += "objective: " + objective.name + " " +
+            with_unit(formatted("%.12g", evidence.objective(*best, 0)), objective.unit) + "\n";
+  const Evaluation* const recommended = study::recommended_of(contents, evidence);
   if (!best || !evidence.noisy()) return seen;
-  const VectorXd* recommended = nullptr;
-  for (const auto& iteration : contents.iterations)
-    if (iteration.recommended.size() == best->design.size()) recommended = &iteration.recommended;
-  if (!recommended) return seen;
-  std::string text = "recommended: " + design_text(variables, *recommended);
-  if (evidence.told.size() <= most_fitted) {
-    const surrogate::Forecast cost = fitted(contents, evidence, -1).at(*recommended);
-    text += formatted(", where the model's cost is %.6g (95 %%: %.6g to %.6g)", cost.middle, cost.lower, cost.upper);
-  }
-  const std::string note = bound_note(variables, *recommended);
+  std::string text = "recommended: " + design_text(variables, recommended->design) +
+                     formatted(" (evaluation %lld)", static_cast<long long>(recommended->id));
+  if (const auto there = forecast_at(contents, evidence, recommended->design))
+    text += ", where the model's " + objective.name +
+            formatted(" is %.6g (95 %%: %.6g to %.6g)", there->middle, there->lower, there->upper);
+  const std::string note = bound_note(variables, recommended->design);
   return text + "\n" + (note.empty() ? "" : "note: " + note + "\n") +
          "least cost seen, noise included: " + seen.substr(std::string("best: ").size());
 }
@@ -292,6 +300,9 @@ Sensitivity sensitivity_of(const archive::Contents& contents, const surrogate::E
                   quantity.unit,
                   model.samples(),
                   model.quality(),
+                  model.quality_over_box(),
+                  model.even_samples(),
+                  model.even_samples_of_filling(),
                   0,
                   surrogate::sobol_indices(f, d, samples, 1),
                   surrogate::main_effects(f, d, effect_points, effect_samples, 1)};
@@ -363,13 +374,28 @@ std::string as_text(const Sensitivity& s) {
   if (s.unlikely > 0)
     text += formatted("note: in %.0f %% of the box designs rather fail than evaluate; there the model extrapolates\n",
                       100 * s.unlikely);
-  return text + warning(s.quality);
+  const bool crowd = s.even_samples < crowded * s.even_samples_of_filling, rough = s.quality_over_box < poor;
+  if (crowd || rough) {
+    text += "warning: these figures may be far off:";
+    if (crowd)
+      text += formatted(
+          " the evaluations crowd, as those of a search do: over the box the %lld are worth %.0f evenly spread ones",
+          static_cast<long long>(s.samples), s.even_samples);
+    if (rough)
+      text += formatted("%s the model predicts evaluations over the box with quality %.2f (below %.1f)", crowd ? ";" : "",
+                        s.quality_over_box, poor);
+    text += crowd ? "; evaluate a sweep, or more designs that fill the box (surrogate.initial-samples), first\n"
+                  : "; evaluate more designs first\n";
+  }
+  return text + (rough ? "" : warning(s.quality));
 }
 
 std::string as_json(const Sensitivity& s) {
   nlohmann::ordered_json all = {{"quantity", s.name},    {"unit", s.unit},         {"samples", s.samples},
-                                {"quality", s.quality},  {"mean", s.indices.mean}, {"variance", s.indices.variance},
-                                {"unlikely", s.unlikely}};
+                                {"quality", s.quality},  {"quality_over_box", s.quality_over_box},
+                                {"even_samples", s.even_samples},
+                                {"even_samples_of_filling", s.even_samples_of_filling}, {"mean", s.indices.mean},
+                                {"variance", s.indices.variance}, {"unlikely", s.unlikely}};
   for (std::size_t v = 0; v < s.variables.size(); ++v) {
     const auto i = static_cast<Index>(v);
     nlohmann::ordered_json effect = nlohmann::ordered_json::array();

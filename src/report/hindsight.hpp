@@ -13,9 +13,12 @@
 
 namespace dodyn::report {
 
+// The evaluations that no other one is better than in all objectives, by the first of them.
+std::vector<const Evaluation*> front_of(const surrogate::Evidence& evidence);
+
 // What a study found. One objective: its best evaluation. Several: the front of those that no other is better than in
 // all, and with two the area between it and a reference a tenth of the ranges beyond the worst. Noisy costs: the design
-// that the search recommends, with the model's cost, since the least cost seen owes part of it to luck.
+// that the study recommends (study::recommended_of()), with the model's cost, and the least cost seen.
 std::string outcome_text(const archive::Contents& contents, const surrogate::Evidence& evidence);
 
 // "breaks largest_torque <= 15 (17.2)"; empty where the evaluation is ok and keeps its constraints, or is not ok.
@@ -55,8 +58,8 @@ struct Sensitivity {
   std::vector<Variable> variables;
   std::string name, unit;  // of the quantity
   Eigen::Index samples = 0;
-  double quality = 0;
-  double unlikely = 0;  // share of the box where a design evaluates with less than even odds
+  double quality = 0, quality_over_box = 0, even_samples = 0, even_samples_of_filling = 0;  // of surrogate::Fitted
+  double unlikely = 0;                                                                     // share of the box where a design evaluates with less than even odds
   surrogate::SobolIndices indices;
   Eigen::MatrixXd effects;  // main effects, variables x 21
   // Of a study that screened (strategy morris): from the evaluations themselves, no model between.

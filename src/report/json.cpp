@@ -51,6 +51,7 @@ std::string text_of(const Json& json) { return json.dump(2, ' ', false, Json::er
 }  // namespace
 
 std::string json(const archive::Contents& contents, const Listing& listing) {
+  const surrogate::Evidence evidence = study::evidence_of(contents);
   Json all = {{"schema", contents.schema}, {"created", contents.created}, {"stopped", contents.stopped}};
   all["provenance"] = provenance_as_json(contents.provenance);
   for (const auto& source : contents.sources)
@@ -61,13 +62,19 @@ std::string json(const archive::Contents& contents, const Listing& listing) {
   for (const char* list : {"variables", "metrics", "evaluations", "iterations", "events"}) all[list] = Json::array();
   for (const auto& [time, kind, said] : contents.events)
     all["events"].push_back({{"time", time}, {"kind", kind}, {"text", said}});
+  const Evaluation* const recommended = study::recommended_of(contents, evidence);
+  all["recommended"] = recommended ? Json(recommended->id) : Json();
+  if (evidence.objectives.size() > 1) {
+    all["front"] = Json::array();
+    for (const Evaluation* e : front_of(evidence)) all["front"].push_back(e->id);
+  }
   for (const auto& [name, unit, lower, upper, choices] : contents.layout.variables) {
     all["variables"].push_back({{"name", name}, {"unit", unit}, {"lower", lower}, {"upper", upper}});
     if (!choices.empty()) all["variables"].back()["choices"] = choices;
   }
   for (const auto& [name, unit, description] : contents.layout.metrics)
     all["metrics"].push_back({{"name", name}, {"unit", unit}, {"description", description}});
-  for (const std::size_t row : listed_rows(contents, study::evidence_of(contents), listing))
+  for (const std::size_t row : listed_rows(contents, evidence, listing))
     all["evaluations"].push_back(evaluation_as_json(contents, row));
   for (const auto& iteration : contents.iterations) {
     Json named = Json::object();

@@ -4,6 +4,7 @@
 
 #include "archive/archive.hpp"
 #include "settings/read_text.hpp"
+#include "study/evidence.hpp"
 #include "study/study.hpp"
 #include "surrogate/choice.hpp"
 
@@ -39,20 +40,25 @@ void check(const std::string& path, const archive::Contents& contents, const Set
                       contents.provenance.program_version + ")");
 }
 
-// The evaluation with this id, or the best one.
+// The evaluation with this id, or the one that the study recommends.
 const Evaluation& chosen(const std::string& path, const archive::Contents& contents, std::optional<std::int64_t> id) {
   const auto rows = archive::latest(contents);
   const Evaluation* found = nullptr;
-  for (const auto& [each, row] : rows) {
-    const Evaluation& e = contents.evaluations[row];
-    if (id ? each == *id : e.ok() && (!found || e.cost < found->cost)) found = &e;
+  std::optional<std::int64_t> wanted = id;
+  if (!id) {
+    const surrogate::Evidence evidence = evidence_of(contents);
+    const Evaluation* best = recommended_of(contents, evidence);
+    if (!best) best = evidence.best();  // of several objectives the least in the first
+    if (best) wanted = best->id;
   }
+  if (const auto row = wanted ? rows.find(*wanted) : rows.end(); row != rows.end())
+    found = &contents.evaluations[row->second];
   if (!found && rows.empty()) throw ConfigError(path + ": it is empty; allowed: an archive with evaluations");
   if (!found && id)
     throw ConfigError(path + ": no evaluation " + std::to_string(*id) + "; allowed: an id from " +
                       std::to_string(rows.begin()->first) + " to " + std::to_string(rows.rbegin()->first));
   if (!found)
-    throw ConfigError(path + ": no evaluation in it is ok; --evaluation ID takes another one that has a motion");
+    throw ConfigError(path + ": no evaluation in it is ok and keeps the constraints; --evaluation ID takes another one that has a motion");
   return *found;
 }
 

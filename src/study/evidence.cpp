@@ -40,4 +40,19 @@ surrogate::Evidence evidence_of(const archive::Contents& contents) {
   }
 }
 
+const Evaluation* recommended_of(const archive::Contents& contents, const surrogate::Evidence& evidence) {
+  if (evidence.objectives.size() > 1) return nullptr;
+  const Evaluation* const least = evidence.best();
+  if (!least || !evidence.noisy()) return least;
+  for (std::size_t i = contents.iterations.size(); i-- > 0;) {
+    const Eigen::VectorXd& design = contents.iterations[i].recommended;  // not a number where there was no model yet
+    if (design.size() != least->design.size() || !design.allFinite()) continue;
+    const Evaluation* found = nullptr;  // of repeated designs the one that is known best
+    for (const Evaluation& e : evidence.told)
+      if (e.design == design && evidence.feasible(e) && (!found || e.cost_stderr < found->cost_stderr)) found = &e;
+    if (found) return found;
+  }
+  return least;
+}
+
 }  // namespace dodyn::study

@@ -17,4 +17,9 @@ std::string text_in(const std::vector<std::pair<std::string, std::string>>& conf
 // Throws ConfigError where the archive's configuration cannot be read.
 surrogate::Evidence evidence_of(const archive::Contents& contents);
 
+// The evaluation that the study recommends. Of costs without noise: the feasible one that is least in the objective. Of
+// noisy ones, where the least cost seen owes part of it to luck: the one whose design the search recommended last. Null:
+// none is feasible, or there are several objectives, whose front is the result.
+const Evaluation* recommended_of(const archive::Contents& contents, const surrogate::Evidence& evidence);
+
 }  // namespace dodyn::study

@@ -13,7 +13,7 @@ import tempfile
 import threading
 import zlib
 
-from studies import dodyn, make
+from studies import dodyn, make, make_hostile
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 try:
@@ -167,6 +167,14 @@ with tempfile.TemporaryDirectory() as directory:
         if name == "docking":
             assert told["dots"] == 12 and told["start"] == 3 and told["plays"], told
         print(name, "ok", {k: v for k, v in told.items() if k != "players"}, flush=True)
+    for name in [n for n in names if n in ("knee", "docking")]:  # texts that would end the script, or be one
+        make_hostile(f"{name}.h5")
+        dodyn("report", f"{name}.h5")
+        told = ask(name)
+        assert told["errors"] == [] and told["chosen"] and told["players"], (name, told)
+        screenshot(f"{name}.html", "hostile.png")
+        assert colours("hostile.png") > 30, "a blank page"
+        print(name, "hostile, ok", flush=True)
     screenshot(f"{names[0]}.html", "shot.png")
     assert colours("shot.png") > 30
     open("blank.html", "w").write("<html></html>")

@@ -5,10 +5,11 @@ import html.parser
 import json
 import os
 import re
+import shutil
 import sys
 import tempfile
 
-from studies import dodyn, make
+from studies import HOSTILE, dodyn, make, make_hostile
 
 try:
     import h5py
@@ -19,7 +20,7 @@ try:
 except ImportError:
     sys.exit(77)  # skipped
 
-NAMES = ("knee", "spatial", "docking", "scene", "command", "failing", "tasks", "beam")
+NAMES = ("knee", "spatial", "docking", "scene", "command", "failing", "tasks", "beam", "noisy", "front")
 
 
 def data_of(page, number=0):
@@ -68,8 +69,8 @@ def reports():
         assert study.stopped.split(":")[0] in page and study.command_line.split()[-1] in page
         for e in study:
             assert f'data-id="{e.id}"' in page
-        best = study.best
-        assert words.number(best.cost) in page and f"{study.variables[0].name} = " in page
+        for e in report.results(study):
+            assert words.number(e.cost, 6 if name == "front" else 5) in page and f"{study.variables[0].name} = " in page
 
 
 def numbers():
@@ -231,6 +232,62 @@ def constraints():
         assert page.count(f"<td>{name}</td>") == (material == k).sum()
 
 
+def recommended():
+    """The page and the sentences speak of the design that the program recommends, of a front where there are several objectives."""
+    study, page = package.open("noisy.h5"), open("noisy.html", encoding="utf-8").read()
+    headline, told = words.headline(study), " ".join(words.told(study))
+    assert headline.startswith(f"Recommended design: x = {study.recommended.design['x']:.5g}, ") and f"(evaluation {study.recommended.id})" in headline
+    assert f"The least cost seen, noise included, is that of x = {study.lowest.design['x']:.5g}" in told, told
+    assert "Best design" not in page and headline in page
+    data = data_of(page)
+    assert data["best"] == study.recommended.id and data["marks"] == {str(study.recommended.id): "recommended"}
+    study, page = package.open("front.h5"), open("front.html", encoding="utf-8").read()
+    assert words.headline(study) == f"Front of cost and work: {len(study.front)} designs that no other one beats in both."
+    assert "Best design" not in page and "ecommended" not in page.split("<script")[0] and page.count(">work</th>") == 2
+    for e in study.front:
+        assert page.count(f'<td class="n">{words.number(e.metrics["work"], 6)}</td>') >= 2
+    dodyn("plot", "noisy.h5", "--what", "cost", "--output", "noisy.svg")
+    dodyn("plot", "front.h5", "--output", "front.svg")
+    dodyn("plot", "front.h5", "--what", "pairs,parallel,history", "--output", "front.png")
+    dodyn("report", "noisy.h5", "front.h5", "--output", "several.html")
+    page = open("several.html", encoding="utf-8").read()
+    assert f"front of {len(study.front)}" in page and "<td>recommended</td>" in page
+
+
+def hostile():
+    """Texts of an archive stay texts: the page has the same elements as before, and nothing of them in its script's data."""
+
+    def elements(page):
+        found = []
+
+        class Elements(html.parser.HTMLParser):
+            def handle_starttag(self, name, attributes):
+                found.append((name, sorted(key for key, _ in attributes)))
+
+        Elements().feed(page)
+        return found
+
+    for name in ("knee", "docking"):
+        shutil.copy(f"{name}.h5", f"hostile-{name}.h5")
+        make_hostile(f"hostile-{name}.h5")
+        dodyn("report", f"hostile-{name}.h5")
+        page = open(f"hostile-{name}.html", encoding="utf-8").read()
+        Nesting(page)
+        assert HOSTILE not in page and "<img" not in page and "<!--" not in page
+        kinds = {tag for tag, _ in elements(page)}
+        assert kinds <= {tag for tag, _ in elements(open(f"{name}.html", encoding="utf-8").read())}, kinds
+        assert HOSTILE in json.dumps(data_of(page), ensure_ascii=False).replace('\\"', '"')
+        dodyn("plot", f"hostile-{name}.h5", "--output", "hostile.svg")
+        assert "<img" not in open("hostile.svg", encoding="utf-8").read()
+
+
+def labels():
+    """A label is at no bound."""
+    study = package.open("beam.h5")
+    steel = min(study, key=lambda e: e.design["material"])
+    assert steel.design["material"] == 0 and "material" not in [v.name for v, _ in words.at_bounds(study, steel)]
+
+
 def sentences():
     study = package.open("failing.h5")
     assert words.headline(study).startswith("Best design: x = ")
@@ -291,6 +348,6 @@ def refusals():
 with tempfile.TemporaryDirectory() as directory:
     os.chdir(directory)
     make(*NAMES)
-    for test in (reports, numbers, strides, bodies, hulls, large, scenarios, constraints, sentences, compared, plots, refusals):
+    for test in (reports, numbers, strides, bodies, hulls, large, scenarios, constraints, recommended, hostile, labels, sentences, compared, plots, refusals):
         test()
         print(test.__name__, "ok", flush=True)

@@ -42,7 +42,13 @@ def rows_agree(path):
         assert one.best_id == row["best_id"] and one.note == row["note"]
         assert one.numbers == {k: v for k, v in row["numbers"].items()}
         assert [{k: None if math.isnan(v) else v for k, v in c.items()} for c in one.candidates] == row["candidates"]
+    # One notion of what is recommended.
+    assert (study.recommended.id if study.recommended else None) == told["recommended"]
+    assert told.get("front", []) == ([e.id for e in study.front] if len(study.objectives) > 1 else [])
     best = study.best
+    assert best is study.recommended
+    if len(study.objectives) > 1:
+        return study
     assert (f"(evaluation {best.id})" if best else "best: none") in dodyn("show", path)
     return study
 
@@ -139,14 +145,34 @@ def configuration():
     assert parse_constraints("work <= 3, force >= -1e2") == [("work", True, 3.0), ("force", False, -100.0)]
 
 
+def recommended():
+    """Of noisy costs not the least one seen, of two objectives the front."""
+    noisy = package.open("noisy.h5")
+    assert noisy.noisy and noisy.recommended.id != noisy.lowest.id and noisy.recommended.cost > noisy.lowest.cost
+    said = dodyn("show", "noisy.h5")
+    assert f"recommended: x = {noisy.recommended.design['x']:.8g} (evaluation {noisy.recommended.id})" in said, said
+    assert f"least cost seen, noise included: {noisy.lowest.cost:.12g}" in said, said
+    # what has noise is predicted where the program recommends it
+    nearest = json.loads(dodyn("predict", "noisy.h5", "--json"))
+    assert nearest["design"]["x"] == noisy.recommended.design["x"] and nearest["nearest"] == noisy.recommended.id
+    front = package.open("front.h5")
+    assert front.recommended is None and front.best is None and len(front.front) > 3 and front.objectives == ["cost", "work"]
+    values = [(e.cost, e.metrics["work"]) for e in front.front]
+    assert values == sorted(values) and [w for _, w in values] == sorted((w for _, w in values), reverse=True)
+    for e in front:
+        beaten = any(c <= e.cost and w <= e.metrics["work"] and (c, w) != (e.cost, e.metrics["work"]) for c, w in values)
+        assert beaten != (e in front.front)
+    assert "front of" in repr(front) and "best" in repr(noisy)
+
+
 with tempfile.TemporaryDirectory() as directory:
     os.chdir(directory)
-    make("knee", "failing", "command", "scene", "docking")
-    for name in ("knee", "failing", "command", "scene", "docking"):
+    make("knee", "failing", "command", "scene", "docking", "noisy", "front")
+    for name in ("knee", "failing", "command", "scene", "docking", "noisy", "front"):
         rows_agree(f"{name}.h5")
     for name in ("knee", "failing", "docking"):
         trajectories_agree(f"{name}.h5")
     assert {e.status for e in package.open("failing.h5")} == {"ok", "failed"}
-    for test in (csv_agrees, frames_agree, refusals, configuration):
+    for test in (recommended, csv_agrees, frames_agree, refusals, configuration):
         test()
         print(test.__name__, "ok", flush=True)

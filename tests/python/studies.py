@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import zlib
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.insert(0, os.path.join(ROOT, "python"))
@@ -35,6 +36,78 @@ x.max = 1
 """
 
 
+# A bowl with noise, whose least cost seen is not the design to build; and two bowls, of which each design lowers one.
+SCRIPTS = {
+    "noisy": ("x", r"""awk 'BEGIN { srand(ENVIRON["DODYN_SEED"] % 100000); rand(); x = ENVIRON["DODYN_X"]
+    printf "{\"cost\": %.17g, \"cost_stderr\": 0.23}", 0.2 * (x - 1)^2 + 0.8 * (rand() - 0.5) }' > "$DODYN_RESULT_FILE"
+""", "", ""),
+    "front": ("xy", r"""awk 'BEGIN { x = ENVIRON["DODYN_X"]; y = ENVIRON["DODYN_Y"]
+    printf "{\"cost\": %.17g, \"metrics\": {\"work\": %.17g}}", (x - 1)^2 + y^2, (x + 1)^2 + y^2 }' > "$DODYN_RESULT_FILE"
+""", "objectives = cost, work\n", "metrics = work\n"),
+}  # fmt: skip
+
+
+def write_script(name):
+    """NAME.sh and NAME.cfg of a study of SCRIPTS."""
+    variables, script, search, command = SCRIPTS[name]
+    with open(f"{name}.sh", "w") as file:
+        file.write(script)
+    with open(f"{name}.cfg", "w") as file:
+        file.write(f"[study]\nevaluator = command\nmax-evaluations = 14\n[surrogate]\nstrategy = ego\n{search}[command]\n"
+                   f'run = sh "$DODYN_STUDY/{name}.sh"\n{command}[design]\n' + "".join(f"{v}.min = -3\n{v}.max = 3\n" for v in variables))  # fmt: skip
+
+
+HOSTILE = "<!--<script>\"'&<img src=x onerror=errors.push(1)></script>-->"
+
+
+def seal(rows, names, column):
+    """New checksums, in this column, for the rows of a group as they are: the CRC-32 of their bytes."""
+    sums = rows["checksum"][:]
+    for row in range(len(sums)):
+        found = 0
+        for name in names:
+            cell = rows[name][row : row + 1].tobytes()
+            found = zlib.crc32(cell, found) if cell else 0
+        sums[(row, column) if sums.ndim == 2 else row] = found
+    rows["checksum"][:] = sums
+
+
+RECORD = ("id", "parent", "design", "seed", "status", "reason", "cost", "cost_stderr", "gradient", "metrics", "seconds", "rank", "host", "started")
+
+
+def make_hostile(path):
+    """Every text of this archive ends with HOSTILE, whose tags would change a page that took them as they are."""
+    import h5py
+
+    with h5py.File(path, "r+", libver="latest") as file:
+        for name in ("version", "git_commit", "evaluator", "command_line", "host", "created"):
+            file.attrs[name] = file.attrs[name] + HOSTILE
+        file.attrs["stopped"] = b"it ended" + HOSTILE.encode()
+        lines = [line + HOSTILE for line in file.attrs["configuration"].splitlines() if not line.startswith(("surrogate.", "cost.", "design."))]
+        file.attrs["configuration"] = "\n".join([*lines, f"{HOSTILE} \\= 1 = {HOSTILE}"])
+        for name in ("design", "metrics"):
+            attributes = file["evaluations"][name].attrs
+            for key in {"names", "units", "descriptions"} & set(attributes):
+                attributes[key] = [one + HOSTILE for one in attributes[key]]
+        for group, names, longest in (("evaluations", ("reason", "host", "started"), 300), ("events", ("time", "kind", "text"), 300)):
+            for name in names:
+                data = file[group][name]
+                data[:] = [(one + HOSTILE.encode())[: data.dtype.itemsize] for one in data[:]]
+        seal(file["evaluations"], RECORD, 0)
+        seal(file["events"], ("time", "kind", "text"), 0)
+        motions = file["trajectories"]
+        for name in motions.attrs["names"]:
+            attributes = motions[name].attrs
+            if name == "outcome":
+                attributes["description"] = attributes["description"].replace("docked", "docked" + HOSTILE).replace("missed", HOSTILE)
+            else:
+                attributes["description"] = attributes["description"] + HOSTILE
+            if "coordinate_units" in attributes:
+                attributes["coordinate_units"] = [one + HOSTILE for one in attributes["coordinate_units"]]
+            if name in ("u", "energy", "contact_force"):
+                attributes["names"] = [one + HOSTILE for one in attributes["names"]]
+
+
 def dodyn(*words, code=0):
     done = subprocess.run([DODYN, *words], capture_output=True, text=True, timeout=300)
     assert done.returncode == code, (words, done)
@@ -50,6 +123,9 @@ def make(*names):
             with open("failing.cfg", "w") as file:
                 file.write(FAILING)
             dodyn("run", "failing.cfg", "--study.archive", "failing.h5")
+        elif name in SCRIPTS:
+            write_script(name)
+            dodyn("run", f"{name}.cfg", "--study.archive", f"{name}.h5")
         else:
             config, *words = STUDIES[name]
             dodyn("run", os.path.join(ROOT, config), "--study.archive", f"{name}.h5", *words)

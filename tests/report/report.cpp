@@ -3,8 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <sstream>
 
+#include "study/evidence.hpp"
 #include "surrogate/choice.hpp"
 
 namespace dodyn::report {
@@ -50,6 +52,50 @@ TEST(Report, AVariableThatIsANameIsToldByIt) {
   contents.layout.variables = of_names;
   contents.evaluations = {one};
   EXPECT_NE(table(contents).find("\n-1  steel     4 "), std::string::npos) << table(contents);
+}
+
+// Of noisy costs the design that the search recommended last, where it is there and counts; without noise the least cost;
+// of several objectives none, but the front.
+TEST(Report, OneDesignIsRecommended) {
+  archive::Contents contents;
+  contents.layout.variables = {{"x", "m", 0, 4}};
+  contents.layout.metrics = {{"work", "J", ""}};
+  for (int id = 0; id < 4; ++id) {
+    Evaluation e;
+    e.id = id;
+    e.status = Status::ok;
+    e.design = Eigen::VectorXd::Constant(1, id);
+    e.cost = std::abs(id - 2) + 1.0;
+    e.cost_stderr = 0.5;
+    e.metrics = Eigen::VectorXd::Constant(1, 4 - id);
+    contents.evaluations.push_back(e);
+  }
+  contents.iterations.resize(3);
+  contents.iterations[0].recommended = Eigen::VectorXd::Constant(1, 3);
+  contents.iterations[1].recommended = Eigen::VectorXd::Constant(1, 1);
+  contents.iterations[2].recommended = Eigen::VectorXd::Constant(1, not_a_number);  // before its model
+  const auto recommended = [&] {
+    const surrogate::Evidence evidence = study::evidence_of(contents);
+    const Evaluation* const found = study::recommended_of(contents, evidence);
+    return found ? found->id : -1;
+  };
+  EXPECT_EQ(recommended(), 1);
+  const std::string text = table(contents);
+  EXPECT_NE(text.find("recommended: x = 1 m (evaluation 1), where the model's cost is "), std::string::npos) << text;
+  EXPECT_NE(text.find("\nleast cost seen, noise included: 1 at x = 2 m (evaluation 2)\n"), std::string::npos) << text;
+  EXPECT_NE(json(contents, {}).find("\"recommended\": 1\n"), std::string::npos);
+  contents.evaluations[1].status = Status::failed;  // done again, it failed
+  EXPECT_EQ(recommended(), 3);
+  contents.iterations.clear();
+  EXPECT_EQ(recommended(), 2);
+  for (Evaluation& e : contents.evaluations) e.cost_stderr = 0;
+  EXPECT_EQ(recommended(), 2);
+  contents.provenance.configuration = {{"surrogate.objectives", "work"}};
+  EXPECT_EQ(recommended(), 3);
+  EXPECT_NE(table(contents).find("\nobjective: work 1 J\n"), std::string::npos) << table(contents);
+  contents.provenance.configuration = {{"surrogate.objectives", "cost, work"}};
+  EXPECT_EQ(recommended(), -1);
+  EXPECT_NE(json(contents, {}).find("\"front\": [\n    2,\n    3\n  ]"), std::string::npos) << json(contents, {});
 }
 
 TEST(Report, Progress) {

@@ -40,6 +40,40 @@ Evidence told(int count, double noise, bool gradient) {
   return evidence;
 }
 
+// A quarter of the samples fill the box, the others lie within a hundredth of it about the least, as after a search.
+TEST(Fitted, SamplesThatCrowdSayLittleOfTheBox) {
+  const auto wavy = [](const VectorXd& x) { return std::sin(2 * x(0)) * std::cos(0.4 * x(1)) + 0.1 * x(0) * x(0); };
+  constexpr int count = 40;
+  Evidence even{DesignSpace(box, {}, "test"), {}, {-1}, false}, crowd = even;
+  const MatrixXd points = sobol(2, count, 3);
+  for (int i = 0; i < count; ++i) {
+    Evaluation e;
+    e.id = i;
+    e.status = Status::ok;
+    e.design = even.space.design(points.col(i));
+    e.cost = wavy(e.design);
+    even.told.push_back(e);
+    if (i >= count / 4) e.design = even.space.design(VectorXd(0.3 + 0.01 * points.col(i).array()));
+    e.cost = wavy(e.design);
+    crowd.told.push_back(e);
+  }
+  const Fitted good(even, -1), bad(crowd, -1);
+  EXPECT_NEAR(good.even_samples(), good.even_samples_of_filling(), 0.1 * count);
+  EXPECT_NEAR(good.quality_over_box(), good.quality(), 0.1);
+  EXPECT_LT(bad.even_samples(), 0.35 * bad.even_samples_of_filling());
+  EXPECT_GT(bad.even_samples(), 0.5 * count / 4);
+  // What the model says is far off, and it says so.
+  double off = 0, spread = 0;
+  const MatrixXd everywhere = sobol(2, 500, 9);
+  for (int i = 0; i < everywhere.cols(); ++i) {
+    const VectorXd x = even.space.design(everywhere.col(i));
+    off += std::pow(bad.at(x).middle - wavy(x), 2), spread += std::pow(wavy(x), 2);
+  }
+  EXPECT_LT(bad.quality_over_box(), 0.8) << "of an error of " << off / spread;
+  EXPECT_GT(good.quality_over_box(), 0.8);
+  EXPECT_GT(off / spread, 0.2);
+}
+
 TEST(Fitted, PredictsWhatItWasNotToldAndKnowsHowWell) {
   for (const bool gradient : {false, true}) {
     const Evidence evidence = told(gradient ? 12 : 30, 0, gradient);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "evaluators/gait/design.hpp"
 #include "evaluators/gait/keys.hpp"
@@ -99,14 +100,31 @@ Channels GaitEvaluator::channels() const {
   const auto& q = walker.coordinate_names;
   const std::vector<std::string> force = walker.base == 2 ? std::vector<std::string>{"tangential", "normal"}
                                                           : std::vector<std::string>{"forward", "left", "normal"};
-  std::vector<std::string> of_q(q.size(), "rad"), of_p(q.size(), "N m s");
-  std::fill_n(of_q.begin(), walker.base, "m");
-  std::fill_n(of_p.begin(), walker.base, "N s");
+  const auto& tree = walker.system->structure();
+  std::vector<bool> slides(q.size(), false);
+  for (const auto& link : tree.links)
+    for (std::size_t i = 0; i < link.moves.size(); ++i)
+      slides[static_cast<std::size_t>(link.first) + i] = link.moves[i].kind == systems::Move::slide;
+  std::vector<std::string> of_q, of_p;
+  for (const bool slide : slides) {
+    of_q.emplace_back(slide ? "m" : "rad");
+    of_p.emplace_back(slide ? "N s" : "N m s");
+  }
+  Channel controls{"u", "N m", "torques, constant over an interval", K, walker.input_names};
+  const auto turns = [&](const auto& actuator) {
+    return actuator.coordinate >= 0 && !slides[static_cast<std::size_t>(actuator.coordinate)];
+  };
+  if (!std::all_of(tree.actuators.begin(), tree.actuators.end(), turns)) {
+    controls.unit = "";
+    controls.description = "torques and forces, constant over an interval";
+    for (const auto& actuator : tree.actuators)  // one at a place gives a force and a torque
+      controls.units.emplace_back(actuator.coordinate < 0 ? "" : turns(actuator) ? "N m" : "N");
+  }
   return {
       {"t", "s", "time since touch-down", K + 1, {"t"}},
       {"q", "", "position of the stance foot, joint angles", K + 1, q, of_q},
       {"p", "", "discrete momenta: leaving at the first node, arriving at the others", K + 1, q, of_p},
-      {"u", "N m", "torques, constant over an interval", K, walker.input_names},
+      std::move(controls),
       {"contact_force", "N", "force of the ground on the stance foot", K + 1, force},
       {"energy", "J", "discrete energy of an interval", K, {"energy"}},
       {"points", "m", "the stance foot and the ends of the links", K + 1, walker.point_names,
@@ -303,8 +321,9 @@ std::string GaitEvaluator::report(const Outcome& outcome) const {
                  metric("positive_work"), metric("signed_work")));
   line(formatted("integral of squared torque %.5g N2 m2 s, largest torque %.4g N m", metric("squared_torque"),
                  metric("largest_torque")));
-  line(formatted("impact loss %.5g J; energy balance %.1e J (signed work less impact loss, vanishes as h^2)",
-                 metric("impact_loss"), metric("energy_balance")));
+  line(formatted("impact loss %.5g J; energy balance %.1e J (signed work less impact loss, %s)", metric("impact_loss"),
+                 metric("energy_balance"),
+                 designs_.walker().system->simply_actuated() ? "vanishes as h^2" : "what dampers and other forces take"));
   const auto odd = oddities(e.metrics, may_cross(), !designs_.walker().system->simply_actuated());
   s += "what is odd about it\n";
   for (const auto& [grade, words] : odd) line(words);

@@ -37,7 +37,8 @@ const std::vector<Quantity> all_metrics = {
      "time steps in which, seen from the side, the swing leg passes the stance leg on its wrong side; in space"},
     {"impact_loss", "J", "kinetic energy lost at touch-down"},
     {"energy_balance", "J",
-     "signed work, and that of gravity on a slope, less impact loss; vanishes with the square of the time step"},
+     "signed work, and that of gravity on a slope, less impact loss: what dampers and other forces take; without them it "
+     "vanishes with the square of the time step"},
     {"reintegration_error", "rad", "largest difference of an angle when the torques drive the motion forward"},
     {"kkt_residual", "1", "largest residual of the first-order optimality conditions"},
     {"iterations", "1", "iterations of the solver, all starts together"},
