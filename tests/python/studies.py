@@ -57,7 +57,7 @@ def write_script(name):
                    f'run = sh "$DODYN_STUDY/{name}.sh"\n{command}[design]\n' + "".join(f"{v}.min = -3\n{v}.max = 3\n" for v in variables))  # fmt: skip
 
 
-HOSTILE = "<!--<script>\"'&<img src=x onerror=errors.push(1)></script>-->"
+HOSTILE = "<!--<script>\"'&<img src=x onerror=errors.push(1)>"
 
 
 def seal(rows, names, column):
