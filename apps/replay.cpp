@@ -125,7 +125,11 @@ std::string other_circumstances(const archive::Provenance& then, const archive::
 ExitCode replay(Invocation call) {
   const std::string path = take_path(call.words, replay_usage);
   const std::set<std::int64_t> asked = take_ids(call.words);
-  const auto [contents, settings, evaluator, file] = archived_of(path, call.words);
+  const Archived all = archived_of(path, call.words);
+  const auto& contents = all.contents;
+  const auto& settings = all.settings;
+  const auto& evaluator = all.evaluator;
+  const std::string& file = all.file;
   const auto rows = archive::latest(contents);
   std::set<std::int64_t> ids = asked;
   for (const auto id : ids)

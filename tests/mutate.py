@@ -206,10 +206,15 @@ def write_copy(copy, chosen, dropped):
     for k, (file, _, _, edits) in enumerate(chosen):
         if k not in dropped:
             by_file.setdefault(file, []).extend(edits(k))
+    slow = {}  # of every CMakeLists.txt the files that hold changes: compiled in less time
+    for file in by_file:
+        folder = "/".join(file.split("/")[:2 if file.startswith("src/") else 1])
+        slow[f"{folder}/CMakeLists.txt"] = slow.get(f"{folder}/CMakeLists.txt", "") + (
+            f"\nset_source_files_properties({file.removeprefix(folder + '/')} PROPERTIES COMPILE_OPTIONS -O1)\n")
     for file in run(["git", "ls-files"], cwd=ROOT, check=True).stdout.split("\n"):
         if not file or not (ROOT / file).is_file():
             continue
-        text = (ROOT / file).read_bytes()
+        text = (ROOT / file).read_bytes() + slow.get(file, "").encode()
         if file in by_file:
             body = text.decode()
             # of edits at one place those that open come last, so that they stand innermost
@@ -280,12 +285,14 @@ def main():
     parser.add_argument("--base", metavar="REF", help="only lines that differ from this commit")
     parser.add_argument("--sample", type=int, metavar="N", help="only N of the lines, at random")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--folder", nargs="*", default=[], help="of these places only those in these folders")
     parser.add_argument("--list", action="store_true", help="print the places and stop")
     parser.add_argument("--then", nargs="*", default=[], metavar="FOLDER", help="folders whose tests see a survivor next")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="processes that compile or test at a time")
     parser.add_argument("-D", action="append", default=[], metavar="KEY=VALUE", help="for CMake")
     options = parser.parse_args()
-    chosen = choose(options)
+    chosen = [place for place in choose(options)
+              if not options.folder or test_program(place[0]).removeprefix("test_") in options.folder]
     if not chosen:
         sys.exit("tests/mutate.py: no place to change; name another --base, or --sample")
     if options.list:

@@ -137,9 +137,7 @@ int Graph::node(Operation o, int a, int b) {
       break;
     case multiply:
       if (uniform_a == uniform_b ? constant_b || (!constant_a && a > b) : uniform_b) std::swap(a, b);
-      if (is(b, 0.0)) return b;
       if (is(a, 0.0)) return a;
-      if (is(b, 1.0)) return a;
       if (is(a, 1.0)) return b;
       if (nodes_[a].uniform) {
         if (factor(b)) return node(multiply, node(multiply, a, nodes_[b].a), nodes_[b].b);

@@ -309,6 +309,17 @@ TEST(Tape, ConstantsFoldAndEqualOperationsAreShared) {
   EXPECT_EQ((x + -y).node, (x - y).node);
   EXPECT_EQ((-x * -y).node, (y * x).node);
   EXPECT_EQ((-(x - y)).node, (y - x).node);
+  EXPECT_EQ((x * 0.0).node, (0.0 * x).node);
+  EXPECT_EQ((1.0 * x).node, (x * 1.0).node);
+}
+
+TEST(Tape, EqualOperationsAreSharedInLargeGraphsToo) {
+  const Recording recording;
+  const Var x = Var::input();
+  std::vector<int> first, again;
+  for (auto* nodes : {&first, &again})
+    for (int i = 0; i < 3000; ++i) nodes->push_back(sin(x + static_cast<double>(i)).node);
+  EXPECT_EQ(first, again);
 }
 
 // Against the library's in twice the digits: within a unit in the last place, next to multiples of a quarter turn too, and

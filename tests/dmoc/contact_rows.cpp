@@ -84,10 +84,13 @@ TEST(ContactRows, APointMeetsTheFaceBetweenItsSidesAndSticks) {
   const int row = next_row(flight.problem), lambda = next_variable(flight.problem);
   ContactEvent contact = on_the_floor();
   contact.sticks = true;
-  add_contact(flight.problem, contact);
+  const auto fill = add_contact(flight.problem, contact);
   auto& nlp = flight.problem.problem();
   nlp.finish();
   const VectorXd x = some_point(nlp), c = rows_at(nlp, x);
+  VectorXd filled = x;
+  fill(filled);
+  EXPECT_EQ(filled, x);  // nothing besides the impulses is unknown
   const Told at(flight, x);
   ASSERT_EQ(c.size(), row + 7);
   EXPECT_NEAR(c(row), tip(at.last)(1), 1e-14);
@@ -151,39 +154,43 @@ TEST(ContactRows, APointThatSlidesIsPushedAgainstItsWay) {
 }
 
 TEST(ContactRows, APointThatStaysIsHeldAtEveryNode) {
-  Flight flight(plane, true);
-  const int row = next_row(flight.problem), variable = next_variable(flight.problem);
-  ContactEvent contact = on_the_floor();
-  contact.sticks = true;
-  contact.friction.reset();
-  contact.stays = true;
-  add_contact(flight.problem, contact);
-  auto& nlp = flight.problem.problem();
-  nlp.finish();
-  const VectorXd x = some_point(nlp), c = rows_at(nlp, x);
-  ASSERT_EQ(c.size(), row + 6 + 2 * K + 2);
-  ASSERT_EQ(nlp.variables(), variable + 2 + 2 * (K + 1));
-  const auto node = [&](int k) -> Vector3d { return x.segment<3>(flight.index(1).theta(k)); };
-  for (int k = 0; k < K; ++k)
-    EXPECT_LE((c.segment<2>(row + 6 + 2 * k) - (tip(node(k + 1)) - tip(node(k)))).norm(), 1e-14);
-  EXPECT_LE((c.tail(2) - tip_rate(node(K), x.segment<3>(flight.index(1).velocity_before))).norm(), 1e-14);
-  // forces on the momenta at the nodes, the rest being that of a free body
-  const double h = 0.5 / K;
-  const Vector3d mass(2.0, 2.0, 0.1), v_after = x.segment<3>(flight.index(1).velocity_after),
-                                      v_end = x.segment<3>(flight.index(1).velocity_before);
-  const auto force = [&](int k) { return pushed(node(k), x.segment<2>(variable + 2 + 2 * k)); };
-  for (int k = 1; k < K; ++k) {
-    const Vector3d momentum = mass.cwiseProduct(2.0 * node(k) - node(k - 1) - node(k + 1)) / (h * h);
-    EXPECT_LE((c.segment<3>(flight.problem.momentum_row(1, k)) - momentum - force(k)).norm(), 1e-12);
+  for (const bool known_end : {true, false}) {
+    Flight flight(plane, known_end);
+    const int row = next_row(flight.problem), variable = next_variable(flight.problem);
+    ContactEvent contact = on_the_floor();
+    contact.sticks = true;
+    contact.friction.reset();
+    contact.stays = true;
+    add_contact(flight.problem, contact);
+    auto& nlp = flight.problem.problem();
+    nlp.finish();
+    const VectorXd x = some_point(nlp), c = rows_at(nlp, x);
+    ASSERT_EQ(c.size(), row + 6 + 2 * K + (known_end ? 2 : 0));
+    EXPECT_EQ(nlp.objective(x), 0.0);
+    ASSERT_EQ(nlp.variables(), variable + 2 + 2 * (known_end ? K + 1 : K));
+    const auto node = [&](int k) -> Vector3d { return x.segment<3>(flight.index(1).theta(k)); };
+    for (int k = 0; k < K; ++k)
+      EXPECT_LE((c.segment<2>(row + 6 + 2 * k) - (tip(node(k + 1)) - tip(node(k)))).norm(), 1e-14);
+    // forces on the momenta at the nodes, the rest being that of a free body
+    const double h = 0.5 / K;
+    const Vector3d mass(2.0, 2.0, 0.1), v_after = x.segment<3>(flight.index(1).velocity_after);
+    const auto force = [&](int k) { return pushed(node(k), x.segment<2>(variable + 2 + 2 * k)); };
+    for (int k = 1; k < K; ++k) {
+      const Vector3d momentum = mass.cwiseProduct(2.0 * node(k) - node(k - 1) - node(k + 1)) / (h * h);
+      EXPECT_LE((c.segment<3>(flight.problem.momentum_row(1, k)) - momentum - force(k)).norm(), 1e-12);
+    }
+    EXPECT_LE((c.segment<3>(flight.problem.momentum_row(1, 0)) - mass.cwiseProduct((node(1) - node(0)) / h - v_after) -
+               force(0))
+                  .norm(),
+              1e-13);
+    if (!known_end) continue;
+    const Vector3d v_end = x.segment<3>(flight.index(1).velocity_before);
+    EXPECT_LE((c.tail(2) - tip_rate(node(K), v_end)).norm(), 1e-14);
+    EXPECT_LE((c.segment<3>(flight.problem.momentum_row(1, K)) -
+               mass.cwiseProduct((node(K) - node(K - 1)) / h - v_end) - force(K))
+                  .norm(),
+              1e-13);
   }
-  EXPECT_LE((c.segment<3>(flight.problem.momentum_row(1, 0)) - mass.cwiseProduct((node(1) - node(0)) / h - v_after) -
-             force(0))
-                .norm(),
-            1e-13);
-  EXPECT_LE((c.segment<3>(flight.problem.momentum_row(1, K)) - mass.cwiseProduct((node(K) - node(K - 1)) / h - v_end) -
-             force(K))
-                .norm(),
-            1e-13);
 }
 
 // ---- in space: a face, and an edge of a bar over an edge of a beam

@@ -79,6 +79,32 @@ TEST(Rows, DynamicsAreTheForcedDiscreteEulerLagrangeEquations) {
   EXPECT_EQ(problem.problem().upper(at.control(2) + 1), 7.0);
 }
 
+// A damper at the pivot pushes at the midpoint's rate, beside the motor, half of it to either end of the interval.
+TEST(Rows, DampersPushAtMidpoints) {
+  constexpr double damping = 0.4;
+  for (const bool timed : {false, true}) {
+    MotionProblem problem = problem_of(std::string(pendulum) + "[spring pivot]\ncoordinate = a\ndamping = 0.4\n");
+    EXPECT_FALSE(problem.system().simply_actuated());
+    Phase phase = swing();
+    if (timed) phase.free_duration = {{0.1, 2.0}};
+    problem.add_phase(std::move(phase));
+    problem.add_boundary({0, true, {}, {}, true});
+    problem.transcribe();
+    problem.problem().finish();
+    const PhaseIndex& at = problem.index(0);
+    VectorXd x = some_point(problem.problem());
+    if (timed) x(at.duration) = T;
+    const VectorXd c = rows_at(problem.problem(), x);
+    const auto a = [&](int k) { return x(at.theta(k)); };
+    const auto push = [&](int k) { return x(at.control(k) + 1) - damping * (a(k + 1) - a(k)) / h; };
+    for (int k = 1; k < K; ++k)
+      EXPECT_NEAR(c(problem.momentum_row(0, k)) * (timed ? 1.0 : h),
+                  slots(a(k - 1), a(k)).D4[2] + slots(a(k), a(k + 1)).D2[2] + 0.5 * h * (push(k - 1) + push(k)), 1e-13);
+    EXPECT_NEAR(c(problem.momentum_row(0, K)),
+                slots(a(K - 1), a(K)).D4[2] + 0.5 * h * push(K - 1) - m * l * l * x(at.velocity_before), 1e-13);
+  }
+}
+
 // With the duration an unknown the rows are momenta, N m s.
 TEST(Rows, DynamicsOfAFreeDurationAreThoseTimesTheStep) {
   MotionProblem problem = problem_of(pendulum);
