@@ -248,8 +248,10 @@ def motion(trajectory):
         if channel.name in drawn or full not in (len(t), len(t) - 1) or full < 2:
             continue
         values = channel.values[: nodes if full == len(t) else nodes - 1]
-        units = [unit for unit in dict.fromkeys(channel.units) if unit]
-        found.series.append(Series(channel.name, ", ".join(units), channel.names, values, channel.description))
+        unit, names = channel.units[0] if channel.units else "", channel.names
+        if len(set(channel.units)) > 1:  # as torques beside forces: each has its own
+            unit, names = "", [f"{one} [{its}]" if its not in ("", "1") else one for one, its in zip(names, channel.units)]
+        found.series.append(Series(channel.name, unit, names, values, channel.description))
     first = ["u", "contact_force", "energy", "q"]  # of most interest
     found.series.sort(key=lambda s: first.index(s.name) if s.name in first else len(first))
     return found

@@ -193,7 +193,7 @@ def series(axes, trajectory, given):
             axes.stairs(values, one.t, label=name.replace("_", " "), baseline=None)
         else:
             axes.plot(one.t, values, label=name.replace("_", " "))
-    axes.set(xlabel="t [s]", ylabel=f"{chosen[0].name} [{chosen[0].unit}]")
+    axes.set(xlabel="t [s]", ylabel=chosen[0].name + (f" [{chosen[0].unit}]" if chosen[0].unit not in ("", "1") else ""))
     axes.legend(fontsize=7)
 
 

@@ -5,10 +5,11 @@ import io
 import json
 import math
 import os
+import re
 import sys
 import tempfile
 
-from studies import dodyn, make
+from studies import ROOT, dodyn, make
 
 try:
     import numpy as np
@@ -165,6 +166,30 @@ def recommended():
     assert "front of" in repr(front) and "best" in repr(noisy)
 
 
+def slides():
+    """A walker whose knees slide: what drives them is a force, and pictures say so."""
+    text = open(os.path.join(ROOT, "models", "planar-biped.model"), encoding="utf-8").read()
+    for old, new in (("joint = revolute\ncoordinates = stance_knee", "joint = prismatic y\ncoordinates = stance_knee"),
+                     ("joint = revolute\ncoordinates = swing_knee", "joint = prismatic y\ncoordinates = swing_knee"),
+                     ("from = 0\nto = 130 deg", "from = -0.2\nto = 0"), ("from = -130 deg\nto = 0", "from = 0\nto = 0.2")):  # fmt: skip
+        assert text.count(old) == 1, old
+        text = text.replace(old, new)
+    text = re.sub(r"\[knee \w+\]\n((?!\[).*\n?)*", "", text)
+    with open("slide.model", "w") as file:
+        file.write(text)
+    with open("slide.cfg", "w") as file:
+        file.write("[study]\nevaluator = gait\nmax-evaluations = 1\n[gait]\nmodel = slide.model\nstarts = 1\nintervals = 20\n"
+                   "[design]\nstep-length = 0.3\nperiod = 0.8\nleg.min = 0.9\nleg.max = 1.1\n")  # fmt: skip
+    dodyn("run", "slide.cfg", "--study.archive", "slide.h5")
+    trajectory = package.open("slide.h5").trajectory(0)
+    assert trajectory["u"].units == ["N m", "N", "N m", "N"] and trajectory["q"].units == ["m", "m", "rad", "m", "rad", "m"]
+    from dodyn import motion
+
+    shown = {series.name: series for series in motion.motion(trajectory).series}["u"]
+    assert shown.unit == "" and shown.names == ["stance_contact [N m]", "stance_knee [N]", "hip [N m]", "swing_knee [N]"]
+    assert package.open("knee.h5").best.trajectory["u"].units == ["N m"] * 4
+
+
 with tempfile.TemporaryDirectory() as directory:
     os.chdir(directory)
     make("knee", "failing", "command", "scene", "docking", "noisy", "front")
@@ -173,6 +198,6 @@ with tempfile.TemporaryDirectory() as directory:
     for name in ("knee", "failing", "docking"):
         trajectories_agree(f"{name}.h5")
     assert {e.status for e in package.open("failing.h5")} == {"ok", "failed"}
-    for test in (recommended, csv_agrees, frames_agree, refusals, configuration):
+    for test in (recommended, slides, csv_agrees, frames_agree, refusals, configuration):
         test()
         print(test.__name__, "ok", flush=True)
