@@ -226,7 +226,6 @@ void Ego::decide() {
 void Ego::plan() {
   if (plan_) return;
   KrigingOptions kriging;
-  kriging.kernel = options.kernel;
   kriging.trend = options.trend;
   kriging.nugget = options.noise;
   evidence.find_plateau();

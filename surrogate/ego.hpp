@@ -51,7 +51,6 @@ struct EgoOptions {
   // the best of them is evaluated again, first.
   std::vector<Evaluation> known;
   std::uint64_t seed = 1;
-  Kernel kernel = Kernel::matern52;
   Trend trend = Trend::constant;
   bool gradient = false;  // use gradients of the cost where told (not with integers or categories)
   bool noise = false;     // costs are noisy beyond the standard errors they may come with

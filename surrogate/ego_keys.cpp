@@ -22,11 +22,6 @@ const KeyTable<EgoOptions>& ego_keys() {
                     "noisy costs: the same design may be asked for again; false where it costs the same again"})
           .add("batch", &Options::batch,
                {.description = "designs asked for at a time after the initial ones; at most study.batch", .minimum = 1})
-          .add("kernel", &Options::kernel,
-               {{"matern52", Kernel::matern52},
-                {"matern32", Kernel::matern32},
-                {"squared-exponential", Kernel::squared_exponential}},
-               {.description = "covariance of the cost between two designs"})
           .add("trend", &Options::trend, {{"constant", Trend::constant}, {"linear", Trend::linear}},
                {.description = "mean of the cost before it is known"})
           .add("acquisition", &Options::acquisition,

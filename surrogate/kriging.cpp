@@ -29,27 +29,16 @@ struct KernelValue {
   double k, d1, d2, d3;
 };
 
-KernelValue evaluate(Kernel kernel, double q) {
-  if (kernel == Kernel::squared_exponential) {
-    const double e = std::exp(-0.5 * q);
-    return {e, -0.5 * e, 0.25 * e, -0.125 * e};
-  }
-  const double r = std::sqrt(q);
-  if (kernel == Kernel::matern52) {
-    const double s = std::sqrt(5.0) * r, e = std::exp(-s);
-    return {(1 + s + s * s / 3) * e, -5.0 / 6 * (1 + s) * e, 25.0 / 12 * e,
-            r > 0 ? -25.0 * std::sqrt(5.0) / 24 * e / r : 0.0};
-  }
-  const double s = std::sqrt(3.0) * r, e = std::exp(-s);
-  return {(1 + s) * e, -1.5 * e, r > 0 ? 0.75 * std::sqrt(3.0) * e / r : 0.0,
-          r > 0 ? -0.375 * std::sqrt(3.0) * e * (1 + s) / (q * r) : 0.0};
+KernelValue matern52(double q) {
+  const double r = std::sqrt(q), s = std::sqrt(5.0) * r, e = std::exp(-s);
+  return {(1 + s + s * s / 3) * e, -5.0 / 6 * (1 + s) * e, 25.0 / 12 * e,
+          r > 0 ? -25.0 * std::sqrt(5.0) / 24 * e / r : 0.0};
 }
 
 }  // namespace
 
 // Rows run sample by sample: the value, then the gradient where the sample has one; so a new sample appends.
 struct KrigingFactor {
-  Kernel kernel = Kernel::matern52;
   bool linear = false;
   VectorXd scale, inverse_square;      // of the lengths, in units of the scale
   MatrixXd x;                          // d x n, scaled
@@ -70,7 +59,7 @@ struct KrigingFactor {
   // Correlations of the rows of sample i (down) with the rows of sample j (across).
   void block(Index i, Index j, Eigen::Ref<MatrixXd> out) const {
     const VectorXd delta = x.col(i) - x.col(j), a = delta.cwiseProduct(inverse_square);
-    const KernelValue k = evaluate(kernel, delta.dot(a));
+    const KernelValue k = matern52(delta.dot(a));
     const Index d = dimensions();
     const bool down = out.rows() > 1, across = out.cols() > 1;
     out(0, 0) = k.k;
@@ -138,7 +127,7 @@ struct KrigingFactor {
     const Index d = dimensions();
     for (Index i = 0; i < samples(); ++i) {
       const VectorXd delta = at - x.col(i), a = delta.cwiseProduct(inverse_square);
-      const KernelValue v = evaluate(kernel, delta.dot(a));
+      const KernelValue v = matern52(delta.dot(a));
       const Index r = first[i];
       k(r) = v.k;
       if (derivative) derivative->row(r) = 2 * v.d1 * a.transpose();
@@ -267,7 +256,6 @@ double prior_mean(Index d) { return std::log(0.5 * std::sqrt(static_cast<double>
 KrigingFactor places(const Prepared& p, const KrigingOptions& options, const VectorXd& log_length, double nugget,
                      double variance) {
   KrigingFactor f;
-  f.kernel = options.kernel;
   f.linear = options.trend == Trend::linear;
   f.scale = p.scale;
   f.inverse_square = (-2 * log_length.array()).exp();
@@ -340,7 +328,7 @@ Posterior posterior(const Prepared& p, const KrigingOptions& options, const Vect
   for (Index i = 0; i < f.samples(); ++i) {
     for (Index j = 0; j <= i; ++j) {
       const VectorXd delta = f.x.col(i) - f.x.col(j), a = delta.cwiseProduct(f.inverse_square);
-      const KernelValue k = evaluate(f.kernel, delta.dot(a));
+      const KernelValue k = matern52(delta.dot(a));
       const Index ri = f.first[i], rj = f.first[j];
       double common = -2 * k.d1 * w(ri, rj);
       VectorXd own = VectorXd::Zero(d);
@@ -538,7 +526,7 @@ MatrixXd Kriging::covariance(const MatrixXd& at) const {
   for (Index i = 0; i < m; ++i) {
     f.cross(x.col(i), k.col(i), nullptr);
     trend.col(i) = f.trend_at(x.col(i));
-    for (Index j = 0; j <= i; ++j) c(i, j) = c(j, i) = evaluate(f.kernel, f.squared_distance(x.col(i) - x.col(j))).k;
+    for (Index j = 0; j <= i; ++j) c(i, j) = c(j, i) = matern52(f.squared_distance(x.col(i) - x.col(j))).k;
   }
   f.lower.triangularView<Eigen::Lower>().solveInPlace(k);
   trend.noalias() -= f.whitened.transpose() * k;
@@ -550,7 +538,6 @@ Kriging Kriging::grown(const VectorXd& x, double y, const VectorXd& gradient, do
   const Index d = old.dimensions(), n = old.samples(), rows = old.rows();
   const Index more = gradient.size() == d && gradient.allFinite() ? 1 + d : 1;
   auto f = std::make_shared<KrigingFactor>();
-  f->kernel = old.kernel;
   f->linear = old.linear;
   f->scale = old.scale;
   f->inverse_square = old.inverse_square;

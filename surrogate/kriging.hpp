@@ -21,7 +21,6 @@
 
 namespace dodyn::surrogate {
 
-enum class Kernel { matern52, matern32, squared_exponential };
 enum class Trend { constant, linear };
 
 // n samples of a function of d variables.
@@ -35,7 +34,6 @@ struct Samples {
 };
 
 struct KrigingOptions {
-  Kernel kernel = Kernel::matern52;
   Trend trend = Trend::constant;  // a linear trend falls back to a constant one where the samples do not determine it
   bool nugget = false;            // estimate a noise variance common to all samples
   Eigen::VectorXd scale;          // d: natural length of each variable, such as its range; empty: the samples' extent

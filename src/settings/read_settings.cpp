@@ -8,6 +8,7 @@
 #include "settings/command_line.hpp"
 #include "settings/expression.hpp"
 #include "settings/read_text.hpp"
+#include "settings/removed.hpp"
 #include "settings/settings.hpp"
 
 namespace dodyn {
@@ -303,6 +304,8 @@ class Reader {
     for (const Level* level : {&file_, &line_, &scenario_})
       for (const auto& [name, value] : *level) {
         if (name.starts_with("design.") || std::find(known.begin(), known.end(), name) != known.end()) continue;
+        if (const Removed* gone = find_removed(name))
+          fail(value.where, "the key '" + shown(name) + "' was removed; " + gone->advice);
         for (const auto& other : kinds_) {
           const auto names = names_of(other.keys);
           const auto section = name.substr(0, name.find('.'));

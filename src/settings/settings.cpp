@@ -6,6 +6,8 @@
 #include <map>
 #include <set>
 
+#include "settings/removed.hpp"
+
 namespace dodyn {
 
 EvaluatorKind::Variables always(std::vector<DesignVariable> variables) {
@@ -130,9 +132,12 @@ std::string differences(const Settings& settings, const std::vector<std::pair<st
     if (key.identity && !agrees && !formerly)
       differing.push_back(key.name + ": " + (was.empty() ? "none" : was) + " / " + setting.value);
   }
-  for (const auto& [name, value] : then)
+  for (const auto& [name, value] : then) {
+    // Of a key that is gone: the program does what the archive says without it.
+    if (const Removed* gone = find_removed(name); gone && gone->value == value) continue;
     if (!now.count(name) && std::find(settings.idle.begin(), settings.idle.end(), name) == settings.idle.end())
       differing.push_back(name + ": " + value + " / none");
+  }
   return differing.empty() ? "" : listed(differing, 60, 1000) + " (archive / now)";
 }
 

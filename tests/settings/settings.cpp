@@ -211,6 +211,11 @@ TEST_F(SettingsTest, VariablesMayDependOnOtherSettings) {
   EXPECT_EQ(read_with("", {"--walk.model", "bc", "--design.c", "0.25"}).design("c", {}), 0.25);
   EXPECT_THROW(read_with("", {"--design.c", "0.25"}), ConfigError);
   EXPECT_EQ(differences(settings, settings.configuration()), "");
+  auto before = settings.configuration();
+  before.emplace_back("surrogate.kernel", "matern52");  // removed since, and as it was by default
+  EXPECT_EQ(differences(settings, before), "");
+  before.back().second = "matern32";
+  EXPECT_EQ(differences(settings, before), "surrogate.kernel: matern32 / none (archive / now)");
 }
 
 // Of a variable that the command line fixes the file's range is kept, if it is one.
@@ -643,6 +648,8 @@ TEST_F(SettingsTest, MistakesOnTheCommandLine) {
             "command line: unknown key 'walk.step-lenght' (did you mean 'walk.step-length'?)");
   EXPECT_EQ(complaint(walk, {"--step-length", "1"}),
             "command line: unknown key 'step-length' (did you mean 'walk.step-length'?)");
+  EXPECT_EQ(complaint(walk, {"--surrogate.kernel", "matern52"}),
+            "command line: the key 'surrogate.kernel' was removed; leave it out: kriging has one kernel, matern52");
   EXPECT_EQ(complaint(walk, {"--study.seed"}), "command line: study.seed has no value; allowed: an integer >= 0");
   EXPECT_EQ(complaint(walk, {"--study.seed="}), "command line: study.seed has no value; allowed: an integer >= 0");
   EXPECT_EQ(complaint(walk, {"--study.seed", "--walk.offset", "1"}),

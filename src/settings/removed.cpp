@@ -1,0 +1,16 @@
+#include "settings/removed.hpp"
+
+#include <algorithm>
+
+namespace dodyn {
+
+const Removed* find_removed(const std::string& key, const std::string& word) {
+  static const std::vector<Removed> all = {
+      {"surrogate.kernel", "", "matern52", "leave it out: kriging has one kernel, matern52"},
+  };
+  const auto at =
+      std::find_if(all.begin(), all.end(), [&](const Removed& one) { return one.key == key && one.word == word; });
+  return at == all.end() ? nullptr : &*at;
+}
+
+}  // namespace dodyn
