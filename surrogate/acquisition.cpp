@@ -80,9 +80,4 @@ Acquisition log_probability_below(double mean, double variance, double limit) {
   return {value, -slope / s, -slope * z / (2 * v)};
 }
 
-Acquisition lower_confidence_bound(double mean, double variance, double weight) {
-  const double s = std::sqrt(std::max(variance, least_variance));
-  return {weight * s - mean, -1, 0.5 * weight / s};
-}
-
 }  // namespace dodyn::surrogate

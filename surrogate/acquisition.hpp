@@ -24,9 +24,6 @@ Acquisition log_augmented_expected_improvement(double mean, double variance, dou
 // log of the probability that f <= limit.
 Acquisition log_probability_below(double mean, double variance, double limit);
 
-// -(m - weight s): the lower confidence bound, negated.
-Acquisition lower_confidence_bound(double mean, double variance, double weight);
-
 // log h(z), log Phi(z), and their derivatives with respect to z. Relative accuracy about 1e-12 for every finite z.
 double log_h(double z, double* slope = nullptr);
 double log_normal_cdf(double z, double* slope = nullptr);

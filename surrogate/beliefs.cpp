@@ -198,15 +198,12 @@ double Beliefs::log_gain(const VectorXd& z, VectorXd& dz) const {
     for (const std::vector<Kriging>& fantasy : fantasies_) predicted.push_back(fantasy[0].predict(z));
     return log_expected_gain(front_, predicted, &dz);
   }
-  const bool bound = options_.acquisition == AcquisitionKind::lower_confidence_bound;
   double largest = -std::numeric_limits<double>::infinity();
   std::vector<double> values;
   std::vector<VectorXd> slopes;
   for (std::size_t m = 0; m < fantasies_[0].size(); ++m) {
     const Prediction p = fantasies_[0][m].predict(z);
-    const Acquisition a = bound
-                              ? lower_confidence_bound(p.mean, p.variance, options_.confidence_weight)
-                              : log_augmented_expected_improvement(p.mean, p.variance, incumbent_[m], noise_variance_);
+    const Acquisition a = log_augmented_expected_improvement(p.mean, p.variance, incumbent_[m], noise_variance_);
     values.push_back(a.value);
     slopes.push_back(a.by_mean * p.mean_gradient + a.by_variance * p.variance_gradient);
     largest = std::max(largest, a.value);
@@ -218,7 +215,6 @@ double Beliefs::log_gain(const VectorXd& z, VectorXd& dz) const {
     dz += weight * slopes[m];
   }
   dz /= sum;
-  if (bound && values.size() == 1) return values[0];
   return largest + std::log(sum / static_cast<double>(values.size()));
 }
 
@@ -284,9 +280,7 @@ VectorXd Beliefs::scores(const MatrixXd& units) const {
   VectorXd mean, variance;
   fantasies_[0][0].predict(z, mean, variance);
   for (Index i = 0; i < units.cols(); ++i)
-    out(i) = options_.acquisition == AcquisitionKind::lower_confidence_bound
-                 ? lower_confidence_bound(mean(i), variance(i), options_.confidence_weight).value
-                 : log_augmented_expected_improvement(mean(i), variance(i), incumbent_[0], noise_variance_).value;
+    out(i) = log_augmented_expected_improvement(mean(i), variance(i), incumbent_[0], noise_variance_).value;
   for (std::size_t k = 0; k < evidence_.constraints.size(); ++k) {
     const Constraint& c = evidence_.constraints[k];
     models_.constraints()[k].model().predict(z, mean, variance);

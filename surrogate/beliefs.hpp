@@ -19,7 +19,6 @@
 
 namespace dodyn::surrogate {
 
-enum class AcquisitionKind { expected_improvement, lower_confidence_bound };
 enum class Pending { believer, liar, joint };
 
 // Models of the evaluations told; brought up to date, not made anew.
@@ -38,8 +37,6 @@ class Models {
 };
 
 struct BeliefOptions {
-  AcquisitionKind acquisition = AcquisitionKind::expected_improvement;
-  double confidence_weight = 2;
   Pending pending = Pending::believer;
   std::uint64_t seed = 1;
   double longest = 0;                    // no length of the models above it, of the range; 0: as they are
@@ -67,7 +64,6 @@ class Beliefs {
 
   bool any_feasible() const { return any_feasible_; }
   const Front& front() const { return front_; }
-  bool compares() const { return !incumbent_.empty(); }
 
  private:
   Kriging with_failures(Kriging model) const;

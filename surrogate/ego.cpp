@@ -167,8 +167,7 @@ Plan Ego::next(std::optional<Beliefs>& thought) {
   account.without_cost(static_cast<double>(bad) / static_cast<double>(evidence.told.size() - evidence.from));
   const Beliefs& beliefs = thought.emplace(beliefs_of(*this));
   Plan plan = by_acquisition(*this, beliefs, candidates, lower, upper);
-  const bool improves = options.acquisition == AcquisitionKind::expected_improvement &&
-                        evidence.objectives.size() == 1 && beliefs.any_feasible() && !evidence.noisy();
+  const bool improves = evidence.objectives.size() == 1 && beliefs.any_feasible() && !evidence.noisy();
   if (improves && !options.trust_region) {
     const double gain = least_gain();
     const bool nothing = plan.design.size() == 0 || plan.score < std::log(gain);

@@ -56,8 +56,6 @@ struct EgoOptions {
   bool noise = false;     // costs are noisy beyond the standard errors they may come with
   bool repeat = true;     // with noise: a design may be asked for again. Not where the same one costs the same again,
                           // as with common random numbers: then designs stay 1/200 of the ranges apart
-  AcquisitionKind acquisition = AcquisitionKind::expected_improvement;
-  double confidence_weight = 2;  // lower confidence bound: mean - weight x standard deviation
   int batch = 1;                 // designs per ask after the initial ones
   Pending pending = Pending::believer;
   double tolerance = 1e-6;        // expected improvement at which to stop, of the best cost's magnitude

@@ -64,8 +64,6 @@ Found refine(const EgoState& ego, const Beliefs& beliefs, const VectorXd& start,
 
 Beliefs beliefs_of(const EgoState& ego) {
   BeliefOptions o;
-  o.acquisition = ego.options.acquisition;
-  o.confidence_weight = ego.options.confidence_weight;
   o.pending = ego.options.pending;
   o.seed = ego.options.seed;
   o.care = 1 + 0.5 * std::min(std::max(ego.failed_in_a_row, ego.hopes_failed), 8);
@@ -171,8 +169,6 @@ Plan by_acquisition(const EgoState& ego, const Beliefs& beliefs, const MatrixXd&
     note << "likeliest to keep the constraints";
   } else if (ego.evidence.objectives.size() > 1) {
     note << "front of " << beliefs.front().points.cols() << ", expected hypervolume gain " << std::exp(plan.score);
-  } else if (ego.options.acquisition == AcquisitionKind::lower_confidence_bound) {
-    note << "lower confidence bound " << -plan.score;
   } else {
     note << (ego.niche.taken()   ? "in another basin, for the best is settling: "
              : ego.is_settling() ? "away from the best, which is settling: "

@@ -24,10 +24,6 @@ const KeyTable<EgoOptions>& ego_keys() {
                {.description = "designs asked for at a time after the initial ones; at most study.batch", .minimum = 1})
           .add("trend", &Options::trend, {{"constant", Trend::constant}, {"linear", Trend::linear}},
                {.description = "mean of the cost before it is known"})
-          .add("acquisition", &Options::acquisition,
-               {{"expected-improvement", AcquisitionKind::expected_improvement},
-                {"lower-confidence-bound", AcquisitionKind::lower_confidence_bound}},
-               {.description = "what the next design maximises"})
           .add("pending", &Options::pending,
                {{"believer", Pending::believer}, {"liar", Pending::liar}, {"joint", Pending::joint}},
                {.description =

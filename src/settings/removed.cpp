@@ -6,6 +6,8 @@ namespace dodyn {
 
 const Removed* find_removed(const std::string& key, const std::string& word) {
   static const std::vector<Removed> all = {
+      {"surrogate.acquisition", "", "expected-improvement",
+       "leave it out: the next design maximises expected improvement"},
       {"surrogate.kernel", "", "matern52", "leave it out: kriging has one kernel, matern52"},
   };
   const auto at =

@@ -45,7 +45,6 @@ TEST(Acquisition, DerivativesMatchDifferences) {
   expect_derivatives([](double m, double v) { return log_expected_improvement(m, v, 0.2); });
   expect_derivatives([](double m, double v) { return log_augmented_expected_improvement(m, v, 0.2, 0.1); });
   expect_derivatives([](double m, double v) { return log_probability_below(m, v, 0.2); });
-  expect_derivatives([](double m, double v) { return lower_confidence_bound(m, v, 2); });
 }
 
 TEST(Acquisition, GrowsWithDoubtAndFallsWithTheMean) {
