@@ -1,12 +1,10 @@
 #include "surrogate/beliefs.hpp"
 
-#include <Eigen/Cholesky>
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include "surrogate/acquisition.hpp"
-#include "surrogate/random.hpp"
 
 namespace dodyn::surrogate {
 
@@ -86,7 +84,7 @@ void Models::update(const Evidence& evidence, KrigingOptions options, bool gradi
 }
 
 Beliefs::Beliefs(const Evidence& evidence, const Models& models, const BeliefOptions& options)
-    : evidence_(evidence), models_(models), options_(options), edge_(evidence), fantasies_(evidence.objectives.size()) {
+    : evidence_(evidence), models_(models), options_(options), edge_(evidence) {
   if (models.objectives()[0].empty()) return;
   if (evidence.noisy()) {  // the variance of one more sample
     double sum = 0;
@@ -95,7 +93,7 @@ Beliefs::Beliefs(const Evidence& evidence, const Models& models, const BeliefOpt
       if (evidence.usable(e)) sum += e.cost_stderr * e.cost_stderr, ++n;
     noise_variance_ = models.objectives()[0].model().noise_variance() + sum / std::max(n, 1);
   }
-  for (std::size_t k = 0; k < fantasies_.size(); ++k) believe_pending(k);
+  for (const TrackedModel& tracked : models.objectives()) fantasies_.push_back(with_pending(tracked));
   compare();
 }
 
@@ -112,43 +110,14 @@ Kriging Beliefs::with_failures(Kriging model) const {
   return model;
 }
 
-// At the pending designs the model believes its own mean (kriging believer), or lies the best cost (constant liar), or
-// averages over what they may turn out to be (joint expected improvement, greedily).
-void Beliefs::believe_pending(std::size_t k) {
-  const TrackedModel& tracked = models_.objectives()[k];
+// At the pending designs the model believes its own mean (kriging believer).
+Kriging Beliefs::with_pending(const TrackedModel& tracked) const {
   Kriging model = with_failures(options_.longest > 0 ? tracked.doubting(options_.longest) : tracked.model());
-  double lie = std::numeric_limits<double>::infinity();
-  for (const Evaluation& e : evidence_.told)
-    if (evidence_.usable(e)) lie = std::min(lie, tracked.warp().forward(evidence_.objective(e, k)));
-  MatrixXd grown(evidence_.space.embedded(), 0);
   for (const VectorXd& x : evidence_.pending) {
     const VectorXd z = evidence_.space.embed(evidence_.space.unit(x));
-    const Index before = model.samples();
-    model = model.grown(z, options_.pending == Pending::liar ? lie : model.predict(z).mean, {}, noise_variance_);
-    if (model.samples() == before) continue;
-    grown.conservativeResize(Eigen::NoChange, grown.cols() + 1);
-    grown.col(grown.cols() - 1) = z;
+    model = model.grown(z, model.predict(z).mean, {}, noise_variance_);
   }
-  if (options_.pending != Pending::joint || grown.cols() == 0 || fantasies_.size() > 1) {
-    fantasies_[k] = {model};
-    return;
-  }
-  VectorXd mean, variance;
-  tracked.model().predict(grown, mean, variance);
-  MatrixXd c = tracked.model().covariance(grown);
-  c.diagonal().array() += 1e-10 * (1e-300 + c.diagonal().maxCoeff());
-  const Eigen::LLT<MatrixXd> llt(c);
-  const MatrixXd root =
-      llt.info() == Eigen::Success ? MatrixXd(llt.matrixL()) : MatrixXd(variance.cwiseSqrt().asDiagonal());
-  Random random(options_.seed + 31 * evidence_.told.size());
-  VectorXd normal;
-  for (int m = 0; m < 16; ++m) {  // antithetic pairs
-    if (m % 2 == 0)
-      normal = VectorXd::NullaryExpr(grown.cols(), [&] { return random.normal(); });
-    else
-      normal = -normal;
-    fantasies_[k].push_back(model.with_last_values(mean + root * normal));
-  }
+  return model;
 }
 
 // What the acquisition compares with: the best, or with noise the least of the predictions at the samples plus one
@@ -168,54 +137,37 @@ void Beliefs::compare() {
     front_ = Front::of(points);
     return;
   }
-  for (const Kriging& fantasy : fantasies_[0]) {
-    double least = std::numeric_limits<double>::infinity();
-    for (std::size_t i = evidence_.from; i < evidence_.told.size(); ++i) {
-      const Evaluation& e = evidence_.told[i];
-      if (!evidence_.feasible(e)) continue;
-      any_feasible_ = true;
-      if (!evidence_.noisy()) {
-        least = std::min(least, warp.forward(evidence_.objective(e, 0)));
-      } else if (!evidence_.telling(e)) {  // on the plateau
-        least = std::min(least, warp.forward(evidence_.plateau->cost));
-      } else {
-        const Prediction p = fantasy.predict(evidence_.space.embed(evidence_.unit(e)));
-        least = std::min(least, p.mean + std::sqrt(p.variance));
-      }
+  double least = std::numeric_limits<double>::infinity();
+  for (std::size_t i = evidence_.from; i < evidence_.told.size(); ++i) {
+    const Evaluation& e = evidence_.told[i];
+    if (!evidence_.feasible(e)) continue;
+    any_feasible_ = true;
+    if (!evidence_.noisy()) {
+      least = std::min(least, warp.forward(evidence_.objective(e, 0)));
+    } else if (!evidence_.telling(e)) {  // on the plateau
+      least = std::min(least, warp.forward(evidence_.plateau->cost));
+    } else {
+      const Prediction p = fantasies_[0].predict(evidence_.space.embed(evidence_.unit(e)));
+      least = std::min(least, p.mean + std::sqrt(p.variance));
     }
-    if (!evidence_.noisy())
-      for (const VectorXd& x : evidence_.pending)
-        least = std::min(least, fantasy.predict(evidence_.space.embed(evidence_.space.unit(x))).mean);
-    incumbent_.push_back(options_.incumbent ? *options_.incumbent : least - options_.margin);
   }
+  if (!evidence_.noisy())
+    for (const VectorXd& x : evidence_.pending)
+      least = std::min(least, fantasies_[0].predict(evidence_.space.embed(evidence_.space.unit(x))).mean);
+  incumbent_ = options_.incumbent ? *options_.incumbent : least - options_.margin;
 }
 
-// Of joint pending designs: the mean over what they may turn out to be.
 double Beliefs::log_gain(const VectorXd& z, VectorXd& dz) const {
   if (!any_feasible_) return 0;
   if (fantasies_.size() > 1) {
     std::vector<Prediction> predicted;
-    for (const std::vector<Kriging>& fantasy : fantasies_) predicted.push_back(fantasy[0].predict(z));
+    for (const Kriging& fantasy : fantasies_) predicted.push_back(fantasy.predict(z));
     return log_expected_gain(front_, predicted, &dz);
   }
-  double largest = -std::numeric_limits<double>::infinity();
-  std::vector<double> values;
-  std::vector<VectorXd> slopes;
-  for (std::size_t m = 0; m < fantasies_[0].size(); ++m) {
-    const Prediction p = fantasies_[0][m].predict(z);
-    const Acquisition a = log_augmented_expected_improvement(p.mean, p.variance, incumbent_[m], noise_variance_);
-    values.push_back(a.value);
-    slopes.push_back(a.by_mean * p.mean_gradient + a.by_variance * p.variance_gradient);
-    largest = std::max(largest, a.value);
-  }
-  double sum = 0;  // log of the mean of exponentials
-  for (std::size_t m = 0; m < values.size(); ++m) {
-    const double weight = std::exp(values[m] - largest);
-    sum += weight;
-    dz += weight * slopes[m];
-  }
-  dz /= sum;
-  return largest + std::log(sum / static_cast<double>(values.size()));
+  const Prediction p = fantasies_[0].predict(z);
+  const Acquisition a = log_augmented_expected_improvement(p.mean, p.variance, incumbent_, noise_variance_);
+  dz += a.by_mean * p.mean_gradient + a.by_variance * p.variance_gradient;
+  return a.value;
 }
 
 double Beliefs::log_kept(std::size_t k, const VectorXd& z, VectorXd& dz) const {
@@ -257,8 +209,8 @@ VectorXd Beliefs::parts_of_score(const VectorXd& u) const {
   const VectorXd z = evidence_.space.embed(u);
   VectorXd dz = VectorXd::Zero(z.size());
   std::vector<double> parts;
-  for (const std::vector<Kriging>& fantasy : fantasies_) {
-    const Prediction p = fantasy[0].predict(z);
+  for (const Kriging& fantasy : fantasies_) {
+    const Prediction p = fantasy.predict(z);
     parts.insert(parts.end(), {p.mean, std::sqrt(std::max(p.variance, 0.0))});
   }
   parts.push_back(log_gain(z, dz));
@@ -271,16 +223,16 @@ VectorXd Beliefs::parts_of_score(const VectorXd& u) const {
 
 VectorXd Beliefs::scores(const MatrixXd& units) const {
   VectorXd out = VectorXd::Zero(units.cols());
-  if (!any_feasible_ || fantasies_.size() > 1 || fantasies_[0].size() > 1) {
+  if (!any_feasible_ || fantasies_.size() > 1) {
     for (Index i = 0; i < units.cols(); ++i) out(i) = score(units.col(i), nullptr);
     return out;
   }
   MatrixXd z(evidence_.space.embedded(), units.cols());
   for (Index i = 0; i < units.cols(); ++i) z.col(i) = evidence_.space.embed(units.col(i));
   VectorXd mean, variance;
-  fantasies_[0][0].predict(z, mean, variance);
+  fantasies_[0].predict(z, mean, variance);
   for (Index i = 0; i < units.cols(); ++i)
-    out(i) = log_augmented_expected_improvement(mean(i), variance(i), incumbent_[0], noise_variance_).value;
+    out(i) = log_augmented_expected_improvement(mean(i), variance(i), incumbent_, noise_variance_).value;
   for (std::size_t k = 0; k < evidence_.constraints.size(); ++k) {
     const Constraint& c = evidence_.constraints[k];
     models_.constraints()[k].model().predict(z, mean, variance);

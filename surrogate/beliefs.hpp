@@ -19,8 +19,6 @@
 
 namespace dodyn::surrogate {
 
-enum class Pending { believer, liar, joint };
-
 // Models of the evaluations told; brought up to date, not made anew.
 class Models {
  public:
@@ -37,8 +35,6 @@ class Models {
 };
 
 struct BeliefOptions {
-  Pending pending = Pending::believer;
-  std::uint64_t seed = 1;
   double longest = 0;                    // no length of the models above it, of the range; 0: as they are
   std::optional<double> incumbent = {};  // compare with this cost, warped, not with the best
   double care = 1;                       // power of the probability to evaluate and to lie off the plateau
@@ -59,7 +55,7 @@ class Beliefs {
   // probabilities of keeping each constraint and of evaluating, and what lies nearer to failures than to others is distrusted by.
   Eigen::VectorXd parts_of_score(const Eigen::VectorXd& unit) const;
   static std::vector<std::string> parts(const Evidence& evidence);
-  double incumbent() const { return incumbent_.empty() ? not_a_number : incumbent_[0]; }
+  double incumbent() const { return incumbent_; }
   const BeliefOptions& options() const { return options_; }
 
   bool any_feasible() const { return any_feasible_; }
@@ -67,7 +63,7 @@ class Beliefs {
 
  private:
   Kriging with_failures(Kriging model) const;
-  void believe_pending(std::size_t objective);
+  Kriging with_pending(const TrackedModel& tracked) const;
   // Each adds its part of the score's gradient to `dz`.
   double log_gain(const Eigen::VectorXd& z, Eigen::VectorXd& dz) const;
   double log_kept(std::size_t constraint, const Eigen::VectorXd& z, Eigen::VectorXd& dz) const;
@@ -77,8 +73,8 @@ class Beliefs {
   const Models& models_;
   BeliefOptions options_;
   Edge edge_;
-  std::vector<std::vector<Kriging>> fantasies_;  // per objective: with the pending designs; several for joint
-  std::vector<double> incumbent_;                // per fantasy, as the model sees costs
+  std::vector<Kriging> fantasies_;   // per objective: with the pending designs
+  double incumbent_ = not_a_number;  // as the model sees costs; of one objective
   double noise_variance_ = 0;
   Front front_;
   bool any_feasible_ = false;

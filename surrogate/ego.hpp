@@ -8,9 +8,7 @@
 //      costs over many orders of magnitude neither drown the minimum nor break the model.
 //      A failed design counts as one where the cost is its prediction plus a standard deviation (Forrester et al.,
 //      2006).
-//   3. Designs asked and not yet told are pending: the model believes its own mean there (kriging believer), or lies
-//   the
-//      best cost (constant liar), or averages over what they may turn out to be (joint expected improvement, greedily).
+//   3. Designs asked and not yet told are pending: the model believes its own mean there (kriging believer).
 //   4. Acquisition maximised over quasi-random candidates, those around the best, and gradient steps from the first
 //   few.
 //   5. In four or more variables expected improvement hardly looks beyond the basin of its best design. So when the
@@ -52,13 +50,12 @@ struct EgoOptions {
   std::vector<Evaluation> known;
   std::uint64_t seed = 1;
   Trend trend = Trend::constant;
-  bool gradient = false;  // use gradients of the cost where told (not with integers or categories)
-  bool noise = false;     // costs are noisy beyond the standard errors they may come with
-  bool repeat = true;     // with noise: a design may be asked for again. Not where the same one costs the same again,
-                          // as with common random numbers: then designs stay 1/200 of the ranges apart
-  int batch = 1;                 // designs per ask after the initial ones
-  Pending pending = Pending::believer;
-  double tolerance = 1e-6;        // expected improvement at which to stop, of the best cost's magnitude
+  bool gradient = false;    // use gradients of the cost where told (not with integers or categories)
+  bool noise = false;       // costs are noisy beyond the standard errors they may come with
+  bool repeat = true;       // with noise: a design may be asked for again. Not where the same one costs the same again,
+                            // as with common random numbers: then designs stay 1/200 of the ranges apart
+  int batch = 1;            // designs per ask after the initial ones
+  double tolerance = 1e-6;  // expected improvement at which to stop, of the best cost's magnitude
   double front_tolerance = 5e-4;  // two objectives: growth of the front's hypervolume at which to stop, see ego.cpp
   int max_failures = 0;  // evaluations without a usable cost before giving up while there is none at all; 0: 20, and
                          // 15 for each variable

@@ -64,8 +64,6 @@ Found refine(const EgoState& ego, const Beliefs& beliefs, const VectorXd& start,
 
 Beliefs beliefs_of(const EgoState& ego) {
   BeliefOptions o;
-  o.pending = ego.options.pending;
-  o.seed = ego.options.seed;
   o.care = 1 + 0.5 * std::min(std::max(ego.failed_in_a_row, ego.hopes_failed), 8);
   if (!ego.models.objectives()[0].empty()) {
     const Warp& warp = ego.models.objectives()[0].warp();

@@ -24,10 +24,6 @@ const KeyTable<EgoOptions>& ego_keys() {
                {.description = "designs asked for at a time after the initial ones; at most study.batch", .minimum = 1})
           .add("trend", &Options::trend, {{"constant", Trend::constant}, {"linear", Trend::linear}},
                {.description = "mean of the cost before it is known"})
-          .add("pending", &Options::pending,
-               {{"believer", Pending::believer}, {"liar", Pending::liar}, {"joint", Pending::joint}},
-               {.description =
-                    "cost of a design that is being evaluated: the model's mean, the best so far, or all it may be"})
           .add("initial-design", &Options::initial_design,
                {{"latin-hypercube", InitialDesign::latin_hypercube},
                 {"sobol", InitialDesign::sobol},

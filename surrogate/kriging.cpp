@@ -572,14 +572,6 @@ Kriging Kriging::grown(const VectorXd& x, double y, const VectorXd& gradient, do
   return out;
 }
 
-Kriging Kriging::with_last_values(const VectorXd& y) const {
-  Kriging out = *this;
-  for (Index i = 0; i < y.size(); ++i)
-    out.observed_(factor_->first[factor_->samples() - y.size() + i]) = (y(i) - centre_) / spread_;
-  out.solve();
-  return out;
-}
-
 // With Q = R^-1 - R^-1 F (F^T R^-1 F)^-1 F^T R^-1 and b the rows of one sample: the error of predicting them from the
 // others is (Q_bb)^-1 (Q y)_b and its covariance variance (Q_bb)^-1.
 Kriging::LeaveOneOut Kriging::leave_one_out() const {

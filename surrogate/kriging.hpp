@@ -81,9 +81,6 @@ class Kriging {
   // already changes nothing.
   Kriging grown(const Eigen::VectorXd& x, double y, const Eigen::VectorXd& gradient = {}, double noise = 0) const;
 
-  // The same places with other values: `y` for the last samples. O(n^2).
-  Kriging with_last_values(const Eigen::VectorXd& y) const;
-
   // Leave-one-out: prediction of each (merged) sample from the others, its gradient left out with it.
   struct LeaveOneOut {
     Eigen::VectorXd observed, mean, variance;

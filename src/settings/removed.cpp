@@ -9,6 +9,8 @@ const Removed* find_removed(const std::string& key, const std::string& word) {
       {"surrogate.acquisition", "", "expected-improvement",
        "leave it out: the next design maximises expected improvement"},
       {"surrogate.kernel", "", "matern52", "leave it out: kriging has one kernel, matern52"},
+      {"surrogate.pending", "", "believer",
+       "leave it out: the model's mean stands for the cost of a design that is being evaluated"},
   };
   const auto at =
       std::find_if(all.begin(), all.end(), [&](const Removed& one) { return one.key == key && one.word == word; });

@@ -48,9 +48,8 @@ struct Told {
 };
 
 std::vector<std::pair<std::string, Setting>> settings() {
-  BeliefOptions careful, joint, liar, margin, doubting, bound;
+  BeliefOptions careful, margin, doubting;
   careful.care = 2.5;
-  joint.pending = Pending::joint;
   margin.margin = 0.1, margin.incumbent = -0.7;
   doubting.longest = 0.3;
   return {{"plain", {}},
@@ -58,7 +57,6 @@ std::vector<std::pair<std::string, Setting>> settings() {
           {"care", {.fails = true, .options = careful}},
           {"noise", {.noisy = true}},
           {"pending", {.pending = true}},
-          {"pending, joint", {.pending = true, .options = joint}},
           {"constraint", {.constraint = true}},
           {"incumbent", {.options = margin}},
           {"doubting", {.options = doubting}},
