@@ -1,7 +1,7 @@
 // Efficient global optimisation: kriging through the samples, the next design where the expected improvement over the
 // best is largest (in its logarithm, times the probability that the design evaluates at all and keeps the constraints).
 //
-//   1. Initial designs: given ones, then a Latin hypercube (or another filling of the box).
+//   1. Initial designs: given ones, then a Latin hypercube.
 //   2. Models, of the evaluations told: kriging of the cost, with gradients where asked for and there; kriging of each
 //      constrained metric; the probability of evaluating (viability) from the failures. Costs are warped by a monotone
 //      map, from none to a logarithm above the least cost, whichever makes them likeliest under the model, so that
@@ -40,10 +40,8 @@
 
 namespace dodyn::surrogate {
 
-enum class InitialDesign { latin_hypercube, sobol, halton, corners };
 struct EgoOptions {
   int initial_samples = 0;  // beside the given ones; 0: chosen from the number of variables
-  InitialDesign initial_design = InitialDesign::latin_hypercube;
   Eigen::MatrixXd given;  // d x m designs to evaluate first, in the variables' units
   // Known beforehand, as from another study of the same costs: they count for the models and as initial designs. Only
   // the best of them is evaluated again, first.

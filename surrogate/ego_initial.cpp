@@ -18,23 +18,10 @@ std::vector<VectorXd> initial_designs(const EgoState& ego) {
   if (restarts == 0)
     for (const Evaluation& e : ego.options.known) n -= n > 0 && ego.evidence.usable(e);
   const std::uint64_t seed = ego.options.seed + 7919ULL * static_cast<std::uint64_t>(restarts);
-  MatrixXd x;
-  if (n > 0) switch (ego.options.initial_design) {
-      case InitialDesign::latin_hypercube:
-        x = latin_hypercube(d, n, seed);
-        break;
-      case InitialDesign::sobol:
-        x = sobol(d, n, seed);
-        break;
-      case InitialDesign::halton:
-        x = halton(d, n, seed);
-        break;
-      case InitialDesign::corners:
-        x = corners(d);
-        break;
-    }
+  MatrixXd x(d, 0);
+  if (n > 0) x = latin_hypercube(d, n, seed);
   // Where not all of them can be, those that can of a filling with more points.
-  if (ego.options.possible && ego.options.initial_design != InitialDesign::corners) {
+  if (ego.options.possible) {
     MatrixXd all = x;
     const auto count = [&] {
       Index sum = 0;
@@ -43,9 +30,7 @@ std::vector<VectorXd> initial_designs(const EgoState& ego) {
     };
     for (int more = n; count() < n && more < 1024 * n;) {
       more *= 2;
-      all = ego.options.initial_design == InitialDesign::halton  ? halton(d, more, seed)
-            : ego.options.initial_design == InitialDesign::sobol ? sobol(d, more, seed)
-                                                                 : latin_hypercube(d, more, seed);
+      all = latin_hypercube(d, more, seed);
     }
     const MatrixXd kept = ego.possible_ones(all);
     x = kept.leftCols(std::min<Index>(n, kept.cols()));

@@ -24,12 +24,6 @@ const KeyTable<EgoOptions>& ego_keys() {
                {.description = "designs asked for at a time after the initial ones; at most study.batch", .minimum = 1})
           .add("trend", &Options::trend, {{"constant", Trend::constant}, {"linear", Trend::linear}},
                {.description = "mean of the cost before it is known"})
-          .add("initial-design", &Options::initial_design,
-               {{"latin-hypercube", InitialDesign::latin_hypercube},
-                {"sobol", InitialDesign::sobol},
-                {"halton", InitialDesign::halton},
-                {"corners", InitialDesign::corners}},
-               {.description = "how the initial designs fill the range"})
           .add("tolerance", &Options::tolerance,
                {.unit = "1",
                 .description =

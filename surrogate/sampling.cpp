@@ -98,15 +98,6 @@ MatrixXd halton(int dimensions, int n, std::uint64_t seed) {
   return x;
 }
 
-MatrixXd corners(int dimensions) {
-  if (dimensions < 1 || dimensions > 10) throw std::invalid_argument("corners: 1 to 10 variables");
-  const int n = 1 << dimensions;
-  MatrixXd x = MatrixXd::Constant(dimensions, n + 1, 0.5);
-  for (int i = 0; i < n; ++i)
-    for (int k = 0; k < dimensions; ++k) x(k, i) = (i >> k) & 1;
-  return x;
-}
-
 namespace {
 
 // The cells of a CSV file, and its columns by name: the unit in brackets is no part of that.

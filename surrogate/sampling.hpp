@@ -22,9 +22,6 @@ Eigen::MatrixXd sobol(int dimensions, int n, std::uint64_t seed, std::uint64_t s
 // Halton's sequence, each digit's values permuted at random (0 kept).
 Eigen::MatrixXd halton(int dimensions, int n, std::uint64_t seed);
 
-// All 2^d corners and the centre, in the order of the bits; throws std::invalid_argument beyond 10 dimensions.
-Eigen::MatrixXd corners(int dimensions);
-
 // Designs (in the variables' own units, one per column) from a CSV file with a header that names them; other columns
 // are ignored, so the output of `dodyn show --csv` serves. Throws std::invalid_argument "FILE:LINE: ..." on a missing
 // variable, a cell that is not a number, or a design outside the bounds.

@@ -71,14 +71,10 @@ TEST(Sampling, SobolFillsEveryDyadicInterval) {
   EXPECT_TRUE(inside(sobol(30, 50, 1)));
 }
 
-TEST(Sampling, HaltonAndCorners) {
+TEST(Sampling, Halton) {
   const MatrixXd x = halton(6, 500, 2);
   EXPECT_TRUE(inside(x));
   EXPECT_NEAR(x.mean(), 0.5, 0.02);
-  const MatrixXd c = corners(3);
-  EXPECT_EQ(c.cols(), 9);
-  EXPECT_NEAR(least_distance(c), std::sqrt(0.75), 1e-12);
-  EXPECT_THROW(corners(11), std::invalid_argument);
 }
 
 TEST(Sampling, DesignsFromCsv) {
