@@ -10,7 +10,8 @@
 // round is warm: it starts from the solution (multipliers included) of the design whose knee sits 5 mm lower. One line
 // per problem is added to rows.txt; problems that are there are not solved again, so that the battery can be run in
 // slices. The summary goes to standard output. Times are of the thread's processor clock. A cost within 1e-6
-// (relative) is the same; from one start two solvers may well end in two local optima.
+// (relative) is the same; from one start two solvers may well end in two local optima. Ipopt has its default
+// scaling. A user who scales the objective by hand gets shorter times, so these are an upper bound.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>

@@ -1,0 +1,110 @@
+"""Figures that the README and how-to pages state are those of the commands they show. Each sentence is made from a run, then sought in the page.
+Usage: stated.py DODYN [long]"""
+
+import math
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+program = os.path.abspath(sys.argv[1])
+pages = {}
+bad = []
+
+
+def page(name):
+    if name not in pages:
+        pages[name] = open(os.path.join(ROOT, name), encoding="utf-8").read()
+    return pages[name]
+
+
+def expect(name, sentence):
+    """The page has this sentence, wherever its lines break."""
+    if " ".join(sentence.split()) not in " ".join(page(name).split()):
+        bad.append(f"{name}: a run gives: {sentence}")
+
+
+def dodyn(*words):
+    done = subprocess.run([program, *words], capture_output=True, text=True, timeout=1200)
+    assert done.returncode == 0, (words, done.stdout, done.stderr)
+    return done.stdout
+
+
+def config(name):
+    return os.path.join(ROOT, "configs", name + ".cfg")
+
+
+def study(path, *words):
+    """Evaluations, cost and place of the best design."""
+    told = dodyn("run", path, *words)
+    best = re.search(r"^best: (\S+) at (.*?) \(evaluation", told, re.M)
+    place = {name: float(value) for name, value in re.findall(r"([\w-]+) = (-?[\d.e+-]+)", best[2])}
+    return int(re.search(r"^(\d+) evaluations? now", told, re.M)[1]), float(best[1]), place
+
+
+def value(told, pattern):
+    return float(re.search(pattern, told, re.M)[1])
+
+
+def readme():
+    for name, text in re.findall(r"^```ini file=(\S+)\n(.*?)^```", page("README.md"), re.S | re.M):
+        open(name, "w", encoding="utf-8").write(text)
+    evaluations, _, best = study("arm.cfg")
+    theory = (0.02 + 1 * 0.25**2) * (math.pi / 0.5) ** 2  # of the rod about its joint, half a period in half a second
+    expect("README.md", f"`dodyn run arm.cfg` finds {best['stiffness']:.3f} N m/rad in {evaluations} evaluations")
+    expect("README.md", f"I (pi/T)^2 = {theory:.3f} N m/rad")
+
+
+def rabbit():
+    evaluations, cost, best = study(config("knee"), "--study.archive", "knee.h5")
+    built = value(dodyn("solve", config("knee"), "--design.knee", "0.4"), r"^cost +(\S+)")
+    more = f"{100 * (built / cost - 1):.1f} %"
+    count = {4: "Four", 5: "Five", 6: "Six", 7: "Seven"}[evaluations]
+    expect("README.md", f"takes least energy with the knee at {best['knee']:.3f} m: as built it takes {more} more. {count} evaluations find this")
+    expect("docs/walkers.md", f"The knee belongs **{best['knee']:.3f} m** above the foot, at a cost of {cost:.4f}. As built, at 0.40 m, the cost is {built:.4f}, {more} more")
+    expect("docs/walkers.md", f"| nothing | {best['knee']:.4f} | {cost:.5f} | {built:.5f} | {more} |")
+    lift = value(dodyn("show", "knee.h5", "--columns", "cost,largest_lift", "--sort", "cost"), r"^\d+ +\S+ +([\d.]+)")
+    expect("docs/walkers.md", f"the foot rises {100 * lift:.1f} cm")
+    _, slow, at = study(config("knee"), "--design.period", "0.6", "--study.archive", "slow.h5")
+    expect("docs/walkers.md", f"| a step in 0.6 s (0.75 m/s) | {at['knee']:.4f} | {slow:.5f} |")
+
+
+def impacts():
+    evaluations, cost, best = study(config("walker-recovery"), "--study.archive", "recovery.h5")
+    _, _, tick = study(config("pendulum-tick"), "--study.archive", "tick.h5")
+    expect("docs/nonsmooth.md", f"`walker-recovery` finds a = {best['a']:.4f} rad, where a disturbance is halved in {cost:.6f} s ({evaluations} evaluations); "
+           f"`pendulum-tick` puts the walls at {tick['wall']:.5f} m")  # fmt: skip
+    clumped, apart = (value(dodyn("simulate", config("scene-hexagons"), *words), r"^cost +(\S+)") for words in ((), ("--design.charge", "0")))
+    expect("docs/nonsmooth.md", f"radius of gyration {clumped:.3f} m (packed: 0.5477) and {apart:.3f} m after 20 s")
+
+
+def walkers():
+    costs, knees = [], []
+    for fold in (60, 75, 90, 130):
+        _, cost, best = study(config("knee-motor"), "--design.fold", f"{fold} deg", "--study.archive", f"fold{fold}.h5")
+        costs.append(f"{cost:.5f}")
+        knees.append(f"{best['knee']:.4f}")
+    for name, row in (("best knee, m", knees), ("cost", costs)):
+        row[1] = f"**{row[1]}**"
+        expect("docs/walkers.md", f"| {name} | {' | '.join(row)} |")
+    told = dodyn("simulate", config("knee-motor"), "--from", "fold75.h5", "--design.fold", "75 deg")
+    for line in re.findall(r"^(?:touch-down|departure|feedback) .*(?:\n +.*)*", told, re.M):
+        expect("docs/simulation.md", line)
+    evaluations, cost, best = study(config("knee-speeds"), "--study.archive", "speeds.h5")
+    expect("docs/walkers.md", f"The answer is **{best['knee']:.4f} m, {100 * (cost - 1):.1f} % above the bests** in the mean, after {evaluations} evaluations")
+    evaluations, cost, best = study(config("feet"), "--study.archive", "feet.h5")
+    expect("docs/walkers.md", f"The best pace is **{best['period']:.3f} s a step**, inside the range, after {evaluations} evaluations.")
+    _, cost, best = study(config("knee-step"), "--study.archive", "step.h5")
+    text = open(config("knee-step"), encoding="utf-8").read().replace("\n# ", " ")
+    if f"knee {best['knee']:.3f} m, steps of {best['step-length']:.3f} m, at a cost of {cost:.4f}" not in text:
+        bad.append(f"configs/knee-step.cfg: a run gives {best}, {cost}")
+
+
+with tempfile.TemporaryDirectory(prefix="dodyn-stated-") as directory:
+    os.chdir(directory)
+    for figures in (walkers,) if "long" in sys.argv[2:] else (readme, rabbit, impacts):
+        figures()
+print("\n".join(bad))
+sys.exit(bool(bad))
