@@ -52,7 +52,8 @@ TEST(Replay, APlanarGaitTouchesDownWhenAndWhereItShould) {
 
 // No torque at the foot; on a coarser mesh.
 TEST(Replay, SoDoesAnUnderactuatedOne) {
-  const Found found(shipped("hip-spring.cfg", {"--design.stiffness=20", "--design.rest=0.1", "--gait.starts=4"}));
+  const Found found(shipped("hip-spring.cfg", {"--design.stiffness=20", "--design.rest=0.1", "--gait.starts=4",
+                                               "--gait.intervals=40", "--gait.coarse-intervals=0"}));
   expect_touch_down_as_planned(found, 0.05);
 }
 
