@@ -112,19 +112,31 @@ void WalkerGait::build() {
   motion_problem_.add_phase(std::move(stance));
   motion_problem_.add_event(std::move(touch_down));
   motion_problem_.transcribe();
+  const int jump = motion_problem_.jump_row(0), joints = walker_->joints;
+  asked_ = {
+      {jump, "momentum at touch-down"}, {jump + joints, "posture at touch-down"}, {jump + joints + n, "gait.contact"}};
+  ask("gait.clearance");
   add_clearance();
+  ask("gait.leg-radius");
   if (!may_cross()) add_sides();
   add_limits_of_joints();
   Effort effort{settings_.absolute_work, settings_.positive_work, settings_.squared_torque};
   if (settings_.loss != 0.0)
     for (const auto& actuator : design_.actuators) effort.loss.push_back(settings_.loss * actuator.loss);
+  ask("[require]");
   for (const auto& [function, equality] : settings_.requirements)
     add_path_constraint(motion_problem_, 0, function, settings_.parameter, equality);
   const Coefficient per_step = 1.0 / (weight_ * settings_.step_length);
   for (const PathFunction& cost : settings_.costs)
     add_path_cost(motion_problem_, 0, cost, settings_.parameter, per_step);
+  ask("the split of work");
   motion_problem_.add_effort(0, effort, per_step);
   motion_problem_.problem().finish();
+}
+
+// Rows from here on are asked for by this.
+void WalkerGait::ask(const std::string& what) {
+  asked_.emplace_back(motion_problem_.problem().add_rows(0, 0.0, 0.0), what);
 }
 
 // The swing foot above the ground at inner nodes, and between nodes.
@@ -176,6 +188,7 @@ void WalkerGait::add_sides() {
 void WalkerGait::add_limits_of_joints() {
   AssembledProblem& p = motion_problem_.problem();
   const Coefficient per_h = 1.0 / motion_problem_.step(0);
+  ask("gait.rate-limit");
   if (std::isfinite(settings_.rate_limit))
     for (int k = 0; k < settings_.intervals; ++k)
       for (int i = 0; i < walker_->joints; ++i) {
@@ -184,6 +197,7 @@ void WalkerGait::add_limits_of_joints() {
         p.add_linear(row, index().theta(k) + i, -per_h);
       }
   if (!settings_.knee_stops) return;
+  ask("gait.knee-stops");
   for (const auto& knee : walker_->knees) {
     const bool ranged = std::any_of(design_.ranges.begin(), design_.ranges.end(), [&](const auto& range) {
       const auto& straight = knee.flexion > 0 ? range.from : range.to;

@@ -33,6 +33,7 @@
 #include "dmoc/motion_problem.hpp"
 #include "dmoc/path_function.hpp"
 #include "dmoc/walker.hpp"
+#include "dmoc/worst_row.hpp"
 #include "nlp/solve.hpp"
 
 namespace dodyn::dmoc {
@@ -91,6 +92,9 @@ struct GaitMotion {
   double impact_loss = 0.0;       // kinetic energy lost at touch-down, J
 };
 
+// A foot that moves along the ground lower than this scrapes, m.
+inline constexpr double scrape_height = 1e-3;
+
 // What a gait costs and whether it is one: every quantity from the motion, none from the solver.
 struct GaitReport {
   double absolute_work = 0.0, positive_work = 0.0, signed_work = 0.0, squared_torque = 0.0;  // J; N^2 m^2 s
@@ -101,6 +105,8 @@ struct GaitReport {
   double normal_impulse = 0.0, impulse_friction_ratio = 0.0;  // N s
   double smallest_clearance = 0.0;                            // of the swing foot at nodes 1 .. K-1, m
   double largest_scuff = 0.0;          // of the swing foot under the ground, m: at nodes and between them
+  double scrape = 0.0;                 // way of the swing foot while it is lower than scrape_height, m
+  double foot_way = 0.0;               // whole way of the swing foot along the ground, m
   double smallest_knee_flexion = 0.0;  // rad; negative where a knee overextends
   double largest_knee_flexion = 0.0;   // rad
   double largest_turn = 0.0;           // of a joint in one interval, rad
@@ -154,11 +160,15 @@ class WalkerGait {
   // A start from a motion on another number of intervals, interpolated.
   Eigen::VectorXd refined(const GaitMotion& coarse) const;
 
+  // What a point that is no gait misses most, in words; empty: nothing.
+  std::string missed(const Eigen::VectorXd& x) const { return worst_row(motion_problem_, asked_, x); }
+
   GaitMotion motion(const Eigen::VectorXd& x) const;
   GaitReport report(const Eigen::VectorXd& x) const;
 
  private:
   void build();
+  void ask(const std::string& what);
   void add_clearance();
   void add_sides();
   void add_limits_of_joints();
@@ -174,6 +184,7 @@ class WalkerGait {
   Coefficient weight_;  // N
   Element swing_height_, exchanged_, points_, segments_;
   MotionProblem motion_problem_;
+  AskedRows asked_;
 };
 
 }  // namespace dodyn::dmoc

@@ -86,11 +86,20 @@ GaitReport WalkerGait::report(const Eigen::VectorXd& x) const {
   r.impulse_friction_ratio = friction_ratio(m.impulse);
 
   r.smallest_clearance = m.swing_height.segment(1, K - 1).minCoeff();
+  const auto foot_at = (1 + walker_->system->structure().swing_link) * base;  // among the points
+  Eigen::VectorXd before;                                                     // place of the foot at the last sample
   for (int k = 0; k < K; ++k)
-    for (int i = 0; i <= leg_samples; ++i) {
+    for (int i = k == 0 ? 0 : 1; i <= leg_samples; ++i) {
       const double f = static_cast<double>(i) / leg_samples;
       const Eigen::VectorXd theta = ((1.0 - f) * m.q.row(k) + f * m.q.row(k + 1)).tail(walker_->joints).transpose();
       r.largest_scuff = std::max(r.largest_scuff, -value(*swing_height_, theta)(0));
+      const Eigen::VectorXd foot = value(*points_, theta).segment(foot_at, base);
+      if (before.size() > 0) {
+        const double way = (foot - before).head(base - 1).norm();
+        r.foot_way += way;
+        if (std::max(foot(base - 1), before(base - 1)) < scrape_height) r.scrape += way;
+      }
+      before = foot;
     }
   r.largest_lift = m.swing_height.maxCoeff();
   r.largest_turn = (m.q.bottomRows(K) - m.q.topRows(K)).cwiseAbs().maxCoeff();

@@ -14,7 +14,7 @@
 namespace dodyn::dmoc {
 
 struct Walker {
-  // Throws ConfigError where the model has no swing foot.
+  // Throws ConfigError where the model has no swing foot, or its links cannot exchange their roles.
   explicit Walker(systems::Model model);
 
   std::shared_ptr<const System> system;

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "record/evaluation.hpp"
+#include "record/text.hpp"
 
 namespace dodyn::evaluators {
 
@@ -42,6 +43,20 @@ Eigen::MatrixXd joints_of(const std::vector<Optimum>& optima) {
   Eigen::MatrixXd m(static_cast<Eigen::Index>(optima.size()), optima.empty() ? 0 : optima.front().joints.size());
   for (std::size_t i = 0; i < optima.size(); ++i) m.row(static_cast<Eigen::Index>(i)) = optima[i].joints.transpose();
   return m;
+}
+
+std::string optima_text(const Eigen::MatrixXd& table, double starts, double solved, const std::string& unit) {
+  std::string text = formatted("  %.0f of %.0f starts ended at an optimum", solved, starts);
+  Eigen::Index rows = 0;
+  while (rows < table.rows() && std::isfinite(table(rows, 0))) ++rows;
+  if (rows == 0) return text + "\n";
+  text += formatted(", %.0f of them at the best; starts that differ little may miss better ones\n", table(0, 1));
+  if (rows == 1) return text;
+  text += formatted("  %d distinct optima: cost, starts, distance to the best (%s)\n", static_cast<int>(rows),
+                    unit.c_str());
+  for (Eigen::Index i = 0; i < rows; ++i)
+    text += formatted("    %-12.6g %3.0f  %.3f\n", table(i, 0), table(i, 1), table(i, 3));
+  return text;
 }
 
 }  // namespace dodyn::evaluators

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <Eigen/Core>
+#include <string>
 #include <vector>
 
 namespace dodyn::evaluators {
@@ -20,5 +21,9 @@ void add(std::vector<Optimum>& optima, Optimum found);
 // The matrices [optimum, cost count residual distance], padded to `rows`, and [optimum, joint coordinates of all nodes].
 Eigen::MatrixXd table(const std::vector<Optimum>& optima, int rows);
 Eigen::MatrixXd joints_of(const std::vector<Optimum>& optima);
+
+// Lines of a report: of so many starts, how many ended at an optimum and how many at which. `table`: as above, or empty.
+// `unit`: of distances.
+std::string optima_text(const Eigen::MatrixXd& table, double starts, double solved, const std::string& unit);
 
 }  // namespace dodyn::evaluators

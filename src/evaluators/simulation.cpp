@@ -13,6 +13,7 @@
 #include "evaluators/simulation/tally.hpp"
 #include "record/text.hpp"
 #include "systems/repetition.hpp"
+#include "systems/sections.hpp"
 
 namespace dodyn::evaluators {
 namespace {
@@ -30,7 +31,9 @@ using Given = std::map<std::string, double>;
 
 // `given`: parameters that the study sets, on which counts of links may depend.
 systems::Model read_model(const NamedModel& named, const Given& given = {}) {
-  return systems::read_model(named.text, named.path, given);
+  systems::Model model = systems::read_model(named.text, named.path, given);
+  systems::check_honoured(model, "simulation");
+  return model;
 }
 
 std::vector<DesignVariable> parameters_of(const Settings& so_far) {

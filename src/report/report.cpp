@@ -74,7 +74,9 @@ std::string best_text(const Evaluation* best, const std::vector<Variable>& varia
   return "best: " + formatted("%.12g", best->cost) + " at " + design_text(variables, best->design) +
          formatted(" (evaluation %lld)\n", static_cast<long long>(best->id)) +
          (note.empty() ? "" : "note: " + note + "\n") +
-         (best->reason.empty() ? "" : "of the best: " + best->reason + "\n");
+         (best->reason.empty()                    ? ""
+          : best->reason.starts_with("warning: ") ? best->reason + "\n"
+                                                  : "of the best: " + best->reason + "\n");
 }
 
 std::string unanswered_text(const std::map<Status, std::vector<std::int64_t>>& ids, const std::string& configuration) {

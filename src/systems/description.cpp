@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "systems/bodies.hpp"
+#include "systems/sections.hpp"
 
 namespace dodyn::systems {
 namespace {
@@ -62,6 +63,7 @@ std::string joint(const std::vector<Move>& moves) {
 // Whether the bodies view can be had, and if not why.
 std::string simulated(const Model& model, const Values<double>& values) {
   try {
+    check_honoured(model, "simulation");
     const auto bodies_of = [](const auto& view) {
       const auto count = [](std::size_t n, const std::string& one, const std::string& several) {
         return std::to_string(n) + " " + (n == 1 ? one : several);

@@ -160,8 +160,17 @@ struct Model {
   template <class T>
   std::vector<Vector3<T>> corners(const Shape& shape, const std::vector<T>& all_numbers) const;
 
-  // Of a model that walks: throws ConfigError where the legs, exchanged, are not the same legs.
+  // Of a model that walks, whatever its numbers: throws ConfigError where its links and joints cannot exchange their roles.
+  void check_legs() const;
+  // With these numbers: throws ConfigError where the legs, exchanged, are not the same legs.
   void check_walker(const Tree<double>& tree) const;
+
+  // The sections of the text, in their order.
+  struct Section {
+    std::string kind, name;  // "wire", "rope"
+    int line = 0;
+  };
+  std::vector<Section> sections;
 
   [[noreturn]] void fail(int line, const std::string& complaint) const;
   int swing_line = 0;

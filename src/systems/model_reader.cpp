@@ -6,45 +6,12 @@
 #include <set>
 #include <sstream>
 
+#include "systems/sections.hpp"
+
 namespace dodyn::systems {
 namespace {
 
 constexpr std::size_t most_parameters = 10000, most_sections = 2000, most_coordinates = 5000;
-
-using Name = ini::SectionKind::Name;
-const std::vector<ini::SectionKind> kinds = {
-    {"model", Name::none, {"name", "dimension", "gravity", "swing-foot", "charge-constant"}, false, {"dimension"}},
-    {"parameters", Name::none, {}, true},
-    {"link",
-     Name::required,
-     {"parent", "joint", "count", "coordinates", "at", "end", "mass", "centre", "inertia", "partner", "surface"},
-     false,
-     {"parent", "joint"}},
-    {"mass", Name::required, {"link", "at", "mass", "partner"}, false, {"link", "mass"}},
-    {"shape",
-     Name::required,
-     {"link", "vertices", "box", "polygon", "prism", "ball", "corners", "at", "turn", "density", "mass", "outward"},
-     false,
-     {"link"}},
-    {"point", Name::required, {"link", "at"}, false, {"link"}},
-    {"spring", Name::required, {"coordinate", "from", "to", "stiffness", "rest", "length", "damping"}},
-    {"charge", Name::required, {"link", "at", "value"}, false, {"link", "value"}},
-    {"drag", Name::required, {"link", "linear", "angular"}, false, {"link"}},
-    {"potential", Name::required, {"energy"}, false, {"energy"}},
-    {"driven", Name::required, {"place", "mass"}, false, {"place", "mass"}},
-    {"force", Name::required, {"coordinate", "link", "at", "force"}, false, {"force"}},
-    {"actuator",
-     Name::required,
-     {"coordinate", "link", "at", "force", "torque", "axes", "limit", "efficiency", "loss"}},
-    {"range", Name::required, {"coordinate", "from", "to"}, false, {"coordinate"}},
-    {"knee", Name::required, {"coordinate", "flexion"}, false, {"coordinate", "flexion"}},
-    {"surface", Name::optional, {"restitution", "friction"}},
-    {"contact", Name::optional, {}, true},
-    {"stop", Name::required, {"coordinate", "from", "to", "restitution", "latch"}, false, {"coordinate"}},
-    {"wire", Name::required, {"zero"}, false, {"zero"}},
-    {"exchange", Name::required, {}, true},
-    {"start", Name::none, {}, true},
-    {"require", Name::none, {}, true}};
 
 std::vector<std::string> words(const std::string& text) {
   std::istringstream stream(text);
@@ -62,6 +29,9 @@ bool is_name(const std::string& text) {
 }  // namespace
 
 ModelReader::ModelReader(std::string_view text, const std::string& origin) : text_(ini::parse(text, origin)) {
+  std::vector<ini::SectionKind> kinds;
+  for (const ModelSection& row : model_sections())
+    if (kinds.empty() || kinds.back().kind != row.kind.kind) kinds.push_back(row.kind);
   ini::check(text_, kinds);
   model_.origin = origin;
 }
@@ -117,6 +87,7 @@ Model ModelReader::model(const std::map<std::string, double>& given) {
       model_.requirements.push_back({entry.key, definition(entry.value, entry.line, true)});
   });
   complete();
+  for (const Section& section : text_.sections) model_.sections.push_back({section.kind, section.name, section.line});
   return std::move(model_);
 }
 

@@ -5,20 +5,13 @@
 
 namespace dodyn::systems {
 
-// What a gait needs, found out by trying.
-void Model::check_walker(const Tree<double>& tree) const {
-  const auto& links = tree.links;
-  const std::size_t d = static_cast<std::size_t>(tree.dimension);
-  const auto stands = [&](std::size_t i) { return tree.carrier(static_cast<int>(i)) < 0; };  // a floor
+void Model::check_legs() const {
+  const auto& links = structure.links;
+  const std::size_t d = static_cast<std::size_t>(dimension);
   const auto roots =
       std::count_if(links.begin(), links.end(), [](const auto& l) { return l.parent < 0 && !l.moves.empty(); });
   if (roots != 1)
     fail(swing_line, "a model with a swing-foot has one link on the ground that moves, not " + std::to_string(roots));
-  const auto is_turn = [&](int coordinate) {
-    std::size_t l = links.size() - 1;
-    while (links[l].first > coordinate || links[l].moves.empty()) --l;
-    return links[l].moves[static_cast<std::size_t>(coordinate - links[l].first)].kind == Move::turn;
-  };
   for (std::size_t i = 0; i < links[0].moves.size() || i < d; ++i) {
     const bool slide = i < links[0].moves.size() && links[0].moves[i] == Move{Move::slide, static_cast<int>(i)};
     if (slide != (i < d))
@@ -27,15 +20,39 @@ void Model::check_walker(const Tree<double>& tree) const {
            "point + ... (turns)");
   }
   for (std::size_t i = 0; i < links.size(); ++i) {
-    if (stands(i)) continue;
+    if (structure.carrier(static_cast<int>(i)) < 0) continue;  // a floor
     const int j = links[i].partner;
     if (j < 0 || links[j].partner != static_cast<int>(i))
       fail(link_lines[i],
            "link " + links[i].name + " needs a partner whose partner it is, for the exchange of the legs");
   }
-  if (links[tree.swing_link].partner != 0)
+  if (links[structure.swing_link].partner != 0)
+    fail(swing_line, "swing-foot = " + links[structure.swing_link].name + " must be the partner of the first link, " +
+                         links[0].name);
+  for (std::size_t i = 0; i < links.size(); ++i) {  // whose joint, seen from its other side, becomes that of a link
+    const int k = links[i].parent < 0 ? -1 : links[links[i].parent].partner;
+    if (k >= 0 && links[k].parent == links[i].partner && links[i].moves.size() == 1 && links[k].moves.size() != 1)
+      fail(link_lines[i], "exchanging the legs does not put a joint in the place of that of " + links[i].name +
+                              "; partners must agree in length, mass, centre, inertia and joint");
+  }
+  const auto any = structure.mapped<double>([](const Number&) { return 1.0; });
+  const std::vector<double> q(any.n(), 0.3);
+  if (static_cast<int>(any.exchange_legs(q.data()).size()) != any.n())
     fail(swing_line,
-         "swing-foot = " + links[tree.swing_link].name + " must be the partner of the first link, " + links[0].name);
+         "the legs cannot be exchanged: beside the root, slides must be joints of their own, between "
+         "links whose partners they join, too");
+}
+
+// Found out by trying.
+void Model::check_walker(const Tree<double>& tree) const {
+  check_legs();
+  const auto& links = tree.links;
+  const auto stands = [&](std::size_t i) { return tree.carrier(static_cast<int>(i)) < 0; };  // a floor
+  const auto is_turn = [&](int coordinate) {
+    std::size_t l = links.size() - 1;
+    while (links[l].first > coordinate || links[l].moves.empty()) --l;
+    return links[l].moves[static_cast<std::size_t>(coordinate - links[l].first)].kind == Move::turn;
+  };
   std::vector<double> q(tree.n()), v(tree.n());
   for (int i = 0; i < tree.n(); ++i) {
     q[i] = 0.3 * std::sin(1.0 + 2.7 * i);
@@ -45,10 +62,6 @@ void Model::check_walker(const Tree<double>& tree) const {
   std::vector<autodiff::Dual<double>> moving(tree.n());
   for (int i = 0; i < tree.n(); ++i) moving[i] = {q[i], v[i]};
   const auto exchanged = tree.exchange_legs(moving.data());
-  if (static_cast<int>(exchanged.size()) != tree.n())
-    fail(swing_line,
-         "the legs cannot be exchanged: beside the root, slides must be joints of their own, between "
-         "links whose partners they join, too");
   std::vector<double> q_new, v_new;
   for (const auto& x : exchanged) {
     q_new.push_back(x.value);

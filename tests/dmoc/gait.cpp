@@ -129,6 +129,41 @@ TEST_P(SolvedGait, StepsOnToTheNextFootprint) {
   }
 }
 
+// Where the swing foot gets between nodes, by the test's own kinematics of shank 0.42 m and thigh 0.58 m. The swing knee is
+// straightened, so that the foot goes under the ground.
+TEST_P(SolvedGait, FootBetweenNodesIsWhereItsAnglesPutIt) {
+  const Solved& s = GetParam()();
+  Eigen::VectorXd x = s.solution.x;
+  const int K = s.gait.index().intervals;
+  for (int k = 0; k <= K; ++k) x(s.gait.index().theta(k) + 3) *= 0.9;
+  double scuff = 0.0, way = 0.0, scrape = 0.0, x_before = 0.0, y_before = 0.0;
+  for (int i = 0; i <= 20 * K; ++i) {
+    const int k = std::min(i / 20, K - 1);
+    const double f = i / 20.0 - k;
+    double angle = 0.0, at_x = 0.0, at_y = 0.0;
+    const double lengths[] = {0.42, 0.58, -0.58, -0.42};
+    for (int joint = 0; joint < 4; ++joint) {
+      angle += (1.0 - f) * x(s.gait.index().theta(k) + joint) + f * x(s.gait.index().theta(k + 1) + joint);
+      at_x -= lengths[joint] * std::sin(angle);
+      at_y += lengths[joint] * std::cos(angle);
+    }
+    scuff = std::max(scuff, -at_y);
+    if (i > 0) {
+      way += std::abs(at_x - x_before);
+      if (at_y < 1e-3 && y_before < 1e-3) scrape += std::abs(at_x - x_before);
+    }
+    x_before = at_x;
+    y_before = at_y;
+  }
+  ASSERT_GT(scuff, 1e-3);
+  ASSERT_GT(scrape, 1e-2);
+  ASSERT_LT(scrape, 0.9 * way);
+  const GaitReport r = s.gait.report(x);
+  EXPECT_NEAR(r.largest_scuff, scuff, 1e-12);
+  EXPECT_NEAR(r.foot_way, way, 1e-12);
+  EXPECT_NEAR(r.scrape, scrape, 1e-12);
+}
+
 // The torques, integrated forward by an independent formulation through the impact, give the gait back.
 TEST_P(SolvedGait, ReintegratesForward) {
   const Solved& s = GetParam()();

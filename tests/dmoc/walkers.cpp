@@ -1,6 +1,7 @@
 // Gaits of walkers that are trees: the planar biped as one, the underactuated and the spatial biped.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <random>
 
@@ -161,6 +162,23 @@ TEST_P(WalkerGaits, StepOnToTheNextFootprint) {
 TEST_P(WalkerGaits, ReintegrateForward) {
   const auto& [gait, solution] = GetParam()();
   EXPECT_LE(gait.report(solution.x).reintegration_error, 1e-3);
+}
+
+// The tape of the exchange is not recorded where there is no exchange.
+TEST(WalkerGaits, ALinkWithoutAPartnerIsRefusedBeforeAnythingIsRecorded) {
+  std::string text = systems::model_text("torso");
+  const std::size_t trunk = text.find("[link trunk]"), partner = text.find("partner = trunk ", trunk);
+  ASSERT_NE(partner, std::string::npos);
+  text.erase(partner, text.find('\n', partner) - partner);
+  try {
+    const Walker walker(systems::read_model(text, "lone.model", false));
+    FAIL() << "no refusal";
+  } catch (const ConfigError& error) {
+    const auto line = std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(trunk), '\n') + 1;
+    EXPECT_EQ(std::string(error.what()), "lone.model:" + std::to_string(line) +
+                                             ": link trunk needs a partner whose partner it is, for the exchange of "
+                                             "the legs");
+  }
 }
 
 TEST(WalkerGaits, UnderactuatedHasNoTorqueAtTheGround) {

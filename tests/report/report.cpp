@@ -35,8 +35,10 @@ TEST(Report, AnOptimumAtABoundIsSaidToBeOne) {
   EXPECT_EQ(best_text(&best, variables),
             "best: 0.1126 at knee = 0.2 m, ratio = 0.5 (evaluation 7)\n"
             "note: knee is at its lower bound 0.2 m: the optimum may lie beyond the range\n");
-  best.reason = "odd: it lifts its foot 0.50 m";
-  EXPECT_NE(best_text(&best, variables).find("\nof the best: odd: it lifts its foot 0.50 m\n"), std::string::npos);
+  best.reason = "warning: the gait lifts its foot by 0.50 m";
+  EXPECT_NE(best_text(&best, variables).find("\nwarning: the gait lifts its foot by 0.50 m\n"), std::string::npos);
+  best.reason = "refined once";
+  EXPECT_NE(best_text(&best, variables).find("\nof the best: refined once\n"), std::string::npos);
   EXPECT_EQ(best_text(nullptr, variables), "best: none, no evaluation is ok and keeps the constraints\n");
 }
 

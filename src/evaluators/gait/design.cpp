@@ -3,9 +3,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "evaluators/examination.hpp"
 #include "evaluators/parameters.hpp"
 #include "record/text.hpp"
-#include "systems/model.hpp"
+#include "systems/sections.hpp"
 
 namespace dodyn::evaluators {
 
@@ -36,6 +37,12 @@ std::string text_of(const Settings& settings) {
   return text;
 }
 
+systems::Model walker_model(const std::string& text, const std::string& name) {
+  systems::Model model = systems::read_model(text, name, false);
+  systems::check_honoured(model, "gait");
+  return model;
+}
+
 // An entry of [parameters].
 Expression parsed(const FreeEntry& entry) {
   const bool motion =
@@ -57,7 +64,7 @@ std::vector<DesignVariable> gait_variables(const Settings& so_far) {
   const std::string name = so_far.path("gait.model");
   if (!is_file(name))
     all.push_back({"shank-fraction", "1", "legs = mass-split: the shank's share of a leg's mass", 0.4, 0.01, 0.99});
-  const systems::Model model = systems::read_model(text_of(so_far), name, false);
+  const systems::Model model = walker_model(text_of(so_far), name);
   for (DesignVariable v : parameter_variables(model)) {
     if (std::any_of(all.begin(), all.end(), [&](const DesignVariable& known) { return known.name == v.name; }))
       continue;
@@ -115,7 +122,7 @@ void GaitDesigns::read_model() {
   model_ = settings_.path("gait.model");
   from_file_ = is_file(model_);
   text_ = text_of(settings_);
-  systems::Model model = systems::read_model(text_, model_, false);
+  systems::Model model = walker_model(text_, model_);
   if (model.structure.actuators.empty()) model.fail(0, "no [actuator NAME], so it cannot walk");
   if (settings_.text("gait.ranges") == "free") model.structure.ranges.clear();
   walker_ = std::make_shared<const dmoc::Walker>(std::move(model));
@@ -188,6 +195,12 @@ void GaitDesigns::read_cost() {
     throw sections.front()->error(
         "is empty; allowed: absolute-work, positive-work, squared-torque, loss = weight, or "
         "NAME = an expression whose integral over the step counts");
+}
+
+std::vector<bool> GaitDesigns::has_cost() const {
+  return have_cost(walker_->system->structure(),
+                   gait_.squared_torque > 0.0 || gait_.absolute_work > 0.0 || gait_.positive_work > 0.0,
+                   gait_.loss > 0.0, gait_.costs);
 }
 
 // [require]: conditions of parameters judge a design; those that speak of the motion become path constraints.

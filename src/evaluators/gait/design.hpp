@@ -25,6 +25,9 @@ class GaitDesigns {
   const std::string& model() const { return model_; }
   const std::string& text() const { return text_; }
 
+  // Of every actuator: whether the cost depends on it.
+  std::vector<bool> has_cost() const;
+
   // Empty, or why a design is none: `infeasible` where a requirement of the configuration says so, else `failed`.
   struct Refusal {
     std::string reason;

@@ -80,11 +80,10 @@ class GaitEvaluator final : public Evaluator {
  private:
   int optima_rows() const { return search_.cold + 2; }  // and that of a parent, and one found by bending
   // Status, and reason where it is not ok, of what a search found.
-  void judge(const GaitFound& found, Evaluation& e) const;
+  void conclude(const GaitFound& found, const dmoc::WalkerGait& problem, Evaluation& e) const;
   // Says where the search may have missed the best gait: few starts that converged, or one alone that found it.
   void doubt(Outcome& outcome) const;
-  // Says what is odd about a gait, and refuses it where it is no walk and the settings say so.
-  void examine(Evaluation& e) const;
+  std::vector<Finding> findings(const Outcome& outcome) const;
   bool may_cross() const { return designs_.walker().base == 2 || designs_.gait().leg_radius <= 0.0; }
 
   GaitDesigns designs_;
@@ -149,21 +148,22 @@ Outcome GaitEvaluator::evaluate(const Task& task) const {
   }
   const auto problem_of = [&](int intervals) { return designs_.problem(e.design, intervals); };
   const GaitFound found = search_gait(search_, designs_.gait().intervals, problem_of, task, times_);
-  judge(found, e);
+  const dmoc::WalkerGait problem = problem_of(found.intervals);
+  conclude(found, problem, e);
   if (e.status == Status::failed || e.status == Status::infeasible || !found.best || !found.best->x.allFinite())
     return outcome;
 
-  const dmoc::WalkerGait problem = problem_of(found.intervals);
   const Eigen::VectorXd& x = found.best->x;
   e.cost = found.best->objective;
   // Envelope theorem: at a solution d cost / d design is the partial derivative of the Lagrangian.
   if (e.status == Status::ok)
     e.gradient = problem.problem().design_gradient(x, found.best->multipliers, static_cast<int>(e.design.size()));
-  e.metrics = metrics_of(problem.report(x), found);
-
-  examine(e);
-
   const dmoc::GaitMotion m = problem.motion(x);
+  const PlannedPhase step{problem.walker().feet(), m.t(1) - m.t(0), m.q, m.p.row(0).transpose(), m.u};
+  const Departure departure =
+      drive_continuously(*problem.walker().system, autodiff::values_of(problem.numbers()), {step});
+  e.metrics = metrics_of(problem.report(x), departure, found);
+
   const int stride = found.intervals / designs_.gait().intervals;
   outcome.trajectory.values = {every(stride, m.t),
                                every(stride, m.q),
@@ -174,6 +174,7 @@ Outcome GaitEvaluator::evaluate(const Task& task) const {
                                every(stride, m.points),
                                m.impulse.transpose(),
                                table(found.optima, optima_rows())};
+  judge(findings(outcome), refuses_, e);
   // parts carry the gaits themselves, so that join() can tell them apart
   if (search_.parts > 1)
     outcome.trajectory.values.push_back(joints_of(found.optima));
@@ -185,7 +186,7 @@ Outcome GaitEvaluator::evaluate(const Task& task) const {
 void GaitEvaluator::doubt(Outcome& outcome) const {
   Evaluation& e = outcome.evaluation;
   if (e.status != Status::ok) return;
-  const auto say = [&](const std::string& words) { e.reason = words + (e.reason.empty() ? "" : "; ") + e.reason; };
+  const auto say = [&](const std::string& words) { e.reason = with_warning(words, e.reason); };
   const double tried = e.metrics(gait_metric("starts")), solved = e.metrics(gait_metric("starts_solved"));
   if (2.0 * solved < tried) say(formatted("only %.0f of %.0f starts converged", solved, tried));
   const Eigen::MatrixXd& optima = outcome.trajectory.values[optima_channel];
@@ -195,23 +196,18 @@ void GaitEvaluator::doubt(Outcome& outcome) const {
   if (next > 0.01) say(formatted("one start alone led to it, the next best gait costs %.0f %% more", 100.0 * next));
 }
 
-void GaitEvaluator::examine(Evaluation& e) const {
-  if (e.status != Status::ok) return;
-  std::string odd;
-  Status status = Status::ok;
-  for (const auto& [grade, words] : oddities(e.metrics, may_cross(), !designs_.walker().system->simply_actuated())) {
-    odd += (odd.empty() ? "" : "; ") + words;
-    if (grade == Oddity::Grade::no_walk) status = Status::infeasible;
-    if (grade == Oddity::Grade::coarse && status == Status::ok) status = Status::not_converged;
+// Of metrics, and of the torques where a trajectory is there.
+std::vector<Finding> GaitEvaluator::findings(const Outcome& outcome) const {
+  const auto& system = *designs_.walker().system;
+  Examined gait = examined(outcome.evaluation.metrics, may_cross(), !system.simply_actuated());
+  if (const auto& values = outcome.trajectory.values; !values.empty() && !std::isfinite(designs_.gait().torque_limit)) {
+    const auto tree = system.model().tree<double>(designs_.plain(outcome.evaluation.design).numbers);
+    gait.exertions = exertions(tree, values[0].col(0), values[1], values[3], designs_.has_cost());
   }
-  if (odd.empty()) return;
-  e.reason += (e.reason.empty() ? "odd: " : "; odd: ") + odd;
-  if (!refuses_ || status == Status::ok) return;
-  e.status = status;
-  e.gradient.resize(0);
+  return examine(gait);
 }
 
-void GaitEvaluator::judge(const GaitFound& found, Evaluation& e) const {
+void GaitEvaluator::conclude(const GaitFound& found, const dmoc::WalkerGait& problem, Evaluation& e) const {
   const auto count = [&](nlp::SolveStatus status) { return found.ends[static_cast<std::size_t>(status)]; };
   const std::string tried = std::to_string(found.tried) + " starts";
   e.reason = found.note;
@@ -225,12 +221,14 @@ void GaitEvaluator::judge(const GaitFound& found, Evaluation& e) const {
     e.reason = "time limit before a gait of the study's mesh was found";
   } else if (count(nlp::SolveStatus::infeasible) == found.tried) {
     e.status = Status::infeasible;
-    e.reason = "no gait satisfies the constraints from any of " + tried + ": " + found.best->reason;
+    e.reason = "no gait satisfies the constraints from any of " + tried + ": " + found.best->reason +
+               problem.missed(found.best->x);
   } else {
     e.status = count(nlp::SolveStatus::timed_out) > 0           ? Status::timed_out
                : count(nlp::SolveStatus::failed) == found.tried ? Status::failed
                                                                 : Status::not_converged;
-    e.reason = "none of " + tried + " converged; the most feasible: " + found.best->reason;
+    e.reason =
+        "none of " + tried + " converged; the most feasible: " + found.best->reason + problem.missed(found.best->x);
   }
 }
 
@@ -304,18 +302,13 @@ std::string GaitEvaluator::report(const Outcome& outcome) const {
   const auto line = [&](const std::string& words) { s += "  " + words + "\n"; };
 
   s += "optimality\n";
-  line(formatted("%.0f of %.0f starts converged, %.0f iterations in all", metric("starts_solved"), metric("starts"),
-                 metric("iterations")));
+  line(formatted("%.0f iterations in all", metric("iterations")));
   line(formatted("KKT residual %.1e (tolerance %.0e)", metric("kkt_residual"), search_.options.tolerance));
   if (const double last = metric("intervals"); last > designs_.gait().intervals)
     line(formatted("refined to %.0f intervals; the last refinement changed the cost by %.1e, relative", last,
                    metric("refinement_change")));
-  if (outcome.trajectory.values.size() > optima_channel && metric("optima") > 0) {
-    const Eigen::MatrixXd& rows = outcome.trajectory.values[optima_channel];
-    line(formatted("%.0f distinct optima; cost, starts that ended there, distance to the best:", metric("optima")));
-    for (Eigen::Index i = 0; i < rows.rows() && std::isfinite(rows(i, 0)); ++i)
-      line(formatted("  %-12.6g %3.0f  %.3f rad", rows(i, 0), rows(i, 1), rows(i, 3)));
-  }
+  s += optima_text(outcome.trajectory.empty() ? Eigen::MatrixXd() : outcome.trajectory.values[optima_channel],
+                   metric("starts"), metric("starts_solved"), "rad");
   s += "work and torque\n";
   line(formatted("absolute work %.5g J, positive %.5g J, signed %.5g J", metric("absolute_work"),
                  metric("positive_work"), metric("signed_work")));
@@ -324,10 +317,7 @@ std::string GaitEvaluator::report(const Outcome& outcome) const {
   line(formatted("impact loss %.5g J; energy balance %.1e J (signed work less impact loss, %s)", metric("impact_loss"),
                  metric("energy_balance"),
                  designs_.walker().system->simply_actuated() ? "vanishes as h^2" : "what dampers and other forces take"));
-  const auto odd = oddities(e.metrics, may_cross(), !designs_.walker().system->simply_actuated());
-  s += "what is odd about it\n";
-  for (const auto& [grade, words] : odd) line(words);
-  if (odd.empty()) line("nothing");
+  s += warnings_text(findings(outcome));
   s += "feasibility\n";
   const double normal = metric("smallest_normal_force"), friction = metric("largest_friction_ratio");
   line(normal > 0.0 ? formatted("contact force: normal at least %.4g N, friction ratio at most %.3f", normal, friction)
@@ -354,8 +344,9 @@ std::string GaitEvaluator::report(const Outcome& outcome) const {
     line(formatted(
         "legs at least %.4f m apart, between nodes too; closer than 1.8 gait.leg-radius in %.0f of %.0f time steps",
         metric("smallest_leg_distance"), metric("leg_crossings"), metric("intervals")));
-  line(formatted("torques re-integrated forward through touch-down reproduce the angles to %.1e rad",
+  line(formatted("the difference scheme, re-solved forward through touch-down, reproduces the angles to %.1e rad",
                  metric("reintegration_error")));
+  s += departure_text(metric("end_error"), metric("largest_deviation"), "from touch-down to touch-down");
   return s;
 }
 

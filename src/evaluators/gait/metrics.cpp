@@ -1,11 +1,8 @@
 #include "evaluators/gait/metrics.hpp"
 
 #include <cmath>
-#include <numbers>
 #include <stdexcept>
 #include <utility>
-
-#include "record/text.hpp"
 
 namespace dodyn::evaluators {
 
@@ -24,6 +21,8 @@ const std::vector<Quantity> all_metrics = {
     {"impulse_friction_ratio", "1", "|tangential| / normal impulse at touch-down"},
     {"smallest_clearance", "m", "least height of the swing foot at inner nodes"},
     {"largest_scuff", "m", "how far the swing foot gets under the ground, between nodes too"},
+    {"scrape", "m", "way of the swing foot while it is lower than 1 mm, between nodes too"},
+    {"foot_way", "m", "whole way of the swing foot along the ground"},
     {"smallest_knee_flexion", "rad", "least flexion of a knee; negative: it overextends"},
     {"largest_knee_flexion", "rad", "largest flexion of a knee"},
     {"largest_turn", "rad", "largest turn of a joint in one time step"},
@@ -39,7 +38,11 @@ const std::vector<Quantity> all_metrics = {
     {"energy_balance", "J",
      "signed work, and that of gravity on a slope, less impact loss: what dampers and other forces take; without them it "
      "vanishes with the square of the time step"},
-    {"reintegration_error", "rad", "largest difference of an angle when the torques drive the motion forward"},
+    {"reintegration_error", "rad",
+     "largest difference of an angle when the difference scheme is re-solved forward from the first node"},
+    {"end_error", "rad",
+     "largest difference of an angle at touch-down when the torques drive the continuous equations of motion"},
+    {"largest_deviation", "rad", "the same at any node"},
     {"kkt_residual", "1", "largest residual of the first-order optimality conditions"},
     {"iterations", "1", "iterations of the solver, all starts together"},
     {"starts", "1", "starts tried"},
@@ -60,7 +63,7 @@ Eigen::Index gait_metric(std::string_view name) {
   throw std::logic_error("no metric '" + std::string(name) + "'");
 }
 
-Eigen::VectorXd metrics_of(const dmoc::GaitReport& r, const GaitFound& found) {
+Eigen::VectorXd metrics_of(const dmoc::GaitReport& r, const Departure& departure, const GaitFound& found) {
   Eigen::VectorXd metrics = Eigen::VectorXd::Constant(static_cast<Eigen::Index>(all_metrics.size()), not_a_number);
   const std::pair<const char*, double> values[] = {
       {"absolute_work", r.absolute_work},
@@ -74,6 +77,8 @@ Eigen::VectorXd metrics_of(const dmoc::GaitReport& r, const GaitFound& found) {
       {"impulse_friction_ratio", r.impulse_friction_ratio},
       {"smallest_clearance", r.smallest_clearance},
       {"largest_scuff", r.largest_scuff},
+      {"scrape", r.scrape},
+      {"foot_way", r.foot_way},
       {"smallest_knee_flexion", r.smallest_knee_flexion},
       {"largest_knee_flexion", r.largest_knee_flexion},
       {"largest_turn", r.largest_turn},
@@ -85,6 +90,8 @@ Eigen::VectorXd metrics_of(const dmoc::GaitReport& r, const GaitFound& found) {
       {"impact_loss", r.impact_loss},
       {"energy_balance", r.energy_balance},
       {"reintegration_error", r.reintegration_error},
+      {"end_error", departure.at_end},
+      {"largest_deviation", departure.largest},
       {"kkt_residual", found.best->residuals.largest()},
       {"iterations", found.iterations},
       {"starts", found.tried},
@@ -98,38 +105,25 @@ Eigen::VectorXd metrics_of(const dmoc::GaitReport& r, const GaitFound& found) {
   return metrics;
 }
 
-std::vector<Oddity> oddities(const Eigen::VectorXd& metrics, bool may_cross, bool damped) {
-  std::vector<Oddity> all;
+Examined examined(const Eigen::VectorXd& metrics, bool may_cross, bool damped) {
   const auto metric = [&](const char* name) { return metrics(gait_metric(name)); };
-  const double degree = 180.0 / std::numbers::pi;
-  const auto odd = [&](bool is, Oddity::Grade grade, const std::string& words) {
-    if (is) all.push_back({grade, words});
-  };
-  using enum Oddity::Grade;
-  const double bend = degree * metric("smallest_knee_flexion"), fold = degree * metric("largest_knee_flexion"),
-               turn = degree * metric("largest_turn"), pull = -metric("smallest_normal_force"),
-               work = metric("absolute_work"), balance = damped ? 0.0 : std::abs(metric("energy_balance"));
-  odd(std::isfinite(bend) && bend < -2.0, no_walk, formatted("a knee folds the wrong way by %.0f degrees", -bend));
-  odd(fold > 165.0, no_walk, formatted("a knee folds by %.0f degrees", fold));
-  odd(pull > 1e-6, no_walk, formatted("the ground would have to pull with %.4g N", pull));
-  odd(metric("normal_impulse") < -1e-9, no_walk, "the ground would have to pull at touch-down");
-  odd(!may_cross && metric("leg_crossings") > 0.0, no_walk,
-      formatted("the legs come too close in %.0f time steps", metric("leg_crossings")));
-  odd(metric("wrong_sides") > 0.0, no_walk,
-      formatted("the swing leg passes on the wrong side of the stance leg in %.0f time steps", metric("wrong_sides")));
-  const double scuff = metric("largest_scuff");
-  odd(scuff > 0.01, no_walk, formatted("the swing foot goes %.3f m under the ground", scuff));
-  odd(scuff > 0.001 && scuff <= 0.01, worth_a_look,
-      formatted("the swing foot goes %.4f m under the ground between time steps", scuff));
-  odd(turn > 60.0, coarse, formatted("a joint turns by %.0f degrees in one time step", turn));
-  odd(balance > 0.2 * work, coarse, formatted("work and losses differ by %.3g J of %.3g J", balance, work));
-  odd(turn > 20.0 && turn <= 60.0, worth_a_look, formatted("a joint turns by %.0f degrees in one time step", turn));
-  odd(balance > 0.05 * work && balance <= 0.2 * work, worth_a_look,
-      formatted("work and losses differ by %.3g J of %.3g J", balance, work));
-  odd(metric("largest_lift") > 0.35, worth_a_look, formatted("it lifts its foot %.2f m", metric("largest_lift")));
-  odd(metric("largest_spike") > 0.25 * metric("largest_torque"), worth_a_look,
-      formatted("a torque of %.3g N m stands alone in one time step", metric("largest_spike")));
-  return all;
+  Examined m;
+  m.smallest_knee_flexion = metric("smallest_knee_flexion");
+  m.largest_knee_flexion = metric("largest_knee_flexion");
+  m.pull = -metric("smallest_normal_force");
+  m.pulls_at_touch_down = metric("normal_impulse") < -1e-9;
+  if (!may_cross) m.close_legs = static_cast<int>(metric("leg_crossings"));
+  m.wrong_sides = static_cast<int>(metric("wrong_sides"));
+  m.scuff = metric("largest_scuff");
+  m.scrape = metric("scrape");
+  m.foot_way = metric("foot_way");
+  m.turn = metric("largest_turn");
+  m.work = metric("absolute_work");
+  if (!damped) m.balance = metric("energy_balance");
+  m.lift = metric("largest_lift");
+  m.spike = metric("largest_spike");
+  m.largest_control = metric("largest_torque");
+  return m;
 }
 
 }  // namespace dodyn::evaluators

@@ -1,4 +1,4 @@
-// What is told of a gait: the evaluator's metrics, and in words what is odd about it.
+// The metrics of a gait, and those that are examined.
 #pragma once
 
 #include <string>
@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "dmoc/gait.hpp"
+#include "evaluators/continuous.hpp"
+#include "evaluators/examination.hpp"
 #include "evaluators/gait/search.hpp"
 #include "record/evaluation.hpp"
 
@@ -16,18 +18,10 @@ const std::vector<Quantity>& gait_metrics();
 // Its place in that list; a name that is not there is a mistake of the program.
 Eigen::Index gait_metric(std::string_view name);
 
-Eigen::VectorXd metrics_of(const dmoc::GaitReport& report, const GaitFound& found);
+Eigen::VectorXd metrics_of(const dmoc::GaitReport& report, const Departure& departure, const GaitFound& found);
 
-// What a walker would not call walking, in words.
-struct Oddity {
-  enum class Grade {
-    worth_a_look,  // odd, but a walk
-    no_walk,       // beyond what a leg or the ground can do
-    coarse         // the mesh does not resolve it
-  } grade;
-  std::string words;
-};
-// `may_cross`: the legs; `damped`: dampers and drag take work, too, so that it need not match the impact's loss.
-std::vector<Oddity> oddities(const Eigen::VectorXd& metrics, bool may_cross, bool damped);
+// What of them is examined (evaluators/examination.hpp). `may_cross`: the legs; `damped`: dampers and drag take work, too, so
+// that it need not match the impact's loss.
+Examined examined(const Eigen::VectorXd& metrics, bool may_cross, bool damped);
 
 }  // namespace dodyn::evaluators

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "evaluators/examination.hpp"
 #include "evaluators/parameters.hpp"
 #include "record/text.hpp"
+#include "systems/sections.hpp"
 
 namespace dodyn::evaluators {
 
@@ -15,7 +17,11 @@ namespace {
 // How many times longer or shorter than planned a piece between contacts may be.
 constexpr double piece_stretch = 8.0;
 
-systems::Model model_of(const NamedModel& named) { return systems::read_model(named.text, named.path, false); }
+systems::Model model_of(const NamedModel& named) {
+  systems::Model model = systems::read_model(named.text, named.path, false);
+  systems::check_honoured(model, "motion");
+  return model;
+}
 
 }  // namespace
 
@@ -405,6 +411,12 @@ void MotionDesigns::read_cost() {
         throw sections.front()->error("work costs need actuators on coordinates; " + actuator.name +
                                       " pushes at a point");
   read_requirements();
+}
+
+std::vector<bool> MotionDesigns::has_cost() const {
+  std::vector<dmoc::PathFunction> costs;
+  for (const Phase& phase : phases_) costs.insert(costs.end(), phase.costs.begin(), phase.costs.end());
+  return have_cost(system_->structure(), effort_.squared_control > 0.0 || effort_.work(), has_loss_, costs);
 }
 
 void MotionDesigns::read_requirements() {

@@ -12,6 +12,7 @@
 #include "dmoc/contact_rows.hpp"
 #include "dmoc/path_function.hpp"
 #include "dmoc/separation.hpp"
+#include "dmoc/worst_row.hpp"
 #include "evaluators/motion/placement.hpp"
 #include "evaluators/motion/relabel.hpp"
 #include "settings/settings.hpp"
@@ -43,11 +44,10 @@ struct TranscribedMotion {
   dmoc::MotionProblem problem;
   dmoc::Separation separation;
   std::vector<std::function<void(Eigen::VectorXd&)>> begin = {};  // of contacts, what gives a start their unknowns
-  std::vector<std::pair<int, std::string>> asked =
-      {};  // what rows from this one on ask for, in the configuration's words
+  dmoc::AskedRows asked = {};
 };
 // What a point that meets not all of it misses: the parts that overlap most, and the row that is missed most, where and when.
-std::string worst_row(const TranscribedMotion& planned, const Eigen::VectorXd& x);
+std::string missed(const TranscribedMotion& planned, const Eigen::VectorXd& x);
 
 // Parts that stand in contact at the start or the goal may come this much nearer in the interval there, m: planes between
 // them would have no room otherwise.
@@ -109,6 +109,8 @@ class MotionDesigns {
   std::pair<double, double> bounce(const Contact& contact, const Eigen::VectorXd& design) const;
   int grow() const { return grow_; }
   bool keeps_clear() const { return !clear_.empty(); }
+  // Of every actuator: whether the cost depends on it.
+  std::vector<bool> has_cost() const;
   // Empty, or which requirement a design does not meet.
   std::string refusal(const Eigen::VectorXd& design) const;
 

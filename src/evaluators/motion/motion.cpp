@@ -9,6 +9,7 @@
 
 #include "dmoc/attitudes.hpp"
 #include "evaluators/motion/design.hpp"
+#include "evaluators/motion/findings.hpp"
 #include "evaluators/motion/forward.hpp"
 #include "evaluators/motion/pictures.hpp"
 #include "evaluators/motion/replay.hpp"
@@ -31,6 +32,7 @@ struct MotionSearch {
   double tolerance = 1e-9;
   int max_iterations = 500;
   double start_seconds = 120.0;
+  bool refuses = true;
   bool lets_go = false;
   bool penalty = false;
   double stiffness = 20.0, width = 1e-4;
@@ -71,6 +73,9 @@ const KeyTable<MotionSearch>& motion_keys() {
                 .description = "of a contact by penalty: over which its force sets in smoothly",
                 .minimum = 1e-9,
                 .maximum = 1.0})
+          .add("examination", &MotionSearch::refuses, {{"refuse", true}, {"report", false}},
+               {.description = "a motion that is impossible (a ground that pulls, parts inside each other) or that its "
+                               "mesh does not resolve: refuse it as infeasible or not_converged, or report it"})
           .add("solver", &MotionSearch::solver, {{"native", nlp::Backend::native}, {"ipopt", nlp::Backend::ipopt}},
                {.description = "solver of the inner problem"});
   return table;
@@ -87,9 +92,11 @@ std::vector<Quantity> motion_metrics(const MotionDesigns& designs) {
        "smallest force along the last held coordinate; not a number where nothing is held"},
       {"energy_drift", "J", "largest change of the discrete energy from one interval to the next within a phase"},
       {"reintegration_error", "1",
-       "largest difference of a coordinate when the controls drive the motion forward from its first node; infinite "
-       "where "
-       "a step has no root nearby"},
+       "largest difference of a coordinate when the difference scheme is re-solved forward from the first node; "
+       "infinite where a step has no root nearby"},
+      {"end_error", "1",
+       "largest difference of a coordinate at the end when the controls drive the continuous equations of motion"},
+      {"largest_deviation", "1", "the same at any node"},
       {"kkt_residual", "1", "largest residual of the first-order optimality conditions"},
       {"iterations", "1", "iterations of the solver, all starts together"},
       {"starts", "1", "starts tried"},
@@ -175,6 +182,8 @@ class MotionEvaluator final : public Evaluator {
   Found solve(const Task& task, const MotionPath& path, const Trajectory* parent) const;
   Eigen::VectorXd coordinates_of(const Found& found, const Eigen::VectorXd& design) const;  // at all nodes
   void read_off(const TranscribedMotion& planned, const nlp::Solution& best, Outcome& outcome) const;
+  double metric(const Evaluation& e, const std::string& name) const;
+  std::vector<Finding> findings(const Outcome& outcome) const;
 
   MotionDesigns designs_;
   MotionSearch search_;
@@ -341,12 +350,11 @@ Outcome MotionEvaluator::evaluate(const Task& task) const {
   } else if (ends[static_cast<std::size_t>(SolveStatus::infeasible)] == tried) {
     e.status = Status::infeasible;
     e.reason = "no motion satisfies the constraints from any of " + starts + ": " + found.reason +
-               worst_row(best->planned, found.x);
+               missed(best->planned, found.x);
     return outcome;
   } else {
     e.status = ends[static_cast<std::size_t>(SolveStatus::timed_out)] > 0 ? Status::timed_out : Status::not_converged;
-    e.reason =
-        "none of " + starts + " converged; the most feasible: " + found.reason + worst_row(best->planned, found.x);
+    e.reason = "none of " + starts + " converged; the most feasible: " + found.reason + missed(best->planned, found.x);
   }
   if (!found.x.allFinite()) return outcome;
   e.cost = found.objective;
@@ -363,7 +371,20 @@ Outcome MotionEvaluator::evaluate(const Task& task) const {
   for (std::size_t i = 0; i < list.size(); ++i)
     for (const auto& [name, value] : counts)
       if (list[i].name == name) e.metrics(static_cast<Eigen::Index>(i)) = value;
+  judge(findings(outcome), search_.refuses, e);
   return outcome;
+}
+
+double MotionEvaluator::metric(const Evaluation& e, const std::string& name) const {
+  const auto list = motion_metrics(designs_);
+  for (std::size_t i = 0; i < list.size(); ++i)
+    if (list[i].name == name) return e.metrics(static_cast<Eigen::Index>(i));
+  return not_a_number;
+}
+
+std::vector<Finding> MotionEvaluator::findings(const Outcome& outcome) const {
+  const Evaluation& e = outcome.evaluation;
+  return examine(examined(designs_, e.design, outcome.trajectory, metric(e, "clearance")));
 }
 
 void MotionEvaluator::read_off(const TranscribedMotion& planned, const nlp::Solution& best, Outcome& outcome) const {
@@ -418,10 +439,12 @@ void MotionEvaluator::read_off(const TranscribedMotion& planned, const nlp::Solu
     outcome.trajectory.values.push_back(std::move(values));
   Eigen::VectorXd& metrics = outcome.evaluation.metrics;
   metrics.resize(static_cast<Eigen::Index>(motion_metrics(designs_).size()));
-  metrics.head(13) << time, largest, squared, work, loss, normal, drift, problem.reintegrate(motion),
-      best.residuals.largest(), 0.0, 0.0, 0.0, 0.0;
-  for (std::size_t i = 0; i < durations.size(); ++i) metrics(13 + static_cast<Eigen::Index>(i)) = durations[i];
-  auto next = static_cast<Eigen::Index>(13 + durations.size());
+  const Departure departure = drive_continuously(problem.system(), autodiff::values_of(problem.numbers()),
+                                                 continuous_plan(designs_, outcome.trajectory).phases);
+  metrics.head(15) << time, largest, squared, work, loss, normal, drift, problem.reintegrate(motion), departure.at_end,
+      departure.largest, best.residuals.largest(), 0.0, 0.0, 0.0, 0.0;
+  for (std::size_t i = 0; i < durations.size(); ++i) metrics(15 + static_cast<Eigen::Index>(i)) = durations[i];
+  auto next = static_cast<Eigen::Index>(15 + durations.size());
   for (const auto& contact : designs_.contacts()) {
     if (designs_.penalty() > 0.0) {
       Eigen::Index deepest = 0;
@@ -440,22 +463,12 @@ void MotionEvaluator::read_off(const TranscribedMotion& planned, const nlp::Solu
 std::string MotionEvaluator::report(const Outcome& outcome) const {
   const Evaluation& e = outcome.evaluation;
   if (e.metrics.size() == 0) return "";
-  const auto list = motion_metrics(designs_);
-  const auto metric = [&](const std::string& name) {
-    for (std::size_t i = 0; i < list.size(); ++i)
-      if (list[i].name == name) return e.metrics(static_cast<Eigen::Index>(i));
-    return not_a_number;
-  };
+  const auto metric = [&](const std::string& name) { return this->metric(e, name); };
   std::string s = "optimality\n";
-  s += formatted("  %.0f of %.0f starts converged, %.0f iterations in all\n", metric("starts_solved"), metric("starts"),
-                 metric("iterations"));
+  s += formatted("  %.0f iterations in all\n", metric("iterations"));
   s += formatted("  KKT residual %.1e (tolerance %.0e)\n", metric("kkt_residual"), search_.tolerance);
-  if (metric("optima") > 1 && !outcome.trajectory.empty()) {
-    const Eigen::MatrixXd& rows = outcome.trajectory.values.back();
-    s += formatted("  %.0f distinct motions; cost, starts that ended there, distance to the best:\n", metric("optima"));
-    for (Eigen::Index i = 0; i < rows.rows() && std::isfinite(rows(i, 0)); ++i)
-      s += formatted("    %-12.6g %3.0f  %.3f\n", rows(i, 0), rows(i, 1), rows(i, 3));
-  }
+  s += optima_text(outcome.trajectory.empty() ? Eigen::MatrixXd() : outcome.trajectory.values.back(), metric("starts"),
+                   metric("starts_solved"), "of coordinates");
   s += "motion\n";
   for (const auto& phase : designs_.phases())
     s += formatted("  [phase %s] lasts %.5g s, on %d intervals\n", phase.name.c_str(), metric("duration_" + phase.name),
@@ -474,8 +487,10 @@ std::string MotionEvaluator::report(const Outcome& outcome) const {
   if (designs_.keeps_clear())
     s += formatted("  parts keep %.4g mm clear at nodes, %.4g mm on a mesh twenty times finer\n",
                    1e3 * metric("clearance_at_nodes"), 1e3 * metric("clearance"));
-  s += formatted("  the controls, driven forward from the first node, reproduce the coordinates to %.1e\n",
+  s += formatted("  the difference scheme, re-solved forward from the first node, reproduces the coordinates to %.1e\n",
                  metric("reintegration_error"));
+  s += departure_text(metric("end_error"), metric("largest_deviation"), continuous_plan(designs_, {}).note);
+  s += warnings_text(findings(outcome));
   return s;
 }
 

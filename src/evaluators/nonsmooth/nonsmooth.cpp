@@ -8,6 +8,7 @@
 #include "evaluators/parameters.hpp"
 #include "record/text.hpp"
 #include "settings/key_table.hpp"
+#include "systems/sections.hpp"
 
 namespace dodyn::evaluators {
 namespace {
@@ -88,7 +89,11 @@ const KeyTable<CourseOptions>& nonsmooth_keys() {
   return table;
 }
 
-systems::PieceModel model_of(const NamedModel& named) { return systems::read_piece_model(named.text, named.path); }
+systems::PieceModel model_of(const NamedModel& named) {
+  systems::PieceModel system = systems::read_piece_model(named.text, named.path);
+  systems::check_honoured(system.model, "nonsmooth");
+  return system;
+}
 
 std::vector<DesignVariable> variables_of(const Settings& so_far) {
   if (so_far.text("motion.model").empty()) return {};

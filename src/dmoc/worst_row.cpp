@@ -1,0 +1,103 @@
+#include "dmoc/worst_row.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <iterator>
+
+namespace dodyn::dmoc {
+
+namespace {
+
+constexpr double allowed = 1e-6;
+constexpr std::size_t most_named = 4;  // conditions
+
+std::string short_number(double x) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.3g", x);
+  return text;
+}
+
+// Actuators that are at a limit in some interval of a phase, " (at the limit: hip in 19, knee in 17 of 20 intervals)".
+std::string limited(const MotionProblem& problem, const Eigen::VectorXd& x, int phase) {
+  const auto& index = problem.index(phase);
+  const auto& actuators = problem.system().structure().actuators;
+  std::string words;
+  for (int a = 0; a < index.controls; ++a) {
+    const auto& [low, high] = problem.phase(phase).controls[static_cast<std::size_t>(a)];
+    const double near = 1e-3 * (high.value - low.value);
+    if (!std::isfinite(near)) continue;
+    int count = 0;
+    for (int k = 0; k < index.intervals; ++k)
+      count += x(index.control(k) + a) > high.value - near || x(index.control(k) + a) < low.value + near;
+    if (count == 0) continue;
+    words += words.empty() ? " (at the limit: " : ", ";
+    words += actuators[static_cast<std::size_t>(a)].name + " in " + std::to_string(count);
+  }
+  if (!words.empty()) words += " of " + std::to_string(index.intervals) + " intervals";
+  return words.empty() ? "" : words + ")";
+}
+
+// Of a row that balances momenta at a node: its coordinate, its time, and where controls are at their limits.
+struct MomentumRow {
+  std::string what, limits;  // empty: another row
+};
+MomentumRow momentum_row_at(const MotionProblem& problem, const Eigen::VectorXd& x, int row) {
+  const auto& tree = problem.system().structure();
+  double begin = 0.0;
+  for (int i = 0; i < problem.phases(); ++i) {
+    const auto& index = problem.index(i);
+    const auto& moving = problem.functions(i).moving;
+    const double T = index.duration >= 0 ? x(index.duration) : problem.phase(i).duration.value;
+    for (int k = 0; k <= index.intervals; ++k) {
+      const int first = problem.momentum_row(i, k);
+      if (first < 0 || row < first || row >= first + static_cast<int>(moving.size())) continue;
+      const int coordinate = moving[static_cast<std::size_t>(row - first)];
+      return {"momentum of " + tree.coordinate_names[static_cast<std::size_t>(coordinate)] +
+                  " at t = " + short_number(begin + T * k / index.intervals) + " s",
+              limited(problem, x, i)};
+    }
+    begin += T;
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string worst_row(const MotionProblem& problem, const AskedRows& asked, const Eigen::VectorXd& x) {
+  if (!x.allFinite()) return "";
+  const auto& nlp = problem.problem();
+  Eigen::VectorXd c(nlp.constraints());
+  nlp.constraint_values(x, c);
+  const Eigen::VectorXd missed = (nlp.constraint_lower - c).cwiseMax(c - nlp.constraint_upper);
+  // the worst row of each condition, and of all momenta
+  struct Missed {
+    std::string what;
+    double by = 0.0;
+  };
+  Missed momentum;
+  std::string limits;
+  std::vector<Missed> all;
+  for (int row = 0; row < nlp.constraints(); ++row) {
+    if (!(missed(row) > allowed)) continue;
+    if (auto [what, at_limits] = momentum_row_at(problem, x, row); !what.empty()) {
+      if (missed(row) > momentum.by) momentum = {std::move(what), missed(row)}, limits = std::move(at_limits);
+      continue;
+    }
+    const auto after =
+        std::upper_bound(asked.begin(), asked.end(), row, [](int r, const auto& group) { return r < group.first; });
+    if (after == asked.begin() || std::prev(after)->second.empty()) continue;
+    const std::string& what = std::prev(after)->second;
+    auto known = std::find_if(all.begin(), all.end(), [&](const Missed& one) { return one.what == what; });
+    if (known == all.end()) known = all.insert(all.end(), Missed{what, 0.0});
+    known->by = std::max(known->by, missed(row));
+  }
+  if (momentum.by > 0.0) all.push_back(momentum);
+  std::sort(all.begin(), all.end(), [](const Missed& a, const Missed& b) { return a.by > b.by; });
+  std::string words;
+  for (std::size_t i = 0; i < std::min(all.size(), most_named); ++i)
+    words += (i == 0 ? "; " + all[i].what + " is missed by " : ", " + all[i].what + " by ") + short_number(all[i].by);
+  return words + (words.empty() ? "" : limits);
+}
+
+}  // namespace dodyn::dmoc

@@ -1,0 +1,180 @@
+#include "evaluators/examination.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "dmoc/gait.hpp"
+#include "record/text.hpp"
+
+namespace dodyn::evaluators {
+
+namespace {
+
+// An actuator without a limit is expected to give no more than this times its reference.
+constexpr double usual_exertion = 10.0;
+// Ranges of coordinates are taken to be at least this, m or rad: the reference of an actuator whose coordinate rests.
+constexpr double least_range = 0.1;
+// Postures of a motion at which weight and inertia are taken.
+constexpr Eigen::Index postures = 9;
+
+}  // namespace
+
+std::vector<Finding> examine(const Examined& m) {
+  std::vector<Finding> all;
+  using enum Finding::Grade;
+  const auto find = [&](bool is, Finding::Grade grade, const std::string& words) {
+    if (is) all.push_back({grade, words});
+  };
+  constexpr double degree = 180.0 / std::numbers::pi;
+  const double bend = degree * m.smallest_knee_flexion, fold = degree * m.largest_knee_flexion, turn = degree * m.turn,
+               balance = std::abs(m.balance);
+  find(std::isfinite(bend) && bend < -2.0, impossible, formatted("a knee folds the wrong way by %.0f degrees", -bend));
+  find(fold > 165.0, impossible, formatted("a knee folds by %.0f degrees", fold));
+  find(m.pull > 1e-6, impossible, formatted("the ground would have to pull with %.4g N", m.pull));
+  find(m.pulls_at_touch_down, impossible, "the ground would have to pull at touch-down");
+  find(m.close_legs > 0, impossible, formatted("the legs come too close in %d time steps", m.close_legs));
+  find(m.wrong_sides > 0, impossible,
+       formatted("the swing leg passes on the wrong side of the stance leg in %d time steps", m.wrong_sides));
+  find(m.scuff > 0.01, impossible, formatted("a foot goes %.3f m under the ground", m.scuff));
+  find(m.scuff > 0.001 && m.scuff <= 0.01, suspicious,
+       formatted("a foot goes %.4f m under the ground between time steps", m.scuff));
+  find(m.scrape > 0.1 * m.foot_way, suspicious,
+       formatted("a foot scrapes along the ground: %.2f m of its way of %.2f m are lower than %g mm", m.scrape,
+                 m.foot_way, 1e3 * dmoc::scrape_height));
+  find(m.overlap > 0.01, impossible, formatted("parts overlap by %.3g mm between time steps", 1e3 * m.overlap));
+  find(m.overlap > 1e-4 && m.overlap <= 0.01, suspicious,
+       formatted("parts overlap by %.3g mm between time steps", 1e3 * m.overlap));
+  find(turn > 60.0, unresolved, formatted("a joint turns by %.0f degrees in one time step", turn));
+  find(balance > 0.2 * m.work, unresolved, formatted("work and losses differ by %.3g J of %.3g J", balance, m.work));
+  find(turn > 20.0 && turn <= 60.0, suspicious, formatted("a joint turns by %.0f degrees in one time step", turn));
+  find(balance > 0.05 * m.work && balance <= 0.2 * m.work, suspicious,
+       formatted("work and losses differ by %.3g J of %.3g J", balance, m.work));
+  find(m.lift > 0.35, suspicious, formatted("the gait lifts its foot by %.2f m", m.lift));
+  find(m.spike > 0.25 * m.largest_control, suspicious,
+       formatted("a control of %.3g stands alone in one time step", m.spike));
+  for (const Exertion& e : m.exertions)
+    find(e.largest > usual_exertion * e.reference, suspicious,
+         formatted("actuator %s reaches %.4g, %.0f times what weight and a steady motion ask; it has no limit%s",
+                   e.actuator.c_str(), e.largest, e.largest / e.reference, e.has_cost ? "" : " and no cost"));
+  return all;
+}
+
+std::string with_warning(const std::string& words, const std::string& reason) {
+  static const std::string warning = "warning: ";
+  if (reason.starts_with(warning)) return warning + words + "; " + reason.substr(warning.size());
+  return warning + words + (reason.empty() ? "" : "; " + reason);
+}
+
+void judge(const std::vector<Finding>& findings, bool refuses, Evaluation& e) {
+  if (e.status != Status::ok || findings.empty()) return;
+  std::string words;
+  Status status = Status::ok;
+  for (const auto& [grade, what] : findings) {
+    words += (words.empty() ? "" : "; ") + what;
+    if (grade == Finding::Grade::impossible) status = Status::infeasible;
+    if (grade == Finding::Grade::unresolved && status == Status::ok) status = Status::not_converged;
+  }
+  e.reason = with_warning(words, e.reason);
+  if (!refuses || status == Status::ok) return;
+  e.status = status;
+  e.gradient.resize(0);
+}
+
+std::string warnings_text(const std::vector<Finding>& findings) {
+  std::string text = "warnings\n";
+  for (const Finding& finding : findings) text += "  " + finding.words + "\n";
+  return text + (findings.empty() ? "  none\n" : "");
+}
+
+std::vector<Exertion> exertions(const systems::Tree<double>& tree, const Eigen::VectorXd& t, const Eigen::MatrixXd& q,
+                                const Eigen::MatrixXd& u, const std::vector<bool>& has_cost) {
+  using autodiff::Dual;
+  const double duration = t(t.size() - 1) - t(0);
+  const auto& actuators = tree.actuators;
+  if (std::all_of(actuators.begin(), actuators.end(), [](const auto& a) { return a.limit.has_value(); })) return {};
+  const auto n = static_cast<std::size_t>(tree.n());
+  std::vector<bool> turns(n, false);
+  for (const auto& link : tree.links)
+    for (std::size_t i = 0; i < link.moves.size(); ++i)
+      turns[static_cast<std::size_t>(link.first) + i] = link.moves[i].kind == systems::Move::turn;
+
+  std::vector<double> speeds(n, 0.0);  // the largest of every coordinate
+  for (Eigen::Index k = 0; k + 1 < q.rows(); ++k)
+    if (const double h = t(k + 1) - t(k); h > 0.0)
+      for (std::size_t c = 0; c < n; ++c) {
+        const auto column = static_cast<Eigen::Index>(c);
+        speeds[c] = std::max(speeds[c], std::abs(q(k + 1, column) - q(k, column)) / h);
+      }
+
+  // the load of every coordinate
+  std::vector<double> load(n, 0.0);
+  const std::vector<double> still(n, 0.0);
+  const Eigen::Index rows = std::min(postures, q.rows());
+  for (Eigen::Index r = 0; r < rows; ++r) {
+    const Eigen::VectorXd posture = q.row(r * (q.rows() - 1) / std::max<Eigen::Index>(rows - 1, 1)).transpose();
+    const std::vector<double> at(posture.begin(), posture.end());
+    std::vector<Dual<double>> moved(at.begin(), at.end());
+    const std::vector<Dual<double>> rest(n, 0.0);
+    const double resting = tree.lagrangian(at.data(), still.data());
+    for (std::size_t c = 0; c < n; ++c) {
+      moved[c].tangent = 1.0;
+      const double push = std::abs(tree.lagrangian(moved.data(), rest.data()).tangent);
+      moved[c].tangent = 0.0;
+      std::vector<double> rate = still;
+      rate[c] = 1.0;
+      const double inertia = 2.0 * (tree.lagrangian(at.data(), rate.data()) - resting);
+      const auto column = q.col(static_cast<Eigen::Index>(c));
+      const double range = std::max(column.maxCoeff() - column.minCoeff(), least_range), speed = speeds[c];
+      load[c] = std::max(load[c],
+                         push + inertia * std::max(4.0 * range / (duration * duration), 2.0 * speed * speed / range));
+    }
+  }
+  const auto largest_of = [&](bool turn) {
+    double largest = 0.0;
+    for (std::size_t c = 0; c < n; ++c)
+      if (turns[c] == turn) largest = std::max(largest, load[c]);
+    return largest;
+  };
+
+  const Eigen::VectorXd first = q.row(0).transpose();
+  const auto pushed = [&](const std::vector<double>& control) {
+    return tree.forces(first.data(), still.data(), control.data());
+  };
+  std::vector<Exertion> all;
+  for (std::size_t a = 0; a < actuators.size(); ++a) {
+    const auto& actuator = actuators[a];
+    if (actuator.limit) continue;
+    Exertion e{actuator.name, u.col(static_cast<Eigen::Index>(a)).cwiseAbs().maxCoeff(), 0.0, has_cost[a]};
+    if (actuator.coordinate >= 0) {
+      e.reference = largest_of(turns[static_cast<std::size_t>(actuator.coordinate)]);
+    } else {  // at a place: the control that pushes some coordinate with its load
+      std::vector<double> control(actuators.size(), 0.0);
+      const std::vector<double> without = pushed(control);
+      control[a] = 1.0;
+      const std::vector<double> with = pushed(control);
+      for (std::size_t c = 0; c < n; ++c)
+        if (const double lever = std::abs(with[c] - without[c]); lever > 1e-6)
+          e.reference = std::max(e.reference, load[c] / lever);
+    }
+    if (e.reference > 0.0) all.push_back(e);
+  }
+  return all;
+}
+
+std::vector<bool> have_cost(const systems::Tree<systems::Number>& tree, bool all, bool losses,
+                            const std::vector<dmoc::PathFunction>& costs) {
+  std::vector<bool> have;
+  for (const auto& actuator : tree.actuators) {
+    const std::string control = "u." + actuator.name;
+    have.push_back(all || (losses && !actuator.loss.is_zero()) ||
+                   std::any_of(costs.begin(), costs.end(), [&](const dmoc::PathFunction& cost) {
+                     const auto& quantities = cost.expression.quantities();
+                     return std::any_of(quantities.begin(), quantities.end(),
+                                        [&](const auto& quantity) { return quantity.text() == control; });
+                   }));
+  }
+  return have;
+}
+
+}  // namespace dodyn::evaluators

@@ -1,0 +1,71 @@
+// The examination of a motion that was found, the same for gaits and motions: what a machine, the ground or the mesh would
+// not allow, in words. The limits are the table in docs/walkers.md, "What is examined".
+#pragma once
+
+#include <Eigen/Core>
+#include <string>
+#include <vector>
+
+#include "dmoc/path_function.hpp"
+#include "record/evaluation.hpp"
+
+namespace dodyn::evaluators {
+
+struct Finding {
+  enum class Grade {
+    suspicious,  // usable, but worth one check
+    impossible,  // beyond what a leg or the ground can do
+    unresolved   // the mesh does not resolve it
+  } grade;
+  std::string words;
+};
+
+// What an actuator without a limit gives.
+struct Exertion {
+  std::string actuator;
+  double largest = 0.0;    // N or N m
+  double reference = 0.0;  // what weight and a steady motion ask of such an actuator
+  bool has_cost = true;    // whether the cost depends on it
+};
+
+// Quantities of a motion that are examined. Not a number: the quantity does not apply.
+struct Examined {
+  double smallest_knee_flexion = not_a_number, largest_knee_flexion = not_a_number;  // rad
+  double pull = not_a_number;  // largest force with which the ground would have to pull a foot, N
+  bool pulls_at_touch_down = false;
+  int close_legs = 0, wrong_sides = 0;        // time steps
+  double scuff = not_a_number;                // of a foot under the ground, m
+  double scrape = not_a_number;               // way of a foot nearer than dmoc::scrape_height to the ground, m
+  double foot_way = not_a_number;             // whole way of that foot, m
+  double overlap = not_a_number;              // of parts that keep clear, between nodes, m
+  double turn = not_a_number;                 // of a coordinate in one time step, rad
+  double work = not_a_number;                 // absolute, J
+  double balance = not_a_number;              // work less change of energy and losses, J
+  double lift = not_a_number;                 // of a walker's foot, m
+  double spike = 0.0, largest_control = 0.0;  // of a control over both neighbouring time steps'; N or N m
+  std::vector<Exertion> exertions = {};
+};
+
+std::vector<Finding> examine(const Examined& motion);
+
+// Adds the findings to the reason, "warning: ...; ...". Where `refuses`, an impossible motion becomes infeasible, one that
+// its mesh does not resolve not_converged, and both lose their gradient. Only of evaluations that are ok.
+void judge(const std::vector<Finding>& findings, bool refuses, Evaluation& evaluation);
+
+// A reason that begins with this warning.
+std::string with_warning(const std::string& words, const std::string& reason);
+
+// The lines of a report: a title and what was found, or "none".
+std::string warnings_text(const std::vector<Finding>& findings);
+
+// Exertions of the actuators without a limit. t: [nodes], s; q: [nodes, coordinates]; u: [rows, actuators]; `has_cost`: of every
+// actuator. The reference is the largest load of the motion's coordinates of the actuator's kind (slide or turn): weight and springs,
+// and inertia times the larger of 4 x range/duration^2, from rest to rest, and 2 x speed^2/range, to and fro.
+std::vector<Exertion> exertions(const systems::Tree<double>& tree, const Eigen::VectorXd& t, const Eigen::MatrixXd& q,
+                                const Eigen::MatrixXd& u, const std::vector<bool>& has_cost);
+
+// Of every actuator, whether a cost depends on it: `all`, resistive losses of actuators that have a loss, or a formula.
+std::vector<bool> have_cost(const systems::Tree<systems::Number>& tree, bool all, bool losses,
+                            const std::vector<dmoc::PathFunction>& costs);
+
+}  // namespace dodyn::evaluators

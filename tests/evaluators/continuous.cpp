@@ -1,0 +1,155 @@
+// Plans driven through the continuous equations of motion, beside closed forms; tests/evaluators/continuous.py beside scipy.
+#include "evaluators/continuous.hpp"
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <Eigen/Geometry>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+
+#include "evaluators/evaluator.hpp"
+#include "systems/model.hpp"
+#include "whole.hpp"
+
+namespace dodyn::evaluators {
+namespace {
+
+class Continuous : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string name = testing::TempDir() + "continuous-XXXXXX";
+    ASSERT_NE(mkdtemp(name.data()), nullptr);
+    folder_ = name;
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+  std::unique_ptr<Evaluator> study(const std::string& model, const std::string& text) const {
+    std::ofstream(folder_ / "it.model") << model;
+    std::ofstream(folder_ / "it.cfg") << "[study]\nevaluator = motion\n[motion]\nmodel = it.model\nstarts = 1\n"
+                                      << text;
+    return make_evaluator(read_settings((folder_ / "it.cfg").string(), {}));
+  }
+  std::filesystem::path folder_;
+};
+
+const std::string mass = R"([model]
+dimension = 2
+gravity = 0
+[link body]
+parent = ground
+joint = prismatic x
+coordinates = s
+mass = 1.3
+[actuator push]
+coordinate = s
+)";
+std::string rest_to_rest(int intervals) {
+  return "[phase only]\nintervals = " + std::to_string(intervals) +
+         "\nduration = 2\n[start]\ns = 0\nmomentum = 0\n[goal]\ns = 1\nrate(s) = 0\n[cost]\nsquared-control = 1\n";
+}
+
+// Without a potential, differences with constant forces are exact.
+TEST_F(Continuous, AFreeMassGoesAsItsDifferences) {
+  const auto evaluator = study(mass, rest_to_rest(10));
+  const Outcome outcome = evaluator->evaluate(task());
+  ASSERT_EQ(outcome.evaluation.status, Status::ok) << outcome.evaluation.reason;
+  EXPECT_LE(metric(*evaluator, outcome, "largest_deviation"), 1e-8);
+}
+
+// On a spring: x = xs + (x0 - xs) cos wt + v0/w sin wt about xs = u/k, interval by interval. The deviation falls with h^2.
+TEST_F(Continuous, AMassOnASpringGoesAsItsClosedForm) {
+  double before = 0.0;
+  for (const int K : {10, 20, 40}) {
+    const auto evaluator = study(mass + "[spring it]\ncoordinate = s\nstiffness = 30\n", rest_to_rest(K));
+    const Outcome outcome = evaluator->evaluate(task());
+    ASSERT_TRUE(outcome.evaluation.metrics.size() > 0) << outcome.evaluation.reason;
+    const auto &q = outcome.trajectory.values[1], &p = outcome.trajectory.values[2], &u = outcome.trajectory.values[3];
+    const double w = std::sqrt(30.0 / 1.3), h = 2.0 / K, c = std::cos(w * h), s = std::sin(w * h);
+    double x = q(0, 0), v = p(0, 0) / 1.3, largest = 0.0;
+    for (int k = 0; k < K; ++k) {
+      const double middle = u(k, 0) / 30.0, far = x - middle;
+      x = middle + far * c + v / w * s;
+      v = -far * w * s + v * c;
+      largest = std::max(largest, std::abs(x - q(k + 1, 0)));
+    }
+    const double end = std::abs(x - q(K, 0));
+    EXPECT_NEAR(metric(*evaluator, outcome, "end_error"), end, 1e-7);
+    EXPECT_NEAR(metric(*evaluator, outcome, "largest_deviation"), largest, 1e-7);
+    EXPECT_GT(largest, 1e-4);
+    if (K > 10) {
+      EXPECT_NEAR(before / largest, 4.0, 1.5) << K;
+    }
+    before = largest;
+  }
+}
+
+// A top that spins freely in space: attitudes against a Runge-Kutta integration of Euler's equations here. It turns by
+// several radians, through any one chart's end.
+TEST_F(Continuous, AFreeTopTurnsAsEulersEquationsSay) {
+  const char* const top = R"([model]
+dimension = 3
+gravity = 0
+[link top]
+parent = ground
+joint = spatial ZXY
+mass = 2
+inertia = 0.3, 0.2, 0.1
+)";
+  const systems::Model model = systems::read_model(top, "top.model");
+  const dmoc::System system(model, true);
+  const Eigen::Vector3d inertia(0.3, 0.2, 0.1), spin(0.4, 3.0, 0.2);  // rad/s, about nearly the unstable axis
+  Eigen::Matrix3d R = Eigen::Matrix3d::Identity();
+  Eigen::Vector3d w = spin;
+  const int K = 40, fine = 2000;
+  const double h = 0.05;
+  PlannedPhase phase;
+  phase.interval = h;
+  phase.q = Eigen::MatrixXd::Zero(K + 1, 6);
+  phase.u = Eigen::MatrixXd::Zero(K, 0);
+  phase.p = Eigen::VectorXd::Zero(6);
+  phase.p << 2.0, 0.0, 0.0, 0.3 * spin(0), 0.2 * spin(1), 0.1 * spin(2);  // along the world's axes
+  const auto euler = [&](const Eigen::Vector3d& at) -> Eigen::Vector3d {
+    return inertia.cwiseInverse().asDiagonal() * Eigen::Vector3d(inertia.cwiseProduct(at).cross(at));
+  };
+  for (int k = 0; k < K; ++k) {
+    for (int i = 0; i < fine; ++i) {
+      const double d = h / fine;
+      const Eigen::Vector3d a = euler(w), b = euler(w + 0.5 * d * a), c = euler(w + 0.5 * d * b), e = euler(w + d * c);
+      const Eigen::Vector3d middle = w + 0.5 * d * b;  // second order in attitude: 1e-9 at this step
+      R = R * Eigen::AngleAxisd(d * middle.norm(), middle.normalized()).toRotationMatrix();
+      w += d / 6.0 * (a + 2.0 * b + 2.0 * c + e);
+    }
+    // angles of turns about z, x and y: R = Rz Rx Ry
+    phase.q(k + 1, 0) = 1.0 * h * (k + 1);
+    phase.q(k + 1, 3) = std::atan2(-R(0, 1), R(1, 1));
+    phase.q(k + 1, 4) = std::asin(R(2, 1));
+    phase.q(k + 1, 5) = std::atan2(-R(2, 0), R(2, 2));
+  }
+  const auto numbers = model.evaluate<double>().numbers;
+  const Departure departure = drive_continuously(system, numbers, {phase});
+  EXPECT_LE(departure.largest, 1e-6);
+  phase.q(K, 4) += 0.01;  // a plan that ends elsewhere
+  EXPECT_NEAR(drive_continuously(system, numbers, {phase}).at_end, 0.01, 1e-6);
+}
+
+TEST_F(Continuous, WhatIsNotDrivenIsNamed) {
+  EXPECT_TRUE(std::isnan(Departure{}.at_end));
+  EXPECT_EQ(departure_text(not_a_number, not_a_number, "contacts push by an energy of overlap"),
+            "  the continuous equations of motion were not driven (contacts push by an energy of overlap)\n");
+  EXPECT_EQ(
+      departure_text(3.6, 3.7, ""),
+      "  the continuous equations of motion under these controls end 3.6 from the plan, at most 3.7 from its nodes "
+      "(m, rad)\n");
+  const double none = std::numeric_limits<double>::infinity();
+  EXPECT_NE(departure_text(none, none, "").find("have no solution"), std::string::npos);
+  const auto evaluator =
+      make_evaluator(read_settings(std::string(CONFIGS) + "/cube-wall.cfg", {"--motion.starts", "1"}));
+  const Outcome outcome = evaluator->evaluate(task());
+  EXPECT_NE(evaluator->report(outcome).find("restarted after the impact of [contact wall]"), std::string::npos)
+      << evaluator->report(outcome);
+}
+
+}  // namespace
+}  // namespace dodyn::evaluators

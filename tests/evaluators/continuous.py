@@ -1,0 +1,108 @@
+#!/usr/bin/python3
+"""Drives the planned controls of an acrobot through equations of motion of its own, by scipy, and asks dodyn's `end_error` and
+`largest_deviation` to be the same.
+
+    continuous.py DODYN
+
+The swing-up is unstable, so that 20 intervals miss the goal by radians and their deviation falls as intervals get shorter."""
+
+import csv
+import os
+import subprocess
+import sys
+import tempfile
+
+try:
+    import numpy as np
+    from scipy.integrate import solve_ivp
+except ImportError:
+    sys.exit(77)
+
+DODYN = os.path.abspath(sys.argv[1])
+MODEL = """[model]
+dimension = 2
+gravity = 9.81
+[link upper]
+parent = ground
+joint = revolute
+coordinates = shoulder
+end = 0, -1
+mass = 1
+inertia = 1/12
+[link lower]
+parent = upper
+joint = revolute
+coordinates = elbow
+end = 0, -1
+mass = 1
+inertia = 1/12
+[spring elbow]
+coordinate = elbow
+stiffness = 2
+damping = 0.1
+[actuator motor]
+coordinate = elbow
+"""
+STUDY = """[study]
+evaluator = motion
+[motion]
+model = acrobot.model
+starts = 8
+examination = report
+[phase swing]
+intervals = 20
+duration = 2
+[start]
+shoulder = 0
+elbow = 0
+momentum = 0
+[goal]
+shoulder = pi
+elbow = 0
+rate(shoulder) = 0
+rate(elbow) = 0
+[cost]
+squared-control = 1
+"""
+
+
+def acceleration(q, v, u):
+    """Two rods of 1 m and 1 kg, angles from hanging down, the second relative to the first."""
+    (a, b), (x, y) = q, v
+    c, s = np.cos(b), np.sin(b)
+    M = np.array([[1 / 3 + 1 + 1 / 3 + c, 1 / 3 + c / 2], [1 / 3 + c / 2, 1 / 3]])
+    coriolis = np.array([s * (x * y + y * y / 2), -s * x * x / 2])
+    weight = -9.81 * np.array([1.5 * np.sin(a) + 0.5 * np.sin(a + b), 0.5 * np.sin(a + b)])
+    return np.linalg.solve(M, coriolis + weight + np.array([0, u - 2 * b - 0.1 * y]))
+
+
+def examine(intervals, folder):
+    path = os.path.join(folder, "plan.csv")
+    done = subprocess.run([DODYN, "solve", "acrobot.cfg", "--phase.swing.intervals", str(intervals), "--output", path],
+                          cwd=folder, capture_output=True, text=True)  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    told = {line.split()[0]: line.split()[1] for line in done.stdout.splitlines() if line.startswith("metrics.")}
+    rows = list(csv.DictReader(open(path)))
+    t = np.array([float(r["t [s]"]) for r in rows])
+    Q = np.array([[float(r["q.shoulder"]), float(r["q.elbow"])] for r in rows])
+    U = np.array([float(r["u.motor"]) for r in rows])
+    state, largest = np.concatenate([Q[0], [0, 0]]), 0.0
+    for k in range(intervals):
+        flow = solve_ivp(lambda _, z: np.concatenate([z[2:], acceleration(z[:2], z[2:], U[k])]), (t[k], t[k + 1]), state,
+                         method="DOP853", rtol=1e-12, atol=1e-13)  # fmt: skip
+        state = flow.y[:, -1]
+        largest = max(largest, abs(state[:2] - Q[k + 1]).max())
+    end = abs(state[:2] - Q[-1]).max()
+    mine, theirs = np.array([end, largest]), np.array([float(told["metrics.end_error"]), float(told["metrics.largest_deviation"])])
+    print(f"{intervals} intervals: end {end:.6g} and largest {largest:.6g} rad here, {theirs[0]:.6g} and {theirs[1]:.6g} by dodyn; "
+          f"the scheme re-solved {float(told['metrics.reintegration_error']):.1e}")  # fmt: skip
+    assert np.all(abs(mine - theirs) < 1e-5 * (1 + mine)), (mine, theirs)
+    assert "the continuous equations of motion under these controls end" in done.stdout, done.stdout
+    return end
+
+
+with tempfile.TemporaryDirectory() as folder:
+    open(os.path.join(folder, "acrobot.model"), "w").write(MODEL)
+    open(os.path.join(folder, "acrobot.cfg"), "w").write(STUDY)
+    ends = [examine(intervals, folder) for intervals in (20, 80, 320)]
+    assert ends[0] > 1.0 and ends[1] < ends[0] and ends[2] < 0.3 * ends[1], ends

@@ -1,0 +1,230 @@
+// What is examined of gaits and motions, from either side of each limit that docs/walkers.md states.
+#include "evaluators/examination.hpp"
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "evaluators/evaluator.hpp"
+#include "systems/model.hpp"
+#include "whole.hpp"
+
+namespace dodyn::evaluators {
+namespace {
+
+constexpr double degree = 3.14159265358979 / 180.0;
+
+Examined plain_walk() {
+  Examined walk;
+  walk.smallest_knee_flexion = 0.0;
+  walk.largest_knee_flexion = 1.2;
+  walk.pull = -100.0;
+  walk.scuff = walk.scrape = 0.0;
+  walk.foot_way = 1.0;
+  walk.turn = 0.1;
+  walk.work = 10.0;
+  walk.balance = 0.0;
+  walk.lift = 0.1;
+  walk.largest_control = 20.0;
+  return walk;
+}
+
+TEST(Examination, WhatIsSuspiciousIsSaidAndBeyondLimitsRefused) {
+  EXPECT_TRUE(examine(plain_walk()).empty());
+  EXPECT_TRUE(examine({}).empty());  // nothing applies
+  using enum Finding::Grade;
+  const struct {
+    double Examined::*quantity;
+    double fine, found;
+    Finding::Grade grade;
+    const char* words;
+  } all[] = {
+      {&Examined::smallest_knee_flexion, -1.9 * degree, -2.1 * degree, impossible, "folds the wrong way by 2 degrees"},
+      {&Examined::largest_knee_flexion, 164 * degree, 240 * degree, impossible, "folds by 240 degrees"},
+      {&Examined::pull, 0.0, 1.0, impossible, "pull with 1 N"},
+      {&Examined::scuff, 0.0009, 0.0011, suspicious, "0.0011 m under the ground between time steps"},
+      {&Examined::scuff, 0.0, 0.011, impossible, "0.011 m under the ground"},
+      {&Examined::scrape, 0.09, 0.11, suspicious, "0.11 m of its way of 1.00 m are lower than 1 mm"},
+      {&Examined::overlap, 9e-5, 1.1e-4, suspicious, "overlap by 0.11 mm between time steps"},
+      {&Examined::overlap, 0.0, 0.017, impossible, "overlap by 17 mm between time steps"},
+      {&Examined::turn, 19 * degree, 21 * degree, suspicious, "turns by 21 degrees"},
+      {&Examined::turn, 0.0, 61 * degree, unresolved, "turns by 61 degrees"},
+      {&Examined::balance, -0.49, -0.51, suspicious, "differ by 0.51 J of 10 J"},
+      {&Examined::balance, 0.49, 14.0, unresolved, "differ by 14 J of 10 J"},
+      {&Examined::lift, 0.34, 0.7, suspicious, "lifts its foot by 0.70 m"},
+      {&Examined::spike, 4.9, 5.1, suspicious, "control of 5.1 stands alone"},
+  };
+  for (const auto& each : all) {
+    Examined walk = plain_walk();
+    walk.*each.quantity = each.fine;
+    EXPECT_TRUE(examine(walk).empty()) << each.words;
+    walk.*each.quantity = each.found;
+    const auto found = examine(walk);
+    ASSERT_EQ(found.size(), 1u) << each.words;
+    EXPECT_EQ(found[0].grade, each.grade) << found[0].words;
+    EXPECT_NE(found[0].words.find(each.words), std::string::npos) << found[0].words;
+  }
+  Examined walk = plain_walk();
+  walk.pulls_at_touch_down = true;
+  walk.close_legs = 3;
+  walk.wrong_sides = 2;
+  const auto found = examine(walk);
+  ASSERT_EQ(found.size(), 3u);
+  for (const auto& one : found) EXPECT_EQ(one.grade, impossible) << one.words;
+}
+
+TEST(Examination, JudgesWhatIsOkAlone) {
+  const auto judged = [](Finding::Grade grade, bool refuses, Status status = Status::ok) {
+    Evaluation e;
+    e.status = status;
+    e.reason = "warning: few starts";
+    e.gradient = Eigen::VectorXd::Ones(1);
+    judge({{grade, "it flies"}}, refuses, e);
+    return e;
+  };
+  using enum Finding::Grade;
+  EXPECT_EQ(judged(suspicious, true).status, Status::ok);
+  EXPECT_EQ(judged(suspicious, true).reason, "warning: it flies; few starts");
+  EXPECT_EQ(judged(impossible, true).status, Status::infeasible);
+  EXPECT_EQ(judged(impossible, true).gradient.size(), 0);
+  EXPECT_EQ(judged(impossible, false).status, Status::ok);
+  EXPECT_EQ(judged(impossible, false).gradient.size(), 1);
+  EXPECT_EQ(judged(unresolved, true).status, Status::not_converged);
+  EXPECT_EQ(judged(unresolved, true, Status::timed_out).status, Status::timed_out);
+  EXPECT_EQ(with_warning("a", ""), "warning: a");
+}
+
+const char* const cart = R"([model]
+dimension = 2
+gravity = 10
+[link cart]
+parent = ground
+joint = prismatic y
+coordinates = height
+mass = 2
+[actuator push]
+coordinate = height
+[actuator brace]
+coordinate = height
+[actuator jet]
+link = cart
+force = 0, 4
+[actuator limited]
+coordinate = height
+limit = 5
+)";
+
+// The reference of a mass of 2 kg that rises by 0.5 m in 2 s, at 0.3 m/s at most: its weight, 20 N, and the larger of
+// 2 kg x 4 x 0.5 m/(2 s)^2 = 1 N and 2 kg x 2 x (0.3 m/s)^2/(0.5 m) = 0.72 N.
+TEST(Examination, AnActuatorWithoutLimitIsComparedWithWeightAndMotion) {
+  const systems::Model model = systems::read_model(cart, "cart.model");
+  const auto tree = model.tree<double>(model.evaluate<double>().numbers);
+  Eigen::MatrixXd q(3, 1), u(2, 4);
+  q << 0.0, 0.3, 0.5;
+  u << 1.0, 11500.0, 3.0, 5.0, -30.0, 0.0, 0.0, -5.0;
+  const auto all = exertions(tree, Eigen::Vector3d(0.0, 1.0, 2.0), q, u, {true, false, true, true});
+  ASSERT_EQ(all.size(), 3u);  // the fourth has a limit
+  EXPECT_EQ(all[0].actuator, "push");
+  EXPECT_EQ(all[0].largest, 30.0);
+  EXPECT_NEAR(all[0].reference, 21.0, 1e-12);
+  EXPECT_TRUE(all[0].has_cost);
+  EXPECT_EQ(all[1].largest, 11500.0);
+  EXPECT_FALSE(all[1].has_cost);
+  EXPECT_NEAR(all[2].reference, 21.0 / 4.0, 1e-12);  // its control is a quarter of its force
+  Examined motion;
+  motion.exertions = all;
+  const auto found = examine(motion);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].words,
+            "actuator brace reaches 1.15e+04, 548 times what weight and a steady motion ask; it has no limit and no "
+            "cost");
+  motion.exertions[1].largest = 9.9 * 21.0;
+  EXPECT_TRUE(examine(motion).empty());
+  q(1, 0) = -2.0;  // to and fro at 2.5 m/s, over 2.5 m: 2 kg x 2 x 2.5^2/2.5 = 10 N
+  EXPECT_NEAR(exertions(tree, Eigen::Vector3d(0.0, 1.0, 2.0), q, u, {true, false, true, true})[0].reference, 30.0,
+              1e-12);
+}
+
+class Examinations : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string name = testing::TempDir() + "examination-XXXXXX";
+    ASSERT_NE(mkdtemp(name.data()), nullptr);
+    folder_ = name;
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+  std::unique_ptr<Evaluator> study(const std::string& model, const std::string& text) const {
+    std::ofstream(folder_ / "it.model") << model;
+    std::ofstream(folder_ / "it.cfg") << text;
+    return make_evaluator(read_settings((folder_ / "it.cfg").string(), {}));
+  }
+  std::filesystem::path folder_;
+};
+
+const std::string lift = R"([study]
+evaluator = motion
+[motion]
+model = it.model
+starts = 1
+[phase only]
+intervals = 10
+duration = 2
+REQUIRE
+[start]
+height = 0
+rate(height) = 0
+[goal]
+height = 0.5
+rate(height) = 0
+[cost]
+heat = u.push^2 + u.jet^2 + u.limited^2
+)";
+
+TEST_F(Examinations, AMotionIsWarnedOfAnActuatorWithoutLimitOrCost) {
+  std::string text = lift;
+  text.replace(text.find("REQUIRE"), 7, "require = u.brace >= 1000");
+  const auto evaluator = study(cart, text);
+  const Outcome outcome = evaluator->evaluate(task());
+  ASSERT_EQ(outcome.evaluation.status, Status::ok) << outcome.evaluation.reason;
+  EXPECT_TRUE(outcome.evaluation.reason.starts_with("warning: actuator brace reaches 1000, 47 times what weight"))
+      << outcome.evaluation.reason;
+  EXPECT_EQ(outcome.evaluation.reason.find("actuator limited"), std::string::npos) << outcome.evaluation.reason;
+  EXPECT_NE(evaluator->report(outcome).find("warnings\n  actuator brace reaches 1000"), std::string::npos)
+      << evaluator->report(outcome);
+}
+
+// What a motion cannot reach is named: with 5 N a mass of 20 N weight does not rise.
+TEST_F(Examinations, AMotionNamesWhatItMissesAndWhatIsAtItsLimit) {
+  const std::string weak = std::string(cart).substr(0, std::string(cart).find("[actuator push]")) +
+                           "[actuator limited]\ncoordinate = height\nlimit = 5\n";
+  std::string text = lift;
+  text.replace(text.find("REQUIRE"), 7, "");
+  text.replace(text.find("u.push^2 + u.jet^2 + "), 21, "");
+  const auto evaluator = study(weak, text);
+  const Outcome outcome = evaluator->evaluate(task());
+  EXPECT_NE(outcome.evaluation.status, Status::ok);
+  EXPECT_NE(outcome.evaluation.reason.find(" is missed by "), std::string::npos) << outcome.evaluation.reason;
+  EXPECT_NE(outcome.evaluation.reason.find("(at the limit: limited in "), std::string::npos)
+      << outcome.evaluation.reason;
+}
+
+TEST_F(Examinations, AnImpossibleGaitNamesWhatItMisses) {
+  const auto reason_of = [](const std::vector<std::string>& words) {
+    std::vector<std::string> all = {"--gait.intervals", "20", "--gait.starts", "2", "--gait.max-iterations", "100"};
+    all.insert(all.end(), words.begin(), words.end());
+    const auto evaluator = make_evaluator(read_settings(std::string(CONFIGS) + "/knee-motor.cfg", all));
+    const Outcome outcome = evaluator->evaluate(task({0.459}));
+    EXPECT_NE(outcome.evaluation.status, Status::ok);
+    return outcome.evaluation.reason;
+  };
+  const std::string high = reason_of({"--gait.clearance", "0.9", "--gait.torque-limit", "5"});
+  EXPECT_NE(high.find("gait.clearance by 0."), std::string::npos) << high;
+  const std::string weak = reason_of({"--gait.torque-limit", "0.5"});
+  EXPECT_NE(weak.find(" is missed by "), std::string::npos) << weak;
+  EXPECT_NE(weak.find("(at the limit: stance_contact in "), std::string::npos) << weak;
+}
+
+}  // namespace
+}  // namespace dodyn::evaluators

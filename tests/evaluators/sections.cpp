@@ -1,0 +1,156 @@
+// Every section of a model with every evaluator that takes one: honoured, or refused by name; and the manual's table.
+#include "systems/sections.hpp"
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <set>
+#include <sstream>
+
+#include "evaluators/evaluator.hpp"
+
+namespace dodyn::evaluators {
+namespace {
+
+using systems::model_evaluators;
+using systems::model_sections;
+
+const char* const slider = R"([model]
+dimension = 2
+gravity = 0
+[parameters]
+mass = 1
+[link body]
+parent = ground
+joint = prismatic x
+coordinates = s
+mass = mass
+)";
+
+// A study of one evaluator, its model beside it, and a link, a coordinate and a parameter of that model.
+struct Base {
+  std::string study, model, link, coordinate, parameter;
+};
+const std::map<std::string, Base>& bases() {
+  static const std::map<std::string, Base> all = {
+      {"gait",
+       {"[study]\nevaluator = gait\n[gait]\nmodel = it.model\nintervals = 8\nstarts = 1\n",
+        systems::model_text("planar-biped"), "swing_shank", "swing_knee", "knee"}},
+      {"motion",
+       {"[study]\nevaluator = motion\n[motion]\nmodel = it.model\nstarts = 1\n[phase only]\nintervals = 4\n"
+        "duration = 1\n[start]\ns = 0\n[goal]\ns = 1\n[cost]\ntime = 1\n",
+        slider, "body", "s", "mass"}},
+      {"nonsmooth",
+       {"[study]\nevaluator = nonsmooth\n[motion]\nmodel = it.model\nend = 0.1\n", slider, "body", "s", "mass"}},
+      {"simulation",
+       {"[study]\nevaluator = simulation\n[simulation]\nmodel = it.model\nend = 0.1\nstep = 1 ms\n[cost]\ncost = t\n",
+        slider, "body", "s", "mass"}}};
+  return all;
+}
+
+// Text of a section that changes nothing of what the base model is.
+std::string text_of(const std::string& title, const Base& base) {
+  const std::string on = "coordinate = " + base.coordinate + "\n", at = "link = " + base.link + "\n";
+  const std::map<std::string, std::string> all = {
+      {"mass NAME", "[mass it]\n" + at + "mass = 0\n"},
+      {"shape NAME", "[shape it]\n" + at + "box = 0.1, 0.1\n"},
+      {"point NAME", "[point it]\n" + at},
+      {"spring NAME", "[spring it]\n" + on + "stiffness = 0\n"},
+      {"charge NAME", "[charge it]\n" + at + "value = 0\n"},
+      {"drag NAME", "[drag it]\n" + at + "linear = 0\n"},
+      {"potential NAME", "[potential it]\nenergy = 0*" + base.coordinate + "\n"},
+      {"driven NAME", "[driven it]\nplace = " + base.coordinate + "\nmass = 0\n"},
+      {"force NAME", "[force it]\n" + on + "force = 0\n"},
+      {"actuator NAME", "[actuator it]\n" + on},
+      {"range NAME", "[range it]\n" + on + "from = -10\nto = 10\n"},
+      {"knee NAME", "[knee it]\n" + on + "flexion = -1\n"},
+      {"surface", "[surface]\nfriction = 0.5\n"},
+      {"contact", "[contact]\nothers = no\n"},
+      {"contact NAME", "[contact it]\ngap = 100 + " + base.coordinate + "\n"},
+      {"stop NAME", "[stop it]\n" + on + "from = -100\n"},
+      {"wire NAME", "[wire it]\nzero = " + base.coordinate + "\n"},
+      {"exchange NAME", "[exchange it]\nwhen = 100 + " + base.coordinate + "\nrate(" + base.coordinate + ") = 0\n"},
+      {"start", "[start]\n" + base.coordinate + " = 0\n"},
+      {"require", "[require]\nfine = " + base.parameter + " > 0\n"}};
+  const auto found = all.find(title);
+  return found == all.end() ? "" : found->second;
+}
+
+class Sections : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string name = testing::TempDir() + "sections-XXXXXX";
+    ASSERT_NE(mkdtemp(name.data()), nullptr);
+    folder_ = name;
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+  // Empty, or what is wrong.
+  std::string complaint(const Base& base, const std::string& more) const {
+    std::ofstream(folder_ / "it.model") << base.model << more;
+    std::ofstream(folder_ / "it.cfg") << base.study;
+    try {
+      make_evaluator(read_settings((folder_ / "it.cfg").string(), {}));
+    } catch (const ConfigError& error) {
+      return error.what();
+    }
+    return "";
+  }
+  std::filesystem::path folder_;
+};
+
+TEST_F(Sections, AreHonouredOrRefusedByName) {
+  for (const auto& [evaluator, base] : bases()) ASSERT_EQ(complaint(base, ""), "") << evaluator;
+  for (const auto& row : model_sections()) {
+    const std::string title = row.title;
+    if (title == "model" || title == "parameters" || title == "link NAME") continue;  // every base has them
+    for (std::size_t i = 0; i < model_evaluators.size(); ++i) {
+      const std::string evaluator(model_evaluators[i]);
+      const Base& base = bases().at(evaluator);
+      const std::string text = text_of(title, base);
+      ASSERT_FALSE(text.empty()) << "no example of [" << title << "]";
+      ASSERT_NE(row.honoured[i], nullptr) << title;
+      std::string expected;
+      if (std::string(row.honoured[i]) == "no") {
+        std::string others;
+        for (std::size_t k = 0; k < model_evaluators.size(); ++k)
+          if (std::string(row.honoured[k]) != "no")
+            others += (others.empty() ? "" : " or ") + std::string(model_evaluators[k]);
+        const auto line = std::count(base.model.begin(), base.model.end(), '\n') + 1;
+        expected = (folder_ / "it.model").string() + ":" + std::to_string(line) + ": " +
+                   text.substr(0, text.find('\n')) + " is not supported by evaluator " + evaluator +
+                   "; use evaluator " + others + " or remove it";
+      }
+      EXPECT_EQ(complaint(base, text), expected) << title << " by " << evaluator;
+    }
+  }
+}
+
+// An evaluator that takes a model has a column.
+TEST_F(Sections, EveryEvaluatorOfModelsHasAColumn) {
+  std::set<std::string> of_models;
+  for (const auto& kind : evaluator_kinds())
+    for (const Key& key : kind.keys)
+      if (key.name.ends_with(".model")) of_models.insert(kind.name);
+  EXPECT_EQ(of_models, std::set<std::string>(model_evaluators.begin(), model_evaluators.end()));
+}
+
+TEST_F(Sections, TheManualsTableIsTheProgramsTable) {
+  std::string expected = "| section |";
+  for (const auto& evaluator : model_evaluators) expected += " " + std::string(evaluator) + " |";
+  expected += "\n|---|---|---|---|---|\n";
+  for (const auto& row : model_sections()) {
+    expected += "| `[" + std::string(row.title) + "]` |";
+    for (const char* cell : row.honoured) expected += " " + std::string(cell) + " |";
+    expected += "\n";
+  }
+  std::ifstream file(std::string(CONFIGS) + "/../docs/models.md");
+  std::stringstream manual;
+  manual << file.rdbuf();
+  EXPECT_NE(manual.str().find("\n" + expected + "\n"), std::string::npos) << expected;
+}
+
+}  // namespace
+}  // namespace dodyn::evaluators
