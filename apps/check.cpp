@@ -4,6 +4,7 @@
 
 #include "command.hpp"
 #include "report/report.hpp"
+#include "settings/command_line.hpp"
 #include "study/study.hpp"
 #include "systems/description.hpp"
 
@@ -14,22 +15,16 @@ namespace {
 ExitCode check_model(const std::string& path, const std::vector<std::string>& words) {
   const auto model = systems::read_model(systems::model_text(path), path, false);
   std::map<std::string, double> given;
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    const std::string prefix = "--design.";
-    const auto equals = words[i].find('=');
-    const bool paired = equals == std::string::npos && i + 1 < words.size();
-    if (!words[i].starts_with(prefix) || (equals == std::string::npos && !paired))
-      throw ConfigError("'" + words[i] +
-                        "' is not understood; allowed: dodyn check MODEL [--design.PARAMETER VALUE ...]");
-    const std::string name =
-        words[i].substr(prefix.size(), equals == std::string::npos ? equals : equals - prefix.size());
-    const std::string value = paired ? words[++i] : words[i].substr(equals + 1);
+  const std::string prefix = "design.";
+  for (const auto& [key, value, has_value] : parse_words(words)) {
+    if (!key.starts_with(prefix) || !has_value)
+      throw ConfigError("'--" + shown(key) + "' is not understood; allowed: dodyn check MODEL [--design.PARAMETER VALUE ...]");
     try {
       const auto expression = Expression::parse(value);
       if (!expression.is_constant() || expression.is_condition()) throw ExpressionError("it is no number");
-      given[name] = expression.constant();
+      given[key.substr(prefix.size())] = expression.constant();
     } catch (const ExpressionError& error) {
-      throw ConfigError(prefix + name + " = " + shown(value) + ": " + error.what());
+      throw ConfigError("--" + shown(key) + " = " + shown(value) + ": " + error.what());
     }
   }
   const auto values = model.evaluate(given);
@@ -40,10 +35,12 @@ ExitCode check_model(const std::string& path, const std::vector<std::string>& wo
 
 }  // namespace
 
-ExitCode check(Invocation call) {
-  const std::string path = take_path(call.words, "dodyn check CONFIG|MODEL [--key value ...]");
-  if (path.ends_with(".model") || systems::shipped_models().count(path)) return check_model(path, call.words);
-  const Settings settings = evaluators::read_settings(path, call.words);
+ExitCode check(const Invocation& call) {
+  const Arguments given = parse(call);
+  const std::string& path = given.operands.front();
+  if (path.ends_with(".model") || systems::shipped_models().count(path)) return check_model(path, given.keys);
+  expect_configuration(path);
+  const Settings settings = evaluators::read_settings(path, given.keys);
   const auto evaluator = evaluators::make_evaluator(settings);
   if (!settings.variables.empty()) study::make_strategy(settings, *evaluator);
   std::cout << report::settings_text(settings);

@@ -1,11 +1,22 @@
-// What the subcommands share: how they are called, and what their exit codes mean.
+// What the subcommands share: how their words are read, and what their exit codes mean.
+//
+// Boost.Program_options reads the words of every subcommand: each describes its options once (options_description), for
+// the parser, the messages and --help. Keys of a study (--section.key value) are read by a style of their own
+// (settings/command_line.hpp) and handed on as they are, since only the configuration tells which there are.
 #pragma once
 
+#include <boost/program_options/options_description.hpp>
+#include <boost/program_options/value_semantic.hpp>
+#include <boost/program_options/variables_map.hpp>
 #include <cstdint>
 #include <set>
 #include <string>
 #include <string_view>
 #include <vector>
+
+namespace dodyn {
+class Settings;
+}
 
 namespace dodyn::apps {
 
@@ -17,41 +28,94 @@ enum ExitCode : int {
   incomplete = 4,   // finished, but evaluations were lost or timed out: that is of the machines, not of the designs
 };
 inline constexpr std::string_view exit_codes =
-    "exit codes: 0 finished; 1 failure (full disk, fault of the program, too many evaluations that failed);\n"
-    "            2 bad input or refused archive, nothing written; 3 stopped by a signal or the clock, the same command "
-    "continues;\n"
-    "            4 finished, but evaluations were lost or timed out; dodyn rerun does them again\n";
+    "exit codes: 0 finished; 1 failure (full disk, fault of the program, too many evaluations that failed, a program that\n"
+    "            cannot be started); 2 bad input or refused archive, nothing written; 3 stopped by a signal or the clock,\n"
+    "            the same command continues; 4 finished, but evaluations were lost or timed out; dodyn rerun repeats them\n";
+
+struct Command;
 
 struct Invocation {
+  const Command& command;
   int& argc;  // as main() had them, for MPI
   char**& argv;
   std::vector<std::string> words;  // after the subcommand
 };
 
-// The first word, which the subcommand cannot do without, taken off the list. Throws ConfigError.
-std::string take_path(std::vector<std::string>& words, const std::string& usage);
+// A subcommand.
+struct Command {
+  enum class Keys { none, of_a_study, of_a_design };  // --section.key, --design.NAME
+
+  std::string name;
+  std::vector<std::string> operands;  // "CONFIG", "[ID ...]": those in brackets may be left out, "..." takes all that follow
+  std::string example;                // of the operands
+  std::string description;
+  ExitCode (*call)(const Invocation&);
+  void (*add_options)(boost::program_options::options_description_easy_init);  // its own; null: none, or Python's
+  Keys keys = Keys::none;
+  std::string python_options = {};  // of one that Python reads
+
+  boost::program_options::options_description options() const;
+  std::string usage() const;  // "dodyn run CONFIG [--exit-code-file FILE] [--key value ...]"
+};
+
+// The words of a subcommand, read.
+struct Arguments {
+  std::vector<std::string> operands;  // as many as the command needs, or more where it takes more
+  boost::program_options::variables_map options;
+  std::vector<std::string> keys;  // "--section.key", "value", ...; for read_settings()
+
+  bool flag(const std::string& name) const { return options[name].as<bool>(); }
+  // The value of an option; empty where it is not given.
+  std::string text(const std::string& name) const {
+    return options.count(name) ? options[name].as<std::string>() : std::string();
+  }
+};
+
+// Reads the words. Throws ConfigError, one line: an option that the command does not have or that has no value, an operand
+// too few or too many, one of mpirun's options.
+Arguments parse(const Invocation& call);
+
+// The value of one option, whatever is wrong with the other words; empty where it is not given.
+std::string find_option(const Invocation& call, const std::string& name);
 
 // Whether it is an HDF5 file, rather than a text.
 bool is_archive(const std::string& path);
 
-// Takes `NAME VALUE` or `NAME=VALUE` off the words; empty where it is not there. Throws ConfigError where the
-// value, described by `what`, is missing.
-std::string take_option(std::vector<std::string>& words, const std::string& name, const std::string& what);
+// Refuses, with what to do instead, a file that is not there, or an archive in place of a configuration. Throws ConfigError.
+void expect_configuration(const std::string& path);
+// The same of a text in place of an archive; the configuration's own archive is named.
+void expect_archive(const std::string& path, const std::string& command);
+
+// Refuses settings that leave a design variable free, with a value to give. Throws ConfigError.
+void refuse_free_variables(const Settings& settings);
 
 // The ids in "3,7,12". Throws ConfigError.
 std::set<std::int64_t> read_ids(const std::string& text);
 
-ExitCode run(Invocation call);
-ExitCode rerun(Invocation call);
-ExitCode show(Invocation call);
-ExitCode replay(Invocation call);
-ExitCode repair(Invocation call);
-ExitCode merge(Invocation call);
-ExitCode solve(Invocation call);
-ExitCode simulate(Invocation call);
-ExitCode check(Invocation call);
-ExitCode predict(Invocation call);
-ExitCode sensitivity(Invocation call);
-ExitCode python(Invocation call);  // report, plot, animate, import
+// The commands, by main.cpp.
+const std::vector<Command>& commands();
+
+ExitCode run(const Invocation& call);
+ExitCode rerun(const Invocation& call);
+ExitCode show(const Invocation& call);
+ExitCode replay(const Invocation& call);
+ExitCode repair(const Invocation& call);
+ExitCode merge(const Invocation& call);
+ExitCode solve(const Invocation& call);
+ExitCode simulate(const Invocation& call);
+ExitCode check(const Invocation& call);
+ExitCode predict(const Invocation& call);
+ExitCode sensitivity(const Invocation& call);
+ExitCode python(const Invocation& call);  // report, plot, animate, import
+
+using AddOptions = boost::program_options::options_description_easy_init;
+void add_run_options(AddOptions add);
+void add_rerun_options(AddOptions add);
+void add_show_options(AddOptions add);
+void add_replay_options(AddOptions add);
+void add_solve_options(AddOptions add);
+void add_simulate_options(AddOptions add);
+void add_predict_options(AddOptions add);
+void add_sensitivity_options(AddOptions add);
 
 }  // namespace dodyn::apps

@@ -7,13 +7,13 @@
 
 namespace dodyn::apps {
 
-ExitCode merge(Invocation call) {
-  const std::string usage = "dodyn merge OUT IN...";
-  const std::string out = take_path(call.words, usage);
-  if (call.words.empty() || call.words.front().starts_with('-')) throw ConfigError("usage: " + usage);
+ExitCode merge(const Invocation& call) {
+  const Arguments given = parse(call);
+  const std::string& out = given.operands.front();
+  const std::vector<std::string> parts(given.operands.begin() + 1, given.operands.end());
   try {
-    archive::merge(out, call.words);
-    std::cout << out << ": " << archive::read(out).evaluations.size() << " evaluations of " << call.words.size()
+    archive::merge(out, parts);
+    std::cout << out << ": " << archive::read(out).evaluations.size() << " evaluations of " << parts.size()
               << " archives\n";
   } catch (const archive::Error& error) {
     throw ConfigError(error.what());

@@ -4,15 +4,19 @@
 #include <filesystem>
 #include <iostream>
 #include <limits>
+#include <map>
 
 #include "archive/archive.hpp"
 #include "command.hpp"
 #include "report/hindsight.hpp"
+#include "settings/command_line.hpp"
 #include "settings/settings.hpp"
 #include "study/evidence.hpp"
 #include "surrogate/choice.hpp"
 
 namespace dodyn::apps {
+
+namespace po = boost::program_options;
 namespace {
 
 struct Study {
@@ -42,7 +46,10 @@ std::vector<int> quantities(const std::string& names, const Study& study) {
 }
 
 // The design that --design.NAME VALUE gives; what is not given is as in the design that the study recommends.
-Eigen::VectorXd design_of(std::vector<std::string>& words, const Study& study) {
+Eigen::VectorXd design_of(const std::vector<std::string>& words, const Study& study) {
+  std::map<std::string, std::string> given;
+  for (const auto& [key, value, has_value] : parse_words(words))
+    if (!given.emplace("--" + key, has_value ? value : "").second) throw ConfigError("command line: --" + shown(key) + " is given twice");
   const auto& variables = study.contents.layout.variables;
   std::vector<std::string> names;
   for (const auto& variable : variables) names.push_back("--design." + variable.name);
@@ -55,8 +62,11 @@ Eigen::VectorXd design_of(std::vector<std::string>& words, const Study& study) {
     const std::string range = !choices.empty() ? listed(choices)
                                                : "a number from " + to_text(lower) + " to " + to_text(upper) +
                                                      (unit.empty() || unit == "1" ? "" : " " + unit);
-    const std::string text = take_option(words, names[i], range);
+    const auto at_name = given.find(names[i]);
+    const std::string text = at_name == given.end() ? "" : at_name->second;
     auto& value = design(static_cast<Eigen::Index>(i));
+    if (at_name != given.end() && text.empty())
+      throw ConfigError("command line: " + names[i] + " has no value; allowed: " + range);
     if (text.empty()) {
       if (std::isnan(value))
         throw ConfigError("command line: " + names[i] +
@@ -67,33 +77,38 @@ Eigen::VectorXd design_of(std::vector<std::string>& words, const Study& study) {
       value = static_cast<double>(at - choices.begin());
       continue;
     }
-    std::size_t end = 0;
-    try {
-      value = std::stod(text, &end);
-    } catch (const std::exception&) {
-    }
-    if (end != text.size() || !(value >= lower && value <= upper))
-      throw ConfigError("command line: " + names[i] + " = " + shown(text) + " is not allowed; allowed: " + range);
+    if (!choices.empty())
+      throw ConfigError("command line: " + names[i] + " = " + shown(text) + " is unknown; allowed: " + range +
+                        did_you_mean(text, choices));
+    const Key key{.name = names[i], .type = Type::real, .unit = unit};
+    value = number_of(key, canonical(key, text, "command line"));
+    if (!(value >= lower && value <= upper))
+      throw ConfigError("command line: " + names[i] + " = " + shown(text) + " is outside the study's range; allowed: " + range);
   }
-  if (!words.empty()) {
-    const std::string name = words[0].substr(0, words[0].find('='));
-    names.insert(names.end(), {"--of", "--json", "--export", "--optimum"});
-    throw ConfigError("command line: '" + shown(words[0]) + "' is not understood" + did_you_mean(name, names));
-  }
+  for (const auto& [name, value] : given)
+    if (std::find(names.begin(), names.end(), name) == names.end())
+      throw ConfigError("command line: '" + shown(name) + "' is not understood" + did_you_mean(name, names) +
+                        "; the study's variables: " + listed(names));
   return design;
 }
 
 }  // namespace
 
-ExitCode predict(Invocation call) {
-  const bool json = std::erase(call.words, "--json") > 0, optimum = std::erase(call.words, "--optimum") > 0;
-  const std::string path = take_path(
-      call.words,
-      "dodyn predict ARCHIVE [--design.NAME VALUE ...] [--of NAME,...] [--json] [--export FILE.h5] [--optimum]");
-  const std::string of = take_option(call.words, "--of", "cost, or names of metrics");
-  const std::string file = take_option(call.words, "--export", "a file to write as HDF5");
+void add_predict_options(AddOptions add) {
+  const auto text = [] { return po::value<std::string>(); };
+  add("of", text()->value_name("NAME,..."), "cost, or names of metrics");
+  add("json", po::bool_switch(), "as JSON");
+  add("export", text()->value_name("FILE.h5"), "a file to write as HDF5");
+  add("optimum", po::bool_switch(), "the best design of the model");
+}
+
+ExitCode predict(const Invocation& call) {
+  const Arguments given = parse(call);
+  const bool json = given.flag("json"), optimum = given.flag("optimum");
+  const std::string &path = given.operands.front(), of = given.text("of"), file = given.text("export");
+  expect_archive(path, "predict");
   const Study study = study_of(path);
-  const Eigen::VectorXd design = design_of(call.words, study);
+  const Eigen::VectorXd design = design_of(given.keys, study);
   if (!file.empty() && std::filesystem::exists(file))
     throw ConfigError(file + ": is there already; choose another name or remove it");
   try {
@@ -120,28 +135,23 @@ ExitCode predict(Invocation call) {
   return finished;
 }
 
-ExitCode sensitivity(Invocation call) {
-  const bool json = std::erase(call.words, "--json") > 0;
-  const std::string path = take_path(call.words, "dodyn sensitivity ARCHIVE [--of NAME] [--samples N] [--json]");
-  const std::string of = take_option(call.words, "--of", "cost, or the name of a metric");
-  const std::string count = take_option(call.words, "--samples", "a number from 64 to 1048576");
-  int samples = 4096;
-  if (!count.empty()) {
-    std::size_t end = 0;
-    try {
-      samples = std::stoi(count, &end);
-    } catch (const std::exception&) {
-    }
-    if (end != count.size() || samples < 64 || samples > 1 << 20)
-      throw ConfigError("command line: --samples = " + shown(count) +
-                        " is not allowed; allowed: a number from 64 to 1048576");
-  }
+void add_sensitivity_options(AddOptions add) {
+  add("of", po::value<std::string>()->value_name("NAME"), "cost, or the name of a metric");
+  add("samples", po::value<int>()->value_name("N"), "a number from 64 to 1048576");
+  add("json", po::bool_switch(), "as JSON");
+}
+
+ExitCode sensitivity(const Invocation& call) {
+  constexpr int fewest = 64, most = 1 << 20, usual = 4096;
+  const Arguments given = parse(call);
+  const bool json = given.flag("json");
+  const std::string &path = given.operands.front(), of = given.text("of");
+  const int samples = given.options.count("samples") ? given.options["samples"].as<int>() : usual;
+  if (samples < fewest || samples > most)
+    throw ConfigError("command line: --samples = " + std::to_string(samples) +
+                      " is not allowed; allowed: a number from 64 to 1048576");
+  expect_archive(path, "sensitivity");
   const Study study = study_of(path);
-  if (!call.words.empty()) {
-    const std::string name = call.words[0].substr(0, call.words[0].find('='));
-    throw ConfigError("command line: '" + shown(call.words[0]) + "' is not understood" +
-                      did_you_mean(name, {"--of", "--samples", "--json"}));
-  }
   const std::vector<int> metrics = quantities(of.empty() ? "cost" : of, study);
   if (metrics.size() != 1) throw ConfigError("command line: --of takes one name");
   try {

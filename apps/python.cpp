@@ -88,7 +88,7 @@ std::string interpreter() {
 
 }  // namespace
 
-ExitCode python(Invocation call) {
+ExitCode python(const Invocation& call) {
   leave_out_working_directory();
   const std::string start = std::string(without_working_directory) +
                             "sys.path.insert(0, sys.argv.pop(1)); from dodyn.__main__ import main; sys.exit(main())";

@@ -7,10 +7,9 @@
 
 namespace dodyn::apps {
 
-ExitCode repair(Invocation call) {
-  const std::string usage = "dodyn repair ARCHIVE";
-  const std::string path = take_path(call.words, usage);
-  if (!call.words.empty()) throw ConfigError("'" + call.words[0] + "' is not understood; usage: " + usage);
+ExitCode repair(const Invocation& call) {
+  const std::string path = parse(call).operands.front();
+  expect_archive(path, "repair");
   try {
     const archive::Repaired repaired = archive::repair(path);
     const archive::Findings& findings = repaired.findings;

@@ -15,9 +15,9 @@
 #include "study/study.hpp"
 
 namespace dodyn::apps {
-namespace {
 
-const std::string replay_usage = "dodyn replay CONFIG|ARCHIVE [ID ...] [--key value ...]";
+namespace po = boost::program_options;
+namespace {
 
 // Any two that are no numbers count as the same.
 bool same(double a, double b) { return (std::isnan(a) && std::isnan(b)) || std::memcmp(&a, &b, sizeof a) == 0; }
@@ -65,12 +65,9 @@ std::string differences(const Evaluation& a, const Trajectory& at, const Evaluat
 }
 
 // The ids after the path, or as --ids 3,7.
-std::set<std::int64_t> take_ids(std::vector<std::string>& words) {
-  std::string list = take_option(words, "--ids", "ids of evaluations, as in 3,7,12");
-  while (!words.empty() && !words.front().starts_with('-')) {
-    list += (list.empty() ? "" : ",") + words.front();
-    words.erase(words.begin());
-  }
+std::set<std::int64_t> ids_in(const Arguments& given) {
+  std::string list = given.text("ids");
+  for (std::size_t i = 1; i < given.operands.size(); ++i) list += (list.empty() ? "" : ",") + given.operands[i];
   return list.empty() ? std::set<std::int64_t>() : read_ids(list);
 }
 
@@ -122,10 +119,16 @@ std::string other_circumstances(const archive::Provenance& then, const archive::
 
 }  // namespace
 
-ExitCode replay(Invocation call) {
-  const std::string path = take_path(call.words, replay_usage);
-  const std::set<std::int64_t> asked = take_ids(call.words);
-  const Archived all = archived_of(path, call.words);
+void add_replay_options(AddOptions add) {
+  add("ids", po::value<std::string>()->value_name("ID[,ID...]"), "ids of evaluations, as in 3,7,12");
+}
+
+ExitCode replay(const Invocation& call) {
+  const Arguments given = parse(call);
+  const std::string& path = given.operands.front();
+  const std::set<std::int64_t> asked = ids_in(given);
+  if (!is_archive(path)) expect_configuration(path);
+  const Archived all = archived_of(path, given.keys);
   const auto& contents = all.contents;
   const auto& settings = all.settings;
   const auto& evaluator = all.evaluator;

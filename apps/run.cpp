@@ -24,6 +24,8 @@
 #include "study/study.hpp"
 
 namespace dodyn::apps {
+
+namespace po = boost::program_options;
 namespace {
 
 // A signal asks the study to end; rank 0 alone heeds it. A second SIGINT, SIGTERM or SIGHUP ends at once: what the
@@ -76,9 +78,6 @@ study::Study::Interruption interruption(const Settings& settings) {
     return Clock::now() >= end ? reason : "";
   };
 }
-
-const std::string usage = "dodyn run CONFIG [--key value ...] [--exit-code-file FILE]";
-const std::string rerun_usage = "dodyn rerun CONFIG --failed | --ids ID[,ID...] [--key value ...]";
 
 // Evaluations to do again, by id; an empty set: those that failed.
 using Again = std::optional<std::set<std::int64_t>>;
@@ -143,16 +142,35 @@ void check_workers(const Settings& settings, const evaluators::Evaluator& evalua
                                               " ranks is a worker already; allowed: 1, or dodyn run without mpirun");
 }
 
+// What rerun is to repeat.
+Again ids_to_repeat(const Invocation& call, const Arguments& given) {
+  if (call.command.name != "rerun") return std::nullopt;
+  const std::string ids = given.text("ids");
+  if (given.flag("failed") == !ids.empty())
+    throw ConfigError("usage: " + call.command.usage() + "; give one of --failed and --ids");
+  return read_ids(ids);
+}
+
+void check_folder(const Settings& settings) {
+  const auto folder = std::filesystem::path(settings.text("study.archive")).parent_path();
+  std::error_code error;
+  if (!folder.empty() && !std::filesystem::exists(folder, error))
+    throw settings.error("study.archive", "the folder " + shown(folder.string(), 400) + " does not exist");
+}
+
 // Nothing may leave this function while the session lives but its exit code.
-ExitCode run_session(Invocation& call, const std::string& exit_code_file, const Again& again) {
+ExitCode run_session(const Invocation& call, const std::string& exit_code_file) {
   const farm::Session session(call.argc, call.argv);
   listen_to_signals();
   ExitCode code = failure;
   // Every rank reads the same settings and comes to the same verdict; rank 0 alone says it.
   try {
     const archive::Provenance where = provenance(call.words, session.size());
-    const std::string path = take_path(call.words, again ? rerun_usage : usage);
-    const Settings settings = evaluators::read_settings(path, call.words);
+    const Arguments given = parse(call);
+    const Again again = ids_to_repeat(call, given);
+    expect_configuration(given.operands.front());
+    const Settings settings = evaluators::read_settings(given.operands.front(), given.keys);
+    check_folder(settings);
     const std::shared_ptr<const evaluators::Evaluator> evaluator = evaluators::make_evaluator(settings);
     const auto strategy = study::make_strategy(settings, *evaluator);
     check_workers(settings, *evaluator, session.size());
@@ -182,10 +200,10 @@ ExitCode run_session(Invocation& call, const std::string& exit_code_file, const 
   return code;
 }
 
-ExitCode start(Invocation& call, const Again& again) {
-  const std::string exit_code_file = take_option(call.words, "--exit-code-file", "a file to write the exit code to");
+ExitCode start(const Invocation& call) {
+  const std::string exit_code_file = find_option(call, "exit-code-file");
   if (!exit_code_file.empty()) unlink(exit_code_file.c_str());
-  const ExitCode code = run_session(call, exit_code_file, again);
+  const ExitCode code = run_session(call, exit_code_file);
   study::forget_running();
   if (farm::loose_ends()) {
     std::cout.flush();
@@ -208,15 +226,20 @@ std::set<std::int64_t> read_ids(const std::string& text) {
   return ids;
 }
 
-ExitCode run(Invocation call) { return start(call, std::nullopt); }
+void add_run_options(AddOptions add) {
+  add("exit-code-file", po::value<std::string>()->value_name("FILE"), "a file to write the exit code to");
+}
+
+ExitCode run(const Invocation& call) { return start(call); }
+
+void add_rerun_options(AddOptions add) {
+  add("failed", po::bool_switch(), "all evaluations that failed, timed out or were lost");
+  add("ids", po::value<std::string>()->value_name("ID[,ID...]"), "ids of evaluations, as in 3,7,12");
+  add_run_options(add);
+}
 
 // dodyn rerun: does again what failed, timed out or was lost, after a fault was mended or with more time; or what is
 // named.
-ExitCode rerun(Invocation call) {
-  const std::string ids = take_option(call.words, "--ids", "ids of evaluations, as in 3,7,12");
-  const bool failed = std::erase(call.words, "--failed") > 0;
-  if (failed == !ids.empty()) throw ConfigError("usage: " + rerun_usage);
-  return start(call, read_ids(ids));
-}
+ExitCode rerun(const Invocation& call) { return start(call); }
 
 }  // namespace dodyn::apps

@@ -13,19 +13,15 @@
 #include "settings/expression.hpp"
 
 namespace dodyn::apps {
-namespace {
 
-const std::string show_usage =
-    "dodyn show ARCHIVE [--sort KEY] [--columns NAME,...] [--failed] [--csv | --json] [--evaluation ID] [--events] "
-    "[--follow] [--verify]";
+namespace po = boost::program_options;
+namespace {
 
 // Of the terminal that standard output is; 0: it is none.
 std::size_t terminal_width() {
   winsize size{};
   return ::isatty(STDOUT_FILENO) && ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
 }
-
-bool take_flag(std::vector<std::string>& words, const std::string& name) { return std::erase(words, name) > 0; }
 
 std::string head(const std::string& path, const archive::Contents& contents) {
   return path + ": " + contents.provenance.evaluator + " study, created " + contents.created + " on " +
@@ -94,21 +90,34 @@ ExitCode one(const std::string& path, const std::string& text, bool csv, bool js
 
 }  // namespace
 
-ExitCode show(Invocation call) {
+void add_show_options(AddOptions add) {
+  const auto text = [] { return po::value<std::string>(); };
+  add("sort", text()->value_name("KEY"), "a column, as cost");
+  add("columns", text()->value_name("NAME,..."), "columns between commas, as cost,status");
+  add("failed", po::bool_switch(), "evaluations without an answer alone");
+  add("csv", po::bool_switch(), "the table as CSV");
+  add("json", po::bool_switch(), "the table as JSON");
+  add("evaluation", text()->value_name("ID"), "an id");
+  add("events", po::bool_switch(), "what happened to the study");
+  add("follow", po::bool_switch(), "rows as they come");
+  add("verify", po::bool_switch(), "whether all rows are sound");
+}
+
+ExitCode show(const Invocation& call) {
+  const Arguments given = parse(call);
   report::Listing listing;
-  if (const auto key = take_option(call.words, "--sort", "a column, as cost"); !key.empty()) listing.sort = key;
-  listing.columns = split_list(take_option(call.words, "--columns", "columns between commas, as cost,status"));
+  if (const auto key = given.text("sort"); !key.empty()) listing.sort = key;
+  listing.columns = split_list(given.text("columns"));
   listing.width = terminal_width();
-  const std::string id = take_option(call.words, "--evaluation", "an id");
-  listing.failed_only = take_flag(call.words, "--failed");
-  const bool csv = take_flag(call.words, "--csv"), json = take_flag(call.words, "--json");
-  const bool verified = take_flag(call.words, "--verify"), followed = take_flag(call.words, "--follow");
-  const bool events = take_flag(call.words, "--events");
-  const std::string path = take_path(call.words, show_usage);
-  if (!call.words.empty()) throw ConfigError("'" + call.words[0] + "' is not understood; usage: " + show_usage);
+  const std::string id = given.text("evaluation");
+  listing.failed_only = given.flag("failed");
+  const bool csv = given.flag("csv"), json = given.flag("json"), verified = given.flag("verify"),
+             followed = given.flag("follow"), events = given.flag("events");
+  const std::string& path = given.operands.front();
   if (csv + json > 1 || verified + followed + events + !id.empty() > 1 ||
       ((csv || json) && (verified || followed || events)))
-    throw ConfigError("these options do not go together; usage: " + show_usage);
+    throw ConfigError("these options do not go together; usage: " + call.command.usage());
+  expect_archive(path, "show");
   try {
     if (verified) return verify(path);
     if (followed) return follow(path);

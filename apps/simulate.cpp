@@ -11,20 +11,9 @@
 
 namespace dodyn::apps {
 
-namespace {
+namespace po = boost::program_options;
 
-std::optional<std::int64_t> take_id(std::vector<std::string>& words) {
-  const std::string text = take_option(words, "--evaluation", "the id of an evaluation");
-  if (text.empty()) return std::nullopt;
-  std::size_t end = 0;
-  std::int64_t id = -1;
-  try {
-    id = std::stoll(text, &end);
-  } catch (const std::exception&) {
-  }
-  if (end != text.size() || id < 0) throw ConfigError("--evaluation = " + text + " is no id; allowed: 0, 1, 2, ...");
-  return id;
-}
+namespace {
 
 std::string design_of(const Settings& settings, const Evaluation& evaluation) {
   std::string text;
@@ -49,9 +38,8 @@ evaluators::Simulated replay(const std::string& path, const std::string& from, s
 
 evaluators::Simulated simulated_start(const std::string& path, const Settings& settings,
                                       const evaluators::Evaluator& evaluator) {
-  for (const auto& variable : settings.variables)
-    throw ConfigError("design." + variable.name + " is free, in [" + to_text(variable.lower) + ", " +
-                      to_text(variable.upper) + "]; give its value: --design." + variable.name + " VALUE");
+  const bool fixed = settings.variables.empty();
+  if (!fixed && settings.evaluator != "gait" && settings.evaluator != "motion") refuse_free_variables(settings);
   Task task;
   task.evaluation.id = 0;
   task.evaluation.design.resize(0);
@@ -83,25 +71,32 @@ evaluators::Simulated simulated_again(const std::string& path, const std::vector
 
 }  // namespace
 
-ExitCode simulate(Invocation call) {
-  const std::string path = take_path(call.words,
-                                     "dodyn simulate CONFIG|ARCHIVE [--key value ...] [--start K | --from ARCHIVE] "
-                                     "[--evaluation ID] [--output FILE.csv]");
-  const std::string output = take_option(call.words, "--output", "a file to write as CSV");
-  const std::string from = take_option(call.words, "--from", "an archive");
-  const auto id = take_id(call.words);
-  const std::string start = take_option(call.words, "--start", "the number of a start");
+void add_simulate_options(AddOptions add) {
+  add("output", po::value<std::string>()->value_name("FILE.csv"), "a file to write as CSV");
+  add("start", po::value<std::string>()->value_name("K"), "the number of a start");
+  add("from", po::value<std::string>()->value_name("ARCHIVE"), "an archive");
+  add("evaluation", po::value<std::int64_t>()->value_name("ID"), "0, 1, 2, ...: the id of an evaluation");
+}
+
+ExitCode simulate(const Invocation& call) {
+  Arguments given = parse(call);
+  const std::string &path = given.operands.front(), output = given.text("output"), from = given.text("from"),
+                    start = given.text("start");
+  std::optional<std::int64_t> id;
+  if (given.options.count("evaluation")) id = given.options["evaluation"].as<std::int64_t>();
   const bool again = from.empty() && is_archive(path);
+  if (!again) expect_configuration(path);
+  if (!from.empty()) expect_archive(from, "show");
   if (from.empty() && id && !again) throw ConfigError("--evaluation is for an archive, or --from ARCHIVE");
   if (!from.empty() && !start.empty()) throw ConfigError("--start is not for --from ARCHIVE; allowed: one of them");
   if (!start.empty()) {
     const std::string evaluator = again ? study::archived_study(path, {}, id).settings.evaluator
-                                        : evaluators::read_settings(path, call.words).evaluator;
-    call.words.push_back("--" + evaluator + ".start=" + start);
+                                        : evaluators::read_settings(path, given.keys).evaluator;
+    given.keys.push_back("--" + evaluator + ".start=" + start);
   }
   const auto simulated = [&] {
-    if (again) return simulated_again(path, call.words, id);
-    const Settings settings = evaluators::read_settings(path, call.words);
+    if (again) return simulated_again(path, given.keys, id);
+    const Settings settings = evaluators::read_settings(path, given.keys);
     const auto evaluator = evaluators::make_evaluator(settings);
     return from.empty() ? simulated_start(path, settings, *evaluator) : replay(path, from, id, settings, *evaluator);
   }();

@@ -9,19 +9,22 @@
 #include "study/study.hpp"
 
 namespace dodyn::apps {
-ExitCode solve(Invocation call) {
-  const bool verbose = std::erase(call.words, "--verbose") > 0;
-  const std::string path =
-      take_path(call.words, "dodyn solve CONFIG [--key value ...] [--output FILE.csv] [--verbose]");
-  const std::string output = take_option(call.words, "--output", "a file to write as CSV");
+
+namespace po = boost::program_options;
+
+void add_solve_options(AddOptions add) {
+  add("output", po::value<std::string>()->value_name("FILE.csv"), "a file to write as CSV");
+  add("verbose", po::bool_switch(), "where the time went");
+}
+
+ExitCode solve(const Invocation& call) {
+  const Arguments given = parse(call);
+  const std::string &path = given.operands.front(), output = given.text("output");
+  expect_configuration(path);
 
   // `--design.NAME VALUE` gives the design. Where the file frees NAME, it stays free: then d cost / d NAME is told too.
-  Settings settings = evaluators::read_settings(path, call.words);
-  if (!settings.variables.empty()) {
-    const Variable& variable = settings.variables.front();
-    throw ConfigError("design." + variable.name + " is free, in [" + to_text(variable.lower) + ", " +
-                      to_text(variable.upper) + "]; give its value: --design." + variable.name + " VALUE");
-  }
+  Settings settings = evaluators::read_settings(path, given.keys);
+  refuse_free_variables(settings);
   settings.variables = settings.overruled;
   Eigen::VectorXd design(settings.variables.size());
   for (std::size_t i = 0; i < settings.variables.size(); ++i)
@@ -45,7 +48,7 @@ ExitCode solve(Invocation call) {
 
   std::cout << report::record_text(outcome.evaluation, settings.variables, evaluator->metrics()) << "\n"
             << evaluator->report(outcome);
-  if (verbose) std::cout << evaluator->details();
+  if (given.flag("verbose")) std::cout << evaluator->details();
   if (!output.empty()) {
     file << report::csv(outcome.trajectory, evaluator->channels());
     file.close();

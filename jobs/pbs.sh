@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
 # One study as one PBS job (PBS Pro, OpenPBS); at the end of its time it stops in order, and the next one continues:
 #   qsub -v CONFIG=configs/knee.cfg jobs/pbs.sh
+#   qsub -v CONFIG=configs/knee.cfg,KEYS="--gait.starts 4 --study.seed 2" jobs/pbs.sh
+# KEYS holds `--key value ...` by blanks, without commas, which end a variable for qsub.
 #PBS -N dodyn
 #PBS -l select=1:ncpus=4:mpiprocs=4
 #PBS -l walltime=01:00:00
@@ -9,6 +11,7 @@
 set -u
 cd "$PBS_O_WORKDIR" || exit 1
 config=${CONFIG:?usage: qsub -v CONFIG=FILE jobs/pbs.sh}
+read -r -a keys <<<"${KEYS:-}"
 dodyn=${DODYN:-$PWD/build/release/apps/dodyn}
 [[ -x $dodyn ]] || dodyn=dodyn # as installed
 
@@ -44,7 +47,7 @@ for ((start = 0; start <= ${RESTARTS:-10}; ++start)); do
   rm -f "$code_file"
   began=$SECONDS # what ends at once could not be started
   mpirun --quiet --enable-recovery --bind-to core --hostfile "$PBS_NODEFILE" "${options[@]}" \
-    "$dodyn" run "$config" --wall-time "$((end - SECONDS))" --exit-code-file "$code_file" &
+    "$dodyn" run "$config" "${keys[@]}" --wall-time "$((end - SECONDS))" --exit-code-file "$code_file" &
   mpirun=$!
   end_if_left_alone "$mpirun" >/dev/null 2>&1 &
   while kill -0 "$mpirun" 2>/dev/null; do wait "$mpirun"; done
@@ -55,5 +58,5 @@ done
 rm -f "$code_file"
 
 # Not finished: another job continues.
-if [[ $code == 3 && ${RESUBMIT:-1} == 1 ]]; then qsub -v CONFIG="$config",DODYN="$dodyn",WALL_TIME="$wall_time" "$0"; fi
+if [[ $code == 3 && ${RESUBMIT:-1} == 1 ]]; then qsub -v CONFIG="$config",KEYS="${KEYS:-}",DODYN="$dodyn",WALL_TIME="$wall_time" "$0"; fi
 exit "${code:-1}"

@@ -19,7 +19,7 @@ class Dodyn(CMakePackage):
     depends_on("pkgconfig", type="build")
     depends_on("mpi")
     depends_on("eigen@3.4:")
-    depends_on("boost@1.74:")
+    depends_on("boost@1.74:+program_options")
     depends_on("nlopt@2.7:")
     depends_on("nlohmann-json@3.9:")
     depends_on("hdf5@1.10:+hl~mpi")

@@ -79,7 +79,14 @@ std::string did_you_mean(const std::string& word, const std::vector<std::string>
     }
     if (!nearest || d < best) nearest = &candidate, best = d;
   }
-  if (!nearest || best > std::max<std::size_t>(2, word.size() / 2)) return "";
+  constexpr std::size_t shortest_part = 3;  // of a name; shorter ones are in too many
+  if (!nearest || best > std::max<std::size_t>(2, word.size() / 2)) {
+    nearest = nullptr;
+    if (word.size() >= shortest_part)
+      for (const auto& candidate : candidates)  // "cone" of "friction-cone"
+        if (!nearest && (candidate.ends_with("-" + word) || candidate.starts_with(word + "-"))) nearest = &candidate;
+    if (!nearest) return "";
+  }
   return " (did you mean '" + shown(*nearest) + "'?)";
 }
 

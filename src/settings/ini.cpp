@@ -5,9 +5,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <boost/program_options/errors.hpp>
+#include <boost/program_options/options_description.hpp>
+#include <boost/program_options/parsers.hpp>
 #include <cerrno>
 #include <cstring>
 #include <map>
+#include <optional>
+#include <sstream>
 #include <unordered_map>
 
 #include "record/text.hpp"
@@ -24,6 +29,21 @@ std::string single_blanks(std::string_view text) {
     else if (!result.empty() && result.back() != ' ')
       result += ' ';
   return result;
+}
+
+// The key and value of a line, as Boost.Program_options reads a line of a configuration file; nothing where it is none. A
+// line at a time: of a whole file Boost tells neither lines nor comments, nor sections without entries.
+std::optional<std::pair<std::string, std::string>> key_and_value(const std::string& line) {
+  namespace po = boost::program_options;
+  static const po::options_description any_key;
+  std::istringstream stream(line);
+  try {
+    const po::parsed_options parsed = po::parse_config_file(stream, any_key, true);
+    if (parsed.options.size() != 1 || parsed.options.front().string_key.empty()) return std::nullopt;
+    return std::pair(parsed.options.front().string_key, parsed.options.front().value.front());
+  } catch (const po::invalid_syntax&) {
+    return std::nullopt;
+  }
 }
 
 }  // namespace
@@ -81,7 +101,6 @@ Text parse(std::string_view text, const std::string& origin) {
     const auto hash = whole.find('#');
     const auto line = trimmed(whole.substr(0, hash));
     if (line.empty()) continue;
-    const auto equals = line.find('=');
     if (line.front() == '[' && line.back() == ']') {
       const std::string title = single_blanks(trimmed(line.substr(1, line.size() - 2)));
       if (title.empty() || title.find_first_of("[]") != std::string::npos)
@@ -92,11 +111,10 @@ Text parse(std::string_view text, const std::string& origin) {
       lines.clear();
       continue;
     }
-    Entry entry{std::string(trimmed(line.substr(0, equals))),
-                equals == std::string_view::npos ? "" : std::string(trimmed(line.substr(equals + 1))),
+    const auto pair = key_and_value(std::string(line));
+    if (!pair) result.fail(number, "'" + shown(line) + "' is not understood; allowed: [section], key = value, # comment");
+    Entry entry{pair->first, pair->second,
                 hash == std::string_view::npos ? "" : std::string(trimmed(whole.substr(hash + 1))), number};
-    if (equals == std::string_view::npos || entry.key.empty())
-      result.fail(number, "'" + shown(line) + "' is not understood; allowed: [section], key = value, # comment");
     if (result.sections.empty()) result.sections.push_back({"", "", number, {}});
     if (const auto [at, fresh] = lines.emplace(entry.key, number); !fresh)
       result.fail(number, shown(entry.key) + " is given twice (already at line " + std::to_string(at->second) + ")");

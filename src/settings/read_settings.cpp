@@ -144,6 +144,9 @@ class Reader {
             if (!nearest.empty() && std::find(known.begin(), known.end(), name) == known.end())
               fail(text_.where(entry.line), "unknown key '" + shown(name) + "'" + nearest);
           }
+      for (const auto& section : text_.sections)
+        if (const auto* entry = section.kind.empty() ? section.find("evaluator") : nullptr)
+          fail(text_.where(entry->line), "'evaluator' stands before any [section]; write [study] above it");
       fail(settings_.file, key.name + " is missing; allowed: " + allowed(key));
     }
     settings_.evaluator = canonical(key, evaluator_.value, evaluator_.where);
@@ -309,11 +312,29 @@ class Reader {
         for (const auto& other : kinds_) {
           const auto names = names_of(other.keys);
           const auto section = name.substr(0, name.find('.'));
-          if (std::find(names.begin(), names.end(), name) != names.end() || free_kind(other, section))
+          if (std::find(names.begin(), names.end(), name) != names.end() ||
+              (section != name && free_kind(other, section)))
             fail(value.where, shown(name) + belongs_to(other));
         }
+        if (const std::string variable = variable_meant(name); !variable.empty())
+          fail(value.where, "unknown key '" + shown(name) + "'; " + variable +
+                                " is a design variable: write it in [design] (design." + variable + ")");
         fail(value.where, "unknown key '" + shown(name) + "'" + did_you_mean(name, known));
       }
+  }
+
+  // The design variable that a key of another section, or of none, names; empty where there is none.
+  std::string variable_meant(const std::string& name) const {
+    const std::string bare = name.substr(name.find('.') == std::string::npos ? 0 : name.find('.') + 1);
+    try {
+      Reader probe = *this;  // with what is known of the settings; a mistake elsewhere is said first where it counts
+      for (const auto* keys : {&common_, &kind_->keys})
+        for (const auto& key : *keys) probe.take(key);
+      for (const auto& variable : kind_->variables(probe.settings_))
+        if (variable.name == bare) return bare;
+    } catch (const ConfigError&) {
+    }
+    return "";
   }
 
   void refuse_unknown_variables(const std::vector<DesignVariable>& variables) const {

@@ -120,12 +120,11 @@ TEST_F(Command, ReplaysBitByBit) {
   EXPECT_EQ(dodyn("replay f.cfg --ids x").code, 2);
 
   std::ofstream(directory + "/answer") << "1.5\n";
-  std::ofstream(directory + "/c.cfg")
-      << "[study]\nevaluator = command\nmax-evaluations = 3\n[surrogate]\nstrategy = sweep\n"
-         "points = 3\n[command]\nrun = read c < " +
-             directory +
-             "/answer; echo \"{\\\"cost\\\": $c}\" > $DODYN_RESULT_FILE\n"
-             "[design]\nx.min = 0\nx.max = 1\n";
+  std::ofstream(directory + "/cost.sh") << "read c < " + directory +
+                                               "/answer; echo \"{\\\"cost\\\": $c}\" > $DODYN_RESULT_FILE\n";
+  std::ofstream(directory + "/c.cfg") << "[study]\nevaluator = command\nmax-evaluations = 3\n[surrogate]\n"
+                                         "strategy = sweep\npoints = 3\n[command]\nrun = sh $DODYN_STUDY/cost.sh\n"
+                                         "[design]\nx.min = 0\nx.max = 1\n";
   const Result ran = dodyn("run c.cfg");
   ASSERT_EQ(ran.code, 0) << ran.text;
   EXPECT_EQ(dodyn("replay c.cfg").code, 0);
@@ -136,6 +135,14 @@ TEST_F(Command, ReplaysBitByBit) {
                              "were\n0 of 1 the same"),
             std::string::npos)
       << replay.text;
+  // a script that the configuration names is part of the study
+  std::ofstream(directory + "/cost.sh", std::ios::app) << "# another version\n";
+  for (const char* command : {"replay c.cfg --ids 1", "run c.cfg"}) {
+    const Result changed = dodyn(command);
+    EXPECT_EQ(changed.code, 2) << changed.text;
+    EXPECT_NE(changed.text.find("belongs to another study: command.cost.sh-checksum: "), std::string::npos)
+        << changed.text;
+  }
 }
 
 // What is predicted of a design is what evaluating it gives, within the band; what is not known is a line.

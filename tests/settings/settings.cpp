@@ -609,7 +609,8 @@ TEST_F(SettingsTest, EachMistakeGetsItsLine) {
   EXPECT_EQ(complaint(w + "seed = 3000000000"),
             "knee.cfg:3: study.seed = 3000000000 is out of range; allowed: an integer >= 0");
   EXPECT_EQ(complaint(w + "[walk]\nstep-length = 1 s"),
-            "knee.cfg:4: walk.step-length = 1 s is not a number; allowed: a number in (0, 2] m");
+            "knee.cfg:4: walk.step-length = 1 s has the unit s; expected a length (m, cm, mm); allowed: a number in (0, 2] "
+            "m");
   for (const std::string bad : {"nan", "inf", "-inf", "0x10", "1e999", "1,5"})
     EXPECT_EQ(complaint(w + "[walk]\nstep-length = " + bad),
               "knee.cfg:4: walk.step-length = " + bad + " is not a number; allowed: a number in (0, 2] m");

@@ -1,0 +1,223 @@
+// How Boost.Program_options reads the words of a subcommand, and what is said where it cannot.
+#include <algorithm>
+#include <boost/program_options/errors.hpp>
+#include <boost/program_options/parsers.hpp>
+#include <boost/program_options/positional_options.hpp>
+#include <boost/program_options/value_semantic.hpp>
+#include <boost/program_options/variables_map.hpp>
+#include <filesystem>
+#include <fstream>
+
+#include "command.hpp"
+#include "settings/command_line.hpp"
+#include "settings/config_error.hpp"
+#include "settings/settings.hpp"
+
+namespace dodyn::apps {
+namespace {
+
+namespace po = boost::program_options;
+namespace fs = std::filesystem;
+
+constexpr const char* operand = "operand";  // the name that Boost has for words without dashes
+
+// Only --NAME VALUE and --NAME=VALUE, names in full.
+constexpr int style = po::command_line_style::allow_long | po::command_line_style::long_allow_adjacent |
+                      po::command_line_style::long_allow_next;
+
+std::vector<std::string> names_of(const po::options_description& options) {
+  std::vector<std::string> names;
+  for (const auto& option : options.options()) names.push_back("--" + option->long_name());
+  return names;
+}
+
+// "a file to write as CSV"
+std::string meaning(const po::options_description& options, const std::string& name) {
+  const auto* option = options.find_nothrow(name, false);
+  return option ? option->description() : "";
+}
+
+[[noreturn]] void refuse(const std::string& complaint) { throw ConfigError("command line: " + complaint); }
+
+// Takes a key of the study, where that is no option of the command itself.
+auto key_style(const Command& command, const po::options_description& own) {
+  return [&command, &own](std::vector<std::string>& words) -> std::vector<po::option> {
+    const std::string name = words.front().substr(0, words.front().find('='));
+    const bool is_own = name.size() > 2 && own.find_nothrow(name.substr(2), false) != nullptr;
+    const bool takes =
+        command.keys == Command::Keys::of_a_study ||
+        (command.keys == Command::Keys::of_a_design && words.front().starts_with("--design."));
+    return takes && !is_own ? take_key(words) : std::vector<po::option>();
+  };
+}
+
+po::parsed_options parsed(const Invocation& call, const po::options_description& all) {
+  const po::positional_options_description operands = po::positional_options_description().add(operand, -1);
+  po::command_line_parser parser(call.words);
+  parser.options(all).positional(operands).style(style).extra_style_parser(key_style(call.command, all));
+  if (call.command.keys != Command::Keys::none) parser.allow_unregistered();
+  return parser.run();
+}
+
+// Options of mpirun that users give to dodyn.
+void refuse_those_of_mpirun(const Invocation& call, const std::string& word) {
+  if (word != "-n" && word != "-np" && word != "-c") return;
+  std::string rest;
+  std::string count = "4";
+  for (std::size_t i = 0; i < call.words.size(); ++i) {
+    if (call.words[i] == word) {
+      if (i + 1 < call.words.size()) count = call.words[++i];
+    } else {
+      rest += " " + call.words[i];
+    }
+  }
+  refuse(word + " is an option of mpirun: mpirun -n " + shown(count) + " dodyn " + call.command.name + shown(rest, 400));
+}
+
+// As many operands as the command needs, and none too many.
+void check_operands(const Invocation& call, const std::vector<std::string>& operands) {
+  const std::string usage = call.command.usage();
+  for (const std::string& word : operands) {
+    if (!word.starts_with('-')) continue;
+    refuse_those_of_mpirun(call, word);
+    refuse("'" + shown(word) + "' is not understood" +
+           (call.command.keys == Command::Keys::of_a_study ? "; allowed: --section.key value" : "; usage: " + usage));
+  }
+  const auto& wanted = call.command.operands;
+  const auto needed = static_cast<std::size_t>(
+      std::count_if(wanted.begin(), wanted.end(), [](const std::string& one) { return !one.starts_with('['); }));
+  const bool open = !wanted.empty() && wanted.back().find("...") != std::string::npos;
+  if (operands.size() < needed)
+    throw ConfigError("usage: " + usage + "; for example: dodyn " + call.command.name + " " + call.command.example);
+  if (!open && operands.size() > wanted.size())
+    refuse("'" + shown(operands[wanted.size()]) + "' is not understood" +
+           (call.command.keys == Command::Keys::of_a_study ? "; allowed: --section.key value" : "; usage: " + usage));
+}
+
+// Files of the same folder and kind with a name like this one.
+std::string nearest_file(const fs::path& path) {
+  std::vector<std::string> stems;
+  std::error_code error;
+  const fs::path folder = path.parent_path().empty() ? "." : path.parent_path();
+  const fs::path extension = path.has_extension() ? path.extension() : fs::path(".cfg");
+  for (const auto& entry : fs::directory_iterator(folder, error))
+    if (entry.path().extension() == extension) stems.push_back(entry.path().stem().string());
+  std::sort(stems.begin(), stems.end());
+  for (const std::string& stem : stems)  // without extensions, which did_you_mean() would take for names of keys
+    if (did_you_mean(path.stem().string(), stems).find("'" + stem + "'") != std::string::npos)
+      return " (did you mean '" + shown((path.parent_path() / (stem + extension.string())).string()) + "'?)";
+  return "";
+}
+
+}  // namespace
+
+po::options_description Command::options() const {
+  po::options_description all("options");
+  if (add_options) add_options(all.add_options());
+  return all;
+}
+
+std::string Command::usage() const {
+  std::string text = "dodyn " + name;
+  for (const auto& one : operands) text += " " + one;
+  const po::options_description all = options();
+  for (const auto& option : all.options()) {
+    const std::string value = option->format_parameter();
+    text += " [--" + option->long_name() + (value.empty() ? "" : " " + value) + "]";
+  }
+  if (keys == Keys::of_a_study) text += " [--key value ...]";
+  if (keys == Keys::of_a_design) text += " [--design.NAME VALUE ...]";
+  return text + python_options;
+}
+
+Arguments parse(const Invocation& call) {
+  const po::options_description own = call.command.options();
+  po::options_description all;
+  all.add(own).add_options()(operand, po::value<std::vector<std::string>>());
+  Arguments given;
+  const auto name_in = [](const po::error_with_option_name& error) {
+    const std::string name = error.get_option_name();
+    return name.starts_with("--") ? name : "--" + name;
+  };
+  try {
+    const po::parsed_options words = parsed(call, all);
+    for (const po::option& option : words.options)  // an option in place of a value
+      if (!option.unregistered && option.string_key != operand && !option.value.empty() &&
+          option.value.front().starts_with("--"))
+        refuse("--" + option.string_key + " has no value; allowed: " + meaning(own, option.string_key));
+    po::store(words, given.options);
+    given.keys = po::collect_unrecognized(words.options, po::exclude_positional);
+  } catch (const po::unknown_option& error) {
+    refuse("'" + shown(name_in(error)) + "' is not understood" + did_you_mean(name_in(error), names_of(own)) +
+           "; usage: " + call.command.usage());
+  } catch (const po::invalid_command_line_syntax& error) {
+    const std::string name = name_in(error);
+    if (error.kind() == po::invalid_syntax::extra_parameter) refuse(shown(name) + " takes no value");
+    refuse(shown(name) + " has no value; allowed: " + meaning(own, name.substr(2)));
+  } catch (const po::multiple_occurrences& error) {
+    refuse(name_in(error) + " is given twice");
+  } catch (const po::error_with_option_name& error) {  // a value of another type
+    refuse(name_in(error) + " is not allowed; allowed: " + meaning(own, name_in(error).substr(2)));
+  }
+  if (given.options.count(operand)) given.operands = given.options[operand].as<std::vector<std::string>>();
+  check_operands(call, given.operands);
+  return given;
+}
+
+std::string find_option(const Invocation& call, const std::string& name) {
+  po::options_description one;
+  one.add_options()(name.c_str(), po::value<std::string>());
+  try {
+    const auto words = po::command_line_parser(call.words).options(one).style(style).allow_unregistered().run();
+    po::variables_map options;
+    po::store(words, options);
+    const std::string value = options.count(name) ? options[name].as<std::string>() : "";
+    return value.starts_with("--") ? "" : value;
+  } catch (const po::error&) {
+    return "";
+  }
+}
+
+bool is_archive(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  char head[4] = {};
+  return file.read(head, 4) && std::string(head, 4) == "\x89HDF";
+}
+
+void expect_configuration(const std::string& path) {
+  std::error_code error;
+  if (fs::status(path, error).type() == fs::file_type::not_found)
+    throw ConfigError(shown(path, 400) + ": no such file" + nearest_file(path));
+  if (!is_archive(path)) return;
+  const fs::path configuration = fs::path(path).replace_extension(".cfg");
+  throw ConfigError(shown(path, 400) + " is an archive. See it: dodyn show " + shown(path, 400) +
+                    (fs::exists(configuration, error) ? ". Continue it: dodyn run " + configuration.string()
+                                                      : ". Continue it: dodyn run with its configuration"));
+}
+
+void expect_archive(const std::string& path, const std::string& command) {
+  std::error_code error;
+  if (fs::status(path, error).type() == fs::file_type::not_found)
+    throw ConfigError(shown(path, 400) + ": no such file" + nearest_file(path));
+  if (!path.ends_with(".cfg") || is_archive(path)) return;
+  const std::string archive = fs::path(path).stem().string() + ".h5";
+  throw ConfigError(shown(path, 400) + " is a configuration, not an archive" +
+                    (fs::exists(archive, error) ? "; did you mean: dodyn " + command + " " + archive
+                                                : "; dodyn run " + shown(path, 400) + " makes " + archive));
+}
+
+void refuse_free_variables(const Settings& settings) {
+  if (settings.variables.empty()) return;
+  const Variable& variable = settings.variables.front();
+  const std::string unit = variable.unit.empty() || variable.unit == "1" ? "" : " " + variable.unit;
+  const std::string name = "design." + variable.name;
+  if (!variable.choices.empty())
+    throw ConfigError(name + " is free, one of " + listed(variable.choices) + "; give its value: --" + name + " " +
+                      variable.choices.front());
+  const std::string middle = formatted("%.3g", 0.5 * (variable.lower + variable.upper)) + unit;
+  throw ConfigError(name + " is free, from " + formatted("%.6g", variable.lower) + " to " +
+                    formatted("%.6g", variable.upper) + unit + "; give its value: --" + name +
+                    (unit.empty() ? " " + middle : " \"" + middle + "\""));
+}
+
+}  // namespace dodyn::apps
