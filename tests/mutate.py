@@ -265,6 +265,7 @@ def run_tests(binary, program, k, limit, folder):
     command = ELSEWHERE.get(program, (None, [str(path), "--gtest_fail_fast", "--gtest_brief=1"]))[1]
     command = [word.replace("BUILD", str(binary)) for word in command]
     with tempfile.TemporaryDirectory(dir=folder) as scratch:
+        os.chmod(scratch, 0o755)  # tests become other users
         met = Path(scratch) / "met"
         environment = dict(os.environ, DODYN_MUTATION=str(k), DODYN_MUTATION_MET=str(met), TMPDIR=scratch)
         begin = time.monotonic()
@@ -302,6 +303,7 @@ def main():
     copy, binary = ROOT / "build/mutate", ROOT / "build/mutate/build/release"
     dropped = build(copy, binary, chosen, options, options.jobs)
     folder = tempfile.mkdtemp(prefix="dodyn-mutate-")
+    os.chmod(folder, 0o755)
     programs = sorted({test_program(c[0]) for c in chosen} | {"test_" + t for t in options.then})
     seconds = {}
     for program in programs:

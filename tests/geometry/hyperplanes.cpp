@@ -647,6 +647,20 @@ TEST(Hyperplanes, DistanceIsThatOfASlabBetweenNearestPoints) {
   EXPECT_LT((d.nearest[0] - Vector<2>(3, 4)).norm() + (d.nearest[1] - Vector<2>(1, 1)).norm(), 1e-14);
 }
 
+// Where bodies overlap the distance is zero, and one point that lies in both is the nearest of either.
+TEST(Hyperplanes, BodiesThatOverlapInThePlaneShareTheirNearestPoint) {
+  for (const double x : {-1.7, -0.9, 0.05, 0.6, 1.3})
+    for (const double y : {-1.6, -0.4, 0.15, 0.8, 1.9}) {
+      const Vector<2> middle(x, y);
+      Basis<2> basis;
+      const auto d = find_distance(rectangle(2, 2), Frame<2>{middle}, rectangle(2, 2), Frame<2>{}, basis);
+      EXPECT_EQ(d.distance, 0.0);
+      EXPECT_EQ(d.nearest[0], d.nearest[1]);
+      EXPECT_LE(d.nearest[0].lpNorm<Eigen::Infinity>(), 1.0 + 1e-14) << x << " " << y;
+      EXPECT_LE((d.nearest[0] - middle).lpNorm<Eigen::Infinity>(), 1.0 + 1e-14) << x << " " << y;
+    }
+}
+
 // Moved together along the line of their nearest points, the bodies are as much nearer as they were moved, to rounding,
 // from far apart to all but touching; and a basis kept from anywhere gives what none gives.
 TEST(Hyperplanes, DistanceFallsByWhatBodiesAreMovedTogether) {
