@@ -54,7 +54,10 @@ class Decomposition final : public ContactResponse<n> {
       step_end_ = t + pieces_.options.step;
       retries_ = 0;
     }
-    if (mend(h, deepest, state, books, progress)) progress.done = h;
+    if (mend(h, deepest, state, books, progress)) {
+      progress.done = h;
+      progress.mended = true;
+    }
     return progress;
   }
 
@@ -88,8 +91,8 @@ class Decomposition final : public ContactResponse<n> {
     at_projected_.velocity(p_after_, nu_);
     const double T2 = kinetic_energy(p_after_, nu_);
     const Ledger<n> ledger_before = ledger;
-    ledger.projection.kinetic += T1 - T0;
-    ledger.impact += T2 - T1;
+    ledger.projection.kinetic += T1 - T0 + impact_.lasting;
+    ledger.impact += T2 - T1 - impact_.lasting;
     ledger.momentum.linear += L1.linear - L0.linear;
     ledger.momentum.angular += L1.angular - L0.angular;
     ++ledger.impulses;

@@ -111,7 +111,7 @@ void Detection<n>::gather(Frames<n> frames, double reach) {
     if (!kin_.empty() && kin_[a] >= 0 && kin_[a] == kin_[b]) continue;
     if (std::binary_search(ignored_.begin(), ignored_.end(), std::pair(a, b))) continue;
     // a floor is body 2 of the source: its normal points to body 1
-    const bool floor = world_->bodies[a].outward.has_value();
+    const bool floor = world_->bodies[a].has_outward();
     Bodies pair{floor ? b : a, floor ? a : b, static_cast<int>(parts_.size()), 0, never};
     const auto before = [](const Bodies& x, const Bodies& y) {
       return std::pair(std::min(x.a, x.b), std::max(x.a, x.b)) < std::pair(std::min(y.a, y.b), std::max(y.a, y.b));
@@ -142,9 +142,9 @@ void Detection<n>::solve(const Parts& p, Frames<n> frames, std::array<geometry::
   const auto &one = world_->bodies[p.body[0]], &two = world_->bodies[p.body[1]];
   c.body = p.body;
   c.part = p.part;
-  if (two.outward)
-    geometry::find_contact(one.parts[p.part[0]], frames[p.body[0]], two.parts[p.part[1]], frames[p.body[1]],
-                           *two.outward, basis, c);
+  if (const Vector<n>* outward = two.outward_of(p.part[1]))
+    geometry::find_contact(one.parts[p.part[0]], frames[p.body[0]], two.parts[p.part[1]], frames[p.body[1]], *outward,
+                           basis, c);
   else
     geometry::find_contact(one.parts[p.part[0]], frames[p.body[0]], two.parts[p.part[1]], frames[p.body[1]], basis[0],
                            c);

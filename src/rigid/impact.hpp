@@ -19,6 +19,8 @@ struct Impact {
   std::vector<char> rests;      // per point: its island rests, it has no impact
   double residual = 0.0;        // largest error of a velocity that the solution leaves, m/s
   int tamed = 0;                // islands in which the law would have made energy
+  // Kinetic energy that impulses of islands at rest have changed, but for what friction took, J: they undo what forces gave to the prediction.
+  double lasting = 0.0;
   double unpaid = 0.0;  // energy that the projection gave an island and its impact cannot take back, J; 0: little
 
   void report(std::vector<ContactImpulse<n>>& out) const;  // appends those that are not zero

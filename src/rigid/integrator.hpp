@@ -18,6 +18,8 @@ class Integrator {
   virtual void restart() {}
   // From time t (s) over h (s). False: the implicit equations were not solved. `to` may not be `from`.
   virtual bool advance(double t, double h, const State<n>& from, State<n>& to) = 0;
+  // Returns the work (J) that what has no potential, except actors, has done in the last advance().
+  virtual double work() = 0;
 };
 
 // All but the stepper must outlive what they return.

@@ -65,7 +65,24 @@ class Newmark final : public Integrator<n> {
     to.p.setZero(bodies_.dofs());
     for (int b = 0; b < bodies_.size(); ++b)
       if (!bodies_.is_fixed(b)) inertia_.add_reduced(b, inertia_.body_momentum(b, v1_[b]), to.p);
+    time_ = t;
+    interval_ = h;
+    frames_of(q0, frames0_);
     return true;
+  }
+
+  // By the trapezoidal rule, as velocities are advanced.
+  double work() override {
+    if (!forces_.has_wrench()) return 0.0;
+    double power = 0.0;
+    const auto add = [&](double t, const auto& frames, const Twists& velocity) {
+      forces_.wrench(t, frames, velocity, wrench_, false);
+      for (int b = 0; b < bodies_.size(); ++b)
+        if (!bodies_.is_fixed(b)) power += 0.5 * wrench_[b].dot(velocity[b]);
+    };
+    add(time_, frames0_, v0_);
+    add(time_ + interval_, frames_, v1_);
+    return interval_ * power;
   }
 
  private:
@@ -94,7 +111,8 @@ class Newmark final : public Integrator<n> {
   const Forces<n>& forces_;
   Inertia<n> inertia_;
   Eigen::VectorXd nu_;
-  std::vector<geometry::Frame<n>> frames_;
+  double time_ = 0.0, interval_ = 0.0;               // of the last step, s
+  std::vector<geometry::Frame<n>> frames0_, frames_;  // where the last step began, and where it looked last
   std::vector<ConfigurationGradient<n>> gradient_;
   Twists v0_, v1_, wrench_, acceleration0_, acceleration1_, before_;
 };

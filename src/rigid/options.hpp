@@ -41,7 +41,7 @@ struct Options {
   Group group = Group::each;
   double tolerance = 1e-9;  // overlap left at a node by `exact` and `decomposition`, m
   double refine = 0.25;     // a step is cut where a body would go deeper than this share of the thinner part
-  int max_cuts = 40;        // of one step, before the simulation fails
+  int max_cuts = 40;        // of one step in a row, before the simulation fails
   // Bodies connected by contacts rest on each other (no restitution) if no contact closes faster than this many times
   // the speed that forces give its two bodies in one step.
   double resting = 2.0;

@@ -27,6 +27,7 @@ struct Progress {
   double done = 0.0;   // s; 0: not at all, the state is as it was
   double retry = 0.5;  // share of the time to try next
   Blame blame;         // of what was hardest, if anything was hard
+  bool mended = false; // the state is not the one that the integrator's last step led to
 };
 
 template <int n>

@@ -54,7 +54,7 @@ class WithRestitution final : public ImpactLaw<n> {
 
   void resolve(const Inertia<n>& inertia, const Eigen::VectorXd& p, const Eigen::VectorXd& by_forces, double h,
                const std::function<const Eigen::VectorXd&()>& raised, Impact<n>& impact) override {
-    auto& [points, rows, impulse, rests, residual, tamed, unpaid] = impact;
+    auto& [points, rows, impulse, rests, residual, tamed, lasting, unpaid] = impact;
     const int count = static_cast<int>(points.size());
     inertia.velocity(p, nu_);
     inertia.velocity(by_forces, force_velocity_);
@@ -89,12 +89,20 @@ class WithRestitution final : public ImpactLaw<n> {
     if (options_.friction == Friction::squared_ratio)
       for (int i = 0; i < count; ++i)
         if (impulse[n * i] > 0.0) printed_friction(i, friction(world_, points[i]), before_, nu_, impact);
+
+    lasting = 0.0;
+    double friction = 0.0;
+    for (int i = 0; i < count; ++i)
+      for (int k = 0; k < n && rests[i]; ++k)
+        (k == 0 ? lasting : friction) += 0.5 * impulse[n * i + k] *
+                                         (rows.relative_velocity(i, k, before_) + rows.relative_velocity(i, k, nu_));
+    lasting += std::max(friction, 0.0);  // friction itself can only take
   }
 
  private:
   // Which islands rest, and what plastic contact asks of each point.
   void describe(double h, Impact<n>& impact) {
-    auto& [points, rows, impulse, rests, residual, tamed, unpaid] = impact;
+    auto& [points, rows, impulse, rests, residual, tamed, lasting, unpaid] = impact;
     const int count = static_cast<int>(points.size());
     target_.resize(count);
     friction_.resize(count);
@@ -133,7 +141,7 @@ class WithRestitution final : public ImpactLaw<n> {
 
   // Restitution of the islands that are not `settled_`, after their compression in `impulse` and nu_.
   void bounce(const std::function<const Eigen::VectorXd&()>& raised, std::span<const double> rough, Impact<n>& impact) {
-    auto& [points, rows, impulse, rests, residual, tamed, unpaid] = impact;
+    auto& [points, rows, impulse, rests, residual, tamed, lasting, unpaid] = impact;
     const int count = static_cast<int>(points.size());
     compressed_ = nu_;
     compression_ = impulse;
@@ -164,7 +172,7 @@ class WithRestitution final : public ImpactLaw<n> {
   }
 
   void balance(std::span<const int> island, const Eigen::VectorXd& raised, Impact<n>& impact) {
-    auto& [points, rows, impulse, rests, residual, tamed, unpaid] = impact;
+    auto& [points, rows, impulse, rests, residual, tamed, lasting, unpaid] = impact;
     // work of impulses is impulse times mean velocity
     double plastic = 0.0, law = 0.0, normal = 0.0, linear = 0.0, square = 0.0, dE = 0.0, approach = 0.0;
     dofs_.clear();

@@ -37,8 +37,12 @@ void check(const World<n>& world, const Options& options) {
     require(b.surface.friction >= 0.0 && std::isfinite(b.surface.friction),
             "friction of '" + b.name + "' is " + number(b.surface.friction) + ", must not be negative");
     require(b.linear_drag >= 0.0 && b.angular_drag >= 0.0, "drag of '" + b.name + "' is negative");
-    require(!b.outward || std::abs(b.outward->norm() - 1.0) < 1e-9,
-            "the outward normal of '" + b.name + "' is not of unit length");
+    require(b.outward.empty() || b.outward.size() == b.parts.size(),
+            "'" + b.name + "' has " + std::to_string(b.outward.size()) + " outward normals for " +
+                std::to_string(b.parts.size()) + " parts");
+    for (const auto& normal : b.outward)
+      require(!normal || std::abs(normal->norm() - 1.0) < 1e-9,
+              "an outward normal of '" + b.name + "' is not of unit length");
   }
   const int count = static_cast<int>(world.bodies.size());
   for (const auto& c : world.charges)
@@ -137,10 +141,15 @@ bool Simulation<n>::Machine::step() {
     }
     if (progress.done > 0.0) {
       for (auto* actor : actors) actor->passed(time, progress.done);
-      if (forces.has_wrench())
-        books.ledger.forces += 0.5 * progress.done * (before + power(time + (1.0 - just_inside) * progress.done));
+      if (forces.has_wrench()) {
+        const double work = 0.5 * progress.done * (before + power(time + (1.0 - just_inside) * progress.done));
+        books.ledger.forces += work;
+        // Forces have acted along the prediction. Contact has mended the motion, so the difference is of its making.
+        if (progress.mended) books.ledger.projection.kinetic += integrator->work() - work;
+      }
       time = progress.done >= end - time ? end : time + progress.done;
       interval = end - time;
+      cuts = 0;
       // bounces that crowd together: infinitely many in a finite time
       if (++parts > most_parts) {
         if (blame.bodies[0] < 0) blame = last_blame;
@@ -151,7 +160,7 @@ bool Simulation<n>::Machine::step() {
       continue;
     }
     ++books.ledger.cuts;
-    if (++cuts > options.max_cuts) return give_up(blame, std::to_string(options.max_cuts) + " cuts of the step");
+    if (++cuts > options.max_cuts) return give_up(blame, std::to_string(options.max_cuts) + " cuts of the step in a row");
     interval *= progress.retry;
   }
   ++steps;

@@ -45,9 +45,11 @@ struct ContactImpulse {
 // What the decomposition response changed since start(), in sums: subtract from the invariants before judging them.
 template <int n>
 struct Ledger {
-  Energies<n> projection;      // by moving overlapping bodies apart, momenta lifted
+  // By moving overlapping bodies apart, momenta lifted; by the normal impulses of contacts that last; and what forces
+  // without potential did along the prediction and not along the motion that came of it.
+  Energies<n> projection;
   Momenta<n> momentum;         // the same, of momentum (about the origin)
-  double impact = 0.0;         // kinetic energy change by impulses, J: <= 0
+  double impact = 0.0;         // kinetic energy change by impacts and friction, J: <= 0
   double forces = 0.0;         // work of what has no potential (damping, drag, actuators), J, by the trapezoidal rule
   int impulses = 0, cuts = 0;  // node updates with contact; refined steps
   int tamed = 0;               // impacts of islands held back where the law of restitution would have made energy

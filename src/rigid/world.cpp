@@ -55,7 +55,7 @@ Body<n> fixed_body(const std::string& name, const std::vector<geometry::Polytope
   body.name = name;
   body.parts = parts;
   body.fixed = true;
-  body.outward = outward;
+  if (outward) body.outward.assign(parts.size(), outward);
   return body;
 }
 

@@ -65,8 +65,18 @@ struct Body {
   bool fixed = false;                          // immovable: walls, floors; mass and tensor are not read
   Surface surface;
   double linear_drag = 0.0, angular_drag = 0.0;  // force -c v (N s/m), torque -c omega (N m s)
-  // Of a floor or a wall: its outward unit normal in body coordinates. Contacts with it are measured in this direction.
-  std::optional<Vector<n>> outward;
+  // Outward unit normals of the parts that are floors or walls, body coordinates: one entry per part, or no entry at all.
+  // Contacts with such a part are measured in its direction.
+  std::vector<std::optional<Vector<n>>> outward;
+
+  bool has_outward() const {
+    return std::any_of(outward.begin(), outward.end(), [](const auto& normal) { return normal.has_value(); });
+  }
+  // Returns the outward normal of a part, null if it has none.
+  const Vector<n>* outward_of(int part) const {
+    const auto at = static_cast<std::size_t>(part);
+    return at < outward.size() && outward[at] ? &*outward[at] : nullptr;
+  }
 };
 
 // Convex parts of one density (kg/m^3; kg/m^2 in the plane) as one body. The parts are given in any coordinates, in
@@ -82,7 +92,7 @@ Solid<n> solid(const std::string& name, const std::vector<geometry::Polytope<n>>
 // The same parts with a stated mass, spread evenly.
 template <int n>
 Solid<n> solid_of_mass(const std::string& name, const std::vector<geometry::Polytope<n>>& parts, double mass);
-// An immovable body; body coordinates are those of the parts.
+// An immovable body; body coordinates are those of the parts. `outward` is the normal of each part.
 template <int n>
 Body<n> fixed_body(const std::string& name, const std::vector<geometry::Polytope<n>>& parts,
                    std::optional<Vector<n>> outward = std::nullopt);

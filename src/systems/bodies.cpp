@@ -205,6 +205,7 @@ class Builder {
         } catch (const std::exception& error) {
           model_.fail(shape->line, error.what());
         }
+        body.outward.emplace_back();
         if (!shape->outward) continue;
         if (!cluster.fixed)
           model_.fail(shape->line, "outward is for what does not move; allowed: a link fixed to ground");
@@ -212,7 +213,7 @@ class Builder {
         for (int a = 0; a < 3; ++a) normal[a] = Model::at((*shape->outward)[a], values_.numbers);
         const double length = eigen(normal).norm();
         if (!(length > 0.0)) model_.fail(shape->line, "outward is zero; allowed: a direction");
-        body.outward = head<n>(normal) / length;
+        body.outward.back() = rigid::Vector<n>(head<n>(normal) / length);
       }
     }
     view_.world.bodies.push_back(std::move(body));

@@ -385,19 +385,20 @@ void ModelReader::read_names() {
     if (const Entry* partner = section.find("partner")) l.partner = link(*partner);
     std::vector<std::string> names;
     // the slides of a single root are x, y, z; a single move has its link's name, several have their axis' letter, too;
-    // of several roots the places are LINK_x, the turns next to them LINK_turn_x; a link with a count is one of several
+    // of several roots the places are LINK_x; turns next to places are LINK_turn_x, so that no name means a place in one
+    // model and a turn in another; a link with a count is one of several
     const bool alone = roots == 1 && !counted_.contains(l.name);
     const auto is_place = [&](const Move& move) { return l.parent < 0 && move.kind == Move::slide; };
     const auto others = std::count_if(l.moves.begin(), l.moves.end(), [&](const Move& m) { return !is_place(m); });
     for (std::size_t i = 0; i < l.moves.size(); ++i) {
       const std::string letter(1, "xyz"[l.moves[i].axis]);
       const bool again = std::count(l.moves.begin(), l.moves.begin() + static_cast<std::ptrdiff_t>(i), l.moves[i]) > 0;
-      const bool one_of_several = l.parent < 0 && !alone && others < static_cast<std::ptrdiff_t>(l.moves.size());
+      const bool beside_places = l.parent < 0 && others < static_cast<std::ptrdiff_t>(l.moves.size());
       if (is_place(l.moves[i]))
         names.push_back(alone ? letter : l.name + "_" + letter);
       else
         names.push_back(others == 1 ? l.name
-                                    : l.name + (one_of_several ? "_turn_" : "_") + letter + (again ? "2" : ""));
+                                    : l.name + (beside_places ? "_turn_" : "_") + letter + (again ? "2" : ""));
     }
     if (const Entry* given = section.find("coordinates")) {
       names = split_list(given->value);

@@ -4,9 +4,11 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <array>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <numbers>
 
 #include "box_on_floor.hpp"
 #include "whole.hpp"
@@ -431,6 +433,94 @@ TEST(Hexagons, ClumpWithChargesAndDisperseWithout) {
     return outcome.evaluation.cost;
   };
   EXPECT_LT(seven("5e-4"), seven("0") - 0.02);
+}
+
+// The shipped scene accounts for its energy at its own step. The sum that is independent of the program's books: kinetic energy
+// and the Coulomb energy of all pairs of charges, from the poses and velocities of the trajectory.
+TEST(Hexagons, TheShippedSceneAccountsForItsEnergy) {
+  constexpr int hexagons = 16;
+  constexpr double side = 0.2, density = 10.0, charge = 5e-4, reach = 0.5 * std::numbers::sqrt3 * side - 0.02;
+  const double mass = density * 1.5 * std::numbers::sqrt3 * side * side, inertia = mass * 5.0 / 12.0 * side * side;
+  const auto scene = make_evaluator(read_settings(
+      std::string(CONFIGS) + "/scene-hexagons.cfg", {"--simulation.end=6", "--cost.cost=energy_change"}));
+  const Outcome outcome = whole(*scene, Task());
+  ASSERT_TRUE(outcome.evaluation.ok()) << outcome.evaluation.reason;
+  const auto &q = channel(*scene, outcome, "q"), &v = channel(*scene, outcome, "v"),
+             &energy = channel(*scene, outcome, "energy");
+  const auto own = [&](Eigen::Index row) {
+    double sum = 0.0;
+    std::vector<std::array<double, 2>> at;
+    for (int b = 0; b < hexagons; ++b) {
+      const double vx = v(row, 3 * b), vy = v(row, 3 * b + 1), spin = v(row, 3 * b + 2);
+      sum += 0.5 * mass * (vx * vx + vy * vy) + 0.5 * inertia * spin * spin;
+      for (int k = 0; k < 6; ++k) {
+        const double angle = q(row, 3 * b + 2) + k * std::numbers::pi / 3.0;
+        at.push_back({q(row, 3 * b) + reach * std::cos(angle), q(row, 3 * b + 1) + reach * std::sin(angle)});
+      }
+    }
+    for (std::size_t i = 0; i < at.size(); ++i)
+      for (std::size_t j = i - i % 6 + 6; j < at.size(); ++j)
+        sum += charge * ((i + j) % 2 ? -1.0 : 1.0) / std::hypot(at[i][0] - at[j][0], at[i][1] - at[j][1]);
+    return sum;
+  };
+  const Eigen::Index last = energy.rows() - 1;
+  double in_overlaps = 0.0;
+  for (Eigen::Index row = 0; row <= last; row += 10) {
+    const double overlaps = energy(row, 0) + energy(row, 1) - own(row);
+    EXPECT_GE(overlaps, -1e-9) << row;
+    in_overlaps = std::max(in_overlaps, overlaps);
+  }
+  EXPECT_GT(in_overlaps, 1e-4);
+  // the drag can only take: what the independent sum lost, and a hundredth more at most, is in the books
+  const double lost = own(0) - own(last), unaccounted = outcome.evaluation.cost;
+  EXPECT_GT(lost, 0.05);
+  EXPECT_LT(std::abs(unaccounted), 0.01 * lost);
+}
+
+// Floor and wall as shapes of one link: each has its own direction.
+TEST_F(Simulations, ARoomOfOneLinkHasAFloorAndAWall) {
+  write("room.model", R"([model]
+dimension = 3
+gravity = 9.81
+[surface]
+restitution = 0.5
+friction = 0.4
+[link room]
+parent = ground
+joint = fixed
+[shape floor]
+link = room
+box = 10, 10, 1
+at = 0, 0, -0.5
+outward = 0, 0, 1
+[shape wall]
+link = room
+box = 1, 10, 4
+at = -0.5, 0, 2
+outward = 2, 0, 0
+[link cube]
+parent = ground
+joint = spatial XYZ
+[shape cube]
+link = cube
+box = 0.1, 0.1, 0.1
+density = 500
+)");
+  const std::string text =
+      "[study]\nevaluator = simulation\n[simulation]\nmodel = room.model\nend = 0.6 s\nstiffness = 20000\n"
+      "[starts]\ncount = 10\nx = 0.1 .. 0.3\nz = 0.1 .. 0.3\ncube_turn_x = -1 .. 1\ncube_turn_y = -1 .. 1\n"
+      "rate(x) = -1.5 .. -0.5\n[cost]\ncost = kinetic + potential\n";
+  for (const char* response : {"decomposition", "penalty"}) {
+    const auto thrown = evaluator(text, {std::string("--simulation.response=") + response,
+                                         std::string("--simulation.step=") + (response[0] == 'p' ? "0.05 ms" : "2 ms")});
+    const Outcome outcome = whole(*thrown, task());
+    ASSERT_TRUE(outcome.evaluation.ok()) << response << ": " << outcome.evaluation.reason;
+    EXPECT_EQ(metric(*thrown, outcome, "failed"), 0.0) << response;
+    // half a kilogramme from 0.3 m at 1.5 m/s has 2.1 J at most
+    EXPECT_LT(outcome.evaluation.cost, 2.1) << response;
+    EXPECT_GT(outcome.evaluation.cost, 0.0) << response;
+    EXPECT_LT(metric(*thrown, outcome, "energy_change"), 0.1) << response;
+  }
 }
 
 // Seven prisms at rest, a millimetre apart, pull each other into a flower: six centres at the distance of two faces.

@@ -564,6 +564,65 @@ TEST(Hyperplanes, AlignedPairsFromKeptBases) {
   }
 }
 
+// Of bodies with many corners the program walks along edges. How far apart they are changes neither the walk nor the pivots, but
+// for rounding, and the optimum is proved by duality: no plane of slope alpha does better than the witness points on the line.
+TEST(Hyperplanes, ManyCornersFarApartCostNoMorePasses) {
+  Random random(21);
+  const Vector<3> up = Vector<3>::UnitZ();
+  for (int trial = 0; trial < 20; ++trial) {
+    const Pair<3> near = {random_polytope<3>(random, 150), random_polytope<3>(random, 120),
+                          {Vector<3>(0.3, -0.2, 4.0), random_rotation<3>(random)}, at(0, 0, 0)};
+    int passes = 0;
+    for (const double away : {0.0, 40.0, 400.0}) {
+      Pair<3> pair = near;
+      pair.f1.position[2] += away;
+      std::array<Basis<3>, 2> basis;
+      Contact<3> c;
+      const int taken = find_contact(pair.k1, pair.f1, pair.k2, pair.f2, up, basis, c);
+      if (away == 0.0) passes = taken;
+      EXPECT_NEAR(taken, passes, 2) << "trial " << trial << ", " << away << " m away";
+      double low = 1e300, high = -1e300;
+      for (const auto& v : pair.k1.corners()) low = std::min(low, c.alpha.dot(pair.f1(v)));
+      for (const auto& v : pair.k2.corners()) high = std::max(high, c.alpha.dot(pair.f2(v)));
+      const double rounding = 1e-14 * (1.0 + away);
+      EXPECT_NEAR(low - high, -c.gap, rounding * c.alpha.norm());
+      EXPECT_LE((c.separation() + c.gap * up).norm(), rounding);
+    }
+    EXPECT_LE(passes, 40);
+  }
+}
+
+// A start whose columns lie one above the other along beta is that of the lower one alone, on the line and beside it.
+TEST(Hyperplanes, ColumnsOneAboveTheOtherAreOne) {
+  const auto cube = box(1, 1, 1);
+  const Vector<3> up = Vector<3>::UnitZ();
+  for (const double aside : {1.0, 0.75, 0.3})
+    for (std::int16_t low = 0; low < 8; ++low)
+      for (std::int16_t high = 0; high < 8; ++high) {
+        const Vector<3> edge = cube.corner(high) - cube.corner(low);
+        if (edge.head<2>().norm() > 0.0 || !(edge[2] > 0.0)) continue;
+        for (std::int16_t of = 0; of < 8; ++of) {
+          const auto passes = [&](std::initializer_list<std::int16_t> corners, double& gap) {
+            std::array<Basis<3>, 2> basis;
+            for (const std::int16_t corner : corners) {
+              basis[0].first[basis[0].size] = corner;
+              basis[0].second[basis[0].size++] = of;
+            }
+            Contact<3> c;
+            const int taken = find_contact(cube, at(aside, aside, 2.5), cube, at(0, 0, 0), up, basis, c);
+            gap = c.gap;
+            EXPECT_TRUE(c.alpha.allFinite());
+            return taken;
+          };
+          double gap[3];
+          const int alone = passes({low}, gap[0]);
+          EXPECT_EQ(passes({low, high}, gap[1]), alone) << low << ' ' << high << ' ' << of << ' ' << aside;
+          EXPECT_EQ(passes({high, low}, gap[2]), alone) << high << ' ' << low << ' ' << of << ' ' << aside;
+          for (const double g : gap) EXPECT_NEAR(g, -1.5, 1e-14);
+        }
+      }
+}
+
 // Unit cubes exactly flush, offset along one axis, from every kind of basis: some said 0.234 m apart.
 TEST(Hyperplanes, FlushCubesFromAnyBasisTouch) {
   const auto cube = box(1, 1, 1);

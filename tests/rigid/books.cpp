@@ -131,6 +131,58 @@ TEST(Books, DragAndDrivingForcesAreEntered) {
   }
 }
 
+// What stands still neither gains nor loses, and the books say so: no impact, no work of dampers. Here a foot on the floor with a
+// leaning body on a sprung and damped hinge, under drag.
+TEST(Books, StandingStillTakesNothing) {
+  static constexpr double stiffness = 60.0, damping = 0.5;
+  constexpr double drag = 40.0;
+  for (const double step : {1e-3, 2e-3}) {
+    World<2> world;
+    geometry::Frame<2> below;
+    below.position[1] = -0.5;
+    world.bodies.push_back(fixed_body<2>("floor", {geometry::rectangle(20.0, 1.0).moved(below)}, Vector<2>(0.0, 1.0)));
+    world.bodies.push_back(solid<2>("foot", {geometry::rectangle(0.3, 0.04)}, 200.0).body);
+    world.bodies.push_back(solid<2>("shank", {geometry::rectangle(0.05, 0.4)}, 200.0).body);
+    for (auto& body : world.bodies) body.surface = {0.0, 0.8};
+    world.bodies[2].linear_drag = drag;
+    world.joints = {{Joint<2>::Kind::revolute, 1, 2, {0.05, 0.02}, {0.03, -0.2}, {}}};
+    world.no_contact = {{1, 2}};
+    world.gravity = Vector<2>(0.0, -9.81);
+    world.potentials.push_back([](Frames<2> q, std::span<ConfigurationGradient<2>> gradient) {
+      // k (1 - cos) of the angle between the two: directors' dot product
+      const Vector<2> one = q[1].directors.col(1), two = q[2].directors.col(1);
+      gradient[1].col(2) -= stiffness * two;
+      gradient[2].col(2) -= stiffness * one;
+      return stiffness * (1.0 - one.dot(two));
+    });
+    world.forces.push_back([](double, Frames<2>, std::span<const Twist<2>> twist, std::span<Twist<2>> wrench) {
+      const double torque = damping * (twist[2][2] - twist[1][2]);
+      wrench[1][2] += torque;
+      wrench[2][2] -= torque;
+    });
+    Simulation<2> simulation(world, with(step));
+    std::vector<Pose<2>> poses(3);
+    poses[1].position[1] = 0.02;
+    poses[2].position = Vector<2>(0.05 - 0.03, 0.04 + 0.2);
+    simulation.start(poses, std::vector<Twist<2>>(3, Twist<2>::Zero()));
+    const double start = simulation.energies().total();
+    ASSERT_EQ(simulation.run(4.0).status, Outcome::reached) << simulation.outcome().reason;
+    const auto settled = simulation.ledger();
+    const double energy = simulation.energies().total();
+    EXPECT_LT(simulation.energies().kinetic, 1e-12);
+    EXPECT_LT(settled.forces, -1e-2);  // it has swung before
+    EXPECT_NEAR(energy - start, settled.projection.total() + settled.impact + settled.forces, 2e-3 * -settled.forces);
+    ASSERT_EQ(simulation.run(10.0).status, Outcome::reached) << simulation.outcome().reason;
+    const auto& ledger = simulation.ledger();
+    // six seconds in which gravity, were it not held, would work with its weight times the speed of a step
+    const double turnover = (world.bodies[1].mass + world.bodies[2].mass) * 9.81 * 9.81 * step * 6.0;
+    EXPECT_LT(std::abs(simulation.energies().total() - energy), 1e-5 * turnover);
+    EXPECT_LT(std::abs(ledger.impact - settled.impact), 1e-5 * turnover);
+    EXPECT_LT(std::abs(ledger.forces - settled.forces), 1e-6 * turnover);
+    EXPECT_LT(std::abs(ledger.projection.total() - settled.projection.total()), 1e-3 * turnover);
+  }
+}
+
 // Forces that impulses stand for carry the weight of what rests.
 template <int n>
 void carries() {

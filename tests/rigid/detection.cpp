@@ -95,7 +95,7 @@ void finds_all(double far, double within) {
       for (int b = a + 1; b < count; ++b) {
         const auto &A = cloud.world.bodies[a], &B = cloud.world.bodies[b];
         const bool none = (A.fixed && B.fixed) || (a == 2 && b == 4) || (a == 3 && b == cloud.moving / 2);
-        const int one = A.outward ? b : a, two = A.outward ? a : b;
+        const int one = A.has_outward() ? b : a, two = A.has_outward() ? a : b;
         for (int i = 0; i < static_cast<int>(cloud.world.bodies[one].parts.size()); ++i)
           for (int j = 0; j < static_cast<int>(cloud.world.bodies[two].parts.size()); ++j) {
             const auto it = gaps.find({one, i, two, j});
@@ -106,9 +106,8 @@ void finds_all(double far, double within) {
             geometry::Contact<n> c;
             std::array<geometry::Basis<n>, 2> basis;
             const auto &k1 = cloud.world.bodies[one].parts[i], &k2 = cloud.world.bodies[two].parts[j];
-            if (cloud.world.bodies[two].outward)
-              geometry::find_contact(k1, cloud.frames[one], k2, cloud.frames[two], *cloud.world.bodies[two].outward,
-                                     basis, c);
+            if (const auto *outward = cloud.world.bodies[two].outward_of(j))
+              geometry::find_contact(k1, cloud.frames[one], k2, cloud.frames[two], *outward, basis, c);
             else
               geometry::find_contact(k1, cloud.frames[one], k2, cloud.frames[two], basis[0], c);
             largest = std::max(largest, c.normal_gap());

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "rigid/multibody.hpp"
 #include "rigid/simulation.hpp"
 #include "scenes.hpp"
 
@@ -91,6 +92,96 @@ TEST(Responses, AgreeInTheLimit) {
     before = error;
   }
   EXPECT_LE(before, 1e-2);
+}
+
+// A floor and a wall are the same contacts, whether they are two bodies or parts of one: each keeps its own direction.
+template <int n>
+void corner_of_a_room(Response response, double step) {
+  const auto slab = [](const Vector<n>& size, const Vector<n>& at) {
+    if constexpr (n == 2)
+      return geometry::rectangle(size[0], size[1]).moved({at});
+    else
+      return geometry::box(size[0], size[1], size[2]).moved({at});
+  };
+  const Vector<n> up = Vector<n>::Unit(n - 1), out = Vector<n>::Unit(0);
+  const auto floor = slab(Vector<n>::Constant(10.0), -5.0 * up), wall = slab(Vector<n>::Constant(10.0), -5.0 * out);
+  const auto cube = solid<n>("cube", {slab(Vector<n>::Constant(0.1), Vector<n>::Zero())}, 500.0).body;
+  std::array<std::vector<double>, 2> ends;
+  for (const bool one_body : {true, false}) {
+    World<n> world;
+    if (one_body) {
+      world.bodies = {fixed_body<n>("room", {floor, wall})};
+      world.bodies[0].outward = {up, out};
+    } else {
+      world.bodies = {fixed_body<n>("floor", {floor}, up), fixed_body<n>("wall", {wall}, out)};
+    }
+    world.bodies.push_back(cube);
+    for (auto& body : world.bodies) body.surface = {0.5, 0.4};
+    world.gravity = -9.81 * up;
+    Options options;
+    options.response = response;
+    options.step = step;
+    options.stiffness = 2e5;
+    Simulation<n> simulation(world, options);
+    for (int trial = 0; trial < 5; ++trial) {
+      std::vector<Pose<n>> poses(world.bodies.size());
+      std::vector<Twist<n>> twists(poses.size(), Twist<n>::Zero());
+      poses.back().position = 0.12 * out + (0.12 + 0.02 * trial) * up;
+      rotate(poses.back(), Spin<n>(Spin<n>::Constant(0.3 * trial)));
+      twists.back().template head<n>() = -0.8 * out;
+      twists.back().template tail<Multibody<n>::spin>().setConstant(0.7);
+      simulation.start(poses, twists);
+      const double start = simulation.energies().total();
+      ASSERT_EQ(simulation.run(0.6).status, Outcome::reached) << simulation.outcome().reason;
+      EXPECT_LE(simulation.energies().total(), 1.05 * start);
+      EXPECT_GE(simulation.poses().back().position[0], 0.04);
+      const auto end = simulation.poses().back().frame();
+      ends[one_body].insert(ends[one_body].end(), end.position.begin(), end.position.end());
+      ends[one_body].insert(ends[one_body].end(), end.directors.reshaped().begin(), end.directors.reshaped().end());
+    }
+  }
+  ASSERT_EQ(ends[0].size(), ends[1].size());
+  for (std::size_t i = 0; i < ends[0].size(); ++i) EXPECT_NEAR(ends[0][i], ends[1][i], 1e-6) << i;
+}
+TEST(Responses, EachPartOfARoomHasItsOwnDirection) {
+  corner_of_a_room<2>(Response::decomposition, 2e-3);
+  corner_of_a_room<3>(Response::decomposition, 2e-3);
+  corner_of_a_room<2>(Response::penalty, 2e-5);
+  corner_of_a_room<3>(Response::penalty, 2e-5);
+}
+
+// A rod clatters from tip to tip, many times within a step, and each time it may go no deeper than a part of its thickness.
+TEST(Responses, ThinRodsClatterToRest) {
+  for (const double thickness : {1e-3, 2e-3}) {
+    World<3> world;
+    world.bodies.push_back(fixed_body<3>("floor", {geometry::box(20.0, 20.0, 1.0)}, Vector<3>(0.0, 0.0, 1.0)));
+    world.bodies.push_back(solid<3>("rod", {geometry::box(0.2, thickness, thickness)}, 1000.0).body);
+    for (auto& body : world.bodies) body.surface = {0.5, 0.3};
+    world.gravity = Vector<3>(0.0, 0.0, -9.81);
+    Simulation<3> simulation(world, {});
+    for (int trial = 0; trial < 20; ++trial) {
+      std::vector<Pose<3>> poses(2);
+      std::vector<Twist<3>> twists(2, Twist<3>::Zero());
+      poses[0].position[2] = -0.5;
+      poses[1].position[2] = 0.15 + 0.005 * trial;
+      const Vector<3> turn(2.0 * std::sin(trial + 1.0), 1.5 * std::sin(2.3 * trial), std::cos(3.1 * trial));
+      poses[1].directors = exponential(turn);
+      twists[1].tail<3>() = Vector<3>(3.0 * std::cos(trial), -2.0, std::sin(1.7 * trial));
+      simulation.start(poses, twists);
+      double least = simulation.energies().total(), overlap = 0.0;
+      // a body at rest is known no better than to the height that two steps fall
+      const double fall = 9.81 * simulation.options().step, little = 2.0 * world.bodies[1].mass * fall * fall;
+      const auto end = simulation.run(0.6, [&](const auto& s) {
+        const double now = s.energies().total();
+        EXPECT_LE(now, least + little) << "thickness " << thickness << ", trial " << trial << " at " << s.time();
+        least = std::min(least, now);
+        overlap = std::max(overlap, s.overlap());
+        return false;
+      });
+      EXPECT_EQ(end.status, Outcome::reached) << "thickness " << thickness << ", trial " << trial << ": " << end.reason;
+      EXPECT_LE(overlap, 1e-9);
+    }
+  }
 }
 
 // The exact response has no lasting contact: a box on the floor bounces ever faster.

@@ -261,6 +261,62 @@ TEST(Steppers, VariationalKeepsMomentaPerStepAndEnergyBounded) {
   }
 }
 
+// A body without spin falls as Galilei has it, whatever its attitude: turned about one axis, two or three, so that
+// directors have components that are zero, tiny, or neither.
+TEST(Steppers, BodiesWithoutSpinFallInEveryAttitude) {
+  constexpr double gravity = 9.81, step = 2e-3;
+  constexpr int attitudes = 3000, steps = 4;
+  const auto pair = [](bool joined) {
+    World<3> world;
+    world.bodies = {brick("one", 0.02, 0.02, 0.02), brick("two", 0.03, 0.01, 0.2)};
+    world.gravity = Vector3(0.0, 0.0, -gravity);
+    world.no_contact = {{0, 1}};
+    if (joined)
+      world.joints.push_back(
+          {Joint<3>::Kind::spherical, 0, 1, Vector3(0.01, 0.01, 0.01), Vector3(0.0, 0.0, -0.1), {}});
+    return world;
+  };
+  for (const auto& [stepper, joined] : {std::pair{Stepper::variational, false},
+                                        {Stepper::variational, true},
+                                        {Stepper::variational_nodal, false},
+                                        {Stepper::variational_nodal, true},
+                                        {Stepper::newmark_explicit, false},
+                                        {Stepper::newmark_implicit, false}}) {
+    Options options;
+    options.step = step;
+    options.stepper = stepper;
+    const World<3> world = pair(joined);
+    Simulation<3> simulation(world, options);
+    Random random;
+    int failed = 0;
+    for (int trial = 0; trial < attitudes; ++trial) {
+      std::vector<Pose<3>> poses(2);
+      for (auto& pose : poses)
+        for (int axis = 0; axis < 3; ++axis)
+          if ((1 + trial % 7) >> axis & 1)
+            pose.directors =
+                (pose.directors * Eigen::AngleAxisd(4.0 * random(), Vector3::Unit(axis)).toRotationMatrix()).eval();
+      poses[1].position = Vector3(1.0, 0.0, 0.0);
+      if (joined)
+        poses[1].position =
+            poses[0].frame()(world.joints[0].parent_point) - poses[1].directors * world.joints[0].child_point;
+      simulation.start(poses, std::vector<Twist<3>>(2, Twist<3>::Zero()));
+      if (simulation.run(steps * step).status == Outcome::failed) {
+        ++failed;
+        continue;
+      }
+      const double t = simulation.time();
+      EXPECT_NEAR(t, steps * step, 1e-12);
+      for (int b = 0; b < 2; ++b) {
+        const Vector3 fallen = simulation.poses()[b].position - poses[b].position;
+        EXPECT_LE((fallen - 0.5 * t * t * world.gravity).norm(), 1e-12);
+        EXPECT_LE((simulation.poses()[b].directors - poses[b].directors).norm(), 1e-11);
+      }
+    }
+    EXPECT_EQ(failed, 0) << "stepper " << static_cast<int>(stepper) << ", joined " << joined;
+  }
+}
+
 // The plane in x, y, theta: two charged plates, and a pinned double pendulum.
 TEST(Steppers, PlanarBodiesKeepMomentaAndOrder) {
   World<2> world;

@@ -471,6 +471,33 @@ TEST(Model, WalkersMayHaveFloors) {
   EXPECT_EQ(model.structure.coordinate_names, find_model("torso").structure.coordinate_names);
 }
 
+// BOX_x is the place of a free body wherever there are several; a body alone has no coordinate of that name, so that a second one
+// changes no meaning.
+TEST(Model, NamesOfCoordinatesHaveOneMeaning) {
+  const auto model = [](int dimension, int bodies, const std::string& more = {}) {
+    std::string text = "[model]\ndimension = " + std::to_string(dimension) + "\n";
+    for (int b = 1; b <= bodies; ++b)
+      text += "[link box" + std::to_string(b) + "]\nparent = ground\njoint = " +
+              (dimension == 2 ? "planar" : "spatial XYZ") + "\nmass = 1\ninertia = " + (dimension == 2 ? "1" : "1, 1, 1") +
+              "\n";
+    return text + more;
+  };
+  const auto names = [&](int dimension, int bodies) {
+    return read_model(model(dimension, bodies), "t.model").structure.coordinate_names;
+  };
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(names(2, 1), (Names{"x", "y", "box1"}));
+  EXPECT_EQ(names(2, 2), (Names{"box1_x", "box1_y", "box1", "box2_x", "box2_y", "box2"}));
+  EXPECT_EQ(names(3, 1), (Names{"x", "y", "z", "box1_turn_x", "box1_turn_y", "box1_turn_z"}));
+  const Names two = names(3, 2);
+  EXPECT_EQ(Names(two.begin(), two.begin() + 6),
+            (Names{"box1_x", "box1_y", "box1_z", "box1_turn_x", "box1_turn_y", "box1_turn_z"}));
+  const std::string energy = "[potential p]\nenergy = box1_x^2\n";
+  EXPECT_EQ(complaint(model(3, 2, energy)), "");
+  EXPECT_NE(complaint(model(3, 1, energy)).find("'box1_x' is unknown"), std::string::npos)
+      << complaint(model(3, 1, energy));
+}
+
 TEST(Model, HostileTextsAreOneLine) {
   const std::string head = "[model]\ndimension = 2\n[link a]\nparent = ground\njoint = planar\nmass = ";
   const auto one_line = [](const std::string& what) {

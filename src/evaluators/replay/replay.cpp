@@ -166,7 +166,8 @@ class Replayer {
       corners.push_back(corner);
     }
     bodies[0].parts.emplace_back(corners, "ground");
-    bodies[0].outward = Vector::Unit(n - 1);
+    bodies[0].outward.resize(bodies[0].parts.size());
+    bodies[0].outward.back() = Vector::Unit(n - 1);
     bodies[0].surface = {0.0, settings_.friction};
     for (const auto& foot : feet()) {
       const auto& [b, origin, ring] = view.links[static_cast<std::size_t>(foot.link)];
