@@ -2,6 +2,7 @@
 
 #include <Eigen/Cholesky>
 #include <Eigen/QR>
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 
@@ -66,7 +67,9 @@ Balance<n>::Balance(const World<n>& world)
       contact_points_(world),
       gradient_(world.bodies.size()),
       still_(world.bodies.size(), Twist<n>::Zero()),
-      wrench_(world.bodies.size()) {}
+      wrench_(world.bodies.size()) {
+  for (const auto& body : world.bodies) radius_.push_back(radius(body));
+}
 
 // The degrees of freedom's share of a force at the point, on its first body and the opposite on its second.
 template <int n>
@@ -83,7 +86,7 @@ void Balance<n>::add_column(const ContactPoint<n>& point, const Vector<n>& direc
 }
 
 template <int n>
-double Balance<n>::unbalanced(const std::vector<Pose<n>>& poses, double time, double margin) {
+double Balance<n>::unbalanced(const std::vector<Pose<n>>& poses, double time, const Margin& margin) {
   frames_of(poses, frames_);
   inertia_.set(poses);
   forces_.potential(frames_, gradient_);
@@ -97,9 +100,19 @@ double Balance<n>::unbalanced(const std::vector<Pose<n>>& poses, double time, do
     inertia_.add_reduced(b, w, load);
   }
 
+  double reach = margin.least;
+  if (margin.step > 0.0) {
+    inertia_.velocity(load, acceleration_);
+    inertia_.twists(acceleration_, fall_);
+    for (int b = 0; b < bodies_.size(); ++b) {
+      const double fastest = fall_[b].template head<n>().norm() +
+                             radius_[b] * fall_[b].template tail<Multibody<n>::spin>().norm();
+      reach = std::max(reach, std::min(2.0 * margin.step * margin.step * fastest, margin.most));
+    }
+  }
   detection_.restart();
-  detection_.find(frames_, margin);
-  contact_points_.collect(detection_, frames_, margin, true, points_);
+  detection_.find(frames_, reach);
+  contact_points_.collect(detection_, frames_, reach, true, points_);
   edges_.resize(bodies_.dofs(), 0);
   int columns = 0;
   for (const auto& point : points_) {

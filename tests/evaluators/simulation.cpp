@@ -477,6 +477,26 @@ TEST(Hexagons, TheShippedSceneAccountsForItsEnergy) {
   EXPECT_LT(std::abs(unaccounted), 0.01 * lost);
 }
 
+// A body rests or does not, whatever the step, and stands no higher than one step can tell.
+TEST_F(Simulations, RestDoesNotDependOnTheStep) {
+  const std::string text =
+      "[study]\nevaluator = simulation\n[simulation]\nmodel = sliding-box\nend = 3 s\n[starts]\ncount = 8\n"
+      "sampling = random\nz = 0.12 .. 0.3\nroll = -3 .. 3\npitch = -1.5 .. 1.5\nyaw = -3 .. 3\n"
+      "[outcome rested]\nwhen = touched and resting\nfor = 0.2 s\n[cost]\ncost = potential\n";
+  constexpr double mass = 1.0, gravity = 9.81, half = 0.05;
+  for (const char* seed : {"1", "2"})
+    for (const double step : {0.5e-3, 1e-3, 2e-3, 3e-3, 4e-3}) {
+      const auto drop = evaluator(
+          text, {"--simulation.step=" + std::to_string(step) + " s", std::string("--starts.seed=") + seed});
+      const Outcome outcome = whole(*drop, task());
+      EXPECT_EQ(metric(*drop, outcome, "rested"), 1.0) << "seed " << seed << ", step " << step;
+      const double height = outcome.evaluation.cost / (mass * gravity) - half;  // on average
+      EXPECT_GE(height, -1e-8);
+      EXPECT_LE(height, 0.5 * gravity * step * step);
+      EXPECT_LT(metric(*drop, outcome, "time"), 1.4);
+    }
+}
+
 // Floor and wall as shapes of one link: each has its own direction.
 TEST_F(Simulations, ARoomOfOneLinkHasAFloorAndAWall) {
   write("room.model", R"([model]

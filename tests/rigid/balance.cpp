@@ -29,7 +29,7 @@ World<2> box_on_floor(double width, double height, double friction, double lean)
 }
 double unbalanced_box(double width, double height, double friction, double lean) {
   const auto world = box_on_floor(width, height, friction, lean);
-  return Balance<2>(world).unbalanced({at(0.0, -0.5), at(0.0, 0.5 * height)}, 0.0, margin);
+  return Balance<2>(world).unbalanced({at(0.0, -0.5), at(0.0, 0.5 * height)}, 0.0, {margin});
 }
 
 // A flat box holds up to the angle of friction; what is left beyond is the distance of its weight from the cone.
@@ -49,8 +49,23 @@ TEST(Balance, ATallBoxTipsOverItsCorner) {
 TEST(Balance, NothingHoldsABoxInTheAir) {
   const auto world = box_on_floor(0.1, 0.1, 0.5, 0.0);
   Balance<2> balance(world);
-  EXPECT_EQ(balance.unbalanced({at(0.0, -0.5), at(0.0, 0.051)}, 0.0, margin), 1.0);
-  EXPECT_LT(balance.unbalanced({at(0.0, -0.5), at(0.0, 0.05 + 0.9 * margin)}, 0.0, margin), 1e-9);
+  EXPECT_EQ(balance.unbalanced({at(0.0, -0.5), at(0.0, 0.051)}, 0.0, {margin}), 1.0);
+  EXPECT_LT(balance.unbalanced({at(0.0, -0.5), at(0.0, 0.05 + 0.9 * margin)}, 0.0, {margin}), 1e-9);
+}
+
+// What stands still below the height that it falls from in two steps touches, up to the largest height given.
+TEST(Balance, AHeightThatTwoStepsFallIsTouch) {
+  const auto world = box_on_floor(0.1, 0.1, 0.5, 0.0);
+  Balance<2> balance(world);
+  for (const double step : {5e-4, 1e-3, 4e-3}) {
+    const double fall = 0.5 * 9.81 * std::pow(2.0 * step, 2);
+    const auto left = [&](double height, double most) {
+      return balance.unbalanced({at(0.0, -0.5), at(0.0, 0.05 + height)}, 0.0, {margin, most, step});
+    };
+    EXPECT_LT(left(0.99 * fall, 1e-3), 1e-9) << step;
+    EXPECT_EQ(left(1.01 * fall, 1e-3), 1.0) << step;
+    EXPECT_EQ(left(0.99 * fall, 0.9 * fall), 1.0) << step;
+  }
 }
 
 // A uniform ladder against a smooth wall stands from tan(angle) = 1/(2 mu) on.
@@ -68,7 +83,7 @@ TEST(Balance, ALadderStandsFromItsAngleOn) {
     const double c = std::cos(angle), s = std::sin(angle);
     const Vector<2> middle(0.5 * (length * c + thin * s), 0.5 * (length * s + thin * c));
     const double left =
-        balance.unbalanced({at(0.0, -0.5), at(-0.5, 0.0), at(middle[0], middle[1], -angle)}, 0.0, margin);
+        balance.unbalanced({at(0.0, -0.5), at(-0.5, 0.0), at(middle[0], middle[1], -angle)}, 0.0, {margin});
     if (angle < least)
       EXPECT_GT(left, 1e-3) << angle;
     else
@@ -92,7 +107,7 @@ TEST(Balance, APendulumRestsOnlyBelowItsPivot) {
   Balance<2> balance(world);
   for (const double angle : {0.0, 0.3, 2.0}) {
     const std::vector<Pose<2>> poses = {at(0.0, 0.0), at(std::sin(angle), -std::cos(angle), angle)};
-    EXPECT_NEAR(balance.unbalanced(poses, 0.0, margin), angle == 0.0 ? 0.0 : 1.0, 1e-15);
+    EXPECT_NEAR(balance.unbalanced(poses, 0.0, {margin}), angle == 0.0 ? 0.0 : 1.0, 1e-15);
   }
 }
 
@@ -110,7 +125,7 @@ TEST(Balance, InSpaceNearlyTheConeInEveryDirection) {
       Pose<3> floor, box;
       floor.position[2] = -0.5;
       box.position[2] = 0.025;
-      const double left = Balance<3>(world).unbalanced({floor, box}, 0.0, margin);
+      const double left = Balance<3>(world).unbalanced({floor, box}, 0.0, {margin});
       if (lean < inner)
         EXPECT_LT(left, 1e-10) << direction;
       else

@@ -168,11 +168,12 @@ bool Observation<n>::resting() {
 }
 
 // Whether contact could hold all that acts: without it a body is only about to turn back, as a pendulum is. Points touch that
-// are closer than bodies at rest bounce.
+// are closer than bodies at rest bounce, or than they fall in two steps.
 template <int n>
 bool Observation<n>::balanced() {
   constexpr double share = 1e-3;        // of the acceleration without contact
   constexpr double bounce = 1e-4;       // of the smallest body's radius
+  constexpr double coarsest = 1e-2;     // of that radius: a larger fall in one step is not touch
   constexpr double while_still = 0.05;  // s: forces change with time, too
   if (!balance_) balance_.emplace(simulation_->world());
   double smallest = infinite;
@@ -185,7 +186,10 @@ bool Observation<n>::balanced() {
     still = fixed_[b] || rigid::motion_bound(radii_[b], judged_->poses[b].frame(), poses[b].frame()) <= 0.1 * margin;
   if (!still) {
     judged_ = {simulation_->time(), {poses.begin(), poses.end()}, false};
-    judged_->balanced = balance_->unbalanced(judged_->poses, judged_->time, margin) <= share;
+    // the step of free flight far from all contact says nothing of contact
+    const rigid::Margin touch{margin, std::max(margin, coarsest / bounce * margin),
+                              in_contact_ ? simulation_->options().step : 0.0};
+    judged_->balanced = balance_->unbalanced(judged_->poses, judged_->time, touch) <= share;
   }
   return judged_->balanced;
 }
