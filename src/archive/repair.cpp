@@ -190,7 +190,7 @@ Sound examine(hid_t file, std::size_t size) {
   hsize_t longest = evaluated;
   for (const auto& [table, rows] : {std::pair(&evaluations, evaluated), {&iterations, decided}, {&events, befallen}})
     for (const Column& column : *table)
-      try_to(problems, [&] {
+      try_to(problems, [&, table = table, rows = rows] {
         const hsize_t n = length(file, column);
         if (table == &evaluations) longest = std::max(longest, n);
         if (n < rows) throw Error(column.path + ": " + std::to_string(n) + " of " + std::to_string(rows) + " rows");
