@@ -50,7 +50,8 @@ std::string differences(const Evaluation& a, const Trajectory& at, const Evaluat
   std::string text;
   if (a.status != b.status)
     text += "; status was " + std::string(to_string(a.status)) + ", is " + std::string(to_string(b.status));
-  if (a.reason != b.reason) text += "; reason was '" + a.reason + "', is '" + b.reason + "'";
+  if (const std::string reason = archive::stored_reason(b.reason); a.reason != reason)
+    text += "; reason was '" + a.reason + "', is '" + reason + "'";
   text += difference("cost", number(a.cost), number(b.cost));
   text += difference("cost_stderr", number(a.cost_stderr), number(b.cost_stderr));
   // an archive has not-a-number where an evaluation has none
@@ -163,8 +164,7 @@ ExitCode replay(const Invocation& call) {
       std::string text =
           differences(archived, trajectory, outcome.evaluation, outcome.trajectory, contents.layout.channels);
       const std::uint32_t sum = archive::outcome_checksum(contents.layout, outcome);
-      const bool had_sum = !contents.outcomes.empty();
-      if (text.empty() && had_sum && contents.outcomes[row] != sum)
+      if (text.empty() && contents.outcomes[row] != sum)
         text = formatted("; checksum of its outcome was %08x", contents.outcomes[row]);
       differing += !text.empty();
       if (!text.empty() || !asked.empty())

@@ -104,6 +104,10 @@ ExitCode lead(const Settings& settings, const evaluators::Evaluator& evaluator, 
   if (const std::string reason = strategy.reason(); !reason.empty()) std::cout << "strategy: " << reason << std::endl;
   const study::Summary summary = again ? study.rerun(*again) : study.run();
   line.end();
+  if (again && summary.was_finished) {
+    std::cout << path << ": nothing to repeat: no evaluation failed, timed out or was lost\n";
+    return finished;
+  }
   std::cout << path << ": "
             << (summary.was_finished                   ? "this study had finished already: "
                 : summary.end == study::End::resumable ? "stopped, the same command continues: "

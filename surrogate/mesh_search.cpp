@@ -252,16 +252,14 @@ const KeyTable<MeshSearchOptions>& mesh_search_keys() {
                {.description = "designs evaluated before the first model; automatic: from the number of variables",
                 .minimum = 2,
                 .word = "automatic",
-                .zero_is_word = true,
-                .former_defaults = {"3"}})
+                .zero_is_word = true})
           .add("gradient", &Options::gradient, {.description = "use gradients where the evaluator gives them"})
           .add("design-tolerance", &Options::design_tolerance,
                {.unit = "1",
                 .description = "mesh at which to stop, of the range",
                 .minimum = 0,
                 .maximum = 0.1,
-                .open_minimum = true,
-                .former_defaults = {"0.0003"}})
+                .open_minimum = true})
           .add("max-failures", &Options::max_failures,
                {.description = "give up after this many evaluations without a usable cost",
                 .minimum = 1,

@@ -17,7 +17,7 @@ from pathlib import Path
 import h5py
 import numpy as np
 
-SCHEMA = 6  # the newest that this reader knows
+SCHEMA = 7  # the one that this reader knows
 # Columns in the order of the checksums of rows, with the kinds of their numbers or texts. `id` is extended last: its length is the number
 # of complete rows.
 COLUMNS = {
@@ -426,10 +426,9 @@ class Study:
         if text(file.attrs.get("program", "")) != "dodyn":
             raise ArchiveError(f"{self.path}: an HDF5 file, but not a dodyn archive")
         self.schema = int(file.attrs["schema"])
-        if self.schema > SCHEMA:
-            raise ArchiveError(
-                f"{self.path}: written by a newer dodyn: schema {self.schema}, this one reads up to {SCHEMA}"
-            )
+        if self.schema != SCHEMA:
+            other = "a newer" if self.schema > SCHEMA else "an older"
+            raise ArchiveError(f"{self.path}: written by {other} dodyn: schema {self.schema}; this reader reads {SCHEMA}")
         for name in ("version", "git_commit", "evaluator", "command_line", "host", "created", "stopped"):
             setattr(self, name, one_text(file.attrs, name))
         self.ranks = int(file.attrs["ranks"])

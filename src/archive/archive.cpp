@@ -29,12 +29,13 @@ std::size_t known_size(const std::string& path) {
 
 Contents read_all(hid_t file, const std::string& path) {
   Contents contents;
-  contents.schema = check_schema(file);
-  // Iterations first: an iteration that is there has its evaluations there.
-  const hsize_t decided = committed(file, "/iterations/evaluations");
-  const hsize_t evaluated = committed(file, "/evaluations/id");
-  const Table events = event_table(contents.schema);
-  const hsize_t befallen = events.empty() ? 0 : committed(file, events.front().path);
+  check_schema(file);
+  contents.schema = schema_version;
+  // Iterations first: an iteration that is there has its evaluations there. The first columns are those of any layout.
+  const Table events = event_table();
+  const hsize_t decided = committed(file, iteration_table({}).front());
+  const hsize_t evaluated = committed(file, evaluation_table({}, false).front());
+  const hsize_t befallen = committed(file, events.front());
   contents.created = string_attribute(file, "created");
   contents.stopped = read_stopped(file);
   contents.provenance = read_provenance(file);
@@ -42,13 +43,13 @@ Contents read_all(hid_t file, const std::string& path) {
   const Layout& layout = contents.layout = read_layout(file);
   const std::size_t size = known_size(path);
 
-  const Table iterations = iteration_table(layout, contents.schema);
+  const Table iterations = iteration_table(layout);
   const hsize_t whole_iterations = rows_inside(file, iterations, size, decided);
   const Block decisions = read_block(file, iterations, 0, whole_iterations);
   const Eigen::VectorXd grid = whole_iterations > 0 ? read_grid(file, layout) : Eigen::VectorXd();
   for (hsize_t row = 0; row < whole_iterations; ++row) {
     if (!fits_checksum(decisions, row)) damaged("the iteration", row);
-    const IterationRow iteration = iteration_of(decisions, row, layout, contents.schema, grid);
+    const IterationRow iteration = iteration_of(decisions, row, layout, grid);
     contents.told.push_back(iteration.evaluations);
     contents.iterations.push_back(iteration.decided);
   }
@@ -61,14 +62,16 @@ Contents read_all(hid_t file, const std::string& path) {
   }
 
   const bool merged = !contents.sources.empty();
-  const Table evaluations = evaluation_table(layout, merged, contents.schema);
+  const Table evaluations = evaluation_table(layout, merged);
   const hsize_t rows = rows_inside(file, evaluations, size, evaluated);
   const Block block = read_block(file, fields_of(evaluations, layout), 0, rows);
   for (hsize_t row = 0; row < rows; ++row) {
     if (!fits_checksum(block, row)) damaged("the evaluation", row);
     contents.evaluations.push_back(evaluation_of(block, row));
-    if (contents.schema >= 5) contents.outcomes.push_back(outcome_of(block, row));
+    contents.outcomes.push_back(outcome_of(block, row));
     if (merged) contents.origins.push_back(origin_of(block, row));
+    if (!is_whole(contents, contents.evaluations.size() - 1))
+      throw Error("damaged: row " + std::to_string(row) + " is no evaluation; dodyn repair recovers the others");
   }
   return contents;
 }
@@ -83,9 +86,9 @@ void for_each_trajectory(const std::string& path, std::size_t rows,
                          const std::function<void(std::size_t, Trajectory)>& visit) {
   on(path, [&] {
     const Handle file = open_to_read(path);
-    const int schema = check_schema(file);
+    check_schema(file);
     const Layout layout = read_layout(file);
-    const Table table = evaluation_table(layout, is_merged(file), schema);
+    const Table table = evaluation_table(layout, is_merged(file));
     for (std::size_t row = 0; row < rows; ++row) {
       Motion motion = motion_at(file, layout, table, row);
       if (!fits_checksum(file, table, row, motion)) damaged("the trajectory", row);
@@ -97,10 +100,10 @@ void for_each_trajectory(const std::string& path, std::size_t rows,
 Trajectory read_trajectory(const std::string& path, std::int64_t id) {
   return on(path, [&] {
     const Handle file = open_to_read(path);
-    const int schema = check_schema(file);
-    const hsize_t rows = committed(file, "/evaluations/id");
+    check_schema(file);
+    const hsize_t rows = committed(file, evaluation_table({}, false).front());
     const Layout layout = read_layout(file);
-    const Table table = evaluation_table(layout, is_merged(file), schema);
+    const Table table = evaluation_table(layout, is_merged(file));
     const std::size_t size = known_size(path);
     const Bytes bytes = read_rows(file, table.front(), 0, rows_inside(file, {&table.front(), 1}, size, rows));
     const std::span ids(reinterpret_cast<const std::int64_t*>(bytes.data()), bytes.size() / sizeof(std::int64_t));
@@ -132,16 +135,16 @@ struct Archive::File {
 
   explicit File(const std::string& where) : path(where), lock(where) {}
 
-  // Reads where to go on. False where the file must be rewritten first: it is of an older schema, or columns differ in
-  // length, by rows that were never committed.
+  // Reads where to go on. False where the file must be rewritten first: columns differ in length, by rows that were never
+  // committed.
   bool open() {
     const Handle file = open_to_read(path);
-    if (check_schema(file) != schema_version) return false;
+    check_schema(file);
     if (is_merged(file)) throw Error("a merged archive; no study can go on with it");
     layout = read_layout(file);
-    evaluations = evaluation_table(layout, false, schema_version);
-    iterations = iteration_table(layout, schema_version);
-    events = event_table(schema_version);
+    evaluations = evaluation_table(layout, false);
+    iterations = iteration_table(layout);
+    events = event_table();
     evaluation_rows = length(file, evaluations.front());
     iteration_rows = length(file, iterations.front());
     event_rows = length(file, events.front());
@@ -157,7 +160,7 @@ struct Archive::File {
     std::string kept;
     for (int i = 1; kept.empty() || std::filesystem::exists(kept); ++i)
       kept = path + ".left-open" + (i > 1 ? std::to_string(i) : "");
-    Sound sound = examine(open_to_read(path, true), file_size(path));
+    Sound sound = examine(open_to_read(path, true));
     if (!sound.findings.problems.empty())
       throw Error("left open by another program, and " + sound.findings.problems.front() +
                   "; dodyn repair recovers what is sound");
@@ -256,7 +259,7 @@ Archive Archive::resume(const std::string& path) {
     auto file = std::make_unique<File>(path);
     if (wait_for_others(path, 0)) file->mend();
     if (probe(path) == Condition::marked || !file->open()) {
-      Sound sound = examine(open_to_read(path), known_size(path));
+      Sound sound = examine(open_to_read(path));
       if (!sound.findings.problems.empty())
         throw Error(sound.findings.problems.front() + "; dodyn repair recovers what is sound");
       rewrite(path, path, sound);

@@ -32,11 +32,14 @@ struct Layout {
 // Where the file came from; written once as root attributes.
 struct Provenance {
   std::string evaluator;                                           // "gait", ...
-  std::vector<std::pair<std::string, std::string>> configuration;  // every setting as text: key, value
+  std::vector<std::pair<std::string, std::string>> configuration;  // every setting that is used, as text: key, value
   std::string program_version, git_commit, command_line, host;
   int ranks = 1;
   // What it ran on when the archive was made: compiler, MPI, modules, job, nodes, ...; key, value
   std::vector<std::pair<std::string, std::string>> machine = {};
+  // Settings that were given; the others have their defaults. Key, source: "knee.cfg:12", "command line"
+  std::vector<std::pair<std::string, std::string>> given = {};
+  std::string folder = {};  // of the configuration, absolute: files that it names are looked for there
 };
 
 // The file cannot be used: its message is one line fit to show to a user.
@@ -64,7 +67,7 @@ struct Contents {
   std::string stopped;                  // why the study ended; empty while it runs or after a crash
   std::vector<Evaluation> evaluations;  // by row; a later row of the same id supersedes the earlier ones
   std::vector<surrogate::Iteration> iterations;
-  std::vector<std::uint32_t> outcomes;  // of each row outcome_checksum(); empty where the schema has none
+  std::vector<std::uint32_t> outcomes;  // of each row outcome_checksum()
   std::vector<std::int64_t> told;       // of each iteration: rows of evaluations that the file held then
   std::vector<Event> events;            // what befell the study, in the order in which it was written down
   std::vector<Source> sources;          // of a merged archive
@@ -72,7 +75,7 @@ struct Contents {
 };
 
 // Reads an archive, also one that another process is writing or that a killed process left behind.
-// Throws Error where the file is missing, is not an archive, or has a newer schema.
+// Throws Error where the file is missing, is not an archive, or has another schema.
 Contents read(const std::string& path);
 // The trajectory of the last row of an id; empty where it has none.
 Trajectory read_trajectory(const std::string& path, std::int64_t id);
@@ -96,6 +99,9 @@ void write_plain(const std::string& path, const std::vector<Group>& groups);
 // CRC-32 of what of an evaluation does not depend on when, where and how fast it was done: design, seed, status, reason,
 // cost, cost_stderr, gradient, metrics, trajectory. Two that are the same bit for bit have the same one; it is in their rows.
 std::uint32_t outcome_checksum(const Layout& layout, const Outcome& outcome);
+
+// A reason as a row holds it: printable, at most 1024 bytes.
+std::string stored_reason(const std::string& reason);
 
 // The rows that count: the last one of each id.
 std::map<std::int64_t, std::size_t> latest(const Contents& contents);
@@ -132,8 +138,8 @@ class Archive {
  public:
   // Creates `path`; refuses (Error) where a file exists or the directory cannot be written.
   static Archive create(const std::string& path, const Layout& layout, const Provenance& provenance);
-  // Opens `path` to append. A file that a killed process left behind, or of an older schema, is first copied, complete
-  // rows only, to `path`.tmp, flushed to disk and renamed over the old one. Throws Error where it is damaged.
+  // Opens `path` to append. A file that a killed process left behind is first copied, complete rows only, to `path`.tmp,
+  // flushed to disk and renamed over the old one. Throws Error where it is damaged.
   static Archive resume(const std::string& path);
 
   Archive(Archive&&) noexcept;

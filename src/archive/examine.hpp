@@ -10,10 +10,14 @@
 
 namespace dodyn::archive {
 
-// Whether a row fits its checksum; so it does where the schema has none.
+// Whether a row of the contents can be an evaluation, whatever its checksum: with an id, a known status, a design, and
+// of a merged archive a source.
+bool is_whole(const Contents& contents, std::size_t row);
+
+// Whether a row fits its checksum.
 bool fits_checksum(const Block& block, hsize_t row);
 bool fits_checksum(hid_t file, const Table& table, hsize_t row, const Motion& motion);
-std::uint32_t outcome_of(const Block& block, hsize_t row);  // outcome_checksum(); since schema 5
+std::uint32_t outcome_of(const Block& block, hsize_t row);  // outcome_checksum()
 std::int32_t origin_of(const Block& block, hsize_t row);  // the block's archive is a merged one
 
 struct Sound {
@@ -22,9 +26,8 @@ struct Sound {
   std::vector<bool> has_path;  // of each evaluation, whether its trajectory is sound
   Findings findings;
 };
-// `size`: bytes from there on are not the file's, whatever HDF5 reads. Throws Error where the layout itself cannot be
-// read.
-Sound examine(hid_t file, std::size_t size);
+// Throws Error where the layout itself cannot be read.
+Sound examine(hid_t file);
 
 // Fills a new file, many rows at a time.
 class Rewriter {

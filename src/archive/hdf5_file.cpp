@@ -26,6 +26,7 @@ const bool started = [] {
   H5dont_atexit();
   H5open();
   H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
+  H5PLset_loading_state(0);  // a file may name a filter of its own: no code is loaded for it
   std::atexit([] {
     if (every_close_went_well) H5close();
   });
@@ -46,10 +47,6 @@ Handle access(unsigned attempts = 1) {
   check(H5Pset_meta_block_size(list, 0), "HDF5");
   check(H5Pset_small_data_block_size(list, 0), "HDF5");
   return list;
-}
-
-Handle open_attribute(hid_t object, const char* name) {
-  return own(H5Aopen(object, name, H5P_DEFAULT), std::string("not a dodyn archive: attribute '") + name + "'");
 }
 
 std::size_t count(hid_t attribute) {
@@ -262,16 +259,69 @@ void set_attribute(hid_t object, const char* name, int value) {
   write_attribute(object, name, H5T_NATIVE_INT, own(H5Screate(H5S_SCALAR), "HDF5"), &value);
 }
 
+namespace {
+
+// Every link on the way to `path` is a hard one.
+void check_links(hid_t file, const std::string& path) {
+  for (std::size_t end = 0; end != path.size();) {
+    end = std::min(path.find('/', end + 1), path.size());
+    const std::string part = path.substr(0, end);
+    H5L_info_t link;
+    if (H5Lget_info(file, part.c_str(), &link, H5P_DEFAULT) < 0) throw Error("not a dodyn archive: no " + part);
+    if (link.type != H5L_TYPE_HARD)
+      throw Error(part + " is " + (link.type == H5L_TYPE_EXTERNAL ? "an external" : "a soft") +
+                  " link; an archive is one file: copy it with what it links to (h5repack, h5copy)");
+  }
+}
+
+}  // namespace
+
+Handle open_group(hid_t file, const std::string& path) {
+  check_links(file, path);
+  return own(H5Gopen2(file, path.c_str(), H5P_DEFAULT), path);
+}
+
+Handle open_dataset(hid_t file, const std::string& path) {
+  check_links(file, path);
+  Handle dataset = own(H5Dopen2(file, path.c_str(), H5P_DEFAULT), path);
+  const Handle list = own(H5Dget_create_plist(dataset), path);
+  if (H5Pget_external_count(list) != 0 || H5Pget_layout(list) == H5D_VIRTUAL)
+    throw Error(path + " is stored in another file; an archive is one file: copy it with what it holds (h5repack)");
+  return dataset;
+}
+
+std::vector<hsize_t> extents(hid_t dataset) {
+  const Handle space = own(H5Dget_space(dataset), "dataset");
+  std::vector<hsize_t> dimensions(static_cast<std::size_t>(std::max(0, H5Sget_simple_extent_ndims(space))));
+  check(H5Sget_simple_extent_dims(space, dimensions.data(), nullptr), "dataset");
+  return dimensions;
+}
+
+std::vector<std::byte> read_attribute(hid_t object, const char* name, hid_t type, std::size_t most) {
+  const std::string what = std::string("not a dodyn archive: attribute '") + name + "'";
+  const Handle attribute = own(H5Aopen(object, name, H5P_DEFAULT), what);
+  const Handle stored = own(H5Aget_type(attribute), what);
+  const bool text = H5Tget_class(type) == H5T_STRING;
+  if (H5Tget_class(stored) != H5Tget_class(type) || (text && H5Tis_variable_str(stored) != H5Tis_variable_str(type)) ||
+      (text && H5Tget_size(stored) != H5Tget_size(type)))
+    throw Error(what + " has another type");
+  const std::size_t elements = count(attribute);
+  if (elements > most) throw Error(what + " has " + std::to_string(elements) + " elements");
+  std::vector<std::byte> bytes(elements * H5Tget_size(type));
+  if (!bytes.empty()) check(H5Aread(attribute, type, bytes.data()), what);
+  return bytes;
+}
+
 std::vector<std::string> strings_attribute(hid_t object, const char* name) {
-  const Handle attribute = open_attribute(object, name);
   const Handle type = string_type(H5T_VARIABLE);
-  std::vector<char*> data(count(attribute), nullptr);
-  if (data.empty()) return {};
-  check(H5Aread(attribute, type, data.data()), std::string("attribute '") + name + "'");
+  auto bytes = read_attribute(object, name, type);
   std::vector<std::string> values;
-  for (const char* text : data) values.emplace_back(text != nullptr ? text : "");
-  const Handle space = own(H5Aget_space(attribute), name);
-  H5Dvlen_reclaim(type, space, H5P_DEFAULT, data.data());
+  for (std::size_t at = 0; at < bytes.size(); at += sizeof(char*)) {
+    const char* text = nullptr;
+    std::memcpy(&text, bytes.data() + at, sizeof text);
+    values.emplace_back(text != nullptr ? text : "");
+  }
+  if (!values.empty()) H5Dvlen_reclaim(type, list_space(values.size()), H5P_DEFAULT, bytes.data());
   return values;
 }
 
@@ -282,18 +332,18 @@ std::string string_attribute(hid_t object, const char* name) {
 }
 
 std::vector<double> numbers_attribute(hid_t object, const char* name) {
-  const Handle attribute = open_attribute(object, name);
-  std::vector<double> values(count(attribute));
-  if (!values.empty()) check(H5Aread(attribute, H5T_NATIVE_DOUBLE, values.data()), name);
+  const auto bytes = read_attribute(object, name, H5T_NATIVE_DOUBLE);
+  std::vector<double> values(bytes.size() / sizeof(double));
+  if (!values.empty()) std::memcpy(values.data(), bytes.data(), bytes.size());
   return values;
 }
 
 int integer_attribute(hid_t object, const char* name) {
-  const Handle attribute = open_attribute(object, name);
-  if (count(attribute) != 1)
-    throw Error(std::string("not a dodyn archive: attribute '") + name + "' is not one number");
+  const auto bytes = read_attribute(object, name, H5T_NATIVE_INT, 1);
   int value = 0;
-  check(H5Aread(attribute, H5T_NATIVE_INT, &value), name);
+  if (bytes.size() != sizeof value)
+    throw Error(std::string("not a dodyn archive: attribute '") + name + "' is not one number");
+  std::memcpy(&value, bytes.data(), bytes.size());
   return value;
 }
 

@@ -67,6 +67,17 @@ std::size_t file_size(const std::string& path);
 
 Handle string_type(std::size_t bytes);  // UTF-8, zero padded; H5T_VARIABLE for any length
 
+// A group or dataset that lies in the file itself. Throw Error, naming it, of what is elsewhere: a link that is not a
+// hard one, external or virtual storage. Writing through such a dataset would change another file.
+Handle open_group(hid_t file, const std::string& path);
+Handle open_dataset(hid_t file, const std::string& path);
+std::vector<hsize_t> extents(hid_t dataset);
+
+// The elements of an attribute as `type`, `most` at most. Throws Error where there is none of that name, or one of
+// another kind of type or with more elements.
+constexpr std::size_t most_elements = 1 << 16;
+std::vector<std::byte> read_attribute(hid_t object, const char* name, hid_t type, std::size_t most = most_elements);
+
 // Attributes. Readers throw Error where there is none of that name and kind.
 void set_attribute(hid_t object, const char* name, const std::string& value);
 void set_attribute(hid_t object, const char* name, const std::vector<std::string>& values);

@@ -41,10 +41,13 @@ void merge(const std::string& out, const std::vector<std::string>& in) {
   merged.layout = each.front().layout;
   merged.provenance = each.front().provenance;
   // What all have in common; the rest each source has for itself.
-  auto& common = merged.provenance.configuration;
+  const auto keep_common = [](auto& ours, const auto& theirs) {
+    std::erase_if(ours, [&](const auto& s) { return std::find(theirs.begin(), theirs.end(), s) == theirs.end(); });
+  };
   for (const Contents& one : each) {
-    const auto& theirs = one.provenance.configuration;
-    std::erase_if(common, [&](const auto& s) { return std::find(theirs.begin(), theirs.end(), s) == theirs.end(); });
+    keep_common(merged.provenance.configuration, one.provenance.configuration);
+    keep_common(merged.provenance.given, one.provenance.given);
+    if (merged.provenance.folder != one.provenance.folder) merged.provenance.folder.clear();
     for (std::size_t i = 0; i < merged.layout.variables.size(); ++i) {
       Variable& range = merged.layout.variables[i];
       range.lower = std::min(range.lower, one.layout.variables[i].lower);

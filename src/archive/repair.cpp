@@ -14,8 +14,7 @@ namespace {
 
 constexpr hsize_t group_rows = 64;  // rows written or looked at together
 
-// Where the checksum stands in a table, and so the number of columns that it is of; the number of columns where there
-// is none.
+// Where the checksum stands in a table, and so the number of columns that it is of.
 std::size_t checksum_column(std::span<const Column> table) {
   const auto found =
       std::find_if(table.begin(), table.end(), [](const Column& column) { return column.path.ends_with("/checksum"); });
@@ -119,14 +118,12 @@ void look_for_contradictions(const Sound& sound, Findings& findings) {
 }
 
 // Opens a file that ends too early too: as a copy, filled with zeros, at `copy`.
-Handle open_damaged(const std::string& path, const std::string& copy, std::size_t& size) {
-  size = file_size(path);
+Handle open_damaged(const std::string& path, const std::string& copy) {
   try {
-    if (probe(path) == Condition::closed) size = static_cast<std::size_t>(-1);
     return open_to_read(path, true);
   } catch (const Error&) {
     const std::size_t end = stored_size(path);
-    if (end <= size) throw;
+    if (end <= file_size(path)) throw;
     std::filesystem::copy_file(path, copy, std::filesystem::copy_options::overwrite_existing);
     std::error_code error;
     std::filesystem::resize_file(copy, end, error);
@@ -146,9 +143,17 @@ struct Scrap {
 
 }  // namespace
 
+bool is_whole(const Contents& contents, std::size_t row) {
+  const Evaluation& e = contents.evaluations[row];
+  const std::size_t sources = contents.sources.size();
+  const bool has_source = sources == 0 || (contents.origins[row] >= 0 &&
+                                           static_cast<std::size_t>(contents.origins[row]) < sources);
+  return e.id >= 0 && known(e.status) && has_source &&
+         e.design.size() == static_cast<Eigen::Index>(contents.layout.variables.size());
+}
+
 bool fits_checksum(const Block& block, hsize_t row) {
   const std::size_t c = checksum_column(block.table);
-  if (c == block.table.size()) return true;
   const auto sums = block.cell(row, c);
   return value_at<std::uint32_t>(sums) == block.checksum(row, 0, c) &&
          (sums.size() < sizeof(Checksums) ||
@@ -156,8 +161,7 @@ bool fits_checksum(const Block& block, hsize_t row) {
 }
 
 bool fits_checksum(hid_t file, const Table& table, hsize_t row, const Motion& motion) {
-  const std::size_t c = checksum_column(table);
-  return c == table.size() || value_at<std::uint32_t>(read_rows(file, table[c], row, 1), 1) == motion.checksum;
+  return value_at<std::uint32_t>(read_rows(file, table[checksum_column(table)], row, 1), 1) == motion.checksum;
 }
 
 std::uint32_t outcome_of(const Block& block, hsize_t row) {
@@ -168,21 +172,21 @@ std::int32_t origin_of(const Block& block, hsize_t row) {
   return value_at<std::int32_t>(block.cell(row, checksum_column(block.table) + 1));
 }
 
-Sound examine(hid_t file, std::size_t size) {
+Sound examine(hid_t file) {
   Sound sound;
   Contents& contents = sound.contents;
   Findings& findings = sound.findings;
   auto& problems = findings.problems;
-  contents.schema = check_schema(file);
+  check_schema(file);
+  contents.schema = schema_version;
   const Layout& layout = contents.layout = read_layout(file);
   const bool merged = is_merged(file);
-  const Table evaluations = evaluation_table(layout, merged, contents.schema);
-  const Table iterations = iteration_table(layout, contents.schema);
-  const Table events = event_table(contents.schema);
+  const Table evaluations = evaluation_table(layout, merged);
+  const Table iterations = iteration_table(layout);
+  const Table events = event_table();
   const hsize_t decided = length(file, iterations.front()), evaluated = length(file, evaluations.front()),
-                befallen = events.empty() ? 0 : length(file, events.front());
-  for (const Table* table : {&evaluations, &iterations, &events})
-    if (!table->empty()) committed(file, table->front().path);
+                befallen = length(file, events.front());
+  for (const Table* table : {&evaluations, &iterations, &events}) committed(file, table->front());
   try_to(problems, [&] { contents.created = string_attribute(file, "created"); });
   try_to(problems, [&] { contents.stopped = read_stopped(file); });
   try_to(problems, [&] { contents.provenance = read_provenance(file); });
@@ -199,30 +203,19 @@ Sound examine(hid_t file, std::size_t size) {
     findings.notes.push_back(std::to_string(longest - evaluated) +
                              " rows that were never complete (a kill amid an append)");
 
-  // Without checksums all there is to go by is whether a row lies inside the file.
-  const bool checksums = contents.schema >= 2;
-  const auto inside = [&](const Table& table, hsize_t rows) {
-    hsize_t whole = 0;
-    if (checksums || size == static_cast<std::size_t>(-1)) return rows;
-    try_to(problems, [&] { whole = rows_inside(file, table, size, rows); });
-    return whole;
-  };
-
   std::vector<hsize_t> lost, still;
-  const hsize_t whole = inside(evaluations, evaluated);
-  for_each_readable(file, fields_of(evaluations, layout), whole, lost, [&](const Block& block, hsize_t i, hsize_t row) {
-    Evaluation evaluation = evaluation_of(block, i);
-    const auto origin = merged ? origin_of(block, i) : 0;
-    if (!fits_checksum(block, i) || evaluation.id < 0 || !known(evaluation.status) || origin < 0 ||
-        (merged && static_cast<std::size_t>(origin) >= contents.sources.size())) {
-      lost.push_back(row);
-      return;
-    }
-    contents.evaluations.push_back(std::move(evaluation));
-    if (merged) contents.origins.push_back(origin);
-    sound.rows.push_back(row);
-  });
-  for (hsize_t row = whole; row < evaluated; ++row) lost.push_back(row);
+  for_each_readable(file, fields_of(evaluations, layout), evaluated, lost,
+                    [&](const Block& block, hsize_t i, hsize_t row) {
+                      contents.evaluations.push_back(evaluation_of(block, i));
+                      if (merged) contents.origins.push_back(origin_of(block, i));
+                      if (fits_checksum(block, i) && is_whole(contents, contents.evaluations.size() - 1)) {
+                        sound.rows.push_back(row);
+                        return;
+                      }
+                      contents.evaluations.pop_back();
+                      if (merged) contents.origins.pop_back();
+                      lost.push_back(row);
+                    });
   if (!lost.empty()) problems.push_back("/evaluations: damaged rows: " + list(lost));
 
   for (const hsize_t row : sound.rows) {
@@ -244,10 +237,10 @@ Sound examine(hid_t file, std::size_t size) {
   Eigen::VectorXd grid;
   try_to(problems, [&] { grid = read_grid(file, layout); });
   for_each_readable(
-      file, iterations, inside(iterations, decided), unreadable, [&](const Block& block, hsize_t i, hsize_t row) {
+      file, iterations, decided, unreadable, [&](const Block& block, hsize_t i, hsize_t row) {
         if (row != next || !fits_checksum(block, i)) return;
         ++next;
-        const IterationRow iteration = iteration_of(block, i, layout, contents.schema, grid);
+        const IterationRow iteration = iteration_of(block, i, layout, grid);
         // counted in the rows that are left
         contents.told.push_back(
             std::lower_bound(sound.rows.begin(), sound.rows.end(), static_cast<hsize_t>(iteration.evaluations)) -
@@ -259,7 +252,7 @@ Sound examine(hid_t file, std::size_t size) {
                        std::to_string(decided - next) + ") are lost until the study goes on");
 
   std::vector<hsize_t> forgotten;
-  for_each_readable(file, events, inside(events, befallen), forgotten, [&](const Block& block, hsize_t i, hsize_t row) {
+  for_each_readable(file, events, befallen, forgotten, [&](const Block& block, hsize_t i, hsize_t row) {
     if (fits_checksum(block, i))
       contents.events.push_back(event_of(block, i));
     else
@@ -273,9 +266,9 @@ Sound examine(hid_t file, std::size_t size) {
 
 Rewriter::Rewriter(const std::string& path, const Contents& contents, std::size_t bytes)
     : layout_(contents.layout),
-      evaluations_(evaluation_table(layout_, !contents.sources.empty(), schema_version)),
-      iterations_(iteration_table(layout_, schema_version)),
-      events_(event_table(schema_version)) {
+      evaluations_(evaluation_table(layout_, !contents.sources.empty())),
+      iterations_(iteration_table(layout_)),
+      events_(event_table()) {
   create_layout(path, contents);
   reserve(path, bytes);
   file_ = open_to_append(path);
@@ -314,7 +307,7 @@ void Rewriter::close(const std::string& stopped) {
 void rewrite(const std::string& from, const std::string& path, const Sound& sound) {
   const Contents& contents = sound.contents;
   const Handle old = open_to_read(from, true);
-  const Table table = evaluation_table(contents.layout, !contents.sources.empty(), contents.schema);
+  const Table table = evaluation_table(contents.layout, !contents.sources.empty());
   make_temporary(path, spare_bytes, [&](const std::string& temporary) {
     Rewriter writer(temporary, contents, file_size(from) + spare_bytes);
     for (std::size_t i = 0; i < contents.evaluations.size(); ++i) {
@@ -333,7 +326,7 @@ Findings verify(const std::string& path) {
   return on(path, [&] {
     const Condition condition = probe(path);
     const bool marked = condition != Condition::closed;
-    Sound sound = examine(open_to_read(path), marked ? file_size(path) : static_cast<std::size_t>(-1));
+    Sound sound = examine(open_to_read(path));
     Findings& findings = sound.findings;
     look_for_contradictions(sound, findings);
     const std::string now = writer(path);
@@ -343,9 +336,6 @@ Findings verify(const std::string& path) {
       findings.notes.push_back("left open for writing by another program that has ended");
     else if (marked)
       findings.notes.push_back("left open by a process that was killed");
-    if (sound.contents.schema < 2)
-      findings.notes.push_back("schema " + std::to_string(sound.contents.schema) +
-                               ", without checksums: damage inside a number goes unnoticed");
     return findings;
   });
 }
@@ -359,11 +349,10 @@ Repaired repair(const std::string& path) {
     const Scrap scrap{path + ".salvage"};
     Repaired repaired;
     bool whole = false;
-    std::size_t size = 0;
     Sound sound;
     {
-      const Handle file = open_damaged(path, scrap.path, size);
-      sound = examine(file, size);
+      const Handle file = open_damaged(path, scrap.path);
+      sound = examine(file);
       whole = !std::filesystem::exists(scrap.path);
     }
     repaired.findings = sound.findings;

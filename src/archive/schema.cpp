@@ -12,6 +12,7 @@
 #include <cstring>
 #include <ctime>
 #include <filesystem>
+#include <limits>
 
 #include "record/packed.hpp"
 #include "record/text.hpp"
@@ -20,7 +21,7 @@
 namespace dodyn::archive {
 namespace {
 
-constexpr std::size_t reason_bytes = 256, host_bytes = 64, time_bytes = 32;
+constexpr std::size_t reason_bytes = 1024, host_bytes = 64, time_bytes = 32;
 
 // ---- columns -------------------------------------------------------------------------------------------------------
 
@@ -74,15 +75,14 @@ std::size_t field_count() {
   return count;
 }
 
-Table evaluation_table(const Layout& layout, bool merged, int schema) {
+Table evaluation_table(const Layout& layout, bool merged) {
   Table table;
   const Evaluation one;
   for_each_field(one, [&](const Field& field, const auto& value) {
     table.push_back({"/evaluations/" + std::string(field.name), field.unit, element_type(field.name, value),
                      row_shape(field.name, value, layout)});
   });
-  if (schema >= 2)
-    table.push_back({"/evaluations/checksum", "", element_type("", std::uint32_t{}), {schema >= 5 ? 3U : 2U}});
+  table.push_back({"/evaluations/checksum", "", element_type("", std::uint32_t{}), {Checksums().size()}});
   if (merged) table.push_back({"/evaluations/source", "", element_type("", std::int32_t{}), {}});
   for (const auto& channel : layout.channels)
     table.push_back({"/trajectories/" + channel.name,
@@ -92,20 +92,19 @@ Table evaluation_table(const Layout& layout, bool merged, int schema) {
   return table;
 }
 
-Table iteration_table(const Layout& layout, int schema) {
+Table iteration_table(const Layout& layout) {
   Table table;
   const IterationRow one;
-  for_each_field(one, layout, schema, [&](const Field& field, const auto& value) {
+  for_each_field(one, layout, [&](const Field& field, const auto& value) {
     table.push_back(
         {std::string(field.name), field.unit, element_type(field.name, value), row_shape(field.name, value, layout)});
   });
-  if (schema >= 2) table.push_back({"/iterations/checksum", "", element_type("", std::uint32_t{}), {}});
+  table.push_back({"/iterations/checksum", "", element_type("", std::uint32_t{}), {}});
   return table;
 }
 
-Table event_table(int schema) {
+Table event_table() {
   Table table;
-  if (schema < 4) return table;
   for (const char* name : {"/events/time", "/events/kind", "/events/text"})
     table.push_back(
         {name, std::string_view(name).ends_with("time") ? "UTC" : "", element_type(name, std::string()), {}});
@@ -248,10 +247,17 @@ Row encode(const Table& table, const Layout& layout, const Outcome& outcome, std
 }
 
 std::uint32_t outcome_checksum(const Layout& layout, const Outcome& outcome) {
-  const Table table = evaluation_table(layout, false, schema_version);
+  const Table table = evaluation_table(layout, false);
   Checksums checksums;
   std::memcpy(&checksums, encode(table, layout, outcome)[field_count()]->bytes.data(), sizeof checksums);
   return checksums[2];
+}
+
+std::string stored_reason(const std::string& reason) {
+  const Column column{"reason", "", string_type(reason_bytes), {}};
+  std::string text;
+  decode(column, encode(column, reason), text);
+  return text;
 }
 
 Row encode(const Table& table, const Layout& layout, const IterationRow& decided) {
@@ -266,7 +272,7 @@ Row encode(const Table& table, const Layout& layout, const IterationRow& decided
   iteration.decided.candidates.setConstant(surrogate::most_candidates, columns, not_a_number);
   if (const auto rows = std::min(considered.rows(), surrogate::most_candidates); considered.cols() == columns)
     iteration.decided.candidates.topRows(rows) = considered.topRows(rows);
-  for_each_field(iteration, layout, schema_version,
+  for_each_field(iteration, layout,
                  [&](const Field&, const auto& value) { row.emplace_back(Cell{encode(table[row.size()], value)}); });
   row.emplace_back(Cell{as_bytes(crc32(row))});
   return row;
@@ -282,43 +288,35 @@ Row encode(const Table& table, const Event& event) {
 
 // ---- datasets ------------------------------------------------------------------------------------------------------
 
-Handle open_dataset(hid_t file, const std::string& path) {
-  return own(H5Dopen2(file, path.c_str(), H5P_DEFAULT), path);
+OpenColumn open_column(hid_t file, const Column& column) {
+  OpenColumn open{open_dataset(file, column.path)};
+  const auto dimensions = extents(open.dataset);
+  if (dimensions.size() != column.shape.size() + 1 ||
+      !std::equal(column.shape.begin(), column.shape.end(), dimensions.begin() + 1))
+    throw Error("not a dodyn archive: " + column.path + " has another shape");
+  const Handle type = own(H5Dget_type(open.dataset), column.path);
+  if (H5Tequal(type, column.type) <= 0) throw Error("not a dodyn archive: " + column.path + " has another type");
+  const Handle list = own(H5Dget_create_plist(open.dataset), column.path);
+  if (H5Pget_layout(list) != H5D_CHUNKED) throw Error("not a dodyn archive: " + column.path + " is not in chunks");
+  open.rows = dimensions.front();
+  return open;
 }
 
 namespace {
 
-std::vector<hsize_t> extents(hid_t dataset) {
-  const Handle space = own(H5Dget_space(dataset), "dataset");
-  std::vector<hsize_t> dimensions(static_cast<std::size_t>(std::max(0, H5Sget_simple_extent_ndims(space))));
-  check(H5Sget_simple_extent_dims(space, dimensions.data(), nullptr), "dataset");
-  return dimensions;
-}
+// No reader makes room for more than this without as many bytes in the file.
+constexpr std::size_t unfounded_bytes = 64 << 20;
 
 }  // namespace
 
-hsize_t length(hid_t file, const Column& column) {
-  const Handle dataset = open_dataset(file, column.path);
-  const auto dimensions = extents(dataset);
-  if (dimensions.size() != column.shape.size() + 1 ||
-      !std::equal(column.shape.begin(), column.shape.end(), dimensions.begin() + 1))
-    throw Error("not a dodyn archive: " + column.path + " has another shape");
-  const Handle type = own(H5Dget_type(dataset), column.path);
-  if (H5Tequal(type, column.type) <= 0) throw Error("not a dodyn archive: " + column.path + " has another type");
-  return dimensions.front();
-}
-
-hsize_t committed(hid_t file, const std::string& path) {
-  const Handle dataset = open_dataset(file, path);
-  const auto dimensions = extents(dataset);
-  if (dimensions.empty()) throw Error("not a dodyn archive: " + path + " has another shape");
-  const Handle type = own(H5Dget_type(dataset), path);
+hsize_t committed(hid_t file, const Column& first) {
+  const OpenColumn open = open_column(file, first);
   // Each row was written: where there is no room for that many, and they are too many to look at each, none is.
   constexpr hsize_t few = 1 << 20;
-  if (const hsize_t most = std::max(few, H5Dget_storage_size(dataset) / H5Tget_size(type)); dimensions.front() > most)
-    throw Error("damaged: " + path + " claims " + std::to_string(dimensions.front()) +
+  if (const hsize_t most = std::max<hsize_t>(few, H5Dget_storage_size(open.dataset) / first.bytes()); open.rows > most)
+    throw Error("damaged: " + first.path + " claims " + std::to_string(open.rows) +
                 " rows, for which it has no room");
-  return dimensions.front();
+  return open.rows;
 }
 
 namespace {
@@ -347,7 +345,7 @@ void create_dataset(hid_t file, const Column& column) {
 
 // Extends the column to `first` + n rows and fills the last n with cell `c` of each of the `rows`.
 void write_cells(hid_t file, const Column& column, hsize_t first, std::span<const Row> rows, std::size_t c) {
-  Handle dataset = open_dataset(file, column.path);
+  Handle dataset = open_column(file, column).dataset;
   std::vector<hsize_t> size{first + rows.size()}, start{first}, count{rows.size()};
   for (const auto extent : column.shape) {
     size.push_back(extent);
@@ -391,7 +389,15 @@ void write_rows(hid_t file, const Table& table, hsize_t first, std::span<const R
 }
 
 Bytes read_rows(hid_t file, const Column& column, hsize_t first, hsize_t rows) {
-  const Handle dataset = open_dataset(file, column.path);
+  const OpenColumn open = open_column(file, column);
+  if (rows > open.rows || first > open.rows - rows)
+    throw Error("damaged: " + column.path + " has " + std::to_string(open.rows) + " rows of " +
+                std::to_string(first + rows));
+  if (column.bytes() == 0) return {};
+  const std::size_t founded = column.trajectory() ? std::numeric_limits<std::size_t>::max()  // compressed
+                                                  : H5Dget_storage_size(open.dataset);
+  if (rows > std::max(unfounded_bytes, founded) / column.bytes())
+    throw Error("damaged: " + column.path + " has no room for " + std::to_string(rows) + " rows");
   Bytes bytes(column.bytes() * rows);
   if (bytes.empty()) return bytes;
   std::vector<hsize_t> start{first}, count{rows};
@@ -399,16 +405,16 @@ Bytes read_rows(hid_t file, const Column& column, hsize_t first, hsize_t rows) {
     start.push_back(0);
     count.push_back(extent);
   }
-  const Handle source = own(H5Dget_space(dataset), column.path);
+  const Handle source = own(H5Dget_space(open.dataset), column.path);
   check(H5Sselect_hyperslab(source, H5S_SELECT_SET, start.data(), nullptr, count.data(), nullptr), column.path);
   const Handle target = own(H5Screate_simple(static_cast<int>(count.size()), count.data(), nullptr), column.path);
-  check(H5Dread(dataset, column.type, target, source, H5P_DEFAULT, bytes.data()), column.path);
+  check(H5Dread(open.dataset, column.type, target, source, H5P_DEFAULT, bytes.data()), column.path);
   return bytes;
 }
 
 hsize_t rows_inside(hid_t file, std::span<const Column> columns, std::size_t size, hsize_t rows, hsize_t first) {
   for (const Column& column : columns) {
-    const Handle dataset = open_dataset(file, column.path);
+    const Handle dataset = open_column(file, column).dataset;
     const Handle list = own(H5Dget_create_plist(dataset), column.path);
     std::vector<hsize_t> chunk(column.shape.size() + 1), offset(chunk.size(), 0);
     if (H5Pget_chunk(list, static_cast<int>(chunk.size()), chunk.data()) < 1) fail(column.path);
@@ -455,11 +461,10 @@ Evaluation evaluation_of(const Block& block, std::size_t row) {
   return evaluation;
 }
 
-IterationRow iteration_of(const Block& block, std::size_t row, const Layout& layout, int schema,
-                          const Eigen::VectorXd& grid) {
+IterationRow iteration_of(const Block& block, std::size_t row, const Layout& layout, const Eigen::VectorXd& grid) {
   IterationRow iteration;
   std::size_t c = 0;
-  for_each_field(iteration, layout, schema, [&](const Field&, auto& value) {
+  for_each_field(iteration, layout, [&](const Field&, auto& value) {
     decode(block.table[c], block.cell(row, c), value);
     ++c;
   });
@@ -561,9 +566,8 @@ void write_stopped(hid_t file, const std::string& reason) {
 
 std::string read_stopped(hid_t file) {
   const Column text{"stopped", "", string_type(reason_bytes), {}};
-  const Handle attribute = own(H5Aopen(file, "stopped", H5P_DEFAULT), "attribute 'stopped'");
-  Bytes bytes(reason_bytes);
-  check(H5Aread(attribute, text.type, bytes.data()), "attribute 'stopped'");
+  const Bytes bytes = read_attribute(file, "stopped", text.type, 1);
+  if (bytes.size() != reason_bytes) throw Error("not a dodyn archive: attribute 'stopped' is not one text");
   std::string reason;
   decode(text, bytes, reason);
   return reason;
@@ -670,6 +674,8 @@ void set_provenance(hid_t object, const Provenance& provenance, const std::strin
   set_attribute(object, "git_commit", provenance.git_commit);
   set_attribute(object, "evaluator", provenance.evaluator);
   set_attribute(object, "configuration", configuration_text(provenance.configuration));
+  set_attribute(object, "given", configuration_text(provenance.given));
+  set_attribute(object, "folder", provenance.folder);
   set_attribute(object, "command_line", provenance.command_line);
   set_attribute(object, "host", provenance.host);
   set_attribute(object, "ranks", provenance.ranks);
@@ -693,9 +699,9 @@ void create_layout(const std::string& path, const Contents& contents) {
 
   for (const char* name : {"/evaluations", "/trajectories", "/iterations", "/surrogate", "/events"})
     own(H5Gcreate2(file, name, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), name);
-  const Table evaluations = evaluation_table(layout, merged, schema_version);
-  const Table iterations = iteration_table(layout, schema_version);
-  const Table events = event_table(schema_version);
+  const Table evaluations = evaluation_table(layout, merged);
+  const Table iterations = iteration_table(layout);
+  const Table events = event_table();
   for (const Column& column : evaluations)  // netCDF reads an enum by its name alone, which it must meet before it
     if (column.path == "/evaluations/status")
       check(H5Tcommit2(file, "/status", column.type, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), "/status");
@@ -739,7 +745,7 @@ void create_layout(const std::string& path, const Contents& contents) {
   set_attribute(open_dataset(file, "/iterations/numbers"), "names", layout.numbers);
   set_attribute(open_dataset(file, "/iterations/candidates"), "names", layout.candidates);
 
-  const Handle trajectories = own(H5Gopen2(file, "/trajectories", H5P_DEFAULT), "/trajectories");
+  const Handle trajectories = open_group(file, "/trajectories");
   set_attribute(trajectories, "names", each(layout.channels, &Channel::name));
   for (const auto& channel : layout.channels) {
     const std::string name = "/trajectories/" + channel.name;
@@ -753,7 +759,7 @@ void create_layout(const std::string& path, const Contents& contents) {
     label(file, name, {"evaluation", "node", "coordinate"});
   }
 
-  const Handle surrogate = own(H5Gopen2(file, "/surrogate", H5P_DEFAULT), "/surrogate");
+  const Handle surrogate = open_group(file, "/surrogate");
   set_attribute(surrogate, "grid_points", layout.grid_points);
   if (has_curve(layout)) {
     const std::string name = "/surrogate/grid";
@@ -785,14 +791,16 @@ void write_grid(hid_t file, const Layout& layout, const Eigen::VectorXd& grid) {
   if (!dataset.close()) fail("cannot write /surrogate/grid");
 }
 
-int check_schema(hid_t file) {
+void check_schema(hid_t file) {
   if (H5Aexists(file, "schema") <= 0) throw Error("an HDF5 file, but not a dodyn archive");
   const int schema = integer_attribute(file, "schema");
-  if (schema > schema_version)
-    throw Error("written by a newer dodyn: schema " + std::to_string(schema) + ", this one reads up to " +
-                std::to_string(schema_version));
-  if (schema < 1) throw Error("not a dodyn archive: schema " + std::to_string(schema));
-  return schema;
+  if (schema == schema_version) return;
+  const std::string found = "schema " + std::to_string(schema) + "; this dodyn reads schema " +
+                            std::to_string(schema_version);
+  if (schema > schema_version) throw Error("written by a newer dodyn: " + found);
+  if (schema < 1) throw Error("not a dodyn archive: " + found);
+  throw Error("written by an older dodyn: " + found + "; dodyn 0.1.0 of commit " + last_reader_of_older_schemas +
+              " reads it, or run the study again");
 }
 
 bool is_merged(hid_t file) { return H5Lexists(file, "/sources", H5P_DEFAULT) > 0; }
@@ -819,12 +827,13 @@ Layout read_layout(hid_t file) {
   for (std::size_t i = 0; i < same_length(metric_names, metric_units, descriptions); ++i)
     layout.metrics.push_back({metric_names[i], metric_units[i], descriptions[i]});
 
-  for (const auto& name :
-       strings_attribute(own(H5Gopen2(file, "/trajectories", H5P_DEFAULT), "/trajectories"), "names")) {
+  hsize_t numbers = 0;  // in one trajectory
+  for (const auto& name : strings_attribute(open_group(file, "/trajectories"), "names")) {
     const Handle dataset = open_dataset(file, "/trajectories/" + name);
     const auto dimensions = extents(dataset);
-    constexpr hsize_t most = 1 << 27;  // numbers in one trajectory: 1 GiB
-    if (dimensions.size() != 3 || dimensions[1] > most || dimensions[2] > most / std::max<hsize_t>(dimensions[1], 1))
+    constexpr hsize_t most = 1 << 27;  // 1 GiB
+    if (dimensions.size() != 3 || dimensions[1] == 0 || dimensions[1] > most ||
+        dimensions[2] > most / dimensions[1] || (numbers += dimensions[1] * dimensions[2]) > most)
       throw Error("not a dodyn archive: /trajectories/" + name + " has another shape");
     const auto optional = [&](const char* attribute) {
       return H5Aexists(dataset, attribute) > 0 ? strings_attribute(dataset, attribute) : std::vector<std::string>{};
@@ -832,12 +841,17 @@ Layout read_layout(hid_t file) {
     layout.channels.push_back({name, string_attribute(dataset, "units"), string_attribute(dataset, "description"),
                                static_cast<int>(dimensions[1]), strings_attribute(dataset, "names"),
                                optional("coordinate_units"), optional("segments")});
+    const Channel& channel = layout.channels.back();
+    if (!channel.units.empty()) same_length(channel.coordinates, channel.units);
+    if (channel.coordinates.empty()) throw Error("not a dodyn archive: /trajectories/" + name + " has no coordinates");
   }
-  if (H5Lexists(file, "/iterations/numbers", H5P_DEFAULT) > 0)
-    layout.numbers = strings_attribute(open_dataset(file, "/iterations/numbers"), "names");
-  if (H5Lexists(file, "/iterations/candidates", H5P_DEFAULT) > 0)
-    layout.candidates = strings_attribute(open_dataset(file, "/iterations/candidates"), "names");
-  layout.grid_points = integer_attribute(own(H5Gopen2(file, "/surrogate", H5P_DEFAULT), "/surrogate"), "grid_points");
+  layout.numbers = strings_attribute(open_dataset(file, "/iterations/numbers"), "names");
+  layout.candidates = strings_attribute(open_dataset(file, "/iterations/candidates"), "names");
+  layout.grid_points = integer_attribute(open_group(file, "/surrogate"), "grid_points");
+  constexpr int most_points = most_elements;
+  if (layout.grid_points < 1 || layout.grid_points > most_points)
+    throw Error("not a dodyn archive: attribute 'grid_points' is " + std::to_string(layout.grid_points) +
+                "; allowed: 1 to " + std::to_string(most_points));
   return layout;
 }
 
@@ -845,12 +859,14 @@ Provenance read_provenance(hid_t object) {
   Provenance provenance;
   provenance.evaluator = string_attribute(object, "evaluator");
   provenance.configuration = parse_configuration(string_attribute(object, "configuration"));
+  provenance.given = parse_configuration(string_attribute(object, "given"));
+  provenance.folder = string_attribute(object, "folder");
   provenance.program_version = string_attribute(object, "version");
   provenance.git_commit = string_attribute(object, "git_commit");
   provenance.command_line = string_attribute(object, "command_line");
   provenance.host = string_attribute(object, "host");
   provenance.ranks = integer_attribute(object, "ranks");
-  if (H5Aexists(object, "machine") > 0) provenance.machine = parse_configuration(string_attribute(object, "machine"));
+  provenance.machine = parse_configuration(string_attribute(object, "machine"));
   return provenance;
 }
 
@@ -860,7 +876,7 @@ std::vector<Source> read_sources(hid_t file) {
   while (true) {
     const std::string name = "/sources/" + std::to_string(sources.size());
     if (H5Lexists(file, name.c_str(), H5P_DEFAULT) <= 0) return sources;
-    const Handle group = own(H5Gopen2(file, name.c_str(), H5P_DEFAULT), name);
+    const Handle group = open_group(file, name);
     sources.push_back({string_attribute(group, "path"), string_attribute(group, "created"),
                        string_attribute(group, "stopped"), read_provenance(group)});
   }
@@ -870,7 +886,9 @@ Eigen::VectorXd read_grid(hid_t file, const Layout& layout) {
   Eigen::VectorXd grid(has_curve(layout) ? layout.grid_points : 0);
   if (grid.size() == 0) return grid;
   const Handle dataset = open_dataset(file, "/surrogate/grid");
-  if (extents(dataset) != std::vector<hsize_t>{static_cast<hsize_t>(layout.grid_points)})
+  const Handle type = own(H5Dget_type(dataset), "/surrogate/grid");
+  if (extents(dataset) != std::vector<hsize_t>{static_cast<hsize_t>(layout.grid_points)} ||
+      H5Tequal(type, H5T_NATIVE_DOUBLE) <= 0)
     throw Error("not a dodyn archive: /surrogate/grid has another shape");
   check(H5Dread(dataset, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, grid.data()), "/surrogate/grid");
   return grid;

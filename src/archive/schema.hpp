@@ -23,8 +23,9 @@
 // <channel>_coordinate name what lies along the others, node_<count> numbers the nodes. Where a dimension's scale belongs
 // to another group, that group has a hard link to it.
 //
-// Root attributes: schema, program, version, git_commit, evaluator, configuration, command_line, host, ranks, machine,
-// created, stopped.
+// Root attributes: schema, program, version, git_commit, evaluator, configuration, given, folder, command_line, host,
+// ranks, machine, created, stopped. `configuration` has the settings that are used, with the values that are used;
+// `given` has the source of each that is not a default.
 //
 // A row is committed by its first column (`id`, `evaluations`, `time`), which is extended last: rows = its length, whatever
 // more the other columns hold. Every append opens the file as an SWMR writer and closes it again. Inside, HDF5 orders
@@ -34,13 +35,7 @@
 // A later row of the same id supersedes the earlier ones: an evaluation whose rank was lost, or one that was done
 // again.
 //
-// History of the schema (a reader refuses a newer one, reads every older one; a writer rewrites an older one)
-//   1  first
-//   2  checksums; merged archives
-//   3  /iterations/numbers and /iterations/recommended
-//   4  /events and the attribute machine
-//   5  the checksum of the outcome
-//   6  /iterations/candidates
+// Schema 7 is the first that lasts: a reader refuses every other one, naming the program that reads it.
 #pragma once
 
 #include <array>
@@ -58,7 +53,8 @@
 
 namespace dodyn::archive {
 
-inline constexpr int schema_version = 6;
+inline constexpr int schema_version = 7;
+inline constexpr const char* last_reader_of_older_schemas = "36cac0c";  // commit of dodyn 0.1.0: schemas 1 to 6
 inline constexpr std::size_t spare_bytes = 1 << 20;  // more than one append's indices and part-filled chunks allocate
 
 // Runs an action on the archive at `path`; every Error then begins with the path.
@@ -111,27 +107,25 @@ inline bool has_curve(const Layout& layout) { return layout.variables.size() == 
 
 // The list of fields of /iterations and /surrogate, as dodyn::for_each_field is that of /evaluations.
 template <class R, class Visitor>
-void for_each_field(R& row, const Layout& layout, int schema, Visitor&& visit) {
+void for_each_field(R& row, const Layout& layout, Visitor&& visit) {
   visit(Field{"/iterations/evaluations", ""}, row.evaluations);
   visit(Field{"/iterations/best_id", ""}, row.decided.best_id);
   visit(Field{"/iterations/best_cost", "1"}, row.decided.best_cost);
   visit(Field{"/iterations/predicted_cost", "1"}, row.decided.predicted_cost);
   visit(Field{"/iterations/next", ""}, row.decided.next);
   visit(Field{"/iterations/note", ""}, row.decided.note);
-  if (schema >= 3) {
-    visit(Field{"/iterations/recommended", ""}, row.decided.recommended);
-    visit(Field{"/iterations/numbers", ""}, row.numbers);
-  }
-  if (schema >= 6) visit(Field{"/iterations/candidates", ""}, row.decided.candidates);
+  visit(Field{"/iterations/recommended", ""}, row.decided.recommended);
+  visit(Field{"/iterations/numbers", ""}, row.numbers);
+  visit(Field{"/iterations/candidates", ""}, row.decided.candidates);
   if (!has_curve(layout)) return;
   visit(Field{"/surrogate/value", "1"}, row.decided.value);
   visit(Field{"/surrogate/lower", "1"}, row.decided.lower);
   visit(Field{"/surrogate/upper", "1"}, row.decided.upper);
 }
 
-Table evaluation_table(const Layout& layout, bool merged, int schema);
-Table iteration_table(const Layout& layout, int schema);
-Table event_table(int schema);  // without columns where the schema has none
+Table evaluation_table(const Layout& layout, bool merged);
+Table iteration_table(const Layout& layout);
+Table event_table();
 // Position of /evaluations/checksum, and number of the record's fields; /evaluations/source comes next.
 std::size_t field_count();
 // The columns of an evaluation table that are not the trajectory's, and those that are.
@@ -142,7 +136,6 @@ inline std::span<const Column> channels_of(const Table& table, const Layout& lay
   return std::span(table).last(layout.channels.size());
 }
 
-// Both for the present schema.
 Row encode(const Table& table, const Layout& layout, const Outcome& outcome, std::int32_t source = 0);
 Row encode(const Table& table, const Layout& layout, const IterationRow& iteration);
 Row encode(const Table& table, const Event& event);
@@ -152,12 +145,18 @@ std::uint32_t crc32(std::span<const std::byte> bytes, std::uint32_t before = 0);
 
 // ---- the file ------------------------------------------------------------------------------------------------------
 
-Handle open_dataset(hid_t file, const std::string& path);
-// Rows of a column. Throws Error where it has another shape or type than it should.
-hsize_t length(hid_t file, const Column& column);
-// Rows committed in a table whose first column is at `path`. Throws Error where they are more than it has bytes for. A reader asks this before it opens other columns, which
-// are then at least as long: an open dataset stays as it was when it was opened.
-hsize_t committed(hid_t file, const std::string& path);
+// A column, held to its description: every read and write of rows goes through here.
+struct OpenColumn {
+  Handle dataset;
+  hsize_t rows = 0;
+};
+// Throws Error where the column has another rank, extent, type or storage than it should.
+OpenColumn open_column(hid_t file, const Column& column);
+inline hsize_t length(hid_t file, const Column& column) { return open_column(file, column).rows; }
+// Rows committed in a table with this first column. Throws Error where they are more than it has bytes for. A reader asks
+// this before it opens other columns, which are then at least as long: an open dataset stays as it was when it was
+// opened.
+hsize_t committed(hid_t file, const Column& first);
 
 // Creates all groups, datasets and attributes: SWMR allows no new ones later. Of the contents it takes layout,
 // provenance, created and sources.
@@ -167,8 +166,7 @@ void write_rows(hid_t file, const Table& table, hsize_t first, std::span<const R
 void write_grid(hid_t file, const Layout& layout, const Eigen::VectorXd& grid);
 void write_stopped(hid_t file, const std::string& reason);
 
-// Throws Error where this is no archive, or a newer one; the schema.
-int check_schema(hid_t file);
+void check_schema(hid_t file);  // throws Error where this is no archive, or of another schema
 bool is_merged(hid_t file);
 Layout read_layout(hid_t file);
 Provenance read_provenance(hid_t object);
@@ -192,8 +190,7 @@ struct Block {
 };
 Block read_block(hid_t file, std::span<const Column> table, hsize_t first, hsize_t rows);
 Evaluation evaluation_of(const Block& block, std::size_t row);
-IterationRow iteration_of(const Block& block, std::size_t row, const Layout& layout, int schema,
-                          const Eigen::VectorXd& grid);
+IterationRow iteration_of(const Block& block, std::size_t row, const Layout& layout, const Eigen::VectorXd& grid);
 Event event_of(const Block& block, std::size_t row);
 
 // The trajectory at a row, and its checksum.

@@ -166,11 +166,8 @@ class Command final : public Evaluator {
     const fs::path folder = settings.text("command.directory");
     own_folder_ = folder.empty();
     directories_.emplace(own_folder_ ? fs::path(archive).replace_extension(".work") : folder, archive);
-    for (const auto& setting : settings.all)  // "configs/knee.cfg:12" or "command line"
-      if ((setting.key.name == "command.run" || setting.key.name == "command.serve") && !setting.value.empty()) {
-        study_ = fs::absolute(fs::path(setting.source.substr(0, setting.source.rfind(':')))).parent_path();
-        line_ = setting.value;
-      }
+    study_ = settings.folder.empty() ? fs::current_path() : fs::absolute(settings.folder);
+    line_ = settings.text("command.run") + settings.text("command.serve");  // one of them is empty
     try {
       files_ = NamedFiles(files_in(line_, {{"DODYN_STUDY", study_.string()}}));
     } catch (const std::exception& error) {

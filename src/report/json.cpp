@@ -34,6 +34,8 @@ Json evaluation_as_json(const archive::Contents& contents, std::size_t row) {
 Json provenance_as_json(const archive::Provenance& provenance) {
   Json configuration = Json::object();
   for (const auto& [key, value] : provenance.configuration) configuration[key] = value;
+  Json given = Json::object();
+  for (const auto& [key, source] : provenance.given) given[key] = source;
   Json machine = Json::object();
   for (const auto& [key, value] : provenance.machine) machine[key] = value;
   return {{"evaluator", provenance.evaluator},
@@ -43,7 +45,9 @@ Json provenance_as_json(const archive::Provenance& provenance) {
           {"host", provenance.host},
           {"ranks", provenance.ranks},
           {"machine", machine},
-          {"configuration", configuration}};
+          {"configuration", configuration},
+          {"given", given},
+          {"folder", provenance.folder}};
 }
 
 std::string text_of(const Json& json) { return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"; }

@@ -184,9 +184,12 @@ std::string csv(const Trajectory& trajectory, const Channels& channels) {
 
 std::string settings_text(const Settings& settings) {
   std::vector<std::vector<std::string>> rows = {{"key", "value", "unit", "default", "source"}};
-  for (const auto& [key, value, source, note] : settings.all)
-    rows.push_back({key.name, value.empty() ? "-" : value, key.unit.empty() ? "-" : key.unit,
-                    key.default_value.empty() ? "-" : key.default_value, source + (note.empty() ? "" : ", " + note)});
+  for (const auto& [key, value, source, note, is_used] : settings.all) {
+    const bool shown = is_used || source != "default";
+    rows.push_back({key.name, value.empty() || !shown ? "-" : value, key.unit.empty() ? "-" : key.unit,
+                    key.default_value.empty() || !is_used ? "-" : key.default_value,
+                    shown ? source + (note.empty() ? "" : ", " + note) : note});
+  }
   return columns(rows);
 }
 

@@ -28,8 +28,6 @@ struct Key {
   std::string word = {};
   double word_value = 0.0;
   bool zero_is_word = false;
-  // What older archives hold where it was not given: on resuming, as good as the default.
-  std::vector<std::string> former_defaults = {};
 
   bool operator==(const Key&) const = default;
 };

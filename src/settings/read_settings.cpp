@@ -1,6 +1,5 @@
 // How a configuration and a command line become settings.
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <map>
 
@@ -83,8 +82,9 @@ std::vector<std::string> variables_in(const Level& file, const std::vector<Word>
 // says, by the full names of keys, wins over the file and the command line.
 class Reader {
  public:
-  Reader(const ini::Text& text, const std::vector<std::string>& words, const std::vector<EvaluatorKind>& kinds,
-         const std::vector<StrategyKeys>& strategies, const Level* scenario = nullptr)
+  Reader(const ini::Text& text, const std::string& folder, const std::vector<std::string>& words,
+         const std::vector<EvaluatorKind>& kinds, const std::vector<StrategyKeys>& strategies,
+         const Level* scenario = nullptr)
       : text_(text),
         given_words_(words),
         words_(parse_words(words)),
@@ -94,6 +94,7 @@ class Reader {
         in_scenario_(scenario != nullptr) {
     if (scenario) scenario_ = *scenario;
     settings_.file = text_.origin;
+    settings_.folder = folder;
     for (auto& word : words_) {
       if (word.key == "strategy") word.key = "surrogate.strategy";
       if (word.key == "wall-time") word.key = "study.wall-time";
@@ -121,7 +122,9 @@ class Reader {
     settings_.all.resize(own);
     for (const auto& variable : variables) take_variable(variable);
     settings_.all.insert(settings_.all.end(), rest.begin(), rest.end());
+    mark_idle();
     if (!in_scenario_) read_scenarios(variables);
+    heed_scenarios();
     return std::move(settings_);
   }
 
@@ -504,6 +507,42 @@ class Reader {
         {Key{.name = "sections", .type = Type::text, .description = "in this order"}, titles, settings_.file});
   }
 
+  // What other settings of the evaluator make idle.
+  void mark_idle() {
+    if (!kind_->idle) return;
+    for (const auto& [name, reason] : kind_->idle(settings_))
+      for (Setting& setting : settings_.all)
+        if (setting.key.name == name) {
+          setting.note = "not used: " + reason;
+          setting.is_used = setting.source != "default";
+        }
+  }
+
+  // A default is used where a scenario uses it, and idle where every scenario gives a value of its own.
+  void heed_scenarios() {
+    const auto& scenarios = settings_.scenarios;
+    if (scenarios.empty()) return;
+    for (Setting& setting : settings_.all) {
+      if (setting.source != "default") continue;
+      const auto in_scenario = [&](const Scenario& one, auto&& holds) {
+        const auto& all = one.settings.all;
+        return std::any_of(all.begin(), all.end(),
+                           [&](const Setting& own) { return own.key.name == setting.key.name && holds(own); });
+      };
+      const auto uses = [&](const Scenario& one) { return in_scenario(one, [](auto& own) { return own.is_used; }); };
+      const auto gives = [&](const Scenario& one) {
+        return in_scenario(one, [](auto& own) { return own.source != "default"; });
+      };
+      if (!setting.is_used && std::any_of(scenarios.begin(), scenarios.end(), uses)) {
+        setting.is_used = true;
+        setting.note.clear();
+      } else if (setting.is_used && std::all_of(scenarios.begin(), scenarios.end(), gives)) {
+        setting.is_used = false;
+        setting.note = "not used: every scenario gives it";
+      }
+    }
+  }
+
   // The settings of every scenario that study.scenarios takes.
   void read_scenarios(const std::vector<DesignVariable>& variables) {
     const auto sections = settings_.sections_of(scenario_section().kind);
@@ -521,7 +560,7 @@ class Reader {
         if (entry.key != "weight" && entry.key != "reference")
           add(said, full_name(*section, entry, variables), {entry.value, entry.source});
       Scenario scenario{section->name, section->real(scenario_keys()[0]), section->real(scenario_keys()[1]),
-                        Reader(text_, given_words_, kinds_, strategies_, &said).read()};
+                        Reader(text_, settings_.folder, given_words_, kinds_, strategies_, &said).read()};
       const auto same = [](const Variable& a, const Variable& b) {
         return a.name == b.name && a.lower == b.lower && a.upper == b.upper;
       };
@@ -606,59 +645,51 @@ class Reader {
 
 Settings read_settings(const std::string& path, const std::vector<std::string>& words,
                        const std::vector<EvaluatorKind>& kinds, const std::vector<StrategyKeys>& strategies) {
-  return Reader(ini::read(path), words, kinds, strategies).read();
+  const std::string folder = std::filesystem::path(path).parent_path().string();
+  return Reader(ini::read(path), folder, words, kinds, strategies).read();
 }
 
-Settings read_settings(std::string_view text, const std::string& origin, const std::vector<std::string>& words,
+Settings read_settings(const ini::Text& text, const std::string& folder, const std::vector<std::string>& words,
                        const std::vector<EvaluatorKind>& kinds, const std::vector<StrategyKeys>& strategies) {
-  return Reader(ini::parse(text, origin), words, kinds, strategies).read();
+  return Reader(text, folder, words, kinds, strategies).read();
 }
 
-std::string configuration_text(const std::vector<std::pair<std::string, std::string>>& configuration,
-                               const std::vector<std::string>& leave_out) {
+ini::Text configuration_of(const std::vector<std::pair<std::string, std::string>>& settings,
+                           const std::string& origin) {
   // [starts] [outcome wrong port] ...: titles of the sections that an evaluator reads itself
-  std::vector<std::string> titles;
-  for (const auto& [key, value] : configuration)
+  ini::Text text{origin, {}};
+  for (const auto& [key, value] : settings)
     if (key == "sections")
       for (std::size_t from = 0; (from = value.find('[', from)) != std::string::npos;) {
-        const auto end = value.find(']', from);
-        titles.push_back(value.substr(from + 1, end - from - 1));
+        const auto end = std::min(value.find(']', from), value.size());
+        const std::string title = value.substr(from + 1, end - from - 1);
+        const auto blank = std::min(title.find(' '), title.size());
+        text.sections.push_back({title.substr(0, blank), title.substr(std::min(blank + 1, title.size())), 0, {}});
         from = end;
       }
   const bool scenarios =
-      std::any_of(titles.begin(), titles.end(), [](auto& one) { return one.starts_with("scenario "); });
-  const auto of_designs = [&](const std::string& key) {
-    return key == "study.evaluator" || key == "study.seed" ||
-           (scenarios && (key == "study.across" || key == "study.scenarios"));
+      std::any_of(text.sections.begin(), text.sections.end(), [](auto& one) { return one.kind == "scenario"; });
+  const auto of_outcomes = [&](const std::string& key) {
+    for (const char* one : {"evaluator", "seed", "time-limit", "grace", "isolate", "memory-limit"})
+      if (key == std::string("study.") + one) return true;
+    return scenarios && (key == "study.across" || key == "study.scenarios");
   };
-  std::vector<std::pair<std::string, std::string>> sections;  // title, lines
-  const auto lines = [&](const std::string& title) -> std::string& {
-    for (auto& [known, text] : sections)
-      if (known == title) return text;
-    return sections.emplace_back(title, "").second;
-  };
-  for (const auto& title : titles) lines(title);  // a scenario may say nothing
-  for (const auto& [key, value] : configuration) {
-    if (key == "sections" || value.empty() || std::find(leave_out.begin(), leave_out.end(), key) != leave_out.end() ||
-        key.starts_with("surrogate.") || (key.starts_with("study.") && !of_designs(key)))
+  for (const auto& [key, value] : settings) {
+    if (key == "sections" || value.empty() || key.starts_with("surrogate.") ||
+        (key.starts_with("study.") && !of_outcomes(key)))
       continue;
-    double number = 0.0;  // what a parameter follows from is the model's to say
-    if (key.starts_with("design.") &&
-        std::from_chars(value.data(), value.data() + value.size(), number).ptr != value.data() + value.size())
-      continue;
-    std::string title = key.substr(0, key.find('.'));
-    std::size_t end = title.size();
-    for (const auto& one : titles) {  // "outcome.wrong port.when"
-      std::string prefix = one;
-      if (const auto blank = prefix.find(' '); blank != std::string::npos) prefix[blank] = '.';
-      if (!key.starts_with(prefix + ".") || prefix.size() < end) continue;
-      title = one;
-      end = prefix.size();
+    std::string kind = key.substr(0, key.find('.')), name;
+    std::size_t end = kind.size();
+    for (const ini::Section& one : text.sections) {  // "outcome.wrong port.when"
+      const std::string prefix = one.kind + (one.name.empty() ? "" : "." + one.name);
+      if (key.starts_with(prefix + ".") && prefix.size() >= end) kind = one.kind, name = one.name, end = prefix.size();
     }
-    lines(title) += key.substr(end + 1) + " = " + value + "\n";
+    auto section = std::find_if(text.sections.begin(), text.sections.end(),
+                                [&](const auto& one) { return one.kind == kind && one.name == name; });
+    if (section == text.sections.end())
+      section = text.sections.insert(text.sections.end(), {std::string(kind), std::string(name), 0, {}});
+    section->entries.push_back({key.substr(std::min(end + 1, key.size())), value, "", 0});
   }
-  std::string text;
-  for (const auto& [title, entries] : sections) text += "[" + title + "]\n" + entries;
   return text;
 }
 

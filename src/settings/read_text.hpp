@@ -5,17 +5,17 @@
 #include <utility>
 #include <vector>
 
+#include "settings/ini.hpp"
 #include "settings/settings.hpp"
 
 namespace dodyn {
 
-// Settings::configuration() as the text of a configuration file, without what only says how designs are searched for
-// (surrogate.*, and of study.* all but evaluator and seed), nor `leave_out`.
-std::string configuration_text(const std::vector<std::pair<std::string, std::string>>& configuration,
-                               const std::vector<std::string>& leave_out);
+// Settings (key, value) as a configuration, all values as they are. Leaves out what only says how designs are searched
+// for: surrogate.*, and of study.* all that no outcome depends on.
+ini::Text configuration_of(const std::vector<std::pair<std::string, std::string>>& settings, const std::string& origin);
 
-// read_settings() of a text; `origin` is its file for messages and for what its paths are relative to.
-Settings read_settings(std::string_view text, const std::string& origin, const std::vector<std::string>& words,
+// read_settings() of such a configuration; relative files are looked for in `folder` first.
+Settings read_settings(const ini::Text& text, const std::string& folder, const std::vector<std::string>& words,
                        const std::vector<EvaluatorKind>& kinds, const std::vector<StrategyKeys>& strategies);
 
 }  // namespace dodyn

@@ -37,7 +37,7 @@ std::string Settings::path(const std::string& key) const {
   const std::filesystem::path named = setting.value;
   if (named.empty() || named.is_absolute() || setting.source == "command line" || setting.source == "default")
     return setting.value;
-  const auto beside = std::filesystem::path(file).parent_path() / named;
+  const auto beside = std::filesystem::path(folder) / named;
   std::error_code none;
   return std::filesystem::exists(beside, none) ? beside.string() : setting.value;
 }
@@ -66,7 +66,15 @@ ConfigError Settings::error(const std::string& key, const std::string& complaint
 
 std::vector<std::pair<std::string, std::string>> Settings::configuration() const {
   std::vector<std::pair<std::string, std::string>> pairs;
-  for (const auto& setting : all) pairs.emplace_back(setting.key.name, setting.value);
+  for (const auto& setting : all)
+    if (setting.is_used) pairs.emplace_back(setting.key.name, setting.value);
+  return pairs;
+}
+
+std::vector<std::pair<std::string, std::string>> Settings::sources() const {
+  std::vector<std::pair<std::string, std::string>> pairs;
+  for (const auto& setting : all)
+    if (setting.is_used && setting.source != "default") pairs.emplace_back(setting.key.name, setting.source);
   return pairs;
 }
 
@@ -126,10 +134,7 @@ std::string differences(const Settings& settings, const std::vector<std::pair<st
     const bool agrees = key.type == Type::path
                             ? std::filesystem::path(was).filename() == std::filesystem::path(setting.value).filename()
                             : was == setting.value;
-    const bool formerly = setting.source == "default" &&
-                          std::any_of(key.former_defaults.begin(), key.former_defaults.end(),
-                                      [&](const std::string& former) { return as_now(key, former) == was; });
-    if (key.identity && !agrees && !formerly)
+    if (key.identity && !agrees)
       differing.push_back(key.name + ": " + (was.empty() ? "none" : was) + " / " + setting.value);
   }
   for (const auto& [name, value] : then) {

@@ -48,7 +48,8 @@ struct Setting {
   Key key;
   std::string value;      // canonical text (key.hpp)
   std::string source;     // "default", "configs/knee.cfg:12", "command line"
-  std::string note = {};  // a path: "file NAME", the one that was found; "not used by STRATEGY"
+  std::string note = {};  // a path: "file NAME", the one that was found; why it is not used
+  bool is_used = true;    // by the strategy or the evaluator
 };
 
 // An entry of a section that an evaluator reads itself.
@@ -82,6 +83,7 @@ struct Scenario;
 class Settings {
  public:
   std::string file;                 // the configuration
+  std::string folder;               // of the configuration; empty: the working directory
   std::string evaluator;            // study.evaluator
   std::vector<Variable> variables;  // the free design variables, in the order of the evaluator's list
   // Variables that the command line fixes and the file frees, with the file's range.
@@ -101,8 +103,8 @@ class Settings {
   std::string text(const std::string& key) const;  // text, choice and path as given
   bool given(const std::string& key) const;        // there, and not by default
 
-  // The file that a path means: one in the configuration is looked for in the configuration's directory, then in the
-  // working directory; one on the command line in the working directory alone. As given where there is none.
+  // The file that a path means: one in the configuration is looked for in its `folder`, then in the working directory;
+  // one on the command line in the working directory alone. As given where there is none.
   std::string path(const std::string& key) const;
 
   // Whether a design variable is set or freed, here rather than by default.
@@ -115,8 +117,10 @@ class Settings {
   // For an evaluator that finds two settings at odds: the error "FILE:LINE: KEY = VALUE: complaint".
   ConfigError error(const std::string& key, const std::string& complaint) const;
 
-  // Configuration as (key, value) text, for the archive.
+  // The settings that are used, as (key, value) text, for the archive.
   std::vector<std::pair<std::string, std::string>> configuration() const;
+  // (key, source) of the settings that are not there by default.
+  std::vector<std::pair<std::string, std::string>> sources() const;
 
  private:
   const Setting& find(const std::string& key) const;
@@ -145,6 +149,8 @@ struct EvaluatorKind {
   Variables variables;                          // what `[design]` may hold
   std::vector<Key> keys;                        // its own settings, section included: "gait.step-length"
   std::vector<ini::SectionKind> sections = {};  // that it reads itself
+  // Keys of settings that the others make idle, each with the reason ("gait.legs = fixed-masses"). Null: there are none.
+  std::vector<std::pair<std::string, std::string>> (*idle)(const Settings& settings) = nullptr;
   std::unique_ptr<evaluators::Evaluator> (*make)(const Settings& settings) = nullptr;
 };
 

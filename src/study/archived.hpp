@@ -26,13 +26,15 @@ Outcome archived(const std::string& path, const Settings& settings, const evalua
                  std::optional<std::int64_t> id);
 
 // The study that an archive is of, from its own configuration, and one of its evaluations, as settled by the settings
-// that `words` of a command line change. Relative files are looked for beside the archive and in the working directory.
+// that `words` of a command line change. Relative files are looked for in the configuration's folder, beside the archive
+// and in the working directory.
 struct ArchivedStudy {
   Settings settings;
   std::unique_ptr<evaluators::Evaluator> evaluator;
   Evaluation evaluation;  // the one with this id, or the best
 };
-// Throws ConfigError, one line: no archive, no such evaluation, or a model that has changed since.
+// Throws ConfigError, one line: no archive, no such evaluation, a model that has changed since, or a command whose folder
+// is not on this machine.
 ArchivedStudy archived_study(const std::string& path, const std::vector<std::string>& words,
                              std::optional<std::int64_t> id);
 

@@ -65,8 +65,7 @@ std::optional<Running> take_running(const std::string& file) {
   if (descriptor < 0) return std::nullopt;
   Running running;
   const auto length = ::pread(descriptor, &running, sizeof running, 0);
-  // an earlier version wrote the id alone
-  const bool known = (length == sizeof running || length == sizeof running.id) && running.id >= 0;
+  const bool known = length == sizeof running && running.id >= 0;
   ::close(descriptor);
   ::unlink(file.c_str());
   return known ? std::optional(running) : std::nullopt;

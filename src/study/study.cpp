@@ -127,6 +127,11 @@ Summary Study::rerun(const std::set<std::int64_t>& ids) {
     asked.parent = trajectories_.contains(row.parent) ? row.parent : -1;
     new_.push_back(id);
   }
+  if (before.empty()) {  // the archive stays as it was
+    stop(End::finished, archived_reason_);
+    close(true);
+    return summary(true);
+  }
   for (const auto id : new_) evaluations_.erase(id);
   stop(End::finished, "evaluated " + std::to_string(before.size()) + " again; dodyn run goes on from there");
   do arrivals_.clear();  // nobody is told of them now
@@ -429,9 +434,9 @@ Study::Study(const Settings& settings, const Evaluator& evaluator, surrogate::St
 
 Settings identity_of(Settings settings, const Evaluator& evaluator) {
   for (const auto& [key, value] : evaluator.reads()) {
-    settings.all.push_back({{.name = key}, value, "default"});
-    // A file that a command names may have come since.
-    if (settings.evaluator == "command") settings.all.back().key.former_defaults = {""};
+    settings.all.push_back({{.name = key, .type = Type::text}, value, "default"});
+    // A file that a command names may have come since: an archive without it agrees.
+    if (settings.evaluator == "command") settings.all.back().key.default_value = value;
   }
   return settings;
 }
@@ -440,10 +445,26 @@ std::string another_study(const Settings& settings, const Evaluator& evaluator, 
   return differences(identity_of(settings, evaluator), contents.provenance.configuration);
 }
 
+namespace {
+
+// The settings that are used. A file named on the command line gets its folder: no archive knows the working directory.
+std::vector<std::pair<std::string, std::string>> archived_configuration(Settings settings, const Evaluator& evaluator) {
+  settings = identity_of(std::move(settings), evaluator);
+  for (Setting& setting : settings.all)
+    if (setting.key.type == Type::path && setting.source == "command line" && std::filesystem::exists(setting.value))
+      setting.value = std::filesystem::absolute(setting.value).string();
+  return settings.configuration();
+}
+
+}  // namespace
+
 archive::Archive Study::open(archive::Provenance provenance) {
   const std::string path = settings_.text("study.archive");
   provenance.evaluator = settings_.evaluator;
-  provenance.configuration = identity_of(settings_, evaluator_).configuration();
+  provenance.configuration = archived_configuration(settings_, evaluator_);
+  provenance.given = settings_.sources();
+  const std::filesystem::path folder = settings_.folder;
+  provenance.folder = (folder.empty() ? std::filesystem::current_path() : std::filesystem::absolute(folder)).string();
   try {
     if (!std::filesystem::exists(std::filesystem::status(path)))
       return archive::Archive::create(path, layout_, provenance);

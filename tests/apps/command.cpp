@@ -108,6 +108,23 @@ class Command : public ::testing::Test {
 
 #define EXPECT_HAS(text, part) EXPECT_NE((text).find(part), std::string::npos) << (text)
 
+// One rank reads the archive, the others wait for it: all end, and one of them says why.
+TEST_F(Command, ADamagedArchiveEndsEveryRank) {
+  ASSERT_EQ(dodyn("run f.cfg --strategy sweep").code, 0);
+  std::fstream file(directory + "/f.h5", std::ios::binary | std::ios::in | std::ios::out);
+  const std::string bytes{std::istreambuf_iterator<char>(file), {}};
+  const auto at = bytes.find("is above testfunction.fail-above");
+  ASSERT_NE(at, std::string::npos);
+  file.clear();
+  file.seekp(static_cast<std::streamoff>(at));
+  file.put('X');
+  file.close();
+  const Result result = ranks(3, "run f.cfg --strategy sweep --study.max-evaluations 30");
+  EXPECT_EQ(result.code, 2) << result.text;
+  EXPECT_HAS(result.text, "dodyn repair recovers");
+  EXPECT_EQ(result.text.find("dodyn: f.h5"), result.text.rfind("dodyn: f.h5")) << result.text;
+}
+
 // An archived design gives again what it gave, on any number of ranks; where it does not, the difference is told.
 TEST_F(Command, ReplaysBitByBit) {
   ASSERT_EQ(ranks(2, "run f.cfg").code, 0);

@@ -68,10 +68,11 @@ with tempfile.TemporaryDirectory(prefix="dodyn-replay-") as directory:
         said = run(dodyn, "replay", f"{name}-2.h5", last)
         assert f"evaluation {last} ({found[1][last][0]:08x}): the same\n" in said, said
 
-    # What differs is named: the number, and what of the machine is not as it was.
+    # What differs is named: the number, and what of the machine is not as it was. The command's file goes
+    # unnamed: a named one has a checksum, and is refused where it has changed.
     with open("other.cfg", "w") as file:
         file.write("[study]\nevaluator = command\nmax-evaluations = 1\n[surrogate]\nstrategy = sweep\npoints = 1\n"
-                   f"[command]\nrun = cat {directory}/answer > $DODYN_RESULT_FILE\n[design]\nx.min = 0\nx.max = 1\n")
+                   f"[command]\nrun = cat {directory}/answe? > $DODYN_RESULT_FILE\n[design]\nx.min = 0\nx.max = 1\n")
     with open("answer", "w") as file:
         file.write('{"cost": 1}')
     run(dodyn, "run", "other.cfg")

@@ -136,6 +136,45 @@ def rerun():
     dodyn("show", "r.h5", "--verify")
     assert "earlier attempt: failed" in dodyn("show", "r.h5", "--evaluation", str(failed[0]))
 
+    words = ["f.cfg", "--strategy", "sweep", "--testfunction.fail-above", "5", "--study.archive", "q.h5"]
+    dodyn("run", *words)
+    before = open("q.h5", "rb").read(), dodyn("show", "q.h5", "--json")
+    assert "nothing to repeat" in dodyn("rerun", *words, "--failed")
+    assert dodyn("show", "q.h5", "--json") == before[1], "a rerun of nothing left a trace"
+    assert json.loads(before[1])["stopped"]
+
+
+def foreign():
+    """Files that claim what cannot be, or that reach into other files: refused in one line, and nothing else is written."""
+    def many_reasons(f):
+        size = f.attrs.get_id("stopped").dtype
+        del f.attrs["stopped"]
+        f.attrs.create("stopped", [b"x" * size.itemsize] * 64, dtype=size)
+
+    def many_points(f):
+        f["/surrogate"].attrs["grid_points"] = 2**31 - 1
+
+    def outside(f):
+        rows = len(f["/evaluations/cost"])
+        del f["/evaluations/cost"]
+        f.create_dataset("/evaluations/cost", (rows,), "f8", external=[("victim", 0, h5py.h5f.UNLIMITED)])
+
+    def linked(f):
+        del f["/evaluations/cost"]
+        f["/evaluations/cost"] = h5py.ExternalLink("g.h5", "/evaluations/cost")
+
+    for change, word in ((many_reasons, "'stopped'"), (many_points, "'grid_points'"), (outside, "/evaluations/cost"),
+                         (linked, "/evaluations/cost")):
+        shutil.copy("f.h5", "x.h5")
+        open("victim", "wb").write(b"v" * 4096)
+        with h5py.File("x.h5", "r+") as f:
+            change(f)
+        for words in (["show", "x.h5"], ["show", "x.h5", "--json"], ["predict", "x.h5"], ["replay", "x.h5"],
+                      ["merge", "y.h5", "x.h5", "g.h5"],
+                      ["run", "f.cfg", "--strategy", "sweep", "--study.archive", "x.h5", "--study.max-evaluations", "30"]):
+            assert word in dodyn(*words, code=2), words
+        assert open("victim", "rb").read() == b"v" * 4096
+
 
 def fuzz(cases, seed=1):
     """Whatever is wrong with a file, the commands end by themselves, with a code of theirs and at most one line of error."""
@@ -200,7 +239,7 @@ with tempfile.TemporaryDirectory() as directory:
     os.chdir(directory)
     open("f.cfg", "w").write(CONFIG)
     dodyn("run", "f.cfg", "--strategy", "sweep")
-    for test in (exports, damage, merge, rerun, follow):
+    for test in (exports, damage, merge, rerun, foreign, follow):
         test()
         print(test.__name__, "ok", flush=True)
     fuzz(int(sys.argv[2]) if len(sys.argv) > 2 else 20)

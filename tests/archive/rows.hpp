@@ -54,7 +54,9 @@ inline Provenance example_provenance() {
           "dodyn run knee.cfg --gait.note \"ä = ö\"",
           "node-1",
           4,
-          {{"compiler", "g++ 12"}, {"modules", "gcc:openmpi"}, {"job", ""}}};
+          {{"compiler", "g++ 12"}, {"modules", "gcc:openmpi"}, {"job", ""}},
+          {{"gait.note", "knee.cfg:12"}, {"odd = key", "command line"}},
+          "/home/somebody/studies"};
 }
 
 inline Outcome outcome(std::int64_t id) {
@@ -161,64 +163,6 @@ inline void expect_prefix(const Contents& contents) {
 inline void set_schema(hid_t file, int schema) {
   const Handle attribute(H5Aopen(file, "schema", H5P_DEFAULT));
   ASSERT_GE(H5Awrite(attribute, H5T_NATIVE_INT, &schema), 0);
-}
-
-// Checksums of iterations as an older schema has them.
-inline void make_iterations_of(hid_t file, int schema) {
-  const Table table = iteration_table(example_layout(), schema);
-  const hsize_t rows = length(file, table.front());
-  const Block block = read_block(file, table, 0, rows);
-  std::vector<std::uint32_t> checksums;
-  for (hsize_t row = 0; row < rows; ++row) checksums.push_back(block.checksum(row, 0, table.size() - 1));
-  const Handle checksum = open_dataset(file, "/iterations/checksum");
-  ASSERT_GE(H5Dwrite(checksum, H5T_NATIVE_UINT32, H5S_ALL, H5S_ALL, H5P_DEFAULT, checksums.data()), 0);
-  set_schema(file, schema);
-}
-
-// Turns an archive into one of schema 5: iterations without the designs considered.
-inline void make_schema_5(const std::string& path) {
-  const Handle file(H5Fopen(path.c_str(), H5F_ACC_RDWR, H5P_DEFAULT));
-  ASSERT_GE(H5Ldelete(file, "/iterations/candidates", H5P_DEFAULT), 0);
-  make_iterations_of(file, 5);
-}
-
-// Turns an archive into one of schema 4: no checksum of the outcome.
-inline void make_schema_4(const std::string& path) {
-  make_schema_5(path);
-  const Handle file(H5Fopen(path.c_str(), H5F_ACC_RDWR, H5P_DEFAULT));
-  const Table table = evaluation_table(example_layout(), false, schema_version);
-  const Column& column = table[field_count()];
-  const hsize_t rows = length(file, column), size[] = {rows, 2}, limit[] = {H5S_UNLIMITED, 2}, chunk[] = {16, 2};
-  const Bytes all = read_rows(file, column, 0, rows);
-  Bytes kept;
-  for (hsize_t row = 0; row < rows; ++row) {
-    const auto begin = all.begin() + static_cast<std::ptrdiff_t>(row * column.bytes());
-    kept.insert(kept.end(), begin, begin + 2 * sizeof(std::uint32_t));
-  }
-  ASSERT_GE(H5Ldelete(file, column.path.c_str(), H5P_DEFAULT), 0);
-  const Handle space(H5Screate_simple(2, size, limit)), list(H5Pcreate(H5P_DATASET_CREATE));
-  ASSERT_GE(H5Pset_chunk(list, 2, chunk), 0);
-  const Handle dataset(H5Dcreate2(file, column.path.c_str(), H5T_NATIVE_UINT32, space, H5P_DEFAULT, list, H5P_DEFAULT));
-  ASSERT_GE(H5Dwrite(dataset, H5T_NATIVE_UINT32, H5S_ALL, H5S_ALL, H5P_DEFAULT, kept.data()), 0);
-  set_schema(file, 4);
-}
-
-// Turns an archive into one of schema 2: iterations without numbers and recommended designs.
-inline void make_schema_2(const std::string& path) {
-  make_schema_4(path);
-  const Handle file(H5Fopen(path.c_str(), H5F_ACC_RDWR, H5P_DEFAULT));
-  ASSERT_GE(H5Ldelete(file, "/iterations/numbers", H5P_DEFAULT), 0);
-  ASSERT_GE(H5Ldelete(file, "/iterations/recommended", H5P_DEFAULT), 0);
-  make_iterations_of(file, 2);
-}
-
-// Turns an archive into one of schema 1: without checksums either.
-inline void make_schema_1(const std::string& path) {
-  make_schema_2(path);
-  const Handle file(H5Fopen(path.c_str(), H5F_ACC_RDWR, H5P_DEFAULT));
-  ASSERT_GE(H5Ldelete(file, "/evaluations/checksum", H5P_DEFAULT), 0);
-  ASSERT_GE(H5Ldelete(file, "/iterations/checksum", H5P_DEFAULT), 0);
-  set_schema(file, 1);
 }
 
 // A file as a process leaves it that dies amid an append: open, and with a cost without its id.

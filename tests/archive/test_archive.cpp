@@ -207,12 +207,13 @@ TEST(Archive, TextThatIsTooLongIsCutBetweenCharacters) {
   for (int shift = 0; shift < 4; ++shift) {
     Outcome out = outcome(shift);
     out.evaluation.reason = std::string(shift, 'x');
-    while (out.evaluation.reason.size() < 400) out.evaluation.reason += shift % 2 ? "é" : "🦿";
+    while (out.evaluation.reason.size() < 1400) out.evaluation.reason += shift % 2 ? "é" : "🦿";
     out.evaluation.host = std::string(64, 'h');  // fills its column exactly
     archive.append(out);
     const std::string got = read(path).evaluations.back().reason;
     const std::size_t unit = shift % 2 ? 2 : 4;
-    EXPECT_EQ(got, out.evaluation.reason.substr(0, shift + (256 - shift) / unit * unit));
+    EXPECT_EQ(got, out.evaluation.reason.substr(0, shift + (1024 - shift) / unit * unit));
+    EXPECT_EQ(stored_reason(out.evaluation.reason), got);
     EXPECT_EQ(read(path).evaluations.back().host, out.evaluation.host);
   }
 }

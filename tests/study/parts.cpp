@@ -139,6 +139,21 @@ TEST_F(PartsTest, ATornEndIsCutOff) {
   }
 }
 
+// A length that changed on the disk asks for no memory: 2^60 bytes are none.
+TEST_F(PartsTest, ADamagedLengthIsTheEndOfTheFile) {
+  run("whole.h5");
+  run("a.h5", 3);
+  {
+    std::fstream file(parts_file("a.h5"), std::ios::binary | std::ios::in | std::ios::out);
+    const std::uint64_t length = std::uint64_t{1} << 60;
+    file.write(reinterpret_cast<const char*>(&length), sizeof length);
+  }
+  performed = 0;
+  EXPECT_EQ(run("a.h5").end, End::finished);
+  EXPECT_EQ(performed, 20) << "what follows a damaged length is no answer";
+  EXPECT_EQ(costs("a.h5"), costs("whole.h5"));
+}
+
 // Bytes that changed on the disk are not an answer either.
 TEST_F(PartsTest, ADamagedAnswerIsNone) {
   run("whole.h5");

@@ -114,6 +114,16 @@ TEST_P(Rerun, KeepsIdDesignAndSeedAndIsToldInEveryReplay) {
   }
   EXPECT_TRUE(archive::verify(path("a.h5")).problems.empty());
 
+  // Where nothing is left to repeat, the archive stays as it was.
+  const archive::Contents finished = archive::read(path("b.h5"));
+  const Summary nothing = start("b.h5", false, failed_ones);
+  EXPECT_TRUE(nothing.was_finished);
+  EXPECT_FALSE(finished.stopped.empty());
+  const archive::Contents same = archive::read(path("b.h5"));
+  EXPECT_EQ(same.stopped, finished.stopped);
+  EXPECT_EQ(same.events.size(), finished.events.size());
+  EXPECT_EQ(same.evaluations.size(), finished.evaluations.size());
+
   // What is ok may be done again too; no strategy stumbles over two costs of one design.
   EXPECT_EQ(start("b.h5", false, {{0, 1, 2}}).evaluated, 3);
   EXPECT_EQ(start("b.h5", false).end, End::finished);

@@ -175,6 +175,8 @@ std::vector<DesignVariable> variables(const Settings& so_far) {
       all.push_back(
           {entry.key, parameter_unit(entry.value, parsed), "parameter of the scene", known[entry.key], -1e300, 1e300});
       if (!parsed.is_constant()) all.back().formula = entry.value;
+      for (const FreeSection* starts : so_far.sections_of("starts"))  // which draws it
+        if (const FreeEntry* range = starts->find(entry.key)) all.back().formula = range->value;
     }
   return all;
 }

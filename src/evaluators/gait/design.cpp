@@ -53,7 +53,65 @@ Expression parsed(const FreeEntry& entry) {
   return entry.parsed(motion_parameters);
 }
 
+// Parameters of a built-in walker that follow from [gait]: number, or expression of other variables, as
+// GaitDesigns::values() has them.
+void follow_settings(const Settings& so_far, std::vector<DesignVariable>& all) {
+  const auto text = [&](const char* key) { return to_text(so_far.real(std::string("gait.") + key)); };
+  const std::string leg = text("leg-length"), legs = so_far.text("gait.legs");
+  const bool by_length = legs == "uniform-density", fixed = legs == "fixed-masses";
+  const std::string of = text(by_length ? "linear-density" : "leg-mass") + "*";
+  const std::map<std::string, std::string> values = {
+      {"leg", leg},
+      {"shank_mass", fixed ? text("shank-mass") : of + (by_length ? "knee" : "shank-fraction")},
+      {"thigh_mass", fixed ? text("thigh-mass") : of + (by_length ? "(" + leg + " - knee)" : "(1 - shank-fraction)")},
+      {"hip_mass", text("hip-mass")},
+      {"inertia_factor", text("inertia-factor")},
+      {"gravity", text("gravity")}};
+  for (DesignVariable& variable : all)
+    if (const auto at = values.find(variable.name); at != values.end()) {
+      const Expression value = Expression::parse(at->second, std::vector<std::string>{"shank-fraction"});
+      if (value.is_constant())
+        variable.default_value = value.constant();
+      else
+        variable.formula = at->second;
+    }
+}
+
 }  // namespace
+
+std::vector<std::pair<std::string, std::string>> idle_gait_keys(const Settings& settings) {
+  std::vector<std::pair<std::string, std::string>> idle;
+  const auto add = [&](const std::string& reason, const std::vector<std::string>& keys) {
+    for (const std::string& key : keys) idle.emplace_back(key, reason);
+  };
+  const std::string name = settings.path("gait.model"), legs = "gait.legs = " + settings.text("gait.legs");
+  const systems::Model model = systems::read_model(text_of(settings), name, false);
+  if (is_file(name)) {
+    add(name + " specifies it", built_in_keys);
+  } else {
+    if (legs != "gait.legs = uniform-density") add(legs, {"gait.linear-density"});
+    if (legs != "gait.legs = fixed-masses") add(legs, {"gait.shank-mass", "gait.thigh-mass"});
+    if (legs != "gait.legs = mass-split") add(legs, {"gait.leg-mass", "design.shank-fraction"});
+    if (model.parameter("hip_mass") < 0) add("gait.model = " + name, {"gait.hip-mass"});
+    if (model.parameter("inertia_factor") < 0) add("gait.model = " + name, {"gait.inertia-factor"});
+    if (model.dimension == 2) add("gait.model = " + name, {"gait.rotation"});
+  }
+  const bool width_named = std::any_of(settings.sections.begin(), settings.sections.end(), [](const FreeSection& one) {
+    return std::any_of(one.entries.begin(), one.entries.end(), [](const FreeEntry& entry) {
+      return entry.value.find("step-width") != std::string::npos;
+    });
+  });
+  if (model.dimension == 2 && !width_named)
+    add("the walker is planar",
+        {"design.step-width", "gait.step-width", "gait.crossing-free", "gait.crossing-points"});
+  else if (settings.design_given("step-width"))
+    add("design.step-width is given", {"gait.step-width"});
+  if (const std::string contact = settings.text("gait.contact"); contact != "friction-cone")
+    add("gait.contact = " + contact, {"gait.friction"});
+  if (!settings.sections_of("cost").empty())
+    add("[cost] replaces it", {"gait.absolute-work", "gait.positive-work", "gait.squared-torque"});
+  return idle;
+}
 
 std::vector<DesignVariable> gait_variables(const Settings& so_far) {
   std::vector<DesignVariable> all = {
@@ -73,6 +131,9 @@ std::vector<DesignVariable> gait_variables(const Settings& so_far) {
     // the knee stands first, as it always has
     all.insert(knee ? all.begin() : all.end(), std::move(v));
   }
+  for (DesignVariable& v : all)
+    if (v.name == "step-width") v.default_value = so_far.real("gait.step-width");
+  if (!is_file(name)) follow_settings(so_far, all);
   for (const FreeSection* section : so_far.sections_of("parameters"))
     for (const FreeEntry& entry : section->entries) {
       if (model.parameter(entry.key) >= 0)

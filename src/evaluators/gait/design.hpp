@@ -15,6 +15,9 @@ namespace dodyn::evaluators {
 // Design variables of the gait evaluator: those of the motion, and every parameter of the model.
 std::vector<DesignVariable> gait_variables(const Settings& so_far);
 
+// Settings that others make idle, each with the reason.
+std::vector<std::pair<std::string, std::string>> idle_gait_keys(const Settings& settings);
+
 class GaitDesigns {
  public:
   // Throws ConfigError of settings at odds, and of what is wrong with the model.

@@ -374,6 +374,7 @@ EvaluatorKind gait_kind() {
       {.kind = "require",
        .any_key = true,
        .description = "NAME = a condition of parameters (judges a design) or of the motion (a constraint)"}};
+  kind.idle = idle_gait_keys;
   kind.make = make_gait;
   return kind;
 }

@@ -1,0 +1,178 @@
+// What an archive holds of the study that it is of: the values that were used, where they are from, and enough to
+// evaluate its designs again anywhere.
+#include "study/archived.hpp"
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+
+#include "farm/farm.hpp"
+#include "study/study.hpp"
+#include "surrogate/choice.hpp"
+
+namespace dodyn::study {
+namespace {
+
+namespace fs = std::filesystem;
+
+class Archived : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::string name = (fs::temp_directory_path() / "dodyn-archived-XXXXXX").string();
+    folder = ::mkdtemp(name.data());
+    fs::create_directories(folder / "configs");
+    fs::create_directories(folder / "elsewhere");
+  }
+  void TearDown() override { fs::remove_all(folder); }
+
+  std::string configured(const std::string& text) const {
+    const std::string path = folder / "configs" / "a.cfg";
+    std::ofstream(path) << text;
+    return path;
+  }
+
+  // Runs three evaluations; the archive is then all that is left.
+  archive::Contents run(const std::string& text, std::vector<std::string> words = {}) const {
+    words.push_back("--study.archive=" + archive());
+    words.push_back("--study.max-evaluations=3");
+    const Settings settings = evaluators::read_settings(configured(text), words);
+    const std::shared_ptr<const Evaluator> evaluator = evaluators::make_evaluator(settings);
+    const auto strategy = make_strategy(settings, *evaluator);
+    const auto farm = farm::make_local_farm(make_work(evaluator, settings));
+    Study(
+        settings, *evaluator, *strategy, *farm, {}, [] { return ""; }, [](const Tally&) {})
+        .run();
+    fs::remove(folder / "configs" / "a.cfg");
+    return archive::read(archive());
+  }
+  std::string archive() const { return folder / "elsewhere" / "a.h5"; }
+
+  // The outcome of each row again, from the archive alone; its checksum has to be that of the row.
+  void expect_replayed(const archive::Contents& contents) const {
+    const ArchivedStudy study = archived_study(archive(), {}, 0);
+    EXPECT_EQ(another_problem(study.settings, *study.evaluator, contents), "");
+    const std::shared_ptr<const Evaluator> evaluator = evaluators::make_evaluator(study.settings);
+    const auto farm = farm::make_local_farm(make_work(evaluator, study.settings));
+    ASSERT_EQ(contents.evaluations.size(), 3u);
+    for (std::size_t row = 0; row < 3; ++row) {
+      Task task;
+      task.evaluation.id = contents.evaluations[row].id;
+      task.evaluation.design = contents.evaluations[row].design;
+      task.evaluation.seed = contents.evaluations[row].seed;
+      task.time_limit = study.settings.real("study.time-limit");
+      const Outcome outcome = evaluate(*evaluator, *farm, task);
+      EXPECT_TRUE(contents.evaluations[row].ok()) << contents.evaluations[row].reason;
+      EXPECT_EQ(archive::outcome_checksum(contents.layout, outcome), contents.outcomes[row])
+          << outcome.evaluation.reason << ", cost " << outcome.evaluation.cost << ", was "
+          << contents.evaluations[row].cost;
+    }
+  }
+
+  static std::string refusal(const std::string& path) {
+    try {
+      archived_study(path, {}, 0);
+    } catch (const ConfigError& error) {
+      return error.what();
+    }
+    return "accepted";
+  }
+
+  fs::path folder;
+};
+
+std::string command(const std::string& run, const std::string& design) {
+  return "[study]\nevaluator = command\ntime-limit = 30\n[surrogate]\nstrategy = sweep\npoints = 3\n[design]\n" +
+         design + "[command]\nrun = " + run + "\n";
+}
+
+TEST_F(Archived, AProgramFindsItsFolderAndItsTimeLimit) {
+  std::ofstream(folder / "configs" / "cost.sh")
+      << "printf '{\"cost\": %s%s}' \"$DODYN_TIME_LIMIT\" \"${DODYN_X#0}\" > $DODYN_RESULT_FILE\n";
+  const auto contents = run(command("sh \"$DODYN_STUDY/cost.sh\"", "x.min = 0.1\nx.max = 0.9\n"));
+  EXPECT_EQ(contents.provenance.folder, (folder / "configs").string());
+  EXPECT_EQ(contents.evaluations[0].cost, 30.1);
+  expect_replayed(contents);
+  fs::rename(folder / "configs", folder / "gone");
+  EXPECT_EQ(refusal(archive()), archive() + ": its command's folder $DODYN_STUDY, " + contents.provenance.folder +
+                                    ", is not here; copy it there, or start from the configuration: dodyn replay "
+                                    "CONFIG");
+}
+
+// A list of names, a list of numbers, and a line of shell with what a configuration would read as a comment.
+TEST_F(Archived, ListsAndLinesOfShellAreWhatTheyWere) {
+  const auto contents =
+      run(command("", "material = steel, brass\nwidth = 0.02, 0.03\n"),
+          {"--command.run", "test $DODYN_MATERIAL = steel; # a comment\n"
+                            "printf '{\"cost\": %s}' \"1$?$DODYN_WIDTH\" > $DODYN_RESULT_FILE"});
+  EXPECT_EQ(contents.evaluations.size(), 3u);
+  expect_replayed(contents);
+}
+
+// Settings that others make idle, and parameters that follow from others: none has a value that nobody used.
+TEST_F(Archived, NoParameterHasAValueThatWasNotUsed) {
+  const auto settings = [&](const std::string& gait) {
+    const Settings all = evaluators::read_settings(
+        configured("[study]\nevaluator = gait\n[design]\nknee.min = 0.3\nknee.max = 0.7\n[gait]\n" + gait), {});
+    const auto pairs = all.configuration();
+    return std::map<std::string, std::string>(pairs.begin(), pairs.end());
+  };
+  auto all = settings("linear-density = 4\ngravity = 3.7\n");
+  EXPECT_EQ(all.at("design.shank_mass"), "4*knee");
+  EXPECT_EQ(all.at("design.thigh_mass"), "4*(1 - knee)");
+  EXPECT_EQ(all.at("design.gravity"), "3.7");
+  for (const char* idle : {"gait.shank-mass", "gait.leg-mass", "gait.step-width", "design.step-width",
+                           "design.shank-fraction", "gait.hip-mass", "gait.friction", "gait.rotation"})
+    EXPECT_FALSE(all.contains(idle)) << idle;
+  all = settings("legs = fixed-masses\nshank-mass = 1.5\n");
+  EXPECT_EQ(all.at("design.shank_mass"), "1.5");
+  EXPECT_EQ(all.at("design.thigh_mass"), "3");
+  EXPECT_FALSE(all.contains("gait.linear-density"));
+  all = settings("legs = mass-split\nleg-length = 2\n");
+  EXPECT_EQ(all.at("design.thigh_mass"), "5*(1 - shank-fraction)");
+  EXPECT_EQ(all.at("design.leg"), "2");
+  all = settings("model = spatial-biped\nstep-width = 0.12\n");
+  EXPECT_EQ(all.at("design.step-width"), "0.12");
+  EXPECT_EQ(all.at("gait.step-width"), "0.12");
+  EXPECT_FALSE(all.contains("gait.inertia-factor"));
+  all = settings("step-width = 0.12\n");
+  EXPECT_EQ(all.at("gait.step-width"), "0.12") << "what is given is kept";
+}
+
+// A default that every scenario replaces is used by none; one that a scenario uses is used.
+TEST_F(Archived, ScenariosDecideWhatIsUsed) {
+  const auto pairs = evaluators::read_settings(
+                         configured("[study]\nevaluator = gait\n[design]\nknee.min = 0.3\nknee.max = 0.7\n"
+                                    "[scenario slow]\nstep-length = 0.4\ncontact = friction-cone\n"
+                                    "[scenario fast]\nstep-length = 0.6\nperiod = 0.7\n"),
+                         {})
+                         .configuration();
+  const std::map<std::string, std::string> all(pairs.begin(), pairs.end());
+  EXPECT_FALSE(all.contains("design.step-length"));
+  EXPECT_EQ(all.at("design.period"), "0.9");
+  EXPECT_EQ(all.at("gait.friction"), "0.8");
+}
+
+// The masses follow from the knee: taken for given ones, they would be those of another walker.
+TEST_F(Archived, AGaitIsThatOfTheWalkerThatWalked) {
+  const auto contents = run(
+      "[study]\nevaluator = gait\n[surrogate]\nstrategy = sweep\npoints = 3\n[design]\nknee.min = 0.4\n"
+      "knee.max = 0.6\n[gait]\nintervals = 8\nstarts = 1\nshifts = 0\nexamination = report\n"
+      "coarse-intervals = 0\nparts = 1\n");
+  const std::map<std::string, std::string> given(contents.provenance.given.begin(), contents.provenance.given.end());
+  EXPECT_EQ(given.at("gait.intervals"), folder.string() + "/configs/a.cfg:10");
+  EXPECT_EQ(given.count("gait.leg-length"), 0u);
+  EXPECT_EQ(archived_study(archive(), {}, 0).settings.design_given("shank_mass"), false);
+  const ArchivedStudy study = archived_study(archive(), {}, 0);
+  const std::shared_ptr<const Evaluator> evaluator = evaluators::make_evaluator(study.settings);
+  Task task;
+  task.evaluation = contents.evaluations[0];
+  task.evaluation.status = Status::failed;
+  const auto farm = farm::make_local_farm(make_work(evaluator, study.settings));
+  EXPECT_EQ(archive::outcome_checksum(contents.layout, evaluate(*evaluator, *farm, task)), contents.outcomes[0]);
+}
+
+}  // namespace
+}  // namespace dodyn::study
