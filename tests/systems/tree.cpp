@@ -137,6 +137,13 @@ TEST(Tree, LagrangianIsTheSumOverItsBodies) {
         ASSERT_GE(spring.coordinate, 0) << tree.name;
         L -= 0.5 * spring.stiffness * std::pow(q[spring.coordinate] - spring.rest, 2);
       }
+      // Rotors behind gears: the place that drives one is a coordinate in every model here.
+      for (const auto& rotor : tree.driven) {
+        ASSERT_EQ(rotor.place.arguments.size(), 1u) << tree.name;
+        const auto& place = rotor.place.arguments[0].variable;
+        ASSERT_EQ(place.kind, Variable::coordinate) << tree.name;
+        L += 0.5 * rotor.mass * std::pow(v[place.index], 2);
+      }
       EXPECT_NEAR(tree.lagrangian(q.data(), v.data()), L, 1e-7 * (1.0 + std::abs(L))) << tree.name;
     }
   }
