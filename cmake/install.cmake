@@ -20,7 +20,13 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/configs ${PROJECT_SOURCE_DIR}/jobs ${PRO
 if(EXISTS ${PROJECT_SOURCE_DIR}/models)
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/models DESTINATION ${data})
 endif()
-install(DIRECTORY ${PROJECT_SOURCE_DIR}/python DESTINATION ${data} PATTERN __pycache__ EXCLUDE)
+# `import dodyn`: a link in the folder of Python's packages under the prefix leads to the one copy of the package.
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/python DESTINATION ${data}
+        PATTERN __pycache__ EXCLUDE PATTERN .mypy_cache EXCLUDE PATTERN build EXCLUDE PATTERN *.egg-info EXCLUDE)
+set(DODYN_PYTHON_PACKAGES "" CACHE STRING "Folder of Python packages below the prefix; empty: the one of /usr/bin/python3")
+install(CODE "set(dodyn_packages \"${DODYN_PYTHON_PACKAGES}\")
+  set(dodyn_python \"${CMAKE_INSTALL_DATADIR}/dodyn/python/dodyn\")")
+install(SCRIPT ${CMAKE_CURRENT_LIST_DIR}/link_python.cmake)
 install(FILES ${PROJECT_SOURCE_DIR}/docs/dodyn.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 install(FILES ${CMAKE_CURRENT_LIST_DIR}/completion.bash
         DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME dodyn)

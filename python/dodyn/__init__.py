@@ -1,16 +1,17 @@
-"""Reads what dodyn writes: design databases in HDF5, one file per study.
+"""Archives of dodyn in Python. An archive is one HDF5 file and holds one study.
 
     import dodyn
-    study = dodyn.open("knee.h5")          # also while the study runs
-    study.best.design, study.best.cost     # {'knee': 0.279}, 0.0953: what `dodyn show` recommends
-    study.best.trajectory.q                # numpy array [node, coordinate]
-    study.best.trajectory["q"].names       # what the columns are
-    study.to_pandas()                      # one row per evaluation
-    study.to_xarray()                      # everything, labelled
+    archive = dodyn.open("knee.h5")            # also while the study runs
+    archive.best.design, archive.best.cost     # {'knee': 0.279}, 0.0953: the design that `dodyn show` recommends
+    archive.best.trajectory.q                  # numpy array [node, coordinate]
+    archive.best.trajectory["q"].names         # names of the columns
+    archive.to_pandas()                        # one row per evaluation
+    archive.to_xarray()                        # everything, labelled
 
-Needs h5py and numpy; to_pandas() and to_xarray() need what they name, pictures (dodyn.plot, dodyn.animate) matplotlib.
+Needs h5py and numpy. to_pandas() and to_xarray() need the packages of these names; dodyn.plot and dodyn.animate need matplotlib.
 """
 
-from .archive import ArchiveError, Channel, Evaluation, Study, Trajectory, open
+from .archive import Archive, ArchiveError, Channel, Evaluation, Event, Iteration, Quantity, Trajectory, open
 
-__all__ = ["ArchiveError", "Channel", "Evaluation", "Study", "Trajectory", "open"]
+__version__ = "0.1.0"
+__all__ = ["Archive", "ArchiveError", "Channel", "Evaluation", "Event", "Iteration", "Quantity", "Trajectory", "open"]

@@ -1,12 +1,16 @@
 """python3 -m dodyn report|plot|animate|import ...: what the subcommands of those names run."""
 
+from __future__ import annotations
+
 import argparse
 import os
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
+from typing import NoReturn
 
-from .archive import ArchiveError, Study
+from .archive import Archive, ArchiveError
 
 
 class Refused(Exception):
@@ -14,16 +18,16 @@ class Refused(Exception):
 
 
 class Parser(argparse.ArgumentParser):
-    def error(self, message):
+    def error(self, message: str) -> NoReturn:
         raise Refused(f"{message}; {self.prog} --help lists what it takes")
 
 
-def opened(path):
-    return Study(path)
+def opened(path: str) -> Archive:
+    return Archive(path)
 
 
-def written(path, content):
-    """The file appears whole or not at all."""
+def written(path: str, content: str | bytes) -> None:
+    """Writes a file, whole or not at all. Throws Refused."""
     temporary = Path(f"{path}.tmp")
     try:
         temporary.write_bytes(content if isinstance(content, bytes) else content.encode("utf-8"))
@@ -32,7 +36,7 @@ def written(path, content):
         raise Refused(f"{path}: cannot be written: {error.strerror}") from None
 
 
-def report(words):
+def report(words: Sequence[str]) -> None:
     from .report import page
 
     parser = Parser(prog="dodyn report", description="One self-contained HTML page of what a study found.")
@@ -63,25 +67,25 @@ def report(words):
         time.sleep(given.every)
 
 
-def plot(words):
+def plot(words: Sequence[str]) -> None:
     from . import plot as pictures
 
     pictures.main(words, Parser, Refused)
 
 
-def animate(words):
+def animate(words: Sequence[str]) -> None:
     from . import animate as films
 
     films.main(words, Parser, Refused)
 
 
-def import_(words):
+def import_(words: Sequence[str]) -> None:
     from . import urdf
 
     urdf.main(words, Parser, Refused)
 
 
-def main(words=None):
+def main(words: Sequence[str] | None = None) -> int:
     words = sys.argv[1:] if words is None else words
     commands = {"report": report, "plot": plot, "animate": animate, "import": import_}
     if not words or words[0] not in commands:

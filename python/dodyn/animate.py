@@ -1,19 +1,26 @@
 """A motion as a film: .gif, .mp4 (where ffmpeg is installed), or .svg that plays in a browser."""
 
+from __future__ import annotations
+
+import argparse
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from . import plot, words
-from .archive import ArchiveError, read_csv
+from . import plot, summary
+from .archive import ArchiveError, Array, read_csv
 from .archive import open as open_study
+from .motion import Motion
 
 VIEWS = {"side": (0, 0), "front": (90, 0), "top": (0, 90), "orbit": (-35, 20)}  # degrees
 
 
-def camera(dimension, view):
-    """Rows: right, up, away."""
+def camera(dimension: int, view: str) -> Array:
+    """Returns the directions of a view in the world: rows right, up, away."""
     if dimension == 2:
         return np.array([[1, 0], [0, 1], [0, 0]], dtype=float)
     yaw, pitch = np.radians(VIEWS[view])
@@ -21,27 +28,32 @@ def camera(dimension, view):
     return np.array([[c, s, 0], [-s * S, c * S, C], [-s * C, c * C, -S]])
 
 
-def frames(one, rate, speed, repeat=1):
+def frames(one: Motion, rate: float, speed: float, repeat: int = 1) -> list[tuple[int, float]]:
     """(step, time) of every frame, evenly in time; of a gait `repeat` steps."""
     length = one.t[-1] - one.t[0]
     count = max(2, int(round(length / speed * rate)))
     return [(step, one.t[0] + length * k / count) for step in range(repeat) for k in range(count)]
 
 
-def between(rows, t, time):
+def between(rows: npt.NDArray[Any], t: npt.NDArray[Any], time: float) -> Array:
+    """Returns the row at a time, linear between the nodes t [node] of `rows` [node or interval, ...]."""
     k = int(np.clip(np.searchsorted(t, time, side="right") - 1, 0, len(t) - 2))
     w = (time - t[k]) / (t[k + 1] - t[k]) if t[k + 1] > t[k] else 0.0
     last = len(rows) - 1
-    return (1 - w) * rows[min(k, last)] + w * rows[min(k + 1, last)]
+    row: Array = (1 - w) * rows[min(k, last)] + w * rows[min(k + 1, last)]
+    return row
+
+
+Drawn = tuple[float, Array, str]  # depth, points [n, 2], colour
 
 
 class Drawing:
     """What is on a frame, as lines [(points [n, 2], colour)], polygons [(corners [n, 2], colour)] and arrows, in metres."""
 
-    def __init__(self, one, view):
+    def __init__(self, one: Motion, view: str) -> None:
         self.one, self.view = one, camera(one.dimension, view)
         self.strength = max([1e-12, *(np.nanmax(np.linalg.norm(f, axis=1)) for _, f in one.forces)])
-        self.still = set()  # bodies that never move are grey
+        self.still: set[int] = set()  # bodies that never move are grey
         boxes = [p.reshape(-1, one.dimension) for p in (one.points,) if p is not None]
         if one.positions is not None:
             moves = np.ptp(one.positions, axis=0).max(axis=1) > 1e-9
@@ -57,17 +69,20 @@ class Drawing:
         margin = 0.08 * (np.ptp(flat, axis=0).max() or 1.0)
         self.low, self.high = flat.min(axis=0) - margin, flat.max(axis=0) + margin
 
-    def window(self, steps):
+    def window(self, steps: int) -> tuple[Array, Array]:
         low, high = self.low.copy(), self.high.copy()
         if self.one.stride and steps > 1:
             travelled = (steps - 1) * self.view[:2] @ (self.one.stride.shift * ([1, 0, 1] if self.one.stride.mirrored else 1))
             low, high = np.minimum(low, low + travelled), np.maximum(high, high + travelled)
         return low, high
 
-    def at(self, step, time):
-        one, lines, polygons, arrows = self.one, [], [], []
+    def at(self, step: int, time: float) -> tuple[list[Drawn], list[Drawn], list[tuple[Array, Array]]]:
+        one = self.one
+        lines: list[Drawn] = []
+        polygons: list[Drawn] = []
+        arrows: list[tuple[Array, Array]] = []
         if one.positions is not None:
-            placed = [between(np.array([c]), [0, 1], 0) for c in self._corners(time)]
+            placed = self._corners(time)
             for shape, corners in zip(one.shapes, placed):
                 for ring in shape.faces:
                     world = corners[ring]
@@ -94,14 +109,16 @@ class Drawing:
                     arrows.append((flat[point], tip @ self.view[:2].T))
         return sorted(lines, key=lambda x: -x[0]), sorted(polygons, key=lambda x: -x[0]), arrows
 
-    def _corners(self, time):
+    def _corners(self, time: float) -> list[Array]:
         one = self.one
+        assert one.positions is not None and one.attitudes is not None
         positions, attitudes = between(one.positions, one.t, time), between(one.attitudes, one.t, time)
         moment = type(one)(one.t[:1], one.dimension, positions=positions[None], attitudes=attitudes[None], shapes=one.shapes)
         return moment.corners(0)
 
 
-def film(one, given, title, output):
+def film(one: Motion, given: argparse.Namespace, title: str, output: str) -> int:
+    """Writes a .gif or .mp4 and returns its number of frames."""
     import matplotlib
 
     matplotlib.use("Agg")
@@ -116,7 +133,7 @@ def film(one, given, title, output):
     axes = figure.add_axes((0.02, 0.02, 0.96, 0.88))
     shown = frames(one, given.rate, given.speed, steps)
 
-    def draw(frame):
+    def draw(frame: tuple[int, float]) -> list[Any]:
         step, time = frame
         axes.clear()
         axes.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), xticks=[], yticks=[])
@@ -143,8 +160,8 @@ def film(one, given, title, output):
     return len(shown)
 
 
-def drawn_svg(one, given, title):
-    """An SVG whose groups take turns by CSS: no script, no library."""
+def drawn_svg(one: Motion, given: argparse.Namespace, title: str) -> tuple[str, int]:
+    """Returns an SVG whose groups take turns by CSS (no script, no library), and its number of frames."""
     import html
 
     from matplotlib.colors import to_hex
@@ -157,7 +174,7 @@ def drawn_svg(one, given, title):
     shown = frames(one, given.rate, given.speed, steps)
     seconds = len(shown) / given.rate
 
-    def place(points):
+    def place(points: Sequence[Array] | Array) -> str:
         return " ".join(f"{scale * (x - low[0]):.1f},{scale * (high[1] - y):.1f}" for x, y in points)
 
     groups = []
@@ -178,7 +195,7 @@ def drawn_svg(one, given, title):
     ), len(shown)
 
 
-def main(command_line, parser_type, refused):
+def main(command_line: Sequence[str], parser_type: type[argparse.ArgumentParser], refused: type[Exception]) -> None:
     parser = parser_type(prog="dodyn animate", description="One motion as a film.")
     parser.add_argument("archive", metavar="ARCHIVE", help="or a CSV file of dodyn solve or simulate")
     parser.add_argument("--evaluation", metavar="ID", help="default: the best")
@@ -208,7 +225,7 @@ def main(command_line, parser_type, refused):
             raise refused(f"{given.archive}: no evaluation is ok; say which to draw: --evaluation ID")
         if len(found) > 1:
             raise refused("command line: --evaluation: a film shows one")
-        title, trajectory = words.design(study, found[0], 4), found[0].trajectory
+        title, trajectory = summary.design(study, found[0], 4), found[0].trajectory
     if given.scenario or trajectory.scenarios:
         name, trajectory = plot.in_scenarios(trajectory, given.scenario)[0]
         title = f"{name}, {title}"

@@ -1,6 +1,8 @@
 """The one reader of archives: columns, units and provenance as plain Python and numpy. The layout is described in
 docs/archive.md and src/archive/schema.hpp."""
 
+from __future__ import annotations
+
 import contextlib
 import ctypes
 import functools
@@ -11,11 +13,17 @@ import stat
 import struct
 import time
 import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any, Union
 
 import h5py
 import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[np.float64]
+PathLike = Union[str, "os.PathLike[str]"]
 
 SCHEMA = 7  # the one that this reader knows
 # Columns in the order of the checksums of rows, with the kinds of their numbers or texts. `id` is extended last: its length is the number
@@ -39,19 +47,20 @@ class ArchiveError(Exception):
     """The file is no archive that can be read; the message is one line."""
 
 
-def text(value):
+def text(value: object) -> str:
+    """Returns a text of the file, whatever type h5py gives it."""
     if isinstance(value, str):  # h5py decodes some texts itself, and smuggles other bytes through as lone surrogates
         value = value.encode("utf-8", "surrogateescape")
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
 
 
-def texts(values):
+def texts(values: Iterable[object]) -> list[str]:
     return [text(value) for value in values]
 
 
 @dataclass(frozen=True)
 class Event:
-    """What befell a study: `kind` is a few words ("started", "rank lost", ...), `text` one line, `time` is UTC."""
+    """An event of a study: `kind` is a few words ("started", "rank lost", ...), `text` one line, `time` UTC, ISO 8601."""
 
     time: str
     kind: str
@@ -67,32 +76,34 @@ class Quantity:
     description: str = ""
     lower: float = -math.inf
     upper: float = math.inf
-    choices: tuple = ()  # the names that its values 0, 1, ... stand for
+    choices: tuple[str, ...] = ()  # the names of its values 0, 1, ...
 
     @property
-    def label(self):
+    def label(self) -> str:
+        """The name with its unit: "knee [m]"."""
         return f"{self.name} [{self.unit}]" if self.unit not in ("", "1") else self.name
 
 
 @dataclass(frozen=True)
 class Channel:
-    """One matrix of a trajectory: values [node, coordinate], the names and units of the coordinates, what they are.
-    `segments` are pairs of points that a picture joins by a line (of a channel of points, else empty)."""
+    """One matrix of a trajectory: values [node, coordinate], names and units of the coordinates, a description.
+    `segments` are pairs of points that a picture joins by a line (empty unless the channel holds points)."""
 
     name: str
-    values: np.ndarray
-    names: list
-    units: list
+    values: Array
+    names: list[str]
+    units: list[str]
     description: str
-    segments: tuple = ()
+    segments: tuple[tuple[str, str], ...] = ()
 
-    def __array__(self, dtype=None):
+    def __array__(self, dtype: npt.DTypeLike = None) -> npt.NDArray[Any]:
         return np.asarray(self.values, dtype=dtype)
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self.values)
 
-    def column(self, name):
+    def column(self, name: str) -> Array:
+        """Returns one coordinate [node], in its unit of `units`. Throws ValueError if there is no such name."""
         return self.values[:, self.names.index(name)]
 
 
@@ -100,36 +111,37 @@ class Trajectory:
     """The motion behind an evaluation. `trajectory.q` is the numpy array [node, coordinate] of the channel `q`,
     trajectory["q"] the channel with its names and units; empty (false) where the evaluation has no motion."""
 
-    def __init__(self, channels):
-        self.channels = channels
+    def __init__(self, channels: Mapping[str, Channel]) -> None:
+        self.channels = dict(channels)
 
-    def __bool__(self):
+    def __bool__(self) -> bool:
         return bool(self.channels)
 
-    def __contains__(self, name):
+    def __contains__(self, name: object) -> bool:
         return name in self.channels
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[Channel]:
         return iter(self.channels.values())
 
-    def __getitem__(self, name):
+    def __getitem__(self, name: str) -> Channel:
         return self.channels[name]
 
-    def __getattr__(self, name):
+    def __getattr__(self, name: str) -> Array:
         if name.startswith("_") or name not in self.channels:
             raise AttributeError(f"no channel '{name}'; there are {', '.join(self.channels) or 'none'}")
         return self.channels[name].values
 
-    def __dir__(self):
+    def __dir__(self) -> list[str]:
         return [*super().__dir__(), *self.channels]
 
     @property
-    def scenarios(self):
-        """Names of the scenarios whose motions these are; empty where the study has none."""
+    def scenarios(self) -> list[str]:
+        """The names of the scenarios; empty if the study has none."""
         return list(dict.fromkeys(name.split(":")[0] for name in self.channels if ":" in name))
 
-    def scenario(self, name):
-        """The motion in one scenario, its channels by their own names; empty where it has none there."""
+    def scenario(self, name: str) -> Trajectory:
+        """Returns the motion in one scenario, its channels by their own names; empty if the design has none there.
+        Throws ArchiveError if there is no such scenario."""
         if name not in self.scenarios:
             raise ArchiveError(f"no scenario '{name}'; there are {', '.join(self.scenarios) or 'none'}")
         own = {
@@ -140,59 +152,69 @@ class Trajectory:
         empty = all(np.isnan(channel.values).all() for channel in own.values())
         return Trajectory({} if empty else own)
 
-    def by_scenario(self):
-        """(name, Trajectory) of each scenario; of a study without any ("", this one)."""
+    def by_scenario(self) -> list[tuple[str, Trajectory]]:
+        """Returns (name, Trajectory) of each scenario; [("", this one)] if the study has no scenarios."""
         return [(name, self.scenario(name)) for name in self.scenarios] or [("", self)]
 
 
 @dataclass(frozen=True)
 class Evaluation:
-    """One row: what was asked and what came of it. `cost` is NaN where there is none; `gradient` is empty where there
-    is none; `attempts` are the earlier rows of the same id, oldest first."""
+    """One row of an archive: a design and its outcome.
 
-    study: "Study"
+    design     value of each design variable, in the units of `study.variables`
+    status     "ok", "infeasible", "not_converged", "failed", "timed_out" or "lost"; `reason` is one line
+    cost       NaN if the evaluation has none; `cost_stderr` its standard error, 0 for deterministic costs
+    gradient   d cost / d variable; empty if the evaluation has none
+    metrics    value of each metric, in the units of `study.metrics`
+    seconds    wall-clock time of the evaluation, s; `started` is UTC, ISO 8601
+    attempts   the earlier rows of the same id, oldest first
+    """
+
+    study: Archive
     row: int
     id: int
     parent: int
-    design: dict
+    design: dict[str, float]
     status: str
     reason: str
     cost: float
     cost_stderr: float
-    gradient: dict
-    metrics: dict
+    gradient: dict[str, float]
+    metrics: dict[str, float]
     seconds: float
     rank: int
     host: str
     started: str
     seed: int
-    attempts: tuple = ()
+    attempts: tuple[Evaluation, ...] = ()
 
     @property
-    def ok(self):
+    def ok(self) -> bool:
+        """Whether the cost is that of a feasible, converged motion."""
         return self.status == "ok"
 
     @property
-    def trajectory(self):
+    def trajectory(self) -> Trajectory:
+        """The motion of the evaluation, read from the file."""
         return self.study.trajectory(self.row)
 
 
 @dataclass(frozen=True)
 class Iteration:
-    """What the strategy saw and decided: the row `evaluations` rows had been told."""
+    """A decision of the search strategy, made when it knew `evaluations` rows."""
 
     evaluations: int
     best_id: int
     best_cost: float
-    next: np.ndarray
+    next: Array  # [variable], the design that it chose
     predicted_cost: float
-    recommended: np.ndarray
-    numbers: dict
+    recommended: Array  # [variable]; NaN if costs have no noise
+    numbers: dict[str, float]
     note: str
-    candidates: list  # designs considered, the chosen one first: a dict each (docs/archive.md)
+    candidates: list[dict[str, float]]  # designs considered, the chosen one first (docs/archive.md)
 
 
-def parse_configuration(written):
+def parse_configuration(written: str) -> dict[str, str]:
     """The configuration as the archive holds it: 'key = value' lines; a backslash protects itself, line ends, and an
     equals sign in a key."""
     found = {}
@@ -204,15 +226,15 @@ def parse_configuration(written):
     return found
 
 
-def choices(written):
-    """'steel, aluminium' as names; none where it is a number, or a list of numbers."""
+def choices(written: str) -> tuple[str, ...]:
+    """Returns the names in 'steel, aluminium'; nothing for a number or a list of numbers."""
     names = [word.strip() for word in written.split(",")]
     return () if len(names) < 2 or re.match(r"[-+.0-9]", names[0]) else tuple(names)
 
 
-def parse_constraints(written):
+def parse_constraints(written: str) -> list[tuple[str, bool, float]]:
     """'work <= 3, force >= 0' as [(metric, True where it is an upper limit, limit)]; '0 <= lean <= 1' and 'speed = 1 +- 0.1' are two each."""
-    found = []
+    found: list[tuple[str, bool, float]] = []
     for word in filter(None, (part.strip() for part in written.split(","))):
         both = re.fullmatch(r"(\S+)\s*(<=|>=)\s*(.+?)\s*\2\s*(\S+)", word)
         equal = re.fullmatch(r"(.+?)\s*=\s*(\S+)\s*\+-\s*(\S+)", word)
@@ -241,7 +263,7 @@ HEAPS_END = 64 << 20  # bytes: all heaps are written when a file is created, bef
 DENSEST = 1032  # to 1: how much deflate compresses at best
 
 
-def superblock(path):
+def superblock(path: PathLike) -> tuple[int, bool]:
     """(flags: who has it open for writing, whether the file is shorter than it was). HDF5 file format specification 3.0, II.A."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # a FIFO would wait for a writer
@@ -261,7 +283,7 @@ def superblock(path):
     return (block[11], found.st_size < struct.unpack_from("<Q", block, 28)[0]) if len(block) == 48 else (0, True)
 
 
-def check_heaps(path):
+def check_heaps(path: PathLike) -> None:
     """Throws ArchiveError where a heap of texts is damaged: heaps have no checksums, and HDF5 believes their sizes. A heap is a header
     of 16 bytes with its size, then objects: index (2 bytes), reference count (2), reserved (4), size (8), and the bytes, padded to 8;
     index 0 is the free space at the end, its own header counted (HDF5 file format specification 3.0, III.E)."""
@@ -284,7 +306,7 @@ def check_heaps(path):
         at = data.find(b"GCOL\1\0\0\0", at + 8)
 
 
-def access(reads, clear_marks=False):
+def access(reads: int, clear_marks: bool = False) -> Any:
     """How HDF5 opens a file: the properties that h5py has no words for are set by the library that h5py uses itself."""
     properties = h5py.h5p.create(h5py.h5p.FILE_ACCESS)
     properties.set_libver_bounds(h5py.h5f.LIBVER_LATEST, h5py.h5f.LIBVER_LATEST)
@@ -298,16 +320,16 @@ def access(reads, clear_marks=False):
     return properties
 
 
-def open_to_read(path):
+def open_to_read(path: PathLike) -> Any:
     """The open HDF5 file, also while the study writes to it, and while this process has it open. Throws ArchiveError."""
     name, read = os.fsencode(path), h5py.h5f.ACC_RDONLY
     swmr = read | h5py.h5f.ACC_SWMR_READ
-    cause = None
+    cause: OSError | None = None
     for attempt in range(ATTEMPTS):
         flags, cut = superblock(path)
         written = os.path.exists(f"{path}.lock")
         before = os.stat(path)
-        ways = [
+        ways: list[Callable[[], Any]] = [
             lambda: h5py.File(h5py.h5f.open(name, swmr, access(READS_WHILE_WRITTEN if written else 1))),
             lambda: h5py.File(path, "r"),  # where this process has it open, but not in SWMR mode
         ]
@@ -325,16 +347,16 @@ def open_to_read(path):
         time.sleep(PAUSE)
     if cut and not written:
         raise ArchiveError(f"{path}: truncated: the file is shorter than it was when it was closed; dodyn repair {path} recovers what is sound")
-    raise damaged(path, cause)
+    raise damaged(path, cause or OSError("unreadable"))
 
 
-def damaged(path, cause):
+def damaged(path: PathLike, cause: Exception) -> ArchiveError:
     words = " ".join(str(cause.args[-1] if cause.args else cause).split())
     return ArchiveError(f"{path}: damaged: {words[:200]}; dodyn repair {path} recovers what is sound")
 
 
 @contextlib.contextmanager
-def reading(path):
+def reading(path: PathLike) -> Iterator[Any]:
     """The open file. What h5py throws within is the file's fault: an ArchiveError."""
     file = open_to_read(path)
     try:
@@ -346,7 +368,7 @@ def reading(path):
             file.close()
 
 
-def dataset(group, name, shape=None, kinds=None):
+def dataset(group: Any, name: str, shape: tuple[int, ...] | None = None, kinds: str | None = None) -> Any:
     """A dataset of the file itself: not a link out of it, and no larger than the file can hold. `shape`: its extents after the first one.
     Throws ValueError."""
     if not isinstance(group.get(name, getlink=True), h5py.HardLink):
@@ -363,14 +385,14 @@ def dataset(group, name, shape=None, kinds=None):
     return found
 
 
-def rows_of(*lists):
+def rows_of(*lists: Sequence[Any]) -> Iterable[tuple[Any, ...]]:
     """The lists side by side. Throws ValueError where they differ in length."""
     if len({len(one) for one in lists}) > 1:
         raise ValueError(f"lists of {', '.join(str(len(one)) for one in lists)} names, units or bounds")
     return zip(*lists)
 
 
-def one_text(attributes, name):
+def one_text(attributes: Any, name: str) -> str:
     """An attribute that is one text. Throws KeyError, ValueError."""
     found = attributes[name]
     if not isinstance(found, (str, bytes)):
@@ -378,51 +400,57 @@ def one_text(attributes, name):
     return text(found)
 
 
-def check_rows(what, columns, sums):
+def check_rows(what: str, columns: Sequence[npt.NDArray[Any]], sums: npt.NDArray[np.uint32]) -> None:
     """Throws ValueError where a row does not fit its checksum: the CRC-32 of its bytes in these columns, one after the other."""
     for row, wanted in enumerate(sums.tolist()):
         found = 0
         for column in columns:
-            cell = column[row : row + 1].tobytes()
-            found = zlib.crc32(cell, found) if cell else 0  # crc32() of C begins anew where there is nothing
+            found = zlib.crc32(column[row : row + 1].tobytes(), found)
         if found != wanted:
             raise ValueError(f"the {what} of row {row} does not fit its checksum")
 
 
-def open(path):  # noqa: A001: dodyn.open("knee.h5") is what one types
-    """The study in the archive at `path`, as it is now: a study that still runs is read up to its last complete row.
-    Throws ArchiveError."""
-    return Study(path)
+def open(path: PathLike) -> Archive:  # noqa: A001: dodyn.open("knee.h5") is what one types
+    """Reads the archive at `path`. A study that still runs is read up to its last complete row. Throws ArchiveError."""
+    return Archive(path)
 
 
-# ---- the study ------------------------------------------------------------------------------------------------------
+# ---- the archive ------------------------------------------------------------------------------------------------------
 
 
-class Study:
-    """Everything in an archive but the trajectories, which are read when asked for.
+class Archive:
+    """A study in an archive. Everything is read at once except the trajectories, which are read on request.
 
     variables, metrics      lists of Quantity: name, unit, range, description
-    evaluations             list of Evaluation by id (of an evaluation done again the last row)
+    evaluations             list of Evaluation by id; an evaluation that was repeated appears once, with its last row
     recommended, best       the evaluation that the program recommends (`dodyn show`), or None; see below
-    lowest                  the feasible evaluation of least cost seen, noise included, or None
-    objectives              names of what the study makes small: "cost", or metrics
-    front                   of several objectives the feasible evaluations that no other one beats in all of them
-    iterations              list of Iteration: what the strategy saw and decided
-    curves                  of one free variable: {"grid", "value", "lower", "upper"}, [iteration, grid point]
+    lowest                  the feasible evaluation with the minimum observed cost, noise included, or None
+    objectives              names of the minimized quantities: "cost", or metrics
+    front                   the feasible evaluations that no other one beats in all objectives
+    iterations              list of Iteration: the decisions of the strategy
+    curves                  one free variable: the surrogate {"grid" [point], "value", "lower", "upper" [iteration, point]}; else None
     configuration           dict: every setting of the study as text
     stopped                 why the study ended; empty while it runs
-    events                  list of Event: time, kind, text; what befell the study (starts, lost ranks, interruptions)
+    events                  list of Event: time, kind, text (starts, lost ranks, interruptions)
     machine                 dict: compiler, MPI, modules, job and nodes where the archive was made
     """
 
-    def __init__(self, path):
+    version: str
+    git_commit: str
+    evaluator: str
+    command_line: str
+    host: str
+    created: str
+    stopped: str
+
+    def __init__(self, path: PathLike) -> None:
         self.path = Path(path)
         superblock(self.path)
         check_heaps(self.path)
         with reading(self.path) as file:
             self._read(file)
 
-    def _read(self, file):
+    def _read(self, file: Any) -> None:
         if text(file.attrs.get("program", "")) != "dodyn":
             raise ArchiveError(f"{self.path}: an HDF5 file, but not a dodyn archive")
         self.schema = int(file.attrs["schema"])
@@ -433,13 +461,11 @@ class Study:
             setattr(self, name, one_text(file.attrs, name))
         self.ranks = int(file.attrs["ranks"])
         self.configuration = parse_configuration(one_text(file.attrs, "configuration"))
-        self.machine = parse_configuration(one_text(file.attrs, "machine")) if "machine" in file.attrs else {}
-        self.events = []
-        if "events" in file:
-            count = len(dataset(file["events"], "time", ()))
-            columns = [dataset(file["events"], name, (), "S")[:count] for name in ("time", "kind", "text")]
-            check_rows("event", columns, dataset(file["events"], "checksum", (), "u")[:count])
-            self.events = [Event(*each) for each in zip(*map(texts, columns))]
+        self.machine = parse_configuration(one_text(file.attrs, "machine"))
+        count = len(dataset(file["events"], "time", ()))
+        columns = [dataset(file["events"], name, (), "S")[:count] for name in ("time", "kind", "text")]
+        check_rows("event", columns, dataset(file["events"], "checksum", (), "u")[:count])
+        self.events = [Event(*each) for each in zip(*map(texts, columns))]
         self.constraints = parse_constraints(self.configuration.get("surrogate.constraints", ""))
 
         rows = file["evaluations"]
@@ -455,44 +481,40 @@ class Study:
         ]
         count = len(dataset(rows, "id", (), "i"))
         shapes = {"design": (len(self.variables),), "gradient": (len(self.variables),), "metrics": (len(self.metrics),)}
-        self.columns = {  # by row, as they came
+        self.columns: dict[str, npt.NDArray[Any]] = {  # by row, as they came
             name: dataset(rows, name, shapes.get(name, ()), kinds)[:count] for name, kinds in COLUMNS.items()
         }
         if any(len(column) != count for column in self.columns.values()):
             raise ValueError("columns of evaluations have different lengths")
-        self._sums = None  # of each row: of its fields, of its trajectory, ...
-        if self.schema >= 2:
-            self._sums = dataset(rows, "checksum", (3 if self.schema >= 5 else 2,), "u")[:count]
-            check_rows("evaluation", list(self.columns.values()), self._sums[:, 0])
+        self._sums: npt.NDArray[np.uint32] = dataset(rows, "checksum", (3,), "u")[:count]  # of the fields, trajectory, outcome
+        check_rows("evaluation", list(self.columns.values()), self._sums[:, 0])
         enum = h5py.check_enum_dtype(rows["status"].dtype) or dict(zip(STATUSES, range(len(STATUSES))))
         self._status = {int(value): name for name, value in enum.items() if name in STATUSES}
         self.sources = (
             [text(file[f"sources/{k}"].attrs["path"]) for k in range(len(file["sources"]))] if "sources" in file else []
         )
-        last = {}
+        last: dict[int, list[int]] = {}
         for row in range(count):
             last.setdefault(int(self.columns["id"][row]), []).append(row)
-        self.evaluations = []
+        self.evaluations: list[Evaluation] = []
         for identity in sorted(last):
-            *earlier, row = [self._evaluation(row) for row in last[identity]]
-            self.evaluations.append(Evaluation(**{**row.__dict__, "attempts": tuple(earlier)}))
+            *earlier, final = [self._evaluation(row) for row in last[identity]]
+            self.evaluations.append(replace(final, attempts=tuple(earlier)))
         self._read_iterations(file)
         self.channel_names = texts(file["trajectories"].attrs["names"])
 
-    def _read_iterations(self, file):
+    def _read_iterations(self, file: Any) -> None:
         group = file["iterations"]
         count = len(dataset(group, "evaluations", (), "i"))
-        names = texts(group["numbers"].attrs["names"]) if "numbers" in group else []
-        considered = texts(group["candidates"].attrs["names"]) if "candidates" in group else []
+        names, considered = (texts(group[name].attrs["names"]) for name in ("numbers", "candidates"))
         shapes = {"next": (len(self.variables),), "recommended": (len(self.variables),), "numbers": (len(names),)}
         columns = {
-            name: dataset(group, name, shapes.get(name), kinds)[:count] for name, kinds in ITERATION_COLUMNS.items() if name in group
+            name: dataset(group, name, shapes.get(name), kinds)[:count] for name, kinds in ITERATION_COLUMNS.items()
         }
         if any(len(column) != count for column in columns.values()):
             raise ValueError("columns of iterations have different lengths")
-        if considered and columns["candidates"].shape[2:] != (len(considered),):
+        if columns["candidates"].shape[2:] != (len(considered),):
             raise ValueError(f"candidates has the shape {columns['candidates'].shape}")
-        nothing = np.full(len(self.variables), np.nan)
         self.iterations = [
             Iteration(
                 int(columns["evaluations"][k]),
@@ -500,29 +522,28 @@ class Study:
                 float(columns["best_cost"][k]),
                 columns["next"][k],
                 float(columns["predicted_cost"][k]),
-                columns["recommended"][k] if "recommended" in columns else nothing,
-                {n: float(v) for n, v in zip(names, columns["numbers"][k]) if not np.isnan(v)} if names else {},
-                text(columns["note"][k]) if "note" in columns else "",
-                [dict(zip(considered, map(float, row))) for row in columns["candidates"][k] if not np.isnan(row).all()] if considered else [],
+                columns["recommended"][k],
+                {n: float(v) for n, v in zip(names, columns["numbers"][k]) if not np.isnan(v)},
+                text(columns["note"][k]),
+                [dict(zip(considered, map(float, row))) for row in columns["candidates"][k] if not np.isnan(row).all()],
             )
             for k in range(count)
         ]
         surrogate = file["surrogate"]
-        self.curves = None
+        self.curves: dict[str, Array] | None = None
         if "grid" in surrogate:
             grid = dataset(surrogate, "grid", (), "f")[:]
             self.curves = {name: dataset(surrogate, name, grid.shape, "f")[:count] for name in ("value", "lower", "upper")}
             if any(len(curve) != count for curve in self.curves.values()):
                 raise ValueError("curves of iterations have different lengths")
             self.curves["grid"] = grid
-        if self.schema >= 2:
-            curves = [self.curves[name] for name in ("value", "lower", "upper")] if self.curves else []
-            check_rows("iteration", [*columns.values(), *curves], dataset(group, "checksum", (), "u")[:count])
+        curves = [self.curves[name] for name in ("value", "lower", "upper")] if self.curves else []
+        check_rows("iteration", [*columns.values(), *curves], dataset(group, "checksum", (), "u")[:count])
 
-    def _evaluation(self, row):
+    def _evaluation(self, row: int) -> Evaluation:
         column = self.columns
 
-        def named(quantities, values):
+        def named(quantities: list[Quantity], values: Array) -> dict[str, float]:
             return {} if np.isnan(values).all() else {q.name: float(v) for q, v in zip(quantities, values)}
 
         return Evaluation(
@@ -546,66 +567,69 @@ class Study:
 
     # ---- what is in it ------------------------------------------------------------------------------------------
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self.evaluations)
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[Evaluation]:
         return iter(self.evaluations)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         best = self.best
         found = f"best {f'{best.cost:.6g} (evaluation {best.id})' if best else 'none'}"
         if len(self.objectives) > 1:
             found = f"front of {len(self.front)}"
         return f"<dodyn study {self.path}: {self.evaluator}, {len(self)} evaluations, {found}>"
 
-    def evaluation(self, identity):
-        """The evaluation of this id. Throws KeyError."""
+    def evaluation(self, identity: int) -> Evaluation:
+        """Returns the evaluation with this id. Throws KeyError."""
         for evaluation in self.evaluations:
             if evaluation.id == identity:
                 return evaluation
         raise KeyError(f"no evaluation {identity}")
 
-    def keeps_constraints(self, evaluation):
+    def keeps_constraints(self, evaluation: Evaluation) -> bool:
+        """Returns whether the metrics satisfy all constraints."""
         return all(self.keeps(evaluation, *each) for each in self.constraints)
 
     @staticmethod
-    def keeps(evaluation, name, below, limit):
+    def keeps(evaluation: Evaluation, name: str, below: bool, limit: float) -> bool:
+        """Returns whether a metric satisfies an upper (`below`) or lower limit."""
         value = evaluation.metrics.get(name, math.nan)
         return value <= limit if below else value >= limit
 
     @functools.cached_property
-    def objectives(self):
+    def objectives(self) -> list[str]:
+        """The names of the minimized quantities: "cost", or metrics."""
         known = {"cost", *(m.name for m in self.metrics)}
         words = (word.strip() for word in self.configuration.get("surrogate.objectives", "").split(","))
         return [word for word in words if word in known] or ["cost"]
 
-    def unit(self, name):
-        """The unit of a metric; empty of the cost."""
+    def unit(self, name: str) -> str:
+        """Returns the unit of a metric; nothing for the cost."""
         return next((m.unit for m in self.metrics if m.name == name), "")
 
-    def objective(self, evaluation, name):
-        """The value of an objective by its name; NaN where there is none."""
+    def objective(self, evaluation: Evaluation, name: str) -> float:
+        """Returns the value of an objective by its name; NaN if the evaluation has none."""
         return evaluation.cost if name == "cost" else evaluation.metrics.get(name, math.nan)
 
-    def feasible(self, evaluation):
-        """Whether it is ok, has all objectives and keeps the constraints."""
+    def feasible(self, evaluation: Evaluation) -> bool:
+        """Returns whether an evaluation is ok, has all objectives and satisfies the constraints."""
         values = [self.objective(evaluation, name) for name in self.objectives]
         return evaluation.ok and all(map(math.isfinite, values)) and self.keeps_constraints(evaluation)
 
     @property
-    def noisy(self):
+    def noisy(self) -> bool:
         """Whether costs are known up to a standard error."""
         return self.configuration.get("surrogate.noise") == "true" or any(e.ok and e.cost_stderr > 0 for e in self)
 
     @functools.cached_property
-    def lowest(self):
-        """The feasible evaluation that is least in the (first) objective. Of noisy costs it owes part of that to luck."""
+    def lowest(self) -> Evaluation | None:
+        """The feasible evaluation with the minimum of the (first) objective. If costs are noisy, part of this is luck."""
         fit = [e for e in self.evaluations if self.feasible(e)]
-        return min(fit, key=lambda e: self.objective(e, self.objectives[0]), default=None)
+        return min(fit, key=lambda e: self.objective(e, self.objectives[0])) if fit else None
 
     @functools.cached_property
-    def recommended(self):
+    def recommended(self) -> Evaluation | None:
         """The evaluation that the program recommends, as `dodyn show` does: `lowest`; where costs are noisy, the one whose design the
         search recommended last. None where no evaluation is feasible, or there are several objectives: then `front` is the result."""
         if len(self.objectives) > 1 or not self.noisy:
@@ -618,35 +642,37 @@ class Study:
         return self.lowest
 
     @property
-    def best(self):
+    def best(self) -> Evaluation | None:
         """The same as `recommended`."""
         return self.recommended
 
     @functools.cached_property
-    def front(self):
+    def front(self) -> list[Evaluation]:
         """The feasible evaluations that no other one beats in all objectives, by the first objective."""
         rows = [(e, [self.objective(e, name) for name in self.objectives]) for e in self.evaluations if self.feasible(e)]
 
-        def beaten(e, v):
+        def beaten(e: Evaluation, v: list[float]) -> bool:
             return any(all(a <= b for a, b in zip(w, v)) and (w != v or other.id < e.id) for other, w in rows if other is not e)
 
         return [e for e, v in sorted(rows, key=lambda row: row[1][0]) if not beaten(e, v)]
 
     @property
-    def cost_meaning(self):
+    def cost_meaning(self) -> str:
+        """What the cost is, in a few words."""
         wanted = self.configuration.get("cost.failure-of")
         return f"share of the starts that do not end as {wanted}" if wanted else COST_MEANING.get(self.evaluator, "cost")
 
     @property
-    def finished(self):
+    def finished(self) -> bool:
+        """Whether the study has ended, for whichever reason."""
         return bool(self.stopped)
 
-    def trajectory(self, row):
-        """The motion of a row; empty where it has none."""
+    def trajectory(self, row: int) -> Trajectory:
+        """Returns the motion of a row; empty if it has none. Throws IndexError, ArchiveError."""
         return self.trajectories([row])[0]
 
-    def trajectories(self, rows):
-        """The motions of several rows, the file opened once."""
+    def trajectories(self, rows: Sequence[int]) -> list[Trajectory]:
+        """Returns the motions of several rows, and opens the file once. Throws IndexError, ArchiveError."""
         if not all(0 <= row < len(self.columns["id"]) for row in rows):
             raise IndexError(f"rows {rows}: there are {len(self.columns['id'])}")
         with reading(self.path) as file:
@@ -658,19 +684,19 @@ class Study:
                     for name, data, names, units, description, segments in declared
                 }
                 empty = all(np.isnan(channel.values).all() for channel in channels.values())
-                if self._sums is not None and not empty:
+                if not empty:
                     values = [channel.values[None] for channel in channels.values()]
                     check_rows("trajectory", values, self._sums[row : row + 1, 1])
                 found.append(Trajectory({} if empty else channels))
             return found
 
     @staticmethod
-    def _channel(group, name):
+    def _channel(group: Any, name: str) -> tuple[Any, list[str], list[str], str, tuple[tuple[str, str], ...]]:
         """A channel's dataset, names and units of its coordinates, description, segments. Throws ValueError."""
         found = dataset(group, name, kinds="f")
         attributes = found.attrs
         names = texts(attributes["names"])
-        units = texts(attributes.get("coordinate_units", [attributes["units"]] * len(names)))
+        units = texts(attributes["coordinate_units"])
         if len(found.shape) != 3 or found.shape[2] != len(names) or len(units) != len(names):
             raise ValueError(f"{name} has the shape {found.shape} and {len(names)} names")
         pairs = texts(attributes.get("segments", []))
@@ -679,9 +705,9 @@ class Study:
     # ---- for others ---------------------------------------------------------------------------------------------
 
     @functools.cached_property
-    def table(self):
-        """Columns by name, one entry per evaluation: what to_pandas() makes a frame of."""
-        columns = {"id": [e.id for e in self.evaluations]}
+    def table(self) -> dict[str, list[Any]]:
+        """Columns by name, one entry per evaluation, as in to_pandas()."""
+        columns: dict[str, list[Any]] = {"id": [e.id for e in self.evaluations]}
         for v in self.variables:
             columns[v.name] = [e.design[v.name] for e in self.evaluations]
         for name in ("cost", "cost_stderr", "status", "reason"):
@@ -694,8 +720,8 @@ class Study:
             columns[name] = [getattr(e, name) for e in self.evaluations]
         return columns
 
-    def to_pandas(self):
-        """One row per evaluation, indexed by id; units in frame.attrs["units"]."""
+    def to_pandas(self) -> Any:
+        """Returns a pandas.DataFrame: one row per evaluation, indexed by id; units in frame.attrs["units"]."""
         import pandas
 
         frame = pandas.DataFrame(self.table).set_index("id")
@@ -711,19 +737,19 @@ class Study:
         }
         return frame
 
-    def to_xarray(self):
-        """Evaluations, their trajectories and the surrogate's curves as one labelled Dataset."""
+    def to_xarray(self) -> Any:
+        """Returns an xarray.Dataset of evaluations, trajectories and the surrogate's curves."""
         import xarray
 
         ids = [e.id for e in self.evaluations]
-        data = {}
+        data: dict[str, Any] = {}
         for name in ("cost", "cost_stderr", "status", "reason", "seconds", "rank", "host", "started", "parent"):
             data[name] = ("evaluation", [getattr(e, name) for e in self.evaluations])
         rows = [e.row for e in self.evaluations]
         data["design"] = (("evaluation", "variable"), self.columns["design"][rows])
         data["gradient"] = (("evaluation", "variable"), self.columns["gradient"][rows])
         data["metrics"] = (("evaluation", "metric"), self.columns["metrics"][rows])
-        coordinates = {
+        coordinates: dict[str, Any] = {
             "evaluation": ids,
             "variable": [v.name for v in self.variables],
             "metric": [m.name for m in self.metrics],
@@ -733,10 +759,9 @@ class Study:
             for name in self.channel_names:
                 channel, names, its_units, description, _ = self._channel(file["trajectories"], name)
                 values = channel[: len(self.columns["id"])][rows] if rows else channel[:0]
-                data[name] = (("evaluation", f"{name}_node", f"{name}_coordinate"), values)
+                data[name] = (("evaluation", f"{name}_node", f"{name}_coordinate"), values, {"description": description})
                 coordinates[f"{name}_coordinate"] = names
                 units[name] = its_units
-                data[name] += ({"description": description},)
         if self.curves is not None and len(self.iterations):
             coordinates["grid"] = self.curves["grid"]
             for name in ("value", "lower", "upper"):
@@ -750,8 +775,8 @@ class Study:
         return result
 
 
-def read_csv(path):
-    """The trajectory in a CSV file that `dodyn solve` or `dodyn simulate` wrote (--output)."""
+def read_csv(path: PathLike) -> Trajectory:
+    """Reads the trajectory in a CSV file of `dodyn solve` or `dodyn simulate` (--output). Throws ArchiveError."""
     import csv
 
     try:
@@ -762,8 +787,9 @@ def read_csv(path):
     heads = [re.fullmatch(r"([^.\[]+?)(?:\.(.*?))?(?: \[(.*)\])?", head) for head in rows[0]] if rows else []
     if not rows or not all(heads):
         raise ArchiveError(f"{path}: no trajectory of dodyn solve or simulate")
-    columns = {}
+    columns: dict[str, list[tuple[str, str, list[float]]]] = {}
     for head, cells in zip(heads, zip(*rows[1:])):
+        assert head is not None  # all() above
         values = [float(cell) for cell in cells if cell]
         columns.setdefault(head[1], []).append((head[2] or head[1].split(":")[-1], head[3] or "", values))
     return Trajectory(

@@ -9,11 +9,17 @@
 Lengths in m, times in s; in space z is up, in the plane y.
 """
 
+from __future__ import annotations
+
 import itertools
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+import numpy.typing as npt
+
+from .archive import Array, Channel, Trajectory
 
 AXES = {2: ("x", "y"), 3: ("x", "y", "z")}
 QUATERNION = ("q0", "qx", "qy", "qz")
@@ -24,8 +30,8 @@ class Shape:
     """A convex part: corners in coordinates of its body, faces as rings of corners (one ring in the plane)."""
 
     body: int
-    corners: np.ndarray
-    faces: list
+    corners: Array  # [corner, axis], m
+    faces: list[list[int]]
 
 
 @dataclass
@@ -34,11 +40,11 @@ class Series:
 
     name: str
     unit: str
-    names: list
-    values: np.ndarray
+    names: list[str]
+    values: Array  # [node or interval, coordinate]
     description: str = ""
 
-    def stairs(self, nodes):
+    def stairs(self, nodes: int) -> bool:
         return len(self.values) == nodes - 1
 
 
@@ -47,41 +53,46 @@ class Stride:
     """The motion goes on: what is at point i at the start of the next step was at `order[i]` at the end of this one.
     Each step is the one before moved by `shift`, and mirrored in y where `mirrored`."""
 
-    order: list
-    shift: np.ndarray
+    order: list[int]
+    shift: Array  # [axis], m
     mirrored: bool
 
 
 @dataclass
 class Motion:
-    t: np.ndarray
-    dimension: int
-    point_names: list = field(default_factory=list)
-    points: np.ndarray = None  # [node, point, axis]
-    segments: list = field(default_factory=list)  # pairs of points
-    forces: list = field(default_factory=list)  # (point, [node, axis], N)
-    body_names: list = field(default_factory=list)
-    positions: np.ndarray = None  # [node, body, axis]
-    attitudes: np.ndarray = None  # [node, body] angles, rad; in space [node, body, 4] unit quaternions
-    shapes: list = field(default_factory=list)
-    series: list = field(default_factory=list)
-    stride: Stride = None
+    """A motion to draw. `points` and `positions` are empty where it has none."""
 
-    def corners(self, node):
-        """Corners of every shape at a node, in the world."""
+    t: Array  # [node], s
+    dimension: int  # 2 or 3
+    point_names: list[str] = field(default_factory=list)
+    points: Array | None = None  # [node, point, axis], m
+    segments: list[tuple[int, int]] = field(default_factory=list)  # pairs of points
+    forces: list[tuple[int, Array]] = field(default_factory=list)  # (point, [node, axis]), N
+    body_names: list[str] = field(default_factory=list)
+    positions: Array | None = None  # [node, body, axis], m
+    attitudes: Array | None = None  # [node, body] angles, rad; in space [node, body, 4] unit quaternions
+    shapes: list[Shape] = field(default_factory=list)
+    series: list[Series] = field(default_factory=list)
+    stride: Stride | None = None
+
+    def corners(self, node: int) -> list[Array]:
+        """Returns the corners of every shape at a node, in the world: [corner, axis], m."""
         return [self._placed(shape, node) for shape in self.shapes]
 
-    def _placed(self, shape, node):
+    def _placed(self, shape: Shape, node: int) -> Array:
+        assert self.positions is not None and self.attitudes is not None
         at = self.positions[node, shape.body]
         if self.dimension == 2:
             c, s = np.cos(self.attitudes[node, shape.body]), np.sin(self.attitudes[node, shape.body])
             turn = np.array([[c, -s], [s, c]])
         else:
             turn = rotation(self.attitudes[node, shape.body])
-        return at + shape.corners @ turn.T
+        placed: Array = at + shape.corners @ turn.T
+        return placed
 
 
-def rotation(quaternion):
+def rotation(quaternion: Array) -> Array:
+    """Returns the rotation matrix [3, 3] of a quaternion [4], the real part first."""
     w, x, y, z = quaternion / np.linalg.norm(quaternion)
     return np.array(
         [
@@ -92,17 +103,17 @@ def rotation(quaternion):
     )
 
 
-def faces(corners):
+def faces(corners: npt.ArrayLike) -> list[list[int]]:
     """The faces of the convex hull of few points, each a ring of corners seen counter-clockwise from outside; in the
     plane its one outline."""
-    corners = np.asarray(corners, dtype=float)
+    corners = np.asarray(corners, dtype=np.float64)
     count, dimension = corners.shape
     middle = corners.mean(axis=0)
     if dimension == 2:
         around = corners - middle
         return [[int(i) for i in np.argsort(np.arctan2(around[:, 1], around[:, 0]), kind="stable")]]
     size = np.abs(corners - middle).max()
-    found = {}
+    found: dict[tuple[int, ...], list[int]] = {}
     for i, j, k in itertools.combinations(range(count), 3):
         normal = np.cross(corners[j] - corners[i], corners[k] - corners[i])
         length = np.linalg.norm(normal)
@@ -125,7 +136,7 @@ def faces(corners):
     return [found[key] for key in sorted(found)]
 
 
-def named_points(channel):
+def named_points(channel: Channel) -> tuple[list[str], Array]:
     """The points of a channel NAME_x, NAME_y[, NAME_z]: their names and [node, point, axis]."""
     dimension = 3 if any(name.endswith("_z") for name in channel.names) else 2
     names = [name[:-2] for name in channel.names if name.endswith("_x")]
@@ -133,7 +144,7 @@ def named_points(channel):
     return names, channel.values[:, columns]
 
 
-def joined(names, pairs):
+def joined(names: list[str], pairs: Sequence[tuple[str, str]]) -> list[tuple[int, int]]:
     """Which points are joined. Where the file does not say (CSV, archives of before), the points of the legs are one chain
     from foot to foot, and what else ends in a point hangs on its middle, the hip; nodes of meshes (BODY.NUMBER) are not joined."""
     if pairs:
@@ -148,7 +159,7 @@ def joined(names, pairs):
     return found
 
 
-def poses(channel):
+def poses(channel: Channel) -> tuple[list[str], Array, Array] | None:
     """The bodies of a channel of poses: names, positions [node, body, axis], attitudes; None where it has none."""
     parts = [name.rsplit(" ", 1) for name in channel.names]
     if not parts or any(len(part) != 2 for part in parts):
@@ -163,27 +174,27 @@ def poses(channel):
     return (names, values[:, :, :3], values[:, :, 3:]) if space else (names, values[:, :, :2], values[:, :, 2])
 
 
-def shapes(channel, dimension):
+def shapes(channel: Channel, dimension: int) -> list[Shape]:
     """The convex parts of a channel [corner, body part x y[ z]]."""
     found = []
     rows = channel.values[~np.isnan(channel.values).any(axis=1)]
     keys = rows[:, :2].astype(int)
-    for body, part in sorted(set(map(tuple, keys.tolist()))):
+    for body, part in sorted({(int(row[0]), int(row[1])) for row in keys}):
         corners = rows[(keys == (body, part)).all(axis=1), 2 : 2 + dimension]
         found.append(Shape(body, corners, faces(corners)))
     return found
 
 
-def one_to_one(distance):
+def one_to_one(distance: Array) -> npt.NDArray[np.int_]:
     """For every row its nearest column that no row before has (points may coincide, as a hip with the thigh's end)."""
-    order = []
+    order: list[int] = []
     for row in distance.copy():
         row[order] = np.inf
         order.append(int(row.argmin()))
     return np.array(order)
 
 
-def stride(points):
+def stride(points: Array) -> Stride | None:
     """How the motion goes on where its last posture is its first one moved on, names exchanged; None where it is not."""
     first, last = points[0], points[-1]
     size = np.ptp(first.reshape(-1, first.shape[-1]), axis=0).max()
@@ -199,7 +210,7 @@ def stride(points):
     return None
 
 
-def forces(channel, names, dimension):
+def forces(channel: Channel, names: list[str], dimension: int) -> list[tuple[int, Array]]:
     """(point, [node, axis]) of every force of the channel."""
     if all(name.rsplit("_", 1)[0] in names and name[-2:] in ("_x", "_y", "_z") for name in channel.names):
         at, values = named_points(channel)
@@ -209,7 +220,7 @@ def forces(channel, names, dimension):
     return []
 
 
-def motion(trajectory):
+def motion(trajectory: Trajectory) -> Motion | None:
     """The Motion in a trajectory, cut where it ended; None where it holds nothing to draw and no time. Of several scenarios
     the first one's."""
     if trajectory.scenarios:
@@ -257,7 +268,7 @@ def motion(trajectory):
     return found
 
 
-def outcomes(trajectory):
+def outcomes(trajectory: Trajectory) -> list[str]:
     """The names of what the numbers of the channel `outcome` mean, as it says itself: "how it ended: 0 docked, 1 missed,
     ...; and when (s)". Empty where there are not several starts."""
     if "outcome" not in trajectory or "start" not in trajectory or len(trajectory["outcome"].values) < 2:
@@ -266,22 +277,23 @@ def outcomes(trajectory):
     return [name for _, name in re.findall(r"(\d+) ([^,]+)", told)]
 
 
-def places(trajectory):
+def places(trajectory: Trajectory) -> Array:
     """[start, 2]: where to draw each start: the last body's centre (in space from above) where the archive holds the
     runs, else what differs between the starts, the first two of it; of bearing and distance that place."""
     played = runs(trajectory)
     if played:
-        return np.array([one.positions[0, -1, :2] for one in played])
+        return np.array([one.positions[0, -1, :2] for one in played if one.positions is not None])
     start = trajectory["start"]
     if start.names[:2] == ["bearing", "distance"]:
         # archives of the former evaluator `docking` have degrees and say so
         bearing = start.column("bearing") * (np.pi / 180 if "deg" in start.description else 1.0)
-        return start.column("distance")[:, None] * np.stack([np.cos(bearing), np.sin(bearing)], axis=1)
+        around: Array = start.column("distance")[:, None] * np.stack([np.cos(bearing), np.sin(bearing)], axis=1)
+        return around
     values = start.values[:, :2]
     return np.hstack([values, np.zeros((len(values), 2 - values.shape[1]))])
 
 
-def runs(trajectory):
+def runs(trajectory: Trajectory) -> list[Motion]:
     """The many short motions of one evaluation, a Motion each; empty where there are none."""
     if "runs" not in trajectory or "start" not in trajectory:
         return []
@@ -295,7 +307,10 @@ def runs(trajectory):
         moving = type(channel)(
             channel.name, block[:, 1:], channel.names[1:], channel.units[1:], channel.description
         )
-        one.body_names, one.positions, one.attitudes = poses(moving)
+        bodies = poses(moving)
+        if bodies is None:
+            return []
+        one.body_names, one.positions, one.attitudes = bodies
         one.dimension = one.positions.shape[2]
         if "shapes" in trajectory:
             one.shapes = shapes(trajectory["shapes"], one.dimension)

@@ -11,23 +11,34 @@
     outcomes   failure rate over the design by how tries fail
 """
 
+from __future__ import annotations
+
+import argparse
 import math
 import re
 import textwrap
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from . import motion as motions
-from . import words
-from .archive import ArchiveError, read_csv
+from . import summary
+from .archive import Archive, ArchiveError, Array, Evaluation, Trajectory, read_csv
 from .archive import open as open_study
 from .report import coloured, label, results
 from .svg import STATUS_COLOURS, limits
 
 
-def history(axes, study, _given):
-    best, line = math.inf, []
+Given = argparse.Namespace  # the options of the command
+
+
+def history(axes: Any, study: Archive, given: Given) -> None:
+    best = math.inf
+    line: list[float] = []
     for e in study:
         if e.ok and study.keeps_constraints(e):
             best = min(best, e.cost)
@@ -43,7 +54,7 @@ def history(axes, study, _given):
     axes.legend(fontsize=8)
 
 
-def cost(axes, study, given):
+def cost(axes: Any, study: Archive, given: Given) -> None:
     """Over the one variable: samples, surrogate of each iteration, slopes of a sweep behind."""
     from matplotlib import cm
 
@@ -58,13 +69,14 @@ def cost(axes, study, given):
         slopes = np.array([e.gradient.get(v.name, np.nan) for e in sweep])
         reach = 0.3 * np.min(np.diff(x)) if len(x) > 1 else 0.0
         axes.plot([x - reach, x + reach], [y - reach * slopes, y + reach * slopes], color="tab:red", lw=1.2)
-    count = len(study.iterations) if study.curves is not None else 0
+    curves = study.curves or {}
+    count = len(study.iterations) if curves else 0
     for k in range(count):
         shade = cm.viridis(0.9 * (1 - (k + 1) / count))
         label = f"surrogate {k + 1}" if k in (0, count - 1) else None
-        axes.plot(study.curves["grid"], study.curves["value"][k], color=shade, lw=1, label=label)
+        axes.plot(curves["grid"], curves["value"][k], color=shade, lw=1, label=label)
     if count:
-        axes.fill_between(study.curves["grid"], study.curves["lower"][-1], study.curves["upper"][-1], alpha=0.15, lw=0)
+        axes.fill_between(curves["grid"], curves["lower"][-1], curves["upper"][-1], alpha=0.15, lw=0)
     error = [1.96 * e.cost_stderr for e in ok]
     axes.errorbar([e.design[v.name] for e in ok], [e.cost for e in ok], yerr=error if any(error) else None, fmt="ko", ms=4, lw=0.8)
     for e in ok if len(ok) <= 30 else []:
@@ -73,14 +85,14 @@ def cost(axes, study, given):
     axes.plot(bad, [0.02] * len(bad), "rx", transform=axes.get_xaxis_transform(), label="no cost" if bad else None)
     if best:
         axes.plot(best.design[v.name], best.cost, "*", color="crimson", ms=13,
-                  label=f"{'recommended' if study.noisy else 'best'}: {words.with_unit(best.design[v.name], v.unit, 4)}, {words.number(best.cost, 4)}")  # fmt: skip
+                  label=f"{'recommended' if study.noisy else 'best'}: {summary.with_unit(best.design[v.name], v.unit, 4)}, {summary.number(best.cost, 4)}")  # fmt: skip
         span = max(e.cost for e in ok) - best.cost or abs(best.cost) or 1.0
         axes.set_ylim(best.cost - 0.35 * span, max(e.cost for e in ok) + 0.6 * span)
     axes.set(xlabel=v.label, ylabel=study.cost_meaning)
     axes.legend(fontsize=8, loc="upper center", ncols=2)
 
 
-def parallel(axes, study, _given):
+def parallel(axes: Any, study: Archive, given: Given) -> None:
     from matplotlib import cm
 
     ok = sorted((e for e in study if math.isfinite(e.cost)), key=lambda e: -e.cost)
@@ -89,15 +101,15 @@ def parallel(axes, study, _given):
         shares = [(e.design[v.name] - v.lower) / ((v.upper - v.lower) or 1) for v in study.variables]
         shares.append(min(1, (e.cost - low) / ((high - low) or 1)))
         axes.plot(shares, color=cm.viridis(1 - k / max(1, len(ok) - 1)), lw=1)
-    names = [f"{v.label}\n{words.number(v.lower, 3)} … {words.number(v.upper, 3)}" for v in study.variables]
-    axes.set_xticks(range(len(names) + 1), [*names, f"cost\n{words.number(low, 3)} … {words.number(high, 3)}"])
+    names = [f"{v.label}\n{summary.number(v.lower, 3)} … {summary.number(v.upper, 3)}" for v in study.variables]
+    axes.set_xticks(range(len(names) + 1), [*names, f"cost\n{summary.number(low, 3)} … {summary.number(high, 3)}"])
     if len(names) > 3:
         axes.tick_params(axis="x", labelrotation=60, labelsize=8)
     axes.set_yticks([])
     axes.grid(axis="x")
 
 
-def pairs(axes, study, given, i=0, j=1):
+def pairs(axes: Any, study: Archive, given: Given, i: int = 0, j: int = 1) -> None:
     if len(study.variables) < 2:
         raise ArchiveError(f"{study.path}: pairs is for two free variables or more")
     a, b = study.variables[i], study.variables[j]
@@ -110,12 +122,12 @@ def pairs(axes, study, given, i=0, j=1):
     axes.set(xlabel=a.label, ylabel=b.label)
 
 
-def trade_off(axes, study, _given):
+def trade_off(axes: Any, study: Archive, given: Given) -> None:
     names = study.objectives[:2]
     if len(names) < 2:
         raise ArchiveError(f"{study.path}: pareto is for studies with surrogate.objectives")
 
-    def drawn(evaluations, *style, **more):
+    def drawn(evaluations: list[Evaluation], *style: object, **more: object) -> None:
         axes.plot(*([study.objective(e, name) for e in evaluations] for name in names), *style, **more)
 
     drawn([e for e in study if e.ok], "o", color="0.6", ms=4)
@@ -124,7 +136,7 @@ def trade_off(axes, study, _given):
     axes.legend(fontsize=8)
 
 
-def strobe(axes, trajectory, given, view=None):
+def strobe(axes: Any, trajectory: Trajectory, given: Given, view: tuple[int, int] | None = None) -> None:
     """Postures on top of each other; of a gait two steps, each leg in its colour."""
     one = moving(trajectory, given)
     right, up = view or ((0, 1) if one.dimension == 2 else (0, 2))
@@ -147,27 +159,29 @@ def strobe(axes, trajectory, given, view=None):
     axes.set(xlabel=f"{letters[right]} [m]", ylabel=f"{letters[up]} [m]")
 
 
-def motion_nodes(one, about):
-    return np.unique(np.round(np.linspace(0, len(one.t) - 1, about)).astype(int))
+def motion_nodes(one: motions.Motion, about: int) -> npt.NDArray[np.int_]:
+    nodes: npt.NDArray[np.int_] = np.unique(np.round(np.linspace(0, len(one.t) - 1, about)).astype(int))
+    return nodes
 
 
-def stepped(one, points, step):
+def stepped(one: motions.Motion, points: Array, step: int) -> tuple[Array, npt.NDArray[np.int_]]:
     """Points of a step of a gait, and which point each one was called in the first step."""
     order = np.arange(len(points))
     for _ in range(step):
+        assert one.stride is not None  # one step only, else
         points = points * np.array([1, -1, 1]) if one.stride.mirrored else points
         points = points + one.stride.shift
         order = np.array(one.stride.order)[order]
     return points, order
 
 
-def colour_of_segment(one, a, b):
+def colour_of_segment(one: motions.Motion, a: int, b: int) -> str:
     middle = (len(one.point_names) - 1) / 2
     side = (a + b) / 2 - middle
     return "0.35" if abs(side) < 1e-9 else "tab:blue" if side < 0 else "tab:orange"
 
 
-def draw_bodies(axes, one, node, view, alpha=0.6):
+def draw_bodies(axes: Any, one: motions.Motion, node: int, view: tuple[int, int], alpha: float = 0.6) -> None:
     from matplotlib.patches import Polygon
 
     if one.positions is None:
@@ -182,7 +196,7 @@ def draw_bodies(axes, one, node, view, alpha=0.6):
         axes.autoscale_view()
 
 
-def series(axes, trajectory, given):
+def series(axes: Any, trajectory: Trajectory, given: Given) -> None:
     one = moving(trajectory, given)
     wanted = given.channel or (one.series[0].name if one.series else None)
     chosen = [s for s in one.series if s.name == wanted]
@@ -197,7 +211,7 @@ def series(axes, trajectory, given):
     axes.legend(fontsize=7)
 
 
-def start_map(axes, evaluation, _given):
+def start_map(axes: Any, evaluation: Evaluation, given: Given) -> None:
     trajectory = evaluation.trajectory
     names = motions.outcomes(trajectory)
     if not names:
@@ -213,24 +227,25 @@ def start_map(axes, evaluation, _given):
         if inside.any():
             axes.scatter(*at[inside].T, s=10, color=colour, label=f"{name} {inside.sum()}")
     axes.set_aspect("equal")
-    axes.set(xlabel="x [m]", ylabel="y [m]", title=f"{words.design(evaluation.study, evaluation, 4)}: cost {words.number(evaluation.cost, 3)}")
+    axes.set(xlabel="x [m]", ylabel="y [m]", title=f"{summary.design(evaluation.study, evaluation, 4)}: cost {summary.number(evaluation.cost, 3)}")
     axes.title.set_fontsize(9)
     axes.legend(fontsize=7, loc="lower left")
 
 
-def outcomes(axes, study, given):
+def outcomes(axes: Any, study: Archive, given: Given) -> None:
     """Shares of the starts by how they fail, over the one variable; of a design in several archives the one with most."""
-    found, names = {}, []
+    found: dict[float, tuple[Evaluation, list[float], float]] = {}
+    names: list[str] = []
     for one in [study, *(open_study(path) for path in given.also)]:
         names = next((n for n in (motions.outcomes(e.trajectory) for e in one if e.ok) if n), names)
         if len(one.variables) != 1 or not names:
             raise ArchiveError(f"{one.path}: outcomes is for simulations from several starts, one variable free")
         for e in one:
-            shares = [e.metrics.get(re.sub(r"\W", "_", name), 0) for name in names]
+            counted = [e.metrics.get(re.sub(r"\W", "_", name), 0) for name in names]
             key = round(e.design[one.variables[0].name], 7)
             width = e.metrics.get("wilson_high", math.nan) - e.metrics.get("wilson_low", math.nan)
             if e.ok and (key not in found or width < found[key][2]):  # the narrower, the more starts
-                found[key] = (e, shares, width)
+                found[key] = (e, counted, width)
     if not found:
         raise ArchiveError(f"{study.path}: no evaluation is ok")
     wanted = study.configuration.get("cost.failure-of", "docked")
@@ -251,14 +266,15 @@ def outcomes(axes, study, given):
     axes.legend(fontsize=8, loc="upper center", ncols=3)
 
 
-def moving(trajectory, given):
+def moving(trajectory: Trajectory, given: Given) -> motions.Motion:
     if getattr(given, "start", None) is not None:
         played = motions.runs(trajectory)
         if not played:
             raise ArchiveError("this archive does not hold the runs of its starts")
         if not 1 <= given.start <= len(played):
             raise ArchiveError(f"--start {given.start}: there are {len(played)}, the first one is 1")
-        return played[given.start - 1]
+        chosen_run: motions.Motion = played[given.start - 1]
+        return chosen_run
     one = motions.motion(trajectory) if trajectory else None
     if one is None:
         if "runs" in trajectory:
@@ -267,19 +283,19 @@ def moving(trajectory, given):
     return one
 
 
-OF_STUDY = {"history": history, "cost": cost, "parallel": parallel, "pairs": pairs, "pareto": trade_off, "outcomes": outcomes}
-OF_MOTION = {"strobe": strobe, "series": series}
+OF_STUDY: dict[str, Callable[..., None]] = {"history": history, "cost": cost, "parallel": parallel, "pairs": pairs, "pareto": trade_off, "outcomes": outcomes}
+OF_MOTION: dict[str, Callable[..., None]] = {"strobe": strobe, "series": series}
 OF_EVALUATION = {"map": start_map}
 KINDS = [*OF_STUDY, *OF_MOTION, *OF_EVALUATION]
 
 
-def default_kinds(study):
+def default_kinds(study: Archive) -> list[str]:
     found = ["cost" if len(study.variables) == 1 else "parallel"] if study.variables else ["history"]
     if len(study.objectives) > 1:
         found = ["pareto"]
     shown = results(study)
-    trajectory = shown[0].trajectory if shown else ()
-    if "points" in trajectory or any("points" in own for _, own in (trajectory.by_scenario() if trajectory else ())):
+    trajectory = shown[0].trajectory if shown else Trajectory({})
+    if "points" in trajectory or any("points" in own for _, own in trajectory.by_scenario()):
         found.append("strobe")
     elif trajectory and motions.outcomes(trajectory):
         found.append("map")
@@ -288,7 +304,14 @@ def default_kinds(study):
     return list(dict.fromkeys(found))
 
 
-def picture(study, trajectories, kinds, given):
+def titled(axes: Any, draw: Callable[[Any], None], title: str) -> None:
+    draw(axes)
+    axes.set_title(textwrap.fill(title, 60), fontsize=9)
+
+
+def picture(
+    study: Archive | None, trajectories: Sequence[tuple[str, Evaluation | None, Trajectory]], kinds: Sequence[str], given: Given
+) -> Any:
     """The figure of these panels. `study` may be None, where there is a trajectory alone; `trajectories` are (title,
     evaluation or None, trajectory)."""
     import matplotlib
@@ -296,32 +319,31 @@ def picture(study, trajectories, kinds, given):
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
-    panels = []
+    panels: list[tuple[float, Callable[[Any], None]]] = []  # width, drawing
     for kind in kinds:
         if kind in OF_STUDY:
             if study is None:
                 raise ArchiveError(f"{kind} needs an archive")
-            panels.append((1.1, lambda axes, k=kind: OF_STUDY[k](axes, study, given)))
             if kind == "pairs":
-                panels.pop()
                 count = min(len(study.variables), 4)
-                panels += [(1.1, lambda axes, i=i, j=j: pairs(axes, study, given, i, j)) for j in range(1, max(2, count)) for i in range(j)]
+                panels += [(1.1, partial(pairs, study=study, given=given, i=i, j=j)) for j in range(1, max(2, count)) for i in range(j)]
+            else:
+                panels.append((1.1, partial(OF_STUDY[kind], study=study, given=given)))
             continue
         for title, evaluation, trajectory in trajectories:
             if kind == "map":
-                panels.append((0.9, lambda axes, e=evaluation: start_map(axes, e, given)))
+                if evaluation is None:
+                    raise ArchiveError("map needs an archive")
+                panels.append((0.9, partial(start_map, evaluation=evaluation, given=given)))
                 continue
-            views = [None]
+            views: list[tuple[int, int] | None] = [None]
             if kind == "strobe" and moving(trajectory, given).dimension == 3:
                 views = [(0, 2), (1, 2), (0, 1)]
             for view in views:
-                extra = (view,) if kind == "strobe" else ()
-
-                def draw(axes, k=kind, t=trajectory, extra=extra, title=title):
-                    OF_MOTION[k](axes, t, given, *extra)
-                    axes.set_title(textwrap.fill(title, 60), fontsize=9)
-
-                panels.append(((0.5 if view == (1, 2) else 1.3) if kind == "strobe" else 1.0, draw))
+                of_view = {"view": view} if kind == "strobe" else {}
+                draw_motion = partial(OF_MOTION[kind], trajectory=trajectory, given=given, **of_view)
+                width = (0.5 if view == (1, 2) else 1.3) if kind == "strobe" else 1.0
+                panels.append((width, partial(titled, draw=draw_motion, title=title)))
     ratios = [p[0] for p in panels]
     figure, all_axes = plt.subplots(1, len(panels), figsize=(4.7 * sum(ratios), 4.2), gridspec_kw={"width_ratios": ratios}, squeeze=False, layout="constrained")
     for (_, draw), axes in zip(panels, all_axes[0]):
@@ -331,7 +353,7 @@ def picture(study, trajectories, kinds, given):
     return figure
 
 
-def main(command_line, parser_type, refused):
+def main(command_line: Sequence[str], parser_type: type[argparse.ArgumentParser], refused: type[Exception]) -> None:
     parser = parser_type(prog="dodyn plot", description="Pictures of a study: panels side by side, as PNG, SVG or PDF.")
     parser.add_argument("archive", metavar="ARCHIVE", help="or a CSV file of dodyn solve or simulate (strobe, series)")
     parser.add_argument("--what", metavar="KIND[,KIND...]", help=", ".join(KINDS) + "; default: what suits the study")
@@ -345,7 +367,8 @@ def main(command_line, parser_type, refused):
     parser.add_argument("-o", "--output", metavar="FILE", help="default: the archive's name, .png")
     given = parser.parse_args(command_line)
     output = given.output or str(Path(given.archive).with_suffix(".png").name)
-    study = None
+    study: Archive | None = None
+    trajectories: list[tuple[str, Evaluation | None, Trajectory]]
     if given.archive.endswith(".csv"):
         trajectories = [(name or Path(given.archive).stem, None, own) for name, own in in_scenarios(read_csv(given.archive), given.scenario)]
         default = ["strobe", "series"]
@@ -353,7 +376,7 @@ def main(command_line, parser_type, refused):
         study = open_study(given.archive)
         default = default_kinds(study)
         trajectories = [
-            (", ".join(filter(None, (name, words.design(study, e, 4)))), e, own)
+            (", ".join(filter(None, (name, summary.design(study, e, 4)))), e, own)
             for e in chosen(study, given.evaluation, refused)
             for name, own in in_scenarios(e.trajectory, given.scenario)
         ]
@@ -378,12 +401,12 @@ def main(command_line, parser_type, refused):
     print(f"{output}: {', '.join(kinds)}")
 
 
-def in_scenarios(trajectory, name):
+def in_scenarios(trajectory: Trajectory, name: str | None) -> list[tuple[str, Trajectory]]:
     """(scenario, trajectory) of those to draw: of the one that is named, else of all."""
     return [(name, trajectory.scenario(name))] if name else trajectory.by_scenario()
 
 
-def chosen(study, ids, refused):
+def chosen(study: Archive, ids: str | None, refused: type[Exception]) -> list[Evaluation]:
     if ids is None:
         return results(study)[:1]
     found = []

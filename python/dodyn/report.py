@@ -4,6 +4,8 @@ that plays them) and asks for no other file; made again from the same archive it
     dodyn report knee.h5 [OTHER.h5 ...] [--output knee.html] [--follow]
 """
 
+from __future__ import annotations
+
 import base64
 import html
 import json
@@ -14,7 +16,8 @@ from importlib import resources
 import numpy as np
 
 from . import motion as motions
-from . import words
+from . import summary
+from .archive import Archive, Evaluation
 from .svg import STATUS_COLOURS, Chart, limits, ramp, tag
 
 MOTION_BYTES = 1_150_000  # of all motions of a page, for each thousand evaluations begun
@@ -29,7 +32,7 @@ OUTCOME_COLOURS = {  # of a simulation, by the names of docking studies; others 
 OTHER_COLOURS = ["#2a9d5c", "#e9a03b", "#5e60ce", "#d1495b", "#1f6fb2", "#8d99ae", "#b5838d", "#6a994e"]
 
 
-def coloured(names):
+def coloured(names: list[str]) -> list[tuple[str, str]]:
     """[(name, colour)] of outcomes, in their order."""
     other = iter([c for c in OTHER_COLOURS if c not in {OUTCOME_COLOURS.get(n) for n in names}] * (1 + len(names)))
     return [(name, OUTCOME_COLOURS.get(name) or next(other)) for name in names]
@@ -153,7 +156,7 @@ def budgeted(items, make, levels, budget):
     return found
 
 
-def results(study):
+def results(study: Archive) -> list[Evaluation]:
     """The evaluations that are the result: the recommended one, or the front of several objectives."""
     return study.front if len(study.objectives) > 1 else [study.recommended] if study.recommended else []
 
@@ -202,13 +205,13 @@ def dot_style(evaluation, fill, hollow=False):
 def said(study, evaluation):
     if len(study) > TITLED:
         return ""
-    told = f"evaluation {evaluation.id}: {evaluation.status}, {words.design(study, evaluation)}"
+    told = f"evaluation {evaluation.id}: {evaluation.status}, {summary.design(study, evaluation)}"
     if math.isfinite(evaluation.cost):
-        told += f", cost {words.number(evaluation.cost, 6)}"
+        told += f", cost {summary.number(evaluation.cost, 6)}"
     for name in study.objectives:
         if name != "cost":
-            told += f", {name} {words.with_unit(study.objective(evaluation, name), study.unit(name), 6)}"
-    why = words.reason(study, evaluation)
+            told += f", {name} {summary.with_unit(study.objective(evaluation, name), study.unit(name), 6)}"
+    why = summary.reason(study, evaluation)
     return told + (f" ({why})" if why else "")
 
 
@@ -315,7 +318,7 @@ def parallel_chart(study):
         told = said(study, evaluation)
         parts.append(tag("path", tag("title", html.escape(told)) if told else None, d=d, fill="none", class_="pick",
                          data_id=evaluation.id, **style))  # fmt: skip
-    written = [*((v.label, words.value(v, v.lower, 4), words.value(v, v.upper, 4)) for v in axes), ("cost", words.number(low, 4), words.number(high, 4))]
+    written = [*((v.label, summary.value(v, v.lower, 4), summary.value(v, v.upper, 4)) for v in axes), ("cost", summary.number(low, 4), summary.number(high, 4))]
     for k, (name, *ends) in enumerate(written):
         at = round(70 + k * step, 1)
         parts.append(tag("path", d=f"M{at} {top}V{foot}", stroke="#5b6b7c"))
@@ -339,7 +342,7 @@ def pairs_chart(study, at_most=4):
     return f'<div class="two" style="grid-template-columns:repeat(auto-fit,minmax(300px,1fr))">{"".join(found)}</div>'
 
 
-def label(study, name):
+def label(study: Archive, name: str) -> str:
     """An objective or metric with its unit."""
     return next((m.label for m in study.metrics if m.name == name), name)
 
@@ -362,7 +365,7 @@ def front_part(study):
     rows = []
     for e in study.front:
         cells = cell(e.id) + "".join(cell(study.objective(e, name)) for name in study.objectives)
-        cells += "".join(cell(words.value(v, e.design[v.name]) if v.choices else e.design[v.name]) for v in study.variables)
+        cells += "".join(cell(summary.value(v, e.design[v.name]) if v.choices else e.design[v.name]) for v in study.variables)
         rows.append(f'<tr class="pick" data-id="{e.id}">{cells}</tr>')
     return '<div class="scroll">' + table(head, rows) + "</div>"
 
@@ -379,14 +382,14 @@ def table(head, rows, **attributes):
 
 def cell(value, unit="", digits=6):
     if isinstance(value, float):
-        return f'<td class="n">{html.escape(words.with_unit(value, unit, digits))}</td>'
+        return f'<td class="n">{html.escape(summary.with_unit(value, unit, digits))}</td>'
     return f'<td class="wide">{html.escape(str(value))}</td>' if len(str(value)) > 24 else f"<td>{html.escape(str(value))}</td>"
 
 
 def status_part(study):
     reasons = {}  # those that differ in their numbers are one, told by the first
     for e in study:
-        why = words.reason(study, e)
+        why = summary.reason(study, e)
         reasons.setdefault((e.status, re.sub(r"[-+]?[0-9][0-9.]*(e[-+]?[0-9]+)?", "#", why)), []).append(why)
     rows = [
         "<tr>" + cell(len(found)) + f'<td><span class="key" style="background:{STATUS_COLOURS[status]}"></span>{html.escape(status)}</td>'
@@ -394,7 +397,7 @@ def status_part(study):
         for (status, kind), found in sorted(reasons.items(), key=lambda item: (item[0][0] != "ok", -len(item[1]), item[0]))
     ]  # fmt: skip
     again = sum(len(e.attempts) for e in study)
-    note = f'<p class="hint">{words.plural(again, "earlier attempt")} stay in the archive.</p>' if again else ""
+    note = f'<p class="hint">{summary.plural(again, "earlier attempt")} stay in the archive.</p>' if again else ""
     shown = rows[:40]
     left = f'<p class="hint">and {len(rows) - 40} more reasons</p>' if len(rows) > 40 else ""
     return '<div class="scroll">' + table(["evaluations", "status", "reason"], shown) + "</div>" + left + note
@@ -413,11 +416,11 @@ def evaluations_part(study):
     head += [*(label(study, name) for name in others), "status", "seconds", "reason"]
     rows = []
     for e in study:
-        designs = (words.value(v, e.design[v.name]) if v.choices else e.design[v.name] for v in study.variables)
+        designs = (summary.value(v, e.design[v.name]) if v.choices else e.design[v.name] for v in study.variables)
         cells = cell(e.id) + "".join(map(cell, designs)) + cell(e.cost, digits=8)
         cells += cell(e.cost_stderr, digits=3) if noisy else ""
         cells += "".join(cell(e.metrics.get(name, math.nan)) for name in others) + cell(e.status) + cell(e.seconds, digits=3)
-        cells += cell(words.reason(study, e)[:200])
+        cells += cell(summary.reason(study, e)[:200])
         rows.append(f'<tr class="pick" data-id="{e.id}">{cells}</tr>')
     return '<div class="scroll">' + table(head, rows, class_="evaluations") + "</div>"
 
@@ -461,7 +464,7 @@ def study_part(study, number):
     data = played(study)
     data["variables"] = [[v.name, v.unit] for v in study.variables]
     data["evaluations"] = [
-        [e.id, words.design(study, e), rounded(e.cost, 8), e.status, words.number(e.cost_stderr, 2) if e.cost_stderr else ""]
+        [e.id, summary.design(study, e), rounded(e.cost, 8), e.status, summary.number(e.cost_stderr, 2) if e.cost_stderr else ""]
         for e in study
     ]
     shown = results(study)
@@ -470,11 +473,11 @@ def study_part(study, number):
 
     parts = [
         f"<h1>{html.escape(study.path.stem)}</h1>",
-        f'<p class="lead">{html.escape(words.headline(study))}</p>',
-        "".join(f"<p>{html.escape(line)}</p>" for line in words.told(study)),
-        f'<p class="stop">Why it stopped: {html.escape(words.ended(study))}.</p>',
-        listed(words.odd(study), "odd"),
-        listed(words.not_ruled_out(study), "open"),
+        f'<p class="lead">{html.escape(summary.headline(study))}</p>',
+        "".join(f"<p>{html.escape(line)}</p>" for line in summary.summary(study)),
+        f'<p class="stop">Why it stopped: {html.escape(summary.ended(study))}.</p>',
+        listed(summary.warnings(study), "odd"),
+        listed(summary.not_ruled_out(study), "open"),
     ]
     if data["motions"]:
         missing = len(study) - len(data["motions"])
@@ -524,7 +527,7 @@ def comparison(studies):
         units = {v.name: v.unit for v in s.variables}
         for name in names:
             cells += cell(best.design[name], units[name]) if best and name in best.design else cell(s.configuration.get("design." + name, "-"))
-        rows.append("<tr>" + cells + cell(len(s)) + cell(words.ended(s)) + "</tr>")
+        rows.append("<tr>" + cells + cell(len(s)) + cell(summary.ended(s)) + "</tr>")
     costs = [e.cost for s in studies for e in s if e.ok]
     chart = Chart((0, max(map(len, studies))), limits(costs), size=(900, 300), labels=("evaluations", "least cost so far"), whole=True)
     colours = ["#1f6fb2", "#c8324a", "#2a9d5c", "#e9a03b", "#5e60ce"]
@@ -553,7 +556,7 @@ def different_settings(studies):
     return section("What is set differently", table(["setting", *(s.path.stem for s in studies)], rows))
 
 
-def page(studies, refresh=None):
+def page(studies: list[Archive], refresh: int | None = None) -> str:
     """The whole page. `refresh`: seconds after which a browser reads it again (while a study runs)."""
     here = resources.files(__package__)
     style, script = ((here / name).read_text(encoding="utf-8") for name in ("page.css", "page.js"))

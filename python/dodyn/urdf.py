@@ -11,6 +11,8 @@ A tensor with products of inertia has no place in `inertia = a, b, c`. It become
 +-sqrt(3 s/m) for each second moment s = (trace I)/2 - I_i along an axis, of a sixth of the mass each: the same mass, centre and tensor, exactly.
 """
 
+from __future__ import annotations
+
 import difflib
 import math
 import os
@@ -18,11 +20,19 @@ import re
 import stat
 import struct
 import sys
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 from xml.parsers import expat
 
 import numpy as np
+import numpy.typing as npt
+
+if TYPE_CHECKING:
+    import argparse
+
+Array = npt.NDArray[np.float64]
 
 LARGEST_NUMBER = 1e12  # in SI units: products of three such numbers are still finite
 LARGEST_FILE = 64 << 20  # bytes of a URDF
@@ -57,13 +67,14 @@ READ = {
     "mimic": ("joint multiplier offset", ""),
     "verbose": None,
 }
+SHAPES = ("box", "cylinder", "sphere", "capsule", "mesh")
 JOINTS = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
 
 
 class UrdfError(Exception):
     """What is wrong and what to do, in one line; `line` of the file, 0: of all of it."""
 
-    def __init__(self, line, what):
+    def __init__(self, line: int, what: str) -> None:
         super().__init__(what)
         self.line = line
 
@@ -77,42 +88,43 @@ class Element:
     """An element of the file: `line` is where it begins."""
 
     tag: str
-    attributes: dict
+    attributes: dict[str, str]
     line: int
-    children: list = field(default_factory=list)
+    children: list[Element] = field(default_factory=list)
 
-    def get(self, name, default=None):
+    def get(self, name: str, default: str = "") -> str:
+        """Returns an attribute, or `default` if the element does not have it."""
         return self.attributes.get(name, default)
 
-    def findall(self, tag):
+    def findall(self, tag: str) -> list[Element]:
         return [child for child in self.children if child.tag == tag]
 
-    def find(self, tag):
+    def find(self, tag: str) -> Element | None:
         """The one element of this tag inside it, or None."""
         found = self.findall(tag)
         if len(found) > 1:
             raise UrdfError(found[1].line, f"a second <{tag}> in this <{self.tag}>; leave one")
         return found[0] if found else None
 
-    def need(self, tag):
+    def need(self, tag: str) -> Element:
         found = self.find(tag)
         if found is None:
             raise UrdfError(self.line, f"{self.title} has no <{tag}>; add it")
         return found
 
     @property
-    def title(self):
+    def title(self) -> str:
         name = self.get("name")
         return f"{self.tag} {quoted(name)}" if name else f"<{self.tag}>"
 
 
-def quoted(text, longest=60):
+def quoted(text: object, longest: int = 60) -> str:
     """A name or value from the file in one line of a message or comment."""
     shown = "".join(c if c.isprintable() else "?" for c in str(text))
     return shown if len(shown) <= longest else shown[:longest] + "..."
 
 
-def contents(path, largest):
+def contents(path: Path, largest: int) -> bytes:
     """The bytes of a regular file. Throws OSError, and UrdfError where the file is a pipe, a device or too large."""
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # a FIFO would wait for a writer
     with os.fdopen(descriptor, "rb") as file:
@@ -124,23 +136,27 @@ def contents(path, largest):
         return file.read(largest)
 
 
-def parsed(data):
+def parsed(data: bytes) -> Element:
     """The root element of the XML in `data`."""
     parser = expat.ParserCreate()
     parser.buffer_text = True
-    roots, inside = [], []
+    roots: list[Element] = []
+    inside: list[Element] = []
 
-    def begin(tag, attributes):
+    def begin(tag: str, attributes: dict[str, str]) -> None:
         if len(inside) == DEEPEST:
             raise UrdfError(parser.CurrentLineNumber, f"more than {DEEPEST} elements inside each other; a URDF has 6")
         element = Element(tag, attributes, parser.CurrentLineNumber)
         (inside[-1].children if inside else roots).append(element)
         inside.append(element)
 
-    def entity(name, *_):
+    def entity(name: str, *_: object) -> None:
         raise UrdfError(parser.CurrentLineNumber, f"declares the entity {quoted(name)}; write its text where it is used")
 
-    parser.StartElementHandler, parser.EndElementHandler = begin, lambda _: inside.pop()
+    def end(_tag: str) -> None:
+        inside.pop()
+
+    parser.StartElementHandler, parser.EndElementHandler = begin, end
     parser.EntityDeclHandler = entity
     try:
         parser.Parse(data, True)
@@ -151,9 +167,9 @@ def parsed(data):
     return roots[0]
 
 
-def numbers(element, key, count=3, default=None, lowest=-LARGEST_NUMBER):
+def numbers(element: Element, key: str, count: int = 3, default: float | None = None, lowest: float = -LARGEST_NUMBER) -> Array:
     """`count` numbers in an attribute, above `lowest`; `default` where it is not there."""
-    text = element.get(key)
+    text = element.attributes.get(key)
     if text is None and default is not None:
         return np.full(count, float(default))
     many = "a number" if count == 1 else f"{count} numbers"
@@ -170,11 +186,11 @@ def numbers(element, key, count=3, default=None, lowest=-LARGEST_NUMBER):
 POSITIVE = 1e-12  # the least number that is above 0, in SI units
 
 
-def real(element, key, default=None, lowest=-LARGEST_NUMBER):
+def real(element: Element, key: str, default: float | None = None, lowest: float = -LARGEST_NUMBER) -> float:
     return float(numbers(element, key, 1, default, lowest)[0])
 
 
-def rotation(rpy):
+def rotation(rpy: Array) -> Array:
     """Fixed axes: roll about x, then pitch about y, then yaw about z."""
     (cr, cp, cy), (sr, sp, sy) = np.cos(rpy), np.sin(rpy)
     return np.array([[cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr],
@@ -182,7 +198,7 @@ def rotation(rpy):
                      [-sp, cp * sr, cp * cr]])  # fmt: skip
 
 
-def origin(element):
+def origin(element: Element) -> tuple[Array, Array]:
     """(place, rotation) of an element's <origin>."""
     found = element.find("origin")
     if found is None:
@@ -190,16 +206,16 @@ def origin(element):
     return numbers(found, "xyz", default=0), rotation(numbers(found, "rpy", default=0))
 
 
-def shown(value):
+def shown(value: float) -> str:
     text = f"{value:.12g}"
     return "0" if text == "-0" else text
 
 
-def vector(values):
+def vector(values: Array) -> str:
     return ", ".join(shown(0.0 if abs(v) < 1e-12 else v) for v in values)
 
 
-def name_of(text, taken):
+def name_of(text: str, taken: set[str]) -> str:
     """A name that a model takes: letters, digits, _; one that no other has."""
     name = re.sub(r"\W", "_", text or "part", flags=re.ASCII)
     name = name if re.match(r"[A-Za-z]", name) else "n" + name
@@ -213,7 +229,7 @@ def name_of(text, taken):
 # ---- convex parts ---------------------------------------------------------------------------------------------------
 
 
-def read_mesh(path):
+def read_mesh(path: Path) -> Array:
     """Corners of a mesh: STL, text or binary, or OBJ."""
     kind = path.suffix.lower()
     if kind not in (".stl", ".obj"):
@@ -239,14 +255,14 @@ def read_mesh(path):
     return corners
 
 
-def hull(points, most=CORNERS):
+def hull(points: Array, most: int = CORNERS) -> Array:
     """Corners of the convex hull; beyond `most` of them those that lie furthest in directions spread over the sphere."""
     try:
         from scipy.spatial import ConvexHull
     except ImportError:
         raise LeftOut("meshes need scipy (Debian: python3-scipy)") from None
     try:
-        corners = points[ConvexHull(points).vertices]
+        corners: Array = points[ConvexHull(points).vertices]
     except (RuntimeError, ValueError):
         raise LeftOut("a mesh that is flat or has fewer than 4 corners") from None
     if len(corners) <= most:
@@ -257,18 +273,19 @@ def hull(points, most=CORNERS):
     for count in range(4 * most, 0, -1):
         chosen = np.unique(np.argmax(corners @ spread[np.linspace(0, 4 * most - 1, count).astype(int)].T, axis=0))
         if len(chosen) <= most:
-            return corners[chosen]
+            return np.asarray(corners[chosen])
     return corners[:4]
 
 
-def ring(radius, height, count):
+def ring(radius: float, height: float, count: int) -> Array:
     turn = 2 * math.pi * np.arange(count) / count
-    return np.c_[radius * np.cos(turn), radius * np.sin(turn), np.full(count, height)]
+    corners: Array = np.c_[radius * np.cos(turn), radius * np.sin(turn), np.full(count, height)]
+    return corners
 
 
-def part(geometry, folder, packages):
-    """(corners of a <geometry> in its own frame, or ("ball", radius); its measures in words)."""
-    found = [child for child in geometry.children if child.tag in READ["geometry"][1].split()]
+def part(geometry: Element, folder: Path, packages: Mapping[str, Path]) -> tuple[Array | float, str]:
+    """(corners of a <geometry> in its own frame, or the radius of a ball; its measures in words)."""
+    found = [child for child in geometry.children if child.tag in SHAPES]
     if len(found) != 1:
         several = "no box, cylinder, sphere, capsule or mesh" if not found else f"{len(found)} shapes"
         raise UrdfError(geometry.line, f"<geometry> has {several}; give it one")
@@ -289,7 +306,7 @@ def part(geometry, folder, packages):
             raise UrdfError(shape.line, f"mesh {quoted(path, 200)}: {error}") from None
     radius = real(shape, "radius", lowest=POSITIVE)
     if shape.tag == "sphere":
-        return ("ball", radius), f"sphere of radius {shown(radius)}"
+        return radius, f"sphere of radius {shown(radius)}"
     half = real(shape, "length", lowest=POSITIVE) / 2
     words = f"{shape.tag} of radius {shown(radius)}, length {shown(2 * half)}"
     rings = [(radius, half, 12)]
@@ -301,7 +318,7 @@ def part(geometry, folder, packages):
 # ---- the text ---------------------------------------------------------------------------------------------------------
 
 
-def inertial(link, turn):
+def inertial(link: Element, turn: Array) -> tuple[float, Array, Array]:
     """(mass, centre, tensor) in world-aligned axes of the link's frame."""
     element = link.find("inertial")
     if element is None:
@@ -309,26 +326,29 @@ def inertial(link, turn):
     mass = real(element.need("mass"), "value", lowest=0.0)
     place, own = origin(element)
     entries = element.find("inertia")
-    get = (lambda key: real(entries, key, None if key[1] == key[2] else 0.0)) if entries is not None else (lambda key: 0.0)
+
+    def get(key: str) -> float:
+        return 0.0 if entries is None else real(entries, key, None if key[1] == key[2] else 0.0)
+
     tensor = np.array([[get("ixx"), get("ixy"), get("ixz")],
                        [get("ixy"), get("iyy"), get("iyz")],
                        [get("ixz"), get("iyz"), get("izz")]])  # fmt: skip
-    if mass == 0 and tensor.any():
+    if mass == 0 and entries is not None and tensor.any():
         raise UrdfError(entries.line, f"{link.title} has inertia without mass; give it mass, or take the inertia out")
     axes = turn @ own
     return mass, turn @ place, axes @ tensor @ axes.T
 
 
-def along(axis):
+def along(axis: Array) -> tuple[str, float, float] | None:
     """("x", 1.0, 0.0) of an axis that lies along one of the world's, or the angle off it; None of others."""
     best = int(np.argmax(np.abs(axis)))
     off = math.atan2(np.linalg.norm(np.delete(axis, best)), abs(axis[best]))
     return ("xyz"[best], math.copysign(1.0, axis[best]), off) if off < MOST_OFF else None
 
 
-def by_name(robot, tag):
+def by_name(robot: Element, tag: str) -> dict[str, Element]:
     """The links or joints by their names, which differ."""
-    found = {}
+    found: dict[str, Element] = {}
     for element in robot.findall(tag):
         name = element.get("name")
         if not name:
@@ -339,20 +359,21 @@ def by_name(robot, tag):
     return found
 
 
-def tree(robot):
+def tree(robot: Element) -> tuple[dict[str, Element], str, dict[str, list[Element]]]:
     """(links by name, the root's name, joints below each link): each link hangs on one joint, but for the root."""
     links, joints = by_name(robot, "link"), by_name(robot, "joint").values()
     if not links:
         raise UrdfError(robot.line, "the robot has no <link>; give it one")
-    above, below = {}, {}
+    above: dict[str, Element] = {}
+    below: dict[str, list[Element]] = {}
     for joint in joints:
         ends = []
         for end in ("parent", "child"):
-            name = joint.need(end).get("link") or ""
+            name = joint.need(end).get("link")
             if name not in links:
                 near = difflib.get_close_matches(name, links, 1)
                 hint = f"did you mean {quoted(near[0])}?" if near else "name a link of this file"
-                raise UrdfError(joint.find(end).line, f"{joint.title}: no link '{quoted(name)}'; {hint}")
+                raise UrdfError(joint.need(end).line, f"{joint.title}: no link '{quoted(name)}'; {hint}")
             ends.append(name)
         parent, child = ends
         if child in above:
@@ -368,28 +389,29 @@ def tree(robot):
     while waiting:
         name = waiting.pop()
         reached.add(name)
-        waiting += [joint.find("child").get("link") for joint in below.get(name, [])]
+        waiting += [joint.need("child").get("link") for joint in below.get(name, [])]
     if len(reached) < len(links):  # each other link has a parent, so these lead round
         name = next(name for name in links if name not in reached)
-        loop = []
+        loop: list[str] = []
         while name not in loop:
             loop.append(name)
-            name = above[name].find("parent").get("link")
+            name = above[name].need("parent").get("link")
         loop = loop[loop.index(name) :][::-1]
         named = ", ".join(quoted(one) for one in loop[:5]) + (", ..." if len(loop) > 5 else "")
         raise UrdfError(min(above[one].line for one in loop), f"links {named} hang on each other in a loop; a tree has none, close loops in the model")
     return links, roots[0], below
 
 
-def not_read(robot):
+def not_read(robot: Element) -> list[str]:
     """A note for each kind of element or attribute that the file has and a model does not."""
-    found = {}
+    found: dict[str, list[int]] = {}
     waiting = [robot]
     while waiting:
         element = waiting.pop()
-        if READ[element.tag] is None:
+        read = READ[element.tag]
+        if read is None:
             continue
-        attributes, children = (words.split() for words in READ[element.tag])
+        attributes, children = (words.split() for words in read)
         for name in element.attributes:
             if name not in attributes:
                 found.setdefault(f'{quoted(name)}="..." of <{element.tag}>', []).append(element.line)
@@ -398,15 +420,18 @@ def not_read(robot):
                 waiting.append(child)
             else:
                 found.setdefault(f"<{quoted(child.tag)}> in <{element.tag}>", []).append(child.line)
-    def places(lines):
+    def places(lines: list[int]) -> str:
         return f"line {min(lines)}" + (f" and {len(lines) - 1} more" if len(lines) > 1 else "")
 
     return [f"{what} ({places(lines)}) is left out" for what, lines in sorted(found.items(), key=lambda item: min(item[1]))]
 
 
-def convert(path, base="fixed", parts="hulls", packages=None):
+def convert(
+    path: str | Path, base: str = "fixed", parts: str = "hulls", packages: Mapping[str, Path] | None = None
+) -> tuple[str, list[str]]:
     """The model text of the URDF file at `path`, and notes: what of it the text leaves out, a line each. Throws UrdfError and OSError."""
-    path, packages = Path(path), packages or {}
+    path = Path(path)
+    folder, known = path.parent, packages or {}
     robot = parsed(contents(path, LARGEST_FILE))
     if robot.tag != "robot":
         raise UrdfError(robot.line, f"is <{quoted(robot.tag)}>, not <robot>; give a URDF file")
@@ -415,11 +440,12 @@ def convert(path, base="fixed", parts="hulls", packages=None):
     links, root, below = tree(robot)
 
     name = robot.get("name") or path.stem
-    notes, taken, out = not_read(robot), {"ground"}, []
+    notes, taken = not_read(robot), {"ground"}
+    out: list[str] = []
     out += [f"# {quoted(name)}, from {quoted(path.name)}", "[model]", "dimension = 3", f"name = {name_of(name, set())}", ""]
-    inside = set()  # kinds of round parts that are polytopes here
+    inside: set[str] = set()  # kinds of round parts that are polytopes here
 
-    def add(link, joint, parent, at, turn, own):
+    def add(link: Element, joint: Element | None, parent: str, at: Array, turn: Array, own: str) -> None:
         """A link, its mass and its parts. `turn`: its attitude where coordinates are zero."""
         text = [f"[link {own}]", f"parent = {parent}"]
         sign = 1.0
@@ -428,11 +454,11 @@ def convert(path, base="fixed", parts="hulls", packages=None):
         if joint is not None and kind not in JOINTS:
             near = difflib.get_close_matches(kind or "", JOINTS, 1)
             raise UrdfError(joint.line, f"{joint.title} has type '{quoted(kind or '')}'; " + (f"did you mean {near[0]}?" if near else f"write one of {', '.join(JOINTS[:5])}"))
-        if moves:
+        if joint is not None and moves:
             element = joint.find("axis")
             axis = numbers(element, "xyz") if element is not None else np.array([1.0, 0, 0])
             length = np.linalg.norm(axis)
-            if length < POSITIVE:
+            if element is not None and length < POSITIVE:
                 raise UrdfError(element.line, f"{joint.title} has the axis 0, 0, 0; give it a direction")
             axis = turn @ axis / length
             found = along(axis)
@@ -451,14 +477,14 @@ def convert(path, base="fixed", parts="hulls", packages=None):
             text += ["joint = spatial ZYX"]
             if joint is not None:  # of a root they are x, y, z and so on
                 text += [f"coordinates = {', '.join(name_of(f'{own}_{one}', taken) for one in ('x', 'y', 'z', 'yaw', 'pitch', 'roll'))}"]
-        elif kind == "planar":
+        elif joint is not None and kind == "planar":
             raise UrdfError(joint.line, f"{joint.title}: planar joints are not read; make it two prismatic joints and a revolute one")
         else:
             text += ["joint = fixed"]
         if joint is not None or np.any(at):
             text += [f"at = {vector(at)}"]
         mass, centre, tensor = inertial(link, turn)
-        points = []
+        points: list[Array] = []
         if mass > 0:
             values, axes = np.linalg.eigh(tensor)
             seconds = np.sum(values) / 2 - values
@@ -479,30 +505,31 @@ def convert(path, base="fixed", parts="hulls", packages=None):
         out.extend([*text, ""])
         for point in points:
             out.extend([f"[mass {name_of(own + '_mass', taken)}]", f"link = {own}", f"at = {vector(point)}", f"mass = {shown(mass)}/6", ""])
-        if moves:
+        if joint is not None and moves:
             add_limits(joint, kind, coordinate, sign)
         for geometry in link.findall("collision") if parts == "hulls" else []:
             place, attitude = origin(geometry)
             try:
-                found, words = part(geometry.need("geometry"), path.parent, packages)
+                corners_or_radius, words = part(geometry.need("geometry"), folder, known)
             except LeftOut as error:
                 notes.append(f"link {own}: a part (line {geometry.line}) is left out: {error}")
                 continue
             lines = [f"[shape {name_of(own + '_shape', taken)}]", f"# {words}", f"link = {own}"]
             inside.update({words.split()[0]} - {"box"})
-            if isinstance(found, tuple):
-                lines += [f"at = {vector(turn @ place)}", f"ball = {shown(found[1])}"]
+            if isinstance(corners_or_radius, float):
+                lines += [f"at = {vector(turn @ place)}", f"ball = {shown(corners_or_radius)}"]
             else:
-                corners = (turn @ (place[:, None] + attitude @ found.T)).T
+                corners = (turn @ (place[:, None] + attitude @ corners_or_radius.T)).T
                 if np.abs(corners).max() > LARGEST_NUMBER:
                     raise UrdfError(geometry.line, f"{link.title}: a part reaches beyond {LARGEST_NUMBER:g} m; check its units")
                 lines += ["vertices = " + "; ".join(", ".join(f"{round(v, 7):.7g}" for v in corner) for corner in corners)]
             out.extend([*lines, ""])
 
-    def add_limits(joint, kind, coordinate, sign):
+    def add_limits(joint: Element, kind: str, coordinate: str, sign: float) -> None:
         """Range, actuator and damping of a joint that moves."""
         limit, dynamics, mimic = (joint.find(tag) for tag in ("limit", "dynamics", "mimic"))
-        effort, comments = 0.0, []
+        effort = 0.0
+        comments: list[str] = []
         if mimic is not None:
             notes.append(f"{coordinate} mimics {quoted(mimic.get('joint'))}: here it moves by itself")
         if limit is not None:
@@ -515,7 +542,7 @@ def convert(path, base="fixed", parts="hulls", packages=None):
             effort = real(limit, "effort", 0.0)
             if effort <= 0:
                 notes.append(f"{coordinate}: the effort {shown(effort)} (line {limit.line}) is taken as no limit")
-            if limit.get("velocity") is not None:
+            if "velocity" in limit.attributes:
                 speed = f"{shown(real(limit, 'velocity'))} {'m/s' if kind == 'prismatic' else 'rad/s'}"
                 comments.append(f"# left out: the velocity limit {speed}")
                 notes.append(f"{coordinate}: its velocity limit {speed} is left out: a model has none")
@@ -531,14 +558,14 @@ def convert(path, base="fixed", parts="hulls", packages=None):
         if friction > 0:
             notes.append(f"{coordinate}: dry friction in a joint is left out")
 
-    waiting = [(links[root], None, "ground", np.zeros(3), np.eye(3))]
+    waiting: list[tuple[Element, Element | None, str, Array, Array]] = [(links[root], None, "ground", np.zeros(3), np.eye(3))]
     while waiting:
         link, joint, parent, at, turn = waiting.pop()
         own = name_of(link.get("name"), taken)
         add(link, joint, parent, at, turn, own)
         for joint in reversed(below.get(link.get("name"), [])):
             place, attitude = origin(joint)
-            waiting.append((links[joint.find("child").get("link")], joint, own, turn @ place, turn @ attitude))
+            waiting.append((links[joint.need("child").get("link")], joint, own, turn @ place, turn @ attitude))
     if inside:
         kinds = {"convex": f"meshes as convex hulls of at most {CORNERS} corners", "sphere": "spheres as polytopes of 42 corners",
                  "cylinder": "cylinders as prisms of 24 corners", "capsule": "capsules as polytopes of 38 corners"}  # fmt: skip
@@ -547,7 +574,7 @@ def convert(path, base="fixed", parts="hulls", packages=None):
     return "\n".join([out[0], *head, *out[1:]]).rstrip() + "\n", notes
 
 
-def main(words, Parser, Refused):
+def main(words: Sequence[str], Parser: type[argparse.ArgumentParser], Refused: type[Exception]) -> None:
     parser = Parser(prog="dodyn import", description="A URDF robot as a model text, on standard output.")
     parser.add_argument("file", metavar="FILE.urdf")
     parser.add_argument("--base", choices=["fixed", "free"], default="fixed", help="how its first link is on the ground (default: fixed)")

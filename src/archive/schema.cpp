@@ -113,6 +113,7 @@ Table event_table() {
 }
 
 std::uint32_t crc32(std::span<const std::byte> bytes, std::uint32_t before) {
+  if (bytes.empty()) return before;  // its pointer may be null, and zlib then restarts at 0
   return static_cast<std::uint32_t>(::crc32_z(before, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
 }
 

@@ -8,6 +8,7 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 place=$(mktemp -d)
 trap 'rm -rf "$place"' EXIT
 prefix=$place/prefix
+/usr/bin/python3 -m venv --system-site-packages --without-pip "$prefix" # so that its Python looks for packages below the prefix
 "$cmake" --install "$build" --prefix "$prefix" >"$place/log"
 mkdir "$place/empty"
 cd "$place/empty"
@@ -17,6 +18,7 @@ dodyn=$prefix/bin/dodyn
 "$dodyn" run "$prefix/share/dodyn/configs/command-shell.cfg" --surrogate.points 3 >out 2>&1
 "$dodyn" show command-shell.h5 | grep -q '^best: '
 if /usr/bin/python3 -c 'import h5py, numpy' 2>/dev/null; then # with the installed package, not that of the sources
+  "$prefix/bin/python" -c 'import dodyn, sys; sys.exit(not dodyn.__file__.startswith(sys.prefix))'
   echo "/* as installed */" >>"$prefix/share/dodyn/python/dodyn/page.css"
   "$dodyn" report command-shell.h5 >out
   grep -q 'Best design' command-shell.html

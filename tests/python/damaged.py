@@ -140,6 +140,23 @@ def crafted():
     assert study.evaluations[1].status == "unknown" and "material = 7" in report.page([study])
 
 
+def before_empty_columns():
+    """Columns before an empty one (a model without numbers) are in the checksum, for both readers."""
+    for path in ("iterations/evaluations", "iterations/best_cost", "iterations/next"):
+        shutil.copy("failing.h5", "empty.h5")
+        with h5py.File("empty.h5", "r+", libver="latest") as file:
+            assert file["iterations/numbers"].shape[1] == 0
+            file[path][0] = 0.75 if path.endswith("next") else 3
+        said = dodyn("show", "empty.h5", code=2)
+        assert said.startswith("dodyn: empty.h5: damaged: "), (path, said)
+        try:
+            package.open("empty.h5")
+        except package.ArchiveError as error:
+            assert "does not fit its checksum" in str(error), (path, error)
+        else:
+            raise AssertionError(path)
+
+
 def open_here():
     """A file that this process or another one has open is read."""
     shutil.copy("beam.h5", "open.h5")
@@ -178,7 +195,7 @@ def strangers():
 
 with tempfile.TemporaryDirectory() as directory:
     os.chdir(directory)
-    make("beam")
-    for test in (flips, header, crafted, open_here, strangers):
+    make("beam", "failing")
+    for test in (flips, header, crafted, before_empty_columns, open_here, strangers):
         test()
         print(test.__name__, "ok", flush=True)

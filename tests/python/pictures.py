@@ -16,7 +16,7 @@ try:
     import numpy as np
 
     import dodyn as package
-    from dodyn import motion, report, words
+    from dodyn import motion, report, summary
 except ImportError:
     sys.exit(77)  # skipped
 
@@ -70,7 +70,7 @@ def reports():
         for e in study:
             assert f'data-id="{e.id}"' in page
         for e in report.results(study):
-            assert words.number(e.cost, 6 if name == "front" else 5) in page and f"{study.variables[0].name} = " in page
+            assert summary.number(e.cost, 6 if name == "front" else 5) in page and f"{study.variables[0].name} = " in page
 
 
 def numbers():
@@ -206,7 +206,7 @@ def scenarios():
     data = data_of(open("tasks.html", encoding="utf-8").read())
     assert data["scenarios"] == names and set(data["others"]) == {"fast", "uphill"}
     assert all(str(best.id) in data["others"][name] for name in data["others"])
-    assert any("uphill" in line and "times its reference" in line for line in words.told(study))
+    assert any("uphill" in line and "times its reference" in line for line in summary.summary(study))
     dodyn("plot", "tasks.h5", "--what", "cost,strobe", "--output", "tasks.png")
     dodyn("plot", "tasks.h5", "--scenario", "fast", "--what", "series", "--output", "fast.png")
     dodyn("animate", "tasks.h5", "--scenario", "uphill", "--rate", "5", "--steps", "1", "--output", "up.gif")
@@ -224,10 +224,10 @@ def constraints():
     assert 0 < broken < len(sag)
     charts = 1 + 6  # the convergence, four variables by two
     assert page.count('fill="#fff" stroke="#') == broken * charts, (page.count('fill="#fff" stroke="#'), broken)
-    assert len(re.findall(r"<td[^>]*>breaks sag ≤ 4 \(", page)) == broken + 1  # and one line for all
+    assert len(re.findall(r"<td[^>]*>violates sag ≤ 4 \(", page)) == broken + 1  # and one line for all
     best = int(np.where(sag <= 4, cost, np.inf).argmin())
     names = ["steel", "aluminium", "titanium"]
-    assert f"material = {names[material[best]]}, " in words.headline(package.open("beam.h5"))
+    assert f"material = {names[material[best]]}, " in summary.headline(package.open("beam.h5"))
     for k, name in enumerate(names):
         assert page.count(f"<td>{name}</td>") == (material == k).sum()
 
@@ -235,17 +235,17 @@ def constraints():
 def recommended():
     """The page and the sentences speak of the design that the program recommends, of a front where there are several objectives."""
     study, page = package.open("noisy.h5"), open("noisy.html", encoding="utf-8").read()
-    headline, told = words.headline(study), " ".join(words.told(study))
+    headline, told = summary.headline(study), " ".join(summary.summary(study))
     assert headline.startswith(f"Recommended design: x = {study.recommended.design['x']:.5g}, ") and f"(evaluation {study.recommended.id})" in headline
     assert f"The least cost seen, noise included, is that of x = {study.lowest.design['x']:.5g}" in told, told
     assert "Best design" not in page and headline in page
     data = data_of(page)
     assert data["best"] == study.recommended.id and data["marks"] == {str(study.recommended.id): "recommended"}
     study, page = package.open("front.h5"), open("front.html", encoding="utf-8").read()
-    assert words.headline(study) == f"Front of cost and work: {len(study.front)} designs that no other one beats in both."
+    assert summary.headline(study) == f"Front of cost and work: {len(study.front)} designs that no other one beats in both."
     assert "Best design" not in page and "ecommended" not in page.split("<script")[0] and page.count(">work</th>") == 2
     for e in study.front:
-        assert page.count(f'<td class="n">{words.number(e.metrics["work"], 6)}</td>') >= 2
+        assert page.count(f'<td class="n">{summary.number(e.metrics["work"], 6)}</td>') >= 2
     dodyn("plot", "noisy.h5", "--what", "cost", "--output", "noisy.svg")
     dodyn("plot", "front.h5", "--output", "front.svg")
     dodyn("plot", "front.h5", "--what", "pairs,parallel,history", "--output", "front.png")
@@ -285,21 +285,21 @@ def labels():
     """A label is at no bound."""
     study = package.open("beam.h5")
     steel = min(study, key=lambda e: e.design["material"])
-    assert steel.design["material"] == 0 and "material" not in [v.name for v, _ in words.at_bounds(study, steel)]
+    assert steel.design["material"] == 0 and "material" not in [v.name for v, _ in summary.at_bounds(study, steel)]
 
 
 def sentences():
     study = package.open("failing.h5")
-    assert words.headline(study).startswith("Best design: x = ")
-    assert any("2 failed" in line for line in words.told(study))
+    assert summary.headline(study).startswith("Best design: x = ")
+    assert any("2 failed" in line for line in summary.summary(study))
     knee = package.open("knee.h5")
-    lines = words.odd(knee)
+    lines = summary.warnings(knee)
     flexion = knee.best.metrics["smallest_knee_flexion"]
     assert (flexion < 0) == any("overextends" in line for line in lines)
     # A minimum at a bound is called one.
     at = package.open("command.h5")
     corner = min(at, key=lambda e: e.design["x"])
-    assert [(v.name, side) for v, side in words.at_bounds(at, corner)][0] == ("x", "lower")
+    assert [(v.name, side) for v, side in summary.at_bounds(at, corner)][0] == ("x", "lower")
 
 
 def compared():

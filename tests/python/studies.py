@@ -66,8 +66,7 @@ def seal(rows, names, column):
     for row in range(len(sums)):
         found = 0
         for name in names:
-            cell = rows[name][row : row + 1].tobytes()
-            found = zlib.crc32(cell, found) if cell else 0
+            found = zlib.crc32(rows[name][row : row + 1].tobytes(), found)
         sums[(row, column) if sums.ndim == 2 else row] = found
     rows["checksum"][:] = sums
 

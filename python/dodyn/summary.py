@@ -1,50 +1,54 @@
-"""What a study found, told in sentences."""
+"""Sentences about the results of a study."""
+
+from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 
 import numpy as np
+import numpy.typing as npt
+
+from .archive import Archive, Evaluation, Quantity
 
 
-def number(value, digits=5):
+def number(value: float | None, digits: int = 5) -> str:
     if value is None or math.isnan(value):
         return "-"
     return f"{value:.{digits}g}"
 
 
-def with_unit(value, unit, digits=5):
+def with_unit(value: float | None, unit: str, digits: int = 5) -> str:
     return number(value, digits) + (f" {unit}" if unit not in ("", "1") else "")
 
 
-def design(study, evaluation, digits=5):
-    if isinstance(evaluation, (list, tuple, np.ndarray)):
-        values = evaluation
-    else:
-        values = [evaluation.design[v.name] for v in study.variables]
+def design(study: Archive, evaluation: Evaluation | Sequence[float] | npt.NDArray[np.float64], digits: int = 5) -> str:
+    """Returns "knee = 0.35 m, mass = 10 kg" of an evaluation, or of values in the order of the variables."""
+    values = [evaluation.design[v.name] for v in study.variables] if isinstance(evaluation, Evaluation) else evaluation
     return ", ".join(f"{v.name} = {value(v, x, digits, v.unit)}" for v, x in zip(study.variables, values))
 
 
-def value(variable, number_, digits=5, unit=""):
-    """Of a design variable: the name that it stands for, if it is one of several."""
+def value(variable: Quantity, number_: float, digits: int = 5, unit: str = "") -> str:
+    """Returns the value of a design variable as text: its name where the variable is a list of names."""
     if variable.choices and number_ in range(len(variable.choices)):
         return variable.choices[int(number_)]
     return with_unit(number_, unit, digits)
 
 
-def reason(study, evaluation):
-    """Its own, or which constraints it breaks."""
-    broken = [
-        f"breaks {name} {'≤' if below else '≥'} {number(limit)} ({number(evaluation.metrics.get(name, math.nan))})"
+def reason(study: Archive, evaluation: Evaluation) -> str:
+    """Returns the evaluation's reason and the constraints that it violates."""
+    violated = [
+        f"violates {name} {'≤' if below else '≥'} {number(limit)} ({number(evaluation.metrics.get(name, math.nan))})"
         for name, below, limit in study.constraints
         if evaluation.ok and not study.keeps(evaluation, name, below, limit)
     ]
-    return "; ".join([*([evaluation.reason] if evaluation.reason else []), *broken])
+    return "; ".join([*([evaluation.reason] if evaluation.reason else []), *violated])
 
 
-def plural(count, what):
+def plural(count: int, what: str) -> str:
     return f"{count} {what}" if count == 1 else f"{count} {what}s"
 
 
-def at_bounds(study, evaluation):
+def at_bounds(study: Archive, evaluation: Evaluation) -> list[tuple[Quantity, str]]:
     """[(variable, "lower" or "upper")] of a design on the edge of its range. A label has no range."""
     found = []
     for v in ranged(study):
@@ -57,20 +61,21 @@ def at_bounds(study, evaluation):
     return found
 
 
-def ranged(study):
-    """The variables that are not labels."""
+def ranged(study: Archive) -> list[Quantity]:
+    """Returns the variables that have a range, not a list of labels."""
     labels = [name.strip() for name in study.configuration.get("surrogate.categories", "").split(",")]
     return [v for v in study.variables if not v.choices and v.name not in labels]
 
 
-def counts(study):
-    found = {}
+def counts(study: Archive) -> dict[str, int]:
+    """Returns how many evaluations have each status."""
+    found: dict[str, int] = {}
     for evaluation in study:
         found[evaluation.status] = found.get(evaluation.status, 0) + 1
     return found
 
 
-def headline(study):
+def headline(study: Archive) -> str:
     """The result in one sentence: the design that the program recommends, or the front of several objectives."""
     if study.lowest is None:
         why = " that keeps the constraints" if study.constraints else ""
@@ -80,12 +85,13 @@ def headline(study):
         both = "both" if len(names) == 2 else "all of them"
         return f"Front of {' and '.join(names)}: {plural(len(study.front), 'design')} that no other one beats in {both}."
     found = study.recommended
+    assert found is not None  # one objective, and `lowest` exists
     which = "Recommended" if study.noisy else "Best"
     return f"{which} design: {design(study, found)}, {costs(study, found)} (evaluation {found.id})."
 
 
-def costs(study, evaluation):
-    """Its cost, with the standard error, and the objective where that is another quantity."""
+def costs(study: Archive, evaluation: Evaluation) -> str:
+    """Returns the cost, with the standard error, and the objective where that is another quantity."""
     noise = f" ± {number(evaluation.cost_stderr, 2)}" if evaluation.cost_stderr > 0 else ""
     said = f"{study.cost_meaning} {number(evaluation.cost)}{noise}"
     for name in study.objectives:
@@ -94,20 +100,21 @@ def costs(study, evaluation):
     return said
 
 
-def ended(study):
+def ended(study: Archive) -> str:
+    """Returns why the study ended."""
     if study.stopped:
         return study.stopped
     return "not finished: it runs, or was killed (the command that started it continues it)"
 
 
-def told(study):
-    """How it went, one sentence each."""
+def summary(study: Archive) -> list[str]:
+    """Returns sentences about the course and the result of the study."""
     best, found = study.best, counts(study)
     if not len(study):
         return []
     several = ", ".join(f"{count} {status}" for status, count in found.items())
     lines = [f"{plural(len(study), 'evaluation')}: {several}."]
-    if best is None:
+    if best is None or study.lowest is None:
         return lines
     if study.lowest.id != best.id:
         lines.append(
@@ -128,9 +135,10 @@ def told(study):
     return lines
 
 
-def odd(study):
-    """What a reader should know before he believes the result, one sentence each."""
-    best, found, lines = study.best, counts(study), []
+def warnings(study: Archive) -> list[str]:
+    """Returns warnings to read before you trust the result, one sentence each."""
+    best, found = study.best, counts(study)
+    lines: list[str] = []
     bad = len(study) - found.get("ok", 0)
     if len(study) and bad > 0.25 * len(study):
         lines.append(f"{bad} of {plural(len(study), 'evaluation')} have no cost that counts.")
@@ -164,9 +172,9 @@ def odd(study):
     return lines
 
 
-def in_scenarios(study, evaluation):
-    """What the design costs in each scenario, in one sentence; none where the study has no scenarios."""
-    told = []
+def in_scenarios(study: Archive, evaluation: Evaluation) -> list[str]:
+    """Returns one sentence with the cost in each scenario; nothing if the study has no scenarios."""
+    told: list[str] = []
     for m in study.metrics:
         name, dot, what = m.name.partition(":")
         if not dot or what != "cost":
@@ -184,8 +192,8 @@ def in_scenarios(study, evaluation):
     return [f"Its cost is {across} of its scenarios', relative to their references: {'; '.join(told)}."]
 
 
-def alarming_metrics(study, evaluation):
-    """Metrics that say of themselves what a negative value means ("negative: it would pull"), and are negative."""
+def alarming_metrics(study: Archive, evaluation: Evaluation) -> list[str]:
+    """Returns a sentence for each negative metric whose description explains a negative value ("negative: it would pull")."""
     lines = []
     for m in study.metrics:
         value = evaluation.metrics.get(m.name, math.nan)
@@ -195,7 +203,8 @@ def alarming_metrics(study, evaluation):
     return lines
 
 
-def spread(study):
+def spread(study: Archive) -> float:
+    """Returns the range of the finite costs."""
     costs = [e.cost for e in study if e.ok and not math.isnan(e.cost)]
     return float(np.ptp(costs)) if costs else 0.0
 
@@ -203,15 +212,16 @@ def spread(study):
 CROWDED = 0.75  # of what a space-filling design is worth; as `dodyn sensitivity` has it (src/report/hindsight.cpp)
 
 
-def filling(count, dimensions, shift=0.5):
+def filling(count: int, dimensions: int, shift: float = 0.5) -> npt.NDArray[np.float64]:
     """Points [count, dimensions] that fill the unit cube: multiples of the powers of the root of x^(d + 1) = x + 1, modulo 1."""
     root = 2.0
     for _ in range(60):
         root = (1 + root) ** (1 / (dimensions + 1))
-    return (shift + np.arange(1, count + 1)[:, None] * root ** -np.arange(1.0, dimensions + 1)) % 1
+    points: npt.NDArray[np.float64] = (shift + np.arange(1, count + 1)[:, None] * root ** -np.arange(1.0, dimensions + 1)) % 1
+    return points
 
 
-def even_samples(points):
+def even_samples(points: npt.NDArray[np.float64]) -> float:
     """As many points with equal parts of the unit cube would be worth these; a point's part is that to which it is the nearest,
     twice that for each bound on which it lies: there it has half the room."""
     parts = np.zeros(len(points))
@@ -223,12 +233,14 @@ def even_samples(points):
     return float(parts.sum() ** 2 / (parts**2).sum())
 
 
-def crowding(study):
+def crowding(study: Archive) -> list[str]:
     """The warning of `dodyn sensitivity` where the evaluations crowd, as those of a search do; empty where they fill the ranges."""
     logarithmic = [name.strip() for name in study.configuration.get("surrogate.logarithmic", "").split(",")]
     columns = []
     for v in ranged(study):
-        scale = math.log if v.name in logarithmic and v.lower > 0 else float
+        scale: Callable[[float], float] = float
+        if v.name in logarithmic and v.lower > 0:
+            scale = math.log
         low, high = scale(v.lower), scale(v.upper)
         values = [e.design[v.name] for e in study if e.ok and math.isfinite(e.cost)]
         columns.append([(scale(min(max(x, v.lower), v.upper)) - low) / ((high - low) or 1) for x in values])
@@ -244,9 +256,10 @@ def crowding(study):
     ]
 
 
-def not_ruled_out(study):
-    """Where else the optimum may be, one sentence each."""
-    best, lines = study.best, []
+def not_ruled_out(study: Archive) -> list[str]:
+    """Returns other places where the optimum can be, one sentence each."""
+    best = study.best
+    lines: list[str] = []
     if best is None:
         return lines
     if study.curves is not None and study.iterations:
@@ -274,6 +287,7 @@ def not_ruled_out(study):
     return lines + crowding(study)
 
 
-def intervals(grid, inside):
+def intervals(grid: npt.NDArray[np.float64], inside: npt.NDArray[np.bool_]) -> list[tuple[float, float]]:
+    """Returns (first, last) grid point of each run of true entries of `inside` [grid point]."""
     edges = np.flatnonzero(np.diff(np.concatenate([[False], inside, [False]]).astype(int)))
     return [(float(grid[a]), float(grid[b - 1])) for a, b in zip(edges[::2], edges[1::2])]
