@@ -7,7 +7,8 @@ set -euo pipefail
 packages=(g++ cmake ninja-build pkg-config
   libeigen3-dev libnlopt-dev libnlopt-cxx-dev coinor-libipopt-dev
   libboost-program-options-dev libboost-dev libhdf5-dev zlib1g-dev nlohmann-json3-dev
-  libgtest-dev libgmock-dev hdf5-tools python3-h5py python3-matplotlib)
+  libgtest-dev libgmock-dev hdf5-tools python3-h5py python3-matplotlib
+  node-d3 libjs-three)
 [[ ${MPI:-openmpi} == mpich ]] && packages+=(mpich libmpich-dev) || packages+=(openmpi-bin libopenmpi-dev)
 [[ ${1:-} != all ]] || packages+=(chromium python3-pandas python3-xarray python3-h5netcdf
   mkdocs doxygen jupyter-nbconvert python3-ipykernel)

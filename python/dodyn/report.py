@@ -1,5 +1,6 @@
-"""One page of HTML that tells and shows what a study found. It holds everything it needs (pictures, motions, the script
-that plays them) and asks for no other file; made again from the same archive it is the same, byte by byte.
+"""One page of HTML that shows what a study found. It contains everything that it needs (rows, motions, scripts and the libraries that draw) and
+asks for no other file. Made again from the same archive it is the same, byte by byte. Without the libraries it is a plain page: tables and
+static pictures.
 
     dodyn report knee.h5 [OTHER.h5 ...] [--output knee.html] [--follow]
 """
@@ -7,29 +8,47 @@ that plays them) and asks for no other file; made again from the same archive it
 from __future__ import annotations
 
 import base64
+import gzip
 import html
 import json
 import math
+import os
 import re
+import shutil
+import subprocess
+from collections.abc import Iterable, Sequence
 from importlib import resources
+from pathlib import Path
+from typing import Any, Callable, TypeVar
 
 import numpy as np
 
+from . import checks, summary
 from . import motion as motions
-from . import summary
-from .archive import Archive, Evaluation
+from .archive import Archive, Array, Evaluation, Quantity, Trajectory
 from .svg import STATUS_COLOURS, Chart, limits, ramp, tag
 
-MOTION_BYTES = 1_150_000  # of all motions of a page, for each thousand evaluations begun
-NODES = (400, 120, 60, 30, 15)  # a motion is thinned to so many, where more would not fit
+# D3 draws the charts: scales, axes, brushes, contours. three.js draws the motions. Both are Debian packages that need no Node.js.
+LIBRARIES = {
+    "d3": ("node-d3", ["/usr/share/nodejs/d3/dist/d3.min.js"]),
+    "three": ("libjs-three", ["/usr/share/javascript/three/three.min.js", "/usr/share/javascript/three/examples/js/renderers/Projector.js",
+                              "/usr/share/javascript/three/examples/js/renderers/SVGRenderer.js"]),  # the last two: without WebGL
+}  # fmt: skip
+MOTION_BYTES = 930_000  # of all motions of a page, for each thousand evaluations begun
+NODES = (400, 120, 60, 30, 15, 10)  # a motion is thinned to one of these numbers of nodes, where more would not fit
 RUN_FRAMES = 24
-TITLED = 300  # of more evaluations, dots say nothing when pointed at: a click chooses them
+MODELLED = 500  # evaluations up to which a surrogate model is made in a few seconds; as src/report/hindsight.cpp has it
 SERIES_COLUMNS = 16  # channels with more are left out of the graphs
+PLAIN_ROWS = 1000  # of a table of a plain page
 OUTCOME_COLOURS = {  # of a simulation, by the names of docking studies; others take turns
     "docked": "#2a9d5c", "missed": "#8d99ae", "jammed": "#d1495b", "wrong port": "#e9a03b", "bounced off": "#5e60ce",
     "timed out": "#3d405b", "end": "#3d405b", "unresolved": "#000000", "failed": "#000000",
 }  # fmt: skip
 OTHER_COLOURS = ["#2a9d5c", "#e9a03b", "#5e60ce", "#d1495b", "#1f6fb2", "#8d99ae", "#b5838d", "#6a994e"]
+
+
+Json = dict[str, Any]
+Item = TypeVar("Item")
 
 
 def coloured(names: list[str]) -> list[tuple[str, str]]:
@@ -41,7 +60,7 @@ def coloured(names: list[str]) -> list[tuple[str, str]]:
 # ---- numbers to text ---------------------------------------------------------------------------------------------
 
 
-def packed(values):
+def packed(values: Any) -> list[Any]:
     """[base64 of 16-bit integers, row by row; columns; offset and scale of each column]: about five digits. The
     integer -32768 is not a number."""
     values = np.asarray(values, dtype=float)
@@ -56,14 +75,14 @@ def packed(values):
     return [base64.b64encode(whole.tobytes()).decode(), values.shape[1], rounded(low, 8), rounded(scale, 8)]
 
 
-def rounded(values, digits=6):
+def rounded(values: Any, digits: int = 6) -> Any:
     """Numbers as JSON has them: none for what is not finite."""
     if isinstance(values, (float, int, np.floating, np.integer)):
         return float(f"{values:.{digits}g}") if math.isfinite(values) else None
     return [rounded(value, digits) for value in values]
 
 
-def thin(count, at_most):
+def thin(count: int, at_most: int) -> Any:
     """Which of `count` nodes to keep: the first, the last, and evenly between."""
     if count <= at_most:
         return np.arange(count)
@@ -73,7 +92,7 @@ def thin(count, at_most):
 # ---- motions -----------------------------------------------------------------------------------------------------
 
 
-def motion_data(one, nodes):
+def motion_data(one: motions.Motion, nodes: int) -> Json:
     keep = thin(len(one.t), nodes)
     data = {"t": packed(one.t[keep, None])}
     if one.points is not None:
@@ -81,7 +100,7 @@ def motion_data(one, nodes):
         data["forces"] = [packed(values[keep]) for _, values in one.forces]
         if one.stride:
             data["stride"] = [one.stride.order, rounded(one.stride.shift), int(one.stride.mirrored)]
-    if one.positions is not None:
+    if one.positions is not None and one.attitudes is not None:
         data["positions"], data["attitudes"] = packed(one.positions[keep]), packed(one.attitudes[keep])
         data["shapes"] = [rounded(shape.corners.ravel()) for shape in one.shapes]
     data["series"] = []
@@ -92,7 +111,7 @@ def motion_data(one, nodes):
     return data
 
 
-def scene_data(one):
+def scene_data(one: motions.Motion) -> Json:
     """What all motions of a study share: names, which points are joined, which corners are a face."""
     return {
         "dimension": one.dimension,
@@ -109,31 +128,32 @@ def scene_data(one):
     }
 
 
-def runs_data(trajectory, frames=RUN_FRAMES):
+def runs_data(trajectory: Trajectory, frames: int = RUN_FRAMES) -> Json:
     """A design's starts: how each ended, and how it went where the archive holds that."""
-    data = {"outcome": [int(k) if math.isfinite(k) else -1 for k in trajectory["outcome"].column("outcome")]}
+    data: Json = {"outcome": [int(k) if math.isfinite(k) else -1 for k in trajectory["outcome"].column("outcome")]}
     data["seconds"] = rounded(trajectory["outcome"].column("time"), 4)
     played = motions.runs(trajectory)
     if played:
         data["motions"] = [
             [packed(one.t[keep, None]), packed(one.positions[keep]), packed(one.attitudes[keep])]
             for one in played
+            if one.positions is not None and one.attitudes is not None
             for keep in [thin(len(one.t), frames)]
         ]
         data["shapes"] = [rounded(shape.corners.ravel()) for shape in played[0].shapes]
     return data
 
 
-def run_scene(trajectory):
+def run_scene(trajectory: Trajectory) -> Json | None:
     played = motions.runs(trajectory)
     return scene_data(played[0]) if played else None
 
 
-def size(data):
+def size(data: Any) -> int:
     return len(json.dumps(data, separators=(",", ":")))
 
 
-def budgeted(items, make, levels, budget):
+def budgeted(items: Iterable[tuple[int, Item]], make: Callable[[Item, int], Json], levels: Sequence[int], budget: float) -> dict[int, Json]:
     """{key: make(item, level)} at the finest level at which all fit; else as many as fit at the coarsest, the first
     ones before the others. The first is always there, at the finest level."""
     items = list(items)
@@ -161,21 +181,26 @@ def results(study: Archive) -> list[Evaluation]:
     return study.front if len(study.objectives) > 1 else [study.recommended] if study.recommended else []
 
 
-def played(study):
-    """What the page plays: {"scene", "motions", "runs", ...}; the best evaluations first where not all fit."""
+def played(study: Archive, with_motions: bool = True) -> Json:
+    """What the page plays: {"scene", "motions", "runs", ...}; the best evaluations first where not all fit. Without motions: what they share."""
     order = sorted(study, key=lambda e: (not e.ok, e.cost if math.isfinite(e.cost) else math.inf, e.id))
     first = results(study)
     ids = {e.id for e in first}
     order = [*first, *(e for e in order if e.id not in ids)]
-    budget = MOTION_BYTES * math.ceil(len(study) / 1000)
-    with_motion, with_runs, scene, starts, tried, outcomes, others, names = [], [], None, None, None, [], {}, []
-    for at in range(0, len(order), 64):  # of a thousand evaluations not all motions at once, and not all are read
+    budget: float = MOTION_BYTES * math.ceil(len(study) / 1000)
+    with_motion: list[tuple[int, motions.Motion]] = []
+    with_runs: list[tuple[int, Trajectory]] = []
+    others: dict[str, list[tuple[int, motions.Motion]]] = {}
+    scene, starts, tried = None, None, None
+    outcomes: list[str] = []
+    names: list[str] = []
+    for at in range(0, len(order) if study.channel_names else 0, 64):  # of a thousand evaluations not all motions at once
         block = order[at : at + 64]
         for evaluation, trajectory in zip(block, study.trajectories([e.row for e in block])):
             if motions.outcomes(trajectory):
                 with_runs.append((evaluation.id, trajectory))
                 if starts is None:
-                    outcomes, starts = coloured(motions.outcomes(trajectory)), rounded(motions.places(trajectory).tolist(), 5)
+                    outcomes, starts = motions.outcomes(trajectory), rounded(motions.places(trajectory).tolist(), 5)
                 tried = tried or run_scene(trajectory)
             one = motions.motion(trajectory) if trajectory else None
             if one is not None:
@@ -186,41 +211,143 @@ def played(study):
                 one = motions.motion(trajectory.scenario(name)) if trajectory else None
                 if one is not None and scene_data(one) == scene:
                     others.setdefault(name, []).append((evaluation.id, one))
+        if not with_motions and (scene or starts):
+            break
     budget /= 1 + len(others)
-    data = {"scene": scene, "starts": starts, "runScene": tried, "outcomes": outcomes}
-    data["motions"] = budgeted(with_motion, motion_data, NODES, budget)
+    data = {"scene": scene, "starts": starts, "startLabels": ["x [m]", "y [m]"], "runScene": tried, "outcomes": outcomes}
+    data["success"] = study.configuration.get("cost.success", study.configuration.get("cost.failure-of", ""))
     data["scenarios"] = [*names[:1], *others]
+    if not with_motions:
+        return {**data, "motions": {}, "others": {name: {} for name in others}, "runs": {}}
+    data["motions"] = budgeted(with_motion, motion_data, NODES, budget)
     data["others"] = {name: budgeted(items, motion_data, NODES, budget) for name, items in others.items()}
     data["runs"] = budgeted(with_runs, runs_data, (RUN_FRAMES, 12, 6), budget)
     return data
 
 
-# ---- charts ------------------------------------------------------------------------------------------------------
+# ---- what the page's script needs ----------------------------------------------------------------------------------
 
 
-def dot_style(evaluation, fill, hollow=False):
-    return {"class_": "pick", "data_id": evaluation.id, "fill": "#fff" if hollow else fill, "stroke": fill if hollow else "#fff"}
+def log_names(study: Archive) -> set[str]:
+    return {name.strip() for key in ("surrogate.log-scale", "surrogate.logarithmic") for name in study.configuration.get(key, "").split(",")} - {""}
 
 
-def said(study, evaluation):
-    if len(study) > TITLED:
-        return ""
-    told = f"evaluation {evaluation.id}: {evaluation.status}, {summary.design(study, evaluation)}"
-    if math.isfinite(evaluation.cost):
-        told += f", cost {summary.number(evaluation.cost, 6)}"
-    for name in study.objectives:
-        if name != "cost":
-            told += f", {name} {summary.with_unit(study.objective(evaluation, name), study.unit(name), 6)}"
-    why = summary.reason(study, evaluation)
-    return told + (f" ({why})" if why else "")
+def rows_data(study: Archive) -> Json:
+    """Every evaluation, a list for each column. Texts that repeat are numbers of a list."""
+    reasons: dict[str, int] = {}
+    statuses: dict[str, int] = {}
+    rows = {
+        "id": [e.id for e in study],
+        "parent": [e.parent for e in study],
+        "status": [statuses.setdefault(e.status, len(statuses)) for e in study],
+        "reason": [reasons.setdefault(summary.reason(study, e)[:400], len(reasons)) for e in study],
+        "cost": [rounded(e.cost, 10) for e in study],
+        "stderr": [rounded(e.cost_stderr, 4) for e in study] if any(e.cost_stderr > 0 for e in study) else None,
+        "seconds": [rounded(e.seconds, 4) for e in study],
+        "rank": [e.rank for e in study],
+        "feasible": [int(study.feasible(e)) for e in study],
+        "design": [[rounded(e.design[v.name], 10) for e in study] for v in study.variables],
+        "metrics": [[rounded(e.metrics.get(m.name, math.nan), 8) for e in study] for m in study.metrics],
+    }
+    return {"rows": rows, "reasons": list(reasons), "statuses": list(statuses)}
 
 
-def breaks(study, evaluation):
+def curves_data(study: Archive) -> Json | None:
+    """The surrogate of every iteration over the one free variable; None where there is none."""
+    if study.curves is None or not study.iterations:
+        return None
+    nexts = [float(one.next[0]) if len(one.next) else math.nan for one in study.iterations]
+    data = {"grid": rounded(study.curves["grid"].tolist(), 6), "next": rounded(nexts, 8)}
+    for name in ("value", "lower", "upper"):
+        data[name] = rounded(study.curves[name].tolist(), 6)
+    return data
+
+
+def ask_program(*arguments: object) -> Json | None:
+    """What a subcommand of the program prints as JSON; None where it refuses, or where there is no program."""
+    program = os.environ.get("DODYN_PROGRAM") or shutil.which("dodyn")
+    if not program:
+        return None
+    done = subprocess.run([program, *map(str, arguments)], capture_output=True, text=True, check=False)
+    try:
+        return json.loads(done.stdout) if done.returncode == 0 else None
+    except ValueError:
+        return None
+
+
+def model_of(study: Archive) -> Json | None:
+    """What `dodyn predict --slices` computes: the surrogate model through the recommended design; None where there is none."""
+    usable = sum(1 for e in study if e.ok and math.isfinite(e.cost))
+    if not 3 <= usable <= MODELLED or not summary.ranged(study):
+        return None
+    return ask_program("predict", study.path, "--slices", "--json")
+
+
+def importance_of(study: Archive) -> Json | None:
+    """Total and first-order Sobol' indices of the cost, or why they are not to be trusted; None of a study without several variables."""
+    if len(study.variables) < 2:
+        return None
+    usable = sum(1 for e in study if e.ok and math.isfinite(e.cost))
+    if not 3 <= usable <= MODELLED:
+        few = "There are too few evaluations" if usable < 3 else f"A model of {usable} evaluations takes minutes"
+        return {"reason": f"{few}. dodyn sensitivity {study.path.name} computes the importance of variables."}
+    found = ask_program("sensitivity", study.path, "--json")
+    if found is None:
+        return {"reason": "No model of these evaluations could be made."}
+    doubts = []
+    if found["even_samples"] < summary.CROWDED * found["even_samples_of_filling"]:
+        doubts.append(f"the evaluations crowd: over the whole range the {found['samples']} are worth {found['even_samples']:.0f} evenly spread ones")
+    if found["quality_over_box"] is None or found["quality_over_box"] < checks.POOR:
+        quality = found["quality_over_box"]
+        doubts.append(f"over the whole range the model predicts evaluations with quality {quality:.2f} of 1" if quality is not None else "the quality of the model is unknown")
+    if doubts:
+        return {"reason": f"Not shown, because the figures could be wrong: {'; '.join(doubts)}. Evaluate designs that fill the range first."}
+    return {
+        "variables": [{"name": name, "first": rounded(one["first"], 4), "total": rounded(one["total"], 4)} for name, one in found["variables"].items()],
+        "note": f"Sobol' indices of {found['quantity']} by a model of {found['samples']} evaluations. Total: alone and with others.",
+    }
+
+
+def study_data(study: Archive, with_motions: bool = True, model: Json | None = None, importance: Json | None = None) -> Json:
+    """What the script of the page needs of a study."""
+    data: Json = {
+        "name": study.path.stem,
+        "running": not study.finished,
+        "cost": study.cost_meaning,
+        "variables": [{"name": v.name, "unit": v.unit, "lower": v.lower, "upper": v.upper, "choices": list(v.choices), "log": v.name in log_names(study)} for v in study.variables],
+        "metrics": [{"name": m.name, "unit": m.unit, "description": m.description} for m in study.metrics],
+        "objectives": study.objectives,
+        "constraints": [list(each) for each in study.constraints],
+        "best": study.recommended.id if study.recommended else None,
+        "front": [e.id for e in study.front] if len(study.objectives) > 1 else [],
+        "iterations": curves_data(study),
+        "model": model,
+        "importance": importance,
+        **rows_data(study),
+    }
+    data.update(played(study, with_motions))
+    missing = len(study) - len(data["motions"])
+    data["unplayed"] = f"{missing} evaluations have no motion here: they have none, or the page would be too large." if missing and with_motions else ""
+    return data
+
+
+# ---- static pictures of a plain page ----------------------------------------------------------------------------------
+
+
+def dot_style(fill: str, hollow: bool = False) -> dict[str, Any]:
+    return {"fill": "#fff" if hollow else fill, "stroke": fill if hollow else "#fff"}
+
+
+def said(study: Archive, evaluation: Evaluation) -> str:
+    return f"evaluation {evaluation.id}: {evaluation.status}, {summary.design(study, evaluation)}, cost {summary.number(evaluation.cost, 6)}"
+
+
+def violates(study: Archive, evaluation: Evaluation) -> bool:
     """It has a cost, but does not count: drawn hollow."""
     return evaluation.ok and not study.keeps_constraints(evaluation)
 
 
-def convergence_chart(study):
+def history_chart(study: Archive) -> str:
     costs = [e.cost for e in study]
     chart = Chart((-0.5, max(len(study) - 0.5, 1)), limits(costs), labels=("evaluation", "cost"), whole=True)
     best, xs, ys = math.inf, [], []
@@ -233,113 +360,33 @@ def convergence_chart(study):
     for k, evaluation in enumerate(study):
         colour = STATUS_COLOURS[evaluation.status]
         if math.isfinite(evaluation.cost):
-            shown = min(evaluation.cost, chart.y[1])
-            chart.dot(k, shown, said(study, evaluation), **dot_style(evaluation, colour, breaks(study, evaluation)))
+            chart.dot(k, min(evaluation.cost, chart.y[1]), said(study, evaluation), **dot_style(colour, violates(study, evaluation)))
         else:
-            chart.cross(k, said(study, evaluation), class_="pick", data_id=evaluation.id, stroke=colour)
+            chart.cross(k, said(study, evaluation), stroke=colour)
     return chart.text()
 
 
-def curve_chart(study):
-    """Cost over the one free variable: the surrogate of every iteration with its band, and what was evaluated."""
-    v = study.variables[0]
-    costs = [e.cost for e in study if e.ok]
-    last = len(study.iterations) - 1 if study.curves is not None else -1
-    shown = [e.cost + side * e.cost_stderr for e in study if e.ok for side in (-2, 0, 2)]
-    if last >= 0 and costs:  # what of the surrogate is near the costs
-        value = study.curves["value"][last]
-        span = max(np.ptp(costs), abs(min(costs)) * 1e-3)
-        shown += [x for x in value if math.isfinite(x) and min(costs) - 0.5 * span < x < max(costs) + 0.3 * span]
-    chart = Chart((v.lower, v.upper), limits(shown, trimmed=False), size=(720, 380), labels=(v.label, "cost"))
-    frame = tag("clipPath", tag("rect", x=chart.left, y=chart.top, width=chart.size[0] - chart.left - chart.right,
-                                height=chart.size[1] - chart.top - chart.bottom), id=f"frame-{study.page_id}")  # fmt: skip
-    chart.parts.append(frame)
-    for k in range(last + 1):
-        inside = []
-        keep, chart.parts = chart.parts, inside
-        grid, value, low, high = (study.curves[n] if n == "grid" else study.curves[n][k] for n in ("grid", "value", "lower", "upper"))
-        chart.band(grid, low, high, fill="#1f6fb2", opacity=0.16)
-        chart.line(grid, value, stroke="#1f6fb2", stroke_width=1.8)
-        at = study.iterations[k].next
-        if len(at) and math.isfinite(at[0]):
-            chart.parts.append(tag("path", d=f"M{chart.px(at[0])} {chart.top}V{chart.size[1] - chart.bottom}",
-                                   stroke="#c8324a", stroke_dasharray="4 4"))  # fmt: skip
-        chart.parts = keep
-        style = {"clip_path": f"url(#frame-{study.page_id})", "class_": "iteration", "data_k": k}
-        if k != last:
-            style["style"] = "display:none"
-        chart.parts.append(tag("g", "".join(inside), **style))
-    for evaluation in study:
-        x = evaluation.design[v.name]
-        if not math.isfinite(evaluation.cost):
-            chart.cross(x, said(study, evaluation), class_="pick", data_id=evaluation.id, stroke=STATUS_COLOURS[evaluation.status])
-            continue
-        if evaluation.cost_stderr > 0:
-            error = 1.96 * evaluation.cost_stderr
-            chart.line([x, x], [evaluation.cost - error, evaluation.cost + error], stroke="#5b6b7c", stroke_width=1)
-        chart.dot(x, evaluation.cost, said(study, evaluation), **dot_style(evaluation, STATUS_COLOURS[evaluation.status], breaks(study, evaluation)))
-    told = ""
-    if last > 0:
-        told = (
-            f'<div class="bar"><label>iteration <input type="range" class="iterations" min="0" max="{last}" value="{last}">'
-            f'</label><span class="which">{last + 1} of {last + 1}</span></div>'
-        )
-    return chart.text() + told
-
-
-def colour_of(study):
+def colour_of(study: Archive) -> Callable[[Evaluation], str]:
     """Colours by rank of the cost: dark is best, so that a few high costs do not hide the others."""
     ok = sorted((e for e in study if e.ok and math.isfinite(e.cost)), key=lambda e: e.cost)
     rank = {e.id: 1 - k / max(1, len(ok) - 1) for k, e in enumerate(ok)}
     return lambda e: ramp(rank[e.id]) if e.id in rank else STATUS_COLOURS[e.status]
 
 
-def parallel_chart(study):
-    """A line per evaluation across an axis per variable and one for the cost."""
-    axes = [*study.variables]
-    ok = [e for e in study if math.isfinite(e.cost)]
-    low, high = limits([e.cost for e in ok], margin=0.0)
-    width, height, top, foot = 720, 360, 34, 320
-    step = (width - 140) / len(axes)
-    colour = colour_of(study)
-    parts = []
-    order = sorted(study, key=lambda e: -(e.cost if math.isfinite(e.cost) else math.inf))
-    for evaluation in order:
-        shares = [(evaluation.design[v.name] - v.lower) / ((v.upper - v.lower) or 1) for v in axes]
-        known = math.isfinite(evaluation.cost)
-        if known:
-            shares.append(min(1.0, (evaluation.cost - low) / ((high - low) or 1)))
-        d = "M" + "L".join(f"{70 + k * step:.1f} {foot - s * (foot - top):.1f}" for k, s in enumerate(shares))
-        style = {"stroke": colour(evaluation), "stroke_width": 1.6, "opacity": 0.8}
-        if not known:
-            style["stroke_dasharray"] = "3 3"
-        elif breaks(study, evaluation):
-            style["stroke_dasharray"] = "9 3"
-        told = said(study, evaluation)
-        parts.append(tag("path", tag("title", html.escape(told)) if told else None, d=d, fill="none", class_="pick",
-                         data_id=evaluation.id, **style))  # fmt: skip
-    written = [*((v.label, summary.value(v, v.lower, 4), summary.value(v, v.upper, 4)) for v in axes), ("cost", summary.number(low, 4), summary.number(high, 4))]
-    for k, (name, *ends) in enumerate(written):
-        at = round(70 + k * step, 1)
-        parts.append(tag("path", d=f"M{at} {top}V{foot}", stroke="#5b6b7c"))
-        parts.append(tag("text", html.escape(name), x=at, y=16, text_anchor="middle", font_weight="600"))
-        parts.append(tag("text", html.escape(ends[1]), x=at, y=top - 5, text_anchor="middle"))
-        parts.append(tag("text", html.escape(ends[0]), x=at, y=foot + 16, text_anchor="middle"))
-    return tag("svg", "".join(parts), viewBox=f"0 0 {width} {height}", role="img")
-
-
-def pairs_chart(study, at_most=4):
-    """The designs, two variables at a time, coloured by cost."""
-    axes, colour = study.variables[:at_most], colour_of(study)
-    found = []
-    for j in range(1, len(axes)):
-        for i in range(j):
-            chart = Chart((axes[i].lower, axes[i].upper), (axes[j].lower, axes[j].upper), size=(340, 280),
-                          labels=(axes[i].label, axes[j].label))  # fmt: skip
-            for e in sorted(study, key=lambda e: -(e.cost if math.isfinite(e.cost) else math.inf)):
-                chart.dot(e.design[axes[i].name], e.design[axes[j].name], said(study, e), **dot_style(e, colour(e), breaks(study, e)))
-            found.append(chart.text())
-    return f'<div class="two" style="grid-template-columns:repeat(auto-fit,minmax(300px,1fr))">{"".join(found)}</div>'
+def slice_chart(study: Archive, v: Quantity) -> str:
+    """Cost over one variable; of a single one with the surrogate's last curve and band."""
+    costs, colour = [e.cost for e in study if e.ok], colour_of(study)
+    chart = Chart((v.lower, v.upper), limits(costs), size=(480, 300), labels=(v.label, "cost"))
+    if study.curves is not None and study.iterations:
+        grid, value, low, high = (study.curves[n] if n == "grid" else np.clip(study.curves[n][-1], *chart.y) for n in ("grid", "value", "lower", "upper"))
+        chart.band(grid, low, high, fill="#1f6fb2", opacity=0.16)
+        chart.line(grid, value, stroke="#1f6fb2", stroke_width=1.8)
+    for e in study:
+        if math.isfinite(e.cost):
+            chart.dot(e.design[v.name], min(e.cost, chart.y[1]), said(study, e), **dot_style(colour(e), violates(study, e)))
+        else:
+            chart.cross(e.design[v.name], said(study, e), stroke=STATUS_COLOURS[e.status])
+    return chart.text()
 
 
 def label(study: Archive, name: str) -> str:
@@ -347,7 +394,7 @@ def label(study: Archive, name: str) -> str:
     return next((m.label for m in study.metrics if m.name == name), name)
 
 
-def pareto_chart(study):
+def pareto_chart(study: Archive) -> str:
     names = study.objectives[:2]
     rows = [(e, [study.objective(e, name) for name in names]) for e in study if e.ok]
     rows = [(e, v) for e, v in rows if all(map(math.isfinite, v))]
@@ -355,77 +402,99 @@ def pareto_chart(study):
     chart = Chart(limits(xs), limits(ys), labels=(label(study, names[0]), label(study, names[1])))
     on = {e.id for e in study.front}
     for e, v in rows:
-        chart.dot(v[0], v[1], said(study, e), **dot_style(e, "#c8324a" if e.id in on else "#1f6fb2", breaks(study, e)))
+        chart.dot(v[0], v[1], said(study, e), **dot_style("#c8324a" if e.id in on else "#1f6fb2", violates(study, e)))
     return chart.text()
 
 
-def front_part(study):
-    """The front as a table: a design a row."""
-    head = ["id", *(label(study, name) for name in study.objectives), *(v.label for v in study.variables)]
-    rows = []
-    for e in study.front:
-        cells = cell(e.id) + "".join(cell(study.objective(e, name)) for name in study.objectives)
-        cells += "".join(cell(summary.value(v, e.design[v.name]) if v.choices else e.design[v.name]) for v in study.variables)
-        rows.append(f'<tr class="pick" data-id="{e.id}">{cells}</tr>')
-    return '<div class="scroll">' + table(head, rows) + "</div>"
+def strobe_chart(one: motions.Motion, postures: int = 9) -> str:
+    """A motion as postures on top of each other, from the side."""
+    up = 1 if one.dimension == 2 else 2
+    nodes = thin(len(one.t), postures)
+    points = one.points[nodes][:, :, [0, up]] if one.points is not None else None
+    drawn = [points.reshape(-1, 2)] if points is not None else []
+    rings = [(node, corners[ring][:, [0, up]]) for node in nodes for shape, corners in zip(one.shapes, one.corners(node)) for ring in shape.faces] if one.positions is not None else []
+    drawn += [ring for _, ring in rings]
+    places = np.concatenate(drawn) if drawn else np.zeros((0, 2))
+    places = places[np.isfinite(places).all(axis=1)]
+    if not len(places):
+        return ""
+    low, high = places.min(axis=0), places.max(axis=0)
+    middle, half = (low + high) / 2, max(high - low) / 2 * 1.1 or 1.0
+    wide = max(half, (high - low)[0] / 2 * 1.1)
+    chart = Chart((middle[0] - wide, middle[0] + wide), (middle[1] - half, middle[1] + half), size=(520, 500), labels=("x [m]", f"{'yz'[up - 1]} [m]"))
+    for k, posture in enumerate(points if points is not None else []):
+        for a, b in one.segments:
+            chart.line(*posture[[a, b]].T, stroke="#1f6fb2", stroke_width=2, opacity=round(0.25 + 0.75 * (k + 1) / len(nodes), 2))
+    for node, ring in rings:
+        chart.line(*np.concatenate([ring, ring[:1]]).T, stroke="#5b6b7c", stroke_width=1, opacity=1 if node == nodes[-1] else 0.3)
+    return chart.text()
 
 
 # ---- the page ----------------------------------------------------------------------------------------------------
 
 
-def table(head, rows, **attributes):
-    numeric = ['class="n"' in part for row in rows[:1] for part in row.split("</td>")] + [False] * len(head)
-    cells = (tag("th", html.escape(h), **({"class_": "n"} if n else {})) for h, n in zip(head, numeric))
-    top = tag("thead", tag("tr", "".join(cells)))
-    return tag("table", top + tag("tbody", "".join(rows)), **attributes)
+def table(head: Iterable[str], rows: Iterable[str], **attributes: object) -> str:
+    cells = "".join(tag("th", html.escape(h), scope="col") for h in head)
+    return tag("table", tag("thead", tag("tr", cells)) + tag("tbody", "".join(rows)), **attributes)
 
 
-def cell(value, unit="", digits=6):
+def cell(value: object, unit: str = "", digits: int = 6) -> str:
     if isinstance(value, float):
         return f'<td class="n">{html.escape(summary.with_unit(value, unit, digits))}</td>'
     return f'<td class="wide">{html.escape(str(value))}</td>' if len(str(value)) > 24 else f"<td>{html.escape(str(value))}</td>"
 
 
-def status_part(study):
-    reasons = {}  # those that differ in their numbers are one, told by the first
-    for e in study:
-        why = summary.reason(study, e)
-        reasons.setdefault((e.status, re.sub(r"[-+]?[0-9][0-9.]*(e[-+]?[0-9]+)?", "#", why)), []).append(why)
-    rows = [
-        "<tr>" + cell(len(found)) + f'<td><span class="key" style="background:{STATUS_COLOURS[status]}"></span>{html.escape(status)}</td>'
-        + cell((found[0] or "-") + (", for one" if len(set(found)) > 1 else "")) + "</tr>"
-        for (status, kind), found in sorted(reasons.items(), key=lambda item: (item[0][0] != "ok", -len(item[1]), item[0]))
-    ]  # fmt: skip
-    again = sum(len(e.attempts) for e in study)
-    note = f'<p class="hint">{summary.plural(again, "earlier attempt")} stay in the archive.</p>' if again else ""
-    shown = rows[:40]
-    left = f'<p class="hint">and {len(rows) - 40} more reasons</p>' if len(rows) > 40 else ""
-    return '<div class="scroll">' + table(["evaluations", "status", "reason"], shown) + "</div>" + left + note
+def scrolled(content: str, label_: str) -> str:
+    return tag("div", content, class_="scroll", tabindex="0", role="region", aria_label=label_)
 
 
-def shown_metrics(study):
+def shown_metrics(study: Archive) -> list[str]:
     """The metrics in tables, as in those of `dodyn show`: what objectives and constraints name."""
     known = {m.name for m in study.metrics}
     return [name for name in dict.fromkeys([*study.objectives, *(name for name, *_ in study.constraints)]) if name in known]
 
 
-def evaluations_part(study):
+def design_cells(study: Archive, evaluation: Evaluation) -> str:
+    return "".join(cell(summary.value(v, evaluation.design[v.name]) if v.choices else evaluation.design[v.name]) for v in study.variables)
+
+
+def front_part(study: Archive) -> str:
+    """The front as a table: a design a row."""
+    head = ["id", *(label(study, name) for name in study.objectives), *(v.label for v in study.variables)]
+    rows = [tag("tr", cell(e.id) + "".join(cell(study.objective(e, name)) for name in study.objectives) + design_cells(study, e)) for e in study.front]
+    return scrolled(table(head, rows), "Pareto front")
+
+
+def status_part(study: Archive) -> str:
+    reasons: dict[tuple[str, str], list[str]] = {}  # reasons that differ in their numbers are one
+    for e in study:
+        why = summary.reason(study, e)
+        reasons.setdefault((e.status, re.sub(r"[-+]?[0-9][0-9.]*(e[-+]?[0-9]+)?", "#", why)), []).append(why)
+    rows = [
+        "<tr>" + cell(len(found)) + cell(status) + cell((found[0] or "-") + (", for one" if len(set(found)) > 1 else "")) + "</tr>"
+        for (status, kind), found in sorted(reasons.items(), key=lambda item: (item[0][0] != "ok", -len(item[1]), item[0]))
+    ]
+    left = f'<p class="hint">and {len(rows) - 40} more reasons</p>' if len(rows) > 40 else ""
+    return scrolled(table(["evaluations", "status", "reason"], rows[:40]), "How evaluations ended") + left
+
+
+def evaluations_part(study: Archive) -> str:
     noisy = any(e.cost_stderr > 0 for e in study)
     others = shown_metrics(study)
+    others += [m.name for m in study.metrics if m.name not in others]
     head = ["id", *(v.label for v in study.variables), "cost", *(["standard error"] if noisy else [])]
     head += [*(label(study, name) for name in others), "status", "seconds", "reason"]
     rows = []
-    for e in study:
-        designs = (summary.value(v, e.design[v.name]) if v.choices else e.design[v.name] for v in study.variables)
-        cells = cell(e.id) + "".join(map(cell, designs)) + cell(e.cost, digits=8)
+    for e in list(study)[:PLAIN_ROWS]:
+        cells = cell(e.id) + design_cells(study, e) + cell(e.cost, digits=8)
         cells += cell(e.cost_stderr, digits=3) if noisy else ""
         cells += "".join(cell(e.metrics.get(name, math.nan)) for name in others) + cell(e.status) + cell(e.seconds, digits=3)
-        cells += cell(summary.reason(study, e)[:200])
-        rows.append(f'<tr class="pick" data-id="{e.id}">{cells}</tr>')
-    return '<div class="scroll">' + table(head, rows, class_="evaluations") + "</div>"
+        rows.append(tag("tr", cells + cell(summary.reason(study, e)[:200])))
+    left = f'<p class="hint">The first {PLAIN_ROWS} of {len(study)} rows; dodyn show --csv prints all.</p>' if len(study) > PLAIN_ROWS else ""
+    return scrolled(table(head, rows, class_="evaluations"), "Evaluations") + left
 
 
-def provenance_part(study):
+def provenance_part(study: Archive) -> str:
     facts = {
         "archive": study.path.name, "evaluator": study.evaluator, "created": study.created, "host": study.host,
         "ranks": study.ranks, "program": f"dodyn {study.version} ({study.git_commit})",
@@ -433,91 +502,102 @@ def provenance_part(study):
     }  # fmt: skip
     if study.sources:
         facts["merged from"] = ", ".join(study.sources)
-    rows = [f"<tr><td>{k}</td>{cell(str(v))}</tr>" for k, v in facts.items()]
+    again = sum(len(e.attempts) for e in study)
+    if again:
+        facts["earlier attempts"] = f"{again}, in the archive"
+    rows = [f'<tr><th scope="row">{k}</th>{cell(str(v))}</tr>' for k, v in facts.items()]
     settings = "".join(f"{html.escape(k)} = {html.escape(v[:400])}\n" for k, v in study.configuration.items())
-    return table(["what", "value"], rows) + f"<details><summary>every setting</summary><pre>{settings}</pre></details>"
+    return tag("div", tag("table", "".join(rows)), class_="scroll", tabindex="0", role="region", aria_label="Provenance") + f"<details><summary>every setting</summary><pre>{settings}</pre></details>"
 
 
-def section(title, content, hint="", **attributes):
+def section(title: str, content: str, hint: str = "", **attributes: object) -> str:
     hint = f'<p class="hint">{hint}</p>' if hint else ""
     return tag("section", f"<h2>{title}</h2>{content}{hint}", **attributes)
 
 
-def listed(lines, class_):
+def listed(lines: Sequence[str], class_: str = "") -> str:
     return f'<ul class="plain {class_}">' + "".join(f"<li>{html.escape(line)}</li>" for line in lines) + "</ul>" if lines else ""
 
 
-PLAYER = """<div class="bar"><label>evaluation <select class="choice"></select></label><label class="scenarios">scenario
-<select class="scenario"></select></label><span class="record hint"></span></div>
-<canvas class="stage" height="420"></canvas>
-<div class="bar"><button class="play">Play</button><input type="range" class="at" min="0" max="1000" value="0" aria-label="time">
-<span class="time"></span><label>speed <select class="speed"></select></label><label class="views">view <select class="view">
-<option value="side">side</option><option value="front">front</option><option value="top">top</option>
-<option value="orbit">orbit</option></select></label></div>
-<div class="graph-part"><div class="bar"><label>below <select class="series"></select></label><span class="legend"></span></div>
-<canvas class="graph" height="190"></canvas></div>"""
+def summary_part(study: Archive, model: Json | None) -> str:
+    """The answers in words: what was asked, the recommended design with its interval and its gain, how sure, what is wrong."""
+    best = study.recommended
+    answer = [f'<p class="asked">{html.escape(checks.asked(study))}</p>', f'<p class="lead">{html.escape(summary.headline(study))}</p>']
+    within = checks.interval(best) if best else None
+    if within:
+        answer.append(f"<p>{'95 % interval of its cost' if within[2] == 'its' else 'Wilson interval (95 %) of its share of failures'}: {summary.number(within[0], 3)} to {summary.number(within[1], 3)}.</p>")
+    optima, by = checks.where_optimum(study, model)
+    if optima:
+        lines = [f"{v.name} {'anywhere in its range' if high - low > 0.95 * (v.upper - v.lower) else f'{summary.number(low, 4)} to {summary.with_unit(high, v.unit, 4)}'}" for v, low, high in optima]
+        answer.append(f"<p>The optimum lies at {html.escape('; '.join(lines))} ({html.escape(by)}).</p>")
+    gained = checks.gain(study, model)
+    if gained:
+        answer.append(f"<p>{html.escape(gained)}</p>")
+    if len(study.objectives) > 1 and study.front:
+        for name in study.objectives:
+            least = min(study.front, key=lambda e: study.objective(e, name))
+            answer.append(f"<p>Lowest {html.escape(name)}: {html.escape(summary.with_unit(study.objective(least, name), study.unit(name)))} at {html.escape(summary.design(study, least, 4))} (evaluation {least.id}).</p>")
+    verdicts = checks.checks(study, model)
+    passed = sum(1 for state, _ in verdicts if state == "ok")
 
+    def items(*states: str) -> str:
+        return '<ul class="checks">' + "".join(f'<li class="{state}">{html.escape(line)}</li>' for state, line in verdicts if state in states) + "</ul>"
 
-def study_part(study, number):
-    """The article of one study, and the data its script needs."""
-    study.page_id = number
-    data = played(study)
-    data["variables"] = [[v.name, v.unit] for v in study.variables]
-    data["evaluations"] = [
-        [e.id, summary.design(study, e), rounded(e.cost, 8), e.status, summary.number(e.cost_stderr, 2) if e.cost_stderr else ""]
-        for e in study
-    ]
-    shown = results(study)
-    data["best"] = shown[0].id if shown else None
-    data["marks"] = {e.id: "front" if len(study.objectives) > 1 else "recommended" if study.noisy else "best" for e in shown}
-
+    doubtful = items("bad", "open") if passed < len(verdicts) else "<p>No check found anything wrong.</p>"
+    sure = [line for line in summary.summary(study) if line]
     parts = [
-        f"<h1>{html.escape(study.path.stem)}</h1>",
-        f'<p class="lead">{html.escape(summary.headline(study))}</p>',
-        "".join(f"<p>{html.escape(line)}</p>" for line in summary.summary(study)),
-        f'<p class="stop">Why it stopped: {html.escape(summary.ended(study))}.</p>',
-        listed(summary.warnings(study), "odd"),
-        listed(summary.not_ruled_out(study), "open"),
+        section("Answer", "".join(answer), class_="result"),
+        section("How sure is it?", listed(sure) + f"<p>Stop reason: {html.escape(summary.ended(study))}.</p>"),
+        section(f"Health: {passed} of {summary.plural(len(verdicts), 'check')} passed", doubtful + (f"<details><summary>checks that passed</summary>{items('ok')}</details>" if passed else "")),
     ]
-    if data["motions"]:
-        missing = len(study) - len(data["motions"])
-        hint = f"{missing} evaluations have no motion here: they have none, or the page would grow too large." if missing else ""
-        parts.append(section("The motion", PLAYER, hint, class_="player"))
-    if data["runs"]:
-        dots = '<div class="bar"><label>evaluation <select class="choice"></select></label><span class="record hint"></span></div>'
-        hint = "Each dot is a start: the place of the last body's centre. Click one to play its run." if data["runScene"] else \
-            "Each dot is a start; this archive does not hold the runs themselves."  # fmt: skip
-        stage = ""
-        if data["runScene"]:
-            stage = PLAYER[PLAYER.index('<canvas class="stage"') : PLAYER.index('<div class="graph-part">')]
-        parts.append(section("Where it starts, and how it ends", f'{dots}<div class="two"><div><svg class="map"></svg><div class="legend"></div></div><div>{stage}</div></div>', hint, class_="map-part"))  # fmt: skip
+    return "".join(parts)
+
+
+def plain_views(study: Archive) -> str:
+    """Static pictures and tables, where the libraries are missing."""
+    parts = []
+    best = results(study)
+    trajectory = best[0].trajectory if best else None
+    one = motions.motion(trajectory) if trajectory else None
+    drawn = strobe_chart(one) if one is not None else ""
+    if drawn:
+        parts.append(section("Motion", drawn, "Postures of the recommended design, from the side."))
     if len(study):
-        hollow = " Hollow: it breaks a constraint." if study.constraints else ""
-        if len(study.variables) == 1:
-            parts.append(section("Cost over the design", curve_chart(study), "Line and band: the surrogate. Dashed: where it wants to look next. Click a dot to choose its evaluation." + hollow))  # fmt: skip
-        elif study.variables:
-            parts.append(section("Designs", parallel_chart(study), "One line per evaluation, the darker the better; dotted: no cost" + ("; dashed: it breaks a constraint" if study.constraints else "") + ". Click to choose."))  # fmt: skip
-            parts.append(section("Two variables at a time", pairs_chart(study), "Darker: better." + hollow))
+        parts.append(section("History", history_chart(study), "Line: the least so far. Crosses: no cost."))
+        for v in study.variables[:12]:
+            parts.append(section(f"Cost over {html.escape(v.name)}", slice_chart(study, v), "Darker: better."))
         if len(study.objectives) > 1:
-            axes = " of the first two objectives" if len(study.objectives) > 2 else ""
-            parts.append(section(f"Trade-off{axes}", pareto_chart(study) + front_part(study), "Red, and in the table: the front. Click to choose." + hollow))
-        parts.append(
-            f'<div class="two">{section("Convergence", convergence_chart(study), "Red: the least cost so far. Crosses: no cost." + hollow)}'
-            f'{section("How evaluations ended", status_part(study))}</div>'
-        )
-        parts.append(section("Evaluations", evaluations_part(study), "Click a row to choose it, a head to sort."))
-    parts.append(section("Where this comes from", provenance_part(study)))
-    body = tag("article", "".join(parts), id=f"study-{number}")
+            parts.append(section("Pareto front", pareto_chart(study) + front_part(study), class_="wide"))
+        parts.append(section("How evaluations ended", status_part(study)))
+        parts.append(section("Evaluations", evaluations_part(study), class_="wide"))
+    return "".join(parts)
+
+
+def json_script(data: Json, number: int) -> str:
     # No "<" at all: "<!--<script>" in a text would swallow the end of the script, and with it the page.
     text = json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
-    return body + f'<script type="application/json" id="data-{number}">{text}</script>'
+    return f'<script type="application/json" id="data-{number}">{text}</script>'
 
 
-def comparison(studies):
+def study_part(study: Archive, number: int, scripted: bool, live: bool = False) -> str:
+    """The article of one study, and the data that its script needs where `scripted`."""
+    model = None if live else model_of(study)
+    data = study_data(study, not live, model, None if live else importance_of(study)) if scripted else None
+    parts = [
+        f"<h1>{html.escape(study.path.stem)}</h1>",
+        f'<div class="summary" id="summary-{number}">{summary_part(study, model)}</div>',
+        '<section class="live" id="live"></section>' if live else "",
+        f'<div class="selection" role="group" aria-label="Selection"></div><div class="views">{"" if scripted else plain_views(study)}</div>',
+        section("Provenance", provenance_part(study)),
+    ]
+    return tag("article", "".join(parts), id=f"study-{number}") + (json_script(data, number) if data else "")
+
+
+def comparison(studies: Sequence[Archive]) -> str:
     """Several studies side by side."""
     names = dict.fromkeys(v.name for s in studies for v in s.variables)
     others = dict.fromkeys(name for s in studies for name in s.objectives if name != "cost")
-    head = ["study", "result", "cost", *others, *names, "evaluations", "stopped"]
+    head = ["study", "result", "cost", *others, *names, "evaluations", "stop reason"]
     rows = []
     for k, s in enumerate(studies):
         best = s.best
@@ -530,21 +610,21 @@ def comparison(studies):
         rows.append("<tr>" + cells + cell(len(s)) + cell(summary.ended(s)) + "</tr>")
     costs = [e.cost for s in studies for e in s if e.ok]
     chart = Chart((0, max(map(len, studies))), limits(costs), size=(900, 300), labels=("evaluations", "least cost so far"), whole=True)
-    colours = ["#1f6fb2", "#c8324a", "#2a9d5c", "#e9a03b", "#5e60ce"]
+    colours = OTHER_COLOURS
     for k, s in enumerate(studies):
-        ys, best = [], math.inf
+        ys, least = [], math.inf
         for e in s:
             if e.ok and s.keeps_constraints(e):
-                best = min(best, e.cost)
-            ys.append(best)
+                least = min(least, e.cost)
+            ys.append(least)
         xs = [x for j in range(len(ys)) for x in (j, j + 1)]
         chart.line(xs, [y for y in ys for _ in (0, 1)], stroke=colours[k % len(colours)], stroke_width=2)
-    key = "".join(f'<span class="key" style="background:{colours[k % len(colours)]}"></span>{html.escape(s.path.stem)}' for k, s in enumerate(studies))
-    settings = different_settings(studies)
-    return tag("article", "<h1>Side by side</h1>" + section("Results", table(head, rows) + chart.text() + key) + settings)
+    key = "".join(f'<span><span class="key" style="background:{colours[k % len(colours)]}"></span>{html.escape(s.path.stem)}</span>' for k, s in enumerate(studies))
+    content = scrolled(table(head, rows), "Results") + chart.text() + f'<div class="legend">{key}</div>'
+    return tag("article", "<h1>Side by side</h1>" + section("Results", content) + different_settings(studies))
 
 
-def different_settings(studies):
+def different_settings(studies: Sequence[Archive]) -> str:
     keys = dict.fromkeys(k for s in studies for k in s.configuration if k != "study.archive")
     rows = []
     for key in keys:
@@ -553,21 +633,45 @@ def different_settings(studies):
             rows.append(f"<tr><td>{html.escape(key)}</td>" + "".join(cell(v) for v in values) + "</tr>")
     if not rows:
         return ""
-    return section("What is set differently", table(["setting", *(s.path.stem for s in studies)], rows))
+    return section("Different settings", scrolled(table(["setting", *(s.path.stem for s in studies)], rows), "Different settings"))
 
 
-def page(studies: list[Archive], refresh: int | None = None) -> str:
-    """The whole page. `refresh`: seconds after which a browser reads it again (while a study runs)."""
+def library_scripts(names: Sequence[str]) -> tuple[str, str] | None:
+    """The libraries as gzipped base64, and the licences that they come with; None where the first one is not installed."""
+    scripts, licences = [], []
+    for name in names:
+        package, files = LIBRARIES[name]
+        if not all(Path(file).is_file() for file in files):
+            return None
+        text = "\n".join(Path(file).read_text(encoding="utf-8") for file in files)
+        packed_ = base64.b64encode(gzip.compress(text.encode(), 9, mtime=0)).decode()
+        scripts.append(f'<script type="application/gzip" id="library-{name}">{packed_}</script>')
+        licence = Path(f"/usr/share/doc/{package}/copyright")
+        licences.append(f"{package}\n\n{licence.read_text(encoding='utf-8')}" if licence.is_file() else package)
+    about = tag("details", "<summary>Libraries in this page and their licences</summary>" + tag("pre", html.escape("\n\n".join(licences))))
+    return "".join(scripts), tag("article", section("Libraries", about))
+
+
+def page(studies: Sequence[Archive], refresh: int | None = None, live: bool = False) -> str:
+    """The whole page. `refresh`: seconds after which a browser reads it again (while a study runs). `live`: it asks the server of
+    `dodyn watch` for rows and motions."""
     here = resources.files(__package__)
-    style, script = ((here / name).read_text(encoding="utf-8") for name in ("page.css", "page.js"))
+    libraries = library_scripts(["d3", "three"])
     title = ", ".join(s.path.stem for s in studies)
-    head = f'<meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>{html.escape(title)} · dodyn</title>'
+    head = f'<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>{html.escape(title)} · dodyn</title>'
     head += '<link rel="icon" href="data:,">'
     if refresh:
         head += f'<meta http-equiv="refresh" content="{refresh}">'
+    style = (here / "page.css").read_text(encoding="utf-8")
     body = comparison(studies) if len(studies) > 1 else ""
-    body += "".join(study_part(study, number) for number, study in enumerate(studies))
-    return (
-        f"<!DOCTYPE html>\n<html lang=\"en\"><head>{head}<style>{style}</style></head><body>{body}"
-        f"<script>{script}</script></body></html>\n"
-    )
+    body += "".join(study_part(study, number, libraries is not None, live) for number, study in enumerate(studies))
+    if libraries:
+        names = ["page.js", "charts.js", "scene.js", *(["live.js"] if live else [])]
+        script = "\n".join((here / name).read_text(encoding="utf-8") for name in names)
+        body += libraries[1]
+        after = f'<div id="said" class="unseen" aria-live="polite"></div>{libraries[0]}<script>(() => {{\n\'use strict\';\n{script}\nopenPage();\n}})();</script>'
+    else:
+        after = ""
+        packages = " ".join(package for package, _ in LIBRARIES.values())
+        body += tag("article", f'<p class="hint">A plain page: the packages {packages} were not installed when it was written.</p>')
+    return f'<!DOCTYPE html>\n<html lang="en"><head>{head}<style>{style}</style></head><body><main>{body}</main>{after}</body></html>\n'

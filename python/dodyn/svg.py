@@ -117,11 +117,11 @@ class Chart:
             if self.whole and value != round(value):
                 continue
             at = self.px(value)
-            out.append(tag("path", d=f"M{at} {self.top}V{foot}", stroke="#edf1f5"))
+            out.append(tag("path", d=f"M{at} {self.top}V{foot}", stroke="#8796a5", stroke_opacity="0.25"))
             out.append(tag("text", f"{value:.6g}", x=at, y=foot + 16, text_anchor="middle"))
         for value in ticks(*self.y) if self.y_ticks else []:
             at = self.py(value)
-            out.append(tag("path", d=f"M{self.left} {at}H{w - self.right}", stroke="#edf1f5"))
+            out.append(tag("path", d=f"M{self.left} {at}H{w - self.right}", stroke="#8796a5", stroke_opacity="0.25"))
             out.append(tag("text", f"{value:.5g}", x=self.left - 6, y=at + 4, text_anchor="end"))
         out.append(tag("path", d=f"M{self.left} {self.top}V{foot}H{w - self.right}", stroke="#8796a5", fill="none"))
         out.append(tag("text", html.escape(self.labels[0]), x=(self.left + w - self.right) / 2, y=h - 8, text_anchor="middle"))
@@ -129,7 +129,7 @@ class Chart:
         out.append(
             tag("text", html.escape(self.labels[1]), x=13, y=middle, text_anchor="middle", transform=f"rotate(-90 13 {middle})")
         )
-        return tag("svg", "".join(out + self.parts), viewBox=f"0 0 {w} {h}", role="img")
+        return tag("svg", "".join(out + self.parts), viewBox=f"0 0 {w} {h}", role="img", class_="static")
 
 
 def limits(values: Iterable[float], margin: float = 0.08, trimmed: bool = True) -> tuple[float, float]:

@@ -16,10 +16,11 @@ try:
     import numpy as np
 
     import dodyn as package
-    from dodyn import motion, report, summary
+    from dodyn import checks, motion, report, summary
 except ImportError:
     sys.exit(77)  # skipped
 
+LIBRARIES = all(os.path.exists(file) for _, files in report.LIBRARIES.values() for file in files)  # else pages are plain
 NAMES = ("knee", "spatial", "docking", "scene", "command", "failing", "tasks", "beam", "noisy", "front")
 
 
@@ -59,18 +60,22 @@ def reports():
         dodyn("report", f"{name}.h5", "--output", "again.html")
         assert open("again.html", encoding="utf-8").read() == page, "not the same when made again"
         # It asks for nothing: no address but those of XML name spaces, nothing that loads.
-        outside = re.sub(r"http://www\.w3\.org/2000/svg", "", page)
+        outside = re.sub(r'http://www\.w3\.org/2000/svg|<script type="application/gzip".*?</script>|<pre>.*?</pre>', "", page, flags=re.S)
         for asks in ("http:", "https:", "//cdn", "src=", "@import", "url(", "fetch(", "XMLHttpRequest", "import("):
-            left = outside.replace("url(#frame-", "")
-            assert asks not in left, (name, asks)
+            assert asks not in outside, (name, asks)
         study = package.open(f"{name}.h5")
-        assert len(page) < 2e6
+        assert len(page) < 1.5e6
         Nesting(page)
         assert study.stopped.split(":")[0] in page and study.command_line.split()[-1] in page
-        for e in study:
-            assert f'data-id="{e.id}"' in page
+        if LIBRARIES:
+            rows = data_of(page)["rows"]
+            assert rows["id"] == [e.id for e in study] and rows["feasible"] == [int(study.feasible(e)) for e in study]
+            for quantities, columns in ((study.variables, rows["design"]), (study.metrics, rows["metrics"])):
+                for q, column in zip(quantities, columns):
+                    true = [{**e.design, **e.metrics}.get(q.name, np.nan) for e in study]
+                    assert np.allclose(true, [np.nan if x is None else x for x in column], rtol=1e-7, equal_nan=True), (name, q)
         for e in report.results(study):
-            assert summary.number(e.cost, 6 if name == "front" else 5) in page and f"{study.variables[0].name} = " in page
+            assert name == "front" or summary.number(e.cost) in page and f"{study.variables[0].name} = " in page
 
 
 def numbers():
@@ -173,7 +178,7 @@ def hulls():
 
 
 def large():
-    """A thousand motions fit in two megabytes, the best ones first."""
+    """A thousand motions fit in a page of 1.5 megabytes, the best ones first."""
 
     def evaluation(k):
         t = np.linspace(0, 1, 81)
@@ -185,7 +190,7 @@ def large():
     made = report.budgeted([evaluation(k) for k in range(1000)], report.motion_data, report.NODES, report.MOTION_BYTES)
     assert report.size(list(made.values())) < report.MOTION_BYTES
     assert len(unpacked(made[0]["t"])) == 81, "the best one is whole"
-    assert len(made) == 1000 and len(unpacked(made[999]["t"])) >= 15
+    assert len(made) == 1000 and len(unpacked(made[999]["t"])) >= 10
 
 
 def scenarios():
@@ -213,16 +218,41 @@ def scenarios():
     dodyn("plot", "tasks.h5", "--scenario", "fsat", code=2)
 
 
+def plain(study):
+    """The page as it is where no library is installed."""
+    kept, report.LIBRARIES = report.LIBRARIES, {name: (package_, ["/nowhere"]) for name, (package_, _) in report.LIBRARIES.items()}
+    try:
+        return report.page([study])
+    finally:
+        report.LIBRARIES = kept
+
+
+def plain_pages():
+    """Without the libraries: no script, every row, and pictures that stand still."""
+    for name in ("knee", "spatial", "scene", "front", "failing", "tasks"):
+        study = package.open(f"{name}.h5")
+        page = plain(study)
+        Nesting(page)
+        assert "<script" not in page and "plain page" in page and "not installed" in page
+        body = page[page.index('<table class="evaluations">') :]
+        assert body[: body.index("</table>")].count("<tr>") == len(study) + 1
+        assert page.count("<svg") >= 2 + (name in ("knee", "spatial", "scene", "tasks"))
+        if name in ("knee", "spatial"):  # postures, as lines from joint to joint: none from the origin, where no joint is
+            one = motion.motion(study.best.trajectory)
+            picture = page[page.index("<h2>Motion</h2>") :]
+            assert picture[: picture.index("</svg>")].count('stroke-width="2"') == 9 * len(one.segments)
+
+
 def constraints():
-    """What breaks a constraint is drawn hollow and told; a variable that stands for names is told by them."""
-    page = open("beam.html", encoding="utf-8").read()
+    """What violates a constraint is drawn hollow; a variable that stands for names shows them."""
+    page = plain(package.open("beam.h5"))
     with h5py.File("beam.h5") as file:
         metrics = file["evaluations/metrics"]
         sag, cost, design = metrics[:, list(metrics.attrs["names"]).index("sag")], file["evaluations/cost"][:], file["evaluations/design"]
         material = design[:, list(design.attrs["names"]).index("material")].astype(int)
     broken = int((sag > 4).sum())
     assert 0 < broken < len(sag)
-    charts = 1 + 6  # the convergence, four variables by two
+    charts = 1 + 5  # the history, and each variable
     assert page.count('fill="#fff" stroke="#') == broken * charts, (page.count('fill="#fff" stroke="#'), broken)
     assert len(re.findall(r"<td[^>]*>violates sag ≤ 4 \(", page)) == broken + 1  # and one line for all
     best = int(np.where(sag <= 4, cost, np.inf).argmin())
@@ -232,6 +262,30 @@ def constraints():
         assert page.count(f"<td>{name}</td>") == (material == k).sum()
 
 
+def answers():
+    """The top of the page: what was asked, the answer, its interval and gain, and the checks with their verdicts."""
+    study = package.open("beam.h5")
+    assert checks.asked(study).startswith("Which design has the lowest cost, with sag ≤ 4? Free: height from 0.005 to 0.2, material among steel, aluminium, titanium")
+    verdicts = checks.checks(study, None)
+    assert [state for state, _ in verdicts] == sorted((state for state, _ in verdicts), key=["bad", "open", "ok"].index)
+    assert ("open", "A limit ended the search (reached study.max-evaluations = 12); more evaluations may find more.") in verdicts, verdicts
+    knee = package.open("knee.h5")
+    middle = 0.5 * (knee.variables[0].lower + knee.variables[0].upper)
+    value = np.interp(middle, knee.curves["grid"], knee.curves["value"][-1])
+    near = [e.cost for e in knee if abs(e.design["knee"] - middle) <= 0.02 * (knee.variables[0].upper - knee.variables[0].lower)]
+    assert f"the cost is {summary.number(near[0] if near else value, 4)} by" in checks.gain(knee, None), (checks.gain(knee, None), value, near)
+    noisy = package.open("noisy.h5")
+    low, high, _ = checks.interval(noisy.recommended)
+    assert abs((high - low) / 2 - 1.96 * noisy.recommended.cost_stderr) < 1e-12
+    failing = package.open("failing.h5")
+    failed = sum(1 for e in failing if not e.ok)
+    assert f"{len(failing) - failed} of {len(failing)} evaluations have a cost." in [line for _, line in checks.checks(failing, None)]
+    docking = package.open("docking.h5")
+    low, high, whose = checks.interval(docking.recommended)
+    assert whose == "Wilson's" and low <= docking.recommended.cost <= high
+    assert "Wilson interval" in open("docking.html", encoding="utf-8").read()
+
+
 def recommended():
     """The page and the sentences speak of the design that the program recommends, of a front where there are several objectives."""
     study, page = package.open("noisy.h5"), open("noisy.html", encoding="utf-8").read()
@@ -239,11 +293,12 @@ def recommended():
     assert headline.startswith(f"Recommended design: x = {study.recommended.design['x']:.5g}, ") and f"(evaluation {study.recommended.id})" in headline
     assert f"The least cost seen, noise included, is that of x = {study.lowest.design['x']:.5g}" in told, told
     assert "Best design" not in page and headline in page
-    data = data_of(page)
-    assert data["best"] == study.recommended.id and data["marks"] == {str(study.recommended.id): "recommended"}
+    assert not LIBRARIES or data_of(page)["best"] == study.recommended.id
     study, page = package.open("front.h5"), open("front.html", encoding="utf-8").read()
     assert summary.headline(study) == f"Front of cost and work: {len(study.front)} designs that no other one beats in both."
-    assert "Best design" not in page and "ecommended" not in page.split("<script")[0] and page.count(">work</th>") == 2
+    assert "Best design" not in page and "ecommended" not in page.split("<script")[0]
+    assert not LIBRARIES or data_of(page)["front"] == [e.id for e in study.front]
+    page = plain(study)
     for e in study.front:
         assert page.count(f'<td class="n">{summary.number(e.metrics["work"], 6)}</td>') >= 2
     dodyn("plot", "noisy.h5", "--what", "cost", "--output", "noisy.svg")
@@ -274,7 +329,7 @@ def hostile():
         page = open(f"hostile-{name}.html", encoding="utf-8").read()
         Nesting(page)
         assert HOSTILE not in page and "<img" not in page and "<!--" not in page
-        kinds = {tag for tag, _ in elements(page)}
+        kinds = {tag for tag, _ in elements(page)} - {"details", "summary"}
         assert kinds <= {tag for tag, _ in elements(open(f"{name}.html", encoding="utf-8").read())}, kinds
         assert HOSTILE in json.dumps(data_of(page), ensure_ascii=False).replace('\\"', '"')
         dodyn("plot", f"hostile-{name}.h5", "--output", "hostile.svg")
@@ -305,7 +360,7 @@ def sentences():
 def compared():
     dodyn("report", "knee.h5", "spatial.h5", "-o", "two.html")
     page = open("two.html", encoding="utf-8").read()
-    assert page.count("<article") == 3 and "gait.model" in page
+    assert page.count('id="study-') == 2 and page.count("<h1>") == 3 and "gait.model" in page
     assert data_of(page, 0)["best"] is not None and data_of(page, 1)["best"] is not None
 
 
@@ -348,6 +403,6 @@ def refusals():
 with tempfile.TemporaryDirectory() as directory:
     os.chdir(directory)
     make(*NAMES)
-    for test in (reports, numbers, strides, bodies, hulls, large, scenarios, constraints, recommended, hostile, labels, sentences, compared, plots, refusals):
+    for test in (reports, numbers, strides, bodies, hulls, large, scenarios, plain_pages, constraints, answers, recommended, hostile, labels, sentences, compared, plots, refusals):
         test()
         print(test.__name__, "ok", flush=True)

@@ -1,0 +1,134 @@
+"""The answers at the top of a page: what was asked, what was found, what it gains, how sure that is, and what is wrong."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Any
+
+import numpy as np
+
+from . import summary
+from .archive import Archive, Evaluation, Quantity
+
+Json = dict[str, Any]
+FAILURES = 0.25  # of the evaluations: more make a search doubtful
+POOR = 0.8  # quality of a model below which its figures are rough; as `dodyn predict` has it
+ENDED_BY_LIMIT = re.compile(r"reached study\.max|time|signal|stopped by|interrupted|clock", re.IGNORECASE)
+
+
+def asked(study: Archive) -> str:
+    """What was asked, in one sentence."""
+
+    def range_of(v: Quantity) -> str:
+        if v.choices:
+            return f"{v.name} among {', '.join(v.choices)}"
+        return f"{v.name} from {summary.number(v.lower, 4)} to {summary.with_unit(v.upper, v.unit, 4)}"
+
+    what = f"the lowest {study.cost_meaning}" if study.objectives == ["cost"] else f"the lowest {study.objectives[0]}"
+    if len(study.objectives) > 1:
+        what = f"the best trade-off between {', '.join(study.objectives[:-1])} and {study.objectives[-1]}"
+    kept = " and ".join(f"{n} {'≤' if below else '≥'} {summary.with_unit(limit, study.unit(n))}" for n, below, limit in study.constraints)
+    where = ", ".join(map(range_of, study.variables[:4])) + (f" and {summary.plural(len(study.variables) - 4, 'other variable')}" if len(study.variables) > 4 else "")
+    if not study.variables:
+        return f"What is the {study.cost_meaning} of this design?"
+    return f"Which design has {what}{f', with {kept}' if kept else ''}? Free: {where}."
+
+
+def interval(evaluation: Evaluation) -> tuple[float, float, str] | None:
+    """95 % interval of its cost as (low, high, whose); None where the cost is exact."""
+    low, high = (next((v for k, v in evaluation.metrics.items() if k in (name, old)), math.nan)
+                 for name, old in (("failure_rate_low", "wilson_low"), ("failure_rate_high", "wilson_high")))  # fmt: skip
+    if math.isfinite(low) and math.isfinite(high):
+        return low, high, "Wilson's"
+    if evaluation.cost_stderr > 0:
+        error = 1.96 * evaluation.cost_stderr
+        return evaluation.cost - error, evaluation.cost + error, "its"
+    return None
+
+
+def middle_of(variable: Quantity) -> float:
+    return 0.5 * (variable.lower + variable.upper)
+
+
+def gain(study: Archive, model: Json | None) -> str:
+    """What the recommended design gains over the middle of the range, in one sentence; empty where that is not known. By the model, or by an
+    evaluation near the middle."""
+    best = study.recommended
+    ranged = summary.ranged(study)
+    if best is None or not ranged or not math.isfinite(best.cost):
+        return ""
+    value, whose = math.nan, ""
+    near = [e for e in study if e.ok and e.id != best.id and all(abs(e.design[v.name] - middle_of(v)) <= 0.02 * (v.upper - v.lower) for v in ranged)
+            and all(e.design[v.name] == best.design[v.name] for v in study.variables if v not in ranged)]  # fmt: skip
+    if near:
+        value, whose = near[0].cost, f"evaluation {near[0].id}"
+    elif model and model.get("middle") is not None:
+        value, whose = model["middle"]["median"], "the surrogate model"
+    elif study.curves is not None and study.iterations:
+        value, whose = float(np.interp(middle_of(ranged[0]), study.curves["grid"], study.curves["value"][-1])), "the surrogate model"
+    if not math.isfinite(value):
+        return ""
+    less = f" ({100 * (value - best.cost) / abs(value):.3g} % less)" if value > best.cost and value > 0 else ""
+    return f"In the middle of the range the cost is {summary.number(value, 4)} by {whose}; recommended: {summary.number(best.cost, 4)}{less}."
+
+
+def where_optimum(study: Archive, model: Json | None) -> tuple[list[tuple[Quantity, float, float]], str]:
+    """Rows (variable, low, high) of where the optimum lies, and by what; ([], "") where that is not known."""
+    best = study.recommended
+    if best is None or len(study.objectives) > 1:
+        return [], ""
+    if model and model.get("optimum"):
+        found = model["optimum"]["variables"]
+        return [(v, found[v.name][0], found[v.name][1]) for v in study.variables if v.name in found], "90 % of the optima drawn from the surrogate model"
+    if study.curves is not None and study.iterations:
+        grid, lower, value = study.curves["grid"], study.curves["lower"][-1], study.curves["value"][-1]
+        inside = np.isfinite(lower) & (lower <= best.cost) & (np.abs(value - lower) > 1e-12 * max(1.0, abs(best.cost)))
+        x = best.design[study.variables[0].name]
+        if inside.any():
+            return [(study.variables[0], min(x, grid[inside].min()), max(x, grid[inside].max()))], "where the surrogate's 95 % band reaches below the recommended cost"
+    return [], ""
+
+
+def checks(study: Archive, model: Json | None) -> list[tuple[str, str]]:
+    """[(state, sentence)] where state is ok, open or bad: what speaks for and against the result. Warnings come first."""
+    found: list[tuple[str, str]] = []
+    best, count = study.recommended or study.lowest, len(study)
+    if not count:
+        return []
+
+    def judge(good: bool, yes: str, no: str, state: str = "bad") -> None:
+        found.append(("ok", yes) if good else (state, no))
+
+    without = sum(1 for e in study if not e.ok)
+    judge(without <= FAILURES * count, f"{count - without} of {summary.plural(count, 'evaluation')} have a cost.", f"{without} of {summary.plural(count, 'evaluation')} have no cost that counts.")
+    broken = sum(1 for e in study if e.status in ("lost", "timed_out"))
+    judge(broken == 0, "No evaluation was lost or timed out.", f"{summary.plural(broken, 'evaluation')} {'was' if broken == 1 else 'were'} lost or timed out: the fault may be the machine's.", "open")
+    judge(study.finished, f"The study ended: {study.stopped}.", f"The study has not ended: {summary.ended(study)}.", "open")
+    if study.finished:
+        judge(not ENDED_BY_LIMIT.search(study.stopped), "The search ended by its own rule.", f"A limit ended the search ({study.stopped}); more evaluations may find more.", "open")
+    if best is None:
+        found.append(("bad", "No evaluation is feasible: there is no result."))
+    elif len(study.objectives) == 1:
+        bounds = summary.at_bounds(study, best)
+        names = " and ".join(f"{v.name} is at its {side} bound {summary.with_unit(getattr(v, side), v.unit)}" for v, side in bounds)
+        if summary.ranged(study):
+            judge(not bounds, "The recommended design lies inside its range.", f"{names[:1].upper()}{names[1:]}: the optimum may lie beyond the range.", "open")
+        alarming = summary.alarming_metrics(study, best)
+        described = any("negative:" in m.description for m in study.metrics)
+        if described:
+            judge(not alarming, "No metric of it is suspicious by its own description.", " ".join(alarming))
+        if best.cost_stderr > 0:
+            spread = summary.spread(study)
+            judge(spread > 4 * best.cost_stderr, "The costs of the designs differ by more than their noise.", "The costs of the designs differ by little more than their noise.", "open")
+    if model and model.get("quality") is not None:
+        judge(model["quality"] >= POOR, f"The surrogate model predicts each evaluation from the others (quality {model['quality']:.2f} of 1).",
+              f"The surrogate model predicts evaluations from the others with quality {model['quality']:.2f} only (1 is exact): its figures are rough.", "open")  # fmt: skip
+    order = {"bad": 0, "open": 1, "ok": 2}
+    said = {text for _, text in found}
+    found += [("bad", line) for line in summary.warnings(study) if line not in said and "have no cost that counts" not in line and line not in " ".join(said)]
+    crowd = summary.not_ruled_out(study)
+    found += [("open", line) for line in crowd]
+    if best is not None and not crowd:
+        found.append(("ok", "No other design is within the uncertainty, and the evaluations fill the range."))
+    return sorted(found, key=lambda each: order[each[0]])
