@@ -1,4 +1,4 @@
-"""python3 -m dodyn report|plot|animate|import ...: what the subcommands of those names run."""
+"""python3 -m dodyn report|plot|animate|import|watch ...: what the subcommands of those names run."""
 
 from __future__ import annotations
 
@@ -85,11 +85,17 @@ def import_(words: Sequence[str]) -> None:
     urdf.main(words, Parser, Refused)
 
 
+def watch(words: Sequence[str]) -> None:
+    from . import watch as server
+
+    server.main(words, Parser, Refused)
+
+
 def main(words: Sequence[str] | None = None) -> int:
     words = sys.argv[1:] if words is None else words
-    commands = {"report": report, "plot": plot, "animate": animate, "import": import_}
+    commands = {"report": report, "plot": plot, "animate": animate, "import": import_, "watch": watch}
     if not words or words[0] not in commands:
-        print("usage: python3 -m dodyn report|plot|animate|import ...", file=sys.stderr)
+        print("usage: python3 -m dodyn report|plot|animate|import|watch ...", file=sys.stderr)
         return 2
     try:
         commands[words[0]](words[1:])

@@ -82,7 +82,7 @@ class Study {
 
   choose(id, from) {
     if (!this.at.has(id)) return;
-    this.row = id; this.remember(); this.redraw();
+    this.row = id; this.followsBest = id === this.data.best; this.remember(); this.redraw();
     say(this.describe(this.at.get(id)).join('; '));
   }
   // The selection: ids, or null where nothing is selected.
@@ -399,6 +399,7 @@ async function openPage() {
   document.querySelectorAll('article[id^=study-]').forEach((article, number) => {
     window.dodyn.studies.push(openStudy(article, number, JSON.parse(document.getElementById(`data-${number}`).textContent)));
   });
+  if (typeof follow === 'function') follow();
   followAddress();
   window.addEventListener('hashchange', followAddress);
   let width = innerWidth;

@@ -65,13 +65,13 @@ def packed(values: Any) -> list[Any]:
     integer -32768 is not a number."""
     values = np.asarray(values, dtype=float)
     values = values.reshape(len(values), -1)
-    with np.errstate(all="ignore"):
-        finite = np.where(np.isfinite(values), values, np.nan)
-        low = np.nan_to_num(np.array([np.nanmin(c) if np.isfinite(c).any() else 0.0 for c in finite.T]))
-        high = np.nan_to_num(np.array([np.nanmax(c) if np.isfinite(c).any() else 0.0 for c in finite.T]))
+    finite = np.isfinite(values)
+    some = finite.any(axis=0)
+    low = np.where(some, np.where(finite, values, np.inf).min(axis=0, initial=np.inf), 0.0)
+    high = np.where(some, np.where(finite, values, -np.inf).max(axis=0, initial=-np.inf), 0.0)
     scale = (high - low) / 65534
-    whole = np.round((finite - low) / np.where(scale > 0, scale, 1.0)) - 32767
-    whole = np.where(np.isfinite(whole), whole, -32768).astype("<i2")
+    shares = (np.where(finite, values, low) - low) / np.where(scale > 0, scale, 1.0)
+    whole = np.where(finite, np.round(shares) - 32767, -32768).astype("<i2")
     return [base64.b64encode(whole.tobytes()).decode(), values.shape[1], rounded(low, 8), rounded(scale, 8)]
 
 
@@ -529,7 +529,7 @@ def summary_part(study: Archive, model: Json | None) -> str:
     optima, by = checks.where_optimum(study, model)
     if optima:
         lines = [f"{v.name} {'anywhere in its range' if high - low > 0.95 * (v.upper - v.lower) else f'{summary.number(low, 4)} to {summary.with_unit(high, v.unit, 4)}'}" for v, low, high in optima]
-        answer.append(f"<p>The optimum lies at {html.escape('; '.join(lines))} ({html.escape(by)}).</p>")
+        answer.append(f"<p>Where the optimum may lie: {html.escape('; '.join(lines))} ({html.escape(by)}).</p>")
     gained = checks.gain(study, model)
     if gained:
         answer.append(f"<p>{html.escape(gained)}</p>")
@@ -660,6 +660,8 @@ def page(studies: Sequence[Archive], refresh: int | None = None, live: bool = Fa
     title = ", ".join(s.path.stem for s in studies)
     head = f'<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>{html.escape(title)} · dodyn</title>'
     head += '<link rel="icon" href="data:,">'
+    if live and not libraries:
+        refresh = 5  # no script that asks
     if refresh:
         head += f'<meta http-equiv="refresh" content="{refresh}">'
     style = (here / "page.css").read_text(encoding="utf-8")

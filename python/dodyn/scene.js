@@ -165,9 +165,8 @@ class Player {
     this.ruler = make('span', { class: 'ruler', 'aria-hidden': 'true' });
     this.key = make('div', { class: 'legend' });
     root.append(this.stage, make('div', { class: 'bar' }, this.button, this.slider, this.clock, this.speed, this.view), this.key);
-    this.grounded = scene.dimension === 3 || scene.forces.length > 0;
-    this.look(scene.dimension === 3 ? 'orbit' : this.grounded ? 'orbit' : 'side');
-    if (scene.dimension === 2 && this.grounded) [this.yaw, this.pitch] = [-0.3, 0.16];
+    this.look(scene.dimension === 3 || scene.forces.length ? 'orbit' : 'side');
+    if (scene.dimension === 2 && scene.forces.length) [this.yaw, this.pitch] = [-0.3, 0.16];
     this.button.onclick = () => this.play(!this.playing);
     this.slider.oninput = () => { this.play(false); this.seek(this.start + this.slider.value / 1000 * (this.end - this.start)); };
     this.speed.onchange = () => { this.chosen = true; };
@@ -215,11 +214,11 @@ class Player {
     this.size = Math.max(extent.x, extent.y, extent.z, 1e-9);
     this.floor = this.ground();
   }
-  // The height of the ground: that of the feet, or the top of the body that carries the others, or the lowest place.
+  // The height of the ground: that of the feet, or the top of the body that carries the others; null where nothing carries (free craft).
   ground() {
-    if (!this.grounded) return null;
     const motion = this.motions[0];
-    if (motion.points) return 0;
+    if (motion.points) return this.scene.forces.length ? 0 : null;
+    if (motion.dimension === 2) return null;
     const d = motion.dimension;
     let top = null;
     motion.shapes.forEach((corners, s) => {
@@ -229,7 +228,7 @@ class Player {
       for (let k = 0; k < corners.length; k += d) high = Math.max(high, toWorld(own.map((x, i) => x + corners[k + i])).z);
       if (high <= this.box.min.z + 0.35 * this.size && (top === null || high > top)) top = high;
     });
-    return top === null ? this.box.min.z : top;
+    return top;
   }
   build() {
     const colours = { parts: d3.range(1, 9).map(k => styleOf('c' + k)), trunk: styleOf('trunk'), joint: styleOf('ink'), force: styleOf('c2'), still: styleOf('still'), edge: styleOf('edge'), shadow: styleOf('shadow') };
@@ -245,7 +244,10 @@ class Player {
       grid.rotation.x = Math.PI / 2; grid.position.z = this.floor;
       const plane = new THREE.Mesh(new THREE.PlaneGeometry(cells * step, cells * step), new THREE.MeshBasicMaterial({ color: new THREE.Color(styleOf('ground')), polygonOffset: true, polygonOffsetFactor: 2, polygonOffsetUnits: 2 }));
       plane.position.z = this.floor - 1e-3 * this.size; this.plane = plane; this.world.add(plane);
-    } else { grid.position.set(0, 0.2 * this.size, 0); this.plane = null; } // behind a plane without a ground
+    } else { // where there is no ground: lines below, or behind a plane
+      this.plane = null;
+      if (this.scene.dimension === 3) { grid.rotation.x = Math.PI / 2; grid.position.z = this.box.min.z; } else grid.position.y = 0.2 * this.size;
+    }
     this.world.add(grid);
     // Shadows: along the light on the ground, z' = floor.
     const light = [0.35, 0.25, -1], h = (lies ? this.floor : 0) + 5e-4 * this.size;
@@ -295,7 +297,8 @@ class Player {
     camera.left = -width / 2 / scale; camera.right = width / 2 / scale; camera.top = height / 2 / scale; camera.bottom = -height / 2 / scale;
     camera.updateProjectionMatrix();
     this.grid.position.x = Math.round(centre.x / this.cell) * this.cell;
-    if (this.plane) { this.plane.position.x = this.grid.position.x; this.plane.position.y = this.grid.position.y = Math.round(centre.y / this.cell) * this.cell; } else this.grid.position.z = Math.round(centre.z / this.cell) * this.cell;
+    if (this.plane) this.plane.position.x = this.grid.position.x;
+    if (this.plane || this.scene.dimension === 3) { this.grid.position.y = Math.round(centre.y / this.cell) * this.cell; if (this.plane) this.plane.position.y = this.grid.position.y; } else this.grid.position.z = Math.round(centre.z / this.cell) * this.cell;
     this.renderer.setSize(width, height);
     if (this.renderer.setClearColor) this.renderer.setClearColor(new THREE.Color(styleOf('sky')), 1);
     this.renderer.render(this.world, camera);
@@ -427,7 +430,7 @@ class MotionView {
     study.add(root, () => this.draw());
   }
   fill() {
-    const { study } = this, ids = study.ids.filter(id => study.data.motions[id] !== undefined), key = ids.length + ' ' + ids[ids.length - 1];
+    const { study } = this, ids = study.ids.filter((id, i) => study.ask ? study.status(i) === 'ok' : study.data.motions[id] !== undefined), key = ids.length + ' ' + ids[ids.length - 1];
     if (key === this.filled) return;
     this.filled = key;
     const best = study.data.best, order = ids.length > 400 ? [...ids].sort((a, b) => study.rank[study.at.get(a)] - study.rank[study.at.get(b)]).slice(0, 400) : ids;

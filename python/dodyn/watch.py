@@ -1,0 +1,252 @@
+"""The page of a study that runs, served on this machine alone: `dodyn watch ARCHIVE`. It reads the archive when the file has changed and tells
+the browser by server-sent events. It only reads: the program that writes notices nothing."""
+
+from __future__ import annotations
+
+import argparse
+import http.server
+import json
+import os
+import re
+import socket
+import sys
+import threading
+import time
+from collections.abc import Sequence
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, unquote, urlsplit
+
+from . import motion as motions
+from . import report, summary
+from .archive import Archive, ArchiveError, Evaluation
+
+Json = dict[str, Any]
+PORT = 8700
+RECENT = 20  # evaluations that the rate is of
+HEARTBEAT = 15.0  # s between signs of life, by which a connection that has ended is noticed
+
+
+def finished_at(evaluation: Evaluation) -> float | None:
+    """When it ended, s since 1970; None where its start is not known."""
+    try:
+        started = datetime.fromisoformat(evaluation.started.replace("Z", "+00:00"))
+    except ValueError:
+        return None
+    return started.replace(tzinfo=started.tzinfo or timezone.utc).timestamp() + (evaluation.seconds if evaluation.seconds == evaluation.seconds else 0.0)
+
+
+def duration(seconds: float) -> str:
+    if seconds < 100:
+        return f"{seconds:.3g} s"
+    return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"
+
+
+def progress(study: Archive, now: float) -> Json:
+    """How the study goes: facts [(name, text)], and a row for each rank. `now`: s since 1970."""
+    times = {e.id: at for e in study if (at := finished_at(e)) is not None}
+    recent = sorted(times.values())[-RECENT:]
+    writer = os.path.exists(f"{study.path}.lock")
+    count, most = len(study), study.configuration.get("study.max-evaluations", "")
+    facts = [("evaluations", f"{count} of at most {most}" if most.isdigit() else str(count))]
+    if len(recent) > 1 and recent[-1] > recent[0]:
+        rate = (len(recent) - 1) / (recent[-1] - recent[0])
+        left = f"; at most {duration((int(most) - count) / rate)} left" if most.isdigit() and not study.finished and int(most) > count else ""
+        facts.append(("rate", f"{60 * rate:.3g} a minute, of the last {len(recent)}{left}"))
+    best = study.recommended or study.lowest
+    if best is not None:
+        after = sum(1 for e in study if e.id > best.id)
+        facts.append(("best so far", f"{summary.headline(study)} {summary.plural(after, 'evaluation')} since."))
+    if study.finished:
+        facts.append(("stop reason", study.stopped))
+    else:
+        note = study.iterations[-1].note if study.iterations else ""
+        limits = [f"{key} = {study.configuration[key]}" for key in ("study.max-evaluations", "study.wall-time") if study.configuration.get(key, "none") != "none"]
+        joined = ", ".join(limits)
+        facts.append(("why it has not stopped", f"No rule has ended the search{f', and no limit is reached ({joined})' if limits else ''}."
+                      + (f" Its last decision: {note}." if note else "")))  # fmt: skip
+        facts.append(("process", "a process writes to the archive" if writer else "no process writes to the archive: it was killed; the command that started it continues the study"))
+    facts += [("last event", f"{event.time[:19].replace('T', ' ')} UTC, {event.kind}: {event.text}") for event in study.events[-1:]]
+    ranks: dict[int, list[Evaluation]] = {}
+    for e in study:
+        ranks.setdefault(e.rank, []).append(e)
+    rows = []
+    for rank in sorted(set(ranks) | (set(range(1, study.ranks)) if study.ranks > 1 else {0})):
+        done = ranks.get(rank, [])
+        last = max(done, key=lambda e: times.get(e.id, 0.0), default=None)
+        mean = sum(e.seconds for e in done if e.seconds == e.seconds) / len(done) if done else 0.0
+        age = now - times[last.id] if last is not None and last.id in times else None
+        doing = "has no result yet" if last is None else f"evaluation {last.id} ended {last.status}" + (f" {duration(max(0.0, age))} ago" if age is not None else "")
+        rows.append([rank, last.host if last else "", len(done), duration(mean) if done else "", doing])
+    return {"facts": facts, "ranks": rows, "running": not study.finished and writer}
+
+
+class Watched:
+    """An archive and what was read of it last. `version` counts the readings that found something new."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.changed = threading.Condition()
+        self.version = 0
+        self.study = Archive(path)  # throws ArchiveError
+        self.error = ""
+        self.seen = self.stamp()
+        self.count = self.state()
+
+    def stamp(self) -> tuple[object, ...]:
+        try:
+            found = os.stat(self.path)
+        except OSError:
+            return ()
+        return found.st_size, found.st_mtime_ns, found.st_ino, os.path.exists(f"{self.path}.lock")
+
+    def state(self) -> tuple[object, ...]:
+        return len(self.study.columns["id"]), len(self.study.iterations), self.study.stopped, len(self.study.events), os.path.exists(f"{self.path}.lock"), self.error
+
+    def look(self) -> None:
+        """Reads the archive where its file has changed, and wakes who waits where something in it has."""
+        stamp = self.stamp()
+        if stamp == self.seen:
+            return
+        try:
+            self.study, self.error = Archive(self.path), ""
+        except ArchiveError as error:
+            self.error = str(error)
+        self.seen = stamp
+        state = self.state()
+        if state != self.count:
+            self.count = state
+            with self.changed:
+                self.version += 1
+                self.changed.notify_all()
+
+    def follow(self, every: float) -> None:
+        while True:
+            begun = time.monotonic()
+            self.look()
+            time.sleep(max(every, time.monotonic() - begun))  # a large archive is read half of the time at most
+
+
+def data(watched: Watched) -> Json:
+    study = watched.study
+    return {
+        "version": watched.version,
+        "error": watched.error,
+        "progress": progress(study, time.time()),
+        "summary": report.summary_part(study, None),
+        "study": report.study_data(study, with_motions=False),
+    }
+
+
+def motion_of(study: Archive, identity: int, scenario: str) -> Json | None:
+    """The motion of an evaluation, in a scenario where the study has several."""
+    trajectory = study.evaluation(identity).trajectory
+    if trajectory and scenario and scenario in trajectory.scenarios:
+        trajectory = trajectory.scenario(scenario)
+    one = motions.motion(trajectory) if trajectory else None
+    return report.motion_data(one, report.NODES[0]) if one is not None else None
+
+
+def runs_of(study: Archive, identity: int) -> Json | None:
+    trajectory = study.evaluation(identity).trajectory
+    return report.runs_data(trajectory) if motions.outcomes(trajectory) else None
+
+
+def handler(watched: Watched) -> type[http.server.BaseHTTPRequestHandler]:
+    class Handler(http.server.BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def answer(self, body: str, kind: str = "application/json", code: int = 200) -> None:
+            content = body.encode("utf-8")
+            self.send_response(code)
+            self.send_header("Content-Type", f"{kind}; charset=utf-8")
+            self.send_header("Content-Length", str(len(content)))
+            self.send_header("Cache-Control", "no-store")
+            self.send_header("X-Content-Type-Options", "nosniff")
+            self.end_headers()
+            self.wfile.write(content)
+
+        def do_GET(self) -> None:
+            # A page of another site whose name leads here is not answered.
+            host = (self.headers.get("Host") or "").rsplit(":", 1)[0]
+            if host not in ("127.0.0.1", "localhost"):
+                return self.answer("not this host\n", "text/plain", 403)
+            address = urlsplit(self.path)
+            found = re.fullmatch(r"/(motions|runs)/(\d+)", address.path)
+            try:
+                if address.path == "/":
+                    self.answer(report.page([watched.study], live=True), "text/html")
+                elif address.path == "/data":
+                    self.answer(json.dumps(data(watched), allow_nan=False))
+                elif address.path == "/events":
+                    self.tell()
+                elif found:
+                    scenario = unquote(parse_qs(address.query).get("scenario", [""])[0])
+                    one = motion_of(watched.study, int(found[2]), scenario) if found[1] == "motions" else runs_of(watched.study, int(found[2]))
+                    self.answer(json.dumps(one, allow_nan=False))
+                else:
+                    self.answer("no such page\n", "text/plain", 404)
+            except KeyError as error:
+                self.answer(f"{error.args[0]}\n", "text/plain", 404)
+            except ArchiveError as error:
+                self.answer(f"{error}\n", "text/plain", 503)
+            except (BrokenPipeError, ConnectionResetError):
+                self.close_connection = True
+
+        def tell(self) -> None:
+            """The number of every new version, as they come."""
+            self.send_response(200)
+            self.send_header("Content-Type", "text/event-stream")
+            self.send_header("Cache-Control", "no-store")
+            self.end_headers()
+            self.close_connection = True
+            told = -1
+            while True:
+                with watched.changed:
+                    if watched.version == told:
+                        watched.changed.wait(HEARTBEAT)
+                    new = watched.version
+                self.wfile.write(f"data: {new}\n\n".encode() if new != told else b": still here\n\n")
+                self.wfile.flush()
+                told = new
+
+        def log_message(self, format: str, *arguments: object) -> None:
+            pass
+
+    return Handler
+
+
+class Server(http.server.ThreadingHTTPServer):
+    daemon_threads = True
+    allow_reuse_address = True
+    address_family = socket.AF_INET
+
+
+def port_number(word: str) -> int:
+    if not word.isdigit() or int(word) > 65535:
+        raise argparse.ArgumentTypeError(f"{word}: expected a port from 0 to 65535; 0 takes a free one")
+    return int(word)
+
+
+def main(words: Sequence[str], parser: type[argparse.ArgumentParser], refused: type[Exception]) -> None:
+    options = parser(prog="dodyn watch", description="Serves the page of a study on this machine and shows new rows as they come.")
+    options.add_argument("archive", metavar="ARCHIVE")
+    options.add_argument("--port", type=port_number, default=PORT, metavar="NUMBER", help=f"default {PORT}; 0: a free one")
+    options.add_argument("--every", type=float, default=1.0, metavar="SECONDS", help="how often it looks whether the file has changed (default 1)")
+    given = options.parse_args(words)
+    if not given.every > 0:
+        raise refused(f"--every {given.every:g}: expected a positive number of seconds")
+    watched = Watched(given.archive)
+    try:
+        server = Server(("127.0.0.1", given.port), handler(watched))
+    except OSError as error:
+        raise refused(f"--port {given.port}: {error.strerror}; choose another one, 0 takes a free one") from None
+    threading.Thread(target=watched.follow, args=(given.every,), daemon=True).start()
+    print(f"{Path(given.archive).name}: http://127.0.0.1:{server.server_address[1]}/ (Ctrl-C ends it)", flush=True)
+    try:
+        server.serve_forever()
+    except KeyboardInterrupt:
+        print(file=sys.stderr)
+    finally:
+        server.server_close()
