@@ -32,26 +32,41 @@ read -r -a options <<<"${MPIRUN_OPTIONS:-}"
 # USR1 comes 120 s before the time is up. mpirun hands it to the ranks; the study gives running evaluations study.grace
 # seconds, closes its archive and ends with code 3. With --enable-recovery mpirun itself always ends with 0, so the code
 # comes in a file, which is not there when rank 0 was killed.
-# mpirun can stay when all its ranks are gone (seen once in 540 starts of the tests): after a minute without them it is ended.
+# mpirun can stay when all its ranks are gone: with Open MPI 4.1.4 it does whenever a rank on another host was killed. It is
+# ended 60 s after its last rank on this host, 10 s after it if the study's exit code is there, and 600 s after a start without ranks.
+# A child that starts launch daemons on other hosts (srun, ssh) is no rank.
 end_if_left_alone() {
-  local alone=0 child state
+  local alone=0 limit=${LAUNCH:-600} child children state
   while sleep 1 && kill -0 "$1" 2>/dev/null; do
     alone=$((alone + 1))
-    for child in $(cat /proc/"$1"/task/*/children 2>/dev/null); do
-      read -r _ _ state _ 2>/dev/null <"/proc/$child/stat" && [[ $state != Z ]] && alone=0
+    children=$(cat /proc/"$1"/task/*/children 2>/dev/null)
+    for child in $children; do
+      tr '\0' ' ' 2>/dev/null <"/proc/$child/cmdline" | grep -qE '(^|[ /])(or|pr)ted ' && continue
+      read -r _ _ state _ 2>/dev/null <"/proc/$child/stat" && [[ $state != Z ]] && alone=0 limit=${ALONE:-60}
     done
-    ((alone < ${ALONE:-60})) || kill -KILL "$1"
+    ((alone >= limit)) || { ((alone >= 10)) && [[ -s $code_file ]]; } || continue
+    kill -TERM "$1" $children
+    sleep 2
+    kill -KILL "$1"
   done
 }
 code_file=$(mktemp)
-cancelled=0 ending=0
+cancelled=0 ending=0 requeued=0
+requeue() { # requeue WHY
+  ((requeued++)) && return
+  echo "dodyn: $config $1; requeueing job $SLURM_JOB_ID"
+  scontrol requeue "$SLURM_JOB_ID"
+}
 trap 'ending=1; kill -USR1 "$mpirun" 2>/dev/null' USR1
-trap 'ending=1 cancelled=1; kill -USR1 "$mpirun" 2>/dev/null' TERM INT
-# A rank 0 that was killed leaves no code: the study goes on at once, within this job.
+# SIGTERM is scancel, or the end of the job's time where the run did not end after USR1.
+trap 'ending=1
+  if [[ $(squeue -h -j "$SLURM_JOB_ID" -o %r 2>/dev/null) == TimeLimit ]]; then requeue "met the time limit"; else cancelled=1; fi
+  kill -USR1 "$mpirun" 2>/dev/null' TERM INT
+# Without an exit code rank 0 or the launcher was killed: the study continues at once, within this job.
 for ((start = 0; start <= ${RESTARTS:-10}; ++start)); do
-  ((start == 0)) || echo "dodyn: rank 0 was killed; $config goes on"
+  ((start == 0)) || echo "dodyn: the run ended without an exit code (rank 0 or mpirun was killed); $config continues"
   rm -f "$code_file"
-  began=$SECONDS # what ends at once could not be started
+  began=$SECONDS # a run that ends at once could not be started
   "${launch[@]}" "${options[@]}" "$dodyn" run "$@" --exit-code-file "$code_file" &
   mpirun=$!
   ((${#launch[@]} == 0)) || end_if_left_alone "$mpirun" >/dev/null 2>&1 &
@@ -68,7 +83,10 @@ unstarted=.dodyn-$SLURM_JOB_ID.unstarted
 chances=$((3 - $(cat "$unstarted" 2>/dev/null || echo 0)))
 if [[ -z $code ]] && ((!cancelled && chances > 0)); then echo $((4 - chances)) >"$unstarted"; else rm -f "$unstarted"; fi
 if ((!cancelled)) && { [[ $code == 3 ]] || { [[ -z $code ]] && ((chances > 0)); }; }; then
-  echo "dodyn: $config is not finished; requeueing job $SLURM_JOB_ID"
-  scontrol requeue "$SLURM_JOB_ID"
+  requeue "is not finished"
+elif ((!cancelled)) && [[ $code == 5 ]]; then
+  # Another process writes the archive: perhaps an earlier run of this job, on a node that Slurm has lost. The nodes are free meanwhile.
+  requeue "waits for its archive, which is in use"
+  scontrol update JobId="$SLURM_JOB_ID" StartTime=now+"${IN_USE_WAIT:-60}"
 fi
 exit "${code:-1}"

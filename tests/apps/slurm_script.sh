@@ -37,5 +37,28 @@ run none 11 7 # given up
 run 0 12 7
 run 1 13 7
 run 2 14 7
+run 5 15 9 # the archive is in use: requeued, and begun later
+grep -q 'update JobId=9 StartTime=now+' calls || { echo "no later start where the archive is in use"; failures=$((failures + 1)); }
 [[ ! -e .dodyn-9.unstarted ]] || { echo "a note is left behind"; failures=$((failures + 1)); }
+
+# An mpirun that stays with nothing but what starts a launch daemon (srun ... orted) is ended when the exit code is there; and none that
+# has a rank is.
+cp "$(command -v sleep)" orted
+cp "$(command -v sleep)" rank
+cat >mpirun <<'FAKE'
+#!/bin/sh
+while [ $# -gt 1 ]; do
+  [ "$1" = --exit-code-file ] && file=$2
+  shift
+done
+echo 0 >"$file"
+./rank 14 &
+./orted 300
+FAKE
+began=$SECONDS
+SLURM_SUBMIT_DIR=. SLURM_JOB_ID=9 PATH=$PWD:$PATH timeout 100 bash "$root/jobs/slurm.sh" x.cfg >/dev/null 2>&1
+code=$? took=$((SECONDS - began))
+((code == 0 && took >= 14 + 9 && took < 50)) || { echo "code $code after $took s"; failures=$((failures + 1)); }
+for script in local pbs slurm; do sed -n '/^end_if_left_alone/,/^}/p' "$root/jobs/$script.sh" | cksum; done | sort -u >watches
+[[ $(wc -l <watches) == 1 ]] || { echo "end_if_left_alone differs between the job scripts"; failures=$((failures + 1)); }
 exit $((failures > 0))
