@@ -253,6 +253,8 @@ def motion(trajectory: Trajectory) -> Motion | None:
         found.dimension = positions.shape[2]
         if "shapes" in trajectory:
             found.shapes = shapes(trajectory["shapes"], found.dimension)
+        if found.shapes and "points" in trajectory and not trajectory["points"].segments and not found.forces:
+            found.point_names, found.points, found.segments = [], None, []  # bodies are seen by their shapes; free craft are joined by nothing
     drawn = {"t", "points", "shapes", "runs"} | ({where} if bodies else set())
     for channel in trajectory:
         full = len(channel.values)

@@ -148,7 +148,7 @@ def strobe(axes: Any, trajectory: Trajectory, given: Given, view: tuple[int, int
             if one.points is not None:
                 points, order = stepped(one, one.points[node], step)
                 for a, b in one.segments:
-                    colour = "0.35" if not one.stride else colour_of_segment(one, order[a], order[b])
+                    colour = colour_of_segment(one, order[a], order[b])
                     alpha = 0.25 if mesh and node != nodes[-1] else 0.8
                     axes.plot(points[[a, b], right], points[[a, b], up], color=colour, lw=0.7 if mesh else 1.4, alpha=alpha)
             draw_bodies(axes, one, node, (right, up), alpha=0.12 + 0.5 * (node == nodes[-1]))
@@ -176,9 +176,11 @@ def stepped(one: motions.Motion, points: Array, step: int) -> tuple[Array, npt.N
 
 
 def colour_of_segment(one: motions.Motion, a: int, b: int) -> str:
-    middle = (len(one.point_names) - 1) / 2
-    side = (a + b) / 2 - middle
-    return "0.35" if abs(side) < 1e-9 else "tab:blue" if side < 0 else "tab:orange"
+    """Returns grey for what the exchange of the legs leaves in its place, as a trunk; else a colour for each leg."""
+    if one.stride is None:
+        return "0.35"
+    swapped = one.stride.order[a], one.stride.order[b]
+    return "0.35" if set(swapped) == {a, b} else "tab:blue" if a + b < sum(swapped) else "tab:orange"
 
 
 def draw_bodies(axes: Any, one: motions.Motion, node: int, view: tuple[int, int], alpha: float = 0.6) -> None:

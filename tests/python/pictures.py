@@ -16,7 +16,7 @@ try:
     import numpy as np
 
     import dodyn as package
-    from dodyn import checks, motion, report, summary
+    from dodyn import checks, motion, plot, report, summary
 except ImportError:
     sys.exit(77)  # skipped
 
@@ -140,6 +140,30 @@ def strides():
         assert q_units[:2] == ["m", "m"] and q_units[-1] == "rad"
     q = package.open("scene.h5").best.trajectory
     assert motion.motion(q).stride is None
+
+
+def parts():
+    """A trunk has neither leg's colour, and a leg keeps its own over the steps; free craft are joined by nothing."""
+    names = ["foot", "stance_shank_end", "stance_thigh_end", "trunk_end", "swing_thigh_end", "swing_shank_end"]
+    links = [(0, 1), (1, 2), (2, 3), (2, 4), (4, 5)]
+    walker = motion.Motion(np.linspace(0, 1, 3), 2, names, np.zeros((3, 6, 2)), links)
+    walker.stride = motion.Stride([5, 4, 2, 3, 1, 0], np.array([0.5, 0.0]), False)
+    assert [plot.colour_of_segment(walker, a, b) for a, b in links] == ["tab:blue", "tab:blue", "0.35", "tab:orange", "tab:orange"]
+    _, order = plot.stepped(walker, walker.points[0], 1)
+    assert [plot.colour_of_segment(walker, order[a], order[b]) for a, b in links] == ["tab:orange", "tab:orange", "0.35", "tab:blue", "tab:blue"]
+
+    def channel(name, names_, values):
+        return package.Channel(name, np.asarray(values, float), names_, ["m"] * len(names_), "")
+
+    t = np.linspace(0, 1, 4)[:, None]
+    poses = [f"{body} {axis}" for body in ("target", "chaser") for axis in ("x", "y", "angle")]
+    square = [[b, 0, x, y] for b in (0, 1) for x, y in ((0, 0), (1, 0), (1, 1), (0, 1))]
+    craft = package.Trajectory({
+        "t": channel("t", ["t"], t), "poses": channel("poses", poses, np.hstack([t] * 6)), "shapes": channel("shapes", ["body", "part", "x", "y"], square),
+        "points": channel("points", ["root_x", "root_y", "target_end_x", "target_end_y", "chaser_end_x", "chaser_end_y"], np.hstack([t] * 6)),
+    })  # fmt: skip
+    one = motion.motion(craft)
+    assert one.segments == [] and one.points is None and len(one.shapes) == 2
 
 
 def bodies():
@@ -403,6 +427,6 @@ def refusals():
 with tempfile.TemporaryDirectory() as directory:
     os.chdir(directory)
     make(*NAMES)
-    for test in (reports, numbers, strides, bodies, hulls, large, scenarios, plain_pages, constraints, answers, recommended, hostile, labels, sentences, compared, plots, refusals):
+    for test in (reports, numbers, strides, parts, bodies, hulls, large, scenarios, plain_pages, constraints, answers, recommended, hostile, labels, sentences, compared, plots, refusals):
         test()
         print(test.__name__, "ok", flush=True)
