@@ -102,6 +102,7 @@ ExitCode replay(const Invocation& call);
 ExitCode repair(const Invocation& call);
 ExitCode merge(const Invocation& call);
 ExitCode solve(const Invocation& call);
+ExitCode serve(const Invocation& call);
 ExitCode simulate(const Invocation& call);
 ExitCode check(const Invocation& call);
 ExitCode predict(const Invocation& call);

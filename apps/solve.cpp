@@ -14,11 +14,13 @@ namespace po = boost::program_options;
 
 void add_solve_options(AddOptions add) {
   add("output", po::value<std::string>()->value_name("FILE.csv"), "a file to write as CSV");
+  add("json", po::bool_switch(), "the evaluation as JSON");
   add("verbose", po::bool_switch(), "where the time went");
 }
 
 ExitCode solve(const Invocation& call) {
   const Arguments given = parse(call);
+  if (given.flag("json") && given.flag("verbose")) throw ConfigError("these options do not go together; usage: " + call.command.usage());
   const std::string &path = given.operands.front(), output = given.text("output");
   expect_configuration(path);
 
@@ -46,14 +48,17 @@ ExitCode solve(const Invocation& call) {
   const auto farm = farm::make_local_farm(study::make_work(evaluator, settings));
   const Outcome outcome = study::evaluate(*evaluator, *farm, task);
 
-  std::cout << report::record_text(outcome.evaluation, settings.variables, evaluator->metrics()) << "\n"
-            << evaluator->report(outcome);
+  if (given.flag("json"))
+    std::cout << report::outcome_json(outcome, {.variables = settings.variables, .metrics = evaluator->metrics(), .channels = evaluator->channels()});
+  else
+    std::cout << report::record_text(outcome.evaluation, settings.variables, evaluator->metrics()) << "\n"
+              << evaluator->report(outcome);
   if (given.flag("verbose")) std::cout << evaluator->details();
   if (!output.empty()) {
     file << report::csv(outcome.trajectory, evaluator->channels());
     file.close();
     if (!file) throw std::runtime_error(output + ": could not be written in full");
-    std::cout << "trajectory written to " << output << (outcome.trajectory.empty() ? " (empty)" : "") << "\n";
+    (given.flag("json") ? std::cerr : std::cout) << "trajectory written to " << output << (outcome.trajectory.empty() ? " (empty)" : "") << "\n";
   }
   return outcome.evaluation.ok() ? finished : failure;
 }

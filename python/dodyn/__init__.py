@@ -1,17 +1,29 @@
-"""Archives of dodyn in Python. An archive is one HDF5 file and holds one study.
+"""dodyn in Python: read archives, run studies, evaluate designs, and search for the minimum of a function of your own.
 
     import dodyn
-    archive = dodyn.open("knee.h5")            # also while the study runs
-    archive.best.design, archive.best.cost     # {'knee': 0.279}, 0.0953: the design that `dodyn show` recommends
-    archive.best.trajectory.q                  # numpy array [node, coordinate]
-    archive.best.trajectory["q"].names         # names of the columns
-    archive.to_pandas()                        # one row per evaluation
-    archive.to_xarray()                        # everything, labelled
+    study = dodyn.Study("knee.cfg", design={"knee": (0.3, 0.65)})
+    for evaluation in study.run():                      # each row as it comes
+        print(evaluation.id, evaluation.design, evaluation.cost)
+    study.evaluate({"knee": 0.4}).gradient              # {'knee': ...}, exact
 
-Needs h5py and numpy. to_pandas() and to_xarray() need the packages of these names; dodyn.plot and dodyn.animate need matplotlib.
+    archive = dodyn.open("knee.h5")                     # also while a study runs
+    archive.recommended.design                          # the design that `dodyn show` recommends
+    archive.recommended.trajectory.q                    # numpy array [node, coordinate]
+    archive.to_pandas()                                 # one row per evaluation
+
+    optimizer = dodyn.Optimizer({"x": (0, 1)})          # ask() and tell()
+    optimizer.minimize(lambda design: (design["x"] - 0.3) ** 2)
+
+Needs h5py and numpy; everything except reading archives needs the program dodyn. The manual is docs/python.md.
 """
 
 from .archive import Archive, ArchiveError, Channel, Evaluation, Event, Iteration, Quantity, Trajectory, open
+from .optimizer import Optimizer, Point, Told
+from .program import ProgramError
+from .study import Result, Study
 
 __version__ = "0.1.0"
-__all__ = ["Archive", "ArchiveError", "Channel", "Evaluation", "Event", "Iteration", "Quantity", "Trajectory", "open"]
+__all__ = [
+    "Archive", "ArchiveError", "Channel", "Evaluation", "Event", "Iteration", "Optimizer", "Point", "ProgramError", "Quantity",
+    "Result", "Study", "Told", "Trajectory", "open",
+]  # fmt: skip

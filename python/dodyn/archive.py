@@ -469,6 +469,7 @@ class Archive:
         self.constraints = parse_constraints(self.configuration.get("surrogate.constraints", ""))
 
         rows = file["evaluations"]
+        count = len(dataset(rows, "id", (), "i"))  # before any other column is opened: those are at least as long
         design, metrics = rows["design"].attrs, rows["metrics"].attrs
         self.variables = [
             Quantity(name, unit, "", float(low), float(high), choices(self.configuration.get(f"design.{name}", "")))
@@ -479,7 +480,6 @@ class Archive:
         self.metrics = [
             Quantity(*each) for each in rows_of(*(texts(metrics[key]) for key in ("names", "units", "descriptions")))
         ]
-        count = len(dataset(rows, "id", (), "i"))
         shapes = {"design": (len(self.variables),), "gradient": (len(self.variables),), "metrics": (len(self.metrics),)}
         self.columns: dict[str, npt.NDArray[Any]] = {  # by row, as they came
             name: dataset(rows, name, shapes.get(name, ()), kinds)[:count] for name, kinds in COLUMNS.items()
@@ -565,6 +565,12 @@ class Archive:
             seed=int(column["seed"][row]),
         )
 
+    def row(self, row: int) -> Evaluation:
+        """Returns the evaluation of a row, in the order of the file. Throws IndexError."""
+        if not 0 <= row < len(self.columns["id"]):
+            raise IndexError(f"row {row}: there are {len(self.columns['id'])}")
+        return self._evaluation(row)
+
     # ---- what is in it ------------------------------------------------------------------------------------------
 
     def __len__(self) -> int:
@@ -579,6 +585,11 @@ class Archive:
         if len(self.objectives) > 1:
             found = f"front of {len(self.front)}"
         return f"<dodyn study {self.path}: {self.evaluator}, {len(self)} evaluations, {found}>"
+
+    def _repr_html_(self) -> str:
+        from .summary import page_part
+
+        return page_part(self)
 
     def evaluation(self, identity: int) -> Evaluation:
         """Returns the evaluation with this id. Throws KeyError."""

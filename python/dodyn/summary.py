@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import math
 from collections.abc import Callable, Sequence
 
@@ -9,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .archive import Archive, Evaluation, Quantity
+from .svg import STATUS_COLOURS, Chart, limits, tag
 
 
 def number(value: float | None, digits: int = 5) -> str:
@@ -291,3 +293,20 @@ def intervals(grid: npt.NDArray[np.float64], inside: npt.NDArray[np.bool_]) -> l
     """Returns (first, last) grid point of each run of true entries of `inside` [grid point]."""
     edges = np.flatnonzero(np.diff(np.concatenate([[False], inside, [False]]).astype(int)))
     return [(float(grid[a]), float(grid[b - 1])) for a, b in zip(edges[::2], edges[1::2])]
+
+
+def page_part(study: Archive) -> str:
+    """Returns HTML for a notebook: the result, the history of costs, and a table of the recommended designs."""
+    shown = study.front if len(study.objectives) > 1 else [study.recommended] if study.recommended else []
+    names = [name for name in study.objectives if name != "cost"]
+    heads = ["id", *(v.label for v in study.variables), "cost", *names]
+    rows = [[str(e.id), *(value(v, e.design[v.name]) for v in study.variables), number(e.cost), *(number(e.metrics.get(n)) for n in names)] for e in shown]
+    table = "".join(tag("tr", "".join(tag(kind, html.escape(cell)) for cell in row)) for kind, row in [("th", heads), *(("td", row) for row in rows)])
+    chart = Chart((0, max(1, len(study) - 1)), limits([e.cost for e in study]), size=(460, 220), labels=("evaluation", "cost"), whole=True)
+    for k, e in enumerate(study):
+        colour = STATUS_COLOURS.get(e.status, "#000")
+        if math.isfinite(e.cost):
+            chart.dot(k, e.cost, design(study, e), radius=3, fill=colour)
+        else:
+            chart.cross(k, f"{e.status}: {e.reason}", stroke=colour)
+    return tag("p", html.escape(headline(study))) + tag("div", chart.text(), style="max-width:460px") + tag("table", table)

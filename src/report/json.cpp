@@ -17,17 +17,33 @@ Json numbers(const auto& values) {
   return list;
 }
 
-Json evaluation_as_json(const archive::Contents& contents, std::size_t row) {
+Json evaluation_as_json(const Evaluation& evaluation, const archive::Layout& layout) {
   Json all;
-  for_each_cell(contents.evaluations[row], contents.layout,
-                [&](const std::string& name, const std::string&, const auto& value) {
-                  const auto dot = name.find('.');
-                  if (dot == std::string::npos)
-                    all[name] = value;
-                  else
-                    all[name.substr(0, dot)][name.substr(dot + 1)] = value;
-                });
+  for_each_cell(evaluation, layout, [&](const std::string& name, const std::string&, const auto& value) {
+    const auto dot = name.find('.');
+    if (dot == std::string::npos)
+      all[name] = value;
+    else
+      all[name.substr(0, dot)][name.substr(dot + 1)] = value;
+  });
+  return all;
+}
+
+Json row_as_json(const archive::Contents& contents, std::size_t row) {
+  Json all = evaluation_as_json(contents.evaluations[row], contents.layout);
   if (!contents.sources.empty()) all["source"] = contents.origins[row];
+  return all;
+}
+
+Json trajectory_as_json(const Trajectory& trajectory, const archive::Layout& layout) {
+  Json all = Json::object();
+  for (std::size_t c = 0; c < trajectory.values.size(); ++c) {
+    const Channel& channel = layout.channels[c];
+    Json& one = all[channel.name];
+    one["unit"] = channel.unit;
+    for (Eigen::Index j = 0; j < trajectory.values[c].cols(); ++j)
+      one["values"][channel.coordinates[static_cast<std::size_t>(j)]] = numbers(trajectory.values[c].col(j));
+  }
   return all;
 }
 
@@ -79,7 +95,7 @@ std::string json(const archive::Contents& contents, const Listing& listing) {
   for (const auto& [name, unit, description] : contents.layout.metrics)
     all["metrics"].push_back({{"name", name}, {"unit", unit}, {"description", description}});
   for (const std::size_t row : listed_rows(contents, evidence, listing))
-    all["evaluations"].push_back(evaluation_as_json(contents, row));
+    all["evaluations"].push_back(row_as_json(contents, row));
   for (const auto& iteration : contents.iterations) {
     Json named = Json::object();
     for (const auto& [name, value] : iteration.numbers) named[name] = value;
@@ -103,14 +119,14 @@ std::string json(const archive::Contents& contents, const Listing& listing) {
 }
 
 std::string evaluation_json(const archive::Contents& contents, std::size_t row, const Trajectory& trajectory) {
-  Json all = evaluation_as_json(contents, row);
-  for (std::size_t c = 0; c < trajectory.values.size(); ++c) {
-    const Channel& channel = contents.layout.channels[c];
-    Json& one = all["trajectory"][channel.name];
-    one["unit"] = channel.unit;
-    for (Eigen::Index j = 0; j < trajectory.values[c].cols(); ++j)
-      one["values"][channel.coordinates[static_cast<std::size_t>(j)]] = numbers(trajectory.values[c].col(j));
-  }
+  Json all = row_as_json(contents, row);
+  if (!trajectory.empty()) all["trajectory"] = trajectory_as_json(trajectory, contents.layout);
+  return text_of(all);
+}
+
+std::string outcome_json(const Outcome& outcome, const archive::Layout& layout) {
+  Json all = evaluation_as_json(outcome.evaluation, layout);
+  if (!outcome.trajectory.empty()) all["trajectory"] = trajectory_as_json(outcome.trajectory, layout);
   return text_of(all);
 }
 

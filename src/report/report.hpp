@@ -51,6 +51,8 @@ std::string json(const archive::Contents& contents, const Listing& listing);
 // that of the last row of its id.
 std::string evaluation_text(const archive::Contents& contents, std::size_t row, const Trajectory& trajectory);
 std::string evaluation_json(const archive::Contents& contents, std::size_t row, const Trajectory& trajectory);
+// The same JSON of an outcome that is in no archive.
+std::string outcome_json(const Outcome& outcome, const archive::Layout& layout);
 
 // The rows from `first` on as they came, a line each.
 std::string rows_text(const archive::Contents& contents, std::size_t first);

@@ -1,0 +1,307 @@
+// dodyn serve: evaluates designs, or chooses them, for another program. Each line of standard input is a request in JSON,
+// each line of standard output the answer to one (docs/python.md). No archive is read or written.
+#include <cmath>
+#include <iostream>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "command.hpp"
+#include "farm/farm.hpp"
+#include "record/random.hpp"
+#include "report/hindsight.hpp"
+#include "report/report.hpp"
+#include "study/evidence.hpp"
+#include "study/study.hpp"
+
+namespace dodyn::apps {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr int max_depth = 8;  // of a request; the deepest one known has 3
+
+struct RequestError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+// The members of a request, each of an expected kind. Throws RequestError.
+void expect_members(const Json& object, const std::string& where, const std::vector<std::string>& names) {
+  if (!object.is_object()) throw RequestError(where + ": " + shown(object.dump()) + "; expected an object");
+  for (const auto& [name, value] : object.items())
+    if (std::find(names.begin(), names.end(), name) == names.end())
+      throw RequestError(where + ": unknown member '" + shown(name) + "'" + did_you_mean(name, names) +
+                         "; known: " + listed(names));
+}
+
+double number_in(const Json& value, const std::string& where) {
+  if (value.is_null()) return not_a_number;
+  if (!value.is_number()) throw RequestError(where + " = " + shown(value.dump()) + "; expected a number or null");
+  return value.get<double>();
+}
+
+std::int64_t id_in(const Json& value, const std::string& where) {
+  if (!value.is_number_integer() || value.get<std::int64_t>() < 0)
+    throw RequestError(where + " = " + shown(value.dump()) + "; expected a whole number from 0");
+  return value.get<std::int64_t>();
+}
+
+template <class List>
+std::vector<std::string> names_of_all(const List& list) {
+  std::vector<std::string> names;
+  for (const auto& one : list) names.push_back(one.name);
+  return names;
+}
+
+// One number for each of the names, and no other member. With `complete` false, a missing one is not a number.
+Eigen::VectorXd numbers_in(const Json& object, const std::string& where, const std::vector<std::string>& names, bool complete) {
+  expect_members(object, where, names);
+  Eigen::VectorXd values = Eigen::VectorXd::Constant(static_cast<Eigen::Index>(names.size()), not_a_number);
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (object.contains(names[i]))
+      values(static_cast<Eigen::Index>(i)) = number_in(object[names[i]], where + "." + names[i]);
+    else if (complete)
+      throw RequestError(where + ": " + names[i] + " is missing; give a number for each of: " + listed(names));
+  }
+  return values;
+}
+
+class ServeSession {
+ public:
+  explicit ServeSession(Settings settings)
+      : settings_(std::move(settings)),
+        evaluator_(evaluators::make_evaluator(settings_)),
+        farm_(farm::make_local_farm(study::make_work(evaluator_, settings_))) {
+    contents_.layout = {.variables = settings_.variables, .metrics = evaluator_->metrics(), .channels = evaluator_->channels()};
+    contents_.provenance.evaluator = settings_.evaluator;
+    contents_.provenance.configuration = settings_.configuration();
+  }
+
+  // The answer to a request, one line.
+  std::string answer(const std::string& line) {
+    Json answer;
+    try {
+      answer = answer_to(parsed(line));
+    } catch (const std::exception& error) {
+      answer = {{"error", error.what()}};
+    }
+    return answer.dump(-1, ' ', false, Json::error_handler_t::replace);
+  }
+
+ private:
+  static Json parsed(const std::string& line) {
+    try {
+      return Json::parse(line, [](int depth, Json::parse_event_t, Json&) {
+        if (depth > max_depth) throw RequestError("request: nested deeper than " + std::to_string(max_depth) + " levels");
+        return true;
+      });
+    } catch (const Json::parse_error& error) {
+      throw RequestError("request: " + shown(line) + " is not JSON; write one object on one line");
+    }
+  }
+
+  Json answer_to(const Json& request) {
+    if (!request.is_object()) throw RequestError("request: " + shown(request.dump()) + "; expected an object");
+    if (request.contains("design")) return evaluate(request);
+    if (request.contains("ask")) return ask(request);
+    if (request.contains("tell")) return tell(request);
+    if (request.contains("recommend")) return recommend(request);
+    if (request.contains("describe")) return describe(request);
+    throw RequestError("request: has none of: design, ask, tell, recommend, describe");
+  }
+
+  // ---- evaluate ----
+
+  double design_value(const Variable& variable, const Json& value) const {
+    const std::string where = "design." + variable.name;
+    if (value.is_string()) {
+      const auto name = value.get<std::string>();
+      for (std::size_t i = 0; i < variable.choices.size(); ++i)
+        if (variable.choices[i] == name) return static_cast<double>(i);
+      throw RequestError(where + " = '" + shown(name) + "'" + did_you_mean(name, variable.choices) +
+                         (variable.choices.empty() ? "; expected a number" : "; expected one of: " + listed(variable.choices)));
+    }
+    const double number = number_in(value, where);
+    if (!std::isfinite(number)) throw RequestError(where + " = null; expected a number");
+    return number;
+  }
+
+  Json evaluate(const Json& request) {
+    expect_members(request, "request", {"design", "id", "seed", "time_limit", "trajectory"});
+    const auto names = names_of_all(settings_.variables);
+    const Json& values = request["design"];
+    expect_members(values, "design", names);
+    Task task;
+    task.evaluation.design.resize(static_cast<Eigen::Index>(names.size()));
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      if (!values.contains(names[i]))
+        throw RequestError("design: " + names[i] + " is missing; give a value for each of: " + listed(names));
+      task.evaluation.design(static_cast<Eigen::Index>(i)) = design_value(settings_.variables[i], values[names[i]]);
+    }
+    task.evaluation.id = request.contains("id") ? id_in(request["id"], "id") : evaluated_;
+    evaluated_ = std::max(evaluated_, task.evaluation.id + 1);
+    task.evaluation.seed = seed_of(task.evaluation.id);
+    if (request.contains("seed")) {
+      if (!request["seed"].is_number_unsigned())
+        throw RequestError("seed = " + shown(request["seed"].dump()) + "; expected a whole number from 0");
+      task.evaluation.seed = request["seed"].get<std::uint64_t>();
+    }
+    task.time_limit = settings_.real("study.time-limit");
+    if (request.contains("time_limit") && !request["time_limit"].is_null())
+      task.time_limit = number_in(request["time_limit"], "time_limit");
+    const bool wants_trajectory = request.contains("trajectory") && request["trajectory"] == true;
+    Outcome outcome = study::evaluate(*evaluator_, *farm_, task);
+    if (!wants_trajectory) outcome.trajectory = {};
+    return Json::parse(report::outcome_json(outcome, contents_.layout));
+  }
+
+  std::uint64_t seed_of(std::int64_t id) const {
+    return evaluation_seed(static_cast<std::uint64_t>(settings_.integer("study.seed")), id);
+  }
+
+  // ---- ask and tell ----
+
+  // All that was told is told; the search decides. A batch told as a whole is one decision, as in a synchronous study.
+  surrogate::Strategy& strategy() {
+    if (!strategy_) strategy_ = study::make_strategy(settings_, *evaluator_);
+    if (std::exchange(undecided_, false)) {
+      strategy_->decide();
+      contents_.iterations.push_back(strategy_->describe(contents_.layout.grid_points));
+    }
+    return *strategy_;
+  }
+
+  std::string stop_reason() {
+    if (std::string reason = strategy().stopped(); !reason.empty()) return reason;
+    if (const int limit = settings_.integer("study.max-evaluations"); asked_ >= limit)
+      return "reached study.max-evaluations = " + std::to_string(limit);
+    return "";
+  }
+
+  Json design_json(const Eigen::VectorXd& design) const {
+    Json named = Json::object();
+    for (std::size_t i = 0; i < settings_.variables.size(); ++i) {
+      const double value = design(static_cast<Eigen::Index>(i));
+      const std::string* const word = settings_.variables[i].choice(value);
+      named[settings_.variables[i].name] = word ? Json(*word) : Json(value);
+    }
+    return named;
+  }
+
+  Json ask(const Json& request) {
+    expect_members(request, "request", {"ask"});
+    const std::int64_t count = id_in(request["ask"], "ask");
+    Json designs = Json::array();
+    const std::string stopped = stop_reason();
+    const std::int64_t room = settings_.integer("study.max-evaluations") - asked_;
+    if (stopped.empty() && count > 0)
+      for (const Eigen::VectorXd& design : strategy().ask(static_cast<int>(std::min(count, room)))) {
+        Evaluation& asked = pending_[asked_];
+        asked.id = asked_++;
+        asked.design = design;
+        asked.seed = seed_of(asked.id);
+        designs.push_back({{"id", asked.id}, {"seed", asked.seed}, {"design", design_json(design)}});
+      }
+    return {{"designs", designs}, {"stopped", stopped}};
+  }
+
+  Json tell(const Json& request) {
+    expect_members(request, "request", {"tell"});
+    const Json& told = request["tell"];
+    expect_members(told, "tell", {"id", "status", "reason", "cost", "cost_stderr", "gradient", "metrics"});
+    if (!told.contains("id")) throw RequestError("tell: id is missing; give the id that ask returned");
+    const auto asked = pending_.find(id_in(told["id"], "tell.id"));
+    if (asked == pending_.end())
+      throw RequestError("tell.id = " + told["id"].dump() + ": no such design is waiting for its cost; ask for one first");
+    Evaluation evaluation = asked->second;
+    evaluation.metrics.setConstant(static_cast<Eigen::Index>(contents_.layout.metrics.size()), not_a_number);
+    if (told.contains("cost")) evaluation.cost = number_in(told["cost"], "tell.cost");
+    if (told.contains("cost_stderr")) evaluation.cost_stderr = number_in(told["cost_stderr"], "tell.cost_stderr");
+    if (evaluation.cost_stderr < 0 || !std::isfinite(evaluation.cost_stderr))
+      throw RequestError("tell.cost_stderr = " + told["cost_stderr"].dump() + "; expected a number from 0");
+    if (told.contains("metrics"))
+      evaluation.metrics = numbers_in(told["metrics"], "tell.metrics", names_of_all(contents_.layout.metrics), false);
+    if (told.contains("gradient"))
+      evaluation.gradient = numbers_in(told["gradient"], "tell.gradient", names_of_all(settings_.variables), true);
+    evaluation.status = std::isfinite(evaluation.cost) ? Status::ok : Status::failed;
+    for (const char* name : {"status", "reason"})
+      if (told.contains(name) && !told[name].is_string())
+        throw RequestError("tell." + std::string(name) + " = " + shown(told[name].dump()) + "; expected a text");
+    if (told.contains("reason")) evaluation.reason = told["reason"].get<std::string>();
+    if (told.contains("status")) {
+      const auto word = told["status"].get<std::string>();
+      const auto* const status = std::ranges::find_if(all_statuses, [&](Status each) { return to_string(each) == word; });
+      if (status == std::end(all_statuses)) throw RequestError("tell.status = '" + shown(word) + "'; expected ok, infeasible, not_converged or failed");
+      evaluation.status = *status;
+    }
+    if (evaluation.ok() && !std::isfinite(evaluation.cost)) throw RequestError("tell: status ok without a cost; give a cost, or status failed");
+    strategy_->tell(evaluation);
+    contents_.evaluations.push_back(evaluation);
+    pending_.erase(asked);
+    undecided_ = true;
+    return {{"told", evaluation.id}};
+  }
+
+  Json recommend(const Json& request) {
+    expect_members(request, "request", {"recommend"});
+    strategy();
+    const surrogate::Evidence evidence = study::evidence_of(contents_);
+    Json answer = {{"id", nullptr}, {"design", nullptr}, {"front", Json::array()}};
+    if (const Evaluation* const best = study::recommended_of(contents_, evidence)) {
+      answer["id"] = best->id;
+      answer["design"] = design_json(best->design);
+    }
+    if (evidence.objectives.size() > 1)
+      for (const Evaluation* const e : report::front_of(evidence)) answer["front"].push_back(e->id);
+    answer["note"] = contents_.iterations.empty() ? "" : contents_.iterations.back().note;
+    answer["stopped"] = stop_reason();
+    return answer;
+  }
+
+  // ---- describe ----
+
+  Json describe(const Json& request) const {
+    expect_members(request, "request", {"describe"});
+    Json answer = {{"evaluator", settings_.evaluator}, {"variables", Json::array()}, {"metrics", Json::array()}, {"channels", Json::array()}};
+    for (const auto& [name, unit, lower, upper, choices] : contents_.layout.variables) {
+      answer["variables"].push_back({{"name", name}, {"unit", unit}, {"lower", lower}, {"upper", upper}});
+      if (!choices.empty()) answer["variables"].back()["choices"] = choices;
+    }
+    for (const auto& [name, unit, description] : contents_.layout.metrics)
+      answer["metrics"].push_back({{"name", name}, {"unit", unit}, {"description", description}});
+    for (const Channel& channel : contents_.layout.channels)
+      answer["channels"].push_back({{"name", channel.name},
+                                    {"coordinates", channel.coordinates},
+                                    {"units", channel.units.empty() ? std::vector(channel.coordinates.size(), channel.unit) : channel.units},
+                                    {"description", channel.description},
+                                    {"segments", channel.segments}});
+    Json configuration = Json::object();
+    for (const auto& [key, value] : contents_.provenance.configuration) configuration[key] = value;
+    answer["configuration"] = std::move(configuration);
+    return answer;
+  }
+
+  const Settings settings_;
+  const std::shared_ptr<const evaluators::Evaluator> evaluator_;
+  const std::unique_ptr<farm::Farm> farm_;
+  archive::Contents contents_;  // of this session: layout, evaluations told, iterations
+  std::int64_t evaluated_ = 0;  // the next id of an evaluation
+  std::unique_ptr<surrogate::Strategy> strategy_;
+  std::map<std::int64_t, Evaluation> pending_;  // asked, not told
+  std::int64_t asked_ = 0;                      // the next id of a design
+  bool undecided_ = false;                      // told since the last decision
+};
+
+}  // namespace
+
+ExitCode serve(const Invocation& call) {
+  const Arguments given = parse(call);
+  expect_configuration(given.operands.front());
+  ServeSession session(evaluators::read_settings(given.operands.front(), given.keys));
+  for (std::string line; std::getline(std::cin, line);)
+    if (!(std::cout << session.answer(line) << std::endl)) throw std::runtime_error("standard output could not be written in full");
+  return finished;
+}
+
+}  // namespace dodyn::apps

@@ -1,0 +1,203 @@
+"""The search of dodyn for a function of your own: ask for points, tell their costs."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from .archive import PathLike, parse_constraints
+from .program import Server, Value, configuration_text, find_program, text_of
+
+MAX_EVALUATIONS = 1000000  # unless a budget is given: the search ends by its own rule
+
+
+@dataclass(frozen=True)
+class Point:
+    """A point to try: the value of each variable. `seed` is for a function that draws random numbers."""
+
+    id: int
+    seed: int
+    design: dict[str, Any]
+
+    def __getitem__(self, name: str) -> Any:
+        return self.design[name]
+
+
+@dataclass(frozen=True)
+class Told:
+    """A point and what was told of it; `cost` is NaN where it failed."""
+
+    point: Point
+    cost: float
+    stderr: float
+    metrics: dict[str, float]
+    reason: str
+
+
+class Optimizer:
+    """Minimizes a function with few, expensive evaluations.
+
+        optimizer = dodyn.Optimizer({"x": (0, 1), "material": ["steel", "brass"]}, constraints=["g <= 0"])
+        while not optimizer.stopped:
+            point = optimizer.ask()
+            optimizer.tell(point, cost(point["x"]), metrics={"g": ...})
+        optimizer.recommended.point.design
+
+    variables     by name: (lower, upper), or a list of names
+    constraints   "METRIC <= LIMIT", "METRIC >= LIMIT", "LOW <= METRIC <= HIGH"; tell() then needs these metrics
+    objectives    names of the minimized quantities: "cost", or metrics
+    metrics       names of further metrics
+    integers, logarithmic   names of variables that are whole numbers, or searched in their logarithm
+    gradient      whether tell() gives gradients
+    noise         whether costs are noisy though they have no standard errors
+    seed          the same seed and the same costs give the same points
+    budget        number of points at most; default: the search ends by its own rule
+    strategy      as surrogate.strategy; `settings` are further keys
+    """
+
+    def __init__(
+        self,
+        variables: Mapping[str, tuple[float, float] | Sequence[str]],
+        constraints: Sequence[str] = (),
+        objectives: Sequence[str] = ("cost",),
+        metrics: Sequence[str] = (),
+        integers: Sequence[str] = (),
+        logarithmic: Sequence[str] = (),
+        gradient: bool = False,
+        noise: bool = False,
+        seed: int = 1,
+        budget: int | None = None,
+        strategy: str = "auto",
+        settings: Mapping[str, Value] | None = None,
+        program: PathLike | None = None,
+    ) -> None:
+        limited = [name for name, *_ in parse_constraints(", ".join(constraints))]
+        named = [name for name in dict.fromkeys([*limited, *objectives, *metrics]) if name != "cost"]
+        design: dict[str, Value] = {}
+        for name, domain in variables.items():
+            if isinstance(domain, tuple):
+                design[name + ".min"], design[name + ".max"] = float(domain[0]), float(domain[1])
+            else:
+                design[name] = list(domain)
+        surrogate: dict[str, Value] = {"strategy": strategy}
+        for key, values in (("constraints", constraints), ("integers", integers), ("logarithmic", logarithmic)):
+            if values:
+                surrogate[key] = ", ".join(values)
+        if list(objectives) != ["cost"]:
+            surrogate["objectives"] = ", ".join(objectives)
+        if gradient:
+            surrogate["gradient"] = True
+        if noise:
+            surrogate["noise"] = True
+        command: dict[str, Value] = {"run": "false"}  # never run: the caller evaluates
+        if named:
+            command["metrics"] = ", ".join(named)
+        sections: dict[str, dict[str, Value]] = {
+            "study": {"evaluator": "command", "seed": seed, "max-evaluations": MAX_EVALUATIONS if budget is None else budget},
+            "command": command,
+            "surrogate": surrogate,
+            "design": design,
+        }
+        with tempfile.TemporaryDirectory(prefix="dodyn-") as folder:
+            path = Path(folder) / "optimizer.cfg"
+            path.write_text(configuration_text(sections), encoding="utf-8")
+            words = [word for key, value in (settings or {}).items() for word in (f"--{key}", text_of(value))]
+            self._server = Server(find_program(program), str(path), words)
+            self._server.ask({"describe": True})  # has read the file
+        self._asked: dict[int, Point] = {}
+        self.told: list[Told] = []
+        self._stopped: str | None = None
+
+    def ask(self) -> Point:
+        """Returns the next point. Throws RuntimeError if the search has stopped."""
+        points = self.ask_batch(1)
+        if not points:
+            raise RuntimeError(f"the search has stopped: {self._stopped or 'tell the costs of the points that were asked'}")
+        return points[0]
+
+    def ask_batch(self, count: int) -> list[Point]:
+        """Returns up to `count` points to evaluate at the same time; none if the search has stopped."""
+        answer = self._server.ask({"ask": count})
+        self._stopped = answer["stopped"]
+        points = [Point(one["id"], one["seed"], one["design"]) for one in answer["designs"]]
+        self._asked.update((point.id, point) for point in points)
+        return points
+
+    def tell(
+        self,
+        point: Point,
+        cost: float | None = None,
+        stderr: float = 0.0,
+        gradient: Mapping[str, float] | None = None,
+        metrics: Mapping[str, float] | None = None,
+        failed: str = "",
+    ) -> None:
+        """Tells the outcome of a point. `stderr` is the standard error of a noisy cost, `failed` the reason of a point that
+        has no cost. A cost that is not finite is a failure, too. Throws ProgramError if the point is not waiting."""
+        own = math.nan if cost is None or failed else float(cost)
+        ok = math.isfinite(own)
+        reason = failed or ("" if ok else "the cost is not finite")
+        told: dict[str, Any] = {"id": point.id, "status": "ok" if ok else "failed", "reason": reason}
+        if ok:
+            told.update(cost=own, cost_stderr=float(stderr))
+        if ok and gradient is not None:
+            told["gradient"] = {name: float(value) for name, value in gradient.items()}
+        values = {name: float(value) for name, value in (metrics or {}).items()}
+        if values:
+            told["metrics"] = {name: value if math.isfinite(value) else None for name, value in values.items()}
+        self._server.ask({"tell": told})
+        self.told.append(Told(point, own, float(stderr), values, reason))
+        self._stopped = None
+
+    @property
+    def stopped(self) -> str:
+        """Why the search asks for no more points; empty while it does."""
+        if self._stopped is None:
+            self._stopped = self._server.ask({"recommend": True})["stopped"]
+        return self._stopped or ""
+
+    @property
+    def recommended(self) -> Told | None:
+        """The recommended point: the feasible one of minimum cost; of noisy costs the one that the model recommends.
+        None if no point is feasible, or if there are several objectives."""
+        identity = self._server.ask({"recommend": True})["id"]
+        return next((one for one in self.told if one.point.id == identity), None)
+
+    @property
+    def front(self) -> list[Told]:
+        """The feasible points that no other one beats in all objectives."""
+        by_id = {one.point.id: one for one in self.told}
+        return [by_id[identity] for identity in self._server.ask({"recommend": True})["front"]]
+
+    def minimize(self, function: Callable[[dict[str, Any]], float]) -> Told | None:
+        """Evaluates function(design) until the search stops. An exception of the function is a failed point.
+        Returns `recommended`."""
+        while not self.stopped:
+            point = self.ask()
+            try:
+                cost = function(point.design)
+            except Exception as error:
+                self.tell(point, failed=f"{type(error).__name__}: {error}")
+            else:
+                self.tell(point, cost)
+        return self.recommended
+
+    def close(self) -> None:
+        """Ends the process of the search."""
+        self._server.close()
+
+    def __enter__(self) -> Optimizer:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        with contextlib.suppress(Exception):
+            self.close()

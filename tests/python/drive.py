@@ -1,0 +1,193 @@
+"""Python runs studies, evaluates designs and searches, with the digits of the program itself. Usage: drive.py DODYN MPIRUN"""
+
+import json
+import math
+import os
+import subprocess
+import sys
+import tempfile
+import time
+
+from studies import DODYN, FAILING, ROOT
+
+os.environ["DODYN"] = DODYN
+try:
+    import dodyn
+except ImportError:
+    sys.exit(77)  # skipped
+
+KNEE = os.path.join(ROOT, "configs", "knee.cfg")
+QUICK = {"gait.starts": 2, "gait.intervals": 20, "study.max-evaluations": 4}
+MAX_OVERHEAD = 2e-3  # s an evaluation
+
+
+def rows(archive):
+    return [(e.id, e.design, e.status, e.cost, e.gradient) for e in archive if not math.isnan(e.cost)]
+
+
+def runs():
+    """Rows come one by one and are those of the archive; the loop may be left, and the same call continues; ranks change no digit."""
+    study = dodyn.Study(KNEE, design={"knee": (0.3, 0.65)}, settings=QUICK, archive="left.h5")
+    assert [(v.name, v.lower, v.upper) for v in study.variables] == [("knee", 0.3, 0.65)]
+    for evaluation in study.run():
+        assert evaluation.id == 0 and not study.stopped.startswith("reached")
+        break
+    left = len(study.archive)
+    assert 1 <= left < 4, left
+    more = [evaluation.id for evaluation in study.run()]
+    assert len(study.archive) == 4 and more == list(range(left, 4)), more
+    assert study.recommended.cost == min(e.cost for e in study.archive) and study.stopped
+    assert [e.id for e in study.run()] == [], "a finished study has no new rows"
+    assert "<svg" in study._repr_html_() and "knee" in study._repr_html_()
+
+    whole = dodyn.Study(KNEE, design={"knee": (0.3, 0.65)}, settings=QUICK, archive="ranks.h5")
+    mpirun = [sys.argv[2], "--oversubscribe"] if "Open MPI" in subprocess.run([sys.argv[2], "--version"], capture_output=True, text=True).stdout else [sys.argv[2]]
+    assert [e.id for e in sorted(whole.run(ranks=2, mpirun=mpirun), key=lambda e: e.id)] == [0, 1, 2, 3]
+    assert rows(whole.archive) == rows(study.archive)
+
+
+def interrupted():
+    """Ctrl-C in a loop over rows ends the run, which the same call continues."""
+    script = f"""
+import dodyn, sys
+study = dodyn.Study({KNEE!r}, settings={ {**QUICK, "study.max-evaluations": 40, "gait.starts": 16} !r}, archive="ctrl-c.h5")
+try:
+    for evaluation in study.run():
+        print(evaluation.id, flush=True)
+except KeyboardInterrupt:
+    print("interrupted", study.stopped)
+"""
+    process = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True,
+                               env={**os.environ, "PYTHONPATH": os.path.join(ROOT, "python")})  # fmt: skip
+    assert process.stdout.readline() == "0\n"
+    process.send_signal(2)
+    said = process.stdout.read()
+    assert process.wait() == 0 and "interrupted" in said, said
+    assert "signal" in dodyn.open("ctrl-c.h5").stopped, dodyn.open("ctrl-c.h5").stopped
+    assert not os.path.exists("ctrl-c.h5.lock"), "no run is left behind"
+
+
+def evaluates():
+    """An evaluation is that of `dodyn solve --json`, its gradient that of finite differences of costs, its motion that of the archive."""
+    with dodyn.Study(KNEE, settings=QUICK) as study:
+        result = study.evaluate({"knee": 0.4})
+        said = json.loads(subprocess.run([DODYN, "solve", KNEE, "--design.knee", "0.4", "--json", "--gait.starts", "2", "--gait.intervals", "20"],
+                                         capture_output=True, text=True, check=True).stdout)  # fmt: skip
+        assert (result.cost, result.gradient, result.seed) == (said["cost"], said["gradient"], said["seed"])
+        assert list(result.trajectory.q[:, 0]) == list(said["trajectory"]["q"]["values"].values())[0]
+        step = 1e-4
+        costs = [study.evaluate({"knee": 0.4 + sign * step}, seed=result.seed).cost for sign in (-1, 1)]
+        slope = (costs[1] - costs[0]) / (2 * step)
+        assert abs(slope - result.gradient["knee"]) < 1e-4 * max(1, abs(slope)), (slope, result.gradient)
+        assert study.evaluate({"knee": 0.4}, trajectory=False, seed=result.seed).cost == result.cost
+        one, two = study.evaluate_all([{"knee": 0.4}, {"knee": 0.5}], processes=2)
+        assert (one.design, two.design) == ({"knee": 0.4}, {"knee": 0.5}) and one.id == 4
+    archived = dodyn.open("left.h5").row(0)
+    again = dodyn.Study(KNEE, settings=QUICK).evaluate(archived.design, seed=archived.seed)
+    assert again.cost == archived.cost and (again.trajectory.q == archived.trajectory.q).all()
+
+
+def overhead():
+    """A function that costs nothing takes less than 2 ms."""
+    with open("failing.cfg", "w") as file:
+        file.write(FAILING)
+    with dodyn.Study("failing.cfg") as study:
+        study.evaluate({"x": 0.0})
+        began = time.perf_counter()
+        for k in range(500):
+            study.evaluate({"x": k / 1000}, trajectory=False)
+        each = (time.perf_counter() - began) / 500
+        print(f"{1e3 * each:.2f} ms an evaluation")
+        assert each < MAX_OVERHEAD
+        assert study.evaluate({"x": 0.95}).status == "failed" and math.isnan(study.evaluate({"x": 0.95}).cost)
+
+
+def follows():
+    """A reader that looks all the time meets whole rows: it opened columns before the one that counts rows, and found these too short."""
+    pause, dodyn.study.POLL = dodyn.study.POLL, 0.0005
+    sections = {
+        "study": {"evaluator": "testfunction", "max-evaluations": 120, "batch": 1},
+        "testfunction": {"name": "branin"},
+        "surrogate": {"strategy": "sweep", "points": 11},
+        "design": {"x.min": -5, "x.max": 10, "y.min": 0, "y.max": 15},
+    }
+    for k in range(5):
+        assert [e.id for e in dodyn.Study(sections, archive=f"followed-{k}.h5").run()] == list(range(120))
+    dodyn.study.POLL = pause
+
+
+def refusals():
+    open("failing.cfg", "w").write(FAILING)
+    def refused(action, *words):
+        try:
+            action()
+        except dodyn.ProgramError as error:
+            assert "\n" not in str(error) and all(word in str(error) for word in words), error
+        else:
+            raise AssertionError(words)
+
+    refused(lambda: dodyn.Study("none.cfg"), "none.cfg")
+    refused(lambda: dodyn.Study("failing.cfg", settings={"surrogate.point": 3}), "surrogate.point", "did you mean")
+    refused(lambda: list(dodyn.Study("failing.cfg", settings={"surrogate.constraints": "g <= 0"}).run()), "surrogate.constraints")
+    refused(lambda: dodyn.Study("failing.cfg", program="/none/dodyn"), "/none/dodyn")
+    study = dodyn.Study("failing.cfg")
+    refused(lambda: study.evaluate({"z": 1}), "'z'", "did you mean 'x'")
+    refused(lambda: study.evaluate({}), "x is missing")
+    refused(lambda: study.evaluate({"x": math.nan}), "design.x")
+    refused(lambda: dodyn.Optimizer({"x": (1, 0)}), "design.x")
+    optimizer = dodyn.Optimizer({"x": (0, 1)})
+    point = optimizer.ask()
+    refused(lambda: optimizer.tell(point, 1.0, metrics={"g": 1}), "tell.metrics", "'g'")
+    refused(lambda: optimizer.tell(point, 1.0, stderr=-1), "cost_stderr")
+    optimizer.tell(point, 1.0)
+    refused(lambda: optimizer.tell(point, 1.0), "tell.id = 0")
+
+
+def searches():
+    """The points are those of `dodyn run`, bit for bit, if the costs are; noise, failures, limits, names and two objectives."""
+    sections = {
+        "study": {"evaluator": "testfunction", "max-evaluations": 24, "batch": 3, "seed": 5},
+        "testfunction": {"name": "branin", "noise": 0.5, "fail-above": 8},
+        "surrogate": {"strategy": "ego"},
+        "design": {"x.min": -5, "x.max": 10, "y.min": 0, "y.max": 15},
+    }
+    study = dodyn.Study(sections, archive="branin.h5")
+    list(study.run())
+    archive = study.archive
+    with dodyn.Optimizer({"x": (-5, 10), "y": (0, 15)}, strategy="ego", seed=5, budget=24) as optimizer:
+        while not optimizer.stopped:
+            for point in optimizer.ask_batch(3):
+                e = archive.evaluation(point.id)
+                assert (point.design, point.seed) == (e.design, e.seed), (point, e)
+                optimizer.tell(point, e.cost, stderr=e.cost_stderr, failed=e.reason if not e.ok else "")
+        assert len(optimizer.told) == len(archive) == 24
+        assert optimizer.recommended.point.id == archive.recommended.id
+
+    def cost(design):
+        if design["x"] > 0.9:
+            raise ValueError("too long")
+        return (design["x"] - 0.3) ** 2 + (0.5 if design["material"] == "lead" else 0)
+
+    with dodyn.Optimizer({"x": (0, 1), "material": ["steel", "lead"]}, budget=40) as optimizer:
+        best = optimizer.minimize(cost)
+        assert abs(best.point["x"] - 0.3) < 0.02 and best.point["material"] == "steel", best
+        assert any("too long" in one.reason for one in optimizer.told) or len(optimizer.told) < 40
+    with dodyn.Optimizer({"x": (0, 1), "y": (-1, 1)}, constraints=["g <= 0"], budget=60) as optimizer:
+        while not optimizer.stopped:
+            x, y = (point := optimizer.ask())["x"], point["y"]
+            optimizer.tell(point, (x - 0.7) ** 2 + (y - 0.2) ** 2, metrics={"g": x + y - 0.5})
+        best = optimizer.recommended
+        assert abs(best.cost - 0.08) < 1e-3 and best.metrics["g"] <= 0, best
+    with dodyn.Optimizer({"x": (-2, 2)}, objectives=["cost", "work"], budget=20) as optimizer:
+        while not optimizer.stopped:
+            x = (point := optimizer.ask())["x"]
+            optimizer.tell(point, (x - 1) ** 2, metrics={"work": (x + 1) ** 2})
+        assert optimizer.recommended is None and len(optimizer.front) > 3
+        assert all(-1.1 < one.point["x"] < 1.1 for one in optimizer.front)
+
+
+with tempfile.TemporaryDirectory() as directory:
+    os.chdir(directory)
+    for test in (runs, interrupted, follows, evaluates, overhead, refusals, searches):
+        test()
+        print(test.__name__, "ok", flush=True)
