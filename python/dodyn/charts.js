@@ -294,15 +294,17 @@ function pairs(study, root) {
     const model = study.data.model, i = all.indexOf(first), j = all.indexOf(second);
     const pair = model && model.pairs.find(p => (p.i === i && p.j === j) || (p.i === j && p.j === i));
     if (!pair) return;
-    const turned = pair.i !== i, n = pair.x.length, m = pair.y.length, finite = pair.median.filter(v => v !== null);
+    const median = unpacked(pair.median).map(row => row[0]), turned = pair.i !== i, n = pair.x.length, m = pair.y.length, finite = median.filter(Number.isFinite);
     if (!finite.length) return;
-    const worst = d3.max(finite), values = pair.median.map(v => v === null ? worst : v), levels = d3.range(1, 9).map(k => d3.quantile([...finite].sort((a, b) => a - b), k / 9));
+    const worst = d3.max(finite), values = median.map(v => Number.isFinite(v) ? v : worst), levels = d3.range(1, 9).map(k => d3.quantile([...finite].sort((a, b) => a - b), k / 9));
     const at = (list, k) => { const f = Math.max(0, Math.min(list.length - 1, k - 0.5)), a = Math.floor(f), b = Math.min(list.length - 1, a + 1); return list[a] + (f - a) * (list[b] - list[a]); };
     const to = d3.geoTransform({ point(u, v) { const px = at(pair.x, u), py = at(pair.y, v); this.stream.point(...(turned ? [x(py), y(px)] : [x(px), y(py)])); } });
     const path = d3.geoPath(to, pen);
+    const [a, b, c, d] = turned ? [pair.y[0], pair.x[0], pair.y[m - 1], pair.x[n - 1]] : [pair.x[0], pair.y[0], pair.x[n - 1], pair.y[m - 1]];
+    pen.save(); pen.beginPath(); pen.rect(x(a) + 1, y(d) + 1, x(c) - x(a) - 2, y(b) - y(d) - 2); pen.clip(); // contours close along the edges of the ranges
     pen.strokeStyle = styleOf('pale'); pen.lineWidth = 1; pen.globalAlpha = 0.8;
     for (const level of d3.contours().size([n, m]).thresholds(levels)(values)) { pen.beginPath(); path(level); pen.stroke(); }
-    pen.globalAlpha = 1;
+    pen.restore();
   };
   const add = (parent, one, height) => shown.push(new Chart(study, parent, {
     height, label: `${one.x} and ${one.y}`, model: () => ({

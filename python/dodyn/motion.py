@@ -238,6 +238,9 @@ def motion(trajectory: Trajectory) -> Motion | None:
         found.points = values[:nodes]
         found.dimension = values.shape[2]
         found.segments = joined(found.point_names, channel.segments)
+        if found.point_names[:1] == ["root"] and not channel.segments:  # written by others: what stays as far apart is one link
+            lengths = {pair: np.linalg.norm(found.points[:, pair[0]] - found.points[:, pair[1]], axis=1) for pair in found.segments}
+            found.segments = [pair for pair, length in lengths.items() if np.nanmin(length) > 0 and np.ptp(length) < 1e-6 * np.nanmax(length)]
         if "contact_force" in trajectory:
             found.forces = [
                 (point, value[:nodes])

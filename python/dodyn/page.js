@@ -405,6 +405,8 @@ async function openPage() {
   let width = innerWidth;
   window.addEventListener('resize', () => { if (innerWidth !== width) { width = innerWidth; for (const study of window.dodyn.studies) study.redraw(); } });
   matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => { for (const study of window.dodyn.studies) study.redraw(); });
+  const { refresh } = document.documentElement.dataset;
+  if (refresh) setTimeout(() => location.reload(), 1000 * refresh);
   await new Promise(done => requestAnimationFrame(() => setTimeout(done)));
   window.dodyn.milliseconds = performance.now() - begun;
   document.documentElement.dataset.ready = '1';

@@ -280,7 +280,14 @@ def model_of(study: Archive) -> Json | None:
     usable = sum(1 for e in study if e.ok and math.isfinite(e.cost))
     if not 3 <= usable <= MODELLED or not summary.ranged(study):
         return None
-    return ask_program("predict", study.path, "--slices", "--json")
+    found = ask_program("predict", study.path, "--slices")
+    if found is None:
+        return None
+    for one in found["slices"]:
+        one.update({name: rounded([math.nan if x is None else x for x in values], 6) for name, values in one.items()})
+    for pair in found["pairs"]:
+        pair.update(x=rounded(pair["x"]), y=rounded(pair["y"]), median=packed([[math.nan if x is None else x] for x in pair["median"]]))
+    return found
 
 
 def importance_of(study: Archive) -> Json | None:
@@ -662,7 +669,8 @@ def page(studies: Sequence[Archive], refresh: int | None = None, live: bool = Fa
     head += '<link rel="icon" href="data:,">'
     if live and not libraries:
         refresh = 5  # no script that asks
-    if refresh:
+    again = f' data-refresh="{refresh}"' if refresh and libraries else ""  # the script reads the page again: then the address stays, and what is chosen
+    if refresh and not libraries:
         head += f'<meta http-equiv="refresh" content="{refresh}">'
     style = (here / "page.css").read_text(encoding="utf-8")
     body = comparison(studies) if len(studies) > 1 else ""
@@ -676,4 +684,4 @@ def page(studies: Sequence[Archive], refresh: int | None = None, live: bool = Fa
         after = ""
         packages = " ".join(package for package, _ in LIBRARIES.values())
         body += tag("article", f'<p class="hint">A plain page: the packages {packages} were not installed when it was written.</p>')
-    return f'<!DOCTYPE html>\n<html lang="en"><head>{head}<style>{style}</style></head><body><main>{body}</main>{after}</body></html>\n'
+    return f'<!DOCTYPE html>\n<html lang="en"{again}><head>{head}<style>{style}</style></head><body><main>{body}</main>{after}</body></html>\n'

@@ -467,7 +467,7 @@ class StartsView {
     two.append(left, right); this.note = make('p', { class: 'hint' }); root.append(this.note, two);
     const self = this, rows = {
       get count() { return self.study.data.starts.length; }, get ids() { return d3.range(self.study.data.starts.length); }, stderr: null, subset: null, other: null,
-      get row() { return self.chosen; }, at: { get: k => k }, shown: () => true, violates: () => false, rank: [], add: (frame, draw) => study.add(frame, draw),
+      get row() { return self.chosen; }, at: { get: k => k }, shown: () => true, violates: () => false, get rank() { return new Float64Array(self.study.data.starts.length); }, add: (frame, draw) => study.add(frame, draw),
       choose: k => self.choose(k, false), toggle: () => {}, select: () => {}, describe: k => [self.word(k)],
     };
     this.chart = new Chart(rows, left, {
