@@ -196,6 +196,17 @@ function band(pen, xs, low, high, x, y) {
   pen.closePath(); pen.fill();
 }
 
+// The model at the values of a label or a whole number: nothing is between them.
+function levels(pen, slice, x, y) {
+  const colour = styleOf('c1');
+  slice.x.forEach((at, k) => {
+    if (slice.median[k] === null) return;
+    const px = x(at), top = y(slice.upper[k]), bottom = y(slice.lower[k]), middle = y(slice.median[k]);
+    pen.fillStyle = colour; pen.globalAlpha = 0.16; pen.fillRect(px - 9, top, 18, bottom - top); pen.globalAlpha = 1;
+    pen.strokeStyle = colour; pen.lineWidth = 1.8; pen.beginPath(); pen.moveTo(px - 9, middle); pen.lineTo(px + 9, middle); pen.stroke();
+  });
+}
+
 function axisOf(study, name) {
   const v = study.variables.find(one => one.name === name);
   if (!v) { const [low, high] = rangeOf(study.columns.get(name)); return { low, high, label: name === 'cost' ? 'cost' : labelOf(study.quantity(name)) }; }
@@ -276,7 +287,8 @@ function slices(study, root) {
               draw(curves.grid, curves.value[iteration], curves.lower[iteration], curves.upper[iteration]);
               const next = curves.next[iteration];
               if (next !== null) { pen.strokeStyle = styleOf('c2'); pen.lineWidth = 1.4; pen.setLineDash([4, 4]); pen.beginPath(); pen.moveTo(x(next), -10); pen.lineTo(x(next), 2000); pen.stroke(); pen.setLineDash([]); }
-            } else if (model && model.slices[k]) draw(model.slices[k].x, model.slices[k].median, model.slices[k].lower, model.slices[k].upper);
+            } else if (model && model.slices[k] && study.variables[k].levels) levels(pen, model.slices[k], x, yy);
+            else if (model && model.slices[k]) draw(model.slices[k].x, model.slices[k].median, model.slices[k].lower, model.slices[k].upper);
           },
         };
       },

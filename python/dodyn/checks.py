@@ -47,8 +47,20 @@ def interval(evaluation: Evaluation) -> tuple[float, float, str] | None:
     return None
 
 
-def middle_of(variable: Quantity) -> float:
-    return 0.5 * (variable.lower + variable.upper)
+def log_names(study: Archive) -> set[str]:
+    """Names of the variables on a logarithmic scale."""
+    return {name.strip() for key in ("surrogate.log-scale", "surrogate.logarithmic") for name in study.configuration.get(key, "").split(",")} - {""}
+
+
+def discrete_names(study: Archive) -> set[str]:
+    """Names of the variables that take some values only: labels, whole numbers, values of a list."""
+    named = {name.strip() for key in ("surrogate.integers", "surrogate.categories") for name in study.configuration.get(key, "").split(",")}
+    listed = {v.name for v in study.variables if "," in study.configuration.get(f"design.{v.name}", "")}
+    return (named | listed | {v.name for v in study.variables if v.choices}) & {v.name for v in study.variables}
+
+
+def middle_of(study: Archive, v: Quantity) -> float:
+    return math.sqrt(v.lower * v.upper) if v.name in log_names(study) and v.lower > 0 else 0.5 * (v.lower + v.upper)
 
 
 def gain(study: Archive, model: Json | None) -> str:
@@ -59,14 +71,16 @@ def gain(study: Archive, model: Json | None) -> str:
     if best is None or not ranged or not math.isfinite(best.cost):
         return ""
     value, whose = math.nan, ""
-    near = [e for e in study if e.ok and e.id != best.id and all(abs(e.design[v.name] - middle_of(v)) <= 0.02 * (v.upper - v.lower) for v in ranged)
+    near = [e for e in study if study.feasible(e) and e.id != best.id and all(abs(e.design[v.name] - middle_of(study, v)) <= 0.02 * (v.upper - v.lower) for v in ranged)
             and all(e.design[v.name] == best.design[v.name] for v in study.variables if v not in ranged)]  # fmt: skip
     if near:
         value, whose = near[0].cost, f"evaluation {near[0].id}"
+    elif study.constraints or discrete_names(study):
+        return ""  # the middle may violate a constraint, or there is none
     elif model and model.get("middle") is not None:
         value, whose = model["middle"]["median"], "the surrogate model"
     elif study.curves is not None and study.iterations:
-        value, whose = float(np.interp(middle_of(ranged[0]), study.curves["grid"], study.curves["value"][-1])), "the surrogate model"
+        value, whose = float(np.interp(middle_of(study, ranged[0]), study.curves["grid"], study.curves["value"][-1])), "the surrogate model"
     if not math.isfinite(value):
         return ""
     less = f" ({100 * (value - best.cost) / abs(value):.3g} % less)" if value > best.cost and value > 0 else ""

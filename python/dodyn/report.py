@@ -228,10 +228,6 @@ def played(study: Archive, with_motions: bool = True) -> Json:
 # ---- what the page's script needs ----------------------------------------------------------------------------------
 
 
-def log_names(study: Archive) -> set[str]:
-    return {name.strip() for key in ("surrogate.log-scale", "surrogate.logarithmic") for name in study.configuration.get(key, "").split(",")} - {""}
-
-
 def rows_data(study: Archive) -> Json:
     """Every evaluation, a list for each column. Texts that repeat are numbers of a list."""
     reasons: dict[str, int] = {}
@@ -317,11 +313,12 @@ def importance_of(study: Archive) -> Json | None:
 
 def study_data(study: Archive, with_motions: bool = True, model: Json | None = None, importance: Json | None = None) -> Json:
     """What the script of the page needs of a study."""
+    discrete = checks.discrete_names(study)
     data: Json = {
         "name": study.path.stem,
         "running": not study.finished,
         "cost": study.cost_meaning,
-        "variables": [{"name": v.name, "unit": v.unit, "lower": v.lower, "upper": v.upper, "choices": list(v.choices), "log": v.name in log_names(study)} for v in study.variables],
+        "variables": [{"name": v.name, "unit": v.unit, "lower": v.lower, "upper": v.upper, "choices": list(v.choices), "log": v.name in checks.log_names(study), "levels": v.name in discrete} for v in study.variables],
         "metrics": [{"name": m.name, "unit": m.unit, "description": m.description} for m in study.metrics],
         "objectives": study.objectives,
         "constraints": [list(each) for each in study.constraints],
@@ -551,7 +548,7 @@ def summary_part(study: Archive, model: Json | None) -> str:
         return '<ul class="checks">' + "".join(f'<li class="{state}">{html.escape(line)}</li>' for state, line in verdicts if state in states) + "</ul>"
 
     doubtful = items("bad", "open") if passed < len(verdicts) else "<p>No check found anything wrong.</p>"
-    sure = [line for line in summary.summary(study) if line]
+    sure = [line for line in summary.summary(study) if line and all(line != said for _, said in verdicts)]
     parts = [
         section("Answer", "".join(answer), class_="result"),
         section("How sure is it?", listed(sure) + f"<p>Stop reason: {html.escape(summary.ended(study))}.</p>"),
@@ -611,9 +608,9 @@ def comparison(studies: Sequence[Archive]) -> str:
         result = f"front of {len(s.front)}" if len(s.objectives) > 1 else "none" if not best else "recommended" if s.noisy else "best"
         cells = f'<td><a href="#study-{k}">{html.escape(s.path.stem)}</a></td>' + cell(result) + cell(best.cost if best else math.nan)
         cells += "".join(cell(best.metrics.get(name, math.nan) if best else math.nan, s.unit(name)) for name in others)
-        units = {v.name: v.unit for v in s.variables}
+        variables = {v.name: v for v in s.variables}
         for name in names:
-            cells += cell(best.design[name], units[name]) if best and name in best.design else cell(s.configuration.get("design." + name, "-"))
+            cells += cell(summary.value(variables[name], best.design[name], 6, variables[name].unit)) if best and name in best.design else cell(s.configuration.get("design." + name, "-"))
         rows.append("<tr>" + cells + cell(len(s)) + cell(summary.ended(s)) + "</tr>")
     costs = [e.cost for s in studies for e in s if e.ok]
     chart = Chart((0, max(map(len, studies))), limits(costs), size=(900, 300), labels=("evaluations", "least cost so far"), whole=True)
