@@ -233,8 +233,8 @@ class Player {
   build() {
     const colours = { parts: d3.range(1, 9).map(k => styleOf('c' + k)), trunk: styleOf('trunk'), joint: styleOf('ink'), force: styleOf('c2'), still: styleOf('still'), edge: styleOf('edge'), shadow: styleOf('shadow') };
     this.world = new THREE.Scene(); this.scheme = colours.trunk;
-    this.world.add(new THREE.HemisphereLight(0xffffff, 0xb0b0b0, 0.95));
-    const sun = new THREE.DirectionalLight(0xffffff, 0.4); sun.position.set(-1, -1.4, 2); this.world.add(sun);
+    this.world.add(new THREE.AmbientLight(0xffffff, 0.66)); // lights that the renderer without WebGL has, too
+    for (const [strength, ...from] of [[0.42, -1, -1.4, 2], [0.14, 1.5, -0.4, 0.5]]) { const light = new THREE.DirectionalLight(0xffffff, strength); light.position.set(...from); this.world.add(light); }
     this.figures = this.motions.map((motion, k) => new Figure(motion, this.size, k ? { ...colours, parts: [styleOf('c4'), styleOf('c4')], trunk: styleOf('c4'), joint: styleOf('c4'), force: styleOf('c4') } : { ...colours, parts: colours.parts.filter((_, c) => c !== 1 || this.scene.bodies.length) }, k ? 0.45 : 1));
     for (const figure of this.figures) this.world.add(figure.group, figure.shadows);
     const cells = 24, step = d3.tickStep(0, this.size, 6), grid = new THREE.GridHelper(cells * step, cells, new THREE.Color(styleOf('grid')), new THREE.Color(styleOf('grid')));
@@ -243,7 +243,7 @@ class Player {
     if (lies) {
       grid.rotation.x = Math.PI / 2; grid.position.z = this.floor;
       const plane = new THREE.Mesh(new THREE.PlaneGeometry(cells * step, cells * step), new THREE.MeshBasicMaterial({ color: new THREE.Color(styleOf('ground')), polygonOffset: true, polygonOffsetFactor: 2, polygonOffsetUnits: 2 }));
-      plane.position.z = this.floor - 1e-3 * this.size; this.plane = plane; this.world.add(plane);
+      plane.position.z = this.floor - 1e-3 * this.size; plane.renderOrder = -2; grid.renderOrder = -1; this.plane = plane; this.world.add(plane);
     } else { // where there is no ground: lines below, or behind a plane
       this.plane = null;
       if (this.scene.dimension === 3) { grid.rotation.x = Math.PI / 2; grid.position.z = this.box.min.z; } else grid.position.y = 0.2 * this.size;

@@ -124,8 +124,9 @@ const press = (node, window, key) => node.dispatchEvent(new window.KeyboardEvent
 BEFORE = "<script>window.errors = []; window.addEventListener('error', e => errors.push(e.message + ' line ' + e.lineno)); window.addEventListener('unhandledrejection', e => errors.push(String(e.reason && e.reason.stack || e.reason)));</script>"
 
 
-def flags(profile):
-    return [CHROMIUM, "--headless", "--no-sandbox", "--disable-dev-shm-usage", "--enable-unsafe-swiftshader",
+def flags(profile, webgl=True):
+    drawing = ["--enable-unsafe-swiftshader"] if webgl else ["--disable-gpu", "--disable-software-rasterizer"]
+    return [CHROMIUM, "--headless", "--no-sandbox", "--disable-dev-shm-usage", *drawing,
             "--disable-background-networking", "--no-first-run", "--hide-scrollbars", f"--user-data-dir={profile}",
             "--window-size=1300,1500"]  # fmt: skip
 
@@ -146,7 +147,7 @@ TWICE = """<script>(async () => {
 })();</script>"""
 
 
-def ask(name, outer=None):
+def ask(name, outer=None, webgl=True):
     """What the page's script saw, or that of `outer`; the page asks for nothing else."""
     page = open(f"{name}.html", encoding="utf-8").read().replace("<head>", "<head>" + BEFORE).encode()
     outer = outer or FRAMES.replace("FRAMES", "".join(f'<iframe width="{w}" height="1000" src="/page"></iframe>' for w in WIDTHS), 1).encode()
@@ -173,7 +174,7 @@ def ask(name, outer=None):
     threading.Thread(target=server.serve_forever, daemon=True).start()
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
         words = ["--remote-debugging-port=0", f"http://127.0.0.1:{server.server_port}/"]  # stays until it is ended
-        browser = subprocess.Popen([*flags(profile), *words], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        browser = subprocess.Popen([*flags(profile, webgl), *words], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         try:
             assert done.wait(180), (name, "the page's script did not answer")
         finally:
@@ -258,8 +259,10 @@ with tempfile.TemporaryDirectory() as directory:
     make(*[n for n in names if not os.path.exists(f'{n}.h5')])
     for name in names:
         dodyn("report", f"{name}.h5")
-        seen = ask(name)
+        webgl = name != "spatial"
+        seen = ask(name, webgl=webgl)
         assert "charts" in seen, (name, seen)
+        assert all(player["svg"] != webgl for player in seen["players"]), (name, seen["players"])
         check(name, seen)
         assert (len(seen["players"]) > 0) == (name in moving), (name, seen["players"])
         print(name, "ok", {width: round(found["milliseconds"]) for width, found in seen["widths"].items()}, "ms", flush=True)
