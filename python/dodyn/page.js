@@ -385,20 +385,18 @@ function followAddress() {
   if (study) study.recall(words);
 }
 
-// A library of this page: base64 of its gzipped text.
-async function unfold(node) {
+// The text of a node that holds base64 of gzipped text: a library, or the data of a study.
+async function unfolded(node) {
   const bytes = Uint8Array.from(atob(node.textContent), c => c.charCodeAt(0));
-  const text = await new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream('gzip'))).text();
-  document.head.append(make('script', {}, text));
+  return await new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream('gzip'))).text();
 }
 
 async function openPage() {
   const begun = performance.now();
   window.dodyn = { studies: [] };
-  for (const node of document.querySelectorAll('script[type="application/gzip"]')) await unfold(node);
-  document.querySelectorAll('article[id^=study-]').forEach((article, number) => {
-    window.dodyn.studies.push(openStudy(article, number, JSON.parse(document.getElementById(`data-${number}`).textContent)));
-  });
+  for (const node of document.querySelectorAll('script.library')) document.head.append(make('script', {}, await unfolded(node)));
+  for (const [number, article] of document.querySelectorAll('article[id^=study-]').entries())
+    window.dodyn.studies.push(openStudy(article, number, JSON.parse(await unfolded(document.getElementById(`data-${number}`)))));
   if (typeof follow === 'function') follow();
   followAddress();
   window.addEventListener('hashchange', followAddress);

@@ -34,7 +34,8 @@ LIBRARIES = {
     "three": ("libjs-three", ["/usr/share/javascript/three/three.min.js", "/usr/share/javascript/three/examples/js/renderers/Projector.js",
                               "/usr/share/javascript/three/examples/js/renderers/SVGRenderer.js"]),  # the last two: without WebGL
 }  # fmt: skip
-MOTION_BYTES = 930_000  # of all motions of a page, for each thousand evaluations begun
+PAGE_BYTES = 1_450_000  # of a page, for each thousand evaluations begun: motions have what the rest leaves
+FIXED_BYTES = 480_000  # of libraries, scripts, styles and the summary
 NODES = (400, 120, 60, 30, 15, 10)  # a motion is thinned to one of these numbers of nodes, where more would not fit
 RUN_FRAMES = 24
 MODELLED = 500  # evaluations up to which a surrogate model is made in a few seconds; as src/report/hindsight.cpp has it
@@ -181,13 +182,13 @@ def results(study: Archive) -> list[Evaluation]:
     return study.front if len(study.objectives) > 1 else [study.recommended] if study.recommended else []
 
 
-def played(study: Archive, with_motions: bool = True) -> Json:
-    """What the page plays: {"scene", "motions", "runs", ...}; the best evaluations first where not all fit. Without motions: what they share."""
+def played(study: Archive, with_motions: bool = True, budget: float = PAGE_BYTES - FIXED_BYTES) -> Json:
+    """What the page plays: {"scene", "motions", "runs", ...}; the best evaluations first where not all fit. Without motions: what they share.
+    `budget`: bytes of all motions."""
     order = sorted(study, key=lambda e: (not e.ok, e.cost if math.isfinite(e.cost) else math.inf, e.id))
     first = results(study)
     ids = {e.id for e in first}
     order = [*first, *(e for e in order if e.id not in ids)]
-    budget: float = MOTION_BYTES * math.ceil(len(study) / 1000)
     with_motion: list[tuple[int, motions.Motion]] = []
     with_runs: list[tuple[int, Trajectory]] = []
     others: dict[str, list[tuple[int, motions.Motion]]] = {}
@@ -329,7 +330,7 @@ def study_data(study: Archive, with_motions: bool = True, model: Json | None = N
         "importance": importance,
         **rows_data(study),
     }
-    data.update(played(study, with_motions))
+    data.update(played(study, with_motions, PAGE_BYTES * math.ceil(len(study) / 1000) - FIXED_BYTES - len(folded(json.dumps(data)))))
     missing = len(study) - len(data["motions"])
     data["unplayed"] = f"{missing} evaluations have no motion here: they have none, or the page would be too large." if missing and with_motions else ""
     return data
@@ -577,10 +578,13 @@ def plain_views(study: Archive) -> str:
     return "".join(parts)
 
 
+def folded(text: str) -> str:
+    """Base64 of the gzipped text. Nothing in it can end a script, or be one."""
+    return base64.b64encode(gzip.compress(text.encode(), 9, mtime=0)).decode()
+
+
 def json_script(data: Json, number: int) -> str:
-    # No "<" at all: "<!--<script>" in a text would swallow the end of the script, and with it the page.
-    text = json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
-    return f'<script type="application/json" id="data-{number}">{text}</script>'
+    return f'<script type="application/gzip" class="data" id="data-{number}">{folded(json.dumps(data, separators=(",", ":"), allow_nan=False))}</script>'
 
 
 def study_part(study: Archive, number: int, scripted: bool, live: bool = False) -> str:
@@ -648,8 +652,7 @@ def library_scripts(names: Sequence[str]) -> tuple[str, str] | None:
         if not all(Path(file).is_file() for file in files):
             return None
         text = "\n".join(Path(file).read_text(encoding="utf-8") for file in files)
-        packed_ = base64.b64encode(gzip.compress(text.encode(), 9, mtime=0)).decode()
-        scripts.append(f'<script type="application/gzip" id="library-{name}">{packed_}</script>')
+        scripts.append(f'<script type="application/gzip" class="library" id="library-{name}">{folded(text)}</script>')
         licence = Path(f"/usr/share/doc/{package}/copyright")
         licences.append(f"{package}\n\n{licence.read_text(encoding='utf-8')}" if licence.is_file() else package)
     about = tag("details", "<summary>Libraries in this page and their licences</summary>" + tag("pre", html.escape("\n\n".join(licences))))
