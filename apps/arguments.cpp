@@ -44,9 +44,8 @@ auto key_style(const Command& command, const po::options_description& own) {
   return [&command, &own](std::vector<std::string>& words) -> std::vector<po::option> {
     const std::string name = words.front().substr(0, words.front().find('='));
     const bool is_own = name.size() > 2 && own.find_nothrow(name.substr(2), false) != nullptr;
-    const bool takes =
-        command.keys == Command::Keys::of_a_study ||
-        (command.keys == Command::Keys::of_a_design && words.front().starts_with("--design."));
+    const bool takes = command.keys == Command::Keys::of_a_study ||
+                       (command.keys == Command::Keys::of_a_design && words.front().starts_with("--design."));
     return takes && !is_own ? take_key(words) : std::vector<po::option>();
   };
 }
@@ -71,7 +70,8 @@ void refuse_those_of_mpirun(const Invocation& call, const std::string& word) {
       rest += " " + call.words[i];
     }
   }
-  refuse(word + " is an option of mpirun: mpirun -n " + shown(count) + " dodyn " + call.command.name + shown(rest, 400));
+  refuse(word + " is an option of mpirun: mpirun -n " + shown(count) + " dodyn " + call.command.name +
+         shown(rest, 400));
 }
 
 // As many operands as the command needs, and none too many.

@@ -18,7 +18,8 @@ ExitCode check_model(const std::string& path, const std::vector<std::string>& wo
   const std::string prefix = "design.";
   for (const auto& [key, value, has_value] : parse_words(words)) {
     if (!key.starts_with(prefix) || !has_value)
-      throw ConfigError("'--" + shown(key) + "' is not understood; allowed: dodyn check MODEL [--design.PARAMETER VALUE ...]");
+      throw ConfigError("'--" + shown(key) +
+                        "' is not understood; allowed: dodyn check MODEL [--design.PARAMETER VALUE ...]");
     try {
       const auto expression = Expression::parse(value);
       if (!expression.is_constant() || expression.is_condition()) throw ExpressionError("it is no number");

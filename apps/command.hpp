@@ -28,9 +28,12 @@ enum ExitCode : int {
   incomplete = 4,   // finished, but evaluations were lost or timed out: that is of the machines, not of the designs
 };
 inline constexpr std::string_view exit_codes =
-    "exit codes: 0 finished; 1 failure (full disk, fault of the program, too many evaluations that failed, a program that\n"
-    "            cannot be started); 2 bad input or refused archive, nothing written; 3 stopped by a signal or the clock,\n"
-    "            the same command continues; 4 finished, but evaluations were lost or timed out; dodyn rerun repeats them\n";
+    "exit codes: 0 finished; 1 failure (full disk, fault of the program, too many evaluations that failed, a program "
+    "that\n"
+    "            cannot be started); 2 bad input or refused archive, nothing written; 3 stopped by a signal or the "
+    "clock,\n"
+    "            the same command continues; 4 finished, but evaluations were lost or timed out; dodyn rerun repeats "
+    "them\n";
 
 struct Command;
 
@@ -46,8 +49,9 @@ struct Command {
   enum class Keys { none, of_a_study, of_a_design };  // --section.key, --design.NAME
 
   std::string name;
-  std::vector<std::string> operands;  // "CONFIG", "[ID ...]": those in brackets may be left out, "..." takes all that follow
-  std::string example;                // of the operands
+  std::vector<std::string>
+      operands;         // "CONFIG", "[ID ...]": those in brackets may be left out, "..." takes all that follow
+  std::string example;  // of the operands
   std::string description;
   ExitCode (*call)(const Invocation&);
   void (*add_options)(boost::program_options::options_description_easy_init);  // its own; null: none, or Python's

@@ -15,8 +15,7 @@ namespace {
 
 std::string help() {
   std::string text = "dodyn " + std::string(version) + ": choose a mechanical design by the motion it allows\n\n";
-  for (const auto& command : commands())
-    text += "  " + command.usage() + "\n        " + command.description + "\n";
+  for (const auto& command : commands()) text += "  " + command.usage() + "\n        " + command.description + "\n";
   return text +
          "\n  dodyn COMMAND --help lists every key; dodyn help --markdown: the whole reference; dodyn --version\n\n" +
          std::string(exit_codes);
@@ -55,7 +54,8 @@ ExitCode dispatch(int& argc, char**& argv) {
     if (words.size() > 1 && words[1] == "--markdown") {
       std::vector<std::array<std::string, 3>> list;
       for (const auto& command : commands())
-        list.push_back({command.name, command.usage().substr(sizeof "dodyn " + command.name.size()), command.description});
+        list.push_back(
+            {command.name, command.usage().substr(sizeof "dodyn " + command.name.size()), command.description});
       std::cout << report::reference_markdown(list);
     } else {
       std::cout << help();
@@ -185,7 +185,8 @@ const std::vector<Command>& commands() {
       {"simulate",
        {"CONFIG|ARCHIVE"},
        "configs/scene-cradle.cfg",
-       "one simulated motion: how it ends, its energies and momenta, its trajectory; --from: an archived gait or motion, "
+       "one simulated motion: how it ends, its energies and momenta, its trajectory; --from: an archived gait or "
+       "motion, "
        "driven through the contact simulation",
        simulate,
        add_simulate_options,

@@ -8,11 +8,11 @@
 
 #include "archive/archive.hpp"
 #include "command.hpp"
-#include "report/hindsight.hpp"
+#include "report/predictions.hpp"
 #include "settings/command_line.hpp"
 #include "settings/settings.hpp"
-#include "study/evidence.hpp"
-#include "surrogate/choice.hpp"
+#include "study/observed_data.hpp"
+#include "surrogate/strategy_options.hpp"
 
 namespace dodyn::apps {
 
@@ -21,14 +21,14 @@ namespace {
 
 struct Study {
   archive::Contents contents;
-  surrogate::Evidence evidence;
+  surrogate::ObservedData observed;
 };
 
 Study study_of(const std::string& path) {
   try {
     archive::Contents contents = archive::read(path);
-    surrogate::Evidence evidence = study::evidence_of(contents);
-    return {std::move(contents), std::move(evidence)};
+    surrogate::ObservedData observed = study::observed_data(contents);
+    return {std::move(contents), std::move(observed)};
   } catch (const archive::Error& error) {
     throw ConfigError(error.what());
   }
@@ -49,13 +49,14 @@ std::vector<int> quantities(const std::string& names, const Study& study) {
 Eigen::VectorXd design_of(const std::vector<std::string>& words, const Study& study) {
   std::map<std::string, std::string> given;
   for (const auto& [key, value, has_value] : parse_words(words))
-    if (!given.emplace("--" + key, has_value ? value : "").second) throw ConfigError("command line: --" + shown(key) + " is given twice");
+    if (!given.emplace("--" + key, has_value ? value : "").second)
+      throw ConfigError("command line: --" + shown(key) + " is given twice");
   const auto& variables = study.contents.layout.variables;
   std::vector<std::string> names;
   for (const auto& variable : variables) names.push_back("--design." + variable.name);
   Eigen::VectorXd design = Eigen::VectorXd::Constant(static_cast<Eigen::Index>(variables.size()), not_a_number);
-  const Evaluation* best = dodyn::study::recommended_of(study.contents, study.evidence);
-  if (!best) best = study.evidence.best();  // of several objectives the least in the first
+  const Evaluation* best = dodyn::study::recommended_of(study.contents, study.observed);
+  if (!best) best = study.observed.best();  // of several objectives the least in the first
   if (best) design = best->design;
   for (std::size_t i = 0; i < variables.size(); ++i) {
     const auto& [name, unit, lower, upper, choices] = variables[i];
@@ -83,7 +84,8 @@ Eigen::VectorXd design_of(const std::vector<std::string>& words, const Study& st
     const Key key{.name = names[i], .type = Type::real, .unit = unit};
     value = number_of(key, canonical(key, text, "command line"));
     if (!(value >= lower && value <= upper))
-      throw ConfigError("command line: " + names[i] + " = " + shown(text) + " is outside the study's range; allowed: " + range);
+      throw ConfigError("command line: " + names[i] + " = " + shown(text) +
+                        " is outside the study's range; allowed: " + range);
   }
   for (const auto& [name, value] : given)
     if (std::find(names.begin(), names.end(), name) == names.end())
@@ -115,17 +117,17 @@ ExitCode predict(const Invocation& call) {
     if (!file.empty()) {
       std::vector<archive::Group> groups;
       for (const int metric : quantities(of.empty() ? "cost" : of, study))
-        groups.push_back(report::exported(study.contents, study.evidence, metric));
+        groups.push_back(report::exported(study.contents, study.observed, metric));
       archive::write_plain(file, groups);
       std::cout << file << ": the model of " << (of.empty() ? "cost" : of)
                 << " as plain datasets (docs/surrogates.md)\n";
       return finished;
     }
     if (optimum) {
-      std::cout << report::optimum_text(study.contents, study.evidence);
+      std::cout << report::optimum_text(study.contents, study.observed);
       return finished;
     }
-    const auto prediction = report::prediction_of(study.contents, study.evidence, design, quantities(of, study));
+    const auto prediction = report::prediction_of(study.contents, study.observed, design, quantities(of, study));
     std::cout << (json ? report::as_json(prediction) : report::as_text(prediction));
   } catch (const std::invalid_argument& error) {
     throw ConfigError(path + ": " + error.what());
@@ -155,7 +157,7 @@ ExitCode sensitivity(const Invocation& call) {
   const std::vector<int> metrics = quantities(of.empty() ? "cost" : of, study);
   if (metrics.size() != 1) throw ConfigError("command line: --of takes one name");
   try {
-    const auto found = report::sensitivity_of(study.contents, study.evidence, metrics[0], samples);
+    const auto found = report::sensitivity_of(study.contents, study.observed, metrics[0], samples);
     std::cout << (json ? report::as_json(found) : report::as_text(found));
   } catch (const std::invalid_argument& error) {
     throw ConfigError(path + ": " + error.what());

@@ -47,7 +47,8 @@ void leave_out_working_directory() {
 
 // Python puts the working directory first among the folders of its modules; these words take it away before anything is
 // imported that could lie there (`sys` is built in). Python 3.11 has -P for it.
-constexpr const char* without_working_directory = "import sys; sys.path[:] = [folder for folder in sys.path if folder]; ";
+constexpr const char* without_working_directory =
+    "import sys; sys.path[:] = [folder for folder in sys.path if folder]; ";
 
 // This process becomes the program that the words start; returns only where it cannot.
 void become(const std::vector<std::string>& words) {

@@ -99,7 +99,7 @@ Archived archived_of(const std::string& path, const std::vector<std::string>& wo
   } catch (const archive::Error& error) {
     throw ConfigError(error.what());
   }
-  if (const std::string other = study::another_problem(all.settings, *all.evaluator, all.contents); !other.empty())
+  if (const std::string other = study::problem_mismatch(all.settings, *all.evaluator, all.contents); !other.empty())
     throw ConfigError(all.file + " belongs to another study: " + other);
   return all;
 }
@@ -140,7 +140,7 @@ ExitCode replay(const Invocation& call) {
     if (!rows.contains(id)) throw ConfigError(file + ": holds no evaluation " + std::to_string(id));
   if (ids.empty())
     for (const auto& [id, row] : rows)
-      if (!worth_another_try(contents.evaluations[row].status)) ids.insert(id);
+      if (!is_retryable(contents.evaluations[row].status)) ids.insert(id);
 
   const archive::Provenance here = provenance(call.words, 1);
   std::cout << file << ": by dodyn " << contents.provenance.program_version << " (" << contents.provenance.git_commit

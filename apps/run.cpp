@@ -17,9 +17,9 @@
 #include "farm/farm.hpp"
 #include "progress.hpp"
 #include "provenance.hpp"
-#include "report/hindsight.hpp"
+#include "report/predictions.hpp"
 #include "report/report.hpp"
-#include "study/evidence.hpp"
+#include "study/observed_data.hpp"
 #include "study/running.hpp"
 #include "study/study.hpp"
 
@@ -86,7 +86,7 @@ using Again = std::optional<std::set<std::int64_t>>;
 std::string found(const std::string& path, const study::Summary& summary, const Settings& settings) {
   try {
     const archive::Contents contents = archive::read(path);
-    return report::outcome_text(contents, study::evidence_of(contents));
+    return report::outcome_text(contents, study::observed_data(contents));
   } catch (const archive::Error&) {
     return report::best_text(summary.best ? &*summary.best : nullptr, settings.variables);
   }
@@ -98,7 +98,7 @@ ExitCode lead(const Settings& settings, const evaluators::Evaluator& evaluator, 
   if (again && !std::filesystem::exists(path)) throw ConfigError(path + ": no such archive; nothing to do again");
   ProgressLine line(stderr);
   study::Study study(settings, evaluator, strategy, farm, std::move(where), interruption(settings),
-                     [&](const study::Tally& tally) {
+                     [&](const study::Progress& tally) {
                        if (line.due()) line.show(report::progress_text(tally, settings.variables));
                      });
   if (const std::string reason = strategy.reason(); !reason.empty()) std::cout << "strategy: " << reason << std::endl;
@@ -114,12 +114,13 @@ ExitCode lead(const Settings& settings, const evaluators::Evaluator& evaluator, 
                 : summary.end == study::End::failing   ? "failed: "
                                                        : "finished: ")
             << summary.reason << "\n"
-            << summary.evaluated << " evaluations now, " << summary.recalled << " from the archive\n"
+            << summary.evaluated << " evaluations now, " << summary.restored << " from the archive\n"
             << found(path, summary, settings) << report::unanswered_text(summary.unanswered, settings.file);
   if (summary.commonest_count > 0)
     std::cout << "most frequent reason (" << summary.commonest_count << "): " << summary.commonest << "\n";
   if (summary.troubles > 0)
-    std::cout << "warning: the machine ended " << summary.troubles << (summary.troubles == 1 ? " attempt, which says" : " attempts, which say")
+    std::cout << "warning: the machine ended " << summary.troubles
+              << (summary.troubles == 1 ? " attempt, which says" : " attempts, which say")
               << " nothing of the designs; the last: " << summary.trouble << "\n";
   if (summary.end == study::End::resumable) return interrupted;
   if (summary.end == study::End::failing) return failure;
@@ -180,16 +181,16 @@ ExitCode run_session(const Invocation& call, const std::string& exit_code_file) 
     check_workers(settings, *evaluator, session.size());
     check_duplicates(settings);
     const Work work = study::make_work(evaluator, settings);
-    const farm::Patience patience{settings.real("study.grace"), settings.real("study.silence"),
+    const farm::Timeouts timeouts{settings.real("study.grace"), settings.real("study.silence"),
                                   settings.real("study.duplicate-after")};
     if (session.rank() > 0) {
-      farm::serve(session, work, patience);
+      farm::serve(session, work, timeouts);
       return finished;
     }
     const auto farm =
         evaluator->concurrency() > 1
-            ? farm::make_local_farm(work, patience, evaluator->concurrency())
-            : farm::make_mpi_farm(session, study::noting(work, settings.text("study.archive") + ".running"), patience);
+            ? farm::make_local_farm(work, timeouts, evaluator->concurrency())
+            : farm::make_mpi_farm(session, study::noting(work, settings.text("study.archive") + ".running"), timeouts);
     code = lead(settings, *evaluator, *strategy, *farm, where, again);
   } catch (const archive::Busy& busy) {
     std::cerr << "dodyn: " << busy.what() << "; stopped, the same command continues\n";
@@ -209,7 +210,7 @@ ExitCode start(const Invocation& call) {
   if (!exit_code_file.empty()) unlink(exit_code_file.c_str());
   const ExitCode code = run_session(call, exit_code_file);
   study::forget_running();
-  if (farm::loose_ends()) {
+  if (farm::needs_hard_exit()) {
     std::cout.flush();
     std::fflush(nullptr);
     _exit(code);

@@ -63,14 +63,14 @@ double run(farm::Farm& farm, int n, double sleep, archive::Archive* archive) {
 
 int main(int argc, char** argv) {
   const farm::Session session(argc, argv);
-  const farm::Patience patience{60, 60};
+  const farm::Timeouts timeouts{60, 60};
   if (session.rank() > 0) {
-    farm::serve(session, sleeper, patience);
+    farm::serve(session, sleeper, timeouts);
     return 0;
   }
   const double sleep = argc > 1 ? std::atof(argv[1]) : 0.1;
   const int ranks = session.size();
-  const auto farm = farm::make_mpi_farm(session, sleeper, patience);
+  const auto farm = farm::make_mpi_farm(session, sleeper, timeouts);
   run(*farm, 10 * ranks, 0, nullptr);  // everybody is there
 
   const int tasks = 200000;

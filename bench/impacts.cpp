@@ -11,7 +11,7 @@
 #include <string>
 
 #include "systems/assembly.hpp"
-#include "variational/pieces.hpp"
+#include "variational/hybrid.hpp"
 
 struct Result {
   double position, seconds;
@@ -35,7 +35,7 @@ Result dodyn_motion(bool bar, int order, double h, double end) {
   variational::PieceOptions options;
   options.order = order;
   options.step = h;
-  variational::PieceIntegrator integrator(assembly, options);
+  variational::HybridIntegrator integrator(assembly, options);
   Eigen::VectorXd q = Eigen::VectorXd::Zero(mechanics.n()), v = q;
   for (const auto& one : system.pieces.start)
     (one.rate ? v : q)(one.coordinate) = systems::Model::at(one.value, values.numbers);

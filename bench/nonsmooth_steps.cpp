@@ -12,7 +12,7 @@
 
 #include "systems/assembly.hpp"
 #include "systems/wedge.hpp"
-#include "variational/pieces.hpp"
+#include "variational/hybrid.hpp"
 #include "variational/stepping.hpp"
 
 using namespace dodyn;
@@ -29,7 +29,7 @@ int main(int argc, char** argv) {
   const auto assembly = systems::assembly(system, values, mechanics);
   variational::PieceOptions options;
   options.order = 2;
-  variational::PieceIntegrator integrator(assembly, options);
+  variational::HybridIntegrator integrator(assembly, options);
   Eigen::VectorXd q = Eigen::VectorXd::Zero(3), v = q;
   for (const auto& one : system.pieces.start)
     (one.rate ? v : q)(one.coordinate) = systems::Model::at(one.value, values.numbers);

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "surrogate/choice.hpp"
 #include "surrogate/random.hpp"
+#include "surrogate/strategy_options.hpp"
 
 namespace dodyn::bench {
 

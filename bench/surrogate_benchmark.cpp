@@ -22,8 +22,8 @@
 #include <vector>
 
 #include "search_functions.hpp"
-#include "surrogate/choice.hpp"
 #include "surrogate/random.hpp"
+#include "surrogate/strategy_options.hpp"
 
 namespace {
 
@@ -121,7 +121,7 @@ struct Run {
 // A column of the table: runs one seed of one problem.
 struct Contender {
   std::string name;
-  std::function<dodyn::surrogate::Choice(std::uint64_t seed, const Problem& p)> choose = {};
+  std::function<dodyn::surrogate::StrategyOptions(std::uint64_t seed, const Problem& p)> choose = {};
   bool random = false;
   int batch = 1;
 
@@ -217,7 +217,7 @@ void overhead() {
   for (const auto& [d, n, gradient] :
        {Case{6, 100, false}, {6, 300, false}, {6, 1000, false}, {10, 1000, false}, {6, 100, true}, {6, 300, true}}) {
     const auto box = cube(d, 0, 1);
-    dodyn::surrogate::Choice choice;
+    dodyn::surrogate::StrategyOptions choice;
     choice.name = "ego";
     choice.ego.gradient = gradient;
     const auto f = [&](const VectorXd& x) { return hartman6(x.head(6)) + (x.array() - 0.4).square().sum(); };
@@ -285,7 +285,7 @@ int main(int argc, char** argv) {
   }
   const auto named = [](const char* name, auto&& adjust) {
     return [name, adjust](std::uint64_t seed, const Problem& p) {
-      dodyn::surrogate::Choice choice;
+      dodyn::surrogate::StrategyOptions choice;
       choice.name = name;
       choice.ego.seed = seed;
       choice.ego.noise = p.noise > 0;
@@ -294,21 +294,22 @@ int main(int argc, char** argv) {
       return choice;
     };
   };
-  using dodyn::surrogate::Choice;
+  using dodyn::surrogate::StrategyOptions;
   std::vector<Contender> contenders = {
-      {"ego", named("ego", [](Choice&, std::uint64_t, const Problem&) {})},
-      {"ego gradient", named("ego", [](Choice& c, std::uint64_t, const Problem&) { c.ego.gradient = true; })},
-      {"ego batch 4", named("ego", [](Choice& c, std::uint64_t, const Problem&) { c.ego.batch = 4; }), false, 4},
-      {"trust-region", named("trust-region", [](Choice&, std::uint64_t, const Problem&) {})},
-      {"smf", named("smf", [](Choice& c, std::uint64_t seed, const Problem&) { c.mesh_search.seed = seed; })},
+      {"ego", named("ego", [](StrategyOptions&, std::uint64_t, const Problem&) {})},
+      {"ego gradient", named("ego", [](StrategyOptions& c, std::uint64_t, const Problem&) { c.ego.gradient = true; })},
+      {"ego batch 4", named("ego", [](StrategyOptions& c, std::uint64_t, const Problem&) { c.ego.batch = 4; }), false,
+       4},
+      {"trust-region", named("trust-region", [](StrategyOptions&, std::uint64_t, const Problem&) {})},
+      {"smf", named("smf", [](StrategyOptions& c, std::uint64_t seed, const Problem&) { c.mesh_search.seed = seed; })},
       {"bobyqa", named("bobyqa",
-                       [](Choice& c, std::uint64_t seed, const Problem&) {
+                       [](StrategyOptions& c, std::uint64_t seed, const Problem&) {
                          c.nlopt.restarts = 1000;
                          c.nlopt.tolerance = 1e-4;
                          c.nlopt.seed = seed;
                        })},
-      {"direct-l", named("direct-l", [](Choice&, std::uint64_t, const Problem&) {})},
-      {"crs", named("crs", [](Choice& c, std::uint64_t seed, const Problem&) { c.nlopt.seed = seed; })},
+      {"direct-l", named("direct-l", [](StrategyOptions&, std::uint64_t, const Problem&) {})},
+      {"crs", named("crs", [](StrategyOptions& c, std::uint64_t seed, const Problem&) { c.nlopt.seed = seed; })},
       {"random", {}, true},
   };
   std::map<std::string, Run> done;  // "problem,strategy,seed"

@@ -21,7 +21,7 @@
 
 #include "measure.hpp"
 #include "search_functions.hpp"
-#include "surrogate/choice.hpp"
+#include "surrogate/strategy_options.hpp"
 
 namespace {
 
@@ -53,7 +53,7 @@ struct Run {
 };
 
 Run run(const Problem& p, const std::string& strategy_name, bool gradient, std::uint64_t seed) {
-  dodyn::surrogate::Choice choice;
+  dodyn::surrogate::StrategyOptions choice;
   choice.name = strategy_name;
   choice.ego.seed = choice.mesh_search.seed = choice.nlopt.seed = seed;
   choice.ego.gradient = choice.mesh_search.gradient = choice.strawman.gradient = gradient;

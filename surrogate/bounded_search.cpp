@@ -11,13 +11,13 @@ namespace dodyn::surrogate {
 using Eigen::Map;
 using Eigen::VectorXd;
 
-Found maximise(const Smooth& f, const VectorXd& start, const BoundedSearch& search) {
-  Found best;
+Maximum maximise(const Smooth& f, const VectorXd& start, const BoundedSearch& search) {
+  Maximum best;
   nlopt::opt slsqp(nlopt::LD_SLSQP, static_cast<unsigned>(start.size()));
   struct Context {
     const Smooth& f;
     const BoundedSearch& search;
-    Found& best;
+    Maximum& best;
   } context{f, search, best};
   slsqp.set_max_objective(
       [](unsigned n, const double* x, double* slope, void* data) {

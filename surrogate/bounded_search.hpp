@@ -20,12 +20,12 @@ struct BoundedSearch {
   std::vector<Smooth> at_most_zero = {};  // kept by the answer, to 1e-9
 };
 
-struct Found {
+struct Maximum {
   Eigen::VectorXd at;  // empty where the function is nowhere a number
   double value = -std::numeric_limits<double>::infinity();
 };
 
 // `f(x, gradient)` fills the gradient where it is not null.
-Found maximise(const Smooth& f, const Eigen::VectorXd& start, const BoundedSearch& search);
+Maximum maximise(const Smooth& f, const Eigen::VectorXd& start, const BoundedSearch& search);
 
 }  // namespace dodyn::surrogate

@@ -20,9 +20,9 @@ using Eigen::Index;
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
-constexpr double lumpy_quality = 0.9;  // leave-one-out, below which costs are lumpy to the model
-constexpr double beside = 0.1;         // of the best, of the range: what lies there tells nothing of the rest
-constexpr double polish = 1000;        // a gain of less than so many times the least is no news there
+constexpr double lumpy_quality = 0.9;       // leave-one-out, below which costs are lumpy to the model
+constexpr double beside = 0.1;              // of the best, of the range: what lies there tells nothing of the rest
+constexpr double minor_gain_factor = 1000;  // a gain of less than so many times the least is no news there
 
 std::string text(double value, int digits = 4) { return formatted("%.*g", digits, value); }
 
@@ -36,7 +36,7 @@ class Ego final : public Strategy, private EgoState {
   std::string stopped() const override { return plan_ ? plan_->stopped : ""; }
   std::string reason() const override { return options.reason; }
   std::vector<std::string> numbers() const override { return names_of_numbers(*this); }
-  std::vector<std::string> candidate_columns() const override { return surrogate::candidate_columns(evidence); }
+  std::vector<std::string> candidate_columns() const override { return surrogate::candidate_columns(observed); }
   Iteration describe(int grid_points) const override;
 
  private:
@@ -44,56 +44,56 @@ class Ego final : public Strategy, private EgoState {
   int max_failures() const {
     return options.max_failures > 0 ? options.max_failures : 20 + 15 * static_cast<int>(dimensions());
   }
-  Plan next(std::optional<Beliefs>& beliefs);
-  void plan();
+  Proposal next(std::optional<AcquisitionModel>& acquisition);
+  void proposal();
   // The search ends, or waits for the designs that are out: what comes of them may reopen it.
-  void end(Plan& plan, const std::string& why) const {
-    (evidence.pending.empty() ? plan.stopped : plan.note) = why;
-    plan.waits = !evidence.pending.empty();
+  void end(Proposal& proposal, const std::string& why) const {
+    (observed.pending.empty() ? proposal.stopped : proposal.note) = why;
+    proposal.waits = !observed.pending.empty();
   }
 
   std::deque<VectorXd> initial_;  // not yet asked
   VectorXd last_asked_;
   std::uint64_t asked_ = 0;
   std::vector<std::pair<VectorXd, Rule>> out_;  // designs asked by a plan and not told yet
-  std::optional<Plan> plan_;                    // of what was told and asked so far
+  std::optional<Proposal> plan_;                // of what was told and asked so far
 };
 
 Ego::Ego(const std::vector<Variable>& variables, const EgoOptions& chosen)
     : EgoState{.options = chosen,
-               .evidence = {.space = DesignSpace(variables, chosen.domains, "ego"),
+               .observed = {.space = DesignSpace(variables, chosen.domains, "ego"),
                             .constraints = chosen.constraints,
                             .objectives = chosen.objectives.empty() ? std::vector<int>{-1} : chosen.objectives,
                             .costs_noisy = chosen.noise},
                .models = {std::max<std::size_t>(chosen.objectives.size(), 1), chosen.constraints.size()},
-               .account = StopAccount(static_cast<Index>(variables.size()))} {
-  if (!evidence.space.all_real()) options.gradient = false;
+               .stop_rule = StopRule(static_cast<Index>(variables.size()))} {
+  if (!observed.space.all_real()) options.gradient = false;
   const Evaluation* least = nullptr;
   for (const Evaluation& e : options.known)
-    if (evidence.feasible(e) && (!least || evidence.objective(e, 0) < evidence.objective(*least, 0))) least = &e;
+    if (observed.feasible(e) && (!least || observed.objective(e, 0) < observed.objective(*least, 0))) least = &e;
   if (least) initial_.push_back(least->design);
   for (Index i = 0; i < options.given.cols(); ++i) initial_.push_back(options.given.col(i));
   for (const Evaluation& e : options.known) {
     if (&e == least) continue;
-    evidence.told.push_back(e);
-    evidence.told.back().id = -1;
-    if (std::isnan(e.cost_stderr)) evidence.told.back().cost_stderr = 0;
+    observed.evaluations.push_back(e);
+    observed.evaluations.back().id = -1;
+    if (std::isnan(e.cost_stderr)) observed.evaluations.back().cost_stderr = 0;
   }
   start_initial();
 }
 
 void Ego::start_initial() {
   for (const VectorXd& x : initial_designs(*this)) initial_.push_back(x);
-  initial_total = initial_.size() + (region.restarts == 0 ? evidence.told.size() : 0);
+  initial_total = initial_.size() + (region.restarts == 0 ? observed.evaluations.size() : 0);
 }
 
 void Ego::tell(const Evaluation& e) {
   if (e.design.size() != dimensions()) throw std::invalid_argument("ego: told a design of another number of variables");
-  const Evaluation* const before = evidence.best();
-  const double best_before = before ? evidence.objective(*before, 0) : infinity;
-  const VectorXd before_at = before ? evidence.unit(*before) : VectorXd();
+  const Evaluation* const before = observed.best();
+  const double best_before = before ? observed.objective(*before, 0) : infinity;
+  const VectorXd before_at = before ? observed.unit(*before) : VectorXd();
   const auto same = [&](const VectorXd& x) { return x == e.design; };
-  auto& pending = evidence.pending;
+  auto& pending = observed.pending;
   if (const auto at = std::find_if(pending.begin(), pending.end(), same); at != pending.end()) {
     pending.erase(at);
   } else if (const auto first = std::find_if(initial_.begin(), initial_.end(), same); first != initial_.end()) {
@@ -106,139 +106,145 @@ void Ego::tell(const Evaluation& e) {
     out_.erase(at);
   }
   const double worth = before ? least_gain() : 0;
-  const bool was_initial = evidence.told.size() < initial_total + evidence.from;
-  evidence.told.push_back(e);
-  if (std::isnan(e.cost_stderr)) evidence.told.back().cost_stderr = 0;
+  const bool was_initial = observed.evaluations.size() < initial_total + observed.from;
+  observed.evaluations.push_back(e);
+  if (std::isnan(e.cost_stderr)) observed.evaluations.back().cost_stderr = 0;
   plan_.reset();
   if (was_initial) return;
-  failed_in_a_row = evidence.telling(e) ? 0 : failed_in_a_row + 1;
+  consecutive_failures = observed.is_informative(e) ? 0 : consecutive_failures + 1;
   if (rule == Rule::edge || rule == Rule::limits) {
-    const bool kept = evidence.constraints.empty() ? evidence.telling(e) : evidence.feasible(e);
-    caution = std::clamp(caution + (kept ? -0.5 : 0.7), -2.0, 4.0);
-    const bool gains = evidence.feasible(e) && evidence.objective(e, 0) < best_before - worth;
+    const bool kept = observed.constraints.empty() ? observed.is_informative(e) : observed.feasible(e);
+    required_log_odds = std::clamp(required_log_odds + (kept ? -0.5 : 0.7), -2.0, 4.0);
+    const bool gains = observed.feasible(e) && observed.objective(e, 0) < best_before - worth;
     edge_side = std::clamp(edge_side * (gains ? 1.6 : 0.7), 4 * resolution, longest_edge_step);
   } else {
-    hopes_failed = evidence.telling(e) ? hopes_failed / 2 : hopes_failed + 1;
+    unpredicted_failures = observed.is_informative(e) ? unpredicted_failures / 2 : unpredicted_failures + 1;
   }
-  const double gained = evidence.feasible(e) ? best_before - evidence.objective(e, 0) : 0;
-  const bool elsewhere = before_at.size() > 0 && (evidence.unit(e) - before_at).cwiseAbs().maxCoeff() > beside;
+  const double gained = observed.feasible(e) ? best_before - observed.objective(e, 0) : 0;
+  const bool elsewhere = before_at.size() > 0 && (observed.unit(e) - before_at).cwiseAbs().maxCoeff() > beside;
   std::optional<double> seen;
-  if (evidence.telling(e)) seen = evidence.objective(e, 0);
-  const bool was_check = rule == Rule::check && !evidence.noisy();
-  const bool lower = account.told(e.design, seen, gained > (elsewhere ? 1 : polish) * worth);
-  niche.told(evidence, is_settling() || was_check, lower && was_check, options.batch);
+  if (observed.is_informative(e)) seen = observed.objective(e, 0);
+  const bool was_check = rule == Rule::check && !observed.noisy();
+  const bool lower = stop_rule.observe(e.design, seen, gained > (elsewhere ? 1 : minor_gain_factor) * worth);
+  basin_search.observe(observed, is_settling() || was_check, lower && was_check, options.batch);
   if (!options.trust_region) return;
-  const bool success = evidence.feasible(e) && evidence.objective(e, 0) < best_before - 1e-3 * std::abs(best_before);
+  const bool success = observed.feasible(e) && observed.objective(e, 0) < best_before - 1e-3 * std::abs(best_before);
   const int patience = static_cast<int>(std::max<Index>(4, dimensions())) / (options.gradient ? 2 : 1);
-  if (region.told(success, patience) && pending.empty()) {  // nothing more to gain here: elsewhere
+  if (region.observe(success, patience) && pending.empty()) {  // nothing more to gain here: elsewhere
     region.restart();
-    evidence.from = evidence.told.size();
+    observed.from = observed.evaluations.size();
     start_initial();
   }
 }
 
-Plan Ego::next(std::optional<Beliefs>& thought) {
+Proposal Ego::next(std::optional<AcquisitionModel>& thought) {
   VectorXd lower, upper;
   search_box(*this, lower, upper);
   const MatrixXd candidates = candidates_in(*this, lower, upper);
-  const TrackedModel& cost = models.objectives()[0];
-  const auto telling = std::count_if(evidence.told.begin() + static_cast<std::ptrdiff_t>(evidence.from),
-                                     evidence.told.end(), [&](const auto& e) { return evidence.telling(e); });
-  if (evidence.plateau && telling == 0) {  // the same everywhere so far
-    account.not_ruled_out(1);
-    const std::string same = evidence.noisy()
+  const IncrementalKriging& cost = models.objectives()[0];
+  const auto is_informative =
+      std::count_if(observed.evaluations.begin() + static_cast<std::ptrdiff_t>(observed.from),
+                    observed.evaluations.end(), [&](const auto& e) { return observed.is_informative(e); });
+  if (observed.plateau && is_informative == 0) {  // the same everywhere so far
+    stop_rule.undecided_fraction(1);
+    const std::string same = observed.noisy()
                                  ? "the cost is the same, within its standard errors, wherever it was evaluated"
                                  : "the cost is the same wherever it was evaluated";
-    if (account.satisfied()) {
-      Plan plan;
-      end(plan, same + ", which rules out nothing between; " + evidence.say_best());
-      return plan;
+    if (stop_rule.satisfied()) {
+      Proposal proposal;
+      end(proposal, same + ", which rules out nothing between; " + observed.say_best());
+      return proposal;
     }
-    Plan plan = fill(*this, candidates, false, same + ": where there is most room");
-    account.expect(plan.design, {});
-    return plan;
+    Proposal proposal = fill(*this, candidates, false, same + ": where there is most room");
+    stop_rule.expect(proposal.design, {});
+    return proposal;
   }
-  const bool none = cost.empty() || (!evidence.best_of_region() && evidence.constraints.empty());
+  const bool none = cost.empty() || (!observed.best_of_region() && observed.constraints.empty());
   if (none) return fill(*this, candidates, false, "no usable cost yet: where it may evaluate, far from what was tried");
-  const auto bad = static_cast<std::ptrdiff_t>(evidence.told.size() - evidence.from) - telling;
-  if (bad > 0 && telling < dimensions() + 1)
-    return fill(*this, candidates, true, std::to_string(telling) + " designs to model yet: where there may be more");
+  const auto bad = static_cast<std::ptrdiff_t>(observed.evaluations.size() - observed.from) - is_informative;
+  if (bad > 0 && is_informative < dimensions() + 1)
+    return fill(*this, candidates, true,
+                std::to_string(is_informative) + " designs to model yet: where there may be more");
 
-  account.without_cost(static_cast<double>(bad) / static_cast<double>(evidence.told.size() - evidence.from));
-  const Beliefs& beliefs = thought.emplace(beliefs_of(*this));
-  Plan plan = by_acquisition(*this, beliefs, candidates, lower, upper);
-  const bool improves = evidence.objectives.size() == 1 && beliefs.any_feasible() && !evidence.noisy();
+  stop_rule.set_failed_fraction(static_cast<double>(bad) /
+                                static_cast<double>(observed.evaluations.size() - observed.from));
+  const AcquisitionModel& acquisition = thought.emplace(make_acquisition_model(*this));
+  Proposal proposal = by_acquisition(*this, acquisition, candidates, lower, upper);
+  const bool improves = observed.objectives.size() == 1 && acquisition.any_feasible() && !observed.noisy();
   if (improves && !options.trust_region) {
     const double gain = least_gain();
-    const bool nothing = plan.design.size() == 0 || plan.score < std::log(gain);
-    const bool edges = bad > 0 || !evidence.constraints.empty();
+    const bool nothing = proposal.design.size() == 0 || proposal.score < std::log(gain);
+    const bool edges = bad > 0 || !observed.constraints.empty();
     // A model that tells its samples badly hopes everywhere: between its hopes the best basin is descended all the same.
-    const bool lumpy = !edges && !niche.taken() && evidence.told.size() % 3 == 1 && cost.model().samples() <= 300 &&
-                       evidence.told.size() > initial_total && cost.model().leave_one_out().quality() < lumpy_quality;
-    Plan step;
+    const bool lumpy = !edges && !basin_search.taken() && observed.evaluations.size() % 3 == 1 &&
+                       cost.model().samples() <= 300 && observed.evaluations.size() > initial_total &&
+                       cost.model().leave_one_out().quality() < lumpy_quality;
+    Proposal step;
     if (lumpy && !nothing) step = along_the_edge(*this);
     // An edge far from the best is no matter: the steps would only polish it.
     const auto near = [&] {
-      const VectorXd centre = evidence.unit(*evidence.best_of_region());
-      return std::any_of(evidence.told.begin() + static_cast<std::ptrdiff_t>(evidence.from), evidence.told.end(),
-                         [&](const Evaluation& e) {
-                           return !evidence.telling(e) &&
-                                  (evidence.unit(e) - centre).cwiseAbs().maxCoeff() < std::max(2 * edge_side, 0.1);
+      const VectorXd centre = observed.unit(*observed.best_of_region());
+      return std::any_of(observed.evaluations.begin() + static_cast<std::ptrdiff_t>(observed.from),
+                         observed.evaluations.end(), [&](const Evaluation& e) {
+                           return !observed.is_informative(e) &&
+                                  (observed.unit(e) - centre).cwiseAbs().maxCoeff() < std::max(2 * edge_side, 0.1);
                          });
     };
-    if (edges && (!evidence.constraints.empty() || near()) &&
-        (nothing || failed_in_a_row >= 2 || evidence.told.size() % 2 == 1)) {
-      step = evidence.constraints.empty() ? along_the_edge(*this) : along_the_constraints(*this, candidates);
-      if (!(step.score > gain)) caution = std::max(caution - 0.3, -2.0);
+    if (edges && (!observed.constraints.empty() || near()) &&
+        (nothing || consecutive_failures >= 2 || observed.evaluations.size() % 2 == 1)) {
+      step = observed.constraints.empty() ? along_the_edge(*this) : along_the_constraints(*this, candidates);
+      if (!(step.score > gain)) required_log_odds = std::max(required_log_odds - 0.3, -2.0);
     }
-    step.considered.insert(step.considered.end(), plan.considered.begin(), plan.considered.end());
-    plan.considered = step.considered;
+    step.considered.insert(step.considered.end(), proposal.considered.begin(), proposal.considered.end());
+    proposal.considered = step.considered;
     if (step.design.size() > 0 && step.score > gain) {
-      plan = step;
-    } else if (nothing && !niche.taken()) {
+      proposal = step;
+    } else if (nothing && !basin_search.taken()) {
       step = check(*this, gain);
-      step.considered.insert(step.considered.begin(), plan.considered.begin(), plan.considered.end());
-      plan = step;
-      if (account.satisfied())
-        end(plan, "nothing more to gain by the model, and " + account.verdict() + "; " + evidence.say_best());
+      step.considered.insert(step.considered.begin(), proposal.considered.begin(), proposal.considered.end());
+      proposal = step;
+      if (stop_rule.satisfied())
+        end(proposal, "nothing more to gain by the model, and " + stop_rule.verdict() + "; " + observed.say_best());
     }
   }
-  if (evidence.objectives.size() > 1 && beliefs.any_feasible() && !evidence.noisy() && !options.trust_region)
-    if (const std::string settled = settled_front(*this, plan, beliefs); !settled.empty()) end(plan, settled);
-  if (plan.waits) return plan;
-  if (plan.design.size() == 0 && plan.stopped.empty())
-    plan = fill(*this, candidates, false, "every maximum is evaluated already: where there is room");
-  if (plan.design.size() == 0) return plan;
-  const VectorXd unit = evidence.space.unit(plan.design);
-  const Prediction p = cost.model().predict(evidence.space.embed(unit));
-  plan.predicted = cost.warp().backward(p.mean);
-  if (improves && !niche.taken() &&
-      (plan.rule == Rule::check || (unit - evidence.unit(*evidence.best())).cwiseAbs().maxCoeff() > beside))
-    account.expect(plan.design, {cost.warp(), p.mean, std::sqrt(p.variance), evidence.quantile(0.5, cost.warp())});
-  return plan;
+  if (observed.objectives.size() > 1 && acquisition.any_feasible() && !observed.noisy() && !options.trust_region)
+    if (const std::string settled = settled_front(*this, proposal, acquisition); !settled.empty())
+      end(proposal, settled);
+  if (proposal.waits) return proposal;
+  if (proposal.design.size() == 0 && proposal.stopped.empty())
+    proposal = fill(*this, candidates, false, "every maximum is evaluated already: where there is room");
+  if (proposal.design.size() == 0) return proposal;
+  const VectorXd unit = observed.space.unit(proposal.design);
+  const Prediction p = cost.model().predict(observed.space.embed(unit));
+  proposal.predicted = cost.warp().backward(p.mean);
+  if (improves && !basin_search.taken() &&
+      (proposal.rule == Rule::check || (unit - observed.unit(*observed.best())).cwiseAbs().maxCoeff() > beside))
+    stop_rule.expect(proposal.design,
+                     {cost.warp(), p.mean, std::sqrt(p.variance), observed.quantile(0.5, cost.warp())});
+  return proposal;
 }
 
 void Ego::decide() {
-  if (initial_.empty() && !evidence.told.empty() && evidence.pending.empty()) plan();
+  if (initial_.empty() && !observed.evaluations.empty() && observed.pending.empty()) proposal();
 }
 
-void Ego::plan() {
+void Ego::proposal() {
   if (plan_) return;
   KrigingOptions kriging;
   kriging.trend = options.trend;
   kriging.nugget = options.noise;
-  evidence.find_plateau();
-  models.update(evidence, kriging, options.gradient);
-  const auto& told = evidence.told;
-  if (evidence.count_usable() == 0 && static_cast<int>(told.size()) >= max_failures()) {
-    plan_ = Plan();
-    end(*plan_, "no usable cost in " + std::to_string(told.size()) + " evaluations" +
-                    (told.back().reason.empty() ? "" : "; the last: " + told.back().reason));
+  observed.find_plateau();
+  models.update(observed, kriging, options.gradient);
+  const auto& evaluations = observed.evaluations;
+  if (observed.count_usable() == 0 && static_cast<int>(evaluations.size()) >= max_failures()) {
+    plan_ = Proposal();
+    end(*plan_, "no usable cost in " + std::to_string(evaluations.size()) + " evaluations" +
+                    (evaluations.back().reason.empty() ? "" : "; the last: " + evaluations.back().reason));
   } else {
-    std::optional<Beliefs> beliefs;
-    plan_ = next(beliefs);
-    plan_->candidates = candidates_of(*this, *plan_, beliefs);
-    if (beliefs) plan_->compared = beliefs->incumbent(), plan_->trusted = beliefs->options();
+    std::optional<AcquisitionModel> acquisition;
+    plan_ = next(acquisition);
+    plan_->candidates = candidates_of(*this, *plan_, acquisition);
+    if (acquisition) plan_->compared = acquisition->incumbent(), plan_->trusted = acquisition->options();
   }
 }
 
@@ -246,7 +252,7 @@ std::vector<VectorXd> Ego::ask(int at_most) {
   std::vector<VectorXd> designs;
   const auto take = [&](const VectorXd& x) {
     designs.push_back(x);
-    evidence.pending.push_back(x);
+    observed.pending.push_back(x);
     last_asked_ = x;
     ++asked_;
     plan_.reset();
@@ -256,14 +262,14 @@ std::vector<VectorXd> Ego::ask(int at_most) {
     initial_.pop_front();
   }
   if (!designs.empty()) return designs;
-  if (options.trust_region && region.spent() && !evidence.pending.empty()) return {};  // elsewhere, once these are told
+  if (options.trust_region && region.spent() && !observed.pending.empty()) return {};  // elsewhere, once these are told
   while (static_cast<int>(designs.size()) < std::min(at_most, std::max(options.batch, 1))) {
-    if (evidence.told.empty()) {  // asked for more than the initial designs before any was told
+    if (observed.evaluations.empty()) {  // asked for more than the initial designs before any was told
       const MatrixXd more = sobol(static_cast<int>(dimensions()), 1, options.seed, 1 + asked_);
-      take(evidence.space.design(more.col(0)));
+      take(observed.space.design(more.col(0)));
       continue;
     }
-    plan();
+    proposal();
     if (!plan_->stopped.empty() || plan_->waits) break;
     out_.emplace_back(plan_->design, plan_->rule);
     take(VectorXd(plan_->design));
@@ -273,31 +279,32 @@ std::vector<VectorXd> Ego::ask(int at_most) {
 
 Iteration Ego::describe(int grid_points) const {
   Iteration out;
-  const DesignSpace& space = evidence.space;
-  const auto& told = evidence.told;
+  const DesignSpace& space = observed.space;
+  const auto& evaluations = observed.evaluations;
   out.next = last_asked_;
-  if (const Evaluation* const least = evidence.best()) {
+  if (const Evaluation* const least = observed.best()) {
     out.best_cost = least->cost;
     out.best_id = least->id;
   }
-  if (!plan_ || !evidence.pending.empty()) {
-    out.note = (options.reason.empty() ? "" : options.reason + "; ") + std::to_string(told.size()) + " designs told, " +
-               std::to_string(initial_.size() + evidence.pending.size()) + " to come before the next model";
+  if (!plan_ || !observed.pending.empty()) {
+    out.note = (options.reason.empty() ? "" : options.reason + "; ") + std::to_string(evaluations.size()) +
+               " designs told, " + std::to_string(initial_.size() + observed.pending.size()) +
+               " to come before the next model";
     return out;
   }
-  const Plan& p = *plan_;
-  const TrackedModel& cost = models.objectives()[0];
-  if (evidence.noisy() && evidence.objectives.size() == 1 && !cost.empty()) {
+  const Proposal& p = *plan_;
+  const IncrementalKriging& cost = models.objectives()[0];
+  if (observed.noisy() && observed.objectives.size() == 1 && !cost.empty()) {
     double least = infinity;
-    for (const Evaluation& e : told) {
-      if (!evidence.feasible(e)) continue;
-      const double predicted =
-          evidence.telling(e) ? cost.model().predict(space.embed(evidence.unit(e))).mean : evidence.plateau->cost;
+    for (const Evaluation& e : evaluations) {
+      if (!observed.feasible(e)) continue;
+      const double predicted = observed.is_informative(e) ? cost.model().predict(space.embed(observed.unit(e))).mean
+                                                          : observed.plateau->cost;
       if (predicted < least) least = predicted, out.recommended = e.design;
     }
   }
   out.note = p.stopped.empty() ? p.note : p.stopped;
-  if (!options.reason.empty() && told.size() <= initial_total) out.note = options.reason + "; " + out.note;
+  if (!options.reason.empty() && evaluations.size() <= initial_total) out.note = options.reason + "; " + out.note;
   if (p.design.size() > 0 && p.stopped.empty()) out.next = p.design;
   out.predicted_cost = p.predicted;
   out.candidates = p.candidates;

@@ -35,14 +35,14 @@
 #include <string>
 #include <vector>
 
-#include "surrogate/beliefs.hpp"
+#include "surrogate/acquisition_model.hpp"
 #include "surrogate/strategy.hpp"
 
 namespace dodyn::surrogate {
 
 struct EgoOptions {
   int initial_samples = 0;  // beside the given ones; 0: chosen from the number of variables
-  Eigen::MatrixXd given;  // d x m designs to evaluate first, in the variables' units
+  Eigen::MatrixXd given;    // d x m designs to evaluate first, in the variables' units
   // Known beforehand, as from another study of the same costs: they count for the models and as initial designs. Only
   // the best of them is evaluated again, first.
   std::vector<Evaluation> known;

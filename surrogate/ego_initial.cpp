@@ -16,7 +16,7 @@ std::vector<VectorXd> initial_designs(const EgoState& ego) {
   int n =
       ego.options.initial_samples > 0 ? ego.options.initial_samples : default_initial_samples(d, ego.options.gradient);
   if (restarts == 0)
-    for (const Evaluation& e : ego.options.known) n -= n > 0 && ego.evidence.usable(e);
+    for (const Evaluation& e : ego.options.known) n -= n > 0 && ego.observed.usable(e);
   const std::uint64_t seed = ego.options.seed + 7919ULL * static_cast<std::uint64_t>(restarts);
   MatrixXd x(d, 0);
   if (n > 0) x = latin_hypercube(d, n, seed);
@@ -37,8 +37,8 @@ std::vector<VectorXd> initial_designs(const EgoState& ego) {
   }
   std::vector<VectorXd> added;
   for (Index i = 0; i < x.cols(); ++i) {
-    const VectorXd next = ego.evidence.space.design(x.col(i));
-    const bool repeated = !ego.evidence.space.plain() &&
+    const VectorXd next = ego.observed.space.design(x.col(i));
+    const bool repeated = !ego.observed.space.plain() &&
                           std::any_of(added.begin(), added.end(), [&](const auto& a) { return a == next; });
     if (repeated) continue;
     added.push_back(next);
@@ -48,7 +48,7 @@ std::vector<VectorXd> initial_designs(const EgoState& ego) {
 
 int default_initial_samples(int variables, bool gradient) {
   if (gradient) return std::max(3, variables + 1);
-  return variables < Niche::least_variables ? 2 * variables + 2 : std::min(3 * variables, 40);
+  return variables < BasinSearch::least_variables ? 2 * variables + 2 : std::min(3 * variables, 40);
 }
 
 }  // namespace dodyn::surrogate

@@ -12,7 +12,7 @@ const KeyTable<EgoOptions>& ego_keys() {
                {.description = "designs evaluated before the first model; automatic: from the number of variables",
                 .minimum = 2,
                 .word = "automatic",
-                .zero_is_word = true})
+                .zero_means_named = true})
           .add("gradient", &Options::gradient, {.description = "use gradients where the evaluator gives them"})
           .add("noise", &Options::noise,
                {.description = "costs are noisy (beyond the standard errors that they come with, which always count)"})
@@ -42,7 +42,7 @@ const KeyTable<EgoOptions>& ego_keys() {
                 .minimum = 1,
                 .identity = false,
                 .word = "automatic",
-                .zero_is_word = true});
+                .zero_means_named = true});
   return table;
 }
 

@@ -11,18 +11,20 @@ using Eigen::Index;
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
-MatrixXd candidates_of(const EgoState& ego, const Plan& plan, const std::optional<Beliefs>& beliefs) {
-  std::vector<Considered> list = plan.considered;
-  const auto chosen = std::find_if(list.begin(), list.end(), [&](const auto& c) { return c.design == plan.design; });
+MatrixXd candidates_of(const EgoState& ego, const Proposal& proposal,
+                       const std::optional<AcquisitionModel>& acquisition) {
+  std::vector<Candidate> list = proposal.considered;
+  const auto chosen =
+      std::find_if(list.begin(), list.end(), [&](const auto& c) { return c.design == proposal.design; });
   if (chosen != list.end()) {
     std::rotate(list.begin(), chosen, chosen + 1);
-  } else if (plan.design.size() > 0) {
-    list.insert(list.begin(), {plan.design, plan.score});
+  } else if (proposal.design.size() > 0) {
+    list.insert(list.begin(), {proposal.design, proposal.score});
   }
   for (std::size_t i = 1; i < list.size();) {  // what searches from several starts have found is told once
-    const auto same = [&](const Considered& c) {
+    const auto same = [&](const Candidate& c) {
       return c.rule == list[i].rule &&
-             (ego.evidence.space.unit(c.design) - ego.evidence.space.unit(list[i].design)).cwiseAbs().maxCoeff() <
+             (ego.observed.space.unit(c.design) - ego.observed.space.unit(list[i].design)).cwiseAbs().maxCoeff() <
                  EgoState::resolution;
     };
     if (std::any_of(list.begin(), list.begin() + static_cast<std::ptrdiff_t>(i), same))
@@ -33,24 +35,24 @@ MatrixXd candidates_of(const EgoState& ego, const Plan& plan, const std::optiona
   if (list.size() > most_candidates) list.resize(most_candidates);
   const Index d = ego.dimensions();
   MatrixXd table = MatrixXd::Constant(static_cast<Index>(list.size()),
-                                      static_cast<Index>(candidate_columns(ego.evidence).size()), not_a_number);
+                                      static_cast<Index>(candidate_columns(ego.observed).size()), not_a_number);
   for (Index i = 0; i < table.rows(); ++i) {
-    const Considered& c = list[static_cast<std::size_t>(i)];
-    const VectorXd unit = ego.evidence.space.unit(c.design);
+    const Candidate& c = list[static_cast<std::size_t>(i)];
+    const VectorXd unit = ego.observed.space.unit(c.design);
     table.row(i).head(d) = c.design.transpose();
     table(i, d) = static_cast<double>(c.rule);
     table(i, d + 1) = c.score;
     table(i, d + 2) = ego.fresh(unit, c.rule == Rule::limits ? EgoState::finest : EgoState::resolution);
-    if (beliefs) table.row(i).tail(table.cols() - d - 3) = beliefs->parts_of_score(unit).transpose();
+    if (acquisition) table.row(i).tail(table.cols() - d - 3) = acquisition->parts_of_score(unit).transpose();
   }
   return table;
 }
 
-std::vector<std::string> candidate_columns(const Evidence& evidence) {
+std::vector<std::string> candidate_columns(const ObservedData& observed) {
   std::vector<std::string> names;
-  for (const Variable& v : evidence.space.variables()) names.push_back(v.name);
+  for (const Variable& v : observed.space.variables()) names.push_back(v.name);
   names.insert(names.end(), {"rule", "score", "fresh"});
-  const auto parts = Beliefs::parts(evidence);
+  const auto parts = AcquisitionModel::parts(observed);
   names.insert(names.end(), parts.begin(), parts.end());
   return names;
 }
@@ -71,7 +73,7 @@ void name_numbers(const DesignSpace& space, const std::string& label, std::vecto
   }
 }
 
-void numbers_of(const TrackedModel& tracked, std::vector<double>& values) {
+void numbers_of(const IncrementalKriging& tracked, std::vector<double>& values) {
   const Hyperparameters& h = tracked.model().hyperparameters();
   const Warp& warp = tracked.warp();
   values.insert(values.end(), {h.likelihood, h.variance, tracked.model().noise_variance(),
@@ -83,29 +85,30 @@ void numbers_of(const TrackedModel& tracked, std::vector<double>& values) {
 
 std::vector<std::string> names_of_numbers(const EgoState& ego) {
   std::vector<std::string> names = {"log_acquisition", "leave_one_out_quality"};
-  for (std::size_t k = 0; k < ego.evidence.objectives.size(); ++k)
-    name_numbers(ego.evidence.space, Evidence::label_of_objective(k), names);
-  for (const Constraint& c : ego.evidence.constraints) name_numbers(ego.evidence.space, "_" + c.label(), names);
+  for (std::size_t k = 0; k < ego.observed.objectives.size(); ++k)
+    name_numbers(ego.observed.space, ObservedData::label_of_objective(k), names);
+  for (const Constraint& c : ego.observed.constraints) name_numbers(ego.observed.space, "_" + c.label(), names);
   names.insert(names.end(), {"incumbent", "longest_length", "margin", "viability_length", "viability_variance",
                              "viability_power", "caution", "edge_side", "checks", "checks_needed", "not_ruled_out"});
   if (ego.options.trust_region) names.push_back("trust_region_side");
-  if (ego.evidence.objectives.size() > 1) names.insert(names.end(), {"front_size", "hypervolume"});
+  if (ego.observed.objectives.size() > 1) names.insert(names.end(), {"front_size", "hypervolume"});
   return names;
 }
 
-std::vector<double> numbers_of(const EgoState& ego, const Plan& plan) {
-  std::vector<double> values = {plan.score, ego.models.objectives()[0].model().leave_one_out().quality()};
-  for (const TrackedModel& tracked : ego.models.objectives()) numbers_of(tracked, values);
-  for (const TrackedModel& tracked : ego.models.constraints()) numbers_of(tracked, values);
-  const Viability& viability = ego.models.viability();
-  const bool certain = viability.certain();
+std::vector<double> numbers_of(const EgoState& ego, const Proposal& proposal) {
+  std::vector<double> values = {proposal.score, ego.models.objectives()[0].model().leave_one_out().quality()};
+  for (const IncrementalKriging& tracked : ego.models.objectives()) numbers_of(tracked, values);
+  for (const IncrementalKriging& tracked : ego.models.constraints()) numbers_of(tracked, values);
+  const SuccessClassifier& success = ego.models.success();
+  const bool has_no_failures = success.has_no_failures();
   values.insert(values.end(),
-                {plan.compared, plan.trusted.longest, plan.trusted.margin, certain ? not_a_number : viability.length(),
-                 certain ? not_a_number : viability.variance(), plan.trusted.care, ego.caution, ego.edge_side,
-                 ego.account.quiet(), static_cast<double>(ego.account.needed()), ego.account.not_ruled_out()});
+                {proposal.compared, proposal.trusted.longest, proposal.trusted.margin,
+                 has_no_failures ? not_a_number : success.length(), has_no_failures ? not_a_number : success.variance(),
+                 proposal.trusted.success_power, ego.required_log_odds, ego.edge_side, ego.stop_rule.confirmed(),
+                 static_cast<double>(ego.stop_rule.needed()), ego.stop_rule.undecided_fraction()});
   if (ego.options.trust_region) values.push_back(ego.region.side);
-  if (ego.evidence.objectives.size() > 1) {
-    const Front front = front_of(ego.evidence);
+  if (ego.observed.objectives.size() > 1) {
+    const Front front = front_of(ego.observed);
     values.push_back(static_cast<double>(front.points.cols()));
     values.push_back(front.hypervolume());
   }
@@ -113,9 +116,9 @@ std::vector<double> numbers_of(const EgoState& ego, const Plan& plan) {
 }
 
 void add_curve(const EgoState& ego, int grid_points, Iteration& out) {
-  const DesignSpace& space = ego.evidence.space;
+  const DesignSpace& space = ego.observed.space;
   if (ego.dimensions() != 1 || grid_points < 2 || !space.all_real()) return;
-  const TrackedModel& cost = ego.models.objectives()[0];
+  const IncrementalKriging& cost = ego.models.objectives()[0];
   const Variable& v = space.variables()[0];
   out.grid = VectorXd::LinSpaced(grid_points, v.lower, v.upper);
   VectorXd mean, variance;

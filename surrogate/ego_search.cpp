@@ -10,9 +10,9 @@ using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
 bool EgoState::fresh(const VectorXd& u, double within) const {
-  const bool noisy = evidence.noisy();
+  const bool noisy = observed.noisy();
   if (noisy && options.repeat) return true;
-  return !evidence.tried(evidence.space.unit(evidence.space.design(u)), noisy ? apart : within);
+  return !observed.tried(observed.space.unit(observed.space.design(u)), noisy ? apart : within);
 }
 
 MatrixXd EgoState::possible_ones(const MatrixXd& units) const {
@@ -24,8 +24,8 @@ MatrixXd EgoState::possible_ones(const MatrixXd& units) const {
 }
 
 double EgoState::least_gain() const {
-  const double best = std::abs(evidence.objective(*evidence.best(), 0));
-  return options.tolerance * std::max({best, 1e-3 * evidence.quantile(0.5, Warp()), 1e-300});
+  const double best = std::abs(observed.objective(*observed.best(), 0));
+  return options.tolerance * std::max({best, 1e-3 * observed.quantile(0.5, Warp()), 1e-300});
 }
 
 }  // namespace dodyn::surrogate

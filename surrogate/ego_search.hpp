@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "surrogate/beliefs.hpp"
+#include "surrogate/acquisition_model.hpp"
+#include "surrogate/basin_search.hpp"
 #include "surrogate/ego.hpp"
-#include "surrogate/niche.hpp"
-#include "surrogate/stopping.hpp"
+#include "surrogate/stop_rule.hpp"
 #include "surrogate/trust_region.hpp"
 
 namespace dodyn::surrogate {
@@ -24,23 +24,23 @@ struct EgoState {
   static constexpr double longest_in_doubt = 0.5;  // length of the model, of the range, when looking away from the best
 
   EgoOptions options;
-  Evidence evidence;
+  ObservedData observed;
   Models models;
-  StopAccount account;
+  StopRule stop_rule;
   TrustRegion region = {};
-  Niche niche = {};
+  BasinSearch basin_search = {};
   std::size_t initial_total = 0;         // initial designs, and those known beforehand
-  int failed_in_a_row = 0;               // last told, not worth having
-  int hopes_failed = 0;                  // the same of those that no step along an edge chose; a success halves it
-  double caution = 0;                    // logit of the probability that a step at an edge must have
+  int consecutive_failures = 0;          // last told, not worth having
+  int unpredicted_failures = 0;          // the same of those that no step along an edge chose; a success halves it
+  double required_log_odds = 0;          // logit of the probability that a step at an edge must have
   double edge_side = longest_edge_step;  // of the box that those steps stay in, of the range
 
-  Eigen::Index dimensions() const { return evidence.space.dimensions(); }
-  bool is_settling() const { return !options.trust_region && settling(evidence, initial_total, options.batch); }
+  Eigen::Index dimensions() const { return observed.space.dimensions(); }
+  bool is_settling() const { return !options.trust_region && settling(observed, initial_total, options.batch); }
   // A point of the unit cube whose design was not tried yet, nor one as close as that.
   bool fresh(const Eigen::VectorXd& unit, double within = resolution) const;
   bool possible(const Eigen::VectorXd& unit) const {
-    return !options.possible || options.possible(evidence.space.design(unit));
+    return !options.possible || options.possible(observed.space.design(unit));
   }
   Eigen::MatrixXd possible_ones(const Eigen::MatrixXd& units) const;  // those columns; all, if none can be
   // Gain that is worth a design: the tolerance at the incumbent's scale, which is its magnitude, or a little of what costs vary by
@@ -52,24 +52,24 @@ struct EgoState {
 enum class Rule { acquisition, room, edge, limits, check };
 
 // A design that was thought of, and its score by its own rule.
-struct Considered {
+struct Candidate {
   Eigen::VectorXd design;
   double score = 0;
   Rule rule = Rule::acquisition;
 };
 
 // What to do next.
-struct Plan {
+struct Proposal {
   Eigen::VectorXd design;  // the variables' units; empty: none
   double score = -std::numeric_limits<double>::infinity();
   double predicted = not_a_number;  // cost units
   Rule rule = Rule::acquisition;
   std::string note, stopped;
   bool waits = false;  // no design before those that are out are told: by what is known now the search would end
-  std::vector<Considered> considered;
+  std::vector<Candidate> considered;
   Eigen::MatrixXd candidates;      // the same as a table, see Iteration
   double compared = not_a_number;  // what the acquisition compared with, as warped
-  BeliefOptions trusted;
+  AcquisitionModelOptions trusted;
 };
 
 // A filling of the box, or what of it can be.
@@ -77,27 +77,27 @@ std::vector<Eigen::VectorXd> initial_designs(const EgoState& ego);
 
 // Looking away from a best design that is settling takes a model that trusts its extrapolation less, and a gain that is
 // worth the while: a hundredth of what costs vary by.
-Beliefs beliefs_of(const EgoState& ego);
+AcquisitionModel make_acquisition_model(const EgoState& ego);
 // Where to search, in the unit cube: about the best of a basin, in the trust region, or everywhere.
 void search_box(const EgoState& ego, Eigen::VectorXd& lower, Eigen::VectorXd& upper);
 // Quasi-random points of the box, and about the best designs: steps of every size along some of the variables.
 Eigen::MatrixXd candidates_in(const EgoState& ego, const Eigen::VectorXd& lower, const Eigen::VectorXd& upper);
 // What the acquisition says: without a design where all its maxima were evaluated already.
-Plan by_acquisition(const EgoState& ego, const Beliefs& beliefs, const Eigen::MatrixXd& candidates,
-                    const Eigen::VectorXd& lower, const Eigen::VectorXd& upper);
+Proposal by_acquisition(const EgoState& ego, const AcquisitionModel& acquisition, const Eigen::MatrixXd& candidates,
+                        const Eigen::VectorXd& lower, const Eigen::VectorXd& upper);
 
 // Where nothing is known, or too little for a model: with room about it, likely to evaluate and to lie off the plateau.
-Plan fill(const EgoState& ego, const Eigen::MatrixXd& candidates, bool local, const std::string& why);
+Proposal fill(const EgoState& ego, const Eigen::MatrixXd& candidates, bool local, const std::string& why);
 // The least cost that the model predicts on this side of what fails or is flat, or within the constraints as far as their models are
 // sure. The score is the gain that is predicted.
-Plan along_the_edge(const EgoState& ego);
-Plan along_the_constraints(const EgoState& ego, const Eigen::MatrixXd& candidates);
+Proposal along_the_edge(const EgoState& ego);
+Proposal along_the_constraints(const EgoState& ego, const Eigen::MatrixXd& candidates);
 // A check, where the model sees nothing more to gain.
-Plan check(EgoState& ego, double gain);
+Proposal check(EgoState& ego, double gain);
 
-Front front_of(const Evidence& evidence);  // of what keeps the constraints
+Front front_of(const ObservedData& observed);  // of what keeps the constraints
 // Empty, or why the front of two objectives needs no more designs. The model's word alone is not taken: what it expects
 // must be as small as what the last designs brought.
-std::string settled_front(const EgoState& ego, const Plan& plan, const Beliefs& beliefs);
+std::string settled_front(const EgoState& ego, const Proposal& proposal, const AcquisitionModel& acquisition);
 
 }  // namespace dodyn::surrogate

@@ -4,11 +4,11 @@
 
 #include "record/text.hpp"
 #include "surrogate/bounded_search.hpp"
-#include "surrogate/edge.hpp"
 #include "surrogate/ego_search.hpp"
-#include "surrogate/filling.hpp"
+#include "surrogate/failure_boundary.hpp"
 #include "surrogate/random.hpp"
 #include "surrogate/sampling.hpp"
+#include "surrogate/space_filling.hpp"
 
 namespace dodyn::surrogate {
 
@@ -21,7 +21,7 @@ namespace {
 // `best` becomes the one of the points inside that the model predicts to cost least, if that is less.
 template <class Inside>
 void keep_least(const Kriging& cost, const DesignSpace& space, const MatrixXd& points, const Inside& inside,
-                Found& best) {
+                Maximum& best) {
   MatrixXd z(space.embedded(), points.cols());
   for (Index i = 0; i < points.cols(); ++i) z.col(i) = space.embed(points.col(i));
   VectorXd mean, variance;
@@ -31,61 +31,65 @@ void keep_least(const Kriging& cost, const DesignSpace& space, const MatrixXd& p
 }
 
 // The points of the greatest values, in the order of these.
-std::vector<Considered> foremost(const EgoState& ego, const MatrixXd& points, const VectorXd& values, Rule rule) {
+std::vector<Candidate> foremost(const EgoState& ego, const MatrixXd& points, const VectorXd& values, Rule rule) {
   std::vector<Index> order(static_cast<std::size_t>(points.cols()));
   std::iota(order.begin(), order.end(), Index(0));
   const auto most = order.begin() + std::min<std::ptrdiff_t>(points.cols(), most_candidates);
   std::partial_sort(order.begin(), most, order.end(), [&](Index a, Index b) { return values(a) > values(b); });
-  std::vector<Considered> found;
+  std::vector<Candidate> found;
   for (auto i = order.begin(); i != most; ++i)
-    if (std::isfinite(values(*i))) found.push_back({ego.evidence.space.design(points.col(*i)), values(*i), rule});
+    if (std::isfinite(values(*i))) found.push_back({ego.observed.space.design(points.col(*i)), values(*i), rule});
   return found;
 }
 
 // Its score is the gain that is predicted.
-Plan step_of(const EgoState& ego, const Found& found, Rule rule, const char* where) {
-  Plan plan;
-  plan.rule = rule;
-  if (found.at.size() == 0) return plan;
-  plan.design = ego.evidence.space.design(found.at);
-  plan.score = ego.models.objectives()[0].warp().forward(ego.evidence.objective(*ego.evidence.best_of_region(), 0)) +
-               found.value;
-  plan.considered = {{plan.design, plan.score, rule}};
-  plan.note = "the least cost " + std::string(where) + ": a gain of " + formatted("%.3g", plan.score) + " predicted";
-  return plan;
+Proposal step_of(const EgoState& ego, const Maximum& found, Rule rule, const char* where) {
+  Proposal proposal;
+  proposal.rule = rule;
+  if (found.at.size() == 0) return proposal;
+  proposal.design = ego.observed.space.design(found.at);
+  proposal.score =
+      ego.models.objectives()[0].warp().forward(ego.observed.objective(*ego.observed.best_of_region(), 0)) +
+      found.value;
+  proposal.considered = {{proposal.design, proposal.score, rule}};
+  proposal.note =
+      "the least cost " + std::string(where) + ": a gain of " + formatted("%.3g", proposal.score) + " predicted";
+  return proposal;
 }
 
 }  // namespace
 
-Plan fill(const EgoState& ego, const MatrixXd& candidates, bool local, const std::string& why) {
-  Plan plan;
-  plan.rule = Rule::room;
-  const Crowd crowd(ego.evidence);
-  const Edge edge(ego.evidence);
+Proposal fill(const EgoState& ego, const MatrixXd& candidates, bool local, const std::string& why) {
+  Proposal proposal;
+  proposal.rule = Rule::room;
+  const NearestDistance crowd(ego.observed);
+  const FailureBoundary edge(ego.observed);
   VectorXd values(candidates.cols());
   for (Index i = 0; i < candidates.cols(); ++i) {
     const VectorXd u = candidates.col(i);
     const double value = values(i) =
         std::log((local ? crowd.nearest(u) : crowd.room(u)) + 1e-12) +
-        (local ? 2 : 1) * ego.models.viability().log_probability(ego.evidence.space.embed(u)) -
+        (local ? 2 : 1) * ego.models.success().log_probability(ego.observed.space.embed(u)) -
         (local && !edge.inside(u) ? 100 : 0);
-    if (value > plan.score) plan.score = value, plan.design = ego.evidence.space.design(u);
+    if (value > proposal.score) proposal.score = value, proposal.design = ego.observed.space.design(u);
   }
-  plan.considered = foremost(ego, candidates, values, Rule::room);
-  plan.note = why;
-  return plan;
+  proposal.considered = foremost(ego, candidates, values, Rule::room);
+  proposal.note = why;
+  return proposal;
 }
 
 // The least cost that the model predicts on this side of what fails or is flat: expected improvement keeps its distance from
 // an edge, where half of what it hopes for fails. Within a box about the best that grows and shrinks, so that the edge, learned from the
 // designs nearest to it, is as sharp as the steps are short.
-Plan along_the_edge(const EgoState& ego) {
-  const DesignSpace& space = ego.evidence.space;
+Proposal along_the_edge(const EgoState& ego) {
+  const DesignSpace& space = ego.observed.space;
   const Kriging& cost = ego.models.objectives()[0].model();
-  const VectorXd centre = ego.evidence.unit(*ego.evidence.best_of_region());
-  const LocalEdge edge(ego.evidence, centre, ego.edge_side);
-  Found best;
-  const auto inside = [&](const VectorXd& u) { return edge.logit(u) > ego.caution && ego.fresh(u) && ego.possible(u); };
+  const VectorXd centre = ego.observed.unit(*ego.observed.best_of_region());
+  const LocalFailureBoundary edge(ego.observed, centre, ego.edge_side);
+  Maximum best;
+  const auto inside = [&](const VectorXd& u) {
+    return edge.logit(u) > ego.required_log_odds && ego.fresh(u) && ego.possible(u);
+  };
   const auto consider = [&](const MatrixXd& points) { keep_least(cost, space, points, inside, best); };
   const auto within = [&](VectorXd u) {
     for (Index k = 0; k < ego.dimensions(); ++k)
@@ -94,7 +98,7 @@ Plan along_the_edge(const EgoState& ego) {
                  : centre(k);
     return u;
   };
-  const std::uint64_t seed = ego.options.seed * 7001 + ego.evidence.told.size();
+  const std::uint64_t seed = ego.options.seed * 7001 + ego.observed.evaluations.size();
   MatrixXd points = sobol(static_cast<int>(ego.dimensions()), static_cast<int>(200 * ego.dimensions()), seed);
   for (Index i = 0; i < points.cols(); ++i)
     points.col(i) = within(centre + ego.edge_side * (2 * points.col(i).array() - 1).matrix());
@@ -114,15 +118,15 @@ Plan along_the_edge(const EgoState& ego) {
 }
 
 // The same within the constraints, as far as their models are sure: by so many standard deviations as what came of the last steps asks for.
-Plan along_the_constraints(const EgoState& ego, const MatrixXd& candidates) {
+Proposal along_the_constraints(const EgoState& ego, const MatrixXd& candidates) {
   const Kriging& cost = ego.models.objectives()[0].model();
-  const DesignSpace& space = ego.evidence.space;
-  const double margin = std::exp(std::clamp(0.8 * ego.caution, -1.6, 1.0));
+  const DesignSpace& space = ego.observed.space;
+  const double margin = std::exp(std::clamp(0.8 * ego.required_log_odds, -1.6, 1.0));
   BoundedSearch limits{VectorXd::Zero(ego.dimensions()), VectorXd::Ones(ego.dimensions()), 60, 1e-9, 0};
-  for (std::size_t k = 0; k < ego.evidence.constraints.size(); ++k) {
-    const TrackedModel& model = ego.models.constraints()[k];
-    const double limit = model.warp().forward(ego.evidence.constraints[k].limit);
-    const double sign = ego.evidence.constraints[k].below ? 1 : -1;
+  for (std::size_t k = 0; k < ego.observed.constraints.size(); ++k) {
+    const IncrementalKriging& model = ego.models.constraints()[k];
+    const double limit = model.warp().forward(ego.observed.constraints[k].limit);
+    const double sign = ego.observed.constraints[k].below ? 1 : -1;
     const double unit = std::sqrt(model.model().hyperparameters().variance + 1e-300);
     limits.at_most_zero.push_back([&, limit, sign, unit, margin](const VectorXd& u, VectorXd* slope) {
       const Prediction p = model.model().predict(space.embed(u));
@@ -131,23 +135,23 @@ Plan along_the_constraints(const EgoState& ego, const MatrixXd& candidates) {
       return (sign * (p.mean - limit) + margin * s) / unit;
     });
   }
-  const Edge edge(ego.evidence);
+  const FailureBoundary edge(ego.observed);
   const auto inside = [&](const VectorXd& u) {
-    return (!edge.exists() || ego.models.viability().logit(space.embed(u)) > ego.caution) &&
+    return (!edge.exists() || ego.models.success().logit(space.embed(u)) > ego.required_log_odds) &&
            ego.fresh(u, EgoState::finest) && ego.possible(u) &&
            std::all_of(limits.at_most_zero.begin(), limits.at_most_zero.end(),
                        [&](const Smooth& g) { return g(u, nullptr) <= 1e-9; });
   };
-  Found best;
+  Maximum best;
   const auto consider = [&](const MatrixXd& points) { keep_least(cost, space, points, inside, best); };
   consider(candidates);
-  std::vector<VectorXd> starts = {ego.evidence.unit(*ego.evidence.best_of_region())};
+  std::vector<VectorXd> starts = {ego.observed.unit(*ego.observed.best_of_region())};
   if (best.at.size() > 0) starts.push_back(best.at);
   for (const VectorXd& start : starts) {
     BoundedSearch own = limits;
     for (Index k = 0; k < ego.dimensions(); ++k)
       if (!space.real(k)) own.lower(k) = own.upper(k) = start(k);
-    const Found found = maximise(
+    const Maximum found = maximise(
         [&](const VectorXd& u, VectorXd* slope) {
           const Prediction p = cost.predict(space.embed(u));
           if (slope) *slope = space.pull_back(-p.mean_gradient);
@@ -156,7 +160,7 @@ Plan along_the_constraints(const EgoState& ego, const MatrixXd& candidates) {
         start, own);
     if (found.value > best.value && inside(found.at)) best = found;
   }
-  Random random(ego.options.seed * 7001 + ego.evidence.told.size());
+  Random random(ego.options.seed * 7001 + ego.observed.evaluations.size());
   for (double size = 0.05; size > EgoState::finest && best.at.size() > 0; size /= 3) {
     MatrixXd about(ego.dimensions(), 100);
     for (Index i = 0; i < about.cols(); ++i)
@@ -169,37 +173,38 @@ Plan along_the_constraints(const EgoState& ego, const MatrixXd& candidates) {
 
 // A check, where the model sees nothing more to gain: with room about it, and where a model that trusts its
 // extrapolation less can rule out least.
-Plan check(EgoState& ego, double gain) {
-  const DesignSpace& space = ego.evidence.space;
-  const TrackedModel& tracked = ego.models.objectives()[0];
+Proposal check(EgoState& ego, double gain) {
+  const DesignSpace& space = ego.observed.space;
+  const IncrementalKriging& tracked = ego.models.objectives()[0];
   const int d = static_cast<int>(ego.dimensions());
-  const std::uint64_t seed = ego.options.seed * 1000003 + ego.evidence.told.size() * 101;
+  const std::uint64_t seed = ego.options.seed * 1000003 + ego.observed.evaluations.size() * 101;
   const MatrixXd points =
       ego.possible_ones(sobol(d, std::min(200 + 100 * d, tracked.model().samples() > 300 ? 300 : 1500), seed));
   MatrixXd z(space.embedded(), points.cols());
   for (Index i = 0; i < points.cols(); ++i) z.col(i) = space.embed(points.col(i));
   VectorXd mean, variance;
-  tracked.doubting(EgoState::longest_in_doubt).predict(z, mean, variance);
-  const double least = tracked.warp().forward(ego.evidence.objective(*ego.evidence.best(), 0));
-  const Crowd crowd(ego.evidence);
-  Plan plan;
-  plan.rule = Rule::check;
+  tracked.with_max_length(EgoState::longest_in_doubt).predict(z, mean, variance);
+  const double least = tracked.warp().forward(ego.observed.objective(*ego.observed.best(), 0));
+  const NearestDistance crowd(ego.observed);
+  Proposal proposal;
+  proposal.rule = Rule::check;
   Index doubtful = 0, at = 0;
   VectorXd values = VectorXd::Constant(points.cols(), -infinity);
   for (Index i = 0; i < points.cols(); ++i) {
-    const double s = std::sqrt(variance(i) + 1e-300), likely = ego.models.viability().log_probability(z.col(i));
+    const double s = std::sqrt(variance(i) + 1e-300), likely = ego.models.success().log_probability(z.col(i));
     doubtful += mean(i) - 2 * s < least - gain && likely > std::log(0.1);
     if (!ego.fresh(points.col(i))) continue;
     const double value = values(i) =
         std::log(crowd.room(points.col(i)) + 1e-12) + likely - 0.25 * std::clamp((mean(i) - least) / s, 0.0, 8.0);
-    if (value > plan.score) plan.score = value, at = i;
+    if (value > proposal.score) proposal.score = value, at = i;
   }
-  plan.design = space.design(points.col(at));
-  plan.considered = foremost(ego, points, values, Rule::check);
-  ego.account.not_ruled_out(static_cast<double>(doubtful) / static_cast<double>(points.cols()));
-  plan.note = "nothing to gain by the model; check " + std::to_string(static_cast<int>(ego.account.quiet()) + 1) +
-              " of " + std::to_string(ego.account.needed());
-  return plan;
+  proposal.design = space.design(points.col(at));
+  proposal.considered = foremost(ego, points, values, Rule::check);
+  ego.stop_rule.undecided_fraction(static_cast<double>(doubtful) / static_cast<double>(points.cols()));
+  proposal.note = "nothing to gain by the model; check " +
+                  std::to_string(static_cast<int>(ego.stop_rule.confirmed()) + 1) + " of " +
+                  std::to_string(ego.stop_rule.needed());
+  return proposal;
 }
 
 }  // namespace dodyn::surrogate

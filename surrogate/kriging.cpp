@@ -386,9 +386,9 @@ Kriging Kriging::fit(const Samples& samples, const KrigingOptions& options, cons
   BoundedSearch limits{lower, upper, options.max_evaluations};
   limits.value_tolerance = 1e-3;  // of a log density: finer differences say nothing
   limits.unusable = -1e10;
-  Found best;
+  Maximum best;
   const auto attempt = [&](const VectorXd& from) {
-    const Found found = maximise(
+    const Maximum found = maximise(
         [&](const VectorXd& at, VectorXd* gradient) {
           const Posterior here = posterior(p, options, at, gradient != nullptr);
           if (gradient) *gradient = here.gradient.size() > 0 ? here.gradient : VectorXd::Zero(at.size());

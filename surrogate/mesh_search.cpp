@@ -52,15 +52,15 @@ class MeshSearch final : public Strategy {
     const auto same = [&](const VectorXd& other) { return (other - u).cwiseAbs().maxCoeff() < 1e-9; };
     if (const auto at = std::find_if(pending_.begin(), pending_.end(), same); at != pending_.end()) pending_.erase(at);
     if (const auto at = std::find_if(wanted_.begin(), wanted_.end(), same); at != wanted_.end()) wanted_.erase(at);
-    told_.push_back(e);
+    observed_.push_back(e);
     units_.push_back(u);
     const bool usable = e.ok() && std::abs(e.cost) <= Kriging::most_magnitude;
-    if (!usable && best_ < 0 && static_cast<int>(told_.size()) >= options_.max_failures)
-      stopped_ = "no usable cost in " + std::to_string(told_.size()) + " evaluations" +
+    if (!usable && best_ < 0 && static_cast<int>(observed_.size()) >= options_.max_failures)
+      stopped_ = "no usable cost in " + std::to_string(observed_.size()) + " evaluations" +
                  (e.reason.empty() ? "" : "; the last: " + e.reason);
     if (!usable) return;
-    if (best_ >= 0 && !(e.cost < told_[best_].cost)) return;
-    best_ = static_cast<std::ptrdiff_t>(told_.size()) - 1;
+    if (best_ >= 0 && !(e.cost < observed_[best_].cost)) return;
+    best_ = static_cast<std::ptrdiff_t>(observed_.size()) - 1;
     if (step_ != Step::initial) {
       improved_ = true;
       wanted_.clear();  // what the poll has not asked yet
@@ -81,7 +81,7 @@ class MeshSearch final : public Strategy {
     out.note = stopped_.empty() ? note_ : stopped_;
     out.predicted_cost = predicted_;
     out.numbers = {{"mesh_size", delta_}};
-    if (best_ >= 0) out.best_cost = told_[best_].cost, out.best_id = told_[best_].id;
+    if (best_ >= 0) out.best_cost = observed_[best_].cost, out.best_id = observed_[best_].id;
     return out;
   }
 
@@ -113,10 +113,11 @@ class MeshSearch final : public Strategy {
   std::optional<Kriging> model() const {
     Samples s;
     std::vector<Index> good;
-    for (std::size_t i = 0; i < told_.size(); ++i)
-      if (told_[i].ok() && std::abs(told_[i].cost) <= Kriging::most_magnitude) good.push_back(static_cast<Index>(i));
+    for (std::size_t i = 0; i < observed_.size(); ++i)
+      if (observed_[i].ok() && std::abs(observed_[i].cost) <= Kriging::most_magnitude)
+        good.push_back(static_cast<Index>(i));
     // the best 200 for the price of a bounded fit
-    std::stable_sort(good.begin(), good.end(), [&](Index a, Index b) { return told_[a].cost < told_[b].cost; });
+    std::stable_sort(good.begin(), good.end(), [&](Index a, Index b) { return observed_[a].cost < observed_[b].cost; });
     if (good.size() > 200) good.resize(200);
     if (good.size() < 2) return {};
     const auto n = static_cast<Index>(good.size());
@@ -124,7 +125,7 @@ class MeshSearch final : public Strategy {
     s.y.resize(n);
     if (options_.gradient) s.gradient.setConstant(dimensions(), n, not_a_number);
     for (Index i = 0; i < n; ++i) {
-      const Evaluation& e = told_[good[i]];
+      const Evaluation& e = observed_[good[i]];
       s.x.col(i) = units_[good[i]];
       s.y(i) = e.cost;
       if (options_.gradient && e.gradient.size() == dimensions())
@@ -141,13 +142,13 @@ class MeshSearch final : public Strategy {
   VectorXd least_prediction(const Kriging& kriging) const {
     const int d = static_cast<int>(dimensions());
     MatrixXd starts(d, 4);
-    starts << units_[best_], sobol(d, 3, options_.seed, told_.size());
+    starts << units_[best_], sobol(d, 3, options_.seed, observed_.size());
     VectorXd best = starts.col(0);
     double least = kriging.predict(best).mean;
     BoundedSearch limits{VectorXd::Zero(d), VectorXd::Ones(d), 100};
     limits.step_tolerance = 1e-8;
     for (Index i = 0; i < starts.cols(); ++i) {
-      const Found found = maximise(
+      const Maximum found = maximise(
           [&](const VectorXd& at, VectorXd* gradient) {
             const Prediction p = kriging.predict(at);
             if (gradient) *gradient = -p.mean_gradient;
@@ -165,7 +166,7 @@ class MeshSearch final : public Strategy {
     if (best_ < 0) {  // nothing to stand on yet: more of the box
       for (std::uint64_t i = 0; wanted_.empty(); ++i) {
         if (i > 0 && i % 64 == 0) delta_ /= 2;  // the mesh has no more to offer
-        want(sobol(static_cast<int>(dimensions()), 1, options_.seed, told_.size() + i).col(0));
+        want(sobol(static_cast<int>(dimensions()), 1, options_.seed, observed_.size() + i).col(0));
       }
       note_ = "no usable cost yet";
       return;
@@ -180,8 +181,8 @@ class MeshSearch final : public Strategy {
       if (delta_ < options_.design_tolerance) {
         std::ostringstream out;
         out.precision(9);
-        out << "a minimum of the mesh of size " << 2 * delta_ << ": best cost " << told_[best_].cost << " (evaluation "
-            << told_[best_].id << ")";
+        out << "a minimum of the mesh of size " << 2 * delta_ << ": best cost " << observed_[best_].cost
+            << " (evaluation " << observed_[best_].id << ")";
         stopped_ = out.str();
         return;
       }
@@ -216,11 +217,11 @@ class MeshSearch final : public Strategy {
 
   std::vector<Variable> variables_;
   MeshSearchOptions options_;
-  std::vector<Evaluation> told_;
-  std::vector<VectorXd> units_;  // of told_, in the unit cube
+  std::vector<Evaluation> observed_;
+  std::vector<VectorXd> units_;  // of observed_, in the unit cube
   std::deque<VectorXd> wanted_;  // to be asked
   std::vector<VectorXd> pending_;
-  std::ptrdiff_t best_ = -1;  // in told_
+  std::ptrdiff_t best_ = -1;  // in observed_
   double delta_ = 0.25;
   Step step_ = Step::initial;
   bool improved_ = false;
@@ -252,7 +253,7 @@ const KeyTable<MeshSearchOptions>& mesh_search_keys() {
                {.description = "designs evaluated before the first model; automatic: from the number of variables",
                 .minimum = 2,
                 .word = "automatic",
-                .zero_is_word = true})
+                .zero_means_named = true})
           .add("gradient", &Options::gradient, {.description = "use gradients where the evaluator gives them"})
           .add("design-tolerance", &Options::design_tolerance,
                {.unit = "1",

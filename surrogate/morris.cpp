@@ -74,13 +74,13 @@ class Morris final : public Strategy {
       designs_.push_back(design);
     }
     if (designs_.empty()) throw std::invalid_argument("morris: no design of its trajectories can be");
-    told_.assign(designs_.size(), false);
+    observed_.assign(designs_.size(), false);
   }
 
   std::vector<VectorXd> ask(int at_most) override {
     std::vector<VectorXd> out;
     for (; asked_ < designs_.size() && static_cast<int>(out.size()) < at_most; ++asked_)
-      if (!told_[asked_]) out.push_back(designs_[asked_]);
+      if (!observed_[asked_]) out.push_back(designs_[asked_]);
     return out;
   }
 
@@ -88,8 +88,8 @@ class Morris final : public Strategy {
     if (e.design.size() != space_.dimensions())
       throw std::invalid_argument("morris: told a design of another number of variables");
     for (std::size_t i = 0; i < designs_.size(); ++i)
-      if (!told_[i] && designs_[i] == e.design) {
-        told_[i] = true;
+      if (!observed_[i] && designs_[i] == e.design) {
+        observed_[i] = true;
         ++count_;
         break;
       }
@@ -141,7 +141,7 @@ class Morris final : public Strategy {
   DesignSpace space_;
   int trajectories_;
   std::vector<VectorXd> designs_;
-  std::vector<bool> told_;
+  std::vector<bool> observed_;
   std::size_t asked_ = 0, count_ = 0;  // the next to ask; how many were told
   std::vector<Evaluation> evaluations_;
   std::ptrdiff_t best_ = -1;  // in evaluations_

@@ -9,7 +9,7 @@
 
 #include "record/evaluation.hpp"
 #include "surrogate/design_space.hpp"
-#include "surrogate/evidence.hpp"
+#include "surrogate/observed_data.hpp"
 
 namespace dodyn::surrogate {
 

@@ -34,7 +34,7 @@ class NloptSearch final : public Strategy {
   void tell(const Evaluation& e) override {
     if (e.design.size() != static_cast<Index>(variables_.size()))
       throw std::invalid_argument("nlopt: told a design of another number of variables");
-    ++told_;
+    ++observed_;
     if (pending_ && *pending_ == e.design) pending_.reset();
     question_.reset();
     const bool usable = e.ok() && std::isfinite(e.cost);
@@ -48,8 +48,8 @@ class NloptSearch final : public Strategy {
 
   void decide() override {
     if (pending_ || question_ || !stopped_.empty()) return;
-    if (!best_ && told_ >= options_.max_failures) {
-      stopped_ = "no usable cost in " + std::to_string(told_) + " evaluations" +
+    if (!best_ && observed_ >= options_.max_failures) {
+      stopped_ = "no usable cost in " + std::to_string(observed_) + " evaluations" +
                  (last_failure_.empty() ? "" : "; the last: " + last_failure_);
       return;
     }
@@ -134,7 +134,7 @@ class NloptSearch final : public Strategy {
   std::optional<VectorXd> pending_;
   std::optional<Evaluation> best_;
   double worst_ = -HUGE_VAL;
-  int told_ = 0;
+  int observed_ = 0;
   std::string last_failure_;
   VectorXd asked_;
   std::optional<VectorXd> question_;  // next to ask; empty: the search has ended

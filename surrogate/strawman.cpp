@@ -21,7 +21,7 @@ struct Sample {
 };
 
 // What to do next, decided afresh after each tell.
-struct Plan {
+struct Proposal {
   double x = not_a_number;  // the design to try, unless stopped
   double predicted = not_a_number;
   bool at_minimum = false;  // x is where the spline has its minimum
@@ -61,8 +61,8 @@ class Strawman final : public Strategy {
   Minimum target(const CubicSpline& spline) const;  // needs a good sample
   bool confirmed(const Sample& least, double significant) const;
   double overshoot(double least, double goal, double step) const;
-  Plan split_gap(const Sample* beside, const std::string& why) const;
-  Plan decide(double change, double step) const;
+  Proposal split_gap(const Sample* beside, const std::string& why) const;
+  Proposal decide(double change, double step) const;
   std::string say(const Sample& s) const;
 
   Variable variable_;
@@ -71,7 +71,7 @@ class Strawman final : public Strategy {
   int handed_out_ = 0;             // initial samples asked
   std::optional<double> pending_;  // design asked by plan and not yet told
   std::string last_failure_;
-  Plan plan_;
+  Proposal plan_;
 };
 
 const Sample* Strawman::best() const {
@@ -167,26 +167,26 @@ double Strawman::overshoot(double least, double goal, double step) const {
 
 // Into the largest gap: its middle, or beside a given sample twice as far as that sample's nearer neighbour where this
 // is less. Stops where every such gap is too narrow.
-Plan Strawman::split_gap(const Sample* beside, const std::string& why) const {
-  Plan plan;
+Proposal Strawman::split_gap(const Sample* beside, const std::string& why) const {
+  Proposal proposal;
   double widest = 2 * spacing() * (1 + 1e-12);
   for (std::size_t i = 0; i + 1 < samples_.size(); ++i) {
     const Sample &left = samples_[i], &right = samples_[i + 1];
     if (beside && beside != &left && beside != &right) continue;
     if (right.x - left.x <= widest) continue;  // of equal gaps the leftmost
     widest = right.x - left.x;
-    plan.x = (left.x + right.x) / 2;
+    proposal.x = (left.x + right.x) / 2;
     const std::size_t other = beside == &left ? i - 1 : i + 2;  // beyond either end: no neighbour on that side
     if (!beside || other >= samples_.size()) continue;
     const double step = 2 * (beside->x - samples_[other].x);  // growing, should this have to be done again
-    if (std::abs(step) < widest / 2) plan.x = beside->x + step;
+    if (std::abs(step) < widest / 2) proposal.x = beside->x + step;
   }
-  if (std::isnan(plan.x)) {
-    plan.stopped = beside ? say(*beside) + "; samples stand as close to it as the design tolerance allows"
-                          : "no usable cost anywhere in " + variable_.name + ": " + last_failure_;
+  if (std::isnan(proposal.x)) {
+    proposal.stopped = beside ? say(*beside) + "; samples stand as close to it as the design tolerance allows"
+                              : "no usable cost anywhere in " + variable_.name + ": " + last_failure_;
   }
-  plan.note = why + ": next in the widest gap" + (beside ? " beside the best" : "");
-  return plan;
+  proposal.note = why + ": next in the widest gap" + (beside ? " beside the best" : "");
+  return proposal;
 }
 
 std::string Strawman::say(const Sample& s) const {
@@ -209,17 +209,17 @@ std::string Strawman::say(const Sample& s) const {
 
 // Steps 2 to 5. `change`: cost of the sample just told minus the best before it, where it was a good one put at the
 // spline's minimum; infinite otherwise. `step`: how far the best sample moved by it; 0 where it did not.
-Plan Strawman::decide(double change, double step) const {
+Proposal Strawman::decide(double change, double step) const {
   const Sample* const least = best();
   const auto good = std::count_if(samples_.begin(), samples_.end(), [](const Sample& s) { return s.ok; });
   if (const auto failures = static_cast<std::ptrdiff_t>(samples_.size()) - good; failures >= options_.max_failures) {
-    Plan plan;
-    plan.stopped = "gave up after " + std::to_string(failures) + " failed evaluations (the last: " + last_failure_ +
-                   ")" +
-                   (least ? "; best so far " + variable_.name + " = " + text(least->x) + ", cost " +
-                                text(least->cost, 9) + " (evaluation " + std::to_string(least->id) + ")"
-                          : "; none succeeded");
-    return plan;
+    Proposal proposal;
+    proposal.stopped = "gave up after " + std::to_string(failures) + " failed evaluations (the last: " + last_failure_ +
+                       ")" +
+                       (least ? "; best so far " + variable_.name + " = " + text(least->x) + ", cost " +
+                                    text(least->cost, 9) + " (evaluation " + std::to_string(least->id) + ")"
+                              : "; none succeeded");
+    return proposal;
   }
   if (good < 2) return split_gap(least, "fewer than two good samples");
 
@@ -235,36 +235,37 @@ Plan Strawman::decide(double change, double step) const {
   const bool gradient_vanishes =
       all_gradients() && std::abs(least->gradient * (goal.x - least->x)) <= significant && !revisits_best;
 
-  Plan plan;
+  Proposal proposal;
   if (revisits_best || no_more_to_gain || gradient_vanishes) {
     const auto worst = std::max_element(samples_.begin(), samples_.end(), [](const Sample& a, const Sample& b) {
       return (a.ok ? a.cost : -infinity) < (b.ok ? b.cost : -infinity);
     });
     if (good < 4) {
-      plan = split_gap(least, "too few samples to trust a minimum at the best one");
+      proposal = split_gap(least, "too few samples to trust a minimum at the best one");
     } else if (worst->cost - least->cost <= significant) {
-      plan.stopped = "the cost does not vary with " + variable_.name + ": " + text(least->cost, 9) + " at all " +
-                     std::to_string(good) + " samples";
+      proposal.stopped = "the cost does not vary with " + variable_.name + ": " + text(least->cost, 9) + " at all " +
+                         std::to_string(good) + " samples";
     } else if (!confirmed(*least, significant)) {
-      plan = split_gap(least, "a parabola through the best sample and its neighbours still descends");
+      proposal = split_gap(least, "a parabola through the best sample and its neighbours still descends");
     } else {
-      plan.stopped = say(*least) + (revisits_best     ? "; the spline's minimum is within the design tolerance of it"
-                                    : no_more_to_gain ? "; the last sample changed the best cost by no more than the "
-                                                        "tolerance, and the spline promises no more"
-                                                      : "; the gradient there promises less than the tolerance");
+      proposal.stopped =
+          say(*least) + (revisits_best     ? "; the spline's minimum is within the design tolerance of it"
+                         : no_more_to_gain ? "; the last sample changed the best cost by no more than the "
+                                             "tolerance, and the spline promises no more"
+                                           : "; the gradient there promises less than the tolerance");
     }
   } else if (near_sample(goal.x)) {
-    plan = split_gap(least, "the spline's minimum is a sample that is not the best");
+    proposal = split_gap(least, "the spline's minimum is a sample that is not the best");
   } else {
-    plan.x = all_gradients() ? goal.x : overshoot(least->x, goal.x, step);
-    plan.at_minimum = true;
-    plan.note = model + ": next at its minimum";
+    proposal.x = all_gradients() ? goal.x : overshoot(least->x, goal.x, step);
+    proposal.at_minimum = true;
+    proposal.note = model + ": next at its minimum";
   }
-  if (plan.stopped.empty())
-    plan.predicted = spline.value(plan.x);
+  if (proposal.stopped.empty())
+    proposal.predicted = spline.value(proposal.x);
   else
-    plan.note = model + ": stop";
-  return plan;
+    proposal.note = model + ": stop";
+  return proposal;
 }
 
 std::vector<Eigen::VectorXd> Strawman::ask(int at_most) {

@@ -31,7 +31,7 @@ std::vector<int> axis_levels(int n) {
 struct GridPoint {
   Eigen::VectorXd design;
   int level = 0;
-  bool asked = false, told = false;
+  bool asked = false, observed = false;
 };
 
 class Sweep final : public Strategy {
@@ -72,7 +72,7 @@ class Sweep final : public Strategy {
     for (std::size_t i = open_; i < grid_.size() && grid_[i].level == grid_[open_].level; ++i) {
       if (static_cast<int>(designs.size()) >= at_most) break;
       GridPoint& p = grid_[i];
-      if (p.asked || p.told) continue;
+      if (p.asked || p.observed) continue;
       p.asked = true;
       designs.push_back(p.design);
     }
@@ -90,11 +90,11 @@ class Sweep final : public Strategy {
       throw std::invalid_argument("sweep: told a design of another number of variables");
     for (std::size_t i = open_; i < grid_.size(); ++i) {
       if (same(grid_[i].design, e.design)) {
-        grid_[i].told = true;
+        grid_[i].observed = true;
         break;
       }
     }
-    while (open_ < grid_.size() && grid_[open_].told) ++open_;
+    while (open_ < grid_.size() && grid_[open_].observed) ++open_;
     if (!e.ok() || !std::isfinite(e.cost)) return;
     good_.push_back(e);
     if (best_ < 0 || e.cost < good_[best_].cost) best_ = static_cast<std::ptrdiff_t>(good_.size()) - 1;

@@ -14,7 +14,7 @@ struct TrustRegion {
 
   // A design in it has been told; `patience`: failures in a row after which it is halved. True once it is so small that
   // nothing more is to be gained: restart() elsewhere.
-  bool told(bool success, int patience) {
+  bool observe(bool success, int patience) {
     successes = success ? successes + 1 : 0;
     failures = success ? 0 : failures + 1;
     if (successes >= 3) side = std::min(2 * side, 1.6), successes = 0;

@@ -211,7 +211,7 @@ def spread(study: Archive) -> float:
     return float(np.ptp(costs)) if costs else 0.0
 
 
-CROWDED = 0.75  # of what a space-filling design is worth; as `dodyn sensitivity` has it (src/report/hindsight.cpp)
+CROWDED = 0.75  # of what a space-filling design is worth; as `dodyn sensitivity` has it (src/report/predictions.cpp)
 
 
 def filling(count: int, dimensions: int, shift: float = 0.5) -> npt.NDArray[np.float64]:

@@ -50,7 +50,7 @@ Contents read_all(hid_t file, const std::string& path) {
   for (hsize_t row = 0; row < whole_iterations; ++row) {
     if (!fits_checksum(decisions, row)) damaged("the iteration", row);
     const IterationRow iteration = iteration_of(decisions, row, layout, grid);
-    contents.told.push_back(iteration.evaluations);
+    contents.n_observed.push_back(iteration.evaluations);
     contents.iterations.push_back(iteration.decided);
   }
 

@@ -67,11 +67,11 @@ struct Contents {
   std::string stopped;                  // why the study ended; empty while it runs or after a crash
   std::vector<Evaluation> evaluations;  // by row; a later row of the same id supersedes the earlier ones
   std::vector<surrogate::Iteration> iterations;
-  std::vector<std::uint32_t> outcomes;  // of each row outcome_checksum()
-  std::vector<std::int64_t> told;       // of each iteration: rows of evaluations that the file held then
-  std::vector<Event> events;            // what befell the study, in the order in which it was written down
-  std::vector<Source> sources;          // of a merged archive
-  std::vector<std::int32_t> origins;    //   and of each row which of them it is from
+  std::vector<std::uint32_t> outcomes;   // of each row outcome_checksum()
+  std::vector<std::int64_t> n_observed;  // of each iteration: rows of evaluations that the file held then
+  std::vector<Event> events;             // what befell the study, in the order in which it was written down
+  std::vector<Source> sources;           // of a merged archive
+  std::vector<std::int32_t> origins;     //   and of each row which of them it is from
 };
 
 // Reads an archive, also one that another process is writing or that a killed process left behind.

@@ -109,9 +109,9 @@ void look_for_contradictions(const Sound& sound, Findings& findings) {
     if (missing(contents.iterations[i].best_id))
       findings.notes.push_back("iteration " + std::to_string(i) + ": its best, evaluation " +
                                std::to_string(contents.iterations[i].best_id) + ", is not here");
-    if (contents.told[i] < (i ? contents.told[i - 1] : 0) ||
-        contents.told[i] > static_cast<std::int64_t>(evaluations.size()))
-      findings.problems.push_back("iteration " + std::to_string(i) + ": had " + std::to_string(contents.told[i]) +
+    if (contents.n_observed[i] < (i ? contents.n_observed[i - 1] : 0) ||
+        contents.n_observed[i] > static_cast<std::int64_t>(evaluations.size()))
+      findings.problems.push_back("iteration " + std::to_string(i) + ": had " + std::to_string(contents.n_observed[i]) +
                                   " rows of evaluations, which cannot be");
   }
   if (again > 0) findings.notes.push_back(std::to_string(again) + " rows are later attempts of an evaluation");
@@ -146,8 +146,8 @@ struct Scrap {
 bool is_whole(const Contents& contents, std::size_t row) {
   const Evaluation& e = contents.evaluations[row];
   const std::size_t sources = contents.sources.size();
-  const bool has_source = sources == 0 || (contents.origins[row] >= 0 &&
-                                           static_cast<std::size_t>(contents.origins[row]) < sources);
+  const bool has_source =
+      sources == 0 || (contents.origins[row] >= 0 && static_cast<std::size_t>(contents.origins[row]) < sources);
   return e.id >= 0 && known(e.status) && has_source &&
          e.design.size() == static_cast<Eigen::Index>(contents.layout.variables.size());
 }
@@ -236,17 +236,16 @@ Sound examine(hid_t file) {
   hsize_t next = 0;
   Eigen::VectorXd grid;
   try_to(problems, [&] { grid = read_grid(file, layout); });
-  for_each_readable(
-      file, iterations, decided, unreadable, [&](const Block& block, hsize_t i, hsize_t row) {
-        if (row != next || !fits_checksum(block, i)) return;
-        ++next;
-        const IterationRow iteration = iteration_of(block, i, layout, grid);
-        // counted in the rows that are left
-        contents.told.push_back(
-            std::lower_bound(sound.rows.begin(), sound.rows.end(), static_cast<hsize_t>(iteration.evaluations)) -
-            sound.rows.begin());
-        contents.iterations.push_back(iteration.decided);
-      });
+  for_each_readable(file, iterations, decided, unreadable, [&](const Block& block, hsize_t i, hsize_t row) {
+    if (row != next || !fits_checksum(block, i)) return;
+    ++next;
+    const IterationRow iteration = iteration_of(block, i, layout, grid);
+    // counted in the rows that are left
+    contents.n_observed.push_back(
+        std::lower_bound(sound.rows.begin(), sound.rows.end(), static_cast<hsize_t>(iteration.evaluations)) -
+        sound.rows.begin());
+    contents.iterations.push_back(iteration.decided);
+  });
   if (next < decided)
     problems.push_back("/iterations: row " + std::to_string(next) + " is damaged; rows from there on (" +
                        std::to_string(decided - next) + ") are lost until the study goes on");
@@ -315,7 +314,8 @@ void rewrite(const std::string& from, const std::string& path, const Sound& soun
       if (sound.has_path[i]) outcome.trajectory = motion_at(old, contents.layout, table, sound.rows[i]).trajectory;
       writer.add(outcome, contents.sources.empty() ? 0 : contents.origins[i]);
     }
-    for (std::size_t i = 0; i < contents.iterations.size(); ++i) writer.add({contents.told[i], contents.iterations[i]});
+    for (std::size_t i = 0; i < contents.iterations.size(); ++i)
+      writer.add({contents.n_observed[i], contents.iterations[i]});
     writer.add(contents.events);
     writer.close(contents.stopped);
     publish(path);

@@ -315,8 +315,7 @@ hsize_t committed(hid_t file, const Column& first) {
   // Each row was written: where there is no room for that many, and they are too many to look at each, none is.
   constexpr hsize_t few = 1 << 20;
   if (const hsize_t most = std::max<hsize_t>(few, H5Dget_storage_size(open.dataset) / first.bytes()); open.rows > most)
-    throw Error("damaged: " + first.path + " claims " + std::to_string(open.rows) +
-                " rows, for which it has no room");
+    throw Error("damaged: " + first.path + " claims " + std::to_string(open.rows) + " rows, for which it has no room");
   return open.rows;
 }
 
@@ -629,9 +628,9 @@ void create_scales(hid_t file, const Layout& layout, const Table& evaluations, c
     for (const auto& item : items) list.push_back(item.name);
     return list;
   };
-  const std::string id = evaluations.front().path, told = iterations.front().path;
+  const std::string id = evaluations.front().path, n_observed = iterations.front().path;
   check(H5DSset_scale(open_dataset(file, id), nullptr), id);
-  check(H5DSset_scale(open_dataset(file, told), nullptr), told);
+  check(H5DSset_scale(open_dataset(file, n_observed), nullptr), n_observed);
   check(H5DSset_scale(open_dataset(file, events.front().path), nullptr), events.front().path);
   for (const Column& column : events) scale(column, 0, events.front().path);
   create_names(file, "/evaluations/variable", names(layout.variables));
@@ -642,7 +641,7 @@ void create_scales(hid_t file, const Layout& layout, const Table& evaluations, c
   create_numbers(file, "/iterations/candidate", surrogate::most_candidates);
   link(file, "/evaluations/variable", "/iterations/variable");
   link(file, id, "/trajectories/id");
-  if (has_curve(layout)) link(file, told, "/surrogate/evaluations");
+  if (has_curve(layout)) link(file, n_observed, "/surrogate/evaluations");
   for (const auto& channel : layout.channels) {
     const std::string node = "/trajectories/node_" + std::to_string(channel.nodes);
     if (H5Lexists(file, node.c_str(), H5P_DEFAULT) <= 0) create_numbers(file, node, channel.nodes);
@@ -660,7 +659,7 @@ void create_scales(hid_t file, const Layout& layout, const Table& evaluations, c
   }
   for (const Column& column : iterations) {
     const bool curve = column.path.starts_with("/surrogate/");
-    scale(column, 0, told);
+    scale(column, 0, n_observed);
     if (!column.shape.empty() && !curve)
       scale(column, 1,
             column.shape.size() > 1            ? "/iterations/candidate"
@@ -796,8 +795,8 @@ void check_schema(hid_t file) {
   if (H5Aexists(file, "schema") <= 0) throw Error("an HDF5 file, but not a dodyn archive");
   const int schema = integer_attribute(file, "schema");
   if (schema == schema_version) return;
-  const std::string found = "schema " + std::to_string(schema) + "; this dodyn reads schema " +
-                            std::to_string(schema_version);
+  const std::string found =
+      "schema " + std::to_string(schema) + "; this dodyn reads schema " + std::to_string(schema_version);
   if (schema > schema_version) throw Error("written by a newer dodyn: " + found);
   if (schema < 1) throw Error("not a dodyn archive: " + found);
   throw Error("written by an older dodyn: " + found + "; dodyn 0.1.0 of commit " + last_reader_of_older_schemas +
@@ -833,8 +832,8 @@ Layout read_layout(hid_t file) {
     const Handle dataset = open_dataset(file, "/trajectories/" + name);
     const auto dimensions = extents(dataset);
     constexpr hsize_t most = 1 << 27;  // 1 GiB
-    if (dimensions.size() != 3 || dimensions[1] == 0 || dimensions[1] > most ||
-        dimensions[2] > most / dimensions[1] || (numbers += dimensions[1] * dimensions[2]) > most)
+    if (dimensions.size() != 3 || dimensions[1] == 0 || dimensions[1] > most || dimensions[2] > most / dimensions[1] ||
+        (numbers += dimensions[1] * dimensions[2]) > most)
       throw Error("not a dodyn archive: /trajectories/" + name + " has another shape");
     const auto optional = [&](const char* attribute) {
       return H5Aexists(dataset, attribute) > 0 ? strings_attribute(dataset, attribute) : std::vector<std::string>{};

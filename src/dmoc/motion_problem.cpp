@@ -77,8 +77,8 @@ MotionProblem::MotionProblem(std::shared_ptr<const System> system, std::vector<C
     : system_(std::move(system)), numbers_(std::move(numbers)), energy_(element(system_->energy(), numbers_)) {}
 
 int MotionProblem::add_phase(Phase phase) {
-  const HeldFunctions& functions = system_->holding(phase.held);
-  Laid& laid = phases_.emplace_back();
+  const PinnedSystem& functions = system_->pinned(phase.held);
+  PhaseLayout& laid = phases_.emplace_back();
   laid.phase = std::move(phase);
   laid.functions = &functions;
   return phases() - 1;
@@ -94,7 +94,7 @@ void MotionProblem::set_impulse(int event, Impulse impulse) {
 }
 
 int MotionProblem::momentum_row(int phase, int node) const {
-  const Laid& laid = phases_[static_cast<std::size_t>(phase)];
+  const PhaseLayout& laid = phases_[static_cast<std::size_t>(phase)];
   if (node == 0) return laid.departure;
   return node == laid.index.intervals ? laid.arrival : laid.dynamics + laid.index.moving * (node - 1);
 }
@@ -131,7 +131,7 @@ std::vector<Element> MotionProblem::on_intervals(int phase, const Function& func
 
 void MotionProblem::lay_out() {
   const double inf = nlp::infinity;
-  for (Laid& laid : phases_) {
+  for (PhaseLayout& laid : phases_) {
     const Phase& phase = laid.phase;
     PhaseIndex& index = laid.index;
     const auto& moving = laid.functions->moving;
@@ -165,7 +165,7 @@ void MotionProblem::lay_out() {
   for (int p = 0; p < phases(); ++p) {
     PhaseIndex& index = phases_[static_cast<std::size_t>(p)].index;
     bool before = !phase(p).forces.empty(), after = before;
-    for (const Joint& joint : events_) {
+    for (const EventLayout& joint : events_) {
       before = before || joint.event.from == p;
       after = after || joint.event.to == p;
     }
@@ -179,7 +179,7 @@ void MotionProblem::lay_out() {
   }
 }
 
-void MotionProblem::add_force(std::vector<Term>& terms, const Laid& laid, int row, int first_output,
+void MotionProblem::add_force(std::vector<Term>& terms, const PhaseLayout& laid, int row, int first_output,
                               const Coefficient& coefficient) const {
   for (std::size_t f = 0; f < laid.phase.forces.size(); ++f)
     for (const auto& [coordinate, weight] : laid.phase.forces[f])
@@ -187,7 +187,7 @@ void MotionProblem::add_force(std::vector<Term>& terms, const Laid& laid, int ro
 }
 
 // Rows are in N m where h is known (momenta times 1/h), in N m s where it is not.
-void MotionProblem::add_dynamics(Laid& laid) {
+void MotionProblem::add_dynamics(PhaseLayout& laid) {
   const int n = system_->n(), m = laid.index.moving, K = laid.phase.intervals,
             conditions = static_cast<int>(laid.phase.forces.size());
   const PhaseIndex& index = laid.index;
@@ -278,9 +278,10 @@ void MotionProblem::add_dynamics(Laid& laid) {
   }
 }
 
-void MotionProblem::add_event_rows(Joint& joint) {
+void MotionProblem::add_event_rows(EventLayout& joint) {
   const Event& event = joint.event;
-  const Laid &from = phases_[static_cast<std::size_t>(event.from)], &to = phases_[static_cast<std::size_t>(event.to)];
+  const PhaseLayout &from = phases_[static_cast<std::size_t>(event.from)],
+                    &to = phases_[static_cast<std::size_t>(event.to)];
   const int n = system_->n(), K = from.index.intervals;
   const auto &before = from.functions->moving, &after = to.functions->moving;
   if (event.configuration) {
@@ -303,7 +304,7 @@ void MotionProblem::add_event_rows(Joint& joint) {
 }
 
 void MotionProblem::add_boundary_rows(const Boundary& boundary) {
-  const Laid& laid = phases_[static_cast<std::size_t>(boundary.phase)];
+  const PhaseLayout& laid = phases_[static_cast<std::size_t>(boundary.phase)];
   const auto fix = [&](const std::vector<std::pair<int, Coefficient>>& values, int first) {
     for (const auto& [coordinate, given] : values) {
       const int at = place_of(laid.functions->moving, coordinate);
@@ -320,13 +321,13 @@ void MotionProblem::add_boundary_rows(const Boundary& boundary) {
 void MotionProblem::transcribe() {
   const int n = system_->n();
   lay_out();
-  for (Laid& laid : phases_) {
+  for (PhaseLayout& laid : phases_) {
     const int m = laid.index.moving;
     laid.dynamics = problem_.add_rows(m * (laid.phase.intervals - 1), 0.0, 0.0);
     if (laid.index.velocity_before >= 0) laid.arrival = problem_.add_rows(m, 0.0, 0.0);
     if (laid.index.velocity_after >= 0) laid.departure = problem_.add_rows(m, 0.0, 0.0);
   }
-  for (Joint& joint : events_) {
+  for (EventLayout& joint : events_) {
     const auto &before = phases_[static_cast<std::size_t>(joint.event.from)].functions->moving,
                &after = phases_[static_cast<std::size_t>(joint.event.to)].functions->moving;
     joint.jump = problem_.add_rows(static_cast<int>(after.size()), 0.0, 0.0);
@@ -335,18 +336,18 @@ void MotionProblem::transcribe() {
       for (int i = 0; i < n; ++i) rows -= place_of(before, i) < 0 && place_of(after, i) < 0;
     joint.configuration = problem_.add_rows(rows, 0.0, 0.0);
   }
-  for (Laid& laid : phases_)
+  for (PhaseLayout& laid : phases_)
     laid.force_rows =
         problem_.add_rows(static_cast<int>(laid.phase.forces.size()) * (laid.phase.intervals + 1), 0.0, nlp::infinity);
-  for (Joint& joint : events_)
+  for (EventLayout& joint : events_)
     joint.impulse_rows = problem_.add_rows(
         static_cast<int>(phases_[static_cast<std::size_t>(joint.event.to)].phase.forces.size()), 0.0, nlp::infinity);
 
-  for (Laid& laid : phases_) add_dynamics(laid);
+  for (PhaseLayout& laid : phases_) add_dynamics(laid);
 
   // momenta of the velocities at both ends of a phase
   for (int p = 0; p < phases(); ++p) {
-    Laid& laid = phases_[static_cast<std::size_t>(p)];
+    PhaseLayout& laid = phases_[static_cast<std::size_t>(p)];
     const PhaseIndex& index = laid.index;
     const int K = index.intervals, conditions = static_cast<int>(laid.phase.forces.size());
     const auto& moving = laid.functions->moving;
@@ -360,13 +361,13 @@ void MotionProblem::transcribe() {
       for (int i = 0; i < index.moving; ++i) terms.push_back({moving[static_cast<std::size_t>(i)], row + i, -1.0});
       return terms;
     };
-    const auto after_rows = [&](const Joint& joint) -> const std::vector<int>& {
+    const auto after_rows = [&](const EventLayout& joint) -> const std::vector<int>& {
       return phases_[static_cast<std::size_t>(joint.event.to)].functions->moving;
     };
     if (index.velocity_before >= 0) {
       std::vector<Term> terms = own(laid.arrival);
       add_force(terms, laid, laid.force_rows + conditions * K, 0, 2.0 * scale);
-      for (const Joint& joint : events_) {
+      for (const EventLayout& joint : events_) {
         if (joint.event.from != p || joint.event.momentum) continue;
         const auto& after = after_rows(joint);
         for (std::size_t i = 0; i < after.size(); ++i)
@@ -378,21 +379,21 @@ void MotionProblem::transcribe() {
     }
     if (index.velocity_after >= 0) {
       std::vector<Term> terms = own(laid.departure);
-      for (const Joint& joint : events_)
+      for (const EventLayout& joint : events_)
         if (joint.event.to == p)
           for (int i = 0; i < index.moving; ++i)
             terms.push_back({moving[static_cast<std::size_t>(i)], joint.jump + i, -1.0});
       add_force(terms, laid, laid.force_rows, 0, -2.0 * scale);
-      for (const Joint& joint : events_)
+      for (const EventLayout& joint : events_)
         if (joint.event.to == p) add_force(terms, laid, joint.impulse_rows, 0, 1.0);
       problem_.add_element(laid.momentum_first, joined(node(p, 0), range(index.velocity_after, index.moving)),
                            std::move(terms));
     }
   }
-  for (const Joint& joint : events_) {
+  for (const EventLayout& joint : events_) {
     if (!joint.event.momentum) continue;
-    const Laid &from = phases_[static_cast<std::size_t>(joint.event.from)],
-               &to = phases_[static_cast<std::size_t>(joint.event.to)];
+    const PhaseLayout &from = phases_[static_cast<std::size_t>(joint.event.from)],
+                      &to = phases_[static_cast<std::size_t>(joint.event.to)];
     std::vector<Term> terms;
     for (int i = 0; i < to.index.moving; ++i)
       terms.push_back({to.functions->moving[static_cast<std::size_t>(i)], joint.jump + i, 1.0});
@@ -402,12 +403,12 @@ void MotionProblem::transcribe() {
         joined(node(joint.event.from, from.index.intervals), range(from.index.velocity_before, from.index.moving)),
         std::move(terms));
   }
-  for (Joint& joint : events_) add_event_rows(joint);
+  for (EventLayout& joint : events_) add_event_rows(joint);
   for (const Boundary& boundary : boundaries_) add_boundary_rows(boundary);
 }
 
 void MotionProblem::add_effort(int p, const Effort& effort, const Coefficient& per) {
-  const Laid& laid = phases_[static_cast<std::size_t>(p)];
+  const PhaseLayout& laid = phases_[static_cast<std::size_t>(p)];
   const PhaseIndex& index = laid.index;
   const bool timed = index.duration >= 0;
   const Coefficient per_K = 1.0 / static_cast<double>(index.intervals);
@@ -467,7 +468,7 @@ double step_of(const Phase& phase, const PhaseIndex& index, const VectorXd& x) {
 }  // namespace
 
 void MotionProblem::fill(VectorXd& x) const {
-  for (const Laid& laid : phases_) {
+  for (const PhaseLayout& laid : phases_) {
     const PhaseIndex& index = laid.index;
     const int K = index.intervals;
     const double h = step_of(laid.phase, index, x);
@@ -491,7 +492,7 @@ void MotionProblem::fill(VectorXd& x) const {
   }
 }
 
-VectorXd MotionProblem::slots(const Laid& laid, int k, double h, const VectorXd& theta, const VectorXd& next,
+VectorXd MotionProblem::slots(const PhaseLayout& laid, int k, double h, const VectorXd& theta, const VectorXd& next,
                               const VectorXd& u, MatrixXd* jacobian_of_next) const {
   const int n = system_->n(), m = laid.index.moving;
   const bool timed = laid.index.duration >= 0;
@@ -525,7 +526,7 @@ Motion MotionProblem::motion(const VectorXd& x) const {
   const int n = system_->n();
   Motion motion;
   for (int phase = 0; phase < phases(); ++phase) {
-    const Laid& laid = phases_[static_cast<std::size_t>(phase)];
+    const PhaseLayout& laid = phases_[static_cast<std::size_t>(phase)];
     const PhaseIndex& index = laid.index;
     const auto &moving = laid.functions->moving, &held = laid.functions->held;
     const int K = index.intervals, m = index.moving;
@@ -567,9 +568,9 @@ Motion MotionProblem::motion(const VectorXd& x) const {
     }
     motion.phases.push_back(std::move(p));
   }
-  for (const Joint& joint : events_) {
-    const Laid &from = phases_[static_cast<std::size_t>(joint.event.from)],
-               &to = phases_[static_cast<std::size_t>(joint.event.to)];
+  for (const EventLayout& joint : events_) {
+    const PhaseLayout &from = phases_[static_cast<std::size_t>(joint.event.from)],
+                      &to = phases_[static_cast<std::size_t>(joint.event.to)];
     const VectorXd last = x.segment(from.index.theta(from.index.intervals), from.index.moving),
                    v_before = x.segment(from.index.velocity_before, from.index.moving),
                    first = x.segment(to.index.theta(0), to.index.moving),
@@ -588,7 +589,7 @@ Motion MotionProblem::motion(const VectorXd& x) const {
   return motion;
 }
 
-VectorXd MotionProblem::ahead(const Laid& laid, int k, const VectorXd& before, const VectorXd& now,
+VectorXd MotionProblem::ahead(const PhaseLayout& laid, int k, const VectorXd& before, const VectorXd& now,
                               double share) const {
   VectorXd next = now + share * (now - before);
   if (system_->charts().empty()) return next;
@@ -618,10 +619,10 @@ VectorXd MotionProblem::relabelled(const Event& event, const VectorXd& theta) co
 double MotionProblem::reintegrate(const Motion& motion) const {
   double worst = 0.0;
   VectorXd theta, p;  // of what moves; p arrives, or leaves at the first node
-  const auto compare = [&](const Laid& laid, const PhaseMotion& m, int k) {
+  const auto compare = [&](const PhaseLayout& laid, const PhaseMotion& m, int k) {
     worst = std::max(worst, (theta - picked(m.q.row(k).transpose(), laid.functions->moving)).lpNorm<Eigen::Infinity>());
   };
-  const auto mass = [&](const Laid& laid, const Element& momentum) {
+  const auto mass = [&](const PhaseLayout& laid, const Element& momentum) {
     const int m = laid.index.moving;
     const MatrixXd J = jacobian(*momentum, joined(theta, VectorXd::Zero(m)));
     MatrixXd M(m, m);
@@ -629,7 +630,7 @@ double MotionProblem::reintegrate(const Motion& motion) const {
     return M;
   };
   // One step by Newton's method, damped: theta and p become those of the next node; false where it fails.
-  const auto advance = [&](const Laid& laid, const PhaseMotion& m, int k, const VectorXd& guess) {
+  const auto advance = [&](const PhaseLayout& laid, const PhaseMotion& m, int k, const VectorXd& guess) {
     const int n = system_->n();
     const auto& moving = laid.functions->moving;
     VectorXd next = guess, s;
@@ -673,7 +674,7 @@ double MotionProblem::reintegrate(const Motion& motion) const {
   start(0);
   std::vector<bool> done(phases_.size(), false);
   for (;;) {
-    const Laid& laid = phases_[static_cast<std::size_t>(now)];
+    const PhaseLayout& laid = phases_[static_cast<std::size_t>(now)];
     const PhaseMotion& m = motion.phases[static_cast<std::size_t>(now)];
     const bool again = done[static_cast<std::size_t>(now)];  // round the cycle: one more step is enough
     VectorXd last_but_one = theta - m.h * mass(laid, laid.momentum_first).llt().solve(p);
@@ -690,9 +691,9 @@ double MotionProblem::reintegrate(const Motion& motion) const {
     if (again) return worst;
     done[static_cast<std::size_t>(now)] = true;
     const auto joint =
-        std::find_if(events_.begin(), events_.end(), [&](const Joint& j) { return j.event.from == now; });
+        std::find_if(events_.begin(), events_.end(), [&](const EventLayout& j) { return j.event.from == now; });
     if (joint == events_.end()) return worst;
-    const Laid& next = phases_[static_cast<std::size_t>(joint->event.to)];
+    const PhaseLayout& next = phases_[static_cast<std::size_t>(joint->event.to)];
     if (next.stays) return worst;
     const MatrixXd M = mass(laid, laid.momentum_last);
     const VectorXd v = M.llt().solve(p);

@@ -150,7 +150,7 @@ class MotionProblem {
   int phases() const { return static_cast<int>(phases_.size()); }
   const Phase& phase(int i) const { return phases_[static_cast<std::size_t>(i)].phase; }
   const PhaseIndex& index(int i) const { return phases_[static_cast<std::size_t>(i)].index; }
-  const HeldFunctions& functions(int i) const { return *phases_[static_cast<std::size_t>(i)].functions; }
+  const PinnedSystem& functions(int i) const { return *phases_[static_cast<std::size_t>(i)].functions; }
   int size() const { return size_; }
   // Unknowns of a node, of an interval's two nodes; as inputs of an element.
   std::vector<int> node(int phase, int k) const;
@@ -171,34 +171,35 @@ class MotionProblem {
   double reintegrate(const Motion& motion) const;
 
  private:
-  struct Laid {
+  struct PhaseLayout {
     Phase phase;
-    const HeldFunctions* functions;
+    const PinnedSystem* functions;
     PhaseIndex index;
     std::vector<Element> actions, pushes;  // of the intervals
     Element momentum_first, momentum_last;
     int dynamics = 0, arrival = -1, departure = -1, force_rows = 0;
     bool stays = false;
   };
-  struct Joint {
+  struct EventLayout {
     Event event;
     int jump = 0, configuration = 0, impulse_rows = 0;
     Impulse impulse = {};
   };
   void lay_out();
-  void add_dynamics(Laid& laid);
-  void add_event_rows(Joint& joint);
+  void add_dynamics(PhaseLayout& laid);
+  void add_event_rows(EventLayout& joint);
   void add_boundary_rows(const Boundary& boundary);
   // Adds a share of what is held's force or impulse, output i of an element for coordinate i, to the rows of a phase's
   // conditions.
-  void add_force(std::vector<nlp::AssembledProblem::Term>& terms, const Laid& laid, int row, int first_output,
+  void add_force(std::vector<nlp::AssembledProblem::Term>& terms, const PhaseLayout& laid, int row, int first_output,
                  const Coefficient& coefficient) const;
   // Where the step before leads to, a share of it: coordinates that go on as they went, bodies that turn on as they did.
-  Eigen::VectorXd ahead(const Laid& laid, int k, const Eigen::VectorXd& before, const Eigen::VectorXd& now,
+  Eigen::VectorXd ahead(const PhaseLayout& laid, int k, const Eigen::VectorXd& before, const Eigen::VectorXd& now,
                         double share) const;
   // D2 and D4 of interval k with the forces that are no controls of single coordinates: [2n], and h.
-  Eigen::VectorXd slots(const Laid& laid, int k, double h, const Eigen::VectorXd& theta, const Eigen::VectorXd& next,
-                        const Eigen::VectorXd& u, Eigen::MatrixXd* jacobian_of_next = nullptr) const;
+  Eigen::VectorXd slots(const PhaseLayout& laid, int k, double h, const Eigen::VectorXd& theta,
+                        const Eigen::VectorXd& next, const Eigen::VectorXd& u,
+                        Eigen::MatrixXd* jacobian_of_next = nullptr) const;
   // The work of a control on a joint over an interval, or half of it: `share` u (theta of node `to` - that of `from`), or
   // where `rate` is an unknown (h/2) u rate.
   struct Work {
@@ -211,8 +212,8 @@ class MotionProblem {
   std::shared_ptr<const System> system_;
   std::vector<Coefficient> numbers_;
   Element energy_;
-  std::vector<Laid> phases_;
-  std::vector<Joint> events_;
+  std::vector<PhaseLayout> phases_;
+  std::vector<EventLayout> events_;
   std::vector<Boundary> boundaries_;
   nlp::AssembledProblem problem_;
   int size_ = 0;

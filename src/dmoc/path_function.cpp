@@ -62,7 +62,7 @@ void refuse_charts(const System& system, const std::vector<Argument>& arguments,
 
 PathFunction path_function(const System& system, const std::vector<int>& held, bool timed, const Expression& expression,
                            const std::vector<std::string>& motion_parameters, bool on_intervals) {
-  const HeldFunctions& functions = system.holding(held);
+  const PinnedSystem& functions = system.pinned(held);
   const std::vector<int>& moving = functions.moving;
   const int n = system.n(), m = static_cast<int>(moving.size()), controls = system.inputs();
   PathFunction f{expression, !on_intervals, {}, {}};
@@ -98,7 +98,7 @@ PathFunction path_function(const System& system, const std::vector<int>& held, b
 
 PathFunction end_function(const System& system, const std::vector<int>& held, const Expression& expression,
                           const std::vector<std::string>& motion_parameters) {
-  const std::vector<int>& moving = system.holding(held).moving;
+  const std::vector<int>& moving = system.pinned(held).moving;
   const int n = system.n(), m = static_cast<int>(moving.size());
   PathFunction f{expression, true, {}, {}};
   bool moves = false;
@@ -107,18 +107,18 @@ PathFunction end_function(const System& system, const std::vector<int>& held, co
     if (a.variable && a.variable->kind == Variable::control)
       throw ExpressionError("controls have no value at an end; allowed: coordinates, rates, points");
   refuse_charts(system, arguments, false);
-  f.function = system.record_at_node(
-      2 * m, 1 + static_cast<int>(f.parameters.size()),
-      [&](const auto& tree, const std::vector<Var>& z, const std::vector<Var>& extra) {
-        const std::vector<Var> q = whole(n, moving, z.data()), v = whole(n, moving, z.data() + m);
-        const auto frames = tree.frames(q.data(), v.data());
-        const Var* none = nullptr;
-        std::vector<Var> values;
-        for (const Argument& a : arguments)
-          values.push_back(a.variable ? tree.value(*a.variable, frames, q.data(), v.data(), none)
-                                      : extra[1 + a.parameter]);
-        return std::vector<Var>{expression.template evaluate<Var>(values)};
-      });
+  f.function =
+      system.record_at_node(2 * m, 1 + static_cast<int>(f.parameters.size()),
+                            [&](const auto& tree, const std::vector<Var>& z, const std::vector<Var>& extra) {
+                              const std::vector<Var> q = whole(n, moving, z.data()), v = whole(n, moving, z.data() + m);
+                              const auto frames = tree.frames(q.data(), v.data());
+                              const Var* none = nullptr;
+                              std::vector<Var> values;
+                              for (const Argument& a : arguments)
+                                values.push_back(a.variable ? tree.value(*a.variable, frames, q.data(), v.data(), none)
+                                                            : extra[1 + a.parameter]);
+                              return std::vector<Var>{expression.template evaluate<Var>(values)};
+                            });
   return f;
 }
 

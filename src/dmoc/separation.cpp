@@ -64,7 +64,7 @@ const Function& square_of_length(int d) {
 
 }  // namespace
 
-Separation::Separation(MotionProblem& problem, std::vector<PartPair> pairs, double size)
+SeparatingPlanes::SeparatingPlanes(MotionProblem& problem, std::vector<PartPair> pairs, double size)
     : pairs_(std::move(pairs)), size_(size) {
   const System& system = problem.system();
   const int d = system.structure().dimension;
@@ -277,7 +277,7 @@ std::vector<double> gaps_in(const System& system, const std::vector<double>& num
 
 }  // namespace
 
-void Separation::fill(const MotionProblem& problem, VectorXd& x) const {
+void SeparatingPlanes::fill(const MotionProblem& problem, VectorXd& x) const {
   if (planes_.empty()) return;
   if (problem.system().structure().dimension == 2)
     fill_planes<2>(problem, pairs_, planes_, size_, x);

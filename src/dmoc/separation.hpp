@@ -26,12 +26,12 @@ struct Plane {
   int first = 0;  // its normal, [dimension], then its offset
 };
 
-class Separation {
+class SeparatingPlanes {
  public:
-  Separation() = default;
+  SeparatingPlanes() = default;
   // Adds unknowns and rows to a problem that is transcribed and not finished. `size`: of the parts, 1, or less where they
   // are to be grown.
-  Separation(MotionProblem& problem, std::vector<PartPair> pairs, double size = 1.0);
+  SeparatingPlanes(MotionProblem& problem, std::vector<PartPair> pairs, double size = 1.0);
 
   const std::vector<PartPair>& pairs() const { return pairs_; }
   const std::vector<Plane>& planes() const { return planes_; }
@@ -57,7 +57,7 @@ class Separation {
 struct Clearance {
   double at_nodes = 0.0, between = 0.0;  // least; `between`: on a mesh `finer` times finer
   int pair = -1;                         // that misses its margin most, on the finer mesh,
-  double short_by = 0.0, time = 0.0;     // by how much, m (below 0: none misses it), and s since the start of the motion
+  double short_by = 0.0, time = 0.0;  // by how much, m (below 0: none misses it), and s since the start of the motion
 };
 Clearance clearance(const MotionProblem& problem, const Eigen::VectorXd& x, const std::vector<PartPair>& pairs,
                     int finer);

@@ -183,11 +183,11 @@ System::System(Model model, bool directors, std::vector<Energy> energies)
   });
 }
 
-const HeldFunctions& System::holding(const std::vector<int>& held) const {
+const PinnedSystem& System::pinned(const std::vector<int>& held) const {
   const std::lock_guard lock(mutex_);
   auto& known = held_[held];
   if (known) return *known;
-  known = std::make_unique<HeldFunctions>();
+  known = std::make_unique<PinnedSystem>();
   known->held = held;
   for (int i = 0; i < n(); ++i)
     if (std::find(held.begin(), held.end(), i) == held.end()) known->moving.push_back(i);
@@ -213,7 +213,7 @@ const HeldFunctions& System::holding(const std::vector<int>& held) const {
 }
 
 // Rates are those of the interval's differences; in directors they are of coordinates that are no chart's.
-void System::record_pushes(HeldFunctions& known) const {
+void System::record_pushes(PinnedSystem& known) const {
   const std::vector<int>& moving = known.moving;
   const int m = static_cast<int>(moving.size()), size = n(), controls = inputs();
   const auto pushed = [&](const auto& first, const auto& last, const std::vector<Var>& z, const Var& h) {

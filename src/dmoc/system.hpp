@@ -30,7 +30,7 @@ using Element = std::shared_ptr<const autodiff::Element>;
 // gravity is that of the midpoint. Slot derivatives in the coordinates are the reduced equations (4.8): the derivative of
 // the directors with respect to the coordinates is a null-space matrix. Joints of three turns have angles that are a
 // chart about an attitude, a node's reference, so that there is no attitude at which they fail.
-struct HeldFunctions {
+struct PinnedSystem {
   std::vector<int> held, moving;  // coordinates, ascending
   // (theta, theta'; h, numbers) -> D2 L_d, D4 L_d, [2n]: slot derivatives of the discrete Lagrangian (midpoint rule,
   // (3.1.1) of Pekarek 2010) with respect to all coordinates at either end, from which the rows of a transcription are
@@ -84,7 +84,7 @@ class System {
     }
   }
 
-  const HeldFunctions& holding(const std::vector<int>& held) const;
+  const PinnedSystem& pinned(const std::vector<int>& held) const;
   // A function of this system, recorded when first asked for by this name.
   const Function& known_as(const std::string& name, const std::function<Function()>& record_it) const;
   // Coordinates that a link's place depends on, ascending; of -1, the ground: none.
@@ -138,7 +138,7 @@ class System {
                             });
   }
   Function record_action(const std::vector<int>& moving, bool timed) const;
-  void record_pushes(HeldFunctions& functions) const;
+  void record_pushes(PinnedSystem& functions) const;
   void check_directors() const;
 
   autodiff::Var beside(const systems::Tree<autodiff::Var>& tree, const std::vector<autodiff::Var>& numbers,
@@ -151,7 +151,7 @@ class System {
   Reference no_reference_;
   Function energy_;
   mutable std::mutex mutex_;
-  mutable std::map<std::vector<int>, std::unique_ptr<HeldFunctions>> held_;
+  mutable std::map<std::vector<int>, std::unique_ptr<PinnedSystem>> held_;
   mutable std::map<std::string, Function> known_;
 };
 

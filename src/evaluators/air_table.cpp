@@ -73,7 +73,7 @@ const KeyTable<AirTable>& air_table_keys() {
                 .maximum = 1e9,
                 .open_minimum = true,
                 .word = "steady",
-                .word_value = 0.0})
+                .named_number = 0.0})
           .add("seed", field(&D::seed), {.description = "of the field", .minimum = 0, .maximum = 2147483647})
           .add("step", &A::step, above("s", "of the simulation"))
           .add("cancel", &A::cancel,
@@ -272,7 +272,7 @@ class AirTableEvaluator final : public Evaluator {
     return {field, {"drift", "m", "of the craft, fans off, and with the commands going on", n, {"off", "cancelled"}}};
   }
 
-  std::vector<std::pair<std::string, std::string>> reads() const override {
+  std::vector<std::pair<std::string, std::string>> input_fingerprints() const override {
     if (text_.empty()) return {};
     return {{"air-table.cancel-checksum", checksum(text_)}};
   }

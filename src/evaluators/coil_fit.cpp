@@ -114,7 +114,7 @@ class CoilFitEvaluator final : public Evaluator {
     return {channel};
   }
 
-  std::vector<std::pair<std::string, std::string>> reads() const override {
+  std::vector<std::pair<std::string, std::string>> input_fingerprints() const override {
     if (text_.empty()) return {};
     return {{"coil-fit.table-checksum", checksum(text_)}};
   }

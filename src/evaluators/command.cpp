@@ -84,10 +84,10 @@ std::vector<std::string> environment_with(std::vector<std::string> more) {
   });
   for (char** entry = environ; *entry; ++entry) {
     const std::string text = *entry;
-    const bool told = text.starts_with("OMPI_") || text.starts_with("PMIX_") || text.starts_with("PMI_");
+    const bool mpi_variable = text.starts_with("OMPI_") || text.starts_with("PMIX_") || text.starts_with("PMI_");
     const bool of_the_user = text.starts_with("OMPI_ALLOW_RUN_AS_ROOT") || text.starts_with("PMIX_MCA_gds=") ||
                              (!launched && text.starts_with("OMPI_MCA_") && given.contains(text));
-    if (!told || of_the_user) more.push_back(text);
+    if (!mpi_variable || of_the_user) more.push_back(text);
   }
   return more;
 }
@@ -121,8 +121,9 @@ std::string without_shell(const std::string& words) {
   rest.remove_prefix(4);
   if (rest.starts_with("line ")) rest.remove_prefix(5);
   const auto digits = rest.find_first_not_of("0123456789");
-  return digits > 0 && digits != rest.npos && rest.substr(digits).starts_with(": ") ? std::string(rest.substr(digits + 2))
-                                                                                    : words;
+  return digits > 0 && digits != rest.npos && rest.substr(digits).starts_with(": ")
+             ? std::string(rest.substr(digits + 2))
+             : words;
 }
 
 [[noreturn]] void fail_by_system(const fs::path& path) {
@@ -194,7 +195,7 @@ class Command final : public Evaluator {
   Channels channels() const override { return {}; }
   int concurrency() const override { return workers_; }
 
-  std::vector<std::pair<std::string, std::string>> reads() const override {
+  std::vector<std::pair<std::string, std::string>> input_fingerprints() const override {
     std::vector<std::pair<std::string, std::string>> all;
     for (const auto& [path, sum] : files_.checksums()) {
       // A file beside the configuration goes where that goes.
@@ -271,8 +272,8 @@ class Command final : public Evaluator {
       if (!end.from_outside()) evaluation.status = Status::failed;  // else it was killed while it wrote
       evaluation.reason = end.text() + ", result.json: " + error.what();
     }
-    outcome.killed = (evaluation.status == Status::lost && end.from_outside()) ||
-                     (evaluation.status == Status::failed && !answered);
+    outcome.killed =
+        (evaluation.status == Status::lost && end.from_outside()) || (evaluation.status == Status::failed && !answered);
     if (!evaluation.ok())
       if (const std::string words = said_last(directory); !words.empty()) evaluation.reason += "; stderr: " + words;
   }
@@ -374,7 +375,8 @@ class Command final : public Evaluator {
     const std::string number = servers_started_ == 0 ? "" : "-" + std::to_string(servers_started_);
     ++servers_started_;
     Served served;
-    served.directory = directories_->make("server-" + std::string(host) + "-" + std::to_string(getpid()) + name_ + number);
+    served.directory =
+        directories_->make("server-" + std::string(host) + "-" + std::to_string(getpid()) + name_ + number);
     served.server = std::make_unique<Server>(Program{settings_.text("command.serve"), served.directory,
                                                      environment_with({"DODYN_STUDY=" + study_.string()})});
     return served;
@@ -576,11 +578,11 @@ class Command final : public Evaluator {
   Settings settings_;
   std::vector<std::string> metrics_;
   std::optional<WorkingDirectories> directories_;
-  fs::path study_;    // where the configuration lies
-  std::string line_;  // command.run or command.serve
-  NamedFiles files_;  // that it names
-  std::string name_;  // behind the id in the name of a directory
-  bool own_folder_;   // of the working directories: made for this study
+  fs::path study_;               // where the configuration lies
+  std::string line_;             // command.run or command.serve
+  NamedFiles files_;             // that it names
+  std::string name_;             // behind the id in the name of a directory
+  bool own_folder_;              // of the working directories: made for this study
   int workers_ = 1, ranks_ = 1;  // of an evaluation
   std::string launcher_;
   std::shared_ptr<Processors> processors_;  // null: programs are started as they are

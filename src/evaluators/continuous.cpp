@@ -73,7 +73,7 @@ class ContinuousDriver {
   Departure run(const std::vector<PlannedPhase>& phases) {
     for (std::size_t i = 0; i < phases.size(); ++i) {
       const PlannedPhase& phase = phases[i];
-      moving_ = system_.holding(phase.held).moving;
+      moving_ = system_.pinned(phase.held).moving;
       if (phase.restarts) begin(phase);
       if (!std::isfinite(departure_.largest)) departure_ = {0.0, 0.0};
       for (Eigen::Index k = 0; k < phase.u.rows(); ++k) {

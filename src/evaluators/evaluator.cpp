@@ -12,7 +12,7 @@
 #include "evaluators/nonsmooth/nonsmooth.hpp"
 #include "evaluators/simulation.hpp"
 #include "evaluators/testfunction.hpp"
-#include "surrogate/choice.hpp"
+#include "surrogate/strategy_options.hpp"
 
 namespace dodyn::evaluators {
 

@@ -22,7 +22,7 @@ class Evaluator {
   virtual std::vector<Quantity> metrics() const = 0;
   virtual Channels channels() const = 0;
   // What it reads besides its settings, as (key, text), such as the checksum of a file: a resumed archive must agree.
-  virtual std::vector<std::pair<std::string, std::string>> reads() const { return {}; }
+  virtual std::vector<std::pair<std::string, std::string>> input_fingerprints() const { return {}; }
   // Must depend on the task alone. Fills status, reason, cost, gradient, metrics and trajectory; the farm fills
   // seconds, rank, host and started.
   virtual Outcome evaluate(const Task& task) const = 0;
@@ -36,13 +36,13 @@ class Evaluator {
   // study.workers says.
   virtual int concurrency() const { return 1; }
   // Whether evaluations come with the gradient of their cost; `surrogate.strategy = auto` uses it then.
-  virtual bool gradients() const { return false; }
+  virtual bool has_gradients() const { return false; }
   // Whether a start from a neighbour's motion may end in a better answer than an evaluation's own starts: a study then
   // solves a design again that its neighbours say could be cheaper.
-  virtual bool continues() const { return false; }
+  virtual bool uses_warm_start() const { return false; }
   // Tells of a design, cheaply and without an evaluation, why none of it can be ok, as of ports that do not fit; empty: it may
   // be. Searches ask it of all designs that they think of. No function: nothing is known ahead.
-  virtual std::function<std::string(const Eigen::VectorXd& design)> foresight() const { return {}; }
+  virtual std::function<std::string(const Eigen::VectorXd& design)> infeasibility_test() const { return {}; }
   // What `dodyn simulate` shows: the one motion that the settings and task.evaluation.design describe, whatever number
   // of them an evaluation takes. Nothing where evaluations are no simulations.
   virtual std::optional<Simulated> simulate(const Task&) const { return std::nullopt; }

@@ -23,17 +23,27 @@ bool has_word(std::string_view line) {
 }
 
 bool begins_as_a_launcher(std::string_view line) {
-  constexpr std::array beginnings = {"srun: ", "slurmstepd: ", "slurmstepd-", "mpiexec: ", "mpirun: ", "[mpiexec@",
-                                     "[proxy:", "=   ", "YOUR APPLICATION TERMINATED"};
+  constexpr std::array beginnings = {"srun: ",    "slurmstepd: ", "slurmstepd-",
+                                     "mpiexec: ", "mpirun: ",     "[mpiexec@",
+                                     "[proxy:",   "=   ",         "YOUR APPLICATION TERMINATED"};
   return std::ranges::any_of(beginnings, [&](const char* beginning) { return line.starts_with(beginning); });
 }
 
 bool says_that_nothing_started(std::string_view line) {
-  constexpr std::array phrases = {"attempt to run as root",   "not enough slots",      "unable to find the specified",
-                                  "unable to launch",         "could not launch",      "unable to access or execute",
-                                  "execve()",                 "execvp error",          "Unable to create step",
-                                  "Unable to confirm alloc",  "Job has expired",       "Invalid job id",
-                                  "unable to start a daemon", "daemon failed to start"};
+  constexpr std::array phrases = {"attempt to run as root",
+                                  "not enough slots",
+                                  "unable to find the specified",
+                                  "unable to launch",
+                                  "could not launch",
+                                  "unable to access or execute",
+                                  "execve()",
+                                  "execvp error",
+                                  "Unable to create step",
+                                  "Unable to confirm alloc",
+                                  "Job has expired",
+                                  "Invalid job id",
+                                  "unable to start a daemon",
+                                  "daemon failed to start"};
   return std::ranges::any_of(phrases, [&](const char* phrase) { return line.find(phrase) != line.npos; });
 }
 

@@ -7,8 +7,8 @@
 namespace dodyn::evaluators {
 
 struct LastWords {
-  std::string program;   // its last line with a word in it; empty: none
-  std::string launcher;  // the first line of what mpiexec or srun said last; empty: nothing
+  std::string program;        // its last line with a word in it; empty: none
+  std::string launcher;       // the first line of what mpiexec or srun said last; empty: nothing
   bool cannot_start = false;  // the launcher says that it did not start the program
 };
 

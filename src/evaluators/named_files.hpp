@@ -13,8 +13,8 @@ namespace dodyn::evaluators {
 // The regular files that a line of shell names by a path and reads: programs, scripts, what stands behind <. Names in
 // `variables` and of the environment are replaced. Left out: what stands behind >, the last word of cp and its like, and words
 // of tee, touch, rm and their like, since evaluations may change those.
-std::vector<std::filesystem::path> files_in(
-    const std::string& line, const std::vector<std::pair<std::string, std::string>>& variables);
+std::vector<std::filesystem::path> files_in(const std::string& line,
+                                            const std::vector<std::pair<std::string, std::string>>& variables);
 
 // Files as they were when this was made.
 class NamedFiles {

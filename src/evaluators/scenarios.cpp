@@ -67,12 +67,12 @@ class Scenarios final : public Evaluator {
     for (const One& one : all_) least = std::min(least, one.evaluator->concurrency());
     return least;
   }
-  bool gradients() const override {
-    return std::all_of(all_.begin(), all_.end(), [](const auto& one) { return one.evaluator->gradients(); });
+  bool has_gradients() const override {
+    return std::all_of(all_.begin(), all_.end(), [](const auto& one) { return one.evaluator->has_gradients(); });
   }
 
-  bool continues() const override {
-    return std::any_of(all_.begin(), all_.end(), [](const auto& one) { return one.evaluator->continues(); });
+  bool uses_warm_start() const override {
+    return std::any_of(all_.begin(), all_.end(), [](const auto& one) { return one.evaluator->uses_warm_start(); });
   }
 
   std::vector<Quantity> metrics() const override {
@@ -97,17 +97,18 @@ class Scenarios final : public Evaluator {
     return all;
   }
 
-  std::vector<std::pair<std::string, std::string>> reads() const override {
+  std::vector<std::pair<std::string, std::string>> input_fingerprints() const override {
     std::vector<std::pair<std::string, std::string>> all;
     for (const One& one : all_)
-      for (const auto& [key, text] : one.evaluator->reads()) all.emplace_back("scenario." + one.name + "." + key, text);
+      for (const auto& [key, text] : one.evaluator->input_fingerprints())
+        all.emplace_back("scenario." + one.name + "." + key, text);
     return all;
   }
 
-  std::function<std::string(const Eigen::VectorXd&)> foresight() const override {
+  std::function<std::string(const Eigen::VectorXd&)> infeasibility_test() const override {
     return [this](const Eigen::VectorXd& design) -> std::string {
       for (const One& one : all_)
-        if (const auto of_one = one.evaluator->foresight())
+        if (const auto of_one = one.evaluator->infeasibility_test())
           if (const std::string reason = of_one(design); !reason.empty()) return one.name + ": " + reason;
       return {};
     };

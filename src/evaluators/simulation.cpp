@@ -18,14 +18,14 @@
 namespace dodyn::evaluators {
 namespace {
 
-using simulation::Course;
-using simulation::Ended;
-using simulation::Film;
 using simulation::Formula;
+using simulation::KeyframeRecorder;
 using simulation::Runner;
-using simulation::Seen;
+using simulation::SimulationOptions;
+using simulation::SimulationResult;
 using simulation::Start;
 using simulation::Starts;
+using simulation::StateQuantity;
 
 using Given = std::map<std::string, double>;
 
@@ -56,14 +56,14 @@ class SimulationEvaluator final : public Evaluator {
       if (const int at = model_.parameter(free.name); at >= 0 && model_.parameters[static_cast<std::size_t>(at)].counts)
         throw settings.error("design." + free.name + ".min",
                              "the number of links depends on it; allowed: a value, design." + free.name + " = NUMBER");
-    Course& course = own_.course;
+    SimulationOptions& course = own_.course;
     course.held = simulation::held_links(settings, model_);
     simulation::FormulaReader reader(model_, starts_.variables(), !settings.text("control.craft").empty());
     starts_.read(reader);
-    for (const FreeSection* section : settings.sections_of("require"))
-      for (const FreeEntry& entry : section->entries) requirements_.push_back({entry, reader.requirement(entry)});
+    for (const CustomSection* section : settings.sections_of("require"))
+      for (const CustomEntry& entry : section->entries) requirements_.push_back({entry, reader.requirement(entry)});
     static const Key duration{.name = "for", .default_value = "0", .unit = "s", .minimum = 0, .maximum = 1e6};
-    for (const FreeSection* section : settings.sections_of("outcome")) {
+    for (const CustomSection* section : settings.sections_of("outcome")) {
       const std::string& name = section->name;
       if (name == "end" || name == "failed" || (name == "unresolved" && course.coils))
         throw section->error(name == "end" ? "is the outcome of runs that no other one ends; allowed: another name"
@@ -73,8 +73,8 @@ class SimulationEvaluator final : public Evaluator {
       course.rules.push_back({name, reader.condition(*section->find("when")), section->real(duration)});
     }
     read_cost(reader);
-    for (const FreeSection* section : settings.sections_of("metrics"))
-      for (const FreeEntry& entry : section->entries) {
+    for (const CustomSection* section : settings.sections_of("metrics"))
+      for (const CustomEntry& entry : section->entries) {
         for (const Quantity& other : tally_.metrics())
           if (other.name == entry.key) throw entry.error("there is a metric of that name; allowed: another name");
         properties_.push_back({entry, reader.property(entry)});
@@ -95,7 +95,7 @@ class SimulationEvaluator final : public Evaluator {
     } catch (const std::invalid_argument& error) {
       throw settings.error("simulation.model", error.what());
     }
-    if (course.uses(Seen::largest_impulse) && !course.by_impulses())
+    if (course.uses(StateQuantity::largest_impulse) && !course.by_impulses())
       throw settings.error("simulation.response",
                            "has no impulses, of which largest_impulse speaks; allowed: decomposition, exact");
     if (own_.course.coils) try_coils(values);
@@ -112,7 +112,7 @@ class SimulationEvaluator final : public Evaluator {
     return all;
   }
 
-  std::function<std::string(const Eigen::VectorXd&)> foresight() const override {
+  std::function<std::string(const Eigen::VectorXd&)> infeasibility_test() const override {
     return [this](const Eigen::VectorXd& design) -> std::string {
       try {
         const Given given = designed(design);
@@ -137,7 +137,7 @@ class SimulationEvaluator final : public Evaluator {
     return list;
   }
 
-  std::vector<std::pair<std::string, std::string>> reads() const override {
+  std::vector<std::pair<std::string, std::string>> input_fingerprints() const override {
     std::vector<std::pair<std::string, std::string>> all = {{"simulation.model-checksum", checksum(named_.text)}};
     if (!own_.coil_text.empty()) all.push_back({"coils.table-checksum", checksum(own_.coil_text)});
     if (!starts_.file_text().empty()) all.push_back({"starts.file-checksum", checksum(starts_.file_text())});
@@ -219,9 +219,9 @@ class SimulationEvaluator final : public Evaluator {
     tally_.failed = static_cast<int>(names.size()) - 1;
     if (own_.course.coils) names.emplace_back("unresolved");
     tally_.end = own_.course.end;
-    for (const FreeSection* section : settings_.sections_of("cost")) {
-      const FreeEntry *share = section->find("failure-of"), *formula = section->find("cost"),
-                      *misalignment = section->find("misalignment");
+    for (const CustomSection* section : settings_.sections_of("cost")) {
+      const CustomEntry *share = section->find("failure-of"), *formula = section->find("cost"),
+                        *misalignment = section->find("misalignment");
       read_among(*section);
       if (share && formula) throw formula->error("is given next to failure-of; allowed: one of them");
       if (formula) own_.course.cost = reader.number(*formula);
@@ -233,7 +233,7 @@ class SimulationEvaluator final : public Evaluator {
     }
   }
 
-  int outcome_named(const FreeEntry& entry) const {
+  int outcome_named(const CustomEntry& entry) const {
     const auto& names = tally_.outcomes;
     const auto judged = names.begin() + tally_.failed, at = std::find(names.begin(), judged, entry.value);
     if (at == judged)
@@ -243,9 +243,9 @@ class SimulationEvaluator final : public Evaluator {
   }
 
   // Which starts a mean is over, and how many may be left out.
-  void read_among(const FreeSection& section) {
-    const FreeEntry *among = section.find("among"), *others = section.find("others");
-    if (const FreeEntry* share = section.find("failure-of"); share && (among || others))
+  void read_among(const CustomSection& section) {
+    const CustomEntry *among = section.find("among"), *others = section.find("others");
+    if (const CustomEntry* share = section.find("failure-of"); share && (among || others))
       throw(among ? among : others)->error("is of a mean, and failure-of is a share; allowed: one of them");
     if (others && !among) throw others->error("is of no use without among; allowed: among = OUTCOME");
     if (!among) return;
@@ -331,7 +331,7 @@ class SimulationEvaluator final : public Evaluator {
   static double value(const Formula& formula, const Start& start) {
     std::vector<double> x;
     for (const auto& seen : formula.arguments)
-      x.push_back(seen.kind == simulation::Seen::start
+      x.push_back(seen.kind == simulation::StateQuantity::start
                       ? start.variables[static_cast<std::size_t>(seen.one)]
                       : start.values.parameters[static_cast<std::size_t>(seen.variable.index)]);
     return formula.expression.evaluate<double>(x);
@@ -386,7 +386,7 @@ class SimulationEvaluator final : public Evaluator {
     Eigen::MatrixXd films(filmed() ? (last - first) * own_.frames : 0, channels_[1].coordinates.size() + 1);
     Trajectory motion = first == 0 && !filmed() ? blank() : Trajectory{};
     std::optional<Runner<n>> runner;
-    std::optional<Film<n>> film;
+    std::optional<KeyframeRecorder<n>> film;
     const auto late = [&] { return task.seconds_left() == 0.0; };
     for (int i = first; i < last; ++i) {
       const Start start = starts_.start(i, design);
@@ -394,10 +394,10 @@ class SimulationEvaluator final : public Evaluator {
         runner.emplace(model_, start.values, own_.course, plan(task.evaluation.design, start));
         if (filmed()) film.emplace(runner->world());
       }
-      simulation::Kept<n> kept;
+      simulation::SimulationRecord<n> kept;
       kept.motion = i == 0 && !filmed() ? &motion : nullptr;
       kept.film = film ? &*film : nullptr;
-      Ended ended;
+      SimulationResult ended;
       try {
         ended = runner->run(start, late, &kept);
       } catch (const std::invalid_argument& error) {
@@ -414,7 +414,7 @@ class SimulationEvaluator final : public Evaluator {
         outcome.evaluation.reason = "start " + std::to_string(i + 1) + ", " + ended.reason;
       tries.row(i - first) << ended.outcome, ended.time, ended.cost, static_cast<double>(ended.steps), ended.contacts,
           ended.energy_change, ended.effort;
-      if (film) films.middleRows((i - first) * own_.frames, own_.frames) = film->telling(own_.frames);
+      if (film) films.middleRows((i - first) * own_.frames, own_.frames) = film->keyframes(own_.frames);
     }
     outcome.evaluation.status = Status::ok;
     outcome.evaluation.cost = tries.col(simulation::cost_column).mean();
@@ -441,35 +441,35 @@ class SimulationEvaluator final : public Evaluator {
     const Start start = starts_.start(own_.start - 1, design);
     Runner<n> runner(model_, start.values, own_.course, plan(task.evaluation.design, start));
     Trajectory motion = blank();
-    simulation::Story<n> story;
-    simulation::Kept<n> kept{.motion = &motion, .story = &story};
+    simulation::SimulationSummary<n> story;
+    simulation::SimulationRecord<n> kept{.motion = &motion, .story = &story};
     const std::clock_t clock = std::clock();
-    const Ended ended = runner.run(
+    const SimulationResult ended = runner.run(
         start, [&] { return task.seconds_left() == 0.0; }, &kept);
     const double seconds = static_cast<double>(std::clock() - clock) / CLOCKS_PER_SEC;
-    Simulated told;
-    told.completed = ended.reason.empty() && !ended.timed_out;
+    Simulated result;
+    result.completed = ended.reason.empty() && !ended.timed_out;
     const auto& options = own_.course.options;
-    told.report = formatted("model           %s, %zu bodies, %s\n", own_.model.c_str(), bodies_.size(),
-                            n == 2 ? "planar" : "spatial") +
-                  formatted("method          %s, %s, h = %g s\n", settings_.text("simulation.stepper").c_str(),
-                            settings_.text("simulation.response").c_str(), options.step);
+    result.report = formatted("model           %s, %zu bodies, %s\n", own_.model.c_str(), bodies_.size(),
+                              n == 2 ? "planar" : "spatial") +
+                    formatted("method          %s, %s, h = %g s\n", settings_.text("simulation.stepper").c_str(),
+                              settings_.text("simulation.response").c_str(), options.step);
     if (starts_.count() > 1 || !start.variables.empty()) {
-      told.report += formatted("start           %d of %d", own_.start, starts_.count());
+      result.report += formatted("start           %d of %d", own_.start, starts_.count());
       const std::size_t most = 8;  // of a line
       for (std::size_t i = 0; i < std::min(most, start.variables.size()); ++i)
-        told.report += formatted("%s %s = %.6g", i ? "," : ":", starts_.variables()[i].c_str(), start.variables[i]);
-      told.report += "\n";
+        result.report += formatted("%s %s = %.6g", i ? "," : ":", starts_.variables()[i].c_str(), start.variables[i]);
+      result.report += "\n";
     }
-    told.report += ended.reason.empty()
-                       ? formatted("ended           %s at t = %.6g s, %ld steps%s\n",
-                                   tally_.outcomes[static_cast<std::size_t>(ended.outcome)].c_str(), ended.time,
-                                   ended.steps, ended.timed_out ? ", at its time limit" : "")
-                       : "ended           " + tally_.outcomes[static_cast<std::size_t>(ended.outcome)] + ": " +
-                             ended.reason + "\n";
-    if (own_.course.cost) told.report += formatted("cost            %.9g\n", ended.cost);
+    result.report += ended.reason.empty()
+                         ? formatted("ended           %s at t = %.6g s, %ld steps%s\n",
+                                     tally_.outcomes[static_cast<std::size_t>(ended.outcome)].c_str(), ended.time,
+                                     ended.steps, ended.timed_out ? ", at its time limit" : "")
+                         : "ended           " + tally_.outcomes[static_cast<std::size_t>(ended.outcome)] + ": " +
+                               ended.reason + "\n";
+    if (own_.course.cost) result.report += formatted("cost            %.9g\n", ended.cost);
     const auto& ledger = story.ledger;
-    told.report +=
+    result.report +=
         formatted("energy          kinetic %.6g J -> %.6g J, potential %.6g J -> %.6g J\n", story.before.kinetic,
                   story.after.kinetic, story.before.potential, story.after.potential) +
         formatted("                by impacts %.4g J, by projections %.4g J, ", ledger.impact,
@@ -494,13 +494,13 @@ class SimulationEvaluator final : public Evaluator {
         formatted("contact         %d node updates, %d cuts of a step, %zu pairs of parts touch at the end\n",
                   ledger.impulses, ledger.cuts, story.touching) +
         formatted("                %d impacts held back from making energy, velocities solved to %.2g m/s\n",
-                  ledger.tamed, ledger.residual) +
+                  ledger.energy_limited, ledger.residual) +
         formatted("speed           %.4g s simulated per CPU second\n", ended.time / std::max(1e-9, seconds));
-    told.channels = channels_;
-    told.trajectory = std::move(motion);
-    for (auto& channel : told.channels) channel.nodes = kept.rows;
-    for (auto& values : told.trajectory.values) values.conservativeResize(kept.rows, Eigen::NoChange);
-    return told;
+    result.channels = channels_;
+    result.trajectory = std::move(motion);
+    for (auto& channel : result.channels) channel.nodes = kept.rows;
+    for (auto& values : result.trajectory.values) values.conservativeResize(kept.rows, Eigen::NoChange);
+    return result;
   }
 
   Settings settings_;
@@ -510,7 +510,7 @@ class SimulationEvaluator final : public Evaluator {
   Starts starts_;
   std::optional<simulation::Control> control_;
   struct Requirement {  // or a number of the design
-    FreeEntry entry;
+    CustomEntry entry;
     Formula formula;
   };
   std::vector<Requirement> requirements_;

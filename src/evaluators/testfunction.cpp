@@ -112,7 +112,7 @@ class TestFunction : public Evaluator {
         throw settings.error("design.y.min", "the function " + function_.name + " does not depend on y; free x alone");
   }
 
-  bool gradients() const override { return options_.noise == 0; }
+  bool has_gradients() const override { return options_.noise == 0; }
   std::vector<Quantity> metrics() const override {
     return {{"slope", "1", "length of the gradient over the free variables"},
             {"warm-start-x", "1", "x of the evaluation that offered a warm start; x itself where there was none"}};

@@ -20,7 +20,7 @@
 namespace dodyn::farm {
 
 // How long to believe in what does not answer.
-struct Patience {
+struct Timeouts {
   double grace = 10;    // s an evaluation may overrun its time limit before it is given up, its evaluator with it
   double silence = 10;  // s without a sign of life after which a rank counts as lost
   // An evaluation under way for this many times the median of those that came back is begun a second time on a rank that has
@@ -50,25 +50,25 @@ class Rest {
 // A lost rank that speaks again is used again; its late answer is dropped.
 class Farm {
  public:
-  // Drops what is queued; asks what runs to stop, and leaves alone what does not do so within a second (loose_ends).
+  // Drops what is queued; asks what runs to stop, and leaves alone what does not do so within a second (needs_hard_exit).
   virtual ~Farm() = default;
   virtual int evaluators() const = 0;   // how many tasks can run at once; those lost or hanging do not count
   virtual int outstanding() const = 0;  // submitted and not yet returned
   virtual void submit(Task task) = 0;   // queued without limit, first in first out
-  virtual void withdraw() = 0;          // takes back what has not started
+  virtual void cancel_queued() = 0;     // takes back what has not started
   // The next finished task, in the order of finishing; nothing after `wait` without one (milliseconds::max(): wait as
   // long as it takes), and nothing at once where no task is outstanding.
   virtual std::optional<Outcome> next(std::chrono::milliseconds wait) = 0;
   // What has befallen the evaluators since this was asked last: "rank lost", "rank back", "rank given up".
-  virtual std::vector<Event> incidents() { return {}; }
+  virtual std::vector<Event> take_events() { return {}; }
 };
 
 // This process alone: one evaluator on its own thread, or several where the work may be called from so many at once.
-std::unique_ptr<Farm> make_local_farm(Work work, Patience patience = {}, int workers = 1);
+std::unique_ptr<Farm> make_local_farm(Work work, Timeouts timeouts = {}, int workers = 1);
 
 // Whether this process must end by _exit(): an evaluation was given up and its thread still runs, or a lost rank would
 // keep MPI_Finalize waiting.
-bool loose_ends();
+bool needs_hard_exit();
 
 // MPI, from initialisation to finalisation. Works without mpirun too (size 1). One per process, outliving its farms, on
 // the main thread.
@@ -96,8 +96,8 @@ class Session {
 std::string mpi_library();
 
 // On rank 0: the farm over all ranks; its destructor releases the workers.
-std::unique_ptr<Farm> make_mpi_farm(const Session& session, Work work, Patience patience = {});
+std::unique_ptr<Farm> make_mpi_farm(const Session& session, Work work, Timeouts timeouts = {});
 // On the other ranks: evaluate until released. Leaves the process (exit code 1) where rank 0 falls silent.
-void serve(const Session& session, const Work& work, Patience patience = {});
+void serve(const Session& session, const Work& work, Timeouts timeouts = {});
 
 }  // namespace dodyn::farm

@@ -68,19 +68,19 @@ char process_state(pid_t pid) {
   return name_end != std::string::npos && stat.size() > name_end + 2 ? stat[name_end + 2] : '\0';
 }
 
-std::string whereabouts() {
+std::string process_address() {
   std::error_code error;
   const auto space = std::filesystem::read_symlink("/proc/self/ns/pid", error).string();
   return space.empty() ? "" : std::to_string(getpid()) + " " + space + " " + host_name();
 }
 
-Neighbour::Neighbour(const std::string& whereabouts) {
-  const std::string here = farm::whereabouts();
+RemoteProcess::RemoteProcess(const std::string& process_address) {
+  const std::string here = farm::process_address();
   const auto place = [](const std::string& text) { return text.substr(std::min(text.find(' '), text.size())); };
-  if (!here.empty() && place(here) == place(whereabouts)) pid_ = std::atoi(whereabouts.c_str());
+  if (!here.empty() && place(here) == place(process_address)) pid_ = std::atoi(process_address.c_str());
 }
 
-bool Neighbour::gone() {
+bool RemoteProcess::gone() {
   const auto now = std::chrono::steady_clock::now();
   if (pid_ == 0 || now < next_look_) return false;
   next_look_ = now + std::chrono::milliseconds(250);

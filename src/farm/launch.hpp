@@ -25,12 +25,12 @@ class LaunchWatch {
 char process_state(pid_t pid);
 
 // Where this process can be looked for: its number, the host's name and the namespace that the number is of.
-std::string whereabouts();
+std::string process_address();
 
 // Another process, as far as the system of this host tells of it: nothing of one on another host or in another container.
-class Neighbour {
+class RemoteProcess {
  public:
-  explicit Neighbour(const std::string& whereabouts);
+  explicit RemoteProcess(const std::string& process_address);
   // Whether it was gone at this look and at the one before, a quarter of a second ago: what it had sent is here by then.
   bool gone();
 

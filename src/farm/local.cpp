@@ -31,15 +31,15 @@ constexpr std::chrono::milliseconds time_to_look(100);
 
 }  // namespace
 
-bool loose_ends() { return loose_end; }
-void leave_loose_end() { loose_end = true; }
+bool needs_hard_exit() { return loose_end; }
+void require_hard_exit() { loose_end = true; }
 
 double Rest::after(const Evaluation& evaluation) {
   if (!is_machine_trouble(evaluation)) {
     next_ = first_;
     return 0;
   }
-  return std::exchange(next_, std::min(2 * next_, Patience::longest_rest));
+  return std::exchange(next_, std::min(2 * next_, Timeouts::longest_rest));
 }
 
 Event given_up(const Task& task, int rank, const std::string& host) {
@@ -88,12 +88,12 @@ struct LocalFarm::State {
   std::vector<std::thread> threads;
 };
 
-LocalFarm::LocalFarm(Work work, Patience patience, int rank, int workers)
+LocalFarm::LocalFarm(Work work, Timeouts timeouts, int rank, int workers)
     : state_(std::make_shared<State>()), rank_(rank) {
   state_->running.resize(static_cast<std::size_t>(workers));
   for (std::size_t worker = 0; worker < state_->running.size(); ++worker)
-    state_->threads.emplace_back([state = state_, work, patience, rank, worker] {
-      evaluate_until_closed(*state, worker, work, patience, rank + static_cast<int>(worker));
+    state_->threads.emplace_back([state = state_, work, timeouts, rank, worker] {
+      evaluate_until_closed(*state, worker, work, timeouts, rank + static_cast<int>(worker));
     });
 }
 
@@ -113,7 +113,7 @@ LocalFarm::~LocalFarm() {
       state_->threads[worker].join();
     } else {
       state_->threads[worker].detach();
-      leave_loose_end();
+      require_hard_exit();
     }
     lock.lock();
   }
@@ -136,7 +136,7 @@ void LocalFarm::submit(Task task) {
   state_->for_scheduler.notify_one();
 }
 
-void LocalFarm::withdraw() {
+void LocalFarm::cancel_queued() {
   const std::lock_guard lock(state_->mutex);
   outstanding_ -= static_cast<int>(state_->queue.size());
   state_->queue.clear();
@@ -183,7 +183,7 @@ bool LocalFarm::runs(const Task& task) const {
   });
 }
 
-bool LocalFarm::settle(Outcome outcome) {
+bool LocalFarm::accept_remote_result(Outcome outcome) {
   {
     const std::lock_guard lock(state_->mutex);
     const auto here = std::ranges::find_if(state_->running, [&](const auto& running) {
@@ -251,17 +251,17 @@ std::optional<Outcome> LocalFarm::next_until(Clock::time_point time) {
   return pop_front(state_->finished);
 }
 
-void LocalFarm::evaluate_until_closed(State& state, std::size_t worker, const Work& work, Patience patience, int rank) {
+void LocalFarm::evaluate_until_closed(State& state, std::size_t worker, const Work& work, Timeouts timeouts, int rank) {
   std::unique_lock lock(state.mutex);
   auto& running = state.running[worker];
-  Rest rest(patience.rest);
+  Rest rest(timeouts.rest);
   for (;;) {
     state.task_queued.wait(lock, [&] { return state.closed || !state.queue.empty(); });
     if (state.closed) return;
     Task task = *pop_front(state.queue);
-    const bool may_be_copied = std::isfinite(patience.duplicate_after);
+    const bool may_be_copied = std::isfinite(timeouts.duplicate_after);
     running = {may_be_copied ? task : without_motion(task), Clock::now(),
-               from_now(Seconds(task.time_limit + patience.grace))};
+               from_now(Seconds(task.time_limit + timeouts.grace))};
     if (task.stop.stop_requested()) running->stop.request_stop();  // cancelled while it was queued
     task.stop = running->stop.get_token();
     lock.unlock();
@@ -275,8 +275,8 @@ void LocalFarm::evaluate_until_closed(State& state, std::size_t worker, const Wo
   }
 }
 
-std::unique_ptr<Farm> make_local_farm(Work work, Patience patience, int workers) {
-  return std::make_unique<LocalFarm>(std::move(work), patience, 0, workers);
+std::unique_ptr<Farm> make_local_farm(Work work, Timeouts timeouts, int workers) {
+  return std::make_unique<LocalFarm>(std::move(work), timeouts, 0, workers);
 }
 
 }  // namespace dodyn::farm

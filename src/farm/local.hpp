@@ -19,16 +19,16 @@ Clock::time_point from_now(std::chrono::milliseconds wait);  // milliseconds::ma
 class LocalFarm : public Farm {
  public:
   // Thread i of the `workers` signs as rank `rank` + i; the work is called by all of them at once.
-  LocalFarm(Work work, Patience patience, int rank = 0, int workers = 1);
+  LocalFarm(Work work, Timeouts timeouts, int rank = 0, int workers = 1);
   ~LocalFarm() override;
 
   int evaluators() const override;  // threads but those on which an evaluation runs on that was given up
   int outstanding() const override { return outstanding_; }
   void submit(Task task) override;
-  void withdraw() override;
+  void cancel_queued() override;
   std::optional<Outcome> next(std::chrono::milliseconds wait) override { return next_until(from_now(wait)); }
   std::optional<Outcome> next_until(Clock::time_point time);
-  std::vector<Event> incidents() override { return std::exchange(incidents_, {}); }
+  std::vector<Event> take_events() override { return std::exchange(incidents_, {}); }
 
   // For a scheduler on another thread that lets others work on the queue. A task taken stays outstanding until its
   // outcome is given back and returned by `next`.
@@ -41,14 +41,14 @@ class LocalFarm : public Farm {
   // in the meantime, and this answer is dropped.
   std::optional<Task> straggler(Clock::time_point time);
   bool runs(const Task& task) const;
-  bool settle(Outcome outcome);
+  bool accept_remote_result(Outcome outcome);
   void cancel(std::int64_t id, std::int32_t part);  // asks it to stop, now or when it begins
-  void wait_for_task(Clock::time_point time);  // returns early when a task is submitted, or the scheduler is woken
+  void wait_for_task(Clock::time_point time);       // returns early when a task is submitted, or the scheduler is woken
   void wake_scheduler();
 
  private:
   struct State;  // shared with the thread, which may outlive the farm
-  static void evaluate_until_closed(State& state, std::size_t worker, const Work& work, Patience patience, int rank);
+  static void evaluate_until_closed(State& state, std::size_t worker, const Work& work, Timeouts timeouts, int rank);
 
   const std::shared_ptr<State> state_;
   const int rank_;
@@ -64,6 +64,6 @@ Event given_up(const Task& task, int rank, const std::string& host);
 Task without_motion(const Task& task);
 
 // A farm that is closed while an evaluation runs on, or a session that has lost a rank, leaves a loose end.
-void leave_loose_end();
+void require_hard_exit();
 
 }  // namespace dodyn::farm

@@ -3,14 +3,14 @@
 // Rank 0 keeps the queue (LocalFarm) and evaluates from it on a thread of its own; another of its threads, the
 // scheduler, hands tasks to the other ranks, whatever the study is busy with. Every rank has one thread
 // that calls MPI (MPI_THREAD_SERIALIZED: on rank 0 the scheduler while there is a farm, else the main thread), beside
-// one that evaluates. None waits inside MPI, where Open MPI spins: they look for messages and sleep in between (Pause).
+// one that evaluates. None waits inside MPI, where Open MPI spins: they look for messages and sleep in between (PollBackoff).
 //
 // Messages, all point to point with rank 0:
 // - task, 0 -> r: one packed Task, sometimes a second one ahead; r answers in that order with
 // - outcome, r -> 0: one packed Outcome
 // - cancel, 0 -> r: id and part of a task that another rank has answered; its evaluation is asked to stop
 // - beat, both ways: I am there; from a worker with its process id and its host's name. Whoever says nothing for
-//   Patience::silence is lost
+//   Timeouts::silence is lost
 // - release, 0 -> r: the farm closes, leave serve(); r answers with
 // - released, r -> 0: nothing of this farm comes after it
 // - farewell, 0 -> r: the session ends, finalise. Exactly one per rank, so that however rank 0 leaves its session (study
@@ -69,11 +69,11 @@ constexpr double shortest_worth_it = 0.1;  // s; less is not worth doing twice
 
 class MpiFarm : public Farm {
  public:
-  MpiFarm(int ranks, Work work, Patience patience)
-      : own_(std::move(work), patience),
-        patience_(patience),
-        silence_(patience.silence),
-        workers_(static_cast<std::size_t>(ranks - 1), Worker(patience.rest)),
+  MpiFarm(int ranks, Work work, Timeouts timeouts)
+      : own_(std::move(work), timeouts),
+        timeouts_(timeouts),
+        silence_(timeouts.silence),
+        workers_(static_cast<std::size_t>(ranks - 1), Worker(timeouts.rest)),
         usable_(ranks - 1) {
     for (auto& worker : workers_) worker.heard = silence_.listened();
     if (ranks > 1) scheduler_ = std::thread([this] { schedule(); });
@@ -81,7 +81,7 @@ class MpiFarm : public Farm {
 
   // Queued tasks are dropped; what runs is asked to stop, and discarded.
   ~MpiFarm() override {
-    own_.withdraw();
+    own_.cancel_queued();
     closed_ = true;
     own_.wake_scheduler();
     if (scheduler_.joinable()) scheduler_.join();
@@ -91,10 +91,10 @@ class MpiFarm : public Farm {
   int evaluators() const override { return own_.evaluators() + usable_; }
   int outstanding() const override { return own_.outstanding(); }
   void submit(Task task) override { own_.submit(std::move(task)); }
-  void withdraw() override { own_.withdraw(); }
+  void cancel_queued() override { own_.cancel_queued(); }
   std::optional<Outcome> next(std::chrono::milliseconds wait) override { return own_.next(wait); }
-  std::vector<Event> incidents() override {
-    std::vector<Event> all = own_.incidents();
+  std::vector<Event> take_events() override {
+    std::vector<Event> all = own_.take_events();
     const std::lock_guard lock(incidents_mutex_);
     for (Event& event : std::exchange(incidents_, {})) all.push_back(std::move(event));
     return all;
@@ -128,7 +128,7 @@ class MpiFarm : public Farm {
   static int rank_of(std::size_t worker) { return static_cast<int>(worker) + 1; }
 
   void schedule() try {
-    for (Pause pause; !closed_;) {
+    for (PollBackoff pause; !closed_;) {
       if (collect()) pause.reset();
       if (silence_.listen()) beat();
       judge();
@@ -148,10 +148,10 @@ class MpiFarm : public Farm {
       Worker& worker = workers_[status->MPI_SOURCE - 1];
       worker.heard = silence_.listened();
       if (worker.lost) {
-        befell(event_now("rank back", formatted("rank %d (%s) is back", status->MPI_SOURCE, worker.host.c_str())));
+        log_event(event_now("rank back", formatted("rank %d (%s) is back", status->MPI_SOURCE, worker.host.c_str())));
         worker.lost = false;
       }
-      if (status->MPI_TAG == beat_tag) {
+      if (status->MPI_TAG == heartbeat_tag) {
         const std::string text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
         worker.pid = std::atoi(text.c_str());
         worker.host = text.substr(std::min(text.find(' ') + 1, text.size()));
@@ -176,7 +176,7 @@ class MpiFarm : public Farm {
     typical_.add(outcome.evaluation.seconds);
     if (outcome.evaluation.status == Status::lost && under_way_elsewhere(done)) return;
     if (done.of_rank_0) {
-      own_.settle(std::move(outcome));
+      own_.accept_remote_result(std::move(outcome));
     } else {
       if (done.copied) for_each_wanted(&done.task, [&](std::size_t i, Assignment& other) { drop(i, other); });
       own_.give_back(std::move(outcome));
@@ -185,12 +185,12 @@ class MpiFarm : public Farm {
 
   void begin(Assignment& assignment) {
     assignment.since = Clock::now();
-    assignment.give_up = from_now(Seconds(assignment.task.time_limit + patience_.grace));
+    assignment.give_up = from_now(Seconds(assignment.task.time_limit + timeouts_.grace));
   }
 
   void beat() {
     for (std::size_t i = 0; i < workers_.size(); ++i)
-      if (!workers_[i].lost) send_unwatched("", rank_of(i), beat_tag);
+      if (!workers_[i].lost) send_unwatched("", rank_of(i), heartbeat_tag);
   }
 
   // Gives up the ranks that are silent and the evaluations that do not end.
@@ -199,8 +199,8 @@ class MpiFarm : public Farm {
     for (std::size_t i = 0; i < workers_.size(); ++i) {
       Worker& worker = workers_[i];
       if (!worker.lost && silence_.too_long_since(worker.heard)) {
-        befell(event_now("rank lost", formatted("rank %d (%s) has been silent for %g s and is lost", rank_of(i),
-                                                worker.host.c_str(), patience_.silence)));
+        log_event(event_now("rank lost", formatted("rank %d (%s) has been silent for %g s and is lost", rank_of(i),
+                                                   worker.host.c_str(), timeouts_.silence)));
         worker.lost = true;
         if (worker.works()) {
           const Assignment& first = worker.tasks.front();
@@ -208,7 +208,7 @@ class MpiFarm : public Farm {
         }
       } else if (worker.works() && Clock::now() > worker.tasks.front().give_up) {
         const Assignment& first = worker.tasks.front();
-        befell(farm::given_up(first.task, rank_of(i), worker.host));
+        log_event(farm::given_up(first.task, rank_of(i), worker.host));
         give_up(worker, Assignment::given_up, overdue(first.task, first.since, rank_of(i), worker.host));
       }
       usable += worker.usable();
@@ -216,7 +216,7 @@ class MpiFarm : public Farm {
     usable_ = usable;
   }
 
-  void befell(Event event) {
+  void log_event(Event event) {
     std::fprintf(stderr, "dodyn: %s\n", event.text.c_str());
     const std::lock_guard lock(incidents_mutex_);
     incidents_.push_back(std::move(event));
@@ -289,14 +289,14 @@ class MpiFarm : public Farm {
 
   // Has stragglers begun a second time by workers that have nothing to do; and stops what rank 0 has answered meanwhile.
   void duplicate() {
-    if (!std::isfinite(patience_.duplicate_after)) return;
+    if (!std::isfinite(timeouts_.duplicate_after)) return;
     for_each_wanted(nullptr, [&](std::size_t i, Assignment& each) {
       if (each.of_rank_0 && !own_.runs(each.task)) drop(i, each);
     });
     if (!typical_.known()) return;
     const auto time =
         Clock::now() - std::chrono::duration_cast<Clock::duration>(Seconds(
-                           std::max(shortest_worth_it, std::min(1e9, patience_.duplicate_after * typical_.seconds()))));
+                           std::max(shortest_worth_it, std::min(1e9, timeouts_.duplicate_after * typical_.seconds()))));
     for (std::size_t i = 0; i < workers_.size() && own_.queued() == 0; ++i) {
       if (workers_[i].lost || !workers_[i].tasks.empty()) continue;
       Assignment* oldest = nullptr;
@@ -331,7 +331,7 @@ class MpiFarm : public Farm {
     };
     for (auto& worker : workers_)
       for (Assignment& each : worker.tasks) each.state = Assignment::dropped;
-    for (Pause pause; !all_released(); pause.sleep()) {
+    for (PollBackoff pause; !all_released(); pause.sleep()) {
       collect();
       silence_.listen();
       judge();
@@ -340,7 +340,7 @@ class MpiFarm : public Farm {
       if (!worker.lost) continue;
       static std::list<std::shared_ptr<const Bytes>> undelivered;  // the messages may still be read
       for (const Assignment& each : worker.tasks) undelivered.push_back(each.message);
-      leave_loose_end();
+      require_hard_exit();
       end_if_stopped(worker);
     }
   }
@@ -355,8 +355,8 @@ class MpiFarm : public Farm {
   }
 
   LocalFarm own_;
-  const Patience patience_;
-  Silence silence_;
+  const Timeouts timeouts_;
+  HeartbeatMonitor silence_;
   std::vector<Worker> workers_;  // of ranks 1, 2, ...
   Typical typical_;
   std::atomic<int> usable_;  // workers that are
@@ -381,7 +381,7 @@ Session::Session(int& argc, char**& argv) {
     MPI_Comm_size(MPI_COMM_WORLD, &size_);
     // Whoever has this knows that rank 0 has started, too, and what to look for when it falls silent.
     char master[512] = "";
-    std::snprintf(master, sizeof master, "%s", whereabouts().c_str());
+    std::snprintf(master, sizeof master, "%s", process_address().c_str());
     MPI_Bcast(master, sizeof master, MPI_CHAR, 0, MPI_COMM_WORLD);
     master_ = master;
   }
@@ -392,13 +392,13 @@ Session::Session(int& argc, char**& argv) {
 Session::~Session() {
   if (rank_ == 0) {
     // A rank that was lost never comes to MPI_Finalize: then nobody waits for it there.
-    const std::string how = loose_ends() ? "without MPI_Finalize" : "";
+    const std::string how = needs_hard_exit() ? "without MPI_Finalize" : "";
     for (int other = 1; other < size_; ++other) send_unwatched(how, other, farewell_tag);
-    if (loose_ends()) return;
+    if (needs_hard_exit()) return;
   } else {
     const auto latest = Clock::now() + last_words;
-    Pause pause;
-    Neighbour master(master_);
+    PollBackoff pause;
+    RemoteProcess master(master_);
     for (bool farewell = false; !farewell && Clock::now() < latest; pause.sleep()) {
       if (master.gone()) _exit(1);  // it would keep MPI_Finalize waiting
       if (const auto status = look(0, MPI_ANY_TAG)) {
@@ -406,7 +406,7 @@ Session::~Session() {
         const Bytes how = receive(*status);
         farewell = status->MPI_TAG == farewell_tag;
         if (farewell && !how.empty()) {
-          leave_loose_end();
+          require_hard_exit();
           return;
         }
       }
@@ -424,9 +424,9 @@ std::string mpi_library() {
   return whole.substr(0, whole.find(','));
 }
 
-std::unique_ptr<Farm> make_mpi_farm(const Session& session, Work work, Patience patience) {
+std::unique_ptr<Farm> make_mpi_farm(const Session& session, Work work, Timeouts timeouts) {
   if (session.rank() != 0) throw std::logic_error("farm: only rank 0 schedules");
-  return std::make_unique<MpiFarm>(session.size(), std::move(work), patience);
+  return std::make_unique<MpiFarm>(session.size(), std::move(work), timeouts);
 }
 
 namespace {
@@ -441,23 +441,23 @@ void cancel(LocalFarm& own, const Bytes& message) {
 
 }  // namespace
 
-void serve(const Session& session, const Work& work, Patience patience) try {
+void serve(const Session& session, const Work& work, Timeouts timeouts) try {
   if (session.rank() == 0) throw std::logic_error("rank 0 does not serve");
   const std::string host = std::to_string(getpid()) + " " + host_name();
-  Neighbour master(session.master());
-  Silence silence(patience.silence);
+  RemoteProcess master(session.master());
+  HeartbeatMonitor silence(timeouts.silence);
   const auto latest_begin = Clock::now() + last_words;
   std::optional<Clock::time_point> heard;  // rank 0 may take its time before it has a farm
   Bytes answer;
   MPI_Request sending = MPI_REQUEST_NULL;
   const double for_rank_0_to_judge = std::numeric_limits<double>::infinity();
-  std::optional<LocalFarm> own(std::in_place, work, Patience{for_rank_0_to_judge, patience.silence}, session.rank());
+  std::optional<LocalFarm> own(std::in_place, work, Timeouts{for_rank_0_to_judge, timeouts.silence}, session.rank());
 
   // While it evaluates nothing comes but a beat or the release; the end of the evaluation ends the wait at once.
-  const auto while_busy = std::min<Seconds>(Seconds(0.02), Seconds(patience.silence / 20));
+  const auto while_busy = std::min<Seconds>(Seconds(0.02), Seconds(timeouts.silence / 20));
 
   bool released = false;
-  for (Pause pause(std::chrono::microseconds(5000)); !released;) {
+  for (PollBackoff pause(std::chrono::microseconds(5000)); !released;) {
     while (const auto status = look(0, MPI_ANY_TAG)) {
       if (status->MPI_TAG == farewell_tag) return;  // left in place for ~Session
       const Bytes message = receive(*status);
@@ -465,9 +465,9 @@ void serve(const Session& session, const Work& work, Patience patience) try {
       if (status->MPI_TAG == release_tag) released = true;
       if (status->MPI_TAG == task_tag) own->submit(unpack_task(message));
       if (status->MPI_TAG == cancel_tag) cancel(*own, message);
-      if (status->MPI_TAG != beat_tag) pause.reset();
+      if (status->MPI_TAG != heartbeat_tag) pause.reset();
     }
-    if (silence.listen()) send_unwatched(host, 0, beat_tag);
+    if (silence.listen()) send_unwatched(host, 0, heartbeat_tag);
     const bool gone = master.gone();
     if (gone || (heard ? silence.too_long_since(*heard) : Clock::now() > latest_begin)) {
       std::fprintf(stderr, "dodyn: rank %d: rank 0 %s; leaving\n", session.rank(),

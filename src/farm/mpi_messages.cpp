@@ -32,7 +32,7 @@ MPI_Request start_send(const Bytes& bytes, int destination, Tag tag) {
 
 bool finish_send(MPI_Request& request) {
   const auto latest = Clock::now() + last_words;
-  for (Pause pause; Clock::now() < latest; pause.sleep()) {
+  for (PollBackoff pause; Clock::now() < latest; pause.sleep()) {
     int done = 0;
     MPI_Test(&request, &done, MPI_STATUS_IGNORE);
     if (done) return true;

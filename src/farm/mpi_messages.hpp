@@ -16,13 +16,13 @@
 
 namespace dodyn::farm {
 
-enum Tag { task_tag = 1, outcome_tag, beat_tag, release_tag, released_tag, farewell_tag, cancel_tag };
+enum Tag { task_tag = 1, outcome_tag, heartbeat_tag, release_tag, released_tag, farewell_tag, cancel_tag };
 
 // How long to sleep between two looks for messages: short after traffic, longer the quieter it is, so that what comes
 // waits no longer than it was waited for. At 2 ms the looks cost about 1 % of a core.
-class Pause {
+class PollBackoff {
  public:
-  explicit Pause(std::chrono::microseconds longest = std::chrono::microseconds(2000)) : longest_(longest) {}
+  explicit PollBackoff(std::chrono::microseconds longest = std::chrono::microseconds(2000)) : longest_(longest) {}
   void reset() { length_ = shortest; }
   std::chrono::microseconds next() { return std::exchange(length_, std::min(2 * length_, longest_)); }
   void sleep() { std::this_thread::sleep_for(next()); }
@@ -47,11 +47,11 @@ void send_unwatched(const std::string& text, int destination, Tag tag);
 // Ends the whole run, all ranks: where one rank cannot go on and the others would wait for it for ever.
 [[noreturn]] void abort_all(int rank, const char* why);
 
-// Tells when it is time to beat, and how long another rank has been silent. Silence is counted while this rank listens:
+// Tells when it is time to beat, and how long another rank has been silent. HeartbeatMonitor is counted while this rank listens:
 // after a suspension of the job all ranks are as they were.
-class Silence {
+class HeartbeatMonitor {
  public:
-  explicit Silence(double most) : most_(Seconds(most)) {}
+  explicit HeartbeatMonitor(double most) : most_(Seconds(most)) {}
   // To be called at every look for messages, after what has arrived is taken in. Returns whether to beat.
   bool listen() {
     const auto now = Clock::now();

@@ -2,7 +2,7 @@
 
 #include <stdexcept>
 
-#include "geometry/hyperplane_program.hpp"
+#include "geometry/hyperplane_solver.hpp"
 
 namespace dodyn::geometry {
 
@@ -19,13 +19,13 @@ int find_contact(const Polytope<n>& k1, const Frame<n>& frame1, const Polytope<n
     return passes;
   }
   const Vector<n> beta = between / distance;
-  Program<n> program(k1, frame1, k2, frame2, beta);
+  HyperplaneSolver<n> program(k1, frame1, k2, frame2, beta);
   auto ending = program.solve(basis);
-  if (ending == Program<n>::Ending::unbounded) {  // the line goes through both bodies: a basis that misled
+  if (ending == HyperplaneSolver<n>::Ending::unbounded) {  // the line goes through both bodies: a basis that misled
     basis.size = 0;
     ending = program.solve(basis);
   }
-  if (ending != Program<n>::Ending::optimal)
+  if (ending != HyperplaneSolver<n>::Ending::optimal)
     throw std::runtime_error("contact between polytopes: no supporting planes on the line of centroids");
   program.read(frame1, frame2, contact);
   contact.beta = beta;
@@ -39,8 +39,8 @@ int find_contact(const Polytope<n>& k1, const Frame<n>& frame1, const Polytope<n
                  const Vector<n>& beta_in_body2, std::array<Basis<n>, 2>& basis, Contact<n>& contact) {
   const Vector<n> beta = frame2.directors * beta_in_body2;
   const double length = beta.norm();
-  Program<n> program(k1, frame1, k2, frame2, beta / length);
-  const bool bounded = program.solve(basis[0]) == Program<n>::Ending::optimal;
+  HyperplaneSolver<n> program(k1, frame1, k2, frame2, beta / length);
+  const bool bounded = program.solve(basis[0]) == HyperplaneSolver<n>::Ending::optimal;
   const bool coincident = (frame1(k1.centroid()) - frame2(k2.centroid())).norm() <= 1e-9 * k1.radius();
   if (bounded) {
     program.read(frame1, frame2, contact);
@@ -76,9 +76,9 @@ bool overlap(const Polytope<n>& k1, const Frame<n>& frame1, const Polytope<n>& k
       frame1.position - frame2.position + frame1.directors * k1.centroid() - frame2.directors * k2.centroid();
   const double distance = between.norm();
   if (distance <= 1e-9 * std::min(k1.radius(), k2.radius())) return true;  // both hold more than that about theirs
-  Program<n> program(k1, frame1, k2, frame2, between / distance);
-  using Ending = typename Program<n>::Ending;
-  const Ending ending = program.solve(basis, Program<n>::Ask::sign);
+  HyperplaneSolver<n> program(k1, frame1, k2, frame2, between / distance);
+  using Ending = typename HyperplaneSolver<n>::Ending;
+  const Ending ending = program.solve(basis, HyperplaneSolver<n>::Ask::sign);
   if (ending == Ending::overlapping) return true;
   if (ending == Ending::apart) {
     plane = program.alpha();

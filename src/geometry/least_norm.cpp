@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "geometry/hyperplane_program.hpp"
+#include "geometry/hyperplane_solver.hpp"
 
 namespace dodyn::geometry {
 namespace {
@@ -31,7 +31,7 @@ Eigen::Matrix<double, m, 1> solve_definite(const Eigen::Matrix<double, m, m>& h,
 
 // Degenerate optimum: multipliers, and where it is not unique alpha, of minimum norm.
 template <int n>
-void Program<n>::resolve(Contact<n>& c) {
+void HyperplaneSolver<n>::resolve(Contact<n>& c) {
   least_multipliers();
   if (well_inside()) return;
   // Directions across beta in which the multipliers spread: alpha is unique if they span all.
@@ -90,7 +90,7 @@ void Program<n>::resolve(Contact<n>& c) {
 // min |pi|^2  s.t.  sum of pi over either side = 1,  sum_1 pi z - sum_2 pi z = 0,  pi >= 0: (2.70) with the sign
 // constraint. Where rounding leaves no such multipliers they are those of the basis. False if so.
 template <int n>
-bool Program<n>::least_multipliers() {
+bool HyperplaneSolver<n>::least_multipliers() {
   for (int side = 0; side < 2; ++side) {
     const Eigen::Matrix<double, n, across> axes = turned_[side].template leftCols<across>();
     const Across offset = side == 0 ? Across(offset_.template head<across>()) : Across(Across::Zero());
@@ -105,7 +105,7 @@ bool Program<n>::least_multipliers() {
 }
 
 template <int n>
-bool Program<n>::on_the_line() const {
+bool HyperplaneSolver<n>::on_the_line() const {
   Across off = Across::Zero();
   for (int side = 0; side < 2; ++side)
     for (int a = 0; a < active_[side]; ++a) off += (side == 0 ? pi_[side][a] : -pi_[side][a]) * across_[side][a];
@@ -117,7 +117,7 @@ bool Program<n>::on_the_line() const {
 // corners on, each support is that of the multipliers of the last: Newton's method with the sums eliminated, which is
 // at the end when the support stays. False if it does not within a few rounds, or the multipliers miss the line.
 template <int n>
-bool Program<n>::multipliers_on_support() {
+bool HyperplaneSolver<n>::multipliers_on_support() {
   constexpr int rounds = 6;
   for (int round = 0; round < rounds; ++round) {
     std::array<double, 2> share;
@@ -174,7 +174,7 @@ bool Program<n>::multipliers_on_support() {
 
 // Those of the basic columns, on their corners alone.
 template <int n>
-void Program<n>::basic_multipliers() {
+void HyperplaneSolver<n>::basic_multipliers() {
   for (int side = 0; side < 2; ++side) {
     int count = 0;
     for (int k = 0; k < count_; ++k) {
@@ -197,7 +197,7 @@ void Program<n>::basic_multipliers() {
 
 // Whether the line is far inside a stout triangle of basic columns, so that no other alpha supports it.
 template <int n>
-bool Program<n>::well_inside() const {
+bool HyperplaneSolver<n>::well_inside() const {
   if (count_ < n || weight_.minCoeff() < 1e-3) return false;
   if constexpr (n == 2) {
     return std::abs(p_[1].z[0] - p_[0].z[0]) > 1e-3 * size_;
@@ -209,7 +209,7 @@ bool Program<n>::well_inside() const {
 
 // The optimum is pi = max(0, C^T lambda), C the n + 1 rows of the constraints; Newton's method on C pi(lambda) = d.
 template <int n>
-void Program<n>::newton_multipliers() {
+void HyperplaneSolver<n>::newton_multipliers() {
   constexpr int rows = n + 1;
   using Small = Eigen::Matrix<double, rows, 1>;
   using Square = Eigen::Matrix<double, rows, rows>;
@@ -268,7 +268,7 @@ void Program<n>::newton_multipliers() {
 // min |t|  s.t.  <t, z_w> >= F - mu_w for every corner w of M. Constraints are found one by one by pricing. If the
 // face's shadow is a line (rank 1), t along it is given.
 template <int n>
-void Program<n>::least_slope(int rank, const Across& along) {
+void HyperplaneSolver<n>::least_slope(int rank, const Across& along) {
   struct Cut {
     Across z;
     double least;
@@ -320,9 +320,9 @@ void Program<n>::least_slope(int rank, const Across& along) {
   price();
 }
 
-template void Program<2>::resolve(Contact<2>&);
-template void Program<3>::resolve(Contact<3>&);
-template void Program<2>::basic_multipliers();
-template void Program<3>::basic_multipliers();
+template void HyperplaneSolver<2>::resolve(Contact<2>&);
+template void HyperplaneSolver<3>::resolve(Contact<3>&);
+template void HyperplaneSolver<2>::basic_multipliers();
+template void HyperplaneSolver<3>::basic_multipliers();
 
 }  // namespace dodyn::geometry

@@ -44,7 +44,7 @@ constexpr std::string_view to_string(Status status) {
 }
 
 // Another try, or a longer one, may have an answer.
-constexpr bool worth_another_try(Status status) {
+constexpr bool is_retryable(Status status) {
   return status == Status::failed || status == Status::timed_out || status == Status::lost;
 }
 

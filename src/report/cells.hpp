@@ -10,7 +10,7 @@
 #include "record/evaluation.hpp"
 #include "record/text.hpp"
 #include "report/report.hpp"
-#include "surrogate/evidence.hpp"
+#include "surrogate/observed_data.hpp"
 
 namespace dodyn::report {
 
@@ -61,7 +61,7 @@ void for_each_cell(const Evaluation& evaluation, const archive::Layout& layout, 
 }
 
 // The rows to list, in their order. Throws ConfigError where there is no column to sort by.
-std::vector<std::size_t> listed_rows(const archive::Contents& contents, const surrogate::Evidence& evidence,
+std::vector<std::size_t> listed_rows(const archive::Contents& contents, const surrogate::ObservedData& observed,
                                      const Listing& listing);
 
 }  // namespace dodyn::report

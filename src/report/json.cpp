@@ -2,9 +2,9 @@
 #include <nlohmann/json.hpp>
 
 #include "report/cells.hpp"
-#include "report/hindsight.hpp"
+#include "report/predictions.hpp"
 #include "report/report.hpp"
-#include "study/evidence.hpp"
+#include "study/observed_data.hpp"
 
 namespace dodyn::report {
 namespace {
@@ -71,7 +71,7 @@ std::string text_of(const Json& json) { return json.dump(2, ' ', false, Json::er
 }  // namespace
 
 std::string json(const archive::Contents& contents, const Listing& listing) {
-  const surrogate::Evidence evidence = study::evidence_of(contents);
+  const surrogate::ObservedData observed = study::observed_data(contents);
   Json all = {{"schema", contents.schema}, {"created", contents.created}, {"stopped", contents.stopped}};
   all["provenance"] = provenance_as_json(contents.provenance);
   for (const auto& source : contents.sources)
@@ -82,11 +82,11 @@ std::string json(const archive::Contents& contents, const Listing& listing) {
   for (const char* list : {"variables", "metrics", "evaluations", "iterations", "events"}) all[list] = Json::array();
   for (const auto& [time, kind, said] : contents.events)
     all["events"].push_back({{"time", time}, {"kind", kind}, {"text", said}});
-  const Evaluation* const recommended = study::recommended_of(contents, evidence);
+  const Evaluation* const recommended = study::recommended_of(contents, observed);
   all["recommended"] = recommended ? Json(recommended->id) : Json();
-  if (evidence.objectives.size() > 1) {
+  if (observed.objectives.size() > 1) {
     all["front"] = Json::array();
-    for (const Evaluation* e : front_of(evidence)) all["front"].push_back(e->id);
+    for (const Evaluation* e : front_of(observed)) all["front"].push_back(e->id);
   }
   for (const auto& [name, unit, lower, upper, choices] : contents.layout.variables) {
     all["variables"].push_back({{"name", name}, {"unit", unit}, {"lower", lower}, {"upper", upper}});
@@ -94,7 +94,7 @@ std::string json(const archive::Contents& contents, const Listing& listing) {
   }
   for (const auto& [name, unit, description] : contents.layout.metrics)
     all["metrics"].push_back({{"name", name}, {"unit", unit}, {"description", description}});
-  for (const std::size_t row : listed_rows(contents, evidence, listing))
+  for (const std::size_t row : listed_rows(contents, observed, listing))
     all["evaluations"].push_back(row_as_json(contents, row));
   for (const auto& iteration : contents.iterations) {
     Json named = Json::object();

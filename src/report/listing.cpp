@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "report/cells.hpp"
-#include "report/hindsight.hpp"
+#include "report/predictions.hpp"
 #include "report/report.hpp"
-#include "study/evidence.hpp"
+#include "study/observed_data.hpp"
 
 namespace dodyn::report {
 namespace {
@@ -56,7 +56,7 @@ std::size_t column_named(const std::vector<Cell>& cells, const std::string& name
 }
 
 // The columns of the table after the id, each by its place among an evaluation's cells; `source` beyond them.
-std::vector<std::size_t> table_columns(const archive::Contents& contents, const surrogate::Evidence& evidence,
+std::vector<std::size_t> table_columns(const archive::Contents& contents, const surrogate::ObservedData& observed,
                                        const Listing& listing) {
   std::vector<std::string> names = listing.columns;
   if (names.empty()) {
@@ -66,8 +66,8 @@ std::vector<std::size_t> table_columns(const archive::Contents& contents, const 
       const auto name = metric < 0 ? "" : "metrics." + contents.layout.metrics[static_cast<std::size_t>(metric)].name;
       if (!name.empty() && std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
     };
-    for (const int metric : evidence.objectives) add(metric);
-    for (const auto& constraint : evidence.constraints) add(constraint.metric);
+    for (const int metric : observed.objectives) add(metric);
+    for (const auto& constraint : observed.constraints) add(constraint.metric);
     for (const auto* name : {"status", "seconds", "rank"}) names.emplace_back(name);
     if (!contents.sources.empty()) names.emplace_back("source");
     names.emplace_back("reason");
@@ -79,7 +79,7 @@ std::vector<std::size_t> table_columns(const archive::Contents& contents, const 
   return columns;
 }
 
-std::vector<std::string> table_row(const archive::Contents& contents, const surrogate::Evidence& evidence,
+std::vector<std::string> table_row(const archive::Contents& contents, const surrogate::ObservedData& observed,
                                    const std::vector<std::size_t>& columns, std::size_t row) {
   const Evaluation& evaluation = contents.evaluations[row];
   auto all = cells_of(evaluation, contents.layout);
@@ -87,7 +87,7 @@ std::vector<std::string> table_row(const archive::Contents& contents, const surr
   std::vector<std::string> cells = {std::to_string(evaluation.id)};
   for (const std::size_t column : columns) {
     const Cell& cell = all[column];
-    const std::string broken = cell.name == "reason" ? broken_text(contents, evidence, evaluation) : "";
+    const std::string broken = cell.name == "reason" ? broken_text(contents, observed, evaluation) : "";
     cells.push_back(broken + (broken.empty() || cell.text.empty() ? "" : "; ") + cell.text);
   }
   return cells;
@@ -143,17 +143,17 @@ std::vector<std::pair<std::string, int>> event_counts(const std::vector<Event>& 
 
 }  // namespace
 
-std::vector<std::size_t> listed_rows(const archive::Contents& contents, const surrogate::Evidence& evidence,
+std::vector<std::size_t> listed_rows(const archive::Contents& contents, const surrogate::ObservedData& observed,
                                      const Listing& listing) {
   using Key = std::tuple<bool, double, std::string>;  // breaks a constraint, where costs are compared
   const std::size_t by = column_named(cells_of({}, contents.layout), listing.sort, "--sort");
   std::vector<std::pair<Key, std::size_t>> rows;
   for (const auto& [id, row] : archive::latest(contents)) {
     const Evaluation& evaluation = contents.evaluations[row];
-    if (listing.failed_only && !worth_another_try(evaluation.status)) continue;
+    if (listing.failed_only && !is_retryable(evaluation.status)) continue;
     const Cell cell = cells_of(evaluation, contents.layout)[by];
     // numbers that are none come last
-    rows.emplace_back(Key(cell.name == "cost" && !broken_text(contents, evidence, evaluation).empty(),
+    rows.emplace_back(Key(cell.name == "cost" && !broken_text(contents, observed, evaluation).empty(),
                           std::isnan(cell.value) ? HUGE_VAL : cell.value, cell.text),
                       row);
   }
@@ -165,11 +165,11 @@ std::vector<std::size_t> listed_rows(const archive::Contents& contents, const su
 
 std::string table(const archive::Contents& contents, const Listing& listing) {
   const std::size_t evaluations = archive::latest(contents).size();
-  const surrogate::Evidence evidence = study::evidence_of(contents);
-  const auto shown = table_columns(contents, evidence, listing);
+  const surrogate::ObservedData observed = study::observed_data(contents);
+  const auto shown = table_columns(contents, observed, listing);
   std::vector<std::vector<std::string>> rows = {table_head(contents, shown)};
-  for (const std::size_t row : listed_rows(contents, evidence, listing))
-    rows.push_back(table_row(contents, evidence, shown, row));
+  for (const std::size_t row : listed_rows(contents, observed, listing))
+    rows.push_back(table_row(contents, observed, shown, row));
   std::string sources;
   for (std::size_t i = 0; i < contents.sources.size(); ++i) {
     const archive::Source& source = contents.sources[i];
@@ -186,7 +186,7 @@ std::string table(const archive::Contents& contents, const Listing& listing) {
   for (const auto& [kind, count] : event_counts(contents.events))
     befallen += (befallen.empty() ? "events (--events lists them): " : ", ") + std::to_string(count) + " " + kind;
   if (contents.events.size() <= 2) befallen.clear();  // it was started, and it stopped
-  return cut(columns(rows), listing.width) + "\n" + sources + outcome_text(contents, evidence) +
+  return cut(columns(rows), listing.width) + "\n" + sources + outcome_text(contents, observed) +
          formatted("%zu evaluations, %zu iterations; ", evaluations, contents.iterations.size()) +
          (again ? std::to_string(again) + " earlier attempts; " : "") +
          (contents.stopped.empty() ? "not finished (running, or killed: the same command continues it)"
@@ -213,7 +213,7 @@ std::string rows_text(const archive::Contents& contents, std::size_t first) {
 
 std::string csv(const archive::Contents& contents, const Listing& listing) {
   std::string text;
-  const auto order = listed_rows(contents, study::evidence_of(contents), listing);
+  const auto order = listed_rows(contents, study::observed_data(contents), listing);
   const bool merged = !contents.sources.empty();
   for_each_cell(Evaluation{}, contents.layout, [&](const std::string& name, const std::string& unit, const auto&) {
     text += (text.empty() ? "" : ",") + name + (unit.empty() || unit == "1" ? "" : " [" + unit + "]");

@@ -2,7 +2,7 @@
 #include "evaluators/evaluator.hpp"
 #include "record/text.hpp"
 #include "report/report.hpp"
-#include "surrogate/choice.hpp"
+#include "surrogate/strategy_options.hpp"
 
 namespace dodyn::report {
 namespace {

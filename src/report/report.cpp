@@ -50,7 +50,7 @@ std::string bound_note(const std::vector<Variable>& variables, const Eigen::Vect
   return text.empty() ? "" : text + ": the optimum may lie beyond the range";
 }
 
-std::string progress_text(const study::Tally& tally, const std::vector<Variable>& variables) {
+std::string progress_text(const study::Progress& tally, const std::vector<Variable>& variables) {
   std::map<Status, int> counts;
   for (const auto& [id, evaluation] : tally.evaluations) ++counts[evaluation.status];
   std::string text = formatted("%zu of at most %d:", tally.evaluations.size(), tally.limit);
@@ -210,10 +210,10 @@ std::string keys_text() {
   };
   // Keys that strategies have in common are told once, with whose they are and what they are by default.
   const auto add_shared = [&](const std::vector<StrategyKeys>& strategies) {
-    std::vector<Key> told;
+    std::vector<Key> listed;
     for (const auto& strategy : strategies)
       for (const auto& key : strategy.keys) {
-        if (std::any_of(told.begin(), told.end(), [&](const Key& one) { return one.name == key.name; })) continue;
+        if (std::any_of(listed.begin(), listed.end(), [&](const Key& one) { return one.name == key.name; })) continue;
         std::vector<std::pair<std::string, std::string>> owners;  // default, strategies
         for (const auto& other : strategies)
           for (const auto& same : other.keys) {
@@ -225,7 +225,7 @@ std::string keys_text() {
             else
               at->second += ", " + other.name;
           }
-        told.push_back(key);
+        listed.push_back(key);
         text += "  " + padded("--" + key.name, 32) + " " + key.description + "\n" + std::string(35, ' ') + allowed(key);
         for (const auto& [value, names] : owners) text += "; " + names + (value.empty() ? "" : ": default " + value);
         text += "\n";

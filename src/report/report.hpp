@@ -25,7 +25,7 @@ std::string design_text(const std::vector<Variable>& variables, const Eigen::Vec
 std::string bound_note(const std::vector<Variable>& variables, const Eigen::VectorXd& design);
 
 // "12 of at most 40: 11 ok, 1 failed; best 0.1126 at knee = 0.35 m; 2 running; 43 s, at most 1 min 10 s left"
-std::string progress_text(const study::Tally& tally, const std::vector<Variable>& variables);
+std::string progress_text(const study::Progress& tally, const std::vector<Variable>& variables);
 
 // Which evaluations to list, and in which order.
 struct Listing {

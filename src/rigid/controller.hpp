@@ -7,9 +7,9 @@
 #include <optional>
 #include <random>
 
-#include "rigid/actor.hpp"
 #include "rigid/attitude.hpp"
 #include "rigid/dipole_curve.hpp"
+#include "rigid/stateful_force.hpp"
 
 namespace dodyn::rigid {
 
@@ -79,7 +79,7 @@ struct ControlSums {
 };
 
 template <int n>
-class Controller final : public Actor<n> {
+class Controller final : public StatefulForce<n> {
  public:
   // `world`: the one it will act in. Throws std::invalid_argument: gains that are neither all positive nor all zero, a
   // body that is fixed or joined to others, noise or delay of commands that are not held.

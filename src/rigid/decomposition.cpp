@@ -35,13 +35,14 @@ class Decomposition final : public ContactResponse<n> {
         touching_.push_back(pieces_.detection.key(i));
   }
 
-  Progress advance(double t, double h, State<n>& state, Books<n>& books) override {
+  Progress advance(double t, double h, State<n>& state, StepRecord<n>& books) override {
     if (!pieces_.integrator.advance(t, h, state, predicted_))
       return {0.0, 0.5, {{-1, -1}, 0.0, "the implicit step did not converge"}};
     frames_of(state.poses, frames0_);
     frames_of(predicted_.poses, frames1_);
     pieces_.detection.find(frames1_);
-    if (const Passage way = passage<n>(pieces_, frames0_, frames1_); !way.free()) return {0.0, way.share, way.blame};
+    if (const PenetrationCheck way = passage<n>(pieces_, frames0_, frames1_); !way.free())
+      return {0.0, way.share, way.blame};
     double deepest = 0.0;
     for (const auto& c : pieces_.detection.found()) deepest = std::max(deepest, c.normal_gap());
     if (deepest <= 0.0) {
@@ -63,7 +64,7 @@ class Decomposition final : public ContactResponse<n> {
 
  private:
   // The prediction overlaps by `deepest`.
-  bool mend(double h, double deepest, State<n>& state, Books<n>& books, Progress& progress) {
+  bool mend(double h, double deepest, State<n>& state, StepRecord<n>& books, Progress& progress) {
     Ledger<n>& ledger = books.ledger;
     const double margin = std::max(3.0 * deepest, pieces_.options.tolerance);  // d_b of section 3.5.3
     const double V0 = pieces_.forces.energy(predicted_.poses);
@@ -80,8 +81,9 @@ class Decomposition final : public ContactResponse<n> {
     const double T1 = kinetic_energy(projected_.p, nu_);
     by_forces_ = predicted_.p - state.p;
     law_->resolve(
-        at_projected_, projected_.p, by_forces_, h, [this]() -> const VectorX& { return raised(); }, impact_);
-    if (impact_.unpaid > 0.0 && retries_ < 12 && h > 0.01 * pieces_.options.step) {
+        at_projected_, projected_.p, by_forces_, h, [this]() -> const VectorX& { return projection_energy(); },
+        impact_);
+    if (impact_.residual_projection_energy > 0.0 && retries_ < 12 && h > 0.01 * pieces_.options.step) {
       // what came and went within the step, a shorter one meets on its way
       ++retries_;
       progress.retry = 0.25;
@@ -96,7 +98,7 @@ class Decomposition final : public ContactResponse<n> {
     ledger.momentum.linear += L1.linear - L0.linear;
     ledger.momentum.angular += L1.angular - L0.angular;
     ++ledger.impulses;
-    ledger.tamed += impact_.tamed;
+    ledger.energy_limited += impact_.energy_limited;
     ledger.residual = std::max(ledger.residual, impact_.residual);
 
     // A contact that lasts acts over the whole interval, as a force would: it displaces by h/2 M^-1 I from the
@@ -142,7 +144,7 @@ class Decomposition final : public ContactResponse<n> {
 
   // Energy that the projection gave to each body or tree, at its first degree of freedom: work against the potentials,
   // by the trapezoidal rule, and what the lift changed.
-  const VectorX& raised() {
+  const VectorX& projection_energy() {
     const Multibody<n>& bodies = pieces_.bodies;
     raised_.setZero(bodies.dofs());
     frames_of(predicted_.poses, frames0_);

@@ -18,7 +18,7 @@ class Exact final : public ContactResponse<n> {
 
   void restart() override { last_interval_ = 0.0; }
 
-  Progress advance(double t, double h, State<n>& state, Books<n>& books) override {
+  Progress advance(double t, double h, State<n>& state, StepRecord<n>& books) override {
     // pairs that touch here and approach are reflected before anything moves
     Progress progress;
     frames_of(state.poses, frames0_);
@@ -40,7 +40,8 @@ class Exact final : public ContactResponse<n> {
     }
     frames_of(next_.poses, frames1_);
     pieces_.detection.find(frames1_);
-    if (const Passage way = passage<n>(pieces_, frames0_, frames1_); !way.free()) return {0.0, way.share, way.blame};
+    if (const PenetrationCheck way = passage<n>(pieces_, frames0_, frames1_); !way.free())
+      return {0.0, way.share, way.blame};
     // earliest of the pairs that overlap at the end
     double first = h;
     bool collides = false;
@@ -71,7 +72,7 @@ class Exact final : public ContactResponse<n> {
   }
 
   // Whether a pair that touches approaches; the points of the fastest in `impact_`.
-  bool approaching(const State<n>& state, Blame& blame) {
+  bool approaching(const State<n>& state, FailureCause& blame) {
     auto& points = impact_.points;
     find_points_.collect(pieces_.detection, frames0_, pieces_.options.tolerance, pieces_.options.group == Group::sum,
                          points);
@@ -139,7 +140,7 @@ class Exact final : public ContactResponse<n> {
 
   // The impact (3.73) of the pair that `impact_` holds, at `inertia_`: the root of the energy condition that is not
   // mu_c = 0, in closed form where the pair touches in one point.
-  void reflect(const VectorX& p, VectorX& after, Books<n>& books) {
+  void reflect(const VectorX& p, VectorX& after, StepRecord<n>& books) {
     auto& points = impact_.points;
     auto& rows = impact_.rows;
     auto& impulse = impact_.impulse;

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "rigid/actor.hpp"
 #include "rigid/charge_tree.hpp"
 #include "rigid/multibody.hpp"
+#include "rigid/stateful_force.hpp"
 
 namespace dodyn::rigid {
 
@@ -84,7 +84,7 @@ void Forces<n>::wrench(double t, Frames<n> at, std::span<const Twist<n>> velocit
       out[b].template tail<spin>() -= world_->bodies[b].angular_drag * velocity[b].template tail<spin>();
     }
   for (const auto& user : world_->forces)
-    if (actors || !user.template target<Acting<n>>()) user(t, at, velocity, out);
+    if (actors || !user.template target<StatefulForceAdapter<n>>()) user(t, at, velocity, out);
 }
 
 template <int n>

@@ -27,7 +27,7 @@ class Forces {
   // V (J) at these poses.
   double energy(const std::vector<Pose<n>>& poses);
 
-  // `out` becomes the wrench of what has no potential on each body, of actors (actor.hpp) only where `actors`.
+  // `out` becomes the wrench of what has no potential on each body, of actors (stateful_force.hpp) only where `actors`.
   void wrench(double t, Frames<n> at, std::span<const Twist<n>> velocity, std::span<Twist<n>> out,
               bool actors = true) const;
 

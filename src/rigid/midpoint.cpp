@@ -5,9 +5,9 @@
 #include <cmath>
 #include <limits>
 
-#include "rigid/actor.hpp"
+#include "rigid/anderson_acceleration.hpp"
 #include "rigid/integrator.hpp"
-#include "rigid/mixing.hpp"
+#include "rigid/stateful_force.hpp"
 
 namespace dodyn::rigid {
 namespace {
@@ -36,7 +36,7 @@ class Midpoint final : public Integrator<n> {
     for (const auto& body : world.bodies)  // of gyration, where a body has no shape
       radius_.push_back(
           std::max(radius(body), body.mass > 0.0 ? std::sqrt(body.euler_tensor.trace() / body.mass) : 0.0));
-    for (const auto& force : world.forces) controlled_ |= force.template target<Acting<n>>() != nullptr;
+    for (const auto& force : world.forces) controlled_ |= force.template target<StatefulForceAdapter<n>>() != nullptr;
     frames_.resize(bodies.size());
     gradient_.resize(bodies.size());
     jacobian_.resize(bodies.size());
@@ -244,12 +244,12 @@ class Midpoint final : public Integrator<n> {
   std::vector<double> radius_;
   Inertia<n> inertia0_, inertia1_;
   Poses before_;
-  VectorX nu_, momentum_;  // of the interval
-  VectorX force_;          // what changed momentum in the step before, reduced
-  bool acted_ = false;     // whether there was one
+  VectorX nu_, momentum_;                 // of the interval
+  VectorX force_;                         // what changed momentum in the step before, reduced
+  bool acted_ = false;                    // whether there was one
   double middle_ = 0.0, interval_ = 0.0;  // of the step: time, length, s
   bool controlled_ = false;
-  Mixing mixing_;
+  AndersonAcceleration mixing_;
   VectorX asked_, unmixed_;                        // momenta of the last iterate, and what forces make of them
   std::vector<geometry::Frame<n>> frames_, node_;  // at the middle, at a node
   std::vector<ConfigurationGradient<n>> gradient_;

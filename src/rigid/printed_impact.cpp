@@ -33,7 +33,7 @@ class Printed final : public ImpactLaw<n> {
 
   void resolve(const Inertia<n>& inertia, const Eigen::VectorXd& p, const Eigen::VectorXd&, double,
                const std::function<const Eigen::VectorXd&()>&, Impact<n>& impact) override {
-    auto& [points, rows, impulse, rests, residual, tamed, lasting, unpaid] = impact;
+    auto& [points, rows, impulse, rests, residual, energy_limited, lasting, residual_projection_energy] = impact;
     const Multibody<n>& bodies = inertia.bodies();
     std::erase_if(points, [&](const auto& point) { return point.gap < -options_.tolerance; });
     // the program's own point of each pair, the first of its run, stands for the pair

@@ -11,7 +11,7 @@ Projection<n>::Projection(const Pieces<n>& pieces)
 
 template <int n>
 bool Projection<n>::operator()(const Poses& from, double margin, Poses& to, std::vector<ContactPoint<n>>& points,
-                               Blame& blame) {
+                               FailureCause& blame) {
   const double tolerance = pieces_.options.tolerance;
   offset_.setZero(pieces_.bodies.dofs());
   to = from;

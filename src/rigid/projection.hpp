@@ -22,7 +22,8 @@ class Projection {
   // tolerance, and the nearest of each pair that pressed, also where the last program overshot: it would neither carry an
   // impulse nor stay. False if it does not converge;
   // `blame` tells what overlaps most.
-  bool operator()(const Poses& from, double margin, Poses& to, std::vector<ContactPoint<n>>& points, Blame& blame);
+  bool operator()(const Poses& from, double margin, Poses& to, std::vector<ContactPoint<n>>& points,
+                  FailureCause& blame);
 
  private:
   double widest_pressing(const std::vector<ContactPoint<n>>& points);

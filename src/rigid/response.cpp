@@ -11,7 +11,7 @@ template <int n>
 class Unimpeded final : public ContactResponse<n> {
  public:
   explicit Unimpeded(Integrator<n>& integrator) : integrator_(integrator) {}
-  Progress advance(double t, double h, State<n>& state, Books<n>&) override {
+  Progress advance(double t, double h, State<n>& state, StepRecord<n>&) override {
     if (!integrator_.advance(t, h, state, next_))
       return {0.0, 0.5, {{-1, -1}, 0.0, "the implicit step did not converge"}};
     std::swap(state, next_);
@@ -40,9 +40,9 @@ std::unique_ptr<ContactResponse<n>> make_response(const Pieces<n>& pieces) {
 }
 
 template <int n>
-Passage passage(const Pieces<n>& pieces, Frames<n> from, Frames<n> to) {
+PenetrationCheck passage(const Pieces<n>& pieces, Frames<n> from, Frames<n> to) {
   const auto& detection = pieces.detection;
-  Passage result;
+  PenetrationCheck result;
   for (int i = 0; i < static_cast<int>(detection.found().size()); ++i) {
     const auto& c = detection.found()[i];
     const double gap = c.normal_gap();
@@ -72,8 +72,8 @@ double friction(const World<n>& world, const ContactPoint<n>& point) {
 
 template std::unique_ptr<ContactResponse<2>> make_response(const Pieces<2>&);
 template std::unique_ptr<ContactResponse<3>> make_response(const Pieces<3>&);
-template Passage passage(const Pieces<2>&, Frames<2>, Frames<2>);
-template Passage passage(const Pieces<3>&, Frames<3>, Frames<3>);
+template PenetrationCheck passage(const Pieces<2>&, Frames<2>, Frames<2>);
+template PenetrationCheck passage(const Pieces<3>&, Frames<3>, Frames<3>);
 template double restitution(const World<2>&, const ContactPoint<2>&);
 template double restitution(const World<3>&, const ContactPoint<3>&);
 template double friction(const World<2>&, const ContactPoint<2>&);

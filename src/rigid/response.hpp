@@ -16,7 +16,7 @@
 namespace dodyn::rigid {
 
 // What stood in the way.
-struct Blame {
+struct FailureCause {
   std::array<int, 2> bodies{-1, -1};  // -1: no contact
   double gap = 0.0;                   // overlap, m
   const char* what = "";
@@ -24,14 +24,14 @@ struct Blame {
 
 // How far a state was moved on.
 struct Progress {
-  double done = 0.0;   // s; 0: not at all, the state is as it was
-  double retry = 0.5;  // share of the time to try next
-  Blame blame;         // of what was hardest, if anything was hard
-  bool mended = false; // the state is not the one that the integrator's last step led to
+  double done = 0.0;    // s; 0: not at all, the state is as it was
+  double retry = 0.5;   // share of the time to try next
+  FailureCause blame;   // of what was hardest, if anything was hard
+  bool mended = false;  // the state is not the one that the integrator's last step led to
 };
 
 template <int n>
-struct Books {
+struct StepRecord {
   Ledger<n> ledger;                         // since start()
   std::vector<ContactImpulse<n>> impulses;  // of the step
 };
@@ -54,7 +54,7 @@ class ContactResponse {
   // The state was put somewhere else; the detection has just looked there.
   virtual void restart() {}
   // Moves the state on by at most h (s) from t (s), and adds what contact changed to the books.
-  virtual Progress advance(double t, double h, State<n>& state, Books<n>& books) = 0;
+  virtual Progress advance(double t, double h, State<n>& state, StepRecord<n>& books) = 0;
 };
 
 template <int n>
@@ -66,13 +66,13 @@ std::unique_ptr<ContactResponse<n>> make_decomposition(const Pieces<n>& pieces);
 
 // Whether bodies went from one list of frames to another, those of the last find(), without passing through each other
 // or sinking too deep to tell which way is out. If not, `share` is the part of the way that brings them to contact.
-struct Passage {
+struct PenetrationCheck {
   double share = 1.0;
-  Blame blame;
+  FailureCause blame;
   bool free() const { return share == 1.0; }
 };
 template <int n>
-Passage passage(const Pieces<n>& pieces, Frames<n> from, Frames<n> to);
+PenetrationCheck passage(const Pieces<n>& pieces, Frames<n> from, Frames<n> to);
 
 // Coefficients of the two surfaces at a point.
 template <int n>

@@ -12,7 +12,7 @@
 //
 // Of one body that falls freely this is exact: it leaves with e times the speed that it has where it touches. A law that
 // would make energy (W > 0; unequal restitutions, friction) is held to W = 0 in the same way, and counted. Where a
-// compression has less than dE to give back (a corner that swept in and out within the step), the rest is `unpaid`.
+// compression has less than dE to give back (a corner that swept in and out within the step), the rest is `residual_projection_energy`.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -42,7 +42,7 @@ template struct Impact<3>;
 
 namespace {
 
-// Share of the energy that the forces of a step give at rest which may stay unpaid.
+// Share of the energy that the forces of a step give at rest which may stay residual_projection_energy.
 constexpr double negligible = 0.01;
 constexpr double never = -std::numeric_limits<double>::infinity();
 
@@ -53,8 +53,8 @@ class WithRestitution final : public ImpactLaw<n> {
   void restart() override { guess_.clear(); }
 
   void resolve(const Inertia<n>& inertia, const Eigen::VectorXd& p, const Eigen::VectorXd& by_forces, double h,
-               const std::function<const Eigen::VectorXd&()>& raised, Impact<n>& impact) override {
-    auto& [points, rows, impulse, rests, residual, tamed, lasting, unpaid] = impact;
+               const std::function<const Eigen::VectorXd&()>& projection_energy, Impact<n>& impact) override {
+    auto& [points, rows, impulse, rests, residual, energy_limited, lasting, residual_projection_energy] = impact;
     const int count = static_cast<int>(points.size());
     inertia.velocity(p, nu_);
     inertia.velocity(by_forces, force_velocity_);
@@ -73,8 +73,8 @@ class WithRestitution final : public ImpactLaw<n> {
       }
     residual = solver_.solve(rows, target_, rough, 1e-14 * scale_, nu_, impulse);
     guess_.keep(points, impulse);
-    tamed = 0;
-    unpaid = 0.0;
+    energy_limited = 0;
+    residual_projection_energy = 0.0;
     // What was projected but does not press has nothing to pay with: to be looked at too.
     for (int j = 0; j < rows.islands(); ++j) {
       const auto island = rows.island(j);
@@ -84,7 +84,7 @@ class WithRestitution final : public ImpactLaw<n> {
       for (const int c : island) settled_[c] = 0;
       bounces_ = true;
     }
-    if (bounces_) bounce(raised, rough, impact);
+    if (bounces_) bounce(projection_energy, rough, impact);
 
     if (options_.friction == Friction::squared_ratio)
       for (int i = 0; i < count; ++i)
@@ -94,15 +94,15 @@ class WithRestitution final : public ImpactLaw<n> {
     double friction = 0.0;
     for (int i = 0; i < count; ++i)
       for (int k = 0; k < n && rests[i]; ++k)
-        (k == 0 ? lasting : friction) += 0.5 * impulse[n * i + k] *
-                                         (rows.relative_velocity(i, k, before_) + rows.relative_velocity(i, k, nu_));
+        (k == 0 ? lasting : friction) +=
+            0.5 * impulse[n * i + k] * (rows.relative_velocity(i, k, before_) + rows.relative_velocity(i, k, nu_));
     lasting += std::max(friction, 0.0);  // friction itself can only take
   }
 
  private:
   // Which islands rest, and what plastic contact asks of each point.
   void describe(double h, Impact<n>& impact) {
-    auto& [points, rows, impulse, rests, residual, tamed, lasting, unpaid] = impact;
+    auto& [points, rows, impulse, rests, residual, energy_limited, lasting, residual_projection_energy] = impact;
     const int count = static_cast<int>(points.size());
     target_.resize(count);
     friction_.resize(count);
@@ -140,8 +140,9 @@ class WithRestitution final : public ImpactLaw<n> {
   }
 
   // Restitution of the islands that are not `settled_`, after their compression in `impulse` and nu_.
-  void bounce(const std::function<const Eigen::VectorXd&()>& raised, std::span<const double> rough, Impact<n>& impact) {
-    auto& [points, rows, impulse, rests, residual, tamed, lasting, unpaid] = impact;
+  void bounce(const std::function<const Eigen::VectorXd&()>& projection_energy, std::span<const double> rough,
+              Impact<n>& impact) {
+    auto& [points, rows, impulse, rests, residual, energy_limited, lasting, residual_projection_energy] = impact;
     const int count = static_cast<int>(points.size());
     compressed_ = nu_;
     compression_ = impulse;
@@ -166,13 +167,13 @@ class WithRestitution final : public ImpactLaw<n> {
         for (int k = 0; k < n; ++k) impulse[n * c + k] += compression_[n * c + k];
       }
     }
-    const Eigen::VectorXd& energy = raised();
+    const Eigen::VectorXd& energy = projection_energy();
     for (int j = 0; j < rows.islands(); ++j)
       if (const auto island = rows.island(j); !settled_[island.front()]) balance(island, energy, impact);
   }
 
-  void balance(std::span<const int> island, const Eigen::VectorXd& raised, Impact<n>& impact) {
-    auto& [points, rows, impulse, rests, residual, tamed, lasting, unpaid] = impact;
+  void balance(std::span<const int> island, const Eigen::VectorXd& projection_energy, Impact<n>& impact) {
+    auto& [points, rows, impulse, rests, residual, energy_limited, lasting, residual_projection_energy] = impact;
     // work of impulses is impulse times mean velocity
     double plastic = 0.0, law = 0.0, normal = 0.0, linear = 0.0, square = 0.0, dE = 0.0, approach = 0.0;
     dofs_.clear();
@@ -195,13 +196,13 @@ class WithRestitution final : public ImpactLaw<n> {
     dofs_.erase(std::unique(dofs_.begin(), dofs_.end()), dofs_.end());
     double forced = 0.0;
     for (const auto& [first, size] : dofs_) {
-      dE += raised[first];
+      dE += projection_energy[first];
       forced += forced_.segment(first, size).sum();
     }
-    unpaid = std::max(unpaid, dE - std::max(normal, 0.0) - negligible * forced);
+    residual_projection_energy = std::max(residual_projection_energy, dE - std::max(normal, 0.0) - negligible * forced);
     if (!(normal > 0.0) || !(square > 0.0)) return;
     const bool makes = law > 1e-9 * approach;
-    tamed += makes;
+    energy_limited += makes;
     if (!makes && dE == 0.0) return;
     const double wanted = std::max(plastic, -dE + std::max(0.0, 1.0 - dE / normal) * std::min(law, 0.0));
     // plastic + linear s + square s^2 = wanted

@@ -4,10 +4,10 @@
 #include <stdexcept>
 
 #include "record/text.hpp"
-#include "rigid/actor.hpp"
 #include "rigid/invariants.hpp"
 #include "rigid/penalty.hpp"
 #include "rigid/response.hpp"
+#include "rigid/stateful_force.hpp"
 
 namespace dodyn::rigid {
 namespace {
@@ -75,11 +75,11 @@ struct Simulation<n>::Machine {
     state.p.setZero(bodies.dofs());
     state.poses.resize(bodies.size());
     for (const auto& force : world.forces)
-      if (const auto* acting = force.template target<Acting<n>>()) actors.push_back(acting->actor.get());
+      if (const auto* acting = force.template target<StatefulForceAdapter<n>>()) actors.push_back(acting->actor.get());
   }
 
   bool step();
-  bool give_up(const Blame& blame, const std::string& after);
+  bool give_up(const FailureCause& blame, const std::string& after);
   double power(double t);
   void finish();
 
@@ -91,7 +91,7 @@ struct Simulation<n>::Machine {
   Forces<n> forces;
   std::unique_ptr<Integrator<n>> integrator;
   std::unique_ptr<ContactResponse<n>> response;
-  std::vector<Actor<n>*> actors;  // forces of the world with a state
+  std::vector<StatefulForce<n>*> actors;  // forces of the world with a state
 
   // where it is
   double time = 0.0, start_time = 0.0;
@@ -99,7 +99,7 @@ struct Simulation<n>::Machine {
   State<n> state, last_node;
   std::vector<Pose<n>> start_poses;
   std::vector<Twist<n>> twists;
-  Books<n> books;
+  StepRecord<n> books;
   Outcome outcome;
 
   // to look at it
@@ -119,7 +119,7 @@ bool Simulation<n>::Machine::step() {
   for (auto* actor : actors) actor->node(time, state.poses, twists);
   books.impulses.clear();
   const double end = start_time + (steps + 1) * options.step;
-  Blame last_blame;
+  FailureCause last_blame;
   double interval = end - time;
   int cuts = 0, parts = 0;
   double before = 0.0;
@@ -134,7 +134,7 @@ bool Simulation<n>::Machine::step() {
       progress.blame.what = error.what();
       return give_up(progress.blame, "a step");
     }
-    Blame& blame = progress.blame;
+    FailureCause& blame = progress.blame;
     if (!state.p.allFinite()) {
       blame.what = "the motion is not a finite number";
       return give_up(blame, "a step");
@@ -160,7 +160,8 @@ bool Simulation<n>::Machine::step() {
       continue;
     }
     ++books.ledger.cuts;
-    if (++cuts > options.max_cuts) return give_up(blame, std::to_string(options.max_cuts) + " cuts of the step in a row");
+    if (++cuts > options.max_cuts)
+      return give_up(blame, std::to_string(options.max_cuts) + " cuts of the step in a row");
     interval *= progress.retry;
   }
   ++steps;
@@ -182,7 +183,7 @@ double Simulation<n>::Machine::power(double t) {
 
 // Back to the last node.
 template <int n>
-bool Simulation<n>::Machine::give_up(const Blame& blame, const std::string& after) {
+bool Simulation<n>::Machine::give_up(const FailureCause& blame, const std::string& after) {
   outcome = {Outcome::failed, time, blame.bodies, blame.gap, blame.what};
   if (blame.bodies[0] >= 0)
     outcome.reason += " between '" + world.bodies[blame.bodies[0]].name + "' and '" +

@@ -121,7 +121,8 @@ struct Joint {
   Kind kind = Kind::spherical;
   int parent = -1, child = -1;
   Vector<n> parent_point = Vector<n>::Zero(), child_point = Vector<n>::Zero();  // rho, body coordinates (3.25)
-  Vector<n> axis = Vector<n>::UnitX();  // n of (3.29), parent's coordinates; read for `revolute` in space and `prismatic`
+  Vector<n> axis =
+      Vector<n>::UnitX();  // n of (3.29), parent's coordinates; read for `revolute` in space and `prismatic`
 };
 
 // A point charge fixed in a body. Two charges on different bodies have the potential K c1 c2/|d| (3.51).

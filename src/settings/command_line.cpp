@@ -24,12 +24,13 @@ std::vector<po::option> take_key(std::vector<std::string>& words) {
 
 std::vector<Word> parse_words(const std::vector<std::string>& words) {
   const po::options_description none;  // which keys there are depends on the values of some
-  const po::parsed_options all = po::command_line_parser(words)
-                                     .options(none)
-                                     .style(po::command_line_style::allow_long | po::command_line_style::long_allow_next)
-                                     .extra_style_parser(take_key)
-                                     .allow_unregistered()
-                                     .run();
+  const po::parsed_options all =
+      po::command_line_parser(words)
+          .options(none)
+          .style(po::command_line_style::allow_long | po::command_line_style::long_allow_next)
+          .extra_style_parser(take_key)
+          .allow_unregistered()
+          .run();
   std::vector<Word> parsed;
   for (const po::option& option : all.options) {
     if (option.string_key.empty())

@@ -112,7 +112,8 @@ Text parse(std::string_view text, const std::string& origin) {
       continue;
     }
     const auto pair = key_and_value(std::string(line));
-    if (!pair) result.fail(number, "'" + shown(line) + "' is not understood; allowed: [section], key = value, # comment");
+    if (!pair)
+      result.fail(number, "'" + shown(line) + "' is not understood; allowed: [section], key = value, # comment");
     Entry entry{pair->first, pair->second,
                 hash == std::string_view::npos ? "" : std::string(trimmed(whole.substr(hash + 1))), number};
     if (result.sections.empty()) result.sections.push_back({"", "", number, {}});

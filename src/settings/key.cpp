@@ -56,12 +56,18 @@ std::string kind_of(const std::string& its_unit) {
   struct Kind {
     std::string_view unit, text;
   };
-  constexpr std::array kinds = {Kind{"m", "a length (m, cm, mm)"},      Kind{"kg", "a mass (kg, g)"},
-                                Kind{"s", "a time (s, ms, min, h)"},    Kind{"Hz", "a frequency (Hz)"},
-                                Kind{"N", "a force (N, kN, mN)"},       Kind{"N m", "a torque or an energy (N m, J)"},
-                                Kind{"m/s", "a speed (m/s, mm/s)"},     Kind{"m/s2", "an acceleration (m/s2)"},
-                                Kind{"W", "a power (W)"},               Kind{"Pa", "a pressure (Pa, kPa, MPa)"},
-                                Kind{"N/m", "a stiffness (N/m, N/mm)"}, Kind{"MB", "a size (kB, MB, GB)"}};
+  constexpr std::array kinds = {Kind{"m", "a length (m, cm, mm)"},
+                                Kind{"kg", "a mass (kg, g)"},
+                                Kind{"s", "a time (s, ms, min, h)"},
+                                Kind{"Hz", "a frequency (Hz)"},
+                                Kind{"N", "a force (N, kN, mN)"},
+                                Kind{"N m", "a torque or an energy (N m, J)"},
+                                Kind{"m/s", "a speed (m/s, mm/s)"},
+                                Kind{"m/s2", "an acceleration (m/s2)"},
+                                Kind{"W", "a power (W)"},
+                                Kind{"Pa", "a pressure (Pa, kPa, MPa)"},
+                                Kind{"N/m", "a stiffness (N/m, N/mm)"},
+                                Kind{"MB", "a size (kB, MB, GB)"}};
   if (its_unit == "rad" || its_unit == "deg") return "an angle (rad, deg)";
   const auto own = parse_unit(its_unit);
   for (const Kind& kind : kinds)
@@ -148,15 +154,15 @@ std::string canonical(const Key& key, const std::string& value, const std::strin
       const bool integer = key.type == Type::integer;
       const auto number = parse_number(value, key.unit);
       if (const auto dots = value.find(".."); !number && dots != std::string::npos && key.name.starts_with("design."))
-        throw ConfigError(where + ": " + key.name + is + "a range; write " + key.name + ".min = " +
-                          shown(trimmed(std::string_view(value).substr(0, dots))) + " and " + key.name + ".max = " +
-                          shown(trimmed(std::string_view(value).substr(dots + 2))));
+        throw ConfigError(where + ": " + key.name + is + "a range; write " + key.name +
+                          ".min = " + shown(trimmed(std::string_view(value).substr(0, dots))) + " and " + key.name +
+                          ".max = " + shown(trimmed(std::string_view(value).substr(dots + 2))));
       if (const std::string unit = number ? "" : foreign_unit(value, key.unit); !unit.empty())
         throw ConfigError(where + ": " + key.name + " = " + shown(value) + " has the unit " + unit + "; expected " +
                           kind_of(key.unit) + (key.maximum < 1e300 ? "; allowed: " + allowed(key) : ""));
       if (!number || (integer && *number != std::floor(*number)))
         fail(is + (integer ? "not an integer" : "not a number"));
-      if (key.zero_is_word && *number == 0) return key.word;
+      if (key.zero_means_named && *number == 0) return key.word;
       if (!(*number <= key.maximum) || *number < key.minimum || (key.open_minimum && *number == key.minimum) ||
           (integer && std::abs(*number) > std::numeric_limits<int>::max()))
         fail(is + "out of range");
@@ -170,7 +176,7 @@ std::string canonical(const Key& key, const std::string& value, const std::strin
     case Type::duration: {
       const auto seconds = parse_duration(value);
       if (!seconds) fail(is + "not a duration");
-      if (key.zero_is_word && *seconds == 0) return key.word;
+      if (key.zero_means_named && *seconds == 0) return key.word;
       const auto whole = static_cast<long>(*seconds);
       return formatted("%02ld:%02ld:%02ld", whole / 3600, whole / 60 % 60, whole % 60);
     }
@@ -191,7 +197,7 @@ std::string default_text(const Key& key) {
 }
 
 double number_of(const Key& key, const std::string& canonical) {
-  if (!key.word.empty() && canonical == key.word) return key.word_value;
+  if (!key.word.empty() && canonical == key.word) return key.named_number;
   return (key.type == Type::duration ? parse_duration(canonical) : parse_number(canonical, key.unit)).value();
 }
 

@@ -24,10 +24,10 @@ struct Key {
   std::vector<std::string> choices = {};     // choice: allowed words
   bool identity = true;                      // part of what makes a study this study: a resumed archive must agree
   // Real, integer and duration: a word that may stand for the number, as "none" for a limit that there is not, and what
-  // the program reads then. With `zero_is_word`, 0 is that word, too, as older texts have it.
+  // the program reads then. With `zero_means_named`, 0 is that word, too, as older texts have it.
   std::string word = {};
-  double word_value = 0.0;
-  bool zero_is_word = false;
+  double named_number = 0.0;
+  bool zero_means_named = false;
 
   bool operator==(const Key&) const = default;
 };

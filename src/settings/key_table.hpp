@@ -13,7 +13,7 @@
 //   kind.keys = gait_keys().keys();
 //   const GaitSettings gait = gait_keys().read(settings);
 //
-// Members are in SI; where a key has another unit (deg, MB), numbers are converted. A member that holds Key::word_value
+// Members are in SI; where a key has another unit (deg, MB), numbers are converted. A member that holds Key::named_number
 // is the word ("none").
 #pragma once
 
@@ -67,7 +67,7 @@ class KeyTable {
       key.default_value = is_word(key, value) ? key.word : in_si == 1.0 ? to_text(value) : rounded(value / in_si);
       bind(key, [member, in_si](Struct& s, const std::string& text, const Key& of) {
         const bool word = !of.word.empty() && text == of.word;
-        std::invoke(member, s) = word ? of.word_value : number_of(of, text) * in_si;
+        std::invoke(member, s) = word ? of.named_number : number_of(of, text) * in_si;
       });
     }
     return std::move(*this);
@@ -127,7 +127,7 @@ class KeyTable {
     return s;
   }
   // From a section that an evaluator reads itself; `section` of the constructor is empty then.
-  Struct read(const FreeSection& section) const {
+  Struct read(const CustomSection& section) const {
     Struct s = defaults_;
     for (const Bound& bound : bound_) bound.set(s, section.text(bound.key), bound.key);
     return s;
@@ -143,7 +143,7 @@ class KeyTable {
   };
 
   void bind(const Key& key, Set set) { bound_.push_back({key, std::move(set)}); }
-  static bool is_word(const Key& key, double value) { return !key.word.empty() && value == key.word_value; }
+  static bool is_word(const Key& key, double value) { return !key.word.empty() && value == key.named_number; }
   // 25 deg again, where the struct has 0.4363...
   static std::string rounded(double value) { return to_text(std::stod(formatted("%.12g", value))); }
 

@@ -228,7 +228,7 @@ class Reader {
     }
     ini::check(own, own_kinds);
     for (const auto& section : own.sections) {
-      FreeSection taken{section.kind, section.name, text_.where(section.line), {}};
+      CustomSection taken{section.kind, section.name, text_.where(section.line), {}};
       for (const auto& entry : section.entries)
         taken.entries.push_back({entry.key, entry.value, text_.where(entry.line)});
       settings_.sections.push_back(std::move(taken));
@@ -249,7 +249,7 @@ class Reader {
     }
     if (!in_scenario_) return;
     std::erase_if(settings_.sections,
-                  [](const FreeSection& section) { return section.kind == scenario_section().kind; });
+                  [](const CustomSection& section) { return section.kind == scenario_section().kind; });
     for (const auto& [key, value] : scenario_)
       if (const auto* kind = free_kind(*kind_, key.substr(0, key.find('.')))) override_section(*kind, key, value);
     std::erase_if(scenario_,
@@ -262,7 +262,7 @@ class Reader {
     const auto complain = [&](const std::string& what) {
       fail(given.where, (given.where == line_source ? "--" : "") + shown(full) + ": " + what);
     };
-    FreeSection* section = nullptr;
+    CustomSection* section = nullptr;
     std::string key = rest;
     std::vector<std::string> names;
     for (auto& one : settings_.sections) {
@@ -282,7 +282,7 @@ class Reader {
       }
       if (!section && kind.name == ini::SectionKind::Name::required)
         complain("no section [" + kind.kind + " NAME] in " + settings_.file);
-      if (!section) section = &settings_.sections.emplace_back(FreeSection{kind.kind, "", given.where, {}});
+      if (!section) section = &settings_.sections.emplace_back(CustomSection{kind.kind, "", given.where, {}});
     }
     if (!kind.any_key && std::find(kind.keys.begin(), kind.keys.end(), key) == kind.keys.end())
       complain("unknown key '" + shown(key) + "'" + did_you_mean(key, kind.keys) + "; allowed: " + listed(kind.keys));
@@ -586,7 +586,7 @@ class Reader {
   }
 
   // The full name of what an entry of a scenario sets: a key of the evaluator, of one of its sections, or a variable.
-  std::string full_name(const FreeSection& scenario, const FreeEntry& entry,
+  std::string full_name(const CustomSection& scenario, const CustomEntry& entry,
                         const std::vector<DesignVariable>& variables) const {
     const std::string section = entry.key.substr(0, entry.key.find('.'));
     const auto complain = [&](const std::string& what) { fail(entry.source, what); };

@@ -52,8 +52,8 @@ double Settings::design(const std::string& name, const Eigen::VectorXd& free) co
   return real("design." + name);
 }
 
-std::vector<const FreeSection*> Settings::sections_of(const std::string& kind) const {
-  std::vector<const FreeSection*> found;
+std::vector<const CustomSection*> Settings::sections_of(const std::string& kind) const {
+  std::vector<const CustomSection*> found;
   for (const auto& section : sections)
     if (section.kind == kind) found.push_back(&section);
   return found;
@@ -78,11 +78,11 @@ std::vector<std::pair<std::string, std::string>> Settings::sources() const {
   return pairs;
 }
 
-ConfigError FreeEntry::error(const std::string& complaint) const {
+ConfigError CustomEntry::error(const std::string& complaint) const {
   return ConfigError(source + ": " + shown(key) + " = " + shown(value) + ": " + complaint);
 }
 
-Expression FreeEntry::parsed(std::string_view part, std::span<const std::string> hyphenated) const {
+Expression CustomEntry::parsed(std::string_view part, std::span<const std::string> hyphenated) const {
   try {
     return Expression::parse(part, hyphenated);
   } catch (const ExpressionError& mistake) {
@@ -90,25 +90,25 @@ Expression FreeEntry::parsed(std::string_view part, std::span<const std::string>
   }
 }
 
-Expression FreeEntry::parsed(std::span<const std::string> hyphenated) const { return parsed(value, hyphenated); }
+Expression CustomEntry::parsed(std::span<const std::string> hyphenated) const { return parsed(value, hyphenated); }
 
-const FreeEntry* FreeSection::find(const std::string& key) const {
+const CustomEntry* CustomSection::find(const std::string& key) const {
   const auto at = std::find_if(entries.begin(), entries.end(), [&](const auto& entry) { return entry.key == key; });
   return at == entries.end() ? nullptr : &*at;
 }
 
-std::string FreeSection::text(const Key& key) const {
-  if (const FreeEntry* entry = find(key.name)) return canonical(key, entry->value, entry->source);
+std::string CustomSection::text(const Key& key) const {
+  if (const CustomEntry* entry = find(key.name)) return canonical(key, entry->value, entry->source);
   if (key.default_value.empty() && key.type != Type::text && key.type != Type::path)
     throw error(key.name + " is missing; allowed: " + allowed(key));
   return default_text(key);
 }
-double FreeSection::real(const Key& key) const { return number_of(key, text(key)); }
-int FreeSection::integer(const Key& key) const { return static_cast<int>(real(key)); }
+double CustomSection::real(const Key& key) const { return number_of(key, text(key)); }
+int CustomSection::integer(const Key& key) const { return static_cast<int>(real(key)); }
 
-std::string FreeSection::title() const { return "[" + kind + (name.empty() ? "" : " " + name) + "]"; }
+std::string CustomSection::title() const { return "[" + kind + (name.empty() ? "" : " " + name) + "]"; }
 
-ConfigError FreeSection::error(const std::string& complaint) const {
+ConfigError CustomSection::error(const std::string& complaint) const {
   return ConfigError(source + ": " + shown(title()) + ": " + complaint);
 }
 

@@ -53,7 +53,7 @@ struct Setting {
 };
 
 // An entry of a section that an evaluator reads itself.
-struct FreeEntry {
+struct CustomEntry {
   std::string key, value;
   std::string source;  // "hopper.cfg:12", "command line"
 
@@ -64,12 +64,12 @@ struct FreeEntry {
 };
 
 // A section that an evaluator reads itself.
-struct FreeSection {
-  std::string kind, name;          // "phase", "stance" of [phase stance]
-  std::string source;              // "hopper.cfg:11", "command line"
-  std::vector<FreeEntry> entries;  // in the order of the file; keys that the command line adds at their end
+struct CustomSection {
+  std::string kind, name;            // "phase", "stance" of [phase stance]
+  std::string source;                // "hopper.cfg:11", "command line"
+  std::vector<CustomEntry> entries;  // in the order of the file; keys that the command line adds at their end
 
-  const FreeEntry* find(const std::string& key) const;  // null: it has none
+  const CustomEntry* find(const std::string& key) const;  // null: it has none
   // The canonical text of the entry `key.name`, or of the key's default; throws ConfigError where it has neither.
   std::string text(const Key& key) const;
   double real(const Key& key) const;  // also a duration, in s
@@ -91,7 +91,7 @@ class Settings {
   // Every setting, in the order of --help. A fixed design variable has the one entry `design.NAME`, a free one has
   // `design.NAME.min` and `design.NAME.max`. At the end what the free sections hold, and their titles as `sections`.
   std::vector<Setting> all;
-  std::vector<FreeSection> sections;         // of the kinds that the evaluator declares, in the order of the file
+  std::vector<CustomSection> sections;       // of the kinds that the evaluator declares, in the order of the file
   std::vector<std::string> idle;             // names of keys that only other strategies have
   std::vector<std::string> given_variables;  // names that [design] and --design.* set or free
   std::vector<Scenario> scenarios;           // those that study.scenarios takes; none: an ordinary study
@@ -112,7 +112,7 @@ class Settings {
   // Value of a design variable of the evaluator for a design vector of the free ones. One with a formula must be given.
   double design(const std::string& name, const Eigen::VectorXd& free) const;
 
-  std::vector<const FreeSection*> sections_of(const std::string& kind) const;
+  std::vector<const CustomSection*> sections_of(const std::string& kind) const;
 
   // For an evaluator that finds two settings at odds: the error "FILE:LINE: KEY = VALUE: complaint".
   ConfigError error(const std::string& key, const std::string& complaint) const;

@@ -6,9 +6,9 @@
 
 #include "archive/archive.hpp"
 #include "settings/read_text.hpp"
-#include "study/evidence.hpp"
+#include "study/observed_data.hpp"
 #include "study/study.hpp"
-#include "surrogate/choice.hpp"
+#include "surrogate/strategy_options.hpp"
 
 namespace dodyn::study {
 namespace {
@@ -29,7 +29,7 @@ void check(const std::string& path, const archive::Contents& contents, const Set
     for (const Variable& variable : variables) all += (all.empty() ? "" : ", ") + variable.name;
     return all.empty() ? std::string("none") : all;
   };
-  const std::string difference = another_problem(settings, evaluator, contents);
+  const std::string difference = problem_mismatch(settings, evaluator, contents);
   if (!difference.empty()) throw ConfigError(path + " belongs to another study: " + difference);
   if (const std::string here = names(settings.variables), there = names(contents.layout.variables); here != there)
     throw ConfigError(path + " belongs to another study: its free variables are " + there + ", here " + here);
@@ -48,9 +48,9 @@ const Evaluation& chosen(const std::string& path, const archive::Contents& conte
   const Evaluation* found = nullptr;
   std::optional<std::int64_t> wanted = id;
   if (!id) {
-    const surrogate::Evidence evidence = evidence_of(contents);
-    const Evaluation* best = recommended_of(contents, evidence);
-    if (!best) best = evidence.best();  // of several objectives the least in the first
+    const surrogate::ObservedData observed = observed_data(contents);
+    const Evaluation* best = recommended_of(contents, observed);
+    if (!best) best = observed.best();  // of several objectives the least in the first
     if (best) wanted = best->id;
   }
   if (const auto row = wanted ? rows.find(*wanted) : rows.end(); row != rows.end())
@@ -60,7 +60,9 @@ const Evaluation& chosen(const std::string& path, const archive::Contents& conte
     throw ConfigError(path + ": no evaluation " + std::to_string(*id) + "; allowed: an id from " +
                       std::to_string(rows.begin()->first) + " to " + std::to_string(rows.rbegin()->first));
   if (!found)
-    throw ConfigError(path + ": no evaluation in it is ok and keeps the constraints; --evaluation ID takes another one that has a motion");
+    throw ConfigError(
+        path +
+        ": no evaluation in it is ok and keeps the constraints; --evaluation ID takes another one that has a motion");
   return *found;
 }
 
@@ -74,8 +76,8 @@ archive::Contents contents_of(const std::string& path) {
 
 }  // namespace
 
-std::string another_problem(Settings settings, const evaluators::Evaluator& evaluator,
-                            const archive::Contents& contents) {
+std::string problem_mismatch(Settings settings, const evaluators::Evaluator& evaluator,
+                             const archive::Contents& contents) {
   settings = identity_of(std::move(settings), evaluator);
   std::erase_if(settings.all, [](const Setting& setting) { return of_the_search(setting.key.name); });
   auto then = contents.provenance.configuration;
@@ -134,7 +136,7 @@ ArchivedStudy archived_study(const std::string& path, const std::vector<std::str
     if (setting.key.name == "study.archive")
       setting.value = fs::path(path).filename().replace_extension(".replay.h5").string();
   study.evaluator = evaluators::make_evaluator(study.settings);
-  for (const auto& [key, value] : study.evaluator->reads())
+  for (const auto& [key, value] : study.evaluator->input_fingerprints())
     for (const auto& [then, old] : provenance.configuration)
       if (then == key && old != value)
         throw ConfigError(path + ": " + key + " was " + old + " and is " + value + ": the file has changed since");

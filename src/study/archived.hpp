@@ -16,8 +16,8 @@ namespace dodyn::study {
 
 // Empty, or in which setting that says what a design costs an archive differs from these; how designs are searched for is
 // none of them.
-std::string another_problem(Settings settings, const evaluators::Evaluator& evaluator,
-                            const archive::Contents& contents);
+std::string problem_mismatch(Settings settings, const evaluators::Evaluator& evaluator,
+                             const archive::Contents& contents);
 
 // The evaluation with this id, or the best one, with its trajectory. How a study is run and which range its variables
 // have need not agree with the settings, all else must. Throws ConfigError, one line: no such file, an archive of other

@@ -98,7 +98,7 @@ bool Parts::add(Outcome answer) {
   return answers.size() == static_cast<std::size_t>(count_);
 }
 
-std::vector<Outcome> Parts::lose(const Outcome& attempt) {
+std::vector<Outcome> Parts::record_lost_attempt(const Outcome& attempt) {
   write(attempt);
   auto& lost = entries_[attempt.evaluation.id].lost[attempt.part];
   lost.push_back(attempt);
@@ -124,7 +124,7 @@ Outcome join(const Evaluator& evaluator, const Evaluation& asked, std::vector<Ou
   for (const auto& part : parts) started = std::min(started, part.evaluation.started);
   Outcome whole;
   try {
-    whole = held_to_declaration(evaluator, asked, evaluator.join(asked, std::move(parts)));
+    whole = validated(evaluator, asked, evaluator.join(asked, std::move(parts)));
   } catch (const std::exception& error) {
     whole.evaluation.status = Status::failed;
     whole.evaluation.reason = error.what();
@@ -145,7 +145,7 @@ Outcome join(const Evaluator& evaluator, const Evaluation& asked, std::vector<Ou
   return whole;
 }
 
-Outcome held_to_declaration(const Evaluator& evaluator, const Evaluation& asked, Outcome outcome) {
+Outcome validated(const Evaluator& evaluator, const Evaluation& asked, Outcome outcome) {
   Evaluation& evaluation = outcome.evaluation;
   const Channels channels = evaluator.channels();
   const auto metrics = static_cast<Eigen::Index>(evaluator.metrics().size());

@@ -31,7 +31,7 @@ class Parts {
   // Returns whether the evaluation is whole.
   bool add(Outcome answer);
   // Keeps an attempt at a part that was lost. Returns all of those at this part.
-  std::vector<Outcome> lose(const Outcome& attempt);
+  std::vector<Outcome> record_lost_attempt(const Outcome& attempt);
   // The answers to all parts of an evaluation that is whole, in order.
   std::vector<Outcome> answers(std::int64_t id) const;
   // The evaluation is in the archive, or given up.
@@ -58,7 +58,7 @@ class Parts {
 Outcome join(const Evaluator& evaluator, const Evaluation& asked, std::vector<Outcome> parts);
 
 // An outcome of another shape than the evaluator declares becomes `failed`; a gradient that is not finite is none.
-Outcome held_to_declaration(const Evaluator& evaluator, const Evaluation& asked, Outcome outcome);
+Outcome validated(const Evaluator& evaluator, const Evaluation& asked, Outcome outcome);
 
 // One evaluation on a farm that has nothing else to do.
 Outcome evaluate(const Evaluator& evaluator, farm::Farm& farm, Task task);

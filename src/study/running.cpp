@@ -25,7 +25,7 @@ class Note {
   Note& operator=(const Note&) = delete;
 
   // Where it cannot be written the evaluation goes without.
-  void write(const Running& running) {
+  void write(const InProgressMarker& running) {
     if (asked_to_end || file_.size() >= sizeof its_path) return;
     if (descriptor_ < 0) {
       descriptor_ = ::open(file_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
@@ -43,7 +43,7 @@ class Note {
 
 }  // namespace
 
-Work noting(Work work, std::string file) {
+Work with_marker(Work work, std::string file) {
   return [work = std::move(work), note = std::make_shared<Note>(std::move(file))](const Task& task) {
     struct Noted {
       Note& note;
@@ -60,10 +60,10 @@ void forget_running() {
   if (there.exchange(false)) ::unlink(its_path);
 }
 
-std::optional<Running> take_running(const std::string& file) {
+std::optional<InProgressMarker> take_marker(const std::string& file) {
   const int descriptor = ::open(file.c_str(), O_RDONLY | O_CLOEXEC);
   if (descriptor < 0) return std::nullopt;
-  Running running;
+  InProgressMarker running;
   const auto length = ::pread(descriptor, &running, sizeof running, 0);
   const bool known = length == sizeof running && running.id >= 0;
   ::close(descriptor);

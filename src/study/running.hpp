@@ -11,18 +11,18 @@
 
 namespace dodyn::study {
 
-struct Running {
+struct InProgressMarker {
   std::int64_t id = -1, part = 0;
 };
 
 // The same work, with its evaluation's id and part in the file meanwhile. For one thread.
-Work noting(Work work, std::string file);
+Work with_marker(Work work, std::string file);
 
 // Removes the file, and notes no more: the process was asked to end, so what comes is not the evaluation's fault. Safe
 // in a signal handler.
 void forget_running();
 
 // What a process left in the file when it was killed, if anything. Removes the file.
-std::optional<Running> take_running(const std::string& file);
+std::optional<InProgressMarker> take_marker(const std::string& file);
 
 }  // namespace dodyn::study

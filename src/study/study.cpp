@@ -14,9 +14,9 @@
 #include "farm/perform.hpp"
 #include "record/machine.hpp"
 #include "record/random.hpp"
-#include "study/evidence.hpp"
-#include "surrogate/choice.hpp"
+#include "study/observed_data.hpp"
 #include "surrogate/sampling.hpp"
+#include "surrogate/strategy_options.hpp"
 
 namespace dodyn::study {
 namespace {
@@ -57,11 +57,11 @@ std::string where(const archive::Provenance& provenance) {
 
 Summary Study::run() {
   started_ = now();
-  while (wanted() && ask() && evaluate() && mend() && tell()) continue;
+  while (wanted() && ask() && evaluate() && resolve_again() && tell()) continue;
   const bool any_ok =
       std::any_of(evaluations_.begin(), evaluations_.end(), [](const auto& e) { return e.second.ok(); });
-  if (end_ == End::finished && !told_.empty() && !any_ok)
-    stop(End::failing, "none of " + std::to_string(told_.size()) + " evaluations has a usable cost: " + reason_);
+  if (end_ == End::finished && !observed_.empty() && !any_ok)
+    stop(End::failing, "none of " + std::to_string(observed_.size()) + " evaluations has a usable cost: " + reason_);
 
   const bool was_finished = evaluated_ == 0 && troubles_.empty() && reason_ == archived_reason_;
   close(was_finished);
@@ -73,14 +73,14 @@ void Study::close(bool was_finished) {
   if (was_finished) {
     events_.clear();
   } else {
-    befell(end_ == End::resumable ? "interrupted" : "stopped", reason_);
+    log_event(end_ == End::resumable ? "interrupted" : "stopped", reason_);
     write_events();
   }
   commit([&] { archive_.stop(reason_); });
 }
 
 void Study::write_events() {
-  for (Event& event : farm_.incidents()) events_.push_back(std::move(event));
+  for (Event& event : farm_.take_events()) events_.push_back(std::move(event));
   if (events_.empty()) return;
   commit([&] { archive_.append(events_); });
   events_.clear();
@@ -93,11 +93,11 @@ Summary Study::summary(bool was_finished) const {
   all.reason = reason_;
   all.was_finished = was_finished;
   all.evaluated = evaluated_;
-  all.recalled = recalled_;
+  all.restored = restored_;
   if (best) all.best = *best;
   std::map<std::string, int> reasons;
   for (const auto& [id, row] : evaluations_) {
-    if (!worth_another_try(row.status)) continue;
+    if (!is_retryable(row.status)) continue;
     all.unanswered[row.status].push_back(id);
     if (const int count = ++reasons[row.reason]; count > all.commonest_count)
       all.commonest = row.reason, all.commonest_count = count;
@@ -109,16 +109,16 @@ Summary Study::summary(bool was_finished) const {
 
 Summary Study::rerun(const std::set<std::int64_t>& ids) {
   started_ = now();
-  for (const auto& later : again_) evaluations_[later.row.id] = later.row;
-  again_.clear();
+  for (const auto& later : reevaluations_) evaluations_[later.row.id] = later.row;
+  reevaluations_.clear();
   for (const auto id : ids)
     if (!evaluations_.contains(id))
       throw ConfigError(settings_.text("study.archive") + ": holds no evaluation " + std::to_string(id));
-  recalled_ = static_cast<int>(evaluations_.size());
+  restored_ = static_cast<int>(evaluations_.size());
 
   std::map<std::int64_t, Evaluation> before;
   for (const auto& [id, row] : evaluations_) {
-    if (ids.empty() ? !worth_another_try(row.status) : !ids.contains(id)) continue;
+    if (ids.empty() ? !is_retryable(row.status) : !ids.contains(id)) continue;
     before[id] = row;
     Evaluation& asked = pending_[id];
     asked.id = id;
@@ -135,7 +135,7 @@ Summary Study::rerun(const std::set<std::int64_t>& ids) {
   for (const auto id : new_) evaluations_.erase(id);
   stop(End::finished, "evaluated " + std::to_string(before.size()) + " again; dodyn run goes on from there");
   do arrivals_.clear();  // nobody is told of them now
-  while (evaluate() && (farm_.outstanding() > 0 || !whole_.empty() || !held_.empty()));
+  while (evaluate() && (farm_.outstanding() > 0 || !whole_.empty() || !deferred_losses_.empty()));
   evaluations_.merge(before);  // those that an interruption left without another answer
   close(false);
   return summary(false);
@@ -151,10 +151,11 @@ bool Study::reached_limit() { return stop(End::finished, "reached study.max-eval
 
 bool Study::wanted() {
   if (const std::string reason = strategy_.stopped(); !reason.empty()) return stop(End::finished, reason);
-  const auto told = static_cast<int>(told_.size());
-  if (told >= limit_) return reached_limit();
-  if (told >= settings_.integer("study.failure-minimum") && failures_ >= settings_.real("study.failure-rate") * told)
-    return stop(End::failing, std::to_string(failures_) + " of " + std::to_string(told) +
+  const auto observed = static_cast<int>(observed_.size());
+  if (observed >= limit_) return reached_limit();
+  if (observed >= settings_.integer("study.failure-minimum") &&
+      failures_ >= settings_.real("study.failure-rate") * observed)
+    return stop(End::failing, std::to_string(failures_) + " of " + std::to_string(observed) +
                                   " evaluations failed; study.failure-rate = " + settings_.text("study.failure-rate") +
                                   " allows no more");
   return true;
@@ -169,7 +170,8 @@ bool Study::ask() {
     asked.design = design;
     asked.seed = evaluation_seed(static_cast<std::uint64_t>(settings_.integer("study.seed")), id);
     asked.parent = nearest(design);
-    if (struck_ && struck_->id == id && !evaluations_.contains(id)) lose(asked);
+    if (interrupted_evaluation_ && interrupted_evaluation_->id == id && !evaluations_.contains(id))
+      record_lost_attempt(asked);
     const auto row = evaluations_.find(id);
     if (row == evaluations_.end()) {
       if (id < limit_) new_.push_back(id);
@@ -178,18 +180,18 @@ bool Study::ask() {
                         " is of another design than this program and configuration ask for; nothing was changed, " +
                         "choose another study.archive");
     } else {
-      ++recalled_;
+      ++restored_;
     }
   }
   return !pending_.empty() || stop(End::finished, "the strategy asked for no design");
 }
 
 // Rank 0 was killed while it evaluated this: an attempt lost.
-void Study::lose(const Evaluation& asked) {
+void Study::record_lost_attempt(const Evaluation& asked) {
   Task task;
   task.evaluation = asked;
-  task.part = static_cast<std::int32_t>(struck_->part);
-  struck_.reset();
+  task.part = static_cast<std::int32_t>(interrupted_evaluation_->part);
+  interrupted_evaluation_.reset();
   if (task.part < 0 || task.part >= parts_.count()) return;
   parts_.missing(asked);  // forgets those of another question
   Outcome attempt = farm::lost(task, std::chrono::steady_clock::now(), 0, farm::host_name());
@@ -197,7 +199,7 @@ void Study::lose(const Evaluation& asked) {
   std::vector<Outcome> rows;
   if (!attempts_left(attempt, rows)) parts_.forget(asked.id);
   commit([&] { archive_.append(rows); });
-  for (const Outcome& row : rows) recall(row.evaluation);
+  for (const Outcome& row : rows) restore_row(row.evaluation);
 }
 
 // Counts a lost attempt; adds to the rows what of it goes into the archive. Returns whether another one is due.
@@ -208,7 +210,7 @@ bool Study::attempts_left(Outcome attempt, std::vector<Outcome>& rows) {
     return before + 1 < attempts_;
   }
   const std::string part = "part " + std::to_string(attempt.part) + ": ";
-  std::vector<Outcome> lost = parts_.lose(attempt);
+  std::vector<Outcome> lost = parts_.record_lost_attempt(attempt);
   if (static_cast<int>(lost.size()) < attempts_) return true;
   // As many rows as stand for an evaluation that was given up.
   lost.erase(lost.begin(), lost.end() - std::max(1, attempts_ - before));
@@ -223,15 +225,15 @@ bool Study::attempts_left(Outcome attempt, std::vector<Outcome>& rows) {
 bool Study::evaluate() {
   for (const auto id : std::exchange(new_, {})) submit(pending_.at(id));
   double latest = 0;
-  while ((farm_.outstanding() > 0 || !whole_.empty() || !held_.empty()) &&
+  while ((farm_.outstanding() > 0 || !whole_.empty() || !deferred_losses_.empty()) &&
          !(asynchronous_ && !arrivals_.empty() && interrupted_.empty())) {
     if (interrupted_.empty() && !(interrupted_ = given_up_.empty() ? interruption_() : given_up_).empty()) {
-      farm_.withdraw();
-      held_.clear();
+      farm_.cancel_queued();
+      deferred_losses_.clear();
       latest = now() + settings_.real("study.grace");
     }
     if (!interrupted_.empty() && now() >= latest) break;
-    if (farm_.evaluators() == 0 && whole_.empty() && held_.empty())
+    if (farm_.evaluators() == 0 && whole_.empty() && deferred_losses_.empty())
       return stop(End::resumable, "no evaluator is left: every rank is lost or hangs in an evaluation");
     collect();
     watch_(tally());
@@ -256,13 +258,14 @@ bool Study::tell() {
       throw ConfigError(settings_.text("study.archive") + ": its evaluation " + std::to_string(id) +
                         " came before this program and configuration ask for it; choose another study.archive");
     strategy_.tell(row->second);
-    told_.insert(id);
+    observed_.insert(id);
     failures_ += failure(row->second.status);
     if (asynchronous_) arrivals_.pop_front();
   }
-  for (; !again_.empty() && told_.size() >= again_.front().after && told_.contains(again_.front().row.id);
-       again_.pop_front()) {
-    const Evaluation& row = again_.front().row;
+  for (; !reevaluations_.empty() && observed_.size() >= reevaluations_.front().after &&
+         observed_.contains(reevaluations_.front().row.id);
+       reevaluations_.pop_front()) {
+    const Evaluation& row = reevaluations_.front().row;
     failures_ += failure(row.status) - failure(evaluations_.at(row.id).status);
     strategy_.tell(evaluations_[row.id] = row);
   }
@@ -297,7 +300,7 @@ void Study::commit(Write&& write) {
     } catch (const archive::Busy& busy) {
       if (!std::exchange(said, true)) {
         std::fprintf(stderr, "dodyn: %s; waiting for it\n", busy.what());
-        befell("waited", busy.what());
+        log_event("waited", busy.what());
       }
       if (latest == 0 && !interruption_().empty()) latest = now() + settings_.real("study.grace");
       if (latest > 0 && now() >= latest) throw;
@@ -314,17 +317,17 @@ void Study::collect() {
     gather(std::move(*answer), outcomes);
     if (outcomes.size() >= 256) break;
   }
-  release_held(outcomes);
+  release_deferred(outcomes);
   std::erase_if(outcomes, [&](const Outcome& outcome) {  // another try that is no better than the first leaves no row
     const Evaluation& row = outcome.evaluation;
-    if (!mended_.contains(row.id) || better_than_before(row)) return false;
+    if (!resolved_again_.contains(row.id) || better_than_before(row)) return false;
     parts_.forget(row.id);
     return true;
   });
   write_events();
   commit([&] { archive_.append(outcomes); });
   for (auto& [evaluation, trajectory, part, killed, packed] : outcomes) {
-    if (!recall(evaluation)) {
+    if (!restore_row(evaluation)) {
       if (parts_.count() == 1 && given_up_.empty()) submit(pending_.at(evaluation.id), part);
       continue;
     }
@@ -350,12 +353,13 @@ void Study::gather(Outcome answer, std::vector<Outcome>& rows) {
   answered_ = true;
   if (answer.killed) {
     answer.killed = false;
-    held_.push_back({std::move(answer), now() + (status == Status::lost ? time_for_a_signal : time_for_another)});
+    deferred_losses_.push_back(
+        {std::move(answer), now() + (status == Status::lost ? time_for_a_signal : time_for_another)});
   } else if (status == Status::lost) {
     const std::int32_t part = answer.part;
-    befell("attempt lost", "evaluation " + std::to_string(id) +
-                               (parts_.count() > 1 ? ", part " + std::to_string(part) : "") + ": " +
-                               answer.evaluation.reason);
+    log_event("attempt lost", "evaluation " + std::to_string(id) +
+                                  (parts_.count() > 1 ? ", part " + std::to_string(part) : "") + ": " +
+                                  answer.evaluation.reason);
     if (attempts_left(std::move(answer), rows) && parts_.count() > 1) submit(pending_.at(id), part);
   } else if (parts_.count() == 1) {
     rows.push_back(std::move(answer));
@@ -371,30 +375,30 @@ void Study::add_trouble(Outcome attempt, std::vector<Outcome>& rows) {
   trouble_ = trouble_of(attempt.evaluation);
   const int tries = ++troubles_[id];
   troubled_.insert(attempt.evaluation.rank);
-  befell("machine trouble", "evaluation " + std::to_string(id) + " on " + attempt.evaluation.host + ": " + trouble_);
+  log_event("machine trouble", "evaluation " + std::to_string(id) + " on " + attempt.evaluation.host + ": " + trouble_);
   const bool nothing_starts = !answered_ && static_cast<int>(troubled_.size()) >= farm_.evaluators();
   if (given_up_.empty() && (nothing_starts || tries >= attempts_)) {
     given_up_ = "evaluation " + std::to_string(id) + " failed: " + trouble_;
-    farm_.withdraw();
+    farm_.cancel_queued();
   }
   rows.push_back(std::move(attempt));
   if (parts_.count() > 1 && given_up_.empty()) submit(pending_.at(id), part);
 }
 
 // The attempts that were killed while nothing told the run to end.
-void Study::release_held(std::vector<Outcome>& rows) {
-  if (held_.empty()) return;
+void Study::release_deferred(std::vector<Outcome>& rows) {
+  if (deferred_losses_.empty()) return;
   if (farm_.outstanding() == 0) std::this_thread::sleep_for(std::chrono::milliseconds(20));  // `next` did not wait
-  for (; !held_.empty() && held_.front().until <= now(); held_.pop_front())
-    gather(std::move(held_.front().attempt), rows);
+  for (; !deferred_losses_.empty() && deferred_losses_.front().until <= now(); deferred_losses_.pop_front())
+    gather(std::move(deferred_losses_.front().attempt), rows);
 }
 
 // Takes in a row of the archive. Returns false where it is that of an attempt to be repeated.
-bool Study::recall(const Evaluation& row) {
+bool Study::restore_row(const Evaluation& row) {
   if (is_machine_trouble(row)) return false;
   if (row.status == Status::lost && ++lost_[row.id] < attempts_) return false;
   if (evaluations_.contains(row.id)) {
-    again_.push_back({evaluations_.size(), row});
+    reevaluations_.push_back({evaluations_.size(), row});
   } else {
     evaluations_[row.id] = row;
     arrivals_.push_back(row.id);
@@ -425,15 +429,15 @@ Study::Study(const Settings& settings, const Evaluator& evaluator, surrogate::St
       resumed_(std::filesystem::exists(settings.text("study.archive"))),
       archive_(open(provenance)),
       parts_(settings.text("study.archive") + ".parts", evaluator.parts(), resumed_) {
-  befell(resumed_ ? "resumed" : "started", where(provenance));
+  log_event(resumed_ ? "resumed" : "started", where(provenance));
   archive_.keep_copy(settings.text("study.copy"));
   for (const auto& [id, evaluation] : evaluations_) parts_.forget(id);
-  const auto running = take_running(settings.text("study.archive") + ".running");
-  if (resumed_) struck_ = running;
+  const auto running = take_marker(settings.text("study.archive") + ".running");
+  if (resumed_) interrupted_evaluation_ = running;
 }
 
 Settings identity_of(Settings settings, const Evaluator& evaluator) {
-  for (const auto& [key, value] : evaluator.reads()) {
+  for (const auto& [key, value] : evaluator.input_fingerprints()) {
     settings.all.push_back({{.name = key, .type = Type::text}, value, "default"});
     // A file that a command names may have come since: an archive without it agrees.
     if (settings.evaluator == "command") settings.all.back().key.default_value = value;
@@ -441,7 +445,7 @@ Settings identity_of(Settings settings, const Evaluator& evaluator) {
   return settings;
 }
 
-std::string another_study(const Settings& settings, const Evaluator& evaluator, const archive::Contents& contents) {
+std::string study_mismatch(const Settings& settings, const Evaluator& evaluator, const archive::Contents& contents) {
   return differences(identity_of(settings, evaluator), contents.provenance.configuration);
 }
 
@@ -471,7 +475,7 @@ archive::Archive Study::open(archive::Provenance provenance) {
 
     const archive::Contents contents = archive::read(path);
     const std::string remedy = "; remove it or choose another study.archive";
-    const std::string difference = another_study(settings_, evaluator_, contents);
+    const std::string difference = study_mismatch(settings_, evaluator_, contents);
     // What differs is how designs are searched for, not what they cost: another archive can begin with what this one has found.
     const bool same_costs = difference.find(settings_.evaluator + ".") == std::string::npos &&
                             (difference.starts_with("design.") || difference.starts_with("surrogate.") ||
@@ -483,7 +487,7 @@ archive::Archive Study::open(archive::Provenance provenance) {
       throw ConfigError(path + " holds other metrics or trajectories than this program writes (it is of version " +
                         contents.provenance.program_version + ")" + remedy);
     layout_ = contents.layout;
-    for (const auto& evaluation : contents.evaluations) recall(evaluation);
+    for (const auto& evaluation : contents.evaluations) restore_row(evaluation);
     archive::for_each_trajectory(path, contents.evaluations.size(), [&](std::size_t row, Trajectory trajectory) {
       const Evaluation& evaluation = contents.evaluations[row];
       if (evaluation.ok()) trajectories_[evaluation.id] = std::move(trajectory);
@@ -502,7 +506,7 @@ std::int64_t Study::nearest(const Eigen::VectorXd& design) const {
   std::int64_t parent = -1;
   double least = 0;
   for (const auto& [id, trajectory] : trajectories_) {
-    if (!told_.contains(id) || trajectory.empty()) continue;
+    if (!observed_.contains(id) || trajectory.empty()) continue;
     double squared = 0;
     for (Eigen::Index i = 0; i < design.size(); ++i) {
       const Variable& variable = layout_.variables[static_cast<std::size_t>(i)];
@@ -513,7 +517,7 @@ std::int64_t Study::nearest(const Eigen::VectorXd& design) const {
   return parent;
 }
 
-Tally Study::tally() const {
+Progress Study::tally() const {
   const double seconds_each = evaluated_ ? busy_seconds_ / evaluated_ : not_a_number;
   const auto left = static_cast<double>(limit_) - static_cast<double>(evaluations_.size());
   const int evaluators = std::max(farm_.evaluators(), 1);
@@ -599,7 +603,7 @@ void resolve_variables(const surrogate::Named& named, const Settings& settings, 
   std::function<bool(const Eigen::VectorXd&)> within;
   locate("surrogate.within", named.within,
          [&] { within = surrogate::parse_conditions(named.within, settings.variables, text_of); });
-  const auto impossible = evaluator.foresight();
+  const auto impossible = evaluator.infeasibility_test();
   if (within || impossible)
     ego.possible = [within, impossible](const Eigen::VectorXd& design) {
       return (!within || within(design)) && (!impossible || impossible(design).empty());
@@ -655,13 +659,13 @@ std::unique_ptr<surrogate::Strategy> make_strategy(const Settings& settings, con
           key, "the strategy " + settings.text("surrogate.strategy") + " takes no such thing; allowed: " + takers);
     }
   try {
-    surrogate::Choice choice = surrogate::read_choice(settings);
+    surrogate::StrategyOptions choice = surrogate::read_choice(settings);
     resolve_variables(choice.named, settings, evaluator, choice.ego);
     if (settings.idle.empty() || std::count(settings.idle.begin(), settings.idle.end(), "surrogate.designs") == 0)
       resolve(choice.named, settings, evaluator, choice.ego);
     if (choice.name == "auto" && !settings.given("surrogate.gradient"))
-      choice.ego.gradient =
-          evaluator.gradients() && surrogate::DesignSpace(settings.variables, choice.ego.domains, "auto").all_real();
+      choice.ego.gradient = evaluator.has_gradients() &&
+                            surrogate::DesignSpace(settings.variables, choice.ego.domains, "auto").all_real();
     return surrogate::make_strategy(choice, settings.variables);
   } catch (const std::invalid_argument& error) {  // what a key alone cannot tell
     throw ConfigError(error.what());
@@ -672,7 +676,7 @@ Work make_work(std::shared_ptr<const Evaluator> evaluator, const Settings& setti
   const Work checked = [evaluator](const Task& task) {
     Outcome outcome = evaluator->evaluate(task);
     if (evaluator->parts() == 1) {
-      outcome = held_to_declaration(*evaluator, task.evaluation, std::move(outcome));
+      outcome = validated(*evaluator, task.evaluation, std::move(outcome));
       for (const auto& values : outcome.trajectory.values) outcome.packed.push_back(packed(values));
     }
     outcome.part = task.part;
@@ -694,7 +698,7 @@ const Evaluation* best_of(const std::map<std::int64_t, Evaluation>& evaluations,
   for (const auto& [id, evaluation] : evaluations)
     if (evaluation.ok() && (!best || evaluation.cost < best->cost) &&
         std::all_of(constraints.begin(), constraints.end(),
-                    [&evaluation = evaluation](const auto& c) { return c.kept(evaluation); }))
+                    [&evaluation = evaluation](const auto& c) { return c.is_satisfied(evaluation); }))
       best = &evaluation;
   return best;
 }

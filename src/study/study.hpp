@@ -25,7 +25,7 @@
 // time, once it has been told of as many as the archive held then: so a replay tells the same in the same order as the
 // run did.
 //
-// Before a batch is told, designs whose neighbours say that they could be cheaper are solved again (mend.cpp), where the
+// Before a batch is told, designs whose neighbours say that they could be cheaper are solved again (resolve_again.cpp), where the
 // evaluator starts from a neighbour's motion at all; what is better is a later row too.
 //
 // Where the evaluator splits an evaluation, its parts are what is farmed out (parts.hpp).
@@ -47,14 +47,14 @@
 #include "settings/settings.hpp"
 #include "study/parts.hpp"
 #include "study/running.hpp"
-#include "surrogate/choice.hpp"
+#include "surrogate/strategy_options.hpp"
 
 namespace dodyn::study {
 
 using evaluators::Evaluator;
 
 // Where a run stands, for the progress line.
-struct Tally {
+struct Progress {
   const std::map<std::int64_t, Evaluation>& evaluations;  // by id: all that are in the archive
   const Evaluation* best;                                 // or null
   int running;
@@ -73,7 +73,7 @@ struct Summary {
   End end = End::finished;
   std::string reason;                                      // why the study ended
   bool was_finished = false;                               // the archive held all of it already, with this very reason
-  int evaluated = 0, recalled = 0;                         // evaluations of this run, and of earlier ones
+  int evaluated = 0, restored = 0;                         // evaluations of this run, and of earlier ones
   std::map<Status, std::vector<std::int64_t>> unanswered;  // ids that another try may have an answer to
   std::string commonest;                                   // reason of these; empty: there are none
   int commonest_count = 0;                                 // how many have it
@@ -84,7 +84,7 @@ struct Summary {
 
 class Study {
  public:
-  using Watch = std::function<void(const Tally&)>;
+  using Watch = std::function<void(const Progress&)>;
 
   // Why the run must end now, as one line; empty while it may go on. Asked several times a second.
   using Interruption = std::function<std::string()>;
@@ -107,7 +107,7 @@ class Study {
   bool wanted();
   bool ask();
   bool evaluate();
-  bool mend();
+  bool resolve_again();
   bool tell();
   bool stop(End end, std::string reason);
   void close(bool was_finished);
@@ -115,16 +115,16 @@ class Study {
   bool reached_limit();
 
   archive::Archive open(archive::Provenance provenance);
-  bool recall(const Evaluation& row);
-  void lose(const Evaluation& asked);
+  bool restore_row(const Evaluation& row);
+  void record_lost_attempt(const Evaluation& asked);
   bool attempts_left(Outcome attempt, std::vector<Outcome>& rows);
   void add_trouble(Outcome attempt, std::vector<Outcome>& rows);
   template <class Write>
   void commit(Write&& write);
   void collect();
   void gather(Outcome answer, std::vector<Outcome>& rows);
-  void release_held(std::vector<Outcome>& rows);
-  void befell(std::string kind, std::string text) { events_.push_back(event_now(std::move(kind), std::move(text))); }
+  void release_deferred(std::vector<Outcome>& rows);
+  void log_event(std::string kind, std::string text) { events_.push_back(event_now(std::move(kind), std::move(text))); }
   void write_events();
   void submit(const Evaluation& asked);
   void submit(const Evaluation& asked, int part);
@@ -132,7 +132,7 @@ class Study {
   std::map<std::int64_t, Evaluation> latest() const;
   double excess(const Evaluation& of, const Evaluation& by) const;
   bool better_than_before(const Evaluation& row) const;
-  Tally tally() const;
+  Progress tally() const;
 
   const Settings& settings_;
   const Evaluator& evaluator_;
@@ -149,40 +149,41 @@ class Study {
   std::map<std::int64_t, Trajectory> trajectories_;  // of those with status ok
   std::map<std::int64_t, int> lost_;                 // attempts lost
   std::deque<std::int64_t> arrivals_;                // ids of evaluations_ in the order they came, not told yet
-  struct Again {
+  struct Reevaluation {
     std::size_t after;  // how many must have been told before
     Evaluation row;
   };
-  std::deque<Again> again_;  // later rows of ids in evaluations_, not told yet
+  std::deque<Reevaluation> reevaluations_;  // later rows of ids in evaluations_, not told yet
   std::size_t archived_iterations_ = 0;
   std::string archived_reason_;
   const bool resumed_;  // the archive was there
   archive::Archive archive_;
   Parts parts_;
-  std::optional<Running> struck_;  // what rank 0 evaluated when it was killed in an earlier run
-  std::vector<Outcome> whole_;     // by the parts that an earlier run left behind
+  std::optional<InProgressMarker>
+      interrupted_evaluation_;  // what rank 0 evaluated when it was killed in an earlier run
+  std::vector<Outcome> whole_;  // by the parts that an earlier run left behind
 
   std::vector<Event> events_;  // not in the archive yet
 
-  struct Held {
+  struct DeferredLoss {
     Outcome attempt;
     double until;
   };
-  std::deque<Held> held_;  // attempts that were killed; the signal may have been for all of us
+  std::deque<DeferredLoss> deferred_losses_;  // attempts that were killed; the signal may have been for all of us
 
   std::map<std::int64_t, Evaluation> pending_;             // asked and not told: id, parent, design and seed
   std::vector<std::int64_t> new_;                          // of those the ones to farm out
-  std::map<std::int64_t, Evaluation> mended_;              // being solved again, as they were before
+  std::map<std::int64_t, Evaluation> resolved_again_;      // being solved again, as they were before
   std::set<std::pair<std::int64_t, std::int64_t>> tried_;  // design, neighbour: that was no better
-  std::set<std::int64_t> told_;
+  std::set<std::int64_t> observed_;
   std::int64_t asked_ = 0;  // the next id
   int failures_ = 0;        // told
   std::size_t iterations_ = 0;
-  int evaluated_ = 0, recalled_ = 0;
+  int evaluated_ = 0, restored_ = 0;
   double started_ = 0, busy_seconds_ = 0;
   End end_ = End::finished;
   std::string reason_;
-  std::string interrupted_;  // why the run must end now
+  std::string interrupted_;               // why the run must end now
   bool answered_ = false;                 // some evaluation of this run was begun, whatever became of it
   std::map<std::int64_t, int> troubles_;  // attempts of this run that the machine ended, by id
   std::set<int> troubled_;                // ranks whose machines gave trouble
@@ -202,7 +203,7 @@ Work make_work(std::shared_ptr<const Evaluator> evaluator, const Settings& setti
 Settings identity_of(Settings settings, const Evaluator& evaluator);
 
 // Empty, or in which setting an archive is of another study than these settings with this evaluator.
-std::string another_study(const Settings& settings, const Evaluator& evaluator, const archive::Contents& contents);
+std::string study_mismatch(const Settings& settings, const Evaluator& evaluator, const archive::Contents& contents);
 
 // surrogate.constraints as text, read with the evaluator's metrics. Throws std::invalid_argument.
 std::vector<surrogate::Constraint> constraints_of(const std::string& text, const std::vector<Quantity>& metrics);

@@ -8,9 +8,9 @@ namespace dodyn::systems {
 using autodiff::Var;
 using Vars = variational::Formulation::Vars;
 
-variational::Formulation formulation(const PieceModel& system) {
+variational::Formulation formulation(const HybridModel& system) {
   const Model& model = system.model;
-  const Pieces& pieces = system.pieces;
+  const HybridParts& pieces = system.pieces;
   variational::Formulation f;
   f.n = model.structure.n();
   f.parameters = model.numbers();
@@ -58,10 +58,10 @@ variational::Formulation formulation(const PieceModel& system) {
   return f;
 }
 
-variational::Assembly assembly(const PieceModel& system, const Values<double>& values,
+variational::Assembly assembly(const HybridModel& system, const Values<double>& values,
                                const variational::Mechanics& mechanics) {
   const Model& model = system.model;
-  const Pieces& pieces = system.pieces;
+  const HybridParts& pieces = system.pieces;
   variational::Assembly all;
   all.mechanics = &mechanics;
   int row = 0, watched = 0;

@@ -40,7 +40,7 @@ Eigen::Matrix3d inertia_of(const Link<double>& link) {
 template <int n>
 class Builder {
  public:
-  Builder(const Model& model, const Values<double>& values, const Standing& standing)
+  Builder(const Model& model, const Values<double>& values, const WorldOptions& standing)
       : model_(model), values_(values), standing_(standing) {
     view_.tree = model.tree(values.numbers);
   }
@@ -304,7 +304,7 @@ class Builder {
 
   const Model& model_;
   const Values<double>& values_;
-  const Standing& standing_;
+  const WorldOptions& standing_;
   Bodies<n> view_;
   std::vector<Cluster> clusters_;
   int ground_ = -1;
@@ -365,7 +365,7 @@ typename Bodies<n>::Coordinates Bodies<n>::coordinates(const State& state) const
 }
 
 template <int n>
-Bodies<n> bodies(const Model& model, const Values<double>& values, Control control, const Standing& standing) {
+Bodies<n> bodies(const Model& model, const Values<double>& values, Control control, const WorldOptions& standing) {
   if (model.dimension != n)
     model.fail(0, "is of dimension " + std::to_string(model.dimension) + ", not " + std::to_string(n));
   if (const auto& driven = model.structure.driven; !driven.empty())
@@ -375,7 +375,7 @@ Bodies<n> bodies(const Model& model, const Values<double>& values, Control contr
 
 template struct Bodies<2>;
 template struct Bodies<3>;
-template Bodies<2> bodies(const Model&, const Values<double>&, Control, const Standing&);
-template Bodies<3> bodies(const Model&, const Values<double>&, Control, const Standing&);
+template Bodies<2> bodies(const Model&, const Values<double>&, Control, const WorldOptions&);
+template Bodies<3> bodies(const Model&, const Values<double>&, Control, const WorldOptions&);
 
 }  // namespace dodyn::systems

@@ -50,7 +50,7 @@ struct Bodies {
 };
 
 // What a world has beyond its model.
-struct Standing {
+struct WorldOptions {
   bool ground = false;  // body 0 is the ground even where nothing hangs on it
   // Where the point of the ground is (m) that the origin of the first link is joined to, in place of its slides: a foot
   // that stands.
@@ -61,11 +61,12 @@ struct Standing {
 
 // n: the model's dimension. Throws ConfigError, one line, of what a world cannot express.
 template <int n>
-Bodies<n> bodies(const Model& model, const Values<double>& values, Control control = {}, const Standing& standing = {});
+Bodies<n> bodies(const Model& model, const Values<double>& values, Control control = {},
+                 const WorldOptions& standing = {});
 
 extern template struct Bodies<2>;
 extern template struct Bodies<3>;
-extern template Bodies<2> bodies(const Model&, const Values<double>&, Control, const Standing&);
-extern template Bodies<3> bodies(const Model&, const Values<double>&, Control, const Standing&);
+extern template Bodies<2> bodies(const Model&, const Values<double>&, Control, const WorldOptions&);
+extern template Bodies<3> bodies(const Model&, const Values<double>&, Control, const WorldOptions&);
 
 }  // namespace dodyn::systems

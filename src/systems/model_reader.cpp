@@ -397,8 +397,7 @@ void ModelReader::read_names() {
       if (is_place(l.moves[i]))
         names.push_back(alone ? letter : l.name + "_" + letter);
       else
-        names.push_back(others == 1 ? l.name
-                                    : l.name + (beside_places ? "_turn_" : "_") + letter + (again ? "2" : ""));
+        names.push_back(others == 1 ? l.name : l.name + (beside_places ? "_turn_" : "_") + letter + (again ? "2" : ""));
     }
     if (const Entry* given = section.find("coordinates")) {
       names = split_list(given->value);
@@ -470,7 +469,7 @@ Model read_model(std::string_view text, const std::string& origin, const std::ma
   return judged(ModelReader(text, origin).model(given));
 }
 
-PieceModel read_piece_model(std::string_view text, const std::string& origin) {
+HybridModel read_piece_model(std::string_view text, const std::string& origin) {
   ModelReader reader(text, origin);
   Model model = reader.model();
   return {std::move(model), reader.pieces()};

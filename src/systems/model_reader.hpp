@@ -1,4 +1,4 @@
-// Reading of a model's text: what its parts (model_reader.cpp, part_reader.cpp, piece_reader.cpp) share.
+// Reading of a model's text: what its parts (model_reader.cpp, part_reader.cpp, hybrid_reader.cpp) share.
 #pragma once
 
 #include <map>
@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "systems/piece_model.hpp"
+#include "systems/hybrid_model.hpp"
 
 namespace dodyn::systems {
 
@@ -18,7 +18,7 @@ class ModelReader {
   ModelReader(std::string_view text, const std::string& origin);
   // `given`: parameters that counts of links may speak of.
   Model model(const std::map<std::string, double>& given = {});
-  const Pieces& pieces() const { return pieces_; }  // once the model is read
+  const HybridParts& pieces() const { return pieces_; }  // once the model is read
 
  private:
   using Entry = ini::Entry;
@@ -81,9 +81,9 @@ class ModelReader {
 
   ini::Text text_;
   Model model_;
-  Pieces pieces_;
+  HybridParts pieces_;
   std::unordered_map<std::string, int> parameters_;  // by name
-  std::set<std::string> counted_;                      // links that have a count
+  std::set<std::string> counted_;                    // links that have a count
   std::unordered_map<std::string, int> numbers_;     // by text
   std::vector<bool> centre_given_;
   int coordinates_ = 0;

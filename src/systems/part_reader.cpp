@@ -160,7 +160,7 @@ void ModelReader::read_driven(const Section& section) {
 }
 
 void ModelReader::read_load(const Section& section) {
-  Load<Number> load;
+  AppliedForce<Number> load;
   load.name = section.name;
   const Entry *coordinate_entry = section.find("coordinate"), *link_entry = section.find("link");
   if (!coordinate_entry == !link_entry) fail(section.line, section.title() + " needs a coordinate or a link");

@@ -38,9 +38,9 @@ double spread(int i, std::size_t dimension) {
 
 }  // namespace
 
-Projected::Projected(const PieceModel& system) : system_(system) {
+Projected::Projected(const HybridModel& system) : system_(system) {
   const Model& model = system.model;
-  const Pieces& pieces = system.pieces;
+  const HybridParts& pieces = system.pieces;
   const auto refuse = [&](const std::string& why) { model.fail(0, "method projected: " + why); };
   if (pieces.contacts.size() != 1)
     refuse("it has " + std::to_string(pieces.contacts.size()) + " contacts; allowed: one");

@@ -10,7 +10,7 @@
 
 #include <memory>
 
-#include "systems/piece_model.hpp"
+#include "systems/hybrid_model.hpp"
 #include "variational/switched.hpp"
 
 namespace dodyn::systems {
@@ -19,7 +19,7 @@ class Projected {
  public:
   // Records both sides. Throws ConfigError: more than one contact or wire, friction, exchanges, a gap that is not affine in
   // any coordinate.
-  explicit Projected(const PieceModel& system);
+  explicit Projected(const HybridModel& system);
 
   struct Instance {
     std::unique_ptr<variational::Mechanics> inside, outside;  // of z; watched: q = P(z), then its rate, [2 n]
@@ -42,7 +42,7 @@ class Projected {
   double bound(const std::vector<double>& parameters) const;  // of |d Delta/dz|
   void check_wire(const variational::Mechanics& model) const;
 
-  const PieceModel& system_;
+  const HybridModel& system_;
   int normal_ = -1, wire_ = -1;  // coordinates that the gap, the wire replace
   bool circle_ = false;
   std::vector<int> kept_;  // coordinates of z, the normal one among them

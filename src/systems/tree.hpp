@@ -111,7 +111,7 @@ struct Driven {
 };
 // A user's force: on a coordinate (one component), or at a place, along the world's axes.
 template <class P>
-struct Load {
+struct AppliedForce {
   std::string name;
   int coordinate = -1;
   Place<P> place;
@@ -146,12 +146,12 @@ struct Point {
 template <class P, class T>
 struct Applied {
   std::vector<T> generalised;
-  struct Push {
+  struct PointForce {
     Place<P> place;
     Vector3<T> force;   // in the world's axes
     Vector3<T> torque;  // in the link's
   };
-  std::vector<Push> pushes;
+  std::vector<PointForce> pushes;
 };
 
 // `P` is the scalar of the parameters: double, or a type that carries derivatives with respect to the design.
@@ -173,7 +173,7 @@ struct Tree {
   std::vector<Drag<P>> drags;
   std::vector<Potential<P>> potentials;
   std::vector<Driven<P>> driven;
-  std::vector<Load<P>> loads;
+  std::vector<AppliedForce<P>> loads;
   std::vector<Range<P>> ranges;
   std::vector<Point<P>> named_points;
 

@@ -206,7 +206,7 @@ Tree<Q> Tree<P>::mapped(F f) const {
   for (const auto& p : potentials) t.potentials.push_back({p.name, formula(p.energy)});
   for (const auto& d : driven) t.driven.push_back({d.name, formula(d.place), f(d.mass)});
   for (const auto& l : loads) {
-    Load<Q> load{l.name, l.coordinate, place(l.place), {}};
+    AppliedForce<Q> load{l.name, l.coordinate, place(l.place), {}};
     for (const auto& component : l.components) load.components.push_back(formula(component));
     t.loads.push_back(std::move(load));
   }

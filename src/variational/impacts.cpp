@@ -1,10 +1,10 @@
-// The jumps of motions in pieces (pieces.hpp): impacts, exchanges, and which contacts are held after them.
+// The jumps of motions in pieces (hybrid.hpp): impacts, exchanges, and which contacts are held after them.
 #include <Eigen/Cholesky>
 #include <Eigen/QR>
 #include <algorithm>
 #include <cmath>
 
-#include "variational/balance.hpp"
+#include "variational/constraint_forces.hpp"
 
 namespace dodyn::variational {
 
@@ -30,7 +30,7 @@ bool next(std::vector<std::size_t>& at, const std::vector<std::vector<Choice>>& 
 
 // Which of the contacts that are closed and at rest against each other stay so, and how: the first combination in which
 // forces push, friction stays within its cone, and what is open does not close.
-std::string PieceIntegrator::settle(int contact_refused, Hold refused, int way_refused) {
+std::string HybridIntegrator::settle(int contact_refused, Hold refused, int way_refused) {
   const VectorXd v = velocity();
   const auto rows = mechanics_.row(now_.q);
   const double slow = 1e-9 * (1.0 + v.lpNorm<Eigen::Infinity>());
@@ -78,7 +78,7 @@ std::string PieceIntegrator::settle(int contact_refused, Hold refused, int way_r
       }
       if (!right) continue;
       const Held h = held(mode, now_.q);
-      const Balance b = balance(mechanics_, h, now_.q, v);
+      const ConstraintForces b = balance(mechanics_, h, now_.q, v);
       const double noise = force_noise * b.scale;
       const auto lambda = [&](int row) {
         for (std::size_t k = 0; k < h.rows.size(); ++k)
@@ -117,7 +117,7 @@ std::string PieceIntegrator::settle(int contact_refused, Hold refused, int way_r
   return at("no forces of contact fit this state (Painleve's paradox)");
 }
 
-std::string PieceIntegrator::collide(double rest_of_step) {
+std::string HybridIntegrator::collide(double rest_of_step) {
   const VectorXd p_before = now_.p, v = velocity();
   const auto rows = mechanics_.row(now_.q);
   const double energy_before = discrete_energy_;
@@ -235,7 +235,7 @@ std::string PieceIntegrator::collide(double rest_of_step) {
 
 // (3.2.4) of the source: instead of the energy at the impact, the discrete energies of the intervals on either side
 // agree. Of its roots, the one next to the reflection of the momentum; that without an impulse passes through.
-void PieceIntegrator::keep_energy(int contact, double rest_of_step) {
+void HybridIntegrator::keep_energy(int contact, double rest_of_step) {
   const double wanted = discrete_energy_;
   const VectorXd reflected = now_.p,
                  normal =
@@ -259,7 +259,7 @@ void PieceIntegrator::keep_energy(int contact, double rest_of_step) {
   if (std::isfinite(fb) && std::abs(fb) <= 1e-10 * (1.0 + std::abs(wanted))) now_.p = reflected + b * normal;
 }
 
-std::string PieceIntegrator::exchange(int which) {
+std::string HybridIntegrator::exchange(int which) {
   const Exchange& law = assembly_.exchanges[static_cast<std::size_t>(which)];
   const VectorXd v = velocity(), watched = mechanics_.watched(now_.q, v);
   const double before = kinetic(now_.q, now_.p);

@@ -1,4 +1,4 @@
-// A mechanical system as the nonsmooth integrator (pieces.hpp) sees it: its discrete Lagrangian, its rows and what is
+// A mechanical system as the nonsmooth integrator (hybrid.hpp) sees it: its discrete Lagrangian, its rows and what is
 // watched of its state, recorded once (autodiff/tape.hpp) with its parameters as inputs.
 #pragma once
 
@@ -30,11 +30,12 @@ struct Recorded {
   using Function = std::shared_ptr<const autodiff::RecordedFunction>;
   int n = 0, rows = 0, watched = 0;
   Rule rule = Rule::midpoint;
-  Function interval;  // (q0, q1, h), of the midpoint rule ((q0 + q1)/2, (q1 - q0)/h, h) -> D2 L_d + F-, D4 L_d + F+, E_d = -dL_d/dh, d(D2 L_d + F-)/dq1 row by row
-  Function row;       // q -> rows, their Jacobian row by row
-  Function mass;      // q -> d2L/dv2, row by row
-  Function state;     // (q, v) -> bias, curvature of the rows, T, V: see State below
-  Function watch;     // (q, v) -> watched
+  Function
+      interval;  // (q0, q1, h), of the midpoint rule ((q0 + q1)/2, (q1 - q0)/h, h) -> D2 L_d + F-, D4 L_d + F+, E_d = -dL_d/dh, d(D2 L_d + F-)/dq1 row by row
+  Function row;  // q -> rows, their Jacobian row by row
+  Function mass;   // q -> d2L/dv2, row by row
+  Function state;  // (q, v) -> bias, curvature of the rows, T, V: see State below
+  Function watch;  // (q, v) -> watched
 };
 Recorded record(const Formulation& system, Rule rule);
 

@@ -26,7 +26,7 @@ struct Section {
 
 class ReturnMap {
  public:
-  ReturnMap(PieceIntegrator& integrator, const Assembly& assembly, const PieceOptions& steps,
+  ReturnMap(HybridIntegrator& integrator, const Assembly& assembly, const PieceOptions& steps,
             const GaitOptions& options)
       : integrator_(integrator), assembly_(assembly), steps_(steps), options_(options), n_(assembly.mechanics->n()) {}
 
@@ -130,7 +130,7 @@ class ReturnMap {
   int strides = 0;
 
  private:
-  PieceIntegrator& integrator_;
+  HybridIntegrator& integrator_;
   const Assembly& assembly_;
   const PieceOptions& steps_;
   const GaitOptions& options_;
@@ -139,7 +139,7 @@ class ReturnMap {
 
 }  // namespace
 
-Gait find_gait(PieceIntegrator& integrator, const Assembly& assembly, const PieceOptions& steps,
+Gait find_gait(HybridIntegrator& integrator, const Assembly& assembly, const PieceOptions& steps,
                const GaitOptions& options) {
   Gait gait;
   if (assembly.exchanges.empty()) {

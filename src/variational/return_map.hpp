@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "variational/pieces.hpp"
+#include "variational/hybrid.hpp"
 
 namespace dodyn::variational {
 
@@ -32,7 +32,7 @@ struct Gait {
 
 // From the integrator's present state. The integrator is left at `before`. The Jacobian is one of central differences of
 // order four, so that multipliers have about eight digits.
-Gait find_gait(PieceIntegrator& integrator, const Assembly& assembly, const PieceOptions& steps,
+Gait find_gait(HybridIntegrator& integrator, const Assembly& assembly, const PieceOptions& steps,
                const GaitOptions& options);
 
 }  // namespace dodyn::variational

@@ -12,7 +12,7 @@ SwitchedFlow::SwitchedFlow(const Mechanics& inside, const Mechanics& outside, co
                            const PieceOptions& options)
     : law_(law),
       sides_{{&inside, {}, {}, {}}, {&outside, {}, {}, {}}},
-      steps_{PieceIntegrator(sides_[0], options), PieceIntegrator(sides_[1], options)} {}
+      steps_{HybridIntegrator(sides_[0], options), HybridIntegrator(sides_[1], options)} {}
 
 void SwitchedFlow::start(double time, const Eigen::VectorXd& z, const Eigen::VectorXd& rate) {
   outside_ = false;
@@ -28,7 +28,7 @@ double SwitchedFlow::depth(const Eigen::VectorXd& z) const {
 
 std::string SwitchedFlow::advance(double time) {
   for (int events = 0; now_.time < time - 1e-14 * std::max(1.0, std::abs(time));) {
-    const PieceIntegrator& steps = steps_[outside_ ? 1 : 0];
+    const HybridIntegrator& steps = steps_[outside_ ? 1 : 0];
     double h = time - now_.time;
     Piece end;
     for (int halvings = 0; !steps.flow(now_, h, end); ++halvings) {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "variational/pieces.hpp"
+#include "variational/hybrid.hpp"
 
 namespace dodyn::variational {
 
@@ -36,7 +36,7 @@ class SwitchedFlow {
   double depth(const Eigen::VectorXd& z) const;  // into the present side
   Switch law_;
   Assembly sides_[2];
-  PieceIntegrator steps_[2];
+  HybridIntegrator steps_[2];
   Piece now_;
   bool outside_ = false;
   std::vector<double> crossings_;

@@ -15,16 +15,14 @@ namespace {
 
 using testing::HasSubstr;
 
-Handle open_freely(const std::string& path) {
-  return own(H5Fopen(path.c_str(), H5F_ACC_RDWR, H5P_DEFAULT), path);
-}
+Handle open_freely(const std::string& path) { return own(H5Fopen(path.c_str(), H5F_ACC_RDWR, H5P_DEFAULT), path); }
 
 void replace_attribute(hid_t object, const char* name, hid_t type, const std::vector<hsize_t>& shape,
                        const void* data) {
   H5Adelete(object, name);
-  const Handle space = own(shape.empty() ? H5Screate(H5S_NULL)
-                                         : H5Screate_simple(static_cast<int>(shape.size()), shape.data(), nullptr),
-                           name);
+  const Handle space =
+      own(shape.empty() ? H5Screate(H5S_NULL) : H5Screate_simple(static_cast<int>(shape.size()), shape.data(), nullptr),
+          name);
   const Handle attribute = own(H5Acreate2(object, name, type, space, H5P_DEFAULT, H5P_DEFAULT), name);
   if (data != nullptr) check(H5Awrite(attribute, type, data), name);
 }
@@ -64,118 +62,143 @@ void append(hid_t file, const Outcome& one) {
 }
 
 const std::vector<Damage> corpus = {
-    {"'stopped'", [](hid_t file, auto&) {
+    {"'stopped'",
+     [](hid_t file, auto&) {
        const std::vector<char> texts(64 * 1024, 'x');
        replace_attribute(file, "stopped", string_type(1024), {64}, texts.data());
      }},
-    {"'stopped'", [](hid_t file, auto&) {
+    {"'stopped'",
+     [](hid_t file, auto&) {
        const std::vector<char> text(4096, 'x');
        replace_attribute(file, "stopped", string_type(4096), {1}, text.data());
      }},
     {"'stopped'", [](hid_t file, auto&) { replace_attribute(file, "stopped", string_type(1024), {}, nullptr); }},
-    {"'stopped'", [](hid_t file, auto&) {
+    {"'stopped'",
+     [](hid_t file, auto&) {
        const double number = 1;
        replace_attribute(file, "stopped", H5T_NATIVE_DOUBLE, {1}, &number);
      }},
-    {"'schema'", [](hid_t file, auto&) {
+    {"'schema'",
+     [](hid_t file, auto&) {
        const std::vector<int> many(1000, schema_version);
        replace_attribute(file, "schema", H5T_NATIVE_INT, {10, 100}, many.data());
      }},
-    {"'configuration'", [](hid_t file, auto&) {
+    {"'configuration'",
+     [](hid_t file, auto&) {
        const std::vector<double> numbers(3, 1.0);
        replace_attribute(file, "configuration", H5T_NATIVE_DOUBLE, {3}, numbers.data());
      }},
-    {"'names'", [](hid_t file, auto&) {
+    {"'names'",
+     [](hid_t file, auto&) {
        const std::int64_t address = 0x4141414141414141;  // as a text, it would be read from there
        replace_attribute(open_dataset(file, "/evaluations/design"), "names", H5T_NATIVE_INT64, {1}, &address);
      }},
-    {"'names'", [](hid_t file, auto&) {
-       replace_attribute(open_dataset(file, "/evaluations/design"), "names", string_type(16), {4}, "0123456789abcdef"
+    {"'names'",
+     [](hid_t file, auto&) {
+       replace_attribute(open_dataset(file, "/evaluations/design"), "names", string_type(16), {4},
+                         "0123456789abcdef"
                          "0123456789abcdef0123456789abcdef0123456789abcdef");
      }},
-    {"'lower'", [](hid_t file, auto&) {
+    {"'lower'",
+     [](hid_t file, auto&) {
        replace_attribute(open_dataset(file, "/evaluations/design"), "lower", H5T_NATIVE_DOUBLE, {1 << 20}, nullptr);
      }},
-    {"names and units", [](hid_t file, auto&) {
+    {"names and units",
+     [](hid_t file, auto&) {
        const double bounds[] = {0.2, 0.2};
        replace_attribute(open_dataset(file, "/evaluations/design"), "lower", H5T_NATIVE_DOUBLE, {2}, bounds);
      }},
-    {"names and units", [](hid_t file, auto&) {
+    {"names and units",
+     [](hid_t file, auto&) {
        const Handle q = open_dataset(file, "/trajectories/q");
        H5Adelete(q, "coordinate_units");
        set_attribute(q, "coordinate_units", std::vector<std::string>{"rad"});
      }},
-    {"'grid_points'", [](hid_t file, auto&) {
+    {"'grid_points'",
+     [](hid_t file, auto&) {
        const int most = 2147483647;
        replace_attribute(open_group(file, "/surrogate"), "grid_points", H5T_NATIVE_INT, {1}, &most);
      }},
-    {"'grid_points'", [](hid_t file, auto&) {
+    {"'grid_points'",
+     [](hid_t file, auto&) {
        const int none = -5;
        replace_attribute(open_group(file, "/surrogate"), "grid_points", H5T_NATIVE_INT, {1}, &none);
      }},
-    {"/surrogate/", [](hid_t file, auto&) {
+    {"/surrogate/",
+     [](hid_t file, auto&) {
        const int more = 60000;
        replace_attribute(open_group(file, "/surrogate"), "grid_points", H5T_NATIVE_INT, {1}, &more);
      }},
-    {"/evaluations/metrics", [](hid_t file, auto&) {
+    {"/evaluations/metrics",
+     [](hid_t file, auto&) {
        const Handle old = open_dataset(file, "/evaluations/metrics");
        replace_dataset(file, "/evaluations/metrics", H5T_NATIVE_DOUBLE, {rows, 2, 5}, chunks({1, 2, 5}));
        const Handle now = open_dataset(file, "/evaluations/metrics");
        for (const char* name : {"names", "units", "descriptions"})
          set_attribute(now, name, strings_attribute(old, name));
      }},
-    {"/evaluations/id", [](hid_t file, auto&) {
+    {"/evaluations/id",
+     [](hid_t file, auto&) {
        replace_dataset(file, "/evaluations/id", H5T_NATIVE_INT64, {rows, 3, 3, 3}, chunks({1, 3, 3, 3}));
      }},
-    {"/evaluations/id", [](hid_t file, auto&) {
-       replace_dataset(file, "/evaluations/id", H5T_NATIVE_INT8, {rows}, chunks({1}));
-     }},
-    {"/evaluations/id", [](hid_t file, auto&) {
+    {"/evaluations/id",
+     [](hid_t file, auto&) { replace_dataset(file, "/evaluations/id", H5T_NATIVE_INT8, {rows}, chunks({1})); }},
+    {"/evaluations/id",
+     [](hid_t file, auto&) {
        const hsize_t many = hsize_t{1} << 40;
        check(H5Dset_extent(open_dataset(file, "/evaluations/id"), &many), "");
      }},
-    {"/evaluations/cost", [](hid_t file, auto&) {
-       replace_dataset(file, "/evaluations/cost", H5T_NATIVE_DOUBLE, {rows - 1}, chunks({1}));
-     }},
-    {"/evaluations/reason", [](hid_t file, auto&) {
+    {"/evaluations/cost",
+     [](hid_t file, auto&) { replace_dataset(file, "/evaluations/cost", H5T_NATIVE_DOUBLE, {rows - 1}, chunks({1})); }},
+    {"/evaluations/reason",
+     [](hid_t file, auto&) {
        replace_dataset(file, "/evaluations/reason", string_type(H5T_VARIABLE), {rows}, chunks({1}));
      }},
-    {"/evaluations/checksum", [](hid_t file, auto&) {
+    {"/evaluations/checksum",
+     [](hid_t file, auto&) {
        replace_dataset(file, "/evaluations/checksum", H5T_NATIVE_UINT32, {rows, 1}, chunks({1, 1}));
      }},
-    {"/iterations/evaluations", [](hid_t file, auto&) {
+    {"/iterations/evaluations",
+     [](hid_t file, auto&) {
        replace_dataset(file, "/iterations/evaluations", H5T_NATIVE_INT64, {2, 9}, chunks({1, 9}));
      }},
-    {"/surrogate/grid", [](hid_t file, auto&) {
+    {"/surrogate/grid",
+     [](hid_t file, auto&) {
        replace_dataset(file, "/surrogate/grid", H5T_NATIVE_DOUBLE, {11, 11}, H5P_DEFAULT);
      }},
     {"/events/time", [](hid_t file, auto&) { check(H5Ldelete(file, "/events/time", H5P_DEFAULT), ""); }},
-    {"/evaluations/cost", [](hid_t file, auto& victim) {  // a run would write its costs there
+    {"/evaluations/cost",
+     [](hid_t file, auto& victim) {  // a run would write its costs there
        const Handle list = own(H5Pcreate(H5P_DATASET_CREATE), "HDF5");
        check(H5Pset_external(list, victim.c_str(), 0, H5F_UNLIMITED), "");
        replace_dataset(file, "/evaluations/cost", H5T_NATIVE_DOUBLE, {rows}, list);
      }},
-    {"/surrogate/grid", [](hid_t file, auto& victim) {
+    {"/surrogate/grid",
+     [](hid_t file, auto& victim) {
        const Handle list = own(H5Pcreate(H5P_DATASET_CREATE), "HDF5");
        check(H5Pset_external(list, victim.c_str(), 0, 88), "");
        replace_dataset(file, "/surrogate/grid", H5T_NATIVE_DOUBLE, {11}, list);
      }},
-    {"/evaluations/cost", [](hid_t file, auto& victim) {
+    {"/evaluations/cost",
+     [](hid_t file, auto& victim) {
        const hsize_t size[] = {rows}, limit[] = {H5S_UNLIMITED};
        const Handle space = own(H5Screate_simple(1, size, limit), ""), list = own(H5Pcreate(H5P_DATASET_CREATE), "");
        check(H5Pset_virtual(list, space, victim.c_str(), "/cost", space), "");
        H5Ldelete(file, "/evaluations/cost", H5P_DEFAULT);
        own(H5Dcreate2(file, "/evaluations/cost", H5T_NATIVE_DOUBLE, space, H5P_DEFAULT, list, H5P_DEFAULT), "");
      }},
-    {"/evaluations/cost", [](hid_t file, auto& victim) {
+    {"/evaluations/cost",
+     [](hid_t file, auto& victim) {
        check(H5Ldelete(file, "/evaluations/cost", H5P_DEFAULT), "");
        check(H5Lcreate_external(victim.c_str(), "/cost", file, "/evaluations/cost", H5P_DEFAULT, H5P_DEFAULT), "");
      }},
-    {"/evaluations", [](hid_t file, auto& victim) {
+    {"/evaluations",
+     [](hid_t file, auto& victim) {
        check(H5Ldelete(file, "/evaluations", H5P_DEFAULT), "");
        check(H5Lcreate_external(victim.c_str(), "/", file, "/evaluations", H5P_DEFAULT, H5P_DEFAULT), "");
      }},
-    {"/trajectories/q", [](hid_t file, auto&) {
+    {"/trajectories/q",
+     [](hid_t file, auto&) {
        check(H5Lmove(file, "/trajectories/q", file, "/elsewhere", H5P_DEFAULT, H5P_DEFAULT), "");
        check(H5Lcreate_soft("/elsewhere", file, "/trajectories/q", H5P_DEFAULT, H5P_DEFAULT), "");
      }},
@@ -234,9 +257,9 @@ TEST(ForeignMerge, ASourceThatIsNotThereIsNone) {
   {
     const Handle file = open_freely(out);
     const std::int32_t seventh = 7;
-    check(H5Dwrite(open_dataset(file, "/evaluations/source"), H5T_NATIVE_INT32, H5S_ALL, H5S_ALL, H5P_DEFAULT,
-                   &seventh),
-          "");
+    check(
+        H5Dwrite(open_dataset(file, "/evaluations/source"), H5T_NATIVE_INT32, H5S_ALL, H5S_ALL, H5P_DEFAULT, &seventh),
+        "");
   }
   EXPECT_THAT(error_of([&] { read(out); }), HasSubstr("row 0 is no evaluation"));
 }

@@ -181,7 +181,8 @@ TEST(Repair, AnotherSchemaIsRefusedInOneLineThatNamesItsReader) {
   for (const std::string& refusal :
        {error_of([&] { read(path); }), error_of([&] { read_trajectory(path, 0); }), error_of([&] { verify(path); }),
         error_of([&] { repair(path); }), error_of([&] { Archive::resume(path); })})
-    EXPECT_EQ(refusal, path + ": written by an older dodyn: schema 6; this dodyn reads schema 7; dodyn 0.1.0 of commit " +
+    EXPECT_EQ(refusal, path +
+                           ": written by an older dodyn: schema 6; this dodyn reads schema 7; dodyn 0.1.0 of commit " +
                            last_reader_of_older_schemas + " reads it, or run the study again");
   EXPECT_TRUE(bytes_of(path) == before);
 }
@@ -233,7 +234,7 @@ TEST(Repair, AParentThatIsLostIsNoted) {
       }
     }
     EXPECT_THAT(verify(path).notes, testing::ElementsAre("evaluation " + std::to_string(orphan) +
-                                                                  ": its parent, evaluation 77, is not here"));
+                                                         ": its parent, evaluation 77, is not here"));
     EXPECT_THAT(verify(path).problems, IsEmpty());
   }
 }

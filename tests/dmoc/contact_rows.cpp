@@ -367,14 +367,14 @@ constexpr const char* two_bars =
     "[link other]\nparent = ground\njoint = planar\ncoordinates = u, v, b\nmass = 1\ninertia = 1\n"
     "[shape other]\nlink = other\nbox = 0.8, 0.2\n";
 
-TEST(Separation, RowsAreTheHeightsOfCornersOverAPlane) {
+TEST(SeparatingPlanes, RowsAreTheHeightsOfCornersOverAPlane) {
   MotionProblem problem = problem_of(two_bars);
   Phase phase;
   phase.name = "flight";
   phase.intervals = 2;
   problem.add_phase(std::move(phase));
   problem.transcribe();
-  const Separation separation(problem, {{0, 1, 0.06, {{{0, 1}, Coefficient(0.02)}}}});
+  const SeparatingPlanes separation(problem, {{0, 1, 0.06, {{{0, 1}, Coefficient(0.02)}}}});
   auto& nlp = problem.problem();
   nlp.finish();
   const VectorXd x = some_point(nlp), c = rows_at(nlp, x);
@@ -405,14 +405,14 @@ TEST(Separation, RowsAreTheHeightsOfCornersOverAPlane) {
 }
 
 // Parallel bars that part: their planes lie between them, and the distances are those of their sides.
-TEST(Separation, PlanesOfAMotionLieBetweenTheParts) {
+TEST(SeparatingPlanes, PlanesOfAMotionLieBetweenTheParts) {
   MotionProblem problem = problem_of(two_bars);
   Phase phase;
   phase.name = "flight";
   phase.intervals = 2;
   problem.add_phase(std::move(phase));
   problem.transcribe();
-  Separation separation(problem, {{0, 1, 0.06, {}}});
+  SeparatingPlanes separation(problem, {{0, 1, 0.06, {}}});
   problem.problem().finish();
   VectorXd x = VectorXd::Zero(problem.problem().variables());
   for (int k = 0; k <= 2; ++k) x(problem.index(0).theta(k) + 1) = 0.25 + 0.1 * k;  // one above the other

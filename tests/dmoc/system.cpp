@@ -31,7 +31,7 @@ TEST(System, ActionIsThatOfTheHandWrittenLagrangian) {
   const double h = 0.03;
   for (const bool held : {true, false})
     for (const bool timed : {false, true}) {
-      const HeldFunctions& f = walker->system->holding(held ? walker->feet() : std::vector<int>{});
+      const PinnedSystem& f = walker->system->pinned(held ? walker->feet() : std::vector<int>{});
       const Element action = timed ? element(f.timed_action, numbers, {0.25}) : element(f.action, numbers, {h});
       const int m = static_cast<int>(f.moving.size()), first = held ? 2 : 0;
       for (int trial = 0; trial < 10; ++trial) {
@@ -61,7 +61,7 @@ TEST(System, HigherDerivativesAreThoseOfDifferences) {
   for (const char* name : {"planar-biped", "spatial-biped"})
     for (const bool timed : {false, true}) {
       const auto [walker, numbers] = built_in(name, 0.42);
-      const HeldFunctions& f = walker->system->holding(walker->feet());
+      const PinnedSystem& f = walker->system->pinned(walker->feet());
       const auto action_at = [&, walker = walker](double knee) {
         const auto moved = walker->numbers({{"knee", Coefficient(knee, 1.0)}});
         return timed ? element(f.timed_action, moved, {0.25}) : element(f.action, moved, {0.03});
@@ -99,7 +99,7 @@ TEST(System, HigherDerivativesAreThoseOfDifferences) {
 TEST(System, MomentumAndEnergyAreThoseOfTheHandWrittenLagrangian) {
   const auto [walker, numbers] = built_in("planar-biped", 0.42);
   const Biped biped = Biped::with_masses(0.42, 1.0, {2.0, 3.0, 3.0, 2.0});
-  const Element momentum = element(walker->system->holding({}).momentum, numbers),
+  const Element momentum = element(walker->system->pinned({}).momentum, numbers),
                 energy = element(walker->system->energy(), numbers);
   std::mt19937_64 random(4);
   for (int trial = 0; trial < 10; ++trial) {

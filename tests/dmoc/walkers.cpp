@@ -63,7 +63,7 @@ TEST(TreeGait, DerivativeOfTheLagrangianWithRespectToTheDesignIsExact) {
 
 TEST(TreeGait, AllNodesAtOnceAreTheNodesOneByOne) {
   const auto [walker, numbers] = built_in("spatial-biped", 0.42);
-  const HeldFunctions& stance = walker->system->holding(walker->feet());
+  const PinnedSystem& stance = walker->system->pinned(walker->feet());
   const auto of = [&](const Function& f) { return element(f, numbers); };
   std::mt19937_64 random(3);
   std::uniform_real_distribution<double> uniform(-0.6, 0.6);

@@ -1,8 +1,8 @@
 // One evaluation by a program: what it is told, what is made of its answer, and that nothing of it is left.
 #include "evaluators/command.hpp"
 
-#include <gtest/gtest.h>
 #include <fcntl.h>
+#include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -226,25 +226,32 @@ TEST_F(CommandTest, WantOfHandlesAndRoomIsTheMachinesTrouble) {
 TEST_F(CommandTest, TheReasonIsTheProgramsNotItsLaunchers) {
   const std::string rule(74, '-'), sign(83, '=');
   const auto words = [](const std::string& text) { return last_words(text).program; };
-  EXPECT_EQ(words("mesh is tangled\n" + rule + "\nPrimary job  terminated normally, but 1 process returned\n"
-                  "a non-zero exit code. Per user-direction, the job has been aborted.\n" + rule + "\n" + rule +
-                  "\nmpiexec detected that one or more processes exited with non-zero status\n\n  Exit code:    3\n" + rule +
-                  "\n"),
+  EXPECT_EQ(words("mesh is tangled\n" + rule +
+                  "\nPrimary job  terminated normally, but 1 process returned\n"
+                  "a non-zero exit code. Per user-direction, the job has been aborted.\n" +
+                  rule + "\n" + rule +
+                  "\nmpiexec detected that one or more processes exited with non-zero status\n\n  Exit code:    3\n" +
+                  rule + "\n"),
             "mesh is tangled");
   EXPECT_EQ(words("mesh is tangled\nsrun: error: node1: task 0: Exited with exit code 3\n"
                   "srun: Terminating StepId=17.0\n"),
             "mesh is tangled");
-  EXPECT_EQ(words("mesh is tangled\n" + sign + "\n=   BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES\n"
-                  "=   EXIT CODE: 3\n" + sign + "\nYOUR APPLICATION TERMINATED WITH THE EXIT STRING: 3\n"),
+  EXPECT_EQ(words("mesh is tangled\n" + sign +
+                  "\n=   BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES\n"
+                  "=   EXIT CODE: 3\n" +
+                  sign + "\nYOUR APPLICATION TERMINATED WITH THE EXIT STRING: 3\n"),
             "mesh is tangled");
   EXPECT_EQ(words("no slots\n" + rule + "\n"), "no slots");
   EXPECT_EQ(words(rule + "\nMPI_ABORT was invoked on rank 0\n" + rule + "\ndiverged\n"), "diverged");
-  const LastWords root = last_words(rule + "\nmpiexec has detected an attempt to run as root.\n\nRunning as root is\n"
-                                    "We reiterate our advice against doing so - please proceed at your own risk.\n" + rule);
+  const LastWords root = last_words(rule +
+                                    "\nmpiexec has detected an attempt to run as root.\n\nRunning as root is\n"
+                                    "We reiterate our advice against doing so - please proceed at your own risk.\n" +
+                                    rule);
   EXPECT_EQ(root.program, "");
   EXPECT_EQ(root.launcher, "mpiexec has detected an attempt to run as root.");
   EXPECT_TRUE(root.cannot_start);
-  std::ofstream(directory + "/said") << rule << "\nmpiexec has detected an attempt to run as root.\n\nWe reiterate\n" << rule;
+  std::ofstream(directory + "/said") << rule << "\nmpiexec has detected an attempt to run as root.\n\nWe reiterate\n"
+                                     << rule;
   EXPECT_EQ(evaluate("cat " + directory + "/said >&2; exit 1").evaluation.reason,
             "machine: mpiexec has detected an attempt to run as root. (exit code 1)");
 }
@@ -303,9 +310,8 @@ TEST_F(CommandTest, ADirectoryInUseStays) {
 
 // Scenarios of one evaluation run at the same time, each in a directory named after evaluation and scenario.
 TEST_F(CommandTest, ScenariosHaveDirectoriesOfTheirOwn) {
-  const auto evaluator = evaluator_of(
-      R"(echo '{"cost": 1}' > $DODYN_RESULT_FILE)", {"--command.keep=all"}, "c.h5",
-      "[scenario fast]\nweight = 1\n[scenario slow]\nweight = 3\n");
+  const auto evaluator = evaluator_of(R"(echo '{"cost": 1}' > $DODYN_RESULT_FILE)", {"--command.keep=all"}, "c.h5",
+                                      "[scenario fast]\nweight = 1\n[scenario slow]\nweight = 3\n");
   for (int part = 0; part < 2; ++part) {
     Task task;
     task.evaluation.id = 3;
@@ -328,9 +334,9 @@ TEST_F(CommandTest, AChangedScriptIsNoticed) {
   const std::string line = "sh \"$DODYN_STUDY/cost.sh\" >> " + directory + "/log";
   std::ofstream(directory + "/log") << "grows";
   const auto evaluator = evaluator_of(line);
-  const auto reads = evaluator->reads();
-  ASSERT_EQ(reads.size(), 1u);  // not the log
-  EXPECT_EQ(reads[0].first, "command.cost.sh-checksum");
+  const auto input_fingerprints = evaluator->input_fingerprints();
+  ASSERT_EQ(input_fingerprints.size(), 1u);  // not the log
+  EXPECT_EQ(input_fingerprints[0].first, "command.cost.sh-checksum");
   EXPECT_EQ(evaluate(*evaluator).evaluation.cost, 1);
   std::filesystem::last_write_time(directory + "/cost.sh", std::filesystem::file_time_type::clock::now());
   EXPECT_TRUE(evaluate(*evaluator).evaluation.ok());  // another time, the same text
@@ -339,7 +345,7 @@ TEST_F(CommandTest, AChangedScriptIsNoticed) {
   EXPECT_TRUE(is_machine_trouble(changed)) << changed.reason;
   EXPECT_HAS(changed.reason, "/cost.sh has changed since the run began");
   EXPECT_TRUE(std::isnan(changed.cost));
-  EXPECT_NE(evaluator_of(line)->reads(), reads);
+  EXPECT_NE(evaluator_of(line)->input_fingerprints(), input_fingerprints);
   // in the middle of an evaluation
   write("3");
   const auto replaced = evaluator_of("sh $DODYN_STUDY/cost.sh; echo ':' > " + directory + "/cost.sh");
@@ -427,7 +433,8 @@ TEST_F(ServeTest, ABabblerIsReplaced) {
 
 TEST_F(ServeTest, AReadOnlyFolderDoesNotEndTheProcess) {
   EXPECT_TRUE(as_nobody([&] {
-    const auto all = serve("mkdir a; touch a/b; chmod 500 a\nn=0\nwhile read line; do\nn=$((n+1))\n" + answer + "done\n", 2);
+    const auto all =
+        serve("mkdir a; touch a/b; chmod 500 a\nn=0\nwhile read line; do\nn=$((n+1))\n" + answer + "done\n", 2);
     return all[0].evaluation.ok() && all[1].evaluation.ok();
   }));
   EXPECT_FALSE(std::filesystem::exists(directory + "/c.work"));

@@ -71,7 +71,7 @@ TEST(Nonsmooth, WoodpeckerGoesOnWhereAContactHovers) {
 TEST(Nonsmooth, GradientGoesThroughImpacts) {
   const auto pendulum = make_evaluator(
       read_settings(folder + "pendulum-tick.cfg", {"--motion.gradient=yes", "--cost.cost=tick", "--motion.impacts=4"}));
-  ASSERT_TRUE(pendulum->gradients());
+  ASSERT_TRUE(pendulum->has_gradients());
   Task task;
   task.evaluation.design = Eigen::VectorXd::Constant(1, 0.45);
   Outcome outcome = pendulum->evaluate(task);

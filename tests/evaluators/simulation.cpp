@@ -109,7 +109,7 @@ TEST_F(Simulations, CaptureIsTheLeastMisalignmentThatFails) {
       "[outcome far]\nwhen = x >= 0.3\n[metrics]\ntwice = 2*friction\n[require]\nrough = friction >= 0.3\n"
       "[design]\nfriction.min = 0.2\nfriction.max = 0.8\n";
   const auto slide = evaluator(text);
-  const auto impossible = slide->foresight();
+  const auto impossible = slide->infeasibility_test();
   ASSERT_TRUE(impossible);
   EXPECT_EQ(impossible(Eigen::VectorXd::Constant(1, 0.31)), "");
   EXPECT_NE(impossible(Eigen::VectorXd::Constant(1, 0.29)).find("'friction >= 0.3' does not hold"), std::string::npos);
@@ -441,8 +441,8 @@ TEST(Hexagons, TheShippedSceneAccountsForItsEnergy) {
   constexpr int hexagons = 16;
   constexpr double side = 0.2, density = 10.0, charge = 5e-4, reach = 0.5 * std::numbers::sqrt3 * side - 0.02;
   const double mass = density * 1.5 * std::numbers::sqrt3 * side * side, inertia = mass * 5.0 / 12.0 * side * side;
-  const auto scene = make_evaluator(read_settings(
-      std::string(CONFIGS) + "/scene-hexagons.cfg", {"--simulation.end=6", "--cost.cost=energy_change"}));
+  const auto scene = make_evaluator(
+      read_settings(std::string(CONFIGS) + "/scene-hexagons.cfg", {"--simulation.end=6", "--cost.cost=energy_change"}));
   const Outcome outcome = whole(*scene, Task());
   ASSERT_TRUE(outcome.evaluation.ok()) << outcome.evaluation.reason;
   const auto &q = channel(*scene, outcome, "q"), &v = channel(*scene, outcome, "v"),
@@ -486,8 +486,8 @@ TEST_F(Simulations, RestDoesNotDependOnTheStep) {
   constexpr double mass = 1.0, gravity = 9.81, half = 0.05;
   for (const char* seed : {"1", "2"})
     for (const double step : {0.5e-3, 1e-3, 2e-3, 3e-3, 4e-3}) {
-      const auto drop = evaluator(
-          text, {"--simulation.step=" + std::to_string(step) + " s", std::string("--starts.seed=") + seed});
+      const auto drop =
+          evaluator(text, {"--simulation.step=" + std::to_string(step) + " s", std::string("--starts.seed=") + seed});
       const Outcome outcome = whole(*drop, task());
       EXPECT_EQ(metric(*drop, outcome, "rested"), 1.0) << "seed " << seed << ", step " << step;
       const double height = outcome.evaluation.cost / (mass * gravity) - half;  // on average
@@ -531,8 +531,9 @@ density = 500
       "[starts]\ncount = 10\nx = 0.1 .. 0.3\nz = 0.1 .. 0.3\ncube_turn_x = -1 .. 1\ncube_turn_y = -1 .. 1\n"
       "rate(x) = -1.5 .. -0.5\n[cost]\ncost = kinetic + potential\n";
   for (const char* response : {"decomposition", "penalty"}) {
-    const auto thrown = evaluator(text, {std::string("--simulation.response=") + response,
-                                         std::string("--simulation.step=") + (response[0] == 'p' ? "0.05 ms" : "2 ms")});
+    const auto thrown =
+        evaluator(text, {std::string("--simulation.response=") + response,
+                         std::string("--simulation.step=") + (response[0] == 'p' ? "0.05 ms" : "2 ms")});
     const Outcome outcome = whole(*thrown, task());
     ASSERT_TRUE(outcome.evaluation.ok()) << response << ": " << outcome.evaluation.reason;
     EXPECT_EQ(metric(*thrown, outcome, "failed"), 0.0) << response;

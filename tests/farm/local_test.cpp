@@ -117,7 +117,7 @@ TEST(LocalFarm, SeveralWorkersShareTheQueue) {
         --running;
         return sample_work(task);
       },
-      Patience{0.1, 10}, 3);
+      Timeouts{0.1, 10}, 3);
   EXPECT_EQ(farm->evaluators(), 3);
   for (int id = 0; id < 20; ++id) {
     Task task = sample_task(id);

@@ -148,7 +148,7 @@ TEST(MpiFarm, LargeTrajectoriesBothWays) {
 // and the slow rank is free again as soon as it heeds the word to stop. ("Lost" is the one answer for which a copy is
 // waited for: this work has none.)
 TEST(MpiFarm, StragglersAreBegunAgainElsewhere) {
-  const Patience patience{.duplicate_after = 4};
+  const Timeouts timeouts{.duplicate_after = 4};
   const auto never_lost = [](const Task& task) {
     Outcome outcome = sample_work(task);
     if (outcome.evaluation.status == Status::lost) outcome.evaluation.status = Status::failed;
@@ -161,14 +161,14 @@ TEST(MpiFarm, StragglersAreBegunAgainElsewhere) {
       return never_lost(task);
     };
     if (session->rank() > 0) {
-      serve(*session, work, patience);
+      serve(*session, work, timeouts);
       continue;
     }
     if (session->size() < 3) {
-      make_mpi_farm(*session, work, patience);
+      make_mpi_farm(*session, work, timeouts);
       continue;
     }
-    const auto farm = make_mpi_farm(*session, work, patience);
+    const auto farm = make_mpi_farm(*session, work, timeouts);
     for (int batch = 0; batch < 3; ++batch) {
       const auto outcomes = run(*farm, 40);
       ASSERT_EQ(outcomes.size(), 40u);
@@ -180,7 +180,7 @@ TEST(MpiFarm, StragglersAreBegunAgainElsewhere) {
       EXPECT_EQ(farm->evaluators(), session->size());
     }
     int again = 0;
-    for (const Event& event : farm->incidents()) again += event.kind == "begun again";
+    for (const Event& event : farm->take_events()) again += event.kind == "begun again";
     EXPECT_GE(again, 1);  // more, unless the machine is so loaded that the others do a batch while this one wakes up
     EXPECT_LE(again, 40);
   }

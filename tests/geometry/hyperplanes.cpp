@@ -570,8 +570,10 @@ TEST(Hyperplanes, ManyCornersFarApartCostNoMorePasses) {
   Random random(21);
   const Vector<3> up = Vector<3>::UnitZ();
   for (int trial = 0; trial < 20; ++trial) {
-    const Pair<3> near = {random_polytope<3>(random, 150), random_polytope<3>(random, 120),
-                          {Vector<3>(0.3, -0.2, 4.0), random_rotation<3>(random)}, at(0, 0, 0)};
+    const Pair<3> near = {random_polytope<3>(random, 150),
+                          random_polytope<3>(random, 120),
+                          {Vector<3>(0.3, -0.2, 4.0), random_rotation<3>(random)},
+                          at(0, 0, 0)};
     int passes = 0;
     for (const double away : {0.0, 40.0, 400.0}) {
       Pair<3> pair = near;

@@ -6,8 +6,8 @@
 #include <cmath>
 #include <sstream>
 
-#include "study/evidence.hpp"
-#include "surrogate/choice.hpp"
+#include "study/observed_data.hpp"
+#include "surrogate/strategy_options.hpp"
 
 namespace dodyn::report {
 namespace {
@@ -77,8 +77,8 @@ TEST(Report, OneDesignIsRecommended) {
   contents.iterations[1].recommended = Eigen::VectorXd::Constant(1, 1);
   contents.iterations[2].recommended = Eigen::VectorXd::Constant(1, not_a_number);  // before its model
   const auto recommended = [&] {
-    const surrogate::Evidence evidence = study::evidence_of(contents);
-    const Evaluation* const found = study::recommended_of(contents, evidence);
+    const surrogate::ObservedData observed = study::observed_data(contents);
+    const Evaluation* const found = study::recommended_of(contents, observed);
     return found ? found->id : -1;
   };
   EXPECT_EQ(recommended(), 1);

@@ -71,7 +71,7 @@ TEST(Elastic, PolyhedraKeepTheirEnergy) {
 }
 
 // No run of rough or unequal surfaces gains energy, and what it loses is in the books.
-TEST(Books, BalanceForTheTotal) {
+TEST(StepRecord, BalanceForTheTotal) {
   for (const Restitution law : {Restitution::newton, Restitution::poisson}) {
     FallingPolyhedra f;
     f.surface = {0.6, 0.5};
@@ -97,7 +97,7 @@ TEST(Books, BalanceForTheTotal) {
 
 // What drag and a driving force do is in the books, to the order of the steps: a sliding, turning body slows down by
 // exp(-c t/m), under a force F(t) of its own.
-TEST(Books, DragAndDrivingForcesAreEntered) {
+TEST(StepRecord, DragAndDrivingForcesAreEntered) {
   const double mass = 2.0, c = 0.8, angular = 0.3, end = 1.5, speed = 3.0, spin = 4.0;
   double before = 0.0;
   for (const double step : {0.02, 0.01}) {
@@ -133,7 +133,7 @@ TEST(Books, DragAndDrivingForcesAreEntered) {
 
 // What stands still neither gains nor loses, and the books say so: no impact, no work of dampers. Here a foot on the floor with a
 // leaning body on a sprung and damped hinge, under drag.
-TEST(Books, StandingStillTakesNothing) {
+TEST(StepRecord, StandingStillTakesNothing) {
   static constexpr double stiffness = 60.0, damping = 0.5;
   constexpr double drag = 40.0;
   for (const double step : {1e-3, 2e-3}) {

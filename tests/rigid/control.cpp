@@ -4,8 +4,8 @@
 #include <Eigen/Dense>
 #include <numbers>
 
+#include "rigid/anderson_acceleration.hpp"
 #include "rigid/controller.hpp"
-#include "rigid/mixing.hpp"
 #include "rigid/simulation.hpp"
 
 namespace dodyn::rigid {
@@ -237,7 +237,7 @@ TEST(ControlLaw, AConstantDisturbanceLeavesItsShareOfTheGain) {
 
 // A linear contraction with three rates has its fixed point after four mixed iterates, where plain ones need hundreds; one
 // that is not linear is solved, too.
-TEST(Mixing, FindsAFixedPointInAsManyIteratesAsThereAreRates) {
+TEST(AndersonAcceleration, FindsAFixedPointInAsManyIteratesAsThereAreRates) {
   Eigen::MatrixXd turn = Eigen::MatrixXd::Random(6, 6).householderQr().householderQ();
   const Eigen::VectorXd rates = (Eigen::VectorXd(6) << 0.9, 0.9, -0.5, -0.5, 0.15, 0.15).finished();
   const Eigen::MatrixXd A = turn * rates.asDiagonal() * turn.transpose();
@@ -247,11 +247,11 @@ TEST(Mixing, FindsAFixedPointInAsManyIteratesAsThereAreRates) {
     const auto map = [&](const Eigen::VectorXd& x) -> Eigen::VectorXd {
       return A * x + b + bend * (x - exact).array().sin().matrix();
     };
-    Mixing mixing;
+    AndersonAcceleration acceleration;
     for (int run = 0; run < 2; ++run) {
-      mixing.restart(6);
+      acceleration.restart(6);
       Eigen::VectorXd x = Eigen::VectorXd::Zero(6);
-      for (int k = 0; k < (bend == 0.0 ? 5 : 60); ++k) mixing.next(x, map(x));
+      for (int k = 0; k < (bend == 0.0 ? 5 : 60); ++k) acceleration.next(x, map(x));
       EXPECT_LT((x - exact).norm(), 1e-11) << bend;
     }
   }
@@ -281,7 +281,7 @@ template <int n>
 void fly_along_the_axis() {
   auto world = craft<n>();
   const auto controller = std::make_shared<Controller<n>>(world, to_dock(0.3));
-  world.forces.push_back(Acting<n>{controller});
+  world.forces.push_back(StatefulForceAdapter<n>{controller});
   Simulation<n> simulation(world, free_flight(1e-3));
   const std::vector poses{turned_around<n>()};
   const std::vector<Twist<n>> twists{Twist<n>::Zero()};
@@ -321,7 +321,7 @@ TEST(Controller, TheLyapunovFunctionFallsAsItsFormulaSays) {
     auto options = to_dock(0.05);
     options.law.retraction = map;
     const auto controller = std::make_shared<Controller<3>>(world, options);
-    world.forces.push_back(Acting<3>{controller});
+    world.forces.push_back(StatefulForceAdapter<3>{controller});
     Simulation<3> simulation(world, free_flight(1e-3));
     const auto [poses, twists] = astray(1.9);
     simulation.start(poses, twists);
@@ -369,7 +369,7 @@ TEST(Controller, BooksBalance) {
   for (const double step : {5e-4, 2.5e-4}) {
     auto world = craft<3>();
     const auto controller = std::make_shared<Controller<3>>(world, to_dock(0.05));
-    world.forces.push_back(Acting<3>{controller});
+    world.forces.push_back(StatefulForceAdapter<3>{controller});
     Simulation<3> simulation(world, free_flight(step));
     const auto [poses, twists] = astray(0.8);
     simulation.start(poses, twists);
@@ -397,7 +397,7 @@ TEST(Controller, HoldsCommandsBetweenSamplesAndDelaysThem) {
   options.period = 0.05;
   options.delay = 0.02;
   const auto controller = std::make_shared<Controller<2>>(world, options);
-  world.forces.push_back(Acting<2>{controller});
+  world.forces.push_back(StatefulForceAdapter<2>{controller});
   Simulation<2> simulation(world, free_flight(1e-3));
   const std::vector poses{turned_around<2>()};
   const std::vector<Twist<2>> twists{Twist<2>::Zero()};
@@ -429,7 +429,7 @@ TEST(Controller, NoiseFollowsFromItsSeed) {
     options.position_noise = 1e-3;
     options.attitude_noise = 0.01;
     const auto controller = std::make_shared<Controller<3>>(world, options);
-    world.forces.push_back(Acting<3>{controller});
+    world.forces.push_back(StatefulForceAdapter<3>{controller});
     Simulation<3> simulation(world, free_flight(2e-3));
     const auto [poses, twists] = astray(0.3);
     simulation.start(poses, twists);
@@ -448,7 +448,7 @@ TEST(Controller, SaturatesAndPlansAgain) {
   options.law.largest_force = 0.02;
   options.replan = 0.02;
   const auto controller = std::make_shared<Controller<3>>(world, options);
-  world.forces.push_back(Acting<3>{controller});
+  world.forces.push_back(StatefulForceAdapter<3>{controller});
   Simulation<3> simulation(world, free_flight(2e-3));
   const auto [poses, twists] = astray(0.3);
   simulation.start(poses, twists);

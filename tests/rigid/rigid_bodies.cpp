@@ -272,8 +272,7 @@ TEST(Steppers, BodiesWithoutSpinFallInEveryAttitude) {
     world.gravity = Vector3(0.0, 0.0, -gravity);
     world.no_contact = {{0, 1}};
     if (joined)
-      world.joints.push_back(
-          {Joint<3>::Kind::spherical, 0, 1, Vector3(0.01, 0.01, 0.01), Vector3(0.0, 0.0, -0.1), {}});
+      world.joints.push_back({Joint<3>::Kind::spherical, 0, 1, Vector3(0.01, 0.01, 0.01), Vector3(0.0, 0.0, -0.1), {}});
     return world;
   };
   for (const auto& [stepper, joined] : {std::pair{Stepper::variational, false},

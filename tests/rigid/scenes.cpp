@@ -12,7 +12,6 @@
 namespace dodyn::rigid {
 namespace {
 
-
 template <int n>
 geometry::Polytope<n> cube(double side) {
   if constexpr (n == 2)

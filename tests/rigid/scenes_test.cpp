@@ -10,7 +10,6 @@
 namespace dodyn::rigid {
 namespace {
 
-
 template <int n>
 Simulation<n> started(const Scene<n>& scene, Response response, double step) {
   Options options;

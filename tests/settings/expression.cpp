@@ -105,9 +105,9 @@ TEST(Expression, ListsAndRanges) {
 }
 
 TEST(Expression, MistakesAreOneShortLine) {
-  for (const std::string& text : std::vector<std::string>{
-           "", "1 +", "(1", "1)", "2 3", "a b", "sin()", "sin(1, 2)", "max(1)", "1 & 2", "and", "f(1)", "x.", "1..2",
-           std::string(100000, '-'), std::string(5000, '('), "\x01\x02"})
+  for (const std::string& text :
+       std::vector<std::string>{"", "1 +", "(1", "1)", "2 3", "a b", "sin()", "sin(1, 2)", "max(1)", "1 & 2", "and",
+                                "f(1)", "x.", "1..2", std::string(100000, '-'), std::string(5000, '('), "\x01\x02"})
     try {
       Expression::parse(text);
       ADD_FAILURE() << text.substr(0, 50);

@@ -9,7 +9,7 @@
 #include <map>
 
 #include "evaluators/evaluator.hpp"
-#include "surrogate/choice.hpp"
+#include "surrogate/strategy_options.hpp"
 
 namespace dodyn::evaluators {
 namespace {
@@ -60,8 +60,7 @@ class SettingsTest : public ::testing::Test {
   void SetUp() override { std::filesystem::create_directories(directory); }
   void TearDown() override { std::filesystem::remove_all(directory); }
 
-  const std::string directory =
-      ::testing::TempDir() + "dodyn-settings-" +
+  const std::string directory = ::testing::TempDir() + "dodyn-settings-" +
                                 ::testing::UnitTest::GetInstance()->current_test_info()->test_suite_name() + "-" +
                                 ::testing::UnitTest::GetInstance()->current_test_info()->name();
   const std::string path = directory + "/knee.cfg";
@@ -483,10 +482,10 @@ TEST(KeyTable, BindsKeysToMembers) {
       KeyTable<Options>("walk.")
           .add("angle", &Options::angle, {.unit = "deg", .minimum = 0, .maximum = 90})
           .add("limit", &Options::limit,
-               {.unit = "N m", .minimum = 0, .word = "none", .word_value = std::numeric_limits<double>::infinity()})
+               {.unit = "N m", .minimum = 0, .word = "none", .named_number = std::numeric_limits<double>::infinity()})
           .add("wait", &Options::wait, {.type = Type::duration})
           .add("count", &Options::count, {.minimum = 1})
-          .add("mesh", &Options::mesh, {.minimum = 2, .word = "automatic", .zero_is_word = true})
+          .add("mesh", &Options::mesh, {.minimum = 2, .word = "automatic", .zero_means_named = true})
           .add("quick", &Options::quick, {})
           .add("name", &Options::name, {})
           .add("colour", &Options::colour, {{"red", Colour::red}, {"green", Colour::green}}, {})
@@ -528,9 +527,9 @@ TEST(KeyTable, BindsKeysToMembers) {
 
   // and from a section that an evaluator reads itself
   const auto own = KeyTable<Options>("").add("count", &Options::count, {.minimum = 1});
-  EXPECT_EQ(own.read(FreeSection{"phase", "a", "f:1", {{"count", "9", "f:2"}}}).count, 9);
-  EXPECT_EQ(own.read(FreeSection{"phase", "a", "f:1", {}}).count, 4);
-  EXPECT_THROW(own.read(FreeSection{"phase", "a", "f:1", {{"count", "0", "f:2"}}}), ConfigError);
+  EXPECT_EQ(own.read(CustomSection{"phase", "a", "f:1", {{"count", "9", "f:2"}}}).count, 9);
+  EXPECT_EQ(own.read(CustomSection{"phase", "a", "f:1", {}}).count, 4);
+  EXPECT_THROW(own.read(CustomSection{"phase", "a", "f:1", {{"count", "0", "f:2"}}}), ConfigError);
   std::filesystem::remove(path);
 }
 
@@ -600,9 +599,10 @@ TEST_F(SettingsTest, EachMistakeGetsItsLine) {
   EXPECT_EQ(complaint(w + "seed = 1.5"), "knee.cfg:3: study.seed = 1.5 is not an integer; allowed: an integer >= 0");
   EXPECT_EQ(complaint(w + "seed = 3000000000"),
             "knee.cfg:3: study.seed = 3000000000 is out of range; allowed: an integer >= 0");
-  EXPECT_EQ(complaint(w + "[walk]\nstep-length = 1 s"),
-            "knee.cfg:4: walk.step-length = 1 s has the unit s; expected a length (m, cm, mm); allowed: a number in (0, 2] "
-            "m");
+  EXPECT_EQ(
+      complaint(w + "[walk]\nstep-length = 1 s"),
+      "knee.cfg:4: walk.step-length = 1 s has the unit s; expected a length (m, cm, mm); allowed: a number in (0, 2] "
+      "m");
   for (const std::string bad : {"nan", "inf", "-inf", "0x10", "1e999", "1,5"})
     EXPECT_EQ(complaint(w + "[walk]\nstep-length = " + bad),
               "knee.cfg:4: walk.step-length = " + bad + " is not a number; allowed: a number in (0, 2] m");
@@ -739,7 +739,8 @@ TEST(Evaluators, TableIsConsistent) {
     static const std::map<std::string, std::string> needed = {
         {"command", "[command]\nrun = true\n"},
         {"elastic", "[world]\ndimension = 2\n[body a]\nsize = 1, 1\ncells = 1, 1\n"},
-        {"motion", "[motion]\nmodel = hopper\n[phase a]\nduration = 1\n[start]\nx = 0\n[goal]\nx = 1\n[cost]\ntime = 1\n"},
+        {"motion",
+         "[motion]\nmodel = hopper\n[phase a]\nduration = 1\n[start]\nx = 0\n[goal]\nx = 1\n[cost]\ntime = 1\n"},
         {"nonsmooth", "[motion]\nmodel = bar-drop\nstep = 10 ms\nend = 2 s\nnodes = 201\n"},
         {"simulation", "[simulation]\nmodel = sliding-box\nend = 1\nstep = 0.01\n[cost]\ncost = t\n"}};
     std::ofstream(path) << "[study]\nevaluator = " << kind.name << "\n"

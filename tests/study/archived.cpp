@@ -11,7 +11,7 @@
 
 #include "farm/farm.hpp"
 #include "study/study.hpp"
-#include "surrogate/choice.hpp"
+#include "surrogate/strategy_options.hpp"
 
 namespace dodyn::study {
 namespace {
@@ -43,7 +43,7 @@ class Archived : public ::testing::Test {
     const auto strategy = make_strategy(settings, *evaluator);
     const auto farm = farm::make_local_farm(make_work(evaluator, settings));
     Study(
-        settings, *evaluator, *strategy, *farm, {}, [] { return ""; }, [](const Tally&) {})
+        settings, *evaluator, *strategy, *farm, {}, [] { return ""; }, [](const Progress&) {})
         .run();
     fs::remove(folder / "configs" / "a.cfg");
     return archive::read(archive());
@@ -53,7 +53,7 @@ class Archived : public ::testing::Test {
   // The outcome of each row again, from the archive alone; its checksum has to be that of the row.
   void expect_replayed(const archive::Contents& contents) const {
     const ArchivedStudy study = archived_study(archive(), {}, 0);
-    EXPECT_EQ(another_problem(study.settings, *study.evaluator, contents), "");
+    EXPECT_EQ(problem_mismatch(study.settings, *study.evaluator, contents), "");
     const std::shared_ptr<const Evaluator> evaluator = evaluators::make_evaluator(study.settings);
     const auto farm = farm::make_local_farm(make_work(evaluator, study.settings));
     ASSERT_EQ(contents.evaluations.size(), 3u);
@@ -103,10 +103,10 @@ TEST_F(Archived, AProgramFindsItsFolderAndItsTimeLimit) {
 
 // A list of names, a list of numbers, and a line of shell with what a configuration would read as a comment.
 TEST_F(Archived, ListsAndLinesOfShellAreWhatTheyWere) {
-  const auto contents =
-      run(command("", "material = steel, brass\nwidth = 0.02, 0.03\n"),
-          {"--command.run", "test $DODYN_MATERIAL = steel; # a comment\n"
-                            "printf '{\"cost\": %s}' \"1$?$DODYN_WIDTH\" > $DODYN_RESULT_FILE"});
+  const auto contents = run(command("", "material = steel, brass\nwidth = 0.02, 0.03\n"),
+                            {"--command.run",
+                             "test $DODYN_MATERIAL = steel; # a comment\n"
+                             "printf '{\"cost\": %s}' \"1$?$DODYN_WIDTH\" > $DODYN_RESULT_FILE"});
   EXPECT_EQ(contents.evaluations.size(), 3u);
   expect_replayed(contents);
 }
@@ -143,12 +143,12 @@ TEST_F(Archived, NoParameterHasAValueThatWasNotUsed) {
 
 // A default that every scenario replaces is used by none; one that a scenario uses is used.
 TEST_F(Archived, ScenariosDecideWhatIsUsed) {
-  const auto pairs = evaluators::read_settings(
-                         configured("[study]\nevaluator = gait\n[design]\nknee.min = 0.3\nknee.max = 0.7\n"
-                                    "[scenario slow]\nstep-length = 0.4\ncontact = friction-cone\n"
-                                    "[scenario fast]\nstep-length = 0.6\nperiod = 0.7\n"),
-                         {})
-                         .configuration();
+  const auto pairs =
+      evaluators::read_settings(configured("[study]\nevaluator = gait\n[design]\nknee.min = 0.3\nknee.max = 0.7\n"
+                                           "[scenario slow]\nstep-length = 0.4\ncontact = friction-cone\n"
+                                           "[scenario fast]\nstep-length = 0.6\nperiod = 0.7\n"),
+                                {})
+          .configuration();
   const std::map<std::string, std::string> all(pairs.begin(), pairs.end());
   EXPECT_FALSE(all.contains("design.step-length"));
   EXPECT_EQ(all.at("design.period"), "0.9");
@@ -157,10 +157,10 @@ TEST_F(Archived, ScenariosDecideWhatIsUsed) {
 
 // The masses follow from the knee: taken for given ones, they would be those of another walker.
 TEST_F(Archived, AGaitIsThatOfTheWalkerThatWalked) {
-  const auto contents = run(
-      "[study]\nevaluator = gait\n[surrogate]\nstrategy = sweep\npoints = 3\n[design]\nknee.min = 0.4\n"
-      "knee.max = 0.6\n[gait]\nintervals = 8\nstarts = 1\nshifts = 0\nexamination = report\n"
-      "coarse-intervals = 0\nparts = 1\n");
+  const auto contents =
+      run("[study]\nevaluator = gait\n[surrogate]\nstrategy = sweep\npoints = 3\n[design]\nknee.min = 0.4\n"
+          "knee.max = 0.6\n[gait]\nintervals = 8\nstarts = 1\nshifts = 0\nexamination = report\n"
+          "coarse-intervals = 0\nparts = 1\n");
   const std::map<std::string, std::string> given(contents.provenance.given.begin(), contents.provenance.given.end());
   EXPECT_EQ(given.at("gait.intervals"), folder.string() + "/configs/a.cfg:10");
   EXPECT_EQ(given.count("gait.leg-length"), 0u);

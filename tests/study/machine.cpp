@@ -1,4 +1,6 @@
 // Trouble of the machine is no failure of a design: the study is the one that it would have been, or stops and says why.
+#include "record/machine.hpp"
+
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
@@ -11,9 +13,8 @@
 #include <system_error>
 #include <thread>
 
-#include "record/machine.hpp"
 #include "study/study.hpp"
-#include "surrogate/choice.hpp"
+#include "surrogate/strategy_options.hpp"
 
 namespace dodyn::study {
 namespace {
@@ -39,8 +40,8 @@ class MachineTroubles : public ::testing::Test {
     const Work works = make_work(evaluator, settings);
     std::map<std::int64_t, int> attempts;
     std::mutex mutex;
-    farm::Patience patience;
-    patience.rest = rest;
+    farm::Timeouts timeouts;
+    timeouts.rest = rest;
     const auto farm = farm::make_local_farm(
         [&](const Task& task) {
           int attempt = 0;
@@ -51,9 +52,9 @@ class MachineTroubles : public ::testing::Test {
           trouble(task.evaluation.id, attempt);
           return works(task);
         },
-        patience, workers);
+        timeouts, workers);
     Study study(
-        settings, *evaluator, *strategy, *farm, {}, [] { return std::string(); }, [](const Tally&) {});
+        settings, *evaluator, *strategy, *farm, {}, [] { return std::string(); }, [](const Progress&) {});
     return study.run();
   }
   std::vector<Evaluation> rows(const std::string& archive) const {
@@ -110,7 +111,8 @@ TEST_F(MachineTroubles, EndTheRunWhereTheyLastAndTheNextOneContinues) {
 }
 
 TEST_F(MachineTroubles, EndTheRunAtOnceWhereNothingStarts) {
-  const Summary summary = run("a.h5", [](std::int64_t, int) { throw MachineTrouble("./cost.sh: not found"); }, 1, 60);
+  const Summary summary = run(
+      "a.h5", [](std::int64_t, int) { throw MachineTrouble("./cost.sh: not found"); }, 1, 60);
   EXPECT_EQ(summary.end, End::failing);
   EXPECT_EQ(summary.reason, "evaluation 0 failed: ./cost.sh: not found");
   EXPECT_EQ(rows("a.h5").size(), 1u);

@@ -22,7 +22,7 @@ class DyingFarm : public farm::Farm {
   int evaluators() const override { return left_ > 0 ? 1 : 0; }
   int outstanding() const override { return static_cast<int>(tasks_.size()); }
   void submit(Task task) override { tasks_.push_back(std::move(task)); }
-  void withdraw() override { tasks_.clear(); }
+  void cancel_queued() override { tasks_.clear(); }
   std::optional<Outcome> next(std::chrono::milliseconds) override {
     if (tasks_.empty() || left_ == 0) return {};
     --left_;
@@ -71,7 +71,7 @@ class PartsTest : public ::testing::Test {
     farm.lose(losses);
     farm.lose_each(losses_each);
     return Study(
-               settings, *evaluator, *strategy, farm, {}, [] { return ""; }, [](const Tally&) {})
+               settings, *evaluator, *strategy, farm, {}, [] { return ""; }, [](const Progress&) {})
         .run();
   }
 

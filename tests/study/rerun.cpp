@@ -9,7 +9,7 @@
 
 #include "report/report.hpp"
 #include "study/study.hpp"
-#include "surrogate/choice.hpp"
+#include "surrogate/strategy_options.hpp"
 
 namespace dodyn::study {
 namespace {
@@ -52,7 +52,7 @@ class Rerun : public ::testing::TestWithParam<Case> {
     bool interrupted = false;
     Study study(
         settings, *evaluator, *strategy, *farm, {}, [&] { return std::string(interrupted ? "interrupted" : ""); },
-        [&](const Tally& tally) { interrupted = interrupted || tally.evaluations.size() >= interrupt_at; });
+        [&](const Progress& tally) { interrupted = interrupted || tally.evaluations.size() >= interrupt_at; });
     return again ? study.rerun(*again) : study.run();
   }
 

@@ -24,7 +24,7 @@ class BackwardsFarm : public farm::Farm {
   int evaluators() const override { return evaluators_; }
   int outstanding() const override { return static_cast<int>(tasks_.size()); }
   void submit(Task task) override { tasks_.push_back(std::move(task)); }
-  void withdraw() override { tasks_.clear(); }
+  void cancel_queued() override { tasks_.clear(); }
   std::optional<Outcome> next(std::chrono::milliseconds) override {
     if (tasks_.empty()) return {};
     const auto last_started = tasks_.begin() + std::min<std::ptrdiff_t>(evaluators_, outstanding()) - 1;
@@ -67,7 +67,7 @@ class StudyTest : public ::testing::Test {
     bool interrupted = false;
     return Study(
                now, *evaluator, *strategy, farm, {}, [&] { return std::string(interrupted ? "interrupted" : ""); },
-               [&](const Tally& tally) {
+               [&](const Progress& tally) {
                  if (tally.evaluations.size() >= interrupt_at) interrupted = true;
                })
         .run();
@@ -167,8 +167,8 @@ TEST_F(StudyTest, InterruptedAnywhereItContinuesToTheSameEnd) {
     EXPECT_GE(first.evaluated, static_cast<int>(cut));  // what was running is waited for
     const Summary second = run(archive, {"--strategy", "sweep"}, 2);
     EXPECT_FALSE(second.end == End::resumable);
-    EXPECT_EQ(second.recalled, first.evaluated);
-    EXPECT_EQ(second.recalled + second.evaluated, 21);
+    EXPECT_EQ(second.restored, first.evaluated);
+    EXPECT_EQ(second.restored + second.evaluated, 21);
     expect_same("whole.h5", archive);
   }
 }
@@ -194,7 +194,7 @@ TEST_F(StudyTest, AFinishedStudySaysSo) {
   EXPECT_TRUE(again.was_finished);
   EXPECT_EQ(again.reason, first.reason);
   EXPECT_EQ(again.evaluated, 0);
-  EXPECT_EQ(again.recalled, first.evaluated);
+  EXPECT_EQ(again.restored, first.evaluated);
   EXPECT_EQ(contents("a.h5").stopped, first.reason);
   ASSERT_TRUE(again.best);
   EXPECT_EQ(again.best->id, first.best->id);
@@ -213,7 +213,7 @@ TEST_F(StudyTest, HolesAreFilled) {
       holes.append(Outcome{whole.evaluations[id], archive::read_trajectory(directory + "/whole.h5", id)});
   }
   const Summary summary = run("holes.h5", {"--strategy", "sweep"}, 2);
-  EXPECT_EQ(summary.recalled, 4);
+  EXPECT_EQ(summary.restored, 4);
   EXPECT_EQ(summary.evaluated, 17);
   expect_same("whole.h5", "holes.h5");
 }
@@ -483,7 +483,7 @@ TEST_F(StudyTest, WhatIsLostIsRepeatedUpToTheAttempts) {
     LosingFarm farm(make_work(evaluator, now), losses);
     int asked = 0;
     const auto interruption = [&] { return std::string(interrupt && ++asked > 7 ? "interrupted" : ""); };
-    return Study(now, *evaluator, *strategy, farm, {}, interruption, [](const Tally&) {}).run();
+    return Study(now, *evaluator, *strategy, farm, {}, interruption, [](const Progress&) {}).run();
   };
   run("whole.h5", {"--strategy", "sweep"});
   const auto final_rows = [&](const std::string& archive) {
@@ -501,7 +501,7 @@ TEST_F(StudyTest, WhatIsLostIsRepeatedUpToTheAttempts) {
     EXPECT_EQ(row.seed, whole.at(id).seed);
   }
   const Summary again = run("two.h5", {"--strategy", "sweep"});  // and a resume knows which rows count
-  EXPECT_EQ(again.recalled, 21);
+  EXPECT_EQ(again.restored, 21);
   EXPECT_EQ(again.evaluated, 0);
 
   EXPECT_EQ(run_losing("cut.h5", 2, true).end, End::resumable);
@@ -521,7 +521,7 @@ class KilledFarm : public farm::Farm {
   int evaluators() const override { return 1; }
   int outstanding() const override { return static_cast<int>(tasks_.size()); }
   void submit(Task task) override { tasks_.push_back(std::move(task)); }
-  void withdraw() override { tasks_.clear(); }
+  void cancel_queued() override { tasks_.clear(); }
   std::optional<Outcome> next(std::chrono::milliseconds) override {
     if (tasks_.empty()) return {};
     Outcome outcome = work_(tasks_.front());
@@ -555,7 +555,7 @@ TEST_F(StudyTest, WhatIsKilledWithTheRunLeavesNoRow) {
     const auto begin = std::chrono::steady_clock::now();
     return Study(
                now, *evaluator, *strategy, farm, {}, [&] { return std::string(interrupted ? "interrupted" : ""); },
-               [&](const Tally&) {  // the signal comes half a second after the evaluation was struck
+               [&](const Progress&) {  // the signal comes half a second after the evaluation was struck
                  if (told && answers >= 8 && std::chrono::steady_clock::now() - begin > std::chrono::milliseconds(500))
                    interrupted = true;
                })

@@ -14,7 +14,7 @@ const BoundedSearch square{Vector2d(-1, -1), Vector2d(2, 1), 200, 1e-10, 0};
 
 TEST(BoundedSearch, FindsAMaximumInsideAndOnTheBounds) {
   for (const Vector2d& top : {Vector2d(0.3, -0.2), Vector2d(5, 0.5), Vector2d(-3, 7)}) {
-    const Found found = maximise(
+    const Maximum found = maximise(
         [&](const VectorXd& x, VectorXd* g) {
           if (g) *g = -2 * (x - top);
           return -(x - top).squaredNorm();
@@ -26,7 +26,7 @@ TEST(BoundedSearch, FindsAMaximumInsideAndOnTheBounds) {
 
 TEST(BoundedSearch, KeepsTheBestItSawWhateverTheFunctionDoes) {
   double best = -HUGE_VAL;
-  const Found found = maximise(
+  const Maximum found = maximise(
       [&](const VectorXd& x, VectorXd* g) {
         if (g) *g = Vector2d(1, 0);
         const double value = x(0) > 0.5 ? NAN : x(0);
@@ -36,7 +36,7 @@ TEST(BoundedSearch, KeepsTheBestItSawWhateverTheFunctionDoes) {
       Vector2d(0, 0), square);
   EXPECT_EQ(found.value, best);
   EXPECT_LE(found.at(0), 0.5);
-  const Found none = maximise([](const VectorXd&, VectorXd*) { return NAN; }, Vector2d(0, 0), square);
+  const Maximum none = maximise([](const VectorXd&, VectorXd*) { return NAN; }, Vector2d(0, 0), square);
   EXPECT_EQ(none.at.size(), 0);
 }
 

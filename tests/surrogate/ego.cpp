@@ -5,9 +5,9 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "surrogate/niche.hpp"
+#include "surrogate/basin_search.hpp"
 #include "surrogate/random.hpp"
-#include "surrogate/viability.hpp"
+#include "surrogate/success_classifier.hpp"
 #include "tests/surrogate/search.hpp"
 
 namespace dodyn::surrogate {
@@ -43,7 +43,7 @@ TEST(Ego, FindsTheMinimumAndStops) {
     const Search s = search(*make_ego(square, o), bowl, 1, 60);
     EXPECT_NEAR(s.best().cost, 2, 2e-4) << s.stopped;
     EXPECT_FALSE(s.stopped.empty());
-    EXPECT_LE(s.told.size(), 45u) << s.stopped;
+    EXPECT_LE(s.evaluations.size(), 45u) << s.stopped;
   }
 }
 
@@ -54,7 +54,7 @@ TEST(Ego, FindsTheGlobalMinimumOfForrester) {
     const auto strategy = make_ego({{"x", "", 0, 1}}, o);
     const Search s = search(*strategy, forrester, 1, 40);
     EXPECT_NEAR(s.best().cost, -6.02074, 2e-3) << s.stopped;
-    EXPECT_LE(s.told.size(), 25u) << s.stopped;
+    EXPECT_LE(s.evaluations.size(), 25u) << s.stopped;
     const Iteration i = strategy->describe(50);
     ASSERT_EQ(i.grid.size(), 50);
     EXPECT_TRUE(i.value.allFinite() && i.lower.allFinite() && i.upper.allFinite());
@@ -67,10 +67,10 @@ TEST(Ego, EveryDesignLiesWithinAndNoneIsAskedTwice) {
   EgoOptions o;
   o.batch = 3;
   const Search s = search(*make_ego(square, o), bowl, 3, 25);
-  for (std::size_t i = 0; i < s.told.size(); ++i) {
-    const VectorXd& x = s.told[i].design;
+  for (std::size_t i = 0; i < s.evaluations.size(); ++i) {
+    const VectorXd& x = s.evaluations[i].design;
     EXPECT_TRUE(x(0) >= -1 && x(0) <= 3 && x(1) >= 10 && x(1) <= 30);
-    for (std::size_t j = 0; j < i; ++j) EXPECT_GT((x - s.told[j].design).cwiseAbs().maxCoeff(), 1e-8);
+    for (std::size_t j = 0; j < i; ++j) EXPECT_GT((x - s.evaluations[j].design).cwiseAbs().maxCoeff(), 1e-8);
   }
 }
 
@@ -81,8 +81,8 @@ TEST(Ego, ReplayGoesOnAsBefore) {
     o.batch = 2;
     const auto one = make_ego(square, o), two = make_ego(square, o);
     const Search a = search(*one, bowl, 2, 18), b = search(*two, bowl, 2, 18);
-    ASSERT_EQ(a.told.size(), b.told.size());
-    for (std::size_t i = 0; i < a.told.size(); ++i) EXPECT_EQ(a.told[i].design, b.told[i].design);
+    ASSERT_EQ(a.evaluations.size(), b.evaluations.size());
+    for (std::size_t i = 0; i < a.evaluations.size(); ++i) EXPECT_EQ(a.evaluations[i].design, b.evaluations[i].design);
   }
 }
 
@@ -121,7 +121,7 @@ TEST(Ego, WorksAroundWhatFails) {
   const Search s = search(*make_ego(square, {}), f, 1, 45);
   EXPECT_NEAR(s.best().cost, 2, 0.01);
   int late_failures = 0;
-  for (std::size_t i = 15; i < s.told.size(); ++i) late_failures += !s.told[i].ok();
+  for (std::size_t i = 15; i < s.evaluations.size(); ++i) late_failures += !s.evaluations[i].ok();
   EXPECT_LE(late_failures, 15);
 }
 
@@ -130,7 +130,7 @@ TEST(Ego, ThinksOnlyOfDesignsThatCanBe) {
   EgoOptions o;
   o.possible = [](const VectorXd& x) { return x(0) <= 0.2 && x(1) >= 20; };  // 15 % of the box
   const Search s = search(*make_ego(square, o), bowl, 1, 45);
-  for (const Evaluation& e : s.told) EXPECT_TRUE(o.possible(e.design)) << e.design.transpose();
+  for (const Evaluation& e : s.evaluations) EXPECT_TRUE(o.possible(e.design)) << e.design.transpose();
   EXPECT_NEAR(s.best().cost, 2.46, 0.03) << s.stopped;  // at (0.2, 20)
 }
 
@@ -142,10 +142,10 @@ TEST(Ego, GivesUpWhereNothingEvaluates) {
     return e;
   };
   EgoOptions o;
-  EXPECT_EQ(search(*make_ego(square, o), f, 1, 60).told.size(), 50u);  // 20, and 15 for each variable
+  EXPECT_EQ(search(*make_ego(square, o), f, 1, 60).evaluations.size(), 50u);  // 20, and 15 for each variable
   o.max_failures = 20;
   const Search s = search(*make_ego(square, o), f, 1, 60);
-  EXPECT_EQ(s.told.size(), 20u);
+  EXPECT_EQ(s.evaluations.size(), 20u);
   EXPECT_NE(s.stopped.find("no licence"), std::string::npos);
 }
 
@@ -160,7 +160,7 @@ TEST(Ego, KeepsConstraintsOnMetrics) {
   const auto strategy = make_ego(square, o);
   const Search s = search(*strategy, f, 1, 50);
   double least = HUGE_VAL;
-  for (const Evaluation& e : s.told)
+  for (const Evaluation& e : s.evaluations)
     if (e.metrics(1) <= 2.0) least = std::min(least, e.cost);
   // on x0 + 0.1 x1 = 2 the least cost, by substitution
   double exact = HUGE_VAL;
@@ -220,7 +220,7 @@ TEST(Ego, TwoObjectivesSpreadAlongTheFront) {
   const Search s = search(*make_ego({{"u", "", 0, 1}, {"v", "", 0, 1}}, o), f, 1, 30);
   // hypervolume below (1.1, 1.1): exact 1.21 less what lies below the front
   std::vector<std::pair<double, double>> points;
-  for (const Evaluation& e : s.told) points.emplace_back(e.cost, e.metrics(0));
+  for (const Evaluation& e : s.evaluations) points.emplace_back(e.cost, e.metrics(0));
   std::sort(points.begin(), points.end());
   double volume = 0, below = 1.1;
   for (const auto& [a, b] : points)
@@ -243,8 +243,8 @@ TEST(Ego, ThreeObjectivesFillTheTriangle) {
   const auto strategy = make_ego({{"u", "", 0, 1}, {"v", "", 0, 1}}, o);
   const Search s = search(*strategy, f, 1, 40);
   int inside = 0;
-  for (std::size_t i = 6; i < s.told.size(); ++i) {
-    const VectorXd& x = s.told[i].design;
+  for (std::size_t i = 6; i < s.evaluations.size(); ++i) {
+    const VectorXd& x = s.evaluations[i].design;
     const auto side = [&](int a, int b) {
       const Eigen::Vector2d along = corners.col(b) - corners.col(a), to = x - corners.col(a);
       return along(0) * to(1) - along(1) * to(0) > -0.02;
@@ -270,12 +270,12 @@ TEST(Ego, TwoObjectivesStopWhenTheFrontStandsStill) {
   o.objectives = {-1, 0};
   const auto strategy = make_ego({{"u", "", 0, 1}, {"v", "", 0, 1}}, o);
   const Search s = search(*strategy, f, 1, 150);
-  EXPECT_LT(s.told.size(), 150u);
+  EXPECT_LT(s.evaluations.size(), 150u);
   const Iteration last = strategy->describe(0);
   EXPECT_NE(last.note.find("the front's hypervolume grew by"), std::string::npos) << last.note;
   // f2 = (0.6 - sqrt(f1))^2 along the front; below (0.4, 0.4)
   std::vector<std::pair<double, double>> points;
-  for (const Evaluation& e : s.told) points.emplace_back(e.cost, e.metrics(0));
+  for (const Evaluation& e : s.evaluations) points.emplace_back(e.cost, e.metrics(0));
   std::sort(points.begin(), points.end());
   double volume = 0, below = 0.4;
   for (const auto& [a, b] : points)
@@ -292,7 +292,7 @@ TEST(Ego, TwoObjectivesStopWhenTheFrontStandsStill) {
   EXPECT_GT(number("front_size"), 10);
   EXPECT_GT(number("hypervolume"), volume);  // its reference lies beyond all that was told
   o.front_tolerance = 0;
-  EXPECT_EQ(search(*make_ego({{"u", "", 0, 1}, {"v", "", 0, 1}}, o), f, 1, 60).told.size(), 60u);
+  EXPECT_EQ(search(*make_ego({{"u", "", 0, 1}, {"v", "", 0, 1}}, o), f, 1, 60).evaluations.size(), 60u);
 }
 
 TEST(Ego, NoiseIsSmoothedAndTheModelRecommends) {
@@ -327,8 +327,8 @@ TEST(Ego, KeepsApartWhereCostsRepeat) {
     o.tolerance = 0;
     const Search found = search(*make_ego(square, o), f, 1, 40);
     double nearest = 1;
-    for (const auto& a : found.told)
-      for (const auto& b : found.told)
+    for (const auto& a : found.evaluations)
+      for (const auto& b : found.evaluations)
         if (a.id < b.id)
           nearest =
               std::min(nearest, std::max(std::abs(a.design(0) - b.design(0)) / (square[0].upper - square[0].lower),
@@ -337,7 +337,7 @@ TEST(Ego, KeepsApartWhereCostsRepeat) {
       EXPECT_LT(nearest, 4e-3);
     else
       EXPECT_GE(nearest, 4.9e-3);
-    EXPECT_EQ(found.told.size(), 40u);
+    EXPECT_EQ(found.evaluations.size(), 40u);
   }
 }
 
@@ -363,7 +363,7 @@ TEST(Ego, LooksBeyondTheBasinOfItsBest) {
 TEST(Ego, GoesOnFromKnownEvaluations) {
   EgoOptions o;
   const Search before = search(*make_ego(square, o), bowl, 1, 12);
-  o.known = before.told;
+  o.known = before.evaluations;
   o.known.push_back(o.known.front());
   o.known.back().status = Status::failed;
   o.known.back().cost = NAN;
@@ -374,8 +374,8 @@ TEST(Ego, GoesOnFromKnownEvaluations) {
   EXPECT_EQ(first[0], before.best().design);
   const Search after = search(*make_ego(square, o), bowl, 1, 60);
   EXPECT_NEAR(after.best().cost, 2, 2e-4) << after.stopped;
-  EXPECT_LT(after.told.size(), search(*make_ego(square, {}), bowl, 1, 60).told.size());
-  o.known = {before.told.front()};
+  EXPECT_LT(after.evaluations.size(), search(*make_ego(square, {}), bowl, 1, 60).evaluations.size());
+  o.known = {before.evaluations.front()};
   EXPECT_EQ(make_ego(square, o)->ask(20).size(), 6u);  // with it, as many initial designs as ever
   o.known[0].design.resize(1);
   EXPECT_THROW(make_ego(square, o), std::invalid_argument);
@@ -420,7 +420,7 @@ TEST(Ego, OddCostsNeverBreakIt) {
             return e;
           },
           1, 16);
-      for (const Evaluation& e : s.told) EXPECT_TRUE(e.design.allFinite());
+      for (const Evaluation& e : s.evaluations) EXPECT_TRUE(e.design.allFinite());
     }
   }
 }
@@ -457,30 +457,30 @@ TEST(Ego, RejectsBadOptions) {
 }
 
 // Other basins are looked for among real variables alone: a box about a whole number is none.
-TEST(Niche, NoneWithWholeNumbers) {
+TEST(BasinSearch, NoneWithWholeNumbers) {
   const std::vector<Variable> four = {{"a", "", 0, 1}, {"b", "", 0, 1}, {"c", "", 0, 1}, {"n", "", 0, 8}};
   for (const bool whole : {false, true}) {
     std::vector<Domain> domains(4, Domain::real);
     if (whole) domains[3] = Domain::integer;
-    Evidence evidence{.space = DesignSpace(four, domains, "test"), .constraints = {}, .objectives = {-1}};
+    ObservedData observed{.space = DesignSpace(four, domains, "test"), .constraints = {}, .objectives = {-1}};
     for (int i = 0; i < 9; ++i) {
       Evaluation e;
       e.status = Status::ok;
       e.design = Eigen::Vector4d(i % 2, i / 2 % 2, i / 4 % 2, i);
       e.cost = 1 + i;
-      evidence.told.push_back(e);
+      observed.evaluations.push_back(e);
     }
-    Niche niche;
-    niche.told(evidence, true, false, 1);
-    EXPECT_EQ(niche.taken(), !whole);
+    BasinSearch basin_search;
+    basin_search.observe(observed, true, false, 1);
+    EXPECT_EQ(basin_search.taken(), !whole);
   }
 }
 
-TEST(Viability, LearnsTheEdgeAndItsGradient) {
+TEST(SuccessClassifier, LearnsTheEdgeAndItsGradient) {
   MatrixXd x = MatrixXd::Zero(1, 11);
   std::vector<bool> viable;
   for (int i = 0; i < 11; ++i) x(0, i) = 0.1 * i, viable.push_back(i < 6);
-  const Viability v(x, viable);
+  const SuccessClassifier v(x, viable);
   const auto at = [&](double t) { return std::exp(v.log_probability(VectorXd::Constant(1, t))); };
   EXPECT_GT(at(0.2), 0.8);
   EXPECT_LT(at(0.9), 0.3);
@@ -490,12 +490,12 @@ TEST(Viability, LearnsTheEdgeAndItsGradient) {
     v.log_probability(VectorXd::Constant(1, t), &g);
     EXPECT_NEAR(g(0), (std::log(at(t + 1e-5)) - std::log(at(t - 1e-5))) / 2e-5, 1e-4 * (1 + std::abs(g(0))));
   }
-  const Viability all(x, std::vector<bool>(11, true));
+  const SuccessClassifier all(x, std::vector<bool>(11, true));
   EXPECT_EQ(all.log_probability(VectorXd::Constant(1, 0.4)), 0);
 }
 
 // Beyond the designs told a smooth edge goes on as the plane that it is between them.
-TEST(Viability, AnEdgeKnownToBeSmoothGoesOn) {
+TEST(SuccessClassifier, AnEdgeKnownToBeSmoothGoesOn) {
   MatrixXd x(2, 12);
   std::vector<bool> viable;
   for (int i = 0; i < 12; ++i) {
@@ -503,7 +503,7 @@ TEST(Viability, AnEdgeKnownToBeSmoothGoesOn) {
     x.col(i) << along + across, along - across;
     viable.push_back(across < 0);
   }
-  const Viability smooth(x, viable, 0.01), any(x, viable);
+  const SuccessClassifier smooth(x, viable, 0.01), any(x, viable);
   const Eigen::Vector2d beyond(2.3, 1.7), before(1.7, 2.3);
   EXPECT_GT(smooth.logit(before), 0.1);
   EXPECT_LT(smooth.logit(beyond), -0.1);

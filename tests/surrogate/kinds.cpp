@@ -8,7 +8,7 @@
 #include <stdexcept>
 
 #include "search.hpp"
-#include "surrogate/choice.hpp"
+#include "surrogate/strategy_options.hpp"
 
 namespace dodyn::surrogate {
 namespace {
@@ -52,7 +52,7 @@ TEST(Kinds, EveryStrategyHonoursOrRefuses) {
   for (const StrategyKind& strategy : strategy_kinds()) {
     for (const Kind& kind : kinds()) {
       SCOPED_TRACE(strategy.name + " on " + kind.name);
-      Choice choice;
+      StrategyOptions choice;
       choice.name = strategy.name;
       choice.sweep.points = {5};
       choice.ego.domains = kind.domains;
@@ -69,8 +69,8 @@ TEST(Kinds, EveryStrategyHonoursOrRefuses) {
       }
       const auto search_of = make_strategy(choice, box);
       const Search found = search(*search_of, bowl, 4, 25);
-      EXPECT_GE(found.told.size(), 10u);
-      for (const Evaluation& e : found.told) {
+      EXPECT_GE(found.evaluations.size(), 10u);
+      for (const Evaluation& e : found.evaluations) {
         EXPECT_TRUE(kind.kept(e.design)) << e.design.transpose();
         EXPECT_TRUE(e.design(0) >= 1 && e.design(0) <= 100 && e.design(1) >= 0 && e.design(1) <= 6)
             << e.design.transpose();
@@ -93,14 +93,15 @@ TEST(Kinds, ConditionsAndConstraints) {
                 those.contains(strategy.name))
           << strategy.name << " " << name;
     if (!takers.at("surrogate.within").contains(strategy.name)) continue;
-    Choice choice;
+    StrategyOptions choice;
     choice.name = strategy.name;
     choice.sweep.points = {5};
     const auto kept = parse_conditions("x + 10*n <= 60, x < 50", box, [](const std::string&) { return std::string(); });
     choice.ego.possible = kept;
     const Search found = search(*make_strategy(choice, box), bowl, 4, 25);
-    EXPECT_GE(found.told.size(), 6u) << strategy.name;
-    for (const Evaluation& e : found.told) EXPECT_TRUE(kept(e.design)) << strategy.name << ": " << e.design.transpose();
+    EXPECT_GE(found.evaluations.size(), 6u) << strategy.name;
+    for (const Evaluation& e : found.evaluations)
+      EXPECT_TRUE(kept(e.design)) << strategy.name << ": " << e.design.transpose();
   }
 }
 
@@ -116,7 +117,7 @@ TEST(Kinds, LogarithmicScaleFindsWhatTheLinearOneOverlooks) {
     return e;
   };
   for (const bool gradient : {false, true}) {
-    Choice choice;
+    StrategyOptions choice;
     choice.name = "ego";
     choice.ego.domains = {Domain::logarithmic};
     choice.ego.gradient = gradient;
@@ -153,7 +154,7 @@ TEST(Kinds, ListsAndConditionsAsText) {
 
 TEST(Kinds, EveryStrategyRefusesADesignOfAnotherSize) {
   for (const StrategyKind& kind : strategy_kinds()) {
-    Choice choice;
+    StrategyOptions choice;
     choice.name = kind.name;
     choice.sweep.points = {5};
     const std::size_t variables = kind.name == "strawman" ? 1 : 2;
@@ -165,7 +166,7 @@ TEST(Kinds, EveryStrategyRefusesADesignOfAnotherSize) {
     }
     const Search after = search(
         *strategy, [](const VectorXd& x) { return bowl(x.replicate(2, 1)); }, 4, 6);
-    EXPECT_GE(after.told.size(), 5u) << kind.name;
+    EXPECT_GE(after.evaluations.size(), 5u) << kind.name;
   }
 }
 
@@ -173,7 +174,7 @@ TEST(Kinds, EveryStrategyRefusesADesignOfAnotherSize) {
 TEST(Kinds, EveryStrategyThatEndsEndsAsynchronously) {
   for (const StrategyKind& kind : strategy_kinds()) {
     SCOPED_TRACE(kind.name);
-    Choice choice;
+    StrategyOptions choice;
     choice.name = kind.name;
     choice.sweep.points = {5};
     choice.morris.trajectories = 3;
@@ -208,13 +209,14 @@ TEST(Kinds, TheSameSequenceAlongAnEdge) {
     if ((x - Eigen::Vector2d(30, 4)).norm() < 25) e.status = Status::failed, e.cost = not_a_number;
     return e;
   };
-  Choice choice;
+  StrategyOptions choice;
   choice.name = "ego";
   const Search first = search(*make_strategy(choice, box), edge, 1, 30);
   const std::vector<double> elsewhere(100000, 0.7);  // other memory
   const Search second = search(*make_strategy(choice, box), edge, 1, 30);
-  ASSERT_EQ(first.told.size(), second.told.size());
-  for (std::size_t i = 0; i < first.told.size(); ++i) EXPECT_EQ(first.told[i].design, second.told[i].design) << i;
+  ASSERT_EQ(first.evaluations.size(), second.evaluations.size());
+  for (std::size_t i = 0; i < first.evaluations.size(); ++i)
+    EXPECT_EQ(first.evaluations[i].design, second.evaluations[i].design) << i;
 }
 
 TEST(Kinds, LimitsOnBothSidesAndEqualities) {
@@ -226,7 +228,7 @@ TEST(Kinds, LimitsOnBothSidesAndEqualities) {
   e.cost = 2;
   const auto kept = [&](double lean, double speed) {
     e.metrics = Eigen::Vector2d(lean, speed);
-    return std::all_of(sides.begin(), sides.end(), [&](const Constraint& c) { return c.kept(e); });
+    return std::all_of(sides.begin(), sides.end(), [&](const Constraint& c) { return c.is_satisfied(e); });
   };
   EXPECT_TRUE(kept(0.3, 1));
   EXPECT_TRUE(kept(0.2, 0.75));

@@ -20,7 +20,7 @@ Search screened(const Function& f, const MorrisOptions& options, int at_most = 1
 }
 
 ElementaryEffects effects_of(const Search& s) {
-  return elementary_effects(DesignSpace(four, {}, "test"), s.told, cost_of);
+  return elementary_effects(DesignSpace(four, {}, "test"), s.evaluations, cost_of);
 }
 
 // Steps of a linear function are its slopes, wherever they are.
@@ -34,7 +34,7 @@ TEST(Morris, LinearFunctionsExactly) {
   };
   for (const std::uint64_t seed : {1, 2, 3}) {
     const Search s = screened(f, {.trajectories = 6, .seed = seed});
-    EXPECT_EQ(s.told.size(), 6u * 5u);
+    EXPECT_EQ(s.evaluations.size(), 6u * 5u);
     const ElementaryEffects found = effects_of(s);
     for (int i = 0; i < 4; ++i) {
       const double change = slope(i) * (four[i].upper - four[i].lower);
@@ -60,10 +60,10 @@ TEST(Morris, NonlinearAndJointEffectsSpread) {
   // what multiplies b where b alone moved
   double sum = 0, magnitude = 0;
   int steps = 0;
-  for (std::size_t i = 1; i < s.told.size(); ++i) {
-    const VectorXd moved = s.told[i].design - s.told[i - 1].design;
+  for (std::size_t i = 1; i < s.evaluations.size(); ++i) {
+    const VectorXd moved = s.evaluations[i].design - s.evaluations[i - 1].design;
     if (moved(1) == 0 || moved(0) != 0 || moved(2) != 0 || moved(3) != 0) continue;
-    const double factor = 3 * (s.told[i].design(3) / 2 - 0.5);
+    const double factor = 3 * (s.evaluations[i].design(3) / 2 - 0.5);
     sum += factor, magnitude += std::abs(factor), ++steps;
   }
   EXPECT_EQ(found.count(1), steps);
@@ -106,11 +106,11 @@ TEST(Morris, AsksTheSameHoweverManyAtATimeAndStaysWhereDesignsCanBe) {
   MorrisOptions o{.seed = 9};
   o.possible = [](const VectorXd& x) { return x(1) + x(3) <= 2.5; };
   const Search one = screened(f, o, 1), many = screened(f, o, 7);
-  ASSERT_EQ(one.told.size(), many.told.size());
-  EXPECT_LT(one.told.size(), 50u);
-  for (std::size_t i = 0; i < one.told.size(); ++i) {
-    EXPECT_EQ(one.told[i].design, many.told[i].design);
-    EXPECT_TRUE(o.possible(one.told[i].design));
+  ASSERT_EQ(one.evaluations.size(), many.evaluations.size());
+  EXPECT_LT(one.evaluations.size(), 50u);
+  for (std::size_t i = 0; i < one.evaluations.size(); ++i) {
+    EXPECT_EQ(one.evaluations[i].design, many.evaluations[i].design);
+    EXPECT_TRUE(o.possible(one.evaluations[i].design));
   }
   EXPECT_THROW(make_morris(four, {.trajectories = 1}), std::invalid_argument);
 }

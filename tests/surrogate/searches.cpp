@@ -4,7 +4,7 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "surrogate/choice.hpp"
+#include "surrogate/strategy_options.hpp"
 #include "tests/surrogate/search.hpp"
 
 namespace dodyn::surrogate {
@@ -23,7 +23,7 @@ Evaluation bowl(const VectorXd& x) {
 }
 
 std::unique_ptr<Strategy> by_name(const std::string& name) {
-  Choice choice;
+  StrategyOptions choice;
   choice.name = name;
   return make_strategy(choice, box);
 }
@@ -32,7 +32,7 @@ TEST(Searches, FindTheMinimumWithinTheBounds) {
   for (const char* name : {"smf", "bobyqa", "cobyla", "direct-l", "crs", "auto", "trust-region"}) {
     const Search s = search(*by_name(name), bowl, 4, 150);
     EXPECT_NEAR(s.best().cost, 2, 0.02) << name << ": " << s.stopped;
-    for (const Evaluation& e : s.told)
+    for (const Evaluation& e : s.evaluations)
       EXPECT_TRUE(e.design(0) >= -1 && e.design(0) <= 3 && e.design(1) >= 10 && e.design(1) <= 30) << name;
   }
 }
@@ -50,15 +50,15 @@ TEST(Searches, ReplayGoesOnWhereItStopped) {
   for (const char* name : {"bobyqa", "cobyla", "direct-l", "crs"}) {
     const Search whole = search(*by_name(name), bowl, 1, 40);
     const auto replayed = by_name(name);
-    const std::size_t half = whole.told.size() / 2;
-    for (std::size_t i = 0; i < half; ++i) replayed->tell(whole.told[i]);
-    const Search rest = search(*replayed, bowl, 1, whole.told.size() - half);
-    for (std::size_t i = 0; i < rest.told.size(); ++i)
-      EXPECT_EQ(rest.told[i].design, whole.told[half + i].design) << name;
+    const std::size_t half = whole.evaluations.size() / 2;
+    for (std::size_t i = 0; i < half; ++i) replayed->tell(whole.evaluations[i]);
+    const Search rest = search(*replayed, bowl, 1, whole.evaluations.size() - half);
+    for (std::size_t i = 0; i < rest.evaluations.size(); ++i)
+      EXPECT_EQ(rest.evaluations[i].design, whole.evaluations[half + i].design) << name;
   }
   const Search a = search(*by_name("smf"), bowl, 3, 60), b = search(*by_name("smf"), bowl, 3, 60);
-  ASSERT_EQ(a.told.size(), b.told.size());
-  for (std::size_t i = 0; i < a.told.size(); ++i) EXPECT_EQ(a.told[i].design, b.told[i].design);
+  ASSERT_EQ(a.evaluations.size(), b.evaluations.size());
+  for (std::size_t i = 0; i < a.evaluations.size(); ++i) EXPECT_EQ(a.evaluations[i].design, b.evaluations[i].design);
 }
 
 TEST(Searches, LiveWithFailures) {
@@ -76,7 +76,7 @@ TEST(Searches, LiveWithFailures) {
   };
   for (const char* name : {"smf", "bobyqa", "cobyla", "direct-l", "crs", "ego"}) {
     const Search s = search(*by_name(name), never, 1, 100);
-    EXPECT_LE(s.told.size(), 50u) << name;
+    EXPECT_LE(s.evaluations.size(), 50u) << name;
     EXPECT_NE(s.stopped.find("no licence"), std::string::npos) << name << ": " << s.stopped;
   }
 }
@@ -108,20 +108,20 @@ TEST(Searches, MeshSearchLivesWithACostBeyondTheModel) {
         4, 400);
     EXPECT_FALSE(s.stopped.empty()) << huge;
     double least = HUGE_VAL;
-    for (const Evaluation& e : s.told)
+    for (const Evaluation& e : s.evaluations)
       if (std::abs(e.cost) < 1e100) least = std::min(least, e.cost);
     EXPECT_NEAR(least, 2, 1e-6) << huge << ": " << s.stopped;
   }
 }
 
 TEST(Searches, AutomaticChoiceSaysWhy) {
-  Choice choice;
+  StrategyOptions choice;
   std::string reason;
   choice.name = "smf";
   EXPECT_EQ(automatic_choice(choice, box, {}, reason).name, "smf");
   EXPECT_EQ(reason, "");
   choice.name = "auto";
-  const Choice gradient = automatic_choice(choice, box, {true, false}, reason);
+  const StrategyOptions gradient = automatic_choice(choice, box, {true, false}, reason);
   EXPECT_EQ(gradient.name, "ego");
   EXPECT_TRUE(gradient.ego.gradient);
   EXPECT_EQ(reason, "2 variables, gradients, costs without noise: ego, kriging through values and gradients");

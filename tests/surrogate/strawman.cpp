@@ -6,7 +6,7 @@
 #include <random>
 #include <stdexcept>
 
-#include "surrogate/choice.hpp"
+#include "surrogate/strategy_options.hpp"
 #include "tests/surrogate/search.hpp"
 
 namespace dodyn::surrogate {
@@ -76,11 +76,11 @@ TEST_P(SmoothCost, BothSplinesFindTheMinimum) {
   for (const bool gradient : {false, true}) {
     const auto strategy = strawman(c.lower, c.upper, gradient);
     const Search r = search(*strategy, smooth(c.f));
-    RecordProperty(gradient ? "hermite" : "natural", static_cast<int>(r.told.size()));
+    RecordProperty(gradient ? "hermite" : "natural", static_cast<int>(r.evaluations.size()));
     EXPECT_NEAR(r.x(), c.minimum, 5e-4 * range);
     EXPECT_LE(r.best().cost - c.f(c.minimum), 3e-7 * std::max(std::abs(c.f(c.minimum)), 0.3)) << r.stopped;
-    EXPECT_LE(static_cast<int>(r.told.size()), gradient ? c.hermite : c.natural) << r.stopped;
-    EXPECT_GE(r.told.size(), 4u);
+    EXPECT_LE(static_cast<int>(r.evaluations.size()), gradient ? c.hermite : c.natural) << r.stopped;
+    EXPECT_GE(r.evaluations.size(), 4u);
     EXPECT_TRUE(contains(r.stopped, "inside the bounds of knee")) << r.stopped;
   }
 }
@@ -91,11 +91,11 @@ TEST_P(SmoothCost, NeverAsksTwiceNorOutside) {
     for (const int initial : {2, 3, 4, 5, 8}) {
       const Search r = search(*strawman(c.lower, c.upper, gradient, initial), smooth(c.f));
       EXPECT_FALSE(r.stopped.empty());
-      for (std::size_t i = 0; i < r.told.size(); ++i) {
-        EXPECT_GE(r.told[i].design[0], c.lower);
-        EXPECT_LE(r.told[i].design[0], c.upper);
+      for (std::size_t i = 0; i < r.evaluations.size(); ++i) {
+        EXPECT_GE(r.evaluations[i].design[0], c.lower);
+        EXPECT_LE(r.evaluations[i].design[0], c.upper);
         for (std::size_t j = 0; j < i; ++j)
-          EXPECT_GE(std::abs(r.told[i].design[0] - r.told[j].design[0]), 2.99e-4 * (c.upper - c.lower));
+          EXPECT_GE(std::abs(r.evaluations[i].design[0] - r.evaluations[j].design[0]), 2.99e-4 * (c.upper - c.lower));
       }
     }
   }
@@ -108,9 +108,9 @@ TEST_P(SmoothCost, FollowsTheScalesOfCostAndVariable) {
     const Search plain = search(*strawman(c.lower, c.upper, gradient), smooth(c.f, std::ldexp(1.0, -20)));
     const Search scaled = search(*strawman(a * c.lower, a * c.upper, gradient),
                                  smooth([&](double x) { return b * c.f(x / a); }, a * std::ldexp(1.0, -20)));
-    ASSERT_EQ(plain.told.size(), scaled.told.size());
-    for (std::size_t i = 0; i < plain.told.size(); ++i)
-      EXPECT_NEAR(scaled.told[i].design[0] / a, plain.told[i].design[0], 1e-9);
+    ASSERT_EQ(plain.evaluations.size(), scaled.evaluations.size());
+    for (std::size_t i = 0; i < plain.evaluations.size(); ++i)
+      EXPECT_NEAR(scaled.evaluations[i].design[0] / a, plain.evaluations[i].design[0], 1e-9);
   }
 }
 
@@ -119,16 +119,18 @@ TEST_P(SmoothCost, ReplayGoesOnWhereItStopped) {
   const Case& c = GetParam();
   for (const bool gradient : {false, true}) {
     const Search whole = search(*strawman(c.lower, c.upper, gradient), smooth(c.f));
-    for (std::size_t known = 0; known <= whole.told.size(); ++known) {
+    for (std::size_t known = 0; known <= whole.evaluations.size(); ++known) {
       const auto by_tell = strawman(c.lower, c.upper, gradient);
-      for (std::size_t i = 0; i < known; ++i) by_tell->tell(whole.told[i]);
+      for (std::size_t i = 0; i < known; ++i) by_tell->tell(whole.evaluations[i]);
       const Search rest = search(*by_tell, smooth(c.f));
-      ASSERT_EQ(known + rest.told.size(), whole.told.size());
-      for (std::size_t i = 0; i < rest.told.size(); ++i) EXPECT_EQ(rest.told[i].design, whole.told[known + i].design);
+      ASSERT_EQ(known + rest.evaluations.size(), whole.evaluations.size());
+      for (std::size_t i = 0; i < rest.evaluations.size(); ++i)
+        EXPECT_EQ(rest.evaluations[i].design, whole.evaluations[known + i].design);
     }
     const Search one_by_one = search(*strawman(c.lower, c.upper, gradient), smooth(c.f), 1);
-    ASSERT_EQ(one_by_one.told.size(), whole.told.size());
-    for (std::size_t i = 0; i < whole.told.size(); ++i) EXPECT_EQ(one_by_one.told[i].design, whole.told[i].design);
+    ASSERT_EQ(one_by_one.evaluations.size(), whole.evaluations.size());
+    for (std::size_t i = 0; i < whole.evaluations.size(); ++i)
+      EXPECT_EQ(one_by_one.evaluations[i].design, whole.evaluations[i].design);
   }
 }
 
@@ -136,7 +138,7 @@ TEST(Strawman, FlatBottom) {
   for (const bool gradient : {false, true}) {
     const Search r = search(*strawman(0, 1, gradient), smooth([](double x) { return 1 + std::pow(x - 0.37, 4); }));
     EXPECT_LE(r.best().cost - 1, 1e-7) << r.stopped;
-    EXPECT_LE(r.told.size(), 14u) << r.stopped;
+    EXPECT_LE(r.evaluations.size(), 14u) << r.stopped;
   }
 }
 
@@ -145,7 +147,7 @@ TEST(Strawman, KinkOfAnAbsoluteValue) {
     for (const double at : {0.37, 0.5, 0.81}) {
       const Search r = search(*strawman(0, 1, gradient), smooth([=](double x) { return 1 + std::abs(x - at); }));
       EXPECT_NEAR(r.x(), at, 1e-3) << r.stopped;
-      EXPECT_LE(r.told.size(), 20u) << r.stopped;
+      EXPECT_LE(r.evaluations.size(), 20u) << r.stopped;
     }
   }
 }
@@ -159,8 +161,8 @@ TEST(Strawman, ForresterFindsAMinimumAndWithFourSamplesTheGlobalOne) {
     EXPECT_NEAR(std::min(std::abs(three.x() - 0.757249), std::abs(three.x() - 0.142590)), 0, 1e-3) << three.stopped;
     const Search four = search(*strawman(0, 1, gradient, 4), smooth(f));
     EXPECT_NEAR(four.x(), 0.757249, 1e-3) << four.stopped;
-    EXPECT_LE(four.told.size(), 14u);
-    EXPECT_LE(three.told.size(), 40u) << "the plain spline first has to leave a flat inflection, of cost 0";
+    EXPECT_LE(four.evaluations.size(), 14u);
+    EXPECT_LE(three.evaluations.size(), 40u) << "the plain spline first has to leave a flat inflection, of cost 0";
   }
 }
 
@@ -185,11 +187,11 @@ TEST(Strawman, AnOptimumAtABoundIsReportedAsOne) {
       const Search upper = search(*strawman(0, 1, gradient), smooth(f));
       EXPECT_EQ(upper.x(), 1.0);
       EXPECT_TRUE(contains(upper.stopped, "optimum at the upper bound of knee: 1 m")) << upper.stopped;
-      EXPECT_LE(upper.told.size(), 12u) << upper.stopped;
+      EXPECT_LE(upper.evaluations.size(), 12u) << upper.stopped;
       const Search lower = search(*strawman(0, 1, gradient), smooth([&](double x) { return f(1 - x); }));
       EXPECT_EQ(lower.x(), 0.0);
       EXPECT_TRUE(contains(lower.stopped, "optimum at the lower bound of knee: 0 m")) << lower.stopped;
-      EXPECT_EQ(upper.told.size(), lower.told.size());
+      EXPECT_EQ(upper.evaluations.size(), lower.evaluations.size());
     }
   }
 }
@@ -210,7 +212,7 @@ TEST(Strawman, AConstantCostIsSaidToBeOne) {
     for (const double cost : {0.0, 3.0, -2.5}) {
       const Search r = search(*strawman(0, 1, gradient), smooth([=](double) { return cost; }));
       EXPECT_TRUE(contains(r.stopped, "does not vary with knee")) << r.stopped;
-      EXPECT_EQ(r.told.size(), 4u);
+      EXPECT_EQ(r.evaluations.size(), 4u);
     }
   }
 }
@@ -277,10 +279,10 @@ TEST(Strawman, SurveyOfRandomCosts) {
       double least = HUGE_VAL;
       for (int i = 0; i <= 3000; ++i) least = std::min(least, f(0.2 + 1e-4 * i));
       wrong += f(r.x()) > least * (1 + 1e-6);
-      evaluations.push_back(r.told.size());
-      for (std::size_t i = 0; i < r.told.size(); ++i) {
+      evaluations.push_back(r.evaluations.size());
+      for (std::size_t i = 0; i < r.evaluations.size(); ++i) {
         for (std::size_t j = 0; j < i; ++j)
-          ASSERT_GE(std::abs(r.told[i].design[0] - r.told[j].design[0]), 2.99e-4 * 0.3);
+          ASSERT_GE(std::abs(r.evaluations[i].design[0] - r.evaluations[j].design[0]), 2.99e-4 * 0.3);
       }
     }
     std::sort(evaluations.begin(), evaluations.end());
@@ -309,7 +311,8 @@ TEST(Strawman, SolverNoiseIsNotChased) {
           e.gradient *= 1 + normal(random);
           return e;
         });
-        EXPECT_LE(static_cast<int>(r.told.size()), (gradient ? c.hermite : c.natural) + 3) << c.name << r.stopped;
+        EXPECT_LE(static_cast<int>(r.evaluations.size()), (gradient ? c.hermite : c.natural) + 3)
+            << c.name << r.stopped;
         EXPECT_NEAR(r.x(), c.minimum, 1e-3 * (c.upper - c.lower)) << c.name << r.stopped;
       }
     }
@@ -324,7 +327,7 @@ TEST(Strawman, AStandardErrorStopsTheSearchEarlier) {
     e.cost_stderr = 1e-3;
     return e;
   });
-  EXPECT_LT(coarse.told.size(), fine.told.size());
+  EXPECT_LT(coarse.evaluations.size(), fine.evaluations.size());
   EXPECT_LE(coarse.best().cost - fine.best().cost, 1e-3);
 }
 
@@ -335,7 +338,7 @@ TEST(Strawman, AFailingRegionIsLeftAlone) {
       const Search r =
           search(*strawman(0, 1, gradient, initial), failing_where(f, [](double x) { return x < 1 / 3.0; }));
       EXPECT_NEAR(r.x(), 0.6, 1e-3) << r.stopped;
-      EXPECT_LE(r.told.size(), 13u) << r.stopped;
+      EXPECT_LE(r.evaluations.size(), 13u) << r.stopped;
       EXPECT_TRUE(contains(r.stopped, "inside")) << r.stopped;
     }
   }
@@ -348,7 +351,7 @@ TEST(Strawman, AnOptimumInsideAFailingRegionIsApproachedByBisection) {
       const Search r = search(*strawman(0, 1, gradient), failing_where(f, [](double x) { return x < 1 / 3.0; }));
       EXPECT_GE(r.x(), 1 / 3.0);
       EXPECT_LE(r.x(), 1 / 3.0 + 5e-3) << r.stopped;
-      EXPECT_LE(r.told.size(), 25u);
+      EXPECT_LE(r.evaluations.size(), 25u);
       EXPECT_FALSE(r.stopped.empty());
       EXPECT_TRUE(contains(r.stopped, "that fail") || contains(r.stopped, "failed evaluations")) << r.stopped;
     }
@@ -391,14 +394,14 @@ TEST(Strawman, AHoleOfFailuresInTheMiddle) {
   const Search r = search(*strawman(0, 1), failing_where(f, [](double x) { return x > 0.35 && x < 0.65; }));
   EXPECT_FALSE(r.stopped.empty());
   EXPECT_NEAR(r.x(), 0.35, 1e-2) << r.stopped;
-  EXPECT_LE(r.told.size(), 30u);
+  EXPECT_LE(r.evaluations.size(), 30u);
 }
 
 TEST(Strawman, GivesUpWhereNothingWorks) {
   for (const bool gradient : {false, true}) {
     const auto strategy = strawman(0, 1, gradient);
     const Search r = search(*strategy, failing_where([](double x) { return x; }, [](double) { return true; }));
-    EXPECT_EQ(r.told.size(), 10u);
+    EXPECT_EQ(r.evaluations.size(), 10u);
     EXPECT_TRUE(contains(r.stopped, "gave up after 10 failed evaluations")) << r.stopped;
     EXPECT_TRUE(contains(r.stopped, "infeasible, no gait")) << r.stopped;
     EXPECT_TRUE(contains(r.stopped, "none succeeded")) << r.stopped;
@@ -439,7 +442,7 @@ TEST(Strawman, RandomFailuresNeverStallOrSpoil) {
       return e;
     });
     EXPECT_FALSE(r.stopped.empty());
-    EXPECT_LT(r.told.size(), 60u) << r.stopped;
+    EXPECT_LT(r.evaluations.size(), 60u) << r.stopped;
   }
 }
 
@@ -450,7 +453,7 @@ TEST(Strawman, AJumpEnds) {
       const Search r = search(*strawman(0, 1, gradient),
                               smooth([=](double x) { return 1 + (x - 0.4) * (x - 0.4) + (x > at ? 0.1 : 0); }));
       EXPECT_FALSE(r.stopped.empty());
-      EXPECT_LE(r.told.size(), 80u);
+      EXPECT_LE(r.evaluations.size(), 80u);
     }
   }
 }
@@ -519,15 +522,15 @@ TEST(Strawman, RejectsBadInput) {
   EXPECT_THROW(make_strawman(knee, {})->tell(e), std::invalid_argument);
 }
 
-TEST(Choice, MakesStrategiesByName) {
+TEST(StrategyOptions, MakesStrategiesByName) {
   const Variable knee{"knee", "m", 0.2, 0.5};
   for (const StrategyKind& kind : strategy_kinds()) {
-    Choice choice;
+    StrategyOptions choice;
     choice.name = kind.name;
     const std::vector<Variable> free(kind.name == "bobyqa" ? 2 : 1, knee);  // it takes no fewer
     EXPECT_FALSE(make_strategy(choice, free)->ask(1).empty());
   }
-  Choice unknown;
+  StrategyOptions unknown;
   unknown.name = "stravman";
   try {
     make_strategy(unknown, {knee});
@@ -536,7 +539,7 @@ TEST(Choice, MakesStrategiesByName) {
     EXPECT_TRUE(contains(e.what(), "no strategy 'stravman'; there are: auto, strawman, ")) << e.what();
   }
   EXPECT_FALSE(make_strategy({}, {knee, knee})->ask(1).empty());
-  Choice one;
+  StrategyOptions one;
   one.name = "strawman";
   EXPECT_THROW(make_strategy(one, {knee, knee}), std::invalid_argument);
 }

@@ -26,7 +26,7 @@ std::vector<Variable> box(int dimensions) {
 
 std::set<std::vector<double>> designs(const Search& r) {
   std::set<std::vector<double>> out;
-  for (const Evaluation& e : r.told) out.emplace(e.design.begin(), e.design.end());
+  for (const Evaluation& e : r.evaluations) out.emplace(e.design.begin(), e.design.end());
   return out;
 }
 
@@ -37,12 +37,12 @@ TEST(Sweep, AsksEveryPointOfTheGridOnce) {
     const Search r = search(*sweep, bowl, 1000000, 1000);
     std::size_t total = 1;
     for (const int n : points) total *= n;
-    EXPECT_EQ(r.told.size(), total);
+    EXPECT_EQ(r.evaluations.size(), total);
     EXPECT_EQ(designs(r).size(), total);
     EXPECT_TRUE(r.stopped.find("swept all " + std::to_string(total) + " points: best cost") == 0) << r.stopped;
     for (std::size_t k = 0; k < points.size(); ++k) {
       std::set<double> values;
-      for (const Evaluation& e : r.told) values.insert(e.design[k]);
+      for (const Evaluation& e : r.evaluations) values.insert(e.design[k]);
       ASSERT_EQ(static_cast<int>(values.size()), points[k]);
       if (points[k] == 1) continue;
       EXPECT_EQ(*values.begin(), variables[k].lower);
@@ -90,7 +90,7 @@ TEST(Sweep, TheSequenceDoesNotDependOnHowManyAreAskedAtATime) {
   const auto order = [](int at_most) {
     Search r = search(*make_sweep(box(2), {{6, 5}}), bowl, at_most);
     std::vector<std::vector<double>> out;
-    for (const Evaluation& e : r.told) out.emplace_back(e.design.begin(), e.design.end());
+    for (const Evaluation& e : r.evaluations) out.emplace_back(e.design.begin(), e.design.end());
     return out;
   };
   EXPECT_EQ(order(1), order(1000));
@@ -113,12 +113,13 @@ TEST(Sweep, WaitsForALevelBeforeTheNext) {
 
 TEST(Sweep, ReplayGoesOnWhereItStopped) {
   const Search whole = search(*make_sweep(box(2), {{4, 5}}), bowl, 3);
-  for (std::size_t known = 0; known <= whole.told.size(); ++known) {
+  for (std::size_t known = 0; known <= whole.evaluations.size(); ++known) {
     const auto sweep = make_sweep(box(2), {{4, 5}});
-    for (std::size_t i = 0; i < known; ++i) sweep->tell(whole.told[i]);
+    for (std::size_t i = 0; i < known; ++i) sweep->tell(whole.evaluations[i]);
     const Search rest = search(*sweep, bowl, 3);
-    ASSERT_EQ(known + rest.told.size(), whole.told.size());
-    for (std::size_t i = 0; i < rest.told.size(); ++i) EXPECT_EQ(rest.told[i].design, whole.told[known + i].design);
+    ASSERT_EQ(known + rest.evaluations.size(), whole.evaluations.size());
+    for (std::size_t i = 0; i < rest.evaluations.size(); ++i)
+      EXPECT_EQ(rest.evaluations[i].design, whole.evaluations[known + i].design);
   }
 }
 

@@ -477,9 +477,9 @@ TEST(Model, NamesOfCoordinatesHaveOneMeaning) {
   const auto model = [](int dimension, int bodies, const std::string& more = {}) {
     std::string text = "[model]\ndimension = " + std::to_string(dimension) + "\n";
     for (int b = 1; b <= bodies; ++b)
-      text += "[link box" + std::to_string(b) + "]\nparent = ground\njoint = " +
-              (dimension == 2 ? "planar" : "spatial XYZ") + "\nmass = 1\ninertia = " + (dimension == 2 ? "1" : "1, 1, 1") +
-              "\n";
+      text += "[link box" + std::to_string(b) +
+              "]\nparent = ground\njoint = " + (dimension == 2 ? "planar" : "spatial XYZ") +
+              "\nmass = 1\ninertia = " + (dimension == 2 ? "1" : "1, 1, 1") + "\n";
     return text + more;
   };
   const auto names = [&](int dimension, int bodies) {

@@ -17,7 +17,7 @@ using Eigen::VectorXd;
 using variational::PieceOptions;
 
 struct Sides {
-  PieceModel system;
+  HybridModel system;
   Values<double> values;
   variational::Recorded recorded;
   variational::Mechanics model;
@@ -188,7 +188,7 @@ TEST(Projected, RefusesWhatItCannotProject) {
   std::string text = model_text("wire-bar");
   const auto at = text.find("zero = x - ");
   text.replace(at, text.find('\n', at) - at, "zero = x - 0.3*y");
-  const PieceModel bent = read_piece_model(text, "bent.model");
+  const HybridModel bent = read_piece_model(text, "bent.model");
   const Projected projected(bent);
   try {
     projected.instance(bent.model.evaluate<double>(), 100.0);

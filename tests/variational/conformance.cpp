@@ -1,4 +1,4 @@
-// Small scenes with a known answer each, besides those of pieces.cpp: the books to 1e-12, the order of convergence through impacts, a
+// Small scenes with a known answer each, besides those of hybrid.cpp: the books to 1e-12, the order of convergence through impacts, a
 // mechanism with play against the one without, and a woodpecker toy against another method altogether.
 #include <gtest/gtest.h>
 

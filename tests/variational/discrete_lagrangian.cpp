@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/systems/planar_biped.hpp"
 #include "systems/wedge.hpp"
+#include "tests/systems/planar_biped.hpp"
 
 namespace dodyn::variational {
 namespace {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "systems/assembly.hpp"
-#include "variational/pieces.hpp"
+#include "variational/hybrid.hpp"
 
 namespace dodyn::variational {
 
@@ -25,12 +25,12 @@ inline PieceOptions options_of(int order, double step, double rest_speed = 1e-6)
 
 // A text with values of its parameters, and what the integrator needs of it.
 struct Machine {
-  systems::PieceModel system;
+  systems::HybridModel system;
   systems::Values<double> values;
   Mechanics mechanics;
   Assembly assembly;
   PieceOptions options;
-  PieceIntegrator integrator;
+  HybridIntegrator integrator;
 
   Machine(const std::string& text, const Given& given, const PieceOptions& piece_options, Rule rule = Rule::midpoint)
       : system(systems::read_piece_model(text, "test.model")),

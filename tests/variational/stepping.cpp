@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "tests/systems/planar_biped.hpp"
 #include "systems/wedge.hpp"
+#include "tests/systems/planar_biped.hpp"
 
 namespace dodyn::variational {
 namespace {

@@ -99,19 +99,19 @@ class ElasticEvaluator final : public Evaluator {
   std::optional<Simulated> simulate(const Task& task) const override {
     const Numbers parameters = started(task.evaluation.design, own_.start - 1);
     Ran ran = simulated(parameters, task, true);
-    Simulated told;
-    told.completed = ran.reason.empty();
-    told.report = elastic_text::story(ran, names_.size(), dimension_);
+    Simulated result;
+    result.completed = ran.reason.empty();
+    result.report = elastic_text::story(ran, names_.size(), dimension_);
     const auto which = static_cast<std::size_t>(outcome_of(ran, parameters));
-    if (tally_.outcomes.size() > 2) told.report += "outcome         " + tally_.outcomes[which] + "\n";
+    if (tally_.outcomes.size() > 2) result.report += "outcome         " + tally_.outcomes[which] + "\n";
     if (ran.reason.empty() && tally_.failure_of < 0)
-      told.report += formatted("cost            %.10g\n", cost_of(ran, parameters));
-    told.channels = elastic_text::run_channels(names_, dimension_, ran.rows);
-    if (own_.points) told.channels.push_back(points_);
-    for (auto& channel : told.channels) channel.nodes = ran.rows;
-    told.trajectory = std::move(ran.trajectory);
-    for (auto& values : told.trajectory.values) values.conservativeResize(ran.rows, Eigen::NoChange);
-    return told;
+      result.report += formatted("cost            %.10g\n", cost_of(ran, parameters));
+    result.channels = elastic_text::run_channels(names_, dimension_, ran.rows);
+    if (own_.points) result.channels.push_back(points_);
+    for (auto& channel : result.channels) channel.nodes = ran.rows;
+    result.trajectory = std::move(ran.trajectory);
+    for (auto& values : result.trajectory.values) values.conservativeResize(ran.rows, Eigen::NoChange);
+    return result;
   }
 
   std::string report(const Outcome& outcome) const override {
@@ -146,8 +146,8 @@ class ElasticEvaluator final : public Evaluator {
     for (const auto& name : names_)
       for (const auto& what : elastic_text::places(dimension_)) known[name + "." + what] = 1.0;
     outcomes_.of(known);
-    for (const FreeSection* section : settings_.sections_of("cost")) {
-      const FreeEntry *cost = section->find("cost"), *share = section->find("failure-of");
+    for (const CustomSection* section : settings_.sections_of("cost")) {
+      const CustomEntry *cost = section->find("cost"), *share = section->find("failure-of");
       if (cost && share) throw share->error("is given next to cost; allowed: one of them");
       if (cost) {
         cost_ = *cost;
@@ -219,13 +219,13 @@ class ElasticEvaluator final : public Evaluator {
       }
       if (!ran.reason.empty() && e.reason.empty()) e.reason = formatted("start %d: ", i + 1) + ran.reason;
       const double cost = ran.reason.empty() && tally_.formula ? cost_of(ran, parameters) : 0.0;
-      auto told = outcome.trajectory.values[0].row(i - first);
-      told[simulation::outcome_column] = outcome_of(ran, parameters);
-      told[simulation::time_column] = ran.end;
-      told[simulation::cost_column] = cost;
-      told[simulation::steps_column] = static_cast<double>(ran.steps);
-      told[simulation::contacts_column] = static_cast<double>(ran.touched);
-      told[simulation::energy_column] = ran.seen.at("energy_change");
+      auto result = outcome.trajectory.values[0].row(i - first);
+      result[simulation::outcome_column] = outcome_of(ran, parameters);
+      result[simulation::time_column] = ran.end;
+      result[simulation::cost_column] = cost;
+      result[simulation::steps_column] = static_cast<double>(ran.steps);
+      result[simulation::contacts_column] = static_cast<double>(ran.touched);
+      result[simulation::energy_column] = ran.seen.at("energy_change");
       if (i == 0)
         for (auto& values : ran.trajectory.values) outcome.trajectory.values.push_back(std::move(values));
     }
@@ -255,7 +255,7 @@ class ElasticEvaluator final : public Evaluator {
   simulation::Tally tally_;
   std::vector<std::string> names_;
   Channel points_;
-  std::optional<FreeEntry> cost_;
+  std::optional<CustomEntry> cost_;
 };
 
 }  // namespace

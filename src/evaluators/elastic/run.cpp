@@ -18,7 +18,7 @@ const KeyTable<RunOptions>& run_keys() {
                 .minimum = 0,
                 .maximum = 10,
                 .word = "auto",
-                .word_value = 0.0})
+                .named_number = 0.0})
           .add("response", &S::response,
                {{"penalty", rigid::Response::penalty},
                 {"exact", rigid::Response::exact},

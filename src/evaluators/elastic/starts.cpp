@@ -9,12 +9,12 @@ namespace dodyn::evaluators::elastic_text {
 
 Starts::Starts(const Settings& settings) {
   std::vector<std::string> known;
-  for (const FreeSection* section : settings.sections_of("parameters"))
-    for (const FreeEntry& entry : section->entries) known.push_back(entry.key);
-  for (const FreeSection* section : settings.sections_of("starts")) {
+  for (const CustomSection* section : settings.sections_of("parameters"))
+    for (const CustomEntry& entry : section->entries) known.push_back(entry.key);
+  for (const CustomSection* section : settings.sections_of("starts")) {
     several_ = true;
     std::vector<bool> wide;
-    for (const FreeEntry& entry : section->entries) {
+    for (const CustomEntry& entry : section->entries) {
       if (simulation::draws_starts(entry.key)) continue;
       if (std::find(known.begin(), known.end(), entry.key) == known.end())
         throw entry.error("no parameter of that name" + did_you_mean(entry.key, known) + "; allowed: " + listed(known));
@@ -49,10 +49,10 @@ Numbers Starts::start(int number, const Numbers& parameters) const {
 }
 
 Outcomes::Outcomes(const Settings& settings) {
-  for (const FreeSection* section : settings.sections_of("outcome")) {
+  for (const CustomSection* section : settings.sections_of("outcome")) {
     if (section->name == "end" || section->name == "failed")
       throw section->error("is the outcome of runs that no other one tells, or that break down; allowed: another name");
-    const FreeEntry& entry = *section->find("when");
+    const CustomEntry& entry = *section->find("when");
     rules_.push_back({section->name, entry, entry.parsed()});
     if (!rules_.back().when.is_condition()) throw entry.error("is no condition; allowed: comparisons, and, or, not");
   }

@@ -26,7 +26,7 @@ class Starts {
 
  private:
   struct Range {
-    FreeEntry entry;
+    CustomEntry entry;
     Expression from, to;
   };
   bool several_ = false;
@@ -47,7 +47,7 @@ class Outcomes {
  private:
   struct Rule {
     std::string name;
-    FreeEntry entry;
+    CustomEntry entry;
     Expression when;
   };
   std::vector<Rule> rules_;

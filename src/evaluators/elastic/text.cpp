@@ -18,24 +18,24 @@ const std::vector<std::string> letters = {"x", "y", "z"}, counters = {"i", "j", 
 
 // A section with the numbers that its entries may have.
 struct Reader {
-  const FreeSection& section;
+  const CustomSection& section;
   Numbers known;
 
-  const FreeEntry& needed(const std::string& key) const {
-    if (const FreeEntry* entry = section.find(key)) return *entry;
+  const CustomEntry& needed(const std::string& key) const {
+    if (const CustomEntry* entry = section.find(key)) return *entry;
     throw section.error("has no " + key);
   }
   double number(const std::string& key, double otherwise) const {
-    const FreeEntry* entry = section.find(key);
+    const CustomEntry* entry = section.find(key);
     return entry ? value(*entry, entry->value, known) : otherwise;
   }
   template <int n>
   Vector<n> vector(const std::string& key, const Vector<n>& otherwise = Vector<n>::Zero()) const {
-    const FreeEntry* entry = section.find(key);
+    const CustomEntry* entry = section.find(key);
     return entry ? list<n>(*entry) : otherwise;
   }
   template <int n>
-  Vector<n> list(const FreeEntry& entry) const {
+  Vector<n> list(const CustomEntry& entry) const {
     const auto parts = split_list(entry.value);
     if (static_cast<int>(parts.size()) != n) throw entry.error(formatted("allowed: %d numbers, by commas", n));
     Vector<n> v;
@@ -44,7 +44,7 @@ struct Reader {
     return v;
   }
   bool yes(const std::string& key) const {
-    const FreeEntry* entry = section.find(key);
+    const CustomEntry* entry = section.find(key);
     if (!entry) return false;
     if (entry->value != "yes" && entry->value != "no") throw entry->error("allowed: yes, no");
     return entry->value == "yes";
@@ -52,7 +52,7 @@ struct Reader {
   // How many there are along each of up to three directions.
   std::array<int, 3> repeat() const {
     std::array<int, 3> count{1, 1, 1};
-    const FreeEntry* entry = section.find("repeat");
+    const CustomEntry* entry = section.find("repeat");
     if (!entry) return count;
     const auto parts = split_list(entry->value);
     if (parts.empty() || parts.size() > 3) throw entry->error("allowed: one to three numbers, by commas");
@@ -78,7 +78,7 @@ struct Reader {
 
 // Does `one` for each of the bodies that a section stands for, with their numbers i, j, k from 0 on and their name.
 template <class One>
-void each(const FreeSection& section, const Numbers& parameters, One one) {
+void each(const CustomSection& section, const Numbers& parameters, One one) {
   Reader reader{section, parameters};
   const auto count = reader.repeat();
   const bool many = section.find("repeat") != nullptr;
@@ -102,7 +102,7 @@ void each(const FreeSection& section, const Numbers& parameters, One one) {
 template <int n>
 elastic::Mesh<n> cut(const Reader& reader) {
   const Vector<n> size = reader.list<n>(reader.needed("size"));
-  const FreeEntry& entry = reader.needed("cells");
+  const CustomEntry& entry = reader.needed("cells");
   const Vector<n> given = reader.list<n>(entry);
   std::array<int, n> cells;
   double count = 1.0;
@@ -117,7 +117,7 @@ elastic::Mesh<n> cut(const Reader& reader) {
     return known;
   };
   std::function<bool(const Vector<n>&)> there;
-  if (const FreeEntry* inside = reader.section.find("inside")) {
+  if (const CustomEntry* inside = reader.section.find("inside")) {
     const Expression condition = inside->parsed();
     if (!condition.is_condition())
       throw inside->error("is no condition; allowed: comparisons of x, y, z, and, or, not");
@@ -126,7 +126,7 @@ elastic::Mesh<n> cut(const Reader& reader) {
     };
   }
   elastic::Mesh<n> mesh = elastic::block<n>(size, cells, there);
-  if (const FreeEntry* map = reader.section.find("map")) {
+  if (const CustomEntry* map = reader.section.find("map")) {
     const auto parts = split_list(map->value);
     if (static_cast<int>(parts.size()) != n)
       throw map->error(formatted("allowed: %d expressions of %s, by commas", n, n == 2 ? "x, y" : "x, y, z"));
@@ -146,7 +146,7 @@ geometry::Polytope<3> box(const Vector<3>& size) { return geometry::box(size[0],
 
 }  // namespace
 
-double value(const FreeEntry& entry, const Expression& parsed, const Numbers& known) {
+double value(const CustomEntry& entry, const Expression& parsed, const Numbers& known) {
   std::vector<double> numbers;
   for (const auto& q : parsed.quantities()) {
     const auto at = known.find(q.text());
@@ -161,30 +161,30 @@ double value(const FreeEntry& entry, const Expression& parsed, const Numbers& kn
   return parsed.evaluate<double>(numbers);
 }
 
-double value(const FreeEntry& entry, const std::string& text, const Numbers& known) {
+double value(const CustomEntry& entry, const std::string& text, const Numbers& known) {
   return value(entry, entry.parsed(text), known);
 }
 
 std::vector<DesignVariable> variables(const Settings& so_far) {
   std::vector<DesignVariable> all;
   Numbers known;
-  for (const FreeSection* section : so_far.sections_of("parameters"))
-    for (const FreeEntry& entry : section->entries) {
+  for (const CustomSection* section : so_far.sections_of("parameters"))
+    for (const CustomEntry& entry : section->entries) {
       known[entry.key] = value(entry, entry.value, known);
       const Expression parsed = entry.parsed();
       all.push_back(
           {entry.key, parameter_unit(entry.value, parsed), "parameter of the scene", known[entry.key], -1e300, 1e300});
       if (!parsed.is_constant()) all.back().formula = entry.value;
-      for (const FreeSection* starts : so_far.sections_of("starts"))  // which draws it
-        if (const FreeEntry* range = starts->find(entry.key)) all.back().formula = range->value;
+      for (const CustomSection* starts : so_far.sections_of("starts"))  // which draws it
+        if (const CustomEntry* range = starts->find(entry.key)) all.back().formula = range->value;
     }
   return all;
 }
 
 Numbers parameters(const Settings& settings, const Eigen::VectorXd& design, const Numbers& before) {
   Numbers known = before;
-  for (const FreeSection* section : settings.sections_of("parameters"))
-    for (const FreeEntry& entry : section->entries)
+  for (const CustomSection* section : settings.sections_of("parameters"))
+    for (const CustomEntry& entry : section->entries)
       if (!before.count(entry.key))
         known[entry.key] =
             settings.design_given(entry.key) ? settings.design(entry.key, design) : value(entry, entry.value, known);
@@ -228,7 +228,7 @@ std::vector<ini::SectionKind> sections() {
 int dimension(const Settings& settings) {
   const auto all = settings.sections_of("world");
   if (all.empty()) throw ConfigError(settings.file + ": there is no [world]; allowed: dimension = 2 or 3");
-  const FreeEntry* entry = all.front()->find("dimension");
+  const CustomEntry* entry = all.front()->find("dimension");
   if (!entry || (entry->value != "2" && entry->value != "3")) throw all.front()->error("dimension; allowed: 2, 3");
   return entry->value == "2" ? 2 : 3;
 }
@@ -244,9 +244,9 @@ Scene<n> scene(const Settings& settings, const Numbers& known) {
     scene.start.rigid_poses.push_back(pose);
     scene.start.rigid_twists.push_back(twist);
   };
-  for (const FreeSection* section : settings.sections_of("wall")) {
+  for (const CustomSection* section : settings.sections_of("wall")) {
     const Reader reader{*section, known};
-    const FreeEntry& entry = reader.needed("normal");
+    const CustomEntry& entry = reader.needed("normal");
     const Vector<n> normal = reader.list<n>(entry);
     if (!(normal.norm() > 0.0)) throw entry.error("has no length");
     constexpr double side = 20.0;  // m
@@ -263,7 +263,7 @@ Scene<n> scene(const Settings& settings, const Numbers& known) {
     add(rigid::fixed_body<n>(section->name, {box(size).moved(below)}, Vector<n>(Vector<n>::Unit(n - 1))), pose,
         rigid::Twist<n>::Zero());
   }
-  for (const FreeSection* section : settings.sections_of("rigid"))
+  for (const CustomSection* section : settings.sections_of("rigid"))
     each(*section, known, [&](const Reader& reader, const std::string& name) {
       const auto shape = box(reader.list<n>(reader.needed("size")));
       rigid::Pose<n> pose;
@@ -273,7 +273,7 @@ Scene<n> scene(const Settings& settings, const Numbers& known) {
                               : rigid::solid<n>(name, {shape}, reader.number("density", 1000.0)).body,
           pose, twist);
     });
-  for (const FreeSection* section : settings.sections_of("body"))
+  for (const CustomSection* section : settings.sections_of("body"))
     each(*section, known, [&](const Reader& reader, const std::string& name) {
       elastic::Deformable<n> body{name, cut<n>(reader), {}};
       body.material.lambda = reader.number("lambda", body.material.lambda);

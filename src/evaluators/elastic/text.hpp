@@ -19,8 +19,8 @@ using Numbers = std::map<std::string, double>;
 
 // The value of an expression in which an entry of a section consists; `known` are the quantities that it may have.
 // Throws ConfigError.
-double value(const FreeEntry& entry, const std::string& text, const Numbers& known);
-double value(const FreeEntry& entry, const Expression& parsed, const Numbers& known);
+double value(const CustomEntry& entry, const std::string& text, const Numbers& known);
+double value(const CustomEntry& entry, const Expression& parsed, const Numbers& known);
 
 // All parameters, for a design, beside numbers that are known before them (a start's), which count more than parameters of
 // the same names. Throws ConfigError.

@@ -44,7 +44,7 @@ systems::Model walker_model(const std::string& text, const std::string& name) {
 }
 
 // An entry of [parameters].
-Expression parsed(const FreeEntry& entry) {
+Expression parsed(const CustomEntry& entry) {
   const bool motion =
       std::find(motion_parameters.begin(), motion_parameters.end(), entry.key) != motion_parameters.end();
   if (!motion && entry.key.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") !=
@@ -96,14 +96,14 @@ std::vector<std::pair<std::string, std::string>> idle_gait_keys(const Settings& 
     if (model.parameter("inertia_factor") < 0) add("gait.model = " + name, {"gait.inertia-factor"});
     if (model.dimension == 2) add("gait.model = " + name, {"gait.rotation"});
   }
-  const bool width_named = std::any_of(settings.sections.begin(), settings.sections.end(), [](const FreeSection& one) {
-    return std::any_of(one.entries.begin(), one.entries.end(), [](const FreeEntry& entry) {
-      return entry.value.find("step-width") != std::string::npos;
-    });
-  });
+  const bool width_named =
+      std::any_of(settings.sections.begin(), settings.sections.end(), [](const CustomSection& one) {
+        return std::any_of(one.entries.begin(), one.entries.end(), [](const CustomEntry& entry) {
+          return entry.value.find("step-width") != std::string::npos;
+        });
+      });
   if (model.dimension == 2 && !width_named)
-    add("the walker is planar",
-        {"design.step-width", "gait.step-width", "gait.crossing-free", "gait.crossing-points"});
+    add("the walker is planar", {"design.step-width", "gait.step-width", "gait.crossing-free", "gait.crossing-points"});
   else if (settings.design_given("step-width"))
     add("design.step-width is given", {"gait.step-width"});
   if (const std::string contact = settings.text("gait.contact"); contact != "friction-cone")
@@ -134,8 +134,8 @@ std::vector<DesignVariable> gait_variables(const Settings& so_far) {
   for (DesignVariable& v : all)
     if (v.name == "step-width") v.default_value = so_far.real("gait.step-width");
   if (!is_file(name)) follow_settings(so_far, all);
-  for (const FreeSection* section : so_far.sections_of("parameters"))
-    for (const FreeEntry& entry : section->entries) {
+  for (const CustomSection* section : so_far.sections_of("parameters"))
+    for (const CustomEntry& entry : section->entries) {
       if (model.parameter(entry.key) >= 0)
         throw entry.error("is a parameter of the model; set it by design." + entry.key);
       const Expression e = parsed(entry);
@@ -204,8 +204,8 @@ void GaitDesigns::read_parameters() {
   const auto sections = settings_.sections_of("parameters");
   for (const std::string& name : motion_parameters)
     if (sections.empty() || settings_.design_given(name) || !sections.front()->find(name)) known.push_back(name);
-  for (const FreeSection* section : sections)
-    for (const FreeEntry& entry : section->entries) {
+  for (const CustomSection* section : sections)
+    for (const CustomEntry& entry : section->entries) {
       if (settings_.design_given(entry.key) && std::count(known.begin(), known.end(), entry.key) > 0) continue;
       const Expression e = parsed(entry);
       for (const auto& q : e.quantities())
@@ -233,7 +233,7 @@ void GaitDesigns::read_cost() {
   }
   gait_.squared_torque = 0.0;
   const auto& system = *walker_->system;
-  for (const FreeEntry& entry : sections.front()->entries) try {
+  for (const CustomEntry& entry : sections.front()->entries) try {
       const Expression e = Expression::parse(entry.value, motion_parameters);
       const auto weight = [&] {
         if (!e.is_constant() || !(e.constant() >= 0.0)) throw entry.error("is a weight; allowed: a number, 0 or more");
@@ -267,8 +267,8 @@ std::vector<bool> GaitDesigns::has_cost() const {
 // [require]: conditions of parameters judge a design; those that speak of the motion become path constraints.
 void GaitDesigns::read_requirements() {
   const auto& system = *walker_->system;
-  for (const FreeSection* section : settings_.sections_of("require"))
-    for (const FreeEntry& entry : section->entries) try {
+  for (const CustomSection* section : settings_.sections_of("require"))
+    for (const CustomEntry& entry : section->entries) try {
         const Expression e = Expression::parse(entry.value, motion_parameters);
         const bool of_parameters =
             std::all_of(e.quantities().begin(), e.quantities().end(), [&](const Expression::Quantity& q) {

@@ -63,12 +63,12 @@ class GaitEvaluator final : public Evaluator {
         replay_(replay_keys().read(settings)),
         refuses_(settings.text("gait.examination") == "refuse") {}
 
-  bool gradients() const override { return true; }
-  bool continues() const override { return true; }
+  bool has_gradients() const override { return true; }
+  bool uses_warm_start() const override { return true; }
   std::vector<Quantity> metrics() const override { return gait_metrics(); }
   Channels channels() const override;
   Outcome evaluate(const Task& task) const override;
-  std::vector<std::pair<std::string, std::string>> reads() const override {
+  std::vector<std::pair<std::string, std::string>> input_fingerprints() const override {
     return {{"gait.model-checksum", checksum(designs_.text())}};
   }
   int parts() const override { return search_.parts; }
@@ -270,7 +270,8 @@ std::optional<Simulated> GaitEvaluator::replay(const Outcome& archived) const {
   const Evaluation& e = archived.evaluation;
   const systems::Model& model = designs_.walker().system->model();
   const PlannedMotion motion = planned(designs_, archived);
-  return told(dodyn::evaluators::replay(model, designs_.plain(e.design), motion, replay_), model, motion, replay_);
+  return to_simulated(dodyn::evaluators::replay(model, designs_.plain(e.design), motion, replay_), model, motion,
+                      replay_);
 }
 
 std::string GaitEvaluator::details() const {
@@ -314,9 +315,10 @@ std::string GaitEvaluator::report(const Outcome& outcome) const {
                  metric("positive_work"), metric("signed_work")));
   line(formatted("integral of squared torque %.5g N2 m2 s, largest torque %.4g N m", metric("squared_torque"),
                  metric("largest_torque")));
-  line(formatted("impact loss %.5g J; energy balance %.1e J (signed work less impact loss, %s)", metric("impact_loss"),
-                 metric("energy_balance"),
-                 designs_.walker().system->simply_actuated() ? "vanishes as h^2" : "what dampers and other forces take"));
+  line(formatted(
+      "impact loss %.5g J; energy balance %.1e J (signed work less impact loss, %s)", metric("impact_loss"),
+      metric("energy_balance"),
+      designs_.walker().system->simply_actuated() ? "vanishes as h^2" : "what dampers and other forces take"));
   s += warnings_text(findings(outcome));
   s += "feasibility\n";
   const double normal = metric("smallest_normal_force"), friction = metric("largest_friction_ratio");

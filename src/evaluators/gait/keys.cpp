@@ -19,8 +19,8 @@ Key real(const char* name, double value, const char* unit, const char* descripti
 Key limit(const char* name, double value, const char* unit, const char* description) {
   Key key = real(name, 0.0, unit, description, 0.0, 1e6);
   key.word = "none";
-  key.word_value = nlp::infinity;
-  key.zero_is_word = true;
+  key.named_number = nlp::infinity;
+  key.zero_means_named = true;
   key.default_value = std::isfinite(value) ? to_text(value) : "none";
   return key;
 }

@@ -36,7 +36,8 @@ const std::vector<Quantity> all_metrics = {
      "time steps in which, seen from the side, the swing leg passes the stance leg on its wrong side; in space"},
     {"impact_loss", "J", "kinetic energy lost at touch-down"},
     {"energy_balance", "J",
-     "signed work, and that of gravity on a slope, less impact loss: what dampers and other forces take; without them it "
+     "signed work, and that of gravity on a slope, less impact loss: what dampers and other forces take; without them "
+     "it "
      "vanishes with the square of the time step"},
     {"reintegration_error", "rad",
      "largest difference of an angle when the difference scheme is re-solved forward from the first node"},

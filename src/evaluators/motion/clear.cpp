@@ -9,15 +9,15 @@
 namespace dodyn::evaluators {
 
 void MotionDesigns::read_ways() {
-  for (const FreeSection* section : settings_.sections_of("way")) {
+  for (const CustomSection* section : settings_.sections_of("way")) {
     Way way;
-    const FreeEntry* share = section->find("share");
+    const CustomEntry* share = section->find("share");
     if (!share) throw section->error("has no share; allowed: share = of the time that has passed, between 0 and 1");
     const Expression e = expression(*share, share->value);
     way.share = e.is_constant() ? e.constant() : -1.0;
     if (!(way.share > (ways_.empty() ? 0.0 : ways_.back().share)) || !(way.share < 1.0))
       throw share->error("allowed: a number between 0 and 1, larger than that of the way point before");
-    for (const FreeEntry& entry : section->entries) {
+    for (const CustomEntry& entry : section->entries) {
       if (entry.key == "share") continue;
       if (is_placement(entry, *system_))
         way.places.push_back(
@@ -33,15 +33,15 @@ void MotionDesigns::read_clear() {
   const auto& links = system_->structure().links;
   std::vector<std::string> names;
   for (const auto& link : links) names.push_back(link.name);
-  const auto link_of = [&](const FreeEntry& entry, const std::string& name) {
+  const auto link_of = [&](const CustomEntry& entry, const std::string& name) {
     const auto at = std::find(names.begin(), names.end(), name);
     if (at == names.end()) throw entry.error("there is no link '" + name + "'" + did_you_mean(name, names));
     const int l = static_cast<int>(at - names.begin());
     if (system_->model().shapes_of(l).empty()) throw entry.error("link '" + name + "' has no [shape]");
     return l;
   };
-  for (const FreeSection* section : settings_.sections_of("clear"))
-    for (const FreeEntry& entry : section->entries) {
+  for (const CustomSection* section : settings_.sections_of("clear"))
+    for (const CustomEntry& entry : section->entries) {
       if (entry.key == "turn") {
         turn_ = expression(entry, entry.value);
         if (!turn_.is_constant() || !(turn_.constant() > 0.0) || !(turn_.constant() < 3.0))

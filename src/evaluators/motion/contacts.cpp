@@ -8,20 +8,20 @@
 
 namespace dodyn::evaluators {
 
-std::vector<MotionDesigns::Cut> MotionDesigns::cuts_of(const FreeSection& phase, int intervals) const {
+std::vector<MotionDesigns::Cut> MotionDesigns::cuts_of(const CustomSection& phase, int intervals) const {
   const auto phases = settings_.sections_of("phase");
   std::vector<Cut> all;
-  for (const FreeSection* section : settings_.sections_of("contact")) {
-    const FreeEntry *in = section->find("phase"), *at = section->find("node"), *release = section->find("release");
+  for (const CustomSection* section : settings_.sections_of("contact")) {
+    const CustomEntry *in = section->find("phase"), *at = section->find("node"), *release = section->find("release");
     if (!in && phases.size() > 1) throw section->error("needs phase = PHASE, since there are several");
     if (in) {
       std::vector<std::string> names;
-      for (const FreeSection* p : phases) names.push_back(p->name);
+      for (const CustomSection* p : phases) names.push_back(p->name);
       if (std::find(names.begin(), names.end(), in->value) == names.end())
         throw in->error("there is no [phase " + in->value + "]" + did_you_mean(in->value, names));
       if (in->value != phase.name) continue;
     }
-    const auto read = [&](const FreeEntry& entry, int first) {
+    const auto read = [&](const CustomEntry& entry, int first) {
       const Expression e = expression(entry, entry.value);
       const double node = e.is_constant() ? e.constant() : 0.0;
       if (node != std::round(node) || node < first || node > intervals - 1)
@@ -40,12 +40,12 @@ std::vector<MotionDesigns::Cut> MotionDesigns::cuts_of(const FreeSection& phase,
   return all;
 }
 
-void MotionDesigns::read_contact(const FreeSection& section, int phase) {
+void MotionDesigns::read_contact(const CustomSection& section, int phase) {
   const auto& model = system_->model();
   Contact contact;
   contact.name = section.name;
   contact.phase = phase;
-  const FreeEntry *where = section.find("touch"), *law = section.find("law");
+  const CustomEntry *where = section.find("touch"), *law = section.find("law");
   if (!contacts_.empty() && contacts_.back().stays && contacts_.back().phase + 1 == phase)
     throw section.error("[contact " + contacts_.back().name +
                         "] stays until then; allowed: one contact at a time, the next after its release = NODE");

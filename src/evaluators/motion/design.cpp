@@ -34,8 +34,8 @@ std::vector<DesignVariable> motion_variables(const Settings& so_far) {
   }
   const systems::Model model = model_of(named_model(so_far, "motion.model"));
   all = parameter_variables(model);
-  for (const FreeSection* section : so_far.sections_of("parameters"))
-    for (const FreeEntry& entry : section->entries) {
+  for (const CustomSection* section : so_far.sections_of("parameters"))
+    for (const CustomEntry& entry : section->entries) {
       if (model.parameter(entry.key) >= 0)
         throw entry.error("is a parameter of the model; set it by design." + entry.key);
       const Expression e = entry.parsed();
@@ -121,8 +121,8 @@ Eigen::VectorXd MotionDesigns::middle() const {
 }
 
 void MotionDesigns::read_parameters() {
-  for (const FreeSection* section : settings_.sections_of("parameters"))
-    for (const FreeEntry& entry : section->entries) {
+  for (const CustomSection* section : settings_.sections_of("parameters"))
+    for (const CustomEntry& entry : section->entries) {
       parameters_.emplace_back(entry.key, expression(entry, entry.value));
       names_.push_back(entry.key);
     }
@@ -130,7 +130,7 @@ void MotionDesigns::read_parameters() {
 }
 
 // An expression of parameters alone.
-Expression MotionDesigns::expression(const FreeEntry& entry, const std::string& text) const {
+Expression MotionDesigns::expression(const CustomEntry& entry, const std::string& text) const {
   Expression e = entry.parsed(text);
   for (const auto& q : e.quantities()) {
     const bool known = q.arguments.empty() && (std::find(names_.begin(), names_.end(), q.name) != names_.end() ||
@@ -143,7 +143,7 @@ Expression MotionDesigns::expression(const FreeEntry& entry, const std::string& 
   return e;
 }
 
-int MotionDesigns::coordinate(const FreeEntry& entry, const std::string& name) const {
+int MotionDesigns::coordinate(const CustomEntry& entry, const std::string& name) const {
   const auto& names = system_->structure().coordinate_names;
   const auto at = std::find(names.begin(), names.end(), name);
   if (at != names.end()) return static_cast<int>(at - names.begin());
@@ -153,7 +153,7 @@ int MotionDesigns::coordinate(const FreeEntry& entry, const std::string& name) c
 }
 
 // What is held: coordinates, or a point that is the root's own place, whose slides are held then.
-std::vector<int> MotionDesigns::held_by(const FreeEntry& entry) const {
+std::vector<int> MotionDesigns::held_by(const CustomEntry& entry) const {
   const auto& tree = system_->structure();
   std::vector<int> held;
   for (const std::string& name : split_list(entry.value)) {
@@ -181,24 +181,24 @@ std::vector<int> MotionDesigns::held_by(const FreeEntry& entry) const {
 }
 
 void MotionDesigns::read_phases() {
-  for (const FreeSection* section : settings_.sections_of("phase")) read_phase(*section);
+  for (const CustomSection* section : settings_.sections_of("phase")) read_phase(*section);
   if (phases_.empty())
     throw ConfigError(settings_.file + ": there is no [phase NAME]; allowed: one or more, in the order of the motion");
 }
 
 // A phase, in pieces where contacts cut it: their durations are unknowns.
-void MotionDesigns::read_phase(const FreeSection& section) {
+void MotionDesigns::read_phase(const CustomSection& section) {
   Phase phase;
   phase.name = section.name;
-  if (const FreeEntry* hold = section.find("hold")) phase.held = held_by(*hold);
-  if (const FreeEntry* intervals = section.find("intervals")) {
+  if (const CustomEntry* hold = section.find("hold")) phase.held = held_by(*hold);
+  if (const CustomEntry* intervals = section.find("intervals")) {
     const Expression e = expression(*intervals, intervals->value);
     const double count = e.is_constant() ? e.constant() : 0.0;
     if (count < 2 || count > 10000 || count != std::round(count))
       throw intervals->error("is no number of intervals; allowed: an integer in [2, 10000]");
     phase.intervals = static_cast<int>(count);
   }
-  const FreeEntry* duration = section.find("duration");
+  const CustomEntry* duration = section.find("duration");
   if (!duration) throw section.error("has no duration; allowed: duration = seconds, or SHORTEST .. LONGEST");
   try {
     parse_range(duration->value);
@@ -234,14 +234,14 @@ void MotionDesigns::read_phase(const FreeSection& section) {
     piece.shortest = times(low, share / piece_stretch);
     piece.longest = times(high, std::min(share * piece_stretch, 1.0));
     if (pieces > 1) piece.name += "_" + std::to_string(i + 1);
-    if (const FreeEntry* require = section.find("require"))
+    if (const CustomEntry* require = section.find("require"))
       for (const std::string& text : split_list(require->value)) read_requirement(piece, *require, text);
     phases_.push_back(std::move(piece));
     if (i + 1 < pieces && !cuts[at].release) read_contact(*cuts[at].contact, static_cast<int>(phases_.size()) - 1);
   }
 }
 
-void MotionDesigns::read_requirement(Phase& phase, const FreeEntry& entry, const std::string& text) {
+void MotionDesigns::read_requirement(Phase& phase, const CustomEntry& entry, const std::string& text) {
   try {
     for (const auto& comparison : Expression::parse(text).comparisons()) {
       const auto& quantities = comparison.what.quantities();
@@ -276,14 +276,14 @@ void MotionDesigns::read_requirement(Phase& phase, const FreeEntry& entry, const
 
 std::vector<MotionDesigns::Given> MotionDesigns::read_given(const std::string& kind, bool rates) const {
   std::vector<Given> all;
-  for (const FreeSection* section : settings_.sections_of(kind))
-    for (const FreeEntry& entry : section->entries)
+  for (const CustomSection* section : settings_.sections_of(kind))
+    for (const CustomEntry& entry : section->entries)
       if (kind != "periodic" || (entry.key != "exchange" && entry.key != "period"))
         all.push_back(read_one(entry, rates));
   return all;
 }
 
-MotionDesigns::Given MotionDesigns::read_one(const FreeEntry& entry, bool rates) const {
+MotionDesigns::Given MotionDesigns::read_one(const CustomEntry& entry, bool rates) const {
   const bool rate = entry.key.starts_with("rate(") && entry.key.ends_with(")");
   if (rate && !rates) throw entry.error("is a rate; allowed here: coordinates");
   const std::string name = rate ? entry.key.substr(5, entry.key.size() - 6) : entry.key;
@@ -295,8 +295,8 @@ MotionDesigns::Given MotionDesigns::read_one(const FreeEntry& entry, bool rates)
 
 void MotionDesigns::read_placements(const std::string& kind, std::vector<Placement>& placements,
                                     std::vector<Given>& given, Ends& ends) {
-  for (const FreeSection* section : settings_.sections_of(kind))
-    for (const FreeEntry& entry : section->entries) {
+  for (const CustomSection* section : settings_.sections_of(kind))
+    for (const CustomEntry& entry : section->entries) {
       if (entry.key == "momentum") {
         if (entry.value != "0") throw entry.error("allowed: 0, everything is at rest");
         const auto& held = kind == "goal" ? phases_.back().held : phases_.front().held;
@@ -329,20 +329,20 @@ void MotionDesigns::read_ends() {
   const auto sections = settings_.sections_of("periodic");
   periodic_ = !sections.empty();
   shift_ = read_given("periodic", false);
-  for (const FreeSection* section : sections) {
-    if (const FreeEntry* entry = section->find("period")) {
+  for (const CustomSection* section : sections) {
+    if (const CustomEntry* entry = section->find("period")) {
       period_ = expression(*entry, entry->value);
       if (std::none_of(phases_.begin(), phases_.end(), [](const Phase& phase) { return phase.timed(); }))
         throw entry->error("every phase has a given duration; allowed: a phase with duration = SHORTEST .. LONGEST");
     }
-    if (const FreeEntry* entry = section->find("exchange")) {
+    if (const CustomEntry* entry = section->find("exchange")) {
       const auto& model = system_->model();
       const auto exchanges =
           systems::read_piece_model(systems::model_text(model.origin), model.origin).pieces.exchanges;
       std::vector<std::string> names;
       for (const auto& one : exchanges) {
         names.push_back(one.name);
-        if (one.name == entry->value) exchange_ = relabelling(model, one, system_->holding(phases_.back().held).moving);
+        if (one.name == entry->value) exchange_ = relabelling(model, one, system_->pinned(phases_.back().held).moving);
       }
       if (!exchange_)
         throw entry->error("is no exchange of the model" + did_you_mean(entry->value, names) +
@@ -380,7 +380,7 @@ void MotionDesigns::read_cost() {
     throw ConfigError(settings_.file +
                       ": there is no [cost]; allowed: squared-control, absolute-work, positive-work, loss, "
                       "time = weight, or NAME = an expression whose integral counts");
-  for (const FreeEntry& entry : sections.front()->entries) {
+  for (const CustomEntry& entry : sections.front()->entries) {
     const auto weight = [&] {
       const Expression e = expression(entry, entry.value);
       if (!e.is_constant() || !(e.constant() >= 0.0)) throw entry.error("is a weight; allowed: a number, 0 or more");
@@ -420,8 +420,8 @@ std::vector<bool> MotionDesigns::has_cost() const {
 }
 
 void MotionDesigns::read_requirements() {
-  for (const FreeSection* section : settings_.sections_of("require"))
-    for (const FreeEntry& entry : section->entries) {
+  for (const CustomSection* section : settings_.sections_of("require"))
+    for (const CustomEntry& entry : section->entries) {
       Expression e = expression(entry, entry.value);
       if (!e.is_condition())
         throw entry.error("is no condition; allowed: comparisons (<, <=, ==, >=, >), and, or, not");

@@ -42,7 +42,7 @@ struct MotionPath {
 // A transcription with the planes that keep bodies clear of each other.
 struct TranscribedMotion {
   dmoc::MotionProblem problem;
-  dmoc::Separation separation;
+  dmoc::SeparatingPlanes separation;
   std::vector<std::function<void(Eigen::VectorXd&)>> begin = {};  // of contacts, what gives a start their unknowns
   dmoc::AskedRows asked = {};
 };
@@ -138,15 +138,15 @@ class MotionDesigns {
                        Ends& ends);
   void read_ways();
   void read_clear();
-  void read_phase(const FreeSection& section);
+  void read_phase(const CustomSection& section);
   // Nodes at which contacts of a phase begin, or those that stay are let go, in their order.
   struct Cut {
     int node = 0;
-    const FreeSection* contact = nullptr;
+    const CustomSection* contact = nullptr;
     bool release = false;
   };
-  std::vector<Cut> cuts_of(const FreeSection& phase, int intervals) const;
-  void read_contact(const FreeSection& section, int phase);
+  std::vector<Cut> cuts_of(const CustomSection& phase, int intervals) const;
+  void read_contact(const CustomSection& section, int phase);
   dmoc::ContactEvent contact_event(const Contact& contact, const Values& values) const;
   // Lowest corner of the part, or nearest edges, of every contact at its node.
   std::vector<Touching> touching(const Values& values, const MotionPath& path) const;
@@ -175,11 +175,11 @@ class MotionDesigns {
   void read_cost();
   void read_requirements();
   std::vector<Given> read_given(const std::string& kind, bool rates) const;
-  Given read_one(const FreeEntry& entry, bool rates) const;
-  Expression expression(const FreeEntry& entry, const std::string& text) const;
-  int coordinate(const FreeEntry& entry, const std::string& name) const;
-  std::vector<int> held_by(const FreeEntry& entry) const;
-  void read_requirement(Phase& phase, const FreeEntry& entry, const std::string& text);
+  Given read_one(const CustomEntry& entry, bool rates) const;
+  Expression expression(const CustomEntry& entry, const std::string& text) const;
+  int coordinate(const CustomEntry& entry, const std::string& name) const;
+  std::vector<int> held_by(const CustomEntry& entry) const;
+  void read_requirement(Phase& phase, const CustomEntry& entry, const std::string& text);
   Coefficient variable(const std::string& name, const Eigen::VectorXd& design) const;
   Values values(const Eigen::VectorXd& design) const;
   Coefficient named(const Values& values, const std::string& name) const;

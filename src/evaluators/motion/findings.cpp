@@ -96,7 +96,7 @@ Examined examined(const MotionDesigns& designs, const Eigen::VectorXd& design, c
       }
     }
     if (system.charts().empty()) {
-      const auto& moving = system.holding(phase.held).moving;
+      const auto& moving = system.pinned(phase.held).moving;
       const auto energy = [&](Eigen::Index at) {
         return energy_at(tree, moving, q.row(at).transpose(), p.row(at).transpose());
       };

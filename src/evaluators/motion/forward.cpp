@@ -97,7 +97,7 @@ class Driver {
         system.charts().empty() ? system.no_reference() : attitudes.at(q, system.no_reference());
     const Eigen::VectorXd about = attitudes.moved(q, system.no_reference(), reference),
                           p = attitudes.about_angles(motion_.values[2].row(0).transpose(), about, reference);
-    const auto& functions = system.holding(designs_.phases().front().held);
+    const auto& functions = system.pinned(designs_.phases().front().held);
     const int m = static_cast<int>(functions.moving.size());
     std::vector<dmoc::Coefficient> numbers(values_.numbers.begin(), values_.numbers.end());
     const dmoc::Element momentum = dmoc::element(functions.momentum, numbers, {}, {reference});
@@ -253,7 +253,7 @@ Forward drive(const MotionDesigns& designs, const Eigen::VectorXd& design, const
                                                      : drive_in<3>(designs, design, motion, steps);
 }
 
-Simulated told(const Forward& forward, int steps) {
+Simulated to_simulated(const Forward& forward, int steps) {
   Simulated s;
   s.completed = forward.failure.empty();
   s.channels = forward.channels;

@@ -29,6 +29,6 @@ struct Forward {
 // its steps. Throws ConfigError where a world of bodies cannot express the model.
 Forward drive(const MotionDesigns& designs, const Eigen::VectorXd& design, const Trajectory& motion, int steps);
 // That, told.
-Simulated told(const Forward& forward, int steps);
+Simulated to_simulated(const Forward& forward, int steps);
 
 }  // namespace dodyn::evaluators

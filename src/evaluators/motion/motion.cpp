@@ -153,9 +153,9 @@ class MotionEvaluator final : public Evaluator {
       throw settings.error("motion.solver", "this build has no Ipopt; allowed is native");
   }
 
-  bool gradients() const override { return true; }
-  bool continues() const override { return true; }
-  std::vector<std::pair<std::string, std::string>> reads() const override {
+  bool has_gradients() const override { return true; }
+  bool uses_warm_start() const override { return true; }
+  std::vector<std::pair<std::string, std::string>> input_fingerprints() const override {
     return {{"motion.model-checksum", checksum(designs_.text())}};
   }
   std::vector<Quantity> metrics() const override { return motion_metrics(designs_); }
@@ -512,10 +512,11 @@ std::optional<Simulated> MotionEvaluator::replay(const Outcome& archived) const 
   const bool stands = std::any_of(designs_.phases().begin(), designs_.phases().end(),
                                   [](const MotionDesigns::Phase& phase) { return !phase.held.empty(); });
   const Eigen::VectorXd& design = archived.evaluation.design;
-  if (!stands) return told(drive(designs_, design, archived.trajectory, search_.steps), search_.steps);
+  if (!stands) return to_simulated(drive(designs_, design, archived.trajectory, search_.steps), search_.steps);
   const systems::Model& model = designs_.system().model();
   const PlannedMotion motion = planned(designs_, archived);
-  return told(dodyn::evaluators::replay(model, designs_.plain(design), motion, replay_), model, motion, replay_);
+  return to_simulated(dodyn::evaluators::replay(model, designs_.plain(design), motion, replay_), model, motion,
+                      replay_);
 }
 
 std::unique_ptr<Evaluator> make_motion(const Settings& settings) { return std::make_unique<MotionEvaluator>(settings); }

@@ -45,7 +45,7 @@ Words words_of(const std::string& text) {
   return joined;
 }
 
-std::pair<std::string, std::string> names_of(const FreeEntry& entry) {
+std::pair<std::string, std::string> names_of(const CustomEntry& entry) {
   const auto at = entry.key.find(" from ");
   if (at == std::string::npos) return {std::string(trimmed(entry.key)), ""};
   return {std::string(trimmed(entry.key.substr(0, at))), std::string(trimmed(entry.key.substr(at + 6)))};
@@ -66,7 +66,7 @@ std::vector<std::string> link_names(const dmoc::System& system) {
 
 }  // namespace
 
-bool is_placement(const FreeEntry& entry, const dmoc::System& system) {
+bool is_placement(const CustomEntry& entry, const dmoc::System& system) {
   const auto& coordinates = system.structure().coordinate_names;
   if (std::find(coordinates.begin(), coordinates.end(), entry.key) != coordinates.end()) return false;
   static const Words clauses = {"pose", "place", "turn", "velocity", "spin", "rest"};
@@ -75,7 +75,7 @@ bool is_placement(const FreeEntry& entry, const dmoc::System& system) {
          (!words.empty() && std::find(clauses.begin(), clauses.end(), words[0]) != clauses.end());  // a link misspelt
 }
 
-Placement read_placement(const FreeEntry& entry, const dmoc::System& system,
+Placement read_placement(const CustomEntry& entry, const dmoc::System& system,
                          const std::function<Expression(const std::string&)>& read) {
   const int d = system.structure().dimension;
   const std::array<Expression, 3> none{};

@@ -28,9 +28,9 @@ struct Placement {
 };
 
 // Whether an entry's key names a link, alone or `from` another one.
-bool is_placement(const FreeEntry& entry, const dmoc::System& system);
+bool is_placement(const CustomEntry& entry, const dmoc::System& system);
 // `read`: an expression of parameters, or an exception that says what is wrong with it. Throws ConfigError.
-Placement read_placement(const FreeEntry& entry, const dmoc::System& system,
+Placement read_placement(const CustomEntry& entry, const dmoc::System& system,
                          const std::function<Expression(const std::string&)>& read);
 
 using Evaluate = std::function<dmoc::Coefficient(const Expression&)>;

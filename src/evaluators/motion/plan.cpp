@@ -116,7 +116,7 @@ TranscribedMotion MotionDesigns::plan(const Eigen::VectorXd& design, const Motio
   if (system_->directors() || !clear_.empty())
     for (int i = 0; i < count; ++i) add_turn_limit(problem, i, evaluated(turn_, all).value);
   ask(planned, "");
-  if (!clear_.empty()) planned.separation = dmoc::Separation(problem, pairs(design), size);
+  if (!clear_.empty()) planned.separation = dmoc::SeparatingPlanes(problem, pairs(design), size);
 
   const Coefficient per = 1.0 / evaluated(per_, all);
   dmoc::Effort effort = effort_;

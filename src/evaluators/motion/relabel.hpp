@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "dmoc/system.hpp"
-#include "systems/piece_model.hpp"
+#include "systems/hybrid_model.hpp"
 
 namespace dodyn::evaluators {
 

@@ -80,8 +80,8 @@ MotionPath MotionDesigns::path(const Eigen::VectorXd& design, std::uint64_t seed
     for (const Given& g : shift_) ahead(g.coordinate) = evaluated(g.value, all).value;
     for (const int c : phases_.front().held) first(c) = 0.0;
     last = first;
-    close(*dmoc::element(exchange_->configuration, all.model.numbers), system_->holding(phases_.front().held).moving,
-          system_->holding(phases_.back().held).moving, ahead, first, last);
+    close(*dmoc::element(exchange_->configuration, all.model.numbers), system_->pinned(phases_.front().held).moving,
+          system_->pinned(phases_.back().held).moving, ahead, first, last);
     knots.front().second = first;
   }
   knots.emplace_back(1.0, last);
@@ -129,7 +129,7 @@ MotionPath MotionDesigns::path(const Eigen::VectorXd& design, std::uint64_t seed
     path.duration.push_back(piece > 0.0     ? piece
                             : phase.timed() ? std::sqrt(shortest * longest) * std::exp(0.3 * uniform())
                                             : shortest);
-    moving.push_back(system_->holding(phase.held).moving);
+    moving.push_back(system_->pinned(phase.held).moving);
   }
   if (period_) {  // what is asked of all together, by shares of what each of them may still be longer or shorter
     double rest = evaluated(*period_, all).value, room = 0.0;

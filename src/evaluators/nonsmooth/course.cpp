@@ -19,7 +19,7 @@ const std::vector<std::string> gait_metrics = {"period", "multiplier", "second_m
 
 }  // namespace
 
-Course::Course(const systems::PieceModel& system, const CourseOptions& options)
+HybridRun::HybridRun(const systems::HybridModel& system, const CourseOptions& options)
     : system_(system),
       model_(system.model),
       options_(options),
@@ -37,17 +37,17 @@ Course::Course(const systems::PieceModel& system, const CourseOptions& options)
   if (options.method == Method::projected) projected_.emplace(system);
 }
 
-std::vector<std::string> Course::all_metric_names() {
+std::vector<std::string> HybridRun::all_metric_names() {
   auto all = common_metrics;
   all.insert(all.end(), gait_metrics.begin(), gait_metrics.end());
   return all;
 }
 
-std::vector<std::string> Course::metric_names() const {
+std::vector<std::string> HybridRun::metric_names() const {
   return options_.find == Find::gait ? all_metric_names() : common_metrics;
 }
 
-Channels Course::channels(int nodes) const {
+Channels HybridRun::channels(int nodes) const {
   const auto& tree = model_.structure;
   std::vector<std::string> units, rates, contacts, ends;
   for (const auto& link : tree.links)
@@ -76,11 +76,11 @@ Channels Course::channels(int nodes) const {
 }
 
 // Rows of a trajectory.
-struct Course::Recorder {
-  const Course& course;
+struct HybridRun::Recorder {
+  const HybridRun& course;
   const variational::Mechanics& mechanics;
   const variational::Assembly& assembly;
-  const variational::PieceIntegrator& integrator;
+  const variational::HybridIntegrator& integrator;
   systems::Tree<double> tree;
   const Eigen::VectorXd& z;                            // of the projection
   std::vector<std::vector<std::vector<double>>> rows;  // [channel][row]
@@ -119,11 +119,12 @@ struct Course::Recorder {
   }
 };
 
-Ran Course::run(const systems::Values<double>& values, const std::vector<double>& start, bool every_step) const {
-  Ran ran;
+HybridResult HybridRun::run(const systems::Values<double>& values, const std::vector<double>& start,
+                            bool every_step) const {
+  HybridResult ran;
   const variational::Mechanics mechanics(recorded_, values.numbers);
   const variational::Assembly assembly = systems::assembly(system_, values, mechanics);
-  variational::PieceIntegrator integrator(assembly, options_.pieces);
+  variational::HybridIntegrator integrator(assembly, options_.pieces);
   const int n = model_.structure.n();
   Eigen::VectorXd q = Eigen::VectorXd::Zero(n), v = q;
   for (const auto& one : system_.pieces.start)
@@ -242,7 +243,7 @@ Ran Course::run(const systems::Values<double>& values, const std::vector<double>
   return ran;
 }
 
-std::string Course::event_name(const Event& event) const {
+std::string HybridRun::event_name(const Event& event) const {
   const auto contact = [&] { return system_.pieces.contacts[static_cast<std::size_t>(event.which)].name; };
   switch (event.kind) {
     case Event::impact:

@@ -35,7 +35,7 @@ struct CourseOptions {
 using Numbers = std::map<std::string, double>;
 
 // What a run was.
-struct Ran {
+struct HybridResult {
   std::string reason;  // empty: it came to its end
   bool bad_start = false;
   Trajectory trajectory;  // of channels(); rows: `nodes`, or of `all_nodes` as many as there were
@@ -47,23 +47,23 @@ struct Ran {
   double k = 0.0, least_k = 0.0;  // method projected
 };
 
-class Course {
+class HybridRun {
  public:
   // Records the model. Throws ConfigError. `system` must outlive it.
-  Course(const systems::PieceModel& system, const CourseOptions& options);
+  HybridRun(const systems::HybridModel& system, const CourseOptions& options);
 
   std::vector<std::string> metric_names() const;
   static std::vector<std::string> all_metric_names();  // those of gaits, too
   Channels channels(int nodes) const;
   // `start`: coordinates and rates, [2n], NaN where the model's own [start] counts. `every_step`: rows are all steps and both
   // sides of events instead of evenly spaced nodes.
-  Ran run(const systems::Values<double>& values, const std::vector<double>& start, bool every_step) const;
+  HybridResult run(const systems::Values<double>& values, const std::vector<double>& start, bool every_step) const;
 
   std::string event_name(const variational::Event& event) const;
 
  private:
   struct Recorder;
-  const systems::PieceModel& system_;
+  const systems::HybridModel& system_;
   const systems::Model& model_;
   CourseOptions options_;
   variational::Recorded recorded_;

@@ -13,11 +13,11 @@
 namespace dodyn::evaluators {
 namespace {
 
-using nonsmooth::Course;
 using nonsmooth::CourseOptions;
 using nonsmooth::Find;
+using nonsmooth::HybridResult;
+using nonsmooth::HybridRun;
 using nonsmooth::Method;
-using nonsmooth::Ran;
 
 const KeyTable<CourseOptions>& nonsmooth_keys() {
   using S = CourseOptions;
@@ -49,7 +49,7 @@ const KeyTable<CourseOptions>& nonsmooth_keys() {
                 .minimum = 0,
                 .maximum = 1e12,
                 .word = "auto",
-                .word_value = 0.0})
+                .named_number = 0.0})
           .add("order", pieces(&P::order),
                {.description = "of the step: 2, or 4 and 6 by composition of steps", .minimum = 2, .maximum = 6})
           .add("step", pieces(&P::step),
@@ -89,8 +89,8 @@ const KeyTable<CourseOptions>& nonsmooth_keys() {
   return table;
 }
 
-systems::PieceModel model_of(const NamedModel& named) {
-  systems::PieceModel system = systems::read_piece_model(named.text, named.path);
+systems::HybridModel model_of(const NamedModel& named) {
+  systems::HybridModel system = systems::read_piece_model(named.text, named.path);
   systems::check_honoured(system.model, "nonsmooth");
   return system;
 }
@@ -119,17 +119,17 @@ class NonsmoothEvaluator final : public Evaluator {
       throw settings.error(own_.method == Method::projected ? "motion.method" : "motion.travels", error.what());
     }
     read_start();
-    for (const FreeSection* section : settings.sections_of("require"))
-      for (const FreeEntry& entry : section->entries) requirements_.emplace_back(entry, formula(entry, true, false));
-    for (const FreeSection* section : settings.sections_of("cost"))
-      if (const FreeEntry* cost = section->find("cost")) cost_ = formula(*cost, false, true);
+    for (const CustomSection* section : settings.sections_of("require"))
+      for (const CustomEntry& entry : section->entries) requirements_.emplace_back(entry, formula(entry, true, false));
+    for (const CustomSection* section : settings.sections_of("cost"))
+      if (const CustomEntry* cost = section->find("cost")) cost_ = formula(*cost, false, true);
     if (settings.variables.empty()) {  // what cannot begin is told at once
       const auto values = model_.evaluate<double>(designed({}));
       CourseOptions brief = own_;
       brief.find = Find::motion;
       brief.end = std::min(own_.end, own_.pieces.step);
       brief.nodes = 2;
-      const Ran ran = Course(system_, brief).run(values, started(values), false);
+      const HybridResult ran = HybridRun(system_, brief).run(values, started(values), false);
       if (ran.bad_start) throw settings.error("motion.model", ran.reason);
     }
   }
@@ -154,11 +154,11 @@ class NonsmoothEvaluator final : public Evaluator {
     return list;
   }
 
-  bool gradients() const override { return own_.gradient; }
+  bool has_gradients() const override { return own_.gradient; }
 
   Channels channels() const override { return course_->channels(own_.nodes); }
 
-  std::vector<std::pair<std::string, std::string>> reads() const override {
+  std::vector<std::pair<std::string, std::string>> input_fingerprints() const override {
     return {{"motion.model-checksum", checksum(model_text_)}};
   }
 
@@ -171,7 +171,7 @@ class NonsmoothEvaluator final : public Evaluator {
         e.status = Status::infeasible;
         return outcome;
       }
-      Ran ran = course_->run(values, started(values), false);
+      HybridResult ran = course_->run(values, started(values), false);
       e.reason = ran.reason;
       if (!ran.reason.empty()) {
         const bool none = ran.bad_start || own_.find == Find::gait;
@@ -190,14 +190,14 @@ class NonsmoothEvaluator final : public Evaluator {
 
   std::optional<Simulated> simulate(const Task& task) const override {
     const auto values = model_.evaluate<double>(designed(task.evaluation.design));
-    Ran ran = course_->run(values, started(values), true);
-    Simulated told;
-    told.completed = ran.reason.empty();
-    told.report = story(ran, values);
+    HybridResult ran = course_->run(values, started(values), true);
+    Simulated result;
+    result.completed = ran.reason.empty();
+    result.report = story(ran, values);
     const auto rows = ran.trajectory.empty() ? 0 : static_cast<int>(ran.trajectory.values[0].rows());
-    told.channels = course_->channels(rows);
-    told.trajectory = std::move(ran.trajectory);
-    return told;
+    result.channels = course_->channels(rows);
+    result.trajectory = std::move(ran.trajectory);
+    return result;
   }
 
   // Told from what an outcome holds; how the motion went in between is shown by dodyn simulate.
@@ -223,7 +223,7 @@ class NonsmoothEvaluator final : public Evaluator {
     std::vector<std::string> names;  // of its quantities
   };
 
-  systems::PieceModel read_system() {
+  systems::HybridModel read_system() {
     if (own_.model.empty()) throw ConfigError(settings_.file + ": motion.model is missing; allowed: a model");
     const NamedModel named = named_model(settings_, "motion.model");
     model_text_ = named.text;
@@ -231,7 +231,7 @@ class NonsmoothEvaluator final : public Evaluator {
   }
 
   // Of parameters, and where `of_end` of metrics and of coordinates and rates at the end.
-  Formula formula(const FreeEntry& entry, bool condition, bool of_end) const {
+  Formula formula(const CustomEntry& entry, bool condition, bool of_end) const {
     Formula f;
     f.expression = entry.parsed();
     if (f.expression.is_condition() != condition)
@@ -240,7 +240,7 @@ class NonsmoothEvaluator final : public Evaluator {
     std::vector<std::string> known;
     for (const auto& p : model_.parameters) known.push_back(p.name);
     if (of_end) {
-      for (const auto& name : Course::all_metric_names()) known.push_back(name);
+      for (const auto& name : HybridRun::all_metric_names()) known.push_back(name);
       for (const auto& name : model_.structure.coordinate_names)
         known.insert(known.end(), {name, "rate(" + name + ")"});
     }
@@ -266,8 +266,8 @@ class NonsmoothEvaluator final : public Evaluator {
   }
 
   void read_start() {
-    for (const FreeSection* section : settings_.sections_of("start"))
-      for (const FreeEntry& entry : section->entries) {
+    for (const CustomSection* section : settings_.sections_of("start"))
+      for (const CustomEntry& entry : section->entries) {
         const bool rate = entry.key.starts_with("rate(") && entry.key.ends_with(")");
         const std::string name = rate ? entry.key.substr(5, entry.key.size() - 6) : entry.key;
         const auto& names = model_.structure.coordinate_names;
@@ -300,7 +300,7 @@ class NonsmoothEvaluator final : public Evaluator {
     return "";
   }
 
-  void fill(Ran ran, const systems::Values<double>& values, Outcome& outcome) const {
+  void fill(HybridResult ran, const systems::Values<double>& values, Outcome& outcome) const {
     Evaluation& e = outcome.evaluation;
     const auto names = course_->metric_names();
     e.metrics.resize(static_cast<Eigen::Index>(names.size()));
@@ -315,14 +315,14 @@ class NonsmoothEvaluator final : public Evaluator {
     outcome.trajectory = std::move(ran.trajectory);
   }
 
-  double cost_of(const Ran& ran, const systems::Values<double>& values) const {
+  double cost_of(const HybridResult& ran, const systems::Values<double>& values) const {
     return cost_ ? value(*cost_, values, ran.seen) : ran.seen.at("lost");
   }
 
   // d cost/d design by (8 (f(d) - f(-d)) - (f(2d) - f(-2d)))/(12 d) of motions beside this one: events are located to
   // round-off, so a motion is a smooth function of its parameters as long as the same events follow each other. Empty
   // where they do not.
-  Eigen::VectorXd gradient(const Eigen::VectorXd& design, const Ran& ran) const {
+  Eigen::VectorXd gradient(const Eigen::VectorXd& design, const HybridResult& ran) const {
     const auto same = [](const variational::Event& a, const variational::Event& b) {
       return a.kind == b.kind && a.which == b.which;
     };
@@ -335,7 +335,7 @@ class NonsmoothEvaluator final : public Evaluator {
         beside(i) += share * d;
         try {
           const auto values = model_.evaluate<double>(designed(beside));
-          const Ran other = course_->run(values, started(values), false);
+          const HybridResult other = course_->run(values, started(values), false);
           if (!other.reason.empty() || other.events.size() != ran.events.size() ||
               !std::equal(ran.events.begin(), ran.events.end(), other.events.begin(), same))
             return {};
@@ -348,7 +348,7 @@ class NonsmoothEvaluator final : public Evaluator {
     return slope.allFinite() ? slope : Eigen::VectorXd();
   }
 
-  std::string story(const Ran& ran, const systems::Values<double>& values) const {
+  std::string story(const HybridResult& ran, const systems::Values<double>& values) const {
     const auto& names = model_.structure.coordinate_names;
     std::string text = formatted("model           %s, %zu coordinates, %zu contacts, %zu wires, %zu exchanges\n",
                                  own_.model.c_str(), names.size(), system_.pieces.contacts.size(),
@@ -396,11 +396,11 @@ class NonsmoothEvaluator final : public Evaluator {
   Settings settings_;
   CourseOptions own_;
   std::string model_text_;
-  systems::PieceModel system_;
+  systems::HybridModel system_;
   const systems::Model& model_;
-  std::optional<Course> course_;
+  std::optional<HybridRun> course_;
   std::vector<std::pair<std::size_t, Formula>> start_;
-  std::vector<std::pair<FreeEntry, Formula>> requirements_;
+  std::vector<std::pair<CustomEntry, Formula>> requirements_;
   std::optional<Formula> cost_;
 };
 

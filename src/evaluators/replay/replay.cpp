@@ -132,7 +132,7 @@ class Replayer {
       for (std::size_t i = 0; i < u.size(); ++i)
         u[i] = row[static_cast<Eigen::Index>(i)] + correction_[static_cast<Eigen::Index>(i)];
     };
-    systems::Standing standing{feet, std::nullopt, limits};
+    systems::WorldOptions standing{feet, std::nullopt, limits};
     if (joined) standing.foot = stand_;
     World made{systems::bodies<n>(model_, values_, control, standing), nullptr};
     if (feet) put_feet(made.view);

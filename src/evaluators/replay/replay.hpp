@@ -78,7 +78,7 @@ Replay replay(const systems::Model& model, const systems::Values<double>& values
               const ReplaySettings& settings);
 
 // That, told.
-Simulated told(const Replay& replay, const systems::Model& model, const PlannedMotion& motion,
-               const ReplaySettings& settings);
+Simulated to_simulated(const Replay& replay, const systems::Model& model, const PlannedMotion& motion,
+                       const ReplaySettings& settings);
 
 }  // namespace dodyn::evaluators

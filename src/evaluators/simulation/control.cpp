@@ -60,7 +60,7 @@ const KeyTable<ControlKeys>& control_table() {
                 .maximum = 1e9,
                 .open_minimum = true,
                 .word = "none",
-                .word_value = unlimited})
+                .named_number = unlimited})
           .add("largest-torque", law(&L::largest_torque),
                {.unit = "N m",
                 .description = "longer commands are shortened",
@@ -68,7 +68,7 @@ const KeyTable<ControlKeys>& control_table() {
                 .maximum = 1e9,
                 .open_minimum = true,
                 .word = "none",
-                .word_value = unlimited})
+                .named_number = unlimited})
           .add("sample-rate", &C::rate,
                {.unit = "1/s",
                 .description = "of commands that are held between samples",
@@ -76,7 +76,7 @@ const KeyTable<ControlKeys>& control_table() {
                 .maximum = 1e6,
                 .open_minimum = true,
                 .word = "continuous",
-                .word_value = 0.0})
+                .named_number = 0.0})
           .add("delay", option(&O::delay),
                {.unit = "s", .description = "from a sample to its command", .minimum = 0, .maximum = 1e3})
           .add("position-noise", option(&O::position_noise), noise("m", "position"))
@@ -90,7 +90,7 @@ const KeyTable<ControlKeys>& control_table() {
                 .maximum = 1e6,
                 .open_minimum = true,
                 .word = "never",
-                .word_value = 0.0})
+                .named_number = 0.0})
           .add("roll", curve(&rigid::DipoleCurveOptions::roll),
                {.description = "in space: the axis, 2 or 3, that stays as near to the docked craft's as it can",
                 .minimum = 2,
@@ -126,13 +126,13 @@ const std::vector<Tuned>& tuned() {
   return all;
 }
 
-FreeEntry entry_of(const Settings& settings, const std::string& key) {
+CustomEntry entry_of(const Settings& settings, const std::string& key) {
   for (const auto& setting : settings.all)
     if (setting.key.name == key) return {key, setting.value, setting.source};
   return {key, "", ""};
 }
 
-std::vector<Formula> numbers(const FreeEntry& entry, int count, FormulaReader& reader) {
+std::vector<Formula> numbers(const CustomEntry& entry, int count, FormulaReader& reader) {
   const auto parts = split_list(entry.value);
   if (static_cast<int>(parts.size()) != count)
     throw entry.error("has " + std::to_string(parts.size()) + " numbers; allowed: " + std::to_string(count) +
@@ -140,7 +140,7 @@ std::vector<Formula> numbers(const FreeEntry& entry, int count, FormulaReader& r
   std::vector<Formula> formulas;
   for (const auto& part : parts) formulas.push_back(reader.start(entry, entry.parsed(part)));
   for (const auto& formula : formulas)
-    if (formula.uses(Seen::start)) throw entry.error("speaks of a start; allowed: parameters of the model");
+    if (formula.uses(StateQuantity::start)) throw entry.error("speaks of a start; allowed: parameters of the model");
   return formulas;
 }
 
@@ -148,7 +148,7 @@ rigid::Vector<3> values_of(const std::vector<Formula>& formulas, const systems::
   rigid::Vector<3> all = rigid::Vector<3>::Zero();
   for (std::size_t i = 0; i < formulas.size(); ++i) {
     std::vector<double> x;
-    for (const Seen& seen : formulas[i].arguments)
+    for (const StateQuantity& seen : formulas[i].arguments)
       x.push_back(values.parameters[static_cast<std::size_t>(seen.variable.index)]);
     all[static_cast<Eigen::Index>(i)] = formulas[i].expression.evaluate<double>(x);
   }

@@ -7,30 +7,32 @@
 namespace dodyn::evaluators::simulation {
 namespace {
 
-const std::map<std::string, Seen::Kind> plain = {
-    {"t", Seen::time},
-    {"at_end", Seen::at_end},
-    {"touching", Seen::touching},
-    {"touched", Seen::touched},
-    {"since_touch", Seen::since_touch},
-    {"resting", Seen::resting},
-    {"kinetic", Seen::kinetic},
-    {"potential", Seen::potential},
-    {"energy_change", Seen::energy_change},
-    {"largest_overlap", Seen::largest_overlap},
-    {"largest_spin", Seen::largest_spin},
-    {"largest_impulse", Seen::largest_impulse},
-    {"cluster", Seen::cluster},
-    {"radius_of_gyration", Seen::radius_of_gyration},
-    {"effort", Seen::effort},
-    {"position_error", Seen::position_error},
-    {"attitude_error", Seen::attitude_error},
+const std::map<std::string, StateQuantity::Kind> plain = {
+    {"t", StateQuantity::time},
+    {"at_end", StateQuantity::at_end},
+    {"touching", StateQuantity::touching},
+    {"touched", StateQuantity::touched},
+    {"since_touch", StateQuantity::since_touch},
+    {"resting", StateQuantity::resting},
+    {"kinetic", StateQuantity::kinetic},
+    {"potential", StateQuantity::potential},
+    {"energy_change", StateQuantity::energy_change},
+    {"largest_overlap", StateQuantity::largest_overlap},
+    {"largest_spin", StateQuantity::largest_spin},
+    {"largest_impulse", StateQuantity::largest_impulse},
+    {"cluster", StateQuantity::cluster},
+    {"radius_of_gyration", StateQuantity::radius_of_gyration},
+    {"effort", StateQuantity::effort},
+    {"position_error", StateQuantity::position_error},
+    {"attitude_error", StateQuantity::attitude_error},
 };
 // ... of a controller
-bool of_controller(Seen::Kind kind) {
-  return kind == Seen::effort || kind == Seen::position_error || kind == Seen::attitude_error;
+bool of_controller(StateQuantity::Kind kind) {
+  return kind == StateQuantity::effort || kind == StateQuantity::position_error ||
+         kind == StateQuantity::attitude_error;
 }
-const std::map<std::string, Seen::Kind> of_links = {{"touching", Seen::touching_links}, {"gap", Seen::gap}};
+const std::map<std::string, StateQuantity::Kind> of_links = {{"touching", StateQuantity::touching_links},
+                                                             {"gap", StateQuantity::gap}};
 
 // Without blanks and pairs of parentheses around all of it.
 std::string_view bare(std::string_view text) {
@@ -77,11 +79,13 @@ std::vector<std::string_view> between(std::string_view text, std::string_view jo
 int effort(const Condition& condition) {
   int most = 0;
   for (const Condition& part : condition.parts) most = std::max(most, effort(part));
-  for (const Seen& seen : condition.one.arguments) {
-    const bool flag = seen.kind == Seen::at_end || seen.kind == Seen::touching || seen.kind == Seen::touched;
-    const bool known = flag || seen.kind == Seen::time || seen.kind == Seen::since_touch || seen.kind == Seen::start;
+  for (const StateQuantity& seen : condition.one.arguments) {
+    const bool flag = seen.kind == StateQuantity::at_end || seen.kind == StateQuantity::touching ||
+                      seen.kind == StateQuantity::touched;
+    const bool known = flag || seen.kind == StateQuantity::time || seen.kind == StateQuantity::since_touch ||
+                       seen.kind == StateQuantity::start;
     const bool truth = condition.kind == Condition::truth;
-    most = std::max(most, truth && flag ? 0 : truth && seen.kind == Seen::resting ? 1 : known ? 2 : 3);
+    most = std::max(most, truth && flag ? 0 : truth && seen.kind == StateQuantity::resting ? 1 : known ? 2 : 3);
   }
   return most;
 }
@@ -94,20 +98,20 @@ int link(const systems::Model& model, const std::string& name) {
 
 }  // namespace
 
-bool Formula::uses(Seen::Kind kind) const {
-  return std::any_of(arguments.begin(), arguments.end(), [&](const Seen& seen) { return seen.kind == kind; });
+bool Formula::uses(StateQuantity::Kind kind) const {
+  return std::any_of(arguments.begin(), arguments.end(), [&](const StateQuantity& seen) { return seen.kind == kind; });
 }
 
-bool Condition::uses(Seen::Kind seen) const {
+bool Condition::uses(StateQuantity::Kind seen) const {
   return one.uses(seen) || std::any_of(parts.begin(), parts.end(), [&](const Condition& c) { return c.uses(seen); });
 }
 
-Condition FormulaReader::condition(const FreeEntry& entry) {
+Condition FormulaReader::condition(const CustomEntry& entry) {
   read(entry, entry.parsed(), true);  // mistakes are told of the whole
   return condition(entry, entry.value);
 }
 
-Condition FormulaReader::condition(const FreeEntry& entry, std::string_view text) {
+Condition FormulaReader::condition(const CustomEntry& entry, std::string_view text) {
   text = bare(text);
   for (const auto& [joint, kind] : {std::pair("or", Condition::any), std::pair("and", Condition::all)}) {
     const auto parts = between(text, joint);
@@ -122,56 +126,57 @@ Condition FormulaReader::condition(const FreeEntry& entry, std::string_view text
     return {Condition::opposite, {}, {condition(entry, text.substr(3))}};
   Formula f = read(entry, entry.parsed(text), true);
   // a lone name that is true or not is a condition, too
-  const bool truth = f.arguments.size() == 1 && f.expression == entry.parsed(f.expression.quantities()[0].text()) &&
-                     (f.uses(Seen::touching) || f.uses(Seen::touched) || f.uses(Seen::at_end) ||
-                      f.uses(Seen::resting) || f.uses(Seen::touching_links));
+  const bool truth =
+      f.arguments.size() == 1 && f.expression == entry.parsed(f.expression.quantities()[0].text()) &&
+      (f.uses(StateQuantity::touching) || f.uses(StateQuantity::touched) || f.uses(StateQuantity::at_end) ||
+       f.uses(StateQuantity::resting) || f.uses(StateQuantity::touching_links));
   if (!f.expression.is_condition() && !truth)
     throw entry.error("is no condition; allowed: comparisons, touching, touched, resting, joined by and, or, not");
   return {truth ? Condition::truth : Condition::comparison, std::move(f), {}};
 }
 
-Formula FormulaReader::number(const FreeEntry& entry) {
+Formula FormulaReader::number(const CustomEntry& entry) {
   Formula f = read(entry, entry.parsed(), true);
   if (f.expression.is_condition()) throw entry.error("is a condition; allowed: a number");
   return f;
 }
 
-Formula FormulaReader::start(const FreeEntry& entry, const Expression& expression) {
+Formula FormulaReader::start(const CustomEntry& entry, const Expression& expression) {
   if (expression.is_condition()) throw entry.error("is a condition; allowed: a number");
   return read(entry, expression, false);
 }
 
-Formula FormulaReader::requirement(const FreeEntry& entry) {
+Formula FormulaReader::requirement(const CustomEntry& entry) {
   Formula f = read(entry, entry.parsed(), false);
   if (!f.expression.is_condition()) throw entry.error("is no condition; allowed: comparisons, and, or, not");
-  if (f.uses(Seen::start)) throw entry.error("speaks of a start; allowed: parameters of the model");
+  if (f.uses(StateQuantity::start)) throw entry.error("speaks of a start; allowed: parameters of the model");
   return f;
 }
 
-Formula FormulaReader::property(const FreeEntry& entry) {
+Formula FormulaReader::property(const CustomEntry& entry) {
   Formula f = read(entry, entry.parsed(), false);
   if (f.expression.is_condition()) throw entry.error("is a condition; allowed: a number");
-  if (f.uses(Seen::start)) throw entry.error("speaks of a start; allowed: parameters of the model");
+  if (f.uses(StateQuantity::start)) throw entry.error("speaks of a start; allowed: parameters of the model");
   return f;
 }
 
-Formula FormulaReader::read(const FreeEntry& entry, const Expression& expression, bool of_state) {
+Formula FormulaReader::read(const CustomEntry& entry, const Expression& expression, bool of_state) {
   Formula f{expression, {}};
   for (const auto& quantity : expression.quantities()) {
-    Seen seen;
+    StateQuantity seen;
     if (const auto at = std::find(starts_.begin(), starts_.end(), quantity.text()); at != starts_.end()) {
       const auto index = static_cast<std::size_t>(at - starts_.begin());
       const bool known = model_.variable(quantity).has_value();  // a coordinate, rate or parameter that starts set
       if (!known || !of_state) {
         used_[index] = true;
-        f.arguments.push_back({Seen::start, {}, static_cast<int>(index)});
+        f.arguments.push_back({StateQuantity::start, {}, static_cast<int>(index)});
         continue;
       }
     }
     const auto variable = model_.variable(quantity);
     if (variable && (of_state || variable->kind == systems::Variable::parameter) &&
         variable->kind != systems::Variable::control) {
-      f.arguments.push_back({Seen::model, *variable});
+      f.arguments.push_back({StateQuantity::model, *variable});
       continue;
     }
     if (of_state && quantity.arguments.empty())
@@ -185,7 +190,7 @@ Formula FormulaReader::read(const FreeEntry& entry, const Expression& expression
       const auto point = model_.variable(entry.parsed(quantity.arguments[0] + ".x").quantities()[0]);
       const int by = link(model_, quantity.arguments[1]);
       if (point && point->kind == systems::Variable::position && by >= 0) {
-        f.arguments.push_back({Seen::seen_from, {point->kind, point->index, -1, quantity.name[0] - 'x'}, by});
+        f.arguments.push_back({StateQuantity::seen_from, {point->kind, point->index, -1, quantity.name[0] - 'x'}, by});
         continue;
       }
     }

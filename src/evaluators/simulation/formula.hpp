@@ -12,7 +12,7 @@
 namespace dodyn::evaluators::simulation {
 
 // A quantity that a formula holds. `one`, `other`: links, or in `one` the number of a start variable.
-struct Seen {
+struct StateQuantity {
   enum Kind {
     model,           // `variable`: a parameter, coordinate, rate, point, distance, angle ...
     start,           // a variable of [starts]
@@ -43,8 +43,8 @@ struct Seen {
 
 struct Formula {
   Expression expression;
-  std::vector<Seen> arguments;  // what the expression's quantities are, in their order
-  bool uses(Seen::Kind kind) const;
+  std::vector<StateQuantity> arguments;  // what the expression's quantities are, in their order
+  bool uses(StateQuantity::Kind kind) const;
 };
 
 // A condition, taken apart at its `and`s, `or`s and `not`s: what costs least to ask comes first, the rest is often not
@@ -53,7 +53,7 @@ struct Condition {
   enum Kind { comparison, truth, all, any, opposite } kind = comparison;  // truth: of a quantity that is 0 or 1
   Formula one;                                                            // of the first two
   std::vector<Condition> parts;                                           // of the others
-  bool uses(Seen::Kind kind) const;
+  bool uses(StateQuantity::Kind kind) const;
 };
 
 // Reads formulas of one model; names of [starts] come before those of the model. Mistakes are ConfigErrors.
@@ -63,18 +63,18 @@ class FormulaReader {
   FormulaReader(const systems::Model& model, std::vector<std::string> start_variables, bool controlled = false)
       : model_(model), starts_(std::move(start_variables)), used_(starts_.size(), false), controlled_(controlled) {}
 
-  Condition condition(const FreeEntry& entry);  // of a state
-  Formula number(const FreeEntry& entry);       // of a state
+  Condition condition(const CustomEntry& entry);  // of a state
+  Formula number(const CustomEntry& entry);       // of a state
   // Of parameters and start variables alone.
-  Formula start(const FreeEntry& entry, const Expression& expression);
-  Formula requirement(const FreeEntry& entry);  // of parameters alone: a condition
-  Formula property(const FreeEntry& entry);     // ... a number
+  Formula start(const CustomEntry& entry, const Expression& expression);
+  Formula requirement(const CustomEntry& entry);  // of parameters alone: a condition
+  Formula property(const CustomEntry& entry);     // ... a number
 
   bool used(std::size_t start_variable) const { return used_[start_variable]; }
 
  private:
-  Condition condition(const FreeEntry& entry, std::string_view text);
-  Formula read(const FreeEntry& entry, const Expression& expression, bool of_state);
+  Condition condition(const CustomEntry& entry, std::string_view text);
+  Formula read(const CustomEntry& entry, const Expression& expression, bool of_state);
 
   const systems::Model& model_;
   std::vector<std::string> starts_;

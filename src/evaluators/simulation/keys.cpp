@@ -31,7 +31,7 @@ const KeyTable<Disturbance>& disturbance_table() {
                 .maximum = 1e9,
                 .open_minimum = true,
                 .word = "steady",
-                .word_value = 0.0})
+                .named_number = 0.0})
           .add("seed", &D::seed, {.description = "of the fields", .minimum = 0, .maximum = 2147483647});
   return table;
 }
@@ -86,7 +86,7 @@ const KeyTable<SimulationSettings>& simulation_keys() {
   static const auto table =
       KeyTable<S>("simulation.")
           .add("model", &S::model, {.type = Type::path, .description = "the system: a model file (docs/models.md)"})
-          .add("end", course(&Course::end),
+          .add("end", course(&SimulationOptions::end),
                {.unit = "s",
                 .description = "runs that no outcome ends take so long",
                 .minimum = 0,
@@ -94,13 +94,13 @@ const KeyTable<SimulationSettings>& simulation_keys() {
                 .open_minimum = true})
           .add("step", option(&O::step),
                {.unit = "s", .description = "h", .minimum = 0, .maximum = 10, .open_minimum = true})
-          .add("largest-step", course(&Course::largest_step),
+          .add("largest-step", course(&SimulationOptions::largest_step),
                {.unit = "s",
                 .description = "steps of 4, 16, ... times step up to this, where bodies are far from each other",
                 .minimum = 0,
                 .maximum = 10,
                 .word = "step",
-                .word_value = 0.0})
+                .named_number = 0.0})
           .add("response", option(&O::response),
                {{"none", rigid::Response::none},
                 {"penalty", rigid::Response::penalty},
@@ -130,7 +130,7 @@ const KeyTable<SimulationSettings>& simulation_keys() {
                 .minimum = 0,
                 .maximum = 1e15,
                 .open_minimum = true})
-          .add("contact-drag", course(&Course::contact_drag),
+          .add("contact-drag", course(&SimulationOptions::contact_drag),
                {.unit = "N s/m",
                 .description = "penalty response: force against the rate of an overlap; takes energy from collisions",
                 .minimum = 0,
@@ -151,7 +151,7 @@ const KeyTable<SimulationSettings>& simulation_keys() {
                     "contacts that close slower than this many times what forces give in a step do not bounce",
                 .minimum = 0,
                 .maximum = 1e6})
-          .add("rest-speed", course(&Course::rest_speed),
+          .add("rest-speed", course(&SimulationOptions::rest_speed),
                {.unit = "m/s",
                 .description = "resting: no point of a body moves faster, seen from what is fixed or else from the "
                                "first body, and forces "
@@ -163,7 +163,7 @@ const KeyTable<SimulationSettings>& simulation_keys() {
                {.description =
                     "links on the ground, separated by commas, that stay where they start; none: all that can "
                     "move do"})
-          .add("nodes", course(&Course::nodes),
+          .add("nodes", course(&SimulationOptions::nodes),
                {.description = "rows of a trajectory, evenly spaced", .minimum = 2, .maximum = 1000000})
           .add("frames", &S::frames,
                {.description = "of several starts: moments of each run that the archive keeps, to draw it; 0: the "
@@ -182,14 +182,14 @@ const KeyTable<SimulationSettings>& simulation_keys() {
 
 SimulationSettings read_simulation(const Settings& settings) {
   SimulationSettings own = simulation_keys().read(settings);
-  Course& course = own.course;
+  SimulationOptions& course = own.course;
   if (own.model.empty()) throw ConfigError(settings.file + ": simulation.model is missing; allowed: a model file");
   if (course.end < course.options.step) throw settings.error("simulation.end", "is less than a step");
   if (course.largest_step > 0.0 && course.largest_step < course.options.step)
     throw settings.error("simulation.largest-step", "is less than simulation.step; allowed: step, or more than that");
   if (course.contact_drag > 0.0 && course.options.response != rigid::Response::penalty)
     throw settings.error("simulation.contact-drag", "is of overlaps, which only simulation.response = penalty has");
-  for (const FreeSection* section : settings.sections_of("disturbance"))
+  for (const CustomSection* section : settings.sections_of("disturbance"))
     course.disturbance = disturbance_table().read(*section);
   const CoilKeys coils = coil_table().read(settings);
   if (coils.table.empty()) {

@@ -217,11 +217,11 @@ rigid::TrackingError Observation<n>::tracking() const {
 }
 
 template <int n>
-double Observation<n>::value(const Seen& seen, const Start& start, const Progress& progress) {
+double Observation<n>::value(const StateQuantity& seen, const Start& start, const Progress& progress) {
   switch (seen.kind) {
-    case Seen::start:
+    case StateQuantity::start:
       return start.variables[static_cast<std::size_t>(seen.one)];
-    case Seen::model: {
+    case StateQuantity::model: {
       if (seen.variable.kind == systems::Variable::parameter)
         return parameters_[static_cast<std::size_t>(seen.variable.index)];
       if (const auto known = direct(seen.variable)) return *known;
@@ -236,19 +236,19 @@ double Observation<n>::value(const Seen& seen, const Start& start, const Progres
       }
       return view_.tree.template value<double>(seen.variable, links_, q_.data(), v_.data(), nullptr);
     }
-    case Seen::time:
+    case StateQuantity::time:
       return simulation_->time();
-    case Seen::at_end:
+    case StateQuantity::at_end:
       return progress.at_end ? 1.0 : 0.0;
-    case Seen::touching:
+    case StateQuantity::touching:
       return progress.touching ? 1.0 : 0.0;
-    case Seen::touched:
+    case StateQuantity::touched:
       return progress.touched >= 0.0 ? 1.0 : 0.0;
-    case Seen::since_touch:
+    case StateQuantity::since_touch:
       return progress.touched >= 0.0 ? simulation_->time() - progress.touched : infinite;
-    case Seen::resting:
+    case StateQuantity::resting:
       return resting() ? 1.0 : 0.0;
-    case Seen::touching_links: {
+    case StateQuantity::touching_links: {
       const int a = view_.links[seen.one].body, b = view_.links[seen.other].body;
       if (!in_contact_) return 0.0;
       for (const auto& contact : simulation_->contacts())
@@ -256,35 +256,35 @@ double Observation<n>::value(const Seen& seen, const Start& start, const Progres
           return 1.0;
       return 0.0;
     }
-    case Seen::seen_from: {
+    case StateQuantity::seen_from: {
       const auto& [body, origin, ring] = view_.links[seen.one];
       const rigid::Vector<n> at = frame(body).directors.transpose() *
                                   (position(view_.tree.named_points[seen.variable.index].place) - frame(body).position);
       return at[seen.variable.axis] - origin[seen.variable.axis];
     }
-    case Seen::gap:
+    case StateQuantity::gap:
       return gap(view_.links[seen.one].body, view_.links[seen.other].body);
-    case Seen::kinetic:
+    case StateQuantity::kinetic:
       return simulation_->energies().kinetic;
-    case Seen::potential:
+    case StateQuantity::potential:
       return simulation_->energies().potential;
-    case Seen::energy_change:
+    case StateQuantity::energy_change:
       return simulation_->energies().total() - progress.start_energy - progress.booked;
-    case Seen::largest_overlap:
+    case StateQuantity::largest_overlap:
       return progress.overlap;
-    case Seen::largest_spin:
+    case StateQuantity::largest_spin:
       return progress.spin;
-    case Seen::largest_impulse:
+    case StateQuantity::largest_impulse:
       return progress.impulse;
-    case Seen::cluster:
+    case StateQuantity::cluster:
       return progress.cluster;
-    case Seen::radius_of_gyration:
+    case StateQuantity::radius_of_gyration:
       return radius_of_gyration();
-    case Seen::effort:
+    case StateQuantity::effort:
       return controller_->sums().effort;
-    case Seen::position_error:
+    case StateQuantity::position_error:
       return tracking().position.norm();
-    case Seen::attitude_error:
+    case StateQuantity::attitude_error:
       return tracking().angle;
   }
   return 0.0;
@@ -293,7 +293,7 @@ double Observation<n>::value(const Seen& seen, const Start& start, const Progres
 template <int n>
 double Observation<n>::evaluate(const Formula& formula, const Start& start, const Progress& progress) {
   arguments_.clear();
-  for (const Seen& seen : formula.arguments) arguments_.push_back(value(seen, start, progress));
+  for (const StateQuantity& seen : formula.arguments) arguments_.push_back(value(seen, start, progress));
   return formula.expression.template evaluate<double>(std::span<const double>(arguments_));
 }
 

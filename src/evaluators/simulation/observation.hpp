@@ -7,7 +7,7 @@
 #include "evaluators/simulation/control.hpp"
 #include "evaluators/simulation/formula.hpp"
 #include "evaluators/simulation/starts.hpp"
-#include "rigid/balance.hpp"
+#include "rigid/equilibrium_test.hpp"
 #include "rigid/simulation.hpp"
 #include "systems/bodies.hpp"
 
@@ -52,7 +52,7 @@ class Observation {
   struct Box {
     rigid::Vector<n> low, high;
   };
-  double value(const Seen& seen, const Start& start, const Progress& progress);
+  double value(const StateQuantity& seen, const Start& start, const Progress& progress);
   std::optional<double> direct(const systems::Variable& variable);
   rigid::Vector<n> position(const systems::Place<double>& place);
   rigid::Vector<n> velocity(const systems::Place<double>& place);
@@ -69,7 +69,7 @@ class Observation {
   std::vector<double> radii_;
   int reference_ = 0;  // body that rest is relative to
   double rest_speed_;
-  std::optional<rigid::Balance<n>> balance_;  // of the first simulation asked whether it rests
+  std::optional<rigid::EquilibriumTest<n>> balance_;  // of the first simulation asked whether it rests
   struct Judged {
     double time = 0.0;
     std::vector<rigid::Pose<n>> poses;

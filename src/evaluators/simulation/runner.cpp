@@ -24,19 +24,19 @@ void add(rigid::Ledger<n>& sum, const rigid::Ledger<n>& more) {
   sum.forces += more.forces;
   sum.impulses += more.impulses;
   sum.cuts += more.cuts;
-  sum.tamed += more.tamed;
+  sum.energy_limited += more.energy_limited;
   sum.residual = std::max(sum.residual, more.residual);
 }
 
 }  // namespace
 
-bool Course::uses(Seen::Kind kind) const {
+bool SimulationOptions::uses(StateQuantity::Kind kind) const {
   return std::any_of(rules.begin(), rules.end(), [&](const Rule& rule) { return rule.when.uses(kind); }) ||
          (cost && cost->uses(kind));
 }
 
 template <int n>
-Runner<n>::Runner(const systems::Model& model, const systems::Values<double>& values, const Course& course,
+Runner<n>::Runner(const systems::Model& model, const systems::Values<double>& values, const SimulationOptions& course,
                   const std::optional<ControlPlan>& plan)
     : course_(course), view_(systems::bodies<n>(model, values)) {
   const auto at_rest = held(view_, course.held);
@@ -44,7 +44,7 @@ Runner<n>::Runner(const systems::Model& model, const systems::Values<double>& va
   if (plan) {
     controller_ = controller<n>(at_rest, *plan);
     control_seed_ = plan->seed;
-    if (!plan->options.law.off()) world.forces.push_back(rigid::Acting<n>{controller_});
+    if (!plan->options.law.off()) world.forces.push_back(rigid::StatefulForceAdapter<n>{controller_});
   }
   if (course.disturbance.force > 0.0) {
     field_ = std::make_shared<DisturbanceField<n>>();
@@ -84,7 +84,7 @@ Runner<n>::Runner(const systems::Model& model, const systems::Values<double>& va
     levels_.emplace_back(world, options);
   }
   observation_.emplace(view_, values.parameters, world, course.rest_speed, controller_.get());
-  if (course.uses(Seen::cluster)) cluster_.emplace(world);
+  if (course.uses(StateQuantity::cluster)) cluster_.emplace(world);
   speeds_.resize(pairs_.size());
   accelerations_.resize(pairs_.size());
 }
@@ -245,21 +245,21 @@ void Runner<n>::begin(const Start& start) {
 }
 
 template <int n>
-Ended Runner<n>::run(const Start& start, const std::function<bool()>& stop, Kept<n>* kept) {
+SimulationResult Runner<n>::run(const Start& start, const std::function<bool()>& stop, SimulationRecord<n>* kept) {
   constexpr int spins = rigid::Spin<n>::RowsAtCompileTime;
   begin(start);
-  Story<n>* story = kept ? kept->story : nullptr;
+  SimulationSummary<n>* story = kept ? kept->story : nullptr;
   const bool penalty = course_.options.response == rigid::Response::penalty;
-  const bool overlaps = (story || course_.uses(Seen::largest_overlap)) && !pairs_.empty() &&
+  const bool overlaps = (story || course_.uses(StateQuantity::largest_overlap)) && !pairs_.empty() &&
                         course_.options.response != rigid::Response::none;
-  const bool spinning = story || course_.uses(Seen::largest_spin);
-  const bool motion = kept && kept->motion, impulses = story || motion || course_.uses(Seen::largest_impulse);
-  const bool energies = course_.uses(Seen::energy_change);
+  const bool spinning = story || course_.uses(StateQuantity::largest_spin);
+  const bool motion = kept && kept->motion, impulses = story || motion || course_.uses(StateQuantity::largest_impulse);
+  const bool energies = course_.uses(StateQuantity::energy_change);
   if (story) story->before = now().energies(), story->start = now().momenta();
   if (kept && kept->film) kept->film->start();
   std::vector<double> since(course_.rules.size(), -1.0);
 
-  Ended ended;
+  SimulationResult ended;
   ended.outcome = static_cast<int>(course_.rules.size());
   const auto keep_rows = [&](bool last) {
     if (!motion || kept->rows >= course_.nodes) return;

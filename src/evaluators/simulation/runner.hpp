@@ -10,7 +10,7 @@
 #include "evaluators/simulation/cluster.hpp"
 #include "evaluators/simulation/control.hpp"
 #include "evaluators/simulation/disturbance.hpp"
-#include "evaluators/simulation/film.hpp"
+#include "evaluators/simulation/keyframes.hpp"
 #include "evaluators/simulation/observation.hpp"
 #include "record/trajectory.hpp"
 #include "rigid/coil_force.hpp"
@@ -30,7 +30,7 @@ struct CoilTable {
   rigid::CoilRange range;
 };
 
-struct Course {
+struct SimulationOptions {
   rigid::Options options;
   double end = 10.0;          // s
   double largest_step = 0.0;  // s; more than options.step: where bodies are far from each other
@@ -43,14 +43,14 @@ struct Course {
   std::vector<Rule> rules;
   std::optional<Formula> cost;  // of the state at the end
 
-  bool uses(Seen::Kind kind) const;
+  bool uses(StateQuantity::Kind kind) const;
   // Whether impulses answer contacts; otherwise forces do, or nothing.
   bool by_impulses() const {
     return options.response == rigid::Response::exact || options.response == rigid::Response::decomposition;
   }
 };
 
-struct Ended {
+struct SimulationResult {
   // of the rules; their number: time was up; one more: a contact could not be resolved; two more: coils left their range
   int outcome = 0;
   double time = 0.0, cost = 0.0;
@@ -64,7 +64,7 @@ struct Ended {
 
 // What `dodyn simulate` tells besides.
 template <int n>
-struct Story {
+struct SimulationSummary {
   rigid::Energies<n> before, after;
   rigid::Momenta<n> start, end;
   rigid::Ledger<n> ledger;
@@ -75,11 +75,11 @@ struct Story {
 
 // What a run leaves behind, where it is asked for.
 template <int n>
-struct Kept {
+struct SimulationRecord {
   Trajectory* motion = nullptr;  // channels of runner_channels(); rows that are not reached keep their numbers
   int rows = 0;                  // of them
-  Film<n>* film = nullptr;
-  Story<n>* story = nullptr;
+  KeyframeRecorder<n>* film = nullptr;
+  SimulationSummary<n>* story = nullptr;
 };
 
 // Simulations of one world.
@@ -87,14 +87,14 @@ template <int n>
 class Runner {
  public:
   // Throws ConfigError and std::invalid_argument of a world that cannot be.
-  Runner(const systems::Model& model, const systems::Values<double>& values, const Course& course,
+  Runner(const systems::Model& model, const systems::Values<double>& values, const SimulationOptions& course,
          const std::optional<ControlPlan>& plan = {});
   Runner(const Runner&) = delete;
   Runner& operator=(const Runner&) = delete;
 
   // Throws std::invalid_argument where bodies overlap at the start, or no curve leads from there to the dock. Ends
   // early when `stop` says so.
-  Ended run(const Start& start, const std::function<bool()>& stop, Kept<n>* kept = nullptr);
+  SimulationResult run(const Start& start, const std::function<bool()>& stop, SimulationRecord<n>* kept = nullptr);
 
   const rigid::World<n>& world() const { return levels_[0].world(); }
 
@@ -112,7 +112,7 @@ class Runner {
   void look();
   std::string out_of_range() const;
 
-  const Course& course_;
+  const SimulationOptions& course_;
   systems::Bodies<n> view_;
   std::shared_ptr<DisturbanceField<n>> field_;  // of the run
   std::vector<rigid::Simulation<n>> levels_;    // [0] with contact, the others in free flight
@@ -120,7 +120,7 @@ class Runner {
   std::vector<Pair> pairs_;                           // that may touch
   std::shared_ptr<rigid::Controller<n>> controller_;  // null: nothing is flown
   std::uint64_t control_seed_ = 0;
-  std::optional<rigid::CoilForce> coils_;  // of Course::coils
+  std::optional<rigid::CoilForce> coils_;  // of SimulationOptions::coils
 
   // of the run
   std::size_t level_ = 0;

@@ -46,7 +46,7 @@ bool is_name(const std::string& text) {
 
 bool draws_starts(const std::string& key) { return key == "count" || key == "sampling" || key == "seed"; }
 
-Eigen::MatrixXd shares_of_ranges(const FreeSection& section, const std::vector<bool>& wide) {
+Eigen::MatrixXd shares_of_ranges(const CustomSection& section, const std::vector<bool>& wide) {
   const int n = section.integer(count_key), d = static_cast<int>(wide.size());
   const auto seed = static_cast<std::uint64_t>(section.integer(seed_key));
   const std::string sampling = section.text(sampling_key);
@@ -81,8 +81,8 @@ Eigen::MatrixXd shares_of_ranges(const FreeSection& section, const std::vector<b
 Starts::Starts(const Settings& settings, const systems::Model& model) : model_(model) {
   points_ = Eigen::MatrixXd::Zero(0, 1);
   if (const auto found = settings.sections_of("starts"); !found.empty()) {
-    const FreeSection& section = *found[0];
-    const FreeEntry* file = section.find("file");
+    const CustomSection& section = *found[0];
+    const CustomEntry* file = section.find("file");
     for (const auto& entry : repeated(section.entries)) {
       if (entry.key == "file" || draws_starts(entry.key)) {
         if (file && entry.key != "file") throw entry.error("is of no use next to file = " + shown(file->value));
@@ -114,7 +114,7 @@ Starts::Starts(const Settings& settings, const systems::Model& model) : model_(m
                               "letters, digits and _, a letter first");
     varies_model_ |= targets_[i].kind == Target::parameter;
   }
-  for (const FreeSection* section : settings.sections_of("start"))
+  for (const CustomSection* section : settings.sections_of("start"))
     for (const auto& entry : repeated(section->entries)) {
       const Target to = target(entry.key);
       if (to.kind == Target::none) {
@@ -133,9 +133,9 @@ Starts::Starts(const Settings& settings, const systems::Model& model) : model_(m
 }
 
 // Entries of names with an i, as box_i_z, once for each box that there is, its number for i in the value.
-std::vector<FreeEntry> Starts::repeated(const std::vector<FreeEntry>& entries) const {
-  std::vector<FreeEntry> all;
-  for (const FreeEntry& entry : entries) {
+std::vector<CustomEntry> Starts::repeated(const std::vector<CustomEntry>& entries) const {
+  std::vector<CustomEntry> all;
+  for (const CustomEntry& entry : entries) {
     bool several = false;
     if (target(entry.key).kind == Target::none && numbered(entry.key, 1) != entry.key)
       for (int k = 1; target(numbered(entry.key, k)).kind != Target::none; ++k) {
@@ -168,7 +168,7 @@ Starts::Target Starts::target(const std::string& name) const {
   }
 }
 
-void Starts::read_file(const FreeEntry& entry, const std::string& configuration) {
+void Starts::read_file(const CustomEntry& entry, const std::string& configuration) {
   std::filesystem::path path = entry.value;
   if (path.is_relative() && entry.source != "command line") {
     const auto beside = std::filesystem::path(configuration).parent_path() / path;
@@ -186,7 +186,7 @@ void Starts::read_file(const FreeEntry& entry, const std::string& configuration)
     const auto end = std::min(file_text_.find('\n', from), file_text_.size());
     const std::string text = file_text_.substr(from, end - from);
     from = end + 1;
-    const FreeEntry here{entry.key, entry.value, path.string() + ":" + std::to_string(++line)};
+    const CustomEntry here{entry.key, entry.value, path.string() + ":" + std::to_string(++line)};
     const auto fail = [&](const std::string& what) { throw ConfigError(here.source + ": " + what); };
     if (trimmed(text).empty() || trimmed(text)[0] == '#') continue;
     const auto row = cells(text);
@@ -256,9 +256,10 @@ Start Starts::start(int number, const std::map<std::string, double>& design) con
   start.v = start.q;
   const auto value = [&](const Formula& formula) {
     std::vector<double> x;
-    for (const Seen& seen : formula.arguments)
-      x.push_back(seen.kind == Seen::start ? start.variables[static_cast<std::size_t>(seen.one)]
-                                           : start.values.parameters[static_cast<std::size_t>(seen.variable.index)]);
+    for (const StateQuantity& seen : formula.arguments)
+      x.push_back(seen.kind == StateQuantity::start
+                      ? start.variables[static_cast<std::size_t>(seen.one)]
+                      : start.values.parameters[static_cast<std::size_t>(seen.variable.index)]);
     return formula.expression.evaluate<double>(x);
   };
   for (std::size_t i = 0; i < names_.size(); ++i) {

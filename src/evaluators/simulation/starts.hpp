@@ -31,7 +31,7 @@ struct Start {
 // Where starts lie within their ranges, by the keys count, sampling and seed of [starts]: [variable, start] in [0, 1].
 // `wide` says which ranges are not single values; there are fewer than `count` where a grid does not fill. Throws
 // ConfigError.
-Eigen::MatrixXd shares_of_ranges(const FreeSection& section, const std::vector<bool>& wide);
+Eigen::MatrixXd shares_of_ranges(const CustomSection& section, const std::vector<bool>& wide);
 // Whether a key of [starts] says how they are drawn.
 bool draws_starts(const std::string& key);
 
@@ -60,19 +60,19 @@ class Starts {
     int index = -1;
   };
   Target target(const std::string& name) const;
-  std::vector<FreeEntry> repeated(const std::vector<FreeEntry>& entries) const;
-  void read_file(const FreeEntry& entry, const std::string& configuration);
+  std::vector<CustomEntry> repeated(const std::vector<CustomEntry>& entries) const;
+  void read_file(const CustomEntry& entry, const std::string& configuration);
   void put(const Target& to, double value, Start& start) const;
 
   const systems::Model& model_;
   std::vector<std::string> names_;
-  std::vector<FreeEntry> sources_;  // of the names
+  std::vector<CustomEntry> sources_;  // of the names
   std::vector<Target> targets_;
   std::vector<std::pair<Expression, Expression>> ranges_;  // empty where a file gives the values
   std::vector<std::pair<Formula, Formula>> ends_;
   Eigen::MatrixXd points_;  // [variable, start]: values of a file, or shares of the ranges
   struct Assignment {
-    FreeEntry entry;
+    CustomEntry entry;
     Target target;
     Formula value;
   };

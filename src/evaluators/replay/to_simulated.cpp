@@ -1,0 +1,103 @@
+// The keys of a replay, and what became of it in words.
+#include <algorithm>
+#include <cmath>
+
+#include "evaluators/replay/replay.hpp"
+#include "record/text.hpp"
+
+namespace dodyn::evaluators {
+
+const KeyTable<ReplaySettings>& replay_keys() {
+  using R = ReplaySettings;
+  static const auto table =
+      KeyTable<R>("replay.")
+          .add("stance", &R::stance, {{"joint", R::Stance::joint}, {"contact", R::Stance::contact}},
+               {.description = "dodyn simulate --from: what carries the foot that stands, a joint or its contact",
+                .identity = false})
+          .add("feedback", &R::feedback, {{"regulator", R::Feedback::regulator}, {"none", R::Feedback::none}},
+               {.description = "what keeps it near the motion: a linear-quadratic regulator, or nothing",
+                .identity = false})
+          .add("step", &R::step,
+               {.unit = "s",
+                .description = "longest step; an interval of the motion is a whole number of steps",
+                .minimum = 0,
+                .maximum = 10,
+                .open_minimum = true,
+                .identity = false})
+          .add("friction", &R::friction,
+               {.unit = "1",
+                .description = "coefficient between feet and ground",
+                .minimum = 0,
+                .maximum = 1e6,
+                .identity = false})
+          .add("overtime", &R::overtime,
+               {.unit = "1",
+                .description = "a foot is waited for so much longer than planned, of the motion's duration",
+                .minimum = 0,
+                .maximum = 100,
+                .identity = false});
+  return table;
+}
+
+namespace {
+
+double largest_control(const PlannedMotion& motion) {
+  double largest = 0.0;
+  for (const auto& phase : motion.phases)
+    if (phase.u.size() > 0) largest = std::max(largest, phase.u.cwiseAbs().maxCoeff());
+  return largest;
+}
+
+}  // namespace
+
+Simulated to_simulated(const Replay& replay, const systems::Model& model, const PlannedMotion& motion,
+                       const ReplaySettings& settings) {
+  Simulated s;
+  s.completed = replay.failure.empty();
+  s.channels = replay.channels;
+  s.trajectory = replay.trajectory;
+  const auto line = [&](const std::string& words) { s.report += words + "\n"; };
+  const auto stands = [](const auto& phase) { return phase.stands; };
+  const bool any_stands = std::any_of(motion.phases.begin(), motion.phases.end(), stands);
+  for (const auto& phase : motion.phases)
+    line(formatted("[phase %s] %ld intervals of %.6g s, in steps of at most %.6g s%s", phase.name.c_str(),
+                   static_cast<long>(phase.u.rows()), phase.interval, settings.step,
+                   !phase.stands                                      ? ""
+                   : settings.stance == ReplaySettings::Stance::joint ? "; the foot stands on a joint"
+                                                                      : "; the foot stands by contact"));
+  for (const auto& landing : replay.landings) {
+    line(formatted("touch-down      at %.6g s, planned at %.6g s: %+.3g ms", landing.time, landing.planned_time,
+                   1e3 * (landing.time - landing.planned_time)));
+    std::string place, planned;
+    for (Eigen::Index i = 0; i < landing.place.size(); ++i) {
+      place += formatted(i == 0 ? "%.6g" : ", %.6g", std::abs(landing.place[i]) < 1e-9 ? 0.0 : landing.place[i]);
+      planned += formatted(i == 0 ? "%.6g" : ", %.6g",
+                           std::abs(landing.planned_place[i]) < 1e-9 ? 0.0 : landing.planned_place[i]);
+    }
+    line(formatted("                at (%s) m, planned at (%s) m: %.3g mm apart", place.c_str(), planned.c_str(),
+                   1e3 * landing.miss()));
+    line(formatted("                takes %.5g J", landing.loss) +
+         (std::isfinite(motion.loss) ? formatted(", planned %.5g J", motion.loss) : "") +
+         formatted("; impulse %.5g N s", landing.impulse));
+    if (landing.other_impulse > 1e-3 * landing.impulse)
+      line(formatted("                the foot that stood is pushed, too, with %.3g N s: it does not come free",
+                     landing.other_impulse));
+  }
+  line(formatted("departure       at most %.3g (%s, at %.6g s), of the coordinates at the motion's own nodes",
+                 replay.departure, model.structure.coordinate_names[static_cast<std::size_t>(replay.departed)].c_str(),
+                 replay.departed_at));
+  if (settings.feedback == ReplaySettings::Feedback::none)
+    line("feedback        none");
+  else
+    line(formatted("feedback        adds at most %.3g to the controls, which reach %.4g", replay.correction,
+                   largest_control(motion)));
+  if (any_stands && settings.stance == ReplaySettings::Stance::contact)
+    line(formatted("slip            %.3g mm, of the foot that stands, at most", 1e3 * replay.slip));
+  if (replay.scuff > 1e-6)
+    line(formatted("scuff           the foot that swings passes under the ground, %.3g mm deep", 1e3 * replay.scuff));
+  line(replay.failure.empty() ? formatted("end             at %.6g s", replay.time)
+                              : formatted("failed          at %.6g s: ", replay.time) + replay.failure);
+  return s;
+}
+
+}  // namespace dodyn::evaluators

@@ -1,0 +1,113 @@
+// The supporting-separating-hyperplane program of one pair of polytopes at one configuration, as hyperplanes.hpp tells:
+// the simplex method on its dual (hyperplane_solver.cpp), and the choices of minimum norm where the optimum is not
+// unique (least_norm.cpp).
+#pragma once
+
+#include <array>
+#include <cmath>
+#include <cstdint>
+
+#include "geometry/hyperplanes.hpp"
+#include "geometry/supporting_corner.hpp"
+
+namespace dodyn::geometry {
+
+template <int n>
+class HyperplaneSolver {
+  static constexpr int across = n - 1;
+  using Across = Eigen::Matrix<double, across, 1>;
+
+ public:
+  // beta: of unit length, from body 2 to body 1
+  HyperplaneSolver(const Polytope<n>& k1, const Frame<n>& f1, const Polytope<n>& k2, const Frame<n>& f2,
+                   const Vector<n>& beta);
+
+  // unbounded: no translation along beta brings the bodies together; doubtful: the pivots do not end (numbers that are
+  // none). Asked for the sign alone, it ends in apart or overlapping as soon as a plane or a face of M shows which.
+  enum class Ending { optimal, unbounded, doubtful, apart, overlapping };
+  enum class Ask { optimum, sign };
+  Ending solve(Basis<n>& basis, Ask ask = Ask::optimum);
+
+  // Value, alpha, multipliers, features of the optimum; chooses by minimum norm where there is a choice.
+  void read(const Frame<n>& f1, const Frame<n>& f2, Contact<n>& c);
+
+  Vector<n> across_beta() const { return axes_.template leftCols<across>() * t_; }  // (I - beta beta^T) alpha
+  Vector<n> alpha() const { return across_beta() + axes_.col(across); }
+  double gap() const { return -value_; }  // of an optimum: of the last solve() or read()
+  int passes() const { return passes_; }
+
+ private:
+  // A column of the dual: the corner x_i - y_j of the Minkowski difference, across beta (z) and along it (mu).
+  struct Column {
+    Across z;
+    double mu;
+    int i, j;
+    double height(const Across& t) const { return mu + t.dot(z); }
+  };
+
+  // Coordinates of a body's point across beta and along it.
+  Vector<n> project(int side, int corner) const { return turned_[side].transpose() * k_[side]->corner(corner); }
+  Column column(int i, int j) const {
+    const Vector<n> w = project(0, i) - project(1, j) + offset_;
+    return {w.template head<across>() - shift_, w[across], i, j};
+  }
+
+  Column lowest_column() const { return column(lowest_[0].corner, lowest_[1].corner); }
+
+  // hyperplane_solver.cpp
+  Ending simplex(Basis<n>& basis, Ask ask);
+  void keep(Basis<n>& basis) const;
+  bool certain(double least);
+  double price();
+  double descend();
+  void shift(const Across& to);
+  double segment(int a, int b, double& u) const;
+  double make_basis(Across& direction);
+  void replace(const Column& entering);
+  void turn();
+  void weigh();
+  void find_active();
+  void list_feature(Contact<n>& c, int side) const;
+
+  // least_norm.cpp
+  void resolve(Contact<n>& c);
+  bool least_multipliers();
+  bool multipliers_on_support();
+  void newton_multipliers();
+  bool on_the_line() const;
+  void basic_multipliers();
+  bool well_inside() const;
+  void least_slope(int rank, const Across& along);
+
+  std::array<const Polytope<n>*, 2> k_;
+  Matrix<n> axes_;                   // columns: directions across beta, then beta
+  std::array<Matrix<n>, 2> turned_;  // the same in body coordinates
+  Vector<n> offset_;                 // position of body 1 seen from body 2, in these axes
+  Across shift_ = Across::Zero();    // where the line is, off its place against cycling
+  bool shifted_ = false;
+  double size_, rounding_, feature_;  // lengths, m
+  int passes_ = 0;
+
+  std::array<Column, n> p_;  // basic columns
+  int count_ = 0;
+  Across t_;  // alpha = beta + t
+  Vector<n> weight_;
+  double value_ = 0.0;
+
+  std::array<Support, 2> lowest_;                           // of the last pricing: K1's lowest corner, K2's highest
+  std::array<std::array<double, max_corners>, 2> heights_;  // of the last pass over all corners
+  std::array<std::array<std::int16_t, max_corners + 1>, 2> list_;  // corners on the supporting planes,
+  std::array<int, 2> active_;                                      // how many,
+  std::array<std::array<double, max_corners>, 2> pi_;              // their multipliers
+  std::array<std::array<Across, max_corners>, 2> across_;          // and where they are across beta
+};
+
+// a x b to the last digits, also where the products cancel (Kahan's difference of products): its sign tells on which
+// side of an edge the line is, and its size how far along a sliver.
+double cancelled_cross(const Vector<2>& a, const Vector<2>& b);
+inline double cross(const Vector<2>& a, const Vector<2>& b) {
+  const double first = a[0] * b[1], second = a[1] * b[0], difference = first - second;
+  return std::abs(difference) > 1e-6 * (std::abs(first) + std::abs(second)) ? difference : cancelled_cross(a, b);
+}
+
+}  // namespace dodyn::geometry

@@ -1,0 +1,428 @@
+#include "report/predictions.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <numeric>
+
+#include "report/cells.hpp"
+#include "report/report.hpp"
+#include "study/observed_data.hpp"
+#include "study/study.hpp"
+#include "surrogate/hypervolume.hpp"
+#include "surrogate/sampling.hpp"
+#include "surrogate/strategy.hpp"
+
+namespace dodyn::report {
+
+using Eigen::Index;
+using Eigen::MatrixXd;
+using Eigen::VectorXd;
+
+namespace {
+
+constexpr int effect_points = 21, effect_samples = 512;
+constexpr std::size_t most_fitted = 500;  // evaluations up to which a model is quickly made
+constexpr double poor = 0.8;              // quality below which a model's figures want a warning
+// Samples are worth this share of a Sobol' sequence at least, or they crowd. Grids are worth 1, designs of searches that
+// ended 0.4 to 0.7 (docs/measured/surrogates.md).
+constexpr double crowded = 0.75;
+
+Quantity quantity_of(const archive::Contents& contents, int metric) {
+  if (metric < 0) return {"cost", "1", ""};
+  return contents.layout.metrics[static_cast<std::size_t>(metric)];
+}
+
+surrogate::ArchiveModel fitted(const archive::Contents& contents, const surrogate::ObservedData& observed, int metric) {
+  try {
+    return surrogate::ArchiveModel(observed, metric);
+  } catch (const std::invalid_argument& error) {
+    throw std::invalid_argument(quantity_of(contents, metric).name + ": " + error.what());
+  }
+}
+
+std::string model_text(Index samples, double quality) {
+  return std::to_string(samples) + " evaluations" +
+         (std::isfinite(quality) ? formatted(", each told from the others with quality %.3f", quality) : "");
+}
+
+std::string warning(double quality) {
+  return quality < poor ? "note: the model tells evaluations from each other badly (quality below " + to_text(poor) +
+                              "; 1 is exact, 0 no better than their mean): its figures are rough\n"
+                        : "";
+}
+
+std::string constraint_text(const archive::Contents& contents, const surrogate::Constraint& c) {
+  return quantity_of(contents, c.metric).name + (c.below ? " <= " : " >= ") + to_text(c.limit);
+}
+
+// The intervals that an evaluator tells of shares, as of simulations that fail: "0.12 to 0.22"; of scenarios each.
+std::string intervals_text(const archive::Contents& contents, const Evaluation& e) {
+  constexpr std::string_view low = "wilson_low", high = "wilson_high";
+  std::string text;
+  const auto& metrics = contents.layout.metrics;
+  for (std::size_t i = 0; i + 1 < metrics.size(); ++i) {
+    const std::string& name = metrics[i].name;
+    const auto at = static_cast<Eigen::Index>(i);
+    if (!name.ends_with(low) || !metrics[i + 1].name.ends_with(high) || at + 1 >= e.metrics.size()) continue;
+    if (!std::isfinite(e.metrics(at)) || !std::isfinite(e.metrics(at + 1))) continue;
+    const std::string scenario = name.substr(0, name.size() - low.size());  // with its colon
+    text += (text.empty() ? "" : ", ") + (scenario.empty() ? "" : scenario + " ") +
+            formatted("%.3g to %.3g", e.metrics(at), e.metrics(at + 1));
+  }
+  return text;
+}
+
+// The objective that a model of the evaluations has there, where such a model is quickly made and there are enough.
+std::optional<surrogate::PredictionInterval> forecast_at(const archive::Contents& contents,
+                                                         const surrogate::ObservedData& observed,
+                                                         const VectorXd& design) {
+  if (observed.evaluations.size() > most_fitted || observed.count_usable() < 2) return {};
+  return fitted(contents, observed, observed.objectives.front()).at(design);
+}
+
+std::string interval_line(const archive::Contents& contents, const Evaluation& e) {
+  const std::string text = intervals_text(contents, e);
+  return text.empty() ? "" : "Wilson's 95 % interval of its share of failures: " + text + "\n";
+}
+
+}  // namespace
+
+std::vector<const Evaluation*> front_of(const surrogate::ObservedData& observed) {
+  const std::size_t count = observed.objectives.size();
+  std::vector<const Evaluation*> front;
+  for (const Evaluation& one : observed.evaluations) {
+    if (!observed.feasible(one)) continue;
+    const bool dominated =
+        std::any_of(observed.evaluations.begin(), observed.evaluations.end(), [&](const Evaluation& other) {
+          if (!observed.feasible(other)) return false;
+          bool better = false;
+          for (std::size_t k = 0; k < count; ++k) {
+            const double theirs = observed.objective(other, k), ours = observed.objective(one, k);
+            if (theirs > ours) return false;
+            better |= theirs < ours;
+          }
+          return better || other.id < one.id;  // of equals the first
+        });
+    if (!dominated) front.push_back(&one);
+  }
+  std::sort(front.begin(), front.end(),
+            [&](const auto* a, const auto* b) { return observed.objective(*a, 0) < observed.objective(*b, 0); });
+  return front;
+}
+
+std::string broken_text(const archive::Contents& contents, const surrogate::ObservedData& observed,
+                        const Evaluation& e) {
+  std::string text;
+  if (!e.ok()) return text;
+  for (const auto& c : observed.constraints)
+    if (!c.is_satisfied(e)) {
+      const double value = c.metric < 0 ? e.cost : c.metric < e.metrics.size() ? e.metrics(c.metric) : not_a_number;
+      text += (text.empty() ? "breaks " : ", ") + constraint_text(contents, c) + formatted(" (%.6g)", value);
+    }
+  return text;
+}
+
+std::string outcome_text(const archive::Contents& contents, const surrogate::ObservedData& observed) {
+  const auto& variables = contents.layout.variables;
+  if (observed.objectives.size() > 1) {
+    const auto front = front_of(observed);
+    if (front.empty()) return best_text(nullptr, variables);
+    std::vector<std::vector<std::string>> rows = {{"id"}};
+    std::string names;
+    for (const int metric : observed.objectives) {
+      const Quantity quantity = quantity_of(contents, metric);
+      names += (names.empty() ? "" : " and ") + quantity.name;
+      rows[0].push_back(quantity.name +
+                        (quantity.unit.empty() || quantity.unit == "1" ? "" : " [" + quantity.unit + "]"));
+    }
+    const bool intervals = !intervals_text(contents, *front.front()).empty();
+    if (intervals) rows[0].emplace_back("fails, 95 %");
+    rows[0].emplace_back("design");
+    std::vector<VectorXd> points;
+    for (const Evaluation* e : front) {
+      rows.push_back({std::to_string(e->id)});
+      for (std::size_t k = 0; k < observed.objectives.size(); ++k)
+        rows.back().push_back(formatted("%.6g", observed.objective(*e, k)));
+      if (intervals) rows.back().push_back(intervals_text(contents, *e));
+      rows.back().push_back(design_text(variables, e->design));
+    }
+    for (const Evaluation& e : observed.evaluations)
+      if (observed.feasible(e)) points.push_back(observed.outcome(e));
+    const surrogate::Front all = surrogate::Front::of(points);
+    std::string to;
+    for (const double value : all.reference) to += formatted("%s%.6g", to.empty() ? "" : ", ", value);
+    const std::string area = formatted(", hypervolume %.6g to (%s)", all.hypervolume(), to.c_str());
+    return "front of " + names + ": " + std::to_string(front.size()) + " designs" + area + "\n" + columns(rows);
+  }
+  const Evaluation* const best = observed.best();
+  const Quantity objective = quantity_of(contents, observed.objectives.front());
+  std::string seen = best_text(best, variables) + (best ? interval_line(contents, *best) : "");
+  if (best && observed.objectives.front() >= 0)
+    seen += "objective: " + objective.name + " " +
+            with_unit(formatted("%.12g", observed.objective(*best, 0)), objective.unit) + "\n";
+  const Evaluation* const recommended = study::recommended_of(contents, observed);
+  if (!best || !observed.noisy()) return seen;
+  std::string text = "recommended: " + design_text(variables, recommended->design) +
+                     formatted(" (evaluation %lld)", static_cast<long long>(recommended->id));
+  if (const auto there = forecast_at(contents, observed, recommended->design))
+    text += ", where the model's " + objective.name +
+            formatted(" is %.6g (95 %%: %.6g to %.6g)", there->middle, there->lower, there->upper);
+  const std::string note = bound_note(variables, recommended->design);
+  return text + "\n" + (note.empty() ? "" : "note: " + note + "\n") +
+         "least cost seen, noise included: " + seen.substr(std::string("best: ").size());
+}
+
+std::string optimum_text(const archive::Contents& contents, const surrogate::ObservedData& observed) {
+  const surrogate::OptimumDistribution where = surrogate::sample_optimum(observed);
+  const auto& variables = contents.layout.variables;
+  std::vector<std::vector<std::string>> rows = {{"variable", "5 %", "middle", "95 %", "best so far"}};
+  const Evaluation* const best = observed.best();
+  for (std::size_t k = 0; k < variables.size(); ++k) {
+    const auto i = static_cast<Index>(k);
+    rows.push_back({variables[k].name + surrogate::unit_after(variables[k])});
+    for (const double value : {where.lower(i), where.middle(i), where.upper(i), best->design(i)}) {
+      const std::string* const name = variables[k].choice(value);
+      rows.back().push_back(name ? *name : formatted("%.6g", value));
+    }
+  }
+  return formatted("the least cost there is, by the model: %.6g (95 %%: %.6g to %.6g); the best so far: %.6g\n",
+                   where.cost.middle, where.cost.lower, where.cost.upper, observed.objective(*best, 0)) +
+         columns(rows);
+}
+
+DesignPrediction prediction_of(const archive::Contents& contents, const surrogate::ObservedData& observed,
+                               const VectorXd& design, std::vector<int> metrics) {
+  DesignPrediction out;
+  out.variables = contents.layout.variables;
+  out.design = observed.space.design(observed.space.unit(design));
+  std::vector<int> wanted = {-1};
+  for (const int i : observed.objectives) wanted.push_back(i);
+  for (const auto& c : observed.constraints) wanted.push_back(c.metric);
+  wanted.insert(wanted.end(), metrics.begin(), metrics.end());
+  std::vector<int> done;
+  for (const int metric : wanted) {
+    if (std::count(done.begin(), done.end(), metric) > 0) continue;
+    done.push_back(metric);
+    const surrogate::ArchiveModel model = fitted(contents, observed, metric);
+    const Quantity quantity = quantity_of(contents, metric);
+    out.quantities.push_back({quantity.name, quantity.unit, model.at(out.design), model.samples(), model.quality()});
+    for (const auto& c : observed.constraints)
+      if (c.metric == metric) {
+        const double below = model.probability_below(out.design, c.limit);
+        out.kept.emplace_back(constraint_text(contents, c), c.below ? below : 1 - below);
+      }
+  }
+  const VectorXd unit = observed.space.unit(out.design);
+  out.evaluates = std::exp(surrogate::viability_of(observed).log_probability(observed.space.embed(unit)));
+  out.distance = HUGE_VAL;
+  for (const Evaluation& e : observed.evaluations) {
+    const double distance = (observed.unit(e) - unit).cwiseAbs().maxCoeff();
+    if (distance < out.distance) out.distance = distance, out.nearest = e.id;
+  }
+  return out;
+}
+
+std::string as_text(const DesignPrediction& p) {
+  std::string text = "at " + design_text(p.variables, p.design) + "\n\n";
+  std::vector<std::vector<std::string>> rows = {{"quantity", "middle", "95 % from", "to", "unit", "model"}};
+  double worst = 1;
+  for (const Predicted& q : p.quantities) {
+    rows.push_back({q.name, formatted("%.6g", q.forecast.middle), formatted("%.6g", q.forecast.lower),
+                    formatted("%.6g", q.forecast.upper), q.unit.empty() || q.unit == "1" ? "-" : q.unit,
+                    model_text(q.samples, q.quality)});
+    worst = std::min(worst, q.quality);
+  }
+  text += columns(rows) + "\n" + formatted("evaluates with probability %.3f\n", p.evaluates);
+  for (const auto& [constraint, probability] : p.kept)
+    text += "keeps " + constraint + formatted(" with probability %.3f\n", probability);
+  if (p.distance == 0)
+    text += formatted("evaluation %lld is of this design\n", static_cast<long long>(p.nearest));
+  else
+    text += formatted("the nearest is evaluation %lld, %.2g of the ranges away\n", static_cast<long long>(p.nearest),
+                      p.distance);
+  return text + warning(worst);
+}
+
+std::string as_json(const DesignPrediction& p) {
+  nlohmann::ordered_json all;
+  for (std::size_t i = 0; i < p.variables.size(); ++i)
+    all["design"][p.variables[i].name] = p.design(static_cast<Index>(i));
+  for (const Predicted& q : p.quantities)
+    all["quantities"][q.name] = {{"middle", q.forecast.middle}, {"lower", q.forecast.lower},
+                                 {"upper", q.forecast.upper},   {"unit", q.unit},
+                                 {"samples", q.samples},        {"quality", q.quality}};
+  all["evaluates"] = p.evaluates;
+  for (const auto& [constraint, probability] : p.kept) all["keeps"][constraint] = probability;
+  all["nearest"] = p.nearest;
+  all["distance"] = p.distance;
+  return all.dump(2) + "\n";
+}
+
+archive::Group exported(const archive::Contents& contents, const surrogate::ObservedData& observed, int metric) {
+  const auto& variables = contents.layout.variables;
+  const auto d = static_cast<Index>(variables.size());
+  if (!observed.space.plain())
+    throw std::invalid_argument("only a model of real variables on a linear scale is exported");
+  const surrogate::ArchiveModel fit = fitted(contents, observed, metric);
+  const surrogate::Kriging::Mean m = fit.model().model().mean();
+  const Quantity quantity = quantity_of(contents, metric);
+  std::string names;
+  VectorXd lower(d), range(d);
+  for (Index i = 0; i < d; ++i) {
+    const Variable& variable = variables[static_cast<std::size_t>(i)];
+    names += (i ? " " : "") + variable.name;
+    lower(i) = variable.lower;
+    range(i) = variable.upper - variable.lower;
+  }
+  const surrogate::Warp& warp = fit.model().warp();
+  const auto one = [](double value) { return MatrixXd::Constant(1, 1, value); };
+  return {quantity.name,
+          {{"variables", names}, {"unit", quantity.unit}, {"kernel", "matern52"}},
+          {{"lower", "of the variables: x = (design - lower) / range", lower},
+           {"range", "of the variables", range},
+           {"samples", "x of the evaluations, [variable, sample]", m.samples},
+           {"inverse_square", "1 / length^2 of each variable", m.inverse_square},
+           {"values", "weights of the correlations with the samples", m.values},
+           {"gradients", "weights of those with their gradients, [variable, sample]", m.gradients},
+           {"beta", "trend", m.beta},
+           {"centre", "w = centre + spread * (trend + weighted correlations)", one(m.centre)},
+           {"spread", "see centre", one(m.spread)},
+           {"least", "quantity = least + w where w < 0 or width is infinite", one(warp.least)},
+           {"width", "quantity = least + width * (exp(w / width) - 1) elsewhere", one(warp.width)}}};
+}
+
+Sensitivity sensitivity_of(const archive::Contents& contents, const surrogate::ObservedData& observed, int metric,
+                           int samples) {
+  const surrogate::ArchiveModel model = fitted(contents, observed, metric);
+  const Quantity quantity = quantity_of(contents, metric);
+  const auto f = [&](const MatrixXd& units) { return model.middles(units); };
+  const int d = static_cast<int>(observed.space.dimensions());
+  Sensitivity out{contents.layout.variables,
+                  quantity.name,
+                  quantity.unit,
+                  model.samples(),
+                  model.quality(),
+                  model.quality_over_box(),
+                  model.even_samples(),
+                  model.even_samples_of_filling(),
+                  0,
+                  surrogate::sobol_indices(f, d, samples, 1),
+                  surrogate::main_effects(f, d, effect_points, effect_samples, 1)};
+  const surrogate::SuccessClassifier success = surrogate::viability_of(observed);
+  const MatrixXd points = surrogate::sobol(d, effect_samples, 1);
+  for (Index i = 0; i < points.cols(); ++i)
+    out.unlikely += success.log_probability(observed.space.embed(points.col(i))) < std::log(0.5);
+  out.unlikely /= static_cast<double>(points.cols());
+  if (study::text_in(contents.provenance.configuration, "surrogate.strategy") == "morris")
+    out.elementary = surrogate::elementary_effects(observed.space, observed.evaluations, [metric](const Evaluation& e) {
+      return !e.ok()                     ? not_a_number
+             : metric < 0                ? e.cost
+             : metric < e.metrics.size() ? e.metrics(metric)
+                                         : not_a_number;
+    });
+  return out;
+}
+
+namespace {
+
+// What the evaluations say themselves: a table with the variables that matter most first.
+std::string elementary_text(const Sensitivity& s) {
+  const surrogate::ElementaryEffects& e = *s.elementary;
+  std::vector<std::size_t> order(s.variables.size());
+  std::iota(order.begin(), order.end(), std::size_t(0));
+  const auto size = [&](std::size_t v) {
+    const double value = e.mean_magnitude(static_cast<Index>(v));
+    return std::isnan(value) ? -1 : value;
+  };
+  std::stable_sort(order.begin(), order.end(), [&](auto a, auto b) { return size(a) > size(b); });
+  std::vector<std::vector<std::string>> rows = {{"variable", "size", "mean", "deviation", "steps"}};
+  for (const std::size_t v : order) {
+    rows.push_back({s.variables[v].name});
+    const auto i = static_cast<Index>(v);
+    for (const double value : {e.mean_magnitude(i), e.mean(i), e.deviation(i)})
+      rows.back().push_back(std::isfinite(value) ? formatted("%.4g", value) : "-");
+    rows.back().push_back(std::to_string(e.count(i)));
+  }
+  return "Elementary effects (Morris): change of " + s.name +
+         ", as a variable moves over its range, by the evaluations:\n\n" + columns(rows) + "\n";
+}
+
+}  // namespace
+
+std::string as_text(const Sensitivity& s) {
+  std::string text = (s.elementary ? elementary_text(s) : "") + "Of the spread of " + s.name +
+                     " over the whole box, by a model of " + model_text(s.samples, s.quality) + ":\n\n";
+  std::vector<std::vector<std::string>> rows = {
+      {"variable", "alone", "+-", "with others", "+-", s.name + " on average from", "to", "least at"}};
+  for (std::size_t v = 0; v < s.variables.size(); ++v) {
+    const auto i = static_cast<Index>(v);
+    const Variable& variable = s.variables[v];
+    Index least;
+    const double low = s.effects.row(i).minCoeff(&least), high = s.effects.row(i).maxCoeff();
+    const double at =
+        variable.lower + (static_cast<double>(least) + 0.5) / effect_points * (variable.upper - variable.lower);
+    const std::string* const name = variable.choice(
+        std::floor((static_cast<double>(least) + 0.5) / effect_points * static_cast<double>(variable.choices.size())));
+    rows.push_back({variable.name, formatted("%.3f", s.indices.first(i)), formatted("%.3f", s.indices.first_error(i)),
+                    formatted("%.3f", s.indices.total(i)), formatted("%.3f", s.indices.total_error(i)),
+                    formatted("%.6g", low), formatted("%.6g", high),
+                    variable.name + " = " + (name ? *name : formatted("%.4g", at)) +
+                        (variable.unit.empty() || variable.unit == "1" ? "" : " " + variable.unit)});
+  }
+  text += columns(rows) + "\n" +
+          formatted("mean %.6g, standard deviation %.6g", s.indices.mean, std::sqrt(s.indices.variance)) +
+          (s.unit.empty() || s.unit == "1" ? "" : " " + s.unit) +
+          formatted("; what variables do only together: %.3f\n", std::max(1 - s.indices.first.sum(), 0.0));
+  if (s.unlikely > 0)
+    text += formatted("note: in %.0f %% of the box designs rather fail than evaluate; there the model extrapolates\n",
+                      100 * s.unlikely);
+  const bool crowd = s.even_samples < crowded * s.even_samples_of_filling, rough = s.quality_over_box < poor;
+  if (crowd || rough) {
+    text += "warning: these figures may be far off:";
+    if (crowd)
+      text += formatted(
+          " the evaluations crowd, as those of a search do: over the box the %lld are worth %.0f evenly spread ones",
+          static_cast<long long>(s.samples), s.even_samples);
+    if (rough)
+      text += formatted("%s the model predicts evaluations over the box with quality %.2f (below %.1f)",
+                        crowd ? ";" : "", s.quality_over_box, poor);
+    text += crowd ? "; evaluate a sweep, or more designs that fill the box (surrogate.initial-samples), first\n"
+                  : "; evaluate more designs first\n";
+  }
+  return text + (rough ? "" : warning(s.quality));
+}
+
+std::string as_json(const Sensitivity& s) {
+  nlohmann::ordered_json all = {{"quantity", s.name},
+                                {"unit", s.unit},
+                                {"samples", s.samples},
+                                {"quality", s.quality},
+                                {"quality_over_box", s.quality_over_box},
+                                {"even_samples", s.even_samples},
+                                {"even_samples_of_filling", s.even_samples_of_filling},
+                                {"mean", s.indices.mean},
+                                {"variance", s.indices.variance},
+                                {"unlikely", s.unlikely}};
+  for (std::size_t v = 0; v < s.variables.size(); ++v) {
+    const auto i = static_cast<Index>(v);
+    nlohmann::ordered_json effect = nlohmann::ordered_json::array();
+    for (Index k = 0; k < s.effects.cols(); ++k) effect.push_back(s.effects(i, k));
+    all["variables"][s.variables[v].name] = {{"first", s.indices.first(i)},
+                                             {"first_error", s.indices.first_error(i)},
+                                             {"total", s.indices.total(i)},
+                                             {"total_error", s.indices.total_error(i)},
+                                             {"main_effect", effect}};
+    if (!s.elementary) continue;
+    const auto number = [](double value) {
+      return std::isfinite(value) ? nlohmann::ordered_json(value) : nlohmann::ordered_json();
+    };
+    all["variables"][s.variables[v].name]["elementary"] = {{"mean_magnitude", number(s.elementary->mean_magnitude(i))},
+                                                           {"mean", number(s.elementary->mean(i))},
+                                                           {"deviation", number(s.elementary->deviation(i))},
+                                                           {"steps", s.elementary->count(i)}};
+  }
+  return all.dump(2) + "\n";
+}
+
+}  // namespace dodyn::report

@@ -1,0 +1,63 @@
+// Anderson's mixing (1965): the fixed point of a contraction from its last few iterates. On a linear map it needs about as
+// many of them as the map has different eigenvalues, however slow plain iteration is.
+#pragma once
+
+#include <Eigen/Core>
+#include <algorithm>
+#include <array>
+
+namespace dodyn::rigid {
+
+class AndersonAcceleration {
+ public:
+  void restart(Eigen::Index size) {
+    count_ = 0;
+    if (residual_.size() == size) return;
+    for (auto* v : {&residual_, &image_}) v->resize(size);
+    for (auto* list : {&residuals_, &images_, &base_, &above_})
+      for (auto& v : *list) v.resize(size);
+  }
+
+  // `x`, of which the map is `image`, becomes the next argument.
+  void next(Eigen::VectorXd& x, const Eigen::VectorXd& image) {
+    x = image - x;  // the residual
+    if (count_ > 0) {
+      const auto at = static_cast<std::size_t>((count_ - 1) % depth);
+      residuals_[at] = x - residual_;
+      images_[at] = image - image_;
+    }
+    residual_ = x;
+    image_ = image;
+    x = image;
+    // The newest differences first; those of the images follow what makes those of the residuals orthonormal.
+    std::size_t accepted = 0;
+    for (int back = 1; back <= std::min(count_, depth); ++back) {
+      const auto at = static_cast<std::size_t>((count_ - back) % depth);
+      auto &a = base_[accepted], &b = above_[accepted];
+      a = residuals_[at];
+      b = images_[at];
+      const double whole = a.norm();
+      for (std::size_t i = 0; i < accepted; ++i) {
+        const double share = base_[i].dot(a);
+        a -= share * base_[i];
+        b -= share * above_[i];
+      }
+      const double left = a.norm();
+      if (!(left > 1e-6 * whole)) continue;  // says nothing new but its rounding
+      a /= left;
+      b /= left;
+      x -= a.dot(residual_) * b;
+      ++accepted;
+    }
+    ++count_;
+  }
+
+ private:
+  static constexpr int depth = 3;
+  int count_ = 0;
+  Eigen::VectorXd residual_, image_;                       // of the last call
+  std::array<Eigen::VectorXd, depth> residuals_, images_;  // differences from call to call
+  std::array<Eigen::VectorXd, depth> base_, above_;
+};
+
+}  // namespace dodyn::rigid

@@ -1,0 +1,58 @@
+#include "study/observed_data.hpp"
+
+#include <algorithm>
+
+#include "settings/settings.hpp"
+#include "study/study.hpp"
+#include "surrogate/strategy_options.hpp"
+
+namespace dodyn::study {
+
+std::string text_in(const std::vector<std::pair<std::string, std::string>>& configuration, const std::string& key) {
+  const auto at =
+      std::find_if(configuration.begin(), configuration.end(), [&](const auto& one) { return one.first == key; });
+  return at == configuration.end() ? "" : at->second;
+}
+
+surrogate::ObservedData observed_data(const archive::Contents& contents) {
+  const auto text = [&](const std::string& key) { return text_in(contents.provenance.configuration, key); };
+  const auto& layout = contents.layout;
+  std::vector<std::string> metrics;
+  for (const auto& metric : layout.metrics) metrics.push_back(metric.name);
+  try {
+    surrogate::Named named;
+    named.integers = text("surrogate.integers");
+    named.categories = text("surrogate.categories");
+    named.logarithmic = text("surrogate.logarithmic");
+    named.conditional = text("surrogate.conditional");
+    const auto domains = surrogate::parse_domains(
+        named, layout.variables, [&](const std::string& variable) { return text("design." + variable); });
+    std::vector<int> objectives = surrogate::parse_names(text("surrogate.objectives"), metrics, true);
+    if (objectives.empty()) objectives = {-1};
+    surrogate::ObservedData observed{surrogate::DesignSpace(layout.variables, domains, "archive"),
+                                     constraints_of(text("surrogate.constraints"), layout.metrics),
+                                     std::move(objectives), text("surrogate.noise") == "true"};
+    for (const auto& [id, row] : archive::latest(contents))
+      if (const Evaluation& e = contents.evaluations[row]; e.status != Status::lost) observed.evaluations.push_back(e);
+    return observed;
+  } catch (const std::invalid_argument& error) {
+    throw ConfigError("the archive's configuration: " + std::string(error.what()));
+  }
+}
+
+const Evaluation* recommended_of(const archive::Contents& contents, const surrogate::ObservedData& observed) {
+  if (observed.objectives.size() > 1) return nullptr;
+  const Evaluation* const least = observed.best();
+  if (!least || !observed.noisy()) return least;
+  for (std::size_t i = contents.iterations.size(); i-- > 0;) {
+    const Eigen::VectorXd& design = contents.iterations[i].recommended;  // not a number where there was no model yet
+    if (design.size() != least->design.size() || !design.allFinite()) continue;
+    const Evaluation* found = nullptr;  // of repeated designs the one that is known best
+    for (const Evaluation& e : observed.evaluations)
+      if (e.design == design && observed.feasible(e) && (!found || e.cost_stderr < found->cost_stderr)) found = &e;
+    if (found) return found;
+  }
+  return least;
+}
+
+}  // namespace dodyn::study

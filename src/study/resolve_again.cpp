@@ -1,0 +1,111 @@
+// Designs that their neighbours say could be cheaper are solved again.
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "study/study.hpp"
+
+namespace dodyn::study {
+namespace {
+
+// How far apart two designs may be, ranges scaled to one, root mean square over the variables; and by how much a cost must
+// exceed what a neighbour says before that is doubted.
+constexpr double near = 0.15, doubtful = 1e-3;
+
+// So many neighbours are asked, those that say most: where local optima abound, each says something else.
+constexpr std::size_t heard = 2;
+
+}  // namespace
+
+// The rows that count now, of what was told or is about to be.
+std::map<std::int64_t, Evaluation> Study::latest() const {
+  std::map<std::int64_t, Evaluation> rows;
+  for (const auto& [id, row] : evaluations_)
+    if (observed_.contains(id) || pending_.contains(id)) rows[id] = row;
+  for (const auto& again : reevaluations_)
+    if (rows.contains(again.row.id)) rows[again.row.id] = again.row;
+  return rows;
+}
+
+// By how much a design's cost exceeds what a neighbour's cost and both slopes say, by the trapezoidal rule: positive
+// where it is on a worse branch of local optima than the neighbour. Relative; infinite where it has no cost yet.
+double Study::excess(const Evaluation& of, const Evaluation& by) const {
+  double square = 0;
+  for (Eigen::Index k = 0; k < of.design.size(); ++k) {
+    const Variable& v = layout_.variables[static_cast<std::size_t>(k)];
+    square += std::pow((of.design(k) - by.design(k)) / (v.upper - v.lower), 2);
+  }
+  if (square > near * near * static_cast<double>(of.design.size())) return 0.0;
+  if (of.status == Status::not_converged) return HUGE_VAL;
+  if (!of.ok() || of.gradient.size() == 0 || by.gradient.size() == 0) return 0.0;
+  const double expected = by.cost + 0.5 * (of.gradient + by.gradient).dot(of.design - by.design);
+  return (of.cost - expected) / std::abs(by.cost);
+}
+
+// Each such design is evaluated once more, from the motion of the neighbour that says most against it, until none is left that
+// another try improves. What is better becomes a later row of its id, of which the strategy is told after the first; what is
+// not leaves no trace. Batches that the archive holds whole were mended when they were new.
+bool Study::resolve_again() {
+  if (!evaluator_.uses_warm_start() || asynchronous_ || iterations_ < archived_iterations_) return true;
+  const auto batch = pending_;
+  std::set<std::int64_t> changed;  // since neighbours were asked what they say of them
+  for (const auto& [id, asked] : batch) changed.insert(id);
+  while (!changed.empty()) {
+    const auto rows = latest();
+    std::set<std::int64_t> parents, later;
+    for (const auto& [id, row] : rows) {
+      std::vector<std::pair<double, std::int64_t>> against;  // by whom, the most first
+      for (const auto& [other, neighbour] : rows)
+        if (other != id && neighbour.ok() && !trajectories_[other].empty())
+          if (const double by = excess(row, neighbour); by > doubtful) against.emplace_back(-by, other);
+      std::sort(against.begin(), against.end());
+      against.resize(std::min(against.size(), heard));
+      std::int64_t parent = -1;
+      for (const auto& [by, other] : against)
+        if (parent < 0 && (changed.contains(id) || changed.contains(other)) && !tried_.contains({id, other}))
+          parent = other;
+      if (parent < 0) continue;
+      if (resolved_again_.contains(parent) ||
+          parents.contains(id)) {  // a replay must see which motion a row started from
+        later.insert(id);
+        continue;
+      }
+      tried_.insert({id, parent});
+      parents.insert(parent);
+      resolved_again_[id] = row;
+      Evaluation& asked = pending_[id];
+      asked.id = id;
+      asked.design = row.design;
+      asked.seed = row.seed;
+      asked.parent = parent;
+      new_.push_back(id);
+    }
+    std::map<std::int64_t, Evaluation> first;
+    for (const auto& [id, row] : resolved_again_)
+      first[id] = std::exchange(evaluations_[id], {}), evaluations_.erase(id);
+    const bool on = resolved_again_.empty() || evaluate();
+    changed = std::move(later);
+    std::vector<Evaluation> better;
+    for (auto& [id, row] : first) {
+      if (const auto at = evaluations_.find(id); at != evaluations_.end()) better.push_back(at->second);
+      evaluations_[id] = std::move(row);
+      changed.insert(id);
+    }
+    for (Evaluation& row : better) {
+      std::erase_if(tried_, [&](const auto& pair) { return pair.first == row.id || pair.second == row.id; });
+      reevaluations_.push_back({evaluations_.size(), std::move(row)});
+    }
+    resolved_again_.clear();
+    pending_ = batch;
+    if (!on) return false;
+  }
+  return true;
+}
+
+// Whether another try at a design was worth it.
+bool Study::better_than_before(const Evaluation& row) const {
+  const Evaluation& before = resolved_again_.at(row.id);
+  return row.ok() && (!before.ok() || row.cost < before.cost - 1e-6 * std::abs(before.cost));
+}
+
+}  // namespace dodyn::study

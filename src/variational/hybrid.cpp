@@ -1,0 +1,423 @@
+#include "variational/hybrid.hpp"
+
+#include <Eigen/Cholesky>
+#include <Eigen/LU>
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+#include "variational/constraint_forces.hpp"
+#include "variational/located_root.hpp"
+
+namespace dodyn::variational {
+
+using Eigen::MatrixXd;
+using Eigen::VectorXd;
+
+namespace {
+
+// Stages of symmetric compositions: Suzuki (1990) of order 4, Kahan and Li (1997) of order 6.
+std::vector<double> composition(int order) {
+  if (order == 2) return {1.0};
+  if (order == 4) {
+    const double s = 1.0 / (4.0 - std::cbrt(4.0));
+    return {s, s, 1.0 - 4.0 * s, s, s};
+  }
+  const double a = 0.39216144400731413928, b = 0.33259913678935943860, c = -0.70624617255763935981,
+               d = 0.082213596293550800230, e = 1.0 - 2.0 * (a + b + c + d);
+  return {a, b, c, d, e, d, c, b, a};
+}
+
+}  // namespace
+
+HybridIntegrator::HybridIntegrator(const Assembly& assembly, const PieceOptions& options)
+    : assembly_(assembly), mechanics_(*assembly.mechanics), options_(options), stages_(composition(options.order)) {}
+
+std::string HybridIntegrator::at(const std::string& what) const {
+  char text[64];
+  std::snprintf(text, sizeof text, "t = %.9g s: ", now_.time);
+  return text + what;
+}
+
+void HybridIntegrator::note(Event::Kind kind, int which, double loss) {
+  events_.push_back({kind, now_.time, which, loss});
+  lost_ += loss;
+  if (stop_at_ && stop_at_(events_.back())) stop_ = true;
+}
+
+double HybridIntegrator::kinetic(const VectorXd& q, const VectorXd& p) const {
+  return 0.5 * p.dot(mechanics_.velocity(q, p));
+}
+
+HybridIntegrator::Held HybridIntegrator::held(const Mode& mode, const VectorXd& q) const {
+  const auto& rows = mechanics_.row(q);
+  const int n = mechanics_.n();
+  Held h;
+  h.G.resize(n, n);
+  h.B.resize(n, n);
+  MatrixXd basis(n, n);
+  int count = 0;
+  // rows that depend on those before them hold nothing more
+  const auto add = [&](int row, double target) {
+    if (count == n) return false;
+    VectorXd rest = rows.gradient.row(row).transpose();
+    const double size = rest.norm();
+    for (int twice = 0; twice < 2; ++twice)
+      for (int i = 0; i < count; ++i) rest -= basis.col(i).dot(rest) * basis.col(i);
+    if (!(rest.norm() > 1e-8 * size)) return false;
+    basis.col(count) = rest.normalized();
+    h.G.row(count) = h.B.row(count) = rows.gradient.row(row);
+    h.rows.push_back(row);
+    h.targets.push_back(target);
+    ++count;
+    return true;
+  };
+  for (const int wire : assembly_.wires) add(wire, 0.0);
+  for (std::size_t i = 0; i < mode.holds.size(); ++i) {
+    const Contact& contact = assembly_.contacts[i];
+    if (mode.holds[i] != Hold::open && add(contact.gap, 0.0) && mode.holds[i] == Hold::slide && mode.ways[i] != 0)
+      h.B.row(count - 1) -= contact.friction * mode.ways[i] * rows.gradient.row(contact.slip);
+  }
+  for (std::size_t i = 0; i < mode.holds.size(); ++i)
+    if (mode.holds[i] == Hold::stick) add(assembly_.contacts[i].slip, mode.anchors[i]);
+  h.G.conservativeResize(count, n);
+  h.B.conservativeResize(count, n);
+  return h;
+}
+
+bool HybridIntegrator::substep(const Mode& mode, Held& before, const VectorXd& q0, const VectorXd& p0, double h,
+                               VectorXd& q1, VectorXd& p1) const {
+  const int n = mechanics_.n();
+  const auto m = static_cast<int>(before.rows.size());
+  VectorXd r = VectorXd::Zero(m), residual(n + m);
+  MatrixXd jacobian = MatrixXd::Zero(n + m, n + m);
+  q1 = q0 + h * mechanics_.velocity(q0, p0);
+  bool converged = false;
+  for (int iteration = 0; iteration < 30 && !converged; ++iteration) {
+    const auto& interval = mechanics_.interval(q0, q1, h);
+    residual.head(n) = p0 + interval.minus;
+    jacobian.topLeftCorner(n, n) = interval.slope;
+    if (m > 0) {
+      residual.head(n) += before.B.transpose() * r;
+      jacobian.topRightCorner(n, m) = before.B.transpose();
+      const auto& rows = mechanics_.row(q1);
+      for (int i = 0; i < m; ++i) {
+        const int row = before.rows[static_cast<std::size_t>(i)];
+        residual(n + i) = rows.value(row) - before.targets[static_cast<std::size_t>(i)];
+        jacobian.block(n + i, 0, 1, n) = rows.gradient.row(row);
+      }
+    }
+    const VectorXd correction = jacobian.partialPivLu().solve(residual);
+    if (!correction.allFinite()) return false;
+    q1 -= correction.head(n);
+    r -= correction.tail(m);
+    // it converges quadratically: what is left behind a correction this small is round-off
+    converged = correction.head(n).lpNorm<Eigen::Infinity>() <= 1e-11 * (1.0 + q1.lpNorm<Eigen::Infinity>());
+  }
+  if (!converged) return false;
+  const auto& interval = mechanics_.interval(q0, q1, h);
+  // p1 = plus, and p0 + minus + B^T r = 0: their sum keeps p0 to round-off, however short the interval is
+  p1 = p0 + (interval.minus + interval.plus);
+  if (m > 0) p1 += before.B.transpose() * r;
+  discrete_energy_ = interval.energy;
+  if (m > 0) {
+    Held after = held(mode, q1);
+    const Eigen::LLT<MatrixXd> mass(mechanics_.mass(q1));
+    const MatrixXd A = after.G * mass.solve(after.B.transpose());
+    p1 -= after.B.transpose() * A.partialPivLu().solve(after.G * mass.solve(p1));
+    before = std::move(after);
+  }
+  return p1.allFinite();
+}
+
+bool HybridIntegrator::flow(const Piece& from, double h, Piece& to) const {
+  to.mode = from.mode;
+  to.time = from.time + h;
+  VectorXd q = from.q, p = from.p;
+  Held rows = held(from.mode, q);
+  for (const double share : stages_) {
+    if (!substep(from.mode, rows, q, p, share * h, to.q, to.p)) return false;
+    q = to.q;
+    p = to.p;
+  }
+  return true;
+}
+
+ConstraintForces balance(const Mechanics& mechanics, const HybridIntegrator::Held& held, const VectorXd& q,
+                         const VectorXd& v) {
+  ConstraintForces b;
+  const Eigen::LLT<MatrixXd> mass(mechanics.mass(q));
+  const auto& state = mechanics.state(q, v);
+  b.curvature = state.curvature;
+  b.acceleration = mass.solve(state.bias);
+  b.scale = 1e-12 + state.bias.lpNorm<Eigen::Infinity>();
+  if (held.rows.empty()) return b;
+  VectorXd wanted = held.G * b.acceleration;
+  for (std::size_t i = 0; i < held.rows.size(); ++i)
+    wanted(static_cast<Eigen::Index>(i)) += state.curvature(held.rows[i]);
+  const MatrixXd Minv_B = mass.solve(held.B.transpose());
+  b.lambda = -(held.G * Minv_B).partialPivLu().solve(wanted);
+  b.acceleration += Minv_B * b.lambda;
+  return b;
+}
+
+void HybridIntegrator::forces(VectorXd& normal, VectorXd& tangential) const {
+  const auto count = static_cast<Eigen::Index>(assembly_.contacts.size());
+  normal = tangential = VectorXd::Zero(count);
+  const Held h = held(now_.mode, now_.q);
+  const ConstraintForces b = balance(mechanics_, h, now_.q, velocity());
+  for (std::size_t k = 0; k < h.rows.size(); ++k)
+    for (Eigen::Index i = 0; i < count; ++i) {
+      const Contact& contact = assembly_.contacts[static_cast<std::size_t>(i)];
+      const double force = b.lambda(static_cast<Eigen::Index>(k));
+      if (h.rows[k] == contact.gap) {
+        normal(i) = force;
+        const auto j = static_cast<std::size_t>(i);
+        if (now_.mode.holds[j] == Hold::slide) tangential(i) = -contact.friction * now_.mode.ways[j] * force;
+      }
+      if (h.rows[k] == contact.slip && now_.mode.holds[static_cast<std::size_t>(i)] == Hold::stick)
+        tangential(i) = force;
+    }
+}
+
+std::vector<HybridIntegrator::Guard> HybridIntegrator::guards(const Mode& mode) const {
+  std::vector<Guard> all;
+  for (int i = 0; i < static_cast<int>(assembly_.contacts.size()); ++i) {
+    const auto k = static_cast<std::size_t>(i);
+    if (mode.holds[k] == Hold::open) {
+      all.push_back({Guard::gap, i});
+      continue;
+    }
+    if (assembly_.contacts[k].latch) continue;
+    all.push_back({Guard::push, i});
+    if (mode.holds[k] == Hold::stick) all.insert(all.end(), {{Guard::cone_up, i}, {Guard::cone_down, i}});
+    if (mode.holds[k] == Hold::slide && mode.ways[k] != 0) all.push_back({Guard::slip, i});
+  }
+  for (int i = 0; i < static_cast<int>(assembly_.exchanges.size()); ++i) all.push_back({Guard::exchange, i});
+  return all;
+}
+
+VectorXd HybridIntegrator::values(const Piece& at, const std::vector<Guard>& guards, VectorXd* gap_rates) const {
+  VectorXd x(static_cast<Eigen::Index>(guards.size()));
+  if (gap_rates) *gap_rates = VectorXd::Zero(x.size());
+  const VectorXd v = mechanics_.velocity(at.q, at.p);
+  const auto rows = mechanics_.row(at.q);  // a copy: balance() writes over it
+  VectorXd normal = VectorXd::Zero(static_cast<Eigen::Index>(assembly_.contacts.size())), tangential = normal;
+  double noise = 0.0;
+  if (std::any_of(guards.begin(), guards.end(),
+                  [](const Guard& g) { return g.kind != Guard::gap && g.kind != Guard::exchange; })) {
+    const Held h = held(at.mode, at.q);
+    const ConstraintForces b = balance(mechanics_, h, at.q, v);
+    noise = 2.0 * force_noise * b.scale;
+    for (std::size_t k = 0; k < h.rows.size(); ++k)
+      for (std::size_t i = 0; i < assembly_.contacts.size(); ++i) {
+        if (h.rows[k] == assembly_.contacts[i].gap)
+          normal(static_cast<Eigen::Index>(i)) = b.lambda(static_cast<Eigen::Index>(k));
+        if (h.rows[k] == assembly_.contacts[i].slip)
+          tangential(static_cast<Eigen::Index>(i)) = b.lambda(static_cast<Eigen::Index>(k));
+      }
+  }
+  for (Eigen::Index i = 0; i < x.size(); ++i) {
+    const Guard& guard = guards[static_cast<std::size_t>(i)];
+    const auto k = static_cast<std::size_t>(guard.which);
+    switch (guard.kind) {
+      case Guard::gap:
+        x(i) = rows.value(assembly_.contacts[k].gap);
+        if (gap_rates) (*gap_rates)(i) = rows.gradient.row(assembly_.contacts[k].gap).dot(v);
+        break;
+      case Guard::push:
+        x(i) = normal(guard.which) + noise;
+        break;
+      case Guard::cone_up:
+        x(i) = assembly_.contacts[k].friction * normal(guard.which) - tangential(guard.which) + noise;
+        break;
+      case Guard::cone_down:
+        x(i) = assembly_.contacts[k].friction * normal(guard.which) + tangential(guard.which) + noise;
+        break;
+      case Guard::slip:
+        x(i) = at.mode.ways[k] * rows.gradient.row(assembly_.contacts[k].slip).dot(v);
+        break;
+      case Guard::exchange:
+        x(i) = mechanics_.watched(at.q, v)(assembly_.exchanges[k].guard);
+        break;
+    }
+  }
+  return x;
+}
+
+double HybridIntegrator::locate(const Guard& guard, const Piece& from, double h, double at_start) const {
+  Piece to;
+  const std::vector<Guard> one = {guard};
+  const auto f = [&](double s) { return flow(from, s, to) ? values(to, one, nullptr)(0) : -1.0; };
+  double low = 0.0, value = at_start;
+  // a contact that has just opened begins at zero: look for where it is open
+  if (guard.kind == Guard::gap ? at_start <= closed : at_start <= 0.0) {
+    double s = h;
+    for (int i = 0; i < 60 && !(low > 0.0); ++i) {
+      s *= 0.5;
+      const double there = f(s);
+      if (there > 0.0) {
+        low = s;
+        value = there;
+      } else {
+        h = s;
+      }
+    }
+    if (!(low > 0.0)) return 0.0;
+  }
+  return located_root(f, low, value, h, f(h));
+}
+
+// A contact that closes and opens again within a step: the time at which it first is closed, or -1. It is looked for where
+// the cubic through both ends comes near.
+double HybridIntegrator::dip(int contact, const Piece& from, double h, double g0, double v0, double g1,
+                             double v1) const {
+  double least = g0;
+  for (int i = 1; i < 16; ++i) {
+    const double x = i / 16.0, y = 1.0 - x;
+    least = std::min(least, y * y * ((1 + 2 * x) * g0 + x * h * v0) + x * x * ((1 + 2 * y) * g1 - y * h * v1));
+  }
+  if (least > 0.1 * std::max(g0, g1)) return -1.0;
+  Piece to;
+  const std::vector<Guard> one = {{Guard::gap, contact}};
+  const auto rate = [&](double s) {
+    VectorXd rates;
+    if (!flow(from, s, to)) return 1.0;
+    values(to, one, &rates);
+    return rates(0);
+  };
+  const double lowest = located_root([&](double s) { return -rate(s); }, 0.0, -v0, h, -v1);
+  if (!flow(from, lowest, to) || values(to, one, nullptr)(0) >= 0.0) return -1.0;
+  return locate(one[0], from, lowest, g0);
+}
+
+std::string HybridIntegrator::advance(double time, const std::function<bool(const Event&)>& stop) {
+  stop_at_ = stop;
+  stopped_ = stop_ = false;
+  int at_once = 0;
+  while (now_.time < time - 1e-14 * std::max(1.0, std::abs(time))) {
+    double h = time - now_.time;
+    // Where a contact neither presses, held, nor opens, let go, as far as steps of this length can tell: shorter ones, on
+    // which a gap is closed by rounding alone.
+    const bool hovers = at_once > 3;
+    if (hovers) h *= std::pow(0.5, at_once - 3);
+    Piece end;
+    for (int halvings = 0; !flow(now_, h, end); ++halvings) {
+      if (halvings == 20) return at("the step has no solution");
+      h *= 0.5;
+    }
+    const auto all = guards(now_.mode);
+    VectorXd rates_before, rates_after;
+    const VectorXd before = values(now_, all, &rates_before), after = values(end, all, &rates_after);
+    double earliest = h;
+    const Guard* hit = nullptr;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      const auto k = static_cast<Eigen::Index>(i);
+      double s = -1.0;
+      if (hovers && all[i].kind == Guard::gap && after(k) > -closed) continue;
+      if (after(k) < 0.0)
+        s = locate(all[i], now_, h, before(k));
+      else if (all[i].kind == Guard::gap && rates_before(k) < 0.0 && rates_after(k) > 0.0)
+        s = dip(all[i].which, now_, h, before(k), rates_before(k), after(k), rates_after(k));
+      if (s < 0.0 || (hit && s >= earliest)) continue;
+      earliest = s;
+      hit = &all[i];
+    }
+    if (!hit) {
+      at_once = 0;
+      now_ = end;
+      for (std::size_t i = 0; i < all.size(); ++i)
+        if (all[i].kind == Guard::gap) deepest_ = std::max(deepest_, -after(static_cast<Eigen::Index>(i)));
+      continue;
+    }
+    at_once = earliest > 1e-13 ? 0 : at_once + 1;
+    if (earliest > 0.0) {
+      Piece event;
+      if (!flow(now_, earliest, event)) return at("the step up to an event has no solution");
+      now_ = event;
+    }
+    if (observer) observer(now_);
+    const Guard guard = *hit;
+    if (std::string reason = handle(guard, time - now_.time); !reason.empty()) return reason;
+    if (observer) observer(now_);
+    if (stop_) {
+      stopped_ = true;
+      return "";
+    }
+    if (at_once > 100) return at("events follow each other without end");
+    if (static_cast<int>(events_.size()) > options_.most_events) return at("more events than motion.events allows");
+  }
+  now_.time = time;
+  return "";
+}
+
+std::string HybridIntegrator::handle(const Guard& guard, double rest_of_step) {
+  const auto k = static_cast<std::size_t>(guard.which);
+  switch (guard.kind) {
+    case Guard::gap:
+      return collide(rest_of_step);
+    case Guard::push:
+      note(Event::lift_off, guard.which, 0.0);
+      return settle(guard.which, Hold::open, 0);
+    case Guard::cone_up:
+    case Guard::cone_down:
+      note(Event::slip, guard.which, 0.0);
+      return settle(guard.which, Hold::stick, 0);
+    case Guard::slip:
+      note(Event::stick, guard.which, 0.0);
+      return settle(guard.which, Hold::slide, now_.mode.ways[k]);
+    case Guard::exchange:
+      return exchange(guard.which);
+  }
+  return "";
+}
+
+void HybridIntegrator::resume(const Piece& piece) {
+  now_ = piece;
+  events_.clear();
+  lost_ = deepest_ = 0.0;
+  stopped_ = stop_ = false;
+  stop_at_ = {};
+}
+
+std::string HybridIntegrator::start(double time, const VectorXd& q, const VectorXd& v) {
+  const std::size_t count = assembly_.contacts.size();
+  now_ = {time,
+          q,
+          VectorXd::Zero(q.size()),
+          {std::vector<Hold>(count, Hold::open), std::vector<int>(count, 0), std::vector<double>(count, 0.0)}};
+  resume(Piece(now_));
+  const MatrixXd M = mechanics_.mass(q);
+  if (M.llt().info() != Eigen::Success) {
+    for (Eigen::Index i = 0; i < M.rows(); ++i)
+      if (!(M(i, i) > 0.0)) return "no mass moves with coordinate " + std::to_string(i + 1);
+    return "the mass matrix is singular at the start";
+  }
+  const auto rows = mechanics_.row(q);
+  for (std::size_t i = 0; i < count; ++i) {
+    const double gap = rows.value(assembly_.contacts[i].gap);
+    if (!(gap >= -1e-9)) {
+      char text[64];
+      std::snprintf(text, sizeof text, "%.6g m", gap);
+      return "it starts inside contact " + assembly_.contacts[i].name + ", with a gap of " + text;
+    }
+  }
+  const Held wires = held(now_.mode, q);
+  if (wires.rows.size() < assembly_.wires.size())
+    return "the wires are dependent at the start: one says what others say";
+  for (const int wire : assembly_.wires)
+    if (!(std::abs(rows.value(wire)) <= 1e-9)) {
+      char text[64];
+      std::snprintf(text, sizeof text, "%.6g", rows.value(wire));
+      return std::string("it starts off a wire, by ") + text;
+    }
+  now_.p = M * v;
+  if (!wires.rows.empty()) {
+    const Eigen::LLT<MatrixXd> mass(M);
+    now_.p -= wires.G.transpose() * (wires.G * mass.solve(wires.G.transpose())).llt().solve(wires.G * v);
+  }
+  std::string reason = collide(0.0);
+  return reason;
+}
+
+}  // namespace dodyn::variational

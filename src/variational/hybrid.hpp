@@ -1,0 +1,145 @@
+// Motions as pieces on constraint sets, joined by jumps: the nonsmooth integrator.
+//
+// A mode says which contacts are held and how: open, sticking, or sliding one way. Within a mode a step solves, for q1
+// given (q0, p0),
+//   p0 + D2 L_d(q0, q1) + F- + B(q0)^T r0 = 0,   g(q1) = 0         (Pekarek 2010, (3.1.8)-(3.1.10), with multipliers)
+//   p1 = D4 L_d(q0, q1) + F+ + B(q1)^T r1,       G(q1) M^-1 p1 = 0
+// g the rows that are held and G their gradient; B = G, but for a sliding contact with friction, whose reaction lies
+// along n - mu w t, w the sign of its slip. The step is symmetric, so compositions of it have order 4 and 6.
+// A guard is a scalar whose sign change ends a mode: a gap, a force of contact (lift-off), the friction cone, a slip
+// speed, an exchange's own. It is located on the step itself, as the root over the length of the step. A jump is
+//   p+ = relabel( ((1 + e) Q_after - e I) Q_before p- ),
+// Q the projections of momenta, M^-1-orthogonal, on what is held before and after; which contacts are held after an
+// impact is found by trying: impulses push, friction's lie in Coulomb's cone or at its edge against the slip, contacts
+// without an impulse do not close (Newton's law of restitution).
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "variational/mechanics.hpp"
+
+namespace dodyn::variational {
+
+struct Contact {
+  std::string name;
+  int gap = -1, slip = -1;  // rows: distance, >= 0; position along the surface, -1: without friction
+  double restitution = 0.0, friction = 0.0;
+  bool latch = false;  // once closed it pulls, too
+};
+// What happens where `guard`, a watched number, falls through zero: coordinates and rates become watched numbers.
+struct Exchange {
+  std::string name;
+  int guard = -1;
+  std::vector<int> coordinates, rates;  // [n]: a watched number, -1: as it was
+};
+struct Assembly {
+  const Mechanics* mechanics = nullptr;
+  std::vector<Contact> contacts;
+  std::vector<int> wires;  // rows that are held at zero always
+  std::vector<Exchange> exchanges;
+};
+
+enum class JumpLaw { momentum, discrete_energy };
+
+struct PieceOptions {
+  double step = 1e-3;  // s, the longest
+  int order = 2;       // 2, or 4 and 6 by composition
+  JumpLaw jump = JumpLaw::momentum;
+  double rest_speed = 1e-6;  // m/s: what parts slower than this from a contact that forces press together stays
+  int most_events = 100000;
+};
+
+enum class Hold { open, slide, stick };
+struct Mode {
+  std::vector<Hold> holds;      // of each contact
+  std::vector<int> ways;        // sign of the slip of one that slides; 0: without friction
+  std::vector<double> anchors;  // slip position of one that sticks
+  bool operator==(const Mode& other) const { return holds == other.holds && ways == other.ways; }
+};
+
+struct Event {
+  enum Kind { impact, exchange, lift_off, slip, stick, rest, touch } kind = impact;
+  double time = 0.0;
+  int which = -1;     // contact or exchange; of several at once the first
+  double loss = 0.0;  // kinetic energy, J
+};
+
+// State of a motion: q, p at time t, and what is held.
+struct Piece {
+  double time = 0.0;
+  Eigen::VectorXd q, p;
+  Mode mode;
+};
+
+class HybridIntegrator {
+ public:
+  HybridIntegrator(const Assembly& assembly, const PieceOptions& options);
+
+  // Begins at (q, v); contacts that are closed there, and wires, must fit. Empty, or what is wrong.
+  std::string start(double time, const Eigen::VectorXd& q, const Eigen::VectorXd& v);
+  // Goes on from a piece that was had before, with nothing noted yet.
+  void resume(const Piece& piece);
+  // Makes an exchange now, with the impact that it leads to. Empty, or why it could not.
+  std::string exchange(int which);
+  // Moves to `time` in one step, or until `stop` says of an event that it is the last one. Empty, or why it could not.
+  std::string advance(double time, const std::function<bool(const Event&)>& stop = {});
+
+  const Piece& now() const { return now_; }
+  Eigen::VectorXd velocity() const { return mechanics_.velocity(now_.q, now_.p); }
+  // Forces of contacts now, N: normal, and along the slip; [contacts]
+  void forces(Eigen::VectorXd& normal, Eigen::VectorXd& tangential) const;
+  const std::vector<Event>& events() const { return events_; }
+  double lost() const { return lost_; }  // kinetic energy at all events, J
+  bool stopped() const { return stopped_; }
+  // Of the last interval: the discrete energy, J.
+  double discrete_energy() const { return discrete_energy_; }
+  double deepest() const { return deepest_; }  // gap below zero at any node, m
+  // States before and after each event are shown here, if it is set.
+  std::function<void(const Piece&)> observer;
+
+  // One step of length h from a piece, in its mode and past all guards; false: it has no solution.
+  bool flow(const Piece& from, double h, Piece& to) const;
+
+  // Rows held in a mode: gradients G and directions of reactions B, [held x n]; for (null-space) charts of gaits.
+  struct Held {
+    std::vector<int> rows;
+    std::vector<double> targets;  // values that they are held at
+    Eigen::MatrixXd G, B;
+  };
+  Held held(const Mode& mode, const Eigen::VectorXd& q) const;
+
+ private:
+  struct Guard {
+    enum Kind { gap, push, cone_up, cone_down, slip, exchange } kind;
+    int which;
+  };
+  // `rows`: what is held at q0, and afterwards at q1.
+  bool substep(const Mode& mode, Held& rows, const Eigen::VectorXd& q0, const Eigen::VectorXd& p0, double h,
+               Eigen::VectorXd& q1, Eigen::VectorXd& p1) const;
+  std::vector<Guard> guards(const Mode& mode) const;
+  Eigen::VectorXd values(const Piece& at, const std::vector<Guard>& guards, Eigen::VectorXd* gap_rates) const;
+  double locate(const Guard& guard, const Piece& from, double h, double at_start) const;
+  double dip(int contact, const Piece& from, double h, double g0, double v0, double g1, double v1) const;
+  std::string handle(const Guard& guard, double rest_of_step);
+  std::string collide(double rest_of_step);
+  std::string settle(int contact_refused = -1, Hold refused = Hold::open, int way_refused = 0);
+  void keep_energy(int contact, double rest_of_step);
+  void note(Event::Kind kind, int which, double loss);
+  double kinetic(const Eigen::VectorXd& q, const Eigen::VectorXd& p) const;
+  std::string at(const std::string& what) const;
+
+  const Assembly& assembly_;
+  const Mechanics& mechanics_;
+  PieceOptions options_;
+  std::vector<double> stages_;
+  Piece now_;
+  std::vector<Event> events_;
+  double lost_ = 0.0, deepest_ = 0.0;
+  mutable double discrete_energy_ = 0.0;
+  bool stopped_ = false, stop_ = false;
+  std::function<bool(const Event&)> stop_at_;
+};
+
+}  // namespace dodyn::variational

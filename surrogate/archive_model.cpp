@@ -1,0 +1,211 @@
+#include "surrogate/archive_model.hpp"
+
+#include <Eigen/Cholesky>
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+#include <vector>
+
+#include "surrogate/random.hpp"
+#include "surrogate/sampling.hpp"
+
+namespace dodyn::surrogate {
+
+using Eigen::Index;
+using Eigen::MatrixXd;
+using Eigen::VectorXd;
+
+namespace {
+
+constexpr double band = 1.959963984540054;  // standard deviations on either side that hold 95 %
+constexpr Index most_left_out = 500;        // samples up to which each is told from the others
+
+// Points of the unit cube, a column each, as a model sees the designs there.
+MatrixXd embedded(const DesignSpace& space, const MatrixXd& units) {
+  MatrixXd z(space.embedded(), units.cols());
+  for (Index i = 0; i < units.cols(); ++i) z.col(i) = space.embed(space.unit(space.design(units.col(i))));
+  return z;
+}
+
+// Of each sample, a column of `x`, the share of the box to which it is the nearest one. Copies share theirs.
+VectorXd parts_of_box(const DesignSpace& space, const MatrixXd& x) {
+  constexpr int points = 4096;
+  const MatrixXd box = embedded(space, sobol(static_cast<int>(space.dimensions()), points, 1));
+  VectorXd parts = VectorXd::Zero(x.cols());
+  for (Index i = 0; i < box.cols(); ++i) {
+    const VectorXd squares = (x.colwise() - box.col(i)).colwise().squaredNorm();
+    const double least = squares.minCoeff();
+    const auto nearest = (squares.array() <= least).cast<double>().matrix().eval();
+    parts += nearest / nearest.sum();
+  }
+  return parts / points;
+}
+
+// As many samples with equal parts of the box would be worth these: (sum of parts)^2 / (sum of their squares), where the
+// part of a sample counts twice for each bound on which it lies, as those of a grid do: there it has half the room.
+double even_samples_of(const MatrixXd& x, VectorXd parts) {
+  constexpr double near = 1e-6;
+  for (Index i = 0; i < x.cols(); ++i)
+    parts(i) *= std::exp2(static_cast<double>((x.col(i).array() < near || x.col(i).array() > 1 - near).count()));
+  return parts.sum() * parts.sum() / parts.squaredNorm();
+}
+
+}  // namespace
+
+ArchiveModel::ArchiveModel(const ObservedData& observed, int metric) : observed_(observed) {
+  const DesignSpace& space = observed.space;
+  const auto value = [&](const Evaluation& e) {
+    return metric < 0 ? e.cost : metric < e.metrics.size() ? e.metrics(metric) : not_a_number;
+  };
+  const bool noisy = metric < 0 && observed.noisy();  // nothing is known of the noise of their gradients
+  std::vector<const Evaluation*> good;
+  bool gradient = false;
+  for (const Evaluation& e : observed.evaluations) {
+    if (!e.ok() || !(std::abs(value(e)) <= Kriging::most_magnitude)) continue;
+    good.push_back(&e);
+    gradient |=
+        metric < 0 && !noisy && space.all_real() && e.gradient.size() == space.dimensions() && e.gradient.allFinite();
+  }
+  used_ = static_cast<Index>(good.size());
+  if (used_ < 2)
+    throw std::invalid_argument("only " + std::to_string(used_) +
+                                (used_ == 1 ? " evaluation has" : " evaluations have") + " it; two are needed");
+  Samples s;
+  s.x.resize(space.embedded(), used_);
+  s.y.resize(used_);
+  if (gradient) s.gradient = MatrixXd::Constant(space.embedded(), used_, not_a_number);
+  if (noisy) s.variance.resize(used_);
+  for (Index i = 0; i < used_; ++i) {
+    const Evaluation& e = *good[static_cast<std::size_t>(i)];
+    s.x.col(i) = space.embed(observed.unit(e));
+    s.y(i) = value(e);
+    if (gradient && e.gradient.size() == space.dimensions() && e.gradient.allFinite())
+      s.gradient.col(i) = e.gradient.cwiseProduct(space.slope(e.design));
+    if (noisy) s.variance(i) = e.cost_stderr * e.cost_stderr;
+  }
+  KrigingOptions options;
+  options.scale = VectorXd::Ones(space.embedded());
+  options.nugget = noisy;
+  // The warp moves by a decade at each fit.
+  for (double width = not_a_number; tracked_.empty() || tracked_.warp().width != width;) {
+    width = tracked_.empty() ? not_a_number : tracked_.warp().width;
+    tracked_.update(s, options, !noisy, true);
+    if (noisy) break;
+  }
+  const VectorXd parts = parts_of_box(space, s.x);
+  even_samples_ = even_samples_of(s.x, parts);
+  const MatrixXd filling = embedded(space, sobol(static_cast<int>(space.dimensions()), static_cast<int>(used_), 2));
+  even_samples_of_filling_ = even_samples_of(filling, parts_of_box(space, filling));
+  quality_ = quality_over_box_ = not_a_number;
+  if (used_ > most_left_out) return;
+  const Kriging::LeaveOneOut left_out = tracked_.model().leave_one_out();
+  quality_ = left_out.quality();
+  const double mean = parts.dot(left_out.observed);
+  const double spread = parts.dot((left_out.observed.array() - mean).square().matrix());
+  const double error = parts.dot((left_out.observed - left_out.mean).cwiseAbs2());
+  quality_over_box_ = spread > 0 ? 1 - error / spread : 0;
+}
+
+PredictionInterval ArchiveModel::at(const VectorXd& design) const {
+  const Prediction p = tracked_.model().predict(observed_.space.embed(observed_.space.unit(design)));
+  const double sd = std::sqrt(std::max(p.variance, 0.0));
+  const Warp& warp = tracked_.warp();
+  return {warp.backward(p.mean), warp.backward(p.mean - band * sd), warp.backward(p.mean + band * sd)};
+}
+
+double ArchiveModel::probability_below(const VectorXd& design, double limit) const {
+  const Prediction p = tracked_.model().predict(observed_.space.embed(observed_.space.unit(design)));
+  const double distance = tracked_.warp().forward(limit) - p.mean, sd = std::sqrt(std::max(p.variance, 0.0));
+  if (sd == 0) return distance >= 0 ? 1 : 0;
+  return 0.5 * std::erfc(-distance / (sd * std::sqrt(2.0)));
+}
+
+VectorXd ArchiveModel::middles(const MatrixXd& units) const {
+  VectorXd mean, variance;
+  tracked_.model().predict(embedded(observed_.space, units), mean, variance);
+  const Warp& warp = tracked_.warp();
+  return mean.unaryExpr([&](double w) { return warp.backward(w); });
+}
+
+OptimumDistribution sample_optimum(const ObservedData& observed, int draws) {
+  const ArchiveModel cost(observed, -1);
+  const DesignSpace& space = observed.space;
+  const SuccessClassifier success = viability_of(observed);
+  std::vector<ArchiveModel> limits;
+  for (const Constraint& c : observed.constraints) limits.emplace_back(observed, c.metric);
+  const Evaluation* const best = observed.best();
+  if (!best) throw std::invalid_argument("no evaluation is ok and keeps the constraints");
+
+  // The likeliest of a filling and of ever smaller steps about the best: of what the minimum may be, a few hundred.
+  constexpr int spread = 4000, around = 4000, kept = 400;
+  Random random(1);
+  const VectorXd centre = observed.unit(*best);
+  const Index d = space.dimensions();
+  MatrixXd units(d, spread + around + 1);
+  units.leftCols(spread) = sobol(static_cast<int>(d), spread, 1);
+  for (Index i = 0; i < around; ++i) {
+    const double size = std::pow(10.0, -0.5 - 3 * random.uniform());
+    for (Index k = 0; k < d; ++k) units(k, spread + i) = std::clamp(centre(k) + size * random.normal(), 0.0, 1.0);
+  }
+  units.col(spread + around) = centre;
+  const MatrixXd z = embedded(space, units);
+  const Kriging& model = cost.model().model();
+  VectorXd mean, variance;
+  model.predict(z, mean, variance);
+  std::vector<Index> order;
+  for (Index i = 0; i < units.cols(); ++i) {
+    bool possible = i == spread + around || success.log_probability(z.col(i)) >= std::log(0.5);
+    for (std::size_t k = 0; possible && i < spread + around && k < limits.size(); ++k) {
+      const double p = limits[k].probability_below(space.design(units.col(i)), observed.constraints[k].limit);
+      possible = (observed.constraints[k].below ? p : 1 - p) >= 0.5;
+    }
+    if (possible) order.push_back(i);
+  }
+  const auto promise = [&](Index i) { return mean(i) - 3 * std::sqrt(std::max(variance(i), 0.0)); };
+  std::stable_sort(order.begin(), order.end(), [&](Index a, Index b) { return promise(a) < promise(b); });
+  // of the filling and of the steps alike: the steps alone would crowd it out
+  std::vector<Index> chosen = {spread + around};
+  for (const bool near : {false, true}) {
+    int count = 0;
+    for (const Index i : order)
+      if ((i >= spread) == near && count < kept / 2) chosen.push_back(i), ++count;
+  }
+  MatrixXd covariance = model.covariance(z(Eigen::all, chosen));
+  covariance.diagonal().array() += 1e-9 * (covariance.diagonal().maxCoeff() + 1e-300);
+  const Eigen::LDLT<MatrixXd> factor(covariance);
+  const VectorXd root = factor.vectorD().cwiseMax(0).cwiseSqrt();
+  std::vector<double> costs;
+  MatrixXd minima(d, draws);
+  for (int i = 0; i < draws; ++i) {
+    const VectorXd normal = VectorXd::NullaryExpr(root.size(), [&] { return random.normal(); });
+    const VectorXd drawn = factor.transpositionsP().transpose() * (factor.matrixL() * root.cwiseProduct(normal));
+    Index at = 0;
+    const double least = (mean(chosen) + drawn).minCoeff(&at);
+    costs.push_back(cost.model().warp().backward(least));
+    minima.col(i) = space.design(units.col(chosen[static_cast<std::size_t>(at)]));
+  }
+  const auto quantile = [](std::vector<double> values, double part) {
+    std::sort(values.begin(), values.end());
+    return values[static_cast<std::size_t>(part * static_cast<double>(values.size() - 1))];
+  };
+  OptimumDistribution out{
+      VectorXd(d), VectorXd(d), VectorXd(d), {quantile(costs, 0.5), quantile(costs, 0.025), quantile(costs, 0.975)}};
+  for (Index k = 0; k < d; ++k) {
+    const VectorXd row = minima.row(k);
+    const std::vector<double> values(row.begin(), row.end());
+    out.lower(k) = quantile(values, 0.05), out.middle(k) = quantile(values, 0.5), out.upper(k) = quantile(values, 0.95);
+  }
+  return out;
+}
+
+SuccessClassifier viability_of(const ObservedData& observed) {
+  MatrixXd x(observed.space.embedded(), static_cast<Index>(observed.evaluations.size()));
+  std::vector<bool> viable;
+  for (std::size_t i = 0; i < observed.evaluations.size(); ++i) {
+    x.col(static_cast<Index>(i)) = observed.space.embed(observed.unit(observed.evaluations[i]));
+    viable.push_back(observed.evaluations[i].ok());
+  }
+  return SuccessClassifier(x, viable);
+}
+
+}  // namespace dodyn::surrogate

@@ -1,0 +1,63 @@
+// What the evaluations of a study, finished or not, say of designs that were never evaluated: a kriging model of one
+// quantity, and how likely a design is to evaluate at all.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "surrogate/incremental_kriging.hpp"
+#include "surrogate/observed_data.hpp"
+#include "surrogate/success_classifier.hpp"
+
+namespace dodyn::surrogate {
+
+// Of a quantity at one design. Where costs were warped, `middle` is the median; otherwise the mean as well.
+struct PredictionInterval {
+  double middle = 0, lower = 0, upper = 0;  // the band holds 95 % of what the model deems possible
+};
+
+class ArchiveModel {
+ public:
+  // Of `metric` (-1: the cost), by the evaluations told that are `ok` and have it, gradients of the cost included where
+  // they are known and costs are not noisy; the designs as `evidence.space` sees them. Throws std::invalid_argument where fewer than two
+  // evaluations have the quantity. ObservedData outlives it.
+  ArchiveModel(const ObservedData& observed, int metric);
+
+  PredictionInterval at(const Eigen::VectorXd& design) const;
+  double probability_below(const Eigen::VectorXd& design, double limit) const;
+  // The middles at the columns of `units`, points of the unit cube.
+  Eigen::VectorXd middles(const Eigen::MatrixXd& units) const;
+
+  const IncrementalKriging& model() const { return tracked_; }
+  Eigen::Index samples() const { return used_; }
+  // 1: each sample is predicted from the others without error; 0: no better than their mean. Not a number: too many samples.
+  double quality() const { return quality_; }
+  // The same over the whole box: each sample counts as much as the part of the box to which it is the nearest one. Samples
+  // that crowd, as round the optimum of a search, predict each other well and say little of the box.
+  double quality_over_box() const { return quality_over_box_; }
+  // As many samples with equal parts of the box would be worth these; the same of as many points of a Sobol' sequence, which
+  // fill it.
+  double even_samples() const { return even_samples_; }
+  double even_samples_of_filling() const { return even_samples_of_filling_; }
+
+ private:
+  const ObservedData& observed_;
+  IncrementalKriging tracked_;
+  Eigen::Index used_ = 0;
+  double quality_ = 0, quality_over_box_ = 0, even_samples_ = 0, even_samples_of_filling_ = 0;
+};
+
+// Where the optimum may be, by functions drawn from the model of the cost, each with a minimum of its own.
+struct OptimumDistribution {
+  Eigen::VectorXd lower, middle, upper;  // of each variable: 5 %, half and 95 % of the minima lie below
+  PredictionInterval cost;               // of the minima
+};
+
+// Among designs that evaluate, and keep the constraints, by what is likelier than not. Throws std::invalid_argument where there are too few
+// evaluations, or no such design.
+OptimumDistribution sample_optimum(const ObservedData& observed, int draws = 1000);
+
+// The probability that a design evaluates at all, by what is in `evidence`.
+SuccessClassifier viability_of(const ObservedData& observed);
+
+}  // namespace dodyn::surrogate

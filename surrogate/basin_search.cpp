@@ -1,0 +1,106 @@
+#include "surrogate/basin_search.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace dodyn::surrogate {
+
+using Eigen::VectorXd;
+
+namespace {
+
+constexpr double radius_share = 0.15;  // without a better sample, of the diagonal of the range
+constexpr double half_side = 0.15;     // of the box about the best of a basin, of the range
+constexpr double known_share = 0.05;   // the same: nearer to a known minimum than that is in its basin
+constexpr int patience = 8;            // designs in a row without a gain there
+constexpr double same_design = 1e-7;   // of the range
+
+}  // namespace
+
+bool settling(const ObservedData& observed, std::size_t initial, int batch) {
+  const auto& told = observed.evaluations;
+  const auto last = static_cast<std::size_t>(std::max(2, batch));
+  if (observed.noisy() || observed.objectives.size() > 1 || told.size() < initial + last + 1) return false;
+  const Evaluation* least = nullptr;
+  for (std::size_t i = 0; i + last < told.size(); ++i)
+    if (observed.feasible(told[i]) && (!least || told[i].cost < least->cost)) least = &told[i];
+  if (!least) return false;
+  int beside = 0;
+  for (std::size_t i = told.size() - last; i < told.size(); ++i) {
+    const Evaluation& e = told[i];
+    if (!observed.feasible(e)) continue;
+    beside += (observed.unit(e) - observed.unit(*least)).cwiseAbs().maxCoeff() <= 0.1;
+    if (e.cost < least->cost - 0.01 * observed.quantile(0.25, Warp())) return false;
+  }
+  return beside >= 2;
+}
+
+bool BasinSearch::holds(const ObservedData& observed, const Evaluation& e) const {
+  return (observed.unit(e) - observed.unit(best(observed))).cwiseAbs().maxCoeff() <= half_side + same_design;
+}
+
+VectorXd BasinSearch::lower(const ObservedData& observed) const {
+  return (observed.unit(best(observed)).array() - half_side).cwiseMax(0);
+}
+
+VectorXd BasinSearch::upper(const ObservedData& observed) const {
+  return (observed.unit(best(observed)).array() + half_side).cwiseMin(1);
+}
+
+bool BasinSearch::known(const ObservedData& observed, const VectorXd& u) const {
+  const double radius = known_share * std::sqrt(static_cast<double>(u.size()));
+  const auto near = [&](const VectorXd& other) { return (u - other).norm() <= radius; };
+  return near(observed.unit(*observed.best())) || std::any_of(left_.begin(), left_.end(), near);
+}
+
+void BasinSearch::observe(const ObservedData& observed, bool settling, bool promising, int batch) {
+  const Evaluation* const least = observed.best();
+  const Eigen::Index d = observed.space.dimensions();
+  if (!least || !observed.space.all_real()) return;
+  const auto& told = observed.evaluations;
+  if (taken()) {
+    const Evaluation &e = told.back(), &before = best(observed);
+    if (!holds(observed, e)) return;
+    const bool better = observed.feasible(e) && e.cost < before.cost;
+    stalled_ = better && before.cost - e.cost > 0.02 * (before.cost - least->cost) ? 0 : stalled_ + 1;
+    if (better) at_ = static_cast<std::ptrdiff_t>(told.size()) - 1;
+    // it came down into a basin that is known
+    if (better && d >= least_variables && e.cost > least->cost && known(observed, observed.unit(e))) {
+      at_ = -1;
+      return;
+    }
+    if (stalled_ < (d < least_variables ? patience / 2 : patience) + 2 * (batch - 1) &&
+        best(observed).cost > least->cost)
+      return;
+    if (best(observed).cost > least->cost) left_.push_back(observed.unit(best(observed)));
+    at_ = -1;
+    return;
+  }
+  if (d < least_variables) {
+    const Evaluation& e = told.back();
+    if (!promising || !observed.feasible(e) ||
+        (observed.unit(e) - observed.unit(*least)).cwiseAbs().maxCoeff() <= half_side)
+      return;
+    at_ = static_cast<std::ptrdiff_t>(told.size()) - 1;
+    stalled_ = 0;
+    return;
+  }
+  if (!settling) return;
+  const double radius = radius_share * std::sqrt(static_cast<double>(d));
+  const auto near = [&](const VectorXd& u, const VectorXd& other) { return (u - other).norm() <= radius; };
+  for (std::size_t i = 0; i < told.size(); ++i) {
+    const Evaluation& e = told[i];
+    if (!observed.feasible(e) || (taken() && e.cost >= best(observed).cost)) continue;
+    const VectorXd u = observed.unit(e);
+    if (near(u, observed.unit(*least)) ||
+        std::any_of(left_.begin(), left_.end(), [&](const VectorXd& other) { return near(u, other); }) ||
+        std::any_of(told.begin(), told.end(), [&](const Evaluation& other) {
+          return observed.feasible(other) && other.cost < e.cost && near(u, observed.unit(other));
+        }))
+      continue;
+    at_ = static_cast<std::ptrdiff_t>(i);
+  }
+  stalled_ = 0;
+}
+
+}  // namespace dodyn::surrogate

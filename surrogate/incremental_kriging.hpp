@@ -1,0 +1,50 @@
+// A kriging model of one quantity that grows with the samples and refits its hyperparameters now and then.
+//
+// Costs are warped by a monotone map, from none to a logarithm above the least cost, whichever makes them likeliest
+// under the model (E. Snelson, C. Rasmussen, Z. Ghahramani, Warped Gaussian processes, 2004), so that costs over many
+// orders of magnitude neither drown the minimum nor break the model. A quantity with a limit is warped about that.
+#pragma once
+
+#include <Eigen/Core>
+#include <cmath>
+#include <optional>
+
+#include "surrogate/kriging.hpp"
+#include "surrogate/warp.hpp"
+
+namespace dodyn::surrogate {
+
+class IncrementalKriging {
+ public:
+  // `samples` must begin with those of the last call unless `restart`. `limit`: of the quantity, always the same one.
+  void update(const Samples& samples, const KrigingOptions& options, bool warps, bool restart,
+              std::optional<double> limit = {});
+  const Kriging& model() const { return *model_; }
+  // The model with no length above `longest`: one that trusts its extrapolation less.
+  Kriging with_max_length(double longest) const {
+    Hyperparameters h = model_->hyperparameters();
+    h.log_length = h.log_length.cwiseMin(std::log(longest));
+    return Kriging::with(warped(seen_, warp_), options_, h);
+  }
+  const Warp& warp() const { return warp_; }
+  bool empty() const { return !model_; }
+  void clear() { model_.reset(), fitted_ = 0; }
+
+ private:
+  Samples warped(const Samples& samples, const Warp& warp) const;
+  static Samples part(const Samples& samples);
+  static Eigen::Index rows(const Samples& s) {
+    Eigen::Index rows = s.size();
+    for (Eigen::Index i = 0; i < s.gradient.cols(); ++i) rows += s.gradient.col(i).allFinite() ? s.gradient.rows() : 0;
+    return rows;
+  }
+
+  std::optional<Kriging> model_;
+  Samples seen_;
+  KrigingOptions options_;
+  Warp warp_;
+  int decades_ = 0;                         // width of the warp: spread of the costs / 10^(decades - 1); 0: none
+  Eigen::Index fitted_ = 0, in_model_ = 0;  // samples at the last fit, and now
+};
+
+}  // namespace dodyn::surrogate

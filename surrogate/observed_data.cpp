@@ -1,0 +1,212 @@
+#include "surrogate/observed_data.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <sstream>
+
+#include "record/text.hpp"
+#include "surrogate/kriging.hpp"
+#include "surrogate/random.hpp"
+
+namespace dodyn::surrogate {
+
+using Eigen::VectorXd;
+
+std::string Constraint::label() const { return name + (below ? "<=" : ">=") + formatted("%.9g", limit); }
+
+double ObservedData::objective(const Evaluation& e, std::size_t which) const {
+  const int metric = objectives[which];
+  if (metric < 0) return e.cost;
+  return metric < e.metrics.size() ? e.metrics(metric) : not_a_number;
+}
+
+VectorXd ObservedData::outcome(const Evaluation& e) const {
+  VectorXd all(static_cast<Eigen::Index>(objectives.size()));
+  for (std::size_t k = 0; k < objectives.size(); ++k) all(static_cast<Eigen::Index>(k)) = objective(e, k);
+  return all;
+}
+
+bool ObservedData::usable(const Evaluation& e) const {
+  if (!e.ok()) return false;
+  for (std::size_t i = 0; i < objectives.size(); ++i)
+    if (!(std::abs(objective(e, i)) <= Kriging::most_magnitude)) return false;
+  for (const Constraint& c : constraints)
+    if (c.metric >= e.metrics.size() || (c.metric >= 0 && !(std::abs(e.metrics(c.metric)) <= Kriging::most_magnitude)))
+      return false;
+  return true;
+}
+
+bool ObservedData::feasible(const Evaluation& e) const {
+  return usable(e) &&
+         std::all_of(constraints.begin(), constraints.end(), [&](const Constraint& c) { return c.is_satisfied(e); });
+}
+
+bool ObservedData::noisy() const {
+  return costs_noisy || std::any_of(evaluations.begin(), evaluations.end(),
+                                    [&](const auto& e) { return usable(e) && e.cost_stderr > 0; });
+}
+
+namespace {
+
+constexpr double chance = 0.05;          // that noise alone hides a plateau, or makes one of a slope
+constexpr int orders = 99;               // that the costs of a plateau are put into, by chance
+constexpr std::size_t least_shared = 4;  // designs on a plateau
+constexpr std::size_t part_shared = 4;   // one of so many designs at least
+// The same with standard errors, for each variable and once more: fewer do not show a slope whose steps are as small as the errors.
+constexpr std::size_t least_within_errors = 10;
+
+struct Seen {
+  const Evaluation* of;
+  double cost;
+};
+
+double mean_of(const std::vector<Seen>& all) {
+  double sum = 0;
+  for (const Seen& s : all) sum += s.cost;
+  return sum / static_cast<double>(all.size());
+}
+
+// Whether the members are likelier to be draws of one cost, with their standard errors, among a spread of costs than draws of
+// that spread (both normal; as a mixture). So it is for any that agree exactly.
+bool shares_one_cost(const std::vector<Seen>& all, const std::vector<Seen>& members, double cost) {
+  const double mean = mean_of(all);
+  double variance = 0;
+  for (const Seen& s : all) variance += std::pow(s.cost - mean, 2);
+  variance /= static_cast<double>(all.size());
+  const auto log_density = [](double delta, double square) {
+    return -0.5 * (delta * delta / square + std::log(2 * std::numbers::pi * square));
+  };
+  const auto n = static_cast<double>(all.size()), k = static_cast<double>(members.size());
+  double sum = k * std::log(k / n) + (k < n ? (n - k) * std::log(1 - k / n) : 0);
+  for (const Seen& s : members) {
+    if (s.of->cost_stderr == 0) return true;
+    sum += log_density(s.cost - cost, std::pow(s.of->cost_stderr, 2)) - log_density(s.cost - mean, variance);
+  }
+  return sum > 0;
+}
+
+// Whether designs that lie beside each other differ less than others do: a slope, however small its steps beside the errors. The
+// differences between nearest designs are held against those in other orders of the costs (a permutation test).
+bool depends_on_place(const ObservedData& observed, const std::vector<Seen>& members) {
+  std::vector<std::size_t> beside(members.size());
+  std::vector<VectorXd> at;
+  for (const Seen& s : members) at.push_back(observed.space.embed(observed.unit(*s.of)));
+  for (std::size_t i = 0; i < at.size(); ++i) {
+    double least = INFINITY;
+    for (std::size_t j = 0; j < at.size(); ++j)
+      if (const double square = (at[i] - at[j]).squaredNorm(); j != i && square < least) least = square, beside[i] = j;
+  }
+  std::vector<double> costs;
+  for (const Seen& s : members) costs.push_back(s.cost);
+  const auto differences = [&] {
+    double sum = 0;
+    for (std::size_t i = 0; i < costs.size(); ++i) sum += std::pow(costs[i] - costs[beside[i]], 2);
+    return sum;
+  };
+  const double seen = differences();
+  Random random(costs.size());
+  int as_small = 1;
+  for (int order = 0; order < orders; ++order) {
+    for (std::size_t i = costs.size(); i > 1; --i)
+      std::swap(costs[i - 1], costs[static_cast<std::size_t>(random.uniform() * static_cast<double>(i))]);
+    as_small += differences() <= seen;
+  }
+  return as_small <= chance * (orders + 1);
+}
+
+}  // namespace
+
+void ObservedData::find_plateau() {
+  plateau.reset();
+  if (objectives.size() != 1) return;
+  std::vector<Seen> all;
+  bool exact = true;
+  for (std::size_t i = from; i < evaluations.size(); ++i) {
+    if (!usable(evaluations[i])) continue;
+    all.push_back({&evaluations[i], objective(evaluations[i], 0)});
+    exact = exact && evaluations[i].cost_stderr == 0;
+  }
+  std::stable_sort(all.begin(), all.end(), [](const Seen& a, const Seen& b) { return a.cost < b.cost; });
+  const std::size_t n = all.size();
+  const std::size_t least =
+      exact ? least_shared : least_within_errors * static_cast<std::size_t>(space.dimensions() + 1);
+  const std::size_t needed = std::max(least, n / part_shared);
+  if (n < needed) return;
+  // of n normal errors none is larger, but by that chance
+  const double band = std::sqrt(2 * std::log(static_cast<double>(n) / chance));
+  const auto members_of = [&](const Plateau& p) {
+    std::vector<Seen> members;
+    for (const Seen& s : all)
+      if (p.holds(*s.of, s.cost)) members.push_back(s);
+    return members;
+  };
+  std::size_t most = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    if (i > 0 && all[i].cost == all[i - 1].cost) continue;
+    Plateau found{all[i].cost, band};
+    std::vector<Seen> members = members_of(found);
+    if (members.size() < 2) continue;
+    found.cost = members[members.size() / 2].cost;
+    members = members_of(found);
+    const bool beaten = !found.holds(*all[0].of, all[0].cost) && all[0].cost < found.cost;
+    if (members.size() < needed || members.size() <= most || (members.size() < n && !beaten)) continue;
+    if (!exact &&
+        ((members.size() < n && !shares_one_cost(all, members, found.cost)) || depends_on_place(*this, members)))
+      continue;
+    most = members.size();
+    plateau = found;
+  }
+}
+
+std::size_t ObservedData::count_usable() const {
+  return static_cast<std::size_t>(
+      std::count_if(evaluations.begin(), evaluations.end(), [&](const auto& e) { return usable(e); }));
+}
+
+namespace {
+
+const Evaluation* least_of(const ObservedData& observed, std::size_t from) {
+  const Evaluation* found = nullptr;
+  for (std::size_t i = from; i < observed.evaluations.size(); ++i) {
+    const Evaluation& e = observed.evaluations[i];
+    if (observed.feasible(e) && (!found || observed.objective(e, 0) < observed.objective(*found, 0))) found = &e;
+  }
+  return found;
+}
+
+}  // namespace
+
+const Evaluation* ObservedData::best() const { return least_of(*this, 0); }
+const Evaluation* ObservedData::best_of_region() const { return least_of(*this, from); }
+
+bool ObservedData::tried(const VectorXd& u, double within) const {
+  const auto close = [&](const VectorXd& x) { return (space.unit(x) - u).cwiseAbs().maxCoeff() < within; };
+  return std::any_of(evaluations.begin(), evaluations.end(), [&](const auto& e) { return close(e.design); }) ||
+         std::any_of(pending.begin(), pending.end(), close);
+}
+
+double ObservedData::quantile(double part, const Warp& warp) const {
+  std::vector<double> costs;
+  for (const Evaluation& e : evaluations)
+    if (feasible(e)) costs.push_back(warp.forward(objective(e, 0)));
+  if (costs.empty()) return 0;
+  const auto at = costs.begin() + static_cast<std::ptrdiff_t>(part * static_cast<double>(costs.size()));
+  std::nth_element(costs.begin(), at, costs.end());
+  return *at - *std::min_element(costs.begin(), costs.end());
+}
+
+std::string ObservedData::say_best() const {
+  const Evaluation* const least = best();
+  if (!least) return "no usable cost";
+  std::ostringstream out;
+  out.precision(9);
+  out << "best cost " << objective(*least, 0);
+  if (least->id >= 0)
+    out << " (evaluation " << least->id << ")";
+  else
+    out << " (known beforehand)";
+  return out.str() + " at " + place_of(space.variables(), least->design);
+}
+
+}  // namespace dodyn::surrogate

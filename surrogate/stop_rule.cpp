@@ -1,0 +1,50 @@
+#include "surrogate/stop_rule.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <sstream>
+
+namespace dodyn::surrogate {
+
+namespace {
+
+constexpr double band = 3;             // standard deviations of the prediction
+constexpr double least_band = 0.01;    // of what costs vary by: a band narrower than that is no matter
+constexpr double checks_of_doubt = 8;  // more for each variable, where the whole box is in doubt
+constexpr double half_told = 0.5;      // a design that fails, or is flat, counts as so many
+
+}  // namespace
+
+bool StopRule::observe(const Eigen::VectorXd& design, std::optional<double> cost, bool gain) {
+  const auto at =
+      std::find_if(expected_.begin(), expected_.end(), [&](const Expected& e) { return e.design == design; });
+  std::optional<Prediction> predicted;
+  if (at != expected_.end()) predicted = at->prediction, expected_.erase(at);
+  if (gain) confirmed_ = 0;
+  if (gain || !predicted) return false;
+  if (!cost) {
+    confirmed_ += half_told;
+    return false;
+  }
+  const double seen = predicted->warp.forward(*cost), least = least_band * predicted->scale;
+  const bool surprise = std::abs(seen - predicted->mean) > std::max(band * predicted->deviation, least);
+  confirmed_ = surprise ? 0 : confirmed_ + 1;
+  return predicted->mean - seen > std::max(predicted->deviation, least);
+}
+
+int StopRule::needed() const {
+  const auto d = static_cast<double>(variables_);
+  return static_cast<int>(2 + 2 * d + (d > 3 ? 10 * (d - 3) : 0) +
+                          std::ceil(checks_of_doubt * d * std::max(undecided_fraction_, failed_fraction_)));
+}
+
+std::string StopRule::verdict() const {
+  std::ostringstream out;
+  out.precision(2);
+  out << std::floor(confirmed_) << " designs in a row away from the best were as the model predicts";
+  if (undecided_fraction_ > 0.005)
+    out << ", which cannot rule out something better in " << 100 * undecided_fraction_ << " % of the box";
+  return out.str();
+}
+
+}  // namespace dodyn::surrogate

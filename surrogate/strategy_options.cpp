@@ -1,0 +1,195 @@
+#include "surrogate/strategy_options.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace dodyn::surrogate {
+namespace {
+
+std::unique_ptr<Strategy> strawman(const std::vector<Variable>& variables, const StrategyOptions& choice) {
+  if (variables.size() != 1)
+    throw std::invalid_argument("strawman: works on one free variable, not " + std::to_string(variables.size()));
+  return make_strawman(variables[0], choice.strawman);
+}
+
+std::unique_ptr<Strategy> smf(const std::vector<Variable>& variables, const StrategyOptions& choice) {
+  return make_mesh_search(variables, choice.mesh_search);
+}
+
+std::unique_ptr<Strategy> turbo(const std::vector<Variable>& variables, const StrategyOptions& choice) {
+  EgoOptions options = choice.ego;
+  options.trust_region = true;
+  return make_ego(variables, options);
+}
+
+template <NloptAlgorithm algorithm>
+std::unique_ptr<Strategy> nlopt(const std::vector<Variable>& variables, const StrategyOptions& choice) {
+  NloptOptions options = choice.nlopt;
+  options.algorithm = algorithm;
+  return make_nlopt_search(variables, options);
+}
+
+std::unique_ptr<Strategy> automatic(const std::vector<Variable>& variables, const StrategyOptions& choice) {
+  std::string reason;
+  StrategyOptions chosen = automatic_choice(choice, variables, {choice.ego.gradient, choice.ego.noise}, reason);
+  chosen.ego.reason = reason;
+  return make_strategy(chosen, variables);
+}
+
+std::unique_ptr<Strategy> sweep(const std::vector<Variable>& variables, const StrategyOptions& choice) {
+  SweepOptions options = choice.sweep;
+  options.domains = choice.ego.domains;
+  options.possible = choice.ego.possible;
+  return make_sweep(variables, options);
+}
+
+std::unique_ptr<Strategy> morris(const std::vector<Variable>& variables, const StrategyOptions& choice) {
+  MorrisOptions options = choice.morris;
+  options.domains = choice.ego.domains;
+  options.possible = choice.ego.possible;
+  return make_morris(variables, options);
+}
+
+std::unique_ptr<Strategy> ego(const std::vector<Variable>& variables, const StrategyOptions& choice) {
+  return make_ego(variables, choice.ego);
+}
+
+}  // namespace
+
+namespace {
+
+// What a variable is; strategies that take these honour all of them.
+const KeyTable<Named>& variable_keys() {
+  static const auto table =
+      KeyTable<Named>("surrogate.")
+          .add("integers", &Named::integers,
+               {.description = "free variables that take whole numbers only, as in 'legs, teeth'"})
+          .add("categories", &Named::categories, {.description = "free variables whose whole numbers are mere labels"})
+          .add("logarithmic", &Named::logarithmic,
+               {.description = "free variables that are searched on a logarithmic scale, as in 'stiffness, damping'"})
+          .add("conditional", &Named::conditional,
+               {.description =
+                    "free variables that only some designs have, as in 'stiffness if springs > 0'; elsewhere they "
+                    "stand at their lower bound"})
+          .add("within", &Named::within,
+               {.description = "conditions on designs, as in 'x + y <= 1, knee < 2*hip': others are not evaluated"});
+  return table;
+}
+
+const KeyTable<StrategyOptions>& named_keys() {
+  static const auto table =
+      KeyTable<Named>("surrogate.")
+          .add("designs", &Named::designs,
+               {.type = Type::path,
+                .description = "CSV file of designs to evaluate first, its header naming the free variables"})
+          .add("samples", &Named::samples,
+               {.type = Type::path,
+                .description = "evaluations of the same costs done before: a dodyn archive (.h5), or a CSV file as of "
+                               "'dodyn show --csv'; the best is evaluated again, first"})
+          .add(
+              "constraints", &Named::constraints,
+              {.description = "limits on metrics, as in 'largest_torque <= 15, 0.2 <= lean <= 0.4, speed = 1 +- 0.01'"})
+          .add(
+              "objectives", &Named::objectives,
+              {.description = "two or three of cost and the metrics, as in 'cost, largest_torque': their Pareto front"})
+          .add(variable_keys())
+          .within(&StrategyOptions::named);
+  return table;
+}
+
+KeyTable<StrategyOptions> ego_and_named_keys() { return ego_keys().within(&StrategyOptions::ego).add(named_keys()); }
+
+}  // namespace
+
+const std::vector<StrategyKind>& strategy_kinds() {
+  static const auto local = nlopt_keys(true).within(&StrategyOptions::nlopt),
+                    global = nlopt_keys(false).within(&StrategyOptions::nlopt);
+  static const std::vector<StrategyKind> kinds = {
+      {"auto",
+       "ego, or trust-region from ten variables on; with gradients where the evaluator gives them; says what it saw",
+       automatic, ego_and_named_keys()},
+      {"strawman", "one variable: a cubic spline through the samples, the next at its minimum", strawman,
+       strawman_keys().within(&StrategyOptions::strawman)},
+      {"ego", "kriging, the next where the expected improvement is largest", ego, ego_and_named_keys()},
+      {"trust-region", "ego within a box about the best that grows and shrinks: 10 to 20 variables", turbo,
+       ego_and_named_keys()},
+      {"smf", "surrogate management framework: a mesh search that converges, led by kriging", smf,
+       mesh_search_keys().within(&StrategyOptions::mesh_search)},
+      {"bobyqa", "NLopt's BOBYQA: local, quadratic model", nlopt<NloptAlgorithm::bobyqa>, local},
+      {"cobyla", "NLopt's COBYLA: local, linear model", nlopt<NloptAlgorithm::cobyla>, local},
+      {"direct-l", "NLopt's DIRECT-L: global, dividing rectangles", nlopt<NloptAlgorithm::direct_l>, global},
+      {"crs", "NLopt's CRS2: global, controlled random search", nlopt<NloptAlgorithm::crs>, global},
+      {"sweep", "a uniform grid, from coarse to fine", sweep,
+       sweep_keys().within(&StrategyOptions::sweep).add(variable_keys().within(&StrategyOptions::named))},
+      {"morris", "screening by elementary effects: which variables matter", morris,
+       morris_keys().within(&StrategyOptions::morris).add(variable_keys().within(&StrategyOptions::named))},
+  };
+  return kinds;
+}
+
+std::vector<StrategyKeys> strategy_keys() {
+  std::vector<StrategyKeys> all;
+  for (const StrategyKind& kind : strategy_kinds()) all.push_back({kind.name, kind.description, kind.keys.keys()});
+  return all;
+}
+
+StrategyOptions read_choice(const Settings& settings) {
+  StrategyOptions choice;
+  choice.name = settings.text("surrogate.strategy");
+  for (const StrategyKind& kind : strategy_kinds())
+    if (kind.name == choice.name) kind.keys.read(settings, choice);
+  choice.ego.seed = choice.mesh_search.seed = choice.nlopt.seed = choice.morris.seed =
+      static_cast<std::uint64_t>(settings.integer("study.seed"));
+  return choice;
+}
+
+StrategyOptions automatic_choice(StrategyOptions choice, const std::vector<Variable>& variables,
+                                 const CostTraits& prospect, std::string& reason) {
+  reason.clear();
+  if (choice.name != "auto") return choice;
+  const std::size_t d = variables.size();
+  const bool plain = choice.ego.constraints.empty() && choice.ego.objectives.empty() && choice.ego.domains.empty();
+  choice.ego.gradient = prospect.gradient;
+  choice.ego.noise = prospect.noise;
+  const std::string values = std::string(prospect.gradient ? "gradients" : "no gradients") + ", " +
+                             (prospect.noise ? "noisy costs" : "costs without noise");
+  const std::string variables_text = std::to_string(d) + (d == 1 ? " variable, " : " variables, ") + values;
+  if (d > 9 && plain) {
+    choice.name = "trust-region";
+    reason = variables_text + ": trust-region, kriging about the best where a box is too wide to model";
+  } else {
+    choice.name = "ego";
+    reason = variables_text + ": ego, " +
+             (prospect.noise      ? "kriging that smooths and repeats where it pays"
+              : prospect.gradient ? "kriging through values and gradients"
+                                  : "kriging, the fewest evaluations on costs like these");
+  }
+  return choice;
+}
+
+namespace {
+
+bool honours_domains(const StrategyKind& kind) {
+  const std::vector<Key> keys = kind.keys.keys();
+  return std::any_of(keys.begin(), keys.end(), [](const Key& key) { return key.name == "surrogate.integers"; });
+}
+
+}  // namespace
+
+std::unique_ptr<Strategy> make_strategy(const StrategyOptions& choice, const std::vector<Variable>& variables) {
+  std::string names;
+  for (const StrategyKind& kind : strategy_kinds()) {
+    if (kind.name == choice.name) {
+      if (!choice.ego.domains.empty() && !honours_domains(kind))
+        throw std::invalid_argument(
+            kind.name +
+            ": real variables on a linear scale alone; whole numbers, labels, lists and logarithms are "
+            "for auto, ego, trust-region, sweep and morris");
+      return kind.make(variables, choice);
+    }
+    names += (names.empty() ? "" : ", ") + kind.name;
+  }
+  throw std::invalid_argument("no strategy '" + choice.name + "'; there are: " + names);
+}
+
+}  // namespace dodyn::surrogate

@@ -1,0 +1,197 @@
+// What a model of a finished study says, held to the function behind it; Sobol's indices to closed forms.
+#include "surrogate/archive_model.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <numbers>
+
+#include "surrogate/random.hpp"
+#include "surrogate/sampling.hpp"
+#include "surrogate/sobol_indices.hpp"
+
+namespace dodyn::surrogate {
+namespace {
+
+using Eigen::MatrixXd;
+using Eigen::VectorXd;
+
+const std::vector<Variable> box = {{"a", "m", -1, 3}, {"b", "", 10, 20}};
+
+double bowl(const VectorXd& x) { return std::exp(0.8 * x(0)) + 0.02 * (x(1) - 14) * (x(1) - 14) + 0.1 * x(0) * x(1); }
+
+ObservedData told(int count, double noise, bool gradient) {
+  ObservedData observed{DesignSpace(box, {}, "test"), {}, {-1}, noise > 0};
+  const MatrixXd points = sobol(2, count, 5);
+  Random random(11);
+  for (int i = 0; i < count; ++i) {
+    Evaluation e;
+    e.id = i;
+    e.design = observed.space.design(points.col(i));
+    e.status = Status::ok;
+    e.cost = bowl(e.design) + noise * random.normal();
+    if (gradient) {
+      const double a = e.design(0), b = e.design(1);
+      e.gradient = Eigen::Vector2d(0.8 * std::exp(0.8 * a) + 0.1 * b, 0.04 * (b - 14) + 0.1 * a);
+    }
+    e.metrics = VectorXd::Constant(1, e.design(0) * e.design(0));
+    observed.evaluations.push_back(e);
+  }
+  return observed;
+}
+
+// A quarter of the samples fill the box, the others lie within a hundredth of it about the least, as after a search.
+TEST(ArchiveModel, SamplesThatCrowdSayLittleOfTheBox) {
+  const auto wavy = [](const VectorXd& x) { return std::sin(2 * x(0)) * std::cos(0.4 * x(1)) + 0.1 * x(0) * x(0); };
+  constexpr int count = 40;
+  ObservedData even{DesignSpace(box, {}, "test"), {}, {-1}, false}, crowd = even;
+  const MatrixXd points = sobol(2, count, 3);
+  for (int i = 0; i < count; ++i) {
+    Evaluation e;
+    e.id = i;
+    e.status = Status::ok;
+    e.design = even.space.design(points.col(i));
+    e.cost = wavy(e.design);
+    even.evaluations.push_back(e);
+    if (i >= count / 4) e.design = even.space.design(VectorXd(0.3 + 0.01 * points.col(i).array()));
+    e.cost = wavy(e.design);
+    crowd.evaluations.push_back(e);
+  }
+  const ArchiveModel good(even, -1), bad(crowd, -1);
+  EXPECT_NEAR(good.even_samples(), good.even_samples_of_filling(), 0.1 * count);
+  EXPECT_NEAR(good.quality_over_box(), good.quality(), 0.1);
+  EXPECT_LT(bad.even_samples(), 0.35 * bad.even_samples_of_filling());
+  EXPECT_GT(bad.even_samples(), 0.5 * count / 4);
+  // What the model says is far off, and it says so.
+  double off = 0, spread = 0;
+  const MatrixXd everywhere = sobol(2, 500, 9);
+  for (int i = 0; i < everywhere.cols(); ++i) {
+    const VectorXd x = even.space.design(everywhere.col(i));
+    off += std::pow(bad.at(x).middle - wavy(x), 2), spread += std::pow(wavy(x), 2);
+  }
+  EXPECT_LT(bad.quality_over_box(), 0.8) << "of an error of " << off / spread;
+  EXPECT_GT(good.quality_over_box(), 0.8);
+  EXPECT_GT(off / spread, 0.2);
+}
+
+TEST(ArchiveModel, PredictsWhatItWasNotToldAndKnowsHowWell) {
+  for (const bool gradient : {false, true}) {
+    const ObservedData observed = told(gradient ? 12 : 30, 0, gradient);
+    const ArchiveModel model(observed, -1);
+    EXPECT_GT(model.quality(), 0.99);
+    Random random(3);
+    int inside = 0;
+    for (int i = 0; i < 200; ++i) {
+      const VectorXd x = observed.space.design(Eigen::Vector2d(random.uniform(), random.uniform()));
+      const PredictionInterval f = model.at(x);
+      EXPECT_NEAR(f.middle, bowl(x), 0.3) << "gradients: " << gradient;
+      inside += f.lower <= bowl(x) && bowl(x) <= f.upper;
+    }
+    EXPECT_GE(inside, 180);
+    for (const Evaluation& e : observed.evaluations) EXPECT_NEAR(model.at(e.design).middle, e.cost, 1e-3);
+  }
+}
+
+// Noisy samples of many studies: what is said of the optimum's place holds the true one about as often as it says, and more samples say
+// more.
+TEST(ArchiveModel, WhereaboutsHoldTheOptimum) {
+  VectorXd true_place;
+  double least = INFINITY;
+  for (double a = -1; a <= 3; a += 0.01)
+    for (double b = 10; b <= 20; b += 0.02)
+      if (const VectorXd x = Eigen::Vector2d(a, b); bowl(x) < least) least = bowl(x), true_place = x;
+  int held = 0;
+  double few = 0, many = 0;
+  for (int study = 0; study < 8; ++study) {
+    ObservedData observed = told(40, 0, false);
+    Random random(100 + static_cast<std::uint64_t>(study));
+    for (Evaluation& e : observed.evaluations) e.cost += 0.3 * random.normal(), e.cost_stderr = 0.3;
+    const OptimumDistribution all = sample_optimum(observed, 300);
+    for (int k = 0; k < 2; ++k) held += all.lower(k) - 0.02 <= true_place(k) && true_place(k) <= all.upper(k) + 0.02;
+    many += all.upper(1) - all.lower(1);
+    observed.evaluations.resize(10);
+    const OptimumDistribution part = sample_optimum(observed, 300);
+    few += part.upper(1) - part.lower(1);
+  }
+  EXPECT_GE(held, 12);  // of 16, 90 % each
+  EXPECT_LT(many, few);
+}
+
+TEST(ArchiveModel, SmoothsNoise) {
+  const ObservedData observed = told(60, 0.5, false);
+  const ArchiveModel model(observed, -1);
+  double squares = 0, noisy = 0;
+  for (const Evaluation& e : observed.evaluations) {
+    squares += std::pow(model.at(e.design).middle - bowl(e.design), 2);
+    noisy += std::pow(e.cost - bowl(e.design), 2);
+  }
+  EXPECT_LT(squares, 0.5 * noisy);
+}
+
+TEST(ArchiveModel, ProbabilityAgreesWithTheBand) {
+  const ObservedData observed = told(10, 0, false);
+  const ArchiveModel metric(observed, 0), cost(observed, -1);
+  for (const ArchiveModel* model : {&metric, &cost}) {
+    const VectorXd x = observed.space.design(Eigen::Vector2d(0.9, 0.37));
+    const PredictionInterval f = model->at(x);
+    EXPECT_NEAR(model->probability_below(x, f.lower), 0.025, 1e-6);
+    EXPECT_NEAR(model->probability_below(x, f.middle), 0.5, 1e-6);
+    EXPECT_NEAR(model->probability_below(x, f.upper), 0.975, 1e-6);
+  }
+}
+
+TEST(ArchiveModel, NeedsTwoEvaluations) {
+  ObservedData observed = told(2, 0, false);
+  EXPECT_NO_THROW(ArchiveModel(observed, -1));
+  observed.evaluations[1].status = Status::failed;
+  EXPECT_THROW(ArchiveModel(observed, -1), std::invalid_argument);
+  EXPECT_THROW(ArchiveModel(observed, 5), std::invalid_argument);
+}
+
+TEST(ArchiveModel, LearnsWhereDesignsFail) {
+  ObservedData observed = told(60, 0, false);
+  for (Evaluation& e : observed.evaluations)
+    if (e.design(0) > 1) e.status = Status::failed;
+  const SuccessClassifier success = viability_of(observed);
+  EXPECT_GT(std::exp(success.log_probability(Eigen::Vector2d(0.1, 0.5))), 0.8);
+  EXPECT_LT(std::exp(success.log_probability(Eigen::Vector2d(0.9, 0.5))), 0.2);
+}
+
+// T. Ishigami, T. Homma (1990): sin x + 7 sin^2 y + 0.1 z^4 sin x on [-pi, pi]^3, indices in closed form.
+TEST(SobolIndices, OfIshigamisFunction) {
+  const double pi = std::numbers::pi, a = 7, b = 0.1;
+  const auto f = [&](const MatrixXd& u) {
+    VectorXd y(u.cols());
+    for (Eigen::Index i = 0; i < u.cols(); ++i) {
+      const Eigen::Array3d x = pi * (2 * u.col(i).array() - 1);
+      y(i) = std::sin(x[0]) + a * std::pow(std::sin(x[1]), 2) + b * std::pow(x[2], 4) * std::sin(x[0]);
+    }
+    return y;
+  };
+  const double v1 = 0.5 * std::pow(1 + b * std::pow(pi, 4) / 5, 2), v2 = a * a / 8,
+               v13 = b * b * std::pow(pi, 8) * (1.0 / 18 - 1.0 / 50), all = v1 + v2 + v13;
+  const SobolIndices s = sobol_indices(f, 3, 4096, 2);
+  EXPECT_NEAR(s.mean, a / 2, 0.05);
+  EXPECT_NEAR(s.variance / all, 1, 0.03);
+  const Eigen::Vector3d first(v1 / all, v2 / all, 0), total((v1 + v13) / all, v2 / all, v13 / all);
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_NEAR(s.first(i), first(i), std::min(0.03, 4 * s.first_error(i))) << i;
+    EXPECT_NEAR(s.total(i), total(i), std::min(0.03, 4 * s.total_error(i))) << i;
+  }
+  const MatrixXd effects = main_effects(f, 3, 8, 1024, 2);
+  for (int k = 0; k < 8; ++k) {
+    const double x = pi * (2 * (k + 0.5) / 8 - 1);
+    EXPECT_NEAR(effects(0, k), a / 2 + std::sin(x) * (1 + b * std::pow(pi, 4) / 5), 0.1);
+    EXPECT_NEAR(effects(1, k), a * std::pow(std::sin(x), 2), 0.1);
+    EXPECT_NEAR(effects(2, k), a / 2, 0.1);
+  }
+}
+
+TEST(SobolIndices, OfAConstantAreNone) {
+  const SobolIndices s = sobol_indices([](const MatrixXd& u) { return VectorXd::Constant(u.cols(), 3.0); }, 2, 64, 1);
+  EXPECT_EQ(s.variance, 0);
+  EXPECT_EQ(s.total.norm(), 0);
+}
+
+}  // namespace
+}  // namespace dodyn::surrogate
