@@ -119,7 +119,7 @@ const std::vector<Command>& commands() {
        python,
        nullptr,
        Keys::none,
-       " ARCHIVE [--evaluation ID] [--start NUMBER] [--view side|front|top|orbit] [--output FILE.gif]"},
+       " ARCHIVE [--evaluation ID] [--initial-state NUMBER] [--view side|front|top|orbit] [--output FILE.gif]"},
       {"import",
        {},
        "",

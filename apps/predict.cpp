@@ -34,14 +34,14 @@ Study study_of(const std::string& path) {
   }
 }
 
-// Indices of the metrics that --of names, -1 for the cost.
+// Indices of the metrics that --quantity names, -1 for the cost.
 std::vector<int> quantities(const std::string& names, const Study& study) {
   std::vector<std::string> metrics;
   for (const auto& metric : study.contents.layout.metrics) metrics.push_back(metric.name);
   try {
     return surrogate::parse_names(names, metrics, true);
   } catch (const std::invalid_argument& error) {
-    throw ConfigError("command line: --of: " + std::string(error.what()));
+    throw ConfigError("command line: --quantity: " + std::string(error.what()));
   }
 }
 
@@ -98,7 +98,7 @@ Eigen::VectorXd design_of(const std::vector<std::string>& words, const Study& st
 
 void add_predict_options(AddOptions add) {
   const auto text = [] { return po::value<std::string>(); };
-  add("of", text()->value_name("NAME,..."), "cost, or names of metrics");
+  add("quantity", text()->value_name("NAME,..."), "cost, or names of metrics");
   add("json", po::bool_switch(), "as JSON");
   add("export", text()->value_name("FILE.h5"), "a file to write as HDF5");
   add("optimum", po::bool_switch(), "the best design of the model");
@@ -107,7 +107,7 @@ void add_predict_options(AddOptions add) {
 ExitCode predict(const Invocation& call) {
   const Arguments given = parse(call);
   const bool json = given.flag("json"), optimum = given.flag("optimum");
-  const std::string &path = given.operands.front(), of = given.text("of"), file = given.text("export");
+  const std::string &path = given.operands.front(), of = given.text("quantity"), file = given.text("export");
   expect_archive(path, "predict");
   const Study study = study_of(path);
   const Eigen::VectorXd design = design_of(given.keys, study);
@@ -138,7 +138,7 @@ ExitCode predict(const Invocation& call) {
 }
 
 void add_sensitivity_options(AddOptions add) {
-  add("of", po::value<std::string>()->value_name("NAME"), "cost, or the name of a metric");
+  add("quantity", po::value<std::string>()->value_name("NAME"), "cost, or the name of a metric");
   add("samples", po::value<int>()->value_name("N"), "a number from 64 to 1048576");
   add("json", po::bool_switch(), "as JSON");
 }
@@ -147,7 +147,7 @@ ExitCode sensitivity(const Invocation& call) {
   constexpr int fewest = 64, most = 1 << 20, usual = 4096;
   const Arguments given = parse(call);
   const bool json = given.flag("json");
-  const std::string &path = given.operands.front(), of = given.text("of");
+  const std::string &path = given.operands.front(), of = given.text("quantity");
   const int samples = given.options.count("samples") ? given.options["samples"].as<int>() : usual;
   if (samples < fewest || samples > most)
     throw ConfigError("command line: --samples = " + std::to_string(samples) +
@@ -155,7 +155,7 @@ ExitCode sensitivity(const Invocation& call) {
   expect_archive(path, "sensitivity");
   const Study study = study_of(path);
   const std::vector<int> metrics = quantities(of.empty() ? "cost" : of, study);
-  if (metrics.size() != 1) throw ConfigError("command line: --of takes one name");
+  if (metrics.size() != 1) throw ConfigError("command line: --quantity takes one name");
   try {
     const auto found = report::sensitivity_of(study.contents, study.observed, metrics[0], samples);
     std::cout << (json ? report::as_json(found) : report::as_text(found));

@@ -72,7 +72,7 @@ study::Study::Interruption interruption(const Settings& settings) {
     const auto job_end = Clock::time_point(std::chrono::seconds(std::atoll(text) - 5));  // 5 s to close everything
     if (job_end < end && job_end > Clock::now()) end = job_end, reason = "reached the end of the Slurm job's time";
   }
-  if (end != Clock::time_point::max()) end -= seconds(settings.real("study.grace"));
+  if (end != Clock::time_point::max()) end -= seconds(settings.real("study.grace-period"));
   return [end, reason]() -> std::string {
     if (const int signal = signal_received) return "interrupted by a signal (" + signal_name(signal) + ")";
     return Clock::now() >= end ? reason : "";
@@ -130,8 +130,8 @@ ExitCode lead(const Settings& settings, const evaluators::Evaluator& evaluator, 
 
 // A program may have effects of its own, and its working directory is that of its evaluation.
 void check_duplicates(const Settings& settings) {
-  if (settings.evaluator == "command" && std::isfinite(settings.real("study.duplicate-after")))
-    throw settings.error("study.duplicate-after",
+  if (settings.evaluator == "command" && std::isfinite(settings.real("study.speculate-after")))
+    throw settings.error("study.speculate-after",
                          "the evaluator command runs a program, which may not be run twice at a "
                          "time; allowed: none");
 }
@@ -181,8 +181,8 @@ ExitCode run_session(const Invocation& call, const std::string& exit_code_file) 
     check_workers(settings, *evaluator, session.size());
     check_duplicates(settings);
     const Work work = study::make_work(evaluator, settings);
-    const farm::Timeouts timeouts{settings.real("study.grace"), settings.real("study.silence"),
-                                  settings.real("study.duplicate-after")};
+    const farm::Timeouts timeouts{settings.real("study.grace-period"), settings.real("study.heartbeat-timeout"),
+                                  settings.real("study.speculate-after")};
     if (session.rank() > 0) {
       farm::serve(session, work, timeouts);
       return finished;
@@ -190,7 +190,8 @@ ExitCode run_session(const Invocation& call, const std::string& exit_code_file) 
     const auto farm =
         evaluator->concurrency() > 1
             ? farm::make_local_farm(work, timeouts, evaluator->concurrency())
-            : farm::make_mpi_farm(session, study::noting(work, settings.text("study.archive") + ".running"), timeouts);
+            : farm::make_mpi_farm(session, study::with_marker(work, settings.text("study.archive") + ".running"),
+                                  timeouts);
     code = lead(settings, *evaluator, *strategy, *farm, where, again);
   } catch (const archive::Busy& busy) {
     std::cerr << "dodyn: " << busy.what() << "; stopped, the same command continues\n";

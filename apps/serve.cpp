@@ -10,9 +10,9 @@
 #include "command.hpp"
 #include "farm/farm.hpp"
 #include "record/random.hpp"
-#include "report/hindsight.hpp"
+#include "report/predictions.hpp"
 #include "report/report.hpp"
-#include "study/evidence.hpp"
+#include "study/observed_data.hpp"
 #include "study/study.hpp"
 
 namespace dodyn::apps {
@@ -55,7 +55,8 @@ std::vector<std::string> names_of_all(const List& list) {
 }
 
 // One number for each of the names, and no other member. With `complete` false, a missing one is not a number.
-Eigen::VectorXd numbers_in(const Json& object, const std::string& where, const std::vector<std::string>& names, bool complete) {
+Eigen::VectorXd numbers_in(const Json& object, const std::string& where, const std::vector<std::string>& names,
+                           bool complete) {
   expect_members(object, where, names);
   Eigen::VectorXd values = Eigen::VectorXd::Constant(static_cast<Eigen::Index>(names.size()), not_a_number);
   for (std::size_t i = 0; i < names.size(); ++i) {
@@ -73,7 +74,8 @@ class ServeSession {
       : settings_(std::move(settings)),
         evaluator_(evaluators::make_evaluator(settings_)),
         farm_(farm::make_local_farm(study::make_work(evaluator_, settings_))) {
-    contents_.layout = {.variables = settings_.variables, .metrics = evaluator_->metrics(), .channels = evaluator_->channels()};
+    contents_.layout = {
+        .variables = settings_.variables, .metrics = evaluator_->metrics(), .channels = evaluator_->channels()};
     contents_.provenance.evaluator = settings_.evaluator;
     contents_.provenance.configuration = settings_.configuration();
   }
@@ -93,7 +95,8 @@ class ServeSession {
   static Json parsed(const std::string& line) {
     try {
       return Json::parse(line, [](int depth, Json::parse_event_t, Json&) {
-        if (depth > max_depth) throw RequestError("request: nested deeper than " + std::to_string(max_depth) + " levels");
+        if (depth > max_depth)
+          throw RequestError("request: nested deeper than " + std::to_string(max_depth) + " levels");
         return true;
       });
     } catch (const Json::parse_error& error) {
@@ -119,8 +122,9 @@ class ServeSession {
       const auto name = value.get<std::string>();
       for (std::size_t i = 0; i < variable.choices.size(); ++i)
         if (variable.choices[i] == name) return static_cast<double>(i);
-      throw RequestError(where + " = '" + shown(name) + "'" + did_you_mean(name, variable.choices) +
-                         (variable.choices.empty() ? "; expected a number" : "; expected one of: " + listed(variable.choices)));
+      throw RequestError(
+          where + " = '" + shown(name) + "'" + did_you_mean(name, variable.choices) +
+          (variable.choices.empty() ? "; expected a number" : "; expected one of: " + listed(variable.choices)));
     }
     const double number = number_in(value, where);
     if (!std::isfinite(number)) throw RequestError(where + " = null; expected a number");
@@ -213,7 +217,8 @@ class ServeSession {
     if (!told.contains("id")) throw RequestError("tell: id is missing; give the id that ask returned");
     const auto asked = pending_.find(id_in(told["id"], "tell.id"));
     if (asked == pending_.end())
-      throw RequestError("tell.id = " + told["id"].dump() + ": no such design is waiting for its cost; ask for one first");
+      throw RequestError("tell.id = " + told["id"].dump() +
+                         ": no such design is waiting for its cost; ask for one first");
     Evaluation evaluation = asked->second;
     evaluation.metrics.setConstant(static_cast<Eigen::Index>(contents_.layout.metrics.size()), not_a_number);
     if (told.contains("cost")) evaluation.cost = number_in(told["cost"], "tell.cost");
@@ -231,11 +236,14 @@ class ServeSession {
     if (told.contains("reason")) evaluation.reason = told["reason"].get<std::string>();
     if (told.contains("status")) {
       const auto word = told["status"].get<std::string>();
-      const auto* const status = std::ranges::find_if(all_statuses, [&](Status each) { return to_string(each) == word; });
-      if (status == std::end(all_statuses)) throw RequestError("tell.status = '" + shown(word) + "'; expected ok, infeasible, not_converged or failed");
+      const auto* const status =
+          std::ranges::find_if(all_statuses, [&](Status each) { return to_string(each) == word; });
+      if (status == std::end(all_statuses))
+        throw RequestError("tell.status = '" + shown(word) + "'; expected ok, infeasible, not_converged or failed");
       evaluation.status = *status;
     }
-    if (evaluation.ok() && !std::isfinite(evaluation.cost)) throw RequestError("tell: status ok without a cost; give a cost, or status failed");
+    if (evaluation.ok() && !std::isfinite(evaluation.cost))
+      throw RequestError("tell: status ok without a cost; give a cost, or status failed");
     strategy_->tell(evaluation);
     contents_.evaluations.push_back(evaluation);
     pending_.erase(asked);
@@ -246,14 +254,14 @@ class ServeSession {
   Json recommend(const Json& request) {
     expect_members(request, "request", {"recommend"});
     strategy();
-    const surrogate::Evidence evidence = study::evidence_of(contents_);
+    const surrogate::ObservedData observed = study::observed_data(contents_);
     Json answer = {{"id", nullptr}, {"design", nullptr}, {"front", Json::array()}};
-    if (const Evaluation* const best = study::recommended_of(contents_, evidence)) {
+    if (const Evaluation* const best = study::recommended_of(contents_, observed)) {
       answer["id"] = best->id;
       answer["design"] = design_json(best->design);
     }
-    if (evidence.objectives.size() > 1)
-      for (const Evaluation* const e : report::front_of(evidence)) answer["front"].push_back(e->id);
+    if (observed.objectives.size() > 1)
+      for (const Evaluation* const e : report::front_of(observed)) answer["front"].push_back(e->id);
     answer["note"] = contents_.iterations.empty() ? "" : contents_.iterations.back().note;
     answer["stopped"] = stop_reason();
     return answer;
@@ -263,7 +271,10 @@ class ServeSession {
 
   Json describe(const Json& request) const {
     expect_members(request, "request", {"describe"});
-    Json answer = {{"evaluator", settings_.evaluator}, {"variables", Json::array()}, {"metrics", Json::array()}, {"channels", Json::array()}};
+    Json answer = {{"evaluator", settings_.evaluator},
+                   {"variables", Json::array()},
+                   {"metrics", Json::array()},
+                   {"channels", Json::array()}};
     for (const auto& [name, unit, lower, upper, choices] : contents_.layout.variables) {
       answer["variables"].push_back({{"name", name}, {"unit", unit}, {"lower", lower}, {"upper", upper}});
       if (!choices.empty()) answer["variables"].back()["choices"] = choices;
@@ -271,11 +282,12 @@ class ServeSession {
     for (const auto& [name, unit, description] : contents_.layout.metrics)
       answer["metrics"].push_back({{"name", name}, {"unit", unit}, {"description", description}});
     for (const Channel& channel : contents_.layout.channels)
-      answer["channels"].push_back({{"name", channel.name},
-                                    {"coordinates", channel.coordinates},
-                                    {"units", channel.units.empty() ? std::vector(channel.coordinates.size(), channel.unit) : channel.units},
-                                    {"description", channel.description},
-                                    {"segments", channel.segments}});
+      answer["channels"].push_back(
+          {{"name", channel.name},
+           {"coordinates", channel.coordinates},
+           {"units", channel.units.empty() ? std::vector(channel.coordinates.size(), channel.unit) : channel.units},
+           {"description", channel.description},
+           {"segments", channel.segments}});
     Json configuration = Json::object();
     for (const auto& [key, value] : contents_.provenance.configuration) configuration[key] = value;
     answer["configuration"] = std::move(configuration);
@@ -300,7 +312,8 @@ ExitCode serve(const Invocation& call) {
   expect_configuration(given.operands.front());
   ServeSession session(evaluators::read_settings(given.operands.front(), given.keys));
   for (std::string line; std::getline(std::cin, line);)
-    if (!(std::cout << session.answer(line) << std::endl)) throw std::runtime_error("standard output could not be written in full");
+    if (!(std::cout << session.answer(line) << std::endl))
+      throw std::runtime_error("standard output could not be written in full");
   return finished;
 }
 

@@ -26,7 +26,7 @@ std::string design_of(const Settings& settings, const Evaluation& evaluation) {
 evaluators::Simulated replay(const std::string& path, const std::string& from, std::optional<std::int64_t> id,
                              const Settings& settings, const evaluators::Evaluator& evaluator) {
   const Outcome archived = study::archived(from, settings, evaluator, id);
-  auto simulated = evaluator.replay(archived);
+  auto simulated = evaluator.rollout(archived);
   if (!simulated)
     throw ConfigError(path + ": evaluations of " + settings.evaluator +
                       " have no controls to replay; --from is for the evaluators gait and motion");
@@ -73,7 +73,7 @@ evaluators::Simulated simulated_again(const std::string& path, const std::vector
 
 void add_simulate_options(AddOptions add) {
   add("output", po::value<std::string>()->value_name("FILE.csv"), "a file to write as CSV");
-  add("start", po::value<std::string>()->value_name("K"), "the number of a start");
+  add("initial-state", po::value<std::string>()->value_name("K"), "the number of a start");
   add("from", po::value<std::string>()->value_name("ARCHIVE"), "an archive");
   add("evaluation", po::value<std::int64_t>()->value_name("ID"), "0, 1, 2, ...: the id of an evaluation");
 }
@@ -81,14 +81,15 @@ void add_simulate_options(AddOptions add) {
 ExitCode simulate(const Invocation& call) {
   Arguments given = parse(call);
   const std::string &path = given.operands.front(), output = given.text("output"), from = given.text("from"),
-                    start = given.text("start");
+                    start = given.text("initial-state");
   std::optional<std::int64_t> id;
   if (given.options.count("evaluation")) id = given.options["evaluation"].as<std::int64_t>();
   const bool again = from.empty() && is_archive(path);
   if (!again) expect_configuration(path);
   if (!from.empty()) expect_archive(from, "show");
   if (from.empty() && id && !again) throw ConfigError("--evaluation is for an archive, or --from ARCHIVE");
-  if (!from.empty() && !start.empty()) throw ConfigError("--start is not for --from ARCHIVE; allowed: one of them");
+  if (!from.empty() && !start.empty())
+    throw ConfigError("--initial-state is not for --from ARCHIVE; allowed: one of them");
   if (!start.empty()) {
     const std::string evaluator = again ? study::archived_study(path, {}, id).settings.evaluator
                                         : evaluators::read_settings(path, given.keys).evaluator;

@@ -20,7 +20,8 @@ void add_solve_options(AddOptions add) {
 
 ExitCode solve(const Invocation& call) {
   const Arguments given = parse(call);
-  if (given.flag("json") && given.flag("verbose")) throw ConfigError("these options do not go together; usage: " + call.command.usage());
+  if (given.flag("json") && given.flag("verbose"))
+    throw ConfigError("these options do not go together; usage: " + call.command.usage());
   const std::string &path = given.operands.front(), output = given.text("output");
   expect_configuration(path);
 
@@ -49,7 +50,8 @@ ExitCode solve(const Invocation& call) {
   const Outcome outcome = study::evaluate(*evaluator, *farm, task);
 
   if (given.flag("json"))
-    std::cout << report::outcome_json(outcome, {.variables = settings.variables, .metrics = evaluator->metrics(), .channels = evaluator->channels()});
+    std::cout << report::outcome_json(
+        outcome, {.variables = settings.variables, .metrics = evaluator->metrics(), .channels = evaluator->channels()});
   else
     std::cout << report::record_text(outcome.evaluation, settings.variables, evaluator->metrics()) << "\n"
               << evaluator->report(outcome);
@@ -58,7 +60,8 @@ ExitCode solve(const Invocation& call) {
     file << report::csv(outcome.trajectory, evaluator->channels());
     file.close();
     if (!file) throw std::runtime_error(output + ": could not be written in full");
-    (given.flag("json") ? std::cerr : std::cout) << "trajectory written to " << output << (outcome.trajectory.empty() ? " (empty)" : "") << "\n";
+    (given.flag("json") ? std::cerr : std::cout)
+        << "trajectory written to " << output << (outcome.trajectory.empty() ? " (empty)" : "") << "\n";
   }
   return outcome.evaluation.ok() ? finished : failure;
 }

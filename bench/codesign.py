@@ -59,7 +59,7 @@ def variables(dodyn, folder, evaluations):
         others = [other for other in AS_IT_STANDS if other != name]
         path = os.path.join(folder, f"start-{name}.csv")
         write_designs(path, others, [[best[other] for other in others]])
-        study(dodyn, folder, f"without-{name}", evaluations, f"--design.{name}", str(value), "--surrogate.designs", path,
+        study(dodyn, folder, f"without-{name}", evaluations, f"--design.{name}", str(value), "--surrogate.initial-designs", path,
               "--surrogate.initial-samples", "2")  # fmt: skip
 
 
@@ -73,8 +73,8 @@ def cma_es(dodyn, folder, evaluations, seed):
         asked = [search.ask() for _ in range(GENERATION)]
         path = os.path.join(folder, f"cma-es-{seed}-{generation:03d}")
         write_designs(path + ".csv", names, [lower + (upper - lower) * x for x in asked])
-        told = study(dodyn, folder, os.path.basename(path), GENERATION, "--surrogate.designs", path + ".csv", "--surrogate.gradient",
-                     "false", "--surrogate.batch", str(GENERATION), "--study.batch", str(GENERATION), "--gait.starts", "2",
+        told = study(dodyn, folder, os.path.basename(path), GENERATION, "--surrogate.initial-designs", path + ".csv", "--surrogate.gradient",
+                     "false", "--surrogate.batch", str(GENERATION), "--study.batch", str(GENERATION), "--gait.initial-guesses", "2",
                      "--study.seed", str(seed))  # fmt: skip
         search.tell([(x, cost(row)) for x, row in zip(asked, told)])
         print(generation, min(map(cost, told)), flush=True)
@@ -124,7 +124,7 @@ def main(what, dodyn, folder, evaluations=None, seed=1):
     elif what == "cma-es":
         cma_es(dodyn, folder, int(evaluations or 2500), int(seed))
     elif what == "crs":
-        study(dodyn, folder, "crs", int(evaluations or 2500), "--strategy", "crs", "--gait.starts", "2")
+        study(dodyn, folder, "crs", int(evaluations or 2500), "--strategy", "crs", "--gait.initial-guesses", "2")
     elif what == "table":
         table(dodyn, folder)
     else:

@@ -51,7 +51,7 @@ def words(design, extra):
 
 def solve(dodyn, design, starts, *more, **extra):
     """Metrics of a design by name, and how many of its starts dock."""
-    out = subprocess.run([dodyn, "solve", CONFIG, *words(design, extra), f"--starts.count={starts}", *more], capture_output=True, text=True)
+    out = subprocess.run([dodyn, "solve", CONFIG, *words(design, extra), f"--initial-states.count={starts}", *more], capture_output=True, text=True)
     if out.returncode not in (0, 1):
         sys.exit(out.stderr)
     told = {}
@@ -84,16 +84,16 @@ def map_(dodyn, folder, starts):
             for distance in DISTANCES:
                 if (name, bearing, distance) in done:
                     continue
-                step = ["--simulation.largest-step=32 ms"] if not any(design) else []
-                told = solve(dodyn, design, starts, f"--starts.bearing={bearing} deg .. {bearing + 10} deg",
-                             f"--starts.distance={distance} .. {distance + 0.1}", "--outcome.missed.when=x < front or gap(female, male) > 1", *step)  # fmt: skip
+                step = ["--simulation.max-step=32 ms"] if not any(design) else []
+                told = solve(dodyn, design, starts, f"--initial-states.bearing={bearing} deg .. {bearing + 10} deg",
+                             f"--initial-states.distance={distance} .. {distance + 0.1}", "--outcome.missed.when=x < front or gap(female, male) > 1", *step)  # fmt: skip
                 keep(folder, "map", {"design": name, "bearing": bearing, "distance": distance, "starts": starts,
                                      "docked": round(told["docked"] * starts) if told else None})  # fmt: skip
 
 
 def gains(dodyn, folder, starts):
     def record(variable, value, design, **extra):
-        told = solve(dodyn, design, starts, "--cost.cost=effort", "--cost.others=1", **extra)
+        told = solve(dodyn, design, starts, "--cost.cost=effort", "--cost.max-other-share=1", **extra)
         row = {"variable": variable, "value": value, "starts": starts, "docked": 0}
         if told and told["docked"] > 0:
             row.update(docked=round(told["docked"] * starts), effort=told["cost"], stderr=told["cost_stderr"])
@@ -114,8 +114,8 @@ def alignment(dodyn, folder):
         for bearing in (0, 2, 5, 10, 15):
             path = os.path.join(folder, "run.csv")
             subprocess.run([dodyn, "simulate", CONFIG, *words((1.2, 9.6, offset, 0), {"charge_constant": 0, "restitution": 1}),
-                            f"--starts.bearing={bearing} deg", "--starts.height=0", "--starts.distance=0.6", "--starts.yaw=0", "--starts.pitch=0",
-                            "--control.largest-force=none", "--control.largest-torque=none", "--simulation.end=10 s", "--simulation.step=1 ms",
+                            f"--initial-states.bearing={bearing} deg", "--initial-states.height=0", "--initial-states.distance=0.6", "--initial-states.yaw=0", "--initial-states.pitch=0",
+                            "--control.max-force=none", "--control.max-torque=none", "--simulation.end=10 s", "--simulation.step=1 ms",
                             "--simulation.nodes=2001", "--output", path], capture_output=True, check=False)  # fmt: skip
             with open(path, encoding="utf-8") as file:
                 rows = list(csv.DictReader(file))
@@ -148,8 +148,8 @@ def speed(dodyn, folder):
         file.write(text)
     for model in ("docking-cubesat", many):
         for step in (1, 2):
-            told = subprocess.run([dodyn, "simulate", CONFIG, *words(BEST, {}), "--simulation.model", model, "--starts.bearing=15 deg", "--starts.distance=0.7",
-                                   "--simulation.end=10 s", f"--simulation.step={step} ms", "--outcome.docked.for=20 s", "--outcome.jammed.for=20 s"],
+            told = subprocess.run([dodyn, "simulate", CONFIG, *words(BEST, {}), "--simulation.model", model, "--initial-states.bearing=15 deg", "--initial-states.distance=0.7",
+                                   "--simulation.end=10 s", f"--simulation.step={step} ms", "--outcome.docked.dwell=20 s", "--outcome.jammed.for=20 s"],
                                   capture_output=True, text=True).stdout  # fmt: skip
             lines = [line for line in told.splitlines() if line.startswith(("ended", "contact", "speed"))]
             print(os.path.basename(model), f"h = {step} ms", *lines, sep="\n  ")

@@ -2,7 +2,7 @@
 // (libbullet-dev, libbox2d-dev): CPU time for the same starts over the same time, and how many are seated at its end.
 //
 //   docking_peers CONFIGURATION SECONDS STEP STARTS [--key value ...]
-//   docking_peers configs/docking-space.cfg 10 0.002 100 --starts.box=0.08
+//   docking_peers configs/docking-space.cfg 10 0.002 100 --initial-states.box=0.08
 //   docking_peers configs/docking.cfg 60 0.002 40 --design.spacing=0.05
 //
 // All take the same fixed steps; the charges' forces are those at the beginning of a step for peers. Lengths are hundredfold for them:
@@ -13,9 +13,9 @@
 #include <memory>
 
 #include "evaluators/evaluator.hpp"
+#include "evaluators/simulation/initial_states.hpp"
 #include "evaluators/simulation/keys.hpp"
 #include "evaluators/simulation/runner.hpp"
-#include "evaluators/simulation/starts.hpp"
 #include "measure.hpp"
 #include "rigid/simulation.hpp"
 

@@ -27,8 +27,8 @@ PORTS = {
     "docking-space.cfg, best": (75, 15, 9.11, 0.5, 7, 3.38),
 }
 CASES = {
-    "held": ["--simulation.hold=female"],
-    "free": ["--simulation.hold=none"],
+    "held": ["--simulation.fixed=female"],
+    "free": ["--simulation.fixed=none"],
 }
 
 
@@ -41,8 +41,8 @@ def wilson(hits, tries, z=1.959964):
 def docked(dodyn, port, case, box, batch):
     """How many starts of a batch dock."""
     design = [f"--design.{name}={value} {'deg' if name == 'half_angle' else 'mm'}" for name, value in zip(VARIABLES, port)]
-    out = subprocess.run([dodyn, "solve", CONFIG, *design, *CASES[case], f"--starts.box={box}", f"--starts.count={BATCH}",
-                          "--starts.sampling=random", f"--starts.seed={SEED + batch}"], capture_output=True, text=True)  # fmt: skip
+    out = subprocess.run([dodyn, "solve", CONFIG, *design, *CASES[case], f"--initial-states.box={box}", f"--initial-states.count={BATCH}",
+                          "--initial-states.sampling=random", f"--initial-states.seed={SEED + batch}"], capture_output=True, text=True)  # fmt: skip
     for line in out.stdout.splitlines():
         if line.startswith("metrics.docked "):
             return round(float(line.split()[1]) * BATCH)

@@ -7,7 +7,7 @@ answer, half until it has the next task; in between, rank 0 spends `message` sec
 in which they come. What has arrived is archived in one commit of at most 256 rows, which takes `commit` + `row` seconds a row, by
 another thread; the strategy is told after that. Synchronous: a batch is asked when the one before is told as a whole.
 Asynchronous: each row that is told asks for one more. An evaluation may be of several parts, which are tasks of their own; ranks may be slow, and
-what takes long be begun again on another (study.duplicate-after). Nothing is fitted to what the tables then say: `message` is the one over the
+what takes long be begun again on another (study.speculate-after). Nothing is fitted to what the tables then say: `message` is the one over the
 measured rate of messages, `commit` and `row` come from bench/archive_append, `latency` from one measured efficiency.
 """
 import bisect
@@ -184,7 +184,7 @@ def per_rank(ranks, duration, whole, latency, message, rounds=20, **more):
 
 def stragglers(latency, message):
     whole = sum(SPATIAL[1]) / len(SPATIAL[1])
-    print("\n| ranks | `gait.parts` | batch = ranks / 4 | ranks | 4 ranks | asynchronous |\n|---|---|---|---|---|---|")
+    print("\n| ranks | `gait.tasks` | batch = ranks / 4 | ranks | 4 ranks | asynchronous |\n|---|---|---|---|---|---|")
     for ranks in (8, 64):
         for parts, times in SPATIAL.items():
             common = {"latency": latency, "message": message, "parts": parts, "whole": whole}
@@ -192,7 +192,7 @@ def stragglers(latency, message):
             cells = [per_rank(ranks, measured, batch=batch, **common) for batch in (ranks // 4, ranks, 4 * ranks)]
             cells.append(per_rank(ranks, measured, batch=2 * ranks, asynchronous=True, **common))
             print(f"| {ranks} | {parts} | " + " | ".join(f"{cell:.2f}" for cell in cells) + " |")
-    print("\n| slow ranks of 64 | by | `study.duplicate-after` | batch = ranks | 4 ranks | asynchronous |\n|---|---|---|---|---|---|")
+    print("\n| slow ranks of 64 | by | `study.speculate-after` | batch = ranks | 4 ranks | asynchronous |\n|---|---|---|---|---|---|")
     for count, factor in ((0, 1), (1, 3), (4, 3), (1, 30), (4, 30)):
         for copy_after in (math.inf, 3, 2):
             slow = {16 * i + 5: factor for i in range(count)}
@@ -204,7 +204,7 @@ def stragglers(latency, message):
             print(f"| {count} | {factor} | {after} | " + " | ".join(f"{cell:.2f}" for cell in cells) + " |", flush=True)
 
 
-# configs/knee-spatial.cfg: processor seconds of an evaluation of 8 starts, of a part of 4, of 2 (`dodyn solve` with `gait.starts`), at 24 knees
+# configs/knee-spatial.cfg: processor seconds of an evaluation of 8 starts, of a part of 4, of 2 (`dodyn solve` with `gait.initial-guesses`), at 24 knees
 # over the range.
 SPATIAL = {
     1: [0.83, 0.85, 1.03, 1.09, 1.12, 1.12, 1.14, 1.23, 1.25, 1.32, 1.46, 1.52, 1.55, 1.63, 1.64, 1.80, 1.88, 1.98, 2.09, 2.38, 2.39,

@@ -1,6 +1,6 @@
 // The gait battery: seeded gait problems, each solved by the native solver and by Ipopt (exact Hessian, MUMPS) with the
 // same derivative callbacks in the same run, and once more, where the start is cold, by the search that a study does
-// with gait.coarse-intervals = 40, gait.starts = 10, gait.candidates = 10, gait.shifts = 1: ten cold starts on half the
+// with gait.coarse-intervals = 40, gait.initial-guesses = 10, gait.refine-count = 10, gait.shifts = 1: ten cold starts on half the
 // intervals by the native solver, each optimum brought to all, the best bent in time by a node for as long as that
 // helps. The first of them has the seed of the plain start.
 //

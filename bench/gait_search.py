@@ -61,7 +61,7 @@ def sweep(dodyn, folder, name, study, seed, designs, words):
                          if re.fullmatch(r"metrics\.(.*:)?iterations", key) and value not in ("", "nan"))  # fmt: skip
         before = rows.get(row["id"], {"iterations": 0.0, "seconds": 0.0})
         rows[row["id"]] = {"x": round(x, 9), "cost": cost, "status": row["status"],
-                           "seconds": before["seconds"] + float(row["seconds [s]"]),
+                           "seconds": before["seconds"] + float(row["wall_time [s]"]),
                            "iterations": before["iterations"] + iterations}  # fmt: skip
     with open(path, "w") as file:
         json.dump(list(rows.values()), file)

@@ -22,7 +22,7 @@ from disturb_study import processes  # noqa: E402
 dodyn, launcher, options = os.path.realpath(sys.argv[1]), sys.argv[2], sys.argv[3:]
 environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", PMIX_MCA_gds="hash", OMP_NUM_THREADS="1",
                    OMPI_MCA_rmaps_base_oversubscribe="1", OMPI_MCA_hwloc_base_binding_policy="none")
-CONFIG = ("[study]\nevaluator = testfunction\nmax-evaluations = 1000\nbatch = 12\nsilence = 2\ngrace = 1\n[surrogate]\nstrategy = sweep\n"
+CONFIG = ("[study]\nevaluator = testfunction\nmax-evaluations = 1000\nbatch = 12\nheartbeat-timeout = 2\ngrace-period = 1\n[surrogate]\nstrategy = sweep\n"
           "points = 60\n[testfunction]\nnoise = 0.1\ndelay = 0.2\n[design]\nx.min = 0\nx.max = 1\n")
 
 

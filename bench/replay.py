@@ -43,8 +43,8 @@ def main():
             subprocess.run([program, "run", config, "--study.archive", archive, "--study.max-evaluations", "3"],
                            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=work)
             for stance, feedback in (("joint", "regulator"), ("contact", "regulator"), ("joint", "none")):
-                done = subprocess.run([program, "simulate", config, "--from", archive, "--replay.stance", stance,
-                                       "--replay.feedback", feedback], capture_output=True, text=True, cwd=work)
+                done = subprocess.run([program, "simulate", config, "--from", archive, "--rollout.stance", stance,
+                                       "--rollout.feedback", feedback], capture_output=True, text=True, cwd=work)
                 print(f"| {name} | {stance} | {feedback} {told(done.stdout + done.stderr)}", flush=True)
 
 

@@ -21,7 +21,7 @@ FOLDER = tempfile.TemporaryDirectory()
 
 def simulate(scene, response, step, stiffness=None, **more):
     table = os.path.join(FOLDER.name, "run.csv")
-    words = [DODYN, "simulate", f"configs/scene-{scene}.cfg", "--output", table, "--simulation.response", response, "--simulation.step", repr(step)]
+    words = [DODYN, "simulate", f"configs/scene-{scene}.cfg", "--output", table, "--simulation.contact-method", response, "--simulation.step", repr(step)]
     if stiffness:
         words += ["--simulation.stiffness", repr(stiffness)]
     for key, value in more.items():
@@ -83,8 +83,8 @@ def cell(x):
 
 
 SCENES = {
-    "cradle": (cradle, [("decomposition", 0.01, None), ("exact", 0.01, None), ("penalty", 1e-3, 1e4), ("penalty", 1e-4, 1e6), ("penalty", 5e-3, 1.0)]),
-    "metronome": (metronome, [("exact", 1e-4, None), ("exact", 5e-3, None), ("exact", 1e-3, None), ("decomposition", 5e-3, None), ("decomposition", 1e-3, None),
+    "cradle": (cradle, [("projection", 0.01, None), ("event-driven", 0.01, None), ("penalty", 1e-3, 1e4), ("penalty", 1e-4, 1e6), ("penalty", 5e-3, 1.0)]),
+    "metronome": (metronome, [("event-driven", 1e-4, None), ("event-driven", 5e-3, None), ("event-driven", 1e-3, None), ("projection", 5e-3, None), ("projection", 1e-3, None),
                               ("penalty", 1e-3, 1e4), ("penalty", 1e-3, 1e6), ("penalty", 1e-4, 1e6), ("penalty", 1.5e-3, 1.0), ("penalty", 1e-4, 1.0)]),
 }
 print("| scene | response | h, ms | kinetic energy at the end, of that at the start | least of it on the way | momentum, N s | angular momentum, N m s | position, m | CPU, s |")

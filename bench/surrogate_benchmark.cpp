@@ -128,7 +128,7 @@ struct Contender {
   bool applies(const Problem& p) const {
     const std::size_t d = p.box.size();
     if (name == "bobyqa") return d > 1;
-    if (name == "smf") return p.noise == 0;
+    if (name == "mesh-search") return p.noise == 0;
     if (name == "ego gradient") return p.noise == 0;
     if (name == "ego batch 4") return d < 10;
     return name != "trust-region" || d >= 5;
@@ -301,7 +301,8 @@ int main(int argc, char** argv) {
       {"ego batch 4", named("ego", [](StrategyOptions& c, std::uint64_t, const Problem&) { c.ego.batch = 4; }), false,
        4},
       {"trust-region", named("trust-region", [](StrategyOptions&, std::uint64_t, const Problem&) {})},
-      {"smf", named("smf", [](StrategyOptions& c, std::uint64_t seed, const Problem&) { c.mesh_search.seed = seed; })},
+      {"mesh-search",
+       named("mesh-search", [](StrategyOptions& c, std::uint64_t seed, const Problem&) { c.mesh_search.seed = seed; })},
       {"bobyqa", named("bobyqa",
                        [](StrategyOptions& c, std::uint64_t seed, const Problem&) {
                          c.nlopt.restarts = 1000;

@@ -56,7 +56,7 @@ Run run(const Problem& p, const std::string& strategy_name, bool gradient, std::
   dodyn::surrogate::StrategyOptions choice;
   choice.name = strategy_name;
   choice.ego.seed = choice.mesh_search.seed = choice.nlopt.seed = seed;
-  choice.ego.gradient = choice.mesh_search.gradient = choice.strawman.gradient = gradient;
+  choice.ego.gradient = choice.mesh_search.gradient = choice.spline.gradient = gradient;
   choice.ego.domains = p.domains;
   choice.ego.noise = p.noise > 0;
   if (p.two_objectives)

@@ -13,8 +13,8 @@ DODYN = sys.argv[1]
 
 
 def solve(**keys):
-    words = [DODYN, "solve", "configs/knee-underactuated.cfg", "--design.knee", "0.5", "--gait.parts", "1", "--gait.coarse-intervals", "0",
-             "--gait.starts", "12", "--gait.intervals", "40", "--gait.examination", "report"]
+    words = [DODYN, "solve", "configs/knee-underactuated.cfg", "--design.knee", "0.5", "--gait.tasks", "1", "--gait.coarse-intervals", "0",
+             "--gait.initial-guesses", "12", "--gait.intervals", "40", "--gait.validity-check", "warn"]
     for key, value in keys.items():
         words += ["--gait." + key.replace("_", "-"), str(value)]
     values = {}
@@ -36,7 +36,7 @@ for rule in ("intervals", "ends"):
         if int(v["intervals"]) != steps:
             continue  # no gait was found from the coarser one, which is what the program gave
         print(f"| {rule} | {int(v['intervals'])} | {limit} | {v['cost']:.5f} | {v['absolute_work'] / WEIGHT:.4f} | {v['positive_work']:.3f} | "
-              f"{v['impact_loss']:.3f} | {v['largest_torque']:.1f} |", flush=True)
+              f"{v['impact_loss']:.3f} | {v['max_torque']:.1f} |", flush=True)
 
 print("\n| loss | time steps | limit, N m | cost | change by the last halving | absolute work / (weight x step) | positive work / (weight x step) | "
       "largest torque, N m |")
@@ -45,4 +45,4 @@ for loss in (0.02, 0.05, 0.1):
     for refinements, limit in ((1, 80), (2, 80), (3, 80), (3, 40), (3, 60), (3, 160)):
         v = solve(squared_torque=loss, torque_limit=limit, refine_tolerance=1e-9, refinements=refinements, max_iterations=3000)
         print(f"| {loss} | {int(v['intervals'])} | {limit} | {v['cost']:.6f} | {v['refinement_change']:.2%} | {v['absolute_work'] / WEIGHT:.4f} | "
-              f"{v['positive_work'] / WEIGHT:.4f} | {v['largest_torque']:.1f} |", flush=True)
+              f"{v['positive_work'] / WEIGHT:.4f} | {v['max_torque']:.1f} |", flush=True)

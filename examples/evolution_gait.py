@@ -11,7 +11,7 @@ import numpy as np
 import dodyn
 
 GENERATIONS, POPULATION = 3, 6
-TORQUE = "largest_torque"
+TORQUE = "max_torque"
 random = np.random.default_rng(1)
 
 
@@ -19,7 +19,7 @@ def dominates(a, b):
     return bool(np.all(a <= b) and np.any(a < b))
 
 
-with dodyn.Study(sys.argv[1], settings={"gait.starts": 4, "gait.intervals": 30}) as study:
+with dodyn.Study(sys.argv[1], settings={"gait.initial-guesses": 4, "gait.intervals": 30}) as study:
     knee = study.variables[0]
     assert TORQUE in [metric.name for metric in study.metrics], study.metrics
     found = []  # (result, objectives)

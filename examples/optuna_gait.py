@@ -9,7 +9,7 @@ import optuna
 
 import dodyn
 
-with dodyn.Study(sys.argv[1], settings={"gait.starts": 4, "gait.intervals": 30}) as study:
+with dodyn.Study(sys.argv[1], settings={"gait.initial-guesses": 4, "gait.intervals": 30}) as study:
     knee = study.variables[0]
 
     def objective(trial):

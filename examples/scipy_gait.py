@@ -14,7 +14,7 @@ import dodyn
 NAMES, LOWER, UPPER = ["knee", "step-length"], [0.25, 0.35], [0.70, 0.55]  # m
 free = {name: (low, high) for name, low, high in zip(NAMES, LOWER, UPPER)}
 
-with dodyn.Study(sys.argv[1], design=free, settings={"gait.starts": 4, "gait.intervals": 30}) as study:
+with dodyn.Study(sys.argv[1], design=free, settings={"gait.initial-guesses": 4, "gait.intervals": 30}) as study:
     results = []
 
     def cost_and_gradient(values):

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # One study as one PBS job (PBS Pro, OpenPBS); at the end of its time it stops in order, and the next one continues:
 #   qsub -v CONFIG=configs/knee.cfg jobs/pbs.sh
-#   qsub -v CONFIG=configs/knee.cfg,KEYS="--gait.starts 4 --study.seed 2" jobs/pbs.sh
+#   qsub -v CONFIG=configs/knee.cfg,KEYS="--gait.initial-guesses 4 --study.seed 2" jobs/pbs.sh
 # KEYS holds `--key value ...` by blanks, without commas, which end a variable for qsub.
 #PBS -N dodyn
 #PBS -l select=1:ncpus=4:mpiprocs=4

@@ -29,7 +29,7 @@ launch=(mpirun --quiet --enable-recovery --bind-to core)
 read -r -a options <<<"${MPIRUN_OPTIONS:-}"
 [[ ${STEPS:-0} == 0 ]] || launch=() options=()
 
-# USR1 comes 120 s before the time is up. mpirun hands it to the ranks; the study gives running evaluations study.grace
+# USR1 comes 120 s before the time is up. mpirun hands it to the ranks; the study gives running evaluations study.grace-period
 # seconds, closes its archive and ends with code 3. With --enable-recovery mpirun itself always ends with 0, so the code
 # comes in a file, which is not there when rank 0 was killed.
 # mpirun can stay when all its ranks are gone: with Open MPI 4.1.4 it does whenever a rank on another host was killed. It is

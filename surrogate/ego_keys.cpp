@@ -16,7 +16,7 @@ const KeyTable<EgoOptions>& ego_keys() {
           .add("gradient", &Options::gradient, {.description = "use gradients where the evaluator gives them"})
           .add("noise", &Options::noise,
                {.description = "costs are noisy (beyond the standard errors that they come with, which always count)"})
-          .add("repeat", &Options::repeat,
+          .add("replicate", &Options::repeat,
                {.description =
                     "noisy costs: the same design may be asked for again; false where it costs the same again"})
           .add("batch", &Options::batch,

@@ -24,11 +24,11 @@ struct Named {
 using TextOf = std::function<std::string(const std::string& variable)>;
 
 // Limits on metrics, or on "cost":
-//   largest_torque <= 15, smallest_normal_force >= 0, 0.2 <= lean <= 0.4, speed = 1 +- 0.01
+//   max_torque <= 15, min_normal_force >= 0, 0.2 <= lean <= 0.4, speed = 1 +- 0.01
 // The last two are two constraints each. Empty text: none. Throws std::invalid_argument, in one line that shows the names there are.
 std::vector<Constraint> parse_constraints(const std::string& text, const std::vector<std::string>& metrics);
 
-// "cost, largest_torque": indices in `names`, -1 for "cost" where `cost` allows it. Errors as above.
+// "cost, max_torque": indices in `names`, -1 for "cost" where `cost` allows it. Errors as above.
 std::vector<int> parse_names(const std::string& text, const std::vector<std::string>& names, bool cost);
 
 // What each variable may be, from integers, categories, logarithmic, conditional ("stiffness if springs > 0"), and the lists that

@@ -21,7 +21,7 @@ struct Constraint {
   double limit = 0;
   bool below = true;
 
-  std::string label() const;  // "largest_torque<=15"
+  std::string label() const;  // "max_torque<=15"
   // False where the evaluation does not have the metric.
   bool is_satisfied(const Evaluation& e) const {
     if (metric >= e.metrics.size()) return false;

@@ -6,10 +6,10 @@
 namespace dodyn::surrogate {
 namespace {
 
-std::unique_ptr<Strategy> strawman(const std::vector<Variable>& variables, const StrategyOptions& choice) {
+std::unique_ptr<Strategy> spline(const std::vector<Variable>& variables, const StrategyOptions& choice) {
   if (variables.size() != 1)
-    throw std::invalid_argument("strawman: works on one free variable, not " + std::to_string(variables.size()));
-  return make_strawman(variables[0], choice.strawman);
+    throw std::invalid_argument("spline: works on one free variable, not " + std::to_string(variables.size()));
+  return make_spline(variables[0], choice.spline);
 }
 
 std::unique_ptr<Strategy> smf(const std::vector<Variable>& variables, const StrategyOptions& choice) {
@@ -65,13 +65,13 @@ const KeyTable<Named>& variable_keys() {
           .add("integers", &Named::integers,
                {.description = "free variables that take whole numbers only, as in 'legs, teeth'"})
           .add("categories", &Named::categories, {.description = "free variables whose whole numbers are mere labels"})
-          .add("logarithmic", &Named::logarithmic,
+          .add("log-scale", &Named::logarithmic,
                {.description = "free variables that are searched on a logarithmic scale, as in 'stiffness, damping'"})
           .add("conditional", &Named::conditional,
                {.description =
                     "free variables that only some designs have, as in 'stiffness if springs > 0'; elsewhere they "
                     "stand at their lower bound"})
-          .add("within", &Named::within,
+          .add("design-constraints", &Named::within,
                {.description = "conditions on designs, as in 'x + y <= 1, knee < 2*hip': others are not evaluated"});
   return table;
 }
@@ -79,19 +79,17 @@ const KeyTable<Named>& variable_keys() {
 const KeyTable<StrategyOptions>& named_keys() {
   static const auto table =
       KeyTable<Named>("surrogate.")
-          .add("designs", &Named::designs,
+          .add("initial-designs", &Named::designs,
                {.type = Type::path,
                 .description = "CSV file of designs to evaluate first, its header naming the free variables"})
-          .add("samples", &Named::samples,
+          .add("prior-evaluations", &Named::samples,
                {.type = Type::path,
                 .description = "evaluations of the same costs done before: a dodyn archive (.h5), or a CSV file as of "
                                "'dodyn show --csv'; the best is evaluated again, first"})
-          .add(
-              "constraints", &Named::constraints,
-              {.description = "limits on metrics, as in 'largest_torque <= 15, 0.2 <= lean <= 0.4, speed = 1 +- 0.01'"})
-          .add(
-              "objectives", &Named::objectives,
-              {.description = "two or three of cost and the metrics, as in 'cost, largest_torque': their Pareto front"})
+          .add("constraints", &Named::constraints,
+               {.description = "limits on metrics, as in 'max_torque <= 15, 0.2 <= lean <= 0.4, speed = 1 +- 0.01'"})
+          .add("objectives", &Named::objectives,
+               {.description = "two or three of cost and the metrics, as in 'cost, max_torque': their Pareto front"})
           .add(variable_keys())
           .within(&StrategyOptions::named);
   return table;
@@ -108,12 +106,12 @@ const std::vector<StrategyKind>& strategy_kinds() {
       {"auto",
        "ego, or trust-region from ten variables on; with gradients where the evaluator gives them; says what it saw",
        automatic, ego_and_named_keys()},
-      {"strawman", "one variable: a cubic spline through the samples, the next at its minimum", strawman,
-       strawman_keys().within(&StrategyOptions::strawman)},
+      {"spline", "one variable: a cubic spline through the samples, the next at its minimum", spline,
+       spline_keys().within(&StrategyOptions::spline)},
       {"ego", "kriging, the next where the expected improvement is largest", ego, ego_and_named_keys()},
       {"trust-region", "ego within a box about the best that grows and shrinks: 10 to 20 variables", turbo,
        ego_and_named_keys()},
-      {"smf", "surrogate management framework: a mesh search that converges, led by kriging", smf,
+      {"mesh-search", "surrogate management framework: a mesh search that converges, led by kriging", smf,
        mesh_search_keys().within(&StrategyOptions::mesh_search)},
       {"bobyqa", "NLopt's BOBYQA: local, quadratic model", nlopt<NloptAlgorithm::bobyqa>, local},
       {"cobyla", "NLopt's COBYLA: local, linear model", nlopt<NloptAlgorithm::cobyla>, local},

@@ -8,14 +8,14 @@
 #include "surrogate/morris.hpp"
 #include "surrogate/named.hpp"
 #include "surrogate/nlopt_search.hpp"
-#include "surrogate/strawman.hpp"
+#include "surrogate/spline.hpp"
 #include "surrogate/sweep.hpp"
 
 namespace dodyn::surrogate {
 
 struct StrategyOptions {
   std::string name = "auto";
-  StrawmanOptions strawman;
+  SplineOptions spline;
   EgoOptions ego;
   MeshSearchOptions mesh_search;
   NloptOptions nlopt;

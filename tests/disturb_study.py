@@ -33,9 +33,9 @@ import h5py
 LOST = 5
 BASE = """[study]
 max-evaluations = 100000
-attempts = 1000000
-silence = 0.5
-grace = 1
+max-attempts = 1000000
+heartbeat-timeout = 0.5
+grace-period = 1
 batch = 6
 failure-rate = 1
 [surrogate]

@@ -29,8 +29,8 @@ LOST = "5"
 CONFIG = """[study]
 evaluator = testfunction
 max-evaluations = 100000
-attempts = 1000000
-silence = 0.5
+max-attempts = 1000000
+heartbeat-timeout = 0.5
 [surrogate]
 strategy = sweep
 points = 300

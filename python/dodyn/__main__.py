@@ -52,7 +52,7 @@ def report(words: Sequence[str]) -> None:
     while True:
         studies = [opened(path) for path in given.archives]
         running = given.follow and not all(study.finished for study in studies)
-        state = [(len(s.columns["id"]), len(s.iterations), s.stopped) for s in studies]
+        state = [(len(s.columns["id"]), len(s.iterations), s.stop_reason) for s in studies]
         if state != seen:
             text = page(studies, refresh=max(1, round(given.every)) if running else None)
             if output == "-":

@@ -200,7 +200,7 @@ def main(command_line: Sequence[str], parser_type: type[argparse.ArgumentParser]
     parser.add_argument("archive", metavar="ARCHIVE", help="or a CSV file of dodyn solve or simulate")
     parser.add_argument("--evaluation", metavar="ID", help="default: the best")
     parser.add_argument("--scenario", metavar="NAME", help="default: the study's first")
-    parser.add_argument("--start", type=int, metavar="NUMBER", help="of a design with several: the run from this one, the first being 1")
+    parser.add_argument("--initial-state", type=int, metavar="NUMBER", help="of a design with several: the run from this one, the first being 1")
     parser.add_argument("--view", choices=list(VIEWS), default="side", help="in space (default side)")
     parser.add_argument("--speed", type=float, default=None, metavar="FACTOR", help="1: as it is (default: it takes 2 to 12 s)")
     parser.add_argument("--rate", type=float, default=20.0, metavar="FRAMES", help="per second (default 20)")

@@ -29,12 +29,12 @@ SCHEMA = 7  # the one that this reader knows
 # Columns in the order of the checksums of rows, with the kinds of their numbers or texts. `id` is extended last: its length is the number
 # of complete rows.
 COLUMNS = {
-    "id": "i", "parent": "i", "design": "f", "seed": "u", "status": "i", "reason": "S", "cost": "f", "cost_stderr": "f",
-    "gradient": "f", "metrics": "f", "seconds": "f", "rank": "i", "host": "S", "started": "S",
+    "id": "i", "warm_start_id": "i", "design": "f", "seed": "u", "status": "i", "reason": "S", "cost": "f", "cost_stderr": "f",
+    "gradient": "f", "metrics": "f", "wall_time": "f", "rank": "i", "host": "S", "start_time": "S",
 }  # fmt: skip
 ITERATION_COLUMNS = {
-    "evaluations": "i", "best_id": "i", "best_cost": "f", "predicted_cost": "f", "next": "f", "note": "S", "recommended": "f",
-    "numbers": "f", "candidates": "f",
+    "n_observed": "i", "best_id": "i", "best_cost": "f", "predicted_cost": "f", "next": "f", "note": "S", "recommended": "f",
+    "diagnostics": "f", "candidates": "f",
 }  # fmt: skip
 STATUSES = ("ok", "infeasible", "not_converged", "failed", "timed_out", "lost")
 COST_MEANING = {  # by evaluator
@@ -173,7 +173,7 @@ class Evaluation:
     study: Archive
     row: int
     id: int
-    parent: int
+    warm_start_id: int
     design: dict[str, float]
     status: str
     reason: str
@@ -181,10 +181,10 @@ class Evaluation:
     cost_stderr: float
     gradient: dict[str, float]
     metrics: dict[str, float]
-    seconds: float
+    wall_time: float
     rank: int
     host: str
-    started: str
+    start_time: str
     seed: int
     attempts: tuple[Evaluation, ...] = ()
 
@@ -209,7 +209,7 @@ class Iteration:
     next: Array  # [variable], the design that it chose
     predicted_cost: float
     recommended: Array  # [variable]; NaN if costs have no noise
-    numbers: dict[str, float]
+    diagnostics: dict[str, float]
     note: str
     candidates: list[dict[str, float]]  # designs considered, the chosen one first (docs/archive.md)
 
@@ -430,7 +430,7 @@ class Archive:
     iterations              list of Iteration: the decisions of the strategy
     curves                  one free variable: the surrogate {"grid" [point], "value", "lower", "upper" [iteration, point]}; else None
     configuration           dict: every setting of the study as text
-    stopped                 why the study ended; empty while it runs
+    stop_reason             why the study ended; empty while it runs
     events                  list of Event: time, kind, text (starts, lost ranks, interruptions)
     machine                 dict: compiler, MPI, modules, job and nodes where the archive was made
     """
@@ -441,7 +441,7 @@ class Archive:
     command_line: str
     host: str
     created: str
-    stopped: str
+    stop_reason: str
 
     def __init__(self, path: PathLike) -> None:
         self.path = Path(path)
@@ -457,7 +457,7 @@ class Archive:
         if self.schema != SCHEMA:
             other = "a newer" if self.schema > SCHEMA else "an older"
             raise ArchiveError(f"{self.path}: written by {other} dodyn: schema {self.schema}; this reader reads {SCHEMA}")
-        for name in ("version", "git_commit", "evaluator", "command_line", "host", "created", "stopped"):
+        for name in ("version", "git_commit", "evaluator", "command_line", "host", "created", "stop_reason"):
             setattr(self, name, one_text(file.attrs, name))
         self.ranks = int(file.attrs["ranks"])
         self.configuration = parse_configuration(one_text(file.attrs, "configuration"))
@@ -505,9 +505,9 @@ class Archive:
 
     def _read_iterations(self, file: Any) -> None:
         group = file["iterations"]
-        count = len(dataset(group, "evaluations", (), "i"))
-        names, considered = (texts(group[name].attrs["names"]) for name in ("numbers", "candidates"))
-        shapes = {"next": (len(self.variables),), "recommended": (len(self.variables),), "numbers": (len(names),)}
+        count = len(dataset(group, "n_observed", (), "i"))
+        names, considered = (texts(group[name].attrs["names"]) for name in ("diagnostics", "candidates"))
+        shapes = {"next": (len(self.variables),), "recommended": (len(self.variables),), "diagnostics": (len(names),)}
         columns = {
             name: dataset(group, name, shapes.get(name), kinds)[:count] for name, kinds in ITERATION_COLUMNS.items()
         }
@@ -517,13 +517,13 @@ class Archive:
             raise ValueError(f"candidates has the shape {columns['candidates'].shape}")
         self.iterations = [
             Iteration(
-                int(columns["evaluations"][k]),
+                int(columns["n_observed"][k]),
                 int(columns["best_id"][k]),
                 float(columns["best_cost"][k]),
                 columns["next"][k],
                 float(columns["predicted_cost"][k]),
                 columns["recommended"][k],
-                {n: float(v) for n, v in zip(names, columns["numbers"][k]) if not np.isnan(v)},
+                {n: float(v) for n, v in zip(names, columns["diagnostics"][k]) if not np.isnan(v)},
                 text(columns["note"][k]),
                 [dict(zip(considered, map(float, row))) for row in columns["candidates"][k] if not np.isnan(row).all()],
             )
@@ -550,7 +550,7 @@ class Archive:
             study=self,
             row=row,
             id=int(column["id"][row]),
-            parent=int(column["parent"][row]),
+            warm_start_id=int(column["warm_start_id"][row]),
             design={v.name: float(x) for v, x in zip(self.variables, column["design"][row])},
             status=self._status.get(int(column["status"][row]), "unknown"),
             reason=text(column["reason"][row]),
@@ -558,10 +558,10 @@ class Archive:
             cost_stderr=float(column["cost_stderr"][row]),
             gradient=named(self.variables, column["gradient"][row]),
             metrics=named(self.metrics, column["metrics"][row]),
-            seconds=float(column["seconds"][row]),
+            wall_time=float(column["wall_time"][row]),
             rank=int(column["rank"][row]),
             host=text(column["host"][row]),
-            started=text(column["started"][row]),
+            start_time=text(column["start_time"][row]),
             seed=int(column["seed"][row]),
         )
 
@@ -670,13 +670,13 @@ class Archive:
     @property
     def cost_meaning(self) -> str:
         """What the cost is, in a few words."""
-        wanted = self.configuration.get("cost.failure-of")
+        wanted = self.configuration.get("cost.success")
         return f"share of the starts that do not end as {wanted}" if wanted else COST_MEANING.get(self.evaluator, "cost")
 
     @property
     def finished(self) -> bool:
         """Whether the study has ended, for whichever reason."""
-        return bool(self.stopped)
+        return bool(self.stop_reason)
 
     def trajectory(self, row: int) -> Trajectory:
         """Returns the motion of a row; empty if it has none. Throws IndexError, ArchiveError."""
@@ -727,7 +727,7 @@ class Archive:
             columns["gradient." + v.name] = [e.gradient.get(v.name, math.nan) for e in self.evaluations]
         for m in self.metrics:
             columns["metrics." + m.name] = [e.metrics.get(m.name, math.nan) for e in self.evaluations]
-        for name in ("parent", "seed", "seconds", "rank", "host", "started"):
+        for name in ("warm_start_id", "seed", "wall_time", "rank", "host", "start_time"):
             columns[name] = [getattr(e, name) for e in self.evaluations]
         return columns
 
@@ -740,11 +740,11 @@ class Archive:
         for v in self.variables:
             if v.choices:
                 frame[v.name] = pandas.Categorical.from_codes(frame[v.name].astype(int), list(v.choices))
-        frame["started"] = pandas.to_datetime(frame["started"], errors="coerce", utc=True)
+        frame["start_time"] = pandas.to_datetime(frame["start_time"], errors="coerce", utc=True)
         frame.attrs["units"] = {
             **{v.name: v.unit for v in self.variables},
             **{"metrics." + m.name: m.unit for m in self.metrics},
-            "seconds": "s",
+            "wall_time": "s",
         }
         return frame
 
@@ -754,7 +754,7 @@ class Archive:
 
         ids = [e.id for e in self.evaluations]
         data: dict[str, Any] = {}
-        for name in ("cost", "cost_stderr", "status", "reason", "seconds", "rank", "host", "started", "parent"):
+        for name in ("cost", "cost_stderr", "status", "reason", "wall_time", "rank", "host", "start_time", "warm_start_id"):
             data[name] = ("evaluation", [getattr(e, name) for e in self.evaluations])
         rows = [e.row for e in self.evaluations]
         data["design"] = (("evaluation", "variable"), self.columns["design"][rows])
@@ -781,7 +781,7 @@ class Archive:
         for name, its_units in units.items():
             result[name].attrs["units"] = its_units[0] if len(set(its_units)) == 1 else its_units
         result.attrs.update(
-            evaluator=self.evaluator, version=self.version, created=self.created, stopped=self.stopped
+            evaluator=self.evaluator, version=self.version, created=self.created, stop_reason=self.stop_reason
         )
         return result
 

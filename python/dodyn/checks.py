@@ -37,8 +37,7 @@ def asked(study: Archive) -> str:
 
 def interval(evaluation: Evaluation) -> tuple[float, float, str] | None:
     """95 % interval of its cost as (low, high, whose); None where the cost is exact."""
-    low, high = (next((v for k, v in evaluation.metrics.items() if k in (name, old)), math.nan)
-                 for name, old in (("failure_rate_low", "wilson_low"), ("failure_rate_high", "wilson_high")))  # fmt: skip
+    low, high = (evaluation.metrics.get(name, math.nan) for name in ("failure_rate_low", "failure_rate_high"))
     if math.isfinite(low) and math.isfinite(high):
         return low, high, "Wilson's"
     if evaluation.cost_stderr > 0:
@@ -118,9 +117,9 @@ def checks(study: Archive, model: Json | None) -> list[tuple[str, str]]:
     judge(without <= FAILURES * count, f"{count - without} of {summary.plural(count, 'evaluation')} have a cost.", f"{without} of {summary.plural(count, 'evaluation')} have no cost that counts.")
     broken = sum(1 for e in study if e.status in ("lost", "timed_out"))
     judge(broken == 0, "No evaluation was lost or timed out.", f"{summary.plural(broken, 'evaluation')} {'was' if broken == 1 else 'were'} lost or timed out: the fault may be the machine's.", "open")
-    judge(study.finished, f"The study ended: {study.stopped}.", f"The study has not ended: {summary.ended(study)}.", "open")
+    judge(study.finished, f"The study ended: {study.stop_reason}.", f"The study has not ended: {summary.ended(study)}.", "open")
     if study.finished:
-        judge(not ENDED_BY_LIMIT.search(study.stopped), "The search ended by its own rule.", f"A limit ended the search ({study.stopped}); more evaluations may find more.", "open")
+        judge(not ENDED_BY_LIMIT.search(study.stop_reason), "The search ended by its own rule.", f"A limit ended the search ({study.stop_reason}); more evaluations may find more.", "open")
     if best is None:
         found.append(("bad", "No evaluation is feasible: there is no result."))
     elif len(study.objectives) == 1:

@@ -276,7 +276,7 @@ def motion(trajectory: Trajectory) -> Motion | None:
 def outcomes(trajectory: Trajectory) -> list[str]:
     """The names of what the numbers of the channel `outcome` mean, as it says itself: "how it ended: 0 docked, 1 missed,
     ...; and when (s)". Empty where there are not several starts."""
-    if "outcome" not in trajectory or "start" not in trajectory or len(trajectory["outcome"].values) < 2:
+    if "outcome" not in trajectory or "initial_state" not in trajectory or len(trajectory["outcome"].values) < 2:
         return []
     told = trajectory["outcome"].description.split(": ", 1)[-1].split(";")[0]
     return [name for _, name in re.findall(r"(\d+) ([^,]+)", told)]
@@ -288,7 +288,7 @@ def places(trajectory: Trajectory) -> Array:
     played = runs(trajectory)
     if played:
         return np.array([one.positions[0, -1, :2] for one in played if one.positions is not None])
-    start = trajectory["start"]
+    start = trajectory["initial_state"]
     if start.names[:2] == ["bearing", "distance"]:
         # archives of the former evaluator `docking` have degrees and say so
         bearing = start.column("bearing") * (np.pi / 180 if "deg" in start.description else 1.0)
@@ -300,9 +300,9 @@ def places(trajectory: Trajectory) -> Array:
 
 def runs(trajectory: Trajectory) -> list[Motion]:
     """The many short motions of one evaluation, a Motion each; empty where there are none."""
-    if "runs" not in trajectory or "start" not in trajectory:
+    if "runs" not in trajectory or "initial_state" not in trajectory:
         return []
-    channel, count = trajectory["runs"], len(trajectory["start"].values)
+    channel, count = trajectory["runs"], len(trajectory["initial_state"].values)
     frames = len(channel.values) // count
     found = []
     for k in range(count):

@@ -62,8 +62,8 @@ def cost(axes: Any, study: Archive, given: Given) -> None:
         raise ArchiveError(f"{study.path}: cost is for one free variable; here are {len(study.variables)}: pairs, parallel")
     v, best = study.variables[0], study.best
     ok = [e for e in study if e.ok]
-    if given.behind:
-        sweep = sorted((e for e in open_study(given.behind) if e.ok), key=lambda e: e.design[v.name])
+    if given.background:
+        sweep = sorted((e for e in open_study(given.background) if e.ok), key=lambda e: e.design[v.name])
         x, y = np.array([e.design[v.name] for e in sweep]), np.array([e.cost for e in sweep])
         axes.plot(x, y, ".-", color="0.75", lw=3, ms=7, label="sweep")
         slopes = np.array([e.gradient.get(v.name, np.nan) for e in sweep])
@@ -238,19 +238,19 @@ def outcomes(axes: Any, study: Archive, given: Given) -> None:
     """Shares of the starts by how they fail, over the one variable; of a design in several archives the one with most."""
     found: dict[float, tuple[Evaluation, list[float], float]] = {}
     names: list[str] = []
-    for one in [study, *(open_study(path) for path in given.also)]:
+    for one in [study, *(open_study(path) for path in given.overlay)]:
         names = next((n for n in (motions.outcomes(e.trajectory) for e in one if e.ok) if n), names)
         if len(one.variables) != 1 or not names:
             raise ArchiveError(f"{one.path}: outcomes is for simulations from several starts, one variable free")
         for e in one:
             counted = [e.metrics.get(re.sub(r"\W", "_", name), 0) for name in names]
             key = round(e.design[one.variables[0].name], 7)
-            width = e.metrics.get("wilson_high", math.nan) - e.metrics.get("wilson_low", math.nan)
+            width = e.metrics.get("failure_rate_high", math.nan) - e.metrics.get("failure_rate_low", math.nan)
             if e.ok and (key not in found or width < found[key][2]):  # the narrower, the more starts
                 found[key] = (e, counted, width)
     if not found:
         raise ArchiveError(f"{study.path}: no evaluation is ok")
-    wanted = study.configuration.get("cost.failure-of", "docked")
+    wanted = study.configuration.get("cost.success", "docked")
     x = np.array(sorted(found))
     rows = [found[key] for key in sorted(found)]
     shares = np.array([counts for _, counts, _ in rows], float)
@@ -261,7 +261,7 @@ def outcomes(axes: Any, study: Archive, given: Given) -> None:
             axes.fill_between(x, floor, floor + shares[:, kind], color=colour, alpha=0.45, lw=0, label=name)
             floor = floor + shares[:, kind]
     rate = np.array([e.cost for e, _, _ in rows])
-    low, high = (np.array([e.metrics[m] for e, _, _ in rows]) for m in ("wilson_low", "wilson_high"))
+    low, high = (np.array([e.metrics[m] for e, _, _ in rows]) for m in ("failure_rate_low", "failure_rate_high"))
     bars = np.maximum(0, [rate - low, high - rate])  # at 0 and 1 rounding puts a limit a hair inside the rate
     axes.errorbar(x, rate, yerr=bars, fmt="ko-", ms=3.5, lw=1, capsize=2, label="failure rate, Wilson 95 %")
     axes.set(xlabel=study.variables[0].label, ylabel=study.cost_meaning, ylim=(0, min(1.0, 1.35 * max(high))))
@@ -269,18 +269,18 @@ def outcomes(axes: Any, study: Archive, given: Given) -> None:
 
 
 def moving(trajectory: Trajectory, given: Given) -> motions.Motion:
-    if getattr(given, "start", None) is not None:
+    if getattr(given, "initial_state", None) is not None:
         played = motions.runs(trajectory)
         if not played:
             raise ArchiveError("this archive does not hold the runs of its starts")
-        if not 1 <= given.start <= len(played):
-            raise ArchiveError(f"--start {given.start}: there are {len(played)}, the first one is 1")
-        chosen_run: motions.Motion = played[given.start - 1]
+        if not 1 <= given.initial_state <= len(played):
+            raise ArchiveError(f"--initial-state {given.initial_state}: there are {len(played)}, the first one is 1")
+        chosen_run: motions.Motion = played[given.initial_state - 1]
         return chosen_run
     one = motions.motion(trajectory) if trajectory else None
     if one is None:
         if "runs" in trajectory:
-            raise ArchiveError("an evaluation of many runs: say which by --start NUMBER")
+            raise ArchiveError("an evaluation of many runs: say which by --initial-state NUMBER")
         raise ArchiveError("no motion: this evaluation has none to draw")
     return one
 
@@ -361,10 +361,10 @@ def main(command_line: Sequence[str], parser_type: type[argparse.ArgumentParser]
     parser.add_argument("--what", metavar="KIND[,KIND...]", help=", ".join(KINDS) + "; default: what suits the study")
     parser.add_argument("--evaluation", metavar="ID[,ID...]", help="of strobe, series and map (default: the best)")
     parser.add_argument("--scenario", metavar="NAME", help="of strobe and series (default: all)")
-    parser.add_argument("--start", type=int, metavar="NUMBER", help="of a design with several: the run from this one, the first being 1")
+    parser.add_argument("--initial-state", type=int, metavar="NUMBER", help="of a design with several: the run from this one, the first being 1")
     parser.add_argument("--channel", metavar="NAME", help="of series (default: torques, else forces, energies)")
-    parser.add_argument("--behind", metavar="SWEEP.h5", help="of cost: a sweep of the same study, with its slopes")
-    parser.add_argument("--also", nargs="*", default=[], metavar="ARCHIVE", help="of outcomes: further archives of the same study")
+    parser.add_argument("--background", metavar="SWEEP.h5", help="of cost: a sweep of the same study, with its slopes")
+    parser.add_argument("--overlay", nargs="*", default=[], metavar="ARCHIVE", help="of outcomes: further archives of the same study")
     parser.add_argument("--title", default="")
     parser.add_argument("-o", "--output", metavar="FILE", help="default: the archive's name, .png")
     given = parser.parse_args(command_line)

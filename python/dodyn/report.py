@@ -216,7 +216,7 @@ def played(study: Archive, with_motions: bool = True, budget: float = PAGE_BYTES
             break
     budget /= 1 + len(others)
     data = {"scene": scene, "starts": starts, "startLabels": ["x [m]", "y [m]"], "runScene": tried, "outcomes": outcomes}
-    data["success"] = study.configuration.get("cost.success", study.configuration.get("cost.failure-of", ""))
+    data["success"] = study.configuration.get("cost.success", "")
     data["scenarios"] = [*names[:1], *others]
     if not with_motions:
         return {**data, "motions": {}, "others": {name: {} for name in others}, "runs": {}}
@@ -235,12 +235,12 @@ def rows_data(study: Archive) -> Json:
     statuses: dict[str, int] = {}
     rows = {
         "id": [e.id for e in study],
-        "parent": [e.parent for e in study],
+        "parent": [e.warm_start_id for e in study],
         "status": [statuses.setdefault(e.status, len(statuses)) for e in study],
         "reason": [reasons.setdefault(summary.reason(study, e)[:400], len(reasons)) for e in study],
         "cost": [rounded(e.cost, 10) for e in study],
         "stderr": [rounded(e.cost_stderr, 4) for e in study] if any(e.cost_stderr > 0 for e in study) else None,
-        "seconds": [rounded(e.seconds, 4) for e in study],
+        "seconds": [rounded(e.wall_time, 4) for e in study],
         "rank": [e.rank for e in study],
         "feasible": [int(study.feasible(e)) for e in study],
         "design": [[rounded(e.design[v.name], 10) for e in study] for v in study.variables],
@@ -493,7 +493,7 @@ def evaluations_part(study: Archive) -> str:
     for e in list(study)[:PLAIN_ROWS]:
         cells = cell(e.id) + design_cells(study, e) + cell(e.cost, digits=8)
         cells += cell(e.cost_stderr, digits=3) if noisy else ""
-        cells += "".join(cell(e.metrics.get(name, math.nan)) for name in others) + cell(e.status) + cell(e.seconds, digits=3)
+        cells += "".join(cell(e.metrics.get(name, math.nan)) for name in others) + cell(e.status) + cell(e.wall_time, digits=3)
         rows.append(tag("tr", cells + cell(summary.reason(study, e)[:200])))
     left = f'<p class="hint">The first {PLAIN_ROWS} of {len(study)} rows; dodyn show --csv prints all.</p>' if len(study) > PLAIN_ROWS else ""
     return scrolled(table(head, rows, class_="evaluations"), "Evaluations") + left

@@ -37,7 +37,7 @@ class Result:
     gradient    d cost / d variable by name, exact at the solution; empty if there is none
     metrics     values by name, in the units of Study.metrics
     trajectory  the motion; empty unless it was asked for and exists
-    seconds     wall-clock time of the evaluation, s
+    wall_time   wall-clock time of the evaluation, s
     """
 
     id: int
@@ -49,7 +49,7 @@ class Result:
     cost_stderr: float
     gradient: dict[str, float]
     metrics: dict[str, float]
-    seconds: float
+    wall_time: float
     trajectory: Trajectory
 
     @property
@@ -179,9 +179,9 @@ class Study:
         return self.archive.front
 
     @property
-    def stopped(self) -> str:
+    def stop_reason(self) -> str:
         """Why the study ended; empty while it runs."""
-        return self.archive.stopped
+        return self.archive.stop_reason
 
     def to_dataframe(self) -> Any:
         """Returns a pandas.DataFrame with one row per evaluation of the archive."""
@@ -245,7 +245,7 @@ class Study:
             cost_stderr=number(said["cost_stderr"]),
             gradient=numbers_by_name(said.get("gradient")),
             metrics=numbers_by_name(said.get("metrics")),
-            seconds=said["seconds"],
+            wall_time=said["wall_time"],
             trajectory=Trajectory({c["name"]: self._channel(c, said["trajectory"][c["name"]]) for c in self._channels} if "trajectory" in said else {}),
         )
 

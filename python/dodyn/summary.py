@@ -104,8 +104,8 @@ def costs(study: Archive, evaluation: Evaluation) -> str:
 
 def ended(study: Archive) -> str:
     """Returns why the study ended."""
-    if study.stopped:
-        return study.stopped
+    if study.stop_reason:
+        return study.stop_reason
     return "not finished: it runs, or was killed (the command that started it continues it)"
 
 
@@ -190,7 +190,7 @@ def in_scenarios(study: Archive, evaluation: Evaluation) -> list[str]:
         told.append(f"{name} {number(cost, 5)}{times}")
     if not told:
         return []
-    across = "the worst" if study.configuration.get("study.across") == "worst" else "the weighted mean"
+    across = "the worst" if study.configuration.get("study.scenario-aggregate") == "worst" else "the weighted mean"
     return [f"Its cost is {across} of its scenarios', relative to their references: {'; '.join(told)}."]
 
 
@@ -237,7 +237,7 @@ def even_samples(points: npt.NDArray[np.float64]) -> float:
 
 def crowding(study: Archive) -> list[str]:
     """The warning of `dodyn sensitivity` where the evaluations crowd, as those of a search do; empty where they fill the ranges."""
-    logarithmic = [name.strip() for name in study.configuration.get("surrogate.logarithmic", "").split(",")]
+    logarithmic = [name.strip() for name in study.configuration.get("surrogate.log-scale", "").split(",")]
     columns = []
     for v in ranged(study):
         scale: Callable[[float], float] = float

@@ -536,7 +536,7 @@ def convert(
             ends = [real(limit, end, 0.0) for end in ("lower", "upper")]
             low, high = sorted(sign * end for end in ends)
             if kind != "continuous" and ends[0] < ends[1]:
-                out.extend([f"[range {coordinate}]", f"coordinate = {coordinate}", f"from = {shown(low)}", f"to = {shown(high)}", ""])
+                out.extend([f"[joint-limit {coordinate}]", f"coordinate = {coordinate}", f"from = {shown(low)}", f"to = {shown(high)}", ""])
             elif kind != "continuous":
                 notes.append(f"{coordinate} has no range: its limits {shown(ends[0])} and {shown(ends[1])} (line {limit.line}) are left out")
             effort = real(limit, "effort", 0.0)

@@ -31,10 +31,10 @@ HEARTBEAT = 15.0  # s between signs of life, by which a connection that has ende
 def finished_at(evaluation: Evaluation) -> float | None:
     """When it ended, s since 1970; None where its start is not known."""
     try:
-        started = datetime.fromisoformat(evaluation.started.replace("Z", "+00:00"))
+        started = datetime.fromisoformat(evaluation.start_time.replace("Z", "+00:00"))
     except ValueError:
         return None
-    return started.replace(tzinfo=started.tzinfo or timezone.utc).timestamp() + (evaluation.seconds if evaluation.seconds == evaluation.seconds else 0.0)
+    return started.replace(tzinfo=started.tzinfo or timezone.utc).timestamp() + (evaluation.wall_time if evaluation.wall_time == evaluation.wall_time else 0.0)
 
 
 def duration(seconds: float) -> str:
@@ -59,7 +59,7 @@ def progress(study: Archive, now: float) -> Json:
         after = sum(1 for e in study if e.id > best.id)
         facts.append(("best so far", f"{summary.headline(study)} {summary.plural(after, 'evaluation')} since."))
     if study.finished:
-        facts.append(("stop reason", study.stopped))
+        facts.append(("stop reason", study.stop_reason))
     else:
         note = study.iterations[-1].note if study.iterations else ""
         limits = [f"{key} = {study.configuration[key]}" for key in ("study.max-evaluations", "study.wall-time") if study.configuration.get(key, "none") != "none"]
@@ -75,7 +75,7 @@ def progress(study: Archive, now: float) -> Json:
     for rank in sorted(set(ranks) | (set(range(1, study.ranks)) if study.ranks > 1 else {0})):
         done = ranks.get(rank, [])
         last = max(done, key=lambda e: times.get(e.id, 0.0), default=None)
-        mean = sum(e.seconds for e in done if e.seconds == e.seconds) / len(done) if done else 0.0
+        mean = sum(e.wall_time for e in done if e.wall_time == e.wall_time) / len(done) if done else 0.0
         age = now - times[last.id] if last is not None and last.id in times else None
         doing = "has no result yet" if last is None else f"evaluation {last.id} ended {last.status}" + (f" {duration(max(0.0, age))} ago" if age is not None else "")
         rows.append([rank, last.host if last else "", len(done), duration(mean) if done else "", doing])
@@ -102,7 +102,7 @@ class Watched:
         return found.st_size, found.st_mtime_ns, found.st_ino, os.path.exists(f"{self.path}.lock")
 
     def state(self) -> tuple[object, ...]:
-        return len(self.study.columns["id"]), len(self.study.iterations), self.study.stopped, len(self.study.events), os.path.exists(f"{self.path}.lock"), self.error
+        return len(self.study.columns["id"]), len(self.study.iterations), self.study.stop_reason, len(self.study.events), os.path.exists(f"{self.path}.lock"), self.error
 
     def look(self) -> None:
         """Reads the archive where its file has changed, and wakes who waits where something in it has."""

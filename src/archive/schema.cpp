@@ -32,7 +32,7 @@ Handle element_type(std::string_view, const double&) { return own(H5Tcopy(H5T_NA
 Handle element_type(std::string_view, const Eigen::VectorXd&) { return own(H5Tcopy(H5T_NATIVE_DOUBLE), "HDF5"); }
 Handle element_type(std::string_view, const Eigen::MatrixXd&) { return own(H5Tcopy(H5T_NATIVE_DOUBLE), "HDF5"); }
 Handle element_type(std::string_view name, const std::string&) {
-  const bool short_text = name == "started" || name == "/events/time" || name == "/events/kind";
+  const bool short_text = name == "start_time" || name == "/events/time" || name == "/events/kind";
   return string_type(name == "host" ? host_bytes : short_text ? time_bytes : reason_bytes);
 }
 Handle element_type(std::string_view, const std::uint32_t&) { return own(H5Tcopy(H5T_NATIVE_UINT32), "HDF5"); }
@@ -48,7 +48,7 @@ std::vector<hsize_t> row_shape(std::string_view name, const T&, const Layout& la
   if constexpr (std::is_same_v<T, Eigen::MatrixXd>) return {surrogate::most_candidates, layout.candidates.size()};
   if constexpr (!std::is_same_v<T, Eigen::VectorXd>) return {};
   if (name == "metrics") return {layout.metrics.size()};
-  if (name == "/iterations/numbers") return {layout.numbers.size()};
+  if (name == "/iterations/diagnostics") return {layout.numbers.size()};
   if (name.starts_with("/surrogate/")) return {static_cast<hsize_t>(layout.grid_points)};
   return {layout.variables.size()};
 }
@@ -205,7 +205,7 @@ std::uint32_t crc32(const Row& row) {
 // Whether a field of the record is of the outcome, rather than of when, where and how fast it came about.
 bool of_the_outcome(const Column& column) {
   const std::string_view name = std::string_view(column.path).substr(column.path.rfind('/') + 1);
-  for (const char* other : {"id", "parent", "seconds", "rank", "host", "started"})
+  for (const char* other : {"id", "warm_start_id", "wall_time", "rank", "host", "start_time"})
     if (name == other) return false;
   return true;
 }
@@ -559,14 +559,14 @@ auto each(const std::vector<Item>& items, Member Item::*member) {
 }  // namespace
 
 void write_stopped(hid_t file, const std::string& reason) {
-  const Column text{"stopped", "", string_type(reason_bytes), {}};
-  const Handle attribute = own(H5Aopen(file, "stopped", H5P_DEFAULT), "attribute 'stopped'");
+  const Column text{"stop_reason", "", string_type(reason_bytes), {}};
+  const Handle attribute = own(H5Aopen(file, "stop_reason", H5P_DEFAULT), "attribute 'stopped'");
   check(H5Awrite(attribute, text.type, encode(text, reason).data()), "attribute 'stopped'");
 }
 
 std::string read_stopped(hid_t file) {
-  const Column text{"stopped", "", string_type(reason_bytes), {}};
-  const Bytes bytes = read_attribute(file, "stopped", text.type, 1);
+  const Column text{"stop_reason", "", string_type(reason_bytes), {}};
+  const Bytes bytes = read_attribute(file, "stop_reason", text.type, 1);
   if (bytes.size() != reason_bytes) throw Error("not a dodyn archive: attribute 'stopped' is not one text");
   std::string reason;
   decode(text, bytes, reason);
@@ -692,7 +692,7 @@ void create_layout(const std::string& path, const Contents& contents) {
   set_attribute(file, "program", std::string("dodyn"));
   set_attribute(file, "schema", schema_version);
   set_provenance(file, contents.provenance, contents.created);
-  own(H5Acreate2(file, "stopped", string_type(reason_bytes), own(H5Screate(H5S_SCALAR), "HDF5"), H5P_DEFAULT,
+  own(H5Acreate2(file, "stop_reason", string_type(reason_bytes), own(H5Screate(H5S_SCALAR), "HDF5"), H5P_DEFAULT,
                  H5P_DEFAULT),
       "attribute 'stopped'");
   write_stopped(file, "");
@@ -713,7 +713,7 @@ void create_layout(const std::string& path, const Contents& contents) {
     const Handle group = own(H5Gcreate2(file, name.c_str(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), name);
     const Source& source = contents.sources[i];
     set_attribute(group, "path", source.path);
-    set_attribute(group, "stopped", source.stopped);
+    set_attribute(group, "stop_reason", source.stopped);
     set_provenance(group, source.provenance, source.created);
   }
 
@@ -742,7 +742,7 @@ void create_layout(const std::string& path, const Contents& contents) {
   set_attribute(metrics, "units", each(layout.metrics, &Quantity::unit));
   set_attribute(metrics, "descriptions", each(layout.metrics, &Quantity::description));
 
-  set_attribute(open_dataset(file, "/iterations/numbers"), "names", layout.numbers);
+  set_attribute(open_dataset(file, "/iterations/diagnostics"), "names", layout.numbers);
   set_attribute(open_dataset(file, "/iterations/candidates"), "names", layout.candidates);
 
   const Handle trajectories = open_group(file, "/trajectories");
@@ -845,7 +845,7 @@ Layout read_layout(hid_t file) {
     if (!channel.units.empty()) same_length(channel.coordinates, channel.units);
     if (channel.coordinates.empty()) throw Error("not a dodyn archive: /trajectories/" + name + " has no coordinates");
   }
-  layout.numbers = strings_attribute(open_dataset(file, "/iterations/numbers"), "names");
+  layout.numbers = strings_attribute(open_dataset(file, "/iterations/diagnostics"), "names");
   layout.candidates = strings_attribute(open_dataset(file, "/iterations/candidates"), "names");
   layout.grid_points = integer_attribute(open_group(file, "/surrogate"), "grid_points");
   constexpr int most_points = most_elements;
@@ -878,7 +878,7 @@ std::vector<Source> read_sources(hid_t file) {
     if (H5Lexists(file, name.c_str(), H5P_DEFAULT) <= 0) return sources;
     const Handle group = open_group(file, name);
     sources.push_back({string_attribute(group, "path"), string_attribute(group, "created"),
-                       string_attribute(group, "stopped"), read_provenance(group)});
+                       string_attribute(group, "stop_reason"), read_provenance(group)});
   }
 }
 

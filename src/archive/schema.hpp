@@ -108,14 +108,14 @@ inline bool has_curve(const Layout& layout) { return layout.variables.size() == 
 // The list of fields of /iterations and /surrogate, as dodyn::for_each_field is that of /evaluations.
 template <class R, class Visitor>
 void for_each_field(R& row, const Layout& layout, Visitor&& visit) {
-  visit(Field{"/iterations/evaluations", ""}, row.evaluations);
+  visit(Field{"/iterations/n_observed", ""}, row.evaluations);
   visit(Field{"/iterations/best_id", ""}, row.decided.best_id);
   visit(Field{"/iterations/best_cost", "1"}, row.decided.best_cost);
   visit(Field{"/iterations/predicted_cost", "1"}, row.decided.predicted_cost);
   visit(Field{"/iterations/next", ""}, row.decided.next);
   visit(Field{"/iterations/note", ""}, row.decided.note);
   visit(Field{"/iterations/recommended", ""}, row.decided.recommended);
-  visit(Field{"/iterations/numbers", ""}, row.numbers);
+  visit(Field{"/iterations/diagnostics", ""}, row.numbers);
   visit(Field{"/iterations/candidates", ""}, row.decided.candidates);
   if (!has_curve(layout)) return;
   visit(Field{"/surrogate/value", "1"}, row.decided.value);

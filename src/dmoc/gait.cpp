@@ -188,7 +188,7 @@ void WalkerGait::add_sides() {
 void WalkerGait::add_limits_of_joints() {
   AssembledProblem& p = motion_problem_.problem();
   const Coefficient per_h = 1.0 / motion_problem_.step(0);
-  ask("gait.rate-limit");
+  ask("gait.joint-speed-limit");
   if (std::isfinite(settings_.rate_limit))
     for (int k = 0; k < settings_.intervals; ++k)
       for (int i = 0; i < walker_->joints; ++i) {

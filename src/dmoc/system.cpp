@@ -286,9 +286,9 @@ void System::check_directors() const {
     if (s.coordinate < 0 && !s.damping.is_zero()) refuse("[spring " + s.name + "]", "damps a distance");
   }
   for (const auto& a : tree.actuators) angle("[actuator " + a.name + "]", a.coordinate);
-  for (const auto& r : tree.ranges) angle("[range " + r.name + "]", r.coordinate);
+  for (const auto& r : tree.ranges) angle("[joint-limit " + r.name + "]", r.coordinate);
   if (!tree.drags.empty()) refuse("[drag " + tree.drags.front().name + "]", "needs rates of a link");
-  if (!tree.driven.empty()) refuse("[driven " + tree.driven.front().name + "]", "is of no link");
+  if (!tree.rotors.empty()) refuse("[rotor " + tree.rotors.front().name + "]", "is of no link");
   const auto formula = [&](const std::string& what, const auto& f) {
     for (const auto& argument : f.arguments) {
       const auto kind = argument.variable.kind;

@@ -54,14 +54,14 @@ Walker::Walker(systems::Model model) {
 
   // the swing leg: what leads up from the swing foot to where its partners begin
   swing_.assign(tree.links.size(), false);
-  for (int l = tree.swing_link; l >= 0 && tree.links[static_cast<std::size_t>(l)].partner != l &&
-                                !swing_[static_cast<std::size_t>(tree.links[static_cast<std::size_t>(l)].partner)];
+  for (int l = tree.swing_link; l >= 0 && tree.links[static_cast<std::size_t>(l)].counterpart != l &&
+                                !swing_[static_cast<std::size_t>(tree.links[static_cast<std::size_t>(l)].counterpart)];
        l = tree.links[static_cast<std::size_t>(l)].parent)
     swing_[static_cast<std::size_t>(l)] = true;
   for (std::size_t l = 0; l < tree.links.size(); ++l) {
     const auto& link = tree.links[l];
     const bool solid = std::any_of(link.end.begin(), link.end.end(), [](const auto& x) { return !x.is_zero(); });
-    if (solid && (swing_[l] || (link.partner >= 0 && swing_[static_cast<std::size_t>(link.partner)])))
+    if (solid && (swing_[l] || (link.counterpart >= 0 && swing_[static_cast<std::size_t>(link.counterpart)])))
       leg_links_.push_back(static_cast<int>(l));
   }
   std::stable_partition(leg_links_.begin(), leg_links_.end(),

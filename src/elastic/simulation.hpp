@@ -1,7 +1,7 @@
 // Deformable bodies beside free rigid ones, in contact.
 //
 //   Simulation<3> simulation(world, options);
-//   simulation.start(places);                 // as often as you like
+//   simulation.initial-state(places);                 // as often as you like
 //   while (simulation.time() < 1.0 && simulation.step()) ...
 //
 // To the world of rigid bodies (rigid/world.hpp) an element at the surface of a deformable body is one more body, whose

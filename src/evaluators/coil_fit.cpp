@@ -39,8 +39,8 @@ const KeyTable<CoilFitSettings>& coil_fit_keys() {
           .add("core-field", coil(&rigid::Coil::core_field), positive("T", "at the ends of the core"))
           .add("poles", coil(&rigid::Coil::discs), {{"points", false}, {"discs", true}},
                {.description = "in the middles of the core's ends, or spread over them"})
-          .add("least-distance", &S::least, positive("m", "of centres"))
-          .add("largest-distance", &S::most, positive("m", "of centres"))
+          .add("min-distance", &S::least, positive("m", "of centres"))
+          .add("max-distance", &S::most, positive("m", "of centres"))
           .add("angle", &S::angle,
                {.unit = "deg",
                 .description = "largest bearing and attitude, either way",
@@ -70,7 +70,7 @@ struct Residuals {
 class CoilFitEvaluator final : public Evaluator {
  public:
   explicit CoilFitEvaluator(const Settings& settings) : own_(coil_fit_keys().read(settings)) {
-    if (!(own_.least < own_.most)) throw settings.error("coil-fit.least-distance", "is not below largest-distance");
+    if (!(own_.least < own_.most)) throw settings.error("coil-fit.min-distance", "is not below max-distance");
     // ends of cores that meet have forces without bound; a corner of the grid is as near as any
     const double half = 0.5 * own_.coil.length;
     for (int i = 0; i < own_.angles; ++i)
@@ -79,7 +79,7 @@ class CoilFitEvaluator final : public Evaluator {
         for (const double one : {half, -half})
           for (const double other : {half, -half})
             if (std::hypot(x + other * std::cos(b) - one, y + other * std::sin(b)) < 0.5 * own_.coil.diameter)
-              throw settings.error("coil-fit.least-distance",
+              throw settings.error("coil-fit.min-distance",
                                    formatted("there the ends of two cores meet; allowed: more, such as %g m",
                                              own_.coil.length + own_.coil.diameter));
       }

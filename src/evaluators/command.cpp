@@ -252,7 +252,7 @@ class Command final : public Evaluator {
       environment.push_back("DODYN_LAUNCH=" + launch_line(*share));
     }
     const End end = run({settings_.text("command.run"), directory, environment, launcher_ == "srun" ? 3.0 : 0.0}, task,
-                        settings_.real("study.grace") / 2);
+                        settings_.real("study.grace-period") / 2);
     WorkingDirectories::make_readable(directory);
     const fs::path result = directory / "result.json";
     const bool answered = fs::exists(fs::symlink_status(result));

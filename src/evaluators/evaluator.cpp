@@ -8,8 +8,8 @@
 #include "evaluators/command.hpp"
 #include "evaluators/elastic/elastic.hpp"
 #include "evaluators/gait/gait.hpp"
+#include "evaluators/hybrid/hybrid.hpp"
 #include "evaluators/motion/motion.hpp"
-#include "evaluators/nonsmooth/nonsmooth.hpp"
 #include "evaluators/simulation.hpp"
 #include "evaluators/testfunction.hpp"
 #include "surrogate/strategy_options.hpp"
@@ -23,7 +23,7 @@ const std::vector<EvaluatorKind>& evaluator_kinds() {
     std::vector<EvaluatorKind> all;
     all.push_back(gait_kind());
     all.push_back(motion_kind());
-    all.push_back(nonsmooth_kind());
+    all.push_back(hybrid_kind());
     all.push_back(simulation_kind());
     all.push_back(elastic_kind());
     all.push_back(air_table_kind());

@@ -48,7 +48,7 @@ class Evaluator {
   virtual std::optional<Simulated> simulate(const Task&) const { return std::nullopt; }
   // What `dodyn simulate --from` shows: the controls of an archived motion, its channels those of channels(), driven
   // through the contact simulation. Nothing where evaluations have no controls. Throws ConfigError.
-  virtual std::optional<Simulated> replay(const Outcome&) const { return std::nullopt; }
+  virtual std::optional<Simulated> rollout(const Outcome&) const { return std::nullopt; }
   // What `dodyn solve` prints of an evaluation after its record: an optimality and feasibility report, several lines.
   virtual std::string report(const Outcome& outcome) const = 0;
   // What `dodyn solve --verbose` adds: where the time went of the evaluations that this process did.

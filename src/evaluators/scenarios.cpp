@@ -47,7 +47,7 @@ bool all_nan(const Trajectory& trajectory) {
 class Scenarios final : public Evaluator {
  public:
   Scenarios(const Settings& settings, std::unique_ptr<Evaluator> (*make)(const Settings& settings))
-      : worst_(settings.text("study.across") == "worst") {
+      : worst_(settings.text("study.scenario-aggregate") == "worst") {
     for (const Scenario& scenario : settings.scenarios) {
       Settings own = scenario.settings;
       own.variables = settings.variables;  // what is free may be said later, as `dodyn solve` does

@@ -19,12 +19,12 @@ namespace dodyn::evaluators {
 namespace {
 
 using simulation::Formula;
+using simulation::InitialStates;
 using simulation::KeyframeRecorder;
 using simulation::Runner;
 using simulation::SimulationOptions;
 using simulation::SimulationResult;
 using simulation::Start;
-using simulation::Starts;
 using simulation::StateQuantity;
 
 using Given = std::map<std::string, double>;
@@ -62,7 +62,7 @@ class SimulationEvaluator final : public Evaluator {
     starts_.read(reader);
     for (const CustomSection* section : settings.sections_of("require"))
       for (const CustomEntry& entry : section->entries) requirements_.push_back({entry, reader.requirement(entry)});
-    static const Key duration{.name = "for", .default_value = "0", .unit = "s", .minimum = 0, .maximum = 1e6};
+    static const Key duration{.name = "dwell", .default_value = "0", .unit = "s", .minimum = 0, .maximum = 1e6};
     for (const CustomSection* section : settings.sections_of("outcome")) {
       const std::string& name = section->name;
       if (name == "end" || name == "failed" || (name == "unresolved" && course.coils))
@@ -83,7 +83,7 @@ class SimulationEvaluator final : public Evaluator {
     tally_.controlled = control_.has_value();
     starts_.check_used(reader);
     if (own_.start > starts_.count())
-      throw settings.error("simulation.start", "there are " + std::to_string(starts_.count()) + " starts");
+      throw settings.error("simulation.initial-state", "there are " + std::to_string(starts_.count()) + " starts");
     // what no design can be is told before a study starts; of links' joints, for instance, a world has some kinds only
     const auto values = model_.evaluate<double>();
     channels_ = simulation::runner_channels(model_, values, course.nodes, course.by_impulses(), control_.has_value());
@@ -96,8 +96,8 @@ class SimulationEvaluator final : public Evaluator {
       throw settings.error("simulation.model", error.what());
     }
     if (course.uses(StateQuantity::largest_impulse) && !course.by_impulses())
-      throw settings.error("simulation.response",
-                           "has no impulses, of which largest_impulse speaks; allowed: decomposition, exact");
+      throw settings.error("simulation.contact-method",
+                           "has no impulses, of which max_impulse speaks; allowed: decomposition, exact");
     if (own_.course.coils) try_coils(values);
     if (control_) try_control();
   }
@@ -129,7 +129,7 @@ class SimulationEvaluator final : public Evaluator {
     const int n = starts_.count();
     Channels list;
     if (!starts_.variables().empty())
-      list.push_back({"start", "", "what differs between starts, SI", n, starts_.variables()});
+      list.push_back({"initial_state", "", "what differs between initial states, SI", n, starts_.variables()});
     list.push_back(tally_.channel(n));
     if (!filmed()) list.insert(list.end(), channels_.begin(), channels_.end());
     list.push_back(shapes_channel(model_.dimension, corners_));
@@ -140,7 +140,7 @@ class SimulationEvaluator final : public Evaluator {
   std::vector<std::pair<std::string, std::string>> input_fingerprints() const override {
     std::vector<std::pair<std::string, std::string>> all = {{"simulation.model-checksum", checksum(named_.text)}};
     if (!own_.coil_text.empty()) all.push_back({"coils.table-checksum", checksum(own_.coil_text)});
-    if (!starts_.file_text().empty()) all.push_back({"starts.file-checksum", checksum(starts_.file_text())});
+    if (!starts_.file_text().empty()) all.push_back({"initial-states.file-checksum", checksum(starts_.file_text())});
     return all;
   }
 
@@ -193,7 +193,7 @@ class SimulationEvaluator final : public Evaluator {
     try {
       return model_.dimension == 2 ? showing<2>(task, design) : showing<3>(task, design);
     } catch (const std::invalid_argument& error) {
-      throw settings_.error("simulation.start", error.what());
+      throw settings_.error("simulation.initial-state", error.what());
     }
   }
 
@@ -220,13 +220,13 @@ class SimulationEvaluator final : public Evaluator {
     if (own_.course.coils) names.emplace_back("unresolved");
     tally_.end = own_.course.end;
     for (const CustomSection* section : settings_.sections_of("cost")) {
-      const CustomEntry *share = section->find("failure-of"), *formula = section->find("cost"),
+      const CustomEntry *share = section->find("success"), *formula = section->find("cost"),
                         *misalignment = section->find("misalignment");
       read_among(*section);
-      if (share && formula) throw formula->error("is given next to failure-of; allowed: one of them");
+      if (share && formula) throw formula->error("is given next to success; allowed: one of them");
       if (formula) own_.course.cost = reader.number(*formula);
       tally_.formula = formula != nullptr;
-      if (misalignment && !share) throw misalignment->error("is of no use without failure-of");
+      if (misalignment && !share) throw misalignment->error("is of no use without success");
       if (misalignment) misalignment_ = reader.start(*misalignment, misalignment->parsed());
       if (!share) continue;
       tally_.failure_of = outcome_named(*share);
@@ -244,13 +244,13 @@ class SimulationEvaluator final : public Evaluator {
 
   // Which starts a mean is over, and how many may be left out.
   void read_among(const CustomSection& section) {
-    const CustomEntry *among = section.find("among"), *others = section.find("others");
-    if (const CustomEntry* share = section.find("failure-of"); share && (among || others))
-      throw(among ? among : others)->error("is of a mean, and failure-of is a share; allowed: one of them");
+    const CustomEntry *among = section.find("given-outcome"), *others = section.find("max-other-share");
+    if (const CustomEntry* share = section.find("success"); share && (among || others))
+      throw(among ? among : others)->error("is of a mean, and success gives a share; allowed: one of them");
     if (others && !among) throw others->error("is of no use without among; allowed: among = OUTCOME");
     if (!among) return;
     tally_.among = outcome_named(*among);
-    static const Key key{.name = "others", .default_value = "1", .unit = "1", .minimum = 0, .maximum = 1};
+    static const Key key{.name = "max-other-share", .default_value = "1", .unit = "1", .minimum = 0, .maximum = 1};
     tally_.most_others = section.real(key);
   }
 
@@ -453,7 +453,7 @@ class SimulationEvaluator final : public Evaluator {
     result.report = formatted("model           %s, %zu bodies, %s\n", own_.model.c_str(), bodies_.size(),
                               n == 2 ? "planar" : "spatial") +
                     formatted("method          %s, %s, h = %g s\n", settings_.text("simulation.stepper").c_str(),
-                              settings_.text("simulation.response").c_str(), options.step);
+                              settings_.text("simulation.contact-method").c_str(), options.step);
     if (starts_.count() > 1 || !start.variables.empty()) {
       result.report += formatted("start           %d of %d", own_.start, starts_.count());
       const std::size_t most = 8;  // of a line
@@ -507,7 +507,7 @@ class SimulationEvaluator final : public Evaluator {
   simulation::SimulationSettings own_;
   NamedModel named_;
   systems::Model model_;
-  Starts starts_;
+  InitialStates starts_;
   std::optional<simulation::Control> control_;
   struct Requirement {  // or a number of the design
     CustomEntry entry;
@@ -534,9 +534,15 @@ EvaluatorKind simulation_kind() {
   for (auto* keys : {simulation::control_keys, simulation::coil_keys})
     for (auto& key : keys()) kind.keys.push_back(std::move(key));
   kind.sections = {
-      {"start", Name::none, {}, true, {}, false, "coordinates, rates and parameters that runs start with"},
-      {"starts", Name::none, {}, true, {}, false, "what differs from start to start: ranges and count, or a file"},
-      {"outcome", Name::required, {"when", "for"}, false, {"when"}, false, "how a run may end: the first that holds"},
+      {"initial-state", Name::none, {}, true, {}, false, "coordinates, rates and parameters that runs start with"},
+      {"initial-states",
+       Name::none,
+       {},
+       true,
+       {},
+       false,
+       "what differs from start to start: ranges and count, or a file"},
+      {"outcome", Name::required, {"when", "dwell"}, false, {"when"}, false, "how a run may end: the first that holds"},
       {"disturbance",
        Name::none,
        simulation::disturbance_keys(),
@@ -546,7 +552,7 @@ EvaluatorKind simulation_kind() {
        "a smooth random force field on all that moves, another one for each start"},
       {"cost",
        Name::none,
-       {"failure-of", "misalignment", "cost", "among", "others"},
+       {"success", "misalignment", "cost", "given-outcome", "max-other-share"},
        false,
        {},
        false,

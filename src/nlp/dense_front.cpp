@@ -174,25 +174,26 @@ DODYN_WIDE Eliminated eliminate(const DenseFront& front, int* variables, double*
         tried = 0;
         continue;
       }
-      int partner = -1;
+      int counterpart = -1;
       for (int i = k; i < p; ++i)
-        if (i != candidate && column[i] != 0.0 && (partner == -1 || std::abs(column[i]) > std::abs(column[partner])))
-          partner = i;
-      if (partner != -1 && !vanished) {
-        double* __restrict other = at(partner);
+        if (i != candidate && column[i] != 0.0 &&
+            (counterpart == -1 || std::abs(column[i]) > std::abs(column[counterpart])))
+          counterpart = i;
+      if (counterpart != -1 && !vanished) {
+        double* __restrict other = at(counterpart);
         double off_k = outside, off_other = largest_of_fours(other, top, stride);  // outside the block of two
         for (int i = k; i < p; ++i)
-          if (i != partner && i != candidate) {
+          if (i != counterpart && i != candidate) {
             off_k = std::max(off_k, std::abs(column[i]));
             off_other = std::max(off_other, std::abs(other[i]));
           }
-        const double a = d, b = column[partner], c = other[partner], determinant = a * c - b * b;
+        const double a = d, b = column[counterpart], c = other[counterpart], determinant = a * c - b * b;
         // |block^-1| (off_k, off_other) <= 1 / threshold (Duff and Reid 1983)
         if (determinant != 0.0 &&
             threshold * (std::abs(c) * off_k + std::abs(b) * off_other) <= std::abs(determinant) &&
             threshold * (std::abs(b) * off_k + std::abs(a) * off_other) <= std::abs(determinant)) {
           exchange(k, candidate);
-          exchange(k + 1, partner == k ? candidate : partner);
+          exchange(k + 1, counterpart == k ? candidate : counterpart);
           column = at(k);
           other = at(k + 1);
           if (determinant < 0.0) {

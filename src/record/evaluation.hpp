@@ -106,7 +106,7 @@ struct Field {
 template <class E, class Visitor>
 void for_each_field(E& e, Visitor&& visit) {
   visit(Field{"id", ""}, e.id);
-  visit(Field{"parent", ""}, e.parent);
+  visit(Field{"warm_start_id", ""}, e.parent);
   visit(Field{"design", ""}, e.design);
   visit(Field{"seed", ""}, e.seed);
   visit(Field{"status", ""}, e.status);
@@ -115,10 +115,10 @@ void for_each_field(E& e, Visitor&& visit) {
   visit(Field{"cost_stderr", "1"}, e.cost_stderr);
   visit(Field{"gradient", ""}, e.gradient);
   visit(Field{"metrics", ""}, e.metrics);
-  visit(Field{"seconds", "s"}, e.seconds);
+  visit(Field{"wall_time", "s"}, e.seconds);
   visit(Field{"rank", ""}, e.rank);
   visit(Field{"host", ""}, e.host);
-  visit(Field{"started", "UTC"}, e.started);
+  visit(Field{"start_time", "UTC"}, e.started);
 }
 
 }  // namespace dodyn

@@ -72,12 +72,12 @@ std::string text_of(const Json& json) { return json.dump(2, ' ', false, Json::er
 
 std::string json(const archive::Contents& contents, const Listing& listing) {
   const surrogate::ObservedData observed = study::observed_data(contents);
-  Json all = {{"schema", contents.schema}, {"created", contents.created}, {"stopped", contents.stopped}};
+  Json all = {{"schema", contents.schema}, {"created", contents.created}, {"stop_reason", contents.stopped}};
   all["provenance"] = provenance_as_json(contents.provenance);
   for (const auto& source : contents.sources)
     all["sources"].push_back({{"path", source.path},
                               {"created", source.created},
-                              {"stopped", source.stopped},
+                              {"stop_reason", source.stopped},
                               {"provenance", provenance_as_json(source.provenance)}});
   for (const char* list : {"variables", "metrics", "evaluations", "iterations", "events"}) all[list] = Json::array();
   for (const auto& [time, kind, said] : contents.events)
@@ -111,7 +111,7 @@ std::string json(const archive::Contents& contents, const Listing& listing) {
                                  {"next", numbers(iteration.next)},
                                  {"predicted_cost", iteration.predicted_cost},
                                  {"recommended", numbers(iteration.recommended)},
-                                 {"numbers", named},
+                                 {"diagnostics", named},
                                  {"candidates", candidates},
                                  {"note", iteration.note}});
   }

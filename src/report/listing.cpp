@@ -32,7 +32,7 @@ std::vector<Cell> cells_of(const Evaluation& evaluation, const archive::Layout& 
     if constexpr (std::is_same_v<T, std::string>)
       cells.push_back({name, unit, value});
     else if constexpr (std::is_same_v<T, double>)
-      cells.push_back({name, unit, name == "seconds" ? formatted("%.2f", value) : short_number(value), value});
+      cells.push_back({name, unit, name == "wall_time" ? formatted("%.2f", value) : short_number(value), value});
     else
       cells.push_back({name, unit, std::to_string(value), static_cast<double>(value)});
   });
@@ -68,7 +68,7 @@ std::vector<std::size_t> table_columns(const archive::Contents& contents, const 
     };
     for (const int metric : observed.objectives) add(metric);
     for (const auto& constraint : observed.constraints) add(constraint.metric);
-    for (const auto* name : {"status", "seconds", "rank"}) names.emplace_back(name);
+    for (const auto* name : {"status", "wall_time", "rank"}) names.emplace_back(name);
     if (!contents.sources.empty()) names.emplace_back("source");
     names.emplace_back("reason");
   }
@@ -99,7 +99,7 @@ std::vector<std::string> table_head(const archive::Contents& contents, const std
   std::vector<std::string> head = {"id"};
   for (const std::size_t column : columns) {
     const Cell& cell = all[column];
-    const bool unit = !cell.unit.empty() && cell.unit != "1" && cell.name != "seconds";
+    const bool unit = !cell.unit.empty() && cell.unit != "1" && cell.name != "wall_time";
     head.push_back(cell.short_name() + (unit ? " [" + cell.unit + "]" : ""));
   }
   return head;

@@ -58,7 +58,7 @@ std::string constraint_text(const archive::Contents& contents, const surrogate::
 
 // The intervals that an evaluator tells of shares, as of simulations that fail: "0.12 to 0.22"; of scenarios each.
 std::string intervals_text(const archive::Contents& contents, const Evaluation& e) {
-  constexpr std::string_view low = "wilson_low", high = "wilson_high";
+  constexpr std::string_view low = "failure_rate_low", high = "failure_rate_high";
   std::string text;
   const auto& metrics = contents.layout.metrics;
   for (std::size_t i = 0; i + 1 < metrics.size(); ++i) {

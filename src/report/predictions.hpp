@@ -21,7 +21,7 @@ std::vector<const Evaluation*> front_of(const surrogate::ObservedData& observed)
 // that the study recommends (study::recommended_of()), with the model's cost, and the least cost seen.
 std::string outcome_text(const archive::Contents& contents, const surrogate::ObservedData& observed);
 
-// "breaks largest_torque <= 15 (17.2)"; empty where the evaluation is ok and keeps its constraints, or is not ok.
+// "breaks max_torque <= 15 (17.2)"; empty where the evaluation is ok and keeps its constraints, or is not ok.
 std::string broken_text(const archive::Contents& contents, const surrogate::ObservedData& observed,
                         const Evaluation& e);
 

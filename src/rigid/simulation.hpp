@@ -1,7 +1,7 @@
 // Forward simulation of a world of rigid bodies in contact.
 //
 //   Simulation<2> simulation(world, options);           // checks the world; reusable
-//   simulation.start(poses, twists);                    // as often as you like, nothing is allocated after the first
+//   simulation.initial-state(poses, twists);                    // as often as you like, nothing is allocated after the first
 //   const Outcome end = simulation.run(10.0, [](const auto& s) { return docked(s); });
 //   if (end.status == Outcome::failed) std::cerr << end.reason;
 //

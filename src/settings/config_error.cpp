@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "settings/renamed.hpp"
+
 namespace dodyn {
 namespace {
 
@@ -65,6 +67,7 @@ std::string listed(const std::vector<std::string>& words, std::size_t most, std:
 std::string did_you_mean(const std::string& word, const std::vector<std::string>& candidates) {
   constexpr std::size_t longest = 200;  // no name is; what is longer is near to none
   if (word.size() > longest) return "";
+  if (const std::string now = renamed(word, candidates); !now.empty()) return "; it is now called '" + now + "'";
   const std::string* nearest = nullptr;
   std::size_t best = 0;
   for (const auto& candidate : candidates) {

@@ -32,7 +32,7 @@ struct Key {
   bool operator==(const Key&) const = default;
 };
 
-// "a number in (0, 2] m", "one of strawman, sweep": what a key allows, for messages and --help.
+// "a number in (0, 2] m", "one of spline, sweep": what a key allows, for messages and --help.
 std::string allowed(const Key& key);
 
 // The canonical text of a value: of numbers, in the key's unit, the shortest text that reads back as the same; true or

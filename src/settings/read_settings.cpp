@@ -8,6 +8,7 @@
 #include "settings/expression.hpp"
 #include "settings/read_text.hpp"
 #include "settings/removed.hpp"
+#include "settings/renamed.hpp"
 #include "settings/settings.hpp"
 
 namespace dodyn {
@@ -312,6 +313,12 @@ class Reader {
         if (name.starts_with("design.") || std::find(known.begin(), known.end(), name) != known.end()) continue;
         if (const Removed* gone = find_removed(name))
           fail(value.where, "the key '" + shown(name) + "' was removed; " + gone->advice);
+        if (!renamed(name, known).empty())
+          fail(value.where, "unknown key '" + shown(name) + "'" + did_you_mean(name, known));
+        std::vector<std::string> kinds;  // of a section that has another name today: start.x, starts.count
+        for (const auto& section : kind_->sections) kinds.push_back(section.kind);
+        if (const auto section = renamed(name.substr(0, name.find('.')), kinds); !section.empty())
+          fail(value.where, "unknown key '" + shown(name) + "'; its section is now called '" + section + "'");
         for (const auto& other : kinds_) {
           const auto names = names_of(other.keys);
           const auto section = name.substr(0, name.find('.'));
@@ -549,8 +556,8 @@ class Reader {
     std::vector<std::string> names;
     for (const auto* section : sections) names.push_back(section->name);
     const auto taken = take_names(names);
-    if (sections.empty() && settings_.given("study.across"))
-      throw settings_.error("study.across", "there is no [scenario NAME]");
+    if (sections.empty() && settings_.given("study.scenario-aggregate"))
+      throw settings_.error("study.scenario-aggregate", "there is no [scenario NAME]");
     for (const auto* section : sections) {
       if (section->name.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") !=
           std::string::npos)
@@ -656,7 +663,7 @@ Settings read_settings(const ini::Text& text, const std::string& folder, const s
 
 ini::Text configuration_of(const std::vector<std::pair<std::string, std::string>>& settings,
                            const std::string& origin) {
-  // [starts] [outcome wrong port] ...: titles of the sections that an evaluator reads itself
+  // [initial-states] [outcome wrong port] ...: titles of the sections that an evaluator reads itself
   ini::Text text{origin, {}};
   for (const auto& [key, value] : settings)
     if (key == "sections")
@@ -670,9 +677,9 @@ ini::Text configuration_of(const std::vector<std::pair<std::string, std::string>
   const bool scenarios =
       std::any_of(text.sections.begin(), text.sections.end(), [](auto& one) { return one.kind == "scenario"; });
   const auto of_outcomes = [&](const std::string& key) {
-    for (const char* one : {"evaluator", "seed", "time-limit", "grace", "isolate", "memory-limit"})
+    for (const char* one : {"evaluator", "seed", "time-limit", "grace-period", "isolate", "memory-limit"})
       if (key == std::string("study.") + one) return true;
-    return scenarios && (key == "study.across" || key == "study.scenarios");
+    return scenarios && (key == "study.scenario-aggregate" || key == "study.scenarios");
   };
   for (const auto& [key, value] : settings) {
     if (key == "sections" || value.empty() || key.starts_with("surrogate.") ||

@@ -9,7 +9,8 @@ const Removed* find_removed(const std::string& key, const std::string& word) {
       {"surrogate.acquisition", "", "expected-improvement",
        "leave it out: the next design maximises expected improvement"},
       {"surrogate.initial-design", "", "latin-hypercube",
-       "leave it out: the initial designs are a Latin hypercube; surrogate.designs takes others from a CSV file"},
+       "leave it out: the initial designs are a Latin hypercube; surrogate.initial-designs takes others from a CSV "
+       "file"},
       {"surrogate.kernel", "", "matern52", "leave it out: kriging has one kernel, matern52"},
       {"surrogate.pending", "", "believer",
        "leave it out: the model's mean stands for the cost of a design that is being evaluated"},

@@ -149,7 +149,7 @@ struct EvaluatorKind {
   Variables variables;                          // what `[design]` may hold
   std::vector<Key> keys;                        // its own settings, section included: "gait.step-length"
   std::vector<ini::SectionKind> sections = {};  // that it reads itself
-  // Keys of settings that the others make idle, each with the reason ("gait.legs = fixed-masses"). Null: there are none.
+  // Keys of settings that the others make idle, each with the reason ("gait.leg-mass-model = fixed-masses"). Null: there are none.
   std::vector<std::pair<std::string, std::string>> (*idle)(const Settings& settings) = nullptr;
   std::unique_ptr<evaluators::Evaluator> (*make)(const Settings& settings) = nullptr;
 };

@@ -23,7 +23,7 @@ surrogate::ObservedData observed_data(const archive::Contents& contents) {
     surrogate::Named named;
     named.integers = text("surrogate.integers");
     named.categories = text("surrogate.categories");
-    named.logarithmic = text("surrogate.logarithmic");
+    named.logarithmic = text("surrogate.log-scale");
     named.conditional = text("surrogate.conditional");
     const auto domains = surrogate::parse_domains(
         named, layout.variables, [&](const std::string& variable) { return text("design." + variable); });

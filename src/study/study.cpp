@@ -153,7 +153,7 @@ bool Study::wanted() {
   if (const std::string reason = strategy_.stopped(); !reason.empty()) return stop(End::finished, reason);
   const auto observed = static_cast<int>(observed_.size());
   if (observed >= limit_) return reached_limit();
-  if (observed >= settings_.integer("study.failure-minimum") &&
+  if (observed >= settings_.integer("study.failure-rate-after") &&
       failures_ >= settings_.real("study.failure-rate") * observed)
     return stop(End::failing, std::to_string(failures_) + " of " + std::to_string(observed) +
                                   " evaluations failed; study.failure-rate = " + settings_.text("study.failure-rate") +
@@ -230,7 +230,7 @@ bool Study::evaluate() {
     if (interrupted_.empty() && !(interrupted_ = given_up_.empty() ? interruption_() : given_up_).empty()) {
       farm_.cancel_queued();
       deferred_losses_.clear();
-      latest = now() + settings_.real("study.grace");
+      latest = now() + settings_.real("study.grace-period");
     }
     if (!interrupted_.empty() && now() >= latest) break;
     if (farm_.evaluators() == 0 && whole_.empty() && deferred_losses_.empty())
@@ -302,7 +302,7 @@ void Study::commit(Write&& write) {
         std::fprintf(stderr, "dodyn: %s; waiting for it\n", busy.what());
         log_event("waited", busy.what());
       }
-      if (latest == 0 && !interruption_().empty()) latest = now() + settings_.real("study.grace");
+      if (latest == 0 && !interruption_().empty()) latest = now() + settings_.real("study.grace-period");
       if (latest > 0 && now() >= latest) throw;
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(200));
@@ -416,7 +416,7 @@ Study::Study(const Settings& settings, const Evaluator& evaluator, surrogate::St
       watch_(std::move(watch)),
       limit_(settings.integer("study.max-evaluations")),
       width_(settings.integer("study.batch")),
-      attempts_(settings.integer("study.attempts")),
+      attempts_(settings.integer("study.max-attempts")),
       asynchronous_(settings.text("study.mode") == "asynchronous"),
       layout_{.variables = settings.variables,
               .metrics = evaluator.metrics(),
@@ -430,7 +430,7 @@ Study::Study(const Settings& settings, const Evaluator& evaluator, surrogate::St
       archive_(open(provenance)),
       parts_(settings.text("study.archive") + ".parts", evaluator.parts(), resumed_) {
   log_event(resumed_ ? "resumed" : "started", where(provenance));
-  archive_.keep_copy(settings.text("study.copy"));
+  archive_.keep_copy(settings.text("study.snapshot"));
   for (const auto& [id, evaluation] : evaluations_) parts_.forget(id);
   const auto running = take_marker(settings.text("study.archive") + ".running");
   if (resumed_) interrupted_evaluation_ = running;
@@ -480,8 +480,10 @@ archive::Archive Study::open(archive::Provenance provenance) {
     const bool same_costs = difference.find(settings_.evaluator + ".") == std::string::npos &&
                             (difference.starts_with("design.") || difference.starts_with("surrogate.") ||
                              difference.starts_with("study.batch:"));
-    const bool takes_samples = std::count(settings_.idle.begin(), settings_.idle.end(), "surrogate.samples") == 0;
-    const std::string hint = same_costs && takes_samples ? ", and begin it with --surrogate.samples " + path : "";
+    const bool takes_samples =
+        std::count(settings_.idle.begin(), settings_.idle.end(), "surrogate.prior-evaluations") == 0;
+    const std::string hint =
+        same_costs && takes_samples ? ", and begin it with --surrogate.prior-evaluations " + path : "";
     if (!difference.empty()) throw ConfigError(path + " belongs to another study: " + difference + remedy + hint);
     if (shape(layout_) != shape(contents.layout))
       throw ConfigError(path + " holds other metrics or trajectories than this program writes (it is of version " +
@@ -593,7 +595,7 @@ void resolve_variables(const surrogate::Named& named, const Settings& settings, 
   using surrogate::Named;
   for (const auto& [key, member] :
        {std::pair("surrogate.integers", &Named::integers), std::pair("surrogate.categories", &Named::categories),
-        std::pair("surrogate.logarithmic", &Named::logarithmic),
+        std::pair("surrogate.log-scale", &Named::logarithmic),
         std::pair("surrogate.conditional", &Named::conditional)}) {
     Named one;
     one.*member = named.*member;
@@ -601,7 +603,7 @@ void resolve_variables(const surrogate::Named& named, const Settings& settings, 
   }
   ego.domains = surrogate::parse_domains(named, settings.variables, text_of);
   std::function<bool(const Eigen::VectorXd&)> within;
-  locate("surrogate.within", named.within,
+  locate("surrogate.design-constraints", named.within,
          [&] { within = surrogate::parse_conditions(named.within, settings.variables, text_of); });
   const auto impossible = evaluator.infeasibility_test();
   if (within || impossible)
@@ -647,9 +649,9 @@ std::unique_ptr<surrogate::Strategy> make_strategy(const Settings& settings, con
   if (settings.variables.empty())
     throw ConfigError("no design variable is free; give design.NAME.min and design.NAME.max of one at least");
   // What says which problem is to be solved cannot go unused.
-  for (const char* key :
-       {"surrogate.designs", "surrogate.samples", "surrogate.constraints", "surrogate.objectives", "surrogate.integers",
-        "surrogate.categories", "surrogate.logarithmic", "surrogate.conditional", "surrogate.within"})
+  for (const char* key : {"surrogate.initial-designs", "surrogate.prior-evaluations", "surrogate.constraints",
+                          "surrogate.objectives", "surrogate.integers", "surrogate.categories", "surrogate.log-scale",
+                          "surrogate.conditional", "surrogate.design-constraints"})
     if (std::count(settings.idle.begin(), settings.idle.end(), key) > 0 && settings.given(key)) {
       std::string takers;
       for (const StrategyKeys& strategy : surrogate::strategy_keys())
@@ -661,7 +663,8 @@ std::unique_ptr<surrogate::Strategy> make_strategy(const Settings& settings, con
   try {
     surrogate::StrategyOptions choice = surrogate::read_choice(settings);
     resolve_variables(choice.named, settings, evaluator, choice.ego);
-    if (settings.idle.empty() || std::count(settings.idle.begin(), settings.idle.end(), "surrogate.designs") == 0)
+    if (settings.idle.empty() ||
+        std::count(settings.idle.begin(), settings.idle.end(), "surrogate.initial-designs") == 0)
       resolve(choice.named, settings, evaluator, choice.ego);
     if (choice.name == "auto" && !settings.given("surrogate.gradient"))
       choice.ego.gradient = evaluator.has_gradients() &&
@@ -683,7 +686,7 @@ Work make_work(std::shared_ptr<const Evaluator> evaluator, const Settings& setti
     return outcome;
   };
   if (settings.text("study.isolate") == "none") return checked;
-  return farm::isolated(checked, {settings.real("study.memory-limit") * 1e6, settings.real("study.grace") / 2});
+  return farm::isolated(checked, {settings.real("study.memory-limit") * 1e6, settings.real("study.grace-period") / 2});
 }
 
 std::vector<surrogate::Constraint> constraints_of(const std::string& text, const std::vector<Quantity>& metrics) {

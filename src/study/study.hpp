@@ -10,12 +10,12 @@
 // archive is answered from there. What is missing (a killed run may have left holes) is evaluated.
 //
 // A lost evaluation (its rank disappeared) leaves a row of status `lost` for each attempt; it is repeated until there
-// is an answer or study.attempts of them are lost. Only what comes of it in the end is told. What rank 0 itself was
+// is an answer or study.max-attempts of them are lost. Only what comes of it in the end is told. What rank 0 itself was
 // evaluating when it was killed is such an attempt too, on the account of the next run. Of an evaluation in parts, each
 // part has its attempts; those of the part that was given up become rows.
 //
 // An attempt that the machine's trouble ended (record/machine.hpp) leaves a row of status `lost`, is repeated, and is never
-// told. Where nothing of this run could be started, or one evaluation met such trouble study.attempts times, the run ends;
+// told. Where nothing of this run could be started, or one evaluation met such trouble study.max-attempts times, the run ends;
 // the next one tries again.
 //
 // What ends a run often ends evaluations first: a batch system signals all processes of a job. So once a run is told to
@@ -90,7 +90,7 @@ class Study {
   using Interruption = std::function<std::string()>;
 
   // Creates the archive, or opens the one that is there. Throws ConfigError where that is refused: another study's, a
-  // newer schema, in use, not writable. After an interruption running evaluations have study.grace seconds to finish;
+  // newer schema, in use, not writable. After an interruption running evaluations have study.grace-period seconds to finish;
   // then they are given back: the next run repeats them. All references outlive the study.
   Study(const Settings& settings, const Evaluator& evaluator, surrogate::Strategy& strategy, farm::Farm& farm,
         archive::Provenance provenance, Interruption interruption, Watch watch);

@@ -38,7 +38,7 @@ variational::Formulation formulation(const HybridModel& system) {
       add(contact.gap);
       if (contact.slip) add(*contact.slip);
     }
-    for (const Wire& wire : pieces.wires) add(wire.zero);
+    for (const Wire& wire : pieces.constraints) add(wire.zero);
     return rows;
   };
   f.watched = [&model, &pieces, mapped](const Vars& q, const Vars& v, const Vars& p) {
@@ -48,7 +48,7 @@ variational::Formulation formulation(const HybridModel& system) {
     const auto add = [&](const Formula<Number>& formula) {
       all.push_back(tree.value(mapped(formula, p), frames, q.data(), v.data(), static_cast<const Var*>(nullptr)));
     };
-    for (const Exchange& exchange : pieces.exchanges) {
+    for (const Reset& exchange : pieces.resets) {
       add(exchange.guard);
       for (const auto& [at, formula] : exchange.coordinates) add(formula);
       for (const auto& [at, formula] : exchange.rates) add(formula);
@@ -81,16 +81,16 @@ variational::Assembly assembly(const HybridModel& system, const Values<double>& 
                                    formatted("%g", c.restitution) + "; allowed where it latches: 0");
     all.contacts.push_back(std::move(c));
   }
-  for (std::size_t i = 0; i < pieces.wires.size(); ++i) all.wires.push_back(row++);
-  for (const Exchange& exchange : pieces.exchanges) {
-    variational::Exchange e;
+  for (std::size_t i = 0; i < pieces.constraints.size(); ++i) all.constraints.push_back(row++);
+  for (const Reset& exchange : pieces.resets) {
+    variational::Reset e;
     e.name = exchange.name;
     e.guard = watched++;
     e.coordinates.assign(static_cast<std::size_t>(model.structure.n()), -1);
     e.rates = e.coordinates;
     for (const auto& [at, formula] : exchange.coordinates) e.coordinates[static_cast<std::size_t>(at)] = watched++;
     for (const auto& [at, formula] : exchange.rates) e.rates[static_cast<std::size_t>(at)] = watched++;
-    all.exchanges.push_back(std::move(e));
+    all.resets.push_back(std::move(e));
   }
   return all;
 }

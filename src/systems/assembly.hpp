@@ -1,4 +1,4 @@
-// A model's motion in pieces: its Lagrangian, contacts, wires and exchanges, recorded for the nonsmooth integrator.
+// A model's motion in pieces: its Lagrangian, contacts, wires and exchanges, recorded for the hybrid integrator.
 #pragma once
 
 #include <memory>

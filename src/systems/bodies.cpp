@@ -368,8 +368,8 @@ template <int n>
 Bodies<n> bodies(const Model& model, const Values<double>& values, Control control, const WorldOptions& standing) {
   if (model.dimension != n)
     model.fail(0, "is of dimension " + std::to_string(model.dimension) + ", not " + std::to_string(n));
-  if (const auto& driven = model.structure.driven; !driven.empty())
-    model.fail(0, "[driven " + driven.front().name + "] is no body of a contact simulation; allowed there: links");
+  if (const auto& rotors = model.structure.rotors; !rotors.empty())
+    model.fail(0, "[rotor " + rotors.front().name + "] is no body of a contact simulation; allowed there: links");
   return Builder<n>(model, values, standing).build(std::move(control));
 }
 

@@ -149,7 +149,7 @@ std::string description(const Model& model, const Values<double>& values) {
                 "on " + link_name(drag.link)});
   for (const auto& potential : tree.potentials)
     forces.row({potential.name, "energy " + potential.energy.expression.text()});
-  for (const auto& one : tree.driven)
+  for (const auto& one : tree.rotors)
     forces.row({one.name, "mass " + number(one.mass), "driven to " + one.place.expression.text()});
   for (const auto& load : tree.loads) {
     std::string components;

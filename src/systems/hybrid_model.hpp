@@ -22,7 +22,7 @@ struct Wire {
   std::string name;
   Formula<Number> zero;  // held at zero
 };
-struct Exchange {
+struct Reset {
   std::string name;
   Formula<Number> guard;                                            // it happens where this falls through zero
   std::vector<std::pair<int, Formula<Number>>> coordinates, rates;  // what some become
@@ -34,8 +34,8 @@ struct StartValue {
 };
 struct HybridParts {
   std::vector<GapContact> contacts;  // [contact NAME] and [stop NAME]
-  std::vector<Wire> wires;
-  std::vector<Exchange> exchanges;
+  std::vector<Wire> constraints;
+  std::vector<Reset> resets;
   std::vector<StartValue> start;
 };
 struct HybridModel {

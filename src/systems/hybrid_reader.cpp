@@ -65,17 +65,17 @@ void ModelReader::read_stop(const Section& section) {
 }
 
 // when = guard, COORDINATE = ..., rate(COORDINATE) = ...
-void ModelReader::read_exchange(const Section& section) {
-  const Entry& when = needed(section, "when");
-  Exchange exchange{section.name, formula(when.value, when.line, false), {}, {}};
+void ModelReader::read_reset(const Section& section) {
+  const Entry& when = needed(section, "guard");
+  Reset exchange{section.name, formula(when.value, when.line, false), {}, {}};
   for (const Entry& entry : section.entries) {
-    if (entry.key == "when") continue;
+    if (entry.key == "guard") continue;
     const auto [at, rate] = coordinate_or_rate(entry);
     (rate ? exchange.rates : exchange.coordinates).emplace_back(at, formula(entry.value, entry.line, false));
   }
   if (exchange.coordinates.empty() && exchange.rates.empty())
     fail(section.line, section.title() + " changes nothing; allowed: COORDINATE = ..., rate(COORDINATE) = ...");
-  pieces_.exchanges.push_back(std::move(exchange));
+  pieces_.resets.push_back(std::move(exchange));
 }
 
 }  // namespace dodyn::systems

@@ -167,7 +167,7 @@ struct Model {
 
   // The sections of the text, in their order.
   struct Section {
-    std::string kind, name;  // "wire", "rope"
+    std::string kind, name;  // "constraint", "rope"
     int line = 0;
   };
   std::vector<Section> sections;

@@ -65,18 +65,18 @@ Model ModelReader::model(const std::map<std::string, double>& given) {
     const Entry& energy = needed(s, "energy");
     tree.potentials.push_back({s.name, formula(energy.value, energy.line, true)});
   });
-  each("driven", [&](const Section& s) { read_driven(s); });
+  each("rotor", [&](const Section& s) { read_rotor(s); });
   each("force", [&](const Section& s) { read_load(s); });
-  each("range", [&](const Section& s) { read_range(s); });
+  each("joint-limit", [&](const Section& s) { read_joint_limit(s); });
   each("knee", [&](const Section& s) { read_knee(s); });
   each("contact", [&](const Section& s) { s.name.empty() ? read_contacts(s) : read_gap_contact(s); });
   each("stop", [&](const Section& s) { read_stop(s); });
-  each("wire", [&](const Section& s) {
+  each("constraint", [&](const Section& s) {
     const Entry& zero = needed(s, "zero");
-    pieces_.wires.push_back({s.name, formula(zero.value, zero.line, true)});
+    pieces_.constraints.push_back({s.name, formula(zero.value, zero.line, true)});
   });
-  each("exchange", [&](const Section& s) { read_exchange(s); });
-  each("start", [&](const Section& s) {
+  each("reset", [&](const Section& s) { read_reset(s); });
+  each("initial-state", [&](const Section& s) {
     for (const Entry& entry : s.entries) {
       const auto [at, rate] = coordinate_or_rate(entry);
       pieces_.start.push_back({at, rate, number(entry)});
@@ -382,7 +382,7 @@ void ModelReader::read_names() {
   std::size_t index = 0;
   each("link", [&](const Section& section) {
     Link<Number>& l = tree.links[index++];
-    if (const Entry* partner = section.find("partner")) l.partner = link(*partner);
+    if (const Entry* counterpart = section.find("counterpart")) l.counterpart = link(*counterpart);
     std::vector<std::string> names;
     // the slides of a single root are x, y, z; a single move has its link's name, several have their axis' letter, too;
     // of several roots the places are LINK_x; turns next to places are LINK_turn_x, so that no name means a place in one

@@ -63,15 +63,15 @@ class ModelReader {
   void check_partner(const Section& mass) const;
   void read_shape(const Section& section);
   void read_spring(const Section& section);
-  void read_driven(const Section& section);
+  void read_rotor(const Section& section);
   void read_load(const Section& section);
   void read_actuator(const Section& section);
-  void read_range(const Section& section);
+  void read_joint_limit(const Section& section);
   void read_knee(const Section& section);
   void read_contacts(const Section& section);
   void read_gap_contact(const Section& section);
   void read_stop(const Section& section);
-  void read_exchange(const Section& section);
+  void read_reset(const Section& section);
   Number yes_or_no(const Section& section, const char* key);
   // A key that is a coordinate or rate(COORDINATE), and whether it is a rate.
   std::pair<int, bool> coordinate_or_rate(const Entry& entry) const;

@@ -176,7 +176,7 @@ Values<T> Model::evaluate(const std::map<std::string, T>& given) const {
     for (std::size_t i = 0; i < structure.ranges.size(); ++i) {
       const auto& range = structure.ranges[i];
       if (range.from && range.to && value_of(at(*range.from, x)) > value_of(at(*range.to, x)))
-        fail(range_lines[i], "[range " + range.name + "] ends before it begins; allowed: from at most to");
+        fail(range_lines[i], "[joint-limit " + range.name + "] ends before it begins; allowed: from at most to");
     }
   for (const Completion& completion : completions) {
     if (!completion.composite) {

@@ -38,15 +38,15 @@ void ModelReader::read_mass(const Section& section) {
 
 // Of a point mass: that on its link's partner. The exchange of the legs sees to their being equal.
 void ModelReader::check_partner(const Section& mass) const {
-  const Entry* partner = mass.find("partner");
-  if (!partner) return;
-  const auto& other = model_.masses[named(*partner, model_.masses, "point mass")];
+  const Entry* counterpart = mass.find("counterpart");
+  if (!counterpart) return;
+  const auto& other = model_.masses[named(*counterpart, model_.masses, "point mass")];
   const auto here = std::find_if(model_.masses.begin(), model_.masses.end(),
                                  [&](const PointMass& one) { return one.name == mass.name; });
   const auto& links = model_.structure.links;
-  if (links[here->link].partner != other.link)
-    fail(partner->line, "partner = " + shown(partner->value) + " is on link " + links[other.link].name +
-                            "; allowed: a point mass on the partner of " + links[here->link].name);
+  if (links[here->link].counterpart != other.link)
+    fail(counterpart->line, "partner = " + shown(counterpart->value) + " is on link " + links[other.link].name +
+                                "; allowed: a point mass on the partner of " + links[here->link].name);
 }
 
 void ModelReader::read_shape(const Section& section) {
@@ -146,17 +146,17 @@ void ModelReader::read_spring(const Section& section) {
   model_.structure.springs.push_back(std::move(spring));
 }
 
-void ModelReader::read_driven(const Section& section) {
+void ModelReader::read_rotor(const Section& section) {
   const Entry& place = needed(section, "place");
-  Driven<Number> driven{section.name, formula(place.value, place.line, true),
-                        at_least_zero(section, "mass", 0.0, "kg, or kg m2")};
-  for (std::size_t i = 0; i < driven.place.arguments.size(); ++i) {
-    const auto kind = driven.place.arguments[i].variable.kind;
+  Rotor<Number> rotors{section.name, formula(place.value, place.line, true),
+                       at_least_zero(section, "mass", 0.0, "kg, or kg m2")};
+  for (std::size_t i = 0; i < rotors.place.arguments.size(); ++i) {
+    const auto kind = rotors.place.arguments[i].variable.kind;
     if (kind != Variable::coordinate && kind != Variable::parameter)
-      fail(place.line, "'" + shown(driven.place.expression.quantities()[i].text()) +
+      fail(place.line, "'" + shown(rotors.place.expression.quantities()[i].text()) +
                            "' is no coordinate; allowed in place: coordinates and parameters");
   }
-  model_.structure.driven.push_back(std::move(driven));
+  model_.structure.rotors.push_back(std::move(rotors));
 }
 
 void ModelReader::read_load(const Section& section) {
@@ -208,7 +208,7 @@ void ModelReader::read_actuator(const Section& section) {
   model_.structure.actuators.push_back(std::move(actuator));
 }
 
-void ModelReader::read_range(const Section& section) {
+void ModelReader::read_joint_limit(const Section& section) {
   Range<Number> range{section.name, coordinate(needed(section, "coordinate")), {}, {}};
   if (const Entry* from = section.find("from")) range.from = number(*from);
   if (const Entry* to = section.find("to")) range.to = number(*to);

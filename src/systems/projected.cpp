@@ -44,8 +44,9 @@ Projected::Projected(const HybridModel& system) : system_(system) {
   const auto refuse = [&](const std::string& why) { model.fail(0, "method projected: " + why); };
   if (pieces.contacts.size() != 1)
     refuse("it has " + std::to_string(pieces.contacts.size()) + " contacts; allowed: one");
-  if (pieces.wires.size() > 1) refuse("it has " + std::to_string(pieces.wires.size()) + " wires; allowed: none or one");
-  if (!pieces.exchanges.empty()) refuse("it has exchanges; allowed: none");
+  if (pieces.constraints.size() > 1)
+    refuse("it has " + std::to_string(pieces.constraints.size()) + " constraints; allowed: none or one");
+  if (!pieces.resets.empty()) refuse("it has resets; allowed: none");
   if (pieces.contacts[0].slip && !pieces.contacts[0].friction.is_zero())
     refuse("its contact has friction; allowed: none");
   const auto& tree = model.structure;
@@ -75,8 +76,8 @@ Projected::Projected(const HybridModel& system) : system_(system) {
   circle_ = n == 1 && model.structure.links.size() == 1 && model.structure.links[0].moves[0].kind == Move::turn;
   if (!circle_ && (normal_ = affine(0, -1)) < 0)
     refuse("its gap grows with no coordinate at a constant rate, as that of y - f(x) does with y");
-  if (!pieces.wires.empty() && (wire_ = affine(wire_row, normal_)) < 0)
-    refuse("its wire grows with no coordinate at a constant rate, as that of x - f(y) does with x");
+  if (!pieces.constraints.empty() && (wire_ = affine(wire_row, normal_)) < 0)
+    refuse("its constraint grows with no coordinate at a constant rate, as that of x - f(y) does with x");
   for (int c = 0; c < n; ++c)
     if (c != wire_) kept_.push_back(c);
 
@@ -249,10 +250,10 @@ void Projected::check_wire(const variational::Mechanics& model) const {
     const auto rows = model.row(q);
     if (std::abs(rows.gradient(0, wire_)) > 1e-12)
       system_.model.fail(0, "method projected: the gap of contact " + system_.pieces.contacts[0].name +
-                                " depends on the coordinate that its wire gives");
+                                " depends on the coordinate that its constraint gives");
     const Eigen::VectorXd g = rows.gradient.row(0), w = rows.gradient.row(wire_row), x = model.velocity(q, w);
     if (std::abs(g.dot(x)) > 1e-10 * std::sqrt(g.dot(model.velocity(q, g)) * w.dot(x)))
-      system_.model.fail(0, "method projected: wire " + system_.pieces.wires[0].name +
+      system_.model.fail(0, "method projected: constraint " + system_.pieces.constraints[0].name +
                                 " is not separable from contact " + system_.pieces.contacts[0].name +
                                 " where it closes; allowed: gradients that are orthogonal in M^-1");
   }

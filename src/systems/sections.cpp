@@ -9,7 +9,7 @@ const std::vector<ModelSection>& model_sections() {
   constexpr auto none = Name::none, optional = Name::optional, required = Name::required;
   constexpr std::array<const char*, 4> all = {"yes", "yes", "yes", "yes"};
   constexpr const char* const driven_forward = "`dodyn simulate`";
-  // title, kind, gait motion nonsmooth simulation
+  // title, kind, gait motion hybrid simulation
   static const std::vector<ModelSection> rows = {
       {"model",
        {"model", none, {"name", "dimension", "gravity", "swing-foot", "charge-constant"}, false, {"dimension"}},
@@ -18,11 +18,11 @@ const std::vector<ModelSection>& model_sections() {
       {"link NAME",
        {"link",
         required,
-        {"parent", "joint", "count", "coordinates", "at", "end", "mass", "centre", "inertia", "partner", "surface"},
+        {"parent", "joint", "count", "coordinates", "at", "end", "mass", "centre", "inertia", "counterpart", "surface"},
         false,
         {"parent", "joint"}},
        all},
-      {"mass NAME", {"mass", required, {"link", "at", "mass", "partner"}, false, {"link", "mass"}}, all},
+      {"mass NAME", {"mass", required, {"link", "at", "mass", "counterpart"}, false, {"link", "mass"}}, all},
       {"shape NAME",
        {"shape",
         required,
@@ -39,15 +39,15 @@ const std::vector<ModelSection>& model_sections() {
        {"drag", required, {"link", "linear", "angular"}, false, {"link"}},
        {"yes", "in the plane", "yes", "yes"}},
       {"potential NAME", {"potential", required, {"energy"}, false, {"energy"}}, all},
-      {"driven NAME",
-       {"driven", required, {"place", "mass"}, false, {"place", "mass"}},
+      {"rotor NAME",
+       {"rotor", required, {"place", "mass"}, false, {"place", "mass"}},
        {"yes", "in the plane", "yes", "no"}},
       {"force NAME", {"force", required, {"coordinate", "link", "at", "force"}, false, {"force"}}, all},
       {"actuator NAME",
        {"actuator", required, {"coordinate", "link", "at", "force", "torque", "axes", "limit", "efficiency", "loss"}},
        {"yes", "yes", "control 0", "yes"}},
-      {"range NAME",
-       {"range", required, {"coordinate", "from", "to"}, false, {"coordinate"}},
+      {"joint-limit NAME",
+       {"joint-limit", required, {"coordinate", "from", "to"}, false, {"coordinate"}},
        {"yes", "yes", "no", "yes"}},
       {"knee NAME",
        {"knee", required, {"coordinate", "flexion"}, false, {"coordinate", "flexion"}},
@@ -58,9 +58,9 @@ const std::vector<ModelSection>& model_sections() {
       {"stop NAME",
        {"stop", required, {"coordinate", "from", "to", "restitution", "latch"}, false, {"coordinate"}},
        {"no", "no", "yes", "no"}},
-      {"wire NAME", {"wire", required, {"zero"}, false, {"zero"}}, {"no", "no", "yes", "no"}},
-      {"exchange NAME", {"exchange", required, {}, true}, {"no", "`[periodic]`", "yes", "no"}},
-      {"start", {"start", none, {}, true}, {"no", "no", "yes", "no"}},
+      {"constraint NAME", {"constraint", required, {"zero"}, false, {"zero"}}, {"no", "no", "yes", "no"}},
+      {"reset NAME", {"reset", required, {}, true}, {"no", "`[periodic]`", "yes", "no"}},
+      {"initial-state", {"initial-state", none, {}, true}, {"no", "no", "yes", "no"}},
       {"require", {"require", none, {}, true}, all}};
   return rows;
 }

@@ -34,7 +34,7 @@ struct Link {
   bool skew = false;            // whether it has products of inertia:
   std::array<P, 3> products{};  // -int y z dm, -int x z dm, -int x y dm about the centre of mass
   std::array<P, 3> end{};       // far end: a foot, a next joint, what is drawn
-  int partner = -1;             // the link that takes this one's place when the legs exchange their roles
+  int counterpart = -1;         // the link that takes this one's place when the legs exchange their roles
   // Of a joint of three turns, where the angles are a chart about an attitude: that rotation, made ahead of them.
   std::optional<std::array<std::array<P, 3>, 3>> reference;
   int first = 0;  // its first coordinate
@@ -104,7 +104,7 @@ struct Potential {
 // A mass (or a flywheel) beside the links that coordinates drive: at `place` (m, or rad), an expression of them, so that it has the
 // kinetic energy mass/2 (d place/dt)^2. It weighs nothing.
 template <class P>
-struct Driven {
+struct Rotor {
   std::string name;
   Formula<P> place;
   P mass{};  // kg, or kg m2
@@ -172,7 +172,7 @@ struct Tree {
   std::vector<Charge<P>> charges;
   std::vector<Drag<P>> drags;
   std::vector<Potential<P>> potentials;
-  std::vector<Driven<P>> driven;
+  std::vector<Rotor<P>> rotors;
   std::vector<AppliedForce<P>> loads;
   std::vector<Range<P>> ranges;
   std::vector<Point<P>> named_points;
@@ -267,7 +267,7 @@ struct Tree {
       L += 0.5 * twice - (mass * g) * place[dimension - 1];
       if (tilted) L += mass * dot(lift<T>(across), place);
     }
-    for (const auto& one : driven) {
+    for (const auto& one : rotors) {
       const T pace = rate(one.place, q, v);
       L += 0.5 * (lift<T>(one.mass) * (pace * pace));
     }
@@ -359,7 +359,7 @@ struct Tree {
           exchanged.push_back(mirror(move.axis) * foot[move.axis]);
       }
       if (link.moves.empty()) continue;
-      const int j = link.partner, k = link.parent < 0 ? -1 : links[link.parent].partner;
+      const int j = link.counterpart, k = link.parent < 0 ? -1 : links[link.parent].counterpart;
       if (k >= 0 && links[k].parent == j && link.moves.size() == 1) {
         // The partner's joint, looked at from its other side (hence the minus), in the mirror, which turns the
         // direction of what lies across it, and the sense of turns about what lies in it.

@@ -190,7 +190,7 @@ Tree<Q> Tree<P>::mapped(F f) const {
     l.skew = link.skew;
     l.products = vector(link.products);
     l.end = vector(link.end);
-    l.partner = link.partner;
+    l.counterpart = link.counterpart;
     if (link.reference)
       l.reference = {vector((*link.reference)[0]), vector((*link.reference)[1]), vector((*link.reference)[2])};
     l.first = link.first;
@@ -204,7 +204,7 @@ Tree<Q> Tree<P>::mapped(F f) const {
   for (const auto& c : charges) t.charges.push_back({c.name, place(c.place), f(c.value)});
   for (const auto& d : drags) t.drags.push_back({d.name, d.link, f(d.linear), f(d.angular)});
   for (const auto& p : potentials) t.potentials.push_back({p.name, formula(p.energy)});
-  for (const auto& d : driven) t.driven.push_back({d.name, formula(d.place), f(d.mass)});
+  for (const auto& d : rotors) t.rotors.push_back({d.name, formula(d.place), f(d.mass)});
   for (const auto& l : loads) {
     AppliedForce<Q> load{l.name, l.coordinate, place(l.place), {}};
     for (const auto& component : l.components) load.components.push_back(formula(component));

@@ -21,17 +21,17 @@ void Model::check_legs() const {
   }
   for (std::size_t i = 0; i < links.size(); ++i) {
     if (structure.carrier(static_cast<int>(i)) < 0) continue;  // a floor
-    const int j = links[i].partner;
-    if (j < 0 || links[j].partner != static_cast<int>(i))
+    const int j = links[i].counterpart;
+    if (j < 0 || links[j].counterpart != static_cast<int>(i))
       fail(link_lines[i],
-           "link " + links[i].name + " needs a partner whose partner it is, for the exchange of the legs");
+           "link " + links[i].name + " needs a counterpart whose counterpart it is, for the exchange of the legs");
   }
-  if (links[structure.swing_link].partner != 0)
+  if (links[structure.swing_link].counterpart != 0)
     fail(swing_line, "swing-foot = " + links[structure.swing_link].name + " must be the partner of the first link, " +
                          links[0].name);
   for (std::size_t i = 0; i < links.size(); ++i) {  // whose joint, seen from its other side, becomes that of a link
-    const int k = links[i].parent < 0 ? -1 : links[links[i].parent].partner;
-    if (k >= 0 && links[k].parent == links[i].partner && links[i].moves.size() == 1 && links[k].moves.size() != 1)
+    const int k = links[i].parent < 0 ? -1 : links[links[i].parent].counterpart;
+    if (k >= 0 && links[k].parent == links[i].counterpart && links[i].moves.size() == 1 && links[k].moves.size() != 1)
       fail(link_lines[i], "exchanging the legs does not put a joint in the place of that of " + links[i].name +
                               "; partners must agree in length, mass, centre, inertia and joint");
   }
@@ -70,15 +70,16 @@ void Model::check_walker(const Tree<double>& tree) const {
   const auto before = tree.frames(q.data()), after = tree.frames(q_new.data());
   for (std::size_t i = 0; i < links.size(); ++i) {
     if (stands(i)) continue;
-    const auto& partner = tree.links[links[i].partner];
-    const auto one = after[i].point(tree.links[i].centre), other = before[links[i].partner].point(partner.centre);
+    const auto& counterpart = tree.links[links[i].counterpart];
+    const auto one = after[i].point(tree.links[i].centre),
+               other = before[links[i].counterpart].point(counterpart.centre);
     double miss = 0.0;
     if (tree.links[i].mass > 0.0)
       for (int a = 0; a < 3; ++a) miss = std::max(miss, std::abs(one[a] - tree.mirror(a) * other[a]));
-    for (int a = 0; a < 3; ++a) miss = std::max(miss, std::abs(tree.links[i].inertia[a] - partner.inertia[a]));
-    miss = std::max(miss, std::abs(tree.links[i].mass - partner.mass));
+    for (int a = 0; a < 3; ++a) miss = std::max(miss, std::abs(tree.links[i].inertia[a] - counterpart.inertia[a]));
+    miss = std::max(miss, std::abs(tree.links[i].mass - counterpart.mass));
     if (miss > 1e-9)
-      fail(link_lines[i], "exchanging the legs does not put link " + partner.name + " in the place of " +
+      fail(link_lines[i], "exchanging the legs does not put link " + counterpart.name + " in the place of " +
                               links[i].name +
                               "; partners must agree in length, mass, centre, inertia "
                               "and joint");

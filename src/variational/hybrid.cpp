@@ -72,7 +72,7 @@ HybridIntegrator::Held HybridIntegrator::held(const Mode& mode, const VectorXd& 
     ++count;
     return true;
   };
-  for (const int wire : assembly_.wires) add(wire, 0.0);
+  for (const int wire : assembly_.constraints) add(wire, 0.0);
   for (std::size_t i = 0; i < mode.holds.size(); ++i) {
     const Contact& contact = assembly_.contacts[i];
     if (mode.holds[i] != Hold::open && add(contact.gap, 0.0) && mode.holds[i] == Hold::slide && mode.ways[i] != 0)
@@ -193,7 +193,7 @@ std::vector<HybridIntegrator::Guard> HybridIntegrator::guards(const Mode& mode) 
     if (mode.holds[k] == Hold::stick) all.insert(all.end(), {{Guard::cone_up, i}, {Guard::cone_down, i}});
     if (mode.holds[k] == Hold::slide && mode.ways[k] != 0) all.push_back({Guard::slip, i});
   }
-  for (int i = 0; i < static_cast<int>(assembly_.exchanges.size()); ++i) all.push_back({Guard::exchange, i});
+  for (int i = 0; i < static_cast<int>(assembly_.resets.size()); ++i) all.push_back({Guard::exchange, i});
   return all;
 }
 
@@ -238,7 +238,7 @@ VectorXd HybridIntegrator::values(const Piece& at, const std::vector<Guard>& gua
         x(i) = at.mode.ways[k] * rows.gradient.row(assembly_.contacts[k].slip).dot(v);
         break;
       case Guard::exchange:
-        x(i) = mechanics_.watched(at.q, v)(assembly_.exchanges[k].guard);
+        x(i) = mechanics_.watched(at.q, v)(assembly_.resets[k].guard);
         break;
     }
   }
@@ -345,7 +345,7 @@ std::string HybridIntegrator::advance(double time, const std::function<bool(cons
       return "";
     }
     if (at_once > 100) return at("events follow each other without end");
-    if (static_cast<int>(events_.size()) > options_.most_events) return at("more events than motion.events allows");
+    if (static_cast<int>(events_.size()) > options_.most_events) return at("more events than hybrid.max-events allows");
   }
   now_.time = time;
   return "";
@@ -402,19 +402,20 @@ std::string HybridIntegrator::start(double time, const VectorXd& q, const Vector
       return "it starts inside contact " + assembly_.contacts[i].name + ", with a gap of " + text;
     }
   }
-  const Held wires = held(now_.mode, q);
-  if (wires.rows.size() < assembly_.wires.size())
-    return "the wires are dependent at the start: one says what others say";
-  for (const int wire : assembly_.wires)
+  const Held constraints = held(now_.mode, q);
+  if (constraints.rows.size() < assembly_.constraints.size())
+    return "the constraints are dependent at the start: one says what others say";
+  for (const int wire : assembly_.constraints)
     if (!(std::abs(rows.value(wire)) <= 1e-9)) {
       char text[64];
       std::snprintf(text, sizeof text, "%.6g", rows.value(wire));
-      return std::string("it starts off a wire, by ") + text;
+      return std::string("it starts off a constraint, by ") + text;
     }
   now_.p = M * v;
-  if (!wires.rows.empty()) {
+  if (!constraints.rows.empty()) {
     const Eigen::LLT<MatrixXd> mass(M);
-    now_.p -= wires.G.transpose() * (wires.G * mass.solve(wires.G.transpose())).llt().solve(wires.G * v);
+    now_.p -= constraints.G.transpose() *
+              (constraints.G * mass.solve(constraints.G.transpose())).llt().solve(constraints.G * v);
   }
   std::string reason = collide(0.0);
   return reason;

@@ -1,4 +1,4 @@
-// Motions as pieces on constraint sets, joined by jumps: the nonsmooth integrator.
+// Motions as pieces on constraint sets, joined by jumps: the hybrid integrator.
 //
 // A mode says which contacts are held and how: open, sticking, or sliding one way. Within a mode a step solves, for q1
 // given (q0, p0),
@@ -29,7 +29,7 @@ struct Contact {
   bool latch = false;  // once closed it pulls, too
 };
 // What happens where `guard`, a watched number, falls through zero: coordinates and rates become watched numbers.
-struct Exchange {
+struct Reset {
   std::string name;
   int guard = -1;
   std::vector<int> coordinates, rates;  // [n]: a watched number, -1: as it was
@@ -37,8 +37,8 @@ struct Exchange {
 struct Assembly {
   const Mechanics* mechanics = nullptr;
   std::vector<Contact> contacts;
-  std::vector<int> wires;  // rows that are held at zero always
-  std::vector<Exchange> exchanges;
+  std::vector<int> constraints;  // rows that are held at zero always
+  std::vector<Reset> resets;
 };
 
 enum class JumpLaw { momentum, discrete_energy };

@@ -149,10 +149,10 @@ std::string HybridIntegrator::collide(double rest_of_step) {
   const double speed = 1e-10 * (1e-6 + v.lpNorm<Eigen::Infinity>());
   std::vector<std::size_t> at(set.size(), 0);
   bool solved = false;
-  const auto wires = static_cast<Eigen::Index>(assembly_.wires.size());
+  const auto constraints = static_cast<Eigen::Index>(assembly_.constraints.size());
   do {
     // rows: wires, then of each contact with an impulse its gap and, sticking, its slip
-    std::vector<int> held_rows(assembly_.wires);
+    std::vector<int> held_rows(assembly_.constraints);
     std::vector<double> rates(held_rows.size(), 0.0);
     std::vector<Eigen::Index> normal(set.size(), -1), tangential(set.size(), -1);
     for (std::size_t j = 0; j < set.size(); ++j) {
@@ -171,7 +171,7 @@ std::string HybridIntegrator::collide(double rest_of_step) {
     VectorXd miss(m);
     for (Eigen::Index i = 0; i < m; ++i) {
       G.row(i) = rows.gradient.row(held_rows[static_cast<std::size_t>(i)]);
-      miss(i) = rates[static_cast<std::size_t>(i)] - (i < wires ? 0.0 : G.row(i).dot(v));
+      miss(i) = rates[static_cast<std::size_t>(i)] - (i < constraints ? 0.0 : G.row(i).dot(v));
     }
     MatrixXd B = G;
     for (std::size_t j = 0; j < set.size(); ++j)
@@ -202,7 +202,7 @@ std::string HybridIntegrator::collide(double rest_of_step) {
 
   // what leaves slower than rest_speed stays, with all that carries an impulse
   VectorXd after = mass.solve(now_.p);
-  std::vector<int> resting(assembly_.wires);
+  std::vector<int> resting(assembly_.constraints);
   bool rests = false;
   for (std::size_t j = 0; j < set.size(); ++j) {
     const Contact& contact = assembly_.contacts[set[j]];
@@ -244,8 +244,8 @@ void HybridIntegrator::keep_energy(int contact, double rest_of_step) {
   std::fill(open.holds.begin(), open.holds.end(), Hold::open);
   const auto miss = [&](double impulse) {
     VectorXd q1, p1;
-    Held wires = held(open, now_.q);
-    if (!substep(open, wires, now_.q, reflected + impulse * normal, rest_of_step, q1, p1)) return std::nan("");
+    Held constraints = held(open, now_.q);
+    if (!substep(open, constraints, now_.q, reflected + impulse * normal, rest_of_step, q1, p1)) return std::nan("");
     return discrete_energy_ - wanted;
   };
   double a = 0.0, fa = miss(a), b = 1e-4 * reflected.norm() / std::max(normal.norm(), 1e-300), fb = miss(b);
@@ -260,7 +260,7 @@ void HybridIntegrator::keep_energy(int contact, double rest_of_step) {
 }
 
 std::string HybridIntegrator::exchange(int which) {
-  const Exchange& law = assembly_.exchanges[static_cast<std::size_t>(which)];
+  const Reset& law = assembly_.resets[static_cast<std::size_t>(which)];
   const VectorXd v = velocity(), watched = mechanics_.watched(now_.q, v);
   const double before = kinetic(now_.q, now_.p);
   VectorXd q = now_.q, rates = v;
@@ -276,9 +276,9 @@ std::string HybridIntegrator::exchange(int which) {
   note(Event::exchange, which, before - kinetic(now_.q, now_.p));
   for (const Contact& contact : assembly_.contacts)
     if (mechanics_.row(q).value(contact.gap) < -1e-9)
-      return at("exchange " + law.name + " moves contact " + contact.name + " below the surface");
+      return at("reset " + law.name + " moves contact " + contact.name + " below the surface");
   if (!(mechanics_.watched(q, rates)(law.guard) > 0.0))
-    return at("exchange " + law.name + " leads to where it happens again");
+    return at("reset " + law.name + " leads to where it happens again");
   return collide(0.0);
 }
 

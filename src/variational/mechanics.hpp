@@ -1,4 +1,4 @@
-// A mechanical system as the nonsmooth integrator (hybrid.hpp) sees it: its discrete Lagrangian, its rows and what is
+// A mechanical system as the hybrid integrator (hybrid.hpp) sees it: its discrete Lagrangian, its rows and what is
 // watched of its state, recorded once (autodiff/tape.hpp) with its parameters as inputs.
 #pragma once
 

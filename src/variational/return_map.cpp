@@ -44,7 +44,7 @@ class ReturnMap {
       const double time = begin + step * steps_.step;
       if (time - begin > options_.longest) {
         char text[64];
-        std::snprintf(text, sizeof text, "no exchange within %g s", options_.longest);
+        std::snprintf(text, sizeof text, "no reset within %g s", options_.longest);
         reason = text;
       } else {
         reason = integrator_.advance(time, [](const Event& event) { return event.kind == Event::exchange; });
@@ -89,7 +89,7 @@ class ReturnMap {
       all.push_back(held.G.row(static_cast<Eigen::Index>(i)).dot(v));
     }
     all.push_back(
-        assembly_.mechanics->watched(q, v)(assembly_.exchanges[static_cast<std::size_t>(section.exchange)].guard));
+        assembly_.mechanics->watched(q, v)(assembly_.resets[static_cast<std::size_t>(section.exchange)].guard));
     return Eigen::Map<const VectorXd>(all.data(), static_cast<Eigen::Index>(all.size()));
   }
   MatrixXd slope(const Section& section) const {
@@ -142,8 +142,8 @@ class ReturnMap {
 Gait find_gait(HybridIntegrator& integrator, const Assembly& assembly, const PieceOptions& steps,
                const GaitOptions& options) {
   Gait gait;
-  if (assembly.exchanges.empty()) {
-    gait.reason = "the model has no exchange";
+  if (assembly.resets.empty()) {
+    gait.reason = "the model has no reset";
     return gait;
   }
   ReturnMap map(integrator, assembly, steps, options);
@@ -169,7 +169,7 @@ Gait find_gait(HybridIntegrator& integrator, const Assembly& assembly, const Pie
   for (int iteration = 0;; ++iteration) {
     if (std::string reason = map.image(now, after, &gait.period); !reason.empty())
       return ended("a stride of the search fails: " + reason);
-    if (after.exchange != now.exchange) return ended("strides end in exchanges of different kinds");
+    if (after.exchange != now.exchange) return ended("strides end in resets of different kinds");
     const MatrixXd N = map.directions(now);
     const auto m = N.cols();
     const VectorXd miss = N.transpose() * (after.x - now.x);

@@ -76,10 +76,10 @@ with tempfile.TemporaryDirectory() as scratch:
             (["--strategy", "bobyqa", "--surrogate.max-failures", "3"], "bobyqa"),
             (["--design.material", "steel, steel"], "twice"),
             (["--design.width", "1, x"], "x"),
-            (["--surrogate.within", "height + depth <= 1"], "depth"),
+            (["--surrogate.design-constraints", "height + depth <= 1"], "depth"),
             (["--surrogate.conditional", "ribs"], "NAME if CONDITION"),
             (["--surrogate.constraints", "1 <= sag <= 0"], "sag"),
-            (["--surrogate.logarithmic", "width"], "width")]:
+            (["--surrogate.log-scale", "width"], "width")]:
         done = run("run", CONFIG, "--study.archive", "other.h5", *words, cwd=scratch)
         assert done.returncode == 2 and complaint in done.stderr and done.stderr.count("\n") == 1, (words, done)
         assert not os.path.exists(os.path.join(scratch, "other.h5")), words

@@ -200,10 +200,10 @@ TEST_F(Command, PredictsAndSaysWhatMatters) {
   for (const auto& [words, said] :
        std::vector<std::pair<std::string, std::string>>{{"predict b.h5 --design.x 20", "a number from -5 to 10"},
                                                         {"predict b.h5 --design.z 2", "did you mean '--design."},
-                                                        {"predict b.h5 --of slop", "there are: cost, slope"},
+                                                        {"predict b.h5 --quantity slop", "there are: cost, slope"},
                                                         {"predict none.h5", "none.h5"},
                                                         {"sensitivity b.h5 --samples 3", "a number from 64"},
-                                                        {"sensitivity b.h5 --of cost,slope", "takes one name"},
+                                                        {"sensitivity b.h5 --quantity cost,slope", "takes one name"},
                                                         {"sensitivity", "usage"}}) {
     const Result refused = dodyn(words);
     EXPECT_EQ(refused.code, 2) << words << refused.text;
@@ -239,8 +239,9 @@ TEST_F(Command, SimulateShowsOneMotion) {
   std::getline(file, head);
   EXPECT_EQ(head.rfind("t", 0), 0u) << head;
   EXPECT_GT(std::count(std::istreambuf_iterator<char>(file), {}, '\n'), 100);
-  const Result docking = dodyn("simulate " + configs +
-                               "docking.cfg --design.spacing 0.06 --starts.bearing \"12 deg\" --starts.distance 0.15");
+  const Result docking =
+      dodyn("simulate " + configs +
+            "docking.cfg --design.spacing 0.06 --initial-states.bearing \"12 deg\" --initial-states.distance 0.15");
   EXPECT_EQ(docking.code, 0);
   EXPECT_HAS(docking.text, "docked");
   const Result none = dodyn("simulate f.cfg --design.x 0.5");  // no simulation
@@ -250,11 +251,12 @@ TEST_F(Command, SimulateShowsOneMotion) {
 
 // From an archive alone, a start of a design is simulated as it was: with the same numbers as from the configuration.
 TEST_F(Command, SimulateShowsAStartOfAnArchivedDesign) {
-  const std::string few = " --starts.count 4 --simulation.end 40 --simulation.step 0.004";
+  const std::string few = " --initial-states.count 4 --simulation.end 40 --simulation.step 0.004";
   const std::string config = std::string(CONFIGS) + "/docking-robust.cfg";
   ASSERT_EQ(dodyn("run " + config + few + " --study.archive again.h5 --strategy sweep --surrogate.points 2").code, 0);
-  ASSERT_EQ(dodyn("simulate again.h5 --evaluation 1 --start 3 --output archived.csv").code, 0);
-  ASSERT_EQ(dodyn("simulate " + config + few + " --design.spacing \"75.5 mm\" --start 3 --output given.csv").code, 0);
+  ASSERT_EQ(dodyn("simulate again.h5 --evaluation 1 --initial-state 3 --output archived.csv").code, 0);
+  ASSERT_EQ(
+      dodyn("simulate " + config + few + " --design.spacing \"75.5 mm\" --initial-state 3 --output given.csv").code, 0);
   const auto text = [this](const char* name) {
     std::ifstream file(directory + "/" + name);
     return std::string(std::istreambuf_iterator<char>(file), {});
@@ -264,26 +266,27 @@ TEST_F(Command, SimulateShowsAStartOfAnArchivedDesign) {
   const Result wrong = dodyn("simulate again.h5 --evaluation 7");
   EXPECT_EQ(wrong.code, 2);
   EXPECT_HAS(wrong.text, "no evaluation 7; allowed: an id from 0 to 1");
-  EXPECT_EQ(dodyn("simulate again.h5 --start 5").code, 2);
+  EXPECT_EQ(dodyn("simulate again.h5 --initial-state 5").code, 2);
   const std::string other = directory + "/scenarios.cfg";  // of one of two scenarios
   {
     std::ifstream file(config);
     std::ofstream(other) << file.rdbuf() << "[scenario as-is]\n[scenario rough]\ndesign.pull = 0.8\n";
   }
   ASSERT_EQ(dodyn("run " + other + few + " --study.archive two.h5 --strategy sweep --surrogate.points 2").code, 0);
-  EXPECT_HAS(dodyn("simulate two.h5 --start 2").text, "say which: --study.scenarios NAME, of as-is, rough");
-  ASSERT_EQ(dodyn("simulate two.h5 --evaluation 0 --start 2 --study.scenarios rough --output archived.csv").code, 0);
+  EXPECT_HAS(dodyn("simulate two.h5 --initial-state 2").text, "say which: --study.scenarios NAME, of as-is, rough");
   ASSERT_EQ(
-      dodyn("simulate " + config + few + " --design.spacing \"25.5 mm\" --design.pull 0.8 --start 2 --output given.csv")
-          .code,
-      0);
+      dodyn("simulate two.h5 --evaluation 0 --initial-state 2 --study.scenarios rough --output archived.csv").code, 0);
+  ASSERT_EQ(dodyn("simulate " + config + few +
+                  " --design.spacing \"25.5 mm\" --design.pull 0.8 --initial-state 2 --output given.csv")
+                .code,
+            0);
   EXPECT_EQ(text("archived.csv"), text("given.csv"));
 }
 
 TEST_F(Command, ReplaysAnArchivedGait) {
   const std::string config = std::string(CONFIGS) + "/knee-motor.cfg ",
                     other = std::string(CONFIGS) + "/knee-free.cfg ";
-  const std::string mesh = "--gait.intervals 40 --gait.starts 2 ";
+  const std::string mesh = "--gait.intervals 40 --gait.initial-guesses 2 ";
   ASSERT_EQ(dodyn("run " + config + mesh + "--study.archive a.h5 --study.max-evaluations 3").code, 0);
   const Result best = dodyn("simulate " + config + mesh + "--from a.h5 --output best.csv");
   EXPECT_EQ(best.code, 0) << best.text;
@@ -294,9 +297,9 @@ TEST_F(Command, ReplaysAnArchivedGait) {
   for (const std::string& words :
        {config + "--from a.h5", other + mesh + "--from a.h5", config + mesh + "--from nowhere.h5",
         config + mesh + "--from f.cfg", config + mesh + "--from a.h5 --evaluation 9",
-        config + mesh + "--from a.h5 --evaluation x", config + mesh + "--from a.h5 --start 2",
+        config + mesh + "--from a.h5 --evaluation x", config + mesh + "--from a.h5 --initial-state 2",
         config + mesh + "--evaluation 1", config + mesh + "--from", config + mesh + "--from a.h5 --design.knee 0.4",
-        std::string("f.cfg --from a.h5"), config + mesh + "--from a.h5 --replay.step 0"}) {
+        std::string("f.cfg --from a.h5"), config + mesh + "--from a.h5 --rollout.step 0"}) {
     const Result bad = dodyn("simulate " + words + " --output bad.csv");
     EXPECT_EQ(bad.code, 2) << words << "\n" << bad.text;
     EXPECT_EQ(std::count(bad.text.begin(), bad.text.end(), '\n'), 1) << words << "\n" << bad.text;
@@ -315,8 +318,9 @@ TEST_F(Command, ReplaysAnArchivedGait) {
 }
 
 TEST_F(Command, SolveTellsWhereTheTimeWent) {
-  const Result result = dodyn("solve " + std::string(CONFIGS) +
-                              "/knee-motor.cfg --design.fold 130deg --design.knee 0.5 --gait.starts 1 --verbose");
+  const Result result =
+      dodyn("solve " + std::string(CONFIGS) +
+            "/knee-motor.cfg --design.fold 130deg --design.knee 0.5 --gait.initial-guesses 1 --verbose");
   EXPECT_EQ(result.code, 0) << result.text;
   EXPECT_HAS(result.text, "factori");
   EXPECT_HAS(result.text, "warnings\n  the gait lifts its foot");
@@ -407,7 +411,7 @@ TEST_F(Command, CheckShowsWhereEachValueComesFrom) {
 }
 
 TEST_F(Command, OneTwoAndFourRanksAreTheSameStudy) {
-  for (const std::string strategy : {"strawman", "sweep"}) {
+  for (const std::string strategy : {"spline", "sweep"}) {
     const std::string words = "run f.cfg --testfunction.delay 0.005 --strategy " + strategy + " --study.archive ";
     EXPECT_EQ(dodyn(words + strategy + "0.h5").code, 0);
     for (const int n : strategy == "sweep" ? std::vector{1, 2, 4} : std::vector{2}) {
@@ -422,9 +426,9 @@ TEST_F(Command, OneTwoAndFourRanksAreTheSameStudy) {
 // Scenarios and their parts, spread over ranks in whatever order.
 TEST_F(Command, ScenariosAreTheSameOnAnyNumberOfRanks) {
   std::ofstream(directory + "/s.cfg")
-      << "[study]\nevaluator = gait\nacross = worst\n[surrogate]\nstrategy = strawman\ngradient = true\n"
+      << "[study]\nevaluator = gait\nscenario-aggregate = worst\n[surrogate]\nstrategy = spline\ngradient = true\n"
          "[design]\nknee.min = 0.35\nknee.max = 0.6\nperiod = 0.8\n[gait]\nmodel = motor-biped\nintervals = 16\n"
-         "starts = 4\nparts = 2\nshifts = 1\n[scenario slow]\nstep-length = 0.4\nreference = 0.034\n"
+         "initial-guesses = 4\ntasks = 2\nshifts = 1\n[scenario slow]\nstep-length = 0.4\nreference = 0.034\n"
          "[scenario fast]\nstep-length = 0.6\nreference = 0.45\n[scenario up]\nslope = 1 deg\nstep-length = 0.5\n"
          "parts = 1\nreference = 0.31\n";
   const std::string words = "run s.cfg --study.max-evaluations 5 --study.archive ";
@@ -458,11 +462,11 @@ TEST_F(Command, ScenariosAreTheSameOnAnyNumberOfRanks) {
 // The list of distinct gaits that the starts of a design ended at: joined from parts that ranks do in any order, some
 // of them starting from a neighbour's gait.
 TEST_F(Command, OptimaAreTheSameOnAnyNumberOfRanks) {
-  std::ofstream(directory + "/g.cfg")
-      << "[study]\nevaluator = gait\n[surrogate]\nstrategy = strawman\n"
-         "[design]\nknee.min = 0.35\nknee.max = 0.55\n"
-         "[gait]\nlegs = fixed-masses\nranges = free\nintervals = 16\nstarts = 7\nshifts = 1\nexamination = report\n";
-  const std::string words = "run g.cfg --study.max-evaluations 5 --gait.parts ";
+  std::ofstream(directory + "/g.cfg") << "[study]\nevaluator = gait\n[surrogate]\nstrategy = spline\n"
+                                         "[design]\nknee.min = 0.35\nknee.max = 0.55\n"
+                                         "[gait]\nleg-mass-model = fixed-masses\njoint-limits = none\nintervals = "
+                                         "16\ninitial-guesses = 7\nshifts = 1\nvalidity-check = warn\n";
+  const std::string words = "run g.cfg --study.max-evaluations 5 --gait.tasks ";
   EXPECT_EQ(dodyn(words + "3 --study.archive 1.h5").code, 0);
   EXPECT_EQ(ranks(2, words + "3 --study.archive 2.h5").code, 0);
   EXPECT_EQ(ranks(3, words + "3 --study.archive 3.h5").code, 0);

@@ -14,7 +14,7 @@ DODYN, ROOT = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
 ENVIRONMENT = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
 # What makes an evaluation tiny: its outcome is not asked for.
 TINY = {
-    "gait": {"intervals": "10", "starts": "1", "parts": "1", "shifts": "0", "coarse-intervals": "0",
+    "gait": {"intervals": "10", "initial-guesses": "1", "tasks": "1", "shifts": "0", "coarse-intervals": "0",
              "refine-tolerance": "0", "max-iterations": "30"},
     "simulation": {"end": "0.05", "nodes": "3"},
     "elastic": {"duration": "0.01"},

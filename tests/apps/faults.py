@@ -25,9 +25,9 @@ NEED_RECOVERY = ("ranks_die", "hang", "stopped", "master_killed", "slow", "local
 CONFIG = """[study]
 evaluator = testfunction
 batch = 9
-silence = 1
-grace = 1
-attempts = 2
+heartbeat-timeout = 1
+grace-period = 1
+max-attempts = 2
 [surrogate]
 strategy = sweep
 points = 9
@@ -103,7 +103,7 @@ def alone():
     """A design that kills the study's only process is given up like any other, by the starts that come after."""
     for fault, signal_number in (("crash", signal.SIGSEGV), ("kill", signal.SIGKILL)):
         words = ["run", "f.cfg", "--testfunction.fault", fault, "--study.archive", fault + ".h5"]
-        for attempt in range(2):  # study.attempts
+        for attempt in range(2):  # study.max-attempts
             code, text = dodyn(*words)
             assert code == -signal_number, (code, text)
         code, text = dodyn(*words)
@@ -126,7 +126,7 @@ def alone():
 
 
 def ranks_die():
-    """Without isolation the rank goes too; the others give the design up after study.attempts. Where it was rank 0, the
+    """Without isolation the rank goes too; the others give the design up after study.max-attempts. Where it was rank 0, the
     same command goes on."""
     for fault in ("crash", "kill"):
         for attempt in range(4):
@@ -157,8 +157,8 @@ def hang():
 COMMAND = """[study]
 evaluator = command
 batch = 4
-silence = 2
-grace = 20
+heartbeat-timeout = 2
+grace-period = 20
 [surrogate]
 strategy = sweep
 points = 5
@@ -306,7 +306,7 @@ def tree():
             print(f"{ranks} ranks, {how}: all gone after {time.time() - since:.1f} s")
             finish(run)
     # A time limit ends them too, those that do not look at SIGTERM included.
-    code, text = dodyn("run", "c.cfg", "--study.time-limit", "1", "--study.grace", "1", "--surrogate.points", "2")
+    code, text = dodyn("run", "c.cfg", "--study.time-limit", "1", "--study.grace-period", "1", "--surrogate.points", "2")
     assert code == 1 and "timed_out 0, 1" in text, text  # no evaluation has a usable cost
     none_left(mark)
 
@@ -330,10 +330,10 @@ def evaluating(archive, run, limit=60):
 
 
 def interrupted():
-    """The first Ctrl-C waits for what runs, study.grace at most; the second one waits for nothing."""
+    """The first Ctrl-C waits for what runs, study.grace-period at most; the second one waits for nothing."""
     with open("f.cfg", "w") as file:  # what fails just then is done again
         file.write(CONFIG.replace("fail-above = 0.9", "fail-above = 2"))
-    slow = [DODYN, "run", "f.cfg", "--study.grace", "60", "--testfunction.delay"]
+    slow = [DODYN, "run", "f.cfg", "--study.grace-period", "60", "--testfunction.delay"]
     run = start([*slow, "1.5"])
     rows_there("f.h5", 1)
     run.send_signal(signal.SIGINT)
@@ -387,9 +387,9 @@ def stopped():
 
 
 def master_killed():
-    """Ranks on rank 0's host see that it is gone, however long study.silence is; the same command goes on."""
+    """Ranks on rank 0's host see that it is gone, however long study.heartbeat-timeout is; the same command goes on."""
     ENVIRONMENT["MARK"] = mark = os.getcwd()
-    run = start([*RANKS, "-n", "3", DODYN, "run", "f.cfg", "--study.silence", "600", "--testfunction.delay", "0.5",
+    run = start([*RANKS, "-n", "3", DODYN, "run", "f.cfg", "--study.heartbeat-timeout", "600", "--testfunction.delay", "0.5",
                  "--surrogate.points", "90", "--study.max-evaluations", "90", "--study.batch", "90", "--exit-code-file", "code"])
     rows_there("f.h5", 3)
     os.kill(ranks_of(mark)[0], signal.SIGKILL)
@@ -404,10 +404,10 @@ def master_killed():
 def slow():
     """What a rank that is slow has is begun again on another; the costs are those of one rank."""
     more = ["--testfunction.noise", "0.1", "--surrogate.points", "120", "--study.max-evaluations", "120",
-            "--study.duplicate-after", "3"]
+            "--study.speculate-after", "3"]
     assert dodyn("run", "f.cfg", *more, "--study.archive", "alone.h5")[0] == 0
     ENVIRONMENT["MARK"] = mark = os.getcwd()
-    run = start([*RANKS, "-n", "4", DODYN, "run", "f.cfg", "--study.silence", "600", "--testfunction.delay", "0.1", *more])
+    run = start([*RANKS, "-n", "4", DODYN, "run", "f.cfg", "--study.heartbeat-timeout", "600", "--testfunction.delay", "0.1", *more])
     rows_there("f.h5", 3)
     held = ranks_of(mark)[2]
     os.kill(held, signal.SIGSTOP)
@@ -419,16 +419,16 @@ def slow():
     here, alone = evaluations(), evaluations("alone.h5")
     assert {x: row["cost"] for x, row in here.items()} == {x: row["cost"] for x, row in alone.items()} and len(here) == 120
     with open("c.cfg", "w") as file:
-        file.write("[study]\nevaluator = command\nduplicate-after = 3\n[command]\nrun = true\n[design]\nx.min = 0\nx.max = 1\n")
+        file.write("[study]\nevaluator = command\nspeculate-after = 3\n[command]\nrun = true\n[design]\nx.min = 0\nx.max = 1\n")
     code, text = dodyn("run", "c.cfg")
-    assert code == 2 and "study.duplicate-after = 3" in text, text
+    assert code == 2 and "study.speculate-after = 3" in text, text
 
 
 def copied():
-    """study.copy is there for programs that know nothing of SWMR."""
+    """study.snapshot is there for programs that know nothing of SWMR."""
     import h5py
     run = start([DODYN, "run", "f.cfg", "--testfunction.delay", "0.02", "--surrogate.points", "300", "--study.max-evaluations",
-                 "1000", "--study.copy", "copy.h5"])
+                 "1000", "--study.snapshot", "copy.h5"])
     rows_there("f.h5", 3)
     refused = {"f.h5": 0, "copy.h5": 0}
     looks = 0
@@ -448,7 +448,7 @@ def copied():
 
 def wall_time():
     """The run ends by itself in time; the same command goes on."""
-    code, text = dodyn("run", "f.cfg", "--testfunction.delay", "0.5", "--wall-time", "0:00:02", "--study.grace", "1")
+    code, text = dodyn("run", "f.cfg", "--testfunction.delay", "0.5", "--wall-time", "0:00:02", "--study.grace-period", "1")
     assert code == 3 and "reached study.wall-time" in text, text
     assert 1 <= len(evaluations()) < 9
     code, text = dodyn("run", "f.cfg")
@@ -458,11 +458,11 @@ def wall_time():
 def gait_time_limit():
     """A gait optimisation looks at the clock: it ends as timed_out, with what it has, long before all its starts are tried."""
     code, text = dodyn("run", os.path.join(ROOT, "configs", "knee.cfg"), "--study.time-limit", "0.02", "--study.archive",
-                       "knee.h5", "--study.max-evaluations", "3", "--study.failure-minimum", "100")
+                       "knee.h5", "--study.max-evaluations", "3", "--study.failure-rate-after", "100")
     code, text = dodyn("show", "knee.h5", "--json")
     rows = json.loads(text)["evaluations"]
     assert [row["status"] for row in rows] == ["timed_out"] * len(rows) and len(rows) >= 2, rows
-    assert all(row["metrics"]["starts"] < 16 for row in rows), rows
+    assert all(row["metrics"]["guesses"] < 16 for row in rows), rows
 
 
 def local_script():
@@ -473,7 +473,7 @@ def local_script():
     code, text = finish(start([*script, "--study.archive", "f.cfg"]))
     assert code == 2 and text.count("dodyn: ") == 1, text
 
-    slow = [*script, "--study.grace", "20", "--testfunction.delay"]
+    slow = [*script, "--study.grace-period", "20", "--testfunction.delay"]
     run = start([*slow, "1.5"])
     rows_there("f.h5", 1)
     run.send_signal(signal.SIGINT)
@@ -520,7 +520,7 @@ def local_script():
 def failures():
     """Too many of them end the study, and say so."""
     code, text = dodyn("run", "f.cfg", "--testfunction.fail-above", "0.3", "--study.failure-rate", "0.5",
-                       "--study.failure-minimum", "5", "--study.batch", "1")
+                       "--study.failure-rate-after", "5", "--study.batch", "1")
     assert code == 1 and "evaluations failed; study.failure-rate" in text, text
 
 

@@ -22,7 +22,7 @@ ENVIRONMENT |= {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM":
 CONFIG = """[study]
 evaluator = command
 batch = 8
-grace = 2
+grace-period = 2
 [surrogate]
 strategy = sweep
 points = 8

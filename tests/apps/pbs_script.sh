@@ -16,10 +16,10 @@ done
 FAKE
 printf '#!/bin/sh\nfor word; do echo "$word"; done >resubmitted\n' >qsub
 chmod +x mpirun qsub
-PBS_O_WORKDIR=$PWD PBS_NODEFILE=nodes CONFIG=x.cfg KEYS="--gait.starts 4 --study.seed 2" PATH=$PWD:$PATH \
+PBS_O_WORKDIR=$PWD PBS_NODEFILE=nodes CONFIG=x.cfg KEYS="--gait.initial-guesses 4 --study.seed 2" PATH=$PWD:$PATH \
   bash "$root/jobs/pbs.sh" >/dev/null 2>&1
 failures=0
 expect() { grep -q -e "$2" "$1" || { echo "$1 has no '$2': $(cat "$1")"; failures=$((failures + 1)); }; }
-expect started 'run x.cfg --gait.starts 4 --study.seed 2 --wall-time'
-expect resubmitted 'CONFIG=x.cfg,KEYS=--gait.starts 4 --study.seed 2,DODYN='
+expect started 'run x.cfg --gait.initial-guesses 4 --study.seed 2 --wall-time'
+expect resubmitted 'CONFIG=x.cfg,KEYS=--gait.initial-guesses 4 --study.seed 2,DODYN='
 exit $((failures > 0))

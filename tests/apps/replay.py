@@ -19,9 +19,9 @@ environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROO
                    OMPI_MCA_rmaps_base_oversubscribe="1", OMPI_MCA_hwloc_base_binding_policy="none")
 STUDIES = {
     "parts": "testfunction.cfg",
-    "gait": f"{source}/configs/knee-motor.cfg --study.max-evaluations 3 --gait.starts 2 --gait.intervals 10",
-    "docking": f"{source}/configs/docking.cfg --study.max-evaluations 2 --starts.count 4",
-    "control": f"{source}/configs/docking-coils.cfg --study.max-evaluations 2 --starts.count 6 --simulation.batch 2 --simulation.end 5s --disturbance.force 3mN "
+    "gait": f"{source}/configs/knee-motor.cfg --study.max-evaluations 3 --gait.initial-guesses 2 --gait.intervals 10",
+    "docking": f"{source}/configs/docking.cfg --study.max-evaluations 2 --initial-states.count 4",
+    "control": f"{source}/configs/docking-coils.cfg --study.max-evaluations 2 --initial-states.count 6 --simulation.initial-states-per-task 2 --simulation.end 5s --disturbance.force 3mN "
                "--control.craft=male --control.receiver=female --control.docked=length+depth+mount_height,0 --control.sample-rate=20 --control.delay=20ms "
                "--control.position-noise=1mm --control.attitude-noise=0.5deg --control.velocity-noise=1mm/s --design.gain-spin=0.02 "
                "--design.gain-attitude=0.05 --design.dipole-offset=0.1 --design.last-leg=0.03",

@@ -20,7 +20,7 @@ def check_rows(f, n):
             assert len(column) >= n, f"a committed row lacks {name}"
     e = f["/evaluations"]
     assert (e["id"][:n] == np.arange(n)).all()
-    assert (e["seconds"][:n] == 0.5 * np.arange(n)).all()
+    assert (e["wall_time"][:n] == 0.5 * np.arange(n)).all()
 
 
 looks = open(path + ".go", "wb", buffering=0)  # each byte allows the writer five rows
@@ -53,7 +53,7 @@ assert refused < 10 or refused < tries / 2, (refused, tries)
 while True:
     try:
         f = h5py.File(path, "r")
-        if f.attrs["stopped"]:
+        if f.attrs["stop_reason"]:
             break
         f.close()
     except OSError:  # met an append; the file is its writer's for some milliseconds
@@ -63,7 +63,7 @@ with f:
     e = f["/evaluations"]
     n = len(e["id"])
     assert n == 60
-    assert f.attrs["schema"] == 7 and f.attrs["program"] == "dodyn" and f.attrs["stopped"] == b"done"
+    assert f.attrs["schema"] == 7 and f.attrs["program"] == "dodyn" and f.attrs["stop_reason"] == b"done"
     assert "study.evaluator = gait\n" in f.attrs["configuration"]
     status = h5py.check_enum_dtype(e["status"].dtype)
     assert status == dict(ok=0, infeasible=1, not_converged=2, failed=3, timed_out=4, lost=5), status
@@ -71,7 +71,7 @@ with f:
     assert e["reason"].asstr()[1] == "reason of row 1"
     assert list(e["design"].attrs["names"]) == ["knee"] and list(e["design"].attrs["units"]) == ["m"]
     assert list(e["metrics"].attrs["names"]) == ["speed", "steps"]
-    assert e["seconds"].attrs["unit"] == "s"
+    assert e["wall_time"].attrs["unit"] == "s"
     assert e["design"].shape == (n, 1) and e["metrics"].shape == (n, 2)
     assert np.isnan(e["gradient"][1::2]).all() and np.isfinite(e["gradient"][::2]).all()
     q = f["/trajectories/q"]
@@ -88,8 +88,8 @@ with f:
     for i in range(n):
         assert np.isnan(q[i]).all() if i % 3 == 2 else np.allclose(q[i], np.sin(i + k + 10 * j), atol=1e-12)
     # The checksum of a row is that of its fields' bytes, in the order of the record, and of its trajectory's.
-    fields = ["id", "parent", "design", "seed", "status", "reason", "cost", "cost_stderr", "gradient", "metrics"]
-    fields += ["seconds", "rank", "host", "started"]
+    fields = ["id", "warm_start_id", "design", "seed", "status", "reason", "cost", "cost_stderr", "gradient", "metrics"]
+    fields += ["wall_time", "rank", "host", "start_time"]
     fixed = {name: e[name].id.get_type().get_size() for name in fields}
     raw = lambda name, i: (e[name][i].ljust(fixed[name], b"\0") if e[name].dtype.kind in "SO" else e[name][i].tobytes())
     for i in range(n):
@@ -98,8 +98,8 @@ with f:
         of_motion = 0 if i % 3 == 2 else zlib.crc32(motion)
         outcome = b"".join(raw(name, i) for name in fields[2:10]) + of_motion.to_bytes(4, "little")
         assert list(e["checksum"][i]) == [crc, of_motion, zlib.crc32(outcome)], i
-    assert (f["/iterations/evaluations"][:] == 1 + np.arange(n)).all()
-    numbers = f["/iterations/numbers"]
+    assert (f["/iterations/n_observed"][:] == 1 + np.arange(n)).all()
+    numbers = f["/iterations/diagnostics"]
     assert list(numbers.attrs["names"]) == ["length", "quality"] and numbers.shape == (n, 2)
     assert np.isnan(numbers[0]).all() and numbers[5, 1] == 5 and np.isnan(f["/iterations/recommended"][1]).all()
     considered = f["/iterations/candidates"]

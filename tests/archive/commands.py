@@ -141,15 +141,15 @@ def rerun():
     before = open("q.h5", "rb").read(), dodyn("show", "q.h5", "--json")
     assert "nothing to repeat" in dodyn("rerun", *words, "--failed")
     assert dodyn("show", "q.h5", "--json") == before[1], "a rerun of nothing left a trace"
-    assert json.loads(before[1])["stopped"]
+    assert json.loads(before[1])["stop_reason"]
 
 
 def foreign():
     """Files that claim what cannot be, or that reach into other files: refused in one line, and nothing else is written."""
     def many_reasons(f):
-        size = f.attrs.get_id("stopped").dtype
-        del f.attrs["stopped"]
-        f.attrs.create("stopped", [b"x" * size.itemsize] * 64, dtype=size)
+        size = f.attrs.get_id("stop_reason").dtype
+        del f.attrs["stop_reason"]
+        f.attrs.create("stop_reason", [b"x" * size.itemsize] * 64, dtype=size)
 
     def many_points(f):
         f["/surrogate"].attrs["grid_points"] = 2**31 - 1

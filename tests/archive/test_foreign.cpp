@@ -62,21 +62,22 @@ void append(hid_t file, const Outcome& one) {
 }
 
 const std::vector<Damage> corpus = {
-    {"'stopped'",
+    {"'stop_reason'",
      [](hid_t file, auto&) {
        const std::vector<char> texts(64 * 1024, 'x');
-       replace_attribute(file, "stopped", string_type(1024), {64}, texts.data());
+       replace_attribute(file, "stop_reason", string_type(1024), {64}, texts.data());
      }},
-    {"'stopped'",
+    {"'stop_reason'",
      [](hid_t file, auto&) {
        const std::vector<char> text(4096, 'x');
-       replace_attribute(file, "stopped", string_type(4096), {1}, text.data());
+       replace_attribute(file, "stop_reason", string_type(4096), {1}, text.data());
      }},
-    {"'stopped'", [](hid_t file, auto&) { replace_attribute(file, "stopped", string_type(1024), {}, nullptr); }},
-    {"'stopped'",
+    {"'stop_reason'",
+     [](hid_t file, auto&) { replace_attribute(file, "stop_reason", string_type(1024), {}, nullptr); }},
+    {"'stop_reason'",
      [](hid_t file, auto&) {
        const double number = 1;
-       replace_attribute(file, "stopped", H5T_NATIVE_DOUBLE, {1}, &number);
+       replace_attribute(file, "stop_reason", H5T_NATIVE_DOUBLE, {1}, &number);
      }},
     {"'schema'",
      [](hid_t file, auto&) {
@@ -158,9 +159,9 @@ const std::vector<Damage> corpus = {
      [](hid_t file, auto&) {
        replace_dataset(file, "/evaluations/checksum", H5T_NATIVE_UINT32, {rows, 1}, chunks({1, 1}));
      }},
-    {"/iterations/evaluations",
+    {"/iterations/n_observed",
      [](hid_t file, auto&) {
-       replace_dataset(file, "/iterations/evaluations", H5T_NATIVE_INT64, {2, 9}, chunks({1, 9}));
+       replace_dataset(file, "/iterations/n_observed", H5T_NATIVE_INT64, {2, 9}, chunks({1, 9}));
      }},
     {"/surrogate/grid",
      [](hid_t file, auto&) {

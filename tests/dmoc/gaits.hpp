@@ -6,7 +6,7 @@
 
 namespace dodyn::dmoc {
 
-// The source's planar walkers are free to fold their knees either way, as gait.ranges = free has them.
+// The source's planar walkers are free to fold their knees either way, as gait.joint-limits = none has them.
 inline std::shared_ptr<const Walker> walker_of(const std::string& name) {
   systems::Model model = systems::find_model(name);
   if (model.dimension == 2) model.structure.ranges.clear();

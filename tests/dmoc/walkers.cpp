@@ -167,17 +167,18 @@ TEST_P(WalkerGaits, ReintegrateForward) {
 // The tape of the exchange is not recorded where there is no exchange.
 TEST(WalkerGaits, ALinkWithoutAPartnerIsRefusedBeforeAnythingIsRecorded) {
   std::string text = systems::model_text("torso");
-  const std::size_t trunk = text.find("[link trunk]"), partner = text.find("partner = trunk ", trunk);
-  ASSERT_NE(partner, std::string::npos);
-  text.erase(partner, text.find('\n', partner) - partner);
+  const std::size_t trunk = text.find("[link trunk]"), counterpart = text.find("counterpart = trunk ", trunk);
+  ASSERT_NE(counterpart, std::string::npos);
+  text.erase(counterpart, text.find('\n', counterpart) - counterpart);
   try {
     const Walker walker(systems::read_model(text, "lone.model", false));
     FAIL() << "no refusal";
   } catch (const ConfigError& error) {
     const auto line = std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(trunk), '\n') + 1;
-    EXPECT_EQ(std::string(error.what()), "lone.model:" + std::to_string(line) +
-                                             ": link trunk needs a partner whose partner it is, for the exchange of "
-                                             "the legs");
+    EXPECT_EQ(std::string(error.what()),
+              "lone.model:" + std::to_string(line) +
+                  ": link trunk needs a counterpart whose counterpart it is, for the exchange of "
+                  "the legs");
   }
 }
 
@@ -281,7 +282,7 @@ Design with_pelvis(const char* width) {
   EXPECT_NE(at, std::string::npos);
   text.replace(at, thigh.size(), "[link swing_thigh]\nparent = pelvis\njoint = spherical ZXY\n");
   text.insert(at, std::string("[link pelvis]\nparent = stance_thigh\njoint = spherical ZXY\nend = 0, ") + width +
-                      ", 0\npartner = pelvis\n\n");
+                      ", 0\ncounterpart = pelvis\n\n");
   auto walker = std::make_shared<const Walker>(systems::read_model(text, "with-pelvis"));
   auto numbers = walker->numbers({{"knee", Coefficient(0.4, 1.0)}});
   return {std::move(walker), std::move(numbers)};

@@ -27,7 +27,7 @@ for line in re.findall(r"^\| `dodyn (.*?)` \|", reference, re.M):
     takes_value[command] = set(re.findall(r"(--[a-z][a-z-]*) [A-Za-z]", line))
 assert "--verify" in options["show"] and "--output" in takes_value["solve"]
 keys = set(re.findall(r"^\| `([a-z-]+\.[a-z-]+)` \|", reference, re.M))
-assert {"study.seed", "gait.starts"} <= keys
+assert {"study.seed", "gait.initial-guesses"} <= keys
 
 pages = ["README.md", "CONTRIBUTING.md"]
 for folder, _, files in os.walk("docs"):

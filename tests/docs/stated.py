@@ -65,7 +65,7 @@ def rabbit():
     expect("README.md", f"takes least energy with the knee at {best['knee']:.3f} m: as built it takes {more} more. {count} evaluations find this")
     expect("docs/walkers.md", f"The knee belongs **{best['knee']:.3f} m** above the foot, at a cost of {cost:.4f}. As built, at 0.40 m, the cost is {built:.4f}, {more} more")
     expect("docs/walkers.md", f"| nothing | {best['knee']:.4f} | {cost:.5f} | {built:.5f} | {more} |")
-    lift = value(dodyn("show", "knee.h5", "--columns", "cost,largest_lift", "--sort", "cost"), r"^\d+ +\S+ +([\d.]+)")
+    lift = value(dodyn("show", "knee.h5", "--columns", "cost,max_foot_height", "--sort", "cost"), r"^\d+ +\S+ +([\d.]+)")
     expect("docs/walkers.md", f"the foot rises {100 * lift:.1f} cm")
     _, slow, at = study(config("knee"), "--design.period", "0.6", "--study.archive", "slow.h5")
     expect("docs/walkers.md", f"| a step in 0.6 s (0.75 m/s) | {at['knee']:.4f} | {slow:.5f} |")
@@ -74,10 +74,10 @@ def rabbit():
 def impacts():
     evaluations, cost, best = study(config("walker-recovery"), "--study.archive", "recovery.h5")
     _, _, tick = study(config("pendulum-tick"), "--study.archive", "tick.h5")
-    expect("docs/nonsmooth.md", f"`walker-recovery` finds a = {best['a']:.4f} rad, where a disturbance is halved in {cost:.6f} s ({evaluations} evaluations); "
+    expect("docs/hybrid.md", f"`walker-recovery` finds a = {best['a']:.4f} rad, where a disturbance is halved in {cost:.6f} s ({evaluations} evaluations); "
            f"`pendulum-tick` puts the walls at {tick['wall']:.5f} m")  # fmt: skip
     clumped, apart = (value(dodyn("simulate", config("scene-hexagons"), *words), r"^cost +(\S+)") for words in ((), ("--design.charge", "0")))
-    expect("docs/nonsmooth.md", f"radius of gyration {clumped:.3f} m (packed: 0.5477) and {apart:.3f} m after 20 s")
+    expect("docs/hybrid.md", f"radius of gyration {clumped:.3f} m (packed: 0.5477) and {apart:.3f} m after 20 s")
 
 
 def walkers():

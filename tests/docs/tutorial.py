@@ -41,7 +41,7 @@ with tempfile.TemporaryDirectory() as directory:
     assert "did you mean" in told and "refused, as it should be" in told
     knee, slow, throw = (package.open(f"{name}.h5") for name in ("knee", "slow", "throw"))
     built = float(re.search(r"^cost +(\S+)", told, re.M)[1])
-    assert knee.stopped and "warnings\n  none\n" in told
+    assert knee.stop_reason and "warnings\n  none\n" in told
     assert f"{knee.best.design['knee']:.3f} m, and its cost, {knee.best.cost:.4f}" in text, knee.best
     assert f"costs {built:.4f}, {100 * (built / knee.best.cost - 1):.1f} % more" in text, built
     assert f"lower, at {slow.best.design['knee']:.3f} m" in text, slow.best

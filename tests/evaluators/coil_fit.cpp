@@ -62,14 +62,14 @@ TEST(CoilFit, ForcesInLineAreThoseOfPoles) {
     EXPECT_NEAR(form, poles(r), 0.05 * poles(r)) << r;
   }
   // f_x and f_y within a tenth where r begins at 0.2 m; torque is not
-  const Outcome far = fitted({"--coil-fit.least-distance=0.2"});
+  const Outcome far = fitted({"--coil-fit.min-distance=0.2"});
   EXPECT_LT(far.evaluation.cost, 0.1);
   EXPECT_GT(far.evaluation.metrics[2], 0.1);
 }
 
 TEST(CoilFit, MistakesAreTold) {
-  EXPECT_NE(coil_complaint("--coil-fit.least-distance=0.1").find("the ends of two cores meet"), std::string::npos);
-  EXPECT_NE(coil_complaint("--coil-fit.least-distance=0.6").find("is not below largest-distance"), std::string::npos);
+  EXPECT_NE(coil_complaint("--coil-fit.min-distance=0.1").find("the ends of two cores meet"), std::string::npos);
+  EXPECT_NE(coil_complaint("--coil-fit.min-distance=0.6").find("is not below max-distance"), std::string::npos);
   EXPECT_NE(coil_complaint("--coil-fit.table=nowhere.csv").find("nowhere.csv"), std::string::npos);
   EXPECT_NE(coil_complaint("--coil-fit.table=" + std::string(CONFIGS) + "/coil-fit.cfg").find("line"),
             std::string::npos);
@@ -78,8 +78,8 @@ TEST(CoilFit, MistakesAreTold) {
 // The table in a simulation: `docking-coils.cfg` with (B.1) for its coils.
 std::unique_ptr<Evaluator> with_table(std::vector<std::string> words) {
   words.insert(words.end(),
-               {"--design.current=0.48", "--design.spacing=50 mm", "--starts.count=1", "--simulation.frames=0",
-                "--simulation.largest-step=step", "--coils.table=" + std::string(CONFIGS) + "/coil-table.csv"});
+               {"--design.current=0.48", "--design.spacing=50 mm", "--initial-states.count=1", "--simulation.frames=0",
+                "--simulation.max-step=step", "--coils.table=" + std::string(CONFIGS) + "/coil-table.csv"});
   return make_evaluator(read_settings(std::string(CONFIGS) + "/docking-coils.cfg", words));
 }
 
@@ -140,8 +140,9 @@ class ByHand {
 };
 
 TEST(CoilTable, MovesACraftAsTheEquationsDo) {
-  const auto flown = with_table({"--starts.bearing=3 deg", "--starts.distance=150 mm", "--disturbance.force=0",
-                                 "--simulation.end=2 s", "--simulation.step=1 ms", "--simulation.nodes=201"});
+  const auto flown =
+      with_table({"--initial-states.bearing=3 deg", "--initial-states.distance=150 mm", "--disturbance.force=0",
+                  "--simulation.end=2 s", "--simulation.step=1 ms", "--simulation.nodes=201"});
   const Outcome outcome = whole(*flown);
   ASSERT_TRUE(outcome.evaluation.ok()) << outcome.evaluation.reason;
   ASSERT_EQ(metric(*flown, outcome, "end"), 1.0);
@@ -162,7 +163,7 @@ TEST(CoilTable, MovesACraftAsTheEquationsDo) {
 
 // Out of range a run ends, with where and when; a study that has many such runs says so instead of a rate.
 TEST(CoilTable, LeavesRunsUnresolvedOutOfItsRange) {
-  const auto wide = with_table({"--starts.bearing=40 deg", "--starts.distance=150 mm"});
+  const auto wide = with_table({"--initial-states.bearing=40 deg", "--initial-states.distance=150 mm"});
   const Outcome lost = whole(*wide);
   EXPECT_EQ(lost.evaluation.status, Status::failed);
   EXPECT_EQ(lost.evaluation.reason,

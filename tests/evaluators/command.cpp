@@ -36,9 +36,10 @@ class CommandTest : public ::testing::Test {
 
   std::unique_ptr<Evaluator> evaluator_of(const std::string& line, std::vector<std::string> words = {},
                                           const std::string& archive = "c.h5", const std::string& more = "") const {
-    std::ofstream(directory + "/c.cfg") << "[study]\nevaluator = command\ngrace = 4\n[command]\nmetrics = mass, drag\n"
-                                        << "run = " << line << "\n[design]\nx.min = 0\nx.max = 1\nlong-name = 7\n"
-                                        << more;
+    std::ofstream(directory + "/c.cfg")
+        << "[study]\nevaluator = command\ngrace-period = 4\n[command]\nmetrics = mass, drag\n"
+        << "run = " << line << "\n[design]\nx.min = 0\nx.max = 1\nlong-name = 7\n"
+        << more;
     words.push_back("--study.archive=" + directory + "/" + archive);
     return make_evaluator(read_settings(directory + "/c.cfg", words));
   }
@@ -377,7 +378,7 @@ class ServeTest : public CommandTest {
   // Evaluates x = 0.1, 0.2, ... in turn by one evaluator.
   std::vector<Outcome> serve(const std::string& line, int count, double time_limit = 60) const {
     std::ofstream(directory + "/server.sh") << line;
-    std::ofstream(directory + "/c.cfg") << "[study]\nevaluator = command\ngrace = 4\n[command]\nmetrics = mass\n"
+    std::ofstream(directory + "/c.cfg") << "[study]\nevaluator = command\ngrace-period = 4\n[command]\nmetrics = mass\n"
                                         << "serve = sh $DODYN_STUDY/server.sh\n[design]\nx.min = 0\nx.max = 1\n";
     const auto evaluator =
         make_evaluator(read_settings(directory + "/c.cfg", {"--study.archive=" + directory + "/c.h5"}));
@@ -494,7 +495,8 @@ TEST_F(CommandTest, GraceIsForTheWholeTree) {
   EXPECT_EQ(e.status, Status::timed_out);
   EXPECT_EQ(e.cost, 2);
   EXPECT_EQ(e.reason.rfind("stopped at its time limit", 0), 0u) << e.reason;
-  const Evaluation deaf = evaluate("trap '' TERM; while true; do sleep 1; done", {"--study.grace=0.4"}, 0.3).evaluation;
+  const Evaluation deaf =
+      evaluate("trap '' TERM; while true; do sleep 1; done", {"--study.grace-period=0.4"}, 0.3).evaluation;
   EXPECT_EQ(deaf.status, Status::timed_out);
 }
 
@@ -506,8 +508,8 @@ TEST_F(CommandTest, NothingIsLeftOfIt) {
   const std::string cost = R"(echo '{"cost": 1}' > $DODYN_RESULT_FILE)";
   EXPECT_TRUE(evaluate(leaves + written + cost).evaluation.ok());  // though it ended well
   EXPECT_TRUE(gone(process("left")));
-  const Outcome late =
-      limited_after("left", [&](double limit) { return evaluate(leaves + "sleep 100", {"--study.grace=0.2"}, limit); });
+  const Outcome late = limited_after(
+      "left", [&](double limit) { return evaluate(leaves + "sleep 100", {"--study.grace-period=0.2"}, limit); });
   EXPECT_EQ(late.evaluation.status, Status::timed_out);
   EXPECT_TRUE(gone(process("left")));
 }
@@ -529,8 +531,9 @@ TEST_F(CommandTest, NothingOutlivesTheProcessThatEvaluates) {
 }
 
 TEST_F(CommandTest, TheRunEndsAtOnceWhenToldTo) {
-  std::ofstream(directory + "/c.cfg") << "[study]\nevaluator = command\ngrace = 600\n[command]\nrun = sleep 1000\n"
-                                         "[design]\nx.min = 0\nx.max = 1\n";
+  std::ofstream(directory + "/c.cfg")
+      << "[study]\nevaluator = command\ngrace-period = 600\n[command]\nrun = sleep 1000\n"
+         "[design]\nx.min = 0\nx.max = 1\n";
   const auto evaluator =
       make_evaluator(read_settings(directory + "/c.cfg", {"--study.archive=" + directory + "/c.h5"}));
   std::stop_source stop;

@@ -27,8 +27,9 @@ class Continuous : public testing::Test {
   void TearDown() override { std::filesystem::remove_all(folder_); }
   std::unique_ptr<Evaluator> study(const std::string& model, const std::string& text) const {
     std::ofstream(folder_ / "it.model") << model;
-    std::ofstream(folder_ / "it.cfg") << "[study]\nevaluator = motion\n[motion]\nmodel = it.model\nstarts = 1\n"
-                                      << text;
+    std::ofstream(folder_ / "it.cfg")
+        << "[study]\nevaluator = motion\n[motion]\nmodel = it.model\ninitial-guesses = 1\n"
+        << text;
     return make_evaluator(read_settings((folder_ / "it.cfg").string(), {}));
   }
   std::filesystem::path folder_;
@@ -47,7 +48,8 @@ coordinate = s
 )";
 std::string rest_to_rest(int intervals) {
   return "[phase only]\nintervals = " + std::to_string(intervals) +
-         "\nduration = 2\n[start]\ns = 0\nmomentum = 0\n[goal]\ns = 1\nrate(s) = 0\n[cost]\nsquared-control = 1\n";
+         "\nduration = 2\n[initial-state]\ns = 0\nmomentum = 0\n[goal]\ns = 1\nrate(s) = 0\n[cost]\nsquared-control = "
+         "1\n";
 }
 
 // Without a potential, differences with constant forces are exact.
@@ -55,7 +57,7 @@ TEST_F(Continuous, AFreeMassGoesAsItsDifferences) {
   const auto evaluator = study(mass, rest_to_rest(10));
   const Outcome outcome = evaluator->evaluate(task());
   ASSERT_EQ(outcome.evaluation.status, Status::ok) << outcome.evaluation.reason;
-  EXPECT_LE(metric(*evaluator, outcome, "largest_deviation"), 1e-8);
+  EXPECT_LE(metric(*evaluator, outcome, "max_deviation"), 1e-8);
 }
 
 // On a spring: x = xs + (x0 - xs) cos wt + v0/w sin wt about xs = u/k, interval by interval. The deviation falls with h^2.
@@ -76,7 +78,7 @@ TEST_F(Continuous, AMassOnASpringGoesAsItsClosedForm) {
     }
     const double end = std::abs(x - q(K, 0));
     EXPECT_NEAR(metric(*evaluator, outcome, "end_error"), end, 1e-7);
-    EXPECT_NEAR(metric(*evaluator, outcome, "largest_deviation"), largest, 1e-7);
+    EXPECT_NEAR(metric(*evaluator, outcome, "max_deviation"), largest, 1e-7);
     EXPECT_GT(largest, 1e-4);
     if (K > 10) {
       EXPECT_NEAR(before / largest, 4.0, 1.5) << K;
@@ -145,7 +147,7 @@ TEST_F(Continuous, WhatIsNotDrivenIsNamed) {
   const double none = std::numeric_limits<double>::infinity();
   EXPECT_NE(departure_text(none, none, "").find("have no solution"), std::string::npos);
   const auto evaluator =
-      make_evaluator(read_settings(std::string(CONFIGS) + "/cube-wall.cfg", {"--motion.starts", "1"}));
+      make_evaluator(read_settings(std::string(CONFIGS) + "/cube-wall.cfg", {"--motion.initial-guesses", "1"}));
   const Outcome outcome = evaluator->evaluate(task());
   EXPECT_NE(evaluator->report(outcome).find("restarted after the impact of [contact wall]"), std::string::npos)
       << evaluator->report(outcome);

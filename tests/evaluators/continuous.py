@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 """Drives the planned controls of an acrobot through equations of motion of its own, by scipy, and asks dodyn's `end_error` and
-`largest_deviation` to be the same.
+`max_deviation` to be the same.
 
     continuous.py DODYN
 
@@ -47,12 +47,12 @@ STUDY = """[study]
 evaluator = motion
 [motion]
 model = acrobot.model
-starts = 8
-examination = report
+initial-guesses = 8
+validity-check = warn
 [phase swing]
 intervals = 20
 duration = 2
-[start]
+[initial-state]
 shoulder = 0
 elbow = 0
 momentum = 0
@@ -93,7 +93,7 @@ def examine(intervals, folder):
         state = flow.y[:, -1]
         largest = max(largest, abs(state[:2] - Q[k + 1]).max())
     end = abs(state[:2] - Q[-1]).max()
-    mine, theirs = np.array([end, largest]), np.array([float(told["metrics.end_error"]), float(told["metrics.largest_deviation"])])
+    mine, theirs = np.array([end, largest]), np.array([float(told["metrics.end_error"]), float(told["metrics.max_deviation"])])
     print(f"{intervals} intervals: end {end:.6g} and largest {largest:.6g} rad here, {theirs[0]:.6g} and {theirs[1]:.6g} by dodyn; "
           f"the scheme re-solved {float(told['metrics.reintegration_error']):.1e}")  # fmt: skip
     assert np.all(abs(mine - theirs) < 1e-5 * (1 + mine)), (mine, theirs)

@@ -20,21 +20,21 @@ evaluator = simulation
 charge_constant = 1.7e-4
 [simulation]
 model = docking-craft
-hold = female
+fixed = female
 frames = 0
 end = 6 s
 step = 2 ms
-[start]
+[initial-state]
 x = 0.3*cos(bearing)
 y = 0.3*sin(bearing)
 male = bearing + pi + 0.1
 rate(y) = 5e-3
-[starts]
+[initial-states]
 count = 3
 bearing = -20 deg .. 20 deg
 [outcome docked]
 when = distance(tip_a, seat_a) <= 1 mm and distance(tip_b, seat_b) <= 1 mm
-for = 0.5 s
+dwell = 0.5 s
 )";
 const char* const control = R"([control]
 craft = male
@@ -103,7 +103,7 @@ TEST_F(Controlled, PartsAreTheWholeWithNoise) {
                                           "--control.attitude-noise=0.5 deg", "--control.delay=20 ms",
                                           "--design.gain-spin=0.02",          "--design.gain-attitude=0.05"};
   auto divided = noisy;
-  divided.emplace_back("--simulation.batch=1");
+  divided.emplace_back("--simulation.initial-states-per-task=1");
   const auto at_once = evaluator(std::string(docking) + control, noisy),
              in_parts = evaluator(std::string(docking) + control, divided);
   EXPECT_EQ(in_parts->parts(), 3);
@@ -120,17 +120,19 @@ TEST_F(Controlled, PartsAreTheWholeWithNoise) {
 // Effort is a quantity of rules and costs, and a mean may be over the starts that dock.
 TEST_F(Controlled, CostsSpeakOfEffortAmongStartsThatDock) {
   const std::string text = std::string(docking) + control + dipole;
-  const auto flown = evaluator(text + "[cost]\ncost = effort\namong = docked\nothers = 0.5\n");
+  const auto flown = evaluator(text + "[cost]\ncost = effort\ngiven-outcome = docked\nmax-other-share = 0.5\n");
   const Outcome outcome = whole(*flown);
   ASSERT_TRUE(outcome.evaluation.ok()) << outcome.evaluation.reason;
   EXPECT_NEAR(outcome.evaluation.cost, metric(*flown, outcome, "effort"), 1e-12);
   // the second start is the one that ends early
-  const auto some = evaluator(text + "[outcome early]\nwhen = y > 0.05\n[cost]\ncost = effort\namong = docked\n");
+  const auto some =
+      evaluator(text + "[outcome early]\nwhen = y > 0.05\n[cost]\ncost = effort\ngiven-outcome = docked\n");
   const Outcome among = whole(*some);
   ASSERT_GT(metric(*some, among, "early"), 0.0);
   EXPECT_GT(among.evaluation.cost, metric(*some, among, "effort"));
-  const auto few =
-      evaluator(text + "[outcome early]\nwhen = y > 0.05\n[cost]\ncost = effort\namong = docked\nothers = 0.1\n");
+  const auto few = evaluator(
+      text +
+      "[outcome early]\nwhen = y > 0.05\n[cost]\ncost = effort\ngiven-outcome = docked\nmax-other-share = 0.1\n");
   EXPECT_EQ(whole(*few).evaluation.status, Status::infeasible);
   EXPECT_NE(complaint({}, std::string(docking) + "[cost]\ncost = effort\n").find("'effort' is unknown"),
             std::string::npos);
@@ -156,8 +158,8 @@ TEST_F(Controlled, MistakesAreTold) {
 
 // No curve leads from behind: the design is refused, not the program.
 TEST_F(Controlled, StartsWithoutACurveAreTold) {
-  const auto behind =
-      evaluator(std::string(docking) + control, {"--start.x=-0.4", "--start.y=0", "--starts.bearing=0 .. 1"});
+  const auto behind = evaluator(std::string(docking) + control,
+                                {"--initial-state.x=-0.4", "--initial-state.y=0", "--initial-states.bearing=0 .. 1"});
   const Outcome outcome = whole(*behind);
   EXPECT_EQ(outcome.evaluation.status, Status::infeasible);
   EXPECT_NE(outcome.evaluation.reason.find("behind the dipole"), std::string::npos) << outcome.evaluation.reason;

@@ -160,7 +160,7 @@ class DockingStudy : public testing::Test {
   std::unique_ptr<Evaluator> evaluator(std::vector<std::string> words = {}, const char* name = "docking.cfg") const {
     if (std::none_of(words.begin(), words.end(), [](const auto& w) { return w.starts_with("--design.spacing"); }))
       words.emplace_back("--design.spacing=0.05");
-    for (const char* more : {"--starts.count=12", "--simulation.step=0.004"})
+    for (const char* more : {"--initial-states.count=12", "--simulation.step=0.004"})
       if (std::none_of(words.begin(), words.end(), [&](const auto& w) {
             return w.starts_with(std::string(more).substr(0, std::string(more).find('=')));
           }))
@@ -169,8 +169,9 @@ class DockingStudy : public testing::Test {
   }
   // When a run along the axis first touches, s.
   double touch(std::vector<std::string> words) const {
-    for (const char* word : {"--starts.bearing=0", "--starts.distance=0.15", "--starts.count=1",
-                             "--simulation.step=0.001", "--outcome.docked.when=touched", "--outcome.docked.for=0"})
+    for (const char* word :
+         {"--initial-states.bearing=0", "--initial-states.distance=0.15", "--initial-states.count=1",
+          "--simulation.step=0.001", "--outcome.docked.when=has_touched", "--outcome.docked.dwell=0"})
       words.emplace_back(word);
     const auto docking = evaluator(words);
     return metric(*docking, whole(*docking), "docked_time");
@@ -186,7 +187,7 @@ TEST_F(DockingStudy, ClosesInTheStatedTime) {
   EXPECT_NEAR(touch({}), 30.0, 0.02);
   EXPECT_NEAR(touch({"--design.pull=4"}), 15.0, 0.02);
   EXPECT_NEAR(touch({"--design.mass=4.8"}), 60.0, 0.04);
-  EXPECT_NEAR(touch({"--simulation.hold=none"}), 30.0 * std::sqrt(0.5), 0.02);
+  EXPECT_NEAR(touch({"--simulation.fixed=none"}), 30.0 * std::sqrt(0.5), 0.02);
 }
 
 // Mirrored in the female craft's axis, groove and all, everything is mirrored until they touch, and ends the same.
@@ -199,13 +200,13 @@ TEST_F(DockingStudy, MirroredStartGivesTheMirroredMotion) {
     text.replace(at, std::string(from).size(), to);
   }
   std::ofstream(folder_ / "mirrored.model") << text;
-  for (const char* hold : {"--simulation.hold=female", "--simulation.hold=none"})
+  for (const char* hold : {"--simulation.fixed=female", "--simulation.fixed=none"})
     for (const auto& [bearing, distance] : {std::pair{"8 deg", "0.10"}, {"20 deg", "0.13"}}) {
-      const std::vector<std::string> words = {hold, std::string("--starts.distance=") + distance, "--starts.count=1",
-                                              "--simulation.nodes=400"};
+      const std::vector<std::string> words = {hold, std::string("--initial-states.distance=") + distance,
+                                              "--initial-states.count=1", "--simulation.nodes=400"};
       auto one = words, other = words;
-      one.push_back(std::string("--starts.bearing=") + bearing);
-      other.push_back(std::string("--starts.bearing=-") + bearing);
+      one.push_back(std::string("--initial-states.bearing=") + bearing);
+      other.push_back(std::string("--initial-states.bearing=-") + bearing);
       other.push_back("--simulation.model=" + (folder_ / "mirrored.model").string());
       const auto a = evaluator(one)->simulate(task()), b = evaluator(other)->simulate(task());
       const auto ended = [](const std::string& report) { return report.substr(report.find("ended"), 25); };
@@ -222,8 +223,9 @@ TEST_F(DockingStudy, MirroredStartGivesTheMirroredMotion) {
 }
 
 TEST_F(DockingStudy, FreeCraftKeepTheirMomentum) {
-  const auto docking = evaluator({"--simulation.hold=none", "--design.female_mass=3", "--starts.bearing=11 deg",
-                                  "--starts.distance=0.1", "--starts.count=1"});
+  const auto docking =
+      evaluator({"--simulation.fixed=none", "--design.female_mass=3", "--initial-states.bearing=11 deg",
+                 "--initial-states.distance=0.1", "--initial-states.count=1"});
   const auto shown = docking->simulate(task());
   const auto &v = shown->trajectory.values[2], &energy = shown->trajectory.values[3];
   EXPECT_LT(energy(energy.rows() - 1, 3), 0.0);  // they have touched
@@ -234,7 +236,8 @@ TEST_F(DockingStudy, FreeCraftKeepTheirMomentum) {
 
 TEST_F(DockingStudy, ResultsDoNotDependOnTheParts) {
   for (const char* name : {"docking.cfg", "docking-robust.cfg"}) {
-    const auto one = evaluator({"--simulation.batch=100"}, name), split = evaluator({"--simulation.batch=7"}, name);
+    const auto one = evaluator({"--simulation.initial-states-per-task=100"}, name),
+               split = evaluator({"--simulation.initial-states-per-task=7"}, name);
     EXPECT_EQ(one->parts(), 1);
     EXPECT_EQ(split->parts(), 2);
     const Outcome a = whole(*one), b = whole(*split);
@@ -255,8 +258,9 @@ TEST_F(DockingStudy, ResultsDoNotDependOnTheParts) {
 
 // A part that a farm takes for a failure would fail the whole.
 TEST_F(DockingStudy, PartsPassTheFarm) {
-  const Settings given = read_settings(std::string(CONFIGS) + "/docking.cfg",
-                                       {"--starts.count=12", "--simulation.batch=7", "--design.spacing=0.05"});
+  const Settings given =
+      read_settings(std::string(CONFIGS) + "/docking.cfg",
+                    {"--initial-states.count=12", "--simulation.initial-states-per-task=7", "--design.spacing=0.05"});
   const std::shared_ptr<const Evaluator> docking = make_evaluator(given);
   farm::LocalFarm farm(study::make_work(docking, given), {});
   const Outcome a = study::evaluate(*docking, farm, task()), b = whole(*docking);
@@ -266,13 +270,13 @@ TEST_F(DockingStudy, PartsPassTheFarm) {
 }
 
 TEST_F(DockingStudy, AlignedStartsDockAndFarOnesMiss) {
-  const auto aligned = evaluator({"--starts.bearing=-1 deg .. 1 deg", "--starts.sampling=grid"});
+  const auto aligned = evaluator({"--initial-states.bearing=-1 deg .. 1 deg", "--initial-states.sampling=grid"});
   const Outcome dock = whole(*aligned);
   EXPECT_EQ(dock.evaluation.cost, 0.0);
-  EXPECT_EQ(metric(*aligned, dock, "wilson_low"), 0.0);
+  EXPECT_EQ(metric(*aligned, dock, "failure_rate_low"), 0.0);
   EXPECT_GT(dock.evaluation.cost_stderr, 0.0);  // none failed, but some might
   EXPECT_EQ(metric(*aligned, dock, "restricted_time"), metric(*aligned, dock, "docked_time"));
-  const auto far = evaluator({"--starts.distance=0.5 .. 0.6"});
+  const auto far = evaluator({"--initial-states.distance=0.5 .. 0.6"});
   const Outcome miss = whole(*far);
   EXPECT_EQ(miss.evaluation.cost, 1.0);
   EXPECT_EQ(metric(*far, miss, "missed"), 1.0);
@@ -281,8 +285,8 @@ TEST_F(DockingStudy, AlignedStartsDockAndFarOnesMiss) {
 }
 
 TEST_F(DockingStudy, RobustVariantVariesWhatItSaysAndNoMore) {
-  const std::vector<std::string> still = {"--starts.restitution=0.3", "--starts.friction=0.2", "--starts.pull=1",
-                                          "--disturbance.force=0"};
+  const std::vector<std::string> still = {"--initial-states.restitution=0.3", "--initial-states.friction=0.2",
+                                          "--initial-states.pull=1", "--disturbance.force=0"};
   const auto plain = evaluator(), same = evaluator(still, "docking-robust.cfg");
   const Outcome a = whole(*plain), b = whole(*same);
   EXPECT_EQ(a.evaluation.cost, b.evaluation.cost);
@@ -290,7 +294,7 @@ TEST_F(DockingStudy, RobustVariantVariesWhatItSaysAndNoMore) {
   const auto robust = evaluator({}, "docking-robust.cfg"),
              other = evaluator({"--design.spacing=0.06"}, "docking-robust.cfg");
   const Outcome c = whole(*robust), d = whole(*other);
-  EXPECT_EQ(channel(*robust, c, "start"), channel(*other, d, "start"));  // the same for every design
+  EXPECT_EQ(channel(*robust, c, "initial_state"), channel(*other, d, "initial_state"));  // the same for every design
   EXPECT_NE(channel(*robust, c, "outcome"), channel(*plain, a, "outcome"));
   // another field alone changes the runs, too
   auto table = still;
@@ -307,7 +311,7 @@ TEST_F(DockingStudy, RobustVariantVariesWhatItSaysAndNoMore) {
 TEST_F(DockingStudy, FilmsShowEveryRun) {
   const auto docking = evaluator({"--simulation.frames=9"});
   const Outcome outcome = whole(*docking);
-  const auto &start = channel(*docking, outcome, "start"), &ends = channel(*docking, outcome, "outcome"),
+  const auto &start = channel(*docking, outcome, "initial_state"), &ends = channel(*docking, outcome, "outcome"),
              &runs = channel(*docking, outcome, "runs");
   ASSERT_EQ(runs.rows(), 12 * 9);
   for (int k = 0; k < 12; ++k) {
@@ -336,7 +340,7 @@ TEST_F(DockingStudy, SaysWhatIsWrong) {
   EXPECT_NE(reason({"--design.half_angle=50 deg"}).find("angles"), std::string::npos);
   EXPECT_NE(reason({"--design.mount_height=0.004"}).find("groove"), std::string::npos);
   EXPECT_NE(reason({"--design.depth=0.003"}).find("groove"), std::string::npos);
-  EXPECT_NE(reason({"--starts.distance=0.01"}).find("overlap"), std::string::npos);
+  EXPECT_NE(reason({"--initial-states.distance=0.01"}).find("overlap"), std::string::npos);
   const auto complaint = [&](const char* word) -> std::string {
     try {
       evaluator({word});
@@ -345,7 +349,7 @@ TEST_F(DockingStudy, SaysWhatIsWrong) {
     }
     return "";
   };
-  EXPECT_NE(complaint("--simulation.hold=femal").find("did you mean 'female'?"), std::string::npos);
+  EXPECT_NE(complaint("--simulation.fixed=femal").find("did you mean 'female'?"), std::string::npos);
   EXPECT_NE(complaint("--disturbance.forse=1").find("did you mean"), std::string::npos);
   EXPECT_NE(complaint("--outcome.missed.when=x(centre, femal) < 1").find("is unknown"), std::string::npos);
 }

@@ -92,7 +92,7 @@ def main():
 
     with tempfile.TemporaryDirectory() as directory:
         path = os.path.join(directory, "docking.h5")
-        words = ["--study.archive", path, "--starts.count", "30", "--strategy", "sweep", "--surrogate.points", "3"]
+        words = ["--study.archive", path, "--initial-states.count", "30", "--strategy", "sweep", "--surrogate.points", "3"]
         done = subprocess.run([DODYN, "run", os.path.join(ROOT, "configs", "docking.cfg"), *words, "--design.spacing.min", "0.027"],
                               capture_output=True, text=True, timeout=280)  # fmt: skip
         assert done.returncode == 0, done

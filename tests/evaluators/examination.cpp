@@ -167,12 +167,12 @@ const std::string lift = R"([study]
 evaluator = motion
 [motion]
 model = it.model
-starts = 1
+initial-guesses = 1
 [phase only]
 intervals = 10
 duration = 2
 REQUIRE
-[start]
+[initial-state]
 height = 0
 rate(height) = 0
 [goal]
@@ -212,7 +212,8 @@ TEST_F(Examinations, AMotionNamesWhatItMissesAndWhatIsAtItsLimit) {
 
 TEST_F(Examinations, AnImpossibleGaitNamesWhatItMisses) {
   const auto reason_of = [](const std::vector<std::string>& words) {
-    std::vector<std::string> all = {"--gait.intervals", "20", "--gait.starts", "2", "--gait.max-iterations", "100"};
+    std::vector<std::string> all = {"--gait.intervals",      "20", "--gait.initial-guesses", "2",
+                                    "--gait.max-iterations", "100"};
     all.insert(all.end(), words.begin(), words.end());
     const auto evaluator = make_evaluator(read_settings(std::string(CONFIGS) + "/knee-motor.cfg", all));
     const Outcome outcome = evaluator->evaluate(task({0.459}));

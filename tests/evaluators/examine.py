@@ -94,7 +94,7 @@ def examine(scenario, design, Q, U, cost):
     model = sections(os.path.join(ROOT, "models", ASKED.get("gait.model", "planar-biped").split("/")[-1].removesuffix(".model") + ".model"))
     of_kind = lambda kind: [(name, entries) for k, name, entries in model if k == kind]
     head, given = of_kind("model")[0][1], dict(design)
-    legs = ASKED.get("gait.legs", "uniform-density")
+    legs = ASKED.get("gait.leg-mass-model", "uniform-density")
     if of_kind("parameters")[0][1].get("shank_mass", "").replace(".", "").isdigit():  # walkers whose masses the settings give
         leg, knee = get("gait.leg-length", 1.0), design["knee"]
         shank, thigh = get("gait.shank-mass", 2.0), get("gait.thigh-mass", 3.0)
@@ -243,7 +243,7 @@ def examine(scenario, design, Q, U, cost):
 
     # ---- ranges, limits, clearance
     slack = {}
-    for name, e in of_kind("range") if ASKED.get("gait.ranges") != "free" else []:
+    for name, e in of_kind("range") if ASKED.get("gait.joint-limits") != "free" else []:
         c = names.index(e["coordinate"])
         slack[name] = min(Q[:, c].min() - value(e["from"]) if "from" in e else np.inf, value(e["to"]) - Q[:, c].max() if "to" in e else np.inf)
     if ASKED.get("gait.knee-stops") == "true":
@@ -251,7 +251,7 @@ def examine(scenario, design, Q, U, cost):
             slack["stop of " + name] = (int(e["flexion"]) * Q[:, names.index(e["coordinate"])]).min()
     limits = [min(value(e["limit"].removesuffix("N m")) if "limit" in e else np.inf, get("gait.torque-limit", np.inf)) for _, e in of_kind("actuator")]
     slack["torques"] = (limits - abs(U).max(axis=0)).min()
-    slack["rates"] = get("gait.rate-limit", np.inf) - abs(np.diff(Q[:, base:], axis=0)).max() / h
+    slack["rates"] = get("gait.joint-speed-limit", np.inf) - abs(np.diff(Q[:, base:], axis=0)).max() / h
     known = {"pi": np.pi, "abs": abs, **P, **{k.replace("-", "_"): v for k, v in design.items()}, **dict(zip(names, Q.T)),
              **{"u_" + name: U[:, i] for i, (name, _) in enumerate(of_kind("actuator"))}}  # fmt: skip
     for key, text in ASKED.items():  # conditions of the study's own: of parameters, or at all nodes

@@ -239,7 +239,7 @@ for name, b in bodies.items():
         assert np.abs(b.R[last] - bodies["a"].R[last]).max() < 1e-7, "it is not put together"
     elif name not in case.get("free_end", ()):
         worst["rest"] = max(worst["rest"], np.abs(q - b.mass * v1).max(), np.abs(qi).max())
-    for end, row in (("start", first), ("goal", last)):
+    for end, row in (("initial-state", first), ("goal", last)):
         if end in case:
             c, angle = case[end][name]
             assert np.abs(b.c[row] - c).max() < 1e-8 and abs(b.angle[row] - angle) < 1e-8, end

@@ -81,8 +81,8 @@ void expect_slopes(const Settings& settings, const std::vector<Free>& all, const
 
 void check_gait(const std::string& config, std::vector<std::string> words, bool formulas) {
   const std::string path = std::string(CONFIGS) + "/" + config;
-  words.insert(words.end(), {"--gait.starts=1", "--gait.parts=1", "--gait.shifts=0", "--gait.coarse-intervals=0",
-                             "--gait.candidates=1"});
+  words.insert(words.end(), {"--gait.initial-guesses=1", "--gait.tasks=1", "--gait.shifts=0",
+                             "--gait.coarse-intervals=0", "--gait.refine-count=1"});
   std::vector<Free> all;
   {
     const Settings settings = read_settings(path, words);
@@ -159,7 +159,7 @@ TEST(EveryParameter, OfASpatialBiped) {
 // Of the model, and these of the motion.
 void check_motion(const std::string& config, std::vector<std::string> words, const std::vector<Free>& of_motion) {
   const std::string path = std::string(CONFIGS) + "/" + config;
-  words.push_back("--motion.starts=1");
+  words.push_back("--motion.initial-guesses=1");
   std::vector<Free> all;
   {
     const Settings settings = read_settings(path, words);

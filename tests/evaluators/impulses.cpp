@@ -57,7 +57,8 @@ class ContactImpulses : public testing::Test {
 // Of a box that slides and stops, at every row: m dv is what contact gave and gravity, a floor gets the opposite, and
 // friction is Coulomb's while it slides.
 TEST_F(ContactImpulses, OfASlidingBoxBalanceItsMomentum) {
-  const auto slide = evaluator(box_on_floor, "end = 0.6\nstep = 1 ms\nnodes = 61\n[start]\ny = 0.1\nrate(x) = 1.3\n");
+  const auto slide =
+      evaluator(box_on_floor, "end = 0.6\nstep = 1 ms\nnodes = 61\n[initial-state]\ny = 0.1\nrate(x) = 1.3\n");
   const Outcome outcome = whole(*slide);
   ASSERT_TRUE(outcome.evaluation.ok()) << outcome.evaluation.reason;
   const auto &t = channel(*slide, outcome, "t"), &v = channel(*slide, outcome, "v"),
@@ -86,7 +87,7 @@ TEST_F(ContactImpulses, OfASlidingBoxBalanceItsMomentum) {
 TEST_F(ContactImpulses, OfCubesInSpaceBalanceTheirAngularMomentum) {
   const auto meet =
       evaluator(cubes_model,
-                "end = 1\nstep = 0.2 ms\nnodes = 101\n[start]\nx = 0.5\ny = 0.06\nz = -0.03\nturn_z = 0.4\n"
+                "end = 1\nstep = 0.2 ms\nnodes = 101\n[initial-state]\nx = 0.5\ny = 0.06\nz = -0.03\nturn_z = 0.4\n"
                 "turn_x = 0.3\nrate(x) = -0.8\nrate(turn_y) = 0.9\n");
   const Outcome outcome = whole(*meet);
   ASSERT_TRUE(outcome.evaluation.ok()) << outcome.evaluation.reason;
@@ -109,11 +110,11 @@ TEST_F(ContactImpulses, OfCubesInSpaceBalanceTheirAngularMomentum) {
 // A box dropped flat from h leaves with e times the speed sqrt(2 g h) that it comes with: m (1 + e) sqrt(2 g h) by one impact.
 TEST_F(ContactImpulses, OfADroppedBoxIsThatOfTheFall) {
   for (const double e : {0.0, 0.6}) {
-    const auto drop =
-        evaluator(box_on_floor, "end = 2\nstep = 0.1 ms\n[design]\nrestitution = " + std::to_string(e) +
-                                    "\n[starts]\ncount = 4\nheight = 0.1 .. 0.5\n[start]\ny = 0.1 + height\n"
-                                    "[outcome landed]\nwhen = touched\n[cost]\n"
-                                    "cost = largest_impulse/sqrt(2*9.81*height)\n");
+    const auto drop = evaluator(
+        box_on_floor, "end = 2\nstep = 0.1 ms\n[design]\nrestitution = " + std::to_string(e) +
+                          "\n[initial-states]\ncount = 4\nheight = 0.1 .. 0.5\n[initial-state]\ny = 0.1 + height\n"
+                          "[outcome landed]\nwhen = has_touched\n[cost]\n"
+                          "cost = max_impulse/sqrt(2*9.81*height)\n");
     const Outcome outcome = whole(*drop);
     ASSERT_TRUE(outcome.evaluation.ok()) << outcome.evaluation.reason;
     EXPECT_NEAR(outcome.evaluation.cost, box_mass * (1.0 + e), 0.002 * box_mass);
@@ -121,14 +122,14 @@ TEST_F(ContactImpulses, OfADroppedBoxIsThatOfTheFall) {
 }
 
 TEST_F(ContactImpulses, AreRefusedWhereForcesAnswerContacts) {
-  const std::string penalty = "response = penalty\nend = 0.1\nstep = 1 ms\n[start]\ny = 0.2\n";
+  const std::string penalty = "contact-method = penalty\nend = 0.1\nstep = 1 ms\n[initial-state]\ny = 0.2\n";
   const auto channels = evaluator(box_on_floor, penalty)->channels();
   for (const auto& each : channels) EXPECT_NE(each.name, "impulse");
   try {
-    evaluator(box_on_floor, penalty + "[cost]\ncost = largest_impulse\n");
+    evaluator(box_on_floor, penalty + "[cost]\ncost = max_impulse\n");
     ADD_FAILURE() << "nothing was refused";
   } catch (const ConfigError& error) {
-    EXPECT_NE(std::string(error.what()).find("largest_impulse"), std::string::npos) << error.what();
+    EXPECT_NE(std::string(error.what()).find("max_impulse"), std::string::npos) << error.what();
     EXPECT_NE(std::string(error.what()).find("allowed: decomposition, exact"), std::string::npos);
   }
 }

@@ -44,14 +44,14 @@ std::unique_ptr<Evaluator> study(const std::string& text, const std::vector<std:
 const std::string rest_to_rest = R"(
 [motion]
 model = slider.model
-starts = 2
+initial-guesses = 2
 [parameters]
 way = 1
 time = 1
 [phase only]
 intervals = 10
 duration = time
-[start]
+[initial-state]
 s = 0
 rate(s) = 0
 [goal]
@@ -119,8 +119,8 @@ TEST(Motion, CostsAndConstraintsMayBeExpressions) {
 class Hopper : public testing::Test {
  protected:
   static std::string text() {
-    return "[motion]\nmodel = hopper\nstarts = 6\n[parameters]\nstride = 0.4\nmu = 0.8\n"
-           "[phase stance]\nhold = foot\nintervals = 12\nduration = 0.05 .. 0.4\n"
+    return "[motion]\nmodel = hopper\ninitial-guesses = 6\n[parameters]\nstride = 0.4\nmu = 0.8\n"
+           "[phase stance]\nfixed = foot\nintervals = 12\nduration = 0.05 .. 0.4\n"
            "require = abs(tangential(foot)) <= mu*normal(foot)\n"
            "[phase flight]\nintervals = 12\nduration = 0.1 .. 0.5\nrequire = foot.y >= 0\n"
            "[periodic]\nx = stride\n[guess]\nstretch = -0.05\n[cost]\nloss = 1\nper = weight*stride\n"
@@ -154,8 +154,8 @@ TEST_F(Hopper, FliesAsThrown) {
 
 TEST_F(Hopper, GradientIsTheSlopeOfTheCost) {
   // enough starts that no neighbour finds a better family of hops; those start from this one
-  const auto evaluator = study(text(), {"--motion.tolerance", "1e-11", "--motion.starts", "40"});
-  const auto beside = study(text(), {"--motion.tolerance", "1e-11", "--motion.starts", "1"});
+  const auto evaluator = study(text(), {"--motion.tolerance", "1e-11", "--motion.initial-guesses", "40"});
+  const auto beside = study(text(), {"--motion.tolerance", "1e-11", "--motion.initial-guesses", "1"});
   const Outcome middle = evaluator->evaluate(task({2000, 0.4}));
   ASSERT_EQ(middle.evaluation.status, Status::ok) << middle.evaluation.reason;
   const double steps[] = {2.0, 1e-4};
@@ -190,7 +190,7 @@ TEST(Motion, EachMistakeGetsItsLine) {
   };
   says(complaint("s = 0", "z = 0"), "'z' is no coordinate (did you mean 's'?); allowed: s");
   says(complaint("s = way", "s = wya"), "unknown parameter 'wya' (did you mean 'way'?)");
-  says(complaint("duration = time", "hold = s"), "has no duration");
+  says(complaint("duration = time", "fixed = s"), "has no duration");
   says(complaint("intervals = 10", "intervals = 1.5"), "allowed: an integer in [2, 10000]");
   says(complaint("duration = time", "duration = time\nrequire = rate(z) <= 1"), "unknown name 'rate(z)'");
   says(complaint("duration = time", "duration = time\nrequire = normal(s) >= 0"), "holds no point");
@@ -199,7 +199,7 @@ TEST(Motion, EachMistakeGetsItsLine) {
   says(complaint("[goal]\ns = way\nrate(s) = 0\n", "[periodic]\nperiod = 1\n"), "every phase has a given duration");
   says(complaint("squared-control = 0.5", "squared-control = -1"), "allowed: a number, 0 or more");
   says(complaint("model = slider.model", "model = slidre.model"), "cannot be read");
-  says(complaint("[start]", "[stat]"), "unknown key 'stat.");
+  says(complaint("[initial-state]", "[stat]"), "unknown key 'stat.");
   says(complaint("[goal]\ns = way\nrate(s) = 0\n", ""), "the motion has no end; allowed: [goal]");
   EXPECT_EQ(complaint("s = way\nrate(s) = 0\n", ""), "");  // anywhere
 }

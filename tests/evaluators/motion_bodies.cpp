@@ -29,8 +29,9 @@ Settings written(const std::string& model, const std::string& text, const std::v
   const std::filesystem::path folder = std::filesystem::path(testing::TempDir()) / ("bodies-" + name);
   std::filesystem::create_directories(folder);
   std::ofstream(folder / "own.model") << model;
-  std::ofstream(folder / "study.cfg") << "[study]\nevaluator = motion\n[motion]\nmodel = own.model\nstarts = 1\n"
-                                      << text;
+  std::ofstream(folder / "study.cfg")
+      << "[study]\nevaluator = motion\n[motion]\nmodel = own.model\ninitial-guesses = 1\n"
+      << text;
   return read_settings((folder / "study.cfg").string(), words);
 }
 
@@ -76,20 +77,21 @@ torque = 0, 0, 1
 axes = world
 )";
 std::string turning(const std::string& start, const std::string& goal, int intervals) {
-  return "[phase only]\nintervals = " + std::to_string(intervals) + "\nduration = 2\n[start]\nbody = pose 0 0 0" +
-         start + ", rest\n[goal]\nbody = pose 0 0 0" + goal + ", rest\n[cost]\neffort = 1\n";
+  return "[phase only]\nintervals = " + std::to_string(intervals) +
+         "\nduration = 2\n[initial-state]\nbody = pose 0 0 0" + start + ", rest\n[goal]\nbody = pose 0 0 0" + goal +
+         ", rest\n[cost]\neffort = 1\n";
 }
 
 // Without obstacles the optimum of two docked craft is that of a mass pushed from rest to rest: 12 m^2 d^2/T^3 times
 // 1/(1 - 1/K^2), exactly.
 TEST(MotionBodies, FreeCraftCostsWhatAPushedMassCosts) {
   for (const int K : {6, 12, 30}) {
-    const auto free =
-        written(systems::model_text("satellites"),
-                "[phase only]\nduration = 0.3\nintervals = " + std::to_string(K) +
-                    "\n[start]\ntarget = pose 0 0 0\nchaser = pose 2*side side 0, turn z 180 deg\nmomentum = 0\n"
-                    "[goal]\ntarget = pose 0 0 0\nchaser from target = pose side 2*side 0, turn z 180 deg\n"
-                    "momentum = 0\n[cost]\neffort = 1\n");
+    const auto free = written(
+        systems::model_text("satellites"),
+        "[phase only]\nduration = 0.3\nintervals = " + std::to_string(K) +
+            "\n[initial-state]\ntarget = pose 0 0 0\nchaser = pose 2*side side 0, turn z 180 deg\nmomentum = 0\n"
+            "[goal]\ntarget = pose 0 0 0\nchaser from target = pose side 2*side 0, turn z 180 deg\n"
+            "momentum = 0\n[cost]\neffort = 1\n");
     const auto evaluator = make_evaluator(free);
     const Outcome outcome = evaluator->evaluate(task());
     ASSERT_EQ(outcome.evaluation.status, Status::ok) << outcome.evaluation.reason;
@@ -134,7 +136,7 @@ struct Craft {
 };
 const Craft& craft() {
   static const Craft one = [] {
-    const auto evaluator = make_evaluator(shipped("satellites.cfg", {"--motion.starts", "1"}));
+    const auto evaluator = make_evaluator(shipped("satellites.cfg", {"--motion.initial-guesses", "1"}));
     Craft c{evaluator->evaluate(task()), {}, {}, 0.3 / 12};
     EXPECT_EQ(c.outcome.evaluation.status, Status::ok) << c.outcome.evaluation.reason;
     c.q = c.outcome.trajectory.values[1];
@@ -222,9 +224,9 @@ TEST(MotionBodies, DerivativesAreThoseOfDifferences) {
 // The envelope's gradient with respect to a length that shapes, places and inertia depend on, and to the time.
 TEST(MotionBodies, DesignGradientIsThatOfResolvedProblems) {
   const auto settings =
-      shipped("satellites.cfg",
-              {"--motion.starts", "1", "--phase.only.intervals", "6", "--design.side.min", "0.05", "--design.side.max",
-               "0.2", "--design.density.min", "10", "--design.density.max", "50", "--motion.tolerance", "1e-11"});
+      shipped("satellites.cfg", {"--motion.initial-guesses", "1", "--phase.only.intervals", "6", "--design.side.min",
+                                 "0.05", "--design.side.max", "0.2", "--design.density.min", "10",
+                                 "--design.density.max", "50", "--motion.tolerance", "1e-11"});
   const auto evaluator = make_evaluator(settings);
   const std::vector<double> middle = {0.1, 27.0};
   const Outcome at = evaluator->evaluate(task(middle));
@@ -245,7 +247,7 @@ TEST(MotionBodies, DesignGradientIsThatOfResolvedProblems) {
 
 TEST(MotionBodies, PianoMoverTurnsTheCorner) {
   const auto evaluator =
-      make_evaluator(shipped("piano-mover.cfg", {"--motion.starts", "1", "--phase.only.intervals", "40"}));
+      make_evaluator(shipped("piano-mover.cfg", {"--motion.initial-guesses", "1", "--phase.only.intervals", "40"}));
   const Outcome outcome = evaluator->evaluate(task());
   ASSERT_EQ(outcome.evaluation.status, Status::ok) << outcome.evaluation.reason;
   const auto& q = outcome.trajectory.values[1];
@@ -277,30 +279,33 @@ TEST(MotionBodies, MistakesAreOneLine) {
     }
     return std::string("none");
   };
-  const std::string goal = "[goal]\ntarget = pose 0 0 0\n[clear]\nchaser, target = 0\n";
-  const std::string overlapping = complaint("[start]\ntarget = pose 0 0 0\nchaser = pose 0.15 0 0\n" + goal);
-  EXPECT_NE(overlapping.find("[start]: "), std::string::npos) << overlapping;
+  const std::string goal = "[goal]\ntarget = pose 0 0 0\n[avoid]\nchaser, target = 0\n";
+  const std::string overlapping = complaint("[initial-state]\ntarget = pose 0 0 0\nchaser = pose 0.15 0 0\n" + goal);
+  EXPECT_NE(overlapping.find("[initial-state]: "), std::string::npos) << overlapping;
   EXPECT_NE(overlapping.find("overlap by"), std::string::npos) << overlapping;
-  EXPECT_NE(complaint("[start]\ntarget = pose 0 0 0\n[goal]\ntarget = pose 0 0 0\nchaser = pose 0 1 0\nchaser from "
-                      "target = pose 0.3 0 0\n")
-                .find("no posture is as all of it asks for"),
-            std::string::npos);
-  EXPECT_EQ(complaint("[start]\ntarget = pose 0 0 0\n[goal]\ntarget = pose 0 0 0\nchaser = place 0.3 free "
+  EXPECT_NE(
+      complaint("[initial-state]\ntarget = pose 0 0 0\n[goal]\ntarget = pose 0 0 0\nchaser = pose 0 1 0\nchaser from "
+                "target = pose 0.3 0 0\n")
+          .find("no posture is as all of it asks for"),
+      std::string::npos);
+  EXPECT_EQ(complaint("[initial-state]\ntarget = pose 0 0 0\n[goal]\ntarget = pose 0 0 0\nchaser = place 0.3 free "
                       "-1..1\nchaser from target = pose 0.3 0 0, turn z 90 deg\n"),
             "none");
-  EXPECT_NE(complaint("[start]\nchazer = pose 0 0 0\n" + goal).find("no link 'chazer' (did you mean 'chaser'?)"),
-            std::string::npos);
-  EXPECT_NE(complaint("[start]\nchaser = pose 0 0\n" + goal).find("3 numbers"), std::string::npos);
-  EXPECT_NE(complaint("[start]\nchaser = pose 0 0 0, twist x 3\n" + goal).find("not understood"), std::string::npos);
   EXPECT_NE(
-      complaint("[start]\nchaser = pose 0.3 0 0\n[goal]\ntarget = rest\n[clear]\nchaser, chaser = 0\n").find("itself"),
+      complaint("[initial-state]\nchazer = pose 0 0 0\n" + goal).find("no link 'chazer' (did you mean 'chaser'?)"),
       std::string::npos);
+  EXPECT_NE(complaint("[initial-state]\nchaser = pose 0 0\n" + goal).find("3 numbers"), std::string::npos);
+  EXPECT_NE(complaint("[initial-state]\nchaser = pose 0 0 0, twist x 3\n" + goal).find("not understood"),
+            std::string::npos);
+  EXPECT_NE(complaint("[initial-state]\nchaser = pose 0.3 0 0\n[goal]\ntarget = rest\n[avoid]\nchaser, chaser = 0\n")
+                .find("itself"),
+            std::string::npos);
 }
 
 // Straight through each other: halfway the two craft overlap most, which two parts and by how much is told.
 TEST(MotionBodies, WhatOverlapsIsNamed) {
   const auto evaluator =
-      make_evaluator(shipped("satellites.cfg", {"--motion.starts", "1", "--motion.max-iterations", "1"}));
+      make_evaluator(shipped("satellites.cfg", {"--motion.initial-guesses", "1", "--motion.max-iterations", "1"}));
   const Outcome outcome = evaluator->evaluate(task());
   const std::string& reason = outcome.evaluation.reason;
   EXPECT_EQ(outcome.evaluation.status, Status::not_converged);

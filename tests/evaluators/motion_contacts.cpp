@@ -21,16 +21,14 @@ Settings bounce(int node, int K, const std::string& law, const std::string& more
   const std::filesystem::path folder = std::filesystem::path(testing::TempDir()) / ("contacts-" + name);
   std::filesystem::create_directories(folder);
   const std::string corner_down = ", turn z 35.264389682754654 deg, turn x -45 deg";
-  std::ofstream(folder / "study.cfg") << "[study]\nevaluator = motion\n[motion]\nmodel = cube-wall\nstarts = 1\n"
-                                      << "[phase only]\nintervals = " << K << "\nduration = 0.75\n"
-                                      << "[contact wall]\nnode = " << node << "\ntouch = cube, wall\nlaw = " << law
-                                      << "\n[start]\n"
-                                      << "cube = pose 0 0.05+side*sqrt(3)/2 0" << corner_down
-                                      << ", velocity 0 -0.25 0, spin 0 0 0\n[goal]\n"
-                                      << "cube = pose 0 0.12+side*sqrt(3)/2 0" << corner_down
-                                      << ", velocity 0 0.25 0, spin 0 0 0\n"
-                                      << "[cost]\neffort = 1\n[design]\ndensity = 1000\n"
-                                      << more;
+  std::ofstream(folder / "study.cfg")
+      << "[study]\nevaluator = motion\n[motion]\nmodel = cube-wall\ninitial-guesses = 1\n"
+      << "[phase only]\nintervals = " << K << "\nduration = 0.75\n"
+      << "[contact wall]\nnode = " << node << "\ntouch = cube, wall\nlaw = " << law << "\n[initial-state]\n"
+      << "cube = pose 0 0.05+side*sqrt(3)/2 0" << corner_down << ", velocity 0 -0.25 0, spin 0 0 0\n[goal]\n"
+      << "cube = pose 0 0.12+side*sqrt(3)/2 0" << corner_down << ", velocity 0 0.25 0, spin 0 0 0\n"
+      << "[cost]\neffort = 1\n[design]\ndensity = 1000\n"
+      << more;
   return read_settings((folder / "study.cfg").string(), options);
 }
 
@@ -47,13 +45,13 @@ Settings in_line(int node, int K, const std::vector<std::string>& options = {}, 
          "[actuator push_y]\ncoordinate = y\n"
       << (turns ? "[actuator turn]\ncoordinate = theta\n" : "");
   const std::string straight = turns ? "theta = 0\nrate(theta) = 0\n" : "";
-  std::ofstream(folder / "study.cfg") << "[study]\nevaluator = motion\n[motion]\nmodel = line.model\nstarts = 1\n"
-                                      << "[phase only]\nintervals = " << K << "\nduration = 0.75\n"
-                                      << "[contact wall]\nnode = " << node
-                                      << "\ntouch = cube, wall\n[start]\nx = 0\ny = 0.1\nrate(x) = 0\n"
-                                      << "rate(y) = -0.25\n"
-                                      << straight << "[goal]\nx = 0\ny = 0.17\nrate(x) = 0\nrate(y) = 0.25\n"
-                                      << straight << "[clear]\ncube, wall = 0\n[cost]\neffort = 1\n";
+  std::ofstream(folder / "study.cfg")
+      << "[study]\nevaluator = motion\n[motion]\nmodel = line.model\ninitial-guesses = 1\n"
+      << "[phase only]\nintervals = " << K << "\nduration = 0.75\n"
+      << "[contact wall]\nnode = " << node << "\ntouch = cube, wall\n[initial-state]\nx = 0\ny = 0.1\nrate(x) = 0\n"
+      << "rate(y) = -0.25\n"
+      << straight << "[goal]\nx = 0\ny = 0.17\nrate(x) = 0\nrate(y) = 0.25\n"
+      << straight << "[avoid]\ncube, wall = 0\n[cost]\neffort = 1\n";
   return read_settings((folder / "study.cfg").string(), options);
 }
 
@@ -139,7 +137,7 @@ TEST(MotionContacts, APenaltyCostsWhatSpringsCost) {
   for (const double C : {500.0, 2000.0}) {
     const auto settings = in_line(180, 600,
                                   {"--motion.contact", "penalty", "--motion.contact-stiffness", std::to_string(C),
-                                   "--motion.contact-width", "1e-5", "--motion.first-start", "simulate"},
+                                   "--motion.contact-width", "1e-5", "--motion.first-guess", "simulated"},
                                   true);
     const auto evaluator = make_evaluator(settings);
     const Outcome outcome = evaluator->evaluate(task());
@@ -156,7 +154,7 @@ TEST(MotionContacts, APenaltysForcesLeadTheSimulationAlongTheSamePath) {
   double before = 0.0;
   for (const int K : {120, 240}) {
     const Settings settings = bounce(K / 3, K, "restitution 1", "",
-                                     {"--motion.first-start", "simulate", "--motion.contact", "penalty",
+                                     {"--motion.first-guess", "simulated", "--motion.contact", "penalty",
                                       "--motion.contact-stiffness", "500", "--motion.contact-width", "1e-6"});
     const MotionDesigns designs(settings);
     const Outcome outcome = make_evaluator(settings)->evaluate(task());
@@ -171,7 +169,7 @@ TEST(MotionContacts, APenaltysForcesLeadTheSimulationAlongTheSamePath) {
 
 // Nothing drives it: steadily to the wall, in 0.2 s, and back.
 TEST(MotionContacts, AStartThatIsSimulatedBouncesByItself) {
-  const MotionDesigns designs(in_line(9, 30, {"--motion.first-start", "simulate"}, true));
+  const MotionDesigns designs(in_line(9, 30, {"--motion.first-guess", "simulated"}, true));
   const MotionPath path = designs.path(Eigen::VectorXd(0), 1, 0);
   EXPECT_NEAR(path.duration[0], 0.2, 0.75 / 120 + 1e-9);
   EXPECT_NEAR(path.duration[0] + path.duration[1], 0.75, 1e-9);
@@ -183,7 +181,7 @@ TEST(MotionContacts, AStartThatIsSimulatedBouncesByItself) {
 TEST(MotionContacts, TheContactSimulationFollowsThePlan) {
   for (const auto& settings : {bounce(9, 30, "restitution 1"), bounce(6, 14, "restitution 0.5"),
                                read_settings(std::string(CONFIGS) + "/cube-wall.cfg",
-                                             {"--motion.starts", "1", "--motion.tolerance", "1e-12"})}) {
+                                             {"--motion.initial-guesses", "1", "--motion.tolerance", "1e-12"})}) {
     const MotionDesigns designs(settings);
     const auto evaluator = make_evaluator(settings);
     const Outcome outcome = evaluator->evaluate(task());
@@ -201,7 +199,7 @@ TEST(MotionContacts, TheContactSimulationFollowsThePlan) {
   }
 }
 
-// Driven by its forces alone, without contacts, a shipped motion stays within so many m and rad of its plan.
+// Rotor by its forces alone, without contacts, a shipped motion stays within so many m and rad of its plan.
 void expect_followed(const std::string& config, const std::vector<std::string>& words, double most_departed,
                      double most_turned) {
   const auto settings = read_settings(std::string(CONFIGS) + "/" + config, words);
@@ -216,13 +214,14 @@ void expect_followed(const std::string& config, const std::vector<std::string>& 
 
 // The pieces of the puzzle slide along each other, and the simulation lets them push; their forces alone lead along the plan.
 TEST(MotionContacts, WhatGrazesFollowsThePlanWithoutContacts) {
-  expect_followed("burr.cfg", {"--motion.starts", "1"}, 1e-9, 1e-9);
+  expect_followed("burr.cfg", {"--motion.initial-guesses", "1"}, 1e-9, 1e-9);
 }
 
 // A chain through its joints, driven: the simulation has them in null spaces, and forces on bodies where the plan has coordinates.
 TEST(MotionContacts, AChainFollowsThePlanThroughItsJoints) {
   expect_followed("manipulator.cfg",
-                  {"--motion.starts", "1", "--motion.tolerance", "1e-11", "--phase.only.intervals", "15"}, 1e-7, 1e-6);
+                  {"--motion.initial-guesses", "1", "--motion.tolerance", "1e-11", "--phase.only.intervals", "15"},
+                  1e-7, 1e-6);
 }
 
 // Half the normal velocity comes back, and three quarters of the energy are lost.
@@ -255,9 +254,9 @@ TEST(MotionContacts, DerivativesAreThoseOfDifferences) {
 
 // In the plane, where a square that cannot turn slides on: along the wall it loses mu (1 + e) of its speed towards it.
 TEST(MotionContacts, WhatSlidesIsBrakedByFriction) {
-  const auto evaluator = make_evaluator(in_line(
-      9, 30,
-      {"--contact.wall.law", "restitution 0.5, slide, friction 0.3", "--start.rate(x)", "-0.4", "--goal.x", "-0.2"}));
+  const auto evaluator = make_evaluator(in_line(9, 30,
+                                                {"--contact.wall.law", "restitution 0.5, slide, friction 0.3",
+                                                 "--initial-state.rate(x)", "-0.4", "--goal.x", "-0.2"}));
   const Outcome outcome = evaluator->evaluate(task());
   ASSERT_EQ(outcome.evaluation.status, Status::ok) << outcome.evaluation.reason;
   const auto& p = outcome.trajectory.values[2];  // mass 1
@@ -319,7 +318,7 @@ TEST(MotionContacts, ThreeNodesGiveTheSameBounce) {
   for (const int node : {4, 9, 14}) {
     const auto evaluator =
         make_evaluator(read_settings(std::string(CONFIGS) + "/cube-wall.cfg",
-                                     {"--motion.starts", "1", "--contact.wall.node", std::to_string(node)}));
+                                     {"--motion.initial-guesses", "1", "--contact.wall.node", std::to_string(node)}));
     const Outcome outcome = evaluator->evaluate(task());
     ASSERT_EQ(outcome.evaluation.status, Status::ok) << outcome.evaluation.reason;
     EXPECT_LE(metric(*evaluator, outcome, "reintegration_error"), 1e-7);
@@ -336,7 +335,7 @@ TEST(MotionContacts, TwoCubesDoNotDependOnRounding) {
   for (const char* const density : {"26.2757850", "26.7005778", "26.9999", "27.05"}) {
     const auto settings =
         read_settings(std::string(CONFIGS) + "/two-cubes.cfg",
-                      {"--motion.starts", "1", "--motion.tolerance", "1e-11", "--design.density", density});
+                      {"--motion.initial-guesses", "1", "--motion.tolerance", "1e-11", "--design.density", density});
     const auto evaluator = make_evaluator(settings);
     const Outcome outcome = evaluator->evaluate(task());
     ASSERT_EQ(outcome.evaluation.status, Status::ok) << density << ": " << outcome.evaluation.reason;

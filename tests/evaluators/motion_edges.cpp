@@ -17,16 +17,16 @@ namespace {
 using Eigen::Matrix3d, Eigen::Vector3d;
 
 Settings bars(std::vector<std::string> words = {}) {
-  words.insert(words.end(), {"--motion.starts", "1"});
+  words.insert(words.end(), {"--motion.initial-guesses", "1"});
   return read_settings(std::string(CONFIGS) + "/crossed-bars.cfg", words);
 }
 // On their way across the beam, so that what slides does not come to a stop there.
 std::vector<std::string> with_law(const std::string& law) {
   std::vector<std::string> words = {"--contact.beam.law", "restitution 0.5" + law};
   if (law.starts_with(", slide"))
-    words.insert(words.end(),
-                 {"--start.bar", "pose -0.04 0.08 0, turn y 20 deg, turn z 5 deg, velocity 0.4 -0.25 0, spin 0 0 0",
-                  "--goal.bar", "pose 0.16 0.14 0, turn y 20 deg, velocity 0.2 0.25 0, spin 0 0 0"});
+    words.insert(words.end(), {"--initial-state.bar",
+                               "pose -0.04 0.08 0, turn y 20 deg, turn z 5 deg, velocity 0.4 -0.25 0, spin 0 0 0",
+                               "--goal.bar", "pose 0.16 0.14 0, turn y 20 deg, velocity 0.2 0.25 0, spin 0 0 0"});
   return words;
 }
 Outcome found(const Settings& settings) {
@@ -88,8 +88,9 @@ TEST(MotionEdges, MeetAndPushAlongTheirCrossProduct) {
 // Over the beam by its middle the bar need not turn, and is the mass of 1 kg that bounces off a wall.
 TEST(MotionEdges, InLineTheBounceHasItsClosedForm) {
   const std::string at = "+side/sqrt(2) 0, turn y 20 deg, velocity 0 ", still = " 0, spin 0 0 0";
-  const Outcome outcome = found(bars({"--design.density", "1562.5", "--start.bar", "pose 0 0.05" + at + "-0.25" + still,
-                                      "--goal.bar", "pose 0 0.12" + at + "0.25" + still}));
+  const Outcome outcome =
+      found(bars({"--design.density", "1562.5", "--initial-state.bar", "pose 0 0.05" + at + "-0.25" + still,
+                  "--goal.bar", "pose 0 0.12" + at + "0.25" + still}));
   ASSERT_EQ(outcome.evaluation.status, Status::ok) << outcome.evaluation.reason;
   EXPECT_NEAR(outcome.evaluation.cost, 0.00872083, 2e-8);
 }

@@ -1,15 +1,14 @@
 // Gaits driven through the contact simulation.
-#include "evaluators/replay/replay.hpp"
-
 #include <gtest/gtest.h>
 
 #include <Eigen/LU>
 #include <random>
 
 #include "evaluators/evaluator.hpp"
-#include "evaluators/gait/replay.hpp"
-#include "evaluators/motion/replay.hpp"
-#include "evaluators/replay/feedback.hpp"
+#include "evaluators/gait/rollout.hpp"
+#include "evaluators/motion/rollout.hpp"
+#include "evaluators/rollout/feedback.hpp"
+#include "evaluators/rollout/rollout.hpp"
 #include "whole.hpp"
 
 namespace dodyn::evaluators {
@@ -22,8 +21,8 @@ Settings shipped(const std::string& config, std::vector<std::string> words) {
 // A gait of a shipped study, and what it takes to replay it.
 struct Found {
   explicit Found(const Settings& settings) : designs(settings) { outcome = make_evaluator(settings)->evaluate(task()); }
-  Replay in_contact(const PlannedMotion& motion, const ReplaySettings& settings = {}) const {
-    return replay(designs.walker().system->model(), designs.plain(outcome.evaluation.design), motion, settings);
+  Rollout in_contact(const PlannedMotion& motion, const RolloutSettings& settings = {}) const {
+    return rollout(designs.walker().system->model(), designs.plain(outcome.evaluation.design), motion, settings);
   }
   GaitDesigns designs;
   Outcome outcome;
@@ -33,7 +32,7 @@ struct Found {
 void expect_touch_down_as_planned(const Found& found, double loss, double feedback = 0.05) {
   ASSERT_EQ(found.outcome.evaluation.status, Status::ok) << found.outcome.evaluation.reason;
   const PlannedMotion motion = planned(found.designs, found.outcome);
-  const Replay seen = found.in_contact(motion);
+  const Rollout seen = found.in_contact(motion);
   ASSERT_EQ(seen.failure, "");
   ASSERT_EQ(seen.landings.size(), 1u);
   const auto& landing = seen.landings.front();
@@ -45,52 +44,52 @@ void expect_touch_down_as_planned(const Found& found, double loss, double feedba
   EXPECT_LT(seen.correction, feedback * largest);
 }
 
-TEST(Replay, APlanarGaitTouchesDownWhenAndWhereItShould) {
-  const Found found(shipped("knee-motor.cfg", {"--design.knee=0.46", "--gait.starts=2"}));
+TEST(Rollout, APlanarGaitTouchesDownWhenAndWhereItShould) {
+  const Found found(shipped("knee-motor.cfg", {"--design.knee=0.46", "--gait.initial-guesses=2"}));
   expect_touch_down_as_planned(found, 0.01);
 }
 
 // No torque at the foot; on a coarser mesh.
-TEST(Replay, SoDoesAnUnderactuatedOne) {
-  const Found found(shipped("hip-spring.cfg", {"--design.stiffness=20", "--design.rest=0.1", "--gait.starts=4",
+TEST(Rollout, SoDoesAnUnderactuatedOne) {
+  const Found found(shipped("hip-spring.cfg", {"--design.stiffness=20", "--design.rest=0.1", "--gait.initial-guesses=4",
                                                "--gait.intervals=40", "--gait.coarse-intervals=0"}));
   expect_touch_down_as_planned(found, 0.05);
 }
 
-TEST(Replay, SoDoesASpatialOne) {
-  const Found found(
-      shipped("knee-spatial.cfg", {"--design.knee=0.5", "--gait.starts=4", "--gait.parts=1", "--gait.shifts=0"}));
+TEST(Rollout, SoDoesASpatialOne) {
+  const Found found(shipped("knee-spatial.cfg",
+                            {"--design.knee=0.5", "--gait.initial-guesses=4", "--gait.tasks=1", "--gait.shifts=0"}));
   expect_touch_down_as_planned(found, 0.02, 0.08);  // its hips come to the ends of their ranges, where stops push, too
 }
 
 // The contact that carries the stance foot gives what the constraint gave, where the friction cone was part of the
 // problem.
-TEST(Replay, AFootStandsByContactWhereTheConeWasKept) {
-  const Found found(shipped("knee-torso.cfg", {"--design.knee=0.4", "--gait.starts=2", "--gait.parts=1"}));
+TEST(Rollout, AFootStandsByContactWhereTheConeWasKept) {
+  const Found found(shipped("knee-torso.cfg", {"--design.knee=0.4", "--gait.initial-guesses=2", "--gait.tasks=1"}));
   ASSERT_EQ(found.outcome.evaluation.status, Status::ok) << found.outcome.evaluation.reason;
   const PlannedMotion motion = planned(found.designs, found.outcome);
-  ReplaySettings settings;
-  settings.stance = ReplaySettings::Stance::contact;
-  const Replay seen = found.in_contact(motion, settings);
+  RolloutSettings settings;
+  settings.stance = RolloutSettings::Stance::contact;
+  const Rollout seen = found.in_contact(motion, settings);
   ASSERT_EQ(seen.failure, "");
   EXPECT_LT(seen.slip, 2e-3);
   EXPECT_LT(std::abs(seen.landings.front().time - seen.landings.front().planned_time), motion.phases[0].interval);
   EXPECT_LT(seen.landings.front().miss(), 5e-3);
   settings.friction = 0.02;  // on ice it does not
-  const Replay on_ice = found.in_contact(motion, settings);
+  const Rollout on_ice = found.in_contact(motion, settings);
   EXPECT_TRUE(!on_ice.failure.empty() || on_ice.slip > 0.05) << on_ice.slip;
 }
 
 // A hop: stance on a joint, flight, and the foot comes down a stride ahead.
-TEST(Replay, AHopLandsWhenAndWhereItShould) {
-  const Settings settings = shipped("hopper.cfg", {"--design.leg_stiffness=2000", "--motion.starts=6"});
+TEST(Rollout, AHopLandsWhenAndWhereItShould) {
+  const Settings settings = shipped("hopper.cfg", {"--design.leg_stiffness=2000", "--motion.initial-guesses=6"});
   const MotionDesigns designs(settings);
   const Outcome outcome = make_evaluator(settings)->evaluate(task());
   ASSERT_EQ(outcome.evaluation.status, Status::ok) << outcome.evaluation.reason;
   const PlannedMotion motion = planned(designs, outcome);
   ASSERT_EQ(motion.phases.size(), 2u);
-  const Replay seen =
-      replay(designs.system().model(), designs.plain(outcome.evaluation.design), motion, ReplaySettings{});
+  const Rollout seen =
+      rollout(designs.system().model(), designs.plain(outcome.evaluation.design), motion, RolloutSettings{});
   ASSERT_EQ(seen.failure, "");
   ASSERT_EQ(seen.landings.size(), 1u);
   const auto& landing = seen.landings.front();
@@ -101,13 +100,14 @@ TEST(Replay, AHopLandsWhenAndWhereItShould) {
 }
 
 // Without feedback the torques alone: they act when they should, so one interval's shift shows at once.
-TEST(Replay, TorquesActInTheirIntervals) {
-  const Found found(shipped("knee-motor.cfg", {"--design.knee=0.46", "--gait.starts=2", "--replay.feedback=none"}));
+TEST(Rollout, TorquesActInTheirIntervals) {
+  const Found found(
+      shipped("knee-motor.cfg", {"--design.knee=0.46", "--gait.initial-guesses=2", "--rollout.feedback=none"}));
   ASSERT_EQ(found.outcome.evaluation.status, Status::ok);
-  ReplaySettings settings;
-  settings.feedback = ReplaySettings::Feedback::none;
+  RolloutSettings settings;
+  settings.feedback = RolloutSettings::Feedback::none;
   const auto off = [&](const PlannedMotion& motion) {
-    const Replay seen = found.in_contact(motion, settings);
+    const Rollout seen = found.in_contact(motion, settings);
     EXPECT_EQ(seen.correction, 0.0);
     const auto& t = seen.trajectory.values[0];
     const auto& q = seen.trajectory.values[1];
@@ -124,7 +124,7 @@ TEST(Replay, TorquesActInTheirIntervals) {
 }
 
 // The recursion against the linear system of all optimality conditions at once.
-TEST(Replay, TheRegulatorSolvesItsQuadraticProgram) {
+TEST(Rollout, TheRegulatorSolvesItsQuadraticProgram) {
   std::mt19937_64 random(4);
   std::normal_distribution<double> normal;
   const auto matrix = [&](int rows, int columns) {

@@ -69,7 +69,7 @@ TEST(Scenarios, TheMeanIsWeightedAndRelative) {
 }
 
 TEST(Scenarios, TheWorstIsOneOfThem) {
-  const auto evaluator = make_evaluator(read(head + three, {"--study.across", "worst"}));
+  const auto evaluator = make_evaluator(read(head + three, {"--study.scenario-aggregate", "worst"}));
   int which[3] = {};
   for (double x = 0; x < 1; x += 0.1) {
     const auto [bowl, far, wavy] = alone(x);
@@ -154,14 +154,14 @@ TEST(Scenarios, GradientOfGaitsIsTheSlopeOfTheCost) {
   const std::string text =
       "[study]\nevaluator = gait\n[design]\nknee.min = 0.3\nknee.max = 0.65\nmotor.min = 1\nmotor.max = 3\nperiod = "
       "0.8\n"
-      "[gait]\nmodel = motor-biped\nintervals = 16\nstarts = 3\nshifts = 0\ntolerance = 1e-10\ncontact = "
+      "[gait]\nmodel = motor-biped\nintervals = 16\ninitial-guesses = 3\nshifts = 0\ntolerance = 1e-10\ncontact = "
       "friction-cone\n"
-      "clearance = 3 cm\nrate-limit = 15\n"
+      "clearance = 3 cm\njoint-speed-limit = 15\n"
       "[scenario slow]\nstep-length = 0.4\nreference = 0.03\n[scenario fast]\nweight = 2\nstep-length = 0.6\n"
       "[scenario up]\nstep-length = 0.5\nslope = 1 deg\n";
   const Eigen::Vector2d at(0.45, 1.6);
   for (const std::string across : {"mean", "worst"}) {
-    const auto evaluator = make_evaluator(read(text, {"--study.across", across}));
+    const auto evaluator = make_evaluator(read(text, {"--study.scenario-aggregate", across}));
     Task middle_task = task(0);
     middle_task.evaluation.design = at;
     const Outcome middle = whole(*evaluator, middle_task);
@@ -184,7 +184,8 @@ TEST(Scenarios, GradientOfGaitsIsTheSlopeOfTheCost) {
 TEST(Scenarios, WalkingUphillTakesTheWeightsWork) {
   const std::string text =
       "[study]\nevaluator = gait\n[design]\nstep-length = 0.5\nperiod = 0.8\n[gait]\nmodel = motor-biped\n"
-      "intervals = 40\nstarts = 1\nshifts = 0\ncontact = friction-cone\nclearance = 3 cm\nrate-limit = 15\n";
+      "intervals = 40\ninitial-guesses = 1\nshifts = 0\ncontact = friction-cone\nclearance = 3 cm\njoint-speed-limit = "
+      "15\n";
   const auto energy = [&](const std::string& slope) {
     const auto evaluator = make_evaluator(read(text, {"--design.slope", slope}));
     Task t = task(0);

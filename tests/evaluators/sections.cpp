@@ -37,14 +37,13 @@ struct Base {
 const std::map<std::string, Base>& bases() {
   static const std::map<std::string, Base> all = {
       {"gait",
-       {"[study]\nevaluator = gait\n[gait]\nmodel = it.model\nintervals = 8\nstarts = 1\n",
+       {"[study]\nevaluator = gait\n[gait]\nmodel = it.model\nintervals = 8\ninitial-guesses = 1\n",
         systems::model_text("planar-biped"), "swing_shank", "swing_knee", "knee"}},
       {"motion",
-       {"[study]\nevaluator = motion\n[motion]\nmodel = it.model\nstarts = 1\n[phase only]\nintervals = 4\n"
-        "duration = 1\n[start]\ns = 0\n[goal]\ns = 1\n[cost]\ntime = 1\n",
+       {"[study]\nevaluator = motion\n[motion]\nmodel = it.model\ninitial-guesses = 1\n[phase only]\nintervals = 4\n"
+        "duration = 1\n[initial-state]\ns = 0\n[goal]\ns = 1\n[cost]\ntime = 1\n",
         slider, "body", "s", "mass"}},
-      {"nonsmooth",
-       {"[study]\nevaluator = nonsmooth\n[motion]\nmodel = it.model\nend = 0.1\n", slider, "body", "s", "mass"}},
+      {"hybrid", {"[study]\nevaluator = hybrid\n[hybrid]\nmodel = it.model\nend = 0.1\n", slider, "body", "s", "mass"}},
       {"simulation",
        {"[study]\nevaluator = simulation\n[simulation]\nmodel = it.model\nend = 0.1\nstep = 1 ms\n[cost]\ncost = t\n",
         slider, "body", "s", "mass"}}};
@@ -62,18 +61,18 @@ std::string text_of(const std::string& title, const Base& base) {
       {"charge NAME", "[charge it]\n" + at + "value = 0\n"},
       {"drag NAME", "[drag it]\n" + at + "linear = 0\n"},
       {"potential NAME", "[potential it]\nenergy = 0*" + base.coordinate + "\n"},
-      {"driven NAME", "[driven it]\nplace = " + base.coordinate + "\nmass = 0\n"},
+      {"rotor NAME", "[rotor it]\nplace = " + base.coordinate + "\nmass = 0\n"},
       {"force NAME", "[force it]\n" + on + "force = 0\n"},
       {"actuator NAME", "[actuator it]\n" + on},
-      {"range NAME", "[range it]\n" + on + "from = -10\nto = 10\n"},
+      {"joint-limit NAME", "[joint-limit it]\n" + on + "from = -10\nto = 10\n"},
       {"knee NAME", "[knee it]\n" + on + "flexion = -1\n"},
       {"surface", "[surface]\nfriction = 0.5\n"},
       {"contact", "[contact]\nothers = no\n"},
       {"contact NAME", "[contact it]\ngap = 100 + " + base.coordinate + "\n"},
       {"stop NAME", "[stop it]\n" + on + "from = -100\n"},
-      {"wire NAME", "[wire it]\nzero = " + base.coordinate + "\n"},
-      {"exchange NAME", "[exchange it]\nwhen = 100 + " + base.coordinate + "\nrate(" + base.coordinate + ") = 0\n"},
-      {"start", "[start]\n" + base.coordinate + " = 0\n"},
+      {"constraint NAME", "[constraint it]\nzero = " + base.coordinate + "\n"},
+      {"reset NAME", "[reset it]\nguard = 100 + " + base.coordinate + "\nrate(" + base.coordinate + ") = 0\n"},
+      {"initial-state", "[initial-state]\n" + base.coordinate + " = 0\n"},
       {"require", "[require]\nfine = " + base.parameter + " > 0\n"}};
   const auto found = all.find(title);
   return found == all.end() ? "" : found->second;

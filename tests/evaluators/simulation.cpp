@@ -22,10 +22,10 @@ evaluator = simulation
 model = box.model
 end = 2 s
 step = 1 ms
-[start]
+[initial-state]
 y = half
 rate(x) = speed
-[starts]
+[initial-states]
 speed = 1.3
 [cost]
 cost = x
@@ -37,13 +37,13 @@ evaluator = simulation
 model = box.model
 end = 2 s
 step = 1 ms
-[start]
+[initial-state]
 y = half + height
-[starts]
+[initial-states]
 count = 16
 height = 0.1 .. 0.5
 [outcome landed]
-when = touched
+when = has_touched
 [cost]
 cost = t - sqrt(2*height/9.81)
 )";
@@ -91,7 +91,8 @@ TEST_F(Simulations, SlidingBoxStopsWhereFrictionSays) {
 }
 
 TEST_F(Simulations, BoxIsAtRestWhenFrictionHasStoppedIt) {
-  const auto slide = evaluator(std::string(sliding) + "[outcome stopped]\nwhen = touched and resting\nfor = 0.1\n");
+  const auto slide =
+      evaluator(std::string(sliding) + "[outcome stopped]\nwhen = has_touched and resting\ndwell = 0.1\n");
   const Outcome outcome = whole(*slide, task());
   EXPECT_EQ(metric(*slide, outcome, "stopped"), 1.0);
   EXPECT_EQ(metric(*slide, outcome, "end"), 0.0);
@@ -103,9 +104,9 @@ TEST_F(Simulations, BoxIsAtRestWhenFrictionHasStoppedIt) {
 TEST_F(Simulations, CaptureIsTheLeastMisalignmentThatFails) {
   std::string text = sliding;
   text.replace(text.find("speed = 1.3"), 11, "count = 40\nsampling = grid\nspeed = 0.02 .. 2.02");
-  text.replace(text.find("cost = x"), 8, "failure-of = short\nmisalignment = speed/2");
+  text.replace(text.find("cost = x"), 8, "success = short\nmisalignment = speed/2");
   text +=
-      "[outcome short]\nwhen = touched and resting and x < 0.3\nfor = 0.05\n"
+      "[outcome short]\nwhen = has_touched and resting and x < 0.3\ndwell = 0.05\n"
       "[outcome far]\nwhen = x >= 0.3\n[metrics]\ntwice = 2*friction\n[require]\nrough = friction >= 0.3\n"
       "[design]\nfriction.min = 0.2\nfriction.max = 0.8\n";
   const auto slide = evaluator(text);
@@ -174,7 +175,8 @@ at = 0, -length/2
 )");
   const auto residual = [&](const std::string& cost) {
     const auto flight = evaluator(
-        "[study]\nevaluator = simulation\n[simulation]\nmodel = double.model\nend = 0.4 s\n[start]\nx = 1\ny = 2\na = "
+        "[study]\nevaluator = simulation\n[simulation]\nmodel = double.model\nend = 0.4 s\n[initial-state]\nx = 1\ny = "
+        "2\na = "
         "0.3\n"
         "b = 0.7\nrate(x) = 1\nrate(a) = 2\nrate(b) = -1\n[cost]\ncost = " +
         cost + "\n");
@@ -196,23 +198,23 @@ at = 0, -length/2
 // Rules that cannot hold without contact are the same whichever way they are written.
 TEST_F(Simulations, RulesHoldWheneverTheirConditionDoes) {
   const auto time = [&](const std::string& when) {
-    const auto drop = evaluator(dropped, {"--outcome.landed.when=" + when, "--starts.height=0.3"});
+    const auto drop = evaluator(dropped, {"--outcome.landed.when=" + when, "--initial-states.height=0.3"});
     return metric(*drop, whole(*drop, task()), "time");
   };
-  const double landed = time("touched");
-  EXPECT_EQ(time("(touched)"), landed);
-  EXPECT_EQ(time("y < 1 and touched"), landed);
-  EXPECT_EQ(time("touched and (resting or y < 1)"), landed);
-  EXPECT_EQ(time("not (not touched)"), landed);
-  EXPECT_EQ(time("touched or t > 0.1"), time("t > 0.1"));
+  const double landed = time("has_touched");
+  EXPECT_EQ(time("(has_touched)"), landed);
+  EXPECT_EQ(time("y < 1 and has_touched"), landed);
+  EXPECT_EQ(time("has_touched and (resting or y < 1)"), landed);
+  EXPECT_EQ(time("not (not has_touched)"), landed);
+  EXPECT_EQ(time("has_touched or t > 0.1"), time("t > 0.1"));
   EXPECT_GE(time("resting"), landed);  // what is let go has no velocity at first, and is not at rest
-  EXPECT_LT(time("not touched"), landed);
-  EXPECT_EQ(time("not touched and y < 1"), 0.0);
+  EXPECT_LT(time("not has_touched"), landed);
+  EXPECT_EQ(time("not has_touched and y < 1"), 0.0);
 }
 
 // Free flight in large steps ends where small ones end.
 TEST_F(Simulations, LargeStepsFarFromEachOtherLandAtTheSameTime) {
-  const auto fine = evaluator(dropped), coarse = evaluator(dropped, {"--simulation.largest-step=64e-3"});
+  const auto fine = evaluator(dropped), coarse = evaluator(dropped, {"--simulation.max-step=64e-3"});
   const Outcome one = whole(*fine, task()), other = whole(*coarse, task());
   EXPECT_NEAR(one.evaluation.cost, other.evaluation.cost, 0.002);
   EXPECT_LT(metric(*coarse, other, "steps"), 0.7 * metric(*fine, one, "steps"));
@@ -220,20 +222,21 @@ TEST_F(Simulations, LargeStepsFarFromEachOtherLandAtTheSameTime) {
 
 TEST_F(Simulations, ShareOfAnOutcomeIsCounted) {
   const std::string rule = std::string(dropped).substr(0, std::string(dropped).find("[outcome")) +
-                           "[outcome high]\nwhen = touched and height > 0.2\n[outcome low]\nwhen = touched\n"
-                           "[cost]\nfailure-of = low\n";
-  const auto drop = evaluator(rule, {"--starts.sampling=grid"});
+                           "[outcome high]\nwhen = has_touched and height > 0.2\n[outcome low]\nwhen = has_touched\n"
+                           "[cost]\nsuccess = low\n";
+  const auto drop = evaluator(rule, {"--initial-states.sampling=grid"});
   const Outcome outcome = whole(*drop, task());
   // middles of 16 cells of 0.1 .. 0.5: four are below 0.2
   EXPECT_DOUBLE_EQ(outcome.evaluation.cost, 0.75);
   EXPECT_DOUBLE_EQ(metric(*drop, outcome, "high"), 0.75);
   EXPECT_DOUBLE_EQ(metric(*drop, outcome, "low"), 0.25);
   EXPECT_NEAR(outcome.evaluation.cost_stderr, std::sqrt(0.7 * 0.3 / 20.0), 1e-15);
-  EXPECT_LT(metric(*drop, outcome, "wilson_low"), 0.75);
+  EXPECT_LT(metric(*drop, outcome, "failure_rate_low"), 0.75);
 }
 
 TEST_F(Simulations, PartsAreTheWhole) {
-  const auto whole_at_once = evaluator(dropped), divided = evaluator(dropped, {"--simulation.batch=5"});
+  const auto whole_at_once = evaluator(dropped),
+             divided = evaluator(dropped, {"--simulation.initial-states-per-task=5"});
   EXPECT_EQ(whole_at_once->parts(), 1);
   EXPECT_EQ(divided->parts(), 4);
   const Outcome one = whole(*whole_at_once, task()), other = whole(*divided, task());
@@ -248,10 +251,10 @@ TEST_F(Simulations, PartsAreTheWhole) {
 }
 
 TEST_F(Simulations, StartsOfAFileAndParametersOfEach) {
-  write("starts.csv", "y, rate(x), friction\n0.1, 1, 0.2\n0.1, 1, 0.4\n0.1, 2, 0.4\n");
+  write("initial-states.csv", "y, rate(x), friction\n0.1, 1, 0.2\n0.1, 1, 0.4\n0.1, 2, 0.4\n");
   std::string text = sliding;
-  text.erase(text.find("[start]"), text.find("[cost]") - text.find("[start]"));
-  const auto slide = evaluator(text + "[starts]\nfile = starts.csv\n");
+  text.erase(text.find("[initial-state]"), text.find("[cost]") - text.find("[initial-state]"));
+  const auto slide = evaluator(text + "[initial-states]\nfile = initial-states.csv\n");
   const Outcome outcome = whole(*slide, task());
   ASSERT_TRUE(outcome.evaluation.ok()) << outcome.evaluation.reason;
   const double mean = (1.0 / 0.2 + 1.0 / 0.4 + 4.0 / 0.4) / (2.0 * 9.81) / 3.0;
@@ -284,7 +287,7 @@ TEST_F(Simulations, DesignsThatCannotBeAreInfeasible) {
 
 // The exact response gives up where contact lasts.
 TEST_F(Simulations, TooManyBreakdownsFail) {
-  const auto drop = evaluator(dropped, {"--outcome.landed.when=t > 5", "--simulation.response=exact"});
+  const auto drop = evaluator(dropped, {"--outcome.landed.when=t > 5", "--simulation.contact-method=event-driven"});
   const Outcome outcome = whole(*drop, task());
   EXPECT_EQ(outcome.evaluation.status, Status::failed);
   EXPECT_EQ(metric(*drop, outcome, "failed"), 1.0);
@@ -314,20 +317,19 @@ TEST_F(Simulations, MistakesAreOneLine) {
   EXPECT_TRUE(with("half + height", "half + hight")
                   .starts_with("study.cfg:8: y = half + hight: 'hight' is unknown (did you mean 'height'?)"))
       << with("half + height", "half + hight");
-  EXPECT_TRUE(with("when = touched", "when = tuched")
-                  .find("study.cfg:13: when = tuched: 'tuched' is unknown (did you mean 'touched'?)") == 0)
-      << with("when = touched", "when = tuched");
-  EXPECT_TRUE(with("when = touched", "when = x + 1").starts_with("study.cfg:13: when = x + 1: is no condition"));
+  EXPECT_TRUE(with("when = has_touched", "when = has_tuched")
+                  .find("study.cfg:13: when = has_tuched: 'has_tuched' is unknown (did you mean 'has_touched'?)") == 0)
+      << with("when = has_touched", "when = has_tuched");
+  EXPECT_TRUE(with("when = has_touched", "when = x + 1").starts_with("study.cfg:13: when = x + 1: is no condition"));
   EXPECT_TRUE(with("cost = t", "cost = t > 1 and 0 < t").find("is a condition; allowed: a number") !=
               std::string::npos);
-  EXPECT_TRUE(with("cost = t", "failure-of = lande # ").find("no outcome of that name (did you mean 'landed'?)") !=
+  EXPECT_TRUE(with("cost = t", "success = lande # ").find("no outcome of that name (did you mean 'landed'?)") !=
               std::string::npos);
-  EXPECT_TRUE(
-      with("height = 0.1 .. 0.5", "height = 0.1 .. 0.5\nheigth = 1 .. 2").find("nothing in [start] speaks of it") !=
-      std::string::npos);
+  EXPECT_TRUE(with("height = 0.1 .. 0.5", "height = 0.1 .. 0.5\nheigth = 1 .. 2")
+                  .find("nothing in [initial-state] speaks of it") != std::string::npos);
   EXPECT_TRUE(with("box.model", "bx.model").starts_with("study.cfg:4: simulation.model = bx.model"));
   EXPECT_NE(complaint(text + "[design]\nsid = 1\n").find("did you mean 'design.side'"), std::string::npos);
-  EXPECT_NE(complaint(text, {"--simulation.start=17"}).find("there are 16 starts"), std::string::npos);
+  EXPECT_NE(complaint(text, {"--simulation.initial-state=17"}).find("there are 16 starts"), std::string::npos);
   write("bad.csv", "y,rate(x)\n1,2\n1,two\n");
   std::string file = text;
   file.replace(file.find("count = 16\nheight = 0.1 .. 0.5"), 30, "file = bad.csv");
@@ -360,7 +362,8 @@ at = 0.2, 0
 )");
   const auto value = [&](const std::string& cost) {
     const auto still = evaluator(
-        "[study]\nevaluator = simulation\n[simulation]\nmodel = two.model\nend = 0.01\n[start]\nbase_x = 1\nbase_y = "
+        "[study]\nevaluator = simulation\n[simulation]\nmodel = two.model\nend = 0.01\n[initial-state]\nbase_x = "
+        "1\nbase_y = "
         "2\nbase = 0.4\nfar_x = -1\nfar_y = 0.5\nfar = 2\n[cost]\ncost = " +
         cost + "\n");
     return whole(*still, task()).evaluation.cost;
@@ -401,9 +404,10 @@ TEST(Hexagons, DragTakesFromACollisionWhatADamperDoes) {
   const double stiffness = 1000.0, drag = 5.0, reduced = 0.5 * 10.0 * 1.5 * std::sqrt(3.0) * 0.04;
   const auto pair = make_evaluator(read_settings(
       std::string(CONFIGS) + "/scene-hexagons.cfg",
-      {"--design.hexagons=2", "--design.charge=0", "--starts.gap=1 mm", "--starts.spin=0",
-       "--start.rate(hexagon_i_y)=0", "--start.rate(hexagon_i_x)=0.1*(3 - 2*i) + speed*draw", "--starts.speed=0",
-       "--starts.draw=1", "--simulation.step=0.2 ms", "--simulation.end=0.4", "--cost.cost=rate(hexagon_2_x)/0.1"}));
+      {"--design.hexagons=2", "--design.charge=0", "--initial-states.gap=1 mm", "--initial-states.spin=0",
+       "--initial-state.rate(hexagon_i_y)=0", "--initial-state.rate(hexagon_i_x)=0.1*(3 - 2*i) + speed*draw",
+       "--initial-states.speed=0", "--initial-states.draw=1", "--simulation.step=0.2 ms", "--simulation.end=0.4",
+       "--cost.cost=rate(hexagon_2_x)/0.1"}));
   const Outcome outcome = whole(*pair, Task());
   ASSERT_TRUE(outcome.evaluation.ok()) << outcome.evaluation.reason;
   const double decay = drag / (2.0 * reduced), omega = std::sqrt(stiffness / reduced - decay * decay);
@@ -413,10 +417,10 @@ TEST(Hexagons, DragTakesFromACollisionWhatADamperDoes) {
 // The Coulomb energy of packed hexagons, by an independent program.
 TEST(Hexagons, ChargesOfAPairAndOfARhombus) {
   for (const auto& [count, energy] : {std::pair("2", -0.021035155), {"16", -0.692495658}}) {
-    const auto packed = make_evaluator(
-        read_settings(std::string(CONFIGS) + "/scene-hexagons.cfg",
-                      {"--design.hexagons", count, "--design.depth=0.01", "--starts.gap=1e-12", "--starts.speed=0",
-                       "--starts.spin=0", "--simulation.step=1e-7", "--simulation.end=1e-6", "--cost.cost=potential"}));
+    const auto packed = make_evaluator(read_settings(
+        std::string(CONFIGS) + "/scene-hexagons.cfg",
+        {"--design.hexagons", count, "--design.depth=0.01", "--initial-states.gap=1e-12", "--initial-states.speed=0",
+         "--initial-states.spin=0", "--simulation.step=1e-7", "--simulation.end=1e-6", "--cost.cost=potential"}));
     const Outcome outcome = whole(*packed, Task());
     ASSERT_TRUE(outcome.evaluation.ok()) << outcome.evaluation.reason;
     EXPECT_NEAR(outcome.evaluation.cost, energy, 2e-9);
@@ -480,14 +484,14 @@ TEST(Hexagons, TheShippedSceneAccountsForItsEnergy) {
 // A body rests or does not, whatever the step, and stands no higher than one step can tell.
 TEST_F(Simulations, RestDoesNotDependOnTheStep) {
   const std::string text =
-      "[study]\nevaluator = simulation\n[simulation]\nmodel = sliding-box\nend = 3 s\n[starts]\ncount = 8\n"
+      "[study]\nevaluator = simulation\n[simulation]\nmodel = sliding-box\nend = 3 s\n[initial-states]\ncount = 8\n"
       "sampling = random\nz = 0.12 .. 0.3\nroll = -3 .. 3\npitch = -1.5 .. 1.5\nyaw = -3 .. 3\n"
-      "[outcome rested]\nwhen = touched and resting\nfor = 0.2 s\n[cost]\ncost = potential\n";
+      "[outcome rested]\nwhen = has_touched and resting\ndwell = 0.2 s\n[cost]\ncost = potential\n";
   constexpr double mass = 1.0, gravity = 9.81, half = 0.05;
   for (const char* seed : {"1", "2"})
     for (const double step : {0.5e-3, 1e-3, 2e-3, 3e-3, 4e-3}) {
-      const auto drop =
-          evaluator(text, {"--simulation.step=" + std::to_string(step) + " s", std::string("--starts.seed=") + seed});
+      const auto drop = evaluator(
+          text, {"--simulation.step=" + std::to_string(step) + " s", std::string("--initial-states.seed=") + seed});
       const Outcome outcome = whole(*drop, task());
       EXPECT_EQ(metric(*drop, outcome, "rested"), 1.0) << "seed " << seed << ", step " << step;
       const double height = outcome.evaluation.cost / (mass * gravity) - half;  // on average
@@ -528,12 +532,12 @@ density = 500
 )");
   const std::string text =
       "[study]\nevaluator = simulation\n[simulation]\nmodel = room.model\nend = 0.6 s\nstiffness = 20000\n"
-      "[starts]\ncount = 10\nx = 0.1 .. 0.3\nz = 0.1 .. 0.3\ncube_turn_x = -1 .. 1\ncube_turn_y = -1 .. 1\n"
+      "[initial-states]\ncount = 10\nx = 0.1 .. 0.3\nz = 0.1 .. 0.3\ncube_turn_x = -1 .. 1\ncube_turn_y = -1 .. 1\n"
       "rate(x) = -1.5 .. -0.5\n[cost]\ncost = kinetic + potential\n";
-  for (const char* response : {"decomposition", "penalty"}) {
-    const auto thrown =
-        evaluator(text, {std::string("--simulation.response=") + response,
-                         std::string("--simulation.step=") + (response[0] == 'p' ? "0.05 ms" : "2 ms")});
+  for (const char* response : {"projection", "penalty"}) {
+    const auto thrown = evaluator(
+        text, {std::string("--simulation.contact-method=") + response,
+               std::string("--simulation.step=") + (std::string_view(response) == "penalty" ? "0.05 ms" : "2 ms")});
     const Outcome outcome = whole(*thrown, task());
     ASSERT_TRUE(outcome.evaluation.ok()) << response << ": " << outcome.evaluation.reason;
     EXPECT_EQ(metric(*thrown, outcome, "failed"), 0.0) << response;
@@ -547,9 +551,10 @@ density = 500
 // Seven prisms at rest, a millimetre apart, pull each other into a flower: six centres at the distance of two faces.
 TEST_F(Simulations, PrismsAssembleIntoAFlower) {
   const std::string text =
-      "[study]\nevaluator = simulation\n[simulation]\nmodel = prisms\nresponse = decomposition\nstep = 0.005\nend = 4\n"
-      "[start]\nprism_i_x = min(i - 1, 1)*(sqrt(3)*side + gap)*cos(60 deg*i)\n"
-      "prism_i_y = min(i - 1, 1)*(sqrt(3)*side + gap)*sin(60 deg*i)\n[starts]\ngap = 0.001\n"
+      "[study]\nevaluator = simulation\n[simulation]\nmodel = prisms\ncontact-method = projection\nstep = 0.005\nend = "
+      "4\n"
+      "[initial-state]\nprism_i_x = min(i - 1, 1)*(sqrt(3)*side + gap)*cos(60 deg*i)\n"
+      "prism_i_y = min(i - 1, 1)*(sqrt(3)*side + gap)*sin(60 deg*i)\n[initial-states]\ngap = 0.001\n"
       "[outcome assembled]\nwhen = cluster >= prisms\n[cost]\ncost = radius_of_gyration\n"
       "[design]\nrestitution = 0.2\n";
   const auto weak = evaluator(text + "charge = 1e-9\n"), strong = evaluator(text + "charge = 5e-3\n");

@@ -102,6 +102,6 @@ inline Outcome sample_work(const Task& task) {
 }
 
 // What differs between two runs of the same task.
-inline const std::vector<std::string_view> circumstances = {"seconds", "rank", "host", "started"};
+inline const std::vector<std::string_view> circumstances = {"wall_time", "rank", "host", "start_time"};
 
 }  // namespace dodyn::farm

@@ -33,7 +33,7 @@ def contents(path):
     rows = [e.row for e in study]
     motions = [{c.name: c.values.tobytes() for c in t} for t in study.trajectories(rows)]
     columns = {name: column.tobytes() for name, column in study.columns.items()}
-    return columns, motions, repr(study.variables), repr(study.metrics), study.configuration, study.stopped, [e.text for e in study.events]
+    return columns, motions, repr(study.variables), repr(study.metrics), study.configuration, study.stop_reason, [e.text for e in study.events]
 
 
 def flips():
@@ -90,7 +90,7 @@ CRAFTED = {
     "no iterations": lambda f: f.__delitem__("iterations"),
     "no surrogate": lambda f: f.__delitem__("surrogate"),
     "no configuration": lambda f: f.attrs.__delitem__("configuration"),
-    "no stop": lambda f: f.attrs.__delitem__("stopped"),
+    "no stop": lambda f: f.attrs.__delitem__("stop_reason"),
     "schemas": lambda f: f.attrs.__setitem__("schema", [5, 6]),
     "schema": lambda f: f.attrs.__setitem__("schema", "six"),
     "configurations": lambda f: f.attrs.__setitem__("configuration", ["a = 1", "b = 2"]),

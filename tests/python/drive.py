@@ -17,7 +17,7 @@ except ImportError:
     sys.exit(77)  # skipped
 
 KNEE = os.path.join(ROOT, "configs", "knee.cfg")
-QUICK = {"gait.starts": 2, "gait.intervals": 20, "study.max-evaluations": 4}
+QUICK = {"gait.initial-guesses": 2, "gait.intervals": 20, "study.max-evaluations": 4}
 MAX_OVERHEAD = 2e-3  # s an evaluation
 
 
@@ -30,13 +30,13 @@ def runs():
     study = dodyn.Study(KNEE, design={"knee": (0.3, 0.65)}, settings=QUICK, archive="left.h5")
     assert [(v.name, v.lower, v.upper) for v in study.variables] == [("knee", 0.3, 0.65)]
     for evaluation in study.run():
-        assert evaluation.id == 0 and not study.stopped.startswith("reached")
+        assert evaluation.id == 0 and not study.stop_reason.startswith("reached")
         break
     left = len(study.archive)
     assert 1 <= left < 4, left
     more = [evaluation.id for evaluation in study.run()]
     assert len(study.archive) == 4 and more == list(range(left, 4)), more
-    assert study.recommended.cost == min(e.cost for e in study.archive) and study.stopped
+    assert study.recommended.cost == min(e.cost for e in study.archive) and study.stop_reason
     assert [e.id for e in study.run()] == [], "a finished study has no new rows"
     assert "<svg" in study._repr_html_() and "knee" in study._repr_html_()
 
@@ -50,12 +50,12 @@ def interrupted():
     """Ctrl-C in a loop over rows ends the run, which the same call continues."""
     script = f"""
 import dodyn, sys
-study = dodyn.Study({KNEE!r}, settings={ {**QUICK, "study.max-evaluations": 40, "gait.starts": 16} !r}, archive="ctrl-c.h5")
+study = dodyn.Study({KNEE!r}, settings={ {**QUICK, "study.max-evaluations": 40, "gait.initial-guesses": 16} !r}, archive="ctrl-c.h5")
 try:
     for evaluation in study.run():
         print(evaluation.id, flush=True)
 except KeyboardInterrupt:
-    print("interrupted", study.stopped)
+    print("interrupted", study.stop_reason)
 """
     process = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True,
                                env={**os.environ, "PYTHONPATH": os.path.join(ROOT, "python")})  # fmt: skip
@@ -63,7 +63,7 @@ except KeyboardInterrupt:
     process.send_signal(2)
     said = process.stdout.read()
     assert process.wait() == 0 and "interrupted" in said, said
-    assert "signal" in dodyn.open("ctrl-c.h5").stopped, dodyn.open("ctrl-c.h5").stopped
+    assert "signal" in dodyn.open("ctrl-c.h5").stop_reason, dodyn.open("ctrl-c.h5").stop_reason
     assert not os.path.exists("ctrl-c.h5.lock"), "no run is left behind"
 
 
@@ -71,7 +71,7 @@ def evaluates():
     """An evaluation is that of `dodyn solve --json`, its gradient that of finite differences of costs, its motion that of the archive."""
     with dodyn.Study(KNEE, settings=QUICK) as study:
         result = study.evaluate({"knee": 0.4})
-        said = json.loads(subprocess.run([DODYN, "solve", KNEE, "--design.knee", "0.4", "--json", "--gait.starts", "2", "--gait.intervals", "20"],
+        said = json.loads(subprocess.run([DODYN, "solve", KNEE, "--design.knee", "0.4", "--json", "--gait.initial-guesses", "2", "--gait.intervals", "20"],
                                          capture_output=True, text=True, check=True).stdout)  # fmt: skip
         assert (result.cost, result.gradient, result.seed) == (said["cost"], said["gradient"], said["seed"])
         assert list(result.trajectory.q[:, 0]) == list(said["trajectory"]["q"]["values"].values())[0]

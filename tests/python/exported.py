@@ -34,10 +34,10 @@ with tempfile.TemporaryDirectory() as folder:
                                  f"[testfunction]\nname = {function}\n[design]\nx.min = -2\nx.max = 2\ny.min = -1\ny.max = 3\n")  # fmt: skip
         archive = f"{function}-{gradient}.h5"
         run("run", "f.cfg", "--study.archive", archive)
-        run("predict", archive, "--of", "cost,slope", "--export", "model.h5")
+        run("predict", archive, "--quantity", "cost,slope", "--export", "model.h5")
         for _ in range(20):
             x, y = random.uniform(-2, 2), random.uniform(-1, 3)
-            told = json.loads(run("predict", archive, f"--design.x={x!r}", f"--design.y={y!r}", "--of", "slope", "--json"))
+            told = json.loads(run("predict", archive, f"--design.x={x!r}", f"--design.y={y!r}", "--quantity", "slope", "--json"))
             for name in ("cost", "slope"):
                 middle = told["quantities"][name]["middle"]
                 mine = reader["predict"]("model.h5", np.array([x, y]), name)

@@ -67,7 +67,7 @@ def reports():
         study = package.open(f"{name}.h5")
         assert len(page) < 1.5e6
         Nesting(page)
-        assert study.stopped.split(":")[0] in page and study.command_line.split()[-1] in page
+        assert study.stop_reason.split(":")[0] in page and study.command_line.split()[-1] in page
         if LIBRARIES:
             rows = data_of(page)["rows"]
             assert rows["id"] == [e.id for e in study] and rows["feasible"] == [int(study.feasible(e)) for e in study]
@@ -106,7 +106,7 @@ def numbers():
         assert data["runs"][str(e.id)]["outcome"] == kinds
         assert abs(kinds.count(0) / len(kinds) - e.metrics["docked"]) < 1e-12
         # Every run starts where its start says, ends when its outcome says, and shows the design's own craft.
-        played, starts = motion.runs(e.trajectory), e.trajectory["start"]
+        played, starts = motion.runs(e.trajectory), e.trajectory["initial_state"]
         hull = 0.1
         for k, one in enumerate(played):
             bearing, distance = starts.column("bearing")[k], starts.column("distance")[k]
@@ -374,7 +374,7 @@ def sentences():
     assert any("2 failed" in line for line in summary.summary(study))
     knee = package.open("knee.h5")
     lines = summary.warnings(knee)
-    flexion = knee.best.metrics["smallest_knee_flexion"]
+    flexion = knee.best.metrics["min_knee_flexion"]
     assert (flexion < 0) == any("overextends" in line for line in lines)
     # A minimum at a bound is called one.
     at = package.open("command.h5")
@@ -400,7 +400,7 @@ def plots():
     assert open("one.svg").read() == open("two.svg").read()
     dodyn("animate", "knee.h5", "--rate", "5", "--steps", "1", "--output", "knee.gif")
     assert open("knee.gif", "rb").read(6) == b"GIF89a"
-    dodyn("animate", "docking.h5", "--start", "2", "--rate", "5", "--output", "run.svg")
+    dodyn("animate", "docking.h5", "--initial-state", "2", "--rate", "5", "--output", "run.svg")
     dodyn("animate", "spatial.h5", "--view", "orbit", "--rate", "5", "--output", "spatial.svg")
     film = open("spatial.svg").read()
     assert film.count("<g style") > 4 and "script" not in film
@@ -417,7 +417,7 @@ def refusals():
         ["plot", "command.h5", "--what", "strobe"],
         ["plot", "command.h5", "--what", "cost"],
         ["animate", "knee.h5", "--output", "film.txt"],
-        ["animate", "knee.h5", "--start", "3"],
+        ["animate", "knee.h5", "--initial-state", "3"],
         ["animate", "knee.h5", "--speed", "-1"],
     ):
         dodyn(*line, code=2)

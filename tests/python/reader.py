@@ -27,13 +27,13 @@ def rows_agree(path):
     study, told = package.open(path), json.loads(dodyn("show", path, "--json"))
     assert len(study) == len(told["evaluations"]) > 0
     for e, row in zip(study, told["evaluations"]):
-        for name in ("id", "parent", "status", "reason", "seconds", "rank", "host", "started", "seed"):
+        for name in ("id", "warm_start_id", "status", "reason", "wall_time", "rank", "host", "start_time", "seed"):
             assert getattr(e, name) == row[name], (name, e, row)
         assert same(e.cost, row["cost"]) and e.design == row["design"]
         for name, values in (("gradient", e.gradient), ("metrics", e.metrics)):
             assert all(same(values.get(key, math.nan), value) for key, value in row.get(name, {}).items())
     assert study.configuration == told["provenance"]["configuration"]
-    assert study.stopped == told["stopped"] and study.schema == told["schema"] and study.created == told["created"]
+    assert study.stop_reason == told["stop_reason"] and study.schema == told["schema"] and study.created == told["created"]
     assert [v.name for v in study.variables] == [v["name"] for v in told["variables"]]
     assert [(m.name, m.unit) for m in study.metrics] == [(m["name"], m["unit"]) for m in told["metrics"]]
     assert [(e.time, e.kind, e.text) for e in study.events] == [(e["time"], e["kind"], e["text"]) for e in told["events"]]
@@ -41,7 +41,7 @@ def rows_agree(path):
     assert len(study.iterations) == len(told["iterations"])
     for one, row in zip(study.iterations, told["iterations"]):
         assert one.best_id == row["best_id"] and one.note == row["note"]
-        assert one.numbers == {k: v for k, v in row["numbers"].items()}
+        assert one.diagnostics == {k: v for k, v in row["diagnostics"].items()}
         assert [{k: None if math.isnan(v) else v for k, v in c.items()} for c in one.candidates] == row["candidates"]
     # One notion of what is recommended.
     assert (study.recommended.id if study.recommended else None) == told["recommended"]
@@ -96,7 +96,7 @@ def frames_agree():
         for (identity, row), told in zip(frame.iterrows(), rows):
             assert identity == int(told["id"]) and row["status"] == told["status"]
             assert same(row["cost"], float(told["cost"])) and row["x"] == float(told["design.x"])
-        assert isinstance(frame["started"].iloc[0], pandas.Timestamp)
+        assert isinstance(frame["start_time"].iloc[0], pandas.Timestamp)
     try:
         import xarray  # noqa: F401
     except ImportError:
@@ -178,7 +178,7 @@ def slides():
     with open("slide.model", "w") as file:
         file.write(text)
     with open("slide.cfg", "w") as file:
-        file.write("[study]\nevaluator = gait\nmax-evaluations = 1\n[gait]\nmodel = slide.model\nstarts = 1\nintervals = 20\n"
+        file.write("[study]\nevaluator = gait\nmax-evaluations = 1\n[gait]\nmodel = slide.model\ninitial-guesses = 1\nintervals = 20\n"
                    "[design]\nstep-length = 0.3\nperiod = 0.8\nleg.min = 0.9\nleg.max = 1.1\n")  # fmt: skip
     dodyn("run", "slide.cfg", "--study.archive", "slide.h5")
     trajectory = package.open("slide.h5").trajectory(0)

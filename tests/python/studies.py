@@ -10,15 +10,15 @@ sys.path.insert(0, os.path.join(ROOT, "python"))
 DODYN = os.path.abspath(sys.argv[1]) if len(sys.argv) > 1 else None
 
 STUDIES = {
-    "knee": ["configs/knee-free.cfg", "--gait.starts", "3", "--gait.intervals", "20", "--study.max-evaluations", "5"],
-    "spatial": ["configs/knee-spatial.cfg", "--gait.starts", "2", "--gait.parts", "1", "--gait.intervals", "20",
+    "knee": ["configs/knee-free.cfg", "--gait.initial-guesses", "3", "--gait.intervals", "20", "--study.max-evaluations", "5"],
+    "spatial": ["configs/knee-spatial.cfg", "--gait.initial-guesses", "2", "--gait.tasks", "1", "--gait.intervals", "20",
                 "--gait.coarse-intervals", "0", "--design.knee.min", "0.5", "--study.max-evaluations", "3"],
-    "docking": ["configs/docking.cfg", "--starts.count", "12", "--study.max-evaluations", "4",
+    "docking": ["configs/docking.cfg", "--initial-states.count", "12", "--study.max-evaluations", "4",
                 "--surrogate.initial-samples", "3", "--simulation.end", "60"],
     "scene": ["configs/scene-polyhedra.cfg", "--design.friction.min", "0.1", "--design.friction.max", "0.9",
               "--study.max-evaluations", "2", "--simulation.end", "0.6"],
-    "tasks": ["configs/knee-speeds.cfg", "--gait.starts", "2", "--gait.intervals", "20", "--study.max-evaluations", "3",
-              "--study.scenarios", "slow, fast, uphill", "--gait.examination", "report"],
+    "tasks": ["configs/knee-speeds.cfg", "--gait.initial-guesses", "2", "--gait.intervals", "20", "--study.max-evaluations", "3",
+              "--study.scenarios", "slow, fast, uphill", "--gait.validity-check", "warn"],
     "command": ["configs/command-shell.cfg", "--surrogate.points", "3"],
     "beam": ["configs/command-beam.cfg", "--study.max-evaluations", "12"],
 }  # fmt: skip
@@ -71,7 +71,7 @@ def seal(rows, names, column):
     rows["checksum"][:] = sums
 
 
-RECORD = ("id", "parent", "design", "seed", "status", "reason", "cost", "cost_stderr", "gradient", "metrics", "seconds", "rank", "host", "started")
+RECORD = ("id", "warm_start_id", "design", "seed", "status", "reason", "cost", "cost_stderr", "gradient", "metrics", "wall_time", "rank", "host", "start_time")
 
 
 def make_hostile(path):
@@ -81,14 +81,14 @@ def make_hostile(path):
     with h5py.File(path, "r+", libver="latest") as file:
         for name in ("version", "git_commit", "evaluator", "command_line", "host", "created"):
             file.attrs[name] = file.attrs[name] + HOSTILE
-        file.attrs["stopped"] = b"it ended" + HOSTILE.encode()
+        file.attrs["stop_reason"] = b"it ended" + HOSTILE.encode()
         lines = [line + HOSTILE for line in file.attrs["configuration"].splitlines() if not line.startswith(("surrogate.", "cost.", "design."))]
         file.attrs["configuration"] = "\n".join([*lines, f"{HOSTILE} \\= 1 = {HOSTILE}"])
         for name in ("design", "metrics"):
             attributes = file["evaluations"][name].attrs
             for key in {"names", "units", "descriptions"} & set(attributes):
                 attributes[key] = [one + HOSTILE for one in attributes[key]]
-        for group, names, longest in (("evaluations", ("reason", "host", "started"), 300), ("events", ("time", "kind", "text"), 300)):
+        for group, names, longest in (("evaluations", ("reason", "host", "start_time"), 300), ("events", ("time", "kind", "text"), 300)):
             for name in names:
                 data = file[group][name]
                 data[:] = [(one + HOSTILE.encode())[: data.dtype.itemsize] for one in data[:]]

@@ -250,7 +250,7 @@ with tempfile.TemporaryDirectory() as folder:
         sign = {"yaw": 1, "elbow": -1, "wrist": 1}
         start = "".join(f"{n} = {sign[n] * q[n]}\nrate({n}) = {sign[n] * rates[n]}\n" for n in q)
         open("arm.cfg", "w").write("[study]\nevaluator = simulation\n[simulation]\nmodel = arm.model\nend = 0.01 s\nstep = 0.1 ms\n"
-                                   f"[start]\n{start}")  # fmt: skip
+                                   f"[initial-state]\n{start}")  # fmt: skip
         done = run("simulate", "arm.cfg", "--output", "arm.csv")
         assert done.returncode == 0, done.stdout + done.stderr
         rows = list(csv.DictReader(open("arm.csv")))

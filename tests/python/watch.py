@@ -78,7 +78,7 @@ def ended_study():
         data = json.loads(text)
         assert data["study"]["rows"]["id"] == [e.id for e in study] and data["study"]["best"] == study.best.id and not data["study"]["motions"]
         facts = dict(data["progress"]["facts"])
-        assert facts["stop reason"] == study.stopped and not data["progress"]["running"] and facts["evaluations"].startswith(f"{len(study)} of at most 5")
+        assert facts["stop reason"] == study.stop_reason and not data["progress"]["running"] and facts["evaluations"].startswith(f"{len(study)} of at most 5")
         assert [row[0] for row in data["progress"]["ranks"]] == [0] and data["progress"]["ranks"][0][2] == len(study)
         code, text = get(port, f"/motions/{study.best.id}")
         embedded = report.study_data(study)["motions"][study.best.id]

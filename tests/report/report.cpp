@@ -128,9 +128,9 @@ TEST(Report, TableIsInTheOrderOfTheIds) {
     if (id) row.cost = 0.5;
   }
   EXPECT_EQ(table(contents),
-            "id  knee [m]  ratio  cost  status     seconds  rank  reason\n"
-            "0   0.25      0      -     timed_out  0.00     0     took too long\n"
-            "1   0.25      1      0.5   ok         0.00     0\n"
+            "id  knee [m]  ratio  cost  status     wall_time  rank  reason\n"
+            "0   0.25      0      -     timed_out  0.00       0     took too long\n"
+            "1   0.25      1      0.5   ok         0.00       0\n"
             "\n"
             "best: 0.5 at knee = 0.25 m, ratio = 1 (evaluation 1)\n"
             "note: ratio is at its upper bound 1: the optimum may lie beyond the range\n"
@@ -154,8 +154,8 @@ TEST(Report, TableShowsWhatWasAskedFor) {
     return text.substr(0, text.find("\n\n") + 1);
   };
   EXPECT_EQ(first_lines({}),
-            "id  knee [m]  ratio  cost  peak [N m]  status  seconds  rank  reason\n"
-            "3   0.25      0.5    0.5   25          ok      0.00     0     breaks peak <= 20 (25)\n");
+            "id  knee [m]  ratio  cost  peak [N m]  status  wall_time  rank  reason\n"
+            "3   0.25      0.5    0.5   25          ok      0.00       0     breaks peak <= 20 (25)\n");
   EXPECT_EQ(first_lines({.columns = {"loss", "metrics.peak", "knee"}}),
             "id  loss [J]  peak [N m]  knee [m]\n"
             "3   1.5       25          0.25\n");

@@ -233,8 +233,8 @@ class FreeSections : public SettingsTest {
  protected:
   FreeSections() {
     using Name = ini::SectionKind::Name;
-    all[0].sections = {{.kind = "phase", .name = Name::required, .keys = {"hold", "intervals", "duration"}},
-                       {.kind = "start", .any_key = true},
+    all[0].sections = {{.kind = "phase", .name = Name::required, .keys = {"fixed", "intervals", "duration"}},
+                       {.kind = "initial-state", .any_key = true},
                        {.kind = "situation", .name = Name::required, .any_key = true}};
   }
   Settings read(const std::string& text, const std::vector<std::string>& words = {}) {
@@ -253,7 +253,7 @@ class FreeSections : public SettingsTest {
   }
   std::vector<EvaluatorKind> all = kinds();
   const std::string motion =
-      "[phase stance]\nhold = foot\nintervals = 30\n[start]\nrate(theta) = 1.3\n[phase low flight]\n"
+      "[phase stance]\nfixed = foot\nintervals = 30\n[initial-state]\nrate(theta) = 1.3\n[phase low flight]\n"
       "[walk]\nintervals = 7\n[situation nominal]\n";
 };
 
@@ -278,14 +278,14 @@ TEST_F(FreeSections, AreHandedOutInTheirOrder) {
 
 TEST_F(FreeSections, CommandLineOverrides) {
   const Settings settings = read(motion, {"--phase.stance.intervals", "40", "--phase.low flight.duration=0.1 .. 0.2",
-                                          "--start.foot.x", "-1", "--situation.nominal.friction", "0.2"});
+                                          "--initial-state.foot.x", "-1", "--situation.nominal.friction", "0.2"});
   EXPECT_EQ(settings.sections[0].find("intervals")->value, "40");
   EXPECT_EQ(settings.sections[0].find("intervals")->source, "command line");
-  EXPECT_EQ(settings.sections[0].find("hold")->value, "foot");
+  EXPECT_EQ(settings.sections[0].find("fixed")->value, "foot");
   EXPECT_EQ(settings.sections[2].find("duration")->value, "0.1 .. 0.2");
   EXPECT_EQ(settings.sections[1].find("foot.x")->value, "-1");
   EXPECT_EQ(settings.sections[3].find("friction")->value, "0.2");
-  EXPECT_EQ(read("", {"--start.x", "1"}).sections.at(0).find("x")->value, "1");
+  EXPECT_EQ(read("", {"--initial-state.x", "1"}).sections.at(0).find("x")->value, "1");
 }
 
 TEST_F(FreeSections, AreTheStudysIdentity) {
@@ -293,35 +293,37 @@ TEST_F(FreeSections, AreTheStudysIdentity) {
   EXPECT_EQ(differences(read(motion), archived), "");
   EXPECT_EQ(differences(read(motion, {"--phase.stance.intervals", "40"}), archived),
             "phase.stance.intervals: 30 / 40 (archive / now)");
-  EXPECT_EQ(differences(read(motion, {"--start.x", "1"}), archived), "start.x: none / 1 (archive / now)");
+  EXPECT_EQ(differences(read(motion, {"--initial-state.x", "1"}), archived), "start.x: none / 1 (archive / now)");
   EXPECT_EQ(differences(read(motion + "[situation rough]\n"), archived),
-            "sections: [phase stance] [start] [phase low flight] [situation nominal] / [phase stance] [start] [phase "
+            "sections: [phase stance] [initial-state] [phase low flight] [situation nominal] / [phase stance] "
+            "[initial-state] [phase "
             "low flight] [situation nominal] [situation rough] (archive / now)");
-  EXPECT_EQ(differences(read("[walk]\nintervals = 7\n[phase stance]\nhold = foot\nintervals = 30\n"), archived),
-            "sections: [phase stance] [start] [phase low flight] [situation nominal] / [phase stance], "
+  EXPECT_EQ(differences(read("[walk]\nintervals = 7\n[phase stance]\nfixed = foot\nintervals = 30\n"), archived),
+            "sections: [phase stance] [initial-state] [phase low flight] [situation nominal] / [phase stance], "
             "start.rate(theta): 1.3 / none (archive / now)");
 }
 
 TEST_F(FreeSections, EachMistakeGetsItsLine) {
   EXPECT_EQ(complaint("[phsae stance]"),
             "f:3: unknown section [phsae stance] (did you mean 'phase'?); allowed: study, surrogate, design, walk, "
-            "phase, start, situation, scenario");
+            "phase, initial-state, situation, scenario");
   EXPECT_EQ(complaint("[phase]"), "f:3: [phase] has no name; allowed: [phase NAME]");
-  EXPECT_EQ(complaint("[start x]"), "f:3: [start x] has a name; allowed: [start]");
+  EXPECT_EQ(complaint("[initial-state x]"), "f:3: [initial-state x] has a name; allowed: [initial-state]");
   EXPECT_EQ(complaint("[phase a]\n[phase a]"), "f:4: [phase a] is given twice (already at line 3)");
   EXPECT_EQ(complaint("[phase a]\nintervalls = 3"),
             "f:4: unknown key 'intervalls' in [phase] (did you mean 'intervals'?); allowed: hold, intervals, duration");
-  EXPECT_EQ(complaint("[phase a]\nhold ="), "f:4: hold has no value; allowed: key = value");
+  EXPECT_EQ(complaint("[phase a]\nfixed ="), "f:4: fixed has no value; allowed: key = value");
   EXPECT_EQ(complaint(motion, {"--phase.stnace.intervals", "3"}),
             "command line: --phase.stnace.intervals: no section [phase stnace] (did you mean 'stance'?); there are: "
             "stance, low flight");
   EXPECT_EQ(complaint(motion, {"--phase.stance.intervalls", "3"}),
             "command line: --phase.stance.intervalls: unknown key 'intervalls' (did you mean 'intervals'?); allowed: "
-            "hold, intervals, duration");
-  EXPECT_EQ(complaint(motion, {"--phase.stance.hold"}), "command line: --phase.stance.hold: has no value");
-  EXPECT_EQ(complaint("", {"--phase.stance.hold", "x"}),
-            "command line: --phase.stance.hold: no section [phase NAME] in f");
-  EXPECT_EQ(complaint(motion, {"--start.x", "1", "--start.x=2"}), "command line: --start.x: is given twice");
+            "fixed, intervals, duration");
+  EXPECT_EQ(complaint(motion, {"--phase.stance.fixed"}), "command line: --phase.stance.fixed: has no value");
+  EXPECT_EQ(complaint("", {"--phase.stance.fixed", "x"}),
+            "command line: --phase.stance.fixed: no section [phase NAME] in f");
+  EXPECT_EQ(complaint(motion, {"--initial-state.x", "1", "--initial-state.x=2"}),
+            "command line: --initial-state.x: is given twice");
   all[0].name = "run", all[0].keys.clear();
   std::ofstream(path) << "[study]\nevaluator = swim\n[swim]\ndepth = 1\n[phase stance]\n";
   EXPECT_THROW(dodyn::read_settings(path, {}, all, surrogate::strategy_keys()), ConfigError);
@@ -331,15 +333,15 @@ TEST_F(FreeSections, EachMistakeGetsItsLine) {
 class ScenariosTest : public FreeSections {
  protected:
   const std::string text =
-      "[design]\nknee.min = 0.2\nknee.max = 0.7\nmass = 20\n[walk]\nstep-length = 0.5\n[start]\nx = 1\n"
+      "[design]\nknee.min = 0.2\nknee.max = 0.7\nmass = 20\n[walk]\nstep-length = 0.5\n[initial-state]\nx = 1\n"
       "[scenario slow]\nstep-length = 40 cm\n"
-      "[scenario heavy]\nweight = 3\nreference = 0.5\nmass = 30\nstart.x = 2\nwalk.intervals = 40\n";
+      "[scenario heavy]\nweight = 3\nreference = 0.5\nmass = 30\ninitial-state.x = 2\nwalk.intervals = 40\n";
 };
 
 TEST_F(ScenariosTest, AreTheStudyButForWhatTheySay) {
   const Settings study = read(text);
   EXPECT_EQ(study.real("walk.step-length"), 0.5);
-  EXPECT_EQ(study.sections_of("start")[0]->find("x")->value, "1");
+  EXPECT_EQ(study.sections_of("initial-state")[0]->find("x")->value, "1");
   ASSERT_EQ(study.scenarios.size(), 2u);
   const auto& [slow, heavy] = std::tie(study.scenarios[0], study.scenarios[1]);
   EXPECT_EQ(slow.name, "slow");
@@ -353,7 +355,7 @@ TEST_F(ScenariosTest, AreTheStudyButForWhatTheySay) {
   EXPECT_EQ(heavy.settings.integer("walk.intervals"), 40);
   EXPECT_EQ(heavy.settings.design("mass", Eigen::VectorXd::Constant(1, 0.3)), 30.0);
   EXPECT_TRUE(heavy.settings.design_given("mass"));
-  EXPECT_EQ(heavy.settings.sections_of("start")[0]->find("x")->value, "2");
+  EXPECT_EQ(heavy.settings.sections_of("initial-state")[0]->find("x")->value, "2");
   EXPECT_TRUE(heavy.settings.sections_of("scenario").empty());
   for (const Scenario& one : study.scenarios) {
     EXPECT_TRUE(one.settings.scenarios.empty());
@@ -385,8 +387,8 @@ TEST_F(ScenariosTest, AreTheStudysIdentity) {
   EXPECT_EQ(differences(read(text), archived), "");
   EXPECT_EQ(differences(read(text, {"--scenario.heavy.weight", "4"}), archived),
             "scenario.heavy.weight: 3 / 4 (archive / now)");
-  EXPECT_EQ(differences(read(text, {"--study.across", "worst"}), archived),
-            "study.across: mean / worst (archive / now)");
+  EXPECT_EQ(differences(read(text, {"--study.scenario-aggregate", "worst"}), archived),
+            "study.scenario-aggregate: mean / worst (archive / now)");
   EXPECT_EQ(differences(read(text, {"--study.scenarios", "slow"}), archived),
             "study.scenarios: none / slow (archive / now)");
 }
@@ -429,8 +431,8 @@ TEST_F(ScenariosTest, EachMistakeGetsItsLine) {
   EXPECT_EQ(complaint(text, {"--study.scenarios", "slow, hevy"}),
             "command line: study.scenarios = slow, hevy: no [scenario hevy] (did you mean 'heavy'?); there are: slow, "
             "heavy");
-  EXPECT_EQ(complaint("", {"--study.across", "worst"}),
-            "command line: study.across = worst: there is no [scenario NAME]");
+  EXPECT_EQ(complaint("", {"--study.scenario-aggregate", "worst"}),
+            "command line: study.scenario-aggregate = worst: there is no [scenario NAME]");
 }
 
 // Strategies have keys of their own, with defaults of their own, some of the same name.
@@ -438,7 +440,7 @@ TEST_F(SettingsTest, StrategiesHaveKeys) {
   const auto value = [&](const std::string& text, const std::string& key, const std::vector<std::string>& words = {}) {
     return setting(read(walk + "[surrogate]\n" + text, words), key);
   };
-  EXPECT_EQ(value("strategy = strawman", "surrogate.initial-samples").value, "3");
+  EXPECT_EQ(value("strategy = spline", "surrogate.initial-samples").value, "3");
   EXPECT_EQ(value("strategy = ego", "surrogate.initial-samples").value, "automatic");
   EXPECT_EQ(value("strategy = ego\ninitial-samples = 0", "surrogate.initial-samples").value, "automatic");
   EXPECT_THROW(value("strategy = sweep", "surrogate.initial-samples"), std::out_of_range);
@@ -652,7 +654,8 @@ TEST_F(SettingsTest, MistakesOnTheCommandLine) {
   EXPECT_EQ(complaint(walk, {"--study.seed", "1", "--study.seed", "2"}),
             "command line: study.seed is given twice (already at command line)");
   EXPECT_EQ(complaint(walk, {"extra"}), "command line: 'extra' is not understood; allowed: --section.key value");
-  const std::string strategies = "auto, strawman, ego, trust-region, smf, bobyqa, cobyla, direct-l, crs, sweep, morris";
+  const std::string strategies =
+      "auto, spline, ego, trust-region, mesh-search, bobyqa, cobyla, direct-l, crs, sweep, morris";
   EXPECT_EQ(complaint(walk, {"--strategy", "swep"}),
             "command line: surrogate.strategy = swep is unknown; allowed: " + strategies + " (did you mean 'sweep'?)");
   EXPECT_EQ(complaint(walk, {"--strategy"}), "command line: surrogate.strategy has no value; allowed: " + strategies);
@@ -740,8 +743,9 @@ TEST(Evaluators, TableIsConsistent) {
         {"command", "[command]\nrun = true\n"},
         {"elastic", "[world]\ndimension = 2\n[body a]\nsize = 1, 1\ncells = 1, 1\n"},
         {"motion",
-         "[motion]\nmodel = hopper\n[phase a]\nduration = 1\n[start]\nx = 0\n[goal]\nx = 1\n[cost]\ntime = 1\n"},
-        {"nonsmooth", "[motion]\nmodel = bar-drop\nstep = 10 ms\nend = 2 s\nnodes = 201\n"},
+         "[motion]\nmodel = hopper\n[phase a]\nduration = 1\n[initial-state]\nx = 0\n[goal]\nx = 1\n[cost]\ntime = "
+         "1\n"},
+        {"hybrid", "[hybrid]\nmodel = bar-drop\nstep = 10 ms\nend = 2 s\nnodes = 201\n"},
         {"simulation", "[simulation]\nmodel = sliding-box\nend = 1\nstep = 0.01\n[cost]\ncost = t\n"}};
     std::ofstream(path) << "[study]\nevaluator = " << kind.name << "\n"
                         << (needed.count(kind.name) ? needed.at(kind.name) : "");

@@ -21,7 +21,7 @@ export DODYN=$dodyn DODYN_JOBS=$here/../../jobs
 mkdir "$directory/work"
 cd "$directory/work" || exit 1
 study() { # study NAME POINTS DELAY
-  printf '[study]\nevaluator = testfunction\nmax-evaluations = 100000\ngrace = 2\nsilence = 5\nbatch = 16\n[surrogate]\nstrategy = sweep\npoints = %s\n[design]\nx.min = 0\nx.max = 1\n[testfunction]\nnoise = 0.1\ndelay = %s\n' "$2" "$3" >"$1.cfg"
+  printf '[study]\nevaluator = testfunction\nmax-evaluations = 100000\ngrace-period = 2\nheartbeat-timeout = 5\nbatch = 16\n[surrogate]\nstrategy = sweep\npoints = %s\n[design]\nx.min = 0\nx.max = 1\n[testfunction]\nnoise = 0.1\ndelay = %s\n' "$2" "$3" >"$1.cfg"
 }
 failures=0
 fail() { echo "FAILED: $1"; failures=$((failures + 1)); tail -n 20 ./*.out; }
@@ -118,7 +118,7 @@ complete cancelled 60
 echo "cancelled: finished by a second job"
 
 # scancel's SIGTERM reaches the programs of a command before their ranks: that is no failure of their designs.
-printf '[study]\nevaluator = command\ngrace = 2\nsilence = 5\nbatch = 8\nmax-evaluations = 1000\n[surrogate]\nstrategy = sweep\npoints = 40\n[command]\nrun = sleep 1; printf "{\\"cost\\": $DODYN_X}" > $DODYN_RESULT_FILE\n[design]\nx.min = 0\nx.max = 1\n' >programs.cfg
+printf '[study]\nevaluator = command\ngrace-period = 2\nheartbeat-timeout = 5\nbatch = 8\nmax-evaluations = 1000\n[surrogate]\nstrategy = sweep\npoints = 40\n[command]\nrun = sleep 1; printf "{\\"cost\\": $DODYN_X}" > $DODYN_RESULT_FILE\n[design]\nx.min = 0\nx.max = 1\n' >programs.cfg
 job=$(sbatch --parsable --time=5 "$DODYN_JOBS/slurm.sh" programs.cfg) || exit 1
 wait_for_rows programs 6
 scancel "$job"
@@ -138,14 +138,14 @@ wait_for_rows master 10
 for rank in $(pgrep -f "^$dodyn run master.cfg"); do [[ $(rank_of "$rank") == 0 ]] && kill -9 "$rank"; done
 before=$(rows master) struck=$SECONDS
 for ((i = 0; i < 300; ++i)); do (($(rows master || echo 0) + 0 > before + 1)) && break; sleep 0.2; done
-echo "master: rank 0 killed, new rows $((SECONDS - struck)) s later (study.silence = 5)"
+echo "master: rank 0 killed, new rows $((SECONDS - struck)) s later (study.heartbeat-timeout = 5)"
 wait_for 200 "$job" COMPLETED
 complete master 60
 (($(restarts "$job") == 0)) || fail "the job was requeued though it could go on"
 
 # Programs that are parallel themselves: steps of the job, on processors that no other has, and gone when the job is.
 printf 'date +%%s.%%N >began.$SLURM_PROCID; sleep 1; echo "$(cat began.$SLURM_PROCID) $(date +%%s.%%N) $SLURM_STEP_ID $SLURM_NTASKS" >>../../steps.log\n' >process.sh
-printf '[study]\nevaluator = command\ngrace = 4\nbatch = 8\n[surrogate]\nstrategy = sweep\npoints = 16\n[command]\nranks = 2\nrun = $DODYN_LAUNCH sh ../../process.sh; printf "{\\"cost\\": $DODYN_X}" > $DODYN_RESULT_FILE\n[design]\nx.min = 0\nx.max = 1\n' >steps.cfg
+printf '[study]\nevaluator = command\ngrace-period = 4\nbatch = 8\n[surrogate]\nstrategy = sweep\npoints = 16\n[command]\nranks = 2\nrun = $DODYN_LAUNCH sh ../../process.sh; printf "{\\"cost\\": $DODYN_X}" > $DODYN_RESULT_FILE\n[design]\nx.min = 0\nx.max = 1\n' >steps.cfg
 job=$(STEPS=1 sbatch --parsable --time=5 "$DODYN_JOBS/slurm.sh" steps.cfg --study.workers all) || exit 1
 wait_for_rows steps 2
 steps=$(squeue --steps --noheader --job "$job" | grep -vc batch)

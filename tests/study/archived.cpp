@@ -126,11 +126,11 @@ TEST_F(Archived, NoParameterHasAValueThatWasNotUsed) {
   for (const char* idle : {"gait.shank-mass", "gait.leg-mass", "gait.step-width", "design.step-width",
                            "design.shank-fraction", "gait.hip-mass", "gait.friction", "gait.rotation"})
     EXPECT_FALSE(all.contains(idle)) << idle;
-  all = settings("legs = fixed-masses\nshank-mass = 1.5\n");
+  all = settings("leg-mass-model = fixed-masses\nshank-mass = 1.5\n");
   EXPECT_EQ(all.at("design.shank_mass"), "1.5");
   EXPECT_EQ(all.at("design.thigh_mass"), "3");
   EXPECT_FALSE(all.contains("gait.linear-density"));
-  all = settings("legs = mass-split\nleg-length = 2\n");
+  all = settings("leg-mass-model = mass-split\nleg-length = 2\n");
   EXPECT_EQ(all.at("design.thigh_mass"), "5*(1 - shank-fraction)");
   EXPECT_EQ(all.at("design.leg"), "2");
   all = settings("model = spatial-biped\nstep-width = 0.12\n");
@@ -159,8 +159,8 @@ TEST_F(Archived, ScenariosDecideWhatIsUsed) {
 TEST_F(Archived, AGaitIsThatOfTheWalkerThatWalked) {
   const auto contents =
       run("[study]\nevaluator = gait\n[surrogate]\nstrategy = sweep\npoints = 3\n[design]\nknee.min = 0.4\n"
-          "knee.max = 0.6\n[gait]\nintervals = 8\nstarts = 1\nshifts = 0\nexamination = report\n"
-          "coarse-intervals = 0\nparts = 1\n");
+          "knee.max = 0.6\n[gait]\nintervals = 8\ninitial-guesses = 1\nshifts = 0\nvalidity-check = warn\n"
+          "coarse-intervals = 0\ntasks = 1\n");
   const std::map<std::string, std::string> given(contents.provenance.given.begin(), contents.provenance.given.end());
   EXPECT_EQ(given.at("gait.intervals"), folder.string() + "/configs/a.cfg:10");
   EXPECT_EQ(given.count("gait.leg-length"), 0u);

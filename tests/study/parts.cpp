@@ -192,7 +192,7 @@ TEST_F(PartsTest, ALostPartAloneIsRepeated) {
 // Ranks that die together are one attempt at each of the parts that they had, not as many attempts at the evaluation.
 TEST_F(PartsTest, AttemptsCountForEachPart) {
   run("whole.h5");
-  const Summary twice = run("a.h5", 1000, 0, 2);  // study.attempts = 3
+  const Summary twice = run("a.h5", 1000, 0, 2);  // study.max-attempts = 3
   EXPECT_EQ(twice.end, End::finished);
   EXPECT_TRUE(twice.unanswered.empty());
   EXPECT_EQ(costs("a.h5"), costs("whole.h5"));

@@ -132,7 +132,7 @@ TEST_P(Rerun, KeepsIdDesignAndSeedAndIsToldInEveryReplay) {
 }
 
 std::vector<Case> cases() {
-  std::vector<Case> all = {{"sweep", "asynchronous"}, {"strawman", "asynchronous"}, {"ego", "asynchronous"}};
+  std::vector<Case> all = {{"sweep", "asynchronous"}, {"spline", "asynchronous"}, {"ego", "asynchronous"}};
   for (const auto& kind : surrogate::strategy_kinds())
     if (kind.name != "bobyqa") all.push_back({kind.name, "synchronous"});  // which takes two variables at least
   return all;

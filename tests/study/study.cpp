@@ -146,7 +146,7 @@ TEST_F(StudyTest, ArchivesWhatItDid) {
 }
 
 TEST_F(StudyTest, OrderAndNumberOfEvaluatorsDoNotMatter) {
-  for (const std::string strategy : {"strawman", "sweep"}) {
+  for (const std::string strategy : {"spline", "sweep"}) {
     run(strategy + "1.h5", {"--strategy", strategy});
     for (const int n : {2, 3, 8, 64}) {
       const std::string archive = strategy + std::to_string(n) + ".h5";
@@ -174,7 +174,7 @@ TEST_F(StudyTest, InterruptedAnywhereItContinuesToTheSameEnd) {
 }
 
 TEST_F(StudyTest, RaisingTheLimitContinues) {
-  for (const std::string strategy : {"strawman", "sweep"}) {
+  for (const std::string strategy : {"spline", "sweep"}) {
     run(strategy + "-whole.h5", {"--strategy", strategy});
     const std::string archive = strategy + "-steps.h5";
     for (const std::string limit : {"1", "2", "5", "6"}) {
@@ -257,11 +257,11 @@ TEST_F(StudyTest, AnotherStudysArchiveIsRefusedAndLeftAlone) {
             "or choose another study.archive");
   EXPECT_EQ(refusal("a.h5", {"--design.x.max=0.5"}),
             "a.h5 belongs to another study: design.x.max: 1 / 0.5 (archive / now); remove it or choose another "
-            "study.archive, and begin it with --surrogate.samples " +
+            "study.archive, and begin it with --surrogate.prior-evaluations " +
                 directory + "/a.h5");
   // As it says: the narrower study begins with what the other one found there, and does not repeat it.
   const Summary narrower =
-      run("b.h5", {"--design.x.max=0.5", "--surrogate.samples=" + directory + "/a.h5", "--study.batch=2"});
+      run("b.h5", {"--design.x.max=0.5", "--surrogate.prior-evaluations=" + directory + "/a.h5", "--study.batch=2"});
   ASSERT_TRUE(narrower.best);
   const auto rows = contents("b.h5").evaluations;
   std::size_t repeated = 0;
@@ -316,7 +316,7 @@ TEST_F(StudyTest, AFullDiskLosesNothing) {
 
 TEST_F(StudyTest, StrategiesAreHeldToTheirVariables) {
   write("name = branin\n[design]\nx.min = 0\nx.max = 1\ny.min = 0\ny.max = 1\n");
-  EXPECT_EQ(refusal("a.h5", {"--strategy", "strawman"}), "strawman: works on one free variable, not 2");
+  EXPECT_EQ(refusal("a.h5", {"--strategy", "spline"}), "spline: works on one free variable, not 2");
   EXPECT_EQ(run("b.h5", {"--strategy", "sweep", "--surrogate.points", "3"}).evaluated, 9);
   write("name = branin\n");
   EXPECT_EQ(refusal("c.h5"), "no design variable is free; give design.NAME.min and design.NAME.max of one at least");
@@ -379,7 +379,8 @@ TEST_F(StudyTest, SamplesOfAnotherStudyCount) {
   run("before.h5", {"--surrogate.strategy=sweep", "--surrogate.points=6"});
   std::ofstream(directory + "/before.csv") << report::csv(contents("before.h5"), {});
   const auto with = [&](const std::string& file) {
-    return std::vector<std::string>{"--surrogate.strategy=ego", "--surrogate.samples=" + directory + "/" + file};
+    return std::vector<std::string>{"--surrogate.strategy=ego",
+                                    "--surrogate.prior-evaluations=" + directory + "/" + file};
   };
   const Summary alone = run("alone.h5", ego), archived = run("archived.h5", with("before.h5")),
                 listed = run("listed.h5", with("before.csv"));
@@ -391,11 +392,13 @@ TEST_F(StudyTest, SamplesOfAnotherStudyCount) {
   double least = HUGE_VAL;
   for (const Evaluation& e : contents("before.h5").evaluations) least = std::min(least, e.cost);
   EXPECT_EQ(a.front().cost, least);
-  EXPECT_EQ(refusal("no.h5", {"--surrogate.samples=nothing.csv", "--surrogate.strategy=ego"}),
+  EXPECT_EQ(refusal("no.h5", {"--surrogate.prior-evaluations=nothing.csv", "--surrogate.strategy=ego"}),
             "nothing.csv: cannot be read");
-  EXPECT_NE(refusal("no.h5", {"--surrogate.samples=nothing.h5", "--surrogate.strategy=ego"}).find("nothing.h5: "),
-            std::string::npos);
-  EXPECT_NE(refusal("no.h5", {"--surrogate.samples=before.csv", "--surrogate.strategy=sweep"}).find("belongs to auto"),
+  EXPECT_NE(
+      refusal("no.h5", {"--surrogate.prior-evaluations=nothing.h5", "--surrogate.strategy=ego"}).find("nothing.h5: "),
+      std::string::npos);
+  EXPECT_NE(refusal("no.h5", {"--surrogate.prior-evaluations=before.csv", "--surrogate.strategy=sweep"})
+                .find("belongs to auto"),
             std::string::npos);
 }
 
@@ -581,7 +584,7 @@ TEST_F(StudyTest, WhatIsKilledWithTheRunLeavesNoRow) {
 
 // An asynchronous study cut anywhere replays: what was asked follows from the order of the rows.
 TEST_F(StudyTest, AsynchronousStudiesReplayInTheOrderOfArrival) {
-  for (const std::string strategy : {"strawman", "sweep"}) {
+  for (const std::string strategy : {"spline", "sweep"}) {
     const std::vector<std::string> words = {"--strategy",   strategy,        "--study.mode",
                                             "asynchronous", "--study.batch", "4"};
     for (const std::size_t cut : {1u, 2u, 5u, 9u, 1000u}) {
@@ -605,7 +608,7 @@ TEST_F(StudyTest, AsynchronousStudiesReplayInTheOrderOfArrival) {
 
 TEST_F(StudyTest, TooManyFailuresEndTheStudy) {
   const Summary summary = run("a.h5", {"--strategy", "sweep", "--testfunction.fail-above", "0.3",
-                                       "--study.failure-rate", "0.5", "--study.failure-minimum", "5"});
+                                       "--study.failure-rate", "0.5", "--study.failure-rate-after", "5"});
   EXPECT_EQ(summary.end, End::failing);
   EXPECT_NE(summary.reason.find("study.failure-rate = 0.5 allows no more"), std::string::npos) << summary.reason;
   const Summary more = run("a.h5", {"--strategy", "sweep", "--testfunction.fail-above", "0.3"});
@@ -614,11 +617,11 @@ TEST_F(StudyTest, TooManyFailuresEndTheStudy) {
 
 // A study that has no answer has not finished.
 TEST_F(StudyTest, AStudyWithoutAUsableCostFails) {
-  for (const char* strategy : {"strawman", "ego", "sweep", "smf", "cobyla"}) {
+  for (const char* strategy : {"spline", "ego", "sweep", "mesh-search", "cobyla"}) {
     const std::string file = std::string(strategy) + ".h5";
     // so that the strategy's own patience ends it, not study.failure-rate
     const std::vector<std::string> words = {
-        "--strategy", strategy, "--testfunction.fail-above", "-100", "--study.failure-minimum", "1000"};
+        "--strategy", strategy, "--testfunction.fail-above", "-100", "--study.failure-rate-after", "1000"};
     const Summary summary = run(file, words);
     EXPECT_EQ(summary.end, End::failing) << strategy;
     EXPECT_NE(summary.reason.find("has a usable cost"), std::string::npos) << summary.reason;

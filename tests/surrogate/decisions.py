@@ -87,12 +87,12 @@ def replay(path, limit=None, two=False):
     """Largest differences: of predictions as shares of their deviations, of log acquisitions."""
     with h5py.File(path) as f:
         e, i = f["evaluations"], f["iterations"]
-        names, columns = ([n.decode() if isinstance(n, bytes) else n for n in i[d].attrs["names"]] for d in ("numbers", "candidates"))
+        names, columns = ([n.decode() if isinstance(n, bytes) else n for n in i[d].attrs["names"]] for d in ("diagnostics", "candidates"))
         box = [e["design"].attrs[end] for end in ("lower", "upper")]
         unit = lambda x: (x - box[0]) / (box[1] - box[0])
         u, cost, slope = unit(e["design"][:]), e["cost"][:], e["metrics"][:, 0]
         rows = [(int(n), dict(zip(names, numbers)), [dict(zip(columns, c)) for c in table if not np.isnan(c).all()], nxt)
-                for n, numbers, table, nxt in zip(i["evaluations"], i["numbers"], i["candidates"], i["next"])]  # fmt: skip
+                for n, numbers, table, nxt in zip(i["n_observed"], i["diagnostics"], i["candidates"], i["next"])]  # fmt: skip
     off, compared, rules = np.zeros(2), 0, set()
     for told, numbers, candidates, nxt in rows:
         if not candidates or np.isnan(numbers["incumbent"]) and not two:

@@ -56,7 +56,7 @@ TEST(Kinds, EveryStrategyHonoursOrRefuses) {
       choice.name = strategy.name;
       choice.sweep.points = {5};
       choice.ego.domains = kind.domains;
-      const bool one = strategy.name == "strawman";
+      const bool one = strategy.name == "spline";
       if (!take.contains(strategy.name)) {
         try {
           make_strategy(choice, one ? std::vector<Variable>{box[0]} : box);
@@ -82,7 +82,7 @@ TEST(Kinds, EveryStrategyHonoursOrRefuses) {
 // Every strategy either has the key of a condition or a constraint, or its table refuses it before a study begins.
 TEST(Kinds, ConditionsAndConstraints) {
   const std::map<std::string, std::set<std::string>> takers = {
-      {"surrogate.within", {"auto", "ego", "trust-region", "sweep", "morris"}},
+      {"surrogate.design-constraints", {"auto", "ego", "trust-region", "sweep", "morris"}},
       {"surrogate.integers", {"auto", "ego", "trust-region", "sweep", "morris"}},
       {"surrogate.constraints", {"auto", "ego", "trust-region"}},
       {"surrogate.objectives", {"auto", "ego", "trust-region"}}};
@@ -92,7 +92,7 @@ TEST(Kinds, ConditionsAndConstraints) {
       EXPECT_EQ(std::any_of(keys.begin(), keys.end(), [&](const Key& key) { return key.name == name; }),
                 those.contains(strategy.name))
           << strategy.name << " " << name;
-    if (!takers.at("surrogate.within").contains(strategy.name)) continue;
+    if (!takers.at("surrogate.design-constraints").contains(strategy.name)) continue;
     StrategyOptions choice;
     choice.name = strategy.name;
     choice.sweep.points = {5};
@@ -157,7 +157,7 @@ TEST(Kinds, EveryStrategyRefusesADesignOfAnotherSize) {
     StrategyOptions choice;
     choice.name = kind.name;
     choice.sweep.points = {5};
-    const std::size_t variables = kind.name == "strawman" ? 1 : 2;
+    const std::size_t variables = kind.name == "spline" ? 1 : 2;
     const auto strategy = make_strategy(choice, {box.begin(), box.begin() + static_cast<std::ptrdiff_t>(variables)});
     for (const std::size_t size : {std::size_t{0}, variables - 1, variables + 1}) {
       Evaluation e = bowl(Eigen::Vector2d(7, 4));
@@ -178,7 +178,7 @@ TEST(Kinds, EveryStrategyThatEndsEndsAsynchronously) {
     choice.name = kind.name;
     choice.sweep.points = {5};
     choice.morris.trajectories = 3;
-    const std::vector<Variable> free(box.begin(), box.begin() + (kind.name == "strawman" ? 1 : 2));
+    const std::vector<Variable> free(box.begin(), box.begin() + (kind.name == "spline" ? 1 : 2));
     const Function cost = [](const VectorXd& x) { return bowl(Eigen::Vector2d(x(0), x.size() == 2 ? x(1) : 4)); };
     const bool ends = !search(*make_strategy(choice, free), cost, 4, 150).stopped.empty();
     const auto strategy = make_strategy(choice, free);

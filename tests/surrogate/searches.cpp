@@ -29,7 +29,7 @@ std::unique_ptr<Strategy> by_name(const std::string& name) {
 }
 
 TEST(Searches, FindTheMinimumWithinTheBounds) {
-  for (const char* name : {"smf", "bobyqa", "cobyla", "direct-l", "crs", "auto", "trust-region"}) {
+  for (const char* name : {"mesh-search", "bobyqa", "cobyla", "direct-l", "crs", "auto", "trust-region"}) {
     const Search s = search(*by_name(name), bowl, 4, 150);
     EXPECT_NEAR(s.best().cost, 2, 0.02) << name << ": " << s.stopped;
     for (const Evaluation& e : s.evaluations)
@@ -38,7 +38,7 @@ TEST(Searches, FindTheMinimumWithinTheBounds) {
 }
 
 TEST(Searches, LocalOnesConverge) {
-  for (const char* name : {"smf", "bobyqa", "cobyla"}) {
+  for (const char* name : {"mesh-search", "bobyqa", "cobyla"}) {
     const Search s = search(*by_name(name), bowl, 4, 400);
     EXPECT_NEAR(s.best().cost, 2, 1e-6) << name << ": " << s.stopped;
     EXPECT_FALSE(s.stopped.empty()) << name;
@@ -56,7 +56,7 @@ TEST(Searches, ReplayGoesOnWhereItStopped) {
     for (std::size_t i = 0; i < rest.evaluations.size(); ++i)
       EXPECT_EQ(rest.evaluations[i].design, whole.evaluations[half + i].design) << name;
   }
-  const Search a = search(*by_name("smf"), bowl, 3, 60), b = search(*by_name("smf"), bowl, 3, 60);
+  const Search a = search(*by_name("mesh-search"), bowl, 3, 60), b = search(*by_name("mesh-search"), bowl, 3, 60);
   ASSERT_EQ(a.evaluations.size(), b.evaluations.size());
   for (std::size_t i = 0; i < a.evaluations.size(); ++i) EXPECT_EQ(a.evaluations[i].design, b.evaluations[i].design);
 }
@@ -67,14 +67,14 @@ TEST(Searches, LiveWithFailures) {
     if (x(0) > 1.2) e.status = Status::infeasible, e.cost = NAN;
     return e;
   };
-  for (const char* name : {"smf", "cobyla", "direct-l", "crs"})
+  for (const char* name : {"mesh-search", "cobyla", "direct-l", "crs"})
     EXPECT_NEAR(search(*by_name(name), half, 1, 300).best().cost, 2, 0.05) << name;
   const Function never = [](const VectorXd&) {
     Evaluation e;
     e.reason = "no licence";
     return e;
   };
-  for (const char* name : {"smf", "bobyqa", "cobyla", "direct-l", "crs", "ego"}) {
+  for (const char* name : {"mesh-search", "bobyqa", "cobyla", "direct-l", "crs", "ego"}) {
     const Search s = search(*by_name(name), never, 1, 100);
     EXPECT_LE(s.evaluations.size(), 50u) << name;
     EXPECT_NE(s.stopped.find("no licence"), std::string::npos) << name << ": " << s.stopped;
@@ -89,7 +89,7 @@ TEST(Searches, MeshSearchConvergesWhereTheModelIsWrong) {
     e.cost = std::abs(x(0) - 0.3) + 0.3 * std::abs(x(1) - 21) + 0.2 * std::sin(40 * x(0)) * std::abs(x(0) - 0.3);
     return e;
   };
-  const Search s = search(*by_name("smf"), kink, 4, 600);
+  const Search s = search(*by_name("mesh-search"), kink, 4, 600);
   EXPECT_LT(s.best().cost, 5e-3) << s.stopped;
   EXPECT_NE(s.stopped.find("minimum of the mesh"), std::string::npos);
 }
@@ -99,7 +99,7 @@ TEST(Searches, MeshSearchLivesWithACostBeyondTheModel) {
   for (const double huge : {1e200, -1e200, HUGE_VAL}) {
     int told = 0;
     const Search s = search(
-        *by_name("smf"),
+        *by_name("mesh-search"),
         [&](const VectorXd& x) {
           Evaluation e = bowl(x);
           if (++told == 3) e.cost = huge;
@@ -117,8 +117,8 @@ TEST(Searches, MeshSearchLivesWithACostBeyondTheModel) {
 TEST(Searches, AutomaticChoiceSaysWhy) {
   StrategyOptions choice;
   std::string reason;
-  choice.name = "smf";
-  EXPECT_EQ(automatic_choice(choice, box, {}, reason).name, "smf");
+  choice.name = "mesh-search";
+  EXPECT_EQ(automatic_choice(choice, box, {}, reason).name, "mesh-search");
   EXPECT_EQ(reason, "");
   choice.name = "auto";
   const StrategyOptions gradient = automatic_choice(choice, box, {true, false}, reason);

@@ -295,7 +295,8 @@ TEST(Bodies, HingesThroughOnePointAreASphericalJoint) {
 // A pendulum in a range, pushed and braked.
 const std::string pendulum =
     "[model]\ndimension = 2\n[link rod]\nparent = ground\njoint = revolute\ncoordinates = x\ncentre = 0, -1\nmass = 2\n"
-    "inertia = 0.5\n[actuator motor]\ncoordinate = x\nlimit = 6\n[range x]\ncoordinate = x\nfrom = -0.4\nto = 0.2\n";
+    "inertia = 0.5\n[actuator motor]\ncoordinate = x\nlimit = 6\n[joint-limit x]\ncoordinate = x\nfrom = -0.4\nto = "
+    "0.2\n";
 
 std::vector<double> angles(double torque, const WorldOptions& standing, double time) {
   const Model model = read_model(pendulum, "pendulum");

@@ -362,10 +362,10 @@ TEST(Model, DrivenMassesMoveAsTheirPlaces) {
       "[model]\ndimension = 2\n[parameters]\nr = 0.7\nbob = 1.3\n[link rod]\nparent = ground\njoint = revolute\n";
   const Model whole = read_model(head + "end = 0, -r\n[mass bob]\nlink = rod\nat = 0, -r\nmass = bob\n", "whole.model");
   const Model parts = read_model(head +
-                                     "[driven along]\nplace = r*sin(rod)\nmass = bob\n[driven up]\nplace = "
+                                     "[rotor along]\nplace = r*sin(rod)\nmass = bob\n[rotor up]\nplace = "
                                      "-r*cos(rod)\nmass = bob\n[potential weight]\nenergy = -9.81*bob*r*cos(rod)\n",
                                  "parts.model");
-  const Model geared = read_model(head + "[driven wheel]\nplace = -20*rod\nmass = 0.003\n", "geared.model");
+  const Model geared = read_model(head + "[rotor wheel]\nplace = -20*rod\nmass = 0.003\n", "geared.model");
   for (const double q : {-1.1, 0.3, 2.0})
     for (const std::map<std::string, double>& given : {std::map<std::string, double>{}, {{"r", 0.4}, {"bob", 2.5}}}) {
       const Dual<double> angle(q, 0.0), rate(1.7, 1.0);  // the tangent: momentum
@@ -411,18 +411,18 @@ TEST(Model, MistakesAreOneLineThatSaysWhatIsAllowed) {
   expect("[shape s]\nlink = a\nprism = 1, 2\n", "11", "prism is for dimension 3");
   expect("[mass m]\nlink = b\nmass = 1\n", "10", "allowed: a");
   expect("[mass m]\nlink = a\nmass = lenght\n", "11", "did you mean 'length'");
-  expect("[mass m]\nlink = a\nmass = 1\npartner = n\n", "12", "allowed: m");
+  expect("[mass m]\nlink = a\nmass = 1\ncounterpart = n\n", "12", "allowed: m");
   expect("[actuator u]\nlink = a\n", "9", "allowed: force or torque");
   expect("[actuator u]\ncoordinate = a\nlimit = 0\n", "11", "is zero; allowed: more than 0");
-  expect("[range r]\ncoordinate = a\n", "9", "allowed: from, to, or both");
-  expect("[range r]\ncoordinate = a\nfrom = 1\nto = 0\n", "9", "ends before it begins");
+  expect("[joint-limit r]\ncoordinate = a\n", "9", "allowed: from, to, or both");
+  expect("[joint-limit r]\ncoordinate = a\nfrom = 1\nto = 0\n", "9", "ends before it begins");
   expect("[require]\nshort = length < 1\n", "10", "short: 'length < 1' does not hold");
   expect("[require]\nshort = length\n", "10", "is no condition");
   expect("[potential p]\nenergy = rate(a)^2\n", "10", "is no position");
   expect("[potential p]\nenergy = foot.x\n", "10", "'foot.x' is unknown");
-  expect("[driven d]\nmass = 1\nplace = rate(a)\n", "11", "is no position");
-  expect("[driven d]\nmass = 1\nplace = angle(a)\n", "11", "'angle(a)' is no coordinate");
-  expect("[driven d]\nmass = -1\nplace = a\n", "10", "is negative; allowed: 0 or more");
+  expect("[rotor d]\nmass = 1\nplace = rate(a)\n", "11", "is no position");
+  expect("[rotor d]\nmass = 1\nplace = angle(a)\n", "11", "'angle(a)' is no coordinate");
+  expect("[rotor d]\nmass = -1\nplace = a\n", "10", "is negative; allowed: 0 or more");
   expect("[force f]\nlink = a\nforce = 1\n", "11", "2 expressions");
   expect("[force f]\ncoordinate = a\nforce = a > 1\n", "11", "a condition");
   expect("[contact]\na, b = no\n", "10", "allowed: a");
@@ -450,7 +450,7 @@ TEST(Model, DescriptionNamesEverything) {
     for (const auto& one : tree.actuators) expect("\n  " + one.name + " ");
     for (const auto& one : tree.springs) expect("\n  " + one.name + " ");
     for (const auto& one : tree.charges) expect("\n  " + one.name + " ");
-    for (const auto& one : tree.driven) expect("\n  " + one.name + " ");
+    for (const auto& one : tree.rotors) expect("\n  " + one.name + " ");
     for (const auto& one : tree.named_points) expect("\n  " + one.name + " ");
     for (const auto& one : tree.ranges) expect("\n  " + one.name + " ");
     for (const auto& one : model.shapes) expect("\n  " + one.name + " ");

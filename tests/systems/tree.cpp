@@ -138,7 +138,7 @@ TEST(Tree, LagrangianIsTheSumOverItsBodies) {
         L -= 0.5 * spring.stiffness * std::pow(q[spring.coordinate] - spring.rest, 2);
       }
       // Rotors behind gears: the place that drives one is a coordinate in every model here.
-      for (const auto& rotor : tree.driven) {
+      for (const auto& rotor : tree.rotors) {
         ASSERT_EQ(rotor.place.arguments.size(), 1u) << tree.name;
         const auto& place = rotor.place.arguments[0].variable;
         ASSERT_EQ(place.kind, Variable::coordinate) << tree.name;

@@ -82,9 +82,10 @@ TEST(Conformance, StepsKeepTheirOrderThroughImpacts) {
 TEST(Conformance, SliderCrankTendsToTheOneWithoutPlay) {
   // the same links, the slider held on its line by wires
   std::string text = systems::model_text("slider-crank");
-  text.erase(text.find("[contact back_low]"), text.find("[start]") - text.find("[contact back_low]"));
+  text.erase(text.find("[contact back_low]"), text.find("[initial-state]") - text.find("[contact back_low]"));
   text +=
-      "\n[point middle]\nlink = slider\nat = 0, 0\n[wire height]\nzero = middle.y\n[wire attitude]\nzero = crank + rod "
+      "\n[point middle]\nlink = slider\nat = 0, 0\n[constraint height]\nzero = middle.y\n[constraint attitude]\nzero = "
+      "crank + rod "
       "+ slider\n";
   Started ideal(text, {{"spin", 40.0}}, 4, 0.0005);
   ideal.go(0.2);

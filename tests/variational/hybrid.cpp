@@ -36,7 +36,7 @@ TEST(HybridParts, ARotorBehindAGearSlowsAPendulumByItsInertia) {
   const auto geared =
       own("[model]\ndimension = 2\ngravity = 10\n[link rod]\nparent = ground\njoint = revolute\n"
           "[mass bob]\nlink = rod\nat = 0, -1\nmass = 1\n"
-          "[driven rotor]\nplace = 20*rod\nmass = 0.01\n[start]\nrod = 1\n");
+          "[rotor rotor]\nplace = 20*rod\nmass = 0.01\n[initial-state]\nrod = 1\n");
   geared->run(std::sqrt((1.0 + 400 * 0.01) / 10.0) * std::comp_ellint_1(std::sin(0.5)));
   EXPECT_NEAR(geared->q(0), 0.0, 1e-10);
 }
@@ -86,7 +86,7 @@ TEST(HybridParts, BarOnAWire) {
   EXPECT_NEAR(m->q(0), 0.011728648, 2e-8);
   EXPECT_NEAR(m->q(2), 2.755663154, 2e-8);
   const auto& wire = m->mechanics.row(m->integrator.now().q).value;
-  EXPECT_LT(std::abs(wire(m->assembly.wires[0])), 1e-13);
+  EXPECT_LT(std::abs(wire(m->assembly.constraints[0])), 1e-13);
 }
 
 TEST(HybridParts, PendulumTicks) {
@@ -188,7 +188,7 @@ TEST(Gaits, TellWhyThereIsNone) {
 // ---- closed forms
 
 TEST(ClosedForms, BouncingBallComesToRestAtItsZenoTime) {
-  const auto m = own(ball + "restitution = 0.5\n[start]\ny = 1.25\nrate(x) = 3\n", 2, 0.1);
+  const auto m = own(ball + "restitution = 0.5\n[initial-state]\ny = 1.25\nrate(x) = 3\n", 2, 0.1);
   m->run(2.0);
   // falls for .5 s, then flies for 2 e .5, 2 e^2 .5, ...: .5 (1 + e)/(1 - e)
   EXPECT_NEAR(m->times(Event::touch).at(0), 1.5, 1e-6);
@@ -199,7 +199,7 @@ TEST(ClosedForms, BouncingBallComesToRestAtItsZenoTime) {
 
 TEST(ClosedForms, MidpointIsExactUnderGravity) {
   for (const double step : {0.2, 0.03, 0.001}) {
-    const auto m = own(ball + "restitution = 0.8\n[start]\ny = 0.45\n", 2, step);
+    const auto m = own(ball + "restitution = 0.8\n[initial-state]\ny = 0.45\n", 2, step);
     m->run(1.1);
     // falls for .3 s to 3 m/s, flies for 2*.8*.3 s, rises at .64*3 m/s from .78 s on
     const double t = 1.1 - 0.78;
@@ -209,7 +209,7 @@ TEST(ClosedForms, MidpointIsExactUnderGravity) {
 }
 
 TEST(ClosedForms, FrictionStopsABlock) {
-  const auto m = own(ball + "restitution = 0\nfriction = 0.4\n[start]\nrate(x) = 2\n", 2, 0.05);
+  const auto m = own(ball + "restitution = 0\nfriction = 0.4\n[initial-state]\nrate(x) = 2\n", 2, 0.05);
   m->run(1.0);
   EXPECT_NEAR(m->times(Event::stick).at(0), 0.5, 1e-12);
   EXPECT_NEAR(m->q(0), 0.5, 1e-12);  // v^2/(2 mu g)
@@ -219,8 +219,9 @@ TEST(ClosedForms, FrictionStopsABlock) {
 TEST(ClosedForms, ImpactInTheConeSticksAndBeyondItSlides) {
   for (const double speed : {1.0, 6.0}) {
     const auto m =
-        own(ball + "restitution = 0.5\nfriction = 0.4\n[start]\ny = 1.25\nrate(x) = " + std::to_string(speed) + "\n", 2,
-            0.05);
+        own(ball + "restitution = 0.5\nfriction = 0.4\n[initial-state]\ny = 1.25\nrate(x) = " + std::to_string(speed) +
+                "\n",
+            2, 0.05);
     m->run(0.52);
     // normal impulse m (1 + e) 5; friction stops at most .4 of it
     EXPECT_NEAR(m->integrator.velocity()(0), std::max(0.0, speed - 0.4 * 1.5 * 5.0), 1e-12);
@@ -230,14 +231,14 @@ TEST(ClosedForms, ImpactInTheConeSticksAndBeyondItSlides) {
 TEST(ClosedForms, ParticleLeavesACylinderAtTwoThirdsOfItsHeight) {
   const auto m = own(plane +
                          "[link p]\njoint = point\nparent = ground\nmass = 1\n[contact c]\ngap = sqrt(x^2 + y^2) - 1\n"
-                         "restitution = 0\n[start]\nx = 0.1\ny = sqrt(0.99)\n",
+                         "restitution = 0\n[initial-state]\nx = 0.1\ny = sqrt(0.99)\n",
                      6, 0.01);
   m->run(2.0);
   double height = 0.0;
   const auto again =
       own(plane +
               "[link p]\njoint = point\nparent = ground\nmass = 1\n[contact c]\ngap = sqrt(x^2 + y^2) - 1\n"
-              "restitution = 0\n[start]\nx = 0.1\ny = sqrt(0.99)\n",
+              "restitution = 0\n[initial-state]\nx = 0.1\ny = sqrt(0.99)\n",
           6, 0.01);
   ASSERT_EQ(again->start(), "");
   again->go(m->times(Event::lift_off).at(0));
@@ -253,7 +254,7 @@ TEST(ClosedForms, LadderLeavesItsWallAtTwoThirdsOfItsHeight) {
             "[link rod]\nparent = ground\njoint = planar\ncoordinates = x, y, th\nmass = 3\ninertia = 1\ncentre = 0, "
             "0\n"
             "[contact wall]\ngap = x - sin(th)\nrestitution = 0\n[contact floor]\ngap = y - cos(th)\nrestitution = 0\n"
-            "[start]\nth = 0.3\nx = sin(0.3)\ny = cos(0.3)\n",
+            "[initial-state]\nth = 0.3\nx = sin(0.3)\ny = cos(0.3)\n",
         6, 0.01);
   };
   const auto m = ladder();
@@ -273,7 +274,7 @@ TEST(ClosedForms, DiscSlidesUntilItRolls) {
       own(plane +
               "[link disc]\nparent = ground\njoint = planar\ncoordinates = x, y, th\nmass = 2\ninertia = 0.5*2*0.04\n"
               "centre = 0, 0\n[contact floor]\ngap = y - 0.2\nslip = x + 0.2*th\nrestitution = 0\nfriction = 0.3\n"
-              "[start]\ny = 0.2\nrate(x) = 3\n",
+              "[initial-state]\ny = 0.2\nrate(x) = 3\n",
           2, 0.01);
   m->run(1.0);
   EXPECT_NEAR(m->times(Event::stick).at(0), 3.0 / (3 * 0.3 * 10), 1e-12);  // v/(3 mu g)
@@ -326,7 +327,8 @@ TEST(ClosedForms, EqualBallsInARowPassTheirSpeedOn) {
       "[link a]\nparent = ground\njoint = prismatic x\nmass = 1\n[link b]\nparent = ground\njoint = prismatic x\nmass "
       "= 1\n"
       "[link c]\nparent = ground\njoint = prismatic x\nmass = 1\ncoordinates = c\n"
-      "[contact ab]\ngap = b_x - a_x\n[contact bc]\ngap = c - b_x\n[start]\nb_x = 0.01\nc = 0.0101\nrate(a_x) = 1\n",
+      "[contact ab]\ngap = b_x - a_x\n[contact bc]\ngap = c - b_x\n[initial-state]\nb_x = 0.01\nc = 0.0101\nrate(a_x) "
+      "= 1\n",
       2, 0.1);
   m->run(0.1);  // both impacts in one step
   EXPECT_EQ(m->times(Event::impact).size(), 2u);
@@ -342,13 +344,13 @@ TEST(ClosedForms, PainleveRodIsRefused) {
       plane +
       "[link rod]\nparent = ground\njoint = planar\ncoordinates = x, y, th\nmass = 1\ninertia = 1/12\ncentre = 0, 0\n"
       "[contact tip]\ngap = y - 0.5*sin(th)\nslip = x - 0.5*cos(th)\nrestitution = 0\nfriction = 3\n"
-      "[start]\nth = 1\ny = 0.5*sin(1)\nrate(x) = -5\n");
+      "[initial-state]\nth = 1\ny = 0.5*sin(1)\nrate(x) = -5\n");
   const std::string reason = m->start();
   const auto mirrored = own(
       plane +
       "[link rod]\nparent = ground\njoint = planar\ncoordinates = x, y, th\nmass = 1\ninertia = 1/12\ncentre = 0, 0\n"
       "[contact tip]\ngap = y - 0.5*sin(th)\nslip = x - 0.5*cos(th)\nrestitution = 0\nfriction = 3\n"
-      "[start]\nth = 1\ny = 0.5*sin(1)\nrate(x) = 5\n");
+      "[initial-state]\nth = 1\ny = 0.5*sin(1)\nrate(x) = 5\n");
   const std::string other = mirrored->start();
   EXPECT_TRUE((reason.find("Painleve") != std::string::npos) != (other.find("Painleve") != std::string::npos))
       << reason << " / " << other;
@@ -380,8 +382,8 @@ TEST(Jumps, InRedundantCoordinatesAreThoseInMinimalOnes) {
   const auto minimal = shipped("pendulum-wall", {{"restitution", 0.6}}, 6, 0.005);
   const auto wire =
       own("[model]\ndimension = 2\ngravity = 9.81, 0\n[link bob]\nparent = ground\njoint = point\nmass = 1\n"
-          "[wire rod]\nzero = x^2 + y^2 - 1\n[contact wall]\ngap = x - 0.5\nrestitution = 0.6\n"
-          "[start]\nx = 1\nrate(y) = 5\n");
+          "[constraint rod]\nzero = x^2 + y^2 - 1\n[contact wall]\ngap = x - 0.5\nrestitution = 0.6\n"
+          "[initial-state]\nx = 1\nrate(y) = 5\n");
   minimal->run(0.4);
   wire->run(0.4);
   EXPECT_NEAR(wire->q(0), std::cos(minimal->q(0)), 1e-9);
@@ -434,13 +436,14 @@ TEST(Steps, DiscreteEnergyIsKeptThroughAnImpact) {
 }
 
 TEST(Starts, ThatCannotBeAreRefused) {
-  EXPECT_NE(own(ball + "[start]\ny = -0.1\n")->start().find("inside contact floor"), std::string::npos);
-  EXPECT_NE(own(plane + "[link p]\nparent = ground\njoint = point\nmass = 1\n[wire w]\nzero = y - 1\n")
+  EXPECT_NE(own(ball + "[initial-state]\ny = -0.1\n")->start().find("inside contact floor"), std::string::npos);
+  EXPECT_NE(own(plane + "[link p]\nparent = ground\njoint = point\nmass = 1\n[constraint w]\nzero = y - 1\n")
                 ->start()
-                .find("off a wire"),
+                .find("off a constraint"),
             std::string::npos);
   EXPECT_NE(
-      own(plane + "[link p]\nparent = ground\njoint = point\nmass = 1\n[wire w]\nzero = y\n[wire u]\nzero = 2*y\n")
+      own(plane +
+          "[link p]\nparent = ground\njoint = point\nmass = 1\n[constraint w]\nzero = y\n[constraint u]\nzero = 2*y\n")
           ->start()
           .find("dependent"),
       std::string::npos);

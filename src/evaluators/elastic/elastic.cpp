@@ -4,8 +4,8 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "evaluators/elastic/initial_states.hpp"
 #include "evaluators/elastic/run.hpp"
-#include "evaluators/elastic/starts.hpp"
 #include "evaluators/simulation/tally.hpp"
 #include "record/text.hpp"
 
@@ -25,7 +25,7 @@ class ElasticEvaluator final : public Evaluator {
         outcomes_(settings) {
     if (own_.duration < own_.step) throw settings.error("elastic.duration", "is less than a step");
     if (own_.start > starts_.count())
-      throw settings.error("elastic.start", formatted("there are %d starts", starts_.count()));
+      throw settings.error("elastic.initial-state", formatted("there are %d starts", starts_.count()));
     tally_.outcomes = outcomes_.names();
     tally_.failed = static_cast<int>(tally_.outcomes.size()) - 1;
     tally_.end = own_.duration;
@@ -50,7 +50,8 @@ class ElasticEvaluator final : public Evaluator {
     if (!starts_.several()) return run;
     Channels list;
     if (!starts_.names().empty())
-      list.push_back({"start", "", "what differs between starts, SI", starts_.count(), starts_.names()});
+      list.push_back(
+          {"initial_state", "", "what differs between initial states, SI", starts_.count(), starts_.names()});
     list.push_back(tally_.channel(starts_.count()));
     list.insert(list.end(), run.begin(), run.end());
     return list;
@@ -147,14 +148,15 @@ class ElasticEvaluator final : public Evaluator {
       for (const auto& what : elastic_text::places(dimension_)) known[name + "." + what] = 1.0;
     outcomes_.of(known);
     for (const CustomSection* section : settings_.sections_of("cost")) {
-      const CustomEntry *cost = section->find("cost"), *share = section->find("failure-of");
+      const CustomEntry *cost = section->find("cost"), *share = section->find("success");
       if (cost && share) throw share->error("is given next to cost; allowed: one of them");
       if (cost) {
         cost_ = *cost;
         elastic_text::value(*cost_, cost_->value, known);
       }
       if (!share) continue;
-      if (!starts_.several()) throw share->error("is a share of several starts; allowed with it: a section [starts]");
+      if (!starts_.several())
+        throw share->error("is a share of several starts; allowed with it: a section [initial-states]");
       const std::vector<std::string> list(tally_.outcomes.begin(), tally_.outcomes.end() - 1);
       const auto at = std::find(list.begin(), list.end(), share->value);
       if (at == list.end())
@@ -250,7 +252,7 @@ class ElasticEvaluator final : public Evaluator {
   Settings settings_;
   elastic_text::RunOptions own_;
   int dimension_;
-  elastic_text::Starts starts_;
+  elastic_text::InitialStates starts_;
   elastic_text::Outcomes outcomes_;
   simulation::Tally tally_;
   std::vector<std::string> names_;

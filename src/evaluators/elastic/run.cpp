@@ -19,10 +19,10 @@ const KeyTable<RunOptions>& run_keys() {
                 .maximum = 10,
                 .word = "auto",
                 .named_number = 0.0})
-          .add("response", &S::response,
+          .add("contact-method", &S::response,
                {{"penalty", rigid::Response::penalty},
-                {"exact", rigid::Response::exact},
-                {"decomposition", rigid::Response::decomposition}},
+                {"event-driven", rigid::Response::exact},
+                {"projection", rigid::Response::decomposition}},
                {.description =
                     "what mends an overlap: a potential; impulses where a gap closes, within a step; or at its end the "
                     "momenta that close overlaps turn round"})
@@ -38,9 +38,9 @@ const KeyTable<RunOptions>& run_keys() {
           .add("points", &S::points,
                {.description = "whether a trajectory tells where every node of the meshes is, with the edges of "
                                "surfaces: what pictures show"})
-          .add("batch", &S::batch,
+          .add("initial-states-per-task", &S::batch,
                {.description = "starts that a rank does at a time", .minimum = 1, .maximum = 1000000})
-          .add("start", &S::start,
+          .add("initial-state", &S::start,
                {.description = "the start that dodyn simulate shows, the first one being 1",
                 .minimum = 1,
                 .maximum = 1000000,
@@ -53,12 +53,12 @@ const std::vector<Quantity>& run_metrics() {
       {"energy_change", "J", "of the total energy, the largest at any step"},
       {"kinetic", "J", "kinetic energy at the end"},
       {"elastic", "J", "energy of deformation at the end"},
-      {"largest_overlap", "m", "of any two parts at a step"},
+      {"max_overlap", "m", "of any two parts at a step"},
       {"first_touch", "s", "when bodies first touched; not a number where they never did"},
       {"last_touch", "s", "when they last did"},
       {"contact_time", "s", "how long any of them touched"},
       {"touching", "1", "pairs of bodies that touched at any time"},
-      {"smallest_jacobian", "1", "least volume of an element, of its own at rest, at a row of the trajectory"},
+      {"min_jacobian", "1", "least volume of an element, of its own at rest, at a row of the trajectory"},
       {"momentum_change", "N s", "of the linear momentum"}};
   return all;
 }
@@ -129,8 +129,8 @@ Ran run(Scene<n> scene, const RunOptions& options, const Task& task) {
   const elastic::Options how = options_of(scene, options);
   ran.step = how.step;
   ran.response = how.response == rigid::Response::penalty ? "penalty"
-                 : how.response == rigid::Response::exact ? "exact"
-                                                          : "decomposition";
+                 : how.response == rigid::Response::exact ? "event-driven"
+                                                          : "projection";
   elastic::Simulation<n> simulation(std::move(scene.world), how);
   const std::clock_t clock = std::clock();
   simulation.start(scene.start);
@@ -199,12 +199,12 @@ Ran run(Scene<n> scene, const RunOptions& options, const Task& task) {
   ran.seen = {{"energy_change", change},
               {"kinetic", ran.after.kinetic},
               {"elastic", ran.after.elastic},
-              {"largest_overlap", overlap},
+              {"max_overlap", overlap},
               {"first_touch", first},
               {"last_touch", last},
               {"contact_time", static_cast<double>(ran.touched) * ran.step},
               {"touching", static_cast<double>(pairs.size())},
-              {"smallest_jacobian", smallest},
+              {"min_jacobian", smallest},
               {"momentum_change", (simulation.momenta().linear - momentum.linear).norm()}};
   const auto list = places(n);
   for (std::size_t b = 0; b < bodies.size(); ++b) {
@@ -229,10 +229,10 @@ std::string story(const Ran& ran, std::size_t bodies, int dimension) {
   text += formatted("                changed by at most %.3g J; momentum by %.3g N s\n", s.at("energy_change"),
                     s.at("momentum_change"));
   if (s.at("touching") > 0.0)
-    text += formatted("contact         from %.6g to %.6g s, %.6g s in all, %.0f pairs, overlap up to %.3g m\n",
-                      s.at("first_touch"), s.at("last_touch"), s.at("contact_time"), s.at("touching"),
-                      s.at("largest_overlap"));
-  text += formatted("deformation     an element had %.4g of its volume\n", s.at("smallest_jacobian"));
+    text +=
+        formatted("contact         from %.6g to %.6g s, %.6g s in all, %.0f pairs, overlap up to %.3g m\n",
+                  s.at("first_touch"), s.at("last_touch"), s.at("contact_time"), s.at("touching"), s.at("max_overlap"));
+  text += formatted("deformation     an element had %.4g of its volume\n", s.at("min_jacobian"));
   return text + formatted("speed           %.3g s of CPU, %.3g element forces per second of it\n", ran.seconds,
                           static_cast<double>(ran.steps) * ran.cells / std::max(1e-9, ran.seconds));
 }

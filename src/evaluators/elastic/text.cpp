@@ -175,7 +175,7 @@ std::vector<DesignVariable> variables(const Settings& so_far) {
       all.push_back(
           {entry.key, parameter_unit(entry.value, parsed), "parameter of the scene", known[entry.key], -1e300, 1e300});
       if (!parsed.is_constant()) all.back().formula = entry.value;
-      for (const CustomSection* starts : so_far.sections_of("starts"))  // which draws it
+      for (const CustomSection* starts : so_far.sections_of("initial-states"))  // which draws it
         if (const CustomEntry* range = starts->find(entry.key)) all.back().formula = range->value;
     }
   return all;
@@ -210,7 +210,7 @@ std::vector<ini::SectionKind> sections() {
       kind("rigid", Name::required, {"size", "density", "fixed", "at", "turn", "velocity", "spin", "repeat"}, {"size"},
            "a rigid box, free or fixed"),
       kind("wall", Name::required, {"at", "normal"}, {"normal"}, "a wall through a point, with its outward normal"),
-      {"starts",
+      {"initial-states",
        Name::none,
        {},
        true,
@@ -219,9 +219,9 @@ std::vector<ini::SectionKind> sections() {
        "what differs from start to start: NAME = LOW .. HIGH of parameters or new names; count, sampling, seed"},
       kind("outcome", Name::required, {"when"}, {"when"},
            "how a run may end: the first whose condition holds at its end, of what a cost may speak of"),
-      kind("cost", Name::none, {"cost", "failure-of"}, {},
+      kind("cost", Name::none, {"cost", "success"}, {},
            "cost = an expression of parameters, metrics, and of BODY.x, BODY.vx ... at the end; of several starts its "
-           "mean, or failure-of = an outcome"),
+           "mean, or the share that does not end as success = an outcome"),
   };
 }
 

@@ -18,8 +18,8 @@ namespace {
 const std::vector<std::string> built_in_walkers = {"planar-biped", "planar-biped-tree", "planar-underactuated",
                                                    "spatial-biped"};
 const std::vector<std::string> built_in_keys = {
-    "gait.leg-length", "gait.legs",     "gait.linear-density", "gait.shank-mass",     "gait.thigh-mass",
-    "gait.leg-mass",   "gait.hip-mass", "gait.gravity",        "gait.inertia-factor", "gait.rotation"};
+    "gait.leg-length", "gait.leg-mass-model", "gait.linear-density", "gait.shank-mass",     "gait.thigh-mass",
+    "gait.leg-mass",   "gait.hip-mass",       "gait.gravity",        "gait.inertia-factor", "gait.rotation"};
 const std::vector<std::string> motion_parameters = {"step-length", "period", "step-width"};
 
 bool is_file(const std::string& model) {
@@ -57,7 +57,7 @@ Expression parsed(const CustomEntry& entry) {
 // GaitDesigns::values() has them.
 void follow_settings(const Settings& so_far, std::vector<DesignVariable>& all) {
   const auto text = [&](const char* key) { return to_text(so_far.real(std::string("gait.") + key)); };
-  const std::string leg = text("leg-length"), legs = so_far.text("gait.legs");
+  const std::string leg = text("leg-length"), legs = so_far.text("gait.leg-mass-model");
   const bool by_length = legs == "uniform-density", fixed = legs == "fixed-masses";
   const std::string of = text(by_length ? "linear-density" : "leg-mass") + "*";
   const std::map<std::string, std::string> values = {
@@ -84,14 +84,15 @@ std::vector<std::pair<std::string, std::string>> idle_gait_keys(const Settings& 
   const auto add = [&](const std::string& reason, const std::vector<std::string>& keys) {
     for (const std::string& key : keys) idle.emplace_back(key, reason);
   };
-  const std::string name = settings.path("gait.model"), legs = "gait.legs = " + settings.text("gait.legs");
+  const std::string name = settings.path("gait.model"),
+                    legs = "gait.leg-mass-model = " + settings.text("gait.leg-mass-model");
   const systems::Model model = systems::read_model(text_of(settings), name, false);
   if (is_file(name)) {
     add(name + " specifies it", built_in_keys);
   } else {
-    if (legs != "gait.legs = uniform-density") add(legs, {"gait.linear-density"});
-    if (legs != "gait.legs = fixed-masses") add(legs, {"gait.shank-mass", "gait.thigh-mass"});
-    if (legs != "gait.legs = mass-split") add(legs, {"gait.leg-mass", "design.shank-fraction"});
+    if (legs != "gait.leg-mass-model = uniform-density") add(legs, {"gait.linear-density"});
+    if (legs != "gait.leg-mass-model = fixed-masses") add(legs, {"gait.shank-mass", "gait.thigh-mass"});
+    if (legs != "gait.leg-mass-model = mass-split") add(legs, {"gait.leg-mass", "design.shank-fraction"});
     if (model.parameter("hip_mass") < 0) add("gait.model = " + name, {"gait.hip-mass"});
     if (model.parameter("inertia_factor") < 0) add("gait.model = " + name, {"gait.inertia-factor"});
     if (model.dimension == 2) add("gait.model = " + name, {"gait.rotation"});
@@ -103,7 +104,8 @@ std::vector<std::pair<std::string, std::string>> idle_gait_keys(const Settings& 
         });
       });
   if (model.dimension == 2 && !width_named)
-    add("the walker is planar", {"design.step-width", "gait.step-width", "gait.crossing-free", "gait.crossing-points"});
+    add("the walker is planar",
+        {"design.step-width", "gait.step-width", "gait.leg-radius-from", "gait.leg-check-points"});
   else if (settings.design_given("step-width"))
     add("design.step-width is given", {"gait.step-width"});
   if (const std::string contact = settings.text("gait.contact"); contact != "friction-cone")
@@ -155,16 +157,16 @@ std::vector<DesignVariable> gait_variables(const Settings& so_far) {
 
 GaitDesigns::GaitDesigns(const Settings& settings) : settings_(settings) {
   for (const Variable& variable : settings.variables)
-    if (variable.name == "shank-fraction" && settings.text("gait.legs") != "mass-split")
-      throw settings.error("gait.legs", "design.shank-fraction is free, which takes legs = mass-split");
+    if (variable.name == "shank-fraction" && settings.text("gait.leg-mass-model") != "mass-split")
+      throw settings.error("gait.leg-mass-model", "design.shank-fraction is free, which takes legs = mass-split");
   gait_.intervals = settings.integer("gait.intervals");
   gait_.clearance = settings.real("gait.clearance");
   gait_.clearance_points = settings.integer("gait.clearance-points");
   gait_.leg_radius = settings.real("gait.leg-radius");
-  gait_.crossing_free = settings.real("gait.crossing-free");
-  gait_.crossing_points = settings.integer("gait.crossing-points");
+  gait_.crossing_free = settings.real("gait.leg-radius-from");
+  gait_.crossing_points = settings.integer("gait.leg-check-points");
   gait_.torque_limit = settings.real("gait.torque-limit");
-  gait_.rate_limit = settings.real("gait.rate-limit");
+  gait_.rate_limit = settings.real("gait.joint-speed-limit");
   gait_.work_at_ends = settings.text("gait.work-rule") == "ends";
   gait_.knee_stops = settings.boolean("gait.knee-stops");
   gait_.unilateral = settings.text("gait.contact") != "free";
@@ -185,7 +187,7 @@ void GaitDesigns::read_model() {
   text_ = text_of(settings_);
   systems::Model model = walker_model(text_, model_);
   if (model.structure.actuators.empty()) model.fail(0, "no [actuator NAME], so it cannot walk");
-  if (settings_.text("gait.ranges") == "free") model.structure.ranges.clear();
+  if (settings_.text("gait.joint-limits") == "none") model.structure.ranges.clear();
   walker_ = std::make_shared<const dmoc::Walker>(std::move(model));
   if (!from_file_) return;
   for (const Setting& setting : settings_.all)
@@ -306,7 +308,7 @@ GaitDesigns::Values GaitDesigns::values(const Eigen::VectorXd& design) const {
     const Coefficient knee = variable("knee", design), leg(settings_.real("gait.leg-length"));
     const Coefficient density(settings_.real("gait.linear-density")), leg_mass(settings_.real("gait.leg-mass"));
     Coefficient shank_mass(settings_.real("gait.shank-mass")), thigh_mass(settings_.real("gait.thigh-mass"));
-    if (const std::string legs = settings_.text("gait.legs"); legs == "uniform-density") {
+    if (const std::string legs = settings_.text("gait.leg-mass-model"); legs == "uniform-density") {
       shank_mass = density * knee;
       thigh_mass = density * (leg - knee);
     } else if (legs == "mass-split") {

@@ -7,7 +7,7 @@
 #include "evaluators/gait/design.hpp"
 #include "evaluators/gait/keys.hpp"
 #include "evaluators/gait/metrics.hpp"
-#include "evaluators/gait/replay.hpp"
+#include "evaluators/gait/rollout.hpp"
 #include "evaluators/gait/search.hpp"
 #include "record/text.hpp"
 
@@ -19,13 +19,13 @@ constexpr std::size_t optima_channel = 8;
 
 GaitSearch search_of(const Settings& settings) {
   GaitSearch search;
-  search.cold = settings.integer("gait.starts");
-  search.parts = settings.integer("gait.parts");
+  search.cold = settings.integer("gait.initial-guesses");
+  search.parts = settings.integer("gait.tasks");
   if (search.parts > search.cold)
-    throw settings.error("gait.parts", "there are no more than gait.starts = " + std::to_string(search.cold));
+    throw settings.error("gait.tasks", "there are no more than gait.initial-guesses = " + std::to_string(search.cold));
   search.shifts = settings.integer("gait.shifts");
   search.coarse_intervals = settings.integer("gait.coarse-intervals");
-  search.candidates = settings.integer("gait.candidates");
+  search.candidates = settings.integer("gait.refine-count");
   if (search.coarse_intervals == 1 || search.coarse_intervals >= settings.integer("gait.intervals"))
     throw settings.error("gait.coarse-intervals", "allowed are 0 and 2 to less than gait.intervals = " +
                                                       std::to_string(settings.integer("gait.intervals")));
@@ -39,7 +39,7 @@ GaitSearch search_of(const Settings& settings) {
     throw settings.error("gait.solver", "this build has no Ipopt; allowed are native and slsqp");
   search.options.tolerance = settings.real("gait.tolerance");
   search.options.max_iterations = settings.integer("gait.max-iterations");
-  search.options.max_seconds = settings.real("gait.start-seconds");
+  search.options.max_seconds = settings.real("gait.time-limit-per-guess");
   return search;
 }
 
@@ -60,8 +60,8 @@ class GaitEvaluator final : public Evaluator {
   explicit GaitEvaluator(const Settings& settings)
       : designs_(settings),
         search_(search_of(settings)),
-        replay_(replay_keys().read(settings)),
-        refuses_(settings.text("gait.examination") == "refuse") {}
+        rollout_(rollout_keys().read(settings)),
+        refuses_(settings.text("gait.validity-check") == "reject") {}
 
   bool has_gradients() const override { return true; }
   bool uses_warm_start() const override { return true; }
@@ -73,7 +73,7 @@ class GaitEvaluator final : public Evaluator {
   }
   int parts() const override { return search_.parts; }
   Outcome join(const Evaluation& asked, std::vector<Outcome> parts) const override;
-  std::optional<Simulated> replay(const Outcome& archived) const override;
+  std::optional<Simulated> rollout(const Outcome& archived) const override;
   std::string report(const Outcome& outcome) const override;
   std::string details() const override;
 
@@ -88,7 +88,7 @@ class GaitEvaluator final : public Evaluator {
 
   GaitDesigns designs_;
   GaitSearch search_;
-  ReplaySettings replay_;
+  RolloutSettings rollout_;
   bool refuses_ = false;      // gaits that are no walk
   mutable SolveTimes times_;  // of the solves that this process did, for details()
 };
@@ -187,7 +187,7 @@ void GaitEvaluator::doubt(Outcome& outcome) const {
   Evaluation& e = outcome.evaluation;
   if (e.status != Status::ok) return;
   const auto say = [&](const std::string& words) { e.reason = with_warning(words, e.reason); };
-  const double tried = e.metrics(gait_metric("starts")), solved = e.metrics(gait_metric("starts_solved"));
+  const double tried = e.metrics(gait_metric("guesses")), solved = e.metrics(gait_metric("guesses_solved"));
   if (2.0 * solved < tried) say(formatted("only %.0f of %.0f starts converged", solved, tried));
   const Eigen::MatrixXd& optima = outcome.trajectory.values[optima_channel];
   const bool from_neighbour = e.metrics(gait_metric("best_start")) < 0.0;
@@ -244,7 +244,7 @@ Outcome GaitEvaluator::join(const Evaluation&, std::vector<Outcome> parts) const
   if (whole.trajectory.empty()) return whole;
   std::vector<Optimum> distinct;
   Eigen::VectorXd& sums = whole.evaluation.metrics;
-  const Eigen::Index summed[] = {gait_metric("iterations"), gait_metric("starts"), gait_metric("starts_solved")};
+  const Eigen::Index summed[] = {gait_metric("iterations"), gait_metric("guesses"), gait_metric("guesses_solved")};
   for (const Eigen::Index i : summed) sums(i) = 0.0;
   int given_up = 0;
   for (const Outcome& part : parts) {
@@ -266,12 +266,12 @@ Outcome GaitEvaluator::join(const Evaluation&, std::vector<Outcome> parts) const
   return whole;
 }
 
-std::optional<Simulated> GaitEvaluator::replay(const Outcome& archived) const {
+std::optional<Simulated> GaitEvaluator::rollout(const Outcome& archived) const {
   const Evaluation& e = archived.evaluation;
   const systems::Model& model = designs_.walker().system->model();
   const PlannedMotion motion = planned(designs_, archived);
-  return to_simulated(dodyn::evaluators::replay(model, designs_.plain(e.design), motion, replay_), model, motion,
-                      replay_);
+  return to_simulated(dodyn::evaluators::rollout(model, designs_.plain(e.design), motion, rollout_), model, motion,
+                      rollout_);
 }
 
 std::string GaitEvaluator::details() const {
@@ -309,19 +309,19 @@ std::string GaitEvaluator::report(const Outcome& outcome) const {
     line(formatted("refined to %.0f intervals; the last refinement changed the cost by %.1e, relative", last,
                    metric("refinement_change")));
   s += optima_text(outcome.trajectory.empty() ? Eigen::MatrixXd() : outcome.trajectory.values[optima_channel],
-                   metric("starts"), metric("starts_solved"), "rad");
+                   metric("guesses"), metric("guesses_solved"), "rad");
   s += "work and torque\n";
   line(formatted("absolute work %.5g J, positive %.5g J, signed %.5g J", metric("absolute_work"),
                  metric("positive_work"), metric("signed_work")));
   line(formatted("integral of squared torque %.5g N2 m2 s, largest torque %.4g N m", metric("squared_torque"),
-                 metric("largest_torque")));
+                 metric("max_torque")));
   line(formatted(
       "impact loss %.5g J; energy balance %.1e J (signed work less impact loss, %s)", metric("impact_loss"),
       metric("energy_balance"),
       designs_.walker().system->simply_actuated() ? "vanishes as h^2" : "what dampers and other forces take"));
   s += warnings_text(findings(outcome));
   s += "feasibility\n";
-  const double normal = metric("smallest_normal_force"), friction = metric("largest_friction_ratio");
+  const double normal = metric("min_normal_force"), friction = metric("max_friction_ratio");
   line(normal > 0.0 ? formatted("contact force: normal at least %.4g N, friction ratio at most %.3f", normal, friction)
                     : formatted("contact force: NOT FEASIBLE, the ground would have to pull with %.4g N", -normal));
   const double impulse = metric("normal_impulse");
@@ -330,8 +330,8 @@ std::string GaitEvaluator::report(const Outcome& outcome) const {
                        metric("impulse_friction_ratio"))
            : formatted("touch-down impulse: NOT FEASIBLE, the ground would have to pull with %.4g N s", -impulse));
   line(formatted("swing foot at least %.2e m above the ground at inner nodes, at most %.2e m under it between nodes",
-                 metric("smallest_clearance"), metric("largest_scuff")));
-  const double flexion = metric("smallest_knee_flexion");
+                 metric("min_clearance"), metric("max_foot_penetration")));
+  const double flexion = metric("min_knee_flexion");
   line(formatted("least knee flexion %.3f rad", flexion) +
        (flexion >= -1e-8             ? ""
         : designs_.gait().knee_stops ? " (the knee stops are violated)"
@@ -340,15 +340,14 @@ std::string GaitEvaluator::report(const Outcome& outcome) const {
     line(formatted("legs cross in %.0f of %.0f time steps (they may, in the plane)", metric("leg_crossings"),
                    metric("intervals")));
   else if (designs_.gait().leg_radius == 0.0)
-    line(formatted("legs at least %.4f m apart (gait.leg-radius would keep them apart)",
-                   metric("smallest_leg_distance")));
+    line(formatted("legs at least %.4f m apart (gait.leg-radius would keep them apart)", metric("min_leg_distance")));
   else
     line(formatted(
         "legs at least %.4f m apart, between nodes too; closer than 1.8 gait.leg-radius in %.0f of %.0f time steps",
-        metric("smallest_leg_distance"), metric("leg_crossings"), metric("intervals")));
+        metric("min_leg_distance"), metric("leg_crossings"), metric("intervals")));
   line(formatted("the difference scheme, re-solved forward through touch-down, reproduces the angles to %.1e rad",
                  metric("reintegration_error")));
-  s += departure_text(metric("end_error"), metric("largest_deviation"), "from touch-down to touch-down");
+  s += departure_text(metric("end_error"), metric("max_deviation"), "from touch-down to touch-down");
   return s;
 }
 
@@ -362,7 +361,7 @@ EvaluatorKind gait_kind() {
   kind.description = "cost of transport of the best periodic gait of a walker";
   kind.variables = gait_variables;
   kind.keys = gait_keys();
-  for (const Key& key : replay_keys().keys()) kind.keys.push_back(key);
+  for (const Key& key : rollout_keys().keys()) kind.keys.push_back(key);
   kind.sections = {
       {.kind = "parameters",
        .any_key = true,

@@ -13,26 +13,25 @@ const std::vector<Quantity> all_metrics = {
     {"positive_work", "J", "its positive part"},
     {"signed_work", "J", "torque x change of angle, what the equations of motion take up"},
     {"squared_torque", "N2 m2 s", "integral of the squared torques"},
-    {"largest_torque", "N m", "largest torque"},
-    {"smallest_normal_force", "N", "smallest normal force of the ground on the stance foot; negative: it would pull"},
-    {"largest_friction_ratio", "1",
-     "largest |tangential| / normal contact force; infinite where the ground would pull"},
+    {"max_torque", "N m", "largest torque"},
+    {"min_normal_force", "N", "smallest normal force of the ground on the stance foot; negative: it would pull"},
+    {"max_friction_ratio", "1", "largest |tangential| / normal contact force; infinite where the ground would pull"},
     {"normal_impulse", "N s", "normal impulse on the new foot at touch-down"},
     {"impulse_friction_ratio", "1", "|tangential| / normal impulse at touch-down"},
-    {"smallest_clearance", "m", "least height of the swing foot at inner nodes"},
-    {"largest_scuff", "m", "how far the swing foot gets under the ground, between nodes too"},
+    {"min_clearance", "m", "least height of the swing foot at inner nodes"},
+    {"max_foot_penetration", "m", "how far the swing foot gets under the ground, between nodes too"},
     {"scrape", "m", "way of the swing foot while it is lower than 1 mm, between nodes too"},
     {"foot_way", "m", "whole way of the swing foot along the ground"},
-    {"smallest_knee_flexion", "rad", "least flexion of a knee; negative: it overextends"},
-    {"largest_knee_flexion", "rad", "largest flexion of a knee"},
-    {"largest_turn", "rad", "largest turn of a joint in one time step"},
-    {"largest_lift", "m", "largest height of the swing foot"},
-    {"largest_spike", "N m", "largest torque of one time step over those of both its neighbours"},
-    {"smallest_leg_distance", "m", "least distance of links of different legs, at nodes and between them"},
+    {"min_knee_flexion", "rad", "least flexion of a knee; negative: it overextends"},
+    {"max_knee_flexion", "rad", "largest flexion of a knee"},
+    {"max_joint_step", "rad", "largest turn of a joint in one time step"},
+    {"max_foot_height", "m", "largest height of the swing foot"},
+    {"max_torque_jump", "N m", "largest torque of one time step over those of both its neighbours"},
+    {"min_leg_distance", "m", "least distance of links of different legs, at nodes and between them"},
     {"leg_crossings", "1",
      "time steps in which it is below twice gait.leg-radius by more than a tenth; in the plane, where they may, in "
      "which links cross"},
-    {"wrong_sides", "1",
+    {"leg_order_violations", "1",
      "time steps in which, seen from the side, the swing leg passes the stance leg on its wrong side; in space"},
     {"impact_loss", "J", "kinetic energy lost at touch-down"},
     {"energy_balance", "J",
@@ -43,11 +42,11 @@ const std::vector<Quantity> all_metrics = {
      "largest difference of an angle when the difference scheme is re-solved forward from the first node"},
     {"end_error", "rad",
      "largest difference of an angle at touch-down when the torques drive the continuous equations of motion"},
-    {"largest_deviation", "rad", "the same at any node"},
+    {"max_deviation", "rad", "the same at any node"},
     {"kkt_residual", "1", "largest residual of the first-order optimality conditions"},
     {"iterations", "1", "iterations of the solver, all starts together"},
-    {"starts", "1", "starts tried"},
-    {"starts_solved", "1", "starts that ended at a first-order optimal point"},
+    {"guesses", "1", "initial guesses tried"},
+    {"guesses_solved", "1", "starts that ended at a first-order optimal point"},
     {"best_start", "1", "start of the best gait: 0, 1, ... cold, -1 from the trajectory of the parent"},
     {"optima", "1", "distinct gaits that the starts ended at"},
     {"intervals", "1", "time steps of the mesh that the cost is of"},
@@ -71,32 +70,32 @@ Eigen::VectorXd metrics_of(const dmoc::GaitReport& r, const Departure& departure
       {"positive_work", r.positive_work},
       {"signed_work", r.signed_work},
       {"squared_torque", r.squared_torque},
-      {"largest_torque", r.largest_torque},
-      {"smallest_normal_force", r.smallest_normal_force},
-      {"largest_friction_ratio", r.largest_friction_ratio},
+      {"max_torque", r.largest_torque},
+      {"min_normal_force", r.smallest_normal_force},
+      {"max_friction_ratio", r.largest_friction_ratio},
       {"normal_impulse", r.normal_impulse},
       {"impulse_friction_ratio", r.impulse_friction_ratio},
-      {"smallest_clearance", r.smallest_clearance},
-      {"largest_scuff", r.largest_scuff},
+      {"min_clearance", r.smallest_clearance},
+      {"max_foot_penetration", r.largest_scuff},
       {"scrape", r.scrape},
       {"foot_way", r.foot_way},
-      {"smallest_knee_flexion", r.smallest_knee_flexion},
-      {"largest_knee_flexion", r.largest_knee_flexion},
-      {"largest_turn", r.largest_turn},
-      {"largest_lift", r.largest_lift},
-      {"largest_spike", r.largest_spike},
-      {"smallest_leg_distance", r.smallest_leg_distance},
+      {"min_knee_flexion", r.smallest_knee_flexion},
+      {"max_knee_flexion", r.largest_knee_flexion},
+      {"max_joint_step", r.largest_turn},
+      {"max_foot_height", r.largest_lift},
+      {"max_torque_jump", r.largest_spike},
+      {"min_leg_distance", r.smallest_leg_distance},
       {"leg_crossings", r.leg_crossings},
-      {"wrong_sides", r.wrong_sides},
+      {"leg_order_violations", r.wrong_sides},
       {"impact_loss", r.impact_loss},
       {"energy_balance", r.energy_balance},
       {"reintegration_error", r.reintegration_error},
       {"end_error", departure.at_end},
-      {"largest_deviation", departure.largest},
+      {"max_deviation", departure.largest},
       {"kkt_residual", found.best->residuals.largest()},
       {"iterations", found.iterations},
-      {"starts", found.tried},
-      {"starts_solved", found.solved},
+      {"guesses", found.tried},
+      {"guesses_solved", found.solved},
       {"best_start", found.best_start},
       {"optima", static_cast<double>(found.optima.size())},
       {"intervals", found.intervals},
@@ -109,21 +108,21 @@ Eigen::VectorXd metrics_of(const dmoc::GaitReport& r, const Departure& departure
 Examined examined(const Eigen::VectorXd& metrics, bool may_cross, bool damped) {
   const auto metric = [&](const char* name) { return metrics(gait_metric(name)); };
   Examined m;
-  m.smallest_knee_flexion = metric("smallest_knee_flexion");
-  m.largest_knee_flexion = metric("largest_knee_flexion");
-  m.pull = -metric("smallest_normal_force");
+  m.smallest_knee_flexion = metric("min_knee_flexion");
+  m.largest_knee_flexion = metric("max_knee_flexion");
+  m.pull = -metric("min_normal_force");
   m.pulls_at_touch_down = metric("normal_impulse") < -1e-9;
   if (!may_cross) m.close_legs = static_cast<int>(metric("leg_crossings"));
-  m.wrong_sides = static_cast<int>(metric("wrong_sides"));
-  m.scuff = metric("largest_scuff");
+  m.wrong_sides = static_cast<int>(metric("leg_order_violations"));
+  m.scuff = metric("max_foot_penetration");
   m.scrape = metric("scrape");
   m.foot_way = metric("foot_way");
-  m.turn = metric("largest_turn");
+  m.turn = metric("max_joint_step");
   m.work = metric("absolute_work");
   if (!damped) m.balance = metric("energy_balance");
-  m.lift = metric("largest_lift");
-  m.spike = metric("largest_spike");
-  m.largest_control = metric("largest_torque");
+  m.lift = metric("max_foot_height");
+  m.spike = metric("max_torque_jump");
+  m.largest_control = metric("max_torque");
   return m;
 }
 

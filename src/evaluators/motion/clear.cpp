@@ -9,8 +9,8 @@
 namespace dodyn::evaluators {
 
 void MotionDesigns::read_ways() {
-  for (const CustomSection* section : settings_.sections_of("way")) {
-    Way way;
+  for (const CustomSection* section : settings_.sections_of("waypoint")) {
+    Waypoint way;
     const CustomEntry* share = section->find("share");
     if (!share) throw section->error("has no share; allowed: share = of the time that has passed, between 0 and 1");
     const Expression e = expression(*share, share->value);
@@ -40,15 +40,15 @@ void MotionDesigns::read_clear() {
     if (system_->model().shapes_of(l).empty()) throw entry.error("link '" + name + "' has no [shape]");
     return l;
   };
-  for (const CustomSection* section : settings_.sections_of("clear"))
+  for (const CustomSection* section : settings_.sections_of("avoid"))
     for (const CustomEntry& entry : section->entries) {
-      if (entry.key == "turn") {
+      if (entry.key == "max-rotation") {
         turn_ = expression(entry, entry.value);
         if (!turn_.is_constant() || !(turn_.constant() > 0.0) || !(turn_.constant() < 3.0))
           throw entry.error("allowed: an angle in (0, 3) rad");
         continue;
       }
-      if (entry.key == "grow") {
+      if (entry.key == "growth-steps") {
         const Expression e = expression(entry, entry.value);
         const double steps = e.is_constant() ? e.constant() : -1.0;
         if (steps != std::round(steps) || steps < 0 || steps > 100)
@@ -142,7 +142,7 @@ std::string MotionDesigns::overlap(const Values& values, const Eigen::VectorXd& 
                   shapes[static_cast<std::size_t>(all[p].other)].link))
         continue;
       if (gaps[p] < -1e-6)
-        return formatted("[%s]: %s and %s overlap by %.3g mm", end ? "goal" : "start",
+        return formatted("[%s]: %s and %s overlap by %.3g mm", end ? "goal" : "initial-state",
                          part_name(*system_, all[p].one).c_str(), part_name(*system_, all[p].other).c_str(),
                          -1e3 * gaps[p]);
     }

@@ -55,7 +55,7 @@ std::vector<ini::SectionKind> motion_sections() {
       kind("parameters", Name::none, "parameters of the motion, beside the model's: NAME = expression"),
       {.kind = "phase",
        .name = Name::required,
-       .keys = {"hold", "intervals", "duration", "require"},
+       .keys = {"fixed", "intervals", "duration", "require"},
        .description = "a phase, in the order of the motion: what is held (a point that is the model's foot, or "
                       "coordinates), intervals, duration (s, or SHORTEST .. LONGEST), require (conditions, by commas)"},
       {.kind = "contact",
@@ -68,20 +68,21 @@ std::vector<ini::SectionKind> motion_sections() {
            "= the node at which it "
            "stays no longer"},
       kind("periodic", Name::none,
-           "the motion repeats itself, these coordinates ahead: COORDINATE = expression; exchange = NAME of the "
+           "the motion repeats itself, these coordinates ahead: COORDINATE = expression; reset = NAME of the "
            "model's, as which its end is seen; period = expression, s: what its phases last together"),
-      kind("start", Name::none,
+      kind("initial-state", Name::none,
            "given at the start: COORDINATE = expression, rate(COORDINATE) = expression; LINK = pose, place, turn, "
            "velocity, spin, rest; LINK from LINK = the same; momentum = 0; require = conditions, by commas"),
       kind("goal", Name::none, "given at the end, the same; cost = expression, a term of the cost besides"),
-      {.kind = "way",
+      {.kind = "waypoint",
        .name = Name::required,
        .any_key = true,
-       .description = "a point that starts go by: share = of the time that has passed, and what [start] may have"},
-      kind(
-          "clear", Name::none,
-          "who keeps clear of whom: LINK, LINK = margin (m); turn = the most a link turns in an interval (rad); grow = "
-          "steps in which bodies are grown from small ones"),
+       .description =
+           "a point that starts go by: share = of the time that has passed, and what [initial-state] may have"},
+      kind("avoid", Name::none,
+           "who keeps clear of whom: LINK, LINK = margin (m); max-rotation = of a link in an interval (rad); "
+           "growth-steps = "
+           "steps in which bodies are grown from small ones"),
       kind("guess", Name::none, "about which starts are made: COORDINATE = expression"),
       kind("cost", Name::none,
            "weights of squared-control, absolute-work, positive-work, loss, time; per = expression divides all; any "
@@ -105,8 +106,8 @@ MotionDesigns::MotionDesigns(const Settings& settings) : settings_(settings) {
   read_clear();
   read_cost();
   const Eigen::VectorXd middle = this->middle();
-  const Values all = values(middle);                                          // says what is wrong with it
-  if (settings.text("motion.first-start") == "simulate") path(middle, 0, 0);  // says what the simulation cannot have
+  const Values all = values(middle);                                           // says what is wrong with it
+  if (settings.text("motion.first-guess") == "simulated") path(middle, 0, 0);  // says what the simulation cannot have
   if (!settings.variables.empty()) return;
   if (const std::string complaint = postures(all).odds; !complaint.empty()) throw ConfigError(complaint);
   if (const std::string complaint = overlap(all, middle); !complaint.empty())
@@ -190,7 +191,7 @@ void MotionDesigns::read_phases() {
 void MotionDesigns::read_phase(const CustomSection& section) {
   Phase phase;
   phase.name = section.name;
-  if (const CustomEntry* hold = section.find("hold")) phase.held = held_by(*hold);
+  if (const CustomEntry* hold = section.find("fixed")) phase.held = held_by(*hold);
   if (const CustomEntry* intervals = section.find("intervals")) {
     const Expression e = expression(*intervals, intervals->value);
     const double count = e.is_constant() ? e.constant() : 0.0;
@@ -278,8 +279,7 @@ std::vector<MotionDesigns::Given> MotionDesigns::read_given(const std::string& k
   std::vector<Given> all;
   for (const CustomSection* section : settings_.sections_of(kind))
     for (const CustomEntry& entry : section->entries)
-      if (kind != "periodic" || (entry.key != "exchange" && entry.key != "period"))
-        all.push_back(read_one(entry, rates));
+      if (kind != "periodic" || (entry.key != "reset" && entry.key != "period")) all.push_back(read_one(entry, rates));
   return all;
 }
 
@@ -335,21 +335,20 @@ void MotionDesigns::read_ends() {
       if (std::none_of(phases_.begin(), phases_.end(), [](const Phase& phase) { return phase.timed(); }))
         throw entry->error("every phase has a given duration; allowed: a phase with duration = SHORTEST .. LONGEST");
     }
-    if (const CustomEntry* entry = section->find("exchange")) {
+    if (const CustomEntry* entry = section->find("reset")) {
       const auto& model = system_->model();
-      const auto exchanges =
-          systems::read_piece_model(systems::model_text(model.origin), model.origin).pieces.exchanges;
+      const auto resets = systems::read_piece_model(systems::model_text(model.origin), model.origin).pieces.resets;
       std::vector<std::string> names;
-      for (const auto& one : exchanges) {
+      for (const auto& one : resets) {
         names.push_back(one.name);
         if (one.name == entry->value) exchange_ = relabelling(model, one, system_->pinned(phases_.back().held).moving);
       }
       if (!exchange_)
-        throw entry->error("is no exchange of the model" + did_you_mean(entry->value, names) +
+        throw entry->error("is no reset of the model" + did_you_mean(entry->value, names) +
                            "; allowed: " + (names.empty() ? "none" : listed(names)));
     }
   }
-  read_placements("start", start_places_, start_, start_ends_);
+  read_placements("initial-state", start_places_, start_, start_ends_);
   read_placements("goal", goal_places_, goal_, goal_ends_);
   guess_ = read_given("guess", false);
   const auto refuse_held = [&](const std::vector<Given>& all, const Phase& phase) {
@@ -366,7 +365,7 @@ void MotionDesigns::read_ends() {
                       ": a motion that is [periodic] has no [goal]");
   if (periodic_) return;
   if (start_.empty() && goal_.empty() && start_places_.empty() && goal_places_.empty())
-    throw ConfigError(settings_.file + ": the motion has neither [periodic] nor a [start] or [goal]");
+    throw ConfigError(settings_.file + ": the motion has neither [periodic] nor a [initial-state] or [goal]");
   if (settings_.sections_of("goal").empty())
     throw ConfigError(settings_.file +
                       ": the motion has no end; allowed: [goal] with what is given there (nothing: it ends anywhere), "

@@ -198,12 +198,12 @@ class MotionDesigns {
   std::vector<Given> shift_, start_, goal_, guess_;
   std::vector<Placement> start_places_, goal_places_;
   Ends start_ends_, goal_ends_;
-  struct Way {  // a point that starts go by
+  struct Waypoint {  // a point that starts go by
     double share = 0.5;
     std::vector<Placement> places;
     std::vector<Given> given;
   };
-  std::vector<Way> ways_;
+  std::vector<Waypoint> ways_;
   struct Clear {
     int one = 0, other = 0;  // links
     Expression margin;

@@ -145,7 +145,7 @@ class Driver {
           result_.note =
               bodies.tree.coordinate_names[i] +
               " is not driven as planned: the middle hinge through its point comes beyond a quarter turn; give it a "
-              "[range]";
+              "[joint-limit]";
   }
 
   // Through these nodes of a phase, whose first one is this row of the motion. False: that is as far as it comes.

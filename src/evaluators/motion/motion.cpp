@@ -12,7 +12,7 @@
 #include "evaluators/motion/findings.hpp"
 #include "evaluators/motion/forward.hpp"
 #include "evaluators/motion/pictures.hpp"
-#include "evaluators/motion/replay.hpp"
+#include "evaluators/motion/rollout.hpp"
 #include "evaluators/optima.hpp"
 #include "nlp/solve.hpp"
 #include "record/random.hpp"
@@ -44,20 +44,20 @@ const KeyTable<MotionSearch>& motion_keys() {
       KeyTable<MotionSearch>("motion.")
           .add("model", &MotionSearch::model,
                {.type = Type::path, .description = "the system: a model (docs/models.md)"})
-          .add("starts", &MotionSearch::starts,
+          .add("initial-guesses", &MotionSearch::starts,
                {.description = "cold starts per design; the best motion counts", .minimum = 1, .maximum = 10000})
           .add("tolerance", &MotionSearch::tolerance,
                {.unit = "1", .description = "KKT residual a motion must reach", .minimum = 1e-14, .maximum = 1e-2})
           .add("max-iterations", &MotionSearch::max_iterations,
                {.description = "iterations per start", .minimum = 1, .maximum = 1e6})
-          .add("start-seconds", &MotionSearch::start_seconds,
+          .add("time-limit-per-guess", &MotionSearch::start_seconds,
                {.unit = "s", .description = "time limit per start", .minimum = 1e-3, .maximum = 1e7})
           .add("steps", &MotionSearch::steps,
                {.description = "dodyn simulate: steps of the contact simulation in an interval of the motion",
                 .minimum = 1,
                 .maximum = 10000,
                 .identity = false})
-          .add("first-start", &MotionSearch::lets_go, {{"straight", false}, {"simulate", true}},
+          .add("first-guess", &MotionSearch::lets_go, {{"straight", false}, {"simulated", true}},
                {.description =
                     "start 0 goes straight by the way points, or as bodies go that nothing drives, through the "
                     "contact simulation"})
@@ -73,7 +73,7 @@ const KeyTable<MotionSearch>& motion_keys() {
                 .description = "of a contact by penalty: over which its force sets in smoothly",
                 .minimum = 1e-9,
                 .maximum = 1.0})
-          .add("examination", &MotionSearch::refuses, {{"refuse", true}, {"report", false}},
+          .add("validity-check", &MotionSearch::refuses, {{"reject", true}, {"warn", false}},
                {.description = "a motion that is impossible (a ground that pulls, parts inside each other) or that its "
                                "mesh does not resolve: refuse it as infeasible or not_converged, or report it"})
           .add("solver", &MotionSearch::solver, {{"native", nlp::Backend::native}, {"ipopt", nlp::Backend::ipopt}},
@@ -84,23 +84,22 @@ const KeyTable<MotionSearch>& motion_keys() {
 std::vector<Quantity> motion_metrics(const MotionDesigns& designs) {
   std::vector<Quantity> list = {
       {"duration", "s", "of all phases"},
-      {"largest_control", "", "largest |control|"},
+      {"max_control", "", "largest |control|"},
       {"squared_control", "", "integral of the squared controls"},
       {"absolute_work", "J", "sum of |control x change of its coordinate|, of actuators on coordinates"},
       {"impact_loss", "J", "kinetic energy lost at events"},
-      {"smallest_normal_force", "N",
-       "smallest force along the last held coordinate; not a number where nothing is held"},
+      {"min_normal_force", "N", "smallest force along the last held coordinate; not a number where nothing is held"},
       {"energy_drift", "J", "largest change of the discrete energy from one interval to the next within a phase"},
       {"reintegration_error", "1",
        "largest difference of a coordinate when the difference scheme is re-solved forward from the first node; "
        "infinite where a step has no root nearby"},
       {"end_error", "1",
        "largest difference of a coordinate at the end when the controls drive the continuous equations of motion"},
-      {"largest_deviation", "1", "the same at any node"},
+      {"max_deviation", "1", "the same at any node"},
       {"kkt_residual", "1", "largest residual of the first-order optimality conditions"},
       {"iterations", "1", "iterations of the solver, all starts together"},
-      {"starts", "1", "starts tried"},
-      {"starts_solved", "1", "starts that ended at a first-order optimal point"},
+      {"guesses", "1", "initial guesses tried"},
+      {"guesses_solved", "1", "starts that ended at a first-order optimal point"},
       {"optima", "1", "distinct motions among these"},
   };
   for (const auto& phase : designs.phases()) list.push_back({"duration_" + phase.name, "s", "of the phase"});
@@ -148,7 +147,7 @@ double farthest_chart(const dmoc::MotionProblem& problem, const Eigen::VectorXd&
 class MotionEvaluator final : public Evaluator {
  public:
   explicit MotionEvaluator(const Settings& settings)
-      : designs_(settings), search_(motion_keys().read(settings)), replay_(replay_keys().read(settings)) {
+      : designs_(settings), search_(motion_keys().read(settings)), rollout_(rollout_keys().read(settings)) {
     if (!nlp::available(search_.solver))
       throw settings.error("motion.solver", "this build has no Ipopt; allowed is native");
   }
@@ -163,7 +162,7 @@ class MotionEvaluator final : public Evaluator {
   Outcome evaluate(const Task& task) const override;
   std::string report(const Outcome& outcome) const override;
   std::optional<Simulated> simulate(const Task& task) const override;
-  std::optional<Simulated> replay(const Outcome& outcome) const override;
+  std::optional<Simulated> rollout(const Outcome& outcome) const override;
 
  private:
   int optima_rows() const { return search_.starts + 1; }  // and that of a parent
@@ -187,7 +186,7 @@ class MotionEvaluator final : public Evaluator {
 
   MotionDesigns designs_;
   MotionSearch search_;
-  ReplaySettings replay_;
+  RolloutSettings rollout_;
 };
 
 Channels MotionEvaluator::channels() const {
@@ -364,8 +363,8 @@ Outcome MotionEvaluator::evaluate(const Task& task) const {
   read_off(best->planned, found, outcome);
   outcome.trajectory.values.push_back(table(optima, optima_rows()));
   const std::array<std::pair<const char*, double>, 4> counts = {{{"iterations", iterations},
-                                                                 {"starts", tried},
-                                                                 {"starts_solved", solved},
+                                                                 {"guesses", tried},
+                                                                 {"guesses_solved", solved},
                                                                  {"optima", static_cast<double>(optima.size())}}};
   const auto list = motion_metrics(designs_);
   for (std::size_t i = 0; i < list.size(); ++i)
@@ -467,8 +466,8 @@ std::string MotionEvaluator::report(const Outcome& outcome) const {
   std::string s = "optimality\n";
   s += formatted("  %.0f iterations in all\n", metric("iterations"));
   s += formatted("  KKT residual %.1e (tolerance %.0e)\n", metric("kkt_residual"), search_.tolerance);
-  s += optima_text(outcome.trajectory.empty() ? Eigen::MatrixXd() : outcome.trajectory.values.back(), metric("starts"),
-                   metric("starts_solved"), "of coordinates");
+  s += optima_text(outcome.trajectory.empty() ? Eigen::MatrixXd() : outcome.trajectory.values.back(), metric("guesses"),
+                   metric("guesses_solved"), "of coordinates");
   s += "motion\n";
   for (const auto& phase : designs_.phases())
     s += formatted("  [phase %s] lasts %.5g s, on %d intervals\n", phase.name.c_str(), metric("duration_" + phase.name),
@@ -479,9 +478,9 @@ std::string MotionEvaluator::report(const Outcome& outcome) const {
                          1e3 * metric("overlap_" + contact.name), metric("contact_" + contact.name))
              : formatted("  [contact %s] touches at %.6g s\n", contact.name.c_str(), metric("contact_" + contact.name));
   s += formatted("  largest control %.4g; integral of squared controls %.5g; absolute work %.5g J\n",
-                 metric("largest_control"), metric("squared_control"), metric("absolute_work"));
+                 metric("max_control"), metric("squared_control"), metric("absolute_work"));
   s += formatted("  events lose %.4g J\n", metric("impact_loss"));
-  if (const double normal = metric("smallest_normal_force"); std::isfinite(normal))
+  if (const double normal = metric("min_normal_force"); std::isfinite(normal))
     s += normal >= -1e-6 ? formatted("  what is held is pushed with at least %.4g N\n", normal)
                          : formatted("  what is held would have to be pulled with %.4g N\n", -normal);
   if (designs_.keeps_clear())
@@ -489,7 +488,7 @@ std::string MotionEvaluator::report(const Outcome& outcome) const {
                    1e3 * metric("clearance_at_nodes"), 1e3 * metric("clearance"));
   s += formatted("  the difference scheme, re-solved forward from the first node, reproduces the coordinates to %.1e\n",
                  metric("reintegration_error"));
-  s += departure_text(metric("end_error"), metric("largest_deviation"), continuous_plan(designs_, {}).note);
+  s += departure_text(metric("end_error"), metric("max_deviation"), continuous_plan(designs_, {}).note);
   s += warnings_text(findings(outcome));
   return s;
 }
@@ -500,7 +499,7 @@ std::optional<Simulated> MotionEvaluator::simulate(const Task& task) const {
   const Evaluation& e = outcome.evaluation;
   if (e.status != Status::ok)
     return Simulated{false, "there is no motion to drive forward: " + e.reason + "\n", {}, {}};
-  auto simulated = replay(outcome);
+  auto simulated = rollout(outcome);
   simulated->report = formatted("the best of %d starts, cost %.6g, driven forward by the contact simulation\n",
                                 search_.starts, e.cost) +
                       simulated->report;
@@ -508,15 +507,15 @@ std::optional<Simulated> MotionEvaluator::simulate(const Task& task) const {
 }
 
 // What stands and lands is driven by feet on the ground; bodies that fly, by themselves.
-std::optional<Simulated> MotionEvaluator::replay(const Outcome& archived) const {
+std::optional<Simulated> MotionEvaluator::rollout(const Outcome& archived) const {
   const bool stands = std::any_of(designs_.phases().begin(), designs_.phases().end(),
                                   [](const MotionDesigns::Phase& phase) { return !phase.held.empty(); });
   const Eigen::VectorXd& design = archived.evaluation.design;
   if (!stands) return to_simulated(drive(designs_, design, archived.trajectory, search_.steps), search_.steps);
   const systems::Model& model = designs_.system().model();
   const PlannedMotion motion = planned(designs_, archived);
-  return to_simulated(dodyn::evaluators::replay(model, designs_.plain(design), motion, replay_), model, motion,
-                      replay_);
+  return to_simulated(dodyn::evaluators::rollout(model, designs_.plain(design), motion, rollout_), model, motion,
+                      rollout_);
 }
 
 std::unique_ptr<Evaluator> make_motion(const Settings& settings) { return std::make_unique<MotionEvaluator>(settings); }
@@ -529,7 +528,7 @@ EvaluatorKind motion_kind() {
   kind.description = "cost of the best motion of a system, in phases written down in the configuration";
   kind.variables = motion_variables;
   kind.keys = motion_keys().keys();
-  for (const Key& key : replay_keys().keys()) kind.keys.push_back(key);
+  for (const Key& key : rollout_keys().keys()) kind.keys.push_back(key);
   kind.sections = motion_sections();
   kind.make = make_motion;
   return kind;

@@ -91,7 +91,7 @@ MotionDesigns::Postures MotionDesigns::postures(const Values& values) const {
                    formatted(
                        ": [%s]: no posture is as all of it asks for; the nearest "
                        "misses this by %.3g; allowed: what agrees with the rest and with the joints",
-                       end ? "goal" : "start", std::abs(least(worst)));
+                       end ? "goal" : "initial-state", std::abs(least(worst)));
     }
     found.at[end ? 1 : 0] = q = best;
   }

@@ -98,7 +98,7 @@ TranscribedMotion MotionDesigns::plan(const Eigen::VectorXd& design, const Motio
                pose_of(p, evaluate, system_->structure().dimension));
       if (p.moves()) add_twist(problem, phase, end, twist_of(p, evaluate));
     }
-    ask(planned, end ? "require in [goal]" : "require in [start]");
+    ask(planned, end ? "require in [goal]" : "require in [initial-state]");
     for (const auto& [function, equality] : (end ? goal_ends_ : start_ends_).conditions)
       add_end_constraint(problem, phase, end, function, lookup, equality);
   }
@@ -112,7 +112,7 @@ TranscribedMotion MotionDesigns::plan(const Eigen::VectorXd& design, const Motio
     for (int i = 0; i < count; ++i)
       if (problem.index(i).duration >= 0) problem.problem().add_linear(row, problem.index(i).duration, 1.0);
   }
-  ask(planned, "turn in [clear]");
+  ask(planned, "turn in [avoid]");
   if (system_->directors() || !clear_.empty())
     for (int i = 0; i < count; ++i) add_turn_limit(problem, i, evaluated(turn_, all).value);
   ask(planned, "");

@@ -2,8 +2,7 @@
 
 namespace dodyn::evaluators {
 
-Relabelling relabelling(const systems::Model& model, const systems::Exchange& exchange,
-                        const std::vector<int>& moving) {
+Relabelling relabelling(const systems::Model& model, const systems::Reset& exchange, const std::vector<int>& moving) {
   using autodiff::Var;
   using Vars = std::vector<Var>;
   const int n = model.structure.n(), m = static_cast<int>(moving.size());

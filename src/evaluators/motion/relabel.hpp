@@ -1,4 +1,4 @@
-// A model's [exchange NAME] at the end of a periodic motion: what its coordinates and momenta are seen as there.
+// A model's [reset NAME] at the end of a periodic motion: what its coordinates and momenta are seen as there.
 #pragma once
 
 #include <vector>
@@ -13,6 +13,6 @@ namespace dodyn::evaluators {
 struct Relabelling {
   dmoc::Function configuration, momentum;
 };
-Relabelling relabelling(const systems::Model& model, const systems::Exchange& exchange, const std::vector<int>& moving);
+Relabelling relabelling(const systems::Model& model, const systems::Reset& exchange, const std::vector<int>& moving);
 
 }  // namespace dodyn::evaluators

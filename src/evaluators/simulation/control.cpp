@@ -53,7 +53,7 @@ const KeyTable<ControlKeys>& control_table() {
                {.description = "how an error of attitude is a vector"})
           .add("feed-forward", law(&L::feed_forward),
                {.description = "whether the curve's accelerations and gravity are in the commands"})
-          .add("largest-force", law(&L::largest_force),
+          .add("max-force", law(&L::largest_force),
                {.unit = "N",
                 .description = "longer commands are shortened",
                 .minimum = 0,
@@ -61,7 +61,7 @@ const KeyTable<ControlKeys>& control_table() {
                 .open_minimum = true,
                 .word = "none",
                 .named_number = unlimited})
-          .add("largest-torque", law(&L::largest_torque),
+          .add("max-torque", law(&L::largest_torque),
                {.unit = "N m",
                 .description = "longer commands are shortened",
                 .minimum = 0,

@@ -10,16 +10,16 @@ namespace {
 const std::map<std::string, StateQuantity::Kind> plain = {
     {"t", StateQuantity::time},
     {"at_end", StateQuantity::at_end},
-    {"touching", StateQuantity::touching},
-    {"touched", StateQuantity::touched},
-    {"since_touch", StateQuantity::since_touch},
+    {"in_contact", StateQuantity::touching},
+    {"has_touched", StateQuantity::touched},
+    {"time_since_contact", StateQuantity::since_touch},
     {"resting", StateQuantity::resting},
     {"kinetic", StateQuantity::kinetic},
     {"potential", StateQuantity::potential},
     {"energy_change", StateQuantity::energy_change},
-    {"largest_overlap", StateQuantity::largest_overlap},
-    {"largest_spin", StateQuantity::largest_spin},
-    {"largest_impulse", StateQuantity::largest_impulse},
+    {"max_overlap", StateQuantity::largest_overlap},
+    {"max_spin", StateQuantity::largest_spin},
+    {"max_impulse", StateQuantity::largest_impulse},
     {"cluster", StateQuantity::cluster},
     {"radius_of_gyration", StateQuantity::radius_of_gyration},
     {"effort", StateQuantity::effort},
@@ -31,7 +31,7 @@ bool of_controller(StateQuantity::Kind kind) {
   return kind == StateQuantity::effort || kind == StateQuantity::position_error ||
          kind == StateQuantity::attitude_error;
 }
-const std::map<std::string, StateQuantity::Kind> of_links = {{"touching", StateQuantity::touching_links},
+const std::map<std::string, StateQuantity::Kind> of_links = {{"in_contact", StateQuantity::touching_links},
                                                              {"gap", StateQuantity::gap}};
 
 // Without blanks and pairs of parentheses around all of it.
@@ -131,7 +131,8 @@ Condition FormulaReader::condition(const CustomEntry& entry, std::string_view te
       (f.uses(StateQuantity::touching) || f.uses(StateQuantity::touched) || f.uses(StateQuantity::at_end) ||
        f.uses(StateQuantity::resting) || f.uses(StateQuantity::touching_links));
   if (!f.expression.is_condition() && !truth)
-    throw entry.error("is no condition; allowed: comparisons, touching, touched, resting, joined by and, or, not");
+    throw entry.error(
+        "is no condition; allowed: comparisons, in_contact, has_touched, resting, joined by and, or, not");
   return {truth ? Condition::truth : Condition::comparison, std::move(f), {}};
 }
 
@@ -220,8 +221,8 @@ Formula FormulaReader::read(const CustomEntry& entry, const Expression& expressi
                       "; allowed: " +
                       (of_state ? "parameters, coordinates, rate(COORDINATE), POINT.x, speed(POINT), "
                                   "distance(POINT, POINT), x(POINT, LINK), angle(LINK, LINK), gap(LINK, LINK), "
-                                  "touching(LINK, LINK)"
-                                : "parameters and variables of [starts]") +
+                                  "in_contact(LINK, LINK)"
+                                : "parameters and variables of [initial-states]") +
                       "; known here: " + listed(known));
   }
   return f;

@@ -15,14 +15,14 @@ namespace dodyn::evaluators::simulation {
 struct StateQuantity {
   enum Kind {
     model,           // `variable`: a parameter, coordinate, rate, point, distance, angle ...
-    start,           // a variable of [starts]
+    start,           // a variable of [initial-states]
     time,            // t, s
     at_end,          // time is up: the run ends at this node
     touching,        // contact forces have acted since the last node
     touched,         // ... since the start
     since_touch,     // s since they last did; infinite before
     resting,         // no point moves faster than simulation.rest-speed, and contact can hold what acts
-    touching_links,  // touching(LINK, LINK): they touch at this node
+    touching_links,  // in_contact(LINK, LINK): they touch at this node
     seen_from,       // x(POINT, LINK), y, z: of the point `variable` in the frame of the link `one`, m
     gap,             // gap(LINK, LINK): of the boxes about their bodies, m; 0 where these overlap
     kinetic,         // J
@@ -56,7 +56,7 @@ struct Condition {
   bool uses(StateQuantity::Kind kind) const;
 };
 
-// Reads formulas of one model; names of [starts] come before those of the model. Mistakes are ConfigErrors.
+// Reads formulas of one model; names of [initial-states] come before those of the model. Mistakes are ConfigErrors.
 class FormulaReader {
  public:
   // `controlled`: whether there is a controller to speak of.

@@ -53,9 +53,9 @@ const KeyTable<CoilKeys>& coil_table() {
                 .description =
                     "coefficients of (B.1), by which a planar model's coils act instead of by their poles: a CSV "
                     "file; empty: none (docs/control.md)"})
-          .add("least-distance", range(&R::least),
+          .add("min-distance", range(&R::least),
                {.unit = "m", .description = "of centres that the table is for", .minimum = 0, .maximum = 1e3})
-          .add("largest-distance", range(&R::most),
+          .add("max-distance", range(&R::most),
                {.unit = "m",
                 .description = "of centres that it is for",
                 .minimum = 0,
@@ -94,18 +94,18 @@ const KeyTable<SimulationSettings>& simulation_keys() {
                 .open_minimum = true})
           .add("step", option(&O::step),
                {.unit = "s", .description = "h", .minimum = 0, .maximum = 10, .open_minimum = true})
-          .add("largest-step", course(&SimulationOptions::largest_step),
+          .add("max-step", course(&SimulationOptions::largest_step),
                {.unit = "s",
                 .description = "steps of 4, 16, ... times step up to this, where bodies are far from each other",
                 .minimum = 0,
                 .maximum = 10,
                 .word = "step",
                 .named_number = 0.0})
-          .add("response", option(&O::response),
+          .add("contact-method", option(&O::response),
                {{"none", rigid::Response::none},
                 {"penalty", rigid::Response::penalty},
-                {"exact", rigid::Response::exact},
-                {"decomposition", rigid::Response::decomposition}},
+                {"event-driven", rigid::Response::exact},
+                {"projection", rigid::Response::decomposition}},
                {.description = "what mends an overlap"})
           .add("stepper", option(&O::stepper),
                {{"variational", rigid::Stepper::variational},
@@ -130,7 +130,7 @@ const KeyTable<SimulationSettings>& simulation_keys() {
                 .minimum = 0,
                 .maximum = 1e15,
                 .open_minimum = true})
-          .add("contact-drag", course(&SimulationOptions::contact_drag),
+          .add("contact-damping", course(&SimulationOptions::contact_drag),
                {.unit = "N s/m",
                 .description = "penalty response: force against the rate of an overlap; takes energy from collisions",
                 .minimum = 0,
@@ -159,7 +159,7 @@ const KeyTable<SimulationSettings>& simulation_keys() {
                 .minimum = 0,
                 .maximum = 1e3,
                 .open_minimum = true})
-          .add("hold", &S::hold,
+          .add("fixed", &S::hold,
                {.description =
                     "links on the ground, separated by commas, that stay where they start; none: all that can "
                     "move do"})
@@ -170,9 +170,9 @@ const KeyTable<SimulationSettings>& simulation_keys() {
                                "motion of the first one instead",
                 .minimum = 0,
                 .maximum = 1000})
-          .add("batch", &S::batch,
+          .add("initial-states-per-task", &S::batch,
                {.description = "starts that a rank does at a time", .minimum = 1, .maximum = 1000000})
-          .add("start", &S::start,
+          .add("initial-state", &S::start,
                {.description = "the start that dodyn simulate shows, the first one being 1",
                 .minimum = 1,
                 .maximum = 1000000,
@@ -186,9 +186,10 @@ SimulationSettings read_simulation(const Settings& settings) {
   if (own.model.empty()) throw ConfigError(settings.file + ": simulation.model is missing; allowed: a model file");
   if (course.end < course.options.step) throw settings.error("simulation.end", "is less than a step");
   if (course.largest_step > 0.0 && course.largest_step < course.options.step)
-    throw settings.error("simulation.largest-step", "is less than simulation.step; allowed: step, or more than that");
+    throw settings.error("simulation.max-step", "is less than simulation.step; allowed: step, or more than that");
   if (course.contact_drag > 0.0 && course.options.response != rigid::Response::penalty)
-    throw settings.error("simulation.contact-drag", "is of overlaps, which only simulation.response = penalty has");
+    throw settings.error("simulation.contact-damping",
+                         "is of overlaps, which only simulation.contact-method = penalty has");
   for (const CustomSection* section : settings.sections_of("disturbance"))
     course.disturbance = disturbance_table().read(*section);
   const CoilKeys coils = coil_table().read(settings);
@@ -199,7 +200,7 @@ SimulationSettings read_simulation(const Settings& settings) {
     return own;
   }
   if (coils.range.least >= coils.range.most)
-    throw settings.error("coils.least-distance", "is not below coils.largest-distance");
+    throw settings.error("coils.min-distance", "is not below coils.max-distance");
   try {
     own.coil_text = ini::read_file(coils.table);
     course.coils = CoilTable{rigid::read_coil_form(own.coil_text), coils.range};
@@ -212,7 +213,7 @@ SimulationSettings read_simulation(const Settings& settings) {
 }
 
 std::vector<int> held_links(const Settings& settings, const systems::Model& model) {
-  const std::string text = settings.text("simulation.hold");
+  const std::string text = settings.text("simulation.fixed");
   std::vector<int> held;
   if (text.empty() || text == "none") return held;
   std::vector<std::string> roots;
@@ -222,9 +223,9 @@ std::vector<int> held_links(const Settings& settings, const systems::Model& mode
     const auto& links = model.structure.links;
     const auto at = std::find_if(links.begin(), links.end(), [&](const auto& link) { return link.name == name; });
     if (at == links.end() || at->parent >= 0)
-      throw settings.error("simulation.hold", (at == links.end() ? "there is no link '" : "on another link is '") +
-                                                  shown(name) + "'" + did_you_mean(name, roots) +
-                                                  "; allowed: none, links on the ground: " + listed(roots));
+      throw settings.error("simulation.fixed", (at == links.end() ? "there is no link '" : "on another link is '") +
+                                                   shown(name) + "'" + did_you_mean(name, roots) +
+                                                   "; allowed: none, links on the ground: " + listed(roots));
     held.push_back(static_cast<int>(at - links.begin()));
   }
   return held;

@@ -20,7 +20,7 @@ const KeyTable<SimulationSettings>& simulation_keys();
 
 // All of a configuration, with what names links or is at odds checked. Throws ConfigError.
 SimulationSettings read_simulation(const Settings& settings);
-// The links that simulation.hold names. Throws ConfigError.
+// The links that simulation.fixed names. Throws ConfigError.
 std::vector<int> held_links(const Settings& settings, const systems::Model& model);
 
 // Keys of [coils].

@@ -6,7 +6,7 @@
 
 #include "evaluators/simulation/control.hpp"
 #include "evaluators/simulation/formula.hpp"
-#include "evaluators/simulation/starts.hpp"
+#include "evaluators/simulation/initial_states.hpp"
 #include "rigid/equilibrium_test.hpp"
 #include "rigid/simulation.hpp"
 #include "systems/bodies.hpp"

@@ -9,7 +9,7 @@
 namespace dodyn::evaluators::simulation {
 namespace {
 
-// Metrics behind the shares; then `effort` where a craft is flown, and two more of a study with failure-of.
+// Metrics behind the shares; then `effort` where a craft is flown, and two more of a study with [cost] success.
 enum Rest { wilson_low, wilson_high, time, energy_change, contacts, steps, always };
 
 std::string metric_name(std::string outcome) {
@@ -37,9 +37,9 @@ std::vector<Quantity> Tally::metrics() const {
                     : k > failed    ? "share of the starts that leave the range of the coils' table"
                                     : "share of the starts that end as " + name});
   }
-  list.push_back(
-      {"wilson_low", "1", "lower limit of Wilson's 95 % interval of the share of starts that fail, where one is told"});
-  list.push_back({"wilson_high", "1", "upper limit of it"});
+  list.push_back({"failure_rate_low", "1",
+                  "lower limit of Wilson's 95 % interval of the share of starts that fail, where one is told"});
+  list.push_back({"failure_rate_high", "1", "upper limit of it"});
   list.push_back({"time", "s", "mean time at which runs end"});
   list.push_back(
       {"energy_change", "J",

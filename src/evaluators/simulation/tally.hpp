@@ -28,7 +28,7 @@ struct Tally {
   std::vector<std::string>
       outcomes;              // by the names of [outcome]s, then end, failed, and unresolved where there are coils
   int failed = 0;            // the number of that outcome
-  int failure_of = -1;       // [cost] failure-of: the number of an outcome
+  int failure_of = -1;       // [cost] success: the number of an outcome
   bool formula = false;      // [cost] cost
   int among = -1;            // [cost] among: the number of an outcome
   double most_others = 1.0;  // [cost] others: share that may end otherwise

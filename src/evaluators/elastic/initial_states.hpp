@@ -1,6 +1,6 @@
 // Runs of one scene from several starts: what differs between them, and how they end.
 //
-//   [starts]                        # sampled as those of the evaluator simulation (simulation/starts.hpp)
+//   [initial-states]                        # sampled as those of the evaluator simulation (simulation/initial_states.hpp)
 //   count = 32
 //   offset = -40 mm .. 40 mm        # of a parameter
 //   [outcome captured]
@@ -13,12 +13,12 @@
 
 namespace dodyn::evaluators::elastic_text {
 
-class Starts {
+class InitialStates {
  public:
   // Throws ConfigError.
-  explicit Starts(const Settings& settings);
+  explicit InitialStates(const Settings& settings);
 
-  bool several() const { return several_; }  // whether there is a section [starts]
+  bool several() const { return several_; }  // whether there is a section [initial-states]
   int count() const { return static_cast<int>(shares_.cols()); }
   std::vector<std::string> names() const;
   // The values of a start, counted from 0; ends of ranges may speak of the design's parameters. Throws ConfigError.

@@ -1,4 +1,4 @@
-#include "evaluators/nonsmooth/course.hpp"
+#include "evaluators/hybrid/run.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -7,19 +7,20 @@
 #include "record/text.hpp"
 #include "settings/expression.hpp"
 
-namespace dodyn::evaluators::nonsmooth {
+namespace dodyn::evaluators::hybrid {
 
 using variational::Event;
 
 namespace {
 
-const std::vector<std::string> common_metrics = {"duration", "impacts", "first_impact",  "last_impact",
-                                                 "tick",     "lost",    "energy_change", "deepest"};
-const std::vector<std::string> gait_metrics = {"period", "multiplier", "second_multiplier", "stride"};
+const std::vector<std::string> common_metrics = {"duration",      "impacts",         "first_impact",
+                                                 "last_impact",   "impact_interval", "dissipated_energy",
+                                                 "energy_change", "max_penetration"};
+const std::vector<std::string> gait_metrics = {"period", "floquet_multiplier", "second_floquet_multiplier", "stride"};
 
 }  // namespace
 
-HybridRun::HybridRun(const systems::HybridModel& system, const CourseOptions& options)
+HybridRun::HybridRun(const systems::HybridModel& system, const HybridOptions& options)
     : system_(system),
       model_(system.model),
       options_(options),
@@ -60,11 +61,14 @@ Channels HybridRun::channels(int nodes) const {
   for (std::size_t p = 0; p <= tree.links.size(); ++p)
     for (int i = 0; i < tree.dimension; ++i)
       ends.push_back((p == 0 ? "root" : tree.links[p - 1].name + "_end") + letters[static_cast<std::size_t>(i)]);
-  Channels all = {
-      {"t", "s", "time", nodes, {"t"}},
-      {"q", "", "coordinates", nodes, tree.coordinate_names, units},
-      {"v", "", "rates of the coordinates", nodes, tree.coordinate_names, rates},
-      {"energy", "J", "kinetic, potential, and lost at events so far", nodes, {"kinetic", "potential", "lost"}}};
+  Channels all = {{"t", "s", "time", nodes, {"t"}},
+                  {"q", "", "coordinates", nodes, tree.coordinate_names, units},
+                  {"v", "", "rates of the coordinates", nodes, tree.coordinate_names, rates},
+                  {"energy",
+                   "J",
+                   "kinetic, potential, and lost at events so far",
+                   nodes,
+                   {"kinetic", "potential", "dissipated_energy"}}};
   if (!contacts.empty()) {
     all.push_back({"gap", "", "gaps of the contacts (m, rad)", nodes, contacts});
     all.push_back({"contact_force", "N", "forces of contacts that last, along their gaps", nodes, contacts});
@@ -221,17 +225,17 @@ HybridResult HybridRun::run(const systems::Values<double>& values, const std::ve
               {"impacts", impacts},
               {"first_impact", first},
               {"last_impact", late},
-              {"tick", tick},
-              {"lost", lost},
+              {"impact_interval", tick},
+              {"dissipated_energy", lost},
               {"energy_change", ran.energy_after - ran.energy_before + lost},
-              {"deepest", std::max(0.0, integrator.deepest())}};
+              {"max_penetration", std::max(0.0, integrator.deepest())}};
   if (gait) {
     const auto size = [&](std::size_t i) {
       return i < ran.gait.multipliers.size() ? std::abs(ran.gait.multipliers[i]) : 0.0;
     };
     ran.seen["period"] = ran.gait.period;
-    ran.seen["multiplier"] = size(0);
-    ran.seen["second_multiplier"] = size(1);
+    ran.seen["floquet_multiplier"] = size(0);
+    ran.seen["second_floquet_multiplier"] = size(1);
     ran.seen["stride"] = travels_.empty() ? 0.0 : ran.gait.stride(travels_.front());
   }
   const Eigen::VectorXd rates = integrator.velocity();
@@ -249,7 +253,7 @@ std::string HybridRun::event_name(const Event& event) const {
     case Event::impact:
       return "impact of " + contact();
     case Event::exchange:
-      return "exchange " + system_.pieces.exchanges[static_cast<std::size_t>(event.which)].name;
+      return "reset " + system_.pieces.resets[static_cast<std::size_t>(event.which)].name;
     case Event::lift_off:
       return contact() + " lifts off";
     case Event::slip:
@@ -264,4 +268,4 @@ std::string HybridRun::event_name(const Event& event) const {
   return "";
 }
 
-}  // namespace dodyn::evaluators::nonsmooth
+}  // namespace dodyn::evaluators::hybrid

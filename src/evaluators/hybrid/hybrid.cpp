@@ -1,10 +1,10 @@
-#include "evaluators/nonsmooth/nonsmooth.hpp"
+#include "evaluators/hybrid/hybrid.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <map>
 
-#include "evaluators/nonsmooth/course.hpp"
+#include "evaluators/hybrid/run.hpp"
 #include "evaluators/parameters.hpp"
 #include "record/text.hpp"
 #include "settings/key_table.hpp"
@@ -13,14 +13,14 @@
 namespace dodyn::evaluators {
 namespace {
 
-using nonsmooth::CourseOptions;
-using nonsmooth::Find;
-using nonsmooth::HybridResult;
-using nonsmooth::HybridRun;
-using nonsmooth::Method;
+using hybrid::Find;
+using hybrid::HybridOptions;
+using hybrid::HybridResult;
+using hybrid::HybridRun;
+using hybrid::Method;
 
-const KeyTable<CourseOptions>& nonsmooth_keys() {
-  using S = CourseOptions;
+const KeyTable<HybridOptions>& hybrid_keys() {
+  using S = HybridOptions;
   const auto pieces = [](auto member) {
     return [member](S & s) -> auto& { return s.pieces.*member; };
   };
@@ -30,12 +30,11 @@ const KeyTable<CourseOptions>& nonsmooth_keys() {
   using P = variational::PieceOptions;
   using G = variational::GaitOptions;
   static const auto table =
-      KeyTable<S>("motion.")
+      KeyTable<S>("hybrid.")
           .add("model", &S::model, {.type = Type::path, .description = "the system: a model (docs/models.md)"})
-          .add(
-              "find", &S::find, {{"motion", Find::motion}, {"gait", Find::gait}},
-              {.description = "the motion from the start, or a periodic one: a fixed point of the map from exchange to "
-                              "exchange, and its multipliers"})
+          .add("solve-for", &S::find, {{"motion", Find::motion}, {"gait", Find::gait}},
+               {.description = "the motion from the start, or a periodic one: a fixed point of the map from reset to "
+                               "reset, and its multipliers"})
           .add("method", &S::method,
                {{"midpoint", Method::midpoint},
                 {"stoermer-verlet", Method::stoermer_verlet},
@@ -43,7 +42,7 @@ const KeyTable<CourseOptions>& nonsmooth_keys() {
                {.description =
                     "discrete Lagrangian; or projected: elastic impacts without resets, as the image of a smooth "
                     "motion, by the midpoint rule"})
-          .add("k", &S::k,
+          .add("projection-k", &S::k,
                {.unit = "1/m2",
                 .description = "method = projected: how fast the projection becomes a plain reflection",
                 .minimum = 0,
@@ -74,13 +73,13 @@ const KeyTable<CourseOptions>& nonsmooth_keys() {
                 .description = "what leaves a contact slower than this stays",
                 .minimum = 0,
                 .maximum = 1})
-          .add("events", pieces(&P::most_events),
+          .add("max-events", pieces(&P::most_events),
                {.description = "most events of a motion", .minimum = 1, .maximum = 1e8})
-          .add("impacts", &S::impacts,
+          .add("stop-after-impacts", &S::impacts,
                {.description = "the motion ends with so many impacts; 0: with its time", .minimum = 0, .maximum = 1e8})
-          .add("strides", gait(&G::strides),
+          .add("max-strides", gait(&G::strides),
                {.description = "find = gait: most strides before the search begins", .minimum = 0, .maximum = 100000})
-          .add("travels", &S::travels,
+          .add("translating-coordinates", &S::travels,
                {.type = Type::text, .description = "find = gait: coordinates that a stride moves on, by commas"})
           .add("gradient", &S::gradient,
                {.description =
@@ -91,32 +90,34 @@ const KeyTable<CourseOptions>& nonsmooth_keys() {
 
 systems::HybridModel model_of(const NamedModel& named) {
   systems::HybridModel system = systems::read_piece_model(named.text, named.path);
-  systems::check_honoured(system.model, "nonsmooth");
+  systems::check_honoured(system.model, "hybrid");
   return system;
 }
 
 std::vector<DesignVariable> variables_of(const Settings& so_far) {
-  if (so_far.text("motion.model").empty()) return {};
-  return parameter_variables(model_of(named_model(so_far, "motion.model")).model);
+  if (so_far.text("hybrid.model").empty()) return {};
+  return parameter_variables(model_of(named_model(so_far, "hybrid.model")).model);
 }
 
-class NonsmoothEvaluator final : public Evaluator {
+class HybridEvaluator final : public Evaluator {
  public:
-  explicit NonsmoothEvaluator(const Settings& settings)
-      : settings_(settings), own_(nonsmooth_keys().read(settings)), system_(read_system()), model_(system_.model) {
-    if (own_.pieces.order % 2) throw settings.error("motion.order", "is odd; allowed: 2, 4, 6");
+  explicit HybridEvaluator(const Settings& settings)
+      : settings_(settings), own_(hybrid_keys().read(settings)), system_(read_system()), model_(system_.model) {
+    if (own_.pieces.order % 2) throw settings.error("hybrid.order", "is odd; allowed: 2, 4, 6");
     if (own_.pieces.jump == variational::JumpLaw::discrete_energy && own_.pieces.order != 2)
-      throw settings.error("motion.jump", "needs intervals of one step; allowed with it: motion.order = 2");
-    if (own_.find == Find::gait && system_.pieces.exchanges.empty())
-      throw settings.error("motion.find", "the model has no [exchange], at which a stride would end");
+      throw settings.error("hybrid.jump", "needs intervals of one step; allowed with it: hybrid.order = 2");
+    if (own_.find == Find::gait && system_.pieces.resets.empty())
+      throw settings.error("hybrid.solve-for", "the model has no [reset], at which a stride would end");
     own_.gait.longest = own_.end;
     if (own_.method == Method::projected && (own_.find == Find::gait || own_.impacts > 0))
-      throw settings.error("motion.method",
-                           "has no events to end with; allowed with it: motion.find = motion, motion.impacts = 0");
+      throw settings.error(
+          "hybrid.method",
+          "has no events to end with; allowed with it: hybrid.solve-for = motion, hybrid.stop-after-impacts = 0");
     try {
-      course_.emplace(system_, own_);
+      run_.emplace(system_, own_);
     } catch (const ConfigError& error) {
-      throw settings.error(own_.method == Method::projected ? "motion.method" : "motion.travels", error.what());
+      throw settings.error(own_.method == Method::projected ? "hybrid.method" : "hybrid.translating-coordinates",
+                           error.what());
     }
     read_start();
     for (const CustomSection* section : settings.sections_of("require"))
@@ -125,12 +126,12 @@ class NonsmoothEvaluator final : public Evaluator {
       if (const CustomEntry* cost = section->find("cost")) cost_ = formula(*cost, false, true);
     if (settings.variables.empty()) {  // what cannot begin is told at once
       const auto values = model_.evaluate<double>(designed({}));
-      CourseOptions brief = own_;
+      HybridOptions brief = own_;
       brief.find = Find::motion;
       brief.end = std::min(own_.end, own_.pieces.step);
       brief.nodes = 2;
       const HybridResult ran = HybridRun(system_, brief).run(values, started(values), false);
-      if (ran.bad_start) throw settings.error("motion.model", ran.reason);
+      if (ran.bad_start) throw settings.error("hybrid.model", ran.reason);
     }
   }
 
@@ -140,23 +141,23 @@ class NonsmoothEvaluator final : public Evaluator {
         {"impacts", {"1", "impacts"}},
         {"first_impact", {"s", "time of the first impact; not a number where there is none"}},
         {"last_impact", {"s", "time of the last one"}},
-        {"tick", {"s", "between the last two impacts"}},
-        {"lost", {"J", "kinetic energy lost at impacts and exchanges"}},
+        {"impact_interval", {"s", "between the last two impacts"}},
+        {"dissipated_energy", {"J", "kinetic energy lost at impacts and resets"}},
         {"energy_change", {"J", "of the total energy, with what events lost: work of forces, and errors of the steps"}},
-        {"deepest", {"m", "gap below zero at a node"}},
+        {"max_penetration", {"m", "gap below zero at a node"}},
         {"period", {"s", "of the gait"}},
-        {"multiplier", {"1", "size of the largest Floquet multiplier"}},
-        {"second_multiplier", {"1", "size of the next one"}},
-        {"stride", {"", "by which the first coordinate of motion.travels moves on"}}};
+        {"floquet_multiplier", {"1", "size of the largest Floquet multiplier"}},
+        {"second_floquet_multiplier", {"1", "size of the next one"}},
+        {"stride", {"", "by which the first coordinate of hybrid.translating-coordinates moves on"}}};
     std::vector<Quantity> list;
-    for (const auto& name : course_->metric_names())
+    for (const auto& name : run_->metric_names())
       list.push_back({name, meaning.at(name).first, meaning.at(name).second});
     return list;
   }
 
   bool has_gradients() const override { return own_.gradient; }
 
-  Channels channels() const override { return course_->channels(own_.nodes); }
+  Channels channels() const override { return run_->channels(own_.nodes); }
 
   std::vector<std::pair<std::string, std::string>> input_fingerprints() const override {
     return {{"motion.model-checksum", checksum(model_text_)}};
@@ -171,7 +172,7 @@ class NonsmoothEvaluator final : public Evaluator {
         e.status = Status::infeasible;
         return outcome;
       }
-      HybridResult ran = course_->run(values, started(values), false);
+      HybridResult ran = run_->run(values, started(values), false);
       e.reason = ran.reason;
       if (!ran.reason.empty()) {
         const bool none = ran.bad_start || own_.find == Find::gait;
@@ -190,12 +191,12 @@ class NonsmoothEvaluator final : public Evaluator {
 
   std::optional<Simulated> simulate(const Task& task) const override {
     const auto values = model_.evaluate<double>(designed(task.evaluation.design));
-    HybridResult ran = course_->run(values, started(values), true);
+    HybridResult ran = run_->run(values, started(values), true);
     Simulated result;
     result.completed = ran.reason.empty();
     result.report = story(ran, values);
     const auto rows = ran.trajectory.empty() ? 0 : static_cast<int>(ran.trajectory.values[0].rows());
-    result.channels = course_->channels(rows);
+    result.channels = run_->channels(rows);
     result.trajectory = std::move(ran.trajectory);
     return result;
   }
@@ -225,7 +226,7 @@ class NonsmoothEvaluator final : public Evaluator {
 
   systems::HybridModel read_system() {
     if (own_.model.empty()) throw ConfigError(settings_.file + ": motion.model is missing; allowed: a model");
-    const NamedModel named = named_model(settings_, "motion.model");
+    const NamedModel named = named_model(settings_, "hybrid.model");
     model_text_ = named.text;
     return model_of(named);
   }
@@ -253,7 +254,7 @@ class NonsmoothEvaluator final : public Evaluator {
     return f;
   }
 
-  double value(const Formula& f, const systems::Values<double>& values, const nonsmooth::Numbers& seen) const {
+  double value(const Formula& f, const systems::Values<double>& values, const hybrid::Numbers& seen) const {
     std::vector<double> x;
     for (const auto& name : f.names) {
       const int parameter = model_.parameter(name);
@@ -266,7 +267,7 @@ class NonsmoothEvaluator final : public Evaluator {
   }
 
   void read_start() {
-    for (const CustomSection* section : settings_.sections_of("start"))
+    for (const CustomSection* section : settings_.sections_of("initial-state"))
       for (const CustomEntry& entry : section->entries) {
         const bool rate = entry.key.starts_with("rate(") && entry.key.ends_with(")");
         const std::string name = rate ? entry.key.substr(5, entry.key.size() - 6) : entry.key;
@@ -302,7 +303,7 @@ class NonsmoothEvaluator final : public Evaluator {
 
   void fill(HybridResult ran, const systems::Values<double>& values, Outcome& outcome) const {
     Evaluation& e = outcome.evaluation;
-    const auto names = course_->metric_names();
+    const auto names = run_->metric_names();
     e.metrics.resize(static_cast<Eigen::Index>(names.size()));
     for (std::size_t i = 0; i < names.size(); ++i) e.metrics(static_cast<Eigen::Index>(i)) = ran.seen.at(names[i]);
     e.cost = cost_of(ran, values);
@@ -316,7 +317,7 @@ class NonsmoothEvaluator final : public Evaluator {
   }
 
   double cost_of(const HybridResult& ran, const systems::Values<double>& values) const {
-    return cost_ ? value(*cost_, values, ran.seen) : ran.seen.at("lost");
+    return cost_ ? value(*cost_, values, ran.seen) : ran.seen.at("dissipated_energy");
   }
 
   // d cost/d design by (8 (f(d) - f(-d)) - (f(2d) - f(-2d)))/(12 d) of motions beside this one: events are located to
@@ -335,7 +336,7 @@ class NonsmoothEvaluator final : public Evaluator {
         beside(i) += share * d;
         try {
           const auto values = model_.evaluate<double>(designed(beside));
-          const HybridResult other = course_->run(values, started(values), false);
+          const HybridResult other = run_->run(values, started(values), false);
           if (!other.reason.empty() || other.events.size() != ran.events.size() ||
               !std::equal(ran.events.begin(), ran.events.end(), other.events.begin(), same))
             return {};
@@ -350,10 +351,10 @@ class NonsmoothEvaluator final : public Evaluator {
 
   std::string story(const HybridResult& ran, const systems::Values<double>& values) const {
     const auto& names = model_.structure.coordinate_names;
-    std::string text = formatted("model           %s, %zu coordinates, %zu contacts, %zu wires, %zu exchanges\n",
+    std::string text = formatted("model           %s, %zu coordinates, %zu contacts, %zu constraints, %zu resets\n",
                                  own_.model.c_str(), names.size(), system_.pieces.contacts.size(),
-                                 system_.pieces.wires.size(), system_.pieces.exchanges.size());
-    text += formatted("method          %s, order %d, steps of at most %g s\n", settings_.text("motion.method").c_str(),
+                                 system_.pieces.constraints.size(), system_.pieces.resets.size());
+    text += formatted("method          %s, order %d, steps of at most %g s\n", settings_.text("hybrid.method").c_str(),
                       own_.pieces.order, own_.pieces.step);
     if (ran.k > 0.0) text += formatted("projection      k = %g 1/m2, above k_c = %.9g\n", ran.k, ran.least_k);
     if (!ran.reason.empty()) text += "ended           failed: " + ran.reason + "\n";
@@ -372,17 +373,17 @@ class NonsmoothEvaluator final : public Evaluator {
     const std::size_t most = 40;
     for (std::size_t i = 0; i < std::min(most, ran.events.size()); ++i) {
       const auto& event = ran.events[i];
-      text += formatted("  %14.9f s  %s", event.time, course_->event_name(event).c_str());
+      text += formatted("  %14.9f s  %s", event.time, run_->event_name(event).c_str());
       text += std::abs(event.loss) > 1e-12 * (1.0 + std::abs(ran.energy_before))
                   ? formatted(", loses %.6g J\n", event.loss)
                   : std::string("\n");
     }
     if (ran.events.size() > most) text += formatted("  and %zu more\n", ran.events.size() - most);
-    const double lost = ran.seen.count("lost") ? ran.seen.at("lost") : 0.0;
+    const double lost = ran.seen.count("dissipated_energy") ? ran.seen.at("dissipated_energy") : 0.0;
     text += formatted("energy          %.9g J -> %.9g J; events lost %.6g J; by forces and errors of steps %.3g J\n",
                       ran.energy_before, ran.energy_after, lost, ran.energy_after - ran.energy_before + lost);
-    if (ran.seen.count("deepest"))
-      text += formatted("feasibility     deepest at a node %.3g m\n", ran.seen.at("deepest"));
+    if (ran.seen.count("max_penetration"))
+      text += formatted("feasibility     deepest at a node %.3g m\n", ran.seen.at("max_penetration"));
     for (const auto& name : names)
       if (ran.seen.count(name))
         text +=
@@ -394,11 +395,11 @@ class NonsmoothEvaluator final : public Evaluator {
   }
 
   Settings settings_;
-  CourseOptions own_;
+  HybridOptions own_;
   std::string model_text_;
   systems::HybridModel system_;
   const systems::Model& model_;
-  std::optional<HybridRun> course_;
+  std::optional<HybridRun> run_;
   std::vector<std::pair<std::size_t, Formula>> start_;
   std::vector<std::pair<CustomEntry, Formula>> requirements_;
   std::optional<Formula> cost_;
@@ -406,15 +407,21 @@ class NonsmoothEvaluator final : public Evaluator {
 
 }  // namespace
 
-EvaluatorKind nonsmooth_kind() {
+EvaluatorKind hybrid_kind() {
   using Name = ini::SectionKind::Name;
   EvaluatorKind kind;
-  kind.name = "nonsmooth";
-  kind.description = "a model's motion in pieces joined by impacts and exchanges, run forward, or its periodic gait";
+  kind.name = "hybrid";
+  kind.description = "a model's motion in pieces joined by impacts and resets, run forward, or its periodic gait";
   kind.variables = variables_of;
-  kind.keys = nonsmooth_keys().keys();
+  kind.keys = hybrid_keys().keys();
   kind.sections = {
-      {"start", Name::none, {}, true, {}, false, "coordinates and rates at the start, over the model's own [start]"},
+      {"initial-state",
+       Name::none,
+       {},
+       true,
+       {},
+       false,
+       "coordinates and rates at the start, over the model's own [initial-state]"},
       {"cost",
        Name::none,
        {"cost"},
@@ -425,7 +432,7 @@ EvaluatorKind nonsmooth_kind() {
       {"require", Name::none, {}, true, {}, false, "conditions on the parameters; other designs are infeasible"},
   };
   kind.make = [](const Settings& settings) -> std::unique_ptr<Evaluator> {
-    return std::make_unique<NonsmoothEvaluator>(settings);
+    return std::make_unique<HybridEvaluator>(settings);
   };
   return kind;
 }

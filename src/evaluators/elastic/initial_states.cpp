@@ -1,17 +1,17 @@
-#include "evaluators/elastic/starts.hpp"
+#include "evaluators/elastic/initial_states.hpp"
 
 #include <algorithm>
 
-#include "evaluators/simulation/starts.hpp"
+#include "evaluators/simulation/initial_states.hpp"
 #include "record/text.hpp"
 
 namespace dodyn::evaluators::elastic_text {
 
-Starts::Starts(const Settings& settings) {
+InitialStates::InitialStates(const Settings& settings) {
   std::vector<std::string> known;
   for (const CustomSection* section : settings.sections_of("parameters"))
     for (const CustomEntry& entry : section->entries) known.push_back(entry.key);
-  for (const CustomSection* section : settings.sections_of("starts")) {
+  for (const CustomSection* section : settings.sections_of("initial-states")) {
     several_ = true;
     std::vector<bool> wide;
     for (const CustomEntry& entry : section->entries) {
@@ -32,13 +32,13 @@ Starts::Starts(const Settings& settings) {
   }
 }
 
-std::vector<std::string> Starts::names() const {
+std::vector<std::string> InitialStates::names() const {
   std::vector<std::string> all;
   for (const Range& range : ranges_) all.push_back(range.entry.key);
   return all;
 }
 
-Numbers Starts::start(int number, const Numbers& parameters) const {
+Numbers InitialStates::start(int number, const Numbers& parameters) const {
   Numbers all;
   for (std::size_t i = 0; i < ranges_.size(); ++i) {
     const Range& range = ranges_[i];

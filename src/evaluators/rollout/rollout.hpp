@@ -20,16 +20,16 @@
 
 namespace dodyn::evaluators {
 
-struct ReplaySettings {
+struct RolloutSettings {
   enum class Stance { joint, contact };
   Stance stance = Stance::joint;
   enum class Feedback { none, regulator };
   Feedback feedback = Feedback::regulator;
-  double step = 1e-3;      // s, at most: an interval of the motion is a whole number of steps
-  double friction = 0.8;   // between feet and ground
-  double overtime = 0.25;  // how much longer than planned a foot is waited for, of the motion's duration
+  double step = 1e-3;       // s, at most: an interval of the motion is a whole number of steps
+  double friction = 0.8;    // between feet and ground
+  double max_delay = 0.25;  // how much longer than planned a foot is waited for, of the motion's duration
 };
-const KeyTable<ReplaySettings>& replay_keys();
+const KeyTable<RolloutSettings>& rollout_keys();
 
 // A motion as it was found: its phases in their order.
 struct PlannedMotion {
@@ -50,7 +50,7 @@ struct PlannedMotion {
 };
 
 // What became of it.
-struct Replay {
+struct Rollout {
   struct Landing {
     std::string phase;                      // that it ends
     double time = 0.0, planned_time = 0.0;  // s
@@ -74,11 +74,11 @@ struct Replay {
 };
 
 // Throws ConfigError where a world of bodies cannot express the model or what stands.
-Replay replay(const systems::Model& model, const systems::Values<double>& values, const PlannedMotion& motion,
-              const ReplaySettings& settings);
+Rollout rollout(const systems::Model& model, const systems::Values<double>& values, const PlannedMotion& motion,
+                const RolloutSettings& settings);
 
 // That, told.
-Simulated to_simulated(const Replay& replay, const systems::Model& model, const PlannedMotion& motion,
-                       const ReplaySettings& settings);
+Simulated to_simulated(const Rollout& rollout, const systems::Model& model, const PlannedMotion& motion,
+                       const RolloutSettings& settings);
 
 }  // namespace dodyn::evaluators

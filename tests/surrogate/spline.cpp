@@ -1,4 +1,4 @@
-#include "surrogate/strawman.hpp"
+#include "surrogate/spline.hpp"
 
 #include <gtest/gtest.h>
 
@@ -37,11 +37,11 @@ Function failing_where(const Scalar& f, const std::function<bool(double)>& fails
   };
 }
 
-std::unique_ptr<Strategy> strawman(double lower, double upper, bool gradient = false, int initial = 3) {
-  StrawmanOptions options;
+std::unique_ptr<Strategy> spline(double lower, double upper, bool gradient = false, int initial = 3) {
+  SplineOptions options;
   options.gradient = gradient;
   options.initial_samples = initial;
-  return make_strawman({"knee", "m", lower, upper}, options);
+  return make_spline({"knee", "m", lower, upper}, options);
 }
 
 bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
@@ -67,14 +67,14 @@ const Case smooth_cases[] = {
 };
 
 class SmoothCost : public testing::TestWithParam<Case> {};
-INSTANTIATE_TEST_SUITE_P(Strawman, SmoothCost, testing::ValuesIn(smooth_cases),
+INSTANTIATE_TEST_SUITE_P(Spline, SmoothCost, testing::ValuesIn(smooth_cases),
                          [](const auto& named) { return named.param.name; });
 
 TEST_P(SmoothCost, BothSplinesFindTheMinimum) {
   const Case& c = GetParam();
   const double range = c.upper - c.lower;
   for (const bool gradient : {false, true}) {
-    const auto strategy = strawman(c.lower, c.upper, gradient);
+    const auto strategy = spline(c.lower, c.upper, gradient);
     const Search r = search(*strategy, smooth(c.f));
     RecordProperty(gradient ? "hermite" : "natural", static_cast<int>(r.evaluations.size()));
     EXPECT_NEAR(r.x(), c.minimum, 5e-4 * range);
@@ -89,7 +89,7 @@ TEST_P(SmoothCost, NeverAsksTwiceNorOutside) {
   const Case& c = GetParam();
   for (const bool gradient : {false, true}) {
     for (const int initial : {2, 3, 4, 5, 8}) {
-      const Search r = search(*strawman(c.lower, c.upper, gradient, initial), smooth(c.f));
+      const Search r = search(*spline(c.lower, c.upper, gradient, initial), smooth(c.f));
       EXPECT_FALSE(r.stopped.empty());
       for (std::size_t i = 0; i < r.evaluations.size(); ++i) {
         EXPECT_GE(r.evaluations[i].design[0], c.lower);
@@ -105,8 +105,8 @@ TEST_P(SmoothCost, FollowsTheScalesOfCostAndVariable) {
   const Case& c = GetParam();
   const double a = 1024, b = 1.0 / 4096;  // powers of two: the same arithmetic
   for (const bool gradient : {false, true}) {
-    const Search plain = search(*strawman(c.lower, c.upper, gradient), smooth(c.f, std::ldexp(1.0, -20)));
-    const Search scaled = search(*strawman(a * c.lower, a * c.upper, gradient),
+    const Search plain = search(*spline(c.lower, c.upper, gradient), smooth(c.f, std::ldexp(1.0, -20)));
+    const Search scaled = search(*spline(a * c.lower, a * c.upper, gradient),
                                  smooth([&](double x) { return b * c.f(x / a); }, a * std::ldexp(1.0, -20)));
     ASSERT_EQ(plain.evaluations.size(), scaled.evaluations.size());
     for (std::size_t i = 0; i < plain.evaluations.size(); ++i)
@@ -118,59 +118,59 @@ TEST_P(SmoothCost, FollowsTheScalesOfCostAndVariable) {
 TEST_P(SmoothCost, ReplayGoesOnWhereItStopped) {
   const Case& c = GetParam();
   for (const bool gradient : {false, true}) {
-    const Search whole = search(*strawman(c.lower, c.upper, gradient), smooth(c.f));
+    const Search whole = search(*spline(c.lower, c.upper, gradient), smooth(c.f));
     for (std::size_t known = 0; known <= whole.evaluations.size(); ++known) {
-      const auto by_tell = strawman(c.lower, c.upper, gradient);
+      const auto by_tell = spline(c.lower, c.upper, gradient);
       for (std::size_t i = 0; i < known; ++i) by_tell->tell(whole.evaluations[i]);
       const Search rest = search(*by_tell, smooth(c.f));
       ASSERT_EQ(known + rest.evaluations.size(), whole.evaluations.size());
       for (std::size_t i = 0; i < rest.evaluations.size(); ++i)
         EXPECT_EQ(rest.evaluations[i].design, whole.evaluations[known + i].design);
     }
-    const Search one_by_one = search(*strawman(c.lower, c.upper, gradient), smooth(c.f), 1);
+    const Search one_by_one = search(*spline(c.lower, c.upper, gradient), smooth(c.f), 1);
     ASSERT_EQ(one_by_one.evaluations.size(), whole.evaluations.size());
     for (std::size_t i = 0; i < whole.evaluations.size(); ++i)
       EXPECT_EQ(one_by_one.evaluations[i].design, whole.evaluations[i].design);
   }
 }
 
-TEST(Strawman, FlatBottom) {
+TEST(Spline, FlatBottom) {
   for (const bool gradient : {false, true}) {
-    const Search r = search(*strawman(0, 1, gradient), smooth([](double x) { return 1 + std::pow(x - 0.37, 4); }));
+    const Search r = search(*spline(0, 1, gradient), smooth([](double x) { return 1 + std::pow(x - 0.37, 4); }));
     EXPECT_LE(r.best().cost - 1, 1e-7) << r.stopped;
     EXPECT_LE(r.evaluations.size(), 14u) << r.stopped;
   }
 }
 
-TEST(Strawman, KinkOfAnAbsoluteValue) {
+TEST(Spline, KinkOfAnAbsoluteValue) {
   for (const bool gradient : {false, true}) {
     for (const double at : {0.37, 0.5, 0.81}) {
-      const Search r = search(*strawman(0, 1, gradient), smooth([=](double x) { return 1 + std::abs(x - at); }));
+      const Search r = search(*spline(0, 1, gradient), smooth([=](double x) { return 1 + std::abs(x - at); }));
       EXPECT_NEAR(r.x(), at, 1e-3) << r.stopped;
       EXPECT_LE(r.evaluations.size(), 20u) << r.stopped;
     }
   }
 }
 
-// Forrester's function: global minimum -6.02074 at 0.757249, a local one -0.98632 at 0.142590. The strawman exploits
+// Forrester's function: global minimum -6.02074 at 0.757249, a local one -0.98632 at 0.142590. The spline exploits
 // and may take the local one; more initial samples look wider.
-TEST(Strawman, ForresterFindsAMinimumAndWithFourSamplesTheGlobalOne) {
+TEST(Spline, ForresterFindsAMinimumAndWithFourSamplesTheGlobalOne) {
   const Scalar f = [](double x) { return std::pow(6 * x - 2, 2) * std::sin(12 * x - 4); };
   for (const bool gradient : {false, true}) {
-    const Search three = search(*strawman(0, 1, gradient, 3), smooth(f));
+    const Search three = search(*spline(0, 1, gradient, 3), smooth(f));
     EXPECT_NEAR(std::min(std::abs(three.x() - 0.757249), std::abs(three.x() - 0.142590)), 0, 1e-3) << three.stopped;
-    const Search four = search(*strawman(0, 1, gradient, 4), smooth(f));
+    const Search four = search(*spline(0, 1, gradient, 4), smooth(f));
     EXPECT_NEAR(four.x(), 0.757249, 1e-3) << four.stopped;
     EXPECT_LE(four.evaluations.size(), 14u);
     EXPECT_LE(three.evaluations.size(), 40u) << "the plain spline first has to leave a flat inflection, of cost 0";
   }
 }
 
-TEST(Strawman, ManyMinimaEndInOneOfThem) {
+TEST(Spline, ManyMinimaEndInOneOfThem) {
   const Scalar f = [](double x) { return std::sin(15 * x) + 2 * (x - 0.6) * (x - 0.6); };
   for (const bool gradient : {false, true}) {
     for (const int initial : {2, 3, 4, 5, 6, 7}) {
-      const Search r = search(*strawman(0, 1, gradient, initial), smooth(f));
+      const Search r = search(*spline(0, 1, gradient, initial), smooth(f));
       ASSERT_TRUE(contains(r.stopped, "inside")) << r.stopped;
       const double slope = 15 * std::cos(15 * r.x()) + 4 * (r.x() - 0.6);
       EXPECT_NEAR(slope, 0, 0.25) << r.stopped;  // curvature 225: within 1e-3 of a stationary point
@@ -179,16 +179,16 @@ TEST(Strawman, ManyMinimaEndInOneOfThem) {
   }
 }
 
-TEST(Strawman, AnOptimumAtABoundIsReportedAsOne) {
+TEST(Spline, AnOptimumAtABoundIsReportedAsOne) {
   const Scalar down[] = {[](double x) { return std::exp(-3 * x); }, [](double x) { return 2 - x; },
                          [](double x) { return 1 + std::pow(1 - x, 4); }, [](double x) { return 1 + 1 / (0.1 + x); }};
   for (const bool gradient : {false, true}) {
     for (const Scalar& f : down) {
-      const Search upper = search(*strawman(0, 1, gradient), smooth(f));
+      const Search upper = search(*spline(0, 1, gradient), smooth(f));
       EXPECT_EQ(upper.x(), 1.0);
       EXPECT_TRUE(contains(upper.stopped, "optimum at the upper bound of knee: 1 m")) << upper.stopped;
       EXPECT_LE(upper.evaluations.size(), 12u) << upper.stopped;
-      const Search lower = search(*strawman(0, 1, gradient), smooth([&](double x) { return f(1 - x); }));
+      const Search lower = search(*spline(0, 1, gradient), smooth([&](double x) { return f(1 - x); }));
       EXPECT_EQ(lower.x(), 0.0);
       EXPECT_TRUE(contains(lower.stopped, "optimum at the lower bound of knee: 0 m")) << lower.stopped;
       EXPECT_EQ(upper.evaluations.size(), lower.evaluations.size());
@@ -197,20 +197,20 @@ TEST(Strawman, AnOptimumAtABoundIsReportedAsOne) {
 }
 
 // The spline through the ends and the middle has its minimum at the bound, the function just beside it.
-TEST(Strawman, AMinimumCloseToABoundIsNotMistakenForTheBound) {
+TEST(Spline, AMinimumCloseToABoundIsNotMistakenForTheBound) {
   for (const double at : {0.01, 0.02, 0.05, 0.08}) {
     for (const bool gradient : {false, true}) {
-      const Search r = search(*strawman(0, 1, gradient), smooth([=](double x) { return 1 + (x - at) * (x - at); }));
+      const Search r = search(*spline(0, 1, gradient), smooth([=](double x) { return 1 + (x - at) * (x - at); }));
       EXPECT_NEAR(r.x(), at, 1e-3) << r.stopped;
       EXPECT_FALSE(contains(r.stopped, "bound of")) << r.stopped;
     }
   }
 }
 
-TEST(Strawman, AConstantCostIsSaidToBeOne) {
+TEST(Spline, AConstantCostIsSaidToBeOne) {
   for (const bool gradient : {false, true}) {
     for (const double cost : {0.0, 3.0, -2.5}) {
-      const Search r = search(*strawman(0, 1, gradient), smooth([=](double) { return cost; }));
+      const Search r = search(*spline(0, 1, gradient), smooth([=](double) { return cost; }));
       EXPECT_TRUE(contains(r.stopped, "does not vary with knee")) << r.stopped;
       EXPECT_EQ(r.evaluations.size(), 4u);
     }
@@ -219,10 +219,10 @@ TEST(Strawman, AConstantCostIsSaidToBeOne) {
 
 // f(0.25) equals f(0.5), and (0, 0.5, 1) is symmetric about neither: a sample that changes the best cost by nothing
 // must not end the search.
-TEST(Strawman, ASampleThatIsNoImprovementIsNotConvergence) {
+TEST(Spline, ASampleThatIsNoImprovementIsNotConvergence) {
   const Scalar f = [](double x) { return 1 + (x - 0.375) * (x - 0.375) * (1 + 40 * (x - 0.25) * (x - 0.5)); };
   for (const int initial : {2, 3, 5}) {
-    const Search r = search(*strawman(0, 1, false, initial), smooth(f));
+    const Search r = search(*spline(0, 1, false, initial), smooth(f));
     double least = HUGE_VAL;
     for (int i = 0; i <= 100000; ++i) least = std::min(least, f(i * 1e-5));
     const double slope = (f(r.x() + 1e-5) - f(r.x() - 1e-5)) / 2e-5;
@@ -232,8 +232,8 @@ TEST(Strawman, ASampleThatIsNoImprovementIsNotConvergence) {
 }
 
 // The same for the Hermite spline: its target turns out exactly as good as the best sample, but on a slope.
-TEST(Strawman, AnEqualCostOnASlopeIsNotConvergence) {
-  const auto strategy = strawman(0, 1, true);
+TEST(Spline, AnEqualCostOnASlopeIsNotConvergence) {
+  const auto strategy = spline(0, 1, true);
   const auto tell = [&](double x, double cost, double gradient) {
     Evaluation e;
     e.status = Status::ok;
@@ -256,7 +256,7 @@ TEST(Strawman, AnEqualCostOnASlopeIsNotConvergence) {
 
 // 1400 random costs in the manner of one over the knee's position, with one minimum or more, some at a bound, and with
 // noise of 1e-9: hardly ever a false report of convergence, and how many evaluations it takes.
-TEST(Strawman, SurveyOfRandomCosts) {
+TEST(Spline, SurveyOfRandomCosts) {
   for (const bool gradient : {false, true}) {
     std::vector<std::size_t> evaluations;
     int wrong = 0;
@@ -271,7 +271,7 @@ TEST(Strawman, SurveyOfRandomCosts) {
         return 0.05 + a / 0.3 * std::pow(0.3 / x, power) + b / (pole - x) + c * x + d * std::sin(w * x + phase);
       };
       const Function exact = smooth(f);
-      const Search r = search(*strawman(0.2, 0.5, gradient), [&](const Eigen::VectorXd& x) {
+      const Search r = search(*spline(0.2, 0.5, gradient), [&](const Eigen::VectorXd& x) {
         Evaluation e = exact(x);
         e.cost *= 1 + normal(random);
         return e;
@@ -297,14 +297,14 @@ TEST(Strawman, SurveyOfRandomCosts) {
   }
 }
 
-TEST(Strawman, SolverNoiseIsNotChased) {
+TEST(Spline, SolverNoiseIsNotChased) {
   for (unsigned seed = 0; seed < 20; ++seed) {
     for (const Case& c : smooth_cases) {
       for (const bool gradient : {false, true}) {
         std::mt19937 random(seed);
         std::normal_distribution<> normal(0, 1e-8);
         const Function exact = smooth(c.f);
-        const auto strategy = strawman(c.lower, c.upper, gradient);
+        const auto strategy = spline(c.lower, c.upper, gradient);
         const Search r = search(*strategy, [&](const Eigen::VectorXd& x) {
           Evaluation e = exact(x);
           e.cost *= 1 + normal(random);
@@ -319,10 +319,10 @@ TEST(Strawman, SolverNoiseIsNotChased) {
   }
 }
 
-TEST(Strawman, AStandardErrorStopsTheSearchEarlier) {
+TEST(Spline, AStandardErrorStopsTheSearchEarlier) {
   const Function exact = smooth(smooth_cases[4].f);
-  const Search fine = search(*strawman(0.2, 0.5), exact);
-  const Search coarse = search(*strawman(0.2, 0.5), [&](const Eigen::VectorXd& x) {
+  const Search fine = search(*spline(0.2, 0.5), exact);
+  const Search coarse = search(*spline(0.2, 0.5), [&](const Eigen::VectorXd& x) {
     Evaluation e = exact(x);
     e.cost_stderr = 1e-3;
     return e;
@@ -331,12 +331,11 @@ TEST(Strawman, AStandardErrorStopsTheSearchEarlier) {
   EXPECT_LE(coarse.best().cost - fine.best().cost, 1e-3);
 }
 
-TEST(Strawman, AFailingRegionIsLeftAlone) {
+TEST(Spline, AFailingRegionIsLeftAlone) {
   const Scalar f = [](double x) { return 1 + (x - 0.6) * (x - 0.6); };
   for (const bool gradient : {false, true}) {
     for (const int initial : {2, 3, 4, 5}) {
-      const Search r =
-          search(*strawman(0, 1, gradient, initial), failing_where(f, [](double x) { return x < 1 / 3.0; }));
+      const Search r = search(*spline(0, 1, gradient, initial), failing_where(f, [](double x) { return x < 1 / 3.0; }));
       EXPECT_NEAR(r.x(), 0.6, 1e-3) << r.stopped;
       EXPECT_LE(r.evaluations.size(), 13u) << r.stopped;
       EXPECT_TRUE(contains(r.stopped, "inside")) << r.stopped;
@@ -344,11 +343,11 @@ TEST(Strawman, AFailingRegionIsLeftAlone) {
   }
 }
 
-TEST(Strawman, AnOptimumInsideAFailingRegionIsApproachedByBisection) {
+TEST(Spline, AnOptimumInsideAFailingRegionIsApproachedByBisection) {
   for (const bool gradient : {false, true}) {
     for (const double at : {0.1, 0.2, 0.3}) {
       const Scalar f = [=](double x) { return 1 + (x - at) * (x - at); };
-      const Search r = search(*strawman(0, 1, gradient), failing_where(f, [](double x) { return x < 1 / 3.0; }));
+      const Search r = search(*spline(0, 1, gradient), failing_where(f, [](double x) { return x < 1 / 3.0; }));
       EXPECT_GE(r.x(), 1 / 3.0);
       EXPECT_LE(r.x(), 1 / 3.0 + 5e-3) << r.stopped;
       EXPECT_LE(r.evaluations.size(), 25u);
@@ -359,7 +358,7 @@ TEST(Strawman, AnOptimumInsideAFailingRegionIsApproachedByBisection) {
 }
 
 // Nothing is asked between two failed designs, nor closer to a failed one than halfway from its good neighbour.
-TEST(Strawman, KeepsItsDistanceFromFailedDesigns) {
+TEST(Spline, KeepsItsDistanceFromFailedDesigns) {
   int beside_failed = 0;
   for (unsigned seed = 0; seed < 200; ++seed) {
     std::mt19937 random(seed);
@@ -368,7 +367,7 @@ TEST(Strawman, KeepsItsDistanceFromFailedDesigns) {
     std::vector<std::pair<double, bool>> tried;
     const Function f =
         failing_where([=](double x) { return std::cosh(3 * (x - at)); }, [=](double x) { return x > from && x < to; });
-    search(*strawman(0, 1, seed % 2), [&](const Eigen::VectorXd& x) {
+    search(*spline(0, 1, seed % 2), [&](const Eigen::VectorXd& x) {
       if (tried.size() >= 3) {
         std::sort(tried.begin(), tried.end());
         const auto right = std::lower_bound(tried.begin(), tried.end(), std::pair(x[0], false)), left = right - 1;
@@ -389,17 +388,17 @@ TEST(Strawman, KeepsItsDistanceFromFailedDesigns) {
   EXPECT_GT(beside_failed, 200);
 }
 
-TEST(Strawman, AHoleOfFailuresInTheMiddle) {
+TEST(Spline, AHoleOfFailuresInTheMiddle) {
   const Scalar f = [](double x) { return 1 + (x - 0.45) * (x - 0.45); };
-  const Search r = search(*strawman(0, 1), failing_where(f, [](double x) { return x > 0.35 && x < 0.65; }));
+  const Search r = search(*spline(0, 1), failing_where(f, [](double x) { return x > 0.35 && x < 0.65; }));
   EXPECT_FALSE(r.stopped.empty());
   EXPECT_NEAR(r.x(), 0.35, 1e-2) << r.stopped;
   EXPECT_LE(r.evaluations.size(), 30u);
 }
 
-TEST(Strawman, GivesUpWhereNothingWorks) {
+TEST(Spline, GivesUpWhereNothingWorks) {
   for (const bool gradient : {false, true}) {
-    const auto strategy = strawman(0, 1, gradient);
+    const auto strategy = spline(0, 1, gradient);
     const Search r = search(*strategy, failing_where([](double x) { return x; }, [](double) { return true; }));
     EXPECT_EQ(r.evaluations.size(), 10u);
     EXPECT_TRUE(contains(r.stopped, "gave up after 10 failed evaluations")) << r.stopped;
@@ -410,10 +409,10 @@ TEST(Strawman, GivesUpWhereNothingWorks) {
 }
 
 // Failures strewn at random, costs that are not numbers among them: the search ends all the same, and no NaN gets out.
-TEST(Strawman, RandomFailuresNeverStallOrSpoil) {
+TEST(Spline, RandomFailuresNeverStallOrSpoil) {
   for (unsigned seed = 0; seed < 300; ++seed) {
     std::mt19937 random(seed);
-    const auto strategy = strawman(0.2, 0.5, seed % 2, 2 + seed % 4);
+    const auto strategy = spline(0.2, 0.5, seed % 2, 2 + seed % 4);
     std::vector<double> asked;
     const Search r = search(*strategy, [&](const Eigen::VectorXd& x) {
       EXPECT_TRUE(x.allFinite() && x[0] >= 0.2 && x[0] <= 0.5);
@@ -447,10 +446,10 @@ TEST(Strawman, RandomFailuresNeverStallOrSpoil) {
 }
 
 // A cost that jumps between local optima of the inner problem: no proof of convergence is asked, only an end.
-TEST(Strawman, AJumpEnds) {
+TEST(Spline, AJumpEnds) {
   for (const bool gradient : {false, true}) {
     for (const double at : {0.21, 0.45, 0.7}) {
-      const Search r = search(*strawman(0, 1, gradient),
+      const Search r = search(*spline(0, 1, gradient),
                               smooth([=](double x) { return 1 + (x - 0.4) * (x - 0.4) + (x > at ? 0.1 : 0); }));
       EXPECT_FALSE(r.stopped.empty());
       EXPECT_LE(r.evaluations.size(), 80u);
@@ -458,8 +457,8 @@ TEST(Strawman, AJumpEnds) {
   }
 }
 
-TEST(Strawman, WaitsForWhatItAsked) {
-  const auto strategy = strawman(0, 1);
+TEST(Spline, WaitsForWhatItAsked) {
+  const auto strategy = spline(0, 1);
   EXPECT_EQ(strategy->ask(2).size(), 2u);
   const auto rest = strategy->ask(2);
   ASSERT_EQ(rest.size(), 1u);
@@ -475,10 +474,10 @@ TEST(Strawman, WaitsForWhatItAsked) {
   EXPECT_TRUE(strategy->ask(8).empty());
 }
 
-TEST(Strawman, DescribesItsSpline) {
+TEST(Spline, DescribesItsSpline) {
   const Case& c = smooth_cases[4];
   for (const bool gradient : {false, true}) {
-    const auto strategy = strawman(c.lower, c.upper, gradient);
+    const auto strategy = spline(c.lower, c.upper, gradient);
     EXPECT_EQ(strategy->describe(11).grid.size(), 0);
     const Search r = search(*strategy, [&](const Eigen::VectorXd& x) {
       const Iteration seen = strategy->describe(301);
@@ -504,22 +503,22 @@ TEST(Strawman, DescribesItsSpline) {
   }
 }
 
-TEST(Strawman, RejectsBadInput) {
+TEST(Spline, RejectsBadInput) {
   const Variable knee{"knee", "m", 0.2, 0.5};
   const auto with = [](auto change) {
-    StrawmanOptions options;
+    SplineOptions options;
     change(options);
     return options;
   };
-  EXPECT_THROW(make_strawman({"knee", "m", 0.5, 0.5}, {}), std::invalid_argument);
-  EXPECT_THROW(make_strawman({"knee", "m", 0.5, NAN}, {}), std::invalid_argument);
-  EXPECT_THROW(make_strawman(knee, with([](auto& o) { o.initial_samples = 1; })), std::invalid_argument);
-  EXPECT_THROW(make_strawman(knee, with([](auto& o) { o.tolerance = 0; })), std::invalid_argument);
-  EXPECT_THROW(make_strawman(knee, with([](auto& o) { o.design_tolerance = 0.2; })), std::invalid_argument);
-  EXPECT_THROW(make_strawman(knee, with([](auto& o) { o.max_failures = 0; })), std::invalid_argument);
+  EXPECT_THROW(make_spline({"knee", "m", 0.5, 0.5}, {}), std::invalid_argument);
+  EXPECT_THROW(make_spline({"knee", "m", 0.5, NAN}, {}), std::invalid_argument);
+  EXPECT_THROW(make_spline(knee, with([](auto& o) { o.initial_samples = 1; })), std::invalid_argument);
+  EXPECT_THROW(make_spline(knee, with([](auto& o) { o.tolerance = 0; })), std::invalid_argument);
+  EXPECT_THROW(make_spline(knee, with([](auto& o) { o.design_tolerance = 0.2; })), std::invalid_argument);
+  EXPECT_THROW(make_spline(knee, with([](auto& o) { o.max_failures = 0; })), std::invalid_argument);
   Evaluation e;
   e.design = Eigen::Vector2d(0, 1);
-  EXPECT_THROW(make_strawman(knee, {})->tell(e), std::invalid_argument);
+  EXPECT_THROW(make_spline(knee, {})->tell(e), std::invalid_argument);
 }
 
 TEST(StrategyOptions, MakesStrategiesByName) {
@@ -536,11 +535,11 @@ TEST(StrategyOptions, MakesStrategiesByName) {
     make_strategy(unknown, {knee});
     FAIL();
   } catch (const std::invalid_argument& e) {
-    EXPECT_TRUE(contains(e.what(), "no strategy 'stravman'; there are: auto, strawman, ")) << e.what();
+    EXPECT_TRUE(contains(e.what(), "no strategy 'stravman'; there are: auto, spline, ")) << e.what();
   }
   EXPECT_FALSE(make_strategy({}, {knee, knee})->ask(1).empty());
   StrategyOptions one;
-  one.name = "strawman";
+  one.name = "spline";
   EXPECT_THROW(make_strategy(one, {knee, knee}), std::invalid_argument);
 }
 

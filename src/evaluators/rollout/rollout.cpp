@@ -1,4 +1,4 @@
-#include "evaluators/replay/replay.hpp"
+#include "evaluators/rollout/rollout.hpp"
 
 #include <Eigen/Cholesky>
 #include <algorithm>
@@ -6,7 +6,7 @@
 #include <memory>
 #include <numbers>
 
-#include "evaluators/replay/feedback.hpp"
+#include "evaluators/rollout/feedback.hpp"
 #include "record/evaluation.hpp"
 #include "record/text.hpp"
 #include "rigid/simulation.hpp"
@@ -59,7 +59,7 @@ class Replayer {
 
  public:
   Replayer(const systems::Model& model, const systems::Values<double>& values, const PlannedMotion& motion,
-           const ReplaySettings& settings)
+           const RolloutSettings& settings)
       : model_(model),
         values_(values),
         motion_(motion),
@@ -68,7 +68,7 @@ class Replayer {
     describe();
   }
 
-  Replay run() {
+  Rollout run() {
     const auto& first = motion_.phases.front();
     q_.assign(first.q.row(0).begin(), first.q.row(0).end());
     v_ = rates(tree_, q_, first.p.row(0).transpose(), first.stands);
@@ -309,7 +309,7 @@ class Replayer {
   void regulate() {
     feedback_.clear();
     const Eigen::Index K = phase().u.rows(), inputs = phase().u.cols();
-    if (settings_.feedback == ReplaySettings::Feedback::none || inputs == 0) return;
+    if (settings_.feedback == RolloutSettings::Feedback::none || inputs == 0) return;
     World w = world(phase().stands, false, false);
     const std::vector<double> place = q_;
     const auto through = [&](Eigen::Index k, const Eigen::VectorXd& x, const Eigen::VectorXd& u) {
@@ -377,7 +377,7 @@ class Replayer {
   bool move() {
     const auto& now = phase();
     phase_start_ = time_;
-    const bool joined = now.stands && settings_.stance == ReplaySettings::Stance::joint;
+    const bool joined = now.stands && settings_.stance == RolloutSettings::Stance::joint;
     const bool touching = now.stands && !joined;
     for (int i = 0; i < n; ++i) stand_[static_cast<std::size_t>(i)] = q_[static_cast<std::size_t>(i)];
     if (joined) std::fill_n(v_.begin(), n, 0.0);
@@ -388,7 +388,7 @@ class Replayer {
     double total = 0.0;
     for (const auto& each : motion_.phases) total += each.duration();
     const double planned_end = phase_start_ + now.duration();
-    const double end = now.landing ? planned_end + settings_.overtime * total : planned_end;
+    const double end = now.landing ? planned_end + settings_.max_delay * total : planned_end;
     std::optional<Vector> from, way;
     if (now.landing) {
       from = foot(*now.landing).place;
@@ -438,10 +438,10 @@ class Replayer {
     const Foot before = foot(*now.landing);
     const double step = w.simulation->options().step;
     // of a foot that its contact has stopped already, from its speed before
-    const bool stopped = now.stands && settings_.stance == ReplaySettings::Stance::contact;
+    const bool stopped = now.stands && settings_.stance == RolloutSettings::Stance::contact;
     const double fall = stopped ? -before.velocity[n - 1] * step : before.height() - after.height();
     const double share = fall > 0.0 ? std::clamp(before.height() / fall, 0.0, 1.0) : 1.0;
-    Replay::Landing landing;
+    Rollout::Landing landing;
     landing.phase = now.name;
     landing.time = time_ + share * step;
     landing.planned_time = planned_end;
@@ -474,9 +474,9 @@ class Replayer {
   const systems::Model& model_;
   const systems::Values<double>& values_;
   const PlannedMotion& motion_;
-  const ReplaySettings& settings_;
+  const RolloutSettings& settings_;
   const systems::Tree<double> tree_;
-  Replay result_;
+  Rollout result_;
   std::vector<std::vector<double>> rows_;  // [channel] row by row
 
   // where it is
@@ -490,8 +490,8 @@ class Replayer {
 
 }  // namespace
 
-Replay replay(const systems::Model& model, const systems::Values<double>& values, const PlannedMotion& motion,
-              const ReplaySettings& settings) {
+Rollout rollout(const systems::Model& model, const systems::Values<double>& values, const PlannedMotion& motion,
+                const RolloutSettings& settings) {
   return model.dimension == 2 ? Replayer<2>(model, values, motion, settings).run()
                               : Replayer<3>(model, values, motion, settings).run();
 }

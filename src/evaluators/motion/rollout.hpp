@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "evaluators/motion/design.hpp"
-#include "evaluators/replay/replay.hpp"
+#include "evaluators/rollout/rollout.hpp"
 #include "record/task.hpp"
 
 namespace dodyn::evaluators {

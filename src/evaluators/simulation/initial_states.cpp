@@ -1,4 +1,4 @@
-#include "evaluators/simulation/starts.hpp"
+#include "evaluators/simulation/initial_states.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -78,9 +78,9 @@ Eigen::MatrixXd shares_of_ranges(const CustomSection& section, const std::vector
   return points;
 }
 
-Starts::Starts(const Settings& settings, const systems::Model& model) : model_(model) {
+InitialStates::InitialStates(const Settings& settings, const systems::Model& model) : model_(model) {
   points_ = Eigen::MatrixXd::Zero(0, 1);
-  if (const auto found = settings.sections_of("starts"); !found.empty()) {
+  if (const auto found = settings.sections_of("initial-states"); !found.empty()) {
     const CustomSection& section = *found[0];
     const CustomEntry* file = section.find("file");
     for (const auto& entry : repeated(section.entries)) {
@@ -114,7 +114,7 @@ Starts::Starts(const Settings& settings, const systems::Model& model) : model_(m
                               "letters, digits and _, a letter first");
     varies_model_ |= targets_[i].kind == Target::parameter;
   }
-  for (const CustomSection* section : settings.sections_of("start"))
+  for (const CustomSection* section : settings.sections_of("initial-state"))
     for (const auto& entry : repeated(section->entries)) {
       const Target to = target(entry.key);
       if (to.kind == Target::none) {
@@ -126,14 +126,14 @@ Starts::Starts(const Settings& settings, const systems::Model& model) : model_(m
                           "; allowed: parameters, " + listed(known));
       }
       if (std::find(names_.begin(), names_.end(), entry.key) != names_.end())
-        throw entry.error("is given by [starts], too; allowed: one of them");
+        throw entry.error("is given by [initial-states], too; allowed: one of them");
       varies_model_ |= to.kind == Target::parameter;
       assignments_.push_back({entry, to, {}});
     }
 }
 
 // Entries of names with an i, as box_i_z, once for each box that there is, its number for i in the value.
-std::vector<CustomEntry> Starts::repeated(const std::vector<CustomEntry>& entries) const {
+std::vector<CustomEntry> InitialStates::repeated(const std::vector<CustomEntry>& entries) const {
   std::vector<CustomEntry> all;
   for (const CustomEntry& entry : entries) {
     bool several = false;
@@ -147,7 +147,7 @@ std::vector<CustomEntry> Starts::repeated(const std::vector<CustomEntry>& entrie
   return all;
 }
 
-Starts::Target Starts::target(const std::string& name) const {
+InitialStates::Target InitialStates::target(const std::string& name) const {
   try {
     const Expression expression = Expression::parse(name);
     if (expression.quantities().size() != 1 || !(expression.quantities()[0].text() == name)) return {};
@@ -168,7 +168,7 @@ Starts::Target Starts::target(const std::string& name) const {
   }
 }
 
-void Starts::read_file(const CustomEntry& entry, const std::string& configuration) {
+void InitialStates::read_file(const CustomEntry& entry, const std::string& configuration) {
   std::filesystem::path path = entry.value;
   if (path.is_relative() && entry.source != "command line") {
     const auto beside = std::filesystem::path(configuration).parent_path() / path;
@@ -219,7 +219,7 @@ void Starts::read_file(const CustomEntry& entry, const std::string& configuratio
       points_(static_cast<Eigen::Index>(i), static_cast<Eigen::Index>(k)) = rows[k][i];
 }
 
-void Starts::read(FormulaReader& reader) {
+void InitialStates::read(FormulaReader& reader) {
   // ends of ranges are not those of other ranges: starts do not depend on each other
   FormulaReader of_parameters(model_, {});
   for (std::size_t i = 0; i < ranges_.size(); ++i)
@@ -228,26 +228,26 @@ void Starts::read(FormulaReader& reader) {
   for (auto& assignment : assignments_) assignment.value = reader.start(assignment.entry, assignment.entry.parsed());
 }
 
-void Starts::check_used(const FormulaReader& reader) const {
+void InitialStates::check_used(const FormulaReader& reader) const {
   for (std::size_t i = 0; i < names_.size(); ++i) {
     if (reader.used(i) || targets_[i].kind != Target::none) continue;
     std::vector<std::string> known = model_.structure.coordinate_names;
     for (const auto& name : model_.structure.coordinate_names) known.push_back("rate(" + name + ")");
     for (const auto& parameter : model_.parameters) known.push_back(parameter.name);
     throw sources_[i].error("'" + shown(names_[i]) +
-                            "' is no coordinate, rate or parameter, and nothing in [start] speaks of it" +
+                            "' is no coordinate, rate or parameter, and nothing in [initial-state] speaks of it" +
                             did_you_mean(names_[i], known) + "; allowed: " + listed(known));
   }
 }
 
-void Starts::put(const Target& to, double value, Start& start) const {
+void InitialStates::put(const Target& to, double value, Start& start) const {
   const auto index = static_cast<std::size_t>(to.index);
   if (to.kind == Target::coordinate) start.q[index] = value;
   if (to.kind == Target::rate) start.v[index] = value;
   if (to.kind == Target::parameter) start.parameters[model_.parameters[index].name] = value;
 }
 
-Start Starts::start(int number, const std::map<std::string, double>& design) const {
+Start InitialStates::start(int number, const std::map<std::string, double>& design) const {
   Start start;
   start.number = number;
   start.parameters = design;

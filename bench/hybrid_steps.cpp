@@ -1,6 +1,6 @@
 // One step of a model text next to the same step of a compiled system: the wedge on its left foot, by the midpoint rule.
 //
-//   bench/nonsmooth_steps [steps]
+//   bench/hybrid_steps [steps]
 //
 // Both solve for the next posture by Newton's method with the foot held; the text also asks its guards whether the piece has ended. CPU time, the
 // best of five interleaved rounds.

@@ -1,11 +1,11 @@
-// Where the simulations of an evaluation start: [start] and [starts].
+// Where the simulations of an evaluation start: [initial-state] and [initial-states].
 //
-//   [starts]                        # variables that differ from start to start
+//   [initial-states]                        # variables that differ from start to start
 //   count = 200
 //   sampling = sobol
 //   bearing = -60 deg .. 60 deg
 //   friction = 0.1 .. 0.3           # a parameter of the model: each start has its own
-//   [start]                         # coordinates, rates and parameters of each
+//   [initial-state]                         # coordinates, rates and parameters of each
 //   x = 0.3*cos(bearing)
 //   rate(x) = -0.1
 #pragma once
@@ -22,33 +22,33 @@ namespace dodyn::evaluators::simulation {
 // One start of a design.
 struct Start {
   int number = 0;                            // counted from 0
-  std::vector<double> variables;             // of [starts], in their order
+  std::vector<double> variables;             // of [initial-states], in their order
   std::map<std::string, double> parameters;  // of the model, the design's among them
   systems::Values<double> values;            // that follow from them
   std::vector<double> q, v;                  // coordinates, rates
 };
 
-// Where starts lie within their ranges, by the keys count, sampling and seed of [starts]: [variable, start] in [0, 1].
+// Where starts lie within their ranges, by the keys count, sampling and seed of [initial-states]: [variable, start] in [0, 1].
 // `wide` says which ranges are not single values; there are fewer than `count` where a grid does not fill. Throws
 // ConfigError.
 Eigen::MatrixXd shares_of_ranges(const CustomSection& section, const std::vector<bool>& wide);
-// Whether a key of [starts] says how they are drawn.
+// Whether a key of [initial-states] says how they are drawn.
 bool draws_starts(const std::string& key);
 
-class Starts {
+class InitialStates {
  public:
   // Reads the sections. Throws ConfigError.
-  Starts(const Settings& settings, const systems::Model& model);
+  InitialStates(const Settings& settings, const systems::Model& model);
 
   int count() const { return static_cast<int>(points_.cols()); }
   const std::vector<std::string>& variables() const { return names_; }
-  const std::string& file_text() const { return file_text_; }  // of starts.file; empty: there is none
+  const std::string& file_text() const { return file_text_; }  // of initial-states.file; empty: there is none
   // Whether starts differ in parameters of the model.
   bool varies_model() const { return varies_model_; }
 
   // After all formulas are read: of a variable that has no effect.
   void check_used(const FormulaReader& reader) const;
-  // Formulas of [start] and of ranges.
+  // Formulas of [initial-state] and of ranges.
   void read(FormulaReader& reader);
 
   // `design`: the parameters that the design sets. Throws ConfigError where the model refuses the values.

@@ -3,7 +3,7 @@
 
 #include "evaluators/gait/design.hpp"
 #include "evaluators/gait/metrics.hpp"
-#include "evaluators/replay/replay.hpp"
+#include "evaluators/rollout/rollout.hpp"
 #include "record/task.hpp"
 
 namespace dodyn::evaluators {

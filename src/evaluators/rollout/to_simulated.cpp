@@ -2,15 +2,15 @@
 #include <algorithm>
 #include <cmath>
 
-#include "evaluators/replay/replay.hpp"
+#include "evaluators/rollout/rollout.hpp"
 #include "record/text.hpp"
 
 namespace dodyn::evaluators {
 
-const KeyTable<ReplaySettings>& replay_keys() {
-  using R = ReplaySettings;
+const KeyTable<RolloutSettings>& rollout_keys() {
+  using R = RolloutSettings;
   static const auto table =
-      KeyTable<R>("replay.")
+      KeyTable<R>("rollout.")
           .add("stance", &R::stance, {{"joint", R::Stance::joint}, {"contact", R::Stance::contact}},
                {.description = "dodyn simulate --from: what carries the foot that stands, a joint or its contact",
                 .identity = false})
@@ -30,7 +30,7 @@ const KeyTable<ReplaySettings>& replay_keys() {
                 .minimum = 0,
                 .maximum = 1e6,
                 .identity = false})
-          .add("overtime", &R::overtime,
+          .add("max-delay", &R::max_delay,
                {.unit = "1",
                 .description = "a foot is waited for so much longer than planned, of the motion's duration",
                 .minimum = 0,
@@ -50,22 +50,22 @@ double largest_control(const PlannedMotion& motion) {
 
 }  // namespace
 
-Simulated to_simulated(const Replay& replay, const systems::Model& model, const PlannedMotion& motion,
-                       const ReplaySettings& settings) {
+Simulated to_simulated(const Rollout& rollout, const systems::Model& model, const PlannedMotion& motion,
+                       const RolloutSettings& settings) {
   Simulated s;
-  s.completed = replay.failure.empty();
-  s.channels = replay.channels;
-  s.trajectory = replay.trajectory;
+  s.completed = rollout.failure.empty();
+  s.channels = rollout.channels;
+  s.trajectory = rollout.trajectory;
   const auto line = [&](const std::string& words) { s.report += words + "\n"; };
   const auto stands = [](const auto& phase) { return phase.stands; };
   const bool any_stands = std::any_of(motion.phases.begin(), motion.phases.end(), stands);
   for (const auto& phase : motion.phases)
     line(formatted("[phase %s] %ld intervals of %.6g s, in steps of at most %.6g s%s", phase.name.c_str(),
                    static_cast<long>(phase.u.rows()), phase.interval, settings.step,
-                   !phase.stands                                      ? ""
-                   : settings.stance == ReplaySettings::Stance::joint ? "; the foot stands on a joint"
-                                                                      : "; the foot stands by contact"));
-  for (const auto& landing : replay.landings) {
+                   !phase.stands                                       ? ""
+                   : settings.stance == RolloutSettings::Stance::joint ? "; the foot stands on a joint"
+                                                                       : "; the foot stands by contact"));
+  for (const auto& landing : rollout.landings) {
     line(formatted("touch-down      at %.6g s, planned at %.6g s: %+.3g ms", landing.time, landing.planned_time,
                    1e3 * (landing.time - landing.planned_time)));
     std::string place, planned;
@@ -83,20 +83,20 @@ Simulated to_simulated(const Replay& replay, const systems::Model& model, const 
       line(formatted("                the foot that stood is pushed, too, with %.3g N s: it does not come free",
                      landing.other_impulse));
   }
-  line(formatted("departure       at most %.3g (%s, at %.6g s), of the coordinates at the motion's own nodes",
-                 replay.departure, model.structure.coordinate_names[static_cast<std::size_t>(replay.departed)].c_str(),
-                 replay.departed_at));
-  if (settings.feedback == ReplaySettings::Feedback::none)
+  line(formatted(
+      "departure       at most %.3g (%s, at %.6g s), of the coordinates at the motion's own nodes", rollout.departure,
+      model.structure.coordinate_names[static_cast<std::size_t>(rollout.departed)].c_str(), rollout.departed_at));
+  if (settings.feedback == RolloutSettings::Feedback::none)
     line("feedback        none");
   else
-    line(formatted("feedback        adds at most %.3g to the controls, which reach %.4g", replay.correction,
+    line(formatted("feedback        adds at most %.3g to the controls, which reach %.4g", rollout.correction,
                    largest_control(motion)));
-  if (any_stands && settings.stance == ReplaySettings::Stance::contact)
-    line(formatted("slip            %.3g mm, of the foot that stands, at most", 1e3 * replay.slip));
-  if (replay.scuff > 1e-6)
-    line(formatted("scuff           the foot that swings passes under the ground, %.3g mm deep", 1e3 * replay.scuff));
-  line(replay.failure.empty() ? formatted("end             at %.6g s", replay.time)
-                              : formatted("failed          at %.6g s: ", replay.time) + replay.failure);
+  if (any_stands && settings.stance == RolloutSettings::Stance::contact)
+    line(formatted("slip            %.3g mm, of the foot that stands, at most", 1e3 * rollout.slip));
+  if (rollout.scuff > 1e-6)
+    line(formatted("scuff           the foot that swings passes under the ground, %.3g mm deep", 1e3 * rollout.scuff));
+  line(rollout.failure.empty() ? formatted("end             at %.6g s", rollout.time)
+                               : formatted("failed          at %.6g s: ", rollout.time) + rollout.failure);
   return s;
 }
 

@@ -1,5 +1,5 @@
-// Evaluator `nonsmooth`: shipped configurations, designs that cannot be, mistakes in one line, what it shows.
-#include "evaluators/nonsmooth/nonsmooth.hpp"
+// Evaluator `hybrid`: shipped configurations, designs that cannot be, mistakes in one line, what it shows.
+#include "evaluators/hybrid/hybrid.hpp"
 
 #include <gtest/gtest.h>
 
@@ -53,7 +53,7 @@ TEST(Nonsmooth, RecoveryOfTheWalkerIsThatOfItsMultiplier) {
   EXPECT_NEAR(slips.evaluation.cost, 1.340792, 2e-6);
   // what a stride loses is what gravity gives, less the work of friction
   const std::vector<std::string> stick = {"--design.mu=1e6"};
-  EXPECT_NEAR(metric("slip-walker.cfg", stick, "lost"),
+  EXPECT_NEAR(metric("slip-walker.cfg", stick, "dissipated_energy"),
               9.8 * std::sin(0.08) * metric("slip-walker.cfg", stick, "stride"), 1e-9);
   EXPECT_NEAR(metric("slip-walker.cfg", stick, "energy_change"), 0.0, 1e-9);
   const Outcome none = solved("walker-recovery.cfg", {"--design.mu=1e6", "--design.a=0.49"});
@@ -63,14 +63,15 @@ TEST(Nonsmooth, RecoveryOfTheWalkerIsThatOfItsMultiplier) {
 
 // At 0.417 s its sleeve lands where it neither presses nor opens as far as steps of 0.5 ms can tell.
 TEST(Nonsmooth, WoodpeckerGoesOnWhereAContactHovers) {
-  const Outcome outcome = solved("woodpecker.cfg", {"--motion.step=0.5 ms", "--motion.end=0.6", "--motion.nodes=601"});
+  const Outcome outcome = solved("woodpecker.cfg", {"--hybrid.step=0.5 ms", "--hybrid.end=0.6", "--hybrid.nodes=601"});
   EXPECT_TRUE(outcome.evaluation.ok()) << outcome.evaluation.reason;
 }
 
 // The time between walls is the integral of 1/rate between them, so its slope is 2/rate there.
 TEST(Nonsmooth, GradientGoesThroughImpacts) {
   const auto pendulum = make_evaluator(
-      read_settings(folder + "pendulum-tick.cfg", {"--motion.gradient=yes", "--cost.cost=tick", "--motion.impacts=4"}));
+      read_settings(folder + "pendulum-tick.cfg",
+                    {"--hybrid.gradient=yes", "--cost.cost=impact_interval", "--hybrid.stop-after-impacts=4"}));
   ASSERT_TRUE(pendulum->has_gradients());
   Task task;
   task.evaluation.design = Eigen::VectorXd::Constant(1, 0.45);
@@ -81,7 +82,7 @@ TEST(Nonsmooth, GradientGoesThroughImpacts) {
 
   // of a foot that sticks the multiplier is known: ((I + m r2 cos 2a)/(I + m r2))^2
   const auto walker = make_evaluator(read_settings(
-      folder + "walker-recovery.cfg", {"--motion.gradient=yes", "--cost.cost=multiplier", "--design.mu=1e6"}));
+      folder + "walker-recovery.cfg", {"--hybrid.gradient=yes", "--cost.cost=floquet_multiplier", "--design.mu=1e6"}));
   task.evaluation.design = Eigen::VectorXd::Constant(1, 0.3);
   outcome = walker->evaluate(task);
   ASSERT_EQ(outcome.evaluation.gradient.size(), 1) << outcome.evaluation.reason;
@@ -108,8 +109,8 @@ TEST(Nonsmooth, ShowsStepsAndBothSidesOfImpacts) {
 
 TEST(Nonsmooth, MethodsAgreeOnThePendulum) {
   const double exact = 0.454083068;
-  EXPECT_NEAR(metric("pendulum-wall.cfg", {}, "tick"), exact, 1e-9);
-  EXPECT_NEAR(metric("pendulum-wall.cfg", {"--motion.method=stoermer-verlet"}, "tick"), exact, 1e-9);
+  EXPECT_NEAR(metric("pendulum-wall.cfg", {}, "impact_interval"), exact, 1e-9);
+  EXPECT_NEAR(metric("pendulum-wall.cfg", {"--hybrid.method=stoermer-verlet"}, "impact_interval"), exact, 1e-9);
 }
 
 TEST(Nonsmooth, ProjectedMotionIsTheResetOne) {
@@ -119,8 +120,8 @@ TEST(Nonsmooth, ProjectedMotionIsTheResetOne) {
       EXPECT_TRUE(outcome.evaluation.ok()) << name << ": " << outcome.evaluation.reason;
       return Eigen::VectorXd(outcome.trajectory.values.at(1).bottomRows(1).transpose());
     };
-    const auto reset = final_row({"--motion.order=6", "--motion.step=0.001"});
-    const auto projected = final_row({"--motion.order=6", "--motion.step=0.001", "--motion.method=projected"});
+    const auto reset = final_row({"--hybrid.order=6", "--hybrid.step=0.001"});
+    const auto projected = final_row({"--hybrid.order=6", "--hybrid.step=0.001", "--hybrid.method=projected"});
     EXPECT_LT((reset - projected).norm(), 1e-6) << name;
   }
 }
@@ -152,19 +153,19 @@ TEST(Nonsmooth, DrivenGaitTendsToTheFigureOfOtherCoordinates) {
 }
 
 TEST(Nonsmooth, MistakesAreOneLine) {
-  EXPECT_NE(complaint("walker-period.cfg", {"--periodic.exchange=stop"}).find("no exchange of the model"),
+  EXPECT_NE(complaint("walker-period.cfg", {"--periodic.reset=stop"}).find("no reset of the model"), std::string::npos);
+  EXPECT_NE(complaint("bar-drop.cfg", {"--hybrid.method=projected", "--hybrid.projection-k=30"}).find("k_c = 36"),
             std::string::npos);
-  EXPECT_NE(complaint("bar-drop.cfg", {"--motion.method=projected", "--motion.k=30"}).find("k_c = 36"),
+  EXPECT_NE(complaint("pendulum-wall.cfg", {"--hybrid.method=projected", "--design.wall=0.72"}).find("sqrt(1/2)"),
             std::string::npos);
-  EXPECT_NE(complaint("pendulum-wall.cfg", {"--motion.method=projected", "--design.wall=0.72"}).find("sqrt(1/2)"),
-            std::string::npos);
-  EXPECT_NE(complaint("wedge.cfg", {"--motion.method=projected"}).find("allowed: one"), std::string::npos);
+  EXPECT_NE(complaint("wedge.cfg", {"--hybrid.method=projected"}).find("allowed: one"), std::string::npos);
   EXPECT_NE(complaint("bar-drop.cfg", {"--design.height=-0.1"}).find("starts inside contact tip"), std::string::npos);
   EXPECT_NE(complaint("bar-drop.cfg", {"--design.restitution=1.2"}).find("allowed: 0 to 1"), std::string::npos);
   EXPECT_NE(complaint("bar-drop.cfg", {"--design.mass=0"}).find("mass"), std::string::npos);
-  EXPECT_NE(complaint("bar-drop.cfg", {"--motion.find=gait"}).find("no [exchange]"), std::string::npos);
-  EXPECT_NE(complaint("bar-drop.cfg", {"--motion.order=3"}).find("allowed: 2, 4, 6"), std::string::npos);
-  EXPECT_NE(complaint("slip-walker.cfg", {"--motion.travels=z"}).find("no coordinate"), std::string::npos);
+  EXPECT_NE(complaint("bar-drop.cfg", {"--hybrid.solve-for=gait"}).find("no [reset]"), std::string::npos);
+  EXPECT_NE(complaint("bar-drop.cfg", {"--hybrid.order=3"}).find("allowed: 2, 4, 6"), std::string::npos);
+  EXPECT_NE(complaint("slip-walker.cfg", {"--hybrid.translating-coordinates=z"}).find("no coordinate"),
+            std::string::npos);
   for (const auto& words : {std::vector<std::string>{"--design.height=-0.1"}, {"--design.restitution=-1"}})
     EXPECT_EQ(complaint("bar-drop.cfg", words).find('\n'), std::string::npos);
 }

@@ -13,12 +13,12 @@
 #include "systems/projected.hpp"
 #include "variational/return_map.hpp"
 
-namespace dodyn::evaluators::nonsmooth {
+namespace dodyn::evaluators::hybrid {
 
 enum class Method { midpoint, stoermer_verlet, projected };
 enum class Find { motion, gait };
 
-struct CourseOptions {
+struct HybridOptions {
   std::string model;
   Method method = Method::midpoint;
   variational::PieceOptions pieces;
@@ -50,12 +50,12 @@ struct HybridResult {
 class HybridRun {
  public:
   // Records the model. Throws ConfigError. `system` must outlive it.
-  HybridRun(const systems::HybridModel& system, const CourseOptions& options);
+  HybridRun(const systems::HybridModel& system, const HybridOptions& options);
 
   std::vector<std::string> metric_names() const;
   static std::vector<std::string> all_metric_names();  // those of gaits, too
   Channels channels(int nodes) const;
-  // `start`: coordinates and rates, [2n], NaN where the model's own [start] counts. `every_step`: rows are all steps and both
+  // `start`: coordinates and rates, [2n], NaN where the model's own [initial-state] counts. `every_step`: rows are all steps and both
   // sides of events instead of evenly spaced nodes.
   HybridResult run(const systems::Values<double>& values, const std::vector<double>& start, bool every_step) const;
 
@@ -65,10 +65,10 @@ class HybridRun {
   struct Recorder;
   const systems::HybridModel& system_;
   const systems::Model& model_;
-  CourseOptions options_;
+  HybridOptions options_;
   variational::Recorded recorded_;
   std::optional<systems::Projected> projected_;
   std::vector<int> travels_;
 };
 
-}  // namespace dodyn::evaluators::nonsmooth
+}  // namespace dodyn::evaluators::hybrid

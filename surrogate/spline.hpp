@@ -1,4 +1,4 @@
-// The "strawman" of surrogate optimisation, for one free variable: a cubic spline through the samples so far, the next
+// The "spline" of surrogate optimisation, for one free variable: a cubic spline through the samples so far, the next
 // sample at its minimum, until a new sample changes the best cost by less than a set relative amount.
 //
 // Source: D. N. Pekarek, Variational Methods for Control and Design of Bipedal Robot Models, PhD thesis, Caltech
@@ -28,7 +28,7 @@
 
 namespace dodyn::surrogate {
 
-struct StrawmanOptions {
+struct SplineOptions {
   int initial_samples = 3;  // >= 2
   double tolerance = 1e-7;  // of the best cost's magnitude; > 0. A larger standard error of that cost replaces it
   double design_tolerance = 3e-4;  // of the variable's range; in (0, 0.1]. The square root of `tolerance` resolves it
@@ -37,9 +37,9 @@ struct StrawmanOptions {
 };
 
 // Throws std::invalid_argument on a variable without a range or an option out of range.
-std::unique_ptr<Strategy> make_strawman(const Variable& variable, const StrawmanOptions& options);
+std::unique_ptr<Strategy> make_spline(const Variable& variable, const SplineOptions& options);
 
 // The keys of [surrogate] that fill the options.
-const KeyTable<StrawmanOptions>& strawman_keys();
+const KeyTable<SplineOptions>& spline_keys();
 
 }  // namespace dodyn::surrogate

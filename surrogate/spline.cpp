@@ -1,4 +1,4 @@
-#include "surrogate/strawman.hpp"
+#include "surrogate/spline.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -31,9 +31,9 @@ struct Proposal {
 
 std::string text(double value, int digits = 6) { return formatted("%.*g", digits, value); }
 
-class Strawman final : public Strategy {
+class Spline final : public Strategy {
  public:
-  Strawman(const Variable& variable, const StrawmanOptions& options) : variable_(variable), options_(options) {}
+  Spline(const Variable& variable, const SplineOptions& options) : variable_(variable), options_(options) {}
 
   std::vector<Eigen::VectorXd> ask(int at_most) override;
   void tell(const Evaluation& evaluation) override;
@@ -66,7 +66,7 @@ class Strawman final : public Strategy {
   std::string say(const Sample& s) const;
 
   Variable variable_;
-  StrawmanOptions options_;
+  SplineOptions options_;
   std::vector<Sample> samples_;    // every design tried, ascending
   int handed_out_ = 0;             // initial samples asked
   std::optional<double> pending_;  // design asked by plan and not yet told
@@ -74,7 +74,7 @@ class Strawman final : public Strategy {
   Proposal plan_;
 };
 
-const Sample* Strawman::best() const {
+const Sample* Spline::best() const {
   const Sample* found = nullptr;
   for (const Sample& s : samples_) {
     if (s.ok && (!found || s.cost < found->cost || (s.cost == found->cost && s.id < found->id))) found = &s;
@@ -82,12 +82,12 @@ const Sample* Strawman::best() const {
   return found;
 }
 
-bool Strawman::all_gradients() const {
+bool Spline::all_gradients() const {
   return options_.gradient && std::all_of(samples_.begin(), samples_.end(),
                                           [](const Sample& s) { return !s.ok || std::isfinite(s.gradient); });
 }
 
-CubicSpline Strawman::fit() const {
+CubicSpline Spline::fit() const {
   Eigen::Matrix3Xd good(3, samples_.size());
   Eigen::Index n = 0;
   for (const Sample& s : samples_) {
@@ -99,7 +99,7 @@ CubicSpline Strawman::fit() const {
 }
 
 // Step 3: around each good sample, up to its good neighbours or halfway to the failed ones.
-Minimum Strawman::target(const CubicSpline& spline) const {
+Minimum Spline::target(const CubicSpline& spline) const {
   Minimum least{not_a_number, infinity};
   const auto reach = [&](const Sample& from, std::size_t neighbour, double bound) {
     if (neighbour >= samples_.size()) return bound;
@@ -122,7 +122,7 @@ Minimum Strawman::target(const CubicSpline& spline) const {
 // the parabola leaves out. Yes when a minimum as far away as |y'| + e allows is within the design tolerance or promises
 // no significant gain, or when the cost rises from an end by more than e (five samples at least). With gradients: when
 // the one at a bound points outward.
-bool Strawman::confirmed(const Sample& least, double significant) const {
+bool Spline::confirmed(const Sample& least, double significant) const {
   if (all_gradients()) {
     if (least.x == variable_.lower) return least.gradient >= 0;
     if (least.x == variable_.upper) return least.gradient <= 0;
@@ -152,7 +152,7 @@ bool Strawman::confirmed(const Sample& least, double significant) const {
 
 // Step 3: three times as far from the best sample where the goal moves on as the best sample just did, by `step`; not
 // past half the way to the next sample beyond, nor into what a failed one forbids.
-double Strawman::overshoot(double least, double goal, double step) const {
+double Spline::overshoot(double least, double goal, double step) const {
   const double onward = goal - least;
   if (onward * step <= 0) return goal;
   double x = least + 3 * onward;
@@ -167,7 +167,7 @@ double Strawman::overshoot(double least, double goal, double step) const {
 
 // Into the largest gap: its middle, or beside a given sample twice as far as that sample's nearer neighbour where this
 // is less. Stops where every such gap is too narrow.
-Proposal Strawman::split_gap(const Sample* beside, const std::string& why) const {
+Proposal Spline::split_gap(const Sample* beside, const std::string& why) const {
   Proposal proposal;
   double widest = 2 * spacing() * (1 + 1e-12);
   for (std::size_t i = 0; i + 1 < samples_.size(); ++i) {
@@ -189,7 +189,7 @@ Proposal Strawman::split_gap(const Sample* beside, const std::string& why) const
   return proposal;
 }
 
-std::string Strawman::say(const Sample& s) const {
+std::string Spline::say(const Sample& s) const {
   std::string place;
   if (s.x == variable_.lower)
     place = "optimum at the lower bound of " + variable_.name;
@@ -209,7 +209,7 @@ std::string Strawman::say(const Sample& s) const {
 
 // Steps 2 to 5. `change`: cost of the sample just told minus the best before it, where it was a good one put at the
 // spline's minimum; infinite otherwise. `step`: how far the best sample moved by it; 0 where it did not.
-Proposal Strawman::decide(double change, double step) const {
+Proposal Spline::decide(double change, double step) const {
   const Sample* const least = best();
   const auto good = std::count_if(samples_.begin(), samples_.end(), [](const Sample& s) { return s.ok; });
   if (const auto failures = static_cast<std::ptrdiff_t>(samples_.size()) - good; failures >= options_.max_failures) {
@@ -268,7 +268,7 @@ Proposal Strawman::decide(double change, double step) const {
   return proposal;
 }
 
-std::vector<Eigen::VectorXd> Strawman::ask(int at_most) {
+std::vector<Eigen::VectorXd> Spline::ask(int at_most) {
   std::vector<Eigen::VectorXd> designs;
   const auto add = [&](double x) { designs.push_back(Eigen::VectorXd::Constant(1, x)); };
   for (; handed_out_ < options_.initial_samples && static_cast<int>(designs.size()) < at_most; ++handed_out_) {
@@ -281,10 +281,10 @@ std::vector<Eigen::VectorXd> Strawman::ask(int at_most) {
   return designs;
 }
 
-void Strawman::tell(const Evaluation& e) {
-  if (e.design.size() != 1) throw std::invalid_argument("strawman: told a design of other than one variable");
+void Spline::tell(const Evaluation& e) {
+  if (e.design.size() != 1) throw std::invalid_argument("spline: told a design of other than one variable");
   const double x = e.design[0];
-  if (!std::isfinite(x)) throw std::invalid_argument("strawman: told a design that is not a number");
+  if (!std::isfinite(x)) throw std::invalid_argument("spline: told a design that is not a number");
   const bool ok = e.ok() && std::isfinite(e.cost);
   const Sample sample{x, ok, e.cost, e.cost_stderr, e.gradient.size() == 1 ? e.gradient[0] : not_a_number, e.id};
   if (!ok) {
@@ -313,7 +313,7 @@ void Strawman::tell(const Evaluation& e) {
   if (!pending_) plan_ = decide(change, step);
 }
 
-Iteration Strawman::describe(int grid_points) const {
+Iteration Spline::describe(int grid_points) const {
   Iteration out;
   out.note = plan_.stopped.empty() ? plan_.note : plan_.stopped;
   if (std::isfinite(plan_.x)) {
@@ -336,19 +336,19 @@ Iteration Strawman::describe(int grid_points) const {
 
 }  // namespace
 
-std::unique_ptr<Strategy> make_strawman(const Variable& variable, const StrawmanOptions& options) {
+std::unique_ptr<Strategy> make_spline(const Variable& variable, const SplineOptions& options) {
   if (!std::isfinite(variable.lower) || !std::isfinite(variable.upper) || !(variable.lower < variable.upper))
-    throw std::invalid_argument("strawman: the range of " + variable.name + " is empty");
-  if (options.initial_samples < 2) throw std::invalid_argument("strawman: initial samples must be at least 2");
-  if (!(options.tolerance > 0)) throw std::invalid_argument("strawman: the tolerance must be above 0");
+    throw std::invalid_argument("spline: the range of " + variable.name + " is empty");
+  if (options.initial_samples < 2) throw std::invalid_argument("spline: initial samples must be at least 2");
+  if (!(options.tolerance > 0)) throw std::invalid_argument("spline: the tolerance must be above 0");
   if (!(options.design_tolerance > 0 && options.design_tolerance <= 0.1))
-    throw std::invalid_argument("strawman: the design tolerance must be in (0, 0.1]");
-  if (options.max_failures < 1) throw std::invalid_argument("strawman: max failures must be at least 1");
-  return std::make_unique<Strawman>(variable, options);
+    throw std::invalid_argument("spline: the design tolerance must be in (0, 0.1]");
+  if (options.max_failures < 1) throw std::invalid_argument("spline: max failures must be at least 1");
+  return std::make_unique<Spline>(variable, options);
 }
 
-const KeyTable<StrawmanOptions>& strawman_keys() {
-  using Options = StrawmanOptions;
+const KeyTable<SplineOptions>& spline_keys() {
+  using Options = SplineOptions;
   static const auto table =
       KeyTable<Options>("surrogate.")
           .add("initial-samples", &Options::initial_samples,

@@ -68,7 +68,7 @@ MotionPath MotionDesigns::path(const Eigen::VectorXd& design, std::uint64_t seed
   // way points, and how far the motion is when it passes them
   std::vector<std::pair<double, Eigen::VectorXd>> knots = {{0.0, first}};
   Eigen::VectorXd last = first;
-  for (const Way& way : ways_) {
+  for (const Waypoint& way : ways_) {
     place(way.places, way.given, all, last);
     knots.emplace_back(way.share, last);
   }
@@ -187,7 +187,7 @@ MotionPath MotionDesigns::path(const Eigen::VectorXd& design, std::uint64_t seed
     path.q.push_back(std::move(q));
     for (const int c : moving[i]) passed[static_cast<std::size_t>(c)] += path.duration[i];
   }
-  if (number == 0 && settings_.text("motion.first-start") == "simulate") let_go(path, design);
+  if (number == 0 && settings_.text("motion.first-guess") == "simulated") let_go(path, design);
   refer(path, design);
   return path;
 }
