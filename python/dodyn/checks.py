@@ -48,7 +48,7 @@ def interval(evaluation: Evaluation) -> tuple[float, float, str] | None:
 
 def log_names(study: Archive) -> set[str]:
     """Names of the variables on a logarithmic scale."""
-    return {name.strip() for key in ("surrogate.log-scale", "surrogate.logarithmic") for name in study.configuration.get(key, "").split(",")} - {""}
+    return {name.strip() for name in study.configuration.get("surrogate.log-scale", "").split(",")} - {""}
 
 
 def discrete_names(study: Archive) -> set[str]:

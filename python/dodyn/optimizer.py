@@ -53,7 +53,7 @@ class Optimizer:
     constraints   "METRIC <= LIMIT", "METRIC >= LIMIT", "LOW <= METRIC <= HIGH"; tell() then needs these metrics
     objectives    names of the minimized quantities: "cost", or metrics
     metrics       names of further metrics
-    integers, logarithmic   names of variables that are whole numbers, or searched in their logarithm
+    integers, log_scale     names of variables that are whole numbers, or searched in their logarithm
     gradient      whether tell() gives gradients
     noise         whether costs are noisy though they have no standard errors
     seed          the same seed and the same costs give the same points
@@ -68,7 +68,7 @@ class Optimizer:
         objectives: Sequence[str] = ("cost",),
         metrics: Sequence[str] = (),
         integers: Sequence[str] = (),
-        logarithmic: Sequence[str] = (),
+        log_scale: Sequence[str] = (),
         gradient: bool = False,
         noise: bool = False,
         seed: int = 1,
@@ -86,7 +86,7 @@ class Optimizer:
             else:
                 design[name] = list(domain)
         surrogate: dict[str, Value] = {"strategy": strategy}
-        for key, values in (("constraints", constraints), ("integers", integers), ("logarithmic", logarithmic)):
+        for key, values in (("constraints", constraints), ("integers", integers), ("log-scale", log_scale)):
             if values:
                 surrogate[key] = ", ".join(values)
         if list(objectives) != ["cost"]:

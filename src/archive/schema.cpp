@@ -560,14 +560,14 @@ auto each(const std::vector<Item>& items, Member Item::*member) {
 
 void write_stopped(hid_t file, const std::string& reason) {
   const Column text{"stop_reason", "", string_type(reason_bytes), {}};
-  const Handle attribute = own(H5Aopen(file, "stop_reason", H5P_DEFAULT), "attribute 'stopped'");
-  check(H5Awrite(attribute, text.type, encode(text, reason).data()), "attribute 'stopped'");
+  const Handle attribute = own(H5Aopen(file, "stop_reason", H5P_DEFAULT), "attribute 'stop_reason'");
+  check(H5Awrite(attribute, text.type, encode(text, reason).data()), "attribute 'stop_reason'");
 }
 
 std::string read_stopped(hid_t file) {
   const Column text{"stop_reason", "", string_type(reason_bytes), {}};
   const Bytes bytes = read_attribute(file, "stop_reason", text.type, 1);
-  if (bytes.size() != reason_bytes) throw Error("not a dodyn archive: attribute 'stopped' is not one text");
+  if (bytes.size() != reason_bytes) throw Error("not a dodyn archive: attribute 'stop_reason' is not one text");
   std::string reason;
   decode(text, bytes, reason);
   return reason;
@@ -694,7 +694,7 @@ void create_layout(const std::string& path, const Contents& contents) {
   set_provenance(file, contents.provenance, contents.created);
   own(H5Acreate2(file, "stop_reason", string_type(reason_bytes), own(H5Screate(H5S_SCALAR), "HDF5"), H5P_DEFAULT,
                  H5P_DEFAULT),
-      "attribute 'stopped'");
+      "attribute 'stop_reason'");
   write_stopped(file, "");
 
   for (const char* name : {"/evaluations", "/trajectories", "/iterations", "/surrogate", "/events"})

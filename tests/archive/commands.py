@@ -163,7 +163,7 @@ def foreign():
         del f["/evaluations/cost"]
         f["/evaluations/cost"] = h5py.ExternalLink("g.h5", "/evaluations/cost")
 
-    for change, word in ((many_reasons, "'stopped'"), (many_points, "'grid_points'"), (outside, "/evaluations/cost"),
+    for change, word in ((many_reasons, "'stop_reason'"), (many_points, "'grid_points'"), (outside, "/evaluations/cost"),
                          (linked, "/evaluations/cost")):
         shutil.copy("f.h5", "x.h5")
         open("victim", "wb").write(b"v" * 4096)

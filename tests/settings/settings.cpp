@@ -293,14 +293,14 @@ TEST_F(FreeSections, AreTheStudysIdentity) {
   EXPECT_EQ(differences(read(motion), archived), "");
   EXPECT_EQ(differences(read(motion, {"--phase.stance.intervals", "40"}), archived),
             "phase.stance.intervals: 30 / 40 (archive / now)");
-  EXPECT_EQ(differences(read(motion, {"--initial-state.x", "1"}), archived), "start.x: none / 1 (archive / now)");
+  EXPECT_EQ(differences(read(motion, {"--initial-state.x", "1"}), archived), "initial-state.x: none / 1 (archive / now)");
   EXPECT_EQ(differences(read(motion + "[situation rough]\n"), archived),
             "sections: [phase stance] [initial-state] [phase low flight] [situation nominal] / [phase stance] "
             "[initial-state] [phase "
             "low flight] [situation nominal] [situation rough] (archive / now)");
   EXPECT_EQ(differences(read("[walk]\nintervals = 7\n[phase stance]\nfixed = foot\nintervals = 30\n"), archived),
             "sections: [phase stance] [initial-state] [phase low flight] [situation nominal] / [phase stance], "
-            "start.rate(theta): 1.3 / none (archive / now)");
+            "initial-state.rate(theta): 1.3 / none (archive / now)");
 }
 
 TEST_F(FreeSections, EachMistakeGetsItsLine) {
@@ -311,7 +311,7 @@ TEST_F(FreeSections, EachMistakeGetsItsLine) {
   EXPECT_EQ(complaint("[initial-state x]"), "f:3: [initial-state x] has a name; allowed: [initial-state]");
   EXPECT_EQ(complaint("[phase a]\n[phase a]"), "f:4: [phase a] is given twice (already at line 3)");
   EXPECT_EQ(complaint("[phase a]\nintervalls = 3"),
-            "f:4: unknown key 'intervalls' in [phase] (did you mean 'intervals'?); allowed: hold, intervals, duration");
+            "f:4: unknown key 'intervalls' in [phase] (did you mean 'intervals'?); allowed: fixed, intervals, duration");
   EXPECT_EQ(complaint("[phase a]\nfixed ="), "f:4: fixed has no value; allowed: key = value");
   EXPECT_EQ(complaint(motion, {"--phase.stnace.intervals", "3"}),
             "command line: --phase.stnace.intervals: no section [phase stnace] (did you mean 'stance'?); there are: "
