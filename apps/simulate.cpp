@@ -93,7 +93,7 @@ ExitCode simulate(const Invocation& call) {
   if (!start.empty()) {
     const std::string evaluator = again ? study::archived_study(path, {}, id).settings.evaluator
                                         : evaluators::read_settings(path, given.keys).evaluator;
-    given.keys.push_back("--" + evaluator + ".start=" + start);
+    given.keys.push_back("--" + evaluator + ".initial-state=" + start);
   }
   const auto simulated = [&] {
     if (again) return simulated_again(path, given.keys, id);

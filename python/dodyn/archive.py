@@ -371,7 +371,7 @@ def reading(path: PathLike) -> Iterator[Any]:
 def dataset(group: Any, name: str, shape: tuple[int, ...] | None = None, kinds: str | None = None) -> Any:
     """A dataset of the file itself: not a link out of it, and no larger than the file can hold. `shape`: its extents after the first one.
     Throws ValueError."""
-    if not isinstance(group.get(name, getlink=True), h5py.HardLink):
+    if not isinstance(group, h5py.Group) or not isinstance(group.get(name, getlink=True), h5py.HardLink):
         raise ValueError(f"{name} is not in this file")
     found = group[name]
     if not isinstance(found, h5py.Dataset) or found.external or found.is_virtual:

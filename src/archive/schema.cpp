@@ -636,12 +636,12 @@ void create_scales(hid_t file, const Layout& layout, const Table& evaluations, c
   create_names(file, "/evaluations/variable", names(layout.variables));
   create_names(file, "/evaluations/metric", names(layout.metrics));
   create_names(file, "/evaluations/part", {"fields", "trajectory", "outcome"});
-  create_names(file, "/iterations/number", layout.numbers);
+  create_names(file, "/iterations/diagnostic", layout.numbers);
   create_names(file, "/iterations/candidate_column", layout.candidates);
   create_numbers(file, "/iterations/candidate", surrogate::most_candidates);
   link(file, "/evaluations/variable", "/iterations/variable");
   link(file, id, "/trajectories/id");
-  if (has_curve(layout)) link(file, n_observed, "/surrogate/evaluations");
+  if (has_curve(layout)) link(file, n_observed, "/surrogate/n_observed");
   for (const auto& channel : layout.channels) {
     const std::string node = "/trajectories/node_" + std::to_string(channel.nodes);
     if (H5Lexists(file, node.c_str(), H5P_DEFAULT) <= 0) create_numbers(file, node, channel.nodes);
@@ -662,9 +662,9 @@ void create_scales(hid_t file, const Layout& layout, const Table& evaluations, c
     scale(column, 0, n_observed);
     if (!column.shape.empty() && !curve)
       scale(column, 1,
-            column.shape.size() > 1            ? "/iterations/candidate"
-            : column.path.ends_with("numbers") ? "/iterations/number"
-                                               : "/iterations/variable");
+            column.shape.size() > 1                ? "/iterations/candidate"
+            : column.path.ends_with("diagnostics") ? "/iterations/diagnostic"
+                                                   : "/iterations/variable");
     if (column.shape.size() > 1) scale(column, 2, "/iterations/candidate_column");
   }
 }

@@ -45,7 +45,7 @@ std::string bound_note(const std::vector<Variable>& variables, const Eigen::Vect
     const bool at_lower = value - lower <= near, at_upper = upper - value <= near;
     if (at_lower || at_upper)
       text += (text.empty() ? "" : ", ") + name + " is at its " + (at_lower ? "lower" : "upper") + " bound " +
-              with_unit(to_text(at_lower ? lower : upper), unit);
+              with_unit(short_number(at_lower ? lower : upper), unit);
   }
   return text.empty() ? "" : text + ": the optimum may lie beyond the range";
 }

@@ -143,10 +143,10 @@ std::string renamed(std::string_view name, const std::vector<std::string>& candi
     return std::find(candidates.begin(), candidates.end(), now) != candidates.end();
   };
   for (const auto& [before, now] : names) {
-    if (before == name && is_there(now)) return std::string(now);
+    const bool bare = before.find('.') != before.npos && rest_of(before) == name;
+    if ((before == name || bare) && is_there(now)) return std::string(now);
     // a key without its section, as below `[section]`
-    if (before.find('.') != before.npos && rest_of(before) == name && is_there(rest_of(now)))
-      return std::string(rest_of(now));
+    if (bare && is_there(rest_of(now))) return std::string(rest_of(now));
   }
   return "";
 }

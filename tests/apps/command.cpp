@@ -430,7 +430,7 @@ TEST_F(Command, ScenariosAreTheSameOnAnyNumberOfRanks) {
          "[design]\nknee.min = 0.35\nknee.max = 0.6\nperiod = 0.8\n[gait]\nmodel = motor-biped\nintervals = 16\n"
          "initial-guesses = 4\ntasks = 2\nshifts = 1\n[scenario slow]\nstep-length = 0.4\nreference = 0.034\n"
          "[scenario fast]\nstep-length = 0.6\nreference = 0.45\n[scenario up]\nslope = 1 deg\nstep-length = 0.5\n"
-         "parts = 1\nreference = 0.31\n";
+         "tasks = 1\nreference = 0.31\n";
   const std::string words = "run s.cfg --study.max-evaluations 5 --study.archive ";
   EXPECT_EQ(dodyn(words + "1.h5").code, 0);
   EXPECT_EQ(ranks(2, words + "2.h5").code, 0);

@@ -137,7 +137,7 @@ def examine(scenario, design, Q, U, cost):
         end = vector(e.get("end", "0"))
         at = vector(e["at"]) if "at" in e else (links[parent]["end"] if parent >= 0 else np.zeros(3))
         index[name] = len(links)
-        links.append(dict(parent=parent, moves=moves, at=at, end=end, first=len(names), partner=e.get("partner", name)))
+        links.append(dict(parent=parent, moves=moves, at=at, end=end, first=len(names), partner=e.get("counterpart", name)))
         names += own
         if "mass" in e:
             I = [value(x) for x in e.get("inertia", "0").split(",")]
@@ -149,7 +149,7 @@ def examine(scenario, design, Q, U, cost):
     drives = [names.index(e["coordinate"]) for _, e in of_kind("actuator")]
     B = np.zeros((N, len(drives)))
     B[drives, range(len(drives))] = 1
-    driven = [(names.index(e["place"]), value(e["mass"])) for _, e in of_kind("driven")]  # flywheels behind gears, at a joint's angle
+    driven = [(names.index(e["place"]), value(e["mass"])) for _, e in of_kind("rotor")]  # flywheels behind gears, at a joint's angle
     springs = [(names.index(e["coordinate"]), value(e.get("stiffness", "0")), value(e.get("rest", "0")), value(e.get("damping", "0"))) for _, e in of_kind("spring")]
 
     def frames(q, v):
@@ -243,7 +243,7 @@ def examine(scenario, design, Q, U, cost):
 
     # ---- ranges, limits, clearance
     slack = {}
-    for name, e in of_kind("range") if ASKED.get("gait.joint-limits") != "free" else []:
+    for name, e in of_kind("joint-limit") if ASKED.get("gait.joint-limits") != "none" else []:
         c = names.index(e["coordinate"])
         slack[name] = min(Q[:, c].min() - value(e["from"]) if "from" in e else np.inf, value(e["to"]) - Q[:, c].max() if "to" in e else np.inf)
     if ASKED.get("gait.knee-stops") == "true":

@@ -75,8 +75,8 @@ laws = case.pop("impacts", [])
 clauses = dict((clause.split() + [""])[:2] for clause in option.get("contact.wall.law", "").split(",") if clause)
 for law in laws if clauses else ():
     law.update({name: float(value) if value else True for name, value in clauses.items()})
-if "start.cube" in option:
-    start = option["start.cube"].split("velocity")[1].split(",")[0]
+if "initial-state.cube" in option:
+    start = option["initial-state.cube"].split("velocity")[1].split(",")[0]
     case["velocity"]["cube"] = (tuple(map(float, start.split())), case["velocity"]["cube"][1])
 if not PENALTY:
     case["impacts"] = laws

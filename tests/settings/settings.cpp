@@ -293,7 +293,8 @@ TEST_F(FreeSections, AreTheStudysIdentity) {
   EXPECT_EQ(differences(read(motion), archived), "");
   EXPECT_EQ(differences(read(motion, {"--phase.stance.intervals", "40"}), archived),
             "phase.stance.intervals: 30 / 40 (archive / now)");
-  EXPECT_EQ(differences(read(motion, {"--initial-state.x", "1"}), archived), "initial-state.x: none / 1 (archive / now)");
+  EXPECT_EQ(differences(read(motion, {"--initial-state.x", "1"}), archived),
+            "initial-state.x: none / 1 (archive / now)");
   EXPECT_EQ(differences(read(motion + "[situation rough]\n"), archived),
             "sections: [phase stance] [initial-state] [phase low flight] [situation nominal] / [phase stance] "
             "[initial-state] [phase "
@@ -310,8 +311,9 @@ TEST_F(FreeSections, EachMistakeGetsItsLine) {
   EXPECT_EQ(complaint("[phase]"), "f:3: [phase] has no name; allowed: [phase NAME]");
   EXPECT_EQ(complaint("[initial-state x]"), "f:3: [initial-state x] has a name; allowed: [initial-state]");
   EXPECT_EQ(complaint("[phase a]\n[phase a]"), "f:4: [phase a] is given twice (already at line 3)");
-  EXPECT_EQ(complaint("[phase a]\nintervalls = 3"),
-            "f:4: unknown key 'intervalls' in [phase] (did you mean 'intervals'?); allowed: fixed, intervals, duration");
+  EXPECT_EQ(
+      complaint("[phase a]\nintervalls = 3"),
+      "f:4: unknown key 'intervalls' in [phase] (did you mean 'intervals'?); allowed: fixed, intervals, duration");
   EXPECT_EQ(complaint("[phase a]\nfixed ="), "f:4: fixed has no value; allowed: key = value");
   EXPECT_EQ(complaint(motion, {"--phase.stnace.intervals", "3"}),
             "command line: --phase.stnace.intervals: no section [phase stnace] (did you mean 'stance'?); there are: "
