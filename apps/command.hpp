@@ -111,7 +111,7 @@ ExitCode simulate(const Invocation& call);
 ExitCode check(const Invocation& call);
 ExitCode predict(const Invocation& call);
 ExitCode sensitivity(const Invocation& call);
-ExitCode python(const Invocation& call);  // report, plot, animate, import
+ExitCode python(const Invocation& call);  // report, watch, plot, animate, import
 
 using AddOptions = boost::program_options::options_description_easy_init;
 void add_run_options(AddOptions add);

@@ -102,6 +102,7 @@ void add_predict_options(AddOptions add) {
   add("json", po::bool_switch(), "as JSON");
   add("export", text()->value_name("FILE.h5"), "a file to write as HDF5");
   add("optimum", po::bool_switch(), "the best design of the model");
+  add("slices", po::bool_switch(), "as JSON: the model of the cost along each variable and pair through the design");
 }
 
 ExitCode predict(const Invocation& call) {
@@ -125,6 +126,10 @@ ExitCode predict(const Invocation& call) {
     }
     if (optimum) {
       std::cout << report::optimum_text(study.contents, study.observed);
+      return finished;
+    }
+    if (given.flag("slices")) {
+      std::cout << report::slices_json(study.contents, study.observed, design);
       return finished;
     }
     const auto prediction = report::prediction_of(study.contents, study.observed, design, quantities(of, study));

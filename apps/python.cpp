@@ -95,6 +95,9 @@ ExitCode python(const Invocation& call) {
                             "sys.path.insert(0, sys.argv.pop(1)); from dodyn.__main__ import main; sys.exit(main())";
   std::vector<std::string> words = {interpreter(), "-c", start, package_folder(), call.argv[1]};
   words.insert(words.end(), call.words.begin(), call.words.end());
+  std::error_code error;
+  if (const fs::path program = fs::read_symlink("/proc/self/exe", error); !error)
+    ::setenv("DODYN_PROGRAM", program.c_str(), 1);  // which the report asks for its models
   become(words);
   throw std::runtime_error(words.front() + ": " + std::strerror(errno));
 }

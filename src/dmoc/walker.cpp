@@ -5,6 +5,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "systems/skeleton.hpp"
+
 namespace dodyn::dmoc {
 
 using autodiff::Var;
@@ -38,11 +40,7 @@ Walker::Walker(systems::Model model) {
   for (std::size_t p = 0; p <= tree.links.size(); ++p)
     for (int i = 0; i < base; ++i)
       point_names.push_back((p == 0 ? "foot" : tree.links[p - 1].name + "_end") + letters[static_cast<std::size_t>(i)]);
-  for (const auto& link : tree.links) {
-    if (std::all_of(link.end.begin(), link.end.end(), [](const auto& x) { return x.is_zero(); })) continue;
-    joined_points.push_back(link.parent < 0 ? "foot" : tree.links[static_cast<std::size_t>(link.parent)].name + "_end");
-    joined_points.push_back(link.name + "_end");
-  }
+  joined_points = systems::joined_points(tree, "foot");
   for (const auto& actuator : tree.actuators) input_names.push_back(actuator.name);
   for (const auto& knee : tree.knees) knees.push_back({knee.coordinate - base, knee.flexion});
   spread.assign(static_cast<std::size_t>(joints), 1.0);

@@ -6,6 +6,7 @@
 #include "record/evaluation.hpp"
 #include "record/text.hpp"
 #include "settings/expression.hpp"
+#include "systems/skeleton.hpp"
 
 namespace dodyn::evaluators::hybrid {
 
@@ -75,7 +76,7 @@ Channels HybridRun::channels(int nodes) const {
   }
   if (options_.method == Method::projected)
     all.push_back({"z", "", "what is projected: its gap goes on below zero", nodes, tree.coordinate_names});
-  all.push_back({"points", "m", "the root and the ends of the links", nodes, ends});
+  all.push_back({"points", "m", "the root and the ends of the links", nodes, ends, {}, systems::joined_points(tree, "root")});
   return all;
 }
 

@@ -18,6 +18,7 @@
 #include "record/random.hpp"
 #include "record/text.hpp"
 #include "settings/key_table.hpp"
+#include "systems/skeleton.hpp"
 
 namespace dodyn::evaluators {
 
@@ -207,7 +208,7 @@ Channels MotionEvaluator::channels() const {
        N, controls},
       {"held_force", "", "force (N, N m) on what is held; zero where it moves", N, tree.coordinate_names},
       {"energy", "J", "discrete energy of the interval that begins at the node", N, {"energy"}},
-      {"points", "m", "the root and the ends of the links", N, ends},
+      {"points", "m", "the root and the ends of the links", N, ends, {}, systems::joined_points(tree, "root")},
       {"phase", "1", "number of the phase", N, {"phase"}},
   };
   for (Channel& channel : picture_channels(designs_, N)) list.push_back(std::move(channel));
