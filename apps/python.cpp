@@ -97,7 +97,7 @@ ExitCode python(const Invocation& call) {
   words.insert(words.end(), call.words.begin(), call.words.end());
   std::error_code error;
   if (const fs::path program = fs::read_symlink("/proc/self/exe", error); !error)
-    ::setenv("DODYN_PROGRAM", program.c_str(), 1);  // which the report asks for its models
+    ::setenv("DODYN", program.c_str(), 1);  // the program that the package asks, as for the models of a report
   become(words);
   throw std::runtime_error(words.front() + ": " + std::strerror(errno));
 }

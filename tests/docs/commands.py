@@ -50,7 +50,7 @@ def judge(words):
         return None
     if command not in options:
         return f"no command {command}"
-    if command in ("plot", "animate", "report"):
+    if command in ("plot", "animate", "report", "watch"):
         known = set(re.findall(r"--[a-z][a-z-]*", ask(command, "--help")[1])) | options[command]
         unknown = [w for w in words if w.startswith("--") and w.split("=")[0] not in known]
         return f"{command} does not know {unknown}" if unknown else None

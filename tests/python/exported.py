@@ -45,6 +45,26 @@ with tempfile.TemporaryDirectory() as folder:
                 m = {key: data[()] for key, data in h5py.File("model.h5")[name].items()}
                 terms = m["spread"][0] * (np.abs(m["values"]).max() + np.abs(m["gradients"]).max() / np.sqrt(m["inverse_square"].min()))
                 worst = max(worst, abs(mine - middle) / max(terms, abs(middle)))
+        # Slices and pairs are what is predicted there, one design at a time.
+        slices = json.loads(run("predict", archive, "--slices"))
+
+        def predicted(design):
+            return json.loads(run("predict", archive, *(f"--design.{name}={value!r}" for name, value in design.items()), "--json"))["quantities"]["cost"]
+
+        def same(one, other):
+            return abs(one - other) <= 1e-7 * max(1.0, abs(other))  # weights of both signs cancel
+
+        for name, one in zip(("x", "y"), slices["slices"]):
+            for k in (0, 13, 40):
+                there = predicted({**slices["design"], name: one["x"][k]})
+                assert same(one["median"][k], there["middle"]) and same(one["lower"][k], there["lower"]) and same(one["upper"][k], there["upper"]), (one, there)
+        (pair,) = slices["pairs"]
+        assert (pair["i"], pair["j"], len(pair["median"])) == (0, 1, 24 * 24)
+        for i, j in ((0, 0), (17, 5), (23, 23)):
+            assert same(pair["median"][i + 24 * j], predicted({"x": pair["x"][i], "y": pair["y"][j]})["middle"]), (archive, i, j, pair["median"][i + 24 * j], predicted({"x": pair["x"][i], "y": pair["y"][j]}))
+        assert same(slices["middle"]["median"], predicted({"x": 0.0, "y": 1.0})["middle"])
+        ranges = {"x": (-2, 2), "y": (-1, 3)}
+        assert all(ranges[name][0] <= low <= high <= ranges[name][1] for name, (low, high) in slices["optimum"]["variables"].items()), slices["optimum"]
         again = subprocess.run([DODYN, "predict", archive, "--export", "model.h5"], capture_output=True, text=True)
         assert again.returncode == 2 and "is there already" in again.stderr, again
         os.remove("model.h5")
