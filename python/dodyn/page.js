@@ -47,7 +47,7 @@ class Study {
     this.columns.set('cost', this.cost);
     data.variables.forEach((v, k) => this.columns.set(v.name, numbers(rows.design[k])));
     data.metrics.forEach((m, k) => { if (!this.columns.has(m.name)) this.columns.set(m.name, numbers(rows.metrics[k])); });
-    for (const name of ['seconds', 'rank', 'parent']) if (!this.columns.has(name)) this.columns.set(name, numbers(rows[name]));
+    for (const name of ['wall_time', 'rank', 'warm_start_id']) if (!this.columns.has(name)) this.columns.set(name, numbers(rows[name]));
     if (this.stderr && !this.columns.has('cost_stderr')) this.columns.set('cost_stderr', this.stderr);
     if (!this.columns.has('id')) this.columns.set('id', numbers(rows.id));
     this.front = new Set(data.front);
@@ -64,7 +64,7 @@ class Study {
   violates(i) { return this.status(i) === 'ok' && !this.feasible(i); }
   reason(i) { return this.data.reasons[this.data.rows.reason[i]]; }
   shown(i) { return this.subset === null || this.subset.has(this.ids[i]); }
-  quantity(name) { return [...this.variables, ...this.metrics].find(q => q.name === name) || { name, unit: name === 'seconds' ? 's' : '' }; }
+  quantity(name) { return [...this.variables, ...this.metrics].find(q => q.name === name) || { name, unit: name === 'wall_time' ? 's' : '' }; }
   value(variable, x, digits = 5) {
     if (variable.choices.length && variable.choices[x] !== undefined) return variable.choices[x];
     return short(x, digits) + unitOf(variable.unit);
@@ -136,13 +136,13 @@ class Study {
   csv() {
     const quote = text => /[",\n\r]/.test(text) ? '"' + text.replaceAll('"', '""') + '"' : text;
     const cell = x => Number.isFinite(x) ? String(x) : '';
-    const head = ['id', ...this.variables.map(labelOf), 'cost', ...(this.stderr ? ['cost_stderr'] : []), ...this.metrics.map(m => labelOf(m)), 'status', 'seconds [s]', 'reason'];
+    const head = ['id', ...this.variables.map(labelOf), 'cost', ...(this.stderr ? ['cost_stderr'] : []), ...this.metrics.map(m => labelOf(m)), 'status', 'wall_time [s]', 'reason'];
     const lines = [head.map(quote).join(',')];
     for (let i = 0; i < this.count; ++i) {
       if (!this.shown(i)) continue;
       const designs = this.variables.map((v, k) => { const x = this.columns.get(v.name)[i]; return v.choices.length ? quote(v.choices[x] || cell(x)) : cell(x); });
       const metrics = this.data.rows.metrics.map(column => column[i] === null ? '' : String(column[i]));
-      lines.push([this.ids[i], ...designs, cell(this.cost[i]), ...(this.stderr ? [cell(this.stderr[i])] : []), ...metrics, this.status(i), cell(this.columns.get('seconds')[i]), quote(this.reason(i))].join(','));
+      lines.push([this.ids[i], ...designs, cell(this.cost[i]), ...(this.stderr ? [cell(this.stderr[i])] : []), ...metrics, this.status(i), cell(this.columns.get('wall_time')[i]), quote(this.reason(i))].join(','));
     }
     return lines.join('\n') + '\n';
   }
@@ -293,7 +293,7 @@ function evaluationsTable(study, root) {
   const others = [...new Set([...named, ...metrics])];
   rowTable(study, root, [idColumn(study), ...quantityColumns(study, study.variables.map(v => v.name)), numberColumn(study, 'cost', 'cost', 8, study.data.cost),
     ...(study.stderr ? [numberColumn(study, 'cost_stderr', 'standard error', 3)] : []), ...quantityColumns(study, others),
-    { label: 'status', text: true, value: i => study.status(i), show: i => study.status(i) }, numberColumn(study, 'seconds', 'seconds', 3), numberColumn(study, 'rank', 'rank', 6),
+    { label: 'status', text: true, value: i => study.status(i), show: i => study.status(i) }, numberColumn(study, 'wall_time', 'wall_time [s]', 3), numberColumn(study, 'rank', 'rank', 6),
     { label: 'reason', text: true, value: i => study.reason(i), show: i => study.reason(i) }],
   () => d3.range(study.count).filter(i => study.shown(i)), 50);
 }

@@ -12,9 +12,7 @@ import gzip
 import html
 import json
 import math
-import os
 import re
-import shutil
 import subprocess
 from collections.abc import Iterable, Sequence
 from importlib import resources
@@ -26,6 +24,7 @@ import numpy as np
 from . import checks, summary
 from . import motion as motions
 from .archive import Archive, Array, Evaluation, Quantity, Trajectory
+from .program import ProgramError, find_program
 from .svg import STATUS_COLOURS, Chart, limits, ramp, tag
 
 # D3 draws the charts: scales, axes, brushes, contours. three.js draws the motions. Both are Debian packages that need no Node.js.
@@ -235,12 +234,12 @@ def rows_data(study: Archive) -> Json:
     statuses: dict[str, int] = {}
     rows = {
         "id": [e.id for e in study],
-        "parent": [e.warm_start_id for e in study],
+        "warm_start_id": [e.warm_start_id for e in study],
         "status": [statuses.setdefault(e.status, len(statuses)) for e in study],
         "reason": [reasons.setdefault(summary.reason(study, e)[:400], len(reasons)) for e in study],
         "cost": [rounded(e.cost, 10) for e in study],
         "stderr": [rounded(e.cost_stderr, 4) for e in study] if any(e.cost_stderr > 0 for e in study) else None,
-        "seconds": [rounded(e.wall_time, 4) for e in study],
+        "wall_time": [rounded(e.wall_time, 4) for e in study],
         "rank": [e.rank for e in study],
         "feasible": [int(study.feasible(e)) for e in study],
         "design": [[rounded(e.design[v.name], 10) for e in study] for v in study.variables],
@@ -262,13 +261,10 @@ def curves_data(study: Archive) -> Json | None:
 
 def ask_program(*arguments: object) -> Json | None:
     """What a subcommand of the program prints as JSON; None where it refuses, or where there is no program."""
-    program = os.environ.get("DODYN_PROGRAM") or shutil.which("dodyn")
-    if not program:
-        return None
-    done = subprocess.run([program, *map(str, arguments)], capture_output=True, text=True, check=False)
     try:
+        done = subprocess.run([find_program(), *map(str, arguments)], capture_output=True, text=True, check=False)
         return json.loads(done.stdout) if done.returncode == 0 else None
-    except ValueError:
+    except (ValueError, OSError, ProgramError):
         return None
 
 
@@ -488,7 +484,7 @@ def evaluations_part(study: Archive) -> str:
     others = shown_metrics(study)
     others += [m.name for m in study.metrics if m.name not in others]
     head = ["id", *(v.label for v in study.variables), "cost", *(["standard error"] if noisy else [])]
-    head += [*(label(study, name) for name in others), "status", "seconds", "reason"]
+    head += [*(label(study, name) for name in others), "status", "wall_time [s]", "reason"]
     rows = []
     for e in list(study)[:PLAIN_ROWS]:
         cells = cell(e.id) + design_cells(study, e) + cell(e.cost, digits=8)
