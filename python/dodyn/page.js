@@ -327,12 +327,12 @@ function importanceBars(study, root) {
   const found = study.data.importance;
   if (!found.variables) { root.append(make('p', {}, found.reason)); return; }
   const order = [...found.variables].sort((a, b) => b.total - a.total);
-  root.append(make('table', { class: 'importance' }, make('thead', {}, make('tr', {}, make('th', { scope: 'col' }, 'variable'), make('th', { scope: 'col' }, 'share of the variance'), make('th', { scope: 'col', class: 'n' }, 'total'), make('th', { scope: 'col', class: 'n' }, 'alone'))),
+  root.append(make('div', { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': 'Importance' }, make('table', { class: 'importance' }, make('thead', {}, make('tr', {}, make('th', { scope: 'col' }, 'variable'), make('th', { scope: 'col' }, 'share of the variance'), make('th', { scope: 'col', class: 'n' }, 'total'), make('th', { scope: 'col', class: 'n' }, 'alone'))),
     make('tbody', {}, ...order.map(v => {
       const bar = make('span', { class: 'share' }), alone = make('span', { class: 'share alone' });
       bar.style.width = `${100 * Math.min(1, Math.max(0, v.total))}%`; alone.style.width = `${100 * Math.min(1, Math.max(0, v.first))}%`;
       return make('tr', {}, make('td', {}, v.name), make('td', { class: 'bars' }, bar, alone), make('td', { class: 'n' }, short(v.total, 2)), make('td', { class: 'n' }, short(v.first, 2)));
-    }))), make('p', { class: 'hint' }, found.note));
+    })))), make('p', { class: 'hint' }, found.note));
 }
 
 // ---- the page ---------------------------------------------------------------------------------------------------------------
