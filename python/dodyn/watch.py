@@ -53,7 +53,7 @@ def progress(study: Archive, now: float) -> Json:
     if len(recent) > 1 and recent[-1] > recent[0]:
         rate = (len(recent) - 1) / (recent[-1] - recent[0])
         left = f"; at most {duration((int(most) - count) / rate)} left" if most.isdigit() and not study.finished and int(most) > count else ""
-        facts.append(("rate", f"{60 * rate:.3g} a minute, of the last {len(recent)}{left}"))
+        facts.append(("rate", f"{60 * rate:.{'0f' if rate > 2 else '3g'}} a minute, of the last {len(recent)}{left}"))
     best = study.recommended or study.lowest
     if best is not None:
         after = sum(1 for e in study if e.id > best.id)
