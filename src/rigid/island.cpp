@@ -179,57 +179,65 @@ double Island<n, directions>::residual(const Eigen::VectorXd& nu, const std::vec
 }
 
 template <int n, int directions>
-bool Island<n, directions>::factor_smooth() requires smooth {
-  factor_.set_zero();
-  for (const auto& m : mass_) (m.index < 0 ? factor_.diagonal(m.row) : factor_.below(m.index)) += m.block;
-  for (std::size_t i = 0; i < contact_.size(); ++i) {
-    factored_[i] = mode_[i];
-    if (mode_[i] == Mode::off) continue;
-    const Slope slope = this->slope(i);
-    const auto own = shares(i);
-    const int* link = links_.data() + first_link_[i];
-    for (std::size_t a = 0; a < own.size(); ++a) {
-      const Eigen::Matrix<double, width, directions> weighted = own[a].rows * slope;
-      factor_.diagonal(own[a].place).noalias() += weighted * own[a].rows.transpose();
-      for (std::size_t b = 0; b < a; ++b, ++link)
-        if (own[a].place > own[b].place)
-          factor_.below(*link).noalias() += weighted * own[b].rows.transpose();
-        else
-          factor_.below(*link).noalias() += own[b].rows * weighted.transpose();
+bool Island<n, directions>::factor_smooth() {
+  if constexpr (!smooth) {
+    return false;
+  } else {
+    factor_.set_zero();
+    for (const auto& m : mass_) (m.index < 0 ? factor_.diagonal(m.row) : factor_.below(m.index)) += m.block;
+    for (std::size_t i = 0; i < contact_.size(); ++i) {
+      factored_[i] = mode_[i];
+      if (mode_[i] == Mode::off) continue;
+      const Slope slope = this->slope(i);
+      const auto own = shares(i);
+      const int* link = links_.data() + first_link_[i];
+      for (std::size_t a = 0; a < own.size(); ++a) {
+        const Eigen::Matrix<double, width, directions> weighted = own[a].rows * slope;
+        factor_.diagonal(own[a].place).noalias() += weighted * own[a].rows.transpose();
+        for (std::size_t b = 0; b < a; ++b, ++link)
+          if (own[a].place > own[b].place)
+            factor_.below(*link).noalias() += weighted * own[b].rows.transpose();
+          else
+            factor_.below(*link).noalias() += own[b].rows * weighted.transpose();
+      }
     }
+    return factor_.factor();
   }
-  return factor_.factor();
 }
 
 // How far to go along the direction, at most 1: to where the slope of what is minimised is a tenth of the first.
 template <int n, int directions>
-double Island<n, directions>::search(double inertia, double curvature, double steepest) const requires smooth {
-  double constant = inertia;
-  for (std::size_t i = 0; i < contact_.size(); ++i) constant += push_[i].dot(impulse_[i]);
-  const auto slope = [&](double s) {
-    double sum = constant + s * curvature;
-    Mode ignored;
-    for (std::size_t i = 0; i < contact_.size(); ++i)
-      sum -= push_[i].dot(allowed(i, wanted_[i] - s * stiffness_ * admittance_[i].cwiseProduct(push_[i]), ignored));
-    return sum;
-  };
-  double left = 0.0, right = 1.0, low = steepest, high = slope(1.0), s = 1.0;
-  if (high <= -0.3 * steepest) return 1.0;
-  for (int i = 0; i < 12; ++i) {  // regula falsi, Illinois variant
-    s = left + (right - left) * low / (low - high);
-    const double here = slope(s);
-    if (std::abs(here) <= -0.3 * steepest) break;
-    if (here > 0.0) {
-      right = s;
-      high = here;
-      low *= 0.5;
-    } else {
-      left = s;
-      low = here;
-      high *= 0.5;
+double Island<n, directions>::search(double inertia, double curvature, double steepest) const {
+  if constexpr (!smooth) {
+    return 0.0;
+  } else {
+    double constant = inertia;
+    for (std::size_t i = 0; i < contact_.size(); ++i) constant += push_[i].dot(impulse_[i]);
+    const auto slope = [&](double s) {
+      double sum = constant + s * curvature;
+      Mode ignored;
+      for (std::size_t i = 0; i < contact_.size(); ++i)
+        sum -= push_[i].dot(allowed(i, wanted_[i] - s * stiffness_ * admittance_[i].cwiseProduct(push_[i]), ignored));
+      return sum;
+    };
+    double left = 0.0, right = 1.0, low = steepest, high = slope(1.0), s = 1.0;
+    if (high <= -0.3 * steepest) return 1.0;
+    for (int i = 0; i < 12; ++i) {  // regula falsi, Illinois variant
+      s = left + (right - left) * low / (low - high);
+      const double here = slope(s);
+      if (std::abs(here) <= -0.3 * steepest) break;
+      if (here > 0.0) {
+        right = s;
+        high = here;
+        low *= 0.5;
+      } else {
+        left = s;
+        low = here;
+        high *= 0.5;
+      }
     }
+    return s;
   }
-  return s;
 }
 
 template <int n, int directions>
@@ -274,132 +282,148 @@ double Island<n, directions>::inverse_mass_norm() const {
 }
 
 template <int n, int directions>
-int Island<n, directions>::step_smooth(double stiffness, int most, Eigen::VectorXd& nu,
-                                       std::vector<double>& impulse) requires smooth {
-  const int size = width * factor_.nodes();
-  const std::size_t count = contact_.size();
-  if (stiffness != std::exchange(stiffness_, stiffness)) usable_ = false;
-  moved_.setZero(size);
-  momentum_.setZero(size);
-  for (std::size_t i = 0; i < count; ++i) wanted_[i] = impulse_[i] + stiffness * admittance_[i].cwiseProduct(error_[i]);
-  bool full = false;  // whether the last step went all the way
-  int factorisations = 0;
-  for (int k = 0;; ++k) {
-    residual_ = -momentum_;
-    bool same = usable_;
-    for (std::size_t i = 0; i < count; ++i) {
+int Island<n, directions>::step_smooth(double stiffness, int most, Eigen::VectorXd& nu, std::vector<double>& impulse) {
+  if constexpr (!smooth) {
+    return 0;
+  } else {
+    const int size = width * factor_.nodes();
+    const std::size_t count = contact_.size();
+    if (stiffness != std::exchange(stiffness_, stiffness)) usable_ = false;
+    moved_.setZero(size);
+    momentum_.setZero(size);
+    for (std::size_t i = 0; i < count; ++i)
+      wanted_[i] = impulse_[i] + stiffness * admittance_[i].cwiseProduct(error_[i]);
+    bool full = false;  // whether the last step went all the way
+    int factorisations = 0;
+    for (int k = 0;; ++k) {
+      residual_ = -momentum_;
+      bool same = usable_;
+      for (std::size_t i = 0; i < count; ++i) {
+        result_[i] = allowed(i, wanted_[i], mode_[i]);
+        same = same && mode_[i] == factored_[i];
+        const Along change = result_[i] - impulse_[i];
+        if (change.isZero(0.0)) continue;
+        for (const auto& share : shares(i))
+          residual_.segment<width>(width * share.place).noalias() += share.rows * change;
+      }
+      // The problem is piecewise quadratic and a full step in one piece ends it. Otherwise it is done when the velocities
+      // that the impulses give are those found to a hundredth, in the kinetic metric.
+      if (inverse_mass_norm() <= 1e-4 * moved_.dot(momentum_) || (same && full)) break;
+      if (k == most) {
+        factorisations = most + 1;
+        break;
+      }
+      if (!same) {
+        ++factorisations;
+        if (!(usable_ = factor_smooth())) return most + 1;
+      }
+      direction_ = residual_;
+      factor_.solve(direction_);
+      if (!direction_.allFinite()) {
+        usable_ = false;
+        return most + 1;
+      }
+      set_direction();
+      const double s = search(direction_.dot(momentum_), direction_.dot(pushed_), -direction_.dot(residual_));
+      full = s == 1.0;
+      moved_ += s * direction_;
+      momentum_ += s * pushed_;
+      for (std::size_t i = 0; i < count; ++i) wanted_[i] -= s * stiffness * admittance_[i].cwiseProduct(push_[i]);
+    }
+    apply(nu, impulse);
+    return factorisations;
+  }
+}
+
+template <int n, int directions>
+bool Island<n, directions>::factor_rough() {
+  if constexpr (smooth) {
+    return false;
+  } else {
+    factor_.set_zero();
+    for (const auto& m : mass_)
+      if (m.index < 0) {
+        factor_.diagonal(m.row) += m.block;
+      } else {
+        factor_.below(m.index) += m.block;
+        factor_.above(m.index) += m.block.transpose();
+      }
+    for (std::size_t i = 0; i < contact_.size(); ++i) {
+      if (mode_[i] == Mode::off) continue;
+      Slope slope = this->slope(i);
+      const auto t = open_[i].template tail<directions - 1>();
+      if (const double size = t.norm(); size > 0.0)
+        slope.template rightCols<directions - 1>() -=
+            slope.col(0) * (friction_[contact_[i]] / size * t.transpose()).eval();
+      const auto own = shares(i);
+      const int* link = links_.data() + first_link_[i];
+      for (std::size_t a = 0; a < own.size(); ++a) {
+        const Eigen::Matrix<double, width, directions> left = own[a].rows * slope,
+                                                       right = own[a].rows * slope.transpose();
+        factor_.diagonal(own[a].place).noalias() += left * own[a].rows.transpose();
+        for (std::size_t b = 0; b < a; ++b, ++link) {
+          const bool below = own[a].place > own[b].place;
+          (below ? factor_.below(*link) : factor_.above(*link)).noalias() += left * own[b].rows.transpose();
+          (below ? factor_.above(*link) : factor_.below(*link)).noalias() += own[b].rows * right.transpose();
+        }
+      }
+    }
+    return factor_.factor();
+  }
+}
+
+// Sets `residual_` where `s` of the direction has been gone; its square.
+template <int n, int directions>
+double Island<n, directions>::missed(double s) {
+  if constexpr (smooth) {
+    return 0.0;
+  } else {
+    residual_ = -momentum_ - s * pushed_;
+    for (std::size_t i = 0; i < contact_.size(); ++i) {
+      Along error = open_[i] - s * push_[i];
+      error[0] -= friction_[contact_[i]] * error.template tail<directions - 1>().norm();
+      wanted_[i] = impulse_[i] + stiffness_ * admittance_[i].cwiseProduct(error);
       result_[i] = allowed(i, wanted_[i], mode_[i]);
-      same = same && mode_[i] == factored_[i];
       const Along change = result_[i] - impulse_[i];
       if (change.isZero(0.0)) continue;
       for (const auto& share : shares(i))
         residual_.segment<width>(width * share.place).noalias() += share.rows * change;
     }
-    // The problem is piecewise quadratic and a full step in one piece ends it. Otherwise it is done when the velocities
-    // that the impulses give are those found to a hundredth, in the kinetic metric.
-    if (inverse_mass_norm() <= 1e-4 * moved_.dot(momentum_) || (same && full)) break;
-    if (k == most) {
-      factorisations = most + 1;
-      break;
-    }
-    if (!same) {
-      ++factorisations;
-      if (!(usable_ = factor_smooth())) return most + 1;
-    }
-    direction_ = residual_;
-    factor_.solve(direction_);
-    if (!direction_.allFinite()) {
-      usable_ = false;
-      return most + 1;
-    }
-    set_direction();
-    const double s = search(direction_.dot(momentum_), direction_.dot(pushed_), -direction_.dot(residual_));
-    full = s == 1.0;
-    moved_ += s * direction_;
-    momentum_ += s * pushed_;
-    for (std::size_t i = 0; i < count; ++i) wanted_[i] -= s * stiffness * admittance_[i].cwiseProduct(push_[i]);
+    return inverse_mass_norm();
   }
-  apply(nu, impulse);
-  return factorisations;
 }
 
 template <int n, int directions>
-bool Island<n, directions>::factor_rough() requires(!smooth) {
-  factor_.set_zero();
-  for (const auto& m : mass_)
-    if (m.index < 0) {
-      factor_.diagonal(m.row) += m.block;
-    } else {
-      factor_.below(m.index) += m.block;
-      factor_.above(m.index) += m.block.transpose();
+int Island<n, directions>::step_rough(double stiffness, int most, Eigen::VectorXd& nu, std::vector<double>& impulse) {
+  if constexpr (smooth) {
+    return 0;
+  } else {
+    const int size = width * factor_.nodes();
+    stiffness_ = stiffness;
+    usable_ = false;
+    moved_.setZero(size);
+    momentum_.setZero(size);
+    pushed_.setZero(size);
+    for (auto& push : push_) push.setZero();
+    double now = missed(0.0);
+    int k = 0;
+    for (; now > 1e-4 * moved_.dot(momentum_) && now > 0.0; ++k) {
+      if (k == most || !factor_rough()) return most + 1;
+      direction_ = residual_;
+      factor_.solve(direction_);
+      if (!direction_.allFinite()) return most + 1;
+      set_direction();
+      double s = 1.0, then = missed(s);
+      for (; then > (1.0 - 0.2 * s) * now; then = missed(s))
+        if ((s *= 0.5) < 0.1) return most + 1;
+      moved_ += s * direction_;
+      momentum_ += s * pushed_;
+      for (std::size_t i = 0; i < contact_.size(); ++i) open_[i] -= s * push_[i];
+      now = then;
     }
-  for (std::size_t i = 0; i < contact_.size(); ++i) {
-    if (mode_[i] == Mode::off) continue;
-    Slope slope = this->slope(i);
-    const auto t = open_[i].template tail<directions - 1>();
-    if (const double size = t.norm(); size > 0.0)
-      slope.template rightCols<directions - 1>() -=
-          slope.col(0) * (friction_[contact_[i]] / size * t.transpose()).eval();
-    const auto own = shares(i);
-    const int* link = links_.data() + first_link_[i];
-    for (std::size_t a = 0; a < own.size(); ++a) {
-      const Eigen::Matrix<double, width, directions> left = own[a].rows * slope,
-                                                     right = own[a].rows * slope.transpose();
-      factor_.diagonal(own[a].place).noalias() += left * own[a].rows.transpose();
-      for (std::size_t b = 0; b < a; ++b, ++link) {
-        const bool below = own[a].place > own[b].place;
-        (below ? factor_.below(*link) : factor_.above(*link)).noalias() += left * own[b].rows.transpose();
-        (below ? factor_.above(*link) : factor_.below(*link)).noalias() += own[b].rows * right.transpose();
-      }
-    }
+    apply(nu, impulse);
+    return k;
   }
-  return factor_.factor();
-}
-
-// Sets `residual_` where `s` of the direction has been gone; its square.
-template <int n, int directions>
-double Island<n, directions>::missed(double s) requires(!smooth) {
-  residual_ = -momentum_ - s * pushed_;
-  for (std::size_t i = 0; i < contact_.size(); ++i) {
-    Along error = open_[i] - s * push_[i];
-    error[0] -= friction_[contact_[i]] * error.template tail<directions - 1>().norm();
-    wanted_[i] = impulse_[i] + stiffness_ * admittance_[i].cwiseProduct(error);
-    result_[i] = allowed(i, wanted_[i], mode_[i]);
-    const Along change = result_[i] - impulse_[i];
-    if (change.isZero(0.0)) continue;
-    for (const auto& share : shares(i)) residual_.segment<width>(width * share.place).noalias() += share.rows * change;
-  }
-  return inverse_mass_norm();
-}
-
-template <int n, int directions>
-int Island<n, directions>::step_rough(double stiffness, int most, Eigen::VectorXd& nu,
-                                      std::vector<double>& impulse) requires(!smooth) {
-  const int size = width * factor_.nodes();
-  stiffness_ = stiffness;
-  usable_ = false;
-  moved_.setZero(size);
-  momentum_.setZero(size);
-  pushed_.setZero(size);
-  for (auto& push : push_) push.setZero();
-  double now = missed(0.0);
-  int k = 0;
-  for (; now > 1e-4 * moved_.dot(momentum_) && now > 0.0; ++k) {
-    if (k == most || !factor_rough()) return most + 1;
-    direction_ = residual_;
-    factor_.solve(direction_);
-    if (!direction_.allFinite()) return most + 1;
-    set_direction();
-    double s = 1.0, then = missed(s);
-    for (; then > (1.0 - 0.2 * s) * now; then = missed(s))
-      if ((s *= 0.5) < 0.1) return most + 1;
-    moved_ += s * direction_;
-    momentum_ += s * pushed_;
-    for (std::size_t i = 0; i < contact_.size(); ++i) open_[i] -= s * push_[i];
-    now = then;
-  }
-  apply(nu, impulse);
-  return k;
 }
 
 template class Island<2, 1>;

@@ -73,13 +73,13 @@ class Island {
   void set_direction();
   double inverse_mass_norm() const;
   void apply(Eigen::VectorXd& nu, std::vector<double>& impulse) const;
-  // Each kind is compiled for itself alone.
-  int step_smooth(double stiffness, int most, Eigen::VectorXd& nu, std::vector<double>& impulse) requires smooth;
-  bool factor_smooth() requires smooth;
-  double search(double inertia, double curvature, double steepest) const requires smooth;
-  int step_rough(double stiffness, int most, Eigen::VectorXd& nu, std::vector<double>& impulse) requires(!smooth);
-  bool factor_rough() requires(!smooth);
-  double missed(double s) requires(!smooth);
+  // Of one direction (smooth) the first three are used, else the others; those of no use are compiled empty.
+  int step_smooth(double stiffness, int most, Eigen::VectorXd& nu, std::vector<double>& impulse);
+  bool factor_smooth();
+  double search(double inertia, double curvature, double steepest) const;
+  int step_rough(double stiffness, int most, Eigen::VectorXd& nu, std::vector<double>& impulse);
+  bool factor_rough();
+  double missed(double s);
 
   const ContactRows<n>* rows_ = nullptr;
   std::span<const double> target_, friction_;
