@@ -107,6 +107,7 @@ ExitCode repair(const Invocation& call);
 ExitCode merge(const Invocation& call);
 ExitCode solve(const Invocation& call);
 ExitCode serve(const Invocation& call);
+ExitCode new_study(const Invocation& call);
 ExitCode simulate(const Invocation& call);
 ExitCode check(const Invocation& call);
 ExitCode predict(const Invocation& call);
@@ -114,6 +115,7 @@ ExitCode sensitivity(const Invocation& call);
 ExitCode python(const Invocation& call);  // report, watch, plot, animate, import
 
 using AddOptions = boost::program_options::options_description_easy_init;
+void add_new_options(AddOptions add);
 void add_run_options(AddOptions add);
 void add_rerun_options(AddOptions add);
 void add_show_options(AddOptions add);

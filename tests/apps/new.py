@@ -1,0 +1,44 @@
+"""`dodyn new KIND` writes studies that run at once, and overwrites nothing. Usage: new.py DODYN"""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+DODYN = os.path.abspath(sys.argv[1])
+
+
+def dodyn(*words, code=0):
+    done = subprocess.run([DODYN, *words], capture_output=True, text=True, timeout=200)
+    assert done.returncode == code, (words, done)
+    return done.stdout + done.stderr
+
+
+with tempfile.TemporaryDirectory() as directory:
+    os.chdir(directory)
+    kinds = [line.split()[0] for line in dodyn("new", "--list").splitlines()]
+    assert kinds == ["gait", "motion", "simulation", "python", "bash", "cpp"], kinds
+    for kind in kinds:
+        os.mkdir(os.path.join(directory, kind))
+        os.chdir(os.path.join(directory, kind))
+        said = dodyn("new", kind)
+        files = sorted(os.listdir("."))
+        assert f"{kind}.cfg" in files and all(name in said for name in files), (said, files)
+        texts = {name: open(name).read() for name in files}
+        assert files[0] in dodyn("new", kind, code=2) or f"{kind}.cfg" in dodyn("new", kind, code=2)
+        assert texts == {name: open(name).read() for name in files}, "nothing is overwritten"
+        if kind == "cpp":
+            if shutil.which("c++") is None:
+                continue
+            subprocess.run(["c++", "-O2", "-o", "cpp", "cpp.cpp"], check=True)
+        dodyn("run", f"{kind}.cfg", "--study.max-evaluations", "3")
+        rows = json.loads(dodyn("show", f"{kind}.h5", "--json"))["evaluations"]
+        assert len(rows) == 3 and all(row["status"] == "ok" for row in rows), rows
+        print(kind, "ok", flush=True)
+    os.chdir(directory)
+    os.symlink("nowhere", "motion.model")  # a link that leads nowhere is there, too
+    dodyn("new", "motion", code=2)
+    assert not os.path.exists("motion.cfg")
+    assert "did you mean 'motion'" in dodyn("new", "motoin", code=2)
