@@ -82,9 +82,13 @@ study::Study::Interruption interruption(const Settings& settings) {
 // Evaluations to do again, by id; an empty set: those that failed.
 using Again = std::optional<std::set<std::int64_t>>;
 
-// What the archive has to say of the outcome; where it cannot be read just now, the best evaluation.
+// What the archive has to say of the outcome; where it cannot be read just now, or within the second that an interrupted run has, the
+// best evaluation.
 std::string found(const std::string& path, const study::Summary& summary, const Settings& settings) {
+  constexpr int rows_read_in_a_second = 20000;
+  const bool in_haste = summary.end == study::End::resumable && summary.evaluated + summary.restored > rows_read_in_a_second;
   try {
+    if (in_haste) return report::best_text(summary.best ? &*summary.best : nullptr, settings.variables);
     const archive::Contents contents = archive::read(path);
     return report::outcome_text(contents, study::observed_data(contents));
   } catch (const archive::Error&) {
@@ -97,10 +101,20 @@ ExitCode lead(const Settings& settings, const evaluators::Evaluator& evaluator, 
   const std::string path = settings.text("study.archive");
   if (again && !std::filesystem::exists(path)) throw ConfigError(path + ": no such archive; nothing to do again");
   ProgressLine line(stderr);
-  study::Study study(settings, evaluator, strategy, farm, std::move(where), interruption(settings),
-                     [&](const study::Progress& tally) {
-                       if (line.due()) line.show(report::progress_text(tally, settings.variables));
-                     });
+  std::optional<study::Study> opened;
+  try {
+    opened.emplace(settings, evaluator, strategy, farm, std::move(where), interruption(settings),
+                   [&](const study::Progress& tally) {
+                     if (line.due()) line.show(report::progress_text(tally, settings.variables));
+                   });
+  } catch (const archive::Busy& busy) {
+    std::cerr << "dodyn: " << busy.what() << "; try again when that has ended\n";
+    return in_use;
+  } catch (const study::Interrupted& end) {
+    std::cerr << "dodyn: " << end.what() << "; stopped, the same command continues\n";
+    return interrupted;
+  }
+  study::Study& study = *opened;
   if (const std::string reason = strategy.reason(); !reason.empty()) std::cout << "strategy: " << reason << std::endl;
   const study::Summary summary = again ? study.rerun(*again) : study.run();
   line.end();

@@ -126,7 +126,7 @@ ExitCode show(const Invocation& call) {
     std::cout << (events ? report::events_text(contents)
                   : csv  ? report::csv(contents, listing)
                   : json ? report::json(contents, listing)
-                         : head(path, contents) + report::table(contents, listing));
+                         : head(path, contents) + report::table(contents, listing) + report::causes_text(contents));
   } catch (const archive::Error& error) {
     throw ConfigError(error.what());
   } catch (const std::filesystem::filesystem_error& error) {

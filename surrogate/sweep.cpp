@@ -96,7 +96,7 @@ class Sweep final : public Strategy {
     }
     while (open_ < grid_.size() && grid_[open_].observed) ++open_;
     if (!e.ok() || !std::isfinite(e.cost)) return;
-    good_.push_back(e);
+    good_.push_back({e.id, e.cost, e.design});
     if (best_ < 0 || e.cost < good_[best_].cost) best_ = static_cast<std::ptrdiff_t>(good_.size()) - 1;
   }
 
@@ -108,7 +108,7 @@ class Sweep final : public Strategy {
       out << ", none with a usable cost";
       return out.str();
     }
-    const Evaluation& b = good_[best_];
+    const Good& b = good_[best_];
     out << ": best cost ";
     out.precision(9);
     out << b.cost << " (evaluation " << b.id << ") at ";
@@ -126,7 +126,7 @@ class Sweep final : public Strategy {
     out.best_id = good_[best_].id;
     if (variables_.size() != 1 || grid_points < 2) return out;
     std::vector<std::pair<double, double>> samples;
-    for (const Evaluation& e : good_) samples.emplace_back(e.design[0], e.cost);
+    for (const Good& e : good_) samples.emplace_back(e.design[0], e.cost);
     std::sort(samples.begin(), samples.end());
     out.grid = Eigen::VectorXd::LinSpaced(grid_points, variables_[0].lower, variables_[0].upper);
     out.value = out.grid.unaryExpr([&](double x) {
@@ -151,7 +151,12 @@ class Sweep final : public Strategy {
   std::vector<Variable> variables_;
   std::vector<GridPoint> grid_;  // in the order asked
   std::size_t open_ = 0;         // the first point not yet told
-  std::vector<Evaluation> good_;
+  struct Good {
+    std::int64_t id;
+    double cost;
+    Eigen::VectorXd design;
+  };
+  std::vector<Good> good_;
   std::ptrdiff_t best_ = -1;  // in good_
   Eigen::VectorXd last_asked_;
   std::string note_;

@@ -27,7 +27,20 @@ std::size_t known_size(const std::string& path) {
               "recovers the others");
 }
 
-Contents read_all(hid_t file, const std::string& path) {
+// Reads rows 0 .. `rows` - 1 in blocks of a few MiB, and calls visit(block, row in the block, row).
+template <class Visit>
+void for_each_row(hid_t file, std::span<const Column> table, hsize_t rows, Visit&& visit) {
+  constexpr std::size_t block_bytes = 8 << 20;
+  std::size_t bytes = 1;
+  for (const Column& column : table) bytes += column.bytes();
+  const hsize_t most = std::max<hsize_t>(1, block_bytes / bytes);
+  for (hsize_t first = 0; first < rows; first += most) {
+    const Block block = read_block(file, table, first, std::min(most, rows - first));
+    for (hsize_t at = 0; at < std::min(most, rows - first); ++at) visit(block, at, first + at);
+  }
+}
+
+Contents read_all(hid_t file, const std::string& path, const std::function<void()>& look = {}) {
   Contents contents;
   check_schema(file);
   contents.schema = schema_version;
@@ -45,41 +58,39 @@ Contents read_all(hid_t file, const std::string& path) {
 
   const Table iterations = iteration_table(layout);
   const hsize_t whole_iterations = rows_inside(file, iterations, size, decided);
-  const Block decisions = read_block(file, iterations, 0, whole_iterations);
   const Eigen::VectorXd grid = whole_iterations > 0 ? read_grid(file, layout) : Eigen::VectorXd();
-  for (hsize_t row = 0; row < whole_iterations; ++row) {
-    if (!fits_checksum(decisions, row)) damaged("the iteration", row);
-    const IterationRow iteration = iteration_of(decisions, row, layout, grid);
+  for_each_row(file, iterations, whole_iterations, [&](const Block& decisions, hsize_t at, hsize_t row) {
+    if (!fits_checksum(decisions, at)) damaged("the iteration", row);
+    const IterationRow iteration = iteration_of(decisions, at, layout, grid);
     contents.n_observed.push_back(iteration.evaluations);
     contents.iterations.push_back(iteration.decided);
-  }
+  });
 
   const hsize_t whole_events = rows_inside(file, events, size, befallen);
-  const Block incidents = read_block(file, events, 0, whole_events);
-  for (hsize_t row = 0; row < whole_events; ++row) {
-    if (!fits_checksum(incidents, row)) damaged("the event", row);
-    contents.events.push_back(event_of(incidents, row));
-  }
+  for_each_row(file, events, whole_events, [&](const Block& incidents, hsize_t at, hsize_t row) {
+    if (!fits_checksum(incidents, at)) damaged("the event", row);
+    contents.events.push_back(event_of(incidents, at));
+  });
 
   const bool merged = !contents.sources.empty();
   const Table evaluations = evaluation_table(layout, merged);
   const hsize_t rows = rows_inside(file, evaluations, size, evaluated);
-  const Block block = read_block(file, fields_of(evaluations, layout), 0, rows);
-  for (hsize_t row = 0; row < rows; ++row) {
-    if (!fits_checksum(block, row)) damaged("the evaluation", row);
-    contents.evaluations.push_back(evaluation_of(block, row));
-    contents.outcomes.push_back(outcome_of(block, row));
-    if (merged) contents.origins.push_back(origin_of(block, row));
+  for_each_row(file, fields_of(evaluations, layout), rows, [&](const Block& block, hsize_t at, hsize_t row) {
+    if (at == 0 && look) look();
+    if (!fits_checksum(block, at)) damaged("the evaluation", row);
+    contents.evaluations.push_back(evaluation_of(block, at));
+    contents.outcomes.push_back(outcome_of(block, at));
+    if (merged) contents.origins.push_back(origin_of(block, at));
     if (!is_whole(contents, contents.evaluations.size() - 1))
       throw Error("damaged: row " + std::to_string(row) + " is no evaluation; dodyn repair recovers the others");
-  }
+  });
   return contents;
 }
 
 }  // namespace
 
-Contents read(const std::string& path) {
-  return on(path, [&] { return read_all(open_to_read(path), path); });
+Contents read(const std::string& path, const std::function<void()>& look) {
+  return on(path, [&] { return read_all(open_to_read(path), path, look); });
 }
 
 void for_each_trajectory(const std::string& path, std::size_t rows,
@@ -89,11 +100,12 @@ void for_each_trajectory(const std::string& path, std::size_t rows,
     check_schema(file);
     const Layout layout = read_layout(file);
     const Table table = evaluation_table(layout, is_merged(file));
-    for (std::size_t row = 0; row < rows; ++row) {
-      Motion motion = motion_at(file, layout, table, row);
-      if (!fits_checksum(file, table, row, motion)) damaged("the trajectory", row);
+    const Block sums = read_block(file, fields_of(table, layout).subspan(field_count(), 1), 0, rows);
+    for_each_row(file, channels_of(table, layout), rows, [&](const Block& block, hsize_t at, hsize_t row) {
+      Motion motion = motion_of(block, at);
+      if (motion_checksum(sums, row) != motion.checksum) damaged("the trajectory", row);
       visit(row, std::move(motion.trajectory));
-    }
+    });
   });
 }
 
@@ -253,9 +265,14 @@ Archive Archive::create(const std::string& path, const Layout& layout, const Pro
 }
 
 Archive Archive::resume(const std::string& path) {
+  return resume(path, 0);
+}
+
+Archive Archive::resume(const std::string& path, std::size_t rows_read) {
   return on(path, [&] {
     // Before the lock leaves its mark beside something that is no archive; and nobody goes on from damaged rows.
-    read_all(open_to_read(path), path);
+    if (length(open_to_read(path), evaluation_table({}, false).front()) != rows_read || rows_read == 0)
+      read_all(open_to_read(path), path);
     auto file = std::make_unique<File>(path);
     if (wait_for_others(path, 0)) file->mend();
     if (probe(path) == Condition::marked || !file->open()) {

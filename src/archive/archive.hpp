@@ -47,7 +47,7 @@ struct Error : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// ... just now, since another program has it open for writing; once that has closed it, it can.
+// ... just now, since another program has it open for writing, or another run appends to it; once that has ended, it can.
 struct Busy : Error {
   using Error::Error;
 };
@@ -76,7 +76,8 @@ struct Contents {
 
 // Reads an archive, also one that another process is writing or that a killed process left behind.
 // Throws Error where the file is missing, is not an archive, or has another schema.
-Contents read(const std::string& path);
+// Calls look() now and then, which may throw.
+Contents read(const std::string& path, const std::function<void()>& look = {});
 // The trajectory of the last row of an id; empty where it has none.
 Trajectory read_trajectory(const std::string& path, std::int64_t id);
 // Visits the trajectory of each of the first `rows` rows.
@@ -141,6 +142,8 @@ class Archive {
   // Opens `path` to append. A file that a killed process left behind is first copied, complete rows only, to `path`.tmp,
   // flushed to disk and renamed over the old one. Throws Error where it is damaged.
   static Archive resume(const std::string& path);
+  // The same, where this process has just read this number of rows without a complaint: they are not read again.
+  static Archive resume(const std::string& path, std::size_t rows_read);
 
   Archive(Archive&&) noexcept;
   Archive& operator=(Archive&&) noexcept;

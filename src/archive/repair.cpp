@@ -164,6 +164,10 @@ bool fits_checksum(hid_t file, const Table& table, hsize_t row, const Motion& mo
   return value_at<std::uint32_t>(read_rows(file, table[checksum_column(table)], row, 1), 1) == motion.checksum;
 }
 
+std::uint32_t motion_checksum(const Block& block, hsize_t row) {
+  return value_at<std::uint32_t>(block.cell(row, checksum_column(block.table)), 1);
+}
+
 std::uint32_t outcome_of(const Block& block, hsize_t row) {
   return value_at<std::uint32_t>(block.cell(row, checksum_column(block.table)), 2);
 }

@@ -61,8 +61,13 @@ std::size_t Column::elements() const {
   return product;
 }
 
+std::size_t Column::bytes() const {
+  if (cached_bytes == 0) cached_bytes = elements() * H5Tget_size(type);
+  return cached_bytes;
+}
+
 hsize_t Column::chunk_rows() const {
-  return trajectory() ? 1 : std::max<hsize_t>(1, 4096 / std::max<std::size_t>(1, bytes()));
+  return packed() ? 1 : std::max<hsize_t>(1, 4096 / std::max<std::size_t>(1, bytes()));
 }
 
 std::size_t field_count() {
@@ -240,6 +245,10 @@ Row encode(const Table& table, const Layout& layout, const Outcome& outcome, std
   row.emplace_back(Cell{as_bytes(checksums)});
   if (merged) row.emplace_back(Cell{as_bytes(source)});
   for (std::size_t c = 0; moves && c < values.size(); ++c) {
+    if (!channels[c].packed()) {
+      row.emplace_back(Cell{encode(channels[c], values[c])});
+      continue;
+    }
     const Packed chunk = outcome.packed.empty() ? packed(values[c]) : outcome.packed.at(c);
     row.emplace_back(Cell{chunk.bytes, chunk.deflated});
   }
@@ -332,7 +341,7 @@ void create_dataset(hid_t file, const Column& column) {
   const Handle list = own(H5Pcreate(H5P_DATASET_CREATE), "HDF5");
   check(H5Pset_chunk(list, static_cast<int>(chunk.size()), chunk.data()), column.path);
   check(H5Pset_obj_track_times(list, false), column.path);
-  if (column.trajectory()) {
+  if (column.packed()) {
     check(H5Pset_shuffle(list), column.path);
     check(H5Pset_deflate(list, 4), column.path);
   }
@@ -341,6 +350,14 @@ void create_dataset(hid_t file, const Column& column) {
   const Handle dataset =
       own(H5Dcreate2(file, column.path.c_str(), column.type, space, H5P_DEFAULT, list, H5P_DEFAULT), column.path);
   if (!column.unit.empty()) set_attribute(dataset, "unit", std::string(column.unit));
+}
+
+// A cell of the column as a reader finds it where none was written: NaN, zeros.
+Bytes fill_of(const Column& column) {
+  Bytes bytes(column.bytes());
+  if (H5Tget_class(column.type) == H5T_FLOAT)
+    std::fill_n(reinterpret_cast<double*>(bytes.data()), bytes.size() / sizeof(double), not_a_number);
+  return bytes;
 }
 
 // Extends the column to `first` + n rows and fills the last n with cell `c` of each of the `rows`.
@@ -359,7 +376,7 @@ void write_cells(hid_t file, const Column& column, hsize_t first, std::span<cons
     const Handle source = own(H5Screate_simple(static_cast<int>(count.size()), count.data(), nullptr), column.path);
     check(H5Dwrite(dataset, column.type, source, space, H5P_DEFAULT, data), column.path);
   };
-  if (column.trajectory()) {  // one chunk a row, as it is; left out where there is nothing to put there
+  if (column.packed()) {  // one chunk a row, as it is; left out where there is nothing to put there
     constexpr std::uint32_t without_deflate = 1U << 1;  // the second filter of the two
     for (const Row& row : rows) {
       if (row[c] && !row[c]->bytes.empty())
@@ -369,9 +386,16 @@ void write_cells(hid_t file, const Column& column, hsize_t first, std::span<cons
       ++start[0];
     }
   } else if (column.bytes() > 0) {
+    // Rows without a reason, a gradient, a curve or a trajectory take no room: what is as the fill value is not written.
+    const Bytes fill = fill_of(column);
     Bytes block;
-    for (const Row& row : rows) block.insert(block.end(), row[c]->bytes.begin(), row[c]->bytes.end());
-    write(block.data());
+    bool any = c == 0;
+    for (const Row& row : rows) {
+      const Bytes& bytes = row[c] ? row[c]->bytes : fill;
+      any = any || bytes != fill;
+      block.insert(block.end(), bytes.begin(), bytes.end());
+    }
+    if (any) write(block.data());
   }
   if (!dataset.close()) fail("cannot write " + column.path);  // this is when the chunks go to the file
 }
@@ -413,19 +437,27 @@ Bytes read_rows(hid_t file, const Column& column, hsize_t first, hsize_t rows) {
 }
 
 hsize_t rows_inside(hid_t file, std::span<const Column> columns, std::size_t size, hsize_t rows, hsize_t first) {
+  if (size == std::numeric_limits<std::size_t>::max()) return rows;
   for (const Column& column : columns) {
     const Handle dataset = open_column(file, column).dataset;
     const Handle list = own(H5Dget_create_plist(dataset), column.path);
     std::vector<hsize_t> chunk(column.shape.size() + 1), offset(chunk.size(), 0);
     if (H5Pget_chunk(list, static_cast<int>(chunk.size()), chunk.data()) < 1) fail(column.path);
     if (column.elements() == 0) continue;
-    for (offset[0] = first / chunk[0] * chunk[0]; offset[0] < rows; offset[0] += chunk[0]) {
+    const auto outside = [&](hsize_t which) {
       unsigned filters = 0;
       haddr_t address = HADDR_UNDEF;
       hsize_t bytes = 0;
+      offset[0] = which * chunk[0];
       check(H5Dget_chunk_info_by_coord(dataset, offset.data(), &filters, &address, &bytes), column.path);
-      if (address != HADDR_UNDEF && address + bytes > size) rows = offset[0];
-    }
+      return address != HADDR_UNDEF && address + bytes > size;
+    };
+    // A file only grows, so chunks lie in the order of their rows but for those of one append, which a session may have placed
+    // in any order: from the last backwards until a whole stretch lies inside. A look-up takes time with the chunk's number.
+    constexpr hsize_t stretch = 64;
+    hsize_t inside = 0;
+    for (hsize_t which = (rows + chunk[0] - 1) / chunk[0]; which > first / chunk[0] && inside < stretch; ++inside)
+      if (outside(--which)) rows = which * chunk[0], inside = 0;
   }
   return rows;
 }
@@ -486,15 +518,18 @@ Event event_of(const Block& block, std::size_t row) {
 }
 
 Motion motion_at(hid_t file, const Layout& layout, const Table& table, hsize_t row) {
+  return motion_of(read_block(file, channels_of(table, layout), row, 1), 0);
+}
+
+Motion motion_of(const Block& block, std::size_t row) {
   using RowMajor = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
-  const Block block = read_block(file, channels_of(table, layout), row, 1);
   Motion motion;
   for (std::size_t c = 0; c < block.table.size(); ++c)
     motion.trajectory.values.push_back(Eigen::Map<const RowMajor>(
-        reinterpret_cast<const double*>(block.columns[c].data()), static_cast<Eigen::Index>(block.table[c].shape[0]),
+        reinterpret_cast<const double*>(block.cell(row, c).data()), static_cast<Eigen::Index>(block.table[c].shape[0]),
         static_cast<Eigen::Index>(block.table[c].shape[1])));
   if (all_nan(motion.trajectory)) return {};
-  motion.checksum = block.checksum(0, 0, block.table.size());
+  motion.checksum = block.checksum(row, 0, block.table.size());
   return motion;
 }
 

@@ -79,17 +79,21 @@ struct Column {
   std::vector<hsize_t> shape;  // of one row: {}, {variables}, {node, coordinate}
 
   std::size_t elements() const;
-  std::size_t bytes() const { return elements() * H5Tget_size(type); }
+  std::size_t bytes() const;
   bool trajectory() const { return path.starts_with("/trajectories/"); }
-  // Trajectories: one row, compressed, written once. The others: about a page of rows, rewritten as it fills.
+  // Whether a row is a chunk of its own, compressed and written once: trajectories beyond max_unpacked_bytes.
+  bool packed() const { return trajectory() && bytes() > max_unpacked_bytes; }
+  // Packed columns: one row. The others: about a page of rows, rewritten as it fills.
   hsize_t chunk_rows() const;
+
+  mutable std::size_t cached_bytes = 0;  // of bytes(), which is asked for each cell and takes HDF5's lock
 };
 
 // Columns that grow together; the first one commits a row. Those of /evaluations: the fields of the record, checksum,
 // source, and the trajectory's channels last.
 using Table = std::vector<Column>;
-// One entry per column; nothing where the fill value (NaN) is to stay. Of a trajectory's columns it is the chunk that goes
-// into the file, packed already.
+// One entry per column; nothing where the fill value (NaN) is to stay. Of a packed column it is the chunk that goes into the
+// file.
 struct Cell {
   Bytes bytes;
   bool deflated = true;
@@ -193,11 +197,12 @@ Evaluation evaluation_of(const Block& block, std::size_t row);
 IterationRow iteration_of(const Block& block, std::size_t row, const Layout& layout, const Eigen::VectorXd& grid);
 Event event_of(const Block& block, std::size_t row);
 
-// The trajectory at a row, and its checksum.
+// The trajectory at a row, and its checksum. Of a block of the trajectory's columns, or read from the file.
 struct Motion {
   Trajectory trajectory;
   std::uint32_t checksum = 0;
 };
+Motion motion_of(const Block& block, std::size_t row);
 Motion motion_at(hid_t file, const Layout& layout, const Table& table, hsize_t row);
 
 // Puts a finished `path`.tmp in the place of `path`, so that at no moment there is half a file of that name.

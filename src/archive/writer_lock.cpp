@@ -78,7 +78,7 @@ WriterLock::WriterLock(const std::string& path) : file_(path + ".lock"), pid_(::
   const std::lock_guard guard(mutex);
   const Holder us{pid_, host()};
   while (true) {
-    if (held_here(file_)) throw Error(in_use(us.text()));
+    if (held_here(file_)) throw Busy(in_use(us.text()));
     // Nothing but a file of ours: what a symbolic link leads to is another's, and a FIFO would wait for a reader.
     descriptor_ = ::open(file_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666);
     struct stat kind;
@@ -101,7 +101,7 @@ WriterLock::WriterLock(const std::string& path) : file_(path + ".lock"), pid_(::
       break;
     }
     ::close(descriptor_);
-    if (!refusal.empty()) throw Error(refusal);
+    if (!refusal.empty()) throw Busy(refusal);
   }
   const std::string text = us.text();
   // Only for the message above, so a full disk does not matter here.

@@ -23,6 +23,9 @@ namespace dodyn::farm {
 struct Timeouts {
   double grace = 10;    // s an evaluation may overrun its time limit before it is given up, its evaluator with it
   double silence = 10;  // s without a sign of life after which a rank counts as lost
+  // A rank waits this many times longer for rank 0 before it leaves, since rank 0 uses a lost rank again: after an interruption of
+  // the network, TCP tries again when up to twice its duration has passed, or four times where that try came too early.
+  static constexpr double wait_for_rank_0 = 4;
   // An evaluation under way for this many times the median of those that came back is begun a second time on a rank that has
   // nothing to do; the first answer counts, and the other is told to stop.
   double duplicate_after = std::numeric_limits<double>::infinity();

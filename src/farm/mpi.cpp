@@ -10,7 +10,7 @@
 // - outcome, r -> 0: one packed Outcome
 // - cancel, 0 -> r: id and part of a task that another rank has answered; its evaluation is asked to stop
 // - beat, both ways: I am there; from a worker with its process id and its host's name. Whoever says nothing for
-//   Timeouts::silence is lost
+//   Timeouts::silence is lost; a rank leaves when rank 0 says nothing for wait_for_rank_0 times as long
 // - release, 0 -> r: the farm closes, leave serve(); r answers with
 // - released, r -> 0: nothing of this farm comes after it
 // - farewell, 0 -> r: the session ends, finalise. Exactly one per rank, so that however rank 0 leaves its session (study
@@ -469,7 +469,7 @@ void serve(const Session& session, const Work& work, Timeouts timeouts) try {
     }
     if (silence.listen()) send_unwatched(host, 0, heartbeat_tag);
     const bool gone = master.gone();
-    if (gone || (heard ? silence.too_long_since(*heard) : Clock::now() > latest_begin)) {
+    if (gone || (heard ? silence.too_long_since(*heard, Timeouts::wait_for_rank_0) : Clock::now() > latest_begin)) {
       std::fprintf(stderr, "dodyn: rank %d: rank 0 %s; leaving\n", session.rank(),
                    gone ? "is gone" : "has fallen silent");
       own.reset();  // asks the evaluation to stop, so that it can end what it has started

@@ -63,7 +63,7 @@ class HeartbeatMonitor {
   }
   // A moment, on the clock that stands still while this rank does not listen.
   Clock::time_point listened() const { return last_look_ - missed_; }
-  bool too_long_since(Clock::time_point heard) const { return listened() - heard > most_; }
+  bool too_long_since(Clock::time_point heard, double times = 1) const { return listened() - heard > times * most_; }
 
  private:
   const Seconds most_;

@@ -28,6 +28,32 @@ inline std::string trouble_of(const Evaluation& evaluation) {
   return is_machine_trouble(evaluation) ? evaluation.reason.substr(machine_mark.size()) : evaluation.reason;
 }
 
+// Whose doing it is that an evaluation has no usable answer.
+enum class Cause {
+  none,     // it has one
+  design,   // the evaluator answered: failed, infeasible, not converged
+  machine,  // a rank was lost, or the machine did not let it do its work
+  study,    // its time limit
+};
+inline constexpr Cause unsuccessful_causes[] = {Cause::design, Cause::machine, Cause::study};
+
+constexpr std::string_view to_string(Cause cause) {
+  return cause == Cause::design ? "design" : cause == Cause::machine ? "machine" : cause == Cause::study ? "study" : "none";
+}
+
+constexpr Cause cause_of(Status status) {
+  switch (status) {
+    case Status::ok:
+      return Cause::none;
+    case Status::lost:
+      return Cause::machine;
+    case Status::timed_out:
+      return Cause::study;
+    default:
+      return Cause::design;
+  }
+}
+
 // Makes an evaluation an attempt that the machine ended.
 inline void mark_machine_trouble(Evaluation& evaluation, const std::string& trouble) {
   evaluation.status = Status::lost;

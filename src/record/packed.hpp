@@ -17,4 +17,8 @@ struct Packed {
 
 Packed packed(const Eigen::MatrixXd& values);
 
+// Matrices of at most this size stand in the archive as they are, several to a page of 4 KiB; larger ones are packed, and each
+// takes whole pages.
+constexpr std::size_t max_unpacked_bytes = 2048;
+
 }  // namespace dodyn

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 
+#include "record/machine.hpp"
 #include "report/cells.hpp"
 
 namespace dodyn::report {
@@ -77,6 +78,33 @@ std::string best_text(const Evaluation* best, const std::vector<Variable>& varia
          (best->reason.empty()                    ? ""
           : best->reason.starts_with("warning: ") ? best->reason + "\n"
                                                   : "of the best: " + best->reason + "\n");
+}
+
+std::string causes_text(const archive::Contents& contents) {
+  std::string text;
+  for (const Cause cause : unsuccessful_causes) {
+    std::map<std::string, int> statuses, hosts;
+    int count = 0;
+    for (const Evaluation& row : contents.evaluations) {
+      if (cause_of(row.status) != cause) continue;
+      ++count;
+      ++statuses[std::string(to_string(row.status))];
+      ++hosts[row.host.empty() ? "unknown host" : row.host];
+    }
+    if (count == 0) continue;
+    const auto list = [](const std::map<std::string, int>& counts) {  // most frequent first, five at most
+      std::vector<std::pair<int, std::string>> sorted;
+      for (const auto& [name, number] : counts) sorted.emplace_back(-number, name);
+      std::sort(sorted.begin(), sorted.end());
+      std::string names;
+      for (std::size_t i = 0; i < std::min<std::size_t>(sorted.size(), 5); ++i)
+        names += (i > 0 ? ", " : "") + sorted[i].second + " " + std::to_string(-sorted[i].first);
+      return names + (sorted.size() > 5 ? ", ..." : "");
+    };
+    text += "attempts without an answer, by the " + std::string(to_string(cause)) + ": " + std::to_string(count) + " (" +
+            list(statuses) + "; on " + list(hosts) + ")\n";
+  }
+  return text;
 }
 
 std::string unanswered_text(const std::map<Status, std::vector<std::int64_t>>& ids, const std::string& configuration) {

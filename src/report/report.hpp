@@ -40,6 +40,8 @@ struct Listing {
 // One line per evaluation, then the best one and why the study ended. Of an id that was evaluated again the last row
 // counts. Throws ConfigError where there is no such column to show or to sort by.
 std::string table(const archive::Contents& contents, const Listing& listing = {});
+// Rows without a usable answer, by their cause and the hosts where they were; empty where there is none.
+std::string causes_text(const archive::Contents& contents);
 // What befell the study: a line each, with its time.
 std::string events_text(const archive::Contents& contents);
 // Every field of each evaluation: a column per number, named like "design.knee [m]".

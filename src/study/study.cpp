@@ -28,8 +28,24 @@ bool same(const Eigen::VectorXd& a, const Eigen::VectorXd& b) { return a.size() 
 // s between the end of an evaluation's process and the word that this run is to end, where one hand did both.
 constexpr double time_for_a_signal = 2, time_for_another = 0.5;
 
+// Rows that are read between two questions whether the run must end.
+constexpr std::size_t rows_between_looks = 1024;
+
+// Rows of one append at most.
+constexpr std::size_t max_rows_at_once = 4096;
+
 // An evaluation without a usable answer; that a design is infeasible is one.
 bool failure(Status status) { return status != Status::ok && status != Status::infeasible; }
+
+// A trajectory as a study remembers it: many are, and matrices of their own would take twice the room.
+std::vector<double> in_a_row(const Trajectory& trajectory) {
+  std::vector<double> numbers;
+  Eigen::Index size = 0;
+  for (const auto& values : trajectory.values) size += values.size();
+  numbers.reserve(static_cast<std::size_t>(size));
+  for (const auto& values : trajectory.values) numbers.insert(numbers.end(), values.data(), values.data() + values.size());
+  return numbers;
+}
 
 // What a row and its trajectory are made of, as one text: two layouts with the same text can share a file.
 std::string shape(const archive::Layout& layout) {
@@ -236,7 +252,11 @@ bool Study::evaluate() {
     if (farm_.evaluators() == 0 && whole_.empty() && deferred_losses_.empty())
       return stop(End::resumable, "no evaluator is left: every rank is lost or hangs in an evaluation");
     collect();
-    watch_(tally());
+    if (now() >= next_watch_) {  // it looks at all rows, and may take a tenth of the time
+      const double began = now();
+      watch_(tally());
+      next_watch_ = now() + 10 * (now() - began);
+    }
   }
   if (interrupted_.empty()) interrupted_ = interruption_();
   if (interrupted_.empty()) interrupted_ = given_up_;
@@ -259,6 +279,7 @@ bool Study::tell() {
                         " came before this program and configuration ask for it; choose another study.archive");
     strategy_.tell(row->second);
     observed_.insert(id);
+    add_start(id);
     failures_ += failure(row->second.status);
     if (asynchronous_) arrivals_.pop_front();
   }
@@ -285,7 +306,7 @@ void Study::submit(const Evaluation& asked, int part) {
   Task task;
   task.evaluation = asked;
   task.part = part;
-  if (asked.parent >= 0) task.warm_start = trajectories_.at(asked.parent);
+  if (asked.parent >= 0) task.warm_start = trajectory_of(asked.parent);
   task.time_limit = settings_.real("study.time-limit");
   farm_.submit(std::move(task));
 }
@@ -315,7 +336,7 @@ void Study::collect() {
   auto wait = std::chrono::milliseconds(outcomes.empty() ? 100 : 0);
   while (auto answer = farm_.next(std::exchange(wait, std::chrono::milliseconds(0)))) {
     gather(std::move(*answer), outcomes);
-    if (outcomes.size() >= 256) break;
+    if (outcomes.size() >= max_rows_at_once) break;
   }
   release_deferred(outcomes);
   std::erase_if(outcomes, [&](const Outcome& outcome) {  // another try that is no better than the first leaves no row
@@ -325,14 +346,17 @@ void Study::collect() {
     return true;
   });
   write_events();
-  commit([&] { archive_.append(outcomes); });
+  if (!outcomes.empty()) commit([&] { archive_.append(outcomes); });
   for (auto& [evaluation, trajectory, part, killed, packed] : outcomes) {
     if (!restore_row(evaluation)) {
       if (parts_.count() == 1 && given_up_.empty()) submit(pending_.at(evaluation.id), part);
       continue;
     }
     parts_.forget(evaluation.id);
-    if (evaluation.ok()) trajectories_[evaluation.id] = std::move(trajectory);
+    if (evaluation.ok()) {
+      trajectories_[evaluation.id] = in_a_row(trajectory);
+      add_start(evaluation.id);
+    }
     busy_seconds_ += evaluation.seconds;
     ++evaluated_;
   }
@@ -394,14 +418,15 @@ void Study::release_deferred(std::vector<Outcome>& rows) {
 }
 
 // Takes in a row of the archive. Returns false where it is that of an attempt to be repeated.
-bool Study::restore_row(const Evaluation& row) {
+bool Study::restore_row(Evaluation row) {
   if (is_machine_trouble(row)) return false;
   if (row.status == Status::lost && ++lost_[row.id] < attempts_) return false;
   if (evaluations_.contains(row.id)) {
-    reevaluations_.push_back({evaluations_.size(), row});
+    reevaluations_.push_back({evaluations_.size(), std::move(row)});
   } else {
-    evaluations_[row.id] = row;
-    arrivals_.push_back(row.id);
+    const std::int64_t id = row.id;
+    arrivals_.push_back(id);
+    evaluations_.emplace_hint(evaluations_.end(), id, std::move(row));
   }
   return true;
 }
@@ -473,7 +498,10 @@ archive::Archive Study::open(archive::Provenance provenance) {
     if (!std::filesystem::exists(std::filesystem::status(path)))
       return archive::Archive::create(path, layout_, provenance);
 
-    const archive::Contents contents = archive::read(path);
+    const auto look = [&] {
+      if (const std::string reason = interruption_(); !reason.empty()) throw Interrupted(path + ": " + reason + " while it was read");
+    };
+    archive::Contents contents = archive::read(path, look);
     const std::string remedy = "; remove it or choose another study.archive";
     const std::string difference = study_mismatch(settings_, evaluator_, contents);
     // What differs is how designs are searched for, not what they cost: another archive can begin with what this one has found.
@@ -489,14 +517,18 @@ archive::Archive Study::open(archive::Provenance provenance) {
       throw ConfigError(path + " holds other metrics or trajectories than this program writes (it is of version " +
                         contents.provenance.program_version + ")" + remedy);
     layout_ = contents.layout;
-    for (const auto& evaluation : contents.evaluations) restore_row(evaluation);
-    archive::for_each_trajectory(path, contents.evaluations.size(), [&](std::size_t row, Trajectory trajectory) {
+    const std::size_t rows = contents.evaluations.size();
+    archive::for_each_trajectory(path, rows, [&](std::size_t row, const Trajectory& trajectory) {
+      if (row % rows_between_looks == 0) look();
       const Evaluation& evaluation = contents.evaluations[row];
-      if (evaluation.ok()) trajectories_[evaluation.id] = std::move(trajectory);
+      if (evaluation.ok()) trajectories_[evaluation.id] = in_a_row(trajectory);
     });
+    for (Evaluation& evaluation : contents.evaluations) restore_row(std::move(evaluation));
     archived_iterations_ = contents.iterations.size();
     archived_reason_ = contents.stopped;
-    return archive::Archive::resume(path);
+    return archive::Archive::resume(path, rows);
+  } catch (const archive::Busy&) {
+    throw;
   } catch (const archive::Error& error) {
     throw ConfigError(error.what());
   }
@@ -507,16 +539,47 @@ archive::Archive Study::open(archive::Provenance provenance) {
 std::int64_t Study::nearest(const Eigen::VectorXd& design) const {
   std::int64_t parent = -1;
   double least = 0;
-  for (const auto& [id, trajectory] : trajectories_) {
-    if (!observed_.contains(id) || trajectory.empty()) continue;
-    double squared = 0;
-    for (Eigen::Index i = 0; i < design.size(); ++i) {
-      const Variable& variable = layout_.variables[static_cast<std::size_t>(i)];
-      squared += std::pow((evaluations_.at(id).design(i) - design(i)) / (variable.upper - variable.lower), 2);
-    }
-    if (parent < 0 || squared < least) parent = id, least = squared;
+  const auto squared_in = [&](Eigen::Index i, double other) {
+    const Variable& variable = layout_.variables[static_cast<std::size_t>(i)];
+    return std::pow((other - design(i)) / (variable.upper - variable.lower), 2);
+  };
+  // Outwards from the design along the first variable, until that variable alone is further away than the nearest one.
+  const auto closer = [&](const std::pair<double, std::int64_t>& start) {
+    const auto& [first, id] = start;
+    double squared = squared_in(0, first);
+    if (parent >= 0 && squared > least) return false;
+    const Eigen::VectorXd& other = evaluations_.at(id).design;
+    for (Eigen::Index i = 1; i < design.size(); ++i) squared += squared_in(i, other(i));
+    if (parent < 0 || squared < least || (squared == least && id < parent)) parent = id, least = squared;
+    return true;
+  };
+  const auto middle = starts_.lower_bound({design(0), 0});
+  auto up = middle, down = middle;
+  while (up != starts_.end() || down != starts_.begin()) {
+    if (up != starts_.end() && !closer(*up++)) up = starts_.end();
+    if (down != starts_.begin() && !closer(*--down)) down = starts_.begin();
   }
   return parent;
+}
+
+Trajectory Study::trajectory_of(std::int64_t id) const {
+  Trajectory trajectory;
+  const std::vector<double>& numbers = trajectories_.at(id);
+  const double* from = numbers.data();
+  if (!numbers.empty())
+    for (const Channel& channel : layout_.channels) {
+      const auto columns = static_cast<Eigen::Index>(channel.coordinates.size());
+      trajectory.values.emplace_back(Eigen::Map<const Eigen::MatrixXd>(from, channel.nodes, columns));
+      from += channel.nodes * columns;
+    }
+  return trajectory;
+}
+
+// Has another design's motion start from this one's, once it has been told with a trajectory.
+void Study::add_start(std::int64_t id) {
+  const auto trajectory = trajectories_.find(id);
+  if (trajectory != trajectories_.end() && !trajectory->second.empty() && observed_.contains(id))
+    starts_.emplace(evaluations_.at(id).design(0), id);
 }
 
 Progress Study::tally() const {
@@ -680,7 +743,8 @@ Work make_work(std::shared_ptr<const Evaluator> evaluator, const Settings& setti
     Outcome outcome = evaluator->evaluate(task);
     if (evaluator->parts() == 1) {
       outcome = validated(*evaluator, task.evaluation, std::move(outcome));
-      for (const auto& values : outcome.trajectory.values) outcome.packed.push_back(packed(values));
+      for (const auto& values : outcome.trajectory.values)
+        outcome.packed.push_back(static_cast<std::size_t>(values.size()) * sizeof(double) > max_unpacked_bytes ? packed(values) : Packed());
     }
     outcome.part = task.part;
     return outcome;

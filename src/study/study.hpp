@@ -38,6 +38,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -82,6 +83,11 @@ struct Summary {
   std::optional<Evaluation> best;                          // as best_of() has it
 };
 
+// The run must end before its archive was read; the archive is as it was.
+struct Interrupted : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
 class Study {
  public:
   using Watch = std::function<void(const Progress&)>;
@@ -115,7 +121,7 @@ class Study {
   bool reached_limit();
 
   archive::Archive open(archive::Provenance provenance);
-  bool restore_row(const Evaluation& row);
+  bool restore_row(Evaluation row);
   void record_lost_attempt(const Evaluation& asked);
   bool attempts_left(Outcome attempt, std::vector<Outcome>& rows);
   void add_trouble(Outcome attempt, std::vector<Outcome>& rows);
@@ -129,6 +135,8 @@ class Study {
   void submit(const Evaluation& asked);
   void submit(const Evaluation& asked, int part);
   std::int64_t nearest(const Eigen::VectorXd& design) const;
+  void add_start(std::int64_t id);
+  Trajectory trajectory_of(std::int64_t id) const;
   std::map<std::int64_t, Evaluation> latest() const;
   double excess(const Evaluation& of, const Evaluation& by) const;
   bool better_than_before(const Evaluation& row) const;
@@ -146,7 +154,8 @@ class Study {
   const std::vector<surrogate::Constraint> constraints_;
 
   std::map<std::int64_t, Evaluation> evaluations_;   // answered for good, by id: what is or will be told
-  std::map<std::int64_t, Trajectory> trajectories_;  // of those with status ok
+  std::map<std::int64_t, std::vector<double>> trajectories_;  // of those with status ok: all channels, in a row
+  std::set<std::pair<double, std::int64_t>> starts_;  // of those that nearest() may find: first variable, id
   std::map<std::int64_t, int> lost_;                 // attempts lost
   std::deque<std::int64_t> arrivals_;                // ids of evaluations_ in the order they came, not told yet
   struct Reevaluation {
@@ -180,7 +189,7 @@ class Study {
   int failures_ = 0;        // told
   std::size_t iterations_ = 0;
   int evaluated_ = 0, restored_ = 0;
-  double started_ = 0, busy_seconds_ = 0;
+  double started_ = 0, busy_seconds_ = 0, next_watch_ = 0;
   End end_ = End::finished;
   std::string reason_;
   std::string interrupted_;               // why the run must end now

@@ -75,7 +75,7 @@ with f:
     assert e["design"].shape == (n, 1) and e["metrics"].shape == (n, 2)
     assert np.isnan(e["gradient"][1::2]).all() and np.isfinite(e["gradient"][::2]).all()
     q = f["/trajectories/q"]
-    assert q.shape == (n, 21, 3) and q.chunks == (1, 21, 3) and q.attrs["units"] == "rad"
+    assert q.shape == (n, 21, 3) and q.chunks == (4096 // (21 * 3 * 8), 21, 3) and q.attrs["units"] == "rad"
     assert [d.label for d in q.dims] == ["evaluation", "node", "coordinate"]
     assert q.dims[0][0] == e["id"] and list(q.dims[2][0][:]) == [b"stance", b"swing", b"hip"], list(q.dims[2][0][:])
     assert list(q.attrs["coordinate_units"]) == ["rad"] * 3

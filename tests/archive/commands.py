@@ -220,7 +220,7 @@ def follow():
         return run
 
     run = start("w.h5")
-    refused = dodyn(*slow, "w.h5", code=2)
+    refused = dodyn(*slow, "w.h5", code=5)
     assert f"in use by another process (pid {run.pid} on " in refused, refused
     text = dodyn("show", "w.h5", "--follow")
     assert run.wait(60) == 0

@@ -103,7 +103,14 @@ TEST(Archive, EventsAreKept) {
 TEST(Archive, WhoPacksATrajectoryMakesNoDifference) {
   const Directory directory;
   std::vector<Outcome> rows;
-  for (int i = 0; i < 6; ++i) rows.push_back(outcome(i));
+  // Nine times as long: a matrix of q is packed from 2 KiB on.
+  constexpr int times = 9;
+  Layout layout = example_layout();
+  for (auto& channel : layout.channels) channel.nodes *= times;
+  for (int i = 0; i < 6; ++i) {
+    rows.push_back(outcome(i));
+    for (auto& values : rows.back().trajectory.values) values = Eigen::MatrixXd(values.replicate(times, 1));
+  }
   std::mt19937_64 random(1);
   for (auto& values : rows[1].trajectory.values)
     for (double& value : values.reshaped()) {
@@ -116,7 +123,7 @@ TEST(Archive, WhoPacksATrajectoryMakesNoDifference) {
   EXPECT_TRUE(packed(rows[0].trajectory.values[1]).deflated);
   const auto bytes = [&](const char* name) {
     const std::string path = directory / name;
-    auto archive = Archive::create(path, example_layout(), {});
+    auto archive = Archive::create(path, layout, {});
     archive.append(rows);
     for (int i = 0; i < 6; ++i) expect_same(read_trajectory(path, i), rows[static_cast<std::size_t>(i)].trajectory);
     EXPECT_TRUE(verify(path).problems.empty());
@@ -138,8 +145,40 @@ TEST(Archive, WhoPacksATrajectoryMakesNoDifference) {
   for (Outcome& row : rows)
     for (const auto& values : row.trajectory.values) row.packed.push_back(packed(values));
   EXPECT_EQ(bytes("b.h5"), by_the_writer);
-  EXPECT_EQ(by_the_writer[1].size(), 21u * 3 * 8);
-  EXPECT_LT(by_the_writer[0].size(), 21u * 3 * 8);
+  EXPECT_EQ(by_the_writer[1].size(), times * 21u * 3 * 8);
+  EXPECT_LT(by_the_writer[0].size(), times * 21u * 3 * 8);
+}
+
+// A row takes its design, metrics and trajectory and at most 300 bytes more, where it has no reason, gradient or curve.
+TEST(Archive, ARowTakesItsNumbersAndLittleMore) {
+  const Directory directory;
+  const Layout layout = example_layout();
+  std::size_t numbers = layout.variables.size() + layout.metrics.size();
+  for (const Channel& channel : layout.channels) numbers += static_cast<std::size_t>(channel.nodes) * channel.coordinates.size();
+  const auto size_of = [&](int rows) {
+    const std::string path = directory / (rows > 1000 ? "many.h5" : "few.h5");
+    auto archive = Archive::create(path, layout, {});
+    std::vector<Outcome> outcomes;
+    for (int i = 0; i < rows; ++i) {
+      outcomes.push_back(outcome(0));
+      outcomes.back().evaluation.id = i;
+      outcomes.back().evaluation.reason.clear();
+      outcomes.back().evaluation.gradient.resize(0);
+    }
+    for (int i = 0; i < rows; i += 500) archive.append(std::span(outcomes).subspan(static_cast<std::size_t>(i), 500));
+    EXPECT_TRUE(read(path).evaluations.back().reason.empty());
+    EXPECT_EQ(read(path).evaluations.back().gradient.size(), 0);
+    expect_same(read_trajectory(path, rows - 1), outcomes.back().trajectory);
+    std::size_t visited = 0;
+    for_each_trajectory(path, outcomes.size(), [&](std::size_t row, const Trajectory& trajectory) {
+      expect_same(trajectory, outcomes[row].trajectory);
+      ++visited;
+    });
+    EXPECT_EQ(visited, outcomes.size());
+    return static_cast<double>(std::filesystem::file_size(path));
+  };
+  const double bytes_a_row = (size_of(5000) - size_of(1000)) / 4000;
+  EXPECT_LT(bytes_a_row, static_cast<double>(numbers * sizeof(double)) + 300);
 }
 
 // Rows that are appended together are the same rows, whatever lies between the beginning of one chunk and the next.

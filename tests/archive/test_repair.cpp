@@ -110,7 +110,8 @@ TEST(Repair, ADamagedTrajectoryLeavesItsRow) {
     ASSERT_GE(H5Dget_chunk_info_by_coord(q, offset, &filters, &address, &bytes), 0);
   }
   std::string all = bytes_of(path);
-  for (int i = 40; i < 60; ++i) all[address + static_cast<std::size_t>(i)] ^= 0x55;
+  const std::size_t row_bytes = 21 * 3 * 8, rows_before = 9 % (4096 / row_bytes);  // in the chunk
+  for (int i = 40; i < 60; ++i) all[address + rows_before * row_bytes + static_cast<std::size_t>(i)] ^= 0x55;
   put_bytes(path, all);
   EXPECT_THAT(error_of([&] { read_trajectory(path, 9); }), HasSubstr("a.h5: "));
   EXPECT_THAT(verify(path).problems, testing::ElementsAre("/trajectories: damaged rows: 9"));

@@ -28,6 +28,7 @@ inside)
   set -e
   mount -t tmpfs none /run
   mkdir /run/netns /run/tmp
+  mount -t tmpfs none /dev/shm # where ranks of equal names in other networks would meet
   export TMPDIR=/run/tmp
   ip link set lo up
   ip link add switch type bridge

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# jobs/slurm.sh in a real Slurm of three nodes, each a host of its own: a rank on another node is killed, a node is lost, a job
-# meets its time limit. No row is lost, none differs, no job stays.
+# jobs/slurm.sh in a real Slurm of three nodes, each a host of its own: a rank on another node is killed, a node is lost, the batch
+# node is cut off with the file system in reach, a job meets its time limit. No row is lost, none differs, no job stays.
 #   tests/slurm/nodes.sh DODYN         exit code 77: skipped, with the reason
 set -u
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -38,7 +38,7 @@ other_host() { # of the job, besides its batch host
   login scontrol show hostnames "$(login scontrol show job "$1" -o | grep -o ' NodeList=[^ ]*' | cut -d= -f2)" | grep -v "$(batch_host "$1")"
 }
 study() { # study NAME POINTS DELAY
-  printf '[study]\nevaluator = testfunction\nmax-evaluations = 100000\nattempts = 100\ngrace = 2\nsilence = 3\nbatch = 16\n[surrogate]\nstrategy = sweep\npoints = %s\n[design]\nx.min = 0\nx.max = 1\n[testfunction]\nnoise = 0.1\n' "$2" >"$1.cfg"
+  printf '[study]\nevaluator = testfunction\nmax-evaluations = 100000\nmax-attempts = 100\ngrace-period = 2\nheartbeat-timeout = 3\nbatch = 16\n[surrogate]\nstrategy = sweep\npoints = %s\n[design]\nx.min = 0\nx.max = 1\n[testfunction]\nnoise = 0.1\n' "$2" >"$1.cfg"
   "$dodyn" run "$1.cfg" --study.archive "$1-alone.h5" >/dev/null 2>&1 || { fail "the undisturbed run"; exit 1; }
   printf 'delay = %s\n' "$3" >>"$1.cfg"
 }
@@ -108,4 +108,15 @@ none_left
 "$hosts" on "$other" exec slurmd -D -f "$SLURM_CONF" -N "$other" >"$directory/again.out" 2>&1 &
 for ((i = 0; i < 100; ++i)); do [[ $(login sinfo -h -o "'%D %T'") == "3 idle" ]] && break; sleep 0.3; done
 
+# The batch node is cut off, with the file system in reach: rank 0 continues there and holds the archive. The requeued job waits for it.
+study cut 240 0.5
+job=$(submit --time=5 "$jobs/slurm.sh" cut.cfg) || exit 1
+wait_for_rows cut 10
+batch=$(batch_host "$job")
+"$hosts" cable "$batch" down
+wait_for 200 "$job" COMPLETED
+complete cut 240
+grep -q "waits for its archive" ./*.out || fail "the requeued job never met the archive in use"
+"$hosts" cable "$batch" up
+none_left
 exit $((failures > 0))

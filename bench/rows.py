@@ -1,0 +1,86 @@
+#!/usr/bin/python3
+"""Cost of a row: a sweep of a test function in one process, at several numbers of rows.
+
+    bench/rows.py DODYN [10000 100000 1000000]
+
+Prints for each number: rows written per second (wall clock of the whole run), bytes of the archive per row beyond design, metrics and trajectory, peak memory
+per row, seconds until the same command has resumed with nothing left to do, seconds and peak memory of `dodyn show --json`, and seconds from
+SIGTERM to the end of a run that is under way and of one that is resuming.
+"""
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+STUDY = """[study]
+evaluator = testfunction
+max-evaluations = 100000000
+batch = 4096
+[surrogate]
+strategy = sweep
+points = {points}
+[design]
+x.min = 0
+x.max = 1
+"""
+DESIGN_METRICS_TRAJECTORY = 8 + 2 * 8 + 44 * 8  # bytes of a row of the test function
+
+
+def run(words):
+    """Seconds and peak memory in bytes of a command."""
+    began = time.time()
+    child = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    _, status, usage = os.wait4(child.pid, 0)
+    if status:
+        sys.exit(f"{' '.join(words)}: status {status}")
+    return time.time() - began, usage.ru_maxrss * 1024
+
+
+def end_by_signal(words, after):
+    """Seconds from SIGTERM, `after` seconds after the start, to the end; None where it had ended before."""
+    child = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    time.sleep(after)
+    if child.poll() is not None:
+        return None
+    child.send_signal(signal.SIGTERM)
+    began = time.time()
+    child.wait()
+    return time.time() - began
+
+
+def seconds(value):
+    return "-" if value is None else f"{value:.1f}"
+
+
+def main():
+    dodyn = os.path.abspath(sys.argv[1])
+    numbers = [int(word) for word in sys.argv[2:]] or [10_000, 100_000, 1_000_000]
+    base = None
+    print("| rows | rows/s written | bytes a row | peak memory of the run, bytes a row | resume, s | show, s | show, bytes a row | SIGTERM in a run, s "
+          "| SIGTERM in a resume, s |\n|---|---|---|---|---|---|---|---|---|")
+    with tempfile.TemporaryDirectory(prefix="dodyn-rows-") as directory:
+        os.chdir(directory)
+        with open("none.cfg", "w") as file:
+            file.write(STUDY.format(points=2))
+        base = run([dodyn, "run", "none.cfg"])[1]  # memory of a program that does nothing
+        for rows in numbers:
+            with open("rows.cfg", "w") as file:
+                file.write(STUDY.format(points=rows))
+            words = [dodyn, "run", "rows.cfg"]
+            wrote, memory = run(words)
+            size = os.path.getsize("rows.h5")
+            resumed, _ = run(words)
+            shown, show_memory = run([dodyn, "show", "rows.h5", "--json"])
+            in_resume = end_by_signal(words, resumed / 2)
+            os.unlink("rows.h5")
+            in_run = end_by_signal(words, wrote / 2)
+            if os.path.exists("rows.h5"):
+                os.unlink("rows.h5")
+            print(f"| {rows} | {rows / wrote:.0f} | {size / rows - DESIGN_METRICS_TRAJECTORY:.0f} | {max(0, memory - base) / rows:.0f} | {resumed:.1f} "
+                  f"| {shown:.1f} | {max(0, show_memory - base) / rows:.0f} | {seconds(in_run)} | {seconds(in_resume)} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,68 @@
+#!/usr/bin/python3
+"""Changes robots as URDF at random: each is imported, or refused with one line by a UrdfError.
+
+    urdf.py SECONDS PYTHON_FOLDER [FILE.urdf...]
+"""
+import os
+import random
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, sys.argv[2])
+from dodyn import urdf  # noqa: E402
+
+SEED = b"""<?xml version="1.0"?>
+<robot name="arm">
+  <link name="base"><visual><geometry><box size="0.1 0.2 0.3"/></geometry></visual></link>
+  <link name="upper">
+    <inertial><origin xyz="0 0 0.1" rpy="0 0.1 0"/><mass value="2"/><inertia ixx="0.1" iyy="0.1" izz="0.02" ixy="0" ixz="0" iyz="0"/></inertial>
+    <collision><origin xyz="0 0 0.1"/><geometry><cylinder radius="0.05" length="0.4"/></geometry></collision>
+  </link>
+  <link name="hand"><inertial><mass value="0.5"/><inertia ixx="0.01" iyy="0.01" izz="0.01"/></inertial>
+    <collision><geometry><sphere radius="0.03"/></geometry></collision></link>
+  <joint name="shoulder" type="revolute"><parent link="base"/><child link="upper"/><origin xyz="0 0 0.2"/><axis xyz="0 1 0"/>
+    <limit lower="-1" upper="1" effort="10" velocity="2"/><dynamics damping="0.1"/></joint>
+  <joint name="wrist" type="fixed"><parent link="upper"/><child link="hand"/><origin xyz="0 0 0.4" rpy="0 0 1"/></joint>
+</robot>
+"""
+WORDS = [b"<", b">", b"/", b'"', b"0", b"-1", b"1e400", b"nan", b"inf", b"&amp;", b"&x;", b"<!--", b"]]>", b"\x00", b"\xff", b"link", b"joint",
+         b"<link name='a'/>", b"<mimic joint='a'/>", b"../", b"package://", b" ", b"1 2 3 4", b"\n"]
+
+
+def changed(text, chance, others):
+    for _ in range(chance.randint(1, 6)):
+        at = chance.randrange(len(text) + 1)
+        end = min(len(text), at + chance.choice([0, 0, 1, 4, 40, 400]))
+        other = chance.choice(others)
+        begin = chance.randrange(len(other))
+        text = text[:at] + chance.choice([b"", chance.choice(WORDS), other[begin:begin + chance.choice([3, 30, 300])], text[at:end] * 2]) + text[end:]
+    return text
+
+
+def main():
+    seconds, files = float(sys.argv[1]), sys.argv[3:]
+    seeds = [open(name, "rb").read() for name in files] or [SEED]
+    chance, until, tried, refused = random.Random(1), time.time() + seconds, 0, 0
+    with tempfile.TemporaryDirectory() as directory:
+        path = os.path.join(directory, "robot.urdf")
+        while time.time() < until:
+            text = changed(chance.choice(seeds), chance, seeds)
+            with open(path, "wb") as file:
+                file.write(text)
+            began = time.time()
+            try:
+                urdf.convert(path)
+            except urdf.UrdfError as error:
+                refused += 1
+                assert "\n" not in str(error), error
+            except BaseException:
+                with open("crash.urdf", "wb") as file:
+                    file.write(text)
+                raise
+            assert time.time() - began < 10, "takes too long"
+            tried += 1
+    print(f"{tried} robots, {refused} refused")
+
+
+main()
