@@ -26,12 +26,15 @@ enum ExitCode : int {
   refused = 2,      // bad input, or an archive that cannot be used; nothing was written
   interrupted = 3,  // stopped by a signal, at its wall time, for want of ranks; the same command continues
   incomplete = 4,   // finished, but evaluations were lost or timed out: that is of the machines, not of the designs
-  in_use = 5,       // another process writes the archive; nothing was written, the same command can run when that has ended
+  in_use = 5,  // another process writes the archive; nothing was written, the same command can run when that has ended
 };
 inline constexpr std::string_view exit_codes =
-    "exit codes: 0 finished; 1 failure (full disk, fault of the program, too many evaluations that failed, a program that\n"
-    "            cannot be started); 2 bad input or refused archive, nothing written; 3 stopped by a signal or the clock,\n"
-    "            the same command continues; 4 finished, but evaluations were lost or timed out; dodyn rerun repeats them;\n"
+    "exit codes: 0 finished; 1 failure (full disk, fault of the program, too many evaluations that failed, a program "
+    "that\n"
+    "            cannot be started); 2 bad input or refused archive, nothing written; 3 stopped by a signal or the "
+    "clock,\n"
+    "            the same command continues; 4 finished, but evaluations were lost or timed out; dodyn rerun repeats "
+    "them;\n"
     "            5 another process writes the archive, nothing written; try again when that has ended\n";
 
 struct Command;

@@ -107,7 +107,8 @@ const std::vector<Command>& commands() {
       {"watch",
        {},
        "",
-       "the page of a study that runs, on this machine alone: new rows as they come, what the ranks do, why it has not stopped",
+       "the page of a study that runs, on this machine alone: new rows as they come, what the ranks do, why it has not "
+       "stopped",
        python,
        nullptr,
        Keys::none,

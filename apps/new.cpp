@@ -55,7 +55,8 @@ clearance = 3 cm
 positive-work = 1
 )";
 
-constexpr const char* motion_cfg = R"(# The torque that a pendulum needs to swing up: a motion of one phase, with the least effort.
+constexpr const char* motion_cfg =
+    R"(# The torque that a pendulum needs to swing up: a motion of one phase, with the least effort.
 #     dodyn run motion.cfg                            then: dodyn show motion.h5, dodyn report motion.h5
 #     dodyn solve motion.cfg --design.length 0.8      one design, with its report
 # docs/motions.md describes phases, events and costs; docs/models.md describes motion.model.
@@ -116,7 +117,8 @@ coordinate = theta
 limit = torque
 )";
 
-constexpr const char* simulation_cfg = R"(# The restitution with which a dropped cube has a given energy after two bounces.
+constexpr const char* simulation_cfg =
+    R"(# The restitution with which a dropped cube has a given energy after two bounces.
 #     dodyn run simulation.cfg                        then: dodyn show simulation.h5, dodyn report simulation.h5
 #     dodyn simulate simulation.cfg --design.restitution 0.8 --output bounce.csv
 # docs/simulation.md describes models of bodies in contact.
@@ -161,10 +163,12 @@ angle.min = 20            # degrees
 angle.max = 45
 
 [command]
-run = )" + run + "\nmetrics = distance\n";
+run = )" +
+         run + "\nmetrics = distance\n";
 }
 
-constexpr const char* python_script = R"("""Computes one cost of python.cfg: how far a stone, thrown at 10 m/s from 1 m, misses 10 m."""
+constexpr const char* python_script =
+    R"("""Computes one cost of python.cfg: how far a stone, thrown at 10 m/s from 1 m, misses 10 m."""
 
 import json
 import math
@@ -192,7 +196,8 @@ awk -v angle="$DODYN_ANGLE" 'BEGIN {
 }' >"$DODYN_RESULT_FILE"
 )";
 
-constexpr const char* cpp_program = R"(// Computes one cost of cpp.cfg: how far a stone, thrown at 10 m/s from 1 m, misses 10 m.
+constexpr const char* cpp_program =
+    R"(// Computes one cost of cpp.cfg: how far a stone, thrown at 10 m/s from 1 m, misses 10 m.
 #include <cmath>
 #include <cstdlib>
 #include <fstream>
@@ -209,16 +214,23 @@ int main() {
 )";
 
 std::vector<NewStudy> new_studies() {
-  return {{"gait", "a walker's knee height, by the energy of its best gait", "dodyn run gait.cfg", {{"gait.cfg", gait_cfg}}},
+  return {{"gait",
+           "a walker's knee height, by the energy of its best gait",
+           "dodyn run gait.cfg",
+           {{"gait.cfg", gait_cfg}}},
           {"motion",
            "a pendulum's length, by the effort of its best swing; with a model file",
            "dodyn run motion.cfg",
            {{"motion.cfg", motion_cfg}, {"motion.model", motion_model}}},
-          {"simulation", "a cube's restitution, by simulated bounces", "dodyn run simulation.cfg", {{"simulation.cfg", simulation_cfg}}},
+          {"simulation",
+           "a cube's restitution, by simulated bounces",
+           "dodyn run simulation.cfg",
+           {{"simulation.cfg", simulation_cfg}}},
           {"python",
            "a program of your own in Python",
            "dodyn run python.cfg",
-           {{"python.cfg", program_cfg("python", "python3 \"$DODYN_STUDY/python.py\"", "")}, {"python.py", python_script, true}}},
+           {{"python.cfg", program_cfg("python", "python3 \"$DODYN_STUDY/python.py\"", "")},
+            {"python.py", python_script, true}}},
           {"bash",
            "a program of your own in bash",
            "dodyn run bash.cfg",
@@ -226,7 +238,8 @@ std::vector<NewStudy> new_studies() {
           {"cpp",
            "a program of your own in C++",
            "c++ -O2 -o cpp cpp.cpp && dodyn run cpp.cfg",
-           {{"cpp.cfg", program_cfg("cpp", "\"$DODYN_STUDY/cpp\"", "# Compile the program first: c++ -O2 -o cpp cpp.cpp\n")},
+           {{"cpp.cfg",
+             program_cfg("cpp", "\"$DODYN_STUDY/cpp\"", "# Compile the program first: c++ -O2 -o cpp cpp.cpp\n")},
             {"cpp.cpp", cpp_program}}}};
 }
 
@@ -248,7 +261,8 @@ ExitCode new_study(const Invocation& call) {
   std::vector<std::string> kinds;
   for (const NewStudy& study : studies) kinds.push_back(study.kind);
   if (given.flag("list")) {
-    for (const NewStudy& study : studies) std::cout << study.kind << std::string(12 - study.kind.size(), ' ') << study.description << "\n";
+    for (const NewStudy& study : studies)
+      std::cout << study.kind << std::string(12 - study.kind.size(), ' ') << study.description << "\n";
     return finished;
   }
   if (given.operands.empty()) throw ConfigError("usage: " + call.command.usage() + "; kinds: " + listed(kinds));

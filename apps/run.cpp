@@ -86,7 +86,8 @@ using Again = std::optional<std::set<std::int64_t>>;
 // best evaluation.
 std::string found(const std::string& path, const study::Summary& summary, const Settings& settings) {
   constexpr int rows_read_in_a_second = 20000;
-  const bool in_haste = summary.end == study::End::resumable && summary.evaluated + summary.restored > rows_read_in_a_second;
+  const bool in_haste =
+      summary.end == study::End::resumable && summary.evaluated + summary.restored > rows_read_in_a_second;
   try {
     if (in_haste) return report::best_text(summary.best ? &*summary.best : nullptr, settings.variables);
     const archive::Contents contents = archive::read(path);

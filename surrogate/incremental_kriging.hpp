@@ -21,9 +21,9 @@ class IncrementalKriging {
               std::optional<double> limit = {});
   const Kriging& model() const { return *model_; }
   // The model with no length above `longest`: one that trusts its extrapolation less.
-  Kriging with_max_length(double longest) const {
+  Kriging with_max_length(double max_length) const {
     Hyperparameters h = model_->hyperparameters();
-    h.log_length = h.log_length.cwiseMin(std::log(longest));
+    h.log_length = h.log_length.cwiseMin(std::log(max_length));
     return Kriging::with(warped(seen_, warp_), options_, h);
   }
   const Warp& warp() const { return warp_; }

@@ -62,7 +62,7 @@ class Spline final : public Strategy {
   bool confirmed(const Sample& least, double significant) const;
   double overshoot(double least, double goal, double step) const;
   Proposal split_gap(const Sample* beside, const std::string& why) const;
-  Proposal decide(double change, double step) const;
+  Proposal proposal_of(double change, double step) const;
   std::string say(const Sample& s) const;
 
   Variable variable_;
@@ -209,7 +209,7 @@ std::string Spline::say(const Sample& s) const {
 
 // Steps 2 to 5. `change`: cost of the sample just told minus the best before it, where it was a good one put at the
 // spline's minimum; infinite otherwise. `step`: how far the best sample moved by it; 0 where it did not.
-Proposal Spline::decide(double change, double step) const {
+Proposal Spline::proposal_of(double change, double step) const {
   const Sample* const least = best();
   const auto good = std::count_if(samples_.begin(), samples_.end(), [](const Sample& s) { return s.ok; });
   if (const auto failures = static_cast<std::ptrdiff_t>(samples_.size()) - good; failures >= options_.max_failures) {
@@ -310,7 +310,7 @@ void Spline::tell(const Evaluation& e) {
   for (int i = 0; i < options_.initial_samples; ++i) {
     if (!tried(initial(i))) return;
   }
-  if (!pending_) plan_ = decide(change, step);
+  if (!pending_) plan_ = proposal_of(change, step);
 }
 
 Iteration Spline::describe(int grid_points) const {

@@ -264,9 +264,7 @@ Archive Archive::create(const std::string& path, const Layout& layout, const Pro
   });
 }
 
-Archive Archive::resume(const std::string& path) {
-  return resume(path, 0);
-}
+Archive Archive::resume(const std::string& path) { return resume(path, 0); }
 
 Archive Archive::resume(const std::string& path, std::size_t rows_read) {
   return on(path, [&] {

@@ -18,8 +18,8 @@ bool is_whole(const Contents& contents, std::size_t row);
 bool fits_checksum(const Block& block, hsize_t row);
 bool fits_checksum(hid_t file, const Table& table, hsize_t row, const Motion& motion);
 std::uint32_t motion_checksum(const Block& block, hsize_t row);  // of the trajectory, as its row has it
-std::uint32_t outcome_of(const Block& block, hsize_t row);  // outcome_checksum()
-std::int32_t origin_of(const Block& block, hsize_t row);    // the block's archive is a merged one
+std::uint32_t outcome_of(const Block& block, hsize_t row);       // outcome_checksum()
+std::int32_t origin_of(const Block& block, hsize_t row);         // the block's archive is a merged one
 
 struct Sound {
   Contents contents;           // the sound rows

@@ -38,7 +38,10 @@ enum class Cause {
 inline constexpr Cause unsuccessful_causes[] = {Cause::design, Cause::machine, Cause::study};
 
 constexpr std::string_view to_string(Cause cause) {
-  return cause == Cause::design ? "design" : cause == Cause::machine ? "machine" : cause == Cause::study ? "study" : "none";
+  return cause == Cause::design    ? "design"
+         : cause == Cause::machine ? "machine"
+         : cause == Cause::study   ? "study"
+                                   : "none";
 }
 
 constexpr Cause cause_of(Status status) {

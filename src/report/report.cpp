@@ -101,8 +101,8 @@ std::string causes_text(const archive::Contents& contents) {
         names += (i > 0 ? ", " : "") + sorted[i].second + " " + std::to_string(-sorted[i].first);
       return names + (sorted.size() > 5 ? ", ..." : "");
     };
-    text += "attempts without an answer, by the " + std::string(to_string(cause)) + ": " + std::to_string(count) + " (" +
-            list(statuses) + "; on " + list(hosts) + ")\n";
+    text += "attempts without an answer, by the " + std::string(to_string(cause)) + ": " + std::to_string(count) +
+            " (" + list(statuses) + "; on " + list(hosts) + ")\n";
   }
   return text;
 }

@@ -43,7 +43,8 @@ std::vector<double> in_a_row(const Trajectory& trajectory) {
   Eigen::Index size = 0;
   for (const auto& values : trajectory.values) size += values.size();
   numbers.reserve(static_cast<std::size_t>(size));
-  for (const auto& values : trajectory.values) numbers.insert(numbers.end(), values.data(), values.data() + values.size());
+  for (const auto& values : trajectory.values)
+    numbers.insert(numbers.end(), values.data(), values.data() + values.size());
   return numbers;
 }
 
@@ -499,7 +500,8 @@ archive::Archive Study::open(archive::Provenance provenance) {
       return archive::Archive::create(path, layout_, provenance);
 
     const auto look = [&] {
-      if (const std::string reason = interruption_(); !reason.empty()) throw Interrupted(path + ": " + reason + " while it was read");
+      if (const std::string reason = interruption_(); !reason.empty())
+        throw Interrupted(path + ": " + reason + " while it was read");
     };
     archive::Contents contents = archive::read(path, look);
     const std::string remedy = "; remove it or choose another study.archive";
@@ -744,7 +746,8 @@ Work make_work(std::shared_ptr<const Evaluator> evaluator, const Settings& setti
     if (evaluator->parts() == 1) {
       outcome = validated(*evaluator, task.evaluation, std::move(outcome));
       for (const auto& values : outcome.trajectory.values)
-        outcome.packed.push_back(static_cast<std::size_t>(values.size()) * sizeof(double) > max_unpacked_bytes ? packed(values) : Packed());
+        outcome.packed.push_back(
+            static_cast<std::size_t>(values.size()) * sizeof(double) > max_unpacked_bytes ? packed(values) : Packed());
     }
     outcome.part = task.part;
     return outcome;

@@ -153,11 +153,11 @@ class Study {
   archive::Layout layout_;
   const std::vector<surrogate::Constraint> constraints_;
 
-  std::map<std::int64_t, Evaluation> evaluations_;   // answered for good, by id: what is or will be told
+  std::map<std::int64_t, Evaluation> evaluations_;            // answered for good, by id: what is or will be told
   std::map<std::int64_t, std::vector<double>> trajectories_;  // of those with status ok: all channels, in a row
-  std::set<std::pair<double, std::int64_t>> starts_;  // of those that nearest() may find: first variable, id
-  std::map<std::int64_t, int> lost_;                 // attempts lost
-  std::deque<std::int64_t> arrivals_;                // ids of evaluations_ in the order they came, not told yet
+  std::set<std::pair<double, std::int64_t>> starts_;          // of those that nearest() may find: first variable, id
+  std::map<std::int64_t, int> lost_;                          // attempts lost
+  std::deque<std::int64_t> arrivals_;  // ids of evaluations_ in the order they came, not told yet
   struct Reevaluation {
     std::size_t after;  // how many must have been told before
     Evaluation row;

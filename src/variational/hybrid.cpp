@@ -193,7 +193,7 @@ std::vector<HybridIntegrator::Guard> HybridIntegrator::guards(const Mode& mode) 
     if (mode.holds[k] == Hold::stick) all.insert(all.end(), {{Guard::cone_up, i}, {Guard::cone_down, i}});
     if (mode.holds[k] == Hold::slide && mode.ways[k] != 0) all.push_back({Guard::slip, i});
   }
-  for (int i = 0; i < static_cast<int>(assembly_.resets.size()); ++i) all.push_back({Guard::exchange, i});
+  for (int i = 0; i < static_cast<int>(assembly_.resets.size()); ++i) all.push_back({Guard::resets, i});
   return all;
 }
 
@@ -205,7 +205,7 @@ VectorXd HybridIntegrator::values(const Piece& at, const std::vector<Guard>& gua
   VectorXd normal = VectorXd::Zero(static_cast<Eigen::Index>(assembly_.contacts.size())), tangential = normal;
   double noise = 0.0;
   if (std::any_of(guards.begin(), guards.end(),
-                  [](const Guard& g) { return g.kind != Guard::gap && g.kind != Guard::exchange; })) {
+                  [](const Guard& g) { return g.kind != Guard::gap && g.kind != Guard::resets; })) {
     const Held h = held(at.mode, at.q);
     const ConstraintForces b = balance(mechanics_, h, at.q, v);
     noise = 2.0 * force_noise * b.scale;
@@ -237,7 +237,7 @@ VectorXd HybridIntegrator::values(const Piece& at, const std::vector<Guard>& gua
       case Guard::slip:
         x(i) = at.mode.ways[k] * rows.gradient.row(assembly_.contacts[k].slip).dot(v);
         break;
-      case Guard::exchange:
+      case Guard::resets:
         x(i) = mechanics_.watched(at.q, v)(assembly_.resets[k].guard);
         break;
     }
@@ -366,7 +366,7 @@ std::string HybridIntegrator::handle(const Guard& guard, double rest_of_step) {
     case Guard::slip:
       note(Event::stick, guard.which, 0.0);
       return settle(guard.which, Hold::slide, now_.mode.ways[k]);
-    case Guard::exchange:
+    case Guard::resets:
       return exchange(guard.which);
   }
   return "";

@@ -112,7 +112,7 @@ class HybridIntegrator {
 
  private:
   struct Guard {
-    enum Kind { gap, push, cone_up, cone_down, slip, exchange } kind;
+    enum Kind { gap, push, cone_up, cone_down, slip, resets } kind;
     int which;
   };
   // `rows`: what is held at q0, and afterwards at q1.

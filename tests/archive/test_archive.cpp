@@ -154,7 +154,8 @@ TEST(Archive, ARowTakesItsNumbersAndLittleMore) {
   const Directory directory;
   const Layout layout = example_layout();
   std::size_t numbers = layout.variables.size() + layout.metrics.size();
-  for (const Channel& channel : layout.channels) numbers += static_cast<std::size_t>(channel.nodes) * channel.coordinates.size();
+  for (const Channel& channel : layout.channels)
+    numbers += static_cast<std::size_t>(channel.nodes) * channel.coordinates.size();
   const auto size_of = [&](int rows) {
     const std::string path = directory / (rows > 1000 ? "many.h5" : "few.h5");
     auto archive = Archive::create(path, layout, {});

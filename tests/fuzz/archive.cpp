@@ -1,5 +1,7 @@
 // Archives with changed bytes: read, verified and repaired, or refused by an Error. An input is a list of changes, five bytes each:
 // where (4 bytes), and what is added there without a carry.
+#include "archive/archive.hpp"
+
 #include <unistd.h>
 
 #include <cstddef>
@@ -9,17 +11,17 @@
 #include <sstream>
 #include <string>
 
-#include "archive/archive.hpp"
-
 using namespace dodyn;
 
 namespace {
 
 std::string sound_archive() {
   const std::string path = "sound-" + std::to_string(getpid()) + ".h5";
-  const archive::Layout layout{{{"x", "m", 0, 1}}, {{"speed", "m/s", "mean speed"}}, {{"q", "rad", "angles", 5, {"a", "b"}}}, 5, {"length"}, {}};
+  const archive::Layout layout{
+      {{"x", "m", 0, 1}}, {{"speed", "m/s", "mean speed"}}, {{"q", "rad", "angles", 5, {"a", "b"}}}, 5, {"length"}, {}};
   {
-    auto file = archive::Archive::create(path, layout, {.evaluator = "testfunction", .configuration = {{"study.seed", "1"}}});
+    auto file =
+        archive::Archive::create(path, layout, {.evaluator = "testfunction", .configuration = {{"study.seed", "1"}}});
     for (int i = 0; i < 4; ++i) {
       Outcome row;
       row.evaluation.id = i;

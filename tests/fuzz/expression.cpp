@@ -1,10 +1,10 @@
 // Expressions: a text is parsed, or refused by an ExpressionError; what is parsed can be evaluated.
+#include "settings/expression.hpp"
+
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
 #include <vector>
-
-#include "settings/expression.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   try {

@@ -1,9 +1,9 @@
 // The reader of sectioned texts: a text is read, or refused by a ConfigError.
+#include "settings/ini.hpp"
+
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
-
-#include "settings/ini.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   try {

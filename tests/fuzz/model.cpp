@@ -1,10 +1,11 @@
 // Model files: a text is read and judged, or refused by a ConfigError.
+#include "systems/model.hpp"
+
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
 
 #include "settings/config_error.hpp"
-#include "systems/model.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   try {

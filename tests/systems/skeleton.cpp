@@ -58,9 +58,9 @@ TEST(Skeleton, LinesOfLinksThatTurnKeepTheirLengths) {
 // RABBIT's swing thigh hangs on the hip, where its trunk begins; two craft are joined by nothing.
 TEST(Skeleton, ALinkBeginsAtItsJoint) {
   const Model rabbit = read_model(model_text("rabbit"), "rabbit");
-  const std::vector<std::string> wanted = {"foot",             "stance_shank_end", "stance_shank_end", "stance_thigh_end",
-                                           "stance_thigh_end", "trunk_end",        "stance_thigh_end", "swing_thigh_end",
-                                           "swing_thigh_end",  "swing_shank_end"};
+  const std::vector<std::string> wanted = {
+      "foot",      "stance_shank_end", "stance_shank_end", "stance_thigh_end", "stance_thigh_end",
+      "trunk_end", "stance_thigh_end", "swing_thigh_end",  "swing_thigh_end",  "swing_shank_end"};
   EXPECT_EQ(joined_points(rabbit.structure, "foot"), wanted);
   const Model craft = read_model(model_text("satellites"), "satellites");
   EXPECT_TRUE(joined_points(craft.structure, "root").empty());

@@ -76,7 +76,8 @@ Channels HybridRun::channels(int nodes) const {
   }
   if (options_.method == Method::projected)
     all.push_back({"z", "", "what is projected: its gap goes on below zero", nodes, tree.coordinate_names});
-  all.push_back({"points", "m", "the root and the ends of the links", nodes, ends, {}, systems::joined_points(tree, "root")});
+  all.push_back(
+      {"points", "m", "the root and the ends of the links", nodes, ends, {}, systems::joined_points(tree, "root")});
   return all;
 }
 

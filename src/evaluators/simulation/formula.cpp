@@ -164,7 +164,6 @@ Formula FormulaReader::property(const CustomEntry& entry) {
 Formula FormulaReader::read(const CustomEntry& entry, const Expression& expression, bool of_state) {
   Formula f{expression, {}};
   for (const auto& quantity : expression.quantities()) {
-    StateQuantity seen;
     if (const auto at = std::find(starts_.begin(), starts_.end(), quantity.text()); at != starts_.end()) {
       const auto index = static_cast<std::size_t>(at - starts_.begin());
       const bool known = model_.variable(quantity).has_value();  // a coordinate, rate or parameter that starts set
