@@ -50,6 +50,7 @@ struct Invocation {
 struct Command {
   enum class Keys { none, of_a_study, of_a_design };  // --section.key, --design.NAME
 
+  std::string group;  // in the list of all commands: "Study"
   std::string name;
   std::vector<std::string>
       operands;         // "CONFIG", "[ID ...]": those in brackets may be left out, "..." takes all that follow

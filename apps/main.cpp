@@ -3,34 +3,89 @@
 #include <array>
 #include <exception>
 #include <iostream>
+#include <optional>
 #include <sstream>
 #include <stdexcept>
 
 #include "command.hpp"
+#include "evaluators/evaluator.hpp"
 #include "report/report.hpp"
 #include "version.hpp"
 
 namespace dodyn::apps {
 namespace {
 
-std::string help() {
-  std::string text = "dodyn " + std::string(version) + ": choose a mechanical design by the motion it allows\n\n";
-  for (const auto& command : commands()) text += "  " + command.usage() + "\n        " + command.description + "\n";
-  return text +
-         "\n  dodyn COMMAND --help lists every key; dodyn help --markdown: the whole reference; dodyn --version\n\n" +
-         std::string(exit_codes);
+// "dodyn merge OUT IN [IN ...]": the operands alone
+std::string short_usage(const Command& command) {
+  std::string text = "dodyn " + command.name;
+  for (const auto& operand : command.operands) text += " " + operand;
+  if (!command.operands.empty()) return text;
+  return text + command.python_options.substr(0, command.python_options.find(' ', 1));
 }
+
+std::string help() {
+  std::string text = "dodyn " + std::string(version) + ": find the mechanical design with the best motion\n";
+  std::string group;
+  for (const auto& command : commands()) {
+    if (command.group != group) text += "\n" + (group = command.group) + "\n";
+    std::string usage = short_usage(command);
+    usage.resize(std::max<std::size_t>(usage.size(), 35), ' ');
+    text += "  " + usage + " " + command.description + "\n";
+  }
+  return text +
+         "\nHelp\n"
+         "  dodyn COMMAND --help                usage and options of a command\n"
+         "  dodyn help keys [SECTION]           keys of configurations, with range and default; after a CONFIG: its "
+         "keys\n"
+         "  dodyn help key NAME                 one key, such as gait.clearance\n"
+         "  dodyn help --markdown               the whole reference\n"
+         "  dodyn --version                     version and commit\n\n"
+         "Begin with: dodyn run configs/knee.cfg\n";
+}
+
+bool is_configuration(const std::string& word) { return word.ends_with(".cfg"); }
 
 std::string help(const Command& command) {
   std::ostringstream own;
   if (const auto options = command.options(); !options.options().empty()) own << "\n" << options;
-  return command.usage() + "\n" + command.description + "\n" + own.str() +
-         (command.keys == Command::Keys::of_a_study
-              ? "\nKeys stand in the INI file CONFIG ([section], key = value) and on the command line, "
-                "which wins.\n" +
-                    report::keys_text()
-              : "") +
-         "\n" + std::string(exit_codes);
+  return "usage: " + command.usage() + "\n" + command.description + "\n" + own.str();
+}
+
+// With the words of `dodyn run CONFIG --help`: only the keys that this configuration can have, with their values.
+std::string help(const Command& command, int& argc, char**& argv, std::vector<std::string> words) {
+  if (command.keys != Command::Keys::of_a_study) return help(command) + "\n" + std::string(exit_codes);
+  std::erase_if(words, [](const auto& word) { return word == "--help" || word == "-h"; });
+  std::string keys =
+      "\nFirst keys, in the file as [section] and key = value, on the command line as --section.key value (which "
+      "wins):\n" +
+      report::first_keys_text() +
+      "\nMore: dodyn help keys, dodyn help keys gait, dodyn help key gait.clearance; dodyn " + command.name +
+      " CONFIG --help lists the keys of CONFIG\n";
+  if (std::any_of(words.begin(), words.end(), is_configuration)) {
+    const Arguments given = parse({command, argc, argv, words});
+    expect_configuration(given.operands.front());
+    const Settings settings = evaluators::read_settings(given.operands.front(), given.keys);
+    keys = "\nKeys of " + settings.file + ", with their values:\n\n" + report::keys_text(&settings);
+  }
+  return help(command) + keys + "\n" + std::string(exit_codes);
+}
+
+// dodyn help keys [SECTION] [CONFIG], dodyn help key NAME [CONFIG]
+std::string help_on_keys(std::vector<std::string> words) {
+  const bool one = words.front() == "key";
+  words.erase(words.begin());
+  std::optional<Settings> settings;
+  if (const auto file = std::find_if(words.begin(), words.end(), is_configuration); file != words.end()) {
+    expect_configuration(*file);
+    settings = evaluators::read_settings(*file, {});
+    words.erase(file);
+  }
+  if (words.size() > 1 || (one && words.empty()))
+    throw ConfigError(std::string("usage: dodyn help ") + (one ? "key NAME" : "keys [SECTION]") +
+                      " [CONFIG]; for example: dodyn help " + (one ? "key gait.clearance" : "keys gait"));
+  const Settings* const its = settings ? &*settings : nullptr;
+  if (one) return report::key_text(words.front(), its);
+  return report::keys_text(its, words.empty() ? "" : words.front());
 }
 
 // A word in place of a command: a file that one of them takes, or a command that is spelt otherwise.
@@ -42,6 +97,12 @@ std::string help(const Command& command) {
   std::vector<std::string> names;
   for (const auto& command : commands()) names.push_back(command.name);
   throw ConfigError("unknown command '" + shown(word) + "'" + did_you_mean(word, names) + "; dodyn --help lists them");
+}
+
+const Command& command_named(const std::string& name) {
+  for (const auto& command : commands())
+    if (command.name == name) return command;
+  refuse_command(name);
 }
 
 ExitCode dispatch(int& argc, char**& argv) {
@@ -57,6 +118,10 @@ ExitCode dispatch(int& argc, char**& argv) {
         list.push_back(
             {command.name, command.usage().substr(sizeof "dodyn " + command.name.size()), command.description});
       std::cout << report::reference_markdown(list);
+    } else if (words.size() > 1 && (words[1] == "keys" || words[1] == "key")) {
+      std::cout << help_on_keys({words.begin() + 1, words.end()});
+    } else if (words.size() > 1) {
+      std::cout << help(command_named(words[1]), argc, argv, {});
     } else {
       std::cout << help();
     }
@@ -66,16 +131,14 @@ ExitCode dispatch(int& argc, char**& argv) {
     std::cout << "dodyn " << version << " (" << git_commit << ")\n";
     return finished;
   }
-  for (const auto& command : commands()) {
-    if (command.name != words[0]) continue;
-    if (command.call != python &&  // which knows its options itself
-        std::any_of(words.begin(), words.end(), [](const auto& word) { return word == "--help" || word == "-h"; })) {
-      std::cout << help(command);
-      return finished;
-    }
-    return command.call({command, argc, argv, {words.begin() + 1, words.end()}});
+  const Command& command = command_named(words[0]);
+  const std::vector<std::string> rest(words.begin() + 1, words.end());
+  if (command.call != python &&  // which knows its options itself
+      std::any_of(rest.begin(), rest.end(), [](const auto& word) { return word == "--help" || word == "-h"; })) {
+    std::cout << help(command, argc, argv, rest);
+    return finished;
   }
-  refuse_command(words[0]);
+  return command.call({command, argc, argv, rest});
 }
 
 }  // namespace
@@ -83,45 +146,73 @@ ExitCode dispatch(int& argc, char**& argv) {
 const std::vector<Command>& commands() {
   using Keys = Command::Keys;
   static const std::vector<Command> all = {
-      {"run",
+      {"Study",
+       "new",
+       {"[KIND]"},
+       "motion",
+       "write a small study to begin with: a gait, a motion, a simulation, a program of your own",
+       new_study,
+       add_new_options},
+      {"Study",
+       "run",
        {"CONFIG"},
        "configs/knee.cfg",
-       "run a study, or continue the one its archive holds (alone or under mpirun)",
+       "run a study, or continue the one in its archive; alone or under mpirun",
        run,
        add_run_options,
        Keys::of_a_study},
-      {"show",
+      {"Study",
+       "rerun",
+       {"CONFIG"},
+       "configs/knee.cfg --failed",
+       "repeat evaluations that failed, timed out or were lost (--failed), or the given ones",
+       rerun,
+       add_rerun_options,
+       Keys::of_a_study},
+      {"Study",
+       "check",
+       {"CONFIG|MODEL"},
+       "configs/knee.cfg",
+       "check a configuration or a model without running it; list every setting and its source",
+       check,
+       nullptr,
+       Keys::of_a_study},
+      {"Results",
+       "show",
        {"ARCHIVE"},
        "knee.h5",
-       "table of evaluations, best design, why it stopped; also while it runs",
+       "table of evaluations, best design, why the study stopped; also while it runs",
        show,
        add_show_options},
-      {"report",
+      {"Results",
+       "report",
        {},
        "",
-       "one page of HTML: what was found, why it stopped, pictures, the motion playing; opens without a network",
+       "one page of HTML: answer, charts, table, the motion playing; needs no network",
        python,
        nullptr,
        Keys::none,
        " ARCHIVE [OTHER...] [--output FILE.html] [--follow]"},
-      {"watch",
+      {"Results",
+       "watch",
        {},
        "",
-       "the page of a study that runs, on this machine alone: new rows as they come, what the ranks do, why it has not "
-       "stopped",
+       "the page of a running study: new rows as they come, what the ranks do, why it has not stopped",
        python,
        nullptr,
        Keys::none,
        " ARCHIVE [--port NUMBER] [--every SECONDS]"},
-      {"plot",
+      {"Results",
+       "plot",
        {},
        "",
-       "pictures as PNG, SVG or PDF: history, cost, parallel, pairs, pareto, strobe, series, map, outcomes",
+       "PNG, SVG or PDF: history, cost, parallel, pairs, pareto, strobe, series, map, outcomes",
        python,
        nullptr,
        Keys::none,
        " ARCHIVE [--what KIND,...] [--evaluation ID] [--output FILE.png]"},
-      {"animate",
+      {"Results",
+       "animate",
        {},
        "",
        "the motion as .gif, .mp4 or .svg",
@@ -129,88 +220,74 @@ const std::vector<Command>& commands() {
        nullptr,
        Keys::none,
        " ARCHIVE [--evaluation ID] [--initial-state NUMBER] [--view side|front|top|orbit] [--output FILE.gif]"},
-      {"import",
-       {},
-       "",
-       "a robot as others write it, as a model text",
-       python,
-       nullptr,
-       Keys::none,
-       " FILE.urdf [--base fixed|free] [--parts hulls|none] [--package NAME=FOLDER]"},
-      {"predict",
-       {"ARCHIVE"},
-       "knee.h5",
-       "what the evaluations say of a design that was not evaluated: middle, band, odds to evaluate and to be feasible",
-       predict,
-       add_predict_options,
-       Keys::of_a_design},
-      {"sensitivity",
-       {"ARCHIVE"},
-       "knee.h5",
-       "which variables matter: Sobol' indices and main effects, by a model of the evaluations; elementary effects of "
-       "morris",
-       sensitivity,
-       add_sensitivity_options},
-      {"repair",
-       {"ARCHIVE"},
-       "knee.h5",
-       "recover what a damaged archive still holds; keeps the damaged one",
-       repair,
-       nullptr},
-      {"rerun",
-       {"CONFIG"},
-       "configs/knee.cfg --failed",
-       "do again what failed, timed out or was lost, or what is named; earlier attempts stay in the archive",
-       rerun,
-       add_rerun_options,
-       Keys::of_a_study},
-      {"replay",
-       {"CONFIG|ARCHIVE", "[ID ...]"},
-       "knee.h5",
-       "evaluate archived designs once more and compare with their rows bit by bit; nothing is written",
-       replay,
-       add_replay_options,
-       Keys::of_a_study},
-      {"merge",
-       {"OUT", "IN", "[IN ...]"},
-       "all.h5 knee-1.h5 knee-2.h5",
-       "one archive of several of the same shape, such as those of an array of jobs",
-       merge,
-       nullptr},
-      {"solve",
+      {"One design",
+       "solve",
        {"CONFIG"},
        "configs/knee.cfg --design.knee 0.5",
        "one evaluation of a fixed design: its record, report and trajectory",
        solve,
        add_solve_options,
        Keys::of_a_study},
-      {"new",
-       {"[KIND]"},
-       "motion",
-       "write a small study to begin with, which runs at once: a gait, a motion, a simulation, a program of your own",
-       new_study,
-       add_new_options},
-      {"serve",
-       {"CONFIG"},
-       "configs/knee.cfg",
-       "evaluate designs, or choose them, for another program: a line of JSON in, a line of JSON out (docs/python.md)",
-       serve,
-       nullptr,
-       Keys::of_a_study},
-      {"simulate",
+      {"One design",
+       "simulate",
        {"CONFIG|ARCHIVE"},
        "configs/scene-cradle.cfg",
-       "one simulated motion: how it ends, its energies and momenta, its trajectory; --from: an archived gait or "
-       "motion, "
-       "driven through the contact simulation",
+       "one simulation: outcome, energies, trajectory; --from: the torques of an archived motion",
        simulate,
        add_simulate_options,
        Keys::of_a_study},
-      {"check",
-       {"CONFIG|MODEL"},
+      {"Surrogate model",
+       "predict",
+       {"ARCHIVE"},
+       "knee.h5",
+       "cost and metrics of a design from the evaluations up to now, with 95 % intervals",
+       predict,
+       add_predict_options,
+       Keys::of_a_design},
+      {"Surrogate model",
+       "sensitivity",
+       {"ARCHIVE"},
+       "knee.h5",
+       "which variables matter: Sobol indices, main effects, Morris effects",
+       sensitivity,
+       add_sensitivity_options},
+      {"Archives",
+       "replay",
+       {"CONFIG|ARCHIVE", "[ID ...]"},
+       "knee.h5",
+       "evaluate archived designs again and compare bit by bit; writes nothing",
+       replay,
+       add_replay_options,
+       Keys::of_a_study},
+      {"Archives",
+       "merge",
+       {"OUT", "IN", "[IN ...]"},
+       "all.h5 knee-1.h5 knee-2.h5",
+       "join archives of the same shape, such as those of an array of jobs",
+       merge,
+       nullptr},
+      {"Archives",
+       "repair",
+       {"ARCHIVE"},
+       "knee.h5",
+       "recover the rows of a damaged archive; keeps the damaged one",
+       repair,
+       nullptr},
+      {"Other programs",
+       "import",
+       {},
+       "",
+       "convert a URDF robot to a model file, on standard output",
+       python,
+       nullptr,
+       Keys::none,
+       " FILE.urdf [--base fixed|free] [--parts hulls|none] [--package NAME=FOLDER]"},
+      {"Other programs",
+       "serve",
+       {"CONFIG"},
        "configs/knee.cfg",
-       "validate only; every setting with its value, default and source, or what a model has",
-       check,
+       "evaluate designs for another program: JSON lines in and out (docs/python.md)",
+       serve,
        nullptr,
        Keys::of_a_study},
   };

@@ -1,7 +1,9 @@
 // dodyn run: the whole study, alone or under mpirun. Rank 0 runs the loop and talks; the other ranks evaluate.
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
+#include <cctype>
 #include <chrono>
 #include <cmath>
 #include <csignal>
@@ -97,6 +99,17 @@ std::string found(const std::string& path, const study::Summary& summary, const 
   }
 }
 
+// A file's name as a shell takes it for one word.
+std::string as_word(const std::string& path) {
+  const bool plain = std::all_of(path.begin(), path.end(), [](unsigned char c) {
+    return std::isalnum(c) || std::string_view("-_./+,:@%").find(static_cast<char>(c)) != std::string_view::npos;
+  });
+  if (plain) return path;
+  std::string word = "'";
+  for (const char c : path) word += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return word + "'";
+}
+
 ExitCode lead(const Settings& settings, const evaluators::Evaluator& evaluator, surrogate::Strategy& strategy,
               farm::Farm& farm, archive::Provenance where, const Again& again) {
   const std::string path = settings.text("study.archive");
@@ -123,14 +136,14 @@ ExitCode lead(const Settings& settings, const evaluators::Evaluator& evaluator, 
     std::cout << path << ": nothing to repeat: no evaluation failed, timed out or was lost\n";
     return finished;
   }
-  std::cout << path << ": "
+  std::cout << found(path, summary, settings) << path << ": "
             << (summary.was_finished                   ? "this study had finished already: "
                 : summary.end == study::End::resumable ? "stopped, the same command continues: "
                 : summary.end == study::End::failing   ? "failed: "
                                                        : "finished: ")
             << summary.reason << "\n"
             << summary.evaluated << " evaluations now, " << summary.restored << " from the archive\n"
-            << found(path, summary, settings) << report::unanswered_text(summary.unanswered, settings.file);
+            << report::unanswered_text(summary.unanswered, settings.file);
   if (summary.commonest_count > 0)
     std::cout << "most frequent reason (" << summary.commonest_count << "): " << summary.commonest << "\n";
   if (summary.troubles > 0)
@@ -139,6 +152,7 @@ ExitCode lead(const Settings& settings, const evaluators::Evaluator& evaluator, 
               << " nothing of the designs; the last: " << summary.trouble << "\n";
   if (summary.end == study::End::resumable) return interrupted;
   if (summary.end == study::End::failing) return failure;
+  if (summary.unanswered.empty()) std::cout << "next: dodyn report " << as_word(path) << "\n";
   const bool complete = !summary.unanswered.contains(Status::lost) && !summary.unanswered.contains(Status::timed_out);
   return complete ? finished : incomplete;
 }

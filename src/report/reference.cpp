@@ -1,6 +1,11 @@
-// The reference that the program writes of itself: `dodyn help --markdown`.
+// What the program writes of its own keys: `dodyn help keys`, `dodyn help key`, --help, `dodyn help --markdown`.
+#include <algorithm>
+#include <functional>
+#include <set>
+
 #include "evaluators/evaluator.hpp"
 #include "record/text.hpp"
+#include "report/cells.hpp"
 #include "report/report.hpp"
 #include "surrogate/strategy_options.hpp"
 
@@ -27,7 +32,187 @@ std::string table(const std::vector<Key>& keys) {
   return text;
 }
 
+// A key in a list for people.
+struct Entry {
+  Key key;
+  std::string value;  // "default 40", "must be given", "now 0.03 m (knee.cfg:36)"; may be empty
+};
+
+// The keys that belong together, and the sections that an evaluator reads itself.
+struct Group {
+  std::string title;  // "with study.evaluator = gait (...)"; empty: of every study
+  std::vector<Entry> entries;
+  std::vector<ini::SectionKind> sections;
+};
+
+constexpr std::size_t name_width = 34, line_width = 110;  // characters
+
+std::string section_of(const std::string& key) { return key.substr(0, key.find('.')); }
+
+// The first statement of a description, cut to fit behind a key's name.
+std::string brief(const std::string& description) {
+  std::string text = description.substr(0, description.find("; "));
+  constexpr std::size_t space = line_width - name_width - 3;
+  if (text.size() > space) text = text.substr(0, text.rfind(' ', space - 3)) + "...";
+  return text;
+}
+
+std::string as_default(const Key& key) {
+  if (!key.default_value.empty())
+    return "default " + (key.default_value == key.word ? key.word : with_unit(key.default_value, key.unit));
+  const bool may_be_empty = key.type == Type::text || key.type == Type::path;
+  return may_be_empty || section_of(key.name) == "design" ? "" : "must be given";
+}
+
+std::vector<Entry> entries_of(const std::vector<Key>& keys) {
+  std::vector<Entry> entries;
+  for (const Key& key : keys) entries.push_back({key, as_default(key)});
+  return entries;
+}
+
+// Keys that strategies have in common stand once, with the strategies and what they are by default.
+std::vector<Entry> entries_of(const std::vector<StrategyKeys>& strategies) {
+  std::vector<Entry> entries;
+  for (const auto& strategy : strategies)
+    for (const Key& key : strategy.keys) {
+      const auto is_same = [&](const auto& one) { return one.name == key.name; };
+      if (std::ranges::any_of(entries, is_same, &Entry::key)) continue;
+      std::vector<std::pair<std::string, std::string>> owners;  // default, strategies
+      for (const auto& other : strategies) {
+        const auto same = std::ranges::find_if(other.keys, is_same);
+        if (same == other.keys.end()) continue;
+        const auto at = std::ranges::find(owners, same->default_value, &std::pair<std::string, std::string>::first);
+        if (at == owners.end())
+          owners.emplace_back(same->default_value, other.name);
+        else
+          at->second += ", " + other.name;
+      }
+      std::string value;
+      for (const auto& [its_default, names] : owners)
+        value += (value.empty() ? "" : "; ") + names + (its_default.empty() ? "" : ": default " + its_default);
+      entries.push_back({key, value});
+    }
+  return entries;
+}
+
+std::vector<Group> groups_of_all() {
+  const auto& kinds = evaluators::evaluator_kinds();
+  const auto strategies = surrogate::strategy_keys();
+  std::vector<Group> groups = {{"", entries_of(study_keys(kinds)), {scenario_section()}},
+                               {"", entries_of(std::vector{strategy_key(strategies)}), {}}};
+  for (Entry& entry : entries_of(strategies)) groups.back().entries.push_back(std::move(entry));
+  for (const auto& kind : kinds)
+    groups.push_back({"with study.evaluator = " + kind.name + " (" + kind.description + ")",
+                      entries_of(evaluator_keys(kind)), kind.sections});
+  return groups;
+}
+
+std::vector<Group> groups_of(const Settings& settings) {
+  Group group{"", {}, {scenario_section()}};
+  for (const auto& [key, value, source, note, is_used] : settings.all) {
+    if (!is_used || key.description.empty() || key.name.find('.') == key.name.npos) continue;
+    const bool is_number = !value.empty() && value.find_first_not_of("0123456789.e+-") == value.npos;
+    const std::string now = is_number ? with_unit(value, key.unit) : value;  // or a word, or a formula
+    group.entries.push_back({key, (now.empty() ? "empty" : now) + " (" + source + ")"});
+  }
+  for (const auto& kind : evaluators::evaluator_kinds())
+    if (kind.name == settings.evaluator)
+      group.sections.insert(group.sections.end(), kind.sections.begin(), kind.sections.end());
+  return {group};
+}
+
+std::string title_of(const ini::SectionKind& section) {
+  using Name = ini::SectionKind::Name;
+  const std::string named = "[" + section.kind + " NAME]";
+  return section.name == Name::required   ? named
+         : section.name == Name::optional ? "[" + section.kind + "] or " + named
+                                          : "[" + section.kind + "]";
+}
+
+std::string text_of(const Entry& entry, bool in_full) {
+  const std::string name = "  " + padded("--" + entry.key.name, name_width) + " ";
+  if (!in_full) return name + brief(entry.key.description) + "\n";
+  return name + entry.key.description + "\n" + std::string(name_width + 3, ' ') + allowed(entry.key) +
+         (entry.value.empty() ? "" : "; " + entry.value) + "\n";
+}
+
+std::string text_of(const ini::SectionKind& section, bool in_full) {
+  std::string text =
+      "\n" + title_of(section) + "\n  " + (in_full ? section.description : brief(section.description)) + "\n";
+  if (section.kind == scenario_section().kind)
+    for (const Key& key : scenario_keys())
+      text += "  " + padded(key.name, name_width) + " " + key.description + "; " + allowed(key) + "; " +
+              as_default(key) + "\n";
+  return text + (in_full && !section.keys.empty() ? "  keys: " + listed(section.keys) + "\n" : "");
+}
+
 }  // namespace
+
+std::string keys_text(const Settings* settings, const std::string& section) {
+  const bool in_full = !section.empty();
+  std::string text;
+  std::set<std::string> known;
+  for (const Group& group : settings ? groups_of(*settings) : groups_of_all()) {
+    std::string of_group, last;
+    for (const Entry& entry : group.entries) {
+      const std::string its = section_of(entry.key.name);
+      known.insert(its);
+      if (in_full && its != section) continue;
+      if (its != last) of_group += "\n[" + (last = its) + "]\n";
+      of_group += text_of(entry, in_full);
+      if (settings && !in_full) of_group.insert(of_group.size() - 1, ": " + entry.value);
+    }
+    for (const auto& kind : group.sections) {
+      known.insert(kind.kind);
+      if (!in_full || kind.kind == section) of_group += text_of(kind, in_full);
+    }
+    if (!of_group.empty()) text += (group.title.empty() ? "" : "\n" + group.title + ":\n") + of_group;
+  }
+  if (text.empty())
+    throw ConfigError("no section '" + shown(section) + "'" + did_you_mean(section, {known.begin(), known.end()}) +
+                      "; dodyn help keys lists all sections");
+  return text.substr(1);  // without the empty line above the first
+}
+
+std::string key_text(const std::string& name, const Settings* settings) {
+  std::vector<std::string> known;
+  std::vector<std::pair<std::string, std::string>> texts;  // of the key, its owners
+  for (const Group& group : settings ? groups_of(*settings) : groups_of_all())
+    for (const Entry& entry : group.entries) {
+      known.push_back(entry.key.name);
+      if (entry.key.name != name && entry.key.name != name + ".min" && entry.key.name != name + ".max") continue;
+      const std::string text = entry.key.name + "\n  " + entry.key.description + "\n  allowed: " + allowed(entry.key) +
+                               "\n" + (entry.value.empty() ? "" : "  " + entry.value + "\n");
+      const auto same = std::ranges::find(texts, text, &std::pair<std::string, std::string>::first);
+      const std::string owner = group.title.empty() ? "" : "  " + group.title + "\n";
+      if (same == texts.end())
+        texts.emplace_back(text, owner);
+      else
+        same->second += owner;
+    }
+  if (texts.empty())
+    throw ConfigError("no key '" + shown(name) + "'" + did_you_mean(name, known) +
+                      (settings ? "; dodyn help keys " + settings->file : "; dodyn help keys") + " lists all keys");
+  std::string all;
+  for (const auto& [text, owners] : texts) all += text + owners;
+  return all;
+}
+
+std::string first_keys_text() {
+  static const std::set<std::string> first = {
+      "study.evaluator",    "study.archive",         "study.seed",      "study.max-evaluations",
+      "study.time-limit",   "study.wall-time",       "study.isolate",   "surrogate.strategy",
+      "surrogate.gradient", "surrogate.constraints", "study.scenarios", "surrogate.objectives",
+  };
+  std::string text;
+  for (const Group& group : groups_of_all())
+    for (const Entry& entry : group.entries)
+      if (first.contains(entry.key.name)) text += text_of(entry, false);
+  for (const auto& [key, meaning] : {std::pair("design.NAME", "the value of a parameter of the model"),
+                                     {"design.NAME.min", "frees the parameter, with .max: the search finds its value"}})
+    text += "  " + padded(std::string("--") + key, name_width) + " " + meaning + "\n";
+  return text;
+}
 
 std::string reference_markdown(const std::vector<std::array<std::string, 3>>& commands) {
   std::string text =

@@ -78,7 +78,13 @@ std::string reference_markdown(const std::vector<std::array<std::string, 3>>& co
 // Every setting with its value, unit, default and source.
 std::string settings_text(const Settings& settings);
 
-// Every key with its unit, default and range, by section, for --help.
-std::string keys_text();
+// Keys for `dodyn help` and --help: those of every study, or those that a configuration can have, with their values.
+// All of them, a line each by section; or those of one section ("gait", "phase") with range and default. Throws
+// ConfigError where there is no such section.
+std::string keys_text(const Settings* settings = nullptr, const std::string& section = "");
+// One key: its meaning, what is allowed, its default, and who has it. Throws ConfigError where there is no such key.
+std::string key_text(const std::string& name, const Settings* settings = nullptr);
+// The keys that a user meets first, a line each.
+std::string first_keys_text();
 
 }  // namespace dodyn::report

@@ -17,6 +17,8 @@
 namespace dodyn {
 namespace {
 
+constexpr double unlimited_number = 1e300;  // a bound from here on is none
+
 // A number at the beginning of `text`, which becomes the rest.
 std::optional<double> take_number(std::string_view& text) {
   std::string_view digits = text;
@@ -116,7 +118,8 @@ std::string allowed(const Key& key) {
   const std::string or_word = key.word.empty() ? "" : ", or " + key.word;
   const double all_int = std::numeric_limits<int>::max();
   const bool integer = key.type == Type::integer;
-  const bool below = key.minimum > (integer ? -all_int : -1e308), above = key.maximum < (integer ? all_int : 1e308);
+  const double unlimited = integer ? all_int : unlimited_number;
+  const bool below = key.minimum > -unlimited, above = key.maximum < unlimited;
   switch (key.type) {
     case Type::boolean:
       return "true or false";
@@ -159,7 +162,7 @@ std::string canonical(const Key& key, const std::string& value, const std::strin
                           ".max = " + shown(trimmed(std::string_view(value).substr(dots + 2))));
       if (const std::string unit = number ? "" : foreign_unit(value, key.unit); !unit.empty())
         throw ConfigError(where + ": " + key.name + " = " + shown(value) + " has the unit " + unit + "; expected " +
-                          kind_of(key.unit) + (key.maximum < 1e300 ? "; allowed: " + allowed(key) : ""));
+                          kind_of(key.unit) + (key.maximum < unlimited_number ? "; allowed: " + allowed(key) : ""));
       if (!number || (integer && *number != std::floor(*number)))
         fail(is + (integer ? "not an integer" : "not a number"));
       if (key.zero_means_named && *number == 0) return key.word;

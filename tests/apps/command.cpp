@@ -221,13 +221,44 @@ TEST_F(Command, HelpAndVersion) {
     EXPECT_EQ(its_help.code, 0);
     EXPECT_HAS(its_help.text, "exit codes: 0 finished");
   }
-  EXPECT_HAS(dodyn("run --help").text, "--study.max-evaluations");
-  EXPECT_HAS(dodyn("run --help").text, "--testfunction.delay");
+  for (const std::string group : {"\nStudy\n", "\nResults\n", "\nOne design\n"}) EXPECT_HAS(help.text, group);
+  const std::string screen = dodyn("run --help").text;
+  EXPECT_HAS(screen, "--study.max-evaluations");
+  EXPECT_LE(std::count(screen.begin(), screen.end(), '\n'), 40) << screen;
   EXPECT_EQ(dodyn("--version").text.rfind("dodyn ", 0), 0u);
   EXPECT_EQ(dodyn("").code, 2);
   const Result unknown = dodyn("sovle f.cfg");
   EXPECT_EQ(unknown.code, 2);
   EXPECT_EQ(unknown.text, "dodyn: unknown command 'sovle' (did you mean 'solve'?); dodyn --help lists them\n");
+}
+
+// All keys, those of a section, one key; with a configuration those that it can have.
+TEST_F(Command, HelpOnKeys) {
+  const std::string all = dodyn("help keys").text;
+  EXPECT_HAS(all, "--testfunction.delay");
+  EXPECT_HAS(all, "[scenario NAME]");
+  EXPECT_EQ(all.find("e+300"), std::string::npos);
+  const std::string gait = dodyn("help keys gait").text;
+  EXPECT_HAS(gait, "--gait.clearance");
+  EXPECT_EQ(gait.find("--study."), std::string::npos);
+  EXPECT_HAS(dodyn("help keys phase").text, "[phase NAME]");
+  const std::string limit = dodyn("help key study.time-limit").text;
+  EXPECT_HAS(limit, "allowed: a number >= 0 s, or none\n  default none\n");
+  EXPECT_HAS(dodyn("help key gait.clearance").text, "with study.evaluator = gait");
+  std::ofstream(directory + "/k.cfg") << "[study]\nevaluator = gait\n[gait]\nclearance = 3 cm\n"
+                                         "[design]\nknee.min = 0.3\nknee.max = 0.5\n";
+  EXPECT_HAS(dodyn("help key gait.clearance k.cfg").text, "\n  0.03 m (k.cfg:4)\n");
+  EXPECT_HAS(dodyn("help key design.knee k.cfg").text, "0.3 (k.cfg:6)");
+  const std::string its = dodyn("run k.cfg --help --strategy sweep").text;
+  EXPECT_HAS(its, "sweep (command line)");
+  EXPECT_HAS(its, "--gait.clearance");
+  EXPECT_EQ(its.find("--testfunction."), std::string::npos);
+  EXPECT_EQ(its.find("--motion."), std::string::npos);
+  const Result nearest = dodyn("help key gait.clearence");
+  EXPECT_EQ(nearest.code, 2);
+  EXPECT_HAS(nearest.text, "no key 'gait.clearence' (did you mean 'gait.clearance'?)");
+  EXPECT_HAS(dodyn("help keys gaits").text, "no section 'gaits' (did you mean 'gait'?)");
+  EXPECT_HAS(dodyn("help key design.x k.cfg k.cfg").text, "usage: dodyn help key NAME");
 }
 
 TEST_F(Command, SimulateShowsOneMotion) {
@@ -346,6 +377,7 @@ TEST_F(Command, RunThenShow) {
   EXPECT_EQ(run.code, 0) << run.text;
   EXPECT_HAS(run.text, "f.h5: finished: ");
   EXPECT_HAS(run.text, "21 evaluations now, 0 from the archive");
+  EXPECT_LT(run.text.find("recommended: "), run.text.find("f.h5: finished: "));  // the answer comes first
   const Result show = dodyn("show f.h5");
   EXPECT_EQ(show.code, 0);
   EXPECT_HAS(show.text, "x = 1 is above testfunction.fail-above = 0.9");
@@ -455,7 +487,7 @@ TEST_F(Command, ScenariosAreTheSameOnAnyNumberOfRanks) {
   EXPECT_HAS(told.text, "times its reference of 0.31");
   EXPECT_HAS(dodyn("show 1.h5 --evaluation 2").text, "metrics.fast:cost");
   EXPECT_HAS(dodyn("run s.cfg --study.archive 1.h5 --scenario.slow.reference 0.035").text, "belongs to another study");
-  EXPECT_HAS(dodyn("run --help").text, "[scenario NAME]");
+  EXPECT_HAS(dodyn("help keys").text, "[scenario NAME]");
   EXPECT_HAS(dodyn("help --markdown").text, "[scenario NAME]");
 }
 

@@ -44,7 +44,7 @@ while read -r page; do [[ -f $prefix/share/doc/dodyn/$page ]] || { echo "README.
 grep -q '^| `study.seed` |' "$prefix/share/doc/dodyn/reference.md"
 
 # The man page names every command of the program; completion offers them.
-"$dodyn" --help | sed -n 's/^  dodyn \([a-z][a-z]*\) .*/\1/p' | sort >commands
+"$dodyn" --help | sed -n 's/^  dodyn \([a-z][a-z]*\) .*/\1/p' | sort -u >commands
 [[ -s commands ]]
 while read -r command; do
   grep -qE "^\.BI \"$command " "$prefix/share/man/man1/dodyn.1" || { echo "the man page lacks $command"; exit 1; }
@@ -56,4 +56,6 @@ COMP_WORDS=(dodyn "") COMP_CWORD=1 && _dodyn
 diff <(printf '%s\n' "${COMPREPLY[@]}" | sort) commands
 COMP_WORDS=(dodyn run --study.se) COMP_CWORD=2 && _dodyn
 [[ ${COMPREPLY[*]} == --study.seed ]]
+COMP_WORDS=(dodyn run --gait.cleara) COMP_CWORD=2 && _dodyn
+[[ " ${COMPREPLY[*]} " == *" --gait.clearance "* ]]
 echo "installed: $(find "$prefix" -type f | wc -l) files, $(du -sh "$prefix" | cut -f1)"
