@@ -512,7 +512,7 @@ def local_script():
         file.write(f"#!/bin/sh\n[ -e hung ] && exec {MPIRUN} \"$@\"\ntouch hung\nexec sleep 600\n")
     os.chmod("mpirun", 0o755)
     run = subprocess.Popen([*script, "--study.archive", "left.h5"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                           env=dict(ENVIRONMENT, PATH=f"{os.getcwd()}:{ENVIRONMENT['PATH']}", ALONE="3"))
+                           env=dict(ENVIRONMENT, PATH=f"{os.getcwd()}:{ENVIRONMENT['PATH']}", LAUNCH="3"))
     code, text = finish(run)
     assert code == 0 and os.path.exists("hung") and len(evaluations("left.h5")) == 9, (code, text)
 
