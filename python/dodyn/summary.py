@@ -170,7 +170,7 @@ def warnings(study: Archive) -> list[str]:
                 f"{int(np.nansum(count))} found the best one."
             )
         if of_best == 1 and families > 1:
-            lines.append("A motion that one start alone finds may not be the best there is: try more starts.")
+            lines.append("A motion that one initial guess alone finds may not be the best: try more of them.")
     return lines
 
 

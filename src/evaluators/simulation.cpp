@@ -97,7 +97,7 @@ class SimulationEvaluator final : public Evaluator {
     }
     if (course.uses(StateQuantity::largest_impulse) && !course.by_impulses())
       throw settings.error("simulation.contact-method",
-                           "has no impulses, of which max_impulse speaks; allowed: decomposition, exact");
+                           "has no impulses, of which max_impulse speaks; allowed: projection, event-driven");
     if (own_.course.coils) try_coils(values);
     if (control_) try_control();
   }

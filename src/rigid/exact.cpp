@@ -88,7 +88,8 @@ class Exact final : public ContactResponse<n> {
     for (int b = 0; b < pieces_.bodies.size(); ++b)
       scale = std::max(scale, inertia_.twist(b, nu_).template head<n>().norm());
     if (worst < 0 || -fastest <= 1e-13 * scale) return false;
-    blame = {points[worst].body, points[worst].gap, "a contact lasts (the exact response has no resting contact)"};
+    blame = {points[worst].body, points[worst].gap,
+             "a contact lasts (contact-method event-driven has no resting contact)"};
     const PairKey pair = points[worst].pair;
     std::erase_if(points, [&](const auto& point) { return point.pair != pair; });
     return true;

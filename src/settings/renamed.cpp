@@ -1,7 +1,6 @@
 #include "settings/renamed.hpp"
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 namespace dodyn {
@@ -11,7 +10,6 @@ namespace {
 // Keys with their section, sections, words of choices, names in formulas, metrics and columns: before 1.0, and now.
 // A word may have been several things; only what is among the candidates is offered.
 constexpr std::pair<std::string_view, std::string_view> names[] = {
-    {"among", "given-outcome"},
     {"clear", "avoid"},
     {"coil-fit.largest-distance", "coil-fit.max-distance"},
     {"coil-fit.least-distance", "coil-fit.min-distance"},
@@ -30,7 +28,6 @@ constexpr std::pair<std::string_view, std::string_view> names[] = {
     {"elastic.start", "elastic.initial-state"},
     {"exact", "event-driven"},
     {"exchange", "reset"},
-    {"failure-of", "success"},
     {"for", "dwell"},
     {"free", "none"},
     {"gait.candidates", "gait.refine-count"},
@@ -78,7 +75,6 @@ constexpr std::pair<std::string_view, std::string_view> names[] = {
     {"motion.travels", "hybrid.translating-coordinates"},
     {"multiplier", "floquet_multiplier"},
     {"nonsmooth", "hybrid"},
-    {"others", "max-other-share"},
     {"parent", "warm_start_id"},
     {"partner", "counterpart"},
     {"range", "joint-limit"},

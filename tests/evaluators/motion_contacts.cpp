@@ -199,7 +199,7 @@ TEST(MotionContacts, TheContactSimulationFollowsThePlan) {
   }
 }
 
-// Rotor by its forces alone, without contacts, a shipped motion stays within so many m and rad of its plan.
+// Driven by its forces alone, without contacts, a shipped motion stays within so many m and rad of its plan.
 void expect_followed(const std::string& config, const std::vector<std::string>& words, double most_departed,
                      double most_turned) {
   const auto settings = read_settings(std::string(CONFIGS) + "/" + config, words);

@@ -70,14 +70,18 @@ none_left() {
   fail "ranks outlive the job: $(pgrep -xa dodyn)"
 }
 
+kill_rank_elsewhere() { # of the job: one rank on a node besides its batch host
+  local pid
+  for pid in $("$hosts" pids "$(other_host "$1")"); do
+    [[ $(cat "/proc/$pid/comm" 2>/dev/null) == dodyn ]] && kill -9 "$pid" && return
+  done
+}
+
 # A rank on another node is killed: mpirun stays when the study is complete, and the script ends it.
 study rank 60 0.5
 job=$(submit --time=5 "$jobs/slurm.sh" rank.cfg) || exit 1
 wait_for_rows rank 10
-other=$(other_host "$job")
-for pid in $("$hosts" pids "$other"); do
-  [[ $(cat "/proc/$pid/comm" 2>/dev/null) == dodyn ]] && kill -9 "$pid" && break
-done
+kill_rank_elsewhere "$job"
 wait_for 60 "$job" COMPLETED
 complete rank 60
 none_left
@@ -86,10 +90,7 @@ none_left
 study limit 260 0.5
 job=$(submit --time=1 --signal=B:USR1@15 "$jobs/slurm.sh" limit.cfg) || exit 1
 wait_for_rows limit 10
-other=$(other_host "$job")
-for pid in $("$hosts" pids "$other"); do
-  [[ $(cat "/proc/$pid/comm" 2>/dev/null) == dodyn ]] && kill -9 "$pid" && break
-done
+kill_rank_elsewhere "$job"
 wait_for 300 "$job" COMPLETED
 complete limit 260
 none_left

@@ -28,7 +28,7 @@ const KeyTable<RunOptions>& run_keys() {
                     "momenta that close overlaps turn round"})
           .add("restitution", &S::restitution,
                {.unit = "1",
-                .description = "of the impulses of the responses exact and decomposition",
+                .description = "of the impulses of the contact methods event-driven and projection",
                 .minimum = 0,
                 .maximum = 1})
           .add("duration", &S::duration,

@@ -78,9 +78,11 @@ const KeyTable<HybridOptions>& hybrid_keys() {
           .add("stop-after-impacts", &S::impacts,
                {.description = "the motion ends with so many impacts; 0: with its time", .minimum = 0, .maximum = 1e8})
           .add("max-strides", gait(&G::strides),
-               {.description = "find = gait: most strides before the search begins", .minimum = 0, .maximum = 100000})
+               {.description = "solve-for = gait: most strides before the search begins",
+                .minimum = 0,
+                .maximum = 100000})
           .add("translating-coordinates", &S::travels,
-               {.type = Type::text, .description = "find = gait: coordinates that a stride moves on, by commas"})
+               {.type = Type::text, .description = "solve-for = gait: coordinates that a stride moves on, by commas"})
           .add("gradient", &S::gradient,
                {.description =
                     "the cost's with respect to all free variables, through impacts, by four more runs for each; "

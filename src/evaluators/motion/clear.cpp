@@ -57,7 +57,8 @@ void MotionDesigns::read_clear() {
         continue;
       }
       const auto pair = split_list(entry.key);
-      if (pair.size() != 2) throw entry.error("allowed: LINK, LINK = margin (m), turn = angle, grow = steps");
+      if (pair.size() != 2)
+        throw entry.error("allowed: LINK, LINK = margin (m), max-rotation = angle, growth-steps = steps");
       const int one = link_of(entry, pair[0]), other = link_of(entry, pair[1]);
       if (one == other) throw entry.error("a link cannot keep clear of itself");
       const bool pushed = stiffness_ > 0.0 && std::any_of(contacts_.begin(), contacts_.end(), [&](const Contact& c) {

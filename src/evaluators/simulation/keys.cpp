@@ -115,7 +115,7 @@ const KeyTable<SimulationSettings>& simulation_keys() {
           .add("jump", option(&O::jump),
                {{"kinetic-energy", rigid::JumpCondition::kinetic_energy},
                 {"discrete-energy", rigid::JumpCondition::discrete_energy}},
-               {.description = "exact response: what an impact keeps"})
+               {.description = "contact-method = event-driven: what an impact keeps"})
           .add("friction-law", option(&O::friction),
                {{"cone", rigid::Friction::cone}, {"squared-ratio", rigid::Friction::squared_ratio}},
                {.description = "Coulomb's cone, or the ratio of squares as printed"})
