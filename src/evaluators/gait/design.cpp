@@ -123,7 +123,8 @@ std::vector<DesignVariable> gait_variables(const Settings& so_far) {
   };
   const std::string name = so_far.path("gait.model");
   if (!is_file(name))
-    all.push_back({"shank-fraction", "1", "legs = mass-split: the shank's share of a leg's mass", 0.4, 0.01, 0.99});
+    all.push_back(
+        {"shank-fraction", "1", "leg-mass-model = mass-split: the shank's share of a leg's mass", 0.4, 0.01, 0.99});
   const systems::Model model = walker_model(text_of(so_far), name);
   for (DesignVariable v : parameter_variables(model)) {
     if (std::any_of(all.begin(), all.end(), [&](const DesignVariable& known) { return known.name == v.name; }))
@@ -158,7 +159,8 @@ std::vector<DesignVariable> gait_variables(const Settings& so_far) {
 GaitDesigns::GaitDesigns(const Settings& settings) : settings_(settings) {
   for (const Variable& variable : settings.variables)
     if (variable.name == "shank-fraction" && settings.text("gait.leg-mass-model") != "mass-split")
-      throw settings.error("gait.leg-mass-model", "design.shank-fraction is free, which takes legs = mass-split");
+      throw settings.error("gait.leg-mass-model",
+                           "design.shank-fraction is free, which takes leg-mass-model = mass-split");
   gait_.intervals = settings.integer("gait.intervals");
   gait_.clearance = settings.real("gait.clearance");
   gait_.clearance_points = settings.integer("gait.clearance-points");
