@@ -27,6 +27,17 @@ POLL = 0.05  # s between two looks at the archive of a study that runs
 GRACE = 30.0  # s that a study may take to end when it is asked to
 
 
+def _first_words(lines: list[str]) -> str:
+    """The first paragraph of what a launcher printed, in one line, without its rules of dashes."""
+    paragraph: list[str] = []
+    for line in (line.strip() for line in lines):
+        if line.strip("-"):
+            paragraph.append(line)
+        elif paragraph:
+            break
+    return " ".join(paragraph)
+
+
 @dataclass(frozen=True)
 class Result:
     """An evaluation of a design, in no archive.
@@ -148,10 +159,10 @@ class Study:
                     self._interrupt(process, ranks)
             if process.returncode in (1, 2):
                 said.seek(0)
-                lines = [line for line in said.read().splitlines() if line.strip()]
+                lines = said.read().splitlines()
                 own = [line[len("dodyn: ") :] for line in lines if line.startswith("dodyn: ")]
                 if process.returncode == 2 or not self.path.exists():
-                    raise ProgramError((own or lines or [f"dodyn run ended with exit code {process.returncode}"])[-1])
+                    raise ProgramError(own[-1] if own else f"{words[0]}: {_first_words(lines) or f'exit code {process.returncode}'}")
 
     @staticmethod
     def _interrupt(process: subprocess.Popen[bytes], ranks: int) -> None:

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from pathlib import Path
 
 from studies import DODYN, FAILING, ROOT
 
@@ -44,6 +45,15 @@ def runs():
     mpirun = [sys.argv[2], "--oversubscribe"] if "Open MPI" in subprocess.run([sys.argv[2], "--version"], capture_output=True, text=True).stdout else [sys.argv[2]]
     assert [e.id for e in sorted(whole.run(ranks=2, mpirun=mpirun), key=lambda e: e.id)] == [0, 1, 2, 3]
     assert rows(whole.archive) == rows(study.archive)
+
+    Path("launcher").write_text("#!/bin/sh\nprintf -- '-----\\nmpirun: this host is\\nfull\\n\\nadvice\\n-----\\n'; exit 1\n")
+    Path("launcher").chmod(0o755)
+    refused = dodyn.Study(KNEE, design={"knee": (0.3, 0.65)}, settings=QUICK, archive="refused.h5")
+    try:
+        list(refused.run(ranks=2, mpirun=["./launcher"]))
+        raise AssertionError("a launcher that fails is an error")
+    except dodyn.ProgramError as error:
+        assert str(error) == "./launcher: mpirun: this host is full", error
 
 
 def interrupted():
