@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs the Debian packages that dodyn is built, tested and plotted with, where any is missing; with the argument `all`
-# also those without which a few tests are skipped (a browser, pandas, xarray, mkdocs, doxygen, notebooks). MPI=mpich: with MPICH
-# in place of Open MPI.
+# also those without which a few tests are skipped (a browser, pandas, xarray, mkdocs, doxygen, notebooks, mypy, clang-format). MPI=mpich:
+# with MPICH in place of Open MPI. CXX=clang++: with clang, too.
 set -euo pipefail
 
 packages=(g++ cmake ninja-build pkg-config
@@ -11,7 +11,8 @@ packages=(g++ cmake ninja-build pkg-config
   node-d3 libjs-three)
 [[ ${MPI:-openmpi} == mpich ]] && packages+=(mpich libmpich-dev) || packages+=(openmpi-bin libopenmpi-dev)
 [[ ${1:-} != all ]] || packages+=(chromium python3-pandas python3-xarray python3-h5netcdf
-  mkdocs doxygen jupyter-nbconvert python3-ipykernel)
+  mkdocs doxygen jupyter-nbconvert python3-ipykernel mypy clang-format)
+[[ ${CXX:-} != *clang* ]] || packages+=(clang)
 
 missing=()
 for package in "${packages[@]}"; do

@@ -2,12 +2,17 @@
 # Builds with warnings as errors and runs the tests, all but those labelled `long`. Arguments go to ctest:
 #   tests/run.sh            tests/run.sh -R farm            tests/run.sh -L long
 #   MPI=mpich tests/run.sh          on MPICH: what starts ranks, without what MPICH does not survive (docs/measured/mpi.md)
+#   CXX=clang++ tests/run.sh        by clang, in a build folder of its own
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 cores=$(nproc)
 
 jobs/dependencies.sh
 build=build/ci options=() targets=() selection=()
+if [[ ${CXX:-} == *clang* ]]; then
+  build=build/ci-clang
+  options=(-B "$build")
+fi
 if [[ ${MPI:-openmpi} == mpich ]]; then
   build=build/ci-mpich
   options=(-B "$build" -D MPI_CXX_COMPILER=mpicxx.mpich -D MPIEXEC_EXECUTABLE="$(command -v mpiexec.mpich)")

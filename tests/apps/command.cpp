@@ -14,7 +14,7 @@
 
 #include "archive/archive.hpp"
 
-namespace dodyn {
+namespace dodyn::test_command {
 namespace {
 
 struct Result {
@@ -591,4 +591,4 @@ TEST_F(Command, OneWriterAtATimeAndReadersMeanwhile) {
 }
 
 }  // namespace
-}  // namespace dodyn
+}  // namespace dodyn::test_command

@@ -15,7 +15,7 @@
 #include "archive/hdf5_file.hpp"
 #include "rows.hpp"
 
-namespace dodyn::archive {
+namespace dodyn::archive::test_archive {
 namespace {
 
 using testing::HasSubstr;
@@ -483,4 +483,4 @@ TEST(Archive, H5dumpReadsItWhileItIsWritten) {
 }
 
 }  // namespace
-}  // namespace dodyn::archive
+}  // namespace dodyn::archive::test_archive

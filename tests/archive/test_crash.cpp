@@ -30,7 +30,7 @@ extern "C" int posix_fallocate(int descriptor, off_t offset, off_t length) {
 // After a failed write HDF5 is left as it is at exit; a leak checker need not say so.
 extern "C" const char* __lsan_default_suppressions() { return "leak:libhdf5"; }
 
-namespace dodyn::archive {
+namespace dodyn::archive::test_crash {
 namespace {
 
 using testing::HasSubstr;
@@ -403,4 +403,4 @@ TEST(Crash, FileSizeLimit) {
 }
 
 }  // namespace
-}  // namespace dodyn::archive
+}  // namespace dodyn::archive::test_crash

@@ -10,7 +10,7 @@
 #include "archive/archive.hpp"
 #include "rows.hpp"
 
-namespace dodyn::archive {
+namespace dodyn::archive::test_foreign {
 namespace {
 
 using testing::HasSubstr;
@@ -266,4 +266,4 @@ TEST(ForeignMerge, ASourceThatIsNotThereIsNone) {
 }
 
 }  // namespace
-}  // namespace dodyn::archive
+}  // namespace dodyn::archive::test_foreign

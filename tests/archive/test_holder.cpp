@@ -20,7 +20,7 @@
 #include "archive/holder.hpp"
 #include "rows.hpp"
 
-namespace dodyn::archive {
+namespace dodyn::archive::test_holder {
 namespace {
 
 using ::testing::HasSubstr;
@@ -278,4 +278,4 @@ TEST(Holder, AnArchiveIsMergedOnce) {
 }
 
 }  // namespace
-}  // namespace dodyn::archive
+}  // namespace dodyn::archive::test_holder

@@ -27,7 +27,7 @@ extern "C" int fcntl(int descriptor, int command, ...) {
   return static_cast<int>(::syscall(SYS_fcntl, descriptor, command, argument));
 }
 
-namespace dodyn::archive {
+namespace dodyn::archive::test_lock {
 namespace {
 
 using testing::HasSubstr;
@@ -154,4 +154,4 @@ TEST_P(Lock, OnAnotherHostThereIsNoTellingWithoutLocks) {
 }
 
 }  // namespace
-}  // namespace dodyn::archive
+}  // namespace dodyn::archive::test_lock

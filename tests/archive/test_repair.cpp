@@ -12,7 +12,7 @@
 #include "archive/archive.hpp"
 #include "rows.hpp"
 
-namespace dodyn::archive {
+namespace dodyn::archive::test_repair {
 namespace {
 
 using testing::AllOf;
@@ -371,4 +371,4 @@ TEST(Repair, NoDamageCrashesOrHangs) {
 }
 
 }  // namespace
-}  // namespace dodyn::archive
+}  // namespace dodyn::archive::test_repair

@@ -6,7 +6,7 @@
 #include "autodiff/dual.hpp"
 #include "autodiff/jet.hpp"
 
-namespace dodyn::autodiff {
+namespace dodyn::autodiff::test_derivatives {
 namespace {
 
 // Uses every operation there is, on three variables, with parameters of type P.
@@ -104,4 +104,4 @@ TEST(Dual, OfDualMixesVariablesAndParameters) {
 }
 
 }  // namespace
-}  // namespace dodyn::autodiff
+}  // namespace dodyn::autodiff::test_derivatives

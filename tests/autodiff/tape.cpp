@@ -5,7 +5,7 @@
 #include <cmath>
 #include <random>
 
-namespace dodyn::autodiff {
+namespace dodyn::autodiff::test_tape {
 namespace {
 
 // Every operation, shared terms, a constant output, one that is an input, and parameters in most of them.
@@ -355,4 +355,4 @@ TEST(Program, SinesAndCosinesAreRoundedToTheLastPlace) {
 }
 
 }  // namespace
-}  // namespace dodyn::autodiff
+}  // namespace dodyn::autodiff::test_tape

@@ -10,7 +10,7 @@
 #include "dmoc/separation.hpp"
 #include "rows.hpp"
 
-namespace dodyn::dmoc {
+namespace dodyn::dmoc::test_contact_rows {
 namespace {
 
 using Eigen::Vector2d;
@@ -439,4 +439,4 @@ TEST(SeparatingPlanes, PlanesOfAMotionLieBetweenTheParts) {
 }
 
 }  // namespace
-}  // namespace dodyn::dmoc
+}  // namespace dodyn::dmoc::test_contact_rows

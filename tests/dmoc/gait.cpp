@@ -7,7 +7,7 @@
 #include "gaits.hpp"
 #include "nlp/check_derivatives.hpp"
 
-namespace dodyn::dmoc {
+namespace dodyn::dmoc::test_gait {
 namespace {
 
 using nlp::SolveStatus;
@@ -282,4 +282,4 @@ TEST(Gait, SolversAgreeOnWhatASolutionIs) {
 }
 
 }  // namespace
-}  // namespace dodyn::dmoc
+}  // namespace dodyn::dmoc::test_gait

@@ -7,7 +7,7 @@
 
 #include "gaits.hpp"
 
-namespace dodyn::dmoc {
+namespace dodyn::dmoc::test_gait_long {
 namespace {
 
 TEST(LongGait, ColdStartsConvergeToTheKnownOptimum) {
@@ -101,4 +101,4 @@ TEST(LongGait, CostConvergesWithOrderTwo) {
 }
 
 }  // namespace
-}  // namespace dodyn::dmoc
+}  // namespace dodyn::dmoc::test_gait_long

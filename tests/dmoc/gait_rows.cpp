@@ -9,7 +9,7 @@
 #include "tests/systems/planar_biped.hpp"
 #include "variational/discrete_lagrangian.hpp"
 
-namespace dodyn::dmoc {
+namespace dodyn::dmoc::test_gait_rows {
 namespace {
 
 using Eigen::Vector2d;
@@ -185,4 +185,4 @@ TEST(GaitRows, InSpaceLegsKeepToTheirSidesAndForcesToAPyramid) {
 }
 
 }  // namespace
-}  // namespace dodyn::dmoc
+}  // namespace dodyn::dmoc::test_gait_rows

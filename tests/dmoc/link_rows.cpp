@@ -9,7 +9,7 @@
 #include "dmoc/attitudes.hpp"
 #include "rows.hpp"
 
-namespace dodyn::dmoc {
+namespace dodyn::dmoc::test_link_rows {
 namespace {
 
 using Eigen::Matrix3d;
@@ -221,4 +221,4 @@ TEST(Attitudes, ReferencesServeUntilAChartHasTurnedByARadian) {
 }
 
 }  // namespace
-}  // namespace dodyn::dmoc
+}  // namespace dodyn::dmoc::test_link_rows

@@ -5,7 +5,7 @@
 
 #include "dmoc/path_function.hpp"
 
-namespace dodyn::dmoc {
+namespace dodyn::dmoc::test_rows {
 namespace {
 
 using Eigen::VectorXd;
@@ -283,4 +283,4 @@ TEST(Rows, PathFunctionsAreTakenAtNodesOrAtMidpoints) {
 }
 
 }  // namespace
-}  // namespace dodyn::dmoc
+}  // namespace dodyn::dmoc::test_rows

@@ -9,7 +9,7 @@
 #include "tests/systems/planar_biped.hpp"
 #include "variational/discrete_lagrangian.hpp"
 
-namespace dodyn::dmoc {
+namespace dodyn::dmoc::test_system {
 namespace {
 
 using Biped = systems::PlanarBiped<double>;
@@ -113,4 +113,4 @@ TEST(System, MomentumAndEnergyAreThoseOfTheHandWrittenLagrangian) {
 }
 
 }  // namespace
-}  // namespace dodyn::dmoc
+}  // namespace dodyn::dmoc::test_system

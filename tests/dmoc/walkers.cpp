@@ -9,7 +9,7 @@
 #include "gaits.hpp"
 #include "nlp/check_derivatives.hpp"
 
-namespace dodyn::dmoc {
+namespace dodyn::dmoc::test_walkers {
 namespace {
 
 using nlp::SolveStatus;
@@ -407,4 +407,4 @@ TEST(WalkerGaits, ACrossingBetweenNodesIsSeen) {
 }
 
 }  // namespace
-}  // namespace dodyn::dmoc
+}  // namespace dodyn::dmoc::test_walkers

@@ -7,7 +7,7 @@
 #include "nlp/check_derivatives.hpp"
 #include "nlp/solve.hpp"
 
-namespace dodyn::dmoc {
+namespace dodyn::dmoc::test_work {
 namespace {
 
 constexpr double mass = 2.0, speed = 1.5;
@@ -111,4 +111,4 @@ TEST(WorkCost, DerivativesAreExact) {
 }
 
 }  // namespace
-}  // namespace dodyn::dmoc
+}  // namespace dodyn::dmoc::test_work

@@ -6,7 +6,7 @@
 
 #include "elastic/simulation.hpp"
 
-namespace dodyn::elastic {
+namespace dodyn::elastic::test_bodies {
 namespace {
 
 template <int n>
@@ -281,4 +281,4 @@ TEST(Bodies, MistakesAreTold) {
 }
 
 }  // namespace
-}  // namespace dodyn::elastic
+}  // namespace dodyn::elastic::test_bodies

@@ -9,7 +9,7 @@
 #include <random>
 #include <set>
 
-namespace dodyn::elastic {
+namespace dodyn::elastic::test_elements {
 namespace {
 
 const Material material{3.0, 2.0, 1.5};
@@ -145,4 +145,4 @@ TEST(Meshes, OfNoMaterialAreRefused) {
 }
 
 }  // namespace
-}  // namespace dodyn::elastic
+}  // namespace dodyn::elastic::test_elements

@@ -8,7 +8,7 @@
 
 #include "evaluators/evaluator.hpp"
 
-namespace dodyn::evaluators {
+namespace dodyn::evaluators::test_air_table {
 namespace {
 
 const std::vector<std::string> few = {"--air-table.spacing=0.3"};  // 3 x 2 states
@@ -85,4 +85,4 @@ TEST(AirTable, AFieldFromAFileIsWhatItCancelsBy) {
 }
 
 }  // namespace
-}  // namespace dodyn::evaluators
+}  // namespace dodyn::evaluators::test_air_table

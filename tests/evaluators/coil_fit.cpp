@@ -11,7 +11,7 @@
 #include "evaluators/evaluator.hpp"
 #include "whole.hpp"
 
-namespace dodyn::evaluators {
+namespace dodyn::evaluators::test_coil_fit {
 namespace {
 
 std::unique_ptr<Evaluator> coil_fit(const std::vector<std::string>& words = {}) {
@@ -193,4 +193,4 @@ TEST(CoilTable, MistakesAreTold) {
 }
 
 }  // namespace
-}  // namespace dodyn::evaluators
+}  // namespace dodyn::evaluators::test_coil_fit

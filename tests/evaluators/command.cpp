@@ -21,7 +21,7 @@
 #include "farm/perform.hpp"
 #include "record/machine.hpp"
 
-namespace dodyn::evaluators {
+namespace dodyn::evaluators::test_command {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -550,4 +550,4 @@ TEST_F(CommandTest, TheRunEndsAtOnceWhenToldTo) {
 }
 
 }  // namespace
-}  // namespace dodyn::evaluators
+}  // namespace dodyn::evaluators::test_command

@@ -14,7 +14,7 @@
 #include "systems/model.hpp"
 #include "whole.hpp"
 
-namespace dodyn::evaluators {
+namespace dodyn::evaluators::test_continuous {
 namespace {
 
 class Continuous : public testing::Test {
@@ -154,4 +154,4 @@ TEST_F(Continuous, WhatIsNotDrivenIsNamed) {
 }
 
 }  // namespace
-}  // namespace dodyn::evaluators
+}  // namespace dodyn::evaluators::test_continuous

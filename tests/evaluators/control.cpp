@@ -10,7 +10,7 @@
 #include "evaluators/simulation.hpp"
 #include "whole.hpp"
 
-namespace dodyn::evaluators {
+namespace dodyn::evaluators::test_control {
 namespace {
 
 // Two craft in the plane whose ports pull.
@@ -166,4 +166,4 @@ TEST_F(Controlled, StartsWithoutACurveAreTold) {
 }
 
 }  // namespace
-}  // namespace dodyn::evaluators
+}  // namespace dodyn::evaluators::test_control

@@ -18,7 +18,7 @@
 #include "systems/bodies.hpp"
 #include "whole.hpp"
 
-namespace dodyn::evaluators {
+namespace dodyn::evaluators::test_docking {
 namespace {
 
 using geometry::Frame;
@@ -402,4 +402,4 @@ TEST(WilsonInterval, IsThatOfTheTables) {
 }
 
 }  // namespace
-}  // namespace dodyn::evaluators
+}  // namespace dodyn::evaluators::test_docking

@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-namespace dodyn::evaluators {
+namespace dodyn::evaluators::test_elastic {
 namespace {
 
 const std::string folder = std::string(CONFIGS) + "/";
@@ -204,4 +204,4 @@ TEST(Elastic, MistakesAreOneLine) {
 }
 
 }  // namespace
-}  // namespace dodyn::evaluators
+}  // namespace dodyn::evaluators::test_elastic

@@ -11,7 +11,7 @@
 #include "systems/model.hpp"
 #include "whole.hpp"
 
-namespace dodyn::evaluators {
+namespace dodyn::evaluators::test_examination {
 namespace {
 
 constexpr double degree = 3.14159265358979 / 180.0;
@@ -228,4 +228,4 @@ TEST_F(Examinations, AnImpossibleGaitNamesWhatItMisses) {
 }
 
 }  // namespace
-}  // namespace dodyn::evaluators
+}  // namespace dodyn::evaluators::test_examination

@@ -14,7 +14,7 @@
 #include "systems/model.hpp"
 #include "whole.hpp"
 
-namespace dodyn::evaluators {
+namespace dodyn::evaluators::test_gait {
 namespace {
 
 // A small study: few intervals, the source's masses, knee free.
@@ -522,4 +522,4 @@ TEST(GaitEvaluator, TwoSeedsFindTheSameCurveOfTheMotorBiped) {
 }
 
 }  // namespace
-}  // namespace dodyn::evaluators
+}  // namespace dodyn::evaluators::test_gait

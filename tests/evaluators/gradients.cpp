@@ -12,7 +12,7 @@
 #include "nlp/solve.hpp"
 #include "record/text.hpp"
 
-namespace dodyn::evaluators {
+namespace dodyn::evaluators::test_gradients {
 namespace {
 
 struct Free {
@@ -199,4 +199,4 @@ TEST(EveryParameter, OfAWalkerWithFeet) {
 }
 
 }  // namespace
-}  // namespace dodyn::evaluators
+}  // namespace dodyn::evaluators::test_gradients

@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-namespace dodyn::evaluators {
+namespace dodyn::evaluators::test_hybrid {
 namespace {
 
 const std::string folder = std::string(CONFIGS) + "/";
@@ -171,4 +171,4 @@ TEST(Nonsmooth, MistakesAreOneLine) {
 }
 
 }  // namespace
-}  // namespace dodyn::evaluators
+}  // namespace dodyn::evaluators::test_hybrid

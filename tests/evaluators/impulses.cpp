@@ -10,7 +10,7 @@
 #include "evaluators/simulation.hpp"
 #include "whole.hpp"
 
-namespace dodyn::evaluators {
+namespace dodyn::evaluators::test_impulses {
 namespace {
 
 constexpr double gravity = 9.81, side = 0.2, density = 270.0, box_mass = density * side * side;
@@ -135,4 +135,4 @@ TEST_F(ContactImpulses, AreRefusedWhereForcesAnswerContacts) {
 }
 
 }  // namespace
-}  // namespace dodyn::evaluators
+}  // namespace dodyn::evaluators::test_impulses

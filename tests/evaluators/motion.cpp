@@ -7,7 +7,7 @@
 #include "evaluators/evaluator.hpp"
 #include "whole.hpp"
 
-namespace dodyn::evaluators {
+namespace dodyn::evaluators::test_motion {
 namespace {
 
 const std::string slider = R"(
@@ -223,4 +223,4 @@ TEST(Motion, AChangedModelFileIsAnotherStudy) {
 }
 
 }  // namespace
-}  // namespace dodyn::evaluators
+}  // namespace dodyn::evaluators::test_motion

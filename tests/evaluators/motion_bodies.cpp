@@ -13,7 +13,7 @@
 #include "nlp/check_derivatives.hpp"
 #include "whole.hpp"
 
-namespace dodyn::evaluators {
+namespace dodyn::evaluators::test_motion_bodies {
 namespace {
 
 using Eigen::Matrix3d;
@@ -337,4 +337,4 @@ TEST(MotionBodies, AChainThatEndsInTheWallIsRefused) {
 }
 
 }  // namespace
-}  // namespace dodyn::evaluators
+}  // namespace dodyn::evaluators::test_motion_bodies

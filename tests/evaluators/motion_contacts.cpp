@@ -10,8 +10,9 @@
 #include "evaluators/motion/design.hpp"
 #include "evaluators/motion/forward.hpp"
 #include "nlp/check_derivatives.hpp"
+#include "whole.hpp"
 
-namespace dodyn::evaluators {
+namespace dodyn::evaluators::test_motion_contacts {
 namespace {
 
 // A cube of 1 kg that comes with the corner under its centre of mass. `K` intervals, contact at `node`.
@@ -53,21 +54,6 @@ Settings in_line(int node, int K, const std::vector<std::string>& options = {}, 
       << straight << "[goal]\nx = 0\ny = 0.17\nrate(x) = 0\nrate(y) = 0.25\n"
       << straight << "[avoid]\ncube, wall = 0\n[cost]\neffort = 1\n";
   return read_settings((folder / "study.cfg").string(), options);
-}
-
-Task task() {
-  Task t;
-  t.evaluation.id = 0;
-  t.evaluation.design = Eigen::VectorXd(0);
-  t.evaluation.seed = 3;
-  return t;
-}
-double metric(const Evaluator& evaluator, const Outcome& outcome, const std::string& name) {
-  const auto list = evaluator.metrics();
-  for (std::size_t i = 0; i < list.size(); ++i)
-    if (list[i].name == name) return outcome.evaluation.metrics(static_cast<Eigen::Index>(i));
-  ADD_FAILURE() << name;
-  return 0.0;
 }
 
 // Least effort from y0, v0 to y1, v1 in T of a mass 1: 4/T^3 (3 d^2 - 3 d T (v0 + v1) + T^2 (v0^2 + v0 v1 + v1^2)).
@@ -383,4 +369,4 @@ TEST(MotionContacts, MistakesAreOneLine) {
 }
 
 }  // namespace
-}  // namespace dodyn::evaluators
+}  // namespace dodyn::evaluators::test_motion_contacts

@@ -11,7 +11,7 @@
 #include "evaluators/motion/forward.hpp"
 #include "nlp/check_derivatives.hpp"
 
-namespace dodyn::evaluators {
+namespace dodyn::evaluators::test_motion_edges {
 namespace {
 
 using Eigen::Matrix3d, Eigen::Vector3d;
@@ -169,4 +169,4 @@ TEST(MotionEdges, MistakesAreOneLine) {
 }
 
 }  // namespace
-}  // namespace dodyn::evaluators
+}  // namespace dodyn::evaluators::test_motion_edges

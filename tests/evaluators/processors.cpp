@@ -13,7 +13,7 @@
 #include <stdexcept>
 #include <thread>
 
-namespace dodyn::evaluators {
+namespace dodyn::evaluators::test_processors {
 namespace {
 
 TEST(Processors, ReadsWhatBatchSystemsSay) {
@@ -105,4 +105,4 @@ TEST(Processors, NobodySharesOne) {
 }
 
 }  // namespace
-}  // namespace dodyn::evaluators
+}  // namespace dodyn::evaluators::test_processors

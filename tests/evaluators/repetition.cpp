@@ -9,7 +9,7 @@
 #include "settings/numbered.hpp"
 #include "systems/bodies.hpp"
 
-namespace dodyn::evaluators {
+namespace dodyn::evaluators::test_repetition {
 namespace {
 
 using Given = std::map<std::string, double>;
@@ -114,4 +114,4 @@ TEST(Repetition, IsWhatIsWrittenOut) {
 }
 
 }  // namespace
-}  // namespace dodyn::evaluators
+}  // namespace dodyn::evaluators::test_repetition

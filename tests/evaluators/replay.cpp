@@ -11,7 +11,7 @@
 #include "evaluators/rollout/rollout.hpp"
 #include "whole.hpp"
 
-namespace dodyn::evaluators {
+namespace dodyn::evaluators::test_replay {
 namespace {
 
 Settings shipped(const std::string& config, std::vector<std::string> words) {
@@ -167,4 +167,4 @@ TEST(Rollout, TheRegulatorSolvesItsQuadraticProgram) {
 }
 
 }  // namespace
-}  // namespace dodyn::evaluators
+}  // namespace dodyn::evaluators::test_replay

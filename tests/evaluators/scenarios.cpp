@@ -9,7 +9,7 @@
 #include "evaluators/evaluator.hpp"
 #include "whole.hpp"
 
-namespace dodyn::evaluators {
+namespace dodyn::evaluators::test_scenarios {
 namespace {
 
 Settings read(const std::string& text, const std::vector<std::string>& words = {}) {
@@ -207,4 +207,4 @@ TEST(Scenarios, WalkingUphillTakesTheWeightsWork) {
 }
 
 }  // namespace
-}  // namespace dodyn::evaluators
+}  // namespace dodyn::evaluators::test_scenarios

@@ -12,7 +12,7 @@
 
 #include "evaluators/evaluator.hpp"
 
-namespace dodyn::evaluators {
+namespace dodyn::evaluators::test_sections {
 namespace {
 
 using systems::model_evaluators;
@@ -152,4 +152,4 @@ TEST_F(Sections, TheManualsTableIsTheProgramsTable) {
 }
 
 }  // namespace
-}  // namespace dodyn::evaluators
+}  // namespace dodyn::evaluators::test_sections

@@ -13,7 +13,7 @@
 #include "box_on_floor.hpp"
 #include "whole.hpp"
 
-namespace dodyn::evaluators {
+namespace dodyn::evaluators::test_simulation {
 namespace {
 
 const char* const sliding = R"([study]
@@ -570,4 +570,4 @@ TEST_F(Simulations, PrismsAssembleIntoAFlower) {
 }
 
 }  // namespace
-}  // namespace dodyn::evaluators
+}  // namespace dodyn::evaluators::test_simulation

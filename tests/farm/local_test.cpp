@@ -13,7 +13,7 @@
 #include "farm/perform.hpp"
 #include "samples.hpp"
 
-namespace dodyn::farm {
+namespace dodyn::farm::test_local {
 namespace {
 
 using namespace std::chrono_literals;
@@ -176,4 +176,4 @@ TEST(LocalFarm, ClosesEarlyWithoutTheQueued) {
 }
 
 }  // namespace
-}  // namespace dodyn::farm
+}  // namespace dodyn::farm::test_local

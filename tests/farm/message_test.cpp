@@ -6,7 +6,7 @@
 
 #include "samples.hpp"
 
-namespace dodyn::farm {
+namespace dodyn::farm::test_message {
 namespace {
 
 TEST(Message, TaskComesBackBitByBit) {
@@ -68,4 +68,4 @@ TEST(Message, DamagedBytesNeverCrash) {
 }
 
 }  // namespace
-}  // namespace dodyn::farm
+}  // namespace dodyn::farm::test_message

@@ -14,7 +14,7 @@
 #include "farm/farm.hpp"
 #include "samples.hpp"
 
-namespace dodyn::farm {
+namespace dodyn::farm::test_mpi {
 namespace {
 
 using namespace std::chrono_literals;
@@ -223,11 +223,11 @@ TEST(MpiFarm, RolesAreChecked) {
 }
 
 }  // namespace
-}  // namespace dodyn::farm
+}  // namespace dodyn::farm::test_mpi
 
 int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
   const dodyn::farm::Session session(argc, argv);
-  dodyn::farm::session = &session;
+  dodyn::farm::test_mpi::session = &session;
   return RUN_ALL_TESTS();
 }

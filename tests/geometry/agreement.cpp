@@ -5,7 +5,7 @@
 #include "aligned_pairs.hpp"
 #include "scenes.hpp"
 
-namespace dodyn::geometry {
+namespace dodyn::geometry::test_agreement {
 namespace {
 
 TEST(Agreement, SignOfAMillionPairs) {
@@ -55,4 +55,4 @@ TEST(Agreement, GapsOfAMillionAlignedPairs) {
 }
 
 }  // namespace
-}  // namespace dodyn::geometry
+}  // namespace dodyn::geometry::test_agreement

@@ -4,7 +4,7 @@
 #include "scenes.hpp"
 #include "tests/allocations.hpp"
 
-namespace dodyn::geometry {
+namespace dodyn::geometry::test_allocation {
 namespace {
 
 TEST(Allocation, QueriesAllocateNothing) {
@@ -33,4 +33,4 @@ TEST(Allocation, QueriesAllocateNothing) {
 }
 
 }  // namespace
-}  // namespace dodyn::geometry
+}  // namespace dodyn::geometry::test_allocation

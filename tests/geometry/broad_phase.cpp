@@ -4,7 +4,7 @@
 
 #include "scenes.hpp"
 
-namespace dodyn::geometry {
+namespace dodyn::geometry::test_broad_phase {
 namespace {
 
 template <int n>
@@ -38,4 +38,4 @@ TEST(Grid, FindsAllPairsOnce) {
 }
 
 }  // namespace
-}  // namespace dodyn::geometry
+}  // namespace dodyn::geometry::test_broad_phase

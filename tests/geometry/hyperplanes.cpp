@@ -8,7 +8,7 @@
 #include "aligned_pairs.hpp"
 #include "scenes.hpp"
 
-namespace dodyn::geometry {
+namespace dodyn::geometry::test_hyperplanes {
 namespace {
 
 template <int n>
@@ -759,4 +759,4 @@ TEST(Hyperplanes, RefusesWhatIsNotANumber) {
 }
 
 }  // namespace
-}  // namespace dodyn::geometry
+}  // namespace dodyn::geometry::test_hyperplanes

@@ -8,7 +8,7 @@
 #include "geometry/supporting_corner.hpp"
 #include "scenes.hpp"
 
-namespace dodyn::geometry {
+namespace dodyn::geometry::test_polytope {
 namespace {
 
 template <class Make>
@@ -160,4 +160,4 @@ TEST(Polytope, MassOfPiecesIsThatOfTheWhole) {
 }
 
 }  // namespace
-}  // namespace dodyn::geometry
+}  // namespace dodyn::geometry::test_polytope

@@ -10,7 +10,7 @@
 #include "nlp/solve.hpp"
 #include "tests/allocations.hpp"
 
-namespace dodyn::nlp {
+namespace dodyn::nlp::test_allocation {
 namespace {
 
 using Eigen::VectorXd;
@@ -67,4 +67,4 @@ TEST(Allocation, IterationsAllocateNothing) {
 }
 
 }  // namespace
-}  // namespace dodyn::nlp
+}  // namespace dodyn::nlp::test_allocation

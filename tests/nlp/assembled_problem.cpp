@@ -10,7 +10,7 @@
 #include "nlp/check_derivatives.hpp"
 #include "nlp/solve.hpp"
 
-namespace dodyn::nlp {
+namespace dodyn::nlp::test_assembled_problem {
 namespace {
 
 using Eigen::VectorXd;
@@ -167,4 +167,4 @@ TEST(AssembledProblem, BoundsThatMoveCount) {
 }
 
 }  // namespace
-}  // namespace dodyn::nlp
+}  // namespace dodyn::nlp::test_assembled_problem

@@ -4,7 +4,7 @@
 
 #include "jet_problem.hpp"
 
-namespace dodyn::nlp {
+namespace dodyn::nlp::test_check_derivatives {
 namespace {
 
 using Eigen::VectorXd;
@@ -83,4 +83,4 @@ TEST(CheckDerivatives, NotANumberIsAnInfiniteError) {
 }
 
 }  // namespace
-}  // namespace dodyn::nlp
+}  // namespace dodyn::nlp::test_check_derivatives

@@ -9,7 +9,7 @@
 #include "nlp/check_derivatives.hpp"
 #include "nlp/solve.hpp"
 
-namespace dodyn::nlp {
+namespace dodyn::nlp::test_hock_schittkowski {
 namespace {
 
 using Eigen::VectorXd;
@@ -240,4 +240,4 @@ INSTANTIATE_TEST_SUITE_P(Book, HockSchittkowski, testing::ValuesIn(cases()),
 void PrintTo(const Case& c, std::ostream* out) { *out << "HS" << c.number; }
 
 }  // namespace
-}  // namespace dodyn::nlp
+}  // namespace dodyn::nlp::test_hock_schittkowski

@@ -13,7 +13,7 @@
 #include "nlp/solve.hpp"
 #include "nlp/symmetric_factor.hpp"
 
-namespace dodyn::nlp {
+namespace dodyn::nlp::test_native {
 namespace {
 
 using Eigen::MatrixXd;
@@ -528,4 +528,4 @@ TEST(SymmetricFactor, InertiaAndSolutionsOfRandomKktMatrices) {
 }
 
 }  // namespace
-}  // namespace dodyn::nlp
+}  // namespace dodyn::nlp::test_native

@@ -8,7 +8,7 @@
 
 #include "jet_problem.hpp"
 
-namespace dodyn::nlp {
+namespace dodyn::nlp::test_solve {
 namespace {
 
 using Eigen::VectorXd;
@@ -336,4 +336,4 @@ TEST(Residuals, EachErrorShowsInItsPlace) {
 }
 
 }  // namespace
-}  // namespace dodyn::nlp
+}  // namespace dodyn::nlp::test_solve

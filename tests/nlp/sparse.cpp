@@ -8,7 +8,7 @@
 #include "nlp/check_derivatives.hpp"
 #include "nlp/solve.hpp"
 
-namespace dodyn::nlp {
+namespace dodyn::nlp::test_sparse {
 namespace {
 
 using Eigen::VectorXd;
@@ -144,4 +144,4 @@ TEST(Sparse, ANeighboursSolutionSavesIterations) {
 }
 
 }  // namespace
-}  // namespace dodyn::nlp
+}  // namespace dodyn::nlp::test_sparse

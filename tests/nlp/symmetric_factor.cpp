@@ -9,7 +9,7 @@
 
 #include "tests/allocations.hpp"
 
-namespace dodyn::nlp {
+namespace dodyn::nlp::test_symmetric_factor {
 namespace {
 
 using Eigen::MatrixXd;
@@ -169,4 +169,4 @@ TEST(SymmetricFactor, AllocatesNothingOnceItHasFactorised) {
 }
 
 }  // namespace
-}  // namespace dodyn::nlp
+}  // namespace dodyn::nlp::test_symmetric_factor

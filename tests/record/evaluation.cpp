@@ -8,7 +8,7 @@
 #include <sstream>
 #include <type_traits>
 
-namespace dodyn {
+namespace dodyn::test_evaluation {
 namespace {
 
 // A text form of a record, as an export would write it.
@@ -99,4 +99,4 @@ TEST(Evaluation, StatusesAreNumberedAsListedAndNamedApart) {
 }
 
 }  // namespace
-}  // namespace dodyn
+}  // namespace dodyn::test_evaluation

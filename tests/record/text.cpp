@@ -5,7 +5,7 @@
 
 #include <random>
 
-namespace dodyn {
+namespace dodyn::test_text {
 namespace {
 
 // The code points of a text, decoded by their defining sums (RFC 3629, 3); -1 where it is not UTF-8.
@@ -68,4 +68,4 @@ TEST(Text, PrintableIsUtf8WithoutControlCharacters) {
 }
 
 }  // namespace
-}  // namespace dodyn
+}  // namespace dodyn::test_text

@@ -9,7 +9,7 @@
 #include "study/observed_data.hpp"
 #include "surrogate/strategy_options.hpp"
 
-namespace dodyn::report {
+namespace dodyn::report::test_report {
 namespace {
 
 const std::vector<Variable> variables = {{"knee", "m", 0.2, 0.5}, {"ratio", "1", 0, 1}};
@@ -220,4 +220,4 @@ TEST(Report, HelpIsComplete) {
 }
 
 }  // namespace
-}  // namespace dodyn::report
+}  // namespace dodyn::report::test_report

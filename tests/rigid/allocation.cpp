@@ -6,7 +6,7 @@
 #include "scenes.hpp"
 #include "tests/allocations.hpp"
 
-namespace dodyn::rigid {
+namespace dodyn::rigid::test_allocation {
 namespace {
 
 // Allocations in the later half of a run that was made before.
@@ -41,4 +41,4 @@ TEST(Allocation, StepsAllocateNothing) {
 }
 
 }  // namespace
-}  // namespace dodyn::rigid
+}  // namespace dodyn::rigid::test_allocation

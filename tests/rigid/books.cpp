@@ -6,7 +6,7 @@
 #include "rigid/simulation.hpp"
 #include "scenes.hpp"
 
-namespace dodyn::rigid {
+namespace dodyn::rigid::test_books {
 namespace {
 
 Options with(double step, Restitution restitution = Restitution::newton) {
@@ -246,4 +246,4 @@ TEST(Restitution, LawsDifferWhereTheyShould) {
 }
 
 }  // namespace
-}  // namespace dodyn::rigid
+}  // namespace dodyn::rigid::test_books

@@ -9,7 +9,7 @@
 #include "rigid/simulation.hpp"
 #include "scenes.hpp"
 
-namespace dodyn::rigid {
+namespace dodyn::rigid::test_charges {
 namespace {
 
 template <int n>
@@ -124,4 +124,4 @@ TEST(ChargeTree, KeepsMomentumAndEnergyOfManyPrisms) {
 }
 
 }  // namespace
-}  // namespace dodyn::rigid
+}  // namespace dodyn::rigid::test_charges

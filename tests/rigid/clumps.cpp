@@ -8,7 +8,7 @@
 #include "rigid/simulation.hpp"
 #include "scenes.hpp"
 
-namespace dodyn::rigid {
+namespace dodyn::rigid::test_clumps {
 namespace {
 
 TEST(BlockCholesky, SolvesWhatTheDenseOneSolves) {
@@ -97,4 +97,4 @@ TEST(Clump, KeepsMomentumMakesNoEnergyAndDoesNotOverlap) {
 }
 
 }  // namespace
-}  // namespace dodyn::rigid
+}  // namespace dodyn::rigid::test_clumps

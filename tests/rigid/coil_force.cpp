@@ -8,7 +8,7 @@
 
 #include "rigid/forces.hpp"
 
-namespace dodyn::rigid {
+namespace dodyn::rigid::test_coil_force {
 namespace {
 
 // Two bodies with two coils each, off their centres.
@@ -129,4 +129,4 @@ TEST(CoilForce, RefusesChargesThatAreNoCoils) {
 }
 
 }  // namespace
-}  // namespace dodyn::rigid
+}  // namespace dodyn::rigid::test_coil_force

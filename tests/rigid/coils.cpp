@@ -10,7 +10,7 @@
 
 #include "rigid/forces.hpp"
 
-namespace dodyn::rigid {
+namespace dodyn::rigid::test_coils {
 namespace {
 
 constexpr double half_turn = std::numbers::pi;
@@ -129,4 +129,4 @@ TEST(CoilForm, TablesWithMistakesAreRefused) {
 }
 
 }  // namespace
-}  // namespace dodyn::rigid
+}  // namespace dodyn::rigid::test_coils

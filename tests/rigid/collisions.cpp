@@ -9,7 +9,7 @@
 #include "rigid/director.hpp"
 #include "rigid/simulation.hpp"
 
-namespace dodyn::rigid {
+namespace dodyn::rigid::test_collisions {
 namespace {
 
 using Vector2 = Vector<2>;
@@ -305,4 +305,4 @@ TEST(Tunnelling, FastCubeDoesNotPassAThinWall) {
 }
 
 }  // namespace
-}  // namespace dodyn::rigid
+}  // namespace dodyn::rigid::test_collisions

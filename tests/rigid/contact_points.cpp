@@ -8,7 +8,7 @@
 #include "rigid/detection.hpp"
 #include "rigid/director.hpp"
 
-namespace dodyn::rigid {
+namespace dodyn::rigid::test_contact_points {
 namespace {
 
 // Cubes face to face, or edge to edge, whose edges are collinear but for rounding: every point lies on both.
@@ -35,4 +35,4 @@ TEST(ContactPoints, LieOnTheFacesWhereEdgesAreCollinearButForRounding) {
 }
 
 }  // namespace
-}  // namespace dodyn::rigid
+}  // namespace dodyn::rigid::test_contact_points

@@ -8,7 +8,7 @@
 #include "rigid/controller.hpp"
 #include "rigid/simulation.hpp"
 
-namespace dodyn::rigid {
+namespace dodyn::rigid::test_control {
 namespace {
 
 constexpr double pi = std::numbers::pi;
@@ -478,4 +478,4 @@ TEST(Controller, RefusesWhatCannotBeFlown) {
 }
 
 }  // namespace
-}  // namespace dodyn::rigid
+}  // namespace dodyn::rigid::test_control

@@ -9,7 +9,7 @@
 
 #include "rigid/director.hpp"
 
-namespace dodyn::rigid {
+namespace dodyn::rigid::test_detection {
 namespace {
 
 template <int n>
@@ -175,4 +175,4 @@ TEST(Detection, RestartForgets) {
 }
 
 }  // namespace
-}  // namespace dodyn::rigid
+}  // namespace dodyn::rigid::test_detection

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <random>
 
-namespace dodyn::rigid {
+namespace dodyn::rigid::test_equilibrium {
 namespace {
 
 constexpr double margin = 1e-7;  // m
@@ -154,4 +154,4 @@ TEST(EquilibriumTest, LeastSquaresAreTheLeast) {
 }
 
 }  // namespace
-}  // namespace dodyn::rigid
+}  // namespace dodyn::rigid::test_equilibrium

@@ -9,7 +9,7 @@
 #include "rigid/director.hpp"
 #include "rigid/impulses.hpp"
 
-namespace dodyn::rigid {
+namespace dodyn::rigid::test_islands {
 namespace {
 
 template <int n>
@@ -133,4 +133,4 @@ TEST(Islands, LargeOnesObeyTheContactConditions) {
 }
 
 }  // namespace
-}  // namespace dodyn::rigid
+}  // namespace dodyn::rigid::test_islands

@@ -7,7 +7,7 @@
 
 #include "rigid/inertia.hpp"
 
-namespace dodyn::rigid {
+namespace dodyn::rigid::test_multibody {
 namespace {
 
 class Random {
@@ -177,4 +177,4 @@ TEST(Multibody, RefusesWhatMakesNoSense) {
 }
 
 }  // namespace
-}  // namespace dodyn::rigid
+}  // namespace dodyn::rigid::test_multibody

@@ -8,7 +8,7 @@
 #include "rigid/simulation.hpp"
 #include "scenes.hpp"
 
-namespace dodyn::rigid {
+namespace dodyn::rigid::test_responses {
 namespace {
 
 template <int n>
@@ -255,4 +255,4 @@ TEST(Failure, OfAForceIsToldAndNotMovedOnFrom) {
 }
 
 }  // namespace
-}  // namespace dodyn::rigid
+}  // namespace dodyn::rigid::test_responses

@@ -8,7 +8,7 @@
 #include "rigid/inertia.hpp"
 #include "rigid/simulation.hpp"
 
-namespace dodyn::rigid {
+namespace dodyn::rigid::test_rigid_bodies {
 namespace {
 
 using Vector3 = Vector<3>;
@@ -410,4 +410,4 @@ TEST(Worlds, RefuseWhatMakesNoSense) {
 }
 
 }  // namespace
-}  // namespace dodyn::rigid
+}  // namespace dodyn::rigid::test_rigid_bodies

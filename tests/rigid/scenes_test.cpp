@@ -7,7 +7,7 @@
 
 #include "rigid/simulation.hpp"
 
-namespace dodyn::rigid {
+namespace dodyn::rigid::test_scenes {
 namespace {
 
 template <int n>
@@ -93,4 +93,4 @@ TEST(Scenes, RefuseTooFewBodies) {
 }
 
 }  // namespace
-}  // namespace dodyn::rigid
+}  // namespace dodyn::rigid::test_scenes

@@ -7,7 +7,7 @@
 #include "rigid/simulation.hpp"
 #include "scenes.hpp"
 
-namespace dodyn::rigid {
+namespace dodyn::rigid::test_stacks {
 namespace {
 
 constexpr double step = 2e-3, side = 0.1;
@@ -118,4 +118,4 @@ TEST(Stack, SlidesAsABlock) {
 }
 
 }  // namespace
-}  // namespace dodyn::rigid
+}  // namespace dodyn::rigid::test_stacks

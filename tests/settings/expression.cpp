@@ -6,7 +6,7 @@
 
 #include "autodiff/dual.hpp"
 
-namespace dodyn {
+namespace dodyn::test_expression {
 namespace {
 
 double value(const std::string& text) { return Expression::parse(text).constant(); }
@@ -131,4 +131,4 @@ TEST(Expression, TextsThatAreTooLongOrNestTooDeepSayWhatIsAllowed) {
 }
 
 }  // namespace
-}  // namespace dodyn
+}  // namespace dodyn::test_expression

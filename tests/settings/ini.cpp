@@ -8,7 +8,7 @@
 #include <fstream>
 #include <random>
 
-namespace dodyn::ini {
+namespace dodyn::ini::test_ini {
 namespace {
 
 template <class Act>
@@ -140,4 +140,4 @@ TEST(Ini, HostileTextsGetOneShortLine) {
 }
 
 }  // namespace
-}  // namespace dodyn::ini
+}  // namespace dodyn::ini::test_ini

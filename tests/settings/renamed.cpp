@@ -4,7 +4,7 @@
 
 #include "settings/config_error.hpp"
 
-namespace dodyn {
+namespace dodyn::test_renamed {
 namespace {
 
 TEST(Renamed, AnOldNameIsAnsweredByTheNewOne) {
@@ -23,4 +23,4 @@ TEST(Renamed, OnlyWhatThePlaceKnowsIsOffered) {
 }
 
 }  // namespace
-}  // namespace dodyn
+}  // namespace dodyn::test_renamed

@@ -11,7 +11,7 @@
 #include "evaluators/evaluator.hpp"
 #include "surrogate/strategy_options.hpp"
 
-namespace dodyn::evaluators {
+namespace dodyn::evaluators::test_settings {
 namespace {
 
 const std::vector<EvaluatorKind>& kinds() {
@@ -758,4 +758,4 @@ TEST(Evaluators, TableIsConsistent) {
 }
 
 }  // namespace
-}  // namespace dodyn::evaluators
+}  // namespace dodyn::evaluators::test_settings

@@ -13,7 +13,7 @@
 #include "study/study.hpp"
 #include "surrogate/strategy_options.hpp"
 
-namespace dodyn::study {
+namespace dodyn::study::test_archived {
 namespace {
 
 namespace fs = std::filesystem;
@@ -175,4 +175,4 @@ TEST_F(Archived, AGaitIsThatOfTheWalkerThatWalked) {
 }
 
 }  // namespace
-}  // namespace dodyn::study
+}  // namespace dodyn::study::test_archived

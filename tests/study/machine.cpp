@@ -16,7 +16,7 @@
 #include "study/study.hpp"
 #include "surrogate/strategy_options.hpp"
 
-namespace dodyn::study {
+namespace dodyn::study::test_machine {
 namespace {
 
 class MachineTroubles : public ::testing::Test {
@@ -147,4 +147,4 @@ TEST(Rest, GrowsWithTroubleInARowAndEndsWithIt) {
 }
 
 }  // namespace
-}  // namespace dodyn::study
+}  // namespace dodyn::study::test_machine

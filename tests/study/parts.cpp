@@ -12,7 +12,7 @@
 #include "record/random.hpp"
 #include "study/study.hpp"
 
-namespace dodyn::study {
+namespace dodyn::study::test_parts {
 namespace {
 
 // Answers what is asked last first, and no more than `answers` times: then all its ranks are gone.
@@ -262,4 +262,4 @@ TEST_F(PartsTest, AFarmWithNothingElseToDoGivesTheSame) {
 }
 
 }  // namespace
-}  // namespace dodyn::study
+}  // namespace dodyn::study::test_parts

@@ -11,7 +11,7 @@
 #include "study/study.hpp"
 #include "surrogate/strategy_options.hpp"
 
-namespace dodyn::study {
+namespace dodyn::study::test_rerun {
 namespace {
 
 const std::set<std::int64_t> failed_ones;  // none named
@@ -145,4 +145,4 @@ INSTANTIATE_TEST_SUITE_P(Strategies, Rerun, testing::ValuesIn(cases()), [](const
 });
 
 }  // namespace
-}  // namespace dodyn::study
+}  // namespace dodyn::study::test_rerun

@@ -8,7 +8,7 @@
 
 #include "study/study.hpp"
 
-namespace dodyn::study {
+namespace dodyn::study::test_resolve_again {
 namespace {
 
 // Two branches of local optima, the good one 0.5 below. Its own start finds the good one at x = 0.375 alone; from a
@@ -135,4 +135,4 @@ TEST_F(MendTest, CutShortAnywhereItIsTheSameStudy) {
 }
 
 }  // namespace
-}  // namespace dodyn::study
+}  // namespace dodyn::study::test_resolve_again

@@ -14,7 +14,7 @@
 #include "record/random.hpp"
 #include "report/report.hpp"
 
-namespace dodyn::study {
+namespace dodyn::study::test_study {
 namespace {
 
 // An MPI farm without MPI: several evaluators, and the one that started last finishes first.
@@ -631,4 +631,4 @@ TEST_F(StudyTest, AStudyWithoutAUsableCostFails) {
 }
 
 }  // namespace
-}  // namespace dodyn::study
+}  // namespace dodyn::study::test_study

@@ -6,7 +6,7 @@
 
 #include "surrogate/warp.hpp"
 
-namespace dodyn::surrogate {
+namespace dodyn::surrogate::test_acquisition {
 namespace {
 
 TEST(Acquisition, LogHMatchesTheDirectFormAndItsTail) {
@@ -104,4 +104,4 @@ TEST(Warp, IsMonotoneWithSlopeOneAtTheLeastAndInverts) {
 }
 
 }  // namespace
-}  // namespace dodyn::surrogate
+}  // namespace dodyn::surrogate::test_acquisition

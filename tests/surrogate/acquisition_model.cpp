@@ -6,7 +6,7 @@
 
 #include "surrogate/random.hpp"
 
-namespace dodyn::surrogate {
+namespace dodyn::surrogate::test_acquisition_model {
 namespace {
 
 using Eigen::Index;
@@ -120,4 +120,4 @@ TEST(AcquisitionModel, CareDistrustAndPendingDesignsTakeFromAScore) {
 }
 
 }  // namespace
-}  // namespace dodyn::surrogate
+}  // namespace dodyn::surrogate::test_acquisition_model

@@ -10,7 +10,7 @@
 #include "surrogate/sampling.hpp"
 #include "surrogate/sobol_indices.hpp"
 
-namespace dodyn::surrogate {
+namespace dodyn::surrogate::test_archive_model {
 namespace {
 
 using Eigen::MatrixXd;
@@ -194,4 +194,4 @@ TEST(SobolIndices, OfAConstantAreNone) {
 }
 
 }  // namespace
-}  // namespace dodyn::surrogate
+}  // namespace dodyn::surrogate::test_archive_model

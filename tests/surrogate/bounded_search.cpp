@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-namespace dodyn::surrogate {
+namespace dodyn::surrogate::test_bounded_search {
 namespace {
 
 using Eigen::Vector2d;
@@ -41,4 +41,4 @@ TEST(BoundedSearch, KeepsTheBestItSawWhateverTheFunctionDoes) {
 }
 
 }  // namespace
-}  // namespace dodyn::surrogate
+}  // namespace dodyn::surrogate::test_bounded_search

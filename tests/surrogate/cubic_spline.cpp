@@ -7,7 +7,7 @@
 #include <random>
 #include <stdexcept>
 
-namespace dodyn::surrogate {
+namespace dodyn::surrogate::test_cubic_spline {
 namespace {
 
 using Eigen::VectorXd;
@@ -237,4 +237,4 @@ TEST(CubicSpline, FollowsTheScalesOfBothAxes) {
 }
 
 }  // namespace
-}  // namespace dodyn::surrogate
+}  // namespace dodyn::surrogate::test_cubic_spline

@@ -6,7 +6,7 @@
 
 #include "surrogate/random.hpp"
 
-namespace dodyn::surrogate {
+namespace dodyn::surrogate::test_design_space {
 namespace {
 
 using Eigen::VectorXd;
@@ -42,4 +42,4 @@ TEST(DesignSpace, RefusesWhatHoldsNothing) {
 }
 
 }  // namespace
-}  // namespace dodyn::surrogate
+}  // namespace dodyn::surrogate::test_design_space

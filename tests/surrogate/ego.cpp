@@ -10,7 +10,7 @@
 #include "surrogate/success_classifier.hpp"
 #include "tests/surrogate/search.hpp"
 
-namespace dodyn::surrogate {
+namespace dodyn::surrogate::test_ego {
 namespace {
 
 using Eigen::Index;
@@ -520,4 +520,4 @@ TEST(SuccessClassifier, AnEdgeKnownToBeSmoothGoesOn) {
 }
 
 }  // namespace
-}  // namespace dodyn::surrogate
+}  // namespace dodyn::surrogate::test_ego

@@ -7,7 +7,7 @@
 
 #include "surrogate/random.hpp"
 
-namespace dodyn::surrogate {
+namespace dodyn::surrogate::test_hypervolume {
 namespace {
 
 using Eigen::Vector2d;
@@ -137,4 +137,4 @@ TEST(Hypervolume, ThreeObjectives) {
 }
 
 }  // namespace
-}  // namespace dodyn::surrogate
+}  // namespace dodyn::surrogate::test_hypervolume

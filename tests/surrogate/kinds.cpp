@@ -10,7 +10,7 @@
 #include "search.hpp"
 #include "surrogate/strategy_options.hpp"
 
-namespace dodyn::surrogate {
+namespace dodyn::surrogate::test_kinds {
 namespace {
 
 using Eigen::VectorXd;
@@ -243,4 +243,4 @@ TEST(Kinds, LimitsOnBothSidesAndEqualities) {
 }
 
 }  // namespace
-}  // namespace dodyn::surrogate
+}  // namespace dodyn::surrogate::test_kinds

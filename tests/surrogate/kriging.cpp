@@ -7,7 +7,7 @@
 
 #include "surrogate/random.hpp"
 
-namespace dodyn::surrogate {
+namespace dodyn::surrogate::test_kriging {
 namespace {
 
 using Eigen::Index;
@@ -353,4 +353,4 @@ TEST(Kriging, RejectsBadSamples) {
 }
 
 }  // namespace
-}  // namespace dodyn::surrogate
+}  // namespace dodyn::surrogate::test_kriging

@@ -6,7 +6,7 @@
 
 #include "search.hpp"
 
-namespace dodyn::surrogate {
+namespace dodyn::surrogate::test_morris {
 namespace {
 
 using Eigen::VectorXd;
@@ -116,4 +116,4 @@ TEST(Morris, AsksTheSameHoweverManyAtATimeAndStaysWhereDesignsCanBe) {
 }
 
 }  // namespace
-}  // namespace dodyn::surrogate
+}  // namespace dodyn::surrogate::test_morris

@@ -6,7 +6,7 @@
 #include <set>
 #include <stdexcept>
 
-namespace dodyn::surrogate {
+namespace dodyn::surrogate::test_sampling {
 namespace {
 
 using Eigen::MatrixXd;
@@ -128,4 +128,4 @@ TEST(Sampling, EvaluationsFromCsv) {
 }
 
 }  // namespace
-}  // namespace dodyn::surrogate
+}  // namespace dodyn::surrogate::test_sampling

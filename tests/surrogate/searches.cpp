@@ -7,7 +7,7 @@
 #include "surrogate/strategy_options.hpp"
 #include "tests/surrogate/search.hpp"
 
-namespace dodyn::surrogate {
+namespace dodyn::surrogate::test_searches {
 namespace {
 
 using Eigen::VectorXd;
@@ -152,4 +152,4 @@ TEST(Searches, RejectBadOptions) {
 }
 
 }  // namespace
-}  // namespace dodyn::surrogate
+}  // namespace dodyn::surrogate::test_searches

@@ -9,7 +9,7 @@
 #include "surrogate/strategy_options.hpp"
 #include "tests/surrogate/search.hpp"
 
-namespace dodyn::surrogate {
+namespace dodyn::surrogate::test_spline {
 namespace {
 
 using Scalar = std::function<double(double)>;
@@ -544,4 +544,4 @@ TEST(StrategyOptions, MakesStrategiesByName) {
 }
 
 }  // namespace
-}  // namespace dodyn::surrogate
+}  // namespace dodyn::surrogate::test_spline

@@ -9,7 +9,7 @@
 #include "surrogate/space_filling.hpp"
 #include "tests/surrogate/search.hpp"
 
-namespace dodyn::surrogate {
+namespace dodyn::surrogate::test_stop_rule {
 namespace {
 
 using Eigen::Vector2d;
@@ -278,4 +278,4 @@ TEST(ObservedData, APlateauIsSharedWithinStandardErrors) {
 }
 
 }  // namespace
-}  // namespace dodyn::surrogate
+}  // namespace dodyn::surrogate::test_stop_rule

@@ -8,7 +8,7 @@
 
 #include "tests/surrogate/search.hpp"
 
-namespace dodyn::surrogate {
+namespace dodyn::surrogate::test_sweep {
 namespace {
 
 Evaluation bowl(const Eigen::VectorXd& x) {
@@ -167,4 +167,4 @@ TEST(Sweep, RejectsBadInput) {
 }
 
 }  // namespace
-}  // namespace dodyn::surrogate
+}  // namespace dodyn::surrogate::test_sweep

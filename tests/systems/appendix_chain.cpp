@@ -10,7 +10,7 @@
 #include "systems/bodies.hpp"
 #include "systems/model.hpp"
 
-namespace dodyn::systems {
+namespace dodyn::systems::test_appendix_chain {
 namespace {
 
 using Eigen::Matrix3d;
@@ -195,4 +195,4 @@ TEST(AppendixChain, UpdatesKeepJointsAndMisprintsDoNot) {
 }
 
 }  // namespace
-}  // namespace dodyn::systems
+}  // namespace dodyn::systems::test_appendix_chain

@@ -9,7 +9,7 @@
 #include "rigid/simulation.hpp"
 #include "settings/config_error.hpp"
 
-namespace dodyn::systems {
+namespace dodyn::systems::test_bodies {
 namespace {
 
 using Vector = std::vector<double>;
@@ -387,4 +387,4 @@ TEST(Bodies, WhatAWorldCannotExpressIsOneLine) {
 }
 
 }  // namespace
-}  // namespace dodyn::systems
+}  // namespace dodyn::systems::test_bodies

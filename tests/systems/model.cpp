@@ -11,7 +11,7 @@
 #include "settings/config_error.hpp"
 #include "systems/description.hpp"
 
-namespace dodyn::systems {
+namespace dodyn::systems::test_model {
 namespace {
 
 using autodiff::Dual;
@@ -533,4 +533,4 @@ TEST(Model, HostileTextsAreOneLine) {
 }
 
 }  // namespace
-}  // namespace dodyn::systems
+}  // namespace dodyn::systems::test_model

@@ -7,7 +7,7 @@
 
 #include "variational/discrete_lagrangian.hpp"
 
-namespace dodyn::systems {
+namespace dodyn::systems::test_planar_biped {
 namespace {
 
 using Biped = PlanarBiped<double>;
@@ -105,4 +105,4 @@ TEST(PlanarBiped, MassFollowsLengthAtUniformDensity) {
 }
 
 }  // namespace
-}  // namespace dodyn::systems
+}  // namespace dodyn::systems::test_planar_biped

@@ -9,7 +9,7 @@
 
 #include "systems/assembly.hpp"
 
-namespace dodyn::systems {
+namespace dodyn::systems::test_projected {
 namespace {
 
 using Eigen::MatrixXd;
@@ -199,4 +199,4 @@ TEST(Projected, RefusesWhatItCannotProject) {
 }
 
 }  // namespace
-}  // namespace dodyn::systems
+}  // namespace dodyn::systems::test_projected

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <random>
 
-namespace dodyn::systems {
+namespace dodyn::systems::test_skeleton {
 namespace {
 
 std::size_t place_of(const Tree<double>& tree, const std::string& name, const std::string& root) {
@@ -67,4 +67,4 @@ TEST(Skeleton, ALinkBeginsAtItsJoint) {
 }
 
 }  // namespace
-}  // namespace dodyn::systems
+}  // namespace dodyn::systems::test_skeleton

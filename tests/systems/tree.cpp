@@ -8,7 +8,7 @@
 #include "systems/model.hpp"
 #include "tests/systems/planar_biped.hpp"
 
-namespace dodyn::systems {
+namespace dodyn::systems::test_tree {
 namespace {
 
 using Vector = std::vector<double>;
@@ -321,4 +321,4 @@ TEST(TreeText, PartnersThatDifferAreRefused) {
 }
 
 }  // namespace
-}  // namespace dodyn::systems
+}  // namespace dodyn::systems::test_tree

@@ -11,7 +11,7 @@
 
 #include "machine.hpp"
 
-namespace dodyn::variational {
+namespace dodyn::variational::test_conformance {
 namespace {
 
 using Eigen::Vector3d;
@@ -178,4 +178,4 @@ TEST(Conformance, WoodpeckerPecksAsByTimeStepping) {
 }
 
 }  // namespace
-}  // namespace dodyn::variational
+}  // namespace dodyn::variational::test_conformance

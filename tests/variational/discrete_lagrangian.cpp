@@ -5,7 +5,7 @@
 #include "systems/wedge.hpp"
 #include "tests/systems/planar_biped.hpp"
 
-namespace dodyn::variational {
+namespace dodyn::variational::test_discrete_lagrangian {
 namespace {
 
 using Biped = systems::PlanarBiped<double>;
@@ -92,4 +92,4 @@ TEST(DiscreteLagrangian, MomentumIsTheVelocityDerivative) {
 // The element of a transcription is the slot derivatives with the foot at the origin.
 
 }  // namespace
-}  // namespace dodyn::variational
+}  // namespace dodyn::variational::test_discrete_lagrangian

@@ -13,7 +13,7 @@
 #include "machine.hpp"
 #include "variational/return_map.hpp"
 
-namespace dodyn::variational {
+namespace dodyn::variational::test_hybrid {
 namespace {
 
 using Eigen::VectorXd;
@@ -452,4 +452,4 @@ TEST(Starts, ThatCannotBeAreRefused) {
 }
 
 }  // namespace
-}  // namespace dodyn::variational
+}  // namespace dodyn::variational::test_hybrid

@@ -9,7 +9,7 @@
 #include "systems/wedge.hpp"
 #include "tests/systems/planar_biped.hpp"
 
-namespace dodyn::variational {
+namespace dodyn::variational::test_stepping {
 namespace {
 
 // A planar spherical pendulum in Cartesian coordinates: |q| = 1, with gravity along -y (or none).
@@ -228,4 +228,4 @@ TEST(PlasticJump, NeedsTheProjectionForOrderTwo) {
 }
 
 }  // namespace
-}  // namespace dodyn::variational
+}  // namespace dodyn::variational::test_stepping
