@@ -5,10 +5,11 @@
 #include <algorithm>
 
 namespace dodyn::nlp {
-namespace {
 
 using Node = SymmetricPattern::Node;
 using Bundle = SymmetricPattern::Bundle;
+
+namespace {
 
 // Elimination tree of a lower triangle in compressed columns (Liu 1990), by rows of its transpose.
 std::vector<int> elimination_tree(int n, const std::vector<std::vector<int>>& upper) {

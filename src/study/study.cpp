@@ -712,7 +712,8 @@ void resolve(const surrogate::Named& named, const Settings& settings, const Eval
 
 std::unique_ptr<surrogate::Strategy> make_strategy(const Settings& settings, const Evaluator& evaluator) {
   if (settings.variables.empty())
-    throw ConfigError("no design variable is free; give design.NAME.min and design.NAME.max of one at least");
+    throw ConfigError(
+        "no design variable is free; give design.NAME.min and design.NAME.max, or evaluate it: dodyn solve CONFIG");
   // What says which problem is to be solved cannot go unused.
   for (const char* key : {"surrogate.initial-designs", "surrogate.prior-evaluations", "surrogate.constraints",
                           "surrogate.objectives", "surrogate.integers", "surrogate.categories", "surrogate.log-scale",

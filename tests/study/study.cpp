@@ -319,7 +319,8 @@ TEST_F(StudyTest, StrategiesAreHeldToTheirVariables) {
   EXPECT_EQ(refusal("a.h5", {"--strategy", "spline"}), "spline: works on one free variable, not 2");
   EXPECT_EQ(run("b.h5", {"--strategy", "sweep", "--surrogate.points", "3"}).evaluated, 9);
   write("name = branin\n");
-  EXPECT_EQ(refusal("c.h5"), "no design variable is free; give design.NAME.min and design.NAME.max of one at least");
+  EXPECT_EQ(refusal("c.h5"),
+            "no design variable is free; give design.NAME.min and design.NAME.max, or evaluate it: dodyn solve CONFIG");
   EXPECT_FALSE(std::filesystem::exists(directory + "/a.h5"));
   EXPECT_FALSE(std::filesystem::exists(directory + "/c.h5"));
 }
