@@ -448,6 +448,7 @@ class Command final : public Evaluator {
         design[name] = word;
     });
     json text = {{"id", evaluation.id}, {"seed", evaluation.seed}, {"design", design}, {"time_limit", nullptr}};
+    for (const auto& [name, unit] : units()) text["units"][name] = unit;
     if (std::isfinite(task.time_limit)) text["time_limit"] = task.time_limit;
     return text;
   }
@@ -464,6 +465,15 @@ class Command final : public Evaluator {
       if (setting.key.name.starts_with("design.") && setting.key.type == Type::real &&
           !setting.key.name.ends_with(".min") && !setting.key.name.ends_with(".max"))
         give(setting.key.name.substr(7), settings_.real(setting.key.name), overruled_word(setting));
+  }
+
+  // Of the variables that have one, by name.
+  std::map<std::string, std::string> units() const {
+    std::map<std::string, std::string> all;
+    for (const auto& setting : settings_.all)
+      if (setting.key.name.starts_with("design.") && setting.key.name.ends_with(".unit"))
+        all[setting.key.name.substr(7, setting.key.name.size() - 12)] = setting.value;
+    return all;
   }
 
   // Of a variable that the command line sets to one of the file's list of names.
@@ -484,6 +494,7 @@ class Command final : public Evaluator {
     for_each_design(evaluation, [&](const std::string& name, double value, const std::string& word) {
       more.push_back(variable_name(name) + "=" + (word.empty() ? to_text(value) : word));
     });
+    for (const auto& [name, unit] : units()) more.push_back(variable_name(name) + "_UNIT=" + unit);
     if (std::isfinite(task.time_limit)) more.push_back("DODYN_TIME_LIMIT=" + to_text(task.time_limit));
     std::ofstream file(directory / "design.json");
     file << request(task).dump(2) << "\n";
@@ -603,7 +614,13 @@ EvaluatorKind command_kind() {
     for (const auto& name : settings.given_variables)
       if (!name.empty() && std::all_of(name.begin(), name.end(),
                                        [](unsigned char c) { return std::isalnum(c) || c == '-' || c == '_'; }))
-        variables.push_back({name, "", "of the command", 0, -1e308, 1e308});
+        variables.push_back({.name = name,
+                             .unit = "",
+                             .description = "of the command",
+                             .default_value = 0,
+                             .minimum = -1e308,
+                             .maximum = 1e308,
+                             .has_unit_key = true});
     return variables;
   };
   kind.keys = {

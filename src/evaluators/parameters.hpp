@@ -10,11 +10,8 @@
 
 namespace dodyn::evaluators {
 
-// One for every parameter, in their order; its unit, in SI, is that of its number ("50 mm"),
-// or what its comment begins with ("kg, a point").
+// One for every parameter, in their order.
 std::vector<DesignVariable> parameter_variables(const systems::Model& model);
-// That of one: `number` is the text behind its name.
-std::string parameter_unit(const std::string& number, const Expression& parsed, const std::string& comment = {});
 
 // The text of the model that the setting `key` names, and the path or name it was found by; throws ConfigError of that key.
 struct NamedModel {

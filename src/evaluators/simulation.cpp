@@ -7,6 +7,7 @@
 #include <numbers>
 #include <stdexcept>
 
+#include "evaluators/dimensions.hpp"
 #include "evaluators/parameters.hpp"
 #include "evaluators/shapes.hpp"
 #include "evaluators/simulation/keys.hpp"
@@ -56,6 +57,7 @@ class SimulationEvaluator final : public Evaluator {
       if (const int at = model_.parameter(free.name); at >= 0 && model_.parameters[static_cast<std::size_t>(at)].counts)
         throw settings.error("design." + free.name + ".min",
                              "the number of links depends on it; allowed: a value, design." + free.name + " = NUMBER");
+    check_dimensions(settings, model_);
     SimulationOptions& course = own_.course;
     course.held = simulation::held_links(settings, model_);
     simulation::FormulaReader reader(model_, starts_.variables(), !settings.text("control.craft").empty());

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdint>
 #include <numbers>
+#include <optional>
 
 #include "record/random.hpp"
 #include "record/text.hpp"
@@ -95,10 +96,18 @@ class ExpressionParser {
     if (constant(a) && constant(b)) {
       Expression only = e_.subexpression(static_cast<int>(e_.nodes_.size()) - 1);
       const double folded = only.constant();
+      Dimensions dimensions;
+      const Measure measure = only.measure(dimensions, {});
       e_.nodes_.resize(static_cast<std::size_t>(b < 0 ? a : std::min(a, b)));
-      return e_.add({Operation::constant, -1, -1, folded});
+      return constant_of(folded, measure);
     }
     return static_cast<int>(e_.nodes_.size()) - 1;
+  }
+
+  int constant_of(double value, const Measure& measure) {
+    if (measure.any) return e_.add({Operation::constant, -1, -1, value});
+    e_.units_.push_back(measure);
+    return e_.add({Operation::constant, -1, -1, value, static_cast<int>(e_.units_.size()) - 1});
   }
 
   int disjunction() {
@@ -189,12 +198,20 @@ class ExpressionParser {
     const auto [to, error] = std::from_chars(from, end, value);
     if (error != std::errc{}) complain();
     at_ += static_cast<std::size_t>(to - from);
-    return e_.add({Operation::constant, -1, -1, value * taken_units()});
+    const std::optional<Unit> own = taken_unit();
+    if (!own) return e_.add({Operation::constant, -1, -1, value});
+    return constant_of(value * own->in_si, Measure::of(*own));
   }
 
-  // Units behind a number: words with spaces between, then '/' and a word without.
-  double taken_units() {
-    double factor = 1.0;
+  // The unit behind a number: words with spaces between, then '/' and a word without.
+  std::optional<Unit> taken_unit() {
+    std::optional<Unit> product;
+    const auto take_factor = [&](const Unit& factor, int power) {
+      if (!product) product.emplace();
+      product->in_si = power > 0 ? product->in_si * factor.in_si : product->in_si / factor.in_si;
+      product->angle += power * factor.angle;
+      for (std::size_t i = 0; i < factor.dimension.size(); ++i) product->dimension[i] += power * factor.dimension[i];
+    };
     for (;;) {
       const std::size_t before = at_;
       next();
@@ -204,17 +221,17 @@ class ExpressionParser {
       // a name that is called or dotted is no unit, nor one behind another number's
       if (!found || (end < text_.size() && (text_[end] == '(' || text_[end] == '.'))) {
         at_ = before;
-        return factor;
+        return product;
       }
       at_ = end;
-      factor *= found->in_si;
+      take_factor(*found, 1);
       e_.has_units_ = true;
       while (at_ + 1 < text_.size() && text_[at_] == '/' && starts_name(text_[at_ + 1])) {
         std::size_t last = at_ + 1;
         while (last < text_.size() && in_name(text_[last])) ++last;
         const auto below = unit(text_.substr(at_ + 1, last - at_ - 1));
         if (!below) break;
-        factor /= below->in_si;
+        take_factor(*below, -1);
         at_ = last;
       }
     }
@@ -340,6 +357,7 @@ int Expression::copy(const Expression& from, int node) {
       if (n.a >= 0) n.a = at[static_cast<std::size_t>(n.a)];
       if (n.b >= 0) n.b = at[static_cast<std::size_t>(n.b)];
     }
+    n.unit = keep_unit(from, n);
     at[static_cast<std::size_t>(i)] = add(n);
   }
   return at[static_cast<std::size_t>(node)];
@@ -351,6 +369,94 @@ Expression Expression::subexpression(int node) const {
   e.copy(*this, node);
   e.text_ = text_;
   return e;
+}
+
+Measure Expression::measure(Dimensions& dimensions, std::span<const Measure> quantities) const {
+  std::vector<Measure> x;
+  x.reserve(nodes_.size());
+  const auto in_text = [&] { return " in '" + shown(text_) + "'"; };
+  const auto alike = [&](const Measure& a, const Measure& b, const char* done) -> const Measure& {
+    if (!dimensions.agree(a, b))
+      throw ExpressionError(dimensions.described(a) + " and " + dimensions.described(b) + " are " + done + in_text() +
+                            "; allowed: one dimension");
+    return a.any || (!a.angle && b.angle) ? b : a;
+  };
+  const auto pure = [&](const Measure& a, const char* what) {
+    if (!dimensions.agree(a, Measure{}))
+      throw ExpressionError(std::string(what) + " " + dimensions.described(a) + in_text() +
+                            "; allowed: an angle or a number without a unit; divide it by 1 " +
+                            si_unit(dimensions.resolved(a).exponents));
+    return Measure::anything();  // as a number that is written down
+  };
+  for (const Node& n : nodes_) {
+    const auto a = [&]() -> const Measure& { return x[static_cast<std::size_t>(n.a)]; };
+    const auto b = [&]() -> const Measure& { return x[static_cast<std::size_t>(n.b)]; };
+    switch (n.operation) {
+      case Operation::constant:
+        x.push_back(n.unit < 0 ? Measure::anything() : units_[static_cast<std::size_t>(n.unit)]);
+        break;
+      case Operation::quantity:
+        x.push_back(dimensions.resolved(quantities[static_cast<std::size_t>(n.a)]));
+        break;
+      case Operation::add:
+        x.push_back(alike(a(), b(), "added"));
+        break;
+      case Operation::subtract:
+        x.push_back(alike(a(), b(), "subtracted"));
+        break;
+      case Operation::minimum:
+      case Operation::maximum:
+      case Operation::less:
+      case Operation::less_equal:
+      case Operation::equal:
+        x.push_back(alike(a(), b(), "compared"));
+        if (n.operation != Operation::minimum && n.operation != Operation::maximum) x.back() = Measure{};
+        break;
+      case Operation::multiply:
+        x.push_back(a().times(b(), 1.0));
+        break;
+      case Operation::divide:
+        x.push_back(a().times(b(), -1.0));
+        break;
+      case Operation::negate:
+      case Operation::absolute:
+        x.push_back(a());
+        break;
+      case Operation::power:
+        x.push_back(a().any ? a() : Measure{}.times(a(), n.value));
+        break;
+      case Operation::root:
+        x.push_back(a().any ? a() : Measure{}.times(a(), 0.5));
+        break;
+      case Operation::power_of:
+        pure(b(), "the exponent is");
+        x.push_back(pure(a(), "a power that is not a constant whole number is taken of"));
+        break;
+      case Operation::sine:
+      case Operation::cosine:
+      case Operation::tangent:
+        x.push_back(pure(a(), "a sine, cosine or tangent is taken of"));
+        break;
+      case Operation::exponential:
+        x.push_back(pure(a(), "exp is taken of"));
+        break;
+      case Operation::logarithm:
+        x.push_back(pure(a(), "log is taken of"));
+        break;
+      case Operation::whole:
+        x.push_back(pure(a(), "floor is taken of"));
+        break;
+      case Operation::random:
+        x.push_back(pure(a(), "noise is taken of"));
+        break;
+      case Operation::both:
+      case Operation::either:
+      case Operation::opposite:
+        x.push_back(Measure{});
+        break;
+    }
+  }
+  return x.back();
 }
 
 std::vector<Expression::Comparison> Expression::comparisons() const {

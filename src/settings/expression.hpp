@@ -16,6 +16,8 @@
 #include <utility>
 #include <vector>
 
+#include "settings/dimensions.hpp"
+
 namespace dodyn {
 
 // What is wrong and what is allowed, in one line without a place.
@@ -36,8 +38,8 @@ class Expression {
   Expression() : Expression(0.0) {}
   Expression(double constant);  // NOLINT: a number is an expression
 
-  // Throws ExpressionError, for texts of more than 10 000 characters or 200 nested signs and parentheses too. Names
-  // hold letters, digits, _ and dots; those of `hyphenated` also a '-', which elsewhere subtracts.
+  // Throws ExpressionError, for texts of more than 10 000 characters or 200 nested signs and parentheses too, and for
+  // constants that are added across dimensions. Names hold letters, digits, _ and dots; those of `hyphenated` also a '-', which elsewhere subtracts.
   static Expression parse(std::string_view text, std::span<const std::string> hyphenated = {});
 
   bool is_constant() const { return quantities_.empty(); }
@@ -47,6 +49,11 @@ class Expression {
 
   // Distinct, in the order in which they are met.
   const std::vector<Quantity>& quantities() const { return quantities_; }
+
+  // What its value measures, from what its quantities() do; a condition is pure, a sine, a power or a logarithm a number
+  // without a unit. Throws ExpressionError where it adds or
+  // compares two dimensions, or takes a sine, a logarithm or a power of what is not pure.
+  Measure measure(Dimensions& dimensions, std::span<const Measure> quantities) const;
 
   // From the values of quantities(), in their order. T: double or any number with arithmetic and sin, cos, sqrt, exp, log,
   // abs, max found by argument-dependent lookup. Conditions are evaluated on double alone.
@@ -64,6 +71,7 @@ class Expression {
   Expression substituted(Replace replace) const;
 
   const std::string& text() const { return text_; }
+  // Whether they have the same values, whatever the units that their numbers are written in.
   bool operator==(const Expression& other) const { return nodes_ == other.nodes_ && quantities_ == other.quantities_; }
 
  private:
@@ -100,11 +108,19 @@ class Expression {
     Operation operation = Operation::constant;
     int a = -1, b = -1;
     double value = 0.0;
-    bool operator==(const Node&) const = default;
+    int unit = -1;  // of a constant: number in units_; -1: it has none
+    bool operator==(const Node& other) const {
+      return operation == other.operation && a == other.a && b == other.b && value == other.value;
+    }
   };
   static double standard_normal(double k);
   Expression subexpression(int node) const;
   int copy(const Expression& from, int node);
+  int keep_unit(const Expression& from, const Node& node) {  // of a constant that is copied
+    if (node.unit < 0) return -1;
+    units_.push_back(from.units_[static_cast<std::size_t>(node.unit)]);
+    return static_cast<int>(units_.size()) - 1;
+  }
   int add(Node node) {
     nodes_.push_back(node);
     return static_cast<int>(nodes_.size()) - 1;
@@ -112,6 +128,7 @@ class Expression {
 
   std::vector<Node> nodes_;  // operands before what they are operands of; the last one is the value
   std::vector<Quantity> quantities_;
+  std::vector<Measure> units_;  // of constants
   std::string text_;
   bool has_units_ = false;
 };
@@ -250,8 +267,11 @@ Expression Expression::substituted(Replace replace) const {
       const Expression by = replace(quantities_[static_cast<std::size_t>(n.a)]);
       at.push_back(result.copy(by, static_cast<int>(by.nodes_.size()) - 1));
     } else {
-      at.push_back(result.add({n.operation, n.a < 0 ? -1 : at[static_cast<std::size_t>(n.a)],
-                               n.b < 0 ? -1 : at[static_cast<std::size_t>(n.b)], n.value}));
+      Node copied = n;
+      if (n.a >= 0) copied.a = at[static_cast<std::size_t>(n.a)];
+      if (n.b >= 0) copied.b = at[static_cast<std::size_t>(n.b)];
+      copied.unit = result.keep_unit(*this, n);
+      at.push_back(result.add(copied));
     }
   }
   return result;

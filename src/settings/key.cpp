@@ -37,7 +37,7 @@ std::optional<double> parse_number(std::string_view text, const std::string& its
   if (const auto value = take_number(rest)) {
     if (rest.empty()) return value;
     if (const auto given = parse_unit(rest); given && rest.find_first_not_of(' ') != std::string_view::npos) {
-      if (given->dimension != own.dimension) return {};
+      if (!fits(*given, own)) return {};
       return given->in_si == own.in_si ? *value : *value * (given->in_si / own.in_si);
     }
   }
@@ -45,6 +45,9 @@ std::optional<double> parse_number(std::string_view text, const std::string& its
   try {
     const Expression expression = Expression::parse(text);
     if (!expression.is_constant()) return {};
+    Dimensions dimensions;
+    const Measure given = expression.measure(dimensions, {});
+    if (!given.any && !fits({1.0, given.exponents, given.angle ? 1 : 0}, own)) return {};
     const double value = expression.constant();
     if (!std::isfinite(value)) return {};
     return expression.has_units() ? value / own.in_si : value;
@@ -53,38 +56,12 @@ std::optional<double> parse_number(std::string_view text, const std::string& its
   }
 }
 
-// What a unit measures, and how it is written.
-std::string kind_of(const std::string& its_unit) {
-  struct Kind {
-    std::string_view unit, text;
-  };
-  constexpr std::array kinds = {Kind{"m", "a length (m, cm, mm)"},
-                                Kind{"kg", "a mass (kg, g)"},
-                                Kind{"s", "a time (s, ms, min, h)"},
-                                Kind{"Hz", "a frequency (Hz)"},
-                                Kind{"N", "a force (N, kN, mN)"},
-                                Kind{"N m", "a torque or an energy (N m, J)"},
-                                Kind{"m/s", "a speed (m/s, mm/s)"},
-                                Kind{"m/s2", "an acceleration (m/s2)"},
-                                Kind{"W", "a power (W)"},
-                                Kind{"Pa", "a pressure (Pa, kPa, MPa)"},
-                                Kind{"N/m", "a stiffness (N/m, N/mm)"},
-                                Kind{"MB", "a size (kB, MB, GB)"}};
-  if (its_unit == "rad" || its_unit == "deg") return "an angle (rad, deg)";
-  const auto own = parse_unit(its_unit);
-  for (const Kind& kind : kinds)
-    if (own && own->dimension == parse_unit(kind.unit)->dimension) return std::string(kind.text);
-  return its_unit.empty() || its_unit == "1" ? "a number without a unit" : "a number in " + its_unit;
-}
-
 // The unit of a number where it is of another dimension than a key's; empty where it is not.
 std::string foreign_unit(std::string_view text, const std::string& its_unit) {
   if (!take_number(text)) return "";
   const auto given = parse_unit(text);
   const auto word = trimmed(text);
-  return given && !word.empty() && given->dimension != parse_unit(its_unit).value_or(Unit{}).dimension
-             ? std::string(word)
-             : "";
+  return given && !word.empty() && !fits(*given, parse_unit(its_unit).value_or(Unit{})) ? std::string(word) : "";
 }
 
 std::optional<bool> parse_boolean(const std::string& text) {
@@ -162,7 +139,8 @@ std::string canonical(const Key& key, const std::string& value, const std::strin
                           ".max = " + shown(trimmed(std::string_view(value).substr(dots + 2))));
       if (const std::string unit = number ? "" : foreign_unit(value, key.unit); !unit.empty())
         throw ConfigError(where + ": " + key.name + " = " + shown(value) + " has the unit " + unit + "; expected " +
-                          kind_of(key.unit) + (key.maximum < unlimited_number ? "; allowed: " + allowed(key) : ""));
+                          described(parse_unit(key.unit).value_or(Unit{}), key.unit) +
+                          (key.maximum < unlimited_number ? "; allowed: " + allowed(key) : ""));
       if (!number || (integer && *number != std::floor(*number)))
         fail(is + (integer ? "not an integer" : "not a number"));
       if (key.zero_means_named && *number == 0) return key.word;

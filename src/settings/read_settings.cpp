@@ -10,6 +10,7 @@
 #include "settings/removed.hpp"
 #include "settings/renamed.hpp"
 #include "settings/settings.hpp"
+#include "settings/units.hpp"
 
 namespace dodyn {
 namespace {
@@ -71,6 +72,7 @@ std::vector<std::string> variables_in(const Level& file, const std::vector<Word>
     if (!key.starts_with("design.")) return;
     key.erase(0, 7);
     if (key.ends_with(".min") || key.ends_with(".max")) key.erase(key.size() - 4);
+    if (key.ends_with(".unit")) key.erase(key.size() - 5);
     if (std::find(names.begin(), names.end(), key) == names.end()) names.push_back(key);
   };
   for (const auto& [key, given] : file) add_name(key);
@@ -115,13 +117,16 @@ class Reader {
     for (const auto& key : kind_->keys) take(key);
     describe_sections();
     settings_.given_variables = variables_in(file_, words_, scenario_);
-    const auto variables = kind_->variables(settings_);
+    auto variables = kind_->variables(settings_);
     refuse_unknown_variables(variables);
 
     // in the order of --help: the variables before the evaluator's own keys
     std::vector<Setting> rest(settings_.all.begin() + static_cast<std::ptrdiff_t>(own), settings_.all.end());
     settings_.all.resize(own);
-    for (const auto& variable : variables) take_variable(variable);
+    for (auto& variable : variables) {
+      if (variable.has_unit_key) take_unit(variable);
+      take_variable(variable);
+    }
     settings_.all.insert(settings_.all.end(), rest.begin(), rest.end());
     mark_idle();
     if (!in_scenario_) read_scenarios(variables);
@@ -350,7 +355,8 @@ class Reader {
   void refuse_unknown_variables(const std::vector<DesignVariable>& variables) const {
     std::vector<std::string> known;
     for (const auto& variable : variables)
-      for (const char* end : {"", ".min", ".max"}) known.push_back("design." + variable.name + end);
+      for (const char* end : {"", ".min", ".max", ".unit"})
+        if (end != std::string(".unit") || variable.has_unit_key) known.push_back("design." + variable.name + end);
     for (const Level* level : {&file_, &line_, &scenario_})
       for (const auto& [name, value] : *level) {
         if (!name.starts_with("design.") || std::find(known.begin(), known.end(), name) != known.end()) continue;
@@ -358,6 +364,7 @@ class Reader {
         for (const auto& variable : variables) names.push_back(variable.name);
         std::string bare = name.substr(7);
         if (bare.ends_with(".min") || bare.ends_with(".max")) bare.erase(bare.size() - 4);
+        if (bare.ends_with(".unit")) bare.erase(bare.size() - 5);
         const std::string nearest = did_you_mean(bare, names).empty() ? "" : did_you_mean(name, known);
         for (const auto& other : kinds_)
           if (nearest.empty() && other.name != kind_->name) {
@@ -386,6 +393,26 @@ class Reader {
     for (auto& setting : settings_.all)
       if (setting.key.name == "study.archive" && setting.value.empty())
         setting.value = std::filesystem::path(settings_.file).stem().string() + ".h5";
+  }
+
+  // The unit in which the evaluator takes a variable; numbers in another one of its dimension are converted.
+  void take_unit(DesignVariable& variable) {
+    const std::string name = "design." + variable.name;
+    const Key key{
+        .name = name + ".unit", .type = Type::text, .description = "unit in which the program takes " + variable.name};
+    if (given(key.name)) {
+      variable.unit = take(key).value;
+      if (variable.unit.empty() || !parse_unit(variable.unit))
+        fail(given(key.name)->where, key.name + " = " + shown(variable.unit) +
+                                         " is no unit; allowed: such as mm, deg, N m, m/s2, and 1 for a pure number");
+      return;
+    }
+    for (const char* end : {"", ".min", ".max"})
+      if (const Given* value = given(name + end))
+        if (const auto unit = unit_behind(value->value); !unit.empty())
+          fail(value->where, name + end + " = " + shown(value->value) +
+                                 " has a unit, and nothing says in which unit the program takes it; add " + key.name +
+                                 " = " + std::string(unit));
   }
 
   void take_variable(const DesignVariable& variable) {

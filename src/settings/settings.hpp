@@ -42,6 +42,7 @@ struct DesignVariable {
   // Where not empty, what it is unless it is set or freed: an expression of other variables, as "1 - knee", which the
   // evaluator knows (Settings::given() says whether it has to).
   std::string formula = {};
+  bool has_unit_key = false;  // design.NAME.unit says in which unit the evaluator takes it
 };
 
 struct Setting {

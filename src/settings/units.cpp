@@ -4,6 +4,8 @@
 #include <cmath>
 #include <numbers>
 
+#include "record/text.hpp"
+
 namespace dodyn {
 namespace {
 
@@ -24,8 +26,8 @@ constexpr std::array units = {Named{"m", {1.0, {1}}},
                               Named{"min", {60.0, {0, 0, 1}}},
                               Named{"h", {3600.0, {0, 0, 1}}},
                               Named{"Hz", {1.0, {0, 0, -1}}},
-                              Named{"rad", {1.0, {}}},
-                              Named{"deg", {std::numbers::pi / 180.0, {}}},
+                              Named{"rad", {1.0, {}, 1}},
+                              Named{"deg", {std::numbers::pi / 180.0, {}, 1}},
                               Named{"N", {1.0, {1, 1, -2}}},
                               Named{"mN", {1e-3, {1, 1, -2}}},
                               Named{"kN", {1e3, {1, 1, -2}}},
@@ -35,6 +37,8 @@ constexpr std::array units = {Named{"m", {1.0, {1}}},
                               Named{"kPa", {1e3, {-1, 1, -2}}},
                               Named{"MPa", {1e6, {-1, 1, -2}}},
                               Named{"A", {1.0, {0, 0, 0, 1}}},
+                              Named{"T", {1.0, {0, 1, -2, -1}}},
+                              Named{"V", {1.0, {2, 1, -3, -1}}},
                               Named{"kB", {1e3, {0, 0, 0, 0, 1}}},
                               Named{"MB", {1e6, {0, 0, 0, 0, 1}}},
                               Named{"GB", {1e9, {0, 0, 0, 0, 1}}}};
@@ -42,7 +46,28 @@ constexpr std::array units = {Named{"m", {1.0, {1}}},
 void multiply(Unit& product, const Unit& by, int exponent) {
   product.in_si *= std::pow(by.in_si, exponent);
   for (std::size_t i = 0; i < by.dimension.size(); ++i) product.dimension[i] += exponent * by.dimension[i];
+  product.angle += exponent * by.angle;
 }
+
+struct Kind {
+  std::string_view unit, text;
+};
+constexpr std::array kinds = {Kind{"rad", "an angle (rad, deg)"},
+                              Kind{"1", "a number without a unit"},
+                              Kind{"m", "a length (m, cm, mm)"},
+                              Kind{"kg", "a mass (kg, g)"},
+                              Kind{"s", "a time (s, ms, min, h)"},
+                              Kind{"Hz", "a frequency (Hz)"},
+                              Kind{"rad/s", "an angular velocity (rad/s, deg/s)"},
+                              Kind{"N", "a force (N, kN, mN)"},
+                              Kind{"N m", "a torque or an energy (N m, J)"},
+                              Kind{"m/s", "a speed (m/s, mm/s)"},
+                              Kind{"m/s2", "an acceleration (m/s2)"},
+                              Kind{"W", "a power (W)"},
+                              Kind{"Pa", "a pressure (Pa, kPa, MPa)"},
+                              Kind{"N/m", "a stiffness (N/m, N/mm)"},
+                              Kind{"kg m2", "a moment of inertia (kg m2)"},
+                              Kind{"MB", "a size (kB, MB, GB)"}};
 
 // product = word { (blank | "*" | "/") word }, word = NAME | "1" | "(" product ")"
 class UnitParser {
@@ -107,5 +132,54 @@ std::optional<Unit> unit(std::string_view word) {
 }
 
 std::optional<Unit> parse_unit(std::string_view text) { return UnitParser(text).parse(); }
+
+std::optional<Unit> unit_of_comment(std::string_view comment) {
+  const std::string_view word = trimmed(comment.substr(0, comment.find_first_of(",;:")));
+  const auto found = word.empty() ? std::nullopt : parse_unit(word);
+  return found && found->in_si == 1.0 ? found : std::nullopt;
+}
+
+std::string_view unit_behind(std::string_view number) {
+  const auto end = number.find_first_not_of("0123456789.+-eE ");
+  if (end == std::string_view::npos || end == 0) return {};
+  const std::string_view behind = trimmed(number.substr(end));
+  return parse_unit(behind) ? behind : std::string_view();
+}
+
+std::string stated_unit(std::string_view number, std::string_view comment) {
+  if (const std::string_view behind = unit_behind(number); !behind.empty()) {
+    const Unit own = *parse_unit(behind);
+    return own.in_si == 1.0 ? std::string(behind) : own.is_pure() && own.angle == 1 ? "rad" : si_unit(own.dimension);
+  }
+  return unit_of_comment(comment) ? std::string(trimmed(comment.substr(0, comment.find_first_of(",;:")))) : "1";
+}
+
+bool fits(const Unit& given, const Unit& wanted) {
+  return given.dimension == wanted.dimension && (given.angle == 0 || given.angle == wanted.angle);
+}
+
+std::string si_unit(const Dimension& dimension) {
+  for (const std::string_view name : {"N", "N m", "N/m", "N s/m", "N m s", "N s", "W", "Pa"})
+    if (parse_unit(name)->dimension == dimension) return std::string(name);
+  static constexpr std::array<std::string_view, 5> names = {"m", "kg", "s", "A", "B"};
+  std::string above, below;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const double exponent = dimension[i], size = std::abs(exponent);
+    if (exponent == 0.0) continue;
+    std::string& side = exponent > 0.0 ? above : below;
+    side += (side.empty() ? "" : " ") + std::string(names[i]);
+    if (size != 1.0) side += (size == std::floor(size) ? "" : "^") + to_text(size);
+  }
+  if (above.empty()) above = "1";
+  if (below.empty()) return above;
+  return above + "/" + (below.find(' ') == std::string::npos ? below : "(" + below + ")");
+}
+
+std::string described(const Unit& unit, std::string_view name) {
+  for (const Kind& kind : kinds)
+    if (const Unit one = *parse_unit(kind.unit); one.dimension == unit.dimension && one.angle == unit.angle)
+      return std::string(kind.text);
+  return "a number in " + (name.empty() ? si_unit(unit.dimension) : std::string(name));
+}
 
 }  // namespace dodyn

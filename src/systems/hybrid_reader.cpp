@@ -9,7 +9,7 @@ namespace dodyn::systems {
 Number ModelReader::yes_or_no(const Section& section, const char* key) {
   const Entry* entry = section.find(key);
   if (!entry || entry->value == "no") return 0.0;
-  return entry->value == "yes" ? Number(1.0) : number(*entry);
+  return entry->value == "yes" ? Number(1.0) : number(*entry, "");
 }
 
 std::pair<int, bool> ModelReader::coordinate_or_rate(const Entry& entry) const {
@@ -33,10 +33,10 @@ void ModelReader::read_gap_contact(const Section& section) {
   GapContact contact;
   contact.name = section.name;
   contact.line = section.line;
-  contact.gap = formula(gap.value, gap.line, true);
-  if (const Entry* slip = section.find("slip")) contact.slip = formula(slip->value, slip->line, true);
-  contact.restitution = at_least_zero(section, "restitution", 1.0, "up to 1, elastic");
-  contact.friction = at_least_zero(section, "friction", 0.0, "a ratio");
+  contact.gap = formula(gap.value, gap.line, true, gap.key, "");
+  if (const Entry* slip = section.find("slip")) contact.slip = formula(slip->value, slip->line, true, slip->key, "");
+  contact.restitution = at_least_zero(section, "restitution", 1.0, "1");
+  contact.friction = at_least_zero(section, "friction", 0.0, "1");
   contact.latch = yes_or_no(section, "latch");
   if (section.find("friction") && !contact.slip)
     fail(section.find("friction")->line,
@@ -57,8 +57,8 @@ void ModelReader::read_stop(const Section& section) {
     contact.line = section.line;
     contact.gap = formula(
         std::string(end) == "from" ? of.value + " - (" + entry->value + ")" : "(" + entry->value + ") - " + of.value,
-        entry->line, true);
-    contact.restitution = at_least_zero(section, "restitution", 1.0, "up to 1, elastic");
+        entry->line, true, end, "");
+    contact.restitution = at_least_zero(section, "restitution", 1.0, "1");
     contact.latch = yes_or_no(section, "latch");
     pieces_.contacts.push_back(std::move(contact));
   }
@@ -67,11 +67,12 @@ void ModelReader::read_stop(const Section& section) {
 // when = guard, COORDINATE = ..., rate(COORDINATE) = ...
 void ModelReader::read_reset(const Section& section) {
   const Entry& when = needed(section, "guard");
-  Reset exchange{section.name, formula(when.value, when.line, false), {}, {}};
+  Reset exchange{section.name, formula(when.value, when.line, false, when.key, ""), {}, {}};
   for (const Entry& entry : section.entries) {
     if (entry.key == "guard") continue;
     const auto [at, rate] = coordinate_or_rate(entry);
-    (rate ? exchange.rates : exchange.coordinates).emplace_back(at, formula(entry.value, entry.line, false));
+    (rate ? exchange.rates : exchange.coordinates)
+        .emplace_back(at, formula(entry.value, entry.line, false, entry.key, rate ? rate_unit(at) : position_unit(at)));
   }
   if (exchange.coordinates.empty() && exchange.rates.empty())
     fail(section.line, section.title() + " changes nothing; allowed: COORDINATE = ..., rate(COORDINATE) = ...");

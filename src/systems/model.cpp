@@ -78,6 +78,40 @@ std::optional<Variable> Model::variable(const Expression::Quantity& quantity) co
   return std::nullopt;
 }
 
+bool Model::slides(int coordinate) const {
+  for (const Link<Number>& link : structure.links)
+    if (coordinate >= link.first && coordinate < link.first + static_cast<int>(link.moves.size()))
+      return link.moves[static_cast<std::size_t>(coordinate - link.first)].kind == Move::slide;
+  return false;
+}
+
+std::string_view Model::unit(const Variable& variable) const {
+  switch (variable.kind) {
+    case Variable::parameter:
+      return parameters[static_cast<std::size_t>(variable.index)].unit;
+    case Variable::coordinate:
+      return slides(variable.index) ? "m" : "rad";
+    case Variable::rate:
+      return slides(variable.index) ? "m/s" : "rad/s";
+    case Variable::position:
+    case Variable::distance:
+      return "m";
+    case Variable::velocity:
+    case Variable::speed:
+      return "m/s";
+    case Variable::angle:
+      return "rad";
+    case Variable::control:
+      break;
+  }
+  const auto& actuator = structure.actuators[static_cast<std::size_t>(variable.index)];
+  const auto& along = actuator.force;
+  const bool pushes = actuator.coordinate >= 0
+                          ? slides(actuator.coordinate)
+                          : std::any_of(along.begin(), along.end(), [](const Number& x) { return !x.is_zero(); });
+  return pushes ? "N" : "N m";
+}
+
 std::vector<std::array<int, 3>> facets(const std::vector<Vector3<double>>& corners, int dimension,
                                        const std::string& name) {
   std::vector<std::array<int, 3>> faces;

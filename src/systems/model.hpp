@@ -46,6 +46,8 @@ struct Parameter {
   std::string name;
   Definition definition;
   std::string comment;  // behind it in the text: a unit, a meaning
+  // In SI: that of its number, or with which its comment begins, or which follows from where it is used; "1": none.
+  std::string unit = "1";
   bool counts = false;  // how many links there are depends on it, so that a model is for one value
 };
 
@@ -154,6 +156,10 @@ struct Model {
 
   // What a name in a formula means, parameters included (index: the parameter's). Nothing: it is unknown.
   std::optional<Variable> variable(const Expression::Quantity& quantity) const;
+
+  // Its unit; of a parameter Parameter::unit.
+  std::string_view unit(const Variable& variable) const;
+  bool slides(int coordinate) const;  // it is a length, m; otherwise an angle, rad
 
   std::vector<const Shape*> shapes_of(int link) const;
   // Corners of a shape in its link's frame.

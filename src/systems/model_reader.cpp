@@ -44,7 +44,7 @@ Model ModelReader::model(const std::map<std::string, double>& given) {
   read_model();
   each("surface", [&](const Section& s) {
     model_.surfaces.push_back(
-        {s.name, at_least_zero(s, "restitution", 1.0, "1 is elastic"), at_least_zero(s, "friction", 0.0, "a ratio")});
+        {s.name, at_least_zero(s, "restitution", 1.0, "1"), at_least_zero(s, "friction", 0.0, "1")});
   });
   each("link", [&](const Section& s) { read_link(s); });
   auto& tree = model_.structure;
@@ -55,7 +55,9 @@ Model ModelReader::model(const std::map<std::string, double>& given) {
   each("mass", [&](const Section& s) { check_partner(s); });
   each("shape", [&](const Section& s) { read_shape(s); });
   each("spring", [&](const Section& s) { read_spring(s); });
-  each("charge", [&](const Section& s) { tree.charges.push_back({s.name, place_of(s), number(needed(s, "value"))}); });
+  each("charge", [&](const Section& s) {
+    tree.charges.push_back({s.name, place_of(s), number(needed(s, "value"), "")});
+  });
   each("drag", [&](const Section& s) {
     tree.drags.push_back({s.name, link(needed(s, "link")), at_least_zero(s, "linear", 0.0, "N s/m"),
                           at_least_zero(s, "angular", 0.0, "N m s")});
@@ -63,7 +65,7 @@ Model ModelReader::model(const std::map<std::string, double>& given) {
   each("actuator", [&](const Section& s) { read_actuator(s); });
   each("potential", [&](const Section& s) {
     const Entry& energy = needed(s, "energy");
-    tree.potentials.push_back({s.name, formula(energy.value, energy.line, true)});
+    tree.potentials.push_back({s.name, formula(energy.value, energy.line, true, energy.key, "J")});
   });
   each("rotor", [&](const Section& s) { read_rotor(s); });
   each("force", [&](const Section& s) { read_load(s); });
@@ -73,20 +75,27 @@ Model ModelReader::model(const std::map<std::string, double>& given) {
   each("stop", [&](const Section& s) { read_stop(s); });
   each("constraint", [&](const Section& s) {
     const Entry& zero = needed(s, "zero");
-    pieces_.constraints.push_back({s.name, formula(zero.value, zero.line, true)});
+    pieces_.constraints.push_back({s.name, formula(zero.value, zero.line, true, zero.key, "")});
   });
   each("reset", [&](const Section& s) { read_reset(s); });
   each("initial-state", [&](const Section& s) {
     for (const Entry& entry : s.entries) {
       const auto [at, rate] = coordinate_or_rate(entry);
-      pieces_.start.push_back({at, rate, number(entry)});
+      pieces_.start.push_back({at, rate, number(entry, rate ? rate_unit(at) : position_unit(at))});
     }
   });
   each("require", [&](const Section& s) {
-    for (const Entry& entry : s.entries)
+    for (const Entry& entry : s.entries) {
       model_.requirements.push_back({entry.key, definition(entry.value, entry.line, true)});
+      measure(model_.requirements.back().condition);
+    }
   });
   complete();
+  for (std::size_t i = 0; i < model_.parameters.size(); ++i)
+    if (std::string& unit = model_.parameters[i].unit; unit == "1") {
+      const Measure found = dimensions_.resolved(parameter_measures_[i]);
+      if (!found.any && found.unknowns.empty()) unit = found.angle ? "rad" : si_unit(found.exponents);
+    }
   for (const Section& section : text_.sections) model_.sections.push_back({section.kind, section.name, section.line});
   return std::move(model_);
 }
@@ -120,74 +129,102 @@ Definition ModelReader::definition(const std::string& text, int line, bool condi
   return d;
 }
 
-Number ModelReader::number(const std::string& text, int line) {
-  std::string key;
-  for (const char c : text)
-    if (c != ' ' && c != '\t') key += c;
+Measure ModelReader::measure(const Definition& definition) {
+  std::vector<Measure> used;
+  for (const int parameter : definition.uses) used.push_back(parameter_measures_[static_cast<std::size_t>(parameter)]);
+  try {
+    return definition.expression.measure(dimensions_, used);
+  } catch (const ExpressionError& error) {
+    fail(definition.line, error.what());
+  }
+}
+
+void ModelReader::require(const Measure& measure, std::string_view unit, const std::string& key,
+                          const std::string& text, int line) {
+  if (unit.empty()) return;
+  const Unit wanted = parse_unit(unit).value();
+  const Measure found = dimensions_.resolved(measure);
+  const bool angle_for_number = found.angle && wanted.is_pure() && wanted.angle == 0;
+  if (angle_for_number || !dimensions_.agree(found, Measure::of(wanted)))
+    fail(line, key + " = " + shown(text) + " is " + dimensions_.described(found) + "; expected " +
+                   described(wanted, unit) +
+                   (text.find_first_of("*/") == text.npos ? "" : " (a factor without a unit is a pure number)"));
+}
+
+Number ModelReader::number(const std::string& text, int line, const std::string& key, std::string_view unit) {
+  Definition d = definition(text, line);
+  require(measure(d), unit, key, text, line);
   Number x;
-  if (const auto at = numbers_.find(key); at != numbers_.end()) {
-    x.index = at->second;
+  if (d.expression.is_constant()) {
+    x.constant = d.expression.constant();
+    if (!std::isfinite(x.constant)) fail(line, "'" + shown(text) + "' is not a finite number");
     return x;
   }
-  Definition d = definition(text, line);
-  if (d.expression.is_constant()) {
-    const double constant = d.expression.constant();
-    if (!std::isfinite(constant)) fail(line, "'" + shown(text) + "' is not a finite number");
-    return constant;
-  }
-  x.index = static_cast<int>(model_.definitions.size());
-  numbers_.emplace(std::move(key), x.index);
-  model_.definitions.push_back(std::move(d));
+  std::string bare;  // the text without blanks
+  for (const char c : text)
+    if (c != ' ' && c != '\t') bare += c;
+  const auto [at, is_new] = numbers_.emplace(std::move(bare), static_cast<int>(model_.definitions.size()));
+  x.index = at->second;
+  if (is_new) model_.definitions.push_back(std::move(d));
   return x;
 }
 
-Number ModelReader::number_or(const Section& section, const char* key, double otherwise) {
+Number ModelReader::number_or(const Section& section, const char* key, double otherwise, std::string_view unit) {
   const Entry* entry = section.find(key);
-  return entry ? number(*entry) : Number(otherwise);
+  return entry ? number(*entry, unit) : Number(otherwise);
 }
+
+namespace {
+
+std::string allowed_sign(const char* sign, const char* unit) {
+  return sign + (unit == std::string_view("1") ? ", a ratio" : std::string(", ") + unit);
+}
+
+}  // namespace
 
 Number ModelReader::at_least_zero(const Section& section, const char* key, double otherwise, const char* unit) {
   const Entry* entry = section.find(key);
   if (!entry) return otherwise;
-  const Number x = number(*entry);
-  model_.signs.push_back({x, key, entry->value, std::string("0 or more, ") + unit, entry->line});
+  const Number x = number(*entry, unit);
+  model_.signs.push_back({x, key, entry->value, allowed_sign("0 or more", unit), entry->line});
   return x;
 }
 
 std::optional<Number> ModelReader::positive(const Section& section, const char* key, const char* unit) {
   const Entry* entry = section.find(key);
   if (!entry) return std::nullopt;
-  const Number x = number(*entry);
-  model_.signs.push_back({x, key, entry->value, std::string("more than 0, ") + unit, entry->line, true});
+  const Number x = number(*entry, unit);
+  model_.signs.push_back({x, key, entry->value, allowed_sign("more than 0", unit), entry->line, true});
   return x;
 }
 
-ModelReader::Vector ModelReader::vector(const std::string& text, int line, const std::string& key) {
+ModelReader::Vector ModelReader::vector(const std::string& text, int line, const std::string& key,
+                                        std::string_view unit) {
   const auto parts = split_list(text);
   if (static_cast<int>(parts.size()) != model_.dimension)
     fail(line, key + " = " + shown(text) + "; allowed: " + std::to_string(model_.dimension) +
                    " numbers, separated by commas");
   Vector x;
-  for (std::size_t i = 0; i < parts.size(); ++i) x[i] = number(parts[i], line);
+  for (std::size_t i = 0; i < parts.size(); ++i) x[i] = number(parts[i], line, key, unit);
   return x;
 }
 
-ModelReader::Vector ModelReader::vector_or_zero(const Section& section, const char* key) {
+ModelReader::Vector ModelReader::vector_or_zero(const Section& section, const char* key, std::string_view unit) {
   const Entry* entry = section.find(key);
-  return entry ? vector(entry->value, entry->line, key) : Vector{};
+  return entry ? vector(entry->value, entry->line, key, unit) : Vector{};
 }
 
-ModelReader::Vector ModelReader::axial(const Entry& entry) {
-  if (model_.dimension == 3) return vector(entry.value, entry.line, entry.key);
+ModelReader::Vector ModelReader::axial(const Entry& entry, std::string_view unit) {
+  if (model_.dimension == 3) return vector(entry.value, entry.line, entry.key, unit);
   if (split_list(entry.value).size() != 1)
     fail(entry.line, entry.key + " = " + shown(entry.value) + "; allowed: 1 number");
   Vector x;
-  x[2] = number(entry);
+  x[2] = number(entry, unit);
   return x;
 }
 
 int ModelReader::count(const Entry& entry, int least, int most) {
-  const Number x = number(entry);
+  const Number x = number(entry, "1");
   if (x.index >= 0 || x.constant != std::floor(x.constant) || x.constant < least || x.constant > most)
     fail(entry.line, entry.key + " = " + shown(entry.value) + "; allowed: a whole number from " +
                          std::to_string(least) + " to " + std::to_string(most) + ", no parameter");
@@ -220,7 +257,7 @@ Place<Number> ModelReader::place(const Entry& entry) {
   if (colon == 0) of.value.clear();
   Place<Number> p;
   p.link = of.value == "ground" ? -1 : link(of);
-  p.at = vector(entry.value.substr(colon + 1), entry.line, entry.key);
+  p.at = vector(entry.value.substr(colon + 1), entry.line, entry.key, "m");
   return p;
 }
 
@@ -228,7 +265,7 @@ Place<Number> ModelReader::place_of(const Section& section) {
   const Entry& entry = needed(section, "link");
   Place<Number> p;
   p.link = entry.value == "ground" ? -1 : link(entry);
-  p.at = vector_or_zero(section, "at");
+  p.at = vector_or_zero(section, "at", "m");
   return p;
 }
 
@@ -260,7 +297,15 @@ void ModelReader::read_parameters() {
       if (!is_name(entry.key) || entry.key == "pi")
         fail(entry.line,
              "'" + shown(entry.key) + "' is no name; allowed: letters, digits and _, a letter first, and not pi");
-      model_.parameters.push_back({entry.key, definition(entry.value, entry.line), entry.comment});
+      model_.parameters.push_back(
+          {entry.key, definition(entry.value, entry.line), entry.comment, stated_unit(entry.value, entry.comment)});
+      const auto stated = unit_of_comment(entry.comment);
+      Measure found = measure(model_.parameters.back().definition);
+      if (!found.any && stated)
+        require(found, si_unit(stated->dimension), entry.key, entry.value, entry.line);
+      else if (found.any)
+        found = stated ? Measure::of(*stated) : dimensions_.unknown(entry.key);
+      parameter_measures_.push_back(std::move(found));
       parameters_.emplace(entry.key, static_cast<int>(model_.parameters.size()) - 1);
     }
   });
@@ -277,16 +322,16 @@ void ModelReader::read_model() {
   if (const Entry* gravity = section.find("gravity")) {
     model_.gravity_given = true;
     if (split_list(gravity->value).size() == 1) {
-      tree.gravity = number(*gravity);
+      tree.gravity = number(*gravity, "m/s2");
     } else {  // a vector: what points down is what weighs
       const auto parts = split_list(gravity->value);
-      tree.across = vector(gravity->value, gravity->line, "gravity");
+      tree.across = vector(gravity->value, gravity->line, "gravity", "m/s2");
       tree.across[model_.dimension - 1] = 0.0;
-      tree.gravity = number("-(" + parts.back() + ")", gravity->line);
+      tree.gravity = number("-(" + parts.back() + ")", gravity->line, "gravity", "m/s2");
       tree.tilted = true;
     }
   }
-  tree.charge_constant = number_or(section, "charge-constant", 0.0);
+  tree.charge_constant = number_or(section, "charge-constant", 0.0, "");
 }
 
 std::vector<Move> ModelReader::moves(const Entry& entry) const {
@@ -345,15 +390,15 @@ void ModelReader::read_link(const Section& section) {
   if (coordinates_ > static_cast<int>(most_coordinates))
     fail(section.line, "more than " + std::to_string(most_coordinates) + " coordinates");
   if (section.find("at"))
-    l.at = vector_or_zero(section, "at");
+    l.at = vector_or_zero(section, "at", "m");
   else if (l.parent >= 0)
     l.at = tree.links[l.parent].end;
-  l.end = vector_or_zero(section, "end");
+  l.end = vector_or_zero(section, "end", "m");
   l.mass = at_least_zero(section, "mass", 0.0, "kg");
-  l.centre = vector_or_zero(section, "centre");
+  l.centre = vector_or_zero(section, "centre", "m");
   centre_given_.push_back(section.find("centre") != nullptr);
   if (const Entry* inertia = section.find("inertia")) {
-    l.inertia = axial(*inertia);
+    l.inertia = axial(*inertia, "kg m2");
     for (const Number& x : l.inertia)
       model_.signs.push_back({x, "inertia", inertia->value, "0 or more, kg m2", inertia->line});
   }

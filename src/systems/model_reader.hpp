@@ -25,20 +25,29 @@ class ModelReader {
   using Section = ini::Section;
   using Vector = std::array<Number, 3>;
 
-  // ---- numbers
+  // ---- numbers, each of the unit that its place wants ("" of any); of `key`, for messages
   Expression expression(const std::string& text, int line) const;
   Definition definition(const std::string& text, int line, bool condition = false) const;
-  Number number(const std::string& text, int line);
-  Number number(const Entry& entry) { return number(entry.value, entry.line); }
-  Number number_or(const Section& section, const char* key, double otherwise);
+  Measure measure(const Definition& definition);
+  Measure measure(const Formula<Number>& formula, int line);
+  void require(const Measure& measure, std::string_view unit, const std::string& key, const std::string& text,
+               int line);
+  Number number(const std::string& text, int line, const std::string& key, std::string_view unit);
+  Number number(const Entry& entry, std::string_view unit) { return number(entry.value, entry.line, entry.key, unit); }
+  Number number_or(const Section& section, const char* key, double otherwise, std::string_view unit);
   Number at_least_zero(const Section& section, const char* key, double otherwise, const char* unit);
   std::optional<Number> positive(const Section& section, const char* key, const char* unit);
-  Vector vector(const std::string& text, int line, const std::string& key);  // as many numbers as dimensions
-  Vector vector_or_zero(const Section& section, const char* key);
+  // As many numbers as dimensions.
+  Vector vector(const std::string& text, int line, const std::string& key, std::string_view unit);
+  Vector vector_or_zero(const Section& section, const char* key, std::string_view unit);
   // An axial vector: in the plane its third component, one number, in space three.
-  Vector axial(const Entry& entry);
+  Vector axial(const Entry& entry, std::string_view unit);
   int count(const Entry& entry, int least, int most);
-  Formula<Number> formula(const std::string& text, int line, bool of_positions_alone);
+  Formula<Number> formula(const std::string& text, int line, bool of_positions_alone, const std::string& key,
+                          std::string_view unit);
+  std::string_view position_unit(int coordinate) const { return model_.slides(coordinate) ? "m" : "rad"; }
+  std::string_view rate_unit(int coordinate) const { return model_.slides(coordinate) ? "m/s" : "rad/s"; }
+  std::string_view force_unit(int coordinate) const { return model_.slides(coordinate) ? "N" : "N m"; }
 
   // ---- names
   template <class Named>
@@ -85,6 +94,8 @@ class ModelReader {
   std::unordered_map<std::string, int> parameters_;  // by name
   std::set<std::string> counted_;                    // links that have a count
   std::unordered_map<std::string, int> numbers_;     // by text
+  Dimensions dimensions_;
+  std::vector<Measure> parameter_measures_;
   std::vector<bool> centre_given_;
   int coordinates_ = 0;
 };

@@ -7,7 +7,8 @@ namespace dodyn::systems {
 
 // Quantities that are no parameters are coordinates, rates, points and so on: `of_positions_alone` without rates and
 // controls.
-Formula<Number> ModelReader::formula(const std::string& text, int line, bool of_positions_alone) {
+Formula<Number> ModelReader::formula(const std::string& text, int line, bool of_positions_alone, const std::string& key,
+                                     std::string_view unit) {
   Formula<Number> f{expression(text, line), {}};
   if (f.expression.is_condition()) fail(line, "'" + shown(text) + "' is a condition; allowed: a number");
   for (const auto& quantity : f.expression.quantities()) {
@@ -25,15 +26,30 @@ Formula<Number> ModelReader::formula(const std::string& text, int line, bool of_
                                variable->kind == Variable::speed || variable->kind == Variable::control))
       fail(line, "'" + shown(quantity.text()) + "' is no position; allowed in an energy: coordinates and points");
     Formula<Number>::Argument argument{*variable, {}};
-    if (variable->kind == Variable::parameter) argument.parameter = number(quantity.name, line);
+    if (variable->kind == Variable::parameter) argument.parameter = number(quantity.name, line, key, "");
     f.arguments.push_back(argument);
   }
+  require(measure(f, line), unit, key, text, line);
   return f;
+}
+
+Measure ModelReader::measure(const Formula<Number>& formula, int line) {
+  std::vector<Measure> used;
+  for (const auto& argument : formula.arguments)
+    used.push_back(argument.variable.kind == Variable::parameter
+                       ? parameter_measures_[static_cast<std::size_t>(argument.variable.index)]
+                       : Measure::of(parse_unit(model_.unit(argument.variable)).value()));
+  try {
+    return formula.expression.measure(dimensions_, used);
+  } catch (const ExpressionError& error) {
+    fail(line, error.what());
+  }
 }
 
 void ModelReader::read_mass(const Section& section) {
   const int on = link(needed(section, "link"));
-  model_.masses.push_back({section.name, on, vector_or_zero(section, "at"), at_least_zero(section, "mass", 0.0, "kg")});
+  model_.masses.push_back(
+      {section.name, on, vector_or_zero(section, "at", "m"), at_least_zero(section, "mass", 0.0, "kg")});
 }
 
 // Of a point mass: that on its link's partner. The exchange of the legs sees to their being equal.
@@ -68,7 +84,7 @@ void ModelReader::read_shape(const Section& section) {
     if (parts.size() != wanted)
       fail(form->line, form->key + " = " + shown(form->value) + "; allowed: " + meaning + ", m");
     for (std::size_t i = 0; i < wanted; ++i) {
-      shape.size[i] = number(parts[i], form->line);
+      shape.size[i] = number(parts[i], form->line, form->key, "m");
       model_.signs.push_back({shape.size[i], form->key, parts[i], "more than 0, m", form->line, true});
     }
   };
@@ -79,7 +95,7 @@ void ModelReader::read_shape(const Section& section) {
     if (static_cast<int>(points.size()) <= model_.dimension || points.size() > 256)
       fail(form->line, "vertices: " + std::to_string(points.size()) + " points; allowed: " +
                            std::to_string(model_.dimension + 1) + " to 256, separated by semicolons");
-    for (const auto& point : points) shape.vertices.push_back(vector(point, form->line, "vertices"));
+    for (const auto& point : points) shape.vertices.push_back(vector(point, form->line, "vertices", "m"));
   } else if (form->key == "box") {
     shape.kind = Shape::Kind::box;
     sizes(static_cast<std::size_t>(model_.dimension), plane ? "two lengths" : "three lengths");
@@ -105,20 +121,22 @@ void ModelReader::read_shape(const Section& section) {
   }
   if (corners && (form->key == "vertices" || form->key == "box"))
     fail(corners->line, "corners are those of a ball, a polygon or a prism, not of " + form->key);
-  shape.at = vector_or_zero(section, "at");
+  shape.at = vector_or_zero(section, "at", "m");
   if (const Entry* turn = section.find("turn"))
     for (const std::string& part : split_list(turn->value)) {
       const bool axis_given = part.size() > 2 && part[0] >= 'x' && part[0] <= 'z' && part[1] == ' ';
       if (axis_given == plane)
         fail(turn->line, "turn = " + shown(turn->value) + "; allowed: " +
                              (plane ? "an angle" : "x, y or z and an angle, as in z 30 deg, several joined by commas"));
-      shape.turns.push_back({plane ? 2 : part[0] - 'x', number(plane ? part : part.substr(2), turn->line)});
+      shape.turns.push_back(
+          {plane ? 2 : part[0] - 'x', number(plane ? part : part.substr(2), turn->line, "turn", "rad")});
     }
   shape.density = positive(section, "density", plane ? "kg/m2" : "kg/m3");
   shape.mass = positive(section, "mass", "kg");
   if (shape.density && shape.mass)
     fail(section.find("mass")->line, section.title() + " has a density and a mass; allowed: one of them");
-  if (const Entry* outward = section.find("outward")) shape.outward = vector(outward->value, outward->line, "outward");
+  if (const Entry* outward = section.find("outward"))
+    shape.outward = vector(outward->value, outward->line, "outward", "");
   model_.shapes.push_back(std::move(shape));
 }
 
@@ -134,22 +152,23 @@ void ModelReader::read_spring(const Section& section) {
              (coordinate_entry ? "from place to place; allowed here: rest" : "of a coordinate; allowed here: length"));
   if (coordinate_entry) {
     spring.coordinate = coordinate(*coordinate_entry);
-    spring.rest = number_or(section, "rest", 0.0);
+    spring.rest = number_or(section, "rest", 0.0, position_unit(spring.coordinate));
   } else {
     spring.from = place(*from);
     spring.to = place(*to);
     spring.rest = at_least_zero(section, "length", 0.0, "m");
   }
-  const char* const unit = coordinate_entry ? "N/m or N m/rad" : "N/m";
-  spring.stiffness = at_least_zero(section, "stiffness", 0.0, unit);
-  spring.damping = at_least_zero(section, "damping", 0.0, coordinate_entry ? "N s/m or N m s/rad" : "N s/m");
+  const bool turns = coordinate_entry && !model_.slides(spring.coordinate);
+  spring.stiffness = at_least_zero(section, "stiffness", 0.0, turns ? "N m/rad" : "N/m");
+  spring.damping = at_least_zero(section, "damping", 0.0, turns ? "N m s/rad" : "N s/m");
   model_.structure.springs.push_back(std::move(spring));
 }
 
 void ModelReader::read_rotor(const Section& section) {
   const Entry& place = needed(section, "place");
-  Rotor<Number> rotors{section.name, formula(place.value, place.line, true),
-                       at_least_zero(section, "mass", 0.0, "kg, or kg m2")};
+  Rotor<Number> rotors{section.name, formula(place.value, place.line, true, place.key, ""), {}};
+  const Measure travels = dimensions_.resolved(measure(rotors.place, place.line));
+  rotors.mass = at_least_zero(section, "mass", 0.0, travels.is_pure() ? "kg m2" : "kg");
   for (std::size_t i = 0; i < rotors.place.arguments.size(); ++i) {
     const auto kind = rotors.place.arguments[i].variable.kind;
     if (kind != Variable::coordinate && kind != Variable::parameter)
@@ -174,8 +193,9 @@ void ModelReader::read_load(const Section& section) {
   if (coordinate_entry)
     load.coordinate = coordinate(*coordinate_entry);
   else
-    load.place = {link(*link_entry), vector_or_zero(section, "at")};
-  for (const auto& part : parts) load.components.push_back(formula(part, force.line, false));
+    load.place = {link(*link_entry), vector_or_zero(section, "at", "m")};
+  const std::string_view unit = coordinate_entry ? force_unit(load.coordinate) : "N";
+  for (const auto& part : parts) load.components.push_back(formula(part, force.line, false, force.key, unit));
   model_.structure.loads.push_back(std::move(load));
 }
 
@@ -193,25 +213,27 @@ void ModelReader::read_actuator(const Section& section) {
   } else {
     if (!force && !torque)
       fail(section.line, section.title() + " has no direction; allowed: force or torque, in the link's axes");
-    actuator.place = {link(*link_entry), vector_or_zero(section, "at")};
-    actuator.force = vector_or_zero(section, "force");
-    if (torque) actuator.torque = axial(*torque);
+    // the control is a force along `force`, `torque` its lever; without a force it is a torque about `torque`
+    actuator.place = {link(*link_entry), vector_or_zero(section, "at", "m")};
+    actuator.force = vector_or_zero(section, "force", "1");
+    if (torque) actuator.torque = axial(*torque, force ? "m" : "1");
     if (const Entry* axes = section.find("axes")) {
       if (axes->value != "link" && axes->value != "world")
         fail(axes->line, "axes = " + axes->value + "; allowed: link, world");
       actuator.in_world = axes->value == "world";
     }
   }
-  actuator.limit = positive(section, "limit", "N or N m");
-  if (const auto efficiency = positive(section, "efficiency", "a ratio")) actuator.efficiency = *efficiency;
-  actuator.loss = at_least_zero(section, "loss", 0.0, "W per squared N or N m");
+  const bool turns = coordinate_entry ? !model_.slides(actuator.coordinate) : !force;
+  actuator.limit = positive(section, "limit", turns ? "N m" : "N");
+  if (const auto efficiency = positive(section, "efficiency", "1")) actuator.efficiency = *efficiency;
+  actuator.loss = at_least_zero(section, "loss", 0.0, turns ? "W/(N2 m2)" : "W/N2");
   model_.structure.actuators.push_back(std::move(actuator));
 }
 
 void ModelReader::read_joint_limit(const Section& section) {
   Range<Number> range{section.name, coordinate(needed(section, "coordinate")), {}, {}};
-  if (const Entry* from = section.find("from")) range.from = number(*from);
-  if (const Entry* to = section.find("to")) range.to = number(*to);
+  if (const Entry* from = section.find("from")) range.from = number(*from, position_unit(range.coordinate));
+  if (const Entry* to = section.find("to")) range.to = number(*to, position_unit(range.coordinate));
   if (!range.from && !range.to) fail(section.line, section.title() + " has no end; allowed: from, to, or both");
   model_.structure.ranges.push_back(std::move(range));
   model_.range_lines.push_back(section.line);
@@ -219,7 +241,7 @@ void ModelReader::read_joint_limit(const Section& section) {
 
 void ModelReader::read_knee(const Section& section) {
   const Entry& flexion = needed(section, "flexion");
-  const Number way = number(flexion);
+  const Number way = number(flexion, "1");
   if (way.index >= 0 || (way.constant != 1.0 && way.constant != -1.0))
     fail(flexion.line, "flexion = " + shown(flexion.value) + "; allowed: +1, -1");
   model_.structure.knees.push_back({coordinate(needed(section, "coordinate")), way.constant > 0.0 ? 1 : -1});

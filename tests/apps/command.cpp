@@ -248,7 +248,7 @@ TEST_F(Command, HelpOnKeys) {
   std::ofstream(directory + "/k.cfg") << "[study]\nevaluator = gait\n[gait]\nclearance = 3 cm\n"
                                          "[design]\nknee.min = 0.3\nknee.max = 0.5\n";
   EXPECT_HAS(dodyn("help key gait.clearance k.cfg").text, "\n  0.03 m (k.cfg:4)\n");
-  EXPECT_HAS(dodyn("help key design.knee k.cfg").text, "0.3 (k.cfg:6)");
+  EXPECT_HAS(dodyn("help key design.knee k.cfg").text, "0.3 m (k.cfg:6)");
   const std::string its = dodyn("run k.cfg --help --strategy sweep").text;
   EXPECT_HAS(its, "sweep (command line)");
   EXPECT_HAS(its, "--gait.clearance");

@@ -121,6 +121,31 @@ TEST_F(CommandTest, TellsTheDesignAndReadsTheAnswer) {
   EXPECT_FALSE(std::filesystem::exists(directory + "/c.work"));  // it was empty
 }
 
+TEST_F(CommandTest, NumbersComeInTheUnitThatIsAskedFor) {
+  const auto with = [&](const std::string& more) {
+    return evaluate(*evaluator_of("env | grep ^DODYN_ | sort > " + directory + "/told; cp design.json " + directory +
+                                      "; echo '{\"cost\": 1}' > $DODYN_RESULT_FILE",
+                                  {}, "c.h5", more))
+        .evaluation;
+  };
+  EXPECT_EQ(with("tilt = 0.5 rad\ntilt.unit = deg\nspeed = 36 km/h\nspeed.unit = m/s\n").status, Status::ok);
+  for (const std::string entry :
+       {"DODYN_TILT=28.6478897565", "DODYN_TILT_UNIT=deg\n", "DODYN_SPEED=10\n", "DODYN_X=0.1\n"})
+    EXPECT_HAS(text("told"), entry);
+  EXPECT_HAS(text("design.json"), "\"tilt\": \"deg\"");
+  const auto complaint = [&](const std::string& more) {
+    try {
+      with(more);
+    } catch (const ConfigError& error) {
+      return std::string(error.what());
+    }
+    return std::string("accepted");
+  };
+  EXPECT_HAS(complaint("tilt = 20 deg\n"), "add design.tilt.unit = deg");
+  EXPECT_HAS(complaint("tilt = 20 deg\ntilt.unit = furlongs\n"), "design.tilt.unit = furlongs is no unit");
+  EXPECT_HAS(complaint("tilt = 20 m\ntilt.unit = deg\n"), "has the unit m; expected an angle (rad, deg)");
+}
+
 TEST_F(CommandTest, AFailureSaysWhatTheProgramSaidLast) {
   const Evaluation e = evaluate("echo first >&2; echo no mesh >&2; exit 3").evaluation;
   EXPECT_EQ(e.status, Status::failed);

@@ -60,7 +60,7 @@ std::string text_of(const std::string& title, const Base& base) {
       {"spring NAME", "[spring it]\n" + on + "stiffness = 0\n"},
       {"charge NAME", "[charge it]\n" + at + "value = 0\n"},
       {"drag NAME", "[drag it]\n" + at + "linear = 0\n"},
-      {"potential NAME", "[potential it]\nenergy = 0*" + base.coordinate + "\n"},
+      {"potential NAME", "[potential it]\nenergy = 0 J*" + base.coordinate + "^0\n"},
       {"rotor NAME", "[rotor it]\nplace = " + base.coordinate + "\nmass = 0\n"},
       {"force NAME", "[force it]\n" + on + "force = 0\n"},
       {"actuator NAME", "[actuator it]\n" + on},
@@ -125,6 +125,30 @@ TEST_F(Sections, AreHonouredOrRefusedByName) {
       EXPECT_EQ(complaint(base, text), expected) << title << " by " << evaluator;
     }
   }
+}
+
+// Expressions of a study's own sections have the dimension of their place.
+TEST_F(Sections, DimensionsAreChecked) {
+  const auto said = [&](const std::string& evaluator, const std::string& more) {
+    Base base = bases().at(evaluator);
+    base.study += more;
+    return complaint(base, "");
+  };
+  const auto expect = [](const std::string& message, const std::string& part) {
+    EXPECT_NE(message.find(part), std::string::npos) << message << "\n" << part;
+  };
+  EXPECT_EQ(said("motion", "[parameters]\nfar = 30 cm\n[guess]\ns = far/2\n"), "");
+  expect(said("motion", "[guess]\ns = 20 deg\n"), "is an angle (rad, deg); expected a length (m, cm, mm)");
+  expect(said("motion", "[parameters]\nload = 3 kg\n[guess]\ns = load\n"),
+         "is a mass (kg, g); expected a length (m, cm, mm)");
+  expect(said("motion", "[require]\nlight = mass < 3 m\n"),
+         "a mass (kg, g) and a length (m, cm, mm) are compared in 'mass < 3 m'; allowed: one dimension");
+  expect(said("simulation", "[initial-state]\nrate(s) = 3 m\n"),
+         "is a length (m, cm, mm); expected a speed (m/s, mm/s)");
+  expect(said("simulation", "[metrics]\nmixed = kinetic + s\n"),
+         "a torque or an energy (N m, J) and a length (m, cm, mm) are added in 'kinetic + s'");
+  expect(said("hybrid", "[initial-state]\ns = 2 s\n"), "is a time (s, ms, min, h); expected a length (m, cm, mm)");
+  expect(said("gait", "[require]\nshort = knee < 3 kg\n"), "are compared in 'knee < 3 kg'");
 }
 
 // An evaluator that takes a model has a column.

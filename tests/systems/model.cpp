@@ -28,7 +28,7 @@ Vector random_vector(std::mt19937_64& random, int n, double size) {
 const char* const machine = R"(
 [model]
 dimension = 3
-gravity = 0.3*w, 0, -9.81
+gravity = 0.3 Hz2*w, 0, -9.81
 charge-constant = 0.1
 [parameters]
 w = 0.2        # m, width
@@ -41,8 +41,8 @@ joint = fixed
 parent = ground
 joint = spatial ZYX
 end = 2*w, 0, w
-mass = 3*w
-inertia = w^3, 2*w^3, w^3
+mass = 3 kg/m*w
+inertia = 1 kg/m*w^3, 2 kg/m*w^3, 1 kg/m*w^3
 [mass motor]
 link = body
 at = w, 0.1, 2*w
@@ -56,7 +56,7 @@ density = 100
 [link arm]
 parent = body
 joint = revolute y + prismatic z
-end = 0, 0, sqrt(w)
+end = 0, 0, 1 m*sqrt(w/1 m)
 mass = 1
 [shape tip]
 link = arm
@@ -66,7 +66,7 @@ mass = 0.3
 [link free]
 parent = ground
 joint = spatial XYZ
-mass = 1 + w
+mass = 1 + 1 kg/m*w
 inertia = 0.1, 0.2, 0.15
 [point tip]
 link = arm
@@ -75,15 +75,15 @@ at = 0, 0, 2*w
 link = free
 [spring one]
 coordinate = arm_y
-stiffness = k
-rest = w
+stiffness = k*1 m2
+rest = w/1 m
 damping = 0.3
 [spring strap]
 from = arm : 0, w, 0
 to = middle
 stiffness = 2*k
 length = 0.5
-damping = k/100
+damping = k*1 s/100
 [charge a]
 link = arm
 at = 0, 0, 3*w
@@ -98,16 +98,16 @@ value = 1
 [drag air]
 link = free
 linear = 0.2
-angular = w
+angular = 1 N s*w
 [potential well]
-energy = k*tip.x^2/2 + exp(w)*sin(arm_y) + distance(tip, middle)
+energy = k*tip.x^2/2 + exp(w/1 m)*sin(arm_y) + 1 N*distance(tip, middle)
 [force wind]
 link = arm
 at = 0, w, 0
-force = w*rate(tip.y), sin(w), 0
+force = 1 kg/m/s*w*rate(tip.y), sin(w/1 m), 0
 [force brake]
 coordinate = arm_z
-force = -w*rate(arm_z)*abs(rate(arm_z)) + u.pull
+force = -1 kg/m2*w*rate(arm_z)*abs(rate(arm_z)) + u.pull
 [actuator pull]
 coordinate = arm_z
 limit = 60
@@ -120,8 +120,8 @@ torque = w, 0, 0
 
 TEST(Model, NumbersAreDistinctAndConstantsAreNone) {
   const Model model = read_model(
-      "[model]\ndimension = 2\n[parameters]\na = 2\nb = 3\n[link l]\nparent = ground\njoint = planar\nmass = a*b\n"
-      "end = 1/3, a * b\ncentre = b, 0\ninertia = 2*3\n",
+      "[model]\ndimension = 2\n[parameters]\na = 2\nb = 3\n[link l]\nparent = ground\njoint = planar\nmass = 1\n"
+      "end = a*b, a * b\ncentre = b, 0\ninertia = 2*3\n",
       "t.model");
   EXPECT_EQ(model.numbers(), 2);
   const auto values = model.evaluate<double>({{"a", 5.0}});
@@ -186,10 +186,10 @@ TEST(Model, MassOfALinkIsThatOfItsParts) {
   };
   const Model model = read_model(
       "[model]\ndimension = 3\n[parameters]\na = 0.3\n"
-      "[link l]\nparent = ground\njoint = spatial ZYX\nmass = 2\ncentre = 0.1, 0.2, a\ninertia = 0.1, a, 0.2\n"
+      "[link l]\nparent = ground\njoint = spatial ZYX\nmass = 2\ncentre = 0.1, 0.2, a\ninertia = 0.1, a*1 kg m, 0.2\n"
       "[mass m]\nlink = l\nat = 0, a, -0.4\nmass = 0.7\n"
       "[shape box]\nlink = l\nbox = a, 0.2, 0.1\ndensity = 300\nat = 0.1, a, 0.2\nturn = z 40 deg\n"
-      "[shape prism]\nlink = l\nprism = a, 0.5\ncorners = 5\ndensity = 100*a\nat = -a, 0, 0\nturn = z -0.3\n"
+      "[shape prism]\nlink = l\nprism = a, 0.5\ncorners = 5\ndensity = 100 kg/m4*a\nat = -a, 0, 0\nturn = z -0.3\n"
       "[shape block]\nlink = l\nvertices = 0,0,0; a,0,0; 0,0.2,0; 0,0,0.4; a,0.2,0.1\nmass = 1.5\n"
       "[shape frame]\nlink = l\nball = a\n",  // neither density nor mass
       "t.model");
@@ -402,12 +402,12 @@ TEST(Model, MistakesAreOneLineThatSaysWhatIsAllowed) {
   expect("[spring s]\ncoordinate = z\n", "10", "z is unknown");
   expect("[spring s]\ncoordinate = a\nlength = 3\n", "11", "allowed here: rest");
   expect("[spring s]\nfrom = a : 1, 2\nto = b : 1, 2\n", "11", "allowed: a");
-  expect("[spring s]\ncoordinate = a\nstiffness = -length\n", "11", "is negative; allowed: 0 or more");
+  expect("[spring s]\ncoordinate = a\nstiffness = -length*1 N\n", "11", "is negative; allowed: 0 or more");
   expect("[shape s]\nlink = a\n", "9", "allowed: vertices, box, polygon or ball");
   expect("[shape s]\nlink = a\nbox = 1, 2, 3\n", "11", "two lengths");
   expect("[shape s]\nlink = a\nbox = 1, length - 2\n", "11", "is zero; allowed: more than 0");
   expect("[shape s]\nlink = a\nvertices = 0,0; 1,0; 2,0\nmass = 1\n", "9", "shape s");
-  expect("[shape s]\nlink = a\nball = 1\ncorners = length\n", "12", "a whole number from 3 to 256");
+  expect("[shape s]\nlink = a\nball = 1\ncorners = length/1 m\n", "12", "a whole number from 3 to 256");
   expect("[shape s]\nlink = a\nprism = 1, 2\n", "11", "prism is for dimension 3");
   expect("[mass m]\nlink = b\nmass = 1\n", "10", "allowed: a");
   expect("[mass m]\nlink = a\nmass = lenght\n", "11", "did you mean 'length'");
@@ -492,7 +492,7 @@ TEST(Model, NamesOfCoordinatesHaveOneMeaning) {
   const Names two = names(3, 2);
   EXPECT_EQ(Names(two.begin(), two.begin() + 6),
             (Names{"box1_x", "box1_y", "box1_z", "box1_turn_x", "box1_turn_y", "box1_turn_z"}));
-  const std::string energy = "[potential p]\nenergy = box1_x^2\n";
+  const std::string energy = "[potential p]\nenergy = 1 N/m*box1_x^2\n";
   EXPECT_EQ(complaint(model(3, 2, energy)), "");
   EXPECT_NE(complaint(model(3, 1, energy)).find("'box1_x' is unknown"), std::string::npos)
       << complaint(model(3, 1, energy));

@@ -20,7 +20,7 @@ inline std::string random_tree(std::mt19937_64& random, int dimension, bool free
   };
   std::string text = "[model]\ndimension = " + std::to_string(dimension) +
                      "\ngravity = " + (pick(0, 1) ? vector() : number(0, 10)) +
-                     "\ncharge-constant = 0.05\n[parameters]\nk = 3\n";
+                     "\ncharge-constant = 0.05\n[parameters]\nk = 3 # 1\n";
   const int links = pick(1, 6);
   std::vector<std::string> turns;
   for (int l = 0; l < links; ++l) {
@@ -53,10 +53,10 @@ inline std::string random_tree(std::mt19937_64& random, int dimension, bool free
     text += "[charge c" + name + "]\nlink = " + name + "\nat = " + vector() + "\nvalue = " + number(0.5, 1) + "\n";
     text += "[point p" + name + "]\nlink = " + name + "\nat = " + vector() + "\n";
     text += "[spring a" + name + "]\nfrom = p" + name + "\nto = ground : " + vector() +
-            "\nstiffness = k\nlength = 0.3\ndamping = 0.2\n";
+            "\nstiffness = 1*k\nlength = 0.3\ndamping = 0.2\n";
     text += "[force f" + name + "]\nlink = " + name + "\nat = " + vector() + "\nforce = " + number(-1, 1) +
-            ", -0.1*rate(p" + name + ".x)" + (dimension == 3 ? ", 0.1" : "") + "\n";
-    text += "[potential v" + name + "]\nenergy = cos(p" + name + ".y)*k\n";
+            ", -0.1 N s/m*rate(p" + name + ".x)" + (dimension == 3 ? ", 0.1" : "") + "\n";
+    text += "[potential v" + name + "]\nenergy = cos(p" + name + ".y/1 m)*k\n";
   }
   if (forces && !turns.empty())
     text += "[spring t]\ncoordinate = " + turns[0] +

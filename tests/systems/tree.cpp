@@ -277,7 +277,7 @@ std::string complaint(const std::string& text, const Parameters& given = {}) {
 TEST(TreeText, ReadsExpressionsWithTheirDerivatives) {
   const auto tree = parse_tree(
       "[model]\ndimension = 2\n[parameters]\na = 2\nb = -(a + 1)^2/4*2 # comment\n[link l]\nparent = ground\njoint = "
-      "planar\nmass = 10 + b\nend = a*pi, 1e-1\n",
+      "planar\nmass = 10 + b*1 kg/m2\nend = a*pi, 1e-1\n",
       "t.model", {{"a", {3.0, 1.0}}});
   EXPECT_DOUBLE_EQ(tree.links[0].mass.value, 2.0);
   EXPECT_DOUBLE_EQ(tree.links[0].mass.tangent, -4.0);

@@ -273,7 +273,7 @@ TEST(ClosedForms, DiscSlidesUntilItRolls) {
   const auto m =
       own(plane +
               "[link disc]\nparent = ground\njoint = planar\ncoordinates = x, y, th\nmass = 2\ninertia = 0.5*2*0.04\n"
-              "centre = 0, 0\n[contact floor]\ngap = y - 0.2\nslip = x + 0.2*th\nrestitution = 0\nfriction = 0.3\n"
+              "centre = 0, 0\n[contact floor]\ngap = y - 0.2\nslip = x + 0.2 m*th\nrestitution = 0\nfriction = 0.3\n"
               "[initial-state]\ny = 0.2\nrate(x) = 3\n",
           2, 0.01);
   m->run(1.0);
@@ -305,7 +305,7 @@ TEST(ClosedForms, RockingBlockKeepsItsShareOfSpin) {
     ASSERT_NE(at, std::string::npos);
     text.replace(at, from.size(), to);
   };
-  replace("inertia = 13/48*mass*side^2 ", "inertia = mass/3*(0.1^2 + 0.3^2) ");
+  replace("inertia = 13/48*mass*side^2 ", "inertia = mass/3*(0.1^2 + 0.3^2)*1 m2 ");
   replace("rise = sqrt(3)/4*side ", "rise = 0.3 ");
   replace("tilt = 0.3 ", "tilt = 0.1 ");
   const auto m = own(text, 6, 0.001);

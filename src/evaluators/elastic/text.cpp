@@ -8,6 +8,7 @@
 #include "evaluators/parameters.hpp"
 #include "record/text.hpp"
 #include "rigid/director.hpp"
+#include "settings/units.hpp"
 
 namespace dodyn::evaluators::elastic_text {
 using geometry::Vector;
@@ -172,8 +173,7 @@ std::vector<DesignVariable> variables(const Settings& so_far) {
     for (const CustomEntry& entry : section->entries) {
       known[entry.key] = value(entry, entry.value, known);
       const Expression parsed = entry.parsed();
-      all.push_back(
-          {entry.key, parameter_unit(entry.value, parsed), "parameter of the scene", known[entry.key], -1e300, 1e300});
+      all.push_back({entry.key, stated_unit(entry.value), "parameter of the scene", known[entry.key], -1e300, 1e300});
       if (!parsed.is_constant()) all.back().formula = entry.value;
       for (const CustomSection* starts : so_far.sections_of("initial-states"))  // which draws it
         if (const CustomEntry* range = starts->find(entry.key)) all.back().formula = range->value;

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "evaluators/dimensions.hpp"
 #include "evaluators/examination.hpp"
 #include "evaluators/parameters.hpp"
 #include "record/text.hpp"
+#include "settings/units.hpp"
 #include "systems/sections.hpp"
 
 namespace dodyn::evaluators {
@@ -145,7 +147,8 @@ std::vector<DesignVariable> gait_variables(const Settings& so_far) {
       const auto at =
           std::find_if(all.begin(), all.end(), [&](const DesignVariable& known) { return known.name == entry.key; });
       const bool built_in = at != all.end();
-      DesignVariable v = built_in ? *at : DesignVariable{entry.key, "", "of the motion", 0.0, -1e308, 1e308};
+      DesignVariable v =
+          built_in ? *at : DesignVariable{entry.key, stated_unit(entry.value), "of the motion", 0.0, -1e308, 1e308};
       if (e.is_constant()) v.default_value = e.constant();
       if (!e.is_constant()) v.formula = entry.value;
       if (built_in)
@@ -190,6 +193,7 @@ void GaitDesigns::read_model() {
   systems::Model model = walker_model(text_, model_);
   if (model.structure.actuators.empty()) model.fail(0, "no [actuator NAME], so it cannot walk");
   if (settings_.text("gait.joint-limits") == "none") model.structure.ranges.clear();
+  check_dimensions(settings_, model);
   walker_ = std::make_shared<const dmoc::Walker>(std::move(model));
   if (!from_file_) return;
   for (const Setting& setting : settings_.all)

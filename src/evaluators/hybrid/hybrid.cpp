@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 
+#include "evaluators/dimensions.hpp"
 #include "evaluators/hybrid/run.hpp"
 #include "evaluators/parameters.hpp"
 #include "record/text.hpp"
@@ -121,6 +122,7 @@ class HybridEvaluator final : public Evaluator {
       throw settings.error(own_.method == Method::projected ? "hybrid.method" : "hybrid.translating-coordinates",
                            error.what());
     }
+    check_dimensions(settings, model_);
     read_start();
     for (const CustomSection* section : settings.sections_of("require"))
       for (const CustomEntry& entry : section->entries) requirements_.emplace_back(entry, formula(entry, true, false));

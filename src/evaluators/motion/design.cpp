@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "evaluators/dimensions.hpp"
 #include "evaluators/examination.hpp"
 #include "evaluators/parameters.hpp"
 #include "record/text.hpp"
+#include "settings/units.hpp"
 #include "systems/sections.hpp"
 
 namespace dodyn::evaluators {
@@ -39,7 +41,8 @@ std::vector<DesignVariable> motion_variables(const Settings& so_far) {
       if (model.parameter(entry.key) >= 0)
         throw entry.error("is a parameter of the model; set it by design." + entry.key);
       const Expression e = entry.parsed();
-      DesignVariable v{entry.key, "", "of the motion", e.is_constant() ? e.constant() : 0.0, -1e308, 1e308};
+      DesignVariable v{
+          entry.key, stated_unit(entry.value), "of the motion", e.is_constant() ? e.constant() : 0.0, -1e308, 1e308};
       if (!e.is_constant()) v.formula = entry.value;
       all.push_back(std::move(v));
     }
@@ -95,6 +98,7 @@ MotionDesigns::MotionDesigns(const Settings& settings) : settings_(settings) {
   const NamedModel named = named_model(settings, "motion.model");
   text_ = named.text;
   systems::Model model = model_of(named);
+  check_dimensions(settings, model);
   const bool directors = model.dimension == 3;
   system_ = std::make_shared<const dmoc::System>(std::move(model), directors);
   if (settings.text("motion.contact") == "penalty") stiffness_ = settings.real("motion.contact-stiffness");
