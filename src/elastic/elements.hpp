@@ -32,8 +32,8 @@ class Elements {
   int size() const { return static_cast<int>(cells_.size()); }
   const std::vector<double>& mass() const { return mass_; }  // kg, a cell's shared by its corners alike
 
-  // W over all cells, J; `force` becomes that on each node, N. Stops at the first cell that is turned inside out, and
-  // tells it (else -1): there is no force then.
+  // W over all cells, J; `force` becomes that on each node, N. Stops at the first cell that is turned inside out:
+  // `inverted` becomes its index (else -1), and `force` has no meaning.
   double forces(const Nodes<n>& x, Nodes<n>& force, int& inverted) const;
   double smallest_jacobian(const Nodes<n>& x) const;
 

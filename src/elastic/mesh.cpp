@@ -94,7 +94,7 @@ Mesh<n> block(const Vector<n>& size, const std::array<int, n>& cells,
       centre[a] = size[a] * ((box[i] + 0.5) / cells[i] - 0.5);
     }
     if (inside && !inside(centre)) continue;
-    // along each order of the axes from a corner, the same of all boxes about a node, to the one across
+    // along each order of the axes, from a corner (common to all boxes about a node) to the opposite one
     std::array<int, n> order;
     std::iota(order.begin(), order.end(), 0);
     do {

@@ -68,7 +68,7 @@ std::vector<rigid::Twist<n>> Simulation<n>::twists() const {
   return all;
 }
 
-// P v is the velocity next to v, in the metric of the masses, that closes no overlap. Sweeps find it but for their tolerance; the length of
+// P v is the velocity next to v, in the metric of the masses, that closes no overlap. Sweeps find it to their tolerance; the length of
 // the turn is that at which the kinetic energy changes by -(1 - e^2) of what P takes, so that elastic ones keep it to round-off.
 template <int n>
 void Simulation<n>::turn_round() {

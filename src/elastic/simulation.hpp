@@ -1,4 +1,4 @@
-// Deformable bodies beside free rigid ones, in contact.
+// Deformable bodies and free rigid ones, in contact.
 //
 //   Simulation<3> simulation(world, options);
 //   simulation.initial-state(places);                 // as often as you like
@@ -87,7 +87,7 @@ class Simulation {
   const Nodes<n>& nodes() const { return x_; }
   const Nodes<n>& velocities() const { return v_; }
   std::span<const int> first_node() const { return first_node_; }
-  void set_nodes(const Nodes<n>& x, const Nodes<n>& v);  // goes on from there, at the same time
+  void set_nodes(const Nodes<n>& x, const Nodes<n>& v);  // continues from there, at the same time
   std::span<const rigid::Pose<n>> poses() const { return poses_; }
   rigid::Twist<n> twist(int body) const;  // of a rigid body
 

@@ -38,7 +38,7 @@ struct Contact {
   using SeparationGradient = Eigen::Matrix<double, n, coordinates>;
   using SeparationTwistGradient = Eigen::Matrix<double, n, velocities>;
 
-  // Which bodies, and which convex part of each; set by whoever runs over pairs.
+  // Which bodies, and which convex part of each; set by the caller that visits pairs.
   std::array<int, 2> body{-1, -1};
   std::array<int, 2> part{-1, -1};
 

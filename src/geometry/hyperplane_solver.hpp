@@ -1,4 +1,4 @@
-// The supporting-separating-hyperplane program of one pair of polytopes at one configuration, as hyperplanes.hpp tells:
+// The supporting-separating-hyperplane program of one pair of polytopes at one configuration, as hyperplanes.hpp defines it:
 // the simplex method on its dual (hyperplane_solver.cpp), and the choices of minimum norm where the optimum is not
 // unique (least_norm.cpp).
 #pragma once
@@ -102,8 +102,8 @@ class HyperplaneSolver {
   std::array<std::array<Across, max_corners>, 2> across_;          // and where they are across beta
 };
 
-// a x b to the last digits, also where the products cancel (Kahan's difference of products): its sign tells on which
-// side of an edge the line is, and its size how far along a sliver.
+// a x b to the last digits, also where the products cancel (Kahan's difference of products): its sign is the
+// side of an edge on which the line is, its size the position along a sliver.
 double cancelled_cross(const Vector<2>& a, const Vector<2>& b);
 inline double cross(const Vector<2>& a, const Vector<2>& b) {
   const double first = a[0] * b[1], second = a[1] * b[0], difference = first - second;

@@ -84,7 +84,7 @@ bool overlap(const Polytope<n>& k1, const Frame<n>& frame1, const Polytope<n>& k
     plane = program.alpha();
     return false;
   }
-  if (ending == Ending::optimal) {  // they touch, as far as numbers tell
+  if (ending == Ending::optimal) {  // they touch within rounding
     if (program.gap() < 0.0) plane = program.alpha();
     return program.gap() >= 0.0;
   }

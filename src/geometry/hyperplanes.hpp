@@ -50,7 +50,7 @@ int find_contact(const Polytope<n>& k1, const Frame<n>& frame1, const Polytope<n
                  Basis<n>& basis, Contact<n>& contact);
 
 // The program with beta fixed in body 2, a unit vector in its coordinates: the floor and its upward normal, a wall. Two
-// ways in which a fixed beta fails are mended by solving with the centroids' line instead (contact.beta tells): the
+// failures of a fixed beta are cured by solving with the centroids' line instead (contact.beta has it): the
 // program is unbounded (no translation along beta brings the bodies together: they are apart), or it sees an overlap
 // although the bodies are apart in a direction more than 90 degrees from beta.
 // beta is directors * beta_in_body2, of unit length where the directors are a rotation.

@@ -18,7 +18,7 @@ template <int n>
 Support lowest(const Polytope<n>& k, const Vector<n>& d, double* heights);
 
 // The same, walking down edges from a corner that is low in a direction near d: a corner without a lower neighbour is
-// lowest. Looks at the few corners on the way; passes over all where there are few (few_corners) anyway.
+// lowest. Visits the corners on the way, or all corners of a body with at most few_corners.
 template <int n>
 Support descend_edges(const Polytope<n>& k, const Vector<n>& d);
 

@@ -12,12 +12,12 @@ struct Indices {
   static constexpr int size = (order + 1) * (order + 2) * (order + 3) / 6;
   struct Index {
     int degree[3], total;
-    double factorial;         // product of those of the degrees
+    double factorial;         // product of the factorials of the degrees
     int axis, lower, lowest;  // less one along the first axis that has any, less two (-1: none)
     std::array<int, 3> next;  // plus one along each axis (-1: beyond the order)
   };
   std::array<Index, size> at{};
-  std::array<int, order + 2> up_to{};  // number of those of less than this total
+  std::array<int, order + 2> up_to{};  // number of indices of a smaller total
   std::array<std::array<int, size>, size> sum{};
 
   Indices() {
@@ -119,7 +119,7 @@ double ChargeTree<n>::potential(Frames<n> at, std::span<ConfigurationGradient<n>
     for (int i = body.first; i < body.last; ++i) body.middle += place_[own_[i]];
     body.middle /= body.last - body.first;
   }
-  // the same tree whatever was asked before
+  // the tree does not depend on earlier calls
   std::sort(bodies_.begin(), bodies_.begin() + moving_, [](const auto& a, const auto& b) { return a.body < b.body; });
   std::sort(bodies_.begin() + moving_, bodies_.end(), [](const auto& a, const auto& b) { return a.body < b.body; });
   cells_.clear();

@@ -8,8 +8,8 @@
 // m and k multi-indices, x from the middle of the group; each gradient is that of this V with the middles held, so that
 // every two groups push each other by opposite forces (Dehnen 2002). Groups are taken as a whole where what the
 // expansion leaves out, estimated by the norms of their moments, is at most `accuracy` of the sum of the magnitudes
-// K |q q'| / R^2 of their forces; hence a force is wrong by at most that share of the sum of the magnitudes of those
-// that it is made of. Neutral bodies have small moments and are grouped at short distance.
+// K |q q'| / R^2 of their forces. The error of a force is therefore at most that share of the sum of the magnitudes
+// of its parts. Neutral bodies have small moments and are grouped at short distance.
 #pragma once
 
 #include <array>

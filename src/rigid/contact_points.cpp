@@ -165,7 +165,7 @@ void contact_points(const geometry::Contact<n>& c, PairKey pair, const Faces<n>&
       height[b] = {m.dot(x0) / across, Vector<2>(-m.dot(u) / across, -m.dot(v) / across)};
       const int count = static_cast<int>(corners.size());
       for (int k = 0; k < count; ++k) {
-        // counter-clockwise as seen against the normal: body 1's face looks the other way
+        // counter-clockwise as seen against the normal: body 1's face has the opposite normal
         const Vector<3> x = (*frames[b])(corners[b == 0 ? count - 1 - k : k]) - own.point;
         shadow[b].push({u.dot(x), v.dot(x)});
       }

@@ -63,7 +63,7 @@ struct ControllerOptions {
   int body = 0;         // that is flown
   int receiver = -1;    // in whose frame the curve is; -1: the world's
   double replan = 0.0;  // m: a new curve from where the body is, once it is off by more; 0: never
-  double period = 0.0;  // s: commands are held so long; 0: they follow the state
+  double period = 0.0;  // s, for which a command is held; 0: commands follow the state
   double delay = 0.0;   // s, from measurement to command; of held commands
   // Standard deviations of measurements, of held commands: m, rad, m/s, rad/s, each axis
   double position_noise = 0.0, attitude_noise = 0.0, velocity_noise = 0.0, spin_noise = 0.0;
@@ -119,7 +119,7 @@ class Controller final : public StatefulForce<n> {
   Vector<3> gravity_ = Vector<3>::Zero();
   DipoleCurve curve_;
   bool receiver_stays_ = true;
-  // The way at the instant last asked for: an implicit step asks for one instant several times. In the receiver's frame, or,
+  // The way at the time of the last evaluation: an implicit step evaluates one time repeatedly. In the receiver's frame, or,
   // where that does not move, the world's.
   struct Aim {
     double time = std::numeric_limits<double>::quiet_NaN();
@@ -138,7 +138,7 @@ class Controller final : public StatefulForce<n> {
   double next_sample_ = 0.0;
   std::mt19937_64 random_;
 
-  // what acted at the last two times that were asked for
+  // what acted at the last two times of evaluation
   struct Acted {
     double time = -1e300;
     Twist<n> wrench = Twist<n>::Zero(), twist = Twist<n>::Zero();

@@ -1,6 +1,6 @@
 // Which parts of which bodies are in contact: the supporting-hyperplane program for the pairs that may be near.
 //
-// Two bounds keep the program from being asked in vain, both on the path that the farthest point of a body has gone:
+// Two bounds avoid unnecessary solutions of the program, both on the path that the farthest point of a body has gone:
 // * pairs of bodies farther apart than a reach are not listed at all; the list is gathered anew, by a grid of cells,
 //   when the two bodies that moved most have used up the reach;
 // * a listed pair that was found a distance d apart cannot touch before its bodies have gone d in sum, and is not

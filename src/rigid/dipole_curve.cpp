@@ -146,7 +146,7 @@ Vector<3> DipoleCurve::direction(const Vector<3>& position) const {
   return {b[0], b[1], b[2]};
 }
 
-// Runge and Kutta's method of fourth order, in steps that are short beside the distance to the dipole.
+// Runge and Kutta's method of fourth order, in steps that are short against the distance to the dipole.
 DipoleCurve::Knot DipoleCurve::follow(double t) const {
   Knot knot{time_, position_, docked_since_};
   const double eta = options_.speed;

@@ -53,7 +53,7 @@ class DipoleCurve {
   std::string refuses(const Vector<3>& position) const;
   // The way starts there and then. Position: one that is not refused.
   void start(double t, const Vector<3>& position);
-  // What comes before this time is not asked for any more.
+  // Forgets the way before this time; at() is not called for it again.
   void pass(double t);
   // At a time not before the last pass(), from the equation of the way and its derivatives.
   Desired at(double t) const;

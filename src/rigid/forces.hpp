@@ -16,7 +16,7 @@ class ChargeTree;
 template <int n>
 class Forces {
  public:
-  // `more`: potentials beside the world's. The world must outlive this.
+  // `more`: potentials added to the world's. The world must outlive this.
   explicit Forces(const World<n>& world, std::vector<Potential<n>> more = {});
 
   // Charges on as many bodies as this are summed by a tree, which leaves an error of at most ChargeTree::accuracy; on fewer by pairs.

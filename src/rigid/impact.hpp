@@ -19,7 +19,7 @@ struct Impact {
   std::vector<char> rests;      // per point: its island rests, it has no impact
   double residual = 0.0;        // largest error of a velocity that the solution leaves, m/s
   int energy_limited = 0;       // islands in which the law would have made energy
-  // Kinetic energy that impulses of islands at rest have changed, but for what friction took, J: they undo what forces gave to the prediction.
+  // Change of kinetic energy by impulses of islands at rest, without friction's share, J: they undo the forces of the prediction.
   double lasting = 0.0;
   double residual_projection_energy =
       0.0;  // energy that the projection gave an island and its impact cannot take back, J; 0: little
@@ -35,7 +35,7 @@ class ImpactLaw {
   virtual ~ImpactLaw() = default;
   virtual void restart() {}
   // At the configuration of `inertia`, with momenta p, of which the forces of the step h (s) have given `by_forces`:
-  // fills `impact`, whose points it may thin out. `projection_energy` tells the energy (J) that the projection has given to each
+  // fills `impact` and may remove points of it. `projection_energy` returns the energy (J) that the projection has given to each
   // body or tree, at its first degree of freedom.
   virtual void resolve(const Inertia<n>& inertia, const Eigen::VectorXd& p, const Eigen::VectorXd& by_forces, double h,
                        const std::function<const Eigen::VectorXd&()>& projection_energy, Impact<n>& impact) = 0;

@@ -10,11 +10,11 @@ namespace {
 
 // Islands of more contacts than this are solved on their bodies.
 constexpr std::size_t large = 24;
-// ... and smaller ones that so many rounds of sweeps and Newton's method have not solved.
+// ... and smaller ones that this number of rounds of sweeps and Newton's method has not solved.
 constexpr int rounds = 4;
 // Stiffness there: at first without friction and with it, and at most.
 constexpr double soft = 1e4, rough = 10.0, stiff = 1e7;
-// Of the system of those that press or stick: what is added to its diagonal, of that, and how often that is corrected for.
+// System of contacts that press or stick: share that is added to its diagonal, and number of corrections for that.
 constexpr double shift = 1e-9;
 constexpr int corrections = 4;
 
@@ -99,7 +99,7 @@ void ContactRows<n>::add_momentum(int contact, int direction, double impulse, Ei
 
 template <int n>
 void ContactRows<n>::find_islands(int dofs) {
-  // bodies are told apart by their first dof
+  // a body is identified by its first dof
   parent_.resize(dofs);
   for (int i = 0; i < dofs; ++i) parent_[i] = i;
   const auto root = [&](int i) {
@@ -208,7 +208,7 @@ void ContactSolver<n>::eliminate(const SmallMatrix& system, const SmallVector& r
       for (int i = 0; i < k; ++i) x[i] -= factor(i, k) * x[k];
     }
     solution += x;
-    // each correction is smaller by the share that the one before told
+    // corrections shrink by a ratio that the last two give
     const double size_of = x.template lpNorm<Eigen::Infinity>();
     if (round > 0 && size_of * size_of <= 2e-16 * last * solution.template lpNorm<Eigen::Infinity>()) break;
     last = size_of;

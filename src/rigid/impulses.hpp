@@ -96,9 +96,9 @@ class ContactRows {
 // tangential impulses that oppose sliding, at most mu times the normal one.
 //
 // Bodies that contacts connect form islands, solved one by one. Sweeps of projected Gauss-Seidel, contacts in order,
-// find out which contacts press and which slide; the linear system of those that do then gives their impulses to
+// find which contacts press and which slide. The linear system of the pressing contacts then gives their impulses to
 // round-off. Where the impulses are not unique (four corners on a floor) the system's correction is that of minimum
-// norm. Large islands, and those where that does not end (in space slides turn), are solved on their bodies (island.hpp).
+// norm. Large islands, and islands where this does not converge (in space slides turn), are solved on their bodies (island.hpp).
 template <int n>
 class ContactSolver {
  public:
@@ -130,7 +130,7 @@ class ContactSolver {
     Vector<n> along;  // what a unit of it adds to the contact's impulse
   };
   std::vector<Unknown> unknowns_;
-  // of so many unknowns without memory of its own
+  // number of unknowns up to which a vector needs no heap
   static constexpr int small = 12;
   using SmallVector = Eigen::Matrix<double, Eigen::Dynamic, 1, 0, small, 1>;
   using SmallMatrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, 0, small, small>;

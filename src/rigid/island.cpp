@@ -205,7 +205,7 @@ bool Island<n, directions>::factor_smooth() {
   }
 }
 
-// How far to go along the direction, at most 1: to where the slope of what is minimised is a tenth of the first.
+// Returns the step along the direction, at most 1, at which the slope of the objective is 10 % of the first.
 template <int n, int directions>
 double Island<n, directions>::search(double inertia, double curvature, double steepest) const {
   if constexpr (!smooth) {

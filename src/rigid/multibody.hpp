@@ -59,7 +59,7 @@ class Multibody {
 
   // q1 = F_d(u, q0)
   void reparametrise(const Poses& q0, const Eigen::VectorXd& u, Poses& q1) const;
-  // The same of one tree, from its own dofs.
+  // q1 = F_d(u, q0) for one tree, from its own dofs.
   void reparametrise_tree(const Tree& tree, const Poses& q0, const double* u, Poses& q1) const;
 
   // Jacobians of the bodies of one tree at q, `out[body]` of `twist` rows and the tree's dofs as columns: (3.28), (3.33).

@@ -11,7 +11,7 @@
 
 namespace dodyn::rigid {
 
-// Looks for contacts by itself: one such force for one simulation.
+// Has its own contact detection: use one such force for one simulation.
 template <int n>
 Force<n> overlap_drag(double coefficient, const World<n>& world) {
   struct Looking {

@@ -21,7 +21,7 @@ class Projection {
   // over what is closer than `margin` (m). `points` become the contact points there; those touch that are within the
   // tolerance, and the nearest of each pair that pressed, also where the last program overshot: it would neither carry an
   // impulse nor stay. False if it does not converge;
-  // `blame` tells what overlaps most.
+  // `blame` becomes the pair that overlaps most.
   bool operator()(const Poses& from, double margin, Poses& to, std::vector<ContactPoint<n>>& points,
                   FailureCause& blame);
 

@@ -124,7 +124,7 @@ class WithRestitution final : public ImpactLaw<n> {
         const bool touches = points[c].touches;
         if (touches && std::abs(u) > slow) rest = false;
         elastic = elastic || (touches && restitution(world_, points[c]) > 0.0);
-        // not there yet, but will be within the next step, as far as the forces of one step can say: may close its gap
+        // does not touch yet, but will in the next step by the forces of one step: its gap may close
         const bool comes = std::abs(u) <= slow && slow > 0.0 && -points[c].gap <= slow * h;
         target_[c] = touches ? 0.0 : comes ? points[c].gap / h : never;
       }
@@ -217,7 +217,7 @@ class WithRestitution final : public ImpactLaw<n> {
       }
   }
 
-  // How far the line of impulses goes on beyond the law's before one leaves its cone; at least 1.
+  // Returns how far the line of impulses continues beyond the law's before one leaves its cone, at least 1.
   double most(std::span<const int> island, const Impact<n>& impact) const {
     double share = 2.0;
     for (const int c : island) {
@@ -234,12 +234,12 @@ class WithRestitution final : public ImpactLaw<n> {
   const World<n>& world_;
   const Options& options_;
   ContactSolver<n> solver_;
-  Guess<n> guess_;  // of what compression will find: what it found last time
+  Guess<n> guess_;  // of the impulses of compression: those of the last impact
   Eigen::VectorXd nu_, force_velocity_, before_, compressed_;
   Eigen::VectorXd forced_;  // energy that the forces of a whole step give at rest, by degree of freedom, J
   std::vector<double> target_, friction_, compression_, expansion_;
   std::vector<char> settled_;              // by plastic contact
-  std::vector<std::pair<int, int>> dofs_;  // first and number of those of an island's bodies
+  std::vector<std::pair<int, int>> dofs_;  // first dof and number of dofs of an island's bodies
   double scale_ = 0.0;
   bool slippery_ = true, bounces_ = false;
 };

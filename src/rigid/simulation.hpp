@@ -51,7 +51,7 @@ class Simulation {
   // One step. False: could not be resolved, outcome() says why; the state is that of the last good node.
   bool step();
 
-  // Steps until `time` (to the nearest node), or until `event` is true at a node (also asked at the start).
+  // Steps until `time` (to the nearest node), or until `event` is true at a node (also checked at the start).
   Outcome run(double time, const std::function<bool(const Simulation&)>& event = {});
 
   const World<n>& world() const;
@@ -59,7 +59,7 @@ class Simulation {
   double time() const;
   std::span<const Pose<n>> poses() const;
   std::span<const Twist<n>> twists() const;
-  // Pairs of parts that touch at this node (from the last response; contact.body and .part tell which).
+  // Pairs of parts that touch at this node (from the last response; contact.body and .part name them).
   std::span<const geometry::Contact<n>> contacts() const;
   // Impulses of contact during the last step (not of the responses `none` and `penalty`); over its length they are forces.
   std::span<const ContactImpulse<n>> impulses() const;

@@ -9,7 +9,7 @@ namespace dodyn::systems {
 template <int n>
 rigid::Potential<n> recorded_potential(const Bodies<n>& view);
 
-// The ends of a coordinate's range: beyond them a spring and a damper push it back, and never pull. Angles are told apart
+// The ends of a coordinate's range: beyond them a spring and a damper push it back, and never pull. Angles are distinguished
 // within half a turn.
 struct Stop {
   int coordinate = 0;

@@ -91,7 +91,7 @@ struct Frame {
     velocity = velocity + rotation * (pace + cross(spin, way));
     origin = origin + rotation * way;
   }
-  // A turn that stays as it is.
+  // A constant turn.
   void turn_by(const Matrix3<T>& R) {
     const auto before = rotation;
     const auto spun = spin;

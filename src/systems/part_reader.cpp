@@ -102,7 +102,7 @@ void ModelReader::read_shape(const Section& section) {
   } else if (form->key == "ball") {
     shape.kind = Shape::Kind::ball;
     sizes(1, "its radius");
-    // of a circle so many corners; of a sphere 12, 42 or 162
+    // corners of a circle: their number; of a sphere: 12, 42 or 162
     shape.corners = plane ? 12 : 1;
     if (corners && plane) shape.corners = count(*corners, 3, 256);
     if (corners && !plane) {

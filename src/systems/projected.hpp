@@ -1,5 +1,5 @@
 // Projected Hamilton's principle (Pekarek and Murphey, Global projections for variational nonsmooth mechanics): the elastic
-// motion q = P(z) of a smooth z that goes on through the surface, P the reflection there.
+// motion q = P(z) of a smooth z that continues through the surface, P the reflection there.
 //
 //   where gap >= 0   q = z;   where gap < 0, in coordinates with the gap z1 among them, (14)-(16):
 //   z1 -> -z1,   zi -> zi - 2 z1/(1 + k z1^2) Delta_i,   Delta_i = (M^-1)_i1/(M^-1)_11

@@ -128,7 +128,7 @@ class HybridEvaluator final : public Evaluator {
       for (const CustomEntry& entry : section->entries) requirements_.emplace_back(entry, formula(entry, true, false));
     for (const CustomSection* section : settings.sections_of("cost"))
       if (const CustomEntry* cost = section->find("cost")) cost_ = formula(*cost, false, true);
-    if (settings.variables.empty()) {  // what cannot begin is told at once
+    if (settings.variables.empty()) {  // a motion that cannot begin is refused at once
       const auto values = model_.evaluate<double>(designed({}));
       HybridOptions brief = own_;
       brief.find = Find::motion;
@@ -205,7 +205,7 @@ class HybridEvaluator final : public Evaluator {
     return result;
   }
 
-  // Told from what an outcome holds; how the motion went in between is shown by dodyn simulate.
+  // From the outcome alone; `dodyn simulate` shows the motion in between.
   std::string report(const Outcome& outcome) const override {
     const Evaluation& e = outcome.evaluation;
     if (e.metrics.size() == 0) return "";
@@ -324,7 +324,7 @@ class HybridEvaluator final : public Evaluator {
     return cost_ ? value(*cost_, values, ran.seen) : ran.seen.at("dissipated_energy");
   }
 
-  // d cost/d design by (8 (f(d) - f(-d)) - (f(2d) - f(-2d)))/(12 d) of motions beside this one: events are located to
+  // d cost/d design by (8 (f(d) - f(-d)) - (f(2d) - f(-2d)))/(12 d) of motions next to this one: events are located to
   // round-off, so a motion is a smooth function of its parameters as long as the same events follow each other. Empty
   // where they do not.
   Eigen::VectorXd gradient(const Eigen::VectorXd& design, const HybridResult& ran) const {

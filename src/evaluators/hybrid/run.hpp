@@ -1,4 +1,4 @@
-// A motion in pieces of a model, for a design: run forward, or its gait; sampled, measured and told.
+// A motion in pieces of a model, for a design: run forward, or its gait; sampled, measured and reported.
 #pragma once
 
 #include <map>
@@ -25,7 +25,7 @@ struct HybridOptions {
   double end = 2.0;  // s
   int nodes = 201;   // rows of a trajectory
   double k = 0.0;    // of the projection, 1/m2; 0: three times the least
-  int impacts = 0;   // the motion ends with so many; 0: it does not
+  int impacts = 0;   // number of impacts that ends the motion; 0: none does
   Find find = Find::motion;
   std::string travels;  // coordinates, by commas
   bool gradient = false;
@@ -38,7 +38,7 @@ using Numbers = std::map<std::string, double>;
 struct HybridResult {
   std::string reason;  // empty: it came to its end
   bool bad_start = false;
-  Trajectory trajectory;  // of channels(); rows: `nodes`, or of `all_nodes` as many as there were
+  Trajectory trajectory;  // of channels(); rows: `nodes`, or with `all_nodes` one for each node
   std::vector<variational::Event> events;
   Numbers seen;  // metrics, coordinates and rates at the end, by name
   variational::Gait gait;

@@ -13,7 +13,7 @@
 
 namespace dodyn::evaluators::simulation {
 
-// Keys of [control], and the design variables that there are where control.craft names a link.
+// Keys of [control], and the design variables that control.craft adds where it names a link.
 std::vector<Key> control_keys();
 std::vector<DesignVariable> control_variables(const Settings& so_far);
 
@@ -38,11 +38,11 @@ class Control {
   std::vector<Formula> docked_, axis_;  // numbers of parameters
 };
 
-// The controller, told of the bodies that the links are. Throws std::invalid_argument of what cannot be flown.
+// The controller of the links' bodies. Throws std::invalid_argument for a craft that it cannot fly.
 template <int n>
 std::shared_ptr<rigid::Controller<n>> controller(const systems::Bodies<n>& view, const ControlPlan& plan);
 
-// What a trajectory tells of it: a channel `control` of so many rows, and its row at a state.
+// The channel `control` of a trajectory, of `nodes` rows, and its row at a state.
 Channel control_channel(int dimension, int nodes);
 template <int n>
 Eigen::RowVectorXd control_row(const rigid::Controller<n>& controller, double t, rigid::Frames<n> frames,

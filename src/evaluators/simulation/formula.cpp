@@ -107,7 +107,7 @@ bool Condition::uses(StateQuantity::Kind seen) const {
 }
 
 Condition FormulaReader::condition(const CustomEntry& entry) {
-  read(entry, entry.parsed(), true);  // mistakes are told of the whole
+  read(entry, entry.parsed(), true);  // messages quote the whole entry
   return condition(entry, entry.value);
 }
 

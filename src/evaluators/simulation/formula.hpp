@@ -28,12 +28,12 @@ struct StateQuantity {
     kinetic,         // J
     potential,       // J
     energy_change,  // J: of the total energy since the start, less what impacts, projections, damping and driving account for
-    largest_overlap,     // m: of any two bodies at a node so far; negative: they never touched
-    largest_spin,        // rad/s: of any body at a node so far
-    largest_impulse,     // N s: of any two bodies on each other in a step so far
+    largest_overlap,     // m: of any two bodies at a node up to now; negative: they never touched
+    largest_spin,        // rad/s: of any body at a node up to now
+    largest_impulse,     // N s: of any two bodies on each other in a step up to now
     cluster,             // bodies of the largest group that contacts of the last second connect
     radius_of_gyration,  // m: of the centres of mass of what moves
-    effort,              // N^2 s: of the controller so far
+    effort,              // N^2 s: of the controller up to now
     position_error,      // m: of the craft that is flown
     attitude_error       // rad
   } kind = model;

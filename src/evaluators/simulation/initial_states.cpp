@@ -132,7 +132,7 @@ InitialStates::InitialStates(const Settings& settings, const systems::Model& mod
     }
 }
 
-// Entries of names with an i, as box_i_z, once for each box that there is, its number for i in the value.
+// Entries of names with an i, such as box_i_z, once for each box; its number replaces i in the value.
 std::vector<CustomEntry> InitialStates::repeated(const std::vector<CustomEntry>& entries) const {
   std::vector<CustomEntry> all;
   for (const CustomEntry& entry : entries) {

@@ -1,4 +1,4 @@
-// The moments of a run that tell it best: what pictures and films of many runs are drawn from.
+// The most informative moments of a run, from which pictures and films of many runs are drawn.
 #pragma once
 
 #include <string>

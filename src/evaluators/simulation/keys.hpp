@@ -18,7 +18,7 @@ struct SimulationSettings {
 
 const KeyTable<SimulationSettings>& simulation_keys();
 
-// All of a configuration, with what names links or is at odds checked. Throws ConfigError.
+// Reads a configuration; checks names of links and inconsistent keys. Throws ConfigError.
 SimulationSettings read_simulation(const Settings& settings);
 // The links that simulation.fixed names. Throws ConfigError.
 std::vector<int> held_links(const Settings& settings, const systems::Model& model);
