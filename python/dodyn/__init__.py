@@ -18,12 +18,13 @@ Needs h5py and numpy; everything except reading archives needs the program dodyn
 """
 
 from .archive import Archive, ArchiveError, Channel, Evaluation, Event, Iteration, Quantity, Trajectory, open
+from .model import Model, Motion
 from .optimizer import Optimizer, Point, Told
 from .program import ProgramError
 from .study import Result, Study
 
 __version__ = "0.1.0"
 __all__ = [
-    "Archive", "ArchiveError", "Channel", "Evaluation", "Event", "Iteration", "Optimizer", "Point", "ProgramError", "Quantity",
+    "Archive", "ArchiveError", "Channel", "Evaluation", "Event", "Iteration", "Model", "Motion", "Optimizer", "Point", "ProgramError", "Quantity",
     "Result", "Study", "Told", "Trajectory", "open",
 ]  # fmt: skip

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from .archive import Archive, Channel, Evaluation, PathLike, Quantity, Trajectory
+from .model import Model, Motion, write_models
 from .program import ProgramError, Server, Value, configuration_text, design_words, find_program, number, numbers_by_name, text_of
 
 POLL = 0.05  # s between two looks at the archive of a study that runs
@@ -78,7 +79,7 @@ class Study:
         study.recommended, study.front, study.to_dataframe()
         study.evaluate({"knee": 0.4}).gradient
 
-    configuration   path of a configuration, or its sections: {"study": {"evaluator": "gait"}, ...}
+    configuration   path of a configuration, a Motion, or sections: {"study": {"evaluator": "gait"}, "gait": {"model": Model(...)}}
     design          by variable: a number fixes it, (lower, upper) frees it, a list of names frees a choice
     settings        by key: {"study.max-evaluations": 20}
     archive         path of the archive; default: study.archive of the configuration
@@ -87,7 +88,7 @@ class Study:
 
     def __init__(
         self,
-        configuration: PathLike | Mapping[str, Mapping[str, Value]],
+        configuration: PathLike | Motion | Mapping[str, Mapping[str, Value | Model]],
         design: Mapping[str, Value] | None = None,
         settings: Mapping[str, Value] | None = None,
         archive: PathLike | None = None,
@@ -95,13 +96,14 @@ class Study:
     ) -> None:
         self.program = find_program(program)
         self._folder: tempfile.TemporaryDirectory[str] | None = None
-        if isinstance(configuration, Mapping):
+        sections = configuration.sections() if isinstance(configuration, Motion) else configuration
+        if isinstance(sections, Mapping):
             self._folder = tempfile.TemporaryDirectory(prefix="dodyn-")
             path = Path(self._folder.name) / "study.cfg"
-            path.write_text(configuration_text(configuration), encoding="utf-8")
+            path.write_text(configuration_text(write_models(sections, path.parent)), encoding="utf-8")
             self.configuration = str(path)
         else:
-            self.configuration = os.fspath(configuration)
+            self.configuration = os.fspath(sections)
         self._words = design_words(design or {})
         for key, value in (settings or {}).items():
             self._words += [f"--{key}", text_of(value)]
