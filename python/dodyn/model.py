@@ -369,10 +369,10 @@ class Model:
 
     def find(self, kind: type[Part], name: str) -> Part:
         """Returns the part of a kind and name: `model.find(Link, "foot").mass = 2`. Throws KeyError."""
-        for part in self.parts:
-            if isinstance(part, kind) and part.name == name:
-                return part
-        raise KeyError(f"no [{kind.kind} {name}]; there are: {', '.join(p.name for p in self.parts if isinstance(p, kind)) or 'none'}")
+        found = {part.name: part for part in self.parts if isinstance(part, kind)}
+        if name in found:
+            return found[name]
+        raise KeyError(f"no {kind.__name__} {name}; there are: {', '.join(found) or 'none'}")
 
 
 @dataclass
