@@ -276,11 +276,11 @@ class Require(Section):
     values: Entries = field(default_factory=dict)
 
 
-PARTS: dict[str, type[Section]] = {
-    part.kind: part
-    for part in (Link, Mass, Shape, Point, Spring, Charge, Drag, Potential, Rotor, Force, Actuator, JointLimit, Knee, Surface, Contact,
-                 Stop, Constraint, Reset, InitialState, Require)
-}  # fmt: skip
+_PARTS: tuple[type[Section], ...] = (
+    Link, Mass, Shape, Point, Spring, Charge, Drag, Potential, Rotor, Force, Actuator, JointLimit, Knee, Surface, Contact, Stop,
+    Constraint, Reset, InitialState, Require,
+)  # fmt: skip
+PARTS: dict[str, type[Section]] = {part.kind: part for part in _PARTS}
 
 
 @dataclass
