@@ -178,28 +178,27 @@ std::string find_option(const Invocation& call, const std::string& name) {
   }
 }
 
-bool is_archive(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  char head[4] = {};
-  return file.read(head, 4) && std::string(head, 4) == "\x89HDF";
-}
-
-void expect_configuration(const std::string& path) {
+void expect_file(const std::string& path) {
   std::error_code error;
   if (fs::status(path, error).type() == fs::file_type::not_found)
     throw ConfigError(shown(path, 400) + ": no such file" + nearest_file(path));
-  if (!is_archive(path)) return;
-  const fs::path configuration = fs::path(path).replace_extension(".cfg");
-  throw ConfigError(shown(path, 400) + " is an archive. See it: dodyn show " + shown(path, 400) +
-                    (fs::exists(configuration, error) ? ". Continue it: dodyn run " + configuration.string()
-                                                      : ". Continue it: dodyn run with its configuration"));
 }
+
+study::Problem read_problem(const Arguments& given, study::Use use) {
+  const std::string& path = given.operands.front();
+  expect_file(path);
+  const bool trusts = given.options.count("trust") > 0 && given.flag("trust");
+  if (trusts && !study::is_archive(path)) refuse("--trust is for an archive; " + shown(path, 400) + " is none");
+  return study::read_problem(path, given.keys, use, trusts);
+}
+
+void add_trust_option(AddOptions add) { add("trust", po::bool_switch(), "start the program that an archive names"); }
 
 void expect_archive(const std::string& path, const std::string& command) {
   std::error_code error;
   if (fs::status(path, error).type() == fs::file_type::not_found)
     throw ConfigError(shown(path, 400) + ": no such file" + nearest_file(path));
-  if (!path.ends_with(".cfg") || is_archive(path)) return;
+  if (!path.ends_with(".cfg") || study::is_archive(path)) return;
   const std::string archive = fs::path(path).stem().string() + ".h5";
   throw ConfigError(shown(path, 400) + " is a configuration, not an archive" +
                     (fs::exists(archive, error) ? "; did you mean: dodyn " + command + " " + archive

@@ -40,9 +40,10 @@ ExitCode check(const Invocation& call) {
   const Arguments given = parse(call);
   const std::string& path = given.operands.front();
   if (path.ends_with(".model") || systems::shipped_models().count(path)) return check_model(path, given.keys);
-  expect_configuration(path);
-  const Settings settings = evaluators::read_settings(path, given.keys);
-  const auto evaluator = evaluators::make_evaluator(settings);
+  const study::Problem problem = read_problem(given, study::Use::described);
+  const Settings& settings = problem.settings;
+  const auto evaluator = study::make_evaluator(problem);
+  for (const std::string& note : problem.notes) std::cerr << note << "\n";
   if (!settings.variables.empty()) study::make_strategy(settings, *evaluator);
   std::cout << report::settings_text(settings);
   if (settings.variables.empty()) std::cout << "\nno design variable is free: fit for solve, not for run\n";

@@ -14,9 +14,7 @@
 #include <string_view>
 #include <vector>
 
-namespace dodyn {
-class Settings;
-}
+#include "study/problem.hpp"
 
 namespace dodyn::apps {
 
@@ -85,13 +83,13 @@ Arguments parse(const Invocation& call);
 // The value of one option, whatever is wrong with the other words; empty where it is not given.
 std::string find_option(const Invocation& call, const std::string& name);
 
-// Whether it is an HDF5 file, rather than a text.
-bool is_archive(const std::string& path);
-
-// Refuses, with what to do instead, a file that is not there, or an archive in place of a configuration. Throws ConfigError.
-void expect_configuration(const std::string& path);
-// The same of a text in place of an archive; the configuration's own archive is named.
+// Refuses a file that is not there, with one of a like name. Throws ConfigError.
+void expect_file(const std::string& path);
+// The same, and a text in place of an archive; the configuration's own archive is named.
 void expect_archive(const std::string& path, const std::string& command);
+
+// Reads the CONFIG|ARCHIVE of a command with its keys. Throws ConfigError.
+study::Problem read_problem(const Arguments& given, study::Use use);
 
 // Refuses settings that leave a design variable free, with a value to give. Throws ConfigError.
 void refuse_free_variables(const Settings& settings);
@@ -123,6 +121,7 @@ void add_run_options(AddOptions add);
 void add_rerun_options(AddOptions add);
 void add_show_options(AddOptions add);
 void add_replay_options(AddOptions add);
+void add_trust_option(AddOptions add);
 void add_solve_options(AddOptions add);
 void add_simulate_options(AddOptions add);
 void add_predict_options(AddOptions add);

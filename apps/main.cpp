@@ -43,7 +43,7 @@ std::string help() {
          "Begin with: dodyn run configs/knee.cfg\n";
 }
 
-bool is_configuration(const std::string& word) { return word.ends_with(".cfg"); }
+bool is_configuration(const std::string& word) { return word.ends_with(".cfg") || word.ends_with(".h5"); }
 
 std::string help(const Command& command) {
   std::ostringstream own;
@@ -63,8 +63,7 @@ std::string help(const Command& command, int& argc, char**& argv, std::vector<st
       " CONFIG --help lists the keys of CONFIG\n";
   if (std::any_of(words.begin(), words.end(), is_configuration)) {
     const Arguments given = parse({command, argc, argv, words});
-    expect_configuration(given.operands.front());
-    const Settings settings = evaluators::read_settings(given.operands.front(), given.keys);
+    const Settings settings = read_problem(given, study::Use::described).settings;
     keys = "\nKeys of " + settings.file + ", with their values:\n\n" + report::keys_text(&settings);
   }
   return help(command) + keys + "\n" + std::string(exit_codes);
@@ -76,8 +75,8 @@ std::string help_on_keys(std::vector<std::string> words) {
   words.erase(words.begin());
   std::optional<Settings> settings;
   if (const auto file = std::find_if(words.begin(), words.end(), is_configuration); file != words.end()) {
-    expect_configuration(*file);
-    settings = evaluators::read_settings(*file, {});
+    expect_file(*file);
+    settings = study::read_problem(*file, {}, study::Use::described, false).settings;
     words.erase(file);
   }
   if (words.size() > 1 || (one && words.empty()))
@@ -155,7 +154,7 @@ const std::vector<Command>& commands() {
        add_new_options},
       {"Study",
        "run",
-       {"CONFIG"},
+       {"CONFIG|ARCHIVE"},
        "configs/knee.cfg",
        "run a study, or continue the one in its archive; alone or under mpirun",
        run,
@@ -163,7 +162,7 @@ const std::vector<Command>& commands() {
        Keys::of_a_study},
       {"Study",
        "rerun",
-       {"CONFIG"},
+       {"CONFIG|ARCHIVE"},
        "configs/knee.cfg --failed",
        "repeat evaluations that failed, timed out or were lost (--failed), or the given ones",
        rerun,
@@ -171,7 +170,7 @@ const std::vector<Command>& commands() {
        Keys::of_a_study},
       {"Study",
        "check",
-       {"CONFIG|MODEL"},
+       {"CONFIG|ARCHIVE|MODEL"},
        "configs/knee.cfg",
        "check a configuration or a model without running it; list every setting and its source",
        check,
@@ -222,7 +221,7 @@ const std::vector<Command>& commands() {
        " ARCHIVE [--evaluation ID] [--initial-state NUMBER] [--view side|front|top|orbit] [--output FILE.gif]"},
       {"One design",
        "solve",
-       {"CONFIG"},
+       {"CONFIG|ARCHIVE"},
        "configs/knee.cfg --design.knee 0.5",
        "one evaluation of a fixed design: its record, report and trajectory",
        solve,
@@ -284,11 +283,11 @@ const std::vector<Command>& commands() {
        " FILE.urdf [--base fixed|free] [--parts hulls|none] [--package NAME=FOLDER]"},
       {"Other programs",
        "serve",
-       {"CONFIG"},
+       {"CONFIG|ARCHIVE"},
        "configs/knee.cfg",
        "evaluate designs for another program: JSON lines in and out (docs/python.md)",
        serve,
-       nullptr,
+       add_trust_option,
        Keys::of_a_study},
   };
   return all;

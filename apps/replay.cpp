@@ -74,32 +74,26 @@ std::set<std::int64_t> ids_in(const Arguments& given) {
 
 struct Archived {
   archive::Contents contents;
-  Settings settings;
+  study::Problem problem;
   std::shared_ptr<const evaluators::Evaluator> evaluator;
   std::string file;
 };
 
 // An archive by itself, or that of a configuration, with what evaluates its designs.
-Archived archived_of(const std::string& path, const std::vector<std::string>& words) {
+Archived archived_of(const Arguments& given) {
   Archived all;
   try {
-    if (is_archive(path)) {
-      all.file = path;
-      all.contents = archive::read(path);
-      if (all.contents.evaluations.empty()) throw ConfigError(path + ": it is empty");
-      auto study = study::archived_study(path, words, all.contents.evaluations.front().id);
-      all.settings = std::move(study.settings);
-      all.evaluator = std::move(study.evaluator);
-    } else {
-      all.settings = evaluators::read_settings(path, words);
-      all.evaluator = evaluators::make_evaluator(all.settings);
-      all.file = all.settings.text("study.archive");
-      all.contents = archive::read(all.file);
-    }
+    all.problem = read_problem(given, study::Use::evaluated);
+    all.evaluator = study::make_evaluator(all.problem);
+    const bool alone = !all.problem.archive.empty();
+    all.file = alone ? all.problem.archive : all.problem.settings.text("study.archive");
+    all.contents = archive::read(all.file);
+    if (alone && all.contents.evaluations.empty()) throw ConfigError(all.file + ": it is empty");
   } catch (const archive::Error& error) {
     throw ConfigError(error.what());
   }
-  if (const std::string other = study::problem_mismatch(all.settings, *all.evaluator, all.contents); !other.empty())
+  if (const std::string other = study::problem_mismatch(all.problem.settings, *all.evaluator, all.contents);
+      !other.empty())
     throw ConfigError(all.file + " belongs to another study: " + other);
   return all;
 }
@@ -122,16 +116,16 @@ std::string other_circumstances(const archive::Provenance& then, const archive::
 
 void add_replay_options(AddOptions add) {
   add("ids", po::value<std::string>()->value_name("ID[,ID...]"), "ids of evaluations, as in 3,7,12");
+  add_trust_option(add);
 }
 
 ExitCode replay(const Invocation& call) {
   const Arguments given = parse(call);
-  const std::string& path = given.operands.front();
   const std::set<std::int64_t> asked = ids_in(given);
-  if (!is_archive(path)) expect_configuration(path);
-  const Archived all = archived_of(path, given.keys);
+  const Archived all = archived_of(given);
+  for (const std::string& note : all.problem.notes) std::cerr << note << "\n";
   const auto& contents = all.contents;
-  const auto& settings = all.settings;
+  const auto& settings = all.problem.settings;
   const auto& evaluator = all.evaluator;
   const std::string& file = all.file;
   const auto rows = archive::latest(contents);

@@ -202,16 +202,18 @@ ExitCode run_session(const Invocation& call, const std::string& exit_code_file) 
     const archive::Provenance where = provenance(call.words, session.size());
     const Arguments given = parse(call);
     const Again again = ids_to_repeat(call, given);
-    expect_configuration(given.operands.front());
-    const Settings settings = evaluators::read_settings(given.operands.front(), given.keys);
+    const study::Problem problem = read_problem(given, study::Use::continued);
+    const Settings& settings = problem.settings;
     check_folder(settings);
-    const std::shared_ptr<const evaluators::Evaluator> evaluator = evaluators::make_evaluator(settings);
+    const std::shared_ptr<const evaluators::Evaluator> evaluator = study::make_evaluator(problem);
     const auto strategy = study::make_strategy(settings, *evaluator);
     check_workers(settings, *evaluator, session.size());
     check_duplicates(settings);
     const Work work = study::make_work(evaluator, settings);
     const farm::Timeouts timeouts{settings.real("study.grace-period"), settings.real("study.heartbeat-timeout"),
                                   settings.real("study.speculate-after")};
+    for (const std::string& note : problem.notes)
+      if (session.rank() == 0) std::cerr << note << "\n";
     if (session.rank() > 0) {
       farm::serve(session, work, timeouts);
       return finished;
@@ -263,6 +265,7 @@ std::set<std::int64_t> read_ids(const std::string& text) {
 
 void add_run_options(AddOptions add) {
   add("exit-code-file", po::value<std::string>()->value_name("FILE"), "a file to write the exit code to");
+  add_trust_option(add);
 }
 
 ExitCode run(const Invocation& call) { return start(call); }

@@ -70,9 +70,9 @@ Eigen::VectorXd numbers_in(const Json& object, const std::string& where, const s
 
 class ServeSession {
  public:
-  explicit ServeSession(Settings settings)
-      : settings_(std::move(settings)),
-        evaluator_(evaluators::make_evaluator(settings_)),
+  explicit ServeSession(const study::Problem& problem)
+      : settings_(problem.settings),
+        evaluator_(study::make_evaluator(problem)),
         farm_(farm::make_local_farm(study::make_work(evaluator_, settings_))) {
     contents_.layout = {
         .variables = settings_.variables, .metrics = evaluator_->metrics(), .channels = evaluator_->channels()};
@@ -309,8 +309,9 @@ class ServeSession {
 
 ExitCode serve(const Invocation& call) {
   const Arguments given = parse(call);
-  expect_configuration(given.operands.front());
-  ServeSession session(evaluators::read_settings(given.operands.front(), given.keys));
+  const study::Problem problem = read_problem(given, study::Use::continued);
+  for (const std::string& note : problem.notes) std::cerr << note << "\n";
+  ServeSession session(problem);
   for (std::string line; std::getline(std::cin, line);)
     if (!(std::cout << session.answer(line) << std::endl))
       throw std::runtime_error("standard output could not be written in full");

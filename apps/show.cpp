@@ -9,8 +9,10 @@
 
 #include "archive/archive.hpp"
 #include "command.hpp"
+#include "report/comparison.hpp"
 #include "report/report.hpp"
 #include "settings/expression.hpp"
+#include "study/study.hpp"
 
 namespace dodyn::apps {
 
@@ -66,6 +68,43 @@ ExitCode follow(const std::string& path) {
   }
 }
 
+// The problem of an archive or a configuration, to compare.
+report::Described described(const std::string& path) {
+  if (!study::is_archive(path)) {
+    const study::Problem problem = study::read_problem(path, {}, study::Use::described, false);
+    const auto evaluator = study::make_evaluator(problem);
+    archive::Provenance provenance;
+    study::add_files(problem.settings, *evaluator, provenance);
+    return {path, study::identity_of(problem.settings, *evaluator).configuration(), provenance.files};
+  }
+  const archive::Provenance provenance = archive::read_head(path).provenance;
+  return {path, provenance.configuration, provenance.files};
+}
+
+// Exit code 1 where they differ, as of diff.
+ExitCode compare(const std::string& path, const std::string& other) {
+  const report::Described one = described(path);
+  std::error_code error;
+  const bool is_folder = std::filesystem::is_directory(other, error);
+  if (!is_folder) expect_file(other);
+  const std::string text =
+      report::difference_text(one, is_folder ? report::described_folder(one, other) : described(other));
+  std::cout << (text.empty() ? path + " and " + other + ": the same problem\n" : text);
+  return text.empty() ? finished : failure;
+}
+
+ExitCode extract(const std::string& path, const std::string& folder) {
+  const archive::Provenance provenance = archive::read_head(path).provenance;
+  if (!provenance.holds_files)
+    throw ConfigError(path + ": holds no files; archives of dodyn before this version have none");
+  for (const std::string& file : study::extract_files(provenance, folder)) std::cout << file << "\n";
+  for (const archive::HeldFile& held : provenance.files)
+    if (!held.is_held)
+      std::cout << "note: " << shown(held.name, 400) << ", " << held.size << " bytes, checksum " << held.checksum
+                << ": the archive has its name and checksum alone\n";
+  return finished;
+}
+
 ExitCode one(const std::string& path, const std::string& text, bool csv, bool json) {
   const archive::Contents contents = archive::read(path);
   std::size_t end = 0;
@@ -101,6 +140,8 @@ void add_show_options(AddOptions add) {
   add("events", po::bool_switch(), "what happened to the study");
   add("follow", po::bool_switch(), "rows as they come");
   add("verify", po::bool_switch(), "whether all rows are sound");
+  add("diff", text()->value_name("OTHER"), "an archive, a configuration or a folder");
+  add("extract", text()->value_name("FOLDER"), "a new folder for the files that the archive holds");
 }
 
 ExitCode show(const Invocation& call) {
@@ -113,14 +154,17 @@ ExitCode show(const Invocation& call) {
   listing.failed_only = given.flag("failed");
   const bool csv = given.flag("csv"), json = given.flag("json"), verified = given.flag("verify"),
              followed = given.flag("follow"), events = given.flag("events");
+  const std::string other = given.text("diff"), folder = given.text("extract");
   const std::string& path = given.operands.front();
-  if (csv + json > 1 || verified + followed + events + !id.empty() > 1 ||
-      ((csv || json) && (verified || followed || events)))
+  if (csv + json > 1 || verified + followed + events + !id.empty() + !other.empty() + !folder.empty() > 1 ||
+      ((csv || json) && (verified || followed || events || !other.empty() || !folder.empty())))
     throw ConfigError("these options do not go together; usage: " + call.command.usage());
   expect_archive(path, "show");
   try {
     if (verified) return verify(path);
     if (followed) return follow(path);
+    if (!other.empty()) return compare(path, other);
+    if (!folder.empty()) return extract(path, folder);
     if (!id.empty()) return one(path, id, csv, json);
     const archive::Contents contents = archive::read(path);
     std::cout << (events ? report::events_text(contents)

@@ -56,16 +56,17 @@ evaluators::Simulated simulated_start(const std::string& path, const Settings& s
 // A start of an archived design, with all that was drawn for it.
 evaluators::Simulated simulated_again(const std::string& path, const std::vector<std::string>& words,
                                       std::optional<std::int64_t> id) {
-  const auto study = study::archived_study(path, words, id);
+  const auto study = study::archived_study(path, words, id, true);  // a simulation starts no program
+  const Settings& settings = study.problem.settings;
+  for (const std::string& note : study.problem.notes) std::cerr << note << "\n";
   Task task;
   task.evaluation = study.evaluation;
   auto simulated = study.evaluator->simulate(task);
   if (!simulated)
-    throw ConfigError(path + ": the evaluator " + study.settings.evaluator +
+    throw ConfigError(path + ": the evaluator " + settings.evaluator +
                       " is no simulation; dodyn simulate CONFIG --from ARCHIVE replays gaits and motions");
   simulated->report = path + ": evaluation " + std::to_string(study.evaluation.id) + ", cost " +
-                      to_text(study.evaluation.cost) + design_of(study.settings, study.evaluation) + "\n" +
-                      simulated->report;
+                      to_text(study.evaluation.cost) + design_of(settings, study.evaluation) + "\n" + simulated->report;
   return *std::move(simulated);
 }
 
@@ -84,21 +85,23 @@ ExitCode simulate(const Invocation& call) {
                     start = given.text("initial-state");
   std::optional<std::int64_t> id;
   if (given.options.count("evaluation")) id = given.options["evaluation"].as<std::int64_t>();
-  const bool again = from.empty() && is_archive(path);
-  if (!again) expect_configuration(path);
+  const bool again = from.empty() && study::is_archive(path);
+  expect_file(path);
   if (!from.empty()) expect_archive(from, "show");
   if (from.empty() && id && !again) throw ConfigError("--evaluation is for an archive, or --from ARCHIVE");
   if (!from.empty() && !start.empty())
     throw ConfigError("--initial-state is not for --from ARCHIVE; allowed: one of them");
   if (!start.empty()) {
-    const std::string evaluator = again ? study::archived_study(path, {}, id).settings.evaluator
-                                        : evaluators::read_settings(path, given.keys).evaluator;
+    const std::string evaluator =
+        study::read_problem(path, again ? std::vector<std::string>() : given.keys, study::Use::described, false)
+            .settings.evaluator;
     given.keys.push_back("--" + evaluator + ".initial-state=" + start);
   }
   const auto simulated = [&] {
     if (again) return simulated_again(path, given.keys, id);
-    const Settings settings = evaluators::read_settings(path, given.keys);
-    const auto evaluator = evaluators::make_evaluator(settings);
+    const study::Problem problem = read_problem(given, study::Use::described);
+    const Settings& settings = problem.settings;
+    const auto evaluator = study::make_evaluator(problem);
     return from.empty() ? simulated_start(path, settings, *evaluator) : replay(path, from, id, settings, *evaluator);
   }();
   std::ofstream file;

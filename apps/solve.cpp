@@ -16,24 +16,26 @@ void add_solve_options(AddOptions add) {
   add("output", po::value<std::string>()->value_name("FILE.csv"), "a file to write as CSV");
   add("json", po::bool_switch(), "the evaluation as JSON");
   add("verbose", po::bool_switch(), "where the time went");
+  add_trust_option(add);
 }
 
 ExitCode solve(const Invocation& call) {
   const Arguments given = parse(call);
   if (given.flag("json") && given.flag("verbose"))
     throw ConfigError("these options do not go together; usage: " + call.command.usage());
-  const std::string &path = given.operands.front(), output = given.text("output");
-  expect_configuration(path);
-
+  const std::string output = given.text("output");
+  const study::Problem problem = read_problem(given, study::Use::evaluated);
+  for (const std::string& note : problem.notes) std::cerr << note << "\n";
   // `--design.NAME VALUE` gives the design. Where the file frees NAME, it stays free: then d cost / d NAME is told too.
-  Settings settings = evaluators::read_settings(path, given.keys);
+  Settings settings = problem.settings;
   refuse_free_variables(settings);
   settings.variables = settings.overruled;
   Eigen::VectorXd design(settings.variables.size());
   for (std::size_t i = 0; i < settings.variables.size(); ++i)
     design(static_cast<Eigen::Index>(i)) = settings.real("design." + settings.variables[i].name);
 
-  const std::shared_ptr<const evaluators::Evaluator> evaluator = evaluators::make_evaluator(settings);
+  const std::shared_ptr<const evaluators::Evaluator> evaluator =
+      study::make_evaluator({settings, {}, problem.archive, problem.provenance});
   std::ofstream file;
   if (!output.empty()) {
     file.open(output);

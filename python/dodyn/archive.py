@@ -26,6 +26,7 @@ Array = npt.NDArray[np.float64]
 PathLike = Union[str, "os.PathLike[str]"]
 
 SCHEMA = 7  # the one that this reader knows
+MAX_HELD_BYTES = 16 << 20  # of the contents of all files that an archive holds
 # Columns in the order of the checksums of rows, with the kinds of their numbers or texts. `id` is extended last: its length is the number
 # of complete rows.
 COLUMNS = {
@@ -400,6 +401,35 @@ def one_text(attributes: Any, name: str) -> str:
     return text(found)
 
 
+def files_of(file: Any) -> dict[str, bytes]:
+    """The files that the archive holds, by name. Throws ValueError where they are not what the program writes."""
+    if "files" not in file:
+        return {}
+    if not isinstance(file.get("files", getlink=True), h5py.HardLink) or not isinstance(file["files"], h5py.Group):
+        raise ValueError("files is not in this file")
+    group, found, room = file["files"], {}, MAX_HELD_BYTES
+    names, sums, sizes = texts(group.attrs["names"]), texts(group.attrs["checksums"]), group.attrs["sizes"]
+    for at, (name, wanted, size) in enumerate(rows_of(names, sums, sizes)):
+        if str(at) not in group:
+            continue  # of the machine, or too large
+        content = dataset(group, str(at), (), "u")
+        if content.shape != (int(size),) or content.dtype.itemsize != 1 or content.shape[0] > room:
+            raise ValueError(f"files/{at} has the shape {content.shape}")
+        room -= content.shape[0]
+        found[name] = content[()].tobytes()
+        if checksum(found[name]) != wanted:
+            raise ValueError(f"files/{at} does not fit its checksum")
+    return found
+
+
+def checksum(content: bytes) -> str:
+    """16 hexadecimal digits: FNV-1a of 64 bits, as the program has it."""
+    value = 0xCBF29CE484222325
+    for byte in content:
+        value = (value ^ byte) * 0x100000001B3 & 0xFFFFFFFFFFFFFFFF
+    return f"{value:016x}"
+
+
 def check_rows(what: str, columns: Sequence[npt.NDArray[Any]], sums: npt.NDArray[np.uint32]) -> None:
     """Throws ValueError where a row does not fit its checksum: the CRC-32 of its bytes in these columns, one after the other."""
     for row, wanted in enumerate(sums.tolist()):
@@ -433,6 +463,7 @@ class Archive:
     stop_reason             why the study ended; empty while it runs
     events                  list of Event: time, kind, text (starts, lost ranks, interruptions)
     machine                 dict: compiler, MPI, modules, job and nodes where the archive was made
+    files                   dict: the files that the configuration names (models, tables, scripts), by name, as bytes; read on request
     """
 
     version: str
@@ -564,6 +595,12 @@ class Archive:
             start_time=text(column["start_time"][row]),
             seed=int(column["seed"][row]),
         )
+
+    @property
+    def files(self) -> dict[str, bytes]:
+        """The files that the configuration names, by name. Throws ArchiveError."""
+        with reading(self.path) as file:
+            return files_of(file)
 
     def row(self, row: int) -> Evaluation:
         """Returns the evaluation of a row, in the order of the file. Throws IndexError."""

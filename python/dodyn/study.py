@@ -79,11 +79,12 @@ class Study:
         study.recommended, study.front, study.to_dataframe()
         study.evaluate({"knee": 0.4}).gradient
 
-    configuration   path of a configuration, a Motion, or sections: {"study": {"evaluator": "gait"}, "gait": {"model": Model(...)}}
+    configuration   path of a configuration or an archive, a Motion, or sections: {"study": {"evaluator": "gait"}, "gait": {"model": Model(...)}}
     design          by variable: a number fixes it, (lower, upper) frees it, a list of names frees a choice
     settings        by key: {"study.max-evaluations": 20}
     archive         path of the archive; default: study.archive of the configuration
     program         path of dodyn; default: $DODYN, the one installed with this package, `dodyn` of the PATH
+    trust           start the program that an archive of the evaluator `command` names
     """
 
     def __init__(
@@ -93,6 +94,7 @@ class Study:
         settings: Mapping[str, Value] | None = None,
         archive: PathLike | None = None,
         program: PathLike | None = None,
+        trust: bool = False,
     ) -> None:
         self.program = find_program(program)
         self._folder: tempfile.TemporaryDirectory[str] | None = None
@@ -104,7 +106,7 @@ class Study:
             self.configuration = str(path)
         else:
             self.configuration = os.fspath(sections)
-        self._words = design_words(design or {})
+        self._words = [*(["--trust"] if trust else []), *design_words(design or {})]
         for key, value in (settings or {}).items():
             self._words += [f"--{key}", text_of(value)]
         if archive is not None:

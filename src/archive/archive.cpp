@@ -40,20 +40,27 @@ void for_each_row(hid_t file, std::span<const Column> table, hsize_t rows, Visit
   }
 }
 
+// All but the rows.
+void read_head_of(hid_t file, Contents& contents) {
+  contents.schema = schema_version;
+  contents.created = string_attribute(file, "created");
+  contents.stopped = read_stopped(file);
+  contents.provenance = read_provenance(file);
+  read_files(file, contents.provenance);
+  contents.sources = read_sources(file);
+  contents.layout = read_layout(file);
+}
+
 Contents read_all(hid_t file, const std::string& path, const std::function<void()>& look = {}) {
   Contents contents;
   check_schema(file);
-  contents.schema = schema_version;
   // Iterations first: an iteration that is there has its evaluations there. The first columns are those of any layout.
   const Table events = event_table();
   const hsize_t decided = committed(file, iteration_table({}).front());
   const hsize_t evaluated = committed(file, evaluation_table({}, false).front());
   const hsize_t befallen = committed(file, events.front());
-  contents.created = string_attribute(file, "created");
-  contents.stopped = read_stopped(file);
-  contents.provenance = read_provenance(file);
-  contents.sources = read_sources(file);
-  const Layout& layout = contents.layout = read_layout(file);
+  read_head_of(file, contents);
+  const Layout& layout = contents.layout;
   const std::size_t size = known_size(path);
 
   const Table iterations = iteration_table(layout);
@@ -91,6 +98,16 @@ Contents read_all(hid_t file, const std::string& path, const std::function<void(
 
 Contents read(const std::string& path, const std::function<void()>& look) {
   return on(path, [&] { return read_all(open_to_read(path), path, look); });
+}
+
+Contents read_head(const std::string& path) {
+  return on(path, [&] {
+    const Handle file = open_to_read(path);
+    check_schema(file);
+    Contents contents;
+    read_head_of(file, contents);
+    return contents;
+  });
 }
 
 void for_each_trajectory(const std::string& path, std::size_t rows,
@@ -251,7 +268,9 @@ Archive Archive::create(const std::string& path, const Layout& layout, const Pro
   return on(path, [&] {
     auto file = std::make_unique<File>(path);
     if (std::filesystem::exists(path)) throw Error("exists already");
-    make_temporary(path, spare_bytes, [&](const std::string& temporary) {
+    std::size_t bytes = spare_bytes;
+    for (const HeldFile& held : provenance.files) bytes += held.content.size();
+    make_temporary(path, bytes, [&](const std::string& temporary) {
       Contents contents;
       contents.layout = layout;
       contents.provenance = provenance;

@@ -29,6 +29,23 @@ struct Layout {
   std::vector<std::string> candidates = {};  // columns of designs considered (Strategy::candidate_columns); or none
 };
 
+// A file that the configuration names, as the archive holds it.
+struct HeldFile {
+  std::string name;  // as the configuration has it: "../models/torso.model", "docking-craft"
+  std::string
+      path;  // among the held files: relative, without . and .., "models/torso.model". Empty: a file of the machine
+  std::string checksum;  // of its content (record/text.hpp)
+  std::string content = {};
+  std::size_t size = 0;  // bytes, also where the content is not here
+  bool is_held =
+      false;  // whether the content is here; it is not of files of the machine, and of those beyond the limit
+
+  bool operator==(const HeldFile&) const = default;
+};
+bool is_held_path(const std::string& path);              // relative, and stays in the folder where it begins
+inline constexpr std::size_t max_held_bytes = 16 << 20;  // of the contents of all files together
+inline constexpr std::size_t max_held_files = 1000;
+
 // Where the file came from; written once as root attributes.
 struct Provenance {
   std::string evaluator;                                           // "gait", ...
@@ -39,7 +56,10 @@ struct Provenance {
   std::vector<std::pair<std::string, std::string>> machine = {};
   // Settings that were given; the others have their defaults. Key, source: "knee.cfg:12", "command line"
   std::vector<std::pair<std::string, std::string>> given = {};
-  std::string folder = {};  // of the configuration, absolute: files that it names are looked for there
+  std::string folder = {};  // of the configuration, absolute
+  std::vector<HeldFile> files = {};
+  std::string folder_of_files = {};  // of the configuration among the held files: "configs"
+  bool holds_files = false;          // the archive has a list of files, if an empty one; earlier ones have none
 };
 
 // The file cannot be used: its message is one line fit to show to a user.
@@ -78,6 +98,8 @@ struct Contents {
 // Throws Error where the file is missing, is not an archive, or has another schema.
 // Calls look() now and then, which may throw.
 Contents read(const std::string& path, const std::function<void()>& look = {});
+// The same without rows: layout, provenance and files. Takes as long for many rows as for few.
+Contents read_head(const std::string& path);
 // The trajectory of the last row of an id; empty where it has none.
 Trajectory read_trajectory(const std::string& path, std::int64_t id);
 // Visits the trajectory of each of the first `rows` rows.

@@ -48,6 +48,8 @@ void merge(const std::string& out, const std::vector<std::string>& in) {
     keep_common(merged.provenance.configuration, one.provenance.configuration);
     keep_common(merged.provenance.given, one.provenance.given);
     if (merged.provenance.folder != one.provenance.folder) merged.provenance.folder.clear();
+    if (merged.provenance.folder_of_files != one.provenance.folder_of_files) merged.provenance.files.clear();
+    keep_common(merged.provenance.files, one.provenance.files);
     for (std::size_t i = 0; i < merged.layout.variables.size(); ++i) {
       Variable& range = merged.layout.variables[i];
       range.lower = std::min(range.lower, one.layout.variables[i].lower);

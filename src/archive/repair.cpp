@@ -194,6 +194,7 @@ Sound examine(hid_t file) {
   try_to(problems, [&] { contents.created = string_attribute(file, "created"); });
   try_to(problems, [&] { contents.stopped = read_stopped(file); });
   try_to(problems, [&] { contents.provenance = read_provenance(file); });
+  try_to(problems, [&] { read_files(file, contents.provenance); });
   if (merged) contents.sources = read_sources(file);
   hsize_t longest = evaluated;
   for (const auto& [table, rows] : {std::pair(&evaluations, evaluated), {&iterations, decided}, {&events, befallen}})

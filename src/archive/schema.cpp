@@ -742,6 +742,7 @@ void create_layout(const std::string& path, const Contents& contents) {
       check(H5Tcommit2(file, "/status", column.type, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), "/status");
   for (const Table* table : {&evaluations, &iterations, &events})
     for (const Column& column : *table) create_dataset(file, column);
+  write_files(file, contents.provenance);
   if (merged) own(H5Gcreate2(file, "/sources", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), "/sources");
   for (std::size_t i = 0; i < contents.sources.size(); ++i) {
     const std::string name = "/sources/" + std::to_string(i);

@@ -7,6 +7,9 @@
 //                             `evaluations`: rows of /evaluations the strategy had been told
 //   /surrogate/grid           [g]; value, lower, upper [m, g]: for one free variable
 //
+//   /files                    the files that the configuration names: attributes names, paths, checksums, sizes [f], and
+//                             `folder`, where the configuration lies among the paths; /files/0, 1, ... [bytes] are their
+//                             contents. A file of the machine (without a path), and files beyond 16 MiB in all, have none
 //   /events/time kind text    [k] what befell the study: starts, lost ranks, interruptions
 //
 //   /evaluations/checksum     [n, 3] CRC-32 of the bytes of a row's fields; of its trajectory (0: it has none); and of its
@@ -174,6 +177,10 @@ void check_schema(hid_t file);  // throws Error where this is no archive, or of 
 bool is_merged(hid_t file);
 Layout read_layout(hid_t file);
 Provenance read_provenance(hid_t object);
+// The held files, into `provenance`. Throws Error where a list or a file is not as described above: a path that leaves the
+// folder, more bytes than allowed, a content that does not fit its checksum.
+void read_files(hid_t file, Provenance& provenance);
+void write_files(hid_t file, const Provenance& provenance);
 std::vector<Source> read_sources(hid_t file);
 std::string read_stopped(hid_t file);
 Eigen::VectorXd read_grid(hid_t file, const Layout& layout);

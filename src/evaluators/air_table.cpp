@@ -232,7 +232,8 @@ class Craft {
 
 class AirTableEvaluator final : public Evaluator {
  public:
-  explicit AirTableEvaluator(const Settings& settings) : own_(air_table_keys().read(settings)) {
+  explicit AirTableEvaluator(const Settings& settings)
+      : own_(air_table_keys().read(settings)), cancel_name_(settings.text("air-table.cancel")) {
     if (own_.step * own_.rate > 1.0 + 1e-9)
       throw settings.error("air-table.sample-rate",
                            formatted("samples are closer than steps; allowed: at most %g 1/s", 1.0 / own_.step));
@@ -272,9 +273,9 @@ class AirTableEvaluator final : public Evaluator {
     return {field, {"drift", "m", "of the craft, fans off, and with the commands going on", n, {"off", "cancelled"}}};
   }
 
-  std::vector<std::pair<std::string, std::string>> input_fingerprints() const override {
+  std::vector<InputFile> input_files() const override {
     if (text_.empty()) return {};
-    return {{"air-table.cancel-checksum", checksum(text_)}};
+    return {{"air-table.cancel-checksum", checksum(text_), cancel_name_, text_}};
   }
 
   Outcome evaluate(const Task& task) const override {
@@ -362,7 +363,7 @@ class AirTableEvaluator final : public Evaluator {
 
   AirTable own_;
   std::vector<double> x_, y_;
-  std::string text_;
+  std::string cancel_name_, text_;
   Grid given_;
 };
 

@@ -69,7 +69,8 @@ struct Residuals {
 
 class CoilFitEvaluator final : public Evaluator {
  public:
-  explicit CoilFitEvaluator(const Settings& settings) : own_(coil_fit_keys().read(settings)) {
+  explicit CoilFitEvaluator(const Settings& settings)
+      : own_(coil_fit_keys().read(settings)), table_name_(settings.text("coil-fit.table")) {
     if (!(own_.least < own_.most)) throw settings.error("coil-fit.min-distance", "is not below max-distance");
     // ends of cores that meet have forces without bound; a corner of the grid is as near as any
     const double half = 0.5 * own_.coil.length;
@@ -114,9 +115,9 @@ class CoilFitEvaluator final : public Evaluator {
     return {channel};
   }
 
-  std::vector<std::pair<std::string, std::string>> input_fingerprints() const override {
+  std::vector<InputFile> input_files() const override {
     if (text_.empty()) return {};
-    return {{"coil-fit.table-checksum", checksum(text_)}};
+    return {{"coil-fit.table-checksum", checksum(text_), table_name_, text_}};
   }
 
   Outcome evaluate(const Task& task) const override {
@@ -217,7 +218,7 @@ class CoilFitEvaluator final : public Evaluator {
   }
 
   CoilFitSettings own_;
-  std::string text_;
+  std::string table_name_, text_;
   rigid::CoilForm printed_;
 };
 

@@ -195,12 +195,13 @@ class Command final : public Evaluator {
   Channels channels() const override { return {}; }
   int concurrency() const override { return workers_; }
 
-  std::vector<std::pair<std::string, std::string>> input_fingerprints() const override {
-    std::vector<std::pair<std::string, std::string>> all;
+  std::vector<InputFile> input_files() const override {
+    std::vector<InputFile> all;
     for (const auto& [path, sum] : files_.checksums()) {
       // A file beside the configuration goes where that goes.
       const std::string beside = study_.string() + "/";
-      all.emplace_back("command." + (path.starts_with(beside) ? path.substr(beside.size()) : path) + "-checksum", sum);
+      const std::string name = path.starts_with(beside) ? path.substr(beside.size()) : path;
+      all.push_back({"command." + name + "-checksum", sum, name, "", path});
     }
     return all;
   }

@@ -2,6 +2,7 @@
 // pair here, one line in evaluator.cpp (CONTRIBUTING.md walks through an example).
 #pragma once
 
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -15,14 +16,26 @@
 
 namespace dodyn::evaluators {
 
+// A file that an evaluator reads.
+struct InputFile {
+  std::string key;       // of its checksum in the configuration of an archive: "gait.model-checksum"
+  std::string checksum;  // of its content (record/text.hpp)
+  std::string name;     // as the settings have it; a file that a command names: relative to the configuration's folder,
+                        // or its absolute path where it lies elsewhere
+  std::string content;  // as it was read; empty if `path` is given
+  std::filesystem::path path = {};  // where it can be read
+
+  bool operator==(const InputFile&) const = default;
+};
+
 // An evaluator of one study; the same on every rank. `evaluate` is called from one thread at a time, or from `concurrency`.
 class Evaluator {
  public:
   virtual ~Evaluator() = default;
   virtual std::vector<Quantity> metrics() const = 0;
   virtual Channels channels() const = 0;
-  // What it reads besides its settings, as (key, text), such as the checksum of a file: a resumed archive must agree.
-  virtual std::vector<std::pair<std::string, std::string>> input_fingerprints() const { return {}; }
+  // The files that it reads besides its settings: a resumed archive must agree in their checksums, and holds them.
+  virtual std::vector<InputFile> input_files() const { return {}; }
   // Must depend on the task alone. Fills status, reason, cost, gradient, metrics and trajectory; the farm fills
   // seconds, rank, host and started.
   virtual Outcome evaluate(const Task& task) const = 0;

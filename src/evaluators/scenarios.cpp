@@ -97,11 +97,13 @@ class Scenarios final : public Evaluator {
     return all;
   }
 
-  std::vector<std::pair<std::string, std::string>> input_fingerprints() const override {
-    std::vector<std::pair<std::string, std::string>> all;
+  std::vector<InputFile> input_files() const override {
+    std::vector<InputFile> all;
     for (const One& one : all_)
-      for (const auto& [key, text] : one.evaluator->input_fingerprints())
-        all.emplace_back("scenario." + one.name + "." + key, text);
+      for (InputFile& file : one.evaluator->input_files()) {
+        file.key = "scenario." + one.name + "." + file.key;
+        all.push_back(std::move(file));
+      }
     return all;
   }
 

@@ -139,10 +139,13 @@ class SimulationEvaluator final : public Evaluator {
     return list;
   }
 
-  std::vector<std::pair<std::string, std::string>> input_fingerprints() const override {
-    std::vector<std::pair<std::string, std::string>> all = {{"simulation.model-checksum", checksum(named_.text)}};
-    if (!own_.coil_text.empty()) all.push_back({"coils.table-checksum", checksum(own_.coil_text)});
-    if (!starts_.file_text().empty()) all.push_back({"initial-states.file-checksum", checksum(starts_.file_text())});
+  std::vector<InputFile> input_files() const override {
+    std::vector<InputFile> all = {
+        {"simulation.model-checksum", checksum(named_.text), settings_.text("simulation.model"), named_.text}};
+    if (!own_.coil_text.empty())
+      all.push_back({"coils.table-checksum", checksum(own_.coil_text), settings_.text("coils.table"), own_.coil_text});
+    if (const std::string& text = starts_.file_text(); !text.empty())
+      all.push_back({"initial-states.file-checksum", checksum(text), starts_.file_name(), text});
     return all;
   }
 

@@ -701,17 +701,8 @@ ini::Text configuration_of(const std::vector<std::pair<std::string, std::string>
         text.sections.push_back({title.substr(0, blank), title.substr(std::min(blank + 1, title.size())), 0, {}});
         from = end;
       }
-  const bool scenarios =
-      std::any_of(text.sections.begin(), text.sections.end(), [](auto& one) { return one.kind == "scenario"; });
-  const auto of_outcomes = [&](const std::string& key) {
-    for (const char* one : {"evaluator", "seed", "time-limit", "grace-period", "isolate", "memory-limit"})
-      if (key == std::string("study.") + one) return true;
-    return scenarios && (key == "study.scenario-aggregate" || key == "study.scenarios");
-  };
   for (const auto& [key, value] : settings) {
-    if (key == "sections" || value.empty() || key.starts_with("surrogate.") ||
-        (key.starts_with("study.") && !of_outcomes(key)))
-      continue;
+    if (key == "sections" || value.empty()) continue;
     std::string kind = key.substr(0, key.find('.')), name;
     std::size_t end = kind.size();
     for (const ini::Section& one : text.sections) {  // "outcome.wrong port.when"

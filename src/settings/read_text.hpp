@@ -10,8 +10,7 @@
 
 namespace dodyn {
 
-// Settings (key, value) as a configuration, all values as they are. Leaves out what only says how designs are searched
-// for: surrogate.*, and of study.* all that no outcome depends on.
+// Settings (key, value) as a configuration, all values as they are.
 ini::Text configuration_of(const std::vector<std::pair<std::string, std::string>>& settings, const std::string& origin);
 
 // read_settings() of such a configuration; relative files are looked for in `folder` first.

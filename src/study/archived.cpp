@@ -1,14 +1,10 @@
 #include "study/archived.hpp"
 
 #include <algorithm>
-#include <filesystem>
-#include <map>
 
 #include "archive/archive.hpp"
-#include "settings/read_text.hpp"
 #include "study/observed_data.hpp"
 #include "study/study.hpp"
-#include "surrogate/strategy_options.hpp"
 
 namespace dodyn::study {
 namespace {
@@ -85,63 +81,14 @@ std::string problem_mismatch(Settings settings, const evaluators::Evaluator& eva
   return differences(settings, then);
 }
 
-namespace {
-
-// The file that a relative path in a configuration means: beside the configuration, or beside the archive. As given
-// where there is none.
-std::string file_of(const std::string& named, const std::string& folder, const std::string& archive) {
-  namespace fs = std::filesystem;
-  if (named.empty() || fs::path(named).is_absolute()) return named;
-  for (const fs::path& base : {fs::path(folder), fs::path(archive).parent_path()})
-    if (const fs::path file = base / named; fs::is_regular_file(file)) return fs::absolute(file).string();
-  return named;
-}
-
-// What an archived study was asked to be: the settings that were given, and defaults that are others now.
-std::vector<std::pair<std::string, std::string>> asked_of(const std::string& path,
-                                                          const archive::Provenance& provenance) {
-  std::map<std::string, Key> keys;
-  for (const auto& kind : evaluators::evaluator_kinds())
-    if (kind.name == provenance.evaluator)
-      for (const Key& key : kind.keys) keys[key.name] = key;
-  const std::map<std::string, std::string> given(provenance.given.begin(), provenance.given.end());
-  std::vector<std::pair<std::string, std::string>> asked;
-  for (const auto& [name, value] : provenance.configuration) {
-    const auto key = keys.find(name);
-    const bool other_default = key != keys.end() && value != default_text(key->second);
-    if (!given.contains(name) && !other_default) continue;
-    if (name == "command.directory") continue;  // holds what the study's own programs wrote
-    const bool is_file = key != keys.end() && key->second.type == Type::path;
-    asked.emplace_back(name, is_file ? file_of(value, provenance.folder, path) : value);
-  }
-  return asked;
-}
-
-}  // namespace
-
 ArchivedStudy archived_study(const std::string& path, const std::vector<std::string>& words,
-                             std::optional<std::int64_t> id) {
-  namespace fs = std::filesystem;
+                             std::optional<std::int64_t> id, bool trusts) {
   const archive::Contents contents = contents_of(path);
-  const archive::Provenance& provenance = contents.provenance;
-  const bool folder_is_here = !provenance.folder.empty() && fs::is_directory(provenance.folder);
-  if (provenance.evaluator == "command" && !folder_is_here)
-    throw ConfigError(path + ": its command's folder $DODYN_STUDY, " + shown(provenance.folder) +
-                      ", is not here; copy it there, or start from the configuration: dodyn replay CONFIG");
   ArchivedStudy study;
-  study.settings = dodyn::read_settings(configuration_of(asked_of(path, provenance), path),
-                                        folder_is_here ? provenance.folder : fs::path(path).parent_path().string(),
-                                        words, evaluators::evaluator_kinds(), surrogate::strategy_keys());
-  for (Setting& setting : study.settings.all)  // programs must not run where those of the study did
-    if (setting.key.name == "study.archive")
-      setting.value = fs::path(path).filename().replace_extension(".replay.h5").string();
-  study.evaluator = evaluators::make_evaluator(study.settings);
-  for (const auto& [key, value] : study.evaluator->input_fingerprints())
-    for (const auto& [then, old] : provenance.configuration)
-      if (then == key && old != value)
-        throw ConfigError(path + ": " + key + " was " + old + " and is " + value + ": the file has changed since");
+  study.problem = read_problem(path, words, Use::evaluated, trusts);
+  study.evaluator = make_evaluator(study.problem);
   study.evaluation = chosen(path, contents, id);
-  if (study.evaluation.design.size() != static_cast<Eigen::Index>(study.settings.variables.size()))
+  if (study.evaluation.design.size() != static_cast<Eigen::Index>(study.problem.settings.variables.size()))
     throw ConfigError(path + ": its design variables are set on the command line; allowed: other settings");
   return study;
 }

@@ -11,6 +11,7 @@
 #include "evaluators/evaluator.hpp"
 #include "record/task.hpp"
 #include "settings/settings.hpp"
+#include "study/problem.hpp"
 
 namespace dodyn::study {
 
@@ -25,17 +26,14 @@ std::string problem_mismatch(Settings settings, const evaluators::Evaluator& eva
 Outcome archived(const std::string& path, const Settings& settings, const evaluators::Evaluator& evaluator,
                  std::optional<std::int64_t> id);
 
-// The study that an archive is of, from its own configuration, and one of its evaluations, as settled by the settings
-// that `words` of a command line change. Relative files are looked for in the configuration's folder, beside the archive
-// and in the working directory.
+// The study that an archive is of, as the words of a command line change it, and one of its evaluations.
 struct ArchivedStudy {
-  Settings settings;
+  Problem problem;  // before the evaluator, which reads its files
   std::unique_ptr<evaluators::Evaluator> evaluator;
   Evaluation evaluation;  // the one with this id, or the best
 };
-// Throws ConfigError, one line: no archive, no such evaluation, a model that has changed since, or a command whose folder
-// is not on this machine.
+// Throws ConfigError, one line: no archive, no such evaluation, and as read_problem() and make_evaluator() do.
 ArchivedStudy archived_study(const std::string& path, const std::vector<std::string>& words,
-                             std::optional<std::int64_t> id);
+                             std::optional<std::int64_t> id, bool trusts);
 
 }  // namespace dodyn::study

@@ -15,6 +15,7 @@
 #include "record/machine.hpp"
 #include "record/random.hpp"
 #include "study/observed_data.hpp"
+#include "study/problem.hpp"
 #include "surrogate/sampling.hpp"
 #include "surrogate/strategy_options.hpp"
 
@@ -463,8 +464,9 @@ Study::Study(const Settings& settings, const Evaluator& evaluator, surrogate::St
 }
 
 Settings identity_of(Settings settings, const Evaluator& evaluator) {
-  for (const auto& [key, value] : evaluator.input_fingerprints()) {
-    settings.all.push_back({{.name = key, .type = Type::text}, value, "default"});
+  for (const auto& file : evaluator.input_files()) {
+    const std::string& value = file.checksum;
+    settings.all.push_back({{.name = file.key, .type = Type::text}, value, "default"});
     // A file that a command names may have come since: an archive without it agrees.
     if (settings.evaluator == "command") settings.all.back().key.default_value = value;
   }
@@ -496,8 +498,10 @@ archive::Archive Study::open(archive::Provenance provenance) {
   const std::filesystem::path folder = settings_.folder;
   provenance.folder = (folder.empty() ? std::filesystem::current_path() : std::filesystem::absolute(folder)).string();
   try {
-    if (!std::filesystem::exists(std::filesystem::status(path)))
+    if (!std::filesystem::exists(std::filesystem::status(path))) {
+      add_files(settings_, evaluator_, provenance);
       return archive::Archive::create(path, layout_, provenance);
+    }
 
     const auto look = [&] {
       if (const std::string reason = interruption_(); !reason.empty())

@@ -16,6 +16,7 @@
 #include "archive/archive.hpp"
 #include "archive/hdf5_file.hpp"
 #include "archive/schema.hpp"
+#include "record/text.hpp"
 
 namespace dodyn::archive {
 
@@ -42,6 +43,10 @@ inline Layout example_layout() {
           {"knee", "score"}};
 }
 
+inline HeldFile held_file(const std::string& name, const std::string& path, const std::string& content) {
+  return {name, path, checksum(content), content, content.size(), true};
+}
+
 inline Provenance example_provenance() {
   return {"gait",
           {{"study.evaluator", "gait"},
@@ -56,7 +61,12 @@ inline Provenance example_provenance() {
           4,
           {{"compiler", "g++ 12"}, {"modules", "gcc:openmpi"}, {"job", ""}},
           {{"gait.note", "knee.cfg:12"}, {"odd = key", "command line"}},
-          "/home/somebody/studies"};
+          "/home/somebody/studies",
+          {held_file("../models/knee.model", "models/knee.model", "[model]\n"),
+           held_file("empty", "studies/empty", ""),
+           {"/opt/solver", "", "0123456789abcdef", "", 1 << 30, false}},
+          "studies",
+          true};
 }
 
 inline Outcome outcome(std::int64_t id) {

@@ -50,6 +50,10 @@ TEST(Archive, RoundTripOfEveryField) {
   EXPECT_EQ(got.host, wrote.host);
   EXPECT_EQ(got.ranks, wrote.ranks);
   EXPECT_EQ(got.machine, wrote.machine);
+  EXPECT_EQ(got.files, wrote.files);
+  EXPECT_EQ(got.folder_of_files, "studies");
+  EXPECT_EQ(read_head(path).provenance.files, wrote.files);
+  EXPECT_TRUE(read_head(path).evaluations.empty());
 
   const Layout layout = example_layout(), &read_back = contents.layout;
   ASSERT_EQ(read_back.variables.size(), 1u);

@@ -61,6 +61,18 @@ void append(hid_t file, const Outcome& one) {
   write_rows(file, table, rows, {&row, 1});
 }
 
+void replace_paths(hid_t file, const std::vector<std::string>& paths) {
+  const Handle group = open_group(file, "/files");
+  H5Adelete(group, "paths");
+  set_attribute(group, "paths", paths);
+}
+
+void replace_sizes(hid_t file, const std::vector<double>& sizes) {
+  const Handle group = open_group(file, "/files");
+  H5Adelete(group, "sizes");
+  set_attribute(group, "sizes", sizes);
+}
+
 const std::vector<Damage> corpus = {
     {"'stop_reason'",
      [](hid_t file, auto&) {
@@ -202,6 +214,98 @@ const std::vector<Damage> corpus = {
      [](hid_t file, auto&) {
        check(H5Lmove(file, "/trajectories/q", file, "/elsewhere", H5P_DEFAULT, H5P_DEFAULT), "");
        check(H5Lcreate_soft("/elsewhere", file, "/trajectories/q", H5P_DEFAULT, H5P_DEFAULT), "");
+     }},
+    {"/files: the path '../models/knee.model'",
+     [](hid_t file, auto&) {
+       replace_paths(file, {"../models/knee.model", "studies/empty", ""});
+     }},
+    {"/files: the path '/models/knee.model'",
+     [](hid_t file, auto&) {
+       replace_paths(file, {"/models/knee.model", "studies/empty", ""});
+     }},
+    {"/files: the path 'a/../../b'",
+     [](hid_t file, auto&) {
+       replace_paths(file, {"a/../../b", "studies/empty", ""});
+     }},
+    {"/files: the path 'a/b/'",
+     [](hid_t file, auto&) {
+       replace_paths(file, {"a/b/", "studies/empty", ""});
+     }},
+    {"/files: the path ''",
+     [](hid_t file, auto&) {
+       replace_paths(file, {"", "studies/empty", ""});
+     }},
+    {"/files: the path 'a b'",
+     [](hid_t file, auto&) {
+       replace_paths(file, {"a\nb", "studies/empty", ""});
+     }},
+    {"/files: the path 'xxxx",
+     [](hid_t file, auto&) {
+       replace_paths(file, {std::string(300, 'x'), "studies/empty", ""});
+     }},
+    {"is there twice",
+     [](hid_t file, auto&) {
+       replace_paths(file, {"a", "a", ""});
+     }},
+    {"is there twice",
+     [](hid_t file, auto&) {
+       replace_paths(file, {"a", "a/b", ""});
+     }},
+    {"is there twice",
+     [](hid_t file, auto&) {
+       replace_paths(file, {"a/b", "a", ""});
+     }},
+    {"differ in number", [](hid_t file, auto&) { replace_paths(file, {"a"}); }},
+    {"/files: the folder",
+     [](hid_t file, auto&) {
+       const Handle group = open_group(file, "/files");
+       H5Adelete(group, "folder");
+       set_attribute(group, "folder", std::string("../.."));
+     }},
+    {"/files: 1001 files",
+     [](hid_t file, auto&) {
+       const Handle group = open_group(file, "/files");
+       for (const char* name : {"names", "paths", "checksums"}) {
+         H5Adelete(group, name);
+         set_attribute(group, name, std::vector<std::string>(1001, "a"));
+       }
+       H5Adelete(group, "sizes");
+       set_attribute(group, "sizes", std::vector<double>(1001, 1.0));
+     }},
+    {"/files: more than 16 MiB",
+     [](hid_t file, auto&) {
+       replace_sizes(file, {1e14, 0, 0});
+       replace_dataset(file, "/files/0", H5T_STD_U8LE, {hsize_t{100000000000000}}, chunks({1 << 20}));
+     }},
+    {"/files: the size",
+     [](hid_t file, auto&) {
+       replace_sizes(file, {not_a_number, 0, 0});
+     }},
+    {"/files: the size",
+     [](hid_t file, auto&) {
+       replace_sizes(file, {-1, 0, 0});
+     }},
+    {"/files/0 has another shape",
+     [](hid_t file, auto&) {
+       replace_sizes(file, {9, 0, 0});
+     }},
+    {"/files/0 has another shape",
+     [](hid_t file, auto&) { replace_dataset(file, "/files/0", H5T_NATIVE_DOUBLE, {8}, H5P_DEFAULT); }},
+    {"/files/0 (models/knee.model) does not fit its checksum",
+     [](hid_t file, auto&) {
+       const Handle dataset = open_dataset(file, "/files/0");
+       check(H5Dwrite(dataset, H5T_NATIVE_UINT8, H5S_ALL, H5S_ALL, H5P_DEFAULT, "[mobel]\n"), "");
+     }},
+    {"/files/0",
+     [](hid_t file, auto& victim) {  // a file of the reader would come along with the study
+       const Handle list = own(H5Pcreate(H5P_DATASET_CREATE), "HDF5");
+       check(H5Pset_external(list, victim.c_str(), 0, H5F_UNLIMITED), "");
+       replace_dataset(file, "/files/0", H5T_STD_U8LE, {8}, list);
+     }},
+    {"/files",
+     [](hid_t file, auto& victim) {
+       check(H5Ldelete(file, "/files", H5P_DEFAULT), "");
+       check(H5Lcreate_external(victim.c_str(), "/", file, "/files", H5P_DEFAULT, H5P_DEFAULT), "");
      }},
     {"row 6", [](hid_t file, auto&) { append(file, changed(6, [](auto& e) { e.design.resize(0); })); }, true},
     {"row 6", [](hid_t file, auto&) { append(file, changed(6, [](auto& e) { e.status = Status(77); })); }, true},

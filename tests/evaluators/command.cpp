@@ -360,9 +360,9 @@ TEST_F(CommandTest, AChangedScriptIsNoticed) {
   const std::string line = "sh \"$DODYN_STUDY/cost.sh\" >> " + directory + "/log";
   std::ofstream(directory + "/log") << "grows";
   const auto evaluator = evaluator_of(line);
-  const auto input_fingerprints = evaluator->input_fingerprints();
-  ASSERT_EQ(input_fingerprints.size(), 1u);  // not the log
-  EXPECT_EQ(input_fingerprints[0].first, "command.cost.sh-checksum");
+  const auto input_files = evaluator->input_files();
+  ASSERT_EQ(input_files.size(), 1u);  // not the log
+  EXPECT_EQ(input_files[0].key, "command.cost.sh-checksum");
   EXPECT_EQ(evaluate(*evaluator).evaluation.cost, 1);
   std::filesystem::last_write_time(directory + "/cost.sh", std::filesystem::file_time_type::clock::now());
   EXPECT_TRUE(evaluate(*evaluator).evaluation.ok());  // another time, the same text
@@ -371,7 +371,7 @@ TEST_F(CommandTest, AChangedScriptIsNoticed) {
   EXPECT_TRUE(is_machine_trouble(changed)) << changed.reason;
   EXPECT_HAS(changed.reason, "/cost.sh has changed since the run began");
   EXPECT_TRUE(std::isnan(changed.cost));
-  EXPECT_NE(evaluator_of(line)->input_fingerprints(), input_fingerprints);
+  EXPECT_NE(evaluator_of(line)->input_files(), input_files);
   // in the middle of an evaluation
   write("3");
   const auto replaced = evaluator_of("sh $DODYN_STUDY/cost.sh; echo ':' > " + directory + "/cost.sh");

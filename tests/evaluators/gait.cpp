@@ -228,10 +228,10 @@ TEST(GaitEvaluator, TellsWhereTheTimeWent) {
 
 // A study of a model file knows what the file said.
 TEST(GaitEvaluator, AChangedModelFileIsAnotherStudy) {
-  EXPECT_EQ(make_evaluator(small_study())->input_fingerprints().size(),
+  EXPECT_EQ(make_evaluator(small_study())->input_files().size(),
             1u);  // texts that come with the program change, too
   const std::string path = testing::TempDir() + "gait-changed.model";
-  const auto input_fingerprints = [&](const char* mass) {
+  const auto input_files = [&](const char* mass) {
     std::ofstream(path)
         << "[model]\ndimension = 2\nswing-foot = right\n[parameters]\nknee = 0.5\n"
            "[link left]\nparent = ground\njoint = point + revolute\nend = 0, 2*knee\nmass = "
@@ -241,9 +241,9 @@ TEST(GaitEvaluator, AChangedModelFileIsAnotherStudy) {
     std::string config = testing::TempDir() + "gait-changed.cfg";
     std::ofstream(config) << "[study]\nevaluator = gait\n[design]\nknee.min = 0.4\nknee.max = 0.6\n[gait]\nmodel = "
                           << path << "\n";
-    return make_evaluator(read_settings(config, {}))->input_fingerprints();
+    return make_evaluator(read_settings(config, {}))->input_files();
   };
-  const auto first = input_fingerprints("2"), again = input_fingerprints("2"), changed = input_fingerprints("3");
+  const auto first = input_files("2"), again = input_files("2"), changed = input_files("3");
   ASSERT_EQ(first.size(), 1u);
   EXPECT_EQ(first, again);
   EXPECT_NE(first, changed);

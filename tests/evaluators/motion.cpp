@@ -207,15 +207,15 @@ TEST(Motion, EachMistakeGetsItsLine) {
 // A study of a model file knows what the file said.
 TEST(Motion, AChangedModelFileIsAnotherStudy) {
   const std::string path = testing::TempDir() + "motion-changed.model";
-  const auto input_fingerprints = [&](const std::string& mass) {
+  const auto input_files = [&](const std::string& mass) {
     std::string text = slider;
     text.replace(text.find("mass = 1"), 8, "mass = " + mass);
     std::ofstream(path) << text;
     std::string words = rest_to_rest;
     words.replace(words.find("slider.model"), 12, path);
-    return study(words)->input_fingerprints();
+    return study(words)->input_files();
   };
-  const auto first = input_fingerprints("1"), again = input_fingerprints("1"), changed = input_fingerprints("2");
+  const auto first = input_files("1"), again = input_files("1"), changed = input_files("2");
   ASSERT_EQ(first.size(), 1u);
   EXPECT_EQ(first, again);
   EXPECT_NE(first, changed);

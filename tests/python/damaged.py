@@ -11,7 +11,7 @@ import sys
 import tempfile
 import time
 
-from studies import DODYN, RECORD, dodyn, make, seal
+from studies import DODYN, RECORD, ROOT, dodyn, make, seal
 
 try:
     import h5py
@@ -116,6 +116,19 @@ CRAFTED = {
 }  # fmt: skip
 
 
+HELD = {
+    "content": lambda f: f["files/0"].__setitem__(0, 1),
+    "size": lambda f: f["files"].attrs.__setitem__("sizes", [3.0]),
+    "sizes": lambda f: f["files"].attrs.__setitem__("sizes", [3.0, 4.0]),
+    "numbers": lambda f: replaced(f, "files/0", np.zeros(12)),
+    "link": lambda f: (f.__delitem__("files/0"), f.__setitem__("files/0", h5py.SoftLink("/evaluations/id"))),
+    "elsewhere": lambda f: (f.__delitem__("files"), f.__setitem__("files", h5py.ExternalLink("beam.h5", "files"))),
+    "large": lambda f: (f.__delitem__("files/0"), f["files"].attrs.__setitem__("sizes", [2.0**40]),
+                        f.create_dataset("files/0", shape=(2**40,), dtype="u1", chunks=(2**20,))),
+    "no names": lambda f: f["files"].attrs.__delitem__("names"),
+}  # fmt: skip
+
+
 def crafted():
     """Files that HDF5 reads, but that are no archives: one line and exit code 2."""
     with open("secret", "wb") as file:
@@ -130,6 +143,20 @@ def crafted():
             code = main(["report", path, "-o", "out.html"])
         said = error.getvalue()
         assert code == 2 and said.startswith(f"dodyn: {path}: ") and said.count("\n") == 1 and "; " in said, (name, code, said)
+    # Files that are not what the program writes: whoever asks for them is refused.
+    with open(os.path.join(ROOT, "configs", "command-beam.sh"), "rb") as file:
+        script = file.read()
+    assert package.open("beam.h5").files == {"command-beam.sh": script}
+    for name, change in HELD.items():
+        shutil.copy("beam.h5", "held.h5")
+        with h5py.File("held.h5", "r+", libver="latest") as file:
+            change(file)
+        try:
+            package.open("held.h5").files
+        except package.ArchiveError as error:
+            assert str(error).startswith("held.h5: ") and "\n" not in str(error), (name, error)
+        else:
+            raise AssertionError(name)
     # A label beyond its names, and a status that is none, are shown as they are.
     shutil.copy("beam.h5", "label.h5")
     with h5py.File("label.h5", "r+", libver="latest") as file:

@@ -27,6 +27,7 @@ class GaitDesigns {
   const dmoc::GaitSettings& gait() const { return gait_; }
   const std::string& model() const { return model_; }
   const std::string& text() const { return text_; }
+  std::string model_name() const { return settings_.text("gait.model"); }
 
   // Of every actuator: whether the cost depends on it.
   std::vector<bool> has_cost() const;

@@ -68,8 +68,8 @@ class GaitEvaluator final : public Evaluator {
   std::vector<Quantity> metrics() const override { return gait_metrics(); }
   Channels channels() const override;
   Outcome evaluate(const Task& task) const override;
-  std::vector<std::pair<std::string, std::string>> input_fingerprints() const override {
-    return {{"gait.model-checksum", checksum(designs_.text())}};
+  std::vector<InputFile> input_files() const override {
+    return {{"gait.model-checksum", checksum(designs_.text()), designs_.model_name(), designs_.text()}};
   }
   int parts() const override { return search_.parts; }
   Outcome join(const Evaluation& asked, std::vector<Outcome> parts) const override;

@@ -163,8 +163,8 @@ class HybridEvaluator final : public Evaluator {
 
   Channels channels() const override { return run_->channels(own_.nodes); }
 
-  std::vector<std::pair<std::string, std::string>> input_fingerprints() const override {
-    return {{"motion.model-checksum", checksum(model_text_)}};
+  std::vector<InputFile> input_files() const override {
+    return {{"motion.model-checksum", checksum(model_text_), settings_.text("hybrid.model"), model_text_}};
   }
 
   Outcome evaluate(const Task& task) const override {

@@ -85,6 +85,7 @@ class MotionDesigns {
   // How deep a contact overlaps at each row of coordinates about no reference, m.
   Eigen::VectorXd depths(const Contact& contact, const Eigen::VectorXd& design, const Eigen::MatrixXd& q) const;
   const std::string& text() const { return text_; }  // of the model
+  std::string model_name() const { return settings_.text("motion.model"); }
   const dmoc::System& system() const { return *system_; }
   const std::vector<Phase>& phases() const { return phases_; }
   bool periodic() const { return periodic_; }

@@ -155,8 +155,8 @@ class MotionEvaluator final : public Evaluator {
 
   bool has_gradients() const override { return true; }
   bool uses_warm_start() const override { return true; }
-  std::vector<std::pair<std::string, std::string>> input_fingerprints() const override {
-    return {{"motion.model-checksum", checksum(designs_.text())}};
+  std::vector<InputFile> input_files() const override {
+    return {{"motion.model-checksum", checksum(designs_.text()), designs_.model_name(), designs_.text()}};
   }
   std::vector<Quantity> metrics() const override { return motion_metrics(designs_); }
   Channels channels() const override;

@@ -99,7 +99,7 @@ InitialStates::InitialStates(const Settings& settings, const systems::Model& mod
       }
     }
     if (file) {
-      read_file(*file, settings.file);
+      read_file(*file, settings.folder);
     } else {
       std::vector<bool> wide;
       for (const auto& [low, high] : ranges_) wide.push_back(!(low == high));
@@ -168,14 +168,15 @@ InitialStates::Target InitialStates::target(const std::string& name) const {
   }
 }
 
-void InitialStates::read_file(const CustomEntry& entry, const std::string& configuration) {
+void InitialStates::read_file(const CustomEntry& entry, const std::string& folder) {
   std::filesystem::path path = entry.value;
   if (path.is_relative() && entry.source != "command line") {
-    const auto beside = std::filesystem::path(configuration).parent_path() / path;
+    const auto beside = std::filesystem::path(folder) / path;
     std::error_code none;
     if (std::filesystem::exists(beside, none)) path = beside;
   }
   try {
+    file_name_ = entry.value;
     file_text_ = ini::read_file(path.string());
   } catch (const ConfigError& error) {
     throw entry.error(error.what());

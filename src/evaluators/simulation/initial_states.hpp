@@ -42,7 +42,9 @@ class InitialStates {
 
   int count() const { return static_cast<int>(points_.cols()); }
   const std::vector<std::string>& variables() const { return names_; }
-  const std::string& file_text() const { return file_text_; }  // of initial-states.file; empty: there is none
+  // Of initial-states.file; empty: there is none.
+  const std::string& file_text() const { return file_text_; }
+  const std::string& file_name() const { return file_name_; }
   // Whether starts differ in parameters of the model.
   bool varies_model() const { return varies_model_; }
 
@@ -61,7 +63,7 @@ class InitialStates {
   };
   Target target(const std::string& name) const;
   std::vector<CustomEntry> repeated(const std::vector<CustomEntry>& entries) const;
-  void read_file(const CustomEntry& entry, const std::string& configuration);
+  void read_file(const CustomEntry& entry, const std::string& folder);
   void put(const Target& to, double value, Start& start) const;
 
   const systems::Model& model_;
@@ -77,7 +79,7 @@ class InitialStates {
     Formula value;
   };
   std::vector<Assignment> assignments_;
-  std::string file_text_;
+  std::string file_name_, file_text_;
   bool varies_model_ = false;
 };
 

@@ -1,0 +1,324 @@
+#include "study/problem.hpp"
+
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <map>
+#include <stdexcept>
+
+#include "record/text.hpp"
+#include "settings/read_text.hpp"
+#include "study/study.hpp"
+#include "surrogate/strategy_options.hpp"
+#include "systems/model.hpp"
+
+namespace dodyn::study {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::uintmax_t max_checksum_bytes = 64 << 20;  // of a file that is read for its checksum alone
+
+std::string content_of(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return std::string(std::istreambuf_iterator<char>(file), {});
+}
+
+// Whether the file is there with this content; nothing is known of what is no regular file.
+std::optional<bool> agrees(const fs::path& path, const archive::HeldFile& held) {
+  std::error_code error;
+  if (!fs::is_regular_file(path, error)) return std::nullopt;
+  return fs::file_size(path, error) == held.size && held.size <= max_checksum_bytes &&
+         checksum(content_of(path)) == held.checksum;
+}
+
+bool is_shipped_model(const archive::HeldFile& held) {
+  const auto& shipped = systems::shipped_models();
+  const auto at = shipped.find(held.name);
+  return at != shipped.end() && checksum(at->second) == held.checksum;
+}
+
+void write_file(const fs::path& path, const std::string& content) {
+  fs::create_directories(path.parent_path());
+  std::ofstream file(path, std::ios::binary);
+  file.write(content.data(), static_cast<std::streamsize>(content.size()));
+  file.close();
+  if (!file) throw ConfigError(path.string() + ": cannot be written: " + std::strerror(errno));
+}
+
+// ---- reading an archive --------------------------------------------------------------------------------------------
+
+// Settings of the machine and the moment, and paths that a run writes to: an archive from elsewhere does not choose these.
+bool is_local(const std::string& key) {
+  return key == "study.archive" || key == "study.snapshot" || key == "command.directory";
+}
+
+// The file that a relative path in a configuration means: beside the configuration, or beside the archive. As given
+// where there is none.
+std::string find_here(const std::string& named, const std::string& folder, const std::string& archive) {
+  if (named.empty() || fs::path(named).is_absolute()) return named;
+  std::error_code error;
+  for (const fs::path& base : {fs::path(folder), fs::path(archive).parent_path()})
+    if (const fs::path file = base / named; fs::is_regular_file(file, error)) return fs::absolute(file).string();
+  return named;
+}
+
+// What an archived study was asked to be: the settings that were given, and defaults that are others now. `found` has the
+// file of each path that means another one here.
+std::vector<std::pair<std::string, std::string>> settings_asked(const std::string& path,
+                                                                const archive::Provenance& provenance,
+                                                                const std::map<std::string, std::string>& found) {
+  std::map<std::string, Key> keys;
+  for (const auto& kind : evaluators::evaluator_kinds())
+    if (kind.name == provenance.evaluator)
+      for (const Key& key : kind.keys) keys[key.name] = key;
+  const std::map<std::string, std::string> given(provenance.given.begin(), provenance.given.end());
+  const auto is_held = [&](const std::string& name) {
+    return std::any_of(provenance.files.begin(), provenance.files.end(),
+                       [&](const archive::HeldFile& held) { return held.is_held && held.name == name; });
+  };
+  std::vector<std::pair<std::string, std::string>> asked;
+  for (const auto& [name, value] : provenance.configuration) {
+    const auto key = keys.find(name);
+    const bool other_default = key != keys.end() && value != default_text(key->second);
+    if ((!given.contains(name) && !other_default) || is_local(name)) continue;
+    const bool is_file = key != keys.end() && key->second.type == Type::path;
+    if (const auto at = found.find(value); at != found.end())
+      asked.emplace_back(name, at->second);
+    else
+      asked.emplace_back(name, is_file && !is_held(value) ? find_here(value, provenance.folder, path) : value);
+  }
+  return asked;
+}
+
+// Where the configuration's files are, and a file in place of each name that would mean another one.
+struct Place {
+  std::string folder;
+  std::map<std::string, std::string> found = {};
+};
+
+Place unpack(Problem& problem) {
+  const archive::Provenance& provenance = problem.provenance;
+  std::error_code error;
+  const bool folder_is_here = !provenance.folder.empty() && fs::is_directory(provenance.folder, error);
+  const std::string here = folder_is_here ? provenance.folder : fs::path(problem.archive).parent_path().string();
+  std::vector<const archive::HeldFile*> needed;
+  bool all_agree = true;
+  for (const archive::HeldFile& held : provenance.files) {
+    if (!held.is_held || is_shipped_model(held)) continue;
+    needed.push_back(&held);
+    const fs::path original = fs::path(provenance.folder) / held.name;
+    const std::optional<bool> same = folder_is_here ? agrees(original, held) : std::nullopt;
+    if (same == false)
+      problem.notes.push_back("note: " + original.string() + " is another version than " + problem.archive +
+                              " holds; the archive's is used. The difference: dodyn show " + problem.archive +
+                              " --diff " + provenance.folder);
+    all_agree = all_agree && same == true;
+  }
+  const bool is_command = provenance.evaluator == "command";
+  if (is_command && folder_is_here && all_agree) return {here};  // programs may read more there than their line names
+  if (is_command && !folder_is_here && !provenance.holds_files)
+    throw ConfigError(problem.archive + ": its command's folder $DODYN_STUDY, " + shown(provenance.folder) +
+                      ", is not here, and archives of that time hold no files; copy it there, or start from the "
+                      "configuration");
+  if (needed.empty() && !is_command) return {here};
+  problem.unpacked_files = std::make_shared<const TemporaryFolder>();
+  const fs::path root = problem.unpacked_files->path();
+  Place place{provenance.folder_of_files.empty() ? root.string() : (root / provenance.folder_of_files).string()};
+  fs::create_directories(place.folder);
+  for (const archive::HeldFile* held : needed) {
+    write_file(root / held->path, held->content);
+    if (held->path != (fs::path(provenance.folder_of_files) / held->name).lexically_normal())
+      place.found[held->name] = (root / held->path).string();
+  }
+  return place;
+}
+
+}  // namespace
+
+TemporaryFolder::TemporaryFolder() {
+  std::string name = (fs::temp_directory_path() / "dodyn-XXXXXX").string();
+  const auto fail = [&](int error) { throw std::runtime_error(name + ": " + std::strerror(error)); };
+  if (!::mkdtemp(name.data())) fail(errno);
+  path_ = name;
+  owner_ = ::getpid();
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) fail(errno);
+  alive_ = ends[1];
+  posix_spawn_file_actions_t actions;
+  posix_spawnattr_t attributes;
+  ::posix_spawn_file_actions_init(&actions);
+  ::posix_spawn_file_actions_adddup2(&actions, ends[0], 0);
+  for (const int stream : {1, 2}) ::posix_spawn_file_actions_addopen(&actions, stream, "/dev/null", O_WRONLY, 0);
+  ::posix_spawn_file_actions_addclosefrom_np(&actions, 3);
+  ::posix_spawnattr_init(&attributes);
+  ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID);
+  const char* words[] = {"sh", "-c", "trap '' INT TERM HUP USR1 USR2; cat; rm -rf -- \"$0\"", name.c_str(), nullptr};
+  const int error = ::posix_spawn(&remover_, "/bin/sh", &actions, &attributes, const_cast<char**>(words), ::environ);
+  ::posix_spawn_file_actions_destroy(&actions);
+  ::posix_spawnattr_destroy(&attributes);
+  ::close(ends[0]);
+  if (error != 0) {
+    ::close(alive_);
+    fs::remove_all(path_);
+    fail(error);
+  }
+}
+
+TemporaryFolder::~TemporaryFolder() {
+  ::close(alive_);
+  if (::getpid() != owner_) return;  // a child of a fork
+  std::error_code error;
+  fs::remove_all(path_, error);
+  ::waitpid(remover_, nullptr, 0);
+}
+
+bool is_archive(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  char head[4] = {};
+  return file.read(head, 4) && std::string(head, 4) == "\x89HDF";
+}
+
+Problem read_problem(const std::string& path, const std::vector<std::string>& words, Use use, bool trusts) {
+  if (!is_archive(path)) return {evaluators::read_settings(path, words)};
+  Problem problem{{}, {}, path};
+  try {
+    problem.provenance = archive::read_head(path).provenance;
+  } catch (const archive::Busy&) {
+    throw;
+  } catch (const archive::Error& error) {
+    throw ConfigError(error.what());
+  }
+  const archive::Provenance& provenance = problem.provenance;
+  if (provenance.evaluator == "command" && use != Use::described && !trusts) {
+    std::string line;
+    for (const auto& [key, value] : provenance.configuration)
+      if (key == "command.run" || key == "command.serve") line += value;
+    throw ConfigError(path + ": its designs are evaluated by a program that the archive names: " + shown(line, 200) +
+                      "; read its files (dodyn show " + path + " --extract FOLDER), then add --trust");
+  }
+  const Place place = unpack(problem);
+  const std::string own =
+      use == Use::evaluated ? fs::path(path).filename().replace_extension(".replay.h5").string() : path;
+  auto asked = settings_asked(path, provenance, place.found);
+  asked.emplace_back("study.archive", own);
+  problem.settings = dodyn::read_settings(configuration_of(asked, path), place.folder, words,
+                                          evaluators::evaluator_kinds(), surrogate::strategy_keys());
+  return problem;
+}
+
+std::unique_ptr<evaluators::Evaluator> make_evaluator(const Problem& problem) {
+  auto evaluator = evaluators::make_evaluator(problem.settings);
+  if (problem.archive.empty()) return evaluator;
+  const auto from_command_line = [&](auto&& what) {
+    return std::any_of(problem.settings.all.begin(), problem.settings.all.end(),
+                       [&](const Setting& setting) { return setting.source == "command line" && what(setting); });
+  };
+  const auto files = evaluator->input_files();
+  for (const auto& [key, sum] : problem.provenance.configuration) {
+    const std::string end = "-checksum";
+    if (!key.ends_with(end)) continue;
+    const auto file =
+        std::find_if(files.begin(), files.end(), [&, key = key](const auto& one) { return one.key == key; });
+    if (file != files.end() && file->checksum == sum) continue;
+    if (from_command_line([&](const Setting& setting) {
+          return setting.key.name == "command.run" || setting.key.name == "command.serve" ||
+                 (file != files.end() && setting.value == file->name);
+        }))
+      continue;
+    const std::string name = key.substr(key.find('.') + 1, key.size() - end.size() - key.find('.') - 1);
+    throw ConfigError(problem.archive + ": " + key + " was " + sum + " and is " +
+                      (file != files.end() ? file->checksum + ": the file has changed since"
+                                           : "none: " + name + " is not here, and the archive does not hold it"));
+  }
+  return evaluator;
+}
+
+void add_files(const Settings& settings, const evaluators::Evaluator& evaluator, archive::Provenance& provenance) {
+  provenance.holds_files = true;
+  auto files = evaluator.input_files();
+  for (const char* key : {"surrogate.initial-designs", "surrogate.prior-evaluations"})
+    if (settings.given(key) && std::count(settings.idle.begin(), settings.idle.end(), key) == 0)
+      files.push_back({"", "", settings.text(key), "", settings.path(key)});
+  // A path on the command line means a file of the working directory; the configuration of an archive has it in full.
+  for (auto& file : files)
+    for (const Setting& setting : settings.all)
+      if (setting.key.type == Type::path && setting.source == "command line" && setting.value == file.name &&
+          fs::exists(file.name))
+        file.name = fs::absolute(file.name).string();
+
+  // The folder that has all files with a relative name below it is some levels above the configuration's.
+  const fs::path configuration =
+      settings.folder.empty() ? fs::current_path() : fs::absolute(settings.folder).lexically_normal();
+  std::ptrdiff_t levels = 0;
+  for (const auto& file : files) {
+    const fs::path name = fs::path(file.name).lexically_normal();
+    levels = std::max<std::ptrdiff_t>(levels, std::count(name.begin(), name.end(), ".."));
+  }
+  fs::path top = configuration, folder;
+  if (!top.has_filename()) top = top.parent_path();  // of "configs/"
+  for (; levels > 0; --levels, top = top.parent_path()) folder = top.filename() / folder;
+  provenance.folder_of_files = folder.lexically_normal().string();
+  if (provenance.folder_of_files.ends_with('/')) provenance.folder_of_files.pop_back();
+  if (provenance.folder_of_files == ".") provenance.folder_of_files.clear();
+
+  std::size_t total = 0;
+  for (auto& file : files) {
+    const bool is_absolute = fs::path(file.name).is_absolute();
+    const bool of_machine = is_absolute && file.key.starts_with("command.");
+    if (std::any_of(provenance.files.begin(), provenance.files.end(),
+                    [&](const archive::HeldFile& held) { return held.name == file.name; }))
+      continue;  // of several scenarios
+    archive::HeldFile held{file.name, "", file.checksum};
+    if (is_shipped_model(held))
+      held.path = "shipped/" + file.name;
+    else if (is_absolute && !of_machine)
+      held.path =
+          (fs::path("absolute") / std::to_string(provenance.files.size()) / fs::path(file.name).filename()).string();
+    else if (!of_machine)
+      held.path = (folder / file.name).lexically_normal().string();
+    if (!archive::is_held_path(held.path)) held.path.clear();
+    if (std::any_of(provenance.files.begin(), provenance.files.end(),
+                    [&](const archive::HeldFile& other) { return !held.path.empty() && other.path == held.path; }))
+      continue;  // the same file by another name
+    std::error_code error;
+    held.size = file.path.empty() ? file.content.size() : static_cast<std::size_t>(fs::file_size(file.path, error));
+    if (error) continue;  // who reads it complains
+    held.is_held = !held.path.empty() && total + held.size <= archive::max_held_bytes &&
+                   provenance.files.size() < archive::max_held_files;
+    if (held.is_held) {
+      held.content = file.path.empty() ? file.content : content_of(file.path);
+      held.checksum = checksum(held.content);
+      held.size = held.content.size();
+      total += held.size;
+    }
+    provenance.files.push_back(std::move(held));
+  }
+}
+
+std::vector<std::string> extract_files(const archive::Provenance& provenance, const std::string& folder) {
+  std::error_code error;
+  if (fs::exists(fs::symlink_status(folder, error)))
+    throw ConfigError(folder + ": exists already; give the name of a new folder");
+  std::vector<std::string> written;
+  try {
+    fs::create_directories(fs::path(folder) / provenance.folder_of_files);
+    for (const archive::HeldFile& held : provenance.files)
+      if (held.is_held) {
+        written.push_back((fs::path(folder) / held.path).string());
+        write_file(written.back(), held.content);
+      }
+  } catch (const fs::filesystem_error& failure) {
+    throw ConfigError(folder + ": cannot be written: " + failure.code().message());
+  }
+  return written;
+}
+
+}  // namespace dodyn::study
