@@ -71,6 +71,13 @@ def rabbit():
     expect("docs/walkers.md", f"| a step in 0.6 s (0.75 m/s) | {at['knee']:.4f} | {slow:.5f} |")
 
 
+def human():
+    _, cost, best = study(config("human"), "--study.archive", "human.h5")
+    person = value(dodyn("solve", config("human"), "--design.knee", "0.49875"), r"^cost +(\S+)")
+    assert abs(best["knee"] - 0.65) < 1e-9, best
+    expect("docs/walkers.md", f"| nothing | {person:.5f} | {cost:.5f} | {100 * (1 - cost / person):.1f} % |")
+
+
 def impacts():
     evaluations, cost, best = study(config("walker-recovery"), "--study.archive", "recovery.h5")
     _, _, tick = study(config("pendulum-tick"), "--study.archive", "tick.h5")
@@ -104,7 +111,7 @@ def walkers():
 
 with tempfile.TemporaryDirectory(prefix="dodyn-stated-") as directory:
     os.chdir(directory)
-    for figures in (walkers,) if "long" in sys.argv[2:] else (readme, impacts, rabbit):
+    for figures in (walkers, human) if "long" in sys.argv[2:] else (readme, impacts, rabbit):
         figures()
 print("\n".join(bad))
 sys.exit(bool(bad))
