@@ -64,7 +64,7 @@ TEST(TreeGait, DerivativeOfTheLagrangianWithRespectToTheDesignIsExact) {
 TEST(TreeGait, AllNodesAtOnceAreTheNodesOneByOne) {
   const auto [walker, numbers] = built_in("spatial-biped", 0.42);
   const PinnedSystem& stance = walker->system->pinned(walker->feet());
-  const auto of = [&](const Function& f) { return element(f, numbers); };
+  const auto of = [&numbers = numbers](const Function& f) { return element(f, numbers); };
   std::mt19937_64 random(3);
   std::uniform_real_distribution<double> uniform(-0.6, 0.6);
   for (const Element& f : {element(stance.action, numbers, {0.01}), element(stance.action, numbers, {0.02}),

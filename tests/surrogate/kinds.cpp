@@ -89,7 +89,7 @@ TEST(Kinds, ConditionsAndConstraints) {
   for (const StrategyKind& strategy : strategy_kinds()) {
     const std::vector<Key> keys = strategy.keys.keys();
     for (const auto& [name, those] : takers)
-      EXPECT_EQ(std::any_of(keys.begin(), keys.end(), [&](const Key& key) { return key.name == name; }),
+      EXPECT_EQ(std::any_of(keys.begin(), keys.end(), [&name = name](const Key& key) { return key.name == name; }),
                 those.contains(strategy.name))
           << strategy.name << " " << name;
     if (!takers.at("surrogate.design-constraints").contains(strategy.name)) continue;

@@ -440,7 +440,7 @@ TEST(Model, DescriptionNamesEverything) {
     const Model model = read_model(text, name);
     const auto values = model.evaluate<double>();
     const std::string told = description(model, values);
-    const auto expect = [&](const std::string& word) {
+    const auto expect = [&, &name = name](const std::string& word) {
       EXPECT_NE(told.find(word), std::string::npos) << name << " " << word;
     };
     const auto& tree = model.structure;

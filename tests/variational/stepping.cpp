@@ -216,7 +216,7 @@ TEST(PlasticJump, NeedsTheProjectionForOrderTwo) {
     const Matrix<3> Q = momentum_projection<2, 3>(evaluate<3>(wedge.left_foot(), q).jacobian, M);
     const auto energy = [&](const Vector3& p) { return 0.5 * p.dot(M.llt().solve(p)); };
     const double exact = energy(continuous(wedge, q, Vector3(-v)).momentum) * (1.0 - 25.0 / 289.0);
-    const auto loss = [&](const Vector3& p) {
+    const auto loss = [&, &q = q](const Vector3& p) {
       return energy(Vector3(Q * arriving)) - energy(plastic_jump(wedge, wedge.right_foot(), q, p));
     };
     with[i] = std::abs(loss(Vector3(Q * arriving)) - exact);
