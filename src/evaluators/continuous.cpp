@@ -10,6 +10,7 @@
 
 #include "autodiff/tape.hpp"
 #include "dmoc/attitudes.hpp"
+#include "evaluators/rollout/feedback.hpp"
 #include "record/text.hpp"
 
 namespace dodyn::evaluators {
@@ -21,9 +22,11 @@ using Eigen::MatrixXd;
 using Eigen::VectorXd;
 using Vars = std::vector<Var>;
 
-constexpr double step_tolerance = 1e-9;  // of a step, absolute and relative
-constexpr int most_steps = 200000;       // of a phase
-constexpr double chart_turn = 0.5;       // rad, by which a joint of three turns may leave its reference
+constexpr double step_tolerance = 1e-9;   // of a step, absolute and relative
+constexpr double rough_tolerance = 1e-7;  // the same for derivatives, which need not be exact
+constexpr double nudge = 1e-4;  // of coordinates, rates and controls for slopes, relative to 1 or the largest control
+constexpr int most_steps = 200000;  // of an interval
+constexpr double chart_turn = 0.5;  // rad, by which a joint of three turns may leave its reference
 
 // Mass matrix, and bias: M a = bias. Inputs: q, v, u, references.
 dmoc::Function record_motion(const dmoc::System& system) {
@@ -61,6 +64,17 @@ dmoc::Function record_motion(const dmoc::System& system) {
       });
 }
 
+// By Taylor's series of a matrix halved until it is small, squared as often.
+MatrixXd exponential(const MatrixXd& matrix) {
+  const double norm = matrix.cwiseAbs().rowwise().sum().maxCoeff();
+  const int halvings = std::isfinite(norm) && norm > 0.25 ? static_cast<int>(std::ceil(std::log2(norm / 0.25))) : 0;
+  const MatrixXd small = matrix / std::exp2(halvings), one = MatrixXd::Identity(matrix.rows(), matrix.cols());
+  MatrixXd sum = one;
+  for (int power = 9; power > 0; --power) sum = one + small * sum / power;
+  for (int i = 0; i < halvings; ++i) sum = (sum * sum).eval();
+  return sum;
+}
+
 class ContinuousDriver {
  public:
   ContinuousDriver(const dmoc::System& system, const std::vector<double>& numbers)
@@ -75,16 +89,45 @@ class ContinuousDriver {
       const PlannedPhase& phase = phases[i];
       moving_ = system_.pinned(phase.held).moving;
       if (phase.restarts) begin(phase);
-      if (!std::isfinite(departure_.largest)) departure_ = {0.0, 0.0};
+      if (!std::isfinite(departure_.largest)) departure_ = {0.0, 0.0, 0.0, 0.0};
       for (Eigen::Index k = 0; k < phase.u.rows(); ++k) {
         u_ = phase.u.row(k).transpose();
-        if (!advance(phase.interval)) return {infinity, infinity};
+        if (!advance(phase.interval, step_tolerance)) return {infinity, infinity, infinity, infinity};
         departure_.largest = std::max(departure_.largest, distance(phase.q.row(k + 1).transpose()));
       }
       if (i + 1 == phases.size() || phases[i + 1].restarts)
         departure_.at_end = std::max(departure_.at_end, distance(phase.q.row(phase.q.rows() - 1).transpose()));
     }
     return departure_;
+  }
+
+  // With feedback.
+  void track(const std::vector<PlannedPhase>& phases, Departure& departure) {
+    departure.tracked = departure.correction = 0.0;
+    for (const PlannedPhase& phase : phases) {
+      moving_ = system_.pinned(phase.held).moving;
+      const VectorXd now = state_;
+      const dmoc::Reference about = reference_;
+      const auto nodes = nodes_of(phase);
+      const auto feedback = regulated(phase, nodes);
+      if (!phase.restarts) refer_to(now, about, nodes[0].reference);
+      VectorXd x = phase.restarts ? nodes[0].state : state_;
+      for (Eigen::Index k = 0; k < phase.u.rows(); ++k) {
+        const auto at = static_cast<std::size_t>(k);
+        VectorXd u = phase.u.row(k).transpose();
+        if (!feedback.empty()) {
+          const VectorXd correction = feedback[at].gain * (x - nodes[at].state)(moves()) + feedback[at].ahead;
+          departure.correction = std::max(departure.correction, correction.cwiseAbs().maxCoeff());
+          u -= correction;
+        }
+        if (!through(phase, nodes, k, x, u)) {
+          departure.tracked = departure.correction = infinity;
+          return;
+        }
+        x = state_;
+        departure.tracked = std::max(departure.tracked, distance(phase.q.row(k + 1).transpose()));
+      }
+    }
   }
 
  private:
@@ -132,13 +175,90 @@ class ContinuousDriver {
     return v;
   }
 
-  void begin(const PlannedPhase& phase) {
-    const VectorXd q = phase.q.row(0).transpose();
+  // At a node of the plan, about the attitudes there.
+  void begin(const PlannedPhase& phase, Eigen::Index node = 0) {
+    const VectorXd q = phase.q.row(node).transpose();
     reference_ = system_.charts().empty() ? system_.no_reference() : attitudes_.at(q, system_.no_reference());
     const VectorXd about = attitudes_.moved(q, system_.no_reference(), reference_);
     u_ = VectorXd::Zero(system_.inputs());
     state_.resize(2 * n_);
-    state_ << about, rates(about, attitudes_.about_angles(phase.p, about, reference_));
+    state_ << about, rates(about, attitudes_.about_angles(phase.p.row(node).transpose(), about, reference_));
+  }
+  struct Node {
+    VectorXd state;
+    dmoc::Reference reference;
+  };
+  std::vector<Node> nodes_of(const PlannedPhase& phase) {
+    std::vector<Node> nodes;
+    for (Eigen::Index k = 0; k < phase.q.rows(); ++k) {
+      begin(phase, k);
+      nodes.push_back({state_, reference_});
+    }
+    return nodes;
+  }
+  // Places of coordinates and rates that move among those of a state.
+  std::vector<Eigen::Index> moves() const {
+    std::vector<Eigen::Index> all(moving_.begin(), moving_.end());
+    for (const int c : moving_) all.push_back(n_ + c);
+    return all;
+  }
+  // From a state at a node to the next node, about the attitudes planned there. False: it has no end.
+  bool through(const PlannedPhase& phase, const std::vector<Node>& nodes, Eigen::Index k, const VectorXd& x,
+               const VectorXd& u) {
+    const auto at = static_cast<std::size_t>(k);
+    reference_ = nodes[at].reference;
+    state_ = x;
+    u_ = u;
+    if (!advance(phase.interval, step_tolerance)) return false;
+    refer_to(state_, reference_, nodes[at + 1].reference);
+    return true;
+  }
+  // Feedback along a phase, from the slopes of the equations half way through every interval; none where nothing can be
+  // controlled, or where an interval has no end.
+  std::vector<Feedback> regulated(const PlannedPhase& phase, const std::vector<Node>& nodes) {
+    if (phase.u.size() == 0) return {};
+    const double largest = phase.u.cwiseAbs().maxCoeff(), push = nudge * std::max(largest, 1e-9);
+    const auto free = moves();
+    const auto size = static_cast<Eigen::Index>(free.size()), inputs = phase.u.cols();
+    std::vector<LinearInterval> intervals;
+    for (Eigen::Index k = 0; k < phase.u.rows(); ++k) {
+      const auto at = static_cast<std::size_t>(k);
+      reference_ = nodes[at].reference;
+      state_ = nodes[at].state;
+      u_ = phase.u.row(k).transpose();
+      if (!advance(0.5 * phase.interval, rough_tolerance)) return {};
+      const VectorXd x = state_, straight = slope(x)(free);
+      MatrixXd slopes = MatrixXd::Zero(size + inputs, size + inputs);
+      for (Eigen::Index i = 0; i < size; ++i)
+        slopes.col(i).head(size) =
+            (slope(x + nudge * VectorXd::Unit(2 * n_, free[static_cast<std::size_t>(i)]))(free) - straight) / nudge;
+      const VectorXd u = u_;
+      for (Eigen::Index i = 0; i < inputs; ++i) {
+        u_ = u + push * VectorXd::Unit(inputs, i);
+        slopes.col(size + i).head(size) = (slope(x)(free) - straight) / push;
+      }
+      u_ = u;
+      if (!advance(0.5 * phase.interval, rough_tolerance)) return {};
+      refer_to(state_, reference_, nodes[at + 1].reference);
+      const MatrixXd through = exponential(phase.interval * slopes);
+      intervals.push_back({through.topLeftCorner(size, size), through.topRightCorner(size, inputs),
+                           (state_ - nodes[at + 1].state)(free)});
+    }
+    VectorXd Q(size);
+    Q << VectorXd::Constant(size / 2, 1.0 / (usual_deviation * usual_deviation)),
+        VectorXd::Constant(size / 2, 1.0 / (usual_deviation_of_rate * usual_deviation_of_rate));
+    const double scale = usual_correction * std::max(largest, 1e-9);
+    return regulator(intervals, Q, VectorXd::Constant(inputs, 1.0 / (scale * scale)), weight_at_the_end);
+  }
+  // The state, with attitudes about other references.
+  void refer_to(const VectorXd& state, const dmoc::Reference& from, const dmoc::Reference& to) {
+    reference_ = from;
+    state_ = state;
+    if (from == to) return;
+    const VectorXd q = state.head(n_), along = attitudes_.along_axes(momenta(q, state.tail(n_)), q, from);
+    const VectorXd about = attitudes_.moved(q, from, to);
+    reference_ = to;
+    state_ << about, rates(about, attitudes_.about_angles(along, about, to));
   }
   // Joints of three turns that have left their references get new ones.
   void refer() {
@@ -146,15 +266,11 @@ class ContinuousDriver {
     for (int i = 0; i < n_; ++i)
       if (system_.is_chart(i)) farthest = std::max(farthest, std::abs(state_(i)));
     if (farthest < chart_turn) return;
-    const VectorXd q = state_.head(n_), along = attitudes_.along_axes(momenta(q, state_.tail(n_)), q, reference_);
-    const dmoc::Reference next = attitudes_.at(q, reference_);
-    const VectorXd about = attitudes_.moved(q, reference_, next);
-    reference_ = next;
-    state_ << about, rates(about, attitudes_.about_angles(along, about, next));
+    refer_to(VectorXd(state_), reference_, attitudes_.at(state_.head(n_), reference_));
   }
 
   // Through an interval; false: it has no end.
-  bool advance(double interval) {
+  bool advance(double interval, double tolerance) {
     static constexpr double a[6][6] = {{1.0 / 5},
                                        {3.0 / 40, 9.0 / 40},
                                        {44.0 / 45, -56.0 / 15, 32.0 / 9},
@@ -178,7 +294,7 @@ class ContinuousDriver {
       VectorXd miss = VectorXd::Zero(2 * n_);
       for (std::size_t j = 0; j < 7; ++j) miss += h * error[j] * k[j];
       const double size =
-          (miss.array().abs() / (step_tolerance * (1.0 + state_.array().abs().max(next.array().abs())))).maxCoeff();
+          (miss.array().abs() / (tolerance * (1.0 + state_.array().abs().max(next.array().abs())))).maxCoeff();
       const double factor = size > 0.0 ? std::clamp(0.9 * std::pow(size, -0.2), 0.2, 5.0) : 5.0;
       if (size <= 1.0) {
         time += h;
@@ -224,19 +340,28 @@ class ContinuousDriver {
 
 Departure drive_continuously(const dmoc::System& system, const std::vector<double>& numbers,
                              const std::vector<PlannedPhase>& phases) {
-  return phases.empty() ? Departure{} : ContinuousDriver(system, numbers).run(phases);
+  if (phases.empty()) return {};
+  ContinuousDriver driver(system, numbers);
+  Departure departure = driver.run(phases);
+  driver.track(phases, departure);
+  return departure;
 }
 
-std::string departure_text(double at_end, double largest, const std::string& note) {
+std::string departure_text(const Departure& departure, const std::string& note) {
   const std::string remark = note.empty() ? "" : " (" + note + ")";
-  if (std::isnan(at_end)) return "  the continuous equations of motion were not driven" + remark + "\n";
-  if (std::isinf(at_end))
-    return "  the continuous equations of motion have no solution under these controls to the end" + remark + "\n";
-  return formatted(
-             "  the continuous equations of motion under these controls end %.2g from the plan, at most %.2g from its "
-             "nodes (m, rad)",
-             at_end, largest) +
-         remark + "\n";
+  if (std::isnan(departure.largest)) return "  the continuous equations of motion were not driven" + remark + "\n";
+  std::string text =
+      std::isinf(departure.largest)
+          ? "  the continuous equations of motion have no solution under these controls to the end" + remark + "\n"
+          : formatted(
+                "  the continuous equations of motion under these controls end %.2g from the plan, at most %.2g from "
+                "its nodes (m, rad)",
+                departure.at_end, departure.largest) +
+                remark + "\n";
+  if (std::isfinite(departure.tracked))
+    text += formatted("  with feedback at every node at most %.2g from them, by corrections of at most %.3g\n",
+                      departure.tracked, departure.correction);
+  return text;
 }
 
 }  // namespace dodyn::evaluators

@@ -47,6 +47,11 @@ std::vector<Finding> examine(const Examined& m) {
        formatted("parts overlap by %.3g mm between time steps", 1e3 * m.overlap));
   find(turn > 60.0, unresolved, formatted("a joint turns by %.0f degrees in one time step", turn));
   find(balance > 0.2 * m.work, unresolved, formatted("work and losses differ by %.3g J of %.3g J", balance, m.work));
+  if (const auto& [allowed, tracked, intervals, evaluator] = m.accuracy; allowed > 0.0)
+    find(tracked > allowed, unresolved,
+         formatted("on %.0f intervals the continuous equations of motion depart by %.3g (m, rad) from the plan with "
+                   "feedback; %s.accuracy is %.3g",
+                   intervals, tracked, evaluator.c_str(), allowed));
   find(turn > 20.0 && turn <= 60.0, suspicious, formatted("a joint turns by %.0f degrees in one time step", turn));
   find(balance > 0.05 * m.work && balance <= 0.2 * m.work, suspicious,
        formatted("work and losses differ by %.3g J of %.3g J", balance, m.work));

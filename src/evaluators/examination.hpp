@@ -44,6 +44,12 @@ struct Examined {
   double lift = not_a_number;                 // of a walker's foot, m
   double spike = 0.0, largest_control = 0.0;  // of a control over both neighbouring time steps'; N or N m
   std::vector<Exertion> exertions = {};
+  struct Accuracy {
+    double allowed = 0.0;           // m or rad; 0: any
+    double tracked = not_a_number;  // Departure::tracked (evaluators/continuous.hpp)
+    double intervals = 0.0;
+    std::string evaluator;
+  } accuracy = {};
 };
 
 std::vector<Finding> examine(const Examined& motion);

@@ -45,14 +45,15 @@ Eigen::MatrixXd joints_of(const std::vector<Optimum>& optima) {
   return m;
 }
 
-std::string optima_text(const Eigen::MatrixXd& table, double starts, double solved, const std::string& unit) {
-  std::string text = formatted("  %.0f of %.0f starts ended at an optimum", solved, starts);
+std::string optima_text(const Eigen::MatrixXd& table, double guesses, double solved, const std::string& unit) {
   Eigen::Index rows = 0;
   while (rows < table.rows() && std::isfinite(table(rows, 0))) ++rows;
-  if (rows == 0) return text + "\n";
-  text += formatted(", %.0f of them at the best; starts that differ little may miss better ones\n", table(0, 1));
-  if (rows == 1) return text;
-  text += formatted("  %d distinct optima: cost, starts, distance to the best (%s)\n", static_cast<int>(rows),
+  if (rows == 0) return formatted("  none of %.0f initial guesses ended at an optimum\n", guesses);
+  std::string text =
+      formatted("  %.0f of %.0f initial guesses found it; %.0f ended at an optimum\n", table(0, 1), guesses, solved);
+  if (rows == 1)
+    return text + "  no other optimum was found; there may be a better one, since the guesses differ little\n";
+  text += formatted("  %d distinct optima: cost, initial guesses, distance to the best (%s)\n", static_cast<int>(rows),
                     unit.c_str());
   for (Eigen::Index i = 0; i < rows; ++i)
     text += formatted("    %-12.6g %3.0f  %.3f\n", table(i, 0), table(i, 1), table(i, 3));

@@ -9,7 +9,7 @@ namespace dodyn::evaluators {
 
 struct Optimum {
   double cost = 0.0;
-  int count = 0;  // of the starts
+  int count = 0;  // of the initial guesses
   double residual = 0.0;
   Eigen::VectorXd joints;  // at all nodes
 };
@@ -22,8 +22,8 @@ void add(std::vector<Optimum>& optima, Optimum found);
 Eigen::MatrixXd table(const std::vector<Optimum>& optima, int rows);
 Eigen::MatrixXd joints_of(const std::vector<Optimum>& optima);
 
-// Lines of a report: of so many starts, how many ended at an optimum and how many at which. `table`: as above, or empty.
-// `unit`: of distances.
-std::string optima_text(const Eigen::MatrixXd& table, double starts, double solved, const std::string& unit);
+// Returns lines of a report: how many of the initial guesses found the best optimum, and the distinct ones. `table`: as
+// above, or empty. `unit`: of distances.
+std::string optima_text(const Eigen::MatrixXd& table, double guesses, double solved, const std::string& unit);
 
 }  // namespace dodyn::evaluators

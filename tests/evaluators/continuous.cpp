@@ -9,8 +9,10 @@
 #include <filesystem>
 #include <fstream>
 #include <limits>
+#include <tuple>
 
 #include "evaluators/evaluator.hpp"
+#include "evaluators/refinement.hpp"
 #include "systems/model.hpp"
 #include "whole.hpp"
 
@@ -110,8 +112,9 @@ inertia = 0.3, 0.2, 0.1
   phase.interval = h;
   phase.q = Eigen::MatrixXd::Zero(K + 1, 6);
   phase.u = Eigen::MatrixXd::Zero(K, 0);
-  phase.p = Eigen::VectorXd::Zero(6);
-  phase.p << 2.0, 0.0, 0.0, 0.3 * spin(0), 0.2 * spin(1), 0.1 * spin(2);  // along the world's axes
+  phase.p = Eigen::MatrixXd::Zero(K + 1, 6);
+  phase.p.row(0) << 2.0, 0.0, 0.0, 0.3 * spin(0), 0.2 * spin(1), 0.1 * spin(2);  // along the world's axes
+  phase.p.rowwise() = Eigen::RowVectorXd(phase.p.row(0));                        // which nothing changes
   const auto euler = [&](const Eigen::Vector3d& at) -> Eigen::Vector3d {
     return inertia.cwiseInverse().asDiagonal() * Eigen::Vector3d(inertia.cwiseProduct(at).cross(at));
   };
@@ -132,20 +135,102 @@ inertia = 0.3, 0.2, 0.1
   const auto numbers = model.evaluate<double>().numbers;
   const Departure departure = drive_continuously(system, numbers, {phase});
   EXPECT_LE(departure.largest, 1e-6);
+  EXPECT_LE(departure.tracked, 1e-6);  // without a control, feedback adds nothing
+  EXPECT_EQ(departure.correction, 0.0);
   phase.q(K, 4) += 0.01;  // a plan that ends elsewhere
   EXPECT_NEAR(drive_continuously(system, numbers, {phase}).at_end, 0.01, 1e-6);
 }
 
+// A pendulum that stands up: on 16 intervals its plan is far from what its controls do, feedback or not.
+const std::string pendulum = R"([model]
+dimension = 2
+gravity = 9.81
+[link rod]
+parent = ground
+joint = revolute
+coordinates = a
+end = 0, -1
+[mass tip]
+link = rod
+at = 0, -1
+mass = 1
+[actuator motor]
+coordinate = a
+)";
+std::string swing_up(int intervals, const std::string& keys) {
+  return keys + "[phase only]\nintervals = " + std::to_string(intervals) +
+         "\nduration = 3\n[initial-state]\na = 0\nmomentum = 0\n[goal]\na = pi\nrate(a) = 0\n[cost]\n"
+         "squared-control = 1\n";
+}
+
+TEST_F(Continuous, APlanThatItsControlsDoNotMakeIsRefinedOrRefused) {
+  const auto evaluated = [&](int intervals, const std::string& keys) {
+    const auto evaluator = study(pendulum, swing_up(intervals, keys));
+    Outcome outcome = evaluator->evaluate(task());
+    const double error = metric(*evaluator, outcome, "tracking_error"), on = metric(*evaluator, outcome, "intervals");
+    return std::tuple{outcome, error, on};
+  };
+  const auto [rough, error, intervals] = evaluated(16, "accuracy = 0\n");
+  ASSERT_EQ(rough.evaluation.status, Status::ok) << rough.evaluation.reason;
+  EXPECT_EQ(intervals, 16.0);
+  const std::string asked = "accuracy = " + std::to_string(error / 10.0) + "\n";
+
+  const auto [refused, same, still] = evaluated(16, asked + "refinements = 0\n");
+  EXPECT_EQ(refused.evaluation.status, Status::not_converged);
+  EXPECT_EQ(same, error);
+  EXPECT_EQ(still, 16.0);
+  EXPECT_NE(refused.evaluation.reason.find("on 16 intervals"), std::string::npos) << refused.evaluation.reason;
+  EXPECT_NE(refused.evaluation.reason.find("motion.accuracy is"), std::string::npos) << refused.evaluation.reason;
+  EXPECT_EQ(refused.evaluation.gradient.size(), 0);
+
+  const auto [fine, less, more] = evaluated(16, asked + "refinements = 4\n");
+  ASSERT_EQ(fine.evaluation.status, Status::ok) << fine.evaluation.reason;
+  EXPECT_LE(less, error / 10.0);
+  EXPECT_EQ(std::fmod(std::log2(more / 16.0), 1.0), 0.0);
+  EXPECT_GT(more, 16.0);
+  // Time steps of the study's mesh are not those of the motion: what they turn by is no finding.
+  EXPECT_EQ(fine.evaluation.reason.find("in one time step"), std::string::npos) << fine.evaluation.reason;
+  // the motion of that mesh, at the study's nodes
+  const auto [meshed, error_there, there] = evaluated(static_cast<int>(more), "accuracy = 0\n");
+  EXPECT_NEAR(fine.evaluation.cost, meshed.evaluation.cost, 1e-6 * meshed.evaluation.cost);
+  EXPECT_NEAR(less, error_there, 1e-6);
+  ASSERT_EQ(fine.trajectory.values[1].rows(), 17);
+  const auto stride = static_cast<Eigen::Index>(more / 16.0);
+  for (Eigen::Index k = 0; k <= 16; ++k)
+    EXPECT_NEAR(fine.trajectory.values[1](k, 0), meshed.trajectory.values[1](stride * k, 0), 1e-5);
+  for (Eigen::Index k = 0; k < 16; ++k)
+    EXPECT_NEAR(fine.trajectory.values[3](k, 0), meshed.trajectory.values[3].middleRows(stride * k, stride).mean(),
+                1e-4);
+}
+
+TEST(Refinement, HalvesUntilBothAreMetOrNoMoreIsAllowed) {
+  const auto halves = [](Meshed& m) -> std::string {  // second order, to a cost of 1
+    m = {1.0 + (m.cost - 1.0) / 4.0, m.tracked / 4.0};
+    return "";
+  };
+  const Meshed first{1.64, 0.32};
+  EXPECT_EQ(refine({}, first, halves).count, 0);
+  EXPECT_EQ(refine({0.32, 0.0, 5}, first, halves).count, 0);
+  EXPECT_EQ(refine({0.01, 0.0, 5}, first, halves).count, 3);
+  EXPECT_EQ(refine({0.01, 0.0, 2}, first, halves).count, 2);
+  EXPECT_EQ(refine({0.0, 0.05, 9}, first, halves).count, 3);
+  EXPECT_NEAR(refine({0.0, 0.05, 9}, first, halves).change, 1.01 / 1.04 - 1.0, 1e-12);
+  EXPECT_EQ(refine({0.001, 0.05, 9}, first, halves).count, 5);
+  const Refinement failed = refine({0.01, 0.0, 5}, first, [](Meshed&) { return "iteration limit"; });
+  EXPECT_EQ(failed.count, 0);
+  EXPECT_EQ(failed.failure, "iteration limit");
+}
+
 TEST_F(Continuous, WhatIsNotDrivenIsNamed) {
   EXPECT_TRUE(std::isnan(Departure{}.at_end));
-  EXPECT_EQ(departure_text(not_a_number, not_a_number, "contacts push by an energy of overlap"),
+  EXPECT_EQ(departure_text({}, "contacts push by an energy of overlap"),
             "  the continuous equations of motion were not driven (contacts push by an energy of overlap)\n");
   EXPECT_EQ(
-      departure_text(3.6, 3.7, ""),
+      departure_text({3.6, 3.7, 0.02, 1.5}, ""),
       "  the continuous equations of motion under these controls end 3.6 from the plan, at most 3.7 from its nodes "
-      "(m, rad)\n");
+      "(m, rad)\n  with feedback at every node at most 0.02 from them, by corrections of at most 1.5\n");
   const double none = std::numeric_limits<double>::infinity();
-  EXPECT_NE(departure_text(none, none, "").find("have no solution"), std::string::npos);
+  EXPECT_NE(departure_text({none, none, none, none}, "").find("have no solution"), std::string::npos);
   const auto evaluator =
       make_evaluator(read_settings(std::string(CONFIGS) + "/cube-wall.cfg", {"--motion.initial-guesses", "1"}));
   const Outcome outcome = evaluator->evaluate(task());

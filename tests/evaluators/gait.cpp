@@ -11,6 +11,7 @@
 #include "evaluators/evaluator.hpp"
 #include "evaluators/gait/design.hpp"
 #include "evaluators/gait/metrics.hpp"
+#include "evaluators/optima.hpp"
 #include "systems/model.hpp"
 #include "whole.hpp"
 
@@ -136,7 +137,8 @@ TEST(GaitEvaluator, PartsFindWhatOneTaskFinds) {
 }
 
 TEST(GaitEvaluator, OptimaAreListedOnceTheBestFirst) {
-  const auto evaluator = make_evaluator(small_study({"--gait.initial-guesses", "12", "--gait.shifts", "0"}));
+  const auto evaluator =
+      make_evaluator(small_study({"--gait.initial-guesses", "12", "--gait.shifts", "0", "--gait.accuracy", "0"}));
   const Outcome outcome = evaluator->evaluate(task(0.45));
   const Eigen::MatrixXd list = optima(outcome);
   ASSERT_GE(list.rows(), 2);  // from twelve random starts
@@ -146,7 +148,20 @@ TEST(GaitEvaluator, OptimaAreListedOnceTheBestFirst) {
   EXPECT_EQ(list.rows(), metric(*evaluator, outcome.evaluation, "optima"));
   EXPECT_LE(list.col(2).maxCoeff(), 1e-9);
   for (Eigen::Index i = 1; i < list.rows(); ++i) EXPECT_GE(list(i, 0), list(i - 1, 0));
-  EXPECT_NE(evaluator->report(outcome).find("distinct optima"), std::string::npos);
+  const std::string report = evaluator->report(outcome);
+  EXPECT_NE(report.find(std::to_string(list.rows()) + " distinct optima: cost, initial guesses"), std::string::npos)
+      << report;
+  EXPECT_NE(report.find(std::to_string(static_cast<int>(list(0, 1))) + " of 12 initial guesses found it"),
+            std::string::npos)
+      << report;
+}
+
+// All guesses at one optimum say nothing of optima that they could not reach.
+TEST(Optima, OneAloneIsNotSaidToBeTheOnlyOne) {
+  const std::string text = optima_text(table({{13.5, 8, 1e-10, Eigen::VectorXd::Zero(2)}}, 9), 8, 8, "rad");
+  EXPECT_NE(text.find("8 of 8 initial guesses found it; 8 ended at an optimum"), std::string::npos) << text;
+  EXPECT_NE(text.find("there may be a better one"), std::string::npos) << text;
+  EXPECT_EQ(optima_text({}, 8, 0, "rad"), "  none of 8 initial guesses ended at an optimum\n");
 }
 
 TEST(GaitEvaluator, CoarseStartsEndAtAGaitOfTheWholeMesh) {

@@ -29,8 +29,8 @@ GaitSearch search_of(const Settings& settings) {
   if (search.coarse_intervals == 1 || search.coarse_intervals >= settings.integer("gait.intervals"))
     throw settings.error("gait.coarse-intervals", "allowed are 0 and 2 to less than gait.intervals = " +
                                                       std::to_string(settings.integer("gait.intervals")));
-  search.refine_tolerance = settings.real("gait.refine-tolerance");
-  search.refinements = settings.integer("gait.refinements");
+  search.mesh = {settings.real("gait.accuracy"), settings.real("gait.refine-tolerance"),
+                 settings.integer("gait.refinements")};
   const std::string solver = settings.text("gait.solver");
   search.options.backend = solver == "slsqp"   ? nlp::Backend::slsqp
                            : solver == "ipopt" ? nlp::Backend::ipopt
@@ -159,10 +159,7 @@ Outcome GaitEvaluator::evaluate(const Task& task) const {
   if (e.status == Status::ok)
     e.gradient = problem.problem().design_gradient(x, found.best->multipliers, static_cast<int>(e.design.size()));
   const dmoc::GaitMotion m = problem.motion(x);
-  const PlannedPhase step{problem.walker().feet(), m.t(1) - m.t(0), m.q, m.p.row(0).transpose(), m.u};
-  const Departure departure =
-      drive_continuously(*problem.walker().system, autodiff::values_of(problem.numbers()), {step});
-  e.metrics = metrics_of(problem.report(x), departure, found);
+  e.metrics = metrics_of(problem.report(x), found);
 
   const int stride = found.intervals / designs_.gait().intervals;
   outcome.trajectory.values = {every(stride, m.t),
@@ -204,6 +201,9 @@ std::vector<Finding> GaitEvaluator::findings(const Outcome& outcome) const {
     const auto tree = system.model().tree<double>(designs_.plain(outcome.evaluation.design).numbers);
     gait.exertions = exertions(tree, values[0].col(0), values[1], values[3], designs_.has_cost());
   }
+  const Eigen::VectorXd& metrics = outcome.evaluation.metrics;
+  gait.accuracy = {search_.mesh.accuracy, metrics(gait_metric("tracking_error")), metrics(gait_metric("intervals")),
+                   "gait"};
   return examine(gait);
 }
 
@@ -347,7 +347,9 @@ std::string GaitEvaluator::report(const Outcome& outcome) const {
         metric("min_leg_distance"), metric("leg_crossings"), metric("intervals")));
   line(formatted("the difference scheme, re-solved forward through touch-down, reproduces the angles to %.1e rad",
                  metric("reintegration_error")));
-  s += departure_text(metric("end_error"), metric("max_deviation"), "from touch-down to touch-down");
+  s += departure_text(
+      {metric("end_error"), metric("max_deviation"), metric("tracking_error"), metric("tracking_correction")},
+      "from touch-down to touch-down");
   return s;
 }
 

@@ -104,9 +104,14 @@ std::vector<Key> gait_keys() {
               10000),
       integer("shifts", search.shifts,
               "the best gait is tried again with mid-step 1, 2, ... nodes earlier and later; 0: not", 0, 100),
-      real("refine-tolerance", search.refine_tolerance, "1",
+      real("accuracy", search.mesh.accuracy, "rad",
+           "largest deviation from the plan that the continuous equations of motion may have with feedback; beyond it, "
+           "time steps are halved; 0: any",
+           0.0, 10.0),
+      real("refine-tolerance", search.mesh.tolerance, "1",
            "time steps of the best gait are halved until its cost changes by less, relative; 0: never", 0.0, 1.0),
-      integer("refinements", search.refinements, "at most so many times", 1, 10),
+      integer("refinements", search.mesh.refinements,
+              "time steps are halved at most N times; a gait that misses the accuracy then is refused", 1, 10),
       one_of("validity-check",
              "of a gait that is no walk (a knee the wrong way, a ground that pulls) or that its mesh does not resolve: "
              "refuse it as infeasible or not_converged, or report it",

@@ -43,6 +43,8 @@ const std::vector<Quantity> all_metrics = {
     {"end_error", "rad",
      "largest difference of an angle at touch-down when the torques drive the continuous equations of motion"},
     {"max_deviation", "rad", "the same at any node"},
+    {"tracking_error", "rad", "the same at any node, where feedback corrects the torques at every node"},
+    {"tracking_correction", "N m", "largest torque that this feedback adds"},
     {"kkt_residual", "1", "largest residual of the first-order optimality conditions"},
     {"iterations", "1", "iterations of the solver, all starts together"},
     {"guesses", "1", "initial guesses tried"},
@@ -63,7 +65,7 @@ Eigen::Index gait_metric(std::string_view name) {
   throw std::logic_error("no metric '" + std::string(name) + "'");
 }
 
-Eigen::VectorXd metrics_of(const dmoc::GaitReport& r, const Departure& departure, const GaitFound& found) {
+Eigen::VectorXd metrics_of(const dmoc::GaitReport& r, const GaitFound& found) {
   Eigen::VectorXd metrics = Eigen::VectorXd::Constant(static_cast<Eigen::Index>(all_metrics.size()), not_a_number);
   const std::pair<const char*, double> values[] = {
       {"absolute_work", r.absolute_work},
@@ -90,8 +92,10 @@ Eigen::VectorXd metrics_of(const dmoc::GaitReport& r, const Departure& departure
       {"impact_loss", r.impact_loss},
       {"energy_balance", r.energy_balance},
       {"reintegration_error", r.reintegration_error},
-      {"end_error", departure.at_end},
-      {"max_deviation", departure.largest},
+      {"end_error", found.departure.at_end},
+      {"max_deviation", found.departure.largest},
+      {"tracking_error", found.departure.tracked},
+      {"tracking_correction", found.departure.correction},
       {"kkt_residual", found.best->residuals.largest()},
       {"iterations", found.iterations},
       {"guesses", found.tried},

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "dmoc/gait.hpp"
-#include "evaluators/continuous.hpp"
 #include "evaluators/examination.hpp"
 #include "evaluators/gait/search.hpp"
 #include "record/evaluation.hpp"
@@ -18,7 +17,7 @@ const std::vector<Quantity>& gait_metrics();
 // Its place in that list; a name that is not there is a mistake of the program.
 Eigen::Index gait_metric(std::string_view name);
 
-Eigen::VectorXd metrics_of(const dmoc::GaitReport& report, const Departure& departure, const GaitFound& found);
+Eigen::VectorXd metrics_of(const dmoc::GaitReport& report, const GaitFound& found);
 
 // What of them is examined (evaluators/examination.hpp). `may_cross`: the legs; `damped`: dampers and drag take work, too, so
 // that it need not match the impact's loss.

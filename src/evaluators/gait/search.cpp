@@ -36,6 +36,13 @@ bool better(const nlp::Solution& a, const nlp::Solution& b) {
   return is_solved(a) ? a.objective < b.objective : a.residuals.feasibility < b.residuals.feasibility;
 }
 
+// From touch-down to touch-down.
+Departure departure_of(const dmoc::WalkerGait& problem, const Eigen::VectorXd& x) {
+  const dmoc::GaitMotion m = problem.motion(x);
+  const PlannedPhase step{problem.walker().feet(), m.t(1) - m.t(0), m.q, m.p, m.u};
+  return drive_continuously(*problem.walker().system, autodiff::values_of(problem.numbers()), {step});
+}
+
 class Run {
  public:
   Run(const GaitSearch& search, int intervals, const std::function<dmoc::WalkerGait(int)>& problem_of, const Task& task,
@@ -57,6 +64,7 @@ class Run {
     else
       from_cold_starts();
     if (found_.solved > 0) bend();
+    if (found_.best && found_.best->x.allFinite()) found_.departure = departure_of(problem_, found_.best->x);
     if (found_.solved > 0) refine();
     found_.out_of_time = out_of_time();
     return std::move(found_);
@@ -160,24 +168,23 @@ class Run {
     }
   }
 
-  // Twice as many intervals, until that changes the cost by less than the tolerance.
   void refine() {
-    if (search_.refine_tolerance <= 0.0) return;
-    dmoc::GaitMotion motion = problem_.motion(found_.best->x);
-    for (int i = 0; i < search_.refinements && !out_of_time(); ++i) {
-      const dmoc::WalkerGait finer = problem_of_(2 * found_.intervals);
-      nlp::Solution solution = solve(finer, finer.refined(motion), refined_);
-      if (!is_solved(solution)) {
-        found_.note =
-            "the gait of " + std::to_string(found_.intervals) + " intervals could not be refined: " + solution.reason;
-        return;
-      }
-      found_.change = solution.objective / found_.best->objective - 1.0;
-      motion = finer.motion(solution.x);
+    const auto finer = [&](Meshed& gait) -> std::string {
+      if (out_of_time()) return "time limit";
+      const dmoc::WalkerGait now = problem_of_(2 * found_.intervals), before = problem_of_(found_.intervals);
+      nlp::Solution solution = solve(now, now.refined(before.motion(found_.best->x)), refined_);
+      if (!is_solved(solution)) return solution.reason;
       found_.best = std::move(solution);
       found_.intervals *= 2;
-      if (std::abs(found_.change) <= search_.refine_tolerance) return;
-    }
+      found_.departure = departure_of(now, found_.best->x);
+      gait = {found_.best->objective, found_.departure.tracked};
+      return "";
+    };
+    const Refinement done = evaluators::refine(search_.mesh, {found_.best->objective, found_.departure.tracked}, finer);
+    found_.change = done.change;
+    if (!done.failure.empty())
+      found_.note =
+          "the gait of " + std::to_string(found_.intervals) + " intervals could not be refined: " + done.failure;
   }
 
   const GaitSearch& search_;

@@ -8,20 +8,21 @@
 #include <vector>
 
 #include "dmoc/gait.hpp"
+#include "evaluators/continuous.hpp"
 #include "evaluators/optima.hpp"
+#include "evaluators/refinement.hpp"
 #include "nlp/solve.hpp"
 #include "record/task.hpp"
 
 namespace dodyn::evaluators {
 
 struct GaitSearch {
-  int cold = 8;                   // number of cold starts per design
-  int parts = 1;                  // tasks that share them
-  int coarse_intervals = 0;       // mesh of the first solves; 0: the study's mesh
-  int candidates = 1;             // coarse solutions, per part, that are re-solved on the study's mesh
-  int shifts = 3;                 // nodes by which the best gait is time-warped, at most, each way
-  int refinements = 3;            // of the mesh, at most
-  double refine_tolerance = 0.0;  // relative change of the cost at which refinement ends; 0: none
+  int cold = 8;              // number of cold starts per design
+  int parts = 1;             // tasks that share them
+  int coarse_intervals = 0;  // mesh of the first solves; 0: the study's mesh
+  int candidates = 1;        // coarse solutions, per part, that are re-solved on the study's mesh
+  int shifts = 3;            // nodes by which the best gait is time-warped, at most, each way
+  MeshLimits mesh = {.accuracy = 0.05, .refinements = 3};
   nlp::Options options = [] {
     nlp::Options o;
     o.tolerance = 1e-9;
@@ -48,6 +49,7 @@ struct GaitFound {
   bool out_of_time = false;
   int intervals = 0;    // of the best
   double change = 0.0;  // of the cost by the last refinement, relative
+  Departure departure;  // of the best
   std::string note;     // a refinement that failed
 };
 

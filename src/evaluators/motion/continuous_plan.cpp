@@ -38,7 +38,7 @@ ContinuousPlan continuous_plan(const MotionDesigns& designs, const Trajectory& t
       const Eigen::Index K = phase.intervals;
       one.interval = (values[time](row + K, 0) - values[time](row, 0)) / static_cast<double>(K);
       one.q = values[coordinates].middleRows(row, K + 1);
-      one.p = values[momenta].row(row).transpose();
+      one.p = values[momenta].middleRows(row, K + 1);
       one.u = values[controls].middleRows(row, K);
     }
     row += phase.intervals + 1;

@@ -118,6 +118,13 @@ MotionDesigns::MotionDesigns(const Settings& settings) : settings_(settings) {
     throw ConfigError(settings.file + ": " + complaint);
 }
 
+MotionDesigns MotionDesigns::halved() const {
+  MotionDesigns finer = *this;
+  for (Phase& phase : finer.phases_) phase.intervals *= 2;
+  for (Contact& contact : finer.contacts_) contact.node *= 2;
+  return finer;
+}
+
 Eigen::VectorXd MotionDesigns::middle() const {
   Eigen::VectorXd all(static_cast<Eigen::Index>(settings_.variables.size()));
   for (std::size_t i = 0; i < settings_.variables.size(); ++i)

@@ -79,6 +79,8 @@ class MotionDesigns {
     std::optional<Expression> friction;
     int node = 0;  // of its phase, where a penalty leaves that whole: near it, starts touch
   };
+  // The same motion on twice as many intervals.
+  MotionDesigns halved() const;
   const std::vector<Contact>& contacts() const { return contacts_; }
   // Contacts push by an energy of overlap (dmoc/penalty.hpp) in place of an event; C, N/m; 0: they do not.
   double penalty() const { return stiffness_; }

@@ -14,6 +14,7 @@
 #include "evaluators/motion/pictures.hpp"
 #include "evaluators/motion/rollout.hpp"
 #include "evaluators/optima.hpp"
+#include "evaluators/refinement.hpp"
 #include "nlp/solve.hpp"
 #include "record/random.hpp"
 #include "record/text.hpp"
@@ -33,6 +34,8 @@ struct MotionSearch {
   double tolerance = 1e-9;
   int max_iterations = 500;
   double start_seconds = 120.0;
+  double accuracy = 0.05;
+  int refinements = 2;
   bool refuses = true;
   bool lets_go = false;
   bool penalty = false;
@@ -53,6 +56,18 @@ const KeyTable<MotionSearch>& motion_keys() {
                {.description = "iterations per start", .minimum = 1, .maximum = 1e6})
           .add("time-limit-per-guess", &MotionSearch::start_seconds,
                {.unit = "s", .description = "time limit per start", .minimum = 1e-3, .maximum = 1e7})
+          .add("accuracy", &MotionSearch::accuracy,
+               {.unit = "1",
+                .description =
+                    "largest deviation from the plan (m, rad) that the continuous equations of motion may have "
+                    "with feedback; beyond it, intervals are halved; 0: any",
+                .minimum = 0.0,
+                .maximum = 1e6})
+          .add(
+              "refinements", &MotionSearch::refinements,
+              {.description = "intervals are halved at most N times; a motion that misses the accuracy then is refused",
+               .minimum = 0,
+               .maximum = 10})
           .add("steps", &MotionSearch::steps,
                {.description = "dodyn simulate: steps of the contact simulation in an interval of the motion",
                 .minimum = 1,
@@ -97,11 +112,15 @@ std::vector<Quantity> motion_metrics(const MotionDesigns& designs) {
       {"end_error", "1",
        "largest difference of a coordinate at the end when the controls drive the continuous equations of motion"},
       {"max_deviation", "1", "the same at any node"},
+      {"tracking_error", "1", "the same at any node, where feedback corrects the controls at every node"},
+      {"tracking_correction", "", "largest control that this feedback adds"},
       {"kkt_residual", "1", "largest residual of the first-order optimality conditions"},
       {"iterations", "1", "iterations of the solver, all starts together"},
       {"guesses", "1", "initial guesses tried"},
       {"guesses_solved", "1", "starts that ended at a first-order optimal point"},
       {"optima", "1", "distinct motions among these"},
+      {"intervals", "1", "intervals of the mesh that the cost is of, all phases together"},
+      {"refinement_change", "1", "relative change of the cost by the last refinement; 0 where there was none"},
   };
   for (const auto& phase : designs.phases()) list.push_back({"duration_" + phase.name, "s", "of the phase"});
   for (const auto& contact : designs.contacts()) {
@@ -167,11 +186,6 @@ class MotionEvaluator final : public Evaluator {
 
  private:
   int optima_rows() const { return search_.starts + 1; }  // and that of a parent
-  int nodes() const {
-    int count = 0;
-    for (const auto& phase : designs_.phases()) count += phase.intervals + 1;
-    return count;
-  }
   // A point that a start led to, with the problem that it solves.
   struct Found {
     TranscribedMotion planned;
@@ -179,16 +193,82 @@ class MotionEvaluator final : public Evaluator {
     int iterations = 0;
   };
   MotionPath path_of(const Trajectory& parent, const Eigen::VectorXd& design) const;
-  Found solve(const Task& task, const MotionPath& path, const Trajectory* parent) const;
+  // `controls`: of a motion nearby, as the channel has them; or null.
+  Found solve(const MotionDesigns& designs, const Task& task, const MotionPath& path,
+              const Eigen::MatrixXd* controls) const;
   Eigen::VectorXd coordinates_of(const Found& found, const Eigen::VectorXd& design) const;  // at all nodes
-  void read_off(const TranscribedMotion& planned, const nlp::Solution& best, Outcome& outcome) const;
+  // Trajectory and metrics of a motion, at all nodes of its mesh.
+  void read_off(const MotionDesigns& designs, const TranscribedMotion& planned, const nlp::Solution& best,
+                Outcome& outcome) const;
+  // Halves intervals until the best motion of the study's mesh is accurate, and returns the mesh that its trajectory has then.
+  MotionDesigns refine(const Task& task, Found& best, Outcome& outcome) const;
+  Eigen::Index place(const std::string& name) const;  // of a metric
   double metric(const Evaluation& e, const std::string& name) const;
-  std::vector<Finding> findings(const Outcome& outcome) const;
+  // `mesh`: of the trajectory.
+  std::vector<Finding> findings(const MotionDesigns& mesh, const Outcome& outcome) const;
 
   MotionDesigns designs_;
   MotionSearch search_;
   RolloutSettings rollout_;
 };
+
+int nodes_of(const MotionDesigns& designs) {
+  int count = 0;
+  for (const auto& phase : designs.phases()) count += phase.intervals + 1;
+  return count;
+}
+
+// On twice as many intervals: a path whose new nodes lie half way, and controls that last as long.
+MotionPath halved(const MotionDesigns& designs, const MotionPath& path) {
+  const dmoc::System& system = designs.system();
+  const dmoc::Attitudes attitudes(system);
+  MotionPath finer;
+  finer.duration = path.duration;
+  for (const Eigen::MatrixXd& q : path.q) {
+    Eigen::MatrixXd& all = finer.q.emplace_back(2 * q.rows() - 1, q.cols());
+    for (Eigen::Index k = 0; k < q.rows(); ++k) {
+      all.row(2 * k) = q.row(k);
+      if (k + 1 < q.rows())
+        all.row(2 * k + 1) = attitudes
+                                 .between(q.row(k).transpose(), system.no_reference(), q.row(k + 1).transpose(),
+                                          system.no_reference(), 0.5)
+                                 .transpose();
+    }
+  }
+  return finer;
+}
+Eigen::MatrixXd halved(const MotionDesigns& designs, const Eigen::MatrixXd& controls) {
+  Eigen::MatrixXd finer(2 * controls.rows() - static_cast<Eigen::Index>(designs.phases().size()), controls.cols());
+  Eigen::Index from = 0, to = 0;
+  for (const auto& phase : designs.phases()) {
+    for (int k = 0; k <= 2 * phase.intervals; ++k) finer.row(to++) = controls.row(from + k / 2);
+    from += phase.intervals + 1;
+  }
+  return finer;
+}
+
+// At the nodes of a mesh with `stride` times fewer intervals; controls and energies are the mean of these.
+Trajectory thinned(const MotionDesigns& designs, const Trajectory& fine, int stride) {
+  constexpr std::size_t controls = 3, energies = 5;  // channels
+  Trajectory all;
+  for (std::size_t c = 0; c < fine.values.size(); ++c) {
+    const Eigen::MatrixXd& rows = fine.values[c];
+    const bool mean = c == controls || c == energies;
+    Eigen::MatrixXd& kept = all.values.emplace_back(nodes_of(designs), rows.cols());
+    Eigen::Index from = 0, to = 0;
+    for (const auto& phase : designs.phases()) {
+      for (int k = 0; k <= phase.intervals; ++k, ++to) {
+        const Eigen::Index at = from + static_cast<Eigen::Index>(stride) * std::min(k, phase.intervals - 1);
+        if (mean)
+          kept.row(to) = rows.middleRows(at, stride).colwise().mean();
+        else
+          kept.row(to) = rows.row(from + static_cast<Eigen::Index>(stride) * k);
+      }
+      from += static_cast<Eigen::Index>(stride) * phase.intervals + 1;
+    }
+  }
+  return all;
+}
 
 Channels MotionEvaluator::channels() const {
   const auto& tree = designs_.system().structure();
@@ -198,7 +278,7 @@ Channels MotionEvaluator::channels() const {
   for (std::size_t p = 0; p <= tree.links.size(); ++p)
     for (int i = 0; i < tree.dimension; ++i)
       ends.push_back((p == 0 ? "root" : tree.links[p - 1].name + "_end") + letters[static_cast<std::size_t>(i)]);
-  const int N = nodes();
+  const int N = nodes_of(designs_);
   Channels list = {
       {"t", "s", "time since the start; the last node of a phase and the first of the next share it", N, {"t"}},
       {"q", "", "coordinates (m, rad)", N, tree.coordinate_names},
@@ -237,8 +317,8 @@ MotionPath MotionEvaluator::path_of(const Trajectory& parent, const Eigen::Vecto
 // From a path: where bodies are to be grown, through smaller ones; then, where attitudes have come far from their
 // references, again about new ones; and where another corner has come to lie lower than the one that touches,
 // or other edges nearer, with those.
-MotionEvaluator::Found MotionEvaluator::solve(const Task& task, const MotionPath& path,
-                                              const Trajectory* parent) const {
+MotionEvaluator::Found MotionEvaluator::solve(const MotionDesigns& designs, const Task& task, const MotionPath& path,
+                                              const Eigen::MatrixXd* controls) const {
   nlp::Options options;
   options.backend = search_.solver;
   options.tolerance = search_.tolerance;
@@ -252,20 +332,20 @@ MotionEvaluator::Found MotionEvaluator::solve(const Task& task, const MotionPath
   const auto solved = [](const nlp::Solution& s) { return s.status == SolveStatus::solved; };
   const Eigen::VectorXd& design = task.evaluation.design;
   std::vector<Touching> touching = path.touching;
-  const int steps = parent ? 0 : designs_.grow();
-  Found found{designs_.plan(design, path, steps > 0 ? 1.0 / (steps + 1) : 1.0), {}, 0};
-  Eigen::VectorXd x = designs_.start(found.planned, path);
-  if (parent) {
+  const int steps = controls ? 0 : designs.grow();
+  Found found{designs.plan(design, path, steps > 0 ? 1.0 / (steps + 1) : 1.0), {}, 0};
+  Eigen::VectorXd x = designs.start(found.planned, path);
+  if (controls) {
     Eigen::Index row = 0;
     for (int i = 0; i < found.planned.problem.phases(); ++i) {
       const auto& index = found.planned.problem.index(i);
       for (int k = 0; k < index.intervals; ++k)
-        x.segment(index.control(k), index.controls) = parent->values[3].row(row + k).transpose();
+        x.segment(index.control(k), index.controls) = controls->row(row + k).transpose();
       row += index.intervals + 1;
     }
     found.planned.problem.fill(x);
   }
-  options.warm_start = parent != nullptr || path.simulated;
+  options.warm_start = controls != nullptr || path.simulated;
   // What nothing drives obeys all but the goal; a large barrier would throw that away (of ten two-cubes, seven then fail).
   if (path.simulated) options.barrier = 1e-4;
   const auto run = [&] {
@@ -276,20 +356,20 @@ MotionEvaluator::Found MotionEvaluator::solve(const Task& task, const MotionPath
   };
   run();
   for (int step = 1; step <= steps && x.allFinite(); ++step) {
-    const MotionPath so_far = designs_.path_of(found.planned.problem, x, design);
+    const MotionPath so_far = designs.path_of(found.planned.problem, x, design);
     touching = so_far.touching;
-    found.planned = designs_.plan(design, so_far, (step + 1.0) / (steps + 1));
+    found.planned = designs.plan(design, so_far, (step + 1.0) / (steps + 1));
     const Eigen::VectorXd planes = x;
-    x = controlled(found.planned, designs_.start(found.planned, so_far), planes);
+    x = controlled(found.planned, designs.start(found.planned, so_far), planes);
     run();
   }
   for (int again = 0; again < 4 && solved(found.solution); ++again) {
-    const MotionPath so_far = designs_.path_of(found.planned.problem, x, design);
+    const MotionPath so_far = designs.path_of(found.planned.problem, x, design);
     if (farthest_chart(found.planned.problem, x) < 0.8 * dmoc::chart_limit && so_far.touching == touching) break;
     const Eigen::VectorXd before = x;
     touching = so_far.touching;
-    found.planned = designs_.plan(design, so_far);
-    x = controlled(found.planned, designs_.start(found.planned, so_far), before);
+    found.planned = designs.plan(design, so_far);
+    x = controlled(found.planned, designs.start(found.planned, so_far), before);
     options.warm_start = true;
     run();
   }
@@ -310,8 +390,8 @@ Outcome MotionEvaluator::evaluate(const Task& task) const {
   int tried = 0, solved = 0, iterations = 0;
   std::vector<Optimum> optima;
   std::array<int, 5> ends{};
-  const auto attempt = [&](const MotionPath& path, const Trajectory* parent) {
-    Found found = solve(task, path, parent);
+  const auto attempt = [&](const MotionPath& path, const Eigen::MatrixXd* controls) {
+    Found found = solve(designs_, task, path, controls);
     const nlp::Solution& s = found.solution;
     ++tried;
     iterations += found.iterations;
@@ -331,7 +411,7 @@ Outcome MotionEvaluator::evaluate(const Task& task) const {
       e.status = Status::infeasible;
       return outcome;
     }
-    if (!task.warm_start.empty()) attempt(path_of(task.warm_start, e.design), &task.warm_start);
+    if (!task.warm_start.empty()) attempt(path_of(task.warm_start, e.design), &task.warm_start.values[3]);
     for (int start = 0; start < search_.starts && !(best && task.seconds_left() == 0.0); ++start)
       attempt(designs_.path(e.design, evaluation_seed(e.seed, start), start), nullptr);
   } catch (const ConfigError& error) {
@@ -357,43 +437,84 @@ Outcome MotionEvaluator::evaluate(const Task& task) const {
     e.reason = "none of " + starts + " converged; the most feasible: " + found.reason + missed(best->planned, found.x);
   }
   if (!found.x.allFinite()) return outcome;
-  e.cost = found.objective;
+  read_off(designs_, best->planned, found, outcome);
+  e.metrics(place("intervals")) = nodes_of(designs_) - static_cast<double>(designs_.phases().size());
+  e.metrics(place("refinement_change")) = 0.0;
+  const MotionDesigns mesh = e.status == Status::ok ? refine(task, *best, outcome) : designs_;
+  e.cost = best->solution.objective;
   if (e.status == Status::ok)
-    e.gradient =
-        best->planned.problem.problem().design_gradient(found.x, found.multipliers, static_cast<int>(e.design.size()));
-  read_off(best->planned, found, outcome);
+    e.gradient = best->planned.problem.problem().design_gradient(best->solution.x, best->solution.multipliers,
+                                                                 static_cast<int>(e.design.size()));
+  e.metrics(place("iterations")) = iterations;
+  e.metrics(place("guesses")) = tried;
+  e.metrics(place("guesses_solved")) = solved;
+  e.metrics(place("optima")) = static_cast<double>(optima.size());
+  judge(findings(mesh, outcome), search_.refuses, e);
+  if (const int stride = mesh.phases().front().intervals / designs_.phases().front().intervals; stride > 1)
+    outcome.trajectory = thinned(designs_, outcome.trajectory, stride);
   outcome.trajectory.values.push_back(table(optima, optima_rows()));
-  const std::array<std::pair<const char*, double>, 4> counts = {{{"iterations", iterations},
-                                                                 {"guesses", tried},
-                                                                 {"guesses_solved", solved},
-                                                                 {"optima", static_cast<double>(optima.size())}}};
-  const auto list = motion_metrics(designs_);
-  for (std::size_t i = 0; i < list.size(); ++i)
-    for (const auto& [name, value] : counts)
-      if (list[i].name == name) e.metrics(static_cast<Eigen::Index>(i)) = value;
-  judge(findings(outcome), search_.refuses, e);
   return outcome;
 }
 
-double MotionEvaluator::metric(const Evaluation& e, const std::string& name) const {
+MotionDesigns MotionEvaluator::refine(const Task& task, Found& best, Outcome& outcome) const {
+  Evaluation& e = outcome.evaluation;
+  MotionDesigns mesh = designs_;
+  const auto finer = [&](Meshed& motion) -> std::string {
+    if (task.seconds_left() == 0.0) return "time limit";
+    MotionDesigns next = mesh.halved();
+    MotionPath path = halved(mesh, mesh.path_of(best.planned.problem, best.solution.x, e.design));
+    next.refer(path, e.design);
+    const Eigen::MatrixXd controls = halved(mesh, outcome.trajectory.values[3]);
+    Found found = solve(next, task, path, &controls);
+    if (found.solution.status != SolveStatus::solved) return found.solution.reason;
+    best = std::move(found);
+    mesh = std::move(next);
+    const double intervals = 2.0 * e.metrics(place("intervals"));
+    read_off(mesh, best.planned, best.solution, outcome);
+    e.metrics(place("intervals")) = intervals;
+    motion = {best.solution.objective, e.metrics(place("tracking_error"))};
+    return "";
+  };
+  const Refinement done = evaluators::refine({search_.accuracy, 0.0, search_.refinements},
+                                             {best.solution.objective, e.metrics(place("tracking_error"))}, finer);
+  e.metrics(place("refinement_change")) = done.change;
+  if (!done.failure.empty())
+    e.reason = formatted("%.0f intervals could not be halved: ", e.metrics(place("intervals"))) + done.failure;
+  return mesh;
+}
+
+Eigen::Index MotionEvaluator::place(const std::string& name) const {
   const auto list = motion_metrics(designs_);
-  for (std::size_t i = 0; i < list.size(); ++i)
-    if (list[i].name == name) return e.metrics(static_cast<Eigen::Index>(i));
-  return not_a_number;
+  const auto at = std::find_if(list.begin(), list.end(), [&](const Quantity& q) { return q.name == name; });
+  return at - list.begin();
 }
 
-std::vector<Finding> MotionEvaluator::findings(const Outcome& outcome) const {
+double MotionEvaluator::metric(const Evaluation& e, const std::string& name) const {
+  const Eigen::Index at = place(name);
+  return at < e.metrics.size() ? e.metrics(at) : not_a_number;
+}
+
+std::vector<Finding> MotionEvaluator::findings(const MotionDesigns& mesh, const Outcome& outcome) const {
   const Evaluation& e = outcome.evaluation;
-  return examine(examined(designs_, e.design, outcome.trajectory, metric(e, "clearance")));
+  Examined motion = examined(mesh, e.design, outcome.trajectory, metric(e, "clearance"));
+  int intervals = 0;
+  for (const auto& phase : mesh.phases()) intervals += phase.intervals;
+  if (metric(e, "intervals") > intervals) {  // a thinned trajectory shows no time steps
+    motion.turn = motion.balance = not_a_number;
+    motion.spike = 0.0;
+  }
+  motion.accuracy = {search_.accuracy, metric(e, "tracking_error"), metric(e, "intervals"), "motion"};
+  return examine(motion);
 }
 
-void MotionEvaluator::read_off(const TranscribedMotion& planned, const nlp::Solution& best, Outcome& outcome) const {
+void MotionEvaluator::read_off(const MotionDesigns& designs, const TranscribedMotion& planned,
+                               const nlp::Solution& best, Outcome& outcome) const {
   const dmoc::MotionProblem& problem = planned.problem;
   const dmoc::Attitudes attitudes(problem.system());
   const dmoc::Motion motion = problem.motion(best.x);
-  const auto& tree = designs_.system().structure();
-  const int n = problem.system().n(), N = nodes(), inputs = problem.system().inputs();
-  const auto drawn = designs_.system().model().tree<double>(autodiff::values_of(problem.numbers()));
+  const auto& tree = designs.system().structure();
+  const int n = problem.system().n(), N = nodes_of(designs), inputs = problem.system().inputs();
+  const auto drawn = designs.system().model().tree<double>(autodiff::values_of(problem.numbers()));
   Eigen::MatrixXd t(N, 1), q(N, n), p(N, n), u(N, inputs), force = Eigen::MatrixXd::Zero(N, n), energy(N, 1),
                                                            phase(N, 1), points;
   double time = 0.0, largest = 0.0, squared = 0.0, work = 0.0, normal = not_a_number, drift = 0.0, loss = 0.0;
@@ -435,27 +556,29 @@ void MotionEvaluator::read_off(const TranscribedMotion& planned, const nlp::Solu
   }
   for (const auto& event : motion.events) loss += event.loss;
   outcome.trajectory.values = {t, q, p, u, force, energy, points, phase};
-  for (auto& values : pictures(designs_, outcome.evaluation.design, q))
+  for (auto& values : pictures(designs, outcome.evaluation.design, q))
     outcome.trajectory.values.push_back(std::move(values));
   Eigen::VectorXd& metrics = outcome.evaluation.metrics;
-  metrics.resize(static_cast<Eigen::Index>(motion_metrics(designs_).size()));
+  metrics.resize(static_cast<Eigen::Index>(motion_metrics(designs).size()));
   const Departure departure = drive_continuously(problem.system(), autodiff::values_of(problem.numbers()),
-                                                 continuous_plan(designs_, outcome.trajectory).phases);
-  metrics.head(15) << time, largest, squared, work, loss, normal, drift, problem.reintegrate(motion), departure.at_end,
-      departure.largest, best.residuals.largest(), 0.0, 0.0, 0.0, 0.0;
-  for (std::size_t i = 0; i < durations.size(); ++i) metrics(15 + static_cast<Eigen::Index>(i)) = durations[i];
-  auto next = static_cast<Eigen::Index>(15 + durations.size());
-  for (const auto& contact : designs_.contacts()) {
-    if (designs_.penalty() > 0.0) {
+                                                 continuous_plan(designs, outcome.trajectory).phases);
+  constexpr Eigen::Index first = 19;  // behind those that every motion has
+  metrics.head(first) << time, largest, squared, work, loss, normal, drift, problem.reintegrate(motion),
+      departure.at_end, departure.largest, departure.tracked, departure.correction, best.residuals.largest(), 0.0, 0.0,
+      0.0, 0.0, 0.0, 0.0;
+  for (std::size_t i = 0; i < durations.size(); ++i) metrics(first + static_cast<Eigen::Index>(i)) = durations[i];
+  auto next = first + static_cast<Eigen::Index>(durations.size());
+  for (const auto& contact : designs.contacts()) {
+    if (designs.penalty() > 0.0) {
       Eigen::Index deepest = 0;
-      const double depth = designs_.depths(contact, outcome.evaluation.design, q).maxCoeff(&deepest);
+      const double depth = designs.depths(contact, outcome.evaluation.design, q).maxCoeff(&deepest);
       metrics(next++) = t(deepest, 0);
       metrics(next++) = depth;
       continue;
     }
     metrics(next++) = std::accumulate(durations.begin(), durations.begin() + contact.phase + 1, 0.0);
   }
-  if (!designs_.keeps_clear()) return;
+  if (!designs.keeps_clear()) return;
   const dmoc::Clearance clear = dmoc::clearance(problem, best.x, planned.separation.pairs(), 20);
   metrics.tail(2) << clear.at_nodes, clear.between;
 }
@@ -469,6 +592,9 @@ std::string MotionEvaluator::report(const Outcome& outcome) const {
   s += formatted("  KKT residual %.1e (tolerance %.0e)\n", metric("kkt_residual"), search_.tolerance);
   s += optima_text(outcome.trajectory.empty() ? Eigen::MatrixXd() : outcome.trajectory.values.back(), metric("guesses"),
                    metric("guesses_solved"), "of coordinates");
+  if (metric("refinement_change") != 0.0)
+    s += formatted("  refined to %.0f intervals; the last refinement changed the cost by %.1e, relative\n",
+                   metric("intervals"), metric("refinement_change"));
   s += "motion\n";
   for (const auto& phase : designs_.phases())
     s += formatted("  [phase %s] lasts %.5g s, on %d intervals\n", phase.name.c_str(), metric("duration_" + phase.name),
@@ -489,8 +615,10 @@ std::string MotionEvaluator::report(const Outcome& outcome) const {
                    1e3 * metric("clearance_at_nodes"), 1e3 * metric("clearance"));
   s += formatted("  the difference scheme, re-solved forward from the first node, reproduces the coordinates to %.1e\n",
                  metric("reintegration_error"));
-  s += departure_text(metric("end_error"), metric("max_deviation"), continuous_plan(designs_, {}).note);
-  s += warnings_text(findings(outcome));
+  s += departure_text(
+      {metric("end_error"), metric("max_deviation"), metric("tracking_error"), metric("tracking_correction")},
+      continuous_plan(designs_, {}).note);
+  s += warnings_text(findings(designs_, outcome));
   return s;
 }
 

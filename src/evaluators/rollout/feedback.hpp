@@ -12,6 +12,11 @@
 
 namespace dodyn::evaluators {
 
+// Usual weights are inverse squares of these, by Bryson's rule: deviations of coordinates (m, rad) and of their rates, and
+// corrections relative to the largest control. Q_K is the last one times Q.
+inline constexpr double usual_deviation = 1e-3, usual_deviation_of_rate = 1e-2, usual_correction = 2e-3,
+                        weight_at_the_end = 1e2;
+
 struct LinearInterval {
   Eigen::MatrixXd A, B;
   Eigen::VectorXd r;

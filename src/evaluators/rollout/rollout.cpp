@@ -27,9 +27,6 @@ constexpr double ground_reach = 100.0, ground_depth = 1.0;     // m
 // A foot has left the ground once it was so high, m.
 constexpr double lifted = 1e-4;
 
-// Of feedback: deviations and corrections that weigh the same, of coordinates (rad or m), rates, and controls (of the
-// largest one of the motion); and how many times more deviations at the end of a phase weigh.
-constexpr double deviation = 1e-3, deviation_of_rate = 1e-2, correction = 2e-3, at_the_end = 1e2;
 constexpr double difference = 1e-6;  // of coordinates, rates and controls for derivatives
 
 // Rates that have these momenta, of the coordinates that move.
@@ -351,10 +348,10 @@ class Replayer {
     }
     correction_ = none;
     Eigen::VectorXd Q(size);
-    Q << Eigen::VectorXd::Constant(size / 2, 1.0 / (deviation * deviation)),
-        Eigen::VectorXd::Constant(size / 2, 1.0 / (deviation_of_rate * deviation_of_rate));
-    const double scale = correction * std::max(phase().u.cwiseAbs().maxCoeff(), 1e-9);
-    feedback_ = regulator(intervals, Q, Eigen::VectorXd::Constant(inputs, 1.0 / (scale * scale)), at_the_end);
+    Q << Eigen::VectorXd::Constant(size / 2, 1.0 / (usual_deviation * usual_deviation)),
+        Eigen::VectorXd::Constant(size / 2, 1.0 / (usual_deviation_of_rate * usual_deviation_of_rate));
+    const double scale = usual_correction * std::max(phase().u.cwiseAbs().maxCoeff(), 1e-9);
+    feedback_ = regulator(intervals, Q, Eigen::VectorXd::Constant(inputs, 1.0 / (scale * scale)), weight_at_the_end);
   }
 
   // What feedback adds to the controls of the interval that begins at this node.
