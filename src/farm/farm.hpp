@@ -30,7 +30,8 @@ struct Timeouts {
   // nothing to do; the first answer counts, and the other is told to stop.
   double duplicate_after = std::numeric_limits<double>::infinity();
   double rest = 1;  // s without work for an evaluator whose machine gave trouble; doubled each time in a row, up to ...
-  static constexpr double longest_rest = 60;  // s
+  static constexpr double longest_rest = 60;        // s
+  static constexpr int max_troubles_of_a_host = 3;  // in a row; then it is out of service, if there is another host
 };
 
 // How long an evaluator rests after trouble of its machine, so that others do the work, or it does it later.
@@ -47,7 +48,8 @@ class Rest {
 // Used from one thread. However an evaluation ends, its outcome comes back exactly once, its record completed with
 // rank, host, seconds and started:
 //   an exception of the work                   failed
-//   trouble of the machine                     lost, marked as such (record/machine.hpp); its evaluator rests for a while
+//   trouble of the machine                     lost, marked as such (record/machine.hpp); its evaluator rests for a while,
+//                                              and after several in a row its host is out of service
 //   the rank fell silent (killed, cut off)     lost: submit it again, or not
 //   did not stop at its limit (and grace)      timed_out; its evaluator is lost until it comes back by itself
 // A lost rank that speaks again is used again; its late answer is dropped.
@@ -62,7 +64,7 @@ class Farm {
   // The next finished task, in the order of finishing; nothing after `wait` without one (milliseconds::max(): wait as
   // long as it takes), and nothing at once where no task is outstanding.
   virtual std::optional<Outcome> next(std::chrono::milliseconds wait) = 0;
-  // What has befallen the evaluators since this was asked last: "rank lost", "rank back", "rank given up".
+  // What has befallen the evaluators since this was asked last: "rank lost", "rank back", "rank given up", "host retired".
   virtual std::vector<Event> take_events() { return {}; }
 };
 

@@ -70,6 +70,7 @@ struct LocalFarm::State {
   std::deque<Outcome> finished;
   bool closed = false;
   bool woken = false;  // the scheduler
+  bool retired = false;
   struct Running {
     Task task;
     Clock::time_point since, give_up;
@@ -121,6 +122,7 @@ LocalFarm::~LocalFarm() {
 
 int LocalFarm::evaluators() const {
   const std::lock_guard lock(state_->mutex);
+  if (state_->retired) return 0;
   return static_cast<int>(
       std::ranges::count_if(state_->running, [](const auto& running) { return !running || !running->given_up; }));
 }
@@ -224,6 +226,11 @@ void LocalFarm::wake_scheduler() {
   state_->for_scheduler.notify_one();
 }
 
+void LocalFarm::retire() {
+  const std::lock_guard lock(state_->mutex);
+  state_->retired = true;
+}
+
 std::optional<Outcome> LocalFarm::next_until(Clock::time_point time) {
   if (outstanding_ == 0) return std::nullopt;
   std::unique_lock lock(state_->mutex);
@@ -256,7 +263,7 @@ void LocalFarm::evaluate_until_closed(State& state, std::size_t worker, const Wo
   auto& running = state.running[worker];
   Rest rest(timeouts.rest);
   for (;;) {
-    state.task_queued.wait(lock, [&] { return state.closed || !state.queue.empty(); });
+    state.task_queued.wait(lock, [&] { return state.closed || (!state.queue.empty() && !state.retired); });
     if (state.closed) return;
     Task task = *pop_front(state.queue);
     const bool may_be_copied = std::isfinite(timeouts.duplicate_after);

@@ -45,6 +45,7 @@ class LocalFarm : public Farm {
   void cancel(std::int64_t id, std::int32_t part);  // asks it to stop, now or when it begins
   void wait_for_task(Clock::time_point time);       // returns early when a task is submitted, or the scheduler is woken
   void wake_scheduler();
+  void retire();  // begins nothing more; others take the tasks
 
  private:
   struct State;  // shared with the thread, which may outlive the farm

@@ -28,6 +28,7 @@
 #include <exception>
 #include <fstream>
 #include <list>
+#include <map>
 #include <mutex>
 #include <stdexcept>
 #include <string>
@@ -37,6 +38,7 @@
 #include "farm/launch.hpp"
 #include "farm/mpi_messages.hpp"
 #include "farm/perform.hpp"
+#include "record/machine.hpp"
 #include "record/text.hpp"
 
 namespace dodyn::farm {
@@ -92,7 +94,11 @@ class MpiFarm : public Farm {
   int outstanding() const override { return own_.outstanding(); }
   void submit(Task task) override { own_.submit(std::move(task)); }
   void cancel_queued() override { own_.cancel_queued(); }
-  std::optional<Outcome> next(std::chrono::milliseconds wait) override { return own_.next(wait); }
+  std::optional<Outcome> next(std::chrono::milliseconds wait) override {
+    auto outcome = own_.next(wait);
+    if (outcome) count_trouble(outcome->evaluation);
+    return outcome;
+  }
   std::vector<Event> take_events() override {
     std::vector<Event> all = own_.take_events();
     const std::lock_guard lock(incidents_mutex_);
@@ -115,6 +121,7 @@ class MpiFarm : public Farm {
     std::deque<Assignment> tasks;
     bool lost = false;  // silent
     bool released = false;
+    bool retired = false;     // its host is out of service
     Clock::time_point heard;  // last sign of life, on the clock of silence_
     std::string host;
     pid_t pid = 0;
@@ -123,7 +130,7 @@ class MpiFarm : public Farm {
 
     explicit Worker(double first_rest) : rest(first_rest) {}
     bool works() const { return !tasks.empty() && tasks.front().state == Assignment::wanted; }
-    bool usable() const { return !lost && (tasks.empty() || tasks.front().state != Assignment::given_up); }
+    bool usable() const { return !lost && !retired && (tasks.empty() || tasks.front().state != Assignment::given_up); }
   };
   static int rank_of(std::size_t worker) { return static_cast<int>(worker) + 1; }
 
@@ -131,6 +138,7 @@ class MpiFarm : public Farm {
     for (PollBackoff pause; !closed_;) {
       if (collect()) pause.reset();
       if (silence_.listen()) beat();
+      retire_hosts();
       judge();
       if (hand_out()) pause.reset();
       duplicate();
@@ -193,6 +201,45 @@ class MpiFarm : public Farm {
       if (!workers_[i].lost) send_unwatched("", rank_of(i), heartbeat_tag);
   }
 
+  void count_trouble(const Evaluation& evaluation) {
+    const std::lock_guard lock(incidents_mutex_);
+    if (is_machine_trouble(evaluation))
+      ++troubles_[evaluation.host];
+    else if (evaluation.status != Status::lost)
+      troubles_[evaluation.host] = 0;
+  }
+
+  // Takes hosts out of service whose machines ended several evaluations in a row, as long as there is another host.
+  void retire_hosts() {
+    std::vector<std::string> hosts;
+    {
+      const std::lock_guard lock(incidents_mutex_);
+      for (auto& [host, count] : troubles_)
+        if (count >= Timeouts::max_troubles_of_a_host) hosts.push_back(host), count = 0;
+    }
+    for (const std::string& host : hosts) {
+      const bool is_here = host == host_name();
+      const bool any_other =
+          (!is_here && own_.evaluators() > 0) ||
+          std::ranges::any_of(workers_, [&](const Worker& worker) { return worker.usable() && worker.host != host; });
+      if (!any_other) continue;
+      if (is_here) own_.retire();
+      for (std::size_t i = 0; i < workers_.size(); ++i) {
+        if (workers_[i].host != host) continue;
+        workers_[i].retired = true;
+        for (std::size_t k = 1; k < workers_[i].tasks.size(); ++k) {
+          Assignment& next = workers_[i].tasks[k];
+          if (next.state != Assignment::wanted) continue;
+          drop(i, next);
+          if (!under_way_elsewhere(next)) own_.put_back(unpack_task(*next.message));
+        }
+      }
+      log_event(
+          event_now("host retired", formatted("host %s is out of service: its machine ended %d evaluations in a row",
+                                              host.c_str(), Timeouts::max_troubles_of_a_host)));
+    }
+  }
+
   // Gives up the ranks that are silent and the evaluations that do not end.
   void judge() {
     int usable = 0;
@@ -242,7 +289,7 @@ class MpiFarm : public Farm {
       if (held > 0 && typical_.seconds() > short_evaluation) break;
       for (std::size_t i = 0; i < workers_.size(); ++i) {
         Worker& worker = workers_[i];
-        if (worker.lost || worker.tasks.size() != held || (held > 0 && !worker.works())) continue;
+        if (worker.lost || worker.retired || worker.tasks.size() != held || (held > 0 && !worker.works())) continue;
         if (Clock::now() < worker.rests_until) continue;
         if (held > 0 && own_.queued() < usable_) return any;
         auto task = own_.take();
@@ -298,7 +345,7 @@ class MpiFarm : public Farm {
         Clock::now() - std::chrono::duration_cast<Clock::duration>(Seconds(
                            std::max(shortest_worth_it, std::min(1e9, timeouts_.duplicate_after * typical_.seconds()))));
     for (std::size_t i = 0; i < workers_.size() && own_.queued() == 0; ++i) {
-      if (workers_[i].lost || !workers_[i].tasks.empty()) continue;
+      if (workers_[i].lost || workers_[i].retired || !workers_[i].tasks.empty()) continue;
       Assignment* oldest = nullptr;
       std::size_t its_rank = 0;
       for_each_wanted(nullptr, [&](std::size_t worker, Assignment& each) {
@@ -361,9 +408,10 @@ class MpiFarm : public Farm {
   Typical typical_;
   std::atomic<int> usable_;  // workers that are
   std::atomic<bool> closed_ = false;
-  std::mutex incidents_mutex_;
+  std::mutex incidents_mutex_;  // of the two below
   std::vector<Event> incidents_;
-  std::thread scheduler_;  // last: it starts when everything else is there
+  std::map<std::string, int> troubles_;  // by host: evaluations in a row that its machine ended
+  std::thread scheduler_;                // last: it starts when everything else is there
 };
 
 }  // namespace

@@ -402,7 +402,8 @@ void Study::add_trouble(Outcome attempt, std::vector<Outcome>& rows) {
   const int tries = ++troubles_[id];
   troubled_.insert(attempt.evaluation.rank);
   log_event("machine trouble", "evaluation " + std::to_string(id) + " on " + attempt.evaluation.host + ": " + trouble_);
-  const bool nothing_starts = !answered_ && static_cast<int>(troubled_.size()) >= farm_.evaluators();
+  most_evaluators_ = std::max(most_evaluators_, farm_.evaluators());  // those of a retired host do not count any more
+  const bool nothing_starts = !answered_ && static_cast<int>(troubled_.size()) >= most_evaluators_;
   if (given_up_.empty() && (nothing_starts || tries >= attempts_)) {
     given_up_ = "evaluation " + std::to_string(id) + " failed: " + trouble_;
     farm_.cancel_queued();

@@ -196,6 +196,7 @@ class Study {
   bool answered_ = false;                 // some evaluation of this run was begun, whatever became of it
   std::map<std::int64_t, int> troubles_;  // attempts of this run that the machine ended, by id
   std::set<int> troubled_;                // ranks whose machines gave trouble
+  int most_evaluators_ = 0;               // that the farm had when one did
   std::string trouble_;                   // of the attempts the last
   std::string given_up_;                  // why the machine's trouble ends the run
 };
