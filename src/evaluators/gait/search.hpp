@@ -22,7 +22,7 @@ struct GaitSearch {
   int coarse_intervals = 0;  // mesh of the first solves; 0: the study's mesh
   int candidates = 1;        // coarse solutions, per part, that are re-solved on the study's mesh
   int shifts = 3;            // nodes by which the best gait is time-warped, at most, each way
-  MeshLimits mesh = {.accuracy = 0.05, .refinements = 3};
+  MeshLimits mesh = {.accuracy = 0.1, .refinements = 3};
   nlp::Options options = [] {
     nlp::Options o;
     o.tolerance = 1e-9;
