@@ -1,15 +1,23 @@
-// Anderson's mixing (1965): the fixed point of a contraction from its last few iterates. On a linear map it needs about as
-// many of them as the map has different eigenvalues, however slow plain iteration is.
+// Anderson's mixing (1965): the fixed point of a map from its last iterates. On a linear map it needs about as many of them as
+// the map has different eigenvalues, however slow plain iteration is, and also where plain iteration diverges.
 #pragma once
 
 #include <Eigen/Core>
 #include <algorithm>
-#include <array>
+#include <vector>
 
 namespace dodyn::rigid {
 
 class AndersonAcceleration {
  public:
+  // `depth`: number of iterates that are kept.
+  explicit AndersonAcceleration(int depth)
+      : depth_(depth),
+        residuals_(static_cast<std::size_t>(depth)),
+        images_(residuals_.size()),
+        base_(residuals_.size()),
+        above_(residuals_.size()) {}
+
   void restart(Eigen::Index size) {
     count_ = 0;
     if (residual_.size() == size) return;
@@ -22,7 +30,7 @@ class AndersonAcceleration {
   void next(Eigen::VectorXd& x, const Eigen::VectorXd& image) {
     x = image - x;  // the residual
     if (count_ > 0) {
-      const auto at = static_cast<std::size_t>((count_ - 1) % depth);
+      const auto at = static_cast<std::size_t>((count_ - 1) % depth_);
       residuals_[at] = x - residual_;
       images_[at] = image - image_;
     }
@@ -31,8 +39,8 @@ class AndersonAcceleration {
     x = image;
     // The newest differences first; those of the images follow what makes those of the residuals orthonormal.
     std::size_t accepted = 0;
-    for (int back = 1; back <= std::min(count_, depth); ++back) {
-      const auto at = static_cast<std::size_t>((count_ - back) % depth);
+    for (int back = 1; back <= std::min(count_, depth_); ++back) {
+      const auto at = static_cast<std::size_t>((count_ - back) % depth_);
       auto &a = base_[accepted], &b = above_[accepted];
       a = residuals_[at];
       b = images_[at];
@@ -43,7 +51,7 @@ class AndersonAcceleration {
         b -= share * above_[i];
       }
       const double left = a.norm();
-      if (!(left > 1e-6 * whole)) continue;  // says nothing new but its rounding
+      if (!(left > rounding * whole)) continue;  // nothing new except its rounding
       a /= left;
       b /= left;
       x -= a.dot(residual_) * b;
@@ -53,11 +61,11 @@ class AndersonAcceleration {
   }
 
  private:
-  static constexpr int depth = 3;
-  int count_ = 0;
-  Eigen::VectorXd residual_, image_;                       // of the last call
-  std::array<Eigen::VectorXd, depth> residuals_, images_;  // differences from call to call
-  std::array<Eigen::VectorXd, depth> base_, above_;
+  static constexpr double rounding = 1e-6;  // share of a difference that the ones before it leave
+  int depth_, count_ = 0;
+  Eigen::VectorXd residual_, image_;                 // of the last call
+  std::vector<Eigen::VectorXd> residuals_, images_;  // differences from call to call
+  std::vector<Eigen::VectorXd> base_, above_;
 };
 
 }  // namespace dodyn::rigid

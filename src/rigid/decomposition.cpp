@@ -48,7 +48,7 @@ class Decomposition final : public ContactResponse<n> {
     if (deepest <= 0.0) {
       std::swap(state, predicted_);
       touching_.clear();
-      return {h, 0.5, {}};
+      return {h, 0.5, {}, Progress::Origin::step};
     }
     Progress progress;
     if (t >= step_end_) {
@@ -57,7 +57,7 @@ class Decomposition final : public ContactResponse<n> {
     }
     if (mend(h, deepest, state, books, progress)) {
       progress.done = h;
-      progress.mended = true;
+      progress.origin = Progress::Origin::corrected_step;
     }
     return progress;
   }

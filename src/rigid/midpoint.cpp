@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numbers>
 
 #include "rigid/anderson_acceleration.hpp"
 #include "rigid/integrator.hpp"
@@ -24,11 +25,20 @@ double motion(double radius, const Pose<2>& a, const Pose<2>& b) {
 }
 double motion(double radius, const Pose<3>& a, const Pose<3>& b) { return motion_bound(radius, a.frame(), b.frame()); }
 
+// Whether a step turns a body by at most a right angle. The equations of a step have other roots beyond it, with energy from
+// nowhere, and strong dampers lead to them.
+bool is_resolved(const Pose<2>& a, const Pose<2>& b) { return std::abs(b.angle - a.angle) <= 0.5 * std::numbers::pi; }
+bool is_resolved(const Pose<3>& a, const Pose<3>& b) { return (a.directors.transpose() * b.directors).trace() >= 1.0; }
+
 template <int n>
 class Midpoint final : public Integrator<n> {
   using VectorX = Eigen::VectorXd;
   using Poses = std::vector<Pose<n>>;
   static constexpr int spin = Multibody<n>::spin;
+  static constexpr int max_iterations = 100;  // of forces and motion, before the step is cut
+  static constexpr double max_contraction =
+      0.5;                                   // of an iteration's change to that of the one before: else it is mixed
+  static constexpr double rounding = 1e-12;  // relative change that rounding may leave
 
  public:
   Midpoint(const World<n>& world, const Multibody<n>& bodies, const Forces<n>& forces, bool nodal)
@@ -53,54 +63,7 @@ class Midpoint final : public Integrator<n> {
     interval_ = h;
     q1.resize(q0.size());
     inertia0_.set(q0);
-    momentum_ = from.p;  // a guess: what acts is what acted last
-    if (acted_) momentum_ += h * force_;
-    inertia0_.velocity(momentum_, nu_);
-    nu_ *= h;
-    bodies_.reparametrise(q0, nu_, q1);
-    double last = std::numeric_limits<double>::infinity();
-    for (int k = 0;; ++k) {
-      for (int b = 0; b < bodies_.size(); ++b)
-        if (k == 0 || !bodies_.is_fixed(b)) frames_[b] = middle(q0[b], q1[b]);
-      forces_.potential(frames_, gradient_);
-      if (forces_.has_wrench()) {
-        for (int b = 0; b < bodies_.size(); ++b) {
-          velocity_[b].template head<n>() = (q1[b].position - q0[b].position) / h;
-          velocity_[b].template tail<spin>() = mean_spin(q0[b], q1[b], h);
-        }
-        if (nodal_) {
-          frames_of(q0, node_);
-          forces_.wrench(t + 0.5 * h, node_, velocity_, wrench_);
-          frames_of(q1, node_);
-          forces_.wrench(t + 0.5 * h, node_, velocity_, wrench1_);
-        } else {
-          forces_.wrench(t + 0.5 * h, frames_, velocity_, wrench_);
-          wrench1_ = wrench_;
-        }
-      }
-      momentum_ = from.p;
-      for (int b = 0; b < bodies_.size(); ++b)
-        if (!bodies_.is_fixed(b)) inertia0_.add_reduced(b, 0.5 * h * force(b, q0, wrench_), momentum_);
-      before_ = q1;
-      if (controlled_) mix(k);
-      if (!invert(q0, h, q1)) return false;
-      if (!forces_.vary()) break;
-      double change = 0.0;
-      for (int b = 0; b < bodies_.size(); ++b)
-        if (!bodies_.is_fixed(b))
-          change =
-              std::max(change, motion(radius_[b], before_[b], q1[b]) / (radius_[b] + 0.04 * q1[b].position.norm()));
-      // An iteration shrinks what is left as the last one did: by a share that is known from the second on.
-      const double next = controlled_ || k == 0 || change > 0.1 * last ? change : change / last * change;
-      if (change <= 1e-14 || next <= 1e-16 || (change >= last && change <= 1e-12)) {
-        if (!controlled_ || k == 0) break;
-        momentum_ = unmixed_;  // to the last bit what forces gave
-        if (!invert(q0, h, q1)) return false;
-        break;
-      }
-      if (!(change < 1e100) || k == 100) return false;
-      last = change;
-    }
+    if (!solve(from, h, q1)) return false;
     force_ = (momentum_ - from.p) / h;
     acted_ = true;
     bodies_.orthonormalise(q1);
@@ -132,13 +95,92 @@ class Midpoint final : public Integrator<n> {
   }
 
  private:
-  // A controller's damping is so strong beside the step that plain iteration gains little each time.
-  void mix(int iteration) {
-    unmixed_ = momentum_;
-    if (iteration == 0) {
-      mixing_.restart(momentum_.size());
+  // Puts q1 where the forces of the last step would lead.
+  void guess(const State<n>& from, double h, Poses& q1) {
+    momentum_ = from.p;
+    if (acted_) momentum_ += h * force_;
+    inertia0_.velocity(momentum_, nu_);
+    nu_ *= h;
+    bodies_.reparametrise(from.poses, nu_, q1);
+  }
+
+  // Iterates between forces and motion until they agree: by plain iteration where that contracts; else, and under a
+  // controller's damping, by mixing the last iterates. Returns whether they agree.
+  bool solve(const State<n>& from, double h, Poses& q1) {
+    const Poses& q0 = from.poses;
+    guess(from, h, q1);
+    bool mixed = controlled_;
+    int iterations = 0;  // since the guess
+    double last = std::numeric_limits<double>::infinity();
+    for (int k = 0; k <= max_iterations; ++k) {
+      act(q0, h, q1);
+      momentum_ = from.p;
+      for (int b = 0; b < bodies_.size(); ++b)
+        if (!bodies_.is_fixed(b)) inertia0_.add_reduced(b, 0.5 * h * force(b, q0, wrench_), momentum_);
+      before_ = q1;
+      if (mixed) mix(iterations == 0);
+      const bool solved = invert(q0, h, q1);
+      if (solved && !forces_.vary()) return true;
+      const double change = solved ? largest_change(q1) : std::numeric_limits<double>::infinity();
+      if (!mixed && forces_.has_wrench() && iterations > 0 &&
+          !(change <= max_contraction * last || change <= rounding)) {
+        mixed = true;
+        iterations = 0;
+        last = std::numeric_limits<double>::infinity();
+        guess(from, h, q1);
+        continue;
+      }
+      if (!(change < std::numeric_limits<double>::infinity())) return false;
+      // An iteration shrinks what is left as the last one did: by a share that is known from the second on.
+      const double next = mixed || iterations == 0 || change > 0.1 * last ? change : change / last * change;
+      if (change <= 1e-14 || next <= 1e-16 || (change >= last && change <= rounding)) {
+        if (!mixed || iterations == 0) return true;
+        momentum_ = unmixed_;  // to the last bit what forces gave
+        return invert(q0, h, q1);
+      }
+      last = change;
+      ++iterations;
+    }
+    return false;
+  }
+
+  // Forces at the middle of the interval (q0, q1), and at its ends what has no potential.
+  void act(const Poses& q0, double h, const Poses& q1) {
+    for (int b = 0; b < bodies_.size(); ++b) frames_[b] = middle(q0[b], q1[b]);
+    forces_.potential(frames_, gradient_);
+    if (!forces_.has_wrench()) return;
+    for (int b = 0; b < bodies_.size(); ++b) {
+      velocity_[b].template head<n>() = (q1[b].position - q0[b].position) / h;
+      velocity_[b].template tail<spin>() = mean_spin(q0[b], q1[b], h);
+    }
+    if (nodal_) {
+      frames_of(q0, node_);
+      forces_.wrench(middle_, node_, velocity_, wrench_);
+      frames_of(q1, node_);
+      forces_.wrench(middle_, node_, velocity_, wrench1_);
     } else {
-      mixing_.next(asked_, unmixed_);
+      forces_.wrench(middle_, frames_, velocity_, wrench_);
+      wrench1_ = wrench_;
+    }
+  }
+
+  // How far the last iteration moved a body, relative to its size and to a share of its distance from the origin.
+  double largest_change(const Poses& q1) const {
+    double change = 0.0;
+    for (int b = 0; b < bodies_.size(); ++b)
+      if (!bodies_.is_fixed(b))
+        change = std::max(change, motion(radius_[b], before_[b], q1[b]) / (radius_[b] + 0.04 * q1[b].position.norm()));
+    return change;
+  }
+
+  // Replaces `momentum_`, what forces make of the last momentum asked for, by the next one to ask for.
+  void mix(bool restart) {
+    AndersonAcceleration& mixing = controlled_ ? control_mixing_ : damping_mixing_;
+    unmixed_ = momentum_;
+    if (restart) {
+      mixing.restart(momentum_.size());
+    } else {
+      mixing.next(asked_, unmixed_);
       momentum_ = asked_;
     }
     asked_ = momentum_;
@@ -194,8 +236,7 @@ class Midpoint final : public Integrator<n> {
         last = size;
         rotate(q1, Vector<3>(-interval_inertia(m.euler_tensor, q0.directors, q1.directors).inverse() * r));
       }
-      // Beyond a turn of pi/2 or so the equation has other roots; a step that large is not resolved.
-      return (q0.directors.transpose() * q1.directors).trace() >= 1.0;
+      return is_resolved(q0, q1);
     }
   }
 
@@ -227,8 +268,8 @@ class Midpoint final : public Integrator<n> {
         slope_.noalias() += inertia0_.jacobian(b).transpose() * interval_jacobian_;
       }
       const double size = residual.norm();
-      if (size <= 1e-15 * scale || (size >= 0.5 * last && last < 1e-12 * scale))
-        return true;  // or as far as rounding lets it
+      if (size <= 1e-15 * scale || (size >= 0.5 * last && last < 1e-12 * scale))  // or as far as rounding lets it
+        return std::all_of(tree.bodies.begin(), tree.bodies.end(), [&](int b) { return is_resolved(q0[b], q1[b]); });
       if (k == 30 || !(size < 1e100)) return false;
       last = size;
       residual = -residual;
@@ -249,7 +290,7 @@ class Midpoint final : public Integrator<n> {
   bool acted_ = false;                    // whether there was one
   double middle_ = 0.0, interval_ = 0.0;  // of the step: time, length, s
   bool controlled_ = false;
-  AndersonAcceleration mixing_;
+  AndersonAcceleration control_mixing_{3}, damping_mixing_{24};  // 24: one rate for each damped joint of a robot
   VectorX asked_, unmixed_;                        // momenta of the last iterate, and what forces make of them
   std::vector<geometry::Frame<n>> frames_, node_;  // at the middle, at a node
   std::vector<ConfigurationGradient<n>> gradient_;

@@ -15,7 +15,7 @@ class Unimpeded final : public ContactResponse<n> {
     if (!integrator_.advance(t, h, state, next_))
       return {0.0, 0.5, {{-1, -1}, 0.0, "the implicit step did not converge"}};
     std::swap(state, next_);
-    return {h, 0.5, {}};
+    return {h, 0.5, {}, Progress::Origin::step};
   }
 
  private:

@@ -24,10 +24,11 @@ struct FailureCause {
 
 // How far a state was moved on.
 struct Progress {
-  double done = 0.0;    // s; 0: not at all, the state is as it was
-  double retry = 0.5;   // share of the time to try next
-  FailureCause blame;   // of what was hardest, if anything was hard
-  bool mended = false;  // the state is not the one that the integrator's last step led to
+  double done = 0.0;   // s; 0: not at all, the state is as it was
+  double retry = 0.5;  // share of the time to try next
+  FailureCause blame;  // of what was hardest, if anything was hard
+  // Where the state is from: the integrator's last step, that step corrected by contact, or a search among steps.
+  enum class Origin { step, corrected_step, search } origin = Origin::search;
 };
 
 template <int n>

@@ -142,10 +142,14 @@ bool Simulation<n>::Machine::step() {
     if (progress.done > 0.0) {
       for (auto* actor : actors) actor->passed(time, progress.done);
       if (forces.has_wrench()) {
-        const double work = 0.5 * progress.done * (before + power(time + (1.0 - just_inside) * progress.done));
+        const bool stepped = progress.origin == Progress::Origin::step;
+        const double work = stepped
+                                ? integrator->work()
+                                : 0.5 * progress.done * (before + power(time + (1.0 - just_inside) * progress.done));
         books.ledger.forces += work;
-        // Forces have acted along the prediction. Contact has mended the motion, so the difference is of its making.
-        if (progress.mended) books.ledger.projection.kinetic += integrator->work() - work;
+        // Forces have acted along the prediction. Contact has corrected the motion, and accounts for the difference.
+        if (progress.origin == Progress::Origin::corrected_step)
+          books.ledger.projection.kinetic += integrator->work() - work;
       }
       time = progress.done >= end - time ? end : time + progress.done;
       interval = end - time;

@@ -50,7 +50,7 @@ struct Ledger {
   Energies<n> projection;
   Momenta<n> momentum;         // the same, of momentum (about the origin)
   double impact = 0.0;         // kinetic energy change by impacts and friction, J: <= 0
-  double forces = 0.0;         // work of what has no potential (damping, drag, actuators), J, by the trapezoidal rule
+  double forces = 0.0;         // work of what has no potential, J: as integrated; by trapezoids in steps with contact
   int impulses = 0, cuts = 0;  // node updates with contact; refined steps
   int energy_limited = 0;      // impacts of islands held back where the law of restitution would have made energy
   double residual = 0.0;       // largest error of a contact's velocity that a solution for impulses left, m/s

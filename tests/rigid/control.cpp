@@ -247,7 +247,7 @@ TEST(AndersonAcceleration, FindsAFixedPointInAsManyIteratesAsThereAreRates) {
     const auto map = [&](const Eigen::VectorXd& x) -> Eigen::VectorXd {
       return A * x + b + bend * (x - exact).array().sin().matrix();
     };
-    AndersonAcceleration acceleration;
+    AndersonAcceleration acceleration(3);
     for (int run = 0; run < 2; ++run) {
       acceleration.restart(6);
       Eigen::VectorXd x = Eigen::VectorXd::Zero(6);

@@ -117,5 +117,28 @@ TEST(Stack, SlidesAsABlock) {
   }
 }
 
+// A box that has come to rest stands less than g h^2/2 above the floor, the fall of a step, from whatever height it falls and however
+// it is turned (docs/measured/contact.md).
+TEST(Resting, IsWithinTheFallOfAStepOfTheFloor) {
+  for (const double h : {1e-3, 2e-3, 4e-3})
+    for (int trial = 0; trial < 12; ++trial) {
+      auto scene = leaning<2>(1, 0.0);
+      scene.poses[1].position[1] += 0.01 + 0.0026 * trial;
+      scene.poses[1].angle = trial % 2 ? 0.02 * trial : 0.0;
+      Options o;
+      o.step = h;
+      Simulation<2> simulation(scene.world, o);
+      simulation.start(scene.poses, scene.twists);
+      const auto end = simulation.run(3.0);
+      ASSERT_EQ(end.status, Outcome::reached) << end.reason;
+      double lowest = 1.0;
+      for (const auto& corner : scene.world.bodies[1].parts[0].corners())
+        lowest = std::min(lowest, simulation.poses()[1].frame()(corner)[1]);
+      EXPECT_LE(simulation.twists()[1].norm(), 1e-6) << h << ' ' << trial;
+      EXPECT_GE(lowest, -2.0 * o.tolerance) << h << ' ' << trial;
+      EXPECT_LT(lowest, 0.5 * 9.81 * h * h) << h << ' ' << trial;
+    }
+}
+
 }  // namespace
 }  // namespace dodyn::rigid::test_stacks

@@ -361,6 +361,105 @@ TEST(Bodies, SlidesAreTheSameInBothViews) {
   }
 }
 
+// A trunk with four legs of two links. `joints` are the lines of each joint's spring; `floor`: on a floor, else in free flight.
+std::string quadruped(int dimension, const std::string& joints, bool floor) {
+  const bool plane = dimension == 2;
+  const auto vector = [&](double x, double y, double z) {
+    return std::to_string(x) + ", " + (plane ? "" : std::to_string(y) + ", ") + std::to_string(z);
+  };
+  // a box whose mass is spread evenly
+  const auto body = [&](const std::string& name, const std::string& size, double mass, double middle) {
+    const std::string spread = "mass = " + std::to_string(mass) + "\n";
+    return (plane ? spread + "inertia = " + std::to_string(mass * 0.004) + "\n" : "") + "[shape " + name +
+           "]\nlink = " + name + "\nbox = " + size + "\nat = " + vector(0.0, 0.0, middle) + "\n" +
+           (plane ? "" : spread);
+  };
+  std::string text = "[model]\ndimension = " + std::to_string(dimension) + "\ngravity = " + (floor ? "9.81" : "0") +
+                     "\n[surface]\nrestitution = 0\nfriction = 0.8\n[link floor]\nparent = ground\njoint = fixed\n" +
+                     "[shape floor]\nlink = floor\nbox = " + vector(20.0, 20.0, 1.0) +
+                     "\nat = " + vector(0.0, 0.0, -0.5) + "\noutward = " + vector(0.0, 0.0, 1.0) +
+                     "\n[link trunk]\nparent = ground\njoint = " + (plane ? "planar" : "spatial XYZ") + "\n" +
+                     body("trunk", vector(0.5, 0.3, 0.1), 10.0, 0.0);
+  std::string contacts = "[contact]\nothers = no\n";
+  for (int leg = 0; leg < 4; ++leg) {
+    const std::string number = std::to_string(leg), thigh = "thigh_" + number, shank = "shank_" + number;
+    const std::string hinge = plane ? "revolute" : "revolute y", rod = vector(0.025, 0.025, 0.2);
+    text += "[link " + thigh + "]\nparent = trunk\njoint = " + hinge +
+            "\nat = " + vector(leg < 2 ? 0.2 : -0.2, leg % 2 ? 0.18 : -0.18, 0.0) +
+            "\nend = " + vector(0.0, 0.0, -0.2) + "\n" + body(thigh, rod, 0.5, -0.1) + "[link " + shank +
+            "]\nparent = " + thigh + "\njoint = " + hinge + "\n" + (plane ? "centre = 0, -0.1\n" : "") +
+            body(shank, rod, 0.3, -0.1);
+    for (const auto& [name, rest] : {std::pair(thigh, "0.4"), std::pair(shank, "-0.8")})
+      text += "[spring of_" + name + "]\ncoordinate = " + name + "\nrest = " + rest + "\n" + joints;
+    contacts += "floor, " + shank + " = yes\n";
+  }
+  return text + contacts;
+}
+
+// In free flight: stiff dampers take energy in every step, leave momenta, and the account of their work is the energy that is gone.
+template <int n>
+void dampers_only_take(double damping) {
+  const Model model =
+      read_model(quadruped(n, "stiffness = 0\ndamping = " + std::to_string(damping) + "\n", false), "t");
+  const auto view = bodies<n>(model, model.evaluate<double>());
+  rigid::Options options;
+  options.step = 2e-3;
+  rigid::Simulation<n> simulation(view.world, options);
+  const int size = view.tree.n();
+  Vector q(size, 0.0), v(size, 0.0);
+  for (int i = size - 8; i < size; ++i) {
+    q[i] = i % 2 ? -0.8 : 0.4;
+    v[i] = 3.0 * (i * 7 % 5 - 2);
+  }
+  q[n - 1] = 5.0;
+  const auto state = view.state(q, v);
+  simulation.start(state.poses, state.twists);
+  const double start = simulation.energies().total();
+  const auto momenta = simulation.momenta();
+  double last = start;
+  for (int step = 0; step < 100; ++step) {
+    ASSERT_TRUE(simulation.step()) << damping << ": " << simulation.outcome().reason;
+    const double energy = simulation.energies().total();
+    EXPECT_LE(energy, last + 1e-12 * start) << damping << " at " << simulation.time();
+    last = energy;
+  }
+  EXPECT_LT(last, 0.2 * start) << damping;
+  EXPECT_LT((simulation.momenta().linear - momenta.linear).norm(), 1e-10) << damping;
+  EXPECT_LT((simulation.momenta().angular - momenta.angular).norm(), 1e-10) << damping;
+  EXPECT_NEAR(simulation.ledger().forces, last - start, 0.01 * start) << damping;
+  EXPECT_LE(simulation.ledger().cuts, 10) << damping;
+}
+TEST(Bodies, StiffDampersTakeEnergyAndNoMomentum) {
+  for (const double damping : {0.3, 2.0, 10.0}) {
+    dampers_only_take<2>(damping);
+    dampers_only_take<3>(damping);
+  }
+}
+
+// On the ground: a step once left the posture for a root of its equations beyond a right angle, with 4366 J from nowhere.
+TEST(Bodies, AQuadrupedWithStiffDampersStands) {
+  const Model model = read_model(quadruped(3, "stiffness = 200\ndamping = 2\n", true), "t");
+  const auto view = bodies<3>(model, model.evaluate<double>());
+  rigid::Options options;
+  options.step = 2e-3;
+  rigid::Simulation<3> simulation(view.world, options);
+  Vector q(14, 0.0);
+  q[2] = 0.385;
+  for (int i = 6; i < 14; ++i) q[i] = i % 2 ? -0.8 : 0.4;
+  const auto state = view.state(q, Vector(14, 0.0));
+  simulation.start(state.poses, state.twists);
+  const double start = simulation.energies().total();
+  double highest = 0.0;
+  const auto end = simulation.run(1.0, [&](const auto& s) {
+    highest = std::max(highest, s.energies().total());
+    return false;
+  });
+  ASSERT_EQ(end.status, rigid::Outcome::reached) << end.reason;
+  EXPECT_LE(highest, start * (1.0 + 1e-9));
+  EXPECT_LT(simulation.energies().kinetic, 1e-2);
+  EXPECT_GT(simulation.poses()[view.links[1].body].position[2], 0.3);
+}
+
 TEST(Bodies, WhatAWorldCannotExpressIsOneLine) {
   const auto complaint = [](const std::string& text) -> std::string {
     const Model model = read_model(text, "t.model");
