@@ -97,6 +97,29 @@ def evaluates():
     assert again.cost == archived.cost and (again.trajectory.q == archived.trajectory.q).all()
 
 
+def alone():
+    """An archive in place of a configuration, in an empty folder: the same costs; a program of somebody else is refused."""
+    with open("twice.sh", "w") as file:
+        file.write("printf '{\"cost\": %s}' $DODYN_X > $DODYN_RESULT_FILE\n")
+    with open("alone.cfg", "w") as file:
+        file.write("[study]\nevaluator = command\nmax-evaluations = 3\n[surrogate]\nstrategy = sweep\npoints = 5\n"
+                   "[command]\nrun = sh $DODYN_STUDY/twice.sh\n[design]\nx.min = 0\nx.max = 1\n")
+    assert len(list(dodyn.Study("alone.cfg").run())) == 3
+    os.mkdir("empty")
+    os.rename("alone.h5", "empty/alone.h5")
+    for path in ("twice.sh", "alone.cfg"):
+        os.remove(path)
+    try:
+        dodyn.Study("empty/alone.h5")
+    except dodyn.ProgramError as error:
+        assert "--trust" in str(error), error
+    else:
+        raise AssertionError("a program of somebody else was started")
+    with dodyn.Study("empty/alone.h5", settings={"study.max-evaluations": 5}, trust=True) as study:
+        assert study.evaluate({"x": 0.25}).cost == 0.25
+        assert len(list(study.run())) == 2 and len(study.archive.evaluations) == 5
+
+
 def overhead():
     """A function that costs nothing takes less than 2 ms."""
     with open("failing.cfg", "w") as file:
@@ -198,6 +221,6 @@ def searches():
 
 with tempfile.TemporaryDirectory() as directory:
     os.chdir(directory)
-    for test in (runs, interrupted, follows, evaluates, overhead, refusals, searches):
+    for test in (runs, interrupted, follows, evaluates, alone, overhead, refusals, searches):
         test()
         print(test.__name__, "ok", flush=True)
