@@ -230,6 +230,7 @@ std::unique_ptr<evaluators::Evaluator> make_evaluator(const Problem& problem) {
     if (file != files.end() && file->checksum == sum) continue;
     if (from_command_line([&](const Setting& setting) {
           return setting.key.name == "command.run" || setting.key.name == "command.serve" ||
+                 setting.key.name == "study.scenarios" ||  // some of them alone
                  (file != files.end() && setting.value == file->name);
         }))
       continue;
