@@ -1,7 +1,7 @@
 """How large a box of starts a pair of docking ports captures (configs/docking-space.cfg): the largest of which 99 % dock.
 
     python3 bench/envelope.py find DODYN FOLDER [CASE [PORT ...]]     all cases and ports, or some; goes on where it was stopped
-    python3 bench/envelope.py table FOLDER                            the table of docs/docking.md from what is in FOLDER
+    python3 bench/envelope.py table FOLDER                            the table of docs/cases/docking.md from what is in FOLDER
 
 All boxes and ports meet the same starts: the same shares of each box. A box is given up as soon as Wilson's interval of 99.9 %
 leaves 0.99, which is looked at after every 250 starts. The largest box that holds is bracketed to 10 % of its size by at most 1000

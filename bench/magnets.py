@@ -1,4 +1,4 @@
-"""How far pairs of charges mislead at contact range (docs/docking.md): magnets of docking-craft.model as cylinders, evenly magnetised along their
+"""How far pairs of charges mislead at contact range (docs/cases/docking.md): magnets of docking-craft.model as cylinders, evenly magnetised along their
 axis, so that each end is a disc of even charge, beside the two charges that the model has in the middles of the ends.
 
     python3 bench/magnets.py

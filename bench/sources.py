@@ -115,7 +115,7 @@ ROWS = [
     ("charged prisms, printed charge", "J13, 3.5.6", "simulate {c}/scene-prisms.cfg --design.charge 5e-4", {"radius of gyration {} m": COST},
      "they clump, K = 5e-4", "no: gap and drift at the start are not printed; with dodyn's they disperse", False),
     ("docking, one initial state", "J13, 3.7.2", 'simulate {c}/docking.cfg --design.spacing "30 mm" --initial-state 12', {"ends: {}": r"^ended +(\w+)"}, "curve",
-     "of another pair of craft: [docking](../docking.md)", False),
+     "of another pair of craft: [docking](../cases/docking.md)", False),
     ("satellites", "J13, 4.3", "solve {c}/satellites.cfg --motion.time-limit-per-guess 3600", {"effort {}": COST}, "16.50", "no: shapes and poses are not printed", True),
     ("knot burr", "J13, 4.3", "solve {c}/burr.cfg --motion.time-limit-per-guess 3600", {"effort {}": COST}, "0.0630", "no: the shapes of the pieces are not printed", True),
     ("articulated manipulator", "J13, 4.3, A", "solve {c}/manipulator.cfg --motion.time-limit-per-guess 3600", {"effort {}": COST}, "1.335e-2", "no: links, masses and obstacle are not printed", True),

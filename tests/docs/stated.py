@@ -63,19 +63,19 @@ def rabbit():
     more = f"{100 * (built / cost - 1):.1f} %"
     count = {4: "Four", 5: "Five", 6: "Six", 7: "Seven"}[evaluations]
     expect("README.md", f"takes least energy with the knee at {best['knee']:.3f} m: as built it takes {more} more. {count} evaluations find this")
-    expect("docs/walkers.md", f"The knee belongs **{best['knee']:.3f} m** above the foot, at a cost of {cost:.4f}. As built, at 0.40 m, the cost is {built:.4f}, {more} more")
-    expect("docs/walkers.md", f"| nothing | {best['knee']:.4f} | {cost:.5f} | {built:.5f} | {more} |")
+    expect("docs/cases/rabbit.md", f"The knee belongs **{best['knee']:.3f} m** above the foot, at a cost of {cost:.4f}. As built, at 0.40 m, the cost is {built:.4f}, {more} more")
+    expect("docs/cases/rabbit.md", f"| nothing | {best['knee']:.4f} | {cost:.5f} | {built:.5f} | {more} |")
     lift = value(dodyn("show", "knee.h5", "--columns", "cost,max_foot_height", "--sort", "cost"), r"^\d+ +\S+ +([\d.]+)")
-    expect("docs/walkers.md", f"the foot rises {100 * lift:.1f} cm")
+    expect("docs/cases/rabbit.md", f"the foot rises {100 * lift:.1f} cm")
     _, slow, at = study(config("knee"), "--design.period", "0.6", "--study.archive", "slow.h5")
-    expect("docs/walkers.md", f"| a step in 0.6 s (0.75 m/s) | {at['knee']:.4f} | {slow:.5f} |")
+    expect("docs/cases/rabbit.md", f"| a step in 0.6 s (0.75 m/s) | {at['knee']:.4f} | {slow:.5f} |")
 
 
 def human():
     _, cost, best = study(config("human"), "--study.archive", "human.h5")
     person = value(dodyn("solve", config("human"), "--design.knee", "0.49875"), r"^cost +(\S+)")
     assert abs(best["knee"] - 0.65) < 1e-9, best
-    expect("docs/walkers.md", f"| nothing | {person:.5f} | {cost:.5f} | {100 * (1 - cost / person):.1f} % |")
+    expect("docs/cases/human.md", f"| nothing | {person:.5f} | {cost:.5f} | {100 * (1 - cost / person):.1f} % |")
 
 
 def impacts():
@@ -95,14 +95,14 @@ def walkers():
         knees.append(f"{best['knee']:.4f}")
     for name, row in (("best knee, m", knees), ("cost", costs)):
         row[1] = f"**{row[1]}**"
-        expect("docs/walkers.md", f"| {name} | {' | '.join(row)} |")
+        expect("docs/cases/motor-knee.md", f"| {name} | {' | '.join(row)} |")
     told = dodyn("simulate", config("knee-motor"), "--from", "fold75.h5", "--design.fold", "75 deg")
     for line in re.findall(r"^(?:touch-down|departure|feedback) .*(?:\n +.*)*", told, re.M):
         expect("docs/simulation.md", line)
     evaluations, cost, best = study(config("knee-speeds"), "--study.archive", "speeds.h5")
-    expect("docs/walkers.md", f"The answer is **{best['knee']:.4f} m, {100 * (cost - 1):.1f} % above the bests** in the mean, after {evaluations} evaluations")
+    expect("docs/cases/motor-knee.md", f"The answer is **{best['knee']:.4f} m, {100 * (cost - 1):.1f} % above the bests** in the mean, after {evaluations} evaluations")
     evaluations, cost, best = study(config("feet"), "--study.archive", "feet.h5")
-    expect("docs/walkers.md", f"The best pace is **{best['period']:.3f} s a step**, inside the range, after {evaluations} evaluations.")
+    expect("docs/cases/walkers.md", f"The best pace is **{best['period']:.3f} s a step**, inside the range, after {evaluations} evaluations.")
     _, cost, best = study(config("knee-step"), "--study.archive", "step.h5")
     text = open(config("knee-step"), encoding="utf-8").read().replace("\n# ", " ")
     if f"knee {best['knee']:.3f} m, steps of {best['step-length']:.3f} m, at a cost of {cost:.4f}" not in text:
