@@ -148,7 +148,7 @@ def heavy(mean):
 
 
 def main():
-    # docs/scaling.md, the quiet machine: messages a second of 64 ranks; efficiency of 0.1 s on 64 ranks, 100 evaluations each.
+    # docs/measured/scaling.md, the quiet machine: messages a second of 64 ranks; efficiency of 0.1 s on 64 ranks, 100 evaluations each.
     message, measured = 1 / 27600, 0.952
     low, high = 0.0, 0.1
     while high - low > 1e-6:

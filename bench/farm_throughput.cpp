@@ -1,4 +1,4 @@
-// What the farm and the archive cost, in numbers for docs/scaling.md:
+// What the farm and the archive cost, in numbers for docs/measured/scaling.md:
 //   mpirun --oversubscribe -n RANKS bench/farm_throughput [SECONDS_OF_SLEEP]
 // No-op tasks per second: by all ranks, by messages alone (rank 0 schedules, and does next to none itself), and into an
 // archive; the efficiency of sleeping evaluations (0.1 s by default; asleep, so that any number of ranks fits on few
