@@ -12,7 +12,7 @@ mkdir -p "$pages"
 cd "$root"
 
 # Pages stand as in the sources, with all that they link to.
-cp -r README.md CONTRIBUTING.md CHANGELOG.md SECURITY.md CITATION.cff LICENSE docs models configs examples packaging "$pages"
+cp -r README.md CONTRIBUTING.md CHANGELOG.md SECURITY.md CODE_OF_CONDUCT.md CITATION.cff LICENSE docs models configs examples packaging "$pages"
 rm -r "$pages/docs/site"
 "$dodyn" help --markdown >"$pages/docs/reference.md"
 DODYN_PAGES=$pages DODYN_SITE=$output/site mkdocs build --quiet --strict --config-file docs/site/mkdocs.yml

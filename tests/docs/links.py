@@ -1,12 +1,12 @@
-"""Every relative link and picture of the pages leads to a file, every source file they name is there, and every page of docs/ is
-reached from the README."""
+"""Every relative link and picture of the pages leads to a file and, behind a #, to a heading of it. Every source file that they name is there, and
+every page of docs/ is reached from the README."""
 
 import os
 import re
 import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-pages = ["README.md", "CONTRIBUTING.md"]
+pages = ["README.md", "CONTRIBUTING.md", "SECURITY.md", "CODE_OF_CONDUCT.md"]
 for folder, _, files in os.walk(os.path.join(ROOT, "docs")):
     pages += [os.path.relpath(os.path.join(folder, f), ROOT) for f in files if f.endswith(".md")]
 
@@ -18,7 +18,23 @@ def links(page):
             yield os.path.normpath(os.path.join(os.path.dirname(page), target.split("#")[0]))
 
 
+def anchors(page):
+    """Of its headings, as GitHub and mkdocs make them."""
+    text = re.sub(r"^```.*?^```", "", open(os.path.join(ROOT, page), encoding="utf-8").read(), flags=re.S | re.M)
+    titles = (re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", title) for title in re.findall(r"^#+ +(.*)$", text, re.M))
+    return {re.sub(r"[^\w -]", "", title.strip().lower()).replace(" ", "-") for title in titles}
+
+
+def headings(page):
+    """Pages and anchors that this page links to."""
+    text = re.sub(r"^```.*?^```", "", open(os.path.join(ROOT, page), encoding="utf-8").read(), flags=re.S | re.M)
+    for target, anchor in re.findall(r"\]\(([^)\s#:]*)#([^)\s]+)\)", text):
+        yield os.path.normpath(os.path.join(os.path.dirname(page), target)) if target else page, anchor
+
+
 bad = [(page, target) for page in pages for target in links(page) if not os.path.exists(os.path.join(ROOT, target))]
+bad += [(page, f"{target}#{anchor}") for page in pages for target, anchor in headings(page)
+        if target in pages and anchor not in anchors(target)]  # fmt: skip
 reached, new = set(), {"README.md"}
 while new:
     reached |= new
