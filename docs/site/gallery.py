@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Writes docs/gallery.md: each configuration in configs/ with its question and the command to begin with, from the comment at its head.
+"""Writes docs/gallery.md: each configuration in configs/ with its question and the command to begin with, from the comment at its head, and with
+what it finds.
 
     docs/site/gallery.py               writes the page
-    docs/site/gallery.py --check       exit code 1 if the page differs, or if a head has no sentence or no command
+    docs/site/gallery.py --check       exit code 1 if the page differs, or if a configuration has no sentence, command or finding
 """
 import pathlib
 import re
@@ -22,6 +23,78 @@ SECTIONS = {
 }
 PICTURES = {"knee": "knee.png", "knee-motor": "knee-fold.png", "docking": "docking.png", "knee-torso": "walker-torso.png", "feet": "walker-feet.png",
             "knee-spatial": "knee-spatial.png", "knee-underactuated": "walker-underactuated.png"}  # fmt: skip
+
+# What each finds, in a sentence; the figures are those of the pages of cases/ and measured/, and of the heads.
+FINDS = {
+    "air-table": "In a steady field the commands hold the craft; if the field changes within 10 s, cancelling makes the drift 1.6 times as large.",
+    "bar-drop": "Five impacts, the first at 0.41693 s; the energy stays.",
+    "bar-wall": "Contact for 0.643 s, near the 0.6325 s of the wave; 0.977 of the speed is left.",
+    "burr": "Effort 0.035427; the pieces overlap by 0.7 um at most.",
+    "codesign": "0.0299, 14 % of the cost of the leg as it is ([more](measured/codesign.md)).",
+    "coil-fit": "The fit misses the force along the axis by 7 % near and 3 % far; the printed table by a factor of more than two ([more](cases/coils.md)).",
+    "command-beam": "The least width and height; ribs stiffen a beam with the least mass.",
+    "command-parallel": "The program's minimum, on disjoint processors.",
+    "command-python": "The minimum in spite of the noise.",
+    "command-shell": "x = 1, y = -2.",
+    "cone-hole": "Effort 2.5187, without touching.",
+    "crossed-bars": "Effort 6.0597e-3; the edges meet at 0.21566 s.",
+    "cube-wall": "Effort 2.973e-6; the corner touches at 0.24848 s.",
+    "dice": "Cost 7.39e-6: nearly upright and at rest, 7.5 ms after it lands.",
+    "docking": "26 to 30 mm: about 20 % of the tries fail ([more](cases/docking.md)).",
+    "docking-coils": "Without a disturbance the current only scales time; the widest spacing is best ([more](cases/coils.md)).",
+    "docking-feedback": "Better gains save 60 % of the effort; the dipole's place decides whether the craft docks ([more](measured/control.md)).",
+    "docking-ports": "A quarter of the size of the port of `docking`, and half of its failures ([more](cases/docking.md#what-port-to-cut)).",
+    "docking-robust": "At 27 mm, 24 % of the tries fail.",
+    "docking-space": "Steep cups 9 mm deep: 8 % of the tries fail, against 34 % with a port made for the plane ([more](cases/docking.md#in-space)).",
+    "feet": "1.005 s a step; the ankle's push takes the loss from the landing ([more](cases/walkers.md#a-walker-with-feet)).",
+    "hip-spring": "45.2 N m/rad, slack at -0.049 rad, save a quarter ([more](cases/walkers.md#springs-at-the-hips)).",
+    "hopper": "A best stiffness inside the range; the hop lands 0.24 ms early in the contact simulation ([more](motions.md#accuracy)).",
+    "human": "No optimum inside the range: 0.6 % less for each centimetre up ([more](cases/human.md)).",
+    "knee": "0.551 m; as built, at 0.40 m, the cost is 5.3 % higher ([more](cases/rabbit.md)).",
+    "knee-energy": "The upper bound: each centimetre up is a gain, as the motor then sits near the hip.",
+    "knee-fixed-masses": "The upper bound, as the source's \"high knees and short thighs\"; knees fold the wrong way, as in the source.",
+    "knee-free": "0.279 m after 9 evaluations without gradients, as many as the source's; knees fold the wrong way, as in the source.",
+    "knee-motor": "0.499 m; the fold decides ([more](cases/motor-knee.md)).",
+    "knee-published": "Nothing: the problem as printed has the infimum 0, with a ground that pulls ([more](measured/published-figures.md)).",
+    "knee-spatial": "0.549 m, 5 cm higher than in the plane ([more](cases/motor-knee.md#walking-in-space)).",
+    "knee-speeds": "0.4875 m, 3.3 % above the bests of the five tasks ([more](cases/motor-knee.md#one-knee-for-several-tasks)).",
+    "knee-step": "0.596 m, with steps of 0.493 m.",
+    "knee-torso": "The lower bound: the place changes the cost by 9 % only.",
+    "knee-underactuated": "0.068 by work, twice the published 0.034, whose limits are unknown ([more](measured/work.md)).",
+    "latch": "A wider bulge needs a softer latch: 97 % stay at 11 mm and 6.5e6 N/m2 ([more](measured/elastic.md)).",
+    "manipulator": "Effort 3.2525, most of it to hold the chain up.",
+    "particle-drop": "Two impacts; the energy stays.",
+    "pendulum-tick": "Walls at 0.42268 m.",
+    "pendulum-wall": "A tick every 0.454083 s.",
+    "piano-mover": "Effort 0.60874, from each of 4 initial guesses.",
+    "quadrotor": "Effort 44.397, without touching.",
+    "satellite-reach": "Arm 0.06 m, thrusters at (0, 0.1) m: half the cost, at the bounds of the craft.",
+    "satellites": "Effort 0.1332, 2.3 times that of craft that pass through each other ([more](cases/motions.md)).",
+    "scene-assembly": "Stronger charges assemble the prisms sooner.",
+    "scene-bar": "The time until the bar lies still.",
+    "scene-blocks": "Half of the kinetic energy is left.",
+    "scene-bounce": "0.5 m x 0.8^10 = 0.0536871 m after five bounces, whatever the step.",
+    "scene-cradle": "The far cube leaves with the striker's speed.",
+    "scene-fe-cubes": "First contact at 0.084 s, as in the source.",
+    "scene-fe-latch": "The pin is held at 2e6 N/m2; at the source's 1e5 it comes out again.",
+    "scene-hexagons": "Radius of gyration 0.547 m with charges (packed: 0.5477), 1.300 m without.",
+    "scene-metronome": "The energy of 0.063 J stays to 1e-5 of it.",
+    "scene-polyhedra": "All lie still, without overlap.",
+    "scene-prisms": "Radius of gyration 0.3207 m, a packed flower; with the source's charge they disperse.",
+    "scene-sliding": "It stops, and stays.",
+    "scene-stack": "Nothing moves, with 5 boxes or with 100.",
+    "slider-crank": "11 events; the crank follows the ideal one up to the play.",
+    "slip-walker": "Period 0.47511 s, largest multiplier 0.8034 ([more](cases/hybrid.md)).",
+    "slip-walker-track": "6.27780628, as an independent program has it on the same mesh.",
+    "swing-up": "3.95 N m are enough.",
+    "two-cubes": "Effort 2.596e-4, with two contacts.",
+    "two-link": "The elbow strikes its stop three times; the energy stays.",
+    "walker-period": "0.685452 s a step.",
+    "walker-recovery": "0.2401 rad: a disturbance is halved in 1.340792 s.",
+    "wedge": "Rest on both feet at 0.25437 s.",
+    "wire-bar": "Four impacts; the wire holds.",
+    "woodpecker": "A peck every 0.1708 s, 40.7 mm lower each time.",
+}
 
 
 def head(path):
@@ -50,13 +123,17 @@ def main():
         if not sentence or not command:
             bad.append(f"configs/{path.name}: its first comment lacks a {'command' if sentence else 'sentence'}")
             continue
+        if path.stem not in FINDS:
+            bad.append(f"configs/{path.name}: docs/site/gallery.py does not say what it finds")
+            continue
         picture = f" ([picture]({PICTURES[path.stem]}))" if path.stem in PICTURES else ""
-        rows[section(path.stem, evaluator)].append(f"| [{path.stem}](../configs/{path.name}) | {sentence}{picture} | `{command}` |")
+        rows[section(path.stem, evaluator)].append(f"| [{path.stem}](../configs/{path.name}) | {sentence}{picture} | {FINDS[path.stem]} | `{command}` |")
     page = ["# Gallery of configurations", "",
-            "Each configuration in `configs/` runs as it is. Find the one next to your question, copy it, and change it. Its first lines say what to look at.",
-            "`run` searches designs, `solve` finds one motion, `simulate` runs one simulation. `docs/site/gallery.py` writes this page from those lines."]  # fmt: skip
+            "On this page you find the configuration next to your question, and what it finds. Each configuration in `configs/` runs without changes. Copy it, and change it.",
+            "`run` searches designs, `solve` finds one motion, `simulate` runs one simulation. `docs/site/gallery.py` writes this page."]  # fmt: skip
     for title, lines in rows.items():
-        page += ["", f"## {title}", "", "| configuration | question | begin with |", "|---|---|---|", *lines]
+        page += ["", f"## {title}", "", "| configuration | question | answer | begin with |", "|---|---|---|---|", *lines]
+    bad += [f"docs/site/gallery.py: no configs/{name}.cfg" for name in sorted(set(FINDS) - {p.stem for p in (ROOT / "configs").glob("*.cfg")})]
     text = "\n".join(page) + "\n"
     if "--check" in sys.argv:
         if PAGE.read_text(encoding="utf-8") != text:
