@@ -26,7 +26,7 @@ COPS 3: the collection of Dolan, More and Munson, figures of COPSBenchmark.jl, o
 both meshes by order 2. Sources transcribe with schemes and meshes of their own, so their last digits may be those of their mesh: the hanging chain is a catenary with 5.0684801, the particle a
 bilinear tangent law with 0.5545709, the brachistochrone a cycloid with 1.8016031. They are the limits below. The hang glider of COPS gains 7 m from its mesh of 100 steps.
 
-| problem | source | published | dodyn, as shipped | on half the step | limit | `dodyn solve configs/textbook/...` |
+| problem | source | published | dodyn, as shipped | on half the step | limit | configuration |
 |---|---|---|---|---|---|---|
 """
 
@@ -88,7 +88,7 @@ def main():
             continue
         finer = factor * solved(program, name, [f"--phase.{phase}.intervals" if phase else "--gait.intervals", str(2 * intervals)])
         cells = [digits(value, published) for value in (shipped, finer, finer + (finer - shipped) / 3)]
-        print(f"| {problem} | {source} | {published} {unit} | {' | '.join(cells)} | `{name}.cfg` |".replace("  ", " "), flush=True)
+        print(f"| {problem} | {source} | {published} {unit} | {' | '.join(cells)} | `{name}` |".replace("  ", " "), flush=True)
     if not options.check:
         print(TAIL, end="")
     return 1 if missed else 0
