@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# jobs/pbs.sh alone, with an mpirun and a qsub that only play: which keys the study gets, in this job and in the next one.
+# jobs/pbs.sh, sge.sh and lsf.sh alone, with an mpirun and a qsub that only play: which words the study gets, in this job and in the next
+# one, in an array, and which exit codes have a job start again.
 #   pbs_script.sh ROOT
 set -u
 root=$1
@@ -8,18 +9,81 @@ trap 'rm -rf "$directory"' EXIT
 cd "$directory" || exit 1
 cat >mpirun <<'FAKE'
 #!/bin/sh
-echo "$@" >started
+for word; do echo "$word"; done >started
 while [ $# -gt 1 ]; do
-  [ "$1" = --exit-code-file ] && echo 3 >"$2"
+  [ "$1" = --exit-code-file ] && echo "${CODE:-3}" >"$2"
   shift
 done
 FAKE
-printf '#!/bin/sh\nfor word; do echo "$word"; done >resubmitted\n' >qsub
+printf '#!/bin/sh\nfor word; do echo "$word"; done >submitted\n' >qsub
 chmod +x mpirun qsub
-PBS_O_WORKDIR=$PWD PBS_NODEFILE=nodes CONFIG=x.cfg KEYS="--gait.initial-guesses 4 --study.seed 2" PATH=$PWD:$PATH \
-  bash "$root/jobs/pbs.sh" >/dev/null 2>&1
+export PATH=$PWD:$PATH DODYN_JOBS=$root/jobs
 failures=0
-expect() { grep -q -e "$2" "$1" || { echo "$1 has no '$2': $(cat "$1")"; failures=$((failures + 1)); }; }
-expect started 'run x.cfg --gait.initial-guesses 4 --study.seed 2 --wall-time'
-expect resubmitted 'CONFIG=x.cfg,KEYS=--gait.initial-guesses 4 --study.seed 2,DODYN='
+fail() { echo "FAILED: $1"; failures=$((failures + 1)); }
+words() { sed -n '/^run$/,/^--wall-time$/p' started | sed '1d;$d' | tr '\n' '|'; } # of the study that mpirun got
+expect() { [[ $2 == "$3" ]] || fail "$1: '$2', not '$3'"; }
+variables() { sed -n '/^-v$/{n;p}' submitted | tr ',' '\n'; }
+in_pbs() { env "$@" PBS_O_WORKDIR="$PWD" PBS_NODEFILE=nodes bash "$root/jobs/pbs.sh" >out 2>&1; }
+resubmitted() { # in the environment that the last qsub gave, with more
+  mapfile -t given < <(variables)
+  in_pbs "${given[@]}" "$@"
+}
+
+# By qsub -v, and in the job that continues.
+in_pbs CONFIG=x.cfg KEYS="--gait.initial-guesses 4 --study.seed 2"
+expect "keys" "$(words)" "x.cfg|--gait.initial-guesses|4|--study.seed|2|"
+rm -f started
+resubmitted
+expect "keys of the next job" "$(words)" "x.cfg|--gait.initial-guesses|4|--study.seed|2|"
+
+# By itself: words with blanks, commas and quotes; qsub's own options go on to the next job.
+QSUB_OPTIONS="-l walltime=04:00:00 -q long" bash "$root/jobs/pbs.sh" "a b.cfg" --surrogate.constraints "speed >= 1, work <= 2" --x "it's"
+expect "options" "$(head -n 4 submitted | tr '\n' '|')" "-l|walltime=04:00:00|-q|long|"
+resubmitted
+expect "words" "$(words)" "a b.cfg|--surrogate.constraints|speed >= 1, work <= 2|--x|it's|"
+expect "options of the next job" "$(head -n 4 submitted | tr '\n' '|')" "-l|walltime=04:00:00|-q|long|"
+resubmitted
+expect "words of the third job" "$(words)" "a b.cfg|--surrogate.constraints|speed >= 1, work <= 2|--x|it's|"
+
+# Arrays: the task's study, which the next job continues alone; a task that has none; the task's seed.
+QSUB_OPTIONS="-J 1-2 -q long" bash "$root/jobs/pbs.sh" a.cfg b.cfg --study.batch 4
+resubmitted PBS_ARRAY_INDEX=2
+expect "task 2" "$(words)" "b.cfg|--study.batch|4|"
+expect "options of its next job" "$(head -n 3 submitted | tr '\n' '|')" "-q|long|-v|"
+resubmitted
+expect "task 2, the next job" "$(words)" "b.cfg|--study.batch|4|"
+in_pbs DODYN_WORDS="$(printf 'a.cfg\0' | od -An -v -tx1 | tr -d ' \n')" PBS_ARRAY_INDEX=2
+expect "a task without a study" "$?" 2
+SEEDS=1 QSUB_OPTIONS="-J 1-8" bash "$root/jobs/pbs.sh" configs/a.cfg
+resubmitted PBS_ARRAY_INDEX=7
+expect "seed 7" "$(words)" "configs/a.cfg|--study.seed|7|--study.archive|a-7.h5|"
+resubmitted
+expect "seed 7, the next job" "$(words)" "configs/a.cfg|--study.seed|7|--study.archive|a-7.h5|"
+rm submitted
+resubmitted_none() { CODE=0 in_pbs CONFIG=x.cfg; }
+resubmitted_none || fail "exit code $? of a study that has finished"
+[[ ! -e submitted ]] || fail "a finished study is submitted again"
+
+# Grid Engine: words as arguments, hosts of PE_HOSTFILE, code 99 to start again.
+printf 'node1 4 all.q@node1 UNDEFINED\nnode2 2 all.q@node2 UNDEFINED\n' >pe
+sge() { env "$@" PE_HOSTFILE=pe bash "$root/jobs/sge.sh" a.cfg b.cfg --x "1, 2" >out 2>&1; }
+sge SGE_TASK_ID=2
+expect "Grid Engine, not finished" "$?" 99
+expect "Grid Engine, task 2" "$(words)" "b.cfg|--x|1, 2|"
+expect "its hosts" "$(sed -n '/^--host/,+1p' started | tr '\n' '|')" "--host|node1:4,node2:2|"
+CODE=0 sge SGE_TASK_ID=1
+expect "Grid Engine, finished" "$?" 0
+CODE=2 sge SGE_TASK_ID=1
+expect "Grid Engine, refused" "$?" 2
+DODYN_JOBS=/none sge SGE_TASK_ID=undefined
+expect "Grid Engine, no jobs/pbs.sh" "$?: $(cat out)" "2: dodyn: /none/pbs.sh is not there, which runs the study; set DODYN_JOBS to its folder"
+
+# LSF: CONFIG and KEYS from the environment; its own codes have it start the job again.
+lsf() { env "$@" LSB_DJOB_HOSTFILE=nodes LS_SUBCWD="$PWD" bash "$root/jobs/lsf.sh" >out 2>&1; }
+lsf CONFIG=x.cfg KEYS="--study.batch 8" LSB_JOBINDEX=0
+expect "LSF, not finished" "$?" 3
+expect "LSF" "$(words)" "x.cfg|--study.batch|8|"
+lsf CONFIG="x.cfg y.cfg" LSB_JOBINDEX=2
+expect "LSF, task 2" "$(words)" "y.cfg|"
+[[ ! -e submitted ]] || fail "Grid Engine and LSF start a job again by themselves"
 exit $((failures > 0))
