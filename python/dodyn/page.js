@@ -363,8 +363,8 @@ function openStudy(article, number, data) {
       pareto(study, body);
       frontTable(study, labelled(body, 'Pareto front', 'front'));
     }
-    history_(study, section(study, views, 'History', 'Line: the least so far. Crosses: no value.' + hollow + how));
-    if (many) slices(study, section(study, views, many === 1 ? 'Cost over the design' : 'Slices', (data.model || data.iterations ? `Line and band: the surrogate model${many > 1 ? ' through the recommended design' : ''}.` : '') + (data.iterations ? ' Dashed: the design that the search wants next.' : '') + hollow, many > 3));
+    history_(study, section(study, views, 'History', 'Line: the lowest value up to there. Crosses: no value.' + hollow + how));
+    if (many) slices(study, section(study, views, many === 1 ? 'Cost over the design' : 'Slices', (data.model || data.iterations ? `Line and band: the surrogate model${many > 1 ? ' through the recommended design' : ''}.` : '') + (data.iterations ? ' Dashed: the next design of the search.' : '') + hollow, many > 3));
     if (many > 1) {
       pairs(study, section(study, views, 'Pairs', (data.model ? 'Lines: contours of the surrogate model through the recommended design. ' : '') + 'Colour: rank of the cost.' + hollow, many > 2));
       parallel(study, section(study, views, 'Parallel coordinates', 'Drag along an axis to select. Colour: rank of the cost.', true));

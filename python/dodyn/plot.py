@@ -43,7 +43,7 @@ def history(axes: Any, study: Archive, given: Given) -> None:
         if e.ok and study.keeps_constraints(e):
             best = min(best, e.cost)
         line.append(best)
-    axes.step(range(len(line)), line, where="post", color="tab:red", label="least so far")
+    axes.step(range(len(line)), line, where="post", color="tab:red", label="lowest up to there")
     for status, colour in STATUS_COLOURS.items():
         rows = [(k, e.cost) for k, e in enumerate(study) if e.status == status and math.isfinite(e.cost)]
         if rows:

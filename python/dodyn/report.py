@@ -296,7 +296,7 @@ def importance_of(study: Archive) -> Json | None:
         return {"reason": "No model of these evaluations could be made."}
     doubts = []
     if found["even_samples"] < summary.CROWDED * found["even_samples_of_filling"]:
-        doubts.append(f"the evaluations crowd: over the whole range the {found['samples']} are worth {found['even_samples']:.0f} evenly spread ones")
+        doubts.append(f"the evaluations crowd: {found['samples']} of them cover the range like {found['even_samples']:.0f} evenly spread ones")
     if found["quality_over_box"] is None or found["quality_over_box"] < checks.POOR:
         quality = found["quality_over_box"]
         doubts.append(f"over the whole range the model predicts evaluations with quality {quality:.2f} of 1" if quality is not None else "the quality of the model is unknown")
@@ -564,7 +564,7 @@ def plain_views(study: Archive) -> str:
     if drawn:
         parts.append(section("Motion", drawn, "Postures of the recommended design, from the side."))
     if len(study):
-        parts.append(section("History", history_chart(study), "Line: the least so far. Crosses: no cost."))
+        parts.append(section("History", history_chart(study), "Line: the lowest value up to there. Crosses: no cost."))
         for v in study.variables[:12]:
             parts.append(section(f"Cost over {html.escape(v.name)}", slice_chart(study, v), "Darker: better."))
         if len(study.objectives) > 1:

@@ -233,11 +233,12 @@ class Player {
   build() {
     const colours = { parts: d3.range(1, 9).map(k => styleOf('c' + k)), trunk: styleOf('trunk'), joint: styleOf('ink'), force: styleOf('c2'), still: styleOf('still'), edge: styleOf('edge'), shadow: styleOf('shadow') };
     this.world = new THREE.Scene(); this.scheme = colours.trunk;
-    this.world.add(new THREE.AmbientLight(0xffffff, 0.66)); // lights that the renderer without WebGL has, too
-    for (const [strength, ...from] of [[0.42, -1, -1.4, 2], [0.14, 1.5, -0.4, 0.5]]) { const light = new THREE.DirectionalLight(0xffffff, strength); light.position.set(...from); this.world.add(light); }
+    this.world.add(new THREE.AmbientLight(0xffffff, 0.6)); // lights that the renderer without WebGL has, too
+    for (const [strength, ...from] of [[0.36, -1, -1.4, 2], [0.12, 1.5, -0.4, 0.5]]) { const light = new THREE.DirectionalLight(0xffffff, strength); light.position.set(...from); this.world.add(light); }
     this.figures = this.motions.map((motion, k) => new Figure(motion, this.size, k ? { ...colours, parts: [styleOf('c4'), styleOf('c4')], trunk: styleOf('c4'), joint: styleOf('c4'), force: styleOf('c4') } : { ...colours, parts: colours.parts.filter((_, c) => c !== 1 || this.scene.bodies.length) }, k ? 0.45 : 1));
     for (const figure of this.figures) this.world.add(figure.group, figure.shadows);
     const cells = 24, step = d3.tickStep(0, this.size, 6), grid = new THREE.GridHelper(cells * step, cells, new THREE.Color(styleOf('grid')), new THREE.Color(styleOf('grid')));
+    grid.material.vertexColors = false; grid.material.color.set(styleOf('grid')); // the renderer without WebGL knows no colours of vertices
     this.grid = grid; this.cell = step;
     const lies = this.floor !== null;
     if (lies) {

@@ -253,7 +253,7 @@ def crowding(study: Archive) -> list[str]:
     if worth >= CROWDED * best:
         return []
     return [
-        f"The evaluations crowd, as those of a search do: over the whole range the {len(points)} are worth {worth:.0f} evenly spread ones. "
+        f"The evaluations crowd, as those of a search do: {len(points)} of them cover the range like {worth:.0f} evenly spread ones. "
         "Away from the best design the surrogate and a sensitivity analysis may be far off."
     ]
 
