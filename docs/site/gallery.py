@@ -43,7 +43,7 @@ FINDS = {
     "docking": "26 to 30 mm: about 20 % of the tries fail ([more](cases/docking.md)).",
     "docking-coils": "Without a disturbance the current only scales time; the widest spacing is best ([more](cases/coils.md)).",
     "docking-feedback": "Better gains save 60 % of the effort; the dipole's place decides whether the craft docks ([more](measured/control.md)).",
-    "docking-ports": "A quarter of the size of the port of `docking`, and half of its failures ([more](cases/docking.md#what-port-to-cut)).",
+    "docking-ports": "Ports 4 mm deep and 57 mm apart: 13 % of fresh tries fail, against 30 % with the port of `docking`, at 17 % of its size ([more](cases/docking.md#what-port-to-cut)).",
     "docking-robust": "At 27 mm, 24 % of the tries fail.",
     "docking-space": "Steep cups 9 mm deep: 8 % of the tries fail, against 34 % with a port made for the plane ([more](cases/docking.md#in-space)).",
     "feet": "1.005 s a step; the ankle's push takes the loss from the landing ([more](cases/walkers.md#a-walker-with-feet)).",
