@@ -195,6 +195,15 @@ class Evaluation:
         return self.status == "ok"
 
     @property
+    def cause(self) -> str:
+        """Whose doing it is that the evaluation has no usable answer: "design" (the evaluator says so, or attempts were lost on two hosts),
+        "machine", "study" (its time limit), or "none": it has one."""
+        if self.status != "lost":
+            return {"ok": "none", "timed_out": "study"}.get(self.status, "design")
+        hosts = {e.host for e in (*self.attempts, self) if e.status == "lost" and not e.reason.startswith("machine: ")}
+        return "design" if len(hosts) > 1 and not self.reason.startswith("machine: ") else "machine"
+
+    @property
     def trajectory(self) -> Trajectory:
         """The motion of the evaluation, read from the file."""
         return self.study.trajectory(self.row)
@@ -532,8 +541,8 @@ class Archive:
             last.setdefault(int(self.columns["id"][row]), []).append(row)
         self.evaluations: list[Evaluation] = []
         for identity in sorted(last):
-            *earlier, final = [self._evaluation(row) for row in last[identity]]
-            self.evaluations.append(replace(final, attempts=tuple(earlier)))
+            *earlier, final = last[identity]
+            self.evaluations.append(self._evaluation(final, tuple(map(self._evaluation, earlier))))
         self._read_iterations(file)
         self.channel_names = texts(file["trajectories"].attrs["names"])
 
@@ -574,18 +583,19 @@ class Archive:
         curves = [self.curves[name] for name in ("value", "lower", "upper")] if self.curves else []
         check_rows("iteration", [*columns.values(), *curves], dataset(group, "checksum", (), "u")[:count])
 
-    def _evaluation(self, row: int) -> Evaluation:
+    def _evaluation(self, row: int, attempts: tuple[Evaluation, ...] = ()) -> Evaluation:
         column = self.columns
 
         def named(quantities: list[Quantity], values: Array) -> dict[str, float]:
-            return {} if np.isnan(values).all() else {q.name: float(v) for q, v in zip(quantities, values)}
+            numbers = values.tolist()
+            return {} if all(map(math.isnan, numbers)) else {q.name: v for q, v in zip(quantities, numbers)}
 
         return Evaluation(
             study=self,
             row=row,
             id=int(column["id"][row]),
             warm_start_id=int(column["warm_start_id"][row]),
-            design={v.name: float(x) for v, x in zip(self.variables, column["design"][row])},
+            design={v.name: x for v, x in zip(self.variables, column["design"][row].tolist())},
             status=self._status.get(int(column["status"][row]), "unknown"),
             reason=text(column["reason"][row]),
             cost=float(column["cost"][row]),
@@ -597,6 +607,7 @@ class Archive:
             host=text(column["host"][row]),
             start_time=text(column["start_time"][row]),
             seed=int(column["seed"][row]),
+            attempts=attempts,
         )
 
     @property
@@ -761,7 +772,7 @@ class Archive:
         columns: dict[str, list[Any]] = {"id": [e.id for e in self.evaluations]}
         for v in self.variables:
             columns[v.name] = [e.design[v.name] for e in self.evaluations]
-        for name in ("cost", "cost_stderr", "status", "reason"):
+        for name in ("cost", "cost_stderr", "status", "cause", "reason"):
             columns[name] = [getattr(e, name) for e in self.evaluations]
         for v in self.variables:
             columns["gradient." + v.name] = [e.gradient.get(v.name, math.nan) for e in self.evaluations]

@@ -8,6 +8,7 @@ import os
 import re
 import sys
 import tempfile
+from dataclasses import replace
 
 from studies import ROOT, dodyn, make
 
@@ -52,6 +53,17 @@ def rows_agree(path):
         return study
     assert (f"(evaluation {best.id})" if best else "best: none") in dodyn("show", path)
     return study
+
+
+def causes():
+    """A failure is the design's, unless its rank was lost or its time was over. Lost on two hosts alike, it is the design's, too."""
+    study = package.open("failing.h5")
+    assert all(e.cause == {"ok": "none", "failed": "design"}[e.status] for e in study)
+    one = study.evaluations[0]
+    assert replace(one, status="timed_out").cause == "study"
+    for host, reason, cause in (("a", "", "machine"), ("b", "", "design"), ("b", "machine: no memory", "machine")):
+        earlier = replace(one, status="lost", host="a")
+        assert replace(one, status="lost", host=host, reason=reason, attempts=(earlier,)).cause == cause
 
 
 def trajectories_agree(path):
@@ -198,6 +210,6 @@ with tempfile.TemporaryDirectory() as directory:
     for name in ("knee", "failing", "docking"):
         trajectories_agree(f"{name}.h5")
     assert {e.status for e in package.open("failing.h5")} == {"ok", "failed"}
-    for test in (recommended, slides, csv_agrees, frames_agree, refusals, configuration):
+    for test in (causes, recommended, slides, csv_agrees, frames_agree, refusals, configuration):
         test()
         print(test.__name__, "ok", flush=True)
