@@ -68,18 +68,20 @@ export PMIX_MCA_gds=hash
 read -r -a options <<<"${MPIRUN_OPTIONS:-}"
 if [[ -n ${MPIRUN_HOSTS:-} ]]; then hosts=(--host "$MPIRUN_HOSTS"); else hosts=(--hostfile "$PBS_NODEFILE"); fi
 # mpirun can stay when all its ranks are gone: with Open MPI 4.1.4 it does whenever a rank on another host was killed. It is
-# ended 60 s after its last rank on this host, 10 s after it if the study's exit code is there, and 600 s after a start without ranks.
+# ended 60 s after its last rank on this host, 10 s after it if the study's exit code is there, and 600 s after a start without ranks,
+# which this job does not try again: a host of it may be gone.
 # A child that starts launch daemons on other hosts (srun, ssh) is no rank.
 end_if_left_alone() {
-  local alone=0 limit=${LAUNCH:-600} child children state
+  local alone=0 limit=${LAUNCH:-600} had_ranks=0 child children state
   while sleep 1 && kill -0 "$1" 2>/dev/null; do
     alone=$((alone + 1))
     children=$(cat /proc/"$1"/task/*/children 2>/dev/null)
     for child in $children; do
       tr '\0' ' ' 2>/dev/null <"/proc/$child/cmdline" | grep -qE '(^|[ /])(or|pr)ted ' && continue
-      read -r _ _ state _ 2>/dev/null <"/proc/$child/stat" && [[ $state != Z ]] && alone=0 limit=${ALONE:-60}
+      read -r _ _ state _ 2>/dev/null <"/proc/$child/stat" && [[ $state != Z ]] && alone=0 had_ranks=1 limit=${ALONE:-60}
     done
     ((alone >= limit)) || { ((alone >= 10)) && [[ -s $code_file ]]; } || continue
+    ((had_ranks)) || : >"$code_file.unstarted"
     kill -TERM "$1" $children
     sleep 2
     kill -KILL "$1"
@@ -93,7 +95,7 @@ end=$((SECONDS + $(awk -F: '{ for (i = 1; i <= NF; ++i) s = 60 * s + $i; print s
 # process writes the archive, perhaps an earlier run of this job on a node that PBS has lost; it is asked again until the time is up.
 for ((start = 0; start <= ${RESTARTS:-10}; start += ${#code} == 0)); do
   code=
-  rm -f "$code_file"
+  rm -f "$code_file" "$code_file.unstarted"
   began=$SECONDS # a run that ends at once could not be started
   mpirun --quiet --enable-recovery --bind-to core "${hosts[@]}" "${options[@]}" \
     "$dodyn" run "$@" --wall-time "$((end - SECONDS))" --exit-code-file "$code_file" &
@@ -106,10 +108,10 @@ for ((start = 0; start <= ${RESTARTS:-10}; start += ${#code} == 0)); do
     wait $!
     ((ending)) || continue
   fi
-  [[ -n $code ]] || ((ending || SECONDS - began < 2 || end - SECONDS < 10)) && break
+  [[ -n $code || -e $code_file.unstarted ]] || ((ending || SECONDS - began < 2 || end - SECONDS < 10)) && break
   sleep 1
 done
-rm -f "$code_file"
+rm -f "$code_file" "$code_file.unstarted"
 
 # Not finished: the batch system starts this job again where it does so for an exit code (REQUEUE_CODE), or another job continues.
 if [[ $code == [35] ]]; then

@@ -33,18 +33,20 @@ read -r -a options <<<"${MPIRUN_OPTIONS:-}"
 # seconds, closes its archive and ends with code 3. With --enable-recovery mpirun itself always ends with 0, so the code
 # comes in a file, which is not there when rank 0 was killed.
 # mpirun can stay when all its ranks are gone: with Open MPI 4.1.4 it does whenever a rank on another host was killed. It is
-# ended 60 s after its last rank on this host, 10 s after it if the study's exit code is there, and 600 s after a start without ranks.
+# ended 60 s after its last rank on this host, 10 s after it if the study's exit code is there, and 600 s after a start without ranks,
+# which this job does not try again: a host of it may be gone.
 # A child that starts launch daemons on other hosts (srun, ssh) is no rank.
 end_if_left_alone() {
-  local alone=0 limit=${LAUNCH:-600} child children state
+  local alone=0 limit=${LAUNCH:-600} had_ranks=0 child children state
   while sleep 1 && kill -0 "$1" 2>/dev/null; do
     alone=$((alone + 1))
     children=$(cat /proc/"$1"/task/*/children 2>/dev/null)
     for child in $children; do
       tr '\0' ' ' 2>/dev/null <"/proc/$child/cmdline" | grep -qE '(^|[ /])(or|pr)ted ' && continue
-      read -r _ _ state _ 2>/dev/null <"/proc/$child/stat" && [[ $state != Z ]] && alone=0 limit=${ALONE:-60}
+      read -r _ _ state _ 2>/dev/null <"/proc/$child/stat" && [[ $state != Z ]] && alone=0 had_ranks=1 limit=${ALONE:-60}
     done
     ((alone >= limit)) || { ((alone >= 10)) && [[ -s $code_file ]]; } || continue
+    ((had_ranks)) || : >"$code_file.unstarted"
     kill -TERM "$1" $children
     sleep 2
     kill -KILL "$1"
@@ -65,17 +67,17 @@ trap 'ending=1
 # Without an exit code rank 0 or the launcher was killed: the study continues at once, within this job.
 for ((start = 0; start <= ${RESTARTS:-10}; ++start)); do
   ((start == 0)) || echo "dodyn: the run ended without an exit code (rank 0 or mpirun was killed); $config continues"
-  rm -f "$code_file"
+  rm -f "$code_file" "$code_file.unstarted"
   began=$SECONDS # a run that ends at once could not be started
   "${launch[@]}" "${options[@]}" "$dodyn" run "$@" --exit-code-file "$code_file" &
   mpirun=$!
   ((${#launch[@]} == 0)) || end_if_left_alone "$mpirun" >/dev/null 2>&1 &
   while kill -0 "$mpirun" 2>/dev/null; do wait "$mpirun"; done # a trap ends a wait early
   code=$(cat "$code_file" 2>/dev/null)
-  [[ -n $code ]] || ((ending || SECONDS - began < 2)) && break
+  [[ -n $code || -e $code_file.unstarted ]] || ((ending || SECONDS - began < 2)) && break
   sleep 1
 done
-rm -f "$code_file"
+rm -f "$code_file" "$code_file.unstarted"
 
 # The same script again continues the study. One that cannot even be started gets three chances, one after the other; however often
 # the job was requeued before, being told to end while it starts is no more than one of them.

@@ -59,6 +59,15 @@ began=$SECONDS
 SLURM_SUBMIT_DIR=. SLURM_JOB_ID=9 PATH=$PWD:$PATH timeout 100 bash "$root/jobs/slurm.sh" x.cfg >/dev/null 2>&1
 code=$? took=$((SECONDS - began))
 ((code == 0 && took >= 14 + 9 && took < 50)) || { echo "code $code after $took s"; failures=$((failures + 1)); }
+# One that never has a rank (a host is gone) is ended, and the job is requeued: perhaps other hosts are better.
+cat >mpirun <<'FAKE'
+#!/bin/sh
+echo once >>starts
+./orted 300
+FAKE
+rm -f calls
+LAUNCH=3 SLURM_SUBMIT_DIR=. SLURM_JOB_ID=9 PATH=$PWD:$PATH timeout 60 bash "$root/jobs/slurm.sh" x.cfg >/dev/null 2>&1
+[[ $(wc -l <starts) == 1 && $(cat calls) == "requeue 9" ]] || { echo "without ranks: $(wc -l <starts) starts, $(cat calls 2>&1)"; failures=$((failures + 1)); }
 for script in local pbs slurm; do sed -n '/^end_if_left_alone/,/^}/p' "$root/jobs/$script.sh" | cksum; done | sort -u >watches
 [[ $(wc -l <watches) == 1 ]] || { echo "end_if_left_alone differs between the job scripts"; failures=$((failures + 1)); }
 exit $((failures > 0))
