@@ -1,4 +1,4 @@
-// What the subcommands share: how their words are read, and what their exit codes mean.
+// Shared by the subcommands: reading of words, and exit codes.
 //
 // Boost.Program_options reads the words of every subcommand: each describes its options once (options_description), for
 // the parser, the messages and --help. Keys of a study (--section.key value) are read by a style of their own

@@ -10,6 +10,7 @@
 #include "command.hpp"
 #include "evaluators/evaluator.hpp"
 #include "report/report.hpp"
+#include "systems/model.hpp"
 #include "version.hpp"
 
 namespace dodyn::apps {
@@ -38,6 +39,7 @@ std::string help() {
          "  dodyn help keys [SECTION]           keys of configurations, with range and default; after a CONFIG: its "
          "keys\n"
          "  dodyn help key NAME                 one key, such as gait.clearance\n"
+         "  dodyn help models                   models that come with the program\n"
          "  dodyn help --markdown               the whole reference\n"
          "  dodyn --version                     version and commit\n\n"
          "Begin with: dodyn run configs/knee.cfg\n";
@@ -51,7 +53,7 @@ std::string help(const Command& command) {
   return "usage: " + command.usage() + "\n" + command.description + "\n" + own.str();
 }
 
-// With the words of `dodyn run CONFIG --help`: only the keys that this configuration can have, with their values.
+// Help of a command. With the words of `dodyn run CONFIG --help` it has only the keys of that configuration, with values.
 std::string help(const Command& command, int& argc, char**& argv, std::vector<std::string> words) {
   if (command.keys != Command::Keys::of_a_study) return help(command) + "\n" + std::string(exit_codes);
   std::erase_if(words, [](const auto& word) { return word == "--help" || word == "-h"; });
@@ -87,7 +89,24 @@ std::string help_on_keys(std::vector<std::string> words) {
   return report::keys_text(its, words.empty() ? "" : words.front());
 }
 
-// A word in place of a command: a file that one of them takes, or a command that is spelt otherwise.
+// dodyn help models: the models that come with the program, with the first sentence of each.
+std::string help_on_models() {
+  std::string text =
+      "Models by name, as in gait.model = rabbit; a path names a file of your own. dodyn check FILE.model describes "
+      "one.\n\n";
+  for (const auto& [name, model] : systems::shipped_models()) {
+    std::string sentence;
+    std::istringstream lines(model);
+    for (std::string line;
+         std::getline(lines, line) && line.starts_with("#") && sentence.find(". ") == std::string::npos;)
+      sentence += line.substr(1);
+    sentence = sentence.substr(0, std::min(sentence.find(". "), sentence.find(": ")));
+    text += "  " + name + std::string(name.size() < 20 ? 20 - name.size() : 1, ' ') + sentence + "\n";
+  }
+  return text;
+}
+
+// Refuses a word that is not a command: suggests the command that takes such a file, or the nearest name.
 [[noreturn]] void refuse_command(const std::string& word) {
   const bool archive = word.ends_with(".h5");
   if (archive || word.ends_with(".cfg"))
@@ -119,6 +138,8 @@ ExitCode dispatch(int& argc, char**& argv) {
       std::cout << report::reference_markdown(list);
     } else if (words.size() > 1 && (words[1] == "keys" || words[1] == "key")) {
       std::cout << help_on_keys({words.begin() + 1, words.end()});
+    } else if (words.size() == 2 && words[1] == "models") {
+      std::cout << help_on_models();
     } else if (words.size() > 1) {
       std::cout << help(command_named(words[1]), argc, argv, {});
     } else {

@@ -56,65 +56,62 @@ positive-work = 1
 )";
 
 constexpr const char* motion_cfg =
-    R"(# The torque that a pendulum needs to swing up: a motion of one phase, with the least effort.
+    R"(# Which spring at its joint saves an arm the most torque, if it turns by 120 degrees in half a second?
 #     dodyn run motion.cfg                            then: dodyn show motion.h5, dodyn report motion.h5
-#     dodyn solve motion.cfg --design.length 0.8      one design, with its report
-# docs/motions.md describes phases, events and costs; docs/models.md describes motion.model.
+#     dodyn solve motion.cfg --design.stiffness 10    one design, with its report
+# Theory: I (pi/T)^2 = 3.257 N m/rad. docs/motions.md describes phases and costs, docs/models.md describes motion.model.
 
 [study]
-evaluator = motion
-max-evaluations = 8
-
-[design]
-length.min = 0.6          # m: a parameter of the model, free here
-length.max = 1.2
+evaluator = motion        # the score is the cost of the best motion
+max-evaluations = 20
 
 [motion]
 model = motion.model
-initial-guesses = 4
 
 [phase swing]
+duration = 0.5            # s
 intervals = 40
-duration = 4              # s
 
 [initial-state]
-theta = 0                 # it hangs
-rate(theta) = 0
+arm = -60 deg
+rate(arm) = 0
 
 [goal]
-theta = pi                # it stands
-rate(theta) = 0
+arm = 60 deg
+rate(arm) = 0
 
 [cost]
-effort = 0.5              # times the integral of the squared torque
+squared-control = 1
+
+[design]
+stiffness.min = 1         # N m/rad: a parameter of the model, free here
+stiffness.max = 20
 )";
 
-constexpr const char* motion_model = R"(# A pendulum with a motor at its pivot; theta = 0 hangs.
+constexpr const char* motion_model = R"(# An arm with a spring and a motor at its joint. It turns in a horizontal plane.
 
 [model]
-name = pendulum
+name = arm
 dimension = 2
-gravity = 9.81
+gravity = 0
 
 [parameters]
-length = 1                # m
-mass = 1                  # kg, at the end
-torque = 12               # N m, the limit of the motor
+stiffness = 10            # N m/rad
+mass = 1                  # kg
 
-[link rod]
+[link arm]
 parent = ground
 joint = revolute
-coordinates = theta
-end = 0, -length
+end = 0.5, 0              # m
+mass = mass               # its centre is in the middle
+inertia = 0.02            # kg m2
 
-[mass bob]
-link = rod
-at = 0, -length
-mass = mass
+[spring joint]
+coordinate = arm
+stiffness = stiffness
 
 [actuator motor]
-coordinate = theta
-limit = torque
+coordinate = arm
 )";
 
 constexpr const char* simulation_cfg =

@@ -1,4 +1,4 @@
-// dodyn replay: archived evaluations once more, compared with their rows bit by bit. Nothing is written.
+// dodyn replay: repeats archived evaluations and compares them with their rows bit by bit. Writes nothing.
 #include <cmath>
 #include <cstring>
 #include <filesystem>
@@ -19,10 +19,10 @@ namespace dodyn::apps {
 namespace po = boost::program_options;
 namespace {
 
-// Any two that are no numbers count as the same.
+// Two NaNs count as equal.
 bool same(double a, double b) { return (std::isnan(a) && std::isnan(b)) || std::memcmp(&a, &b, sizeof a) == 0; }
 
-// How two arrays of the same quantity differ, after ", NAME"; empty where they do not.
+// Returns how two arrays of a quantity differ, after ", NAME"; empty if they are equal.
 std::string difference(const std::string& name, const Eigen::MatrixXd& archived, const Eigen::MatrixXd& now) {
   if (archived.rows() != now.rows() || archived.cols() != now.cols())
     return formatted("; %s was %td x %td, is %td x %td", name.c_str(), archived.rows(), archived.cols(), now.rows(),
@@ -44,7 +44,7 @@ std::string difference(const std::string& name, const Eigen::MatrixXd& archived,
 
 Eigen::MatrixXd number(double value) { return Eigen::MatrixXd::Constant(1, 1, value); }
 
-// What of an evaluation does not depend on when, where and how fast it was done.
+// The fields of an evaluation that depend on its task alone, not on time, place and duration.
 std::string differences(const Evaluation& a, const Trajectory& at, const Evaluation& b, const Trajectory& bt,
                         const Channels& channels) {
   std::string text;
@@ -65,7 +65,7 @@ std::string differences(const Evaluation& a, const Trajectory& at, const Evaluat
   return text;
 }
 
-// The ids after the path, or as --ids 3,7.
+// Reads the ids after the path, or those of --ids 3,7.
 std::set<std::int64_t> ids_in(const Arguments& given) {
   std::string list = given.text("ids");
   for (std::size_t i = 1; i < given.operands.size(); ++i) list += (list.empty() ? "" : ",") + given.operands[i];
@@ -79,7 +79,7 @@ struct Archived {
   std::string file;
 };
 
-// An archive by itself, or that of a configuration, with what evaluates its designs.
+// An archive, given itself or by its configuration, and the evaluator of its designs.
 Archived archived_of(const Arguments& given) {
   Archived all;
   try {
@@ -98,7 +98,7 @@ Archived archived_of(const Arguments& given) {
   return all;
 }
 
-// What of program and machine is not as it was: a line each.
+// Returns each property of program and machine that differs, a line each.
 std::string other_circumstances(const archive::Provenance& then, const archive::Provenance& now) {
   std::string text;
   const auto compare = [&](const std::string& what, const std::string& a, const std::string& b) {

@@ -30,8 +30,8 @@ namespace dodyn::apps {
 namespace po = boost::program_options;
 namespace {
 
-// A signal asks the study to end; rank 0 alone heeds it. A second SIGINT, SIGTERM or SIGHUP ends at once: what the
-// archive holds by then, it keeps. SIGUSR1 and SIGUSR2 are what batch systems send ahead of time, perhaps twice.
+// A signal asks the study to end; only rank 0 obeys. A second SIGINT, SIGTERM or SIGHUP ends the process at once; stored
+// rows stay. Batch systems send SIGUSR1 and SIGUSR2 ahead of time, perhaps twice.
 std::atomic<int> signal_received = 0;
 bool urgent(int signal) { return signal == SIGINT || signal == SIGTERM || signal == SIGHUP; }
 void receive_signal(int signal) {
@@ -58,7 +58,7 @@ std::string signal_name(int signal) {
   return std::to_string(signal);
 }
 
-// Why the run must end now: a signal, study.wall-time, or the end of the Slurm job, of which Slurm tells by itself.
+// Returns a function that says why the run must end now: a signal, study.wall-time, or the end of the Slurm job. Empty: it need not.
 study::Study::Interruption interruption(const Settings& settings) {
   using Clock = std::chrono::system_clock;
   const auto seconds = [](double s) {
@@ -81,11 +81,11 @@ study::Study::Interruption interruption(const Settings& settings) {
   };
 }
 
-// Evaluations to do again, by id; an empty set: those that failed.
+// Ids of evaluations to repeat; an empty set: all that failed.
 using Again = std::optional<std::set<std::int64_t>>;
 
-// What the archive has to say of the outcome; where it cannot be read just now, or within the second that an interrupted run has, the
-// best evaluation.
+// Returns the result by the archive. If the archive cannot be read now, or not within the second that an interrupted run has, it
+// returns the best evaluation.
 std::string found(const std::string& path, const study::Summary& summary, const Settings& settings) {
   constexpr int rows_read_in_a_second = 20000;
   const bool in_haste =
@@ -99,7 +99,7 @@ std::string found(const std::string& path, const study::Summary& summary, const 
   }
 }
 
-// A file's name as a shell takes it for one word.
+// Quotes a path for a shell, if it needs quotes.
 std::string as_word(const std::string& path) {
   const bool plain = std::all_of(path.begin(), path.end(), [](unsigned char c) {
     return std::isalnum(c) || std::string_view("-_./+,:@%").find(static_cast<char>(c)) != std::string_view::npos;
@@ -137,7 +137,7 @@ ExitCode lead(const Settings& settings, const evaluators::Evaluator& evaluator, 
     return finished;
   }
   std::cout << found(path, summary, settings) << path << ": "
-            << (summary.was_finished                   ? "this study had finished already: "
+            << (summary.was_finished                   ? "already finished: "
                 : summary.end == study::End::resumable ? "stopped, the same command continues: "
                 : summary.end == study::End::failing   ? "failed: "
                                                        : "finished: ")
@@ -157,7 +157,7 @@ ExitCode lead(const Settings& settings, const evaluators::Evaluator& evaluator, 
   return complete ? finished : incomplete;
 }
 
-// A program may have effects of its own, and its working directory is that of its evaluation.
+// Two runs of one program could disturb each other: they share the working directory of the evaluation.
 void check_duplicates(const Settings& settings) {
   if (settings.evaluator == "command" && std::isfinite(settings.real("study.speculate-after")))
     throw settings.error("study.speculate-after",
@@ -176,7 +176,7 @@ void check_workers(const Settings& settings, const evaluators::Evaluator& evalua
                                               " ranks is a worker already; allowed: 1, or dodyn run without mpirun");
 }
 
-// What rerun is to repeat.
+// Returns the ids that rerun is to repeat; none for run.
 Again ids_to_repeat(const Invocation& call, const Arguments& given) {
   if (call.command.name != "rerun") return std::nullopt;
   const std::string ids = given.text("ids");
@@ -192,7 +192,7 @@ void check_folder(const Settings& settings) {
     throw settings.error("study.archive", "the folder " + shown(folder.string(), 400) + " does not exist");
 }
 
-// Nothing may leave this function while the session lives but its exit code.
+// Reports every exception here: none may leave while the MPI session is open.
 ExitCode run_session(const Invocation& call, const std::string& exit_code_file) {
   const farm::Session session(call.argc, call.argv);
   listen_to_signals();
@@ -276,8 +276,8 @@ void add_rerun_options(AddOptions add) {
   add_run_options(add);
 }
 
-// dodyn rerun: does again what failed, timed out or was lost, after a fault was mended or with more time; or what is
-// named.
+// dodyn rerun: repeats evaluations that failed, timed out or were lost, for example after a mended fault; or the given
+// ids.
 ExitCode rerun(const Invocation& call) { return start(call); }
 
 }  // namespace dodyn::apps

@@ -287,9 +287,9 @@ def superblock(path: PathLike) -> tuple[int, bool]:
             raise ArchiveError(f"{path}: {'a directory' if stat.S_ISDIR(found.st_mode) else 'not a regular file'}")
         block = file.read(48)
     if block[:8] != b"\x89HDF\r\n\x1a\n":
-        if path.endswith((".cfg", ".model")):
-            what = "a configuration" if path.endswith(".cfg") else "a model file"
-            raise ArchiveError(f"{path} is {what}, not an archive" + (f"; dodyn run {path} makes {os.path.splitext(os.path.basename(path))[0]}.h5" if path.endswith(".cfg") else ""))
+        if str(path).endswith((".cfg", ".model")):
+            what = "a configuration" if str(path).endswith(".cfg") else "a model file"
+            raise ArchiveError(f"{path} is {what}, not an archive" + (f"; dodyn run {path} makes {os.path.splitext(os.path.basename(path))[0]}.h5" if str(path).endswith(".cfg") else ""))
         raise ArchiveError(f"{path}: not an HDF5 file")
     if len(block) == 48 and block[8] != 3:
         raise ArchiveError(f"{path}: an HDF5 file, but not a dodyn archive")

@@ -147,6 +147,8 @@ def strobe(axes: Any, trajectory: Trajectory, given: Given, view: tuple[int, int
         for node in nodes:
             if one.points is not None:
                 points, order = stepped(one, one.points[node], step)
+                if not one.segments:  # as in a CSV file, which has places and no lines
+                    axes.plot(points[:, right], points[:, up], ".", color="0.35", ms=2, alpha=0.8 if node == nodes[-1] else 0.2)
                 for a, b in one.segments:
                     colour = colour_of_segment(one, order[a], order[b])
                     alpha = 0.25 if mesh and node != nodes[-1] else 0.8

@@ -1,4 +1,4 @@
-// How the cells of evaluations and their numbers are written, for tables, CSV and JSON.
+// Cells of evaluations and their numbers as text, for tables, CSV and JSON.
 #pragma once
 
 #include <cmath>
@@ -20,7 +20,7 @@ inline std::string with_unit(const std::string& value, const std::string& unit) 
 
 inline std::string short_number(double value) { return std::isfinite(value) ? formatted("%.8g", value) : "-"; }
 
-// Of a design variable: the name that it stands for, or the number.
+// Returns the name that a value of a design variable stands for, or the number.
 inline std::string value_text(const Variable& variable, double value) {
   const std::string* const name = variable.choice(value);
   return name ? *name : short_number(value);
@@ -31,12 +31,12 @@ inline std::string padded(std::string text, std::size_t width) {
   return text;
 }
 
-// Whether a coordinate is called as its channel is: "t" of "t", or of "slow:t", that of a scenario.
+// True if a coordinate has the name of its channel: "t" of "t", or of "slow:t", the channel of a scenario.
 inline bool of_itself(const Channel& channel, const std::string& coordinate) {
   return channel.name == coordinate || channel.name.ends_with(":" + coordinate);
 }
 
-// The cells of one evaluation: visit(name, unit, value), value being text, a number or an integer.
+// Calls visit(name, unit, value) for each cell of one evaluation; value is text, a number or an integer.
 template <class Visit>
 void for_each_cell(const Evaluation& evaluation, const archive::Layout& layout, Visit&& visit) {
   for_each_field(evaluation, [&](const Field& field, const auto& value) {
@@ -60,7 +60,7 @@ void for_each_cell(const Evaluation& evaluation, const archive::Layout& layout, 
   });
 }
 
-// The rows to list, in their order. Throws ConfigError where there is no column to sort by.
+// Returns the rows to list, in their order. Throws ConfigError if the column to sort by does not exist.
 std::vector<std::size_t> listed_rows(const archive::Contents& contents, const surrogate::ObservedData& observed,
                                      const Listing& listing);
 

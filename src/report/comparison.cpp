@@ -29,7 +29,7 @@ struct Edit {
   std::string_view line;
 };
 
-// Beyond this many pairs of lines the middle of two texts is taken as replaced.
+// Above this number of pairs of lines, the differing middle of two texts counts as replaced.
 constexpr std::size_t max_pairs = 16 << 20;
 
 // The longest common subsequence of lines decides what stays.
@@ -86,7 +86,7 @@ const archive::HeldFile* file_named(const Described& described, const std::strin
   return nullptr;
 }
 
-// Settings that say nothing of the problem: places of a machine, and checksums of files, which are compared themselves.
+// Settings that do not describe the problem: paths of a machine, and checksums of files, whose contents are compared.
 bool is_compared(const std::string& key) {
   return key != "study.archive" && key != "study.snapshot" && key != "command.directory" && !key.ends_with("-checksum");
 }

@@ -1,4 +1,4 @@
-// The difference of two problems: of their settings, and of the files that they name.
+// The difference of two problems: their settings, and the files that they name.
 #pragma once
 
 #include <string>
@@ -9,22 +9,22 @@
 
 namespace dodyn::report {
 
-// A problem: of an archive, of a configuration, or as far as a folder has its files.
+// A problem from an archive or a configuration, or the files of one in a folder.
 struct Described {
   std::string name;                                                // of the archive, configuration or folder
   std::vector<std::pair<std::string, std::string>> configuration;  // key, value; empty of a folder
   std::vector<archive::HeldFile> files;
 };
 
-// The files of `one` as they are in the folder of its configuration.
+// Reads the files of `one` from `folder`, the folder of its configuration.
 Described described_folder(const Described& one, const std::string& folder);
 
-// Empty, or the difference as `diff -u` writes it: settings by key, files by line. A file whose content one of the two does not
-// have is compared by its checksum.
+// Returns the difference as `diff -u` writes it: settings by key, files by line; empty if there is none. A file whose content
+// one of the two lacks is compared by its checksum.
 std::string difference_text(const Described& one, const Described& other);
 
-// Lines of `one` that `other` does not have after "-", the other way round after "+", with so many equal lines around them.
-// Empty where the texts are the same.
+// Returns lines of `one` alone after "-", of `other` alone after "+", with `context` equal lines around them; empty if the
+// texts are equal.
 std::string line_difference(const std::string& one, const std::string& other, int context = 3);
 
 }  // namespace dodyn::report

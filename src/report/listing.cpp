@@ -12,12 +12,12 @@
 namespace dodyn::report {
 namespace {
 
-// A cell as the table shows it.
+// A cell of the table.
 struct Cell {
   std::string name, unit, text;
   double value = 0.0;  // of numbers
 
-  // Whether a user means it by this name: its own, or that of a design variable or metric.
+  // True if `asked` is its name, or the name of its design variable or metric.
   bool is(const std::string& asked) const { return asked == name || asked == short_name(); }
   std::string short_name() const {
     const auto dot = name.find('.');
@@ -43,7 +43,7 @@ std::vector<Cell> cells_of(const Evaluation& evaluation, const archive::Layout& 
   return cells;
 }
 
-// Throws ConfigError where no column has that name.
+// Returns the index of a column. Throws ConfigError if no column has that name.
 std::size_t column_named(const std::vector<Cell>& cells, const std::string& name, const char* option) {
   std::vector<std::string> names;
   for (std::size_t i = 0; i < cells.size(); ++i) {
@@ -55,7 +55,7 @@ std::size_t column_named(const std::vector<Cell>& cells, const std::string& name
                     "; allowed: id, cost, status, seconds, ..., a design variable or a metric");
 }
 
-// The columns of the table after the id, each by its place among an evaluation's cells; `source` beyond them.
+// Returns the columns of the table after the id, as indices into cells_of(); `source` has the index after them.
 std::vector<std::size_t> table_columns(const archive::Contents& contents, const surrogate::ObservedData& observed,
                                        const Listing& listing) {
   std::vector<std::string> names = listing.columns;
@@ -105,12 +105,12 @@ std::vector<std::string> table_head(const archive::Contents& contents, const std
   return head;
 }
 
-// Lines that are longer than `width` characters end in an ellipsis.
+// Cuts lines of more than `width` characters and ends them with an ellipsis.
 std::string cut(const std::string& text, std::size_t width) {
   if (width == 0) return text;
   std::string out;
   std::size_t characters = 0;
-  std::size_t last = 0;  // where the line's last character that may stay ends
+  std::size_t last = 0;  // end of the last character that stays
   const auto begins = [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; };
   for (std::size_t i = 0; i < text.size(); ++i) {
     if (text[i] == '\n') {
@@ -128,7 +128,7 @@ std::string cut(const std::string& text, std::size_t width) {
   return out;
 }
 
-// How often each kind of event came, in the order of their first.
+// Counts events by kind, in the order of their first occurrence.
 std::vector<std::pair<std::string, int>> event_counts(const std::vector<Event>& events) {
   std::vector<std::pair<std::string, int>> counts;
   for (const Event& event : events) {
@@ -145,7 +145,7 @@ std::vector<std::pair<std::string, int>> event_counts(const std::vector<Event>& 
 
 std::vector<std::size_t> listed_rows(const archive::Contents& contents, const surrogate::ObservedData& observed,
                                      const Listing& listing) {
-  using Key = std::tuple<bool, double, std::string>;  // breaks a constraint, where costs are compared
+  using Key = std::tuple<bool, double, std::string>;  // violates a constraint (if sorted by cost), value, text
   const std::size_t by = column_named(cells_of({}, contents.layout), listing.sort, "--sort");
   std::vector<std::pair<Key, std::size_t>> rows;
   for (const auto& [id, row] : archive::latest(contents)) {
@@ -182,22 +182,22 @@ std::string table(const archive::Contents& contents, const Listing& listing) {
     sources += "\n";
   }
   const std::size_t again = contents.evaluations.size() - evaluations;
-  std::string befallen;
+  std::string history;
   for (const auto& [kind, count] : event_counts(contents.events))
-    befallen += (befallen.empty() ? "events (--events lists them): " : ", ") + std::to_string(count) + " " + kind;
-  if (contents.events.size() <= 2) befallen.clear();  // it was started, and it stopped
+    history += (history.empty() ? "events (--events lists them): " : ", ") + std::to_string(count) + " " + kind;
+  if (contents.events.size() <= 2) history.clear();  // a start and a stop only
   return cut(columns(rows), listing.width) + "\n" + sources + outcome_text(contents, observed) +
          formatted("%zu evaluations, %zu iterations; ", evaluations, contents.iterations.size()) +
          (again ? std::to_string(again) + " earlier attempts; " : "") +
          (contents.stopped.empty() ? "not finished (running, or killed: the same command continues it)"
                                    : "stopped: " + contents.stopped) +
-         "\n" + befallen + (befallen.empty() ? "" : "\n");
+         "\n" + history + (history.empty() ? "" : "\n");
 }
 
 std::string events_text(const archive::Contents& contents) {
   std::vector<std::vector<std::string>> rows;
   for (const Event& event : contents.events) rows.push_back({event.time, event.kind, event.text});
-  return rows.empty() ? "no events (an archive of an earlier version, or one of several merged)\n" : columns(rows);
+  return rows.empty() ? "no events: the archive is of an earlier version, or merged from several\n" : columns(rows);
 }
 
 std::string rows_text(const archive::Contents& contents, std::size_t first) {

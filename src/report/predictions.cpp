@@ -23,9 +23,9 @@ namespace {
 
 constexpr int effect_points = 21, effect_samples = 512;
 constexpr std::size_t most_fitted = 500;  // evaluations up to which a model is quickly made
-constexpr double poor = 0.8;              // quality below which a model's figures want a warning
-// Samples are worth this share of a Sobol' sequence at least, or they crowd. Grids are worth 1, designs of searches that
-// ended 0.4 to 0.7 (docs/measured/surrogates.md).
+constexpr double poor = 0.8;              // quality below which the figures of a model need a warning
+// Samples that fill the box worse than this fraction of a Sobol sequence are crowded. Grids have 1, designs of finished
+// searches 0.4 to 0.7 (docs/measured/surrogates.md).
 constexpr double crowded = 0.75;
 
 Quantity quantity_of(const archive::Contents& contents, int metric) {
@@ -43,20 +43,21 @@ surrogate::ArchiveModel fitted(const archive::Contents& contents, const surrogat
 
 std::string model_text(Index samples, double quality) {
   return std::to_string(samples) + " evaluations" +
-         (std::isfinite(quality) ? formatted(", each told from the others with quality %.3f", quality) : "");
+         (std::isfinite(quality) ? formatted(", quality %.3f", quality) : "");
 }
 
 std::string warning(double quality) {
-  return quality < poor ? "note: the model tells evaluations from each other badly (quality below " + to_text(poor) +
-                              "; 1 is exact, 0 no better than their mean): its figures are rough\n"
-                        : "";
+  return quality < poor
+             ? formatted("warning: the model predicts evaluations from the others with quality %.2f only ", quality) +
+                   "(1 is exact, 0 no better than their mean): its figures are rough\n"
+             : "";
 }
 
 std::string constraint_text(const archive::Contents& contents, const surrogate::Constraint& c) {
   return quantity_of(contents, c.metric).name + (c.below ? " <= " : " >= ") + to_text(c.limit);
 }
 
-// The intervals that an evaluator tells of shares, as of simulations that fail: "0.12 to 0.22"; of scenarios each.
+// Returns the intervals of failure rates that the metrics hold: "0.12 to 0.22", by scenario.
 std::string intervals_text(const archive::Contents& contents, const Evaluation& e) {
   constexpr std::string_view low = "failure_rate_low", high = "failure_rate_high";
   std::string text;
@@ -73,7 +74,7 @@ std::string intervals_text(const archive::Contents& contents, const Evaluation& 
   return text;
 }
 
-// The objective that a model of the evaluations has there, where such a model is quickly made and there are enough.
+// Predicts the objective at a design, if there are enough evaluations and few enough for a quick fit.
 std::optional<surrogate::PredictionInterval> forecast_at(const archive::Contents& contents,
                                                          const surrogate::ObservedData& observed,
                                                          const VectorXd& design) {
@@ -83,7 +84,7 @@ std::optional<surrogate::PredictionInterval> forecast_at(const archive::Contents
 
 std::string interval_line(const archive::Contents& contents, const Evaluation& e) {
   const std::string text = intervals_text(contents, e);
-  return text.empty() ? "" : "Wilson's 95 % interval of its share of failures: " + text + "\n";
+  return text.empty() ? "" : "failure rate: 95 % interval " + text + " (Wilson)\n";
 }
 
 }  // namespace
@@ -118,7 +119,7 @@ std::string broken_text(const archive::Contents& contents, const surrogate::Obse
   for (const auto& c : observed.constraints)
     if (!c.is_satisfied(e)) {
       const double value = c.metric < 0 ? e.cost : c.metric < e.metrics.size() ? e.metrics(c.metric) : not_a_number;
-      text += (text.empty() ? "breaks " : ", ") + constraint_text(contents, c) + formatted(" (%.6g)", value);
+      text += (text.empty() ? "violates " : ", ") + constraint_text(contents, c) + formatted(" (%.6g)", value);
     }
   return text;
 }
@@ -170,13 +171,13 @@ std::string outcome_text(const archive::Contents& contents, const surrogate::Obs
             formatted(" is %.6g (95 %%: %.6g to %.6g)", there->middle, there->lower, there->upper);
   const std::string note = bound_note(variables, recommended->design);
   return text + "\n" + (note.empty() ? "" : "note: " + note + "\n") +
-         "least cost seen, noise included: " + seen.substr(std::string("best: ").size());
+         "lowest cost seen, noise included: " + seen.substr(std::string("best: ").size());
 }
 
 std::string optimum_text(const archive::Contents& contents, const surrogate::ObservedData& observed) {
   const surrogate::OptimumDistribution where = surrogate::sample_optimum(observed);
   const auto& variables = contents.layout.variables;
-  std::vector<std::vector<std::string>> rows = {{"variable", "5 %", "middle", "95 %", "best so far"}};
+  std::vector<std::vector<std::string>> rows = {{"variable", "5 %", "middle", "95 %", "best evaluation"}};
   const Evaluation* const best = observed.best();
   for (std::size_t k = 0; k < variables.size(); ++k) {
     const auto i = static_cast<Index>(k);
@@ -186,8 +187,8 @@ std::string optimum_text(const archive::Contents& contents, const surrogate::Obs
       rows.back().push_back(name ? *name : formatted("%.6g", value));
     }
   }
-  return formatted("the least cost there is, by the model: %.6g (95 %%: %.6g to %.6g); the best so far: %.6g\n",
-                   where.cost.middle, where.cost.lower, where.cost.upper, observed.objective(*best, 0)) +
+  return formatted("lowest cost, by the model: %.6g (95 %%: %.6g to %.6g); best evaluation: %.6g\n", where.cost.middle,
+                   where.cost.lower, where.cost.upper, observed.objective(*best, 0)) +
          columns(rows);
 }
 
@@ -235,12 +236,12 @@ std::string as_text(const DesignPrediction& p) {
   }
   text += columns(rows) + "\n" + formatted("evaluates with probability %.3f\n", p.evaluates);
   for (const auto& [constraint, probability] : p.kept)
-    text += "keeps " + constraint + formatted(" with probability %.3f\n", probability);
+    text += "satisfies " + constraint + formatted(" with probability %.3f\n", probability);
   if (p.distance == 0)
-    text += formatted("evaluation %lld is of this design\n", static_cast<long long>(p.nearest));
+    text += formatted("evaluation %lld has this design\n", static_cast<long long>(p.nearest));
   else
-    text += formatted("the nearest is evaluation %lld, %.2g of the ranges away\n", static_cast<long long>(p.nearest),
-                      p.distance);
+    text +=
+        formatted("nearest evaluation: %lld, %.2g of the ranges away\n", static_cast<long long>(p.nearest), p.distance);
   return text + warning(worst);
 }
 
@@ -326,7 +327,7 @@ Sensitivity sensitivity_of(const archive::Contents& contents, const surrogate::O
 
 namespace {
 
-// What the evaluations say themselves: a table with the variables that matter most first.
+// Returns the elementary effects as a table, largest first.
 std::string elementary_text(const Sensitivity& s) {
   const surrogate::ElementaryEffects& e = *s.elementary;
   std::vector<std::size_t> order(s.variables.size());
@@ -345,14 +346,14 @@ std::string elementary_text(const Sensitivity& s) {
     rows.back().push_back(std::to_string(e.count(i)));
   }
   return "Elementary effects (Morris): change of " + s.name +
-         ", as a variable moves over its range, by the evaluations:\n\n" + columns(rows) + "\n";
+         " as a variable moves over its range, from the evaluations:\n\n" + columns(rows) + "\n";
 }
 
 }  // namespace
 
 std::string as_text(const Sensitivity& s) {
-  std::string text = (s.elementary ? elementary_text(s) : "") + "Of the spread of " + s.name +
-                     " over the whole box, by a model of " + model_text(s.samples, s.quality) + ":\n\n";
+  std::string text = (s.elementary ? elementary_text(s) : "") + "Shares of the variance of " + s.name +
+                     " over the ranges, by a model of " + model_text(s.samples, s.quality) + ":\n\n";
   std::vector<std::vector<std::string>> rows = {
       {"variable", "alone", "+-", "with others", "+-", s.name + " on average from", "to", "least at"}};
   for (std::size_t v = 0; v < s.variables.size(); ++v) {
@@ -373,22 +374,23 @@ std::string as_text(const Sensitivity& s) {
   text += columns(rows) + "\n" +
           formatted("mean %.6g, standard deviation %.6g", s.indices.mean, std::sqrt(s.indices.variance)) +
           (s.unit.empty() || s.unit == "1" ? "" : " " + s.unit) +
-          formatted("; what variables do only together: %.3f\n", std::max(1 - s.indices.first.sum(), 0.0));
+          formatted("; share of interactions: %.3f\n", std::max(1 - s.indices.first.sum(), 0.0));
   if (s.unlikely > 0)
-    text += formatted("note: in %.0f %% of the box designs rather fail than evaluate; there the model extrapolates\n",
-                      100 * s.unlikely);
+    text += formatted(
+        "note: in %.0f %% of the ranges designs fail more often than they evaluate; there the model extrapolates\n",
+        100 * s.unlikely);
   const bool crowd = s.even_samples < crowded * s.even_samples_of_filling, rough = s.quality_over_box < poor;
   if (crowd || rough) {
     text += "warning: these figures may be far off:";
     if (crowd)
       text += formatted(
-          " the evaluations crowd, as those of a search do: over the box the %lld are worth %.0f evenly spread ones",
+          " the evaluations crowd, as those of a search do: %lld of them cover the ranges like %.0f evenly spread ones",
           static_cast<long long>(s.samples), s.even_samples);
     if (rough)
-      text += formatted("%s the model predicts evaluations over the box with quality %.2f (below %.1f)",
+      text += formatted("%s the model predicts evaluations over the ranges with quality %.2f (below %.1f)",
                         crowd ? ";" : "", s.quality_over_box, poor);
-    text += crowd ? "; evaluate a sweep, or more designs that fill the box (surrogate.initial-samples), first\n"
-                  : "; evaluate more designs first\n";
+    text += crowd ? "; first evaluate a sweep, or more designs that fill the ranges (surrogate.initial-samples)\n"
+                  : "; first evaluate more designs\n";
   }
   return text + (rough ? "" : warning(s.quality));
 }

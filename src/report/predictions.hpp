@@ -1,4 +1,4 @@
-// What the evaluations of an archive say of other designs, as text and JSON: `dodyn predict`, `dodyn sensitivity`.
+// Predictions and sensitivities from the evaluations of an archive, as text and JSON: `dodyn predict`, `dodyn sensitivity`.
 #pragma once
 
 #include <optional>
@@ -13,22 +13,22 @@
 
 namespace dodyn::report {
 
-// The evaluations that no other one is better than in all objectives, by the first of them.
+// Returns the Pareto front: feasible evaluations that no other one dominates, sorted by the first objective.
 std::vector<const Evaluation*> front_of(const surrogate::ObservedData& observed);
 
-// What a study found. One objective: its best evaluation. Several: the front of those that no other is better than in
-// all, and with two the area between it and a reference a tenth of the ranges beyond the worst. Noisy costs: the design
-// that the study recommends (study::recommended_of()), with the model's cost, and the least cost seen.
+// Returns the result of a study as text. One objective: its best evaluation. Several: the front, with the hypervolume to a
+// reference that lies 10 % of the ranges beyond the worst. Noisy costs: the recommended design
+// (study::recommended_of()) with the cost by the model, and the lowest cost seen.
 std::string outcome_text(const archive::Contents& contents, const surrogate::ObservedData& observed);
 
-// "breaks max_torque <= 15 (17.2)"; empty where the evaluation is ok and keeps its constraints, or is not ok.
+// Returns "violates max_torque <= 15 (17.2)"; empty if the evaluation satisfies its constraints, or is not ok.
 std::string broken_text(const archive::Contents& contents, const surrogate::ObservedData& observed,
                         const Evaluation& e);
 
 struct Predicted {
   std::string name, unit;
   surrogate::PredictionInterval forecast;
-  Eigen::Index samples = 0;  // evaluations that the model is made of
+  Eigen::Index samples = 0;  // evaluations to which the model is fitted
   double quality = 0;        // surrogate::ArchiveModel::quality()
 };
 
@@ -36,17 +36,17 @@ struct DesignPrediction {
   std::vector<Variable> variables;
   Eigen::VectorXd design;
   std::vector<Predicted> quantities;
-  double evaluates = 1;                              // probability that the design evaluates at all
-  std::vector<std::pair<std::string, double>> kept;  // constraint as text, and the probability that it is kept
+  double evaluates = 1;                              // probability that the design evaluates
+  std::vector<std::pair<std::string, double>> kept;  // constraint as text, and its probability
   std::int64_t nearest = -1;                         // evaluation closest to it
-  double distance = 0;                               //   of the ranges, in the variable that differs most
+  double distance = 0;                               // to it, largest over the variables, in units of the ranges
 };
 
-// Of the cost, the study's objectives, its constraints' metrics and those in `metrics` (indices; -1: the cost). Throws
-// std::invalid_argument where a quantity has too few evaluations.
+// Predicts the cost, the objectives, the metrics of constraints, and `metrics` (indices; -1: the cost) at a design. Throws
+// std::invalid_argument if a quantity has too few evaluations.
 DesignPrediction prediction_of(const archive::Contents& contents, const surrogate::ObservedData& observed,
                                const Eigen::VectorXd& design, std::vector<int> metrics);
-// Where the optimum of the cost may be: a row for each variable.
+// Returns where the optimum of the cost may lie, a row for each variable, from optima drawn from the model.
 std::string optimum_text(const archive::Contents& contents, const surrogate::ObservedData& observed);
 std::string as_text(const DesignPrediction& prediction);
 std::string as_json(const DesignPrediction& prediction);
@@ -57,8 +57,8 @@ std::string as_json(const DesignPrediction& prediction);
 std::string slices_json(const archive::Contents& contents, const surrogate::ObservedData& observed,
                         const Eigen::VectorXd& design);
 
-// The model of a quantity, as datasets that a few lines of numpy evaluate (docs/surrogates.md). Throws
-// std::invalid_argument as above, and where variables are labels.
+// Returns the model of a quantity as datasets that a few lines of numpy evaluate (docs/surrogates.md). Throws
+// std::invalid_argument as above, and if variables are labels.
 archive::Group exported(const archive::Contents& contents, const surrogate::ObservedData& observed, int metric);
 
 struct Sensitivity {
@@ -67,14 +67,14 @@ struct Sensitivity {
   Eigen::Index samples = 0;
   double quality = 0, quality_over_box = 0, even_samples = 0,
          even_samples_of_filling = 0;  // of surrogate::ArchiveModel
-  double unlikely = 0;                 // share of the box where a design evaluates with less than even odds
+  double unlikely = 0;                 // share of the box where a design evaluates with probability below 0.5
   surrogate::SobolIndices indices;
   Eigen::MatrixXd effects;  // main effects, variables x 21
-  // Of a study that screened (strategy morris): from the evaluations themselves, no model between.
+  // Of a study with the strategy morris: from its evaluations, without a model.
   std::optional<surrogate::ElementaryEffects> elementary = {};
 };
 
-// Of the kriging model of one quantity over the whole box, by `samples` points. Throws as above.
+// Computes Sobol indices and effects of the kriging model of one quantity, by `samples` points. Throws as above.
 Sensitivity sensitivity_of(const archive::Contents& contents, const surrogate::ObservedData& observed, int metric,
                            int samples);
 std::string as_text(const Sensitivity& found);

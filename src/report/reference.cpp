@@ -1,4 +1,4 @@
-// What the program writes of its own keys: `dodyn help keys`, `dodyn help key`, --help, `dodyn help --markdown`.
+// Text about keys: `dodyn help keys`, `dodyn help key`, --help, `dodyn help --markdown`.
 #include <algorithm>
 #include <functional>
 #include <set>
@@ -38,7 +38,7 @@ struct Entry {
   std::string value;  // "default 40", "must be given", "now 0.03 m (knee.cfg:36)"; may be empty
 };
 
-// The keys that belong together, and the sections that an evaluator reads itself.
+// Keys of one owner, and the sections that an evaluator reads itself.
 struct Group {
   std::string title;  // "with study.evaluator = gait (...)"; empty: of every study
   std::vector<Entry> entries;
@@ -70,7 +70,7 @@ std::vector<Entry> entries_of(const std::vector<Key>& keys) {
   return entries;
 }
 
-// Keys that strategies have in common stand once, with the strategies and what they are by default.
+// Lists each shared key once, with the strategies that accept it and their defaults.
 std::vector<Entry> entries_of(const std::vector<StrategyKeys>& strategies) {
   std::vector<Entry> entries;
   for (const auto& strategy : strategies)

@@ -29,11 +29,14 @@ std::string columns(const std::vector<std::vector<std::string>>& rows) {
   return text;
 }
 
-std::string design_text(const std::vector<Variable>& variables, const Eigen::VectorXd& design) {
+std::string design_text(const std::vector<Variable>& variables, const Eigen::VectorXd& design, int digits) {
   std::string text;
-  for (std::size_t i = 0; i < variables.size(); ++i)
+  for (std::size_t i = 0; i < variables.size(); ++i) {
+    const double value = design(static_cast<Eigen::Index>(i));
+    const std::string* const word = variables[i].choice(value);
     text += (i ? ", " : "") + variables[i].name + " = " +
-            with_unit(value_text(variables[i], design(static_cast<Eigen::Index>(i))), variables[i].unit);
+            with_unit(word ? *word : formatted("%.*g", digits, value), variables[i].unit);
+  }
   return text;
 }
 
@@ -54,23 +57,20 @@ std::string bound_note(const std::vector<Variable>& variables, const Eigen::Vect
 std::string progress_text(const study::Progress& tally, const std::vector<Variable>& variables) {
   std::map<Status, int> counts;
   for (const auto& [id, evaluation] : tally.evaluations) ++counts[evaluation.status];
-  std::string text = formatted("%zu of at most %d:", tally.evaluations.size(), tally.limit);
-  const char* separator = " ";
-  for (const auto& [status, count] : counts) {
-    text += separator + std::to_string(count) + " " + std::string(to_string(status));
-    separator = ", ";
-  }
-  if (counts.empty()) text += " none yet";
+  std::string text = formatted("[%zu/%d] ", tally.evaluations.size(), tally.limit);
+  for (const auto& [status, count] : counts)
+    text += std::to_string(count) + " " + std::string(to_string(status)) + ", ";
+  text += formatted("%d running", tally.running);
   if (const Evaluation* best = tally.best)
-    text += "; best " + short_number(best->cost) + " at " + design_text(variables, best->design);
-  text += formatted("; %d running; ", tally.running) + duration(tally.seconds);
+    text += "; best " + formatted("%.4g", best->cost) + " at " + design_text(variables, best->design, 4);
+  text += "; " + duration(tally.seconds);
   if (std::isfinite(tally.seconds_left) && tally.seconds_left >= 1.0)
-    text += ", at most " + duration(tally.seconds_left) + " left";
+    text += ", up to " + duration(tally.seconds_left) + " left";
   return text;
 }
 
 std::string best_text(const Evaluation* best, const std::vector<Variable>& variables) {
-  if (!best) return "best: none, no evaluation is ok and keeps the constraints\n";
+  if (!best) return "best: none: no evaluation is ok and satisfies the constraints\n";
   const std::string note = bound_note(variables, best->design);
   return "best: " + formatted("%.12g", best->cost) + " at " + design_text(variables, best->design) +
          formatted(" (evaluation %lld)\n", static_cast<long long>(best->id)) +
@@ -116,7 +116,7 @@ std::string unanswered_text(const std::map<Status, std::vector<std::int64_t>>& i
       text += (i > 0 ? ", " : " ") + std::to_string(list[i]);
     if (list.size() > 8) text += ", ... (" + std::to_string(list.size()) + " in all)";
   }
-  return text + " (dodyn rerun " + configuration + " --failed repeats them)\n";
+  return text + " (to repeat them: dodyn rerun " + configuration + " --failed)\n";
 }
 
 std::string evaluation_text(const archive::Contents& contents, std::size_t row, const Trajectory& trajectory) {

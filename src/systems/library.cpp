@@ -13,8 +13,8 @@ std::string model_text(const std::string& name_or_path) {
   } catch (const ConfigError& error) {
     std::vector<std::string> names;
     for (const auto& [one, text] : shipped) names.push_back(one);
-    throw ConfigError(error.what() + did_you_mean(name, names) + "; allowed: the path of a model file, or " +
-                      listed(names));
+    throw ConfigError(error.what() + did_you_mean(name, names) +
+                      "; allowed: the path of a model file, or a name that dodyn help models lists");
   }
 }
 

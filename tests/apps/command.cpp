@@ -384,7 +384,7 @@ TEST_F(Command, RunThenShow) {
   EXPECT_HAS(show.text, "stopped: ");
   const Result again = dodyn("run f.cfg --strategy sweep");
   EXPECT_EQ(again.code, 0);
-  EXPECT_HAS(again.text, "this study had finished already: ");
+  EXPECT_HAS(again.text, "already finished: ");
   const Result other = dodyn("run f.cfg --strategy sweep --study.seed 2");
   EXPECT_EQ(other.code, 2);
   EXPECT_EQ(other.text,

@@ -1,8 +1,10 @@
 """Mistakes of a newcomer: what is typed, and what the program says. Usage: newcomer.py DODYN ROOT
 
-Every line ends with exit code 2, says one line on the error stream, and writes nothing.
+Lines of MISTAKES end with exit code 2, one line on the error stream, and nothing written. Studies of FAILING end with exit code 1, and their
+summary holds the commonest reason and the command that repeats them.
 """
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -19,6 +21,17 @@ FILES = {
     "empty.cfg": "[study]\nevaluator = gait\n[design]\nknee.min = 0.6\nknee.max = 0.3\n",
     "half.cfg": "[study]\nevaluator = gait\n[design]\nknee.min = 0.6\n",
     "fixed.cfg": "[study]\nevaluator = gait\n",
+    "robot.model": "[model]\ndimension = 2\n",
+}
+# Programs of one's own that do not work: what is run, and what the summary holds.
+SWEEP = "[surrogate]\nstrategy = sweep\npoints = 3\n[design]\nx.min = 0\nx.max = 1\n"
+FAILING = {
+    "notfound": ("./cost.sh", ["failed: evaluation 0 failed: ./cost.sh: not found (exit code 127)"]),
+    "denied": ("/etc", ["failed: evaluation 0 failed: ", "(exit code 126)"]),
+    "nofile": ("true", ["without an answer: failed 0, 1, 2 (to repeat them: dodyn rerun nofile.cfg --failed)",
+                        "most frequent reason (3): exit code 0, and no result.json: the program writes JSON to $DODYN_RESULT_FILE (docs/own-program.md)"]),
+    "misspelt": ("""echo '{"costs": 1}' >"$DODYN_RESULT_FILE\"""", ["most frequent reason (3): exit code 0, result.json: unknown key 'costs' (did you mean 'cost'?)"]),
+    "exits": ("echo 'no licence' >&2; exit 3", ["most frequent reason (3): exit code 3, and no result.json; stderr: no licence"]),
 }
 # What is typed behind dodyn, and what the line must hold.
 MISTAKES = [
@@ -60,12 +73,28 @@ MISTAKES = [
     ("predict done.h5 --design.x 3", "--design.x = 3 is outside the study's range; allowed: a number from 0 to 1"),
     ("predict done.h5 --design.y 3", "'--design.y' is not understood (did you mean '--design.x'?)"),
     ("sensitivity done.h5 --samples many", "--samples is not allowed; allowed: a number from 64 to 1048576"),
+    ("run KNEE --gait.model biped", "gait.model = biped: biped: cannot be read: No such file or directory (did you mean 'motor-biped'?); allowed: the path of a model "
+                                    "file, or a name that dodyn help models lists"),
+    ("run f.cfg --strategy egoo", "surrogate.strategy = egoo is unknown; allowed: auto, "),
+    ("solve DOCKING", 'design.spacing is free, from 0.0255 to 0.0755 m; give its value: --design.spacing "0.0505 m"'),
+    ("show done.h5 --columns costs", "--columns costs: no such column (did you mean 'cost'?)"),
+    ("replay done.h5 99", "done.h5: holds no evaluation 99"),
+    ("report f.cfg", "f.cfg is a configuration, not an archive; dodyn run f.cfg makes f.h5"),
+    ("report robot.model", "robot.model is a model file, not an archive"),
+    ("report nowhere.h5", "nowhere.h5: no such file"),
+    ("plot done.h5 --what costs", "--what costs: no such picture, did you mean cost?"),
+    ("animate done.h5 --format mp4", "unrecognized arguments: --format mp4; dodyn animate --help lists what it takes"),
+    ("import f.cfg", "f.cfg:1: is not XML"),
+    ("help key gait.clearence", "no key 'gait.clearence' (did you mean 'gait.clearance'?)"),
+    ("help keys gat", "no section 'gat' (did you mean 'gait'?)"),
+    ("new moton", "unknown kind 'moton' (did you mean 'motion'?)"),
     ("merge all.h5", "usage: dodyn merge OUT IN [IN ...]; for example: dodyn merge all.h5 knee-1.h5 knee-2.h5"),
 ]
 
 
 def run(line):
-    return subprocess.run(f"{DODYN} {line.replace('KNEE', KNEE)}", shell=True, capture_output=True, text=True, timeout=120)
+    line = line.replace("KNEE", KNEE).replace("DOCKING", f"{ROOT}/configs/docking.cfg")
+    return subprocess.run(f"{DODYN} {line}", shell=True, capture_output=True, text=True, timeout=120)
 
 
 with tempfile.TemporaryDirectory(prefix="dodyn-newcomer-") as directory:
@@ -86,6 +115,24 @@ with tempfile.TemporaryDirectory(prefix="dodyn-newcomer-") as directory:
             print(f"dodyn {typed}\n  code {done.returncode}: {done.stdout}{done.stderr}  expected: {expected}")
     after = {name: os.stat(name).st_mtime_ns for name in os.listdir(".")}
     assert after == before, set(after.items()) ^ set(before.items())
+    # A mistake under mpirun is one line of dodyn, whatever mpirun adds.
+    if shutil.which("mpirun"):
+        environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
+        done = subprocess.run(["mpirun", "-n", "2", DODYN, "run", "f.cfg", "--surrogate.point", "4"], env=environment, capture_output=True, text=True, timeout=120)
+        if (done.stdout + done.stderr).count("unknown key 'surrogate.point' (did you mean 'surrogate.points'?)") != 1 and "slots available" not in done.stderr:
+            wrong += 1
+            print(done)
+    # An archive in place of its configuration is no mistake: it continues the study.
+    done = run("run done.h5")
+    assert done.returncode == 0 and "already finished" in done.stdout, done
+    for name, (program, expected) in FAILING.items():
+        with open(f"{name}.cfg", "w") as file:
+            file.write(f"[study]\nevaluator = command\n[command]\nrun = {program}\n{SWEEP}")
+        done = run(f"run {name}.cfg")
+        missing = [text for text in expected if text not in done.stdout]
+        if done.returncode != 1 or missing:
+            wrong += 1
+            print(f"dodyn run {name}.cfg\n  code {done.returncode}: {done.stdout}{done.stderr}  expected: {missing}")
     os.chdir("/")
-print(f"{len(MISTAKES) - wrong} of {len(MISTAKES)} mistakes are met with the right line")
+print(f"{len(MISTAKES) + len(FAILING) + 1 - wrong} of {len(MISTAKES) + len(FAILING) + 1} mistakes are met with the right line")
 sys.exit(wrong > 0)

@@ -1,5 +1,6 @@
 """Does what docs/tutorial.md says, block by block, in an empty directory. Usage: tutorial.py DODYN"""
 
+import math
 import os
 import re
 import subprocess
@@ -39,18 +40,30 @@ with tempfile.TemporaryDirectory() as directory:
             told += run(["/usr/bin/python3", "-c", code])
     # What the page promises.
     assert "did you mean" in told and "refused, as it should be" in told
-    knee, slow, throw = (package.open(f"{name}.h5") for name in ("knee", "slow", "throw"))
+    knee, slow, throw, spring, long, wide = (package.open(f"{name}.h5") for name in ("knee", "slow", "throw", "motion", "long", "wide"))
     built = float(re.search(r"^cost +(\S+)", told, re.M)[1])
     assert knee.stop_reason and "warnings\n  none\n" in told
     assert f"{knee.best.design['knee']:.3f} m, and its cost, {knee.best.cost:.4f}" in text, knee.best
     assert f"costs {built:.4f}, {100 * (built / knee.best.cost - 1):.1f} % more" in text, built
     assert f"lower, at {slow.best.design['knee']:.3f} m" in text, slow.best
+    assert "note: stiffness is at its lower bound 1 N m/rad: the optimum may lie beyond the range" in told
+    inertia = 0.02 + 1 * 0.25**2  # of the arm about its joint
+    words = " ".join(text.split())
+    for study, time, halves, sentences in (
+        (spring, 0.5, 1, ("The best spring has {0:.3f} N m/rad. Theory gives I (pi/T)^2 = {1:.3f} N m/rad",)),
+        (long, 1.0, 3, ("The best spring has {0:.3f} N m/rad, which is stiffer", "I (3 pi/T)^2 = {1:.3f} N m/rad")),
+        (wide, 1.0, 1, ("theory gives {1:.3f} N m/rad. So widen", "This finds {0:.3f} N m/rad")),
+    ):
+        theory = inertia * (halves * math.pi / time) ** 2
+        found = study.best.design["stiffness"]
+        assert abs(found / theory - 1) < 0.0015 * halves**2, (found, theory)  # the error of 40 time steps
+        assert all(sentence.format(found, theory) in words for sentence in sentences), (found, theory)
     best = throw.best
     h, d, g = 1.2, 6.0, 9.81
     v = (g * (h + (h * h + d * d) ** 0.5)) ** 0.5
     assert f"{v:.3f}" in text and f"{0.2 * v * v:.2f}" in text
     assert 0.2 * v * v * (1 - 1e-9) <= best.cost < 0.2 * v * v * 1.02, (best, v)
     assert best.metrics["clearance"] >= 0.2 - 1e-9 and len(throw) > 30  # it went on
-    for name in ("knee.html", "compared.html", "throw.html", "throw.png"):
+    for name in ("knee.html", "compared.html", "motion.html", "long.html", "throw.html", "throw.png"):
         assert os.path.getsize(name) > 5000
     print(f"{len(blocks)} blocks; best throw {best.cost:.4f} J of {0.2 * v * v:.4f}")

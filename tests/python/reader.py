@@ -164,7 +164,7 @@ def recommended():
     assert noisy.noisy and noisy.recommended.id != noisy.lowest.id and noisy.recommended.cost > noisy.lowest.cost
     said = dodyn("show", "noisy.h5")
     assert f"recommended: x = {noisy.recommended.design['x']:.8g} (evaluation {noisy.recommended.id})" in said, said
-    assert f"least cost seen, noise included: {noisy.lowest.cost:.12g}" in said, said
+    assert f"lowest cost seen, noise included: {noisy.lowest.cost:.12g}" in said, said
     # what has noise is predicted where the program recommends it
     nearest = json.loads(dodyn("predict", "noisy.h5", "--json"))
     assert nearest["design"]["x"] == noisy.recommended.design["x"] and nearest["nearest"] == noisy.recommended.id

@@ -39,7 +39,7 @@ TEST(Report, AnOptimumAtABoundIsSaidToBeOne) {
   EXPECT_NE(best_text(&best, variables).find("\nwarning: the gait lifts its foot by 0.50 m\n"), std::string::npos);
   best.reason = "refined once";
   EXPECT_NE(best_text(&best, variables).find("\nof the best: refined once\n"), std::string::npos);
-  EXPECT_EQ(best_text(nullptr, variables), "best: none, no evaluation is ok and keeps the constraints\n");
+  EXPECT_EQ(best_text(nullptr, variables), "best: none: no evaluation is ok and satisfies the constraints\n");
 }
 
 TEST(Report, AVariableThatIsANameIsToldByIt) {
@@ -84,7 +84,7 @@ TEST(Report, OneDesignIsRecommended) {
   EXPECT_EQ(recommended(), 1);
   const std::string text = table(contents);
   EXPECT_NE(text.find("recommended: x = 1 m (evaluation 1), where the model's cost is "), std::string::npos) << text;
-  EXPECT_NE(text.find("\nleast cost seen, noise included: 1 at x = 2 m (evaluation 2)\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("\nlowest cost seen, noise included: 1 at x = 2 m (evaluation 2)\n"), std::string::npos) << text;
   EXPECT_NE(json(contents, {}).find("\"recommended\": 1\n"), std::string::npos);
   contents.evaluations[1].status = Status::failed;  // done again, it failed
   EXPECT_EQ(recommended(), 3);
@@ -102,8 +102,7 @@ TEST(Report, OneDesignIsRecommended) {
 
 TEST(Report, Progress) {
   std::map<std::int64_t, Evaluation> rows;
-  EXPECT_EQ(progress_text({rows, nullptr, 2, 40, 1, not_a_number}, variables),
-            "0 of at most 40: none yet; 2 running; 1.0 s");
+  EXPECT_EQ(progress_text({rows, nullptr, 2, 40, 1, not_a_number}, variables), "[0/40] 2 running; 1.0 s");
   for (int id = 0; id < 3; ++id) {
     rows[id].id = id;
     rows[id].design = Eigen::Vector2d(0.3, 0.1 * id);
@@ -112,8 +111,7 @@ TEST(Report, Progress) {
   }
   rows[0].cost = -1;  // not ok: never the best
   EXPECT_EQ(progress_text({rows, study::best_of(rows, {}), 1, 40, 43, 70}, variables),
-            "3 of at most 40: 2 ok, 1 failed; best 3 at knee = 0.3 m, ratio = 0.2; 1 running; 43 s, at most 1 min 10 s "
-            "left");
+            "[3/40] 2 ok, 1 failed, 1 running; best 3 at knee = 0.3 m, ratio = 0.2; 43 s, up to 1 min 10 s left");
 }
 
 TEST(Report, TableIsInTheOrderOfTheIds) {
@@ -155,7 +153,7 @@ TEST(Report, TableShowsWhatWasAskedFor) {
   };
   EXPECT_EQ(first_lines({}),
             "id  knee [m]  ratio  cost  peak [N m]  status  wall_time  rank  reason\n"
-            "3   0.25      0.5    0.5   25          ok      0.00       0     breaks peak <= 20 (25)\n");
+            "3   0.25      0.5    0.5   25          ok      0.00       0     violates peak <= 20 (25)\n");
   EXPECT_EQ(first_lines({.columns = {"loss", "metrics.peak", "knee"}}),
             "id  loss [J]  peak [N m]  knee [m]\n"
             "3   1.5       25          0.25\n");
