@@ -11,9 +11,9 @@
 #include <ctime>
 
 #include "systems/assembly.hpp"
-#include "systems/wedge.hpp"
+#include "tests/systems/wedge.hpp"
+#include "tests/variational/stepping.hpp"
 #include "variational/hybrid.hpp"
-#include "variational/stepping.hpp"
 
 using namespace dodyn;
 using variational::Hold;

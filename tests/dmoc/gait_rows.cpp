@@ -7,7 +7,7 @@
 #include "gaits.hpp"
 #include "rows.hpp"
 #include "tests/systems/planar_biped.hpp"
-#include "variational/discrete_lagrangian.hpp"
+#include "tests/variational/discrete_lagrangian.hpp"
 
 namespace dodyn::dmoc::test_gait_rows {
 namespace {

@@ -5,7 +5,7 @@
 #include <Eigen/Eigenvalues>
 #include <random>
 
-#include "variational/discrete_lagrangian.hpp"
+#include "tests/variational/discrete_lagrangian.hpp"
 
 namespace dodyn::systems::test_planar_biped {
 namespace {

@@ -1,9 +1,9 @@
-#include "variational/discrete_lagrangian.hpp"
+#include "tests/variational/discrete_lagrangian.hpp"
 
 #include <gtest/gtest.h>
 
-#include "systems/wedge.hpp"
 #include "tests/systems/planar_biped.hpp"
+#include "tests/systems/wedge.hpp"
 
 namespace dodyn::variational::test_discrete_lagrangian {
 namespace {

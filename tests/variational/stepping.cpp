@@ -1,4 +1,4 @@
-#include "variational/stepping.hpp"
+#include "tests/variational/stepping.hpp"
 
 #include <gtest/gtest.h>
 
@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "systems/wedge.hpp"
 #include "tests/systems/planar_biped.hpp"
+#include "tests/systems/wedge.hpp"
 
 namespace dodyn::variational::test_stepping {
 namespace {

@@ -15,7 +15,7 @@
 #include <array>
 #include <utility>
 
-#include "variational/discrete_lagrangian.hpp"
+#include "tests/variational/discrete_lagrangian.hpp"
 
 namespace dodyn::variational {
 
