@@ -95,6 +95,111 @@ DODYN_INLINE void subtract_product(int stride, int count, const double* a, int a
   }
 }
 
+// A pivot is taken at first where it is this share of its column, and where no larger numbers have cancelled to this share.
+constexpr double well_sized = 0.01, cancelled = 1e-14;
+
+// eliminate() under way: the first `done.pivots` variables of the front are eliminated.
+struct Elimination {
+  const DenseFront& front;
+  int* variables;
+  double *grown, *diagonal;
+  Eliminated done;
+
+  DODYN_INLINE double* at(int j) const { return front.panel + static_cast<long>(j) * front.stride(); }
+  DODYN_INLINE void exchange(int a, int b) const {
+    if (a == b) return;
+    std::swap(variables[a], variables[b]);
+    std::swap(grown[a], grown[b]);
+    std::swap_ranges(at(a), at(a) + front.stride(), at(b));
+    for (int j = 0; j < front.p; ++j) std::swap(at(j)[a], at(j)[b]);
+  }
+
+  // With the pivot d on the diagonal.
+  DODYN_INLINE void eliminate_one(int candidate, double d) {
+    const int k = done.pivots, p = front.p, top = front.top(), stride = front.stride();
+    exchange(k, candidate);
+    double* __restrict column = at(k);
+    (d > 0.0 ? done.positive : done.negative) += 1;
+    const double inverse = 1.0 / d;
+    const int begin = (k + 1) & ~3;  // what stands above the diagonal then, nobody reads
+    for (int j = k + 1; j < p; ++j) {
+      const double factor = column[j] * inverse;
+      if (factor == 0.0) continue;
+      grown[j] += std::abs(factor * column[j]);
+      double* __restrict target = at(j);
+      for (int i = begin; i < stride; i += 4) four(target + i) -= factor * four(column + i);
+    }
+    for (int i = k + 1; i < top; ++i) column[i] *= inverse;
+    for (int i = top; i < stride; i += 4) four(column + i) *= inverse;
+    diagonal[2 * k] = d;
+    diagonal[2 * k + 1] = 0.0;
+    ++done.pivots;
+  }
+
+  // With a block of two: the candidate and the variable of its largest entry. False where the block is no tolerable pivot.
+  // `outside`: the largest entry of the candidate's column below the variables to eliminate.
+  DODYN_INLINE bool eliminate_two(int candidate, double outside, double threshold) {
+    const int k = done.pivots, p = front.p, top = front.top(), stride = front.stride();
+    double* __restrict column = at(candidate);
+    int counterpart = -1;
+    for (int i = k; i < p; ++i)
+      if (i != candidate && column[i] != 0.0 &&
+          (counterpart == -1 || std::abs(column[i]) > std::abs(column[counterpart])))
+        counterpart = i;
+    if (counterpart == -1) return false;
+    double* __restrict other = at(counterpart);
+    double off_k = outside, off_other = largest_of_fours(other, top, stride);  // outside the block of two
+    for (int i = k; i < p; ++i)
+      if (i != counterpart && i != candidate) {
+        off_k = std::max(off_k, std::abs(column[i]));
+        off_other = std::max(off_other, std::abs(other[i]));
+      }
+    const double a = column[candidate], b = column[counterpart], c = other[counterpart], determinant = a * c - b * b;
+    // |block^-1| (off_k, off_other) <= 1 / threshold (Duff and Reid 1983)
+    const double size = std::abs(determinant);
+    if (!(determinant != 0.0 && threshold * (std::abs(c) * off_k + std::abs(b) * off_other) <= size &&
+          threshold * (std::abs(b) * off_k + std::abs(a) * off_other) <= size))
+      return false;
+    exchange(k, candidate);
+    exchange(k + 1, counterpart == k ? candidate : counterpart);
+    column = at(k);
+    other = at(k + 1);
+    if (determinant < 0.0) {
+      ++done.positive;
+      ++done.negative;
+    } else {
+      (a > 0.0 ? done.positive : done.negative) += 2;
+    }
+    const double ia = c / determinant, ib = -b / determinant, ic = a / determinant;
+    const int begin = (k + 2) & ~3;
+    for (int j = k + 2; j < p; ++j) {
+      const double f1 = ia * column[j] + ib * other[j], f2 = ib * column[j] + ic * other[j];
+      if (f1 == 0.0 && f2 == 0.0) continue;
+      grown[j] += std::abs(f1 * column[j]) + std::abs(f2 * other[j]);
+      double* __restrict target = at(j);
+      for (int i = begin; i < stride; i += 4) four(target + i) -= f1 * four(column + i) + f2 * four(other + i);
+    }
+    const auto scale = [&](int i) {
+      const double x = column[i], y = other[i];
+      column[i] = ia * x + ib * y;
+      other[i] = ib * x + ic * y;
+    };
+    for (int i = k + 2; i < top; ++i) scale(i);
+    for (int i = top; i < stride; i += 4) {
+      const Four x = four(column + i), y = four(other + i);
+      four(column + i) = ia * x + ib * y;
+      four(other + i) = ib * x + ic * y;
+    }
+    other[k] = column[k + 1] = 0.0;  // no L within the block
+    diagonal[2 * k] = a;
+    diagonal[2 * k + 1] = b;
+    diagonal[2 * k + 2] = c;
+    diagonal[2 * k + 3] = std::numeric_limits<double>::quiet_NaN();
+    done.pivots += 2;
+    return true;
+  }
+};
+
 }  // namespace
 
 DODYN_WIDE void add_block(const double* block, int stride, std::span<const Run> runs, int own,
@@ -123,122 +228,34 @@ DODYN_WIDE void add_block(const double* block, int stride, std::span<const Run> 
 
 DODYN_WIDE Eliminated eliminate(const DenseFront& front, int* variables, double* grown, double* diagonal,
                                 double pivot_threshold) {
-  const int p = front.p, top = front.top(), stride = front.stride();
-  double* const panel = front.panel;
-  const auto at = [&](int j) { return panel + static_cast<long>(j) * stride; };
+  Elimination e{front, variables, grown, diagonal, {}};
+  const int p = front.p, top = front.top();
   for (int j = 0; j < p; ++j)
-    for (int i = j + 1; i < p; ++i) at(i)[j] = at(j)[i];
-  const auto exchange = [&](int a, int b) {
-    if (a == b) return;
-    std::swap(variables[a], variables[b]);
-    std::swap(grown[a], grown[b]);
-    std::swap_ranges(at(a), at(a) + stride, at(b));
-    for (int j = 0; j < p; ++j) std::swap(at(j)[a], at(j)[b]);
-  };
-
-  Eliminated done;
-  constexpr double rounding = 1e-14;
-  int k = 0;
+    for (int i = j + 1; i < p; ++i) e.at(i)[j] = e.at(j)[i];
   // First the well-sized pivots, then whatever is tolerable.
-  for (const double threshold : {std::max(0.01, pivot_threshold), pivot_threshold}) {
+  for (const double threshold : {std::max(well_sized, pivot_threshold), pivot_threshold}) {
     // Candidates in turn, from one that was taken on to the next; a round without success ends it.
-    for (int tried = 0, candidate = k; k < p && tried < p - k;) {
+    int& k = e.done.pivots;
+    for (int tried = 0, candidate = k; k < p && tried < p - k; ++candidate) {
       if (candidate < k || candidate >= p) candidate = k;
       // its largest entry among the variables to eliminate, and below them
-      double* __restrict column = at(candidate);
-      const double outside = largest_of_fours(column, top, stride);
+      const double* column = e.at(candidate);
+      const double outside = largest_of_fours(column, top, front.stride());
       const double off = std::max({largest_of(column, k, candidate), largest_of(column, candidate + 1, p), outside});
       const double d = column[candidate];
       // what remains of larger numbers that cancelled each other is nothing
-      const bool vanished = std::max(std::abs(d), off) <= rounding * grown[candidate];
-
+      const bool vanished = std::max(std::abs(d), off) <= cancelled * grown[candidate];
       if (!vanished && d != 0.0 && std::abs(d) >= threshold * off) {
-        exchange(k, candidate);
-        column = at(k);
-        (d > 0.0 ? done.positive : done.negative) += 1;
-        const double inverse = 1.0 / d;
-        const int begin = (k + 1) & ~3;  // what stands above the diagonal then, nobody reads
-        for (int j = k + 1; j < p; ++j) {
-          const double factor = column[j] * inverse;
-          if (factor == 0.0) continue;
-          grown[j] += std::abs(factor * column[j]);
-          double* __restrict target = at(j);
-          for (int i = begin; i < stride; i += 4) four(target + i) -= factor * four(column + i);
-        }
-        for (int i = k + 1; i < top; ++i) column[i] *= inverse;
-        for (int i = top; i < stride; i += 4) four(column + i) *= inverse;
-        diagonal[2 * k] = d;
-        diagonal[2 * k + 1] = 0.0;
-        ++k;
-        ++candidate;
+        e.eliminate_one(candidate, d);
         tried = 0;
-        continue;
+      } else if (!vanished && e.eliminate_two(candidate, outside, threshold)) {
+        tried = 0;
+      } else {
+        ++tried;
       }
-      int counterpart = -1;
-      for (int i = k; i < p; ++i)
-        if (i != candidate && column[i] != 0.0 &&
-            (counterpart == -1 || std::abs(column[i]) > std::abs(column[counterpart])))
-          counterpart = i;
-      if (counterpart != -1 && !vanished) {
-        double* __restrict other = at(counterpart);
-        double off_k = outside, off_other = largest_of_fours(other, top, stride);  // outside the block of two
-        for (int i = k; i < p; ++i)
-          if (i != counterpart && i != candidate) {
-            off_k = std::max(off_k, std::abs(column[i]));
-            off_other = std::max(off_other, std::abs(other[i]));
-          }
-        const double a = d, b = column[counterpart], c = other[counterpart], determinant = a * c - b * b;
-        // |block^-1| (off_k, off_other) <= 1 / threshold (Duff and Reid 1983)
-        if (determinant != 0.0 &&
-            threshold * (std::abs(c) * off_k + std::abs(b) * off_other) <= std::abs(determinant) &&
-            threshold * (std::abs(b) * off_k + std::abs(a) * off_other) <= std::abs(determinant)) {
-          exchange(k, candidate);
-          exchange(k + 1, counterpart == k ? candidate : counterpart);
-          column = at(k);
-          other = at(k + 1);
-          if (determinant < 0.0) {
-            ++done.positive;
-            ++done.negative;
-          } else {
-            (a > 0.0 ? done.positive : done.negative) += 2;
-          }
-          const double ia = c / determinant, ib = -b / determinant, ic = a / determinant;
-          const int begin = (k + 2) & ~3;
-          for (int j = k + 2; j < p; ++j) {
-            const double f1 = ia * column[j] + ib * other[j], f2 = ib * column[j] + ic * other[j];
-            if (f1 == 0.0 && f2 == 0.0) continue;
-            grown[j] += std::abs(f1 * column[j]) + std::abs(f2 * other[j]);
-            double* __restrict target = at(j);
-            for (int i = begin; i < stride; i += 4) four(target + i) -= f1 * four(column + i) + f2 * four(other + i);
-          }
-          const auto scale = [&](int i) {
-            const double x = column[i], y = other[i];
-            column[i] = ia * x + ib * y;
-            other[i] = ib * x + ic * y;
-          };
-          for (int i = k + 2; i < top; ++i) scale(i);
-          for (int i = top; i < stride; i += 4) {
-            const Four x = four(column + i), y = four(other + i);
-            four(column + i) = ia * x + ib * y;
-            four(other + i) = ib * x + ic * y;
-          }
-          other[k] = column[k + 1] = 0.0;  // no L within the block
-          diagonal[2 * k] = a;
-          diagonal[2 * k + 1] = b;
-          diagonal[2 * k + 2] = c;
-          diagonal[2 * k + 3] = std::numeric_limits<double>::quiet_NaN();
-          k += 2;
-          ++candidate;
-          tried = 0;
-          continue;
-        }
-      }
-      ++candidate;
-      ++tried;
     }
   }
-  done.pivots = k;
-  return done;
+  return e.done;
 }
 
 DODYN_WIDE void update_rest(const DenseFront& front, int pivots, const double* d, double* scaled, double* added) {

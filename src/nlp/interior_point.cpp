@@ -31,6 +31,65 @@ struct Ending {
   const char* reason;
 };
 
+// The numbers of the method. Greek names and values are those of the source where an equation or a section is given; they are
+// of scaled functions. The others are ours.
+struct Parameters {
+  // scaling (section 3.8)
+  double max_slope = 100.0;         // of the objective and of each row at the start
+  double min_objective_size = 0.5;  // slope and curvature of a flat objective are scaled up to this
+  double min_scale = 1e-8, max_objective_scale = 1e4;
+  double s_max = 100.0;  // (6): mean multiplier from which errors are divided by it
+  // barrier parameter (7), (8)
+  double cold_mu = 0.1, warm_mu = 1e-5;  // the first one
+  double kappa_epsilon = 10.0, kappa_mu = 0.2, theta_mu = 1.5;
+  double final_mu = 0.1;  // the last one, of the tolerance
+  double tau_min = 0.99;  // of the way to a bound
+  // start (section 3.6)
+  double cold_push = 1e-2, warm_push = 1e-6;  // kappa_1 = kappa_2
+  double min_warm_slack = 1e-3;               // that multipliers of a neighbour's bounds are made for
+  double max_multiplier = 1e3;                // lambda_max of (36), and of bounds after a restoration
+  // inertia correction (section 3.1). The first shift after one that was needed is our own, see find_direction()
+  double first_shift = 1e-4, min_shift = 1e-20, max_shift = 1e40, negligible_shift = 1e-7;
+  double shift_growth = 8.0, first_shift_growth = 100.0, shift_decay = 3.0;
+  double delta_c = 1e-8, kappa_c = 0.25;  // of rows that depend on each other: delta_c mu^kappa_c
+  // linear system: relative errors of a solution
+  double small_error = 1e-11;     // above it fronts at leaves choose their pivots more strictly
+  double accepted_error = 1e-10;  // above it the matrix is factorised again with stricter pivots
+  double strict_leaf_threshold = 0.01, max_pivot_threshold = 0.1;
+  int factorisations_for_error = 2;  // at most, of one direction
+  double refined_error = 1e-12;      // at which refinement of a solution ends
+  int max_pivotless = 30;            // see hopeless()
+  // line search (section 2.3), (18) to (23)
+  double gamma_theta = 1e-5, gamma_phi = 1e-8, delta = 1.0, s_theta = 1.1, s_phi = 2.3, eta = 1e-8;
+  double gamma_alpha = 0.05, min_alpha = 1e-12;
+  double rounding = 10.0;                    // of the barrier function, in units of its last digit
+  double theta_max = 1e4, theta_min = 1e-4;  // (21), of the constraints at the start
+  int p_max = 4;                             // second-order corrections (section 2.4)
+  double kappa_soc = 0.99;
+  double kappa_sigma = 1e10;       // (16)
+  double soft_reduction = 0.9999;  // of the error, by a soft step (section 3.3)
+  int max_soft_steps = 5;          // in a row
+  double diverged = 1e20;          // size of an unknown
+};
+constexpr Parameters numbers;
+
+// The numbers of the restoration of feasibility, which is our own.
+struct RestorationParameters {
+  double zeta = 1e-4;                          // weight of the distance from where it begins, of the largest violation
+  double stationary = 1e-2, zeta_decay = 0.1;  // zeta falls where the projected gradient is this share of the violation
+  double mu = 1e-2, min_first_mu = 1e-12;      // barrier parameter, of the squared violation
+  double mu_decay = 0.2, min_mu = 1e-16;       // after a step of more than `long_step`
+  double long_step = 0.5, short_step = 0.1;    // of the longest that stays inside the bounds
+  double tau = 0.99;                           // of the way to a bound
+  double armijo = 1e-4, min_alpha = 1e-10;     // line search
+  double min_damping = 1e-6, damping_factor = 10.0, damping_decay = 0.1, max_damping = 1e6;
+  double mu_without_step = 0.1, given_up_mu = 1e-14;
+  double infeasible = 1e-6, infeasible_gap = 1e2;  // projected gradient, of the violation; violation, of the tolerance
+  double feasible_gap = 1e-2;                      // violation that is none, of the tolerance
+  double enough = 0.9;                             // of the violation at the start
+};
+constexpr RestorationParameters restoration;
+
 constexpr const char* no_pivots = "constraints depend on each other where the iterates are";
 
 // Adds its lifetime to a sum of seconds.
@@ -63,6 +122,11 @@ class InteriorPoint {
 
   Ending iterate();
   void start_at(const VectorXd& x0, const Solution* neighbour);
+  void make_room(const VectorXd& x0);
+  void scale_functions();
+  void set_bounds_and_slacks(const VectorXd& x0);
+  void push_inside();
+  void take_multipliers_of(const Solution& neighbour);
   bool evaluate(Point& point);  // from v; false where not finite
   bool differentiate(bool with_hessian);
   void set_barrier(Point& point) const;
@@ -75,7 +139,7 @@ class InteriorPoint {
   bool late() const { return Clock::now() > deadline_; }
   // Rows that depend on each other: no pivot is tolerable beside multipliers that grow without end, rows are handed on from
   // front to front, and a factorisation takes a hundred times as long. Starts rarely come back from there.
-  bool hopeless() const { return pivotless_ > 30; }
+  bool hopeless() const { return pivotless_ > numbers.max_pivotless; }
 
   // The system  [H + D, A^T; A, -E] (dv, dy) = -(g, gap)  with A = [J, -1], slacks eliminated.
   // Asked for the right inertia alone, a factorisation ends as soon as it is certain that it has another.
@@ -87,7 +151,23 @@ class InteriorPoint {
   bool find_direction();
   bool search();
   bool soft_step();
+  void find_multiplier_direction(double mu);
+  void extend_filter();
+
+  struct Restoration {
+    Point first;                   // where it begins
+    VectorXd y, lower_z, upper_z;  // multipliers there
+    bool was_feasible = false;
+    VectorXd weight, gradient;  // R^2, and of the barrier problem without the constraints' least squares, [v]
+    double zeta = 0.0, mu = 0.0, damping = 0.0;
+    void damp() { damping = std::max(restoration.min_damping, restoration.damping_factor * damping); }
+  };
   std::optional<Ending> restore();
+  Restoration begin_restoration();
+  Ending end_feasible(Restoration& r);
+  double merit(const Restoration& r, const Point& p) const;
+  bool find_restoring_direction(Restoration& r);
+  bool take_restoring_step(Restoration& r, const VectorXd& slope);
   void accept(Point& next, double alpha, double alpha_z);
   void least_squares_multipliers();
   void take_up_multipliers();
@@ -124,7 +204,7 @@ class InteriorPoint {
   VectorXd gradient_;               // [free], scaled
   VectorXd slope_, residual_;       // stationarity at the iterate, without and with the multipliers of bounds, [v]
   VectorXd jacobian_, hessian_;     // values by entry
-  double mu_ = 0.1, tau_ = 0.99;
+  double mu_ = numbers.cold_mu, tau_ = numbers.tau_min;
 
   // direction
   VectorXd dv_, dy_, dlower_z_, dupper_z_;
@@ -257,8 +337,9 @@ void InteriorPoint::update_residual() {
 double InteriorPoint::barrier_error(double mu) const {
   const double norm_z = lower_z_.lpNorm<1>() + upper_z_.lpNorm<1>();
   const double bounds = static_cast<double>(bounded_below_.size() + bounded_above_.size());
-  const double scale_dual = std::max(100.0, (y_.lpNorm<1>() + norm_z) / std::max(1.0, m_ + bounds)) / 100.0;
-  const double scale_complementarity = std::max(100.0, norm_z / std::max(1.0, bounds)) / 100.0;
+  const double scale_dual =
+      std::max(numbers.s_max, (y_.lpNorm<1>() + norm_z) / std::max(1.0, m_ + bounds)) / numbers.s_max;
+  const double scale_complementarity = std::max(numbers.s_max, norm_z / std::max(1.0, bounds)) / numbers.s_max;
   double complementarity = 0.0;
   for (const int i : bounded_below_)
     complementarity = std::max(complementarity, std::abs((at_.v[i] - lower_[i]) * lower_z_[i] - mu));
@@ -316,7 +397,7 @@ double InteriorPoint::solve(const VectorXd& g, const VectorXd& gap, VectorXd& dv
   const Stopwatch watch(solution_.timing.factorisation);
   right_.head(n_) = -g.head(n_);
   for (int i = 0; i < m_; ++i) right_[n_ + i] = -gap[i] - (slack_[i] < 0 ? 0.0 : g[slack_[i]] / D_[slack_[i]]);
-  const double error = factor_.solve(right_, left_, 1e-12);
+  const double error = factor_.solve(right_, left_, numbers.refined_error);
   dv.head(n_) = left_.head(n_);
   dy = left_.tail(m_);
   for (int j = n_; j < N_; ++j) dv[j] = (dy[slack_row_[j - n_]] - g[j]) / D_[j];
@@ -326,36 +407,61 @@ double InteriorPoint::solve(const VectorXd& g, const VectorXd& gap, VectorXd& dv
 // ---- start
 
 void InteriorPoint::start_at(const VectorXd& x0, const Solution* neighbour) {
+  make_room(x0);
+  scale_functions();
+  set_bounds_and_slacks(x0);
+  push_inside();
+  for (const int i : bounded_below_) lower_z_[i] = options_.warm_start ? mu_ / (at_.v[i] - lower_[i]) : 1.0;
+  for (const int i : bounded_above_) upper_z_[i] = options_.warm_start ? mu_ / (upper_[i] - at_.v[i]) : 1.0;
+  evaluate(at_);
+  differentiate(false);
+  if (neighbour)
+    take_multipliers_of(*neighbour);
+  else
+    least_squares_multipliers();
+  trial_ = corrected_ = at_;
+  theta_max_ = numbers.theta_max * std::max(1.0, at_.theta);
+  theta_min_ = numbers.theta_min * std::max(1.0, at_.theta);
+}
+
+void InteriorPoint::make_room(const VectorXd& x0) {
   at_.x = x0;
   at_.v.setZero(N_);
   at_.gap.setZero(m_);
+  for (int i = 0; i < n_; ++i) at_.v[i] = x0[free_[i]];
   values_m_.setZero(problem_.constraints());
   values_n_.setZero(problem_.variables());
   gradient_.setZero(n_);
   jacobian_.setZero(problem_.jacobian_pattern.size());
   hessian_.setZero(problem_.hessian_pattern.size());
+  for (VectorXd* of_rows : {&y_, &dy_, &E_, &corrected_gap_, &corrected_dy_, &fixed_value_}) of_rows->setZero(m_);
+  for (VectorXd* of_v : {&lower_z_, &upper_z_, &dlower_z_, &dupper_z_, &dv_, &corrected_dv_}) of_v->setZero(N_);
   scale_c_.setOnes(m_);
-  for (int i = 0; i < n_; ++i) at_.v[i] = x0[free_[i]];
+  filter_.reserve(256);
+}
 
-  constexpr double largest = 100.0, smallest_scale = 1e-8, largest_scale = 1e4;
+// By slopes and curvatures at the start.
+void InteriorPoint::scale_functions() {
   differentiate(false);
   values_m_.setZero();
   problem_.hessian(at_.x, 1.0, values_m_, hessian_);
   const double steepest = gradient_.lpNorm<Eigen::Infinity>();
   double size = steepest;
   for (const int k : hessian_entries_) size = std::max(size, std::abs(hessian_[k]));
-  if (steepest > largest)
-    scale_f_ = std::max(smallest_scale, largest / steepest);
-  else if (size < 0.5)
-    scale_f_ = std::min(0.5 / size, largest_scale);
+  if (steepest > numbers.max_slope)
+    scale_f_ = std::max(numbers.min_scale, numbers.max_slope / steepest);
+  else if (size < numbers.min_objective_size)
+    scale_f_ = std::min(numbers.min_objective_size / size, numbers.max_objective_scale);
   VectorXd slope = VectorXd::Zero(m_);
   for (std::size_t k = 0; k < jacobian_entries_.size(); ++k)
     slope[jacobian_rows_[k]] = std::max(slope[jacobian_rows_[k]], std::abs(jacobian_[jacobian_entries_[k]]));
-  for (int i = 0; i < m_; ++i) scale_c_[i] = std::max(smallest_scale, largest / std::max(largest, slope[i]));
+  for (int i = 0; i < m_; ++i)
+    scale_c_[i] = std::max(numbers.min_scale, numbers.max_slope / std::max(numbers.max_slope, slope[i]));
+}
 
+void InteriorPoint::set_bounds_and_slacks(const VectorXd& x0) {
   lower_.setConstant(N_, -infinity);
   upper_.setConstant(N_, infinity);
-  fixed_value_.setZero(m_);
   for (int i = 0; i < n_; ++i) {
     lower_[i] = problem_.lower[free_[i]];
     upper_[i] = problem_.upper[free_[i]];
@@ -375,12 +481,14 @@ void InteriorPoint::start_at(const VectorXd& x0, const Solution* neighbour) {
     if (lower_[i] > -infinity) bounded_below_.push_back(i);
     if (upper_[i] < infinity) bounded_above_.push_back(i);
   }
+}
 
-  // into the interior (section 3.6)
-  mu_ = !options_.warm_start ? 0.1 : options_.barrier > 0.0 ? options_.barrier : 1e-5;
-  const double push = !options_.warm_start ? (options_.push > 0.0 ? options_.push : 1e-2)
-                      : mu_ > 1e-5         ? std::min(mu_, 1e-2)
-                                           : 1e-6;
+// Sets the barrier parameter and moves the start into the interior (section 3.6).
+void InteriorPoint::push_inside() {
+  mu_ = !options_.warm_start ? numbers.cold_mu : options_.barrier > 0.0 ? options_.barrier : numbers.warm_mu;
+  const double push = !options_.warm_start    ? (options_.push > 0.0 ? options_.push : numbers.cold_push)
+                      : mu_ > numbers.warm_mu ? std::min(mu_, numbers.cold_push)
+                                              : numbers.warm_push;
   for (int i = 0; i < N_; ++i) {
     const double width = upper_[i] - lower_[i];
     if (lower_[i] > -infinity)
@@ -388,36 +496,17 @@ void InteriorPoint::start_at(const VectorXd& x0, const Solution* neighbour) {
     if (upper_[i] < infinity)
       at_.v[i] = std::min(at_.v[i], upper_[i] - std::min(push * std::max(1.0, std::abs(upper_[i])), push * width));
   }
-  y_.setZero(m_);
-  lower_z_.setZero(N_);
-  upper_z_.setZero(N_);
-  dlower_z_.setZero(N_);
-  dupper_z_.setZero(N_);
-  dv_.setZero(N_);
-  dy_.setZero(m_);
-  E_.setZero(m_);
-  corrected_gap_.setZero(m_);
-  corrected_dv_.setZero(N_);
-  corrected_dy_.setZero(m_);
-  filter_.reserve(256);
-  for (const int i : bounded_below_) lower_z_[i] = options_.warm_start ? mu_ / (at_.v[i] - lower_[i]) : 1.0;
-  for (const int i : bounded_above_) upper_z_[i] = options_.warm_start ? mu_ / (upper_[i] - at_.v[i]) : 1.0;
-  evaluate(at_);
-  differentiate(false);
-  if (neighbour) {
-    for (int i = 0; i < m_; ++i) y_[i] = neighbour->multipliers[rows_[i]] * scale_f_ / scale_c_[i];
-    for (int i = 0; i < N_; ++i) {
-      const double low = i < n_ ? neighbour->lower_multipliers[free_[i]] * scale_f_ : -y_[slack_row_[i - n_]];
-      const double up = i < n_ ? neighbour->upper_multipliers[free_[i]] * scale_f_ : y_[slack_row_[i - n_]];
-      if (lower_[i] > -infinity) lower_z_[i] = std::max(low, mu_ / std::max(1e-3, at_.v[i] - lower_[i]));
-      if (upper_[i] < infinity) upper_z_[i] = std::max(up, mu_ / std::max(1e-3, upper_[i] - at_.v[i]));
-    }
-  } else {
-    least_squares_multipliers();
+}
+
+void InteriorPoint::take_multipliers_of(const Solution& neighbour) {
+  for (int i = 0; i < m_; ++i) y_[i] = neighbour.multipliers[rows_[i]] * scale_f_ / scale_c_[i];
+  for (int i = 0; i < N_; ++i) {
+    const double low = i < n_ ? neighbour.lower_multipliers[free_[i]] * scale_f_ : -y_[slack_row_[i - n_]];
+    const double up = i < n_ ? neighbour.upper_multipliers[free_[i]] * scale_f_ : y_[slack_row_[i - n_]];
+    if (lower_[i] > -infinity)
+      lower_z_[i] = std::max(low, mu_ / std::max(numbers.min_warm_slack, at_.v[i] - lower_[i]));
+    if (upper_[i] < infinity) upper_z_[i] = std::max(up, mu_ / std::max(numbers.min_warm_slack, upper_[i] - at_.v[i]));
   }
-  trial_ = corrected_ = at_;
-  theta_max_ = 1e4 * std::max(1.0, at_.theta);
-  theta_min_ = 1e-4 * std::max(1.0, at_.theta);
 }
 
 // (36)
@@ -425,12 +514,12 @@ void InteriorPoint::least_squares_multipliers() {
   if (m_ == 0) return;
   E_.setZero();
   if (!factorise(nullptr, VectorXd::Ones(N_), 0.0, E_, 0.0)) return;
-  if (factor_.inertia().zero > 0) factorise(nullptr, VectorXd::Ones(N_), 0.0, E_, 1e-8);
+  if (factor_.inertia().zero > 0) factorise(nullptr, VectorXd::Ones(N_), 0.0, E_, numbers.delta_c);
   VectorXd unused(N_), y(m_);
   const VectorXd none = VectorXd::Zero(m_);
   stationarity(none, &lower_z_, &upper_z_, residual_);
   solve(residual_, none, unused, y);
-  if (y.allFinite() && y.lpNorm<Eigen::Infinity>() <= 1e3)
+  if (y.allFinite() && y.lpNorm<Eigen::Infinity>() <= numbers.max_multiplier)
     y_ = y;
   else
     y_.setZero();
@@ -454,13 +543,12 @@ bool InteriorPoint::find_direction() {
   }
 
   // (IC), section 3.1: n positive and m negative eigenvalues
-  constexpr double largest_shift = 1e40, negligible_shift = 1e-7;
   E_.setZero();
   double extra = 0.0;
   const auto attempt = [&] {
     if (!factorise(&hessian_, sigma, shift_, E_, extra, true)) return false;
     if (factor_.inertia().zero > 0 && factor_.inertia().negative <= m_ && extra == 0.0) {
-      extra = 1e-8 * std::pow(mu_, 0.25);
+      extra = numbers.delta_c * std::pow(mu_, numbers.kappa_c);
       if (!factorise(&hessian_, sigma, shift_, E_, extra, true)) return false;
     }
     return right_inertia();
@@ -469,15 +557,15 @@ bool InteriorPoint::find_direction() {
   // tried first; (IC) starts from none every time, and most of its first factorisations are in vain.
   if (shift_ > 0.0) {
     shift_ *= at_once_ ? 0.25 : 0.5;
-    if (shift_ < negligible_shift) shift_ = 0.0;
+    if (shift_ < numbers.negligible_shift) shift_ = 0.0;
   }
   bool right = at_once_ = attempt();
   if (!right && shift_ == 0.0) {
-    shift_ = last_shift_ == 0.0 ? 1e-4 : std::max(1e-20, last_shift_ / 3.0);
+    shift_ = last_shift_ == 0.0 ? numbers.first_shift : std::max(numbers.min_shift, last_shift_ / numbers.shift_decay);
     right = attempt();
   }
-  while (!right && shift_ < largest_shift && !late() && !hopeless()) {
-    shift_ *= last_shift_ == 0.0 ? 100.0 : 8.0;
+  while (!right && shift_ < numbers.max_shift && !late() && !hopeless()) {
+    shift_ *= last_shift_ == 0.0 ? numbers.first_shift_growth : numbers.shift_growth;
     right = attempt();
   }
   if (!right) return false;
@@ -485,9 +573,10 @@ bool InteriorPoint::find_direction() {
 
   for (int attempts = 0;; ++attempts) {
     const double error = solve(g_, at_.gap, dv_, dy_);
-    if (error > 1e-11) factor_.leaf_threshold = 0.01;  // from the next factorisation on
-    if (error <= 1e-10 || attempts == 2) break;
-    factor_.pivot_threshold = std::min(0.1, std::pow(factor_.pivot_threshold, 0.5));
+    if (error > numbers.small_error)
+      factor_.leaf_threshold = numbers.strict_leaf_threshold;  // from the next factorisation on
+    if (error <= numbers.accepted_error || attempts == numbers.factorisations_for_error) break;
+    factor_.pivot_threshold = std::min(numbers.max_pivot_threshold, std::pow(factor_.pivot_threshold, 0.5));
     if (!factorise(&hessian_, sigma, shift_, E_, extra)) return false;
   }
   if (!finite(dv_) || !finite(dy_)) return false;
@@ -520,17 +609,22 @@ bool InteriorPoint::filter_accepts(double theta, double barrier) const {
                       [&](const auto& entry) { return theta >= entry.first && barrier >= entry.second; });
 }
 
-// Takes the step; false where the step became too short.
-bool InteriorPoint::search() {
-  // multipliers of the bounds follow the direction (12)
+// The multipliers of the bounds follow the direction (12).
+void InteriorPoint::find_multiplier_direction(double mu) {
   for (const int i : bounded_below_) {
     const double slack = at_.v[i] - lower_[i];
-    dlower_z_[i] = mu_ / slack - lower_z_[i] - lower_z_[i] / slack * dv_[i];
+    dlower_z_[i] = mu / slack - lower_z_[i] - lower_z_[i] / slack * dv_[i];
   }
   for (const int i : bounded_above_) {
     const double slack = upper_[i] - at_.v[i];
-    dupper_z_[i] = mu_ / slack - upper_z_[i] + upper_z_[i] / slack * dv_[i];
+    dupper_z_[i] = mu / slack - upper_z_[i] + upper_z_[i] / slack * dv_[i];
   }
+}
+
+// Takes the step; false where the step became too short.
+bool InteriorPoint::search() {
+  constexpr auto& p = numbers;
+  find_multiplier_direction(mu_);
   const double alpha_z = longest_multiplier_step(tau_);
 
   // slope of the barrier function
@@ -538,28 +632,27 @@ bool InteriorPoint::search() {
   for (const int i : bounded_below_) slope -= mu_ * dv_[i] / (at_.v[i] - lower_[i]);
   for (const int i : bounded_above_) slope += mu_ * dv_[i] / (upper_[i] - at_.v[i]);
 
-  constexpr double gamma_theta = 1e-5, gamma_phi = 1e-8, delta = 1.0, s_theta = 1.1, s_phi = 2.3, eta = 1e-8;
-  double alpha_min = gamma_theta;
+  double alpha_min = p.gamma_theta;  // (23)
   if (slope < 0.0) {
-    alpha_min = std::min(alpha_min, gamma_phi * at_.theta / -slope);
+    alpha_min = std::min(alpha_min, p.gamma_phi * at_.theta / -slope);
     if (at_.theta <= theta_min_)
-      alpha_min = std::min(alpha_min, delta * std::pow(at_.theta, s_theta) / std::pow(-slope, s_phi));
+      alpha_min = std::min(alpha_min, p.delta * std::pow(at_.theta, p.s_theta) / std::pow(-slope, p.s_phi));
   }
-  alpha_min = std::max(0.05 * alpha_min, 1e-12);
+  alpha_min = std::max(p.gamma_alpha * alpha_min, p.min_alpha);
 
-  const double rounding = 10.0 * std::numeric_limits<double>::epsilon() * std::abs(at_.barrier);
+  const double rounding = p.rounding * std::numeric_limits<double>::epsilon() * std::abs(at_.barrier);
   bool f_type = false;
   const auto acceptable = [&](const Point& trial, double alpha) {
     const bool switching =
-        slope < 0.0 && alpha * std::pow(-slope, s_phi) > delta * std::pow(at_.theta, s_theta);  // (19)
+        slope < 0.0 && alpha * std::pow(-slope, p.s_phi) > p.delta * std::pow(at_.theta, p.s_theta);  // (19)
     f_type = switching && at_.theta <= theta_min_;
     if (!filter_accepts(trial.theta, trial.barrier)) return false;
-    if (f_type) return trial.barrier - at_.barrier - rounding <= eta * alpha * slope;  // (20)
-    return trial.theta <= (1.0 - gamma_theta) * at_.theta ||
-           trial.barrier - rounding <= at_.barrier - gamma_phi * at_.theta;  // (18)
+    if (f_type) return trial.barrier - at_.barrier - rounding <= p.eta * alpha * slope;  // (20)
+    return trial.theta <= (1.0 - p.gamma_theta) * at_.theta ||
+           trial.barrier - rounding <= at_.barrier - p.gamma_phi * at_.theta;  // (18)
   };
   const auto finish = [&](Point& trial, double alpha) {
-    if (!f_type) filter_.emplace_back((1.0 - gamma_theta) * at_.theta, at_.barrier - gamma_phi * at_.theta);  // (22)
+    if (!f_type) extend_filter();
     accept(trial, alpha, alpha_z);
     return true;
   };
@@ -577,7 +670,7 @@ bool InteriorPoint::search() {
     VectorXd &gap = corrected_gap_, &dv = corrected_dv_;
     gap = alpha * at_.gap + trial_.gap;
     double theta = at_.theta;
-    for (int correction = 0; correction < 4; ++correction) {
+    for (int correction = 0; correction < p.p_max; ++correction) {
       solve(g_, gap, dv, corrected_dy_);
       if (!finite(dv)) break;
       const double alpha_soc = longest(at_.v, dv, tau_);
@@ -588,12 +681,17 @@ bool InteriorPoint::search() {
         ++corrections_;
         return finish(corrected_, alpha);
       }
-      if (correction > 0 && corrected_.theta > 0.99 * theta) break;
+      if (correction > 0 && corrected_.theta > p.kappa_soc * theta) break;
       theta = corrected_.theta;
       gap = alpha_soc * gap + corrected_.gap;
     }
   }
   return false;
+}
+
+// (22)
+void InteriorPoint::extend_filter() {
+  filter_.emplace_back((1.0 - numbers.gamma_theta) * at_.theta, at_.barrier - numbers.gamma_phi * at_.theta);
 }
 
 void InteriorPoint::accept(Point& next, double alpha, double alpha_z) {
@@ -602,7 +700,7 @@ void InteriorPoint::accept(Point& next, double alpha, double alpha_z) {
   lower_z_ += alpha_z * dlower_z_;
   upper_z_ += alpha_z * dupper_z_;
   // Multipliers stay near mu / slack (16), and slacks away from rounding to zero.
-  constexpr double kappa = 1e10;
+  constexpr double kappa = numbers.kappa_sigma;
   for (const int i : bounded_below_) {
     const double centre = mu_ / (at_.v[i] - lower_[i]);
     lower_z_[i] = std::clamp(lower_z_[i], centre / kappa, centre * kappa);
@@ -638,7 +736,7 @@ bool InteriorPoint::soft_step() {
   upper_z_ += alpha * dupper_z_;
   if (differentiate(false)) {
     update_residual();
-    if (barrier_error(mu_) <= 0.9999 * before) {
+    if (barrier_error(mu_) <= numbers.soft_reduction * before) {
       log("s", alpha);
       return true;
     }
@@ -655,47 +753,107 @@ bool InteriorPoint::soft_step() {
 
 // After a restoration: of the bounds as the barrier has them, of the rows by least squares.
 void InteriorPoint::take_up_multipliers() {
-  for (const int i : bounded_below_) lower_z_[i] = std::min(1e3, mu_ / (at_.v[i] - lower_[i]));
-  for (const int i : bounded_above_) upper_z_[i] = std::min(1e3, mu_ / (upper_[i] - at_.v[i]));
+  for (const int i : bounded_below_) lower_z_[i] = std::min(numbers.max_multiplier, mu_ / (at_.v[i] - lower_[i]));
+  for (const int i : bounded_above_) upper_z_[i] = std::min(numbers.max_multiplier, mu_ / (upper_[i] - at_.v[i]));
   least_squares_multipliers();
 }
 
 // ---- restoration: minimise |c - s|^2 / 2 + zeta / 2 |R (v - v_0)|^2 inside the bounds by primal-dual Newton steps
 // (Gauss-Newton where that is not convex), until the filter takes the point and the constraints are better by a tenth.
-std::optional<Ending> InteriorPoint::restore() {
-  const Ending not_a_number{SolveStatus::not_converged, "a derivative is not a number at an iterate"};
-  const Point first = at_;
-  const VectorXd y_first = y_, lower_first = lower_z_, upper_first = upper_z_;
-  bool was_feasible = at_.gap.lpNorm<Eigen::Infinity>() <= options_.tolerance;
-  // Ends at a point that is feasible. One that was so from the start keeps its multipliers: it may be solved except for
-  // rounding, which stops a line search.
-  const auto stuck = [&] {
-    if (was_feasible) {
-      at_ = first;
-      y_ = y_first;
-      lower_z_ = lower_first;
-      upper_z_ = upper_first;
-    } else {
-      take_up_multipliers();
-    }
-    return Ending{SolveStatus::not_converged, "no further progress"};
-  };
-  filter_.emplace_back((1.0 - 1e-5) * at_.theta, at_.barrier - 1e-8 * at_.theta);
-  const double theta_0 = at_.theta;
-  const VectorXd v_0 = at_.v;
-  const VectorXd weight = v_0.array().abs().max(1.0).inverse().square().matrix();
-  double zeta = 1e-4 * std::min(1.0, at_.gap.lpNorm<Eigen::Infinity>());
-  double mu = std::max(1e-12, 1e-2 * std::min(1.0, at_.gap.squaredNorm())), damping = 0.0;
-  for (const int i : bounded_below_) lower_z_[i] = mu / (at_.v[i] - lower_[i]);
-  for (const int i : bounded_above_) upper_z_[i] = mu / (upper_[i] - at_.v[i]);
-  VectorXd D(N_), g(N_), y(m_), slope(N_);
-  const auto merit = [&](const Point& p) {
-    double sum = 0.5 * p.gap.squaredNorm() + 0.5 * zeta * weight.dot((p.v - v_0).cwiseAbs2());
-    for (const int i : bounded_below_) sum -= mu * std::log(p.v[i] - lower_[i]);
-    for (const int i : bounded_above_) sum -= mu * std::log(upper_[i] - p.v[i]);
-    return sum;
-  };
+
+InteriorPoint::Restoration InteriorPoint::begin_restoration() {
+  Restoration r;
+  r.first = at_;
+  r.y = y_;
+  r.lower_z = lower_z_;
+  r.upper_z = upper_z_;
+  const double gap = at_.gap.lpNorm<Eigen::Infinity>();
+  r.was_feasible = gap <= options_.tolerance;
+  r.weight = at_.v.array().abs().max(1.0).inverse().square().matrix();
+  r.zeta = restoration.zeta * std::min(1.0, gap);
+  r.mu = std::max(restoration.min_first_mu, restoration.mu * std::min(1.0, at_.gap.squaredNorm()));
+  for (const int i : bounded_below_) lower_z_[i] = r.mu / (at_.v[i] - lower_[i]);
+  for (const int i : bounded_above_) upper_z_[i] = r.mu / (upper_[i] - at_.v[i]);
   E_.setOnes();
+  return r;
+}
+
+// Ends at a point that is feasible. One that was so from the start keeps its multipliers: it may be solved except for
+// rounding, which stops a line search.
+Ending InteriorPoint::end_feasible(Restoration& r) {
+  if (r.was_feasible) {
+    at_ = r.first;
+    y_ = r.y;
+    lower_z_ = r.lower_z;
+    upper_z_ = r.upper_z;
+  } else {
+    take_up_multipliers();
+  }
+  return {SolveStatus::not_converged, "no further progress"};
+}
+
+double InteriorPoint::merit(const Restoration& r, const Point& p) const {
+  double sum = 0.5 * p.gap.squaredNorm() + 0.5 * r.zeta * r.weight.dot((p.v - r.first.v).cwiseAbs2());
+  for (const int i : bounded_below_) sum -= r.mu * std::log(p.v[i] - lower_[i]);
+  for (const int i : bounded_above_) sum -= r.mu * std::log(upper_[i] - p.v[i]);
+  return sum;
+}
+
+// The Newton direction of the restoration's barrier problem and its gradient; false where a derivative is not a number.
+bool InteriorPoint::find_restoring_direction(Restoration& r) {
+  VectorXd D = r.zeta * r.weight, y(m_);
+  r.gradient = D.cwiseProduct(at_.v - r.first.v);
+  for (const int i : bounded_below_) {
+    r.gradient[i] -= r.mu / (at_.v[i] - lower_[i]);
+    D[i] += lower_z_[i] / (at_.v[i] - lower_[i]);
+  }
+  for (const int i : bounded_above_) {
+    r.gradient[i] += r.mu / (upper_[i] - at_.v[i]);
+    D[i] += upper_z_[i] / (upper_[i] - at_.v[i]);
+  }
+  if (!factorise(&hessian_, D, r.damping, E_, 0.0, true)) return false;
+  if (!right_inertia()) factorise(nullptr, D, r.damping, E_, 0.0);
+  solve(r.gradient, at_.gap, dv_, y);
+  find_multiplier_direction(r.mu);
+  return true;
+}
+
+// Goes along the direction as far as the merit falls and adapts damping and barrier; false where no step is short enough.
+// `slope`: the gradient of the constraints' least squares.
+bool InteriorPoint::take_restoring_step(Restoration& r, const VectorXd& slope) {
+  constexpr auto& p = restoration;
+  const double descent = (r.gradient + slope).dot(dv_), before = merit(r, at_);
+  const double alpha_z = longest_multiplier_step(p.tau), alpha_max = longest(at_.v, dv_, p.tau);
+  Point trial = at_;
+  double alpha = alpha_max;
+  bool moved = false;
+  for (; alpha > p.min_alpha && !moved; alpha *= moved ? 1.0 : 0.5) {
+    trial.v = at_.v + alpha * dv_;
+    moved = evaluate(trial) && merit(r, trial) <= before + p.armijo * alpha * descent;
+  }
+  if (!moved) return false;
+  std::swap(at_, trial);
+  lower_z_ += alpha_z * dlower_z_;
+  upper_z_ += alpha_z * dupper_z_;
+  log("r", alpha);
+  if (alpha < p.short_step * alpha_max)
+    r.damp();
+  else
+    r.damping = r.damping < p.min_damping ? 0.0 : p.damping_decay * r.damping;
+  const double mu = alpha > p.long_step ? p.mu_decay * r.mu : r.mu;
+  r.mu = std::max(p.min_mu, std::min(mu, p.mu * at_.gap.squaredNorm()));
+  set_barrier(at_);
+  return true;
+}
+
+std::optional<Ending> InteriorPoint::restore() {
+  constexpr auto& p = restoration;
+  const Ending not_a_number{SolveStatus::not_converged, "a derivative is not a number at an iterate"};
+  const Ending failed{SolveStatus::not_converged, "feasibility restoration failed"};
+  extend_filter();
+  const double theta_0 = at_.theta;
+  Restoration r = begin_restoration();
+  VectorXd slope(N_);
   for (; solution_.iterations < options_.max_iterations; ++solution_.iterations) {
     if (late()) return Ending{SolveStatus::timed_out, "time limit"};
     if (hopeless()) return Ending{SolveStatus::not_converged, no_pivots};
@@ -708,63 +866,24 @@ std::optional<Ending> InteriorPoint::restore() {
     for (int i = 0; i < N_; ++i)
       projected = std::max(projected, std::abs(std::clamp(at_.v[i] - slope[i], lower_[i], upper_[i]) - at_.v[i]));
     const double gap = at_.gap.lpNorm<Eigen::Infinity>();
-    if (projected <= 1e-6 * std::min(1.0, gap) && gap > 1e2 * options_.tolerance)
+    if (projected <= p.infeasible * std::min(1.0, gap) && gap > p.infeasible_gap * options_.tolerance)
       return Ending{SolveStatus::infeasible, "converged to a point of locally minimal infeasibility"};
-    if (gap <= 1e-2 * options_.tolerance || feasible_within(0.0)) {
-      was_feasible = was_feasible || at_.v == v_0;
-      return stuck();
+    if (gap <= p.feasible_gap * options_.tolerance || feasible_within(0.0)) {
+      r.was_feasible = r.was_feasible || at_.v == r.first.v;
+      return end_feasible(r);
     }
-    if (projected <= 1e-2 * gap) zeta *= 0.1;
+    if (projected <= p.stationary * gap) r.zeta *= p.zeta_decay;
 
-    D = zeta * weight;
-    g = D.cwiseProduct(at_.v - v_0);
-    for (const int i : bounded_below_) {
-      g[i] -= mu / (at_.v[i] - lower_[i]);
-      D[i] += lower_z_[i] / (at_.v[i] - lower_[i]);
-    }
-    for (const int i : bounded_above_) {
-      g[i] += mu / (upper_[i] - at_.v[i]);
-      D[i] += upper_z_[i] / (upper_[i] - at_.v[i]);
-    }
-    if (!factorise(&hessian_, D, damping, E_, 0.0, true)) return not_a_number;
-    if (!right_inertia()) factorise(nullptr, D, damping, E_, 0.0);
-    solve(g, at_.gap, dv_, y);
-    if (!finite(dv_)) return Ending{SolveStatus::not_converged, "feasibility restoration failed"};
-    for (const int i : bounded_below_) {
-      const double slack = at_.v[i] - lower_[i];
-      dlower_z_[i] = mu / slack - lower_z_[i] - lower_z_[i] / slack * dv_[i];
-    }
-    for (const int i : bounded_above_) {
-      const double slack = upper_[i] - at_.v[i];
-      dupper_z_[i] = mu / slack - upper_z_[i] + upper_z_[i] / slack * dv_[i];
-    }
-    const double descent = (g + slope).dot(dv_), before = merit(at_), alpha_z = longest_multiplier_step(0.99);
-    Point trial = at_;
-    const double alpha_max = longest(at_.v, dv_, 0.99);
-    double alpha = alpha_max;
-    bool moved = false;
-    for (; alpha > 1e-10 && !moved; alpha *= moved ? 1.0 : 0.5) {
-      trial.v = at_.v + alpha * dv_;
-      moved = evaluate(trial) && merit(trial) <= before + 1e-4 * alpha * descent;
-    }
-    if (!moved) {
-      if (gap <= options_.tolerance) return stuck();
-      if (mu <= 1e-14 && damping > 1e6) return Ending{SolveStatus::not_converged, "feasibility restoration failed"};
-      mu *= 0.1;
-      damping = std::max(1e-6, 10.0 * damping);
+    if (!find_restoring_direction(r)) return not_a_number;
+    if (!finite(dv_)) return failed;
+    if (!take_restoring_step(r, slope)) {
+      if (gap <= options_.tolerance) return end_feasible(r);
+      if (r.mu <= p.given_up_mu && r.damping > p.max_damping) return failed;
+      r.mu *= p.mu_without_step;
+      r.damp();
       continue;
     }
-    std::swap(at_, trial);
-    lower_z_ += alpha_z * dlower_z_;
-    upper_z_ += alpha_z * dupper_z_;
-    log("r", alpha);
-    if (alpha < 0.1 * alpha_max)
-      damping = std::max(1e-6, 10.0 * damping);
-    else
-      damping = damping < 1e-6 ? 0.0 : 0.1 * damping;
-    mu = std::max(1e-16, std::min(alpha > 0.5 ? 0.2 * mu : mu, 1e-2 * at_.gap.squaredNorm()));
-    set_barrier(at_);
-    if (at_.theta <= 0.9 * theta_0 && filter_accepts(at_.theta, at_.barrier)) {
+    if (at_.theta <= p.enough * theta_0 && filter_accepts(at_.theta, at_.barrier)) {
       if (!differentiate(false)) return not_a_number;
       take_up_multipliers();
       return std::nullopt;
@@ -776,14 +895,14 @@ std::optional<Ending> InteriorPoint::restore() {
 // ---- the algorithm
 
 void InteriorPoint::lower_mu() {
-  const double least = 0.1 * tolerance_ * scale_f_;
+  const double least = numbers.final_mu * tolerance_ * scale_f_;
   bool changed = false;
-  while (mu_ > least && barrier_error(mu_) <= 10.0 * mu_) {
-    mu_ = std::max(least, std::min(0.2 * mu_, std::pow(mu_, 1.5)));  // (7)
+  while (mu_ > least && barrier_error(mu_) <= numbers.kappa_epsilon * mu_) {
+    mu_ = std::max(least, std::min(numbers.kappa_mu * mu_, std::pow(mu_, numbers.theta_mu)));  // (7)
     changed = true;
   }
   if (!changed) return;
-  tau_ = std::max(0.99, 1.0 - mu_);
+  tau_ = std::max(numbers.tau_min, 1.0 - mu_);
   set_barrier(at_);
   filter_.clear();
 }
@@ -796,14 +915,14 @@ Ending InteriorPoint::iterate() {
     if (late()) return {SolveStatus::timed_out, "time limit"};
     if (hopeless()) return {SolveStatus::not_converged, no_pivots};
     if (solution_.iterations >= options_.max_iterations) return {SolveStatus::not_converged, "iteration limit"};
-    if (!(at_.v.lpNorm<Eigen::Infinity>() < 1e20))
+    if (!(at_.v.lpNorm<Eigen::Infinity>() < numbers.diverged))
       return {SolveStatus::not_converged, "iterates diverge, the problem may be unbounded"};
     lower_mu();
     ++solution_.iterations;
     const bool direction = find_direction();
     if (direction && search()) {
       soft = 0;
-    } else if (direction && soft < 5 && soft_step()) {
+    } else if (direction && soft < numbers.max_soft_steps && soft_step()) {
       ++soft;
     } else {
       if (m_ == 0) return {SolveStatus::not_converged, "no further progress"};

@@ -270,45 +270,39 @@ void add_up_room(SymmetricPattern& s) {
   }
 }
 
-}  // namespace
+using Sparse = Eigen::SparseMatrix<double>;
 
-std::shared_ptr<const SymmetricPattern> analyse_pattern(int size, const std::vector<int>& rows,
-                                                        const std::vector<int>& columns, int saddle_rows) {
-  const int n = size, entries = static_cast<int>(rows.size());
-  auto result = std::make_shared<SymmetricPattern>();
-  SymmetricPattern& s = *result;
-  s.size = size;
-  s.saddle_rows = saddle_rows;
-  s.rows = rows;
-  s.columns = columns;
-
-  // fill-reducing order, then a postorder of its elimination tree
+// Both triangles of the pattern and its diagonal.
+Sparse whole_matrix(const SymmetricPattern& s) {
+  const std::size_t entries = s.rows.size();
   std::vector<Eigen::Triplet<double>> triplets;
-  triplets.reserve(2 * entries + n);
-  for (int k = 0; k < entries; ++k) {
-    triplets.emplace_back(rows[k], columns[k], 1.0);
-    if (rows[k] != columns[k]) triplets.emplace_back(columns[k], rows[k], 1.0);
+  triplets.reserve(2 * entries + static_cast<std::size_t>(s.size));
+  for (std::size_t k = 0; k < entries; ++k) {
+    triplets.emplace_back(s.rows[k], s.columns[k], 1.0);
+    if (s.rows[k] != s.columns[k]) triplets.emplace_back(s.columns[k], s.rows[k], 1.0);
   }
-  for (int j = 0; j < n; ++j) triplets.emplace_back(j, j, 1.0);
-  Eigen::SparseMatrix<double> pattern(n, n);
+  for (int j = 0; j < s.size; ++j) triplets.emplace_back(j, j, 1.0);
+  Sparse pattern(s.size, s.size);
   pattern.setFromTriplets(triplets.begin(), triplets.end());
-  Eigen::PermutationMatrix<Eigen::Dynamic, Eigen::Dynamic, int> permutation;
-  Eigen::AMDOrdering<int>()(pattern, permutation);
-  s.order.assign(permutation.indices().data(), permutation.indices().data() + n);
+  return pattern;
+}
 
-  std::vector<int> position(n), parent;
-  std::vector<std::vector<int>> structure;  // of the columns of L, below the diagonal
-  const auto symbolic = [&] {
-    for (int j = 0; j < n; ++j) position[s.order[j]] = j;
+// The factor in the present order: its elimination tree, and the rows of its columns below the diagonal.
+struct Symbolic {
+  std::vector<int> position, parent;  // position: of each original index in the order
+  std::vector<std::vector<int>> structure;
+
+  Symbolic(const Sparse& pattern, const std::vector<int>& order) : position(order.size()) {
+    const int n = static_cast<int>(order.size());
+    for (int j = 0; j < n; ++j) position[order[j]] = j;
     std::vector<std::vector<int>> upper(n), lower(n);
     for (int j = 0; j < n; ++j)
-      for (Eigen::SparseMatrix<double>::InnerIterator it(pattern, j); it; ++it) {
+      for (Sparse::InnerIterator it(pattern, j); it; ++it) {
         const int a = position[it.row()], b = position[j];
         if (a < b) upper[b].push_back(a), lower[a].push_back(b);
       }
     parent = elimination_tree(n, upper);
     structure = std::move(lower);
-    std::vector<int> mark(n, -1);
     for (int j = 0; j < n; ++j) {
       auto& below = structure[j];
       std::sort(below.begin(), below.end());
@@ -317,37 +311,47 @@ std::shared_ptr<const SymmetricPattern> analyse_pattern(int size, const std::vec
       auto& above = structure[parent[j]];
       above.insert(above.end(), below.begin() + 1, below.end());  // the first one is the parent
     }
-  };
-  symbolic();
-  std::vector<int> count(n);
-  for (int j = 0; j < n; ++j) count[j] = static_cast<int>(structure[j].size());
-  std::vector<int> sorted(n);
-  const std::vector<int> post = postorder(parent, count);
-  for (int j = 0; j < n; ++j) sorted[j] = s.order[post[j]];
-  s.order = std::move(sorted);
-  symbolic();
+  }
+};
 
-  std::vector<char> alone(n, 0);  // all entries of the column, the diagonal among them, are the matrix's own
-  for (int k = 0; k < entries; ++k)
-    if (rows[k] == columns[k]) alone[position[rows[k]]] = 1;
-  for (int j = 0; j < n; ++j)
-    if (parent[j] == -1)
+// A fill-reducing order, then a postorder of its elimination tree; the factor in that order.
+Symbolic find_order(SymmetricPattern& s) {
+  const Sparse pattern = whole_matrix(s);
+  Eigen::PermutationMatrix<Eigen::Dynamic, Eigen::Dynamic, int> permutation;
+  Eigen::AMDOrdering<int>()(pattern, permutation);
+  s.order.assign(permutation.indices().data(), permutation.indices().data() + s.size);
+  const Symbolic unsorted(pattern, s.order);
+  std::vector<int> count, sorted;
+  for (const auto& below : unsorted.structure) count.push_back(static_cast<int>(below.size()));
+  for (const int j : postorder(unsorted.parent, count)) sorted.push_back(s.order[j]);
+  s.order = std::move(sorted);
+  return {pattern, s.order};
+}
+
+// Columns all of whose entries, the diagonal among them, are the matrix's own.
+std::vector<char> find_leaves(const SymmetricPattern& s, const Symbolic& symbolic) {
+  std::vector<char> alone(s.size, 0);
+  for (std::size_t k = 0; k < s.rows.size(); ++k)
+    if (s.rows[k] == s.columns[k]) alone[symbolic.position[s.rows[k]]] = 1;
+  for (int j = 0; j < s.size; ++j)
+    if (symbolic.parent[j] == -1)
       alone[j] = 0;
     else
-      alone[parent[j]] = 0;
-  std::vector<Group> groups = dense_groups(parent, structure, alone);
-  merge_groups(groups);
-  renumber(s, groups, position);
+      alone[symbolic.parent[j]] = 0;
+  return alone;
+}
 
-  // compressed lower triangle, and where each entry of the pattern adds to it: entries by column, then by row
+// The lower triangle in compressed columns, and where each entry of the pattern adds to it: entries by column, then by row.
+void compress(SymmetricPattern& s, const std::vector<int>& position) {
+  const int n = s.size, entries = static_cast<int>(s.rows.size());
   std::vector<int> start(n + 1, 0);
   std::vector<std::pair<int, int>> entry(entries);  // (row, entry)
-  const auto column_of = [&](int k) { return std::min(position[rows[k]], position[columns[k]]); };
+  const auto column_of = [&](int k) { return std::min(position[s.rows[k]], position[s.columns[k]]); };
   for (int k = 0; k < entries; ++k) ++start[column_of(k) + 1];
   for (int j = 0; j < n; ++j) start[j + 1] += start[j];
   std::vector<int> next(start.begin(), start.end() - 1);
   for (int k = 0; k < entries; ++k)
-    entry[next[column_of(k)]++] = {std::max(position[rows[k]], position[columns[k]]), k};
+    entry[next[column_of(k)]++] = {std::max(position[s.rows[k]], position[s.columns[k]]), k};
   s.column_start.assign(n + 1, 0);
   s.row_of.clear();
   s.slot_of_entry.resize(entries);
@@ -362,23 +366,24 @@ std::shared_ptr<const SymmetricPattern> analyse_pattern(int size, const std::vec
     }
   }
   for (int j = 0; j < n; ++j) s.column_start[j + 1] += s.column_start[j];
+}
 
+// Where everything stands in the fronts: entries of the matrix, what children leave, bundles of leaves.
+void lay_out_fronts(SymmetricPattern& s) {
   const std::vector<std::vector<int>> leaves = split_off_leaves(s);
-  const auto is_row = [&](int j) { return s.order[j] >= size - saddle_rows; };
-  std::vector<int> place(n, -1), eliminated(s.nodes.size(), 0);
+  const int count = static_cast<int>(s.nodes.size());
+  const auto is_row = [&](int j) { return s.order[j] >= s.size - s.saddle_rows; };
+  std::vector<int> place(s.size, -1), eliminated(count, 0);
   s.place.assign(s.row_of.size(), 0);
   s.parent_place.resize(s.node_rows.size());
-  const auto stand = [&](const Node& node) {  // the rows of its front
+  std::vector<std::vector<int>> children(count);
+  for (int i = 0; i < count; ++i)
+    if (s.nodes[i].parent != -1) children[s.nodes[i].parent].push_back(i);
+  for (int i = 0; i < count; ++i) {
+    Node& node = s.nodes[i];
     int row = 0;
     for (int j = node.first; j < node.last; ++j) place[j] = row++;
-    for (int i = node.rows_begin; i < node.rows_end; ++i) place[s.node_rows[i]] = row++;
-  };
-  std::vector<std::vector<int>> children(s.nodes.size());
-  for (int i = 0; i < static_cast<int>(s.nodes.size()); ++i)
-    if (s.nodes[i].parent != -1) children[s.nodes[i].parent].push_back(i);
-  for (int i = 0; i < static_cast<int>(s.nodes.size()); ++i) {
-    Node& node = s.nodes[i];
-    stand(node);
+    for (int r = node.rows_begin; r < node.rows_end; ++r) place[s.node_rows[r]] = row++;
     for (int j = node.first; j < node.last; ++j)
       for (int k = s.column_start[j]; k < s.column_start[j + 1]; ++k) s.place[k] = place[s.row_of[k]];
     for (const int c : children[i]) {
@@ -398,6 +403,24 @@ std::shared_ptr<const SymmetricPattern> analyse_pattern(int size, const std::vec
     node.touched = eliminated[i];
     for (int r = node.rows_begin; r < node.rows_end; ++r) node.touched += is_row(s.node_rows[r]);
   }
+}
+
+}  // namespace
+
+std::shared_ptr<const SymmetricPattern> analyse_pattern(int size, const std::vector<int>& rows,
+                                                        const std::vector<int>& columns, int saddle_rows) {
+  auto result = std::make_shared<SymmetricPattern>();
+  SymmetricPattern& s = *result;
+  s.size = size;
+  s.saddle_rows = saddle_rows;
+  s.rows = rows;
+  s.columns = columns;
+  Symbolic symbolic = find_order(s);
+  std::vector<Group> groups = dense_groups(symbolic.parent, symbolic.structure, find_leaves(s, symbolic));
+  merge_groups(groups);
+  renumber(s, groups, symbolic.position);
+  compress(s, symbolic.position);
+  lay_out_fronts(s);
   add_up_room(s);
   return result;
 }
