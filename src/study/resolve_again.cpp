@@ -18,12 +18,12 @@ constexpr std::size_t heard = 2;
 }  // namespace
 
 // The rows that count now, of what was told or is about to be.
-std::map<std::int64_t, Evaluation> Study::latest() const {
-  std::map<std::int64_t, Evaluation> rows;
+std::map<std::int64_t, const Evaluation*> Study::latest() const {
+  std::map<std::int64_t, const Evaluation*> rows;
   for (const auto& [id, row] : evaluations_)
-    if (observed_.contains(id) || pending_.contains(id)) rows[id] = row;
+    if (is_observed(id) || pending_.contains(id)) rows.emplace_hint(rows.end(), id, &row);
   for (const auto& again : reevaluations_)
-    if (rows.contains(again.row.id)) rows[again.row.id] = again.row;
+    if (const auto row = rows.find(again.row.id); row != rows.end()) row->second = &again.row;
   return rows;
 }
 
@@ -54,10 +54,21 @@ bool Study::resolve_again() {
     const auto rows = latest();
     std::set<std::int64_t> parents, later;
     for (const auto& [id, row] : rows) {
+      // By how much a neighbour says that the cost is too high; 0 where it says nothing.
+      const auto doubt = [&, id = id, row = row](std::int64_t other, const Evaluation& neighbour) {
+        const auto motion = trajectories_.find(other);
+        if (other == id || !neighbour.ok() || motion == trajectories_.end() || motion->second.empty()) return 0.0;
+        return excess(*row, neighbour);
+      };
+      // Where nothing changed about it, its neighbours were asked before.
+      const bool is_news = changed.contains(id) || std::ranges::any_of(changed, [&](std::int64_t other) {
+                             const auto at = rows.find(other);
+                             return at != rows.end() && doubt(other, *at->second) > doubtful;
+                           });
+      if (!is_news) continue;
       std::vector<std::pair<double, std::int64_t>> against;  // by whom, the most first
       for (const auto& [other, neighbour] : rows)
-        if (other != id && neighbour.ok() && !trajectories_[other].empty())
-          if (const double by = excess(row, neighbour); by > doubtful) against.emplace_back(-by, other);
+        if (const double by = doubt(other, *neighbour); by > doubtful) against.emplace_back(-by, other);
       std::sort(against.begin(), against.end());
       against.resize(std::min(against.size(), heard));
       std::int64_t parent = -1;
@@ -72,11 +83,11 @@ bool Study::resolve_again() {
       }
       tried_.insert({id, parent});
       parents.insert(parent);
-      resolved_again_[id] = row;
+      resolved_again_[id] = *row;
       Evaluation& asked = pending_[id];
       asked.id = id;
-      asked.design = row.design;
-      asked.seed = row.seed;
+      asked.design = row->design;
+      asked.seed = row->seed;
       asked.parent = parent;
       new_.push_back(id);
     }

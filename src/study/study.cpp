@@ -78,8 +78,8 @@ Summary Study::run() {
   while (wanted() && ask() && evaluate() && resolve_again() && tell()) continue;
   const bool any_ok =
       std::any_of(evaluations_.begin(), evaluations_.end(), [](const auto& e) { return e.second.ok(); });
-  if (end_ == End::finished && !observed_.empty() && !any_ok)
-    stop(End::failing, "none of " + std::to_string(observed_.size()) + " evaluations has a usable cost: " + reason_);
+  if (end_ == End::finished && observed_count_ > 0 && !any_ok)
+    stop(End::failing, "none of " + std::to_string(observed_count_) + " evaluations has a usable cost: " + reason_);
 
   const bool was_finished = evaluated_ == 0 && troubles_.empty() && reason_ == archived_reason_;
   close(was_finished);
@@ -169,7 +169,7 @@ bool Study::reached_limit() { return stop(End::finished, "reached study.max-eval
 
 bool Study::wanted() {
   if (const std::string reason = strategy_.stopped(); !reason.empty()) return stop(End::finished, reason);
-  const auto observed = static_cast<int>(observed_.size());
+  const auto observed = static_cast<int>(observed_count_);
   if (observed >= limit_) return reached_limit();
   if (observed >= settings_.integer("study.failure-rate-after") &&
       failures_ >= settings_.real("study.failure-rate") * observed)
@@ -280,13 +280,15 @@ bool Study::tell() {
       throw ConfigError(settings_.text("study.archive") + ": its evaluation " + std::to_string(id) +
                         " came before this program and configuration ask for it; choose another study.archive");
     strategy_.tell(row->second);
-    observed_.insert(id);
+    if (observed_.size() <= static_cast<std::size_t>(id)) observed_.resize(static_cast<std::size_t>(id) + 1);
+    observed_[static_cast<std::size_t>(id)] = true;
+    ++observed_count_;
     add_start(id);
     failures_ += failure(row->second.status);
     if (asynchronous_) arrivals_.pop_front();
   }
-  for (; !reevaluations_.empty() && observed_.size() >= reevaluations_.front().after &&
-         observed_.contains(reevaluations_.front().row.id);
+  for (; !reevaluations_.empty() && observed_count_ >= reevaluations_.front().after &&
+         is_observed(reevaluations_.front().row.id);
        reevaluations_.pop_front()) {
     const Evaluation& row = reevaluations_.front().row;
     failures_ += failure(row.status) - failure(evaluations_.at(row.id).status);
@@ -428,7 +430,7 @@ bool Study::restore_row(Evaluation row) {
     reevaluations_.push_back({evaluations_.size(), std::move(row)});
   } else {
     const std::int64_t id = row.id;
-    arrivals_.push_back(id);
+    if (asynchronous_) arrivals_.push_back(id);
     evaluations_.emplace_hint(evaluations_.end(), id, std::move(row));
   }
   return true;
@@ -524,16 +526,20 @@ archive::Archive Study::open(archive::Provenance provenance) {
       throw ConfigError(path + " holds other metrics or trajectories than this program writes (it is of version " +
                         contents.provenance.program_version + ")" + remedy);
     layout_ = contents.layout;
-    const std::size_t rows = contents.evaluations.size();
-    archive::for_each_trajectory(path, rows, [&](std::size_t row, const Trajectory& trajectory) {
-      if (row % rows_between_looks == 0) look();
-      const Evaluation& evaluation = contents.evaluations[row];
-      if (evaluation.ok()) trajectories_[evaluation.id] = in_a_row(trajectory);
-    });
-    for (Evaluation& evaluation : contents.evaluations) restore_row(std::move(evaluation));
     archived_iterations_ = contents.iterations.size();
     archived_reason_ = contents.stopped;
-    return archive::Archive::resume(path, rows);
+    std::vector<std::int64_t> ids;  // by row; -1: not ok, nothing starts from its trajectory
+    ids.reserve(contents.evaluations.size());
+    for (Evaluation& evaluation : contents.evaluations) {
+      ids.push_back(evaluation.ok() ? evaluation.id : -1);
+      restore_row(std::move(evaluation));
+    }
+    contents = {};  // before trajectories take their room
+    archive::for_each_trajectory(path, ids.size(), [&](std::size_t row, const Trajectory& trajectory) {
+      if (row % rows_between_looks == 0) look();
+      if (ids[row] >= 0) trajectories_[ids[row]] = in_a_row(trajectory);
+    });
+    return archive::Archive::resume(path, ids.size());
   } catch (const archive::Busy&) {
     throw;
   } catch (const archive::Error& error) {
@@ -585,7 +591,7 @@ Trajectory Study::trajectory_of(std::int64_t id) const {
 // Has another design's motion start from this one's, once it has been told with a trajectory.
 void Study::add_start(std::int64_t id) {
   const auto trajectory = trajectories_.find(id);
-  if (trajectory != trajectories_.end() && !trajectory->second.empty() && observed_.contains(id))
+  if (trajectory != trajectories_.end() && !trajectory->second.empty() && is_observed(id))
     starts_.emplace(evaluations_.at(id).design(0), id);
 }
 

@@ -136,8 +136,11 @@ class Study {
   void submit(const Evaluation& asked, int part);
   std::int64_t nearest(const Eigen::VectorXd& design) const;
   void add_start(std::int64_t id);
+  bool is_observed(std::int64_t id) const {
+    return static_cast<std::size_t>(id) < observed_.size() && observed_[static_cast<std::size_t>(id)];
+  }
   Trajectory trajectory_of(std::int64_t id) const;
-  std::map<std::int64_t, Evaluation> latest() const;
+  std::map<std::int64_t, const Evaluation*> latest() const;
   double excess(const Evaluation& of, const Evaluation& by) const;
   bool better_than_before(const Evaluation& row) const;
   Progress tally() const;
@@ -157,7 +160,7 @@ class Study {
   std::map<std::int64_t, std::vector<double>> trajectories_;  // of those with status ok: all channels, in a row
   std::set<std::pair<double, std::int64_t>> starts_;          // of those that nearest() may find: first variable, id
   std::map<std::int64_t, int> lost_;                          // attempts lost
-  std::deque<std::int64_t> arrivals_;  // ids of evaluations_ in the order they came, not told yet
+  std::deque<std::int64_t> arrivals_;  // asynchronous: ids of evaluations_ in the order they came, not told yet
   struct Reevaluation {
     std::size_t after;  // how many must have been told before
     Evaluation row;
@@ -184,7 +187,8 @@ class Study {
   std::vector<std::int64_t> new_;                          // of those the ones to farm out
   std::map<std::int64_t, Evaluation> resolved_again_;      // being solved again, as they were before
   std::set<std::pair<std::int64_t, std::int64_t>> tried_;  // design, neighbour: that was no better
-  std::set<std::int64_t> observed_;
+  std::vector<bool> observed_;                             // by id: told
+  std::size_t observed_count_ = 0;
   std::int64_t asked_ = 0;  // the next id
   int failures_ = 0;        // told
   std::size_t iterations_ = 0;
