@@ -375,14 +375,19 @@ std::vector<double> Program::prepared(const std::vector<double>& parameters) con
   return numbers;
 }
 
-void Program::build(const Graph& graph, const std::vector<int>& outputs, const std::vector<int>& given) {
+namespace {
+
+// An operation to do: node `to` of the nodes a, b and c.
+struct Todo {
+  Operation operation;
+  int to, a, b, c;
+};
+
+// The operations that outputs need, last ones first. A product that goes into one sum alone becomes part of that sum's step.
+template <class Leaf>
+std::vector<Todo> needed_backwards(const Graph& graph, const std::vector<int>& outputs, const Leaf& leaf) {
   const auto& nodes = graph.nodes();
   const int count = static_cast<int>(nodes.size());
-  const std::uint32_t leaves = inputs_ + prepared_;
-  std::vector<int> place_given(count, -1);
-  for (std::size_t i = 0; i < given.size(); ++i)
-    if (given[i] >= 0) place_given[given[i]] = static_cast<int>(i);
-  const auto leaf = [&](int i) { return place_given[i] >= 0 || is_leaf(nodes[i].operation); };
   std::vector<int> uses(count, 0);
   for (const int y : outputs) uses[y] += 2;  // never a part of another step
   for (int i = count - 1; i >= 0; --i) {
@@ -390,12 +395,6 @@ void Program::build(const Graph& graph, const std::vector<int>& outputs, const s
     ++uses[nodes[i].a];
     if (takes_two(nodes[i].operation)) ++uses[nodes[i].b];
   }
-
-  // Nodes become steps; a product that goes into one sum alone becomes part of that sum's step.
-  struct Todo {
-    Operation operation;
-    int to, a, b, c;
-  };
   std::vector<Todo> backwards;
   std::vector<bool> absorbed(count, false);
   const auto product = [&](int x) { return nodes[x].operation == multiply && uses[x] == 1 && !leaf(x); };
@@ -412,9 +411,12 @@ void Program::build(const Graph& graph, const std::vector<int>& outputs, const s
       backwards.push_back({o, i, a, takes_two(o) ? b : a, a});
     }
   }
+  return backwards;
+}
 
-  // Steps that wait for equally many others are done together, in runs of one operation: the processor need not guess
-  // which comes next, nor wait for the step before.
+// Steps that wait for equally many others are done together, in runs of one operation: the processor need not guess
+// which comes next, nor wait for the step before. `count`: nodes of the graph.
+std::vector<Todo> in_runs(const std::vector<Todo>& backwards, int count) {
   constexpr int kinds = static_cast<int>(subtract_multiply) + 1;
   std::vector<int> level(count, 0), first;  // first[key + 1]: steps of this level and operation, then where they begin
   const auto key = [&](const Todo& t) {
@@ -428,6 +430,20 @@ void Program::build(const Graph& graph, const std::vector<int>& outputs, const s
   std::partial_sum(first.begin(), first.end(), first.begin());
   std::vector<Todo> todo(backwards.size());
   std::for_each(backwards.rbegin(), backwards.rend(), [&](const Todo& t) { todo[first[key(t)]++] = t; });
+  return todo;
+}
+
+}  // namespace
+
+void Program::build(const Graph& graph, const std::vector<int>& outputs, const std::vector<int>& given) {
+  const auto& nodes = graph.nodes();
+  const int count = static_cast<int>(nodes.size());
+  const std::uint32_t leaves = inputs_ + prepared_;
+  std::vector<int> place_given(count, -1);
+  for (std::size_t i = 0; i < given.size(); ++i)
+    if (given[i] >= 0) place_given[given[i]] = static_cast<int>(i);
+  const auto leaf = [&](int i) { return place_given[i] >= 0 || is_leaf(nodes[i].operation); };
+  const std::vector<Todo> todo = in_runs(needed_backwards(graph, outputs, leaf), count);
 
   std::vector<int> last_use(count, -1);  // the last step that needs a node
   const int steps = static_cast<int>(todo.size());
