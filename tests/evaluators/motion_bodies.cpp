@@ -210,6 +210,20 @@ TEST(MotionBodies, NothingOverlapsBetweenNodes) {
   EXPECT_GT(outcome.evaluation.cost, 0.0587);  // dearer than without the other craft
 }
 
+// A mesh that is halved has more nodes than the archive's channels; the shapes have none.
+TEST(MotionBodies, ARefinedMotionHasTheRowsThatItDeclares) {
+  const auto evaluator = make_evaluator(written(brick, turning("", ", turn x 0.5, turn z 0.5", 6),
+                                                {"--design.a", "0.3", "--design.b", "0.2", "--motion.accuracy", "1e-9",
+                                                 "--motion.refinements", "1", "--motion.validity-check", "warn"}));
+  const Outcome outcome = evaluator->evaluate(task());
+  ASSERT_EQ(outcome.evaluation.status, Status::ok) << outcome.evaluation.reason;
+  EXPECT_EQ(metric(*evaluator, outcome, "intervals"), 12.0);
+  const auto channels = evaluator->channels();
+  ASSERT_EQ(outcome.trajectory.values.size(), channels.size());
+  for (std::size_t i = 0; i < channels.size(); ++i)
+    EXPECT_EQ(outcome.trajectory.values[i].rows(), channels[i].nodes) << channels[i].name;
+}
+
 TEST(MotionBodies, DerivativesAreThoseOfDifferences) {
   const MotionDesigns designs(shipped("satellites.cfg", {"--phase.only.intervals", "3"}));
   const Eigen::VectorXd none(0);

@@ -250,9 +250,14 @@ Eigen::MatrixXd halved(const MotionDesigns& designs, const Eigen::MatrixXd& cont
 // At the nodes of a mesh with `stride` times fewer intervals; controls and energies are the mean of these.
 Trajectory thinned(const MotionDesigns& designs, const Trajectory& fine, int stride) {
   constexpr std::size_t controls = 3, energies = 5;  // channels
+  constexpr std::size_t shapes = 9;                  // and this one, which has no nodes
   Trajectory all;
   for (std::size_t c = 0; c < fine.values.size(); ++c) {
     const Eigen::MatrixXd& rows = fine.values[c];
+    if (c == shapes) {
+      all.values.push_back(rows);
+      continue;
+    }
     const bool mean = c == controls || c == energies;
     Eigen::MatrixXd& kept = all.values.emplace_back(nodes_of(designs), rows.cols());
     Eigen::Index from = 0, to = 0;
