@@ -96,7 +96,7 @@ def main():
 
 TAIL = """
 The first row is 12/(1 - 1/K^2) on K steps. Where the control switches inside a step, order 2 holds on average only.
-The cart-pole has several extremals; 8 initial guesses find the one that its sources print, and the excess of the figure by dymos is that of its mesh.
+The cart-pole has several extremals. Of 8 initial guesses 5 find the one that its sources print (58.853, with a limit of 58.8077), and 3 find a better one. The excess of the figure by dymos is that of its mesh.
 
 Problems are written as a mass that forces push. Where the source has no mechanics, a coordinate of unit mass has the source's right side as its force, `[actuator]` with
 `force = 0, 0` is a control that acts in expressions alone, and `require` with `==` states a rate (`configs/textbook/hanging-chain.cfg`).

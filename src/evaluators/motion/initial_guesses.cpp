@@ -12,6 +12,10 @@ namespace dodyn::evaluators {
 
 namespace {
 
+// Of every second guess: detours up to this many times larger than the others', and harmonics beside the first two.
+constexpr double largest_detour = 10.0;
+constexpr int more_harmonics = 3;
+
 // Moves where a periodic motion begins and ends until the end, as the exchange sees it, is `ahead` of where it begins:
 // Gauss-Newton steps, of the end alone first and then the least ones of both. `begins`, `ends`: which coordinates may move.
 void close(const autodiff::Element& exchange, const std::vector<int>& begins, const std::vector<int>& ends,
@@ -121,14 +125,19 @@ MotionPath MotionDesigns::path(const Eigen::VectorXd& design, std::uint64_t seed
 
   // time through the motion, in which a coordinate goes from first to last while it moves
   MotionPath path;
+  // Every second guess is of another kind: 1 to 10 times larger, with three more harmonics, but not beyond the ranges of joints.
+  const bool large = number % 2 == 1 && !bodies;
+  const double spread = large ? 1.0 : 0.3;  // of durations: by factors of 2.7 or 1.35
   std::vector<double> moving_time(static_cast<std::size_t>(n), 0.0), passed = moving_time;
   std::vector<std::vector<int>> moving;
   for (const Phase& phase : phases_) {
     const double shortest = evaluated(phase.shortest, all).value, longest = evaluated(phase.longest, all).value;
     const double piece = shares[path.duration.size()];
-    path.duration.push_back(piece > 0.0     ? piece
-                            : phase.timed() ? std::sqrt(shortest * longest) * std::exp(0.3 * uniform())
-                                            : shortest);
+    const auto guessed = [&] { return std::sqrt(shortest * longest) * std::exp(spread * uniform()); };
+    path.duration.push_back(piece > 0.0      ? piece
+                            : !phase.timed() ? shortest
+                            : large          ? std::clamp(guessed(), shortest, longest)
+                                             : guessed());
     moving.push_back(system_->pinned(phase.held).moving);
   }
   if (period_) {  // what is asked of all together, by shares of what each of them may still be longer or shorter
@@ -149,6 +158,14 @@ MotionPath MotionDesigns::path(const Eigen::VectorXd& design, std::uint64_t seed
     wave(c) = 0.3 * size(c) * uniform();
   }
   if (bodies && number == 0) bow.setZero(), wave.setZero();
+  Eigen::MatrixXd harmonics = Eigen::MatrixXd::Zero(more_harmonics, n);
+  if (large) {
+    const double larger = std::pow(largest_detour, 0.5 * (1.0 + uniform()));
+    bow *= larger;
+    wave *= larger;
+    for (Eigen::Index i = 0; i < harmonics.size(); ++i) harmonics(i) = uniform();
+    for (int c = 0; c < n; ++c) harmonics.col(c) *= larger * size(c) / more_harmonics;
+  }
   const dmoc::Attitudes attitudes(*system_);
   const auto along = [&](double s) -> Eigen::VectorXd {
     std::size_t i = 1;
@@ -168,7 +185,8 @@ MotionPath MotionDesigns::path(const Eigen::VectorXd& design, std::uint64_t seed
       };
       for (const int c : moving[i]) {
         const double angle = std::numbers::pi * share(c);
-        const double bent = bow(c) * std::sin(angle) + wave(c) * std::sin(2 * angle);
+        double bent = bow(c) * std::sin(angle) + wave(c) * std::sin(2 * angle);
+        for (int h = 0; h < more_harmonics; ++h) bent += harmonics(h, c) * std::sin((h + 3) * angle);
         q(k, c) = system_->is_chart(c) ? bent : along(share(c))(c) + bent;
       }
       for (std::size_t c = 0; c < system_->charts().size(); ++c) {
@@ -184,6 +202,9 @@ MotionPath MotionDesigns::path(const Eigen::VectorXd& design, std::uint64_t seed
         q.row(k) = row.transpose();
       }
     }
+    for (const auto& range : tree.ranges)
+      if (large && range.from && range.to)
+        q.col(range.coordinate) = q.col(range.coordinate).cwiseMax(range.from->value).cwiseMin(range.to->value);
     path.q.push_back(std::move(q));
     for (const int c : moving[i]) passed[static_cast<std::size_t>(c)] += path.duration[i];
   }
