@@ -172,6 +172,39 @@ TEST_F(Hopper, GradientIsTheSlopeOfTheCost) {
   }
 }
 
+// A four-bar loop, closed by two rows at every node, and by rows besides that follow from these: linearly, squared, or of joints.
+TEST(Motion, ARedundantConstraintChangesNothing) {
+  std::string model = "[model]\nname = bars\ndimension = 2\ngravity = 9.81\n";
+  for (const std::string i : {"0", "1", "2"})
+    model += "[link bar" + i + "]\nparent = " + (i == "0" ? "ground" : "bar" + std::to_string(std::stoi(i) - 1)) +
+             "\njoint = revolute\ncoordinates = q" + i +
+             "\nend = 0.3, 0\nmass = 1\ninertia = 0.01\ncentre = 0.15, 0\n[actuator m" + i + "]\ncoordinate = q" + i +
+             "\n";
+  model += "[point tip]\nlink = bar2\nat = 0.3, 0\n";
+  const std::filesystem::path folder = std::filesystem::path(testing::TempDir()) / "motion-redundant";
+  std::filesystem::create_directories(folder);
+  std::ofstream(folder / "bars.model") << model;
+  std::ofstream(folder / "study.cfg") << "[study]\nevaluator = motion\n[motion]\nmodel = bars.model\ninitial-guesses = "
+                                         "1\n[phase only]\nduration = 1\nintervals = 20\n"
+                                         "require = tip.x == 0.3, tip.y == 0\n[initial-state]\nq0 = 90 deg\nq1 = -90 "
+                                         "deg\nq2 = -90 deg\nmomentum = 0\n[goal]\n"
+                                         "q0 = 60 deg\nq1 = -60 deg\nq2 = -120 deg\nmomentum = 0\n[cost]\neffort = 1\n";
+  const auto solved = [&](const std::string& more) {
+    const auto settings =
+        read_settings((folder / "study.cfg").string(), {"--phase.only.require", "tip.x == 0.3, tip.y == 0" + more});
+    const Outcome outcome = make_evaluator(settings)->evaluate(task({}));
+    EXPECT_EQ(outcome.evaluation.status, Status::ok) << more << ": " << outcome.evaluation.reason;
+    return outcome;
+  };
+  const Outcome plain = solved("");
+  for (const std::string more :
+       {", tip.x == 0.3", ", tip.x + 2*tip.y == 0.3", ", tip.x^2 + tip.y^2 == 0.09", ", q0 + q1 == 0, q0 - q2 == pi"}) {
+    const Outcome redundant = solved(more);
+    EXPECT_NEAR(redundant.evaluation.cost, plain.evaluation.cost, 1e-8 * plain.evaluation.cost) << more;
+    EXPECT_LE((redundant.trajectory.values[1] - plain.trajectory.values[1]).cwiseAbs().maxCoeff(), 1e-5) << more;
+  }
+}
+
 TEST(Motion, EachMistakeGetsItsLine) {
   const std::string text = rest_to_rest.substr(0, rest_to_rest.find("[design]"));
   const auto complaint = [&](const std::string& what, const std::string& by) -> std::string {
