@@ -97,11 +97,13 @@ class Link(Section):
     joint: Value = "fixed"
     count: Given = None
     coordinates: Given = None
+    follows: Given = None
     at: Given = None
     end: Given = None
     mass: Given = None
     centre: Given = None
     inertia: Given = None
+    products: Given = None
     counterpart: Given = None
     surface: Given = None
 
@@ -125,6 +127,7 @@ class Shape(Section):
     prism: Given = None
     ball: Given = None
     corners: Given = None
+    scale: Given = None
     at: Given = None
     turn: Given = None
     density: Given = None
@@ -209,6 +212,7 @@ class JointLimit(Section):
     coordinate: Given = None
     from_: Given = None
     to: Given = None
+    speed: Given = None
 
 
 @dataclass

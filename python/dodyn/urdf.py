@@ -1,14 +1,12 @@
-"""dodyn import: a robot as others write it (URDF) as a model text.
+"""dodyn import: a robot as others write it (URDF) as a model file.
 
-    dodyn import robot.urdf [--base fixed|free] [--parts none|hulls] [--package NAME=FOLDER] > robot.model
+    dodyn import robot.urdf [--base fixed|free] [--parts none|hulls] [--mimic follow|free] [--package NAME=FOLDER] > robot.model
 
-A URDF link has a frame of its own, turned against its parent's; a model's frames are all aligned with the world's where all
-coordinates are zero. So places, axes and tensors are turned once, by the attitude that each link has there. What a model cannot say
-is one line: a joint whose axis lies along none of the world's axes there. Of meshes the convex hull is taken, with at most 40 corners.
+A URDF link has a frame of its own, turned against its parent's. The frames of a model are aligned with the world's where all
+coordinates are zero. So places, axes and tensors are turned once, by the attitude that each link has there. Coordinates are the URDF's.
+The numbers of the robot are parameters of the model: of each link its mass and the scale of its lengths, of each joint its range, speed,
+effort and damping. Inertias follow mass and scale. Of a mesh the convex hull is taken, with at most 40 corners.
 Each element that is left out or changed is a note.
-
-A tensor with products of inertia has no place in `inertia = a, b, c`. It becomes six point masses on its principal axes, at
-+-sqrt(3 s/m) for each second moment s = (trace I)/2 - I_i along an axis, of a sixth of the mass each: the same mass, centre and tensor, exactly.
 """
 
 from __future__ import annotations
@@ -35,15 +33,17 @@ if TYPE_CHECKING:
 Array = npt.NDArray[np.float64]
 
 LARGEST_NUMBER = 1e12  # in SI units: products of three such numbers are still finite
+FAR = 1e300  # of an end of a range; beyond LARGEST_NUMBER there is none
 LARGEST_FILE = 64 << 20  # bytes of a URDF
 LARGEST_MESH = 256 << 20  # bytes
+LARGEST_SCENE = 10000  # nodes of a DAE
 DEEPEST = 100  # elements inside each other; a URDF has 6
 CORNERS = 40  # of the hull of a mesh, at most
-MOST_OFF = 0.01  # rad; angles in URDFs are rounded, as 1.57
+ALIGNED = 1e-12  # rad; an axis that is nearer to one of the world's is that axis
 
 # What is read or has no bearing on the motion: of each element its attributes and the elements inside it.
 READ = {
-    "robot": ("name version", "link joint material"),
+    "robot": ("name version", "link joint material transmission"),
     "link": ("name type", "inertial collision visual"),
     "visual": None,  # only drawn
     "material": None,
@@ -66,9 +66,11 @@ READ = {
     "dynamics": ("damping friction", ""),
     "mimic": ("joint multiplier offset", ""),
     "verbose": None,
+    "transmission": None,  # of its rotor see rotors(); efforts are those of joints already
 }
 SHAPES = ("box", "cylinder", "sphere", "capsule", "mesh")
 JOINTS = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
+WORLD = "world"  # a link that may stand as a parent without being written
 
 
 class UrdfError(Exception):
@@ -91,6 +93,7 @@ class Element:
     attributes: dict[str, str]
     line: int
     children: list[Element] = field(default_factory=list)
+    text: str = ""
 
     def get(self, name: str, default: str = "") -> str:
         """Returns an attribute, or `default` if the element does not have it."""
@@ -156,6 +159,11 @@ def parsed(data: bytes) -> Element:
     def end(_tag: str) -> None:
         inside.pop()
 
+    def words(text: str) -> None:
+        if inside:
+            inside[-1].text += text
+
+    parser.CharacterDataHandler = words
     parser.StartElementHandler, parser.EndElementHandler = begin, end
     parser.EntityDeclHandler = entity
     try:
@@ -167,7 +175,7 @@ def parsed(data: bytes) -> Element:
     return roots[0]
 
 
-def numbers(element: Element, key: str, count: int = 3, default: float | None = None, lowest: float = -LARGEST_NUMBER) -> Array:
+def numbers(element: Element, key: str, count: int = 3, default: float | None = None, lowest: float = -math.inf, highest: float = LARGEST_NUMBER) -> Array:
     """`count` numbers in an attribute, above `lowest`; `default` where it is not there."""
     text = element.attributes.get(key)
     if text is None and default is not None:
@@ -177,7 +185,7 @@ def numbers(element: Element, key: str, count: int = 3, default: float | None = 
     words = (text or "").split()
     good = all(re.fullmatch(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?", word, re.ASCII) for word in words)
     values = np.array([float(word) for word in words]) if good else np.array([])
-    if len(values) != count or (np.abs(values) > LARGEST_NUMBER).any() or (values < lowest).any():
+    if len(values) != count or (np.abs(values) > highest).any() or (values < lowest).any():
         given = f'has {key}="{quoted(text)}"' if text is not None else f"has no {key}"
         raise UrdfError(element.line, f"<{element.tag}> {given}; write {many}{above}")
     return values
@@ -186,8 +194,8 @@ def numbers(element: Element, key: str, count: int = 3, default: float | None = 
 POSITIVE = 1e-12  # the least number that is above 0, in SI units
 
 
-def real(element: Element, key: str, default: float | None = None, lowest: float = -LARGEST_NUMBER) -> float:
-    return float(numbers(element, key, 1, default, lowest)[0])
+def real(element: Element, key: str, default: float | None = None, lowest: float = -math.inf, highest: float = LARGEST_NUMBER) -> float:
+    return float(numbers(element, key, 1, default, lowest, highest)[0])
 
 
 def rotation(rpy: Array) -> Array:
@@ -229,17 +237,87 @@ def name_of(text: str, taken: set[str]) -> str:
 # ---- convex parts ---------------------------------------------------------------------------------------------------
 
 
+def floats(element: Element) -> Array:
+    return np.array(element.text.split(), float)
+
+
+def collada(data: bytes) -> Array:
+    """Corners of the meshes of a COLLADA scene (DAE), m. Its up_axis is not applied, as in ROS. Throws ValueError."""
+    try:
+        root = parsed(data)
+    except UrdfError as error:
+        raise LeftOut(f"it {error}") from None
+    known: dict[str, Element] = {}
+    waiting = [root]
+    while waiting:
+        element = waiting.pop()
+        if "id" in element.attributes:
+            known["#" + element.get("id")] = element
+        waiting += element.children
+
+    def positions(geometry: Element) -> Array:
+        """The corners of a <geometry>: what the POSITION of its vertices names."""
+        corners = [np.zeros((0, 3))]
+        for vertices in [v for mesh in geometry.findall("mesh") for v in mesh.findall("vertices")]:
+            for given in vertices.findall("input"):
+                if given.get("semantic") == "POSITION":
+                    corners.append(floats(known[given.get("source")].need("float_array")).reshape(-1, 3))
+        return np.concatenate(corners)
+
+    def moved(node: Element) -> Array:
+        """The transformation of a <node>, [4, 4]."""
+        whole = np.eye(4)
+        for step in node.children:
+            one = np.eye(4)
+            if step.tag == "matrix":
+                one = floats(step).reshape(4, 4)
+            elif step.tag == "translate":
+                one[:3, 3] = floats(step)
+            elif step.tag == "scale":
+                one[:3, :3] = np.diag(floats(step))
+            elif step.tag == "rotate":
+                x, y, z, degrees = floats(step)
+                k = np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
+                angle = math.radians(degrees)
+                one[:3, :3] += math.sin(angle) * k + (1 - math.cos(angle)) * k @ k
+            whole = whole @ one
+        return whole
+
+    found: list[Array] = []
+    nodes = [(node, np.eye(4)) for library in root.findall("library_visual_scenes") for scene in library.findall("visual_scene") for node in scene.findall("node")]
+    count = 0
+    while nodes and count < LARGEST_SCENE:
+        count += 1
+        node, above = nodes.pop()
+        here = above @ moved(node)
+        nodes += [(child, here) for child in node.findall("node")]
+        nodes += [(known[one.get("url")], here) for one in node.findall("instance_node") if one.get("url") in known]
+        for one in node.findall("instance_geometry") + node.findall("instance_controller"):
+            geometry = known.get(one.get("url"))
+            if geometry is not None and geometry.tag == "geometry":
+                corners = positions(geometry)
+                found.append((np.c_[corners, np.ones(len(corners))] @ here.T)[:, :3])
+    if nodes:
+        raise LeftOut(f"a scene of more than {LARGEST_SCENE} nodes")
+    corners = np.concatenate(found) if found else np.zeros((0, 3))
+    asset = root.find("asset")
+    unit = asset.find("unit") if asset is not None else None
+    return corners * (float(unit.get("meter", "1")) if unit is not None else 1.0)
+
+
 def read_mesh(path: Path) -> Array:
-    """Corners of a mesh: STL, text or binary, or OBJ."""
+    """Corners of a mesh: STL, text or binary, OBJ, or DAE."""
     kind = path.suffix.lower()
-    if kind not in (".stl", ".obj"):
-        raise LeftOut(f"{quoted(path.name)}: only STL and OBJ meshes are read")
+    if kind not in (".stl", ".obj", ".dae"):
+        raise LeftOut(f"{quoted(path.name)}: only STL, OBJ and DAE meshes are read")
     try:
         data = contents(path, LARGEST_MESH)
     except OSError as error:
         raise LeftOut(f"{quoted(path, 200)}: {error.strerror}") from None
     try:
-        if kind == ".obj":
+        if kind == ".dae":
+            corners = collada(data)
+        elif kind == ".obj":
             corners = np.array([line.split()[1:4] for line in data.decode(errors="replace").splitlines() if line.startswith("v ")], float)
         else:
             count = struct.unpack_from("<I", data, 80)[0] if len(data) >= 84 else -1
@@ -248,7 +326,7 @@ def read_mesh(path: Path) -> Array:
                 corners = faces["corners"].reshape(-1, 3).astype(float)
             else:
                 corners = np.array(re.findall(rb"vertex\s+(\S+)\s+(\S+)\s+(\S+)", data), float)
-    except ValueError:
+    except (ValueError, KeyError, UrdfError):
         corners = np.array([])
     if corners.ndim != 2 or corners.shape[1] != 3 or not (np.abs(corners) <= LARGEST_NUMBER).all():
         raise LeftOut(f"{quoted(path.name)}: its corners are not numbers that can be read")
@@ -283,6 +361,15 @@ def ring(radius: float, height: float, count: int) -> Array:
     return corners
 
 
+def in_package(name: str, rest: str, folder: Path, packages: Mapping[str, Path]) -> Path:
+    """A file of a package: where --package says, or in a folder of its name beside the URDF or above it."""
+    if name in packages:
+        return packages[name] / rest
+    above = [folder, *folder.resolve().parents]
+    tried = [one / name / rest for one in above] + [one / rest for one in above if one.name == name]
+    return next((one for one in tried if one.exists()), tried[0])
+
+
 def part(geometry: Element, folder: Path, packages: Mapping[str, Path]) -> tuple[Array | float, str]:
     """(corners of a <geometry> in its own frame, or the radius of a ball; its measures in words)."""
     found = [child for child in geometry.children if child.tag in SHAPES]
@@ -296,7 +383,7 @@ def part(geometry: Element, folder: Path, packages: Mapping[str, Path]) -> tuple
     if shape.tag == "mesh":
         name = shape.get("filename", "")
         at = re.match(r"(?:package|model)://([^/]+)/(.*)", name)
-        path = packages.get(at[1], folder / at[1]) / at[2] if at else folder / re.sub(r"^file://", "", name)
+        path = in_package(at[1], at[2], folder, packages) if at else folder / re.sub(r"^file://", "", name)
         if not name or "\0" in name:
             raise UrdfError(shape.line, f'<mesh> has filename="{quoted(name)}"; name a file')
         scale = numbers(shape, "scale", default=1.0)
@@ -333,17 +420,16 @@ def inertial(link: Element, turn: Array) -> tuple[float, Array, Array]:
     tensor = np.array([[get("ixx"), get("ixy"), get("ixz")],
                        [get("ixy"), get("iyy"), get("iyz")],
                        [get("ixz"), get("iyz"), get("izz")]])  # fmt: skip
-    if mass == 0 and entries is not None and tensor.any():
-        raise UrdfError(entries.line, f"{link.title} has inertia without mass; give it mass, or take the inertia out")
     axes = turn @ own
     return mass, turn @ place, axes @ tensor @ axes.T
 
 
-def along(axis: Array) -> tuple[str, float, float] | None:
-    """("x", 1.0, 0.0) of an axis that lies along one of the world's, or the angle off it; None of others."""
-    best = int(np.argmax(np.abs(axis)))
-    off = math.atan2(np.linalg.norm(np.delete(axis, best)), abs(axis[best]))
-    return ("xyz"[best], math.copysign(1.0, axis[best]), off) if off < MOST_OFF else None
+def along(axis: Array) -> str:
+    """A unit vector as a model has an axis: x, y or z, or three numbers."""
+    for letter, own in zip("xyz", np.eye(3)):
+        if np.linalg.norm(axis - own) < ALIGNED:
+            return letter
+    return ", ".join(f"{value:.17g}" if abs(value) > 1e-15 else "0" for value in axis)
 
 
 def by_name(robot: Element, tag: str) -> dict[str, Element]:
@@ -368,6 +454,8 @@ def tree(robot: Element) -> tuple[dict[str, Element], str, dict[str, list[Elemen
     below: dict[str, list[Element]] = {}
     for joint in joints:
         ends = []
+        if joint.need("parent").get("link") == WORLD and WORLD not in links:
+            links[WORLD] = Element("link", {"name": WORLD}, joint.need("parent").line)
         for end in ("parent", "child"):
             name = joint.need(end).get("link")
             if name not in links:
@@ -413,7 +501,7 @@ def not_read(robot: Element) -> list[str]:
             continue
         attributes, children = (words.split() for words in read)
         for name in element.attributes:
-            if name not in attributes:
+            if name not in attributes and not name.startswith("xmlns"):  # a namespace moves nothing
                 found.setdefault(f'{quoted(name)}="..." of <{element.tag}>', []).append(element.line)
         for child in element.children:
             if child.tag in children:
@@ -426,152 +514,283 @@ def not_read(robot: Element) -> list[str]:
     return [f"{what} ({places(lines)}) is left out" for what, lines in sorted(found.items(), key=lambda item: min(item[1]))]
 
 
+def rotors(robot: Element) -> dict[str, tuple[float, float]]:
+    """Of each joint with a geared rotor (Drake's elements of an <actuator>): (inertia, kg m2; gear ratio)."""
+    found = {}
+    for transmission in robot.findall("transmission"):
+        for actuator in transmission.findall("actuator"):
+            inertia, ratio = actuator.find("drake:rotor_inertia"), actuator.find("drake:gear_ratio")
+            if inertia is None:
+                continue
+            for joint in transmission.findall("joint"):
+                found[joint.get("name")] = (real(inertia, "value", lowest=0.0), real(ratio, "value") if ratio is not None else 1.0)
+    return found
+
+
+@dataclass
+class Leader:
+    """The joint that another one follows: place = factor * place of the leader + offset."""
+
+    joint: str
+    factor: float
+    offset: float
+
+
+def leaders(robot: Element) -> dict[str, Leader]:
+    """Of each joint that mimics: the joint that moves by itself at the end of the chain of those it follows."""
+    joints = by_name(robot, "joint")
+    found: dict[str, Leader] = {}
+    for name, joint in joints.items():
+        mimic = joint.find("mimic")
+        if mimic is None:
+            continue
+        factor, offset, seen = 1.0, 0.0, [name]
+        while mimic is not None:
+            other = mimic.get("joint")
+            if other not in joints:
+                near = difflib.get_close_matches(other, joints, 1)
+                hint = f"did you mean {quoted(near[0])}?" if near else "name a joint of this file"
+                raise UrdfError(mimic.line, f"{joint.title} mimics '{quoted(other)}', which is no joint; {hint}")
+            if other in seen:
+                raise UrdfError(mimic.line, f"{joint.title} mimics itself; name a joint that moves by itself")
+            seen.append(other)
+            offset += factor * real(mimic, "offset", 0.0)
+            factor *= real(mimic, "multiplier", 1.0)
+            mimic = joints[other].find("mimic")
+        found[name] = Leader(other, factor, offset)
+    return found
+
+
+def beside(axis: Array) -> tuple[Array, Array]:
+    """Two unit vectors that are a right-handed frame with this one."""
+    for own in np.eye(3):
+        if np.linalg.norm(axis - own) < ALIGNED:
+            return np.roll(own, 1), np.roll(own, 2)
+    first = np.cross(axis, np.eye(3)[int(np.argmin(np.abs(axis)))])
+    first /= np.linalg.norm(first)
+    return first, np.cross(axis, first)
+
+
+class Writer:
+    """The text of a model, from the links and joints of a robot."""
+
+    def __init__(self, robot: Element, folder: Path, parts: str, mimic: str, packages: Mapping[str, Path]) -> None:
+        self.folder, self.parts, self.packages = folder, parts, packages
+        self.notes = not_read(robot)
+        self.taken = {"ground"}
+        self.parameters: list[str] = []
+        self.out: list[str] = []
+        self.inside: set[str] = set()  # kinds of round parts that are polytopes here
+        self.rotors = rotors(robot)
+        self.leaders = leaders(robot) if mimic == "follow" else {}
+        self.kinds = {name: joint.get("type") for name, joint in by_name(robot, "joint").items()}
+        self.coordinates = {name: name_of(name, self.taken) for name, joint in by_name(robot, "joint").items()
+                            if joint.get("type") in ("revolute", "continuous", "prismatic")}  # fmt: skip
+        if mimic == "free":
+            for name, joint in by_name(robot, "joint").items():
+                if (found := joint.find("mimic")) is not None:
+                    self.notes.append(f"{quoted(name)} mimics {quoted(found.get('joint'))}: here it moves by itself")
+
+    def parameter(self, name: str, value: float, comment: str) -> str:
+        """A parameter of the model, and its name."""
+        name = name_of(name, self.taken)
+        self.parameters.append(f"{name} = {value:.17g}  # {comment}")
+        return name
+
+    @staticmethod
+    def scaled(values: Array, size: str) -> str:
+        """A vector (m) times the scale of a link."""
+        return ", ".join(f"{value:.17g} m*{size}" if size and abs(value) > 1e-15 else shown(value) for value in values)
+
+    def moves(self, joint: Element, kind: str, turn: Array) -> tuple[str, str]:
+        """(joint, coordinates) of a joint that moves."""
+        name = quoted(joint.get("name"))
+        if kind == "floating":
+            own = name_of(name, set())
+            return "spatial ZYX", ", ".join(name_of(f"{own}_{one}", self.taken) for one in ("x", "y", "z", "yaw", "pitch", "roll"))
+        element = joint.find("axis")
+        axis = numbers(element, "xyz") if element is not None else np.array([1.0, 0, 0])
+        length = np.linalg.norm(axis)
+        if element is not None and length < POSITIVE:
+            raise UrdfError(element.line, f"{joint.title} has the axis 0, 0, 0; give it a direction")
+        axis = turn @ axis / length
+        if kind == "planar":  # its axis is the normal of the plane
+            first, second = beside(axis)
+            own = name_of(name, set())
+            return (f"prismatic {along(first)} + prismatic {along(second)} + revolute {along(axis)}",
+                    ", ".join(name_of(f"{own}_{one}", self.taken) for one in ("first", "second", "turn")))  # fmt: skip
+        return f"{'prismatic' if kind == 'prismatic' else 'revolute'} {along(axis)}", self.coordinates[joint.get("name")]
+
+    def link(self, link: Element, joint: Element | None, base: str, parent: str, size_above: str, at: Array, turn: Array, own: str, carries: bool) -> str:
+        """Writes a link, its mass and its parts. `turn`: its attitude where coordinates are zero. Returns the parameter that scales it."""
+        text = [f"[link {own}]", f"parent = {parent}"]
+        kind = ("floating" if base == "free" else "fixed") if joint is None else joint.get("type")
+        if joint is not None and kind not in JOINTS:
+            near = difflib.get_close_matches(kind or "", JOINTS, 1)
+            raise UrdfError(joint.line, f"{joint.title} has type '{quoted(kind or '')}'; " + (f"did you mean {near[0]}?" if near else f"write one of {', '.join(JOINTS)}"))
+        leader = self.leaders.get(joint.get("name")) if joint is not None else None
+        if kind == "fixed":
+            text += ["joint = fixed"]
+        elif joint is None:  # coordinates of a root are x, y, z and so on
+            text += ["joint = spatial ZYX"]
+        else:
+            moves, coordinates = self.moves(joint, kind, turn)
+            text += [f"joint = {moves}"]
+            if leader is None:
+                text += [f"coordinates = {coordinates}"]
+            elif "," in coordinates:
+                raise UrdfError(joint.line, f"{joint.title}: a {kind} joint mimics nothing; take its <mimic> out")
+            else:
+                followed = self.coordinates.get(leader.joint)
+                units = [" m" if one == "prismatic" else " rad" for one in (kind, self.kinds.get(leader.joint))]
+                per = "" if units[0] == units[1] else f"{units[0]}/{units[1].strip()}"
+                text += [f"follows = {shown(leader.offset)}{units[0]}" + (f" + {leader.factor:.17g}{per}*{followed}" if followed else "")]
+        if joint is not None or np.any(at):
+            text += [f"at = {self.scaled(at, size_above)}"]
+        mass, centre, tensor = inertial(link, turn)
+        collisions = link.findall("collision") if self.parts == "hulls" else []
+        size = ""
+        if mass > 0 or tensor.any() or carries or collisions:
+            size = self.parameter(f"{own}_size", 1.0, f"1, scale of the lengths of link {own}")
+        if not all(np.abs(values).max(initial=0) <= LARGEST_NUMBER for values in (at, centre, tensor)):
+            raise UrdfError(link.line, f"{link.title}: its place, mass and inertia do not fit together; check their units")
+        text += self.inertia(own, link, mass, centre, tensor, size)
+        self.out.extend([*text, ""])
+        if joint is not None and kind in ("revolute", "continuous", "prismatic"):
+            self.limits(joint, kind, self.coordinates[joint.get("name")], leader)
+        for geometry in collisions:
+            self.shape(link, geometry, own, size, turn)
+        return size
+
+    def inertia(self, own: str, link: Element, mass: float, centre: Array, tensor: Array, size: str) -> list[str]:
+        """Mass, centre and tensor, which goes with the mass and the square of the scale."""
+        if mass == 0 and not tensor.any():
+            return ["mass = 0"]
+        values, axes = np.linalg.eigh(tensor)
+        largest = np.abs(values).max()
+        if values.min() < -1e-9 * largest:
+            self.notes.append(f"link {own}: its inertia about an axis is {values.min():.3g} kg m2; it is taken as 0")
+            tensor = axes @ np.diag(np.maximum(values, 0)) @ axes.T
+        elif (np.sum(values) / 2 - values).min() < -1e-6 * largest:
+            self.notes.append(f"link {own}: no body has its tensor (a second moment is {(np.sum(values) / 2 - values).min():.3g} kg m2)")
+        if mass > 0:
+            heavy = self.parameter(f"{own}_mass", mass, f"kg, of link {own}")
+        else:
+            self.notes.append(f"link {own} has inertia without mass")
+            heavy = "0"
+
+        def each(value: float) -> str:
+            if value == 0:
+                return "0"
+            return f"{value / mass:.17g} m2*{heavy}*{size}^2" if mass > 0 else f"{value:.17g} kg m2*{size}^2"
+
+        tensor = np.where(np.abs(tensor) < 1e-12 * np.trace(tensor), 0.0, tensor)
+        text = [f"mass = {heavy}", f"centre = {self.scaled(centre, size)}", f"inertia = {', '.join(each(value) for value in np.diag(tensor))}"]
+        products = tensor[[0, 0, 1], [1, 2, 2]]
+        return text + ([f"products = {', '.join(each(value) for value in products)}"] if products.any() else [])
+
+    def shape(self, link: Element, collision: Element, own: str, size: str, turn: Array) -> None:
+        place, attitude = origin(collision)
+        try:
+            corners_or_radius, words = part(collision.need("geometry"), self.folder, self.packages)
+        except LeftOut as error:
+            self.notes.append(f"link {own}: a part (line {collision.line}) is left out: {error}")
+            return
+        lines = [f"[shape {name_of(own + '_shape', self.taken)}]", f"# {words}", f"link = {own}", f"scale = {size}"]
+        self.inside.update({words.split()[0]} - {"box"})
+        if isinstance(corners_or_radius, float):
+            lines += [f"at = {self.scaled(turn @ place, size)}", f"ball = {shown(corners_or_radius)}"]
+        else:
+            corners = (turn @ (place[:, None] + attitude @ corners_or_radius.T)).T
+            if np.abs(corners).max() > LARGEST_NUMBER:
+                raise UrdfError(collision.line, f"{link.title}: a part reaches beyond {LARGEST_NUMBER:g} m; check its units")
+            lines += ["vertices = " + "; ".join(", ".join(f"{round(v, 7):.7g}" for v in corner) for corner in corners)]
+        self.out.extend([*lines, ""])
+
+    def limits(self, joint: Element, kind: str, coordinate: str, leader: Leader | None) -> None:
+        """Range, speed, actuator, damping and rotor of a joint that moves."""
+        limit, dynamics = joint.find("limit"), joint.find("dynamics")
+        place, rate, force = ("m", "m/s", "N") if kind == "prismatic" else ("rad", "rad/s", "N m")
+        ends = [real(limit, end, 0.0, highest=FAR) for end in ("lower", "upper")] if limit is not None else [0.0, 0.0]
+        damping, friction = (real(dynamics, key, 0.0, lowest=0.0) if dynamics is not None else 0.0 for key in ("damping", "friction"))
+        name = quoted(joint.get("name"))
+        if friction > 0:
+            self.notes.append(f"{name}: dry friction in a joint is left out")
+        if leader is not None:
+            followed = self.coordinates.get(leader.joint)
+            self.notes.append(f"{name} follows {quoted(leader.joint)}: limits and effort are those of {quoted(leader.joint)} alone")
+            if damping > 0 and followed:  # of the same power
+                self.spring(f"{coordinate}_damping", followed, damping * leader.factor**2, force, rate)
+            if joint.get("name") in self.rotors:
+                self.notes.append(f"{name}: its rotor is left out")
+            return
+        entries = []
+        if kind != "continuous" and ends[0] < ends[1]:
+            entries += [f"{key} = {self.parameter(f'{coordinate}_{name_}', end, place)}"
+                        for key, name_, end in (("from", "min", ends[0]), ("to", "max", ends[1])) if abs(end) < LARGEST_NUMBER]  # fmt: skip
+        elif kind != "continuous" and limit is not None:
+            self.notes.append(f"{name} has no range: its limits {shown(ends[0])} and {shown(ends[1])} (line {limit.line}) are left out")
+        elif kind != "continuous":
+            self.notes.append(f"{name} has no range: {joint.title} has no <limit>")
+        speed = real(limit, "velocity", 0.0) if limit is not None else 0.0
+        if speed > 0:
+            entries += [f"speed = {self.parameter(f'{coordinate}_speed', speed, rate)}"]
+        elif limit is not None and "velocity" in limit.attributes:
+            self.notes.append(f"{name}: the velocity {shown(speed)} (line {limit.line}) is taken as no limit")
+        if entries:
+            self.out.extend([f"[joint-limit {coordinate}]", f"coordinate = {coordinate}", *entries, ""])
+        effort = real(limit, "effort", 0.0) if limit is not None else 0.0
+        if limit is not None and effort <= 0:
+            self.notes.append(f"{name}: the effort {shown(effort)} (line {limit.line}) is taken as no limit")
+        self.out.extend([f"[actuator {coordinate}]", f"coordinate = {coordinate}"])
+        if effort > 0:
+            self.out.append(f"limit = {self.parameter(f'{coordinate}_effort', effort, force)}")
+        self.out.append("")
+        if damping > 0:
+            self.spring(coordinate, coordinate, damping, force, rate)
+        if joint.get("name") in self.rotors:
+            inertia, ratio = self.rotors[joint.get("name")]
+            heavy = self.parameter(f"{coordinate}_rotor", inertia, "kg" if kind == "prismatic" else "kg m2")
+            gear = self.parameter(f"{coordinate}_gear", ratio, "1, the ratio of its gear")
+            self.out.extend([f"[rotor {coordinate}]", f"place = {gear}*{coordinate}", f"mass = {heavy}", ""])
+
+    def spring(self, name: str, coordinate: str, damping: float, force: str, rate: str) -> None:
+        unit = "N s/m" if rate == "m/s" else "N m s/rad"
+        self.out.extend([f"[spring {name}]", f"coordinate = {coordinate}", "stiffness = 0",
+                         f"damping = {self.parameter(f'{name}_damping', damping, unit)}", ""])  # fmt: skip
+
+
 def convert(
-    path: str | Path, base: str = "fixed", parts: str = "hulls", packages: Mapping[str, Path] | None = None
+    path: str | Path, base: str = "fixed", parts: str = "hulls", packages: Mapping[str, Path] | None = None, mimic: str = "follow"
 ) -> tuple[str, list[str]]:
     """The model text of the URDF file at `path`, and notes: what of it the text leaves out, a line each. Throws UrdfError and OSError."""
     path = Path(path)
-    folder, known = path.parent, packages or {}
     robot = parsed(contents(path, LARGEST_FILE))
     if robot.tag != "robot":
         raise UrdfError(robot.line, f"is <{quoted(robot.tag)}>, not <robot>; give a URDF file")
     if any(tag.startswith("xacro:") for tag in [child.tag for child in robot.children]):
         raise UrdfError(robot.line, "is a xacro file; import what `xacro FILE` makes of it")
     links, root, below = tree(robot)
-
-    name = robot.get("name") or path.stem
-    notes, taken = not_read(robot), {"ground"}
-    out: list[str] = []
-    out += [f"# {quoted(name)}, from {quoted(path.name)}", "[model]", "dimension = 3", f"name = {name_of(name, set())}", ""]
-    inside: set[str] = set()  # kinds of round parts that are polytopes here
-
-    def add(link: Element, joint: Element | None, parent: str, at: Array, turn: Array, own: str) -> None:
-        """A link, its mass and its parts. `turn`: its attitude where coordinates are zero."""
-        text = [f"[link {own}]", f"parent = {parent}"]
-        sign = 1.0
-        kind = base if joint is None else joint.get("type")
-        moves = kind in ("revolute", "continuous", "prismatic")
-        if joint is not None and kind not in JOINTS:
-            near = difflib.get_close_matches(kind or "", JOINTS, 1)
-            raise UrdfError(joint.line, f"{joint.title} has type '{quoted(kind or '')}'; " + (f"did you mean {near[0]}?" if near else f"write one of {', '.join(JOINTS[:5])}"))
-        if joint is not None and moves:
-            element = joint.find("axis")
-            axis = numbers(element, "xyz") if element is not None else np.array([1.0, 0, 0])
-            length = np.linalg.norm(axis)
-            if element is not None and length < POSITIVE:
-                raise UrdfError(element.line, f"{joint.title} has the axis 0, 0, 0; give it a direction")
-            axis = turn @ axis / length
-            found = along(axis)
-            if found is None:
-                raise UrdfError(joint.line, f"{joint.title}: its axis is {vector(axis)} where all joints are at zero; "
-                                "turn the frames: a model's axes lie along the world's")  # fmt: skip
-            letter, sign, off = found
-            if off > 1e-9:
-                notes.append(f"{joint.title}: its axis, {off:.2g} rad off {letter}, is taken as {letter}")
-            text += [f"joint = {'prismatic' if kind == 'prismatic' else 'revolute'} {letter}"]
-            coordinate = name_of(joint.get("name"), taken)
-            text += [f"coordinates = {coordinate}"]
-            if sign < 0:
-                notes.append(f"{coordinate} counts against the URDF's: its axis is -{letter}")
-        elif kind in ("floating", "free"):
-            text += ["joint = spatial ZYX"]
-            if joint is not None:  # of a root they are x, y, z and so on
-                text += [f"coordinates = {', '.join(name_of(f'{own}_{one}', taken) for one in ('x', 'y', 'z', 'yaw', 'pitch', 'roll'))}"]
-        elif joint is not None and kind == "planar":
-            raise UrdfError(joint.line, f"{joint.title}: planar joints are not read; make it two prismatic joints and a revolute one")
-        else:
-            text += ["joint = fixed"]
-        if joint is not None or np.any(at):
-            text += [f"at = {vector(at)}"]
-        mass, centre, tensor = inertial(link, turn)
-        points: list[Array] = []
-        if mass > 0:
-            values, axes = np.linalg.eigh(tensor)
-            seconds = np.sum(values) / 2 - values
-            if seconds.min() < -1e-6 * np.abs(values).max():
-                notes.append(f"link {own}: no body has its tensor (a second moment is {seconds.min():.3g} kg m2)")
-            diagonal = np.allclose(tensor, np.diag(np.diag(tensor)), atol=1e-9 * max(np.trace(tensor), 1e-300))
-            if diagonal:
-                text += [f"mass = {shown(mass)}", f"centre = {vector(centre)}", f"inertia = {', '.join(map(shown, np.diag(tensor)))}"]
-            else:
-                text += ["mass = 0"]
-                for i, second in enumerate(np.maximum(seconds, 0)):
-                    reach = math.sqrt(3 * second / mass) * axes[:, i]
-                    points += [centre + reach, centre - reach]
-        else:
-            text += ["mass = 0"]
-        if not all(np.abs(values).max(initial=0) <= LARGEST_NUMBER for values in (at, centre, tensor, np.array(points))):
-            raise UrdfError(link.line, f"{link.title}: its place, mass and inertia do not fit together; check their units")
-        out.extend([*text, ""])
-        for point in points:
-            out.extend([f"[mass {name_of(own + '_mass', taken)}]", f"link = {own}", f"at = {vector(point)}", f"mass = {shown(mass)}/6", ""])
-        if joint is not None and moves:
-            add_limits(joint, kind, coordinate, sign)
-        for geometry in link.findall("collision") if parts == "hulls" else []:
-            place, attitude = origin(geometry)
-            try:
-                corners_or_radius, words = part(geometry.need("geometry"), folder, known)
-            except LeftOut as error:
-                notes.append(f"link {own}: a part (line {geometry.line}) is left out: {error}")
-                continue
-            lines = [f"[shape {name_of(own + '_shape', taken)}]", f"# {words}", f"link = {own}"]
-            inside.update({words.split()[0]} - {"box"})
-            if isinstance(corners_or_radius, float):
-                lines += [f"at = {vector(turn @ place)}", f"ball = {shown(corners_or_radius)}"]
-            else:
-                corners = (turn @ (place[:, None] + attitude @ corners_or_radius.T)).T
-                if np.abs(corners).max() > LARGEST_NUMBER:
-                    raise UrdfError(geometry.line, f"{link.title}: a part reaches beyond {LARGEST_NUMBER:g} m; check its units")
-                lines += ["vertices = " + "; ".join(", ".join(f"{round(v, 7):.7g}" for v in corner) for corner in corners)]
-            out.extend([*lines, ""])
-
-    def add_limits(joint: Element, kind: str, coordinate: str, sign: float) -> None:
-        """Range, actuator and damping of a joint that moves."""
-        limit, dynamics, mimic = (joint.find(tag) for tag in ("limit", "dynamics", "mimic"))
-        effort = 0.0
-        comments: list[str] = []
-        if mimic is not None:
-            notes.append(f"{coordinate} mimics {quoted(mimic.get('joint'))}: here it moves by itself")
-        if limit is not None:
-            ends = [real(limit, end, 0.0) for end in ("lower", "upper")]
-            low, high = sorted(sign * end for end in ends)
-            if kind != "continuous" and ends[0] < ends[1]:
-                out.extend([f"[joint-limit {coordinate}]", f"coordinate = {coordinate}", f"from = {shown(low)}", f"to = {shown(high)}", ""])
-            elif kind != "continuous":
-                notes.append(f"{coordinate} has no range: its limits {shown(ends[0])} and {shown(ends[1])} (line {limit.line}) are left out")
-            effort = real(limit, "effort", 0.0)
-            if effort <= 0:
-                notes.append(f"{coordinate}: the effort {shown(effort)} (line {limit.line}) is taken as no limit")
-            if "velocity" in limit.attributes:
-                speed = f"{shown(real(limit, 'velocity'))} {'m/s' if kind == 'prismatic' else 'rad/s'}"
-                comments.append(f"# left out: the velocity limit {speed}")
-                notes.append(f"{coordinate}: its velocity limit {speed} is left out: a model has none")
-        elif kind != "continuous":
-            notes.append(f"{coordinate} has no range: {joint.title} has no <limit>")
-        out.extend([f"[actuator {coordinate}]", *comments, f"coordinate = {coordinate}"])
-        if effort > 0:
-            out.append(f"limit = {shown(effort)}")
-        out.append("")
-        damping, friction = (real(dynamics, key, 0.0, lowest=0.0) if dynamics is not None else 0.0 for key in ("damping", "friction"))
-        if damping > 0:
-            out.extend([f"[spring {coordinate}]", f"coordinate = {coordinate}", "stiffness = 0", f"damping = {shown(damping)}", ""])
-        if friction > 0:
-            notes.append(f"{coordinate}: dry friction in a joint is left out")
-
-    waiting: list[tuple[Element, Element | None, str, Array, Array]] = [(links[root], None, "ground", np.zeros(3), np.eye(3))]
+    writer = Writer(robot, path.parent, parts, mimic, packages or {})
+    waiting: list[tuple[Element, Element | None, str, str, Array, Array]] = [(links[root], None, "ground", "", np.zeros(3), np.eye(3))]
     while waiting:
-        link, joint, parent, at, turn = waiting.pop()
-        own = name_of(link.get("name"), taken)
-        add(link, joint, parent, at, turn, own)
-        for joint in reversed(below.get(link.get("name"), [])):
+        link, joint, parent, size_above, at, turn = waiting.pop()
+        own = name_of(link.get("name"), writer.taken)
+        hung = below.get(link.get("name"), [])
+        size = writer.link(link, joint, base, parent, size_above, at, turn, own, bool(hung))
+        for joint in reversed(hung):
             place, attitude = origin(joint)
-            waiting.append((links[joint.need("child").get("link")], joint, own, turn @ place, turn @ attitude))
-    if inside:
+            waiting.append((links[joint.need("child").get("link")], joint, own, size, turn @ place, turn @ attitude))
+    notes = writer.notes
+    if writer.inside:
         kinds = {"convex": f"meshes as convex hulls of at most {CORNERS} corners", "sphere": "spheres as polytopes of 42 corners",
                  "cylinder": "cylinders as prisms of 24 corners", "capsule": "capsules as polytopes of 38 corners"}  # fmt: skip
-        notes.append("shapes are polytopes inside: " + ", ".join(kinds[kind] for kind in sorted(inside)))
-    head = [f"# note: {note}" for note in notes]
-    return "\n".join([out[0], *head, *out[1:]]).rstrip() + "\n", notes
+        notes.append("shapes are polytopes inside: " + ", ".join(kinds[kind] for kind in sorted(writer.inside)))
+    name = robot.get("name") or path.stem
+    head = [f"# {quoted(name)}, from {quoted(path.name)}", *[f"# note: {note}" for note in notes]]
+    head += ["[model]", "dimension = 3", f"name = {name_of(name, set())}", ""]
+    parameters = ["[parameters]", *writer.parameters, ""] if writer.parameters else []
+    return "\n".join([*head, *parameters, *writer.out]).rstrip() + "\n", notes
 
 
 def main(words: Sequence[str], Parser: type[argparse.ArgumentParser], Refused: type[Exception]) -> None:
@@ -579,6 +798,7 @@ def main(words: Sequence[str], Parser: type[argparse.ArgumentParser], Refused: t
     parser.add_argument("file", metavar="FILE.urdf")
     parser.add_argument("--base", choices=["fixed", "free"], default="fixed", help="how its first link is on the ground (default: fixed)")
     parser.add_argument("--parts", choices=["hulls", "none"], default="hulls", help="convex parts from its collision geometry, or none")
+    parser.add_argument("--mimic", choices=["follow", "free"], default="follow", help="joints that mimic others follow them (default), or move by themselves")
     parser.add_argument("--package", action="append", default=[], metavar="NAME=FOLDER", help="where package://NAME/ lies")
     given = parser.parse_args(words)
     packages = {}
@@ -587,7 +807,7 @@ def main(words: Sequence[str], Parser: type[argparse.ArgumentParser], Refused: t
             raise Refused(f"--package {one}: allowed: NAME=FOLDER")
         packages[one.split("=", 1)[0]] = Path(one.split("=", 1)[1])
     try:
-        text, notes = convert(given.file, given.base, given.parts, packages)
+        text, notes = convert(given.file, given.base, given.parts, packages, given.mimic)
     except UrdfError as error:
         raise Refused(f"{given.file}{f':{error.line}' if error.line else ''}: {error}") from None
     except OSError as error:

@@ -26,6 +26,7 @@ struct Differential {
   }
 
   Differential& operator+=(const Differential& b) { return *this = *this + b; }
+  Differential& operator-=(const Differential& b) { return *this = *this - b; }
   friend Differential operator+(const Differential& a, const Differential& b) {
     return combined(a.value + b.value, 1.0, a, 1.0, b);
   }
@@ -51,6 +52,7 @@ struct Differential {
     return chained(e, e, a);
   }
   friend Differential log(const Differential& a) { return chained(std::log(a.value), 1.0 / a.value, a); }
+  friend Differential sign_of(const Differential& a) { return a.value < 0.0 ? -1.0 : a.value > 0.0 ? 1.0 : 0.0; }
   friend Differential abs(const Differential& a) { return a.value < 0.0 ? -a : a; }
   friend Differential max(const Differential& a, const Differential& b) { return a.value < b.value ? b : a; }
 

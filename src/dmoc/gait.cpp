@@ -6,6 +6,8 @@
 #include <numbers>
 #include <utility>
 
+#include "dmoc/path_function.hpp"
+
 namespace dodyn::dmoc {
 
 using nlp::AssembledProblem;
@@ -99,7 +101,7 @@ void WalkerGait::build() {
     stance.controls.emplace_back(-limit, limit);
   }
   for (const auto& range : design_.ranges)
-    if (range.coordinate >= base)
+    if (range.coordinate >= base && (range.from || range.to))
       stance.ranges.push_back({range.coordinate, {range.from.value_or(-inf), range.to.value_or(inf)}});
 
   Event touch_down;
@@ -196,6 +198,11 @@ void WalkerGait::add_limits_of_joints() {
         p.add_linear(row, index().theta(k + 1) + i, per_h);
         p.add_linear(row, index().theta(k) + i, -per_h);
       }
+  for (const auto& range : design_.ranges) {
+    if (!range.speed) continue;
+    ask("speed of [joint-limit " + range.name + "]");
+    add_speed_limit(motion_problem_, 0, range.coordinate, *range.speed);
+  }
   if (!settings_.knee_stops) return;
   ask("gait.knee-stops");
   for (const auto& knee : walker_->knees) {

@@ -166,7 +166,9 @@ void add_turn_limit(MotionProblem& problem, int phase, double limit) {
   for (std::size_t l = 0; l < tree.links.size(); ++l) {
     const int link = static_cast<int>(l);
     const auto& moves = tree.links[l].moves;
-    if (std::none_of(moves.begin(), moves.end(), [](const auto& m) { return m.kind == systems::Move::turn; })) continue;
+    const auto& follower = tree.links[l].follower;
+    const auto turns = [](const systems::Move& m) { return m.kind == systems::Move::turn; };
+    if (std::none_of(moves.begin(), moves.end(), turns) && !(follower && turns(follower->move))) continue;
     const NodeInputs inputs = inputs_of(problem, phase, {link});
     const int count = static_cast<int>(inputs.coordinates.size());
     if (count == 0) continue;

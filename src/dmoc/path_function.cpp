@@ -163,6 +163,30 @@ void add_path_constraint(MotionProblem& problem, int phase, const PathFunction& 
   }
 }
 
+void add_speed_limit(MotionProblem& problem, int phase, int coordinate, const Coefficient& speed) {
+  const auto& moving = problem.functions(phase).moving;
+  const auto at = std::find(moving.begin(), moving.end(), coordinate);
+  if (at == moving.end()) return;
+  const PhaseIndex& index = problem.index(phase);
+  const int i = static_cast<int>(at - moving.begin());
+  const auto row = [&](const Coefficient& lower, const Coefficient& upper, int k) {
+    const int added = problem.problem().add_rows(1, lower, upper);
+    problem.problem().add_linear(added, index.theta(k + 1) + i, 1.0);
+    problem.problem().add_linear(added, index.theta(k) + i, -1.0);
+    return added;
+  };
+  for (int k = 0; k < index.intervals; ++k) {
+    if (index.duration < 0) {
+      const Coefficient most = speed * problem.step(phase);
+      row(-most, most, k);
+      continue;
+    }
+    const Coefficient per_duration = speed * (1.0 / index.intervals);
+    problem.problem().add_linear(row(-nlp::infinity, 0.0, k), index.duration, -per_duration);
+    problem.problem().add_linear(row(0.0, nlp::infinity, k), index.duration, per_duration);
+  }
+}
+
 void add_path_cost(MotionProblem& problem, int phase, const PathFunction& f, const Lookup& values,
                    const Coefficient& weight) {
   const std::vector<Element> e = elements_of(problem, phase, f, values, problem.index(phase).intervals);

@@ -33,6 +33,8 @@ using Lookup = std::function<Coefficient(const std::string& parameter)>;
 
 // Adds value >= 0 (or == 0) at all nodes or intervals of a phase.
 void add_path_constraint(MotionProblem& problem, int phase, const PathFunction& f, const Lookup& values, bool equality);
+// Adds that a coordinate moves by at most `speed` h in an interval, either way; of one that the phase holds: nothing.
+void add_speed_limit(MotionProblem& problem, int phase, int coordinate, const Coefficient& speed);
 // Adds the integral over a phase, times `weight`, to the objective.
 void add_path_cost(MotionProblem& problem, int phase, const PathFunction& f, const Lookup& values,
                    const Coefficient& weight);

@@ -56,6 +56,12 @@ std::pair<Var, Var> director_energies(const Tree<Var>& first, const Tree<Var>& l
     V += (0.5 * link.mass) * (first.gravity * mean[first.dimension - 1]);
     if (first.tilted) V += (-0.5 * link.mass) * dot(first.across, mean);
   }
+  for (const auto& rotor : first.rotors) {  // of coordinates that are no chart's: `first` and `last` agree about them
+    const std::vector<Var> still(q0.size(), Var(0.0));
+    const Var way = first.moving(rotor.place, q1.data(), still.data()).value -
+                    first.moving(rotor.place, q0.data(), still.data()).value;
+    twice += rotor.mass * (way * way);
+  }
   V += 0.5 * (first.potential_energy(at, q0.data()) + last.potential_energy(next, q1.data()));
   return {0.5 * twice / (h * h), V};
 }
@@ -161,8 +167,8 @@ System::System(Model model, bool directors, std::vector<Energy> energies)
   if (directors) {
     for (std::size_t l = 0; l < tree.links.size(); ++l) {
       const auto& moves = tree.links[l].moves;
-      if (std::count_if(moves.begin(), moves.end(), [](const auto& m) { return m.kind == systems::Move::turn; }) == 3)
-        charts_.push_back(static_cast<int>(l));
+      const auto is_turn = [](const auto& m) { return m.kind == systems::Move::turn && !m.is_oblique(); };
+      if (std::count_if(moves.begin(), moves.end(), is_turn) == 3) charts_.push_back(static_cast<int>(l));
     }
     check_directors();
   }
@@ -256,8 +262,12 @@ std::vector<int> System::coordinates_of(int link) const {
   for (int l = link; l >= 0; l = structure().links[static_cast<std::size_t>(l)].parent) {
     const auto& on_the_way = structure().links[static_cast<std::size_t>(l)];
     for (std::size_t i = 0; i < on_the_way.moves.size(); ++i) all.push_back(on_the_way.first + static_cast<int>(i));
+    if (on_the_way.follower)
+      for (const auto& argument : on_the_way.follower->place.arguments)
+        if (argument.variable.kind == systems::Variable::coordinate) all.push_back(argument.variable.index);
   }
   std::sort(all.begin(), all.end());
+  all.erase(std::unique(all.begin(), all.end()), all.end());
   return all;
 }
 
@@ -288,7 +298,6 @@ void System::check_directors() const {
   for (const auto& a : tree.actuators) angle("[actuator " + a.name + "]", a.coordinate);
   for (const auto& r : tree.ranges) angle("[joint-limit " + r.name + "]", r.coordinate);
   if (!tree.drags.empty()) refuse("[drag " + tree.drags.front().name + "]", "needs rates of a link");
-  if (!tree.rotors.empty()) refuse("[rotor " + tree.rotors.front().name + "]", "is of no link");
   const auto formula = [&](const std::string& what, const auto& f) {
     for (const auto& argument : f.arguments) {
       const auto kind = argument.variable.kind;
@@ -297,6 +306,9 @@ void System::check_directors() const {
       if (kind == systems::Variable::velocity || kind == systems::Variable::speed) refuse(what, "needs a speed");
     }
   };
+  for (const auto& r : tree.rotors) formula("[rotor " + r.name + "]", r.place);
+  for (const auto& l : tree.links)
+    if (l.follower) formula("[link " + l.name + "]", l.follower->place);
   for (const auto& p : tree.potentials) formula("[potential " + p.name + "]", p.energy);
   for (const auto& l : tree.loads)
     for (const auto& component : l.components) formula("[force " + l.name + "]", component);

@@ -46,6 +46,9 @@ class Builder {
   }
 
   Bodies<n> build(Control control) {
+    for (std::size_t l = 0; l < view_.tree.links.size(); ++l)
+      if (view_.tree.links[l].follower)
+        refuse(static_cast<int>(l), "it follows coordinates; allowed: a joint with a coordinate of its own");
     clusters();
     for (std::size_t c = 0; c < clusters_.size(); ++c) add_body(clusters_[c]);
     for (const auto& link : view_.tree.links) add_joint(link);
@@ -65,7 +68,7 @@ class Builder {
   bool is_ring(std::size_t l) const {
     const auto& links = view_.tree.links;
     const auto hinged = [](const Link<double>& link) {
-      return !link.moves.empty() && turns_of(link).size() == link.moves.size();
+      return !link.moves.empty() && link.axes.empty() && turns_of(link).size() == link.moves.size();
     };
     if (n == 2 || l + 1 == links.size() || !hinged(links[l]) || !hinged(links[l + 1])) return false;
     const Vector3<double> none{0.0, 0.0, 0.0};
@@ -103,17 +106,21 @@ class Builder {
     bool in_order = true;  // slides first, along x, y, z
     for (std::size_t i = 0; i < slides; ++i) in_order &= link.moves[i] == Move{Move::slide, static_cast<int>(i)};
     const bool three = turns.size() == 3 && turns[0].axis != turns[1].axis && turns[1].axis != turns[2].axis;
-    const bool all = n == 2 ? turns.size() == 1 : three, one = turns.size() == 1;
+    const bool own_axes = std::any_of(turns.begin(), turns.end(), [](const Move& turn) { return turn.is_oblique(); });
+    const bool all = n == 2 ? turns.size() == 1 : three && !own_axes, one = turns.size() == 1;
     const bool free = link.parent < 0 && slides == n && in_order && all;
     const bool held = (slides == 0 && (all || one)) || (slides == 1 && turns.empty());
     if (l == 0 && standing_.foot && !free)
       refuse(l, "it cannot stand on a foot; allowed: a first link whose joint to the ground has all slides and turns");
     if (!free && !held)
-      refuse(l, std::string("its joint; allowed: ") +
-                    (n == 2 ? "fixed, revolute, prismatic, on the ground planar (= point + revolute), too"
-                            : "fixed, revolute, spherical (or three hinges through one point), prismatic, on the "
-                              "ground spatial (= point + "
-                              "spherical), too"));
+      refuse(
+          l,
+          std::string("its joint; allowed: ") +
+              (n == 2
+                   ? "fixed, revolute, prismatic, on the ground planar (= point + revolute), too"
+                   : "fixed, revolute, spherical about x, y, z (or three hinges through one point), prismatic, on the "
+                     "ground spatial (= point + "
+                     "spherical), too"));
   }
 
   void clusters() {
@@ -239,7 +246,11 @@ class Builder {
     joint.kind = slides     ? rigid::Joint<n>::Kind::prismatic
                  : revolute ? rigid::Joint<n>::Kind::revolute
                             : rigid::Joint<n>::Kind::spherical;
-    if (n == 3 || slides) joint.axis = rigid::Vector<n>::Unit(link.moves[0].axis);
+    const Move& move = link.moves[0];
+    if (move.is_oblique())
+      joint.axis = head<n>(link.axes[static_cast<std::size_t>(move.axis - 3)]);
+    else if (n == 3 || slides)
+      joint.axis = rigid::Vector<n>::Unit(move.axis);
     view_.world.joints.push_back(joint);
   }
 

@@ -67,7 +67,8 @@ std::vector<Stop> stops_of(const Tree<double>& tree) {
   constexpr double infinite = std::numeric_limits<double>::infinity();
   std::vector<Stop> stops;
   for (const auto& range : tree.ranges)
-    stops.push_back({range.coordinate, range.from.value_or(-infinite), range.to.value_or(infinite), infinite, 0.0});
+    stops.push_back({range.coordinate, range.from.value_or(-infinite), range.to.value_or(infinite),
+                     range.speed.value_or(infinite), infinite, 0.0});
   if (stops.empty()) return stops;
   // the least inertia over postures within a radian or a metre of rest, in a fixed lattice
   constexpr int postures = 16;
@@ -204,6 +205,8 @@ rigid::Force<n> recorded_force(const Bodies<n>& view, Control control, const std
       const double x = q[stop.coordinate], past = x > stop.to ? x - stop.to : x < stop.from ? x - stop.from : 0.0;
       const double push = past == 0.0 ? 0.0 : -stop.stiffness * past - stop.damping * v[stop.coordinate];
       pushes[i] = push * past < 0.0 ? push : 0.0;
+      const double rate = v[stop.coordinate], fast = std::abs(rate) - stop.speed;
+      if (fast > 0.0) pushes[i] -= std::copysign(stop.damping * fast, rate);
     }
     double* room = wrenches->start();
     double* to = write(room);

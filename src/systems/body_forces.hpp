@@ -9,11 +9,11 @@ namespace dodyn::systems {
 template <int n>
 rigid::Potential<n> recorded_potential(const Bodies<n>& view);
 
-// The ends of a coordinate's range: beyond them a spring and a damper push it back, and never pull. Angles are distinguished
-// within half a turn.
+// The ends of a coordinate's range: beyond them a spring and a damper push it back, and never pull. Beyond its largest speed
+// a damper brakes it. Angles are distinguished within half a turn.
 struct Stop {
   int coordinate = 0;
-  double from = 0.0, to = 0.0;  // -infinity, infinity: no end
+  double from = 0.0, to = 0.0, speed = 0.0;  // -infinity, infinity: no end
   double stiffness = 0.0, damping = 0.0;
 };
 // Those of a tree's ranges, critically damped with `stop_time` in whatever posture its inertia is least.

@@ -54,9 +54,10 @@ TreeState<T> tree_state(const Tree<double>& tree, const std::vector<typename Bod
 
     const Frame<T> before = link.parent < 0 ? Frame<T>::at_rest() : state.frames[link.parent];
     const Vector3<T> place = before.point(lift<T>(link.at));
+    const auto oblique = [&](const Move& move) { return lift<T>(link.axes[static_cast<std::size_t>(move.axis - 3)]); };
     for (const Move& move : link.moves) {
       if (move.kind == Move::turn) continue;
-      if (link.parent < 0) {
+      if (link.parent < 0 && !move.is_oblique()) {
         Vector3<T> axis{zero, zero, zero};
         axis[move.axis] = T(1.0);
         state.q.push_back(f.origin[move.axis] - place[move.axis]);
@@ -65,7 +66,9 @@ TreeState<T> tree_state(const Tree<double>& tree, const std::vector<typename Bod
         continue;
       }
       const int a = move.axis;
-      const Vector3<T> axis{before.rotation[0][a], before.rotation[1][a], before.rotation[2][a]};
+      const Vector3<T> axis = move.is_oblique()
+                                  ? before.rotation * oblique(move)
+                                  : Vector3<T>{before.rotation[0][a], before.rotation[1][a], before.rotation[2][a]};
       const Vector3<T> way = f.origin - place;
       const Vector3<T> carried =
           before.velocity_of(lift<T>(link.at)) + cross(before.rotation * before.spin, way);  // of a point fixed there
@@ -80,13 +83,22 @@ TreeState<T> tree_state(const Tree<double>& tree, const std::vector<typename Bod
       state.frames.push_back(f);
       continue;
     }
-    const auto angles = turn_angles(product_of_transposed(before.rotation, f.rotation), turns);
+    const auto turned_by = product_of_transposed(before.rotation, f.rotation);
+    const auto angles = turns[0].is_oblique()  // the only one: bodies.cpp sees to it
+                            ? std::vector<T>{turn_angle(turned_by, oblique(turns[0]))}
+                            : turn_angles(turned_by, turns);
     const Vector3<T> spin = f.rotation * f.spin - before.rotation * before.spin;
     Frame<T> turning = Frame<T>::at_rest();
     turning.rotation = before.rotation;
     std::vector<Vector3<T>> axes;
     std::vector<Matrix3<T>> turned;  // by as many turns
     for (std::size_t i = 0; i < turns.size(); ++i) {
+      if (turns[i].is_oblique()) {
+        axes.push_back(turning.rotation * oblique(turns[i]));
+        turning.turn(oblique(turns[i]), angles[i], zero);
+        turned.push_back(turning.rotation);
+        continue;
+      }
       const int a = turns[i].axis;
       axes.push_back({turning.rotation[0][a], turning.rotation[1][a], turning.rotation[2][a]});
       turning.turn(a, angles[i], zero);

@@ -53,11 +53,22 @@ class Table {
   std::vector<std::vector<std::string>> rows_;
 };
 
-std::string joint(const std::vector<Move>& moves) {
+std::string axis(const Link<double>& link, const Move& move) {
+  return move.is_oblique() ? "(" + vector(link.axes[static_cast<std::size_t>(move.axis - 3)], 3) + ")"
+                           : std::string(1, "xyz"[move.axis]);
+}
+
+std::string joint(const Link<double>& link) {
   std::string text;
-  for (const Move& move : moves)
-    text += (text.empty() ? "" : ", ") + std::string(move.kind == Move::slide ? "slide " : "turn ") + "xyz"[move.axis];
-  return moves.empty() ? "fixed" : text;
+  const auto add = [&](const Move& move) {
+    text += (text.empty() ? "" : ", ") + std::string(move.kind == Move::slide ? "slide " : "turn ") + axis(link, move);
+  };
+  for (const Move& move : link.moves) add(move);
+  if (link.follower) {
+    add(link.follower->move);
+    text += " by " + link.follower->place.expression.text();
+  }
+  return text.empty() ? "fixed" : text;
 }
 
 // Whether the bodies view can be had, and if not why.
@@ -105,7 +116,7 @@ std::string description(const Model& model, const Values<double>& values) {
     for (std::size_t i = 0; i < link.moves.size(); ++i) {
       const bool slide = link.moves[i].kind == Move::slide;
       coordinates.row({tree.coordinate_names[link.first + static_cast<int>(i)], slide ? "m" : "rad",
-                       std::string(slide ? "slide along " : "turn about ") + "xyz"[link.moves[i].axis],
+                       std::string(slide ? "slide along " : "turn about ") + axis(link, link.moves[i]),
                        "of " + link.name});
     }
   Table links("links: parent, joint, mass (kg), centre of mass (m), inertia about it (kg m2); what is default");
@@ -113,7 +124,7 @@ std::string description(const Model& model, const Values<double>& values) {
     const auto& link = tree.links[l];
     std::string defaults;
     for (const auto& one : model.link_defaults[l]) defaults += (defaults.empty() ? "" : "; ") + one;
-    links.row({link.name, "on " + link_name(link.parent), joint(link.moves), number(link.mass), vector(link.centre, d),
+    links.row({link.name, "on " + link_name(link.parent), joint(link), number(link.mass), vector(link.centre, d),
                d == 2 ? number(link.inertia[2]) : vector(link.inertia, 3), defaults});
   }
   Table surroundings("surroundings");
@@ -169,7 +180,8 @@ std::string description(const Model& model, const Values<double>& values) {
   for (const auto& range : tree.ranges)
     ranges.row({range.name, of(tree.coordinate_names[range.coordinate]),
                 "from " + (range.from ? number(*range.from) : std::string("anywhere")),
-                "to " + (range.to ? number(*range.to) : std::string("anywhere"))});
+                "to " + (range.to ? number(*range.to) : std::string("anywhere")),
+                range.speed ? "speed at most " + number(*range.speed) : ""});
   Table surfaces("surfaces");
   for (const auto& surface : model.surfaces)
     surfaces.row({surface.name.empty() ? "of all others" : surface.name,

@@ -13,7 +13,8 @@ namespace dodyn::systems {
 
 struct Move {
   enum Kind { slide, turn } kind;
-  int axis;  // 0, 1, 2: x, y, z
+  int axis;  // 0, 1, 2: x, y, z; 3 + i: axis i of its link (Link::axes)
+  bool is_oblique() const { return axis > 2; }
   bool operator==(const Move&) const = default;
 };
 
@@ -91,6 +92,29 @@ struct Frame {
     velocity = velocity + rotation * (pace + cross(spin, way));
     origin = origin + rotation * way;
   }
+  // The same along and about any unit vector, in the axes of the frame. A turn is Rodrigues' formula:
+  // r R = cos r + sin r x a + (1 - cos) (r . a) a of every row r of the rotation, and of the spin.
+  void slide(const Vector3<T>& along, const T& q, const T& v) {
+    const auto times = [&](const T& s) { return Vector3<T>{s * along[0], s * along[1], s * along[2]}; };
+    const Vector3<T> way = times(q);
+    velocity = velocity + rotation * (times(v) + cross(spin, way));
+    origin = origin + rotation * way;
+  }
+  void turn(const Vector3<T>& about, const T& q, const T& v) {
+    using std::cos, std::sin;
+    const T c = cos(q), s = sin(q);
+    const auto turned = [&](const Vector3<T>& r) {
+      const Vector3<T> across = cross(r, about);
+      const T along = (1.0 - c) * dot(r, about);
+      Vector3<T> x;
+      for (int i = 0; i < 3; ++i) x[i] = c * r[i] + s * across[i] + along * about[i];
+      return x;
+    };
+    for (Vector3<T>& row : rotation) row = turned(row);
+    spin = turned(spin);
+    for (int i = 0; i < 3; ++i) spin[i] = spin[i] + v * about[i];
+    axis = -1;
+  }
   // A constant turn.
   void turn_by(const Matrix3<T>& R) {
     const auto before = rotation;
@@ -124,6 +148,14 @@ struct Frame {
     spin[axis] = spin_before[axis] + rate;
   }
 };
+
+// The angle of a rotation about a unit vector, within half a turn.
+template <class T>
+T turn_angle(const Matrix3<T>& R, const Vector3<T>& about) {
+  using std::atan2;
+  const Vector3<T> twice_sine{R[2][1] - R[1][2], R[0][2] - R[2][0], R[1][0] - R[0][1]};
+  return atan2(dot(about, twice_sine), R[0][0] + R[1][1] + R[2][2] - 1.0);
+}
 
 // The angles of a rotation as successive turns about these axes; all zero at rest. Three axes that differ: the middle
 // angle lies within a quarter turn. First and last alike (Euler angles): the middle one is positive.

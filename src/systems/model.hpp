@@ -59,6 +59,7 @@ struct Shape {
   Kind kind = Kind::box;
   std::vector<std::array<Number, 3>> vertices;
   std::array<Number, 3> size;  // box: lengths; prism: side, height; ball: radius. m
+  Number scale = 1.0;          // factor of all its lengths
   int corners = 0;             // of a prism's base, of a planar ball; of a spatial ball its levels of refinement
   std::array<Number, 3> at;    // place of its centre (of `vertices`: of their origin) in the link's frame
   struct Turn {
@@ -110,7 +111,7 @@ struct Model {
     int link = 0;
     bool composite = false;  // mass, centre, inertia, products; otherwise the centre alone
     Number mass;             // what the text says of the link itself
-    std::array<Number, 3> centre, inertia;
+    std::array<Number, 3> centre, inertia, products;
     int first = 0;  // its first number
     int line = 0;
   };

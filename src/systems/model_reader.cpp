@@ -50,6 +50,7 @@ Model ModelReader::model(const std::map<std::string, double>& given) {
   auto& tree = model_.structure;
   if (tree.links.empty()) fail(0, "a model needs at least one [link NAME]");
   read_names();
+  read_followers();
   each("point", [&](const Section& s) { tree.named_points.push_back({s.name, place_of(s)}); });
   each("mass", [&](const Section& s) { read_mass(s); });
   each("mass", [&](const Section& s) { check_partner(s); });
@@ -334,7 +335,24 @@ void ModelReader::read_model() {
   tree.charge_constant = number_or(section, "charge-constant", 0.0, "");
 }
 
-std::vector<Move> ModelReader::moves(const Entry& entry) const {
+// A unit vector from three numbers of any length.
+ModelReader::Vector ModelReader::direction(const std::string& text, const Entry& entry) {
+  const auto parts = split_list(text);
+  if (parts.size() != 3)
+    fail(entry.line, entry.key + " = " + shown(entry.value) + "; allowed as an axis: x, y, z or three numbers");
+  const Vector along = vector(text, entry.line, entry.key, "");
+  if (std::all_of(along.begin(), along.end(), [](const Number& x) { return x.is_zero(); }))
+    fail(entry.line, entry.key + " = " + shown(entry.value) + " has the axis 0, 0, 0; allowed: a direction");
+  std::string square;
+  for (const auto& part : parts) square += (square.empty() ? "(" : " + (") + part + ")^2";
+  Vector unit;
+  for (std::size_t i = 0; i < 3; ++i)
+    unit[i] =
+        along[i].is_zero() ? Number(0.0) : number("(" + parts[i] + ")/sqrt(" + square + ")", entry.line, entry.key, "");
+  return unit;
+}
+
+std::vector<Move> ModelReader::moves(const Entry& entry, std::vector<Vector>& axes_of_link) {
   const bool plane = model_.dimension == 2;
   const auto axis = [&](char letter) { return letter >= 'X' ? letter - 'X' : -1; };
   std::vector<Move> all;
@@ -344,10 +362,17 @@ std::vector<Move> ModelReader::moves(const Entry& entry) const {
   const auto complain = [&]() {
     fail(entry.line, "joint = " + shown(entry.value) + " is not understood; allowed, joined by +: fixed, point, " +
                          (plane ? "revolute, prismatic x|y, planar"
-                                : "revolute x|y|z, prismatic x|y|z, spherical ZXY (any order of axes), spatial ZXY"));
+                                : "revolute x|y|z, prismatic x|y|z (or along an axis of three numbers), spherical ZXY "
+                                  "(any order of axes), spatial ZXY"));
   };
   for (const std::string& part : split_list(entry.value, '+')) {
     const auto joint = words(part);
+    if (!plane && !joint.empty() && (joint[0] == "revolute" || joint[0] == "prismatic") &&
+        part.find(',') != part.npos) {
+      all.push_back({joint[0] == "revolute" ? Move::turn : Move::slide, 3 + static_cast<int>(axes_of_link.size())});
+      axes_of_link.push_back(direction(part.substr(joint[0].size()), entry));
+      continue;
+    }
     if (joint.empty() || joint.size() > 2) complain();
     std::string axes = joint.size() == 2 ? joint[1] : "";
     for (char& c : axes) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
@@ -384,8 +409,17 @@ void ModelReader::read_link(const Section& section) {
   if (l.name == "ground") fail(section.line, "[link ground] is there already: it is what does not move");
   const Entry& parent = needed(section, "parent");
   l.parent = parent.value == "ground" ? -1 : link(parent);
-  l.moves = moves(needed(section, "joint"));
+  const Entry& joint = needed(section, "joint");
+  l.moves = moves(joint, l.axes);
   l.first = coordinates_;
+  if (const Entry* follows = section.find("follows")) {  // its formula is read when all coordinates are known
+    if (l.moves.size() != 1)
+      fail(joint.line, "joint = " + shown(joint.value) + " does not follow; allowed with follows: revolute, prismatic");
+    if (section.find("coordinates"))
+      fail(follows->line, "[link " + l.name + "] follows and has no coordinate; allowed: one of follows, coordinates");
+    l.follower = Link<Number>::Follower{l.moves.front(), {}};
+    l.moves.clear();
+  }
   coordinates_ += static_cast<int>(l.moves.size());
   if (coordinates_ > static_cast<int>(most_coordinates))
     fail(section.line, "more than " + std::to_string(most_coordinates) + " coordinates");
@@ -401,6 +435,13 @@ void ModelReader::read_link(const Section& section) {
     l.inertia = axial(*inertia, "kg m2");
     for (const Number& x : l.inertia)
       model_.signs.push_back({x, "inertia", inertia->value, "0 or more, kg m2", inertia->line});
+  }
+  if (const Entry* products = section.find("products")) {
+    if (model_.dimension == 2)
+      fail(products->line, "products of inertia are for dimension 3; allowed in the plane: inertia");
+    const Vector off_diagonal = vector(products->value, products->line, "products", "kg m2");  // xy, xz, yz
+    l.products = {off_diagonal[2], off_diagonal[1], off_diagonal[0]};
+    l.skew = true;
   }
   auto& defaults = model_.link_defaults.emplace_back();
   if (!section.find("at") && l.parent >= 0) defaults.push_back("at the end of " + tree.links[l.parent].name);
@@ -436,7 +477,9 @@ void ModelReader::read_names() {
     const auto is_place = [&](const Move& move) { return l.parent < 0 && move.kind == Move::slide; };
     const auto others = std::count_if(l.moves.begin(), l.moves.end(), [&](const Move& m) { return !is_place(m); });
     for (std::size_t i = 0; i < l.moves.size(); ++i) {
-      const std::string letter(1, "xyz"[l.moves[i].axis]);
+      const std::string letter =
+          l.moves[i].is_oblique() ? "axis" + std::string(l.axes.size() > 1 ? std::to_string(l.moves[i].axis - 2) : "")
+                                  : std::string(1, "xyz"[l.moves[i].axis]);
       const bool again = std::count(l.moves.begin(), l.moves.begin() + static_cast<std::ptrdiff_t>(i), l.moves[i]) > 0;
       const bool beside_places = l.parent < 0 && others < static_cast<std::ptrdiff_t>(l.moves.size());
       if (is_place(l.moves[i]))
@@ -461,6 +504,27 @@ void ModelReader::read_names() {
   }
 }
 
+void ModelReader::read_followers() {
+  std::size_t index = 0;
+  each("link", [&](const Section& section) {
+    auto& follower = model_.structure.links[index++].follower;
+    if (!follower) return;
+    const Entry& place = needed(section, "follows");
+    follower->place =
+        formula(place.value, place.line, true, place.key, follower->move.kind == Move::slide ? "m" : "rad");
+    check_of_coordinates(follower->place, place);
+  });
+}
+
+void ModelReader::check_of_coordinates(const Formula<Number>& formula, const Entry& entry) const {
+  for (std::size_t i = 0; i < formula.arguments.size(); ++i) {
+    const auto kind = formula.arguments[i].variable.kind;
+    if (kind != Variable::coordinate && kind != Variable::parameter)
+      fail(entry.line, "'" + shown(formula.expression.quantities()[i].text()) + "' is no coordinate; allowed in " +
+                           entry.key + ": coordinates and parameters");
+  }
+}
+
 // What is worked out of the links: default centres, and the mass of those with parts.
 void ModelReader::complete() {
   int next = static_cast<int>(model_.definitions.size());
@@ -481,11 +545,12 @@ void ModelReader::complete() {
     if (halved && std::none_of(l.end.begin(), l.end.end(), [](const Number& x) { return x.index >= 0; })) {
       for (int a = 0; a < 3; ++a) l.centre[a] = 0.5 * l.end[a].constant;
     } else if (halved) {
-      model_.completions.push_back({static_cast<int>(i), false, {}, {}, {}, next, model_.link_lines[i]});
+      model_.completions.push_back({static_cast<int>(i), false, {}, {}, {}, {}, next, model_.link_lines[i]});
       for (Number& x : l.centre) x = result();
     }
     if (!composite) continue;
-    model_.completions.push_back({static_cast<int>(i), true, l.mass, l.centre, l.inertia, next, model_.link_lines[i]});
+    model_.completions.push_back(
+        {static_cast<int>(i), true, l.mass, l.centre, l.inertia, l.products, next, model_.link_lines[i]});
     l.mass = result();
     for (Number& x : l.centre) x = result();
     for (Number& x : l.inertia) x = result();

@@ -65,9 +65,14 @@ class ModelReader {
   void read_parameters();
   void repeat(const std::map<std::string, double>& given);
   void read_model();
-  std::vector<Move> moves(const Entry& entry) const;
+  // The moves of a joint. Axes of its own are added to `axes`.
+  std::vector<Move> moves(const Entry& entry, std::vector<Vector>& axes);
+  Vector direction(const std::string& text, const Entry& entry);
   void read_link(const Section& section);
   void read_names();
+  void read_followers();
+  // Throws where a formula speaks of anything but coordinates and parameters.
+  void check_of_coordinates(const Formula<Number>& formula, const Entry& entry) const;
   void read_mass(const Section& section);
   void check_partner(const Section& mass) const;
   void read_shape(const Section& section);

@@ -114,6 +114,10 @@ std::vector<Vector3<T>> Model::corners(const Shape& shape, const std::vector<T>&
   Frame<T> frame = Frame<T>::at_rest();
   for (const auto& turn : shape.turns) frame.turn(turn.axis, at(turn.angle, all_numbers), zero);
   for (int i = 0; i < 3; ++i) frame.origin[i] = at(shape.at[i], all_numbers);
+  if (shape.scale.index >= 0 || shape.scale.constant != 1.0) {
+    const T scale = at(shape.scale, all_numbers);
+    for (auto& corner : r) corner = {scale * corner[0], scale * corner[1], scale * corner[2]};
+  }
   for (auto& corner : r) corner = shape.turns.empty() ? frame.origin + corner : frame.point(corner);
   return r;
 }
@@ -223,9 +227,9 @@ Values<T> Model::evaluate(const std::map<std::string, T>& given) const {
       const int j = (i + 1) % 3, k = (i + 2) % 3;
       x.push_back(at(completion.inertia[i], x) + second[j][j] + second[k][k]);
     }
-    x.push_back(-second[1][2]);
-    x.push_back(-second[0][2]);
-    x.push_back(-second[0][1]);
+    x.push_back(at(completion.products[0], x) - second[1][2]);
+    x.push_back(at(completion.products[1], x) - second[0][2]);
+    x.push_back(at(completion.products[2], x) - second[0][1]);
   }
   return values;
 }

@@ -121,6 +121,7 @@ void ModelReader::read_shape(const Section& section) {
   }
   if (corners && (form->key == "vertices" || form->key == "box"))
     fail(corners->line, "corners are those of a ball, a polygon or a prism, not of " + form->key);
+  if (const auto scale = positive(section, "scale", "1")) shape.scale = *scale;
   shape.at = vector_or_zero(section, "at", "m");
   if (const Entry* turn = section.find("turn"))
     for (const std::string& part : split_list(turn->value)) {
@@ -169,12 +170,7 @@ void ModelReader::read_rotor(const Section& section) {
   Rotor<Number> rotors{section.name, formula(place.value, place.line, true, place.key, ""), {}};
   const Measure travels = dimensions_.resolved(measure(rotors.place, place.line));
   rotors.mass = at_least_zero(section, "mass", 0.0, travels.is_pure() ? "kg m2" : "kg");
-  for (std::size_t i = 0; i < rotors.place.arguments.size(); ++i) {
-    const auto kind = rotors.place.arguments[i].variable.kind;
-    if (kind != Variable::coordinate && kind != Variable::parameter)
-      fail(place.line, "'" + shown(rotors.place.expression.quantities()[i].text()) +
-                           "' is no coordinate; allowed in place: coordinates and parameters");
-  }
+  check_of_coordinates(rotors.place, place);
   model_.structure.rotors.push_back(std::move(rotors));
 }
 
@@ -231,10 +227,12 @@ void ModelReader::read_actuator(const Section& section) {
 }
 
 void ModelReader::read_joint_limit(const Section& section) {
-  Range<Number> range{section.name, coordinate(needed(section, "coordinate")), {}, {}};
+  Range<Number> range{section.name, coordinate(needed(section, "coordinate")), {}, {}, {}};
   if (const Entry* from = section.find("from")) range.from = number(*from, position_unit(range.coordinate));
   if (const Entry* to = section.find("to")) range.to = number(*to, position_unit(range.coordinate));
-  if (!range.from && !range.to) fail(section.line, section.title() + " has no end; allowed: from, to, or both");
+  range.speed = positive(section, "speed", model_.slides(range.coordinate) ? "m/s" : "rad/s");
+  if (!range.from && !range.to && !range.speed)
+    fail(section.line, section.title() + " has no end; allowed: from, to, speed");
   model_.structure.ranges.push_back(std::move(range));
   model_.range_lines.push_back(section.line);
 }

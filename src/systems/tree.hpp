@@ -3,7 +3,7 @@
 //
 // Every link has a frame at its joint. At rest (q = 0) all frames are aligned with the world's. A joint is a list of
 // moves, one coordinate each, made in turn in the frame that the ones before have led to: turns about and slides along
-// an axis of that frame. So a revolute joint is one turn, a spherical joint three (Euler or Tait-Bryan angles, in any
+// an axis of that frame, x, y, z or any other. So a revolute joint is one turn, a spherical joint three (Euler or Tait-Bryan angles, in any
 // order), a point foot that may stand anywhere two or three slides, a planar or spatial root those slides and turns.
 //
 // Axes: x points forward; in the plane (dimension 2) y points up and turns are about z, counter-clockwise; in space y
@@ -21,31 +21,6 @@
 #include "systems/frame.hpp"
 
 namespace dodyn::systems {
-
-template <class P>
-struct Link {
-  std::string name;
-  int parent = -1;              // index of an earlier link; -1: the ground
-  std::array<P, 3> at{};        // place of the joint in the parent's frame
-  std::vector<Move> moves;      // the joint
-  P mass{};                     // 0 for a massless one
-  std::array<P, 3> centre{};    // of mass, in the link's frame
-  std::array<P, 3> inertia{};   // about the centre of mass and the axes of the link's frame (plane: the third)
-  bool skew = false;            // whether it has products of inertia:
-  std::array<P, 3> products{};  // -int y z dm, -int x z dm, -int x y dm about the centre of mass
-  std::array<P, 3> end{};       // far end: a foot, a next joint, what is drawn
-  int counterpart = -1;         // the link that takes this one's place when the legs exchange their roles
-  // Of a joint of three turns, where the angles are a chart about an attitude: that rotation, made ahead of them.
-  std::optional<std::array<std::array<P, 3>, 3>> reference;
-  int first = 0;  // its first coordinate
-};
-
-// A place on a link, in its frame; link -1: the ground.
-template <class P>
-struct Place {
-  int link = -1;
-  std::array<P, 3> at{};
-};
 
 // What a formula may speak of, next to parameters. index: of a coordinate, point, link or actuator.
 struct Variable {
@@ -71,6 +46,38 @@ struct Formula {
     P parameter{};
   };
   std::vector<Argument> arguments;  // what the expression's quantities are, in their order
+};
+
+template <class P>
+struct Link {
+  std::string name;
+  int parent = -1;                     // index of an earlier link; -1: the ground
+  std::array<P, 3> at{};               // place of the joint in the parent's frame
+  std::vector<Move> moves;             // the joint, a coordinate each
+  std::vector<std::array<P, 3>> axes;  // unit vectors, of the moves that are along none of x, y, z
+  // A joint without a coordinate: one move, by a function of coordinates and parameters (m or rad). `moves` is empty then.
+  struct Follower {
+    Move move{Move::turn, 2};
+    Formula<P> place;
+  };
+  std::optional<Follower> follower;
+  P mass{};                     // 0 for a massless one
+  std::array<P, 3> centre{};    // of mass, in the link's frame
+  std::array<P, 3> inertia{};   // about the centre of mass and the axes of the link's frame (plane: the third)
+  bool skew = false;            // whether it has products of inertia:
+  std::array<P, 3> products{};  // -int y z dm, -int x z dm, -int x y dm about the centre of mass
+  std::array<P, 3> end{};       // far end: a foot, a next joint, what is drawn
+  int counterpart = -1;         // the link that takes this one's place when the legs exchange their roles
+  // Of a joint of three turns, where the angles are a chart about an attitude: that rotation, made ahead of them.
+  std::optional<std::array<std::array<P, 3>, 3>> reference;
+  int first = 0;  // its first coordinate
+};
+
+// A place on a link, in its frame; link -1: the ground.
+template <class P>
+struct Place {
+  int link = -1;
+  std::array<P, 3> at{};
 };
 
 // Potential stiffness/2 (x - rest)^2 and force -damping x' of a coordinate x, or of the distance x of two places.
@@ -135,6 +142,7 @@ struct Range {
   std::string name;
   int coordinate = 0;
   std::optional<P> from, to;
+  std::optional<P> speed;  // the largest size of its rate
 };
 template <class P>
 struct Point {
@@ -189,7 +197,7 @@ struct Tree {
 
   // The link that a link is fixed to, through others; -1: the ground.
   int carrier(int link) const {
-    while (link >= 0 && links[link].moves.empty()) link = links[link].parent;
+    while (link >= 0 && links[link].moves.empty() && !links[link].follower) link = links[link].parent;
     return link;
   }
 
@@ -225,9 +233,9 @@ struct Tree {
       f.origin = f.point(at);
       bool turned = !link.reference;
       for (std::size_t i = 0; i < link.moves.size(); ++i) {
-        const auto& [kind, axis] = link.moves[i];
-        if (kind == Move::slide) {
-          f.slide(axis, q[link.first + i], v[link.first + i]);
+        const Move& move = link.moves[i];
+        if (move.kind == Move::slide) {
+          make(f, link, move, q[link.first + i], v[link.first + i]);
           continue;
         }
         if (!turned) {
@@ -235,11 +243,25 @@ struct Tree {
           f.turn_by({lift<T>(R[0]), lift<T>(R[1]), lift<T>(R[2])});
           turned = true;
         }
-        f.turn(axis, q[link.first + i], v[link.first + i]);
+        make(f, link, move, q[link.first + i], v[link.first + i]);
+      }
+      if (link.follower) {
+        const auto place = moving(link.follower->place, q, v);
+        make(f, link, link.follower->move, place.value, place.tangent);
       }
       frames.push_back(std::move(f));
     }
     return frames;
+  }
+  // Makes one move of a link's joint, by q with the rate v.
+  template <class T>
+  static void make(Frame<T>& f, const Link<P>& link, const Move& move, const T& q, const T& v) {
+    if (move.is_oblique()) {
+      const Vector3<T> axis = lift<T>(link.axes[static_cast<std::size_t>(move.axis - 3)]);
+      move.kind == Move::slide ? f.slide(axis, q, v) : f.turn(axis, q, v);
+    } else {
+      move.kind == Move::slide ? f.slide(move.axis, q, v) : f.turn(move.axis, q, v);
+    }
   }
   template <class T>
   std::vector<Frame<T>> frames(const T* q) const {
@@ -268,7 +290,7 @@ struct Tree {
       if (tilted) L += mass * dot(lift<T>(across), place);
     }
     for (const auto& one : rotors) {
-      const T pace = rate(one.place, q, v);
+      const T pace = moving(one.place, q, v).tangent;
       L += 0.5 * (lift<T>(one.mass) * (pace * pace));
     }
     return L - potential_energy(at, q);
@@ -291,9 +313,9 @@ struct Tree {
   template <class T>
   T value(const Formula<P>& formula, const std::vector<Frame<T>>& at, const T* q, const T* v, const T* u) const;
 
-  // The rate of a formula of coordinates and parameters.
+  // A formula of coordinates and parameters, and its rate as the tangent.
   template <class T>
-  T rate(const Formula<P>& formula, const T* q, const T* v) const;
+  autodiff::Dual<T> moving(const Formula<P>& formula, const T* q, const T* v) const;
 
   template <class T>
   static Vector3<T> position(const std::vector<Frame<T>>& at, const Place<P>& place) {

@@ -48,7 +48,7 @@ T Tree<P>::value(const Formula<P>& formula, const std::vector<Frame<T>>& at, con
 
 template <class P>
 template <class T>
-T Tree<P>::rate(const Formula<P>& formula, const T* q, const T* v) const {
+autodiff::Dual<T> Tree<P>::moving(const Formula<P>& formula, const T* q, const T* v) const {
   using Moving = autodiff::Dual<T>;
   std::vector<Moving> values;
   for (const auto& argument : formula.arguments) {
@@ -56,7 +56,7 @@ T Tree<P>::rate(const Formula<P>& formula, const T* q, const T* v) const {
     values.push_back(variable.kind == Variable::parameter ? Moving(lift<T>(parameter), T(0.0))
                                                           : Moving(q[variable.index], v[variable.index]));
   }
-  return formula.expression.template evaluate<Moving>(values).tangent;
+  return formula.expression.template evaluate<Moving>(values);
 }
 
 template <class P>
@@ -184,6 +184,8 @@ Tree<Q> Tree<P>::mapped(F f) const {
     l.parent = link.parent;
     l.at = vector(link.at);
     l.moves = link.moves;
+    for (const auto& axis : link.axes) l.axes.push_back(vector(axis));
+    if (link.follower) l.follower = typename Link<Q>::Follower{link.follower->move, formula(link.follower->place)};
     l.mass = f(link.mass);
     l.centre = vector(link.centre);
     l.inertia = vector(link.inertia);
@@ -210,7 +212,8 @@ Tree<Q> Tree<P>::mapped(F f) const {
     for (const auto& component : l.components) load.components.push_back(formula(component));
     t.loads.push_back(std::move(load));
   }
-  for (const auto& r : ranges) t.ranges.push_back({r.name, r.coordinate, optional(r.from), optional(r.to)});
+  for (const auto& r : ranges)
+    t.ranges.push_back({r.name, r.coordinate, optional(r.from), optional(r.to), optional(r.speed)});
   for (const auto& p : named_points) t.named_points.push_back({p.name, place(p.place)});
   for (const auto& k : knees) t.knees.push_back({k.coordinate, k.flexion});
   return t;

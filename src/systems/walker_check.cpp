@@ -20,6 +20,9 @@ void Model::check_legs() const {
            "point + ... (turns)");
   }
   for (std::size_t i = 0; i < links.size(); ++i) {
+    if (!links[i].axes.empty())
+      fail(link_lines[i], "link " + links[i].name +
+                              " turns or slides along an axis of its own; allowed where legs are exchanged: x, y, z");
     if (structure.carrier(static_cast<int>(i)) < 0) continue;  // a floor
     const int j = links[i].counterpart;
     if (j < 0 || links[j].counterpart != static_cast<int>(i))

@@ -414,7 +414,7 @@ TEST(Model, MistakesAreOneLineThatSaysWhatIsAllowed) {
   expect("[mass m]\nlink = a\nmass = 1\ncounterpart = n\n", "12", "allowed: m");
   expect("[actuator u]\nlink = a\n", "9", "allowed: force or torque");
   expect("[actuator u]\ncoordinate = a\nlimit = 0\n", "11", "is zero; allowed: more than 0");
-  expect("[joint-limit r]\ncoordinate = a\n", "9", "allowed: from, to, or both");
+  expect("[joint-limit r]\ncoordinate = a\n", "9", "allowed: from, to, speed");
   expect("[joint-limit r]\ncoordinate = a\nfrom = 1\nto = 0\n", "9", "ends before it begins");
   expect("[require]\nshort = length < 1\n", "10", "short: 'length < 1' does not hold");
   expect("[require]\nshort = length\n", "10", "is no condition");

@@ -25,7 +25,8 @@ inline std::string random_tree(std::mt19937_64& random, int dimension, bool free
   std::vector<std::string> turns;
   for (int l = 0; l < links; ++l) {
     const bool root = l == 0 || pick(0, 3) == 0;
-    const char axis = static_cast<char>('x' + pick(0, 2));
+    const std::string axis = pick(0, 1) ? std::string(1, static_cast<char>('x' + pick(0, 2)))
+                                        : number(-1, 1) + ", " + number(-1, 1) + ", " + number(0.1, 1);
     const char* const orders[] = {"XYZ", "YZX", "ZXY", "ZYX"};
     std::string joint;
     const int kind = pick(0, 5);
@@ -34,7 +35,7 @@ inline std::string random_tree(std::mt19937_64& random, int dimension, bool free
     else if (kind == 0 && !root)
       joint = "fixed";
     else if (slides && kind == 1 && !root)
-      joint = std::string("prismatic ") + static_cast<char>('x' + pick(0, dimension - 1));
+      joint = std::string("prismatic ") + (dimension == 3 ? axis : std::string(1, static_cast<char>('x' + pick(0, 1))));
     else if (dimension == 2)
       joint = "revolute";
     else

@@ -65,6 +65,22 @@ joint = revolute x + prismatic z
 mass = 0.9
 centre = 0.1, 0, 0
 inertia = 0.03, 0.02, 0.01
+[link vane]
+parent = slider
+joint = revolute 1, -2, 0.5 + prismatic 0, 0.6, 0.8
+at = 0.1, 0, 0.2
+mass = 0.6
+centre = 0.1, 0.1, 0
+inertia = 0.02, 0.03, 0.04
+products = 0.004, -0.003, 0.002
+[link follower]
+parent = body
+joint = revolute 0.3, 0.1, 1
+follows = 0.3 rad - 2 rad/m2*x*y
+at = 0, -0.2, 0
+mass = 0.5
+centre = 0.2, 0, 0
+inertia = 0.01, 0.02, 0.02
 )";
 
 std::vector<std::string> walkers() {
@@ -97,10 +113,14 @@ TEST(Tree, LagrangianIsTheSumOverItsBodies) {
           A = A * B;
         };
         shift(Eigen::Vector3d(link.at.data()));
-        for (std::size_t i = 0; i < link.moves.size(); ++i) {
-          const Eigen::Vector3d axis = Eigen::Vector3d::Unit(link.moves[i].axis);
-          const double x = q[link.first + i];
-          if (link.moves[i].kind == Move::slide) {
+        auto moves = link.moves;
+        if (link.follower) moves.push_back(link.follower->move);
+        for (std::size_t i = 0; i < moves.size(); ++i) {
+          const int own = moves[i].axis - 3;
+          const Eigen::Vector3d axis = own < 0 ? Eigen::Vector3d(Eigen::Vector3d::Unit(moves[i].axis))
+                                               : Eigen::Vector3d(link.axes[static_cast<std::size_t>(own)].data());
+          const double x = link.follower ? 0.3 - 2.0 * q[0] * q[1] : q[link.first + i];
+          if (moves[i].kind == Move::slide) {
             shift(x * axis);
           } else {
             Eigen::Matrix4d B = Eigen::Matrix4d::Identity();
@@ -130,7 +150,8 @@ TEST(Tree, LagrangianIsTheSumOverItsBodies) {
             now[l].topLeftCorner<3, 3>().transpose() * (plus[l] - minus[l]).topLeftCorner<3, 3>() / (2.0 * h);
         const Eigen::Vector3d spin(W(2, 1), W(0, 2), W(1, 0));
         L += 0.5 * link.mass * velocity.squaredNorm() +
-             0.5 * spin.cwiseAbs2().dot(Eigen::Vector3d(link.inertia.data())) -
+             0.5 * spin.cwiseAbs2().dot(Eigen::Vector3d(link.inertia.data())) + link.products[0] * spin.y() * spin.z() +
+             link.products[1] * spin.x() * spin.z() + link.products[2] * spin.x() * spin.y() -
              link.mass * tree.gravity * (now[l] * c)(tree.dimension - 1);
       }
       for (const auto& spring : tree.springs) {

@@ -54,6 +54,7 @@ MotionPath MotionDesigns::path(const Eigen::VectorXd& design, std::uint64_t seed
   const int n = system_->n();
   Eigen::VectorXd first = Eigen::VectorXd::Zero(n), size = Eigen::VectorXd::Constant(n, 0.3);
   for (const auto& range : tree.ranges) {
+    if (!range.from && !range.to) continue;
     const double from = range.from ? range.from->value : -0.5, to = range.to ? range.to->value : from + 1.0;
     first(range.coordinate) = std::clamp(0.0, from + 0.1 * (to - from), to - 0.1 * (to - from));
     size(range.coordinate) = 0.2 * (to - from);

@@ -189,7 +189,8 @@ void put(const std::vector<Placement>& placements, const Evaluate& evaluate, con
     // A link on the ground whose joint slides along all axes first: its slides are its place in the world.
     int slides = 0;
     while (slides < static_cast<int>(link.moves.size()) &&
-           link.moves[static_cast<std::size_t>(slides)].kind == systems::Move::slide)
+           link.moves[static_cast<std::size_t>(slides)].kind == systems::Move::slide &&
+           !link.moves[static_cast<std::size_t>(slides)].is_oblique())
       ++slides;
     if (link.parent < 0 && slides == d) {
       systems::Vector3<double> wanted{};

@@ -21,8 +21,9 @@ void MotionDesigns::lay_out(dmoc::MotionProblem& problem, const Values& all, con
       phase.controls.emplace_back(-limit, limit);
     }
     for (const auto& range : tree.ranges)
-      phase.ranges.push_back(
-          {range.coordinate, {range.from.value_or(-nlp::infinity), range.to.value_or(nlp::infinity)}});
+      if (range.from || range.to)
+        phase.ranges.push_back(
+            {range.coordinate, {range.from.value_or(-nlp::infinity), range.to.value_or(nlp::infinity)}});
     for (const Expression& e : p.forces) phase.forces.push_back(force_condition(e, all));
     if (!path.references.empty()) phase.references = path.references[static_cast<std::size_t>(problem.phases())];
     problem.add_phase(std::move(phase));
@@ -111,6 +112,11 @@ TranscribedMotion MotionDesigns::plan(const Eigen::VectorXd& design, const Motio
     const int row = problem.problem().add_rows(1, rest, rest);
     for (int i = 0; i < count; ++i)
       if (problem.index(i).duration >= 0) problem.problem().add_linear(row, problem.index(i).duration, 1.0);
+  }
+  for (const auto& range : system_->model().tree<Coefficient>(all.model.numbers).ranges) {
+    if (!range.speed) continue;
+    ask(planned, "speed of [joint-limit " + range.name + "]");
+    for (int i = 0; i < count; ++i) add_speed_limit(problem, i, range.coordinate, *range.speed);
   }
   ask(planned, "turn in [avoid]");
   if (system_->directors() || !clear_.empty())

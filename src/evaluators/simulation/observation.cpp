@@ -147,7 +147,7 @@ std::optional<double> Observation<n>::direct(const systems::Variable& variable) 
       while (tree.links[l].first > variable.index || tree.links[l].moves.empty()) --l;
       const auto& link = tree.links[l];
       const auto& move = link.moves[static_cast<std::size_t>(variable.index - link.first)];
-      if (move.kind == systems::Move::turn || link.parent >= 0) return std::nullopt;
+      if (move.kind == systems::Move::turn || move.is_oblique() || link.parent >= 0) return std::nullopt;
       const systems::Place<double> origin{static_cast<int>(l), {}};
       return variable.kind == Variable::rate ? velocity(origin)[move.axis]
                                              : position(origin)[move.axis] - link.at[move.axis];
