@@ -1,6 +1,7 @@
 #include "variational/mechanics.hpp"
 
 #include <Eigen/Cholesky>
+#include <functional>
 
 namespace dodyn::variational {
 
@@ -27,57 +28,69 @@ Vars directional(const Vars& f, const Vars& x, const Vars& rates) {
 void append(Vars& all, const Vars& more) { all.insert(all.end(), more.begin(), more.end()); }
 Vars part(const Vars& z, int from, int count) { return {z.begin() + from, z.begin() + from + count}; }
 
+using Forces = std::function<Vars(const Vars& q, const Vars& v, const Vars& p)>;
+
+// The discrete Lagrangian of an interval: of inputs (middle, v, h) by the midpoint rule, (q0, q1, h) otherwise.
+// Outputs: left and right momenta, the energy D1 L_d, and the slope of the left momentum by q1.
+Vars record_midpoint(const Formulation& system, const Forces& forces, const Vars& z, const Vars& p) {
+  const int n = system.n;
+  const Var h = z[static_cast<std::size_t>(2 * n)];
+  // L_d = h L(middle, v), middle = (q0 + q1)/2 and v = (q1 - q0)/h: these are the inputs, so that Lagrangians of
+  // coordinates that are functions of others can be differentiated by them while they are recorded
+  const Vars middle = part(z, 0, n), v = part(z, n, n);
+  const Var L = system.lagrangian(middle, v, p);
+  const Vars dq = gradient(L, middle), dv = gradient(L, v), Q = forces(middle, v, p);
+  Vars minus, plus;
+  Var twice = Var(0.0);
+  for (std::size_t i = 0; i < v.size(); ++i) {
+    const Var half = 0.5 * h * (dq[i] + Q[i]);
+    minus.push_back(half - dv[i]);
+    plus.push_back(half + dv[i]);
+    twice += dv[i] * v[i];
+  }
+  Vars out = minus;
+  append(out, plus);
+  out.push_back(twice - L);
+  for (const Var& one : minus) {
+    const Vars by_middle = gradient(one, middle), by_v = gradient(one, v);
+    for (std::size_t i = 0; i < v.size(); ++i) out.push_back(0.5 * by_middle[i] + by_v[i] / h);
+  }
+  return out;
+}
+
+Vars record_stoermer_verlet(const Formulation& system, const Forces& forces, const Vars& z, const Vars& p) {
+  const int n = system.n;
+  const Var h = z[static_cast<std::size_t>(2 * n)];
+  const Vars q0 = part(z, 0, n), q1 = part(z, n, n);
+  Vars v;
+  for (std::size_t i = 0; i < q0.size(); ++i) v.push_back((q1[i] - q0[i]) / h);
+  const Var action = 0.5 * h * (system.lagrangian(q0, v, p) + system.lagrangian(q1, v, p));
+  const Vars at_0 = forces(q0, v, p), at_1 = forces(q1, v, p);
+  Vars minus = gradient(action, q0), plus = gradient(action, q1);
+  for (std::size_t i = 0; i < q0.size(); ++i) {
+    minus[i] += 0.5 * h * at_0[i];
+    plus[i] += 0.5 * h * at_1[i];
+  }
+  Vars out = minus;
+  append(out, plus);
+  out.push_back(-gradient(action, {h})[0]);
+  for (const Var& one : minus) append(out, gradient(one, q1));
+  return out;
+}
+
 }  // namespace
 
 Recorded record(const Formulation& system, Rule rule) {
   const int n = system.n, parameters = system.parameters;
   Recorded all;
   all.n = n;
-  const auto forces = [&](const Vars& q, const Vars& v, const Vars& p) {
+  const Forces forces = [&](const Vars& q, const Vars& v, const Vars& p) {
     return system.forces ? system.forces(q, v, p) : Vars(static_cast<std::size_t>(n), Var(0.0));
   };
   all.rule = rule;
   all.interval = autodiff::record(2 * n + 1, parameters, [&](const Vars& z, const Vars& p) {
-    const Var h = z[static_cast<std::size_t>(2 * n)];
-    Vars minus, plus, out;
-    if (rule == Rule::midpoint) {
-      // L_d = h L(middle, v), middle = (q0 + q1)/2 and v = (q1 - q0)/h: these are the inputs, so that Lagrangians of
-      // coordinates that are functions of others can be differentiated by them while they are recorded
-      const Vars middle = part(z, 0, n), v = part(z, n, n);
-      const Var L = system.lagrangian(middle, v, p);
-      const Vars dq = gradient(L, middle), dv = gradient(L, v), Q = forces(middle, v, p);
-      Var twice = Var(0.0);
-      for (std::size_t i = 0; i < v.size(); ++i) {
-        const Var half = 0.5 * h * (dq[i] + Q[i]);
-        minus.push_back(half - dv[i]);
-        plus.push_back(half + dv[i]);
-        twice += dv[i] * v[i];
-      }
-      out = minus;
-      append(out, plus);
-      out.push_back(twice - L);
-      for (const Var& one : minus) {
-        const Vars by_middle = gradient(one, middle), by_v = gradient(one, v);
-        for (std::size_t i = 0; i < v.size(); ++i) out.push_back(0.5 * by_middle[i] + by_v[i] / h);
-      }
-      return out;
-    }
-    const Vars q0 = part(z, 0, n), q1 = part(z, n, n);
-    Vars v;
-    for (std::size_t i = 0; i < q0.size(); ++i) v.push_back((q1[i] - q0[i]) / h);
-    const Var action = 0.5 * h * (system.lagrangian(q0, v, p) + system.lagrangian(q1, v, p));
-    const Vars at_0 = forces(q0, v, p), at_1 = forces(q1, v, p);
-    minus = gradient(action, q0);
-    plus = gradient(action, q1);
-    for (std::size_t i = 0; i < q0.size(); ++i) {
-      minus[i] += 0.5 * h * at_0[i];
-      plus[i] += 0.5 * h * at_1[i];
-    }
-    out = minus;
-    append(out, plus);
-    out.push_back(-gradient(action, {h})[0]);
-    for (const Var& one : minus) append(out, gradient(one, q1));
-    return out;
+    return rule == Rule::midpoint ? record_midpoint(system, forces, z, p)
+                                  : record_stoermer_verlet(system, forces, z, p);
   });
   all.row = autodiff::record(n, parameters, [&](const Vars& q, const Vars& p) {
     Vars rows = system.rows ? system.rows(q, p) : Vars{};

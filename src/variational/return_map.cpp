@@ -17,6 +17,12 @@ using Eigen::VectorXd;
 
 namespace {
 
+constexpr double near_enough = 1e-2;        // change of a state by a stride, of its size, from which the search begins
+constexpr double useful_reduction = 0.1;    // of the miss, for which the slope is updated instead of found again
+constexpr double largest_step = 0.5;        // of the state's size + 1
+constexpr double wide_difference = 2e-4;    // of differences of order four, at the gait
+constexpr double narrow_difference = 1e-7;  // of one-sided differences, on the way to it
+
 // A state (q, v) just before an exchange, and the mode that led there.
 struct Section {
   VectorXd x;  // q, then v
@@ -127,6 +133,27 @@ class ReturnMap {
     }
   }
 
+  // Columns of N^T dP N: exactly, as at the gait, by f' = (8 (f(d) - f(-d)) - (f(2d) - f(-2d)))/(12 d); on the way to it, where
+  // they need not be exact, by (f(d) - f(0))/d. Returns why a stride fails, or nothing.
+  std::string differentiate(const Section& now, const Section& after, const MatrixXd& N, bool exactly, MatrixXd& J) {
+    const double d = exactly ? wide_difference : narrow_difference;
+    const std::vector<std::pair<double, double>> stencil =
+        exactly ? std::vector<std::pair<double, double>>{{1.0, 8.0}, {-1.0, -8.0}, {2.0, -1.0}, {-2.0, 1.0}}
+                : std::vector<std::pair<double, double>>{{1.0, 12.0}};
+    for (Eigen::Index i = 0; i < N.cols(); ++i) {
+      VectorXd sum = VectorXd::Zero(N.cols());
+      for (const auto& [share, weight] : stencil) {
+        Section moved = now, moved_image;
+        moved.x += share * d * N.col(i);
+        put_on(moved);
+        if (std::string reason = image(moved, moved_image, nullptr); !reason.empty()) return reason;
+        sum += weight * (N.transpose() * (moved_image.x - after.x));
+      }
+      J.col(i) = sum / (12.0 * d);
+    }
+    return "";
+  }
+
   int strides = 0;
 
  private:
@@ -136,6 +163,17 @@ class ReturnMap {
   const GaitOptions& options_;
   int n_;
 };
+
+// Eigenvalues, the largest first.
+std::vector<std::complex<double>> multipliers(const MatrixXd& J) {
+  std::vector<std::complex<double>> all;
+  if (J.cols() > 0) {
+    const Eigen::EigenSolver<MatrixXd> eigen(J, false);
+    all.assign(eigen.eigenvalues().begin(), eigen.eigenvalues().end());
+  }
+  std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return std::abs(a) > std::abs(b); });
+  return all;
+}
 
 }  // namespace
 
@@ -161,7 +199,7 @@ Gait find_gait(HybridIntegrator& integrator, const Assembly& assembly, const Pie
     VectorXd moved = after.x - now.x;
     for (const int c : options.travels) moved(c) = 0.0;
     now = after;
-    if (moved.norm() < 1e-2 * now.x.norm()) break;  // near enough for the search
+    if (moved.norm() < near_enough * now.x.norm()) break;
   }
   MatrixXd slope;                  // of the map, [2n x 2n], as far as it is known
   VectorXd before, image_of_that;  // where it was known last
@@ -178,48 +216,27 @@ Gait find_gait(HybridIntegrator& integrator, const Assembly& assembly, const Pie
     if (!last && iteration == options.max_iterations)
       return ended("the search for a gait does not converge: a state and its image differ by " +
                    std::to_string(gait.miss));
-    // columns of N^T dP N: at the gait by f' = (8 (f(d) - f(-d)) - (f(2d) - f(-2d)))/(12 d); on the way to it, where they
-    // need not be exact, by (f(d) - f(0))/d, and by Broyden's update as long as that leads there
-    MatrixXd J(m, m);
-    const double d = last ? 2e-4 : 1e-7;
-    const std::vector<std::pair<double, double>> stencil =
-        last ? std::vector<std::pair<double, double>>{{1.0, 8.0}, {-1.0, -8.0}, {2.0, -1.0}, {-2.0, 1.0}}
-             : std::vector<std::pair<double, double>>{{1.0, 12.0}};
-    const bool known = !last && slope.size() > 0 && gait.miss < 0.1 * miss_before;
-    if (known) {
+    MatrixXd J(m, m);  // N^T dP N; on the way to the gait by Broyden's update, as long as that leads there
+    if (!last && slope.size() > 0 && gait.miss < useful_reduction * miss_before) {
       const VectorXd moved = N * (N.transpose() * (now.x - before));
       slope += (after.x - image_of_that - slope * moved) * moved.transpose() / moved.squaredNorm();
       J = N.transpose() * slope * N;
-    }
-    for (Eigen::Index i = 0; i < m && !known; ++i) {
-      VectorXd sum = VectorXd::Zero(m);
-      for (const auto& [share, weight] : stencil) {
-        Section moved = now, image;
-        moved.x += share * d * N.col(i);
-        map.put_on(moved);
-        if (std::string reason = map.image(moved, image, nullptr); !reason.empty())
-          return ended("a stride next to the gait fails: " + reason);
-        sum += weight * (N.transpose() * (image.x - after.x));
-      }
-      J.col(i) = sum / (12.0 * d);
+    } else {
+      if (std::string reason = map.differentiate(now, after, N, last, J); !reason.empty())
+        return ended("a stride next to the gait fails: " + reason);
+      slope = N * J * N.transpose();
     }
     if (last) {
       gait.jacobian = J;
-      if (m > 0) {
-        const Eigen::EigenSolver<MatrixXd> eigen(J, false);
-        gait.multipliers.assign(eigen.eigenvalues().begin(), eigen.eigenvalues().end());
-      }
-      std::sort(gait.multipliers.begin(), gait.multipliers.end(),
-                [](const auto& a, const auto& b) { return std::abs(a) > std::abs(b); });
+      gait.multipliers = multipliers(J);
       break;
     }
-    if (!known) slope = N * J * N.transpose();
     before = now.x;
     image_of_that = after.x;
     miss_before = gait.miss;
     const VectorXd step = (MatrixXd::Identity(m, m) - J).partialPivLu().solve(miss);
-    // no further than the search can see: half of the state's own size
-    const double reach = 0.5 * (1.0 + now.x.norm());
+    // no further than the search can see
+    const double reach = largest_step * (1.0 + now.x.norm());
     now.x += N * (step.norm() > reach ? VectorXd(step * (reach / step.norm())) : step);
     now.mode = after.mode;
     map.put_on(now);
