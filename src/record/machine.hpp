@@ -2,9 +2,11 @@
 // no strategy sees it.
 #pragma once
 
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "record/evaluation.hpp"
 
@@ -56,6 +58,10 @@ constexpr Cause cause_of(Status status) {
       return Cause::design;
   }
 }
+
+// Returns the cause of each row, given all rows of an archive. A design whose attempts were lost on two hosts, and that has no answer, is
+// itself the cause: it ends whatever evaluates it.
+std::vector<Cause> causes_of(std::span<const Evaluation> rows);
 
 // Makes an evaluation an attempt that the machine ended.
 inline void mark_machine_trouble(Evaluation& evaluation, const std::string& trouble) {

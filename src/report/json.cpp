@@ -1,6 +1,7 @@
 // Archives as JSON.
 #include <nlohmann/json.hpp>
 
+#include "record/machine.hpp"
 #include "report/cells.hpp"
 #include "report/predictions.hpp"
 #include "report/report.hpp"
@@ -29,8 +30,9 @@ Json evaluation_as_json(const Evaluation& evaluation, const archive::Layout& lay
   return all;
 }
 
-Json row_as_json(const archive::Contents& contents, std::size_t row) {
+Json row_as_json(const archive::Contents& contents, const std::vector<Cause>& causes, std::size_t row) {
   Json all = evaluation_as_json(contents.evaluations[row], contents.layout);
+  all["cause"] = to_string(causes[row]);
   if (!contents.sources.empty()) all["source"] = contents.origins[row];
   return all;
 }
@@ -94,8 +96,9 @@ std::string json(const archive::Contents& contents, const Listing& listing) {
   }
   for (const auto& [name, unit, description] : contents.layout.metrics)
     all["metrics"].push_back({{"name", name}, {"unit", unit}, {"description", description}});
+  const std::vector<Cause> causes = causes_of(contents.evaluations);
   for (const std::size_t row : listed_rows(contents, observed, listing))
-    all["evaluations"].push_back(row_as_json(contents, row));
+    all["evaluations"].push_back(row_as_json(contents, causes, row));
   for (const auto& iteration : contents.iterations) {
     Json named = Json::object();
     for (const auto& [name, value] : iteration.numbers) named[name] = value;
@@ -119,7 +122,7 @@ std::string json(const archive::Contents& contents, const Listing& listing) {
 }
 
 std::string evaluation_json(const archive::Contents& contents, std::size_t row, const Trajectory& trajectory) {
-  Json all = row_as_json(contents, row);
+  Json all = row_as_json(contents, causes_of(contents.evaluations), row);
   if (!trajectory.empty()) all["trajectory"] = trajectory_as_json(trajectory, contents.layout);
   return text_of(all);
 }

@@ -4,6 +4,7 @@
 #include <tuple>
 #include <utility>
 
+#include "record/machine.hpp"
 #include "report/cells.hpp"
 #include "report/predictions.hpp"
 #include "report/report.hpp"
@@ -52,10 +53,19 @@ std::size_t column_named(const std::vector<Cell>& cells, const std::string& name
   }
   throw ConfigError(std::string("command line: ") + option + " " + name + ": no such column" +
                     did_you_mean(name, names) +
-                    "; allowed: id, cost, status, seconds, ..., a design variable or a metric");
+                    "; allowed: id, cost, status, cause, wall_time, ..., a design variable or a metric");
 }
 
-// Returns the columns of the table after the id, as indices into cells_of(); `source` has the index after them.
+// Returns the cells of a row of an archive: those of its evaluation, its cause, and the source if archives were merged.
+std::vector<Cell> cells_of_row(const archive::Contents& contents, const Evaluation& evaluation, Cause cause,
+                               std::int32_t source) {
+  auto cells = cells_of(evaluation, contents.layout);
+  cells.push_back({"cause", "", cause == Cause::none ? "" : std::string(to_string(cause))});
+  if (!contents.sources.empty()) cells.push_back({"source", "", std::to_string(source)});
+  return cells;
+}
+
+// Returns the columns of the table after the id, as indices into cells_of_row().
 std::vector<std::size_t> table_columns(const archive::Contents& contents, const surrogate::ObservedData& observed,
                                        const Listing& listing) {
   std::vector<std::string> names = listing.columns;
@@ -68,22 +78,25 @@ std::vector<std::size_t> table_columns(const archive::Contents& contents, const 
     };
     for (const int metric : observed.objectives) add(metric);
     for (const auto& constraint : observed.constraints) add(constraint.metric);
-    for (const auto* name : {"status", "wall_time", "rank"}) names.emplace_back(name);
+    names.emplace_back("status");
+    if (listing.failed_only) names.emplace_back("cause");
+    for (const auto* name : {"wall_time", "rank"}) names.emplace_back(name);
+    if (listing.failed_only) names.emplace_back("host");
     if (!contents.sources.empty()) names.emplace_back("source");
     names.emplace_back("reason");
   }
-  auto cells = cells_of({}, contents.layout);
-  if (!contents.sources.empty()) cells.push_back({"source", "", ""});
+  const auto cells = cells_of_row(contents, {}, Cause::none, 0);
   std::vector<std::size_t> columns;
   for (const auto& name : names) columns.push_back(column_named(cells, name, "--columns"));
   return columns;
 }
 
 std::vector<std::string> table_row(const archive::Contents& contents, const surrogate::ObservedData& observed,
-                                   const std::vector<std::size_t>& columns, std::size_t row) {
+                                   const std::vector<Cause>& causes, const std::vector<std::size_t>& columns,
+                                   std::size_t row) {
   const Evaluation& evaluation = contents.evaluations[row];
-  auto all = cells_of(evaluation, contents.layout);
-  if (!contents.sources.empty()) all.push_back({"source", "", std::to_string(contents.origins[row])});
+  const auto all =
+      cells_of_row(contents, evaluation, causes[row], contents.sources.empty() ? 0 : contents.origins[row]);
   std::vector<std::string> cells = {std::to_string(evaluation.id)};
   for (const std::size_t column : columns) {
     const Cell& cell = all[column];
@@ -94,8 +107,7 @@ std::vector<std::string> table_row(const archive::Contents& contents, const surr
 }
 
 std::vector<std::string> table_head(const archive::Contents& contents, const std::vector<std::size_t>& columns) {
-  auto all = cells_of({}, contents.layout);
-  if (!contents.sources.empty()) all.push_back({"source", "", ""});
+  const auto all = cells_of_row(contents, {}, Cause::none, 0);
   std::vector<std::string> head = {"id"};
   for (const std::size_t column : columns) {
     const Cell& cell = all[column];
@@ -168,8 +180,9 @@ std::string table(const archive::Contents& contents, const Listing& listing) {
   const surrogate::ObservedData observed = study::observed_data(contents);
   const auto shown = table_columns(contents, observed, listing);
   std::vector<std::vector<std::string>> rows = {table_head(contents, shown)};
+  const std::vector<Cause> causes = causes_of(contents.evaluations);
   for (const std::size_t row : listed_rows(contents, observed, listing))
-    rows.push_back(table_row(contents, observed, shown, row));
+    rows.push_back(table_row(contents, observed, causes, shown, row));
   std::string sources;
   for (std::size_t i = 0; i < contents.sources.size(); ++i) {
     const archive::Source& source = contents.sources[i];

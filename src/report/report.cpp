@@ -82,11 +82,13 @@ std::string best_text(const Evaluation* best, const std::vector<Variable>& varia
 
 std::string causes_text(const archive::Contents& contents) {
   std::string text;
+  const std::vector<Cause> causes = causes_of(contents.evaluations);
   for (const Cause cause : unsuccessful_causes) {
     std::map<std::string, int> statuses, hosts;
     int count = 0;
-    for (const Evaluation& row : contents.evaluations) {
-      if (cause_of(row.status) != cause) continue;
+    for (std::size_t i = 0; i < causes.size(); ++i) {
+      if (causes[i] != cause) continue;
+      const Evaluation& row = contents.evaluations[i];
       ++count;
       ++statuses[std::string(to_string(row.status))];
       ++hosts[row.host.empty() ? "unknown host" : row.host];
@@ -122,6 +124,8 @@ std::string unanswered_text(const std::map<Status, std::vector<std::int64_t>>& i
 std::string evaluation_text(const archive::Contents& contents, std::size_t row, const Trajectory& trajectory) {
   const Evaluation& evaluation = contents.evaluations[row];
   std::string text = record_text(evaluation, contents.layout.variables, contents.layout.metrics);
+  if (const Cause cause = causes_of(contents.evaluations)[row]; cause != Cause::none)
+    text += "cause                 " + std::string(to_string(cause)) + "\n";
   if (!contents.sources.empty())
     text += "source                " + contents.sources[static_cast<std::size_t>(contents.origins[row])].path + "\n";
   for (std::size_t earlier = 0; earlier < row; ++earlier) {

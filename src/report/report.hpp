@@ -31,8 +31,9 @@ std::string progress_text(const study::Progress& tally, const std::vector<Variab
 struct Listing {
   std::string sort = "id";  // a column: id, cost, status, ..., or the name of a design variable or metric; lowest first
   bool failed_only = false;  // failed, timed out or lost
-  // Columns of the table after the id, named as for `sort`, also source and reason. Empty: the design variables, the
-  // cost, the metrics that constraints and objectives name, status, seconds, rank, source, reason.
+  // Columns of the table after the id, named as for `sort`, also source and cause. Empty: the design variables, the
+  // cost, the metrics that constraints and objectives name, status, wall_time, rank, source, reason; with `failed_only`
+  // also cause and host.
   std::vector<std::string> columns = {};
   std::size_t width = 0;  // of lines, characters; longer lines end in an ellipsis; 0: not limited
 };

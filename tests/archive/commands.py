@@ -64,7 +64,7 @@ def exports():
     finite = [c for c in costs if not math.isnan(c)]
     assert finite == sorted(finite) and costs[: len(finite)] == finite
     failed = json.loads(dodyn("show", "f.h5", "--json", "--failed"))["evaluations"]
-    assert [e["design"]["x"] > 0.9 for e in failed] == [True] * 2 and {e["status"] for e in failed} == {"failed"}
+    assert [e["design"]["x"] > 0.9 for e in failed] == [True] * 2 and {(e["status"], e["cause"]) for e in failed} == {("failed", "design")}
     best = min((e for e in everything["evaluations"] if e["status"] == "ok"), key=lambda e: e["cost"])
     one = json.loads(dodyn("show", "f.h5", "--evaluation", str(best["id"]), "--json"))
     assert one["cost"] == best["cost"] and len(one["trajectory"]["q"]["values"]["x"]) == 11

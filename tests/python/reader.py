@@ -28,7 +28,7 @@ def rows_agree(path):
     study, told = package.open(path), json.loads(dodyn("show", path, "--json"))
     assert len(study) == len(told["evaluations"]) > 0
     for e, row in zip(study, told["evaluations"]):
-        for name in ("id", "warm_start_id", "status", "reason", "wall_time", "rank", "host", "start_time", "seed"):
+        for name in ("id", "warm_start_id", "status", "cause", "reason", "wall_time", "rank", "host", "start_time", "seed"):
             assert getattr(e, name) == row[name], (name, e, row)
         assert same(e.cost, row["cost"]) and e.design == row["design"]
         for name, values in (("gradient", e.gradient), ("metrics", e.metrics)):

@@ -56,6 +56,41 @@ TEST(Report, AVariableThatIsANameIsToldByIt) {
   EXPECT_NE(table(contents).find("\n-1  steel     4 "), std::string::npos) << table(contents);
 }
 
+// The table of failures names cause and host of each; the lines below count them. JSON has the cause of every row.
+TEST(Report, FailuresHaveACauseAndAHost) {
+  archive::Contents contents;
+  contents.layout.variables = {{"x", "m", 0, 4}};
+  const auto add = [&](std::int64_t id, Status status, const char* host) {
+    Evaluation e;
+    e.id = id;
+    e.status = status;
+    e.host = host;
+    e.cost = status == Status::ok ? 1.0 : not_a_number;
+    e.design = Eigen::VectorXd::Constant(1, static_cast<double>(id));
+    contents.evaluations.push_back(e);
+  };
+  add(0, Status::ok, "node1");
+  add(1, Status::failed, "node1");
+  add(2, Status::lost, "node1");
+  add(2, Status::lost, "node2");
+  add(3, Status::lost, "node2");
+  add(4, Status::timed_out, "node1");
+  const std::string failed = table(contents, {.failed_only = true});
+  EXPECT_NE(failed.find("status     cause    wall_time  rank  host   reason"), std::string::npos) << failed;
+  EXPECT_NE(failed.find("lost       design   0.00       0     node2"), std::string::npos) << failed;
+  EXPECT_NE(failed.find("lost       machine  0.00       0     node2"), std::string::npos) << failed;
+  EXPECT_NE(failed.find("timed_out  study    0.00       0     node1"), std::string::npos) << failed;
+  EXPECT_EQ(table(contents).find("cause"), std::string::npos);
+  EXPECT_EQ(causes_text(contents),
+            "attempts without an answer, by the design: 3 (lost 2, failed 1; on node1 2, node2 1)\n"
+            "attempts without an answer, by the machine: 1 (lost 1; on node2 1)\n"
+            "attempts without an answer, by the study: 1 (timed_out 1; on node1 1)\n");
+  const std::string all = json(contents, {});
+  for (const auto* cause : {"none", "design", "machine", "study"})
+    EXPECT_NE(all.find("\"cause\": \"" + std::string(cause) + "\""), std::string::npos) << cause;
+  EXPECT_NE(table(contents, {.columns = {"cause"}}).find("\n2   design\n"), std::string::npos);
+}
+
 // Of noisy costs the design that the search recommended last, where it is there and counts; without noise the least cost;
 // of several objectives none, but the front.
 TEST(Report, OneDesignIsRecommended) {
