@@ -38,8 +38,7 @@ evaluators::Simulated replay(const std::string& path, const std::string& from, s
 
 evaluators::Simulated simulated_start(const std::string& path, const Settings& settings,
                                       const evaluators::Evaluator& evaluator) {
-  const bool fixed = settings.variables.empty();
-  if (!fixed && settings.evaluator != "gait" && settings.evaluator != "motion") refuse_free_variables(settings);
+  refuse_free_variables(settings);
   Task task;
   task.evaluation.id = 0;
   task.evaluation.design.resize(0);

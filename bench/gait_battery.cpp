@@ -24,6 +24,7 @@
 #include <vector>
 
 #include "battery_gaits.hpp"
+#include "dmoc/resample.hpp"
 #include "measure.hpp"
 #include "nlp/solve.hpp"
 
@@ -74,6 +75,8 @@ Result search(const Gait& problem, const Gait& coarse, std::uint64_t seed) {
     found = std::move(s);
     return true;
   };
+  const dmoc::System& system = *problem.walker().system;
+  const auto from = [&](const dmoc::Sampled& motion) { return problem.warm_start(motion.q, motion.u); };
   std::vector<nlp::Solution> gaits;
   for (std::uint64_t start = 0; start < 10; ++start) {
     gaits.push_back(nlp::solve(coarse.problem(), coarse.cold_start(seed + start), cold));
@@ -82,11 +85,16 @@ Result search(const Gait& problem, const Gait& coarse, std::uint64_t seed) {
   }
   std::sort(gaits.begin(), gaits.end(), [](const auto& a, const auto& b) { return a.objective < b.objective; });
   for (std::size_t i = 0; i < gaits.size(); ++i)
-    if (i == 0 || gaits[i].objective - gaits[i - 1].objective > 1e-6 * std::abs(gaits[i].objective))
-      attempt(problem.refined(coarse.motion(gaits[i].x)));
+    if (i == 0 || gaits[i].objective - gaits[i - 1].objective > 1e-6 * std::abs(gaits[i].objective)) {
+      const dmoc::GaitMotion motion = coarse.motion(gaits[i].x);
+      attempt(from(dmoc::resampled(system, {motion.q, motion.u}, problem.index().intervals)));
+    }
   for (bool improved = found.status == nlp::SolveStatus::solved; improved;) {
     const dmoc::GaitMotion motion = problem.motion(found.x);
-    improved = attempt(problem.shifted(motion, 1.0)) || attempt(problem.shifted(motion, -1.0));
+    const auto warped = [&](double nodes) {
+      return attempt(from(dmoc::time_warped(system, {motion.q, motion.u}, nodes)));
+    };
+    improved = warped(1.0) || warped(-1.0);
   }
   return result(found, iterations, begin);
 }

@@ -57,9 +57,11 @@ int main(int argc, char** argv) {
   // 3. Judge the motion by itself, whatever the solver says: its torques, driven forward from the first node through
   //    touch-down, must lead to where it began; and what they work, touch-down takes, up to O(h^2).
   const dmoc::GaitReport report = gait.report(best.x);
+  const dmoc::MotionProblem& problem = gait.motion_problem();
+  const double reintegration_error = problem.reintegrate(problem.motion(best.x));
   std::printf(
       "best gait: largest torque %.2f N m, driven forward again within %.1e rad, work less impact loss %.2f J\n",
-      report.largest_torque, report.reintegration_error, report.energy_balance);
+      report.largest_torque, reintegration_error, report.energy_balance);
 
   // 4. The gradient of the optimal cost: one sweep at the solution.
   const double slope = gait.problem().design_gradient(best.x, best.multipliers, 1)(0);
@@ -71,6 +73,6 @@ int main(int argc, char** argv) {
   const double difference = (upper.objective - lower.objective) / (2 * d);
   std::printf("d cost / d knee: %.6f per metre; by differences %.6f\n", slope, difference);
 
-  const bool sound = report.reintegration_error < 1e-5 && std::abs(slope - difference) < 1e-4 * (1 + std::abs(slope));
+  const bool sound = reintegration_error < 1e-5 && std::abs(slope - difference) < 1e-4 * (1 + std::abs(slope));
   return sound ? 0 : 1;
 }

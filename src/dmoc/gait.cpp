@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <numbers>
+#include <random>
 #include <utility>
 
 #include "dmoc/path_function.hpp"
@@ -214,6 +215,51 @@ void WalkerGait::add_limits_of_joints() {
     for (int k = 0; k <= settings_.intervals; ++k)
       p.add_linear(p.add_rows(1, 0.0, nlp::infinity), index().theta(k) + knee.joint, static_cast<double>(knee.flexion));
   }
+}
+
+Eigen::MatrixXd WalkerGait::cold_path(std::uint64_t seed) const {
+  const int joints = walker_->joints, K = index().intervals;
+  std::mt19937_64 random(seed);
+  // uniform in [-1, 1), the same on every standard library
+  const auto uniform = [&] { return static_cast<double>(random() >> 11) * 0x1.0p-52 - 1.0; };
+
+  std::vector<double> step(walker_->base, 0.0), first(walker_->n());
+  step[0] = settings_.step_length.value;
+  if (walker_->base == 3) step[1] = settings_.step_width.value;
+  std::vector<double> last = design_.plain().touch_down(step);
+  for (int i = 0; i < joints; ++i) last[i] += 0.1 * walker_->spread[i] * uniform();
+  exchanged_->evaluate(last.data(), first.data());
+
+  Eigen::MatrixXd q = Eigen::MatrixXd::Zero(K + 1, walker_->n());
+  for (int i = 0; i < joints; ++i) {
+    const double bow = 0.4 * walker_->spread[i] * uniform(), wave = 0.1 * walker_->spread[i] * uniform();
+    for (int k = 0; k <= K; ++k) {
+      const double s = static_cast<double>(k) / K, angle = std::numbers::pi * s;
+      q(k, walker_->base + i) =
+          (1.0 - s) * first[walker_->base + i] + s * last[i] + bow * std::sin(angle) + wave * std::sin(2.0 * angle);
+    }
+  }
+  if (settings_.knee_stops)
+    for (const auto& knee : walker_->knees)
+      for (int k = 0; k <= K; ++k) {
+        double& angle = q(k, walker_->base + knee.joint);
+        angle = knee.flexion * std::abs(angle);
+      }
+  return q;
+}
+
+Eigen::VectorXd WalkerGait::cold_start(std::uint64_t seed) const {
+  return warm_start(cold_path(seed), Eigen::MatrixXd::Zero(index().intervals, walker_->inputs()));
+}
+
+Eigen::VectorXd WalkerGait::warm_start(const Eigen::MatrixXd& q, const Eigen::MatrixXd& u) const {
+  Eigen::VectorXd x = Eigen::VectorXd::Zero(motion_problem_.size());
+  for (int k = 0; k <= index().intervals; ++k) {
+    x.segment(index().theta(k), walker_->joints) = q.row(k).tail(walker_->joints).transpose();
+    if (k < index().intervals) x.segment(index().control(k), walker_->inputs()) = u.row(k).transpose();
+  }
+  motion_problem_.fill(x);
+  return x;
 }
 
 }  // namespace dodyn::dmoc

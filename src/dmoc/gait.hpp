@@ -27,6 +27,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "dmoc/crossing.hpp"
@@ -114,14 +115,12 @@ struct GaitReport {
   double largest_spike = 0.0;          // of a torque over those of both neighbouring intervals, N m
   double smallest_leg_distance = 0.0;  // of links of different legs, m: at nodes and between them, where angles are
                                        // interpolated; of what counts (see WalkerGait::pairs)
-  int leg_crossings = 0;        // intervals in which it is below twice the legs' radius by more than a tenth; in the
+  double leg_crossings = 0.0;   // intervals in which it is below twice the legs' radius by more than a tenth; in the
                                 // plane (where crossing is allowed) in which links cross
-  int wrong_sides = 0;          // intervals in which, seen from the side, a link of the swing leg crosses one of the
+  double wrong_sides = 0.0;     // intervals in which, seen from the side, a link of the swing leg crosses one of the
                                 // stance leg on its wrong side; in space
   double impact_loss = 0.0;     // J
   double energy_balance = 0.0;  // signed work, and gravity's on a slope, minus impact loss, J: O(h^2)
-  double reintegration_error = 0.0;  // largest |theta - theta_k| when the torques drive the motion forward from node 0
-                                     // through the impact, rad; each step by Newton's method, from the one before
 };
 
 // First barrier parameters (nlp::Options::barrier) of warm starts that proved good for gaits: of a gait brought to a
@@ -143,25 +142,18 @@ class WalkerGait {
   const Walker& walker() const { return *walker_; }
   const std::vector<Coefficient>& numbers() const { return motion_problem_.numbers(); }
   const nlp::AssembledProblem& problem() const { return motion_problem_.problem(); }
-  const MotionProblem& motion_problem() const { return motion_problem_; }
+  const MotionProblem& motion_problem() const& { return motion_problem_; }
+  MotionProblem motion_problem() && { return std::move(motion_problem_); }
+  const AskedRows& asked() const { return asked_; }  // what its rows ask for
   const PhaseIndex& index() const { return motion_problem_.index(0); }
 
-  // A cold start: interpolated between touch-down postures, bent at random, with knee stops the way knees bend. The
-  // same seed gives the same start.
+  // Where a cold start goes: interpolated between touch-down postures, bent at random, with knee stops the way knees bend;
+  // [K + 1, n]. The same seed gives the same path.
+  Eigen::MatrixXd cold_path(std::uint64_t seed) const;
+  // Unknowns along it, without torques.
   Eigen::VectorXd cold_start(std::uint64_t seed) const;
-  // A start from the joint angles and torques of another gait: `q` [K + 1, n], `u` [K, inputs].
+  // Unknowns from the joint angles and torques of another gait: `q` [K + 1, n], `u` [K, inputs].
   Eigen::VectorXd warm_start(const Eigen::MatrixXd& q, const Eigen::MatrixXd& u) const;
-
-  // A start from this motion time-warped: mid-step moved `nodes` nodes earlier (later where negative). The foot may
-  // touch the ground at one node or another, and each is a local minimum of the discrete problem; this leads to the
-  // next one.
-  Eigen::VectorXd shifted(const GaitMotion& motion, double nodes) const;
-
-  // A start from a motion on another number of intervals, interpolated.
-  Eigen::VectorXd refined(const GaitMotion& coarse) const;
-
-  // What a point that is no gait misses most, in words; empty: nothing.
-  std::string missed(const Eigen::VectorXd& x) const { return worst_row(motion_problem_, asked_, x); }
 
   GaitMotion motion(const Eigen::VectorXd& x) const;
   GaitReport report(const Eigen::VectorXd& x) const;

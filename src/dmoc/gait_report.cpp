@@ -114,13 +114,12 @@ GaitReport WalkerGait::report(const Eigen::VectorXd& x) const {
     r.smallest_knee_flexion = std::min(r.smallest_knee_flexion, (knee.flexion * m.q.col(base + knee.joint)).minCoeff());
   r.smallest_leg_distance = m.leg_distance.minCoeff();
   const double near = may_cross() ? 1e-9 : 1.8 * settings_.leg_radius;
-  r.leg_crossings = static_cast<int>((m.leg_distance.array() < near).count());
-  r.wrong_sides = static_cast<int>(std::count(m.wrong_side.begin(), m.wrong_side.end(), true));
+  r.leg_crossings = static_cast<double>((m.leg_distance.array() < near).count());
+  r.wrong_sides = static_cast<double>(std::count(m.wrong_side.begin(), m.wrong_side.end(), true));
   r.impact_loss = m.impact_loss;
   const auto plain = design_.plain();
   const double along = plain.tilted ? plain.mass() * plain.across[0] : 0.0;  // N, of gravity on a slope
   r.energy_balance = r.signed_work + along * r.step_length - r.impact_loss;
-  r.reintegration_error = motion_problem_.reintegrate(motion_problem_.motion(x));
   return r;
 }
 

@@ -65,7 +65,7 @@ MISTAKES = [
     ("rerun f.cfg", "give one of --failed and --ids"),
     ("solve f.cfg", "design.x is free, from 0 to 1; give its value: --design.x 0.5"),
     ("solve KNEE", 'design.knee is free, from 0.25 to 0.7 m; give its value: --design.knee "0.475 m"'),
-    ("simulate KNEE", "the evaluator gait is no simulation"),
+    ("simulate KNEE", 'design.knee is free, from 0.25 to 0.7 m; give its value: --design.knee "0.475 m"'),
     ("show done.h5 --csvv", "'--csvv' is not understood (did you mean '--csv'?)"),
     ("show done.h5 --csv=yes", "--csv takes no value"),
     ("show done.h5 --sort cost --sort x", "--sort is given twice"),

@@ -35,6 +35,12 @@ inline WalkerGait gait_of(const Design& design, const GaitSettings& settings) {
   return WalkerGait(design.walker, design.numbers, settings);
 }
 
+// The largest difference of an angle to the gait's when the torques drive it forward from its first node, rad.
+inline double reintegration_error(const WalkerGait& gait, const Eigen::VectorXd& x) {
+  const MotionProblem& problem = gait.motion_problem();
+  return problem.reintegrate(problem.motion(x));
+}
+
 // d cost / d design of the one design variable
 inline double slope(const WalkerGait& gait, const Eigen::VectorXd& x, const Eigen::VectorXd& multipliers) {
   return gait.problem().design_gradient(x, multipliers, 1)(0);

@@ -73,7 +73,8 @@ with tempfile.TemporaryDirectory() as folder:
         DESIGN.update(zip(decoded(f["evaluations/design"].attrs["names"]), f["evaluations/design"][0]))
         TOLD = f["evaluations/cost"][0]
         METRICS = dict(zip(decoded(f["evaluations/metrics"].attrs["names"]), f["evaluations/metrics"][0]))
-        MOTIONS = {name: tuple(f[f"trajectories/{name}{':' if name else ''}{what}"][0] for what in "qu") for name in SCENARIOS or [""]}
+        channel = lambda scenario, what: f[f"trajectories/{scenario}{':' if scenario else ''}{what}"][0]
+        MOTIONS = {name: (channel(name, "q"), channel(name, "u")[:-1]) for name in SCENARIOS or [""]}  # the last node repeats the controls
 
 
 get = lambda key, default: number(ASKED[key]) if key in ASKED else default

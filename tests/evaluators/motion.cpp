@@ -99,6 +99,33 @@ TEST(Motion, FreeDurationHasItsClosedForm) {
   EXPECT_NEAR(outcome.evaluation.cost, 6.0 * c / (T * T * T) + 0.8 * T, 1e-7);
 }
 
+// The search of gaits serves motions: on any mesh and in any tasks the cost is that of the mesh it is said to be of.
+TEST(Motion, CoarseMeshesRefinementsAndTasksKeepTheClosedForm) {
+  const std::string text = rest_to_rest.substr(0, rest_to_rest.find("[design]"));
+  const auto closed_form = [](double intervals) { return 6.0 / (1.0 - 1.0 / (intervals * intervals)); };
+  const auto found = [&](const std::vector<std::string>& words, double intervals) {
+    const auto evaluator = study(text, words);
+    const Outcome outcome = whole(*evaluator);
+    EXPECT_EQ(outcome.evaluation.status, Status::ok) << outcome.evaluation.reason;
+    EXPECT_EQ(metric(*evaluator, outcome, "intervals"), intervals);
+    EXPECT_EQ(metric(*evaluator, outcome, "guesses"), 2.0);
+    EXPECT_EQ(metric(*evaluator, outcome, "optima"), 1.0);
+    EXPECT_NEAR(outcome.evaluation.cost, closed_form(intervals), 1e-8 * outcome.evaluation.cost);
+    EXPECT_EQ(channel(*evaluator, outcome, "q").rows(), 11);
+    return outcome;
+  };
+  const Outcome plain = found({}, 10.0);
+  found({"--motion.coarse-intervals", "5"}, 10.0);
+  const Outcome split = found({"--motion.tasks", "2"}, 10.0);
+  EXPECT_EQ(split.evaluation.cost, plain.evaluation.cost);
+  EXPECT_EQ(split.trajectory.values[1], plain.trajectory.values[1]);
+  // from 10 to 20 intervals the cost changes by 0.75 %, from 20 to 40 by 0.19 %
+  found({"--motion.accuracy", "0", "--motion.refine-tolerance", "2e-3", "--motion.refinements", "5"}, 40.0);
+  for (const char* wrong : {"1", "10", "11"})
+    EXPECT_THROW(study(text, {"--motion.coarse-intervals", wrong}), ConfigError) << wrong;
+  EXPECT_THROW(study(text, {"--motion.tasks", "3"}), ConfigError);
+}
+
 // The cost's integrand by expression is the built-in one; a path constraint binds.
 TEST(Motion, CostsAndConstraintsMayBeExpressions) {
   const std::string text = rest_to_rest.substr(0, rest_to_rest.find("[design]"));

@@ -128,6 +128,27 @@ TEST(MotionBodies, TurningCostsTheSameFromAnyAttitude) {
   }
 }
 
+// A turn where the angles of the joint fail, on a mesh that is refined once, costs what it costs on that mesh; its archive
+// has as many rows as the channels say, the corners of the body among them.
+TEST(MotionBodies, ARefinedTurnIsThatOfTheFinerMesh) {
+  const auto found = [&](int intervals, const std::vector<std::string>& words) {
+    const auto evaluator =
+        make_evaluator(written(brick, turning(", turn y 90 deg", ", turn y 90 deg, turn z 1.5", intervals), words));
+    Outcome outcome = evaluator->evaluate(task());
+    EXPECT_EQ(outcome.evaluation.status, Status::ok) << outcome.evaluation.reason;
+    EXPECT_EQ(metric(*evaluator, outcome, "intervals"), 16.0);
+    const auto channels = evaluator->channels();
+    for (std::size_t i = 0; i < channels.size(); ++i)
+      EXPECT_EQ(outcome.trajectory.values[i].rows(), channels[i].nodes) << channels[i].name;
+    return std::pair(outcome.evaluation.cost, channel(*evaluator, outcome, "shapes"));
+  };
+  const auto direct = found(16, {"--motion.accuracy", "0"});
+  const auto refined =
+      found(8, {"--motion.accuracy", "0", "--motion.refine-tolerance", "1e-12", "--motion.refinements", "1"});
+  EXPECT_NEAR(refined.first, direct.first, 1e-7 * direct.first);
+  EXPECT_EQ(refined.second, direct.second);
+}
+
 // The shipped craft that keep clear of each other, on few intervals.
 struct Craft {
   Outcome outcome;

@@ -5,8 +5,9 @@
 #include <random>
 
 #include "evaluators/evaluator.hpp"
-#include "evaluators/gait/rollout.hpp"
-#include "evaluators/motion/rollout.hpp"
+#include "evaluators/gait/design.hpp"
+#include "evaluators/motion/design.hpp"
+#include "evaluators/motion/trajectory.hpp"
 #include "evaluators/rollout/feedback.hpp"
 #include "evaluators/rollout/rollout.hpp"
 #include "whole.hpp"
@@ -20,18 +21,24 @@ Settings shipped(const std::string& config, std::vector<std::string> words) {
 
 // A gait of a shipped study, and what it takes to replay it.
 struct Found {
-  explicit Found(const Settings& settings) : designs(settings) { outcome = make_evaluator(settings)->evaluate(task()); }
+  explicit Found(const Settings& settings) : designs(settings) {
+    const auto evaluator = make_evaluator(settings);
+    outcome = evaluator->evaluate(task());
+    loss = metric(*evaluator, outcome, "impact_loss");
+  }
+  PlannedMotion motion() const { return planned(designs, outcome, loss); }
   Rollout in_contact(const PlannedMotion& motion, const RolloutSettings& settings = {}) const {
     return rollout(designs.walker().system->model(), designs.plain(outcome.evaluation.design), motion, settings);
   }
   GaitDesigns designs;
   Outcome outcome;
+  double loss = 0.0;
 };
 
 // `feedback`: how large its corrections may be, of the largest control.
 void expect_touch_down_as_planned(const Found& found, double loss, double feedback = 0.05) {
   ASSERT_EQ(found.outcome.evaluation.status, Status::ok) << found.outcome.evaluation.reason;
-  const PlannedMotion motion = planned(found.designs, found.outcome);
+  const PlannedMotion motion = found.motion();
   const Rollout seen = found.in_contact(motion);
   ASSERT_EQ(seen.failure, "");
   ASSERT_EQ(seen.landings.size(), 1u);
@@ -67,7 +74,7 @@ TEST(Rollout, SoDoesASpatialOne) {
 TEST(Rollout, AFootStandsByContactWhereTheConeWasKept) {
   const Found found(shipped("knee-torso.cfg", {"--design.knee=0.4", "--gait.initial-guesses=2", "--gait.tasks=1"}));
   ASSERT_EQ(found.outcome.evaluation.status, Status::ok) << found.outcome.evaluation.reason;
-  const PlannedMotion motion = planned(found.designs, found.outcome);
+  const PlannedMotion motion = found.motion();
   RolloutSettings settings;
   settings.stance = RolloutSettings::Stance::contact;
   const Rollout seen = found.in_contact(motion, settings);
@@ -84,9 +91,10 @@ TEST(Rollout, AFootStandsByContactWhereTheConeWasKept) {
 TEST(Rollout, AHopLandsWhenAndWhereItShould) {
   const Settings settings = shipped("hopper.cfg", {"--design.leg_stiffness=2000", "--motion.initial-guesses=6"});
   const MotionDesigns designs(settings);
-  const Outcome outcome = make_evaluator(settings)->evaluate(task());
+  const auto evaluator = make_evaluator(settings);
+  const Outcome outcome = evaluator->evaluate(task());
   ASSERT_EQ(outcome.evaluation.status, Status::ok) << outcome.evaluation.reason;
-  const PlannedMotion motion = planned(designs, outcome);
+  const PlannedMotion motion = planned(designs, outcome, metric(*evaluator, outcome, "impact_loss"));
   ASSERT_EQ(motion.phases.size(), 2u);
   const Rollout seen =
       rollout(designs.system().model(), designs.plain(outcome.evaluation.design), motion, RolloutSettings{});
@@ -115,7 +123,7 @@ TEST(Rollout, TorquesActInTheirIntervals) {
       if (std::abs(t(row, 0) - 0.1) < 1e-9) return (q.row(row) - found.outcome.trajectory.values[1].row(10)).norm();
     return not_a_number;
   };
-  const PlannedMotion motion = planned(found.designs, found.outcome);
+  const PlannedMotion motion = found.motion();
   PlannedMotion late = motion;
   auto& u = late.phases[0].u;
   u.bottomRows(u.rows() - 1) = Eigen::MatrixXd(u.topRows(u.rows() - 1));

@@ -6,6 +6,7 @@
 #include "evaluators/dimensions.hpp"
 #include "evaluators/examination.hpp"
 #include "evaluators/parameters.hpp"
+#include "record/random.hpp"
 #include "record/text.hpp"
 #include "settings/units.hpp"
 #include "systems/sections.hpp"
@@ -180,10 +181,7 @@ GaitDesigns::GaitDesigns(const Settings& settings) : settings_(settings) {
   read_parameters();
   read_cost();
   read_requirements();
-  Eigen::VectorXd middle(static_cast<Eigen::Index>(settings.variables.size()));
-  for (std::size_t i = 0; i < settings.variables.size(); ++i)
-    middle(static_cast<Eigen::Index>(i)) = 0.5 * (settings.variables[i].lower + settings.variables[i].upper);
-  values(middle);  // says what is wrong with it
+  values(middle(settings));  // says what is wrong with it
 }
 
 void GaitDesigns::read_model() {
@@ -394,6 +392,37 @@ dmoc::WalkerGait GaitDesigns::problem(const Eigen::VectorXd& design, int interva
   settings.step_width = all.step_width();
   settings.parameter = [this, all](const std::string& name) { return named(all, name); };
   return dmoc::WalkerGait(walker_, all.model.numbers, settings);
+}
+
+std::shared_ptr<const MotionDescription> GaitDesigns::on_mesh(int intervals) const {
+  if (intervals < 2) return nullptr;
+  auto other = std::make_shared<GaitDesigns>(*this);
+  other->gait_.intervals = intervals;
+  return other;
+}
+
+TranscribedMotion GaitDesigns::plan(const Eigen::VectorXd& design, const MotionPath&, double) const {
+  dmoc::WalkerGait gait = problem(design, gait_.intervals);
+  dmoc::AskedRows asked = gait.asked();
+  return {std::move(gait).motion_problem(), {}, {}, std::move(asked)};
+}
+
+MotionPath GaitDesigns::initial_guess(const Eigen::VectorXd& design, std::uint64_t seed, int number) const {
+  const std::uint64_t own = splitmix64(seed + 0x9e3779b97f4a7c15ULL * static_cast<std::uint64_t>(number));
+  const dmoc::WalkerGait gait = problem(design, gait_.intervals);
+  MotionPath path;
+  path.q = {gait.cold_path(own)};
+  path.duration = {gait.motion_problem().phase(0).duration.value};
+  return path;
+}
+
+// In space such starts need twice the iterations and missed the spatial biped's best gait at a knee of 0.4 m.
+double GaitDesigns::push_of_cold_start() const { return walker_->base == 2 ? dmoc::push_of_cold_start : 0.0; }
+
+std::optional<systems::Place<double>> GaitDesigns::landing(int, const Eigen::VectorXd& design) const {
+  const int swing = system().structure().swing_link;
+  const auto tree = system().model().tree<double>(plain(design).numbers);
+  return systems::Place<double>{swing, tree.links[static_cast<std::size_t>(swing)].end};
 }
 
 }  // namespace dodyn::evaluators

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "dmoc/gait.hpp"
+#include "evaluators/motion/description.hpp"
 #include "settings/settings.hpp"
 
 namespace dodyn::evaluators {
@@ -18,34 +19,41 @@ std::vector<DesignVariable> gait_variables(const Settings& so_far);
 // Settings that others make idle, each with the reason.
 std::vector<std::pair<std::string, std::string>> idle_gait_keys(const Settings& settings);
 
-class GaitDesigns {
+class GaitDesigns final : public MotionDescription {
  public:
   // Throws ConfigError of settings at odds, and of what is wrong with the model.
   explicit GaitDesigns(const Settings& settings);
 
   const dmoc::Walker& walker() const { return *walker_; }
   const dmoc::GaitSettings& gait() const { return gait_; }
-  const std::string& model() const { return model_; }
-  const std::string& text() const { return text_; }
-  std::string model_name() const { return settings_.text("gait.model"); }
-
-  // Of every actuator: whether the cost depends on it.
-  std::vector<bool> has_cost() const;
-
-  // Empty, or why a design is none: `infeasible` where a requirement of the configuration says so, else `failed`.
-  struct Refusal {
-    std::string reason;
-    bool required = false;
-  };
-  Refusal refusal(const Eigen::VectorXd& design) const;
 
   // The gait problem of a design, with gradients with respect to all free variables. Throws ConfigError where the model
   // refuses it.
   dmoc::WalkerGait problem(const Eigen::VectorXd& design, int intervals) const;
 
-  // Plain numbers of a design. Throws ConfigError where the model refuses it.
-  systems::Values<double> plain(const Eigen::VectorXd& design) const;
-  double period(const Eigen::VectorXd& design) const { return settings_.design("period", design); }
+  std::string section() const override { return "gait"; }
+  const std::string& text() const override { return text_; }
+  std::string model_name() const override { return settings_.text("gait.model"); }
+  const dmoc::System& system() const override { return *walker_->system; }
+  std::vector<PhaseOutline> outline() const override { return {{"step", walker_->feet(), gait_.intervals}}; }
+  std::shared_ptr<const MotionDescription> on_mesh(int intervals) const override;
+  systems::Values<double> plain(const Eigen::VectorXd& design) const override;
+  std::vector<bool> has_cost() const override;
+  Refusal refusal(const Eigen::VectorXd& design) const override;
+  TranscribedMotion plan(const Eigen::VectorXd& design, const MotionPath& path, double size = 1.0) const override;
+  MotionPath initial_guess(const Eigen::VectorXd& design, std::uint64_t seed, int number) const override;
+  double push_of_cold_start() const override;
+  double barrier_of_refined() const override { return dmoc::barrier_of_refined; }
+  std::vector<Measure> measures(const Seen* seen) const override;
+  Examined examined(const Eigen::VectorXd& design, const Trajectory& trajectory, const MetricOf& metric) const override;
+  ContinuousPlan continuous_plan() const override { return {{true}, "from touch-down to touch-down"}; }
+  std::string report(const MetricOf& metric) const override;
+  Channels more_channels() const override;
+  std::vector<Eigen::MatrixXd> more_values(const Seen& seen) const override;
+  std::string root_name() const override { return "foot"; }
+  Forces forces() const override;
+  std::optional<systems::Place<double>> landing(int phase, const Eigen::VectorXd& design) const override;
+  double control_limit() const override { return gait_.torque_limit; }
 
  private:
   void read_model();
@@ -63,6 +71,7 @@ class GaitDesigns {
   };
   Values values(const Eigen::VectorXd& design) const;
   dmoc::Coefficient named(const Values& values, const std::string& parameter) const;
+  bool may_cross() const { return walker_->base == 2 || gait_.leg_radius <= 0.0; }
 
   Settings settings_;
   std::string model_, text_;

@@ -94,14 +94,43 @@ std::vector<ini::SectionKind> motion_sections() {
       kind("require", Name::none, "NAME = a condition of parameters that a design must meet")};
 }
 
-MotionDesigns::MotionDesigns(const Settings& settings) : settings_(settings) {
+const KeyTable<MotionKeys>& motion_keys() {
+  using M = MotionKeys;
+  static const KeyTable<M> table =
+      KeyTable<M>("motion.")
+          .add("model", &M::model, {.type = Type::path, .description = "the system: a model (docs/models.md)"})
+          .add("steps", &M::steps,
+               {.description = "dodyn simulate: steps of the contact simulation in an interval of the motion",
+                .minimum = 1,
+                .maximum = 10000,
+                .identity = false})
+          .add("first-guess", &M::simulated, {{"straight", false}, {"simulated", true}},
+               {.description =
+                    "start 0 goes straight by the way points, or as bodies go that nothing drives, through the "
+                    "contact simulation"})
+          .add("contact", &M::penalty, {{"schedule", false}, {"penalty", true}},
+               {.description = "contacts happen at their nodes, by an impulse, or push by an energy of overlap"})
+          .add("contact-stiffness", &M::stiffness,
+               {.unit = "N/m",
+                .description = "of a contact by penalty: C of the energy C/2 overlap^2 of every corner",
+                .minimum = 1e-6,
+                .maximum = 1e12})
+          .add("contact-width", &M::width,
+               {.unit = "m",
+                .description = "of a contact by penalty: over which its force sets in smoothly",
+                .minimum = 1e-9,
+                .maximum = 1.0});
+  return table;
+}
+
+MotionDesigns::MotionDesigns(const Settings& settings) : settings_(settings), keys_(motion_keys().read(settings)) {
   const NamedModel named = named_model(settings, "motion.model");
   text_ = named.text;
   systems::Model model = model_of(named);
   check_dimensions(settings, model);
   const bool directors = model.dimension == 3;
   system_ = std::make_shared<const dmoc::System>(std::move(model), directors);
-  if (settings.text("motion.contact") == "penalty") stiffness_ = settings.real("motion.contact-stiffness");
+  if (keys_.penalty) stiffness_ = keys_.stiffness;
   read_parameters();
   read_phases();
   if (stiffness_ > 0.0) penalise();
@@ -110,26 +139,34 @@ MotionDesigns::MotionDesigns(const Settings& settings) : settings_(settings) {
   read_clear();
   read_cost();
   const Eigen::VectorXd middle = this->middle();
-  const Values all = values(middle);                                           // says what is wrong with it
-  if (settings.text("motion.first-guess") == "simulated") path(middle, 0, 0);  // says what the simulation cannot have
+  const Values all = values(middle);        // says what is wrong with it
+  if (keys_.simulated) path(middle, 0, 0);  // says what the simulation cannot have
   if (!settings.variables.empty()) return;
   if (const std::string complaint = postures(all).odds; !complaint.empty()) throw ConfigError(complaint);
   if (const std::string complaint = overlap(all, middle); !complaint.empty())
     throw ConfigError(settings.file + ": " + complaint);
 }
 
-MotionDesigns MotionDesigns::halved() const {
-  MotionDesigns finer = *this;
-  for (Phase& phase : finer.phases_) phase.intervals *= 2;
-  for (Contact& contact : finer.contacts_) contact.node *= 2;
-  return finer;
+std::vector<PhaseOutline> MotionDesigns::outline() const {
+  std::vector<PhaseOutline> all;
+  for (const Phase& phase : phases_) all.push_back({phase.name, phase.held, phase.intervals});
+  return all;
 }
 
-Eigen::VectorXd MotionDesigns::middle() const {
-  Eigen::VectorXd all(static_cast<Eigen::Index>(settings_.variables.size()));
-  for (std::size_t i = 0; i < settings_.variables.size(); ++i)
-    all(static_cast<Eigen::Index>(i)) = 0.5 * (settings_.variables[i].lower + settings_.variables[i].upper);
-  return all;
+std::shared_ptr<const MotionDescription> MotionDesigns::on_mesh(int count) const {
+  auto other = std::make_shared<MotionDesigns>(*this);
+  const int now = intervals();
+  bool fits = true;
+  const auto scale = [&](int& number) {
+    fits = fits && number * count % now == 0;
+    number = number * count / now;
+  };
+  for (Phase& phase : other->phases_) {
+    scale(phase.intervals);
+    fits = fits && phase.intervals >= 2;
+  }
+  for (Contact& contact : other->contacts_) scale(contact.node);
+  return fits ? other : nullptr;
 }
 
 void MotionDesigns::read_parameters() {
@@ -506,7 +543,11 @@ dmoc::ForceCondition MotionDesigns::force_condition(const Expression& e, const V
   return condition;
 }
 
-std::string MotionDesigns::refusal(const Eigen::VectorXd& design) const {
+MotionDescription::Refusal MotionDesigns::refusal(const Eigen::VectorXd& design) const {
+  return {complaint(design), true};
+}
+
+std::string MotionDesigns::complaint(const Eigen::VectorXd& design) const {
   const Values all = values(design);
   for (const auto& [text, condition] : requirements_) {
     std::vector<double> numbers;

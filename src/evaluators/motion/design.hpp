@@ -11,10 +11,10 @@
 
 #include "dmoc/contact_rows.hpp"
 #include "dmoc/path_function.hpp"
-#include "dmoc/separation.hpp"
-#include "dmoc/worst_row.hpp"
+#include "evaluators/motion/description.hpp"
 #include "evaluators/motion/placement.hpp"
 #include "evaluators/motion/relabel.hpp"
+#include "settings/key_table.hpp"
 #include "settings/settings.hpp"
 
 namespace dodyn::evaluators {
@@ -23,37 +23,20 @@ namespace dodyn::evaluators {
 std::vector<DesignVariable> motion_variables(const Settings& so_far);
 std::vector<ini::SectionKind> motion_sections();
 
-// What touches, of a contact's part: a corner, or an edge and the one that it meets; neither where a point does.
-struct Touching {
-  int corner = -1;
-  std::optional<dmoc::EdgePair> edges = {};
-  bool operator==(const Touching&) const = default;
+struct MotionKeys {
+  std::string model;
+  int steps = 1;
+  bool simulated = false;  // the first guess
+  bool penalty = false;
+  double stiffness = 20.0, width = 1e-4;  // N/m, m
 };
-
-// Where a motion goes, phase by phase: coordinates at its nodes, [K + 1, n], about references (in space) or none.
-struct MotionPath {
-  std::vector<Eigen::MatrixXd> q;
-  std::vector<std::vector<dmoc::Reference>> references;
-  std::vector<double> duration;    // of the phases, s
-  std::vector<Touching> touching;  // of every contact
-  bool simulated = false;          // it moves as nothing drives it
-};
-
-// A transcription with the planes that keep bodies clear of each other.
-struct TranscribedMotion {
-  dmoc::MotionProblem problem;
-  dmoc::SeparatingPlanes separation;
-  std::vector<std::function<void(Eigen::VectorXd&)>> begin = {};  // of contacts, what gives a start their unknowns
-  dmoc::AskedRows asked = {};
-};
-// What a point that meets not all of it misses: the parts that overlap most, and the row that is missed most, where and when.
-std::string missed(const TranscribedMotion& planned, const Eigen::VectorXd& x);
+const KeyTable<MotionKeys>& motion_keys();
 
 // Parts that stand in contact at the start or the goal may come this much nearer in the interval there, m: planes between
 // them would have no room otherwise.
 inline constexpr double contact_slack = 1e-7;
 
-class MotionDesigns {
+class MotionDesigns final : public MotionDescription {
  public:
   // Throws ConfigError.
   explicit MotionDesigns(const Settings& settings);
@@ -79,43 +62,44 @@ class MotionDesigns {
     std::optional<Expression> friction;
     int node = 0;  // of its phase, where a penalty leaves that whole: near it, starts touch
   };
-  // The same motion on twice as many intervals.
-  MotionDesigns halved() const;
   const std::vector<Contact>& contacts() const { return contacts_; }
   // Contacts push by an energy of overlap (dmoc/penalty.hpp) in place of an event; C, N/m; 0: they do not.
   double penalty() const { return stiffness_; }
   // How deep a contact overlaps at each row of coordinates about no reference, m.
   Eigen::VectorXd depths(const Contact& contact, const Eigen::VectorXd& design, const Eigen::MatrixXd& q) const;
-  const std::string& text() const { return text_; }  // of the model
-  std::string model_name() const { return settings_.text("motion.model"); }
-  const dmoc::System& system() const { return *system_; }
   const std::vector<Phase>& phases() const { return phases_; }
   bool periodic() const { return periodic_; }
-  // Plain numbers of a design. Throws ConfigError where the model refuses it.
-  systems::Values<double> plain(const Eigen::VectorXd& design) const;
-
-  // About the references of a path. `size`: of the bodies that keep clear of each other, which may be grown.
-  TranscribedMotion plan(const Eigen::VectorXd& design, const MotionPath& path, double size = 1.0) const;
-  // Where start number `number` goes: coordinates from the start to the goal by way points, or about the guess, bent at
-  // random; straight on the first one where bodies are placed.
+  // Initial guess `number`: coordinates from the start to the goal by way points, or about the guess, bent at random; straight
+  // on the first one where bodies are placed.
   MotionPath path(const Eigen::VectorXd& design, std::uint64_t seed, int number) const;
-  // The path of a point that was found; of rows of coordinates about none, phase after phase.
-  MotionPath path_of(const dmoc::MotionProblem& problem, const Eigen::VectorXd& x, const Eigen::VectorXd& design) const;
-  // Gives it references, and the corners that touch.
-  void refer(MotionPath& path, const Eigen::VectorXd& design) const;
-  // Unknowns along a path, without controls.
-  Eigen::VectorXd start(const TranscribedMotion& planned, const MotionPath& path) const;
   // Pairs of parts that are to keep clear of each other.
   std::vector<dmoc::PartPair> pairs(const Eigen::VectorXd& design) const;
-  Eigen::VectorXd middle() const;  // of the ranges of the design variables
   // Restitution and friction of a contact; what sticks without a limit has an infinite one.
   std::pair<double, double> bounce(const Contact& contact, const Eigen::VectorXd& design) const;
-  int grow() const { return grow_; }
   bool keeps_clear() const { return !clear_.empty(); }
-  // Of every actuator: whether the cost depends on it.
-  std::vector<bool> has_cost() const;
-  // Empty, or which requirement a design does not meet.
-  std::string refusal(const Eigen::VectorXd& design) const;
+
+  std::string section() const override { return "motion"; }
+  const std::string& text() const override { return text_; }
+  std::string model_name() const override { return settings_.text("motion.model"); }
+  const dmoc::System& system() const override { return *system_; }
+  std::vector<PhaseOutline> outline() const override;
+  std::shared_ptr<const MotionDescription> on_mesh(int intervals) const override;
+  systems::Values<double> plain(const Eigen::VectorXd& design) const override;
+  Eigen::VectorXd middle() const { return MotionDescription::middle(settings_); }
+  std::vector<bool> has_cost() const override;
+  Refusal refusal(const Eigen::VectorXd& design) const override;
+  TranscribedMotion plan(const Eigen::VectorXd& design, const MotionPath& path, double size = 1.0) const override;
+  MotionPath initial_guess(const Eigen::VectorXd& design, std::uint64_t seed, int number) const override;
+  void refer(MotionPath& path, const Eigen::VectorXd& design) const override;
+  int grow() const override { return grow_; }
+  std::vector<Measure> measures(const Seen* seen) const override;
+  Examined examined(const Eigen::VectorXd& design, const Trajectory& trajectory, const MetricOf& metric) const override;
+  ContinuousPlan continuous_plan() const override;
+  std::string report(const MetricOf& metric) const override;
+  Channels more_channels() const override;
+  std::vector<Eigen::MatrixXd> more_values(const Seen& seen) const override;
+  std::optional<Simulated> drive_forward(const Outcome& archived) const override;
+  std::optional<systems::Place<double>> landing(int phase, const Eigen::VectorXd& design) const override;
 
  private:
   using Coefficient = dmoc::Coefficient;
@@ -189,7 +173,10 @@ class MotionDesigns {
   Coefficient evaluated(const Expression& e, const Values& values) const;
   dmoc::ForceCondition force_condition(const Expression& e, const Values& values) const;
 
+  std::string complaint(const Eigen::VectorXd& design) const;  // empty, or which requirement a design does not meet
+
   Settings settings_;
+  MotionKeys keys_;
   std::string text_;
   std::shared_ptr<const dmoc::System> system_;
   std::vector<std::pair<std::string, Expression>> parameters_;  // of the configuration

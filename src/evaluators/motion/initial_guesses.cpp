@@ -7,6 +7,7 @@
 
 #include "dmoc/attitudes.hpp"
 #include "evaluators/motion/design.hpp"
+#include "record/random.hpp"
 
 namespace dodyn::evaluators {
 
@@ -214,51 +215,13 @@ MotionPath MotionDesigns::path(const Eigen::VectorXd& design, std::uint64_t seed
   return path;
 }
 
+MotionPath MotionDesigns::initial_guess(const Eigen::VectorXd& design, std::uint64_t seed, int number) const {
+  return path(design, evaluation_seed(seed, number), number);
+}
+
 void MotionDesigns::refer(MotionPath& path, const Eigen::VectorXd& design) const {
   path.touching = touching(values(design), path);
-  path.references.clear();
-  if (system_->charts().empty()) return;
-  dmoc::Reference last;
-  for (Eigen::MatrixXd& q : path.q) {
-    path.references.push_back(references_along(*system_, q, last));
-    last = path.references.back().back();
-  }
-}
-
-MotionPath MotionDesigns::path_of(const dmoc::MotionProblem& problem, const Eigen::VectorXd& x,
-                                  const Eigen::VectorXd& design) const {
-  MotionPath path;
-  const dmoc::Attitudes attitudes(*system_);
-  for (int i = 0; i < problem.phases(); ++i) {
-    const auto& index = problem.index(i);
-    const auto& moving = problem.functions(i).moving;
-    Eigen::MatrixXd q = Eigen::MatrixXd::Zero(index.intervals + 1, system_->n());
-    for (int k = 0; k <= index.intervals; ++k) {
-      for (std::size_t j = 0; j < moving.size(); ++j) q(k, moving[j]) = x(index.theta(k) + static_cast<int>(j));
-      q.row(k) = attitudes.moved(q.row(k).transpose(), problem.reference(i, k), system_->no_reference()).transpose();
-    }
-    path.q.push_back(std::move(q));
-    path.duration.push_back(index.duration >= 0 ? x(index.duration) : problem.phase(i).duration.value);
-  }
-  refer(path, design);
-  return path;
-}
-
-Eigen::VectorXd MotionDesigns::start(const TranscribedMotion& planned, const MotionPath& path) const {
-  const dmoc::MotionProblem& problem = planned.problem;
-  Eigen::VectorXd x = Eigen::VectorXd::Zero(problem.problem().lower.size());
-  for (int i = 0; i < problem.phases(); ++i) {
-    const auto& index = problem.index(i);
-    const auto& moving = problem.functions(i).moving;
-    for (int k = 0; k <= index.intervals; ++k)
-      for (std::size_t j = 0; j < moving.size(); ++j)
-        x(index.theta(k) + static_cast<int>(j)) = path.q[static_cast<std::size_t>(i)](k, moving[j]);
-    if (index.duration >= 0) x(index.duration) = path.duration[static_cast<std::size_t>(i)];
-  }
-  problem.fill(x);
-  for (const auto& begin : planned.begin) begin(x);
-  planned.separation.fill(problem, x);
-  return x;
+  MotionDescription::refer(path, design);
 }
 
 }  // namespace dodyn::evaluators

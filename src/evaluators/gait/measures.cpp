@@ -1,0 +1,147 @@
+// What is measured, examined and reported of gaits.
+#include <cmath>
+#include <utility>
+
+#include "evaluators/gait/design.hpp"
+#include "evaluators/motion/trajectory.hpp"
+#include "record/text.hpp"
+
+namespace dodyn::evaluators {
+
+std::vector<Measure> GaitDesigns::measures(const Seen* seen) const {
+  using dmoc::GaitReport;
+  static const std::vector<std::pair<Quantity, double GaitReport::*>> columns = {
+      {{"absolute_work", "J", "of all joints, as gait.work-rule says"}, &GaitReport::absolute_work},
+      {{"positive_work", "J", "its positive part"}, &GaitReport::positive_work},
+      {{"signed_work", "J", "torque x change of angle, what the equations of motion take up"},
+       &GaitReport::signed_work},
+      {{"squared_torque", "N2 m2 s", "integral of the squared torques"}, &GaitReport::squared_torque},
+      {{"max_torque", "N m", "largest torque"}, &GaitReport::largest_torque},
+      {{"min_normal_force", "N", "smallest normal force of the ground on the stance foot; negative: it would pull"},
+       &GaitReport::smallest_normal_force},
+      {{"max_friction_ratio", "1", "largest |tangential| / normal contact force; infinite where the ground would pull"},
+       &GaitReport::largest_friction_ratio},
+      {{"normal_impulse", "N s", "normal impulse on the new foot at touch-down"}, &GaitReport::normal_impulse},
+      {{"impulse_friction_ratio", "1", "|tangential| / normal impulse at touch-down"},
+       &GaitReport::impulse_friction_ratio},
+      {{"min_clearance", "m", "least height of the swing foot at inner nodes"}, &GaitReport::smallest_clearance},
+      {{"max_foot_penetration", "m", "how far the swing foot gets under the ground, between nodes too"},
+       &GaitReport::largest_scuff},
+      {{"scrape", "m", "way of the swing foot while it is lower than 1 mm, between nodes too"}, &GaitReport::scrape},
+      {{"foot_way", "m", "whole way of the swing foot along the ground"}, &GaitReport::foot_way},
+      {{"min_knee_flexion", "rad", "least flexion of a knee; negative: it overextends"},
+       &GaitReport::smallest_knee_flexion},
+      {{"max_knee_flexion", "rad", "largest flexion of a knee"}, &GaitReport::largest_knee_flexion},
+      {{"max_joint_step", "rad", "largest turn of a joint in one time step"}, &GaitReport::largest_turn},
+      {{"max_foot_height", "m", "largest height of the swing foot"}, &GaitReport::largest_lift},
+      {{"max_torque_jump", "N m", "largest torque of one time step over those of both its neighbours"},
+       &GaitReport::largest_spike},
+      {{"min_leg_distance", "m", "least distance of links of different legs, at nodes and between them"},
+       &GaitReport::smallest_leg_distance},
+      {{"leg_crossings", "1",
+        "time steps in which it is below twice gait.leg-radius by more than a tenth; in the plane, where they may, in "
+        "which links cross"},
+       &GaitReport::leg_crossings},
+      {{"leg_order_violations", "1",
+        "time steps in which, seen from the side, the swing leg passes the stance leg on its wrong side; in space"},
+       &GaitReport::wrong_sides},
+      {{"energy_balance", "J",
+        "signed work, and that of gravity on a slope, less impact loss: what dampers and other forces take; without "
+        "them it vanishes with the square of the time step"},
+       &GaitReport::energy_balance},
+  };
+  GaitReport report;
+  if (seen) report = problem(seen->design, gait_.intervals).report(seen->solved.solution.x);
+  std::vector<Measure> all;
+  for (const auto& [quantity, member] : columns) all.push_back({quantity, seen ? report.*member : not_a_number});
+  return all;
+}
+
+Examined GaitDesigns::examined(const Eigen::VectorXd& design, const Trajectory& trajectory,
+                               const MetricOf& metric) const {
+  Examined m;
+  m.smallest_knee_flexion = metric("min_knee_flexion");
+  m.largest_knee_flexion = metric("max_knee_flexion");
+  m.pull = -metric("min_normal_force");
+  m.pulls_at_touch_down = metric("normal_impulse") < -1e-9;
+  if (!may_cross()) m.close_legs = static_cast<int>(metric("leg_crossings"));
+  m.wrong_sides = static_cast<int>(metric("leg_order_violations"));
+  m.scuff = metric("max_foot_penetration");
+  m.scrape = metric("scrape");
+  m.foot_way = metric("foot_way");
+  m.turn = metric("max_joint_step");
+  m.work = metric("absolute_work");
+  if (system().simply_actuated()) m.balance = metric("energy_balance");
+  m.lift = metric("max_foot_height");
+  m.spike = metric("max_torque_jump");
+  m.largest_control = metric("max_torque");
+  if (!trajectory.empty() && !std::isfinite(gait_.torque_limit)) {
+    using C = MotionChannel;
+    const auto& values = trajectory.values;
+    m.exertions = exertions(system().model().tree<double>(plain(design).numbers), values[C::time].col(0),
+                            values[C::coordinates], values[C::controls], has_cost());
+  }
+  return m;
+}
+
+std::string GaitDesigns::report(const MetricOf& metric) const {
+  std::string s;
+  const auto line = [&](const std::string& words) { s += "  " + words + "\n"; };
+  s += "work and torque\n";
+  line(formatted("absolute work %.5g J, positive %.5g J, signed %.5g J", metric("absolute_work"),
+                 metric("positive_work"), metric("signed_work")));
+  line(formatted("integral of squared torque %.5g N2 m2 s, largest torque %.4g N m", metric("squared_torque"),
+                 metric("max_torque")));
+  line(formatted("impact loss %.5g J; energy balance %.1e J (signed work less impact loss, %s)", metric("impact_loss"),
+                 metric("energy_balance"),
+                 system().simply_actuated() ? "vanishes as h^2" : "what dampers and other forces take"));
+  s += "feasibility\n";
+  const double normal = metric("min_normal_force"), friction = metric("max_friction_ratio");
+  line(normal > 0.0 ? formatted("contact force: normal at least %.4g N, friction ratio at most %.3f", normal, friction)
+                    : formatted("contact force: NOT FEASIBLE, the ground would have to pull with %.4g N", -normal));
+  const double impulse = metric("normal_impulse");
+  line(impulse > 0.0
+           ? formatted("touch-down impulse: normal %.4g N s, friction ratio %.3f", impulse,
+                       metric("impulse_friction_ratio"))
+           : formatted("touch-down impulse: NOT FEASIBLE, the ground would have to pull with %.4g N s", -impulse));
+  line(formatted("swing foot at least %.2e m above the ground at inner nodes, at most %.2e m under it between nodes",
+                 metric("min_clearance"), metric("max_foot_penetration")));
+  const double flexion = metric("min_knee_flexion");
+  line(formatted("least knee flexion %.3f rad", flexion) +
+       (flexion >= -1e-8   ? ""
+        : gait_.knee_stops ? " (the knee stops are violated)"
+                           : " (a knee overextends; gait.knee-stops would forbid it)"));
+  if (walker().base == 2)
+    line(formatted("legs cross in %.0f of %.0f time steps (they may, in the plane)", metric("leg_crossings"),
+                   metric("intervals")));
+  else if (gait_.leg_radius == 0.0)
+    line(formatted("legs at least %.4f m apart (gait.leg-radius would keep them apart)", metric("min_leg_distance")));
+  else
+    line(formatted(
+        "legs at least %.4f m apart, between nodes too; closer than 1.8 gait.leg-radius in %.0f of %.0f time steps",
+        metric("min_leg_distance"), metric("leg_crossings"), metric("intervals")));
+  return s;
+}
+
+namespace {
+
+std::vector<std::string> force_names(int base) {
+  return base == 2 ? std::vector<std::string>{"tangential", "normal"}
+                   : std::vector<std::string>{"forward", "left", "normal"};
+}
+
+}  // namespace
+
+MotionDescription::Forces GaitDesigns::forces() const {
+  return {"contact_force", "N", "force of the ground on the stance foot", walker_->feet(), force_names(walker_->base)};
+}
+
+Channels GaitDesigns::more_channels() const {
+  return {{"impulse", "N s", "impulse of the ground on the new foot at touch-down", 1, force_names(walker_->base)}};
+}
+
+std::vector<Eigen::MatrixXd> GaitDesigns::more_values(const Seen& seen) const {
+  return {seen.motion.events.front().impulse.head(walker_->base).transpose()};
+}
+
+}  // namespace dodyn::evaluators

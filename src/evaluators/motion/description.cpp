@@ -1,0 +1,90 @@
+#include "evaluators/motion/description.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "dmoc/attitudes.hpp"
+
+namespace dodyn::evaluators {
+
+int MotionDescription::intervals() const {
+  int count = 0;
+  for (const PhaseOutline& phase : outline()) count += phase.intervals;
+  return count;
+}
+int MotionDescription::nodes() const { return intervals() + static_cast<int>(outline().size()); }
+
+Eigen::VectorXd MotionDescription::middle(const Settings& settings) {
+  Eigen::VectorXd middle(static_cast<Eigen::Index>(settings.variables.size()));
+  for (std::size_t i = 0; i < settings.variables.size(); ++i)
+    middle(static_cast<Eigen::Index>(i)) = 0.5 * (settings.variables[i].lower + settings.variables[i].upper);
+  return middle;
+}
+
+MotionPath MotionDescription::path_about_none(const dmoc::MotionProblem& problem, const Eigen::VectorXd& x) const {
+  MotionPath path;
+  const dmoc::Attitudes attitudes(system());
+  for (int i = 0; i < problem.phases(); ++i) {
+    const auto& index = problem.index(i);
+    const auto& moving = problem.functions(i).moving;
+    Eigen::MatrixXd q = Eigen::MatrixXd::Zero(index.intervals + 1, system().n());
+    Eigen::MatrixXd u(index.intervals, index.controls);
+    for (int k = 0; k <= index.intervals; ++k) {
+      for (std::size_t j = 0; j < moving.size(); ++j) q(k, moving[j]) = x(index.theta(k) + static_cast<int>(j));
+      q.row(k) = attitudes.moved(q.row(k).transpose(), problem.reference(i, k), system().no_reference()).transpose();
+      if (k < index.intervals) u.row(k) = x.segment(index.control(k), index.controls).transpose();
+    }
+    path.q.push_back(std::move(q));
+    path.controls.push_back(std::move(u));
+    path.duration.push_back(index.duration >= 0 ? x(index.duration) : problem.phase(i).duration.value);
+  }
+  return path;
+}
+
+MotionPath MotionDescription::path_of(const dmoc::MotionProblem& problem, const Eigen::VectorXd& x,
+                                      const Eigen::VectorXd& design) const {
+  MotionPath path = path_about_none(problem, x);
+  path.controls.clear();
+  refer(path, design);
+  return path;
+}
+
+void MotionDescription::refer(MotionPath& path, const Eigen::VectorXd&) const {
+  path.references.clear();
+  if (system().charts().empty()) return;
+  dmoc::Reference last;
+  for (Eigen::MatrixXd& q : path.q) {
+    path.references.push_back(references_along(system(), q, last));
+    last = path.references.back().back();
+  }
+}
+
+Eigen::VectorXd MotionDescription::start(const TranscribedMotion& planned, const MotionPath& path) const {
+  const dmoc::MotionProblem& problem = planned.problem;
+  Eigen::VectorXd x = Eigen::VectorXd::Zero(problem.problem().lower.size());
+  for (int i = 0; i < problem.phases(); ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    const auto& index = problem.index(i);
+    const auto& moving = problem.functions(i).moving;
+    for (int k = 0; k <= index.intervals; ++k)
+      for (std::size_t j = 0; j < moving.size(); ++j)
+        x(index.theta(k) + static_cast<int>(j)) = path.q[at](k, moving[j]);
+    for (int k = 0; k < index.intervals && !path.controls.empty(); ++k)
+      x.segment(index.control(k), index.controls) = path.controls[at].row(k).transpose();
+    if (index.duration >= 0) x(index.duration) = path.duration[at];
+  }
+  problem.fill(x);
+  for (const auto& begin : planned.begin) begin(x);
+  planned.separation.fill(problem, x);
+  return x;
+}
+
+MotionDescription::Forces MotionDescription::forces() const {
+  Forces all;
+  all.names = system().structure().coordinate_names;
+  all.coordinates.resize(all.names.size());
+  std::iota(all.coordinates.begin(), all.coordinates.end(), 0);
+  return all;
+}
+
+}  // namespace dodyn::evaluators

@@ -1,0 +1,297 @@
+// What is measured, examined and reported of motions in phases.
+#include <Eigen/Cholesky>
+#include <Eigen/Geometry>
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "dmoc/attitudes.hpp"
+#include "dmoc/gait.hpp"
+#include "evaluators/motion/design.hpp"
+#include "evaluators/motion/forward.hpp"
+#include "evaluators/motion/pictures.hpp"
+#include "evaluators/motion/trajectory.hpp"
+#include "record/text.hpp"
+#include "systems/mass_matrix.hpp"
+
+namespace dodyn::evaluators {
+
+namespace {
+
+// Sums and extremes over the phases of a motion.
+struct Totals {
+  double time = 0.0, largest = 0.0, squared = 0.0, work = 0.0, drift = 0.0;
+  double normal = not_a_number;   // force on what stands, smallest
+  std::vector<double> durations;  // s
+};
+Totals totals_of(const MotionDescription::Seen& seen) {
+  const dmoc::MotionProblem& problem = seen.solved.planned.problem;
+  const auto& tree = problem.system().structure();
+  Totals all;
+  for (int i = 0; i < problem.phases(); ++i) {
+    const dmoc::PhaseMotion& m = seen.motion.phases[static_cast<std::size_t>(i)];
+    const auto& held = problem.functions(i).held;
+    const Eigen::Index K = m.u.rows();
+    if (!held.empty() && held.front() == 0 && static_cast<int>(held.size()) >= tree.dimension) {
+      const double least = m.held_force.col(tree.dimension - 1).minCoeff();
+      all.normal = std::isfinite(all.normal) ? std::min(all.normal, least) : least;
+    }
+    for (Eigen::Index k = 0; k < K; ++k) {
+      if (k > 0) all.drift = std::max(all.drift, std::abs(m.energy(k) - m.energy(k - 1)));
+      for (Eigen::Index a = 0; a < m.u.cols(); ++a) {
+        const int c = tree.actuators[static_cast<std::size_t>(a)].coordinate;
+        if (c >= 0) all.work += std::abs(m.u(k, a) * (m.q(k + 1, c) - m.q(k, c)));
+      }
+    }
+    if (m.u.size() > 0) all.largest = std::max(all.largest, m.u.cwiseAbs().maxCoeff());
+    all.squared += m.h * m.u.squaredNorm();
+    all.durations.push_back(m.h * static_cast<double>(K));
+    all.time += all.durations.back();
+  }
+  return all;
+}
+
+// Rows of the trajectory that are a phase's nodes.
+struct Nodes {
+  Eigen::Index first = 0, intervals = 0;
+};
+
+// Kinetic and potential energy at a row, J, with the momenta of what moves.
+double energy_at(const systems::Tree<double>& tree, const std::vector<int>& moving, const Eigen::VectorXd& q,
+                 const Eigen::VectorXd& p) {
+  const std::vector<double> at(q.begin(), q.end()), still(at.size(), 0.0);
+  const Eigen::MatrixXd M = systems::mass_matrix(tree, at);
+  const Eigen::MatrixXd moved = M(moving, moving);
+  const Eigen::VectorXd push = p(moving);
+  return 0.5 * push.dot(moved.llt().solve(push)) - tree.lagrangian(at.data(), still.data());
+}
+
+double largest_turn(const dmoc::System& system, const Eigen::MatrixXd& q, const Nodes& nodes) {
+  const auto& tree = system.structure();
+  const dmoc::Attitudes attitudes(system);
+  double largest = 0.0;
+  for (Eigen::Index k = nodes.first; k < nodes.first + nodes.intervals; ++k) {
+    for (const auto& link : tree.links)
+      for (std::size_t i = 0; i < link.moves.size(); ++i)
+        if (const int c = link.first + static_cast<int>(i);
+            link.moves[i].kind == systems::Move::turn && !system.is_chart(c))
+          largest = std::max(largest, std::abs(q(k + 1, c) - q(k, c)));
+    for (std::size_t c = 0; c < system.charts().size(); ++c) {
+      const auto attitude = [&](Eigen::Index row) {
+        return attitudes.rotation(c, q.row(row).transpose(), system.no_reference());
+      };
+      largest = std::max(largest, Eigen::AngleAxisd(attitude(k).transpose() * attitude(k + 1)).angle());
+    }
+  }
+  return largest;
+}
+
+// Work of the actuators, all on coordinates, and what of it the energy does not show.
+void add_energies(const systems::Tree<double>& tree, const std::vector<int>& moving, const Eigen::MatrixXd& q,
+                  const Eigen::MatrixXd& p, const Eigen::MatrixXd& u, const Nodes& nodes, Examined& m) {
+  for (std::size_t a = 0; a < tree.actuators.size(); ++a)
+    for (Eigen::Index k = nodes.first; k < nodes.first + nodes.intervals; ++k) {
+      const int c = tree.actuators[a].coordinate;
+      const double work = u(k, static_cast<Eigen::Index>(a)) * (q(k + 1, c) - q(k, c));
+      m.balance += work;
+      m.work += std::abs(work);
+    }
+  const auto energy = [&](Eigen::Index at) {
+    return energy_at(tree, moving, q.row(at).transpose(), p.row(at).transpose());
+  };
+  m.balance -= energy(nodes.first + nodes.intervals) - energy(nodes.first);
+}
+
+// Of a foot that is the root: how the ground would pull it, or how it moves along and under the ground.
+void add_foot(int up, bool stands, const Eigen::MatrixXd& q, const Eigen::MatrixXd& force, const Nodes& nodes,
+              Examined& m) {
+  if (stands) {
+    const double pull = -force.col(up).segment(nodes.first, nodes.intervals + 1).minCoeff();
+    m.pull = std::isfinite(m.pull) ? std::max(m.pull, pull) : pull;
+    return;
+  }
+  if (!std::isfinite(m.scuff)) m.scuff = m.scrape = m.foot_way = 0.0;
+  for (Eigen::Index k = nodes.first; k < nodes.first + nodes.intervals; ++k) {
+    const double way = (q.row(k + 1) - q.row(k)).head(up).norm();
+    m.scuff = std::max(m.scuff, -q(k + 1, up));
+    m.foot_way += way;
+    if (std::max(q(k, up), q(k + 1, up)) < dmoc::scrape_height) m.scrape += way;
+  }
+}
+
+// The control that exceeds both neighbours in time by the largest share of its largest value.
+void examine_controls(const Eigen::MatrixXd& u, const std::vector<Nodes>& phases, Examined& m) {
+  for (Eigen::Index a = 0; a < u.cols(); ++a) {
+    double spike = 0.0, largest = 0.0;
+    for (const Nodes& nodes : phases) {
+      const auto size = [&](Eigen::Index k) { return std::abs(u(nodes.first + k, a)); };
+      for (Eigen::Index k = 0; k < nodes.intervals; ++k) largest = std::max(largest, size(k));
+      for (Eigen::Index k = 1; k + 1 < nodes.intervals; ++k)
+        spike = std::max(spike, size(k) - std::max(size(k - 1), size(k + 1)));
+    }
+    if (largest > 0.0 && spike * std::max(m.largest_control, 1e-300) >= m.spike * largest) {
+      m.spike = spike;
+      m.largest_control = largest;
+    }
+  }
+}
+
+void examine_knees(const systems::Tree<double>& tree, const Eigen::MatrixXd& q, Examined& m) {
+  for (const auto& knee : tree.knees) {
+    const Eigen::VectorXd flexion = knee.flexion * q.col(knee.coordinate);
+    const double least = flexion.minCoeff(), most = flexion.maxCoeff();
+    m.smallest_knee_flexion = std::isfinite(m.smallest_knee_flexion) ? std::min(m.smallest_knee_flexion, least) : least;
+    m.largest_knee_flexion = std::isfinite(m.largest_knee_flexion) ? std::max(m.largest_knee_flexion, most) : most;
+  }
+}
+
+}  // namespace
+
+std::vector<Measure> MotionDesigns::measures(const Seen* seen) const {
+  const Totals totals = seen ? totals_of(*seen) : Totals{};
+  std::vector<Measure> all = {
+      {{"duration", "s", "of all phases"}, totals.time},
+      {{"max_control", "", "largest |control|"}, totals.largest},
+      {{"squared_control", "", "integral of the squared controls"}, totals.squared},
+      {{"absolute_work", "J", "sum of |control x change of its coordinate|, of actuators on coordinates"}, totals.work},
+      {{"min_normal_force", "N", "smallest force along the last held coordinate; not a number where nothing is held"},
+       totals.normal},
+      {{"energy_drift", "J", "largest change of the discrete energy from one interval to the next within a phase"},
+       totals.drift},
+  };
+  for (std::size_t i = 0; i < phases_.size(); ++i)
+    all.push_back({{"duration_" + phases_[i].name, "s", "of the phase"}, seen ? totals.durations[i] : not_a_number});
+  for (const Contact& contact : contacts_) {
+    double when = not_a_number, depth = not_a_number;
+    if (seen && stiffness_ > 0.0) {
+      Eigen::Index deepest = 0;
+      const auto& values = seen->trajectory.values;
+      depth = depths(contact, seen->design, values[MotionChannel::coordinates]).maxCoeff(&deepest);
+      when = values[MotionChannel::time](deepest, 0);
+    } else if (seen) {
+      when = std::accumulate(totals.durations.begin(), totals.durations.begin() + contact.phase + 1, 0.0);
+    }
+    all.push_back(
+        {{"contact_" + contact.name, "s", stiffness_ > 0.0 ? "when it overlaps most" : "when it touches"}, when});
+    if (stiffness_ > 0.0)
+      all.push_back({{"overlap_" + contact.name, "m", "how deep it overlaps then; apart: below 0"}, depth});
+  }
+  if (!keeps_clear()) return all;
+  dmoc::Clearance clear;
+  const auto* solved = seen ? &seen->solved : nullptr;
+  if (solved)
+    clear = dmoc::clearance(solved->planned.problem, solved->solution.x, solved->planned.separation.pairs(), 20);
+  all.push_back({{"clearance_at_nodes", "m", "least distance of parts that keep clear of each other; overlap: below 0"},
+                 clear.at_nodes});
+  all.push_back({{"clearance", "m", "the same on a mesh twenty times finer"}, clear.between});
+  return all;
+}
+
+Examined MotionDesigns::examined(const Eigen::VectorXd& design, const Trajectory& trajectory,
+                                 const MetricOf& metric) const {
+  Examined m;
+  if (keeps_clear()) m.overlap = -metric("clearance");
+  if (trajectory.empty()) return m;
+  const auto tree = system_->model().tree<double>(plain(design).numbers);
+  using C = MotionChannel;
+  const auto& values = trajectory.values;
+  const Eigen::MatrixXd &q = values[C::coordinates], &u = values[C::controls];
+  // Energies are those of the model alone: no dampers, no overlap of parts, no contacts that take or give some.
+  const bool conserves =
+      !tree.actuators.empty() && system_->simply_actuated() && system_->charts().empty() && contacts_.empty();
+  if (conserves) m.work = m.balance = 0.0;
+  // A root whose place is held in some phases and free in others is a foot.
+  std::vector<int> root(static_cast<std::size_t>(tree.dimension));
+  std::iota(root.begin(), root.end(), 0);
+  const auto stands = [&](const Phase& phase) {
+    return std::includes(phase.held.begin(), phase.held.end(), root.begin(), root.end());
+  };
+  const auto standing = std::count_if(phases_.begin(), phases_.end(), stands);
+  const bool has_foot = standing > 0 && standing < static_cast<std::ptrdiff_t>(phases_.size());
+  m.turn = 0.0;
+  std::vector<Nodes> all;
+  for (const Phase& phase : phases_) {
+    all.push_back({all.empty() ? 0 : all.back().first + all.back().intervals + 1, phase.intervals});
+    m.turn = std::max(m.turn, largest_turn(*system_, q, all.back()));
+    if (conserves) add_energies(tree, system_->pinned(phase.held).moving, q, values[C::momenta], u, all.back(), m);
+    if (has_foot) add_foot(tree.dimension - 1, stands(phase), q, values[C::forces], all.back(), m);
+  }
+  examine_controls(u, all, m);
+  examine_knees(tree, q, m);
+  if (metric("intervals") > intervals()) {  // a thinned trajectory shows no time steps
+    m.turn = m.balance = not_a_number;
+    m.spike = 0.0;
+  }
+  m.exertions = exertions(tree, values[C::time].col(0), q, u, has_cost());
+  return m;
+}
+
+ContinuousPlan MotionDesigns::continuous_plan() const {
+  ContinuousPlan plan;
+  const auto say = [&](const std::string& words) { plan.note += (plan.note.empty() ? "" : "; ") + words; };
+  if (stiffness_ > 0.0) {
+    say("contacts push by an energy of overlap");
+    return plan;
+  }
+  for (std::size_t i = 0; i < phases_.size(); ++i) {
+    const Phase& phase = phases_[i];
+    const auto contact = std::find_if(contacts_.begin(), contacts_.end(),
+                                      [&](const Contact& c) { return c.phase + 1 == static_cast<int>(i); });
+    bool restarts = true;
+    if (i > 0) {
+      const auto& before = phases_[i - 1].held;
+      const bool catches = !std::includes(before.begin(), before.end(), phase.held.begin(), phase.held.end());
+      const bool touches = contact != contacts_.end();
+      if (touches && contact->stays) {
+        say("not driven from [phase " + phase.name + "] on: [contact " + contact->name + "] stays");
+        break;
+      }
+      if (touches) say("restarted after the impact of [contact " + contact->name + "]");
+      if (catches) say("restarted at [phase " + phase.name + "], which holds what moved");
+      restarts = touches || catches;
+    }
+    plan.restarts.push_back(restarts);
+  }
+  return plan;
+}
+
+std::string MotionDesigns::report(const MetricOf& metric) const {
+  std::string s = "motion\n";
+  for (const Phase& phase : phases_)
+    s += formatted("  [phase %s] lasts %.5g s, on %d intervals\n", phase.name.c_str(), metric("duration_" + phase.name),
+                   phase.intervals);
+  for (const Contact& contact : contacts_)
+    s += stiffness_ > 0.0
+             ? formatted("  [contact %s] overlaps by %.4g mm at %.4g s\n", contact.name.c_str(),
+                         1e3 * metric("overlap_" + contact.name), metric("contact_" + contact.name))
+             : formatted("  [contact %s] touches at %.6g s\n", contact.name.c_str(), metric("contact_" + contact.name));
+  s += formatted("  largest control %.4g; integral of squared controls %.5g; absolute work %.5g J\n",
+                 metric("max_control"), metric("squared_control"), metric("absolute_work"));
+  s += formatted("  events lose %.4g J\n", metric("impact_loss"));
+  if (const double normal = metric("min_normal_force"); std::isfinite(normal))
+    s += normal >= -1e-6 ? formatted("  what is held is pushed with at least %.4g N\n", normal)
+                         : formatted("  what is held would have to be pulled with %.4g N\n", -normal);
+  if (keeps_clear())
+    s += formatted("  parts keep %.4g mm clear at nodes, %.4g mm on a mesh twenty times finer\n",
+                   1e3 * metric("clearance_at_nodes"), 1e3 * metric("clearance"));
+  return s;
+}
+
+Channels MotionDesigns::more_channels() const { return picture_channels(*this, nodes()); }
+std::vector<Eigen::MatrixXd> MotionDesigns::more_values(const Seen& seen) const {
+  return pictures(*this, seen.design, seen.trajectory.values[MotionChannel::coordinates]);
+}
+
+std::optional<Simulated> MotionDesigns::drive_forward(const Outcome& archived) const {
+  if (std::any_of(phases_.begin(), phases_.end(), [](const Phase& phase) { return !phase.held.empty(); })) return {};
+  return to_simulated(drive(*this, archived.evaluation.design, archived.trajectory, keys_.steps), keys_.steps);
+}
+
+// A root that is held in the next phase and not in this one is a foot that comes down.
+std::optional<systems::Place<double>> MotionDesigns::landing(int phase, const Eigen::VectorXd&) const {
+  const std::size_t i = static_cast<std::size_t>(phase), count = phases_.size();
+  if (!phases_[i].held.empty() || phases_[(i + 1) % count].held.empty() || (i + 1 == count && !periodic_)) return {};
+  return systems::Place<double>{0, {0.0, 0.0, 0.0}};
+}
+
+}  // namespace dodyn::evaluators

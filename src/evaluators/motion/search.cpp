@@ -1,0 +1,381 @@
+#include "evaluators/motion/search.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+
+#include "evaluators/motion/trajectory.hpp"
+#include "record/text.hpp"
+
+namespace dodyn::evaluators {
+
+using nlp::SolveStatus;
+
+KeyTable<MotionSearch> search_keys(const std::string& section, const std::string& unit, const MotionSearch& defaults) {
+  using S = MotionSearch;
+  return KeyTable<S>(section, defaults)
+      .add("initial-guesses", &S::guesses,
+           {.description = "cold starts per design; the best counts", .minimum = 1, .maximum = 10000})
+      .add("tasks", &S::tasks,
+           {.description = "the starts of a design are divided among so many tasks, which ranks do at the same time",
+            .minimum = 1,
+            .maximum = 10000})
+      .add("coarse-intervals", &S::coarse_intervals,
+           {.description = "cold starts are first solved on so many time steps, all phases together, and of each "
+                           "task's the best on all; 0: each on all",
+            .minimum = 0,
+            .maximum = 10000})
+      .add("refine-count", &S::candidates,
+           {.description = "with coarse-intervals: how many of each task's best coarse solutions are re-solved on the "
+                           "full mesh",
+            .minimum = 1,
+            .maximum = 10000})
+      .add("shifts", &S::shifts,
+           {.description = "the best is tried again with the middle of each phase 1, 2, ... nodes earlier and later; "
+                           "0: not",
+            .minimum = 0,
+            .maximum = 100})
+      .add("accuracy", [](S& s) -> double& { return s.mesh.accuracy; },
+           {.unit = unit,
+            .description =
+                "largest deviation from the plan that the continuous equations of motion may have with feedback; "
+                "beyond it, time steps are halved; 0: any",
+            .minimum = 0.0,
+            .maximum = 1e6})
+      .add("refine-tolerance", [](S& s) -> double& { return s.mesh.tolerance; },
+           {.unit = "1",
+            .description = "time steps of the best are halved until its cost changes by less, relative; 0: never",
+            .minimum = 0.0,
+            .maximum = 1.0})
+      .add("refinements", [](S& s) -> int& { return s.mesh.refinements; },
+           {.description = "time steps are halved at most N times; what misses the accuracy then is refused",
+            .minimum = 0,
+            .maximum = 10})
+      .add("validity-check", &S::refuses, {{"reject", true}, {"warn", false}},
+           {.description =
+                "of what is impossible (a ground that pulls, a knee the wrong way, parts inside each other) or "
+                "what its mesh does not resolve: refuse it as infeasible or not_converged, or report it"})
+      .add("solver", [](S& s) -> nlp::Backend& { return s.options.backend; },
+           {{"native", nlp::Backend::native}, {"ipopt", nlp::Backend::ipopt}, {"slsqp", nlp::Backend::slsqp}},
+           {.description = "solver of the inner problem"})
+      .add("tolerance", [](S& s) -> double& { return s.options.tolerance; },
+           {.unit = "1", .description = "KKT residual to reach", .minimum = 1e-14, .maximum = 1e-2})
+      .add("max-iterations", [](S& s) -> int& { return s.options.max_iterations; },
+           {.description = "iterations per start", .minimum = 1, .maximum = 1e6})
+      .add("time-limit-per-guess", [](S& s) -> double& { return s.options.max_seconds; },
+           {.unit = "s", .description = "time limit per start", .minimum = 1e-3, .maximum = 1e7});
+}
+
+MotionSearch read_search(const KeyTable<MotionSearch>& keys, const Settings& settings,
+                         const MotionDescription& description) {
+  const std::string section = description.section() + ".";
+  const MotionSearch search = keys.read(settings);
+  if (!nlp::available(search.options.backend))
+    throw settings.error(section + "solver", "this build has no Ipopt; allowed are native and slsqp");
+  if (search.tasks > search.guesses)
+    throw settings.error(section + "tasks",
+                         "there are no more than " + section + "initial-guesses = " + std::to_string(search.guesses));
+  const int all = description.intervals(), coarse = search.coarse_intervals;
+  if (coarse > 0 && (coarse >= all || !description.on_mesh(coarse)))
+    throw settings.error(section + "coarse-intervals",
+                         "allowed are 0 and 2 to less than the " + std::to_string(all) +
+                             " intervals of the motion, such that every phase has a whole number of 2 or more and "
+                             "contacts are at nodes");
+  return search;
+}
+
+void SolveTimes::add(const nlp::Solution& solution) {
+  ++solves;
+  iterations += solution.iterations;
+  seconds += solution.seconds;
+  timing.functions += solution.timing.functions;
+  timing.derivatives += solution.timing.derivatives;
+  timing.factorisation += solution.timing.factorisation;
+  timing.factorisations += solution.timing.factorisations;
+}
+
+std::string times_text(const SolveTimes& times) {
+  if (times.solves == 0) return "";
+  const nlp::Timing& timing = times.timing;
+  std::string text =
+      "time of " + std::to_string(times.solves) + " solves, " + std::to_string(times.iterations) + " iterations\n";
+  const auto line = [&](const char* what, double seconds) {
+    text += std::string("  ") + what +
+            formatted("%8.3f s  %5.1f %%  %7.3f ms an iteration\n", seconds, 100.0 * seconds / times.seconds,
+                      1e3 * seconds / std::max(1, times.iterations));
+  };
+  if (timing.factorisations > 0) {  // by the native solver
+    line("derivatives   ", timing.derivatives);
+    line("factorisation ", timing.factorisation);
+    line("line search   ", timing.functions);
+    line("rest          ", times.seconds - timing.derivatives - timing.factorisation - timing.functions);
+  }
+  line("all           ", times.seconds);
+  return text;
+}
+
+namespace {
+
+bool is_solved(const SolvedMotion& m) { return m.solution.status == SolveStatus::solved; }
+
+bool better(const SolvedMotion& a, const SolvedMotion& b) {
+  if (is_solved(a) != is_solved(b)) return is_solved(a);
+  return is_solved(a) ? a.solution.objective < b.solution.objective
+                      : a.solution.residuals.feasibility < b.solution.residuals.feasibility;
+}
+
+// Controls and planes of a point, put into another one of the same layout.
+Eigen::VectorXd controlled(const TranscribedMotion& planned, Eigen::VectorXd x, const Eigen::VectorXd& from) {
+  const auto& problem = planned.problem;
+  for (int i = 0; i < problem.phases(); ++i) {
+    const auto& index = problem.index(i);
+    for (int k = 0; k < index.intervals; ++k)
+      x.segment(index.control(k), index.controls) = from.segment(index.control(k), index.controls);
+  }
+  problem.fill(x);
+  x.tail(planned.separation.variables()) = from.tail(planned.separation.variables());
+  return x;
+}
+
+double farthest_chart(const dmoc::MotionProblem& problem, const Eigen::VectorXd& x) {
+  double farthest = 0.0;
+  for (int i = 0; i < problem.phases(); ++i) {
+    const auto& moving = problem.functions(i).moving;
+    for (int k = 0; k <= problem.index(i).intervals; ++k)
+      for (std::size_t j = 0; j < moving.size(); ++j)
+        if (problem.system().is_chart(moving[j]))
+          farthest = std::max(farthest, std::abs(x(problem.index(i).theta(k) + static_cast<int>(j))));
+  }
+  return farthest;
+}
+
+class Search {
+ public:
+  Search(const MotionSearch& settings, std::shared_ptr<const MotionDescription> description, const Task& task,
+         SolveTimes& times)
+      : settings_(settings), study_(std::move(description)), task_(task), times_(times), cold_(settings.options) {
+    found_.mesh = study_;
+    cold_.push = study_->push_of_cold_start();
+    warm_ = refined_ = settings.options;
+    warm_.warm_start = refined_.warm_start = true;
+    refined_.barrier = study_->barrier_of_refined();
+  }
+
+  FoundMotion run() {
+    if (task_.part == 0 && !task_.warm_start.empty()) from_neighbour();
+    if (settings_.coarse_intervals > 0)
+      from_coarse_guesses();
+    else
+      from_cold_guesses();
+    if (found_.solved > 0) bend();
+    if (found_.ends[static_cast<std::size_t>(SolveStatus::infeasible)] < found_.tried) look();
+    if (found_.solved > 0) refine();
+    found_.out_of_time = out_of_time();
+    return std::move(found_);
+  }
+
+ private:
+  bool out_of_time() const { return found_.best && task_.seconds_left() == 0.0; }
+  const Eigen::VectorXd& design() const { return task_.evaluation.design; }
+
+  // From a path: where bodies are to be grown, through smaller ones; then, where attitudes have come far from their
+  // references, again about new ones; and where another corner has come to lie lower than the one that touches,
+  // or other edges nearer, with those.
+  SolvedMotion solve(const MotionDescription& mesh, MotionPath path, nlp::Options options) {
+    const double limit = std::min(options.max_seconds, std::max(task_.seconds_left(), 1e-3));
+    const auto began = std::chrono::steady_clock::now();
+    if (path.references.empty()) mesh.refer(path, design());
+    std::vector<Touching> touching = path.touching;
+    const int steps = path.controls.empty() ? mesh.grow() : 0;
+    SolvedMotion found{mesh.plan(design(), path, steps > 0 ? 1.0 / (steps + 1) : 1.0), {}, 0};
+    Eigen::VectorXd x = mesh.start(found.planned, path);
+    // What nothing drives obeys all but the goal; a large barrier would throw that away (of ten two-cubes, seven then fail).
+    if (path.simulated) options.warm_start = true, options.barrier = 1e-4;
+    const auto run = [&] {
+      const std::chrono::duration<double> used = std::chrono::steady_clock::now() - began;
+      options.max_seconds = std::max(limit - used.count(), 1e-3);
+      found.solution = nlp::solve(found.planned.problem.problem(), x, options);
+      times_.add(found.solution);
+      found.iterations += found.solution.iterations;
+      x = found.solution.x;
+    };
+    const auto again = [&](double size) {
+      const MotionPath so_far = mesh.path_of(found.planned.problem, x, design());
+      touching = so_far.touching;
+      const Eigen::VectorXd before = x;
+      found.planned = mesh.plan(design(), so_far, size);
+      x = controlled(found.planned, mesh.start(found.planned, so_far), before);
+      run();
+    };
+    run();
+    for (int step = 1; step <= steps && x.allFinite(); ++step) again((step + 1.0) / (steps + 1));
+    for (int i = 0; i < 4 && is_solved(found); ++i) {
+      if (farthest_chart(found.planned.problem, x) < 0.8 * dmoc::chart_limit &&
+          mesh.path_of(found.planned.problem, x, design()).touching == touching)
+        break;
+      options.warm_start = true;
+      again(1.0);
+    }
+    found_.iterations += found.iterations;
+    return found;
+  }
+  SolvedMotion from_guess(const MotionDescription& mesh, int number) {
+    return solve(mesh, mesh.initial_guess(design(), task_.evaluation.seed, number), cold_);
+  }
+  MotionPath path_about_none(const SolvedMotion& motion) const {
+    return study_->path_about_none(motion.planned.problem, motion.solution.x);
+  }
+  // From a motion on another mesh of the same phases.
+  SolvedMotion brought_to(const MotionDescription& mesh, const SolvedMotion& motion) {
+    const auto phases = mesh.outline();
+    const auto resampled = [&](const dmoc::Sampled& phase, std::size_t i) {
+      return dmoc::resampled(mesh.system(), phase, phases[i].intervals);
+    };
+    return solve(mesh, mapped(path_about_none(motion), resampled), refined_);
+  }
+
+  void count(const SolvedMotion& motion) {
+    ++found_.tried;
+    ++found_.ends[static_cast<std::size_t>(motion.solution.status)];
+    found_.solved += is_solved(motion);
+  }
+  void keep(SolvedMotion motion, int start) {
+    const nlp::Solution& s = motion.solution;
+    if (is_solved(motion)) add(found_.optima, {s.objective, 1, s.residuals.largest(), coordinates(motion)});
+    if (found_.best && !better(motion, *found_.best)) return;
+    found_.best = std::move(motion);
+    found_.best_start = start;
+  }
+  // Those that move, at all nodes.
+  Eigen::VectorXd coordinates(const SolvedMotion& motion) const {
+    const dmoc::MotionProblem& problem = motion.planned.problem;
+    std::vector<double> all;
+    for (const Eigen::MatrixXd& q : study_->path_of(problem, motion.solution.x, design()).q)
+      for (int c = 0; c < q.cols(); ++c)
+        if (moves(problem, c)) all.insert(all.end(), q.col(c).begin(), q.col(c).end());
+    return Eigen::Map<const Eigen::VectorXd>(all.data(), static_cast<Eigen::Index>(all.size()));
+  }
+  static bool moves(const dmoc::MotionProblem& problem, int coordinate) {
+    for (int i = 0; i < problem.phases(); ++i) {
+      const auto& moving = problem.functions(i).moving;
+      if (std::find(moving.begin(), moving.end(), coordinate) != moving.end()) return true;
+    }
+    return false;
+  }
+
+  void from_neighbour() {
+    const MotionPath path = path_from(*study_, task_.warm_start);
+    SolvedMotion motion = solve(*study_, path, warm_);
+    // multipliers of a neighbour may lead astray where its motion does not
+    if (!is_solved(motion)) motion = solve(*study_, path, cold_);
+    count(motion);
+    keep(std::move(motion), -1);
+  }
+
+  // This task's share of the cold starts.
+  void from_cold_guesses() {
+    for (int number = task_.part; number < settings_.guesses && !out_of_time(); number += settings_.tasks) {
+      SolvedMotion motion = from_guess(*study_, number);
+      count(motion);
+      keep(std::move(motion), number);
+    }
+  }
+
+  // The same on a coarse mesh; the best of them come to the mesh of the study, each optimum once.
+  void from_coarse_guesses() {
+    const auto coarse = study_->on_mesh(settings_.coarse_intervals);
+    struct Guess {
+      SolvedMotion motion;
+      int number;
+    };
+    std::vector<Guess> guesses;  // the best first
+    for (int number = task_.part; number < settings_.guesses && !out_of_time(); number += settings_.tasks) {
+      SolvedMotion motion = from_guess(*coarse, number);
+      count(motion);
+      const auto after = std::find_if(guesses.begin(), guesses.end(),
+                                      [&](const Guess& known) { return better(motion, known.motion); });
+      guesses.insert(after, {std::move(motion), number});
+    }
+    int candidates = 0;
+    for (std::size_t i = 0; i < guesses.size() && candidates < settings_.candidates && !out_of_time(); ++i) {
+      const auto& [motion, number] = guesses[i];
+      const double cost = motion.solution.objective;
+      if (i > 0 && (!is_solved(motion) || cost - guesses[i - 1].motion.solution.objective <= 1e-6 * std::abs(cost)))
+        continue;
+      ++candidates;
+      SolvedMotion fine = brought_to(*study_, motion);
+      if (!is_solved(fine)) fine = from_guess(*study_, number);
+      keep(std::move(fine), number);
+    }
+    if (!found_.optima.empty()) {
+      found_.solved = std::max(found_.solved, 1);
+    } else if (found_.solved > 0 && found_.best) {  // none of them is a motion of the study's mesh
+      found_.ends = {};
+      found_.ends[static_cast<std::size_t>(found_.best->solution.status)] = found_.tried;
+      found_.solved = 0;
+    }
+  }
+
+  // The best motion time-warped, for as long as that finds a better one.
+  void bend() {
+    for (bool improved = settings_.shifts > 0; improved;) {
+      improved = false;
+      const MotionPath path = path_about_none(*found_.best);
+      for (int i = 0; i < 2 * settings_.shifts && !improved && !out_of_time(); ++i) {
+        const double nodes = (i % 2 ? -1.0 : 1.0) * (1 + i / 2);
+        const auto warped = [&](const dmoc::Sampled& phase, std::size_t) {
+          return dmoc::time_warped(study_->system(), phase, nodes);
+        };
+        SolvedMotion motion = solve(*study_, mapped(path, warped), refined_);
+        improved = is_solved(motion) && motion.solution.objective < (1.0 - 1e-9) * found_.best->solution.objective;
+        if (improved) keep(std::move(motion), found_.best_start);
+      }
+    }
+  }
+
+  // Reads the best motion off, and drives it.
+  void look() {
+    if (!found_.best || !found_.best->solution.x.allFinite()) return;
+    const dmoc::MotionProblem& problem = found_.best->planned.problem;
+    found_.motion = problem.motion(found_.best->solution.x);
+    found_.trajectory = read_off(*found_.mesh, design(), *found_.best, found_.motion);
+    found_.departure = drive_continuously(problem.system(), autodiff::values_of(problem.numbers()),
+                                          planned_phases(*found_.mesh, found_.trajectory));
+  }
+
+  void refine() {
+    const auto finer = [&](Meshed& meshed) -> std::string {
+      if (out_of_time()) return "time limit";
+      const auto next = found_.mesh->on_mesh(2 * found_.mesh->intervals());
+      SolvedMotion motion = brought_to(*next, *found_.best);
+      if (!is_solved(motion)) return motion.solution.reason;
+      found_.best = std::move(motion);
+      found_.mesh = next;
+      look();
+      meshed = {found_.best->solution.objective, found_.departure.tracked};
+      return "";
+    };
+    const Refinement done =
+        evaluators::refine(settings_.mesh, {found_.best->solution.objective, found_.departure.tracked}, finer);
+    found_.change = done.change;
+    if (!done.failure.empty())
+      found_.note = "the " + study_->section() + " of " + std::to_string(found_.mesh->intervals()) +
+                    " intervals could not be refined: " + done.failure;
+  }
+
+  const MotionSearch& settings_;
+  const std::shared_ptr<const MotionDescription> study_;
+  const Task& task_;
+  SolveTimes& times_;
+  nlp::Options cold_, warm_, refined_;
+  FoundMotion found_;
+};
+
+}  // namespace
+
+FoundMotion search_motion(const MotionSearch& search, std::shared_ptr<const MotionDescription> description,
+                          const Task& task, SolveTimes& times) {
+  return Search(search, std::move(description), task, times).run();
+}
+
+}  // namespace dodyn::evaluators

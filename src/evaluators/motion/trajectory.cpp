@@ -1,0 +1,187 @@
+#include "evaluators/motion/trajectory.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "dmoc/attitudes.hpp"
+#include "systems/skeleton.hpp"
+
+namespace dodyn::evaluators {
+
+Channels motion_channels(const MotionDescription& description) {
+  const auto& tree = description.system().structure();
+  std::vector<std::string> controls, control_units, ends, of_q(static_cast<std::size_t>(tree.n())), of_p = of_q;
+  const auto slides = [&](int coordinate) {
+    for (const auto& link : tree.links)
+      if (const int at = coordinate - link.first; at >= 0 && at < static_cast<int>(link.moves.size()))
+        return link.moves[static_cast<std::size_t>(at)].kind == systems::Move::slide;
+    return false;
+  };
+  for (int c = 0; c < tree.n(); ++c) {
+    of_q[static_cast<std::size_t>(c)] = slides(c) ? "m" : "rad";
+    of_p[static_cast<std::size_t>(c)] = slides(c) ? "N s" : "N m s";
+  }
+  for (const auto& actuator : tree.actuators) {  // one at a place gives a force and a torque
+    controls.push_back(actuator.name);
+    control_units.emplace_back(actuator.coordinate < 0 ? "" : slides(actuator.coordinate) ? "N" : "N m");
+  }
+  const std::string root = description.root_name();
+  const std::vector<std::string> letters = {"_x", "_y", "_z"};
+  for (std::size_t p = 0; p <= tree.links.size(); ++p)
+    for (int i = 0; i < tree.dimension; ++i)
+      ends.push_back((p == 0 ? root : tree.links[p - 1].name + "_end") + letters[static_cast<std::size_t>(i)]);
+  const int N = description.nodes();
+  const MotionDescription::Forces forces = description.forces();
+  Channels list = {
+      {"t", "s", "time since the start; the last node of a phase and the first of the next share it", N, {"t"}},
+      {"q", "", "coordinates", N, tree.coordinate_names, of_q},
+      {"p", "", "discrete momenta: leaving at the first node of a phase, arriving at the others", N,
+       tree.coordinate_names, of_p},
+      {"u", "", "controls of the interval that begins at the node; the last node of a phase has the last ones", N,
+       controls, control_units},
+      {forces.name, forces.unit, forces.description, N, forces.names},
+      {"energy", "J", "discrete energy of the interval that begins at the node", N, {"energy"}},
+      {"points", "m", "the " + root + " and the ends of the links", N, ends, {}, systems::joined_points(tree, root)},
+      {"phase", "1", "number of the phase", N, {"phase"}},
+  };
+  for (Channel& channel : description.more_channels()) list.push_back(std::move(channel));
+  return list;
+}
+
+Trajectory read_off(const MotionDescription& mesh, const Eigen::VectorXd& design, const SolvedMotion& solved,
+                    const dmoc::Motion& motion) {
+  const dmoc::MotionProblem& problem = solved.planned.problem;
+  const dmoc::System& system = problem.system();
+  const dmoc::Attitudes attitudes(system);
+  const auto tree = system.model().tree<double>(autodiff::values_of(problem.numbers()));
+  const int n = system.n(), N = mesh.nodes();
+  Eigen::MatrixXd t(N, 1), q(N, n), p(N, n), u(N, system.inputs()), force = Eigen::MatrixXd::Zero(N, n), energy(N, 1),
+                                                                    phase(N, 1), points;
+  double time = 0.0;
+  Eigen::Index row = 0;
+  for (int i = 0; i < problem.phases(); ++i) {
+    const dmoc::PhaseMotion& m = motion.phases[static_cast<std::size_t>(i)];
+    const auto& held = problem.functions(i).held;
+    const Eigen::Index K = m.u.rows();
+    for (Eigen::Index k = 0; k <= K; ++k, ++row) {
+      t(row, 0) = time + static_cast<double>(k) * m.h;
+      const dmoc::Reference& reference = problem.reference(i, static_cast<int>(k));
+      q.row(row) = attitudes.moved(m.q.row(k).transpose(), reference, system.no_reference()).transpose();
+      p.row(row) = attitudes.along_axes(m.p.row(k).transpose(), m.q.row(k).transpose(), reference).transpose();
+      u.row(row) = m.u.row(std::min(k, K - 1));
+      energy(row, 0) = m.energy(std::min(k, K - 1));
+      phase(row, 0) = i;
+      for (std::size_t j = 0; j < held.size(); ++j) force(row, held[j]) = m.held_force(k, static_cast<Eigen::Index>(j));
+      const std::vector<double> at(q.row(row).begin(), q.row(row).end());
+      const auto ends = tree.points(at.data());
+      if (points.size() == 0) points.resize(N, static_cast<Eigen::Index>(ends.size()));
+      for (std::size_t j = 0; j < ends.size(); ++j) points(row, static_cast<Eigen::Index>(j)) = ends[j];
+    }
+    time += m.h * static_cast<double>(K);
+  }
+  const Eigen::MatrixXd forces = force(Eigen::all, mesh.forces().coordinates);
+  Trajectory all;
+  all.values = {t, q, p, u, forces, energy, points, phase};
+  for (auto& values : mesh.more_values({design, solved, motion, all})) all.values.push_back(std::move(values));
+  return all;
+}
+
+Trajectory thinned(const MotionDescription& mesh, const Trajectory& fine, int stride) {
+  const auto phases = mesh.outline();
+  const Eigen::Index nodes = stride * mesh.intervals() + static_cast<Eigen::Index>(phases.size());
+  Trajectory all;
+  for (std::size_t c = 0; c < fine.values.size(); ++c) {
+    const Eigen::MatrixXd& rows = fine.values[c];
+    if (rows.rows() != nodes) {  // not of nodes
+      all.values.push_back(rows);
+      continue;
+    }
+    const bool mean = c == MotionChannel::controls || c == MotionChannel::energies;
+    Eigen::MatrixXd& kept = all.values.emplace_back(mesh.nodes(), rows.cols());
+    Eigen::Index from = 0, to = 0;
+    for (const PhaseOutline& phase : phases) {
+      for (int k = 0; k <= phase.intervals; ++k, ++to) {
+        if (mean)
+          kept.row(to) = rows.middleRows(from + stride * std::min(k, phase.intervals - 1), stride).colwise().mean();
+        else
+          kept.row(to) = rows.row(from + stride * k);
+      }
+      from += stride * phase.intervals + 1;
+    }
+  }
+  return all;
+}
+
+namespace {
+
+// All phases, each from its own first node.
+std::vector<PlannedPhase> phases_of(const MotionDescription& mesh, const Trajectory& trajectory) {
+  const auto& values = trajectory.values;
+  std::vector<PlannedPhase> phases;
+  Eigen::Index row = 0;
+  for (const PhaseOutline& phase : mesh.outline()) {
+    const Eigen::Index K = phase.intervals;
+    const auto& t = values[MotionChannel::time];
+    phases.push_back({phase.held, (t(row + K, 0) - t(row, 0)) / static_cast<double>(K),
+                      values[MotionChannel::coordinates].middleRows(row, K + 1),
+                      values[MotionChannel::momenta].middleRows(row, K + 1),
+                      values[MotionChannel::controls].middleRows(row, K)});
+    row += K + 1;
+  }
+  return phases;
+}
+
+}  // namespace
+
+MotionPath path_from(const MotionDescription& mesh, const Trajectory& trajectory) {
+  MotionPath path;
+  for (PlannedPhase& phase : phases_of(mesh, trajectory)) {
+    path.duration.push_back(phase.interval * static_cast<double>(phase.u.rows()));
+    path.q.push_back(std::move(phase.q));
+    path.controls.push_back(std::move(phase.u));
+  }
+  return path;
+}
+
+MotionPath mapped(const MotionPath& path, const std::function<dmoc::Sampled(const dmoc::Sampled&, std::size_t)>& map) {
+  MotionPath all;
+  all.duration = path.duration;
+  for (std::size_t i = 0; i < path.q.size(); ++i) {
+    auto [q, u] = map({path.q[i], path.controls[i]}, i);
+    all.q.push_back(std::move(q));
+    all.controls.push_back(std::move(u));
+  }
+  return all;
+}
+
+std::vector<PlannedPhase> planned_phases(const MotionDescription& mesh, const Trajectory& trajectory) {
+  std::vector<PlannedPhase> phases = phases_of(mesh, trajectory);
+  const std::vector<bool> restarts = mesh.continuous_plan().restarts;
+  phases.resize(restarts.size());
+  for (std::size_t i = 0; i < phases.size(); ++i) phases[i].restarts = restarts[i];
+  return phases;
+}
+
+PlannedMotion planned(const MotionDescription& description, const Outcome& archived, double loss) {
+  std::vector<int> foot(static_cast<std::size_t>(description.system().structure().dimension));
+  std::iota(foot.begin(), foot.end(), 0);
+  const auto outline = description.outline();
+  PlannedMotion motion;
+  motion.limit = description.control_limit();
+  int landings = 0;
+  for (PlannedPhase& phase : phases_of(description, archived.trajectory)) {
+    const std::size_t i = motion.phases.size();
+    if (!phase.held.empty() && phase.held != foot)
+      throw ConfigError("[phase " + outline[i].name +
+                        "] holds what the contact simulation cannot; allowed: the place of the first link's origin, "
+                        "all of it, or nothing");
+    motion.phases.push_back({outline[i].name, !phase.held.empty(), phase.interval, std::move(phase.q),
+                             std::move(phase.p), std::move(phase.u),
+                             description.landing(static_cast<int>(i), archived.evaluation.design)});
+    landings += motion.phases.back().landing.has_value();
+  }
+  if (landings == 1) motion.loss = loss;
+  return motion;
+}
+
+}  // namespace dodyn::evaluators
