@@ -120,8 +120,8 @@ def examine(intervals, folder):
                           cwd=folder, capture_output=True, text=True)  # fmt: skip
     assert done.returncode == 0, done.stderr
     told = {line.split()[0]: line.split()[1] for line in done.stdout.splitlines() if line.startswith("metrics.")}
-    rows = list(csv.DictReader(open(path)))
-    t = np.array([float(r["t [s]"]) for r in rows])
+    rows = [{name.split(" [")[0]: value for name, value in row.items()} for row in csv.DictReader(open(path))]
+    t = np.array([float(r["t"]) for r in rows])
     Q = np.array([[float(r["q.shoulder"]), float(r["q.elbow"])] for r in rows])
     U = np.array([float(r["u.motor"]) for r in rows])
     state, largest = np.concatenate([Q[0], [0, 0]]), 0.0
