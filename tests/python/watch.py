@@ -108,13 +108,10 @@ def running_study():
     with open("slow.cfg", "w") as file:
         file.write("[study]\nevaluator = testfunction\nmax-evaluations = 30\n[surrogate]\nstrategy = sweep\npoints = 30\n"
                    "[testfunction]\nname = forrester\ndelay = 0.25 s\n[design]\nx.min = 0\nx.max = 1\n")  # fmt: skip
-    writer = subprocess.Popen([DODYN, "run", "slow.cfg", "--study.archive", "slow.h5"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    for _ in range(200):
-        if os.path.exists("slow.h5") and os.path.getsize("slow.h5") > 0:
-            break
-        time.sleep(0.05)
-    time.sleep(1)
+    # The first rows come before the server, so that it sees the others from the first on, however long it takes to start.
+    dodyn("run", "slow.cfg", "--study.archive", "slow.h5", "--study.max-evaluations", "2")
     process, port = started("slow.h5", "--port", "0", "--every", "0.2")
+    writer = subprocess.Popen([DODYN, "run", "slow.cfg", "--study.archive", "slow.h5"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
         events, counts, facts = Events(port), [], {}
         while writer.poll() is None:
