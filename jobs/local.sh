@@ -35,20 +35,22 @@ fi
 # the study ends in order (mpirun would kill it at once); a second one ends it now.
 # Without an exit code rank 0 or the launcher was killed: the study continues at once.
 code_file=$(mktemp)
-trap 'rm -f "$code_file"' EXIT
+trap 'rm -f "$code_file" "$code_file.unstarted"' EXIT
 # mpirun can stay when all its ranks are gone: with Open MPI 4.1.4 it does whenever a rank on another host was killed. It is
-# ended 60 s after its last rank on this host, 10 s after it if the study's exit code is there, and 600 s after a start without ranks.
+# ended 60 s after its last rank on this host, 10 s after it if the study's exit code is there, and 600 s after a start without ranks,
+# after which this script tries again: a job of several hosts does not, since a host may be gone ($code_file.unstarted).
 # A child that starts launch daemons on other hosts (srun, ssh) is no rank.
 end_if_left_alone() {
-  local alone=0 limit=${LAUNCH:-600} child children state
+  local alone=0 limit=${LAUNCH:-600} had_ranks=0 child children state
   while sleep 1 && kill -0 "$1" 2>/dev/null; do
     alone=$((alone + 1))
     children=$(cat /proc/"$1"/task/*/children 2>/dev/null)
     for child in $children; do
       tr '\0' ' ' 2>/dev/null <"/proc/$child/cmdline" | grep -qE '(^|[ /])(or|pr)ted ' && continue
-      read -r _ _ state _ 2>/dev/null <"/proc/$child/stat" && [[ $state != Z ]] && alone=0 limit=${ALONE:-60}
+      read -r _ _ state _ 2>/dev/null <"/proc/$child/stat" && [[ $state != Z ]] && alone=0 had_ranks=1 limit=${ALONE:-60}
     done
     ((alone >= limit)) || { ((alone >= 10)) && [[ -s $code_file ]]; } || continue
+    ((had_ranks)) || : >"$code_file.unstarted"
     kill -TERM "$1" $children
     sleep 2
     kill -KILL "$1"
@@ -58,7 +60,7 @@ signals=0
 trap 'kill -"$([[ $signals == 0 ]] && echo USR1 || echo TERM)" "$mpirun" 2>/dev/null; signals=$((signals + 1))' INT TERM HUP
 for ((start = 0; start <= ${RESTARTS:-10}; ++start)); do
   ((start == 0)) || echo "dodyn: the run ended without an exit code (rank 0 or mpirun was killed); the study continues" >&2
-  rm -f "$code_file"
+  rm -f "$code_file" "$code_file.unstarted"
   began=$SECONDS # a run that ends at once could not be started
   setsid mpirun --quiet --enable-recovery --use-hwthread-cpus --bind-to none -n "$cores" \
     "$dodyn" run "$@" --exit-code-file "$code_file" <&0 &
