@@ -137,11 +137,15 @@ ExitCode lead(const Settings& settings, const evaluators::Evaluator& evaluator, 
     return finished;
   }
   std::cout << found(path, summary, settings) << path << ": "
-            << (summary.was_finished                   ? "already finished: "
+            << (summary.is_undecided                   ? "stopped: "
+                : summary.was_finished                 ? "already finished: "
                 : summary.end == study::End::resumable ? "stopped, the same command continues: "
                 : summary.end == study::End::failing   ? "failed: "
                                                        : "finished: ")
-            << summary.reason << "\n"
+            << summary.reason
+            << (summary.is_undecided ? "; the search had not ended by its own rule, and a larger number continues it"
+                                     : "")
+            << "\n"
             << summary.evaluated << " evaluations now, " << summary.restored << " from the archive\n"
             << report::unanswered_text(summary.unanswered, settings.file);
   if (summary.commonest_count > 0)

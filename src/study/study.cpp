@@ -110,6 +110,7 @@ Summary Study::summary(bool was_finished) const {
   all.end = end_;
   all.reason = reason_;
   all.was_finished = was_finished;
+  all.is_undecided = at_limit_ && end_ == End::finished;
   all.evaluated = evaluated_;
   all.restored = restored_;
   if (best) all.best = *best;
@@ -165,7 +166,10 @@ bool Study::stop(End end, std::string reason) {
   return false;
 }
 
-bool Study::reached_limit() { return stop(End::finished, "reached study.max-evaluations = " + std::to_string(limit_)); }
+bool Study::reached_limit() {
+  at_limit_ = true;
+  return stop(End::finished, "reached study.max-evaluations = " + std::to_string(limit_));
+}
 
 bool Study::wanted() {
   if (const std::string reason = strategy_.stopped(); !reason.empty()) return stop(End::finished, reason);

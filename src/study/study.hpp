@@ -72,9 +72,10 @@ enum class End {
 
 struct Summary {
   End end = End::finished;
-  std::string reason;                                      // why the study ended
-  bool was_finished = false;                               // the archive held all of it already, with this very reason
-  int evaluated = 0, restored = 0;                         // evaluations of this run, and of earlier ones
+  std::string reason;               // why the study ended
+  bool was_finished = false;        // the archive held all of it already, with this very reason
+  bool is_undecided = false;        // ended by study.max-evaluations, before the strategy's own rule
+  int evaluated = 0, restored = 0;  // evaluations of this run, and of earlier ones
   std::map<Status, std::vector<std::int64_t>> unanswered;  // ids that another try may have an answer to
   std::string commonest;                                   // reason of these; empty: there are none
   int commonest_count = 0;                                 // how many have it
@@ -195,6 +196,7 @@ class Study {
   int evaluated_ = 0, restored_ = 0;
   double started_ = 0, busy_seconds_ = 0, next_watch_ = 0;
   End end_ = End::finished;
+  bool at_limit_ = false;  // ended by study.max-evaluations
   std::string reason_;
   std::string interrupted_;               // why the run must end now
   bool answered_ = false;                 // some evaluation of this run was begun, whatever became of it

@@ -372,6 +372,19 @@ TEST_F(Command, BadInputIsOneLineAndTouchesNothing) {
   for (const auto& entry : std::filesystem::directory_iterator(directory)) EXPECT_EQ(entry.path().filename(), "f.cfg");
 }
 
+// A search that max-evaluations ends is not called finished; the same command with a larger number continues it.
+TEST_F(Command, ALimitDoesNotFinishASearch) {
+  const Result few = dodyn("run f.cfg --strategy sweep --study.max-evaluations 5");
+  EXPECT_EQ(few.code, 0) << few.text;
+  EXPECT_HAS(few.text, "f.h5: stopped: reached study.max-evaluations = 5; the search had not ended by its own rule");
+  const Result same = dodyn("run f.cfg --strategy sweep --study.max-evaluations 5");
+  EXPECT_HAS(same.text, "f.h5: stopped: ");
+  EXPECT_HAS(same.text, "0 evaluations now, 5 from the archive");
+  const Result all = dodyn("run f.cfg --strategy sweep --study.max-evaluations 21");
+  EXPECT_HAS(all.text, "f.h5: finished: ");
+  EXPECT_HAS(all.text, "16 evaluations now, 5 from the archive");
+}
+
 TEST_F(Command, RunThenShow) {
   const Result run = dodyn("run f.cfg --strategy sweep");
   EXPECT_EQ(run.code, 0) << run.text;
