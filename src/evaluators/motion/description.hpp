@@ -87,7 +87,7 @@ class MotionDescription {
   virtual std::vector<PhaseOutline> outline() const = 0;
   int intervals() const;  // of all phases together
   int nodes() const;
-  // The same on a mesh of so many intervals, all phases together; null where a phase or a contact finds no node there.
+  // Returns the description on a mesh of `intervals` in all; null if a phase or a contact finds no node there.
   virtual std::shared_ptr<const MotionDescription> on_mesh(int intervals) const = 0;
   // Plain numbers of a design. Throws ConfigError where the model refuses it.
   virtual systems::Values<double> plain(const Eigen::VectorXd& design) const = 0;
@@ -128,7 +128,7 @@ class MotionDescription {
     const Trajectory& trajectory;
   };
   virtual std::vector<Measure> measures(const Seen* seen) const = 0;
-  // `trajectory`: of a mesh of so many intervals.
+  // Examines the motion on the mesh that `trajectory` has.
   virtual Examined examined(const Eigen::VectorXd& design, const Trajectory& trajectory,
                             const MetricOf& metric) const = 0;
   virtual ContinuousPlan continuous_plan() const = 0;

@@ -213,7 +213,7 @@ void MotionEvaluator::conclude(const FoundMotion& found, Evaluation& e) const {
   e.reason = "none of " + tried + " converged; the most feasible: " + reason;
 }
 
-// The parts' best is the best; their optima are told apart and their counts added up.
+// Takes the best of the tasks; optima are distinguished and their counts added.
 Outcome MotionEvaluator::join(const Evaluation&, std::vector<Outcome> parts) const {
   const auto has_cost = [](const Outcome& o) { return std::isfinite(o.evaluation.cost); };
   std::stable_sort(parts.begin(), parts.end(), [&](const Outcome& a, const Outcome& b) {

@@ -31,7 +31,7 @@ struct MotionSearch {
 // `section`: "gait." or "motion."; `unit`: of the accuracy.
 KeyTable<MotionSearch> search_keys(const std::string& section, const std::string& unit, const MotionSearch& defaults);
 
-// Reads them. Throws ConfigError of settings at odds, and of meshes that the description has not.
+// Reads these keys. Throws ConfigError if they contradict each other, or if the description has no such mesh.
 MotionSearch read_search(const KeyTable<MotionSearch>& keys, const Settings& settings,
                          const MotionDescription& description);
 
