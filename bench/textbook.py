@@ -19,12 +19,15 @@ TIME_LIMIT_S = 600  # of one solution
 
 HEAD = """# A textbook that others wrote
 
-Each row is a problem of optimal control with the figure that its source prints, and a configuration in `configs/textbook/`. `bench/textbook.py` writes this page; the
-test `docs.textbook` solves the shipped meshes again.
+On this page you compare dodyn with the figures that other authors print for problems of optimal control. Each row has its configuration in
+`configs/textbook/`. `bench/textbook.py` writes this page; the test `docs.textbook` solves the shipped meshes again.
 
-COPS 3: the collection of Dolan, More and Munson, figures of COPSBenchmark.jl, on which it accepts 1e-4. dymos: its tests. "Limit" extrapolates
-both meshes by order 2. Sources transcribe with schemes and meshes of their own, so their last digits may be those of their mesh: the hanging chain is a catenary with 5.0684801, the particle a
-bilinear tangent law with 0.5545709, the brachistochrone a cycloid with 1.8016031. They are the limits below. The hang glider of COPS gains 7 m from its mesh of 100 steps.
+COPS 3 is the collection of Dolan, More and Munson, with the figures of COPSBenchmark.jl, which accepts 1e-4 on them. The figures of dymos are those of its
+tests. "Limit" extrapolates both meshes by order 2.
+
+Sources use schemes and meshes of their own, so their last digits may be those of their mesh. Three limits below have a closed form: the hanging chain is a
+catenary with 5.0684801, the particle a bilinear tangent law with 0.5545709, the brachistochrone a cycloid with 1.8016031. The hang glider of COPS gains 7 m
+from its mesh of 100 steps.
 
 | problem | source | published | dodyn, as shipped | on half the step | limit | configuration |
 |---|---|---|---|---|---|---|
@@ -96,14 +99,22 @@ def main():
 
 TAIL = """
 The first row is 12/(1 - 1/K^2) on K steps. Where the control switches inside a step, order 2 holds on average only.
-The cart-pole has several extremals. Of 8 initial guesses 5 find the one that its sources print (58.853, with a limit of 58.8077), and 3 find a better one. The excess of the figure by dymos is that of its mesh.
+The cart-pole has several extremals. 5 of 8 initial guesses find the one that its sources print (58.853, with a limit of 58.8077), and 3 find a better one. The
+figure by dymos exceeds it because of its mesh.
 
-Problems are written as a mass that forces push. Where the source has no mechanics, a coordinate of unit mass has the source's right side as its force, `[actuator]` with
-`force = 0, 0` is a control that acts in expressions alone, and `require` with `==` states a rate (`configs/textbook/hanging-chain.cfg`).
+Problems are written as a mass that forces push. Some sources have no mechanics (`configs/textbook/hanging-chain.cfg`):
+
+* a coordinate of unit mass has the source's right side as its force;
+* `[actuator]` with `force = 0, 0` is a control that acts in expressions alone;
+* `require` with `==` states a rate.
+
 A control that only pushes is `require = u.motor >= 0` (`configs/textbook/moon-lander.cfg`).
 
-Not here: Goddard's rocket, whose mass is a state (no initial guess converged), Kelly's acrobot and walker, whose sources print no figure, and problems with the time in their cost or
-constraints, which configurations cannot express.
+Not here:
+
+* Goddard's rocket, whose mass is a state (no initial guess converged);
+* Kelly's acrobot and walker, whose sources print no figure;
+* problems with the time in their cost or constraints, which configurations cannot express.
 """
 
 if __name__ == "__main__":
