@@ -1,27 +1,72 @@
-"""Draws docs/house.svg from the includes and the floors of tests/floors.sh, and docs/pipeline.svg, whose words are here.
-With --check: lists the files that differ from what is drawn now, and folders whose README.md lists other includes."""
+"""Draws the figures of the manual: docs/house.svg from the includes and the floors of tests/floors.sh, the others from what is written here.
+Each has a light and a dark palette. With --check: lists the files that differ from what is drawn now, and folders whose README.md lists other
+includes."""
 
+import math
 import os
 import re
 import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 STYLE = 'font-family="sans-serif" font-size="14" text-anchor="middle"'
+# Classes of the shapes: (property, light, dark).
+PALETTE = {
+    "page": ("fill", "#ffffff", "#0d1117"),
+    "ink": ("fill", "#1b2430", "#e6edf3"),
+    "soft": ("fill", "#555555", "#9aa7b5"),
+    "box": ("fill", "#e8eef5", "#1c2a3a"),
+    "dark": ("fill", "#445566", "#7d95ad"),
+    "used": ("fill", "#9db8d2", "#3d5c7d"),
+    "line": ("stroke", "#445566", "#9db8d2"),
+    "gap": ("stroke", "#ffffff", "#0d1117"),
+    "blue": ("stroke", "#1f6fb2", "#6cb6ff"),
+    "red": ("stroke", "#c8324a", "#ff8a9b"),
+    "bluefill": ("fill", "#1f6fb2", "#6cb6ff"),
+    "redfill": ("fill", "#c8324a", "#ff8a9b"),
+}
 
 
-def box(x, y, width, height, text, below="", fill="#e8eef5"):
+def box(x, y, width, height, text, below="", fill="box"):
     middle = y + height / 2 + (5 if not below else -3)
-    out = f'<rect x="{x}" y="{y}" width="{width}" height="{height}" rx="4" fill="{fill}" stroke="#456"/>\n'
-    out += f'<text x="{x + width / 2}" y="{middle}">{text}</text>\n'
+    out = f'<rect x="{x}" y="{y}" width="{width}" height="{height}" rx="4" class="{fill} line"/>\n'
+    out += f'<text x="{x + width / 2}" y="{middle}" class="ink">{text}</text>\n'
     if below:
-        out += f'<text x="{x + width / 2}" y="{middle + 17}" font-size="11" fill="#555">{below}</text>\n'
+        out += f'<text x="{x + width / 2}" y="{middle + 17}" font-size="11" class="soft">{below}</text>\n'
     return out
 
 
+def label(x, y, text, kind="ink", anchor="middle", size=12, style=""):
+    return f'<text x="{x:g}" y="{y:g}" font-size="{size}" class="{kind}" text-anchor="{anchor}"{style}>{text}</text>\n'
+
+
+def line(points, kind="line", width=1.5, more=""):
+    d = " L".join(f"{x:.1f},{y:.1f}" for x, y in points)
+    return f'<path d="M{d}" fill="none" class="{kind}" stroke-width="{width}"{more}/>\n'
+
+
+def arrow(points, kind="line", width=1.5):
+    return line(points, kind, width, f' marker-end="url(#{kind})"')
+
+
+def dot(x, y, r=4, kind="dark"):
+    return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{r}" class="{kind}"/>\n'
+
+
+def polygon(points, kind="box line", more=""):
+    d = " L".join(f"{x:.1f},{y:.1f}" for x, y in points)
+    return f'<path d="M{d} z" class="{kind}"{more}/>\n'
+
+
 def picture(width, height, body, title):
-    arrow = '<marker id="a" markerWidth="8" markerHeight="8" refX="7" refY="4" orient="auto"><path d="M0,0 L8,4 L0,8 z" fill="#456"/></marker>'
+    def rules(scheme):
+        return " ".join(f".{name}{{{row[0]}:{row[scheme]}}}" for name, row in PALETTE.items())
+
+    heads = {"line": "dark", "blue": "bluefill", "red": "redfill"}
+    markers = "".join(f'<marker id="{name}" markerWidth="9" markerHeight="8" refX="7" refY="4" orient="auto" markerUnits="userSpaceOnUse">'
+                      f'<path d="M0,0 L8,4 L0,8 z" class="{fill}"/></marker>' for name, fill in heads.items())  # fmt: skip
     return (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" {STYLE}>\n'
-            f'<title>{title}</title>\n<defs>{arrow}</defs>\n<rect width="{width}" height="{height}" fill="white"/>\n{body}</svg>\n')  # fmt: skip
+            f'<title>{title}</title>\n<style>{rules(1)} @media (prefers-color-scheme: dark) {{{rules(2)}}}</style>\n<defs>{markers}</defs>\n'
+            f'<rect width="{width}" height="{height}" class="page"/>\n{body}</svg>\n')  # fmt: skip
 
 
 def floors():
@@ -59,15 +104,15 @@ def house():
     for k, room in enumerate(rooms):
         x, y = left + k * cell, top + k * cell
         last = k + 1 == len(rooms) or floor_of[rooms[k + 1]] != floor_of[room]
-        body += f'<text x="{left - 10}" y="{y + 22}" text-anchor="end">{room}</text>\n'
-        body += f'<text x="20" y="{y + 22}" fill="#555">{floor_of[room]}</text>\n'
-        body += f'<text transform="translate({x + 21},{top - 8}) rotate(-60)" text-anchor="start">{room}</text>\n'
-        body += f'<rect x="{x}" y="{y}" width="{cell}" height="{cell}" fill="#456"/>\n'
+        body += f'<text x="{left - 10}" y="{y + 22}" text-anchor="end" class="ink">{room}</text>\n'
+        body += f'<text x="20" y="{y + 22}" class="soft">{floor_of[room]}</text>\n'
+        body += f'<text transform="translate({x + 21},{top - 8}) rotate(-60)" text-anchor="start" class="ink">{room}</text>\n'
+        body += f'<rect x="{x}" y="{y}" width="{cell}" height="{cell}" class="dark"/>\n'
         for j, target in enumerate(rooms):
             if target in used[room]:
-                body += f'<rect x="{left + j * cell}" y="{y}" width="{cell}" height="{cell}" fill="#9db8d2" stroke="#fff"/>\n'
+                body += f'<rect x="{left + j * cell}" y="{y}" width="{cell}" height="{cell}" class="used gap"/>\n'
         if last:
-            body += f'<path d="M10,{y + cell} H{left + len(rooms) * cell}" stroke="#456" stroke-width="0.5"/>\n'
+            body += f'<path d="M10,{y + cell} H{left + len(rooms) * cell}" class="line" stroke-width="0.5"/>\n'
     body += '</g>\n'
     side = left + len(rooms) * cell + 60
     return picture(side, top + len(rooms) * cell + 10, body, "Folders (rows) and the folders whose headers they include (columns)")
@@ -88,21 +133,175 @@ def stale_readmes():
 
 def pipeline():
     steps = [("settings", "files, command line"), ("strategy", "ask: designs to try"), ("farm", "a task to a rank"),
-             ("evaluator", "the inner problem"), ("archive", "a row, on file first")]  # fmt: skip
+             ("evaluator", "the inner problem"), ("archive", "a row on file, before all else")]  # fmt: skip
     body, x, width = "", 10, 150
     for k, (name, below) in enumerate(steps):
         body += box(x, 20, width, 56, name, below)
         if k + 1 < len(steps):
-            body += f'<path d="M{x + width},48 h24" stroke="#456" marker-end="url(#a)"/>\n'
+            body += f'<path d="M{x + width},48 h24" class="line" marker-end="url(#line)"/>\n'
         x += width + 26
     first, last = 10 + width + 26 + width / 2, 10 + 4 * (width + 26) + width / 2
-    body += f'<path d="M{last},76 v34 H{first} V78" fill="none" stroke="#456" marker-end="url(#a)"/>\n'
-    body += f'<text x="{(first + last) / 2}" y="128" font-size="12" fill="#555">tell: what came of it; ask again, or stop and say why</text>\n'
+    body += f'<path d="M{last},76 v34 H{first} V78" fill="none" class="line" marker-end="url(#line)"/>\n'
+    body += f'<text x="{(first + last) / 2}" y="128" font-size="12" class="soft">tell: the result; then ask again, or stop and state why</text>\n'
     return picture(20 + 5 * (width + 26) - 26, 140, body, "A study: ask, evaluate, archive, tell")
 
 
+def limb(at, angles, lengths):
+    """Ends of links that follow each other: each angle (rad) is from the upward vertical, clockwise."""
+    points = [at]
+    for angle, length in zip(angles, lengths):
+        x, y = points[-1]
+        points.append((x + length * math.sin(angle), y - length * math.cos(angle)))
+    return points
+
+
+def frames():
+    """Frames of a chain in the plane, and the axes of space."""
+    body = label(245, 24, "in the plane", size=14) + label(620, 24, "in space", size=14)
+    ground = 290
+    body += line([(20, ground), (480, ground)]) + label(30, ground + 20, "ground", "soft", "start")
+    body += arrow([(60, ground), (60, ground - 70)], "line") + arrow([(60, ground), (130, ground)], "line")
+    body += label(60, ground - 78, "y: up") + label(136, ground + 5, "x", anchor="start")
+    body += arrow([(440, 60), (440, 110)], "red", 2) + label(440, 128, "gravity", "redfill")
+    foot = (190, ground)
+    angle, bend, length = math.radians(35), math.radians(45), 120
+    along = (math.cos(angle), -math.sin(angle))
+    joint = (foot[0] + length * along[0], foot[1] + length * along[1])
+    onward = (math.cos(angle + bend), -math.sin(angle + bend))
+    tip = (joint[0] + length * onward[0], joint[1] + length * onward[1])
+    for start, end in ((foot, joint), (joint, tip)):
+        body += line([start, end], "line", 9, ' stroke-linecap="round" opacity="0.35"')
+    for (x, y), (c, s) in ((foot, along), (joint, onward)):  # the frame of each link: x along it, y to its left
+        body += arrow([(x, y), (x + 55 * c, y + 55 * s)], "blue", 2) + arrow([(x, y), (x + 55 * s, y - 55 * c)], "blue", 2)
+    body += line([joint, (joint[0] + 75 * along[0], joint[1] + 75 * along[1])], "line", 1, ' stroke-dasharray="4 3"')
+    body += dot(*foot) + dot(*joint) + dot(*tip)
+    for (x, y), a, b, r in ((foot, 0, angle, 75), (joint, angle, angle + bend, 62)):
+        arc = [(x + r * math.cos(a + (b - a) * k / 12), y - r * math.sin(a + (b - a) * k / 12)) for k in range(13)]
+        body += arrow(arc, "red")
+    body += label(foot[0] + 82, foot[1] - 20, "shank", "redfill", "start") + label(joint[0] + 66, joint[1] - 54, "thigh: from the parent", "redfill", "start")
+    body += label(foot[0] - 8, foot[1] + 20, "joint, at = 0, 0", "soft")
+    body += label(joint[0] + 12, joint[1] + 18, "end of shank = at of thigh", "soft", "start")
+    body += label(tip[0] + 12, tip[1] + 4, "end of thigh", "soft", "start")
+    middle = (foot[0] + length / 2 * along[0], foot[1] + length / 2 * along[1])
+    body += f'<circle cx="{middle[0]:.1f}" cy="{middle[1]:.1f}" r="5" class="page line"/>\n' + label(middle[0] - 10, middle[1] - 12, "centre", "soft", "end")
+    at = (590, 230)
+    for (dx, dy), name in (((95, 28), "x: ahead"), ((70, -42), "y: to the left"), ((0, -120), "z: up")):
+        body += arrow([at, (at[0] + dx, at[1] + dy)], "blue", 2) + label(at[0] + dx + (8 if dx else 0), at[1] + dy + (4 if dx else -8), name, anchor="start" if dx else "middle")
+    body += dot(*at) + arrow([(740, 60), (740, 110)], "red", 2) + label(740, 128, "gravity", "redfill")
+    return picture(800, 330, body, "Frames: a joint turns the frame of a link against its parent's; at and centre are numbers in these frames")
+
+
+def gait():
+    """One step of a walker: postures by angles of the links, chosen to look like a step."""
+    ground, body = 190, ""
+    body += line([(20, ground), (820, ground)])
+    # Angles of stance shank, stance thigh, trunk, swing thigh and swing shank, in degrees from the vertical.
+    middle, down = (-6, -4, 4, 6, -48), (12, 14, 4, 26, 16)
+    steps = ((down, True, "1  start", "both feet on the ground"), (middle, False, "2  swing", "gait.clearance"), (down, False, "3  touch-down", "an impact, in one instant"),
+             (down, True, "4  exchange", "the legs swap their names"))  # fmt: skip
+    for k, (angles, swapped, name, below) in enumerate(steps):
+        x = 105 + 205 * k
+        shank, thigh, trunk, swing, lower = map(math.radians, angles)
+        foot, knee, hip = limb((0, 0), (shank, thigh), (58, 62))
+        other = (hip[0] + 62 * math.sin(swing), hip[1] + 62 * math.cos(swing))
+        toe = (other[0] + 58 * math.sin(lower), other[1] + 58 * math.cos(lower))
+        if angles is down:
+            other, toe = (other[0], other[1] - toe[1] / 2), (toe[0], 0)
+        foot, knee, hip, other, toe = [(x - hip[0] + px, ground + py) for px, py in (foot, knee, hip, other, toe)]
+        body += line([hip, limb(hip, [trunk], [50])[-1]], "line", 5, ' stroke-linecap="round"')
+        for leg, kind in (((hip, other, toe), "blue" if swapped else "red"), ((foot, knee, hip), "red" if swapped else "blue")):
+            body += line(leg, kind, 4, ' stroke-linecap="round" stroke-linejoin="round"')
+        body += "".join(dot(*at, 3.5, "ink") for at in (knee, hip, other))
+        body += label(x, ground + 28, name, size=14) + label(x, ground + 47, below, "soft")
+        if k == 1:
+            body += arrow([(toe[0] - 16, ground), (toe[0] - 16, toe[1])], "line", 1) + arrow([(toe[0] - 16, toe[1]), (toe[0] - 16, ground)], "line", 1)
+        if k == 2:
+            body += arrow([(toe[0] + 10, ground), (toe[0] - 2, ground - 40)], "line", 2)
+        if k < 3:
+            body += arrow([(x + 88, 60), (x + 116, 60)], "line")
+    body += label(20, 24, "stance leg", "bluefill", "start") + label(20, 42, "swing leg", "redfill", "start")
+    body += f'<path d="M720,{ground + 62} v16 H105 v-14" fill="none" class="line" marker-end="url(#line)"/>\n' + label(412, ground + 96, "periodic: after the exchange the posture and rates are those of the start", "soft")
+    return picture(840, 300, body, "A gait: swing, touch-down, exchange of the legs, and the same step again")
+
+
+def touches():
+    """Ways in which convex shapes meet."""
+    body, y = "", 50
+    for k, (name, below) in enumerate((("corner on face", "corner, side"), ("edge on edge", "edges, in space"), ("face on face", "rest: several points"), ("apart", "[avoid]: a plane between"))):
+        x = 20 + 205 * k
+        body += label(x + 90, 24, name, size=14) + label(x + 90, 196, below, "soft")
+        if k == 0:
+            body += polygon([(x, 150), (x + 180, 150), (x + 180, 170), (x, 170)]) + polygon([(x + 90, 150), (x + 137, 103), (x + 90, 56), (x + 43, 103)])
+            body += arrow([(x + 90, 150), (x + 90, 112)], "red", 2.5) + dot(x + 90, 150, 4, "redfill")
+        if k == 1:  # two bars, each with an edge to the other: along a and along b, seen from above at an angle
+            def seen(a, b, z):
+                return (x + 90 + 0.7 * (0.85 * a + 0.45 * b), 112 + 0.7 * (0.22 * a - 0.38 * b - z))
+
+            for edge, side, below_it in (((-90, 0), (0, -30), -30), ((-60, 0), (-30, 0), 30)):
+                def bar(s, w, z, along=edge[0], lower=below_it < 0):
+                    return seen(s, w, z) if lower else seen(w, s, z)
+
+                end = edge[0]
+                z = below_it
+                near = -30 if z < 0 else 30
+                body += polygon([bar(end, 0, 0), bar(-end, 0, 0), bar(-end, near, z), bar(end, near, z)])
+                body += polygon([bar(end, near, z), bar(-end, near, z), bar(-end, 0, 2 * z), bar(end, 0, 2 * z)])
+                tip = -end if z < 0 else end
+                body += polygon([bar(tip, 0, 0), bar(tip, 30, z), bar(tip, 0, 2 * z), bar(tip, -30, z)])
+            body += arrow([seen(0, 0, 0), seen(0, 0, 55)], "red", 2.5) + dot(*seen(0, 0, 0), 4, "redfill")
+        if k == 2:
+            body += polygon([(x, 150), (x + 180, 150), (x + 180, 170), (x, 170)]) + polygon([(x + 40, 80), (x + 140, 80), (x + 140, 150), (x + 40, 150)])
+            for px in (x + 40, x + 140):
+                body += arrow([(px, 150), (px, 122)], "red", 2.5) + dot(px, 150, 4, "redfill")
+        if k == 3:
+            body += polygon([(x + 10, 60), (x + 70, 70), (x + 60, 130), (x + 15, 140)]) + polygon([(x + 120, 90), (x + 175, 80), (x + 165, 160), (x + 110, 150)])
+            body += line([(x + 105, 45), (x + 78, 172)], "blue", 2, ' stroke-dasharray="6 4"')
+            body += arrow([(x + 91, 110), (x + 117, 116)], "blue", 2)
+    return picture(840, 210, body, "Contacts of convex shapes: corner on face, edge on edge, face on face; and a plane that keeps shapes apart")
+
+
+def methods():
+    """A body that falls on a floor, by each of the three contact methods: nodes of the steps, and what happens between them."""
+    body = ""
+    texts = (("projection", "finds the overlap after the step,", "moves the body out, then bounces it"), ("event-driven", "finds the moment of the touch,", "cuts the step there"),
+             ("penalty", "lets bodies overlap, and", "a spring pushes them apart"))  # fmt: skip
+    for k, (name, first, second) in enumerate(texts):
+        x, floor = 20 + 275 * k, 130
+        body += label(x + 115, 24, name, size=14) + line([(x, floor), (x + 240, floor)], "line", 2)
+        body += label(x + 115, 188, first, "soft") + label(x + 115, 205, second, "soft")
+        if k == 0:
+            nodes = [(x + 20, 55), (x + 70, 95), (x + 120, 152), (x + 120, 130), (x + 170, 88), (x + 220, 58)]
+            body += line(nodes[:3], "blue", 2) + arrow([nodes[2], (x + 120, 134)], "red", 2.5) + line(nodes[3:], "blue", 2)
+        elif k == 1:
+            nodes = [(x + 20, 55), (x + 70, 95), (x + 103, 130), (x + 120, 112), (x + 170, 75), (x + 220, 52)]
+            body += line(nodes, "blue", 2) + arrow([(x + 103, 168), (x + 103, 137)], "red", 2.5)
+        else:
+            nodes = [(x + 20, 55), (x + 70, 95), (x + 95, 130), (x + 108, 147), (x + 120, 152), (x + 132, 147), (x + 145, 130), (x + 170, 95), (x + 220, 55)]
+            body += line(nodes, "blue", 2) + arrow([(x + 120, 158), (x + 120, 134)], "red", 2.5)
+        body += "".join(dot(px, py, 3.5, "ink") for px, py in nodes)
+    return picture(840, 215, body, "Height of a falling body at the nodes of a simulation, by the three contact methods")
+
+
+def archive():
+    """The groups of an archive; those with a row per evaluation share their index."""
+    body = box(20, 130, 120, 44, "study.h5", "one HDF5 file")
+    groups = (("evaluations", "[n]", "design, status, reason, cost, gradient, metrics, checksum", True),
+              ("trajectories", "[n, node, ...]", "t, q, controls and other channels of the motion", True),
+              ("iterations", "[k]", "what the search knew, and why it chose", False), ("surrogate", "", "curve and band of each iteration, with one variable", False),
+              ("files", "", "models, tables and scripts that the configuration names", False), ("events", "[k]", "started, resumed, rank lost, stopped", False),
+              ("attributes", "", "configuration, program version, machine, stop reason", False))  # fmt: skip
+    body += f'<rect x="196" y="8" width="624" height="86" rx="6" fill="none" class="blue" stroke-dasharray="5 4"/>\n' + label(812, 78, "the same row in both", "bluefill", "end")
+    for k, (name, shape, text, _) in enumerate(groups):
+        y = 14 + 42 * k
+        body += f'<path d="M140,152 H170 V{y + 16} H202" fill="none" class="line"/>\n' + f'<rect x="204" y="{y}" width="130" height="32" rx="4" class="box line"/>\n'
+        body += label(269, y + 21, name, size=13) + label(346, y + 21, shape, "bluefill", "start") + label(440, y + 21, text, "soft", "start")
+    return picture(840, 320, body, "The groups of an archive: evaluations and trajectories have a row per evaluation; the others describe the search and the study")
+
+
 stale = stale_readmes() if "--check" in sys.argv else []
-for name, drawn in (("house", house()), ("pipeline", pipeline())):
+FIGURES = (("house", house), ("pipeline", pipeline), ("frames", frames), ("gait-phases", gait), ("contacts", touches), ("contact-methods", methods), ("archive-tree", archive))  # fmt: skip
+for name, draw in FIGURES:
+    drawn = draw()
     path = os.path.join(ROOT, "docs", name + ".svg")
     if "--check" in sys.argv:
         if not os.path.exists(path) or open(path, encoding="utf-8").read() != drawn:
