@@ -220,16 +220,16 @@ class Midpoint final : public Integrator<n> {
     } else {
       const Vector<3> target = h * p.template tail<3>();
       // to round-off of the interval's own arithmetic
-      const double small = 4e-16 * (target.norm() + 1e-2 * m.euler_tensor.trace()), rounding = 1e3 * small;
+      const double small = 4e-16 * (target.norm() + 1e-2 * m.euler_tensor.trace()), near_rounding = 1e3 * small;
       double last = 1e300;
       for (int k = 0;; ++k) {
         const Vector<3> r = interval_spin(m.euler_tensor, q0.directors, q1.directors) - target;
         const double size = r.norm();
-        if (size <= small || (size >= last && last < rounding)) break;
+        if (size <= small || (size >= last && last < near_rounding)) break;
         if (k == 30) {
           // Corrections below the rounding of the directors change small components alone: the residual of a body without
           // spin creeps down for ever.
-          if (size < rounding) break;
+          if (size < near_rounding) break;
           return false;
         }
         if (!(size < 1e100)) return false;
