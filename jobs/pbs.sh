@@ -113,6 +113,17 @@ for ((start = 0; start <= ${RESTARTS:-10}; start += ${#code} == 0)); do
 done
 rm -f "$code_file" "$code_file.unstarted"
 
+# A run that could not be started, perhaps because a host is gone, gets three further jobs, one after the other.
+chances_file=.dodyn-$(printf '%s\0' "$index" "${all[@]}" | cksum | tr ' ' -).unstarted
+chances=$((3 - $(cat "$chances_file" 2>/dev/null || echo 0)))
+if [[ -z $code ]] && ((!ending && chances > 0)); then
+  echo $((4 - chances)) >"$chances_file"
+  echo "dodyn: $1 could not be started; the next job tries again"
+  code=3
+else
+  rm -f "$chances_file"
+fi
+
 # Not finished: the batch system starts this job again where it does so for an exit code (REQUEUE_CODE), or another job continues.
 if [[ $code == [35] ]]; then
   [[ -z ${REQUEUE_CODE:-} ]] || exit "$REQUEUE_CODE"

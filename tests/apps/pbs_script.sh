@@ -10,6 +10,10 @@ cd "$directory" || exit 1
 cat >mpirun <<'FAKE'
 #!/bin/sh
 for word; do echo "$word"; done >started
+case ${LOST:-} in
+at_once) exit 1 ;;
+forever) exec sleep 100 ;; # without a rank
+esac
 while [ $# -gt 1 ]; do
   [ "$1" = --exit-code-file ] && echo "${CODE:-3}" >"$2"
   shift
@@ -64,6 +68,25 @@ resubmitted_none() { CODE=0 in_pbs CONFIG=x.cfg; }
 resubmitted_none || fail "exit code $? of a study that has finished"
 [[ ! -e submitted ]] || fail "a finished study is submitted again"
 
+# A run that gets no rank, or ends without an exit code, has three further jobs. Then the next command has three again.
+for how in at_once forever at_once; do
+  rm -f submitted
+  LOST=$how LAUNCH=2 in_pbs CONFIG=x.cfg
+  for job in 2 3 4; do
+    [[ -e submitted ]] || fail "job $job of a run that is lost $how is not submitted: $(cat out)"
+    mv submitted before 2>/dev/null
+    mapfile -t given < <(sed -n '/^-v$/{n;p}' before | tr ',' '\n')
+    LOST=$how LAUNCH=2 in_pbs "${given[@]}"
+  done
+  expect "the fourth job of a run that is lost $how" "$?" 1
+  [[ ! -e submitted ]] || fail "a fifth job of a run that is lost $how"
+done
+rm -f submitted
+LOST=at_once in_pbs CONFIG=x.cfg
+CODE=0 resubmitted || fail "exit code $? of a study that has finished in its second job"
+[[ -z $(compgen -G '.dodyn-*') ]] || fail "left behind: $(compgen -G '.dodyn-*')"
+rm -f submitted
+
 # Grid Engine: words as arguments, hosts of PE_HOSTFILE, code 99 to start again.
 printf 'node1 4 all.q@node1 UNDEFINED\nnode2 2 all.q@node2 UNDEFINED\n' >pe
 sge() { env "$@" PE_HOSTFILE=pe bash "$root/jobs/sge.sh" a.cfg b.cfg --x "1, 2" >out 2>&1; }
@@ -75,6 +98,9 @@ CODE=0 sge SGE_TASK_ID=1
 expect "Grid Engine, finished" "$?" 0
 CODE=2 sge SGE_TASK_ID=1
 expect "Grid Engine, refused" "$?" 2
+LOST=at_once sge SGE_TASK_ID=1
+expect "Grid Engine, not started" "$?" 99
+CODE=0 sge SGE_TASK_ID=1
 DODYN_JOBS=/none sge SGE_TASK_ID=undefined
 expect "Grid Engine, no jobs/pbs.sh" "$?: $(cat out)" "2: dodyn: /none/pbs.sh is not there, which runs the study; set DODYN_JOBS to its folder"
 
