@@ -2,7 +2,7 @@
 //
 // Boost.Program_options reads the words of every subcommand: each describes its options once (options_description), for
 // the parser, the messages and --help. Keys of a study (--section.key value) are read by a style of their own
-// (settings/command_line.hpp) and handed on as they are, since only the configuration tells which there are.
+// (settings/command_line.hpp) and handed on as they are, since only the configuration decides which keys exist.
 #pragma once
 
 #include <boost/program_options/options_description.hpp>

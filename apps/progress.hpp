@@ -1,4 +1,4 @@
-// One line that tells how far things are: rewritten in place on a terminal, now and then a new line elsewhere.
+// A progress line: rewritten in place on a terminal, a new line now and then elsewhere.
 #pragma once
 
 #include <chrono>

@@ -166,7 +166,7 @@ class ServeSession {
 
   // ---- ask and tell ----
 
-  // All that was told is told; the search decides. A batch told as a whole is one decision, as in a synchronous study.
+  // All results have arrived and the search decides: once for a batch, as in a synchronous study.
   surrogate::Strategy& strategy() {
     if (!strategy_) strategy_ = study::make_strategy(settings_, *evaluator_);
     if (std::exchange(undecided_, false)) {

@@ -1,4 +1,4 @@
-// dodyn simulate: one motion, told in full. No archive is written.
+// dodyn simulate: runs one motion and reports it in full. Writes no archive.
 #include <fstream>
 #include <iostream>
 #include <optional>
@@ -52,7 +52,7 @@ evaluators::Simulated simulated_start(const std::string& path, const Settings& s
   return *std::move(simulated);
 }
 
-// A start of an archived design, with all that was drawn for it.
+// Runs an initial state of an archived design again, with the same random numbers.
 evaluators::Simulated simulated_again(const std::string& path, const std::vector<std::string>& words,
                                       std::optional<std::int64_t> id) {
   const auto study = study::archived_study(path, words, id, true);  // a simulation starts no program

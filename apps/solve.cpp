@@ -1,4 +1,4 @@
-// dodyn solve: one evaluation of one fixed design, told in full. No archive is read or written.
+// dodyn solve: evaluates one fixed design and reports it in full. Writes no archive.
 #include <fstream>
 #include <iostream>
 
@@ -26,7 +26,7 @@ ExitCode solve(const Invocation& call) {
   const std::string output = given.text("output");
   const study::Problem problem = read_problem(given, study::Use::evaluated);
   for (const std::string& note : problem.notes) std::cerr << note << "\n";
-  // `--design.NAME VALUE` gives the design. Where the file frees NAME, it stays free: then d cost / d NAME is told too.
+  // `--design.NAME VALUE` gives the design. Where the file frees NAME, it stays free, so that d cost / d NAME is reported.
   Settings settings = problem.settings;
   refuse_free_variables(settings);
   settings.variables = settings.overruled;

@@ -18,7 +18,7 @@ using Eigen::VectorXd;
 namespace {
 
 constexpr double band = 1.959963984540054;  // standard deviations on either side that hold 95 %
-constexpr Index most_left_out = 500;        // samples up to which each is told from the others
+constexpr Index most_left_out = 500;        // samples up to which each is predicted from the others
 
 // Points of the unit cube, a column each, as a model sees the designs there.
 MatrixXd embedded(const DesignSpace& space, const MatrixXd& units) {
@@ -41,8 +41,8 @@ VectorXd parts_of_box(const DesignSpace& space, const MatrixXd& x) {
   return parts / points;
 }
 
-// As many samples with equal parts of the box would be worth these: (sum of parts)^2 / (sum of their squares), where the
-// part of a sample counts twice for each bound on which it lies, as those of a grid do: there it has half the room.
+// Returns the number of evenly spread samples that are worth as much: (sum of parts)^2 / (sum of squared parts). A sample
+// on a bound, as those of a grid, has half the room there, so its part counts twice for each bound.
 double even_samples_of(const MatrixXd& x, VectorXd parts) {
   constexpr double near = 1e-6;
   for (Index i = 0; i < x.cols(); ++i)

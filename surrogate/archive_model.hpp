@@ -32,11 +32,11 @@ class ArchiveModel {
   Eigen::Index samples() const { return used_; }
   // 1: each sample is predicted from the others without error; 0: no better than their mean. Not a number: too many samples.
   double quality() const { return quality_; }
-  // The same over the whole box: each sample counts as much as the part of the box to which it is the nearest one. Samples
-  // that crowd, as round the optimum of a search, predict each other well and say little of the box.
+  // Returns the quality over the whole box: each sample counts as much as the part of the box to which it is the nearest
+  // one. Samples that crowd around an optimum predict each other well, but the rest of the box poorly.
   double quality_over_box() const { return quality_over_box_; }
-  // As many samples with equal parts of the box would be worth these; the same of as many points of a Sobol' sequence, which
-  // fill it.
+  // Return the number of evenly spread samples that are worth as much as these, and as much as the same number of points of
+  // a Sobol' sequence.
   double even_samples() const { return even_samples_; }
   double even_samples_of_filling() const { return even_samples_of_filling_; }
 

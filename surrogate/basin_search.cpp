@@ -9,11 +9,11 @@ using Eigen::VectorXd;
 
 namespace {
 
-constexpr double radius_share = 0.15;  // without a better sample, of the diagonal of the range
-constexpr double half_side = 0.15;     // of the box about the best of a basin, of the range
-constexpr double known_share = 0.05;   // the same: nearer to a known minimum than that is in its basin
-constexpr int patience = 8;            // designs in a row without a gain there
-constexpr double same_design = 1e-7;   // of the range
+constexpr double radius_share = 0.15;  // radius without a better sample that makes a new basin, of the box's diagonal
+constexpr double half_side = 0.15;     // half side of the box about the best of a basin, as a share of the range
+constexpr double known_share = 0.05;   // a design nearer to a known minimum is in its basin, of the box's diagonal
+constexpr int patience = 8;            // consecutive designs without a gain before the basin is left
+constexpr double same_design = 1e-7;   // designs nearer than this share of the range are the same
 
 }  // namespace
 

@@ -19,7 +19,7 @@ class BasinSearch {
  public:
   static constexpr Eigen::Index least_variables = 4;
 
-  // One more evaluation was told: takes up a basin, goes on with it, or leaves it.
+  // One more evaluation was told: takes up a basin, continues it, or leaves it.
   // In fewer variables the model sees far enough, and only a design that promises more than it predicted, `promising`, is followed.
   void observe(const ObservedData& observed, bool settling, bool promising, int batch);
 

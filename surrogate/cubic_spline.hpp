@@ -3,7 +3,7 @@
 // All kinds are kept as a value and a slope per node, so that on [x_i, x_i+1], with s = x - x_i, h = x_i+1 - x_i and
 // the secant d = (y_i+1 - y_i) / h,
 //   (1)  S(x) = y_i + s (m_i + s (c2 + s c3)),   c2 = (3 d - 2 m_i - m_i+1) / h,   c3 = (m_i + m_i+1 - 2 d) / h^2.
-// Outside the nodes S goes on as a straight line with the slope of the nearest end.
+// Outside the nodes S continues as a straight line with the slope of the nearest end.
 //
 // Source: C. de Boor, A Practical Guide to Splines (1978), chapter IV.
 #pragma once

@@ -44,7 +44,7 @@ class DesignSpace {
   bool real(Eigen::Index i) const { return domain(i) == Domain::real || domain(i) == Domain::logarithmic; }
   bool all_real() const { return all_real_; }
   bool plain() const { return plain_; }  // all real, on a linear scale, in every design
-  // Values that a variable which is not real may take, and where the cube has them.
+  // Number of values of a variable that is not real, and their places in the unit cube.
   int levels(Eigen::Index i) const;
   double unit_of_level(Eigen::Index i, int level) const;
   // Coordinates of variable i that a model sees: one, or one for each label.

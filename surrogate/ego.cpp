@@ -21,8 +21,8 @@ using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
 constexpr double lumpy_quality = 0.9;       // leave-one-out, below which costs are lumpy to the model
-constexpr double beside = 0.1;              // of the best, of the range: what lies there tells nothing of the rest
-constexpr double minor_gain_factor = 1000;  // a gain of less than so many times the least is no news there
+constexpr double beside = 0.1;              // of the best, of the range: designs there reveal nothing about the rest
+constexpr double minor_gain_factor = 1000;  // a gain below this multiple of the least is not significant there
 
 std::string text(double value, int digits = 4) { return formatted("%.*g", digits, value); }
 
@@ -46,7 +46,7 @@ class Ego final : public Strategy, private EgoState {
   }
   Proposal next(std::optional<AcquisitionModel>& acquisition);
   void proposal();
-  // The search ends, or waits for the designs that are out: what comes of them may reopen it.
+  // Ends the search. With designs still running it waits instead: their results may reopen it.
   void end(Proposal& proposal, const std::string& why) const {
     (observed.pending.empty() ? proposal.stopped : proposal.note) = why;
     proposal.waits = !observed.pending.empty();
@@ -56,7 +56,7 @@ class Ego final : public Strategy, private EgoState {
   VectorXd last_asked_;
   std::uint64_t asked_ = 0;
   std::vector<std::pair<VectorXd, Rule>> out_;  // designs asked by a plan and not told yet
-  std::optional<Proposal> plan_;                // of what was told and asked so far
+  std::optional<Proposal> plan_;                // made from the results and requests up to now
 };
 
 Ego::Ego(const std::vector<Variable>& variables, const EgoOptions& chosen)
@@ -145,7 +145,7 @@ Proposal Ego::next(std::optional<AcquisitionModel>& thought) {
   const auto is_informative =
       std::count_if(observed.evaluations.begin() + static_cast<std::ptrdiff_t>(observed.from),
                     observed.evaluations.end(), [&](const auto& e) { return observed.is_informative(e); });
-  if (observed.plateau && is_informative == 0) {  // the same everywhere so far
+  if (observed.plateau && is_informative == 0) {  // the same everywhere up to now
     stop_rule.undecided_fraction(1);
     const std::string same = observed.noisy()
                                  ? "the cost is the same, within its standard errors, wherever it was evaluated"
@@ -175,7 +175,7 @@ Proposal Ego::next(std::optional<AcquisitionModel>& thought) {
     const double gain = least_gain();
     const bool nothing = proposal.design.size() == 0 || proposal.score < std::log(gain);
     const bool edges = bad > 0 || !observed.constraints.empty();
-    // A model that tells its samples badly hopes everywhere: between its hopes the best basin is descended all the same.
+    // A poor model expects gains everywhere. Between its proposals the search still descends the best basin.
     const bool lumpy = !edges && !basin_search.taken() && observed.evaluations.size() % 3 == 1 &&
                        cost.model().samples() <= 300 && observed.evaluations.size() > initial_total &&
                        cost.model().leave_one_out().quality() < lumpy_quality;

@@ -21,7 +21,7 @@ struct EgoState {
   static constexpr double finest = 3e-6;      // the same, of steps along limits: what they leave of a box may be small
   static constexpr double apart = 5e-3;       // the same, where costs are lumpy but repeat
   static constexpr double longest_edge_step = 0.25;
-  static constexpr double longest_in_doubt = 0.5;  // length of the model, of the range, when looking away from the best
+  static constexpr double longest_in_doubt = 0.5;  // largest length scale, of the range, for checks away from the best
 
   EgoOptions options;
   ObservedData observed;
@@ -30,7 +30,7 @@ struct EgoState {
   TrustRegion region = {};
   BasinSearch basin_search = {};
   std::size_t initial_total = 0;         // initial designs, and those known beforehand
-  int consecutive_failures = 0;          // last told, not worth having
+  int consecutive_failures = 0;          // latest evaluations that failed or lie on the plateau
   int unpredicted_failures = 0;          // the same of those that no step along an edge chose; a success halves it
   double required_log_odds = 0;          // logit of the probability that a step at an edge must have
   double edge_side = longest_edge_step;  // of the box that those steps stay in, of the range
@@ -65,7 +65,7 @@ struct Proposal {
   double predicted = not_a_number;  // cost units
   Rule rule = Rule::acquisition;
   std::string note, stopped;
-  bool waits = false;  // no design before those that are out are told: by what is known now the search would end
+  bool waits = false;  // proposes nothing until running designs arrive; with the present results the search would end
   std::vector<Candidate> considered;
   Eigen::MatrixXd candidates;      // the same as a table, see Iteration
   double compared = not_a_number;  // what the acquisition compared with, as warped
@@ -95,7 +95,7 @@ Proposal along_the_constraints(const EgoState& ego, const Eigen::MatrixXd& candi
 // A check, where the model sees nothing more to gain.
 Proposal check(EgoState& ego, double gain);
 
-Front front_of(const ObservedData& observed);  // of what keeps the constraints
+Front front_of(const ObservedData& observed);  // of designs that satisfy the constraints
 // Empty, or why the front of two objectives needs no more designs. The model's word alone is not taken: what it expects
 // must be as small as what the last designs brought.
 std::string settled_front(const EgoState& ego, const Proposal& proposal, const AcquisitionModel& acquisition);

@@ -117,7 +117,7 @@ Proposal along_the_edge(const EgoState& ego) {
                  edge.exists() ? "on this side of what fails or is flat" : "about the best, of costs that are lumpy");
 }
 
-// The same within the constraints, as far as their models are sure: by so many standard deviations as what came of the last steps asks for.
+// The same within the constraints: their models must be sure by a number of standard deviations that the last steps decide.
 Proposal along_the_constraints(const EgoState& ego, const MatrixXd& candidates) {
   const Kriging& cost = ego.models.objectives()[0].model();
   const DesignSpace& space = ego.observed.space;

@@ -1,4 +1,4 @@
-// The edge between designs worth having and those that are not: they failed, or lie on the plateau.
+// The edge between usable designs and others, which failed or lie on the plateau.
 #pragma once
 
 #include <Eigen/Core>
@@ -15,7 +15,7 @@ class FailureBoundary {
  public:
   explicit FailureBoundary(const ObservedData& observed);
   bool inside(const Eigen::VectorXd& unit) const;
-  // log of the distances' ratio beyond the edge, to those not worth having over to those that are; 0 on this side. `embedded`: as models
+  // log of the distances' ratio beyond the edge, to unusable designs over that to usable ones; 0 on this side. `embedded`: as models
   // see the point; adds `weight` times the gradient where wanted.
   double beyond(const Eigen::VectorXd& embedded, double weight = 0, Eigen::VectorXd* gradient = nullptr) const;
   bool exists() const { return bad_.cols() > 0 && good_.cols() > 0; }
@@ -31,7 +31,7 @@ class FailureBoundary {
 class LocalFailureBoundary {
  public:
   LocalFailureBoundary(const ObservedData& observed, const Eigen::VectorXd& centre, double scale);
-  double logit(const Eigen::VectorXd& unit) const;  // of the odds to be worth having
+  double logit(const Eigen::VectorXd& unit) const;  // of the odds that a design is usable
   bool exists() const { return !success_.has_no_failures(); }
 
  private:

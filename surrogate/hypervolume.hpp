@@ -31,8 +31,8 @@ struct Front {
   double hypervolume() const;
 };
 
-// log of the gain in hypervolume to expect of a design where the objectives are predicted, independently, like this; its gradient where
-// wanted.
+// Returns the log of the expected gain in hypervolume of a design with these independent predictions of its objectives. Writes
+// its gradient if the pointer is not null.
 double log_expected_gain(const Front& front, const std::vector<Prediction>& objectives, Eigen::VectorXd* gradient);
 
 }  // namespace dodyn::surrogate

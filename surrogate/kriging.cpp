@@ -18,10 +18,10 @@ using Eigen::Index;
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
-constexpr double jitter = 1e-10;       // of each row's own variance
-constexpr double merge_within = 1e-7;  // of the scale
+constexpr double jitter = 1e-10;       // added to each row's variance, relative to it
+constexpr double merge_within = 1e-7;  // distance of equal samples, relative to the scale
 constexpr double shortest = 5e-3, longest = 1e2, least_nugget = 1e-6, most_nugget = 10;
-constexpr double prior_deviation = 1.0;  // of a log length about log(sqrt(d) / 2)
+constexpr double prior_deviation = 1.0;  // of the normal prior of a log length, with mean log(sqrt(d) / 2)
 
 // k and its derivatives with respect to the squared distance q. Those that are infinite at q = 0 only ever appear
 // multiplied by a higher power of the distance, so 0 stands for them there.
@@ -178,7 +178,7 @@ Prepared prepare(const Samples& s, const KrigingOptions& options) {
   const MatrixXd x = p.scale.cwiseInverse().asDiagonal() * s.x;
   p.noisy = s.variance.size() > 0 && s.variance.maxCoeff() > 0;
 
-  // Merge samples at one place: where nothing but the place tells them apart, R would be singular.
+  // Merge samples at the same place: they would make R singular.
   std::vector<std::vector<Index>> groups;
   for (Index i = 0; i < n; ++i) {
     const auto same = std::find_if(groups.begin(), groups.end(), [&](const auto& group) {

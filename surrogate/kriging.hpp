@@ -60,7 +60,7 @@ class Kriging {
  public:
   static constexpr double most_magnitude = 1e150;  // of a value: variances are finite
 
-  // Samples closer than 1e-7 of the scale are merged (mean value) unless there is noise to tell them apart. `start`:
+  // Samples closer than 1e-7 of the scale are merged (mean value) unless noise distinguishes them. `start`:
   // hyperparameters to start the maximisation from. Never yields a NaN: constant costs, one sample, collinear samples
   // and near-duplicates are all right. Throws std::invalid_argument on no sample, shapes that differ, or samples that
   // are not finite (apart from absent gradients).

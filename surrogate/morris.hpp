@@ -1,7 +1,7 @@
 // Screening by elementary effects: which of many variables matter, for a few evaluations each.
 //
 // A trajectory begins at a random design and moves one variable after the other, in random order, by a bit more than half of its range;
-// each step tells one elementary effect,
+// each step yields one elementary effect,
 //   (1) e_i = (f(x + step in x_i) - f(x)) / step,   step in units of the range of x_i,
 // for d + 1 evaluations a trajectory. Over the trajectories the mean of |e_i| says how much x_i matters, the mean of e_i whether it raises or
 // lowers f, and the spread of e_i whether that depends on where, or on other variables.

@@ -52,7 +52,7 @@ namespace {
 constexpr double chance = 0.05;          // that noise alone hides a plateau, or makes one of a slope
 constexpr int orders = 99;               // that the costs of a plateau are put into, by chance
 constexpr std::size_t least_shared = 4;  // designs on a plateau
-constexpr std::size_t part_shared = 4;   // one of so many designs at least
+constexpr std::size_t part_shared = 4;   // a plateau has at least one of this number of designs
 // The same with standard errors, for each variable and once more: fewer do not show a slope whose steps are as small as the errors.
 constexpr std::size_t least_within_errors = 10;
 

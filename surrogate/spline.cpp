@@ -178,7 +178,7 @@ Proposal Spline::split_gap(const Sample* beside, const std::string& why) const {
     proposal.x = (left.x + right.x) / 2;
     const std::size_t other = beside == &left ? i - 1 : i + 2;  // beyond either end: no neighbour on that side
     if (!beside || other >= samples_.size()) continue;
-    const double step = 2 * (beside->x - samples_[other].x);  // growing, should this have to be done again
+    const double step = 2 * (beside->x - samples_[other].x);  // doubles the gap, so that repeated steps grow
     if (std::abs(step) < widest / 2) proposal.x = beside->x + step;
   }
   if (std::isnan(proposal.x)) {

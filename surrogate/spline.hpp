@@ -1,4 +1,4 @@
-// The "spline" of surrogate optimisation, for one free variable: a cubic spline through the samples so far, the next
+// The "spline" of surrogate optimisation, for one free variable: a cubic spline through all samples, the next
 // sample at its minimum, until a new sample changes the best cost by less than a set relative amount.
 //
 // Source: D. N. Pekarek, Variational Methods for Control and Design of Bipedal Robot Models, PhD thesis, Caltech

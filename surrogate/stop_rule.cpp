@@ -11,7 +11,7 @@ namespace {
 constexpr double band = 3;             // standard deviations of the prediction
 constexpr double least_band = 0.01;    // of what costs vary by: a band narrower than that is no matter
 constexpr double checks_of_doubt = 8;  // more for each variable, where the whole box is in doubt
-constexpr double half_told = 0.5;      // a design that fails, or is flat, counts as so many
+constexpr double half_told = 0.5;      // weight of a design that fails or lies on the plateau
 
 }  // namespace
 

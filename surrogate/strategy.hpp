@@ -32,7 +32,7 @@ inline constexpr double infinity = std::numeric_limits<double>::infinity();
 struct Iteration {
   Eigen::VectorXd next;                       // design proposed last (empty: none)
   double predicted_cost = not_a_number;       // the surrogate's prediction there
-  double best_cost = not_a_number;            // best `ok` cost told so far
+  double best_cost = not_a_number;            // best `ok` cost received up to now
   std::int64_t best_id = -1;                  //   and its evaluation
   Eigen::VectorXd recommended;                // best design as the model sees it, where costs are noisy; may be empty
   std::string note;                           // one line: what was decided and why
@@ -62,7 +62,7 @@ class Strategy {
   // What was told is all there is for now: what next, or is this the end? stopped() and describe() then tell.
   virtual void decide() {}
 
-  // Why the strategy asks for no more, as one line; empty while it goes on.
+  // Why the strategy asks for no more, as one line; empty while it continues.
   virtual std::string stopped() const = 0;
 
   // Why this strategy, where it was chosen automatically: one line to print before the first evaluation.

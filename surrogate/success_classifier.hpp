@@ -16,10 +16,10 @@ namespace dodyn::surrogate {
 
 class SuccessClassifier {
  public:
-  // `x`: d x n designs in the unit cube; n >= 0. One length for all variables, the one of greatest evidence. Where all
-  // designs evaluated it answers 1 everywhere.
-  // `smooth`: the edge is smooth about the origin: the probability may fall from one to nothing within a hundredth of a
-  // length, at a plane or a paraboloid, whose expected curvature `smooth` is.
+  // `x`: d x n designs in the unit cube; n >= 0. All variables have one length scale, that of greatest evidence. If all
+  // designs evaluated, the probability is 1 everywhere.
+  // `smooth`: expected curvature of an edge that is a plane or a paraboloid near the origin. The probability may then fall
+  // from 1 to 0 within 0.01 of a length scale.
   SuccessClassifier(const Eigen::MatrixXd& x, const std::vector<bool>& viable, std::optional<double> smooth = {});
 
   // log of the probability, and its gradient where wanted.

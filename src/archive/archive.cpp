@@ -158,7 +158,7 @@ struct Archive::File {
   Layout layout;
   Table evaluations, iterations, events;
   hsize_t evaluation_rows = 0, iteration_rows = 0, event_rows = 0;
-  bool broken = false;  // a write failed midway: only a resume can tell what the file holds
+  bool broken = false;  // a write failed midway: only a resume can find out what the file holds
   std::chrono::steady_clock::time_point next_sync, next_copy;
   std::string copy;  // its path, if there is to be one
 

@@ -89,7 +89,7 @@ struct Contents {
   std::vector<surrogate::Iteration> iterations;
   std::vector<std::uint32_t> outcomes;   // of each row outcome_checksum()
   std::vector<std::int64_t> n_observed;  // of each iteration: rows of evaluations that the file held then
-  std::vector<Event> events;             // what befell the study, in the order in which it was written down
+  std::vector<Event> events;             // of the study, in the order in which they were written
   std::vector<Source> sources;           // of a merged archive
   std::vector<std::int32_t> origins;     //   and of each row which of them it is from
 };

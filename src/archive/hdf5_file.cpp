@@ -123,7 +123,7 @@ Superblock read_superblock(const std::string& path) {
 }
 
 // Texts of any length lie in global heaps, which have no checksums and whose sizes HDF5 1.10 believes: a damaged one
-// makes it read anywhere, or for ever. So each is looked through first (HDF5 file format specification 3.0, III.E): a
+// makes it read anywhere, or forever. So each is looked through first (HDF5 file format specification 3.0, III.E): a
 // header of 16 bytes with the heap's size, then objects: index (2 bytes), reference count (2), reserved (4), size (8),
 // and so many bytes, padded to 8; index 0 is the free space at the end, its own header counted.
 bool is_sound_heap(const unsigned char* heap, std::uint64_t size) {
@@ -185,7 +185,7 @@ Handle create_file(const std::string& path) {
 
 Handle open_to_read(const std::string& path, bool alone) {
   // Where somebody writes, a reader that meets half-written metadata tries again, waiting 1, 2, 4, ... ns: 24 times
-  // take some 20 ms, the default of 100 would wait for ever at a damaged file.
+  // take some 20 ms, the default of 100 would wait forever at a damaged file.
   const bool written = !alone && ::access((path + ".lock").c_str(), F_OK) == 0;
   // HDF5 looks at the file's length first and at its superblock next: where an append falls in between, the file seems
   // to be truncated. So a failure counts only where the file has not changed meanwhile.

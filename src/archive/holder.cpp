@@ -42,7 +42,7 @@ std::string holder(const std::string& path) {
       return name + ", pid " + pid;
     }
   }
-  // HDF5 locks what it writes (flock), unless it was told not to.
+  // HDF5 locks what it writes (flock), unless its settings say no.
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (descriptor < 0) return "";
   const bool locked = ::flock(descriptor, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;

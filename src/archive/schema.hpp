@@ -10,7 +10,7 @@
 //   /files                    the files that the configuration names: attributes names, paths, checksums, sizes [f], and
 //                             `folder`, where the configuration lies among the paths; /files/0, 1, ... [bytes] are their
 //                             contents. A file of the machine (without a path), and files beyond 16 MiB in all, have none
-//   /events/time kind text    [k] what befell the study: starts, lost ranks, interruptions
+//   /events/time kind text    [k] events of the study: starts, lost ranks, interruptions
 //
 //   /evaluations/checksum     [n, 3] CRC-32 of the bytes of a row's fields; of its trajectory (0: it has none); and of its
 //                             outcome: design, seed, status, reason, cost, cost_stderr, gradient, metrics, and the
@@ -32,7 +32,7 @@
 //
 // A row is committed by its first column (`id`, `evaluations`, `time`), which is extended last: rows = its length, whatever
 // more the other columns hold. Every append opens the file as an SWMR writer and closes it again. Inside, HDF5 orders
-// its writes so that a reader, or whoever finds the file after a kill, sees the old or the new state; between appends
+// its writes so that a reader, also after a kill, sees the old or the new state; between appends
 // the file is an ordinary closed one, which h5dump and every other tool opens while the study runs.
 //
 // A later row of the same id supersedes the earlier ones: an evaluation whose rank was lost, or one that was done
@@ -147,7 +147,7 @@ Row encode(const Table& table, const Layout& layout, const Outcome& outcome, std
 Row encode(const Table& table, const Layout& layout, const IterationRow& iteration);
 Row encode(const Table& table, const Event& event);
 
-// CRC-32 as zlib has it; `before` goes on where another ended.
+// CRC-32 as zlib has it; `before` continues another one.
 std::uint32_t crc32(std::span<const std::byte> bytes, std::uint32_t before = 0);
 
 // ---- the file ------------------------------------------------------------------------------------------------------

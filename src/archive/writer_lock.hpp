@@ -4,7 +4,7 @@
 // The lock is POSIX's (fcntl): it goes with the process that holds it, is not handed on to the children of a killed
 // one, and reaches over NFS. The file names the holder; one that nobody has locked is what a kill left behind, and is
 // taken over. Where a file system has no locks, the name in the file counts: it stands for a run as long as that
-// process lives, which can be told on the same host only.
+// process lives, which is known on the same host only.
 #pragma once
 
 #include <string>

@@ -105,7 +105,7 @@ int Graph::parameter() {
 }
 
 int Graph::constant(double value) {
-  if (value == 0.0) value = 0.0;  // one zero, unsigned
+  if (value == 0.0) value = 0.0;  // turns -0 into 0, so that both find one node
   return find({Operation::constant, -1, -1, value, true});
 }
 

@@ -15,7 +15,7 @@
 //   w = 0 where the phase's last velocities are unknowns
 //
 // (Johnson 2013, 4.27, with the impulses as unknowns instead of projections of momenta; it is the law of the contact
-// simulation for one point; whether that sticks or slides afterwards is told, not found.)
+// simulation for one point; whether that sticks or slides afterwards is given, not found.)
 #pragma once
 
 #include <array>

@@ -63,11 +63,11 @@ struct GaitSettings {
   Lookup parameter = {};
 
   double clearance = 0.0;      // m: the swing foot's least height is 4 s (1 - s) times this, s from 0 to 1,
-  int clearance_points = 0;    // at inner nodes and at so many points between neighbouring ones
+  int clearance_points = 0;    // of checks between neighbouring nodes, besides those at inner nodes
   double leg_radius = 0.0;     // m: in space links of different legs stay twice this apart; 0: they may cross
   double crossing_free = 0.0;  // m: those that share a joint beyond this distance from it; 0: as far as straight
                                // legs touch whose feet are step_width apart
-  int crossing_points = 1;     // at nodes and at so many points between neighbouring ones
+  int crossing_points = 1;     // of checks between neighbouring nodes, besides those at nodes
   double torque_limit = nlp::infinity;  // N m
   double rate_limit = nlp::infinity;    // rad/s (m/s of slides): of every joint, by the differences of its nodes
   bool knee_stops = false;              // knees bend one way only

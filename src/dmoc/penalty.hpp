@@ -10,7 +10,7 @@
 
 namespace dodyn::dmoc {
 
-// `numbers`: of any design, to tell which corner of the face's shape lies in its plane. stiffness: C, N/m; width: w, m.
+// Returns the energy of overlap. `numbers`: of any design; they decide which corner of the face's shape is in its plane.
 Energy penalty(const systems::Model& model, const std::vector<double>& numbers, const ContactEvent& contact,
                double stiffness, double width);
 

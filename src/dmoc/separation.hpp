@@ -29,8 +29,8 @@ struct Plane {
 class SeparatingPlanes {
  public:
   SeparatingPlanes() = default;
-  // Adds unknowns and rows to a problem that is transcribed and not finished. `size`: of the parts, 1, or less where they
-  // are to be grown.
+  // Adds unknowns and rows to a problem that is transcribed and not finished. `size`: scale of the parts; below 1 for
+  // parts that grow to their size later.
   SeparatingPlanes(MotionProblem& problem, std::vector<PartPair> pairs, double size = 1.0);
 
   const std::vector<PartPair>& pairs() const { return pairs_; }

@@ -56,7 +56,7 @@ std::pair<Var, Var> director_energies(const Tree<Var>& first, const Tree<Var>& l
     V += (0.5 * link.mass) * (first.gravity * mean[first.dimension - 1]);
     if (first.tilted) V += (-0.5 * link.mass) * dot(first.across, mean);
   }
-  for (const auto& rotor : first.rotors) {  // of coordinates that are no chart's: `first` and `last` agree about them
+  for (const auto& rotor : first.rotors) {  // their coordinates have no chart: `first` and `last` agree
     const std::vector<Var> still(q0.size(), Var(0.0));
     const Var way = first.moving(rotor.place, q1.data(), still.data()).value -
                     first.moving(rotor.place, q0.data(), still.data()).value;

@@ -66,7 +66,7 @@ struct Walker {
  private:
   std::vector<int> leg_links_;  // links that `segments` has
   std::vector<bool> swing_;     // of every link: whether it is of the swing leg
-  int of_stance_ = 0;           // so many of leg_links_, the first, are of the stance leg
+  int of_stance_ = 0;           // number of leg_links_, from the first, that belong to the stance leg
 };
 
 }  // namespace dodyn::dmoc

@@ -70,7 +70,7 @@ std::string worst_row(const MotionProblem& problem, const AskedRows& asked, cons
   Eigen::VectorXd c(nlp.constraints());
   nlp.constraint_values(x, c);
   const Eigen::VectorXd missed = (nlp.constraint_lower - c).cwiseMax(c - nlp.constraint_upper);
-  // the worst row of each condition, and of all momenta
+  // Find the row with the largest violation in each condition, and among all momentum balances.
   struct Missed {
     std::string what;
     double by = 0.0;

@@ -105,7 +105,7 @@ void Simulation<n>::turn_round() {
   for (int b = 0; b < rigid_; ++b) momentum_[static_cast<std::size_t>(b)] -= turn * taken[static_cast<std::size_t>(b)];
 }
 
-// Impulses at the gaps that are closed now: rates that close them are turned round.
+// Applies impulses at closed gaps, which reverse the rates that close them. Returns false, with reason_, if it finds none.
 template <int n>
 bool Simulation<n>::collide() {
   const auto closed = rows(-near);

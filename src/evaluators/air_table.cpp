@@ -153,7 +153,7 @@ Grid read_grid(const std::string& text) {
   return grid;
 }
 
-// A craft on the table. The clock goes on from one state to the next.
+// A craft on the table. The clock continues from one state to the next.
 class Craft {
  public:
   explicit Craft(const AirTable& table) : table_(table) {
@@ -177,7 +177,7 @@ class Craft {
   Craft(const Craft&) = delete;
   Craft& operator=(const Craft&) = delete;
 
-  // At rest there, as if it had travelled there in no time.
+  // Puts the craft to rest at a place, without moving the clock.
   void place(const Vector<2>& at) {
     rigid::Pose<2> pose;
     pose.position = at;
@@ -185,7 +185,7 @@ class Craft {
     goal_.position.head<2>() = at;
   }
 
-  // Held for so long; the mean of the commands since the last call of this kind or any other.
+  // Holds the craft for this time. Returns the mean of the commands since the last call of any kind.
   Twist<2> hold(double seconds) {
     Twist<2> sum = Twist<2>::Zero();
     const int samples = static_cast<int>(std::lround(seconds * table_.rate));
@@ -205,7 +205,7 @@ class Craft {
     return sum / std::max(1, samples);
   }
 
-  // Pushed by the same force for so long: how far it drifts, m.
+  // Pushes the craft by a constant force for this time. Returns its drift, m.
   double drift(const Twist<2>& push, double seconds) {
     const Vector<2> from = simulation_->poses()[0].position;
     held_ = push;

@@ -250,7 +250,7 @@ class ContinuousDriver {
     const double scale = usual_correction * std::max(largest, 1e-9);
     return regulator(intervals, Q, VectorXd::Constant(inputs, 1.0 / (scale * scale)), weight_at_the_end);
   }
-  // The state, with attitudes about other references.
+  // Expresses the state with attitudes about the references `to` instead of `from`.
   void refer_to(const VectorXd& state, const dmoc::Reference& from, const dmoc::Reference& to) {
     reference_ = from;
     state_ = state;

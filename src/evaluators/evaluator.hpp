@@ -64,14 +64,14 @@ class Evaluator {
   virtual std::optional<Simulated> rollout(const Outcome&) const { return std::nullopt; }
   // What `dodyn solve` prints of an evaluation after its record: an optimality and feasibility report, several lines.
   virtual std::string report(const Outcome& outcome) const = 0;
-  // What `dodyn solve --verbose` adds: where the time went of the evaluations that this process did.
+  // Returns how this process's evaluations spent their time, for `dodyn solve --verbose`.
   virtual std::string details() const { return ""; }
 };
 
 // The registry.
 const std::vector<EvaluatorKind>& evaluator_kinds();
 
-// The evaluator that the settings name, in all their scenarios. Throws ConfigError where it finds two settings at odds.
+// The evaluator that the settings name, in all their scenarios. Throws ConfigError if two settings are inconsistent.
 std::unique_ptr<Evaluator> make_evaluator(const Settings& settings);
 
 // read_settings() (settings/settings.hpp) with the evaluators of the registry.

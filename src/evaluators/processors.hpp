@@ -14,7 +14,7 @@ struct Host {
   int processors;
 };
 
-// "node1:16,node2:16"; a host without a number has one processor, one that comes again has so many more. Throws
+// "node1:16,node2:16"; a host without a number has one processor; numbers of a repeated host add up. Throws
 // std::invalid_argument.
 std::vector<Host> parse_hosts(const std::string& text);
 
@@ -23,16 +23,16 @@ std::vector<int> parse_per_node(const std::string& text);
 
 // What this process was given: the nodes of its Slurm job (SLURM_TASKS_PER_NODE times SLURM_CPUS_PER_TASK), those in
 // PBS_NODEFILE, else what it may use of this machine. Names where `by_name` asks for them; otherwise of a Slurm job
-// "node 1", ..., which costs no call of scontrol. Throws std::runtime_error where they cannot be told.
+// "node 1", ..., which costs no call of scontrol. Throws std::runtime_error if they are unknown.
 std::vector<Host> allocation(bool by_name);
 
 class Processors {
  public:
   explicit Processors(std::vector<Host> hosts);
   int total() const;
-  // How many evaluations of so many processors each find room at once.
+  // Returns how many evaluations with this number of processors each run at once.
   int room_for(int count) const;
-  // The fewest hosts on which so many processors are.
+  // Returns the smallest number of hosts that have this number of processors.
   int hosts_for(int count) const;
   std::string text() const;  // "48 (node1:16,node2:32)"
 

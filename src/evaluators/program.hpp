@@ -39,7 +39,7 @@ struct End {
 };
 
 // Runs a program to its end, and to the end of all that it started: what the first process leaves running is killed.
-// At the task's time limit all of them get SIGTERM, to write their best so far, and `grace` seconds later, or where the
+// At the task's time limit all of them get SIGTERM, to write their best result, and `grace` seconds later, or where the
 // run ends, SIGKILL. Throws std::system_error where the shell cannot be started: no more processes, handles or memory, no
 // such directory.
 End run(const Program& program, const Task& task, double grace);

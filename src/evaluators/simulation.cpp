@@ -86,7 +86,7 @@ class SimulationEvaluator final : public Evaluator {
     starts_.check_used(reader);
     if (own_.start > starts_.count())
       throw settings.error("simulation.initial-state", "there are " + std::to_string(starts_.count()) + " starts");
-    // what no design can be is told before a study starts; of links' joints, for instance, a world has some kinds only
+    // report what no design can be before a study starts; of links' joints, for instance, a world has some kinds only
     const auto values = model_.evaluate<double>();
     channels_ = simulation::runner_channels(model_, values, course.nodes, course.by_impulses(), control_.has_value());
     try {
@@ -278,7 +278,7 @@ class SimulationEvaluator final : public Evaluator {
     }
   }
 
-  // A controller with what no design changes, so that its mistakes are told before a study starts.
+  // A controller with the settings that no design changes, so that its mistakes are reported before a study starts.
   void try_control() const {
     Eigen::VectorXd any(static_cast<Eigen::Index>(settings_.variables.size()));
     for (Eigen::Index i = 0; i < any.size(); ++i) any[i] = settings_.variables[static_cast<std::size_t>(i)].lower;

@@ -27,7 +27,7 @@ struct Timeouts {
   // the network, TCP tries again when up to twice its duration has passed, or four times where that try came too early.
   static constexpr double wait_for_rank_0 = 4;
   // An evaluation under way for this many times the median of those that came back is begun a second time on a rank that has
-  // nothing to do; the first answer counts, and the other is told to stop.
+  // nothing to do; the first answer counts, and the other one is stopped.
   double duplicate_after = std::numeric_limits<double>::infinity();
   double rest = 1;  // s without work for an evaluator whose machine gave trouble; doubled each time in a row, up to ...
   static constexpr double longest_rest = 60;        // s
@@ -68,7 +68,7 @@ class Farm {
   virtual std::vector<Event> take_events() { return {}; }
 };
 
-// This process alone: one evaluator on its own thread, or several where the work may be called from so many at once.
+// This process alone: one evaluator on its own thread, or several if the work may be called by several threads at once.
 std::unique_ptr<Farm> make_local_farm(Work work, Timeouts timeouts = {}, int workers = 1);
 
 // Whether this process must end by _exit(): an evaluation was given up and its thread still runs, or a lost rank would
@@ -79,7 +79,7 @@ bool needs_hard_exit();
 // the main thread.
 //
 // However rank 0 leaves, the others are let go: its destructor tells them, and theirs wait for that (asleep). A rank
-// that leaves while tasks still come to it ends the whole run (MPI_Abort) rather than let rank 0 wait for ever. So
+// that leaves while tasks still come to it ends the whole run (MPI_Abort) rather than let rank 0 wait forever. So
 // catch and report exceptions while the session lives, before a destructor may end the process.
 class Session {
  public:

@@ -22,7 +22,7 @@ bool is_alive(pid_t pid) {
   return state != 0 && state != 'Z' && state != 'X';
 }
 
-// Children of a process that are no zombies; -1 where the system does not tell.
+// Returns the number of a process's children that are no zombies; -1 if the system does not report it.
 int living_children(pid_t parent) {
   int living = -1;
   std::error_code error;

@@ -35,7 +35,7 @@ class RemoteProcess {
   bool gone();
 
  private:
-  pid_t pid_ = 0;  // 0: nothing is told
+  pid_t pid_ = 0;  // 0: unknown
   std::chrono::steady_clock::time_point next_look_ = {};
   bool missed_ = false;
 };

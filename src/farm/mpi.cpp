@@ -14,7 +14,7 @@
 // - release, 0 -> r: the farm closes, leave serve(); r answers with
 // - released, r -> 0: nothing of this farm comes after it
 // - farewell, 0 -> r: the session ends, finalise. Exactly one per rank, so that however rank 0 leaves its session (study
-//   done, bad input before there was a farm, an exception), nobody waits for it for ever.
+//   done, bad input before there was a farm, an exception), nobody waits for it forever.
 // MPI keeps messages between two ranks in order, so a release overtakes no task.
 #include <unistd.h>
 
@@ -269,7 +269,7 @@ class MpiFarm : public Farm {
     incidents_.push_back(std::move(event));
   }
 
-  // What a rank evaluates is answered by `outcome`, unless another rank is at it, too; what it has not begun is queued again.
+  // Answers the rank's running evaluation with `outcome`, unless another rank runs it too. Queues its other tasks again.
   void give_up(Worker& worker, Assignment::State state, Outcome outcome) {
     Assignment& first = worker.tasks.front();
     first.state = state;
@@ -418,8 +418,8 @@ class MpiFarm : public Farm {
 
 Session::Session(int& argc, char**& argv) {
   int provided = 0;
-  // Under --enable-recovery the ranks left wait for ever for one that was killed while all were starting: end instead,
-  // soon on the host where it was, and on others when their clock says so.
+  // Under --enable-recovery the other ranks would wait forever for a rank that was killed during the start. They end
+  // instead: at once on its host, on other hosts after start_seconds.
   constexpr unsigned start_seconds = 100;
   alarm(start_seconds);
   {

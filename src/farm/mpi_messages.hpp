@@ -44,7 +44,7 @@ MPI_Request start_send(const Bytes& bytes, int destination, Tag tag);
 bool finish_send(MPI_Request& request);
 // Sends without waiting. What a lost rank never takes in stays in memory until the process ends.
 void send_unwatched(const std::string& text, int destination, Tag tag);
-// Ends the whole run, all ranks: where one rank cannot go on and the others would wait for it for ever.
+// Ends the whole run, all ranks: where one rank cannot go on and the others would wait for it forever.
 [[noreturn]] void abort_all(int rank, const char* why);
 
 // Tells when it is time to beat, and how long another rank has been silent. HeartbeatMonitor is counted while this rank listens:

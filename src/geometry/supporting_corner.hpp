@@ -17,8 +17,8 @@ struct Support {
 template <int n>
 Support lowest(const Polytope<n>& k, const Vector<n>& d, double* heights);
 
-// The same, walking down edges from a corner that is low in a direction near d: a corner without a lower neighbour is
-// lowest. Visits the corners on the way, or all corners of a body with at most few_corners.
+// Returns the lowest corner by walking down edges from a corner that is low in a direction near d. A corner without a
+// lower neighbour is lowest. Visits all corners of a body with at most few_corners.
 template <int n>
 Support descend_edges(const Polytope<n>& k, const Vector<n>& d);
 

@@ -14,7 +14,7 @@
 namespace dodyn::nlp {
 namespace {
 
-// Four numbers at any address: one register, or two.
+// Four numbers at any address; the compiler takes one register or two.
 typedef double Four __attribute__((vector_size(32), aligned(8), may_alias));
 typedef long long FourBits __attribute__((vector_size(32), aligned(8), may_alias));
 

@@ -75,11 +75,11 @@ constexpr Parameters numbers;
 
 // The numbers of the restoration of feasibility, which is our own.
 struct RestorationParameters {
-  double zeta = 1e-4;                          // weight of the distance from where it begins, of the largest violation
-  double stationary = 1e-2, zeta_decay = 0.1;  // zeta falls where the projected gradient is this share of the violation
+  double zeta = 1e-4;                          // weight of the distance from the initial point, per violation
+  double stationary = 1e-2, zeta_decay = 0.1;  // zeta decays below this projected gradient, per violation
   double mu = 1e-2, min_first_mu = 1e-12;      // barrier parameter, of the squared violation
-  double mu_decay = 0.2, min_mu = 1e-16;       // after a step of more than `long_step`
-  double long_step = 0.5, short_step = 0.1;    // of the longest that stays inside the bounds
+  double mu_decay = 0.2, min_mu = 1e-16;       // mu decays after a step longer than `long_step`
+  double long_step = 0.5, short_step = 0.1;    // as shares of the longest step inside the bounds
   double tau = 0.99;                           // of the way to a bound
   double armijo = 1e-4, min_alpha = 1e-10;     // line search
   double min_damping = 1e-6, damping_factor = 10.0, damping_decay = 0.1, max_damping = 1e6;
@@ -554,7 +554,7 @@ bool InteriorPoint::find_direction() {
     return right_inertia();
   };
   // Where the last iterate needed a shift this one starts from half of it, or a quarter if that one got by with what it
-  // tried first; (IC) starts from none every time, and most of its first factorisations are in vain.
+  // tried first; (IC) starts from none every time, and most of its first factorisations are useless.
   if (shift_ > 0.0) {
     shift_ *= at_once_ ? 0.25 : 0.5;
     if (shift_ < numbers.negligible_shift) shift_ = 0.0;

@@ -343,7 +343,7 @@ Solution solve_slsqp(const Problem& problem, const VectorXd& x0, const Options& 
   if (!evaluations.inequalities.empty())
     slsqp.add_inequality_mconstraint(Evaluations::inequality, &evaluations, tolerances(evaluations.inequalities));
 
-  // SLSQP gives up at the first small step; a fresh start from there, with a fresh quasi-Newton matrix, often goes on.
+  // SLSQP gives up at the first small step; a fresh start from there, with a fresh quasi-Newton matrix, often continues.
   // From an infeasible point it starts where the violation is least, in the sum of squares.
   constexpr int rounds = 5, newton_steps = 5;
   const auto spent = [&](const nlopt::opt& solver) { solution.iterations += solver.get_numevals(); };

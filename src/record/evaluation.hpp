@@ -16,7 +16,7 @@ namespace dodyn {
 // What became of an evaluation. Anything but `ok` has a reason; a failed evaluation is data, not an exception.
 enum class Status : std::int8_t {
   ok = 0,          // the cost is that of a feasible, converged inner solution
-  infeasible = 1,  // the design admits no motion that satisfies the constraints (as far as the inner solver can tell)
+  infeasible = 1,  // the design admits no motion that satisfies the constraints (as far as the inner solver can decide)
   not_converged = 2,  // the inner solver stopped early; a cost may be present but is not a minimum
   failed = 3,         // no usable answer: invalid design, not a number, crash
   timed_out = 4,      // stopped at its time limit

@@ -1,4 +1,4 @@
-// What befell a study: a start, a rank that was lost, an interruption. Not an evaluation's business, but its reader's.
+// An event of a study: a start, a lost rank, an interruption. For readers of the archive; no evaluation uses it.
 #pragma once
 
 #include <string>

@@ -20,8 +20,8 @@ struct Task {
   std::int32_t part = 0;  // which of the parts that its evaluator splits an evaluation into; mostly there is one
   double time_limit = std::numeric_limits<double>::infinity();  // s
 
-  // Set where it is evaluated. A solver or a simulation polls `seconds_left` and at 0 returns its best so far as
-  // `timed_out`; whoever cannot poll is given up some time later, its rank with it.
+  // Set on the evaluating rank. A solver or a simulation polls `seconds_left` and at 0 returns its best result as
+  // `timed_out`. An evaluation that cannot poll is given up some time later, with its rank.
   std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
   std::stop_token stop = {};  // the run ends: nobody waits for the answer
 

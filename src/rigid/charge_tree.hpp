@@ -31,7 +31,7 @@ class ChargeTree {
   double potential(Frames<n> at, std::span<ConfigurationGradient<n>> gradient);
 
  private:
-  static constexpr int order = 5, most_in_leaf = 2;  // bodies
+  static constexpr int order = 5, most_in_leaf = 2;  // of moments; bodies in a leaf
   static constexpr int size = (order + 1) * (order + 2) * (order + 3) / 6;
   using Coefficients = std::array<double, size>;
   struct Charged {          // a body
@@ -39,7 +39,7 @@ class ChargeTree {
     Vector<3> middle;
   };
   struct Cell {
-    int first, last;      // bodies in tree order
+    int first, last;      // of moments; bodies in a leaf in tree order
     int charge, charges;  // first charge in tree order, number
     int child = -1;       // the other one follows from `second`
     int second = -1;
@@ -60,7 +60,7 @@ class ChargeTree {
   const World<n>* world_;
   std::vector<int> own_;  // charges, body by body
   std::vector<Charged> bodies_;
-  int moving_ = 0;  // bodies that are not fixed come first
+  int moving_ = 0;  // of moments; bodies in a leaf that are not fixed come first
   std::vector<Cell> cells_;
   std::vector<Vector<3>> place_;                // by charge of the world
   std::vector<int> sorted_;                     // charges in tree order

@@ -37,9 +37,9 @@ class CoilForce {
     double strength;         // of the pole ahead
   };
   struct Pair {
-    int one, other;  // coils
+    int one, other;  // indices of the coils
   };
-  // A pair as the form counts: an axis is turned round, and the force with it, where the other coil or its axis is behind.
+  // A pair in the form's convention: an axis, and the force with it, is reversed if the other coil or its axis is behind.
   struct Seen {
     Vector<2> axis, apart;  // of coil 1; from its centre to that of coil 2: world axes
     double r, phi1, phi2, sign;

@@ -10,8 +10,8 @@
 
 namespace dodyn::rigid {
 
-// How close points are that touch. A body that rests in a simulation may stand still with its centre anywhere below the height
-// that it falls from in one step, and with corners up to four times as high: what it falls from in two.
+// The distance within which points count as touching. A body at rest in a simulation may hover: its centre below the fall
+// of one step, its corners up to four times as high, the fall of two steps.
 struct Margin {
   double least = 0.0;  // m
   double most = 0.0;   // m, of the height that bodies fall from in two steps; at least `least`

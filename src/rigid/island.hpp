@@ -86,7 +86,7 @@ class Island {
 
   // per contact that can press
   std::vector<int> contact_, first_share_, first_link_;
-  std::vector<Along> admittance_, root_, error_, impulse_;  // root_: of the admittance
+  std::vector<Along> admittance_, root_, error_, impulse_;  // root_: square root of the admittance
   std::vector<double> edge_, given_;  // friction, and the normal impulse given, where impulses are divided by root_
   std::vector<Along> wanted_, result_, push_;  // of the step
   std::vector<Along> open_;                    // what is left of the error
@@ -99,7 +99,7 @@ class Island {
   std::vector<MassBlock> mass_;
   std::vector<Block> inverse_mass_;
   std::conditional_t<smooth, BlockCholesky<width>, BlockLU<width>> factor_;
-  bool usable_ = false;  // the factor without friction, for modes `factored_` and this stiffness
+  bool usable_ = false;  // whether the factor without friction fits modes `factored_` and stiffness_
   double stiffness_ = 0.0;
   Eigen::VectorXd moved_, momentum_, direction_, residual_, pushed_;
 };

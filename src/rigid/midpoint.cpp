@@ -227,8 +227,8 @@ class Midpoint final : public Integrator<n> {
         const double size = r.norm();
         if (size <= small || (size >= last && last < near_rounding)) break;
         if (k == 30) {
-          // Corrections below the rounding of the directors change small components alone: the residual of a body without
-          // spin creeps down for ever.
+          // Corrections below the rounding of the directors change small components only. The residual of a body without
+          // spin would decrease forever.
           if (size < near_rounding) break;
           return false;
         }

@@ -22,7 +22,7 @@ struct FailureCause {
   const char* what = "";
 };
 
-// How far a state was moved on.
+// How far a step advanced a state.
 struct Progress {
   double done = 0.0;   // s; 0: not at all, the state is as it was
   double retry = 0.5;  // share of the time to try next

@@ -619,7 +619,7 @@ class Reader {
     return names;
   }
 
-  // The full name of what an entry of a scenario sets: a key of the evaluator, of one of its sections, or a variable.
+  // Returns the full name of the setting behind a scenario's entry: a key of the evaluator or its sections, or a variable.
   std::string full_name(const CustomSection& scenario, const CustomEntry& entry,
                         const std::vector<DesignVariable>& variables) const {
     const std::string section = entry.key.substr(0, entry.key.find('.'));
@@ -690,7 +690,7 @@ Settings read_settings(const ini::Text& text, const std::string& folder, const s
 
 ini::Text configuration_of(const std::vector<std::pair<std::string, std::string>>& settings,
                            const std::string& origin) {
-  // [initial-states] [outcome wrong port] ...: titles of the sections that an evaluator reads itself
+  // Titles of the evaluator's own sections, such as "[initial-states] [outcome wrong port]".
   ini::Text text{origin, {}};
   for (const auto& [key, value] : settings)
     if (key == "sections")

@@ -115,7 +115,7 @@ class Settings {
 
   std::vector<const CustomSection*> sections_of(const std::string& kind) const;
 
-  // For an evaluator that finds two settings at odds: the error "FILE:LINE: KEY = VALUE: complaint".
+  // For an evaluator that finds two settings inconsistent: the error "FILE:LINE: KEY = VALUE: complaint".
   ConfigError error(const std::string& key, const std::string& complaint) const;
 
   // The settings that are used, as (key, value) text, for the archive.
@@ -141,7 +141,7 @@ const ini::SectionKind& scenario_section();
 
 // What the registry of evaluators (evaluators/evaluator.hpp) knows of one before a study exists.
 struct EvaluatorKind {
-  // The design variables, from the settings so far: `all` but the variables, `sections` and `given_variables`, so that
+  // The design variables, from the settings up to now: `all` but the variables, `sections` and `given_variables`, so that
   // they may be those of a model that a key names. May throw ConfigError.
   using Variables = std::function<std::vector<DesignVariable>(const Settings& so_far)>;
 
@@ -158,7 +158,7 @@ struct EvaluatorKind {
 // Variables that are the same whatever the settings.
 EvaluatorKind::Variables always(std::vector<DesignVariable> variables);
 
-// What a strategy for choosing designs is to the settings.
+// A strategy for choosing designs, as the settings describe it.
 struct StrategyKeys {
   std::string name, description;  // description: one line for --help
   std::vector<Key> keys;          // its own settings: "surrogate.tolerance"; strategies may have keys in common

@@ -1,6 +1,6 @@
 // Which evaluation, and which part of it, this process, rank 0, has under way: in a file beside the archive, ARCHIVE.running. Where the
 // evaluation kills its process, and the study with it, the next start finds there which one it was, and counts a lost
-// attempt; or a design that kills whoever tries it would be tried for ever.
+// attempt; or a design that kills its rank would be tried forever.
 #pragma once
 
 #include <cstdint>

@@ -18,7 +18,7 @@
 // told. Where nothing of this run could be started, or one evaluation met such trouble study.max-attempts times, the run ends;
 // the next one tries again.
 //
-// What ends a run often ends evaluations first: a batch system signals all processes of a job. So once a run is told to
+// What ends a run often ends evaluations first: a batch system signals all processes of a job. So once a run is asked to
 // end, what fails or is lost leaves no row, and an attempt that was killed waits a moment to see whether it is.
 //
 // An evaluation that is done again later (`rerun`) leaves one more row. The strategy is told of it, for the second
@@ -61,7 +61,7 @@ struct Progress {
   int running;
   int limit;            // study.max-evaluations
   double seconds;       // since run() began
-  double seconds_left;  // at most, if it goes on to the limit; not a number where nothing tells yet
+  double seconds_left;  // at most, if it goes on to the limit; not a number while it is unknown
 };
 
 enum class End {
@@ -163,10 +163,10 @@ class Study {
   std::map<std::int64_t, int> lost_;                          // attempts lost
   std::deque<std::int64_t> arrivals_;  // asynchronous: ids of evaluations_ in the order they came, not told yet
   struct Reevaluation {
-    std::size_t after;  // how many must have been told before
+    std::size_t after;  // number of evaluations that the strategy must have received before
     Evaluation row;
   };
-  std::deque<Reevaluation> reevaluations_;  // later rows of ids in evaluations_, not told yet
+  std::deque<Reevaluation> reevaluations_;  // later rows of ids in evaluations_ that the strategy has not received
   std::size_t archived_iterations_ = 0;
   std::string archived_reason_;
   const bool resumed_;  // the archive was there
@@ -186,12 +186,12 @@ class Study {
 
   std::map<std::int64_t, Evaluation> pending_;             // asked and not told: id, parent, design and seed
   std::vector<std::int64_t> new_;                          // of those the ones to farm out
-  std::map<std::int64_t, Evaluation> resolved_again_;      // being solved again, as they were before
-  std::set<std::pair<std::int64_t, std::int64_t>> tried_;  // design, neighbour: that was no better
-  std::vector<bool> observed_;                             // by id: told
+  std::map<std::int64_t, Evaluation> resolved_again_;      // former results of designs that are solved again
+  std::set<std::pair<std::int64_t, std::int64_t>> tried_;  // design and neighbour whose motion gave no better result
+  std::vector<bool> observed_;                             // by id: the strategy has received it
   std::size_t observed_count_ = 0;
   std::int64_t asked_ = 0;  // the next id
-  int failures_ = 0;        // told
+  int failures_ = 0;        // that the strategy has received
   std::size_t iterations_ = 0;
   int evaluated_ = 0, restored_ = 0;
   double started_ = 0, busy_seconds_ = 0, next_watch_ = 0;

@@ -66,7 +66,7 @@ struct Shape {
     int axis;
     Number angle;
   };
-  std::vector<Turn> turns;                       // made first, one after the other, about its own axes
+  std::vector<Turn> turns;                       // applied first, in this order, each about an axis of the shape
   std::optional<Number> density, mass;           // kg/m^3 (kg/m^2 in the plane), or kg spread evenly; neither: no mass
   std::optional<std::array<Number, 3>> outward;  // of a floor or a wall: its normal
   int line = 0;
@@ -193,7 +193,7 @@ Model read_model(std::string_view text, const std::string& origin, bool judge = 
 // Models that come with the program, models/*.model, by name.
 const std::map<std::string, std::string>& shipped_models();
 
-// The text of one of them, or of a file; and that read. Throw ConfigError.
+// Return a shipped model or a file: its text, or the model read from it. Throw ConfigError.
 std::string model_text(const std::string& name_or_path);
 Model find_model(const std::string& name_or_path);
 

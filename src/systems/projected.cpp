@@ -108,7 +108,7 @@ Projected::Projected(const HybridModel& system) : system_(system) {
   };
   const auto delta = [this, n, original, unnormalised, z_of](const Vars& z, const Vars& p) {
     const Vars q = unnormalised(z, p);
-    // gradient of the gap: of its form c q_normal + r, c and r functions of the others
+    // The gap is c q_normal + r, with c and r functions of the other coordinates; its gradient follows.
     Vars at_0 = q, at_1 = q;
     at_0[static_cast<std::size_t>(normal_)] = Var(0.0);
     at_1[static_cast<std::size_t>(normal_)] = Var(1.0);

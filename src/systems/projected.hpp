@@ -22,7 +22,7 @@ class Projected {
   explicit Projected(const HybridModel& system);
 
   struct Instance {
-    std::unique_ptr<variational::Mechanics> inside, outside;  // of z; watched: q = P(z), then its rate, [2 n]
+    std::unique_ptr<variational::Mechanics> inside, outside;  // in z; watched values: q = P(z), then its rate, [2 n]
     variational::Switch law;
     double k = 0.0, least_k = 0.0;  // 1/m^2; of a circle 0
   };

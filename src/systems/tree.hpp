@@ -389,7 +389,7 @@ struct Tree {
         const double sign = dimension == 2 ? -1.0 : kind == Move::turn ? mirror(axis) : -mirror(axis);
         exchanged.push_back(sign * q[links[k].first]);
       } else if (turns.empty()) {
-        continue;  // the root's slides
+        continue;  // slides of the root stay as they are
       } else if (dimension == 2) {
         exchanged.push_back(k < 0 ? at[j].angle : at[j].angle - at[k].angle);
       } else {

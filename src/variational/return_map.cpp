@@ -235,7 +235,7 @@ Gait find_gait(HybridIntegrator& integrator, const Assembly& assembly, const Pie
     image_of_that = after.x;
     miss_before = gait.miss;
     const VectorXd step = (MatrixXd::Identity(m, m) - J).partialPivLu().solve(miss);
-    // no further than the search can see
+    // limit the step: the linear model is local
     const double reach = largest_step * (1.0 + now.x.norm());
     now.x += N * (step.norm() > reach ? VectorXd(step * (reach / step.norm())) : step);
     now.mode = after.mode;

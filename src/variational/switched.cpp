@@ -58,7 +58,7 @@ std::string SwitchedFlow::advance(double time) {
     }
     crossings_.push_back(now_.time);
     outside_ = !outside_;
-    if (law_.coordinate < 0) {  // outside is told of (angle, 2 pi - angle), inside about zero
+    if (law_.coordinate < 0) {  // outside as (angle, 2 pi - angle), inside about zero
       const double turn = 2.0 * std::numbers::pi;
       if (outside_ && now_.q(0) < 0.0) now_.q(0) += turn;
       if (!outside_ && now_.q(0) > std::numbers::pi) now_.q(0) -= turn;

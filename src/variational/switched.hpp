@@ -10,7 +10,7 @@
 namespace dodyn::variational {
 
 // Where the sides are: the sign of a coordinate; or, where `coordinate` is -1, of one angle: inside is |z| < angle, and
-// outside what is left of the circle, told as (angle, 2 pi - angle).
+// outside what is left of the circle, measured as (angle, 2 pi - angle).
 struct Switch {
   int coordinate = -1;
   double angle = 0.0;

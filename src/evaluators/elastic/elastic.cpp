@@ -127,7 +127,7 @@ class ElasticEvaluator final : public Evaluator {
   }
 
  private:
-  // What all designs have in common: which bodies there are. Tells what cannot start.
+  // The bodies, which all designs have in common. Reports what cannot start.
   template <int n>
   void learn(const Numbers& parameters) {
     const auto scene = elastic_text::scene<n>(settings_, parameters);

@@ -18,7 +18,7 @@ struct RunOptions {
 };
 const KeyTable<RunOptions>& run_keys();
 
-// What is told of a run, in this order.
+// The quantities reported of a run, in this order.
 const std::vector<Quantity>& run_metrics();
 
 struct Ran {
@@ -34,7 +34,7 @@ struct Ran {
   elastic::Energies before, after;
 };
 
-// The bodies' names: rigid ones, then deformable ones. What is told of each: x, y, (z,) vx, vy(, vz).
+// Return the names of the bodies, rigid ones first, and of the columns of each: x, y, (z,) vx, vy(, vz).
 template <int n>
 std::vector<std::string> names(const Scene<n>& scene);
 std::vector<std::string> places(int dimension);

@@ -205,7 +205,7 @@ void GaitDesigns::read_model() {
 void GaitDesigns::read_parameters() {
   names_ = motion_parameters;
   const systems::Model& model = walker_->system->model();
-  std::vector<std::string> known;  // so far
+  std::vector<std::string> known;  // up to this entry
   for (const systems::Parameter& p : model.parameters) known.push_back(p.name);
   const auto sections = settings_.sections_of("parameters");
   for (const std::string& name : motion_parameters)

@@ -21,7 +21,7 @@ std::vector<std::pair<std::string, std::string>> idle_gait_keys(const Settings& 
 
 class GaitDesigns final : public MotionDescription {
  public:
-  // Throws ConfigError of settings at odds, and of what is wrong with the model.
+  // Throws ConfigError if settings are inconsistent or the model is wrong.
   explicit GaitDesigns(const Settings& settings);
 
   const dmoc::Walker& walker() const { return *walker_; }

@@ -45,7 +45,7 @@ struct TranscribedMotion {
   std::vector<std::function<void(Eigen::VectorXd&)>> begin = {};  // of contacts, what gives a start their unknowns
   dmoc::AskedRows asked = {};
 };
-// What a point that meets not all of it misses: the parts that overlap most, and the row that is missed most, where and when.
+// Returns the worst violations at x as text: the parts that overlap most, and the condition that is missed most, with time.
 std::string missed(const TranscribedMotion& planned, const Eigen::VectorXd& x);
 
 // A point that a solver led to, with the problem that it solves.
@@ -69,8 +69,8 @@ struct Measure {
 // The value of a column.
 using MetricOf = std::function<double(const std::string& name)>;
 
-// Of the phases that drive_continuously() goes through, the first ones, whether they restart (PlannedPhase::restarts); and in
-// words where, and what is not driven.
+// The phases that drive_continuously() can drive: for each, whether the integration restarts (PlannedPhase::restarts).
+// `note` names the restarts and the phases that are not driven.
 struct ContinuousPlan {
   std::vector<bool> restarts;
   std::string note;

@@ -60,7 +60,7 @@ class MotionDesigns final : public MotionDescription {
     bool sticks = false, slides = false, stays = false;
     bool edges = false;  // of the part and the shape
     std::optional<Expression> friction;
-    int node = 0;  // of its phase, where a penalty leaves that whole: near it, starts touch
+    int node = 0;  // of the phase, for contacts by penalty: initial guesses touch near it
   };
   const std::vector<Contact>& contacts() const { return contacts_; }
   // Contacts push by an energy of overlap (dmoc/penalty.hpp) in place of an event; C, N/m; 0: they do not.
@@ -137,7 +137,7 @@ class MotionDesigns final : public MotionDescription {
   dmoc::ContactEvent contact_event(const Contact& contact, const Values& values) const;
   // Lowest corner of the part, or nearest edges, of every contact at its node.
   std::vector<Touching> touching(const Values& values, const MotionPath& path) const;
-  // Makes a path that of bodies which nothing drives.
+  // Replaces the path of undriven bodies by that of a contact simulation, which throws them from the initial state.
   void let_go(MotionPath& path, const Eigen::VectorXd& design) const;
   std::pair<int, int> links_of(const Contact& contact) const;
   // Makes the contacts a part of the system, as energies of overlap.

@@ -28,7 +28,7 @@ struct Forward {
 // `motion`: t, q, p, u ... as the evaluator's channels have them. `steps`: of the simulation, an interval; 1: the intervals are
 // its steps. Throws ConfigError where a world of bodies cannot express the model.
 Forward drive(const MotionDesigns& designs, const Eigen::VectorXd& design, const Trajectory& motion, int steps);
-// That, told.
+// Returns the deviations as text.
 Simulated to_simulated(const Forward& forward, int steps);
 
 }  // namespace dodyn::evaluators

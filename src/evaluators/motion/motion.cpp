@@ -156,7 +156,7 @@ Outcome MotionEvaluator::evaluate(const Task& task) const {
   const int stride = found.mesh->intervals() / description_->intervals();
   outcome.trajectory = stride > 1 ? thinned(*description_, found.trajectory, stride) : std::move(found.trajectory);
   outcome.trajectory.values.push_back(table(found.optima, optima_rows()));
-  // parts carry the motions themselves, so that join() can tell them apart
+  // parts carry the motions themselves, so that join() can distinguish them
   if (search_.tasks > 1)
     outcome.trajectory.values.push_back(joints_of(found.optima));
   else

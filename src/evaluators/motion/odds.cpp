@@ -64,7 +64,7 @@ MotionDesigns::Postures MotionDesigns::postures(const Values& values) const {
     };
     place(placements, given, values, q);
     found.at[end ? 1 : 0] = q;
-    if (placements.empty()) continue;  // coordinates alone are never at odds
+    if (placements.empty()) continue;  // coordinates alone are never inconsistent
     // Gauss and Newton's method from there, and from elsewhere in case it stands still; steps of a radian or a metre at most
     Eigen::VectorXd best = q, least = residual(q);
     for (int start = 0; start < 8 && least.size() > 0 && least.lpNorm<Eigen::Infinity>() > allowed; ++start) {

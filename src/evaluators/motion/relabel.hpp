@@ -8,8 +8,8 @@
 
 namespace dodyn::evaluators {
 
-// Recorded with the model's numbers as parameters (dmoc::Event): theta_K -> coordinates, and (theta_K, v-) -> dL/dv at the
-// state that the exchange makes of it. `moving`: the coordinates that move before it.
+// Functions of an exchange, recorded with the model's numbers as parameters (dmoc::Event): from theta_K to coordinates, and
+// from (theta_K, v-) to dL/dv after the exchange. `moving`: the coordinates that move before the exchange.
 struct Relabelling {
   dmoc::Function configuration, momentum;
 };

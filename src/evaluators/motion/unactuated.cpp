@@ -1,4 +1,4 @@
-// A start that nothing drives: the bodies go as the start throws them, through the contact simulation (Johnson 2013, section
+// An initial guess without actuators: the contact simulation throws the bodies from the initial state (Johnson 2013, section
 // 4.4.3.1).
 #include <algorithm>
 #include <cmath>

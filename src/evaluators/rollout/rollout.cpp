@@ -115,7 +115,7 @@ class Replayer {
     rows_.resize(result_.channels.size());
   }
 
-  // What the motion's controls are at a time: those of its interval, the last ones for ever.
+  // Returns the motion's controls at a time: those of its interval, after the end the last ones.
   Eigen::Index interval_at(double t) const {
     const auto k = static_cast<Eigen::Index>((t - phase_start_) / phase().interval);
     return std::clamp<Eigen::Index>(k, 0, phase().u.rows() - 1);

@@ -77,7 +77,7 @@ struct Rollout {
 Rollout rollout(const systems::Model& model, const systems::Values<double>& values, const PlannedMotion& motion,
                 const RolloutSettings& settings);
 
-// That, told.
+// Returns the rollout as text.
 Simulated to_simulated(const Rollout& rollout, const systems::Model& model, const PlannedMotion& motion,
                        const RolloutSettings& settings);
 

@@ -174,7 +174,7 @@ bool Observation<n>::balanced() {
   constexpr double share = 1e-3;        // of the acceleration without contact
   constexpr double bounce = 1e-4;       // of the smallest body's radius
   constexpr double coarsest = 1e-2;     // of that radius: a larger fall in one step is not touch
-  constexpr double while_still = 0.05;  // s: forces change with time, too
+  constexpr double while_still = 0.05;  // s, for which a verdict on still bodies counts: forces depend on time
   if (!balance_) balance_.emplace(simulation_->world());
   double smallest = infinite;
   for (std::size_t b = 0; b < fixed_.size(); ++b)

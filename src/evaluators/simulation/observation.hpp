@@ -18,9 +18,9 @@ struct Progress {
   bool touching = false;                    // contact forces have acted since the last node
   double touched = -1.0;                    // when they last did, s; negative: not yet
   bool at_end = false;                      // time is up
-  double overlap = 0.0;                     // largest so far, m
-  double spin = 0.0;                        // largest angular velocity so far, rad/s
-  double impulse = 0.0;                     // largest of two bodies in a step so far, N s
+  double overlap = 0.0;                     // largest up to now, m
+  double spin = 0.0;                        // largest angular velocity up to now, rad/s
+  double impulse = 0.0;                     // largest of two bodies in a step up to now, N s
   int cluster = 0;                          // bodies of the largest group that hangs together
   double start_energy = 0.0, booked = 0.0;  // J: at the start; by impacts, projections, control since
 };

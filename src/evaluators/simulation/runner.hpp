@@ -17,14 +17,14 @@
 
 namespace dodyn::evaluators::simulation {
 
-// [outcome NAME]: a run ends so when the condition has held for so long.
+// [outcome NAME]: a run ends with it once the condition has been true for `dwell`.
 struct Rule {
   std::string name;
   Condition when;
   double duration = 0.0;  // s
 };
 
-// (B.1) instead of the forces of a planar model's charges.
+// Forces between coils by (B.1). In a planar model they replace the forces of charges.
 struct CoilTable {
   rigid::CoilForm form;
   rigid::CoilRange range;
@@ -62,7 +62,7 @@ struct SimulationResult {
   std::string reason;          // of a run that could not be resolved
 };
 
-// What `dodyn simulate` tells besides.
+// Further lines of `dodyn simulate`.
 template <int n>
 struct SimulationSummary {
   rigid::Energies<n> before, after;
