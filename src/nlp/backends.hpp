@@ -15,7 +15,5 @@ Solution solve_native(const Problem& problem, const Eigen::VectorXd& x0, const S
                       const Options& options, Clock::time_point deadline);
 Solution solve_ipopt(const Problem& problem, const Eigen::VectorXd& x0, const Solution* neighbour,
                      const Options& options, Clock::time_point deadline);
-Solution solve_slsqp(const Problem& problem, const Eigen::VectorXd& x0, const Options& options,
-                     Clock::time_point deadline);
 
 }  // namespace dodyn::nlp

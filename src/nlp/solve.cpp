@@ -132,15 +132,13 @@ Solution solve(const Problem& problem, const VectorXd& start, const Solution* ne
     solution = solve_without_freedom(problem, x0, options);
   else if (options.backend == Backend::native)
     solution = solve_native(problem, x0, neighbour, options, deadline);
-  else if (options.backend == Backend::ipopt)
+  else
 #ifdef DODYN_HAVE_IPOPT
     solution = solve_ipopt(problem, x0, neighbour, options, deadline);
 #else
     solution =
         solve_nothing(problem, x0, "this build has no Ipopt (configure with DODYN_IPOPT=ON where it is installed)");
 #endif
-  else
-    solution = solve_slsqp(problem, x0, options, deadline);
 
   set_multipliers_of_fixed_variables(problem, solution.x, solution.multipliers, solution.lower_multipliers,
                                      solution.upper_multipliers);

@@ -12,7 +12,6 @@ namespace dodyn::nlp {
 enum class Backend {
   native,  // primal-dual interior point of our own, sparse, exact Hessian
   ipopt,   // primal-dual interior point, sparse, exact Hessian (MUMPS)
-  slsqp,   // NLopt's dense sequential quadratic programming: small problems (at most 600 variables) only
 };
 
 // Is the backend part of this build? Ipopt is where it was found (CMake option DODYN_IPOPT); asking solve() for one
@@ -75,8 +74,7 @@ struct Solution {
 // is then done one solve at a time, because MUMPS is not thread-safe.
 Solution solve(const Problem& problem, const Eigen::VectorXd& x0, const Options& options = {});
 
-// The same from the solution of a neighbouring problem, its multipliers included (Ipopt's warm start; SLSQP takes x
-// alone). options.warm_start is implied.
+// The same from the solution of a neighbouring problem, its multipliers included. options.warm_start is implied.
 Solution solve(const Problem& problem, const Solution& neighbour, const Options& options = {});
 
 Residuals residuals(const Problem& problem, const Eigen::VectorXd& x, const Eigen::VectorXd& multipliers,

@@ -19,8 +19,7 @@ class Decomposition final : public ContactResponse<n> {
   explicit Decomposition(const Pieces<n>& pieces)
       : pieces_(pieces),
         project_(pieces),
-        law_(pieces.options.group == Group::each ? make_with_restitution(pieces.world, pieces.options)
-                                                 : make_printed(pieces.world, pieces.options)),
+        law_(make_with_restitution(pieces.world, pieces.options)),
         at_predicted_(pieces.bodies),
         at_projected_(pieces.bodies),
         at_end_(pieces.bodies) {}

@@ -74,8 +74,7 @@ class Exact final : public ContactResponse<n> {
   // Whether a pair that touches approaches; the points of the fastest in `impact_`.
   bool approaching(const State<n>& state, FailureCause& blame) {
     auto& points = impact_.points;
-    find_points_.collect(pieces_.detection, frames0_, pieces_.options.tolerance, pieces_.options.group == Group::sum,
-                         points);
+    find_points_.collect(pieces_.detection, frames0_, pieces_.options.tolerance, false, points);
     inertia_.velocity(state.p, nu_);
     impact_.rows.build(inertia_, points, false);
     int worst = -1;

@@ -41,15 +41,8 @@ class ImpactLaw {
                        const std::function<const Eigen::VectorXd&()>& projection_energy, Impact<n>& impact) = 0;
 };
 
-// Newton's or Poisson's restitution at every point of a group together, with friction; Friction::squared_ratio as printed.
+// Newton's or Poisson's restitution at every point of a group together, with friction.
 template <int n>
 std::unique_ptr<ImpactLaw<n>> make_with_restitution(const World<n>& world, const Options& options);
-// As printed, section 3.5.4: one reflection along the sum of gradients, frictional impulses summed.
-template <int n>
-std::unique_ptr<ImpactLaw<n>> make_printed(const World<n>& world, const Options& options);
-
-// (3.118) as printed at contact c: p_slide and p_norm compared by their squared norms. Adds to nu and the impulses.
-template <int n>
-void printed_friction(int c, double mu, const Eigen::VectorXd& nu_before, Eigen::VectorXd& nu, Impact<n>& impact);
 
 }  // namespace dodyn::rigid

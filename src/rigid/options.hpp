@@ -17,17 +17,9 @@ enum class Response {
   decomposition,  // DCR (section 3.5): closest-point projection, lift, impulses
 };
 enum class JumpCondition { kinetic_energy, discrete_energy };  // of `exact`: (3.73) or (3.76b)
-enum class Friction {
-  cone,           // |tangential impulse| <= mu * normal impulse
-  squared_ratio,  // as printed, (3.118): ratio of squared kinetic norms
-};
 enum class Restitution {
   newton,   // u+ = -e u-
   poisson,  // normal impulses of restitution are e times those of compression
-};
-enum class Group {
-  each,  // one normal impulse >= 0 per contact point, all of a group solved together with friction
-  sum,   // as printed, section 3.5.4: one reflection along the sum of gradients; frictional impulses summed
 };
 
 struct Options {
@@ -36,9 +28,7 @@ struct Options {
   Response response = Response::decomposition;
   double stiffness = 1e4;  // C of `penalty`, N/m
   JumpCondition jump = JumpCondition::kinetic_energy;
-  Friction friction = Friction::cone;
   Restitution restitution = Restitution::newton;
-  Group group = Group::each;
   double tolerance = 1e-9;  // overlap left at a node by `exact` and `decomposition`, m
   double refine = 0.25;     // a step is cut where a body would go deeper than this share of the thinner part
   int max_cuts = 40;        // of one step in a row, before the simulation fails

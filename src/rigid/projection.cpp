@@ -20,7 +20,7 @@ bool Projection<n>::operator()(const Poses& from, double margin, Poses& to, std:
   for (int k = 0; k < 40; ++k) {
     frames_of(to, frames_);
     pieces_.detection.find(frames_, margin);  // what does not move any more still stands in the way
-    find_points_.collect(pieces_.detection, frames_, margin, pieces_.options.group == Group::sum, points);
+    find_points_.collect(pieces_.detection, frames_, margin, false, points);
     double worst = 0.0;
     for (const auto& point : points)
       if (point.gap > worst) {

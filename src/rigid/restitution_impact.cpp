@@ -86,10 +86,6 @@ class WithRestitution final : public ImpactLaw<n> {
     }
     if (bounces_) bounce(projection_energy, rough, impact);
 
-    if (options_.friction == Friction::squared_ratio)
-      for (int i = 0; i < count; ++i)
-        if (impulse[n * i] > 0.0) printed_friction(i, friction(world_, points[i]), before_, nu_, impact);
-
     lasting = 0.0;
     double friction = 0.0;
     for (int i = 0; i < count; ++i)
@@ -113,7 +109,7 @@ class WithRestitution final : public ImpactLaw<n> {
     bounces_ = false;
     for (int i = 0; i < count; ++i) {
       for (int k = 0; k < n; ++k) scale_ = std::max(scale_, std::abs(rows.relative_velocity(i, k, before_)));
-      friction_[i] = options_.friction == Friction::cone ? friction(world_, points[i]) : 0.0;
+      friction_[i] = friction(world_, points[i]);
       slippery_ = slippery_ && friction_[i] == 0.0;
     }
     for (int j = 0; j < rows.islands(); ++j) {

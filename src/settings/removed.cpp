@@ -6,6 +6,10 @@ namespace dodyn {
 
 const Removed* find_removed(const std::string& key, const std::string& word) {
   static const std::vector<Removed> all = {
+      {"gait.solver", "slsqp", "", "allowed are native and ipopt"},
+      {"motion.solver", "slsqp", "", "allowed are native and ipopt"},
+      {"simulation.friction-law", "", "cone", "leave it out: friction is Coulomb's cone"},
+      {"simulation.group", "", "each", "leave it out: each contact point has an impulse of its own"},
       {"surrogate.acquisition", "", "expected-improvement",
        "leave it out: the next design maximises expected improvement"},
       {"surrogate.initial-design", "", "latin-hypercube",

@@ -232,20 +232,6 @@ TEST(Gait, ClearanceIsKept) {
   EXPECT_GE(s.gait.motion(s.solution.x).swing_height(10), 0.08 - 1e-8);
 }
 
-// Two solvers that share nothing but the problem.
-TEST(Gait, SlsqpAndIpoptAgree) {
-  const WalkerGait gait = gait_of(fixed_masses(0.5), squared_torque(8));
-  const auto ipopt = best_of(gait, 2, 1);
-  ASSERT_EQ(ipopt.status, SolveStatus::solved);
-  const GaitMotion m = gait.motion(ipopt.x);
-  nlp::Options options;
-  options.backend = nlp::Backend::slsqp;
-  options.tolerance = 1e-6;
-  const auto slsqp = nlp::solve(gait.problem(), gait.warm_start(1.01 * m.q, 0.9 * m.u), options);
-  ASSERT_EQ(slsqp.status, SolveStatus::solved) << slsqp.reason;
-  EXPECT_NEAR(slsqp.objective, ipopt.objective, 1e-6 * ipopt.objective);
-}
-
 TEST(Gait, ColdStartsBendKneesTheWayTheirStopsAllow) {
   GaitSettings s;
   s.intervals = 20;

@@ -232,8 +232,6 @@ TEST_P(HockSchittkowski, Native) { expect_optimum({.backend = Backend::native, .
 
 TEST_P(HockSchittkowski, Ipopt) { expect_optimum({.backend = Backend::ipopt, .tolerance = 1e-9}); }
 
-TEST_P(HockSchittkowski, Slsqp) { expect_optimum({.backend = Backend::slsqp, .tolerance = 1e-9}); }
-
 INSTANTIATE_TEST_SUITE_P(Book, HockSchittkowski, testing::ValuesIn(cases()),
                          [](const auto& test) { return "HS" + std::to_string(test.param.number); });
 

@@ -54,11 +54,9 @@ class Solve : public testing::TestWithParam<Backend> {
   Options options() const { return {.backend = GetParam()}; }
 };
 
-INSTANTIATE_TEST_SUITE_P(Backends, Solve, testing::Values(Backend::native, Backend::ipopt, Backend::slsqp),
+INSTANTIATE_TEST_SUITE_P(Backends, Solve, testing::Values(Backend::native, Backend::ipopt),
                          [](const auto& test) {
-                           return test.param == Backend::native  ? "Native"
-                                  : test.param == Backend::ipopt ? "Ipopt"
-                                                                 : "Slsqp";
+                           return test.param == Backend::native ? "Native" : "Ipopt";
                          });
 
 // minimise |x - a|^2 / 2, x0 + x1 = 1, x1 >= 0, x2 <= 1 at a = (2, -1, 3): x = (1, 0, 1), y = 1, z = 2 at both bounds
@@ -293,21 +291,6 @@ TEST_P(Solve, ASolveMayContainAnother) {
     return f + solve(JetProblem(1, [](const Jets& x) { return squared(x[0]); }), vec({1}), inner).objective;
   });
   EXPECT_EQ(solve(problem, vec({-1.2, 1}), options()).status, SolveStatus::solved);
-}
-
-TEST(SolveSlsqp, RefusesLargeProblems) {
-  class Large : public Problem {
-   public:
-    Large() { lower.setConstant(601, -infinity), upper.setConstant(601, infinity); }
-    double objective(const VectorXd&) const override { return 0.0; }
-    void objective_gradient(const VectorXd&, Eigen::Ref<VectorXd> gradient) const override { gradient.setZero(); }
-    void constraint_values(const VectorXd&, Eigen::Ref<VectorXd>) const override {}
-    void jacobian(const VectorXd&, Eigen::Ref<VectorXd>) const override {}
-    void hessian(const VectorXd&, double, const VectorXd&, Eigen::Ref<VectorXd>) const override {}
-  };
-  const Solution solution = solve(Large(), VectorXd::Zero(601), {.backend = Backend::slsqp});
-  EXPECT_EQ(solution.status, SolveStatus::failed);
-  EXPECT_NE(solution.reason.find("601 variables"), std::string::npos) << solution.reason;
 }
 
 // The quadratic program above: its optimum has no residual, and each kind of error shows where it belongs.

@@ -97,10 +97,6 @@ TEST(Cradle, FirstImpulseLeavesThroughTheFarCube) {
   Options energy = with(Response::exact, 0.01);
   energy.jump = JumpCondition::discrete_energy;
   one_striker<3>(energy, 1e-12);
-  Options printed = with(Response::decomposition, 0.01);
-  printed.group = Group::sum;
-  printed.friction = Friction::squared_ratio;
-  one_striker<3>(printed, 1e-12);
   Options penalty = with(Response::penalty, 1e-4);
   penalty.stiffness = 1e6;
   one_striker<3>(penalty, 1e-4 * speed);
@@ -127,9 +123,6 @@ TEST(Cradle, TwoStrikersBothLeave) {
   two_strikers<3>(with(Response::decomposition, 0.01), 1e-12);
   two_strikers<2>(with(Response::decomposition, 0.01), 1e-12);
   two_strikers<3>(with(Response::exact, 0.01), 1e-12);
-  Options printed = with(Response::decomposition, 0.01);
-  printed.group = Group::sum;
-  two_strikers<3>(printed, 1e-12);
   Options penalty = with(Response::penalty, 1e-4);
   penalty.stiffness = 1e6;
   two_strikers<3>(penalty, 1e-3 * speed);

@@ -56,7 +56,7 @@ KeyTable<MotionSearch> search_keys(const std::string& section, const std::string
                 "of what is impossible (a ground that pulls, a knee the wrong way, parts inside each other) or "
                 "what its mesh does not resolve: refuse it as infeasible or not_converged, or report it"})
       .add("solver", [](S& s) -> nlp::Backend& { return s.options.backend; },
-           {{"native", nlp::Backend::native}, {"ipopt", nlp::Backend::ipopt}, {"slsqp", nlp::Backend::slsqp}},
+           {{"native", nlp::Backend::native}, {"ipopt", nlp::Backend::ipopt}},
            {.description = "solver of the inner problem"})
       .add("tolerance", [](S& s) -> double& { return s.options.tolerance; },
            {.unit = "1", .description = "KKT residual to reach", .minimum = 1e-14, .maximum = 1e-2})
@@ -71,7 +71,7 @@ MotionSearch read_search(const KeyTable<MotionSearch>& keys, const Settings& set
   const std::string section = description.section() + ".";
   const MotionSearch search = keys.read(settings);
   if (!nlp::available(search.options.backend))
-    throw settings.error(section + "solver", "this build has no Ipopt; allowed are native and slsqp");
+    throw settings.error(section + "solver", "this build has no Ipopt; allowed is native");
   if (search.tasks > search.guesses)
     throw settings.error(section + "tasks",
                          "there are no more than " + section + "initial-guesses = " + std::to_string(search.guesses));

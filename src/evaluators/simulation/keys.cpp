@@ -116,14 +116,9 @@ const KeyTable<SimulationSettings>& simulation_keys() {
                {{"kinetic-energy", rigid::JumpCondition::kinetic_energy},
                 {"discrete-energy", rigid::JumpCondition::discrete_energy}},
                {.description = "contact-method = event-driven: what an impact keeps"})
-          .add("friction-law", option(&O::friction),
-               {{"cone", rigid::Friction::cone}, {"squared-ratio", rigid::Friction::squared_ratio}},
-               {.description = "Coulomb's cone, or the ratio of squares as printed"})
           .add("restitution-law", option(&O::restitution),
                {{"newton", rigid::Restitution::newton}, {"poisson", rigid::Restitution::poisson}},
                {.description = "of velocities, or of impulses"})
-          .add("group", option(&O::group), {{"each", rigid::Group::each}, {"sum", rigid::Group::sum}},
-               {.description = "impulses per contact point, or along the sum of gradients as printed"})
           .add("stiffness", option(&O::stiffness),
                {.unit = "N/m",
                 .description = "of the penalty response",
