@@ -117,6 +117,31 @@ Facets<n> hull(Points<n> x, double tolerance, const std::string& name) {
   return facets;
 }
 
+// On a closed boundary every edge is met once in either direction.
+void check_closed(const Facets<3>& facets, const std::string& name) {
+  std::vector<std::array<int, 2>> ridges;
+  for (const auto& f : facets)
+    for (int k = 0; k < 3; ++k) ridges.push_back({f[k], f[(k + 1) % 3]});
+  std::sort(ridges.begin(), ridges.end());
+  bool closed = std::adjacent_find(ridges.begin(), ridges.end()) == ridges.end();
+  for (const auto& r : ridges)
+    closed = closed && std::binary_search(ridges.begin(), ridges.end(), std::array<int, 2>{r[1], r[0]});
+  if (!closed) refuse(name, too_flat);
+}
+
+// A point is a corner if the mean of the normals around it is a direction in which it alone is farthest.
+template <int n>
+void check_corners(const Points<n>& x, const Facets<n>& facets, double tolerance, const std::string& name) {
+  std::vector<Vector<n>> outward(x.size(), Vector<n>::Zero());
+  for (const auto& f : facets)
+    for (int i : f) outward[i] += normal(x, f).normalized();
+  for (std::size_t i = 0; i < x.size(); ++i)
+    for (std::size_t j = 0; j < x.size(); ++j)
+      if (j != i && !(outward[i].dot(x[i] - x[j]) > tolerance))
+        refuse(name, "not convex: point " + std::to_string(i + 1) + " of " + std::to_string(x.size()) +
+                         " is not a corner of the convex hull (inside, on an edge or face, or given twice)");
+}
+
 }  // namespace
 
 template <int n>
@@ -134,54 +159,46 @@ Polytope<n>::Polytope(const std::vector<Vector<n>>& x, const std::string& name) 
   const double size = (high - low).norm(), tolerance = 1e-10 * size;
   facets_ = hull<n>(x, tolerance, name);
 
-  // On a closed boundary every edge is met once in either direction.
-  if constexpr (n == 3) {
-    std::vector<std::array<int, 2>> ridges;
-    for (const auto& f : facets_)
-      for (int k = 0; k < 3; ++k) ridges.push_back({f[k], f[(k + 1) % 3]});
-    std::sort(ridges.begin(), ridges.end());
-    bool closed = std::adjacent_find(ridges.begin(), ridges.end()) == ridges.end();
-    for (const auto& r : ridges)
-      closed = closed && std::binary_search(ridges.begin(), ridges.end(), std::array<int, 2>{r[1], r[0]});
-    if (!closed) refuse(name, too_flat);
+  if constexpr (n == 3) check_closed(facets_, name);
+  check_corners<n>(x, facets_, tolerance, name);
+  if (size_ > few_corners) keep_neighbours(x);
+  set_moments(x);
+  padded_ = (size_ + 3) / 4 * 4;
+  coordinates_.resize(n * padded_);
+  for (int i = 0; i < padded_; ++i)
+    for (int k = 0; k < n; ++k) coordinates_[k * padded_ + i] = x[std::min(i, size_ - 1)][k];
+  for (const auto& v : x) radius_ = std::max(radius_, (v - centroid_).norm());
+}
+
+template <int n>
+void Polytope<n>::keep_neighbours(const std::vector<Vector<n>>& x) {
+  std::vector<std::vector<std::int16_t>> near(size_);
+  for (const auto& f : facets_)  // every edge is met once in either direction
+    for (int k = 0; k < n; ++k) near[f[k]].push_back(static_cast<std::int16_t>(f[(k + 1) % n]));
+  first_neighbour_.push_back(0);
+  for (const auto& list : near) {
+    neighbours_.insert(neighbours_.end(), list.begin(), list.end());
+    first_neighbour_.push_back(static_cast<int>(neighbours_.size()));
+    for (const int i : list) neighbour_coordinates_.insert(neighbour_coordinates_.end(), x[i].begin(), x[i].end());
   }
-
-  // A corner is a corner if the mean of the normals around it is a direction in which it alone is farthest.
-  std::vector<Vector<n>> outward(size_, Vector<n>::Zero());
-  for (const auto& f : facets_)
-    for (int i : f) outward[i] += normal(x, f).normalized();
-  for (int i = 0; i < size_; ++i)
-    for (int j = 0; j < size_; ++j)
-      if (j != i && !(outward[i].dot(x[i] - x[j]) > tolerance))
-        refuse(name, "not convex: point " + std::to_string(i + 1) + " of " + std::to_string(size_) +
-                         " is not a corner of the convex hull (inside, on an edge or face, or given twice)");
-
-  if (size_ > few_corners) {
-    std::vector<std::vector<std::int16_t>> near(size_);
-    for (const auto& f : facets_)  // every edge is met once in either direction
-      for (int k = 0; k < n; ++k) near[f[k]].push_back(static_cast<std::int16_t>(f[(k + 1) % n]));
-    first_neighbour_.push_back(0);
-    for (const auto& list : near) {
-      neighbours_.insert(neighbours_.end(), list.begin(), list.end());
-      first_neighbour_.push_back(static_cast<int>(neighbours_.size()));
-      for (const int i : list) neighbour_coordinates_.insert(neighbour_coordinates_.end(), x[i].begin(), x[i].end());
-    }
-    int count = 2 * n;
-    for (int a = 1; a < n; ++a) count *= cells;
-    low_corner_.resize(count);
-    for (int at = 0; at < count; ++at) {  // by the middle of the cell
-      Vector<n> d;
-      int rest = at;
-      for (int a = n - 1; a > 0; --a, rest /= cells) d[a] = (2 * (rest % cells) + 1.0) / cells - 1.0;
-      d[0] = rest % 2 == 1 ? 1.0 : -1.0;
-      Vector<n> turned;  // d is by its largest axis first
-      for (int a = 0; a < n; ++a) turned[(rest / 2 + a) % n] = d[a];
-      for (int i = 1; i < size_; ++i)
-        if (turned.dot(x[i]) < turned.dot(x[low_corner_[at]])) low_corner_[at] = static_cast<std::int16_t>(i);
-    }
+  int count = 2 * n;
+  for (int a = 1; a < n; ++a) count *= cells;
+  low_corner_.resize(count);
+  for (int at = 0; at < count; ++at) {  // by the middle of the cell
+    Vector<n> d;
+    int rest = at;
+    for (int a = n - 1; a > 0; --a, rest /= cells) d[a] = (2 * (rest % cells) + 1.0) / cells - 1.0;
+    d[0] = rest % 2 == 1 ? 1.0 : -1.0;
+    Vector<n> turned;  // d is by its largest axis first
+    for (int a = 0; a < n; ++a) turned[(rest / 2 + a) % n] = d[a];
+    for (int i = 1; i < size_; ++i)
+      if (turned.dot(x[i]) < turned.dot(x[low_corner_[at]])) low_corner_[at] = static_cast<std::int16_t>(i);
   }
+}
 
-  // Volume and moments: the boundary's simplices seen from the first corner.
+// The boundary's simplices seen from the first corner.
+template <int n>
+void Polytope<n>::set_moments(const std::vector<Vector<n>>& x) {
   Vector<n> first = Vector<n>::Zero();
   Matrix<n> second = Matrix<n>::Zero();
   for (const auto& f : facets_) {
@@ -197,12 +214,6 @@ Polytope<n>::Polytope(const std::vector<Vector<n>>& x, const std::string& name) 
   const Vector<n> centroid = first / volume_;
   moment_ = second - volume_ * centroid * centroid.transpose();
   centroid_ = x[0] + centroid;
-
-  padded_ = (size_ + 3) / 4 * 4;
-  coordinates_.resize(n * padded_);
-  for (int i = 0; i < padded_; ++i)
-    for (int k = 0; k < n; ++k) coordinates_[k * padded_ + i] = x[std::min(i, size_ - 1)][k];
-  for (const auto& v : x) radius_ = std::max(radius_, (v - centroid_).norm());
 }
 
 template <int n>

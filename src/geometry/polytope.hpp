@@ -63,6 +63,8 @@ class Polytope {
   Polytope moved(const Frame<n>& frame) const;
 
  private:
+  void keep_neighbours(const std::vector<Vector<n>>& corners);  // and the low corners
+  void set_moments(const std::vector<Vector<n>>& corners);
   int size_ = 0, padded_ = 0;
   std::vector<double> coordinates_;
   std::vector<std::array<int, n>> facets_;

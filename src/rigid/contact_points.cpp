@@ -25,15 +25,8 @@ int facing(const Faces<n>& faces, const Frame<n>& frame, const Vector<n>& normal
   return best;
 }
 
-// A convex polygon seen along the normal, with heights along it; on the stack.
-struct Shadow {
-  static constexpr int capacity = 64;
-  int size = 0;
-  std::array<Vector<2>, capacity> corner;
-  void push(const Vector<2>& x) {
-    if (size < capacity) corner[size++] = x;
-  }
-};
+// A convex polygon seen along the normal.
+using Shadow = std::vector<Vector<2>>;
 
 // Plane height(s) = offset + slope . s over the shadow's coordinates.
 struct Height {
@@ -44,16 +37,105 @@ struct Height {
 
 // The part of `subject` to the left of the line from a to b.
 void clip(const Shadow& subject, const Vector<2>& a, const Vector<2>& b, Shadow& out) {
-  out.size = 0;
+  out.clear();
   const Vector<2> e = b - a;
   const auto side = [&](const Vector<2>& x) { return e[0] * (x[1] - a[1]) - e[1] * (x[0] - a[0]); };
   const double slack = -1e-12 * e.squaredNorm();
-  for (int i = 0; i < subject.size; ++i) {
-    const auto &p = subject.corner[i], &q = subject.corner[(i + 1) % subject.size];
+  for (std::size_t i = 0; i < subject.size(); ++i) {
+    const auto &p = subject[i], &q = subject[(i + 1) % subject.size()];
     const double sp = side(p), sq = side(q);
-    if (sp >= slack) out.push(p);
+    if (sp >= slack) out.push_back(p);
     // crosses where it is as far aside as the slack: between p and q even if it runs along the line
-    if ((sp >= slack) != (sq >= slack)) out.push(p + (sp - slack) / (sp - sq) * (q - p));
+    if ((sp >= slack) != (sq >= slack)) out.push_back(p + (sp - slack) / (sp - sq) * (q - p));
+  }
+}
+
+// What the corners of a region add to a contact's points.
+template <int n>
+struct RegionCorners {
+  const ContactPoint<n>& own;
+  double margin;
+  double same;  // points nearer to each other than this are one, m
+  std::vector<ContactPoint<n>>& out;
+  bool whole = true;       // all corners so far are in contact
+  bool at_corner = false;  // the own point is one of them
+  double deepest = -std::numeric_limits<double>::infinity();
+
+  // The point over `at` (seen along the normal), where the two faces are as high over the own point as stated.
+  void add(const Vector<n>& at, double height1, double height2) {
+    ContactPoint<n> p = own;
+    p.gap = height2 - height1;
+    p.point = at + 0.5 * (height1 + height2) * own.normal;
+    if (p.gap <= -margin) {
+      whole = false;
+      return;
+    }
+    if ((p.point - own.point).norm() < same) {
+      at_corner = true;
+      return;
+    }
+    deepest = std::max(deepest, p.gap);
+    out.push_back(p);
+  }
+};
+
+// The ends of the stretch in which two edges lie over each other.
+void add_corners(const std::array<const Frame<2>*, 2>& frames,
+                 const std::array<const std::vector<Vector<2>>*, 2>& edges, RegionCorners<2>& region) {
+  const ContactPoint<2>& own = region.own;
+  const Vector<2> tangent(-own.normal[1], own.normal[0]);
+  double s[2][2], z[2][2];
+  for (std::size_t b = 0; b < 2; ++b) {
+    for (std::size_t k = 0; k < 2; ++k) {
+      const Vector<2> x = (*frames[b])((*edges[b])[k]) - own.point;
+      s[b][k] = tangent.dot(x);
+      z[b][k] = own.normal.dot(x);
+    }
+    if (s[b][0] > s[b][1]) {
+      std::swap(s[b][0], s[b][1]);
+      std::swap(z[b][0], z[b][1]);
+    }
+  }
+  const double low = std::max(s[0][0], s[1][0]), high = std::min(s[0][1], s[1][1]);
+  if (!(low <= high)) return;
+  for (const double at : {low, high}) {
+    double height[2];
+    for (int b = 0; b < 2; ++b) height[b] = z[b][0] + (at - s[b][0]) / (s[b][1] - s[b][0]) * (z[b][1] - z[b][0]);
+    region.add(own.point + at * tangent, height[0], height[1]);
+    if (high - low < region.same) break;
+  }
+}
+
+// The corners of the polygon in which two faces lie over each other.
+void add_corners(const std::array<const Frame<3>*, 2>& frames, const std::array<const Faces<3>*, 2>& faces,
+                 const std::array<int, 2>& face, RegionCorners<3>& corners) {
+  const ContactPoint<3>& own = corners.own;
+  const Vector<3> u = own.normal.unitOrthogonal(), v = own.normal.cross(u);
+  static thread_local Shadow shadow[2], region, rest;  // keep their memory: a step does not use the heap
+  std::array<Height, 2> height;
+  for (std::size_t b = 0; b < 2; ++b) {
+    const auto& around = faces[b]->corners[static_cast<std::size_t>(face[b])];
+    const Vector<3> m = frames[b]->directors * faces[b]->normal[static_cast<std::size_t>(face[b])];
+    const double across = m.dot(own.normal);
+    const Vector<3> x0 = (*frames[b])(around[0]) - own.point;
+    height[b] = {m.dot(x0) / across, Vector<2>(-m.dot(u) / across, -m.dot(v) / across)};
+    shadow[b].clear();
+    for (std::size_t k = 0; k < around.size(); ++k) {
+      // counter-clockwise as seen against the normal: body 1's face has the opposite normal
+      const Vector<3> x = (*frames[b])(around[b == 0 ? around.size() - 1 - k : k]) - own.point;
+      shadow[b].emplace_back(u.dot(x), v.dot(x));
+    }
+  }
+  region = shadow[0];
+  for (std::size_t k = 0; k < shadow[1].size() && !region.empty(); ++k) {
+    clip(region, shadow[1][k], shadow[1][(k + 1) % shadow[1].size()], rest);
+    std::swap(region, rest);
+  }
+  for (std::size_t k = 0; k < region.size(); ++k) {
+    const Vector<2>& s = region[k];
+    if (k > 0 && (s - region[k - 1]).norm() < corners.same) continue;
+    if (k > 0 && k == region.size() - 1 && (s - region[0]).norm() < corners.same) continue;
+    corners.add(own.point + s[0] * u + s[1] * v, height[0](s), height[1](s));
   }
 }
 
@@ -100,90 +182,19 @@ void contact_points(const geometry::Contact<n>& c, PairKey pair, const Faces<n>&
   own.normal = c.normal();
   own.point = 0.5 * (c.witness[0] + c.witness[1]);
   own.gap = c.normal_gap();
-  const double same = 1e-9 + 1e-3 * margin;
   const std::size_t first = out.size();
   if (own.gap > -margin) out.push_back(own);
 
   const int f1 = facing(faces1, frame1, own.normal, -1.0), f2 = facing(faces2, frame2, own.normal, 1.0);
   if (f1 < 0 || f2 < 0) return;
-  // whether all corners of the region are in contact, and whether the own point is one of them
-  bool whole = true, at_corner = false;
-  double deepest = -std::numeric_limits<double>::infinity();
-  // gap at the point that is over `at` (seen along the normal), with heights of the two faces over the own point
-  const auto add = [&](const Vector<n>& at, double height1, double height2) {
-    ContactPoint<n> p = own;
-    p.gap = height2 - height1;
-    p.point = at + 0.5 * (height1 + height2) * own.normal;
-    if (p.gap <= -margin) {
-      whole = false;
-      return;
-    }
-    if ((p.point - own.point).norm() < same) {
-      at_corner = true;
-      return;
-    }
-    deepest = std::max(deepest, p.gap);
-    out.push_back(p);
-  };
-
-  if constexpr (n == 2) {
-    const Vector<2> tangent(-own.normal[1], own.normal[0]);
-    double s[2][2], z[2][2];
-    const Frame<2>* frames[2] = {&frame1, &frame2};
-    const std::vector<Vector<2>>* edges[2] = {&faces1.corners[f1], &faces2.corners[f2]};
-    for (int b = 0; b < 2; ++b) {
-      for (int k = 0; k < 2; ++k) {
-        const Vector<2> x = (*frames[b])((*edges[b])[k]) - own.point;
-        s[b][k] = tangent.dot(x);
-        z[b][k] = own.normal.dot(x);
-      }
-      if (s[b][0] > s[b][1]) {
-        std::swap(s[b][0], s[b][1]);
-        std::swap(z[b][0], z[b][1]);
-      }
-    }
-    const double low = std::max(s[0][0], s[1][0]), high = std::min(s[0][1], s[1][1]);
-    if (!(low <= high)) return;
-    for (const double at : {low, high}) {
-      double height[2];
-      for (int b = 0; b < 2; ++b) height[b] = z[b][0] + (at - s[b][0]) / (s[b][1] - s[b][0]) * (z[b][1] - z[b][0]);
-      add(own.point + at * tangent, height[0], height[1]);
-      if (high - low < same) break;
-    }
-  } else {
-    const Vector<3> u = own.normal.unitOrthogonal(), v = own.normal.cross(u);
-    Shadow shadow[2];
-    Height height[2];
-    const Frame<3>* frames[2] = {&frame1, &frame2};
-    const Faces<3>* faces[2] = {&faces1, &faces2};
-    const int face[2] = {f1, f2};
-    for (int b = 0; b < 2; ++b) {
-      const auto& corners = faces[b]->corners[face[b]];
-      const Vector<3> m = frames[b]->directors * faces[b]->normal[face[b]];
-      const double across = m.dot(own.normal);
-      const Vector<3> x0 = (*frames[b])(corners[0]) - own.point;
-      height[b] = {m.dot(x0) / across, Vector<2>(-m.dot(u) / across, -m.dot(v) / across)};
-      const int count = static_cast<int>(corners.size());
-      for (int k = 0; k < count; ++k) {
-        // counter-clockwise as seen against the normal: body 1's face has the opposite normal
-        const Vector<3> x = (*frames[b])(corners[b == 0 ? count - 1 - k : k]) - own.point;
-        shadow[b].push({u.dot(x), v.dot(x)});
-      }
-    }
-    Shadow region = shadow[0], rest;
-    for (int k = 0; k < shadow[1].size && region.size > 0; ++k) {
-      clip(region, shadow[1].corner[k], shadow[1].corner[(k + 1) % shadow[1].size], rest);
-      std::swap(region, rest);
-    }
-    for (int k = 0; k < region.size; ++k) {
-      const Vector<2>& s = region.corner[k];
-      if (k > 0 && (s - region.corner[k - 1]).norm() < same) continue;
-      if (k > 0 && k == region.size - 1 && (s - region.corner[0]).norm() < same) continue;
-      add(own.point + s[0] * u + s[1] * v, height[0](s), height[1](s));
-    }
-  }
+  RegionCorners<n> region{.own = own, .margin = margin, .same = 1e-9 + 1e-3 * margin, .out = out};
+  if constexpr (n == 2)
+    add_corners({&frame1, &frame2}, {&faces1.corners[f1], &faces2.corners[f2]}, region);
+  else
+    add_corners({&frame1, &frame2}, {&faces1, &faces2}, {f1, f2}, region);
   // between the corners of the region the own point says nothing new
-  if (!keep_own && whole && !at_corner && own.gap > -margin && out.size() - first > n && own.gap <= deepest + 1e-12)
+  if (!keep_own && region.whole && !region.at_corner && own.gap > -margin && out.size() - first > n &&
+      own.gap <= region.deepest + 1e-12)
     out.erase(out.begin() + static_cast<std::ptrdiff_t>(first));
 }
 

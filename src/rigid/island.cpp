@@ -4,15 +4,21 @@
 
 namespace dodyn::rigid {
 
+// Nodes of a free body, or of a tree of this many degrees of freedom.
 template <int n, int directions>
-void Island<n, directions>::gather(const ContactRows<n>& rows, std::span<const int> contacts,
-                                   std::span<const double> target, std::span<const double> friction,
-                                   std::span<const double> given) {
-  // The nodes are free bodies, and the dofs of trees in pieces of a body's width.
-  const auto pieces = [](int size) { return (size + width - 1) / width; };
-  rows_ = &rows;
-  target_ = target;
-  friction_ = friction;
+int Island<n, directions>::pieces(int size) {
+  return (size + width - 1) / width;
+}
+
+template <int n, int directions>
+int Island<n, directions>::link(int i, int j) const {
+  return i == j ? -1 : factor_.find(std::max(i, j), std::min(i, j));
+}
+
+// The contacts that can press, and pairs of nodes that share a contact or a tree. Returns the number of nodes.
+template <int n, int directions>
+int Island<n, directions>::gather_contacts(std::span<const int> contacts, std::span<const double> given) {
+  const ContactRows<n>& rows = *rows_;
   contact_.clear();
   admittance_.clear();
   root_.clear();
@@ -22,7 +28,7 @@ void Island<n, directions>::gather(const ContactRows<n>& rows, std::span<const i
   node_of_.assign(rows.inertia().bodies().dofs(), -1);
   int nodes = 0;
   for (const int c : contacts) {
-    if (!std::isfinite(rows.metric(c, 0, 0)) || !std::isfinite(target[c])) continue;
+    if (!std::isfinite(rows.metric(c, 0, 0)) || !std::isfinite(target_[c])) continue;
     contact_.push_back(c);
     Along admittance;
     admittance[0] = 1.0 / rows.metric(c, 0, 0);
@@ -31,7 +37,7 @@ void Island<n, directions>::gather(const ContactRows<n>& rows, std::span<const i
     admittance_.push_back(admittance);
     root_.push_back(admittance.cwiseSqrt());
     if constexpr (directions > 1) {
-      edge_.push_back(friction[c] * root_.back()[0] / root_.back()[1]);
+      edge_.push_back(friction_[c] * root_.back()[0] / root_.back()[1]);
       given_.push_back(given.empty() ? 0.0 : given[c] / root_.back()[0]);
     }
     int from[2], to[2];
@@ -51,20 +57,17 @@ void Island<n, directions>::gather(const ContactRows<n>& rows, std::span<const i
     for (int i = from[0]; i < to[0]; ++i)
       for (int j = from[1]; j < to[1]; ++j) pairs_.emplace_back(i, j);
   }
-  const std::size_t count = contact_.size();
-  for (auto* v : {&error_, &impulse_, &wanted_, &result_, &push_, &open_}) v->resize(count);
-  mode_.resize(count);
-  factored_.resize(count);
-  factor_.analyse(nodes, pairs_);
-  usable_ = false;
+  return nodes;
+}
 
-  mass_.clear();
-  inverse_mass_.resize(nodes);
+// What each contact adds to the momentum of each of its nodes, in the order of the factor.
+template <int n, int directions>
+void Island<n, directions>::gather_shares() {
+  const ContactRows<n>& rows = *rows_;
   shares_.clear();
   links_.clear();
   first_share_.assign(1, 0);
   first_link_.clear();
-  const auto link = [&](int i, int j) { return i == j ? -1 : factor_.find(std::max(i, j), std::min(i, j)); };
   for (const int c : contact_) {
     first_link_.push_back(static_cast<int>(links_.size()));
     for (const auto& side : rows.sides(c)) {
@@ -81,6 +84,14 @@ void Island<n, directions>::gather(const ContactRows<n>& rows, std::span<const i
       for (std::size_t j = first_share_.back(); j < i; ++j) links_.push_back(link(shares_[i].place, shares_[j].place));
     first_share_.push_back(static_cast<int>(shares_.size()));
   }
+}
+
+// The nodes' mass matrices, with the inverses of their diagonal blocks. Forgets which node a body has.
+template <int n, int directions>
+void Island<n, directions>::gather_masses(int nodes) {
+  const ContactRows<n>& rows = *rows_;
+  mass_.clear();
+  inverse_mass_.resize(nodes);
   for (const int c : contact_)
     for (const auto& side : rows.sides(c)) {
       if (side.size == 0 || node_of_[side.first] < 0) continue;
@@ -99,6 +110,24 @@ void Island<n, directions>::gather(const ContactRows<n>& rows, std::span<const i
           mass_.push_back({row, column, link(row, column), block});
         }
     }
+}
+
+template <int n, int directions>
+void Island<n, directions>::gather(const ContactRows<n>& rows, std::span<const int> contacts,
+                                   std::span<const double> target, std::span<const double> friction,
+                                   std::span<const double> given) {
+  rows_ = &rows;
+  target_ = target;
+  friction_ = friction;
+  const int nodes = gather_contacts(contacts, given);
+  const std::size_t count = contact_.size();
+  for (auto* v : {&error_, &impulse_, &wanted_, &result_, &push_, &open_}) v->resize(count);
+  mode_.resize(count);
+  factored_.resize(count);
+  factor_.analyse(nodes, pairs_);
+  usable_ = false;
+  gather_shares();
+  gather_masses(nodes);
 }
 
 template <int n, int directions>

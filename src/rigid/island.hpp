@@ -65,6 +65,11 @@ class Island {
     Block block;
   };
 
+  static int pieces(int size);
+  int link(int i, int j) const;  // where the factor keeps this pair of places; -1: on its diagonal
+  int gather_contacts(std::span<const int> contacts, std::span<const double> given);
+  void gather_shares();
+  void gather_masses(int nodes);
   Along allowed(std::size_t i, const Along& wanted, Mode& mode) const;
   Slope slope(std::size_t i) const;
   std::span<const Share> shares(std::size_t i) const {

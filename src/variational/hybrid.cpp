@@ -358,14 +358,14 @@ std::string HybridIntegrator::handle(const Guard& guard, double rest_of_step) {
       return collide(rest_of_step);
     case Guard::push:
       note(Event::lift_off, guard.which, 0.0);
-      return settle(guard.which, Hold::open, 0);
+      return settle(Refused{guard.which, {}});
     case Guard::cone_up:
     case Guard::cone_down:
       note(Event::slip, guard.which, 0.0);
-      return settle(guard.which, Hold::stick, 0);
+      return settle(Refused{guard.which, Hold::stick});
     case Guard::slip:
       note(Event::stick, guard.which, 0.0);
-      return settle(guard.which, Hold::slide, now_.mode.ways[k]);
+      return settle(Refused{guard.which, Hold::slide, now_.mode.ways[k]});
     case Guard::resets:
       return exchange(guard.which);
   }

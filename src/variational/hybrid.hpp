@@ -15,6 +15,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -124,7 +125,23 @@ class HybridIntegrator {
   double dip(int contact, const Piece& from, double h, double g0, double v0, double g1, double v1) const;
   std::string handle(const Guard& guard, double rest_of_step);
   std::string collide(double rest_of_step);
-  std::string settle(int contact_refused = -1, Hold refused = Hold::open, int way_refused = 0);
+  // What a contact must not do next, because a guard has just ended it.
+  struct Refused {
+    int contact;
+    std::optional<Hold> hold;  // none: whatever holds it
+    int way = 0;               // of Hold::slide
+  };
+  struct Combinations;
+  struct Impact;
+  using Rows = Mechanics::Rows;
+  std::string settle(std::optional<Refused> refused = {});
+  Combinations resting_contacts(const Rows& rows, const Eigen::VectorXd& v, double slow, Mode& mode,
+                                std::vector<double>& slips) const;
+  bool forces_fit(const Combinations& touching, const Rows& rows, const Eigen::VectorXd& v, const Held& held,
+                  const std::vector<double>& slips, double slow) const;
+  Impact impact_now(const Rows& rows) const;
+  std::optional<Eigen::VectorXd> momentum_after(const Impact& impact, const Rows& rows) const;
+  bool stay_at_rest(const Impact& impact, const Rows& rows);
   void keep_energy(int contact, double rest_of_step);
   void note(Event::Kind kind, int which, double loss);
   double kinetic(const Eigen::VectorXd& q, const Eigen::VectorXd& p) const;

@@ -11,224 +11,269 @@ namespace dodyn::variational {
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
-namespace {
+// Contacts, each with what may happen at it, and one combination of that.
+struct HybridIntegrator::Combinations {
+  struct Choice {
+    Hold hold;
+    int way;
+  };
+  std::vector<std::size_t> contacts;
+  std::vector<std::vector<Choice>> choices;  // of each of them
+  std::vector<std::size_t> at;
 
-struct Choice {
-  Hold hold;
-  int way;
-};
-// Counts up through all combinations of choices; false behind the last one.
-bool next(std::vector<std::size_t>& at, const std::vector<std::vector<Choice>>& choices) {
-  for (std::size_t i = at.size(); i-- > 0;) {
-    if (++at[i] < choices[i].size()) return true;
-    at[i] = 0;
+  void add(std::size_t contact, std::vector<Choice> of_it) {
+    contacts.push_back(contact);
+    choices.push_back(std::move(of_it));
   }
-  return false;
-}
+  std::size_t size() const { return contacts.size(); }
+  void first() { at.assign(size(), 0); }
+  // Counts up through all of them; false behind the last one.
+  bool next() {
+    for (std::size_t i = at.size(); i-- > 0;) {
+      if (++at[i] < choices[i].size()) return true;
+      at[i] = 0;
+    }
+    return false;
+  }
+  const Choice& chosen(std::size_t j) const { return choices[j][at[j]]; }
+};
 
-}  // namespace
-
-// Which of the contacts that are closed and at rest against each other stay so, and how: the first combination in which
-// forces push, friction stays within its cone, and what is open does not close.
-std::string HybridIntegrator::settle(int contact_refused, Hold refused, int way_refused) {
-  const VectorXd v = velocity();
-  const auto rows = mechanics_.row(now_.q);
-  const double slow = 1e-9 * (1.0 + v.lpNorm<Eigen::Infinity>());
+// Contacts that are closed and at rest against each other, with rates of slip (m/s) and anchors of those with friction.
+HybridIntegrator::Combinations HybridIntegrator::resting_contacts(const Rows& rows, const VectorXd& v, double slow,
+                                                                  Mode& mode, std::vector<double>& slips) const {
   const std::size_t count = assembly_.contacts.size();
-  const Mode old = now_.mode;
-  Mode mode;
   mode.holds.assign(count, Hold::open);
   mode.ways.assign(count, 0);
   mode.anchors.assign(count, 0.0);
-  std::vector<std::size_t> set;
-  std::vector<std::vector<Choice>> choices;
-  std::vector<double> slips(count, 0.0);
+  slips.assign(count, 0.0);
+  Combinations found;
   for (std::size_t i = 0; i < count; ++i) {
     const Contact& contact = assembly_.contacts[i];
-    const bool latched = contact.latch && old.holds[i] != Hold::open;
+    const bool latched = contact.latch && now_.mode.holds[i] != Hold::open;
     if (!latched && (rows.value(contact.gap) > closed || std::abs(rows.gradient.row(contact.gap).dot(v)) > slow))
       continue;
-    set.push_back(i);
-    auto& mine = choices.emplace_back();
+    std::vector<Combinations::Choice> choices;
     if (contact.slip < 0 || contact.friction == 0.0) {
-      mine = {{Hold::slide, 0}};
+      choices = {{Hold::slide, 0}};
     } else {
       slips[i] = rows.gradient.row(contact.slip).dot(v);
       mode.anchors[i] = rows.value(contact.slip);
       if (std::abs(slips[i]) > slow)
-        mine = {{Hold::slide, slips[i] > 0.0 ? 1 : -1}};
+        choices = {{Hold::slide, slips[i] > 0.0 ? 1 : -1}};
       else
-        mine = {{Hold::stick, 0}, {Hold::slide, 1}, {Hold::slide, -1}};
+        choices = {{Hold::stick, 0}, {Hold::slide, 1}, {Hold::slide, -1}};
     }
-    if (!contact.latch) mine.push_back({Hold::open, 0});
+    if (!contact.latch) choices.push_back({Hold::open, 0});
+    found.add(i, std::move(choices));
   }
-  for (const bool refusing : {contact_refused >= 0, false}) {
-    std::vector<std::size_t> at(set.size(), 0);
+  return found;
+}
+
+// Whether forces push, friction stays within its cone, and what is open does not close.
+bool HybridIntegrator::forces_fit(const Combinations& touching, const Rows& rows, const VectorXd& v, const Held& h,
+                                  const std::vector<double>& slips, double slow) const {
+  const ConstraintForces b = balance(mechanics_, h, now_.q, v);
+  const double noise = force_noise * b.scale;
+  const auto lambda = [&](int row) {
+    for (std::size_t k = 0; k < h.rows.size(); ++k)
+      if (h.rows[k] == row) return b.lambda(static_cast<Eigen::Index>(k));
+    return 0.0;
+  };
+  const auto rate2 = [&](int row) { return rows.gradient.row(row).dot(b.acceleration) + b.curvature(row); };
+  const double lightest = mechanics_.mass(now_.q).diagonal().minCoeff();
+  for (std::size_t j = 0; j < touching.size(); ++j) {
+    const Contact& contact = assembly_.contacts[touching.contacts[j]];
+    const auto& [hold, way] = touching.chosen(j);
+    const double small = noise * (1.0 + rows.gradient.row(contact.gap).squaredNorm() / lightest);
+    if (hold == Hold::open) {
+      if (!(rate2(contact.gap) >= -small)) return false;
+      continue;
+    }
+    if (contact.latch) continue;
+    const double normal = lambda(contact.gap);
+    if (!(normal >= -noise)) return false;
+    if (hold == Hold::stick && !(std::abs(lambda(contact.slip)) <= contact.friction * normal + noise)) return false;
+    if (way != 0 && std::abs(slips[touching.contacts[j]]) <= slow && !(way * rate2(contact.slip) >= -small))
+      return false;
+  }
+  return true;
+}
+
+// Which of the contacts that are closed and at rest against each other stay so, and how: the first combination whose
+// forces fit.
+std::string HybridIntegrator::settle(std::optional<Refused> refused) {
+  const VectorXd v = velocity();
+  const auto rows = mechanics_.row(now_.q);
+  const double slow = 1e-9 * (1.0 + v.lpNorm<Eigen::Infinity>());
+  const Mode old = now_.mode;
+  Mode mode;
+  std::vector<double> slips;
+  Combinations touching = resting_contacts(rows, v, slow, mode, slips);
+  const auto is_refused = [&](std::size_t contact, const Combinations::Choice& c) {
+    if (static_cast<int>(contact) != refused->contact) return false;
+    if (!refused->hold) return c.hold != Hold::open;
+    return c.hold == *refused->hold && (c.hold != Hold::slide || c.way == refused->way);
+  };
+  // a second time without the refusal, where nothing else fits
+  for (const bool refusing : {refused.has_value(), false}) {
+    touching.first();
     do {
-      bool right = true;
-      for (std::size_t j = 0; j < set.size(); ++j) {
-        const Choice& c = choices[j][at[j]];
-        mode.holds[set[j]] = c.hold;
-        mode.ways[set[j]] = c.way;
-        if (!refusing || static_cast<int>(set[j]) != contact_refused) continue;
-        // refused: Hold::open stands for whatever is not open
-        right =
-            right && (refused == Hold::open ? c.hold == Hold::open
-                                            : c.hold != refused || (refused == Hold::slide && c.way != way_refused));
+      bool allowed = true;
+      for (std::size_t j = 0; j < touching.size(); ++j) {
+        const auto& c = touching.chosen(j);
+        mode.holds[touching.contacts[j]] = c.hold;
+        mode.ways[touching.contacts[j]] = c.way;
+        allowed = allowed && !(refusing && is_refused(touching.contacts[j], c));
       }
-      if (!right) continue;
+      if (!allowed) continue;
       const Held h = held(mode, now_.q);
-      const ConstraintForces b = balance(mechanics_, h, now_.q, v);
-      const double noise = force_noise * b.scale;
-      const auto lambda = [&](int row) {
-        for (std::size_t k = 0; k < h.rows.size(); ++k)
-          if (h.rows[k] == row) return b.lambda(static_cast<Eigen::Index>(k));
-        return 0.0;
-      };
-      const auto rate2 = [&](int row) { return rows.gradient.row(row).dot(b.acceleration) + b.curvature(row); };
-      for (std::size_t j = 0; j < set.size() && right; ++j) {
-        const Contact& contact = assembly_.contacts[set[j]];
-        const Choice& c = choices[j][at[j]];
-        const double small = noise * (1.0 + rows.gradient.row(contact.gap).squaredNorm() /
-                                                mechanics_.mass(now_.q).diagonal().minCoeff());
-        if (c.hold == Hold::open) {
-          right = rate2(contact.gap) >= -small;
-          continue;
-        }
-        if (contact.latch) continue;
-        const double normal = lambda(contact.gap);
-        right = normal >= -noise;
-        if (c.hold == Hold::stick) right = right && std::abs(lambda(contact.slip)) <= contact.friction * normal + noise;
-        if (c.way != 0 && std::abs(slips[set[j]]) <= slow) right = right && c.way * rate2(contact.slip) >= -small;
-      }
-      if (!right) continue;
+      if (!forces_fit(touching, rows, v, h, slips, slow)) continue;
       now_.mode = mode;
       if (!h.rows.empty()) {  // on to the hidden constraint, G M^-1 p = 0
         const Eigen::LLT<MatrixXd> mass(mechanics_.mass(now_.q));
         now_.p -= h.G.transpose() * (h.G * mass.solve(h.G.transpose())).llt().solve(h.G * v);
       }
-      for (std::size_t i = 0; i < count; ++i)
-        if (old.holds.size() == count && old.holds[i] == Hold::open && mode.holds[i] != Hold::open)
+      for (std::size_t i = 0; i < mode.holds.size(); ++i)
+        if (old.holds.size() == mode.holds.size() && old.holds[i] == Hold::open && mode.holds[i] != Hold::open)
           note(Event::touch, static_cast<int>(i), 0.0);
       return "";
-    } while (next(at, choices));
+    } while (touching.next());
     if (!refusing) break;
   }
   return at("no forces of contact fit this state (Painleve's paradox)");
 }
 
-std::string HybridIntegrator::collide(double rest_of_step) {
-  const VectorXd p_before = now_.p, v = velocity();
-  const auto rows = mechanics_.row(now_.q);
-  const double energy_before = discrete_energy_;
-  const double slow = 1e-12 * (1.0 + v.lpNorm<Eigen::Infinity>());
-  std::vector<std::size_t> set;
-  std::vector<std::vector<Choice>> choices;
-  std::vector<double> wanted;  // rates of gaps after it
+// An impact: contacts that may exchange impulses, and what is asked of them.
+struct HybridIntegrator::Impact {
+  Combinations contacts;
+  std::vector<double> wanted;  // rates of their gaps after it, m/s
   int first = -1, hitting = 0;
+  VectorXd p, v;  // before it
+  Eigen::LLT<MatrixXd> mass;
+  double least_impulse = 0.0, least_speed = 0.0;  // what rounding leaves, N s and m/s
+};
+
+HybridIntegrator::Impact HybridIntegrator::impact_now(const Rows& rows) const {
+  Impact impact;
+  impact.p = now_.p;
+  impact.v = velocity();
+  const double slow = 1e-12 * (1.0 + impact.v.lpNorm<Eigen::Infinity>());
   for (std::size_t i = 0; i < assembly_.contacts.size(); ++i) {
     const Contact& contact = assembly_.contacts[i];
     if (rows.value(contact.gap) > closed && now_.mode.holds[i] == Hold::open) continue;
-    const double rate = rows.gradient.row(contact.gap).dot(v);
-    const bool latched = contact.latch && now_.mode.holds[i] != Hold::open;
-    set.push_back(i);
-    const bool hits = rate < -slow;
-    wanted.push_back(hits ? -contact.restitution * rate : 0.0);
-    hitting += hits;
-    if (hits && first < 0) first = static_cast<int>(i);
-    auto& mine = choices.emplace_back();
-    if (contact.slip >= 0 && contact.friction > 0.0)
-      mine = {{Hold::stick, 0}, {Hold::slide, 1}, {Hold::slide, -1}};
-    else
-      mine = {{Hold::slide, 0}};
-    if (!latched) mine.push_back({Hold::open, 0});
+    const double rate = rows.gradient.row(contact.gap).dot(impact.v);
+    const bool latched = contact.latch && now_.mode.holds[i] != Hold::open, hits = rate < -slow;
+    impact.wanted.push_back(hits ? -contact.restitution * rate : 0.0);
+    impact.hitting += hits;
+    if (hits && impact.first < 0) impact.first = static_cast<int>(i);
+    std::vector<Combinations::Choice> choices = {{Hold::slide, 0}};
+    if (contact.slip >= 0 && contact.friction > 0.0) choices = {{Hold::stick, 0}, {Hold::slide, 1}, {Hold::slide, -1}};
+    if (!latched) choices.push_back({Hold::open, 0});
+    impact.contacts.add(i, std::move(choices));
   }
-  if (hitting == 0) return settle();
-  const Eigen::LLT<MatrixXd> mass(mechanics_.mass(now_.q));
-  const double scale = 1e-10 * (1e-6 + p_before.lpNorm<Eigen::Infinity>());
-  const double speed = 1e-10 * (1e-6 + v.lpNorm<Eigen::Infinity>());
-  std::vector<std::size_t> at(set.size(), 0);
-  bool solved = false;
-  const auto constraints = static_cast<Eigen::Index>(assembly_.constraints.size());
-  do {
-    // rows: wires, then of each contact with an impulse its gap and, sticking, its slip
-    std::vector<int> held_rows(assembly_.constraints);
-    std::vector<double> rates(held_rows.size(), 0.0);
-    std::vector<Eigen::Index> normal(set.size(), -1), tangential(set.size(), -1);
-    for (std::size_t j = 0; j < set.size(); ++j) {
-      const Contact& contact = assembly_.contacts[set[j]];
-      if (choices[j][at[j]].hold == Hold::open) continue;
-      normal[j] = static_cast<Eigen::Index>(held_rows.size());
-      held_rows.push_back(contact.gap);
-      rates.push_back(wanted[j]);
-      if (choices[j][at[j]].hold != Hold::stick) continue;
-      tangential[j] = static_cast<Eigen::Index>(held_rows.size());
-      held_rows.push_back(contact.slip);
-      rates.push_back(0.0);
-    }
-    const auto m = static_cast<Eigen::Index>(held_rows.size());
-    MatrixXd G(m, mechanics_.n());
-    VectorXd miss(m);
-    for (Eigen::Index i = 0; i < m; ++i) {
-      G.row(i) = rows.gradient.row(held_rows[static_cast<std::size_t>(i)]);
-      miss(i) = rates[static_cast<std::size_t>(i)] - (i < constraints ? 0.0 : G.row(i).dot(v));
-    }
-    MatrixXd B = G;
-    for (std::size_t j = 0; j < set.size(); ++j)
-      if (const Choice& c = choices[j][at[j]]; c.way != 0)
-        B.row(normal[j]) -=
-            assembly_.contacts[set[j]].friction * c.way * rows.gradient.row(assembly_.contacts[set[j]].slip);
-    const MatrixXd A = G * mass.solve(B.transpose());
-    const VectorXd r = A.completeOrthogonalDecomposition().solve(miss);
-    bool right = (A * r - miss).lpNorm<Eigen::Infinity>() <= speed;  // dependent rows may ask for what cannot be
-    const VectorXd p = p_before + B.transpose() * r, v_after = mass.solve(p);
-    for (std::size_t j = 0; j < set.size() && right; ++j) {
-      const Contact& contact = assembly_.contacts[set[j]];
-      const Choice& c = choices[j][at[j]];
-      if (c.hold == Hold::open) {
-        right = rows.gradient.row(contact.gap).dot(v_after) >= wanted[j] - speed;
-        continue;
-      }
-      if (contact.latch && now_.mode.holds[set[j]] != Hold::open) continue;
-      right = r(normal[j]) >= -scale;
-      if (tangential[j] >= 0) right = right && std::abs(r(tangential[j])) <= contact.friction * r(normal[j]) + scale;
-      if (c.way != 0) right = right && c.way * rows.gradient.row(contact.slip).dot(v_after) >= -speed;
-    }
-    if (!right) continue;
-    now_.p = p;
-    solved = true;
-  } while (!solved && next(at, choices));
-  if (!solved) return this->at("no impulses fit this impact");
+  impact.mass.compute(mechanics_.mass(now_.q));
+  impact.least_impulse = 1e-10 * (1e-6 + impact.p.lpNorm<Eigen::Infinity>());
+  impact.least_speed = 1e-10 * (1e-6 + impact.v.lpNorm<Eigen::Infinity>());
+  return impact;
+}
 
-  // what leaves slower than rest_speed stays, with all that carries an impulse
-  VectorXd after = mass.solve(now_.p);
+// The momentum after it, if the combination that is chosen gives one: impulses push, friction stays within its cone, and
+// no contact closes.
+std::optional<VectorXd> HybridIntegrator::momentum_after(const Impact& impact, const Rows& rows) const {
+  const Combinations& contacts = impact.contacts;
+  const auto constraints = static_cast<Eigen::Index>(assembly_.constraints.size());
+  // rows: wires, then of each contact with an impulse its gap and, sticking, its slip
+  std::vector<int> held_rows(assembly_.constraints);
+  std::vector<double> rates(held_rows.size(), 0.0);
+  std::vector<Eigen::Index> normal(contacts.size(), -1), tangential(contacts.size(), -1);
+  for (std::size_t j = 0; j < contacts.size(); ++j) {
+    const Contact& contact = assembly_.contacts[contacts.contacts[j]];
+    if (contacts.chosen(j).hold == Hold::open) continue;
+    normal[j] = static_cast<Eigen::Index>(held_rows.size());
+    held_rows.push_back(contact.gap);
+    rates.push_back(impact.wanted[j]);
+    if (contacts.chosen(j).hold != Hold::stick) continue;
+    tangential[j] = static_cast<Eigen::Index>(held_rows.size());
+    held_rows.push_back(contact.slip);
+    rates.push_back(0.0);
+  }
+  const auto m = static_cast<Eigen::Index>(held_rows.size());
+  MatrixXd G(m, mechanics_.n());
+  VectorXd miss(m);
+  for (Eigen::Index i = 0; i < m; ++i) {
+    G.row(i) = rows.gradient.row(held_rows[static_cast<std::size_t>(i)]);
+    miss(i) = rates[static_cast<std::size_t>(i)] - (i < constraints ? 0.0 : G.row(i).dot(impact.v));
+  }
+  MatrixXd B = G;
+  for (std::size_t j = 0; j < contacts.size(); ++j)
+    if (const int way = contacts.chosen(j).way; way != 0) {
+      const Contact& contact = assembly_.contacts[contacts.contacts[j]];
+      B.row(normal[j]) -= contact.friction * way * rows.gradient.row(contact.slip);
+    }
+  const MatrixXd A = G * impact.mass.solve(B.transpose());
+  const VectorXd r = A.completeOrthogonalDecomposition().solve(miss);
+  if (!((A * r - miss).lpNorm<Eigen::Infinity>() <= impact.least_speed))
+    return std::nullopt;  // dependent rows may ask for what cannot be
+  const VectorXd p = impact.p + B.transpose() * r, v = impact.mass.solve(p);
+  for (std::size_t j = 0; j < contacts.size(); ++j) {
+    const std::size_t i = contacts.contacts[j];
+    const Contact& contact = assembly_.contacts[i];
+    const auto& [hold, way] = contacts.chosen(j);
+    if (hold == Hold::open) {
+      if (!(rows.gradient.row(contact.gap).dot(v) >= impact.wanted[j] - impact.least_speed)) return std::nullopt;
+      continue;
+    }
+    if (contact.latch && now_.mode.holds[i] != Hold::open) continue;
+    if (!(r(normal[j]) >= -impact.least_impulse)) return std::nullopt;
+    if (tangential[j] >= 0 && !(std::abs(r(tangential[j])) <= contact.friction * r(normal[j]) + impact.least_impulse))
+      return std::nullopt;
+    if (way != 0 && !(way * rows.gradient.row(contact.slip).dot(v) >= -impact.least_speed)) return std::nullopt;
+  }
+  return p;
+}
+
+// What leaves slower than rest_speed stays, with all that carries an impulse. Returns whether anything did.
+bool HybridIntegrator::stay_at_rest(const Impact& impact, const Rows& rows) {
+  const VectorXd v = impact.mass.solve(now_.p);
   std::vector<int> resting(assembly_.constraints);
   bool rests = false;
-  for (std::size_t j = 0; j < set.size(); ++j) {
-    const Contact& contact = assembly_.contacts[set[j]];
-    const double rate = rows.gradient.row(contact.gap).dot(after);
+  for (const std::size_t i : impact.contacts.contacts) {
+    const Contact& contact = assembly_.contacts[i];
+    const double rate = rows.gradient.row(contact.gap).dot(v);
     if (rate > options_.rest_speed) continue;
-    rests = rests || rate > speed;
+    rests = rests || rate > impact.least_speed;
     resting.push_back(contact.gap);
     if (contact.slip >= 0 && contact.friction > 0.0 &&
-        std::abs(rows.gradient.row(contact.slip).dot(after)) <= options_.rest_speed)
+        std::abs(rows.gradient.row(contact.slip).dot(v)) <= options_.rest_speed)
       resting.push_back(contact.slip);
   }
-  const double kinetic_before = 0.5 * p_before.dot(v);
-  if (rests) {
-    MatrixXd G(static_cast<Eigen::Index>(resting.size()), mechanics_.n());
-    for (std::size_t i = 0; i < resting.size(); ++i)
-      G.row(static_cast<Eigen::Index>(i)) = rows.gradient.row(resting[i]);
-    const MatrixXd A = G * mass.solve(G.transpose());
-    now_.p -= G.transpose() * A.completeOrthogonalDecomposition().solve(G * after);
-  }
-  note(Event::impact, first, kinetic_before - kinetic(now_.q, now_.p));
-  if (rests) note(Event::rest, first, 0.0);
-  const Contact& contact = assembly_.contacts[static_cast<std::size_t>(first)];
-  if (options_.jump == JumpLaw::discrete_energy && hitting == 1 && set.size() == 1 && contact.restitution == 1.0 &&
-      contact.friction == 0.0 && rest_of_step > 1e-9 * options_.step) {
+  if (!rests) return false;
+  MatrixXd G(static_cast<Eigen::Index>(resting.size()), mechanics_.n());
+  for (std::size_t i = 0; i < resting.size(); ++i) G.row(static_cast<Eigen::Index>(i)) = rows.gradient.row(resting[i]);
+  const MatrixXd A = G * impact.mass.solve(G.transpose());
+  now_.p -= G.transpose() * A.completeOrthogonalDecomposition().solve(G * v);
+  return true;
+}
+
+std::string HybridIntegrator::collide(double rest_of_step) {
+  const double energy_before = discrete_energy_;
+  const auto rows = mechanics_.row(now_.q);
+  Impact impact = impact_now(rows);
+  if (impact.hitting == 0) return settle();
+  impact.contacts.first();
+  std::optional<VectorXd> p;
+  do p = momentum_after(impact, rows);
+  while (!p && impact.contacts.next());
+  if (!p) return at("no impulses fit this impact");
+  now_.p = *p;
+  const bool rests = stay_at_rest(impact, rows);
+  note(Event::impact, impact.first, 0.5 * impact.p.dot(impact.v) - kinetic(now_.q, now_.p));
+  if (rests) note(Event::rest, impact.first, 0.0);
+  const Contact& contact = assembly_.contacts[static_cast<std::size_t>(impact.first)];
+  if (options_.jump == JumpLaw::discrete_energy && impact.hitting == 1 && impact.contacts.size() == 1 &&
+      contact.restitution == 1.0 && contact.friction == 0.0 && rest_of_step > 1e-9 * options_.step) {
     discrete_energy_ = energy_before;
-    keep_energy(first, rest_of_step);
+    keep_energy(impact.first, rest_of_step);
   }
   return settle();
 }

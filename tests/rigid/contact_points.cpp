@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <numbers>
 #include <random>
 
 #include "rigid/detection.hpp"
@@ -32,6 +34,29 @@ TEST(ContactPoints, LieOnTheFacesWhereEdgesAreCollinearButForRounding) {
       ASSERT_GE(point.gap, -1e-9) << k;
     }
   }
+}
+
+// A disc of a hundred corners on a table: each corner is a contact point.
+TEST(ContactPoints, AFaceMayHaveAnyNumberOfCorners) {
+  const int corners = 100;
+  World<3> world;
+  world.bodies.push_back(
+      solid<3>("disc", {geometry::regular_prism(corners, 2.0 * 0.5 * std::sin(std::numbers::pi / corners), 0.1)}, 1.0)
+          .body);
+  world.bodies.push_back(solid<3>("table", {geometry::box(4, 4, 1)}, 1.0).body);
+  std::vector<geometry::Frame<3>> frames(2);
+  frames[1].position[2] = -0.55 + 1e-6;
+  Detection<3> detection(world);
+  detection.find(frames, 1e-3);
+  std::vector<ContactPoint<3>> points;
+  ContactPoints<3>(world).collect(detection, frames, 1e-3, false, points);
+  ASSERT_EQ(points.size(), corners);
+  Vector<3> sum = Vector<3>::Zero();
+  for (const auto& point : points) {
+    EXPECT_NEAR(point.point.head<2>().norm(), 0.5, 1e-9);
+    sum += point.point;
+  }
+  EXPECT_LE(sum.head<2>().norm(), 1e-9 * corners);  // all around
 }
 
 }  // namespace

@@ -121,10 +121,92 @@ elastic::Options options_of(const Scene<n>& scene, const RunOptions& own) {
   return options;
 }
 
+namespace {
+
+// What a run keeps of itself: rows of its trajectory, and what was seen at every step.
+template <int n>
+struct Observer {
+  const elastic::Simulation<n>& simulation;
+  const RunOptions& options;
+  int rigid;  // bodies that do not deform, the first ones
+  Ran& ran;
+
+  double smallest_jacobian = 1.0, energy_change = 0.0, overlap = 0.0;
+  double first_touch = not_a_number, last_touch = not_a_number;
+  std::vector<std::pair<int, int>> touching;  // pairs that touched at any step
+
+  // Centre of mass and its velocity.
+  Eigen::Matrix<double, 2 * n, 1> state(int b) const {
+    Eigen::Matrix<double, 2 * n, 1> all;
+    if (b < rigid)
+      all << simulation.poses()[static_cast<std::size_t>(b)].position, simulation.twist(b).template head<n>();
+    else
+      all << simulation.centre(b - rigid), simulation.velocity(b - rigid);
+    return all;
+  }
+
+  void lay_out(const std::vector<std::string>& bodies) {
+    for (const auto& channel : run_channels(bodies, n, options.nodes))
+      ran.trajectory.values.push_back(Eigen::MatrixXd::Constant(
+          options.nodes, static_cast<Eigen::Index>(channel.coordinates.size()), not_a_number));
+    if (options.points)
+      ran.trajectory.values.push_back(
+          Eigen::MatrixXd::Constant(options.nodes, simulation.nodes().size(), not_a_number));
+  }
+
+  void keep_row(int bodies) {
+    const auto row = ran.rows++;
+    ran.trajectory.values[0](row, 0) = simulation.time();
+    for (int b = 0; b < bodies; ++b)
+      ran.trajectory.values[1].row(row).template segment<2 * n>(2 * n * b) = state(b).transpose();
+    const auto e = simulation.energies();
+    ran.trajectory.values[2].row(row) << e.kinetic, e.elastic, e.contact, e.potential;
+    if (options.points) ran.trajectory.values[3].row(row) = simulation.nodes().reshaped().transpose();
+    smallest_jacobian = std::min(smallest_jacobian, simulation.smallest_jacobian());
+  }
+
+  void see_step() {
+    ++ran.steps;
+    energy_change = std::max(energy_change, std::abs(simulation.energies().total() - ran.before.total()));
+    const auto now = simulation.touching();
+    if (now.empty()) return;
+    ++ran.touched;
+    overlap = std::max(overlap, simulation.overlap());
+    last_touch = simulation.time();
+    if (!std::isfinite(first_touch)) first_touch = last_touch;
+    std::vector<std::pair<int, int>> both;
+    std::set_union(touching.begin(), touching.end(), now.begin(), now.end(), std::back_inserter(both));
+    touching = std::move(both);
+  }
+
+  void finish(const std::vector<std::string>& bodies, double momentum_change) {
+    ran.end = simulation.time();
+    ran.after = simulation.energies();
+    ran.seen = {{"energy_change", energy_change},
+                {"kinetic", ran.after.kinetic},
+                {"elastic", ran.after.elastic},
+                {"max_overlap", overlap},
+                {"first_touch", first_touch},
+                {"last_touch", last_touch},
+                {"contact_time", static_cast<double>(ran.touched) * ran.step},
+                {"touching", static_cast<double>(touching.size())},
+                {"min_jacobian", smallest_jacobian},
+                {"momentum_change", momentum_change}};
+    const auto list = places(n);
+    for (std::size_t b = 0; b < bodies.size(); ++b) {
+      const auto all = state(static_cast<int>(b));
+      for (std::size_t a = 0; a < list.size(); ++a)
+        ran.seen[bodies[b] + "." + list[a]] = all[static_cast<Eigen::Index>(a)];
+    }
+  }
+};
+
+}  // namespace
+
 template <int n>
 Ran run(Scene<n> scene, const RunOptions& options, const Task& task) {
   const auto bodies = names(scene);
-  const int rigid = static_cast<int>(scene.world.rigid.bodies.size());
+  const int count = static_cast<int>(bodies.size()), rigid = static_cast<int>(scene.world.rigid.bodies.size());
   Ran ran;
   const elastic::Options how = options_of(scene, options);
   ran.step = how.step;
@@ -137,56 +219,21 @@ Ran run(Scene<n> scene, const RunOptions& options, const Task& task) {
   ran.cells = simulation.elements().size();
   ran.nodes = simulation.elements().nodes();
   ran.stable = simulation.stable_step();
-  for (const auto& channel : run_channels(bodies, n, options.nodes))
-    ran.trajectory.values.push_back(
-        Eigen::MatrixXd::Constant(options.nodes, static_cast<Eigen::Index>(channel.coordinates.size()), not_a_number));
-  if (options.points)
-    ran.trajectory.values.push_back(Eigen::MatrixXd::Constant(options.nodes, simulation.nodes().size(), not_a_number));
-  const auto state = [&](int b) {
-    Eigen::Matrix<double, 2 * n, 1> all;
-    if (b < rigid)
-      all << simulation.poses()[static_cast<std::size_t>(b)].position, simulation.twist(b).template head<n>();
-    else
-      all << simulation.centre(b - rigid), simulation.velocity(b - rigid);
-    return all;
-  };
-  double smallest = 1.0;
-  const auto keep = [&] {
-    const auto row = ran.rows++;
-    ran.trajectory.values[0](row, 0) = simulation.time();
-    for (int b = 0; b < static_cast<int>(bodies.size()); ++b)
-      ran.trajectory.values[1].row(row).template segment<2 * n>(2 * n * b) = state(b).transpose();
-    const auto e = simulation.energies();
-    ran.trajectory.values[2].row(row) << e.kinetic, e.elastic, e.contact, e.potential;
-    if (options.points) ran.trajectory.values[3].row(row) = simulation.nodes().reshaped().transpose();
-    smallest = std::min(smallest, simulation.smallest_jacobian());
-  };
   ran.before = simulation.energies();
   const auto momentum = simulation.momenta();
+  Observer<n> observer{.simulation = simulation, .options = options, .rigid = rigid, .ran = ran, .touching = {}};
+  observer.lay_out(bodies);
+  observer.keep_row(count);
   const long steps = std::max(1L, std::lround(options.duration / ran.step));
-  double change = 0.0, overlap = 0.0, first = not_a_number, last = not_a_number;
-  std::vector<std::pair<int, int>> pairs;
-  keep();
   for (ran.steps = 0; ran.steps < steps;) {
     if (!simulation.step()) {
       ran.reason = simulation.reason();
       break;
     }
-    ++ran.steps;
-    change = std::max(change, std::abs(simulation.energies().total() - ran.before.total()));
-    const auto now = simulation.touching();
-    if (!now.empty()) {
-      ++ran.touched;
-      overlap = std::max(overlap, simulation.overlap());
-      last = simulation.time();
-      if (!std::isfinite(first)) first = last;
-      std::vector<std::pair<int, int>> both;
-      std::set_union(pairs.begin(), pairs.end(), now.begin(), now.end(), std::back_inserter(both));
-      pairs = std::move(both);
-    }
+    observer.see_step();
     if (ran.rows < options.nodes &&
         ran.steps >= std::lround(static_cast<double>(ran.rows) * static_cast<double>(steps) / (options.nodes - 1)))
-      keep();
+      observer.keep_row(count);
     if (task.seconds_left() == 0.0) {
       ran.timed_out = true;
       ran.reason = formatted("time limit at t = %g s", simulation.time());
@@ -194,24 +241,7 @@ Ran run(Scene<n> scene, const RunOptions& options, const Task& task) {
     }
   }
   ran.seconds = static_cast<double>(std::clock() - clock) / CLOCKS_PER_SEC;
-  ran.end = simulation.time();
-  ran.after = simulation.energies();
-  ran.seen = {{"energy_change", change},
-              {"kinetic", ran.after.kinetic},
-              {"elastic", ran.after.elastic},
-              {"max_overlap", overlap},
-              {"first_touch", first},
-              {"last_touch", last},
-              {"contact_time", static_cast<double>(ran.touched) * ran.step},
-              {"touching", static_cast<double>(pairs.size())},
-              {"min_jacobian", smallest},
-              {"momentum_change", (simulation.momenta().linear - momentum.linear).norm()}};
-  const auto list = places(n);
-  for (std::size_t b = 0; b < bodies.size(); ++b) {
-    const auto all = state(static_cast<int>(b));
-    for (std::size_t a = 0; a < list.size(); ++a)
-      ran.seen[bodies[b] + "." + list[a]] = all[static_cast<Eigen::Index>(a)];
-  }
+  observer.finish(bodies, (simulation.momenta().linear - momentum.linear).norm());
   return ran;
 }
 

@@ -211,9 +211,14 @@ HybridResult HybridRun::run(const systems::Values<double>& values, const std::ve
   if (flow)
     for (const double time : flow->crossings()) ran.events.push_back({Event::impact, time, 0, 0.0});
   ran.trajectory = recorder.trajectory();
+  measure(integrator, ran);
+  return ran;
+}
 
+// Fills `ran.seen`: events, energies, and coordinates with their rates at the end.
+void HybridRun::measure(const variational::HybridIntegrator& integrator, HybridResult& ran) const {
   double first = not_a_number, late = not_a_number, tick = not_a_number;
-  impacts = 0;
+  int impacts = 0;
   for (const Event& event : ran.events) {
     if (event.kind != Event::impact) continue;
     ++impacts;
@@ -231,7 +236,7 @@ HybridResult HybridRun::run(const systems::Values<double>& values, const std::ve
               {"dissipated_energy", lost},
               {"energy_change", ran.energy_after - ran.energy_before + lost},
               {"max_penetration", std::max(0.0, integrator.deepest())}};
-  if (gait) {
+  if (options_.find == Find::gait) {
     const auto size = [&](std::size_t i) {
       return i < ran.gait.multipliers.size() ? std::abs(ran.gait.multipliers[i]) : 0.0;
     };
@@ -241,12 +246,11 @@ HybridResult HybridRun::run(const systems::Values<double>& values, const std::ve
     ran.seen["stride"] = travels_.empty() ? 0.0 : ran.gait.stride(travels_.front());
   }
   const Eigen::VectorXd rates = integrator.velocity();
-  for (int i = 0; i < n; ++i) {
+  for (int i = 0; i < model_.structure.n(); ++i) {
     const std::string& name = model_.structure.coordinate_names[static_cast<std::size_t>(i)];
     ran.seen[name] = now.q(i);
     ran.seen["rate(" + name + ")"] = rates(i);
   }
-  return ran;
 }
 
 std::string HybridRun::event_name(const Event& event) const {

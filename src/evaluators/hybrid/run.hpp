@@ -63,6 +63,7 @@ class HybridRun {
 
  private:
   struct Recorder;
+  void measure(const variational::HybridIntegrator& integrator, HybridResult& ran) const;
   const systems::HybridModel& system_;
   const systems::Model& model_;
   HybridOptions options_;
