@@ -35,24 +35,31 @@ constexpr const char* gait_cfg = R"(# The knee height of a walker by the energy 
 
 [study]
 evaluator = gait
-max-evaluations = 8
+max-evaluations = 30
+
+[surrogate]
+strategy = spline         # for one variable with gradients
 
 [design]
-knee.min = 0.40           # m, above the foot: this variable is free
-knee.max = 0.65
+knee.min = 0.30           # m, above the foot: this variable is free
+knee.max = 0.70
 step-length = 0.45        # m
 period = 0.45             # s, of one step
 
 [gait]
 model = rabbit
-intervals = 20            # of time; 80 for results
-initial-guesses = 4       # 16 for results
+intervals = 40            # of time; 80 for results
+initial-guesses = 8       # 16 for results
 contact = friction-cone
 friction = 0.8
 clearance = 3 cm
 
+[parameters]
+copper = 0.02             # W/(N m)^2, of the motors
+
 [cost]
 positive-work = 1
+heat = copper*(u.stance_knee^2 + u.stance_hip^2 + u.swing_hip^2 + u.swing_knee^2)
 )";
 
 constexpr const char* motion_cfg =
@@ -122,7 +129,7 @@ constexpr const char* simulation_cfg =
 
 [study]
 evaluator = simulation
-max-evaluations = 12
+max-evaluations = 40
 
 [design]
 boxes = 1
@@ -216,7 +223,7 @@ std::vector<NewStudy> new_studies() {
            "dodyn run gait.cfg",
            {{"gait.cfg", gait_cfg}}},
           {"motion",
-           "a pendulum's length, by the effort of its best swing; with a model file",
+           "the spring at an arm's joint, by the torque of its best swing; with a model file",
            "dodyn run motion.cfg",
            {{"motion.cfg", motion_cfg}, {"motion.model", motion_model}}},
           {"simulation",

@@ -146,7 +146,11 @@ ExitCode lead(const Settings& settings, const evaluators::Evaluator& evaluator, 
             << (summary.is_undecided ? "; the search had not ended by its own rule, and a larger number continues it"
                                      : "")
             << "\n"
-            << summary.evaluated << " evaluations now, " << summary.restored << " from the archive\n"
+            << summary.evaluated << " evaluations now, "
+            << (summary.second > 0
+                    ? std::to_string(summary.second) + " of them a design's second, from the motion of a neighbour, "
+                    : "")
+            << summary.restored << " from the archive\n"
             << report::unanswered_text(summary.unanswered, settings.file);
   if (summary.commonest_count > 0)
     std::cout << "most frequent reason (" << summary.commonest_count << "): " << summary.commonest << "\n";

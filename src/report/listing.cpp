@@ -201,7 +201,7 @@ std::string table(const archive::Contents& contents, const Listing& listing) {
   if (contents.events.size() <= 2) history.clear();  // a start and a stop only
   return cut(columns(rows), listing.width) + "\n" + sources + outcome_text(contents, observed) +
          formatted("%zu evaluations, %zu iterations; ", evaluations, contents.iterations.size()) +
-         (again ? std::to_string(again) + " earlier attempts; " : "") +
+         (again ? std::to_string(again) + (again == 1 ? " earlier attempt; " : " earlier attempts; ") : "") +
          (contents.stopped.empty() ? "not finished (running, or killed: the same command continues it)"
                                    : "stopped: " + contents.stopped) +
          "\n" + history + (history.empty() ? "" : "\n");

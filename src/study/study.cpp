@@ -113,6 +113,7 @@ Summary Study::summary(bool was_finished) const {
   all.is_undecided = at_limit_ && end_ == End::finished;
   all.evaluated = evaluated_;
   all.restored = restored_;
+  all.second = second_;
   if (best) all.best = *best;
   std::map<std::string, int> reasons;
   for (const auto& [id, row] : evaluations_) {

@@ -76,6 +76,7 @@ struct Summary {
   bool was_finished = false;        // the archive held all of it already, with this very reason
   bool is_undecided = false;        // ended by study.max-evaluations, before the strategy's own rule
   int evaluated = 0, restored = 0;  // evaluations of this run, and of earlier ones
+  int second = 0;                   // of this run's, those of designs that had one: started from a neighbour's motion
   std::map<Status, std::vector<std::int64_t>> unanswered;  // ids that another try may have an answer to
   std::string commonest;                                   // reason of these; empty: there are none
   int commonest_count = 0;                                 // how many have it
@@ -193,7 +194,7 @@ class Study {
   std::int64_t asked_ = 0;  // the next id
   int failures_ = 0;        // that the strategy has received
   std::size_t iterations_ = 0;
-  int evaluated_ = 0, restored_ = 0;
+  int evaluated_ = 0, restored_ = 0, second_ = 0;
   double started_ = 0, busy_seconds_ = 0, next_watch_ = 0;
   End end_ = End::finished;
   bool at_limit_ = false;  // ended by study.max-evaluations
