@@ -166,8 +166,11 @@ void tumbling(Response response, double restitution) {
     v.template head<n>() -= 2.0 * (pose.position - 0.35 * (Vector<n>::Unit(0) + 0.5 * Vector<n>::Unit(1)));
     if constexpr (n == 2)
       pose.angle = uniform(engine);
-    else
-      pose.directors = exponential(Vector3(uniform(engine), uniform(engine), uniform(engine)));
+    else {
+      Vector3 turn;
+      for (int k = 3; k-- > 0;) turn[k] = uniform(engine);  // in this order, whatever the compiler
+      pose.directors = exponential(turn);
+    }
     poses.push_back(pose);
     twists.push_back(v);
   }
