@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
 
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__)
@@ -14,16 +15,22 @@
 namespace dodyn::nlp {
 namespace {
 
-// Four numbers at any address; the compiler takes one register or two.
-typedef double Four __attribute__((vector_size(32), aligned(8), may_alias));
-typedef long long FourBits __attribute__((vector_size(32), aligned(8), may_alias));
+// Four numbers; the compiler takes one register or two.
+using Four = double __attribute__((vector_size(32)));
+using FourBits = long long __attribute__((vector_size(32)));
 
-DODYN_INLINE const Four& four(const double* x) { return *reinterpret_cast<const Four*>(x); }
-DODYN_INLINE Four& four(double* x) { return *reinterpret_cast<Four*>(x); }
+#pragma GCC diagnostic ignored "-Wpsabi"  // of a function that returns a register: these are inlined always
+// From and to any address: clang takes a reference to a vector for aligned, whatever its type says.
+DODYN_INLINE Four load(const double* x) {
+  Four value;
+  std::memcpy(&value, x, sizeof value);
+  return value;
+}
+DODYN_INLINE void store(double* x, const Four& value) { std::memcpy(x, &value, sizeof value); }
 
 DODYN_INLINE void drop_sign(Four& x) {
   const FourBits magnitude = {0x7fffffffffffffff, 0x7fffffffffffffff, 0x7fffffffffffffff, 0x7fffffffffffffff};
-  x = reinterpret_cast<Four>(reinterpret_cast<FourBits&>(x) & magnitude);
+  x = reinterpret_cast<Four>(reinterpret_cast<FourBits>(x) & magnitude);
 }
 
 // Largest magnitude of x[begin, end).
@@ -36,7 +43,7 @@ DODYN_INLINE double largest_of(const double* x, int begin, int end) {
 DODYN_INLINE double largest_of_fours(const double* x, int begin, int end) {
   Four largest = {0.0, 0.0, 0.0, 0.0};
   for (int i = begin; i < end; i += 4) {
-    Four value = four(x + i);
+    Four value = load(x + i);
     drop_sign(value);
     largest = value > largest ? value : largest;
   }
@@ -50,13 +57,13 @@ DODYN_INLINE void subtract_product(int stride, int count, const double* a, int a
     int i = j;
     for (; i + 8 <= stride; i += 8) {
       double* target = c + static_cast<long>(j) * stride + i;
-      Four c00 = four(target), c01 = four(target + 4);
-      Four c10 = four(target + stride), c11 = four(target + stride + 4);
-      Four c20 = four(target + 2 * stride), c21 = four(target + 2 * stride + 4);
-      Four c30 = four(target + 3 * stride), c31 = four(target + 3 * stride + 4);
+      Four c00 = load(target), c01 = load(target + 4);
+      Four c10 = load(target + stride), c11 = load(target + stride + 4);
+      Four c20 = load(target + 2 * stride), c21 = load(target + 2 * stride + 4);
+      Four c30 = load(target + 3 * stride), c31 = load(target + 3 * stride + 4);
       const double *column = a + i, *factor = b + j;
       for (int k = 0; k < count; ++k, column += a_stride, factor += stride) {
-        const Four a0 = four(column), a1 = four(column + 4);
+        const Four a0 = load(column), a1 = load(column + 4);
         c00 -= a0 * factor[0];
         c01 -= a1 * factor[0];
         c10 -= a0 * factor[1];
@@ -66,31 +73,31 @@ DODYN_INLINE void subtract_product(int stride, int count, const double* a, int a
         c30 -= a0 * factor[3];
         c31 -= a1 * factor[3];
       }
-      four(target) = c00;
-      four(target + 4) = c01;
-      four(target + stride) = c10;
-      four(target + stride + 4) = c11;
-      four(target + 2 * stride) = c20;
-      four(target + 2 * stride + 4) = c21;
-      four(target + 3 * stride) = c30;
-      four(target + 3 * stride + 4) = c31;
+      store(target, c00);
+      store(target + 4, c01);
+      store(target + stride, c10);
+      store(target + stride + 4, c11);
+      store(target + 2 * stride, c20);
+      store(target + 2 * stride + 4, c21);
+      store(target + 3 * stride, c30);
+      store(target + 3 * stride + 4, c31);
     }
     if (i < stride) {
       double* target = c + static_cast<long>(j) * stride + i;
-      Four c0 = four(target), c1 = four(target + stride), c2 = four(target + 2 * stride),
-           c3 = four(target + 3 * stride);
+      Four c0 = load(target), c1 = load(target + stride), c2 = load(target + 2 * stride),
+           c3 = load(target + 3 * stride);
       const double *column = a + i, *factor = b + j;
       for (int k = 0; k < count; ++k, column += a_stride, factor += stride) {
-        const Four a0 = four(column);
+        const Four a0 = load(column);
         c0 -= a0 * factor[0];
         c1 -= a0 * factor[1];
         c2 -= a0 * factor[2];
         c3 -= a0 * factor[3];
       }
-      four(target) = c0;
-      four(target + stride) = c1;
-      four(target + 2 * stride) = c2;
-      four(target + 3 * stride) = c3;
+      store(target, c0);
+      store(target + stride, c1);
+      store(target + 2 * stride, c2);
+      store(target + 3 * stride, c3);
     }
   }
 }
@@ -127,10 +134,10 @@ struct Elimination {
       if (factor == 0.0) continue;
       grown[j] += std::abs(factor * column[j]);
       double* __restrict target = at(j);
-      for (int i = begin; i < stride; i += 4) four(target + i) -= factor * four(column + i);
+      for (int i = begin; i < stride; i += 4) store(target + i, load(target + i) - factor * load(column + i));
     }
     for (int i = k + 1; i < top; ++i) column[i] *= inverse;
-    for (int i = top; i < stride; i += 4) four(column + i) *= inverse;
+    for (int i = top; i < stride; i += 4) store(column + i, load(column + i) * inverse);
     diagonal[2 * k] = d;
     diagonal[2 * k + 1] = 0.0;
     ++done.pivots;
@@ -177,7 +184,8 @@ struct Elimination {
       if (f1 == 0.0 && f2 == 0.0) continue;
       grown[j] += std::abs(f1 * column[j]) + std::abs(f2 * other[j]);
       double* __restrict target = at(j);
-      for (int i = begin; i < stride; i += 4) four(target + i) -= f1 * four(column + i) + f2 * four(other + i);
+      for (int i = begin; i < stride; i += 4)
+        store(target + i, load(target + i) - (f1 * load(column + i) + f2 * load(other + i)));
     }
     const auto scale = [&](int i) {
       const double x = column[i], y = other[i];
@@ -186,9 +194,9 @@ struct Elimination {
     };
     for (int i = k + 2; i < top; ++i) scale(i);
     for (int i = top; i < stride; i += 4) {
-      const Four x = four(column + i), y = four(other + i);
-      four(column + i) = ia * x + ib * y;
-      four(other + i) = ib * x + ic * y;
+      const Four x = load(column + i), y = load(other + i);
+      store(column + i, ia * x + ib * y);
+      store(other + i, ib * x + ic * y);
     }
     other[k] = column[k + 1] = 0.0;  // no L within the block
     diagonal[2 * k] = a;
@@ -219,7 +227,7 @@ DODYN_WIDE void add_block(const double* block, int stride, std::span<const Run> 
         const double* __restrict x = from + rows.from;
         double* __restrict y = rows.to < own ? below - top + rows.to : below + (rows.to - own);
         int i = skip;
-        for (; i + 4 <= rows.length; i += 4) four(y + i) += four(x + i);
+        for (; i + 4 <= rows.length; i += 4) store(y + i, load(y + i) + load(x + i));
         for (; i < rows.length; ++i) y[i] += x[i];
       }
     }
@@ -267,22 +275,22 @@ DODYN_WIDE void update_rest(const DenseFront& front, int pivots, const double* d
     double* __restrict to = scaled + static_cast<long>(k) * rows;
     if (d[2 * k + 1] == 0.0) {
       for (int i = 0; i < rows; i += 4) {
-        const Four l = four(column + i), s = d[2 * k] * l;
-        four(to + i) = s;
+        const Four l = load(column + i), s = d[2 * k] * l;
+        store(to + i, s);
         Four product = s * l;
         drop_sign(product);
-        four(added + i) += product;
+        store(added + i, load(added + i) + product);
       }
     } else {
       const double a = d[2 * k], b = d[2 * k + 1], c = d[2 * k + 2];
       for (int i = 0; i < rows; i += 4) {
-        const Four l = four(column + i), m = four(column + stride + i), s = a * l + b * m, t = b * l + c * m;
-        four(to + i) = s;
-        four(to + rows + i) = t;
+        const Four l = load(column + i), m = load(column + stride + i), s = a * l + b * m, t = b * l + c * m;
+        store(to + i, s);
+        store(to + rows + i, t);
         Four first = s * l, second = t * m;
         drop_sign(first);
         drop_sign(second);
-        four(added + i) += first + second;
+        store(added + i, load(added + i) + (first + second));
       }
       ++k;
     }
@@ -297,11 +305,11 @@ DODYN_WIDE void subtract_squares(int stride, int count, const double* w, const d
     const double* __restrict column = w + static_cast<long>(k) * stride;
     double* __restrict to = scaled + static_cast<long>(k) * stride;
     for (int i = 0; i < stride; i += 4) {
-      const Four x = four(column + i), s = inverse_pivot[k] * x;
-      four(to + i) = s;
+      const Four x = load(column + i), s = inverse_pivot[k] * x;
+      store(to + i, s);
       Four product = s * x;
       drop_sign(product);
-      four(added + i) += product;
+      store(added + i, load(added + i) + product);
     }
   }
   subtract_product(stride, count, w, stride, scaled, block);
@@ -314,10 +322,10 @@ DODYN_WIDE void substitute_forward(const double* panel, int pivots, int p, int l
     for (int i = k + 1; i < p; ++i) x[i] -= x[k] * column[i];
   }
   for (int i = top; i < stride; i += 4) {
-    Four sum = four(x + i);
+    Four sum = load(x + i);
     const double* column = panel + i;
-    for (int k = 0; k < pivots; ++k, column += stride) sum -= x[k] * four(column);
-    four(x + i) = sum;
+    for (int k = 0; k < pivots; ++k, column += stride) sum -= x[k] * load(column);
+    store(x + i, sum);
   }
   for (int k = 0; k < pivots; ++k) {
     if (d[2 * k + 1] == 0.0) {
@@ -337,7 +345,7 @@ DODYN_WIDE void substitute_backward(const double* panel, int pivots, int p, int 
   for (int k = pivots - 1; k >= 0; --k) {
     const double* column = panel + static_cast<long>(k) * stride;
     Four sum = {0.0, 0.0, 0.0, 0.0};
-    for (int i = top; i < stride; i += 4) sum += four(column + i) * four(x + i);
+    for (int i = top; i < stride; i += 4) sum += load(column + i) * load(x + i);
     double all = (sum[0] + sum[1]) + (sum[2] + sum[3]);
     for (int i = k + 1; i < p; ++i) all += column[i] * x[i];
     x[k] -= all;
