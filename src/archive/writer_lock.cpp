@@ -89,10 +89,12 @@ WriterLock::WriterLock(const std::string& path) : file_(path + ".lock"), pid_(::
     }
     const Answer answer = ask(descriptor_, F_SETLK);
     const auto holder = read_holder(descriptor_);
+    // A file server may keep the lock of a host that is down, and without locks nothing is known of a process elsewhere.
     std::string refusal;
-    if (answer == Answer::locked) refusal = in_use(holder ? holder->text() : "");
-    if (answer == Answer::no_locks && may_live(holder))
-      refusal = in_use(holder->text()) + (holder->host == us.host ? "" : "; if that one is gone, remove " + file_);
+    if (answer == Answer::locked || (answer == Answer::no_locks && may_live(holder))) {
+      refusal = in_use(holder ? holder->text() : "");
+      if (holder && holder->host != us.host) refusal += "; if that host is down, remove " + file_;
+    }
     struct stat ours, there;
     const bool known = ::fstat(descriptor_, &ours) == 0;
     // The holder before us may have removed the file between our open and our lock: then we hold a lock on nothing.

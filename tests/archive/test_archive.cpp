@@ -243,6 +243,40 @@ TEST(Archive, SeveralVariablesAndNoMetricsNorChannels) {
   EXPECT_TRUE(read_trajectory(path, 7).empty());
 }
 
+// A column without a number, here of metrics, has the checksum of the others start again at none of them.
+TEST(Archive, AChangedBitOfAnyFieldIsNoticed) {
+  const Directory directory;
+  for (const bool has_metrics : {false, true}) {
+    Layout layout = example_layout();
+    if (!has_metrics) layout.metrics.clear();
+    Outcome row = outcome(4);
+    if (!has_metrics) row.evaluation.metrics.resize(0);
+    const std::string path = directory / (has_metrics ? "metrics.h5" : "no_metrics.h5");
+    Archive::create(path, layout, {}).append(row);
+    EXPECT_EQ(error_of([&] { read(path); }), "");
+    const Table table = evaluation_table(layout, false);
+    for (std::size_t c = 0; c < field_count(); ++c) {
+      const std::size_t size = table[c].bytes();
+      for (const std::size_t at : {std::size_t(0), size / 2}) {
+        if (size == 0) continue;
+        const auto flip = [&] {
+          const Handle file = own(H5Fopen(path.c_str(), H5F_ACC_RDWR, H5P_DEFAULT), "H5Fopen");
+          const Handle dataset = own(H5Dopen2(file, table[c].path.c_str(), H5P_DEFAULT), "H5Dopen");
+          Bytes bytes(size);
+          check(H5Dread(dataset, table[c].type, H5S_ALL, H5S_ALL, H5P_DEFAULT, bytes.data()), "H5Dread");
+          bytes[at] ^= std::byte{1};
+          check(H5Dwrite(dataset, table[c].type, H5S_ALL, H5S_ALL, H5P_DEFAULT, bytes.data()), "H5Dwrite");
+        };
+        flip();
+        EXPECT_THAT(error_of([&] { read(path); }), HasSubstr("damaged")) << table[c].path << " byte " << at;
+        EXPECT_FALSE(verify(path).problems.empty()) << table[c].path << " byte " << at;
+        flip();
+        EXPECT_EQ(error_of([&] { read(path); }), "") << table[c].path;
+      }
+    }
+  }
+}
+
 TEST(Archive, TextThatIsTooLongIsCutBetweenCharacters) {
   const Directory directory;
   const std::string path = directory / "a.h5";

@@ -148,9 +148,22 @@ TEST_P(Lock, OnAnotherHostThereIsNoTellingWithoutLocks) {
   const std::string message = error_of([&] { Archive::resume(path); });
   if (GetParam())
     EXPECT_EQ(message,
-              path + ": in use by another process (pid 1 on elsewhere); if that one is gone, remove " + path + ".lock");
+              path + ": in use by another process (pid 1 on elsewhere); if that host is down, remove " + path + ".lock");
   else
     EXPECT_EQ(message, "");
+}
+
+// A file server keeps the lock of a client that is down. Here a living process stands for it, whose lock file names another host.
+TEST_P(Lock, ThatOutlivesItsHostCanBeRemoved) {
+  const pid_t first = hold(path);
+  std::ofstream(path + ".lock", std::ios::trunc) << "pid 1 on elsewhere";
+  const std::string refusal =
+      path + ": in use by another process (pid 1 on elsewhere); if that host is down, remove " + path + ".lock";
+  EXPECT_EQ(error_of([&] { Archive::resume(path); }), refusal);
+  std::filesystem::remove(path + ".lock");
+  EXPECT_EQ(error_of([&] { Archive::resume(path).append(outcome(0)); }), "");
+  kill_now(first);
+  EXPECT_EQ(read(path).evaluations.size(), 1u);
 }
 
 }  // namespace
