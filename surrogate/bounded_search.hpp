@@ -17,7 +17,7 @@ struct BoundedSearch {
   double step_tolerance = 0;              // of every variable; 0: none
   double value_tolerance = 0;             // 0: none
   double unusable = -1e300;               // counts where the function is not a number; below whatever it can be
-  std::vector<Smooth> at_most_zero = {};  // kept by the answer, to 1e-9
+  std::vector<Smooth> at_most_zero = {};  // constraints that the answer satisfies to 1e-9
 };
 
 struct Maximum {

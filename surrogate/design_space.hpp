@@ -19,7 +19,7 @@ struct Domain {
     real,
     logarithmic,  // real, and the cube has its logarithm
     integer,      // whole numbers within the bounds
-    category,     // the same, as mere labels
+    category,     // one of several values without order: labels
     list          // one of `values`
   };
   Domain(Kind of_kind = real) : kind(of_kind) {}  // NOLINT: a kind is a domain

@@ -265,7 +265,7 @@ KrigingFactor places(const Prepared& p, const KrigingOptions& options, const Vec
   return f;
 }
 
-// Factorises R, adding to its diagonal what rounding takes. False: not even that helps.
+// Factorises R, and adds to its diagonal where rounding makes it indefinite. Returns false if that does not help.
 bool factorise(KrigingFactor& f, const MatrixXd& r, bool patient) {
   Eigen::LLT<MatrixXd> llt(r);
   for (double extra = 10 * jitter; llt.info() != Eigen::Success || !(llt.matrixLLT().diagonal().minCoeff() > 0);

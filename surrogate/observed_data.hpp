@@ -71,7 +71,7 @@ struct ObservedData {
   Eigen::VectorXd unit(const Evaluation& e) const { return space.unit(e.design); }
   // Whether a point of the unit cube is within so much, in every coordinate, of a design told or pending.
   bool tried(const Eigen::VectorXd& unit, double within) const;
-  // How far above the least that part of the feasible costs reaches, as warped.
+  // Returns the distance from the least feasible cost to this quantile of the feasible costs, warped.
   double quantile(double part, const Warp& warp) const;
   // "best cost 1.2 (evaluation 3) at a = 1, b = 2"
   std::string say_best() const;

@@ -171,7 +171,7 @@ class Archive {
   Archive& operator=(Archive&&) noexcept;
   ~Archive();  // closes the file
 
-  // From now on a copy of the file is at `path` too, that no program is ever refused: replaced as a whole after appends,
+  // Starts to keep a copy of the file at `path`, which no reader is ever refused: replaced as a whole after appends,
   // as long as copying takes no more than a fiftieth of the time, and at stop(). Where it cannot be written, it is left.
   void keep_copy(const std::string& path);
 

@@ -39,7 +39,7 @@ enum class Operation : std::uint8_t {
   logarithm,
   absolute,
   sign,  // -1, 0 or 1; constant where it is not zero
-  // of programs alone, rounded twice
+  // in programs only; rounds twice
   multiply_add,       // a b + c
   multiply_subtract,  // a b - c
   subtract_multiply   // c - a b
@@ -82,7 +82,7 @@ class Graph {
   };
   Partials partials(int node);
   bool is(int node, double value) const;
-  int find(const Node& node);  // among the known ones, or new
+  int find(const Node& node);  // returns the node's number, a new one if the node is unknown
 
   int inputs_ = 0, parameters_ = 0;
   std::vector<Node> nodes_;

@@ -26,7 +26,7 @@ class Attitudes {
                           const Reference& to, double s) const;
   // Momenta with those of charts' angles replaced by the components along the axes that the joints stand in.
   Eigen::VectorXd along_axes(const Eigen::VectorXd& p, const Eigen::VectorXd& q, const Reference& reference) const;
-  // And back.
+  // The inverse of it.
   Eigen::VectorXd about_angles(const Eigen::VectorXd& p, const Eigen::VectorXd& q, const Reference& reference) const;
 
  private:

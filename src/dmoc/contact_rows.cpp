@@ -193,7 +193,7 @@ VectorXd sliding_impulse(const MatrixXd& compliance, const VectorXd& rates, doub
     const VectorXd forth = VectorXd::Ones(1);
     return along(goes(forth)(0) >= 0.0 ? forth : VectorXd(-forth));
   }
-  // the direction, by its angle, along which it then goes
+  // the direction of sliding, by its angle
   const auto at = [](double angle) { return VectorXd(Eigen::Vector2d(std::cos(angle), std::sin(angle))); };
   const auto beside = [&](double angle) {
     const VectorXd s = at(angle), u = goes(s);

@@ -142,7 +142,7 @@ void WalkerGait::ask(const std::string& what) {
   asked_.emplace_back(motion_problem_.problem().add_rows(0, 0.0, 0.0), what);
 }
 
-// The swing foot above the ground at inner nodes, and between nodes.
+// Adds rows that keep the swing foot above the ground, at inner nodes and between nodes.
 void WalkerGait::add_clearance() {
   const int K = settings_.intervals;
   AssembledProblem& p = motion_problem_.problem();

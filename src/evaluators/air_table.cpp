@@ -348,7 +348,7 @@ class AirTableEvaluator final : public Evaluator {
   }
 
  private:
-  // Centred, as far apart as `spacing` at most.
+  // Returns places along an axis, centred, at most `spacing` apart.
   std::vector<double> axis(double size) const {
     const double room = size - 2.0 * own_.margin;
     if (room < 0.0) return {};

@@ -62,7 +62,7 @@ const KeyTable<CoilFitSettings>& coil_fit_keys() {
 const std::array<const char*, 6> coefficient_names = {"A_x", "B_x", "A_y", "B_y", "A_theta", "B_theta"};
 const std::array<const char*, 3> wrench_names = {"f_x", "f_y", "torque"};
 
-// Of each component: mean of |difference| over mean of |value| of the samples below and above the distance.
+// Relative residual of each component, below and above the distance: mean of |difference| over mean of |value|.
 struct Residuals {
   std::array<double, 3> near{}, far{};
 };

@@ -247,7 +247,7 @@ class SimulationEvaluator final : public Evaluator {
     return static_cast<int>(at - names.begin());
   }
 
-  // Which starts a mean is over, and how many may be left out.
+  // Reads which runs a mean covers, and what share may be left out.
   void read_among(const CustomSection& section) {
     const CustomEntry *among = section.find("given-outcome"), *others = section.find("max-other-share");
     if (const CustomEntry* share = section.find("success"); share && (among || others))

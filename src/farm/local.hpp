@@ -14,7 +14,7 @@ using Seconds = std::chrono::duration<double>;
 
 // The time `wait` from now, a year at most.
 Clock::time_point from_now(Seconds wait);
-Clock::time_point from_now(std::chrono::milliseconds wait);  // milliseconds::max() is no time that adds up
+Clock::time_point from_now(std::chrono::milliseconds wait);  // milliseconds::max() would overflow, and means never
 
 class LocalFarm : public Farm {
  public:

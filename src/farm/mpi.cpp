@@ -327,7 +327,7 @@ class MpiFarm : public Farm {
     return any;
   }
 
-  // Tells a rank that its answer is not waited for any more.
+  // Informs a rank that nobody waits for its answer any more.
   void drop(std::size_t i, Assignment& assignment) {
     const Task& task = assignment.task;
     assignment.state = Assignment::dropped;

@@ -368,7 +368,7 @@ void compress(SymmetricPattern& s, const std::vector<int>& position) {
   for (int j = 0; j < n; ++j) s.column_start[j + 1] += s.column_start[j];
 }
 
-// Where everything stands in the fronts: entries of the matrix, what children leave, bundles of leaves.
+// Assigns places in the fronts to entries of the matrix, to the children's remaining blocks, and to bundles of leaves.
 void lay_out_fronts(SymmetricPattern& s) {
   const std::vector<std::vector<int>> leaves = split_off_leaves(s);
   const int count = static_cast<int>(s.nodes.size());

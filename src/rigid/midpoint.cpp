@@ -144,7 +144,7 @@ class Midpoint final : public Integrator<n> {
     return false;
   }
 
-  // Forces at the middle of the interval (q0, q1), and at its ends what has no potential.
+  // Computes forces at the middle of the interval (q0, q1), and forces without a potential at its ends.
   void act(const Poses& q0, double h, const Poses& q1) {
     for (int b = 0; b < bodies_.size(); ++b) frames_[b] = middle(q0[b], q1[b]);
     forces_.potential(frames_, gradient_);

@@ -48,7 +48,7 @@ double Study::excess(const Evaluation& of, const Evaluation& by) const {
 bool Study::resolve_again() {
   if (!evaluator_.uses_warm_start() || asynchronous_ || iterations_ < archived_iterations_) return true;
   const auto batch = pending_;
-  std::set<std::int64_t> changed;  // since neighbours were asked what they say of them
+  std::set<std::int64_t> changed;  // designs with new results since their neighbours were compared
   for (const auto& [id, asked] : batch) changed.insert(id);
   while (!changed.empty()) {
     const auto rows = latest();

@@ -593,7 +593,7 @@ Trajectory Study::trajectory_of(std::int64_t id) const {
   return trajectory;
 }
 
-// Has another design's motion start from this one's, once it has been told with a trajectory.
+// Lets other designs start from this one's motion, once the strategy has received it with a trajectory.
 void Study::add_start(std::int64_t id) {
   const auto trajectory = trajectories_.find(id);
   if (trajectory != trajectories_.end() && !trajectory->second.empty() && is_observed(id))

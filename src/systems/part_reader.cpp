@@ -102,7 +102,7 @@ void ModelReader::read_shape(const Section& section) {
   } else if (form->key == "ball") {
     shape.kind = Shape::Kind::ball;
     sizes(1, "its radius");
-    // corners of a circle: their number; of a sphere: 12, 42 or 162
+    // a circle: number of corners; a sphere: 0, 1, 2 for 12, 42, 162 corners
     shape.corners = plane ? 12 : 1;
     if (corners && plane) shape.corners = count(*corners, 3, 256);
     if (corners && !plane) {

@@ -202,7 +202,7 @@ Gait find_gait(HybridIntegrator& integrator, const Assembly& assembly, const Pie
     if (moved.norm() < near_enough * now.x.norm()) break;
   }
   MatrixXd slope;                  // of the map, [2n x 2n], as far as it is known
-  VectorXd before, image_of_that;  // where it was known last
+  VectorXd before, image_of_that;  // last state at which the map was evaluated, and its image
   double miss_before = 0.0;
   for (int iteration = 0;; ++iteration) {
     if (std::string reason = map.image(now, after, &gait.period); !reason.empty())

@@ -11,7 +11,7 @@
 
 namespace dodyn::evaluators::elastic_text {
 
-// [parameters] NAME = expression, each of those before it.
+// Returns the entries of [parameters]: NAME = an expression of earlier entries.
 std::vector<DesignVariable> variables(const Settings& so_far);
 std::vector<ini::SectionKind> sections();
 

@@ -1,4 +1,4 @@
-// Contacts on schedule: what they cut a phase into, what touches, and the bounce.
+// Planned contacts: they cut a phase into pieces, choose the touching corner or edges, and bounce.
 #include <algorithm>
 #include <cmath>
 

@@ -110,7 +110,7 @@ class MotionDescription {
   MotionPath path_about_none(const dmoc::MotionProblem& problem, const Eigen::VectorXd& x) const;
   // The same, referred and without controls.
   MotionPath path_of(const dmoc::MotionProblem& problem, const Eigen::VectorXd& x, const Eigen::VectorXd& design) const;
-  // Gives a path about none its references, and what touches.
+  // Sets the references of a path that has none, and its touching corners and edges.
   virtual void refer(MotionPath& path, const Eigen::VectorXd& design) const;
   // Unknowns along a path, with its controls or none.
   Eigen::VectorXd start(const TranscribedMotion& planned, const MotionPath& path) const;

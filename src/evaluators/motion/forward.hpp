@@ -11,7 +11,7 @@ namespace dodyn::evaluators {
 
 struct Forward {
   double departure = 0.0;  // largest distance of a body's centre of mass at a node from where it was planned, m,
-  double turned = 0.0;     // and largest angle to its planned attitude, rad
+  double turned = 0.0;     // largest angle between a body's attitude and the planned one, rad
   double overlap = 0.0;    // deepest, at nodes, m; below zero: the least distance that was looked at
   std::vector<std::pair<double, double>> impacts;  // steps in which bodies pushed each other: from, to, s
   double impact_energy = 0.0;                      // that impacts took, J, <= 0

@@ -57,7 +57,7 @@ class MotionEvaluator final : public Evaluator {
   void conclude(const FoundMotion& found, Evaluation& e) const;
   // Warns where the search may have missed the best motion: few starts that converged, or one alone that found it.
   void doubt(Outcome& outcome) const;
-  // `mesh`: of the trajectory.
+  // Examines a trajectory. `mesh`: its description on the trajectory's own mesh.
   std::vector<Finding> findings(const MotionDescription& mesh, const Evaluation& e, const Trajectory& trajectory) const;
 
   std::shared_ptr<const MotionDescription> description_;

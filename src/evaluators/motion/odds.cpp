@@ -11,7 +11,7 @@ namespace dodyn::evaluators {
 
 namespace {
 
-// How far a link is from where it is asked to be, as seen from the other one: m, and components of directors or rad.
+// Adds the distance of a link from its required place, seen from the other link: m, and components of directors or rad.
 void add_distance(const dmoc::LinkPose& pose, const std::vector<systems::Frame<double>>& frames, int dimension,
                   std::vector<double>& all) {
   using systems::operator-, systems::operator*;

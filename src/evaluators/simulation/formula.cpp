@@ -125,7 +125,7 @@ Condition FormulaReader::condition(const CustomEntry& entry, std::string_view te
   if (text.starts_with("not") && text.size() > 3 && (text[3] == ' ' || text[3] == '('))
     return {Condition::opposite, {}, {condition(entry, text.substr(3))}};
   Formula f = read(entry, entry.parsed(text), true);
-  // a lone name that is true or not is a condition, too
+  // a single name of a truth value is a condition, too
   const bool truth =
       f.arguments.size() == 1 && f.expression == entry.parsed(f.expression.quantities()[0].text()) &&
       (f.uses(StateQuantity::touching) || f.uses(StateQuantity::touched) || f.uses(StateQuantity::at_end) ||
