@@ -25,7 +25,7 @@ struct Wire {
 struct Reset {
   std::string name;
   Formula<Number> guard;                                            // it happens where this falls through zero
-  std::vector<std::pair<int, Formula<Number>>> coordinates, rates;  // new values of the coordinates and rates that the reset changes
+  std::vector<std::pair<int, Formula<Number>>> coordinates, rates;  // their new values, of some of them
 };
 struct StartValue {
   int coordinate = 0;
