@@ -253,7 +253,7 @@ Sound examine(hid_t file) {
   });
   if (next < decided)
     problems.push_back("/iterations: row " + std::to_string(next) + " is damaged; rows from there on (" +
-                       std::to_string(decided - next) + ") are lost until the study goes on");
+                       std::to_string(decided - next) + ") are lost until the study continues");
 
   std::vector<hsize_t> forgotten;
   for_each_readable(file, events, befallen, forgotten, [&](const Block& block, hsize_t i, hsize_t row) {

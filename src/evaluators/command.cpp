@@ -189,7 +189,7 @@ class Command final : public Evaluator {
 
   std::vector<Quantity> metrics() const override {
     std::vector<Quantity> all = {{"exit_code", "1", "of the command; 128 + the signal's number where one killed it"}};
-    for (const auto& name : metrics_) all.push_back({name, "", "told by the command"});
+    for (const auto& name : metrics_) all.push_back({name, "", "reported by the command"});
     return all;
   }
   Channels channels() const override { return {}; }
@@ -336,7 +336,7 @@ class Command final : public Evaluator {
       throw settings_.error(
           room < 1 ? "command.ranks" : "study.workers",
           "of " + processors_->text() + " processors, " +
-              (room < 1 ? "so many are not there"
+              (room < 1 ? "fewer are available"
                         : std::to_string(room) + " evaluations of " + std::to_string(ranks_) + " find room at once"));
     if (workers_ == 0) workers_ = room;
   }
@@ -636,13 +636,13 @@ EvaluatorKind command_kind() {
            "JSON, with a line of JSON on its standard output"},
       {.name = "command.metrics",
        .type = Type::text,
-       .description = "names of the metrics it tells, by commas or spaces"},
+       .description = "names of the metrics that it reports, between commas or spaces"},
       {.name = "command.ranks",
        .type = Type::integer,
        .default_value = "1",
-       .description =
-           "processors of an evaluation, whose program is parallel itself: $DODYN_LAUNCH starts so many processes, on "
-           "processors that no other evaluation has",
+       .description = "processors of an evaluation, if its program is parallel itself: $DODYN_LAUNCH starts that "
+                      "number of processes, "
+                      "on processors that no other evaluation has",
        .minimum = 1,
        .identity = false},
       {.name = "command.launcher",

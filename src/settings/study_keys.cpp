@@ -64,14 +64,16 @@ std::vector<Key> study_keys(const std::vector<EvaluatorKind>& kinds) {
       {.name = "study.mode",
        .type = Type::choice,
        .default_value = "synchronous",
-       .description = "synchronous: a batch is told as a whole, the same designs on any number of ranks; asynchronous: "
-                      "each answer is told at once and replaced by another design, no rank waits for a batch",
+       .description =
+           "synchronous: the search learns from whole batches, with the same designs on any number of ranks; "
+           "asynchronous: it learns from each answer at once, and no rank waits for a batch",
        .choices = {"synchronous", "asynchronous"}},
       {.name = "study.time-limit",
        .default_value = "none",
        .unit = "s",
-       .description = "of one evaluation, or of each part of one that is split; it then returns its best so far as "
-                      "timed_out",
+       .description =
+           "of one evaluation, or of each part of one that is split; beyond it the evaluation returns its best "
+           "result as timed_out",
        .minimum = 0,
        .identity = false,
        .word = "none",
@@ -115,14 +117,14 @@ std::vector<Key> study_keys(const std::vector<EvaluatorKind>& kinds) {
       {.name = "study.heartbeat-timeout",
        .default_value = "10",
        .unit = "s",
-       .description = "a rank that gives no sign of life for so long is lost",
+       .description = "a rank without a sign of life for this time is lost",
        .minimum = 0.1,
        .identity = false},
       {.name = "study.speculate-after",
        .default_value = "none",
        .description =
-           "an evaluation under way for so many times the median is begun again on a rank that has nothing to "
-           "do, and the first answer counts: for machines on which some ranks are slow",
+           "an evaluation that runs longer than this many medians starts again on an idle rank, and the first "
+           "answer counts: for machines with slow ranks",
        .minimum = 1,
        .identity = false,
        .word = "none",

@@ -153,7 +153,7 @@ Summary Study::rerun(const std::set<std::int64_t>& ids) {
     return summary(true);
   }
   for (const auto id : new_) evaluations_.erase(id);
-  stop(End::finished, "evaluated " + std::to_string(before.size()) + " again; dodyn run goes on from there");
+  stop(End::finished, "evaluated " + std::to_string(before.size()) + " again; dodyn run continues from there");
   do arrivals_.clear();  // nobody is told of them now
   while (evaluate() && (farm_.outstanding() > 0 || !whole_.empty() || !deferred_losses_.empty()));
   evaluations_.merge(before);  // those that an interruption left without another answer

@@ -94,7 +94,7 @@ def alone_and_together():
 def refused():
     many = ["run", "p.cfg", "--study.archive", "no.h5"]
     for words, complaint in ((["--study.workers", "3"], "of 4 (localhost:4) processors, 2 evaluations of 2 find room at once"),
-                             (["--command.ranks", "5"], "of 4 (localhost:4) processors, so many are not there"),
+                             (["--command.ranks", "5"], "of 4 (localhost:4) processors, fewer are available"),
                              (["--command.hosts", "a:x"], "'x' in 'a:x' is not a number of processors"),
                              (["--command.launcher", "srun"], "this is no Slurm job")):
         code, text = dodyn(*many, *words)

@@ -36,8 +36,8 @@ const KeyTable<RunOptions>& run_keys() {
           .add("nodes", &S::nodes,
                {.description = "rows of the trajectory, evenly spaced", .minimum = 2, .maximum = 1000000})
           .add("points", &S::points,
-               {.description = "whether a trajectory tells where every node of the meshes is, with the edges of "
-                               "surfaces: what pictures show"})
+               {.description = "whether a trajectory holds the position of every node of the meshes and the edges of "
+                               "surfaces, which pictures show"})
           .add("initial-states-per-task", &S::batch,
                {.description = "starts that a rank does at a time", .minimum = 1, .maximum = 1000000})
           .add("initial-state", &S::start,

@@ -198,13 +198,19 @@ std::vector<ini::SectionKind> sections() {
     return ini::SectionKind{name, named, std::move(keys), false, std::move(needed), false, description};
   };
   return {
-      {"parameters", Name::none, {}, true, {}, false, "NAME = an expression of those above: what a design may change"},
+      {"parameters",
+       Name::none,
+       {},
+       true,
+       {},
+       false,
+       "NAME = an expression of earlier entries; a design may change it"},
       kind("world", Name::none, {"dimension", "gravity", "stiffness"}, {"dimension"},
            "dimension = 2 or 3; gravity = a vector (m/s2); stiffness (N/m) of a pair of parts that overlap"),
       kind("body", Name::required,
            {"size", "cells", "inside", "map", "lambda", "mu", "density", "at", "turn", "velocity", "spin", "repeat"},
            {"size", "cells"},
-           "a deformable body: a box of so many cells, those that are `inside` (a condition of x, y, z), mapped to "
+           "a deformable body: a box of cells; those `inside` (a condition of x, y, z) stay, mapped to "
            "`map` "
            "(expressions of them); repeat = how many along i, j, k"),
       kind("rigid", Name::required, {"size", "density", "fixed", "at", "turn", "velocity", "spin", "repeat"}, {"size"},

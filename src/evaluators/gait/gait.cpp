@@ -82,19 +82,19 @@ std::vector<Key> gait_keys() {
       real("clearance", g.clearance, "m",
            "height the swing foot must reach in mid-swing; 4 s (1 - s) of it at the fraction s", 0.0, 1.0),
       integer("clearance-points", g.clearance_points,
-              "the swing foot is kept above that between nodes, too, at so many points", 0, 100),
+              "number of points between nodes at which the clearance applies, too", 0, 100),
       real("step-width", g.step_width.value, "m",
            "walkers in space: distance of the feet across the direction of walking", 0.0, 2.0),
       real("leg-radius", g.leg_radius, "m",
-           "walkers in space: every leg stays so far on its own side of the plane of walking through the middle of the "
-           "hips, near a hip less; 0: legs may cross",
+           "walkers in space: smallest distance of each leg from the plane of walking through the middle of the hips, "
+           "less near a hip; 0: legs may cross",
            0.0, 1.0),
       real("leg-radius-from", g.crossing_free, "m",
-           "of hips nearer than 2 leg-radius: from this distance to the hip on that is kept whole; 0: from "
-           "4 leg-radius x leg / step-width on",
+           "if hips are nearer than 2 leg-radius: distance from the hip beyond which the whole radius applies; 0: "
+           "4 leg-radius x leg / step-width",
            0.0, 10.0),
-      integer("leg-check-points", g.crossing_points,
-              "the legs are kept on their sides between nodes, too, at so many points", 0, 100),
+      integer("leg-check-points", g.crossing_points, "number of points between nodes at which leg-radius applies, too",
+              0, 100),
       one_of("contact", "what the ground may do", {"free", "unilateral", "friction-cone"}),
       real("friction", 0.8, "1",
            "contact = friction-cone: coefficient of friction, of touch-down too; in space an "
@@ -118,7 +118,7 @@ EvaluatorKind gait_kind() {
        .any_key = true,
        .description =
            "further parameters, and what step-length, period and step-width follow from: NAME = an expression "
-           "of parameters, of those before it too"},
+           "of parameters and of earlier entries"},
       {.kind = "cost",
        .any_key = true,
        .description = "weights of the cost instead of those of [gait], or NAME = an expression whose "

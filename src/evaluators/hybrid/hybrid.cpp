@@ -77,7 +77,9 @@ const KeyTable<HybridOptions>& hybrid_keys() {
           .add("max-events", pieces(&P::most_events),
                {.description = "most events of a motion", .minimum = 1, .maximum = 1e8})
           .add("stop-after-impacts", &S::impacts,
-               {.description = "the motion ends with so many impacts; 0: with its time", .minimum = 0, .maximum = 1e8})
+               {.description = "number of impacts after which the motion ends; 0: it ends at its time",
+                .minimum = 0,
+                .maximum = 1e8})
           .add("max-strides", gait(&G::strides),
                {.description = "solve-for = gait: most strides before the search begins",
                 .minimum = 0,

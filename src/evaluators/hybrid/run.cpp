@@ -67,7 +67,7 @@ Channels HybridRun::channels(int nodes) const {
                   {"v", "", "rates of the coordinates", nodes, tree.coordinate_names, rates},
                   {"energy",
                    "J",
-                   "kinetic, potential, and lost at events so far",
+                   "kinetic, potential, and lost at events up to now",
                    nodes,
                    {"kinetic", "potential", "dissipated_energy"}}};
   if (!contacts.empty()) {
@@ -75,7 +75,7 @@ Channels HybridRun::channels(int nodes) const {
     all.push_back({"contact_force", "N", "forces of contacts that last, along their gaps", nodes, contacts});
   }
   if (options_.method == Method::projected)
-    all.push_back({"z", "", "what is projected: its gap goes on below zero", nodes, tree.coordinate_names});
+    all.push_back({"z", "", "projected coordinates: their gap continues below zero", nodes, tree.coordinate_names});
   all.push_back(
       {"points", "m", "the root and the ends of the links", nodes, ends, {}, systems::joined_points(tree, "root")});
   return all;

@@ -15,14 +15,15 @@ KeyTable<MotionSearch> search_keys(const std::string& section, const std::string
   using S = MotionSearch;
   return KeyTable<S>(section, defaults)
       .add("initial-guesses", &S::guesses,
-           {.description = "cold starts per design; the best counts", .minimum = 1, .maximum = 10000})
-      .add("tasks", &S::tasks,
-           {.description = "the starts of a design are divided among so many tasks, which ranks do at the same time",
-            .minimum = 1,
-            .maximum = 10000})
+           {.description = "initial guesses per design; the best result counts", .minimum = 1, .maximum = 10000})
+      .add(
+          "tasks", &S::tasks,
+          {.description = "number of tasks that share the initial guesses of a design; ranks run them at the same time",
+           .minimum = 1,
+           .maximum = 10000})
       .add("coarse-intervals", &S::coarse_intervals,
-           {.description = "cold starts are first solved on so many time steps, all phases together, and of each "
-                           "task's the best on all; 0: each on all",
+           {.description = "number of time steps, all phases together, on which initial guesses are solved first; "
+                           "each task's best is then solved on all; 0: each guess is solved on all",
             .minimum = 0,
             .maximum = 10000})
       .add("refine-count", &S::candidates,

@@ -257,7 +257,7 @@ std::shared_ptr<rigid::Controller<n>> controller(const systems::Bodies<n>& view,
 
 Channel control_channel(int dimension, int nodes) {
   Channel channel{
-      "control", "", "commanded force and torque, desired pose of the craft, effort and work so far", nodes, {}};
+      "control", "", "commanded force and torque, desired pose of the craft, effort and work up to now", nodes, {}};
   const auto add = [&](const char* name, const char* unit) {
     channel.coordinates.emplace_back(name);
     channel.units.emplace_back(unit);

@@ -88,7 +88,7 @@ const KeyTable<SimulationSettings>& simulation_keys() {
           .add("model", &S::model, {.type = Type::path, .description = "the system: a model file (docs/models.md)"})
           .add("end", course(&SimulationOptions::end),
                {.unit = "s",
-                .description = "runs that no outcome ends take so long",
+                .description = "duration of runs that no outcome ends",
                 .minimum = 0,
                 .maximum = 1e6,
                 .open_minimum = true})

@@ -371,7 +371,7 @@ Channels runner_channels(const systems::Model& model, const systems::Values<doub
                    {"v", "", "velocities, angular velocities", nodes, v, v_units},
                    {"energy",
                     "J",
-                    "energies, and their change by projections and impacts so far",
+                    "energies, and their change by projections and impacts up to now",
                     nodes,
                     {"kinetic", "potential", "projection", "impact"}}};
   if (impulses)

@@ -37,8 +37,9 @@ std::vector<Quantity> Tally::metrics() const {
                     : k > failed    ? "share of the starts that leave the range of the coils' table"
                                     : "share of the starts that end as " + name});
   }
-  list.push_back({"failure_rate_low", "1",
-                  "lower limit of Wilson's 95 % interval of the share of starts that fail, where one is told"});
+  list.push_back(
+      {"failure_rate_low", "1",
+       "lower limit of Wilson's 95 % interval of the share of initial states that fail, if a success is defined"});
   list.push_back({"failure_rate_high", "1", "upper limit of it"});
   list.push_back({"time", "s", "mean time at which runs end"});
   list.push_back(
