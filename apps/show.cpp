@@ -105,8 +105,14 @@ ExitCode extract(const std::string& path, const std::string& folder) {
   return finished;
 }
 
-ExitCode one(const std::string& path, const std::string& text, bool csv, bool json) {
-  const archive::Contents contents = archive::read(path);
+// States units of --units that nothing in the archive has a dimension for.
+void note_unused(const report::OutputUnits& units, const archive::Layout& layout, const std::string& path) {
+  for (const std::string& name : report::unused(units, layout))
+    std::cerr << "note: --units " << name << ": nothing in " << path << " has this dimension\n";
+}
+
+ExitCode one(const std::string& path, const std::string& text, bool csv, bool json, const report::OutputUnits& units) {
+  archive::Contents contents = archive::read(path);
   std::size_t end = 0;
   std::int64_t id = -1;
   try {
@@ -120,7 +126,10 @@ ExitCode one(const std::string& path, const std::string& text, bool csv, bool js
                       (rows.empty() ? "none, it is empty"
                                     : "an id from " + std::to_string(rows.begin()->first) + " to " +
                                           std::to_string(rows.rbegin()->first)));
-  const Trajectory trajectory = archive::read_trajectory(path, id);
+  Trajectory trajectory = archive::read_trajectory(path, id);
+  note_unused(units, contents.layout, path);
+  report::convert(contents.layout, contents.evaluations, units);
+  report::convert(trajectory, contents.layout.channels, units);
   std::cout << (csv    ? report::csv(trajectory, contents.layout.channels)
                 : json ? report::evaluation_json(contents, row->second, trajectory)
                        : report::evaluation_text(contents, row->second, trajectory));
@@ -135,6 +144,8 @@ void add_show_options(AddOptions add) {
   add("columns", text()->value_name("NAME,..."), "columns between commas, as cost,status");
   add("failed", po::bool_switch(), "evaluations without an answer alone");
   add("csv", po::bool_switch(), "the table as CSV");
+  add("units", text()->value_name("UNIT,..."),
+      "of the table, CSV and one evaluation, as deg,mm; JSON has the archive's");
   add("json", po::bool_switch(), "the table as JSON");
   add("evaluation", text()->value_name("ID"), "an id");
   add("events", po::bool_switch(), "what happened to the study");
@@ -150,6 +161,7 @@ ExitCode show(const Invocation& call) {
   if (const auto key = given.text("sort"); !key.empty()) listing.sort = key;
   listing.columns = split_list(given.text("columns"));
   listing.width = terminal_width();
+  listing.units = report::read_output_units(given.text("units"));
   const std::string id = given.text("evaluation");
   listing.failed_only = given.flag("failed");
   const bool csv = given.flag("csv"), json = given.flag("json"), verified = given.flag("verify"),
@@ -157,7 +169,8 @@ ExitCode show(const Invocation& call) {
   const std::string other = given.text("diff"), folder = given.text("extract");
   const std::string& path = given.operands.front();
   if (csv + json > 1 || verified + followed + events + !id.empty() + !other.empty() + !folder.empty() > 1 ||
-      ((csv || json) && (verified || followed || events || !other.empty() || !folder.empty())))
+      ((csv || json) && (verified || followed || events || !other.empty() || !folder.empty())) ||
+      (!listing.units.empty() && (json || verified || followed || events || !other.empty() || !folder.empty())))
     throw ConfigError("these options do not go together; usage: " + call.command.usage());
   expect_archive(path, "show");
   try {
@@ -165,8 +178,9 @@ ExitCode show(const Invocation& call) {
     if (followed) return follow(path);
     if (!other.empty()) return compare(path, other);
     if (!folder.empty()) return extract(path, folder);
-    if (!id.empty()) return one(path, id, csv, json);
+    if (!id.empty()) return one(path, id, csv, json, listing.units);
     const archive::Contents contents = archive::read(path);
+    note_unused(listing.units, contents.layout, path);
     std::cout << (events ? report::events_text(contents)
                   : csv  ? report::csv(contents, listing)
                   : json ? report::json(contents, listing)

@@ -91,7 +91,8 @@ std::vector<std::size_t> table_columns(const archive::Contents& contents, const 
   return columns;
 }
 
-std::vector<std::string> table_row(const archive::Contents& contents, const surrogate::ObservedData& observed,
+// `violations`: the limits that the row violates, as text.
+std::vector<std::string> table_row(const archive::Contents& contents, const std::string& violations,
                                    const std::vector<Cause>& causes, const std::vector<std::size_t>& columns,
                                    std::size_t row) {
   const Evaluation& evaluation = contents.evaluations[row];
@@ -100,7 +101,7 @@ std::vector<std::string> table_row(const archive::Contents& contents, const surr
   std::vector<std::string> cells = {std::to_string(evaluation.id)};
   for (const std::size_t column : columns) {
     const Cell& cell = all[column];
-    const std::string broken = cell.name == "reason" ? broken_text(contents, observed, evaluation) : "";
+    const std::string broken = cell.name == "reason" ? violations : "";
     cells.push_back(broken + (broken.empty() || cell.text.empty() ? "" : "; ") + cell.text);
   }
   return cells;
@@ -179,10 +180,13 @@ std::string table(const archive::Contents& contents, const Listing& listing) {
   const std::size_t evaluations = archive::latest(contents).size();
   const surrogate::ObservedData observed = study::observed_data(contents);
   const auto shown = table_columns(contents, observed, listing);
-  std::vector<std::vector<std::string>> rows = {table_head(contents, shown)};
+  archive::Contents converted = contents;
+  convert(converted.layout, converted.evaluations, listing.units);
+  std::vector<std::vector<std::string>> rows = {table_head(converted, shown)};
   const std::vector<Cause> causes = causes_of(contents.evaluations);
   for (const std::size_t row : listed_rows(contents, observed, listing))
-    rows.push_back(table_row(contents, observed, causes, shown, row));
+    rows.push_back(
+        table_row(converted, broken_text(contents, observed, contents.evaluations[row]), causes, shown, row));
   std::string sources;
   for (std::size_t i = 0; i < contents.sources.size(); ++i) {
     const archive::Source& source = contents.sources[i];
@@ -228,27 +232,29 @@ std::string csv(const archive::Contents& contents, const Listing& listing) {
   std::string text;
   const auto order = listed_rows(contents, study::observed_data(contents), listing);
   const bool merged = !contents.sources.empty();
-  for_each_cell(Evaluation{}, contents.layout, [&](const std::string& name, const std::string& unit, const auto&) {
+  archive::Layout layout = contents.layout;
+  std::vector<Evaluation> evaluations = contents.evaluations;
+  convert(layout, evaluations, listing.units);
+  for_each_cell(Evaluation{}, layout, [&](const std::string& name, const std::string& unit, const auto&) {
     text += (text.empty() ? "" : ",") + name + (unit.empty() || unit == "1" ? "" : " [" + unit + "]");
   });
   text += merged ? ",source\n" : "\n";
   for (const std::size_t row : order) {
     const char* separator = "";
-    for_each_cell(contents.evaluations[row], contents.layout,
-                  [&](const std::string&, const std::string&, const auto& value) {
-                    using T = std::decay_t<decltype(value)>;
-                    text += std::exchange(separator, ",");
-                    if constexpr (std::is_same_v<T, std::string>) {
-                      const bool quoted = value.find_first_of(",\"\n") != std::string::npos;
-                      if (quoted) text += '"';
-                      for (const char c : value) text += c == '"' ? std::string(2, c) : std::string(1, c);
-                      if (quoted) text += '"';
-                    } else if constexpr (std::is_same_v<T, double>) {
-                      text += to_text(value);
-                    } else {
-                      text += std::to_string(value);
-                    }
-                  });
+    for_each_cell(evaluations[row], layout, [&](const std::string&, const std::string&, const auto& value) {
+      using T = std::decay_t<decltype(value)>;
+      text += std::exchange(separator, ",");
+      if constexpr (std::is_same_v<T, std::string>) {
+        const bool quoted = value.find_first_of(",\"\n") != std::string::npos;
+        if (quoted) text += '"';
+        for (const char c : value) text += c == '"' ? std::string(2, c) : std::string(1, c);
+        if (quoted) text += '"';
+      } else if constexpr (std::is_same_v<T, double>) {
+        text += to_text(value);
+      } else {
+        text += std::to_string(value);
+      }
+    });
     text += merged ? "," + std::to_string(contents.origins[row]) + "\n" : "\n";
   }
   return text;

@@ -9,6 +9,7 @@
 #include "archive/archive.hpp"
 #include "evaluators/evaluator.hpp"
 #include "record/text.hpp"
+#include "report/output_units.hpp"
 #include "settings/settings.hpp"
 #include "study/study.hpp"
 
@@ -35,7 +36,8 @@ struct Listing {
   // cost, the metrics that constraints and objectives name, status, wall_time, rank, source, reason; with `failed_only`
   // also cause and host.
   std::vector<std::string> columns = {};
-  std::size_t width = 0;  // of lines, characters; longer lines end in an ellipsis; 0: not limited
+  std::size_t width = 0;   // of lines, characters; longer lines end in an ellipsis; 0: not limited
+  OutputUnits units = {};  // of the table and the CSV; the lines below the table have the archive's
 };
 
 // Returns a line per evaluation, then the best one and why the study ended. If an id has several rows, the last one

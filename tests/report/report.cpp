@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <numbers>
 #include <sstream>
 
 #include "study/observed_data.hpp"
@@ -202,6 +203,39 @@ TEST(Report, CsvHasAColumnPerCoordinate) {
   Trajectory motion;
   motion.values = {Eigen::Vector3d(0, 0.1, 0.2), Eigen::MatrixXd::Ones(3, 2), Eigen::Vector2d(5, -6)};
   EXPECT_EQ(csv(motion, channels), "t [s],q.a [rad],q.b [rad],u.hip [N m]\n0,1,1,5\n0.1,1,1,-6\n0.2,1,1,\n");
+}
+
+// Numbers and the names of their units change together; a gradient is per new unit of its variable.
+TEST(Report, NumbersAreShownInUnitsOfTheReadersChoice) {
+  const OutputUnits units = read_output_units("deg, mm");
+  archive::Layout layout;
+  layout.variables = {{"knee", "m", 0.2, 0.5}, {"fold", "rad", 0, 2}, {"ratio", "", 0, 1}};
+  layout.metrics = {{"rise", "m", ""}, {"peak", "N m", ""}};
+  Evaluation e;
+  e.design = Eigen::Vector3d(0.25, std::numbers::pi / 2, 0.5);
+  e.gradient = Eigen::Vector3d(2, 180 / std::numbers::pi, 3);
+  e.metrics = Eigen::Vector2d(0.03, 25);
+  std::vector<Evaluation> evaluations = {e};
+  convert(layout, evaluations, units);
+  EXPECT_EQ(layout.variables[0].unit, "mm");
+  EXPECT_EQ(layout.variables[1].unit, "deg");
+  EXPECT_EQ(layout.variables[2].unit, "");
+  EXPECT_EQ(layout.metrics[1].unit, "N m");
+  EXPECT_DOUBLE_EQ(layout.variables[0].upper, 500);
+  EXPECT_LT((evaluations[0].design - Eigen::Vector3d(250, 90, 0.5)).norm(), 1e-12);
+  EXPECT_LT((evaluations[0].gradient - Eigen::Vector3d(0.002, 1, 3)).norm(), 1e-12);
+  EXPECT_LT((evaluations[0].metrics - Eigen::Vector2d(30, 25)).norm(), 1e-12);
+
+  Channels channels = {{"t", "s", "", 2, {"t"}}, {"q", "", "", 2, {"x", "hip"}}, {"work", "N m", "", 2, {"work"}}};
+  channels[1].units = {"m", "rad"};
+  Trajectory motion;
+  motion.values = {Eigen::Vector2d(0, 1), Eigen::MatrixXd{{0.5, 0}, {1, std::numbers::pi}}, Eigen::Vector2d(1, 2)};
+  convert(motion, channels, units);
+  EXPECT_EQ(csv(motion, channels), "t [s],q.x [mm],q.hip [deg],work [N m]\n0,500,0,1\n1,1000,180,2\n");
+
+  EXPECT_EQ(unused(read_output_units("deg, kg"), layout), std::vector<std::string>{"kg"});
+  for (const char* wrong : {"furlong", "mm, cm", "1", "deg,"})
+    EXPECT_THROW(read_output_units(wrong), ConfigError) << wrong;
 }
 
 // What has neither a row for each node nor for each interval is another table.
