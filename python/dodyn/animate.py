@@ -16,6 +16,8 @@ from .archive import ArchiveError, Array, read_csv
 from .archive import open as open_study
 from .motion import Motion
 
+BACKGROUND = 1e9  # m: behind all that moves
+TALLEST = 0.75  # height over width of an SVG film; a tall scene gets room at its sides
 VIEWS = {"side": (0, 0), "front": (90, 0), "top": (0, 90), "orbit": (-35, 20)}  # degrees
 
 
@@ -59,9 +61,9 @@ class Drawing:
             moves = np.ptp(one.positions, axis=0).max(axis=1) > 1e-9
             self.still = {b for b in range(len(moves)) if moves.any() and not moves[b]}
             reach = [max([0.0, *(np.linalg.norm(s.corners, axis=1).max() for s in one.shapes if s.body == b)]) for b in range(len(moves))]
-            large = 4 * max([reach[b] for b in range(len(moves)) if moves[b] and reach[b] > 0], default=np.inf)
+            sizes = [reach[b] for b in range(len(moves)) if moves[b] and reach[b] > 0] or [min((r for r in reach if r > 0), default=np.inf)]
             for b in range(len(moves)):
-                if moves[b] or not moves.any() or reach[b] <= large:  # a floor is drawn, but does not set the scale
+                if moves[b] or reach[b] <= 4 * max(sizes):  # a floor is drawn, but does not set the scale
                     boxes += [one.positions[:, b] - reach[b], one.positions[:, b] + reach[b]]
         seen = np.concatenate(boxes)
         self.size = float(np.ptp(seen, axis=0).max()) or 1.0
@@ -90,7 +92,9 @@ class Drawing:
                     if one.dimension == 3 and np.cross(np.roll(flat, -1, 0) - flat, np.roll(flat, -2, 0) - np.roll(flat, -1, 0)).sum() <= 0:
                         continue  # looks away
                     colour = "0.75" if shape.body in self.still else f"C{shape.body % 10}"
-                    polygons.append((float((world @ self.view[2]).mean()), flat, colour))
+                    # Bodies that never move are drawn first: the mean depth of a large floor says nothing about what stands on it.
+                    behind = BACKGROUND if shape.body in self.still else 0.0
+                    polygons.append((behind + float((world @ self.view[2]).mean()), flat, colour))
             if not one.shapes:
                 for b, at in enumerate(between(one.positions, one.t, time)):
                     lines.append((0.0, np.array([at, at]) @ self.view[:2].T, f"C{b % 10}"))
@@ -100,6 +104,8 @@ class Drawing:
             for a, b in one.segments:
                 colour = plot.colour_of_segment(one, order[a], order[b]) if one.stride else "tab:blue"
                 lines.append((float(depth[a] + depth[b]) / 2, flat[[a, b]], colour))
+            for a in set(range(len(flat))) - {end for segment in one.segments for end in segment}:  # a point that no line reaches is a dot
+                lines.append((float(depth[a]), flat[[a, a]], "tab:blue"))
             for point, force in one.forces:
                 value = between(force, one.t, time)
                 if one.stride and one.stride.mirrored and step % 2:
@@ -161,7 +167,8 @@ def film(one: Motion, given: argparse.Namespace, title: str, output: str) -> int
 
 
 def drawn_svg(one: Motion, given: argparse.Namespace, title: str) -> tuple[str, int]:
-    """Returns an SVG whose groups take turns by CSS (no script, no library), and its number of frames."""
+    """Returns an SVG whose groups take turns by CSS (no script, no library), and its number of frames. It has a light and a dark
+    scheme, and stands still for readers who ask for reduced motion."""
     import html
 
     from matplotlib.colors import to_hex
@@ -169,6 +176,9 @@ def drawn_svg(one: Motion, given: argparse.Namespace, title: str) -> tuple[str, 
     steps = given.steps if one.stride else 1
     drawing = Drawing(one, given.view)
     low, high = drawing.window(steps)
+    side = ((high[1] - low[1]) / TALLEST - (high[0] - low[0])) / 2
+    if side > 0:
+        low[0], high[0] = low[0] - side, high[0] + side
     scale = 700 / (high[0] - low[0])
     height = scale * (high[1] - low[1])
     shown = frames(one, given.rate, given.speed, steps)
@@ -186,12 +196,16 @@ def drawn_svg(one: Motion, given: argparse.Namespace, title: str) -> tuple[str, 
         groups.append(f'<g style="animation-delay:{k / given.rate - seconds:.3f}s">{inside}</g>')
     share = 100 / len(shown)
     style = (
-        f"g{{visibility:hidden;animation:turn {seconds:.3f}s step-end infinite;fill:none;stroke:#26323e}}"
+        f"g{{visibility:hidden;animation:turn {seconds:.3f}s step-end infinite}}g,path{{fill:none;stroke:#26323e}}rect{{fill:#fff}}"
         f"@keyframes turn{{0%{{visibility:visible}}{share:.4f}%{{visibility:hidden}}}}"
+        "@media(prefers-color-scheme:dark){g,path{stroke:#c9d4de}rect{fill:#0d1117}}"
+        "@media(prefers-reduced-motion:reduce){g{animation:none}g:first-of-type{visibility:visible}}"
     )
+    level = f"{scale * high[1]:.1f}"
+    ground = f'<path d="M0,{level}H700"/>' if one.points is not None and one.forces and given.view != "top" else ""
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 700 {height:.0f}"><title>{html.escape(title)}</title>'
-        f'<style>{style}</style><rect width="700" height="{height:.0f}" fill="#fff"/>{"".join(groups)}</svg>\n'
+        f'<style>{style}</style><rect width="700" height="{height:.0f}"/>{ground}{"".join(groups)}</svg>\n'
     ), len(shown)
 
 

@@ -13,6 +13,8 @@ from .archive import Archive, Evaluation, Quantity
 
 Json = dict[str, Any]
 FAILURES = 0.25  # of the evaluations: more make a search doubtful
+SMALL_GAIN = 0.001  # of the cost, by the last third of the evaluations: a search that gains less has settled
+NUMBER = re.compile(r"[-+]?[0-9][0-9.]*(e[-+]?[0-9]+)?")
 POOR = 0.8  # quality of a model below which its figures are rough; as `dodyn predict` has it
 ENDED_BY_LIMIT = re.compile(r"reached study\.max|time|signal|stopped by|interrupted|clock", re.IGNORECASE)
 
@@ -82,7 +84,7 @@ def gain(study: Archive, model: Json | None) -> str:
         value, whose = float(np.interp(middle_of(study, ranged[0]), study.curves["grid"], study.curves["value"][-1])), "the surrogate model"
     if not math.isfinite(value):
         return ""
-    less = f" ({100 * (value - best.cost) / abs(value):.3g} % less)" if value > best.cost and value > 0 else ""
+    less = f" ({100 * (value - best.cost) / abs(value):.3g} % less)" if value > best.cost >= 0 else ""
     return f"In the middle of the range the cost is {summary.number(value, 4)} by {whose}; recommended: {summary.number(best.cost, 4)}{less}."
 
 
@@ -101,6 +103,38 @@ def where_optimum(study: Archive, model: Json | None) -> tuple[list[tuple[Quanti
         if inside.any():
             return [(study.variables[0], min(x, grid[inside].min()), max(x, grid[inside].max()))], "where the surrogate's 95 % band reaches below the recommended cost"
     return [], ""
+
+
+def failures(study: Archive) -> list[tuple[str, str, list[int]]]:
+    """Returns (status, reason, ids) of evaluations without a cost, the commonest cause first. Reasons that differ in their numbers alone are one
+    cause; the reason is that of the first id."""
+    groups: dict[tuple[str, str], list[Evaluation]] = {}
+    for e in study:
+        if not e.ok:
+            groups.setdefault((e.status, NUMBER.sub("#", e.reason)), []).append(e)
+    return [(status, found[0].reason, [e.id for e in found]) for (status, _), found in sorted(groups.items(), key=lambda item: -len(item[1]))]
+
+
+def worth_continuing(study: Archive) -> str:
+    """Answers whether more evaluations are worth their time, and states why."""
+    if not study.finished:
+        return f"Yes. The study has not ended: {summary.ended(study)}."
+    best = study.recommended
+    bounds = summary.at_bounds(study, best) if best is not None and len(study.objectives) == 1 else []
+    wider = f" {' and '.join(v.name for v, _ in bounds)} lies at the end of its range: a wider range may hold a lower cost." if bounds else ""
+    if not ENDED_BY_LIMIT.search(study.stop_reason) and best is not None and summary.steep_variables(study, best):
+        return f"Perhaps. The search ended by its own rule: {study.stop_reason}. The cost still has a slope at the best design, so a finer search may gain."
+    if not ENDED_BY_LIMIT.search(study.stop_reason):
+        return f"No. The search ended by its own rule: {study.stop_reason}.{wider}"
+    limit = f"A limit ended the search: {study.stop_reason}."
+    usable = [e for e in study if study.feasible(e) and math.isfinite(e.cost)]
+    late = len(usable) // 3
+    if len(study.objectives) > 1 or late == 0 or any(e.cost_stderr > 0 for e in usable):
+        return f"Perhaps. {limit} More evaluations may find more.{wider}"
+    before, after = min(e.cost for e in usable[:-late]), min(e.cost for e in usable)
+    gained = (before - after) / abs(before) if before else 0.0
+    course = f"Its last {summary.plural(late, 'evaluation')} lowered the cost by {100 * gained:.2g} %."
+    return f"{'Yes' if gained > SMALL_GAIN else 'Probably not'}. {limit} {course}{wider}"
 
 
 def checks(study: Archive, model: Json | None) -> list[tuple[str, str]]:

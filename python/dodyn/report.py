@@ -12,7 +12,7 @@ import gzip
 import html
 import json
 import math
-import re
+import shlex
 import subprocess
 from collections.abc import Iterable, Sequence
 from importlib import resources
@@ -39,6 +39,7 @@ NODES = (400, 120, 60, 30, 15, 10)  # a motion is thinned to one of these number
 RUN_FRAMES = 24
 MODELLED = 500  # evaluations up to which a surrogate model is made in a few seconds; as src/report/predictions.cpp has it
 SERIES_COLUMNS = 16  # channels with more are left out of the graphs
+COMMONEST = 3  # causes of failures in the summary
 PLAIN_ROWS = 1000  # of a table of a plain page
 OUTCOME_COLOURS = {  # of a simulation, by the names of docking studies; others take turns
     "docked": "#2a9d5c", "missed": "#8d99ae", "jammed": "#d1495b", "wrong port": "#e9a03b", "bounced off": "#5e60ce",
@@ -470,7 +471,7 @@ def status_part(study: Archive) -> str:
     reasons: dict[tuple[str, str], list[str]] = {}  # reasons that differ in their numbers are one
     for e in study:
         why = summary.reason(study, e)
-        reasons.setdefault((e.status, re.sub(r"[-+]?[0-9][0-9.]*(e[-+]?[0-9]+)?", "#", why)), []).append(why)
+        reasons.setdefault((e.status, checks.NUMBER.sub("#", why)), []).append(why)
     rows = [
         "<tr>" + cell(len(found)) + cell(status) + cell((found[0] or "-") + (", for one" if len(set(found)) > 1 else "")) + "</tr>"
         for (status, kind), found in sorted(reasons.items(), key=lambda item: (item[0][0] != "ok", -len(item[1]), item[0]))
@@ -548,10 +549,25 @@ def summary_part(study: Archive, model: Json | None) -> str:
     sure = [line for line in summary.summary(study) if line and all(line != said for _, said in verdicts)]
     parts = [
         section("Answer", "".join(answer), class_="result"),
-        section("How sure is it?", listed(sure) + f"<p>Stop reason: {html.escape(summary.ended(study))}.</p>"),
+        section("How sure is it?", listed(sure)),
+        section("Is it worth continuing?", f"<p>{html.escape(checks.worth_continuing(study))}</p>"),
         section(f"Health: {passed} of {summary.plural(len(verdicts), 'check')} passed", doubtful + (f"<details><summary>checks that passed</summary>{items('ok')}</details>" if passed else "")),
     ]
+    causes = checks.failures(study)
+    if causes:
+        parts.append(section("Why did evaluations fail?", failures_part(study, causes)))
     return "".join(parts)
+
+
+def failures_part(study: Archive, causes: Sequence[tuple[str, str, list[int]]]) -> str:
+    """The commonest causes, each with its count, and the command that shows an example."""
+    without = sum(len(ids) for _, _, ids in causes)
+    lines = [f"<p>{without} of {summary.plural(len(study), 'evaluation')} have no cost.</p>"]
+    for status, why, ids in causes[:COMMONEST]:
+        lines.append(f"<p><b>{len(ids)} {html.escape(status)}</b>: {html.escape(why[:300]) or 'no reason is stated'}<br><code>dodyn show {html.escape(shlex.quote(study.path.name))} --evaluation {ids[0]}</code></p>")
+    if len(causes) > COMMONEST:
+        lines.append(f'<p class="hint">and {summary.plural(len(causes) - COMMONEST, "further cause")}</p>')
+    return "".join(lines)
 
 
 def plain_views(study: Archive) -> str:

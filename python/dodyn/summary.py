@@ -147,17 +147,13 @@ def warnings(study: Archive) -> list[str]:
     if best is None:
         return lines
     lines += alarming_metrics(study, best)
-    if best.gradient and not at_bounds(study, best):
-        steep = [
-            v for v in study.variables
-            if abs(best.gradient[v.name]) * (v.upper - v.lower) > 0.05 * max(abs(best.cost), spread(study))
-        ]
-        if steep:
-            lines.append(
-                "The cost still has a slope there ("
-                + ", ".join(f"{number(best.gradient[v.name], 3)} per {v.unit or 'unit'} of {v.name}" for v in steep)
-                + "): a kink, or a search that ended early."
-            )
+    steep = steep_variables(study, best)
+    if steep:
+        lines.append(
+            "The cost still has a slope there ("
+            + ", ".join(f"{number(best.gradient[v.name], 3)} per {v.unit if v.unit not in ('', '1') else 'unit'} of {v.name}" for v in steep)
+            + "): a kink, or a search that ended early."
+        )
     for name, trajectory in best.trajectory.by_scenario():
         if "optima" not in trajectory or "count" not in trajectory["optima"].names:
             continue
@@ -172,6 +168,14 @@ def warnings(study: Archive) -> list[str]:
         if of_best == 1 and families > 1:
             lines.append("A motion that one initial guess alone finds may not be the best: try more of them.")
     return lines
+
+
+def steep_variables(study: Archive, evaluation: Evaluation) -> list[Quantity]:
+    """Returns the variables along which the cost has a slope at an evaluation inside its range; none if it has no gradient."""
+    if not evaluation.gradient or at_bounds(study, evaluation):
+        return []
+    most = 0.05 * max(abs(evaluation.cost), spread(study))
+    return [v for v in study.variables if abs(evaluation.gradient[v.name]) * (v.upper - v.lower) > most]
 
 
 def in_scenarios(study: Archive, evaluation: Evaluation) -> list[str]:

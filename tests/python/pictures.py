@@ -2,6 +2,7 @@
 
 import base64
 import gzip
+import html
 import html.parser
 import json
 import os
@@ -9,6 +10,7 @@ import re
 import shutil
 import sys
 import tempfile
+import types
 
 from studies import HOSTILE, dodyn, make, make_hostile
 
@@ -305,6 +307,36 @@ def answers():
     failing = package.open("failing.h5")
     failed = sum(1 for e in failing if not e.ok)
     assert f"{len(failing) - failed} of {len(failing)} evaluations have a cost." in [line for _, line in checks.checks(failing, None)]
+    # Why evaluations failed: each cause with its count, an example, and the command that repeats it. Whether it is worth continuing.
+    groups = checks.failures(failing)
+    assert sum(len(ids) for _, _, ids in groups) == failed > 0, groups
+    row_of = {e.id: e for e in failing}
+    for status, why, ids in groups:
+        assert all(row_of[k].status == status for k in ids) and row_of[ids[0]].reason == why, (status, why, ids)
+    page = open("failing.html", encoding="utf-8").read()
+    assert "Why did evaluations fail?" in page and html.escape(groups[0][1]) in page and f"dodyn show failing.h5 --evaluation {groups[0][2][0]}" in page
+    assert "Why did evaluations fail?" not in open("knee.html", encoding="utf-8").read() or checks.failures(knee)
+
+    # A coarse grid ends on a slope; a cost below zero is no percentage of one above it.
+    assert "per unit of x" in " ".join(summary.warnings(failing)) and checks.worth_continuing(failing).startswith("Perhaps. The search ended by its own rule: swept")
+    assert failing.recommended.cost < 0 and "%" not in checks.gain(failing, None) and checks.gain(failing, None)
+
+    class Costs(list):
+        finished, stop_reason, feasible, objectives, recommended = True, "", staticmethod(lambda e: True), ["cost"], None
+
+    def continuing(costs, reason, noise=0.0, finished=True):
+        study = Costs(types.SimpleNamespace(id=k, ok=True, cost=c, cost_stderr=noise) for k, c in enumerate(costs))
+        study.finished, study.stop_reason = finished, reason
+        return checks.worth_continuing(study)
+
+    limit = "reached study.max-evaluations = 9"
+    assert continuing([5, 4, 3, 3, 3, 3, 3, 2.4, 3], limit).startswith("Yes. A limit ended the search: reached study.max-evaluations = 9. Its last 3 evaluations lowered the cost by 20 %.")
+    assert continuing([5, 4, 3, 3, 3, 3, 3, 3, 3], limit).startswith("Probably not.")
+    assert continuing([5, 4, 3, 3, 3, 3, 3, 2.4, 3], limit, noise=1.0).startswith("Perhaps.")
+    assert continuing([5, 4], limit).startswith("Perhaps.")
+    assert continuing([5, 4, 3], "optimum inside the bounds").startswith("No. The search ended by its own rule")
+    assert continuing([5, 4, 3], "", finished=False).startswith("Yes. The study has not ended")
+    assert checks.worth_continuing(knee) in re.sub(r"<[^>]+>", "", open("knee.html", encoding="utf-8").read()).replace("&#x27;", "'")
     docking = package.open("docking.h5")
     low, high, whose = checks.interval(docking.recommended)
     assert whose == "Wilson's" and low <= docking.recommended.cost <= high
