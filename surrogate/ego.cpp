@@ -126,7 +126,7 @@ void Ego::tell(const Evaluation& e) {
   if (observed.is_informative(e)) seen = observed.objective(e, 0);
   const bool was_check = rule == Rule::check && !observed.noisy();
   const bool lower = stop_rule.observe(e.design, seen, gained > (elsewhere ? 1 : minor_gain_factor) * worth);
-  basin_search.observe(observed, is_settling() || was_check, lower && was_check, options.batch);
+  basin_search.observe(observed, is_settling() || was_check, lower && was_check, batch());
   if (!options.trust_region) return;
   const bool success = observed.feasible(e) && observed.objective(e, 0) < best_before - 1e-3 * std::abs(best_before);
   const int patience = static_cast<int>(std::max<Index>(4, dimensions())) / (options.gradient ? 2 : 1);

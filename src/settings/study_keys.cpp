@@ -48,9 +48,13 @@ std::vector<Key> study_keys(const std::vector<EvaluatorKind>& kinds) {
        .identity = false},
       {.name = "study.batch",
        .type = Type::integer,
-       .default_value = "8",
-       .description = "designs under way at most: the limit of parallelism, whatever the number of ranks",
-       .minimum = 1},
+       .default_value = "automatic",
+       .description = "designs evaluated at the same time, the limit of parallelism; automatic: 8 in the synchronous "
+                      "mode, whatever "
+                      "the number of ranks; in the asynchronous mode as many as keep all ranks busy",
+       .minimum = 1,
+       .word = "automatic",
+       .named_number = 0},
       {.name = "study.workers",
        .type = Type::integer,
        .default_value = "1",

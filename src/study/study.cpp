@@ -29,6 +29,12 @@ bool same(const Eigen::VectorXd& a, const Eigen::VectorXd& b) { return a.size() 
 // s between the end of an evaluation's process and the word that this run is to end, where one hand did both.
 constexpr double time_for_a_signal = 2, time_for_another = 0.5;
 
+// Designs of a synchronous batch, whatever the number of ranks.
+constexpr int synchronous_batch = 8;
+
+// The name of width() among the numbers of an iteration.
+constexpr const char* width_name = "designs_in_flight";
+
 // Rows that are read between two questions whether the run must end.
 constexpr std::size_t rows_between_looks = 1024;
 
@@ -69,6 +75,13 @@ std::string where(const archive::Provenance& provenance) {
   for (const auto& [key, value] : provenance.machine)
     if ((key == "job" || key == "nodes") && !value.empty()) text += ", " + key + " " + value;
   return text;
+}
+
+// The numbers that an iteration may hold: the strategy's, and in the asynchronous mode how many designs were allowed to run.
+std::vector<std::string> numbers_of(const surrogate::Strategy& strategy, bool asynchronous) {
+  std::vector<std::string> names = strategy.numbers();
+  if (asynchronous) names.emplace_back(width_name);
+  return names;
 }
 
 }  // namespace
@@ -184,29 +197,49 @@ bool Study::wanted() {
   return true;
 }
 
-// Asks for as many designs as may be under way, and puts what the archive does not hold of them into new_.
+// Returns how many designs may run at the same time. In the asynchronous mode a replay repeats what the archive records, so that
+// the strategy is asked as it was then; where the record ends, at least what the rows show to have been asked for.
+int Study::width() const {
+  if (!asynchronous_) return batch_ > 0 ? batch_ : synchronous_batch;
+  if (iterations_ < archived_widths_.size()) return archived_widths_[iterations_];
+  const int tasks = parts_.count(), evaluators = std::max(farm_.evaluators(), 1);
+  // One more where a design is several tasks: the last of them leave evaluators without work.
+  const int busy = (evaluators + tasks - 1) / tasks + (tasks > 1 ? 1 : 0);
+  const auto shown = static_cast<int>(std::max<std::int64_t>(archived_ids_ - asked_, 0));
+  return std::max(batch_ > 0 ? batch_ : busy, static_cast<int>(pending_.size()) + shown);
+}
+
+// Asks for as many designs as may run. A strategy may give fewer at a time than there is room for: in the asynchronous mode it is
+// asked again, until it has none before it is told more.
 bool Study::ask() {
-  for (const auto& design : strategy_.ask(width_ - static_cast<int>(pending_.size()))) {
-    const std::int64_t id = asked_++;
-    Evaluation& asked = pending_[id];
-    asked.id = id;
-    asked.design = design;
-    asked.seed = evaluation_seed(static_cast<std::uint64_t>(settings_.integer("study.seed")), id);
-    asked.parent = nearest(design);
-    if (interrupted_evaluation_ && interrupted_evaluation_->id == id && !evaluations_.contains(id))
-      record_lost_attempt(asked);
-    const auto row = evaluations_.find(id);
-    if (row == evaluations_.end()) {
-      if (id < limit_) new_.push_back(id);
-    } else if (!same(row->second.design, design)) {
-      throw ConfigError(settings_.text("study.archive") + ": its evaluation " + std::to_string(id) +
-                        " is of another design than this program and configuration ask for; nothing was changed, " +
-                        "choose another study.archive");
-    } else {
-      ++restored_;
-    }
+  for (width_ = width(); static_cast<int>(pending_.size()) < width_;) {
+    const std::vector<Eigen::VectorXd> designs = strategy_.ask(width_ - static_cast<int>(pending_.size()));
+    for (const auto& design : designs) add_design(design);
+    if (!asynchronous_ || designs.empty()) break;
   }
   return !pending_.empty() || stop(End::finished, "the strategy asked for no design");
+}
+
+// Gives a design the next id, and puts it into new_ if the archive does not hold its evaluation.
+void Study::add_design(const Eigen::VectorXd& design) {
+  const std::int64_t id = asked_++;
+  Evaluation& asked = pending_[id];
+  asked.id = id;
+  asked.design = design;
+  asked.seed = evaluation_seed(static_cast<std::uint64_t>(settings_.integer("study.seed")), id);
+  asked.parent = nearest(design);
+  if (interrupted_evaluation_ && interrupted_evaluation_->id == id && !evaluations_.contains(id))
+    record_lost_attempt(asked);
+  const auto row = evaluations_.find(id);
+  if (row == evaluations_.end()) {
+    if (id < limit_) new_.push_back(id);
+  } else if (!same(row->second.design, design)) {
+    throw ConfigError(settings_.text("study.archive") + ": its evaluation " + std::to_string(id) +
+                      " is of another design than this program and configuration ask for; nothing was changed, " +
+                      "choose another study.archive");
+  } else {
+    ++restored_;
+  }
 }
 
 // Rank 0 was killed while it evaluated this: an attempt lost.
@@ -301,7 +334,10 @@ bool Study::tell() {
   }
   strategy_.decide();
   if (next.empty()) return reached_limit();
-  if (iterations_++ >= archived_iterations_) commit([&] { archive_.append(strategy_.describe(layout_.grid_points)); });
+  if (iterations_++ < archived_iterations_) return true;
+  surrogate::Iteration decided = strategy_.describe(layout_.grid_points);
+  decided.numbers.emplace_back(width_name, width_);
+  commit([&] { archive_.append(decided); });
   return true;
 }
 
@@ -429,6 +465,7 @@ void Study::release_deferred(std::vector<Outcome>& rows) {
 
 // Takes in a row of the archive. Returns false where it is that of an attempt to be repeated.
 bool Study::restore_row(Evaluation row) {
+  archived_ids_ = std::max(archived_ids_, row.id + 1);
   if (is_machine_trouble(row)) return false;
   if (row.status == Status::lost && ++lost_[row.id] < attempts_) return false;
   if (evaluations_.contains(row.id)) {
@@ -450,13 +487,13 @@ Study::Study(const Settings& settings, const Evaluator& evaluator, surrogate::St
       interruption_(std::move(interruption)),
       watch_(std::move(watch)),
       limit_(settings.integer("study.max-evaluations")),
-      width_(settings.integer("study.batch")),
+      batch_(settings.integer("study.batch")),
       attempts_(settings.integer("study.max-attempts")),
       asynchronous_(settings.text("study.mode") == "asynchronous"),
       layout_{.variables = settings.variables,
               .metrics = evaluator.metrics(),
               .channels = evaluator.channels(),
-              .numbers = strategy.numbers(),
+              .numbers = numbers_of(strategy, asynchronous_),
               .candidates = strategy.candidate_columns()},
       constraints_(settings.given("surrogate.constraints")
                        ? constraints_of(settings.text("surrogate.constraints"), evaluator.metrics())
@@ -532,6 +569,10 @@ archive::Archive Study::open(archive::Provenance provenance) {
                         contents.provenance.program_version + ")" + remedy);
     layout_ = contents.layout;
     archived_iterations_ = contents.iterations.size();
+    if (asynchronous_)
+      for (const auto& iteration : contents.iterations)
+        for (const auto& [name, value] : iteration.numbers)
+          if (name == width_name) archived_widths_.push_back(static_cast<int>(value));
     archived_reason_ = contents.stopped;
     std::vector<std::int64_t> ids;  // by row; -1: not ok, nothing starts from its trajectory
     ids.reserve(contents.evaluations.size());
@@ -609,7 +650,7 @@ Progress Study::tally() const {
           std::min(farm_.outstanding(), evaluators),
           limit_,
           now() - started_,
-          std::max(left, 0.0) * seconds_each / std::min(evaluators, width_ * parts_.count())};
+          std::max(left, 0.0) * seconds_each / std::min(evaluators, width() * parts_.count())};
 }
 
 namespace {

@@ -2,9 +2,9 @@
 // stop.
 //
 // Synchronous: a batch is told when all of it is there, in the order of the ids, so the sequence of designs does not
-// depend on the number of ranks. Asynchronous: study.batch designs are always under way; as soon as one is back, it is
-// told and another one asked for. What is asked then depends on the order of arrival alone, and that is the order of
-// the archive's rows.
+// depend on the number of ranks. Asynchronous: as many designs run as keep every rank busy; as soon as one is back, it is
+// told and another one asked for. What is asked then depends on the order of arrival, which is the order of the archive's
+// rows, and on how many designs were allowed to run, which each iteration records.
 //
 // A study resumes by replay: the strategy is asked again from the start, and a design whose evaluation is in the
 // archive is answered from there. What is missing (a killed run may have left holes) is evaluated.
@@ -114,6 +114,8 @@ class Study {
   // The steps of the loop. Each returns whether to go on; where not, reason_ says why.
   bool wanted();
   bool ask();
+  void add_design(const Eigen::VectorXd& design);
+  int width() const;
   bool evaluate();
   bool resolve_again();
   bool tell();
@@ -153,7 +155,7 @@ class Study {
   farm::Farm& farm_;
   const Interruption interruption_;
   const Watch watch_;
-  const int limit_, width_, attempts_;  // study.max-evaluations, .batch, .attempts
+  const int limit_, batch_, attempts_;  // study.max-evaluations, .batch (0: automatic), .attempts
   const bool asynchronous_;
   archive::Layout layout_;
   const std::vector<surrogate::Constraint> constraints_;
@@ -169,6 +171,8 @@ class Study {
   };
   std::deque<Reevaluation> reevaluations_;  // later rows of ids in evaluations_ that the strategy has not received
   std::size_t archived_iterations_ = 0;
+  std::vector<int> archived_widths_;  // asynchronous: by iteration, width() as it was; empty: not recorded
+  std::int64_t archived_ids_ = 0;     // evaluations that earlier runs asked for, as far as rows show
   std::string archived_reason_;
   const bool resumed_;  // the archive was there
   archive::Archive archive_;
@@ -192,6 +196,7 @@ class Study {
   std::vector<bool> observed_;                             // by id: the strategy has received it
   std::size_t observed_count_ = 0;
   std::int64_t asked_ = 0;  // the next id
+  int width_ = 0;           // width() when the strategy was asked last
   int failures_ = 0;        // that the strategy has received
   std::size_t iterations_ = 0;
   int evaluated_ = 0, restored_ = 0, second_ = 0;

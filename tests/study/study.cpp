@@ -39,6 +39,48 @@ class BackwardsFarm : public farm::Farm {
   std::vector<Task> tasks_;
 };
 
+// Evaluators that take 1 to 2 s for a design, in simulated time: which share of the time they were busy is known exactly.
+class TimedFarm : public farm::Farm {
+ public:
+  TimedFarm(Work work, int evaluators) : work_(std::move(work)), evaluators_(evaluators) {}
+  int evaluators() const override { return evaluators_; }
+  int outstanding() const override { return static_cast<int>(queued_.size() + running_.size()); }
+  void submit(Task task) override {
+    queued_.push_back(std::move(task));
+    begin();
+    busy_before_last_ = busy_, time_before_last_ = now_;
+  }
+  void cancel_queued() override { queued_.clear(); }
+  std::optional<Outcome> next(std::chrono::milliseconds wait) override {
+    if (running_.empty() || (wait.count() == 0 && running_.begin()->first > now_)) return {};
+    const auto first = running_.begin();
+    busy_ += static_cast<double>(running_.size()) * (first->first - now_);
+    now_ = first->first;
+    Outcome outcome = work_(first->second);
+    running_.erase(first);
+    begin();
+    return outcome;
+  }
+  // Until the last design began, since the end of a search leaves evaluators without work.
+  double busy_share() const { return busy_before_last_ / (time_before_last_ * evaluators_); }
+
+ private:
+  void begin() {
+    while (!queued_.empty() && static_cast<int>(running_.size()) < evaluators_) {
+      const auto id = static_cast<std::uint64_t>(queued_.front().evaluation.id);
+      const double seconds = 1 + static_cast<double>(evaluation_seed(7, static_cast<std::int64_t>(id)) % 1000) / 1000;
+      running_.emplace(now_ + seconds, std::move(queued_.front()));
+      queued_.erase(queued_.begin());
+    }
+  }
+
+  Work work_;
+  int evaluators_;
+  std::vector<Task> queued_;
+  std::multimap<double, Task> running_;  // by the time at which they end
+  double now_ = 0, busy_ = 0, busy_before_last_ = 0, time_before_last_ = 0;
+};
+
 class StudyTest : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -604,6 +646,48 @@ TEST_F(StudyTest, AsynchronousStudiesReplayInTheOrderOfArrival) {
       EXPECT_EQ(replay.evaluated, 0);
       EXPECT_TRUE(replay.was_finished) << replay.reason;
     }
+  }
+}
+
+// With the defaults: the number of designs that run follows the number of evaluators, from the first design on.
+TEST_F(StudyTest, AsynchronousStudiesKeepEveryRankBusy) {
+  write("name = branin\n[design]\nx.min = 0\nx.max = 1\ny.min = 0\ny.max = 1\n");
+  for (const std::string strategy : {"ego", "trust-region"})
+    for (const int evaluators : {1, 3, 12}) {
+      SCOPED_TRACE(strategy + " on " + std::to_string(evaluators));
+      const Settings now =
+          settings(strategy + std::to_string(evaluators) + ".h5",
+                   {"--strategy", strategy, "--study.mode", "asynchronous", "--study.max-evaluations", "36"});
+      const std::shared_ptr<const Evaluator> evaluator = evaluators::make_evaluator(now);
+      const auto strategy_of_it = make_strategy(now, *evaluator);
+      TimedFarm farm(make_work(evaluator, now), evaluators);
+      const Summary summary =
+          Study(
+              now, *evaluator, *strategy_of_it, farm, {}, [] { return std::string(); }, [](const Progress&) {})
+              .run();
+      EXPECT_GT(summary.evaluated, 20);
+      EXPECT_GE(farm.busy_share(), 0.999);
+    }
+}
+
+// The archive records how many designs were allowed to run, so that another number of ranks can continue and replay.
+TEST_F(StudyTest, AsynchronousStudiesContinueOnAnotherNumberOfRanks) {
+  write("name = branin\n[design]\nx.min = 0\nx.max = 1\ny.min = 0\ny.max = 1\n");
+  for (const std::string strategy : {"ego", "sweep", "mesh-search"}) {
+    const std::vector<std::string> words = {"--strategy", strategy,       "--study.max-evaluations",
+                                            "30",         "--study.mode", "asynchronous"};
+    int evaluators = 5;
+    for (const std::size_t cut : {2u, 7u, 15u, 22u, 1000u}) {
+      run(strategy + ".h5", words, evaluators, cut);
+      evaluators = evaluators % 7 + 2;
+    }
+    std::set<std::int64_t> ids;
+    for (const auto& row : contents(strategy + ".h5").evaluations) ids.insert(row.id);
+    EXPECT_EQ(ids.size(), contents(strategy + ".h5").evaluations.size()) << strategy << ": each evaluation once";
+    EXPECT_GT(ids.size(), 20u) << strategy;
+    const Summary replay = run(strategy + ".h5", words, 2);
+    EXPECT_EQ(replay.evaluated, 0) << strategy;
+    EXPECT_TRUE(replay.was_finished) << replay.reason;
   }
 }
 
