@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Writes docs/gallery.md: each configuration in configs/ with its question and the command to begin with, from the comment at its head, and with
-what it finds.
+"""Writes docs/gallery.md: each configuration in configs/ with its question and the command to begin with, from the comment at its head, with its
+finding, and with the picture and the time that docs/site/pictures.py made.
 
     docs/site/gallery.py               writes the page
     docs/site/gallery.py --check       exit code 1 if the page differs, or if a configuration has no sentence, command or finding
 """
+import csv
 import pathlib
 import re
 import sys
@@ -119,6 +120,8 @@ def section(name, evaluator):
 
 def main():
     rows, bad = {title: [] for title in SECTIONS}, []
+    table = PAGE.parent / "gallery" / "runs.csv"
+    seconds = {row["name"]: f"{float(row['processor_seconds']):.2g} s" for row in csv.DictReader(table.open(encoding="utf-8"))} if table.exists() else {}
     for path in sorted((ROOT / "configs").glob("*.cfg")):
         evaluator, sentence, command = head(path)
         if not sentence or not command:
@@ -128,12 +131,19 @@ def main():
             bad.append(f"configs/{path.name}: docs/site/gallery.py does not say what it finds")
             continue
         picture = f" ([picture]({PICTURES[path.stem]}))" if path.stem in PICTURES else ""
-        rows[section(path.stem, evaluator)].append(f"| [{path.stem}](../configs/{path.name}) | {sentence}{picture} | {FINDS[path.stem]} | `{command}` |")
+        entry = [f"**[{path.stem}](../configs/{path.name})**: {sentence}{picture}", "", f"*Answer*: {FINDS[path.stem]}", "", f"`{command}`"]
+        if path.stem in seconds:
+            entry[-1] += f" (one evaluation: {seconds[path.stem]})"
+        if (PAGE.parent / "gallery" / f"{path.stem}.svg").exists():
+            entry = [f"![{path.stem}](gallery/{path.stem}.svg)", "", *entry]
+        rows[section(path.stem, evaluator)] += ["", *entry]
     page = ["# Gallery of configurations", "",
             "On this page you find the configuration next to your question, and what it finds. Each configuration in `configs/` runs without changes. Copy it, and change it.",
-            "`run` searches designs, `solve` finds one motion, `simulate` runs one simulation. `docs/site/gallery.py` writes this page."]  # fmt: skip
+            "`run` searches designs, `solve` finds one motion, `simulate` runs one simulation. `docs/site/gallery.py` writes this page.", "",
+            "Each picture plays the motion of one evaluation, of the recommended design or the middle of the ranges. The time is the processor time of that",
+            "evaluation. `docs/site/pictures.py` draws the pictures, and `gallery/runs.csv` lists their designs."]  # fmt: skip
     for title, lines in rows.items():
-        page += ["", f"## {title}", "", "| configuration | question | answer | begin with |", "|---|---|---|---|", *lines]
+        page += ["", f"## {title}", *lines]
     bad += [f"docs/site/gallery.py: no configs/{name}.cfg" for name in sorted(set(FINDS) - {p.stem for p in (ROOT / "configs").glob("*.cfg")})]
     text = "\n".join(page) + "\n"
     if "--check" in sys.argv:

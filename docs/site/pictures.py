@@ -1,0 +1,152 @@
+#!/usr/bin/env python3
+"""Draws the pictures of the gallery, docs/gallery/NAME.svg, one after the other: each is the motion of one evaluation, or a chart of a study that
+has none. docs/gallery/runs.csv states the design, the processor time and the complaints of each.
+
+    nice docs/site/pictures.py DODYN [NAME ...]      all configurations and films, or these in this order
+    nice docs/site/pictures.py DODYN --missing       those that have no picture yet
+"""
+
+import argparse
+import csv
+import os
+import pathlib
+import re
+import resource
+import signal
+import subprocess
+import sys
+import tempfile
+import types
+
+import numpy as np
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+sys.path[:0] = [str(ROOT / "python"), str(ROOT / "docs" / "site")]
+
+import dodyn  # noqa: E402
+from dodyn import animate, motion, plot  # noqa: E402
+
+OUTPUT = ROOT / "docs" / "gallery"
+LIMIT_S = 420  # of one picture
+MOST_BYTES, FILM_BYTES = 48_000, 120_000  # of a picture: frames are left out until it is smaller
+FRAMES = (96, 64, 36, 24, 16, 12, 8)
+# Designs that the studies recommend (docs/gallery.md); other variables are in the middle of their ranges.
+DESIGNS = {
+    "docking": {"spacing": 0.027}, "docking-feedback": {"gain-position": 0.987, "gain-velocity": 1.865, "dipole-offset": 0.31, "last-leg": 0.148}, "hip-spring": {"stiffness": 45.2, "rest": -0.049},
+    "docking-robust": {"spacing": 0.0295}, "feet": {"period": 1.005}, "knee": {"knee": 0.5514}, "knee-energy": {"knee": 0.65},
+    "knee-fixed-masses": {"knee": 0.74}, "knee-free": {"knee": 0.2788}, "knee-motor": {"knee": 0.4994}, "knee-spatial": {"knee": 0.549},
+    "knee-speeds": {"knee": 0.4875}, "knee-step": {"knee": 0.5957, "step-length": 0.4926}, "knee-torso": {"knee": 0.3}, "knee-underactuated": {"knee": 0.5},
+    "pendulum-tick": {"wall": 0.42268}, "satellite-reach": {"arm": 0.06, "thrust_x": 0.0, "thrust_y": 0.1},
+}  # fmt: skip
+# Films of the case studies: configuration, design, and the outcome of the run.
+FILMS = {"docking-docked": ("docking", {"spacing": 0.027}, "docked"), "docking-wrong-port": ("docking", {"spacing": 0.027}, "wrong port")}
+FILM_SETTINGS = {"initial-states.count": 16, "simulation.frames": 96}
+CHARTS = ("command-beam", "command-python", "command-shell", "command-parallel")  # studies without a motion
+VIEWS = {"burr": "orbit"}
+
+
+def evaluated(name, design, settings):
+    """The result of one design, in which variables that are not given stand in the middle of their ranges."""
+    with dodyn.Study(str(ROOT / "configs" / f"{name}.cfg"), settings=settings) as study:
+        chosen = {v.name: design.get(v.name, v.lower if v.choices else 0.5 * (v.lower + v.upper)) for v in study.variables}
+        return study.evaluate(chosen, seed=1), chosen
+
+
+def moving(trajectory, outcome=None):
+    """The motion to draw; of several runs the first one with this outcome. None: there is none, such as of a table."""
+    if not trajectory:
+        return None
+    if trajectory.scenarios:
+        trajectory = plot.in_scenarios(trajectory, None)[0][1]
+    if "runs" in trajectory:
+        runs = motion.runs(trajectory)
+        number = 0
+        if outcome is not None:
+            words = trajectory["outcome"].description  # "how it ended: 0 end, 1 failed, 2 docked ...; and when (s)"
+            code = float(re.search(rf"(\d+) {outcome}\b", words)[1])
+            number = int(np.flatnonzero(trajectory["outcome"].values[:, 0] == code)[0])
+        return runs[number]
+    one = motion.motion(trajectory)
+    return one if one and (one.points is not None or one.positions is not None) else None
+
+
+def film(one, name):
+    """The motion as an animated SVG of at most MOST_BYTES or FILM_BYTES, if FRAMES[-1] frames are that small."""
+    length = one.t[-1] - one.t[0]
+    steps = 2 if one.stride else 1
+    seconds = 12.0 if name in FILMS else min(8.0, max(2.0, length * steps))
+    view = VIEWS.get(name, "orbit" if one.dimension == 3 and one.points is None else "side")
+    for count in FRAMES if name in FILMS else FRAMES[2:]:
+        given = types.SimpleNamespace(view=view, rate=count / seconds, speed=length * steps / seconds, steps=steps)
+        text, _ = animate.drawn_svg(one, given, name)
+        text = re.sub(r"(?<=[ ,\"]\d)(\d*)\.\d(?=[ ,\"])", r"\1", text)  # whole pixels of 700
+        if len(text) <= (FILM_BYTES if name in FILMS else MOST_BYTES):
+            break
+    width = 420 if name in FILMS else 240
+    return re.sub(r'viewBox="0 0 700 (\d+)"', lambda m: f'{m[0]} width="{width}" height="{int(m[1]) * width // 700}"', text, count=1)
+
+
+def chart(program, name, output):
+    """Runs a study and draws its history. Returns the complaints of the run."""
+    with tempfile.TemporaryDirectory() as folder:
+        words = [program, "run", str(ROOT / "configs" / f"{name}.cfg"), "--study.archive", "study.h5"]
+        done = subprocess.run(words, cwd=folder, capture_output=True, text=True)
+        subprocess.run([sys.executable, "-m", "dodyn", "plot", "study.h5", "--what", "history", "--title", name, "--output", str(output)], cwd=folder, check=True,
+                       env={**os.environ, "PYTHONPATH": str(ROOT / "python")}, capture_output=True)  # fmt: skip
+    return [line for line in (done.stdout + done.stderr).splitlines() if line.startswith("warning:")]
+
+
+def draw(program, name, output):
+    """Draws one picture. Returns the design as text and the complaints."""
+    if name in CHARTS:
+        return "", chart(program, name, output)
+    configuration, design, outcome = FILMS.get(name, (name, DESIGNS.get(name, {}), None))
+    result, chosen = evaluated(configuration, design, FILM_SETTINGS if name in FILMS else {})
+    one = moving(result.trajectory, outcome)
+    if one is None:
+        raise ValueError(f"{result.status} {result.reason}: no motion")
+    output.write_text(film(one, name), encoding="utf-8")
+    complaints = [part for part in result.reason.split("; ") if part.startswith("warning")] if result.ok else [f"{result.status}: {result.reason}"]
+    return ", ".join(f"{k} = {v:.4g}" if isinstance(v, float) else f"{k} = {v}" for k, v in chosen.items()), complaints
+
+
+def late(*_):
+    raise TimeoutError(f"not done after {LIMIT_S} s")
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("program")
+    parser.add_argument("names", nargs="*")
+    parser.add_argument("--missing", action="store_true")
+    given = parser.parse_args()
+    program = os.environ["DODYN"] = os.path.abspath(given.program)
+    OUTPUT.mkdir(exist_ok=True)
+    table = OUTPUT / "runs.csv"
+    known = {row["name"]: row for row in csv.DictReader(table.open(encoding="utf-8"))} if table.exists() else {}
+    signal.signal(signal.SIGALRM, late)
+    for name in given.names or [*FILMS, *sorted(path.stem for path in (ROOT / "configs").glob("*.cfg"))]:
+        output = OUTPUT / f"{name}.svg"
+        if given.missing and output.exists():
+            continue
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        signal.alarm(LIMIT_S)
+        try:
+            design, complaints = draw(program, name, output)
+        except (ValueError, KeyError, TypeError, IndexError, OSError, subprocess.SubprocessError, dodyn.ArchiveError, dodyn.ProgramError) as error:
+            print(f"{name}: no picture: {error}", flush=True)
+            continue
+        finally:
+            signal.alarm(0)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+        known[name] = {"name": name, "design": design, "processor_seconds": f"{seconds:.1f}", "complaints": " / ".join(complaints)}
+        with table.open("w", encoding="utf-8", newline="") as file:
+            writer = csv.DictWriter(file, list(known[name]), lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(known[n] for n in sorted(known))
+        print(f"{name}: {output.stat().st_size} bytes, {seconds:.1f} s {complaints or ''}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
