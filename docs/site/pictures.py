@@ -90,7 +90,8 @@ def chart(program, name, output):
     """Runs a study and draws its history. Returns the complaints of the run."""
     with tempfile.TemporaryDirectory() as folder:
         words = [program, "run", str(ROOT / "configs" / f"{name}.cfg"), "--study.archive", "study.h5"]
-        done = subprocess.run(words, cwd=folder, capture_output=True, text=True)
+        as_root = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}  # as jobs/local.sh has it
+        done = subprocess.run(words, cwd=folder, capture_output=True, text=True, env={**os.environ, **as_root})
         subprocess.run([sys.executable, "-m", "dodyn", "plot", "study.h5", "--what", "history", "--title", name, "--output", str(output)], cwd=folder, check=True,
                        env={**os.environ, "PYTHONPATH": str(ROOT / "python")}, capture_output=True)  # fmt: skip
     return [line for line in (done.stdout + done.stderr).splitlines() if line.startswith("warning:")]

@@ -105,6 +105,14 @@ def where_optimum(study: Archive, model: Json | None) -> tuple[list[tuple[Quanti
     return [], ""
 
 
+def within(v: Quantity, low: float, high: float) -> str:
+    """Returns the interval of a variable in words: "0.55 to 0.56 m", "about 0.65 m", "anywhere in its range"."""
+    if high - low > 0.95 * (v.upper - v.lower):
+        return "anywhere in its range"
+    last = summary.with_unit(high, v.unit, 4)
+    return f"about {last}" if summary.number(low, 4) == summary.number(high, 4) else f"{summary.number(low, 4)} to {last}"
+
+
 def failures(study: Archive) -> list[tuple[str, str, list[int]]]:
     """Returns (status, reason, ids) of evaluations without a cost, the commonest cause first. Reasons that differ in their numbers alone are one
     cause; the reason is that of the first id."""
@@ -121,11 +129,11 @@ def worth_continuing(study: Archive) -> str:
         return f"Yes. The study has not ended: {summary.ended(study)}."
     best = study.recommended
     bounds = summary.at_bounds(study, best) if best is not None and len(study.objectives) == 1 else []
-    wider = f" {' and '.join(v.name for v, _ in bounds)} lies at the end of its range: a wider range may hold a lower cost." if bounds else ""
+    wider = f" The end of the range of {' and '.join(v.name for v, _ in bounds)} limits the result: a wider range may hold a lower cost." if bounds else ""
     if not ENDED_BY_LIMIT.search(study.stop_reason) and best is not None and summary.steep_variables(study, best):
         return f"Perhaps. The search ended by its own rule: {study.stop_reason}. The cost still has a slope at the best design, so a finer search may gain."
     if not ENDED_BY_LIMIT.search(study.stop_reason):
-        return f"No. The search ended by its own rule: {study.stop_reason}.{wider}"
+        return f"{'Not in this range' if bounds else 'No'}. The search ended by its own rule: {study.stop_reason}.{wider}"
     limit = f"A limit ended the search: {study.stop_reason}."
     usable = [e for e in study if study.feasible(e) and math.isfinite(e.cost)]
     late = len(usable) // 3

@@ -530,7 +530,7 @@ def summary_part(study: Archive, model: Json | None) -> str:
         answer.append(f"<p>{'95 % interval of its cost' if within[2] == 'its' else 'Wilson interval (95 %) of its share of failures'}: {summary.number(within[0], 3)} to {summary.number(within[1], 3)}.</p>")
     optima, by = checks.where_optimum(study, model)
     if optima:
-        lines = [f"{v.name} {'anywhere in its range' if high - low > 0.95 * (v.upper - v.lower) else f'{summary.number(low, 4)} to {summary.with_unit(high, v.unit, 4)}'}" for v, low, high in optima]
+        lines = [f"{v.name} {checks.within(v, low, high)}" for v, low, high in optima]
         answer.append(f"<p>Where the optimum may lie: {html.escape('; '.join(lines))} ({html.escape(by)}).</p>")
     gained = checks.gain(study, model)
     if gained:

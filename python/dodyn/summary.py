@@ -162,7 +162,7 @@ def warnings(study: Archive) -> list[str]:
         families, of_best = int((~np.isnan(count)).sum()), count[0]
         if families > 1:
             lines.append(
-                f"{its} starts ended at {families} distinct motions; {plural(int(of_best), 'start')} of "
+                f"{its} initial guesses ended at {families} distinct motions; {int(of_best)} of "
                 f"{int(np.nansum(count))} found the best one."
             )
         if of_best == 1 and families > 1:

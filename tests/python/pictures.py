@@ -321,12 +321,17 @@ def answers():
     assert "per unit of x" in " ".join(summary.warnings(failing)) and checks.worth_continuing(failing).startswith("Perhaps. The search ended by its own rule: swept")
     assert failing.recommended.cost < 0 and "%" not in checks.gain(failing, None) and checks.gain(failing, None)
 
+    length = types.SimpleNamespace(name="x", unit="m", lower=0.0, upper=1.0, choices=[])
+    assert [checks.within(length, *ends) for ends in ((0.65, 0.65), (0.55, 0.561), (0.01, 1))] == ["about 0.65 m", "0.55 to 0.561 m", "anywhere in its range"]
+
     class Costs(list):
         finished, stop_reason, feasible, objectives, recommended = True, "", staticmethod(lambda e: True), ["cost"], None
+        variables, configuration = [length], {}
 
-    def continuing(costs, reason, noise=0.0, finished=True):
+    def continuing(costs, reason, noise=0.0, finished=True, at=None):
         study = Costs(types.SimpleNamespace(id=k, ok=True, cost=c, cost_stderr=noise) for k, c in enumerate(costs))
         study.finished, study.stop_reason = finished, reason
+        study.recommended = None if at is None else types.SimpleNamespace(design={"x": at}, gradient={}, cost=min(costs))
         return checks.worth_continuing(study)
 
     limit = "reached study.max-evaluations = 9"
@@ -335,6 +340,7 @@ def answers():
     assert continuing([5, 4, 3, 3, 3, 3, 3, 2.4, 3], limit, noise=1.0).startswith("Perhaps.")
     assert continuing([5, 4], limit).startswith("Perhaps.")
     assert continuing([5, 4, 3], "optimum inside the bounds").startswith("No. The search ended by its own rule")
+    assert continuing([5, 4, 3], "optimum at the upper bound", at=1.0).startswith("Not in this range.") and continuing([5, 4, 3], "optimum inside the bounds", at=0.5).startswith("No.")
     assert continuing([5, 4, 3], "", finished=False).startswith("Yes. The study has not ended")
     assert checks.worth_continuing(knee) in re.sub(r"<[^>]+>", "", open("knee.html", encoding="utf-8").read()).replace("&#x27;", "'")
     docking = package.open("docking.h5")
