@@ -90,12 +90,17 @@ std::string found(const std::string& path, const study::Summary& summary, const 
   constexpr int rows_read_in_a_second = 20000;
   const bool in_haste =
       summary.end == study::End::resumable && summary.evaluated + summary.restored > rows_read_in_a_second;
+  const auto best_alone = [&] {
+    const Evaluation* const best = summary.best ? &*summary.best : nullptr;
+    return report::best_text(best, settings.variables,
+                             best ? report::bound_note(settings.variables, best->design) : "");
+  };
   try {
-    if (in_haste) return report::best_text(summary.best ? &*summary.best : nullptr, settings.variables);
+    if (in_haste) return best_alone();
     const archive::Contents contents = archive::read(path);
     return report::outcome_text(contents, study::observed_data(contents));
   } catch (const archive::Error&) {
-    return report::best_text(summary.best ? &*summary.best : nullptr, settings.variables);
+    return best_alone();
   }
 }
 

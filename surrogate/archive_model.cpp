@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
+#include <utility>
 #include <vector>
 
 #include "surrogate/random.hpp"
@@ -17,8 +18,12 @@ using Eigen::VectorXd;
 
 namespace {
 
-constexpr double band = 1.959963984540054;  // standard deviations on either side that hold 95 %
-constexpr Index most_left_out = 500;        // samples up to which each is predicted from the others
+constexpr double band = 1.959963984540054;       // standard deviations on either side that hold 95 %
+constexpr Index most_left_out = 500;             // samples up to which each is predicted from the others
+constexpr std::size_t max_quickly_fitted = 500;  // evaluations up to which a model is made for a note
+constexpr double at_bound = 1e-6;                // of the range: nearer to a bound is on it
+constexpr double secant = 2e-3;                  // of the range: over which the model's slope is taken
+constexpr double flat = 1e-3;                    // of what costs vary by: a gain below that is none
 
 // Points of the unit cube, a column each, as a model sees the designs there.
 MatrixXd embedded(const DesignSpace& space, const MatrixXd& units) {
@@ -125,6 +130,80 @@ VectorXd ArchiveModel::middles(const MatrixXd& units) const {
   tracked_.model().predict(embedded(observed_.space, units), mean, variance);
   const Warp& warp = tracked_.warp();
   return mean.unaryExpr([&](double w) { return warp.backward(w); });
+}
+
+namespace {
+
+// Mean and standard deviation of the change of a quantity, as its model sees it, from u - secant outwards to u.
+std::pair<double, double> outward_change(const ArchiveModel& model, const DesignSpace& space, const VectorXd& u,
+                                         const VectorXd& outwards) {
+  MatrixXd z(space.embedded(), 2);
+  z << space.embed(u), space.embed(u - secant * outwards);
+  VectorXd mean, variance;
+  model.model().model().predict(z, mean, variance);
+  const MatrixXd c = model.model().model().covariance(z);
+  return {mean(0) - mean(1), std::sqrt(std::max(c(0, 0) + c(1, 1) - 2 * c(0, 1), 0.0))};
+}
+
+// By how much the model's cost falls at most within `widening` beyond u.
+double gain_beyond(const ArchiveModel& cost, const DesignSpace& space, const VectorXd& u, const VectorXd& outwards) {
+  constexpr int steps = 10;
+  const Kriging& model = cost.model().model();
+  const Warp& warp = cost.model().warp();
+  const double here = warp.backward(model.predict(space.embed(u)).mean);
+  double least = here;
+  for (int i = 1; i <= steps; ++i)
+    least = std::min(least, warp.backward(model.predict(space.embed(u + i * widening / steps * outwards)).mean));
+  return here - least;
+}
+
+// Whether the constraints' models, straight on from the design, predict one to be violated within `widening`.
+bool violates_beyond(const ObservedData& observed, const Evaluation& at, const VectorXd& u, const VectorXd& outwards) {
+  for (const Constraint& c : observed.constraints) {
+    if (c.metric >= at.metrics.size()) return true;
+    const ArchiveModel metric(observed, c.metric);
+    const double value = c.metric < 0 ? at.cost : at.metrics(c.metric);
+    const double change = outward_change(metric, observed.space, u, outwards).first /
+                          metric.model().warp().slope(value) * widening / secant;
+    if (c.below ? value + change > c.limit : value + change < c.limit) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+std::vector<BoundToWiden> bounds_to_widen(const ObservedData& observed, const Evaluation& at) {
+  const DesignSpace& space = observed.space;
+  const VectorXd u = observed.unit(at);
+  const double little = flat * observed.quantile(0.5, Warp());
+  const bool exact = !observed.noisy() && at.gradient.size() == u.size();
+  std::vector<BoundToWiden> found;
+  for (Index k = 0; k < u.size(); ++k)
+    if (space.real(k) && space.active(k, at.design) && (u(k) <= at_bound || u(k) >= 1 - at_bound))
+      found.push_back({k, u(k) >= 1 - at_bound});
+  std::optional<ArchiveModel> cost;
+  if (!found.empty() && observed.evaluations.size() <= max_quickly_fitted && observed.count_usable() > 2)
+    cost.emplace(observed, -1);
+  std::erase_if(found, [&](BoundToWiden& bound) {
+    const Index k = bound.variable;
+    VectorXd outwards = VectorXd::Zero(u.size());
+    outwards(k) = bound.is_upper ? 1 : -1;
+    if (exact && std::isfinite(at.gradient(k))) {
+      bound.gain = -at.gradient(k) * space.slope(at.design)(k) * outwards(k) * widening;
+    } else if (cost) {
+      const auto [change, deviation] = outward_change(*cost, space, u, outwards);
+      const bool significant = change < -band * deviation;
+      bound.gain = significant ? -change / cost->model().warp().slope(at.cost) * widening / secant : 0;
+    }
+    if (!bound.gain) return false;
+    if (!(*bound.gain > little)) return true;
+    // A model that returns to the mean of its samples beyond them tells nothing of the gain.
+    if (cost) bound.gain = std::min(*bound.gain, gain_beyond(*cost, space, u, outwards));
+    const bool is_limited = !observed.constraints.empty() && (!cost || violates_beyond(observed, at, u, outwards));
+    if (is_limited || !(*bound.gain > little)) bound.gain.reset();
+    return false;
+  });
+  return found;
 }
 
 OptimumDistribution sample_optimum(const ObservedData& observed, int draws) {

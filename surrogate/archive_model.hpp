@@ -47,6 +47,22 @@ class ArchiveModel {
   double quality_ = 0, quality_over_box_ = 0, even_samples_ = 0, even_samples_of_filling_ = 0;
 };
 
+// How far beyond a bound bounds_to_widen() looks, of the range.
+inline constexpr double widening = 0.1;
+
+// A bound of a real variable on which a design lies, and beyond which the cost falls.
+struct BoundToWiden {
+  Eigen::Index variable = 0;
+  bool is_upper = false;
+  // By how much the cost falls at most within `widening` beyond it. Empty: neither a gradient nor a model tells, or the model
+  // predicts that a constraint is violated there.
+  std::optional<double> gain = {};
+};
+
+// Returns the bounds to widen about a design with a cost. The slope there is its own gradient where the cost has no noise; else the
+// model's. Bounds beyond which the cost does not fall, by 95 % confidence and by more than a small part of what costs vary by, are left out.
+std::vector<BoundToWiden> bounds_to_widen(const ObservedData& observed, const Evaluation& at);
+
 // Where the optimum may be, by functions drawn from the model of the cost, each with a minimum of its own.
 struct OptimumDistribution {
   Eigen::VectorXd lower, middle, upper;  // of each variable: 5 %, half and 95 % of the minima lie below

@@ -42,6 +42,11 @@ class DesignSpace {
   const std::vector<Variable>& variables() const { return variables_; }  // bounds of whole numbers moved inward
   Domain::Kind domain(Eigen::Index i) const { return domains_[static_cast<std::size_t>(i)].kind; }
   bool real(Eigen::Index i) const { return domain(i) == Domain::real || domain(i) == Domain::logarithmic; }
+  // Whether a design has variable i at all.
+  bool active(Eigen::Index i, const Eigen::VectorXd& design) const {
+    const Domain& own = domains_[static_cast<std::size_t>(i)];
+    return !own.active || own.active(design);
+  }
   bool all_real() const { return all_real_; }
   bool plain() const { return plain_; }  // all real, on a linear scale, in every design
   // Number of values of a variable that is not real, and their places in the unit cube.

@@ -165,10 +165,9 @@ def checks(study: Archive, model: Json | None) -> list[tuple[str, str]]:
     if best is None:
         found.append(("bad", "No evaluation is feasible: there is no result."))
     elif len(study.objectives) == 1:
-        bounds = summary.at_bounds(study, best)
-        names = " and ".join(f"{v.name} is at its {side} bound {summary.with_unit(getattr(v, side), v.unit)}" for v, side in bounds)
+        bounds = summary.to_widen(study, best, model)
         if summary.ranged(study):
-            judge(not bounds, "The recommended design lies inside its range.", f"{names[:1].upper()}{names[1:]}: the optimum may lie beyond the range.", "open")
+            judge(not bounds, "The recommended design lies inside its range, or at a bound beyond which the cost does not fall.", bounds, "open")
         alarming = summary.alarming_metrics(study, best)
         described = any("negative:" in m.description for m in study.metrics)
         if described:

@@ -546,7 +546,7 @@ def summary_part(study: Archive, model: Json | None) -> str:
         return '<ul class="checks">' + "".join(f'<li class="{state}">{html.escape(line)}</li>' for state, line in verdicts if state in states) + "</ul>"
 
     doubtful = items("bad", "open") if passed < len(verdicts) else "<p>No check found anything wrong.</p>"
-    sure = [line for line in summary.summary(study) if line and all(line != said for _, said in verdicts)]
+    sure = [line for line in summary.summary(study, model) if line and all(line != said for _, said in verdicts)]
     parts = [
         section("Answer", "".join(answer), class_="result"),
         section("How sure is it?", listed(sure)),

@@ -5,12 +5,15 @@ from __future__ import annotations
 import html
 import math
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from .archive import Archive, Evaluation, Quantity
 from .svg import STATUS_COLOURS, Chart, limits, tag
+
+Json = dict[str, Any]
 
 
 def number(value: float | None, digits: int = 5) -> str:
@@ -109,7 +112,24 @@ def ended(study: Archive) -> str:
     return "not finished: it runs, or was killed (the command that started it continues it)"
 
 
-def summary(study: Archive) -> list[str]:
+def to_widen(study: Archive, evaluation: Evaluation, model: Json | None) -> str:
+    """Returns a sentence about the bounds to widen about a design; empty if there are none. `model` (of `dodyn predict --slices`) knows
+    beyond which the cost falls, and by how much; without it, every bound of the design counts."""
+    found: list[tuple[Quantity, str, float | None]] = [(v, side, None) for v, side in at_bounds(study, evaluation)]
+    if model is not None and "bounds_to_widen" in model:
+        by_name = {v.name: v for v in study.variables}
+        found = [(by_name[one["variable"]], one["bound"], one["gain"]) for one in model["bounds_to_widen"]]
+    told = []
+    for v, side, gain in found:
+        beyond = "the optimum may lie beyond the range"
+        if gain is not None:
+            beyond = f"widen it, another 10 % of the range lowers the cost by about {number(gain, 2)}"
+        told.append(f"{v.name} is at its {side} bound {with_unit(getattr(v, side), v.unit)}: {beyond}")
+    text = "; ".join(told)
+    return f"{text[0].upper()}{text[1:]}." if text else ""
+
+
+def summary(study: Archive, model: Json | None = None) -> list[str]:
     """Returns sentences about the course and the result of the study."""
     best, found = study.best, counts(study)
     if not len(study):
@@ -123,11 +143,10 @@ def summary(study: Archive) -> list[str]:
             f"The least cost seen, noise included, is that of {design(study, study.lowest)}: {costs(study, study.lowest)} "
             f"(evaluation {study.lowest.id}). It owes part of that to luck."
         )
-    bounds = at_bounds(study, best)
+    bounds = to_widen(study, best, model)
     if bounds:
-        which = " and ".join(f"{v.name} is at its {side} bound {with_unit(getattr(v, side), v.unit)}" for v, side in bounds)
-        lines.append(f"{which[0].upper()}{which[1:]}: the optimum may lie beyond the range.")
-    elif ranged(study):
+        lines.append(bounds)
+    elif ranged(study) and not at_bounds(study, best):
         lines.append("It lies inside the range of every variable." if len(ranged(study)) > 1 else "It lies inside the range.")
     lines += in_scenarios(study, best)
     if study.constraints:

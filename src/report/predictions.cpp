@@ -124,11 +124,26 @@ std::string broken_text(const archive::Contents& contents, const surrogate::Obse
   return text;
 }
 
+std::string bound_note(const archive::Contents& contents, const surrogate::ObservedData& observed,
+                       const Evaluation& e) {
+  std::string text;
+  for (const surrogate::BoundToWiden& bound : surrogate::bounds_to_widen(observed, e)) {
+    const auto& [name, unit, lower, upper, choices] =
+        contents.layout.variables[static_cast<std::size_t>(bound.variable)];
+    text += (text.empty() ? "" : "; ") + name + " is at its " + (bound.is_upper ? "upper" : "lower") + " bound " +
+            with_unit(short_number(bound.is_upper ? upper : lower), unit) +
+            (bound.gain ? formatted(": widen it, another %.0f %% of the range lowers the cost by about %.2g",
+                                    100 * surrogate::widening, *bound.gain)
+                        : ": the optimum may lie beyond the range");
+  }
+  return text;
+}
+
 std::string outcome_text(const archive::Contents& contents, const surrogate::ObservedData& observed) {
   const auto& variables = contents.layout.variables;
   if (observed.objectives.size() > 1) {
     const auto front = front_of(observed);
-    if (front.empty()) return best_text(nullptr, variables);
+    if (front.empty()) return best_text(nullptr, variables, "");
     std::vector<std::vector<std::string>> rows = {{"id"}};
     std::string names;
     for (const int metric : observed.objectives) {
@@ -158,18 +173,19 @@ std::string outcome_text(const archive::Contents& contents, const surrogate::Obs
   }
   const Evaluation* const best = observed.best();
   const Quantity objective = quantity_of(contents, observed.objectives.front());
-  std::string seen = best_text(best, variables) + (best ? interval_line(contents, *best) : "");
+  const Evaluation* const recommended = study::recommended_of(contents, observed);
+  const std::string note = recommended ? bound_note(contents, observed, *recommended) : "";
+  const bool noisy = best && observed.noisy();
+  std::string seen = best_text(best, variables, noisy ? "" : note) + (best ? interval_line(contents, *best) : "");
   if (best && observed.objectives.front() >= 0)
     seen += "objective: " + objective.name + " " +
             with_unit(formatted("%.12g", observed.objective(*best, 0)), objective.unit) + "\n";
-  const Evaluation* const recommended = study::recommended_of(contents, observed);
-  if (!best || !observed.noisy()) return seen;
+  if (!noisy) return seen;
   std::string text = "recommended: " + design_text(variables, recommended->design) +
                      formatted(" (evaluation %lld)", static_cast<long long>(recommended->id));
   if (const auto there = forecast_at(contents, observed, recommended->design))
     text += ", where the model's " + objective.name +
             formatted(" is %.6g (95 %%: %.6g to %.6g)", there->middle, there->lower, there->upper);
-  const std::string note = bound_note(variables, recommended->design);
   return text + "\n" + (note.empty() ? "" : "note: " + note + "\n") +
          "lowest cost seen, noise included: " + seen.substr(std::string("best: ").size());
 }

@@ -21,6 +21,9 @@ std::vector<const Evaluation*> front_of(const surrogate::ObservedData& observed)
 // (study::recommended_of()) with the cost by the model, and the lowest cost seen.
 std::string outcome_text(const archive::Contents& contents, const surrogate::ObservedData& observed);
 
+// Returns a line for the bounds to widen (surrogate::bounds_to_widen()), with the gain that is expected; empty if there are none.
+std::string bound_note(const archive::Contents& contents, const surrogate::ObservedData& observed, const Evaluation& e);
+
 // Returns "violates max_torque <= 15 (17.2)"; empty if the evaluation satisfies its constraints, or is not ok.
 std::string broken_text(const archive::Contents& contents, const surrogate::ObservedData& observed,
                         const Evaluation& e);

@@ -69,9 +69,8 @@ std::string progress_text(const study::Progress& tally, const std::vector<Variab
   return text;
 }
 
-std::string best_text(const Evaluation* best, const std::vector<Variable>& variables) {
+std::string best_text(const Evaluation* best, const std::vector<Variable>& variables, const std::string& note) {
   if (!best) return "best: none: no evaluation is ok and satisfies the constraints\n";
-  const std::string note = bound_note(variables, best->design);
   return "best: " + formatted("%.12g", best->cost) + " at " + design_text(variables, best->design) +
          formatted(" (evaluation %lld)\n", static_cast<long long>(best->id)) +
          (note.empty() ? "" : "note: " + note + "\n") +

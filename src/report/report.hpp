@@ -22,7 +22,7 @@ std::string columns(const std::vector<std::vector<std::string>>& rows);
 std::string design_text(const std::vector<Variable>& variables, const Eigen::VectorXd& design, int digits = 8);
 
 // Returns a line that names the variables at an end of their range (within 1e-6 of it), where the optimum may lie beyond
-// the range; empty if there are none.
+// the range; empty if there are none. For where the costs are not at hand; see also predictions.hpp.
 std::string bound_note(const std::vector<Variable>& variables, const Eigen::VectorXd& design);
 
 // Returns "[12/40] 11 ok, 1 failed, 2 running; best 0.1126 at knee = 0.35 m; 43 s, up to 1 min 10 s left".
@@ -61,8 +61,8 @@ std::string outcome_json(const Outcome& outcome, const archive::Layout& layout);
 
 // Returns the rows from `first` on in their order, a line each.
 std::string rows_text(const archive::Contents& contents, std::size_t first);
-// Returns the best evaluation with its design, notes and warnings. Null: there is none.
-std::string best_text(const Evaluation* best, const std::vector<Variable>& variables);
+// Returns the best evaluation with its design, `note` about it, and its warnings. Null: there is none.
+std::string best_text(const Evaluation* best, const std::vector<Variable>& variables, const std::string& note);
 
 // Returns a line with the ids of evaluations without an answer, by status, and the command that repeats them; empty if
 // there are none.

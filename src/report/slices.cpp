@@ -4,6 +4,7 @@
 #include <stdexcept>
 
 #include "report/predictions.hpp"
+#include "study/observed_data.hpp"
 #include "surrogate/archive_model.hpp"
 
 namespace dodyn::report {
@@ -47,6 +48,13 @@ std::string slices_json(const archive::Contents& contents, const surrogate::Obse
               {"quality_over_box", number_or_null(model.quality_over_box())}};
   for (std::size_t i = 0; i < variables.size(); ++i) all["design"][variables[i].name] = design(static_cast<Index>(i));
   all["middle"] = json_of(model.at(space.design(VectorXd::Constant(space.dimensions(), 0.5))));
+
+  all["bounds_to_widen"] = Json::array();
+  if (const Evaluation* const best = study::recommended_of(contents, observed))
+    for (const surrogate::BoundToWiden& bound : surrogate::bounds_to_widen(observed, *best))
+      all["bounds_to_widen"].push_back({{"variable", variables[static_cast<std::size_t>(bound.variable)].name},
+                                        {"bound", bound.is_upper ? "upper" : "lower"},
+                                        {"gain", number_or_null(bound.gain.value_or(not_a_number))}});
 
   all["slices"] = Json::array();
   for (Index i = 0; i < space.dimensions(); ++i) {

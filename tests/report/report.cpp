@@ -7,6 +7,7 @@
 #include <numbers>
 #include <sstream>
 
+#include "report/predictions.hpp"
 #include "study/observed_data.hpp"
 #include "surrogate/strategy_options.hpp"
 
@@ -33,14 +34,35 @@ TEST(Report, AnOptimumAtABoundIsSaidToBeOne) {
   best.id = 7;
   best.cost = 0.1126;
   best.design = Eigen::Vector2d(0.2, 0.5);
-  EXPECT_EQ(best_text(&best, variables),
+  EXPECT_EQ(best_text(&best, variables, bound_note(variables, best.design)),
             "best: 0.1126 at knee = 0.2 m, ratio = 0.5 (evaluation 7)\n"
             "note: knee is at its lower bound 0.2 m: the optimum may lie beyond the range\n");
   best.reason = "warning: the gait lifts its foot by 0.50 m";
-  EXPECT_NE(best_text(&best, variables).find("\nwarning: the gait lifts its foot by 0.50 m\n"), std::string::npos);
+  EXPECT_NE(best_text(&best, variables, "").find("\nwarning: the gait lifts its foot by 0.50 m\n"), std::string::npos);
   best.reason = "refined once";
-  EXPECT_NE(best_text(&best, variables).find("\nof the best: refined once\n"), std::string::npos);
-  EXPECT_EQ(best_text(nullptr, variables), "best: none: no evaluation is ok and satisfies the constraints\n");
+  EXPECT_NE(best_text(&best, variables, "").find("\nof the best: refined once\n"), std::string::npos);
+  EXPECT_EQ(best_text(nullptr, variables, ""), "best: none: no evaluation is ok and satisfies the constraints\n");
+}
+
+// The end of a run and `show` say what another range is worth.
+TEST(Report, ABoundThatIsWorthWideningIsPointedOut) {
+  archive::Contents contents;
+  contents.layout.variables = {variables[0]};
+  for (int i = 0; i <= 8; ++i) {
+    Evaluation& row = contents.evaluations.emplace_back();
+    row.id = i;
+    row.design = Eigen::VectorXd::Constant(1, 0.2 + 0.3 * i / 8);
+    row.status = Status::ok;
+    row.cost = 2 - 3 * row.design(0);  // 10 % of the range, 0.03 m, gain 0.09
+  }
+  EXPECT_NE(outcome_text(contents, study::observed_data(contents))
+                .find("note: knee is at its upper bound 0.5 m: widen it, another 10 % of the range lowers the cost by "
+                      "about 0.09\n"),
+            std::string::npos)
+      << outcome_text(contents, study::observed_data(contents));
+  for (Evaluation& row : contents.evaluations) row.cost = std::pow(row.design(0) - 0.5, 2);  // least at the bound
+  const std::string flat = outcome_text(contents, study::observed_data(contents));
+  EXPECT_EQ(flat.find("note"), std::string::npos) << flat;
 }
 
 TEST(Report, AVariableThatIsANameIsToldByIt) {

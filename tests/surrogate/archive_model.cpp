@@ -74,6 +74,99 @@ TEST(ArchiveModel, SamplesThatCrowdSayLittleOfTheBox) {
   EXPECT_GT(off / spread, 0.2);
 }
 
+// The evaluation of `observed` that costs least, after one more at this design.
+const Evaluation& with_best(ObservedData& observed, const VectorXd& design, double cost,
+                            const VectorXd& gradient = {}) {
+  Evaluation e;
+  e.id = 1000;
+  e.status = Status::ok;
+  e.design = design;
+  e.cost = cost;
+  e.gradient = gradient;
+  e.metrics = VectorXd::Constant(1, design(0) * design(0));
+  observed.evaluations.push_back(e);
+  return observed.evaluations.back();
+}
+
+// The bowl falls beyond the lower bound of `a`; at 16.5 it has its least cost in `b`.
+TEST(BoundsToWiden, TellWhatWideningGains) {
+  const Eigen::Vector2d corner(-1, 16.5);
+  const double gain = bowl(corner) - bowl(Eigen::Vector2d(-1.4, 16.5));
+  for (const bool gradient : {false, true}) {
+    ObservedData observed = told(gradient ? 12 : 30, 0, gradient);
+    const Evaluation& best =
+        with_best(observed, corner, bowl(corner),
+                  gradient ? VectorXd(Eigen::Vector2d(0.8 * std::exp(-0.8) + 1.65, 0.04 * 2.5 - 0.1)) : VectorXd());
+    const auto found = bounds_to_widen(observed, best);
+    ASSERT_EQ(found.size(), 1u);
+    EXPECT_EQ(found[0].variable, 0);
+    EXPECT_FALSE(found[0].is_upper);
+    ASSERT_TRUE(found[0].gain);
+    EXPECT_NEAR(*found[0].gain, gain, 0.15 * gain) << gradient;
+    // The metric a^2 would exceed its limit there.
+    observed.constraints = {{"square", 0, 1.1, true}};
+    const auto limited = bounds_to_widen(observed, best);
+    ASSERT_EQ(limited.size(), 1u);
+    EXPECT_FALSE(limited[0].gain);
+  }
+  // Without a model and without a gradient nothing is known of what lies beyond.
+  ObservedData alone = told(0, 0, false);
+  const auto unknown = bounds_to_widen(alone, with_best(alone, corner, 1));
+  ASSERT_EQ(unknown.size(), 1u);
+  EXPECT_FALSE(unknown[0].gain);
+}
+
+TEST(BoundsToWiden, AreNotNamedWhereTheCostIsFlatOrRises) {
+  for (const bool gradient : {false, true}) {
+    ObservedData observed = told(30, 0, gradient), rising = observed;
+    for (Evaluation& e : observed.evaluations) {  // does not depend on `a`
+      e.cost = std::pow(e.design(1) - 14, 2);
+      if (gradient) e.gradient = Eigen::Vector2d(0, 2 * (e.design(1) - 14));
+    }
+    const auto slope = [&](double a, double b) { return gradient ? VectorXd(Eigen::Vector2d(a, b)) : VectorXd(); };
+    EXPECT_TRUE(bounds_to_widen(observed, with_best(observed, Eigen::Vector2d(-1, 14), 0, slope(0, 0))).empty());
+    for (Evaluation& e : rising.evaluations) {  // least at the bound itself
+      e.cost = std::pow(e.design(0) + 1, 2) + 0.1 * e.design(1);
+      if (gradient) e.gradient = Eigen::Vector2d(2 * (e.design(0) + 1), 0.1);
+    }
+    const auto found = bounds_to_widen(rising, with_best(rising, Eigen::Vector2d(-1, 10), 1, slope(0, 0.1)));
+    ASSERT_EQ(found.size(), 1u) << gradient;
+    EXPECT_EQ(found[0].variable, 1);
+    ASSERT_TRUE(found[0].gain);
+    EXPECT_NEAR(*found[0].gain, 0.1, 0.01);
+  }
+  // A slope that the noise hides, and one that it does not.
+  ObservedData hidden = told(30, 1.0, false), seen = hidden;
+  Random random(3);
+  for (Evaluation& e : hidden.evaluations) e.cost = 0.01 * e.design(0) + random.normal(), e.cost_stderr = 1;
+  EXPECT_TRUE(bounds_to_widen(hidden, with_best(hidden, Eigen::Vector2d(-1, 14), -2)).empty());
+  for (Evaluation& e : seen.evaluations) e.cost = 3 * e.design(0) + 0.1 * random.normal(), e.cost_stderr = 0.1;
+  const auto found = bounds_to_widen(seen, with_best(seen, Eigen::Vector2d(-1, 14), -3.1));
+  ASSERT_EQ(found.size(), 1u);
+  ASSERT_TRUE(found[0].gain);
+  EXPECT_NEAR(*found[0].gain, 1.2, 0.4);
+}
+
+// Whole numbers, labels and what a design does not have are at no bound.
+TEST(BoundsToWiden, AreThoseOfRealVariables) {
+  const std::vector<Variable> all = {{"a", "", 0, 1}, {"n", "", 0, 4}, {"label", "", 0, 2}, {"part", "", 0, 1}};
+  Domain part;
+  part.active = [](const VectorXd& x) { return x(1) > 0; };
+  ObservedData observed{DesignSpace(all, {Domain::real, Domain::integer, Domain::category, part}, "test"), {}, {-1}};
+  const MatrixXd points = sobol(4, 30, 5);
+  for (int i = 0; i < points.cols(); ++i) {
+    Evaluation e;
+    e.id = i;
+    e.status = Status::ok;
+    e.design = observed.space.design(points.col(i));
+    e.cost = e.design.sum() + 1;
+    observed.evaluations.push_back(e);
+  }
+  const auto found = bounds_to_widen(observed, with_best(observed, VectorXd::Zero(4), 1));
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].variable, 0);
+}
+
 TEST(ArchiveModel, PredictsWhatItWasNotToldAndKnowsHowWell) {
   for (const bool gradient : {false, true}) {
     const ObservedData observed = told(gradient ? 12 : 30, 0, gradient);
