@@ -147,9 +147,8 @@ Proposal Ego::next(std::optional<AcquisitionModel>& thought) {
                     observed.evaluations.end(), [&](const auto& e) { return observed.is_informative(e); });
   if (observed.plateau && is_informative == 0) {  // the same everywhere up to now
     stop_rule.undecided_fraction(1);
-    const std::string same = observed.noisy()
-                                 ? "the cost is the same, within its standard errors, wherever it was evaluated"
-                                 : "the cost is the same wherever it was evaluated";
+    const std::string same = std::string(same_cost) + (observed.noisy() ? ", within its standard errors," : "") +
+                             " wherever it was evaluated";
     if (stop_rule.satisfied()) {
       Proposal proposal;
       end(proposal, same + ", which rules out nothing between; " + observed.say_best());

@@ -33,6 +33,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "surrogate/acquisition_model.hpp"
@@ -65,6 +66,9 @@ struct EgoOptions {
   std::string reason;           // why this strategy; said with the initial designs
   std::vector<int> objectives;  // two or three of: index of a metric, -1 for the cost. Empty: the cost alone
 };
+
+// How the reason begins with which a search ends that found no difference between designs, and so no best one.
+inline constexpr std::string_view same_cost = "the cost is the same";
 
 // Throws std::invalid_argument on a variable without a range or an option out of range.
 std::unique_ptr<Strategy> make_ego(const std::vector<Variable>& variables, const EgoOptions& options);

@@ -123,12 +123,14 @@ def failures(study: Archive) -> list[tuple[str, str, list[int]]]:
     return [(status, found[0].reason, [e.id for e in found]) for (status, _), found in sorted(groups.items(), key=lambda item: -len(item[1]))]
 
 
-def worth_continuing(study: Archive) -> str:
+def worth_continuing(study: Archive, model: Json | None = None) -> str:
     """Answers whether more evaluations are worth their time, and states why."""
     if not study.finished:
         return f"Yes. The study has not ended: {summary.ended(study)}."
     best = study.recommended
     bounds = summary.at_bounds(study, best) if best is not None and len(study.objectives) == 1 else []
+    if model is not None and "bounds_to_widen" in model:  # beyond others the cost does not fall
+        bounds = [(v, side) for v, side in bounds if any(one["variable"] == v.name for one in model["bounds_to_widen"])]
     wider = f" The end of the range of {' and '.join(v.name for v, _ in bounds)} limits the result: a wider range may hold a lower cost." if bounds else ""
     if not ENDED_BY_LIMIT.search(study.stop_reason) and best is not None and summary.steep_variables(study, best):
         return f"Perhaps. The search ended by its own rule: {study.stop_reason}. The cost still has a slope at the best design, so a finer search may gain."

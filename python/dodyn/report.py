@@ -550,7 +550,7 @@ def summary_part(study: Archive, model: Json | None) -> str:
     parts = [
         section("Answer", "".join(answer), class_="result"),
         section("How sure is it?", listed(sure)),
-        section("Is it worth continuing?", f"<p>{html.escape(checks.worth_continuing(study))}</p>"),
+        section("Is it worth continuing?", f"<p>{html.escape(checks.worth_continuing(study, model))}</p>"),
         section(f"Health: {passed} of {summary.plural(len(verdicts), 'check')} passed", doubtful + (f"<details><summary>checks that passed</summary>{items('ok')}</details>" if passed else "")),
     ]
     causes = checks.failures(study)

@@ -35,6 +35,9 @@ constexpr int synchronous_batch = 8;
 // The name of width() among the numbers of an iteration.
 constexpr const char* width_name = "designs_in_flight";
 
+// How the reason begins of a study that its limit ended.
+const std::string at_limit = "reached study.max-evaluations = ";
+
 // Rows that are read between two questions whether the run must end.
 constexpr std::size_t rows_between_looks = 1024;
 
@@ -123,7 +126,7 @@ Summary Study::summary(bool was_finished) const {
   all.end = end_;
   all.reason = reason_;
   all.was_finished = was_finished;
-  all.is_undecided = at_limit_ && end_ == End::finished;
+  all.is_undecided = end_ == End::finished && is_undecided(reason_);
   all.evaluated = evaluated_;
   all.restored = restored_;
   all.second = second_;
@@ -180,10 +183,7 @@ bool Study::stop(End end, std::string reason) {
   return false;
 }
 
-bool Study::reached_limit() {
-  at_limit_ = true;
-  return stop(End::finished, "reached study.max-evaluations = " + std::to_string(limit_));
-}
+bool Study::reached_limit() { return stop(End::finished, at_limit + std::to_string(limit_)); }
 
 bool Study::wanted() {
   if (const std::string reason = strategy_.stopped(); !reason.empty()) return stop(End::finished, reason);
@@ -766,6 +766,10 @@ void resolve(const surrogate::Named& named, const Settings& settings, const Eval
 }
 
 }  // namespace
+
+bool is_undecided(const std::string& reason) {
+  return reason.starts_with(at_limit) || reason.starts_with(surrogate::same_cost);
+}
 
 std::unique_ptr<surrogate::Strategy> make_strategy(const Settings& settings, const Evaluator& evaluator) {
   if (settings.variables.empty())

@@ -74,7 +74,7 @@ struct Summary {
   End end = End::finished;
   std::string reason;               // why the study ended
   bool was_finished = false;        // the archive held all of it already, with this very reason
-  bool is_undecided = false;        // ended by study.max-evaluations, before the strategy's own rule
+  bool is_undecided = false;        // as dodyn::study::is_undecided() has it
   int evaluated = 0, restored = 0;  // evaluations of this run, and of earlier ones
   int second = 0;                   // of this run's, those of designs that had one: started from a neighbour's motion
   std::map<Status, std::vector<std::int64_t>> unanswered;  // ids that another try may have an answer to
@@ -202,7 +202,6 @@ class Study {
   int evaluated_ = 0, restored_ = 0, second_ = 0;
   double started_ = 0, busy_seconds_ = 0, next_watch_ = 0;
   End end_ = End::finished;
-  bool at_limit_ = false;  // ended by study.max-evaluations
   std::string reason_;
   std::string interrupted_;               // why the run must end now
   bool answered_ = false;                 // some evaluation of this run was begun, whatever became of it
@@ -212,6 +211,10 @@ class Study {
   std::string trouble_;                   // of the attempts the last
   std::string given_up_;                  // why the machine's trouble ends the run
 };
+
+// Whether a study that ended for this reason, undisturbed, has left open which design is best: study.max-evaluations ended it before the
+// search's own rule, or no cost differed from another.
+bool is_undecided(const std::string& reason);
 
 // The strategy that the settings name. Throws ConfigError where it does not suit the free variables.
 // Where they leave it to the program (auto) it asks `evaluator` what there is to go by.

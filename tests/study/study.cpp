@@ -691,6 +691,18 @@ TEST_F(StudyTest, AsynchronousStudiesContinueOnAnotherNumberOfRanks) {
   }
 }
 
+// Costs that do not differ name no best design, so the study is not called finished: it was stopped.
+TEST_F(StudyTest, ASearchWithoutADifferenceIsUndecided) {
+  write("name = forrester\nnoise = 1e9\n[design]\nx.min = 0\nx.max = 1\n");
+  const Summary summary = run("same.h5", {"--strategy", "ego", "--study.max-evaluations", "200"});
+  EXPECT_TRUE(summary.reason.starts_with(surrogate::same_cost)) << summary.reason;
+  EXPECT_TRUE(summary.is_undecided);
+  write("name = forrester\n[design]\nx.min = 0\nx.max = 1\n");
+  EXPECT_TRUE(run("few.h5", {"--strategy", "ego", "--study.max-evaluations", "5"}).is_undecided);
+  const Summary found = run("found.h5", {"--strategy", "ego", "--study.max-evaluations", "80"});
+  EXPECT_FALSE(found.is_undecided) << found.reason;
+}
+
 TEST_F(StudyTest, TooManyFailuresEndTheStudy) {
   const Summary summary = run("a.h5", {"--strategy", "sweep", "--testfunction.fail-above", "0.3",
                                        "--study.failure-rate", "0.5", "--study.failure-rate-after", "5"});

@@ -139,6 +139,7 @@ TEST(Stopping, AConstantCostEndsAndIsSaidToBeOne) {
       *make_ego(square, {}), [](const VectorXd&) { return worth(3); }, 1, 100);
   EXPECT_LT(s.evaluations.size(), 60u);
   EXPECT_NE(s.stopped.find("the same wherever it was evaluated"), std::string::npos) << s.stopped;
+  EXPECT_TRUE(s.stopped.starts_with(same_cost)) << s.stopped;
   Random random(3);
   const Search noisy = search(
       *make_ego(square, {}),
@@ -150,6 +151,7 @@ TEST(Stopping, AConstantCostEndsAndIsSaidToBeOne) {
       1, 100);
   EXPECT_LT(noisy.evaluations.size(), 120u);
   EXPECT_NE(noisy.stopped.find("the same, within its standard errors"), std::string::npos) << noisy.stopped;
+  EXPECT_TRUE(noisy.stopped.starts_with(same_cost)) << noisy.stopped;
 }
 
 // The least cost lies where the feasible part ends.
