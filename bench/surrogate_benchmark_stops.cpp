@@ -2,7 +2,7 @@
 //
 //   build:  cmake --preset release -DDODYN_BENCH=ON && cmake --build --preset release --target surrogate_benchmark_stops
 //   run:    surrogate_benchmark_stops [--seeds 10] [--first-seed 0] [--only TEXT] [--strategy auto] [--gradient]
-//           [--aside] [--csv FILE] [--verbose] [--list | --serve]
+//           [--aside] [--budget N] [--ranks N] [--csv FILE] [--verbose] [--list | --serve]
 //
 // Every strategy runs with the defaults and the stop rule that `dodyn run` has: nothing is set but the seed, and
 // gradients or constraints where a problem has them. Each seed is another instance: the strategy's seed, and where the
@@ -16,6 +16,7 @@
 #include <cstdlib>
 #include <ctime>
 #include <fstream>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -28,7 +29,7 @@ namespace {
 using namespace dodyn::bench;
 using dodyn::Evaluation;
 using dodyn::Status;
-using dodyn::surrogate::Random;
+using namespace dodyn::surrogate;
 using Eigen::VectorXd;
 
 bool verbose = false;  // a line for each tell
@@ -44,16 +45,46 @@ double dominated(std::vector<Eigen::Vector2d> points) {
   return area;
 }
 
+// Evaluates a design as a study would.
+Evaluation evaluated(const Problem& p, const VectorXd& x, std::int64_t id, bool gradient, Random& noise) {
+  Evaluation e;
+  e.design = x;
+  e.id = id;
+  if (p.fails && p.fails(x)) {
+    e.status = Status::failed;
+    e.reason = "fails there";
+    return e;
+  }
+  e.status = Status::ok;
+  e.cost = p.f(x) + (p.noise > 0 ? p.noise * noise.normal() : 0);
+  e.metrics.resize(static_cast<Eigen::Index>(p.metrics.size()));
+  for (std::size_t k = 0; k < p.metrics.size(); ++k) e.metrics(static_cast<Eigen::Index>(k)) = p.metrics[k](x);
+  if (!gradient) return e;
+  e.gradient.resize(x.size());
+  for (Eigen::Index i = 0; i < x.size(); ++i) {
+    VectorXd up = x, down = x;
+    const double h = 1e-6 * (p.box[static_cast<std::size_t>(i)].upper - p.box[static_cast<std::size_t>(i)].lower);
+    up(i) += h, down(i) -= h;
+    e.gradient(i) = (p.f(up) - p.f(down)) / (2 * h);
+  }
+  return e;
+}
+
+bool solves(const Problem& p, const Evaluation& e, double allowed) {
+  return e.ok() && e.cost - p.minimum <= allowed && (e.metrics.size() == 0 || e.metrics.maxCoeff() <= 0);
+}
+
 struct Run {
   int evaluations = 0, reached = 0;  // in all; when solved (0: not)
   bool stopped = false;
   double half = 0, full = 0;        // hypervolume
   double slowest = 0, seconds = 0;  // of an ask, of all: processor time
   std::string reason;
+  double reached_at = 0, ended_at = 0;  // s, simulated
 };
 
-Run run(const Problem& p, const std::string& strategy_name, bool gradient, std::uint64_t seed) {
-  dodyn::surrogate::StrategyOptions choice;
+StrategyOptions options(const Problem& p, const std::string& strategy_name, bool gradient, std::uint64_t seed) {
+  StrategyOptions choice;
   choice.name = strategy_name;
   choice.ego.seed = choice.mesh_search.seed = choice.nlopt.seed = seed;
   choice.ego.gradient = choice.mesh_search.gradient = choice.spline.gradient = gradient;
@@ -64,6 +95,11 @@ Run run(const Problem& p, const std::string& strategy_name, bool gradient, std::
   else
     for (std::size_t k = 0; k < p.metrics.size(); ++k)
       choice.ego.constraints.push_back({"g" + std::to_string(k), static_cast<int>(k), 0, true});
+  return choice;
+}
+
+Run run(const Problem& p, const std::string& strategy_name, bool gradient, std::uint64_t seed) {
+  const StrategyOptions choice = options(p, strategy_name, gradient, seed);
   const auto strategy = dodyn::surrogate::make_strategy(choice, p.box);
   const double allowed = allowance(p);
   Random noise(5000 + seed);
@@ -83,33 +119,11 @@ Run run(const Problem& p, const std::string& strategy_name, bool gradient, std::
     }
     for (const VectorXd& x : designs) {
       if (out.evaluations >= p.budget) break;
-      Evaluation e;
-      e.design = x;
-      e.id = out.evaluations++;
-      if (p.fails && p.fails(x)) {
-        e.status = Status::failed;
-        e.reason = "fails there";
-        strategy->tell(last = e);
-        continue;
-      }
-      e.status = Status::ok;
-      e.cost = p.f(x) + (p.noise > 0 ? p.noise * noise.normal() : 0);
-      e.metrics.resize(static_cast<Eigen::Index>(p.metrics.size()));
-      for (std::size_t k = 0; k < p.metrics.size(); ++k) e.metrics(static_cast<Eigen::Index>(k)) = p.metrics[k](x);
-      if (gradient) {
-        e.gradient.resize(x.size());
-        for (Eigen::Index i = 0; i < x.size(); ++i) {
-          VectorXd up = x, down = x;
-          const double h = 1e-6 * (p.box[static_cast<std::size_t>(i)].upper - p.box[static_cast<std::size_t>(i)].lower);
-          up(i) += h, down(i) -= h;
-          e.gradient(i) = (p.f(up) - p.f(down)) / (2 * h);
-        }
-      }
+      const Evaluation e = evaluated(p, x, out.evaluations++, gradient, noise);
       if (p.two_objectives) {
         points.push_back({e.cost, e.metrics(0)});
         if (out.evaluations == p.budget / 2) out.half = dominated(points) / p.whole;
-      } else if (!out.reached && p.noise == 0 && e.cost - p.minimum <= allowed &&
-                 (e.metrics.size() == 0 || e.metrics.maxCoeff() <= 0)) {
+      } else if (!out.reached && p.noise == 0 && solves(p, e, allowed)) {
         out.reached = out.evaluations;
       }
       strategy->tell(last = e);
@@ -131,6 +145,42 @@ Run run(const Problem& p, const std::string& strategy_name, bool gradient, std::
     }
   }
   if (p.two_objectives) out.full = dominated(points) / p.whole;
+  return out;
+}
+
+// The same on `ranks` evaluators without batches, as an asynchronous study on ranks whose evaluations take 1 to 2 s (simulated).
+Run run_asynchronously(const Problem& p, const std::string& strategy_name, bool gradient, std::uint64_t seed,
+                       std::size_t ranks) {
+  StrategyOptions choice = options(p, strategy_name, gradient, seed);
+  const auto strategy = dodyn::surrogate::make_strategy(choice, p.box);
+  const double allowed = allowance(p);
+  Random noise(5000 + seed), durations(9000 + seed);
+  Run out;
+  std::multimap<double, Evaluation> running;  // by the time of their end
+  double now = 0;
+  int asked = 0;
+  while (out.evaluations < p.budget) {
+    while (running.size() < ranks && asked < p.budget && strategy->stopped().empty()) {
+      const auto designs =
+          strategy->ask(static_cast<int>(std::min(ranks - running.size(), std::size_t(p.budget - asked))));
+      if (designs.empty()) break;
+      for (const VectorXd& x : designs)
+        running.emplace(now + 1 + durations.uniform(), evaluated(p, x, asked++, gradient, noise));
+    }
+    if (running.empty()) {
+      out.stopped = true;
+      out.reason = strategy->stopped();
+      break;
+    }
+    now = running.begin()->first;
+    const Evaluation e = running.begin()->second;
+    running.erase(running.begin());
+    ++out.evaluations;
+    if (!out.reached && solves(p, e, allowed)) out.reached = out.evaluations, out.reached_at = now;
+    strategy->tell(e);
+    strategy->decide();
+  }
+  out.ended_at = now;
   return out;
 }
 
@@ -163,6 +213,7 @@ void serve(const Problem& p, std::uint64_t seed) {
 
 int main(int argc, char** argv) {
   int seeds = 10, first_seed = 0, budget = 0;
+  std::size_t ranks = 0;
   std::string only, strategy = "auto", csv;
   bool gradient = false, aside = false, serves = false, lists = false;
   for (int i = 1; i < argc; ++i) {
@@ -174,6 +225,8 @@ int main(int argc, char** argv) {
       first_seed = std::atoi(value().c_str());
     } else if (word == "--budget") {  // instead of each function's own
       budget = std::atoi(value().c_str());
+    } else if (word == "--ranks") {  // asynchronously, on so many
+      ranks = std::strtoul(value().c_str(), nullptr, 10);
     } else if (word == "--only") {
       only = value();
     } else if (word == "--strategy") {
@@ -205,20 +258,24 @@ int main(int argc, char** argv) {
   if (lists) return 0;
   std::ofstream file;
   if (!csv.empty()) file.open(csv, std::ios::app);
-  std::printf(
-      "| function | solved | wrong stops | evaluations until solved | at the stop | s per run | slowest ask |\n");
+  std::printf("| function | solved | wrong stops | evaluations until solved | at the stop | %s |\n",
+              ranks > 0 ? "solved after | ended after" : "s per run | slowest ask");
   std::printf("|---|---|---|---|---|---|---|\n");
   int runs = 0, wrong_in_all = 0;
   for (const Family& family : families()) {
     if (family.aside != aside || (!only.empty() && family.name.find(only) == std::string::npos)) continue;
     int solved = 0, wrong = 0;
     double slowest = 0, seconds = 0;
-    std::vector<double> until, at_stop, half, full;
+    std::vector<double> until, at_stop, half, full, reached_at, ended_at;
     for (int seed = first_seed; seed < first_seed + seeds; ++seed) {
       Random random(77777 + static_cast<std::uint64_t>(seed));
       Problem p = family.instance(random);
       if (budget > 0) p.budget = budget;
-      const Run r = run(p, strategy, gradient, static_cast<std::uint64_t>(seed));
+      if (ranks > 0 && p.two_objectives) continue;
+      const auto its_seed = static_cast<std::uint64_t>(seed);
+      const Run r =
+          ranks > 0 ? run_asynchronously(p, strategy, gradient, its_seed, ranks) : run(p, strategy, gradient, its_seed);
+      reached_at.push_back(r.reached ? r.reached_at : HUGE_VAL), ended_at.push_back(r.ended_at);
       solved += r.reached > 0;
       const bool wrong_stop = !p.two_objectives && r.stopped && r.reached == 0;
       wrong += wrong_stop;
@@ -233,7 +290,10 @@ int main(int argc, char** argv) {
              << std::endl;
     }
     wrong_in_all += wrong;
-    if (full.empty())
+    if (ranks > 0 && !reached_at.empty())
+      std::printf("| %s | %d of %d | %d | %g | %g (%zu) | %.1f s | %.1f s |\n", family.name.c_str(), solved, seeds,
+                  wrong, median(until), median(at_stop), at_stop.size(), median(reached_at), median(ended_at));
+    else if (full.empty())
       std::printf("| %s | %d of %d | %d | %g | %g (%zu) | %.2f | %.2f |\n", family.name.c_str(), solved, seeds, wrong,
                   median(until), median(at_stop), at_stop.size(), seconds / seeds, slowest);
     else

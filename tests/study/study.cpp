@@ -188,7 +188,7 @@ TEST_F(StudyTest, ArchivesWhatItDid) {
 }
 
 TEST_F(StudyTest, OrderAndNumberOfEvaluatorsDoNotMatter) {
-  for (const std::string strategy : {"spline", "sweep"}) {
+  for (const std::string strategy : {"spline", "sweep", "ego"}) {
     run(strategy + "1.h5", {"--strategy", strategy});
     for (const int n : {2, 3, 8, 64}) {
       const std::string archive = strategy + std::to_string(n) + ".h5";
