@@ -42,8 +42,13 @@ ExitCode check(const Invocation& call) {
   if (path.ends_with(".model") || systems::shipped_models().count(path)) return check_model(path, given.keys);
   const study::Problem problem = read_problem(given, study::Use::described);
   const Settings& settings = problem.settings;
-  const auto evaluator = study::make_evaluator(problem);
+  const auto evaluator = study::make_evaluator(problem, study::Use::described);
   for (const std::string& note : problem.notes) std::cerr << note << "\n";
+  try {
+    evaluator->concurrency();
+  } catch (const ConfigError& error) {
+    std::cerr << "note: here a run would be refused: " << error.what() << "; another machine or job may allow it\n";
+  }
   if (!settings.variables.empty()) study::make_strategy(settings, *evaluator);
   std::cout << report::settings_text(settings);
   if (settings.variables.empty()) std::cout << "\nno design variable is free: fit for solve, not for run\n";

@@ -72,7 +72,7 @@ ExitCode follow(const std::string& path) {
 report::Described described(const std::string& path) {
   if (!study::is_archive(path)) {
     const study::Problem problem = study::read_problem(path, {}, study::Use::described, false);
-    const auto evaluator = study::make_evaluator(problem);
+    const auto evaluator = study::make_evaluator(problem, study::Use::described);
     archive::Provenance provenance;
     study::add_files(problem.settings, *evaluator, provenance);
     return {path, study::identity_of(problem.settings, *evaluator).configuration(), provenance.files};

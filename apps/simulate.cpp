@@ -100,7 +100,7 @@ ExitCode simulate(const Invocation& call) {
     if (again) return simulated_again(path, given.keys, id);
     const study::Problem problem = read_problem(given, study::Use::described);
     const Settings& settings = problem.settings;
-    const auto evaluator = study::make_evaluator(problem);
+    const auto evaluator = study::make_evaluator(problem, study::Use::described);
     return from.empty() ? simulated_start(path, settings, *evaluator) : replay(path, from, id, settings, *evaluator);
   }();
   std::ofstream file;

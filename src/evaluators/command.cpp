@@ -193,7 +193,10 @@ class Command final : public Evaluator {
     return all;
   }
   Channels channels() const override { return {}; }
-  int concurrency() const override { return workers_; }
+  int concurrency() const override {
+    if (!mismatch_.empty()) throw ConfigError(mismatch_);
+    return workers_;
+  }
 
   std::vector<InputFile> input_files() const override {
     std::vector<InputFile> all;
@@ -309,36 +312,44 @@ class Command final : public Evaluator {
     return "; write $DODYN_STUDY/" + named.lexically_normal().string();
   }
 
-  // How a program of this evaluation is started, and on how many processors.
+  // How a program of this evaluation is started, and on how many processors. Refuses settings that no machine can satisfy, and
+  // notes the first that this one cannot.
   void find_processors() {
+    const auto note = [&](const char* key, const std::string& what) {
+      if (mismatch_.empty()) mismatch_ = settings_.error(key, what).what();
+    };
     if (!settings_.text("command.serve").empty())
       throw settings_.error("command.ranks",
                             "a program that stays (command.serve) places itself; allowed: command.run");
     for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"})
       if (number_in(name) > 1)
-        throw settings_.error(
-            "command.ranks",
-            "the programs take the processors, so start dodyn run alone, without mpirun; how many run at "
-            "once says study.workers");
+        note("command.ranks",
+             "the programs take the processors, so start dodyn run alone, without mpirun; how many run at "
+             "once says study.workers");
     ranks_ = settings_.integer("command.ranks");
     const bool slurm = std::getenv("SLURM_JOB_ID") != nullptr;
     launcher_ = settings_.text("command.launcher");
     if (launcher_ == "auto") launcher_ = slurm && in_path("srun") ? "srun" : "mpiexec";
     if (launcher_ == "srun" && !slurm)
-      throw settings_.error("command.launcher", "this is no Slurm job; allowed here: mpiexec, none");
+      note("command.launcher", "this is no Slurm job; allowed here: mpiexec, none");
+    const std::string hosts = settings_.text("command.hosts");
     try {
-      processors_ = shared_processors(settings_.text("command.hosts"), launcher_ == "mpiexec");
+      processors_ = shared_processors(hosts, launcher_ == "mpiexec");
     } catch (const std::exception& error) {
-      throw settings_.error(settings_.text("command.hosts").empty() ? "command.ranks" : "command.hosts", error.what());
+      if (!hosts.empty()) throw settings_.error("command.hosts", error.what());
+      return note("command.ranks", error.what());
     }
     const int room = processors_->room_for(ranks_);
-    if (room < 1 || workers_ > room)
-      throw settings_.error(
-          room < 1 ? "command.ranks" : "study.workers",
+    if (room < 1 || workers_ > room) {
+      const char* key = room < 1 ? "command.ranks" : "study.workers";
+      const std::string what =
           "of " + processors_->text() + " processors, " +
-              (room < 1 ? "fewer are available"
-                        : std::to_string(room) + " evaluations of " + std::to_string(ranks_) + " find room at once"));
-    if (workers_ == 0) workers_ = room;
+          (room < 1 ? "fewer are available"
+                    : std::to_string(room) + " evaluations of " + std::to_string(ranks_) + " find room at once");
+      if (!hosts.empty()) throw settings_.error(key, what);
+      note(key, what);
+    }
+    if (workers_ == 0) workers_ = std::max(1, room);
   }
 
   // srun finds processors that are free by itself, in this job; mpiexec is told the hosts, and binds processes where no other
@@ -598,6 +609,7 @@ class Command final : public Evaluator {
   int workers_ = 1, ranks_ = 1;  // of an evaluation
   std::string launcher_;
   std::shared_ptr<Processors> processors_;  // null: programs are started as they are
+  std::string mismatch_;                    // what this machine cannot do of that; empty: nothing
   mutable std::mutex mutex_;                // of the servers
   mutable std::vector<Served> servers_;     // that wait for a question
   mutable int servers_started_ = 0;

@@ -46,7 +46,7 @@ class Evaluator {
   virtual int parts() const { return 1; }
   virtual Outcome join(const Evaluation& asked, std::vector<Outcome> parts) const;
   // How many evaluations one process is to do at once: more than one where they are done by programs of their own, as
-  // study.workers says.
+  // study.workers says. Throws ConfigError if this machine or job cannot do that, although another one may.
   virtual int concurrency() const { return 1; }
   // Whether evaluations come with the gradient of their cost; `surrogate.strategy = auto` uses it then.
   virtual bool has_gradients() const { return false; }

@@ -214,8 +214,9 @@ Problem read_problem(const std::string& path, const std::vector<std::string>& wo
   return problem;
 }
 
-std::unique_ptr<evaluators::Evaluator> make_evaluator(const Problem& problem) {
+std::unique_ptr<evaluators::Evaluator> make_evaluator(const Problem& problem, Use use) {
   auto evaluator = evaluators::make_evaluator(problem.settings);
+  if (use != Use::described) evaluator->concurrency();  // throws where this machine cannot
   if (problem.archive.empty()) return evaluator;
   const auto from_command_line = [&](auto&& what) {
     return std::any_of(problem.settings.all.begin(), problem.settings.all.end(),

@@ -47,9 +47,9 @@ enum class Use {
 // to a temporary folder and used. Throws ConfigError: no archive; a program that an archive brings along, without `trusts`.
 Problem read_problem(const std::string& path, const std::vector<std::string>& words, Use use, bool trusts);
 
-// The evaluator of a problem. Throws ConfigError where a file that the archive does not hold is missing here, or is another
-// version.
-std::unique_ptr<evaluators::Evaluator> make_evaluator(const Problem& problem);
+// The evaluator of a problem. Throws ConfigError if a file that the archive does not hold is missing here or is another
+// version, and if this machine cannot do what is to be done.
+std::unique_ptr<evaluators::Evaluator> make_evaluator(const Problem& problem, Use use = Use::evaluated);
 
 // The files that the settings name, with their contents up to the archive's limit, into `provenance`.
 void add_files(const Settings& settings, const evaluators::Evaluator& evaluator, archive::Provenance& provenance);
