@@ -1,5 +1,8 @@
 // dodyn run: the whole study, alone or under mpirun. Rank 0 runs the loop and talks; the other ranks evaluate.
 #include <unistd.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 #include <algorithm>
 #include <atomic>
@@ -133,10 +136,13 @@ ExitCode lead(const Settings& settings, const evaluators::Evaluator& evaluator, 
     std::cerr << "dodyn: " << end.what() << "; stopped, the same command continues\n";
     return interrupted;
   }
-  study::Study& study = *opened;
   if (const std::string reason = strategy.reason(); !reason.empty()) std::cout << "strategy: " << reason << std::endl;
-  const study::Summary summary = again ? study.rerun(*again) : study.run();
+  const study::Summary summary = again ? opened->rerun(*again) : opened->run();
   line.end();
+  opened.reset();  // its rows are about to be read again
+#ifdef __GLIBC__
+  malloc_trim(0);  // the allocator would keep the memory of the study beside that of the rows
+#endif
   if (again && summary.was_finished) {
     std::cout << path << ": nothing to repeat: no evaluation failed, timed out or was lost\n";
     return finished;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <sstream>
 #include <stdexcept>
 
@@ -96,23 +97,29 @@ class Sweep final : public Strategy {
     }
     while (open_ < grid_.size() && grid_[open_].observed) ++open_;
     if (!e.ok() || !std::isfinite(e.cost)) return;
-    good_.push_back({e.id, e.cost, e.design});
-    if (best_ < 0 || e.cost < good_[best_].cost) best_ = static_cast<std::ptrdiff_t>(good_.size()) - 1;
+    good_.emplace_back(e.design[0], e.cost);
+    if (!best_ || e.cost < best_->cost) best_ = {e.id, e.cost, e.design};
+  }
+
+  void decide() override {
+    const auto told = good_.begin() + static_cast<std::ptrdiff_t>(sorted_);
+    std::sort(told, good_.end());
+    std::inplace_merge(good_.begin(), told, good_.end());
+    sorted_ = good_.size();
   }
 
   std::string stopped() const override {
     if (open_ < grid_.size()) return {};
     std::ostringstream out;
     out << "swept all " << grid_.size() << " points";
-    if (best_ < 0) {
+    if (!best_) {
       out << ", none with a usable cost";
       return out.str();
     }
-    const Good& b = good_[best_];
     out << ": best cost ";
     out.precision(9);
-    out << b.cost << " (evaluation " << b.id << ") at ";
-    out << place_of(variables_, b.design);
+    out << best_->cost << " (evaluation " << best_->id << ") at ";
+    out << place_of(variables_, best_->design);
     return out.str();
   }
 
@@ -121,13 +128,11 @@ class Sweep final : public Strategy {
     out.next = last_asked_;
     const std::string end = stopped();
     out.note = end.empty() ? note_ : end;
-    if (best_ < 0) return out;
-    out.best_cost = good_[best_].cost;
-    out.best_id = good_[best_].id;
+    if (!best_) return out;
+    out.best_cost = best_->cost;
+    out.best_id = best_->id;
     if (variables_.size() != 1 || grid_points < 2) return out;
-    std::vector<std::pair<double, double>> samples;
-    for (const Good& e : good_) samples.emplace_back(e.design[0], e.cost);
-    std::sort(samples.begin(), samples.end());
+    const auto& samples = good_;
     out.grid = Eigen::VectorXd::LinSpaced(grid_points, variables_[0].lower, variables_[0].upper);
     out.value = out.grid.unaryExpr([&](double x) {
       const auto right = std::lower_bound(samples.begin(), samples.end(), std::pair(x, -HUGE_VAL));
@@ -151,13 +156,14 @@ class Sweep final : public Strategy {
   std::vector<Variable> variables_;
   std::vector<GridPoint> grid_;  // in the order asked
   std::size_t open_ = 0;         // the first point not yet told
-  struct Good {
+  std::vector<std::pair<double, double>> good_;  // first variable and cost of evaluations with a usable cost
+  std::size_t sorted_ = 0;                       // as many of them are in order
+  struct Best {
     std::int64_t id;
     double cost;
     Eigen::VectorXd design;
   };
-  std::vector<Good> good_;
-  std::ptrdiff_t best_ = -1;  // in good_
+  std::optional<Best> best_;
   Eigen::VectorXd last_asked_;
   std::string note_;
 };

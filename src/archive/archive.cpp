@@ -82,6 +82,8 @@ Contents read_all(hid_t file, const std::string& path, const std::function<void(
   const bool merged = !contents.sources.empty();
   const Table evaluations = evaluation_table(layout, merged);
   const hsize_t rows = rows_inside(file, evaluations, size, evaluated);
+  contents.evaluations.reserve(rows);
+  contents.outcomes.reserve(rows);
   for_each_row(file, fields_of(evaluations, layout), rows, [&](const Block& block, hsize_t at, hsize_t row) {
     if (at == 0 && look) look();
     if (!fits_checksum(block, at)) damaged("the evaluation", row);

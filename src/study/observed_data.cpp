@@ -32,6 +32,7 @@ surrogate::ObservedData observed_data(const archive::Contents& contents) {
     surrogate::ObservedData observed{surrogate::DesignSpace(layout.variables, domains, "archive"),
                                      constraints_of(text("surrogate.constraints"), layout.metrics),
                                      std::move(objectives), text("surrogate.noise") == "true"};
+    observed.evaluations.reserve(contents.evaluations.size());
     for (const auto& [id, row] : archive::latest(contents))
       if (const Evaluation& e = contents.evaluations[row]; e.status != Status::lost) observed.evaluations.push_back(e);
     return observed;

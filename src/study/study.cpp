@@ -468,6 +468,7 @@ bool Study::restore_row(Evaluation row) {
   archived_ids_ = std::max(archived_ids_, row.id + 1);
   if (is_machine_trouble(row)) return false;
   if (row.status == Status::lost && ++lost_[row.id] < attempts_) return false;
+  for (std::string* text : {&row.host, &row.started}) std::exchange(*text, {});  // only the archive needs them
   if (evaluations_.contains(row.id)) {
     reevaluations_.push_back({evaluations_.size(), std::move(row)});
   } else {
