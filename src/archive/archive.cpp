@@ -99,7 +99,7 @@ Contents read_all(hid_t file, const std::string& path, const std::function<void(
 }  // namespace
 
 Contents read(const std::string& path, const std::function<void()>& look) {
-  return on(path, [&] { return read_all(open_to_read(path), path, look); });
+  return on(path, [&] { return read_all(open_to_read(path, false, look), path, look); });
 }
 
 Contents read_head(const std::string& path) {

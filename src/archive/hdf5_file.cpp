@@ -183,7 +183,7 @@ Handle create_file(const std::string& path) {
   return own(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, creation, access()), "cannot create");
 }
 
-Handle open_to_read(const std::string& path, bool alone) {
+Handle open_to_read(const std::string& path, bool alone, const std::function<void()>& look) {
   // Where somebody writes, a reader that meets half-written metadata tries again, waiting 1, 2, 4, ... ns: 24 times
   // take some 20 ms, the default of 100 would wait forever at a damaged file.
   const bool written = !alone && ::access((path + ".lock").c_str(), F_OK) == 0;
@@ -198,7 +198,7 @@ Handle open_to_read(const std::string& path, bool alone) {
   check_heaps(path);
   for (int attempt = 0;; ++attempt) {
     const auto before = stamp();
-    if (probe(path) == Condition::foreign && wait_for_others(path, patience_with_others)) {
+    if (probe(path) == Condition::foreign && wait_for_others(path, patience_with_others, look)) {
       const Handle list = access();
       const hbool_t yes = true;  // the property by which h5clear opens such a file; nothing is written here
       check(H5Pset(list, "clear_status_flags", &yes), "HDF5");

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -55,8 +56,9 @@ std::size_t stored_size(const std::string& path);
 
 Handle create_file(const std::string& path);  // replaces what is there; superblock 3, which SWMR needs
 // Any condition; where another program has the file open for writing, that is waited for some seconds (throws Busy).
-// `alone`: the caller holds the lock, nobody writes.
-Handle open_to_read(const std::string& path, bool alone = false);
+// `alone`: the caller holds the lock, nobody writes. `look` is called several times a second of that wait, and may end it by an
+// exception.
+Handle open_to_read(const std::string& path, bool alone = false, const std::function<void()>& look = {});
 Handle open_to_append(const std::string& path);  // as SWMR writer: a reader sees either the old or the new state
 
 // Makes sure that `bytes` more fit into the file, so that HDF5, which survives a failed write badly, never sees a full

@@ -65,13 +65,14 @@ AppendLock::~AppendLock() {
   ::close(descriptor_);
 }
 
-bool wait_for_others(const std::string& path, double seconds) {
+bool wait_for_others(const std::string& path, double seconds, const std::function<void()>& look) {
   using Clock = std::chrono::steady_clock;
   const auto latest = Clock::now() + std::chrono::duration<double>(seconds);
   while (marked_by_others(path)) {
     const std::string who = holder(path);
     if (who.empty()) return marked_by_others(path);
     if (Clock::now() >= latest) throw Busy("open for writing in another program (" + who + "); close it there");
+    if (look) look();
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
   }
   return false;

@@ -3,6 +3,7 @@
 // mark behind.
 #pragma once
 
+#include <functional>
 #include <string>
 
 namespace dodyn::archive {
@@ -16,8 +17,8 @@ bool marked_by_others(const std::string& path);
 std::string holder(const std::string& path);
 
 // Waits until no program has a file open that is marked so. Throws Busy, naming it, after `seconds`. Returns whether the
-// file still has the mark, left behind by a program that is gone.
-bool wait_for_others(const std::string& path, double seconds);
+// file still has the mark, left behind by a program that is gone. Calls look() several times a second, which may throw.
+bool wait_for_others(const std::string& path, double seconds, const std::function<void()>& look = {});
 
 // Keeps other programs from opening a file for writing by HDF5's own means while it is appended to: one that has looked at
 // the superblock before an append and marks it after would write back the length it saw, and what comes next would be

@@ -149,6 +149,27 @@ TEST(Ego, GivesUpWhereNothingEvaluates) {
   EXPECT_NE(s.stopped.find("no licence"), std::string::npos);
 }
 
+// The table of designs that were considered: the chosen one first, with the columns that are announced.
+TEST(Ego, DescribesTheDesignsThatItConsidered) {
+  const auto strategy = make_ego(square, {});
+  const auto columns = strategy->candidate_columns();
+  ASSERT_GE(columns.size(), 5u);
+  EXPECT_EQ((std::vector<std::string>{columns.begin(), columns.begin() + 5}),
+            (std::vector<std::string>{"a", "b", "rule", "score", "fresh"}));
+  search(*strategy, bowl, 1, 20);
+  const Iteration i = strategy->describe(0);
+  ASSERT_GE(i.candidates.rows(), 2);
+  ASSERT_EQ(i.candidates.cols(), static_cast<Eigen::Index>(columns.size()));
+  EXPECT_EQ(Eigen::VectorXd(i.candidates.row(0).head(2)), i.next);
+  for (Eigen::Index k = 0; k < i.candidates.rows(); ++k) {
+    const auto row = i.candidates.row(k);
+    EXPECT_TRUE(row(0) >= -1 && row(0) <= 3 && row(1) >= 10 && row(1) <= 30) << row;
+    EXPECT_TRUE(row(2) == std::round(row(2)) && row(2) >= 0 && row(2) <= 4) << row;
+    EXPECT_TRUE(std::isfinite(row(3))) << row;
+    EXPECT_TRUE(row(4) == 0 || row(4) == 1) << row;
+  }
+}
+
 TEST(Ego, KeepsConstraintsOnMetrics) {
   const Function f = [](const VectorXd& x) {
     Evaluation e = bowl(x);

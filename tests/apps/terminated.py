@@ -1,0 +1,132 @@
+"""SIGTERM while a large archive is read or written. Usage: terminated.py DODYN ROWS
+
+Each command that waits for an archive of ROWS rows gets the signal at several moments. Checked: it ends after less than a second of
+processor time, which other programs on the machine do not change; the archive stays as it was; nothing is left behind but the
+output's temporary file of a merge, which the next merge replaces; the run continues.
+"""
+import hashlib
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+import h5py
+
+DODYN, ROWS = os.path.abspath(sys.argv[1]), int(sys.argv[2])
+CONFIG = """[study]
+evaluator = testfunction
+max-evaluations = 100000000
+batch = 4096
+[surrogate]
+strategy = sweep
+points = {points}
+[design]
+x.min = 0
+x.max = 1
+"""
+INTERRUPTED = 3
+LONGEST = 1.0  # s of processor time from the signal to the end
+MOMENTS = (0.1, 0.35, 0.6, 0.85)  # of a command's processor time
+
+
+def processor_seconds(pid):
+    with open(f"/proc/{pid}/stat") as file:  # its own and of children that it waited for
+        fields = file.read().rsplit(")", 1)[1].split()
+    return sum(int(field) for field in fields[11:15]) / os.sysconf("SC_CLK_TCK")
+
+
+def start(words):
+    return subprocess.Popen([DODYN, *words], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+def whole(words):
+    """Processor seconds of the undisturbed command."""
+    run = start(words)
+    _, status, usage = os.wait4(run.pid, 0)
+    assert status == 0, (words, status)
+    return usage.ru_utime + usage.ru_stime
+
+
+def ended(words, after):
+    """Processor seconds from SIGTERM, which comes after as many, to the end, and the exit status; None if it had ended before."""
+    run = start(words)
+    while True:
+        time.sleep(0.005)
+        pid, status, _ = os.wait4(run.pid, os.WNOHANG)
+        if pid:
+            return None
+        if (used := processor_seconds(run.pid)) >= after:
+            break
+    run.send_signal(signal.SIGTERM)
+    limit = time.time() + 60
+    while not (answer := os.wait4(run.pid, os.WNOHANG))[0]:
+        assert time.time() < limit, (words, "does not end")
+        time.sleep(0.005)
+    return answer[2].ru_utime + answer[2].ru_stime - used, answer[1]
+
+
+def digest(path):
+    with open(path, "rb") as file:
+        return hashlib.sha256(file.read()).hexdigest()
+
+
+def main():
+    for name, points in (("rows", ROWS), ("ten", 10)):
+        with open(f"{name}.cfg", "w") as file:
+            file.write(CONFIG.format(points=points))
+        whole(["run", f"{name}.cfg"])
+    files = set(os.listdir("."))
+    for words in (["run", "rows.cfg"], ["show", "rows.h5"], ["show", "rows.h5", "--json"], ["show", "rows.h5", "--csv"],
+                  ["show", "rows.h5", "--verify"], ["repair", "rows.h5"],
+                  ["merge", "all.h5", "ten.h5", "rows.h5"], ["report", "rows.h5", "--output", "page.html"]):
+        seconds = whole(words)
+        for output in set(os.listdir(".")) - files:
+            os.unlink(output)
+        before = digest("rows.h5")
+        longest, signals = 0.0, 0
+        for moment in MOMENTS:
+            end = ended(words, moment * seconds)
+            if not end:
+                continue
+            signals += 1
+            longest = max(longest, end[0])
+            assert os.WIFSIGNALED(end[1]) or os.WEXITSTATUS(end[1]) in (0, INTERRUPTED), (words, end)
+            left = set(os.listdir(".")) - files - {"all.h5.tmp", "all.h5.lock", "rows.h5.lock"}
+            assert left <= {"all.h5", "page.html"}, (words, left)
+            if "all.h5" in left:  # it is whole as soon as it has its name
+                whole(["show", "all.h5", "--verify"])
+            for output in left:
+                os.unlink(output)
+            if words[0] != "run":
+                assert digest("rows.h5") == before, words
+        print(f"{' '.join(words)}: {seconds:.1f} s, {signals} signals, longest {longest:.2f} s", flush=True)
+        assert longest < LONGEST, (words, longest)
+        assert signals >= 2, words
+        whole(words)  # what a signal left is in no one's way
+        for output in set(os.listdir(".")) - files:
+            os.unlink(output)
+    # while rows are written: all that were there stay, and the run continues
+    os.unlink("rows.h5")
+    cut = ended(["run", "rows.cfg"], 0.3)
+    assert cut and cut[0] < LONGEST and os.WEXITSTATUS(cut[1]) == INTERRUPTED, cut
+    whole(["run", "rows.cfg"])
+    shown = subprocess.run([DODYN, "show", "rows.h5", "--csv"], capture_output=True, text=True, check=True).stdout
+    assert len(shown.splitlines()) == ROWS + 1, len(shown.splitlines())
+    # while another program has the archive open for writing, for which a start waits 10 s
+    with h5py.File("rows.h5", "r+"):
+        run = start(["run", "rows.cfg"])
+        time.sleep(3)
+        assert run.poll() is None, run.returncode
+        run.send_signal(signal.SIGTERM)
+        began = time.time()
+        # on a machine that is very busy it may not have begun to listen
+        assert run.wait(timeout=60) in (INTERRUPTED, -signal.SIGTERM), run.returncode
+        assert time.time() - began < 5, time.time() - began
+
+
+with tempfile.TemporaryDirectory(prefix="dodyn-terminated-") as directory:
+    os.chdir(directory)
+    main()
+    os.chdir("/")
