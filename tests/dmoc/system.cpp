@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 
 #include "gaits.hpp"
@@ -109,6 +110,53 @@ TEST(System, MomentumAndEnergyAreThoseOfTheHandWrittenLagrangian) {
     const auto expected = variational::continuous(biped, q, v);
     EXPECT_LE((value(*momentum, z) - expected.momentum).norm(), 1e-12 * (1.0 + expected.momentum.norm()));
     EXPECT_NEAR(value(*energy, z)(0), expected.energy, 1e-12 * (1.0 + std::abs(expected.energy)));
+  }
+}
+
+// A rotor in space, of walkers (in angles) and of motions (in directors): m/2 (its way over the interval)^2/h of the action, and
+// m/2 (its pace)^2 of the energy.
+TEST(System, ARotorInSpaceAddsItsEnergy) {
+  const std::string flying =
+      "[model]\nname = flying\ndimension = 3\ngravity = 9.81\n[link body]\nparent = ground\njoint = spatial XYZ\nmass "
+      "= "
+      "2\ninertia = 0.1, 0.2, 0.3\nend = 0.1, 0.2, 0.3\n[link stance_knee]\nparent = body\njoint = revolute y\nmass = "
+      "1\ninertia = 0.01, 0.02, 0.03\ncentre = 0.3, 0, 0\nend = 0.5, 0, 0\n[link swing_knee]\nparent = "
+      "stance_knee\njoint = revolute z\nmass = 1\ninertia = 0.01, 0.02, 0.03\ncentre = 0.3, 0, 0\n";
+  const double mass = 0.02, h = 0.03, gear = 9.0;
+  std::mt19937_64 random(7);
+  std::uniform_real_distribution<double> uniform(-0.5, 0.5);
+  for (const bool directors : {false, true}) {
+    const std::string text = directors ? flying : systems::model_text("spatial-biped");
+    const auto made = [&](const std::string& more) {
+      systems::Model model = systems::read_model(text + more, "rotor", false);
+      auto numbers = model.evaluate<Coefficient>({}).numbers;
+      return std::pair(std::make_shared<const System>(std::move(model), directors), std::move(numbers));
+    };
+    const auto [with, numbers] = made("[rotor motor]\nplace = 9*swing_knee + stance_knee\nmass = 0.02\n");
+    const auto [without, fewer] = made("");
+    const auto& names = with->structure().coordinate_names;
+    const auto at = [&](const char* name) { return std::find(names.begin(), names.end(), name) - names.begin(); };
+    const Eigen::Index swing = at("swing_knee"), stance = at("stance_knee");
+    const int n = with->n();
+    ASSERT_LT(std::max(swing, stance), n);
+    const std::vector<Reference> references(directors ? 2 : 0, with->no_reference());
+    const Element one = element(with->pinned({}).action, numbers, {h}, references),
+                  other = element(without->pinned({}).action, fewer, {h}, references);
+    for (int trial = 0; trial < 5; ++trial) {
+      Eigen::VectorXd z(2 * n), expected = Eigen::VectorXd::Zero(2 * n);
+      for (double& x : z) x = uniform(random);
+      const double way = gear * (z(n + swing) - z(swing)) + z(n + stance) - z(stance), push = mass * way / h;
+      expected(swing) = -gear * push;
+      expected(stance) = -push;
+      expected(n + swing) = gear * push;
+      expected(n + stance) = push;
+      const Eigen::VectorXd added = value(*one, z) - value(*other, z);
+      EXPECT_LE((added - expected).norm(), 1e-10 * expected.norm()) << directors;
+      const double pace = gear * z(n + swing) + z(n + stance);
+      EXPECT_NEAR(value(*element(with->energy(), numbers), z)(0) - value(*element(without->energy(), fewer), z)(0),
+                  0.5 * mass * pace * pace, 1e-10)
+          << directors;
+    }
   }
 }
 

@@ -322,6 +322,33 @@ TEST(GaitEvaluator, ATextWhoseOptimumFoldsAKneeIsNotOk) {
       << outcome.evaluation.reason;
 }
 
+// No joint is faster than its [joint-limit] allows, in the plane and in space, and where its ends of ranges are freed, too.
+TEST(GaitEvaluator, JointsAreNoFasterThanTheirLimit) {
+  for (const char* walker : {"planar-biped", "spatial-biped"}) {
+    const bool plane = walker[0] == 'p';
+    const auto found = [&](const std::string& limit) {
+      const std::string path = testing::TempDir() + "gait-speed";
+      std::ofstream(path + ".model") << systems::model_text(walker) << limit;
+      std::ofstream(path + ".cfg") << "[study]\nevaluator = gait\n[design]\nknee = 0.45\n[gait]\nmodel = "
+                                      "gait-speed.model\njoint-limits = none\nintervals = 16\ninitial-guesses = 1\n"
+                                      "shifts = 0\naccuracy = 0\nvalidity-check = warn\n";
+      const auto evaluator = make_evaluator(read_settings(path + ".cfg", {}));
+      const Outcome outcome = evaluator->evaluate(evaluators::task());
+      EXPECT_EQ(outcome.evaluation.status, Status::ok) << walker << ": " << outcome.evaluation.reason;
+      const auto &t = channel(*evaluator, outcome, "t"), &q = channel(*evaluator, outcome, "q");
+      double fastest = 0.0;  // of the last coordinate, the swing knee's or hip's
+      for (Eigen::Index k = 0; k + 1 < q.rows(); ++k)
+        fastest = std::max(fastest, std::abs(q(k + 1, q.cols() - 1) - q(k, q.cols() - 1)) / (t(k + 1, 0) - t(k, 0)));
+      return std::pair(outcome.evaluation.cost, fastest);
+    };
+    const auto free = found("");
+    const double speed = 0.8 * free.second;
+    const auto limited = found("[joint-limit fast]\ncoordinate = swing_knee\nspeed = " + std::to_string(speed) + "\n");
+    EXPECT_NEAR(limited.second, speed, 1e-5) << walker;
+    if (plane) EXPECT_GT(limited.first, free.first) << walker;
+  }
+}
+
 // The source's walker keeps to the ranges of its text unless it is set free, which is cheaper and no walk.
 TEST(GaitEvaluator, JointsKeepToTheRangesOfTheModelOrAreFree) {
   const auto found = [](const std::string& ranges) {

@@ -5,6 +5,7 @@
 #include <fstream>
 
 #include "evaluators/evaluator.hpp"
+#include "evaluators/motion/design.hpp"
 #include "whole.hpp"
 
 namespace dodyn::evaluators::test_motion {
@@ -141,6 +142,107 @@ TEST(Motion, CostsAndConstraintsMayBeExpressions) {
   EXPECT_GT(outcome.evaluation.cost, 1.001 * built_in);
   const auto& q = outcome.trajectory.values[1];
   for (Eigen::Index k = 0; k + 1 < q.rows(); ++k) EXPECT_LE((q(k + 1, 0) - q(k, 0)) / 0.1, 1.2 + 1e-7);
+}
+
+// A study of a model's text, for designs of its own.
+Settings written(const std::string& model, const std::string& text) {
+  const std::string name = testing::UnitTest::GetInstance()->current_test_info()->name();
+  const std::filesystem::path folder = std::filesystem::path(testing::TempDir()) / ("motion-own-" + name);
+  std::filesystem::create_directories(folder);
+  std::ofstream(folder / "own.model") << model;
+  std::ofstream(folder / "study.cfg") << "[study]\nevaluator = motion\n[motion]\nmodel = own.model\n" << text;
+  return read_settings((folder / "study.cfg").string(), {});
+}
+
+// A range that ends at -a is the mirror image of one that begins at a, and so are the initial guesses in them.
+TEST(Motion, GuessesInARangeOfOneEndAreMirrored) {
+  const auto guesses = [](const std::string& range) {
+    const MotionDesigns designs(written(slider + "[joint-limit s]\ncoordinate = s\n" + range + "\n",
+                                        "[phase only]\nintervals = 20\nduration = 1\n[initial-state]\nrate(s) = 0\n"
+                                        "[goal]\nrate(s) = 0\n[cost]\nsquared-control = 1\n"));
+    std::vector<Eigen::MatrixXd> all;
+    for (int number = 0; number < 6; ++number) all.push_back(designs.initial_guess(Eigen::VectorXd(0), 5, number).q[0]);
+    return all;
+  };
+  for (const double a : {0.3, 0.5, 0.6, 2.0}) {
+    const auto above = guesses("from = " + std::to_string(a)), below = guesses("to = " + std::to_string(-a));
+    for (std::size_t i = 0; i < above.size(); i += 2) {  // straight ways with detours of the same size
+      EXPECT_NEAR(below[i](0, 0), -above[i](0, 0), 1e-12) << a;
+      EXPECT_NEAR(below[i](10, 0) - below[i](0, 0), above[i](10, 0) - above[i](0, 0), 1e-12) << a;
+      EXPECT_GT(std::abs(below[i](10, 0) - below[i](0, 0)), 1e-4) << a;
+    }
+    for (std::size_t i = 1; i < above.size(); i += 2) {  // large ones, which stay in the range
+      EXPECT_LE(below[i].maxCoeff(), -a) << a;
+      EXPECT_GE(above[i].minCoeff(), a) << a;
+    }
+  }
+}
+
+TEST(Motion, APlaceThatEndsBeforeItBeginsIsRefused) {
+  const std::string text =
+      "[phase only]\nintervals = 4\nduration = 1\n[initial-state]\nbox = pose 0.2..-0.2 0\n[goal]\nbox = pose 1 0\n"
+      "[cost]\neffort = 1\n";
+  const std::string box =
+      "[model]\nname = box\ndimension = 2\ngravity = 0\n[link box]\nparent = ground\njoint = planar\ncoordinates = x, y, a\n"
+      "[shape box]\nlink = box\nbox = 0.1, 0.1\ndensity = 100\n[actuator push]\nlink = box\nforce = 1, 0\n";
+  try {
+    make_evaluator(written(box, text));
+    ADD_FAILURE();
+  } catch (const ConfigError& error) {
+    EXPECT_NE(std::string(error.what()).find("the place 0.2..-0.2 ends before it begins; allowed: A..B"),
+              std::string::npos)
+        << error.what();
+  }
+}
+
+// From rest to rest over d in T, no faster than v: t = 3/2 (T - d/v) with a force that falls to zero, steadily on, and as long
+// to brake; 4/3 v^2/t in all. A plan on K intervals tends to it.
+TEST(Motion, ASpeedLimitHasItsClosedForm) {
+  const double d = 1.0, T = 1.0, v = 1.2, exact = 4.0 / 3.0 * v * v / (1.5 * (T - d / v));
+  for (const std::string dimension : {"2", "3"}) {
+    std::string model = slider + "[joint-limit s]\ncoordinate = s\nspeed = 1.2\n";
+    model.replace(model.find("dimension = 2"), 13, "dimension = " + dimension);
+    if (dimension == "3") model.replace(model.find("mass = mass"), 11, "mass = mass\ninertia = 1, 1, 1");
+    const auto found = [&](int intervals, const std::string& duration) {
+      const auto evaluator = make_evaluator(
+          written(model, "initial-guesses = 1\n[phase only]\nintervals = " + std::to_string(intervals) +
+                             "\nduration = " + duration +
+                             "\n[initial-state]\ns = 0\nrate(s) = 0\n[goal]\ns = 1\nrate(s) = 0\n[cost]\n"
+                             "squared-control = 0.5\n"));
+      const Outcome outcome = evaluator->evaluate(task({}));
+      EXPECT_EQ(outcome.evaluation.status, Status::ok) << outcome.evaluation.reason;
+      const auto &t = channel(*evaluator, outcome, "t"), &q = channel(*evaluator, outcome, "q");
+      double fastest = 0.0;
+      for (Eigen::Index k = 0; k + 1 < q.rows(); ++k)
+        fastest = std::max(fastest, (q(k + 1, 0) - q(k, 0)) / (t(k + 1, 0) - t(k, 0)));
+      EXPECT_NEAR(fastest, v, 1e-7);
+      return outcome.evaluation.cost;
+    };
+    const double coarse = found(20, "1"), fine = found(40, "1");
+    EXPECT_NEAR(fine, exact, 0.01 * exact) << dimension;
+    EXPECT_LT(std::abs(fine - exact), 0.5 * std::abs(coarse - exact)) << dimension;
+    EXPECT_NEAR(found(20, "0.5 .. 1"), coarse, 1e-6 * coarse) << dimension;  // a duration that is an unknown
+  }
+}
+
+// A rotor behind a gear is a mass more, m + ratio^2 rotor, in the plane and in space; so are the derivatives.
+TEST(Motion, ARotorInSpaceWeighsInByItsGear) {
+  for (const std::string dimension : {"2", "3"}) {
+    std::string model = slider + "[rotor motor]\nplace = 20*s\nmass = 0.01\n";
+    model.replace(model.find("dimension = 2"), 13, "dimension = " + dimension);
+    if (dimension == "3") model.replace(model.find("mass = mass"), 11, "mass = mass\ninertia = 1, 1, 1");
+    const auto settings =
+        written(model,
+                "initial-guesses = 1\n[phase only]\nintervals = 10\nduration = 1\n[initial-state]\ns = 0\nrate(s) = 0\n"
+                "[goal]\ns = 1\nrate(s) = 0\n[cost]\nsquared-control = 0.5\n[design]\nmass.min = 0.5\nmass.max = 2\n");
+    const auto evaluator = make_evaluator(settings);
+    const Outcome outcome = evaluator->evaluate(task({1.3}));
+    ASSERT_EQ(outcome.evaluation.status, Status::ok) << outcome.evaluation.reason;
+    const double m = 1.3 + 400 * 0.01, cost = m * m * 6.0 / (1.0 - 0.01);
+    EXPECT_NEAR(outcome.evaluation.cost, cost, 1e-8 * cost) << dimension;
+    EXPECT_NEAR(outcome.evaluation.gradient(0), 2.0 * cost / m, 1e-6 * cost) << dimension;
+    EXPECT_LE(metric(*evaluator, outcome, "end_error"), 1e-6) << dimension;
+  }
 }
 
 class Hopper : public testing::Test {

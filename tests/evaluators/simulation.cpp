@@ -90,6 +90,26 @@ TEST_F(Simulations, SlidingBoxStopsWhereFrictionSays) {
   }
 }
 
+// Pushed by F for ever, a body of m ends at its limit and F/c more, with the damper c = 2 m/t of stops, t = 5 ms.
+TEST_F(Simulations, ACoordinateIsNoFasterThanItsLimit) {
+  for (const bool plane : {true, false}) {
+    const std::string model =
+        std::string("[model]\ndimension = ") + (plane ? "2" : "3") +
+        "\ngravity = 0\n[link box]\nparent = ground\njoint = " +
+        (plane ? "planar\ncoordinates = x, y, a\n" : "spatial XYZ\ncoordinates = x, y, z, a, b, c\n") +
+        "[shape box]\nlink = box\nbox = 0.2, 0.2" + (plane ? "" : ", 0.2") +
+        "\nmass = 4\n[force push]\ncoordinate = x\nforce = 5\n[joint-limit fast]\ncoordinate = "
+        "x\nspeed = 0.4\n";
+    write("pushed.model", model);
+    const auto pushed = evaluator(
+        "[study]\nevaluator = simulation\n[simulation]\nmodel = pushed.model\nend = 2 s\nstep = 1 ms\n"
+        "[initial-state]\nx = 0\n[cost]\ncost = rate(x)\n");
+    const Outcome outcome = whole(*pushed, task());
+    ASSERT_TRUE(outcome.evaluation.ok()) << outcome.evaluation.reason;
+    EXPECT_NEAR(outcome.evaluation.cost, 0.4 + 5.0 * 0.005 / (2.0 * 4.0), 1e-4) << plane;  // 2.5 m/s without it
+  }
+}
+
 TEST_F(Simulations, BoxIsAtRestWhenFrictionHasStoppedIt) {
   const auto slide =
       evaluator(std::string(sliding) + "[outcome stopped]\nwhen = has_touched and resting\ndwell = 0.1\n");

@@ -46,6 +46,18 @@ systems::Model walker_model(const std::string& text, const std::string& name) {
   return model;
 }
 
+// Takes the ends of ranges from the model. Limits of speed stay.
+void free_joints(systems::Model& model) {
+  auto& ranges = model.structure.ranges;
+  for (std::size_t i = ranges.size(); i-- > 0;) {
+    ranges[i].from.reset();
+    ranges[i].to.reset();
+    if (ranges[i].speed) continue;
+    ranges.erase(ranges.begin() + static_cast<std::ptrdiff_t>(i));
+    model.range_lines.erase(model.range_lines.begin() + static_cast<std::ptrdiff_t>(i));
+  }
+}
+
 // An entry of [parameters].
 Expression parsed(const CustomEntry& entry) {
   const bool motion =
@@ -190,7 +202,7 @@ void GaitDesigns::read_model() {
   text_ = text_of(settings_);
   systems::Model model = walker_model(text_, model_);
   if (model.structure.actuators.empty()) model.fail(0, "no [actuator NAME], so it cannot walk");
-  if (settings_.text("gait.joint-limits") == "none") model.structure.ranges.clear();
+  if (settings_.text("gait.joint-limits") == "none") free_joints(model);
   check_dimensions(settings_, model);
   walker_ = std::make_shared<const dmoc::Walker>(std::move(model));
   if (!from_file_) return;

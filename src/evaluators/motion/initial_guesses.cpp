@@ -16,6 +16,8 @@ namespace {
 // Of every second guess: detours up to this many times larger than the others', and harmonics beside the first two.
 constexpr double largest_detour = 10.0;
 constexpr int more_harmonics = 3;
+// How far guesses go into a range that has one end, m or rad.
+constexpr double open_range = 1.0;
 
 // Moves where a periodic motion begins and ends until the end, as the exchange sees it, is `ahead` of where it begins:
 // Gauss-Newton steps, of the end alone first and then the least ones of both. `begins`, `ends`: which coordinates may move.
@@ -56,9 +58,11 @@ MotionPath MotionDesigns::path(const Eigen::VectorXd& design, std::uint64_t seed
   Eigen::VectorXd first = Eigen::VectorXd::Zero(n), size = Eigen::VectorXd::Constant(n, 0.3);
   for (const auto& range : tree.ranges) {
     if (!range.from && !range.to) continue;
-    const double from = range.from ? range.from->value : -0.5, to = range.to ? range.to->value : from + 1.0;
-    first(range.coordinate) = std::clamp(0.0, from + 0.1 * (to - from), to - 0.1 * (to - from));
-    size(range.coordinate) = 0.2 * (to - from);
+    const double reach = range.from && range.to ? range.to->value - range.from->value : open_range;
+    double& middle = first(range.coordinate) = 0.0;
+    if (range.from) middle = std::max(middle, range.from->value + 0.1 * reach);
+    if (range.to) middle = std::min(middle, range.to->value - 0.1 * reach);
+    size(range.coordinate) = 0.2 * reach;
   }
   for (const Given& g : guess_) first(g.coordinate) = evaluated(g.value, all).value;
   place(start_places_, start_, all, first);
@@ -204,9 +208,11 @@ MotionPath MotionDesigns::path(const Eigen::VectorXd& design, std::uint64_t seed
         q.row(k) = row.transpose();
       }
     }
-    for (const auto& range : tree.ranges)
-      if (large && range.from && range.to)
-        q.col(range.coordinate) = q.col(range.coordinate).cwiseMax(range.from->value).cwiseMin(range.to->value);
+    for (const auto& range : tree.ranges) {
+      if (!large) break;
+      if (range.from) q.col(range.coordinate) = q.col(range.coordinate).cwiseMax(range.from->value);
+      if (range.to) q.col(range.coordinate) = q.col(range.coordinate).cwiseMin(range.to->value);
+    }
     path.q.push_back(std::move(q));
     for (const int c : moving[i]) passed[static_cast<std::size_t>(c)] += path.duration[i];
   }

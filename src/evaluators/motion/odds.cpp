@@ -46,6 +46,15 @@ MotionDesigns::Postures MotionDesigns::postures(const Values& values) const {
   for (const bool end : {false, true}) {
     const auto& placements = end ? goal_places_ : start_places_;
     const auto& given = end ? goal_ : start_;
+    for (const Placement& p : placements)
+      for (const auto& range : pose_of(p, evaluate, tree.dimension).place)
+        if (found.odds.empty() && range && range->first.value > range->second.value)
+          found.odds = p.source + formatted(": the place %g..%g ends before it begins; allowed: A..B, A at most B",
+                                            range->first.value, range->second.value);
+    if (!found.odds.empty()) {
+      found.at = {q, q};
+      return found;
+    }
     std::vector<std::string> sources;  // of the residuals
     const auto residual = [&](const Eigen::VectorXd& at) {
       std::vector<double> all;
