@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "dmoc/attitudes.hpp"
+#include "dmoc/clearance.hpp"
 #include "dmoc/link_rows.hpp"
 #include "dmoc/separation.hpp"
 #include "measure.hpp"
@@ -289,7 +290,7 @@ Answer answer(const Family& f, int guess, bool with_facets) {
   Answer found{false, solution.objective, cpu_seconds() - begin};
   if (solution.status != nlp::SolveStatus::solved) return found;
   const double sag = 0.5 * bar.norm() * turn_limit * turn_limit / 8;
-  found.valid = dmoc::clearance(p.motion, solution.x, {{1, 0, 0.0, {}}}, 20).between > -sag;
+  found.valid = dmoc::clearance(p.motion, solution.x, {{1, 0, 0.0, {}}}).least > -sag;
   return found;
 }
 

@@ -4,9 +4,15 @@
 //   |a|^2 = 1,   a.x - b >= margin/2 at the corners x of one part, a.y - b <= -margin/2 at those y of the other,
 //
 // at both ends of the interval. So the parts are apart at nodes, and between them up to the sag of the arcs that corners
-// go on (add_turn_limit()). It is smooth, where a distance is not, and exact where parts touch.
+// go on (add_turn_limit()). It is smooth, where a distance is not, and exact where parts touch. Parts that touch on schedule
+// and move on together have a plane per node instead, which goes from node to node as they do:
+//
+//   a_k.x_k - b_k >= margin/2,   a_k.y_k - b_k <= -margin/2,   a_k.a_{k+1} >= cos(plane_turn)
+//
+// Between nodes it is exact up to |a_{k+1} - a_k| |x_{k+1} - x_k|/4. clearance() (clearance.hpp) judges both.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,11 +25,20 @@ struct PartPair {
   Coefficient margin = 0.0;
   // Intervals at whose first or last node the parts stand or touch closer than that: (phase, interval) -> margin
   std::vector<std::pair<std::pair<int, int>, Coefficient>> nearer = {};
+  // One plane an interval, at both its ends, stops parts that touch and move on together. Of these parts each node has a plane of
+  // its own, which turns by at most this from node to node, rad.
+  std::optional<double> plane_turn = {};
+  const Coefficient& margin_in(int phase, int interval) const {
+    const Coefficient* margin_there = &margin;
+    for (const auto& [where, less] : nearer)
+      if (where == std::pair{phase, interval}) margin_there = &less;
+    return *margin_there;
+  }
 };
 
 struct Plane {
-  int phase = 0, interval = 0, pair = 0;
-  int first = 0;  // its normal, [dimension], then its offset
+  int phase = 0, interval = 0, pair = 0;  // of planes that turn the node
+  int first = 0;                          // its normal, [dimension], then its offset
 };
 
 class SeparatingPlanes {
@@ -53,19 +68,11 @@ class SeparatingPlanes {
   int variables_ = 0;
 };
 
-// How near parts come, by the hyperplane program: signed, overlap is negative, m.
-struct Clearance {
-  double at_nodes = 0.0, between = 0.0;  // least; `between`: on a mesh `finer` times finer
-  int pair = -1;                         // that misses its margin most, on the finer mesh,
-  double short_by = 0.0, time = 0.0;  // by how much, m (below 0: none misses it), and s since the start of the motion
-};
-Clearance clearance(const MotionProblem& problem, const Eigen::VectorXd& x, const std::vector<PartPair>& pairs,
-                    int finer);
 // Of one posture: q, [n], about these references. Distances of the pairs, [pairs]
 std::vector<double> gaps(const System& system, const std::vector<double>& numbers, const Reference& reference,
                          const Eigen::VectorXd& q, const std::vector<PartPair>& pairs);
 
-// "shape of link" of a part.
+// "shape of link" of a part, or the link alone where both have that name.
 std::string part_name(const System& system, int shape);
 
 }  // namespace dodyn::dmoc

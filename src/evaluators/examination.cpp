@@ -15,6 +15,8 @@ namespace {
 constexpr double usual_exertion = 10.0;
 // Ranges of coordinates are taken to be at least this, m or rad: the reference of an actuator whose coordinate rests.
 constexpr double least_range = 0.1;
+// An overlap of parts between nodes that is worth a sentence, of the thinner one's width.
+constexpr double suspicious_overlap = 0.001;
 // Postures of a motion at which weight and inertia are taken.
 constexpr Eigen::Index postures = 9;
 
@@ -42,9 +44,11 @@ std::vector<Finding> examine(const Examined& m) {
   find(m.scrape > 0.1 * m.foot_way, suspicious,
        formatted("a foot scrapes along the ground: %.2f m of its way of %.2f m are lower than %g mm", m.scrape,
                  m.foot_way, 1e3 * dmoc::scrape_height));
-  find(m.overlap > 0.01, impossible, formatted("parts overlap by %.3g mm between time steps", 1e3 * m.overlap));
-  find(m.overlap > 1e-4 && m.overlap <= 0.01, suspicious,
-       formatted("parts overlap by %.3g mm between time steps", 1e3 * m.overlap));
+  find(m.overlap > overlap_limit, unresolved,
+       formatted("%s, %.2g %% of the thinner one's width; more intervals or a smaller max-rotation resolve it",
+                 m.overlap_text.c_str(), 100.0 * m.overlap));
+  find(m.overlap > suspicious_overlap && m.overlap <= overlap_limit, suspicious,
+       formatted("%s, %.2g %% of the thinner one's width", m.overlap_text.c_str(), 100.0 * m.overlap));
   find(turn > 60.0, unresolved, formatted("a joint turns by %.0f degrees in one time step", turn));
   find(balance > 0.2 * m.work, unresolved, formatted("work and losses differ by %.3g J of %.3g J", balance, m.work));
   if (const auto& [allowed, tracked, intervals, evaluator] = m.accuracy; allowed > 0.0)

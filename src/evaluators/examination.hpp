@@ -28,20 +28,24 @@ struct Exertion {
   bool has_cost = true;    // whether the cost depends on it
 };
 
+// Parts may miss their margin between nodes by this much of the width of the thinner one: the mesh is refined beyond.
+inline constexpr double overlap_limit = 0.01;
+
 // Quantities of a motion that are examined. Not a number: the quantity does not apply.
 struct Examined {
   double smallest_knee_flexion = not_a_number, largest_knee_flexion = not_a_number;  // rad
   double pull = not_a_number;  // largest force with which the ground would have to pull a foot, N
   bool pulls_at_touch_down = false;
-  int close_legs = 0, wrong_sides = 0;        // time steps
-  double scuff = not_a_number;                // of a foot under the ground, m
-  double scrape = not_a_number;               // way of a foot nearer than dmoc::scrape_height to the ground, m
-  double foot_way = not_a_number;             // whole way of that foot, m
-  double overlap = not_a_number;              // of parts that keep clear, between nodes, m
-  double turn = not_a_number;                 // of a coordinate in one time step, rad
-  double work = not_a_number;                 // absolute, J
-  double balance = not_a_number;              // work less change of energy and losses, J
-  double lift = not_a_number;                 // of a walker's foot, m
+  int close_legs = 0, wrong_sides = 0;  // time steps
+  double scuff = not_a_number;          // of a foot under the ground, m
+  double scrape = not_a_number;         // way of a foot nearer than dmoc::scrape_height to the ground, m
+  double foot_way = not_a_number;       // whole way of that foot, m
+  double overlap = not_a_number;        // how far parts miss the margin that they are to keep, of the thinner's width,
+  std::string overlap_text = {};        // and in words
+  double turn = not_a_number;           // of a coordinate in one time step, rad
+  double work = not_a_number;           // absolute, J
+  double balance = not_a_number;        // work less change of energy and losses, J
+  double lift = not_a_number;           // of a walker's foot, m
   double spike = 0.0, largest_control = 0.0;  // of a control over both neighbouring time steps'; N or N m
   std::vector<Exertion> exertions = {};
   struct Accuracy {

@@ -9,7 +9,7 @@ Refinement refine(const MeshLimits& limits, Meshed motion, const std::function<s
   while (done.count < limits.refinements) {
     const bool settled = limits.tolerance <= 0.0 || (done.count > 0 && std::abs(done.change) <= limits.tolerance);
     const bool accurate = limits.accuracy <= 0.0 || !(motion.tracked > limits.accuracy);
-    if (settled && accurate) break;
+    if (settled && accurate && !motion.overlaps) break;
     const double before = motion.cost;
     done.failure = finer(motion);
     if (!done.failure.empty()) break;

@@ -1,4 +1,5 @@
-// Refines the mesh of a motion or gait: intervals are halved until the motion is accurate and its cost has settled.
+// Refines the mesh of a motion or gait: intervals are halved until the motion is accurate, its parts keep clear and its cost has
+// settled.
 #pragma once
 
 #include <functional>
@@ -15,6 +16,7 @@ struct MeshLimits {
 // A motion on a mesh.
 struct Meshed {
   double cost = 0.0, tracked = 0.0;
+  bool overlaps = false;  // parts between its nodes, beyond what is allowed
 };
 
 struct Refinement {

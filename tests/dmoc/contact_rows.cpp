@@ -6,6 +6,7 @@
 #include <Eigen/Geometry>
 #include <algorithm>
 
+#include "dmoc/clearance.hpp"
 #include "dmoc/penalty.hpp"
 #include "dmoc/separation.hpp"
 #include "rows.hpp"
@@ -404,6 +405,55 @@ TEST(SeparatingPlanes, RowsAreTheHeightsOfCornersOverAPlane) {
   }
 }
 
+// Parts that touch on schedule have a plane per node, which turns by no more than it may from the node before.
+TEST(SeparatingPlanes, PlanesOfNodesTurnWithTheParts) {
+  MotionProblem problem = problem_of(two_bars);
+  Phase phase;
+  phase.name = "flight";
+  phase.intervals = 2;
+  problem.add_phase(std::move(phase));
+  problem.transcribe();
+  SeparatingPlanes separation(problem, {{0, 1, 0.06, {{{0, 1}, Coefficient(0.02)}}, 0.4}});
+  auto& nlp = problem.problem();
+  nlp.finish();
+  VectorXd x = some_point(nlp);
+  const VectorXd c = rows_at(nlp, x);
+  ASSERT_EQ(separation.planes().size(), 3u);
+  ASSERT_EQ(separation.rows().size(), 6u);
+  const auto normal = [&](int node) {
+    return Vector2d(x.segment<2>(separation.planes()[static_cast<std::size_t>(node)].first));
+  };
+  for (int node = 0; node <= 2; ++node) {
+    const double half = node == 0 ? 0.03 : 0.01, b = x(separation.planes()[static_cast<std::size_t>(node)].first + 2);
+    for (const bool other : {false, true}) {
+      const auto& [of, first, count] = separation.rows()[static_cast<std::size_t>(2 * node + other)];
+      EXPECT_EQ(of, node);
+      std::vector<double> expected;
+      for (const auto& r : corners(x.segment<3>(problem.index(0).theta(node) + 3 * other)))
+        expected.push_back(normal(node).dot(r) - b);
+      expected = sorted(expected);
+      const auto found = sorted({c.begin() + first, c.begin() + first + count});
+      ASSERT_EQ(count, 4);
+      for (std::size_t k = 0; k < 4; ++k) EXPECT_NEAR(found[k], expected[k], 1e-14);
+      EXPECT_EQ(nlp.constraint_lower(first), other ? -nlp::infinity : half);
+      EXPECT_EQ(nlp.constraint_upper(first), other ? -half : nlp::infinity);
+      if (node == 0 || !other) continue;
+      EXPECT_NEAR(c(first + count), normal(node - 1).dot(normal(node)), 1e-14);
+      EXPECT_NEAR(nlp.constraint_lower(first + count), std::cos(0.4), 1e-15);
+      EXPECT_EQ(nlp.constraint_upper(first + count), nlp::infinity);
+    }
+  }
+  // and a guess has them between the parts at every node
+  x.setZero();
+  for (int k = 0; k <= 2; ++k) x(problem.index(0).theta(k) + 1) = 0.25 + 0.1 * k;
+  separation.fill(problem, x);
+  for (int node = 0; node <= 2; ++node) {
+    EXPECT_LE((normal(node) - Vector2d::UnitY()).norm(), 1e-12);
+    EXPECT_NEAR(x(separation.planes()[static_cast<std::size_t>(node)].first + 2), 0.5 * (0.15 + 0.1 * node + 0.1),
+                1e-12);
+  }
+}
+
 // Parallel bars that part: their planes lie between them, and the distances are those of their sides.
 TEST(SeparatingPlanes, PlanesOfAMotionLieBetweenTheParts) {
   MotionProblem problem = problem_of(two_bars);
@@ -422,10 +472,10 @@ TEST(SeparatingPlanes, PlanesOfAMotionLieBetweenTheParts) {
     EXPECT_LE((x.segment<2>(first) - Vector2d::UnitY()).norm(), 1e-12);
     EXPECT_NEAR(x(first + 2), 0.5 * (0.15 + 0.1 * k + 0.1), 1e-12);
   }
-  const Clearance all = clearance(problem, x, separation.pairs(), 4);
+  const Clearance all = clearance(problem, x, separation.pairs());
   EXPECT_NEAR(all.at_nodes, 0.05, 1e-12);
-  EXPECT_NEAR(all.between, 0.05, 1e-12);
-  EXPECT_NEAR(all.short_by, 0.01, 1e-12);
+  EXPECT_NEAR(all.least, 0.05, 1e-12);
+  EXPECT_NEAR(all.missing, 0.01, 1e-12);
   EXPECT_EQ(all.pair, 0);
   EXPECT_EQ(all.time, 0.0);
   const auto numbers = autodiff::values_of(problem.numbers());

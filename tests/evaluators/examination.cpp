@@ -27,6 +27,7 @@ Examined plain_walk() {
   walk.work = 10.0;
   walk.balance = 0.0;
   walk.lift = 0.1;
+  walk.overlap_text = "green and wall overlap";
   walk.largest_control = 20.0;
   return walk;
 }
@@ -47,8 +48,8 @@ TEST(Examination, WhatIsSuspiciousIsSaidAndBeyondLimitsRefused) {
       {&Examined::scuff, 0.0009, 0.0011, suspicious, "0.0011 m under the ground between time steps"},
       {&Examined::scuff, 0.0, 0.011, impossible, "0.011 m under the ground"},
       {&Examined::scrape, 0.09, 0.11, suspicious, "0.11 m of its way of 1.00 m are lower than 1 mm"},
-      {&Examined::overlap, 9e-5, 1.1e-4, suspicious, "overlap by 0.11 mm between time steps"},
-      {&Examined::overlap, 0.0, 0.017, impossible, "overlap by 17 mm between time steps"},
+      {&Examined::overlap, 9e-4, 1.1e-3, suspicious, "green and wall overlap, 0.11 % of the thinner one's width"},
+      {&Examined::overlap, 0.0, 0.014, unresolved, "green and wall overlap, 1.4 % of the thinner one's width"},
       {&Examined::turn, 19 * degree, 21 * degree, suspicious, "turns by 21 degrees"},
       {&Examined::turn, 0.0, 61 * degree, unresolved, "turns by 61 degrees"},
       {&Examined::balance, -0.49, -0.51, suspicious, "differ by 0.51 J of 10 J"},

@@ -325,7 +325,6 @@ TEST(GaitEvaluator, ATextWhoseOptimumFoldsAKneeIsNotOk) {
 // No joint is faster than its [joint-limit] allows, in the plane and in space, and where its ends of ranges are freed, too.
 TEST(GaitEvaluator, JointsAreNoFasterThanTheirLimit) {
   for (const char* walker : {"planar-biped", "spatial-biped"}) {
-    const bool plane = walker[0] == 'p';
     const auto found = [&](const std::string& limit) {
       const std::string path = testing::TempDir() + "gait-speed";
       std::ofstream(path + ".model") << systems::model_text(walker) << limit;
@@ -339,13 +338,12 @@ TEST(GaitEvaluator, JointsAreNoFasterThanTheirLimit) {
       double fastest = 0.0;  // of the last coordinate, the swing knee's or hip's
       for (Eigen::Index k = 0; k + 1 < q.rows(); ++k)
         fastest = std::max(fastest, std::abs(q(k + 1, q.cols() - 1) - q(k, q.cols() - 1)) / (t(k + 1, 0) - t(k, 0)));
-      return std::pair(outcome.evaluation.cost, fastest);
+      return fastest;
     };
-    const auto free = found("");
-    const double speed = 0.8 * free.second;
-    const auto limited = found("[joint-limit fast]\ncoordinate = swing_knee\nspeed = " + std::to_string(speed) + "\n");
-    EXPECT_NEAR(limited.second, speed, 1e-5) << walker;
-    if (plane) EXPECT_GT(limited.first, free.first) << walker;
+    const double speed = 0.8 * found("");
+    const double limited =
+        found("[joint-limit fast]\ncoordinate = swing_knee\nspeed = " + std::to_string(speed) + "\n");
+    EXPECT_NEAR(limited, speed, 1e-5) << walker;
   }
 }
 

@@ -93,18 +93,32 @@ bool MotionDesigns::placed(const std::vector<Placement>& all, const std::vector<
   return of(one) == of(other);
 }
 
+std::vector<std::pair<int, int>> MotionDesigns::part_pairs(const Clear& clear) const {
+  const auto& shapes = system_->model().shapes;
+  std::vector<std::pair<int, int>> all;
+  for (std::size_t i = 0; i < shapes.size(); ++i)
+    for (std::size_t j = 0; j < shapes.size(); ++j)
+      if (shapes[i].link == clear.one && shapes[j].link == clear.other)
+        all.emplace_back(static_cast<int>(i), static_cast<int>(j));
+  return all;
+}
+
+// A pair of parts in the order of pairs().
+std::string MotionDesigns::pair_name(std::size_t pair) const {
+  std::vector<std::pair<int, int>> all;
+  for (const Clear& clear : clear_)
+    for (const auto& one : part_pairs(clear)) all.push_back(one);
+  return part_name(*system_, all.at(pair).first) + " and " + part_name(*system_, all.at(pair).second);
+}
+
 std::vector<dmoc::PartPair> MotionDesigns::pairs(const Eigen::VectorXd& design) const {
   const Values all = values(design);
-  const auto& shapes = system_->model().shapes;
   const std::vector<double> numbers = autodiff::values_of(all.model.numbers);
   const auto [first, last] = postures(all).at;
   std::vector<dmoc::PartPair> pairs;
   for (const Clear& clear : clear_) {
     std::vector<dmoc::PartPair> these;
-    for (std::size_t i = 0; i < shapes.size(); ++i)
-      for (std::size_t j = 0; j < shapes.size(); ++j)
-        if (shapes[i].link == clear.one && shapes[j].link == clear.other)
-          these.push_back({static_cast<int>(i), static_cast<int>(j), evaluated(clear.margin, all), {}});
+    for (const auto& [one, other] : part_pairs(clear)) these.push_back({one, other, evaluated(clear.margin, all), {}});
     for (const bool end : {false, true}) {
       if (!placed(end ? goal_places_ : start_places_, end ? goal_ : start_, clear.one, clear.other)) continue;
       const auto gaps = dmoc::gaps(*system_, numbers, system_->no_reference(), end ? last : first, these);
@@ -123,10 +137,17 @@ std::vector<dmoc::PartPair> MotionDesigns::pairs(const Eigen::VectorXd& design) 
       if (c.stays && c.phase + 2 < static_cast<int>(phases_.size())) beside.emplace_back(c.phase + 2, 0);
       for (auto& pair : these)
         for (const auto& where : beside) pair.nearer.emplace_back(where, dmoc::Coefficient(-contact_slack));
+      if (both_move(c) && keys_.node_planes)
+        for (auto& pair : these) pair.plane_turn = evaluated(turn_, all).value;
     }
     pairs.insert(pairs.end(), these.begin(), these.end());
   }
   return pairs;
+}
+
+bool MotionDesigns::both_move(const Contact& contact) const {
+  const auto [one, other] = links_of(contact);
+  return !system_->coordinates_of(one).empty() && !system_->coordinates_of(other).empty();
 }
 
 std::string MotionDesigns::overlap(const Values& values, const Eigen::VectorXd& design) const {

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "dmoc/clearance.hpp"
 #include "dmoc/edge_pair.hpp"
 #include "dmoc/separation.hpp"
 #include "dmoc/worst_row.hpp"
@@ -114,6 +115,8 @@ class MotionDescription {
   virtual void refer(MotionPath& path, const Eigen::VectorXd& design) const;
   // Unknowns along a path, with its controls or none.
   Eigen::VectorXd start(const TranscribedMotion& planned, const MotionPath& path) const;
+  // Guesses near a motion, about no reference, in which another corner touches: one for each contact and corner.
+  virtual std::vector<MotionPath> with_other_corners(const MotionPath&, const Eigen::VectorXd&) const { return {}; }
   // Steps in which bodies are grown from small ones.
   virtual int grow() const { return 0; }
   // nlp::Options::push of cold starts, and nlp::Options::barrier of motions brought to another mesh or bent in time; 0: usual.
@@ -126,6 +129,7 @@ class MotionDescription {
     const SolvedMotion& solved;
     const dmoc::Motion& motion;
     const Trajectory& trajectory;
+    dmoc::Clearance clearance = {};  // of the pairs that keep clear
   };
   virtual std::vector<Measure> measures(const Seen* seen) const = 0;
   // Examines the motion on the mesh that `trajectory` has.

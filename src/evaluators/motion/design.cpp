@@ -110,6 +110,15 @@ const KeyTable<MotionKeys>& motion_keys() {
                     "contact simulation"})
           .add("contact", &M::penalty, {{"schedule", false}, {"penalty", true}},
                {.description = "contacts happen at their nodes, by an impulse, or push by an energy of overlap"})
+          .add("contact-corners", &M::corners, {{"search", true}, {"lowest", false}},
+               {.description =
+                    "of a contact of a shape: each other corner is tried near the best motion, on a coarse mesh, "
+                    "or the one that is lowest in the initial guess touches"})
+          .add("contact-planes", &M::node_planes, {{"interval", false}, {"node", true}},
+               {.description =
+                    "of [avoid] between two bodies that touch on schedule and both move: a separating plane per "
+                    "interval, which stops bodies that move on together, or per node, which fewer initial "
+                    "guesses solve"})
           .add("contact-stiffness", &M::stiffness,
                {.unit = "N/m",
                 .description = "of a contact by penalty: C of the energy C/2 overlap^2 of every corner",

@@ -28,6 +28,8 @@ struct MotionKeys {
   int steps = 1;
   bool simulated = false;  // the first guess
   bool penalty = false;
+  bool corners = true;                    // other corners than that which touches are tried
+  bool node_planes = false;               // between two bodies that touch and both move
   double stiffness = 20.0, width = 1e-4;  // N/m, m
 };
 const KeyTable<MotionKeys>& motion_keys();
@@ -77,6 +79,7 @@ class MotionDesigns final : public MotionDescription {
   // Restitution and friction of a contact; what sticks without a limit has an infinite one.
   std::pair<double, double> bounce(const Contact& contact, const Eigen::VectorXd& design) const;
   bool keeps_clear() const { return !clear_.empty(); }
+  std::string pair_name(std::size_t pair) const;
 
   std::string section() const override { return "motion"; }
   const std::string& text() const override { return text_; }
@@ -91,6 +94,7 @@ class MotionDesigns final : public MotionDescription {
   TranscribedMotion plan(const Eigen::VectorXd& design, const MotionPath& path, double size = 1.0) const override;
   MotionPath initial_guess(const Eigen::VectorXd& design, std::uint64_t seed, int number) const override;
   void refer(MotionPath& path, const Eigen::VectorXd& design) const override;
+  std::vector<MotionPath> with_other_corners(const MotionPath& path, const Eigen::VectorXd& design) const override;
   int grow() const override { return grow_; }
   std::vector<Measure> measures(const Seen* seen) const override;
   Examined examined(const Eigen::VectorXd& design, const Trajectory& trajectory, const MetricOf& metric) const override;
@@ -118,6 +122,10 @@ class MotionDesigns final : public MotionDescription {
     systems::Values<Coefficient> model;
     std::vector<std::pair<std::string, Coefficient>> motion;  // [parameters], weight
   };
+  struct Clear {
+    int one = 0, other = 0;  // links
+    Expression margin;
+  };
   void read_parameters();
   void read_phases();
   void read_ends();
@@ -140,6 +148,7 @@ class MotionDesigns final : public MotionDescription {
   // Replaces the path of undriven bodies by that of a contact simulation, which throws them from the initial state.
   void let_go(MotionPath& path, const Eigen::VectorXd& design) const;
   std::pair<int, int> links_of(const Contact& contact) const;
+  bool both_move(const Contact& contact) const;
   // Makes the contacts a part of the system, as energies of overlap.
   void penalise();
   // Moves a posture so that the contact's point, or the lowest corner, touches.
@@ -147,7 +156,10 @@ class MotionDesigns final : public MotionDescription {
   // Phases, what joins them and what is given of their ends, transcribed; and what those rows ask for.
   void lay_out(dmoc::MotionProblem& problem, const Values& all, const MotionPath& path) const;
   void name_ends(TranscribedMotion& planned) const;
+  // Turns a posture until this corner is clearly the lowest, and slides it to where that touches. Returns whether it could.
+  bool bring_down(const Contact& contact, int corner, const Values& values, Eigen::VectorXd& q) const;
   void add_contacts(TranscribedMotion& planned, const Values& values, const MotionPath& path) const;
+  std::vector<std::pair<int, int>> part_pairs(const Clear& clear) const;  // shapes
   bool placed(const std::vector<Placement>& all, const std::vector<Given>& given, int one, int other) const;
   // The posture that the start, a way point or the goal asks for, from another one on: [n], about no reference.
   void place(const std::vector<Placement>& placements, const std::vector<Given>& given, const Values& values,
@@ -194,10 +206,6 @@ class MotionDesigns final : public MotionDescription {
     std::vector<Given> given;
   };
   std::vector<Waypoint> ways_;
-  struct Clear {
-    int one = 0, other = 0;  // links
-    Expression margin;
-  };
   std::vector<Clear> clear_;
   std::vector<Contact> contacts_;
   double stiffness_ = 0.0;

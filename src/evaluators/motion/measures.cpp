@@ -161,7 +161,11 @@ std::vector<Measure> MotionDesigns::measures(const Seen* seen) const {
   };
   for (std::size_t i = 0; i < phases_.size(); ++i)
     all.push_back({{"duration_" + phases_[i].name, "s", "of the phase"}, seen ? totals.durations[i] : not_a_number});
-  for (const Contact& contact : contacts_) {
+  std::vector<Touching> touched(contacts_.size());
+  if (seen && stiffness_ == 0.0)
+    touched = path_of(seen->solved.planned.problem, seen->solved.solution.x, seen->design).touching;
+  for (std::size_t i = 0; i < contacts_.size(); ++i) {
+    const Contact& contact = contacts_[i];
     double when = not_a_number, depth = not_a_number;
     if (seen && stiffness_ > 0.0) {
       Eigen::Index deepest = 0;
@@ -175,22 +179,35 @@ std::vector<Measure> MotionDesigns::measures(const Seen* seen) const {
         {{"contact_" + contact.name, "s", stiffness_ > 0.0 ? "when it overlaps most" : "when it touches"}, when});
     if (stiffness_ > 0.0)
       all.push_back({{"overlap_" + contact.name, "m", "how deep it overlaps then; apart: below 0"}, depth});
+    else if (contact.part >= 0 && !contact.edges)
+      all.push_back({{"corner_" + contact.name, "1", "corner of the shape that touches, counted from 0"},
+                     static_cast<double>(touched[i].corner)});
   }
   if (!keeps_clear()) return all;
-  dmoc::Clearance clear;
-  const auto* solved = seen ? &seen->solved : nullptr;
-  if (solved)
-    clear = dmoc::clearance(solved->planned.problem, solved->solution.x, solved->planned.separation.pairs(), 20);
+  const dmoc::Clearance clear = seen ? seen->clearance : dmoc::Clearance{};
   all.push_back({{"clearance_at_nodes", "m", "least distance of parts that keep clear of each other; overlap: below 0"},
                  clear.at_nodes});
-  all.push_back({{"clearance", "m", "the same on a mesh twenty times finer"}, clear.between});
+  all.push_back({{"clearance", "m", "the same between nodes too: they are proven to be no nearer"}, clear.least});
+  all.push_back(
+      {{"clearance_pair", "1",
+        "pair of parts that misses its margin by the largest share of the thinner one's width, counted from 0 "
+        "in the order of [avoid] and of the shapes"},
+       static_cast<double>(clear.pair)});
+  all.push_back({{"clearance_time", "s", "when it does"}, clear.time});
+  all.push_back(
+      {{"clearance_missing", "m", "by how much at most; below 0: it keeps more than its margin"}, clear.missing});
+  all.push_back({{"clearance_share", "1", "the same of the thinner one's width"}, clear.share});
   return all;
 }
 
 Examined MotionDesigns::examined(const Eigen::VectorXd& design, const Trajectory& trajectory,
                                  const MetricOf& metric) const {
   Examined m;
-  if (keeps_clear()) m.overlap = -metric("clearance");
+  if (keeps_clear() && metric("clearance_pair") >= 0.0) {
+    m.overlap = metric("clearance_share");
+    m.overlap_text = dmoc::missing_text(*system_, pairs(design)[static_cast<std::size_t>(metric("clearance_pair"))],
+                                        metric("clearance_missing"), metric("clearance_time"));
+  }
   if (trajectory.empty()) return m;
   const auto tree = system_->model().tree<double>(plain(design).numbers);
   using C = MotionChannel;
@@ -260,11 +277,16 @@ std::string MotionDesigns::report(const MetricOf& metric) const {
   for (const Phase& phase : phases_)
     s += formatted("  [phase %s] lasts %.5g s, on %d intervals\n", phase.name.c_str(), metric("duration_" + phase.name),
                    phase.intervals);
-  for (const Contact& contact : contacts_)
+  for (const Contact& contact : contacts_) {
     s += stiffness_ > 0.0
-             ? formatted("  [contact %s] overlaps by %.4g mm at %.4g s\n", contact.name.c_str(),
+             ? formatted("  [contact %s] overlaps by %.4g mm at %.4g s", contact.name.c_str(),
                          1e3 * metric("overlap_" + contact.name), metric("contact_" + contact.name))
-             : formatted("  [contact %s] touches at %.6g s\n", contact.name.c_str(), metric("contact_" + contact.name));
+             : formatted("  [contact %s] touches at %.6g s", contact.name.c_str(), metric("contact_" + contact.name));
+    if (stiffness_ == 0.0 && contact.part >= 0 && !contact.edges)
+      s += formatted(" by corner %.0f of %s", metric("corner_" + contact.name),
+                     system_->model().shapes[static_cast<std::size_t>(contact.part)].name.c_str());
+    s += "\n";
+  }
   s += formatted("  largest control %.4g; integral of squared controls %.5g; absolute work %.5g J\n",
                  metric("max_control"), metric("squared_control"), metric("absolute_work"));
   s += formatted("  events lose %.4g J\n", metric("impact_loss"));
@@ -272,8 +294,9 @@ std::string MotionDesigns::report(const MetricOf& metric) const {
     s += normal >= -1e-6 ? formatted("  what is held is pushed with at least %.4g N\n", normal)
                          : formatted("  what is held would have to be pulled with %.4g N\n", -normal);
   if (keeps_clear())
-    s += formatted("  parts keep %.4g mm clear at nodes, %.4g mm on a mesh twenty times finer\n",
-                   1e3 * metric("clearance_at_nodes"), 1e3 * metric("clearance"));
+    s += formatted("  parts keep %.4g mm clear at nodes, %.4g mm everywhere; nearest to their margin: %s at %.4g s\n",
+                   1e3 * metric("clearance_at_nodes"), 1e3 * metric("clearance"),
+                   pair_name(static_cast<std::size_t>(metric("clearance_pair"))).c_str(), metric("clearance_time"));
   return s;
 }
 

@@ -40,7 +40,7 @@ class MotionEvaluator final : public Evaluator {
   std::string details() const override { return times_text(times_); }
 
  private:
-  int optima_rows() const { return search_.guesses + 2; }  // and that of a parent, and one found by bending
+  int optima_rows() const { return search_.guesses + 2; }  // and that of a parent, and one found near another
   std::size_t optima_channel() const { return channels().size() - 1; }
   // Columns of the archive: the description's, then those of every motion. Null: their names alone.
   std::vector<Measure> measures(const MotionDescription::Seen* seen, const FoundMotion* found) const;
@@ -96,7 +96,9 @@ std::vector<Measure> MotionEvaluator::measures(const MotionDescription::Seen* se
   add("iterations", "1", "iterations of the solver, all starts together", [&] { return found->iterations; });
   add("guesses", "1", "initial guesses tried", [&] { return found->tried; });
   add("guesses_solved", "1", "starts that ended at a first-order optimal point", [&] { return found->solved; });
-  add("best_start", "1", "start of the best one: 0, 1, ... cold, -1 from the trajectory of the parent",
+  add("best_start", "1",
+      "start of the best one: 0, 1, ... cold, -1 from the trajectory of the parent, -2 near another motion, by another "
+      "corner that touches",
       [&] { return found->best_start; });
   add("optima", "1", "distinct ones that the starts ended at", [&] { return found->optima.size(); });
   add("intervals", "1", "time steps of the mesh that the cost is of, all phases together",
@@ -148,7 +150,7 @@ Outcome MotionEvaluator::evaluate(const Task& task) const {
   if (e.status == Status::ok)
     e.gradient = found.best->planned.problem.problem().design_gradient(solution.x, solution.multipliers,
                                                                        static_cast<int>(e.design.size()));
-  const MotionDescription::Seen seen{e.design, *found.best, found.motion, found.trajectory};
+  const MotionDescription::Seen seen{e.design, *found.best, found.motion, found.trajectory, found.clearance};
   e.metrics.resize(static_cast<Eigen::Index>(metrics_.size()));
   Eigen::Index at = 0;
   for (const Measure& measure : measures(&seen, &found)) e.metrics(at++) = measure.value;
@@ -260,6 +262,8 @@ std::string MotionEvaluator::report(const Outcome& outcome) const {
                    metric("intervals"), metric("refinement_change"));
   s += optima_text(outcome.trajectory.empty() ? Eigen::MatrixXd() : outcome.trajectory.values[optima_channel()],
                    metric("guesses"), metric("guesses_solved"), "of coordinates");
+  if (metric("best_start") == start_by_corner)
+    s += "  the best one was found near another motion: another corner touches\n";
   s += description_->report(metric);
   s += formatted("  the difference scheme, re-solved forward from the first node, reproduces the coordinates to %.1e\n",
                  metric("reintegration_error"));

@@ -117,6 +117,11 @@ std::string times_text(const SolveTimes& times) {
 
 namespace {
 
+// Of a mesh on which other corners are tried: intervals of a phase, iterations; and how many of the motions found there are
+// re-solved.
+constexpr int fewest_intervals = 3, corner_iterations = 150;
+constexpr std::size_t corners_refined = 2;
+
 bool is_solved(const SolvedMotion& m) { return m.solution.status == SolveStatus::solved; }
 
 bool better(const SolvedMotion& a, const SolvedMotion& b) {
@@ -169,6 +174,7 @@ class Search {
     else
       from_cold_guesses();
     if (found_.solved > 0) bend();
+    if (found_.solved > 0) try_corners();
     if (found_.ends[static_cast<std::size_t>(SolveStatus::infeasible)] < found_.tried) look();
     if (found_.solved > 0) refine();
     found_.out_of_time = out_of_time();
@@ -226,13 +232,15 @@ class Search {
   MotionPath path_about_none(const SolvedMotion& motion) const {
     return study_->path_about_none(motion.planned.problem, motion.solution.x);
   }
-  // From a motion on another mesh of the same phases.
-  SolvedMotion brought_to(const MotionDescription& mesh, const SolvedMotion& motion) {
+  // A path on another mesh of the same phases.
+  static MotionPath resampled(const MotionDescription& mesh, const MotionPath& path) {
     const auto phases = mesh.outline();
-    const auto resampled = [&](const dmoc::Sampled& phase, std::size_t i) {
+    return mapped(path, [&](const dmoc::Sampled& phase, std::size_t i) {
       return dmoc::resampled(mesh.system(), phase, phases[i].intervals);
-    };
-    return solve(mesh, mapped(path_about_none(motion), resampled), refined_);
+    });
+  }
+  SolvedMotion brought_to(const MotionDescription& mesh, const SolvedMotion& motion) {
+    return solve(mesh, resampled(mesh, path_about_none(motion)), refined_);
   }
 
   void count(const SolvedMotion& motion) {
@@ -242,7 +250,8 @@ class Search {
   }
   void keep(SolvedMotion motion, int start) {
     const nlp::Solution& s = motion.solution;
-    if (is_solved(motion)) add(found_.optima, {s.objective, 1, s.residuals.largest(), coordinates(motion)});
+    const int guesses = start == start_by_corner ? 0 : 1;
+    if (is_solved(motion)) add(found_.optima, {s.objective, guesses, s.residuals.largest(), coordinates(motion)});
     if (found_.best && !better(motion, *found_.best)) return;
     found_.best = std::move(motion);
     found_.best_start = start;
@@ -334,6 +343,43 @@ class Search {
     }
   }
 
+  // Near the best motion each other corner touches, on the coarsest mesh; the best ones of these come to the study's mesh. As long
+  // as that finds a better motion.
+  void try_corners() {
+    for (bool improved = true; improved && !out_of_time();) {
+      improved = false;
+      const auto coarse = coarsest();
+      nlp::Options few = cold_;
+      few.max_iterations = std::min(few.max_iterations, corner_iterations);
+      std::vector<SolvedMotion> tried;  // the best first
+      for (const MotionPath& path : study_->with_other_corners(path_about_none(*found_.best), design())) {
+        if (out_of_time()) break;
+        SolvedMotion motion = solve(*coarse, resampled(*coarse, path), few);
+        if (!is_solved(motion)) continue;
+        const auto after =
+            std::find_if(tried.begin(), tried.end(), [&](const SolvedMotion& known) { return better(motion, known); });
+        tried.insert(after, std::move(motion));
+      }
+      for (std::size_t i = 0; i < tried.size() && i < corners_refined && !improved && !out_of_time(); ++i) {
+        SolvedMotion motion = brought_to(*study_, tried[i]);
+        improved = is_solved(motion) && motion.solution.objective < (1.0 - 1e-6) * found_.best->solution.objective;
+        if (improved) keep(std::move(motion), start_by_corner);
+      }
+    }
+  }
+  // The mesh of fewest intervals on which every phase has enough of them; the study's where there is none.
+  std::shared_ptr<const MotionDescription> coarsest() const {
+    for (int count = 1; count < study_->intervals(); ++count) {
+      const auto mesh = study_->on_mesh(count);
+      if (!mesh) continue;
+      const auto phases = mesh->outline();
+      if (std::all_of(phases.begin(), phases.end(),
+                      [](const PhaseOutline& phase) { return phase.intervals >= fewest_intervals; }))
+        return mesh;
+    }
+    return study_;
+  }
+
   // Reads the best motion off, and drives it.
   void look() {
     if (!found_.best || !found_.best->solution.x.allFinite()) return;
@@ -342,6 +388,12 @@ class Search {
     found_.trajectory = read_off(*found_.mesh, design(), *found_.best, found_.motion);
     found_.departure = drive_continuously(problem.system(), autodiff::values_of(problem.numbers()),
                                           planned_phases(*found_.mesh, found_.trajectory));
+    if (const auto& pairs = found_.best->planned.separation.pairs(); !pairs.empty())
+      found_.clearance = dmoc::clearance(problem, found_.best->solution.x, pairs);
+  }
+
+  Meshed meshed() const {
+    return {found_.best->solution.objective, found_.departure.tracked, found_.clearance.share > overlap_limit};
   }
 
   void refine() {
@@ -353,11 +405,10 @@ class Search {
       found_.best = std::move(motion);
       found_.mesh = next;
       look();
-      meshed = {found_.best->solution.objective, found_.departure.tracked};
+      meshed = this->meshed();
       return "";
     };
-    const Refinement done =
-        evaluators::refine(settings_.mesh, {found_.best->solution.objective, found_.departure.tracked}, finer);
+    const Refinement done = evaluators::refine(settings_.mesh, meshed(), finer);
     found_.change = done.change;
     if (!done.failure.empty())
       found_.note = "the " + study_->section() + " of " + std::to_string(found_.mesh->intervals()) +

@@ -44,14 +44,18 @@ struct SolveTimes {
 };
 std::string times_text(const SolveTimes& times);
 
+// FoundMotion::best_start of a motion that was found near another one, by another corner that touches.
+inline constexpr int start_by_corner = -2;
+
 struct FoundMotion {
   std::optional<SolvedMotion> best;
   std::shared_ptr<const MotionDescription> mesh;  // of the best
   dmoc::Motion motion;                            // the best one, and
   Trajectory trajectory;                          // its trajectory on that mesh; empty where there is none
   Departure departure;
+  dmoc::Clearance clearance;
   std::vector<Optimum> optima;
-  int best_start = 0;  // 0, 1, ... cold, -1 from the trajectory of the parent
+  int best_start = 0;  // 0, 1, ... cold, -1 from the trajectory of the parent, start_by_corner
   int tried = 0, solved = 0, iterations = 0;
   std::array<int, 5> ends{};  // guesses by nlp::SolveStatus
   bool out_of_time = false;

@@ -1,0 +1,171 @@
+// Which corner of a part touches: motions near one that was found, turned so that another corner comes down first.
+#include <Eigen/Geometry>
+#include <Eigen/QR>
+#include <algorithm>
+#include <cmath>
+
+#include "dmoc/attitudes.hpp"
+#include "evaluators/motion/design.hpp"
+#include "geometry/polytope.hpp"
+
+namespace dodyn::evaluators {
+
+namespace {
+
+// How much lower than all others a corner is brought, of the part's size.
+constexpr double clearly_lower = 0.02;
+// The largest step of a turn, rad, and how many lead anywhere.
+constexpr double largest_turn_step = 0.1;
+constexpr int most_turn_steps = 100;
+
+// Of every corner a direction in the link in which it is the farthest: between the normals of the sides that meet there.
+template <int n>
+std::vector<Eigen::Vector3d> outward_of_corners(const std::vector<systems::Vector3<double>>& corners) {
+  std::vector<geometry::Vector<n>> points;
+  for (const auto& r : corners) points.push_back(Eigen::Map<const geometry::Vector<n>>(r.data()));
+  std::vector<Eigen::Vector3d> all(corners.size(), Eigen::Vector3d::Zero());
+  const geometry::Polytope<n> polytope(points);
+  for (const auto& side : polytope.facets()) {
+    const auto at = [&](int c) { return points[static_cast<std::size_t>(side[static_cast<std::size_t>(c)])]; };
+    Eigen::Vector3d normal = Eigen::Vector3d::Zero();
+    const geometry::Vector<n> along = at(1) - at(0);
+    if constexpr (n == 2)
+      normal.head<2>() = Eigen::Vector2d(along[1], -along[0]);
+    else
+      normal = along.cross(geometry::Vector<n>(at(2) - at(0)));
+    normal.normalize();
+    for (const int c : side) all[static_cast<std::size_t>(c)] += normal;
+  }
+  for (Eigen::Vector3d& direction : all) direction.normalize();
+  return all;
+}
+
+Eigen::Matrix3d eigen_of(const systems::Matrix3<double>& R) {
+  Eigen::Matrix3d all;
+  for (std::size_t i = 0; i < 3; ++i)
+    for (std::size_t j = 0; j < 3; ++j) all(static_cast<Eigen::Index>(i), static_cast<Eigen::Index>(j)) = R[i][j];
+  return all;
+}
+
+}  // namespace
+
+bool MotionDesigns::bring_down(const Contact& contact, int corner, const Values& values, Eigen::VectorXd& q) const {
+  const auto& model = system_->model();
+  const auto numbers = autodiff::values_of(values.model.numbers);
+  const auto tree = model.tree<double>(numbers);
+  const dmoc::ContactEvent event = contact_event(contact, values);
+  const auto& part = model.shapes[static_cast<std::size_t>(contact.part)];
+  const auto corners = model.corners(part, numbers);
+  const auto outward = model.dimension == 2 ? outward_of_corners<2>(corners) : outward_of_corners<3>(corners);
+  double size = 0.0;
+  for (const auto& r : corners)
+    for (const auto& other : corners) {
+      using systems::operator-;
+      size = std::max(size, std::sqrt(systems::dot(r - other, r - other)));
+    }
+  const int face = model.shapes[static_cast<std::size_t>(contact.shape)].link;
+  std::vector<int> turns;
+  for (const auto& link : tree.links)
+    for (std::size_t i = 0; i < link.moves.size(); ++i) {
+      const int c = link.first + static_cast<int>(i);
+      const auto needed = system_->coordinates_of(part.link);
+      if (link.moves[i].kind == systems::Move::turn && std::binary_search(needed.begin(), needed.end(), c))
+        turns.push_back(c);
+    }
+  if (turns.empty()) return false;
+  const Eigen::Vector3d down = -Eigen::Map<const Eigen::Vector3d>(event.outward.data());
+  const auto seen = [&](const Eigen::VectorXd& at) -> Eigen::Vector3d {  // the corner's direction, from the face
+    const auto frames = tree.frames(at.data());
+    return eigen_of(frames[static_cast<std::size_t>(face)].rotation).transpose() *
+           eigen_of(frames[static_cast<std::size_t>(part.link)].rotation) * outward[static_cast<std::size_t>(corner)];
+  };
+  for (int step = 0; step < most_turn_steps; ++step) {
+    auto heights = dmoc::heights(*system_, numbers, event, system_->no_reference(), q);
+    const double own = heights[static_cast<std::size_t>(corner)];
+    heights.erase(heights.begin() + corner);
+    if (*std::min_element(heights.begin(), heights.end()) - own >= clearly_lower * size) {
+      touch(contact, values, q);
+      return true;
+    }
+    const Eigen::Vector3d now = seen(q);
+    Eigen::MatrixXd slopes(3, static_cast<Eigen::Index>(turns.size()));
+    for (Eigen::Index i = 0; i < slopes.cols(); ++i)
+      slopes.col(i) =
+          (seen(q + 1e-6 * Eigen::VectorXd::Unit(q.size(), turns[static_cast<std::size_t>(i)])) - now) / 1e-6;
+    Eigen::CompleteOrthogonalDecomposition<Eigen::MatrixXd> factor;
+    factor.setThreshold(1e-5);
+    Eigen::Vector3d miss = down - now;
+    if (now.dot(down) < 0.0) {  // more than a quarter turn away: by the way across first
+      miss = down - now.dot(down) * now;
+      if (miss.norm() < 1e-6) miss = now.unitOrthogonal();
+    }
+    Eigen::VectorXd change = factor.compute(slopes).solve(miss);
+    if (!(change.norm() > 1e-9)) return false;
+    change *= std::min(1.0, largest_turn_step / change.norm());
+    q(turns) += change;
+  }
+  return false;
+}
+
+// Around its contact the motion turns and slides to the posture where the corner touches, steadily from the contact or end before
+// and back to the one after.
+std::vector<MotionPath> MotionDesigns::with_other_corners(const MotionPath& path, const Eigen::VectorXd& design) const {
+  std::vector<MotionPath> all;
+  if (!keys_.corners || stiffness_ > 0.0) return all;
+  const Values values = this->values(design);
+  const auto touched = touching(values, path);
+  const dmoc::Attitudes attitudes(*system_);
+  const dmoc::Reference& none = system_->no_reference();
+  const auto tree = system_->model().tree<double>(autodiff::values_of(values.model.numbers));
+  for (std::size_t i = 0; i < contacts_.size(); ++i) {
+    const Contact& contact = contacts_[i];
+    if (contact.part < 0 || contact.edges) continue;
+    // phases over which it turns, stands as it touched, and turns back
+    const int first = i > 0 ? contacts_[i - 1].phase + (contacts_[i - 1].stays ? 2 : 1) : 0;
+    const int stands = contact.phase + (contact.stays ? 1 : 0);
+    const int last = i + 1 < contacts_.size() ? contacts_[i + 1].phase : static_cast<int>(phases_.size()) - 1;
+    const auto time = [&](int from, int to) {
+      double sum = 0.0;
+      for (int p = from; p <= to; ++p) sum += path.duration[static_cast<std::size_t>(p)];
+      return sum;
+    };
+    const double before = time(first, contact.phase), after = time(stands + 1, last);
+    const Eigen::VectorXd q = path.q[static_cast<std::size_t>(contact.phase)].bottomRows(1).transpose();
+    const int count = static_cast<int>(system_->model()
+                                           .corners(system_->model().shapes[static_cast<std::size_t>(contact.part)],
+                                                    autodiff::values_of(values.model.numbers))
+                                           .size());
+    for (int corner = 0; corner < count; ++corner) {
+      Eigen::VectorXd turned = q;
+      if (corner == touched[i].corner || !bring_down(contact, corner, values, turned)) continue;
+      const Eigen::VectorXd change = turned - q;
+      MotionPath other = path;
+      other.references.clear();
+      for (int p = first; p <= last; ++p) {
+        Eigen::MatrixXd& rows = other.q[static_cast<std::size_t>(p)];
+        const double T = path.duration[static_cast<std::size_t>(p)];
+        const auto K = static_cast<double>(rows.rows() - 1);
+        for (Eigen::Index k = 0; k < rows.rows(); ++k) {
+          const double t = T * static_cast<double>(k) / K;
+          const double share = p <= contact.phase ? (time(first, p - 1) + t) / before
+                               : p <= stands      ? 1.0
+                                                  : 1.0 - (time(stands + 1, p - 1) + t) / after;
+          const Eigen::VectorXd row = rows.row(k).transpose();
+          Eigen::VectorXd moved = row + share * change;
+          for (std::size_t c = 0; c < system_->charts().size(); ++c) {
+            const Eigen::AngleAxisd turn(attitudes.rotation(c, turned, none) *
+                                         attitudes.rotation(c, q, none).transpose());
+            attitudes.set(c, Eigen::AngleAxisd(share * turn.angle(), turn.axis()) * attitudes.rotation(c, row, none),
+                          none, moved);
+          }
+          rows.row(k) = moved.transpose();
+        }
+      }
+      for (Eigen::MatrixXd& u : other.controls) u.setZero();
+      all.push_back(std::move(other));
+    }
+  }
+  return all;
+}
+
+}  // namespace dodyn::evaluators
