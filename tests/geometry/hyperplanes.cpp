@@ -668,6 +668,31 @@ TEST(Hyperplanes, OverlapIsThatOfBruteForce) {
   EXPECT_LT(yes, 2500);
 }
 
+// Bodies with many corners, near each other: no is proved by the plane, yes by the multipliers of the optimum.
+TEST(Hyperplanes, OverlapOfManyCornersIsProved) {
+  Random random(22);
+  int yes = 0;
+  constexpr int pairs = 200;
+  for (int i = 0; i < pairs; ++i) {
+    const auto p = random_pair<3>(random, 100 + i % 60, 80 + i % 70, 1.0);
+    Basis<3> basis;
+    Vector<3> plane = Vector<3>::Zero();
+    if (overlap(p.k1, p.f1, p.k2, p.f2, basis, plane)) {
+      ++yes;
+      const auto c = p.contact();
+      EXPECT_GE(c.gap, 0.0) << i;
+      expect_optimal(p, c);
+      continue;
+    }
+    double low = 1e300, high = -1e300;
+    for (const auto& v : p.k1.corners()) low = std::min(low, plane.dot(p.f1(v)));
+    for (const auto& v : p.k2.corners()) high = std::max(high, plane.dot(p.f2(v)));
+    EXPECT_GT(low, high) << i;
+  }
+  EXPECT_GT(yes, pairs / 8);
+  EXPECT_LT(yes, pairs - pairs / 8);
+}
+
 // Weak and strong duality of the nearest points: each is in its body, and the slab across their line is as wide as they
 // are apart; so no points are nearer. At least as far as the program's planes.
 TEST(Hyperplanes, DistanceIsThatOfASlabBetweenNearestPoints) {
