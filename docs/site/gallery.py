@@ -88,7 +88,7 @@ FINDS = {
     "slip-walker": "Period 0.47511 s, largest multiplier 0.8034 ([more](cases/hybrid.md)).",
     "slip-walker-track": "6.27780628, as an independent program has it on the same mesh.",
     "swing-up": "3.95 N m are enough.",
-    "two-cubes": "Effort 1.148e-4 on 100 intervals, with two contacts.",
+    "two-cubes": "Effort 2.596e-4, with two contacts.",
     "two-link": "The elbow strikes its stop three times; the energy stays.",
     "walker-period": "0.685452 s a step.",
     "walker-recovery": "0.2401 rad: a disturbance is halved in 1.340792 s.",
