@@ -3,7 +3,8 @@
 
     tests/mutate.py --base main                       the lines that differ from the branch main
     tests/mutate.py --sample 60 --seed 20261124       60 random lines of all .cpp files
-    tests/mutate.py --base main -D DODYN_WERROR=ON    -D goes to CMake
+    tests/mutate.py --base main -D DODYN_WERROR=ON    -D goes to CMake; with CMAKE_UNITY_BUILD=ON, and the other values of a preset,
+                                                      a compiler cache knows the files that are as they were
     tests/mutate.py --list --base main                print the places and stop
 
 A place is an operator, a number with a point, or an `if` that leaves: a comparison includes or excludes equality, a sign
@@ -31,6 +32,9 @@ HEADER = r"""// Written by tests/mutate.py.
 #pragma GCC diagnostic ignored "-Wsign-compare"
 #pragma GCC diagnostic ignored "-Wtype-limits"
 #pragma GCC diagnostic ignored "-Wunused-value"
+#ifdef __clang__
+#pragma clang diagnostic ignored "-Weverything"
+#endif
 #include <cstdlib>
 #include <fcntl.h>
 #include <type_traits>
@@ -195,7 +199,7 @@ def choose(arguments):
     return [draw.choice(by_line[key]) for key in keys[:arguments.sample]]
 
 
-def write_copy(copy, chosen, dropped):
+def write_copy(copy, chosen, dropped, batches):
     """The sources with all changes, untouched where they are as they were, so that little is compiled again."""
     def write(path, text):
         if not path.exists() or path.read_bytes() != text:
@@ -206,8 +210,8 @@ def write_copy(copy, chosen, dropped):
     for k, (file, _, _, edits) in enumerate(chosen):
         if k not in dropped:
             by_file.setdefault(file, []).extend(edits(k))
-    slow = {}  # of every CMakeLists.txt the files that hold changes: compiled in less time
-    for file in by_file:
+    slow = {}  # of every CMakeLists.txt the files that hold changes: compiled in less time, unless others share their batch
+    for file in by_file if not batches else ():
         folder = "/".join(file.split("/")[:2 if file.startswith("src/") else 1])
         slow[f"{folder}/CMakeLists.txt"] = slow.get(f"{folder}/CMakeLists.txt", "") + (
             f"\nset_source_files_properties({file.removeprefix(folder + '/')} PROPERTIES COMPILE_OPTIONS -O1)\n")
@@ -241,8 +245,9 @@ def build(copy, binary, chosen, options, jobs):
     programs = sorted({test_program(c[0]) for c in chosen} | {"test_" + t for t in options.then})
     configure = ["cmake", "-S", copy, "-B", binary, "-G", "Ninja", "-D", "CMAKE_BUILD_TYPE=Release"]
     dropped = set()
+    batches = "CMAKE_UNITY_BUILD=ON" in options.D
     while True:
-        write_copy(copy, chosen, dropped)
+        write_copy(copy, chosen, dropped, batches)
         if not (binary / "build.ninja").exists():
             run(configure + [f"-D{d}" for d in options.D], check=True)
         result = run(["cmake", "--build", binary, "--parallel", str(jobs), "--target",
