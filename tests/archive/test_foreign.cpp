@@ -161,7 +161,7 @@ const std::vector<Damage> corpus = {
        const hsize_t many = hsize_t{1} << 40;
        check(H5Dset_extent(open_dataset(file, "/evaluations/id"), &many), "");
      }},
-    {"/evaluations/cost",
+    {"/evaluations/cost has 5 rows of 6",
      [](hid_t file, auto&) { replace_dataset(file, "/evaluations/cost", H5T_NATIVE_DOUBLE, {rows - 1}, chunks({1})); }},
     {"/evaluations/reason",
      [](hid_t file, auto&) {
