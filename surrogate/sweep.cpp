@@ -154,8 +154,8 @@ class Sweep final : public Strategy {
   }
 
   std::vector<Variable> variables_;
-  std::vector<GridPoint> grid_;  // in the order asked
-  std::size_t open_ = 0;         // the first point not yet told
+  std::vector<GridPoint> grid_;                  // in the order asked
+  std::size_t open_ = 0;                         // the first point not yet told
   std::vector<std::pair<double, double>> good_;  // first variable and cost of evaluations with a usable cost
   std::size_t sorted_ = 0;                       // as many of them are in order
   struct Best {

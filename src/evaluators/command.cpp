@@ -330,8 +330,7 @@ class Command final : public Evaluator {
     const bool slurm = std::getenv("SLURM_JOB_ID") != nullptr;
     launcher_ = settings_.text("command.launcher");
     if (launcher_ == "auto") launcher_ = slurm && in_path("srun") ? "srun" : "mpiexec";
-    if (launcher_ == "srun" && !slurm)
-      note("command.launcher", "this is no Slurm job; allowed here: mpiexec, none");
+    if (launcher_ == "srun" && !slurm) note("command.launcher", "this is no Slurm job; allowed here: mpiexec, none");
     const std::string hosts = settings_.text("command.hosts");
     try {
       processors_ = shared_processors(hosts, launcher_ == "mpiexec");

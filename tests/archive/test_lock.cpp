@@ -147,8 +147,8 @@ TEST_P(Lock, OnAnotherHostThereIsNoTellingWithoutLocks) {
   std::ofstream(path + ".lock") << "pid 1 on elsewhere";
   const std::string message = error_of([&] { Archive::resume(path); });
   if (GetParam())
-    EXPECT_EQ(message,
-              path + ": in use by another process (pid 1 on elsewhere); if that host is down, remove " + path + ".lock");
+    EXPECT_EQ(message, path + ": in use by another process (pid 1 on elsewhere); if that host is down, remove " + path +
+                           ".lock");
   else
     EXPECT_EQ(message, "");
 }

@@ -183,7 +183,8 @@ TEST(Motion, APlaceThatEndsBeforeItBeginsIsRefused) {
       "[phase only]\nintervals = 4\nduration = 1\n[initial-state]\nbox = pose 0.2..-0.2 0\n[goal]\nbox = pose 1 0\n"
       "[cost]\neffort = 1\n";
   const std::string box =
-      "[model]\nname = box\ndimension = 2\ngravity = 0\n[link box]\nparent = ground\njoint = planar\ncoordinates = x, y, a\n"
+      "[model]\nname = box\ndimension = 2\ngravity = 0\n[link box]\nparent = ground\njoint = planar\ncoordinates = x, "
+      "y, a\n"
       "[shape box]\nlink = box\nbox = 0.1, 0.1\ndensity = 100\n[actuator push]\nlink = box\nforce = 1, 0\n";
   try {
     make_evaluator(written(box, text));

@@ -55,9 +55,7 @@ class Solve : public testing::TestWithParam<Backend> {
 };
 
 INSTANTIATE_TEST_SUITE_P(Backends, Solve, testing::Values(Backend::native, Backend::ipopt),
-                         [](const auto& test) {
-                           return test.param == Backend::native ? "Native" : "Ipopt";
-                         });
+                         [](const auto& test) { return test.param == Backend::native ? "Native" : "Ipopt"; });
 
 // minimise |x - a|^2 / 2, x0 + x1 = 1, x1 >= 0, x2 <= 1 at a = (2, -1, 3): x = (1, 0, 1), y = 1, z = 2 at both bounds
 TEST_P(Solve, MultipliersOfAQuadraticProgram) {
