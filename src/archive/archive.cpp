@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <iterator>
 #include <optional>
+#include <thread>
 
 #include "archive/examine.hpp"
 #include "archive/holder.hpp"
@@ -51,7 +52,14 @@ void read_head_of(hid_t file, Contents& contents) {
   contents.layout = read_layout(file);
 }
 
-Contents read_all(hid_t file, const std::string& path, const std::function<void()>& look = {}) {
+// An append that is under way may have moved the last page of rows to where the file does not reach yet: so many looks are
+// taken at it before these rows count as lost, this far apart.
+constexpr int looks_at_an_append = 20;
+constexpr std::chrono::milliseconds between_looks{5};
+
+// Nothing if rows that were committed are not in the file and `complete` asks for them all.
+std::optional<Contents> read_all(hid_t file, const std::string& path, bool complete,
+                                 const std::function<void()>& look = {}) {
   Contents contents;
   check_schema(file);
   // Iterations first: an iteration that is there has its evaluations there. The first columns are those of any layout.
@@ -63,8 +71,13 @@ Contents read_all(hid_t file, const std::string& path, const std::function<void(
   const Layout& layout = contents.layout;
   const std::size_t size = known_size(path);
 
-  const Table iterations = iteration_table(layout);
+  const bool merged = !contents.sources.empty();
+  const Table iterations = iteration_table(layout), evaluations = evaluation_table(layout, merged);
   const hsize_t whole_iterations = rows_inside(file, iterations, size, decided);
+  const hsize_t whole_events = rows_inside(file, events, size, befallen);
+  const hsize_t rows = rows_inside(file, evaluations, size, evaluated);
+  if (complete && (whole_iterations < decided || whole_events < befallen || rows < evaluated)) return std::nullopt;
+
   const Eigen::VectorXd grid = whole_iterations > 0 ? read_grid(file, layout) : Eigen::VectorXd();
   for_each_row(file, iterations, whole_iterations, [&](const Block& decisions, hsize_t at, hsize_t row) {
     if (!fits_checksum(decisions, at)) damaged("the iteration", row);
@@ -73,15 +86,11 @@ Contents read_all(hid_t file, const std::string& path, const std::function<void(
     contents.iterations.push_back(iteration.decided);
   });
 
-  const hsize_t whole_events = rows_inside(file, events, size, befallen);
   for_each_row(file, events, whole_events, [&](const Block& incidents, hsize_t at, hsize_t row) {
     if (!fits_checksum(incidents, at)) damaged("the event", row);
     contents.events.push_back(event_of(incidents, at));
   });
 
-  const bool merged = !contents.sources.empty();
-  const Table evaluations = evaluation_table(layout, merged);
-  const hsize_t rows = rows_inside(file, evaluations, size, evaluated);
   contents.evaluations.reserve(rows);
   contents.outcomes.reserve(rows);
   for_each_row(file, fields_of(evaluations, layout), rows, [&](const Block& block, hsize_t at, hsize_t row) {
@@ -99,7 +108,11 @@ Contents read_all(hid_t file, const std::string& path, const std::function<void(
 }  // namespace
 
 Contents read(const std::string& path, const std::function<void()>& look) {
-  return on(path, [&] { return read_all(open_to_read(path, false, look), path, look); });
+  return on(path, [&] {
+    for (int left = looks_at_an_append;; std::this_thread::sleep_for(between_looks))
+      if (auto contents = read_all(open_to_read(path, false, look), path, left-- > 0, look))
+        return std::move(*contents);
+  });
 }
 
 Contents read_head(const std::string& path) {
@@ -128,23 +141,34 @@ void for_each_trajectory(const std::string& path, std::size_t rows,
   });
 }
 
+namespace {
+
+// Nothing if the evaluation is not in the file, or not yet.
+std::optional<Trajectory> find_trajectory(const std::string& path, std::int64_t id) {
+  const Handle file = open_to_read(path);
+  check_schema(file);
+  const hsize_t rows = committed(file, evaluation_table({}, false).front());
+  const Layout layout = read_layout(file);
+  const Table table = evaluation_table(layout, is_merged(file));
+  const std::size_t size = known_size(path);
+  const Bytes bytes = read_rows(file, table.front(), 0, rows_inside(file, {&table.front(), 1}, size, rows));
+  const std::span ids(reinterpret_cast<const std::int64_t*>(bytes.data()), bytes.size() / sizeof(std::int64_t));
+  const auto found = std::find(ids.rbegin(), ids.rend(), id);
+  const auto row = static_cast<hsize_t>(ids.rend() - found) - 1;
+  if (found == ids.rend() || rows_inside(file, table, size, row + 1, row) <= row) return std::nullopt;
+  Motion motion = motion_at(file, layout, table, row);
+  if (!fits_checksum(file, table, row, motion)) damaged("the trajectory", row);
+  return std::move(motion.trajectory);
+}
+
+}  // namespace
+
 Trajectory read_trajectory(const std::string& path, std::int64_t id) {
   return on(path, [&] {
-    const Handle file = open_to_read(path);
-    check_schema(file);
-    const hsize_t rows = committed(file, evaluation_table({}, false).front());
-    const Layout layout = read_layout(file);
-    const Table table = evaluation_table(layout, is_merged(file));
-    const std::size_t size = known_size(path);
-    const Bytes bytes = read_rows(file, table.front(), 0, rows_inside(file, {&table.front(), 1}, size, rows));
-    const std::span ids(reinterpret_cast<const std::int64_t*>(bytes.data()), bytes.size() / sizeof(std::int64_t));
-    const auto found = std::find(ids.rbegin(), ids.rend(), id);
-    const auto row = static_cast<hsize_t>(ids.rend() - found) - 1;
-    if (found == ids.rend() || rows_inside(file, table, size, row + 1, row) <= row)
-      throw Error("no evaluation " + std::to_string(id));
-    Motion motion = motion_at(file, layout, table, row);
-    if (!fits_checksum(file, table, row, motion)) damaged("the trajectory", row);
-    return std::move(motion.trajectory);
+    for (int left = looks_at_an_append;; std::this_thread::sleep_for(between_looks)) {
+      if (auto found = find_trajectory(path, id)) return std::move(*found);
+      if (left-- <= 0 || probe(path) == Condition::closed) throw Error("no evaluation " + std::to_string(id));
+    }
   });
 }
 
@@ -291,7 +315,7 @@ Archive Archive::resume(const std::string& path, std::size_t rows_read) {
   return on(path, [&] {
     // Before the lock leaves its mark beside something that is no archive; and nobody goes on from damaged rows.
     if (length(open_to_read(path), evaluation_table({}, false).front()) != rows_read || rows_read == 0)
-      read_all(open_to_read(path), path);
+      read_all(open_to_read(path), path, false);
     auto file = std::make_unique<File>(path);
     if (wait_for_others(path, 0)) file->mend();
     if (probe(path) == Condition::marked || !file->open()) {

@@ -16,6 +16,8 @@ ENVIRONMENT = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROO
 TINY = {
     "gait": {"intervals": "10", "initial-guesses": "1", "tasks": "1", "shifts": "0", "coarse-intervals": "0",
              "refine-tolerance": "0", "max-iterations": "30"},
+    "motion": {"initial-guesses": "1", "tasks": "1", "max-iterations": "30", "refinements": "0", "contact-corners": "lowest",
+               "validity-check": "warn", "accuracy": "0"},
     "simulation": {"end": "0.05", "nodes": "3"},
     "elastic": {"duration": "0.01"},
     "command": {},

@@ -121,7 +121,7 @@ def alone():
         assert os.path.exists(f"{lost}.h5.running") == (lost > 0)
         code, text = dodyn("run", "f.cfg", "--study.archive", f"{lost}.h5")
         assert code == 0 and "9 evaluations now" in text, text
-        attempts = 0 if "earlier attempts" not in (shown := dodyn("show", f"{lost}.h5")[1]) else 1
+        attempts = 0 if "earlier attempt" not in (shown := dodyn("show", f"{lost}.h5")[1]) else 1
         assert attempts == lost, shown
 
 
@@ -265,7 +265,7 @@ def cancelled():
             before = evaluations(archive)
             assert len(before) < 5 and all(row["status"] == "ok" for row in before.values()), before
             code, text = dodyn(*words[1:])
-            assert code == 0 and "earlier attempts" not in dodyn("show", archive)[1], text
+            assert code == 0 and "earlier attempt" not in dodyn("show", archive)[1], text
             assert {x: row["cost"] for x, row in evaluations(archive).items()} == expected
             assert [kind for kind, _ in befell(archive)] == ["started", "interrupted", "resumed", "stopped"], befell(archive)
             assert f"{ranks} rank" in befell(archive)[0][1] and "SIGTERM" in befell(archive)[1][1], befell(archive)
@@ -276,7 +276,7 @@ def cancelled():
     kill([pid for pid, line in marked(mark).items() if "simulator.py" in line], signal.SIGKILL)
     go(True)
     code, text = finish(run)
-    assert code == 0 and "1 earlier attempts" in dodyn("show", "one.h5")[1], text
+    assert code == 0 and "1 earlier attempt" in dodyn("show", "one.h5")[1], text
     assert [kind for kind, _ in befell("one.h5")] == ["started", "attempt lost", "stopped"], befell("one.h5")
     assert "killed by signal 9" in befell("one.h5")[1][1], befell("one.h5")
     assert {x: row["cost"] for x, row in evaluations("one.h5").items()} == expected

@@ -5,7 +5,7 @@ place=$(mktemp -d)
 trap 'rm -rf "$place"' EXIT
 "$1" "$place/throws.h5"
 "$2" show "$place/throws.h5" >"$place/shown"
-grep -q '^18 evaluations.* 1 earlier attempts' "$place/shown" || { cat "$place/shown"; exit 1; }
+grep -q '^18 evaluations.* 1 earlier attempt' "$place/shown" || { cat "$place/shown"; exit 1; }
 # The cost is how far a throw misses 10 m: computed once more.
 "$2" show "$place/throws.h5" --csv | /usr/bin/python3 -c '
 import csv, math, sys
