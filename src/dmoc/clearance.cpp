@@ -129,12 +129,7 @@ template <int n>
 double width(const geometry::Polytope<n>& part) {
   double least = std::numeric_limits<double>::infinity();
   for (const auto& side : part.facets()) {
-    geometry::Vector<n> normal;
-    const geometry::Vector<n> along = part.corner(side[1]) - part.corner(side[0]);
-    if constexpr (n == 2)
-      normal = geometry::Vector<n>(along[1], -along[0]);
-    else
-      normal = along.cross(geometry::Vector<n>(part.corner(side[2]) - part.corner(side[0])));
+    geometry::Vector<n> normal = part.normal(side);
     if (!(normal.norm() > 0.0)) continue;
     normal.normalize();
     double low = std::numeric_limits<double>::infinity(), high = -low;
@@ -219,7 +214,7 @@ class Search {
     for (int node = interval_; node <= interval_ + (last ? 1 : 0); ++node) {
       postures_.set(posture(problem_, phase_, node, x_), problem_.reference(phase_, node));
       for (std::size_t p = 0; p < pairs_.size(); ++p) {
-        const double gap = postures_.gap(pairs_[p]);
+        const double gap = postures_.separation(pairs_[p]).gap;
         at_nodes_ = std::min(at_nodes_, gap);
         reach(p, gap, node - interval_);
       }
@@ -277,10 +272,9 @@ class Search {
     const Frames at_middle = frames_at(middle);
     std::vector<std::size_t> open;
     for (const std::size_t p : of) {
-      const double gap = postures_.gap(pairs_[p]);
+      const auto [gap, normal] = postures_.separation(pairs_[p]);
       reach(p, gap, middle);
       // a direction that is fixed in the link that carries both parts, or in one of theirs, whichever proves most
-      const geometry::Vector<n> normal = postures_.normal(pairs_[p]);
       double least = -nlp::infinity;
       const std::array<int, 3> views = {rigid_[p].base, rigid_[p].links[0], rigid_[p].links[1]};
       for (std::size_t view = 0; view < views.size(); ++view) {

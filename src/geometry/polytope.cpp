@@ -217,6 +217,15 @@ void Polytope<n>::set_moments(const std::vector<Vector<n>>& x) {
 }
 
 template <int n>
+Vector<n> Polytope<n>::normal(const std::array<int, n>& facet) const {
+  const Vector<n> a = corner(facet[0]), e = corner(facet[1]) - a;
+  if constexpr (n == 2)
+    return {e[1], -e[0]};
+  else
+    return e.cross(corner(facet[2]) - a);
+}
+
+template <int n>
 std::vector<Vector<n>> Polytope<n>::corners() const {
   std::vector<Vector<n>> x;
   for (int i = 0; i < size_; ++i) x.push_back(corner(i));

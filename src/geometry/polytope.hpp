@@ -42,6 +42,8 @@ class Polytope {
   // The boundary as simplices with outward orientation: edges counter-clockwise in the plane, triangles in space (a
   // flat face of more than three corners is several triangles).
   const std::vector<std::array<int, n>>& facets() const { return facets_; }
+  // The outward normal of one of them, its length twice the area (in the plane the length).
+  Vector<n> normal(const std::array<int, n>& facet) const;
 
   // Corners that share an edge of `facets()` with corner i, and their coordinates one after the other; none are kept of
   // polytopes of few corners.

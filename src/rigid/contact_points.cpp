@@ -57,7 +57,7 @@ struct RegionCorners {
   double margin;
   double same;  // points nearer to each other than this are one, m
   std::vector<ContactPoint<n>>& out;
-  bool whole = true;       // all corners so far are in contact
+  bool whole = true;       // all corners that were added are in contact
   bool at_corner = false;  // the own point is one of them
   double deepest = -std::numeric_limits<double>::infinity();
 
@@ -144,14 +144,12 @@ void add_corners(const std::array<const Frame<3>*, 2>& frames, const std::array<
 template <int n>
 Faces<n>::Faces(const geometry::Polytope<n>& polytope) {
   for (const auto& f : polytope.facets()) {
-    const Vector<n> a = polytope.corner(f[0]), e = polytope.corner(f[1]) - a;
+    const Vector<n> a = polytope.corner(f[0]), out = polytope.normal(f).normalized();
     if constexpr (n == 2) {
-      Vector<2> out(e[1], -e[0]);
-      out.normalize();
       normal.push_back(out);
+      const Vector<n> e = polytope.corner(f[1]) - a;
       corners.push_back({a, a + e});
     } else {
-      const Vector<3> out = e.cross(polytope.corner(f[2]) - a).normalized();
       if (std::any_of(normal.begin(), normal.end(), [&](const auto& m) { return (m - out).norm() < 1e-7; })) continue;
       std::vector<Vector<3>> flat;
       Vector<3> middle = Vector<3>::Zero();

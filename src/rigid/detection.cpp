@@ -13,15 +13,8 @@ namespace {
 template <int n>
 double width(const geometry::Polytope<n>& part) {
   double nearest = std::numeric_limits<double>::infinity();
-  for (const auto& f : part.facets()) {
-    Vector<n> normal;
-    const Vector<n> a = part.corner(f[0]), e = part.corner(f[1]) - a;
-    if constexpr (n == 2)
-      normal = {e[1], -e[0]};
-    else
-      normal = e.cross(part.corner(f[2]) - a);
-    nearest = std::min(nearest, std::abs(normal.normalized().dot(part.centroid() - a)));
-  }
+  for (const auto& f : part.facets())
+    nearest = std::min(nearest, std::abs(part.normal(f).normalized().dot(part.centroid() - part.corner(f[0]))));
   return 2.0 * nearest;
 }
 

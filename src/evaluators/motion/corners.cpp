@@ -26,14 +26,8 @@ std::vector<Eigen::Vector3d> outward_of_corners(const std::vector<systems::Vecto
   std::vector<Eigen::Vector3d> all(corners.size(), Eigen::Vector3d::Zero());
   const geometry::Polytope<n> polytope(points);
   for (const auto& side : polytope.facets()) {
-    const auto at = [&](int c) { return points[static_cast<std::size_t>(side[static_cast<std::size_t>(c)])]; };
     Eigen::Vector3d normal = Eigen::Vector3d::Zero();
-    const geometry::Vector<n> along = at(1) - at(0);
-    if constexpr (n == 2)
-      normal.head<2>() = Eigen::Vector2d(along[1], -along[0]);
-    else
-      normal = along.cross(geometry::Vector<n>(at(2) - at(0)));
-    normal.normalize();
+    normal.head<n>() = polytope.normal(side).normalized();
     for (const int c : side) all[static_cast<std::size_t>(c)] += normal;
   }
   for (Eigen::Vector3d& direction : all) direction.normalize();
