@@ -20,14 +20,14 @@ namespace dodyn::dmoc {
 
 // Signed distances, overlap is negative, m.
 struct Clearance {
-  double at_nodes = 0.0;  // least
-  double least =
-      0.0;  // no less anywhere, and less than what is reached by at most 1e-6 of a part's width or what a piece allows
-  // The pair that misses its margin by the largest share of the width of its thinner part: -1 where there is none,
-  int pair = -1;
-  double missing = 0.0;  // by how much at most, m; below 0: it keeps that much more
-  double share = 0.0;    // the same of that width
-  double time = 0.0;     // and when, s since the start of the motion
+  double at_nodes = 0.0;  // the least at the nodes
+  // No distance is less, at any time. It is below the least distance that is reached by 1e-6 of a part's width, or by what the
+  // shortest piece leaves open.
+  double least = 0.0;
+  int pair = -1;  // that misses its margin by the largest share of the width of its thinner part; -1: there is none
+  double missing = 0.0;  // by how much it misses the margin at most, m; below 0: it keeps that much more
+  double share = 0.0;    // `missing` over that width
+  double time = 0.0;     // s since the start of the motion
 };
 Clearance clearance(const MotionProblem& problem, const Eigen::VectorXd& x, const std::vector<PartPair>& pairs);
 

@@ -71,21 +71,19 @@ class Postures {
                            bases_[{pair.one, pair.other}], c);
     return c;
   }
-  // Euclidean where they are apart; minus the overlap along the normal otherwise.
-  double gap(const PartPair& pair) {
-    auto& basis = bases_[{pair.one, pair.other}];
-    const auto away =
-        geometry::find_distance(part(pair.one), frame(pair.one), part(pair.other), frame(pair.other), basis);
-    return away.distance > 0.0 ? away.distance : -contact(pair).normal_gap();
-  }
-  // A direction that separates two parts by their gap, from the other to the one.
-  geometry::Vector<n> normal(const PartPair& pair) {
+  struct Separation {
+    double gap;                  // Euclidean where they are apart; minus the overlap along the normal otherwise, m
+    geometry::Vector<n> normal;  // a direction that separates them by it, from the other to the one
+  };
+  Separation separation(const PartPair& pair) {
     constexpr double touching = 1e-9;  // of a part's radius: nearer points give no direction
     auto& basis = bases_[{pair.one, pair.other}];
     const auto away =
         geometry::find_distance(part(pair.one), frame(pair.one), part(pair.other), frame(pair.other), basis);
-    if (away.distance > touching * part(pair.one).radius()) return (away.nearest[0] - away.nearest[1]) / away.distance;
-    return contact(pair).normal();
+    if (away.distance > touching * part(pair.one).radius())
+      return {away.distance, (away.nearest[0] - away.nearest[1]) / away.distance};
+    const geometry::Contact<n> touch = contact(pair);
+    return {away.distance > 0.0 ? away.distance : -touch.normal_gap(), touch.normal()};
   }
   // Lowest and highest corner of a part in a direction.
   std::pair<double, double> extent(int shape, const geometry::Vector<n>& a) const { return extent(shape, a, frames_); }

@@ -189,7 +189,7 @@ std::vector<double> gaps_in(const System& system, const std::vector<double>& num
   Postures<n> postures(system, numbers, pairs, 1.0);
   postures.set(q, reference);
   std::vector<double> all;
-  for (const PartPair& pair : pairs) all.push_back(postures.gap(pair));
+  for (const PartPair& pair : pairs) all.push_back(postures.separation(pair).gap);
   return all;
 }
 
