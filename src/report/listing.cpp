@@ -1,6 +1,7 @@
 // Tables of evaluations for people and spreadsheets.
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <tuple>
 #include <utility>
 
@@ -180,13 +181,13 @@ std::string table(const archive::Contents& contents, const Listing& listing) {
   const std::size_t evaluations = archive::latest(contents).size();
   const surrogate::ObservedData observed = study::observed_data(contents);
   const auto shown = table_columns(contents, observed, listing);
-  archive::Contents converted = contents;
-  convert(converted.layout, converted.evaluations, listing.units);
-  std::vector<std::vector<std::string>> rows = {table_head(converted, shown)};
+  std::optional<archive::Contents> converted;  // rows are copied only for units of the reader's choice
+  if (!listing.units.empty()) convert(converted.emplace(contents).layout, converted->evaluations, listing.units);
+  const archive::Contents& in_units = converted ? *converted : contents;
+  std::vector<std::vector<std::string>> rows = {table_head(in_units, shown)};
   const std::vector<Cause> causes = causes_of(contents.evaluations);
   for (const std::size_t row : listed_rows(contents, observed, listing))
-    rows.push_back(
-        table_row(converted, broken_text(contents, observed, contents.evaluations[row]), causes, shown, row));
+    rows.push_back(table_row(in_units, broken_text(contents, observed, contents.evaluations[row]), causes, shown, row));
   std::string sources;
   for (std::size_t i = 0; i < contents.sources.size(); ++i) {
     const archive::Source& source = contents.sources[i];
@@ -233,8 +234,9 @@ std::string csv(const archive::Contents& contents, const Listing& listing) {
   const auto order = listed_rows(contents, study::observed_data(contents), listing);
   const bool merged = !contents.sources.empty();
   archive::Layout layout = contents.layout;
-  std::vector<Evaluation> evaluations = contents.evaluations;
-  convert(layout, evaluations, listing.units);
+  std::vector<Evaluation> converted;  // rows are copied only for units of the reader's choice
+  if (!listing.units.empty()) convert(layout, converted = contents.evaluations, listing.units);
+  const std::vector<Evaluation>& evaluations = listing.units.empty() ? contents.evaluations : converted;
   for_each_cell(Evaluation{}, layout, [&](const std::string& name, const std::string& unit, const auto&) {
     text += (text.empty() ? "" : ",") + name + (unit.empty() || unit == "1" ? "" : " [" + unit + "]");
   });
