@@ -52,10 +52,17 @@ void read_head_of(hid_t file, Contents& contents) {
   contents.layout = read_layout(file);
 }
 
-// An append that is under way may have moved the last page of rows to where the file does not reach yet: so many looks are
-// taken at it before these rows count as lost, this far apart.
+// An append may have moved the last page of rows to where the file does not reach yet. A reader looks this often, at this
+// distance, before these rows count as lost.
 constexpr int looks_at_an_append = 20;
 constexpr std::chrono::milliseconds between_looks{5};
+
+// The first answer of `read(last)`, which may have none yet; it has one or throws at the last look.
+template <class Read>
+auto after_appends(Read&& read) {
+  for (int left = looks_at_an_append;; std::this_thread::sleep_for(between_looks))
+    if (auto found = read(left-- <= 0)) return std::move(*found);
+}
 
 // Nothing if rows that were committed are not in the file and `complete` asks for them all.
 std::optional<Contents> read_all(hid_t file, const std::string& path, bool complete,
@@ -66,7 +73,7 @@ std::optional<Contents> read_all(hid_t file, const std::string& path, bool compl
   const Table events = event_table();
   const hsize_t decided = committed(file, iteration_table({}).front());
   const hsize_t evaluated = committed(file, evaluation_table({}, false).front());
-  const hsize_t befallen = committed(file, events.front());
+  const hsize_t happened = committed(file, events.front());
   read_head_of(file, contents);
   const Layout& layout = contents.layout;
   const std::size_t size = known_size(path);
@@ -74,9 +81,9 @@ std::optional<Contents> read_all(hid_t file, const std::string& path, bool compl
   const bool merged = !contents.sources.empty();
   const Table iterations = iteration_table(layout), evaluations = evaluation_table(layout, merged);
   const hsize_t whole_iterations = rows_inside(file, iterations, size, decided);
-  const hsize_t whole_events = rows_inside(file, events, size, befallen);
+  const hsize_t whole_events = rows_inside(file, events, size, happened);
   const hsize_t rows = rows_inside(file, evaluations, size, evaluated);
-  if (complete && (whole_iterations < decided || whole_events < befallen || rows < evaluated)) return std::nullopt;
+  if (complete && (whole_iterations < decided || whole_events < happened || rows < evaluated)) return std::nullopt;
 
   const Eigen::VectorXd grid = whole_iterations > 0 ? read_grid(file, layout) : Eigen::VectorXd();
   for_each_row(file, iterations, whole_iterations, [&](const Block& decisions, hsize_t at, hsize_t row) {
@@ -109,9 +116,7 @@ std::optional<Contents> read_all(hid_t file, const std::string& path, bool compl
 
 Contents read(const std::string& path, const std::function<void()>& look) {
   return on(path, [&] {
-    for (int left = looks_at_an_append;; std::this_thread::sleep_for(between_looks))
-      if (auto contents = read_all(open_to_read(path, false, look), path, left-- > 0, look))
-        return std::move(*contents);
+    return after_appends([&](bool last) { return read_all(open_to_read(path, false, look), path, !last, look); });
   });
 }
 
@@ -165,10 +170,11 @@ std::optional<Trajectory> find_trajectory(const std::string& path, std::int64_t 
 
 Trajectory read_trajectory(const std::string& path, std::int64_t id) {
   return on(path, [&] {
-    for (int left = looks_at_an_append;; std::this_thread::sleep_for(between_looks)) {
-      if (auto found = find_trajectory(path, id)) return std::move(*found);
-      if (left-- <= 0 || probe(path) == Condition::closed) throw Error("no evaluation " + std::to_string(id));
-    }
+    return after_appends([&](bool last) {
+      auto found = find_trajectory(path, id);
+      if (!found && (last || probe(path) == Condition::closed)) throw Error("no evaluation " + std::to_string(id));
+      return found;
+    });
   });
 }
 
