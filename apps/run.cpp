@@ -154,9 +154,8 @@ ExitCode lead(const Settings& settings, const evaluators::Evaluator& evaluator, 
                 : summary.end == study::End::failing   ? "failed: "
                                                        : "finished: ")
             << summary.reason
-            << (summary.reason.starts_with("reached study.max-evaluations")
-                    ? "; the search had not ended by its own rule, and a larger number continues it"
-                    : "")
+            << (summary.reached_limit ? "; the search had not ended by its own rule, and a larger number continues it"
+                                      : "")
             << "\n"
             << summary.evaluated << " evaluations now, "
             << (summary.second > 0

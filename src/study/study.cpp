@@ -127,6 +127,7 @@ Summary Study::summary(bool was_finished) const {
   all.reason = reason_;
   all.was_finished = was_finished;
   all.is_undecided = end_ == End::finished && is_undecided(reason_);
+  all.reached_limit = reason_.starts_with(at_limit);
   all.evaluated = evaluated_;
   all.restored = restored_;
   all.second = second_;
@@ -210,7 +211,7 @@ int Study::width() const {
 }
 
 // Asks for as many designs as may run. A strategy may give fewer at a time than there is room for: in the asynchronous mode it is
-// asked again, until it has none before it is told more.
+// asked again, until it has none before it receives more.
 bool Study::ask() {
   for (width_ = width(); static_cast<int>(pending_.size()) < width_;) {
     const std::vector<Eigen::VectorXd> designs = strategy_.ask(width_ - static_cast<int>(pending_.size()));

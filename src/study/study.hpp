@@ -2,8 +2,8 @@
 // stop.
 //
 // Synchronous: a batch is told when all of it is there, in the order of the ids, so the sequence of designs does not
-// depend on the number of ranks. Asynchronous: as many designs run as keep every rank busy; as soon as one is back, it is
-// told and another one asked for. What is asked then depends on the order of arrival, which is the order of the archive's
+// depend on the number of ranks. Asynchronous: as many designs run as keep every rank busy; as soon as one is back, the
+// strategy receives it and proposes another one. What is asked then depends on the order of arrival, which is the order of the archive's
 // rows, and on how many designs were allowed to run, which each iteration records.
 //
 // A study resumes by replay: the strategy is asked again from the start, and a design whose evaluation is in the
@@ -75,6 +75,7 @@ struct Summary {
   std::string reason;               // why the study ended
   bool was_finished = false;        // the archive held all of it already, with this very reason
   bool is_undecided = false;        // as dodyn::study::is_undecided() has it
+  bool reached_limit = false;       // study.max-evaluations ended it
   int evaluated = 0, restored = 0;  // evaluations of this run, and of earlier ones
   int second = 0;                   // of this run's, those of designs that had one: started from a neighbour's motion
   std::map<Status, std::vector<std::int64_t>> unanswered;  // ids that another try may have an answer to
