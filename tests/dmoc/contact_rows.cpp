@@ -368,13 +368,29 @@ constexpr const char* two_bars =
     "[link other]\nparent = ground\njoint = planar\ncoordinates = u, v, b\nmass = 1\ninertia = 1\n"
     "[shape other]\nlink = other\nbox = 0.8, 0.2\n";
 
-TEST(SeparatingPlanes, RowsAreTheHeightsOfCornersOverAPlane) {
+struct TwoBars {
   MotionProblem problem = problem_of(two_bars);
-  Phase phase;
-  phase.name = "flight";
-  phase.intervals = 2;
-  problem.add_phase(std::move(phase));
-  problem.transcribe();
+  TwoBars() {
+    Phase phase;
+    phase.name = "flight";
+    phase.intervals = 2;
+    problem.add_phase(std::move(phase));
+    problem.transcribe();
+  }
+};
+
+// Rows c from `first` on are a.r - b over the corners r of the bar at q, in any order.
+void expect_heights(const VectorXd& c, int first, const Vector3d& q, const Vector2d& a, double b) {
+  std::vector<double> expected;
+  for (const auto& r : corners(q)) expected.push_back(a.dot(r) - b);
+  expected = sorted(expected);
+  const auto found = sorted({c.begin() + first, c.begin() + first + 4});
+  for (std::size_t k = 0; k < 4; ++k) EXPECT_NEAR(found[k], expected[k], 1e-14);
+}
+
+TEST(SeparatingPlanes, RowsAreTheHeightsOfCornersOverAPlane) {
+  TwoBars bars;
+  MotionProblem& problem = bars.problem;
   const SeparatingPlanes separation(problem, {{0, 1, 0.06, {{{0, 1}, Coefficient(0.02)}}}});
   auto& nlp = problem.problem();
   nlp.finish();
@@ -393,12 +409,7 @@ TEST(SeparatingPlanes, RowsAreTheHeightsOfCornersOverAPlane) {
       const bool other = i >= 2;
       const auto& [of, first, count] = rows[i];
       ASSERT_EQ(count, 4);
-      std::vector<double> expected;
-      for (const auto& r : corners(x.segment<3>(problem.index(0).theta(interval + i % 2) + 3 * other)))
-        expected.push_back(a.dot(r) - b);
-      expected = sorted(expected);
-      const auto found = sorted({c.begin() + first, c.begin() + first + 4});
-      for (std::size_t k = 0; k < 4; ++k) EXPECT_NEAR(found[k], expected[k], 1e-14);
+      expect_heights(c, first, x.segment<3>(problem.index(0).theta(interval + i % 2) + 3 * other), a, b);
       EXPECT_EQ(nlp.constraint_lower(first), other ? -nlp::infinity : half);
       EXPECT_EQ(nlp.constraint_upper(first), other ? -half : nlp::infinity);
     }
@@ -407,12 +418,8 @@ TEST(SeparatingPlanes, RowsAreTheHeightsOfCornersOverAPlane) {
 
 // Parts that touch on schedule have a plane per node, which turns by no more than it may from the node before.
 TEST(SeparatingPlanes, PlanesOfNodesTurnWithTheParts) {
-  MotionProblem problem = problem_of(two_bars);
-  Phase phase;
-  phase.name = "flight";
-  phase.intervals = 2;
-  problem.add_phase(std::move(phase));
-  problem.transcribe();
+  TwoBars bars;
+  MotionProblem& problem = bars.problem;
   SeparatingPlanes separation(problem, {{0, 1, 0.06, {{{0, 1}, Coefficient(0.02)}}, 0.4}});
   auto& nlp = problem.problem();
   nlp.finish();
@@ -428,13 +435,8 @@ TEST(SeparatingPlanes, PlanesOfNodesTurnWithTheParts) {
     for (const bool other : {false, true}) {
       const auto& [of, first, count] = separation.rows()[static_cast<std::size_t>(2 * node + other)];
       EXPECT_EQ(of, node);
-      std::vector<double> expected;
-      for (const auto& r : corners(x.segment<3>(problem.index(0).theta(node) + 3 * other)))
-        expected.push_back(normal(node).dot(r) - b);
-      expected = sorted(expected);
-      const auto found = sorted({c.begin() + first, c.begin() + first + count});
       ASSERT_EQ(count, 4);
-      for (std::size_t k = 0; k < 4; ++k) EXPECT_NEAR(found[k], expected[k], 1e-14);
+      expect_heights(c, first, x.segment<3>(problem.index(0).theta(node) + 3 * other), normal(node), b);
       EXPECT_EQ(nlp.constraint_lower(first), other ? -nlp::infinity : half);
       EXPECT_EQ(nlp.constraint_upper(first), other ? -half : nlp::infinity);
       if (node == 0 || !other) continue;
@@ -456,12 +458,8 @@ TEST(SeparatingPlanes, PlanesOfNodesTurnWithTheParts) {
 
 // Parallel bars that part: their planes lie between them, and the distances are those of their sides.
 TEST(SeparatingPlanes, PlanesOfAMotionLieBetweenTheParts) {
-  MotionProblem problem = problem_of(two_bars);
-  Phase phase;
-  phase.name = "flight";
-  phase.intervals = 2;
-  problem.add_phase(std::move(phase));
-  problem.transcribe();
+  TwoBars bars;
+  MotionProblem& problem = bars.problem;
   SeparatingPlanes separation(problem, {{0, 1, 0.06, {}}});
   problem.problem().finish();
   VectorXd x = VectorXd::Zero(problem.problem().variables());
