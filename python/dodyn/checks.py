@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ FAILURES = 0.25  # of the evaluations: more make a search doubtful
 SMALL_GAIN = 0.001  # of the cost, by the last third of the evaluations: a search that gains less has settled
 NUMBER = re.compile(r"[-+]?[0-9][0-9.]*(e[-+]?[0-9]+)?")
 POOR = 0.8  # quality of a model below which its figures are rough; as `dodyn predict` has it
+NO_DIFFERENCE = "the cost is the same"  # begins the reason of a search that found no difference between designs
 ENDED_BY_LIMIT = re.compile(r"reached study\.max|time|signal|stopped by|interrupted|clock", re.IGNORECASE)
 
 
@@ -113,14 +115,18 @@ def within(v: Quantity, low: float, high: float) -> str:
     return f"about {last}" if summary.number(low, 4) == summary.number(high, 4) else f"{summary.number(low, 4)} to {last}"
 
 
+def by_cause(rows: Iterable[tuple[Evaluation, str]]) -> dict[tuple[str, str], list[tuple[Evaluation, str]]]:
+    """Groups evaluations with their reasons by status and cause: reasons that differ in their numbers alone are one."""
+    groups: dict[tuple[str, str], list[tuple[Evaluation, str]]] = {}
+    for e, reason in rows:
+        groups.setdefault((e.status, NUMBER.sub("#", reason)), []).append((e, reason))
+    return groups
+
+
 def failures(study: Archive) -> list[tuple[str, str, list[int]]]:
-    """Returns (status, reason, ids) of evaluations without a cost, the commonest cause first. Reasons that differ in their numbers alone are one
-    cause; the reason is that of the first id."""
-    groups: dict[tuple[str, str], list[Evaluation]] = {}
-    for e in study:
-        if not e.ok:
-            groups.setdefault((e.status, NUMBER.sub("#", e.reason)), []).append(e)
-    return [(status, found[0].reason, [e.id for e in found]) for (status, _), found in sorted(groups.items(), key=lambda item: -len(item[1]))]
+    """Returns (status, reason, ids) of evaluations without a cost, the commonest cause first. The reason is that of the first id."""
+    groups = by_cause((e, e.reason) for e in study if not e.ok)
+    return [(status, found[0][1], [e.id for e, _ in found]) for (status, _), found in sorted(groups.items(), key=lambda item: -len(item[1]))]
 
 
 def worth_continuing(study: Archive, model: Json | None = None) -> str:
@@ -128,10 +134,10 @@ def worth_continuing(study: Archive, model: Json | None = None) -> str:
     if not study.finished:
         return f"Yes. The study has not ended: {summary.ended(study)}."
     best = study.recommended
-    bounds = summary.at_bounds(study, best) if best is not None and len(study.objectives) == 1 else []
-    if model is not None and "bounds_to_widen" in model:  # beyond others the cost does not fall
-        bounds = [(v, side) for v, side in bounds if any(one["variable"] == v.name for one in model["bounds_to_widen"])]
-    wider = f" The end of the range of {' and '.join(v.name for v, _ in bounds)} limits the result: a wider range may hold a lower cost." if bounds else ""
+    if study.stop_reason.startswith(NO_DIFFERENCE):
+        return f"Perhaps. The search found no difference between designs: {study.stop_reason}."
+    bounds = summary.bounds_to_widen(study, best, model) if best is not None and len(study.objectives) == 1 else []
+    wider = f" The end of the range of {' and '.join(v.name for v, *_ in bounds)} limits the result: a wider range may hold a lower cost." if bounds else ""
     if not ENDED_BY_LIMIT.search(study.stop_reason) and best is not None and summary.steep_variables(study, best):
         return f"Perhaps. The search ended by its own rule: {study.stop_reason}. The cost still has a slope at the best design, so a finer search may gain."
     if not ENDED_BY_LIMIT.search(study.stop_reason):
@@ -163,7 +169,11 @@ def checks(study: Archive, model: Json | None) -> list[tuple[str, str]]:
     judge(broken == 0, "No evaluation was lost or timed out.", f"{summary.plural(broken, 'evaluation')} {'was' if broken == 1 else 'were'} lost or timed out: the fault may be the machine's.", "open")
     judge(study.finished, f"The study ended: {study.stop_reason}.", f"The study has not ended: {summary.ended(study)}.", "open")
     if study.finished:
-        judge(not ENDED_BY_LIMIT.search(study.stop_reason), "The search ended by its own rule.", f"A limit ended the search ({study.stop_reason}); more evaluations may find more.", "open")
+        open_end = f"A limit ended the search ({study.stop_reason}); more evaluations may find more."
+        if study.stop_reason.startswith(NO_DIFFERENCE):
+            open_end = f"The search found no difference between designs ({study.stop_reason})."
+        decided = not ENDED_BY_LIMIT.search(study.stop_reason) and not study.stop_reason.startswith(NO_DIFFERENCE)
+        judge(decided, "The search ended by its own rule.", open_end, "open")
     if best is None:
         found.append(("bad", "No evaluation is feasible: there is no result."))
     elif len(study.objectives) == 1:

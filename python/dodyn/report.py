@@ -468,12 +468,9 @@ def front_part(study: Archive) -> str:
 
 
 def status_part(study: Archive) -> str:
-    reasons: dict[tuple[str, str], list[str]] = {}  # reasons that differ in their numbers are one
-    for e in study:
-        why = summary.reason(study, e)
-        reasons.setdefault((e.status, checks.NUMBER.sub("#", why)), []).append(why)
+    reasons = checks.by_cause((e, summary.reason(study, e)) for e in study)
     rows = [
-        "<tr>" + cell(len(found)) + cell(status) + cell((found[0] or "-") + (", for one" if len(set(found)) > 1 else "")) + "</tr>"
+        "<tr>" + cell(len(found)) + cell(status) + cell((found[0][1] or "-") + (", for one" if len({why for _, why in found}) > 1 else "")) + "</tr>"
         for (status, kind), found in sorted(reasons.items(), key=lambda item: (item[0][0] != "ok", -len(item[1]), item[0]))
     ]
     left = f'<p class="hint">and {len(rows) - 40} more reasons</p>' if len(rows) > 40 else ""

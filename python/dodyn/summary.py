@@ -112,20 +112,24 @@ def ended(study: Archive) -> str:
     return "not finished: it runs, or was killed (the command that started it continues it)"
 
 
+def bounds_to_widen(study: Archive, evaluation: Evaluation, model: Json | None) -> list[tuple[Quantity, str, Json]]:
+    """Returns [(variable, "lower" or "upper", {"gain", "share"})] of a design. `model` (of `dodyn predict --slices`) knows beyond which
+    bounds the cost falls, and by how much within which share of the range; without it, every bound of the design counts."""
+    if model is None or "bounds_to_widen" not in model:
+        return [(v, side, {"gain": None}) for v, side in at_bounds(study, evaluation)]
+    by_name = {v.name: v for v in study.variables}
+    return [(by_name[one["variable"]], one["bound"], one) for one in model["bounds_to_widen"]]
+
+
 def to_widen(study: Archive, evaluation: Evaluation, model: Json | None) -> str:
-    """Returns a sentence about the bounds to widen about a design; empty if there are none. `model` (of `dodyn predict --slices`) knows
-    beyond which the cost falls, and by how much; without it, every bound of the design counts."""
-    found: list[tuple[Quantity, str, float | None]] = [(v, side, None) for v, side in at_bounds(study, evaluation)]
-    if model is not None and "bounds_to_widen" in model:
-        by_name = {v.name: v for v in study.variables}
-        found = [(by_name[one["variable"]], one["bound"], one["gain"]) for one in model["bounds_to_widen"]]
-    told = []
-    for v, side, gain in found:
+    """Returns a sentence about the bounds to widen about a design; empty if there are none."""
+    sentences = []
+    for v, side, known in bounds_to_widen(study, evaluation, model):
         beyond = "the optimum may lie beyond the range"
-        if gain is not None:
-            beyond = f"widen it, another 10 % of the range lowers the cost by about {number(gain, 2)}"
-        told.append(f"{v.name} is at its {side} bound {with_unit(getattr(v, side), v.unit)}: {beyond}")
-    text = "; ".join(told)
+        if known["gain"] is not None:
+            beyond = f"widen it, another {100 * known['share']:.0f} % of the range lowers the cost by about {number(known['gain'], 2)}"
+        sentences.append(f"{v.name} is at its {side} bound {with_unit(getattr(v, side), v.unit)}: {beyond}")
+    text = "; ".join(sentences)
     return f"{text[0].upper()}{text[1:]}." if text else ""
 
 

@@ -54,7 +54,8 @@ std::string slices_json(const archive::Contents& contents, const surrogate::Obse
     for (const surrogate::BoundToWiden& bound : surrogate::bounds_to_widen(observed, *best))
       all["bounds_to_widen"].push_back({{"variable", variables[static_cast<std::size_t>(bound.variable)].name},
                                         {"bound", bound.is_upper ? "upper" : "lower"},
-                                        {"gain", number_or_null(bound.gain.value_or(not_a_number))}});
+                                        {"gain", number_or_null(bound.gain.value_or(not_a_number))},
+                                        {"share", surrogate::widening}});
 
   all["slices"] = Json::array();
   for (Index i = 0; i < space.dimensions(); ++i) {

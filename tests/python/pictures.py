@@ -341,6 +341,8 @@ def answers():
     assert continuing([5, 4], limit).startswith("Perhaps.")
     assert continuing([5, 4, 3], "optimum inside the bounds").startswith("No. The search ended by its own rule")
     assert continuing([5, 4, 3], "optimum at the upper bound", at=1.0).startswith("Not in this range.") and continuing([5, 4, 3], "optimum inside the bounds", at=0.5).startswith("No.")
+    same = continuing([5, 5, 5], "the cost is the same wherever it was evaluated")
+    assert same.startswith("Perhaps. The search found no difference between designs"), same
     assert continuing([5, 4, 3], "", finished=False).startswith("Yes. The study has not ended")
     assert checks.worth_continuing(knee) in re.sub(r"<[^>]+>", "", open("knee.html", encoding="utf-8").read()).replace("&#x27;", "'")
     docking = package.open("docking.h5")
