@@ -262,7 +262,8 @@ TEST(Tape, AllPointsAtOnceAreThePointsOneByOne) {
 TEST(Tape, ProgramsAreSharedByElementsOfDifferentParameters) {
   Recording recording;
   const Var x = Var::input(), y = Var::input(), p = Var::parameter();
-  const auto function = recorded_function(recording.graph, {x.node, y.node}, {p.node}, {(sin(p * x) * y).node});
+  const Var f = sin(p * x) * y;  // recorded before the graph is copied
+  const auto function = recorded_function(recording.graph, {x.node, y.node}, {p.node}, {f.node});
   for (const double parameter : {0.5, -2.0}) {
     const RecordedElement e(function, {parameter});
     const double z[2] = {0.3, 1.7}, weight = 2.0;
