@@ -31,7 +31,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Told:
-    """A point and what was told of it; `cost` is NaN where it failed."""
+    """A point and its result; `cost` is NaN where it failed."""
 
     point: Point
     cost: float

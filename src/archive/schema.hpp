@@ -4,7 +4,7 @@
 //   /trajectories/<channel>   [n, node, coordinate]; NaN where an evaluation has no motion
 //   /iterations/<field>       [m]; next, recommended [m, variables]; numbers [m, numbers] and candidates
 //                             [m, 8, columns], named by their attributes, NaN where there are fewer;
-//                             `evaluations`: rows of /evaluations the strategy had been told
+//                             `evaluations`: rows of /evaluations that the strategy had received
 //   /surrogate/grid           [g]; value, lower, upper [m, g]: for one free variable
 //
 //   /files                    the files that the configuration names: attributes names, paths, checksums, sizes [f], and

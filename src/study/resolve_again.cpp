@@ -8,16 +8,16 @@
 namespace dodyn::study {
 namespace {
 
-// How far apart two designs may be, ranges scaled to one, root mean square over the variables; and by how much a cost must
-// exceed what a neighbour says before that is doubted.
+// The largest distance of two neighbours (ranges scaled to one, root mean square over the variables), and the relative excess
+// of a cost over a neighbour's prediction from which the design is solved again.
 constexpr double near = 0.15, doubtful = 1e-3;
 
-// So many neighbours are asked, those that say most: where local optima abound, each says something else.
+// The number of neighbours whose motions are tried, those of the largest excess first: local optima may differ by neighbour.
 constexpr std::size_t heard = 2;
 
 }  // namespace
 
-// The rows that count now, of what was told or is about to be.
+// The latest row of each evaluation that the strategy has received or is about to receive.
 std::map<std::int64_t, const Evaluation*> Study::latest() const {
   std::map<std::int64_t, const Evaluation*> rows;
   for (const auto& [id, row] : evaluations_)
@@ -27,8 +27,8 @@ std::map<std::int64_t, const Evaluation*> Study::latest() const {
   return rows;
 }
 
-// By how much a design's cost exceeds what a neighbour's cost and both slopes say, by the trapezoidal rule: positive
-// where it is on a worse branch of local optima than the neighbour. Relative; infinite where it has no cost yet.
+// The relative excess of a design's cost over the prediction from a neighbour's cost and both slopes (trapezoidal rule). Positive
+// on a worse branch of local optima than the neighbour's, infinite where the design has no cost.
 double Study::excess(const Evaluation& of, const Evaluation& by) const {
   double square = 0;
   for (Eigen::Index k = 0; k < of.design.size(); ++k) {
@@ -42,9 +42,9 @@ double Study::excess(const Evaluation& of, const Evaluation& by) const {
   return (of.cost - expected) / std::abs(by.cost);
 }
 
-// Each such design is evaluated once more, from the motion of the neighbour that says most against it, until none is left that
-// another try improves. What is better becomes a later row of its id, of which the strategy is told after the first; what is
-// not leaves no trace. Batches that the archive holds whole were mended when they were new.
+// Evaluates each such design once more, from the motion of the neighbour of the largest excess, until no further try improves
+// one. A better result becomes a second row of its id, which the strategy receives after the first; others leave no trace.
+// Batches that the archive holds whole were treated when they were new.
 bool Study::resolve_again() {
   if (!evaluator_.uses_warm_start() || asynchronous_ || iterations_ < archived_iterations_) return true;
   const auto batch = pending_;

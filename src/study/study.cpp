@@ -171,7 +171,7 @@ Summary Study::rerun(const std::set<std::int64_t>& ids) {
   }
   for (const auto id : new_) evaluations_.erase(id);
   stop(End::finished, "evaluated " + std::to_string(before.size()) + " again; dodyn run continues from there");
-  do arrivals_.clear();  // nobody is told of them now
+  do arrivals_.clear();  // no strategy receives them
   while (evaluate() && (farm_.outstanding() > 0 || !whole_.empty() || !deferred_losses_.empty()));
   evaluations_.merge(before);  // those that an interruption left without another answer
   close(false);
@@ -456,7 +456,7 @@ void Study::add_trouble(Outcome attempt, std::vector<Outcome>& rows) {
   if (parts_.count() > 1 && given_up_.empty()) submit(pending_.at(id), part);
 }
 
-// The attempts that were killed while nothing told the run to end.
+// Attempts that were killed, and no signal to the run followed in time.
 void Study::release_deferred(std::vector<Outcome>& rows) {
   if (deferred_losses_.empty()) return;
   if (farm_.outstanding() == 0) std::this_thread::sleep_for(std::chrono::milliseconds(20));  // `next` did not wait
@@ -595,8 +595,8 @@ archive::Archive Study::open(archive::Provenance provenance) {
   }
 }
 
-// The nearest evaluation, ranges scaled to one, that has been told with a trajectory; the first of equals, -1 for none.
-// Only what has been told counts: what else is there depends on when it was asked.
+// The nearest evaluation with a trajectory, ranges scaled to one; the lowest id of equals, -1 for none. Only evaluations
+// that the strategy has received count: which others are there depends on the moment.
 std::int64_t Study::nearest(const Eigen::VectorXd& design) const {
   std::int64_t parent = -1;
   double least = 0;

@@ -1,32 +1,31 @@
 // The design loop: ask for designs, farm them out, archive what comes back, tell the strategy, until something says
 // stop.
 //
-// Synchronous: a batch is told when all of it is there, in the order of the ids, so the sequence of designs does not
-// depend on the number of ranks. Asynchronous: as many designs run as keep every rank busy; as soon as one is back, the
-// strategy receives it and proposes another one. What is asked then depends on the order of arrival, which is the order of the archive's
-// rows, and on how many designs were allowed to run, which each iteration records.
+// Synchronous: the strategy receives a batch when all of it is there, in the order of the ids. So the designs do not depend on
+// the number of ranks. Asynchronous: as many designs run as keep every rank busy. As soon as one is back, the strategy receives
+// it and proposes another. The designs then depend on the order of arrival, which is the order of the archive's rows, and on
+// how many designs were allowed to run, which each iteration records.
 //
-// A study resumes by replay: the strategy is asked again from the start, and a design whose evaluation is in the
-// archive is answered from there. What is missing (a killed run may have left holes) is evaluated.
+// A study resumes by replay: the strategy is asked again from the beginning, and takes answers from the archive where it has
+// them. Missing rows (a killed run may leave gaps) are evaluated.
 //
-// A lost evaluation (its rank disappeared) leaves a row of status `lost` for each attempt; it is repeated until there
-// is an answer or study.max-attempts of them are lost. Only what comes of it in the end is told. What rank 0 itself was
-// evaluating when it was killed is such an attempt too, on the account of the next run. Of an evaluation in parts, each
-// part has its attempts; those of the part that was given up become rows.
+// A lost evaluation is one whose rank disappeared. Each lost attempt leaves a row of status `lost`. The evaluation is repeated
+// until there is an answer or study.max-attempts are lost; the strategy receives the last result alone. The evaluation that
+// rank 0 itself had begun when it was killed counts as lost in the next run. Where an evaluation is split, each part has
+// its own attempts, and the attempts of a part that was given up become rows.
 //
-// An attempt that the machine's trouble ended (record/machine.hpp) leaves a row of status `lost`, is repeated, and is never
-// told. Where nothing of this run could be started, or one evaluation met such trouble study.max-attempts times, the run ends;
-// the next one tries again.
+// An attempt that the machine's trouble ended (record/machine.hpp) leaves a row of status `lost` and is repeated. The strategy
+// never receives it. The run ends where no evaluation could be started, or one met trouble study.max-attempts times; the next
+// run tries again.
 //
-// What ends a run often ends evaluations first: a batch system signals all processes of a job. So once a run is asked to
-// end, what fails or is lost leaves no row, and an attempt that was killed waits a moment to see whether it is.
+// Batch systems signal all processes of a job, so evaluations often end just before the run does. Once a run must end,
+// failed and lost attempts leave no row. An attempt that was killed waits a moment, in case that signal follows.
 //
-// An evaluation that is done again later (`rerun`) leaves one more row. The strategy is told of it, for the second
-// time, once it has been told of as many as the archive held then: so a replay tells the same in the same order as the
-// run did.
+// `rerun` evaluates a design again and appends a row. The strategy receives it as a second result, after as many evaluations as the
+// archive held then. So a replay has the order of the run.
 //
-// Before a batch is told, designs whose neighbours say that they could be cheaper are solved again (resolve_again.cpp), where the
-// evaluator starts from a neighbour's motion at all; what is better is a later row too.
+// Before the strategy receives a batch, designs that their neighbours show to be too expensive are solved again
+// (resolve_again.cpp), if the evaluator can start from a neighbour's motion. A better result is a second row too.
 //
 // Where the evaluator splits an evaluation, its parts are what is farmed out (parts.hpp).
 #pragma once
@@ -161,11 +160,12 @@ class Study {
   archive::Layout layout_;
   const std::vector<surrogate::Constraint> constraints_;
 
-  std::map<std::int64_t, Evaluation> evaluations_;            // answered for good, by id: what is or will be told
+  std::map<std::int64_t, Evaluation> evaluations_;            // by id: final answers, for the strategy now or later
   std::map<std::int64_t, std::vector<double>> trajectories_;  // of those with status ok: all channels, in a row
   std::set<std::pair<double, std::int64_t>> starts_;          // of those that nearest() may find: first variable, id
   std::map<std::int64_t, int> lost_;                          // attempts lost
-  std::deque<std::int64_t> arrivals_;  // asynchronous: ids of evaluations_ in the order they came, not told yet
+  std::deque<std::int64_t>
+      arrivals_;  // asynchronous: ids of evaluations_ that the strategy has not received, in the order they came
   struct Reevaluation {
     std::size_t after;  // number of evaluations that the strategy must have received before
     Evaluation row;
@@ -190,8 +190,9 @@ class Study {
   };
   std::deque<DeferredLoss> deferred_losses_;  // attempts that were killed; the signal may have been for all of us
 
-  std::map<std::int64_t, Evaluation> pending_;             // asked and not told: id, parent, design and seed
-  std::vector<std::int64_t> new_;                          // of those the ones to farm out
+  std::map<std::int64_t, Evaluation>
+      pending_;                    // proposed, not yet received by the strategy: id, parent, design and seed
+  std::vector<std::int64_t> new_;  // of those the ones to farm out
   std::map<std::int64_t, Evaluation> resolved_again_;      // former results of designs that are solved again
   std::set<std::pair<std::int64_t, std::int64_t>> tried_;  // design and neighbour whose motion gave no better result
   std::vector<bool> observed_;                             // by id: the strategy has received it
