@@ -471,6 +471,7 @@ TEST_F(ServeTest, OneThatIsNotThereIsTheMachinesTrouble) {
     EXPECT_TRUE(is_machine_trouble(one.evaluation)) << one.evaluation.reason;
     EXPECT_HAS(one.evaluation.reason, "/nowhere/server: not found (exit code 127)");
   }
+  EXPECT_TRUE(std::filesystem::exists(directory + "/c.work"));  // command.keep = failed
 }
 
 TEST_F(ServeTest, ASlowOneIsStoppedWithAllThatItStarted) {

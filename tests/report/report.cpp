@@ -7,6 +7,7 @@
 #include <numbers>
 #include <sstream>
 
+#include "report/comparison.hpp"
 #include "report/predictions.hpp"
 #include "study/observed_data.hpp"
 #include "surrogate/strategy_options.hpp"
@@ -261,6 +262,18 @@ TEST(Report, NumbersAreShownInUnitsOfTheReadersChoice) {
 }
 
 // What has neither a row for each node nor for each interval is another table.
+TEST(Report, TheDifferenceOfTwoProblemsIsWhatChangesAnswers) {
+  const Described one{
+      "a.h5", {{"study.seed", "1"}, {"study.archive", "a.h5"}, {"design.knee", "0.4"}, {"gait.steps", "2"}}, {}},
+      other{"b.h5", {{"study.seed", "1"}, {"study.archive", "b.h5"}, {"design.knee", "0.5"}, {"gait.nodes", "9"}}, {}};
+  EXPECT_EQ(difference_text(one, one), "");
+  const std::string text = difference_text(one, other);
+  EXPECT_NE(text.find("\n-design.knee = 0.4\n+design.knee = 0.5\n-gait.steps = 2\n+gait.nodes = 9\n"),
+            std::string::npos)
+      << text;
+  for (const char* equal : {"seed", "archive"}) EXPECT_EQ(text.find(equal), std::string::npos) << text;
+}
+
 TEST(Report, CsvLeavesOtherTablesOut) {
   Channels channels = {{"t", "s", "", 3, {"t"}}, {"q", "", "", 3, {"a", "b"}}, {"optima", "", "", 2, {"cost"}}};
   channels[1].units = {"m", "rad"};

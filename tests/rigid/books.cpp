@@ -97,7 +97,8 @@ TEST(StepRecord, BalanceForTheTotal) {
 
 // What drag and a driving force do is in the books, to the order of the steps: a sliding, turning body slows down by
 // exp(-c t/m), under a force F(t) of its own.
-TEST(StepRecord, DragAndDrivingForcesAreEntered) {
+class StepRecordOf : public ::testing::TestWithParam<Stepper> {};
+TEST_P(StepRecordOf, DragAndDrivingForcesAreEntered) {
   const double mass = 2.0, c = 0.8, angular = 0.3, end = 1.5, speed = 3.0, spin = 4.0;
   double before = 0.0;
   for (const double step : {0.02, 0.01}) {
@@ -113,7 +114,9 @@ TEST(StepRecord, DragAndDrivingForcesAreEntered) {
     world.forces.push_back([](double t, Frames<3>, std::span<const Twist<3>>, std::span<Twist<3>> wrench) {
       wrench[0][1] += std::cos(t);
     });
-    Simulation<3> simulation(std::move(world), with(step));
+    Options options = with(step);
+    options.stepper = GetParam();
+    Simulation<3> simulation(std::move(world), options);
     Twist<3> twist = Twist<3>::Zero();
     twist << speed, 0.0, 0.0, 0.0, 0.0, spin;
     simulation.start(std::vector{Pose<3>()}, std::vector{twist});
@@ -133,6 +136,9 @@ TEST(StepRecord, DragAndDrivingForcesAreEntered) {
 
 // What stands still neither gains nor loses, and the books say so: no impact, no work of dampers. Here a foot on the floor with a
 // leaning body on a sprung and damped hinge, under drag.
+INSTANTIATE_TEST_SUITE_P(Steppers, StepRecordOf,
+                         ::testing::Values(Stepper::variational, Stepper::newmark_explicit, Stepper::newmark_implicit));
+
 TEST(StepRecord, StandingStillTakesNothing) {
   static constexpr double stiffness = 60.0, damping = 0.5;
   constexpr double drag = 40.0;

@@ -33,7 +33,7 @@ geometry::Polytope<n> brick(double a, double b) {
     return geometry::box(a, b, 0.3);
 }
 
-// A free body; a tree of a free root, two children and a grandchild; a pendulum hung on a fixed body.
+// A free body; a tree of a free root, two children and a grandchild; a pendulum hung on a fixed body, and a slide on a child.
 template <int n>
 struct Mixed {
   World<n> world;
@@ -42,7 +42,7 @@ struct Mixed {
   explicit Mixed(Random& random) {
     using Kind = typename Joint<n>::Kind;
     world.bodies.push_back(fixed_body<n>("wall", {brick<n>(1.0, 1.0)}));
-    for (int i = 1; i < 7; ++i)
+    for (int i = 1; i < 8; ++i)
       world.bodies.push_back(solid<n>("b" + std::to_string(i), {brick<n>(0.1 + 0.05 * i, 0.4)}, 100.0).body);
     const auto join = [&](Kind kind, int parent, int child) {
       Joint<n> joint;
@@ -58,6 +58,7 @@ struct Mixed {
     join(Kind::revolute, 2, 4);
     join(Kind::revolute, 3, 5);
     join(Kind::revolute, 0, 6);
+    join(Kind::prismatic, 4, 7);
     for (std::size_t b = 0; b < world.bodies.size(); ++b) {
       Pose<n> pose;
       if (b > 0) {
@@ -78,7 +79,7 @@ void agrees() {
   for (int trial = 0; trial < 20; ++trial) {
     const Mixed<n> mixed(random);
     const Multibody<n> bodies(mixed.world);
-    EXPECT_EQ(bodies.dofs(), n == 2 ? 3 + 6 + 1 : 6 + 6 + 3 + 1 + 1 + 1);
+    EXPECT_EQ(bodies.dofs(), n == 2 ? 3 + 6 + 1 + 1 : 6 + 6 + 3 + 1 + 1 + 1 + 1);
     const Inertia<n> inertia(bodies, mixed.poses);
     Eigen::VectorXd nu(bodies.dofs()), back, p;
     for (auto& x : nu) x = random();

@@ -30,7 +30,10 @@ const std::vector<EvaluatorKind>& kinds() {
         {.name = "walk.free-knees", .type = Type::boolean, .default_value = "yes"},
         {.name = "walk.cost", .type = Type::choice, .default_value = "work", .choices = {"work", "squared-torque"}},
         {.name = "walk.offset", .default_value = "0"}}},
-      {"swim", "another kind", always({{"fin", "m", "length of a fin", 0.1, 0, 1}}), {{.name = "swim.depth"}}}};
+      {"swim",
+       "another kind",
+       always({{"fin", "m", "length of a fin", 0.1, 0, 1}, {"gears", "1", "of the motor", 1, 0, 5}}),
+       {{.name = "swim.depth"}}}};
   return all;
 }
 
@@ -96,6 +99,26 @@ TEST_F(SettingsTest, FileSyntax) {
   EXPECT_EQ(settings.design("knee", Eigen::VectorXd::Constant(1, 0.33)), 0.33);
   EXPECT_EQ(settings.design("mass", Eigen::VectorXd::Constant(1, 0.33)), 10);
   EXPECT_EQ(setting(settings, "walk.step-length").source, path + ":6");
+}
+
+TEST_F(SettingsTest, AVariableIsOneOfAList) {
+  const std::string design = "[study]\nevaluator = swim\n[swim]\ndepth = 1\n[design]\n";
+  const Settings numbers = read(design + "fin = 0.4, 0.2, 0.3\n"), names = read(design + "gears = low, high\n");
+  ASSERT_EQ(numbers.variables.size(), 1u);
+  EXPECT_EQ(numbers.variables[0].lower, 0.2);
+  EXPECT_EQ(numbers.variables[0].upper, 0.4);
+  EXPECT_EQ(setting(numbers, "design.fin").value, "0.2, 0.3, 0.4");
+  ASSERT_EQ(names.variables.size(), 1u);
+  EXPECT_EQ(names.variables[0].upper, 1);
+  EXPECT_EQ(names.variables[0].choices, (std::vector<std::string>{"low", "high"}));
+  for (const auto& [entry, refusal] : std::vector<std::pair<std::string, std::string>>{
+           {"fin = low, high", "names are for variables without a unit; allowed: "},
+           {"gears = low, high, low", "a name is there twice"},
+           {"gears = low, so so", "'so so' is no name; allowed: letters, digits, _, - and dots"},
+           {"gears = a, b, c, d, e, f, g", "names stand for 0, 1, ...; allowed: "},
+           {"fin = 0.2, 0.3, 0.2", "a value is there twice"}})
+    EXPECT_EQ(complaint(design + entry).find("knee.cfg:6: design." + entry + ": " + refusal), 0u)
+        << complaint(design + entry);
 }
 
 TEST_F(SettingsTest, ValuesAreCanonical) {
