@@ -225,6 +225,7 @@ TEST_F(Simulations, RulesHoldWheneverTheirConditionDoes) {
   EXPECT_EQ(time("(has_touched)"), landed);
   EXPECT_EQ(time("y < 1 and has_touched"), landed);
   EXPECT_EQ(time("has_touched and (resting or y < 1)"), landed);
+  EXPECT_EQ(time("(y < 1) and (has_touched)"), landed);
   EXPECT_EQ(time("not (not has_touched)"), landed);
   EXPECT_EQ(time("has_touched or t > 0.1"), time("t > 0.1"));
   EXPECT_GE(time("resting"), landed);  // what is let go has no velocity at first, and is not at rest
