@@ -218,6 +218,11 @@ TEST_F(CommandTest, WhatCannotBeStartedIsTheMachinesTrouble) {
     EXPECT_TRUE(is_machine_trouble(outcome.evaluation));
     EXPECT_FALSE(outcome.killed);
   }
+  for (const std::string keep : {"none", "failed"}) {
+    std::filesystem::remove_all(directory + "/c.work");
+    evaluate("./nowhere.sh", {"--command.keep=" + keep});
+    EXPECT_EQ(std::filesystem::exists(directory + "/c.work/000003"), keep == "failed") << keep;
+  }
   // one that answers has been started, whatever its exit code
   const Evaluation told = evaluate(R"(echo '{"status": "infeasible"}' > $DODYN_RESULT_FILE; exit 127)").evaluation;
   EXPECT_EQ(told.status, Status::infeasible);
