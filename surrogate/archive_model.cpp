@@ -3,6 +3,7 @@
 #include <Eigen/Cholesky>
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <stdexcept>
 #include <utility>
 #include <vector>
@@ -20,6 +21,7 @@ namespace {
 
 constexpr double band = 1.959963984540054;       // standard deviations on either side that hold 95 %
 constexpr Index most_left_out = 500;             // samples up to which each is predicted from the others
+constexpr Index most_checked = 1000;             // evaluations outside of the model by which it is checked
 constexpr std::size_t max_quickly_fitted = 500;  // evaluations up to which a model is made for a note
 constexpr double at_bound = 1e-6;                // of the range: nearer to a bound is on it
 constexpr double secant = 2e-3;                  // of the range: over which the model's slope is taken
@@ -55,6 +57,44 @@ double even_samples_of(const MatrixXd& x, VectorXd parts) {
   return parts.sum() * parts.sum() / parts.squaredNorm();
 }
 
+// Puts `most` of the samples first, columns of `x` with the values y: a tenth of them with the lowest values, then one by one the
+// sample farthest from all that were taken. Returns the order of all samples.
+std::vector<Index> best_then_filling(const MatrixXd& x, const VectorXd& y, Index most) {
+  std::vector<Index> order(static_cast<std::size_t>(y.size()));
+  std::iota(order.begin(), order.end(), Index(0));
+  std::stable_sort(order.begin(), order.end(), [&](Index a, Index b) { return y(a) < y(b); });
+  VectorXd nearest = VectorXd::Constant(y.size(), HUGE_VAL);  // squared distance to what was taken, by place in `order`
+  for (Index taken = 0; taken < most; ++taken) {
+    if (taken >= most / 10) {
+      Index farthest = 0;
+      nearest.tail(y.size() - taken).maxCoeff(&farthest);
+      std::swap(order[static_cast<std::size_t>(taken)], order[static_cast<std::size_t>(taken + farthest)]);
+      std::swap(nearest(taken), nearest(taken + farthest));
+    }
+    const auto place = x.col(order[static_cast<std::size_t>(taken)]);
+    for (Index i = taken + 1; i < y.size(); ++i)
+      nearest(i) = std::min(nearest(i), (x.col(order[static_cast<std::size_t>(i)]) - place).squaredNorm());
+  }
+  return order;
+}
+
+// 1 - sum of squared errors / sum of squares about the mean, each sample counting as its part.
+double weighted_quality(const Kriging::LeaveOneOut& predicted, const VectorXd& parts) {
+  const double mean = parts.dot(predicted.observed);
+  const double spread = parts.dot((predicted.observed.array() - mean).square().matrix());
+  const double error = parts.dot((predicted.observed - predicted.mean).cwiseAbs2());
+  return spread > 0 ? 1 - error / spread : 0;
+}
+
+Samples chosen_of(const Samples& all, const std::vector<Index>& which) {
+  Samples some;
+  some.x = all.x(Eigen::all, which);
+  some.y = all.y(which);
+  if (all.gradient.size() > 0) some.gradient = all.gradient(Eigen::all, which);
+  if (all.variance.size() > 0) some.variance = all.variance(which);
+  return some;
+}
+
 }  // namespace
 
 ArchiveModel::ArchiveModel(const ObservedData& observed, int metric) : observed_(observed) {
@@ -71,16 +111,16 @@ ArchiveModel::ArchiveModel(const ObservedData& observed, int metric) : observed_
     gradient |=
         metric < 0 && !noisy && space.all_real() && e.gradient.size() == space.dimensions() && e.gradient.allFinite();
   }
-  used_ = static_cast<Index>(good.size());
-  if (used_ < 2)
-    throw std::invalid_argument("only " + std::to_string(used_) +
-                                (used_ == 1 ? " evaluation has" : " evaluations have") + " it; two are needed");
+  available_ = static_cast<Index>(good.size());
+  if (available_ < 2)
+    throw std::invalid_argument("only " + std::to_string(available_) +
+                                (available_ == 1 ? " evaluation has" : " evaluations have") + " it; two are needed");
   Samples s;
-  s.x.resize(space.embedded(), used_);
-  s.y.resize(used_);
-  if (gradient) s.gradient = MatrixXd::Constant(space.embedded(), used_, not_a_number);
-  if (noisy) s.variance.resize(used_);
-  for (Index i = 0; i < used_; ++i) {
+  s.x.resize(space.embedded(), available_);
+  s.y.resize(available_);
+  if (gradient) s.gradient = MatrixXd::Constant(space.embedded(), available_, not_a_number);
+  if (noisy) s.variance.resize(available_);
+  for (Index i = 0; i < available_; ++i) {
     const Evaluation& e = *good[static_cast<std::size_t>(i)];
     s.x.col(i) = space.embed(observed.unit(e));
     s.y(i) = value(e);
@@ -88,6 +128,17 @@ ArchiveModel::ArchiveModel(const ObservedData& observed, int metric) : observed_
       s.gradient.col(i) = e.gradient.cwiseProduct(space.slope(e.design));
     if (noisy) s.variance(i) = e.cost_stderr * e.cost_stderr;
   }
+  Samples outside;  // of the model
+  if (available_ > most_modelled) {
+    const std::vector<Index> order = best_then_filling(s.x, s.y, most_modelled);
+    std::vector<Index> others;
+    const Index rest = available_ - most_modelled, checked = std::min(rest, most_checked);
+    for (Index i = 0; i < checked; ++i)
+      others.push_back(order[static_cast<std::size_t>(most_modelled + i * rest / checked)]);
+    outside = chosen_of(s, others);
+    s = chosen_of(s, {order.begin(), order.begin() + most_modelled});
+  }
+  used_ = s.size();
   KrigingOptions options;
   options.scale = VectorXd::Ones(space.embedded());
   options.nugget = noisy;
@@ -102,13 +153,17 @@ ArchiveModel::ArchiveModel(const ObservedData& observed, int metric) : observed_
   const MatrixXd filling = embedded(space, sobol(static_cast<int>(space.dimensions()), static_cast<int>(used_), 2));
   even_samples_of_filling_ = even_samples_of(filling, parts_of_box(space, filling));
   quality_ = quality_over_box_ = not_a_number;
-  if (used_ > most_left_out) return;
-  const Kriging::LeaveOneOut left_out = tracked_.model().leave_one_out();
-  quality_ = left_out.quality();
-  const double mean = parts.dot(left_out.observed);
-  const double spread = parts.dot((left_out.observed.array() - mean).square().matrix());
-  const double error = parts.dot((left_out.observed - left_out.mean).cwiseAbs2());
-  quality_over_box_ = spread > 0 ? 1 - error / spread : 0;
+  if (outside.size() > 0) {
+    Kriging::LeaveOneOut predicted;
+    predicted.observed = outside.y.unaryExpr([&](double y) { return tracked_.warp().forward(y); });
+    tracked_.model().predict(outside.x, predicted.mean, predicted.variance);
+    quality_ = predicted.quality();
+    quality_over_box_ = weighted_quality(predicted, parts_of_box(space, outside.x));
+  } else if (used_ <= most_left_out) {
+    const Kriging::LeaveOneOut left_out = tracked_.model().leave_one_out();
+    quality_ = left_out.quality();
+    quality_over_box_ = weighted_quality(left_out, parts);
+  }
 }
 
 PredictionInterval ArchiveModel::at(const VectorXd& design) const {

@@ -41,8 +41,9 @@ surrogate::ArchiveModel fitted(const archive::Contents& contents, const surrogat
   }
 }
 
-std::string model_text(Index samples, double quality) {
-  return std::to_string(samples) + " evaluations" +
+// `available`: evaluations of which the model took `samples`.
+std::string model_text(Index samples, Index available, double quality) {
+  return std::to_string(samples) + (available > samples ? " of " + std::to_string(available) : "") + " evaluations" +
          (std::isfinite(quality) ? formatted(", quality %.3f", quality) : "");
 }
 
@@ -223,7 +224,8 @@ DesignPrediction prediction_of(const archive::Contents& contents, const surrogat
     done.push_back(metric);
     const surrogate::ArchiveModel model = fitted(contents, observed, metric);
     const Quantity quantity = quantity_of(contents, metric);
-    out.quantities.push_back({quantity.name, quantity.unit, model.at(out.design), model.samples(), model.quality()});
+    out.quantities.push_back(
+        {quantity.name, quantity.unit, model.at(out.design), model.samples(), model.available(), model.quality()});
     for (const auto& c : observed.constraints)
       if (c.metric == metric) {
         const double below = model.probability_below(out.design, c.limit);
@@ -247,7 +249,7 @@ std::string as_text(const DesignPrediction& p) {
   for (const Predicted& q : p.quantities) {
     rows.push_back({q.name, formatted("%.6g", q.forecast.middle), formatted("%.6g", q.forecast.lower),
                     formatted("%.6g", q.forecast.upper), q.unit.empty() || q.unit == "1" ? "-" : q.unit,
-                    model_text(q.samples, q.quality)});
+                    model_text(q.samples, q.available, q.quality)});
     worst = std::min(worst, q.quality);
   }
   text += columns(rows) + "\n" + formatted("evaluates with probability %.3f\n", p.evaluates);
@@ -266,9 +268,9 @@ std::string as_json(const DesignPrediction& p) {
   for (std::size_t i = 0; i < p.variables.size(); ++i)
     all["design"][p.variables[i].name] = p.design(static_cast<Index>(i));
   for (const Predicted& q : p.quantities)
-    all["quantities"][q.name] = {{"middle", q.forecast.middle}, {"lower", q.forecast.lower},
-                                 {"upper", q.forecast.upper},   {"unit", q.unit},
-                                 {"samples", q.samples},        {"quality", q.quality}};
+    all["quantities"][q.name] = {
+        {"middle", q.forecast.middle}, {"lower", q.forecast.lower}, {"upper", q.forecast.upper}, {"unit", q.unit},
+        {"samples", q.samples},        {"available", q.available},  {"quality", q.quality}};
   all["evaluates"] = p.evaluates;
   for (const auto& [constraint, probability] : p.kept) all["keeps"][constraint] = probability;
   all["nearest"] = p.nearest;
@@ -319,6 +321,7 @@ Sensitivity sensitivity_of(const archive::Contents& contents, const surrogate::O
                   quantity.name,
                   quantity.unit,
                   model.samples(),
+                  model.available(),
                   model.quality(),
                   model.quality_over_box(),
                   model.even_samples(),
@@ -369,7 +372,7 @@ std::string elementary_text(const Sensitivity& s) {
 
 std::string as_text(const Sensitivity& s) {
   std::string text = (s.elementary ? elementary_text(s) : "") + "Shares of the variance of " + s.name +
-                     " over the ranges, by a model of " + model_text(s.samples, s.quality) + ":\n\n";
+                     " over the ranges, by a model of " + model_text(s.samples, s.available, s.quality) + ":\n\n";
   std::vector<std::vector<std::string>> rows = {
       {"variable", "alone", "+-", "with others", "+-", s.name + " on average from", "to", "least at"}};
   for (std::size_t v = 0; v < s.variables.size(); ++v) {
@@ -415,6 +418,7 @@ std::string as_json(const Sensitivity& s) {
   nlohmann::ordered_json all = {{"quantity", s.name},
                                 {"unit", s.unit},
                                 {"samples", s.samples},
+                                {"available", s.available},
                                 {"quality", s.quality},
                                 {"quality_over_box", s.quality_over_box},
                                 {"even_samples", s.even_samples},

@@ -31,8 +31,8 @@ std::string broken_text(const archive::Contents& contents, const surrogate::Obse
 struct Predicted {
   std::string name, unit;
   surrogate::PredictionInterval forecast;
-  Eigen::Index samples = 0;  // evaluations to which the model is fitted
-  double quality = 0;        // surrogate::ArchiveModel::quality()
+  Eigen::Index samples = 0, available = 0;  // evaluations to which the model is fitted, and that there are
+  double quality = 0;                       // surrogate::ArchiveModel::quality()
 };
 
 struct DesignPrediction {
@@ -67,7 +67,7 @@ archive::Group exported(const archive::Contents& contents, const surrogate::Obse
 struct Sensitivity {
   std::vector<Variable> variables;
   std::string name, unit;  // of the quantity
-  Eigen::Index samples = 0;
+  Eigen::Index samples = 0, available = 0;
   double quality = 0, quality_over_box = 0, even_samples = 0,
          even_samples_of_filling = 0;  // of surrogate::ArchiveModel
   double unlikely = 0;                 // share of the box where a design evaluates with probability below 0.5

@@ -185,6 +185,25 @@ TEST(ArchiveModel, PredictsWhatItWasNotToldAndKnowsHowWell) {
   }
 }
 
+// Of a large archive the model takes a part, which holds the best design, and is checked by evaluations outside of that part.
+TEST(ArchiveModel, TakesTheBestAndAFillingOfManyEvaluations) {
+  const ObservedData observed = told(ArchiveModel::most_modelled + 500, 0, true);
+  const ArchiveModel model(observed, -1);
+  EXPECT_EQ(model.samples(), ArchiveModel::most_modelled);
+  EXPECT_EQ(model.available(), ArchiveModel::most_modelled + 500);
+  EXPECT_GT(model.quality(), 0.9999);
+  EXPECT_GT(model.quality_over_box(), 0.9999);
+  EXPECT_GT(model.even_samples(), 0.7 * model.even_samples_of_filling());
+  const Evaluation& best = *observed.best();
+  EXPECT_NEAR(model.at(best.design).middle, best.cost, 1e-5);
+  for (const Evaluation& e : observed.evaluations) ASSERT_NEAR(model.at(e.design).middle, e.cost, 1e-3) << e.id;
+
+  ObservedData noise = told(ArchiveModel::most_modelled + 500, 0, false);  // nothing to predict
+  Random random(5);
+  for (Evaluation& e : noise.evaluations) e.cost = random.normal();
+  EXPECT_LT(ArchiveModel(noise, -1).quality(), 0.2);
+}
+
 // Noisy samples of many studies: what is said of the optimum's place holds the true one about as often as it says, and more samples say
 // more.
 TEST(ArchiveModel, WhereaboutsHoldTheOptimum) {
