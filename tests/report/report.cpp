@@ -115,6 +115,26 @@ TEST(Report, FailuresHaveACauseAndAHost) {
   EXPECT_NE(table(contents, {.columns = {"cause"}}).find("\n2   design\n"), std::string::npos);
 }
 
+TEST(Report, AnEvaluationNamesItsEarlierAttempts) {
+  archive::Contents contents;
+  for (const Status status : {Status::lost, Status::ok}) {
+    Evaluation e;
+    e.id = 3;
+    e.status = status;
+    e.reason = status == Status::lost ? "rank 1 is gone" : "";
+    contents.evaluations.push_back(e);
+  }
+  const auto attempts = [&](std::size_t row) {
+    const std::string text = evaluation_text(contents, row, {});
+    int count = 0;
+    for (auto at = text.find("earlier attempt: "); at != std::string::npos; at = text.find("earlier attempt: ", at + 1))
+      ++count;
+    return std::pair(count, text.find("earlier attempt: lost, ") != std::string::npos);
+  };
+  EXPECT_EQ(attempts(0), std::pair(0, false));
+  EXPECT_EQ(attempts(1), std::pair(1, true));
+}
+
 // Of noisy costs the design that the search recommended last, where it is there and counts; without noise the least cost;
 // of several objectives none, but the front.
 TEST(Report, OneDesignIsRecommended) {
