@@ -20,8 +20,7 @@ using Eigen::VectorXd;
 namespace {
 
 constexpr double band = 1.959963984540054;       // standard deviations on either side that hold 95 %
-constexpr Index most_left_out = 500;             // samples up to which each is predicted from the others
-constexpr Index most_checked = 1000;             // evaluations outside of the model by which it is checked
+constexpr Index most_left_out = 500;             // samples that are predicted from the others
 constexpr std::size_t max_quickly_fitted = 500;  // evaluations up to which a model is made for a note
 constexpr double at_bound = 1e-6;                // of the range: nearer to a bound is on it
 constexpr double secant = 2e-3;                  // of the range: over which the model's slope is taken
@@ -57,28 +56,55 @@ double even_samples_of(const MatrixXd& x, VectorXd parts) {
   return parts.sum() * parts.sum() / parts.squaredNorm();
 }
 
-// Puts `most` of the samples first, columns of `x` with the values y: a tenth of them with the lowest values, then one by one the
-// sample farthest from all that were taken. Returns the order of all samples.
-std::vector<Index> best_then_filling(const MatrixXd& x, const VectorXd& y, Index most) {
-  std::vector<Index> order(static_cast<std::size_t>(y.size()));
-  std::iota(order.begin(), order.end(), Index(0));
-  std::stable_sort(order.begin(), order.end(), [&](Index a, Index b) { return y(a) < y(b); });
-  VectorXd nearest = VectorXd::Constant(y.size(), HUGE_VAL);  // squared distance to what was taken, by place in `order`
-  for (Index taken = 0; taken < most; ++taken) {
-    if (taken >= most / 10) {
+// Returns `most` of the samples, columns of `x`, of which `ranked` has the numbers, best first: a tenth from the front, then one by one
+// the sample farthest from all that are chosen.
+std::vector<Index> best_then_filling(const MatrixXd& x, std::vector<Index> ranked, Index most) {
+  const auto n = static_cast<Index>(ranked.size());
+  VectorXd nearest = VectorXd::Constant(n, HUGE_VAL);  // squared distance to the chosen ones, by place in `ranked`
+  for (Index chosen = 0; chosen < most; ++chosen) {
+    if (chosen >= most / 10) {
       Index farthest = 0;
-      nearest.tail(y.size() - taken).maxCoeff(&farthest);
-      std::swap(order[static_cast<std::size_t>(taken)], order[static_cast<std::size_t>(taken + farthest)]);
-      std::swap(nearest(taken), nearest(taken + farthest));
+      nearest.tail(n - chosen).maxCoeff(&farthest);
+      std::swap(ranked[static_cast<std::size_t>(chosen)], ranked[static_cast<std::size_t>(chosen + farthest)]);
+      std::swap(nearest(chosen), nearest(chosen + farthest));
     }
-    const auto place = x.col(order[static_cast<std::size_t>(taken)]);
-    for (Index i = taken + 1; i < y.size(); ++i)
-      nearest(i) = std::min(nearest(i), (x.col(order[static_cast<std::size_t>(i)]) - place).squaredNorm());
+    const auto place = x.col(ranked[static_cast<std::size_t>(chosen)]);
+    for (Index i = chosen + 1; i < n; ++i)
+      nearest(i) = std::min(nearest(i), (x.col(ranked[static_cast<std::size_t>(i)]) - place).squaredNorm());
   }
+  ranked.resize(static_cast<std::size_t>(most));
+  return ranked;
+}
+
+// The numbers of the evaluations, best first: those that keep the constraints, then the others, each by the first objective.
+std::vector<Index> ranking(const ObservedData& observed, const std::vector<const Evaluation*>& evaluations) {
+  std::vector<std::pair<bool, double>> rank;
+  for (const Evaluation* e : evaluations) {
+    const double objective = observed.objective(*e, 0);
+    rank.emplace_back(!observed.feasible(*e), std::isfinite(objective) ? objective : HUGE_VAL);
+  }
+  std::vector<Index> order(evaluations.size());
+  std::iota(order.begin(), order.end(), Index(0));
+  std::stable_sort(order.begin(), order.end(), [&](Index a, Index b) {
+    return rank[static_cast<std::size_t>(a)] < rank[static_cast<std::size_t>(b)];
+  });
   return order;
 }
 
-// 1 - sum of squared errors / sum of squares about the mean, each sample counting as its part.
+// All numbers below n, or `most_left_out` of them at random.
+std::vector<Index> drawn_samples(Index n) {
+  std::vector<Index> all(static_cast<std::size_t>(n));
+  std::iota(all.begin(), all.end(), Index(0));
+  if (n <= most_left_out) return all;
+  Random random(1);
+  for (Index i = 0; i < most_left_out; ++i)
+    std::swap(all[static_cast<std::size_t>(i)],
+              all[static_cast<std::size_t>(i + random.below(static_cast<int>(n - i)))]);
+  all.resize(static_cast<std::size_t>(most_left_out));
+  return all;
+}
+
+// 1 - sum of squared errors / sum of squares about the mean, each sample counting as its part. The parts sum to 1.
 double weighted_quality(const Kriging::LeaveOneOut& predicted, const VectorXd& parts) {
   const double mean = parts.dot(predicted.observed);
   const double spread = parts.dot((predicted.observed.array() - mean).square().matrix());
@@ -128,16 +154,7 @@ ArchiveModel::ArchiveModel(const ObservedData& observed, int metric) : observed_
       s.gradient.col(i) = e.gradient.cwiseProduct(space.slope(e.design));
     if (noisy) s.variance(i) = e.cost_stderr * e.cost_stderr;
   }
-  Samples outside;  // of the model
-  if (available_ > most_modelled) {
-    const std::vector<Index> order = best_then_filling(s.x, s.y, most_modelled);
-    std::vector<Index> others;
-    const Index rest = available_ - most_modelled, checked = std::min(rest, most_checked);
-    for (Index i = 0; i < checked; ++i)
-      others.push_back(order[static_cast<std::size_t>(most_modelled + i * rest / checked)]);
-    outside = chosen_of(s, others);
-    s = chosen_of(s, {order.begin(), order.begin() + most_modelled});
-  }
+  if (available_ > most_modelled) s = chosen_of(s, best_then_filling(s.x, ranking(observed, good), most_modelled));
   used_ = s.size();
   KrigingOptions options;
   options.scale = VectorXd::Ones(space.embedded());
@@ -148,22 +165,16 @@ ArchiveModel::ArchiveModel(const ObservedData& observed, int metric) : observed_
     tracked_.update(s, options, !noisy, true);
     if (noisy) break;
   }
-  const VectorXd parts = parts_of_box(space, s.x);
-  even_samples_ = even_samples_of(s.x, parts);
-  const MatrixXd filling = embedded(space, sobol(static_cast<int>(space.dimensions()), static_cast<int>(used_), 2));
+  const MatrixXd places = tracked_.model().sample_places();
+  const VectorXd parts = parts_of_box(space, places);
+  even_samples_ = even_samples_of(places, parts);
+  const MatrixXd filling =
+      embedded(space, sobol(static_cast<int>(space.dimensions()), static_cast<int>(places.cols()), 2));
   even_samples_of_filling_ = even_samples_of(filling, parts_of_box(space, filling));
-  quality_ = quality_over_box_ = not_a_number;
-  if (outside.size() > 0) {
-    Kriging::LeaveOneOut predicted;
-    predicted.observed = outside.y.unaryExpr([&](double y) { return tracked_.warp().forward(y); });
-    tracked_.model().predict(outside.x, predicted.mean, predicted.variance);
-    quality_ = predicted.quality();
-    quality_over_box_ = weighted_quality(predicted, parts_of_box(space, outside.x));
-  } else if (used_ <= most_left_out) {
-    const Kriging::LeaveOneOut left_out = tracked_.model().leave_one_out();
-    quality_ = left_out.quality();
-    quality_over_box_ = weighted_quality(left_out, parts);
-  }
+  const std::vector<Index> drawn = drawn_samples(places.cols());
+  const Kriging::LeaveOneOut left_out = tracked_.model().leave_one_out(drawn);
+  quality_ = left_out.quality();
+  quality_over_box_ = weighted_quality(left_out, parts(drawn) / parts(drawn).sum());
 }
 
 PredictionInterval ArchiveModel::at(const VectorXd& design) const {

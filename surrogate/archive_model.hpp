@@ -19,9 +19,9 @@ struct PredictionInterval {
 class ArchiveModel {
  public:
   // Of `metric` (-1: the cost), by the evaluations that are `ok` and have it, gradients of the cost included where
-  // they are known and costs are not noisy; the designs as `observed.space` sees them. Of more than `most_modelled` evaluations it takes
-  // those: a tenth with the lowest values, then those that fill the box. Throws std::invalid_argument where fewer than two
-  // evaluations have the quantity. ObservedData outlives it.
+  // they are known and costs are not noisy; the designs as `observed.space` sees them. Of more evaluations it takes
+  // `most_modelled`: a tenth of these are the best designs, whatever the quantity; the others fill the box. Throws
+  // std::invalid_argument where fewer than two evaluations have the quantity. ObservedData outlives it.
   static constexpr Eigen::Index most_modelled = 2000;
   ArchiveModel(const ObservedData& observed, int metric);
 
@@ -33,8 +33,8 @@ class ArchiveModel {
   const IncrementalKriging& model() const { return tracked_; }
   Eigen::Index samples() const { return used_; }
   Eigen::Index available() const { return available_; }  // evaluations that have the quantity
-  // 1: each sample is predicted from the others without error; 0: no better than their mean. Where evaluations are left out of the
-  // model, these are the ones predicted. Not a number: more than 500 samples and none left out.
+  // 1: each sample is predicted from the others without error; 0: no better than their mean. Of more than 500 samples 500
+  // are predicted, drawn at random with a fixed seed.
   double quality() const { return quality_; }
   // Returns the quality over the whole box: each sample counts as much as the part of the box to which it is the nearest
   // one. Samples that crowd around an optimum predict each other well, but the rest of the box poorly.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <stdexcept>
 #include <string>
 
@@ -574,30 +575,45 @@ Kriging Kriging::grown(const VectorXd& x, double y, const VectorXd& gradient, do
 
 // With Q = R^-1 - R^-1 F (F^T R^-1 F)^-1 F^T R^-1 and b the rows of one sample: the error of predicting them from the
 // others is (Q_bb)^-1 (Q y)_b and its covariance variance (Q_bb)^-1.
+MatrixXd Kriging::sample_places() const { return factor_->scale.asDiagonal() * factor_->x; }
+
 Kriging::LeaveOneOut Kriging::leave_one_out() const {
+  std::vector<Index> all(static_cast<std::size_t>(factor_->samples()));
+  std::iota(all.begin(), all.end(), Index(0));
+  return leave_one_out(all);
+}
+
+Kriging::LeaveOneOut Kriging::leave_one_out(const std::vector<Index>& which) const {
   const KrigingFactor& f = *factor_;
-  const auto lower = f.lower.triangularView<Eigen::Lower>();
-  const auto upper = f.lower.transpose().triangularView<Eigen::Upper>();
-  MatrixXd q = MatrixXd::Identity(f.rows(), f.rows());
-  lower.solveInPlace(q);
-  upper.solveInPlace(q);
-  q -= f.weighted * f.information.solve(f.weighted.transpose());
+  const auto n = static_cast<Index>(which.size());
+  std::vector<Index> first = {0};  // column of each one's value, and one past the last column at the end
+  for (const Index i : which) first.push_back(first.back() + f.first[i + 1] - f.first[i]);
+  // L^-1 and R^-1 F of their rows: together the blocks on the diagonal of R^-1 - R^-1 F (F^T R^-1 F)^-1 F^T R^-1.
+  MatrixXd root = MatrixXd::Zero(f.rows(), first.back()), weighted(first.back(), f.weighted.cols());
+  for (Index k = 0; k < n; ++k) {
+    const Index r = f.first[which[k]], m = first[k + 1] - first[k];
+    root.block(r, first[k], m, m).setIdentity();
+    weighted.middleRows(first[k], m) = f.weighted.middleRows(r, m);
+  }
+  f.lower.triangularView<Eigen::Lower>().solveInPlace(root);
   LeaveOneOut out;
-  const Index n = f.samples();
   out.observed.resize(n);
   out.mean.resize(n);
   out.variance.resize(n);
-  for (Index i = 0; i < n; ++i) {
-    const Index r = f.first[i], m = f.first[i + 1] - r;
-    const MatrixXd block = q.block(r, r, m, m);
+  for (Index k = 0; k < n; ++k) {
+    const Index r = f.first[which[k]], m = first[k + 1] - first[k];
+    const auto columns = root.middleCols(first[k], m);
+    const auto trend = weighted.middleRows(first[k], m);
+    const MatrixXd block = columns.transpose() * columns - trend * f.information.solve(trend.transpose());
     const Eigen::LDLT<MatrixXd> ldlt(block);
     VectorXd unit = VectorXd::Zero(m);
     unit(0) = 1;
     double error = ldlt.solve(VectorXd(alpha_.segment(r, m)))(0), spread = ldlt.solve(unit)(0);
-    if (n < 2 || !std::isfinite(error) || !(spread > 0)) error = 0, spread = 1;  // nothing to predict it from
-    out.observed(i) = centre_ + spread_ * observed_(r);
-    out.mean(i) = out.observed(i) - spread_ * error;
-    out.variance(i) = variance_ * spread_ * spread_ * spread;
+    // nothing to predict it from
+    if (f.samples() < 2 || !std::isfinite(error) || !(spread > 0)) error = 0, spread = 1;
+    out.observed(k) = centre_ + spread_ * observed_(r);
+    out.mean(k) = out.observed(k) - spread_ * error;
+    out.variance(k) = variance_ * spread_ * spread_ * spread;
   }
   return out;
 }

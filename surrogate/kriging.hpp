@@ -81,12 +81,17 @@ class Kriging {
   // already changes nothing.
   Kriging grown(const Eigen::VectorXd& x, double y, const Eigen::VectorXd& gradient = {}, double noise = 0) const;
 
+  // The places of the samples after merging, a column each, in the caller's units.
+  Eigen::MatrixXd sample_places() const;
+
   // Leave-one-out: prediction of each (merged) sample from the others, its gradient left out with it.
   struct LeaveOneOut {
     Eigen::VectorXd observed, mean, variance;
     double quality() const;  // 1 - sum of squared errors / sum of squares about the mean (0 for fewer than 2 samples)
   };
   LeaveOneOut leave_one_out() const;
+  // The same of some samples only, columns of sample_places(): O(n^2) each.
+  LeaveOneOut leave_one_out(const std::vector<Eigen::Index>& which) const;
 
   // All that the mean takes, to be evaluated elsewhere: with delta = x - sample, a = inverse_square * delta, q = delta . a,
   //   mean(x) = centre + spread (beta(0) + beta(1 ...) . x + sum over samples [ k(q) values + (-2 k'(q)) a . gradients ]),

@@ -44,7 +44,7 @@ surrogate::ArchiveModel fitted(const archive::Contents& contents, const surrogat
 // `available`: evaluations of which the model took `samples`.
 std::string model_text(Index samples, Index available, double quality) {
   return std::to_string(samples) + (available > samples ? " of " + std::to_string(available) : "") + " evaluations" +
-         (std::isfinite(quality) ? formatted(", quality %.3f", quality) : "");
+         formatted(", quality %.3f", quality);
 }
 
 std::string warning(double quality) {

@@ -45,8 +45,8 @@ std::string slices_json(const archive::Contents& contents, const surrogate::Obse
   const VectorXd centre = space.unit(design);
   Json all = {{"samples", model.samples()},
               {"available", model.available()},
-              {"quality", number_or_null(model.quality())},
-              {"quality_over_box", number_or_null(model.quality_over_box())}};
+              {"quality", model.quality()},
+              {"quality_over_box", model.quality_over_box()}};
   for (std::size_t i = 0; i < variables.size(); ++i) all["design"][variables[i].name] = design(static_cast<Index>(i));
   all["middle"] = json_of(model.at(space.design(VectorXd::Constant(space.dimensions(), 0.5))));
 

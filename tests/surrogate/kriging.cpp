@@ -192,6 +192,23 @@ TEST(Kriging, LeaveOneOutIsWhatLeavingOneOutGives) {
   });
 }
 
+TEST(Kriging, LeaveOneOutOfSomeSamplesIsThatOfAll) {
+  for_every_model([](KrigingOptions options, With with) {
+    options.scale = Eigen::Vector2d(2, 0.5);
+    const Samples samples = random_samples(2, 10, with, 8);
+    const Kriging model = Kriging::fit(samples, options);
+    EXPECT_LT((model.sample_places() - samples.x).norm(), 1e-12);
+    const auto all = model.leave_one_out(), some = model.leave_one_out({7, 2});
+    ASSERT_EQ(some.mean.size(), 2);
+    for (const Index k : {0, 1}) {
+      const Index i = k == 0 ? 7 : 2;
+      EXPECT_NEAR(some.observed(k), all.observed(i), 1e-12);
+      EXPECT_NEAR(some.mean(k), all.mean(i), 1e-9);
+      EXPECT_NEAR(some.variance(k), all.variance(i), 1e-9);
+    }
+  });
+}
+
 TEST(Kriging, GradientsSharpenThePrediction) {
   const Samples with = random_samples(3, 12, With::gradients, 9);
   Samples without = with;
