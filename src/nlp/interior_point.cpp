@@ -514,7 +514,7 @@ void InteriorPoint::least_squares_multipliers() {
   if (m_ == 0) return;
   E_.setZero();
   if (!factorise(nullptr, VectorXd::Ones(N_), 0.0, E_, 0.0)) return;
-  if (factor_.inertia().zero > 0) factorise(nullptr, VectorXd::Ones(N_), 0.0, E_, numbers.delta_c);
+  if (factor_.inertia().zero > 0 && !factorise(nullptr, VectorXd::Ones(N_), 0.0, E_, numbers.delta_c)) return;
   VectorXd unused(N_), y(m_);
   const VectorXd none = VectorXd::Zero(m_);
   stationarity(none, &lower_z_, &upper_z_, residual_);
@@ -546,12 +546,13 @@ bool InteriorPoint::find_direction() {
   E_.setZero();
   double extra = 0.0;
   const auto attempt = [&] {
-    if (!factorise(&hessian_, sigma, shift_, E_, extra, true)) return false;
-    if (factor_.inertia().zero > 0 && factor_.inertia().negative <= m_ && extra == 0.0) {
+    bool whole = factorise(&hessian_, sigma, shift_, E_, extra, true);
+    const bool singular = !whole || (factor_.inertia().zero > 0 && factor_.inertia().negative <= m_);
+    if (singular && extra == 0.0) {
       extra = numbers.delta_c * std::pow(mu_, numbers.kappa_c);
-      if (!factorise(&hessian_, sigma, shift_, E_, extra, true)) return false;
+      whole = factorise(&hessian_, sigma, shift_, E_, extra, true);
     }
-    return right_inertia();
+    return whole && right_inertia();
   };
   // Where the last iterate needed a shift this one starts from half of it, or a quarter if that one got by with what it
   // tried first; (IC) starts from none every time, and most of its first factorisations are useless.
@@ -811,8 +812,8 @@ bool InteriorPoint::find_restoring_direction(Restoration& r) {
     r.gradient[i] += r.mu / (upper_[i] - at_.v[i]);
     D[i] += upper_z_[i] / (upper_[i] - at_.v[i]);
   }
-  if (!factorise(&hessian_, D, r.damping, E_, 0.0, true)) return false;
-  if (!right_inertia()) factorise(nullptr, D, r.damping, E_, 0.0);
+  const bool whole = factorise(&hessian_, D, r.damping, E_, 0.0, true);
+  if ((!whole || !right_inertia()) && !factorise(nullptr, D, r.damping, E_, 0.0)) return false;
   solve(r.gradient, at_.gap, dv_, y);
   find_multiplier_direction(r.mu);
   return true;

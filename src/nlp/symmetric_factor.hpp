@@ -25,8 +25,8 @@ class SymmetricFactor {
   // saddle point [H, J^T; J, -E] with E >= 0, for factorise_convex().
   void analyse(int size, const std::vector<int>& rows, const std::vector<int>& columns, int saddle_rows = 0);
 
-  // Factorises the matrix of these values, one per entry of the pattern. Returns false if a value is not finite. A
-  // pivot column that vanishes (relative to the matrix) is counted as zero and left out of solutions.
+  // Factorises the matrix of these values, one per entry of the pattern. Returns false if a value is not finite, or if so
+  // few pivots are stable that the factors become too large: there is nothing to solve with then. A pivot column that vanishes (relative to the matrix) is counted as zero and left out of solutions.
   bool factorise(const Eigen::VectorXd& values);
   const Inertia& inertia() const { return inertia_; }
 
@@ -58,7 +58,8 @@ class SymmetricFactor {
   };
 
   bool factorise(const Eigen::VectorXd& values, bool convex);
-  bool eliminate_node(int at, bool convex);
+  enum class Progress { done, not_convex, too_large };
+  Progress eliminate_node(int at, bool convex);
   int take_bundles(int at, const DenseFront& front);
   int count_delayed(int at);
   void place_delayed(int at, std::size_t first_child, const DenseFront& front);

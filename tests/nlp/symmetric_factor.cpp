@@ -150,6 +150,36 @@ TEST(SymmetricFactor, DependentRowsAreCountedAsZeroPivots) {
   EXPECT_FALSE(factor.factorise(values));
 }
 
+// Variables that find a stable pivot only with the last one of all: the front of that one holds them all. A matrix whose factors would
+// be dense and large is refused; a small one is factorised.
+TEST(SymmetricFactor, RefusesFactorsThatBecomeTooLarge) {
+  for (const int size : {300, 6000}) {
+    std::vector<int> rows, columns;
+    VectorXd values(2 * size - 1);
+    for (int i = 0; i < size; ++i) {
+      rows.push_back(i);
+      columns.push_back(i);
+      values[i] = 1e-12 * (1 + i);
+    }
+    for (int i = 0; i + 1 < size; ++i) {
+      rows.push_back(size - 1);
+      columns.push_back(i);
+      values[size + i] = 1 + 0.1 * (i % 7);
+    }
+    SymmetricFactor factor;
+    factor.analyse(size, rows, columns);
+    factor.pivot_threshold = 1e-2;
+    ASSERT_EQ(factor.factorise(values), size < 1000) << size;
+    if (size > 1000) {
+      values.head(size).setOnes();  // as an interior point's shift does
+      ASSERT_TRUE(factor.factorise(values));
+    }
+    const VectorXd b = VectorXd::LinSpaced(size, -1, 1);
+    VectorXd x(size);
+    EXPECT_LE(factor.solve(b, x), 1e-12) << size;
+  }
+}
+
 TEST(SymmetricFactor, AllocatesNothingOnceItHasFactorised) {
   std::mt19937_64 random(3);
   const Saddle a(300, 80, 5.0, 1e-8, random);
