@@ -1,6 +1,8 @@
 #include "dmoc/path_function.hpp"
 
 #include <algorithm>
+#include <optional>
+#include <utility>
 
 #include "settings/config_error.hpp"
 
@@ -11,22 +13,41 @@ using systems::Variable;
 
 namespace {
 
+using Place = PathFunction::Place;
+
 struct Argument {
-  std::optional<Variable> variable;  // none: a parameter,
-  std::size_t parameter = 0;         // its place among the recorded ones
+  enum { parameter, time, control_rate, of_model } kind = parameter;
+  std::size_t index = 0;   // of a parameter, among the recorded ones; of an actuator
+  Variable variable = {};  // of the model
 };
 
-// What an expression speaks of; sets `moves` where that has rates or controls.
+// What a name is besides the model's variables and parameters, which come first; nothing: unknown.
+std::optional<Argument> own_argument(const System& system, const Expression::Quantity& quantity) {
+  if (quantity.arguments.empty() && quantity.name == "t") return Argument{Argument::time};
+  if (quantity.name != "rate" || quantity.arguments.size() != 1) return std::nullopt;
+  const auto control = system.model().variable({quantity.arguments.front(), {}});
+  if (!control || control->kind != Variable::control) return std::nullopt;
+  return Argument{Argument::control_rate, static_cast<std::size_t>(control->index)};
+}
+
+// What an expression speaks of; sets the place of `f` by that.
 std::vector<Argument> arguments_of(const System& system, const Expression& expression,
-                                   const std::vector<std::string>& motion_parameters, PathFunction& f, bool& moves) {
+                                   const std::vector<std::string>& motion_parameters, PathFunction& f) {
   std::vector<Argument> arguments;
+  f.place = Place::nodes;
   for (const Expression::Quantity& quantity : expression.quantities()) {
     const auto variable = system.model().variable(quantity);
     const bool of_motion = quantity.arguments.empty() && std::find(motion_parameters.begin(), motion_parameters.end(),
                                                                    quantity.name) != motion_parameters.end();
     if (of_motion || (variable && variable->kind == Variable::parameter)) {
-      arguments.push_back({std::nullopt, f.parameters.size()});
+      arguments.push_back({Argument::parameter, f.parameters.size()});
       f.parameters.push_back(quantity.name);
+      continue;
+    }
+    if (const auto own = variable ? std::nullopt : own_argument(system, quantity)) {
+      f.of_time |= own->kind == Argument::time;
+      if (own->kind == Argument::control_rate) f.place = Place::jumps;
+      arguments.push_back(*own);
       continue;
     }
     if (!variable) {
@@ -35,22 +56,27 @@ std::vector<Argument> arguments_of(const System& system, const Expression& expre
       for (const auto& name : system.structure().coordinate_names) known.push_back(name);
       for (const auto& a : system.structure().actuators) known.push_back("u." + a.name);
       throw ExpressionError("unknown name '" + quantity.text() + "'" + did_you_mean(quantity.text(), known) +
-                            "; allowed: parameters, coordinates, rate(coordinate), POINT.x, speed(POINT), u.ACTUATOR");
+                            "; allowed: parameters, coordinates, rate(coordinate), POINT.x, speed(POINT), u.ACTUATOR, "
+                            "rate(u.ACTUATOR), t");
     }
-    moves = moves || variable->kind == Variable::rate || variable->kind == Variable::velocity ||
-            variable->kind == Variable::speed || variable->kind == Variable::control;
-    arguments.push_back({variable, 0});
+    const bool moves = variable->kind == Variable::rate || variable->kind == Variable::velocity ||
+                       variable->kind == Variable::speed || variable->kind == Variable::control;
+    if (moves && f.place == Place::nodes) f.place = Place::midpoints;
+    arguments.push_back({Argument::of_model, 0, *variable});
   }
   return arguments;
 }
+
+// Place of the first parameter among the numbers that a path function takes besides unknowns.
+constexpr std::size_t first_parameter = 4;
 
 // Angles of joints of three turns are about references, and mean nothing by themselves; nor do their differences.
 void refuse_charts(const System& system, const std::vector<Argument>& arguments, bool at_midpoints) {
   if (system.charts().empty()) return;
   for (const Argument& a : arguments) {
-    if (!a.variable || a.variable->kind == Variable::control) continue;
-    const bool of_coordinate = a.variable->kind == Variable::coordinate || a.variable->kind == Variable::rate;
-    if (of_coordinate ? system.is_chart(a.variable->index) : at_midpoints)
+    if (a.kind != Argument::of_model || a.variable.kind == Variable::control) continue;
+    const bool of_coordinate = a.variable.kind == Variable::coordinate || a.variable.kind == Variable::rate;
+    if (of_coordinate ? system.is_chart(a.variable.index) : at_midpoints)
       throw ExpressionError(of_coordinate
                                 ? "angles of joints of three turns are not to be had here; allowed: points"
                                 : "points together with rates or controls, or in integrals, are not to be had in "
@@ -58,41 +84,78 @@ void refuse_charts(const System& system, const std::vector<Argument>& arguments,
   }
 }
 
+// The state at which an expression is taken, of a place's unknowns z: n coordinates, rates and controls, rates of controls.
+struct StateAt {
+  std::vector<Var> q, v, u, control_rates;
+};
+
+StateAt state_at(Place place, int n, const std::vector<int>& moving, int controls, const Var* z, const Var& h) {
+  const auto m = moving.size();
+  StateAt s{whole(n, moving, z), std::vector<Var>(static_cast<std::size_t>(n), Var(0.0)), {}, {}};
+  if (place == Place::nodes) return s;
+  const std::vector<Var> first = s.q, next = whole(n, moving, z + m);
+  if (place == Place::midpoints) {
+    for (std::size_t i = 0; i < s.q.size(); ++i) {
+      s.v[i] = (next[i] - first[i]) / h;
+      s.q[i] = 0.5 * (first[i] + next[i]);
+    }
+    s.u.assign(z + 2 * m, z + 2 * m + controls);
+    return s;
+  }
+  const std::vector<Var> last = whole(n, moving, z + 2 * m);
+  for (std::size_t i = 0; i < s.q.size(); ++i) s.v[i] = (last[i] - first[i]) / (2.0 * h);
+  s.q = next;
+  const Var *before = z + 3 * m, *after = before + controls;
+  for (int i = 0; i < controls; ++i) {
+    s.u.push_back(0.5 * (before[i] + after[i]));
+    s.control_rates.push_back((after[i] - before[i]) / h);
+  }
+  return s;
+}
+
 }  // namespace
 
-PathFunction path_function(const System& system, const std::vector<int>& held, bool timed, const Expression& expression,
-                           const std::vector<std::string>& motion_parameters, bool on_intervals) {
+// Of the function's extra numbers the first are: the step, or 1/K where the duration is an unknown; how many steps a value stands
+// for; what the unknown durations do not say of the time, s, and the steps since the phase began. Parameters follow.
+PathFunction path_function(const System& system, const std::vector<int>& held, const PhaseClock& clock,
+                           const Expression& expression, const std::vector<std::string>& motion_parameters,
+                           bool integrated) {
   const PinnedSystem& functions = system.pinned(held);
   const std::vector<int>& moving = functions.moving;
   const int n = system.n(), m = static_cast<int>(moving.size()), controls = system.inputs();
-  PathFunction f{expression, !on_intervals, {}, {}};
-  bool moves = false;
-  const std::vector<Argument> arguments = arguments_of(system, expression, motion_parameters, f, moves);
-  f.at_nodes = f.at_nodes && !moves;
-  refuse_charts(system, arguments, !f.at_nodes);
-  const bool at_nodes = f.at_nodes;
-  const int inputs = at_nodes ? m : 2 * m + controls + (timed ? 1 : 0);
-  f.function =
-      system.record_at_node(inputs, 1 + static_cast<int>(f.parameters.size()),
-                            [&](const auto& tree, const std::vector<Var>& z, const std::vector<Var>& extra) {
-                              const Var h = timed && !at_nodes ? z.back() * extra[0] : extra[0];
-                              std::vector<Var> q = whole(n, moving, z.data()), v(static_cast<std::size_t>(n), Var(0.0));
-                              if (!at_nodes) {
-                                const std::vector<Var> next = whole(n, moving, z.data() + m);
-                                for (std::size_t i = 0; i < q.size(); ++i) {
-                                  v[i] = (next[i] - q[i]) / h;
-                                  q[i] = 0.5 * (q[i] + next[i]);
-                                }
-                              }
-                              const Var* u = at_nodes ? nullptr : z.data() + 2 * m;
-                              const auto frames = tree.frames(q.data(), v.data());
-                              std::vector<Var> values;
-                              for (const Argument& a : arguments)
-                                values.push_back(a.variable ? tree.value(*a.variable, frames, q.data(), v.data(), u)
-                                                            : extra[1 + a.parameter]);
-                              const Var value = expression.template evaluate<Var>(values);
-                              return std::vector<Var>{value, at_nodes ? Var(0.0) : h * value};
-                            });
+  PathFunction f;
+  f.expression = expression;
+  const std::vector<Argument> arguments = arguments_of(system, expression, motion_parameters, f);
+  if (integrated && f.place == Place::nodes) f.place = Place::midpoints;
+  if (integrated && f.parameters.size() == arguments.size())
+    throw ExpressionError("the integral of '" + expression.text() + "' does not depend on the motion");
+  refuse_charts(system, arguments, f.place != Place::nodes);
+  const Place place = f.place;
+  const int unknowns = place == Place::nodes ? m : place == Place::midpoints ? 2 * m + controls : 3 * m + 2 * controls;
+  const bool uses_duration = clock.is_timed && (place != Place::nodes || f.of_time);
+  const int inputs = unknowns + (uses_duration ? 1 : 0) + (f.of_time ? clock.timed_earlier : 0);
+  f.function = system.record_at_node(
+      inputs, first_parameter + static_cast<int>(f.parameters.size()),
+      [&](const auto& tree, const std::vector<Var>& z, const std::vector<Var>& extra) {
+        const Var h = uses_duration ? z[static_cast<std::size_t>(unknowns)] * extra[0] : extra[0];
+        const auto time = [&] {
+          Var t = extra[2] + extra[3] * h;
+          for (std::size_t i = z.size() - static_cast<std::size_t>(clock.timed_earlier); i < z.size(); ++i)
+            t = t + z[i];
+          return t;
+        };
+        const StateAt at = state_at(place, n, moving, controls, z.data(), h);
+        const auto frames = tree.frames(at.q.data(), at.v.data());
+        std::vector<Var> values;
+        for (const Argument& a : arguments)
+          values.push_back(a.kind == Argument::parameter ? extra[first_parameter + a.index]
+                           : a.kind == Argument::time    ? time()
+                           : a.kind == Argument::control_rate
+                               ? at.control_rates[a.index]
+                               : tree.value(a.variable, frames, at.q.data(), at.v.data(), at.u.data()));
+        const Var value = expression.template evaluate<Var>(values);
+        return std::vector<Var>{value, place == Place::nodes ? Var(0.0) : extra[1] * h * value};
+      });
   return f;
 }
 
@@ -100,66 +163,95 @@ PathFunction end_function(const System& system, const std::vector<int>& held, co
                           const std::vector<std::string>& motion_parameters) {
   const std::vector<int>& moving = system.pinned(held).moving;
   const int n = system.n(), m = static_cast<int>(moving.size());
-  PathFunction f{expression, true, {}, {}};
-  bool moves = false;
-  const std::vector<Argument> arguments = arguments_of(system, expression, motion_parameters, f, moves);
-  for (const Argument& a : arguments)
-    if (a.variable && a.variable->kind == Variable::control)
+  PathFunction f;
+  f.expression = expression;
+  const std::vector<Argument> arguments = arguments_of(system, expression, motion_parameters, f);
+  f.place = Place::nodes;
+  for (const Argument& a : arguments) {
+    if (a.kind == Argument::control_rate || (a.kind == Argument::of_model && a.variable.kind == Variable::control))
       throw ExpressionError("controls have no value at an end; allowed: coordinates, rates, points");
+    if (a.kind == Argument::time)
+      throw ExpressionError("an end has no time of its own; allowed: the durations of phases, [cost] time");
+  }
   refuse_charts(system, arguments, false);
-  f.function =
-      system.record_at_node(2 * m, 1 + static_cast<int>(f.parameters.size()),
-                            [&](const auto& tree, const std::vector<Var>& z, const std::vector<Var>& extra) {
-                              const std::vector<Var> q = whole(n, moving, z.data()), v = whole(n, moving, z.data() + m);
-                              const auto frames = tree.frames(q.data(), v.data());
-                              const Var* none = nullptr;
-                              std::vector<Var> values;
-                              for (const Argument& a : arguments)
-                                values.push_back(a.variable ? tree.value(*a.variable, frames, q.data(), v.data(), none)
-                                                            : extra[1 + a.parameter]);
-                              return std::vector<Var>{expression.template evaluate<Var>(values)};
-                            });
+  f.function = system.record_at_node(
+      2 * m, static_cast<int>(first_parameter + f.parameters.size()),
+      [&](const auto& tree, const std::vector<Var>& z, const std::vector<Var>& extra) {
+        const std::vector<Var> q = whole(n, moving, z.data()), v = whole(n, moving, z.data() + m);
+        const auto frames = tree.frames(q.data(), v.data());
+        const Var* none = nullptr;
+        std::vector<Var> values;
+        for (const Argument& a : arguments)
+          values.push_back(a.kind == Argument::of_model ? tree.value(a.variable, frames, q.data(), v.data(), none)
+                                                        : extra[first_parameter + a.index]);
+        return std::vector<Var>{expression.template evaluate<Var>(values)};
+      });
   return f;
 }
 
 namespace {
 
+// Of node, interval or jump k.
 Element element_of(const MotionProblem& problem, int phase, const PathFunction& f, const Lookup& values, int k) {
+  const int intervals = problem.index(phase).intervals;
   const bool timed = problem.index(phase).duration >= 0;
-  std::vector<Coefficient> extra = {timed ? Coefficient(1.0 / problem.phase(phase).intervals) : problem.step(phase)};
+  const bool at_end = f.place == Place::jumps && intervals > 1 && (k == 1 || k == intervals - 1);
+  Coefficient earlier = 0.0, steps = 0.0;
+  if (f.of_time) {
+    for (int i = 0; i < phase; ++i)
+      if (problem.index(i).duration < 0) earlier = earlier + problem.step(i) * problem.index(i).intervals;
+    steps = f.place == Place::midpoints ? k + 0.5 : k;
+  }
+  // one jump alone stands for all its phase
+  const double stands_for = !at_end ? 1.0 : intervals == 2 ? 2.0 : 1.5;
+  std::vector<Coefficient> extra = {timed ? Coefficient(1.0 / intervals) : problem.step(phase), stands_for, earlier,
+                                    steps};
   for (const std::string& name : f.parameters) extra.push_back(values(name));
   return element(f.function, problem.numbers(), extra, {problem.reference(phase, k)});
 }
 
-// Of every interval or node, one for all that have the same reference.
+// Of the nodes, intervals or jumps [first, end) one after the other; one for all neighbours that are the same.
 std::vector<Element> elements_of(const MotionProblem& problem, int phase, const PathFunction& f, const Lookup& values,
-                                 int count) {
+                                 int first, int end) {
   std::vector<Element> all;
-  for (int k = 0; k < count; ++k)
-    all.push_back(k > 0 && problem.reference(phase, k) == problem.reference(phase, k - 1)
+  for (int k = first; k < end; ++k)
+    all.push_back(k > first && !f.of_time && f.place != Place::jumps &&
+                          problem.reference(phase, k) == problem.reference(phase, k - 1)
                       ? all.back()
                       : element_of(problem, phase, f, values, k));
   return all;
 }
 
 std::vector<int> inputs_of(const MotionProblem& problem, int phase, const PathFunction& f, int k) {
-  if (f.at_nodes) return problem.node(phase, k);
-  std::vector<int> inputs = problem.interval(phase, k);
   const PhaseIndex& index = problem.index(phase);
-  for (int i = 0; i < index.controls; ++i) inputs.push_back(index.control(k) + i);
-  if (index.duration >= 0) inputs.push_back(index.duration);
+  std::vector<int> inputs = f.place == Place::nodes ? problem.node(phase, k)
+                            : f.place == Place::midpoints
+                                ? problem.interval(phase, k)
+                                : dmoc::joined(problem.interval(phase, k - 1), problem.node(phase, k + 1));
+  for (int interval = f.place == Place::jumps ? k - 1 : k; f.place != Place::nodes && interval <= k; ++interval)
+    for (int i = 0; i < index.controls; ++i) inputs.push_back(index.control(interval) + i);
+  if (index.duration >= 0 && (f.place != Place::nodes || f.of_time)) inputs.push_back(index.duration);
+  for (int i = 0; f.of_time && i < phase; ++i)
+    if (problem.index(i).duration >= 0) inputs.push_back(problem.index(i).duration);
   return inputs;
+}
+
+// Nodes, intervals or jumps of a phase: the first, and one past the last.
+std::pair<int, int> range_of(const MotionProblem& problem, int phase, Place place) {
+  const int intervals = problem.index(phase).intervals;
+  return {place == Place::jumps ? 1 : 0, intervals + (place == Place::nodes ? 1 : 0)};
 }
 
 }  // namespace
 
 void add_path_constraint(MotionProblem& problem, int phase, const PathFunction& f, const Lookup& values,
                          bool equality) {
-  const int count = problem.index(phase).intervals + (f.at_nodes ? 1 : 0);
-  const std::vector<Element> e = elements_of(problem, phase, f, values, count);
-  for (int k = 0; k < count; ++k) {
+  const auto [first, end] = range_of(problem, phase, f.place);
+  const std::vector<Element> e = elements_of(problem, phase, f, values, first, end);
+  for (int k = first; k < end; ++k) {
     const int row = problem.problem().add_rows(1, 0.0, equality ? 0.0 : nlp::infinity);
-    problem.problem().add_element(e[static_cast<std::size_t>(k)], inputs_of(problem, phase, f, k), {{0, row, 1.0}});
+    problem.problem().add_element(e[static_cast<std::size_t>(k - first)], inputs_of(problem, phase, f, k),
+                                  {{0, row, 1.0}});
   }
 }
 
@@ -189,9 +281,10 @@ void add_speed_limit(MotionProblem& problem, int phase, int coordinate, const Co
 
 void add_path_cost(MotionProblem& problem, int phase, const PathFunction& f, const Lookup& values,
                    const Coefficient& weight) {
-  const std::vector<Element> e = elements_of(problem, phase, f, values, problem.index(phase).intervals);
-  for (int k = 0; k < problem.index(phase).intervals; ++k)
-    problem.problem().add_element(e[static_cast<std::size_t>(k)], inputs_of(problem, phase, f, k),
+  const auto [first, end] = range_of(problem, phase, f.place);
+  const std::vector<Element> e = elements_of(problem, phase, f, values, first, end);
+  for (int k = first; k < end; ++k)
+    problem.problem().add_element(e[static_cast<std::size_t>(k - first)], inputs_of(problem, phase, f, k),
                                   {{1, nlp::AssembledProblem::objective_row, weight}});
 }
 

@@ -43,6 +43,9 @@ class Check {
       if (variable->kind != systems::Variable::parameter || unit != "1") return of_unit(unit);
       return own_.emplace(quantity.text(), dimensions_.unknown(quantity.text())).first->second;
     }
+    if (quantity.name == "rate" && quantity.arguments.size() == 1)
+      if (const auto control = model_.variable({quantity.arguments[0], {}}))
+        return of_unit(std::string(model_.unit(*control)) + "/s");
     if (quantity.name == "reaction" && quantity.arguments.size() == 1)
       if (const auto coordinate = model_.variable({quantity.arguments[0], {}}))
         return of_unit(model_.slides(coordinate->index) ? "N" : "N m");

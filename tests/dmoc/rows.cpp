@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "dmoc/path_function.hpp"
+#include "nlp/check_derivatives.hpp"
 
 namespace dodyn::dmoc::test_rows {
 namespace {
@@ -250,13 +251,13 @@ TEST(Rows, PathFunctionsAreTakenAtNodesOrAtMidpoints) {
   const System& system = problem.system();
   const auto parsed = [](const char* text) { return Expression::parse(text); };
   const Lookup lookup = [](const std::string& name) { return Coefficient(name == "most" ? 2.5 : -1e9); };
-  const PathFunction height = path_function(system, pivot, false, parsed("bob.y + most"), {"most"}),
-                     power = path_function(system, pivot, false, parsed("u.motor*rate(a)*most"), {"most"}),
-                     posture = path_function(system, pivot, false, parsed("a^2"), {}, true),
+  const PathFunction height = path_function(system, pivot, {}, parsed("bob.y + most"), {"most"}),
+                     power = path_function(system, pivot, {}, parsed("u.motor*rate(a)*most"), {"most"}),
+                     posture = path_function(system, pivot, {}, parsed("a^2"), {}, true),
                      end = end_function(system, pivot, parsed("most*rate(a) + sin(a)"), {"most"});
-  EXPECT_TRUE(height.at_nodes);
-  EXPECT_FALSE(power.at_nodes);
-  EXPECT_FALSE(posture.at_nodes);
+  EXPECT_EQ(height.place, PathFunction::Place::nodes);
+  EXPECT_EQ(power.place, PathFunction::Place::midpoints);
+  EXPECT_EQ(posture.place, PathFunction::Place::midpoints);
   const int first = next_row(problem);
   add_path_constraint(problem, 0, height, lookup, false);
   add_path_constraint(problem, 0, power, lookup, true);
@@ -280,6 +281,71 @@ TEST(Rows, PathFunctionsAreTakenAtNodesOrAtMidpoints) {
   EXPECT_NEAR(c(first + 2 * K + 1), at_end, 1e-14);
   EXPECT_EQ(c.size(), first + 2 * K + 2);
   EXPECT_NEAR(problem.problem().objective(x), cost + 0.2 * at_end, 1e-14);
+}
+
+// Time counts from the start of the first phase; rates of controls are those of the nodes inside.
+TEST(Rows, PathFunctionsOfTimeAndOfRatesOfControls) {
+  constexpr double T_first = 0.37, T_second = 0.8;
+  for (const bool first_timed : {false, true})
+    for (const bool second_timed : {false, true}) {
+      MotionProblem problem = problem_of(pendulum);
+      Phase one = swing(), two = swing();
+      one.duration = T_first, two.duration = T_second;
+      if (first_timed) one.free_duration = {{0.1, 2.0}};
+      if (second_timed) two.free_duration = {{0.1, 2.0}};
+      problem.add_phase(one);
+      problem.add_phase(two);
+      problem.transcribe();
+      const System& system = problem.system();
+      const auto parsed = [](const char* text) { return Expression::parse(text); };
+      const Lookup lookup = [](const std::string&) { return Coefficient(2.5); };
+      const PhaseClock clock{second_timed, first_timed};
+      const PathFunction height = path_function(system, pivot, clock, parsed("bob.y + most*t"), {"most"}),
+                         power = path_function(system, pivot, clock, parsed("u.motor*t"), {}),
+                         jerk = path_function(system, pivot, clock, parsed("most*rate(u.motor)"), {"most"}),
+                         mixed = path_function(system, pivot, clock,
+                                               parsed("rate(u.motor)*t + a*rate(a) + u.push*rate(u.push)"), {}, true),
+                         time = path_function(system, pivot, clock, parsed("t^2"), {}, true);
+      EXPECT_EQ(height.place, PathFunction::Place::nodes);
+      EXPECT_EQ(power.place, PathFunction::Place::midpoints);
+      EXPECT_EQ(jerk.place, PathFunction::Place::jumps);
+      EXPECT_EQ(mixed.place, PathFunction::Place::jumps);
+      const int first = next_row(problem);
+      for (const PathFunction* f : {&height, &power, &jerk}) add_path_constraint(problem, 1, *f, lookup, false);
+      add_path_cost(problem, 1, mixed, lookup, 3.0);
+      add_path_cost(problem, 1, time, lookup, 1.0);
+      problem.problem().finish();
+      VectorXd x = some_point(problem.problem());
+      if (first_timed) x(problem.index(0).duration) = T_first;
+      if (second_timed) x(problem.index(1).duration) = T_second;
+      const VectorXd c = rows_at(problem.problem(), x);
+      const PhaseIndex& at = problem.index(1);
+      const double step = T_second / K;
+      const auto a = [&](int k) { return x(at.theta(k)); };
+      const auto u = [&](int k, int i) { return x(at.control(k) + i); };
+      const auto rate = [&](int k, int i) { return (u(k, i) - u(k - 1, i)) / step; };
+      int row = first;
+      for (int k = 0; k <= K; ++k) EXPECT_NEAR(c(row++), -l * std::cos(a(k)) + 2.5 * (T_first + k * step), 1e-13) << k;
+      for (int k = 0; k < K; ++k) EXPECT_NEAR(c(row++), u(k, 1) * (T_first + (k + 0.5) * step), 1e-12) << k;
+      for (int k = 1; k < K; ++k) EXPECT_NEAR(c(row++), 2.5 * rate(k, 1), 1e-12) << k;
+      EXPECT_EQ(c.size(), row);
+      double cost = 0.0;
+      for (int k = 1; k < K; ++k)
+        cost += 3.0 * step * (k == 1 || k == K - 1 ? 1.5 : 1.0) *
+                (rate(k, 1) * (T_first + k * step) + a(k) * (a(k + 1) - a(k - 1)) / (2.0 * step) +
+                 0.5 * (u(k - 1, 0) + u(k, 0)) * rate(k, 0));
+      for (int k = 0; k < K; ++k) cost += step * std::pow(T_first + (k + 0.5) * step, 2);
+      EXPECT_NEAR(problem.problem().objective(x), cost, 1e-12);
+      const auto errors = nlp::check_derivatives(problem.problem(), x);
+      EXPECT_LT(errors.largest(), 1e-7) << errors.worst;
+    }
+}
+
+TEST(Rows, EndsHaveNoTimeAndNoRatesOfControls) {
+  MotionProblem problem = problem_of(pendulum);
+  problem.add_phase(swing());
+  for (const char* text : {"t", "rate(u.motor)", "u.motor"})
+    EXPECT_THROW(end_function(problem.system(), pivot, Expression::parse(text), {}), ExpressionError) << text;
 }
 
 }  // namespace

@@ -100,6 +100,47 @@ TEST(Motion, FreeDurationHasItsClosedForm) {
   EXPECT_NEAR(outcome.evaluation.cost, 6.0 * c / (T * T * T) + 0.8 * T, 1e-7);
 }
 
+// As fast as possible where the force changes by at most `jerk` per second and may have any value at the ends: it falls evenly, and
+// T^3 = 12 m d / jerk; on K intervals that over 1 - 1/K^2.
+TEST(Motion, ABoundOfTheControlsRateHasItsClosedForm) {
+  std::string text = rest_to_rest;
+  text.replace(text.find("duration = time"), 15, "duration = 0.1 .. 5\nrequire = abs(rate(u.push)) <= jerk");
+  text.replace(text.find("time = 1"), 8, "jerk = 9");
+  text.replace(text.find("squared-control = 0.5"), 21, "time = 1");
+  text.replace(text.find("time.min = 0.5\ntime.max = 2"), 27, "jerk.min = 1\njerk.max = 100");
+  const auto evaluator = study(text);
+  const double m = 1.3, d = 0.7, jerk = 8.0;
+  const Outcome outcome = evaluator->evaluate(task({m, d, jerk}));
+  ASSERT_EQ(outcome.evaluation.status, Status::ok) << outcome.evaluation.reason;
+  const double T = std::cbrt(12.0 * m * d / jerk / (1.0 - 0.01));
+  EXPECT_NEAR(outcome.evaluation.cost, T, 1e-7);
+  EXPECT_NEAR(outcome.evaluation.gradient(0), T / (3.0 * m), 1e-5);
+  EXPECT_NEAR(outcome.evaluation.gradient(1), T / (3.0 * d), 1e-5);
+  EXPECT_NEAR(outcome.evaluation.gradient(2), -T / (3.0 * jerk), 1e-5);
+}
+
+// The integral of (1 + t) u^2 over a second, in two phases: u = (a + b t)/(1 + t), where a and b follow from the way and the rest.
+TEST(Motion, ACostOfTimeHasItsClosedForm) {
+  const auto cost = [](int intervals) {
+    std::string text = rest_to_rest.substr(0, rest_to_rest.find("[design]"));
+    text.replace(text.find("[phase only]\nintervals = 10\nduration = time"), 43,
+                 "[phase one]\nintervals = " + std::to_string(2 * intervals) +
+                     "\nduration = 0.4\n[phase two]\nintervals = " + std::to_string(3 * intervals) +
+                     "\nduration = 0.6");
+    text.replace(text.find("squared-control = 0.5"), 21, "weighted = (1 + t)*u.push^2");
+    const Outcome outcome = whole(*study(text));
+    EXPECT_EQ(outcome.evaluation.status, Status::ok) << outcome.evaluation.reason;
+    return outcome.evaluation.cost;
+  };
+  // of 1/(1 + t) and t/(1 + t) from 0 to 1: the integrals, and those times 1 - t
+  const double log2 = std::log(2.0), force[] = {log2, 1.0 - log2}, way[] = {2.0 * log2 - 1.0, 1.5 - 2.0 * log2};
+  const double b = 1.0 / (way[1] - way[0] * force[1] / force[0]), a = -b * force[1] / force[0];
+  const double exact = a * a * log2 + 2.0 * a * b * (1.0 - log2) + b * b * (log2 - 0.5);
+  const double coarse = cost(10), fine = cost(20);
+  EXPECT_NEAR(coarse / exact, 1.0, 1e-3);
+  EXPECT_NEAR((4.0 * fine - coarse) / 3.0 / exact, 1.0, 1e-6);
+}
+
 // The search of gaits serves motions: on any mesh and in any tasks the cost is that of the mesh it is said to be of.
 TEST(Motion, CoarseMeshesRefinementsAndTasksKeepTheClosedForm) {
   const std::string text = rest_to_rest.substr(0, rest_to_rest.find("[design]"));
@@ -361,6 +402,10 @@ TEST(Motion, EachMistakeGetsItsLine) {
        "this phase holds no such coordinate");
   says(complaint("[goal]\ns = way\nrate(s) = 0\n", "[periodic]\nperiod = 1\n"), "every phase has a given duration");
   says(complaint("squared-control = 0.5", "squared-control = -1"), "allowed: a number, 0 or more");
+  says(complaint("squared-control = 0.5", "squared-contrl = 0.5"),
+       "the integral of '0.5' does not depend on the motion (did you mean 'squared-control'?)");
+  says(complaint("rate(s) = 0\n[cost]", "rate(s) = 0\nrequire = t <= 2\n[cost]"), "an end has no time of its own");
+  says(complaint("duration = time", "duration = time\nrequire = rate(u.push) <= 2 kg"), "kg");
   says(complaint("model = slider.model", "model = slidre.model"), "cannot be read");
   says(complaint("[initial-state]", "[stat]"), "unknown key 'stat.");
   says(complaint("[goal]\ns = way\nrate(s) = 0\n", ""), "the motion has no end; allowed: [goal]");

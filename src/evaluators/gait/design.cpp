@@ -266,9 +266,10 @@ void GaitDesigns::read_cost() {
       else if (entry.key == "loss")
         gait_.loss = weight();
       else
-        gait_.costs.push_back(dmoc::path_function(system, walker_->feet(), false, e, names_, true));
+        gait_.costs.push_back(dmoc::path_function(system, walker_->feet(), {}, e, names_, true));
     } catch (const ExpressionError& error) {
-      throw entry.error(error.what());
+      throw entry.error(error.what() +
+                        did_you_mean(entry.key, {"absolute-work", "positive-work", "squared-torque", "loss"}));
     }
   if (sections.front()->entries.empty())
     throw sections.front()->error(
@@ -302,7 +303,7 @@ void GaitDesigns::read_requirements() {
         }
         for (const auto& comparison : e.comparisons())
           gait_.requirements.push_back(
-              {dmoc::path_function(system, walker_->feet(), false, comparison.what, names_), comparison.equality});
+              {dmoc::path_function(system, walker_->feet(), {}, comparison.what, names_), comparison.equality});
       } catch (const ExpressionError& error) {
         throw entry.error(error.what());
       }

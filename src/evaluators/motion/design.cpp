@@ -299,6 +299,13 @@ void MotionDesigns::read_phase(const CustomSection& section) {
   }
 }
 
+// `earlier`: the phases before it.
+dmoc::PhaseClock MotionDesigns::clock_of(const Phase& phase, std::size_t earlier) const {
+  const auto end = phases_.begin() + static_cast<std::ptrdiff_t>(earlier);
+  const auto timed = std::count_if(phases_.begin(), end, [](const Phase& other) { return other.timed(); });
+  return {phase.timed(), static_cast<int>(timed)};
+}
+
 void MotionDesigns::read_requirement(Phase& phase, const CustomEntry& entry, const std::string& text) {
   try {
     for (const auto& comparison : Expression::parse(text).comparisons()) {
@@ -309,7 +316,8 @@ void MotionDesigns::read_requirement(Phase& phase, const CustomEntry& entry, con
                                                     [](const auto& q) { return q.name == "reaction"; });
       if (!of_force) {
         phase.constraints.emplace_back(
-            dmoc::path_function(*system_, phase.held, phase.timed(), comparison.what, names_), comparison.equality);
+            dmoc::path_function(*system_, phase.held, clock_of(phase, phases_.size()), comparison.what, names_),
+            comparison.equality);
         continue;
       }
       const int d = system_->structure().dimension;
@@ -455,10 +463,13 @@ void MotionDesigns::read_cost() {
     else if (entry.key == "per")
       per_ = expression(entry, entry.value);
     else
-      for (Phase& phase : phases_) try {
-          phase.costs.push_back(dmoc::path_function(*system_, phase.held, phase.timed(), entry.parsed(), names_, true));
+      for (std::size_t i = 0; i < phases_.size(); ++i) try {
+          Phase& phase = phases_[i];
+          phase.costs.push_back(
+              dmoc::path_function(*system_, phase.held, clock_of(phase, i), entry.parsed(), names_, true));
         } catch (const ExpressionError& error) {
-          throw entry.error(error.what());
+          throw entry.error(error.what() + did_you_mean(entry.key, {"squared-control", "absolute-work", "positive-work",
+                                                                    "loss", "time", "per"}));
         }
   }
   if (effort_.work())

@@ -178,6 +178,7 @@ class MotionDesigns final : public MotionDescription {
   Expression expression(const CustomEntry& entry, const std::string& text) const;
   int coordinate(const CustomEntry& entry, const std::string& name) const;
   std::vector<int> held_by(const CustomEntry& entry) const;
+  dmoc::PhaseClock clock_of(const Phase& phase, std::size_t earlier) const;
   void read_requirement(Phase& phase, const CustomEntry& entry, const std::string& text);
   Coefficient variable(const std::string& name, const Eigen::VectorXd& design) const;
   Values values(const Eigen::VectorXd& design) const;
