@@ -64,6 +64,49 @@ bool Graph::is(int node, double value) const {
   return nodes_[node].operation == Operation::constant && nodes_[node].constant == value;
 }
 
+namespace {
+
+std::uint64_t mixed(std::uint64_t h) {
+  h = (h ^ h >> 30) * 0xbf58476d1ce4e5b9;  // D. Stafford's mixer 13
+  h = (h ^ h >> 27) * 0x94d049bb133111eb;
+  return h ^ h >> 31;
+}
+
+}  // namespace
+
+int Graph::append(const Node& node) {
+  const bool leaf = is_leaf(node.operation);
+  std::uint64_t key = mixed(static_cast<std::uint64_t>(node.operation) * 2 + node.uniform + 1);
+  key = mixed(key + (leaf ? static_cast<std::uint64_t>(node.a) : keys_[node.a]));
+  key = mixed(key + (leaf || node.b < 0 ? std::bit_cast<std::uint64_t>(node.constant) : keys_[node.b]));
+  nodes_.push_back(node);
+  keys_.push_back(key);
+  return static_cast<int>(nodes_.size()) - 1;
+}
+
+// Which operand of a sum or product comes first.
+bool Graph::precedes(int a, int b) const { return keys_[a] != keys_[b] ? keys_[a] < keys_[b] : a < b; }
+
+std::vector<int> Graph::operands_first(int output) const {
+  std::vector<int> order, path = {output};
+  std::vector<char> seen(output + 1, 0);  // 1: on the path, 2: in the order
+  while (!path.empty()) {
+    const int i = path.back();
+    const Node& node = nodes_[i];
+    if (seen[i] == 0 && !is_leaf(node.operation)) {
+      seen[i] = 1;
+      if (takes_two(node.operation) && seen[node.b] == 0) path.push_back(node.b);
+      if (seen[node.a] == 0) path.push_back(node.a);
+      continue;
+    }
+    path.pop_back();
+    if (seen[i] == 2) continue;
+    seen[i] = 2;
+    order.push_back(i);
+  }
+  return order;
+}
+
 int Graph::find(const Node& node) {
   const auto hash = [](const Node& x) {
     std::uint64_t h = (static_cast<std::uint64_t>(x.a) << 32 | static_cast<std::uint32_t>(x.b)) ^
@@ -87,22 +130,12 @@ int Graph::find(const Node& node) {
       if (nodes_[i].operation != Operation::input) slot(nodes_[i]) = static_cast<int>(i);
   }
   int& known = slot(node);
-  if (known < 0) {
-    known = static_cast<int>(nodes_.size());
-    nodes_.push_back(node);
-  }
+  if (known < 0) known = append(node);
   return known;
 }
 
-int Graph::input() {
-  nodes_.push_back({Operation::input, inputs_++, -1, 0.0, false});
-  return static_cast<int>(nodes_.size()) - 1;
-}
-
-int Graph::parameter() {
-  nodes_.push_back({Operation::input, parameters_++, -1, 0.0, true});
-  return static_cast<int>(nodes_.size()) - 1;
-}
+int Graph::input() { return append({Operation::input, inputs_++, -1, 0.0, false}); }
+int Graph::parameter() { return append({Operation::input, parameters_++, -1, 0.0, true}); }
 
 int Graph::constant(double value) {
   if (value == 0.0) value = 0.0;  // turns -0 into 0, so that both find one node
@@ -126,7 +159,7 @@ int Graph::node(Operation o, int a, int b) {
       if (is(b, 0.0)) return a;
       if (negative(b)) return node(subtract, a, nodes_[b].b);
       if (negative(a)) return node(subtract, b, nodes_[a].b);
-      if (a > b) std::swap(a, b);
+      if (precedes(b, a)) std::swap(a, b);
       break;
     case subtract:
       if (is(b, 0.0)) return a;
@@ -136,7 +169,7 @@ int Graph::node(Operation o, int a, int b) {
       if (negative(a)) return node(multiply, constant(-1.0), node(add, nodes_[a].b, b));
       break;
     case multiply:
-      if (uniform_a == uniform_b ? constant_b || (!constant_a && a > b) : uniform_b) std::swap(a, b);
+      if (uniform_a == uniform_b ? constant_b || (!constant_a && precedes(b, a)) : uniform_b) std::swap(a, b);
       if (is(a, 0.0)) return a;
       if (is(a, 1.0)) return b;
       if (nodes_[a].uniform) {
@@ -224,7 +257,9 @@ std::vector<int> Graph::gradient(int output, const std::vector<int>& variables) 
   const int zero = constant(0.0);
   std::vector<int> adjoint(output + 1, zero);
   adjoint[output] = constant(1.0);
-  for (int i = output; i >= 0; --i) {
+  const std::vector<int> order = operands_first(output);
+  for (auto at = order.rbegin(); at != order.rend(); ++at) {
+    const int i = *at;
     if (is(adjoint[i], 0.0) || is_leaf(nodes_[i].operation)) continue;
     const Partials p = partials(i);
     for (int j = 0; j < p.count; ++j) {
@@ -252,11 +287,15 @@ Graph::Derivatives Graph::differentiate(int output, const std::vector<int>& vari
   struct Entry {
     int node, value;
   };
+  const std::vector<int> order = operands_first(output);
+  std::vector<int> rank(output + 1, -1);  // inputs keep their own order
+  for (std::size_t i = 0; i < order.size(); ++i)
+    rank[order[i]] = is_leaf(nodes_[order[i]].operation) ? order[i] : static_cast<int>(i);
   // of a node and one that comes before it, inputs before all else
   std::vector<std::vector<Entry>> second(output + 1);
-  const auto before = [this](int i, int j) {
+  const auto before = [&](int i, int j) {
     const bool leaf_i = is_leaf(nodes_[i].operation), leaf_j = is_leaf(nodes_[j].operation);
-    return leaf_i == leaf_j ? i < j : leaf_i;
+    return leaf_i == leaf_j ? rank[i] < rank[j] : leaf_i;
   };
   const auto add_second = [&](int i, int j, int value) {
     if (is(value, 0.0) || !active[i] || !active[j]) return;
@@ -270,7 +309,8 @@ Graph::Derivatives Graph::differentiate(int output, const std::vector<int>& vari
   };
   std::vector<int> adjoint(output + 1, zero);
   adjoint[output] = constant(1.0);
-  for (int i = output; i >= 0; --i) {
+  for (auto at = order.rbegin(); at != order.rend(); ++at) {
+    const int i = *at;
     if (!active[i] || is_leaf(nodes_[i].operation) || (is(adjoint[i], 0.0) && second[i].empty())) continue;
     const Partials p = partials(i);
     const auto times = [this](int x, int y) { return node(multiply, x, y); };

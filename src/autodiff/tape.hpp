@@ -83,9 +83,16 @@ class Graph {
   Partials partials(int node);
   bool is(int node, double value) const;
   int find(const Node& node);  // returns the node's number, a new one if the node is unknown
+  int append(const Node& node);
+  bool precedes(int a, int b) const;
+  // The nodes that `output` depends on, operands first: the same whatever order they were written in.
+  std::vector<int> operands_first(int output) const;
 
   int inputs_ = 0, parameters_ = 0;
   std::vector<Node> nodes_;
+  std::vector<std::uint64_t>
+      keys_;                // by node: what it computes. Compilers write the operands of an operation in either order,
+                            // so that numbers of nodes say nothing
   std::vector<int> table_;  // of nodes but inputs, by what they are: open addressing, -1 where empty
 };
 

@@ -203,6 +203,48 @@ std::vector<double> numbers(std::mt19937& random, std::size_t count) {
   return v;
 }
 
+// Compilers evaluate the operands of an operation in either order: the digits are the same.
+TEST(Tape, TheOrderInWhichTermsAreWrittenDoesNotMatter) {
+  constexpr int terms = 6;
+  const auto function = [](bool backwards) {
+    return std::make_shared<RecordedElement>(
+        record(terms, 2,
+               [backwards](const std::vector<Var>& z, const std::vector<Var>& p) {
+                 std::vector<Var> t(terms);
+                 for (int k = 0; k < terms; ++k) {
+                   const int i = backwards ? terms - 1 - k : k;
+                   const auto write = [&](bool first) {
+                     return first ? p[0] * (z[i] * sin(z[(i + 1) % terms])) : p[1] * (z[i] - cos(z[i]) * z[0]);
+                   };
+                   const Var one = write(!backwards), other = write(backwards);
+                   t[i] = backwards ? other * one : one * other;
+                 }
+                 Var sum = 0.0, product = 1.0;
+                 for (const Var& x : t) sum = sum + x, product = product * x;
+                 const Var slope = Var::at(Recording::current->gradient(product.node, {z[2].node})[0]);
+                 return std::vector<Var>{sum, product, sum * slope};
+               }),
+        std::vector<Differential>{0.37, 1.93});
+  };
+  const auto forwards = function(false), backwards = function(true);
+  std::mt19937_64 random(5);
+  std::normal_distribution<double> normal;
+  for (int trial = 0; trial < 20; ++trial) {
+    double z[terms], factors[3];
+    for (double& x : z) x = normal(random);
+    for (double& x : factors) x = normal(random);
+    double values[2][3], jacobian[2][3 * terms], hessian[2][terms * terms];
+    for (const int i : {0, 1}) {
+      const auto& f = i ? backwards : forwards;
+      f->evaluate(z, values[i]);
+      f->derivatives(z, factors, jacobian[i], hessian[i]);
+    }
+    for (int j = 0; j < 3; ++j) EXPECT_EQ(values[0][j], values[1][j]);
+    for (int j = 0; j < 3 * terms; ++j) EXPECT_EQ(jacobian[0][j], jacobian[1][j]);
+    for (int j = 0; j < terms * terms; ++j) EXPECT_EQ(hessian[0][j], hessian[1][j]);
+  }
+}
+
 TEST(Tape, AgreesWithForwardDifferentiationWhateverIsRecorded) {
   for (unsigned seed = 0; seed < 60; ++seed) {
     const Anything f{seed};
