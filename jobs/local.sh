@@ -58,7 +58,7 @@ end_if_left_alone() {
 }
 signals=0
 trap 'kill -"$([[ $signals == 0 ]] && echo USR1 || echo TERM)" "$mpirun" 2>/dev/null; signals=$((signals + 1))' INT TERM HUP
-for ((start = 0; start <= ${RESTARTS:-10}; ++start)); do
+for ((start = 0; start <= ${RESTARTS:-10} && !signals; ++start)); do
   ((start == 0)) || echo "dodyn: the run ended without an exit code (rank 0 or mpirun was killed); the study continues" >&2
   rm -f "$code_file" "$code_file.unstarted"
   began=$SECONDS # a run that ends at once could not be started

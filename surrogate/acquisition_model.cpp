@@ -16,7 +16,8 @@ namespace {
 
 constexpr int most_imputed = 100;  // failed designs
 constexpr double distrust = 2;     // of what lies nearer to failures than to others: power of the ratio of distances
-constexpr std::size_t most_viable = 400;  // designs told last that say where it fails: well enough, at a bounded price
+constexpr std::size_t most_viable =
+    400;  // latest designs that show where evaluations fail: well enough, at a bounded price
 
 }  // namespace
 

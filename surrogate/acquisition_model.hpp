@@ -1,4 +1,4 @@
-// What a search believes: models of the evaluations told, with the pending designs put into them, and what a further
+// What a search believes: models of the evaluations, with the pending designs put into them, and what a further
 // design would be worth by them.
 //
 // Sources: A. Forrester, A. Sobester, A. Keane, Optimization with missing data (2006), for failed designs: imputed by
@@ -19,7 +19,7 @@
 
 namespace dodyn::surrogate {
 
-// Models of the evaluations told; brought up to date, not made anew.
+// Models of the evaluations; brought up to date, not made anew.
 class Models {
  public:
   Models(std::size_t objectives, std::size_t constraints) : objectives_(objectives), constraints_(constraints) {}
@@ -31,7 +31,7 @@ class Models {
  private:
   std::vector<IncrementalKriging> objectives_, constraints_;
   std::optional<SuccessClassifier> success_;
-  std::vector<std::size_t> modelled_;  // evaluations told that the models are of, in their order
+  std::vector<std::size_t> modelled_;  // evaluations that the models are of, in their order
 };
 
 struct AcquisitionModelOptions {

@@ -18,16 +18,16 @@ constexpr double same_design = 1e-7;   // designs nearer than this share of the 
 }  // namespace
 
 bool settling(const ObservedData& observed, std::size_t initial, int batch) {
-  const auto& told = observed.evaluations;
+  const auto& evaluations = observed.evaluations;
   const auto last = static_cast<std::size_t>(std::max(2, batch));
-  if (observed.noisy() || observed.objectives.size() > 1 || told.size() < initial + last + 1) return false;
+  if (observed.noisy() || observed.objectives.size() > 1 || evaluations.size() < initial + last + 1) return false;
   const Evaluation* least = nullptr;
-  for (std::size_t i = 0; i + last < told.size(); ++i)
-    if (observed.feasible(told[i]) && (!least || told[i].cost < least->cost)) least = &told[i];
+  for (std::size_t i = 0; i + last < evaluations.size(); ++i)
+    if (observed.feasible(evaluations[i]) && (!least || evaluations[i].cost < least->cost)) least = &evaluations[i];
   if (!least) return false;
   int beside = 0;
-  for (std::size_t i = told.size() - last; i < told.size(); ++i) {
-    const Evaluation& e = told[i];
+  for (std::size_t i = evaluations.size() - last; i < evaluations.size(); ++i) {
+    const Evaluation& e = evaluations[i];
     if (!observed.feasible(e)) continue;
     beside += (observed.unit(e) - observed.unit(*least)).cwiseAbs().maxCoeff() <= 0.1;
     if (e.cost < least->cost - 0.01 * observed.quantile(0.25, Warp())) return false;
@@ -57,13 +57,13 @@ void BasinSearch::observe(const ObservedData& observed, bool settling, bool prom
   const Evaluation* const least = observed.best();
   const Eigen::Index d = observed.space.dimensions();
   if (!least || !observed.space.all_real()) return;
-  const auto& told = observed.evaluations;
+  const auto& evaluations = observed.evaluations;
   if (taken()) {
-    const Evaluation &e = told.back(), &before = best(observed);
+    const Evaluation &e = evaluations.back(), &before = best(observed);
     if (!holds(observed, e)) return;
     const bool better = observed.feasible(e) && e.cost < before.cost;
     stalled_ = better && before.cost - e.cost > 0.02 * (before.cost - least->cost) ? 0 : stalled_ + 1;
-    if (better) at_ = static_cast<std::ptrdiff_t>(told.size()) - 1;
+    if (better) at_ = static_cast<std::ptrdiff_t>(evaluations.size()) - 1;
     // it came down into a basin that is known
     if (better && d >= least_variables && e.cost > least->cost && known(observed, observed.unit(e))) {
       at_ = -1;
@@ -77,24 +77,24 @@ void BasinSearch::observe(const ObservedData& observed, bool settling, bool prom
     return;
   }
   if (d < least_variables) {
-    const Evaluation& e = told.back();
+    const Evaluation& e = evaluations.back();
     if (!promising || !observed.feasible(e) ||
         (observed.unit(e) - observed.unit(*least)).cwiseAbs().maxCoeff() <= half_side)
       return;
-    at_ = static_cast<std::ptrdiff_t>(told.size()) - 1;
+    at_ = static_cast<std::ptrdiff_t>(evaluations.size()) - 1;
     stalled_ = 0;
     return;
   }
   if (!settling) return;
   const double radius = radius_share * std::sqrt(static_cast<double>(d));
   const auto near = [&](const VectorXd& u, const VectorXd& other) { return (u - other).norm() <= radius; };
-  for (std::size_t i = 0; i < told.size(); ++i) {
-    const Evaluation& e = told[i];
+  for (std::size_t i = 0; i < evaluations.size(); ++i) {
+    const Evaluation& e = evaluations[i];
     if (!observed.feasible(e) || (taken() && e.cost >= best(observed).cost)) continue;
     const VectorXd u = observed.unit(e);
     if (near(u, observed.unit(*least)) ||
         std::any_of(left_.begin(), left_.end(), [&](const VectorXd& other) { return near(u, other); }) ||
-        std::any_of(told.begin(), told.end(), [&](const Evaluation& other) {
+        std::any_of(evaluations.begin(), evaluations.end(), [&](const Evaluation& other) {
           return observed.feasible(other) && other.cost < e.cost && near(u, observed.unit(other));
         }))
       continue;

@@ -12,14 +12,14 @@
 namespace dodyn::surrogate {
 
 // Whether the last designs, two or a batch, did no more than polish the best one: two of them beside it, none gaining
-// more than next to nothing. `initial`: how many of those told were initial designs.
+// more than next to nothing. `initial`: how many of the evaluations are of initial designs.
 bool settling(const ObservedData& observed, std::size_t initial, int batch);
 
 class BasinSearch {
  public:
   static constexpr Eigen::Index least_variables = 4;
 
-  // One more evaluation was told: takes up a basin, continues it, or leaves it.
+  // Takes up one more evaluation: takes up a basin, continues it, or leaves it.
   // In fewer variables the model sees far enough, and only a design that promises more than it predicted, `promising`, is followed.
   void observe(const ObservedData& observed, bool settling, bool promising, int batch);
 
@@ -36,7 +36,7 @@ class BasinSearch {
   // Whether a point of the unit cube is in the basin of the best or of a minimum done with.
   bool known(const ObservedData& observed, const Eigen::VectorXd& unit) const;
 
-  std::ptrdiff_t at_ = -1;             // its best, in what was told; -1: none
+  std::ptrdiff_t at_ = -1;             // its best, in the evaluations; -1: none
   int stalled_ = 0;                    // designs there without a gain
   std::vector<Eigen::VectorXd> left_;  // minima of those done with, in the unit cube
 };

@@ -55,7 +55,7 @@ class Ego final : public Strategy, private EgoState {
   std::deque<VectorXd> initial_;  // not yet asked
   VectorXd last_asked_;
   std::uint64_t asked_ = 0;
-  std::vector<std::pair<VectorXd, Rule>> out_;  // designs asked by a plan and not told yet
+  std::vector<std::pair<VectorXd, Rule>> out_;  // designs asked for by a plan, not evaluated yet
   std::optional<Proposal> plan_;                // made from the results and requests up to now
 };
 
@@ -88,7 +88,8 @@ void Ego::start_initial() {
 }
 
 void Ego::tell(const Evaluation& e) {
-  if (e.design.size() != dimensions()) throw std::invalid_argument("ego: told a design of another number of variables");
+  if (e.design.size() != dimensions())
+    throw std::invalid_argument("ego: an evaluated design has another number of variables");
   const Evaluation* const before = observed.best();
   const double best_before = before ? observed.objective(*before, 0) : infinity;
   const VectorXd before_at = before ? observed.unit(*before) : VectorXd();
@@ -97,7 +98,7 @@ void Ego::tell(const Evaluation& e) {
   if (const auto at = std::find_if(pending.begin(), pending.end(), same); at != pending.end()) {
     pending.erase(at);
   } else if (const auto first = std::find_if(initial_.begin(), initial_.end(), same); first != initial_.end()) {
-    initial_.erase(first);  // told without having been asked: a replay
+    initial_.erase(first);  // evaluated without having been asked for: a replay
   }
   Rule rule = Rule::acquisition;
   if (const auto at = std::find_if(out_.begin(), out_.end(), [&](const auto& o) { return o.first == e.design; });
@@ -261,9 +262,10 @@ std::vector<VectorXd> Ego::ask(int at_most) {
     initial_.pop_front();
   }
   if (!designs.empty()) return designs;
-  if (options.trust_region && region.spent() && !observed.pending.empty()) return {};  // elsewhere, once these are told
+  if (options.trust_region && region.spent() && !observed.pending.empty())
+    return {};  // elsewhere, once these are evaluated
   while (static_cast<int>(designs.size()) < std::min(at_most, std::max(options.batch, 1))) {
-    if (observed.evaluations.empty()) {  // asked for more than the initial designs before any was told
+    if (observed.evaluations.empty()) {  // asked for more than the initial designs before any was evaluated
       const MatrixXd more = sobol(static_cast<int>(dimensions()), 1, options.seed, 1 + asked_);
       take(observed.space.design(more.col(0)));
       continue;
@@ -286,9 +288,10 @@ Iteration Ego::describe(int grid_points) const {
     out.best_id = least->id;
   }
   if (!plan_ || !observed.pending.empty()) {
-    out.note = (options.reason.empty() ? "" : options.reason + "; ") + std::to_string(evaluations.size()) +
-               " designs told, " + std::to_string(initial_.size() + observed.pending.size()) +
-               " to come before the next model";
+    const std::size_t count = evaluations.size();
+    out.note = (options.reason.empty() ? "" : options.reason + "; ") + std::to_string(count) +
+               (count == 1 ? " evaluation, " : " evaluations, ") +
+               std::to_string(initial_.size() + observed.pending.size()) + " to come before the next model";
     return out;
   }
   const Proposal& p = *plan_;

@@ -2,13 +2,13 @@
 // best is largest (in its logarithm, times the probability that the design evaluates at all and keeps the constraints).
 //
 //   1. Initial designs: given ones, then a Latin hypercube.
-//   2. Models, of the evaluations told: kriging of the cost, with gradients where asked for and there; kriging of each
+//   2. Models, of the evaluations: kriging of the cost, with gradients where asked for and there; kriging of each
 //      constrained metric; the probability of evaluating (viability) from the failures. Costs are warped by a monotone
 //      map, from none to a logarithm above the least cost, whichever makes them likeliest under the model, so that
 //      costs over many orders of magnitude neither drown the minimum nor break the model.
 //      A failed design counts as one where the cost is its prediction plus a standard deviation (Forrester et al.,
 //      2006).
-//   3. Designs asked and not yet told are pending: the model believes its own mean there (kriging believer).
+//   3. Designs that are asked for and not yet evaluated are pending: the model believes its own mean there (kriging believer).
 //   4. Acquisition maximised over quasi-random candidates, those around the best, and gradient steps from the first
 //   few.
 //   5. In four or more variables expected improvement hardly looks beyond the basin of its best design. So when the
@@ -49,7 +49,7 @@ struct EgoOptions {
   std::vector<Evaluation> known;
   std::uint64_t seed = 1;
   Trend trend = Trend::constant;
-  bool gradient = false;    // use gradients of the cost where told (not with integers or categories)
+  bool gradient = false;    // use gradients of the cost where there are any (not with integers or categories)
   bool noise = false;       // costs are noisy beyond the standard errors they may come with
   bool repeat = true;       // with noise: a design may be asked for again. Not where the same one costs the same again,
                             // as with common random numbers: then designs stay 1/200 of the ranges apart

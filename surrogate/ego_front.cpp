@@ -11,7 +11,7 @@ using Eigen::VectorXd;
 
 namespace {
 
-// The objectives of what was told, without the last ones.
+// The objectives of the evaluations, without the last ones.
 std::vector<VectorXd> outcomes(const ObservedData& observed, std::size_t but_last) {
   std::vector<VectorXd> all;
   for (std::size_t i = 0; i + but_last < observed.evaluations.size(); ++i)

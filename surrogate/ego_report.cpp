@@ -21,7 +21,7 @@ MatrixXd candidates_of(const EgoState& ego, const Proposal& proposal,
   } else if (proposal.design.size() > 0) {
     list.insert(list.begin(), {proposal.design, proposal.score});
   }
-  for (std::size_t i = 1; i < list.size();) {  // what searches from several starts have found is told once
+  for (std::size_t i = 1; i < list.size();) {  // what searches from several starts have found counts once
     const auto same = [&](const Candidate& c) {
       return c.rule == list[i].rule &&
              (ego.observed.space.unit(c.design) - ego.observed.space.unit(list[i].design)).cwiseAbs().maxCoeff() <

@@ -36,7 +36,7 @@ struct EgoState {
   double edge_side = longest_edge_step;  // of the box that those steps stay in, of the range
 
   Eigen::Index dimensions() const { return observed.space.dimensions(); }
-  // Designs that are chosen before the first of them is told.
+  // Designs that are chosen before the first of them is evaluated.
   int batch() const { return std::max(options.batch, static_cast<int>(observed.pending.size()) + 1); }
   bool is_settling() const { return !options.trust_region && settling(observed, initial_total, batch()); }
   // A point of the unit cube whose design was not tried yet, nor one as close as that.

@@ -45,7 +45,7 @@ class MeshSearch final : public Strategy {
 
   void tell(const Evaluation& e) override {
     if (e.design.size() != dimensions())
-      throw std::invalid_argument("smf: told a design of another number of variables");
+      throw std::invalid_argument("smf: an evaluated design has another number of variables");
     VectorXd u(dimensions());
     for (Index k = 0; k < dimensions(); ++k)
       u(k) = std::clamp((e.design(k) - variables_[k].lower) / (variables_[k].upper - variables_[k].lower), 0.0, 1.0);
@@ -160,7 +160,7 @@ class MeshSearch final : public Strategy {
     return best;
   }
 
-  // Everything asked is told: what next?
+  // Everything that was asked for is evaluated: what next?
   void next() {
     predicted_ = not_a_number;
     if (best_ < 0) {  // nothing to stand on yet: more of the box

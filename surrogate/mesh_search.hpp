@@ -25,7 +25,7 @@ namespace dodyn::surrogate {
 struct MeshSearchOptions {
   int initial_samples = 0;         // Latin hypercube, moved to the mesh; 0: chosen from the number of variables
   double design_tolerance = 1e-4;  // of the range: the mesh at which to stop; in (0, 0.1]
-  bool gradient = false;           // the model uses gradients where told
+  bool gradient = false;           // the model uses gradients where there are any
   int max_failures = 20;           // evaluations without a usable cost, while there is none at all; >= 1
   std::uint64_t seed = 1;
 };

@@ -86,7 +86,7 @@ class Morris final : public Strategy {
 
   void tell(const Evaluation& e) override {
     if (e.design.size() != space_.dimensions())
-      throw std::invalid_argument("morris: told a design of another number of variables");
+      throw std::invalid_argument("morris: an evaluated design has another number of variables");
     for (std::size_t i = 0; i < designs_.size(); ++i)
       if (!observed_[i] && designs_[i] == e.design) {
         observed_[i] = true;
@@ -130,7 +130,8 @@ class Morris final : public Strategy {
     Iteration out;
     if (asked_ > 0) out.next = designs_[asked_ - 1];
     const std::string end = stopped();
-    out.note = end.empty() ? std::to_string(count_) + " of " + std::to_string(designs_.size()) + " designs told" : end;
+    out.note =
+        end.empty() ? std::to_string(count_) + " of " + std::to_string(designs_.size()) + " designs evaluated" : end;
     if (best_ < 0) return out;
     out.best_cost = evaluations_[static_cast<std::size_t>(best_)].cost;
     out.best_id = evaluations_[static_cast<std::size_t>(best_)].id;
@@ -142,7 +143,7 @@ class Morris final : public Strategy {
   int trajectories_;
   std::vector<VectorXd> designs_;
   std::vector<bool> observed_;
-  std::size_t asked_ = 0, count_ = 0;  // the next to ask; how many were told
+  std::size_t asked_ = 0, count_ = 0;  // the next to ask; how many are evaluated
   std::vector<Evaluation> evaluations_;
   std::ptrdiff_t best_ = -1;  // in evaluations_
 };

@@ -143,12 +143,12 @@ std::vector<Constraint> parse_constraints(const std::string& text, const std::ve
 std::vector<Domain> parse_domains(const Named& named, const std::vector<Variable>& variables, const TextOf& text_of) {
   std::vector<Domain> domains(variables.size());
   const std::vector<std::string> names = names_of(variables);
-  std::vector<bool> told(variables.size(), false);
+  std::vector<bool> taken(variables.size(), false);
   bool any = false;
   const auto one = [&](std::size_t i, Domain domain) {
-    if (told[i]) throw std::invalid_argument(names[i] + " is said to be two things");
+    if (taken[i]) throw std::invalid_argument(names[i] + " is said to be two things");
     domains[i] = std::move(domain);
-    any = told[i] = true;
+    any = taken[i] = true;
   };
   for (std::size_t i = 0; i < variables.size(); ++i)
     if (const std::vector<std::string> words = choices_in(text_of(names[i])); !words.empty()) {

@@ -33,7 +33,7 @@ class NloptSearch final : public Strategy {
 
   void tell(const Evaluation& e) override {
     if (e.design.size() != static_cast<Index>(variables_.size()))
-      throw std::invalid_argument("nlopt: told a design of another number of variables");
+      throw std::invalid_argument("nlopt: an evaluated design has another number of variables");
     ++observed_;
     if (pending_ && *pending_ == e.design) pending_.reset();
     question_.reset();
@@ -83,7 +83,7 @@ class NloptSearch final : public Strategy {
     VectorXd question;  // the first without an answer
   };
 
-  // The first design that the search asks for and nobody told; empty where it ends without.
+  // The first design that the search asks for and that is not evaluated; empty where it ends without.
   VectorXd next() const {
     Replay replay{*this, {}};
     const auto n = static_cast<unsigned>(variables_.size());

@@ -1,7 +1,7 @@
 // NLopt's derivative-free algorithms through ask and tell: honest baselines for the surrogates.
 //
 // NLopt calls the function it minimises; here the function must be asked for. All its algorithms are deterministic
-// (CRS given its seed), so each ask runs the search again from the start, answers what was told already, and stops it
+// (CRS given its seed), so each ask runs the search again from the start, answers what is evaluated already, and stops it
 // at its first question that was not: no thread, no state to keep, and a replay needs nothing of its own.
 #pragma once
 
@@ -23,7 +23,7 @@ struct NloptOptions {
   std::uint64_t seed = 1;
 };
 
-// One design per ask; none while it is pending. A failed design counts as the worst cost told before it. Throws
+// One design per ask; none while it is pending. A failed design counts as the worst cost before it. Throws
 // std::invalid_argument on a variable without a range or an option out of range.
 std::unique_ptr<Strategy> make_nlopt_search(const std::vector<Variable>& variables, const NloptOptions& options);
 

@@ -1,4 +1,4 @@
-// What a search has been told, judged: which evaluations a model may use, which keep the constraints, which is best.
+// The evaluations that a search has: which of them a model may use, which satisfy the constraints, which is best.
 #pragma once
 
 #include <Eigen/Core>
@@ -45,7 +45,7 @@ struct ObservedData {
   bool costs_noisy = false;
 
   std::vector<Evaluation> evaluations = {};
-  std::vector<Eigen::VectorXd> pending = {};  // designs asked, not told
+  std::vector<Eigen::VectorXd> pending = {};  // designs asked for, not evaluated yet
   std::size_t from = 0;                       // those of the present region begin there
 
   // What its numbers' names end with: "" of the first, "_objective_2", ...
@@ -64,12 +64,12 @@ struct ObservedData {
   bool is_informative(const Evaluation& e) const {  // usable, and not on the plateau
     return usable(e) && !(plateau && plateau->holds(e, objective(e, 0)));
   }
-  bool noisy() const;  // by option, or by standard errors told
+  bool noisy() const;  // by option, or by standard errors
   std::size_t count_usable() const;
   const Evaluation* best() const;            // the feasible one least in the first objective; null: none
   const Evaluation* best_of_region() const;  // the same of those from `from` on
   Eigen::VectorXd unit(const Evaluation& e) const { return space.unit(e.design); }
-  // Whether a point of the unit cube is within so much, in every coordinate, of a design told or pending.
+  // Whether a point of the unit cube is within so much, in every coordinate, of a design that is evaluated or pending.
   bool tried(const Eigen::VectorXd& unit, double within) const;
   // Returns the distance from the least feasible cost to this quantile of the feasible costs, warped.
   double quantile(double part, const Warp& warp) const;

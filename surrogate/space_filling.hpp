@@ -12,7 +12,7 @@ namespace dodyn::surrogate {
 // The distances of points of the unit cube to what is there.
 class NearestDistance {
  public:
-  explicit NearestDistance(const ObservedData& observed);  // told and pending designs
+  explicit NearestDistance(const ObservedData& observed);  // of evaluated and pending designs
 
   // To the nearest design, or twice the distance to the nearest wall where that is less: a wall counts as a mirror.
   // Labels and whole numbers count in the coordinates that models see, and have no walls.

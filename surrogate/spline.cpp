@@ -69,7 +69,7 @@ class Spline final : public Strategy {
   SplineOptions options_;
   std::vector<Sample> samples_;    // every design tried, ascending
   int handed_out_ = 0;             // initial samples asked
-  std::optional<double> pending_;  // design asked by plan and not yet told
+  std::optional<double> pending_;  // design asked for by plan, not evaluated yet
   std::string last_failure_;
   Proposal plan_;
 };
@@ -207,7 +207,7 @@ std::string Spline::say(const Sample& s) const {
          std::to_string(s.id) + ")";
 }
 
-// Steps 2 to 5. `change`: cost of the sample just told minus the best before it, where it was a good one put at the
+// Steps 2 to 5. `change`: cost of the latest sample minus the best before it, where it was a good one put at the
 // spline's minimum; infinite otherwise. `step`: how far the best sample moved by it; 0 where it did not.
 Proposal Spline::proposal_of(double change, double step) const {
   const Sample* const least = best();
@@ -282,9 +282,9 @@ std::vector<Eigen::VectorXd> Spline::ask(int at_most) {
 }
 
 void Spline::tell(const Evaluation& e) {
-  if (e.design.size() != 1) throw std::invalid_argument("spline: told a design of other than one variable");
+  if (e.design.size() != 1) throw std::invalid_argument("spline: an evaluated design has other than one variable");
   const double x = e.design[0];
-  if (!std::isfinite(x)) throw std::invalid_argument("spline: told a design that is not a number");
+  if (!std::isfinite(x)) throw std::invalid_argument("spline: an evaluated design is not a number");
   const bool ok = e.ok() && std::isfinite(e.cost);
   const Sample sample{x, ok, e.cost, e.cost_stderr, e.gradient.size() == 1 ? e.gradient[0] : not_a_number, e.id};
   if (!ok) {
@@ -303,7 +303,7 @@ void Spline::tell(const Evaluation& e) {
   if (place == samples_.end() || !same(place->x, x)) {
     samples_.insert(place, sample);
   } else if (ok && (!place->ok || e.cost < place->cost)) {
-    *place = sample;  // told twice: the lower cost counts
+    *place = sample;  // evaluated twice: the lower cost counts
   }
 
   if (pending_ && same(*pending_, x)) pending_.reset();

@@ -29,7 +29,7 @@ class StopRule {
     expected_.push_back({design, prediction});
   }
 
-  // An evaluation was told. `cost`: empty where there is none, or none that the model knows of: no surprise where designs
+  // A design was evaluated. `cost`: empty where there is none, or none that the model knows of: no surprise where designs
   // fail, but it tells less. `gain`: it improved on the best by more than a polish does.
   // Whether it came out lower than the model is likely to explain: worth following.
   bool observe(const Eigen::VectorXd& design, std::optional<double> cost, bool gain);
@@ -38,7 +38,7 @@ class StopRule {
   void undecided_fraction(double share) { undecided_fraction_ = share; }
   double undecided_fraction() const { return undecided_fraction_; }
 
-  // Share of the designs told that have no cost: the rest is what the model knows the box by.
+  // Share of the evaluated designs that have no cost: the rest is what the model knows the box by.
   void set_failed_fraction(double share) { failed_fraction_ = share; }
 
   bool satisfied() const { return confirmed_ >= needed(); }
@@ -53,7 +53,7 @@ class StopRule {
     Prediction prediction;
   };
   Eigen::Index variables_;
-  std::vector<Expected> expected_;  // of designs not told yet
+  std::vector<Expected> expected_;  // of designs that are not evaluated yet
   double confirmed_ = 0;            // as predicted, in a row
   double undecided_fraction_ = 0, failed_fraction_ = 0;
 };

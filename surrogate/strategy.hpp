@@ -52,7 +52,7 @@ class Strategy {
   virtual ~Strategy() = default;
 
   // Designs to try next: at least one unless stopped() or waiting for tells; at most `at_most`. Every design lies
-  // within the bounds. The number must not depend on how many ranks there are. What was asked and not yet told is
+  // within the bounds. The number must not depend on how many ranks there are. What was asked for and not yet told is
   // pending: ask() may be called again before the tells, and does not ask for the same again.
   virtual std::vector<Eigen::VectorXd> ask(int at_most) = 0;
 

@@ -88,7 +88,7 @@ class Sweep final : public Strategy {
 
   void tell(const Evaluation& e) override {
     if (e.design.size() != static_cast<Eigen::Index>(variables_.size()))
-      throw std::invalid_argument("sweep: told a design of another number of variables");
+      throw std::invalid_argument("sweep: an evaluated design has another number of variables");
     for (std::size_t i = open_; i < grid_.size(); ++i) {
       if (same(grid_[i].design, e.design)) {
         grid_[i].observed = true;
@@ -102,9 +102,9 @@ class Sweep final : public Strategy {
   }
 
   void decide() override {
-    const auto told = good_.begin() + static_cast<std::ptrdiff_t>(sorted_);
-    std::sort(told, good_.end());
-    std::inplace_merge(good_.begin(), told, good_.end());
+    const auto added = good_.begin() + static_cast<std::ptrdiff_t>(sorted_);
+    std::sort(added, good_.end());
+    std::inplace_merge(good_.begin(), added, good_.end());
     sorted_ = good_.size();
   }
 
@@ -155,7 +155,7 @@ class Sweep final : public Strategy {
 
   std::vector<Variable> variables_;
   std::vector<GridPoint> grid_;                  // in the order asked
-  std::size_t open_ = 0;                         // the first point not yet told
+  std::size_t open_ = 0;                         // the first point that is not evaluated yet
   std::vector<std::pair<double, double>> good_;  // first variable and cost of evaluations with a usable cost
   std::size_t sorted_ = 0;                       // as many of them are in order
   struct Best {

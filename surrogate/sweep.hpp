@@ -18,7 +18,7 @@ struct SweepOptions {
   std::function<bool(const Eigen::VectorXd& design)> possible = {};  // others are left out; empty: none
 };
 
-// One ask returns designs of one level only, and the next level waits until all of this one are told. For one variable
+// One ask returns designs of one level only, and the next level waits until all of this one are evaluated. For one variable
 // describe() gives the linear interpolation of the good samples: a sweep shows what was computed and invents no
 // minimum. Throws std::invalid_argument on a variable without a range, or a number of points out of range.
 std::unique_ptr<Strategy> make_sweep(const std::vector<Variable>& variables, const SweepOptions& options);

@@ -12,7 +12,7 @@ struct TrustRegion {
   double side = 0.8;  // of the ranges
   int successes = 0, failures = 0, restarts = 0;
 
-  // A design in it has been told; `patience`: failures in a row after which it is halved. True once it is so small that
+  // A design in it has been evaluated; `patience`: failures in a row after which it is halved. True once it is so small that
   // nothing more is to be gained: restart() elsewhere.
   bool observe(bool success, int patience) {
     successes = success ? successes + 1 : 0;

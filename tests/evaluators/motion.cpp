@@ -141,6 +141,23 @@ TEST(Motion, ACostOfTimeHasItsClosedForm) {
   EXPECT_NEAR((4.0 * fine - coarse) / 3.0 / exact, 1.0, 1e-6);
 }
 
+// An actuator that rests in the second of three phases: the least integral of u^2 is 48/13 then.
+TEST(Motion, AnActuatorMayRestInAPhase) {
+  const auto cost = [](int intervals) {
+    std::string text = rest_to_rest.substr(0, rest_to_rest.find("[design]")), phases;
+    for (const char* name : {"push", "glide", "brake"})
+      phases += "[phase " + std::string(name) + "]\nintervals = " + std::to_string(intervals) + "\nduration = 0.5\n" +
+                (std::string(name) == "glide" ? "require = u.push == 0\n" : "");
+    text.replace(text.find("[phase only]\nintervals = 10\nduration = time\n"), 44, phases);
+    text.replace(text.find("squared-control = 0.5"), 21, "squared-control = 1");
+    const auto evaluator = study(text);
+    const Outcome outcome = whole(*evaluator);
+    EXPECT_EQ(outcome.evaluation.status, Status::ok) << outcome.evaluation.reason;
+    return outcome.evaluation.cost;
+  };
+  EXPECT_NEAR((4.0 * cost(20) - cost(10)) / 3.0, 48.0 / 13.0, 1e-6);
+}
+
 // The search of gaits serves motions: on any mesh and in any tasks the cost is that of the mesh it is said to be of.
 TEST(Motion, CoarseMeshesRefinementsAndTasksKeepTheClosedForm) {
   const std::string text = rest_to_rest.substr(0, rest_to_rest.find("[design]"));

@@ -311,7 +311,7 @@ TEST(Ego, TwoObjectivesStopWhenTheFrontStandsStill) {
     return not_a_number;
   };
   EXPECT_GT(number("front_size"), 10);
-  EXPECT_GT(number("hypervolume"), volume);  // its reference lies beyond all that was told
+  EXPECT_GT(number("hypervolume"), volume);  // its reference lies beyond all evaluations
   o.front_tolerance = 0;
   EXPECT_EQ(search(*make_ego({{"u", "", 0, 1}, {"v", "", 0, 1}}, o), f, 1, 60).evaluations.size(), 60u);
 }
@@ -515,7 +515,7 @@ TEST(SuccessClassifier, LearnsTheEdgeAndItsGradient) {
   EXPECT_EQ(all.log_probability(VectorXd::Constant(1, 0.4)), 0);
 }
 
-// Beyond the designs told a smooth edge goes on as the plane that it is between them.
+// Beyond the evaluated designs a smooth edge goes on as the plane that it is between them.
 TEST(SuccessClassifier, AnEdgeKnownToBeSmoothGoesOn) {
   MatrixXd x(2, 12);
   std::vector<bool> viable;
