@@ -16,13 +16,14 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Union
+from typing import Any, TypeVar, Union
 
 import h5py
 import numpy as np
 import numpy.typing as npt
 
 Array = npt.NDArray[np.float64]
+Result = TypeVar("Result")
 PathLike = Union[str, "os.PathLike[str]"]
 
 SCHEMA = 7  # the one that this reader knows
@@ -341,7 +342,7 @@ def open_to_read(path: PathLike) -> Any:
     for attempt in range(ATTEMPTS):
         flags, cut = superblock(path)
         written = os.path.exists(f"{path}.lock")
-        before = os.stat(path)
+        before = stamp(path)
         ways: list[Callable[[], Any]] = [
             lambda: h5py.File(h5py.h5f.open(name, swmr, access(READS_WHILE_WRITTEN if written else 1))),
             lambda: h5py.File(path, "r"),  # where this process has it open, but not in SWMR mode
@@ -353,9 +354,9 @@ def open_to_read(path: PathLike) -> Any:
                 return way()
             except OSError as error:
                 cause = cause or error
-        now = os.stat(path)
-        same = (before.st_size, before.st_mtime_ns, before.st_ino) == (now.st_size, now.st_mtime_ns, now.st_ino)
-        if same and not written and flags & 5 != 1:
+            if stamp(path) != before:
+                break  # an append failed this way; the next one would not see what later appends add
+        if stamp(path) == before and not written and flags & 5 != 1:
             break
         time.sleep(PAUSE)
     if cut and not written:
@@ -366,6 +367,27 @@ def open_to_read(path: PathLike) -> Any:
 def damaged(path: PathLike, cause: Exception) -> ArchiveError:
     words = " ".join(str(cause.args[-1] if cause.args else cause).split())
     return ArchiveError(f"{path}: damaged: {words[:200]}; dodyn repair {path} recovers what is sound")
+
+
+def stamp(path: PathLike) -> tuple[int, int, int]:
+    """What changes when somebody writes to the file."""
+    found = os.stat(path)
+    return found.st_ino, found.st_size, found.st_mtime_ns
+
+
+def read_from(path: PathLike, read: Callable[[Any], Result]) -> Result:
+    """read(the open file), again where it failed because somebody wrote to the file meanwhile. Throws ArchiveError."""
+    for _ in range(ATTEMPTS - 1):
+        before = stamp(path)
+        try:
+            with reading(path) as file:
+                return read(file)
+        except ArchiveError:
+            if stamp(path) == before:
+                raise
+        time.sleep(PAUSE)
+    with reading(path) as file:
+        return read(file)
 
 
 @contextlib.contextmanager
@@ -490,8 +512,7 @@ class Archive:
         self.path = Path(path)
         superblock(self.path)
         check_heaps(self.path)
-        with reading(self.path) as file:
-            self._read(file)
+        read_from(self.path, self._read)
 
     def _read(self, file: Any) -> None:
         if text(file.attrs.get("program", "")) != "dodyn":
@@ -613,8 +634,7 @@ class Archive:
     @property
     def files(self) -> dict[str, bytes]:
         """The files that the configuration names, by name. Throws ArchiveError."""
-        with reading(self.path) as file:
-            return files_of(file)
+        return read_from(self.path, files_of)
 
     def row(self, row: int) -> Evaluation:
         """Returns the evaluation of a row, in the order of the file. Throws IndexError."""
@@ -737,20 +757,22 @@ class Archive:
         """Returns the motions of several rows, and opens the file once. Throws IndexError, ArchiveError."""
         if not all(0 <= row < len(self.columns["id"]) for row in rows):
             raise IndexError(f"rows {rows}: there are {len(self.columns['id'])}")
-        with reading(self.path) as file:
-            declared = [(name, *self._channel(file["trajectories"], name)) for name in self.channel_names]
-            found = []
-            for row in rows:
-                channels = {
-                    name: Channel(name, data[row], names, units, description, segments)
-                    for name, data, names, units, description, segments in declared
-                }
-                empty = all(np.isnan(channel.values).all() for channel in channels.values())
-                if not empty:
-                    values = [channel.values[None] for channel in channels.values()]
-                    check_rows("trajectory", values, self._sums[row : row + 1, 1])
-                found.append(Trajectory({} if empty else channels))
-            return found
+        return read_from(self.path, lambda file: self._trajectories(file, rows))
+
+    def _trajectories(self, file: Any, rows: Sequence[int]) -> list[Trajectory]:
+        declared = [(name, *self._channel(file["trajectories"], name)) for name in self.channel_names]
+        found = []
+        for row in rows:
+            channels = {
+                name: Channel(name, data[row], names, units, description, segments)
+                for name, data, names, units, description, segments in declared
+            }
+            empty = all(np.isnan(channel.values).all() for channel in channels.values())
+            if not empty:
+                values = [channel.values[None] for channel in channels.values()]
+                check_rows("trajectory", values, self._sums[row : row + 1, 1])
+            found.append(Trajectory({} if empty else channels))
+        return found
 
     @staticmethod
     def _channel(group: Any, name: str) -> tuple[Any, list[str], list[str], str, tuple[tuple[str, str], ...]]:
@@ -817,13 +839,16 @@ class Archive:
             "metric": [m.name for m in self.metrics],
         }
         units = {"design": [v.unit for v in self.variables], "metrics": [m.unit for m in self.metrics]}
-        with reading(self.path) as file:
+
+        def read_channels(file: Any) -> None:
             for name in self.channel_names:
                 channel, names, its_units, description, _ = self._channel(file["trajectories"], name)
                 values = channel[: len(self.columns["id"])][rows] if rows else channel[:0]
                 data[name] = (("evaluation", f"{name}_node", f"{name}_coordinate"), values, {"description": description})
                 coordinates[f"{name}_coordinate"] = names
                 units[name] = its_units
+
+        read_from(self.path, read_channels)
         if self.curves is not None and len(self.iterations):
             coordinates["grid"] = self.curves["grid"]
             for name in ("value", "lower", "upper"):

@@ -13,6 +13,7 @@ from dataclasses import replace
 from studies import ROOT, dodyn, make
 
 try:
+    import h5py
     import numpy as np
 
     import dodyn as package
@@ -148,6 +149,45 @@ def refusals():
         assert "there are t, q, p, u" in str(error)
 
 
+def appended_while_read():
+    """An append between the opening of a file and the reading of its rows: the file is read again. HDF5 finds addresses beyond its end."""
+    with open("grown.cfg", "w", encoding="utf-8") as file:
+        file.write("[study]\nevaluator = testfunction\nmax-evaluations = 4\n[surrogate]\nstrategy = sweep\n[design]\nx.min = 0\nx.max = 1\n")
+    dodyn("run", "grown.cfg")
+    before = open("grown.h5", "rb").read()
+    dodyn("run", "grown.h5", "--study.max-evaluations", "400")
+    after = open("grown.h5", "rb").read()
+    rows = len(package.open("grown.h5"))
+    assert len(after) > len(before) and rows > 4
+    from dodyn import archive
+
+    how_to_open, opened = archive.open_to_read, []
+
+    def open_then_append(path):
+        if opened:
+            return how_to_open(path)
+        opened.append(h5py.File(path, "r"))
+        with open(path, "r+b") as file:
+            file.write(after)
+        return opened[0]
+
+    motion = package.open("grown.h5").trajectory(3)["value"].values
+    for read, expected in (
+        (lambda: len(package.open("grown.h5")), rows),
+        (lambda: early.trajectory(3)["value"].values.tolist(), motion.tolist()),
+    ):
+        opened.clear()
+        with open("grown.h5", "wb") as file:
+            file.write(before)
+        early = package.open("grown.h5")
+        archive.open_to_read = open_then_append
+        try:
+            found = read()
+        finally:
+            archive.open_to_read = how_to_open
+        assert found == expected and opened, (found, expected)
+
+
 def configuration():
     from dodyn.archive import parse_configuration, parse_constraints
 
@@ -210,6 +250,6 @@ with tempfile.TemporaryDirectory() as directory:
     for name in ("knee", "failing", "docking"):
         trajectories_agree(f"{name}.h5")
     assert {e.status for e in package.open("failing.h5")} == {"ok", "failed"}
-    for test in (causes, recommended, slides, csv_agrees, frames_agree, refusals, configuration):
+    for test in (causes, recommended, slides, csv_agrees, frames_agree, refusals, appended_while_read, configuration):
         test()
         print(test.__name__, "ok", flush=True)
