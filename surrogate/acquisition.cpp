@@ -1,6 +1,7 @@
 #include "surrogate/acquisition.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <cmath>
 #include <numbers>
 
@@ -54,6 +55,7 @@ double log_normal_cdf(double z, double* slope) {
 
 // With s = sqrt(v): dz/dm = -1/s, dz/dv = -z / (2 v), d log s/dv = 1 / (2 v).
 Acquisition log_expected_improvement(double mean, double variance, double best) {
+  assert(std::isfinite(mean) && variance >= 0);
   const double v = std::max(variance, least_variance), s = std::sqrt(v), z = std::max((best - mean) / s, -1e100);
   double slope;
   const double value = 0.5 * std::log(v) + log_h(z, &slope);
@@ -73,6 +75,7 @@ Acquisition log_augmented_expected_improvement(double mean, double variance, dou
 }
 
 Acquisition log_probability_below(double mean, double variance, double limit) {
+  assert(std::isfinite(mean) && variance >= 0);
   const double v = std::max(variance, least_variance), s = std::sqrt(v);
   const double z = std::clamp((limit - mean) / s, -1e100, 1e100);
   double slope;

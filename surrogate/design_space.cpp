@@ -1,6 +1,7 @@
 #include "surrogate/design_space.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <cmath>
 #include <sstream>
 #include <stdexcept>
@@ -57,6 +58,7 @@ int DesignSpace::levels(Index i) const { return static_cast<int>(range_(i)) + 1;
 double DesignSpace::unit_of_level(Index i, int level) const { return range_(i) > 0 ? level / range_(i) : 0; }
 
 VectorXd DesignSpace::unit(const VectorXd& x) const {
+  assert(x.size() == dimensions());
   VectorXd at = x;
   for (Index i = 0; i < x.size(); ++i) {
     const Domain& own = domains_[static_cast<std::size_t>(i)];
@@ -70,6 +72,7 @@ VectorXd DesignSpace::unit(const VectorXd& x) const {
 }
 
 VectorXd DesignSpace::design(const VectorXd& u) const {
+  assert(u.size() == dimensions() && !u.hasNaN());
   VectorXd x(u.size());
   for (Index i = 0; i < u.size(); ++i) {
     const Variable& v = variables_[static_cast<std::size_t>(i)];
@@ -90,6 +93,7 @@ VectorXd DesignSpace::design(const VectorXd& u) const {
 }
 
 VectorXd DesignSpace::embed(const VectorXd& at) const {
+  assert(at.size() == dimensions());
   if (all_real_ && !conditional_) return at;
   const VectorXd u = conditional_ ? unit(design(at)) : at;
   VectorXd z = VectorXd::Zero(embedded_);
@@ -119,6 +123,7 @@ VectorXd DesignSpace::slope(const VectorXd& x) const {
 }
 
 VectorXd DesignSpace::pull_back(const VectorXd& gradient) const {
+  assert(gradient.size() == embedded_);
   VectorXd out = VectorXd::Zero(dimensions());
   Index k = 0;
   for (Index i = 0; i < dimensions(); ++i) {

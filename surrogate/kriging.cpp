@@ -3,6 +3,7 @@
 #include <Eigen/Cholesky>
 #include <Eigen/QR>
 #include <algorithm>
+#include <cassert>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -463,6 +464,7 @@ Index Kriging::samples() const { return factor_->samples(); }
 double Kriging::noise_variance() const { return hyper_.nugget * hyper_.variance; }
 
 Prediction Kriging::predict(const VectorXd& at) const {
+  assert(factor_ && at.size() == factor_->dimensions());
   const KrigingFactor& f = *factor_;
   const Index d = f.dimensions();
   const VectorXd x = at.cwiseQuotient(f.scale);
@@ -504,6 +506,7 @@ Kriging::Mean Kriging::mean() const {
 }
 
 void Kriging::predict(const MatrixXd& at, VectorXd& mean, VectorXd& variance) const {
+  assert(factor_ && at.rows() == factor_->dimensions());
   const KrigingFactor& f = *factor_;
   MatrixXd k(f.rows(), at.cols()), trend(f.coefficients(), at.cols());
   for (Index i = 0; i < at.cols(); ++i) {
@@ -520,6 +523,7 @@ void Kriging::predict(const MatrixXd& at, VectorXd& mean, VectorXd& variance) co
 }
 
 MatrixXd Kriging::covariance(const MatrixXd& at) const {
+  assert(factor_ && at.rows() == factor_->dimensions());
   const KrigingFactor& f = *factor_;
   const Index m = at.cols();
   MatrixXd k(f.rows(), m), trend(f.coefficients(), m), c(m, m);
@@ -535,6 +539,7 @@ MatrixXd Kriging::covariance(const MatrixXd& at) const {
 }
 
 Kriging Kriging::grown(const VectorXd& x, double y, const VectorXd& gradient, double noise) const {
+  assert(factor_ && x.size() == factor_->dimensions() && std::isfinite(y) && noise >= 0);
   const KrigingFactor& old = *factor_;
   const Index d = old.dimensions(), n = old.samples(), rows = old.rows();
   const Index more = gradient.size() == d && gradient.allFinite() ? 1 + d : 1;
@@ -584,6 +589,7 @@ Kriging::LeaveOneOut Kriging::leave_one_out() const {
 }
 
 Kriging::LeaveOneOut Kriging::leave_one_out(const std::vector<Index>& which) const {
+  assert(std::all_of(which.begin(), which.end(), [&](Index i) { return i >= 0 && i < factor_->samples(); }));
   const KrigingFactor& f = *factor_;
   const auto n = static_cast<Index>(which.size());
   std::vector<Index> first = {0};  // column of each one's value, and one past the last column at the end

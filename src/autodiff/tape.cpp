@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cassert>
 #include <cmath>
 #include <numeric>
 
@@ -610,6 +611,9 @@ const RecordedFunction::Derivatives& RecordedFunction::derivatives() const {
 
 std::shared_ptr<const RecordedFunction> recorded_function(Graph graph, std::vector<int> variables,
                                                           std::vector<int> parameters, std::vector<int> outputs) {
+  [[maybe_unused]] const auto is_node = [&](int i) { return i >= 0 && i < static_cast<int>(graph.nodes().size()); };
+  assert(std::all_of(variables.begin(), variables.end(), is_node));
+  assert(std::all_of(outputs.begin(), outputs.end(), is_node) && "outputs of this recording");
   const int inputs = static_cast<int>(variables.size()), count = static_cast<int>(outputs.size()),
             numbers = static_cast<int>(parameters.size());
   Program values(graph, outputs, inputs);
@@ -639,7 +643,9 @@ RecordedElement::RecordedElement(std::shared_ptr<const RecordedFunction> functio
     : Element(function->inputs, function->outputs),
       function_(std::move(function)),
       parameters_(std::move(parameters)),
-      prepared_values_(function_->values.prepared(values_of(parameters_))) {}
+      prepared_values_(function_->values.prepared(values_of(parameters_))) {
+  assert(parameters_.size() == static_cast<std::size_t>(function_->parameters));
+}
 
 const RecordedElement::Prepared& RecordedElement::prepared() const {
   std::call_once(once_, [this] {

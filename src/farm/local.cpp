@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cassert>
 #include <cmath>
 #include <condition_variable>
 #include <deque>
@@ -128,6 +129,7 @@ int LocalFarm::evaluators() const {
 }
 
 void LocalFarm::submit(Task task) {
+  assert(task.evaluation.id >= 0);
   ++outstanding_;
   {
     const std::lock_guard lock(state_->mutex);

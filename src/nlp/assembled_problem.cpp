@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cassert>
 #include <utility>
 
 namespace dodyn::nlp {
@@ -38,6 +39,12 @@ void AssembledProblem::note_moving(bool row, int first, int count, const Coeffic
 
 void AssembledProblem::add_element(std::shared_ptr<const autodiff::Element> element, std::vector<int> inputs,
                                    std::vector<Term> terms) {
+  [[maybe_unused]] const auto below = [](int i, std::size_t count) { return i >= 0 && i < static_cast<int>(count); };
+  assert(static_cast<int>(inputs.size()) == element->inputs && "an unknown for each input");
+  for ([[maybe_unused]] const int input : inputs) assert(below(input, lower_.size()));
+  for ([[maybe_unused]] const Term& term : terms)
+    assert(below(term.output, static_cast<std::size_t>(element->outputs)) &&
+           (term.row == objective_row || below(term.row, row_lower_.size())));
   Block block{std::move(element), std::move(inputs), std::move(terms)};
   for (const Term& term : block.terms) (term.row == objective_row ? block.in_objective : block.in_rows) = true;
   // what adds to one row stands together, and makes one row of the Jacobian
@@ -48,16 +55,20 @@ void AssembledProblem::add_element(std::shared_ptr<const autodiff::Element> elem
 }
 
 void AssembledProblem::add_linear(int row, int variable, Coefficient coefficient) {
+  assert(row >= objective_row && row < static_cast<int>(row_lower_.size()));
+  assert(variable >= 0 && variable < static_cast<int>(lower_.size()));
   linear_.push_back({row, variable, coefficient});
 }
 
 void AssembledProblem::add_constant(int row, Coefficient constant) { constants_.push_back({row, constant}); }
 
 void AssembledProblem::add_square(int variable, Coefficient coefficient) {
+  assert(variable >= 0 && variable < static_cast<int>(lower_.size()));
   squares_.push_back({variable, coefficient});
 }
 
 void AssembledProblem::finish() {
+  assert(jacobian_pattern.size() == 0 && hessian_pattern.size() == 0 && "finished once");
   const auto vector_of = [](const std::vector<double>& v) {
     return Eigen::VectorXd(Eigen::Map<const Eigen::VectorXd>(v.data(), static_cast<Eigen::Index>(v.size())));
   };

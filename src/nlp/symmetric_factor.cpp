@@ -1,6 +1,7 @@
 #include "nlp/symmetric_factor.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <cmath>
 #include <limits>
 
@@ -20,6 +21,7 @@ constexpr long small_panels = 1 << 24, most_growth = 50;
 
 void SymmetricFactor::analyse(int size, const std::vector<int>& rows, const std::vector<int>& columns,
                               int saddle_rows) {
+  assert(rows.size() == columns.size() && saddle_rows >= 0 && saddle_rows <= size);
   constexpr std::size_t most = 4;
   thread_local std::vector<std::shared_ptr<const SymmetricPattern>> known;  // the last one used at the end
   const auto same = std::find_if(known.begin(), known.end(), [&](const auto& s) {
@@ -61,6 +63,8 @@ bool SymmetricFactor::factorise(const VectorXd& values) { return factorise(value
 bool SymmetricFactor::factorise_convex(const VectorXd& values) { return factorise(values, true); }
 
 bool SymmetricFactor::factorise(const VectorXd& values, bool convex) {
+  assert(pattern_ && "analysed first");
+  assert(values.size() == static_cast<Eigen::Index>(pattern_->slot_of_entry.size()));
   const SymmetricPattern& s = *pattern_;
   std::fill(values_.begin(), values_.end(), 0.0);
   for (std::size_t k = 0; k < s.slot_of_entry.size(); ++k) values_[s.slot_of_entry[k]] += values[k];
@@ -337,6 +341,7 @@ void SymmetricFactor::multiply(const VectorXd& x, VectorXd& y) const {
 }
 
 double SymmetricFactor::solve(const VectorXd& b, VectorXd& x, double enough) const {
+  assert(pattern_ && b.size() == pattern_->size && &b != &x);
   const std::vector<int>& order = pattern_->order;
   const int size = pattern_->size;
   for (int j = 0; j < size; ++j) b_[j] = b[order[j]];

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cassert>
 #include <cmath>
 #include <limits>
 
@@ -84,6 +85,7 @@ void ContactRows<n>::build(const Inertia<n>& inertia, std::span<const ContactPoi
 
 template <int n>
 double ContactRows<n>::speed(int contact, int direction, const Eigen::VectorXd& nu) const {
+  assert(contact >= 0 && contact < static_cast<int>(contacts_.size()) && direction >= 0 && direction < n);
   double sum = 0.0;
   for (const auto& side : contacts_[contact].side)
     if (side.size > 0)
@@ -93,6 +95,7 @@ double ContactRows<n>::speed(int contact, int direction, const Eigen::VectorXd& 
 
 template <int n>
 void ContactRows<n>::add_momentum(int contact, int direction, double impulse, Eigen::VectorXd& p) const {
+  assert(contact >= 0 && contact < static_cast<int>(contacts_.size()) && direction >= 0 && direction < n);
   for (const auto& side : contacts_[contact].side)
     if (side.size > 0) add(impulse, rows_.data() + side.data + direction * side.size, p.data() + side.first, side.size);
 }

@@ -8,6 +8,7 @@
 // arguments, is a quantity: what it means is for the reader of `quantities()` to say.
 #pragma once
 
+#include <cassert>
 #include <cmath>
 #include <span>
 #include <stdexcept>
@@ -148,6 +149,7 @@ std::pair<Expression, Expression> parse_range(std::string_view text, std::span<c
 
 template <class T>
 T Expression::evaluate(std::span<const T> values) const {
+  assert(values.size() == quantities_.size());
   using std::sin, std::cos, std::sqrt, std::exp, std::log, std::abs, std::max;
   std::vector<T> x;
   x.reserve(nodes_.size());

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <boost/crc.hpp>
+#include <cassert>
 #include <cmath>
 #include <exception>
 #include <filesystem>
@@ -92,6 +93,7 @@ void Parts::write(const Outcome& answer) const {
 }
 
 bool Parts::add(Outcome answer) {
+  assert(answer.part >= 0 && answer.part < count_);
   write(answer);
   auto& answers = entries_[answer.evaluation.id].answers;
   answers.try_emplace(answer.part, std::move(answer));
@@ -106,6 +108,7 @@ std::vector<Outcome> Parts::record_lost_attempt(const Outcome& attempt) {
 }
 
 std::vector<Outcome> Parts::answers(std::int64_t id) const {
+  assert(entries_.count(id) == 1);
   std::vector<Outcome> all;
   for (const auto& [part, answer] : entries_.at(id).answers) all.push_back(answer);
   return all;

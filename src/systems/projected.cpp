@@ -2,6 +2,7 @@
 
 #include <Eigen/SVD>
 #include <algorithm>
+#include <cassert>
 #include <cmath>
 #include <numbers>
 
@@ -317,6 +318,7 @@ void Projected::lift(const Eigen::VectorXd& q, const Eigen::VectorXd& v, const v
 }
 
 Eigen::VectorXd Projected::all_coordinates(const Eigen::VectorXd& z) const {
+  assert(z.size() == size());
   Eigen::VectorXd all = Eigen::VectorXd::Constant(system_.model.structure.n(), std::nan(""));
   for (std::size_t i = 0; i < kept_.size(); ++i) all(kept_[i]) = z(static_cast<Eigen::Index>(i));
   return all;

@@ -287,7 +287,7 @@ double HybridIntegrator::dip(int contact, const Piece& from, double h, double g0
     return rates(0);
   };
   const double lowest = located_root([&](double s) { return -rate(s); }, 0.0, -v0, h, -v1);
-  if (!flow(from, lowest, to) || values(to, one, nullptr)(0) >= 0.0) return -1.0;
+  if (lowest == 0.0 || !flow(from, lowest, to) || values(to, one, nullptr)(0) >= 0.0) return -1.0;
   return locate(one[0], from, lowest, g0);
 }
 

@@ -1,6 +1,7 @@
 #include "variational/mechanics.hpp"
 
 #include <Eigen/Cholesky>
+#include <cassert>
 #include <functional>
 
 namespace dodyn::variational {
@@ -149,6 +150,7 @@ Mechanics::Mechanics(const Recorded& recorded, const std::vector<double>& parame
 }
 
 const Mechanics::Interval& Mechanics::interval(const Eigen::VectorXd& q0, const Eigen::VectorXd& q1, double h) const {
+  assert(q0.size() == n_ && q1.size() == n_ && h != 0.0);
   Eigen::Map<Eigen::VectorXd> in(in_.data(), 2 * n_ + 1);
   if (rule_ == Rule::midpoint)
     in << 0.5 * (q0 + q1), (q1 - q0) / h, h;
@@ -164,6 +166,7 @@ const Mechanics::Interval& Mechanics::interval(const Eigen::VectorXd& q0, const 
 }
 
 const Mechanics::Rows& Mechanics::row(const Eigen::VectorXd& q) const {
+  assert(q.size() == n_);
   if (rows_ == 0) {
     row_.value.resize(0);
     row_.gradient.resize(0, n_);
@@ -176,6 +179,7 @@ const Mechanics::Rows& Mechanics::row(const Eigen::VectorXd& q) const {
 }
 
 const Eigen::MatrixXd& Mechanics::mass(const Eigen::VectorXd& q) const {
+  assert(q.size() == n_);
   mass_element_->evaluate(q.data(), out_.data());
   mass_ = Eigen::Map<const RowMajor>(out_.data(), n_, n_);
   return mass_;
@@ -186,6 +190,7 @@ Eigen::VectorXd Mechanics::velocity(const Eigen::VectorXd& q, const Eigen::Vecto
 }
 
 const Mechanics::State& Mechanics::state(const Eigen::VectorXd& q, const Eigen::VectorXd& v) const {
+  assert(q.size() == n_ && v.size() == n_);
   Eigen::Map<Eigen::VectorXd> in(in_.data(), 2 * n_);
   in << q, v;
   state_element_->evaluate(in_.data(), out_.data());
@@ -198,6 +203,7 @@ const Mechanics::State& Mechanics::state(const Eigen::VectorXd& q, const Eigen::
 }
 
 const Eigen::VectorXd& Mechanics::watched(const Eigen::VectorXd& q, const Eigen::VectorXd& v) const {
+  assert(q.size() == n_ && v.size() == n_);
   if (watched_.size() == 0) return watched_;
   Eigen::Map<Eigen::VectorXd> in(in_.data(), 2 * n_);
   in << q, v;
