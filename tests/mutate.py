@@ -240,6 +240,14 @@ def test_program(file):
     return "test_" + (parts[1] if parts[0] == "src" else parts[0])
 
 
+def targets(program):
+    """Of a folder all programs of its tests but the long ones."""
+    if program in ELSEWHERE:
+        return ELSEWHERE[program][0]
+    text = (ROOT / "tests" / program.removeprefix("test_") / "CMakeLists.txt").read_text()
+    return ["test_" + m[1] for m in re.finditer(r"^dodyn_test\((\w+)([^)]*)\)", text, re.M) if "LABELS long" not in m[2]]
+
+
 def build(copy, binary, chosen, options, jobs):
     """Builds the copy; drops changes that do not compile. Returns the numbers of those dropped."""
     programs = sorted({test_program(c[0]) for c in chosen} | {"test_" + t for t in options.then})
@@ -251,7 +259,7 @@ def build(copy, binary, chosen, options, jobs):
         if not (binary / "build.ninja").exists():
             run(configure + [f"-D{d}" for d in options.D], check=True)
         result = run(["cmake", "--build", binary, "--parallel", str(jobs), "--target",
-                      *(target for p in programs for target in ELSEWHERE.get(p, ([p], None))[0]), "--", "-k", "0"])
+                      *(target for p in programs for target in targets(p)), "--", "-k", "0"])
         if result.returncode == 0:
             return dropped
         wrong = {(Path(m[1]).resolve(), int(m[2])) for m in re.finditer(r"^(\S+?\.cpp):(\d+):", result.stdout, re.M)}
@@ -264,11 +272,8 @@ def build(copy, binary, chosen, options, jobs):
         dropped |= new
 
 
-def run_tests(binary, program, k, limit, folder):
-    """How the tests of a program end: "killed by TEST", "survived" or "survived, never run"; and the seconds it took."""
-    path = binary / "tests" / program.removeprefix("test_") / program
-    command = ELSEWHERE.get(program, (None, [str(path), "--gtest_fail_fast", "--gtest_brief=1"]))[1]
-    command = [word.replace("BUILD", str(binary)) for word in command]
+def run_program(command, k, limit, folder):
+    """How the tests of a command end: "killed by TEST", "survived" or "survived, never run"; and the seconds it took."""
     with tempfile.TemporaryDirectory(dir=folder) as scratch:
         os.chmod(scratch, 0o755)  # tests become other users
         met = Path(scratch) / "met"
@@ -284,6 +289,20 @@ def run_tests(binary, program, k, limit, folder):
             return ("survived" if met.exists() else "survived, never run"), seconds
         test = re.search(r"\[  FAILED  \] (\S+)", done.stdout)
         return f"killed by {test[1].rstrip(',')}" if test else f"killed: exit code {done.returncode}", seconds
+
+
+def run_tests(binary, program, k, limit, folder):
+    """The same of all test programs of a folder, until one kills."""
+    if program in ELSEWHERE:
+        return run_program([word.replace("BUILD", str(binary)) for word in ELSEWHERE[program][1]], k, limit, folder)
+    at, ends, seconds = binary / "tests" / program.removeprefix("test_"), [], 0.0
+    for target in targets(program):
+        how, its = run_program([str(at / target), "--gtest_fail_fast", "--gtest_brief=1"], k, limit, folder)
+        seconds += its
+        if how.startswith("killed"):
+            return how, seconds
+        ends.append(how)
+    return min(ends, key=len), seconds
 
 
 def main():

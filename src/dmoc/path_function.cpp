@@ -195,7 +195,7 @@ namespace {
 Element element_of(const MotionProblem& problem, int phase, const PathFunction& f, const Lookup& values, int k) {
   const int intervals = problem.index(phase).intervals;
   const bool timed = problem.index(phase).duration >= 0;
-  const bool at_end = f.place == Place::jumps && intervals > 1 && (k == 1 || k == intervals - 1);
+  const bool at_end = f.place == Place::jumps && (k == 1 || k == intervals - 1);
   Coefficient earlier = 0.0, steps = 0.0;
   if (f.of_time) {
     for (int i = 0; i < phase; ++i)

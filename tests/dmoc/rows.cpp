@@ -341,11 +341,104 @@ TEST(Rows, PathFunctionsOfTimeAndOfRatesOfControls) {
     }
 }
 
+// Jumps of two intervals: the one stands for the whole phase. Parameters are told apart by their places.
+TEST(Rows, PathFunctionsOfShortPhasesAndOfSeveralParameters) {
+  for (const int intervals : {1, 2, 3})
+    for (const bool timed : {false, true}) {
+      MotionProblem problem = problem_of(pendulum);
+      Phase phase = swing();
+      phase.intervals = intervals;
+      if (timed) phase.free_duration = {{0.1, 2.0}};
+      problem.add_phase(phase);
+      problem.add_boundary({0, true, {}, {}, true});
+      problem.transcribe();
+      const System& system = problem.system();
+      const auto parsed = [](const char* text) { return Expression::parse(text); };
+      const std::vector<std::string> names = {"low", "high"};
+      const Lookup lookup = [](const std::string& name) { return Coefficient(name == "high" ? 2.5 : 0.3); };
+      const PhaseClock clock{timed, 0};
+      const PathFunction height = path_function(system, pivot, clock, parsed("a + low - 2*high"), names),
+                         effort = path_function(system, pivot, clock, parsed("u.motor*high + low"), names),
+                         jump = path_function(system, pivot, clock, parsed("rate(u.motor)*rate(a)"), {}, true),
+                         end = end_function(system, pivot, parsed("low*rate(a) + high*a"), names);
+      EXPECT_EQ(height.place, PathFunction::Place::nodes);
+      EXPECT_EQ(effort.place, PathFunction::Place::midpoints);
+      EXPECT_EQ(jump.place, PathFunction::Place::jumps);
+      int row = next_row(problem);
+      add_path_constraint(problem, 0, height, lookup, false);
+      add_path_constraint(problem, 0, effort, lookup, false);
+      add_path_cost(problem, 0, jump, lookup, 1.0);
+      add_end_constraint(problem, 0, true, end, lookup, true);
+      problem.problem().finish();
+      VectorXd x = some_point(problem.problem());
+      const PhaseIndex& at = problem.index(0);
+      if (timed) x(at.duration) = T;
+      const VectorXd c = rows_at(problem.problem(), x);
+      const double step = T / intervals;
+      const auto a = [&](int k) { return x(at.theta(k)); };
+      const auto u = [&](int k) { return x(at.control(k) + 1); };
+      for (int k = 0; k <= intervals; ++k) EXPECT_NEAR(c(row++), a(k) + 0.3 - 5.0, 1e-13) << k;
+      for (int k = 0; k < intervals; ++k) EXPECT_NEAR(c(row++), 2.5 * u(k) + 0.3, 1e-13) << k;
+      EXPECT_NEAR(c(row++), 0.3 * x(at.velocity_before) + 2.5 * a(intervals), 1e-13);
+      EXPECT_EQ(c.size(), row);
+      double cost = 0.0;
+      for (int k = 1; k < intervals; ++k) {
+        const double stands_for = intervals == 2 ? 2.0 : 1.5;
+        cost += stands_for * step * (u(k) - u(k - 1)) / step * (a(k + 1) - a(k - 1)) / (2.0 * step);
+      }
+      EXPECT_NEAR(problem.problem().objective(x), cost, 1e-12) << intervals;
+      EXPECT_LT(nlp::check_derivatives(problem.problem(), x).largest(), 1e-7);
+    }
+}
+
 TEST(Rows, EndsHaveNoTimeAndNoRatesOfControls) {
   MotionProblem problem = problem_of(pendulum);
   problem.add_phase(swing());
   for (const char* text : {"t", "rate(u.motor)", "u.motor"})
     EXPECT_THROW(end_function(problem.system(), pivot, Expression::parse(text), {}), ExpressionError) << text;
+}
+
+std::string complaint_of(const System& system, const char* text, bool integrated = false) {
+  try {
+    path_function(system, {}, {}, Expression::parse(text), {"most"}, integrated);
+  } catch (const ExpressionError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(Rows, PathFunctionsOfWhatIsNotThereAreRefused) {
+  MotionProblem problem = problem_of(pendulum);
+  const System& system = problem.system();
+  for (const char* text :
+       {"t(a)", "rate(bob)", "rate(u.motor, a)", "speed(u.motor)", "u.moter", "rate(u.moter)", "mots"})
+    EXPECT_NE(complaint_of(system, text).find("unknown name"), std::string::npos) << text;
+  EXPECT_NE(complaint_of(system, "u.moter").find("did you mean 'u.motor'?"), std::string::npos);
+  EXPECT_NE(complaint_of(system, "mots").find("did you mean 'most'?"), std::string::npos);
+  EXPECT_NE(complaint_of(system, "most + 1", true).find("does not depend on the motion"), std::string::npos);
+  EXPECT_EQ(complaint_of(system, "most + t", true), "");
+  EXPECT_EQ(complaint_of(system, "most + 1"), "");  // a condition on the design
+  EXPECT_EQ(complaint_of(system, "rate(u.motor)*rate(a) + speed(bob)", true), "");
+}
+
+// Angles of a joint of three turns are about a reference; points between two of them are not the points of means.
+TEST(Rows, InSpacePathFunctionsSpeakOfPointsAtNodesAlone) {
+  MotionProblem problem = problem_of(
+      "[model]\ndimension = 3\ngravity = 9\n[link craft]\nparent = ground\njoint = spatial ZXY\n"
+      "coordinates = x, y, z, a, b, c\nmass = 1\ninertia = 1, 1, 1\ncentre = 0, 0, 0\n"
+      "[point nose]\nlink = craft\nat = 0.2, 0, 0\n[actuator jet]\ncoordinate = x\n",
+      true);
+  const System& system = problem.system();
+  ASSERT_EQ(system.charts().size(), 1u);
+  for (const char* text : {"a", "b + nose.x", "rate(c)"})
+    EXPECT_NE(complaint_of(system, text).find("angles of joints of three turns"), std::string::npos) << text;
+  for (const char* text : {"nose.x*u.jet", "speed(nose)"})
+    EXPECT_NE(complaint_of(system, text).find("allowed: points alone"), std::string::npos) << text;
+  EXPECT_NE(complaint_of(system, "nose.x", true).find("allowed: points alone"), std::string::npos);
+  for (const char* text : {"nose.x", "x + t", "rate(x)*u.jet", "rate(u.jet)"})
+    EXPECT_EQ(complaint_of(system, text), "") << text;
+  EXPECT_THROW(end_function(system, {}, Expression::parse("rate(a)"), {}), ExpressionError);
+  EXPECT_NO_THROW(end_function(system, {}, Expression::parse("nose.x*rate(x)"), {}));
 }
 
 }  // namespace
