@@ -100,7 +100,7 @@ std::string found(const std::string& path, const study::Summary& summary, const 
   };
   try {
     if (in_haste) return best_alone();
-    const archive::Contents contents = archive::read(path);
+    const archive::Contents contents = archive::read_verified(path);
     return report::outcome_text(contents, study::observed_data(contents));
   } catch (const archive::Error&) {
     return best_alone();
@@ -124,20 +124,23 @@ ExitCode lead(const Settings& settings, const evaluators::Evaluator& evaluator, 
   if (again && !std::filesystem::exists(path)) throw ConfigError(path + ": no such archive; nothing to do again");
   ProgressLine line(stderr);
   std::optional<study::Study> opened;
+  study::Summary summary;
   try {
-    opened.emplace(settings, evaluator, strategy, farm, std::move(where), interruption(settings),
-                   [&](const study::Progress& tally) {
-                     if (line.due()) line.show(report::progress_text(tally, settings.variables));
-                   });
-  } catch (const archive::Busy& busy) {
-    std::cerr << "dodyn: " << busy.what() << "; try again when that has ended\n";
-    return in_use;
+    try {
+      opened.emplace(settings, evaluator, strategy, farm, std::move(where), interruption(settings),
+                     [&](const study::Progress& tally) {
+                       if (line.due()) line.show(report::progress_text(tally, settings.variables));
+                     });
+    } catch (const archive::Busy& busy) {
+      std::cerr << "dodyn: " << busy.what() << "; try again when that has ended\n";
+      return in_use;
+    }
+    if (const std::string reason = strategy.reason(); !reason.empty()) std::cout << "strategy: " << reason << std::endl;
+    summary = again ? opened->rerun(*again) : opened->run();
   } catch (const study::Interrupted& end) {
     std::cerr << "dodyn: " << end.what() << "; stopped, the same command continues\n";
     return interrupted;
   }
-  if (const std::string reason = strategy.reason(); !reason.empty()) std::cout << "strategy: " << reason << std::endl;
-  const study::Summary summary = again ? opened->rerun(*again) : opened->run();
   line.end();
   opened.reset();  // its rows are about to be read again
 #ifdef __GLIBC__

@@ -98,6 +98,8 @@ struct Contents {
 // Throws Error where the file is missing, is not an archive, or has another schema.
 // Calls look() now and then, which may throw.
 Contents read(const std::string& path, const std::function<void()>& look = {});
+// The same of rows that this process has read before or written: their checksums take a tenth of the time.
+Contents read_verified(const std::string& path);
 // The same without rows: layout, provenance and files. Takes as long for many rows as for few.
 Contents read_head(const std::string& path);
 // The trajectory of the last row of an id; empty where it has none.

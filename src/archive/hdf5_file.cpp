@@ -145,21 +145,34 @@ bool is_sound_heap(const unsigned char* heap, std::uint64_t size) {
 // All heaps are written when a file is created, before its first row.
 constexpr std::size_t heaps_end = 64 << 20;
 
+// Piece by piece: with all of it in memory at once this took a tenth of the time of a resume.
 void check_heaps(const std::string& path) {
-  const std::string_view beginning("GCOL\1\0\0\0", 8);
-  std::string bytes(std::min(file_size(path), heaps_end), '\0');
-  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  const auto length = descriptor < 0 ? -1 : ::pread(descriptor, bytes.data(), bytes.size(), 0);
-  const int error = errno;
-  if (descriptor >= 0) ::close(descriptor);
-  if (length < 0) throw Error(std::strerror(error));
-  bytes.resize(static_cast<std::size_t>(length));
-  for (std::size_t at = 0; (at = bytes.find(beginning, at)) != std::string::npos; at += beginning.size()) {
-    const auto* heap = reinterpret_cast<const unsigned char*>(bytes.data()) + at;
-    const std::size_t left = bytes.size() - at;
-    std::uint64_t size = 0;
-    for (int i = 15; i >= 8; --i) size = size << 8 | (left >= 16 ? heap[i] : 0);
-    if (size < 16 || size > left || !is_sound_heap(heap, size)) throw Error("damaged: the texts in it cannot be read");
+  constexpr std::string_view beginning("GCOL\1\0\0\0", 8);
+  constexpr std::size_t piece_bytes = 1 << 20, header = 16;
+  struct File {
+    int descriptor;
+    ~File() { ::close(descriptor); }
+  } const file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
+  if (file.descriptor < 0) throw Error(std::strerror(errno));
+  const auto read = [&](std::string& into, std::size_t bytes, std::size_t from) {
+    into.resize(bytes);
+    const auto length = ::pread(file.descriptor, into.data(), bytes, static_cast<off_t>(from));
+    if (length < 0) throw Error(std::strerror(errno));
+    into.resize(static_cast<std::size_t>(length));
+    return into.size();
+  };
+  const std::size_t end = std::min(file_size(path), heaps_end);
+  std::string piece, heap;
+  for (std::size_t from = 0; from + beginning.size() <= end; from += piece_bytes - beginning.size() + 1) {
+    read(piece, std::min(piece_bytes, end - from), from);
+    for (std::size_t at = 0; (at = piece.find(beginning, at)) != std::string::npos; at += beginning.size()) {
+      std::uint64_t size = 0;
+      if (read(heap, header, from + at) == header)
+        for (std::size_t i = header; i-- > beginning.size();) size = size << 8 | static_cast<unsigned char>(heap[i]);
+      if (size < header || size > end - from - at || read(heap, size, from + at) < size ||
+          !is_sound_heap(reinterpret_cast<const unsigned char*>(heap.data()), size))
+        throw Error("damaged: the texts in it cannot be read");
+    }
   }
 }
 

@@ -201,27 +201,43 @@ Bytes as_bytes(const auto& value) {
   return bytes;
 }
 
-std::uint32_t crc32(const Row& row) {
-  std::uint32_t crc = 0;
-  for (const auto& cell : row) crc = archive::crc32(cell->bytes, crc);
-  return crc;
+// The fields of the record that are of the outcome, rather than of when, where and how fast it came about.
+const std::vector<std::size_t>& outcome_fields() {
+  static const std::vector<std::size_t> fields = [] {
+    std::vector<std::size_t> found;
+    std::size_t c = 0;
+    const Evaluation one;
+    for_each_field(one, [&](const Field& field, const auto&) {
+      const auto others = {"id", "warm_start_id", "wall_time", "rank", "host", "start_time"};
+      if (std::find(others.begin(), others.end(), field.name) == others.end()) found.push_back(c);
+      ++c;
+    });
+    return found;
+  }();
+  return fields;
 }
 
-// Whether a field of the record is of the outcome, rather than of when, where and how fast it came about.
-bool of_the_outcome(const Column& column) {
-  const std::string_view name = std::string_view(column.path).substr(column.path.rfind('/') + 1);
-  for (const char* other : {"id", "warm_start_id", "wall_time", "rank", "host", "start_time"})
-    if (name == other) return false;
-  return true;
+// Room for cells one after the other: many short pieces take zlib several times as long as a long one.
+Bytes& gathered() {
+  thread_local Bytes bytes;
+  bytes.clear();
+  return bytes;
+}
+void add(Bytes& to, std::span<const std::byte> cell) { to.insert(to.end(), cell.begin(), cell.end()); }
+
+std::uint32_t crc32(const Row& row) {
+  Bytes& cells = gathered();
+  for (const auto& cell : row) add(cells, cell->bytes);
+  return archive::crc32(cells, 0);
 }
 
 // `cell(c)` are the bytes of a row in column c.
 template <class Cells>
-std::uint32_t crc32_of_outcome(std::span<const Column> table, std::uint32_t of_motion, Cells&& cell) {
-  std::uint32_t crc = 0;
-  for (std::size_t c = 0; c < field_count(); ++c)
-    if (of_the_outcome(table[c])) crc = archive::crc32(cell(c), crc);
-  return archive::crc32(as_bytes(of_motion), crc);
+std::uint32_t crc32_of_outcome(std::uint32_t of_motion, Cells&& cell) {
+  Bytes& cells = gathered();
+  for (const std::size_t c : outcome_fields()) add(cells, cell(c));
+  add(cells, std::as_bytes(std::span(&of_motion, 1)));
+  return archive::crc32(cells, 0);
 }
 
 }  // namespace
@@ -241,7 +257,7 @@ Row encode(const Table& table, const Layout& layout, const Outcome& outcome, std
     crc_of_motion = crc32(encode(channels[c], values[c]), crc_of_motion);
   const bool merged = table.size() - channels.size() > field_count() + 1;
   const auto cell = [&](std::size_t c) { return std::span<const std::byte>(row[c]->bytes); };
-  const Checksums checksums{crc32(row), crc_of_motion, crc32_of_outcome(table, crc_of_motion, cell)};
+  const Checksums checksums{crc32(row), crc_of_motion, crc32_of_outcome(crc_of_motion, cell)};
   row.emplace_back(Cell{as_bytes(checksums)});
   if (merged) row.emplace_back(Cell{as_bytes(source)});
   for (std::size_t c = 0; moves && c < values.size(); ++c) {
@@ -413,17 +429,24 @@ void write_rows(hid_t file, const Table& table, hsize_t first, std::span<const R
 }
 
 Bytes read_rows(hid_t file, const Column& column, hsize_t first, hsize_t rows) {
+  Bytes bytes;
+  read_rows(file, column, first, rows, bytes);
+  return bytes;
+}
+
+void read_rows(hid_t file, const Column& column, hsize_t first, hsize_t rows, Bytes& bytes) {
+  bytes.resize(0);
   const OpenColumn open = open_column(file, column);
   if (rows > open.rows || first > open.rows - rows)
     throw Error("damaged: " + column.path + " has " + std::to_string(open.rows) + " rows of " +
                 std::to_string(first + rows));
-  if (column.bytes() == 0) return {};
-  const std::size_t founded = column.trajectory() ? std::numeric_limits<std::size_t>::max()  // compressed
-                                                  : H5Dget_storage_size(open.dataset);
-  if (rows > std::max(unfounded_bytes, founded) / column.bytes())
+  if (column.bytes() == 0) return;
+  // HDF5 looks at every chunk to say how many bytes there are: ask of what is large and not compressed alone.
+  if (rows > unfounded_bytes / column.bytes() && !column.trajectory() &&
+      rows > H5Dget_storage_size(open.dataset) / column.bytes())
     throw Error("damaged: " + column.path + " has no room for " + std::to_string(rows) + " rows");
-  Bytes bytes(column.bytes() * rows);
-  if (bytes.empty()) return bytes;
+  bytes.resize(column.bytes() * rows);
+  if (bytes.empty()) return;
   std::vector<hsize_t> start{first}, count{rows};
   for (const auto extent : column.shape) {
     start.push_back(0);
@@ -433,7 +456,6 @@ Bytes read_rows(hid_t file, const Column& column, hsize_t first, hsize_t rows) {
   check(H5Sselect_hyperslab(source, H5S_SELECT_SET, start.data(), nullptr, count.data(), nullptr), column.path);
   const Handle target = own(H5Screate_simple(static_cast<int>(count.size()), count.data(), nullptr), column.path);
   check(H5Dread(open.dataset, column.type, target, source, H5P_DEFAULT, bytes.data()), column.path);
-  return bytes;
 }
 
 hsize_t rows_inside(hid_t file, std::span<const Column> columns, std::size_t size, hsize_t rows, hsize_t first) {
@@ -463,9 +485,15 @@ hsize_t rows_inside(hid_t file, std::span<const Column> columns, std::size_t siz
 }
 
 Block read_block(hid_t file, std::span<const Column> table, hsize_t first, hsize_t rows) {
-  Block block{table, {}};
-  for (const Column& column : table) block.columns.push_back(read_rows(file, column, first, rows));
+  Block block;
+  read_block(file, table, first, rows, block);
   return block;
+}
+
+void read_block(hid_t file, std::span<const Column> table, hsize_t first, hsize_t rows, Block& block) {
+  block.table = table;
+  block.columns.resize(table.size());
+  for (std::size_t c = 0; c < table.size(); ++c) read_rows(file, table[c], first, rows, block.columns[c]);
 }
 
 std::span<const std::byte> Block::cell(std::size_t row, std::size_t column) const {
@@ -474,13 +502,13 @@ std::span<const std::byte> Block::cell(std::size_t row, std::size_t column) cons
 }
 
 std::uint32_t Block::checksum(std::size_t row, std::size_t first, std::size_t count) const {
-  std::uint32_t crc = 0;
-  for (std::size_t c = first; c < first + count; ++c) crc = crc32(cell(row, c), crc);
-  return crc;
+  Bytes& cells = gathered();
+  for (std::size_t c = first; c < first + count; ++c) add(cells, cell(row, c));
+  return crc32(cells, 0);
 }
 
 std::uint32_t Block::outcome_checksum(std::size_t row, std::uint32_t of_motion) const {
-  return crc32_of_outcome(table, of_motion, [&](std::size_t c) { return cell(row, c); });
+  return crc32_of_outcome(of_motion, [&](std::size_t c) { return cell(row, c); });
 }
 
 Evaluation evaluation_of(const Block& block, std::size_t row) {

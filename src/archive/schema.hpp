@@ -186,6 +186,7 @@ std::string read_stopped(hid_t file);
 Eigen::VectorXd read_grid(hid_t file, const Layout& layout);
 
 Bytes read_rows(hid_t file, const Column& column, hsize_t first, hsize_t rows);
+void read_rows(hid_t file, const Column& column, hsize_t first, hsize_t rows, Bytes& bytes);  // into room that is there
 // How many of the rows up to `rows` lie inside the first `size` bytes of the file, from row `first` on. Beyond the end
 // HDF5 reads zeros, and the end-of-file address, by which a closed file is checked, is out of date while a file is
 // open.
@@ -200,6 +201,7 @@ struct Block {
   std::uint32_t outcome_checksum(std::size_t row, std::uint32_t of_motion) const;
 };
 Block read_block(hid_t file, std::span<const Column> table, hsize_t first, hsize_t rows);
+void read_block(hid_t file, std::span<const Column> table, hsize_t first, hsize_t rows, Block& block);
 Evaluation evaluation_of(const Block& block, std::size_t row);
 IterationRow iteration_of(const Block& block, std::size_t row, const Layout& layout, const Eigen::VectorXd& grid);
 Event event_of(const Block& block, std::size_t row);

@@ -47,6 +47,7 @@ double Study::excess(const Evaluation& of, const Evaluation& by) const {
 // Batches that the archive holds whole were treated when they were new.
 bool Study::resolve_again() {
   if (!evaluator_.uses_warm_start() || asynchronous_ || iterations_ < archived_iterations_) return true;
+  read_trajectories();
   const auto batch = pending_;
   std::set<std::int64_t> changed;  // designs with new results since their neighbours were compared
   for (const auto& [id, asked] : batch) changed.insert(id);

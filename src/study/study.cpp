@@ -153,6 +153,7 @@ Summary Study::rerun(const std::set<std::int64_t>& ids) {
       throw ConfigError(settings_.text("study.archive") + ": holds no evaluation " + std::to_string(id));
   restored_ = static_cast<int>(evaluations_.size());
 
+  read_trajectories();
   std::map<std::int64_t, Evaluation> before;
   for (const auto& [id, row] : evaluations_) {
     if (ids.empty() ? !is_retryable(row.status) : !ids.contains(id)) continue;
@@ -228,9 +229,11 @@ void Study::add_design(const Eigen::VectorXd& design) {
   asked.id = id;
   asked.design = design;
   asked.seed = evaluation_seed(static_cast<std::uint64_t>(settings_.integer("study.seed")), id);
-  asked.parent = nearest(design);
-  if (interrupted_evaluation_ && interrupted_evaluation_->id == id && !evaluations_.contains(id))
-    record_lost_attempt(asked);
+  if (!evaluations_.contains(id)) {
+    read_trajectories();
+    asked.parent = nearest(design);
+    if (interrupted_evaluation_ && interrupted_evaluation_->id == id) record_lost_attempt(asked);
+  }
   const auto row = evaluations_.find(id);
   if (row == evaluations_.end()) {
     if (id < limit_) new_.push_back(id);
@@ -239,6 +242,7 @@ void Study::add_design(const Eigen::VectorXd& design) {
                       " is of another design than this program and configuration ask for; nothing was changed, " +
                       "choose another study.archive");
   } else {
+    asked.parent = row->second.parent;
     ++restored_;
   }
 }
@@ -357,7 +361,7 @@ void Study::submit(const Evaluation& asked, int part) {
   farm_.submit(std::move(task));
 }
 
-// Writes to the archive; waits while another program has it, until this run must end. Throws archive::Busy then.
+// Writes to the archive or reads it; waits while another program has it, until this run must end. Throws archive::Busy then.
 template <class Write>
 void Study::commit(Write&& write) {
   double latest = 0;
@@ -550,11 +554,7 @@ archive::Archive Study::open(archive::Provenance provenance) {
       return archive::Archive::create(path, layout_, provenance);
     }
 
-    const auto look = [&] {
-      if (const std::string reason = interruption_(); !reason.empty())
-        throw Interrupted(path + ": " + reason + " while it was read");
-    };
-    archive::Contents contents = archive::read(path, look);
+    archive::Contents contents = archive::read(path, [&] { look_while_reading(); });
     const std::string remedy = "; remove it or choose another study.archive";
     const std::string difference = study_mismatch(settings_, evaluator_, contents);
     // What differs is how designs are searched for, not what they cost: another archive can begin with what this one has found.
@@ -576,23 +576,41 @@ archive::Archive Study::open(archive::Provenance provenance) {
         for (const auto& [name, value] : iteration.numbers)
           if (name == width_name) archived_widths_.push_back(static_cast<int>(value));
     archived_reason_ = contents.stopped;
-    std::vector<std::int64_t> ids;  // by row; -1: not ok, nothing starts from its trajectory
-    ids.reserve(contents.evaluations.size());
+    const std::size_t rows = contents.evaluations.size();
+    unread_trajectories_.reserve(rows);
     for (Evaluation& evaluation : contents.evaluations) {
-      ids.push_back(evaluation.ok() ? evaluation.id : -1);
+      unread_trajectories_.push_back(evaluation.ok() ? evaluation.id : -1);
       restore_row(std::move(evaluation));
     }
-    contents = {};  // before trajectories take their room
-    archive::for_each_trajectory(path, ids.size(), [&](std::size_t row, const Trajectory& trajectory) {
-      if (row % rows_between_looks == 0) look();
-      if (ids[row] >= 0) trajectories_[ids[row]] = in_a_row(trajectory);
-    });
-    return archive::Archive::resume(path, ids.size());
+    return archive::Archive::resume(path, rows);
   } catch (const archive::Busy&) {
     throw;
   } catch (const archive::Error& error) {
     throw ConfigError(error.what());
   }
+}
+
+void Study::look_while_reading() const {
+  if (const std::string reason = interruption_(); !reason.empty())
+    throw Interrupted(settings_.text("study.archive") + ": " + reason + " while it was read");
+}
+
+// Before the first evaluation that may start from another's motion: a study with nothing left to do reads none.
+void Study::read_trajectories() {
+  const std::vector<std::int64_t> ids = std::exchange(unread_trajectories_, {});
+  if (ids.empty()) return;
+  const auto keep = [&](std::size_t row, const Trajectory& trajectory) {
+    if (row % rows_between_looks == 0) look_while_reading();
+    if (ids[row] >= 0) trajectories_[ids[row]] = in_a_row(trajectory);
+  };
+  try {
+    commit([&] { archive::for_each_trajectory(settings_.text("study.archive"), ids.size(), keep); });
+  } catch (const archive::Busy&) {
+    throw;
+  } catch (const archive::Error& error) {
+    throw ConfigError(error.what());
+  }
+  for (const auto& [id, trajectory] : trajectories_) add_start(id);
 }
 
 // The nearest evaluation with a trajectory, ranges scaled to one; the lowest id of equals, -1 for none. Only evaluations

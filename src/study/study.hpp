@@ -140,6 +140,8 @@ class Study {
   void submit(const Evaluation& asked, int part);
   std::int64_t nearest(const Eigen::VectorXd& design) const;
   void add_start(std::int64_t id);
+  void look_while_reading() const;  // throws Interrupted where the run must end
+  void read_trajectories();
   bool is_observed(std::int64_t id) const {
     return static_cast<std::size_t>(id) < observed_.size() && observed_[static_cast<std::size_t>(id)];
   }
@@ -162,8 +164,9 @@ class Study {
 
   std::map<std::int64_t, Evaluation> evaluations_;            // by id: final answers, for the strategy now or later
   std::map<std::int64_t, std::vector<double>> trajectories_;  // of those with status ok: all channels, in a row
-  std::set<std::pair<double, std::int64_t>> starts_;          // of those that nearest() may find: first variable, id
-  std::map<std::int64_t, int> lost_;                          // attempts lost
+  std::vector<std::int64_t> unread_trajectories_;     // ids by row of the archive, -1: not ok; empty once they are read
+  std::set<std::pair<double, std::int64_t>> starts_;  // of those that nearest() may find: first variable, id
+  std::map<std::int64_t, int> lost_;                  // attempts lost
   std::deque<std::int64_t>
       arrivals_;  // asynchronous: ids of evaluations_ that the strategy has not received, in the order they came
   struct Reevaluation {

@@ -2,6 +2,7 @@
 #include "study/study.hpp"
 
 #include <gtest/gtest.h>
+#include <hdf5.h>
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -243,6 +244,49 @@ TEST_F(StudyTest, AFinishedStudySaysSo) {
 }
 
 // A run killed while several evaluators were busy leaves ids out; only those are evaluated again.
+// Turns a byte of a row's motion.
+void damage_trajectory(const std::string& path, hsize_t row) {
+  const hid_t file = H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT);
+  const hid_t dataset = H5Dopen2(file, "/trajectories/value", H5P_DEFAULT);
+  const hid_t list = H5Dget_create_plist(dataset);
+  hsize_t chunk[3];
+  ASSERT_EQ(H5Pget_chunk(list, 3, chunk), 3);
+  H5Pclose(list);
+  const hsize_t at[] = {row - row % chunk[0], 0, 0};
+  unsigned mask = 0;
+  haddr_t address = HADDR_UNDEF;
+  hsize_t bytes = 0;
+  ASSERT_GE(H5Dget_chunk_info_by_coord(dataset, at, &mask, &address, &bytes), 0);
+  H5Dclose(dataset);
+  H5Fclose(file);
+  std::fstream all(path, std::ios::in | std::ios::out | std::ios::binary);
+  const auto place = static_cast<std::streamoff>(address + bytes / chunk[0] * (row % chunk[0]) + 20);
+  all.seekg(place);
+  const auto byte = static_cast<char>(all.get() ^ 1);
+  all.seekp(place);
+  all.put(byte);
+}
+
+TEST_F(StudyTest, MotionsAreReadWhereAnEvaluationMayStartFromOne) {
+  const std::vector<std::string> half = {"--study.max-evaluations=8", "--study.batch=4"};
+  run("half.h5", half);
+  damage_trajectory(directory + "/half.h5", 5);
+  EXPECT_TRUE(run("half.h5", half).was_finished);  // nothing left to start: no motion is read
+  const std::vector<std::string> whole = {"--study.max-evaluations=12", "--study.batch=4"};
+  EXPECT_THROW(
+      {
+        try {
+          run("half.h5", whole);
+        } catch (const ConfigError& error) {
+          EXPECT_NE(std::string(error.what()).find("damaged: the trajectory of row 5"), std::string::npos)
+              << error.what();
+          throw;
+        }
+      },
+      ConfigError);
+  EXPECT_EQ(contents("half.h5").evaluations.size(), 8u);
+}
+
 TEST_F(StudyTest, HolesAreFilled) {
   run("whole.h5", {"--strategy", "sweep"});
   const auto whole = contents("whole.h5");
