@@ -7,6 +7,7 @@
 #include <boost/program_options/variables_map.hpp>
 #include <filesystem>
 #include <fstream>
+#include <iostream>
 
 #include "command.hpp"
 #include "settings/command_line.hpp"
@@ -190,6 +191,17 @@ study::Problem read_problem(const Arguments& given, study::Use use) {
   const bool trusts = given.options.count("trust") > 0 && given.flag("trust");
   if (trusts && !study::is_archive(path)) refuse("--trust is for an archive; " + shown(path, 400) + " is none");
   return study::read_problem(path, given.keys, use, trusts);
+}
+
+void add_units_option(AddOptions add) {
+  add("units", po::value<std::string>()->value_name("UNIT,..."), "units for numbers of their dimensions, as deg,mm");
+}
+
+report::OutputUnits units_of(const Arguments& given) { return report::read_output_units(given.text("units")); }
+
+void note_unused(const report::OutputUnits& units, const archive::Layout& layout, const std::string& path) {
+  for (const std::string& name : report::unused(units, layout))
+    std::cerr << "note: --units " << name << ": nothing in " << path << " has this dimension\n";
 }
 
 void add_trust_option(AddOptions add) { add("trust", po::bool_switch(), "start the program that an archive names"); }

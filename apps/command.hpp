@@ -14,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "report/output_units.hpp"
 #include "study/problem.hpp"
 
 namespace dodyn::apps {
@@ -94,6 +95,11 @@ study::Problem read_problem(const Arguments& given, study::Use use);
 // Refuses settings that leave a design variable free, with a value to give. Throws ConfigError.
 void refuse_free_variables(const Settings& settings);
 
+// The units of --units. Throws ConfigError.
+report::OutputUnits units_of(const Arguments& given);
+// States units of --units that nothing there has a dimension for.
+void note_unused(const report::OutputUnits& units, const archive::Layout& layout, const std::string& path);
+
 // The ids in "3,7,12". Throws ConfigError.
 std::set<std::int64_t> read_ids(const std::string& text);
 
@@ -122,6 +128,7 @@ void add_rerun_options(AddOptions add);
 void add_show_options(AddOptions add);
 void add_replay_options(AddOptions add);
 void add_trust_option(AddOptions add);
+void add_units_option(AddOptions add);
 void add_solve_options(AddOptions add);
 void add_simulate_options(AddOptions add);
 void add_predict_options(AddOptions add);

@@ -103,6 +103,7 @@ void add_predict_options(AddOptions add) {
   add("export", text()->value_name("FILE.h5"), "a file to write as HDF5");
   add("optimum", po::bool_switch(), "the best design of the model");
   add("slices", po::bool_switch(), "as JSON: the model of the cost along each variable and pair through the design");
+  add_units_option(add);
 }
 
 ExitCode predict(const Invocation& call) {
@@ -110,7 +111,11 @@ ExitCode predict(const Invocation& call) {
   const bool json = given.flag("json"), optimum = given.flag("optimum");
   const std::string &path = given.operands.front(), of = given.text("quantity"), file = given.text("export");
   expect_archive(path, "predict");
+  const report::OutputUnits units = units_of(given);
+  if (!units.empty() && (given.flag("slices") || !file.empty()))
+    throw ConfigError("command line: --units is not for --slices or --export, which have the archive's units");
   const Study study = study_of(path);
+  note_unused(units, study.contents.layout, path);
   const Eigen::VectorXd design = design_of(given.keys, study);
   if (!file.empty() && std::filesystem::exists(file))
     throw ConfigError(file + ": is there already; choose another name or remove it");
@@ -125,14 +130,14 @@ ExitCode predict(const Invocation& call) {
       return finished;
     }
     if (optimum) {
-      std::cout << report::optimum_text(study.contents, study.observed);
+      std::cout << report::optimum_text(study.contents, study.observed, units);
       return finished;
     }
     if (given.flag("slices")) {
       std::cout << report::slices_json(study.contents, study.observed, design);
       return finished;
     }
-    const auto prediction = report::prediction_of(study.contents, study.observed, design, quantities(of, study));
+    const auto prediction = report::prediction_of(study.contents, study.observed, design, quantities(of, study), units);
     std::cout << (json ? report::as_json(prediction) : report::as_text(prediction));
   } catch (const std::invalid_argument& error) {
     throw ConfigError(path + ": " + error.what());
@@ -146,6 +151,7 @@ void add_sensitivity_options(AddOptions add) {
   add("quantity", po::value<std::string>()->value_name("NAME"), "cost, or the name of a metric");
   add("samples", po::value<int>()->value_name("N"), "a number from 64 to 1048576");
   add("json", po::bool_switch(), "as JSON");
+  add_units_option(add);
 }
 
 ExitCode sensitivity(const Invocation& call) {
@@ -158,11 +164,13 @@ ExitCode sensitivity(const Invocation& call) {
     throw ConfigError("command line: --samples = " + std::to_string(samples) +
                       " is not allowed; allowed: a number from 64 to 1048576");
   expect_archive(path, "sensitivity");
+  const report::OutputUnits units = units_of(given);
   const Study study = study_of(path);
+  note_unused(units, study.contents.layout, path);
   const std::vector<int> metrics = quantities(of.empty() ? "cost" : of, study);
   if (metrics.size() != 1) throw ConfigError("command line: --quantity takes one name");
   try {
-    const auto found = report::sensitivity_of(study.contents, study.observed, metrics[0], samples);
+    const auto found = report::sensitivity_of(study.contents, study.observed, metrics[0], samples, units);
     std::cout << (json ? report::as_json(found) : report::as_text(found));
   } catch (const std::invalid_argument& error) {
     throw ConfigError(path + ": " + error.what());

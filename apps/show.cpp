@@ -105,12 +105,6 @@ ExitCode extract(const std::string& path, const std::string& folder) {
   return finished;
 }
 
-// States units of --units that nothing in the archive has a dimension for.
-void note_unused(const report::OutputUnits& units, const archive::Layout& layout, const std::string& path) {
-  for (const std::string& name : report::unused(units, layout))
-    std::cerr << "note: --units " << name << ": nothing in " << path << " has this dimension\n";
-}
-
 ExitCode one(const std::string& path, const std::string& text, bool csv, bool json, const report::OutputUnits& units) {
   archive::Contents contents = archive::read(path);
   std::size_t end = 0;
@@ -144,8 +138,7 @@ void add_show_options(AddOptions add) {
   add("columns", text()->value_name("NAME,..."), "columns between commas, as cost,status");
   add("failed", po::bool_switch(), "evaluations without an answer alone");
   add("csv", po::bool_switch(), "the table as CSV");
-  add("units", text()->value_name("UNIT,..."),
-      "of the table, CSV and one evaluation, as deg,mm; JSON has the archive's");
+  add_units_option(add);
   add("json", po::bool_switch(), "the table as JSON");
   add("evaluation", text()->value_name("ID"), "an id");
   add("events", po::bool_switch(), "what happened to the study");
@@ -161,7 +154,7 @@ ExitCode show(const Invocation& call) {
   if (const auto key = given.text("sort"); !key.empty()) listing.sort = key;
   listing.columns = split_list(given.text("columns"));
   listing.width = terminal_width();
-  listing.units = report::read_output_units(given.text("units"));
+  listing.units = units_of(given);
   const std::string id = given.text("evaluation");
   listing.failed_only = given.flag("failed");
   const bool csv = given.flag("csv"), json = given.flag("json"), verified = given.flag("verify"),
@@ -170,7 +163,7 @@ ExitCode show(const Invocation& call) {
   const std::string& path = given.operands.front();
   if (csv + json > 1 || verified + followed + events + !id.empty() + !other.empty() + !folder.empty() > 1 ||
       ((csv || json) && (verified || followed || events || !other.empty() || !folder.empty())) ||
-      (!listing.units.empty() && (json || verified || followed || events || !other.empty() || !folder.empty())))
+      (!listing.units.empty() && (verified || followed || events || !other.empty() || !folder.empty())))
     throw ConfigError("these options do not go together; usage: " + call.command.usage());
   expect_archive(path, "show");
   try {

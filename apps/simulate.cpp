@@ -75,6 +75,7 @@ void add_simulate_options(AddOptions add) {
   add("output", po::value<std::string>()->value_name("FILE.csv"), "a file to write as CSV");
   add("initial-state", po::value<std::string>()->value_name("K"), "the number of a start");
   add("from", po::value<std::string>()->value_name("ARCHIVE"), "an archive");
+  add_units_option(add);
   add("evaluation", po::value<std::int64_t>()->value_name("ID"), "0, 1, 2, ...: the id of an evaluation");
 }
 
@@ -85,6 +86,9 @@ ExitCode simulate(const Invocation& call) {
   std::optional<std::int64_t> id;
   if (given.options.count("evaluation")) id = given.options["evaluation"].as<std::int64_t>();
   const bool again = from.empty() && study::is_archive(path);
+  const report::OutputUnits units = units_of(given);
+  if (!units.empty() && output.empty())
+    throw ConfigError("command line: --units is for --output FILE.csv; the printed report has its own units");
   expect_file(path);
   if (!from.empty()) expect_archive(from, "show");
   if (from.empty() && id && !again) throw ConfigError("--evaluation is for an archive, or --from ARCHIVE");
@@ -110,7 +114,11 @@ ExitCode simulate(const Invocation& call) {
   }
   std::cout << simulated.report;
   if (!output.empty()) {
-    file << report::csv(simulated.trajectory, simulated.channels);
+    archive::Layout layout{.channels = simulated.channels};
+    note_unused(units, layout, path);
+    Trajectory trajectory = simulated.trajectory;
+    report::convert(trajectory, layout.channels, units);
+    file << report::csv(trajectory, layout.channels);
     file.close();
     if (!file) throw std::runtime_error(output + ": could not be written in full");
     std::cout << "trajectory written to " << output << "\n";

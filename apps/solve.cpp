@@ -16,6 +16,7 @@ void add_solve_options(AddOptions add) {
   add("output", po::value<std::string>()->value_name("FILE.csv"), "a file to write as CSV");
   add("json", po::bool_switch(), "the evaluation as JSON");
   add("verbose", po::bool_switch(), "where the time went");
+  add_units_option(add);
   add_trust_option(add);
 }
 
@@ -24,6 +25,7 @@ ExitCode solve(const Invocation& call) {
   if (given.flag("json") && given.flag("verbose"))
     throw ConfigError("these options do not go together; usage: " + call.command.usage());
   const std::string output = given.text("output");
+  const report::OutputUnits units = units_of(given);
   const study::Problem problem = read_problem(given, study::Use::evaluated);
   for (const std::string& note : problem.notes) std::cerr << note << "\n";
   // `--design.NAME VALUE` gives the design. Where the file frees NAME, it stays free, so that d cost / d NAME is reported.
@@ -51,15 +53,22 @@ ExitCode solve(const Invocation& call) {
   const auto farm = farm::make_local_farm(study::make_work(evaluator, settings));
   const Outcome outcome = study::evaluate(*evaluator, *farm, task);
 
+  archive::Layout layout{
+      .variables = settings.variables, .metrics = evaluator->metrics(), .channels = evaluator->channels()};
+  note_unused(units, layout, given.operands.front());
+  Outcome shown = outcome;
+  std::vector<Evaluation> one = {outcome.evaluation};
+  report::convert(layout, one, units);
+  report::convert(shown.trajectory, layout.channels, units);
+  shown.evaluation = one.front();
   if (given.flag("json"))
-    std::cout << report::outcome_json(
-        outcome, {.variables = settings.variables, .metrics = evaluator->metrics(), .channels = evaluator->channels()});
+    std::cout << report::outcome_json(shown, layout);
   else
-    std::cout << report::record_text(outcome.evaluation, settings.variables, evaluator->metrics()) << "\n"
+    std::cout << report::record_text(shown.evaluation, layout.variables, layout.metrics) << "\n"
               << evaluator->report(outcome);
   if (given.flag("verbose")) std::cout << evaluator->details();
   if (!output.empty()) {
-    file << report::csv(outcome.trajectory, evaluator->channels());
+    file << report::csv(shown.trajectory, layout.channels);
     file.close();
     if (!file) throw std::runtime_error(output + ": could not be written in full");
     (given.flag("json") ? std::cerr : std::cout)

@@ -1,5 +1,6 @@
 // Archives as JSON.
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "record/machine.hpp"
 #include "report/cells.hpp"
@@ -90,15 +91,23 @@ std::string json(const archive::Contents& contents, const Listing& listing) {
     all["front"] = Json::array();
     for (const Evaluation* e : front_of(observed)) all["front"].push_back(e->id);
   }
-  for (const auto& [name, unit, lower, upper, choices] : contents.layout.variables) {
+  std::optional<archive::Contents> converted;  // rows are copied only for units of the reader's choice
+  if (!listing.units.empty()) convert(converted.emplace(contents).layout, converted->evaluations, listing.units);
+  const archive::Contents& in_units = converted ? *converted : contents;
+  std::vector<Variable> variables = contents.layout.variables;
+  const Eigen::VectorXd factors = convert(variables, listing.units);
+  const auto in_unit = [&](const Eigen::VectorXd& design) -> Eigen::VectorXd {
+    return design.size() == factors.size() ? design.cwiseProduct(factors) : design;
+  };
+  for (const auto& [name, unit, lower, upper, choices] : variables) {
     all["variables"].push_back({{"name", name}, {"unit", unit}, {"lower", lower}, {"upper", upper}});
     if (!choices.empty()) all["variables"].back()["choices"] = choices;
   }
-  for (const auto& [name, unit, description] : contents.layout.metrics)
+  for (const auto& [name, unit, description] : in_units.layout.metrics)
     all["metrics"].push_back({{"name", name}, {"unit", unit}, {"description", description}});
   const std::vector<Cause> causes = causes_of(contents.evaluations);
   for (const std::size_t row : listed_rows(contents, observed, listing))
-    all["evaluations"].push_back(row_as_json(contents, causes, row));
+    all["evaluations"].push_back(row_as_json(in_units, causes, row));
   for (const auto& iteration : contents.iterations) {
     Json named = Json::object();
     for (const auto& [name, value] : iteration.numbers) named[name] = value;
@@ -106,14 +115,15 @@ std::string json(const archive::Contents& contents, const Listing& listing) {
     for (Eigen::Index i = 0; i < iteration.candidates.rows(); ++i) {
       Json candidate = Json::object();
       for (Eigen::Index k = 0; k < iteration.candidates.cols(); ++k)
-        candidate[contents.layout.candidates[static_cast<std::size_t>(k)]] = iteration.candidates(i, k);
+        candidate[contents.layout.candidates[static_cast<std::size_t>(k)]] =
+            (k < factors.size() ? factors(k) : 1.0) * iteration.candidates(i, k);  // the design comes first
       candidates.push_back(std::move(candidate));
     }
     all["iterations"].push_back({{"best_id", iteration.best_id},
                                  {"best_cost", iteration.best_cost},
-                                 {"next", numbers(iteration.next)},
+                                 {"next", numbers(in_unit(iteration.next))},
                                  {"predicted_cost", iteration.predicted_cost},
-                                 {"recommended", numbers(iteration.recommended)},
+                                 {"recommended", numbers(in_unit(iteration.recommended))},
                                  {"diagnostics", named},
                                  {"candidates", candidates},
                                  {"note", iteration.note}});

@@ -187,7 +187,8 @@ std::string table(const archive::Contents& contents, const Listing& listing) {
   std::vector<std::vector<std::string>> rows = {table_head(in_units, shown)};
   const std::vector<Cause> causes = causes_of(contents.evaluations);
   for (const std::size_t row : listed_rows(contents, observed, listing))
-    rows.push_back(table_row(in_units, broken_text(contents, observed, contents.evaluations[row]), causes, shown, row));
+    rows.push_back(table_row(in_units, broken_text(contents, observed, contents.evaluations[row], listing.units),
+                             causes, shown, row));
   std::string sources;
   for (std::size_t i = 0; i < contents.sources.size(); ++i) {
     const archive::Source& source = contents.sources[i];
@@ -204,7 +205,7 @@ std::string table(const archive::Contents& contents, const Listing& listing) {
   for (const auto& [kind, count] : event_counts(contents.events))
     history += (history.empty() ? "events (--events lists them): " : ", ") + std::to_string(count) + " " + kind;
   if (contents.events.size() <= 2) history.clear();  // a start and a stop only
-  return cut(columns(rows), listing.width) + "\n" + sources + outcome_text(contents, observed) +
+  return cut(columns(rows), listing.width) + "\n" + sources + outcome_text(contents, observed, listing.units) +
          formatted("%zu evaluations, %zu iterations; ", evaluations, contents.iterations.size()) +
          (again ? std::to_string(again) + (again == 1 ? " earlier attempt; " : " earlier attempts; ") : "") +
          (contents.stopped.empty() ? "not finished (running, or killed: the same command continues it)"

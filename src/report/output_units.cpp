@@ -44,18 +44,23 @@ OutputUnits read_output_units(const std::string& list) {
   return units;
 }
 
+Eigen::VectorXd convert(std::vector<Variable>& variables, const OutputUnits& units) {
+  Eigen::VectorXd factors(static_cast<Eigen::Index>(variables.size()));
+  Eigen::Index i = 0;
+  for (Variable& variable : variables) {
+    factors(i) = units.convert(variable.unit);
+    variable.lower *= factors(i);
+    variable.upper *= factors(i);
+    ++i;
+  }
+  return factors;
+}
+
 void convert(archive::Layout& layout, std::vector<Evaluation>& evaluations, const OutputUnits& units) {
-  for (std::size_t i = 0; i < layout.variables.size(); ++i) {
-    Variable& variable = layout.variables[i];
-    const double factor = units.convert(variable.unit);
-    if (factor == 1.0) continue;
-    const auto k = static_cast<Eigen::Index>(i);
-    variable.lower *= factor;
-    variable.upper *= factor;
-    for (Evaluation& e : evaluations) {
-      if (k < e.design.size()) e.design(k) *= factor;
-      if (k < e.gradient.size()) e.gradient(k) /= factor;
-    }
+  const Eigen::VectorXd factors = convert(layout.variables, units);
+  for (Evaluation& e : evaluations) {
+    if (e.design.size() == factors.size()) e.design = e.design.cwiseProduct(factors);
+    if (e.gradient.size() == factors.size()) e.gradient = e.gradient.cwiseQuotient(factors);
   }
   for (std::size_t i = 0; i < layout.metrics.size(); ++i) {
     const double factor = units.convert(layout.metrics[i].unit);

@@ -22,6 +22,9 @@ struct OutputUnits {
 // Reads "deg, mm, N mm". Throws ConfigError if a word is no unit, if it measures a pure number, or if two measure the same.
 OutputUnits read_output_units(const std::string& list);
 
+// Replaces the units and bounds of variables. Returns the factors of their numbers, [variables].
+Eigen::VectorXd convert(std::vector<Variable>& variables, const OutputUnits& units);
+
 // Convert numbers and the names of their units. A gradient is then per new unit of its variable; costs and times stay.
 void convert(archive::Layout& layout, std::vector<Evaluation>& evaluations, const OutputUnits& units);
 void convert(Trajectory& trajectory, Channels& channels, const OutputUnits& units);

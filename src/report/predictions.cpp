@@ -54,8 +54,13 @@ std::string warning(double quality) {
              : "";
 }
 
-std::string constraint_text(const archive::Contents& contents, const surrogate::Constraint& c) {
-  return quantity_of(contents, c.metric).name + (c.below ? " <= " : " >= ") + to_text(c.limit);
+// The limit has a unit if it is one of the reader's choice.
+std::string constraint_text(const archive::Contents& contents, const surrogate::Constraint& c,
+                            const OutputUnits& units) {
+  Quantity quantity = quantity_of(contents, c.metric);
+  const double factor = units.convert(quantity.unit);
+  return quantity.name + (c.below ? " <= " : " >= ") +
+         (factor == 1.0 ? to_text(c.limit) : with_unit(short_number(factor * c.limit), quantity.unit));
 }
 
 // Returns the intervals of failure rates that the metrics hold: "0.12 to 0.22", by scenario.
@@ -113,24 +118,27 @@ std::vector<const Evaluation*> front_of(const surrogate::ObservedData& observed)
   return front;
 }
 
-std::string broken_text(const archive::Contents& contents, const surrogate::ObservedData& observed,
-                        const Evaluation& e) {
+std::string broken_text(const archive::Contents& contents, const surrogate::ObservedData& observed, const Evaluation& e,
+                        const OutputUnits& units) {
   std::string text;
   if (!e.ok()) return text;
   for (const auto& c : observed.constraints)
     if (!c.is_satisfied(e)) {
       const double value = c.metric < 0 ? e.cost : c.metric < e.metrics.size() ? e.metrics(c.metric) : not_a_number;
-      text += (text.empty() ? "violates " : ", ") + constraint_text(contents, c) + formatted(" (%.6g)", value);
+      std::string unit = quantity_of(contents, c.metric).unit;
+      text += (text.empty() ? "violates " : ", ") + constraint_text(contents, c, units) +
+              formatted(" (%.6g)", units.convert(unit) * value);
     }
   return text;
 }
 
-std::string bound_note(const archive::Contents& contents, const surrogate::ObservedData& observed,
-                       const Evaluation& e) {
+std::string bound_note(const archive::Contents& contents, const surrogate::ObservedData& observed, const Evaluation& e,
+                       const OutputUnits& units) {
   std::string text;
+  std::vector<Variable> variables = contents.layout.variables;
+  convert(variables, units);
   for (const surrogate::BoundToWiden& bound : surrogate::bounds_to_widen(observed, e)) {
-    const auto& [name, unit, lower, upper, choices] =
-        contents.layout.variables[static_cast<std::size_t>(bound.variable)];
+    const auto& [name, unit, lower, upper, choices] = variables[static_cast<std::size_t>(bound.variable)];
     text += (text.empty() ? "" : "; ") + name + " is at its " + (bound.is_upper ? "upper" : "lower") + " bound " +
             with_unit(short_number(bound.is_upper ? upper : lower), unit) +
             (bound.gain ? formatted(": widen it, another %.0f %% of the range lowers the cost by about %.2g",
@@ -140,15 +148,22 @@ std::string bound_note(const archive::Contents& contents, const surrogate::Obser
   return text;
 }
 
-std::string outcome_text(const archive::Contents& contents, const surrogate::ObservedData& observed) {
-  const auto& variables = contents.layout.variables;
+std::string outcome_text(const archive::Contents& contents, const surrogate::ObservedData& observed,
+                         const OutputUnits& units) {
+  std::vector<Variable> variables = contents.layout.variables;
+  const VectorXd factors = convert(variables, units);
+  std::vector<Quantity> objectives;
+  VectorXd objective_factors(static_cast<Index>(observed.objectives.size()));
+  for (const int metric : observed.objectives) {
+    objectives.push_back(quantity_of(contents, metric));
+    objective_factors(static_cast<Index>(objectives.size()) - 1) = units.convert(objectives.back().unit);
+  }
   if (observed.objectives.size() > 1) {
     const auto front = front_of(observed);
     if (front.empty()) return best_text(nullptr, variables, "");
     std::vector<std::vector<std::string>> rows = {{"id"}};
     std::string names;
-    for (const int metric : observed.objectives) {
-      const Quantity quantity = quantity_of(contents, metric);
+    for (const Quantity& quantity : objectives) {
       names += (names.empty() ? "" : " and ") + quantity.name;
       rows[0].push_back(quantity.name +
                         (quantity.unit.empty() || quantity.unit == "1" ? "" : " [" + quantity.unit + "]"));
@@ -160,12 +175,12 @@ std::string outcome_text(const archive::Contents& contents, const surrogate::Obs
     for (const Evaluation* e : front) {
       rows.push_back({std::to_string(e->id)});
       for (std::size_t k = 0; k < observed.objectives.size(); ++k)
-        rows.back().push_back(formatted("%.6g", observed.objective(*e, k)));
+        rows.back().push_back(formatted("%.6g", objective_factors(static_cast<Index>(k)) * observed.objective(*e, k)));
       if (intervals) rows.back().push_back(intervals_text(contents, *e));
-      rows.back().push_back(design_text(variables, e->design));
+      rows.back().push_back(design_text(variables, e->design.cwiseProduct(factors)));
     }
     for (const Evaluation& e : observed.evaluations)
-      if (observed.feasible(e)) points.push_back(observed.outcome(e));
+      if (observed.feasible(e)) points.push_back(observed.outcome(e).cwiseProduct(objective_factors));
     const surrogate::Front all = surrogate::Front::of(points);
     std::string to;
     for (const double value : all.reference) to += formatted("%s%.6g", to.empty() ? "" : ", ", value);
@@ -173,27 +188,34 @@ std::string outcome_text(const archive::Contents& contents, const surrogate::Obs
     return "front of " + names + ": " + std::to_string(front.size()) + " designs" + area + "\n" + columns(rows);
   }
   const Evaluation* const best = observed.best();
-  const Quantity objective = quantity_of(contents, observed.objectives.front());
+  const Quantity& objective = objectives.front();
+  const double factor = objective_factors(0);
   const Evaluation* const recommended = study::recommended_of(contents, observed);
-  const std::string note = recommended ? bound_note(contents, observed, *recommended) : "";
+  const std::string note = recommended ? bound_note(contents, observed, *recommended, units) : "";
   const bool noisy = best && observed.noisy();
-  std::string seen = best_text(best, variables, noisy ? "" : note) + (best ? interval_line(contents, *best) : "");
+  Evaluation shown = best ? *best : Evaluation();
+  if (best) shown.design = shown.design.cwiseProduct(factors);
+  std::string seen =
+      best_text(best ? &shown : nullptr, variables, noisy ? "" : note) + (best ? interval_line(contents, *best) : "");
   if (best && observed.objectives.front() >= 0)
     seen += "objective: " + objective.name + " " +
-            with_unit(formatted("%.12g", observed.objective(*best, 0)), objective.unit) + "\n";
+            with_unit(formatted("%.12g", factor * observed.objective(*best, 0)), objective.unit) + "\n";
   if (!noisy) return seen;
-  std::string text = "recommended: " + design_text(variables, recommended->design) +
+  std::string text = "recommended: " + design_text(variables, recommended->design.cwiseProduct(factors)) +
                      formatted(" (evaluation %lld)", static_cast<long long>(recommended->id));
   if (const auto there = forecast_at(contents, observed, recommended->design))
     text += ", where the model's " + objective.name +
-            formatted(" is %.6g (95 %%: %.6g to %.6g)", there->middle, there->lower, there->upper);
+            formatted(" is %.6g (95 %%: %.6g to %.6g)", factor * there->middle, factor * there->lower,
+                      factor * there->upper);
   return text + "\n" + (note.empty() ? "" : "note: " + note + "\n") +
          "lowest cost seen, noise included: " + seen.substr(std::string("best: ").size());
 }
 
-std::string optimum_text(const archive::Contents& contents, const surrogate::ObservedData& observed) {
+std::string optimum_text(const archive::Contents& contents, const surrogate::ObservedData& observed,
+                         const OutputUnits& units) {
   const surrogate::OptimumDistribution where = surrogate::sample_optimum(observed);
-  const auto& variables = contents.layout.variables;
+  std::vector<Variable> variables = contents.layout.variables;
+  const VectorXd factors = convert(variables, units);
   std::vector<std::vector<std::string>> rows = {{"variable", "5 %", "middle", "95 %", "best evaluation"}};
   const Evaluation* const best = observed.best();
   for (std::size_t k = 0; k < variables.size(); ++k) {
@@ -201,7 +223,7 @@ std::string optimum_text(const archive::Contents& contents, const surrogate::Obs
     rows.push_back({variables[k].name + surrogate::unit_after(variables[k])});
     for (const double value : {where.lower(i), where.middle(i), where.upper(i), best->design(i)}) {
       const std::string* const name = variables[k].choice(value);
-      rows.back().push_back(name ? *name : formatted("%.6g", value));
+      rows.back().push_back(name ? *name : formatted("%.6g", factors(i) * value));
     }
   }
   return formatted("lowest cost, by the model: %.6g (95 %%: %.6g to %.6g); best evaluation: %.6g\n", where.cost.middle,
@@ -210,7 +232,7 @@ std::string optimum_text(const archive::Contents& contents, const surrogate::Obs
 }
 
 DesignPrediction prediction_of(const archive::Contents& contents, const surrogate::ObservedData& observed,
-                               const VectorXd& design, std::vector<int> metrics) {
+                               const VectorXd& design, std::vector<int> metrics, const OutputUnits& units) {
   DesignPrediction out;
   out.variables = contents.layout.variables;
   out.design = observed.space.design(observed.space.unit(design));
@@ -223,13 +245,16 @@ DesignPrediction prediction_of(const archive::Contents& contents, const surrogat
     if (std::count(done.begin(), done.end(), metric) > 0) continue;
     done.push_back(metric);
     const surrogate::ArchiveModel model = fitted(contents, observed, metric);
-    const Quantity quantity = quantity_of(contents, metric);
+    Quantity quantity = quantity_of(contents, metric);
+    const double factor = units.convert(quantity.unit);
+    surrogate::PredictionInterval forecast = model.at(out.design);
+    for (double* value : {&forecast.middle, &forecast.lower, &forecast.upper}) *value *= factor;
     out.quantities.push_back(
-        {quantity.name, quantity.unit, model.at(out.design), model.samples(), model.available(), model.quality()});
+        {quantity.name, quantity.unit, forecast, model.samples(), model.available(), model.quality()});
     for (const auto& c : observed.constraints)
       if (c.metric == metric) {
         const double below = model.probability_below(out.design, c.limit);
-        out.kept.emplace_back(constraint_text(contents, c), c.below ? below : 1 - below);
+        out.kept.emplace_back(constraint_text(contents, c, units), c.below ? below : 1 - below);
       }
   }
   const VectorXd unit = observed.space.unit(out.design);
@@ -239,6 +264,7 @@ DesignPrediction prediction_of(const archive::Contents& contents, const surrogat
     const double distance = (observed.unit(e) - unit).cwiseAbs().maxCoeff();
     if (distance < out.distance) out.distance = distance, out.nearest = e.id;
   }
+  out.design = out.design.cwiseProduct(convert(out.variables, units));
   return out;
 }
 
@@ -265,8 +291,10 @@ std::string as_text(const DesignPrediction& p) {
 
 std::string as_json(const DesignPrediction& p) {
   nlohmann::ordered_json all;
-  for (std::size_t i = 0; i < p.variables.size(); ++i)
+  for (std::size_t i = 0; i < p.variables.size(); ++i) {
     all["design"][p.variables[i].name] = p.design(static_cast<Index>(i));
+    all["units"][p.variables[i].name] = p.variables[i].unit;
+  }
   for (const Predicted& q : p.quantities)
     all["quantities"][q.name] = {
         {"middle", q.forecast.middle}, {"lower", q.forecast.lower}, {"upper", q.forecast.upper}, {"unit", q.unit},
@@ -312,9 +340,10 @@ archive::Group exported(const archive::Contents& contents, const surrogate::Obse
 }
 
 Sensitivity sensitivity_of(const archive::Contents& contents, const surrogate::ObservedData& observed, int metric,
-                           int samples) {
+                           int samples, const OutputUnits& units) {
   const surrogate::ArchiveModel model = fitted(contents, observed, metric);
-  const Quantity quantity = quantity_of(contents, metric);
+  Quantity quantity = quantity_of(contents, metric);
+  const double factor = units.convert(quantity.unit);
   const auto f = [&](const MatrixXd& units) { return model.middles(units); };
   const int d = static_cast<int>(observed.space.dimensions());
   Sensitivity out{contents.layout.variables,
@@ -341,6 +370,13 @@ Sensitivity sensitivity_of(const archive::Contents& contents, const surrogate::O
              : metric < e.metrics.size() ? e.metrics(metric)
                                          : not_a_number;
     });
+  convert(out.variables, units);
+  out.effects *= factor;
+  out.indices.mean *= factor;
+  out.indices.variance *= factor * factor;
+  if (out.elementary)
+    for (VectorXd* effect : {&out.elementary->mean_magnitude, &out.elementary->mean, &out.elementary->deviation})
+      *effect *= factor;
   return out;
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "archive/archive.hpp"
+#include "report/output_units.hpp"
 #include "surrogate/archive_model.hpp"
 #include "surrogate/morris.hpp"
 #include "surrogate/sobol_indices.hpp"
@@ -19,14 +20,16 @@ std::vector<const Evaluation*> front_of(const surrogate::ObservedData& observed)
 // Returns the result of a study as text. One objective: its best evaluation. Several: the front, with the hypervolume to a
 // reference that lies 10 % of the ranges beyond the worst. Noisy costs: the recommended design
 // (study::recommended_of()) with the cost by the model, and the lowest cost seen.
-std::string outcome_text(const archive::Contents& contents, const surrogate::ObservedData& observed);
+std::string outcome_text(const archive::Contents& contents, const surrogate::ObservedData& observed,
+                         const OutputUnits& units = {});
 
 // Returns a line for the bounds to widen (surrogate::bounds_to_widen()), with the gain that is expected; empty if there are none.
-std::string bound_note(const archive::Contents& contents, const surrogate::ObservedData& observed, const Evaluation& e);
+std::string bound_note(const archive::Contents& contents, const surrogate::ObservedData& observed, const Evaluation& e,
+                       const OutputUnits& units = {});
 
 // Returns "violates max_torque <= 15 (17.2)"; empty if the evaluation satisfies its constraints, or is not ok.
-std::string broken_text(const archive::Contents& contents, const surrogate::ObservedData& observed,
-                        const Evaluation& e);
+std::string broken_text(const archive::Contents& contents, const surrogate::ObservedData& observed, const Evaluation& e,
+                        const OutputUnits& units = {});
 
 struct Predicted {
   std::string name, unit;
@@ -48,9 +51,10 @@ struct DesignPrediction {
 // Predicts the cost, the objectives, the metrics of constraints, and `metrics` (indices; -1: the cost) at a design. Throws
 // std::invalid_argument if a quantity has too few evaluations.
 DesignPrediction prediction_of(const archive::Contents& contents, const surrogate::ObservedData& observed,
-                               const Eigen::VectorXd& design, std::vector<int> metrics);
+                               const Eigen::VectorXd& design, std::vector<int> metrics, const OutputUnits& units = {});
 // Returns where the optimum of the cost may lie, a row for each variable, from optima drawn from the model.
-std::string optimum_text(const archive::Contents& contents, const surrogate::ObservedData& observed);
+std::string optimum_text(const archive::Contents& contents, const surrogate::ObservedData& observed,
+                         const OutputUnits& units = {});
 std::string as_text(const DesignPrediction& prediction);
 std::string as_json(const DesignPrediction& prediction);
 
@@ -79,7 +83,7 @@ struct Sensitivity {
 
 // Computes Sobol indices and effects of the kriging model of one quantity, by `samples` points. Throws as above.
 Sensitivity sensitivity_of(const archive::Contents& contents, const surrogate::ObservedData& observed, int metric,
-                           int samples);
+                           int samples, const OutputUnits& units = {});
 std::string as_text(const Sensitivity& found);
 std::string as_json(const Sensitivity& found);
 

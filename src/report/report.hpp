@@ -37,7 +37,7 @@ struct Listing {
   // also cause and host.
   std::vector<std::string> columns = {};
   std::size_t width = 0;   // of lines, characters; longer lines end in an ellipsis; 0: not limited
-  OutputUnits units = {};  // of the table and the CSV; the lines below the table have the archive's
+  OutputUnits units = {};  // of all numbers with a unit
 };
 
 // Returns a line per evaluation, then the best one and why the study ended. If an id has several rows, the last one

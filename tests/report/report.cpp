@@ -4,12 +4,14 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <nlohmann/json.hpp>
 #include <numbers>
 #include <sstream>
 
 #include "report/comparison.hpp"
 #include "report/predictions.hpp"
 #include "study/observed_data.hpp"
+#include "surrogate/sampling.hpp"
 #include "surrogate/strategy_options.hpp"
 
 namespace dodyn::report::test_report {
@@ -279,6 +281,77 @@ TEST(Report, NumbersAreShownInUnitsOfTheReadersChoice) {
   EXPECT_EQ(unused(read_output_units("deg, kg"), layout), std::vector<std::string>{"kg"});
   for (const char* wrong : {"furlong", "mm, cm", "1", "deg,"})
     EXPECT_THROW(read_output_units(wrong), ConfigError) << wrong;
+}
+
+// Whatever is said of a study has the same units: summaries, predictions, shares of variance, JSON. Models are made before.
+TEST(Report, SummariesAndPredictionsHaveUnitsOfTheReadersChoice) {
+  archive::Contents contents;
+  contents.layout.variables = {{"knee", "m", 0.2, 0.5}, {"fold", "rad", 0, 2}};
+  contents.layout.metrics = {{"peak", "N m", ""}};
+  contents.provenance.configuration = {{"surrogate.constraints", "peak <= 21"}};
+  const Eigen::MatrixXd points = surrogate::sobol(2, 12, 3);
+  for (int i = 0; i < 12; ++i) {
+    Evaluation& row = contents.evaluations.emplace_back();
+    row.id = i;
+    row.design = Eigen::Vector2d(0.2 + 0.3 * points(0, i), 2 * points(1, i));
+    row.status = Status::ok;
+    row.cost = std::pow(row.design(0) - 0.3, 2) + 0.1 * std::pow(row.design(1) - 1, 2);
+    row.metrics = Eigen::VectorXd::Constant(1, 20 + row.design(1));
+  }
+  surrogate::Iteration& iteration = contents.iterations.emplace_back();
+  iteration.next = contents.evaluations[3].design;
+  const surrogate::ObservedData observed = study::observed_data(contents);
+  const OutputUnits units = read_output_units("deg, mm, N mm");
+  const double degree = 180 / std::numbers::pi;
+  const Eigen::Vector2d factors(1000, degree), design(0.31, 1.1);
+
+  const DesignPrediction plain = prediction_of(contents, observed, design, {0});
+  const DesignPrediction shown = prediction_of(contents, observed, design, {0}, units);
+  EXPECT_LT((shown.design - plain.design.cwiseProduct(factors)).norm(), 1e-12);
+  EXPECT_EQ(shown.variables[1].unit, "deg");
+  ASSERT_EQ(shown.quantities.size(), 2u);
+  EXPECT_EQ(shown.quantities[0].forecast.middle, plain.quantities[0].forecast.middle);  // the cost
+  EXPECT_EQ(shown.quantities[1].unit, "N mm");
+  EXPECT_DOUBLE_EQ(shown.quantities[1].forecast.middle, 1000 * plain.quantities[1].forecast.middle);
+  EXPECT_DOUBLE_EQ(shown.quantities[1].forecast.upper, 1000 * plain.quantities[1].forecast.upper);
+  EXPECT_EQ(plain.kept[0].first, "peak <= 21");
+  EXPECT_EQ(shown.kept[0].first, "peak <= 21000 N mm");
+  EXPECT_EQ(shown.kept[0].second, plain.kept[0].second);
+  EXPECT_NE(as_json(shown).find("\"fold\": \"deg\""), std::string::npos);
+
+  const Sensitivity shares = sensitivity_of(contents, observed, 0, 64),
+                    in_units = sensitivity_of(contents, observed, 0, 64, units);
+  EXPECT_EQ(in_units.indices.first, shares.indices.first);
+  EXPECT_DOUBLE_EQ(in_units.indices.mean, 1000 * shares.indices.mean);
+  EXPECT_DOUBLE_EQ(in_units.indices.variance, 1e6 * shares.indices.variance);
+  EXPECT_TRUE(in_units.effects.isApprox(1000 * shares.effects));
+  EXPECT_EQ(in_units.unit, "N mm");
+  EXPECT_DOUBLE_EQ(in_units.variables[0].upper, 500);
+
+  const Evaluation& best = *observed.best();
+  EXPECT_NE(outcome_text(contents, observed, units)
+                .find(formatted("knee = %.8g mm, fold = %.8g deg", 1000 * best.design(0), degree * best.design(1))),
+            std::string::npos)
+      << outcome_text(contents, observed, units);
+  EXPECT_NE(optimum_text(contents, observed, units).find(formatted("%.6g", 1000 * best.design(0))), std::string::npos);
+  Evaluation broken = best;
+  broken.metrics(0) = 25;
+  EXPECT_EQ(broken_text(contents, observed, broken, units), "violates peak <= 21000 N mm (25000)");
+  EXPECT_EQ(broken_text(contents, observed, broken), "violates peak <= 21 (25)");
+
+  const auto all = nlohmann::json::parse(json(contents, {.units = units}));
+  EXPECT_EQ(all["variables"][0]["unit"], "mm");
+  EXPECT_DOUBLE_EQ(all["evaluations"][5]["design"]["fold"], degree * contents.evaluations[5].design(1));
+  EXPECT_DOUBLE_EQ(all["evaluations"][5]["metrics"]["peak"], 1000 * contents.evaluations[5].metrics(0));
+  EXPECT_DOUBLE_EQ(all["iterations"][0]["next"][0], 1000 * iteration.next(0));
+  EXPECT_EQ(all["recommended"], best.id);
+
+  // Two objectives: a front, and the constraint still in the archive's unit.
+  contents.provenance.configuration.emplace_back("surrogate.objectives", "cost, peak");
+  const surrogate::ObservedData two = study::observed_data(contents);
+  const std::string front = outcome_text(contents, two, units);
+  EXPECT_NE(front.find("peak [N mm]"), std::string::npos) << front;
+  EXPECT_NE(front.find(formatted("%.6g", 1000 * front_of(two).back()->metrics(0))), std::string::npos) << front;
 }
 
 // What has neither a row for each node nor for each interval is another table.
