@@ -88,6 +88,18 @@ TEST(Motion, DoubleIntegratorHasItsClosedForm) {
   EXPECT_LE(metric(*evaluator, outcome, "reintegration_error"), 1e-8);
 }
 
+// Where there is one optimum, time-warped starts lead back to it: the search ends, with the same motion.
+TEST(Motion, ShiftsOfASingleOptimumChangeNothing) {
+  const std::string text = rest_to_rest.substr(0, rest_to_rest.find("[design]"));
+  double cost = 0.0;
+  for (const char* shifts : {"0", "1", "2"}) {
+    const Outcome outcome = study(text, {"--motion.shifts", shifts})->evaluate(task({}));
+    ASSERT_EQ(outcome.evaluation.status, Status::ok) << outcome.evaluation.reason;
+    if (cost == 0.0) cost = outcome.evaluation.cost;
+    EXPECT_NEAR(outcome.evaluation.cost, cost, 1e-9 * cost) << shifts;
+  }
+}
+
 // A duration that is an unknown: 6 c/T^3 + w T is least at T = (18 c/w)^(1/4).
 TEST(Motion, FreeDurationHasItsClosedForm) {
   std::string text = rest_to_rest.substr(0, rest_to_rest.find("[design]"));

@@ -215,6 +215,39 @@ at = 0, -length/2
               1e-9);
 }
 
+// Coordinates of every body count from where its joint is.
+TEST_F(Simulations, CoordinatesOfSeveralBodiesAreTheirOwn) {
+  write("two.model", R"([model]
+dimension = 2
+gravity = 9.81
+[link one]
+parent = ground
+joint = planar
+coordinates = x1, y1, a1
+mass = 2
+inertia = 0.05
+[link two]
+parent = ground
+joint = planar
+at = 3, -4
+coordinates = x2, y2, a2
+mass = 1
+inertia = 0.03
+)");
+  const auto cost = [&](const std::string& of) {
+    const auto flight = evaluator(
+        "[study]\nevaluator = simulation\n[simulation]\nmodel = two.model\nend = 0.4 s\n[initial-state]\nx1 = 7\nx2 = "
+        "0.5\n"
+        "y2 = 2\nrate(x2) = 1\nrate(y2) = 3\n[cost]\ncost = " +
+        of + "\n");
+    return whole(*flight, task()).evaluation.cost;
+  };
+  EXPECT_NEAR(cost("x2"), 0.9, 1e-12);
+  EXPECT_NEAR(cost("y2"), 2.0 + 3.0 * 0.4 - 0.5 * 9.81 * 0.16, 1e-9);
+  EXPECT_NEAR(cost("rate(y2)"), 3.0 - 9.81 * 0.4, 1e-9);
+  EXPECT_NEAR(cost("x1"), 7.0, 1e-12);
+}
+
 // Rules that cannot hold without contact are the same whichever way they are written.
 TEST_F(Simulations, RulesHoldWheneverTheirConditionDoes) {
   const auto time = [&](const std::string& when) {

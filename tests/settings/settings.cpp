@@ -247,7 +247,8 @@ TEST_F(SettingsTest, OverruledRanges) {
   EXPECT_TRUE(settings.variables.empty());
   ASSERT_EQ(settings.overruled.size(), 1u);
   EXPECT_EQ(settings.overruled[0].lower, 0.2);
-  for (const std::string range : {"knee.max = 0.5", "knee.min = 0.5\nknee.max = 0.2", "knee.min = 7\nknee.max = 8", ""})
+  for (const std::string range : {"knee.max = 0.5", "knee.min = 0.5\nknee.max = 0.2", "knee.min = 7\nknee.max = 8",
+                                  "knee.min = 0.4\nknee.max = 0.4", ""})
     EXPECT_TRUE(read(walk + "[design]\n" + range, fixed).overruled.empty()) << range;
 }
 

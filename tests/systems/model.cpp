@@ -254,7 +254,17 @@ TEST(Model, BallsAreNearlyBalls) {
             std::to_string(corners) + "\n",
         "t.model");
     const auto values = model.evaluate<double>();
-    EXPECT_EQ(static_cast<int>(model.corners(model.shapes[0], values.numbers).size()), corners);
+    const auto points = model.corners(model.shapes[0], values.numbers);
+    ASSERT_EQ(static_cast<int>(points.size()), corners);
+    for (const auto& p : points) EXPECT_NEAR(std::hypot(p[0], p[1], p[2]), 0.5, 1e-14);
+    if (corners == 12) {  // an icosahedron: 30 edges of one length
+      const double edge = 0.5 * 4.0 / std::sqrt(10.0 + 2.0 * std::sqrt(5.0));
+      int edges = 0;
+      for (const auto& p : points)
+        for (const auto& q : points)
+          edges += std::abs(std::hypot(p[0] - q[0], p[1] - q[1], p[2] - q[2]) - edge) < 1e-12;
+      EXPECT_EQ(edges, 60);
+    }
     const auto link = model.tree(values.numbers).links[0];
     EXPECT_GT(link.mass, share * 10.0 * M_PI / 6.0);
     EXPECT_LT(link.mass, 10.0 * M_PI / 6.0);
@@ -519,6 +529,10 @@ TEST(Model, HostileTextsAreOneLine) {
   std::string links = "[model]\ndimension = 2\n";
   for (int i = 0; i < 20000; ++i) links += "[link l" + std::to_string(i) + "]\nparent = ground\njoint=planar\n";
   one_line(complaint(links));
+  std::string points = "[model]\ndimension = 2\n[link l]\nparent = ground\njoint = planar\nmass = 1\ninertia = 1\n";
+  for (int i = 2; i < 2000; ++i) points += "[point p" + std::to_string(i) + "]\nlink = l\n";
+  EXPECT_EQ(read_model(points, "points").structure.named_points.size(), 1998u);
+  EXPECT_NE(complaint(points + "[point more]\nlink = l\n").find("2001 sections; allowed: 2000"), std::string::npos);
   std::string joint = "[model]\ndimension = 3\n[link l]\nparent = ground\njoint = fixed";
   for (int i = 0; i < 50000; ++i) joint += " + revolute x";
   one_line(complaint(joint + "\n"));
