@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "surrogate/acquisition.hpp"
 #include "surrogate/random.hpp"
 #include "surrogate/sampling.hpp"
 
@@ -281,7 +282,7 @@ OptimumDistribution sample_optimum(const ObservedData& observed, int draws) {
   const Evaluation* const best = observed.best();
   if (!best) throw std::invalid_argument("no evaluation is ok and keeps the constraints");
 
-  // The likeliest of a filling and of ever smaller steps about the best: of what the minimum may be, a few hundred.
+  // Some of a filling and of ever smaller steps about the best, the likelier the more: of what the minimum may be, a few hundred.
   constexpr int spread = 4000, around = 4000, kept = 400;
   Random random(1);
   const VectorXd centre = observed.unit(*best);
@@ -306,8 +307,15 @@ OptimumDistribution sample_optimum(const ObservedData& observed, int draws) {
     }
     if (possible) order.push_back(i);
   }
-  const auto promise = [&](Index i) { return mean(i) - 3 * std::sqrt(std::max(variance(i), 0.0)); };
-  std::stable_sort(order.begin(), order.end(), [&](Index a, Index b) { return promise(a) < promise(b); });
+  // The largest of log weight + Gumbel noise are a sample without replacement (Efraimidis and Spirakis 2006). The likeliest alone would
+  // lie side by side, and say of a flat model that its minimum is there.
+  double level = mean(spread + around);
+  for (const Index i : order) level = std::min(level, mean(i));
+  VectorXd key(units.cols());
+  for (const Index i : order)
+    key(i) =
+        log_probability_below(mean(i), std::max(variance(i), 0.0), level).value - std::log(-std::log(random.uniform()));
+  std::stable_sort(order.begin(), order.end(), [&](Index a, Index b) { return key(a) > key(b); });
   // of the filling and of the steps alike: the steps alone would crowd it out
   std::vector<Index> chosen = {spread + around};
   for (const bool near : {false, true}) {

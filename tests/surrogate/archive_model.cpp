@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <Eigen/Eigenvalues>
 #include <algorithm>
 #include <cmath>
 #include <numbers>
@@ -259,6 +260,53 @@ TEST(ArchiveModel, WhereaboutsHoldTheOptimum) {
   }
   EXPECT_GE(held, 12);  // of 16, 90 % each
   EXPECT_LT(many, few);
+}
+
+// Of one variable: the same quantiles by functions drawn on a grid, from the eigenvectors of the model's covariance there.
+TEST(ArchiveModel, WhereaboutsAreQuantilesOfMinimaOfDrawnFunctions) {
+  ObservedData observed{DesignSpace({{"a", "m", -1, 3}}, {}, "test"), {}, {-1}, true};
+  Random random(5);
+  for (int i = 0; i < 24; ++i) {
+    Evaluation e;
+    e.id = i;
+    e.status = Status::ok;
+    e.design = VectorXd::Constant(1, -1 + 4 * (i + 0.5) / 24);
+    e.cost = 0.05 * std::pow(e.design(0) - 1.4, 2) + 0.2 * random.normal();
+    e.cost_stderr = 0.2;
+    observed.evaluations.push_back(e);
+  }
+  const ArchiveModel model(observed, -1);
+  constexpr int points = 401, draws = 4000;
+  const MatrixXd grid = VectorXd::LinSpaced(points, 0, 1).transpose();
+  VectorXd mean, variance;
+  model.model().model().predict(grid, mean, variance);
+  const Eigen::SelfAdjointEigenSolver<MatrixXd> modes(model.model().model().covariance(grid));
+  const MatrixXd root = modes.eigenvectors() * modes.eigenvalues().cwiseMax(0).cwiseSqrt().asDiagonal();
+  std::vector<double> places, costs;
+  for (int i = 0; i < draws; ++i) {
+    Eigen::Index at = 0;
+    const double least = (mean + root * VectorXd::NullaryExpr(points, [&] { return random.normal(); })).minCoeff(&at);
+    places.push_back(-1 + 4 * grid(0, at));
+    costs.push_back(model.model().warp().backward(least));
+  }
+  std::sort(places.begin(), places.end());
+  std::sort(costs.begin(), costs.end());
+  // How far `part` is from the shares that lie below a value and not above it: many minima lie at the ends of the range.
+  const auto miss = [](const std::vector<double>& sorted, double value, double part) {
+    const auto share = [&](auto at) {
+      return static_cast<double>(at - sorted.begin()) / static_cast<double>(sorted.size());
+    };
+    return std::max({share(std::lower_bound(sorted.begin(), sorted.end(), value)) - part,
+                     part - share(std::upper_bound(sorted.begin(), sorted.end(), value)), 0.0});
+  };
+  const OptimumDistribution found = sample_optimum(observed, draws);
+  EXPECT_GT(found.upper(0) - found.lower(0), 0.2);  // the noise leaves the place open
+  EXPECT_LT(miss(places, found.lower(0), 0.05), 0.02);
+  EXPECT_LT(miss(places, found.middle(0), 0.5), 0.04);
+  EXPECT_LT(miss(places, found.upper(0), 0.95), 0.02);
+  EXPECT_LT(miss(costs, found.cost.lower, 0.025), 0.012);
+  EXPECT_LT(miss(costs, found.cost.middle, 0.5), 0.04);
+  EXPECT_LT(miss(costs, found.cost.upper, 0.975), 0.012);
 }
 
 TEST(ArchiveModel, SmoothsNoise) {
