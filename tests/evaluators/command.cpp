@@ -288,6 +288,15 @@ TEST_F(CommandTest, TheReasonIsTheProgramsNotItsLaunchers) {
 }
 
 // What a program leaves in its directory, read-only or not, costs neither the answer nor the process.
+TEST_F(CommandTest, HostsThatAreNoneAreRefusedAtOnce) {
+  for (const char* const hosts : {",", "node-1:0", "node-1:many"}) try {
+      evaluator_of("true", {"--command.ranks=2", "--command.launcher=none", std::string("--command.hosts=") + hosts});
+      ADD_FAILURE() << hosts;
+    } catch (const ConfigError& error) {
+      EXPECT_HAS(std::string(error.what()), "command.hosts");
+    }
+}
+
 TEST_F(CommandTest, AReadOnlyFolderCostsNothing) {
   const std::string leaves = "mkdir -p a/b; touch a/b/c; ln -s " + directory + "/precious link; chmod 500 a/b a; ";
   std::filesystem::create_directory(directory + "/precious");

@@ -103,6 +103,17 @@ TEST_F(Archived, AProgramFindsItsFolderAndItsTimeLimit) {
   EXPECT_NE(strange.find("then add --trust"), std::string::npos) << strange;
 }
 
+TEST_F(Archived, AnEvaluationThatIsNotThereIsRefused) {
+  run("[study]\nevaluator = testfunction\n[design]\nx.min = 0\nx.max = 1\n");
+  EXPECT_EQ(archived_study(archive(), {}, 2, true).evaluation.id, 2);
+  try {
+    archived_study(archive(), {}, 99, true);
+    ADD_FAILURE() << "taken";
+  } catch (const ConfigError& error) {
+    EXPECT_EQ(std::string(error.what()), archive() + ": no evaluation 99; allowed: an id from 0 to 2");
+  }
+}
+
 // A list of names, a list of numbers, and a line of shell with what a configuration would read as a comment.
 TEST_F(Archived, ListsAndLinesOfShellAreWhatTheyWere) {
   const auto contents = run(command("", "material = steel, brass\nwidth = 0.02, 0.03\n"),

@@ -408,6 +408,13 @@ TEST(Spline, GivesUpWhereNothingWorks) {
   }
 }
 
+TEST(Spline, HasNoNextDesignBeforeItIsAsked) {
+  const auto strategy = spline(0, 1, false);
+  EXPECT_EQ(strategy->describe(11).next.size(), 0);
+  ASSERT_FALSE(strategy->ask(1).empty());
+  EXPECT_EQ(strategy->describe(11).next.size(), 1);
+}
+
 // Failures strewn at random, costs that are not numbers among them: the search ends all the same, and no NaN gets out.
 TEST(Spline, RandomFailuresNeverStallOrSpoil) {
   for (unsigned seed = 0; seed < 300; ++seed) {
