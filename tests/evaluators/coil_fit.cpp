@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <fstream>
+#include <map>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -65,6 +66,17 @@ TEST(CoilFit, ForcesInLineAreThoseOfPoles) {
   const Outcome far = fitted({"--coil-fit.min-distance=0.2"});
   EXPECT_LT(far.evaluation.cost, 0.1);
   EXPECT_GT(far.evaluation.metrics[2], 0.1);
+}
+
+// The grid of the source: 15 to 55 cm, 36 degrees either way.
+TEST(CoilFit, TheGridIsThatOfTheSource) {
+  std::map<std::string, std::string> defaults;
+  for (const EvaluatorKind& kind : evaluator_kinds())
+    if (kind.name == "coil-fit")
+      for (const Key& key : evaluator_keys(kind)) defaults[key.name] = key.default_value;
+  EXPECT_EQ(defaults["coil-fit.min-distance"], "0.15");
+  EXPECT_EQ(defaults["coil-fit.max-distance"], "0.55");
+  EXPECT_EQ(std::stod(defaults["coil-fit.angle"]), 36.0);
 }
 
 TEST(CoilFit, MistakesAreTold) {

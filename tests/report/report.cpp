@@ -314,6 +314,15 @@ TEST(Report, SummariesAndPredictionsHaveUnitsOfTheReadersChoice) {
   EXPECT_EQ(shown.quantities[1].unit, "N mm");
   EXPECT_DOUBLE_EQ(shown.quantities[1].forecast.middle, 1000 * plain.quantities[1].forecast.middle);
   EXPECT_DOUBLE_EQ(shown.quantities[1].forecast.upper, 1000 * plain.quantities[1].forecast.upper);
+  double least = HUGE_VAL;
+  for (const Evaluation& e : contents.evaluations) {
+    const double apart = std::max(std::abs(e.design(0) - 0.31) / 0.3, std::abs(e.design(1) - 1.1) / 2);
+    least = std::min(least, apart);
+    if (e.id == plain.nearest) {
+      EXPECT_NEAR(plain.distance, apart, 1e-12);
+    }
+  }
+  EXPECT_NEAR(plain.distance, least, 1e-12);
   EXPECT_EQ(plain.kept[0].first, "peak <= 21");
   EXPECT_EQ(shown.kept[0].first, "peak <= 21000 N mm");
   EXPECT_EQ(shown.kept[0].second, plain.kept[0].second);
