@@ -344,7 +344,7 @@ Sensitivity sensitivity_of(const archive::Contents& contents, const surrogate::O
   const surrogate::ArchiveModel model = fitted(contents, observed, metric);
   Quantity quantity = quantity_of(contents, metric);
   const double factor = units.convert(quantity.unit);
-  const auto f = [&](const MatrixXd& units) { return model.middles(units); };
+  const auto f = [&](const MatrixXd& points) { return model.middles(points); };
   const int d = static_cast<int>(observed.space.dimensions());
   Sensitivity out{contents.layout.variables,
                   quantity.name,
