@@ -114,7 +114,8 @@ ExitCode simulate(const Invocation& call) {
   }
   std::cout << simulated.report;
   if (!output.empty()) {
-    archive::Layout layout{.channels = simulated.channels};
+    archive::Layout layout;
+    layout.channels = simulated.channels;
     note_unused(units, layout, path);
     Trajectory trajectory = simulated.trajectory;
     report::convert(trajectory, layout.channels, units);

@@ -413,6 +413,9 @@ TEST(Rows, PathFunctionsOfWhatIsNotThereAreRefused) {
   for (const char* text :
        {"t(a)", "rate(bob)", "rate(u.motor, a)", "speed(u.motor)", "u.moter", "rate(u.moter)", "mots"})
     EXPECT_NE(complaint_of(system, text).find("unknown name"), std::string::npos) << text;
+  const MotionProblem sized = problem_of("[parameters]\nsize = 2\n" + std::string(pendulum));
+  EXPECT_EQ(complaint_of(sized.system(), "size*a"), "");
+  EXPECT_NE(complaint_of(sized.system(), "rate(size)").find("unknown name"), std::string::npos);
   EXPECT_NE(complaint_of(system, "u.moter").find("did you mean 'u.motor'?"), std::string::npos);
   EXPECT_NE(complaint_of(system, "mots").find("did you mean 'most'?"), std::string::npos);
   EXPECT_NE(complaint_of(system, "most + 1", true).find("does not depend on the motion"), std::string::npos);
