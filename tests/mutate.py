@@ -256,8 +256,7 @@ def build(copy, binary, chosen, options, jobs):
     batches = "CMAKE_UNITY_BUILD=ON" in options.D
     while True:
         write_copy(copy, chosen, dropped, batches)
-        if not (binary / "build.ninja").exists():
-            run(configure + [f"-D{d}" for d in options.D], check=True)
+        run(configure + [f"-D{d}" for d in options.D], check=True)
         result = run(["cmake", "--build", binary, "--parallel", str(jobs), "--target",
                       *(target for p in programs for target in targets(p)), "--", "-k", "0"])
         if result.returncode == 0:

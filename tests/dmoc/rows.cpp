@@ -343,7 +343,7 @@ TEST(Rows, PathFunctionsOfTimeAndOfRatesOfControls) {
 
 // Jumps of two intervals: the one stands for the whole phase. Parameters are told apart by their places.
 TEST(Rows, PathFunctionsOfShortPhasesAndOfSeveralParameters) {
-  for (const int intervals : {1, 2, 3})
+  for (const int intervals : {1, 2, 3, 5})
     for (const bool timed : {false, true}) {
       MotionProblem problem = problem_of(pendulum);
       Phase phase = swing();
@@ -383,7 +383,7 @@ TEST(Rows, PathFunctionsOfShortPhasesAndOfSeveralParameters) {
       EXPECT_EQ(c.size(), row);
       double cost = 0.0;
       for (int k = 1; k < intervals; ++k) {
-        const double stands_for = intervals == 2 ? 2.0 : 1.5;
+        const double stands_for = intervals == 2 ? 2.0 : k == 1 || k == intervals - 1 ? 1.5 : 1.0;
         cost += stands_for * step * (u(k) - u(k - 1)) / step * (a(k + 1) - a(k - 1)) / (2.0 * step);
       }
       EXPECT_NEAR(problem.problem().objective(x), cost, 1e-12) << intervals;
