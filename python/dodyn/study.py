@@ -216,9 +216,11 @@ class Study:
         self._next += 1
         return self._evaluate(self._serve(), self._next - 1, design, trajectory, seed, time_limit)
 
-    def evaluate_all(self, designs: Iterable[Mapping[str, float | str]], processes: int | None = None, trajectory: bool = False) -> list[Result]:
+    def evaluate_all(
+        self, designs: Iterable[Mapping[str, float | str]], processes: int | None = None, trajectory: bool = False, seed: int | None = None
+    ) -> list[Result]:
         """Evaluates several designs at a time, each in one of `processes` processes (default: one per processor).
-        Returns the results in the order of the designs."""
+        Returns the results in the order of the designs. With a `seed`, it is the one of each design."""
         asked = list(designs)
         first, self._next = self._next, self._next + len(asked)
         count = max(1, min(processes or os.cpu_count() or 1, len(asked)))
@@ -230,7 +232,7 @@ class Study:
         def evaluate(k: int) -> Result:
             server = idle.get()
             try:
-                return self._evaluate(server, first + k, asked[k], trajectory, None, None)
+                return self._evaluate(server, first + k, asked[k], trajectory, seed, None)
             finally:
                 idle.put(server)
 

@@ -4,7 +4,6 @@ set -euo pipefail
 place=$(mktemp -d)
 trap 'rm -rf "$place"' EXIT
 package=${3%%_*}
-[[ $package == evolution ]] && package=numpy
 /usr/bin/python3 -c "import h5py, $package" 2>/dev/null || exit 77
 cd "$place"
-DODYN=$2 PYTHONPATH=$1/python exec /usr/bin/python3 "$1/examples/$3.py" "$1/configs/knee.cfg"
+DODYN=$2 PYTHONPATH=$1/python${PYTHONPATH:+:$PYTHONPATH} exec /usr/bin/python3 "$1/examples/$3.py" "$1/configs/knee.cfg"

@@ -92,6 +92,8 @@ def evaluates():
         assert study.evaluate({"knee": 0.4}, trajectory=False, seed=result.seed).cost == result.cost
         one, two = study.evaluate_all([{"knee": 0.4}, {"knee": 0.5}], processes=2)
         assert (one.design, two.design) == ({"knee": 0.4}, {"knee": 0.5}) and one.id == 4
+        again = study.evaluate_all([{"knee": 0.4}, {"knee": 0.5}], processes=2, seed=result.seed)
+        assert [r.seed for r in again] == [result.seed] * 2 and again[0].cost == result.cost
     archived = dodyn.open("left.h5").row(0)
     again = dodyn.Study(KNEE, settings=QUICK).evaluate(archived.design, seed=archived.seed)
     assert again.cost == archived.cost and (again.trajectory.q == archived.trajectory.q).all()
