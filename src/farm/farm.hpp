@@ -19,26 +19,29 @@
 
 namespace dodyn::farm {
 
-// How long to believe in what does not answer.
+// Time limits after which an evaluation or a rank that does not answer is given up.
 struct Timeouts {
-  double grace = 10;    // s an evaluation may overrun its time limit before it is given up, its evaluator with it
+  double grace = 10;    // s that an evaluation may overrun its time limit; then the evaluation and its evaluator are
+                        // given up
   double silence = 10;  // s without a sign of life after which a rank counts as lost
   // A rank waits this many times longer for rank 0 before it leaves, since rank 0 uses a lost rank again: after an interruption of
   // the network, TCP tries again when up to twice its duration has passed, or four times where that try came too early.
   static constexpr double wait_for_rank_0 = 4;
-  // An evaluation under way for this many times the median of those that came back is begun a second time on a rank that has
-  // nothing to do; the first answer counts, and the other one is stopped.
+  // The factor of speculative execution. An evaluation that has run for this many times the median duration starts a
+  // second time on an idle rank. The first answer counts; the other evaluation is stopped.
   double duplicate_after = std::numeric_limits<double>::infinity();
-  double rest = 1;  // s without work for an evaluator whose machine gave trouble; doubled each time in a row, up to ...
+  double rest = 1;  // s that an evaluator rests after trouble of its machine; each consecutive trouble doubles it, up
+                    // to longest_rest
   static constexpr double longest_rest = 60;        // s
-  static constexpr int max_troubles_of_a_host = 3;  // in a row; then it is out of service, if there is another host
+  static constexpr int max_troubles_of_a_host = 3;  // consecutive troubles after which a host is retired, if there is
+                                                    // another host
 };
 
-// How long an evaluator rests after trouble of its machine, so that others do the work, or it does it later.
+// Computes how long an evaluator rests after trouble of its machine. Meanwhile other evaluators take the tasks.
 class Rest {
  public:
   explicit Rest(double first) : first_(first), next_(first) {}
-  // s to rest after this outcome; 0 where it is no such trouble.
+  // Returns the time to rest after this outcome, s. 0: the outcome is not a trouble of the machine.
   double after(const Evaluation& evaluation);
 
  private:
@@ -48,37 +51,39 @@ class Rest {
 // Used from one thread. However an evaluation ends, its outcome comes back exactly once, its record completed with
 // rank, host, seconds and started:
 //   an exception of the work                   failed
-//   trouble of the machine                     lost, marked as such (record/machine.hpp); its evaluator rests for a while,
-//                                              and after several in a row its host is out of service
+//   trouble of the machine                     lost, with a mark (record/machine.hpp); the evaluator rests for a while;
+//                                              after several consecutive troubles its host is retired
 //   the rank fell silent (killed, cut off)     lost: submit it again, or not
 //   did not stop at its limit (and grace)      timed_out; its evaluator is lost until it comes back by itself
-// A lost rank that speaks again is used again; its late answer is dropped.
+// A lost rank that answers again is used again; its late answer is dropped.
 class Farm {
  public:
-  // Drops what is queued; asks what runs to stop, and leaves alone what does not do so within a second (needs_hard_exit).
+  // Drops queued tasks and asks running ones to stop. Evaluations that run for another second are abandoned
+  // (needs_hard_exit()).
   virtual ~Farm() = default;
-  virtual int evaluators() const = 0;   // how many tasks can run at once; those lost or hanging do not count
-  virtual int outstanding() const = 0;  // submitted and not yet returned
-  virtual void submit(Task task) = 0;   // queued without limit, first in first out
-  virtual void cancel_queued() = 0;     // takes back what has not started
-  // The next finished task, in the order of finishing; nothing after `wait` without one (milliseconds::max(): wait as
-  // long as it takes), and nothing at once where no task is outstanding.
+  virtual int evaluators() const = 0;   // number of tasks that can run at once, without lost or hanging evaluators
+  virtual int outstanding() const = 0;  // number of tasks that were submitted and not yet returned
+  virtual void submit(Task task) = 0;   // adds to the queue, which has no limit: first in, first out
+  virtual void cancel_queued() = 0;     // removes the tasks that have not started
+  // Returns the next finished task, in the order of finishing. Returns nothing if none finishes within `wait`, and at
+  // once if no task is outstanding. milliseconds::max() waits without limit.
   virtual std::optional<Outcome> next(std::chrono::milliseconds wait) = 0;
-  // What has befallen the evaluators since this was asked last: "rank lost", "rank back", "rank given up", "host retired".
+  // Returns the evaluators' events since the last call: "rank lost", "rank back", "rank given up", "host retired".
   virtual std::vector<Event> take_events() { return {}; }
 };
 
-// This process alone: one evaluator on its own thread, or several if the work may be called by several threads at once.
+// Makes the farm of this process alone: one evaluator on its own thread. `workers` > 1 threads call `work`
+// concurrently.
 std::unique_ptr<Farm> make_local_farm(Work work, Timeouts timeouts = {}, int workers = 1);
 
-// Whether this process must end by _exit(): an evaluation was given up and its thread still runs, or a lost rank would
-// keep MPI_Finalize waiting.
+// Whether this process must end by _exit(). True if the thread of an abandoned evaluation still runs, or if a lost rank
+// would block MPI_Finalize.
 bool needs_hard_exit();
 
 // MPI, from initialisation to finalisation. Works without mpirun too (size 1). One per process, outliving its farms, on
 // the main thread.
 //
-// However rank 0 leaves, the others are let go: its destructor tells them, and theirs wait for that (asleep). A rank
+// The destructor on rank 0 releases the other ranks, whose destructors sleep until then. A rank
 // that leaves while tasks still come to it ends the whole run (MPI_Abort) rather than let rank 0 wait forever. So
 // catch and report exceptions while the session lives, before a destructor may end the process.
 class Session {
@@ -89,7 +94,7 @@ class Session {
   Session& operator=(const Session&) = delete;
   int rank() const { return rank_; }
   int size() const { return size_; }
-  // Where rank 0 can be looked for (launch.hpp).
+  // The address of rank 0's process (process_address() in launch.hpp).
   const std::string& master() const { return master_; }
 
  private:
@@ -97,12 +102,13 @@ class Session {
   std::string master_;
 };
 
-// The MPI library, as it calls itself; one line.
+// Returns the MPI library's own name and version, one line.
 std::string mpi_library();
 
-// On rank 0: the farm over all ranks; its destructor releases the workers.
+// Makes the farm over all ranks; call it on rank 0. Its destructor releases the workers.
 std::unique_ptr<Farm> make_mpi_farm(const Session& session, Work work, Timeouts timeouts = {});
-// On the other ranks: evaluate until released. Leaves the process (exit code 1) where rank 0 falls silent.
+// Evaluates tasks until rank 0 releases this rank; call it on the other ranks. Ends the process with exit code 1 if
+// rank 0 is silent for too long.
 void serve(const Session& session, const Work& work, Timeouts timeouts = {});
 
 }  // namespace dodyn::farm

@@ -31,16 +31,17 @@ Outcome without_answer(Status status, std::string reason) {
 
 void limit_memory(double bytes) {
   double pages = 0;
-  std::ifstream("/proc/self/statm") >> pages;  // the address space now; MPI reserves a lot of it
+  std::ifstream("/proc/self/statm") >> pages;  // address space in use now: MPI reserves much of it
   const auto most = static_cast<rlim_t>(pages * static_cast<double>(sysconf(_SC_PAGESIZE)) + bytes);
   const rlimit limit{most, most};
   setrlimit(RLIMIT_AS, &limit);
 }
 
 [[noreturn]] void evaluate_in_child(const Work& work, const Task& task, const Isolation& isolation, int answer) {
-  prctl(PR_SET_PDEATHSIG, SIGKILL);  // it does not outlive its rank
-  setpgid(0, 0);                     // Ctrl-C is for the parent to heed
-  // What a batch system sends to all processes of a job is the rank's to heed: it gives the evaluation time, or kills it.
+  prctl(PR_SET_PDEATHSIG, SIGKILL);  // the kernel kills the child when its rank ends
+  setpgid(0, 0);                     // a process group of its own: the parent handles Ctrl-C
+  // Batch systems send signals to all processes of a job. The child ignores them: its rank decides whether the
+  // evaluation may finish.
   for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2}) std::signal(signal, SIG_IGN);
   const rlimit no_core{0, 0};
   setrlimit(RLIMIT_CORE, &no_core);
@@ -54,7 +55,7 @@ void limit_memory(double bytes) {
   _exit(0);
 }
 
-// Reads to the end of the pipe; false where the child must be killed first.
+// Reads `bytes` until the pipe closes. Returns false if the child must be killed first.
 bool read_answer(int pipe, const Task& task, double grace, Bytes& bytes) {
   std::byte buffer[1 << 16];
   const auto give_up = [&, since = std::chrono::steady_clock::now()] {

@@ -1,5 +1,5 @@
-// Each evaluation in a child process, so that a segmentation fault, an abort or a memory blow-up of a model costs one
-// evaluation and not a rank.
+// Runs each evaluation in a child process. A segmentation fault, an abort or a memory blow-up of a model then costs one
+// evaluation, not a rank.
 #pragma once
 
 #include <limits>
@@ -10,13 +10,14 @@ namespace dodyn::farm {
 
 struct Isolation {
   double memory_limit =
-      std::numeric_limits<double>::infinity();  // bytes the child may allocate beyond what the process has
-  double grace = 10;                            // s after its time limit at which the child is killed
+      std::numeric_limits<double>::infinity();  // bytes that the child may allocate in addition to the memory of its
+                                                // parent
+  double grace = 10;                            // s after the evaluation's time limit; then the child is killed
 };
 
-// `work` in a forked child. A child that dies by its own fault comes back as `failed` with the signal's name, one that
-// was killed from outside (also by the kernel, for memory) as `lost`, one that does not stop at its time limit as
-// `timed_out`; a rank is never given up for it. The child calls no MPI and ends with _exit.
+// Returns work that runs `work` in a forked child. The outcome is `failed` with the signal's name if the child crashes,
+// and `lost` if it is killed from outside (also by the kernel, for memory). The outcome is `timed_out` if the child
+// does not stop at its time limit. No case costs the rank. The child does not call MPI and ends with _exit.
 Work isolated(Work work, Isolation isolation);
 
 }  // namespace dodyn::farm

@@ -22,7 +22,7 @@ bool is_alive(pid_t pid) {
   return state != 0 && state != 'Z' && state != 'X';
 }
 
-// Returns the number of a process's children that are no zombies; -1 if the system does not report it.
+// Returns the number of a process's living children (zombies excluded). -1: the system does not report it.
 int living_children(pid_t parent) {
   int living = -1;
   std::error_code error;
@@ -36,7 +36,8 @@ int living_children(pid_t parent) {
 
 void watch(const std::stop_token& done, pid_t launcher, int ranks_here) {
   using namespace std::chrono_literals;
-  constexpr int most_looks = 15;  // in which a rank is missing; mpirun starts its ranks one after the other
+  constexpr int most_looks = 15;  // consecutive looks with a missing rank before the run ends; mpirun starts its ranks
+                                  // one after the other
   for (int missing = 0; !done.stop_requested(); std::this_thread::sleep_for(200ms)) {
     const int living = living_children(launcher);
     missing = living >= 0 && living < ranks_here ? missing + 1 : 0;

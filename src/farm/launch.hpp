@@ -1,5 +1,6 @@
-// While MPI starts, every rank waits for every other one, and under mpirun --enable-recovery for ever for one that was
-// killed meanwhile: nothing that MPI offers tells. The system does; of a rank 0 that is killed later, too.
+// Detects a rank that is killed while MPI starts, and a rank 0 that is killed later. During the start every rank waits
+// for all others. Under mpirun --enable-recovery that wait would be endless, and MPI offers no function to detect the
+// loss. So this file asks the operating system.
 #pragma once
 
 #include <sys/types.h>
@@ -10,9 +11,9 @@
 
 namespace dodyn::farm {
 
-// From construction to destruction, on a thread of its own: where fewer ranks of this host live than mpirun has started
-// here, for a few seconds on end, asks mpirun to end all, and ends this process (exit code 1). Does nothing where
-// another launcher than Open MPI's started this process.
+// Watches the start of a run on a thread of its own, from construction to destruction. If fewer ranks of this host live
+// than mpirun has started here, for several seconds, the thread asks mpirun to end all ranks. Then it ends this process
+// (exit code 1). The watch does nothing if a launcher other than Open MPI's mpirun has started this process.
 class LaunchWatch {
  public:
   LaunchWatch();
@@ -21,17 +22,18 @@ class LaunchWatch {
   std::jthread thread_;
 };
 
-// 'R', 'S', 'T', 'Z', ... of a process of this host, as proc(5) has them; 0 where there is none.
+// Returns the state of a process of this host: 'R', 'S', 'T', 'Z', ... as in proc(5). 0: no such process.
 char process_state(pid_t pid);
 
-// Where this process can be looked for: its number, the host's name and the namespace that the number is of.
+// Returns the address of this process: process id, host name, and the namespace of the process id.
 std::string process_address();
 
-// Another process, as far as the system of this host tells of it: nothing of one on another host or in another container.
+// Another process, observed through the operating system of this host. Processes on other hosts or in other containers
+// are unknown.
 class RemoteProcess {
  public:
   explicit RemoteProcess(const std::string& process_address);
-  // Whether it was gone at this look and at the one before, a quarter of a second ago: what it had sent is here by then.
+  // Whether the process was absent now and a quarter of a second ago. By then its last messages have arrived.
   bool gone();
 
  private:

@@ -66,26 +66,26 @@ Clock::time_point from_now(std::chrono::milliseconds wait) {
 }
 
 struct LocalFarm::State {
-  std::mutex mutex;  // of all below
+  std::mutex mutex;  // protects all members below
   std::deque<Task> queue;
   std::deque<Outcome> finished;
   bool closed = false;
-  bool woken = false;  // the scheduler
+  bool woken = false;  // wait_for_task() must return: the scheduler was woken
   bool retired = false;
   struct Running {
     Task task;
     Clock::time_point since, give_up;
     std::stop_source stop = {};
     bool given_up = false;
-    bool copied = false;   // begun elsewhere, too
-    bool settled = false;  // answered from there
+    bool copied = false;   // a second evaluation runs on another rank
+    bool settled = false;  // another rank has answered
 
     bool is(const Evaluation& other, std::int32_t part) const {
       return task.evaluation.id == other.id && task.part == part;
     }
     bool unanswered() const { return !given_up && !settled; }
   };
-  std::vector<std::optional<Running>> running;  // of each thread
+  std::vector<std::optional<Running>> running;  // [threads]
   std::condition_variable task_queued, task_finished, for_scheduler, resting;
   std::vector<std::thread> threads;
 };
@@ -238,7 +238,8 @@ std::optional<Outcome> LocalFarm::next_until(Clock::time_point time) {
   std::unique_lock lock(state_->mutex);
   const auto finished = [this] { return !state_->finished.empty(); };
   while (!finished()) {
-    auto look_again = std::min(time, from_now(time_to_look));  // an evaluation may start meanwhile, to be watched
+    auto look_again = std::min(time, from_now(time_to_look));  // wake up: an evaluation that starts meanwhile must be
+                                                               // watched
     for (std::size_t worker = 0; worker < state_->running.size(); ++worker) {
       auto& running = state_->running[worker];
       if (!running || running->given_up) continue;
@@ -271,7 +272,7 @@ void LocalFarm::evaluate_until_closed(State& state, std::size_t worker, const Wo
     const bool may_be_copied = std::isfinite(timeouts.duplicate_after);
     running = {may_be_copied ? task : without_motion(task), Clock::now(),
                from_now(Seconds(task.time_limit + timeouts.grace))};
-    if (task.stop.stop_requested()) running->stop.request_stop();  // cancelled while it was queued
+    if (task.stop.stop_requested()) running->stop.request_stop();  // cancel() came while the task was queued
     task.stop = running->stop.get_token();
     lock.unlock();
     Outcome outcome = perform(work, std::move(task), rank);

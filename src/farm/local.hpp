@@ -1,6 +1,6 @@
-// One process: a queue of tasks and the threads that evaluate them, first in first out; mostly one, several where the
-// work is done by programs of their own. Rank 0 of the MPI farm is a local farm whose queue the other ranks share; every
-// other rank is one with a queue of at most one task.
+// The farm of one process: a queue of tasks, first in first out, and the threads that evaluate them. Usually there is
+// one thread; there are several if external programs do the work. Rank 0 of the MPI farm is a local farm whose queue
+// the other ranks share. Every other rank is a local farm with at most one queued task.
 #pragma once
 
 #include <utility>
@@ -12,17 +12,18 @@ namespace dodyn::farm {
 using Clock = std::chrono::steady_clock;
 using Seconds = std::chrono::duration<double>;
 
-// The time `wait` from now, a year at most.
+// Returns the time `wait` from now, limited to one year.
 Clock::time_point from_now(Seconds wait);
-Clock::time_point from_now(std::chrono::milliseconds wait);  // milliseconds::max() would overflow, and means never
+Clock::time_point from_now(std::chrono::milliseconds wait);  // milliseconds::max() means never; it would overflow the
+                                                             // clock
 
 class LocalFarm : public Farm {
  public:
-  // Thread i of the `workers` signs as rank `rank` + i; the work is called by all of them at once.
+  // Starts `workers` threads, which call `work` concurrently. Thread i reports rank `rank` + i.
   LocalFarm(Work work, Timeouts timeouts, int rank = 0, int workers = 1);
   ~LocalFarm() override;
 
-  int evaluators() const override;  // threads but those on which an evaluation runs on that was given up
+  int evaluators() const override;  // number of threads, without those whose evaluation was given up and still runs
   int outstanding() const override { return outstanding_; }
   void submit(Task task) override;
   void cancel_queued() override;
@@ -30,41 +31,43 @@ class LocalFarm : public Farm {
   std::optional<Outcome> next_until(Clock::time_point time);
   std::vector<Event> take_events() override { return std::exchange(incidents_, {}); }
 
-  // For a scheduler on another thread that lets others work on the queue. A task taken stays outstanding until its
-  // outcome is given back and returned by `next`.
+  // The functions below are for a scheduler on another thread, which gives tasks of the queue to other ranks. take()
+  // removes the next task. The task stays outstanding until its outcome is given back and returned by `next`.
   std::optional<Task> take();
   void give_back(Outcome outcome);
   int queued() const;
-  void put_back(Task task);  // one that was taken and not begun: next in the queue
-  // For a scheduler that has a running evaluation done a second time elsewhere: one that began before `time`, each but once;
-  // whether it still runs here, unanswered; and its answer from elsewhere, which stops it here. False: it was answered here
-  // in the meantime, and this answer is dropped.
+  void put_back(Task task);  // returns a taken task that has not started: it is the next of the queue
+  // For speculative execution on other ranks. straggler() returns a running evaluation that started before `time`, each
+  // only once. runs() reports whether a task still runs here without an answer. accept_remote_result() takes the answer
+  // of another rank and stops the evaluation here. False: this rank answered first, and the other answer is dropped.
   std::optional<Task> straggler(Clock::time_point time);
   bool runs(const Task& task) const;
   bool accept_remote_result(Outcome outcome);
-  void cancel(std::int64_t id, std::int32_t part);  // asks it to stop, now or when it begins
-  void wait_for_task(Clock::time_point time);       // returns early when a task is submitted, or the scheduler is woken
+  void cancel(std::int64_t id, std::int32_t part);  // asks a task to stop, now or when it starts
+  void wait_for_task(Clock::time_point time);       // waits until `time`; returns early when a task is submitted or the
+                                                    // scheduler is woken
   void wake_scheduler();
-  void retire();  // begins nothing more; others take the tasks
+  void retire();  // starts no more tasks; other ranks take them
 
  private:
-  struct State;  // shared with the thread, which may outlive the farm
+  struct State;  // shared with the thread, which may live longer than the farm
   static void evaluate_until_closed(State& state, std::size_t worker, const Work& work, Timeouts timeouts, int rank);
 
   const std::shared_ptr<State> state_;
   const int rank_;
-  // touched by the caller's thread only
+  // used by the caller's thread only
   int outstanding_ = 0;
   std::vector<Event> incidents_;
 };
 
-// An evaluation that does not stop, and with it its evaluator.
+// Returns the event of an evaluation that does not stop: its evaluator is given up.
 Event given_up(const Task& task, int rank, const std::string& host);
 
-// A task as far as it must be remembered while it runs.
+// Returns the task without its warm start, to be remembered while it runs.
 Task without_motion(const Task& task);
 
-// A farm that is closed while an evaluation runs on, or a session that has lost a rank, leaves a loose end.
+// Makes needs_hard_exit() true. Called when a farm closes while an evaluation still runs, and when a session has lost a
+// rank.
 void require_hard_exit();
 
 }  // namespace dodyn::farm

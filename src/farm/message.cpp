@@ -94,7 +94,8 @@ class Reader {
   }
 
  private:
-  // A number of elements of at least `element_size` bytes each, checked before anything is allocated for them.
+  // Reads a number of elements of at least `element_size` bytes each. Throws before anything is allocated if the
+  // message is too short for them.
   std::size_t count(std::size_t element_size) {
     std::size_t elements = 0;
     (*this)(elements);
@@ -115,8 +116,7 @@ class Reader {
   std::size_t left_;
 };
 
-// A task and an outcome are both a record, a trajectory and a part (and a task has its time limit); this is their
-// layout, for writing and for reading.
+// Writes or reads a task or an outcome: a record, a trajectory and a part. A task has a time limit too.
 template <class Stream, class Record, class Motion, class Part>
 void walk(Stream& stream, Record& evaluation, Motion& trajectory, Part& part) {
   for_each_field(evaluation, [&](Field, auto& value) { stream(value); });

@@ -1,5 +1,5 @@
-// Tasks and outcomes as bytes, written and read in this one place. The ranks of a study run the same program on the
-// same kind of machine: numbers travel as they lie in memory (so not-a-numbers keep their bits), sizes before contents.
+// Converts tasks and outcomes to bytes and back. All ranks run the same program on the same kind of machine. So numbers
+// are copied as they are in memory, which keeps the bits of NaNs. Sizes precede contents.
 #pragma once
 
 #include <cstddef>

@@ -3,17 +3,19 @@
 // Rank 0 keeps the queue (LocalFarm) and evaluates from it on a thread of its own; another of its threads, the
 // scheduler, hands tasks to the other ranks, whatever the study is busy with. Every rank has one thread
 // that calls MPI (MPI_THREAD_SERIALIZED: on rank 0 the scheduler while there is a farm, else the main thread), beside
-// one that evaluates. None waits inside MPI, where Open MPI spins: they look for messages and sleep in between (PollBackoff).
+// one that evaluates. None waits inside MPI, where Open MPI spins: they look for messages and sleep in between
+// (PollBackoff).
 //
 // Messages, all point to point with rank 0:
 // - task, 0 -> r: one packed Task, sometimes a second one ahead; r answers in that order with
 // - outcome, r -> 0: one packed Outcome
 // - cancel, 0 -> r: id and part of a task that another rank has answered; its evaluation is asked to stop
-// - beat, both ways: I am there; from a worker with its process id and its host's name. Whoever says nothing for
-//   Timeouts::silence is lost; a rank leaves when rank 0 says nothing for wait_for_rank_0 times as long
+// - beat, both ways: sign of life; a worker adds its process id and its host's name. A rank that is silent for
+//   Timeouts::silence is lost; a rank leaves when rank 0 is silent for wait_for_rank_0 times as long
 // - release, 0 -> r: the farm closes, leave serve(); r answers with
 // - released, r -> 0: nothing of this farm comes after it
-// - farewell, 0 -> r: the session ends, finalise. Exactly one per rank, so that however rank 0 leaves its session (study
+// - farewell, 0 -> r: the session ends, finalise. Exactly one per rank, so that however rank 0 leaves its session
+// (study
 //   done, bad input before there was a farm, an exception), nobody waits for it forever.
 // MPI keeps messages between two ranks in order, so a release overtakes no task.
 #include <unistd.h>
@@ -44,7 +46,7 @@
 namespace dodyn::farm {
 namespace {
 
-// How long evaluations take: the median of the last ones that came back.
+// The typical duration of an evaluation: the median of the latest that were answered.
 class Typical {
  public:
   void add(double seconds) {
@@ -66,8 +68,9 @@ class Typical {
   double median_ = std::numeric_limits<double>::infinity();
 };
 
-constexpr double short_evaluation = 0.25;  // s; on the way to rank 0 and back it would lose percents of itself
-constexpr double shortest_worth_it = 0.1;  // s; less is not worth doing twice
+constexpr double short_evaluation = 0.25;  // s; below it, the message to rank 0 and back takes several percent of the
+                                           // time
+constexpr double shortest_worth_it = 0.1;  // s; shorter evaluations are not started a second time
 
 class MpiFarm : public Farm {
  public:
@@ -81,7 +84,7 @@ class MpiFarm : public Farm {
     if (ranks > 1) scheduler_ = std::thread([this] { schedule(); });
   }
 
-  // Queued tasks are dropped; what runs is asked to stop, and discarded.
+  // Drops queued tasks, asks running ones to stop, and discards their outcomes.
   ~MpiFarm() override {
     own_.cancel_queued();
     closed_ = true;
@@ -107,22 +110,22 @@ class MpiFarm : public Farm {
   }
 
  private:
-  // A task that a rank has; the first of its tasks is the one that it evaluates.
+  // A task that was sent to a rank. A rank evaluates the first of its tasks.
   struct Assignment {
     Task task;                             // without its warm start
     std::shared_ptr<const Bytes> message;  // the task as it is sent
     MPI_Request sending = MPI_REQUEST_NULL;
-    Clock::time_point since, give_up;  // since when it is evaluated, and until when that is waited for
-    enum State { wanted, given_up, dropped } state = wanted;  // given up: beyond its time; dropped: answered elsewhere
-    bool copied = false;                                      // another rank has it, too
-    bool of_rank_0 = false;                                   // and that is rank 0
+    Clock::time_point since, give_up;  // start of the evaluation, and the time at which it is given up
+    enum State { wanted, given_up, dropped } state = wanted;  // given_up: too late; dropped: answered elsewhere
+    bool copied = false;                                      // another rank evaluates the task too
+    bool of_rank_0 = false;                                   // that rank is rank 0
   };
   struct Worker {
     std::deque<Assignment> tasks;
-    bool lost = false;  // silent
+    bool lost = false;  // the rank is silent
     bool released = false;
     bool retired = false;     // its host is out of service
-    Clock::time_point heard;  // last sign of life, on the clock of silence_
+    Clock::time_point heard;  // the last sign of life, on the clock of silence_
     std::string host;
     pid_t pid = 0;
     Rest rest;
@@ -148,7 +151,7 @@ class MpiFarm : public Farm {
     abort_all(0, error.what());
   }
 
-  // Takes in the messages that have arrived. Returns whether there was an outcome.
+  // Receives the messages that have arrived. Returns whether there was an outcome.
   bool collect() {
     bool any = false;
     while (const auto status = look(MPI_ANY_SOURCE, MPI_ANY_TAG)) {
@@ -173,11 +176,11 @@ class MpiFarm : public Farm {
     return any;
   }
 
-  // A rank answers its tasks in the order in which they were sent.
+  // Matches an outcome with its task: a rank answers in the order in which tasks were sent.
   void take_in(Worker& worker, Outcome outcome) {
     Assignment done = std::move(worker.tasks.front());
     worker.tasks.pop_front();
-    finish_send(done.sending);  // at once: the answer is here
+    finish_send(done.sending);  // returns at once: the rank has answered, so it has received the task
     if (!worker.tasks.empty()) begin(worker.tasks.front());
     if (done.state != Assignment::wanted) return;
     worker.rests_until = from_now(Seconds(worker.rest.after(outcome.evaluation)));
@@ -209,7 +212,7 @@ class MpiFarm : public Farm {
       troubles_[evaluation.host] = 0;
   }
 
-  // Takes hosts out of service whose machines ended several evaluations in a row, as long as there is another host.
+  // Retires hosts whose machines ended several consecutive evaluations, as long as there is another host.
   void retire_hosts() {
     std::vector<std::string> hosts;
     {
@@ -240,7 +243,7 @@ class MpiFarm : public Farm {
     }
   }
 
-  // Gives up the ranks that are silent and the evaluations that do not end.
+  // Gives up silent ranks, and evaluations beyond their time limits.
   void judge() {
     int usable = 0;
     for (std::size_t i = 0; i < workers_.size(); ++i) {
@@ -281,8 +284,8 @@ class MpiFarm : public Farm {
     }
   }
 
-  // A task for each free worker, while there are any; and where evaluations are short, one more for those that have one, as
-  // long as enough are left for all: then nobody waits for the way to rank 0 and back.
+  // Sends a task to each free worker. If evaluations are short and enough tasks are left for all, it sends one more to
+  // busy workers. Then no worker waits for the message to rank 0 and back.
   bool hand_out() {
     bool any = false;
     for (std::size_t held = 0; held < 2; ++held) {
@@ -334,7 +337,7 @@ class MpiFarm : public Farm {
     send_unwatched(std::to_string(task.evaluation.id) + " " + std::to_string(task.part), rank_of(i), cancel_tag);
   }
 
-  // Has stragglers begun a second time by workers that have nothing to do; and stops what rank 0 has answered meanwhile.
+  // Starts stragglers a second time on idle workers. Stops evaluations that rank 0 has answered meanwhile.
   void duplicate() {
     if (!std::isfinite(timeouts_.duplicate_after)) return;
     for_each_wanted(nullptr, [&](std::size_t i, Assignment& each) {
@@ -370,7 +373,7 @@ class MpiFarm : public Farm {
                                  static_cast<long long>(task.evaluation.id), task.part, rank, rank_of(worker))));
   }
 
-  // Lets the workers go, and waits until each has said its last.
+  // Releases the workers, and waits for the last message of each.
   void release() {
     for (std::size_t i = 0; i < workers_.size(); ++i) send_unwatched("", rank_of(i), release_tag);
     const auto all_released = [this] {
@@ -385,14 +388,15 @@ class MpiFarm : public Farm {
     }
     for (auto& worker : workers_) {
       if (!worker.lost) continue;
-      static std::list<std::shared_ptr<const Bytes>> undelivered;  // the messages may still be read
+      static std::list<std::shared_ptr<const Bytes>> undelivered;  // MPI may still read these messages after the farm
+                                                                   // has ended
       for (const Assignment& each : worker.tasks) undelivered.push_back(each.message);
       require_hard_exit();
       end_if_stopped(worker);
     }
   }
 
-  // A rank that was stopped (SIGSTOP, a debugger) never hears that the run is over, and mpirun waits for it.
+  // Kills a rank that is stopped (SIGSTOP, a debugger). It never receives the release, and mpirun would wait for it.
   void end_if_stopped(const Worker& worker) {
     if (worker.pid <= 0 || worker.host != host_name()) return;
     if (const char state = process_state(worker.pid); state != 'T' && state != 't') return;
@@ -404,22 +408,22 @@ class MpiFarm : public Farm {
   LocalFarm own_;
   const Timeouts timeouts_;
   HeartbeatMonitor silence_;
-  std::vector<Worker> workers_;  // of ranks 1, 2, ...
+  std::vector<Worker> workers_;  // ranks 1, 2, ...
   Typical typical_;
-  std::atomic<int> usable_;  // workers that are
+  std::atomic<int> usable_;  // number of usable workers
   std::atomic<bool> closed_ = false;
-  std::mutex incidents_mutex_;  // of the two below
+  std::mutex incidents_mutex_;  // protects the two members below
   std::vector<Event> incidents_;
-  std::map<std::string, int> troubles_;  // by host: evaluations in a row that its machine ended
-  std::thread scheduler_;                // last: it starts when everything else is there
+  std::map<std::string, int> troubles_;  // by host: consecutive evaluations that its machine ended
+  std::thread scheduler_;                // the last member: the thread uses all others
 };
 
 }  // namespace
 
 Session::Session(int& argc, char**& argv) {
   int provided = 0;
-  // Under --enable-recovery the other ranks would wait forever for a rank that was killed during the start. They end
-  // instead: at once on its host, on other hosts after start_seconds.
+  // Limit of the start, s. Under --enable-recovery the other ranks would wait forever for a rank that was killed during
+  // the start. With this limit they end: at once on the same host, on other hosts after start_seconds.
   constexpr unsigned start_seconds = 100;
   alarm(start_seconds);
   {
@@ -427,7 +431,8 @@ Session::Session(int& argc, char**& argv) {
     MPI_Init_thread(&argc, &argv, MPI_THREAD_SERIALIZED, &provided);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
     MPI_Comm_size(MPI_COMM_WORLD, &size_);
-    // Whoever has this knows that rank 0 has started, too, and what to look for when it falls silent.
+    // Rank 0's address. A rank that has received it knows that rank 0 has started, and which process to check when rank
+    // 0 is silent.
     char master[512] = "";
     std::snprintf(master, sizeof master, "%s", process_address().c_str());
     MPI_Bcast(master, sizeof master, MPI_CHAR, 0, MPI_COMM_WORLD);
@@ -439,7 +444,7 @@ Session::Session(int& argc, char**& argv) {
 
 Session::~Session() {
   if (rank_ == 0) {
-    // A rank that was lost never comes to MPI_Finalize: then nobody waits for it there.
+    // A lost rank never calls MPI_Finalize, so the others must not wait for it there.
     const std::string how = needs_hard_exit() ? "without MPI_Finalize" : "";
     for (int other = 1; other < size_; ++other) send_unwatched(how, other, farewell_tag);
     if (needs_hard_exit()) return;
@@ -448,7 +453,7 @@ Session::~Session() {
     PollBackoff pause;
     RemoteProcess master(master_);
     for (bool farewell = false; !farewell && Clock::now() < latest; pause.sleep()) {
-      if (master.gone()) _exit(1);  // it would keep MPI_Finalize waiting
+      if (master.gone()) _exit(1);  // otherwise MPI_Finalize would wait for rank 0 forever
       if (const auto status = look(0, MPI_ANY_TAG)) {
         if (status->MPI_TAG == task_tag) abort_all(rank_, "left with tasks still coming");
         const Bytes how = receive(*status);
@@ -459,7 +464,7 @@ Session::~Session() {
         }
       }
     }
-    alarm(60);  // MPI_Finalize waits for all ranks; should one have gone without, this one goes too
+    alarm(60);  // MPI_Finalize waits for all ranks; if one has ended without it, this rank ends too
   }
   MPI_Finalize();
 }
@@ -479,7 +484,7 @@ std::unique_ptr<Farm> make_mpi_farm(const Session& session, Work work, Timeouts 
 
 namespace {
 
-// "ID PART", which another rank has answered meanwhile; it may have ended here, too.
+// Cancels the task "ID PART", which another rank has answered. It may have finished here too.
 void cancel(LocalFarm& own, const Bytes& message) {
   long long id = -1;
   int part = 0;
@@ -495,19 +500,19 @@ void serve(const Session& session, const Work& work, Timeouts timeouts) try {
   RemoteProcess master(session.master());
   HeartbeatMonitor silence(timeouts.silence);
   const auto latest_begin = Clock::now() + last_words;
-  std::optional<Clock::time_point> heard;  // rank 0 may take its time before it has a farm
+  std::optional<Clock::time_point> heard;  // rank 0 may need a long time before it has a farm
   Bytes answer;
   MPI_Request sending = MPI_REQUEST_NULL;
   const double for_rank_0_to_judge = std::numeric_limits<double>::infinity();
   std::optional<LocalFarm> own(std::in_place, work, Timeouts{for_rank_0_to_judge, timeouts.silence}, session.rank());
 
-  // While it evaluates nothing comes but a beat or the release; the end of the evaluation ends the wait at once.
+  // During an evaluation only beats, cancels and the release arrive. The end of the evaluation ends the wait at once.
   const auto while_busy = std::min<Seconds>(Seconds(0.02), Seconds(timeouts.silence / 20));
 
   bool released = false;
   for (PollBackoff pause(std::chrono::microseconds(5000)); !released;) {
     while (const auto status = look(0, MPI_ANY_TAG)) {
-      if (status->MPI_TAG == farewell_tag) return;  // left in place for ~Session
+      if (status->MPI_TAG == farewell_tag) return;  // ~Session receives this message
       const Bytes message = receive(*status);
       heard = silence.listened();
       if (status->MPI_TAG == release_tag) released = true;
@@ -520,7 +525,7 @@ void serve(const Session& session, const Work& work, Timeouts timeouts) try {
     if (gone || (heard ? silence.too_long_since(*heard, Timeouts::wait_for_rank_0) : Clock::now() > latest_begin)) {
       std::fprintf(stderr, "dodyn: rank %d: rank 0 %s; leaving\n", session.rank(),
                    gone ? "is gone" : "has fallen silent");
-      own.reset();  // asks the evaluation to stop, so that it can end what it has started
+      own.reset();  // asks the evaluation to stop, so that it can end its child processes
       _exit(1);
     }
     if (released) break;
@@ -537,7 +542,7 @@ void serve(const Session& session, const Work& work, Timeouts timeouts) try {
   finish_send(sending);
   send_unwatched("", 0, released_tag);
 } catch (const std::exception& error) {
-  abort_all(session.rank(), error.what());  // not on account of `work`: this rank cannot answer
+  abort_all(session.rank(), error.what());  // not an error of `work`: this rank cannot answer
 }
 
 }  // namespace dodyn::farm

@@ -62,7 +62,7 @@ Outcome guarded(const Work& work, const Task& task) {
 
 namespace {
 
-// Identity from the task, circumstances from here.
+// Completes the record: its identity from the task, host, rank and times from this process.
 void complete(Outcome& outcome, const Task& task, std::chrono::steady_clock::time_point since, int rank,
               const std::string& host) {
   outcome.part = task.part;
@@ -76,7 +76,8 @@ void complete(Outcome& outcome, const Task& task, std::chrono::steady_clock::tim
   evaluation.seed = identity.seed;
   evaluation.rank = rank;
   evaluation.host = host;
-  evaluation.reason = printable(evaluation.reason);  // one line, whatever an exception or a program said
+  evaluation.reason = printable(evaluation.reason);  // the reason is one line of printable characters, whatever the
+                                                     // exception or program wrote
   evaluation.started = time_stamp(std::chrono::system_clock::now() -
                                   std::chrono::duration_cast<std::chrono::system_clock::duration>(elapsed));
 }

@@ -1,4 +1,4 @@
-// One evaluation, wherever it runs: the local farm, the thread of rank 0 and the workers all come through here.
+// Performs one evaluation. The local farm, the thread of rank 0 and the workers all use this function.
 #pragma once
 
 #include <chrono>
@@ -8,16 +8,16 @@
 
 namespace dodyn::farm {
 
-// Calls `work`, its deadline set, and completes its record: identity (id, parent, design, seed, part) from the task;
-// rank, host, seconds and started from here. Never throws on account of `work`: its exceptions become the outcomes of
-// guarded(), and an `ok` whose cost is not finite becomes `failed`.
+// Calls `work` with its deadline and completes the record. Id, parent, design, seed and part come from the task; rank,
+// host, seconds and started from this process. Never throws because of `work`: guarded() turns its exceptions into
+// outcomes. An `ok` outcome whose cost is not finite becomes `failed`.
 Outcome perform(const Work& work, Task task, int rank);
 
-// Calls `work`. An exception becomes an outcome: MachineTrouble and errors of the operating system the machine's trouble
-// (record/machine.hpp), any other one status `failed`, its message the reason.
+// Calls `work` and turns an exception into an outcome. MachineTrouble and errors of the operating system become trouble
+// of the machine (record/machine.hpp). Any other exception becomes status `failed` with its message as the reason.
 Outcome guarded(const Work& work, const Task& task);
 
-// The outcomes of a task that started at `since` and did not answer.
+// Return the outcome of a task that started at `since` and did not answer.
 Outcome lost(const Task& task, std::chrono::steady_clock::time_point since, int rank, const std::string& host);
 Outcome overdue(const Task& task, std::chrono::steady_clock::time_point since, int rank, const std::string& host);
 

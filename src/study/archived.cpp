@@ -9,7 +9,7 @@
 namespace dodyn::study {
 namespace {
 
-// Whether a setting is about how designs are searched for, not about what one of them is.
+// Whether a setting belongs to the search, not to the evaluation of one design.
 bool of_the_search(const std::string& key) {
   return (key.starts_with("study.") && key != "study.evaluator") || key.starts_with("surrogate.") ||
          (key.starts_with("design.") && (key.ends_with(".min") || key.ends_with(".max")));
@@ -38,7 +38,7 @@ void check(const std::string& path, const archive::Contents& contents, const Set
                       contents.provenance.program_version + ")");
 }
 
-// The evaluation with this id, or the one that the study recommends.
+// Returns the evaluation with this id, or the one that the study recommends.
 const Evaluation& chosen(const std::string& path, const archive::Contents& contents, std::optional<std::int64_t> id) {
   const auto rows = archive::latest(contents);
   const Evaluation* found = nullptr;
@@ -46,7 +46,7 @@ const Evaluation& chosen(const std::string& path, const archive::Contents& conte
   if (!id) {
     const surrogate::ObservedData observed = observed_data(contents);
     const Evaluation* best = recommended_of(contents, observed);
-    if (!best) best = observed.best();  // of several objectives the least in the first
+    if (!best) best = observed.best();  // several objectives: the design with the lowest first objective
     if (best) wanted = best->id;
   }
   if (const auto row = wanted ? rows.find(*wanted) : rows.end(); row != rows.end())

@@ -1,4 +1,4 @@
-// An evaluation taken back out of an archive, for what a configuration says of it.
+// Reads one evaluation out of an archive, together with its study.
 #pragma once
 
 #include <cstdint>
@@ -15,24 +15,24 @@
 
 namespace dodyn::study {
 
-// Empty, or in which setting that says what a design costs an archive differs from these; how designs are searched for is
-// none of them.
+// Returns the first setting in which an archive's problem differs from these settings, as a message; empty if the
+// problems agree. Settings of the search do not count.
 std::string problem_mismatch(Settings settings, const evaluators::Evaluator& evaluator,
                              const archive::Contents& contents);
 
-// The evaluation with this id, or the best one, with its trajectory. How a study is run and which range its variables
-// have need not agree with the settings, all else must. Throws ConfigError, one line: no such file, an archive of other
-// settings or another model, no such evaluation, none that is ok, one without a motion.
+// Returns the evaluation with this id, or the best one, with its trajectory. The archive may differ from the settings
+// in how the study is run and in the ranges of the variables; all else must agree. Throws ConfigError, one line: no
+// such file, other settings or another model, no such evaluation, none that is ok, or one without a trajectory.
 Outcome archived(const std::string& path, const Settings& settings, const evaluators::Evaluator& evaluator,
                  std::optional<std::int64_t> id);
 
-// The study that an archive is of, as the words of a command line change it, and one of its evaluations.
+// The study of an archive, as changed by the words of a command line, and one of its evaluations.
 struct ArchivedStudy {
-  Problem problem;  // before the evaluator, which reads its files
+  Problem problem;  // must precede the evaluator, which reads the problem's files
   std::unique_ptr<evaluators::Evaluator> evaluator;
-  Evaluation evaluation;  // the one with this id, or the best
+  Evaluation evaluation;  // the evaluation with the given id, or the best one
 };
-// Throws ConfigError, one line: no archive, no such evaluation, and as read_problem() and make_evaluator() do.
+// Throws ConfigError, one line: no archive, no such evaluation, and the errors of read_problem() and make_evaluator().
 ArchivedStudy archived_study(const std::string& path, const std::vector<std::string>& words,
                              std::optional<std::int64_t> id, bool trusts);
 

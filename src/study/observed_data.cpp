@@ -46,9 +46,9 @@ const Evaluation* recommended_of(const archive::Contents& contents, const surrog
   const Evaluation* const least = observed.best();
   if (!least || !observed.noisy()) return least;
   for (std::size_t i = contents.iterations.size(); i-- > 0;) {
-    const Eigen::VectorXd& design = contents.iterations[i].recommended;  // not a number where there was no model yet
+    const Eigen::VectorXd& design = contents.iterations[i].recommended;  // NaN before there is a model
     if (design.size() != least->design.size() || !design.allFinite()) continue;
-    const Evaluation* found = nullptr;  // of repeated designs the one that is known best
+    const Evaluation* found = nullptr;  // of a repeated design: the evaluation with the smallest standard error
     for (const Evaluation& e : observed.evaluations)
       if (e.design == design && observed.feasible(e) && (!found || e.cost_stderr < found->cost_stderr)) found = &e;
     if (found) return found;

@@ -1,5 +1,6 @@
-// A study's archive as the evidence that a search would have: variables as whole numbers or labels where its
-// configuration says so, constraints, objectives, noise, and of each evaluation the last attempt that has an answer.
+// Returns an archive's evaluations in the form in which a strategy receives them. Variables are whole numbers or labels
+// if the configuration declares them so. Constraints, objectives and noise come from the configuration too. Each
+// evaluation counts with its last attempt that has an answer.
 #pragma once
 
 #include <string>
@@ -11,15 +12,15 @@
 
 namespace dodyn::study {
 
-// The value of a key; empty where there is none.
+// Returns the value of a key; empty if the key is missing.
 std::string text_in(const std::vector<std::pair<std::string, std::string>>& configuration, const std::string& key);
 
-// Throws ConfigError where the archive's configuration cannot be read.
+// Throws ConfigError if the archive's configuration cannot be read.
 surrogate::ObservedData observed_data(const archive::Contents& contents);
 
-// The evaluation that the study recommends. Of costs without noise: the feasible one that is least in the objective. Of
-// noisy ones, where the least cost seen owes part of it to luck: the one whose design the search recommended last. Null:
-// none is feasible, or there are several objectives, whose front is the result.
+// Returns the evaluation that the study recommends. Costs without noise: the feasible evaluation with the lowest
+// objective. Costs with noise: the evaluation of the design that the search recommended last, since the lowest observed
+// cost is partly luck. Null: none is feasible, or there are several objectives, and the front is the result.
 const Evaluation* recommended_of(const archive::Contents& contents, const surrogate::ObservedData& observed);
 
 }  // namespace dodyn::study

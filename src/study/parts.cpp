@@ -16,7 +16,7 @@
 namespace dodyn::study {
 namespace {
 
-// The file is a sequence of answers: this, then `size` bytes, an outcome as the farm sends it.
+// The header of one answer in the file. `size` bytes follow: an outcome as the farm sends it (farm/message.hpp).
 struct Head {
   std::uint64_t size;
   std::uint32_t checksum;
@@ -55,7 +55,7 @@ void Parts::read() {
     try {
       answer = farm::unpack_outcome(bytes);
     } catch (const std::runtime_error&) {
-      break;  // of another version of this program
+      break;  // written by another version of this program
     }
     if (answer.part >= 0 && answer.part < count_) {
       Entry& entry = entries_[answer.evaluation.id];

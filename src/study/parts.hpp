@@ -1,9 +1,5 @@
-// Evaluations that are split into parts (Evaluator::parts): which answers are there, and which are missing.
-//
-// An answer is in a file beside the archive, ARCHIVE.parts, before anyone acts on it, so that a run that is killed
-// repeats only the parts that were running. So is an attempt that was lost, which counts against its part alone: many
-// ranks that die at one moment are one attempt each at many parts. Once an evaluation is whole it is a row of the
-// archive; the file goes when no other is under way.
+// >archive; the file goes when no other is under way. =>archive; the file is deleted when no other evaluation is
+// incomplete.
 #pragma once
 
 #include <cstdint>
@@ -20,21 +16,22 @@ using evaluators::Evaluator;
 
 class Parts {
  public:
-  // `count` parts each. An answer that a kill cut short at the end of the file is dropped. Without `resume` so is the
-  // whole file: it is another study's.
+  // Each evaluation has `count` parts. An answer at the end of the file that a kill cut short is dropped. Without
+  // `resume` the whole file is dropped, because it belongs to another study.
   Parts(std::string file, int count, bool resume);
 
   int count() const { return count_; }
-  // Those of an evaluation without an answer. Answers to another question (design, seed, parent) are forgotten.
+  // Returns the parts of an evaluation without an answer. Drops answers of the same id to another question (design,
+  // seed, parent).
   std::vector<int> missing(const Evaluation& asked);
-  // Keeps an answer; of several to the same part the first. Throws std::runtime_error where it cannot be written.
-  // Returns whether the evaluation is whole.
+  // Stores an answer; of several answers to one part the first counts. Returns whether the evaluation is complete.
+  // Throws std::runtime_error if the file cannot be written.
   bool add(Outcome answer);
-  // Keeps an attempt at a part that was lost. Returns all of those at this part.
+  // Stores a lost attempt at a part. Returns all lost attempts at this part.
   std::vector<Outcome> record_lost_attempt(const Outcome& attempt);
-  // The answers to all parts of an evaluation that is whole, in order.
+  // Returns the answers to all parts of a complete evaluation, in the order of the parts.
   std::vector<Outcome> answers(std::int64_t id) const;
-  // The evaluation is in the archive, or given up.
+  // Drops an evaluation that is in the archive, or that was given up.
   void forget(std::int64_t id);
 
  private:
@@ -43,7 +40,7 @@ class Parts {
 
   struct Entry {
     std::map<int, Outcome> answers;
-    std::map<int, std::vector<Outcome>> lost;  // attempts
+    std::map<int, std::vector<Outcome>> lost;  // lost attempts by part
     const Evaluation& question() const {
       return answers.empty() ? lost.begin()->second.front().evaluation : answers.begin()->second.evaluation;
     }
@@ -53,14 +50,15 @@ class Parts {
   std::map<std::int64_t, Entry> entries_;
 };
 
-// The outcome of an evaluation from the answers to all its parts: by the evaluator's join(), whose exceptions become
-// `failed`; seconds are those of all parts together, rank and host those of the first.
+// Joins the answers to all parts into one outcome by the evaluator's join(). Exceptions of join() become status
+// `failed`. The seconds are the sum over the parts; rank and host are those of the first part.
 Outcome join(const Evaluator& evaluator, const Evaluation& asked, std::vector<Outcome> parts);
 
-// An outcome of another shape than the evaluator declares becomes `failed`; a gradient that is not finite is none.
+// Checks an outcome against the evaluator's declarations. An outcome of another shape becomes `failed`; a gradient that
+// is not finite is removed.
 Outcome validated(const Evaluator& evaluator, const Evaluation& asked, Outcome outcome);
 
-// One evaluation on a farm that has nothing else to do.
+// Evaluates one task, all its parts, on an idle farm.
 Outcome evaluate(const Evaluator& evaluator, farm::Farm& farm, Task task);
 
 }  // namespace dodyn::study

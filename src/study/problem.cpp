@@ -24,14 +24,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uintmax_t max_checksum_bytes = 64 << 20;  // of a file that is read for its checksum alone
+constexpr std::uintmax_t max_checksum_bytes = 64 << 20;  // limit for files that are read only to compute their checksum
 
 std::string content_of(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);
   return std::string(std::istreambuf_iterator<char>(file), {});
 }
 
-// Whether the file is there with this content; nothing is known of what is no regular file.
+// Whether the file exists with the content of the held one. nullopt: the file is not a regular file.
 std::optional<bool> agrees(const fs::path& path, const archive::HeldFile& held) {
   std::error_code error;
   if (!fs::is_regular_file(path, error)) return std::nullopt;
@@ -55,13 +55,14 @@ void write_file(const fs::path& path, const std::string& content) {
 
 // ---- reading an archive --------------------------------------------------------------------------------------------
 
-// Settings of the machine and the moment, and paths that a run writes to: an archive from elsewhere does not choose these.
+// Whether a setting depends on the machine or the moment, or is a path to which a run writes. An archive from elsewhere
+// does not choose these.
 bool is_local(const std::string& key) {
   return key == "study.archive" || key == "study.snapshot" || key == "command.directory";
 }
 
-// The file that a relative path in a configuration means: beside the configuration, or beside the archive. As given
-// where there is none.
+// Returns the file that a relative path means here: in the folder of the configuration, or in that of the archive.
+// Returns the path unchanged if neither has the file.
 std::string find_here(const std::string& named, const std::string& folder, const std::string& archive) {
   if (named.empty() || fs::path(named).is_absolute()) return named;
   std::error_code error;
@@ -70,8 +71,8 @@ std::string find_here(const std::string& named, const std::string& folder, const
   return named;
 }
 
-// What an archived study was asked to be: the settings that were given, and defaults that are others now. `found` has the
-// file of each path that means another one here.
+// Returns the settings with which an archived study was started: those that were given, and defaults that have changed
+// since. `found` maps each path to its file here, if that is another one.
 std::vector<std::pair<std::string, std::string>> settings_asked(const std::string& path,
                                                                 const archive::Provenance& provenance,
                                                                 const std::map<std::string, std::string>& found) {
@@ -98,7 +99,7 @@ std::vector<std::pair<std::string, std::string>> settings_asked(const std::strin
   return asked;
 }
 
-// Where the configuration's files are, and a file in place of each name that would mean another one.
+// The folder of the configuration's files, and replacements for names that would mean other files here.
 struct Place {
   std::string folder;
   std::map<std::string, std::string> found = {};
@@ -123,7 +124,7 @@ Place unpack(Problem& problem) {
     all_agree = all_agree && same == true;
   }
   const bool is_command = provenance.evaluator == "command";
-  if (is_command && folder_is_here && all_agree) return {here};  // programs may read more there than their line names
+  if (is_command && folder_is_here && all_agree) return {here};  // programs may read unnamed files there
   if (is_command && !folder_is_here && !provenance.holds_files)
     throw ConfigError(problem.archive + ": its command's folder $DODYN_STUDY, " + shown(provenance.folder) +
                       ", is not here, and archives of that time hold no files; copy it there, or start from the "
@@ -174,7 +175,7 @@ TemporaryFolder::TemporaryFolder() {
 
 TemporaryFolder::~TemporaryFolder() {
   ::close(alive_);
-  if (::getpid() != owner_) return;  // a child of a fork
+  if (::getpid() != owner_) return;  // this is a forked child
   std::error_code error;
   fs::remove_all(path_, error);
   ::waitpid(remover_, nullptr, 0);
@@ -216,7 +217,7 @@ Problem read_problem(const std::string& path, const std::vector<std::string>& wo
 
 std::unique_ptr<evaluators::Evaluator> make_evaluator(const Problem& problem, Use use) {
   auto evaluator = evaluators::make_evaluator(problem.settings);
-  if (use != Use::described) evaluator->concurrency();  // throws where this machine cannot
+  if (use != Use::described) evaluator->concurrency();  // throws if this machine cannot run the evaluator
   if (problem.archive.empty()) return evaluator;
   const auto from_command_line = [&](auto&& what) {
     return std::any_of(problem.settings.all.begin(), problem.settings.all.end(),
@@ -231,7 +232,7 @@ std::unique_ptr<evaluators::Evaluator> make_evaluator(const Problem& problem, Us
     if (file != files.end() && file->checksum == sum) continue;
     if (from_command_line([&](const Setting& setting) {
           return setting.key.name == "command.run" || setting.key.name == "command.serve" ||
-                 setting.key.name == "study.scenarios" ||  // some of them alone
+                 setting.key.name == "study.scenarios" ||  // a selection of the scenarios
                  (file != files.end() && setting.value == file->name);
         }))
       continue;
@@ -249,14 +250,14 @@ void add_files(const Settings& settings, const evaluators::Evaluator& evaluator,
   for (const char* key : {"surrogate.initial-designs", "surrogate.prior-evaluations"})
     if (settings.given(key) && std::count(settings.idle.begin(), settings.idle.end(), key) == 0)
       files.push_back({"", "", settings.text(key), "", settings.path(key)});
-  // A path on the command line means a file of the working directory; the configuration of an archive has it in full.
+  // A path on the command line is relative to the working directory. The configuration in an archive has the full path.
   for (auto& file : files)
     for (const Setting& setting : settings.all)
       if (setting.key.type == Type::path && setting.source == "command line" && setting.value == file.name &&
           fs::exists(file.name))
         file.name = fs::absolute(file.name).string();
 
-  // The folder that has all files with a relative name below it is some levels above the configuration's.
+  // The files with relative names lie below a common folder, some levels above the configuration's folder.
   const fs::path configuration =
       settings.folder.empty() ? fs::current_path() : fs::absolute(settings.folder).lexically_normal();
   std::ptrdiff_t levels = 0;
@@ -265,7 +266,7 @@ void add_files(const Settings& settings, const evaluators::Evaluator& evaluator,
     levels = std::max<std::ptrdiff_t>(levels, std::count(name.begin(), name.end(), ".."));
   }
   fs::path top = configuration, folder;
-  if (!top.has_filename()) top = top.parent_path();  // of "configs/"
+  if (!top.has_filename()) top = top.parent_path();  // "configs/" ends with an empty name
   for (; levels > 0; --levels, top = top.parent_path()) folder = top.filename() / folder;
   provenance.folder_of_files = folder.lexically_normal().string();
   if (provenance.folder_of_files.ends_with('/')) provenance.folder_of_files.pop_back();
@@ -277,7 +278,7 @@ void add_files(const Settings& settings, const evaluators::Evaluator& evaluator,
     const bool of_machine = is_absolute && file.key.starts_with("command.");
     if (std::any_of(provenance.files.begin(), provenance.files.end(),
                     [&](const archive::HeldFile& held) { return held.name == file.name; }))
-      continue;  // of several scenarios
+      continue;  // several scenarios name the same file
     archive::HeldFile held{file.name, "", file.checksum};
     if (is_shipped_model(held))
       held.path = "shipped/" + file.name;
@@ -289,10 +290,10 @@ void add_files(const Settings& settings, const evaluators::Evaluator& evaluator,
     if (!archive::is_held_path(held.path)) held.path.clear();
     if (std::any_of(provenance.files.begin(), provenance.files.end(),
                     [&](const archive::HeldFile& other) { return !held.path.empty() && other.path == held.path; }))
-      continue;  // the same file by another name
+      continue;  // another name of the same file
     std::error_code error;
     held.size = file.path.empty() ? file.content.size() : static_cast<std::size_t>(fs::file_size(file.path, error));
-    if (error) continue;  // who reads it complains
+    if (error) continue;  // the reader of the file reports the error
     held.is_held = !held.path.empty() && total + held.size <= archive::max_held_bytes &&
                    provenance.files.size() < archive::max_held_files;
     if (held.is_held) {

@@ -1,4 +1,4 @@
-// The study that a configuration describes, or that an archive holds together with the files that it names.
+// Reads the problem of a study from a configuration, or from an archive and the files that the archive holds.
 #pragma once
 
 #include <filesystem>
@@ -13,7 +13,8 @@
 
 namespace dodyn::study {
 
-// A new folder. It goes with this object, and also when the process is killed: a process of its own waits for its end.
+// Creates a new temporary folder. The destructor removes it. If the process is killed, a separate process that waits
+// for its end removes the folder.
 class TemporaryFolder {
  public:
   TemporaryFolder();  // throws std::runtime_error
@@ -24,40 +25,42 @@ class TemporaryFolder {
 
  private:
   std::filesystem::path path_;
-  int alive_ = -1;  // the remover reads from the other end of this pipe until all that have it open have ended
+  int alive_ = -1;  // write end of a pipe; the remover waits at the other end until all processes that hold it have
+                    // ended
   int owner_ = 0, remover_ = 0;
 };
 
 struct Problem {
   Settings settings;
-  std::vector<std::string> notes = {};                         // a line each, for the user
-  std::string archive = {};                                    // empty: of a configuration
-  archive::Provenance provenance = {};                         // of the archive
-  std::shared_ptr<const TemporaryFolder> unpacked_files = {};  // is to live as long as the evaluator
+  std::vector<std::string> notes = {};                         // notes for the user, one line each
+  std::string archive = {};                                    // path of the archive; empty: the problem comes from a
+                                                               // configuration
+  archive::Provenance provenance = {};                         // of the archive, if there is one
+  std::shared_ptr<const TemporaryFolder> unpacked_files = {};  // must live as long as the evaluator
 };
 
-// What is done with an archive's study.
+// The purpose for which an archive's study is read.
 enum class Use {
   described,  // nothing is evaluated
-  evaluated,  // designs are evaluated, in working directories of their own
-  continued,  // its rows are added to the archive
+  evaluated,  // designs are evaluated in separate working directories
+  continued,  // rows are added to the archive
 };
 
-// Reads a configuration or an archive, then the words of a command line, which win. The files that an archive holds are written
-// to a temporary folder and used. Throws ConfigError: no archive; a program that an archive brings along, without `trusts`.
+// Reads a configuration or an archive, and applies the words of a command line. Writes the files that the archive holds
+// to a temporary folder. Throws ConfigError: no archive; or the archive contains a program and `trusts` is false.
 Problem read_problem(const std::string& path, const std::vector<std::string>& words, Use use, bool trusts);
 
-// The evaluator of a problem. Throws ConfigError if a file that the archive does not hold is missing here or is another
-// version, and if this machine cannot do what is to be done.
+// Makes the evaluator of a problem. Throws ConfigError if a file that the archive does not hold is missing or has
+// changed, and if this machine cannot run the evaluator.
 std::unique_ptr<evaluators::Evaluator> make_evaluator(const Problem& problem, Use use = Use::evaluated);
 
-// The files that the settings name, with their contents up to the archive's limit, into `provenance`.
+// Adds the files that the settings name to `provenance`, with their contents up to the archive's limit.
 void add_files(const Settings& settings, const evaluators::Evaluator& evaluator, archive::Provenance& provenance);
 
-// Writes the held files below a folder that must not exist yet. Returns their paths. Throws ConfigError.
+// Writes the held files to a new folder. Returns their paths. Throws ConfigError if the folder exists.
 std::vector<std::string> extract_files(const archive::Provenance& provenance, const std::string& folder);
 
-// Whether it is an HDF5 file, rather than a text.
+// Whether the file is HDF5, not text.
 bool is_archive(const std::string& path);
 
 }  // namespace dodyn::study

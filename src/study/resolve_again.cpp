@@ -1,4 +1,4 @@
-// Designs that their neighbours say could be cheaper are solved again.
+// Solves designs again whose neighbours show that they could cost less.
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -8,16 +8,17 @@
 namespace dodyn::study {
 namespace {
 
-// The largest distance of two neighbours (ranges scaled to one, root mean square over the variables), and the relative excess
-// of a cost over a neighbour's prediction from which the design is solved again.
+// near: the largest distance of two neighbours (ranges scaled to one, root mean square over the variables). doubtful:
+// the relative excess of a cost over a neighbour's prediction from which the design is solved again.
 constexpr double near = 0.15, doubtful = 1e-3;
 
-// The number of neighbours whose motions are tried, those of the largest excess first: local optima may differ by neighbour.
+// Number of neighbours whose motions are tried, in descending order of the excess. Local optima may differ by
+// neighbour.
 constexpr std::size_t heard = 2;
 
 }  // namespace
 
-// The latest row of each evaluation that the strategy has received or is about to receive.
+// Returns the latest row of each evaluation that the strategy has received or is about to receive.
 std::map<std::int64_t, const Evaluation*> Study::latest() const {
   std::map<std::int64_t, const Evaluation*> rows;
   for (const auto& [id, row] : evaluations_)
@@ -27,8 +28,9 @@ std::map<std::int64_t, const Evaluation*> Study::latest() const {
   return rows;
 }
 
-// The relative excess of a design's cost over the prediction from a neighbour's cost and both slopes (trapezoidal rule). Positive
-// on a worse branch of local optima than the neighbour's, infinite where the design has no cost.
+// Returns the relative excess of a design's cost over the prediction from a neighbour's cost and both slopes
+// (trapezoidal rule). It is positive if the neighbour is on a better branch of local optima, and infinite if the design
+// has no cost.
 double Study::excess(const Evaluation& of, const Evaluation& by) const {
   double square = 0;
   for (Eigen::Index k = 0; k < of.design.size(); ++k) {
@@ -42,9 +44,9 @@ double Study::excess(const Evaluation& of, const Evaluation& by) const {
   return (of.cost - expected) / std::abs(by.cost);
 }
 
-// Evaluates each such design once more, from the motion of the neighbour of the largest excess, until no further try improves
-// one. A better result becomes a second row of its id, which the strategy receives after the first; others leave no trace.
-// Batches that the archive holds whole were treated when they were new.
+// Evaluates such designs again from the motion of the neighbour with the largest excess, until no further attempt
+// improves one. A better result becomes a second row of the id, which the strategy receives after the first. Other
+// results are dropped. Batches that the archive holds completely were treated when they were new.
 bool Study::resolve_again() {
   if (!evaluator_.uses_warm_start() || asynchronous_ || iterations_ < archived_iterations_) return true;
   read_trajectories();
@@ -55,19 +57,20 @@ bool Study::resolve_again() {
     const auto rows = latest();
     std::set<std::int64_t> parents, later;
     for (const auto& [id, row] : rows) {
-      // By how much a neighbour says that the cost is too high; 0 where it says nothing.
+      // Returns the excess of the cost over the neighbour's prediction; 0 if the neighbour predicts none.
       const auto doubt = [&, id = id, row = row](std::int64_t other, const Evaluation& neighbour) {
         const auto motion = trajectories_.find(other);
         if (other == id || !neighbour.ok() || motion == trajectories_.end() || motion->second.empty()) return 0.0;
         return excess(*row, neighbour);
       };
-      // Where nothing changed about it, its neighbours were asked before.
+      // Skips a design if neither it nor a neighbour has changed since the last comparison.
       const bool is_news = changed.contains(id) || std::ranges::any_of(changed, [&](std::int64_t other) {
                              const auto at = rows.find(other);
                              return at != rows.end() && doubt(other, *at->second) > doubtful;
                            });
       if (!is_news) continue;
-      std::vector<std::pair<double, std::int64_t>> against;  // by whom, the most first
+      std::vector<std::pair<double, std::int64_t>> against;  // excess and id of the neighbours, in descending order of
+                                                             // the excess
       for (const auto& [other, neighbour] : rows)
         if (const double by = doubt(other, *neighbour); by > doubtful) against.emplace_back(-by, other);
       std::sort(against.begin(), against.end());
@@ -78,7 +81,7 @@ bool Study::resolve_again() {
           parent = other;
       if (parent < 0) continue;
       if (resolved_again_.contains(parent) ||
-          parents.contains(id)) {  // a replay must see which motion a row started from
+          parents.contains(id)) {  // a replay must reproduce from which motion a row started
         later.insert(id);
         continue;
       }
@@ -115,7 +118,7 @@ bool Study::resolve_again() {
   return true;
 }
 
-// Whether another try at a design was worth it.
+// Whether another attempt at a design has improved its result.
 bool Study::better_than_before(const Evaluation& row) const {
   const Evaluation& before = resolved_again_.at(row.id);
   return row.ok() && (!before.ok() || row.cost < before.cost - 1e-6 * std::abs(before.cost));

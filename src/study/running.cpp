@@ -13,7 +13,7 @@ namespace dodyn::study {
 namespace {
 
 std::atomic<bool> there = false, asked_to_end = false;
-char its_path[PATH_MAX];  // once it is there
+char its_path[PATH_MAX];  // path of the file, once there is one
 
 class Note {
  public:
@@ -24,7 +24,7 @@ class Note {
   Note(const Note&) = delete;
   Note& operator=(const Note&) = delete;
 
-  // Where it cannot be written the evaluation goes without.
+  // If the file cannot be written, the evaluation runs without a marker.
   void write(const InProgressMarker& running) {
     if (asked_to_end || file_.size() >= sizeof its_path) return;
     if (descriptor_ < 0) {

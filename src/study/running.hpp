@@ -1,6 +1,6 @@
-// Which evaluation, and which part of it, this process, rank 0, has under way: in a file beside the archive, ARCHIVE.running. Where the
-// evaluation kills its process, and the study with it, the next start finds there which one it was, and counts a lost
-// attempt; or a design that kills its rank would be tried forever.
+// Records which evaluation, and which part, rank 0 is evaluating, in the file ARCHIVE.running. If the evaluation kills
+// its process, it ends the study too. The next run finds the id in the file and counts a lost attempt. Otherwise a
+// design that kills its rank would be tried forever.
 #pragma once
 
 #include <cstdint>
@@ -15,14 +15,14 @@ struct InProgressMarker {
   std::int64_t id = -1, part = 0;
 };
 
-// The same work, with its evaluation's id and part in the file meanwhile. For one thread.
+// Returns work that keeps the id and the part of its evaluation in the file while it runs. For one thread.
 Work with_marker(Work work, std::string file);
 
-// Removes the file, and notes no more: the process was asked to end, so what comes is not the evaluation's fault. Safe
-// in a signal handler.
+// Removes the file and writes no more. Called when the process was asked to end: what follows is not the evaluation's
+// fault. Safe in a signal handler.
 void forget_running();
 
-// What a process left in the file when it was killed, if anything. Removes the file.
+// Returns the marker that a killed process left in the file, if any. Removes the file.
 std::optional<InProgressMarker> take_marker(const std::string& file);
 
 }  // namespace dodyn::study

@@ -26,28 +26,28 @@ double now() { return std::chrono::duration<double>(std::chrono::steady_clock::n
 
 bool same(const Eigen::VectorXd& a, const Eigen::VectorXd& b) { return a.size() == b.size() && a == b; }
 
-// s between the end of an evaluation's process and the word that this run is to end, where one hand did both.
+// Time between the end of an evaluation's process and the signal that this run must end, if one cause ended both, s.
 constexpr double time_for_a_signal = 2, time_for_another = 0.5;
 
-// Designs of a synchronous batch, whatever the number of ranks.
+// Number of designs in a synchronous batch; independent of the number of ranks.
 constexpr int synchronous_batch = 8;
 
-// The name of width() among the numbers of an iteration.
+// The name under which an iteration stores width().
 constexpr const char* width_name = "designs_in_flight";
 
-// How the reason begins of a study that its limit ended.
+// The beginning of the reason of a study that its limit ended.
 const std::string at_limit = "reached study.max-evaluations = ";
 
-// Rows that are read between two questions whether the run must end.
+// Rows to read between two checks whether the run must end.
 constexpr std::size_t rows_between_looks = 1024;
 
-// Rows of one append at most.
+// Maximum number of rows of one append.
 constexpr std::size_t max_rows_at_once = 4096;
 
-// An evaluation without a usable answer; that a design is infeasible is one.
+// Whether an evaluation failed. An infeasible design has not failed: infeasible is a usable answer.
 bool failure(Status status) { return status != Status::ok && status != Status::infeasible; }
 
-// A trajectory as a study remembers it: many are, and matrices of their own would take twice the room.
+// Flattens a trajectory to one vector. A study remembers many, and separate matrices would take twice the memory.
 std::vector<double> in_a_row(const Trajectory& trajectory) {
   std::vector<double> numbers;
   Eigen::Index size = 0;
@@ -58,7 +58,7 @@ std::vector<double> in_a_row(const Trajectory& trajectory) {
   return numbers;
 }
 
-// What a row and its trajectory are made of, as one text: two layouts with the same text can share a file.
+// Describes the columns of a row and its trajectory as one text. Two layouts with equal texts can share a file.
 std::string shape(const archive::Layout& layout) {
   std::string text;
   for (const auto& metric : layout.metrics) text += metric.name + "[" + metric.unit + "] ";
@@ -80,7 +80,7 @@ std::string where(const archive::Provenance& provenance) {
   return text;
 }
 
-// The numbers that an iteration may hold: the strategy's, and in the asynchronous mode how many designs were allowed to run.
+// Returns the names of the numbers that an iteration stores: the strategy's, and width() in the asynchronous mode.
 std::vector<std::string> numbers_of(const surrogate::Strategy& strategy, bool asynchronous) {
   std::vector<std::string> names = strategy.numbers();
   if (asynchronous) names.emplace_back(width_name);
@@ -102,7 +102,7 @@ Summary Study::run() {
   return summary(was_finished);
 }
 
-// A look at a study that has finished is no event of it.
+// Writes no event if the study had finished before this run.
 void Study::close(bool was_finished) {
   if (was_finished) {
     events_.clear();
@@ -165,16 +165,16 @@ Summary Study::rerun(const std::set<std::int64_t>& ids) {
     asked.parent = trajectories_.contains(row.parent) ? row.parent : -1;
     new_.push_back(id);
   }
-  if (before.empty()) {  // the archive stays as it was
+  if (before.empty()) {  // leaves the archive unchanged
     stop(End::finished, archived_reason_);
     close(true);
     return summary(true);
   }
   for (const auto id : new_) evaluations_.erase(id);
   stop(End::finished, "evaluated " + std::to_string(before.size()) + " again; dodyn run continues from there");
-  do arrivals_.clear();  // no strategy receives them
+  do arrivals_.clear();  // no strategy receives these outcomes
   while (evaluate() && (farm_.outstanding() > 0 || !whole_.empty() || !deferred_losses_.empty()));
-  evaluations_.merge(before);  // those that an interruption left without another answer
+  evaluations_.merge(before);  // adds ids that an interruption left without a new answer
   close(false);
   return summary(false);
 }
@@ -199,20 +199,21 @@ bool Study::wanted() {
   return true;
 }
 
-// Returns how many designs may run at the same time. In the asynchronous mode a replay repeats what the archive records, so that
-// the strategy is asked as it was then; where the record ends, at least what the rows show to have been asked for.
+// Returns how many designs may run at the same time. In the asynchronous mode a replay returns the recorded numbers, so
+// that the strategy is asked as in the original run. After the end of the record it returns at least the number that
+// the rows show.
 int Study::width() const {
   if (!asynchronous_) return batch_ > 0 ? batch_ : synchronous_batch;
   if (iterations_ < archived_widths_.size()) return archived_widths_[iterations_];
   const int tasks = parts_.count(), evaluators = std::max(farm_.evaluators(), 1);
-  // One more where a design is several tasks: the last of them leave evaluators without work.
+  // one design more if a design consists of several tasks: the last tasks of a design leave evaluators idle
   const int busy = (evaluators + tasks - 1) / tasks + (tasks > 1 ? 1 : 0);
   const auto shown = static_cast<int>(std::max<std::int64_t>(archived_ids_ - asked_, 0));
   return std::max(batch_ > 0 ? batch_ : busy, static_cast<int>(pending_.size()) + shown);
 }
 
-// Asks for as many designs as may run. A strategy may give fewer at a time than there is room for: in the asynchronous mode it is
-// asked again, until it has none before it receives more.
+// Asks for as many designs as may run. A strategy may return fewer. In the asynchronous mode it is then asked again,
+// until it returns none before it receives another result.
 bool Study::ask() {
   for (width_ = width(); static_cast<int>(pending_.size()) < width_;) {
     const std::vector<Eigen::VectorXd> designs = strategy_.ask(width_ - static_cast<int>(pending_.size()));
@@ -222,7 +223,7 @@ bool Study::ask() {
   return !pending_.empty() || stop(End::finished, "the strategy asked for no design");
 }
 
-// Gives a design the next id, and puts it into new_ if the archive does not hold its evaluation.
+// Assigns the next id to a design, and adds it to new_ if the archive does not hold its evaluation.
 void Study::add_design(const Eigen::VectorXd& design) {
   const std::int64_t id = asked_++;
   Evaluation& asked = pending_[id];
@@ -247,14 +248,14 @@ void Study::add_design(const Eigen::VectorXd& design) {
   }
 }
 
-// Rank 0 was killed while it evaluated this: an attempt lost.
+// Records a lost attempt: rank 0 was killed while it evaluated this design.
 void Study::record_lost_attempt(const Evaluation& asked) {
   Task task;
   task.evaluation = asked;
   task.part = static_cast<std::int32_t>(interrupted_evaluation_->part);
   interrupted_evaluation_.reset();
   if (task.part < 0 || task.part >= parts_.count()) return;
-  parts_.missing(asked);  // forgets those of another question
+  parts_.missing(asked);  // drops answers of this id to another question
   Outcome attempt = farm::lost(task, std::chrono::steady_clock::now(), 0, farm::host_name());
   attempt.evaluation.reason = "rank 0 was killed while it evaluated this";
   std::vector<Outcome> rows;
@@ -263,7 +264,7 @@ void Study::record_lost_attempt(const Evaluation& asked) {
   for (const Outcome& row : rows) restore_row(row.evaluation);
 }
 
-// Counts a lost attempt; adds to the rows what of it goes into the archive. Returns whether another one is due.
+// Counts a lost attempt and adds the rows for the archive. Returns whether another attempt is due.
 bool Study::attempts_left(Outcome attempt, std::vector<Outcome>& rows) {
   const int before = lost_[attempt.evaluation.id];
   if (parts_.count() == 1) {
@@ -273,7 +274,7 @@ bool Study::attempts_left(Outcome attempt, std::vector<Outcome>& rows) {
   const std::string part = "part " + std::to_string(attempt.part) + ": ";
   std::vector<Outcome> lost = parts_.record_lost_attempt(attempt);
   if (static_cast<int>(lost.size()) < attempts_) return true;
-  // As many rows as stand for an evaluation that was given up.
+  // keeps as many rows as an evaluation has that was given up
   lost.erase(lost.begin(), lost.end() - std::max(1, attempts_ - before));
   for (Outcome& row : lost) {
     row.evaluation.reason = part + row.evaluation.reason;
@@ -282,7 +283,8 @@ bool Study::attempts_left(Outcome attempt, std::vector<Outcome>& rows) {
   return false;
 }
 
-// Farms out new_ and waits for what the next tell needs; each outcome is in the archive before anyone acts on it.
+// Evaluates new_ on the farm, and waits for the results that the next tell() needs. Every outcome is in the archive
+// before anything uses it.
 bool Study::evaluate() {
   for (const auto id : std::exchange(new_, {})) submit(pending_.at(id));
   double latest = 0;
@@ -297,7 +299,7 @@ bool Study::evaluate() {
     if (farm_.evaluators() == 0 && whole_.empty() && deferred_losses_.empty())
       return stop(End::resumable, "no evaluator is left: every rank is lost or hangs in an evaluation");
     collect();
-    if (now() >= next_watch_) {  // it looks at all rows, and may take a tenth of the time
+    if (now() >= next_watch_) {  // it reads all rows, and may take up to 10 % of the time
       const double began = now();
       watch_(tally());
       next_watch_ = now() + 10 * (now() - began);
@@ -308,7 +310,8 @@ bool Study::evaluate() {
   return interrupted_.empty() || stop(interrupted_ == given_up_ ? End::failing : End::resumable, interrupted_);
 }
 
-// Tells the batch in the order of the ids, or what came first; and archives what the strategy makes of it.
+// Passes results to the strategy: a batch in the order of the ids, or in the order of arrival (asynchronous). Archives
+// the strategy's decision.
 bool Study::tell() {
   std::vector<std::int64_t> next;
   if (!asynchronous_) {
@@ -361,7 +364,8 @@ void Study::submit(const Evaluation& asked, int part) {
   farm_.submit(std::move(task));
 }
 
-// Writes to the archive or reads it; waits while another program has it, until this run must end. Throws archive::Busy then.
+// Accesses the archive. While another program uses the archive, it waits until this run must end, then throws
+// archive::Busy.
 template <class Write>
 void Study::commit(Write&& write) {
   double latest = 0;
@@ -380,7 +384,7 @@ void Study::commit(Write&& write) {
   }
 }
 
-// Waits a moment for outcomes and archives those that are there, in one commit.
+// Waits briefly for outcomes and archives all that have arrived in one append.
 void Study::collect() {
   std::vector<Outcome> outcomes = std::exchange(whole_, {});
   auto wait = std::chrono::milliseconds(outcomes.empty() ? 100 : 0);
@@ -389,7 +393,8 @@ void Study::collect() {
     if (outcomes.size() >= max_rows_at_once) break;
   }
   release_deferred(outcomes);
-  std::erase_if(outcomes, [&](const Outcome& outcome) {  // another try that is no better than the first leaves no row
+  std::erase_if(outcomes, [&](const Outcome& outcome) {  // another attempt that is not better than the first leaves no
+                                                         // row
     const Evaluation& row = outcome.evaluation;
     if (!resolved_again_.contains(row.id) || better_than_before(row)) return false;
     parts_.forget(row.id);
@@ -412,12 +417,11 @@ void Study::collect() {
   }
 }
 
-// Adds to `rows` what goes into the archive on account of an answer of the farm: the outcome of a whole evaluation, a
-// lost attempt, or nothing.
+// Adds the rows that an answer of the farm requires: the outcome of a whole evaluation, a lost attempt, or none.
 void Study::gather(Outcome answer, std::vector<Outcome>& rows) {
   const Status status = answer.evaluation.status;
   const std::int64_t id = answer.evaluation.id;
-  const auto given_up = [&] {  // for another part, a while ago or just now
+  const auto given_up = [&] {  // another part was given up before
     return evaluations_.contains(id) ||
            std::any_of(rows.begin(), rows.end(), [&](const Outcome& row) { return row.evaluation.id == id; });
   };
@@ -442,7 +446,7 @@ void Study::gather(Outcome answer, std::vector<Outcome>& rows) {
   }
 }
 
-// An attempt that the machine ended is repeated, or ends the run.
+// Handles an attempt that the machine ended: it is repeated, or the run ends.
 void Study::add_trouble(Outcome attempt, std::vector<Outcome>& rows) {
   const std::int64_t id = attempt.evaluation.id;
   const std::int32_t part = attempt.part;
@@ -450,7 +454,7 @@ void Study::add_trouble(Outcome attempt, std::vector<Outcome>& rows) {
   const int tries = ++troubles_[id];
   troubled_.insert(attempt.evaluation.rank);
   log_event("machine trouble", "evaluation " + std::to_string(id) + " on " + attempt.evaluation.host + ": " + trouble_);
-  most_evaluators_ = std::max(most_evaluators_, farm_.evaluators());  // those of a retired host do not count any more
+  most_evaluators_ = std::max(most_evaluators_, farm_.evaluators());  // evaluators of a retired host no longer count
   const bool nothing_starts = !answered_ && static_cast<int>(troubled_.size()) >= most_evaluators_;
   if (given_up_.empty() && (nothing_starts || tries >= attempts_)) {
     given_up_ = "evaluation " + std::to_string(id) + " failed: " + trouble_;
@@ -460,20 +464,20 @@ void Study::add_trouble(Outcome attempt, std::vector<Outcome>& rows) {
   if (parts_.count() > 1 && given_up_.empty()) submit(pending_.at(id), part);
 }
 
-// Attempts that were killed, and no signal to the run followed in time.
+// Releases killed attempts for which no signal to this run followed in time.
 void Study::release_deferred(std::vector<Outcome>& rows) {
   if (deferred_losses_.empty()) return;
-  if (farm_.outstanding() == 0) std::this_thread::sleep_for(std::chrono::milliseconds(20));  // `next` did not wait
+  if (farm_.outstanding() == 0) std::this_thread::sleep_for(std::chrono::milliseconds(20));  // `next` returned at once
   for (; !deferred_losses_.empty() && deferred_losses_.front().until <= now(); deferred_losses_.pop_front())
     gather(std::move(deferred_losses_.front().attempt), rows);
 }
 
-// Takes in a row of the archive. Returns false where it is that of an attempt to be repeated.
+// Restores a row of the archive. Returns false if the row is an attempt that must be repeated.
 bool Study::restore_row(Evaluation row) {
   archived_ids_ = std::max(archived_ids_, row.id + 1);
   if (is_machine_trouble(row)) return false;
   if (row.status == Status::lost && ++lost_[row.id] < attempts_) return false;
-  for (std::string* text : {&row.host, &row.started}) std::exchange(*text, {});  // only the archive needs them
+  for (std::string* text : {&row.host, &row.started}) std::exchange(*text, {});  // only the archive needs these texts
   if (evaluations_.contains(row.id)) {
     reevaluations_.push_back({evaluations_.size(), std::move(row)});
   } else {
@@ -518,7 +522,7 @@ Settings identity_of(Settings settings, const Evaluator& evaluator) {
   for (const auto& file : evaluator.input_files()) {
     const std::string& value = file.checksum;
     settings.all.push_back({{.name = file.key, .type = Type::text}, value, "default"});
-    // A file that a command names may have come since: an archive without it agrees.
+    // Files that the command names may have appeared later: an archive without them agrees.
     if (settings.evaluator == "command") settings.all.back().key.default_value = value;
   }
   return settings;
@@ -530,7 +534,8 @@ std::string study_mismatch(const Settings& settings, const Evaluator& evaluator,
 
 namespace {
 
-// The settings that are used. A file named on the command line gets its folder: no archive knows the working directory.
+// Returns the settings in use. A file named on the command line gets its full path, because the archive does not know
+// the working directory.
 std::vector<std::pair<std::string, std::string>> archived_configuration(Settings settings, const Evaluator& evaluator) {
   settings = identity_of(std::move(settings), evaluator);
   for (Setting& setting : settings.all)
@@ -557,7 +562,7 @@ archive::Archive Study::open(archive::Provenance provenance) {
     archive::Contents contents = archive::read(path, [&] { look_while_reading(); });
     const std::string remedy = "; remove it or choose another study.archive";
     const std::string difference = study_mismatch(settings_, evaluator_, contents);
-    // What differs is how designs are searched for, not what they cost: another archive can begin with what this one has found.
+    // If only the search differs and not the costs, another archive can be initialised from this one.
     const bool same_costs = difference.find(settings_.evaluator + ".") == std::string::npos &&
                             (difference.starts_with("design.") || difference.starts_with("surrogate.") ||
                              difference.starts_with("study.batch:"));
@@ -595,7 +600,8 @@ void Study::look_while_reading() const {
     throw Interrupted(settings_.text("study.archive") + ": " + reason + " while it was read");
 }
 
-// Before the first evaluation that may start from another's motion: a study with nothing left to do reads none.
+// Reads the trajectories before the first evaluation that may start from another motion. A study that is complete reads
+// none.
 void Study::read_trajectories() {
   const std::vector<std::int64_t> ids = std::exchange(unread_trajectories_, {});
   if (ids.empty()) return;
@@ -613,8 +619,8 @@ void Study::read_trajectories() {
   for (const auto& [id, trajectory] : trajectories_) add_start(id);
 }
 
-// The nearest evaluation with a trajectory, ranges scaled to one; the lowest id of equals, -1 for none. Only evaluations
-// that the strategy has received count: which others are there depends on the moment.
+// Returns the nearest evaluation with a trajectory (ranges scaled to one). Of equal distances the lowest id; -1: none.
+// Only evaluations that the strategy has received count: the presence of others depends on timing.
 std::int64_t Study::nearest(const Eigen::VectorXd& design) const {
   std::int64_t parent = -1;
   double least = 0;
@@ -622,7 +628,7 @@ std::int64_t Study::nearest(const Eigen::VectorXd& design) const {
     const Variable& variable = layout_.variables[static_cast<std::size_t>(i)];
     return std::pow((other - design(i)) / (variable.upper - variable.lower), 2);
   };
-  // Outwards from the design along the first variable, until that variable alone is further away than the nearest one.
+  // Searches outwards along the first variable, until its distance alone exceeds that of the nearest design found.
   const auto closer = [&](const std::pair<double, std::int64_t>& start) {
     const auto& [first, id] = start;
     double squared = squared_in(0, first);
@@ -654,7 +660,7 @@ Trajectory Study::trajectory_of(std::int64_t id) const {
   return trajectory;
 }
 
-// Lets other designs start from this one's motion, once the strategy has received it with a trajectory.
+// Makes this evaluation's motion available to other designs, once the strategy has received it with a trajectory.
 void Study::add_start(std::int64_t id) {
   const auto trajectory = trajectories_.find(id);
   if (trajectory != trajectories_.end() && !trajectory->second.empty() && is_observed(id))
@@ -675,8 +681,8 @@ Progress Study::tally() const {
 
 namespace {
 
-// What another study's archive knows of these costs. Evaluations outside the ranges are left out, and those that say
-// nothing of the design: lost or timed out.
+// Returns the evaluations of another study's archive that are valid samples of these costs. Evaluations outside the
+// ranges, and those that were lost or timed out, are left out.
 std::vector<Evaluation> archived_samples(const std::string& path, const Settings& settings,
                                          const std::vector<std::string>& metrics) {
   archive::Contents contents;
@@ -689,7 +695,7 @@ std::vector<Evaluation> archived_samples(const std::string& path, const Settings
     throw ConfigError(path + ": of a " + contents.provenance.evaluator + " study, this is one of " +
                       settings.evaluator);
   const auto& theirs = contents.layout.variables;
-  // Of each name where it stands in the archive.
+  // Returns the position of each name in the archive.
   const auto places = [&](const auto& wanted, const auto& there) {
     std::vector<Eigen::Index> at;
     for (const auto& name : wanted) {
@@ -723,7 +729,7 @@ std::vector<Evaluation> archived_samples(const std::string& path, const Settings
   return samples;
 }
 
-// What each variable may be, and which designs can be at all; a key that cannot be read is said.
+// Sets the type and the domain of each variable, and the conditions on designs. Errors name the key.
 void resolve_variables(const surrogate::Named& named, const Settings& settings, const Evaluator& evaluator,
                        surrogate::EgoOptions& ego) {
   const auto text_of = [&](const std::string& name) { return text_in(settings.configuration(), "design." + name); };
@@ -754,12 +760,12 @@ void resolve_variables(const surrogate::Named& named, const Settings& settings, 
     };
 }
 
-// What a study tells its strategy by the names of variables and metrics, or in files.
+// Resolves the settings of a strategy that use names of variables and metrics, or files.
 void resolve(const surrogate::Named& named, const Settings& settings, const Evaluator& evaluator,
              surrogate::EgoOptions& ego) {
   const auto& variables = settings.variables;
   if (!named.designs.empty()) ego.given = surrogate::read_designs(named.designs, variables);
-  // What a setting lists, its key said where it cannot be read.
+  // Parses a setting; an error names its key.
   const auto read = [&](const std::string& key, auto&& parse) {
     try {
       return parse(settings.text(key));
@@ -778,7 +784,7 @@ void resolve(const surrogate::Named& named, const Settings& settings, const Eval
       read("surrogate.constraints", [&](const std::string& list) { return constraints_of(list, quantities); });
   ego.objectives = read("surrogate.objectives", [&](const std::string& list) {
     std::vector<int> all = surrogate::parse_names(list, metrics, true);
-    if (all == std::vector{-1}) all.clear();  // the cost alone, as without the key
+    if (all == std::vector{-1}) all.clear();  // -1 means the cost alone, as without the key
     if (all.size() == 1 || all.size() > 3)
       throw std::invalid_argument("expected cost, or two or three of cost and the metrics");
     return all;
@@ -795,7 +801,7 @@ std::unique_ptr<surrogate::Strategy> make_strategy(const Settings& settings, con
   if (settings.variables.empty())
     throw ConfigError(
         "no design variable is free; give design.NAME.min and design.NAME.max, or evaluate it: dodyn solve CONFIG");
-  // What says which problem is to be solved cannot go unused.
+  // Keys that define the problem must not remain unused.
   for (const char* key : {"surrogate.initial-designs", "surrogate.prior-evaluations", "surrogate.constraints",
                           "surrogate.objectives", "surrogate.integers", "surrogate.categories", "surrogate.log-scale",
                           "surrogate.conditional", "surrogate.design-constraints"})
@@ -817,7 +823,7 @@ std::unique_ptr<surrogate::Strategy> make_strategy(const Settings& settings, con
       choice.ego.gradient = evaluator.has_gradients() &&
                             surrogate::DesignSpace(settings.variables, choice.ego.domains, "auto").all_real();
     return surrogate::make_strategy(choice, settings.variables);
-  } catch (const std::invalid_argument& error) {  // what a key alone cannot tell
+  } catch (const std::invalid_argument& error) {  // errors that only the combination of keys reveals
     throw ConfigError(error.what());
   }
 }

@@ -53,39 +53,40 @@ namespace dodyn::study {
 
 using evaluators::Evaluator;
 
-// Where a run stands, for the progress line.
+// State of a run, for the progress line.
 struct Progress {
-  const std::map<std::int64_t, Evaluation>& evaluations;  // by id: all that are in the archive
-  const Evaluation* best;                                 // or null
+  const std::map<std::int64_t, Evaluation>& evaluations;  // by id: all evaluations in the archive
+  const Evaluation* best;                                 // null: none
   int running;
   int limit;            // study.max-evaluations
-  double seconds;       // since run() began
-  double seconds_left;  // at most, if it goes on to the limit; not a number while it is unknown
+  double seconds;       // since the start of run()
+  double seconds_left;  // upper bound, if the study runs until the limit; NaN: unknown
 };
 
 enum class End {
-  finished,   // the strategy or a limit of the study says so
-  resumable,  // by a signal, the clock, or for want of evaluators: the same command continues
-  failing,    // too many evaluations failed, it ended without one that is ok, or the machine gave trouble
+  finished,   // the strategy or a limit of the study ended it
+  resumable,  // ended by a signal, the time limit, or lack of evaluators: the same command continues
+  failing,    // too many evaluations failed, none was ok, or the machine gave trouble
 };
 
 struct Summary {
   End end = End::finished;
   std::string reason;               // why the study ended
-  bool was_finished = false;        // the archive held all of it already, with this very reason
-  bool is_undecided = false;        // as dodyn::study::is_undecided() has it
+  bool was_finished = false;        // the archive was already complete, with this reason
+  bool is_undecided = false;        // result of dodyn::study::is_undecided()
   bool reached_limit = false;       // study.max-evaluations ended it
-  int evaluated = 0, restored = 0;  // evaluations of this run, and of earlier ones
-  int second = 0;                   // of this run's, those of designs that had one: started from a neighbour's motion
-  std::map<Status, std::vector<std::int64_t>> unanswered;  // ids that another try may have an answer to
-  std::string commonest;                                   // reason of these; empty: there are none
-  int commonest_count = 0;                                 // how many have it
+  int evaluated = 0, restored = 0;  // evaluations of this run, and of earlier runs
+  int second = 0;                   // evaluations of this run that solved a design again from a neighbour's motion
+  std::map<Status, std::vector<std::int64_t>> unanswered;  // by status: ids for which another attempt may give an
+                                                           // answer
+  std::string commonest;                                   // the most frequent reason of these; empty: none
+  int commonest_count = 0;                                 // number of evaluations with that reason
   int troubles = 0;                                        // attempts of this run that the machine ended
-  std::string trouble;                                     // of these the last
-  std::optional<Evaluation> best;                          // as best_of() has it
+  std::string trouble;                                     // message of the last of these
+  std::optional<Evaluation> best;                          // result of best_of()
 };
 
-// The run must end before its archive was read; the archive is as it was.
+// The run had to end before its archive was read; the archive is unchanged.
 struct Interrupted : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -94,24 +95,25 @@ class Study {
  public:
   using Watch = std::function<void(const Progress&)>;
 
-  // Why the run must end now, as one line; empty while it may go on. Asked several times a second.
+  // Returns why the run must end now, as one line; empty: it may continue. Called several times a second.
   using Interruption = std::function<std::string()>;
 
-  // Creates the archive, or opens the one that is there. Throws ConfigError where that is refused: another study's, a
-  // newer schema, in use, not writable. After an interruption running evaluations have study.grace-period seconds to finish;
-  // then they are given back: the next run repeats them. All references outlive the study.
+  // Creates or opens the archive. Throws ConfigError if the archive belongs to another study, has a newer schema, is in
+  // use, or is not writable. After an interruption, running evaluations have study.grace-period seconds to finish. Then
+  // they are dropped, and the next run repeats them. All references must outlive the study.
   Study(const Settings& settings, const Evaluator& evaluator, surrogate::Strategy& strategy, farm::Farm& farm,
         archive::Provenance provenance, Interruption interruption, Watch watch);
 
-  // Throws archive::Error where a row cannot be written, ConfigError where the archive does not replay.
+  // Runs the study. Throws archive::Error if a row cannot be written, ConfigError if the replay does not reproduce the
+  // archive.
   Summary run();
-  // Evaluates again, with the same id, design and seed, these evaluations, or where there are none what failed, timed
-  // out or was lost. The strategy is not asked; the next run() tells it. Throws ConfigError for an id that is not
-  // there.
+  // Repeats these evaluations with the same ids, designs and seeds. An empty set stands for all that failed, timed out
+  // or were lost. The strategy is not asked; the next run() passes the results to it. Throws ConfigError for an unknown
+  // id.
   Summary rerun(const std::set<std::int64_t>& ids);
 
  private:
-  // The steps of the loop. Each returns whether to go on; where not, reason_ says why.
+  // The steps of the loop. Each returns whether to continue; if not, reason_ states why.
   bool wanted();
   bool ask();
   void add_design(const Eigen::VectorXd& design);
@@ -140,7 +142,7 @@ class Study {
   void submit(const Evaluation& asked, int part);
   std::int64_t nearest(const Eigen::VectorXd& design) const;
   void add_start(std::int64_t id);
-  void look_while_reading() const;  // throws Interrupted where the run must end
+  void look_while_reading() const;  // throws Interrupted if the run must end
   void read_trajectories();
   bool is_observed(std::int64_t id) const {
     return static_cast<std::size_t>(id) < observed_.size() && observed_[static_cast<std::size_t>(id)];
@@ -157,89 +159,92 @@ class Study {
   farm::Farm& farm_;
   const Interruption interruption_;
   const Watch watch_;
-  const int limit_, batch_, attempts_;  // study.max-evaluations, .batch (0: automatic), .attempts
+  const int limit_, batch_, attempts_;  // study.max-evaluations, .batch (0: automatic), .max-attempts
   const bool asynchronous_;
   archive::Layout layout_;
   const std::vector<surrogate::Constraint> constraints_;
 
-  std::map<std::int64_t, Evaluation> evaluations_;            // by id: final answers, for the strategy now or later
-  std::map<std::int64_t, std::vector<double>> trajectories_;  // of those with status ok: all channels, in a row
-  std::vector<std::int64_t> unread_trajectories_;     // ids by row of the archive, -1: not ok; empty once they are read
-  std::set<std::pair<double, std::int64_t>> starts_;  // of those that nearest() may find: first variable, id
-  std::map<std::int64_t, int> lost_;                  // attempts lost
+  std::map<std::int64_t, Evaluation> evaluations_;            // by id: final results that the strategy has received or
+                                                              // will receive
+  std::map<std::int64_t, std::vector<double>> trajectories_;  // by id, status ok only: all channels in one vector
+  std::vector<std::int64_t> unread_trajectories_;     // id of each row of the archive, -1: not ok; empty after the
+                                                      // trajectories are read
+  std::set<std::pair<double, std::int64_t>> starts_;  // designs that nearest() may return: first variable, id
+  std::map<std::int64_t, int> lost_;                  // lost attempts by id
   std::deque<std::int64_t>
-      arrivals_;  // asynchronous: ids of evaluations_ that the strategy has not received, in the order they came
+      arrivals_;  // asynchronous: ids of evaluations_ that the strategy has not received, in order of arrival
   struct Reevaluation {
-    std::size_t after;  // number of evaluations that the strategy must have received before
+    std::size_t after;  // number of evaluations that the strategy must have received before this one
     Evaluation row;
   };
   std::deque<Reevaluation> reevaluations_;  // later rows of ids in evaluations_ that the strategy has not received
   std::size_t archived_iterations_ = 0;
-  std::vector<int> archived_widths_;  // asynchronous: by iteration, width() as it was; empty: not recorded
-  std::int64_t archived_ids_ = 0;     // evaluations that earlier runs asked for, as far as rows show
+  std::vector<int> archived_widths_;  // asynchronous: width() of each archived iteration; empty: not recorded
+  std::int64_t archived_ids_ = 0;     // number of evaluations that earlier runs asked for, according to the rows
   std::string archived_reason_;
-  const bool resumed_;  // the archive was there
+  const bool resumed_;  // the archive existed
   archive::Archive archive_;
   Parts parts_;
   std::optional<InProgressMarker>
-      interrupted_evaluation_;  // what rank 0 evaluated when it was killed in an earlier run
-  std::vector<Outcome> whole_;  // by the parts that an earlier run left behind
+      interrupted_evaluation_;  // evaluation that rank 0 was running when it was killed in an earlier run
+  std::vector<Outcome> whole_;  // evaluations that the parts of an earlier run complete
 
-  std::vector<Event> events_;  // not in the archive yet
+  std::vector<Event> events_;  // not yet archived
 
   struct DeferredLoss {
     Outcome attempt;
     double until;
   };
-  std::deque<DeferredLoss> deferred_losses_;  // attempts that were killed; the signal may have been for all of us
+  std::deque<DeferredLoss> deferred_losses_;  // killed attempts; the signal may have been meant for the whole job
 
   std::map<std::int64_t, Evaluation>
-      pending_;                    // proposed, not yet received by the strategy: id, parent, design and seed
-  std::vector<std::int64_t> new_;  // of those the ones to farm out
-  std::map<std::int64_t, Evaluation> resolved_again_;      // former results of designs that are solved again
-  std::set<std::pair<std::int64_t, std::int64_t>> tried_;  // design and neighbour whose motion gave no better result
-  std::vector<bool> observed_;                             // by id: the strategy has received it
+      pending_;                    // designs proposed whose results the strategy has not received: id, parent, design
+                                   // and seed
+  std::vector<std::int64_t> new_;  // ids of pending_ that must be evaluated
+  std::map<std::int64_t, Evaluation> resolved_again_;      // previous results of designs that are solved again
+  std::set<std::pair<std::int64_t, std::int64_t>> tried_;  // design and neighbour whose motion gave no improvement
+  std::vector<bool> observed_;                             // by id: whether the strategy has received the result
   std::size_t observed_count_ = 0;
   std::int64_t asked_ = 0;  // the next id
-  int width_ = 0;           // width() when the strategy was asked last
-  int failures_ = 0;        // that the strategy has received
+  int width_ = 0;           // width() at the last call of ask()
+  int failures_ = 0;        // failed evaluations that the strategy has received
   std::size_t iterations_ = 0;
   int evaluated_ = 0, restored_ = 0, second_ = 0;
   double started_ = 0, busy_seconds_ = 0, next_watch_ = 0;
   End end_ = End::finished;
   std::string reason_;
   std::string interrupted_;               // why the run must end now
-  bool answered_ = false;                 // some evaluation of this run was begun, whatever became of it
+  bool answered_ = false;                 // an evaluation of this run has started on an evaluator
   std::map<std::int64_t, int> troubles_;  // attempts of this run that the machine ended, by id
   std::set<int> troubled_;                // ranks whose machines gave trouble
-  int most_evaluators_ = 0;               // that the farm had when one did
-  std::string trouble_;                   // of the attempts the last
-  std::string given_up_;                  // why the machine's trouble ends the run
+  int most_evaluators_ = 0;               // largest number of evaluators of the farm when a machine gave trouble
+  std::string trouble_;                   // message of the last of these attempts
+  std::string given_up_;                  // why trouble of the machine ends the run
 };
 
-// Whether a study that ended for this reason, undisturbed, has left open which design is best: study.max-evaluations ended it before the
-// search's own rule, or no cost differed from another.
+// Whether a study that ended for this reason has left open which design is best. True if study.max-evaluations ended it
+// before the search's own rule, or if all costs are equal.
 bool is_undecided(const std::string& reason);
 
-// The strategy that the settings name. Throws ConfigError where it does not suit the free variables.
-// Where they leave it to the program (auto) it asks `evaluator` what there is to go by.
+// Makes the strategy that the settings name. The strategy `auto` is chosen by the properties of `evaluator`. Throws
+// ConfigError if the strategy does not suit the free variables.
 std::unique_ptr<surrogate::Strategy> make_strategy(const Settings& settings, const Evaluator& evaluator);
 
-// The evaluator as work for a farm, in a process of its own where the settings say so, its outcomes held to what it
-// declared: an outcome of another shape becomes `failed`.
+// Returns the evaluator as work for a farm, in a separate process if the settings request it. An outcome that does not
+// have the declared shape becomes `failed`.
 Work make_work(std::shared_ptr<const Evaluator> evaluator, const Settings& settings);
 
-// Settings with what the evaluator reads besides them: what makes a study this study.
+// Returns the settings that identify a study, together with the contents of the files that the evaluator reads.
 Settings identity_of(Settings settings, const Evaluator& evaluator);
 
-// Empty, or in which setting an archive is of another study than these settings with this evaluator.
+// Returns in which setting an archive's study differs from these settings with this evaluator; empty if they agree.
 std::string study_mismatch(const Settings& settings, const Evaluator& evaluator, const archive::Contents& contents);
 
-// surrogate.constraints as text, read with the evaluator's metrics. Throws std::invalid_argument.
+// Parses surrogate.constraints with the evaluator's metrics. Throws std::invalid_argument.
 std::vector<surrogate::Constraint> constraints_of(const std::string& text, const std::vector<Quantity>& metrics);
 
-// The evaluation of lowest cost among those with status ok that keep the constraints, the first of equals; null where
-// there is none.
+// Returns the evaluation of lowest cost among those with status ok that satisfy the constraints; the first of equals.
+// Null: none.
 const Evaluation* best_of(const std::map<std::int64_t, Evaluation>& evaluations,
                           const std::vector<surrogate::Constraint>& constraints);
 
