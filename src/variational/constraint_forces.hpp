@@ -1,14 +1,14 @@
-// What hybrid.cpp and impacts.cpp share: when a gap is closed, and the forces of what is held.
+// Shared by hybrid.cpp and impacts.cpp: the closed state of a gap, and the constraint forces of a mode.
 #pragma once
 
 #include "variational/hybrid.hpp"
 
 namespace dodyn::variational {
 
-inline constexpr double closed = 1e-10;       // m: gaps up to this are closed
-inline constexpr double force_noise = 1e-11;  // of the forces that act: what counts as none
+inline constexpr double closed = 1e-10;       // m: a gap of at most this is closed
+inline constexpr double force_noise = 1e-11;  // relative to the applied forces: a constraint force below this is zero
 
-// Multipliers of what is held at a state, at the level of accelerations: G a + curvature = 0, M a = bias + B^T lambda.
+// Multipliers lambda of the held rows, from accelerations: G a + curvature = 0, M a = bias + B^T lambda.
 struct ConstraintForces {
   Eigen::VectorXd lambda, acceleration, curvature;
   double scale = 0.0;

@@ -16,7 +16,7 @@ using Eigen::VectorXd;
 
 namespace {
 
-// Stages of symmetric compositions: Suzuki (1990) of order 4, Kahan and Li (1997) of order 6.
+// Returns the stage lengths of a symmetric composition: Suzuki (1990) for order 4, Kahan and Li (1997) for order 6.
 std::vector<double> composition(int order) {
   if (order == 2) return {1.0};
   if (order == 4) {
@@ -57,7 +57,7 @@ HybridIntegrator::Held HybridIntegrator::held(const Mode& mode, const VectorXd& 
   h.B.resize(n, n);
   MatrixXd basis(n, n);
   int count = 0;
-  // rows that depend on those before them hold nothing more
+  // skips a row that depends linearly on the rows before it
   const auto add = [&](int row, double target) {
     if (count == n) return false;
     VectorXd rest = rows.gradient.row(row).transpose();
@@ -111,12 +111,12 @@ bool HybridIntegrator::substep(const Mode& mode, Held& before, const VectorXd& q
     if (!correction.allFinite()) return false;
     q1 -= correction.head(n);
     r -= correction.tail(m);
-    // it converges quadratically: what is left behind a correction this small is round-off
+    // The iteration converges quadratically, so the error after a correction this small is round-off.
     converged = correction.head(n).lpNorm<Eigen::Infinity>() <= 1e-11 * (1.0 + q1.lpNorm<Eigen::Infinity>());
   }
   if (!converged) return false;
   const auto& interval = mechanics_.interval(q0, q1, h);
-  // p1 = plus, and p0 + minus + B^T r = 0: their sum keeps p0 to round-off, however short the interval is
+  // p1 = plus, and p0 + minus + B^T r = 0. Adding both keeps p0 to round-off, even for short intervals.
   p1 = p0 + (interval.minus + interval.plus);
   if (m > 0) p1 += before.B.transpose() * r;
   discrete_energy_ = interval.energy;
@@ -201,7 +201,7 @@ VectorXd HybridIntegrator::values(const Piece& at, const std::vector<Guard>& gua
   VectorXd x(static_cast<Eigen::Index>(guards.size()));
   if (gap_rates) *gap_rates = VectorXd::Zero(x.size());
   const VectorXd v = mechanics_.velocity(at.q, at.p);
-  const auto rows = mechanics_.row(at.q);  // a copy: balance() writes over it
+  const auto rows = mechanics_.row(at.q);  // a copy, because balance() overwrites it
   VectorXd normal = VectorXd::Zero(static_cast<Eigen::Index>(assembly_.contacts.size())), tangential = normal;
   double noise = 0.0;
   if (std::any_of(guards.begin(), guards.end(),
@@ -250,7 +250,7 @@ double HybridIntegrator::locate(const Guard& guard, const Piece& from, double h,
   const std::vector<Guard> one = {guard};
   const auto f = [&](double s) { return flow(from, s, to) ? values(to, one, nullptr)(0) : -1.0; };
   double low = 0.0, value = at_start;
-  // a contact that has just opened begins at zero: look for where it is open
+  // The gap of a contact that has just opened is zero. Search for a time at which it is positive.
   if (guard.kind == Guard::gap ? at_start <= closed : at_start <= 0.0) {
     double s = h;
     for (int i = 0; i < 60 && !(low > 0.0); ++i) {
@@ -268,8 +268,8 @@ double HybridIntegrator::locate(const Guard& guard, const Piece& from, double h,
   return located_root(f, low, value, h, f(h));
 }
 
-// A contact that closes and opens again within a step: the time at which it first is closed, or -1. It is looked for where
-// the cubic through both ends comes near.
+// Returns the time of a contact that closes and opens again within a step; -1: none. Returns the time of its first
+// closure. Searches where the cubic through both ends of the step comes near zero.
 double HybridIntegrator::dip(int contact, const Piece& from, double h, double g0, double v0, double g1,
                              double v1) const {
   double least = g0;
@@ -297,8 +297,8 @@ std::string HybridIntegrator::advance(double time, const std::function<bool(cons
   int at_once = 0;
   while (now_.time < time - 1e-14 * std::max(1.0, std::abs(time))) {
     double h = time - now_.time;
-    // Where a contact neither presses, held, nor opens, let go, as far as steps of this length can tell: shorter ones, on
-    // which a gap is closed by rounding alone.
+    // Repeated events at one instant: the contact force is zero and the gap does not open to the resolution of this
+    // step. Shorter steps separate them, since rounding alone closes the gap.
     const bool hovers = at_once > 3;
     if (hovers) h *= std::pow(0.5, at_once - 3);
     Piece end;

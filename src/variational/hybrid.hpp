@@ -1,4 +1,4 @@
-// Motions as pieces on constraint sets, joined by jumps: the hybrid integrator.
+// The hybrid integrator: motions as pieces with fixed sets of active constraints, joined by jumps.
 //
 // A mode says which contacts are held and how: open, sticking, or sliding one way. Within a mode a step solves, for q1
 // given (q0, p0),
@@ -25,49 +25,49 @@ namespace dodyn::variational {
 
 struct Contact {
   std::string name;
-  int gap = -1, slip = -1;  // rows: distance, >= 0; position along the surface, -1: without friction
+  int gap = -1, slip = -1;  // rows of Formulation: the gap, >= 0; the position along the surface, -1: frictionless
   double restitution = 0.0, friction = 0.0;
-  bool latch = false;  // once closed it pulls, too
+  bool latch = false;  // bilateral after it has closed: it can pull
 };
-// What happens where `guard`, a watched number, falls through zero: coordinates and rates become watched numbers.
+// A reset applies when the watched scalar `guard` falls through zero. Coordinates and rates are set to watched scalars.
 struct Reset {
   std::string name;
   int guard = -1;
-  std::vector<int> coordinates, rates;  // [n]: a watched number, -1: as it was
+  std::vector<int> coordinates, rates;  // [n]: index of a watched scalar, -1: unchanged
 };
 struct Assembly {
   const Mechanics* mechanics = nullptr;
   std::vector<Contact> contacts;
-  std::vector<int> constraints;  // rows that are held at zero always
+  std::vector<int> constraints;  // rows that are always held at zero
   std::vector<Reset> resets;
 };
 
 enum class JumpLaw { momentum, discrete_energy };
 
 struct PieceOptions {
-  double step = 1e-3;  // s, the longest
-  int order = 2;       // 2, or 4 and 6 by composition
+  double step = 1e-3;  // largest step, s
+  int order = 2;       // 2 (midpoint rule); 4 or 6 by composition
   JumpLaw jump = JumpLaw::momentum;
-  double rest_speed = 1e-6;  // m/s: what parts slower than this from a contact that forces press together stays
+  double rest_speed = 1e-6;  // m/s: below this separation speed a contact that forces press together stays closed
   int most_events = 100000;
 };
 
 enum class Hold { open, slide, stick };
 struct Mode {
-  std::vector<Hold> holds;      // of each contact
-  std::vector<int> ways;        // sign of the slip of one that slides; 0: without friction
-  std::vector<double> anchors;  // slip position of one that sticks
+  std::vector<Hold> holds;      // [contacts]
+  std::vector<int> ways;        // [contacts] sign of the slip if sliding; 0: frictionless
+  std::vector<double> anchors;  // [contacts] slip position if sticking
   bool operator==(const Mode& other) const { return holds == other.holds && ways == other.ways; }
 };
 
 struct Event {
   enum Kind { impact, exchange, lift_off, slip, stick, rest, touch } kind = impact;
   double time = 0.0;
-  int which = -1;     // contact or exchange; of several at once the first
-  double loss = 0.0;  // kinetic energy, J
+  int which = -1;     // index of the contact or the exchange; of simultaneous ones the first
+  double loss = 0.0;  // of kinetic energy, J
 };
 
-// State of a motion: q, p at time t, and what is held.
+// State of a motion: q and p at time t, and its mode.
 struct Piece {
   double time = 0.0;
   Eigen::VectorXd q, p;
@@ -78,35 +78,37 @@ class HybridIntegrator {
  public:
   HybridIntegrator(const Assembly& assembly, const PieceOptions& options);
 
-  // Begins at (q, v); contacts that are closed there, and wires, must fit. Empty, or what is wrong.
+  // Starts at (q, v). Closed contacts and bilateral constraints must be consistent with it. Returns an error message;
+  // empty: success.
   std::string start(double time, const Eigen::VectorXd& q, const Eigen::VectorXd& v);
-  // Goes on from a piece that was had before, with nothing noted yet.
+  // Continues from an earlier piece and clears all records (events, losses, extremes).
   void resume(const Piece& piece);
-  // Makes an exchange now, with the impact that it leads to. Empty, or why it could not.
+  // Makes an exchange now, with the impact that it causes. Returns an error message; empty: success.
   std::string exchange(int which);
-  // Moves to `time` in one step, or until `stop` says of an event that it is the last one. Empty, or why it could not.
+  // Moves to `time` in one step. Ends earlier at an event for which `stop` returns true. Returns an error message;
+  // empty: success.
   std::string advance(double time, const std::function<bool(const Event&)>& stop = {});
 
   const Piece& now() const { return now_; }
   Eigen::VectorXd velocity() const { return mechanics_.velocity(now_.q, now_.p); }
-  // Forces of contacts now, N: normal, and along the slip; [contacts]
+  // Computes the contact forces now, N: normal and along the slip; [contacts]
   void forces(Eigen::VectorXd& normal, Eigen::VectorXd& tangential) const;
   const std::vector<Event>& events() const { return events_; }
-  double lost() const { return lost_; }  // kinetic energy at all events, J
+  double lost() const { return lost_; }  // kinetic energy lost in all events, J
   bool stopped() const { return stopped_; }
-  // Of the last interval: the discrete energy, J.
+  // Discrete energy of the last interval, J.
   double discrete_energy() const { return discrete_energy_; }
-  double deepest() const { return deepest_; }  // gap below zero at any node, m
-  // States before and after each event are shown here, if it is set.
+  double deepest() const { return deepest_; }  // largest penetration at any node, m
+  // Called with the states before and after each event, if set.
   std::function<void(const Piece&)> observer;
 
-  // One step of length h from a piece, in its mode and past all guards; false: it has no solution.
+  // Makes one step of length h from a piece in its mode, without regard to guards. Returns false if it has no solution.
   bool flow(const Piece& from, double h, Piece& to) const;
 
-  // Rows held in a mode: gradients G and directions of reactions B, [held x n]; for (null-space) charts of gaits.
+  // Rows held in a mode: gradients G and directions of reactions B, both [held, n].
   struct Held {
     std::vector<int> rows;
-    std::vector<double> targets;  // values that they are held at
+    std::vector<double> targets;  // values at which the rows are held
     Eigen::MatrixXd G, B;
   };
   Held held(const Mode& mode, const Eigen::VectorXd& q) const;
@@ -116,7 +118,7 @@ class HybridIntegrator {
     enum Kind { gap, push, cone_up, cone_down, slip, resets } kind;
     int which;
   };
-  // `rows`: what is held at q0, and afterwards at q1.
+  // `rows`: the held rows, at q0 on entry and at q1 on return.
   bool substep(const Mode& mode, Held& rows, const Eigen::VectorXd& q0, const Eigen::VectorXd& p0, double h,
                Eigen::VectorXd& q1, Eigen::VectorXd& p1) const;
   std::vector<Guard> guards(const Mode& mode) const;
@@ -125,11 +127,11 @@ class HybridIntegrator {
   double dip(int contact, const Piece& from, double h, double g0, double v0, double g1, double v1) const;
   std::string handle(const Guard& guard, double rest_of_step);
   std::string collide(double rest_of_step);
-  // What a contact must not do next, because a guard has just ended it.
+  // A transition that is not allowed next, because a guard has just ended that hold.
   struct Refused {
     int contact;
-    std::optional<Hold> hold;  // none: whatever holds it
-    int way = 0;               // of Hold::slide
+    std::optional<Hold> hold;  // nullopt: every hold that closes the contact
+    int way = 0;               // direction of Hold::slide
   };
   struct Combinations;
   struct Impact;

@@ -1,4 +1,5 @@
-// The jumps of motions in pieces (hybrid.hpp): impacts, exchanges, and which contacts are held after them.
+// The jumps of the hybrid integrator (hybrid.hpp): impacts, exchanges, and the choice of the contacts that are held
+// afterwards.
 #include <Eigen/Cholesky>
 #include <Eigen/QR>
 #include <algorithm>
@@ -11,14 +12,14 @@ namespace dodyn::variational {
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
-// Contacts, each with what may happen at it, and one combination of that.
+// Enumerates the combinations of the possible holds of several contacts.
 struct HybridIntegrator::Combinations {
   struct Choice {
     Hold hold;
     int way;
   };
   std::vector<std::size_t> contacts;
-  std::vector<std::vector<Choice>> choices;  // of each of them
+  std::vector<std::vector<Choice>> choices;  // possible holds of each contact
   std::vector<std::size_t> at;
 
   void add(std::size_t contact, std::vector<Choice> of_it) {
@@ -27,7 +28,7 @@ struct HybridIntegrator::Combinations {
   }
   std::size_t size() const { return contacts.size(); }
   void first() { at.assign(size(), 0); }
-  // Counts up through all of them; false behind the last one.
+  // Advances to the next combination; returns false after the last.
   bool next() {
     for (std::size_t i = at.size(); i-- > 0;) {
       if (++at[i] < choices[i].size()) return true;
@@ -38,7 +39,8 @@ struct HybridIntegrator::Combinations {
   const Choice& chosen(std::size_t j) const { return choices[j][at[j]]; }
 };
 
-// Contacts that are closed and at rest against each other, with rates of slip (m/s) and anchors of those with friction.
+// Returns the contacts that are closed with zero separation speed. Fills the slip speeds (m/s) and the anchors of those
+// with friction.
 HybridIntegrator::Combinations HybridIntegrator::resting_contacts(const Rows& rows, const VectorXd& v, double slow,
                                                                   Mode& mode, std::vector<double>& slips) const {
   const std::size_t count = assembly_.contacts.size();
@@ -69,7 +71,7 @@ HybridIntegrator::Combinations HybridIntegrator::resting_contacts(const Rows& ro
   return found;
 }
 
-// Whether forces push, friction stays within its cone, and what is open does not close.
+// Whether normal forces push, friction is within its cone, and open contacts do not close.
 bool HybridIntegrator::forces_fit(const Combinations& touching, const Rows& rows, const VectorXd& v, const Held& h,
                                   const std::vector<double>& slips, double slow) const {
   const ConstraintForces b = balance(mechanics_, h, now_.q, v);
@@ -99,8 +101,7 @@ bool HybridIntegrator::forces_fit(const Combinations& touching, const Rows& rows
   return true;
 }
 
-// Which of the contacts that are closed and at rest against each other stay so, and how: the first combination whose
-// forces fit.
+// Selects which closed contacts at rest stay closed, and how: the first combination whose forces are admissible.
 std::string HybridIntegrator::settle(std::optional<Refused> refused) {
   const VectorXd v = velocity();
   const auto rows = mechanics_.row(now_.q);
@@ -114,7 +115,7 @@ std::string HybridIntegrator::settle(std::optional<Refused> refused) {
     if (!refused->hold) return c.hold != Hold::open;
     return c.hold == *refused->hold && (c.hold != Hold::slide || c.way == refused->way);
   };
-  // a second time without the refusal, where nothing else fits
+  // repeats without the refusal if no other combination is admissible
   for (const bool refusing : {refused.has_value(), false}) {
     touching.first();
     do {
@@ -129,7 +130,7 @@ std::string HybridIntegrator::settle(std::optional<Refused> refused) {
       const Held h = held(mode, now_.q);
       if (!forces_fit(touching, rows, v, h, slips, slow)) continue;
       now_.mode = mode;
-      if (!h.rows.empty()) {  // on to the hidden constraint, G M^-1 p = 0
+      if (!h.rows.empty()) {  // projects on to the hidden constraint, G M^-1 p = 0
         const Eigen::LLT<MatrixXd> mass(mechanics_.mass(now_.q));
         now_.p -= h.G.transpose() * (h.G * mass.solve(h.G.transpose())).llt().solve(h.G * v);
       }
@@ -143,14 +144,14 @@ std::string HybridIntegrator::settle(std::optional<Refused> refused) {
   return at("no forces of contact fit this state (Painleve's paradox)");
 }
 
-// An impact: contacts that may exchange impulses, and what is asked of them.
+// An impact: the contacts that may exchange impulses, and the required rates of their gaps.
 struct HybridIntegrator::Impact {
   Combinations contacts;
-  std::vector<double> wanted;  // rates of their gaps after it, m/s
+  std::vector<double> wanted;  // required rates of the gaps after the impact, m/s
   int first = -1, hitting = 0;
-  VectorXd p, v;  // before it
+  VectorXd p, v;  // before the impact
   Eigen::LLT<MatrixXd> mass;
-  double least_impulse = 0.0, least_speed = 0.0;  // what rounding leaves, N s and m/s
+  double least_impulse = 0.0, least_speed = 0.0;  // thresholds of rounding, N s and m/s
 };
 
 HybridIntegrator::Impact HybridIntegrator::impact_now(const Rows& rows) const {
@@ -177,12 +178,12 @@ HybridIntegrator::Impact HybridIntegrator::impact_now(const Rows& rows) const {
   return impact;
 }
 
-// The momentum after it, if the combination that is chosen gives one: impulses push, friction stays within its cone, and
-// no contact closes.
+// Returns the momentum after the impact for the current combination. nullopt: it is not admissible. Admissible:
+// impulses push, friction is within its cone, and no contact closes.
 std::optional<VectorXd> HybridIntegrator::momentum_after(const Impact& impact, const Rows& rows) const {
   const Combinations& contacts = impact.contacts;
   const auto constraints = static_cast<Eigen::Index>(assembly_.constraints.size());
-  // rows: wires, then of each contact with an impulse its gap and, sticking, its slip
+  // held rows: bilateral constraints, then for each contact with an impulse its gap and, if sticking, its slip
   std::vector<int> held_rows(assembly_.constraints);
   std::vector<double> rates(held_rows.size(), 0.0);
   std::vector<Eigen::Index> normal(contacts.size(), -1), tangential(contacts.size(), -1);
@@ -213,7 +214,7 @@ std::optional<VectorXd> HybridIntegrator::momentum_after(const Impact& impact, c
   const MatrixXd A = G * impact.mass.solve(B.transpose());
   const VectorXd r = A.completeOrthogonalDecomposition().solve(miss);
   if (!((A * r - miss).lpNorm<Eigen::Infinity>() <= impact.least_speed))
-    return std::nullopt;  // dependent rows may ask for what cannot be
+    return std::nullopt;  // dependent rows may have contradictory targets
   const VectorXd p = impact.p + B.transpose() * r, v = impact.mass.solve(p);
   for (std::size_t j = 0; j < contacts.size(); ++j) {
     const std::size_t i = contacts.contacts[j];
@@ -232,7 +233,8 @@ std::optional<VectorXd> HybridIntegrator::momentum_after(const Impact& impact, c
   return p;
 }
 
-// What leaves slower than rest_speed stays, with all that carries an impulse. Returns whether anything did.
+// Keeps contacts closed that separate slower than rest_speed, with all contacts that carry an impulse. Returns whether
+// there was one.
 bool HybridIntegrator::stay_at_rest(const Impact& impact, const Rows& rows) {
   const VectorXd v = impact.mass.solve(now_.p);
   std::vector<int> resting(assembly_.constraints);
@@ -278,8 +280,9 @@ std::string HybridIntegrator::collide(double rest_of_step) {
   return settle();
 }
 
-// (3.2.4) of the source: instead of the energy at the impact, the discrete energies of the intervals on either side
-// agree. Of its roots, the one next to the reflection of the momentum; that without an impulse passes through.
+// Applies (3.2.4) of the source: the discrete energies of the intervals before and after the impact are equal, instead
+// of the energy at the impact. Takes the root nearest to the reflected momentum. The root without an impulse would let
+// the bodies pass through each other.
 void HybridIntegrator::keep_energy(int contact, double rest_of_step) {
   const double wanted = discrete_energy_;
   const VectorXd reflected = now_.p,

@@ -1,4 +1,4 @@
-// The root of a function of one variable between two points of opposite signs.
+// Finds the root of a function of one variable between two points of opposite signs.
 #pragma once
 
 #include <algorithm>
@@ -6,8 +6,9 @@
 
 namespace dodyn::variational {
 
-// Chandrupatla (1997), from a secant on: inverse quadratic interpolation where it is safe, else bisection; to round-off. fa,
-// fb: values at a and b. Where they have the same sign, the end with the smaller one.
+// Chandrupatla's method (1997), to round-off; its first step is a secant. It uses inverse quadratic interpolation if
+// that is safe, otherwise bisection. fa, fb: values at a and b. If they have the same sign, returns the end with the
+// smaller value.
 template <class F>
 double located_root(F f, double a, double fa, double b, double fb) {
   if (fa == 0.0) return a;
@@ -17,7 +18,7 @@ double located_root(F f, double a, double fa, double b, double fb) {
   double nearest = std::abs(fa) < std::abs(fb) ? a : b, size = std::min(std::abs(fa), std::abs(fb));
   for (int iteration = 0; iteration < 200; ++iteration) {
     const double x = x1 + t * (x2 - x1), y = f(x);
-    // what no longer becomes smaller by steps that should make it so is the function's own round-off
+    // A value that no longer decreases although the steps should reduce it is the function's round-off.
     const bool rounding = size <= small && std::abs(y) > 0.25 * size;
     if (std::abs(y) < size) nearest = x, size = std::abs(y);
     if (rounding) return nearest;
@@ -37,7 +38,7 @@ double located_root(F f, double a, double fa, double b, double fb) {
     const double xi = (x1 - x2) / (x3 - x2), phi = (f1 - f2) / (f3 - f2);
     const bool smooth = phi * phi < xi && (1.0 - phi) * (1.0 - phi) < 1.0 - xi;
     t = smooth ? f1 / (f2 - f1) * f3 / (f2 - f3) + (x3 - x1) / (x2 - x1) * f1 / (f3 - f1) * f2 / (f3 - f2) : 0.5;
-    if (smooth && t < least) return x1;  // the next one would be no other
+    if (smooth && t < least) return x1;  // the next step would not change x1
     t = std::clamp(t, least, 1.0 - least);
   }
   return x1;

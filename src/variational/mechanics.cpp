@@ -31,13 +31,13 @@ Vars part(const Vars& z, int from, int count) { return {z.begin() + from, z.begi
 
 using Forces = std::function<Vars(const Vars& q, const Vars& v, const Vars& p)>;
 
-// The discrete Lagrangian of an interval: of inputs (middle, v, h) by the midpoint rule, (q0, q1, h) otherwise.
-// Outputs: left and right momenta, the energy D1 L_d, and the slope of the left momentum by q1.
+// Records the discrete Lagrangian of an interval. Inputs: (middle, v, h) for the midpoint rule, (q0, q1, h) otherwise.
+// Outputs: left and right momenta, the energy -dL_d/dh, and the derivative of the left momentum by q1.
 Vars record_midpoint(const Formulation& system, const Forces& forces, const Vars& z, const Vars& p) {
   const int n = system.n;
   const Var h = z[static_cast<std::size_t>(2 * n)];
-  // L_d = h L(middle, v), middle = (q0 + q1)/2 and v = (q1 - q0)/h: these are the inputs, so that Lagrangians of
-  // coordinates that are functions of others can be differentiated by them while they are recorded
+  // L_d = h L(middle, v), with middle = (q0 + q1)/2 and v = (q1 - q0)/h. These are the inputs, so that Lagrangians of
+  // dependent coordinates can be differentiated by them during the recording.
   const Vars middle = part(z, 0, n), v = part(z, n, n);
   const Var L = system.lagrangian(middle, v, p);
   const Vars dq = gradient(L, middle), dv = gradient(L, v), Q = forces(middle, v, p);
@@ -101,7 +101,7 @@ Recorded record(const Formulation& system, Rule rule) {
     return out;
   });
   all.mass = autodiff::record(n, parameters, [&](const Vars& q, const Vars& p) {
-    // T is quadratic in the rates: inputs behind those that are given are zero
+    // T is quadratic in the rates; inputs that are not given are zero
     Vars v;
     for (int i = 0; i < n; ++i) v.push_back(Var::input());
     const Vars momentum = gradient(system.lagrangian(q, v, p), v);

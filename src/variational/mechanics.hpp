@@ -1,5 +1,5 @@
-// A mechanical system as the hybrid integrator (hybrid.hpp) sees it: its discrete Lagrangian, its rows and what is
-// watched of its state, recorded once (autodiff/tape.hpp) with its parameters as inputs.
+// A mechanical system for the hybrid integrator (hybrid.hpp). Its discrete Lagrangian, its rows and its watched scalars
+// are recorded once (autodiff/tape.hpp), with its parameters as inputs.
 #pragma once
 
 #include <Eigen/Core>
@@ -14,24 +14,26 @@ namespace dodyn::variational {
 
 enum class Rule { midpoint, stoermer_verlet };
 
-// What a system is, in numbers that are being recorded. q, v: [n]; p: [parameters].
+// Functions that define a system, for recording. q, v: [n]; p: [parameters].
 struct Formulation {
   using Var = autodiff::Var;
   using Vars = std::vector<Var>;
   int n = 0, parameters = 0;
   std::function<Var(const Vars& q, const Vars& v, const Vars& p)> lagrangian;  // T - V, T quadratic in v
-  std::function<Vars(const Vars& q, const Vars& v, const Vars& p)> forces;     // generalised, [n]; empty: none
-  std::function<Vars(const Vars& q, const Vars& p)> rows;                      // scalars of position; empty: none
-  std::function<Vars(const Vars& q, const Vars& v, const Vars& p)> watched;    // scalars of the state; empty: none
+  std::function<Vars(const Vars& q, const Vars& v, const Vars& p)> forces;     // generalised forces, [n]; empty: none
+  std::function<Vars(const Vars& q, const Vars& p)> rows;  // scalar functions of the configuration that
+                                                           // can be constrained; empty: none
+  std::function<Vars(const Vars& q, const Vars& v, const Vars& p)> watched;  // scalars of the state; empty: none
 };
 
-// Its functions, the same for all values of the parameters.
+// The recorded functions; they are the same for all values of the parameters.
 struct Recorded {
   using Function = std::shared_ptr<const autodiff::RecordedFunction>;
   int n = 0, rows = 0, watched = 0;
   Rule rule = Rule::midpoint;
   Function
-      interval;  // (q0, q1, h), of the midpoint rule ((q0 + q1)/2, (q1 - q0)/h, h) -> D2 L_d + F-, D4 L_d + F+, E_d = -dL_d/dh, d(D2 L_d + F-)/dq1 row by row
+      interval;  // inputs (q0, q1, h), for the midpoint rule ((q0 + q1)/2, (q1 - q0)/h, h); outputs D2 L_d + F-, D4 L_d
+                 // + F+, E_d = -dL_d/dh, d(D2 L_d + F-)/dq1 row by row
   Function row;  // q -> rows, their Jacobian row by row
   Function mass;   // q -> d2L/dv2, row by row
   Function state;  // (q, v) -> bias, curvature of the rows, T, V: see State below
@@ -39,7 +41,7 @@ struct Recorded {
 };
 Recorded record(const Formulation& system, Rule rule);
 
-// A system of given parameters. Functions return references to room that their next call writes over.
+// A system with given parameters. Functions return references to buffers that the next call overwrites.
 class Mechanics {
  public:
   Mechanics(const Recorded& recorded, const std::vector<double>& parameters);
@@ -65,7 +67,7 @@ class Mechanics {
   Eigen::VectorXd velocity(const Eigen::VectorXd& q, const Eigen::VectorXd& p) const;
 
   struct State {
-    Eigen::VectorXd bias;                   // M a = bias + forces of what is held: [n], N
+    Eigen::VectorXd bias;                   // M a = bias + constraint forces: [n], N
     Eigen::VectorXd curvature;              // d2(row)/dt2 = gradient a + curvature: [rows]
     double kinetic = 0.0, potential = 0.0;  // J
   };

@@ -17,11 +17,13 @@ using Eigen::VectorXd;
 
 namespace {
 
-constexpr double near_enough = 1e-2;        // change of a state by a stride, of its size, from which the search begins
-constexpr double useful_reduction = 0.1;    // of the miss, for which the slope is updated instead of found again
-constexpr double largest_step = 0.5;        // of the state's size + 1
-constexpr double wide_difference = 2e-4;    // of differences of order four, at the gait
-constexpr double narrow_difference = 1e-7;  // of one-sided differences, on the way to it
+constexpr double near_enough = 1e-2;        // change of a state by a stride, relative to the state, below which the
+                                            // search begins
+constexpr double useful_reduction = 0.1;    // ratio of successive misses below which the Jacobian is updated, not
+                                            // recomputed
+constexpr double largest_step = 0.5;        // relative to the norm of the state + 1
+constexpr double wide_difference = 2e-4;    // step of the differences of fourth order, at the gait
+constexpr double narrow_difference = 1e-7;  // step of the one-sided differences, during the search
 
 // A state (q, v) just before an exchange, and the mode that led there.
 struct Section {
@@ -36,7 +38,7 @@ class ReturnMap {
             const GaitOptions& options)
       : integrator_(integrator), assembly_(assembly), steps_(steps), options_(options), n_(assembly.mechanics->n()) {}
 
-  // Moves on to just before the next exchange. Empty, or why there is none.
+  // Moves on to just before the next exchange. Returns an error message; empty: success.
   std::string approach(Section& section, double* period) {
     const double begin = integrator_.now().time;
     Piece last, before_last;
@@ -81,7 +83,7 @@ class ReturnMap {
     return approach(to, period);
   }
 
-  // What holds on the section: the guard, positions and rates of what is held.
+  // Returns the functions that vanish on the section: the guard, and the positions and rates of held rows.
   VectorXd constraints(const Section& section) const {
     const VectorXd q = section.x.head(n_), v = section.x.tail(n_);
     Mode mode = section.mode;
@@ -91,7 +93,7 @@ class ReturnMap {
     for (std::size_t i = 0; i < held.rows.size(); ++i) {
       const bool slip = std::any_of(assembly_.contacts.begin(), assembly_.contacts.end(),
                                     [&](const Contact& c) { return c.slip == held.rows[i]; });
-      if (!slip) all.push_back(rows.value(held.rows[i]));  // it may stick anywhere
+      if (!slip) all.push_back(rows.value(held.rows[i]));  // a sticking contact may have any slip position
       all.push_back(held.G.row(static_cast<Eigen::Index>(i)).dot(v));
     }
     all.push_back(
@@ -111,7 +113,7 @@ class ReturnMap {
     }
     return J;
   }
-  // Directions on the section, without those that travel: orthonormal, [2n x m].
+  // Returns an orthonormal basis of the section's tangent space without the travelling coordinates, [2n, m].
   MatrixXd directions(const Section& section) const {
     const MatrixXd J = slope(section);
     MatrixXd all(J.rows() + static_cast<Eigen::Index>(options_.travels.size()), 2 * n_);
@@ -124,7 +126,7 @@ class ReturnMap {
     while (rank < sizes.size() && sizes(rank) > 1e-7 * sizes(0)) ++rank;
     return svd.matrixV().rightCols(2 * n_ - rank);
   }
-  // The state on the section that is nearest to x.
+  // Projects x on to the section.
   void put_on(Section& section) const {
     for (int i = 0; i < 8; ++i) {
       const VectorXd miss = constraints(section);
@@ -133,8 +135,8 @@ class ReturnMap {
     }
   }
 
-  // Columns of N^T dP N: exactly, as at the gait, by f' = (8 (f(d) - f(-d)) - (f(2d) - f(-2d)))/(12 d); on the way to it, where
-  // they need not be exact, by (f(d) - f(0))/d. Returns why a stride fails, or nothing.
+  // Computes the columns of N^T dP N. At the gait: f' = (8 (f(d) - f(-d)) - (f(2d) - f(-2d)))/(12 d). During the
+  // search, with less accuracy: (f(d) - f(0))/d. Returns an error message if a stride fails.
   std::string differentiate(const Section& now, const Section& after, const MatrixXd& N, bool exactly, MatrixXd& J) {
     const double d = exactly ? wide_difference : narrow_difference;
     const std::vector<std::pair<double, double>> stencil =
@@ -164,7 +166,7 @@ class ReturnMap {
   int n_;
 };
 
-// Eigenvalues, the largest first.
+// Returns the eigenvalues, the largest modulus first.
 std::vector<std::complex<double>> multipliers(const MatrixXd& J) {
   std::vector<std::complex<double>> all;
   if (J.cols() > 0) {
@@ -201,7 +203,7 @@ Gait find_gait(HybridIntegrator& integrator, const Assembly& assembly, const Pie
     now = after;
     if (moved.norm() < near_enough * now.x.norm()) break;
   }
-  MatrixXd slope;                  // of the map, [2n x 2n], as far as it is known
+  MatrixXd slope;                  // estimate of the map's Jacobian, [2n, 2n]
   VectorXd before, image_of_that;  // last state at which the map was evaluated, and its image
   double miss_before = 0.0;
   for (int iteration = 0;; ++iteration) {
@@ -216,7 +218,7 @@ Gait find_gait(HybridIntegrator& integrator, const Assembly& assembly, const Pie
     if (!last && iteration == options.max_iterations)
       return ended("the search for a gait does not converge: a state and its image differ by " +
                    std::to_string(gait.miss));
-    MatrixXd J(m, m);  // N^T dP N; on the way to the gait by Broyden's update, as long as that leads there
+    MatrixXd J(m, m);  // N^T dP N; during the search by Broyden's update while the misses decrease
     if (!last && slope.size() > 0 && gait.miss < useful_reduction * miss_before) {
       const VectorXd moved = N * (N.transpose() * (now.x - before));
       slope += (after.x - image_of_that - slope * moved) * moved.transpose() / moved.squaredNorm();
@@ -235,7 +237,7 @@ Gait find_gait(HybridIntegrator& integrator, const Assembly& assembly, const Pie
     image_of_that = after.x;
     miss_before = gait.miss;
     const VectorXd step = (MatrixXd::Identity(m, m) - J).partialPivLu().solve(miss);
-    // limit the step: the linear model is local
+    // limits the step, because the linear model is local
     const double reach = largest_step * (1.0 + now.x.norm());
     now.x += N * (step.norm() > reach ? VectorXd(step * (reach / step.norm())) : step);
     now.mode = after.mode;

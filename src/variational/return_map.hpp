@@ -1,4 +1,5 @@
-// Periodic gaits of motions in pieces: fixed points of the map from one exchange to the next, and their multipliers.
+// Finds periodic gaits of hybrid motions: fixed points of the return map from one exchange to the next, and their
+// Floquet multipliers.
 #pragma once
 
 #include <Eigen/Core>
@@ -11,27 +12,27 @@
 namespace dodyn::variational {
 
 struct GaitOptions {
-  std::vector<int> travels;  // coordinates that a stride may move on: nothing depends on them
-  int strides = 20;          // at most, that the motion takes by itself before the search
-  double longest = 10.0;     // s: a stride that takes longer is none
-  double tolerance = 1e-11;  // of a state and its image
+  std::vector<int> travels;  // coordinates that may change over a stride: the dynamics do not depend on them
+  int strides = 20;          // maximum number of strides that are simulated before the search
+  double longest = 10.0;     // maximum duration of a stride, s
+  double tolerance = 1e-11;  // on the difference between a state and its image
   int max_iterations = 30;
 };
 
 struct Gait {
-  std::string reason;  // empty: found
+  std::string reason;  // why no gait was found; empty: found
   Piece before;        // the state just before an exchange
   int exchange = -1;
   double period = 0.0;                            // s
-  Eigen::VectorXd stride;                         // of each coordinate, from exchange to exchange
-  Eigen::MatrixXd jacobian;                       // of the map on the section, [m x m]
-  std::vector<std::complex<double>> multipliers;  // its eigenvalues, the largest first
-  double miss = 0.0;                              // of the state and its image
-  int strides = 0;                                // taken in all
+  Eigen::VectorXd stride;                         // change of each coordinate from exchange to exchange
+  Eigen::MatrixXd jacobian;                       // of the map on the section, [m, m]
+  std::vector<std::complex<double>> multipliers;  // eigenvalues of the Jacobian, the largest modulus first
+  double miss = 0.0;                              // difference between the state and its image
+  int strides = 0;                                // total number of strides computed
 };
 
-// From the integrator's present state. The integrator is left at `before`. The Jacobian is one of central differences of
-// order four, so that multipliers have about eight digits.
+// Searches from the integrator's present state, and leaves the integrator at `before`. The Jacobian is from central
+// differences of fourth order, so the multipliers have about eight digits.
 Gait find_gait(HybridIntegrator& integrator, const Assembly& assembly, const PieceOptions& steps,
                const GaitOptions& options);
 

@@ -42,7 +42,7 @@ std::string SwitchedFlow::advance(double time) {
     if (++events > 1000) return "the switched flow crosses the surface without end";
     Piece there;
     const auto f = [&](double s) { return steps.flow(now_, s, there) ? depth(there.q) : -1.0; };
-    // one that has just crossed begins at zero: look for where it is inside
+    // After a crossing the depth is zero. Search for a time at which it is positive.
     double low = 0.0, value = depth(now_.q), high = h;
     if (value <= 1e-12) {
       for (int i = 0; i < 60 && !(low > 0.0); ++i) {
@@ -58,7 +58,7 @@ std::string SwitchedFlow::advance(double time) {
     }
     crossings_.push_back(now_.time);
     outside_ = !outside_;
-    if (law_.coordinate < 0) {  // outside as (angle, 2 pi - angle), inside about zero
+    if (law_.coordinate < 0) {  // outside: in (angle, 2 pi - angle); inside: around zero
       const double turn = 2.0 * std::numbers::pi;
       if (outside_ && now_.q(0) < 0.0) now_.q(0) += turn;
       if (!outside_ && now_.q(0) > std::numbers::pi) now_.q(0) -= turn;

@@ -1,5 +1,5 @@
-// Flows that switch from one Lagrangian to another where they cross a surface, without a jump: both momentum and velocity
-// of z go on ((7) of Pekarek and Murphey, Global projections).
+// Integrates flows that switch from one Lagrangian to another at a surface, without a jump. Both the momentum and the
+// velocity of z are continuous ((7) of Pekarek and Murphey, Global projections).
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@
 
 namespace dodyn::variational {
 
-// Where the sides are: the sign of a coordinate; or, where `coordinate` is -1, of one angle: inside is |z| < angle, and
-// outside what is left of the circle, measured as (angle, 2 pi - angle).
+// The surface between the two sides. If `coordinate` >= 0, its sign decides. If it is -1, the system has one angle z:
+// inside is |z| < angle, and outside is the rest of the circle, measured in (angle, 2 pi - angle).
 struct Switch {
   int coordinate = -1;
   double angle = 0.0;
@@ -20,11 +20,11 @@ class SwitchedFlow {
  public:
   SwitchedFlow(const Mechanics& inside, const Mechanics& outside, const Switch& law, const PieceOptions& options);
 
-  SwitchedFlow(const SwitchedFlow&) = delete;  // its steps look at its sides
+  SwitchedFlow(const SwitchedFlow&) = delete;  // not copyable: steps_ refer to sides_
   SwitchedFlow& operator=(const SwitchedFlow&) = delete;
 
-  void start(double time, const Eigen::VectorXd& z, const Eigen::VectorXd& rate);  // inside
-  std::string advance(double time);                                                // empty, or why it could not
+  void start(double time, const Eigen::VectorXd& z, const Eigen::VectorXd& rate);  // starts inside the surface
+  std::string advance(double time);  // returns an error message; empty: success
 
   const Piece& now() const { return now_; }
   bool outside() const { return outside_; }
@@ -33,7 +33,7 @@ class SwitchedFlow {
   const std::vector<double>& crossings() const { return crossings_; }
 
  private:
-  double depth(const Eigen::VectorXd& z) const;  // into the present side
+  double depth(const Eigen::VectorXd& z) const;  // distance from the surface, > 0 in the present side
   Switch law_;
   Assembly sides_[2];
   HybridIntegrator steps_[2];
