@@ -1,7 +1,7 @@
-// The record that travels: one evaluation of one design, described once.
+// The record of one evaluation of one design, described once.
 //
 // The farm's messages, the archive's columns, the table on the screen and the exports all walk the same list of fields,
-// `for_each_field`. Add a field there and it travels everywhere.
+// `for_each_field`. A field that is added there appears in all of them.
 #pragma once
 
 #include <Eigen/Core>
@@ -13,12 +13,12 @@
 
 namespace dodyn {
 
-// What became of an evaluation. Anything but `ok` has a reason; a failed evaluation is data, not an exception.
+// The result of an evaluation. Every status except `ok` has a reason. A failed evaluation is data, not an exception.
 enum class Status : std::int8_t {
   ok = 0,          // the cost is that of a feasible, converged inner solution
   infeasible = 1,  // the design admits no motion that satisfies the constraints (as far as the inner solver can decide)
   not_converged = 2,  // the inner solver stopped early; a cost may be present but is not a minimum
-  failed = 3,         // no usable answer: invalid design, not a number, crash
+  failed = 3,         // no usable answer: invalid design, NaN, crash
   timed_out = 4,      // stopped at its time limit
   lost = 5,           // its rank disappeared, or its process was killed from outside
 };
@@ -43,7 +43,7 @@ constexpr std::string_view to_string(Status status) {
   return "unknown";
 }
 
-// Another try, or a longer one, may have an answer.
+// Whether another attempt, or a longer one, may give an answer.
 constexpr bool is_retryable(Status status) {
   return status == Status::failed || status == Status::timed_out || status == Status::lost;
 }
@@ -61,9 +61,9 @@ struct Variable {
   std::string unit;
   double lower = 0.0;
   double upper = 1.0;
-  std::vector<std::string> choices = {};  // names that its values 0, 1, ... stand for; none: it is a number
+  std::vector<std::string> choices = {};  // labels of the values 0, 1, ...; empty: the variable is a number
 
-  // The name that a value stands for; null where it stands for itself.
+  // Returns the label of a value; null if the variable has no labels.
   const std::string* choice(double value) const {
     for (std::size_t i = 0; i < choices.size(); ++i)
       if (value == static_cast<double>(i)) return &choices[i];
@@ -77,11 +77,11 @@ struct Evaluation {
   std::int64_t id = -1;      // 0, 1, 2, ... in the order asked
   std::int64_t parent = -1;  // evaluation whose trajectory was offered as a warm start; -1 for none
   Eigen::VectorXd design;    // one entry per free variable, in the study's order and units
-  std::uint64_t seed = 0;    // from (study seed, id): every random number of this evaluation follows from it
+  std::uint64_t seed = 0;    // from (study seed, id); every random number of this evaluation is derived from it
 
   Status status = Status::failed;
-  std::string reason;          // one line; empty only where status is ok and there is nothing to say
-  double cost = not_a_number;  // not a number where there is none
+  std::string reason;          // one line; may be empty only if the status is ok
+  double cost = not_a_number;  // NaN if there is none
   double cost_stderr = 0.0;    // standard error of the cost; 0 for a deterministic evaluator
   Eigen::VectorXd gradient;    // d cost / d design, or empty where not available
   Eigen::VectorXd metrics;     // in the order of the evaluator's list of metrics, or empty

@@ -11,7 +11,7 @@ struct Event {
   std::string text;  // one line
 };
 
-// An event of this moment.
+// Returns an event with the present time.
 Event event_now(std::string kind, std::string text);
 
 }  // namespace dodyn

@@ -6,7 +6,7 @@
 namespace dodyn {
 
 std::vector<Cause> causes_of(std::span<const Evaluation> rows) {
-  std::map<std::int64_t, std::set<std::string_view>> hosts;  // where attempts were lost, by id
+  std::map<std::int64_t, std::set<std::string_view>> hosts;  // by id: hosts on which attempts were lost
   std::map<std::int64_t, Status> last;
   for (const Evaluation& row : rows) {
     if (row.status == Status::lost && !is_machine_trouble(row)) hosts[row.id].insert(row.host);

@@ -1,5 +1,5 @@
-// Trouble of the machine: a program that cannot be started, no handles, no memory, no disk. It says nothing of a design, so
-// no strategy sees it.
+// Trouble of the machine: a program that cannot be started; no file handles, memory or disk space. It carries no
+// information about a design, so no strategy receives it.
 #pragma once
 
 #include <span>
@@ -12,30 +12,30 @@
 
 namespace dodyn {
 
-// Thrown by an evaluation that the machine did not let do its work. Errors of the operating system (std::system_error)
-// count as such, too.
+// Thrown by an evaluation that trouble of the machine prevented. Errors of the operating system (std::system_error)
+// count too.
 struct MachineTrouble : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// How the reason of such an attempt begins; its status is `lost`.
+// Prefix of the reason of such an attempt; its status is `lost`.
 inline constexpr std::string_view machine_mark = "machine: ";
 
 inline bool is_machine_trouble(const Evaluation& evaluation) {
   return evaluation.status == Status::lost && evaluation.reason.starts_with(machine_mark);
 }
 
-// The reason without its mark.
+// Returns the reason without the prefix.
 inline std::string trouble_of(const Evaluation& evaluation) {
   return is_machine_trouble(evaluation) ? evaluation.reason.substr(machine_mark.size()) : evaluation.reason;
 }
 
-// Whose doing it is that an evaluation has no usable answer.
+// The cause of an evaluation without a usable answer.
 enum class Cause {
-  none,     // it has one
-  design,   // the evaluator answered: failed, infeasible, not converged
-  machine,  // a rank was lost, or the machine did not let it do its work
-  study,    // its time limit
+  none,     // the evaluation has an answer
+  design,   // the evaluator reported failed, infeasible or not converged
+  machine,  // a rank was lost, or there was trouble of the machine
+  study,    // the time limit of the study
 };
 inline constexpr Cause unsuccessful_causes[] = {Cause::design, Cause::machine, Cause::study};
 
@@ -59,11 +59,11 @@ constexpr Cause cause_of(Status status) {
   }
 }
 
-// Returns the cause of each row, given all rows of an archive. A design whose attempts were lost on two hosts, and that has no answer, is
-// itself the cause: it ends whatever evaluates it.
+// Returns the cause of each row, given all rows of an archive. If attempts at a design were lost on two hosts and none
+// has an answer, the design is the cause: it ends every process that evaluates it.
 std::vector<Cause> causes_of(std::span<const Evaluation> rows);
 
-// Makes an evaluation an attempt that the machine ended.
+// Marks an evaluation as an attempt that trouble of the machine ended.
 inline void mark_machine_trouble(Evaluation& evaluation, const std::string& trouble) {
   evaluation.status = Status::lost;
   evaluation.reason = std::string(machine_mark) + trouble;

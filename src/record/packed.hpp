@@ -1,5 +1,5 @@
-// A matrix as the archive keeps one of a trajectory. Whoever evaluates packs, on a rank of many, so that the one rank that
-// writes has little left to do.
+// A matrix of a trajectory in the compressed form of the archive. The evaluating ranks compress, because they are many
+// and only one rank writes.
 #pragma once
 
 #include <Eigen/Core>
@@ -8,8 +8,8 @@
 
 namespace dodyn {
 
-// The matrix's numbers row by row; of these the first byte of each, the second byte of each, and so on (HDF5's filter
-// shuffle); of these the zlib stream (HDF5's filter deflate), unless it would be no shorter.
+// The numbers of a matrix, row by row, after two filters of HDF5. `shuffle` writes the first byte of each number, then
+// the second byte of each, and so on. `deflate` is the zlib stream of the result; it is left out if it is not shorter.
 struct Packed {
   std::vector<std::byte> bytes;
   bool deflated = false;
@@ -17,8 +17,8 @@ struct Packed {
 
 Packed packed(const Eigen::MatrixXd& values);
 
-// Matrices of at most this size stand in the archive as they are, several to a page of 4 KiB; larger ones are packed, and each
-// takes whole pages.
+// Matrices of at most this size are stored uncompressed, several on one page of 4 KiB. Larger ones are compressed and
+// start on a page of their own.
 constexpr std::size_t max_unpacked_bytes = 2048;
 
 }  // namespace dodyn

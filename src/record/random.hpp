@@ -5,7 +5,8 @@
 
 namespace dodyn {
 
-// One output of SplitMix64 (Steele, Lea, Flood 2014) at this state: neighbours differ in about half their bits.
+// Returns one output of SplitMix64 (Steele, Lea, Flood 2014) for this state. Outputs of neighbouring states differ in
+// about half of their bits.
 constexpr std::uint64_t splitmix64(std::uint64_t state) {
   std::uint64_t z = state + 0x9e3779b97f4a7c15;
   z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
@@ -13,7 +14,7 @@ constexpr std::uint64_t splitmix64(std::uint64_t state) {
   return z ^ (z >> 31);
 }
 
-// The seed of one evaluation of a study, or of one part of an evaluation.
+// Returns the seed of one evaluation of a study, or of one part of an evaluation.
 constexpr std::uint64_t evaluation_seed(std::uint64_t study_seed, std::int64_t id) {
   return splitmix64(splitmix64(study_seed) ^ static_cast<std::uint64_t>(id));
 }

@@ -5,8 +5,8 @@
 
 namespace dodyn {
 
-// Whether a signal is one that others send: the batch system, the service manager, a person, or the kernel where memory
-// is short (SIGKILL). The rest a process brings on itself: SIGSEGV, SIGABRT, SIGFPE, SIGPIPE, ...
+// Whether the sender of a signal is usually outside the process: the batch system, the service manager, a user, or the
+// kernel without memory (SIGKILL). A process causes the other signals itself: SIGSEGV, SIGABRT, SIGFPE, SIGPIPE, ...
 constexpr bool sent_by_others(int signal) {
   return signal == SIGTERM || signal == SIGKILL || signal == SIGINT || signal == SIGHUP || signal == SIGQUIT ||
          signal == SIGUSR1 || signal == SIGUSR2 || signal == SIGPWR;

@@ -1,4 +1,4 @@
-// What goes to a rank and what comes back.
+// The messages of the farm: tasks go to a rank, outcomes come back.
 #pragma once
 
 #include <algorithm>
@@ -15,15 +15,15 @@
 namespace dodyn {
 
 struct Task {
-  Evaluation evaluation;  // id, parent, design and seed are set; the rest is for the evaluator to fill
+  Evaluation evaluation;  // id, parent, design and seed are set; the evaluator fills the rest
   Trajectory warm_start;  // trajectory of evaluation `parent`, or empty
-  std::int32_t part = 0;  // which of the parts that its evaluator splits an evaluation into; mostly there is one
+  std::int32_t part = 0;  // index of the part, if the evaluator splits an evaluation; otherwise 0
   double time_limit = std::numeric_limits<double>::infinity();  // s
 
   // Set on the evaluating rank. A solver or a simulation polls `seconds_left` and at 0 returns its best result as
   // `timed_out`. An evaluation that cannot poll is given up some time later, with its rank.
   std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
-  std::stop_token stop = {};  // the run ends: nobody waits for the answer
+  std::stop_token stop = {};  // stop requested: the run ends, and the answer is not needed
 
   double seconds_left() const {
     if (stop.stop_requested()) return 0.0;
@@ -35,17 +35,16 @@ struct Task {
 struct Outcome {
   Evaluation evaluation;
   Trajectory trajectory;
-  std::int32_t part = 0;  // that of the task
-  // Status lost, since a signal from outside ended the process that worked on it (record/signals.hpp); or failed without
-  // an answer, which may be how a script says that its simulator was ended so. Where the run is told to end at about that
-  // time, it was the same hand, and the attempt does not count.
+  std::int32_t part = 0;  // index of the task's part
+  // Whether a signal from outside may have ended the attempt. True for status lost by such a signal
+  // (record/signals.hpp), and for status failed without an answer: a script may report so that its simulator was
+  // killed. If the run must end at about that time, the cause was the same, and the attempt does not count.
   bool killed = false;
-  std::vector<Packed> packed =
-      {};  // the trajectory's matrices as the archive has them; empty: they are yet to be packed
+  std::vector<Packed> packed = {};  // the trajectory's matrices in the form of the archive; empty: not yet compressed
 };
 
-// The inner problem. It must not throw (the farm turns an exception into status `failed` all the same), and but for its
-// time limit it must depend on nothing but the task, so that a study gives the same results on any number of ranks.
+// The inner problem. It must not throw (the farm converts exceptions to status `failed`). Except for its time limit its
+// result must depend only on the task. Then a study gives the same results on any number of ranks.
 using Work = std::function<Outcome(const Task&)>;
 
 }  // namespace dodyn

@@ -31,7 +31,8 @@ std::string duration(double seconds) {
 
 std::string printable(std::string_view text) {
   std::string out;
-  // Well-formed UTF-8 (Unicode 15, table 3-7): a first byte says how many follow, and which range the next one is in.
+  // Well-formed UTF-8 (Unicode 15, table 3-7): the first byte determines how many bytes follow and the range of the
+  // second.
   for (std::size_t i = 0; i < text.size();) {
     const auto byte = [&](std::size_t k) { return i + k < text.size() ? static_cast<unsigned char>(text[i + k]) : 0; };
     const auto first = byte(0);
