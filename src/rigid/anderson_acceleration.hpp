@@ -1,5 +1,5 @@
-// Anderson's mixing (1965): the fixed point of a map from its last iterates. On a linear map it needs about as many of them as
-// the map has different eigenvalues, however slow plain iteration is, and also where plain iteration diverges.
+// Anderson acceleration (1965): finds the fixed point of a map from its last iterates. On a linear map it needs about
+// as many iterates as the map has distinct eigenvalues. It also converges where plain iteration is slow or diverges.
 #pragma once
 
 #include <Eigen/Core>
@@ -10,7 +10,7 @@ namespace dodyn::rigid {
 
 class AndersonAcceleration {
  public:
-  // `depth`: number of iterates that are kept.
+  // `depth`: number of stored iterates.
   explicit AndersonAcceleration(int depth)
       : depth_(depth),
         residuals_(static_cast<std::size_t>(depth)),
@@ -26,7 +26,7 @@ class AndersonAcceleration {
       for (auto& v : *list) v.resize(size);
   }
 
-  // `x`, of which the map is `image`, becomes the next argument.
+  // Replaces the argument `x`, whose image under the map is `image`, by the next argument.
   void next(Eigen::VectorXd& x, const Eigen::VectorXd& image) {
     x = image - x;  // the residual
     if (count_ > 0) {
@@ -37,7 +37,8 @@ class AndersonAcceleration {
     residual_ = x;
     image_ = image;
     x = image;
-    // The newest differences first; those of the images follow what makes those of the residuals orthonormal.
+    // Orthonormalises the residual differences, the newest first, and applies the same operations to the image
+    // differences.
     std::size_t accepted = 0;
     for (int back = 1; back <= std::min(count_, depth_); ++back) {
       const auto at = static_cast<std::size_t>((count_ - back) % depth_);
@@ -51,7 +52,7 @@ class AndersonAcceleration {
         b -= share * above_[i];
       }
       const double left = a.norm();
-      if (!(left > rounding * whole)) continue;  // nothing new except its rounding
+      if (!(left > rounding * whole)) continue;  // linearly dependent up to rounding
       a /= left;
       b /= left;
       x -= a.dot(residual_) * b;
@@ -61,10 +62,10 @@ class AndersonAcceleration {
   }
 
  private:
-  static constexpr double rounding = 1e-6;  // share of a difference that the ones before it leave
+  static constexpr double rounding = 1e-6;  // a difference whose remainder is below this fraction counts as dependent
   int depth_, count_ = 0;
-  Eigen::VectorXd residual_, image_;                 // of the last call
-  std::vector<Eigen::VectorXd> residuals_, images_;  // differences from call to call
+  Eigen::VectorXd residual_, image_;                 // from the last call
+  std::vector<Eigen::VectorXd> residuals_, images_;  // differences between consecutive calls
   std::vector<Eigen::VectorXd> base_, above_;
 };
 

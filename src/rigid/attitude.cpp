@@ -13,7 +13,7 @@ Matrix<3> rotation(Retraction map, const Vector<3>& xi) {
 }
 
 AttitudeError attitude_error(Retraction map, const Matrix<3>& R) {
-  // sin(angle) and cos(angle), which are enough for what is far from half a turn
+  // sin(angle) and cos(angle), which suffice far from half a turn
   const Vector<3> sine(0.5 * (R(2, 1) - R(1, 2)), 0.5 * (R(0, 2) - R(2, 0)), 0.5 * (R(1, 0) - R(0, 1)));
   const double size = sine.norm(), cosine = 0.5 * (R.trace() - 1.0);
   if (cosine > -0.5) {
@@ -28,17 +28,17 @@ AttitudeError attitude_error(Retraction map, const Matrix<3>& R) {
 
 Vector<3> inverse_tangent(Retraction map, const Vector<3>& xi, const Vector<3>& mu) {
   const Vector<3> once = xi.cross(mu);
-  // (4.38): (e - xi/2) mu (e + xi/2). The sign of the commutator, printed as +, is -.
+  // (4.38): (e - xi/2) mu (e + xi/2). The commutator has the sign -; the source prints +.
   if (map == Retraction::cayley) return mu - 0.5 * once + 0.25 * xi.dot(mu) * xi;
-  // (4.37), summed: y - ad/2 + (1 - (a/2) cot(a/2))/a^2 ad^2
+  // (4.37) in closed form: y - ad/2 + (1 - (a/2) cot(a/2))/a^2 ad^2
   const double a2 = xi.squaredNorm(), a = std::sqrt(a2);
   const double c = a < 1e-3 ? 1.0 / 12.0 + a2 / 720.0 : (1.0 - 0.5 * a / std::tan(0.5 * a)) / a2;
   return mu - 0.5 * once + c * xi.cross(once);
 }
 
 Matrix<3> nearest_rotation(const Matrix<3>& directors) {
-  // X (X^T X)^(-1/2) by its series, to rounding at once from midpoints of steps, whose turns are small; from afar Newton's
-  // iteration for the polar factor.
+  // Computes X (X^T X)^(-1/2). For midpoints of steps, whose rotations are small, its series reaches rounding at once.
+  // Far from a rotation: Newton's iteration for the polar factor.
   Matrix<3> X = directors;
   const Matrix<3> one = Matrix<3>::Identity();
   for (int k = 0; k < 30; ++k) {
@@ -46,7 +46,7 @@ Matrix<3> nearest_rotation(const Matrix<3>& directors) {
     if (const double off = C.squaredNorm(); off < 1e-4) {
       const Matrix<3> inner = 0.375 * one - 0.3125 * C, outer = C * inner - 0.5 * one;
       X += X * (C * outer);
-      if (off < 1e-8) break;  // what is left out is its square, a quarter
+      if (off < 1e-8) break;  // the neglected term is off^2/4
       continue;
     }
     X = 0.5 * (X + X.inverse().transpose()).eval();

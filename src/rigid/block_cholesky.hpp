@@ -1,7 +1,7 @@
 // Cholesky's factorisation of a sparse symmetric positive definite matrix of square blocks, one row of blocks per body.
 //
-// Few neighbours per body make the factor sparse: bodies are eliminated in the order of least degree, so that the cost
-// grows with the number of bodies where these lie in a layer or a chain.
+// The factor is sparse if bodies have few neighbours. The body of minimum degree is eliminated next, so that the cost
+// is proportional to the number of bodies in a layer or a chain.
 #pragma once
 
 #include <Eigen/Core>
@@ -19,7 +19,8 @@ class BlockCholesky {
  public:
   using Block = Eigen::Matrix<double, width, width>;
 
-  // The pattern: `pairs` of nodes i != j with a block between them, in any order, repeated or not. Sets all to zero.
+  // Sets the pattern and zeroes all blocks. `pairs`: nodes i != j with a block between them, in any order, repetitions
+  // allowed.
   void analyse(int nodes, std::span<const std::pair<int, int>> pairs) {
     neighbours_.resize(std::max<std::size_t>(neighbours_.size(), nodes));
     for (int i = 0; i < nodes; ++i) neighbours_[i].clear();
@@ -32,7 +33,7 @@ class BlockCholesky {
       std::sort(list.begin(), list.end());
       list.erase(std::unique(list.begin(), list.end()), list.end());
     }
-    // eliminate the node of least degree; its neighbours become neighbours of each other
+    // eliminates the node of minimum degree; its neighbours become neighbours of each other
     place_.assign(nodes, -1);
     start_.assign(1, 0);
     row_.clear();
@@ -54,7 +55,7 @@ class BlockCholesky {
     }
     for (int& i : row_) i = place_[i];
     for (int k = 0; k < nodes; ++k) std::sort(row_.begin() + start_[k], row_.begin() + start_[k + 1]);
-    // where the update of each pair of rows of a column goes
+    // target block of each update by a pair of rows of a column
     target_.clear();
     for (int k = 0; k < nodes; ++k)
       for (int b = start_[k]; b < start_[k + 1]; ++b)
@@ -68,22 +69,22 @@ class BlockCholesky {
   }
 
   int nodes() const { return static_cast<int>(diagonal_.size()); }
-  // Position of a node in the order of elimination: what the functions below count by.
+  // Returns the position of a node in the elimination order. The functions below use positions.
   int place(int node) const { return place_[node]; }
 
   void set_zero() {
     for (auto& block : diagonal_) block.setZero();
     for (auto& block : below_) block.setZero();
   }
-  // The blocks to fill in before factor(), by position: `diagonal` needs its lower triangle only, below(i, j) is row i
-  // and column j < i, by the index that find() gives.
+  // The blocks to fill before factor(), by position. diagonal(i): only the lower triangle is read. below(index): row i,
+  // column j < i; find() returns the index.
   Block& diagonal(int i) { return diagonal_[i]; }
   Block& below(int index) { return below_[index]; }
   int find(int i, int j) const {
     return static_cast<int>(std::lower_bound(row_.begin() + start_[j], row_.begin() + start_[j + 1], i) - row_.begin());
   }
 
-  // In place. False: not positive definite.
+  // Factors in place. Returns false if the matrix is not positive definite.
   bool factor() {
     const int* target = target_.data();
     for (int k = 0; k < nodes(); ++k) {
@@ -107,7 +108,7 @@ class BlockCholesky {
     return true;
   }
 
-  // x has `width` numbers per node, by position.
+  // Solves in place. x: `width` numbers per node, by position.
   void solve(Eigen::VectorXd& x) const {
     for (int k = 0; k < nodes(); ++k) {
       auto own = x.segment<width>(width * k);

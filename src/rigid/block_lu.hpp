@@ -1,5 +1,5 @@
-// Gauss's elimination for a sparse matrix of square blocks whose pattern is symmetric but whose numbers are not; pivots
-// are chosen within the blocks of the diagonal only.
+// LU factorisation of a sparse matrix of square blocks with symmetric pattern and unsymmetric values. Pivoting stays
+// within the diagonal blocks.
 #pragma once
 
 #include <Eigen/LU>
@@ -26,10 +26,10 @@ class BlockLU : public BlockCholesky<width> {
     above_.resize(below_.size());
     for (auto& block : above_) block.setZero();
   }
-  // The block mirrored to below(index): row j and column i > j.
+  // Returns the mirror block of below(index): row j and column i > j.
   Block& above(int index) { return above_[index]; }
 
-  // In place; all of a diagonal block is read. False: a pivot vanishes.
+  // Factors in place. Reads whole diagonal blocks. Returns false if a pivot vanishes.
   bool factor() {
     const int* target = target_.data();
     for (int k = 0; k < this->nodes(); ++k) {
@@ -47,7 +47,7 @@ class BlockLU : public BlockCholesky<width> {
     return true;
   }
 
-  // x has `width` numbers per node, by position.
+  // Solves in place. x: `width` numbers per node, by position.
   void solve(Eigen::VectorXd& x) const {
     for (int k = 0; k < this->nodes(); ++k)
       for (int a = start_[k]; a < start_[k + 1]; ++a)

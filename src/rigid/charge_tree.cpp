@@ -6,18 +6,19 @@
 namespace dodyn::rigid {
 namespace {
 
-// Multi-indices up to an order, lower ones first, and sums of them.
+// Multi-indices up to a total degree, in ascending degree, and tables of their sums.
 template <int order>
 struct Indices {
   static constexpr int size = (order + 1) * (order + 2) * (order + 3) / 6;
   struct Index {
     int degree[3], total;
-    double factorial;         // product of the factorials of the degrees
-    int axis, lower, lowest;  // less one along the first axis that has any, less two (-1: none)
-    std::array<int, 3> next;  // plus one along each axis (-1: beyond the order)
+    double factorial;         // product of the factorials of the components
+    int axis, lower, lowest;  // axis: the first with a positive component; lower, lowest: the index with this component
+                              // less one, less two (-1: none)
+    std::array<int, 3> next;  // index with one more along each axis (-1: above the order)
   };
   std::array<Index, size> at{};
-  std::array<int, order + 2> up_to{};  // number of indices of a smaller total
+  std::array<int, order + 2> up_to{};  // number of indices of a smaller total degree
   std::array<std::array<int, size>, size> sum{};
 
   Indices() {
@@ -50,13 +51,13 @@ struct Indices {
       for (int k = 0; k < 3; ++k) at[a].next[k] = at[a].total < order ? sum[a][1 + k] : -1;
     }
   }
-  // x^m / m!
+  // Computes x^m / m! for all multi-indices m.
   template <class Coefficients>
   void powers(const Vector<3>& x, Coefficients& out) const {
     out[0] = 1.0;
     for (int m = 1; m < size; ++m) out[m] = out[at[m].lower] * x[at[m].axis] / at[m].degree[at[m].axis];
   }
-  // All derivatives of 1/|x|: those of (-1)^s (2s-1)!! / r^(2s+1) in s rounds (McMurchie and Davidson 1978).
+  // Computes all derivatives of 1/|x| from (-1)^s (2s-1)!! / r^(2s+1) in s rounds (McMurchie and Davidson 1978).
   template <class Coefficients>
   void derivatives(const Vector<3>& x, Coefficients& out) const {
     const double square = 1.0 / x.squaredNorm();
@@ -119,7 +120,7 @@ double ChargeTree<n>::potential(Frames<n> at, std::span<ConfigurationGradient<n>
     for (int i = body.first; i < body.last; ++i) body.middle += place_[own_[i]];
     body.middle /= body.last - body.first;
   }
-  // the tree does not depend on earlier calls
+  // sorted, so that the tree does not depend on earlier calls
   std::sort(bodies_.begin(), bodies_.begin() + moving_, [](const auto& a, const auto& b) { return a.body < b.body; });
   std::sort(bodies_.begin() + moving_, bodies_.end(), [](const auto& a, const auto& b) { return a.body < b.body; });
   cells_.clear();
@@ -153,7 +154,7 @@ double ChargeTree<n>::potential(Frames<n> at, std::span<ConfigurationGradient<n>
   return world_->charge_constant * energy_;
 }
 
-// The cell of these bodies, which it sorts; returns its place. Parents come before their children.
+// Builds the cell of these bodies, which it sorts. Returns its index. Parents precede their children.
 template <int n>
 int ChargeTree<n>::build(int first, int last) {
   const int place = static_cast<int>(cells_.size());
@@ -185,7 +186,7 @@ int ChargeTree<n>::build(int first, int last) {
   return place;
 }
 
-// Moments of a cell, those of its children known.
+// Computes the moments of a cell from those of its children.
 template <int n>
 void ChargeTree<n>::gather(Cell& cell) {
   const auto& index = indices<order>();
@@ -216,7 +217,7 @@ void ChargeTree<n>::gather(Cell& cell) {
           cell.moment[index.sum[m][k]] += child.moment[m] * power[k];
     }
   }
-  // Frobenius' norm of sum q x^k as a tensor
+  // Frobenius norm of sum q x^k as a tensor
   double factorial = 1.0;
   for (int k = 0; k <= order; ++k) {
     if (k > 0) factorial *= k;
@@ -229,11 +230,11 @@ void ChargeTree<n>::gather(Cell& cell) {
     cell.norm[k] = cell.magnitude * std::pow(cell.radius, k);
 }
 
-// Whether what the expansion leaves out, by its first three orders, is small enough.
+// Whether the truncation error of the expansion, estimated by its first three neglected orders, is small enough.
 template <int n>
 bool ChargeTree<n>::far(const Cell& a, const Cell& b, double distance) const {
   if (distance < 1.5 * (a.radius + b.radius)) return false;
-  // N + 1 times the size of D_N over N! in Frobenius' norm, sqrt(C(2N, N) / 2^N)
+  // (N + 1) |D_N|/N! with the Frobenius norm sqrt(C(2N, N)/2^N)
   constexpr double weight[] = {7.0 * 3.7997, 8.0 * 5.1769, 9.0 * 7.0896};
   double left = 0.0, inverse = 1.0 / distance;
   for (int N = 1; N <= order; ++N) inverse /= distance;
@@ -334,7 +335,7 @@ void ChargeTree<n>::expand(Cell& a, Cell& b, const Vector<3>& apart) {
   for (int k = 0; k < size; ++k) b.local[k] += index.at[k].total % 2 == 0 ? back[k] : -back[k];
 }
 
-// Fields of far groups from a cell to its charges.
+// Propagates the fields of far groups from a cell to its charges.
 template <int n>
 void ChargeTree<n>::hand_down(int place) {
   const auto& index = indices<order>();

@@ -61,7 +61,7 @@ void CoilForce::operator()(double, Frames<2> at, std::span<const Twist<2>>, std:
     const Seen s = seen(pair, at);
     const Eigen::Vector3d given = s.sign * form_(s.r, s.phi1, s.phi2);
     const Vector<2> force = given[0] * s.axis + given[1] * Vector<2>(-s.axis[1], s.axis[0]);
-    // about its centre each; the other coil's such that the torques about any one point sum to zero
+    // The torque on each coil is about its own centre. The torque on the other coil follows from the angular momentum.
     const std::array<double, 2> torque = {given[2], cross(s.apart, force)[0] - given[2]};
     const std::array<int, 2> coil = {pair.one, pair.other};
     for (const int k : {0, 1}) {

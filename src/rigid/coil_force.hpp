@@ -1,6 +1,6 @@
-// (B.1) of Johnson 2013 (coils.hpp) as a force between the coils of a planar world, instead of the potential of their poles.
-// It has no potential: energy is not kept. Momentum and angular momentum are, since each coil gets what the other one
-// gives.
+// The fitted force (B.1) of Johnson 2013 (coils.hpp) between the coils of a planar world, instead of the potential of
+// their poles. It has no potential, so energy is not conserved. Momentum and angular momentum are conserved, because
+// the wrenches on both coils are opposite.
 #pragma once
 
 #include <numbers>
@@ -12,46 +12,48 @@
 
 namespace dodyn::rigid {
 
-// Where a form may be used; as stated with Table B.1.
+// The valid range of a form, from Table B.1.
 struct CoilRange {
-  double least = 0.1, most = 0.55;        // m, between centres
-  double angle = 0.2 * std::numbers::pi;  // rad, of phi1 and phi2 either way
+  double least = 0.1, most = 0.55;        // distance of the centres, m
+  double angle = 0.2 * std::numbers::pi;  // largest |phi1| and |phi2|, rad
 };
 
 class CoilForce {
  public:
-  // Takes the world's charges: two opposite ones of a body, one after the other, are the poles of a coil. A form is that of
-  // `coil`: the force goes with the product of pole strengths, and cores are of its length. Coil 1 of a pair, in whose axes
-  // the form is, is that of the later body. Throws std::invalid_argument: charges that are no such coils.
+  // Replaces the world's charges by coils: two consecutive opposite charges of a body are the poles of a coil. `form`
+  // is fitted for `coil`. The force scales with the product of the pole strengths, and cores must have its length. Coil
+  // 1 of a pair belongs to the later body; the form is in its axes. Throws std::invalid_argument if the charges are not
+  // such coils.
   CoilForce(World<2>& world, const CoilForm& form, const CoilRange& range, const Coil& coil = {});
 
   void operator()(double t, Frames<2> at, std::span<const Twist<2>> twists, std::span<Twist<2>> wrench) const;
 
-  // Empty, or one line that says which coils have left the range.
+  // Returns which coils have left the range, as one line; empty: none.
   std::string left(Frames<2> at) const;
 
  private:
   struct Place {
     int body;
     Vector<2> centre, axis;  // body coordinates
-    double strength;         // of the pole ahead
+    double strength;         // strength of the pole at the positive end of the axis
   };
   struct Pair {
     int one, other;  // indices of the coils
   };
-  // A pair in the form's convention: an axis, and the force with it, is reversed if the other coil or its axis is behind.
+  // A pair in the convention of the form. If the other coil or its axis points backwards, an axis is reversed, and the
+  // force with it.
   struct Seen {
-    Vector<2> axis, apart;  // of coil 1; from its centre to that of coil 2: world axes
+    Vector<2> axis, apart;  // axis of coil 1, and vector from its centre to that of coil 2: world axes
     double r, phi1, phi2, sign;
   };
   Seen seen(const Pair& pair, Frames<2> at) const;
 
   CoilForm form_;
   CoilRange range_;
-  double scale_ = 1.0;  // per product of strengths
+  double scale_ = 1.0;  // force per product of pole strengths
   std::vector<Place> coils_;
   std::vector<Pair> pairs_;
-  std::vector<std::string> names_;  // of bodies
+  std::vector<std::string> names_;  // [bodies]
 };
 
 }  // namespace dodyn::rigid

@@ -13,12 +13,12 @@ constexpr double pi = std::numbers::pi;
 constexpr double vacuum = 4e-7 * pi;  // mu0, N/A^2
 using Point = Eigen::Vector3d;
 
-// A pole of strength 1 at (x, 0, 0), as points and their shares of it.
+// Points and weights that represent a pole of strength 1 at (x, 0, 0).
 struct Pole {
   std::vector<std::pair<Point, double>> points;
 };
 
-// Over a disc across x: Gauss's points along the square of the radius, sixteen directions.
+// Quadrature over a disc normal to x: Gauss points in the squared radius, sixteen directions.
 Pole pole(const Coil& coil, double x) {
   if (!coil.discs) return {{{{x, 0.0, 0.0}, 1.0}}};
   const double radius = 0.5 * coil.diameter, offset = std::sqrt(0.6);
@@ -48,7 +48,7 @@ Eigen::Vector3d pole_wrench(const Coil& coil, double r, double phi1, double phi2
       const Pole a = pole(coil, one * half), b = pole(coil, other * half);
       for (const auto& [x, share] : a.points)
         for (const auto& [y, part] : b.points) {
-          const Point d = x - (centre + turn * y);  // like poles repel
+          const Point d = x - (centre + turn * y);  // equal poles repel
           const double r2 = d.squaredNorm();
           const Point f = one * other * share * part * vacuum * p * p / (4.0 * pi * r2 * std::sqrt(r2)) * d;
           sum += Eigen::Vector3d(f[0], f[1], x[0] * f[1] - x[1] * f[0]);
@@ -155,7 +155,7 @@ CoilForm fit_coil_form(const std::vector<CoilSample>& samples, double weight) {
     rows.row(i) << w / (r4 * r4) * m, -w / r4 * m;
     values.row(i) = w * s.wrench.transpose();
   }
-  // columns of one size, so that their own sizes do not decide what counts as independent
+  // normalises the columns, so that the rank does not depend on their scales
   const Eigen::RowVectorXd size = rows.colwise().norm();
   for (Eigen::Index k = 0; k < rows.cols(); ++k)
     if (size[k] > 0.0) rows.col(k) /= size[k];

@@ -14,40 +14,41 @@ namespace dodyn::rigid {
 
 struct Coil {
   double length = 0.1, diameter = 0.01;  // of the core, m
-  double core_field = 1.0;               // T, where the core ends; that of the sources at 0.6 A
-  bool discs = false;                    // poles spread over the ends of the core, or points in their middles
+  double core_field = 1.0;               // magnetic flux density at the end of the core, T; in the source at a current
+                                         // of 0.6 A
+  bool discs = false;                    // true: poles spread over the ends of the core; false: point poles
   double pole_strength() const;          // field x area / mu0, A m
 };
 
-// Of two equal coils. Poles of the same coil do not act on each other.
+// Returns the wrench between two equal coils. Poles of the same coil do not act on each other.
 Eigen::Vector3d pole_wrench(const Coil& coil, double r, double phi1, double phi2);
 
-// (B.1): f_i = A_i(phi1, phi2)/r^8 - B_i(phi1, phi2)/r^4, A_i and B_i the sums of c phi1^a phi2^b with a + b <= 4. r is
-// counted in decimetres: the source does not say so, but in metres f would be 1e8 N.
+// The fit (B.1): f_i = A_i(phi1, phi2)/r^8 - B_i(phi1, phi2)/r^4, A_i and B_i the sums of c phi1^a phi2^b with a + b <=
+// 4. r is in decimetres. The source does not state the unit, but with metres f would be 1e8 N.
 class CoilForm {
  public:
   static constexpr int terms = 15;
-  // Powers (a, b) of the rows of `coefficients`, in the order of Table B.1: by a + b, then by b.
+  // Returns the powers (a, b) of the rows of `coefficients` in the order of Table B.1: by a + b, then by b.
   static const std::array<std::array<int, 2>, terms>& powers();
   // Columns A_x, B_x, A_y, B_y, A_theta, B_theta.
   Eigen::Matrix<double, terms, 6> coefficients = Eigen::Matrix<double, terms, 6>::Zero();
-  double unit = 0.1;  // m, of r
+  double unit = 0.1;  // unit of r, m
 
   Eigen::Vector3d operator()(double r, double phi1, double phi2) const;
 };
 
-// Text with a header `phi1,phi2,A_x,B_x,A_y,B_y,A_theta,B_theta`, a row for each pair of powers in any order, and lines of
-// comment from # on; or what the study coil-fit writes, in which more columns follow. Throws std::invalid_argument, "line
-// N: ...".
+// Reads a text with the header `phi1,phi2,A_x,B_x,A_y,B_y,A_theta,B_theta` and one row for each pair of powers, in any
+// order. Lines that begin with # are comments. Reads the output of the study coil-fit too, which has more columns.
+// Throws std::invalid_argument, "line N: ...".
 CoilForm read_coil_form(const std::string& text);
 
-// A point of a grid and what acts there.
+// A grid point and the wrench there.
 struct CoilSample {
   double r, phi1, phi2;
   Eigen::Vector3d wrench;
 };
-// The form that has the least squares of residuals times (r/unit)^weight; 0: as they are, 4: about as far points as near.
-// Throws std::invalid_argument where the samples do not determine it.
+// Returns the least-squares form. Residuals are weighted by (r/unit)^weight; 0: unweighted, 4: far and near points
+// count about equally. Throws std::invalid_argument if the samples do not determine the form.
 CoilForm fit_coil_form(const std::vector<CoilSample>& samples, double weight);
 
 }  // namespace dodyn::rigid

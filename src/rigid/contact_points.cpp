@@ -11,7 +11,8 @@ namespace {
 using geometry::Frame;
 using geometry::Vector;
 
-// Face most opposed to (sign < 0) or along (sign > 0) the normal; -1 where it would be seen edge-on.
+// Returns the face whose normal is most opposed to `normal` (sign < 0) or most along it (sign > 0). -1: that face is
+// seen edge-on.
 template <int n>
 int facing(const Faces<n>& faces, const Frame<n>& frame, const Vector<n>& normal, double sign) {
   const Vector<n> local = sign * (frame.directors.transpose() * normal);
@@ -25,17 +26,17 @@ int facing(const Faces<n>& faces, const Frame<n>& frame, const Vector<n>& normal
   return best;
 }
 
-// A convex polygon seen along the normal.
+// A convex polygon, projected along the normal.
 using Shadow = std::vector<Vector<2>>;
 
-// Plane height(s) = offset + slope . s over the shadow's coordinates.
+// The plane height(s) = offset + slope . s over the projected coordinates.
 struct Height {
   double offset;
   Vector<2> slope;
   double operator()(const Vector<2>& s) const { return offset + slope.dot(s); }
 };
 
-// The part of `subject` to the left of the line from a to b.
+// Clips `subject`: keeps the part to the left of the line from a to b.
 void clip(const Shadow& subject, const Vector<2>& a, const Vector<2>& b, Shadow& out) {
   out.clear();
   const Vector<2> e = b - a;
@@ -45,23 +46,25 @@ void clip(const Shadow& subject, const Vector<2>& a, const Vector<2>& b, Shadow&
     const auto &p = subject[i], &q = subject[(i + 1) % subject.size()];
     const double sp = side(p), sq = side(q);
     if (sp >= slack) out.push_back(p);
-    // crosses where it is as far aside as the slack: between p and q even if it runs along the line
+    // The edge is cut at the distance `slack` from the line. That point lies between p and q even if the edge runs
+    // along the line.
     if ((sp >= slack) != (sq >= slack)) out.push_back(p + (sp - slack) / (sp - sq) * (q - p));
   }
 }
 
-// What the corners of a region add to a contact's points.
+// Adds the corners of the overlap region to the points of a contact.
 template <int n>
 struct RegionCorners {
   const ContactPoint<n>& own;
   double margin;
-  double same;  // points nearer to each other than this are one, m
+  double same;  // points closer than this coincide, m
   std::vector<ContactPoint<n>>& out;
-  bool whole = true;       // all corners that were added are in contact
-  bool at_corner = false;  // the own point is one of them
+  bool whole = true;       // all corners up to now are in contact
+  bool at_corner = false;  // the contact's own point coincides with a corner
   double deepest = -std::numeric_limits<double>::infinity();
 
-  // The point over `at` (seen along the normal), where the two faces are as high over the own point as stated.
+  // Adds the contact point at `at`. height1, height2: heights of the two faces there along the normal, relative to the
+  // contact's own point.
   void add(const Vector<n>& at, double height1, double height2) {
     ContactPoint<n> p = own;
     p.gap = height2 - height1;
@@ -79,7 +82,7 @@ struct RegionCorners {
   }
 };
 
-// The ends of the stretch in which two edges lie over each other.
+// Adds the ends of the overlap of two edges, projected along the normal.
 void add_corners(const std::array<const Frame<2>*, 2>& frames,
                  const std::array<const std::vector<Vector<2>>*, 2>& edges, RegionCorners<2>& region) {
   const ContactPoint<2>& own = region.own;
@@ -106,12 +109,12 @@ void add_corners(const std::array<const Frame<2>*, 2>& frames,
   }
 }
 
-// The corners of the polygon in which two faces lie over each other.
+// Adds the corners of the overlap of two faces, projected along the normal.
 void add_corners(const std::array<const Frame<3>*, 2>& frames, const std::array<const Faces<3>*, 2>& faces,
                  const std::array<int, 2>& face, RegionCorners<3>& corners) {
   const ContactPoint<3>& own = corners.own;
   const Vector<3> u = own.normal.unitOrthogonal(), v = own.normal.cross(u);
-  static thread_local Shadow shadow[2], region, rest;  // keep their memory: a step does not use the heap
+  static thread_local Shadow shadow[2], region, rest;  // static: no allocation in later steps
   std::array<Height, 2> height;
   for (std::size_t b = 0; b < 2; ++b) {
     const auto& around = faces[b]->corners[static_cast<std::size_t>(face[b])];
@@ -121,7 +124,7 @@ void add_corners(const std::array<const Frame<3>*, 2>& frames, const std::array<
     height[b] = {m.dot(x0) / across, Vector<2>(-m.dot(u) / across, -m.dot(v) / across)};
     shadow[b].clear();
     for (std::size_t k = 0; k < around.size(); ++k) {
-      // counter-clockwise as seen against the normal: body 1's face has the opposite normal
+      // counter-clockwise when seen against the normal: the face of body 1 has the opposite normal
       const Vector<3> x = (*frames[b])(around[b == 0 ? around.size() - 1 - k : k]) - own.point;
       shadow[b].emplace_back(u.dot(x), v.dot(x));
     }
@@ -190,7 +193,7 @@ void contact_points(const geometry::Contact<n>& c, PairKey pair, const Faces<n>&
     add_corners({&frame1, &frame2}, {&faces1.corners[f1], &faces2.corners[f2]}, region);
   else
     add_corners({&frame1, &frame2}, {&faces1, &faces2}, {f1, f2}, region);
-  // between the corners of the region the own point says nothing new
+  // the own point is redundant if it lies between the corners of the region
   if (!keep_own && region.whole && !region.at_corner && own.gap > -margin && out.size() - first > n &&
       own.gap <= region.deepest + 1e-12)
     out.erase(out.begin() + static_cast<std::ptrdiff_t>(first));

@@ -1,5 +1,5 @@
-// Contact points for impulses: where bodies touch in a face or an edge, the one contact of the supporting-hyperplane
-// program becomes several points, so that resting bodies stand on all of their corners.
+// Contact points for impulses. Where bodies touch in a face or an edge, the one contact of the supporting-hyperplane
+// program becomes several points. So a resting body is supported at all of its corners.
 #pragma once
 
 #include <array>
@@ -11,7 +11,7 @@ namespace dodyn::rigid {
 
 template <int n>
 struct ContactPoint {
-  PairKey pair = -1;  // of parts
+  PairKey pair = -1;  // the pair of parts
   std::array<int, 2> body{-1, -1}, part{-1, -1};
   geometry::Vector<n> point, normal;  // world coordinates; from body 2 to body 1, unit
   double gap = 0.0;                   // along the normal, m; > 0 overlaps
@@ -26,16 +26,16 @@ struct Faces {
   std::vector<std::vector<geometry::Vector<n>>> corners;
 };
 
-// Appends the contact's own point first, then the corners of the region in which the two faces most opposed to its
-// normal lie over each other, seen along the normal, where they overlap or come within `margin` (m). Between the
-// corners the gap is linear, so if none overlaps the faces do not. Where all corners are within the margin the own
-// point lies between them and is left out, unless it is to be kept.
+// Appends the contact points of a pair: its own point first, then the corners of the overlap of two faces. The faces
+// are those most opposed to the normal; they are projected along it. Points are added if they overlap or are closer
+// than `margin` (m). The gap is linear between the corners, so if no corner overlaps, the faces do not. If all corners
+// are within the margin, the own point lies between them and is left out, unless `keep_own` is set.
 template <int n>
 void contact_points(const geometry::Contact<n>& contact, PairKey pair, const Faces<n>& faces1,
                     const geometry::Frame<n>& frame1, const Faces<n>& faces2, const geometry::Frame<n>& frame2,
                     double margin, bool keep_own, std::vector<ContactPoint<n>>& out);
 
-// The same for all contacts that a detection found last, at these frames.
+// Collects the points of all contacts of the detection's last find(), at these frames.
 template <int n>
 class ContactPoints {
  public:

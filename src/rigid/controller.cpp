@@ -10,7 +10,7 @@
 namespace dodyn::rigid {
 namespace {
 
-constexpr double soon = 1e-9;  // of a sample: that much before its time it is due
+constexpr double soon = 1e-9;  // a sample is due this much before its time, relative to the period
 
 void must(bool good, const std::string& what) {
   if (!good) throw std::invalid_argument(what);
@@ -24,7 +24,7 @@ BodyState in_space(const geometry::Frame<2>& frame, const Twist<2>& twist) {
   state.spin[2] = twist[2];
   return state;
 }
-// At a midpoint the directors are not a rotation: the nearest one is meant.
+// At a midpoint the directors are not a rotation. The nearest rotation is used.
 BodyState in_space(const geometry::Frame<3>& frame, const Twist<3>& twist) {
   const Matrix<3> R = nearest_rotation(frame.directors);
   return {frame.position, twist.head<3>(), R, R.transpose() * twist.tail<3>()};
@@ -114,7 +114,7 @@ Controller<n>::Controller(const World<n>& world, const ControllerOptions& option
     mass_.inertia = trace * Matrix<3>::Identity();
     curve_ = DipoleCurve([&] {
       auto planar = options.curve;
-      planar.roll = 3;  // the axis of all turns
+      planar.roll = 3;  // rotations in the plane are about axis 3
       return planar;
     }());
   } else {
@@ -150,7 +150,7 @@ double Controller<n>::longest_step() const {
   return 0.5 / std::max(options_.law.velocity_gain / mass_.mass, options_.law.spin_gain / least);
 }
 
-// Of a receiver that moves, the curve goes with it; its own acceleration is not known.
+// If the receiver moves, the curve moves with it. The acceleration of the receiver is not known and taken as zero.
 template <int n>
 Desired Controller<n>::desired(double t, Frames<n> frames, std::span<const Twist<n>> twists) const {
   const bool known = aim_.time == t;
@@ -160,7 +160,7 @@ Desired Controller<n>::desired(double t, Frames<n> frames, std::span<const Twist
   const BodyState r = in_space(frames[options_.receiver], twists[options_.receiver]);
   const Matrix<3>& R = r.attitude;
   const Vector<3> w = R * r.spin, arm = R * d.position, along = R * d.velocity;
-  const Vector<3> seen = d.attitude.transpose() * r.spin;  // the receiver's spin in desired axes
+  const Vector<3> seen = d.attitude.transpose() * r.spin;  // spin of the receiver in the desired axes
   d.acceleration = R * d.acceleration + 2.0 * w.cross(along) + w.cross(w.cross(arm));
   d.velocity = r.velocity + along + w.cross(arm);
   d.position = r.position + arm;
@@ -243,7 +243,7 @@ void Controller<n>::sample(double t, const BodyState& state, const Desired& aim)
 
 template <int n>
 double Controller<n>::normal() {
-  // not the distributions of <random>, whose numbers differ between standard libraries
+  // not from <random>, whose distributions differ between standard libraries
   const auto uniform = [&] { return static_cast<double>(random_() >> 11) * 0x1p-53; };
   const double u = 1.0 - uniform(), v = uniform();
   return std::sqrt(-2.0 * std::log(u)) * std::cos(2.0 * std::numbers::pi * v);
@@ -283,7 +283,8 @@ void Controller<n>::act(double t, Frames<n> frames, std::span<const Twist<n>> tw
   wrench[options_.body] += last_.wrench;
 }
 
-// The midpoint rule asked in the middle; Newmark's method at both ends, and goes by the trapezoidal rule.
+// The midpoint rule evaluates in the middle of an interval. Newmark's method evaluates at both ends and uses the
+// trapezoidal rule.
 template <int n>
 void Controller<n>::passed(double t, double h) {
   if (options_.law.off()) return;

@@ -1,5 +1,5 @@
-// Feedback that flies one body along a curve: Johnson 2013, section 4.5.4, (4.40). The plane is the case without the
-// directions that it does not have.
+// Feedback control of one body along a curve: Johnson 2013, section 4.5.4, (4.40). The plane is the special case with
+// fewer directions.
 #pragma once
 
 #include <deque>
@@ -13,8 +13,7 @@
 
 namespace dodyn::rigid {
 
-// Where a body is and how it moves. The angular velocity is in the body's axes, as the source has it here; a Twist has
-// that of the world.
+// Pose and velocity of a body. The angular velocity is in body axes as in the source; in a Twist it is in world axes.
 struct BodyState {
   Vector<3> position = Vector<3>::Zero(), velocity = Vector<3>::Zero();
   Matrix<3> attitude = Matrix<3>::Identity();
@@ -23,17 +22,17 @@ struct BodyState {
 
 struct ControlLaw {
   Retraction retraction = Retraction::cayley;
-  double position_gain = 1.2;  // k_phi, N/m. The gains are those of section 4.5.6
+  double position_gain = 1.2;  // k_phi, N/m; default gains from section 4.5.6
   double velocity_gain = 9.6;  // k_v, N s/m
   double attitude_gain = 1.0;  // k_R, N m
   double spin_gain = 0.3;      // k_omega, N m s
-  bool feed_forward = true;    // M phi_d'' and d/dt(J R_e omega_d), and the force that balances gravity
-  double largest_force = std::numeric_limits<double>::infinity();   // N; longer ones are shortened
+  bool feed_forward = true;    // adds M phi_d'' and d/dt(J R_e omega_d), and the force that balances gravity
+  double largest_force = std::numeric_limits<double>::infinity();   // limit on the norm, N
   double largest_torque = std::numeric_limits<double>::infinity();  // N m
   bool off() const { return position_gain == 0 && velocity_gain == 0 && attitude_gain == 0 && spin_gain == 0; }
 };
 
-// Of the body that is flown: kg; kg m^2 about the centre of mass in body axes.
+// Mass (kg) and inertia tensor (kg m^2, about the centre of mass, body axes) of the controlled body.
 struct MassProperties {
   double mass = 1.0;
   Matrix<3> inertia = Matrix<3>::Identity();
@@ -42,50 +41,50 @@ struct MassProperties {
 struct TrackingError {
   Vector<3> position, velocity;  // e_phi, e_v (4.31), (4.32): world axes
   Vector<3> attitude, spin;      // e_R, e_omega (4.33), (4.34): body axes
-  double angle;                  // of R_e, rad
+  double angle;                  // angle of R_e, rad
 };
 TrackingError tracking_error(Retraction map, const BodyState& state, const Desired& desired);
 
-// V of Proposition 4.2, J. Its derivative along (4.40) is -k_omega |e_omega|^2 - k_v |e_v|^2.
+// Returns V of Proposition 4.2, J. Its derivative along (4.40) is -k_omega |e_omega|^2 - k_v |e_v|^2.
 double lyapunov(const ControlLaw& law, const MassProperties& body, const TrackingError& error);
 
-// The force (world axes) and the torque (body axes).
+// The commanded force (world axes) and torque (body axes).
 struct Command {
   Vector<3> force = Vector<3>::Zero(), torque = Vector<3>::Zero();
 };
-// (4.40); `gravity`: acceleration, m/s^2; `angle` becomes that of R_e, rad.
+// Returns the command (4.40). `gravity`: acceleration, m/s^2. Sets `angle` to that of R_e, rad.
 Command command(const ControlLaw& law, const MassProperties& body, const BodyState& state, const Desired& desired,
                 const Vector<3>& gravity = Vector<3>::Zero(), double* angle = nullptr);
 
 struct ControllerOptions {
   ControlLaw law;
   DipoleCurveOptions curve;
-  int body = 0;         // that is flown
-  int receiver = -1;    // in whose frame the curve is; -1: the world's
-  double replan = 0.0;  // m: a new curve from where the body is, once it is off by more; 0: never
-  double period = 0.0;  // s, for which a command is held; 0: commands follow the state
-  double delay = 0.0;   // s, from measurement to command; of held commands
-  // Standard deviations of measurements, of held commands: m, rad, m/s, rad/s, each axis
+  int body = 0;         // index of the controlled body
+  int receiver = -1;    // index of the body in whose frame the curve is given; -1: the world frame
+  double replan = 0.0;  // m: a new curve starts from the body's position when its error exceeds this; 0: never
+  double period = 0.0;  // sample period, s: commands are constant between samples; 0: commands are continuous
+  double delay = 0.0;   // from measurement to command, s; only for sampled commands
+  // Standard deviations of the measurements, for sampled commands: m, rad, m/s, rad/s, each axis
   double position_noise = 0.0, attitude_noise = 0.0, velocity_noise = 0.0, spin_noise = 0.0;
 };
 
-// What a run of a controller comes to; N s and N m s of the world's axes, torques about the origin.
+// Totals over a run of the controller. Impulses in world axes, N s; torque impulses about the origin, N m s.
 struct ControlSums {
   double effort = 0.0;  // integral of |f|^2 + |tau|^2, N^2 s (the torques' part in N^2 m^2 s)
   double work = 0.0;    // J
   Vector<3> impulse = Vector<3>::Zero(), angular_impulse = Vector<3>::Zero();
-  double largest_angle = 0.0;  // of R_e where commands acted, of held ones at a sample, rad
+  double largest_angle = 0.0;  // largest angle of R_e while commands acted (sampled commands: at a sample), rad
   int replanned = 0;
 };
 
 template <int n>
 class Controller final : public StatefulForce<n> {
  public:
-  // `world`: the one it will act in. Throws std::invalid_argument: gains that are neither all positive nor all zero, a
-  // body that is fixed or joined to others, noise or delay of commands that are not held.
+  // `world`: the world in which the controller acts. Throws std::invalid_argument: gains that are neither all positive
+  // nor all zero, a body that is fixed or has joints, noise or delay of continuous commands.
   Controller(const World<n>& world, const ControllerOptions& options);
 
-  // A run begins. Throws std::invalid_argument where no curve leads from there to the dock.
+  // Starts a run. Throws std::invalid_argument if no curve leads from there to the dock.
   void start(double t, std::span<const Pose<n>> poses, std::span<const Twist<n>> twists, std::uint64_t seed);
 
   void node(double t, std::span<const Pose<n>> poses, std::span<const Twist<n>> twists) override;
@@ -95,9 +94,10 @@ class Controller final : public StatefulForce<n> {
   const ControllerOptions& options() const { return options_; }
   const MassProperties& mass_properties() const { return mass_; }
   const ControlSums& sums() const { return sums_; }
-  // The longest step (s) that resolves the closed loop: less than a sample, half of its fastest decay otherwise.
+  // Returns the longest step (s) that resolves the closed loop: less than a sample period; for continuous commands half
+  // of its fastest time constant.
   double longest_step() const;
-  // At a state: where the body should be (world axes), what is commanded, and how far off it is.
+  // Evaluates at a state: the desired pose (world axes), the command, and the error.
   Desired desired(double t, Frames<n> frames, std::span<const Twist<n>> twists) const;
   Command commanded(double t, Frames<n> frames, std::span<const Twist<n>> twists) const;
   TrackingError error(double t, Frames<n> frames, std::span<const Twist<n>> twists) const;
@@ -105,13 +105,13 @@ class Controller final : public StatefulForce<n> {
  private:
   struct Commanded {
     Command command;
-    double angle = 0.0;  // of R_e
+    double angle = 0.0;  // of R_e, rad
   };
   Commanded commanded(double t, const BodyState& state, Frames<n> frames, std::span<const Twist<n>> twists) const;
   BodyState measured(const BodyState& state);
   bool sample_due(double t) const;
   void sample(double t, const BodyState& state, const Desired& desired);
-  void take(double t);  // of the commands to come the one whose time it is
+  void take(double t);  // Activates the pending command that is due at time t.
   double normal();
 
   ControllerOptions options_;
@@ -119,8 +119,8 @@ class Controller final : public StatefulForce<n> {
   Vector<3> gravity_ = Vector<3>::Zero();
   DipoleCurve curve_;
   bool receiver_stays_ = true;
-  // The way at the time of the last evaluation: an implicit step evaluates one time repeatedly. In the receiver's frame, or,
-  // where that does not move, the world's.
+  // The desired motion at the time of the last evaluation, cached because an implicit step evaluates one time
+  // repeatedly. In the receiver's frame; in world axes if the receiver does not move.
   struct Aim {
     double time = std::numeric_limits<double>::quiet_NaN();
     Desired desired;
@@ -128,7 +128,7 @@ class Controller final : public StatefulForce<n> {
   mutable Aim aim_;
   std::vector<geometry::Frame<n>> frames_;
 
-  // of held commands, body axes
+  // A sampled command; torque in body axes.
   struct Held {
     double from;
     Command command;
@@ -138,7 +138,7 @@ class Controller final : public StatefulForce<n> {
   double next_sample_ = 0.0;
   std::mt19937_64 random_;
 
-  // what acted at the last two times of evaluation
+  // Commands at the last two times of evaluation.
   struct Acted {
     double time = -1e300;
     Twist<n> wrench = Twist<n>::Zero(), twist = Twist<n>::Zero();

@@ -1,5 +1,5 @@
-// The decomposition contact response (Johnson 2013, section 3.5, Algorithm 3): where the prediction overlaps, the
-// closest-point projection, the lift of momenta to it, and impulses there.
+// The decomposition contact response (Johnson 2013, section 3.5, Algorithm 3). If the prediction overlaps, it applies
+// the closest-point projection, lifts the momenta to it, and computes impulses there.
 #include <algorithm>
 #include <functional>
 #include <limits>
@@ -62,7 +62,7 @@ class Decomposition final : public ContactResponse<n> {
   }
 
  private:
-  // The prediction overlaps by `deepest`.
+  // Corrects a prediction whose largest overlap is `deepest`, m.
   bool mend(double h, double deepest, State<n>& state, StepRecord<n>& books, Progress& progress) {
     Ledger<n>& ledger = books.ledger;
     const double margin = std::max(3.0 * deepest, pieces_.options.tolerance);  // d_b of section 3.5.3
@@ -83,7 +83,7 @@ class Decomposition final : public ContactResponse<n> {
         at_projected_, projected_.p, by_forces_, h, [this]() -> const VectorX& { return projection_energy(); },
         impact_);
     if (impact_.residual_projection_energy > 0.0 && retries_ < 12 && h > 0.01 * pieces_.options.step) {
-      // what came and went within the step, a shorter one meets on its way
+      // contact that began and ended within the step: a shorter step resolves it
       ++retries_;
       progress.retry = 0.25;
       return false;
@@ -100,9 +100,8 @@ class Decomposition final : public ContactResponse<n> {
     ledger.energy_limited += impact_.energy_limited;
     ledger.residual = std::max(ledger.residual, impact_.residual);
 
-    // A contact that lasts acts over the whole interval, as a force would: it displaces by h/2 M^-1 I from the
-    // prediction. What rests then stays where it is and what sticks does not creep; the projection alone undoes
-    // neither.
+    // A lasting contact acts over the whole interval, as a force would: it displaces the prediction by h/2 M^-1 I. Then
+    // resting bodies stay in place and sticking ones do not creep. The projection alone does not ensure this.
     offset_.setZero(pieces_.bodies.dofs());
     bool lasts = false;
     for (std::size_t i = 0; i < impact_.points.size(); ++i)
@@ -141,8 +140,8 @@ class Decomposition final : public ContactResponse<n> {
     return true;
   }
 
-  // Energy that the projection gave to each body or tree, at its first degree of freedom: work against the potentials,
-  // by the trapezoidal rule, and what the lift changed.
+  // Returns the energy that the projection gave to each body or tree, stored at its first degree of freedom, J. It is
+  // the work against the potentials by the trapezoidal rule plus the change by the lift.
   const VectorX& projection_energy() {
     const Multibody<n>& bodies = pieces_.bodies;
     raised_.setZero(bodies.dofs());
@@ -173,16 +172,16 @@ class Decomposition final : public ContactResponse<n> {
   Pieces<n> pieces_;
   Projection<n> project_;
   std::unique_ptr<ImpactLaw<n>> law_;
-  std::vector<PairKey> touching_;  // pairs that touch at the state, ascending
+  std::vector<PairKey> touching_;  // pairs in contact at the start of the step, ascending
 
-  // scratch
+  // work space
   State<n> predicted_, projected_;
   std::vector<Pose<n>> displaced_;
   std::vector<geometry::Frame<n>> frames0_, frames1_;
   Inertia<n> at_predicted_, at_projected_, at_end_;
   Impact<n> impact_;
   std::vector<ContactPoint<n>> points_;
-  double step_end_ = 0.0;  // of the step that `retries_` counts the cuts of
+  double step_end_ = 0.0;  // end of the step whose cuts `retries_` counts, s
   int retries_ = 0;
   VectorX nu_, lifted_, by_forces_, p_after_, offset_, raised_;
   std::vector<ConfigurationGradient<n>> gradient0_, gradient1_;

@@ -9,7 +9,7 @@
 namespace dodyn::rigid {
 namespace {
 
-// Twice the distance from the centroid to the nearest facet: at most the width of the part.
+// Returns twice the distance from the centroid to the nearest facet, a lower bound of the width of the part.
 template <int n>
 double width(const geometry::Polytope<n>& part) {
   double nearest = std::numeric_limits<double>::infinity();
@@ -67,7 +67,7 @@ void Detection<n>::restart() {
   pair_.clear();
 }
 
-// Adds up the paths of the bodies to these frames.
+// Adds the bodies' motion to these frames to their path lengths.
 template <int n>
 void Detection<n>::follow(Frames<n> frames) {
   if (last_.empty()) {
@@ -86,7 +86,8 @@ void Detection<n>::follow(Frames<n> frames) {
   used_ = most + second;
 }
 
-// Lists the pairs of bodies whose balls come within the reach of each other, or may have since the call before.
+// Lists the pairs of bodies whose bounding balls are within the reach of each other, or may have been since the last
+// call.
 template <int n>
 void Detection<n>::gather(Frames<n> frames, double reach) {
   boxes_.resize(frames.size());
@@ -103,7 +104,7 @@ void Detection<n>::gather(Frames<n> frames, double reach) {
     if (world_->bodies[a].fixed && world_->bodies[b].fixed) continue;
     if (!kin_.empty() && kin_[a] >= 0 && kin_[a] == kin_[b]) continue;
     if (std::binary_search(ignored_.begin(), ignored_.end(), std::pair(a, b))) continue;
-    // a floor is body 2 of the source: its normal points to body 1
+    // a floor is body 2 in the source's convention: its normal points to body 1
     const bool floor = world_->bodies[a].has_outward();
     Bodies pair{floor ? b : a, floor ? a : b, static_cast<int>(parts_.size()), 0, never};
     const auto before = [](const Bodies& x, const Bodies& y) {
@@ -154,10 +155,10 @@ const std::vector<geometry::Contact<n>>& Detection<n>::find(Frames<n> frames, do
   for (std::size_t b = 0; b < kin_.size(); ++b)
     if (kin_[b] >= 0) {
       const Matrix<n> C = frames[b].directors.transpose() * frames[b].directors;
-      ball_[b] = radius_[b] * std::sqrt(C.cwiseAbs().colwise().sum().maxCoeff());  // at least the largest stretch
+      ball_[b] = radius_[b] * std::sqrt(C.cwiseAbs().colwise().sum().maxCoeff());  // bound on the stretch
     }
   if (used_ + within > reach_) gather(frames, std::max(usual_reach_, 2.0 * within));
-  std::size_t before = 0;  // both lists are in the order of keys
+  std::size_t before = 0;  // both lists are sorted by key
   for (auto& pair : bodies_) {
     const double path = path_[pair.a] + path_[pair.b];
     if (path + within < pair.apart_until) continue;

@@ -1,11 +1,11 @@
-// Which parts of which bodies are in contact: the supporting-hyperplane program for the pairs that may be near.
+// Finds which parts of which bodies are in contact, by the supporting-hyperplane program for pairs that may be near.
 //
-// Two bounds avoid unnecessary solutions of the program, both on the path that the farthest point of a body has gone:
-// * pairs of bodies farther apart than a reach are not listed at all; the list is gathered anew, by a grid of cells,
-//   when the two bodies that moved most have used up the reach;
-// * a listed pair that was found a distance d apart cannot touch before its bodies have gone d in sum, and is not
-//   looked at until they have.
-// The bounds hold at all times in between, so bodies of a pair not looked at cannot have passed through each other
+// Two bounds avoid unnecessary solutions of the program. Both use the path length of the body's farthest point:
+// * pairs of bodies farther apart than the reach are not listed. The list is rebuilt, by a grid of cells,
+//   when the two bodies that moved most have moved by the reach in sum.
+// * a listed pair at the distance d cannot touch before its bodies have moved by d in sum. It is not
+//   solved again until then.
+// The bounds hold at all times in between. So the bodies of a skipped pair cannot have passed through each other
 // either.
 #pragma once
 
@@ -20,7 +20,7 @@
 
 namespace dodyn::rigid {
 
-// Names a pair of parts, in the order of (body, other body, part, part).
+// Key of a pair of parts, ordered by (body, other body, part, part).
 using PairKey = std::int64_t;
 
 template <int n>
@@ -28,31 +28,32 @@ class Detection {
  public:
   using Contact = geometry::Contact<n>;
 
-  // The world must outlive this. `kin`: of each body, or none; bodies of the same kin from 0 on do not touch each other, and
-  // their directors may stretch them, as those of the elements of a deformable body do.
+  // The world must outlive the detection. `kin`: group of each body, or empty. Bodies of one group >= 0 do not touch
+  // each other, and their directors may stretch, like those of the elements of a deformable body.
   explicit Detection(const World<n>& world, std::vector<int> kin = {});
 
-  // Forgets all it knows: the bodies were put somewhere else.
+  // Forgets all bounds and pairs. Call it after bodies were moved without steps.
   void restart();
 
-  // Contacts of the pairs looked at with these frames, apart or not, among them all that are closer than `within` (m);
-  // the bodies moved there from the frames of the call before. Directors need not be rotations.
+  // Returns the contacts of the pairs solved at these frames, touching or not. Includes all that are closer than
+  // `within` (m). Bodies have moved continuously from the frames of the last call. Directors need not be rotations.
   const std::vector<Contact>& find(Frames<n> frames, double within = 0.0);
   const std::vector<Contact>& found() const { return found_; }
 
-  // Of found()[i], until the next find():
+  // The functions below take the index of a contact in found(), valid until the next find(). key(): the pair.
   PairKey key(int i) const { return parts_[pair_[i]].key; }
-  // the same pair at other frames, distances untouched;
+  // the contact of the pair at other frames; bounds are unchanged
   Contact look(int i, Frames<n> frames) const;
-  // distance of a plane's support: min over body a's part of <normal, x> minus max over b's; > 0: separates;
+  // separation by a plane, m: min over body a's part of <normal, x> minus max over b's; > 0: the plane separates them
   double separation(int i, Frames<n> frames, const Vector<n>& normal) const;
-  // width of the thinner part, m.
+  // width of the thinner part, m
   double thickness(int i) const;
 
-  // Largest overlap along the normal of the last find(), m; where nothing was near, minus a bound on the distance.
+  // Returns the largest overlap along the normal in the last find(), m. If no pair was near: minus a lower bound of the
+  // distance.
   double overlap() const;
 
-  // Largest distance that a corner of this body has between the two frames.
+  // Returns the largest displacement of a corner of this body between the two frames, m.
   double motion(int body, const geometry::Frame<n>& from, const geometry::Frame<n>& to) const {
     return motion_bound(radius_[body], from, to);
   }
@@ -61,8 +62,8 @@ class Detection {
   struct Parts {
     std::array<int, 2> body, part;
     PairKey key;
-    std::array<geometry::Basis<n>, 2> basis{};  // where the program ended
-    double apart_until;                         // sum of paths
+    std::array<geometry::Basis<n>, 2> basis{};  // final bases of the program
+    double apart_until;                         // the sum of path lengths up to which the pair cannot touch, m
   };
   struct Bodies {
     int a, b, first, count;
@@ -76,7 +77,7 @@ class Detection {
   std::vector<int> kin_;
   std::vector<std::pair<int, int>> ignored_;  // sorted
   std::int64_t all_pairs_ = 0, most_parts_ = 1;
-  std::vector<double> radius_, ball_;  // of the balls that hold bodies, as they were made and are stretched now
+  std::vector<double> radius_, ball_;           // radii of the bounding balls, m: undeformed and at the present stretch
   std::vector<std::vector<double>> thickness_;  // [body][part]
   double usual_reach_ = 0.0;                    // m
 
@@ -85,14 +86,14 @@ class Detection {
   std::vector<geometry::Box<n>> boxes_;
   std::vector<Bodies> bodies_, bodies_before_;
   std::vector<Parts> parts_, parts_before_;
-  double reach_ = -1.0, used_ = 0.0;      // of the reach, by the two that moved most; m
-  std::vector<double> path_, path_then_;  // since restart(); when the list was gathered
+  double reach_ = -1.0, used_ = 0.0;      // used_: part of the reach that the two bodies that moved most have used, m
+  std::vector<double> path_, path_then_;  // path lengths since restart(); those when the list was built
 
   std::vector<geometry::Frame<n>> last_;
   std::vector<Contact> found_, found_before_;
-  std::vector<int> pair_;  // in parts_, of found_
+  std::vector<int> pair_;  // index in parts_ of each contact in found_
   std::vector<PairKey> key_before_;
-  std::vector<double> moved_;  // bound on each body's motion since the call before, m
+  std::vector<double> moved_;  // bound on each body's motion since the last call, m
 };
 
 extern template class Detection<2>;

@@ -13,7 +13,7 @@ namespace dodyn::rigid {
 namespace {
 
 using autodiff::Jet;
-using InTime = Jet<1>;  // a number with its first and second derivative by time
+using InTime = Jet<1>;  // a scalar with its first and second time derivatives
 
 template <class T>
 using Triple = std::array<T, 3>;
@@ -26,7 +26,7 @@ auto dot(const Triple<T>& a, const U& b) {
 double value(double x) { return x; }
 double value(const InTime& x) { return x.value; }
 
-// From 0 to 1 over [0, 1], twice continuously differentiable.
+// A smooth step from 0 to 1 over [0, 1], twice continuously differentiable.
 template <class T>
 T smooth_step(const T& x) {
   if (value(x) <= 0.0) return T(0.0);
@@ -34,13 +34,14 @@ T smooth_step(const T& x) {
   return x * x * x * (T(10.0) - x * (T(15.0) - 6.0 * x));
 }
 
-// b at s, seen from the dock: b_v of the dipole, and on the last leg c0 and the way to the axis.
+// Returns the direction b at s, relative to the dock: b_v of the dipole; on the last leg a blend with c0 and the path
+// to the axis.
 template <class T>
 Triple<T> direction_at(const DipoleCurveOptions& options, const Triple<T>& s) {
   const Triple<double> c{options.axis[0], options.axis[1], options.axis[2]};
   const T ahead = dot(s, c);
   const double leg = options.last_leg;
-  T weight(0.0);  // of the last leg
+  T weight(0.0);  // weight of the last leg's field
   if (leg > 0.0) weight = smooth_step(T((leg - ahead) * (2.0 / leg)));
   Triple<T> b{T(0.0), T(0.0), T(0.0)};
   if (value(weight) < 1.0) {
@@ -58,7 +59,7 @@ struct Matrix3InTime {
   Matrix<3> value, rate, second;
 };
 
-// (4.30): the first director along -b, the others as near to the docked craft's as the first one lets them.
+// (4.30): the first director is along -b; the others are as near to those of the docked craft as possible.
 Matrix3InTime attitude_along(const Triple<InTime>& b, const Matrix<3>& docked, int roll) {
   const InTime length = sqrt(dot(b, b));
   Triple<InTime> first, second, third;
@@ -99,8 +100,8 @@ Vector<3> dipole_direction(const Vector<3>& axis, const Vector<3>& d) {
   return 3.0 * axis.dot(d) / d.squaredNorm() * d - axis;
 }
 
-// dr/dt = -2 eta cos(theta) and sin^2(theta) = s^2 r/r0, s = sin(theta0). A line that begins behind the dipole's equator
-// goes out to r0/s^2 first: cos(theta0) carries its sign.
+// Uses dr/dt = -2 eta cos(theta) and sin^2(theta) = s^2 r/r0, s = sin(theta0). A line that begins behind the dipole's
+// equator first leads out to r0/s^2; cos(theta0) has its sign.
 double dipole_line_time(double r0, double theta0, double r1, double speed) {
   const double s = std::sin(theta0), s2 = s * s;
   // (sqrt(1 - s2 r1/r0) - cos)/s2 without cancellation near the axis
@@ -116,7 +117,7 @@ DipoleCurve::DipoleCurve(const DipoleCurveOptions& options) : options_(options) 
   if (!(std::abs(options.axis.norm() - 1.0) < 1e-9)) refuse("the axis of the ports is not of unit length");
   if (!(options.behind > -0.5 * options.last_leg || (options.behind == 0.0 && options.last_leg == 0.0)))
     refuse("the dipole is so far ahead of the dock that its lines end before the last leg has taken over");
-  // Half a turn about the director that is kept, or about the one nearest to it across the axis.
+  // Half a turn about the director `roll`, or about the director nearest to it that is normal to the axis.
   const Vector<3> up = std::abs(options.axis[2]) < 0.9 ? Vector<3>::UnitZ() : Vector<3>::UnitY();
   docked_.col(0) = -options.axis;
   docked_.col(2) = (up - up.dot(options.axis) * options.axis).normalized();
@@ -146,7 +147,8 @@ Vector<3> DipoleCurve::direction(const Vector<3>& position) const {
   return {b[0], b[1], b[2]};
 }
 
-// Runge and Kutta's method of fourth order, in steps that are short against the distance to the dipole.
+// Integrates by the Runge-Kutta method of fourth order, with steps that are short relative to the distance from the
+// dipole.
 DipoleCurve::Knot DipoleCurve::follow(double t) const {
   Knot knot{time_, position_, docked_since_};
   const double eta = options_.speed;
@@ -160,14 +162,14 @@ DipoleCurve::Knot DipoleCurve::follow(double t) const {
     const Vector<3> d = knot.position - options_.dock + options_.behind * options_.axis;
     double scale = d.norm();
     if (options_.last_leg > 0.0 && ahead(knot.position) < 0.5 * options_.last_leg) scale = options_.last_leg;
-    if (scale < 1e-7) {  // at the dipole, which sits in the dock
+    if (scale < 1e-7) {  // at the dipole, which is in the dock
       knot.docked_since = knot.time;
       break;
     }
     const double h = std::min(t - knot.time, std::max(0.005 * scale / eta, 1e-7 / eta));
     const Vector<3> next = step(knot.position, h);
     const double before = ahead(knot.position), after = ahead(next);
-    if (before > 0.0 && after <= 0.0) {  // the secant method finds when
+    if (before > 0.0 && after <= 0.0) {  // the secant method finds the time of docking
       double low = 0.0, high = h, a_low = before, a_high = after;
       for (int k = 0; k < 60 && high - low > 1e-15 * (1.0 + knot.time); ++k) {
         double at = low + (high - low) * a_low / (a_low - a_high);
@@ -201,7 +203,7 @@ Desired DipoleCurve::at(double t) const {
     desired.docked = true;
     return desired;
   }
-  // x' = -eta b(x): each pass knows one derivative of x, and so of b, more
+  // x' = -eta b(x): each pass adds one more known derivative of x, and so of b
   const double eta = options_.speed;
   const Vector<3> first = direction(knot.position);
   Triple<InTime> s, b;

@@ -1,13 +1,13 @@
-// The way into a dock along a line of a dipole's field: Johnson 2013, section 4.5.5, (4.41).
+// A path into a dock along a field line of a dipole: Johnson 2013, section 4.5.5, (4.41).
 //
-// A virtual dipole on the axis of the receiving craft's ports; its field's direction, without the decay with distance, is
+// A virtual dipole lies on the axis of the receiving craft's ports. The direction of its field, without the decay, is
 //
 //     b_v = 3 d (c0 . d) - c0,   d: unit vector from the dipole,   |b_v| in [1, 2],
 //
-// and the way is followed with the velocity -eta b_v. Along a line sin^2(theta) = sin^2(theta_0) r/r_0, so it runs into the
-// dipole, and into the dock only where the dipole sits there, or where a straight last leg leads on.
+// and the velocity along the path is -eta b_v. Along a line sin^2(theta) = sin^2(theta_0) r/r_0, so it ends in the
+// dipole. It ends in the dock only if the dipole is there, or if a straight last leg follows.
 //
-// Everything in the frame of the receiving craft, SI.
+// All quantities are in the frame of the receiving craft, in SI units.
 #pragma once
 
 #include <string>
@@ -17,27 +17,29 @@
 namespace dodyn::rigid {
 
 struct DipoleCurveOptions {
-  Vector<3> axis = Vector<3>::UnitX();  // c0, unit: out of the ports
-  Vector<3> dock = Vector<3>::Zero();   // where the centre of a docked craft is
-  double behind = 0.0;                  // of the dipole, seen from the dock along -c0; negative: ahead of the dock
-  double speed = 0.05;                  // eta, m/s; at most 2 eta along the way
-  // Length of the last leg, m: over its first half the lines give way to one that nears the axis as exp(4 x/leg); 0: none
+  Vector<3> axis = Vector<3>::UnitX();  // c0, unit vector that points out of the ports
+  Vector<3> dock = Vector<3>::Zero();   // position of the centre of a docked craft
+  double behind = 0.0;                  // distance of the dipole from the dock along -c0, m; negative: in front of the
+                                        // dock
+  double speed = 0.05;                  // eta, m/s; the speed along the path is at most 2 eta
+  // Length of the last leg, m. Over its first half the field lines are blended into a curve that approaches the axis as
+  // exp(4 x/leg). 0: none.
   double last_leg = 0.0;
-  int roll = 2;  // director, 2 or 3, of the docked craft that (4.30) keeps as near to its own as it can
+  int roll = 2;  // the director, 2 or 3, that (4.30) keeps as near as possible to that of the docked craft
 };
 
-// Where a craft should be, and how it should move. Spins in the axes of `attitude`.
+// Desired pose and velocity of a craft. Spins are in the axes of `attitude`.
 struct Desired {
   Vector<3> position = Vector<3>::Zero(), velocity = Vector<3>::Zero(), acceleration = Vector<3>::Zero();
   Matrix<3> attitude = Matrix<3>::Identity();  // R_d; its first director is the direction of motion
   Vector<3> spin = Vector<3>::Zero(), spin_rate = Vector<3>::Zero();
-  bool docked = false;  // the way has come to its end
+  bool docked = false;  // the end of the path is reached
 };
 
-// b_v of (4.41) for a dipole at the origin.
+// Returns b_v of (4.41) for a dipole at the origin.
 Vector<3> dipole_direction(const Vector<3>& axis, const Vector<3>& from_dipole);
 
-// Time in which a line leads from (r0, theta0) to the distance r1 < r0 of the dipole, s; theta0 below pi.
+// Returns the time along a line from (r0, theta0) to the distance r1 < r0 from the dipole, s; theta0 < pi.
 double dipole_line_time(double r0, double theta0, double r1, double speed);
 
 class DipoleCurve {
@@ -46,16 +48,17 @@ class DipoleCurve {
   explicit DipoleCurve(const DipoleCurveOptions& options);
 
   const DipoleCurveOptions& options() const { return options_; }
-  // R~_0: attitude of a docked craft, whose first director points into the dock. With (4.30), the first column is -c0.
+  // Returns R~_0, the attitude of a docked craft, whose first director points into the dock. With (4.30), the first
+  // column is -c0.
   const Matrix<3>& docked_attitude() const { return docked_; }
 
-  // Empty, or one line that says why no way leads from there to the dock.
+  // Returns why no path leads from there to the dock, as one line; empty: there is a path.
   std::string refuses(const Vector<3>& position) const;
-  // The way starts there and then. Position: one that is not refused.
+  // Starts the path at this time and position, which refuses() must accept.
   void start(double t, const Vector<3>& position);
-  // Forgets the way before this time; at() is not called for it again.
+  // Drops the path before this time; at() must not be called for earlier times.
   void pass(double t);
-  // At a time not before the last pass(), from the equation of the way and its derivatives.
+  // Returns the desired state at a time not before the last pass(), from the path's equation and its derivatives.
   Desired at(double t) const;
   bool docked() const { return docked_since_ <= time_; }
 

@@ -18,7 +18,7 @@ inline Matrix<3> hat(const Vector<3>& w) {
   return (Matrix<3>() << 0.0, -w[2], w[1], w[2], 0.0, -w[0], -w[1], w[0], 0.0).finished();
 }
 
-// exp(hat(w)), by Rodrigues' formula with series where the angle is small.
+// Returns exp(hat(w)) by Rodrigues' formula, with series if the angle is small.
 inline Matrix<3> exponential(const Vector<3>& w) {
   const double a2 = w.squaredNorm();
   double s, c;  // sin(a)/a, (1 - cos(a))/a^2
@@ -34,7 +34,7 @@ inline Matrix<3> exponential(const Vector<3>& w) {
   return Matrix<3>::Identity() + s * W + c * W * W;
 }
 
-// Rotation vector of a rotation, of length below pi.
+// Returns the rotation vector of a rotation, of norm below pi.
 inline Vector<3> logarithm(const Matrix<3>& R) {
   const Eigen::AngleAxisd rotation(R);
   return rotation.angle() * rotation.axis();
@@ -90,8 +90,8 @@ inline Coordinates reparametrise(const Vector<6>& u, const Coordinates& q) {
 
 }  // namespace director
 
-// A child joined to a parent: phi2 + rho2 = phi1 + rho1, with rho in world axes. The child's motion as a function of
-// the parent's and of the joint's own coordinates.
+// A child joined to a parent: phi2 + rho2 = phi1 + rho1, with rho in world axes. The child's motion is a function of
+// the parent's motion and the joint's coordinates.
 namespace joint {
 
 // P_ext: [phi2'; omega2] = P_ext [phi1'; omega1; omega2] (3.27), (3.28)
@@ -104,7 +104,7 @@ inline Eigen::Matrix<double, 6, 9> spherical(const Vector<3>& rho1, const Vector
   return P;
 }
 
-// P_ext: [phi2'; omega2] = P_ext [phi1'; omega1; theta'] (3.31) to (3.33): theta' is the child's whole spin about n.
+// P_ext: [phi2'; omega2] = P_ext [phi1'; omega1; theta'] (3.31) to (3.33). theta' is the child's total spin about n.
 inline Eigen::Matrix<double, 6, 7> revolute(const Vector<3>& rho1, const Vector<3>& rho2, const Vector<3>& axis) {
   const Matrix<3> N = axis * axis.transpose();
   Eigen::Matrix<double, 6, 7> P = Eigen::Matrix<double, 6, 7>::Zero();
@@ -116,8 +116,8 @@ inline Eigen::Matrix<double, 6, 7> revolute(const Vector<3>& rho1, const Vector<
   return P;
 }
 
-// Rotation of the child over a step in which its parent rotates by `parent` = exp(hat(u1)) and it spins by theta about
-// n, the axis at the start: exp(u1) exp(-N u1) exp(theta n). The printed (3.30) breaks the joint.
+// Returns the rotation of the child over a step: exp(u1) exp(-N u1) exp(theta n). The parent rotates by `parent` =
+// exp(hat(u1)); the child spins by theta about n, the axis at the start. The printed (3.30) violates the joint.
 inline Matrix<3> revolute_rotation(const Matrix<3>& parent, const Vector<3>& u1, double theta, const Vector<3>& axis) {
   return parent * exponential((theta - axis.dot(u1)) * axis);
 }

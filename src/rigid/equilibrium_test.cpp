@@ -11,7 +11,7 @@ namespace dodyn::rigid {
 Eigen::VectorXd nonnegative_least_squares(const Eigen::MatrixXd& A, const Eigen::VectorXd& b) {
   const Eigen::Index count = A.cols();
   Eigen::VectorXd x = Eigen::VectorXd::Zero(count);
-  std::vector<Eigen::Index> passive;  // columns that are not zero
+  std::vector<Eigen::Index> passive;  // indices of the positive variables (Lawson and Hanson's passive set)
   std::vector<char> is_passive(static_cast<std::size_t>(count), 0), refused(is_passive);
   const double small = 1e-12 * (1.0 + b.norm()) * (1.0 + A.norm());
   for (Eigen::Index round = 0; round < 3 * count + 10; ++round) {
@@ -29,14 +29,14 @@ Eigen::VectorXd nonnegative_least_squares(const Eigen::MatrixXd& A, const Eigen:
       Eigen::MatrixXd columns(A.rows(), static_cast<Eigen::Index>(passive.size()));
       for (std::size_t k = 0; k < passive.size(); ++k) columns.col(static_cast<Eigen::Index>(k)) = A.col(passive[k]);
       const Eigen::VectorXd z = Eigen::ColPivHouseholderQR<Eigen::MatrixXd>(columns).solve(b);
-      if (entered && z[z.size() - 1] <= 0.0) {  // a slope that rounding made
+      if (entered && z[z.size() - 1] <= 0.0) {  // the slope was due to rounding
         refused[static_cast<std::size_t>(best)] = 1;
         is_passive[static_cast<std::size_t>(best)] = 0;
         passive.pop_back();
         break;
       }
       entered = false;
-      double share = 1.0;  // of the way to z
+      double share = 1.0;  // fraction of the step to z
       for (std::size_t k = 0; k < passive.size(); ++k)
         if (const double to = z[static_cast<Eigen::Index>(k)], from = x[passive[k]]; to <= 0.0)
           share = std::min(share, from / (from - to));
@@ -71,7 +71,7 @@ EquilibriumTest<n>::EquilibriumTest(const World<n>& world)
   for (const auto& body : world.bodies) radius_.push_back(radius(body));
 }
 
-// The degrees of freedom's share of a force at the point, on its first body and the opposite on its second.
+// Writes the generalised force of a unit force at the point: on its first body, and the opposite on its second.
 template <int n>
 void EquilibriumTest<n>::add_column(const ContactPoint<n>& point, const Vector<n>& direction, int column) {
   if (column >= edges_.cols()) edges_.conservativeResize(bodies_.dofs(), 2 * column + 16);
@@ -134,7 +134,7 @@ double EquilibriumTest<n>::unbalanced(const std::vector<Pose<n>>& poses, double 
   }
   Eigen::MatrixXd edges = edges_.leftCols(columns);
 
-  // M = L L^T, so that |L^-1 .| is |M^(-1/2) .|
+  // M = L L^T, so |L^-1 .| = |M^(-1/2) .|
   const auto scale = [&](int body) {
     const auto range = bodies_.range(body);
     const Eigen::LLT<Eigen::MatrixXd> factor(inertia_.mass_matrix(body));

@@ -1,4 +1,5 @@
-// Whether bodies that stand still would stay: rest is an equilibrium, not a moment without velocity.
+// Tests whether bodies with zero velocity are in equilibrium: whether contact forces within the friction cones can
+// balance all other forces.
 #pragma once
 
 #include <vector>
@@ -10,25 +11,27 @@
 
 namespace dodyn::rigid {
 
-// The distance within which points count as touching. A body at rest in a simulation may hover: its centre below the fall
-// of one step, its corners up to four times as high, the fall of two steps.
+// The distance within which points count as touching. In a simulation a resting body may hover: its centre by the free
+// fall of one step, its corners by up to four times that, the free fall of two steps.
 struct Margin {
-  double least = 0.0;  // m
-  double most = 0.0;   // m, of the height that bodies fall from in two steps; at least `least`
-  double step = 0.0;   // s; 0: of a continuous motion
+  double least = 0.0;  // minimum, m
+  double most = 0.0;   // maximum, m: the free fall of two steps, at least `least`
+  double step = 0.0;   // time step, s; 0: a continuous motion
 };
 
-// Of a world at rest, the least acceleration that contact forces within their friction cones leave, as a share of the one that
-// its forces would give without contact: the minimum over f >= 0 of |M^(-1/2) (w + G f)|/|M^(-1/2) w|, w what acts on the degrees of
-// freedom and G the edges of the cones (in space pyramids of 8 edges inside them). It is 0 where the forces can be balanced
-// and where there are none. By Gauss' principle of least constraint the minimum is the acceleration of bodies that stick.
+// Computes how far a world at rest is from equilibrium. The result is the minimum over f >= 0 of |M^(-1/2) (w + G
+// f)|/|M^(-1/2) w|. w: the applied generalised forces; G: the edges of the friction cones (in space inscribed pyramids
+// of 8 edges). So it is the smallest acceleration that admissible contact forces leave, relative to the acceleration
+// without contact. 0: the forces can be balanced, or there are none. By Gauss' principle of least constraint the
+// minimum is the acceleration of sticking bodies.
 template <int n>
 class EquilibriumTest {
  public:
-  // The world must outlive this.
+  // The world must outlive the test.
   explicit EquilibriumTest(const World<n>& world);
 
-  // At these poses and time (s), all velocities taken for zero. Points touch that are closer than the margin, m.
+  // Returns that minimum at these poses and time (s) with zero velocities. Points that are closer than the margin (m)
+  // touch.
   double unbalanced(const std::vector<Pose<n>>& poses, double time, const Margin& margin);
 
  private:
@@ -42,7 +45,7 @@ class EquilibriumTest {
   ContactPoints<n> contact_points_;
   std::vector<geometry::Frame<n>> frames_;
   std::vector<ConfigurationGradient<n>> gradient_;
-  std::vector<double> radius_;  // of the balls that hold bodies, m
+  std::vector<double> radius_;  // radii of the bounding balls, m
   std::vector<Twist<n>> still_, wrench_, fall_;
   Eigen::VectorXd acceleration_;
   std::vector<ContactPoint<n>> points_;
@@ -50,7 +53,8 @@ class EquilibriumTest {
   Eigen::VectorXd row_;
 };
 
-// x >= 0 with the least |A x - b|, by Lawson and Hanson's active sets (Solving Least Squares Problems, 1974, chapter 23).
+// Returns the x >= 0 that minimises |A x - b|, by the active-set method of Lawson and Hanson (Solving Least Squares
+// Problems, 1974, chapter 23).
 Eigen::VectorXd nonnegative_least_squares(const Eigen::MatrixXd& A, const Eigen::VectorXd& b);
 
 extern template class EquilibriumTest<2>;

@@ -1,4 +1,4 @@
-// The exact response: collision time (3.75) and impact (3.73) or (3.76) are solved for. It fails where contact lasts.
+// The exact response solves for the collision time (3.75) and the impact (3.73) or (3.76). It fails if contact lasts.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -19,7 +19,7 @@ class Exact final : public ContactResponse<n> {
   void restart() override { last_interval_ = 0.0; }
 
   Progress advance(double t, double h, State<n>& state, StepRecord<n>& books) override {
-    // pairs that touch here and approach are reflected before anything moves
+    // reflects approaching pairs that touch at the start, before anything moves
     Progress progress;
     frames_of(state.poses, frames0_);
     pieces_.detection.find(frames0_, pieces_.options.tolerance);
@@ -42,7 +42,7 @@ class Exact final : public ContactResponse<n> {
     pieces_.detection.find(frames1_);
     if (const PenetrationCheck way = passage<n>(pieces_, frames0_, frames1_); !way.free())
       return {0.0, way.share, way.blame};
-    // earliest of the pairs that overlap at the end
+    // the earliest collision of the pairs that overlap at the end
     double first = h;
     bool collides = false;
     for (int i = 0; i < static_cast<int>(pieces_.detection.found().size()); ++i) {
@@ -71,7 +71,7 @@ class Exact final : public ContactResponse<n> {
     progress.done = interval;
   }
 
-  // Whether a pair that touches approaches; the points of the fastest in `impact_`.
+  // Whether a touching pair approaches; stores the points of the fastest in `impact_`.
   bool approaching(const State<n>& state, FailureCause& blame) {
     auto& points = impact_.points;
     find_points_.collect(pieces_.detection, frames0_, pieces_.options.tolerance, false, points);
@@ -94,8 +94,8 @@ class Exact final : public ContactResponse<n> {
     return true;
   }
 
-  // Interval length at which the gap of found()[i] closes (3.75): from the state, at most `h`. Returns a point where
-  // it is not yet positive; -1 where no root is bracketed.
+  // Solves (3.75) for the interval length, at most `h`, after which the gap of found()[i] closes. Returns a length at
+  // which the gap is not yet positive; -1: no root is bracketed.
   double collision_time(int i, double t, double h, const State<n>& state) {
     const auto gap = [&](double s) {
       if (!pieces_.integrator.advance(t, s, state, trial_)) return std::numeric_limits<double>::quiet_NaN();
@@ -105,7 +105,8 @@ class Exact final : public ContactResponse<n> {
     double low = 0.0, high = h;
     double g_low = pieces_.detection.look(i, frames0_).gap, g_high = gap(h);
     if (g_high <= 0.0) return h;                       // an earlier pair has shortened the interval
-    for (int k = 0; g_low >= -1e-14 && k < 30; ++k) {  // touches at the start and leaves: step off it
+    for (int k = 0; g_low >= -1e-14 && k < 30; ++k) {  // the pair touches at the start and separates: start a little
+                                                       // later
       low = h * std::ldexp(1.0, -1 - k);
       g_low = gap(low);
       if (g_low > 0.0) {
@@ -117,7 +118,7 @@ class Exact final : public ContactResponse<n> {
     if (!(g_low <= 0.0) || low == 0.0) {
       if (!(g_low < -1e-14)) return -1.0;
     }
-    // Illinois variant of the secant method, keeping the bracket
+    // Illinois variant of the secant method, which keeps the bracket
     double w_low = g_low, w_high = g_high;
     for (int k = 0; k < 200 && high - low > 1e-15 * h && g_low < -1e-14; ++k) {
       double s = low + (high - low) * w_low / (w_low - w_high);
@@ -138,8 +139,8 @@ class Exact final : public ContactResponse<n> {
     return low > 0.0 ? low : -1.0;
   }
 
-  // The impact (3.73) of the pair that `impact_` holds, at `inertia_`: the root of the energy condition that is not
-  // mu_c = 0, in closed form where the pair touches in one point.
+  // Solves the impact (3.73) of the pair in `impact_`, at `inertia_`: the root mu_c != 0 of the energy condition.
+  // Closed form if the pair touches in one point.
   void reflect(const VectorX& p, VectorX& after, StepRecord<n>& books) {
     auto& points = impact_.points;
     auto& rows = impact_.rows;
@@ -166,9 +167,9 @@ class Exact final : public ContactResponse<n> {
     impact_.report(books.impulses);
   }
 
-  // The impact with (3.76b): the discrete energies of the intervals before and after are equal (less what restitution
-  // and friction take). The interval after is halved until it ends without contact, section 3.4.2. reflect() has given
-  // the closed form to start from.
+  // Solves the impact with (3.76b): the discrete energies of the intervals before and after are equal, except for the
+  // losses by restitution and friction. The interval after is halved until it ends without contact (section 3.4.2). The
+  // closed form from reflect() is the initial guess.
   void by_energy(double t, double h, State<n>& state, Progress& progress) {
     inertia_.velocity(state.p, nu_);
     const double T = kinetic_energy(state.p, nu_);
@@ -189,8 +190,8 @@ class Exact final : public ContactResponse<n> {
     }
   }
 
-  // Secant on the size of the normal impulses: the interval to `next_` has the discrete energy E, less what the impact
-  // took.
+  // Secant method on the size of the normal impulses. The interval to `next_` gets the discrete energy E less the
+  // impact's loss.
   bool with_energy(double t, double h, double E, double scale, const State<n>& state) {
     double extra = 0.0, last_error = 0.0, last_extra = 0.0;
     for (int k = 0; k < 50; ++k) {
@@ -212,10 +213,10 @@ class Exact final : public ContactResponse<n> {
   }
 
   Pieces<n> pieces_;
-  std::vector<Pose<n>> before_contact_;  // where the interval that ends at the state began
+  std::vector<Pose<n>> before_contact_;  // poses at the start of the interval that ends at the state
   double last_interval_ = 0.0;           // s; 0: there is none
 
-  // scratch
+  // work space
   ContactPoints<n> find_points_;
   Inertia<n> inertia_;
   ContactSolver<n> solver_;
@@ -224,7 +225,7 @@ class Exact final : public ContactResponse<n> {
   std::vector<geometry::Frame<n>> frames0_, frames1_;
   VectorX nu_, p_after_;
   std::vector<double> target_, friction_;
-  double by_impact_ = 0.0;  // kinetic energy that the last reflection changed, J
+  double by_impact_ = 0.0;  // change of kinetic energy by the last reflection, J
 };
 
 }  // namespace

@@ -54,7 +54,7 @@ double Forces<n>::potential(Frames<n> at, std::span<ConfigurationGradient<n>> gr
       slope[j] -= by;
     }
     for (std::size_t i = 0; slopes && i < charges.size(); ++i) {
-      if (world_->bodies[charges[i].body].fixed) continue;  // no equation uses it
+      if (world_->bodies[charges[i].body].fixed) continue;  // not needed: no equation uses it
       auto& sum = gradient[charges[i].body];
       sum.col(0) += slope[i];
       for (int k = 0; k < n; ++k) sum.col(k + 1) += charges[i].at[k] * slope[i];

@@ -1,4 +1,4 @@
-// What acts on the bodies of a world: gravity, charges and users' potentials; drag and users' forces.
+// Forces on the bodies of a world. With a potential: gravity, charges, users' potentials. Without: drag, users' forces.
 #pragma once
 
 #include <memory>
@@ -16,18 +16,20 @@ class ChargeTree;
 template <int n>
 class Forces {
  public:
-  // `more`: potentials added to the world's. The world must outlive this.
+  // `more`: potentials in addition to the world's. The world must outlive this object.
   explicit Forces(const World<n>& world, std::vector<Potential<n>> more = {});
 
-  // Charges on as many bodies as this are summed by a tree, which leaves an error of at most ChargeTree::accuracy; on fewer by pairs.
+  // From this number of charged bodies on, a tree sums the charges with an error of at most ChargeTree::accuracy. Below
+  // it, pairs are summed.
   static constexpr int many_charged = 64;
 
-  // V (J) at these frames, which need not be rotations; `gradient` becomes dV/dq of each body.
+  // Returns V (J) at these frames, which need not be rotations. Sets `gradient` to dV/dq of each body.
   double potential(Frames<n> at, std::span<ConfigurationGradient<n>> gradient) const;
-  // V (J) at these poses.
+  // Returns V (J) at these poses.
   double energy(const std::vector<Pose<n>>& poses);
 
-  // `out` becomes the wrench of what has no potential on each body, of actors (stateful_force.hpp) only where `actors`.
+  // Sets `out` to the wrench of the forces without potential on each body. Stateful forces (stateful_force.hpp) count
+  // only if `actors` is true.
   void wrench(double t, Frames<n> at, std::span<const Twist<n>> velocity, std::span<Twist<n>> out,
               bool actors = true) const;
 
@@ -41,14 +43,15 @@ class Forces {
   const World<n>* world_;
   std::vector<Potential<n>> more_;
   std::vector<std::pair<int, int>> charge_pairs_;
-  mutable std::vector<Vector<n>> charge_at_;  // of the world's charges, in the world, then dV/d those: of the last call
-  std::shared_ptr<ChargeTree<n>> charge_tree_;  // instead of the pairs
+  mutable std::vector<Vector<n>> charge_at_;    // positions of the world's charges (world axes), then dV/d positions,
+                                                // from the last call
+  std::shared_ptr<ChargeTree<n>> charge_tree_;  // null: pairs are summed
   bool drag_ = false;
   std::vector<geometry::Frame<n>> frames_;
   std::vector<ConfigurationGradient<n>> gradient_;
 };
 
-// The torque about the centre of mass, negative, of a potential's gradient at these directors.
+// Returns the negative torque about the centre of mass of a potential's gradient at these directors.
 template <int n>
 Spin<n> torque(const ConfigurationGradient<n>& gradient, const Matrix<n>& directors);
 

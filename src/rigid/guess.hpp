@@ -1,4 +1,4 @@
-// Impulses at the contact points of one solution as the start of the next, pair by pair of parts.
+// Reuses the contact impulses of one solution as the initial guess of the next, by pair of parts.
 #pragma once
 
 #include <vector>
@@ -7,7 +7,7 @@
 
 namespace dodyn::rigid {
 
-// Points come in the order of their pairs' keys.
+// Points are sorted by the key of their pair.
 template <int n>
 class Guess {
  public:
@@ -21,7 +21,7 @@ class Guess {
     }
     impulses_ = impulse;
   }
-  // n numbers for each of `points`; zero where there was nothing.
+  // Fills `impulse` (n per point) with the stored impulses of the same pairs; zero for new pairs.
   void give(const std::vector<ContactPoint<n>>& points, std::vector<double>& impulse) const {
     impulse.assign(n * points.size(), 0.0);
     const auto run = [](std::size_t from, std::size_t size, auto pair) {
@@ -33,7 +33,7 @@ class Guess {
     const auto then = [&](std::size_t i) { return pairs_[i]; };
     for (std::size_t i = 0, j = 0; i < points.size() && j < pairs_.size();) {
       const std::size_t i_end = run(i, points.size(), now), j_end = run(j, pairs_.size(), then);
-      if (now(i) == then(j))  // points come and go: each impulse to the point that is nearest now
+      if (now(i) == then(j))  // points appear and disappear: assigns each impulse to the nearest present point
         for (std::size_t from = j; from < j_end; ++from) {
           std::size_t to = i;
           for (std::size_t k = i; k < i_end; ++k)

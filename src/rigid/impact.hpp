@@ -1,4 +1,4 @@
-// What impulses contacts exchange at one configuration: momenta before -> after.
+// Computes the contact impulses at one configuration: momenta before -> after.
 #pragma once
 
 #include <functional>
@@ -10,22 +10,23 @@
 
 namespace dodyn::rigid {
 
-// Contact points and the impulses at them: n numbers per point, along rows.direction(point, k), normal first, on body 1.
+// Contact points and the impulses on body 1 at them: n numbers per point, along rows.direction(point, k), normal first.
 template <int n>
 struct Impact {
   std::vector<ContactPoint<n>> points;
   ContactRows<n> rows;
   std::vector<double> impulse;  // N s
-  std::vector<char> rests;      // per point: its island rests, it has no impact
-  double residual = 0.0;        // largest error of a velocity that the solution leaves, m/s
-  int energy_limited = 0;       // islands in which the law would have made energy
-  // Change of kinetic energy by impulses of islands at rest, without friction's share, J: they undo the forces of the prediction.
+  std::vector<char> rests;      // per point: its island rests and has no impact
+  double residual = 0.0;        // largest error of a contact velocity after the solution, m/s
+  int energy_limited = 0;       // number of islands in which the law would have increased the energy
+  // Change of kinetic energy by the impulses of resting islands, without the part of friction, J. These impulses
+  // compensate the forces of the prediction.
   double lasting = 0.0;
   double residual_projection_energy =
-      0.0;  // energy that the projection gave an island and its impact cannot take back, J; 0: little
+      0.0;  // energy that the projection gave to an island and that its impact cannot remove, J; 0: negligible
 
-  void report(std::vector<ContactImpulse<n>>& out) const;  // appends those that are not zero
-  // p + what the impulses give
+  void report(std::vector<ContactImpulse<n>>& out) const;  // appends the impulses that are not zero
+  // p plus the momenta of the impulses
   void apply(const Eigen::VectorXd& p, Eigen::VectorXd& out) const;
 };
 
@@ -34,14 +35,14 @@ class ImpactLaw {
  public:
   virtual ~ImpactLaw() = default;
   virtual void restart() {}
-  // At the configuration of `inertia`, with momenta p, of which the forces of the step h (s) have given `by_forces`:
-  // fills `impact` and may remove points of it. `projection_energy` returns the energy (J) that the projection has given to each
-  // body or tree, at its first degree of freedom.
+  // Computes the impulses at the configuration of `inertia` from the momenta p. by_forces: the part of p from the
+  // forces of this step of length h (s). Fills `impact`, and may remove points of it. `projection_energy` returns the
+  // energy (J) that the projection gave to each body or tree, at its first degree of freedom.
   virtual void resolve(const Inertia<n>& inertia, const Eigen::VectorXd& p, const Eigen::VectorXd& by_forces, double h,
                        const std::function<const Eigen::VectorXd&()>& projection_energy, Impact<n>& impact) = 0;
 };
 
-// Newton's or Poisson's restitution at every point of a group together, with friction.
+// Restitution by Newton's or Poisson's law with friction, for all points of a group simultaneously.
 template <int n>
 std::unique_ptr<ImpactLaw<n>> make_with_restitution(const World<n>& world, const Options& options);
 

@@ -9,13 +9,13 @@
 namespace dodyn::rigid {
 namespace {
 
-// Islands of more contacts than this are solved on their bodies.
+// Number of contacts above which an island is solved on its bodies (island.hpp).
 constexpr std::size_t large = 24;
-// ... and smaller ones that this number of rounds of sweeps and Newton's method has not solved.
+// Number of rounds of sweeps and Newton steps after which a smaller island is solved on its bodies too.
 constexpr int rounds = 4;
-// Stiffness there: at first without friction and with it, and at most.
+// Stiffness of the augmented Lagrangian: initial without friction, initial with friction, maximum.
 constexpr double soft = 1e4, rough = 10.0, stiff = 1e7;
-// System of contacts that press or stick: share that is added to its diagonal, and number of corrections for that.
+// System of the pressing or sticking contacts: relative shift of its diagonal, and number of corrections for the shift.
 constexpr double shift = 1e-9;
 constexpr int corrections = 4;
 
@@ -34,7 +34,7 @@ void ContactRows<n>::build(const Inertia<n>& inertia, std::span<const ContactPoi
     if constexpr (n == 2) {
       entry.direction.col(1) << -point.normal[1], point.normal[0];
     } else {
-      // the same from step to step, whatever rounding does to the normals of flat contacts
+      // the same axis in every step, however rounding changes the normals of flat contacts
       const int axis = std::abs(point.normal[2]) < 0.9 ? 2 : 0;
       entry.direction.col(1) = Vector<3>::Unit(axis).cross(point.normal).normalized();
       entry.direction.col(2) = point.normal.cross(entry.direction.col(1));
@@ -44,7 +44,7 @@ void ContactRows<n>::build(const Inertia<n>& inertia, std::span<const ContactPoi
       const auto range = multibody.range(body);
       auto& side = entry.side[s];
       side = {body, range.first, range.size, static_cast<int>(rows_.size())};
-      // two bodies of one tree share its dofs: one side carries both
+      // if both bodies belong to one tree, they share its degrees of freedom: one side carries both
       const bool joined = s == 1 && range.size > 0 && range.first == entry.side[0].first && entry.side[0].size > 0;
       if (joined) side.size = 0;
       if (range.size == 0) continue;
@@ -72,8 +72,8 @@ void ContactRows<n>::build(const Inertia<n>& inertia, std::span<const ContactPoi
   for (int c = 0; c < size(); ++c)
     for (int i = 0; i < directions_; ++i)
       for (int j = 0; j < directions_; ++j) contacts_[c].metric(i, j) = coupling(c, i, c, j);
-  // Where a joint or a fixed body allows no relative motion (two bodies that touch in their joint), no impulse changes
-  // it: an infinite resistance keeps the impulse at zero.
+  // If a joint or a fixed body prevents relative motion (two bodies that touch at their joint), no impulse changes it.
+  // An infinite resistance keeps the impulse at zero.
   for (int c = 0; c < size(); ++c) {
     double free = 0.0;
     for (const int b : points[c].body) free += multibody.is_fixed(b) ? 0.0 : 1.0 / multibody.body(b).mass;
@@ -102,7 +102,7 @@ void ContactRows<n>::add_momentum(int contact, int direction, double impulse, Ei
 
 template <int n>
 void ContactRows<n>::find_islands(int dofs) {
-  // a body is identified by its first dof
+  // a body is identified by its first degree of freedom
   parent_.resize(dofs);
   for (int i = 0; i < dofs; ++i) parent_[i] = i;
   const auto root = [&](int i) {
@@ -125,7 +125,7 @@ void ContactRows<n>::find_islands(int dofs) {
 
 namespace {
 
-// The 2 by 2 block of the tangents in space.
+// The 2 by 2 block of the two tangential directions in space.
 struct Tangents {
   double a, b, m;
   Vector<2> solve(const Vector<2>& v) const {
@@ -158,7 +158,7 @@ double ContactSolver<n>::sweep(const ContactRows<n>& rows, std::span<const int> 
     if constexpr (n == 2) {
       change(c, 1, std::clamp(own[1] - rows.relative_velocity(c, 1, nu) / rows.metric(c, 1, 1), -limit, limit));
     } else {
-      // the impulse that stops sliding if the cone holds it, else the projection of a step of safe length
+      // the impulse that stops sliding, if it is inside the cone; otherwise a projected step of safe length
       const Tangents block{rows.metric(c, 1, 1), rows.metric(c, 2, 2), rows.metric(c, 1, 2)};
       const Vector<2> velocity(rows.relative_velocity(c, 1, nu), rows.relative_velocity(c, 2, nu));
       const Vector<2> before(own[1], own[2]);
@@ -174,7 +174,7 @@ double ContactSolver<n>::sweep(const ContactRows<n>& rows, std::span<const int> 
   return worst;
 }
 
-// Elimination with pivots from each column, of a shifted system, and corrections for the shift.
+// Gaussian elimination with column pivoting of a shifted system, and iterative correction for the shift.
 template <int n>
 template <int fixed>
 void ContactSolver<n>::eliminate(const SmallMatrix& system, const SmallVector& right, SmallVector& solution) {
@@ -211,7 +211,7 @@ void ContactSolver<n>::eliminate(const SmallMatrix& system, const SmallVector& r
       for (int i = 0; i < k; ++i) x[i] -= factor(i, k) * x[k];
     }
     solution += x;
-    // corrections shrink by a ratio that the last two give
+    // corrections decrease by a ratio that the last two determine
     const double size_of = x.template lpNorm<Eigen::Infinity>();
     if (round > 0 && size_of * size_of <= 2e-16 * last * solution.template lpNorm<Eigen::Infinity>()) break;
     last = size_of;
@@ -237,7 +237,7 @@ void ContactSolver<n>::solve_small(const SmallMatrix& system, const SmallVector&
   }
 }
 
-// One Newton step: contacts keep pressing or not, sticking or sliding as they do.
+// Makes one Newton step with the present modes: pressing or open, sticking or sliding.
 template <int n>
 bool ContactSolver<n>::refine(const ContactRows<n>& rows, std::span<const int> island, Eigen::VectorXd& nu,
                               std::vector<double>& impulse) {
@@ -288,7 +288,7 @@ bool ContactSolver<n>::refine(const ContactRows<n>& rows, std::span<const int> i
     }
     return true;
   };
-  // redundant contacts make it singular but consistent: shift, factor, and correct for the shift
+  // Redundant contacts make the system singular but consistent: shift, factor, and correct for the shift.
   if (size <= small) {
     SmallMatrix system;
     SmallVector right, solution;
@@ -308,7 +308,8 @@ bool ContactSolver<n>::refine(const ContactRows<n>& rows, std::span<const int> i
   return take(solution_);
 }
 
-// Steps of the method of multipliers, as stiff as Newton's method converges; where it does not, more sweeps.
+// Method of multipliers with the largest stiffness for which Newton's method converges. If it does not converge, makes
+// more sweeps.
 template <int n>
 template <int directions>
 double ContactSolver<n>::solve_large(Island<n, directions>& bodies, const ContactRows<n>& rows,
@@ -320,7 +321,7 @@ double ContactSolver<n>::solve_large(Island<n, directions>& bodies, const Contac
   constexpr int most = 20;
   double stiffness = directions == 1 || worst < 1e6 * tolerance ? soft : rough;
   double best = std::numeric_limits<double>::infinity(), last = best;
-  bool kept = true;  // the best is the present
+  bool kept = true;  // the present iterate is the best
   int slow = 0;
   for (int round = 0; round < (directions == 1 ? 40 : 200); ++round) {
     worst = bodies.residual(nu, impulse);
@@ -329,7 +330,7 @@ double ContactSolver<n>::solve_large(Island<n, directions>& bodies, const Contac
       if (best <= tolerance) return best;
       saved_ = impulse;
     }
-    if (worst > 0.5 * last && stiffness == stiff && best < 1e3 * tolerance && ++slow > 2) break;  // no digits come
+    if (worst > 0.5 * last && stiffness == stiff && best < 1e3 * tolerance && ++slow > 2) break;  // stalled
     last = worst;
     const int used = bodies.step(stiffness, most, nu, impulse);
     if (used > most) {

@@ -1,5 +1,5 @@
-// Impulses at contact points: momenta p of all dofs before -> after. The normal and tangential decompositions of
-// Johnson 2013, section 3.5.4, and the complementarity problem they become with several contacts.
+// Impulses at contact points: momenta p of all degrees of freedom (dofs), before -> after. The normal and tangential
+// decompositions of Johnson 2013, section 3.5.4. Several contacts make them a complementarity problem.
 #pragma once
 
 #include <Eigen/Core>
@@ -13,12 +13,14 @@
 
 namespace dodyn::rigid {
 
-// The directions of one contact point in dof space: row k takes dof velocities to the velocity of body 1 relative to
-// body 2 along direction k (normal first, then tangents), column k of M^-1 row^T what a unit impulse changes.
+// The directions of one contact point in dof space, normal first, then tangents. Row k maps dof velocities to the
+// velocity of body 1 relative to body 2 along direction k. Column k of M^-1 row^T is the velocity change by a unit
+// impulse.
 template <int n>
 class ContactRows {
  public:
-  // `inertia` is that at the configuration, and must outlive the rows. Both sides act at the same point, so impulses keep all momenta.
+  // Builds the rows. `inertia` is set to the configuration and must outlive the rows. Impulses act on both sides at the
+  // same point, so they conserve all momenta.
   void build(const Inertia<n>& inertia, std::span<const ContactPoint<n>> points, bool tangents);
 
   int size() const { return static_cast<int>(contacts_.size()); }
@@ -28,16 +30,16 @@ class ContactRows {
       if (side.size > 0) sum += dot(row(side, direction), nu.data() + side.first, side.size);
     return sum;
   }
-  // the same with each body's share taken as closing
+  // the sum over both bodies of the absolute velocities along the direction
   double speed(int contact, int direction, const Eigen::VectorXd& nu) const;
   void add_impulse(int contact, int direction, double impulse, Eigen::VectorXd& nu) const {
     for (const auto& side : contacts_[contact].side)
       if (side.size > 0)
         add(impulse, columns_.data() + side.data + direction * side.size, nu.data() + side.first, side.size);
   }
-  // the kinetic metric between two directions of one contact
+  // entry of the inverse mass between two directions of one contact
   double metric(int contact, int i, int j) const { return contacts_[contact].metric(i, j); }
-  // velocity of contact `a` along direction i that a unit impulse at `b` along direction j gives
+  // velocity change of contact `a` along direction i by a unit impulse at `b` along direction j
   double coupling(int a, int i, int b, int j) const {
     double sum = 0.0;
     for (const auto& p : contacts_[a].side)
@@ -46,16 +48,16 @@ class ContactRows {
           sum += dot(row(p, i), columns_.data() + q.data + j * q.size, p.size);
     return sum;
   }
-  // adds impulse * row to a momentum
+  // adds impulse * row to a momentum vector
   void add_momentum(int contact, int direction, double impulse, Eigen::VectorXd& p) const;
-  // Contacts that share moving bodies, directly or through others.
+  // Number of islands: groups of contacts that share moving bodies, directly or through others.
   int islands() const { return static_cast<int>(starts_.size()) - 1; }
   std::span<const int> island(int i) const { return {order_.data() + starts_[i], order_.data() + starts_[i + 1]}; }
   Vector<n> direction(int contact, int k) const { return contacts_[contact].direction.col(k); }
 
-  // One body's share of a contact; size 0: it is fixed, or the other side carries both.
+  // One body's part of a contact. size 0: it is fixed, or the other side carries both bodies.
   struct Side {
-    int body = -1, first = 0, size = 0, data = 0;  // dofs; where its rows stand in rows_
+    int body = -1, first = 0, size = 0, data = 0;  // first, size: dofs; data: offset of its rows in rows_
   };
   const std::array<Side, 2>& sides(int contact) const { return contacts_[contact].side; }
   const double* row(const Side& side, int direction) const { return rows_.data() + side.data + direction * side.size; }
@@ -63,13 +65,13 @@ class ContactRows {
 
  private:
   struct Entry {
-    Matrix<n> direction = Matrix<n>::Zero();  // columns
+    Matrix<n> direction = Matrix<n>::Zero();  // one direction per column
     Matrix<n> metric = Matrix<n>::Zero();
     std::array<Side, 2> side;
   };
   void find_islands(int dofs);
 
-  // Sums over one side's dofs: of a free body, whose number is known, without a loop.
+  // Dot product over the dofs of one side; unrolled for a free body, whose number of dofs is known.
   static double dot(const double* a, const double* b, int size) {
     if (size == Multibody<n>::twist) return Eigen::Map<const Twist<n>>(a).dot(Eigen::Map<const Twist<n>>(b));
     double sum = 0.0;
@@ -92,21 +94,21 @@ class ContactRows {
   std::vector<double> rows_, columns_;
 };
 
-// Normal impulses >= 0 that bring each relative normal velocity to at least `target`, and are zero where it is more;
-// tangential impulses that oppose sliding, at most mu times the normal one.
+// Normal impulses >= 0 raise each relative normal velocity to at least `target`; they are zero where it is larger.
+// Tangential impulses oppose sliding; they are at most mu times the normal impulse.
 //
 // Bodies that contacts connect form islands, solved one by one. Sweeps of projected Gauss-Seidel, contacts in order,
 // find which contacts press and which slide. The linear system of the pressing contacts then gives their impulses to
 // round-off. Where the impulses are not unique (four corners on a floor) the system's correction is that of minimum
-// norm. Large islands, and islands where this does not converge (in space slides turn), are solved on their bodies (island.hpp).
+// norm. Large islands, and islands where this does not converge (in space slides turn), are solved on their bodies
+// (island.hpp).
 template <int n>
 class ContactSolver {
  public:
-  // `impulse` holds n numbers per contact: those already in nu at the start (zero, or a guess), then the result; nu
-  // changes with them. `friction` may be empty. Returns the largest change (m/s) of the last sweep, at most
-  // `tolerance` unless that many digits do not come.
-  // Islands whose contacts are marked in `skip` stay as they are. `given`: normal impulses that act anyway, in nu but not
-  // in `impulse`, and count for the limits of friction.
+  // Solves for the impulses. `impulse` holds n numbers per contact: on entry those already in nu (zero, or a guess), on
+  // return the result; nu is updated. `friction` may be empty. Islands whose contacts are marked in `skip` stay
+  // unchanged. `given`: normal impulses in nu but not in `impulse`, which raise the friction limits. Returns the
+  // largest change (m/s) of the last sweep, at most `tolerance` if that accuracy is attainable.
   double solve(const ContactRows<n>& rows, std::span<const double> target, std::span<const double> friction,
                double tolerance, Eigen::VectorXd& nu, std::vector<double>& impulse, std::span<const char> skip = {},
                std::span<const double> given = {});
@@ -127,15 +129,15 @@ class ContactSolver {
   std::vector<double> saved_;
   struct Unknown {
     int contact, direction;
-    Vector<n> along;  // what a unit of it adds to the contact's impulse
+    Vector<n> along;  // change of the contact's impulse per unit
   };
   std::vector<Unknown> unknowns_;
-  // number of unknowns up to which a vector needs no heap
+  // up to this number of unknowns vectors are on the stack
   static constexpr int small = 12;
   using SmallVector = Eigen::Matrix<double, Eigen::Dynamic, 1, 0, small, 1>;
   using SmallMatrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, 0, small, small>;
   static void solve_small(const SmallMatrix& system, const SmallVector& right, SmallVector& solution);
-  template <int fixed>  // size, where it is known
+  template <int fixed>  // size at compile time, if known
   static void eliminate(const SmallMatrix& system, const SmallVector& right, SmallVector& solution);
   Eigen::MatrixXd system_;
   Eigen::VectorXd right_, solution_, correction_, rest_;

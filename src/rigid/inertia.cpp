@@ -153,7 +153,7 @@ void Inertia<n>::dof_velocities(const Twists& in, Eigen::VectorXd& nu) const {
                   carried.dot(jacobian_[b].template topRows<n>().col(m.own));
     } else if (m.own_size == spin)
       nu.segment<spin>(first) = in[b].template tail<spin>();
-    else  // the whole spin about the axis, P(3:5, 6) = n
+    else  // the total spin about the axis, P(3:5, 6) = n
       nu[first] = in[b].template tail<spin>().dot(jacobian_[b].template bottomRows<spin>().col(m.own));
   }
 }

@@ -1,4 +1,4 @@
-// Steps of the motion as if there were no contact: (q0, p0) -> (q1, p1).
+// Integrators advance a state without regard to contact: (q0, p0) -> (q1, p1).
 #pragma once
 
 #include <memory>
@@ -14,15 +14,16 @@ template <int n>
 class Integrator {
  public:
   virtual ~Integrator() = default;
-  // Forgets the steps before: the bodies were put somewhere else.
+  // Forgets previous steps. Call it after bodies were moved without steps.
   virtual void restart() {}
-  // From time t (s) over h (s). False: the implicit equations were not solved. `to` may not be `from`.
+  // Advances from time t (s) over h (s). Returns false if the implicit equations were not solved. `to` must differ from
+  // `from`.
   virtual bool advance(double t, double h, const State<n>& from, State<n>& to) = 0;
-  // Returns the work (J) that what has no potential, except actors, has done in the last advance().
+  // Returns the work (J) of the forces without potential in the last advance(), except stateful ones.
   virtual double work() = 0;
 };
 
-// All but the stepper must outlive what they return.
+// The arguments other than the options must outlive the integrator.
 template <int n>
 std::unique_ptr<Integrator<n>> make_integrator(Stepper stepper, const World<n>& world, const Multibody<n>& bodies,
                                                const Forces<n>& forces);
@@ -32,7 +33,7 @@ std::unique_ptr<Integrator<n>> make_midpoint(const World<n>& world, const Multib
 template <int n>
 std::unique_ptr<Integrator<n>> make_newmark(double beta, const Multibody<n>& bodies, const Forces<n>& forces);
 
-// Frame of the midpoint of an interval: in space of the director coordinates, so not a rotation.
+// Returns the mean frame of an interval, averaged in director coordinates, so not a rotation.
 inline geometry::Frame<2> middle(const Pose<2>& a, const Pose<2>& b) {
   return Pose<2>{0.5 * (a.position + b.position), 0.5 * (a.angle + b.angle)}.frame();
 }

@@ -4,7 +4,7 @@
 
 namespace dodyn::rigid {
 
-// Nodes of a free body, or of a tree of this many degrees of freedom.
+// Returns the number of nodes for a free body, or a tree with this many degrees of freedom.
 template <int n, int directions>
 int Island<n, directions>::pieces(int size) {
   return (size + width - 1) / width;
@@ -15,7 +15,8 @@ int Island<n, directions>::link(int i, int j) const {
   return i == j ? -1 : factor_.find(std::max(i, j), std::min(i, j));
 }
 
-// The contacts that can press, and pairs of nodes that share a contact or a tree. Returns the number of nodes.
+// Collects the contacts that can press, and the pairs of nodes that share a contact or a tree. Returns the number of
+// nodes.
 template <int n, int directions>
 int Island<n, directions>::gather_contacts(std::span<const int> contacts, std::span<const double> given) {
   const ContactRows<n>& rows = *rows_;
@@ -60,7 +61,7 @@ int Island<n, directions>::gather_contacts(std::span<const int> contacts, std::s
   return nodes;
 }
 
-// What each contact adds to the momentum of each of its nodes, in the order of the factor.
+// Computes the effect of each contact on the momentum of its nodes, in the order of the factorisation.
 template <int n, int directions>
 void Island<n, directions>::gather_shares() {
   const ContactRows<n>& rows = *rows_;
@@ -86,7 +87,7 @@ void Island<n, directions>::gather_shares() {
   }
 }
 
-// The nodes' mass matrices, with the inverses of their diagonal blocks. Forgets which node a body has.
+// Sets the nodes' mass matrices and the inverses of their diagonal blocks. Clears the map from bodies to nodes.
 template <int n, int directions>
 void Island<n, directions>::gather_masses(int nodes) {
   const ContactRows<n>& rows = *rows_;
@@ -136,7 +137,7 @@ inline auto Island<n, directions>::allowed(std::size_t i, const Along& wanted, M
     mode = wanted[0] > 0.0 ? Mode::sticks : Mode::off;
     return wanted.cwiseMax(0.0);
   } else {
-    // in numbers in which the metric is Euclid's
+    // in scaled variables, in which the metric is Euclidean
     Along y = wanted.cwiseQuotient(root_[i]);
     auto t = y.template tail<directions - 1>();
     const double mu = edge_[i], given = given_[i], size = t.norm();
@@ -162,7 +163,7 @@ inline auto Island<n, directions>::allowed(std::size_t i, const Along& wanted, M
   }
 }
 
-// P' K at what is wanted, in the piece `mode_`.
+// Returns P' K at the wanted impulse in the piece `mode_`.
 template <int n, int directions>
 auto Island<n, directions>::slope(std::size_t i) const -> Slope {
   Slope out = Slope::Identity();
@@ -172,7 +173,7 @@ auto Island<n, directions>::slope(std::size_t i) const -> Slope {
       const Along y = wanted_[i].cwiseQuotient(root_[i]);
       const Eigen::Matrix<double, tangents, 1> t = y.template tail<tangents>();
       const double mu = edge_[i], given = given_[i], size = t.norm();
-      Along along;  // the cone
+      Along along;  // on the cone
       along << 1.0, mu * t / size;
       Slope across = Slope::Identity();
       across(0, 0) = 0.0;
@@ -234,7 +235,8 @@ bool Island<n, directions>::factor_smooth() {
   }
 }
 
-// Returns the step along the direction, at most 1, at which the slope of the objective is 10 % of the first.
+// Returns the step length along the direction, at most 1, at which the slope of the objective is 10 % of the initial
+// slope.
 template <int n, int directions>
 double Island<n, directions>::search(double inertia, double curvature, double steepest) const {
   if constexpr (!smooth) {
@@ -281,7 +283,7 @@ void Island<n, directions>::apply(Eigen::VectorXd& nu, std::vector<double>& impu
   }
 }
 
-// M x and J x of the direction.
+// Computes M x and J x for the direction x.
 template <int n, int directions>
 void Island<n, directions>::set_direction() {
   pushed_.setZero(direction_.size());
@@ -299,7 +301,7 @@ void Island<n, directions>::set_direction() {
   }
 }
 
-// Square of the residual in the kinetic metric.
+// Returns the squared residual in the kinetic metric.
 template <int n, int directions>
 double Island<n, directions>::inverse_mass_norm() const {
   double sum = 0.0;
@@ -322,7 +324,7 @@ int Island<n, directions>::step_smooth(double stiffness, int most, Eigen::Vector
     momentum_.setZero(size);
     for (std::size_t i = 0; i < count; ++i)
       wanted_[i] = impulse_[i] + stiffness * admittance_[i].cwiseProduct(error_[i]);
-    bool full = false;  // whether the last step went all the way
+    bool full = false;  // whether the last step had full length
     int factorisations = 0;
     for (int k = 0;; ++k) {
       residual_ = -momentum_;
@@ -335,8 +337,8 @@ int Island<n, directions>::step_smooth(double stiffness, int most, Eigen::Vector
         for (const auto& share : shares(i))
           residual_.segment<width>(width * share.place).noalias() += share.rows * change;
       }
-      // The problem is piecewise quadratic and a full step in one piece ends it. Otherwise it is done when the velocities
-      // that the impulses give are those found to a hundredth, in the kinetic metric.
+      // The problem is piecewise quadratic, and a full step within one piece solves it. Otherwise stop when the
+      // velocities match those of the impulses to 1 % in the kinetic metric.
       if (inverse_mass_norm() <= 1e-4 * moved_.dot(momentum_) || (same && full)) break;
       if (k == most) {
         factorisations = most + 1;
@@ -401,7 +403,7 @@ bool Island<n, directions>::factor_rough() {
   }
 }
 
-// Sets `residual_` where `s` of the direction has been gone; its square.
+// Sets `residual_` after the fraction `s` of the direction; returns its square.
 template <int n, int directions>
 double Island<n, directions>::missed(double s) {
   if constexpr (smooth) {

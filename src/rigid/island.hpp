@@ -1,4 +1,4 @@
-// The contacts of a large island, solved on its bodies: Newton's method on the augmented Lagrangian.
+// Solves the contacts of a large island in the velocities of its bodies: Newton's method on the augmented Lagrangian.
 #pragma once
 
 #include <algorithm>
@@ -17,30 +17,34 @@ namespace dodyn::rigid {
 template <int n>
 class ContactRows;
 
-// What a contact's impulse l obeys, in `directions` directions: 1 normal, or n with tangents. It is its own projection
-// P(l + A (e - mu |u_t| n)) on to the impulses allowed, in the metric 1/A: e is the error of its velocity, A the inverse
-// of the kinetic metric, u_t the velocity of sliding. Allowed are normal impulses that are not negative, with tangential ones of at most the
-// size `friction` times them: Coulomb's cone. The term mu |u_t| n makes the law of friction one of projection (De Saxcé
+// The condition on the impulse l of a contact, in `directions` directions: 1 normal, or n with tangents. l equals its
+// projection
+// P(l + A (e - mu |u_t| n)) on to the impulses allowed, in the metric 1/A: e is the error of its velocity, A the
+// inverse
+// of the kinetic metric, u_t the velocity of sliding. Allowed are normal impulses that are not negative, with
+// tangential ones of at most the
+// size `friction` times them: Coulomb's cone. The term mu |u_t| n makes the friction law a projection (De Saxcé
 // and Feng 1998): a contact that slides must not lift off.
 //
 // With the impulses l known, a step finds the change x of the velocities for which M x = J^T (P(l + K (e - J x)) - l),
-// K = stiffness A, and takes that P for the next l: the method of multipliers (proximal points of the dual; Rockafellar
-// 1976). Its matrix M + J^T P' K J has the pattern of the graph of contacts and stays regular where contacts are
-// redundant. Without friction it is the gradient of a convex function, and Newton's method with a search along the line
-// ends. With friction the term of sliding, taken where x leads, makes the matrix unsymmetric, and Newton's method may not converge: then a
-// smaller stiffness helps, or a better start.
+// K = stiffness A, and uses that P as the next l: the method of multipliers (proximal points of the dual; Rockafellar
+// 1976). Its matrix M + J^T P' K J has the pattern of the contact graph and is regular even if contacts are
+// redundant. Without friction it is the Hessian of a convex function, and Newton's method with line search
+// converges. With friction the implicit sliding term makes the matrix unsymmetric, and Newton's method may diverge:
+// then a
+// smaller stiffness or a better initial guess helps.
 template <int n, int directions>
 class Island {
  public:
-  // `friction` is read where directions > 1, `given` (normal impulses that count for its limits) may be empty. All must
-  // outlive what follows, as must the rows and their bodies' state.
+  // Sets up the island. `friction` is read if directions > 1. `given` (normal impulses that raise the friction limits)
+  // may be empty. All arguments, the rows and the bodies' state must outlive the later calls.
   void gather(const ContactRows<n>& rows, std::span<const int> contacts, std::span<const double> target,
               std::span<const double> friction, std::span<const double> given = {});
-  // Largest change (m/s) that P makes. `impulse` holds n numbers per contact that are in nu.
+  // Returns the largest velocity change (m/s) by the projection P. `impulse`: n numbers per contact, already in nu.
   double residual(const Eigen::VectorXd& nu, const std::vector<double>& impulse);
-  // One step from what residual() saw, by at most `most` Newton steps. Impulses and velocities agree afterwards and
-  // impulses are allowed ones. Returns the number of Newton steps, more than `most` where they did not converge: with friction
-  // nothing has changed then.
+  // Makes one step from the state of residual() with at most `most` Newton steps. Afterwards impulses and velocities
+  // are consistent and the impulses admissible. Returns the number of Newton steps; more than `most`: no convergence.
+  // In that case with friction nothing has changed.
   int step(double stiffness, int most, Eigen::VectorXd& nu, std::vector<double>& impulse) {
     if constexpr (smooth)
       return step_smooth(stiffness, most, nu, impulse);
@@ -54,19 +58,20 @@ class Island {
   using Block = typename BlockCholesky<width>::Block;
   using Along = Eigen::Matrix<double, directions, 1>;
   using Slope = Eigen::Matrix<double, directions, directions>;
-  // Pieces of P: no impulse; inside the cone; on its edge; no normal impulse of its own, but friction of the one given
+  // Pieces of P. off: no impulse; sticks: inside the cone; slides: on its surface; rubs, rubs_edge: no normal impulse
+  // of its own, friction by the given one.
   enum class Mode : char { off, sticks, slides, rubs, rubs_edge };
-  struct Share {  // of a contact in the momentum of one node
+  struct Share {  // effect of a contact on the momentum of one node
     int place;
     Eigen::Matrix<double, width, directions> rows;
   };
   struct MassBlock {
-    int row, column, index;  // index -1: on the diagonal
+    int row, column, index;  // index -1: a diagonal block
     Block block;
   };
 
   static int pieces(int size);
-  int link(int i, int j) const;  // where the factor keeps this pair of places; -1: on its diagonal
+  int link(int i, int j) const;  // index of the block of two nodes in the factor; -1: on its diagonal
   int gather_contacts(std::span<const int> contacts, std::span<const double> given);
   void gather_shares();
   void gather_masses(int nodes);
@@ -78,7 +83,7 @@ class Island {
   void set_direction();
   double inverse_mass_norm() const;
   void apply(Eigen::VectorXd& nu, std::vector<double>& impulse) const;
-  // Of one direction (smooth) the first three are used, else the others; those of no use are compiled empty.
+  // With one direction (smooth) the first three functions are used, otherwise the rest; unused ones are compiled empty.
   int step_smooth(double stiffness, int most, Eigen::VectorXd& nu, std::vector<double>& impulse);
   bool factor_smooth();
   double search(double inertia, double curvature, double steepest) const;
@@ -89,22 +94,22 @@ class Island {
   const ContactRows<n>* rows_ = nullptr;
   std::span<const double> target_, friction_;
 
-  // per contact that can press
+  // [contacts that can press]
   std::vector<int> contact_, first_share_, first_link_;
   std::vector<Along> admittance_, root_, error_, impulse_;  // root_: square root of the admittance
-  std::vector<double> edge_, given_;  // friction, and the normal impulse given, where impulses are divided by root_
-  std::vector<Along> wanted_, result_, push_;  // of the step
-  std::vector<Along> open_;                    // what is left of the error
+  std::vector<double> edge_, given_;           // friction coefficient and given normal impulse, scaled by 1/root_
+  std::vector<Along> wanted_, result_, push_;  // of the present step
+  std::vector<Along> open_;                    // remaining error
   std::vector<Mode> mode_, factored_;
 
-  // per node
+  // [nodes]
   std::vector<Share> shares_;
   std::vector<int> links_, node_of_;
   std::vector<std::pair<int, int>> pairs_;
   std::vector<MassBlock> mass_;
   std::vector<Block> inverse_mass_;
   std::conditional_t<smooth, BlockCholesky<width>, BlockLU<width>> factor_;
-  bool usable_ = false;  // whether the factor without friction fits modes `factored_` and stiffness_
+  bool usable_ = false;  // whether the frictionless factor is valid for modes `factored_` and stiffness_
   double stiffness_ = 0.0;
   Eigen::VectorXd moved_, momentum_, direction_, residual_, pushed_;
 };

@@ -13,20 +13,20 @@
 namespace dodyn::rigid {
 namespace {
 
-// Mean angular velocity over h.
+// Returns the mean angular velocity over h.
 Spin<2> mean_spin(const Pose<2>& a, const Pose<2>& b, double h) { return Spin<2>((b.angle - a.angle) / h); }
 Spin<3> mean_spin(const Pose<3>& a, const Pose<3>& b, double h) {
   return logarithm(b.directors * a.directors.transpose()) / h;
 }
 
-// At least the largest distance that a corner of a body of this radius has between the two.
+// Returns an upper bound of the displacement of a corner of a body of this radius between the two poses.
 double motion(double radius, const Pose<2>& a, const Pose<2>& b) {
   return (b.position - a.position).norm() + radius * std::abs(b.angle - a.angle);
 }
 double motion(double radius, const Pose<3>& a, const Pose<3>& b) { return motion_bound(radius, a.frame(), b.frame()); }
 
-// Whether a step turns a body by at most a right angle. The equations of a step have other roots beyond it, with energy from
-// nowhere, and strong dampers lead to them.
+// Whether a step turns a body by at most a right angle. Beyond that the equations of a step have spurious roots with
+// additional energy, which strong dampers can reach.
 bool is_resolved(const Pose<2>& a, const Pose<2>& b) { return std::abs(b.angle - a.angle) <= 0.5 * std::numbers::pi; }
 bool is_resolved(const Pose<3>& a, const Pose<3>& b) { return (a.directors.transpose() * b.directors).trace() >= 1.0; }
 
@@ -35,15 +35,16 @@ class Midpoint final : public Integrator<n> {
   using VectorX = Eigen::VectorXd;
   using Poses = std::vector<Pose<n>>;
   static constexpr int spin = Multibody<n>::spin;
-  static constexpr int max_iterations = 100;  // of forces and motion, before the step is cut
+  static constexpr int max_iterations = 100;  // limit of the iteration between forces and motion; then the step is cut
   static constexpr double max_contraction =
-      0.5;                                   // of an iteration's change to that of the one before: else it is mixed
-  static constexpr double rounding = 1e-12;  // relative change that rounding may leave
+      0.5;                                   // largest contraction ratio for plain iteration; above it iterates are
+                                             // mixed
+  static constexpr double rounding = 1e-12;  // relative change due to rounding
 
  public:
   Midpoint(const World<n>& world, const Multibody<n>& bodies, const Forces<n>& forces, bool nodal)
       : bodies_(bodies), forces_(forces), nodal_(nodal), inertia0_(bodies), inertia1_(bodies) {
-    for (const auto& body : world.bodies)  // of gyration, where a body has no shape
+    for (const auto& body : world.bodies)  // radius of gyration, if a body has no shape
       radius_.push_back(
           std::max(radius(body), body.mass > 0.0 ? std::sqrt(body.euler_tensor.trace() / body.mass) : 0.0));
     for (const auto& force : world.forces) controlled_ |= force.template target<StatefulForceAdapter<n>>() != nullptr;
@@ -73,7 +74,7 @@ class Midpoint final : public Integrator<n> {
       if (bodies_.is_fixed(b)) continue;
       Twist<n> w = force(b, q1, wrench1_);
       w *= 0.5 * h;
-      // of a free body the interval's momentum is what was asked for, without the rounding of positions
+      // for a free body the interval momentum is the computed one, without rounding of the positions
       w += bodies_.is_free(b) ? Twist<n>(momentum_.segment<Multibody<n>::twist>(bodies_.range(b).first))
                               : bodies_.interval_momentum(b, q0[b], q1[b], h);
       inertia1_.add_reduced(b, w, to.p);
@@ -81,7 +82,7 @@ class Midpoint final : public Integrator<n> {
     return true;
   }
 
-  // Force times mean velocity, as the momenta of the step have it.
+  // Returns the work as force times mean velocity, with the forces that changed the momenta.
   double work() override {
     if (!forces_.has_wrench()) return 0.0;
     if (controlled_) {
@@ -95,7 +96,7 @@ class Midpoint final : public Integrator<n> {
   }
 
  private:
-  // Puts q1 where the forces of the last step would lead.
+  // Predicts q1 with the forces of the last step.
   void guess(const State<n>& from, double h, Poses& q1) {
     momentum_ = from.p;
     if (acted_) momentum_ += h * force_;
@@ -104,13 +105,13 @@ class Midpoint final : public Integrator<n> {
     bodies_.reparametrise(from.poses, nu_, q1);
   }
 
-  // Iterates between forces and motion until they agree: by plain iteration where that contracts; else, and under a
-  // controller's damping, by mixing the last iterates. Returns whether they agree.
+  // Iterates between forces and motion until they are consistent: by plain iteration if that contracts, otherwise (and
+  // with a controller's damping) by Anderson acceleration. Returns whether they are consistent.
   bool solve(const State<n>& from, double h, Poses& q1) {
     const Poses& q0 = from.poses;
     guess(from, h, q1);
     bool mixed = controlled_;
-    int iterations = 0;  // since the guess
+    int iterations = 0;  // since the prediction
     double last = std::numeric_limits<double>::infinity();
     for (int k = 0; k <= max_iterations; ++k) {
       act(q0, h, q1);
@@ -131,11 +132,11 @@ class Midpoint final : public Integrator<n> {
         continue;
       }
       if (!(change < std::numeric_limits<double>::infinity())) return false;
-      // An iteration shrinks what is left as the last one did: by a share that is known from the second on.
+      // Predicts the remaining change from the last contraction ratio, which is known from the second iteration on.
       const double next = mixed || iterations == 0 || change > 0.1 * last ? change : change / last * change;
       if (change <= 1e-14 || next <= 1e-16 || (change >= last && change <= rounding)) {
         if (!mixed || iterations == 0) return true;
-        momentum_ = unmixed_;  // to the last bit what forces gave
+        momentum_ = unmixed_;  // uses the unmixed result, which agrees with the forces to the last bit
         return invert(q0, h, q1);
       }
       last = change;
@@ -144,7 +145,7 @@ class Midpoint final : public Integrator<n> {
     return false;
   }
 
-  // Computes forces at the middle of the interval (q0, q1), and forces without a potential at its ends.
+  // Computes forces at the midpoint of (q0, q1), and forces without a potential at its ends.
   void act(const Poses& q0, double h, const Poses& q1) {
     for (int b = 0; b < bodies_.size(); ++b) frames_[b] = middle(q0[b], q1[b]);
     forces_.potential(frames_, gradient_);
@@ -164,7 +165,8 @@ class Midpoint final : public Integrator<n> {
     }
   }
 
-  // How far the last iteration moved a body, relative to its size and to a share of its distance from the origin.
+  // Returns the largest displacement of a body in the last iteration, relative to its radius plus 4 % of its distance
+  // from the origin.
   double largest_change(const Poses& q1) const {
     double change = 0.0;
     for (int b = 0; b < bodies_.size(); ++b)
@@ -173,7 +175,7 @@ class Midpoint final : public Integrator<n> {
     return change;
   }
 
-  // Replaces `momentum_`, what forces make of the last momentum asked for, by the next one to ask for.
+  // Replaces `momentum_`, the image of the last argument under the map, by the next argument.
   void mix(bool restart) {
     AndersonAcceleration& mixing = controlled_ ? control_mixing_ : damping_mixing_;
     unmixed_ = momentum_;
@@ -186,8 +188,8 @@ class Midpoint final : public Integrator<n> {
     asked_ = momentum_;
   }
 
-  // On the node q, of what has no potential, and of potentials at the midpoint: the lever arms of the directors are those of
-  // the node.
+  // Force on the node q: of forces without potential, and of potentials at the midpoint with the lever arms of the
+  // node's directors.
   Twist<n> force(int b, const Poses& q, const std::vector<Twist<n>>& wrench) const {
     Twist<n> w = wrench[b];
     w.template head<n>() -= gradient_[b].col(0);
@@ -198,8 +200,8 @@ class Midpoint final : public Integrator<n> {
     return w;
   }
 
-  // Solves sum over bodies of J_b(q0)^T interval_momentum(b) = `momentum_` for q1, which holds the guess. False if
-  // Newton's method does not converge. Of a free body the solution is direct in all but the spatial rotation.
+  // Solves sum over bodies of J_b(q0)^T interval_momentum(b) = `momentum_` for q1, whose entry value is the guess.
+  // Returns false if Newton's method does not converge. For a free body all but the spatial rotation is in closed form.
   bool invert(const Poses& q0, double h, Poses& q1) {
     for (int b = 0; b < bodies_.size(); ++b)
       if (bodies_.is_free(b) &&
@@ -219,7 +221,7 @@ class Midpoint final : public Integrator<n> {
       return true;
     } else {
       const Vector<3> target = h * p.template tail<3>();
-      // to round-off of the interval's own arithmetic
+      // round-off of the interval's arithmetic
       const double small = 4e-16 * (target.norm() + 1e-2 * m.euler_tensor.trace()), near_rounding = 1e3 * small;
       double last = 1e300;
       for (int k = 0;; ++k) {
@@ -227,8 +229,8 @@ class Midpoint final : public Integrator<n> {
         const double size = r.norm();
         if (size <= small || (size >= last && last < near_rounding)) break;
         if (k == 30) {
-          // Corrections below the rounding of the directors change small components only. The residual of a body without
-          // spin would decrease forever.
+          // Corrections below the rounding of the directors change only small components. The residual of a body
+          // without spin would decrease forever.
           if (size < near_rounding) break;
           return false;
         }
@@ -240,7 +242,8 @@ class Midpoint final : public Integrator<n> {
     }
   }
 
-  // Newton's method on the manifold: the correction is applied by F_d at the iterate, so constraints hold throughout.
+  // Newton's method on the manifold: F_d at the iterate applies the correction, so all iterates satisfy the
+  // constraints.
   bool invert_tree(const typename Multibody<n>::Tree& tree, const Poses& q0, double h, Poses& q1) {
     const auto target = momentum_.segment(tree.range.first, tree.range.size);
     VectorX &residual = residual_, &correction = correction_;
@@ -268,7 +271,7 @@ class Midpoint final : public Integrator<n> {
         slope_.noalias() += inertia0_.jacobian(b).transpose() * interval_jacobian_;
       }
       const double size = residual.norm();
-      if (size <= 1e-15 * scale || (size >= 0.5 * last && last < 1e-12 * scale))  // or as far as rounding lets it
+      if (size <= 1e-15 * scale || (size >= 0.5 * last && last < 1e-12 * scale))  // or as far as rounding allows
         return std::all_of(tree.bodies.begin(), tree.bodies.end(), [&](int b) { return is_resolved(q0[b], q1[b]); });
       if (k == 30 || !(size < 1e100)) return false;
       last = size;
@@ -286,18 +289,19 @@ class Midpoint final : public Integrator<n> {
   Inertia<n> inertia0_, inertia1_;
   Poses before_;
   VectorX nu_, momentum_;                 // of the interval
-  VectorX force_;                         // what changed momentum in the step before, reduced
-  bool acted_ = false;                    // whether there was one
-  double middle_ = 0.0, interval_ = 0.0;  // of the step: time, length, s
+  VectorX force_;                         // reduced generalised force of the previous step
+  bool acted_ = false;                    // whether force_ holds the force of a previous step
+  double middle_ = 0.0, interval_ = 0.0;  // of the step: midpoint time and length, s
   bool controlled_ = false;
-  AndersonAcceleration control_mixing_{3}, damping_mixing_{24};  // 24: one rate for each damped joint of a robot
-  VectorX asked_, unmixed_;                        // momenta of the last iterate, and what forces make of them
-  std::vector<geometry::Frame<n>> frames_, node_;  // at the middle, at a node
+  AndersonAcceleration control_mixing_{3}, damping_mixing_{24};  // 24: one contraction rate for each damped joint of a
+                                                                 // robot
+  VectorX asked_, unmixed_;                                      // last argument of the map, and its image
+  std::vector<geometry::Frame<n>> frames_, node_;                // at the midpoint; at a node
   std::vector<ConfigurationGradient<n>> gradient_;
-  std::vector<Twist<n>> velocity_, wrench_, wrench1_;  // on the node that the step begins and ends with
+  std::vector<Twist<n>> velocity_, wrench_, wrench1_;  // at the nodes at both ends of the step
   std::vector<typename Multibody<n>::Jacobian> jacobian_;
 
-  // of Newton's method for a tree
+  // work space of Newton's method for a tree
   VectorX residual_, correction_;
   Eigen::MatrixXd slope_;
   Eigen::PartialPivLU<Eigen::MatrixXd> factor_;

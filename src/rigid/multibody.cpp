@@ -46,7 +46,7 @@ Multibody<n>::Multibody(const World<n>& world) : joints_(world.joints) {
     const bool slides = std::any_of(joints_.begin(), joints_.end(), [&](const Joint<n>& joint) {
       return joint.child == b && joint.kind == Joint<n>::Kind::prismatic;
     });
-    if (slides && m.inertia.isZero()) {  // a point mass, which turns with its parent
+    if (slides && m.inertia.isZero()) {  // a point mass, which rotates with its parent
       m.inverse.setZero();
       continue;
     }
@@ -84,7 +84,7 @@ void Multibody<n>::find_trees(const World<n>& world) {
     bodies_[joint.child].joint = j;
   }
 
-  // trees: every body that takes part in a joint, with its free root
+  // trees: every body with a joint, with its free root
   std::vector<int> tree_of(count, -1);
   for (const auto& joint : joints_) {
     const int r = root(joint.child);
@@ -183,7 +183,7 @@ void Multibody<n>::reparametrise(const Poses& q0, const Eigen::VectorXd& u, Pose
   for (const auto& tree : trees_) reparametrise_tree(tree, q0, u.data() + tree.range.first, q1);
 }
 
-// twist_b = J_b nu, parents first: (3.28), (3.33).
+// Computes twist_b = J_b nu, parents first: (3.28), (3.33).
 template <int n>
 void Multibody<n>::jacobians(const Poses& q, const Tree& tree, std::vector<Jacobian>& out) const {
   for (const int b : tree.bodies) {
@@ -257,7 +257,7 @@ double Multibody<n>::constraint_residual(const Poses& q0, const Poses& q) const 
                                     .template lpNorm<Eigen::Infinity>());
   for (const auto& joint : joints_) {
     Vector<n> apart = q[joint.child].frame()(joint.child_point) - q[joint.parent].frame()(joint.parent_point);
-    const auto turned = [&](const Poses& at) {  // the child's attitude, seen from its parent
+    const auto turned = [&](const Poses& at) {  // attitude of the child relative to its parent
       return Matrix<n>(at[joint.parent].frame().directors.transpose() * at[joint.child].frame().directors);
     };
     if (joint.kind == Joint<n>::Kind::prismatic) {
@@ -275,7 +275,7 @@ double Multibody<n>::constraint_residual(const Poses& q0, const Poses& q) const 
   return worst;
 }
 
-// Rounding lets products of rotations drift off SO(3); one Newton step on d^T d = 1 takes them back.
+// Products of rotations drift off SO(3) by rounding. One Newton step on d^T d = 1 corrects this.
 template <int n>
 void Multibody<n>::orthonormalise(Poses& q) const {
   if constexpr (n == 3) {

@@ -1,6 +1,6 @@
-// The free and the joined bodies of a world in reduced coordinates: which degrees of freedom there are, and how they
-// move bodies (configuration updates F_d). Trees of joined bodies carry null-space matrices; free bodies go without.
-// Masses and null spaces at a configuration: inertia.hpp. Johnson 2013, sections 3.2.3 and 3.2.4.
+// The free and the joined bodies of a world in reduced coordinates: their degrees of freedom (dofs), and the
+// configuration updates F_d. Trees of joined bodies use null-space matrices, free bodies do not. Johnson 2013, sections
+// 3.2.3 and 3.2.4. Masses and null spaces at a configuration: inertia.hpp.
 #pragma once
 
 #include <vector>
@@ -24,27 +24,27 @@ class Multibody {
   using Poses = std::vector<Pose<n>>;
   using Twists = std::vector<Twist<n>>;
   using SpinMatrix = Eigen::Matrix<double, spin, spin>;
-  using Jacobian = Eigen::Matrix<double, twist, Eigen::Dynamic>;  // twist of a body by the dofs of its tree
+  using Jacobian = Eigen::Matrix<double, twist, Eigen::Dynamic>;  // maps the dofs of a tree to the twist of a body
 
-  // Where a body's dofs stand: of a joined body those of its whole tree. size 0: a fixed body.
+  // Range of a body's dofs; for a joined body those of its whole tree. size 0: a fixed body.
   struct Range {
     int first = 0, size = 0;
   };
   struct Member {
     bool fixed = false;
     int tree = -1, joint = -1;  // tree -1: free or fixed; joint -1: no parent
-    Range range;                // of the tree, or of the free body
-    int own = 0, own_size = 0;  // dofs that this body adds, counted from the tree's first
+    Range range;                // dofs of the tree, or of the free body
+    int own = 0, own_size = 0;  // dofs that this body adds, relative to the tree's first
     double mass = 0.0;
     Matrix<n> euler_tensor;
-    SpinMatrix inertia, inverse;  // body axes (the plane: the polar moment)
+    SpinMatrix inertia, inverse;  // in body axes (plane: the polar moment)
   };
   struct Tree {
     Range range;
-    std::vector<int> bodies;  // parents first
+    std::vector<int> bodies;  // parents before children
   };
 
-  // Throws std::invalid_argument where masses, tensors or joints make no sense.
+  // Throws std::invalid_argument if masses, tensors or joints are invalid.
   explicit Multibody(const World<n>& world);
 
   int size() const { return static_cast<int>(bodies_.size()); }
@@ -59,37 +59,38 @@ class Multibody {
 
   // q1 = F_d(u, q0)
   void reparametrise(const Poses& q0, const Eigen::VectorXd& u, Poses& q1) const;
-  // q1 = F_d(u, q0) for one tree, from its own dofs.
+  // Applies q1 = F_d(u, q0) to one tree; u: the dofs of the tree.
   void reparametrise_tree(const Tree& tree, const Poses& q0, const double* u, Poses& q1) const;
 
-  // Jacobians of the bodies of one tree at q, `out[body]` of `twist` rows and the tree's dofs as columns: (3.28), (3.33).
+  // Computes the Jacobians of the bodies of one tree at q, (3.28), (3.33): out[body] has `twist` rows and one column
+  // per dof of the tree.
   void jacobians(const Poses& q, const Tree& tree, std::vector<Jacobian>& out) const;
 
-  // Discrete momentum of each body over the interval (q0, q1): [m dphi; sum E_IJ d_I x d_J^+]/h, in the plane
+  // Returns the discrete momentum of a body over the interval (q0, q1): [m dphi; sum E_IJ d_I x d_J^+]/h, in the plane
   // [m dphi; J dtheta]/h. It is P_int^T of both -D1 and D2 of the kinetic discrete Lagrangian.
   Twist<n> interval_momentum(int body, const Pose<n>& q0, const Pose<n>& q1, double h) const;
 
-  // Rounding lets products of rotations drift off SO(3); one Newton step takes them back.
+  // Corrects the drift of rotations off SO(3) by rounding, with one Newton step.
   void orthonormalise(Poses& q) const;
 
-  // Largest residual of the internal and joint constraints at q, given the joints' constants at q0.
+  // Returns the largest residual of the internal and joint constraints at q. The joints' constants are those at q0.
   double constraint_residual(const Poses& q0, const Poses& q) const;
 
  private:
   void find_trees(const World<n>& world);
-  // Puts the child where its joint has it; how far it has slid: m.
+  // Places the child according to its joint and the slide displacement (m).
   void place(const Joint<n>& joint, const Poses& q, Pose<n>& child, double slide) const;
   double slide(const Joint<n>& joint, const Poses& q) const;
 
   std::vector<Member> bodies_;
   std::vector<Tree> trees_;
   std::vector<Joint<n>> joints_;
-  mutable std::vector<Matrix<3>> rotation_;  // scratch of reparametrise
+  mutable std::vector<Matrix<3>> rotation_;  // work space of reparametrise()
   int dofs_ = 0;
 };
 
-// Change with a further rotation of q1, in world axes, of the spatial interval's spin momentum times h: tr(B) I - B,
-// B = X1 E X0^T; and that momentum times h itself, sum E_IJ d_I x d_J^+.
+// Returns h times the spin momentum of a spatial interval, sum E_IJ d_I x d_J^+, and its derivative by a further
+// rotation of q1 in world axes: tr(B) I - B, B = X1 E X0^T.
 Matrix<3> interval_inertia(const Matrix<3>& E, const Matrix<3>& X0, const Matrix<3>& X1);
 Vector<3> interval_spin(const Matrix<3>& E, const Matrix<3>& X0, const Matrix<3>& X1);
 

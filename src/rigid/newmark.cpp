@@ -1,5 +1,5 @@
-// Newmark's method (3.3) with gamma = 1/2 and beta = 0 or 1/4, of free bodies; rotations by the exponential map of the
-// increment in body axes.
+// Newmark's method (3.3) with gamma = 1/2 and beta = 0 or 1/4, for free bodies. Rotations use the exponential map of
+// the increment in body axes.
 #include <Eigen/Cholesky>
 #include <algorithm>
 #include <limits>
@@ -71,7 +71,7 @@ class Newmark final : public Integrator<n> {
     return true;
   }
 
-  // By the trapezoidal rule, as velocities are advanced.
+  // Returns the work by the trapezoidal rule, like the velocity update.
   double work() override {
     if (!forces_.has_wrench()) return 0.0;
     double power = 0.0;
@@ -86,7 +86,7 @@ class Newmark final : public Integrator<n> {
   }
 
  private:
-  // Linear and angular accelerations (the spatial ones in body axes) at a node.
+  // Computes linear and angular accelerations at a node (spatial angular ones in body axes).
   void accelerations(double t, const Poses& q, const Twists& velocity, Twists& a) {
     frames_of(q, frames_);
     forces_.potential(frames_, gradient_);
@@ -112,7 +112,7 @@ class Newmark final : public Integrator<n> {
   Inertia<n> inertia_;
   Eigen::VectorXd nu_;
   double time_ = 0.0, interval_ = 0.0;                // of the last step, s
-  std::vector<geometry::Frame<n>> frames0_, frames_;  // where the last step began, and where it looked last
+  std::vector<geometry::Frame<n>> frames0_, frames_;  // at the start of the last step, and at the last evaluation
   std::vector<ConfigurationGradient<n>> gradient_;
   Twists v0_, v1_, wrench_, acceleration0_, acceleration1_, before_;
 };

@@ -1,6 +1,6 @@
-// What takes energy from the overlaps of the penalty response: on each overlap g the generalised force -c (dg/dt) dg/dq,
-// c in N s/m, while bodies go into each other and while they part (Johnson 2013, section 3.3.4, prints no law). Like the
-// penalty's own it keeps linear and angular momentum, and its power, -c (dg/dt)^2, is never positive.
+// Damping for the penalty response: on each overlap g the generalised force -c (dg/dt) dg/dq, c in N s/m, during
+// approach and separation. Johnson 2013, section 3.3.4, describes such damping but prints no law. Like the penalty it
+// conserves linear and angular momentum. Its power -c (dg/dt)^2 is never positive.
 #pragma once
 
 #include <memory>
@@ -11,7 +11,7 @@
 
 namespace dodyn::rigid {
 
-// Has its own contact detection: use one such force for one simulation.
+// Has its own contact detection: use each object in one simulation only.
 template <int n>
 Force<n> overlap_drag(double coefficient, const World<n>& world) {
   struct Looking {
@@ -24,7 +24,7 @@ Force<n> overlap_drag(double coefficient, const World<n>& world) {
     constexpr int spin = Multibody<n>::spin;
     for (const auto& c : looking->detection.find(at)) {
       if (c.gap <= 0.0) continue;
-      Twist<n> slope[2];  // dg/dt is its product with the twist
+      Twist<n> slope[2];  // dg/dt is the product of this row with the twist
       double rate = 0.0;
       for (int s = 0; s < 2; ++s) {
         const auto b = static_cast<std::size_t>(c.body[s]);

@@ -1,11 +1,12 @@
-// Penalty contact: a potential C/2 g^2 of each overlap g (3.38), (3.39). For steppers it is a potential like others.
+// Penalty contact: a potential C/2 g^2 of each overlap g (3.38), (3.39). An integrator treats it like any other
+// potential.
 #pragma once
 
 #include "rigid/detection.hpp"
 
 namespace dodyn::rigid {
 
-// `stiffness`: C, N/m. The detection must outlive the potential; each evaluation moves it to new frames.
+// `stiffness`: C, N/m. The detection must outlive the potential. Each evaluation moves the detection to new frames.
 template <int n>
 Potential<n> penalty(double stiffness, Detection<n>& detection) {
   return [stiffness, &detection](Frames<n> at, std::span<ConfigurationGradient<n>> gradient) {

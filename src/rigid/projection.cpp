@@ -19,7 +19,7 @@ bool Projection<n>::operator()(const Poses& from, double margin, Poses& to, std:
   double last = std::numeric_limits<double>::infinity();
   for (int k = 0; k < 40; ++k) {
     frames_of(to, frames_);
-    pieces_.detection.find(frames_, margin);  // what does not move any more still stands in the way
+    pieces_.detection.find(frames_, margin);  // bodies that no longer move are still obstacles
     find_points_.collect(pieces_.detection, frames_, margin, false, points);
     double worst = 0.0;
     for (const auto& point : points)
@@ -27,7 +27,7 @@ bool Projection<n>::operator()(const Poses& from, double margin, Poses& to, std:
         worst = point.gap;
         blame = {point.body, point.gap, "closest-point projection did not converge"};
       }
-    // Near a corner successive programs may alternate between two planes, so that the pair never touches; such pairs
+    // Near a corner successive programs may alternate between two planes, so that the pair never touches. Such pairs
     // are closed explicitly.
     unsettled_.assign(points.size(), 0.0);
     if (k < 4) worst = std::max(worst, widest_pressing(points));
@@ -42,7 +42,7 @@ bool Projection<n>::operator()(const Poses& from, double margin, Poses& to, std:
     for (std::size_t i = 0; i < points.size(); ++i)
       target_[i] = points[i].gap + rows_.relative_velocity(static_cast<int>(i), 0, offset_);
     guess_.give(points, impulse_);
-    // islands solved twice in which nothing overlaps and all that presses touches stay where they are
+    // An island stays unchanged if it was solved twice, nothing in it overlaps, and all pressing points touch.
     skip_.assign(points.size(), 0);
     kept_ = offset_;
     offset_.setZero();
@@ -71,11 +71,12 @@ bool Projection<n>::operator()(const Poses& from, double margin, Poses& to, std:
   return false;
 }
 
-// Largest distance that a pair which the last program pressed has now; each pair's in `unsettled_` at its first point.
+// Returns the largest present distance of a pair that pressed in the last program. Stores each pair's distance in
+// `unsettled_` at its first point.
 template <int n>
 double Projection<n>::widest_pressing(const std::vector<ContactPoint<n>>& points) {
   double widest = 0.0;
-  std::size_t i = 0;  // both lists are in the order of keys
+  std::size_t i = 0;  // both lists are sorted by key
   for (const PairKey pair : pressing_) {
     double nearest = std::numeric_limits<double>::infinity();
     while (i < points.size() && points[i].pair < pair) ++i;

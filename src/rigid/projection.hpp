@@ -17,11 +17,11 @@ class Projection {
   explicit Projection(const Pieces<n>& pieces);
   void restart() { guess_.clear(); }
 
-  // The poses `to` nearest to `from` in the kinetic metric in which nothing overlaps, by successive quadratic programs
-  // over what is closer than `margin` (m). `points` become the contact points there; those touch that are within the
-  // tolerance, and the nearest of each pair that pressed, also where the last program overshot: it would neither carry an
-  // impulse nor stay. False if it does not converge;
-  // `blame` becomes the pair that overlaps most.
+  // Computes the poses `to` without overlap that are nearest to `from` in the kinetic metric. Uses successive quadratic
+  // programs over all points closer than `margin` (m). Sets `points` to the contact points there. Points within the
+  // tolerance touch, and so does the nearest point of each pair that pressed, even if the last program overshot.
+  // Otherwise that pair would carry no impulse. Returns false if it does not converge, with the pair of the largest
+  // overlap in `blame`.
   bool operator()(const Poses& from, double margin, Poses& to, std::vector<ContactPoint<n>>& points,
                   FailureCause& blame);
 

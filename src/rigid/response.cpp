@@ -6,7 +6,7 @@
 namespace dodyn::rigid {
 namespace {
 
-// A response that never stops the bodies: contact is ignored, or is a force.
+// A response that never stops the bodies: contact is ignored, or acts as a force.
 template <int n>
 class Unimpeded final : public ContactResponse<n> {
  public:

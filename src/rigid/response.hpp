@@ -1,4 +1,4 @@
-// How contact is answered: the last of the pieces that a simulation is made of.
+// The interface of contact responses.
 #pragma once
 
 #include <array>
@@ -15,29 +15,29 @@
 
 namespace dodyn::rigid {
 
-// What stood in the way.
+// The contact that prevented a step.
 struct FailureCause {
   std::array<int, 2> bodies{-1, -1};  // -1: no contact
   double gap = 0.0;                   // overlap, m
   const char* what = "";
 };
 
-// How far a step advanced a state.
+// Result of advancing a state.
 struct Progress {
-  double done = 0.0;   // s; 0: not at all, the state is as it was
-  double retry = 0.5;  // share of the time to try next
-  FailureCause blame;  // of what was hardest, if anything was hard
-  // Where the state is from: the integrator's last step, that step corrected by contact, or a search among steps.
+  double done = 0.0;   // time advanced, s; 0: the state is unchanged
+  double retry = 0.5;  // fraction of the time to try next
+  FailureCause blame;  // the most difficult contact, if any
+  // Source of the state: the integrator's last step, that step corrected by contact, or the search of a collision time.
   enum class Origin { step, corrected_step, search } origin = Origin::search;
 };
 
 template <int n>
 struct StepRecord {
-  Ledger<n> ledger;                         // since start()
-  std::vector<ContactImpulse<n>> impulses;  // of the step
+  Ledger<n> ledger;                         // totals since start()
+  std::vector<ContactImpulse<n>> impulses;  // impulses of the step
 };
 
-// The pieces of a simulation that a response works with; all outlive it.
+// The components of a simulation that a response uses; they outlive it.
 template <int n>
 struct Pieces {
   const World<n>& world;
@@ -52,9 +52,9 @@ template <int n>
 class ContactResponse {
  public:
   virtual ~ContactResponse() = default;
-  // The state was put somewhere else; the detection has just looked there.
+  // The state was set without a step; the detection has just found its contacts.
   virtual void restart() {}
-  // Moves the state on by at most h (s) from t (s), and adds what contact changed to the books.
+  // Advances the state by at most h (s) from t (s). Adds the changes by contact to the books.
   virtual Progress advance(double t, double h, State<n>& state, StepRecord<n>& books) = 0;
 };
 
@@ -65,8 +65,8 @@ std::unique_ptr<ContactResponse<n>> make_exact(const Pieces<n>& pieces);
 template <int n>
 std::unique_ptr<ContactResponse<n>> make_decomposition(const Pieces<n>& pieces);
 
-// Whether bodies went from one list of frames to another, those of the last find(), without passing through each other
-// or sinking too deep to tell which way is out. If not, `share` is the part of the way that brings them to contact.
+// Tests whether bodies moved between two lists of frames, those of the last find(), without tunnelling and without
+// sinking so deep that the exit direction is ambiguous. If not, `share` is the fraction of the motion up to contact.
 struct PenetrationCheck {
   double share = 1.0;
   FailureCause blame;
@@ -75,7 +75,7 @@ struct PenetrationCheck {
 template <int n>
 PenetrationCheck passage(const Pieces<n>& pieces, Frames<n> from, Frames<n> to);
 
-// Coefficients of the two surfaces at a point.
+// Returns the coefficients of the two surfaces at a point.
 template <int n>
 double restitution(const World<n>& world, const ContactPoint<n>& point);
 template <int n>

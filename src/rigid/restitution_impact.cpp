@@ -1,18 +1,21 @@
-// Impulses at all contact points of a group together, normal impulses not negative, tangential ones in Coulomb's cone.
+// Computes the impulses at all contact points of a group. Normal impulses are >= 0, tangential ones in Coulomb's cone.
 //
-// Bodies that contacts connect form islands. An island rests where no point that touches moves faster, along its normal, than
-// the forces of the step explain: its contacts are plastic, u+ >= 0. Otherwise it has an impact: compression, which is
+// Bodies that contacts connect form islands. An island rests if no touching point moves faster along its normal than
+// the forces of the step cause. Its contacts are then plastic, u+ >= 0. Otherwise it has an impact: compression, which
+// is
 // plastic contact again, then restitution by Newton's law, u+ >= -e u-, or by Poisson's, where restitution adds e times
 // the normal impulses of compression (Pfeiffer and Glocker 1996, section 8.2).
 //
-// The projection has moved bodies against forces, so they arrive with energy dE that they would not have had where they
-// touch. An impact takes it back: its impulses lie on the line from those of compression to those of the law, where
+// The projection moves bodies against forces. So they have an additional energy dE that they would not have where they
+// touch. An impact removes it: its impulses lie on the line from those of compression to those of the law, with
 //
 //   T+ - T- = -dE + (1 - dE/N) W,    N = -1/2 sum lambda u- of compression,   W <= 0 the law's own change of energy.
 //
-// Of one body that falls freely this is exact: it leaves with e times the speed that it has where it touches. A law that
-// would make energy (W > 0; unequal restitutions, friction) is held to W = 0 in the same way, and counted. Where a
-// compression has less than dE to give back (a corner that swept in and out within the step), the rest is `residual_projection_energy`.
+// For one freely falling body this is exact: it leaves with e times the speed that it has at contact. A law that
+// would increase the energy (W > 0; unequal restitutions, friction) is limited to W = 0 in the same way, and counted.
+// If a
+// compression has less energy than dE (a corner that entered and left within the step), the rest is
+// `residual_projection_energy`.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -42,7 +45,7 @@ template struct Impact<3>;
 
 namespace {
 
-// Share of the energy that the forces of a step give at rest which may stay residual_projection_energy.
+// Residual projection energy below this fraction of the energy that the step's forces give at rest is neglected.
 constexpr double negligible = 0.01;
 constexpr double never = -std::numeric_limits<double>::infinity();
 
@@ -75,7 +78,7 @@ class WithRestitution final : public ImpactLaw<n> {
     guess_.keep(points, impulse);
     energy_limited = 0;
     residual_projection_energy = 0.0;
-    // What was projected but does not press has nothing to pay with: to be looked at too.
+    // An island that was projected but carries no impulse cannot give energy back. Test it for an impact too.
     for (int j = 0; j < rows.islands(); ++j) {
       const auto island = rows.island(j);
       if (!rests[island.front()] ||
@@ -92,11 +95,11 @@ class WithRestitution final : public ImpactLaw<n> {
       for (int k = 0; k < n && rests[i]; ++k)
         (k == 0 ? lasting : friction) +=
             0.5 * impulse[n * i + k] * (rows.relative_velocity(i, k, before_) + rows.relative_velocity(i, k, nu_));
-    lasting += std::max(friction, 0.0);  // friction itself can only take
+    lasting += std::max(friction, 0.0);  // friction can only dissipate
   }
 
  private:
-  // Which islands rest, and what plastic contact asks of each point.
+  // Finds which islands rest, and sets the target velocity of plastic contact at each point.
   void describe(double h, Impact<n>& impact) {
     auto& [points, rows, impulse, rests, residual, energy_limited, lasting, residual_projection_energy] = impact;
     const int count = static_cast<int>(points.size());
@@ -120,7 +123,7 @@ class WithRestitution final : public ImpactLaw<n> {
         const bool touches = points[c].touches;
         if (touches && std::abs(u) > slow) rest = false;
         elastic = elastic || (touches && restitution(world_, points[c]) > 0.0);
-        // does not touch yet, but will in the next step by the forces of one step: its gap may close
+        // not touching yet, but the forces of one step close the gap in the next step
         const bool comes = std::abs(u) <= slow && slow > 0.0 && -points[c].gap <= slow * h;
         target_[c] = touches ? 0.0 : comes ? points[c].gap / h : never;
       }
@@ -135,7 +138,8 @@ class WithRestitution final : public ImpactLaw<n> {
     }
   }
 
-  // Restitution of the islands that are not `settled_`, after their compression in `impulse` and nu_.
+  // Applies restitution to islands that are not `settled_`. On entry `impulse` and nu_ are those at the end of
+  // compression.
   void bounce(const std::function<const Eigen::VectorXd&()>& projection_energy, std::span<const double> rough,
               Impact<n>& impact) {
     auto& [points, rows, impulse, rests, residual, energy_limited, lasting, residual_projection_energy] = impact;
@@ -170,7 +174,7 @@ class WithRestitution final : public ImpactLaw<n> {
 
   void balance(std::span<const int> island, const Eigen::VectorXd& projection_energy, Impact<n>& impact) {
     auto& [points, rows, impulse, rests, residual, energy_limited, lasting, residual_projection_energy] = impact;
-    // work of impulses is impulse times mean velocity
+    // work of an impulse = impulse times mean velocity
     double plastic = 0.0, law = 0.0, normal = 0.0, linear = 0.0, square = 0.0, dE = 0.0, approach = 0.0;
     dofs_.clear();
     for (const int c : island) {
@@ -213,7 +217,7 @@ class WithRestitution final : public ImpactLaw<n> {
       }
   }
 
-  // Returns how far the line of impulses continues beyond the law's before one leaves its cone, at least 1.
+  // Returns how far the line of impulses can be extended before one leaves its cone; 1: as far as the law.
   double most(std::span<const int> island, const Impact<n>& impact) const {
     double share = 2.0;
     for (const int c : island) {
@@ -230,11 +234,11 @@ class WithRestitution final : public ImpactLaw<n> {
   const World<n>& world_;
   const Options& options_;
   ContactSolver<n> solver_;
-  Guess<n> guess_;  // of the impulses of compression: those of the last impact
+  Guess<n> guess_;  // impulses of compression of the last impact
   Eigen::VectorXd nu_, force_velocity_, before_, compressed_;
-  Eigen::VectorXd forced_;  // energy that the forces of a whole step give at rest, by degree of freedom, J
+  Eigen::VectorXd forced_;  // energy that the forces of a whole step give from rest, by degree of freedom, J
   std::vector<double> target_, friction_, compression_, expansion_;
-  std::vector<char> settled_;              // by plastic contact
+  std::vector<char> settled_;              // solved by plastic contact
   std::vector<std::pair<int, int>> dofs_;  // first dof and number of dofs of an island's bodies
   double scale_ = 0.0;
   bool slippery_ = true, bounces_ = false;

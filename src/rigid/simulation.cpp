@@ -83,7 +83,7 @@ struct Simulation<n>::Machine {
   double power(double t);
   void finish();
 
-  // what is moved, and by what
+  // the world and the components that advance it
   World<n> world;
   Options options;
   Multibody<n> bodies;
@@ -91,9 +91,9 @@ struct Simulation<n>::Machine {
   Forces<n> forces;
   std::unique_ptr<Integrator<n>> integrator;
   std::unique_ptr<ContactResponse<n>> response;
-  std::vector<StatefulForce<n>*> actors;  // forces of the world with a state
+  std::vector<StatefulForce<n>*> actors;  // stateful forces of the world
 
-  // where it is
+  // the state
   double time = 0.0, start_time = 0.0;
   long steps = 0;
   State<n> state, last_node;
@@ -102,7 +102,7 @@ struct Simulation<n>::Machine {
   StepRecord<n> books;
   Outcome outcome;
 
-  // to look at it
+  // for observers
   Inertia<n> inertia;
   Eigen::VectorXd nu;
   std::vector<geometry::Frame<n>> frames;
@@ -114,7 +114,7 @@ template <int n>
 bool Simulation<n>::Machine::step() {
   if (outcome.status == Outcome::failed) return false;
   constexpr int most_parts = 2000;
-  constexpr double just_inside = 1e-9;  // of an interval: forces by a program of their own change where it ends
+  constexpr double just_inside = 1e-9;  // relative to an interval: a user's force may jump at its end
   last_node = state;
   for (auto* actor : actors) actor->node(time, state.poses, twists);
   books.impulses.clear();
@@ -130,7 +130,7 @@ bool Simulation<n>::Machine::step() {
     try {
       before = forces.has_wrench() ? power(time + just_inside * interval) : 0.0;
       progress = response->advance(time, interval, state, books);
-    } catch (const std::runtime_error& error) {  // a hyperplane program on numbers that have run away
+    } catch (const std::runtime_error& error) {  // the hyperplane program fails on diverged numbers
       progress.blame.what = error.what();
       return give_up(progress.blame, "a step");
     }
@@ -147,14 +147,15 @@ bool Simulation<n>::Machine::step() {
                                 ? integrator->work()
                                 : 0.5 * progress.done * (before + power(time + (1.0 - just_inside) * progress.done));
         books.ledger.forces += work;
-        // Forces have acted along the prediction. Contact has corrected the motion, and accounts for the difference.
+        // Forces acted along the prediction, and contact corrected the motion. The ledger of the projection gets the
+        // difference in work.
         if (progress.origin == Progress::Origin::corrected_step)
           books.ledger.projection.kinetic += integrator->work() - work;
       }
       time = progress.done >= end - time ? end : time + progress.done;
       interval = end - time;
       cuts = 0;
-      // bounces that crowd together: infinitely many in a finite time
+      // accumulating bounces: infinitely many in a finite time (Zeno)
       if (++parts > most_parts) {
         if (blame.bodies[0] < 0) blame = last_blame;
         blame.what = "contacts without end";
@@ -173,7 +174,8 @@ bool Simulation<n>::Machine::step() {
   return true;
 }
 
-// Of what has no potential, but for actors, who keep books of their own: W, at the state as it is and time t.
+// Returns the power of the forces without potential at the present state and time t, W. Stateful forces keep their own
+// sums.
 template <int n>
 double Simulation<n>::Machine::power(double t) {
   finish();
@@ -185,7 +187,7 @@ double Simulation<n>::Machine::power(double t) {
   return sum;
 }
 
-// Back to the last node.
+// Returns to the last node.
 template <int n>
 bool Simulation<n>::Machine::give_up(const FailureCause& blame, const std::string& after) {
   outcome = {Outcome::failed, time, blame.bodies, blame.gap, blame.what};

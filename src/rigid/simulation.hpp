@@ -1,12 +1,12 @@
 // Forward simulation of a world of rigid bodies in contact.
 //
 //   Simulation<2> simulation(world, options);           // checks the world; reusable
-//   simulation.initial-state(poses, twists);                    // as often as you like, nothing is allocated after the first
+//   simulation.start(poses, twists);                             // repeatable; only the first call allocates
 //   const Outcome end = simulation.run(10.0, [](const auto& s) { return docked(s); });
 //   if (end.status == Outcome::failed) std::cerr << end.reason;
 //
-// One step predicts (q, p) as if there were no contact (integrator.hpp), and the chosen response (response.hpp) mends
-// what the prediction ignored. Nodes are at t0 + k step, whatever is refined in between. Johnson 2013, sections 3.2 to
+// One step predicts (q, p) without contact (integrator.hpp). Then the chosen response (response.hpp) corrects
+// the prediction. Nodes are at t0 + k step, however intervals are refined. Johnson 2013, sections 3.2 to
 // 3.5.
 #pragma once
 
@@ -24,10 +24,10 @@
 
 namespace dodyn::rigid {
 
-// How a run ended. `failed`: a contact or an implicit step could not be resolved at `time`, between `bodies` (-1, -1
-// where no contact is to blame) at the overlap `gap` (m).
+// The result of a run. `failed`: a contact or an implicit step could not be solved at `time`, between `bodies` (-1, -1:
+// not caused by a contact) at the overlap `gap` (m).
 struct Outcome {
-  enum Status { reached, stopped, failed };  // the end time; by the event; gave up
+  enum Status { reached, stopped, failed };  // end time reached; stopped by the event; failed
   Status status = reached;
   double time = 0.0;
   std::array<int, 2> bodies{-1, -1};
@@ -38,20 +38,20 @@ struct Outcome {
 template <int n>
 class Simulation {
  public:
-  // Throws std::invalid_argument with one line: mass, tensor, joint or option that makes no sense.
+  // Throws std::invalid_argument, one line, if a mass, tensor, joint or option is invalid.
   Simulation(World<n> world, Options options);
   ~Simulation();
   Simulation(Simulation&&) noexcept;
   Simulation& operator=(Simulation&&) noexcept;
 
-  // Back to time t with these poses and twists, one per body (of fixed bodies the twist is ignored). Jointed children
-  // must agree with their joints. Throws std::invalid_argument where bodies overlap by more than `tolerance`.
+  // Resets to time t with these poses and twists, one per body (the twist of a fixed body is ignored). Jointed children
+  // must satisfy their joints. Throws std::invalid_argument if bodies overlap by more than `tolerance`.
   void start(std::span<const Pose<n>> poses, std::span<const Twist<n>> twists, double t = 0.0);
 
-  // One step. False: could not be resolved, outcome() says why; the state is that of the last good node.
+  // Makes one step. Returns false if it failed: outcome() has the reason, and the state is that of the last node.
   bool step();
 
-  // Steps until `time` (to the nearest node), or until `event` is true at a node (also checked at the start).
+  // Steps until the node nearest to `time`, or until `event` is true at a node (also tested at the start).
   Outcome run(double time, const std::function<bool(const Simulation&)>& event = {});
 
   const World<n>& world() const;
@@ -59,18 +59,20 @@ class Simulation {
   double time() const;
   std::span<const Pose<n>> poses() const;
   std::span<const Twist<n>> twists() const;
-  // Pairs of parts that touch at this node (from the last response; contact.body and .part name them).
+  // Returns the contacts of touching parts at this node, from the last response.
   std::span<const geometry::Contact<n>> contacts() const;
-  // Impulses of contact during the last step (not of the responses `none` and `penalty`); over its length they are forces.
+  // Returns the contact impulses of the last step; divided by its length they are mean forces. Empty for the responses
+  // `none` and `penalty`.
   std::span<const ContactImpulse<n>> impulses() const;
   const Outcome& outcome() const;
 
   Energies<n> energies() const;
   Momenta<n> momenta() const;
   const Ledger<n>& ledger() const;
-  double overlap() const;  // largest over all pairs, along the contact normal, m; negative: the smallest distance seen
+  double overlap() const;  // largest over all pairs, along the contact normal, m; negative: minus the smallest distance
+                           // found
 
-  // Largest joint and director constraint residual at this node: g(F_d) = 0 to round-off.
+  // Returns the largest residual of joint and director constraints at this node; zero to round-off because of F_d.
   double constraint_residual() const;
 
  private:
@@ -81,12 +83,12 @@ class Simulation {
 extern template class Simulation<2>;
 extern template class Simulation<3>;
 
-// Nodes of a run, kept every `every` steps: pass as (or from) the event of run().
+// Records every `every`-th node of a run: pass it as the event of run(), or call it in one.
 template <int n>
 struct Recording {
   int every = 1;
   std::vector<double> time;
-  std::vector<std::vector<Pose<n>>> poses;  // [node][body]
+  std::vector<std::vector<Pose<n>>> poses;  // [nodes][bodies]
   std::vector<std::vector<Twist<n>>> twists;
   std::vector<Energies<n>> energies;
 

@@ -1,4 +1,4 @@
-// Where a simulation is, and what it keeps of it.
+// The state of a simulation, and its conserved quantities.
 #pragma once
 
 #include <Eigen/Core>
@@ -12,7 +12,7 @@ namespace dodyn::rigid {
 // Configuration and momenta at a node.
 template <int n>
 struct State {
-  std::vector<Pose<n>> poses;  // of every body
+  std::vector<Pose<n>> poses;  // [bodies]
   Eigen::VectorXd p;           // reduced momenta of all degrees of freedom (multibody.hpp)
 };
 
@@ -24,7 +24,7 @@ void frames_of(const std::vector<Pose<n>>& poses, std::vector<geometry::Frame<n>
 
 template <int n>
 struct Energies {
-  double kinetic = 0.0, potential = 0.0;  // potential: gravity, charges, users'; of the penalty too
+  double kinetic = 0.0, potential = 0.0;  // potential: of gravity, charges, users' potentials and the penalty
   double total() const { return kinetic + potential; }
 };
 template <int n>
@@ -33,27 +33,29 @@ struct Momenta {
   Spin<n> angular = Spin<n>::Zero();  // about the origin
 };
 
-// An impulse of contact during a step.
+// A contact impulse during a step.
 template <int n>
 struct ContactImpulse {
   std::array<int, 2> body, part;
   Vector<n> point;    // world coordinates, m
   Vector<n> normal;   // unit, from body 2 to body 1
-  Vector<n> impulse;  // on body 1 (on body 2 the opposite), world axes, N s
+  Vector<n> impulse;  // on body 1 (opposite on body 2), world axes, N s
 };
 
-// What the decomposition response changed since start(), in sums: subtract from the invariants before judging them.
+// Sums of the changes by contact since start(). Subtract them from the invariants to test conservation.
 template <int n>
 struct Ledger {
-  // By moving overlapping bodies apart, momenta lifted; by the normal impulses of contacts that last; and what forces
-  // without potential did along the prediction and not along the motion that came of it.
+  // Energy change by three causes: the projection and lift of overlapping bodies; normal impulses of lasting contacts;
+  // and the difference in work of forces without potential between the prediction and the corrected motion.
   Energies<n> projection;
-  Momenta<n> momentum;         // the same, of momentum (about the origin)
+  Momenta<n> momentum;         // change of momentum by the projection (about the origin)
   double impact = 0.0;         // kinetic energy change by impacts and friction, J: <= 0
-  double forces = 0.0;         // work of what has no potential, J: as integrated; by trapezoids in steps with contact
-  int impulses = 0, cuts = 0;  // node updates with contact; refined steps
-  int energy_limited = 0;      // impacts of islands held back where the law of restitution would have made energy
-  double residual = 0.0;       // largest error of a contact's velocity that a solution for impulses left, m/s
+  double forces = 0.0;         // work of forces without potential, J: as integrated; in steps with contact by the
+                               // trapezoidal rule
+  int impulses = 0, cuts = 0;  // steps with contact impulses; refined steps
+  int energy_limited = 0;      // island impacts that were limited because the law of restitution would have increased
+                               // the energy
+  double residual = 0.0;       // largest error of a contact velocity after an impulse solution, m/s
 };
 
 }  // namespace dodyn::rigid

@@ -1,9 +1,10 @@
-// A force with a state of its own, as a controller has.
+// A force with an internal state, such as a controller.
 //
 //   world.forces.push_back(StatefulForceAdapter<n>{controller});   // before the simulation is made; copies of the world share it
 //
-// Within a step it is a function of time and of the bodies' state, so that steppers may ask as often as they like and
-// steps may be cut; its state changes at nodes. A simulation knows such forces by their type.
+// Within a step it is a function of time and the bodies' state. So integrators may evaluate it repeatedly, and steps
+// may
+// be cut. Its internal state changes only at nodes. A simulation recognises such forces by their type.
 #pragma once
 
 #include <memory>
@@ -16,11 +17,11 @@ template <int n>
 class StatefulForce {
  public:
   virtual ~StatefulForce() = default;
-  // A step begins at this node.
+  // Called at each node, at the start of a step.
   virtual void node(double t, std::span<const Pose<n>> poses, std::span<const Twist<n>> twists) = 0;
-  // Adds to the wrench of each body, as a Force does.
+  // Adds to the wrench of each body, like a Force.
   virtual void act(double t, Frames<n>, std::span<const Twist<n>>, std::span<Twist<n>> wrench) = 0;
-  // The interval from t over h (s), the last one it acted in, is part of the motion. Others were tried and dropped.
+  // Called when the interval from t over h (s), the last one evaluated, is accepted. Other intervals were rejected.
   virtual void passed(double t, double h) = 0;
 };
 

@@ -1,4 +1,4 @@
-// A world of rigid bodies that may touch: what a model describes and a simulation (simulation.hpp) moves.
+// A world of rigid bodies that may touch: made from a model, advanced by a simulation (simulation.hpp).
 //
 // Planar (n = 2) and spatial (n = 3) alike. Lengths in m, masses in kg (kg per metre of depth in the plane), forces in
 // N.
@@ -22,15 +22,15 @@ namespace dodyn::rigid {
 using geometry::Matrix;
 using geometry::Vector;
 
-// Angular velocity and momentum: one number in the plane, a vector in space.
+// Angular velocity or angular momentum: a scalar in the plane, a vector in space.
 template <int n>
 using Spin = Eigen::Matrix<double, (n * (n - 1)) / 2, 1>;
-// [velocity of the centre of mass (m/s); angular velocity (rad/s)] in world axes; also its dual, [force; torque about
+// [velocity of the centre of mass (m/s); angular velocity (rad/s)] in world axes. Also its dual, [force; torque about
 // the centre of mass], and [momentum; angular momentum about the centre of mass].
 template <int n>
 using Twist = Eigen::Matrix<double, n + (n * (n - 1)) / 2, 1>;
 
-// Where a body is: the position of its centre of mass and its attitude. The plane is the light case: x, y, theta.
+// Pose of a body: position of its centre of mass and attitude. In the plane x, y, theta.
 template <int n>
 struct Pose;
 template <>
@@ -38,7 +38,7 @@ struct Pose<2> {
   Vector<2> position = Vector<2>::Zero();
   double angle = 0.0;  // rad, not reduced to one turn
   geometry::Frame<2> frame() const {
-    if (angle == 0.0) return {position, Matrix<2>::Identity()};  // floors, walls, craft that are held
+    if (angle == 0.0) return {position, Matrix<2>::Identity()};  // fast path for floors, walls and fixed bodies
     const double c = std::cos(angle), s = std::sin(angle);
     return {position, (Matrix<2>() << c, -s, s, c).finished()};
   }
@@ -50,7 +50,7 @@ struct Pose<3> {
   geometry::Frame<3> frame() const { return {position, directors}; }
 };
 
-// Two surfaces in contact take the geometric mean of each.
+// Surface coefficients. Two surfaces in contact use the geometric mean of each.
 struct Surface {
   double restitution = 1.0;  // e: 1 elastic, 0 plastic
   double friction = 0.0;     // mu
@@ -62,11 +62,11 @@ struct Body {
   std::vector<geometry::Polytope<n>> parts;  // convex parts in body coordinates: origin at the centre of mass
   double mass = 0.0;
   Matrix<n> euler_tensor = Matrix<n>::Zero();  // int rho v v^T dV, kg m^2; its trace is the planar inertia
-  bool fixed = false;                          // immovable: walls, floors; mass and tensor are not read
+  bool fixed = false;                          // immovable (walls, floors); mass and tensor are ignored
   Surface surface;
   double linear_drag = 0.0, angular_drag = 0.0;  // force -c v (N s/m), torque -c omega (N m s)
-  // Outward unit normals of the parts that are floors or walls, body coordinates: one entry per part, or no entry at all.
-  // Contacts with such a part are measured in its direction.
+  // Outward unit normals of parts that are floors or walls, body coordinates; empty, or one entry per part. Contacts
+  // with such a part use this normal.
   std::vector<std::optional<Vector<n>>> outward;
 
   bool has_outward() const {
@@ -79,25 +79,25 @@ struct Body {
   }
 };
 
-// Convex parts of one density (kg/m^3; kg/m^2 in the plane) as one body. The parts are given in any coordinates, in
-// which `centre` is the resulting centre of mass: pose.frame()(v - centre) is where their point v is.
+// Returns convex parts of one density (kg/m^3; kg/m^2 in the plane) as one body. `centre` is the centre of mass in the
+// coordinates of the parts: pose.frame()(v - centre) is the world position of their point v.
 template <int n>
 struct Solid {
   Body<n> body;
   Vector<n> centre;
 };
-// Throws std::invalid_argument: no parts, parts that leave a gap between them, density or mass not positive.
+// Throws std::invalid_argument: no parts, disconnected parts, or a density or mass that is not positive.
 template <int n>
 Solid<n> solid(const std::string& name, const std::vector<geometry::Polytope<n>>& parts, double density);
-// The same parts with a stated mass, spread evenly.
+// Returns these parts as one body of a given mass, uniformly distributed.
 template <int n>
 Solid<n> solid_of_mass(const std::string& name, const std::vector<geometry::Polytope<n>>& parts, double mass);
-// An immovable body; body coordinates are those of the parts. `outward` is the normal of each part.
+// Returns an immovable body, with the coordinates of the parts as body coordinates. `outward`: the normal of each part.
 template <int n>
 Body<n> fixed_body(const std::string& name, const std::vector<geometry::Polytope<n>>& parts,
                    std::optional<Vector<n>> outward = std::nullopt);
 
-// Of the ball about the centre of mass that holds the body, m.
+// Returns the radius of the ball about the centre of mass that contains the body, m.
 template <int n>
 double radius(const Body<n>& body) {
   double largest = 0.0;
@@ -105,16 +105,17 @@ double radius(const Body<n>& body) {
     for (const auto& x : part.corners()) largest = std::max(largest, x.norm());
   return largest;
 }
-// Bound on how far any point within this radius of the origin is moved from one frame to another.
+// Returns a bound on the displacement of any point within this radius of the origin between two frames.
 template <int n>
 double motion_bound(double radius, const geometry::Frame<n>& from, const geometry::Frame<n>& to) {
-  const double turn = (to.directors - from.directors).norm();  // Frobenius, at least the spectral norm
+  const double turn = (to.directors - from.directors).norm();  // Frobenius norm, an upper bound of the spectral norm
   return (to.position - from.position).norm() + radius * turn;
 }
 
-// A joint holds a point of the child body on a point of its parent (an earlier body, which may be fixed), or on the line
-// through it along an axis of the parent, on which the child slides and does not turn. A body has at most one parent, so
-// bodies form chains and trees. In the plane `spherical` and `revolute` are the pin joint.
+// A joint attaches a point of the child body to a point of its parent (an earlier body, which may be fixed). A
+// prismatic joint attaches it to a line through that point along an axis of the parent; the child slides without
+// rotation. A body has at most one parent, so bodies form chains and trees. In the plane `spherical` and `revolute` are
+// the pin joint.
 template <int n>
 struct Joint {
   enum class Kind { spherical, revolute, prismatic };
@@ -139,10 +140,10 @@ using ConfigurationGradient = Eigen::Matrix<double, n, n + 1>;
 template <int n>
 using Frames = std::span<const geometry::Frame<n>>;
 
-// A user's potential: returns V (J) and adds dV/dq to `gradient`. The directors need not be a rotation (a midpoint).
+// A user's potential: returns V (J) and adds dV/dq to `gradient`. The directors need not be a rotation (at a midpoint).
 template <int n>
 using Potential = std::function<double(Frames<n>, std::span<ConfigurationGradient<n>> gradient)>;
-// A user's force that has no potential: adds to the wrench of each body, from time (s), frames and twists.
+// A user's force without a potential: adds to the wrench of each body, given time (s), frames and twists.
 template <int n>
 using Force = std::function<void(double t, Frames<n>, std::span<const Twist<n>>, std::span<Twist<n>> wrench)>;
 
@@ -155,7 +156,8 @@ struct World {
   std::vector<Charge<n>> charges;
   std::vector<Potential<n>> potentials;
   std::vector<Force<n>> forces;
-  std::vector<std::pair<int, int>> no_contact;  // bodies that may overlap (joined bodies collide unless named here)
+  std::vector<std::pair<int, int>> no_contact;  // pairs of bodies that may overlap (joined bodies collide unless listed
+                                                // here)
 };
 
 }  // namespace dodyn::rigid
