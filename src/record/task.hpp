@@ -40,7 +40,8 @@ struct Outcome {
   // (record/signals.hpp), and for status failed without an answer: a script may report so that its simulator was
   // killed. If the run must end at about that time, the cause was the same, and the attempt does not count.
   bool killed = false;
-  std::vector<Packed> packed = {};  // the trajectory's matrices in the form of the archive; empty: not yet compressed
+  std::vector<Packed> packed =
+      {};  // the trajectory's matrices in the form of the archive; empty: they are not yet compressed
 };
 
 // The inner problem. It must not throw (the farm converts exceptions to status `failed`). Except for its time limit its
