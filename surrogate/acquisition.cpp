@@ -24,7 +24,8 @@ double mills(double z) {
 double normal_density(double z) { return std::exp(-0.5 * z * z - log_sqrt_2pi); }
 double normal_cdf(double z) { return 0.5 * std::erfc(-z * std::numbers::sqrt2 / 2); }
 
-// h' = Phi. In the tail h(z) = phi(z) (1 + z Phi / phi), where the bracket tends to 1 / z^2: its asymptotic series.
+// h' = Phi. In the tail h(z) = phi(z) (1 + z Phi / phi). The bracket tends to 1 / z^2 and is evaluated by its
+// asymptotic series.
 double log_h(double z, double* slope) {
   if (z > -1) {
     const double h = normal_density(z) + z * normal_cdf(z);

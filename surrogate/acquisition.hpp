@@ -1,6 +1,5 @@
-// What an evaluation is worth, from the model's mean m and variance v at a design. All are maximised, all are smooth,
-// all come with their gradient, and none underflows: far from the best design an improvement of exp(-1000) still tells
-// which way is up.
+// Acquisition functions of the model's mean m and variance v at a design; larger values are better. All are smooth,
+// have gradients, and do not underflow: the logarithm of an improvement of exp(-1000) still has a useful gradient.
 #pragma once
 
 #include <Eigen/Core>
@@ -12,16 +11,17 @@ struct Acquisition {
   double value, by_mean, by_variance;
 };
 
-// log of E[max(best - f, 0)], f normal. With z = (best - m) / s it is log s + log h(z), h(z) = phi(z) + z Phi(z).
+// Returns log E[max(best - f, 0)], f normal. With z = (best - m) / s it is log s + log h(z), h(z) = phi(z) + z Phi(z).
 // Sources: D. Jones, M. Schonlau, W. Welch, Efficient global optimization (1998); S. Ament et al., Unexpected
 // improvements to expected improvement (2023), for the stable form.
 Acquisition log_expected_improvement(double mean, double variance, double best);
 
-// Huang, Allen, Notz, Zeng, Global optimization of stochastic black-box systems (2006): expected improvement times
-// (1 - t / sqrt(v + t^2)), t^2 the noise variance: little to learn where the noise is larger than the doubt.
+// Returns the log of the expected improvement times (1 - t / sqrt(v + t^2)), t^2 the noise variance. The factor is
+// small if the noise exceeds the model's uncertainty. Source: Huang, Allen, Notz, Zeng, Global optimization of
+// stochastic black-box systems (2006).
 Acquisition log_augmented_expected_improvement(double mean, double variance, double best, double noise_variance);
 
-// log of the probability that f <= limit.
+// Returns the log of the probability that f <= limit.
 Acquisition log_probability_below(double mean, double variance, double limit);
 
 // log h(z), log Phi(z), and their derivatives with respect to z. Relative accuracy about 1e-12 for every finite z.

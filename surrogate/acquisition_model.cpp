@@ -14,10 +14,11 @@ using Eigen::VectorXd;
 
 namespace {
 
-constexpr int most_imputed = 100;  // failed designs
-constexpr double distrust = 2;     // of what lies nearer to failures than to others: power of the ratio of distances
+constexpr int most_imputed = 100;  // number of failed designs that get imputed costs
+constexpr double distrust = 2;     // exponent on the ratio of distances, for points nearer to failures than to usable
+                                   // designs
 constexpr std::size_t most_viable =
-    400;  // latest designs that show where evaluations fail: well enough, at a bounded price
+    400;  // number of latest designs from which the success classifier learns; it limits the classifier's cost
 
 }  // namespace
 
@@ -30,7 +31,7 @@ void Models::update(const ObservedData& observed, KrigingOptions options, bool g
   std::vector<std::size_t> modelled;
   for (std::size_t i = observed.from; i < evaluations.size(); ++i)
     if (observed.is_informative(evaluations[i])) good.push_back(&evaluations[i]), modelled.push_back(i);
-  // a plateau found takes its samples out of the models
+  // refits from nothing when a newly found plateau removes samples
   const bool restart =
       modelled.size() < modelled_.size() || !std::equal(modelled_.begin(), modelled_.end(), modelled.begin());
   modelled_ = modelled;
@@ -88,7 +89,7 @@ AcquisitionModel::AcquisitionModel(const ObservedData& observed, const Models& m
                                    const AcquisitionModelOptions& options)
     : observed_(observed), models_(models), options_(options), edge_(observed) {
   if (models.objectives()[0].empty()) return;
-  if (observed.noisy()) {  // the variance of one more sample
+  if (observed.noisy()) {  // the variance of one more sample at a design
     double sum = 0;
     int n = 0;
     for (const Evaluation& e : observed.evaluations)
@@ -99,7 +100,8 @@ AcquisitionModel::AcquisitionModel(const ObservedData& observed, const Models& m
   compare();
 }
 
-// A design that failed will not improve: imputed, so that the doubt about a cost that cannot be had attracts no more.
+// Imputes costs for failed designs. Then the uncertainty of a cost that cannot be evaluated attracts no further
+// designs.
 Kriging AcquisitionModel::with_failures(Kriging model) const {
   int imputed = 0;
   for (auto e = observed_.evaluations.rbegin(); e != observed_.evaluations.rend() && imputed < most_imputed; ++e) {
@@ -112,7 +114,7 @@ Kriging AcquisitionModel::with_failures(Kriging model) const {
   return model;
 }
 
-// At the pending designs the model believes its own mean (kriging believer).
+// Adds the pending designs with the model's mean as their cost (kriging believer).
 Kriging AcquisitionModel::with_pending(const IncrementalKriging& tracked) const {
   Kriging model = with_failures(options_.longest > 0 ? tracked.with_max_length(options_.longest) : tracked.model());
   for (const VectorXd& x : observed_.pending) {
@@ -122,8 +124,8 @@ Kriging AcquisitionModel::with_pending(const IncrementalKriging& tracked) const 
   return model;
 }
 
-// What the acquisition compares with: the best, or with noise the least of the predictions at the samples plus one
-// standard deviation; with two objectives the front.
+// Sets the reference of the acquisition: the best cost. With noise: the minimum over the samples of the predicted mean
+// plus one standard deviation. With several objectives: the front.
 void AcquisitionModel::compare() {
   const Warp& warp = models_.objectives()[0].warp();
   if (fantasies_.size() > 1) {

@@ -1,5 +1,5 @@
-// What a search believes: models of the evaluations, with the pending designs put into them, and what a further
-// design would be worth by them.
+// The acquisition of a search: models of the evaluations with the pending designs added, and the expected value of a
+// further design.
 //
 // Sources: A. Forrester, A. Sobester, A. Keane, Optimization with missing data (2006), for failed designs: imputed by
 // the prediction plus a standard deviation; M. Schonlau, Computer experiments and global optimization (1997), for
@@ -19,40 +19,43 @@
 
 namespace dodyn::surrogate {
 
-// Models of the evaluations; brought up to date, not made anew.
+// Models of the evaluations, updated incrementally.
 class Models {
  public:
   Models(std::size_t objectives, std::size_t constraints) : objectives_(objectives), constraints_(constraints) {}
   void update(const ObservedData& observed, KrigingOptions options, bool gradient);
   const std::vector<IncrementalKriging>& objectives() const { return objectives_; }
   const std::vector<IncrementalKriging>& constraints() const { return constraints_; }
-  const SuccessClassifier& success() const { return *success_; }  // after update()
+  const SuccessClassifier& success() const { return *success_; }  // valid after update()
 
  private:
   std::vector<IncrementalKriging> objectives_, constraints_;
   std::optional<SuccessClassifier> success_;
-  std::vector<std::size_t> modelled_;  // evaluations that the models are of, in their order
+  std::vector<std::size_t> modelled_;  // indices of the evaluations in the models, in the models' order
 };
 
 struct AcquisitionModelOptions {
-  double longest = 0;                    // no length of the models above it, of the range; 0: as they are
-  std::optional<double> incumbent = {};  // compare with this cost, warped, not with the best
-  double success_power = 1;              // power of the probability to evaluate and to lie off the plateau
-  double margin = 0;                     // ask for so much more than the best, warped
+  double longest = 0;                    // upper limit of the models' length scales, relative to the range; 0: none
+  std::optional<double> incumbent = {};  // reference cost, warped; nullopt: the best cost
+  double success_power = 1;              // exponent on the probability that a design evaluates and is not on the
+                                         // plateau
+  double margin = 0;                     // improvement over the reference that is required, warped
 };
 
 class AcquisitionModel {
  public:
-  // Models and evidence outlive the beliefs.
+  // Models and data must outlive this object.
   AcquisitionModel(const ObservedData& observed, const Models& models, const AcquisitionModelOptions& options);
 
-  // Log acquisition at a point of the unit cube, and its gradient with respect to the real variables (0 for the others).
+  // Returns the log acquisition at a point of the unit cube. Writes its gradient with respect to the real variables (0
+  // for the others) if the pointer is not null.
   double score(const Eigen::VectorXd& unit, Eigen::VectorXd* gradient) const;
-  // The same for many points, without gradients; the plain case by matrices.
+  // Returns the scores of many points, [columns], without gradients; in the plain case by matrix operations.
   Eigen::VectorXd scores(const Eigen::MatrixXd& units) const;
 
-  // What score() is made of, by the names of parts(): mean and deviation of each objective as its model sees it, log of the gain, log
-  // probabilities of keeping each constraint and of evaluating, and what lies nearer to failures than to others is distrusted by.
+  // Returns the terms of score(), in the order of parts(): mean and standard deviation of each objective in the model's
+  // scale; log gain; log probabilities of satisfying each constraint and of evaluating; log penalty of points nearer to
+  // failures than to usable designs.
   Eigen::VectorXd parts_of_score(const Eigen::VectorXd& unit) const;
   static std::vector<std::string> parts(const ObservedData& observed);
   double incumbent() const { return incumbent_; }
@@ -64,7 +67,7 @@ class AcquisitionModel {
  private:
   Kriging with_failures(Kriging model) const;
   Kriging with_pending(const IncrementalKriging& tracked) const;
-  // Each adds its part of the score's gradient to `dz`.
+  // Return terms of the score. Each adds its gradient to `dz`.
   double log_gain(const Eigen::VectorXd& z, Eigen::VectorXd& dz) const;
   double log_kept(std::size_t constraint, const Eigen::VectorXd& z, Eigen::VectorXd& dz) const;
   void compare();
@@ -73,8 +76,8 @@ class AcquisitionModel {
   const Models& models_;
   AcquisitionModelOptions options_;
   FailureBoundary edge_;
-  std::vector<Kriging> fantasies_;   // per objective: with the pending designs
-  double incumbent_ = not_a_number;  // as the model sees costs; of one objective
+  std::vector<Kriging> fantasies_;   // one per objective, with the pending designs
+  double incumbent_ = not_a_number;  // reference cost in the model's scale; for one objective
   double noise_variance_ = 0;
   Front front_;
   bool any_feasible_ = false;

@@ -20,21 +20,23 @@ using Eigen::VectorXd;
 
 namespace {
 
-constexpr double band = 1.959963984540054;       // standard deviations on either side that hold 95 %
-constexpr Index most_left_out = 500;             // samples that are predicted from the others
-constexpr std::size_t max_quickly_fitted = 500;  // evaluations up to which a model is made for a note
-constexpr double at_bound = 1e-6;                // of the range: nearer to a bound is on it
-constexpr double secant = 2e-3;                  // of the range: over which the model's slope is taken
-constexpr double flat = 1e-3;                    // of what costs vary by: a gain below that is none
+constexpr double band = 1.959963984540054;       // half width of the 95 % interval, in standard deviations
+constexpr Index most_left_out = 500;             // limit of the number of samples in cross-validation
+constexpr std::size_t max_quickly_fitted = 500;  // number of evaluations up to which a model is fitted for a note
+constexpr double at_bound = 1e-6;                // relative to the range: a design nearer to a bound lies on it
+constexpr double secant = 2e-3;                  // relative to the range: distance over which the model's slope is
+                                                 // measured
+constexpr double flat = 1e-3;                    // relative to the variation of costs: a smaller gain is not
+                                                 // significant
 
-// Points of the unit cube, a column each, as a model sees the designs there.
+// Converts points of the unit cube to the models' coordinates, one column each.
 MatrixXd embedded(const DesignSpace& space, const MatrixXd& units) {
   MatrixXd z(space.embedded(), units.cols());
   for (Index i = 0; i < units.cols(); ++i) z.col(i) = space.embed(space.unit(space.design(units.col(i))));
   return z;
 }
 
-// Of each sample, a column of `x`, the share of the box to which it is the nearest one. Copies share theirs.
+// Returns for each sample (column of `x`) the fraction of the box to which it is the nearest. Duplicates share theirs.
 VectorXd parts_of_box(const DesignSpace& space, const MatrixXd& x) {
   constexpr int points = 4096;
   const MatrixXd box = embedded(space, sobol(static_cast<int>(space.dimensions()), points, 1));
@@ -48,8 +50,8 @@ VectorXd parts_of_box(const DesignSpace& space, const MatrixXd& x) {
   return parts / points;
 }
 
-// Returns the number of evenly spread samples that are worth as much: (sum of parts)^2 / (sum of squared parts). A sample
-// on a bound, as those of a grid, has half the room there, so its part counts twice for each bound.
+// Returns the equivalent number of evenly spread samples: (sum of parts)^2 / (sum of squared parts). A sample on a
+// bound, such as a grid point, has a half-sized cell there. So its part is doubled for each bound.
 double even_samples_of(const MatrixXd& x, VectorXd parts) {
   constexpr double near = 1e-6;
   for (Index i = 0; i < x.cols(); ++i)
@@ -57,11 +59,12 @@ double even_samples_of(const MatrixXd& x, VectorXd parts) {
   return parts.sum() * parts.sum() / parts.squaredNorm();
 }
 
-// Returns `most` of the samples, columns of `x`, of which `ranked` has the numbers, best first: a tenth from the front, then one by one
-// the sample farthest from all that are chosen.
+// Selects `most` of the samples (columns of `x`). `ranked`: their indices, best first. The first tenth are the best
+// samples. The others are added one by one: always the sample farthest from all selected ones.
 std::vector<Index> best_then_filling(const MatrixXd& x, std::vector<Index> ranked, Index most) {
   const auto n = static_cast<Index>(ranked.size());
-  VectorXd nearest = VectorXd::Constant(n, HUGE_VAL);  // squared distance to the chosen ones, by place in `ranked`
+  VectorXd nearest = VectorXd::Constant(n, HUGE_VAL);  // squared distance to the nearest selected sample, by position
+                                                       // in `ranked`
   for (Index chosen = 0; chosen < most; ++chosen) {
     if (chosen >= most / 10) {
       Index farthest = 0;
@@ -77,7 +80,8 @@ std::vector<Index> best_then_filling(const MatrixXd& x, std::vector<Index> ranke
   return ranked;
 }
 
-// The numbers of the evaluations, best first: those that keep the constraints, then the others, each by the first objective.
+// Returns the indices of the evaluations, best first: those that satisfy the constraints, then the others, each by the
+// first objective.
 std::vector<Index> ranking(const ObservedData& observed, const std::vector<const Evaluation*>& evaluations) {
   std::vector<std::pair<bool, double>> rank;
   for (const Evaluation* e : evaluations) {
@@ -92,7 +96,7 @@ std::vector<Index> ranking(const ObservedData& observed, const std::vector<const
   return order;
 }
 
-// All numbers below n, or `most_left_out` of them at random.
+// Returns all indices below n, or `most_left_out` of them at random.
 std::vector<Index> drawn_samples(Index n) {
   std::vector<Index> all(static_cast<std::size_t>(n));
   std::iota(all.begin(), all.end(), Index(0));
@@ -105,7 +109,7 @@ std::vector<Index> drawn_samples(Index n) {
   return all;
 }
 
-// 1 - sum of squared errors / sum of squares about the mean, each sample counting as its part. The parts sum to 1.
+// Returns 1 - sum of squared errors / sum of squares about the mean, weighted by the samples' parts, which sum to 1.
 double weighted_quality(const Kriging::LeaveOneOut& predicted, const VectorXd& parts) {
   const double mean = parts.dot(predicted.observed);
   const double spread = parts.dot((predicted.observed.array() - mean).square().matrix());
@@ -129,7 +133,7 @@ ArchiveModel::ArchiveModel(const ObservedData& observed, int metric) : observed_
   const auto value = [&](const Evaluation& e) {
     return metric < 0 ? e.cost : metric < e.metrics.size() ? e.metrics(metric) : not_a_number;
   };
-  const bool noisy = metric < 0 && observed.noisy();  // nothing is known of the noise of their gradients
+  const bool noisy = metric < 0 && observed.noisy();  // the noise of gradients is unknown
   std::vector<const Evaluation*> good;
   bool gradient = false;
   for (const Evaluation& e : observed.evaluations) {
@@ -160,7 +164,7 @@ ArchiveModel::ArchiveModel(const ObservedData& observed, int metric) : observed_
   KrigingOptions options;
   options.scale = VectorXd::Ones(space.embedded());
   options.nugget = noisy;
-  // The warp moves by a decade at each fit.
+  // The width of the warp changes by a factor of ten per fit; repeat until it is constant.
   for (double width = not_a_number; tracked_.empty() || tracked_.warp().width != width;) {
     width = tracked_.empty() ? not_a_number : tracked_.warp().width;
     tracked_.update(s, options, !noisy, true);
@@ -201,7 +205,7 @@ VectorXd ArchiveModel::middles(const MatrixXd& units) const {
 
 namespace {
 
-// Mean and standard deviation of the change of a quantity, as its model sees it, from u - secant outwards to u.
+// Returns mean and standard deviation of the change of a quantity from u - secant to u, in the model's scale.
 std::pair<double, double> outward_change(const ArchiveModel& model, const DesignSpace& space, const VectorXd& u,
                                          const VectorXd& outwards) {
   MatrixXd z(space.embedded(), 2);
@@ -212,7 +216,7 @@ std::pair<double, double> outward_change(const ArchiveModel& model, const Design
   return {mean(0) - mean(1), std::sqrt(std::max(c(0, 0) + c(1, 1) - 2 * c(0, 1), 0.0))};
 }
 
-// By how much the model's cost falls at most within `widening` beyond u.
+// Returns the largest decrease of the model's cost within `widening` beyond u.
 double gain_beyond(const ArchiveModel& cost, const DesignSpace& space, const VectorXd& u, const VectorXd& outwards) {
   constexpr int steps = 10;
   const Kriging& model = cost.model().model();
@@ -224,7 +228,7 @@ double gain_beyond(const ArchiveModel& cost, const DesignSpace& space, const Vec
   return here - least;
 }
 
-// Whether the constraints' models, straight on from the design, predict one to be violated within `widening`.
+// Whether the constraints' models predict a violation within `widening` beyond the design.
 bool violates_beyond(const ObservedData& observed, const Evaluation& at, const VectorXd& u, const VectorXd& outwards) {
   for (const Constraint& c : observed.constraints) {
     if (c.metric >= at.metrics.size()) return true;
@@ -264,7 +268,7 @@ std::vector<BoundToWiden> bounds_to_widen(const ObservedData& observed, const Ev
     }
     if (!bound.gain) return false;
     if (!(*bound.gain > little)) return true;
-    // A model that returns to the mean of its samples beyond them tells nothing of the gain.
+    // Far from its samples the model returns to their mean, so it does not limit the gain there.
     if (cost) bound.gain = std::min(*bound.gain, gain_beyond(*cost, space, u, outwards));
     const bool is_limited = !observed.constraints.empty() && (!cost || violates_beyond(observed, at, u, outwards));
     if (is_limited || !(*bound.gain > little)) bound.gain.reset();
@@ -282,7 +286,8 @@ OptimumDistribution sample_optimum(const ObservedData& observed, int draws) {
   const Evaluation* const best = observed.best();
   if (!best) throw std::invalid_argument("no evaluation is ok and keeps the constraints");
 
-  // Some of a filling and of ever smaller steps about the best, the likelier the more: of what the minimum may be, a few hundred.
+  // Numbers of candidate points: a filling of the box, points at decreasing distances around the best, and the number
+  // that is kept.
   constexpr int spread = 4000, around = 4000, kept = 400;
   Random random(1);
   const VectorXd centre = observed.unit(*best);
@@ -307,8 +312,9 @@ OptimumDistribution sample_optimum(const ObservedData& observed, int draws) {
     }
     if (possible) order.push_back(i);
   }
-  // The largest of log weight + Gumbel noise are a sample without replacement (Efraimidis and Spirakis 2006). The likeliest alone would
-  // lie side by side, and say of a flat model that its minimum is there.
+  // The largest values of log weight + Gumbel noise are a weighted sample without replacement (Efraimidis and Spirakis
+  // 2006). The points of largest weight alone would lie close together, and a flat model would seem to have its minimum
+  // there.
   double level = mean(spread + around);
   for (const Index i : order) level = std::min(level, mean(i));
   VectorXd key(units.cols());
@@ -316,7 +322,7 @@ OptimumDistribution sample_optimum(const ObservedData& observed, int draws) {
     key(i) =
         log_probability_below(mean(i), std::max(variance(i), 0.0), level).value - std::log(-std::log(random.uniform()));
   std::stable_sort(order.begin(), order.end(), [&](Index a, Index b) { return key(a) > key(b); });
-  // of the filling and of the steps alike: the steps alone would crowd it out
+  // the same number from the filling and from the points around the best, which would otherwise dominate
   std::vector<Index> chosen = {spread + around};
   for (const bool near : {false, true}) {
     int count = 0;

@@ -9,11 +9,13 @@ using Eigen::VectorXd;
 
 namespace {
 
-constexpr double radius_share = 0.15;  // radius without a better sample that makes a new basin, of the box's diagonal
-constexpr double half_side = 0.15;     // half side of the box about the best of a basin, as a share of the range
-constexpr double known_share = 0.05;   // a design nearer to a known minimum is in its basin, of the box's diagonal
+constexpr double radius_share = 0.15;  // relative to the box's diagonal: a sample without a better one in this radius
+                                       // starts a basin
+constexpr double half_side = 0.15;     // relative to the range: half side of the box around the best of a basin
+constexpr double known_share = 0.05;   // relative to the box's diagonal: a design nearer to a known minimum is in its
+                                       // basin
 constexpr int patience = 8;            // consecutive designs without a gain before the basin is left
-constexpr double same_design = 1e-7;   // designs nearer than this share of the range are the same
+constexpr double same_design = 1e-7;   // relative to the range: designs that are nearer coincide
 
 }  // namespace
 
@@ -64,7 +66,7 @@ void BasinSearch::observe(const ObservedData& observed, bool settling, bool prom
     const bool better = observed.feasible(e) && e.cost < before.cost;
     stalled_ = better && before.cost - e.cost > 0.02 * (before.cost - least->cost) ? 0 : stalled_ + 1;
     if (better) at_ = static_cast<std::ptrdiff_t>(evaluations.size()) - 1;
-    // it came down into a basin that is known
+    // the search has descended into a known basin
     if (better && d >= least_variables && e.cost > least->cost && known(observed, observed.unit(e))) {
       at_ = -1;
       return;

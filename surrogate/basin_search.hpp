@@ -1,6 +1,7 @@
-// Basins beside that of the best design. In four or more variables expected improvement hardly looks beyond the basin
-// of its best; so when the last designs only polish that one, the search descends into the next: from the best sample
-// that no better one is near, in a box about it, until it gains no more there, and then into the next.
+// Searches basins other than that of the best design. In four or more variables expected improvement rarely looks
+// beyond the basin of the best design. So when the last designs only refine that one, the search descends into another
+// basin. It starts at the best sample that has no better one nearby, in a box around it, until there is no more gain.
+// Then it takes the next basin.
 #pragma once
 
 #include <Eigen/Core>
@@ -11,16 +12,16 @@
 
 namespace dodyn::surrogate {
 
-// Whether the last designs, two or a batch, did no more than polish the best one: two of them beside it, none gaining
-// more than next to nothing. `initial`: how many of the evaluations are of initial designs.
+// Whether the last designs, two or a batch, only refined the best one: two of them are near it, and none gained
+// significantly. `initial`: number of evaluations of initial designs.
 bool settling(const ObservedData& observed, std::size_t initial, int batch);
 
 class BasinSearch {
  public:
   static constexpr Eigen::Index least_variables = 4;
 
-  // Takes up one more evaluation: takes up a basin, continues it, or leaves it.
-  // In fewer variables the model sees far enough, and only a design that promises more than it predicted, `promising`, is followed.
+  // Processes one evaluation: enters a basin, continues in it, or leaves it. In fewer than four variables the model is
+  // reliable over the box. Then the search follows only a design that came out better than predicted (`promising`).
   void observe(const ObservedData& observed, bool settling, bool promising, int batch);
 
   bool taken() const { return at_ >= 0; }
@@ -28,17 +29,17 @@ class BasinSearch {
     return observed.evaluations[static_cast<std::size_t>(at_)];
   }
   bool holds(const ObservedData& observed, const Evaluation& e) const;
-  // The box that is searched, in the unit cube.
+  // Bounds of the searched box in the unit cube.
   Eigen::VectorXd lower(const ObservedData& observed) const;
   Eigen::VectorXd upper(const ObservedData& observed) const;
 
  private:
-  // Whether a point of the unit cube is in the basin of the best or of a minimum done with.
+  // Whether a point of the unit cube is in the basin of the best design or of a finished minimum.
   bool known(const ObservedData& observed, const Eigen::VectorXd& unit) const;
 
-  std::ptrdiff_t at_ = -1;             // its best, in the evaluations; -1: none
-  int stalled_ = 0;                    // designs there without a gain
-  std::vector<Eigen::VectorXd> left_;  // minima of those done with, in the unit cube
+  std::ptrdiff_t at_ = -1;             // index of the basin's best evaluation; -1: no basin
+  int stalled_ = 0;                    // consecutive designs in the basin without a gain
+  std::vector<Eigen::VectorXd> left_;  // minima of finished basins, in the unit cube
 };
 
 }  // namespace dodyn::surrogate

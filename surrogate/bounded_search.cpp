@@ -56,7 +56,7 @@ Maximum maximise(const Smooth& f, const VectorXd& start, const BoundedSearch& se
   double value = 0;
   try {
     slsqp.optimize(x, value);
-  } catch (const std::runtime_error&) {  // rounding: the best point up to now stands
+  } catch (const std::runtime_error&) {  // SLSQP stops on rounding errors: keep the best point found
   }
   return best;
 }

@@ -1,5 +1,5 @@
-// The largest value of a smooth function in a box, from one start: NLopt's SLSQP (D. Kraft, A software package for
-// sequential quadratic programming, 1988), with the best point it saw as the answer, whatever rounding ends it.
+// Maximises a smooth function in a box from one initial point, by NLopt's SLSQP (D. Kraft, A software package for
+// sequential quadratic programming, 1988). Returns the best point evaluated, even if rounding ends the search.
 #pragma once
 
 #include <Eigen/Core>
@@ -14,18 +14,18 @@ using Smooth = std::function<double(const Eigen::VectorXd& x, Eigen::VectorXd* g
 struct BoundedSearch {
   Eigen::VectorXd lower, upper;
   int max_evaluations = 60;
-  double step_tolerance = 0;              // of every variable; 0: none
-  double value_tolerance = 0;             // 0: none
-  double unusable = -1e300;               // counts where the function is not a number; below whatever it can be
-  std::vector<Smooth> at_most_zero = {};  // constraints that the answer satisfies to 1e-9
+  double step_tolerance = 0;              // stop at this change of every variable; 0: off
+  double value_tolerance = 0;             // stop at this change of the value; 0: off
+  double unusable = -1e300;               // replaces NaN values of the function; must be below all others
+  std::vector<Smooth> at_most_zero = {};  // constraints g <= 0 that the result satisfies to 1e-9
 };
 
 struct Maximum {
-  Eigen::VectorXd at;  // empty where the function is nowhere a number
+  Eigen::VectorXd at;  // empty if the function is NaN everywhere
   double value = -std::numeric_limits<double>::infinity();
 };
 
-// `f(x, gradient)` fills the gradient where it is not null.
+// `f(x, gradient)` writes the gradient if the pointer is not null.
 Maximum maximise(const Smooth& f, const Eigen::VectorXd& start, const BoundedSearch& search);
 
 }  // namespace dodyn::surrogate

@@ -11,9 +11,9 @@
 namespace dodyn::surrogate {
 namespace {
 
-constexpr double merge_distance = 1e-9;  // of the sampled range
+constexpr double merge_distance = 1e-9;  // relative to the sampled range
 
-// Equation (1) on the piece that holds `at`. Left of the first and right of the last node: c2 = c3 = 0.
+// The coefficients of (1) on the piece that contains `at`. Outside the nodes c2 = c3 = 0.
 struct Piece {
   double s, y, m, c2, c3;
 };
@@ -34,7 +34,7 @@ Piece piece_at(const CubicSpline& spline, double at) {
   return p;
 }
 
-// Sorted by x, near duplicates merged into the lower value; `slope` may be empty.
+// Sorts the samples by x. Of near duplicates it keeps the lower value. `slope` may be empty.
 CubicSpline sorted_nodes(const Eigen::VectorXd& x, const Eigen::VectorXd& y, const Eigen::VectorXd& slope) {
   if (x.size() == 0) throw std::invalid_argument("cubic spline: no sample");
   if (y.size() != x.size() || (slope.size() != 0 && slope.size() != x.size()))
@@ -80,7 +80,7 @@ namespace {
 // The slopes make S'' continuous at the inner nodes and zero at ends without `ends`' slope (de Boor, chapter IV, (7)
 // and (15)):
 //   m_i-1 / h_i-1 + 2 (1 / h_i-1 + 1 / h_i) m_i + m_i+1 / h_i = 3 (d_i-1 / h_i-1 + d_i / h_i)
-// with the terms of a piece that does not exist left out. Diagonally dominant: elimination needs no pivoting.
+// without the terms of missing pieces. The system is diagonally dominant, so elimination needs no pivoting.
 struct Ends {
   double first, last;
 };
@@ -100,7 +100,7 @@ CubicSpline smooth_spline(const Eigen::VectorXd& x, const Eigen::VectorXd& y, co
     right[i] += 3 * d / h;
     right[i + 1] += 3 * d / h;
   }
-  if (ends) {  // known: their terms go to the right
+  if (ends) {  // the end slopes are known and move to the right-hand side
     right[1] -= off[0] * ends->first;
     off[0] = 0;
     right[n - 2] -= off[n - 2] * ends->last;
@@ -146,12 +146,12 @@ Minimum minimum(const CubicSpline& spline, double lower, double upper) {
   consider(lower);
   consider(upper);
   for (Eigen::Index i = 0; i + 1 < spline.x.size(); ++i) {
-    // S' = m + 2 c2 s + 3 c3 s^2 has its minimum of S at s = (-c2 + r) / (3 c3) = -m / (c2 + r), r^2 = c2^2 - 3 c3 m;
-    // the form without cancellation is taken.
+    // S' = m + 2 c2 s + 3 c3 s^2; the minimum of S is at s = (-c2 + r) / (3 c3) = -m / (c2 + r), r^2 = c2^2 - 3 c3 m.
+    // The second form avoids cancellation.
     const Piece p = piece(spline, i);
     const double r = std::sqrt(p.c2 * p.c2 - 3 * p.c3 * p.m);
     const double s = p.c2 >= 0 ? -p.m / (p.c2 + r) : (r - p.c2) / (3 * p.c3);
-    if (s > 0 && s < spline.x[i + 1] - spline.x[i]) consider(spline.x[i] + s);  // false for none: s = NaN, infinity
+    if (s > 0 && s < spline.x[i + 1] - spline.x[i]) consider(spline.x[i] + s);  // false if s is NaN or infinite
   }
   return best;
 }

@@ -63,7 +63,7 @@ VectorXd DesignSpace::unit(const VectorXd& x) const {
   for (Index i = 0; i < x.size(); ++i) {
     const Domain& own = domains_[static_cast<std::size_t>(i)];
     if (own.kind == Domain::logarithmic) at(i) = std::log(std::max(x(i), 1e-300));
-    if (own.kind == Domain::list) {  // the nearest of the list
+    if (own.kind == Domain::list) {  // rounds to the nearest value of the list
       const auto closer = [&](double a, double b) { return std::abs(a - x(i)) < std::abs(b - x(i)); };
       at(i) = static_cast<double>(std::min_element(own.values.begin(), own.values.end(), closer) - own.values.begin());
     }

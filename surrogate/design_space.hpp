@@ -1,7 +1,8 @@
-// The box of designs as a search sees it: the unit cube, and the coordinates that a model sees.
+// The coordinates of designs: the unit cube for the search, and the embedded coordinates for the models.
 //
 // Source for whole numbers and labels: E. Garrido-Merchan, D. Hernandez-Lobato, Dealing with categorical and
-// integer-valued variables in Bayesian optimization (2020): rounded before the kernel sees them, labels as unit vectors.
+// integer-valued variables in Bayesian optimization (2020): rounded before the kernel sees them, labels as unit
+// vectors.
 #pragma once
 
 #include <Eigen/Core>
@@ -13,11 +14,11 @@
 
 namespace dodyn::surrogate {
 
-// What a variable may be.
+// The kind of values of a variable.
 struct Domain {
   enum Kind {
     real,
-    logarithmic,  // real, and the cube has its logarithm
+    logarithmic,  // real; the unit cube holds its logarithm
     integer,      // whole numbers within the bounds
     category,     // one of several values without order: labels
     list          // one of `values`
@@ -27,47 +28,47 @@ struct Domain {
 
   Kind kind;
   std::vector<double> values = {};
-  // Whether the design has this variable at all; where it does not, the variable stands at its lower bound. Empty: always.
+  // Whether the design has this variable. If not, the variable is at its lower bound. Empty: always.
   std::function<bool(const Eigen::VectorXd& design)> active = {};
 };
 
 class DesignSpace {
  public:
-  // `domains`: one per variable, or empty: all real. Throws std::invalid_argument, after "OWNER: ", on no variable, an
-  // empty range, domains of another number, or a logarithm of a range that is not above 0.
+  // `domains`: one per variable, or empty: all real. Throws std::invalid_argument, with the prefix "OWNER: ": no
+  // variable, an empty range, a wrong number of domains, or a log scale with a bound that is not positive.
   DesignSpace(const std::vector<Variable>& variables, const std::vector<Domain>& domains, const std::string& owner);
 
   Eigen::Index dimensions() const { return static_cast<Eigen::Index>(variables_.size()); }
-  Eigen::Index embedded() const { return embedded_; }                    // coordinates that a model sees
-  const std::vector<Variable>& variables() const { return variables_; }  // bounds of whole numbers moved inward
+  Eigen::Index embedded() const { return embedded_; }                    // number of embedded coordinates
+  const std::vector<Variable>& variables() const { return variables_; }  // whole numbers: bounds rounded inwards
   Domain::Kind domain(Eigen::Index i) const { return domains_[static_cast<std::size_t>(i)].kind; }
   bool real(Eigen::Index i) const { return domain(i) == Domain::real || domain(i) == Domain::logarithmic; }
-  // Whether a design has variable i at all.
+  // Whether a design has variable i.
   bool active(Eigen::Index i, const Eigen::VectorXd& design) const {
     const Domain& own = domains_[static_cast<std::size_t>(i)];
     return !own.active || own.active(design);
   }
   bool all_real() const { return all_real_; }
-  bool plain() const { return plain_; }  // all real, on a linear scale, in every design
-  // Number of values of a variable that is not real, and their places in the unit cube.
+  bool plain() const { return plain_; }  // all variables are real, on a linear scale, and in every design
+  // levels(): number of values of a variable that is not real. level(): their positions in the unit cube.
   int levels(Eigen::Index i) const;
   double unit_of_level(Eigen::Index i, int level) const;
-  // Coordinates of variable i that a model sees: one, or one for each label.
+  // Returns the number of embedded coordinates of variable i: one, or one for each label.
   Eigen::Index width(Eigen::Index i) const { return domain(i) == Domain::category ? levels(i) : 1; }
 
   Eigen::VectorXd unit(const Eigen::VectorXd& design) const;  // clamped to the unit cube
-  Eigen::VectorXd design(const Eigen::VectorXd& unit) const;  // whole numbers rounded
+  Eigen::VectorXd design(const Eigen::VectorXd& unit) const;  // whole numbers are rounded
   Eigen::VectorXd embed(const Eigen::VectorXd& unit) const;
-  // d design / d unit of the real variables, there.
+  // Returns d design / d unit of the real variables at this design.
   Eigen::VectorXd slope(const Eigen::VectorXd& design) const;
-  // From a gradient with respect to embed(unit) to one with respect to the real variables; 0 for the others.
+  // Converts a gradient with respect to embed(unit) to one with respect to the real variables (0 for the others).
   Eigen::VectorXd pull_back(const Eigen::VectorXd& gradient) const;
 
  private:
   std::vector<Variable> variables_;
   std::vector<Domain> domains_;
   Eigen::VectorXd lower_,
-      range_;  // of the cube's coordinates before they are scaled: values, logarithms, places in a list
+      range_;  // range of each coordinate before scaling: values, logarithms, or positions in a list
   Eigen::Index embedded_ = 0;
   bool all_real_ = true, plain_ = true, conditional_ = false;
 };

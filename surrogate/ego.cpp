@@ -20,8 +20,10 @@ using Eigen::Index;
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
-constexpr double lumpy_quality = 0.9;       // leave-one-out, below which costs are lumpy to the model
-constexpr double beside = 0.1;              // of the best, of the range: designs there reveal nothing about the rest
+constexpr double lumpy_quality = 0.9;       // leave-one-out R2 below which the costs are irregular (lumpy) for the
+                                            // model
+constexpr double beside = 0.1;              // relative to the range: designs this near to the best carry no information
+                                            // about the rest
 constexpr double minor_gain_factor = 1000;  // a gain below this multiple of the least is not significant there
 
 std::string text(double value, int digits = 4) { return formatted("%.*g", digits, value); }
@@ -46,7 +48,7 @@ class Ego final : public Strategy, private EgoState {
   }
   Proposal next(std::optional<AcquisitionModel>& acquisition);
   void proposal();
-  // Ends the search. With designs still running it waits instead: their results may reopen it.
+  // Ends the search. If designs are still running it waits instead, since their results may continue it.
   void end(Proposal& proposal, const std::string& why) const {
     (observed.pending.empty() ? proposal.stopped : proposal.note) = why;
     proposal.waits = !observed.pending.empty();
@@ -55,8 +57,8 @@ class Ego final : public Strategy, private EgoState {
   std::deque<VectorXd> initial_;  // not yet asked
   VectorXd last_asked_;
   std::uint64_t asked_ = 0;
-  std::vector<std::pair<VectorXd, Rule>> out_;  // designs asked for by a plan, not evaluated yet
-  std::optional<Proposal> plan_;                // made from the results and requests up to now
+  std::vector<std::pair<VectorXd, Rule>> out_;  // designs of a proposal that are not evaluated yet
+  std::optional<Proposal> plan_;                // the proposal for the present results and requests
 };
 
 Ego::Ego(const std::vector<Variable>& variables, const EgoOptions& chosen)
@@ -98,7 +100,7 @@ void Ego::tell(const Evaluation& e) {
   if (const auto at = std::find_if(pending.begin(), pending.end(), same); at != pending.end()) {
     pending.erase(at);
   } else if (const auto first = std::find_if(initial_.begin(), initial_.end(), same); first != initial_.end()) {
-    initial_.erase(first);  // evaluated without having been asked for: a replay
+    initial_.erase(first);  // a replay evaluates designs without ask()
   }
   Rule rule = Rule::acquisition;
   if (const auto at = std::find_if(out_.begin(), out_.end(), [&](const auto& o) { return o.first == e.design; });
@@ -131,7 +133,7 @@ void Ego::tell(const Evaluation& e) {
   if (!options.trust_region) return;
   const bool success = observed.feasible(e) && observed.objective(e, 0) < best_before - 1e-3 * std::abs(best_before);
   const int patience = static_cast<int>(std::max<Index>(4, dimensions())) / (options.gradient ? 2 : 1);
-  if (region.observe(success, patience) && pending.empty()) {  // nothing more to gain here: elsewhere
+  if (region.observe(success, patience) && pending.empty()) {  // the region is exhausted: start another one
     region.restart();
     observed.from = observed.evaluations.size();
     start_initial();
@@ -263,9 +265,9 @@ std::vector<VectorXd> Ego::ask(int at_most) {
   }
   if (!designs.empty()) return designs;
   if (options.trust_region && region.spent() && !observed.pending.empty())
-    return {};  // elsewhere, once these are evaluated
+    return {};  // asks again when these are evaluated
   while (static_cast<int>(designs.size()) < std::min(at_most, std::max(options.batch, 1))) {
-    if (observed.evaluations.empty()) {  // asked for more than the initial designs before any was evaluated
+    if (observed.evaluations.empty()) {  // more designs were requested than the initial ones, before any was evaluated
       const MatrixXd more = sobol(static_cast<int>(dimensions()), 1, options.seed, 1 + asked_);
       take(observed.space.design(more.col(0)));
       continue;

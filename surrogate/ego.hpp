@@ -1,32 +1,34 @@
-// Efficient global optimisation: kriging through the samples, the next design where the expected improvement over the
-// best is largest (in its logarithm, times the probability that the design evaluates at all and keeps the constraints).
+// Efficient global optimisation (EGO): a kriging model of the samples. The next design maximises the expected
+// improvement
+// over the best, times the probability that the design evaluates and satisfies the constraints (in logarithms).
 //
 //   1. Initial designs: given ones, then a Latin hypercube.
-//   2. Models, of the evaluations: kriging of the cost, with gradients where asked for and there; kriging of each
-//      constrained metric; the probability of evaluating (viability) from the failures. Costs are warped by a monotone
-//      map, from none to a logarithm above the least cost, whichever makes them likeliest under the model, so that
-//      costs over many orders of magnitude neither drown the minimum nor break the model.
-//      A failed design counts as one where the cost is its prediction plus a standard deviation (Forrester et al.,
-//      2006).
-//   3. Designs that are asked for and not yet evaluated are pending: the model believes its own mean there (kriging believer).
-//   4. Acquisition maximised over quasi-random candidates, those around the best, and gradient steps from the first
-//   few.
-//   5. In four or more variables expected improvement hardly looks beyond the basin of its best design. So when the
-//   last designs only polish that one, the search descends into the next basin: from the best sample that no better one
-//   is near, in a box about it, until it gains no more there, and then into the next.
-//   6. Stop when the largest expected improvement falls below the tolerance, or its place is already evaluated.
+//   2. Models of the evaluations: kriging of the cost, with gradients if requested and available; kriging of each
+//      constrained metric; the probability of evaluating, from the failures. Costs are warped by the monotone map of
+//      maximum likelihood, from none to a logarithm above the minimum. So costs over many orders of magnitude do not
+//      hide the minimum.
+//      The cost of a failed design is imputed: its prediction plus a standard deviation (Forrester et al., 2006).
+//   3. Designs that are asked for and not yet evaluated are pending. Their cost is the model's mean (kriging believer).
+//   4. The acquisition is maximised over quasi-random candidates, points around the best, and gradient steps from the
+//      best candidates.
+//   5. In four or more variables other basins than that of the best design are searched too (basin_search.hpp).
+//   6. Stop when the largest expected improvement is below the tolerance, or its design is already evaluated
+//      (stop_rule.hpp).
 //
-// With noise the samples are smoothed, "best" is the least prediction at a sample plus one standard deviation, and the
-// acquisition is the augmented one, under which a repeated design can be the best thing to do. With two or three objectives the
-// acquisition is the expected gain in dominated hypervolume. With `trust_region` steps 2 to 4 see a box around the
-// best, doubled after successes, halved after failures and started elsewhere once tiny: for 10 to 20 variables.
+// With noise the model smooths the samples. "Best" is then the smallest prediction at a sample plus one standard
+// deviation,
+// and the acquisition is the augmented one, which may choose a design again. With two or three objectives the
+// acquisition
+// is the expected gain in dominated hypervolume. With `trust_region`, for 10 to 20 variables, steps 2 to 4 use a box
+// around
+// the best. The box is doubled after successes, halved after failures, and restarted elsewhere when it is tiny.
 //
 // Sources: D. Jones, M. Schonlau, W. Welch, Efficient global optimization of expensive black-box functions (1998);
 // S. Ament et al. (2023) for log EI; M. Schonlau (1997) for feasibility; D. Ginsbourger, R. Le Riche, L. Carraro,
 // Kriging is well-suited to parallelize optimization (2010); E. Snelson et al., Warped Gaussian processes (2004);
 // D. Huang et al. (2006) for noise; M. Emmerich et al., Hypervolume-based expected improvement (2011); D. Eriksson et
 // al., Scalable global optimization via local Bayesian optimization (2019) for the trust region; E. Garrido-Merchan, D.
-// Hernandez-Lobato (2020) for integers: rounded before the kernel sees them, categories as unit vectors.
+// Hernandez-Lobato (2020) for integers (rounded before the kernel) and categories (unit vectors).
 #pragma once
 
 #include <cstdint>
@@ -42,38 +44,40 @@
 namespace dodyn::surrogate {
 
 struct EgoOptions {
-  int initial_samples = 0;  // beside the given ones; 0: chosen from the number of variables
-  Eigen::MatrixXd given;    // d x m designs to evaluate first, in the variables' units
-  // Known beforehand, as from another study of the same costs: they count for the models and as initial designs. Only
-  // the best of them is evaluated again, first.
+  int initial_samples = 0;  // in addition to the given ones; 0: chosen from the number of variables
+  Eigen::MatrixXd given;    // [variables, designs] designs to evaluate first, in the variables' units
+  // Known evaluations, such as those of another study of the same costs. They count for the models and as initial
+  // designs. Only the best of them is evaluated again, first.
   std::vector<Evaluation> known;
   std::uint64_t seed = 1;
   Trend trend = Trend::constant;
-  bool gradient = false;    // use gradients of the cost where there are any (not with integers or categories)
-  bool noise = false;       // costs are noisy beyond the standard errors they may come with
-  bool repeat = true;       // with noise: a design may be asked for again. Not where the same one costs the same again,
-                            // as with common random numbers: then designs stay 1/200 of the ranges apart
-  int batch = 1;            // designs per ask after the initial ones
-  double tolerance = 1e-6;  // expected improvement at which to stop, of the best cost's magnitude
-  double front_tolerance = 5e-4;  // two objectives: growth of the front's hypervolume at which to stop, see ego.cpp
-  int max_failures = 0;  // evaluations without a usable cost before giving up while there is none at all; 0: 20, and
-                         // 15 for each variable
+  bool gradient = false;    // use gradients of the cost if available (not with integers or categories)
+  bool noise = false;       // costs have noise in addition to their standard errors, if any
+  bool repeat = true;       // with noise: a design may be evaluated again. False if a design always has the same cost,
+                            // as with common random numbers; then designs are at least 1/200 of the ranges apart
+  int batch = 1;            // designs per ask() after the initial ones
+  double tolerance = 1e-6;  // stop at this expected improvement, relative to the best cost
+  double front_tolerance = 5e-4;  // two objectives: stop at this relative growth of the front's hypervolume, see
+                                  // ego_front.cpp
+  int max_failures = 0;  // evaluations without a usable cost after which the search gives up, while there is no usable
+                         // one; 0: 20 plus 15 for each variable
   bool trust_region = false;
-  std::vector<Domain> domains;          // per variable; empty: all real
+  std::vector<Domain> domains;          // [variables]; empty: all real
   std::vector<Constraint> constraints;  // on metrics
-  // Whether a design can be at all, where that is known beforehand; it is asked in place of evaluations. Empty: any.
+  // Whether a design is allowed, if that is known in advance; disallowed designs are not evaluated. Empty: all are
+  // allowed.
   std::function<bool(const Eigen::VectorXd& design)> possible;
-  std::string reason;           // why this strategy; said with the initial designs
+  std::string reason;           // why this strategy was chosen; part of the note of the initial designs
   std::vector<int> objectives;  // two or three of: index of a metric, -1 for the cost. Empty: the cost alone
 };
 
-// How the reason begins with which a search ends that found no difference between designs, and so no best one.
+// Prefix of the stop reason if all costs are equal, so that there is no best design.
 inline constexpr std::string_view same_cost = "the cost is the same";
 
-// Throws std::invalid_argument on a variable without a range or an option out of range.
+// Throws std::invalid_argument if a variable has no range, or an option is out of range.
 std::unique_ptr<Strategy> make_ego(const std::vector<Variable>& variables, const EgoOptions& options);
 
-// The designs of the default initial sample.
+// Returns the number of initial designs by default.
 int default_initial_samples(int variables, bool gradient);
 
 // The keys of [surrogate] that fill the options.

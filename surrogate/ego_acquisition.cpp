@@ -16,7 +16,7 @@ using Eigen::VectorXd;
 
 namespace {
 
-// The designs that the search starts beside, the best first.
+// Returns the designs around which candidates are placed, the best first.
 std::vector<const Evaluation*> good_designs(const EgoState& ego) {
   std::vector<const Evaluation*> good;
   for (std::size_t i = ego.observed.from; i < ego.observed.evaluations.size(); ++i) {
@@ -27,7 +27,7 @@ std::vector<const Evaluation*> good_designs(const EgoState& ego) {
   std::stable_sort(good.begin(), good.end(),
                    [&](auto* a, auto* b) { return ego.observed.objective(*a, 0) < ego.observed.objective(*b, 0); });
   if (ego.observed.objectives.size() < 2) return good;
-  std::vector<const Evaluation*> front;  // the first objective ascending, so that none is dominated by a later one
+  std::vector<const Evaluation*> front;  // ascending by the first objective, so that none is dominated by a later one
   for (const Evaluation* e : good) {
     const VectorXd own = ego.observed.outcome(*e);
     if (std::none_of(front.begin(), front.end(),
@@ -37,7 +37,8 @@ std::vector<const Evaluation*> good_designs(const EgoState& ego) {
   return front;
 }
 
-// Gradient steps in the real variables, then every other value of each whole number, one at a time.
+// Improves a point by gradient steps in the real variables, then by trying all values of each discrete variable in
+// turn.
 Maximum refine(const EgoState& ego, const AcquisitionModel& acquisition, const VectorXd& start, const VectorXd& lower,
                const VectorXd& upper) {
   const DesignSpace& space = ego.observed.space;
@@ -100,7 +101,7 @@ MatrixXd candidates_in(const EgoState& ego, const VectorXd& lower, const VectorX
   const std::uint64_t seed =
       ego.options.seed * 1000003 + ego.observed.evaluations.size() * 101 + ego.observed.pending.size();
   const Index rows = model.empty() ? 0 : model.model().samples();
-  // predictions at all of them take rows^2 each
+  // predictions need rows^2 operations per candidate
   const Index spread = std::min<Index>(200 + 100 * d, rows > 600 ? 150 : rows > 300 ? 300 : 1500);
   const VectorXd box = upper - lower;
   MatrixXd points = (box.asDiagonal() * sobol(static_cast<int>(d), static_cast<int>(spread), seed)).colwise() + lower;
@@ -113,7 +114,7 @@ MatrixXd candidates_in(const EgoState& ego, const VectorXd& lower, const VectorX
   const bool repeats = ego.observed.noisy();
   points.conservativeResize(Eigen::NoChange, spread + around + (repeats ? static_cast<Index>(good.size()) : 0));
   for (Index i = 0; i < around; ++i) {
-    // the best few, or all along the front
+    // the best few, or designs all along the front
     const Index which = front ? i % seeds * static_cast<Index>(good.size()) / seeds : i % seeds;
     VectorXd u = ego.observed.unit(*good[static_cast<std::size_t>(which)]);
     const double size = std::pow(10.0, -0.5 - 3 * random.uniform());
@@ -146,7 +147,7 @@ Proposal by_acquisition(const EgoState& ego, const AcquisitionModel& acquisition
   }
   std::vector<Maximum> found;
   for (const VectorXd& start : starts) found.push_back(refine(ego, acquisition, start, lower, upper));
-  // The best candidate as it is: the refinement may end on a sample.
+  // Adds the best candidate unrefined: the refinement may end on a sample.
   found.push_back({candidates.col(order[0]), acquisition.score(candidates.col(order[0]), nullptr)});
   std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.value > b.value; });
 

@@ -11,7 +11,7 @@ using Eigen::VectorXd;
 
 namespace {
 
-// The objectives of the evaluations, without the last ones.
+// Returns the objectives of the evaluations, except the last ones.
 std::vector<VectorXd> outcomes(const ObservedData& observed, std::size_t but_last) {
   std::vector<VectorXd> all;
   for (std::size_t i = 0; i + but_last < observed.evaluations.size(); ++i)
@@ -19,7 +19,7 @@ std::vector<VectorXd> outcomes(const ObservedData& observed, std::size_t but_las
   return all;
 }
 
-// Share of the front's hypervolume that the last evaluations brought.
+// Returns the growth of the front's hypervolume by the last evaluations, as a fraction.
 double growth_of_front(const EgoState& ego, std::size_t last) {
   if (ego.observed.evaluations.size() < ego.initial_total + last) return infinity;
   const Front now = Front::of(outcomes(ego.observed, 0));

@@ -20,7 +20,7 @@ std::vector<VectorXd> initial_designs(const EgoState& ego) {
   const std::uint64_t seed = ego.options.seed + 7919ULL * static_cast<std::uint64_t>(restarts);
   MatrixXd x(d, 0);
   if (n > 0) x = latin_hypercube(d, n, seed);
-  // Where not all of them can be, those that can of a filling with more points.
+  // If some designs are not allowed, takes the allowed ones of a filling with more points.
   if (ego.options.possible) {
     MatrixXd all = x;
     const auto count = [&] {

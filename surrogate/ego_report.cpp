@@ -21,7 +21,7 @@ MatrixXd candidates_of(const EgoState& ego, const Proposal& proposal,
   } else if (proposal.design.size() > 0) {
     list.insert(list.begin(), {proposal.design, proposal.score});
   }
-  for (std::size_t i = 1; i < list.size();) {  // what searches from several starts have found counts once
+  for (std::size_t i = 1; i < list.size();) {  // drops duplicates that searches from several initial points have found
     const auto same = [&](const Candidate& c) {
       return c.rule == list[i].rule &&
              (ego.observed.space.unit(c.design) - ego.observed.space.unit(list[i].design)).cwiseAbs().maxCoeff() <
@@ -59,8 +59,8 @@ std::vector<std::string> candidate_columns(const ObservedData& observed) {
 
 namespace {
 
-// Names of a model's numbers, in the order of numbers_of(): lengths are in units of the variables' ranges; a category has one for each
-// of its values.
+// Appends the names of a model's numbers, in the order of numbers_of(). Lengths are relative to the variables' ranges;
+// a category has one for each of its values.
 void name_numbers(const DesignSpace& space, const std::string& label, std::vector<std::string>& names) {
   for (const char* what : {"log_likelihood", "process_variance", "noise_variance", "warp_width", "warp_at"})
     names.push_back(what + label);

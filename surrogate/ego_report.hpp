@@ -1,4 +1,4 @@
-// What ego says of its choice, enough to make it again: the models' numbers, and the designs that were considered.
+// Reports how ego chose a design, in enough detail to reproduce it: the models' numbers, and the candidate designs.
 #pragma once
 
 #include <Eigen/Core>
@@ -10,17 +10,17 @@
 
 namespace dodyn::surrogate {
 
-// A row for each design: the chosen one first, then by rule those of the highest scores. Where there is no model yet, no
-// parts of the score.
+// Returns one row per candidate: the chosen one first, then for each rule those of the highest scores. Without a model
+// the terms of the score are NaN.
 Eigen::MatrixXd candidates_of(const EgoState& ego, const Proposal& proposal,
                               const std::optional<AcquisitionModel>& acquisition);
 std::vector<std::string> candidate_columns(const ObservedData& observed);
 
-// Numbers of the models and of the search, once there is a model of the cost.
+// Returns the names of the numbers of the models and of the search, once there is a model of the cost.
 std::vector<std::string> names_of_numbers(const EgoState& ego);
 std::vector<double> numbers_of(const EgoState& ego, const Proposal& proposal);
 
-// The model's curve and its band over one real variable; nothing of others.
+// Adds the model's curve and its interval if there is one real variable.
 void add_curve(const EgoState& ego, int grid_points, Iteration& out);
 
 }  // namespace dodyn::surrogate

@@ -1,5 +1,6 @@
-// How ego chooses its next design: where the acquisition is largest, by a step along an edge or a limit, where there is room, or as a check
-// of what the model predicts. ego.cpp decides which. Its first designs, and when a front needs no more.
+// Rules by which ego proposes its next design: maximum of the acquisition, step along a failure boundary or a
+// constraint, space filling, or check of the model's prediction. ego.cpp selects the rule. Also the initial designs,
+// and when a front is complete.
 #pragma once
 
 #include <Eigen/Core>
@@ -15,13 +16,15 @@
 
 namespace dodyn::surrogate {
 
-// What a search stands on.
+// State of a search.
 struct EgoState {
-  static constexpr double resolution = 3e-4;  // no two designs closer than that, of the range
-  static constexpr double finest = 3e-6;      // the same, of steps along limits: what they leave of a box may be small
-  static constexpr double apart = 5e-3;       // the same, where costs are lumpy but repeat
+  static constexpr double resolution = 3e-4;  // smallest distance of two designs, relative to the range
+  static constexpr double finest = 3e-6;      // the same for steps along constraints, where the feasible region may be
+                                              // small
+  static constexpr double apart = 5e-3;       // the same if costs are irregular but reproducible
   static constexpr double longest_edge_step = 0.25;
-  static constexpr double longest_in_doubt = 0.5;  // largest length scale, of the range, for checks away from the best
+  static constexpr double longest_in_doubt = 0.5;  // largest length scale for checks away from the best, relative to
+                                                   // the range
 
   EgoOptions options;
   ObservedData observed;
@@ -29,77 +32,81 @@ struct EgoState {
   StopRule stop_rule;
   TrustRegion region = {};
   BasinSearch basin_search = {};
-  std::size_t initial_total = 0;         // initial designs, and those known beforehand
-  int consecutive_failures = 0;          // latest evaluations that failed or lie on the plateau
-  int unpredicted_failures = 0;          // the same of those that no step along an edge chose; a success halves it
-  double required_log_odds = 0;          // logit of the probability that a step at an edge must have
-  double edge_side = longest_edge_step;  // of the box that those steps stay in, of the range
+  std::size_t initial_total = 0;         // number of initial designs and known evaluations
+  int consecutive_failures = 0;          // consecutive latest evaluations that failed or lie on the plateau
+  int unpredicted_failures = 0;          // failures among designs that were not steps along an edge; a success halves
+                                         // it
+  double required_log_odds = 0;          // log odds of success that a step along an edge must have
+  double edge_side = longest_edge_step;  // half side of the box of these steps, relative to the range
 
   Eigen::Index dimensions() const { return observed.space.dimensions(); }
-  // Designs that are chosen before the first of them is evaluated.
+  // Returns the number of designs that are chosen before the first of them is evaluated.
   int batch() const { return std::max(options.batch, static_cast<int>(observed.pending.size()) + 1); }
   bool is_settling() const { return !options.trust_region && settling(observed, initial_total, batch()); }
-  // A point of the unit cube whose design was not tried yet, nor one as close as that.
+  // Whether no evaluated or pending design is within this distance of the point, in the unit cube.
   bool fresh(const Eigen::VectorXd& unit, double within = resolution) const;
   bool possible(const Eigen::VectorXd& unit) const {
     return !options.possible || options.possible(observed.space.design(unit));
   }
-  Eigen::MatrixXd possible_ones(const Eigen::MatrixXd& units) const;  // those columns; all, if none can be
-  // Gain that is worth a design: the tolerance at the incumbent's scale, which is its magnitude, or a little of what costs vary by
-  // where it is near 0.
+  Eigen::MatrixXd possible_ones(const Eigen::MatrixXd& units) const;  // returns the allowed columns; all columns, if
+                                                                      // none is allowed
+  // Returns the smallest significant gain: the tolerance times the magnitude of the best cost, or a small fraction of
+  // the variation of costs if the best cost is near 0.
   double least_gain() const;
 };
 
-// By what rule a design is chosen.
+// The rule by which a design was chosen.
 enum class Rule { acquisition, room, edge, limits, check };
 
-// A design that was thought of, and its score by its own rule.
+// A design that was considered, and its score by its rule.
 struct Candidate {
   Eigen::VectorXd design;
   double score = 0;
   Rule rule = Rule::acquisition;
 };
 
-// What to do next.
+// The next action.
 struct Proposal {
-  Eigen::VectorXd design;  // the variables' units; empty: none
+  Eigen::VectorXd design;  // in the variables' units; empty: none
   double score = -std::numeric_limits<double>::infinity();
-  double predicted = not_a_number;  // cost units
+  double predicted = not_a_number;  // in the unit of the cost
   Rule rule = Rule::acquisition;
   std::string note, stopped;
-  bool waits = false;  // proposes nothing until running designs arrive; with the present results the search would end
+  bool waits = false;  // proposes nothing until running designs finish; with the present results the search would end
   std::vector<Candidate> considered;
-  Eigen::MatrixXd candidates;      // the same as a table, see Iteration
-  double compared = not_a_number;  // what the acquisition compared with, as warped
+  Eigen::MatrixXd candidates;      // the considered designs as a table, see Iteration
+  double compared = not_a_number;  // reference of the acquisition, warped
   AcquisitionModelOptions trusted;
 };
 
-// A filling of the box, or what of it can be.
+// Returns designs that fill the box, or its allowed part.
 std::vector<Eigen::VectorXd> initial_designs(const EgoState& ego);
 
-// Looking away from a best design that is settling takes a model that trusts its extrapolation less, and a gain that is
-// worth the while: a hundredth of what costs vary by.
+// Makes the acquisition. If the best design is settling, the model's length scales are limited, and the gain must be at
+// least 1 % of the variation of costs.
 AcquisitionModel make_acquisition_model(const EgoState& ego);
-// Where to search, in the unit cube: about the best of a basin, in the trust region, or everywhere.
+// Returns the box to search, in the unit cube: around the best of a basin, the trust region, or everything.
 void search_box(const EgoState& ego, Eigen::VectorXd& lower, Eigen::VectorXd& upper);
-// Quasi-random points of the box, and about the best designs: steps of every size along some of the variables.
+// Returns candidates: quasi-random points of the box, and points around the best designs at steps of all sizes along
+// some of the variables.
 Eigen::MatrixXd candidates_in(const EgoState& ego, const Eigen::VectorXd& lower, const Eigen::VectorXd& upper);
-// What the acquisition says: without a design where all its maxima were evaluated already.
+// Proposes the maximum of the acquisition. The proposal has no design if all maxima found were evaluated already.
 Proposal by_acquisition(const EgoState& ego, const AcquisitionModel& acquisition, const Eigen::MatrixXd& candidates,
                         const Eigen::VectorXd& lower, const Eigen::VectorXd& upper);
 
-// Where nothing is known, or too little for a model: with room about it, likely to evaluate and to lie off the plateau.
+// Proposes a design for space filling, if there are too few evaluations for a model: far from other designs, likely to
+// evaluate, and not on the plateau.
 Proposal fill(const EgoState& ego, const Eigen::MatrixXd& candidates, bool local, const std::string& why);
-// The least cost that the model predicts on this side of what fails or is flat, or within the constraints as far as their models are
-// sure. The score is the gain that is predicted.
+// Propose the smallest predicted cost outside the failed or flat region, or within the constraints (by the margin of
+// their models). The score is the predicted gain.
 Proposal along_the_edge(const EgoState& ego);
 Proposal along_the_constraints(const EgoState& ego, const Eigen::MatrixXd& candidates);
-// A check, where the model sees nothing more to gain.
+// Proposes a check of the model's prediction, when the model expects no further gain.
 Proposal check(EgoState& ego, double gain);
 
-Front front_of(const ObservedData& observed);  // of designs that satisfy the constraints
-// Empty, or why the front of two objectives needs no more designs. The model's word alone is not taken: what it expects
-// must be as small as what the last designs brought.
+Front front_of(const ObservedData& observed);  // front of the designs that satisfy the constraints
+// Returns why the front of two objectives is complete; empty: it is not. Requires that both the expected gain and the
+// gain of the last designs are small.
 std::string settled_front(const EgoState& ego, const Proposal& proposal, const AcquisitionModel& acquisition);
 
 }  // namespace dodyn::surrogate

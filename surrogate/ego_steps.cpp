@@ -18,7 +18,7 @@ using Eigen::VectorXd;
 
 namespace {
 
-// `best` becomes the one of the points inside that the model predicts to cost least, if that is less.
+// Replaces `best` by the inside point of the lowest predicted cost, if that cost is lower.
 template <class Inside>
 void keep_least(const Kriging& cost, const DesignSpace& space, const MatrixXd& points, const Inside& inside,
                 Maximum& best) {
@@ -30,7 +30,7 @@ void keep_least(const Kriging& cost, const DesignSpace& space, const MatrixXd& p
     if (-mean(i) > best.value && inside(points.col(i))) best = {points.col(i), -mean(i)};
 }
 
-// The points of the greatest values, in the order of these.
+// Returns the points of the greatest values, in descending order.
 std::vector<Candidate> foremost(const EgoState& ego, const MatrixXd& points, const VectorXd& values, Rule rule) {
   std::vector<Index> order(static_cast<std::size_t>(points.cols()));
   std::iota(order.begin(), order.end(), Index(0));
@@ -42,7 +42,7 @@ std::vector<Candidate> foremost(const EgoState& ego, const MatrixXd& points, con
   return found;
 }
 
-// Its score is the gain that is predicted.
+// The score is the predicted gain.
 Proposal step_of(const EgoState& ego, const Maximum& found, Rule rule, const char* where) {
   Proposal proposal;
   proposal.rule = rule;
@@ -78,9 +78,9 @@ Proposal fill(const EgoState& ego, const MatrixXd& candidates, bool local, const
   return proposal;
 }
 
-// The least cost that the model predicts on this side of what fails or is flat: expected improvement keeps its distance from
-// an edge, where half of what it hopes for fails. Within a box about the best that grows and shrinks, so that the edge, learned from the
-// designs nearest to it, is as sharp as the steps are short.
+// Proposes the smallest predicted cost outside the failed or flat region. Expected improvement stays away from an edge,
+// because half of its gain would be lost to failures. The search is limited to a box around the best design, which
+// grows and shrinks. The edge is learned from the nearest designs, so its accuracy matches the size of the box.
 Proposal along_the_edge(const EgoState& ego) {
   const DesignSpace& space = ego.observed.space;
   const Kriging& cost = ego.models.objectives()[0].model();
@@ -117,7 +117,8 @@ Proposal along_the_edge(const EgoState& ego) {
                  edge.exists() ? "on this side of what fails or is flat" : "about the best, of costs that are lumpy");
 }
 
-// The same within the constraints: their models must be sure by a number of standard deviations that the last steps decide.
+// Proposes the smallest predicted cost within the constraints. Their models must satisfy them by a number of standard
+// deviations that depends on the success of earlier steps.
 Proposal along_the_constraints(const EgoState& ego, const MatrixXd& candidates) {
   const Kriging& cost = ego.models.objectives()[0].model();
   const DesignSpace& space = ego.observed.space;
@@ -171,8 +172,8 @@ Proposal along_the_constraints(const EgoState& ego, const MatrixXd& candidates) 
   return step_of(ego, best, Rule::limits, "on this side of the constraints");
 }
 
-// A check, where the model sees nothing more to gain: with room about it, and where a model that trusts its
-// extrapolation less can rule out least.
+// Proposes a check when the model expects no further gain: far from other designs, where a model with limited length
+// scales is least certain.
 Proposal check(EgoState& ego, double gain) {
   const DesignSpace& space = ego.observed.space;
   const IncrementalKriging& tracked = ego.models.objectives()[0];

@@ -14,8 +14,8 @@ using Eigen::VectorXd;
 
 namespace {
 
-constexpr double bend = 3;                // how much an edge may be bent, in ranges^-1
-constexpr Index local_designs_each = 10;  // designs per variable, and as many more, that a local edge is learned from
+constexpr double bend = 3;                // expected curvature of an edge, 1/range
+constexpr Index local_designs_each = 10;  // the local edge uses ten designs per variable and ten more
 
 double nearest(const MatrixXd& set, const VectorXd& z) {
   return set.cols() == 0 ? std::numeric_limits<double>::infinity()

@@ -1,4 +1,4 @@
-// The edge between usable designs and others, which failed or lie on the plateau.
+// The boundary between usable designs and the others, which failed or lie on the plateau.
 #pragma once
 
 #include <Eigen/Core>
@@ -8,15 +8,14 @@
 
 namespace dodyn::surrogate {
 
-// Whether a point lies nearer to a design worth having than to one that is not (it failed, or is on the plateau): the
-// edge between the two runs halfway, so that the best design on this side closes in on it by bisection, and slides
-// along it.
+// Whether a point is nearer to a usable design than to an unusable one (failed, or on the plateau). The boundary runs
+// halfway between the two. So successive best designs approach it by bisection, and move along it.
 class FailureBoundary {
  public:
   explicit FailureBoundary(const ObservedData& observed);
   bool inside(const Eigen::VectorXd& unit) const;
-  // log of the distances' ratio beyond the edge, to unusable designs over that to usable ones; 0 on this side. `embedded`: as models
-  // see the point; adds `weight` times the gradient where wanted.
+  // Returns the log of the ratio of the distances to unusable and usable designs beyond the boundary; 0 on the usable
+  // side. `embedded`: coordinates of the models. Adds `weight` times the gradient if the pointer is not null.
   double beyond(const Eigen::VectorXd& embedded, double weight = 0, Eigen::VectorXd* gradient = nullptr) const;
   bool exists() const { return bad_.cols() > 0 && good_.cols() > 0; }
 
@@ -25,13 +24,13 @@ class FailureBoundary {
   Eigen::MatrixXd good_, bad_;  // embedded
 };
 
-// What the designs nearest to a place tell of the edge there. Lengths are measured in `scale`, of the range: however short the steps, the
-// edge is as sharp as they need it, which a classifier of the whole box is not; and it may be a plane, or a paraboloid, beside what a
-// Gaussian process makes of it.
+// The boundary near a centre, learned from the nearest designs. Lengths are relative to `scale` (of the range), so the
+// accuracy matches the step size; a classifier of the whole box has a fixed one. The model is a plane or a paraboloid
+// plus a Gaussian process.
 class LocalFailureBoundary {
  public:
   LocalFailureBoundary(const ObservedData& observed, const Eigen::VectorXd& centre, double scale);
-  double logit(const Eigen::VectorXd& unit) const;  // of the odds that a design is usable
+  double logit(const Eigen::VectorXd& unit) const;  // log odds that a design is usable
   bool exists() const { return !success_.has_no_failures(); }
 
  private:

@@ -15,7 +15,7 @@ using Eigen::VectorXd;
 
 namespace {
 
-// psi(t) = E[max(t - f, 0)] = s h((t - m) / s), and its derivatives by mean and variance; or, of a number that is known, t itself.
+// psi(t) = E[max(t - f, 0)] = s h((t - m) / s), and its derivatives by mean and variance. For a known value: t itself.
 struct Psi {
   double value = 0, by_mean = 0, by_variance = 0;
 };
@@ -30,7 +30,7 @@ Psi expected_below(const Prediction& p, double t) {
   return {std::max(s * (density + at * cdf), 0.0), -cdf, density / (2 * s)};
 }
 
-// At each point of the front, and at the reference last.
+// Returns psi at each point of the front, and last at the reference point.
 std::vector<Psi> at_the_front(const Front& front, Index objective, const Prediction& p) {
   std::vector<Psi> out;
   for (Index i = 0; i < front.points.cols(); ++i) out.push_back(expected_below(p, front.points(objective, i)));
@@ -44,7 +44,7 @@ Front Front::of(const MatrixXd& all) {
   const Index d = all.rows();
   std::vector<Index> order(static_cast<std::size_t>(all.cols()));
   std::iota(order.begin(), order.end(), Index(0));
-  // Sorted so, what dominates a point comes before it.
+  // In this order a point comes after all points that dominate it.
   std::sort(order.begin(), order.end(), [&](Index a, Index b) {
     for (const Index k : {d == 2 ? Index(0) : d - 1, Index(0), Index(1)})
       if (all(k, a) != all(k, b)) return all(k, a) < all(k, b);
@@ -61,7 +61,7 @@ Front Front::of(const MatrixXd& all) {
   if (kept.empty()) return front;
   const VectorXd high = all.rowwise().maxCoeff(), low = all.rowwise().minCoeff();
   front.reference = high + 0.1 * (high - low).cwiseMax(1e-9);
-  std::vector<Index> below;  // first objective ascending, second descending
+  std::vector<Index> below;  // ascending by the first objective, descending by the second
   if (d == 3) front.slices.emplace_back();
   for (Index i = 0; i < front.points.cols(); ++i) {
     const auto point = front.points.col(i);
@@ -94,16 +94,16 @@ double log_expected_gain(const Front& front, const std::vector<Prediction>& obje
   const bool deep = objectives.size() == 3;
   const std::vector<Psi> first = at_the_front(front, 0, objectives[0]), second = at_the_front(front, 1, objectives[1]);
   const std::vector<Psi> third = deep ? at_the_front(front, 2, objectives[2]) : std::vector<Psi>();
-  const auto last = static_cast<std::size_t>(front.points.cols());  // place of the reference
+  const auto last = static_cast<std::size_t>(front.points.cols());  // index of the reference point
   double sum = 0;
-  Psi of_first, of_second, of_third;  // derivatives alone
+  Psi of_first, of_second, of_third;  // used for their derivatives only
   for (std::size_t s = 0; s < front.slices.size(); ++s) {
     const Psi height = !deep ? Psi{1} : s == 0 ? third[0] : third[s] - third[s - 1];
     double area = 0;
     Psi left;
     const auto& slice = front.slices[s];
     for (std::size_t i = 0; i <= slice.size();
-         ++i) {  // strips of the first, each free below the second of the one before
+         ++i) {  // strips along the first objective, each up to the second objective of the previous point
       const Psi& right = first[i < slice.size() ? static_cast<std::size_t>(slice[i]) : last];
       const Psi& below = second[i == 0 ? last : static_cast<std::size_t>(slice[i - 1])];
       const Psi width = right - left;

@@ -1,4 +1,5 @@
-// Two or three objectives, all minimised: the front of what was found, the area or volume it dominates, and the gain to expect.
+// Two or three objectives, all minimised: the Pareto front, the area or volume that it dominates, and the expected
+// gain.
 //
 // Source: M. Emmerich, A. Deutz, J. Klinkenberg, Hypervolume-based expected improvement: monotonicity properties and
 // exact computation (2011); in three objectives by slices along the third.
@@ -12,14 +13,17 @@
 namespace dodyn::surrogate {
 
 struct Front {
-  // objectives x n. Two: the first ascending, the second descending; three: the third ascending.
+  // [objectives, points]. Two objectives: ascending by the first, descending by the second; three: ascending by the
+  // third.
   Eigen::MatrixXd points;
   Eigen::VectorXd reference;
-  // Of three objectives: for each slice between two values of the third, the front of the other two below it, as columns of `points` with
-  // the first ascending; one slice more than there are points, the first empty. Of two: the one front.
+  // Three objectives: slices[k] holds the two-objective front of the points whose third objective lies below slice k.
+  // Entries are columns of `points`, ascending by the first objective. There is one slice more than points, and the
+  // first is empty. Two objectives: one slice, the front.
   std::vector<std::vector<Eigen::Index>> slices;
 
-  // The points that no other is as good as in all; the reference beyond the worst of all by a tenth of the ranges. `all`: objectives x n.
+  // Returns the front of `all` [objectives, points]. The reference point is beyond the worst point by 10 % of the
+  // ranges.
   static Front of(const Eigen::MatrixXd& all);
   template <class Vector>
   static Front of(const std::vector<Vector>& all) {
@@ -27,7 +31,7 @@ struct Front {
     for (std::size_t i = 0; i < all.size(); ++i) columns.col(static_cast<Eigen::Index>(i)) = all[i];
     return of(columns);
   }
-  // Between the front and the reference.
+  // Returns the area or volume between the front and the reference point.
   double hypervolume() const;
 };
 

@@ -14,9 +14,11 @@ using Eigen::VectorXd;
 
 namespace {
 
-constexpr Index likelihood_rows = 300;  // rows of a model whose hyperparameters are fitted; beyond: of a part
-constexpr Index most_rows = 600;        // beyond: gradients of the costliest samples are left out
-constexpr int few_evaluations = 15;     // of the likelihood, once a fit begins near its end
+constexpr Index likelihood_rows = 300;  // number of rows up to which hyperparameters are fitted to all samples; beyond:
+                                        // to a subset
+constexpr Index most_rows = 600;        // number of rows beyond which gradients of the samples of highest cost are
+                                        // dropped
+constexpr int few_evaluations = 15;     // likelihood evaluations of a fit that starts from the last hyperparameters
 
 }  // namespace
 
@@ -31,7 +33,7 @@ Samples IncrementalKriging::warped(const Samples& samples, const Warp& warp) con
   return s;
 }
 
-// The best half and every k-th of the others, so that the rows stay within the limit.
+// Returns the best half and every k-th of the others, so that the number of rows stays within the limit.
 Samples IncrementalKriging::part(const Samples& s) {
   const Index most = std::max<Index>(likelihood_rows * s.size() / rows(s), 2);
   if (s.size() <= most) return s;
@@ -69,7 +71,8 @@ void IncrementalKriging::update(const Samples& samples, const KrigingOptions& op
   }
   in_model_ = fitted_ = n;
   Samples all = samples;
-  if (rows(all) > most_rows && all.gradient.size() > 0) {  // memory and time of O(rows^2): the costliest go without
+  if (rows(all) > most_rows && all.gradient.size() > 0) {  // memory and time are O(rows^2): drops gradients of the
+                                                           // samples of highest cost
     std::vector<Index> order(n);
     std::iota(order.begin(), order.end(), Index(0));
     std::stable_sort(order.begin(), order.end(), [&](Index a, Index b) { return all.y(a) > all.y(b); });
@@ -108,7 +111,8 @@ void IncrementalKriging::update(const Samples& samples, const KrigingOptions& op
       o.starts = 2;
     const Hyperparameters* const before = model_ ? &model_->hyperparameters() : nullptr;
     Kriging model = Kriging::fit(warped(few, w), o, before);
-    double likelihood = model.hyperparameters().likelihood;  // of the costs themselves: times the slope of each row
+    double likelihood = model.hyperparameters().likelihood;  // likelihood of the unwarped costs: multiplied by the
+                                                             // warp's slope at each row
     for (Index i = 0; i < few.size(); ++i) {
       const bool enhanced = few.gradient.size() > 0 && few.gradient.col(i).allFinite();
       likelihood += (enhanced ? 1.0 + static_cast<double>(few.x.rows()) : 1.0) * std::log(w.slope(few.y(i)));

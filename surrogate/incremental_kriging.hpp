@@ -1,8 +1,8 @@
-// A kriging model of one quantity that grows with the samples and refits its hyperparameters now and then.
+// A kriging model of one quantity that adds samples incrementally and refits its hyperparameters from time to time.
 //
-// Costs are warped by a monotone map, from none to a logarithm above the least cost, whichever makes them likeliest
-// under the model (E. Snelson, C. Rasmussen, Z. Ghahramani, Warped Gaussian processes, 2004), so that costs over many
-// orders of magnitude neither drown the minimum nor break the model. A quantity with a limit is warped about that.
+// Costs are warped by the monotone map of maximum likelihood, from none to a logarithm above the minimum (E. Snelson,
+// C. Rasmussen, Z. Ghahramani, Warped Gaussian processes, 2004). So costs over many orders of magnitude do not hide the
+// minimum. A quantity with a limit is warped around the limit.
 #pragma once
 
 #include <Eigen/Core>
@@ -16,11 +16,12 @@ namespace dodyn::surrogate {
 
 class IncrementalKriging {
  public:
-  // `samples` must begin with those of the last call unless `restart`. `limit`: of the quantity, always the same one.
+  // Updates the model. `samples` must begin with those of the last call unless `restart`. `limit`: of the quantity,
+  // constant over all calls.
   void update(const Samples& samples, const KrigingOptions& options, bool warps, bool restart,
               std::optional<double> limit = {});
   const Kriging& model() const { return *model_; }
-  // The model with no length above `longest`: one that trusts its extrapolation less.
+  // Returns the model with length scales limited to `max_length`: it is less certain far from its samples.
   Kriging with_max_length(double max_length) const {
     Hyperparameters h = model_->hyperparameters();
     h.log_length = h.log_length.cwiseMin(std::log(max_length));
@@ -43,8 +44,8 @@ class IncrementalKriging {
   Samples seen_;
   KrigingOptions options_;
   Warp warp_;
-  int decades_ = 0;                         // width of the warp: spread of the costs / 10^(decades - 1); 0: none
-  Eigen::Index fitted_ = 0, in_model_ = 0;  // samples at the last fit, and now
+  int decades_ = 0;                         // width of the warp: range of the costs / 10^(decades - 1); 0: no warp
+  Eigen::Index fitted_ = 0, in_model_ = 0;  // number of samples at the last fit, and now
 };
 
 }  // namespace dodyn::surrogate

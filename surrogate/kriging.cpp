@@ -20,13 +20,14 @@ using Eigen::Index;
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
-constexpr double jitter = 1e-10;       // added to each row's variance, relative to it
-constexpr double merge_within = 1e-7;  // distance of equal samples, relative to the scale
+constexpr double jitter = 1e-10;       // relative to each row's variance; added to it
+constexpr double merge_within = 1e-7;  // distance below which samples are merged, relative to the scale
 constexpr double shortest = 5e-3, longest = 1e2, least_nugget = 1e-6, most_nugget = 10;
-constexpr double prior_deviation = 1.0;  // of the normal prior of a log length, with mean log(sqrt(d) / 2)
+constexpr double prior_deviation = 1.0;  // standard deviation of the normal prior on a log length, whose mean is
+                                         // log(sqrt(d) / 2)
 
-// k and its derivatives with respect to the squared distance q. Those that are infinite at q = 0 only ever appear
-// multiplied by a higher power of the distance, so 0 stands for them there.
+// k and its derivatives with respect to the squared distance q. Derivatives that are infinite at q = 0 are set to 0
+// there, since they only appear multiplied by a higher power of the distance.
 struct KernelValue {
   double k, d1, d2, d3;
 };
@@ -39,14 +40,15 @@ KernelValue matern52(double q) {
 
 }  // namespace
 
-// Rows run sample by sample: the value, then the gradient where the sample has one; so a new sample appends.
+// The factorised correlation matrix. Rows are ordered by sample: the value, then the gradient, if any. So new samples
+// append rows.
 struct KrigingFactor {
   bool linear = false;
-  VectorXd scale, inverse_square;      // of the lengths, in units of the scale
-  MatrixXd x;                          // d x n, scaled
-  std::vector<Index> first;            // row of each sample's value, and one past the last row at the end
-  VectorXd noise;                      // n: of the values, relative to the process variance
-  MatrixXd lower;                      // L with L L^T = R, the correlations of the rows
+  VectorXd scale, inverse_square;      // inverse_square: 1 / length^2, in units of the scale
+  MatrixXd x;                          // [variables, samples], scaled
+  std::vector<Index> first;            // index of the row of each sample's value; at the end the number of rows
+  VectorXd noise;                      // [samples] variances of the values, relative to the process variance
+  MatrixXd lower;                      // L with L L^T = R, R the correlation matrix of the rows
   MatrixXd trend, whitened, weighted;  // F, L^-1 F, R^-1 F
   Eigen::LLT<MatrixXd> information;    // of F^T R^-1 F
 
@@ -58,7 +60,7 @@ struct KrigingFactor {
 
   double squared_distance(const VectorXd& delta) const { return delta.cwiseAbs2().dot(inverse_square); }
 
-  // Correlations of the rows of sample i (down) with the rows of sample j (across).
+  // Writes the correlations of the rows of sample i with the rows (columns here) of sample j.
   void block(Index i, Index j, Eigen::Ref<MatrixXd> out) const {
     const VectorXd delta = x.col(i) - x.col(j), a = delta.cwiseProduct(inverse_square);
     const KernelValue k = matern52(delta.dot(a));
@@ -93,7 +95,7 @@ struct KrigingFactor {
     return r;
   }
 
-  // Rows of F that belong to the last samples, from sample `from` on.
+  // Returns the rows of F of the samples from `from` on.
   MatrixXd trend_rows(Index from) const {
     MatrixXd f = MatrixXd::Zero(rows() - first[from], coefficients());
     for (Index i = from; i < samples(); ++i) {
@@ -106,7 +108,7 @@ struct KrigingFactor {
     return f;
   }
 
-  // From `lower` on; false where the trend's coefficients are not determined.
+  // Completes the factorisation from column `lower` on. Returns false if the trend's coefficients are not determined.
   bool finish() {
     trend = trend_rows(0);
     whitened = lower.triangularView<Eigen::Lower>().solve(trend);
@@ -124,7 +126,8 @@ struct KrigingFactor {
     return true;
   }
 
-  // Correlations of the rows with f(at), and their derivatives with respect to `at` (rows x d) where wanted.
+  // Writes the correlations of the rows with f(at), and their derivatives with respect to `at` [rows, variables] if the
+  // pointer is not null.
   void cross(const VectorXd& at, Eigen::Ref<VectorXd> k, MatrixXd* derivative) const {
     const Index d = dimensions();
     for (Index i = 0; i < samples(); ++i) {
@@ -151,15 +154,15 @@ struct KrigingFactor {
 
 namespace {
 
-// Samples checked, scaled, merged and standardised.
+// The samples after checks, scaling, merging and standardisation.
 struct Prepared {
   VectorXd scale;
   MatrixXd x;
   std::vector<Index> first;
-  VectorXd observed;  // values and gradients by row, standardised
-  VectorXd noise;     // n, standardised variance
+  VectorXd observed;  // standardised values and gradients, by row
+  VectorXd noise;     // [samples] standardised variances
   double centre = 0, spread = 1;
-  bool noisy = false;  // some sample has a variance of its own
+  bool noisy = false;  // some samples have variances of their own
 };
 
 Prepared prepare(const Samples& s, const KrigingOptions& options) {
@@ -180,7 +183,7 @@ Prepared prepare(const Samples& s, const KrigingOptions& options) {
   const MatrixXd x = p.scale.cwiseInverse().asDiagonal() * s.x;
   p.noisy = s.variance.size() > 0 && s.variance.maxCoeff() > 0;
 
-  // Merge samples at the same place: they would make R singular.
+  // Merges samples at the same point, which would make R singular.
   std::vector<std::vector<Index>> groups;
   for (Index i = 0; i < n; ++i) {
     const auto same = std::find_if(groups.begin(), groups.end(), [&](const auto& group) {
@@ -217,8 +220,8 @@ Prepared prepare(const Samples& s, const KrigingOptions& options) {
     if (with_gradient > 0) g.col(k) = gradient / with_gradient;
   }
 
-  // Standardise; the gradients count for the spread, so that one sample with a gradient has one. Divide by the largest
-  // magnitude first: squares must neither overflow nor vanish.
+  // Standardises. Gradients count for the spread, so that one sample with a gradient has a spread. Divides by the
+  // largest magnitude first, so that squares do not overflow or underflow.
   p.centre = y.mean();
   double largest = (y.array() - p.centre).abs().maxCoeff();
   for (Index k = 0; k < merged; ++k)
@@ -230,7 +233,7 @@ Prepared prepare(const Samples& s, const KrigingOptions& options) {
       if (g.col(k).allFinite()) square += (g.col(k) / largest).squaredNorm() / (12.0 * static_cast<double>(merged));
     p.spread = largest * std::sqrt(square);
   }
-  if (!(p.spread > 1e-150)) p.spread = 1e-6 * std::max(1.0, std::abs(p.centre));  // constant: hardly any variation
+  if (!(p.spread > 1e-150)) p.spread = 1e-6 * std::max(1.0, std::abs(p.centre));  // (almost) constant values
   p.noise /= p.spread;
   p.noise /= p.spread;
 
@@ -244,8 +247,8 @@ Prepared prepare(const Samples& s, const KrigingOptions& options) {
   return p;
 }
 
-// Parameters: d log lengths; log variance where samples have noise of their own (else it follows from the others); log
-// nugget where it is estimated.
+// Parameters of the likelihood: log lengths; log variance if samples have variances of their own (otherwise it follows
+// from the others); log nugget if it is estimated.
 struct Parameters {
   Index d;
   bool variance, nugget;
@@ -254,7 +257,7 @@ struct Parameters {
 
 double prior_mean(Index d) { return std::log(0.5 * std::sqrt(static_cast<double>(d))); }
 
-// The places and the correlations between them for some parameters; `lower` is left to the caller.
+// Returns the sample points and their correlation data for some parameters; `lower` is left to the caller.
 KrigingFactor places(const Prepared& p, const KrigingOptions& options, const VectorXd& log_length, double nugget,
                      double variance) {
   KrigingFactor f;
@@ -267,7 +270,7 @@ KrigingFactor places(const Prepared& p, const KrigingOptions& options, const Vec
   return f;
 }
 
-// Factorises R, and adds to its diagonal where rounding makes it indefinite. Returns false if that does not help.
+// Factorises R. Adds to its diagonal if rounding makes it indefinite. Returns false if that does not help.
 bool factorise(KrigingFactor& f, const MatrixXd& r, bool patient) {
   Eigen::LLT<MatrixXd> llt(r);
   for (double extra = 10 * jitter; llt.info() != Eigen::Success || !(llt.matrixLLT().diagonal().minCoeff() > 0);
@@ -281,8 +284,8 @@ bool factorise(KrigingFactor& f, const MatrixXd& r, bool patient) {
   return f.lower.allFinite();
 }
 
-// Log posterior density of the standardised samples, up to a constant, and what comes with it. With no noise known in
-// absolute terms the variance is the one that maximises it, given an inverse-gamma prior worth `prior_weight` rows.
+// Log posterior density of the standardised samples, up to a constant, with by-products. If no noise is known in
+// absolute terms, the variance is the maximising one, with an inverse-gamma prior of `prior_weight` rows.
 struct Posterior {
   double value = -std::numeric_limits<double>::infinity();
   double variance = 1;
@@ -325,8 +328,8 @@ Posterior posterior(const Prepared& p, const KrigingOptions& options, const Vect
   upper.solveInPlace(w);
   w = alpha * (alpha / out.variance).transpose() - w;
   VectorXd sum = VectorXd::Zero(d);
-  // Each pair of samples contributes common * u_m + own_m with u_m = a_m delta_m; see the derivatives of block() with
-  // respect to log length_m, where q goes as -2 u_m and a_m as -2 a_m.
+  // Each pair of samples contributes common * u_m + own_m with u_m = a_m delta_m. See the derivatives of block() with
+  // respect to log length_m: that of q is -2 u_m, that of a_m is -2 a_m.
   for (Index i = 0; i < f.samples(); ++i) {
     for (Index j = 0; j <= i; ++j) {
       const VectorXd delta = f.x.col(i) - f.x.col(j), a = delta.cwiseProduct(f.inverse_square);
@@ -386,7 +389,7 @@ Kriging Kriging::fit(const Samples& samples, const KrigingOptions& options, cons
   if (options.nugget) lower(which.size() - 1) = std::log(least_nugget), upper(which.size() - 1) = std::log(most_nugget);
 
   BoundedSearch limits{lower, upper, options.max_evaluations};
-  limits.value_tolerance = 1e-3;  // of a log density: finer differences say nothing
+  limits.value_tolerance = 1e-3;  // of the log posterior; smaller differences are not significant
   limits.unusable = -1e10;
   Maximum best;
   const auto attempt = [&](const VectorXd& from) {
@@ -476,7 +479,7 @@ Prediction Kriging::predict(const VectorXd& at) const {
   const VectorXd v = lower.solve(k), w = upper.solve(v);
   const VectorXd u = f.trend_at(x) - f.whitened.transpose() * v;
   const VectorXd information_u = f.information.solve(u);
-  MatrixXd du = -f.weighted.transpose() * dk;  // coefficients x d
+  MatrixXd du = -f.weighted.transpose() * dk;  // [coefficients, variables]
   VectorXd trend_slope = VectorXd::Zero(d);
   if (f.linear) {
     du.bottomRows(d) += MatrixXd::Identity(d, d);
@@ -578,8 +581,8 @@ Kriging Kriging::grown(const VectorXd& x, double y, const VectorXd& gradient, do
   return out;
 }
 
-// With Q = R^-1 - R^-1 F (F^T R^-1 F)^-1 F^T R^-1 and b the rows of one sample: the error of predicting them from the
-// others is (Q_bb)^-1 (Q y)_b and its covariance variance (Q_bb)^-1.
+// With Q = R^-1 - R^-1 F (F^T R^-1 F)^-1 F^T R^-1 and the rows b of one sample, the error of their prediction from the
+// others is (Q_bb)^-1 (Q y)_b. Its covariance is variance (Q_bb)^-1.
 MatrixXd Kriging::sample_places() const { return factor_->scale.asDiagonal() * factor_->x; }
 
 Kriging::LeaveOneOut Kriging::leave_one_out() const {
@@ -592,9 +595,9 @@ Kriging::LeaveOneOut Kriging::leave_one_out(const std::vector<Index>& which) con
   assert(std::all_of(which.begin(), which.end(), [&](Index i) { return i >= 0 && i < factor_->samples(); }));
   const KrigingFactor& f = *factor_;
   const auto n = static_cast<Index>(which.size());
-  std::vector<Index> first = {0};  // column of each one's value, and one past the last column at the end
+  std::vector<Index> first = {0};  // index of the column of each sample's value; at the end the number of columns
   for (const Index i : which) first.push_back(first.back() + f.first[i + 1] - f.first[i]);
-  // L^-1 and R^-1 F of their rows: together the blocks on the diagonal of R^-1 - R^-1 F (F^T R^-1 F)^-1 F^T R^-1.
+  // L^-1 and R^-1 F of the sample's rows. They give the diagonal blocks of R^-1 - R^-1 F (F^T R^-1 F)^-1 F^T R^-1.
   MatrixXd root = MatrixXd::Zero(f.rows(), first.back()), weighted(first.back(), f.weighted.cols());
   for (Index k = 0; k < n; ++k) {
     const Index r = f.first[which[k]], m = first[k + 1] - first[k];
@@ -615,7 +618,7 @@ Kriging::LeaveOneOut Kriging::leave_one_out(const std::vector<Index>& which) con
     VectorXd unit = VectorXd::Zero(m);
     unit(0) = 1;
     double error = ldlt.solve(VectorXd(alpha_.segment(r, m)))(0), spread = ldlt.solve(unit)(0);
-    // nothing to predict it from
+    // there are no other samples that determine it
     if (f.samples() < 2 || !std::isfinite(error) || !(spread > 0)) error = 0, spread = 1;
     out.observed(k) = centre_ + spread_ * observed_(r);
     out.mean(k) = out.observed(k) - spread_ * error;

@@ -63,7 +63,7 @@ class MeshSearch final : public Strategy {
     best_ = static_cast<std::ptrdiff_t>(observed_.size()) - 1;
     if (step_ != Step::initial) {
       improved_ = true;
-      wanted_.clear();  // what the poll has not asked yet
+      wanted_.clear();  // drops the remaining points of the poll
     }
   }
 
@@ -102,7 +102,7 @@ class MeshSearch final : public Strategy {
     return std::any_of(units_.begin(), units_.end(), same) || std::any_of(pending_.begin(), pending_.end(), same) ||
            std::any_of(wanted_.begin(), wanted_.end(), same);
   }
-  // Moves a point to the mesh; false where that design is there already.
+  // Adds the nearest mesh point. Returns false if that design was already asked for.
   bool want(const VectorXd& u) {
     const VectorXd on_mesh = ((u / delta_).array().round() * delta_).max(0).min(1);
     if (known(on_mesh)) return false;
@@ -116,7 +116,7 @@ class MeshSearch final : public Strategy {
     for (std::size_t i = 0; i < observed_.size(); ++i)
       if (observed_[i].ok() && std::abs(observed_[i].cost) <= Kriging::most_magnitude)
         good.push_back(static_cast<Index>(i));
-    // the best 200 for the price of a bounded fit
+    // the best 200, to limit the time of a fit
     std::stable_sort(good.begin(), good.end(), [&](Index a, Index b) { return observed_[a].cost < observed_[b].cost; });
     if (good.size() > 200) good.resize(200);
     if (good.size() < 2) return {};
@@ -138,7 +138,7 @@ class MeshSearch final : public Strategy {
     return Kriging::fit(s, o, hyper_ ? &*hyper_ : nullptr);
   }
 
-  // The least prediction, from a few starts.
+  // Returns the point of the lowest prediction, from a few initial points.
   VectorXd least_prediction(const Kriging& kriging) const {
     const int d = static_cast<int>(dimensions());
     MatrixXd starts(d, 4);
@@ -160,12 +160,12 @@ class MeshSearch final : public Strategy {
     return best;
   }
 
-  // Everything that was asked for is evaluated: what next?
+  // Chooses the next points when all that were asked for are evaluated.
   void next() {
     predicted_ = not_a_number;
-    if (best_ < 0) {  // nothing to stand on yet: more of the box
+    if (best_ < 0) {  // no usable evaluation yet: sample more of the box
       for (std::uint64_t i = 0; wanted_.empty(); ++i) {
-        if (i > 0 && i % 64 == 0) delta_ /= 2;  // the mesh has no more to offer
+        if (i > 0 && i % 64 == 0) delta_ /= 2;  // the points of this mesh are exhausted
         want(sobol(static_cast<int>(dimensions()), 1, options_.seed, observed_.size() + i).col(0));
       }
       note_ = "no usable cost yet";
@@ -174,7 +174,7 @@ class MeshSearch final : public Strategy {
     const std::optional<Kriging> kriging = model();
     if (kriging) hyper_ = kriging->hyperparameters();
     for (;;) {
-      if (step_ == Step::poll) {  // a poll has ended
+      if (step_ == Step::poll) {  // the poll has ended
         delta_ = improved_ ? std::min(2 * delta_, 0.25) : delta_ / 2;
         step_ = Step::initial;
       }
@@ -218,10 +218,10 @@ class MeshSearch final : public Strategy {
   std::vector<Variable> variables_;
   MeshSearchOptions options_;
   std::vector<Evaluation> observed_;
-  std::vector<VectorXd> units_;  // of observed_, in the unit cube
-  std::deque<VectorXd> wanted_;  // to be asked
+  std::vector<VectorXd> units_;  // points of observed_ in the unit cube
+  std::deque<VectorXd> wanted_;  // points to ask for
   std::vector<VectorXd> pending_;
-  std::ptrdiff_t best_ = -1;  // in observed_
+  std::ptrdiff_t best_ = -1;  // index in observed_
   double delta_ = 0.25;
   Step step_ = Step::initial;
   bool improved_ = false;

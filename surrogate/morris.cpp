@@ -16,10 +16,10 @@ namespace {
 using Eigen::Index;
 using Eigen::VectorXd;
 
-constexpr int grid_levels = 8;  // of a real variable
+constexpr int grid_levels = 8;  // for a real variable
 constexpr double step =
-    grid_levels / (2.0 * (grid_levels - 1));  // 4/7: from the lower half of the levels to the upper one
-constexpr int drawn = 20;                     // trajectories of which one is taken
+    grid_levels / (2.0 * (grid_levels - 1));  // 4/7: from the lower half of the levels to the upper half
+constexpr int drawn = 20;                     // number of random trajectories from which one is chosen
 constexpr double same_unit = 1e-9;
 
 using Trajectory = std::vector<VectorXd>;  // points of the unit cube
@@ -70,7 +70,7 @@ class Morris final : public Strategy {
     for (const VectorXd& u : all) {
       const VectorXd design = space_.design(u);
       if (options.possible && !options.possible(design)) continue;
-      if (!designs_.empty() && designs_.back() == design) continue;  // of a variable that is not there
+      if (!designs_.empty() && designs_.back() == design) continue;  // the design does not have this variable
       designs_.push_back(design);
     }
     if (designs_.empty()) throw std::invalid_argument("morris: no design of its trajectories can be");
@@ -143,9 +143,9 @@ class Morris final : public Strategy {
   int trajectories_;
   std::vector<VectorXd> designs_;
   std::vector<bool> observed_;
-  std::size_t asked_ = 0, count_ = 0;  // the next to ask; how many are evaluated
+  std::size_t asked_ = 0, count_ = 0;  // index of the next design to ask for; number of evaluated designs
   std::vector<Evaluation> evaluations_;
-  std::ptrdiff_t best_ = -1;  // in evaluations_
+  std::ptrdiff_t best_ = -1;  // index in evaluations_
 };
 
 }  // namespace

@@ -37,7 +37,7 @@ std::optional<double> number(std::string_view text) {
   return value;
 }
 
-// Parts at a separator that stands outside of parentheses.
+// Splits a text at separators outside parentheses.
 std::vector<std::string> parts_of(const std::string& text) {
   std::vector<std::string> parts;
   int depth = 0;
@@ -79,7 +79,7 @@ Condition parse_condition(const std::string& text, const std::vector<Variable>& 
       continue;
     }
     const std::optional<double> fixed = q.arguments.empty() ? number(text_of(q.name)) : std::nullopt;
-    if (!fixed) index_of(q.text(), names, false);  // throws
+    if (!fixed) index_of(q.text(), names, false);  // throws if the name is unknown
     values.push_back({-1, *fixed});
   }
   return [expression, values](const Eigen::VectorXd& design) {
@@ -116,7 +116,7 @@ std::vector<Constraint> parse_constraints(const std::string& text, const std::ve
     };
     const std::string_view all = part;
     const auto sign = std::min(all.find("<="), all.find(">="));
-    if (sign == std::string::npos) {  // an equality, as far as it has to be kept
+    if (sign == std::string::npos) {  // an equality with a tolerance
       const auto equal = all.find('='), plus = all.find("+-");
       if (equal == std::string::npos || plus == std::string::npos || plus < equal) throw refuse();
       const auto middle = number(all.substr(equal + 1, plus - equal - 1)), half = number(all.substr(plus + 2));
@@ -127,7 +127,7 @@ std::vector<Constraint> parse_constraints(const std::string& text, const std::ve
     }
     const bool below = all[sign] == '<';
     const auto rest = all.substr(sign + 2);
-    if (const auto second = rest.find(below ? "<=" : ">="); second != std::string::npos) {  // on both sides
+    if (const auto second = rest.find(below ? "<=" : ">="); second != std::string::npos) {  // limits on both sides
       const auto name = rest.substr(0, second);
       add(name, !below, all.substr(0, sign));
       add(name, below, rest.substr(second + 2));

@@ -1,4 +1,4 @@
-// What a study says by names: which variables are what, limits on metrics, conditions on designs.
+// Parses settings that use names: kinds of variables, limits on metrics, conditions on designs.
 #pragma once
 
 #include <Eigen/Core>
@@ -13,29 +13,33 @@
 
 namespace dodyn::surrogate {
 
-// Texts and files of [surrogate].
+// Values of [surrogate] that contain names or files.
 struct Named {
-  std::string designs, samples;                               // files
-  std::string constraints, objectives, integers, categories;  // lists
+  std::string designs, samples;                               // file names
+  std::string constraints, objectives, integers, categories;  // lists of names
   std::string logarithmic, conditional, within;
 };
 
-// What a name that is no free variable stands for: the value of a fixed one, or the text of its list; empty: nothing.
+// Returns the text for a name that is not a free variable: the value of a fixed variable, or the text of its list;
+// empty: unknown.
 using TextOf = std::function<std::string(const std::string& variable)>;
 
-// Limits on metrics, or on "cost":
+// Parses limits on metrics, or on "cost":
 //   max_torque <= 15, min_normal_force >= 0, 0.2 <= lean <= 0.4, speed = 1 +- 0.01
-// The last two are two constraints each. Empty text: none. Throws std::invalid_argument, in one line that shows the names there are.
+// The last two are two constraints each. Empty text: none. Throws std::invalid_argument, one line with the valid names.
 std::vector<Constraint> parse_constraints(const std::string& text, const std::vector<std::string>& metrics);
 
-// "cost, max_torque": indices in `names`, -1 for "cost" where `cost` allows it. Errors as above.
+// Parses names such as "cost, max_torque" to indices in `names`; -1 for "cost" if `cost` allows it. Throws as
+// parse_constraints().
 std::vector<int> parse_names(const std::string& text, const std::vector<std::string>& names, bool cost);
 
-// What each variable may be, from integers, categories, logarithmic, conditional ("stiffness if springs > 0"), and the lists that
-// `text_of` gives of free variables, as settings/choices.hpp reads them. Empty: all real. Errors as above.
+// Returns the kind of each variable. It follows from integers, categories, log-scale, conditional ("stiffness if
+// springs > 0"), and the lists that `text_of` returns for free variables (syntax: settings/choices.hpp). Empty: all
+// real. Throws as parse_constraints().
 std::vector<Domain> parse_domains(const Named& named, const std::vector<Variable>& variables, const TextOf& text_of);
 
-// "x + y <= 1, knee < 2*hip": whether a design keeps all of it. Empty text: an empty function. Errors as above.
+// Parses conditions such as "x + y <= 1, knee < 2*hip". The result is true for designs that satisfy all of them; an
+// empty function for an empty text. Throws as parse_constraints().
 std::function<bool(const Eigen::VectorXd& design)> parse_conditions(const std::string& text,
                                                                     const std::vector<Variable>& variables,
                                                                     const TextOf& text_of);

@@ -42,7 +42,7 @@ class NloptSearch final : public Strategy {
     if (usable && (!best_ || e.cost < best_->cost)) best_ = e;
     if (usable) worst_ = std::max(worst_, e.cost);
     if (!usable) last_failure_ = e.reason;
-    // failed before any cost is known: as bad as can be, without spoiling the arithmetic of a quadratic model
+    // failed before any cost is known: large, but small enough for the arithmetic of a quadratic model
     answers_[key] = usable ? e.cost : worst_ > -HUGE_VAL ? worst_ : 1e10;
   }
 
@@ -80,10 +80,10 @@ class NloptSearch final : public Strategy {
  private:
   struct Replay {
     const NloptSearch& self;
-    VectorXd question;  // the first without an answer
+    VectorXd question;  // first design of the search without a result
   };
 
-  // The first design that the search asks for and that is not evaluated; empty where it ends without.
+  // Returns the first design that the search asks for and that is not evaluated; empty if the search ends before.
   VectorXd next() const {
     Replay replay{*this, {}};
     const auto n = static_cast<unsigned>(variables_.size());
@@ -122,7 +122,7 @@ class NloptSearch final : public Strategy {
       try {
         search.optimize(x, value);
       } catch (const nlopt::forced_stop&) {
-      } catch (const std::runtime_error&) {  // rounding: this run ends here
+      } catch (const std::runtime_error&) {  // this run ends because of rounding errors
       }
     }
     return replay.question;
@@ -137,7 +137,7 @@ class NloptSearch final : public Strategy {
   int observed_ = 0;
   std::string last_failure_;
   VectorXd asked_;
-  std::optional<VectorXd> question_;  // next to ask; empty: the search has ended
+  std::optional<VectorXd> question_;  // next design to ask for; empty: the search has ended
   std::string stopped_;
 };
 

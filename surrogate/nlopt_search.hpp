@@ -1,8 +1,10 @@
-// NLopt's derivative-free algorithms through ask and tell: honest baselines for the surrogates.
+// NLopt's derivative-free algorithms behind ask() and tell(), as baselines for the surrogates.
 //
-// NLopt calls the function it minimises; here the function must be asked for. All its algorithms are deterministic
-// (CRS given its seed), so each ask runs the search again from the start, answers what is evaluated already, and stops it
-// at its first question that was not: no thread, no state to keep, and a replay needs nothing of its own.
+// NLopt calls the function that it minimises, but here a strategy must return from ask(). All algorithms are
+// deterministic
+// (CRS for a given seed). So each ask() repeats the search from the start with the known results, and stops at the
+// first
+// unknown design. This needs no thread and no stored state, and a replay works without additional code.
 #pragma once
 
 #include <cstdint>
@@ -17,17 +19,19 @@ enum class NloptAlgorithm { bobyqa, cobyla, direct_l, crs };
 
 struct NloptOptions {
   NloptAlgorithm algorithm = NloptAlgorithm::bobyqa;
-  double tolerance = 1e-6;  // of the range: step at which a local search ends; > 0
-  int restarts = 0;         // of bobyqa and cobyla, from quasi-random designs after the middle of the range; >= 0
-  int max_failures = 20;    // evaluations without a usable cost, while there is none at all, before giving up; >= 1
+  double tolerance = 1e-6;  // step at which a local search ends, relative to the range; > 0
+  int restarts = 0;         // restarts of bobyqa and cobyla; the first run starts at the middle of the range, the
+                            // others at quasi-random designs; >= 0
+  int max_failures = 20;    // evaluations without a usable cost after which the search gives up, while there is no
+                            // usable one; >= 1
   std::uint64_t seed = 1;
 };
 
-// One design per ask; none while it is pending. A failed design counts as the worst cost before it. Throws
-// std::invalid_argument on a variable without a range or an option out of range.
+// Each ask() returns one design, and none while it is pending. A failed design gets the worst cost before it. Throws
+// std::invalid_argument if a variable has no range, or an option is out of range.
 std::unique_ptr<Strategy> make_nlopt_search(const std::vector<Variable>& variables, const NloptOptions& options);
 
-// The keys of [surrogate] that fill the options; of a local search its restarts, too.
+// The keys of [surrogate] that fill the options; those of a local search include restarts.
 const KeyTable<NloptOptions>& nlopt_keys(bool local);
 
 }  // namespace dodyn::surrogate

@@ -49,11 +49,12 @@ bool ObservedData::noisy() const {
 
 namespace {
 
-constexpr double chance = 0.05;          // that noise alone hides a plateau, or makes one of a slope
-constexpr int orders = 99;               // that the costs of a plateau are put into, by chance
-constexpr std::size_t least_shared = 4;  // designs on a plateau
-constexpr std::size_t part_shared = 4;   // a plateau has at least one of this number of designs
-// The same with standard errors, for each variable and once more: fewer do not show a slope whose steps are as small as the errors.
+constexpr double chance = 0.05;          // significance level of the plateau tests
+constexpr int orders = 99;               // number of random permutations in the test
+constexpr std::size_t least_shared = 4;  // minimum number of designs on a plateau
+constexpr std::size_t part_shared = 4;   // a plateau has at least 1/4 of the designs
+// Minimum with standard errors: this number times (variables + 1). Fewer designs do not reveal a slope whose steps are
+// as small as the errors.
 constexpr std::size_t least_within_errors = 10;
 
 struct Seen {
@@ -67,8 +68,8 @@ double mean_of(const std::vector<Seen>& all) {
   return sum / static_cast<double>(all.size());
 }
 
-// Whether the members are likelier to be draws of one cost, with their standard errors, among a spread of costs than draws of
-// that spread (both normal; as a mixture). So it is for any that agree exactly.
+// Whether the members are more likely draws of one cost with their standard errors than draws of the spread of all
+// costs (both normal; as a mixture). True if any has no standard error.
 bool shares_one_cost(const std::vector<Seen>& all, const std::vector<Seen>& members, double cost) {
   const double mean = mean_of(all);
   double variance = 0;
@@ -86,8 +87,9 @@ bool shares_one_cost(const std::vector<Seen>& all, const std::vector<Seen>& memb
   return sum > 0;
 }
 
-// Whether designs that lie beside each other differ less than others do: a slope, however small its steps beside the errors. The
-// differences between nearest designs are held against those in other orders of the costs (a permutation test).
+// Whether nearby designs differ less than random pairs: then the costs have a slope, even if its steps are below the
+// errors. Permutation test: compares the differences between nearest designs with those after permutations of the
+// costs.
 bool depends_on_place(const ObservedData& observed, const std::vector<Seen>& members) {
   std::vector<std::size_t> beside(members.size());
   std::vector<VectorXd> at;
@@ -133,7 +135,7 @@ void ObservedData::find_plateau() {
       exact ? least_shared : least_within_errors * static_cast<std::size_t>(space.dimensions() + 1);
   const std::size_t needed = std::max(least, n / part_shared);
   if (n < needed) return;
-  // of n normal errors none is larger, but by that chance
+  // the largest of n normal errors stays below it with probability 1 - chance
   const double band = std::sqrt(2 * std::log(static_cast<double>(n) / chance));
   const auto members_of = [&](const Plateau& p) {
     std::vector<Seen> members;

@@ -1,4 +1,4 @@
-// The evaluations that a search has: which of them a model may use, which satisfy the constraints, which is best.
+// The evaluations of a search: which of them models may use, which satisfy the constraints, and which is the best.
 #pragma once
 
 #include <Eigen/Core>
@@ -14,7 +14,7 @@
 
 namespace dodyn::surrogate {
 
-// metric <= limit, or >= where `below` is false.
+// metric <= limit, or metric >= limit if `below` is false.
 struct Constraint {
   std::string name;
   int metric = 0;  // index in Evaluation::metrics; -1: the cost
@@ -22,7 +22,7 @@ struct Constraint {
   bool below = true;
 
   std::string label() const;  // "max_torque<=15"
-  // False where the evaluation does not have the metric.
+  // Returns false if the evaluation does not have the metric.
   bool is_satisfied(const Evaluation& e) const {
     if (metric >= e.metrics.size()) return false;
     const double value = metric < 0 ? e.cost : e.metrics(metric);
@@ -30,10 +30,10 @@ struct Constraint {
   }
 };
 
-// A cost that designs in many places share, within their standard errors.
+// A plateau: a cost that designs at many points share, within their standard errors.
 struct Plateau {
   double cost = 0;
-  double band = 0;  // standard errors by which a cost of the plateau differs from it at most
+  double band = 0;  // number of standard errors by which a cost on the plateau may differ from it
 
   bool holds(const Evaluation& e, double value) const { return std::abs(value - cost) <= band * e.cost_stderr; }
 };
@@ -46,32 +46,32 @@ struct ObservedData {
 
   std::vector<Evaluation> evaluations = {};
   std::vector<Eigen::VectorXd> pending = {};  // designs asked for, not evaluated yet
-  std::size_t from = 0;                       // those of the present region begin there
+  std::size_t from = 0;                       // index of the first evaluation of the present trust region
 
-  // What its numbers' names end with: "" of the first, "_objective_2", ...
+  // Returns the suffix of the names of an objective's numbers: "" for the first, "_objective_2", ...
   static std::string label_of_objective(std::size_t which) {
     return which == 0 ? "" : "_objective_" + std::to_string(which + 1);
   }
-  double objective(const Evaluation& e, std::size_t which) const;  // not a number where the metric is not there
-  Eigen::VectorXd outcome(const Evaluation& e) const;              // all of them
-  bool usable(const Evaluation& e) const;                          // fit for the models
-  bool feasible(const Evaluation& e) const;                        // usable, and keeps the constraints
-  // Costs are the same in many places and lower elsewhere, as a rate that is 1 nearly everywhere: finds that cost. What
-  // lies on the plateau says no more than that it does. Costs with standard errors are the same where they agree within these, are more
-  // alike than one spread of all costs makes them, and do not depend on the place.
+  double objective(const Evaluation& e, std::size_t which) const;  // NaN if the metric is missing
+  Eigen::VectorXd outcome(const Evaluation& e) const;              // all objectives
+  bool usable(const Evaluation& e) const;                          // suitable for the models
+  bool feasible(const Evaluation& e) const;                        // usable, and satisfies the constraints
+  // Finds a plateau: a cost that many designs share while others are lower, such as a failure rate of 1. A design on
+  // the plateau carries no other information. Costs with standard errors are on a plateau if they agree within these,
+  // are more similar than the spread of all costs, and do not depend on the design.
   void find_plateau();
   std::optional<Plateau> plateau = {};
   bool is_informative(const Evaluation& e) const {  // usable, and not on the plateau
     return usable(e) && !(plateau && plateau->holds(e, objective(e, 0)));
   }
-  bool noisy() const;  // by option, or by standard errors
+  bool noisy() const;  // by option, or because costs have standard errors
   std::size_t count_usable() const;
-  const Evaluation* best() const;            // the feasible one least in the first objective; null: none
-  const Evaluation* best_of_region() const;  // the same of those from `from` on
+  const Evaluation* best() const;            // the feasible evaluation with the lowest first objective; null: none
+  const Evaluation* best_of_region() const;  // the same for the evaluations of the present region
   Eigen::VectorXd unit(const Evaluation& e) const { return space.unit(e.design); }
-  // Whether a point of the unit cube is within so much, in every coordinate, of a design that is evaluated or pending.
+  // Whether an evaluated or pending design is within this distance of the point in every coordinate of the unit cube.
   bool tried(const Eigen::VectorXd& unit, double within) const;
-  // Returns the distance from the least feasible cost to this quantile of the feasible costs, warped.
+  // Returns the difference between the lowest feasible cost and this quantile of the feasible costs, warped.
   double quantile(double part, const Warp& warp) const;
   // "best cost 1.2 (evaluation 3) at a = 1, b = 2"
   std::string say_best() const;

@@ -17,7 +17,7 @@ using Eigen::Index;
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
-constexpr int most_sobol = 3667;  // dimensions of Boost's table
+constexpr int most_sobol = 3667;  // number of dimensions in Boost's table
 
 void shuffle(std::vector<int>& values, Random& random) {
   for (int i = static_cast<int>(values.size()) - 1; i > 0; --i) std::swap(values[i], values[random.below(i + 1)]);
@@ -35,7 +35,7 @@ MatrixXd latin_hypercube(int dimensions, int n, std::uint64_t seed) {
     for (int i = 0; i < n; ++i) x(k, i) = n == 1 ? 0.5 : (order[i] + random.uniform()) / n;
   }
   if (n < 3 || dimensions < 2) return x;
-  // phi = sum over pairs of distance^-2p; an exchange changes the terms of two samples only.
+  // phi = sum over pairs of distance^-2p. An exchange changes only the terms of two samples.
   constexpr double p = 5;
   const auto terms_of = [&](int i, int without) {
     double sum = 0;
@@ -62,7 +62,7 @@ MatrixXd sobol(int dimensions, int n, std::uint64_t seed, std::uint64_t skip) {
   Random random(seed);
   std::vector<std::uint64_t> shift(static_cast<std::size_t>(dimensions));
   for (auto& digits : shift) digits = random.bits();
-  boost::random::sobol engine(static_cast<std::size_t>(dimensions));  // leaves out point 0, the origin
+  boost::random::sobol engine(static_cast<std::size_t>(dimensions));  // this sequence starts after point 0, the origin
   if (skip > 0) engine.seed(skip - 1);
   MatrixXd x(dimensions, n);
   for (int i = 0; i < n; ++i)
@@ -100,11 +100,11 @@ MatrixXd halton(int dimensions, int n, std::uint64_t seed) {
 
 namespace {
 
-// The cells of a CSV file, and its columns by name: the unit in brackets is no part of that.
+// A CSV file and its columns by name, without units in brackets.
 struct Csv {
   std::string path;
   std::vector<std::string> header;
-  std::vector<std::pair<int, std::vector<std::string>>> rows;  // with the number of their line
+  std::vector<std::pair<int, std::vector<std::string>>> rows;  // line number and cells of each row
 
   explicit Csv(const std::string& where) : path(where) {
     std::ifstream file(path);
@@ -117,7 +117,7 @@ struct Csv {
       if (const auto row = cells(line); !row.empty()) rows.emplace_back(number, row);
   }
 
-  // Quotes protect commas; a doubled one stands for itself.
+  // Splits a line at commas. Quotes protect commas; a doubled quote is a quote.
   static std::vector<std::string> cells(const std::string& line) {
     std::vector<std::string> out;
     bool quoted = false;
@@ -141,7 +141,7 @@ struct Csv {
     return out;
   }
 
-  // -1 where there is none.
+  // Returns the index of a column; -1: not found.
   std::ptrdiff_t column(const std::string& name) const {
     const auto at = std::find(header.begin(), header.end(), name);
     return at == header.end() ? -1 : at - header.begin();
@@ -158,7 +158,7 @@ struct Csv {
     const auto& all = rows[row].second;
     return at >= 0 && static_cast<std::size_t>(at) < all.size() ? all[static_cast<std::size_t>(at)] : "";
   }
-  // NaN where the cell is empty and `optional`.
+  // Returns a number; NaN if the cell is empty and `optional`.
   double number(std::size_t row, std::ptrdiff_t at, const std::string& name, bool optional) const {
     const std::string text = cell(row, at);
     if (optional && text.empty()) return not_a_number;

@@ -30,7 +30,7 @@ SobolIndices sobol_indices(const std::function<VectorXd(const MatrixXd&)>& f, in
     MatrixXd mixed = a;
     mixed.row(i) = b.row(i);
     const VectorXd fm = f(mixed);
-    // centred: the same expectation, less scatter where the mean is large
+    // centred: the expectation is the same, with less variance if the mean is large
     const VectorXd first = (fb.array() - out.mean) * (fm - fa).array();
     const VectorXd total = (fa - fm).array().square() / 2;
     const VectorXd spread = ((fa.array() - out.mean).square() + (fb.array() - out.mean).square()) / 2;

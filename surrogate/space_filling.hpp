@@ -1,5 +1,5 @@
-// Where nothing is known: designs far from all others, and from the walls by half as much, so that they do not pile up in
-// the corners of the box.
+// Space filling when nothing is known: designs far from all others. The distance to a wall counts double, so that
+// designs do not concentrate in the corners of the box.
 #pragma once
 
 #include <Eigen/Core>
@@ -9,13 +9,13 @@
 
 namespace dodyn::surrogate {
 
-// The distances of points of the unit cube to what is there.
+// Distances of points of the unit cube to evaluated and pending designs.
 class NearestDistance {
  public:
-  explicit NearestDistance(const ObservedData& observed);  // of evaluated and pending designs
+  explicit NearestDistance(const ObservedData& observed);  // from evaluated and pending designs
 
-  // To the nearest design, or twice the distance to the nearest wall where that is less: a wall counts as a mirror.
-  // Labels and whole numbers count in the coordinates that models see, and have no walls.
+  // Returns the distance to the nearest design, or twice the distance to the nearest wall if that is less (a wall acts
+  // as a mirror). Labels and whole numbers count in the models' coordinates and have no walls.
   double room(const Eigen::VectorXd& unit) const;
   double nearest(const Eigen::VectorXd& unit) const;
 

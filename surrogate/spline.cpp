@@ -20,11 +20,11 @@ struct Sample {
   std::int64_t id;
 };
 
-// What to do next, decided afresh after each tell.
+// The next action, computed again after each tell().
 struct Proposal {
-  double x = not_a_number;  // the design to try, unless stopped
+  double x = not_a_number;  // the design to evaluate, unless stopped
   double predicted = not_a_number;
-  bool at_minimum = false;  // x is where the spline has its minimum
+  bool at_minimum = false;  // x is the minimum of the spline
   std::string note;
   std::string stopped;
 };
@@ -55,10 +55,10 @@ class Spline final : public Strategy {
     return std::any_of(samples_.begin(), samples_.end(),
                        [&](const Sample& s) { return std::abs(s.x - x) < spacing(); });
   }
-  const Sample* best() const;  // null while no evaluation was good
+  const Sample* best() const;  // null: no good evaluation yet
   bool all_gradients() const;
-  CubicSpline fit() const;                          // needs a good sample
-  Minimum target(const CubicSpline& spline) const;  // needs a good sample
+  CubicSpline fit() const;                          // requires a good sample
+  Minimum target(const CubicSpline& spline) const;  // requires a good sample
   bool confirmed(const Sample& least, double significant) const;
   double overshoot(double least, double goal, double step) const;
   Proposal split_gap(const Sample* beside, const std::string& why) const;
@@ -67,9 +67,9 @@ class Spline final : public Strategy {
 
   Variable variable_;
   SplineOptions options_;
-  std::vector<Sample> samples_;    // every design tried, ascending
+  std::vector<Sample> samples_;    // all evaluated designs, ascending
   int handed_out_ = 0;             // initial samples asked
-  std::optional<double> pending_;  // design asked for by plan, not evaluated yet
+  std::optional<double> pending_;  // design of the last proposal, not evaluated yet
   std::string last_failure_;
   Proposal plan_;
 };
@@ -98,7 +98,7 @@ CubicSpline Spline::fit() const {
                          : natural_spline(good.row(0), good.row(1));
 }
 
-// Step 3: around each good sample, up to its good neighbours or halfway to the failed ones.
+// Step 3: searches around each good sample, up to its good neighbours or halfway to failed ones.
 Minimum Spline::target(const CubicSpline& spline) const {
   Minimum least{not_a_number, infinity};
   const auto reach = [&](const Sample& from, std::size_t neighbour, double bound) {
@@ -109,19 +109,20 @@ Minimum Spline::target(const CubicSpline& spline) const {
   for (std::size_t i = 0; i < samples_.size(); ++i) {
     if (!samples_[i].ok) continue;
     const Minimum m =
-        minimum(spline, reach(samples_[i], i - 1, variable_.lower),  // i - 1 wraps for the first: no neighbour
+        minimum(spline, reach(samples_[i], i - 1, variable_.lower),  // for the first sample i - 1 overflows: no
+                                                                     // neighbour
                 reach(samples_[i], i + 1, variable_.upper));
     if (m.value < least.value) least = m;
   }
   return least;
 }
 
-// Step 5: is the best sample an optimum to other eyes than the spline's? The parabola through it and the good samples
-// on its two sides (at an end of the samples: the two next to it) has there the slope y' and the second derivative 2 c;
-// a fourth sample tells how wrong y' may be, e = 2 |[x0, xa, xb, xc] y (xa - x0) (xb - x0)|, twice the first term
-// the parabola leaves out. Yes when a minimum as far away as |y'| + e allows is within the design tolerance or promises
-// no significant gain, or when the cost rises from an end by more than e (five samples at least). With gradients: when
-// the one at a bound points outward.
+// Step 5: an independent test whether the best sample is an optimum. Uses the parabola through it and the good samples
+// on both sides (at an end: the next two). The parabola has the slope y' and the second derivative 2 c there. A fourth
+// sample bounds the error of y', e = 2 |[x0, xa, xb, xc] y (xa - x0) (xb - x0)|, twice the first neglected term.
+// Confirmed if a minimum at the distance that |y'| + e permits is within the design tolerance or gives no significant
+// gain. Confirmed too if the cost rises from an end by more than e (with at least five samples). With gradients: if the
+// gradient at a bound points outwards.
 bool Spline::confirmed(const Sample& least, double significant) const {
   if (all_gradients()) {
     if (least.x == variable_.lower) return least.gradient >= 0;
@@ -132,7 +133,7 @@ bool Spline::confirmed(const Sample& least, double significant) const {
   std::copy_if(samples_.begin(), samples_.end(), std::back_inserter(good), [](const Sample& s) { return s.ok; });
   std::sort(good.begin(), good.end(),
             [&](const Sample& a, const Sample& b) { return std::abs(a.x - least.x) < std::abs(b.x - least.x); });
-  // good[0] is the best; the nearest on either side, or the two nearest at an end
+  // good[0] is the best; then the nearest on either side, or the two nearest at an end
   const auto other_side = std::find_if(good.begin() + 2, good.end(),
                                        [&](const Sample& s) { return (s.x - least.x) * (good[1].x - least.x) < 0; });
   const Sample& a = good[1];
@@ -143,15 +144,15 @@ bool Spline::confirmed(const Sample& least, double significant) const {
   const double curvature = (db - da) / (sb - sa), slope = da - curvature * sa;
   const double error = 2 * std::abs(((dc - da) / (sc - sa) - curvature) / (sc - sb) * sa * sb);
   if (other_side == good.end()) {
-    if (good.size() < 5) return false;                    // four points and an end agree too easily
-    if (slope * sa >= error * std::abs(sa)) return true;  // rises from the end
+    if (good.size() < 5) return false;                    // four points at an end agree by chance too often
+    if (slope * sa >= error * std::abs(sa)) return true;  // the cost rises from the end
   }
   const double steepest = std::abs(slope) + error;
   return steepest <= 2 * curvature * spacing() || steepest * steepest <= 4 * curvature * significant;
 }
 
-// Step 3: three times as far from the best sample where the goal moves on as the best sample just did, by `step`; not
-// past half the way to the next sample beyond, nor into what a failed one forbids.
+// Step 3: if the target moves on in the direction of the last improvement (`step`), goes three times as far from the
+// best sample. Limits: half the distance to the next sample, and the range that failed samples exclude.
 double Spline::overshoot(double least, double goal, double step) const {
   const double onward = goal - least;
   if (onward * step <= 0) return goal;
@@ -165,8 +166,8 @@ double Spline::overshoot(double least, double goal, double step) const {
   return near_sample(x) ? goal : x;
 }
 
-// Into the largest gap: its middle, or beside a given sample twice as far as that sample's nearer neighbour where this
-// is less. Stops where every such gap is too narrow.
+// Proposes a point in the largest gap: its middle. Beside a given sample: twice the distance of its nearer neighbour if
+// that is less. Stops if every gap is too narrow.
 Proposal Spline::split_gap(const Sample* beside, const std::string& why) const {
   Proposal proposal;
   double widest = 2 * spacing() * (1 + 1e-12);
@@ -176,7 +177,7 @@ Proposal Spline::split_gap(const Sample* beside, const std::string& why) const {
     if (right.x - left.x <= widest) continue;  // of equal gaps the leftmost
     widest = right.x - left.x;
     proposal.x = (left.x + right.x) / 2;
-    const std::size_t other = beside == &left ? i - 1 : i + 2;  // beyond either end: no neighbour on that side
+    const std::size_t other = beside == &left ? i - 1 : i + 2;  // at either end there is no neighbour on that side
     if (!beside || other >= samples_.size()) continue;
     const double step = 2 * (beside->x - samples_[other].x);  // doubles the gap, so that repeated steps grow
     if (std::abs(step) < widest / 2) proposal.x = beside->x + step;
@@ -207,8 +208,8 @@ std::string Spline::say(const Sample& s) const {
          std::to_string(s.id) + ")";
 }
 
-// Steps 2 to 5. `change`: cost of the latest sample minus the best before it, where it was a good one put at the
-// spline's minimum; infinite otherwise. `step`: how far the best sample moved by it; 0 where it did not.
+// Steps 2 to 5. `change`: cost of the latest sample minus the previous best, if it was a good sample at the spline's
+// minimum; otherwise infinite. `step`: the resulting displacement of the best sample; 0 if it did not move.
 Proposal Spline::proposal_of(double change, double step) const {
   const Sample* const least = best();
   const auto good = std::count_if(samples_.begin(), samples_.end(), [](const Sample& s) { return s.ok; });
@@ -303,7 +304,7 @@ void Spline::tell(const Evaluation& e) {
   if (place == samples_.end() || !same(place->x, x)) {
     samples_.insert(place, sample);
   } else if (ok && (!place->ok || e.cost < place->cost)) {
-    *place = sample;  // evaluated twice: the lower cost counts
+    *place = sample;  // evaluated twice: keep the lower cost
   }
 
   if (pending_ && same(*pending_, x)) pending_.reset();

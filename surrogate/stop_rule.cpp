@@ -8,10 +8,10 @@ namespace dodyn::surrogate {
 
 namespace {
 
-constexpr double band = 3;             // standard deviations of the prediction
-constexpr double least_band = 0.01;    // of what costs vary by: a band narrower than that is no matter
-constexpr double checks_of_doubt = 8;  // more for each variable, where the whole box is in doubt
-constexpr double half_told = 0.5;      // weight of a design that fails or lies on the plateau
+constexpr double band = 3;             // half width of the prediction interval, in standard deviations
+constexpr double least_band = 0.01;    // minimum half width of the interval, relative to the variation of costs
+constexpr double checks_of_doubt = 8;  // additional checks per variable if the whole box is undecided
+constexpr double half_told = 0.5;      // weight of a check whose design fails or lies on the plateau
 
 }  // namespace
 

@@ -1,10 +1,12 @@
-// One account of when a search may stop, so that it never takes its own model's word for it.
+// The stop rule of searches. It tests the model before it trusts the model.
 //
-// A strategy whose model sees nothing more to gain does not stop: it checks. A check is a design where the model is in
-// most doubt, and what comes of it is held against what the model predicted; so is every other design away from the best.
-// The search ends after several in a row without a surprise: none outside the band of the model, none that gains more
-// than a polish. A surprise, or such a gain, opens the account anew. The more of the box cannot be ruled out, the more it
-// takes; and what is not ruled out at the end is said.
+// When its model expects no further gain, a strategy does not stop: it makes checks. A check is a design where the
+// model is
+// most uncertain. The result is compared with the model's prediction, as is every other design away from the best. The
+// search ends after several consecutive confirmations: results within the prediction interval, without a significant
+// gain.
+// A surprise or such a gain resets the count. The number of confirmations grows with the undecided fraction of the box,
+// which is reported at the end.
 #pragma once
 
 #include <Eigen/Core>
@@ -20,7 +22,8 @@ class StopRule {
  public:
   explicit StopRule(Eigen::Index variables) : variables_(variables) {}
 
-  // What the model predicts of a design, as `warp` has costs: mean and standard deviation; `scale` is what costs vary by.
+  // The model's prediction for a design, in the scale of `warp`: mean and standard deviation. `scale`: variation of
+  // costs.
   struct Prediction {
     Warp warp;
     double mean, deviation, scale;
@@ -29,16 +32,16 @@ class StopRule {
     expected_.push_back({design, prediction});
   }
 
-  // A design was evaluated. `cost`: empty where there is none, or none that the model knows of: no surprise where designs
-  // fail, but it tells less. `gain`: it improved on the best by more than a polish does.
-  // Whether it came out lower than the model is likely to explain: worth following.
+  // Records an evaluated design. `cost`: empty if there is none, or none in the model; then the design counts as half a
+  // confirmation. `gain`: it improved the best significantly. Returns whether the cost is significantly lower than
+  // predicted.
   bool observe(const Eigen::VectorXd& design, std::optional<double> cost, bool gain);
 
-  // Share of the box that the model cannot rule out to hold something better.
+  // Sets the fraction of the box in which the model cannot rule out an improvement.
   void undecided_fraction(double share) { undecided_fraction_ = share; }
   double undecided_fraction() const { return undecided_fraction_; }
 
-  // Share of the evaluated designs that have no cost: the rest is what the model knows the box by.
+  // Sets the fraction of the evaluated designs without a cost.
   void set_failed_fraction(double share) { failed_fraction_ = share; }
 
   bool satisfied() const { return confirmed_ >= needed(); }
@@ -53,8 +56,8 @@ class StopRule {
     Prediction prediction;
   };
   Eigen::Index variables_;
-  std::vector<Expected> expected_;  // of designs that are not evaluated yet
-  double confirmed_ = 0;            // as predicted, in a row
+  std::vector<Expected> expected_;  // predictions for designs that are not evaluated yet
+  double confirmed_ = 0;            // number of consecutive confirmations
   double undecided_fraction_ = 0, failed_fraction_ = 0;
 };
 

@@ -58,7 +58,7 @@ std::unique_ptr<Strategy> ego(const std::vector<Variable>& variables, const Stra
 
 namespace {
 
-// What a variable is; strategies that take these honour all of them.
+// Keys for the kinds of variables, for the strategies that support all kinds.
 const KeyTable<Named>& variable_keys() {
   static const auto table =
       KeyTable<Named>("surrogate.")

@@ -1,5 +1,5 @@
-// Strategies by name. To add one: its file pair with its options and their keys, its options in `StrategyOptions`, one line in
-// strategy_options.cpp.
+// Strategies by name. To add one, add its file pair with options and keys, its options in `StrategyOptions`, and one
+// line in strategy_options.cpp.
 #pragma once
 
 #include "settings/key_table.hpp"
@@ -24,14 +24,14 @@ struct StrategyOptions {
   Named named;
 };
 
-// What is known of the costs before any is computed, for `automatic_choice`.
+// Properties of the costs that are known in advance, for `automatic_choice`.
 struct CostTraits {
   bool gradient = false;  // evaluations come with gradients
   bool noise = false;     // costs are noisy
 };
 
-// Settles name = "auto" from the number of variables and what is known of the costs; `reason` is one line to print.
-// Any other name is left alone, and `reason` empty.
+// Resolves name = "auto" from the number of variables and the properties of the costs; `reason` is one line to print.
+// Other names are unchanged, with an empty `reason`.
 StrategyOptions automatic_choice(StrategyOptions choice, const std::vector<Variable>& variables,
                                  const CostTraits& prospect, std::string& reason);
 
@@ -44,14 +44,13 @@ struct StrategyKind {
 
 const std::vector<StrategyKind>& strategy_kinds();
 
-// What the settings know of them; the first is the default.
+// Returns the strategies and their keys; the first is the default.
 std::vector<StrategyKeys> strategy_keys();
 
-// The strategy that the settings name, with its options; random numbers from study.seed.
+// Returns the strategy that the settings name, with its options. Its random numbers follow from study.seed.
 StrategyOptions read_choice(const Settings& settings);
 
-// Throws std::invalid_argument, in one line fit for a user, on an unknown name or options that do not suit the
-// variables.
+// Throws std::invalid_argument, one line for the user, if the name is unknown or the options do not suit the variables.
 std::unique_ptr<Strategy> make_strategy(const StrategyOptions& choice, const std::vector<Variable>& variables);
 
 }  // namespace dodyn::surrogate

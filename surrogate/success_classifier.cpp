@@ -12,7 +12,7 @@ using Eigen::Index;
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
-// Prior of the latent function: evaluates more often than not, and may be anything between never and always.
+// Prior of the latent function: a design probably evaluates, but any probability is possible.
 constexpr double prior_mean = 1.0;
 
 double kernel(double q, double length, double variance) {  // Matern 5/2
@@ -55,12 +55,13 @@ SuccessClassifier::SuccessClassifier(const MatrixXd& x, const std::vector<bool>&
   approximate(squared, sign, best, best_variance);
 }
 
-// Of functions b . x + x B x / 2, their coefficients independent and normal: B as large as b times `bend`.
+// Covariance of functions b . x + x B x / 2 with independent normal coefficients; the standard deviation of B is `bend`
+// times that of b.
 double SuccessClassifier::plane(double product) const {
   return plane_ * (product + 0.5 * bend_ * bend_ * product * product);
 }
 
-// Newton's iteration for the mode of the posterior, in the form that never inverts K.
+// Newton's iteration for the mode of the posterior, in the form without an inverse of K.
 double SuccessClassifier::approximate(const MatrixXd& squared, const VectorXd& sign, double length, double variance) {
   length_ = length;
   variance_ = variance;
@@ -68,7 +69,7 @@ double SuccessClassifier::approximate(const MatrixXd& squared, const VectorXd& s
   MatrixXd k = squared.unaryExpr([&](double q) { return kernel(q, length, variance); });
   if (plane_ > 0) k += (x_.transpose() * x_).unaryExpr([&](double product) { return plane(product); });
   k.diagonal().array() += 1e-8 * k.diagonal().array();
-  VectorXd g = VectorXd::Zero(n), a = VectorXd::Zero(n);  // latent function less its prior mean; K^-1 of it
+  VectorXd g = VectorXd::Zero(n), a = VectorXd::Zero(n);  // g: latent function minus its prior mean; a: K^-1 g
   const auto log_likelihood = [&](const VectorXd& f) {
     // -log(1 + exp(-t)) without overflow
     return (sign.array() * f.array())

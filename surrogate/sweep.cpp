@@ -13,7 +13,7 @@ namespace {
 
 constexpr double most_points = 1e6;
 
-// The level of each index 0 .. n-1 of one axis: 0 for the ends, then by halving the intervals between.
+// Returns the level of each index 0 .. n-1 of one axis: 0 for the ends; each further level halves the intervals.
 std::vector<int> axis_levels(int n) {
   std::vector<int> levels(n, -1);
   std::vector<int> known = n == 1 ? std::vector<int>{0} : std::vector<int>{0, n - 1};
@@ -42,7 +42,7 @@ class Sweep final : public Strategy {
       : variables_(space.variables()) {
     std::vector<std::vector<int>> levels;
     for (const int n : points) levels.push_back(axis_levels(n));
-    // Lexicographic, the last variable fastest; then stably by level.
+    // Sorts by level (stable); within a level the last variable varies fastest.
     const auto dimensions = static_cast<Eigen::Index>(points.size());
     std::vector<int> index(points.size(), 0);
     for (bool more = true; more;) {
@@ -54,7 +54,7 @@ class Sweep final : public Strategy {
         point.level = std::max(point.level, levels[k][i]);
       }
       point.design = space.design(unit);
-      // designs without a variable are the same whatever it is
+      // conditional variables make some designs equal
       const bool repeated = !space.plain() && std::any_of(grid_.begin(), grid_.end(), [&](const GridPoint& other) {
         return same(other.design, point.design);
       });
@@ -136,7 +136,7 @@ class Sweep final : public Strategy {
     out.grid = Eigen::VectorXd::LinSpaced(grid_points, variables_[0].lower, variables_[0].upper);
     out.value = out.grid.unaryExpr([&](double x) {
       const auto right = std::lower_bound(samples.begin(), samples.end(), std::pair(x, -HUGE_VAL));
-      if (right == samples.begin()) return right->second;  // beyond the outermost good sample: its cost
+      if (right == samples.begin()) return right->second;  // beyond the outermost good samples the cost is constant
       if (right == samples.end()) return samples.back().second;
       const auto left = right - 1;
       const double t = (x - left->first) / (right->first - left->first);
@@ -155,9 +155,9 @@ class Sweep final : public Strategy {
 
   std::vector<Variable> variables_;
   std::vector<GridPoint> grid_;                  // in the order asked
-  std::size_t open_ = 0;                         // the first point that is not evaluated yet
+  std::size_t open_ = 0;                         // index of the first point that is not evaluated yet
   std::vector<std::pair<double, double>> good_;  // first variable and cost of evaluations with a usable cost
-  std::size_t sorted_ = 0;                       // as many of them are in order
+  std::size_t sorted_ = 0;                       // number of leading elements that are sorted
   struct Best {
     std::int64_t id;
     double cost;

@@ -1,4 +1,4 @@
-// A box about the best design that is doubled after successes, halved after failures, and given up once tiny.
+// A box around the best design that is doubled after successes, halved after failures, and restarted when tiny.
 //
 // Source: D. Eriksson et al., Scalable global optimization via local Bayesian optimization (2019).
 #pragma once
@@ -9,11 +9,11 @@
 namespace dodyn::surrogate {
 
 struct TrustRegion {
-  double side = 0.8;  // of the ranges
+  double side = 0.8;  // relative to the ranges
   int successes = 0, failures = 0, restarts = 0;
 
-  // A design in it has been evaluated; `patience`: failures in a row after which it is halved. True once it is so small that
-  // nothing more is to be gained: restart() elsewhere.
+  // Records an evaluation in the box. Halves the box after `patience` consecutive failures. Returns true when the box
+  // is too small for further gain: then call restart().
   bool observe(bool success, int patience) {
     successes = success ? successes + 1 : 0;
     failures = success ? 0 : failures + 1;
@@ -24,7 +24,8 @@ struct TrustRegion {
   bool spent() const { return side < 0x1p-10; }
   void restart() { *this = {.restarts = restarts + 1}; }
 
-  // Its bounds in the unit cube; longer along variables of longer correlation (log lengths of the model), where given.
+  // Returns the bounds in the unit cube. The box is longer along variables with longer correlation (log lengths of the
+  // model), if given.
   Eigen::VectorXd lower(const Eigen::VectorXd& centre, const Eigen::VectorXd& log_length) const {
     return (centre - 0.5 * side * weights(centre, log_length)).cwiseMax(0);
   }

@@ -1,7 +1,8 @@
-// A monotone map of costs that compresses what lies far above the least one:
+// A monotone map of costs that compresses costs far above the minimum:
 //   (1) w(y) = width log(1 + (y - least) / width) for y >= least,  y - least below,
-// with slope 1 at the least cost, so an improvement there keeps its size. Of a quantity with a limit what matters is where it meets that,
-// so it is compressed on either side, with slope 1 at the limit, which takes the place of `least`:
+// with slope 1 at the minimum, so that improvements there keep their size. A quantity with a limit is most important
+// near
+// the limit. So it is compressed on both sides, with slope 1 at the limit, which is stored as `least`:
 //   (2) w(y) = width asinh((y - limit) / width).
 // Infinite width: no compression.
 #pragma once
@@ -13,7 +14,7 @@ namespace dodyn::surrogate {
 
 struct Warp {
   double least = 0, width = std::numeric_limits<double>::infinity();
-  bool either_side = false;  // (2), not (1)
+  bool either_side = false;  // use (2), not (1)
 
   bool identity() const { return std::isinf(width); }
   double forward(double y) const {
