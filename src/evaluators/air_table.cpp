@@ -82,7 +82,7 @@ const KeyTable<AirTable>& air_table_keys() {
   return table;
 }
 
-// Commands at the corners of a grid, between them by straight lines along both axes.
+// Commands on a rectangular grid, with bilinear interpolation.
 class Grid {
  public:
   Grid() = default;
@@ -118,7 +118,7 @@ class Grid {
   std::vector<Twist<2>> values_;
 };
 
-// From CSV with a header of which x, y, f_x, f_y, torque are the first columns' names.
+// Reads a CSV file whose header begins with x, y, f_x, f_y, torque.
 Grid read_grid(const std::string& text) {
   std::map<std::pair<double, double>, Twist<2>> rows;
   std::istringstream lines(text);
@@ -153,7 +153,7 @@ Grid read_grid(const std::string& text) {
   return grid;
 }
 
-// A craft on the table. The clock continues from one state to the next.
+// A craft on the table. Its clock continues from one state to the next.
 class Craft {
  public:
   explicit Craft(const AirTable& table) : table_(table) {
@@ -177,7 +177,7 @@ class Craft {
   Craft(const Craft&) = delete;
   Craft& operator=(const Craft&) = delete;
 
-  // Puts the craft to rest at a place, without moving the clock.
+  // Places the craft at rest, without advancing the clock.
   void place(const Vector<2>& at) {
     rigid::Pose<2> pose;
     pose.position = at;
@@ -185,7 +185,7 @@ class Craft {
     goal_.position.head<2>() = at;
   }
 
-  // Holds the craft for this time. Returns the mean of the commands since the last call of any kind.
+  // Controls the craft for this time. Returns the mean of the commands since the last call of any member.
   Twist<2> hold(double seconds) {
     Twist<2> sum = Twist<2>::Zero();
     const int samples = static_cast<int>(std::lround(seconds * table_.rate));
@@ -205,7 +205,7 @@ class Craft {
     return sum / std::max(1, samples);
   }
 
-  // Pushes the craft by a constant force for this time. Returns its drift, m.
+  // Applies a constant force to the craft for this time. Returns its drift, m.
   double drift(const Twist<2>& push, double seconds) {
     const Vector<2> from = simulation_->poses()[0].position;
     held_ = push;
@@ -348,7 +348,7 @@ class AirTableEvaluator final : public Evaluator {
   }
 
  private:
-  // Returns places along an axis, centred, at most `spacing` apart.
+  // Returns positions along an axis, centred, at most `spacing` apart.
   std::vector<double> axis(double size) const {
     const double room = size - 2.0 * own_.margin;
     if (room < 0.0) return {};

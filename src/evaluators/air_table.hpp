@@ -1,5 +1,5 @@
-// Evaluator `air-table`: measures the force field of an uneven air table with a craft that is held in place, and tries to
-// cancel it by what was measured (Johnson 2013, appendix B.0.5, Algorithms 4 and 5).
+// Evaluator `air-table`: measures the force field of an uneven air table with a controlled craft, and compensates it by
+// the measurements (Johnson 2013, appendix B.0.5, Algorithms 4 and 5).
 #pragma once
 
 #include "settings/settings.hpp"

@@ -17,8 +17,8 @@ namespace {
 
 struct CoilFitSettings {
   rigid::Coil coil;
-  double least = 0.15, most = 0.55;       // m, between centres
-  double angle = 0.2 * std::numbers::pi;  // rad, of phi1 and phi2 either way
+  double least = 0.15, most = 0.55;       // distance of the centres, m
+  double angle = 0.2 * std::numbers::pi;  // largest |phi1| and |phi2|, rad
   int distances = 17, angles = 9;
   double weight = 4.0;
   std::string table;
@@ -62,7 +62,7 @@ const KeyTable<CoilFitSettings>& coil_fit_keys() {
 const std::array<const char*, 6> coefficient_names = {"A_x", "B_x", "A_y", "B_y", "A_theta", "B_theta"};
 const std::array<const char*, 3> wrench_names = {"f_x", "f_y", "torque"};
 
-// Relative residual of each component, below and above the distance: mean of |difference| over mean of |value|.
+// Mean |difference| over mean |value| of each component, below and above the middle distance.
 struct Residuals {
   std::array<double, 3> near{}, far{};
 };
@@ -72,7 +72,7 @@ class CoilFitEvaluator final : public Evaluator {
   explicit CoilFitEvaluator(const Settings& settings)
       : own_(coil_fit_keys().read(settings)), table_name_(settings.text("coil-fit.table")) {
     if (!(own_.least < own_.most)) throw settings.error("coil-fit.min-distance", "is not below max-distance");
-    // ends of cores that meet have forces without bound; a corner of the grid is as near as any
+    // Forces are unbounded if the ends of the cores meet. The corner of the grid has the smallest distance.
     const double half = 0.5 * own_.coil.length;
     for (int i = 0; i < own_.angles; ++i)
       for (int k = 0; k < own_.angles; ++k) {
@@ -197,7 +197,7 @@ class CoilFitEvaluator final : public Evaluator {
     Residuals found;
     for (int c = 0; c < 3; ++c)
       for (const bool near : {true, false}) {
-        // by distance, since forces of different distances differ by orders of magnitude
+        // the mean over distances, since the forces differ by orders of magnitude between distances
         double share = 0.0;
         int count = 0;
         for (int d = 0; d < own_.distances; ++d) {

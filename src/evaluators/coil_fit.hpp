@@ -1,4 +1,5 @@
-// Evaluator `coil-fit`: fits the form (B.1) to the forces between two electromagnets, beside a table of coefficients.
+// Evaluator `coil-fit`: fits the form (B.1) to the forces between two electromagnets, and compares it with a table of
+// coefficients.
 #pragma once
 
 #include "settings/settings.hpp"

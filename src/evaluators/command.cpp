@@ -1,23 +1,27 @@
-// One evaluation is one run of `command.run` by /bin/sh in a directory of its own. What the program finds:
+// One evaluation is one run of `command.run` by /bin/sh in a separate directory. The program receives:
 //
 //   design.json      {"id": 3, "seed": 123, "design": {"x": 0.5, ...}, "time_limit": 60 or null}
 //   environment      DODYN_ID, DODYN_SEED, DODYN_TIME_LIMIT (if any), one DODYN_X per design variable x (upper case,
 //                    - as _), DODYN_DESIGN_FILE, DODYN_RESULT_FILE, and DODYN_STUDY: where the configuration file lies
-// and what it leaves:
+// and it writes:
 //   result.json      {"cost": 1.5}; may have "status", "reason", "cost_stderr", "gradient" and "metrics" (both objects
 //                    by name). Without a file, or with an exit code other than 0 and no status, the evaluation has
-//                    failed; where a signal from outside ended the program, it is lost, to be done again. Where the
-//                    program could not be started at all, that is the machine's trouble (record/machine.hpp).
+//                    failed. If a signal from outside ended the program, the evaluation is lost and repeated. If the
+//                    program could not be started, that is trouble of the machine (record/machine.hpp).
 // Standard output and error go to the files stdout and stderr there; the end of stderr becomes part of the reason.
 // Files that the line of shell names are part of the study: one that changes while a study runs stops it.
 //
-// `command.serve` is a program that stays: it finds what is in design.json as one line on its standard input, and answers
-// with what would be in result.json as one line on its standard output. Where it dies, or is stopped at a time limit, it is
+// `command.serve` is a program that keeps running. It reads the contents of design.json as one line from standard
+// input,
+// and writes the contents of result.json as one line to standard output. If it dies, or is stopped at a time limit, it
+// is
 // started again for the next evaluation.
 //
-// A program that is itself parallel takes `command.ranks` processors of the allocation, and finds in DODYN_LAUNCH how to
-// start so many processes on them: as a step of the Slurm job (srun), or on hosts that are named (mpiexec). Then one process
-// schedules (`study.workers` evaluations at once), and needs no processor of its own.
+// A parallel program gets `command.ranks` processors of the allocation. DODYN_LAUNCH is the command line that starts
+// its
+// processes on them: as a step of the Slurm job (srun), or on named hosts (mpiexec). One process of dodyn then
+// schedules
+// `study.workers` concurrent evaluations, and needs no processor of its own.
 #include "evaluators/command.hpp"
 
 #include <unistd.h>
@@ -52,7 +56,7 @@ namespace {
 using nlohmann::json;
 namespace fs = std::filesystem;
 
-// Words by spaces, commas or both.
+// Splits a text at spaces and commas.
 std::vector<std::string> words_of(std::string text) {
   std::replace(text.begin(), text.end(), ',', ' ');
   std::istringstream stream(text);
@@ -66,7 +70,7 @@ std::string variable_name(std::string name) {
   return "DODYN_" + name;
 }
 
-// The environment that this process was started with.
+// Returns the names in the environment with which this process was started.
 std::set<std::string> given_environment() {
   std::set<std::string> entries;
   std::ifstream stream("/proc/self/environ", std::ios::binary);
@@ -74,8 +78,9 @@ std::set<std::string> given_environment() {
   return entries;
 }
 
-// This process's environment without what MPI told it (a program may itself be started by mpirun), and `more`. What a user
-// tells Open MPI (OMPI_MCA_...) stays where no mpirun, which says such things itself, started this process.
+// Returns this process's environment without the variables that MPI added, plus `more`: the program may itself be
+// started by mpirun. A user's settings for Open MPI (OMPI_MCA_...) stay if this process was not started by mpirun,
+// which sets such variables itself.
 std::vector<std::string> environment_with(std::vector<std::string> more) {
   static const std::set<std::string> given = given_environment();
   static const bool launched = std::ranges::any_of(given, [](const std::string& entry) {
@@ -92,7 +97,7 @@ std::vector<std::string> environment_with(std::vector<std::string> more) {
   return more;
 }
 
-// The end of a file; empty where there is none.
+// Returns the end of a file; empty if there is no file.
 std::string end_of(const fs::path& file) {
   constexpr std::streamoff most = 1 << 16;
   std::error_code error;
@@ -108,13 +113,13 @@ std::string shortened(const std::string& line) {
   return line.size() > 160 ? "..." + line.substr(line.size() - 157) : line;
 }
 
-// The program's own last words on its error stream; where it said nothing, those of its launcher.
+// Returns the last line of the program on its error stream; if there is none, that of its launcher.
 std::string said_last(const fs::path& directory) {
   const LastWords words = last_words(end_of(directory / "stderr"));
   return shortened(words.program.empty() ? words.launcher : words.program);
 }
 
-// "./cost.sh: not found" of "sh: 1: ./cost.sh: not found", as dash and bash begin what they say of a line.
+// Removes the shell's prefix, as dash and bash write it: "./cost.sh: not found" from "sh: 1: ./cost.sh: not found".
 std::string without_shell(const std::string& words) {
   std::string_view rest = words;
   if (!rest.starts_with("sh: ")) return words;
@@ -143,7 +148,7 @@ int number_in(const char* name) {
   return value == nullptr ? 0 : std::atoi(value);
 }
 
-// The processors of this process, whichever evaluators share them: those of a study's scenarios do.
+// Returns the processors of this process, one object for all its evaluators, such as those of scenarios.
 std::shared_ptr<Processors> shared_processors(const std::string& hosts, bool by_name) {
   static std::mutex mutex;
   static std::map<std::pair<std::string, bool>, std::weak_ptr<Processors>> all;
@@ -168,13 +173,13 @@ class Command final : public Evaluator {
     own_folder_ = folder.empty();
     directories_.emplace(own_folder_ ? fs::path(archive).replace_extension(".work") : folder, archive);
     study_ = settings.folder.empty() ? fs::current_path() : fs::absolute(settings.folder);
-    line_ = settings.text("command.run") + settings.text("command.serve");  // one of them is empty
+    line_ = settings.text("command.run") + settings.text("command.serve");  // one of the two is empty
     try {
       files_ = NamedFiles(files_in(line_, {{"DODYN_STUDY", study_.string()}}));
     } catch (const std::exception& error) {
       throw ConfigError(std::string(error.what()) + "; the command names this file");
     }
-    // What else is evaluated under the same id, perhaps at the same time: other scenarios.
+    // Other scenarios are evaluated under the same id, perhaps at the same time.
     if (settings.given("scenario")) name_ = "-" + settings.text("scenario");
     workers_ = settings.integer("study.workers");
     if (settings.given("command.ranks")) find_processors();
@@ -201,7 +206,7 @@ class Command final : public Evaluator {
   std::vector<InputFile> input_files() const override {
     std::vector<InputFile> all;
     for (const auto& [path, sum] : files_.checksums()) {
-      // A file beside the configuration goes where that goes.
+      // Files next to the configuration are stored relative to it.
       const std::string beside = study_.string() + "/";
       const std::string name = path.starts_with(beside) ? path.substr(beside.size()) : path;
       all.push_back({"command." + name + "-checksum", sum, name, "", path});
@@ -212,7 +217,7 @@ class Command final : public Evaluator {
   Outcome evaluate(const Task& task) const override {
     refuse_changed_files();
     Outcome outcome = settings_.text("command.serve").empty() ? evaluate_once(task) : be_served(task);
-    refuse_changed_files();  // what ran may be either version
+    refuse_changed_files();  // a changed file may have been used in either version
     return outcome;
   }
 
@@ -273,7 +278,7 @@ class Command final : public Evaluator {
     } catch (const std::system_error&) {
       throw;
     } catch (const std::exception& error) {
-      if (!end.from_outside()) evaluation.status = Status::failed;  // else it was killed while it wrote
+      if (!end.from_outside()) evaluation.status = Status::failed;  // otherwise it was killed while it wrote the file
       evaluation.reason = end.text() + ", result.json: " + error.what();
     }
     outcome.killed =
@@ -282,14 +287,14 @@ class Command final : public Evaluator {
       if (const std::string words = said_last(directory); !words.empty()) evaluation.reason += "; stderr: " + words;
   }
 
-  // The record of a task without an answer: identity, and metrics that are not numbers.
+  // Returns the record of a task without an answer: its identity, and NaN metrics.
   Evaluation unanswered(const Evaluation& asked) const {
     Evaluation evaluation = asked;
     evaluation.metrics = Eigen::VectorXd::Constant(static_cast<Eigen::Index>(metrics_.size()) + 1, not_a_number);
     return evaluation;
   }
 
-  // Throws MachineTrouble where the shell or a launcher reports that it started no program.
+  // Throws MachineTrouble if the shell or a launcher reports that it did not start the program.
   void refuse_unstarted(const End& end, const fs::path& directory) const {
     const LastWords words = last_words(end_of(directory / "stderr"));
     if (end.stopped || end.good()) return;
@@ -302,7 +307,7 @@ class Command final : public Evaluator {
       throw MachineTrouble(shortened(words.launcher) + " (" + end.text() + ")");
   }
 
-  // A program that lies beside the configuration is not in the directory where it runs.
+  // Returns a hint if the program lies next to the configuration but not in the directory in which it runs.
   std::string place_hint() const {
     const std::string first = line_.substr(0, line_.find_first_of(" \t;|&"));
     const fs::path named = first;
@@ -312,8 +317,8 @@ class Command final : public Evaluator {
     return "; write $DODYN_STUDY/" + named.lexically_normal().string();
   }
 
-  // How a program of this evaluation is started, and on how many processors. Refuses settings that no machine can satisfy, and
-  // notes the first that this one cannot.
+  // Determines the launcher and the number of processors of an evaluation. Refuses settings that no machine can
+  // satisfy. Stores in `mismatch_` the first that this machine cannot satisfy.
   void find_processors() {
     const auto note = [&](const char* key, const std::string& what) {
       if (mismatch_.empty()) mismatch_ = settings_.error(key, what).what();
@@ -351,8 +356,8 @@ class Command final : public Evaluator {
     if (workers_ == 0) workers_ = std::max(1, room);
   }
 
-  // srun finds processors that are free by itself, in this job; mpiexec is told the hosts, and binds processes where no other
-  // mpiexec binds its own to the same.
+  // Returns the command line of the launcher. srun finds free processors of the job itself. mpiexec gets the hosts; it
+  // binds processes only if no other mpiexec binds its processes on the same host.
   std::string launch_line(const Processors::Share& share) const {
     const std::string ranks = std::to_string(ranks_), options = settings_.text("command.launch-options");
     std::string line;
@@ -372,7 +377,7 @@ class Command final : public Evaluator {
     fs::path directory;
   };
 
-  // A server that nobody is talking to; one is started where there is none.
+  // Returns an idle server, or starts one.
   Served a_server() const {
     const std::lock_guard lock(mutex_);
     while (!servers_.empty()) {
@@ -393,7 +398,7 @@ class Command final : public Evaluator {
     return served;
   }
 
-  // The server's answer to one evaluation.
+  // Returns the server's answer to one evaluation.
   Outcome be_served(const Task& task) const {
     Outcome outcome{task.evaluation, {}};
     Evaluation& evaluation = outcome.evaluation;
@@ -432,7 +437,7 @@ class Command final : public Evaluator {
       evaluation.status = Status::failed;
       evaluation.reason = "its answer " + shown(answer.line) + ": " + error.what();
     }
-    if (!evaluation.ok() && !understood) {  // where one line went astray the next ones would be answers to others
+    if (!evaluation.ok() && !understood) {  // if one line is lost, the next answers would belong to other evaluations
       if (const std::string words = said_last(served.directory); !words.empty())
         evaluation.reason += "; stderr: " + words;
       dismiss(std::move(served), settings_.text("command.keep") == "none");
@@ -448,7 +453,7 @@ class Command final : public Evaluator {
     if (forget) WorkingDirectories::remove(served.directory);
   }
 
-  // What design.json holds.
+  // Returns the contents of design.json.
   json request(const Task& task) const {
     const Evaluation& evaluation = task.evaluation;
     json design = json::object();
@@ -464,8 +469,8 @@ class Command final : public Evaluator {
     return text;
   }
 
-  // Calls give(name, value, word) for the free variables and for those that are set; `word` is the name that the value stands for
-  // in a list of names, else empty.
+  // Calls give(name, value, word) for the free and the set design variables. `word`: the name of the value in a list of
+  // names, or empty.
   void for_each_design(const Evaluation& evaluation, auto&& give) const {
     for (std::size_t i = 0; i < settings_.variables.size(); ++i) {
       const double value = evaluation.design(static_cast<Eigen::Index>(i));
@@ -478,7 +483,7 @@ class Command final : public Evaluator {
         give(setting.key.name.substr(7), settings_.real(setting.key.name), overruled_word(setting));
   }
 
-  // Of the variables that have one, by name.
+  // Returns the units of the variables that have one, by name.
   std::map<std::string, std::string> units() const {
     std::map<std::string, std::string> all;
     for (const auto& setting : settings_.all)
@@ -487,7 +492,7 @@ class Command final : public Evaluator {
     return all;
   }
 
-  // Of a variable that the command line sets to one of the file's list of names.
+  // Returns the name of the value if the command line sets a variable to an element of the file's list of names.
   std::string overruled_word(const Setting& setting) const {
     for (const Variable& variable : settings_.overruled)
       if (setting.key.name == "design." + variable.name)
@@ -495,7 +500,7 @@ class Command final : public Evaluator {
     return {};
   }
 
-  // Writes design.json; returns the environment.
+  // Writes design.json. Returns the environment of the program.
   std::vector<std::string> hand_over(const Task& task, const fs::path& directory) const {
     const Evaluation& evaluation = task.evaluation;
     std::vector<std::string> more = {
@@ -523,7 +528,7 @@ class Command final : public Evaluator {
     return {std::istreambuf_iterator<char>(stream), {}};
   }
 
-  // What an answer makes of an evaluation. Throws where the answer cannot be read; then nothing of it counts.
+  // Returns the evaluation with a program's answer. Throws if the answer cannot be read; then none of it counts.
   Evaluation read_back(const std::string& text, const End& end, Evaluation evaluation) const {
     const json result = json::parse(text, [](int depth, json::parse_event_t, json&) {
       if (depth > 8) throw std::runtime_error("is nested deeper than 8 levels");
@@ -579,7 +584,7 @@ class Command final : public Evaluator {
     return evaluation;
   }
 
-  // A number for each free variable, and no other.
+  // Reads one number for each free variable, and no others.
   Eigen::VectorXd gradient_in(const json& slopes, const auto& number) const {
     std::vector<std::string> names;
     for (const Variable& variable : settings_.variables) names.push_back(variable.name);
@@ -600,17 +605,17 @@ class Command final : public Evaluator {
   Settings settings_;
   std::vector<std::string> metrics_;
   std::optional<WorkingDirectories> directories_;
-  fs::path study_;               // where the configuration lies
-  std::string line_;             // command.run or command.serve
-  NamedFiles files_;             // that it names
-  std::string name_;             // behind the id in the name of a directory
-  bool own_folder_;              // of the working directories: made for this study
-  int workers_ = 1, ranks_ = 1;  // of an evaluation
+  fs::path study_;               // folder of the configuration
+  std::string line_;             // value of command.run or command.serve
+  NamedFiles files_;             // files that the line names
+  std::string name_;             // suffix of the id in the name of a directory
+  bool own_folder_;              // whether the folder of the working directories was made for this study
+  int workers_ = 1, ranks_ = 1;  // concurrent evaluations; processors of an evaluation
   std::string launcher_;
-  std::shared_ptr<Processors> processors_;  // null: programs are started as they are
-  std::string mismatch_;                    // what this machine cannot do of that; empty: nothing
-  mutable std::mutex mutex_;                // of the servers
-  mutable std::vector<Served> servers_;     // that wait for a question
+  std::shared_ptr<Processors> processors_;  // null: programs are started without a launcher
+  std::string mismatch_;                    // what this machine cannot provide; empty: nothing
+  mutable std::mutex mutex_;                // protects servers_
+  mutable std::vector<Served> servers_;     // idle servers
   mutable int servers_started_ = 0;
 };
 
@@ -620,7 +625,7 @@ EvaluatorKind command_kind() {
   EvaluatorKind kind;
   kind.name = "command";
   kind.description = "any program: design in by JSON file and environment, cost out by JSON file";
-  // whatever the user names
+  // the design variables are the names in the user's [design]
   kind.variables = [](const Settings& settings) {
     std::vector<DesignVariable> variables;
     for (const auto& name : settings.given_variables)

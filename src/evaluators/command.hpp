@@ -1,5 +1,5 @@
-// Any program as the inner problem: the design is handed over in a JSON file and environment variables, the answer is
-// read back from a JSON file. configs/command-shell.cfg and configs/command-python.cfg are examples.
+// Uses any program as the inner problem. The program receives the design in a JSON file and environment variables, and
+// writes its answer to a JSON file. Examples: configs/command-shell.cfg and configs/command-python.cfg.
 #pragma once
 
 #include "evaluators/evaluator.hpp"

@@ -22,13 +22,14 @@ using Eigen::MatrixXd;
 using Eigen::VectorXd;
 using Vars = std::vector<Var>;
 
-constexpr double step_tolerance = 1e-9;   // of a step, absolute and relative
-constexpr double rough_tolerance = 1e-7;  // the same for derivatives, which need not be exact
-constexpr double nudge = 1e-4;  // of coordinates, rates and controls for slopes, relative to 1 or the largest control
-constexpr int most_steps = 200000;  // of an interval
-constexpr double chart_turn = 0.5;  // rad, by which a joint of three turns may leave its reference
+constexpr double step_tolerance = 1e-9;   // error tolerance of a step, absolute and relative
+constexpr double rough_tolerance = 1e-7;  // tolerance for derivatives, which may be less accurate
+constexpr double nudge = 1e-4;  // step of finite differences in coordinates, rates and controls, relative to 1 or the
+                                // largest control
+constexpr int most_steps = 200000;  // limit of steps in an interval
+constexpr double chart_turn = 0.5;  // rad: a joint of three turns that is further from its reference gets a new one
 
-// Mass matrix, and bias: M a = bias. Inputs: q, v, u, references.
+// Records the mass matrix M and the bias, M a = bias. Inputs: q, v, u, references.
 dmoc::Function record_motion(const dmoc::System& system) {
   const auto n = static_cast<std::size_t>(system.n()), inputs = static_cast<std::size_t>(system.inputs());
   const std::size_t size = 9 * system.charts().size();
@@ -64,7 +65,7 @@ dmoc::Function record_motion(const dmoc::System& system) {
       });
 }
 
-// By Taylor's series of a matrix halved until it is small, squared as often.
+// Returns the matrix exponential by scaling and squaring of the Taylor series.
 MatrixXd exponential(const MatrixXd& matrix) {
   const double norm = matrix.cwiseAbs().rowwise().sum().maxCoeff();
   const int halvings = std::isfinite(norm) && norm > 0.25 ? static_cast<int>(std::ceil(std::log2(norm / 0.25))) : 0;
@@ -101,7 +102,7 @@ class ContinuousDriver {
     return departure_;
   }
 
-  // With feedback.
+  // Simulates the phases with feedback.
   void track(const std::vector<PlannedPhase>& phases, Departure& departure) {
     departure.tracked = departure.correction = 0.0;
     for (const PlannedPhase& phase : phases) {
@@ -133,7 +134,7 @@ class ContinuousDriver {
  private:
   static constexpr double infinity = std::numeric_limits<double>::infinity();
 
-  // Mass matrix of what moves, and its bias.
+  // Computes the mass matrix and the bias of the moving coordinates.
   void equations(const VectorXd& q, const VectorXd& v, MatrixXd& mass, VectorXd& bias) {
     const Eigen::Index inputs = system_.inputs();
     z_.resize(2 * n_ + inputs + static_cast<Eigen::Index>(reference_->size()));
@@ -148,7 +149,7 @@ class ContinuousDriver {
     const VectorXd all = out.tail(n_);
     bias = all(moving_);
   }
-  // d(q, v)/dt
+  // Returns d(q, v)/dt.
   VectorXd slope(const VectorXd& state) {
     const VectorXd q = state.head(n_), v = state.tail(n_);
     equations(q, v, mass_, bias_);
@@ -175,7 +176,7 @@ class ContinuousDriver {
     return v;
   }
 
-  // At a node of the plan, about the attitudes there.
+  // Starts at a node of the plan, with the planned attitudes as references.
   void begin(const PlannedPhase& phase, Eigen::Index node = 0) {
     const VectorXd q = phase.q.row(node).transpose();
     reference_ = system_.charts().empty() ? system_.no_reference() : attitudes_.at(q, system_.no_reference());
@@ -196,13 +197,14 @@ class ContinuousDriver {
     }
     return nodes;
   }
-  // Places of coordinates and rates that move among those of a state.
+  // Returns the indices of the moving coordinates and rates in a state.
   std::vector<Eigen::Index> moves() const {
     std::vector<Eigen::Index> all(moving_.begin(), moving_.end());
     for (const int c : moving_) all.push_back(n_ + c);
     return all;
   }
-  // From a state at a node to the next node, about the attitudes planned there. False: it has no end.
+  // Integrates from a state at a node to the next node, with the planned attitudes as references. Returns false if the
+  // integration fails.
   bool through(const PlannedPhase& phase, const std::vector<Node>& nodes, Eigen::Index k, const VectorXd& x,
                const VectorXd& u) {
     const auto at = static_cast<std::size_t>(k);
@@ -213,8 +215,8 @@ class ContinuousDriver {
     refer_to(state_, reference_, nodes[at + 1].reference);
     return true;
   }
-  // Feedback along a phase, from the slopes of the equations half way through every interval; none where nothing can be
-  // controlled, or where an interval has no end.
+  // Returns the feedback of a phase, from derivatives of the equations at the middle of every interval. Returns none if
+  // nothing is actuated, or if an interval cannot be integrated.
   std::vector<Feedback> regulated(const PlannedPhase& phase, const std::vector<Node>& nodes) {
     if (phase.u.size() == 0) return {};
     const double largest = phase.u.cwiseAbs().maxCoeff(), push = nudge * std::max(largest, 1e-9);
@@ -250,7 +252,7 @@ class ContinuousDriver {
     const double scale = usual_correction * std::max(largest, 1e-9);
     return regulator(intervals, Q, VectorXd::Constant(inputs, 1.0 / (scale * scale)), weight_at_the_end);
   }
-  // Expresses the state with attitudes about the references `to` instead of `from`.
+  // Expresses the state with attitudes relative to the references `to` instead of `from`.
   void refer_to(const VectorXd& state, const dmoc::Reference& from, const dmoc::Reference& to) {
     reference_ = from;
     state_ = state;
@@ -260,7 +262,7 @@ class ContinuousDriver {
     reference_ = to;
     state_ << about, rates(about, attitudes_.about_angles(along, about, to));
   }
-  // Joints of three turns that have left their references get new ones.
+  // Gives new references to joints of three turns that are too far from theirs.
   void refer() {
     double farthest = 0.0;
     for (int i = 0; i < n_; ++i)
@@ -269,7 +271,7 @@ class ContinuousDriver {
     refer_to(VectorXd(state_), reference_, attitudes_.at(state_.head(n_), reference_));
   }
 
-  // Through an interval; false: it has no end.
+  // Integrates over an interval; returns false if that fails.
   bool advance(double interval, double tolerance) {
     static constexpr double a[6][6] = {{1.0 / 5},
                                        {3.0 / 40, 9.0 / 40},
@@ -310,7 +312,7 @@ class ContinuousDriver {
     return true;
   }
 
-  // From a planned posture.
+  // Returns the largest difference from a planned posture.
   double distance(const VectorXd& planned) const {
     double largest = 0.0;
     for (int i = 0; i < n_; ++i)
@@ -329,8 +331,8 @@ class ContinuousDriver {
   const Eigen::Index n_;
   std::vector<int> moving_;
   dmoc::Reference reference_;
-  VectorXd state_, u_;  // q and v; controls
-  double step_ = 0.0;   // s, that the last one suggests
+  VectorXd state_, u_;  // state: q and v; controls
+  double step_ = 0.0;   // next step, suggested by the last one, s
   Departure departure_;
   VectorXd z_, bias_;
   MatrixXd mass_;

@@ -1,10 +1,11 @@
-// A plan's controls driven forward through the continuous equations of motion: M(q) a = dL/dq - (d/dt M) v + forces, by the
-// pair of Dormand and Prince (1980) with error control. The transcription's differences have no part in it, so how far it
-// departs from the plan is what the plan's mesh leaves out.
+// Integrates the continuous equations of motion with a plan's controls: M(q) a = dL/dq - (d/dt M) v + forces, by the
+// pair of Dormand and Prince (1980) with error control. It does not use the transcription, so its departure from the
+// plan
+// measures the discretisation error of the plan's mesh.
 //
-// An unstable system enlarges the smallest difference, so a second drive corrects the controls at every node, by the
-// regulator of rollout/feedback.hpp about the plan, with slopes of the continuous equations. What is left then is the
-// distance to a motion that the machine can make.
+// An unstable system amplifies the smallest difference. So a second integration adds feedback at every node, by the
+// regulator of rollout/feedback.hpp with derivatives of the continuous equations. Its departure is the distance to a
+// motion that the machine can make.
 #pragma once
 
 #include <Eigen/Core>
@@ -16,28 +17,30 @@
 
 namespace dodyn::evaluators {
 
-// A phase of a plan, as its archive has it: coordinates about no reference, momenta along the axes that joints stand in.
+// A phase of a plan, as its archive has it: coordinates without references, momenta along the joints' axes.
 struct PlannedPhase {
   std::vector<int> held = {};
   double interval = 0.0;  // s
   Eigen::MatrixXd q;      // [K + 1, n]
-  Eigen::MatrixXd p;      // [K + 1, n], leaving the first node, arriving at the others
-  Eigen::MatrixXd u;      // [K, actuators], constant over an interval
-  bool restarts = true;   // begins at its own first node, not where the phase before it ended
+  Eigen::MatrixXd p;      // [K + 1, n], after the first node, before the others
+  Eigen::MatrixXd u;      // [K, actuators], constant in each interval
+  bool restarts = true;   // the integration restarts at the first node of this phase, not at the end of the previous
+                          // phase
 };
 
 struct Departure {
-  // Largest difference of a coordinate (of a joint of three turns: the angle between attitudes), m or rad: at the end of
-  // phases after which the next one restarts, and at any node. Not a number: nothing was driven; infinite: it has no end.
+  // Largest difference of a coordinate (for a joint of three turns: the angle between attitudes), m or rad. at_end: at
+  // the end of the phases before a restart; largest: at any node. NaN: nothing was integrated; infinite: the
+  // integration failed.
   double at_end = not_a_number, largest = not_a_number;
-  // The same at any node, m or rad, with feedback; and the largest control that feedback adds, N or N m.
+  // With feedback: the largest difference at any node, m or rad, and the largest correction of a control, N or N m.
   double tracked = not_a_number, correction = not_a_number;
 };
 
-// A report's lines. `note`: where it restarted and what was not driven, or empty.
+// Returns lines for a report. `note`: the restarts and the phases that were not integrated, or empty.
 std::string departure_text(const Departure& departure, const std::string& note);
 
-// `numbers`: the model's.
+// `numbers`: parameters of the model.
 Departure drive_continuously(const dmoc::System& system, const std::vector<double>& numbers,
                              const std::vector<PlannedPhase>& phases);
 

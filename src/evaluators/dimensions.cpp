@@ -35,7 +35,7 @@ class Check {
  private:
   static Measure of_unit(std::string_view unit) { return Measure::of(parse_unit(unit).value()); }
 
-  // What a name measures; nothing: it is not known here.
+  // Returns the dimension of a name; nullopt: the name is unknown here.
   std::optional<Measure> of(const Expression::Quantity& quantity) {
     if (const auto at = own_.find(quantity.text()); at != own_.end()) return at->second;
     if (const auto variable = model_.variable(quantity)) {
@@ -54,7 +54,7 @@ class Check {
     return at == others.end() ? std::nullopt : std::optional(of_unit(at->second));
   }
 
-  // The unit that an entry's place wants; empty: any.
+  // Returns the unit that the entry must have; empty: any.
   std::string_view wanted(const CustomSection& section, const CustomEntry& entry) const {
     if (section.kind == "phase") return entry.key == "duration" ? "s" : "";
     if (section.kind == "periodic" && entry.key == "period") return "s";
@@ -70,7 +70,7 @@ class Check {
   }
 
   void check(const CustomSection& section, const CustomEntry& entry) {
-    if (entry.key == "cost") return;  // [goal] cost
+    if (entry.key == "cost") return;  // the cost of [goal] may have any unit
     std::string_view text = entry.value;
     std::vector<std::string> parts;
     if (const auto dots = text.find(".."); dots != text.npos)
@@ -91,7 +91,7 @@ class Check {
     }
   }
 
-  // Nothing where the text is no expression of names that are known here.
+  // Returns nullopt if the text is not an expression of names that are known here.
   std::optional<Measure> measured(const CustomEntry& entry, const std::string& text) {
     Expression expression;
     try {
@@ -115,7 +115,7 @@ class Check {
   const Settings& settings_;
   const systems::Model& model_;
   Dimensions dimensions_;
-  std::map<std::string, Measure> own_;  // parameters of the configuration, and those of the model without a unit
+  std::map<std::string, Measure> own_;  // parameters of the configuration, and parameters of the model without a unit
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The dimensions of the expressions in a configuration's own sections.
+// Checks the dimensions of the expressions in a configuration's own sections.
 #pragma once
 
 #include "settings/settings.hpp"
@@ -6,9 +6,10 @@
 
 namespace dodyn::evaluators {
 
-// Throws ConfigError, with both dimensions, of an entry of [parameters], [phase NAME], [initial-state], [goal], [require] and
-// their like whose expression adds or compares two dimensions, or has not that of its coordinate. Names that are not
-// known here are left to the readers of these sections. A [cost] is left out: its weights are numbers without units.
+// Checks the entries of [parameters], [phase NAME], [initial-state], [goal], [require] and similar sections. Throws
+// ConfigError, with both dimensions, if an expression adds or compares two dimensions, or does not have the dimension
+// of its coordinate. Readers of these sections check unknown names. A [cost] is not checked, because its weights have
+// no units.
 void check_dimensions(const Settings& settings, const systems::Model& model);
 
 }  // namespace dodyn::evaluators

@@ -11,13 +11,13 @@ namespace dodyn::evaluators {
 
 namespace {
 
-// An actuator without a limit is expected to give no more than this times its reference.
+// Factor of the reference effort above which an actuator without a limit is suspicious.
 constexpr double usual_exertion = 10.0;
-// Ranges of coordinates are taken to be at least this, m or rad: the reference of an actuator whose coordinate rests.
+// Minimum range of a coordinate, m or rad, for the reference effort of an actuator whose coordinate does not move.
 constexpr double least_range = 0.1;
-// An overlap of parts between nodes that is worth a sentence, of the thinner one's width.
+// Overlap of parts between nodes above which there is a warning, relative to the width of the thinner part.
 constexpr double suspicious_overlap = 0.001;
-// Postures of a motion at which weight and inertia are taken.
+// Number of postures of a motion at which weight and inertia are evaluated.
 constexpr Eigen::Index postures = 9;
 
 }  // namespace
@@ -108,7 +108,7 @@ std::vector<Exertion> exertions(const systems::Tree<double>& tree, const Eigen::
     for (std::size_t i = 0; i < link.moves.size(); ++i)
       turns[static_cast<std::size_t>(link.first) + i] = link.moves[i].kind == systems::Move::turn;
 
-  std::vector<double> speeds(n, 0.0);  // the largest of every coordinate
+  std::vector<double> speeds(n, 0.0);  // maximum of each coordinate
   for (Eigen::Index k = 0; k + 1 < q.rows(); ++k)
     if (const double h = t(k + 1) - t(k); h > 0.0)
       for (std::size_t c = 0; c < n; ++c) {
@@ -116,7 +116,7 @@ std::vector<Exertion> exertions(const systems::Tree<double>& tree, const Eigen::
         speeds[c] = std::max(speeds[c], std::abs(q(k + 1, column) - q(k, column)) / h);
       }
 
-  // the load of every coordinate
+  // load of each coordinate
   std::vector<double> load(n, 0.0);
   const std::vector<double> still(n, 0.0);
   const Eigen::Index rows = std::min(postures, q.rows());
@@ -157,7 +157,7 @@ std::vector<Exertion> exertions(const systems::Tree<double>& tree, const Eigen::
     Exertion e{actuator.name, u.col(static_cast<Eigen::Index>(a)).cwiseAbs().maxCoeff(), 0.0, has_cost[a]};
     if (actuator.coordinate >= 0) {
       e.reference = largest_of(turns[static_cast<std::size_t>(actuator.coordinate)]);
-    } else {  // at a place: the control that pushes some coordinate with its load
+    } else {  // an actuator at a point: the control that overcomes the load of a coordinate
       std::vector<double> control(actuators.size(), 0.0);
       const std::vector<double> without = pushed(control);
       control[a] = 1.0;

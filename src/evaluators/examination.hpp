@@ -1,5 +1,5 @@
-// The examination of a motion that was found, the same for gaits and motions: what a machine, the ground or the mesh would
-// not allow, in words. The limits are the table in docs/walkers.md, "What is examined".
+// Examines a solved motion or gait for violations that the optimisation does not exclude: those by the machine, the
+// ground or the mesh. Returns warnings. The limits are in docs/walkers.md, "What is examined".
 #pragma once
 
 #include <Eigen/Core>
@@ -13,43 +13,46 @@ namespace dodyn::evaluators {
 
 struct Finding {
   enum class Grade {
-    suspicious,  // usable, but worth one check
-    impossible,  // beyond what a leg or the ground can do
-    unresolved   // the mesh does not resolve it
+    suspicious,  // usable, but check it
+    impossible,  // impossible for a leg or the ground
+    unresolved   // the mesh is too coarse
   } grade;
   std::string words;
 };
 
-// What an actuator without a limit gives.
+// Effort of an actuator without a limit.
 struct Exertion {
   std::string actuator;
-  double largest = 0.0;    // N or N m
-  double reference = 0.0;  // what weight and a steady motion ask of such an actuator
-  bool has_cost = true;    // whether the cost depends on it
+  double largest = 0.0;    // largest magnitude, N or N m
+  double reference = 0.0;  // effort for the weight and a steady motion
+  bool has_cost = true;    // whether the cost depends on this actuator
 };
 
-// Parts may miss their margin between nodes by this much of the width of the thinner one: the mesh is refined beyond.
+// Admissible violation of the margin between parts, between nodes, relative to the width of the thinner part. Above it
+// the mesh is refined.
 inline constexpr double overlap_limit = 0.01;
 
-// Quantities of a motion that are examined. Not a number: the quantity does not apply.
+// Quantities of a motion that are examined. NaN: the quantity does not apply.
 struct Examined {
   double smallest_knee_flexion = not_a_number, largest_knee_flexion = not_a_number;  // rad
-  double pull = not_a_number;  // largest force with which the ground would have to pull a foot, N
+  double pull = not_a_number;  // largest force by which the ground would have to pull a foot, N
   bool pulls_at_touch_down = false;
-  int close_legs = 0, wrong_sides = 0;  // time steps
-  double scuff = not_a_number;          // of a foot under the ground, m
-  double scrape = not_a_number;         // way of a foot nearer than dmoc::scrape_height to the ground, m
-  double foot_way = not_a_number;       // whole way of that foot, m
-  double overlap = not_a_number;        // how far parts miss the margin that they are to keep, of the thinner's width,
-  std::string overlap_text = {};        // and in words
-  double turn = not_a_number;           // of a coordinate in one time step, rad
-  double work = not_a_number;           // absolute, J
-  double balance = not_a_number;        // work less change of energy and losses, J
-  double lift = not_a_number;           // of a walker's foot, m
-  double spike = 0.0, largest_control = 0.0;  // of a control over both neighbouring time steps'; N or N m
+  int close_legs = 0, wrong_sides = 0;  // numbers of time steps: legs too close; legs in the wrong order
+  double scuff = not_a_number;          // depth of a foot below the ground, m
+  double scrape = not_a_number;         // path length of a foot below the height dmoc::scrape_height, m
+  double foot_way = not_a_number;       // total path length of that foot, m
+  double overlap = not_a_number;        // violation of the margin between parts, relative to the width of the thinner
+                                        // part
+  std::string overlap_text = {};        // the same as a sentence
+  double turn = not_a_number;           // change of a coordinate in one time step, rad
+  double work = not_a_number;           // absolute work, J
+  double balance = not_a_number;        // work minus change of energy and losses, J
+  double lift = not_a_number;           // largest height of a foot of a walker, m
+  double spike = 0.0, largest_control = 0.0;  // spike: largest excess of a control over those of both neighbouring time
+                                              // steps; N or N m
   std::vector<Exertion> exertions = {};
   struct Accuracy {
-    double allowed = 0.0;           // m or rad; 0: any
+    double allowed = 0.0;           // allowed value of `tracked`, m or rad; 0: any
     double tracked = not_a_number;  // Departure::tracked (evaluators/continuous.hpp)
     double intervals = 0.0;
     std::string evaluator;
@@ -58,23 +61,25 @@ struct Examined {
 
 std::vector<Finding> examine(const Examined& motion);
 
-// Adds the findings to the reason, "warning: ...; ...". Where `refuses`, an impossible motion becomes infeasible, one that
-// its mesh does not resolve not_converged, and both lose their gradient. Only of evaluations that are ok.
+// Adds the findings to the reason, "warning: ...; ...". If `refuses`, an impossible motion becomes infeasible, and a
+// motion on a mesh that is too coarse becomes not_converged; both lose their gradient. Does nothing if the status is
+// not ok.
 void judge(const std::vector<Finding>& findings, bool refuses, Evaluation& evaluation);
 
-// A reason that begins with this warning.
+// Returns a reason that begins with this warning.
 std::string with_warning(const std::string& words, const std::string& reason);
 
-// The lines of a report: a title and what was found, or "none".
+// Returns the lines of a report: a title and the findings, or "none".
 std::string warnings_text(const std::vector<Finding>& findings);
 
-// Exertions of the actuators without a limit. t: [nodes], s; q: [nodes, coordinates]; u: [rows, actuators]; `has_cost`: of every
-// actuator. The reference is the largest load of the motion's coordinates of the actuator's kind (slide or turn): weight and springs,
-// and inertia times the larger of 4 x range/duration^2, from rest to rest, and 2 x speed^2/range, to and fro.
+// Returns the exertions of the actuators without a limit. t: [nodes], s; q: [nodes, coordinates]; u: [rows, actuators];
+// `has_cost`: [actuators]. The reference is the largest load of all coordinates of the actuator's kind (slide or turn):
+// weight, springs and inertia times acceleration. The acceleration is the larger of 4 x range/duration^2 (from rest to
+// rest) and 2 x speed^2/range (oscillation).
 std::vector<Exertion> exertions(const systems::Tree<double>& tree, const Eigen::VectorXd& t, const Eigen::MatrixXd& q,
                                 const Eigen::MatrixXd& u, const std::vector<bool>& has_cost);
 
-// Of every actuator, whether a cost depends on it: `all`, resistive losses of actuators that have a loss, or a formula.
+// Returns for every actuator whether the cost depends on it: by `all`, by resistive losses, or by a formula.
 std::vector<bool> have_cost(const systems::Tree<systems::Number>& tree, bool all, bool losses,
                             const std::vector<dmoc::PathFunction>& costs);
 

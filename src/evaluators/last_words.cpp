@@ -11,7 +11,7 @@
 namespace dodyn::evaluators {
 namespace {
 
-constexpr std::size_t rule_length = 60;  // Open MPI's rules have 74 dashes, Hydra's 83 signs of equality
+constexpr std::size_t rule_length = 60;  // Open MPI's separator lines have 74 dashes, Hydra's 83 equals signs
 
 bool is_rule(std::string_view line) {
   return line.size() >= rule_length && line.find_first_not_of(line.front()) == line.npos &&
@@ -56,10 +56,11 @@ LastWords last_words(std::string_view stream) {
     lines.push_back(trimmed(stream.substr(from, end - from)));
     from = end + 1;
   }
-  // Rules come in pairs; a single one at the end frames nothing.
+  // Separator lines come in pairs. A single one at the end is ignored.
   auto rules = std::ranges::count_if(lines, is_rule);
   LastWords words;
-  bool framed = false, begins = true;  // within a frame; at the beginning of what the launcher says
+  bool framed = false, begins = true;  // framed: within a pair of separator lines; begins: at the first line of a
+                                       // launcher's message
   for (const std::string_view line : lines) {
     if (is_rule(line)) {
       framed = !framed && rules > 1;

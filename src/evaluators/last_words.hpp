@@ -1,4 +1,4 @@
-// The last words of a program, without those of the launcher that started it.
+// Finds the last message of a program on its error stream, without the messages of its launcher.
 #pragma once
 
 #include <string>
@@ -7,13 +7,13 @@
 namespace dodyn::evaluators {
 
 struct LastWords {
-  std::string program;        // its last line with a word in it; empty: none
-  std::string launcher;       // the first line of what mpiexec or srun said last; empty: nothing
-  bool cannot_start = false;  // the launcher says that it did not start the program
+  std::string program;        // the program's last line that contains a word; empty: none
+  std::string launcher;       // first line of the last message of mpiexec or srun; empty: none
+  bool cannot_start = false;  // the launcher reports that it did not start the program
 };
 
-// From the end of a program's error stream. Words of a launcher are lines between two rules of dashes, as Open MPI frames
-// them, and lines that begin as srun's and Hydra's do.
+// Parses the end of a program's error stream. Messages of a launcher are the lines between two separator lines (Open
+// MPI), and lines with the prefixes of srun or Hydra.
 LastWords last_words(std::string_view error_stream);
 
 }  // namespace dodyn::evaluators

@@ -17,12 +17,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// One simple command of a line: its words, and the files behind <.
+// One simple command of a shell line: its words, and the files after <.
 struct SimpleCommand {
   std::vector<std::string> words, inputs;
 };
 
-// A line of shell cut at blanks, quotes and operators. It need not be exact: a word that names no file has no effect.
+// Splits a shell line at blanks, quotes and operators. It need not be exact, since a word that is not a file has no
+// effect.
 std::vector<SimpleCommand> simple_commands(const std::string& line) {
   std::vector<SimpleCommand> commands(1);
   std::string word;
@@ -41,11 +42,11 @@ std::vector<SimpleCommand> simple_commands(const std::string& line) {
     if (std::isspace(static_cast<unsigned char>(c)) || c == '=' || c == ',') {
       end_word();
     } else if (c == '<' || c == '>') {
-      if (word.find_first_not_of("0123456789") == word.npos) word.clear();  // the 2 of 2>
+      if (word.find_first_not_of("0123456789") == word.npos) word.clear();  // removes the 2 of 2>
       end_word();
       redirection = c;
     } else if (c == ';' || c == '|' || c == '&' || c == '(' || c == ')' || c == '`') {
-      if (c == '&' && redirection != 0) continue;  // 2>&1
+      if (c == '&' && redirection != 0) continue;  // skips the & of 2>&1
       end_word();
       commands.emplace_back();
     } else {
@@ -56,7 +57,7 @@ std::vector<SimpleCommand> simple_commands(const std::string& line) {
   return commands;
 }
 
-// $NAME and ${NAME} replaced; what is not known stays.
+// Expands $NAME and ${NAME}; unknown names stay.
 std::string expanded(const std::string& word, const std::vector<std::pair<std::string, std::string>>& variables) {
   std::string text = word.starts_with("~/") ? "$HOME" + word.substr(1) : word;
   std::string result;
@@ -107,7 +108,7 @@ std::string state_of(const fs::path& path) {
 std::vector<fs::path> files_in(const std::string& line,
                                const std::vector<std::pair<std::string, std::string>>& variables) {
   constexpr std::array writers = {"tee", "touch", "rm", "mkdir", "rmdir", "mkfifo", "truncate", "flock"};
-  constexpr std::array copiers = {"cp", "mv", "ln", "install", "rsync"};  // the last word is where to
+  constexpr std::array copiers = {"cp", "mv", "ln", "install", "rsync"};  // their last word is the destination
   std::vector<fs::path> files;
   const auto add = [&](const std::string& word) {
     const fs::path path = expanded(word, variables);

@@ -1,4 +1,4 @@
-// Parameters of a model as design variables.
+// Makes the parameters of a model design variables.
 #pragma once
 
 #include <string>
@@ -10,16 +10,17 @@
 
 namespace dodyn::evaluators {
 
-// One for every parameter, in their order.
+// Returns one design variable for every parameter, in their order.
 std::vector<DesignVariable> parameter_variables(const systems::Model& model);
 
-// The text of the model that the setting `key` names, and the path or name it was found by; throws ConfigError of that key.
+// The text of the model that the setting `key` names, and the path or name under which it was found. Throws ConfigError
+// for that key.
 struct NamedModel {
   std::string path, text;
 };
 NamedModel named_model(const Settings& settings, const std::string& key);
 
-// A design variable's value for a design of the free ones, with its gradient with respect to them.
+// Returns the value of a design variable for a design of the free variables, with its gradient with respect to them.
 autodiff::Differential design_value(const Settings& settings, const std::string& name, const Eigen::VectorXd& design);
 
 }  // namespace dodyn::evaluators

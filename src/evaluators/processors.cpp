@@ -18,7 +18,7 @@
 namespace dodyn::evaluators {
 namespace {
 
-// Between commas, without those that are empty.
+// Splits a text at commas, without empty parts.
 std::vector<std::string> parts_of(const std::string& text) {
   auto parts = split_list(text);
   std::erase(parts, "");
@@ -38,7 +38,7 @@ std::string environment(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-// The names of a Slurm job's nodes, one for each; `node[1-3,7]` is for scontrol to read.
+// Returns the names of a Slurm job's nodes. scontrol expands `node[1-3,7]`.
 std::vector<std::string> slurm_names() {
   const std::unique_ptr<FILE, int (*)(FILE*)> lines(popen("scontrol show hostnames \"$SLURM_JOB_NODELIST\"", "r"),
                                                     pclose);

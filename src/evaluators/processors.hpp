@@ -1,5 +1,5 @@
-// The processors that programs of this process may use, where an evaluation is itself a parallel program: each takes as
-// many as it needs and no two take the same, so that nothing is oversubscribed.
+// Assigns processors to evaluations that are parallel programs. Each gets the number that it needs, and no two share
+// one, so that nothing is oversubscribed.
 #pragma once
 
 #include <condition_variable>
@@ -14,29 +14,30 @@ struct Host {
   int processors;
 };
 
-// "node1:16,node2:16"; a host without a number has one processor; numbers of a repeated host add up. Throws
+// Parses "node1:16,node2:16". A host without a number has one processor; numbers of a repeated host are added. Throws
 // std::invalid_argument.
 std::vector<Host> parse_hosts(const std::string& text);
 
-// How many tasks of a Slurm job (or processors) its nodes have: "4(x2),3" is 4, 4, 3. Throws std::invalid_argument.
+// Returns the number of tasks (or processors) on each node of a Slurm job: "4(x2),3" is 4, 4, 3. Throws
+// std::invalid_argument.
 std::vector<int> parse_per_node(const std::string& text);
 
-// What this process was given: the nodes of its Slurm job (SLURM_TASKS_PER_NODE times SLURM_CPUS_PER_TASK), those in
-// PBS_NODEFILE, else what it may use of this machine. Names where `by_name` asks for them; otherwise of a Slurm job
-// "node 1", ..., which costs no call of scontrol. Throws std::runtime_error if they are unknown.
+// Returns the processors of this process: nodes of its Slurm job (SLURM_TASKS_PER_NODE times SLURM_CPUS_PER_TASK),
+// those in PBS_NODEFILE, or those that it may use of this machine. With `by_name` a Slurm job's nodes have their names;
+// otherwise "node 1", ..., which avoids a call of scontrol. Throws std::runtime_error if they are unknown.
 std::vector<Host> allocation(bool by_name);
 
 class Processors {
  public:
   explicit Processors(std::vector<Host> hosts);
   int total() const;
-  // Returns how many evaluations with this number of processors each run at once.
+  // Returns how many evaluations with this number of processors each can run concurrently.
   int room_for(int count) const;
   // Returns the smallest number of hosts that have this number of processors.
   int hosts_for(int count) const;
   std::string text() const;  // "48 (node1:16,node2:32)"
 
-  // Some processors, as long as this lives.
+  // Processors that are reserved during the life of this object.
   class Share {
    public:
     Share(Processors& of, std::vector<int> taken) : of_(&of), taken_(std::move(taken)) {}
@@ -44,24 +45,25 @@ class Processors {
     Share& operator=(Share&&) = delete;
     ~Share();
     std::string hosts() const;  // "node1:16,node2:4"
-    bool alone() const;         // none of its hosts has processors for another one
+    bool alone() const;         // no other evaluation can use processors of its hosts
 
    private:
     Processors* of_;
-    std::vector<int> taken_;  // of each host
+    std::vector<int> taken_;  // [hosts]
   };
-  // Waits until `count` processors are free: on one host where one has as many, the fullest that has room; else on hosts
-  // that nobody else uses. There must be room_for() one.
+  // Waits until `count` processors are free. Takes them from the fullest host that has enough. If no host has enough,
+  // takes them from hosts without other evaluations. Requires room_for(count) >= 1.
   Share take(int count);
 
  private:
-  std::vector<int> choose(int count, const std::vector<int>& free) const;  // empty: there is no room
+  std::vector<int> choose(int count, const std::vector<int>& free) const;  // returns the number to take of each host;
+                                                                           // empty: not enough are free
   static std::vector<int> sizes(const std::vector<Host>& hosts);
 
   const std::vector<Host> hosts_;
   std::mutex mutex_;
   std::condition_variable given_back_;
-  std::vector<int> free_;  // of each host
+  std::vector<int> free_;  // [hosts]
 };
 
 }  // namespace dodyn::evaluators

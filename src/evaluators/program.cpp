@@ -29,7 +29,8 @@ struct Process {
   pid_t pid, parent;
 };
 
-// The parent of a process, from /proc/PID/stat: "PID (name) state parent ..."; the name may hold anything. 0: gone.
+// Returns the parent of a process from /proc/PID/stat: "PID (name) state parent ...", where the name may contain any
+// character. 0: no such process.
 pid_t parent_of(const char* pid) {
   char path[64] = "/proc/", text[512];
   std::strncat(path, pid, 16);
@@ -47,7 +48,7 @@ pid_t parent_of(const char* pid) {
 // Sends a signal to all descendants of this process.
 void signal_descendants(int signal) {
   static Process all[1 << 16];
-  static pid_t family[1 << 16];  // this process, and behind it those that are found
+  static pid_t family[1 << 16];  // this process, followed by the descendants found
   static char entries[1 << 15];
   int count = 0;
   const int directory = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -73,13 +74,13 @@ void signal_descendants(int signal) {
 
 constexpr char terminate_all = 't', kill_all = 'k';
 
-// What a guardian reports at the end.
+// The guardian's report at the end.
 struct Ended {
-  int status;       // of the program, as waitpid has it
-  int start_error;  // errno of what kept the program from starting; 0: it started
+  int status;       // of the program, from waitpid
+  int start_error;  // errno of the failed start; 0: the program started
 };
 
-// Set by the child of vfork, which has its parent's memory until it executes the program.
+// Set by the child of vfork, which shares its parent's memory until it executes the program.
 volatile int start_error = 0;
 
 [[noreturn]] void give_up_start() {
@@ -87,7 +88,7 @@ volatile int start_error = 0;
   _exit(127);
 }
 
-// The program in a process group of its own; vfork, since this process may be a copy of a large one.
+// Starts the program in a process group of its own. Uses vfork, because this process may have a large memory.
 [[gnu::noinline]] pid_t start(const char* directory, const char* out, const char* err, char* const* arguments,
                               char* const* environment) {
   const pid_t guardian = getpid();
@@ -121,13 +122,14 @@ long milliseconds_now() {
 [[noreturn]] void guard(int socket, const char* directory, const char* out, const char* err, char* const* arguments,
                         char* const* environment, int farewell) {
   setsid();
-  prctl(PR_SET_NAME, "dodyn-guardian");  // who kills all that is called dodyn does not mean this one
+  prctl(PR_SET_NAME, "dodyn-guardian");  // so that killing all processes named dodyn spares this one
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   sigset_t every;
   sigfillset(&every);
-  sigprocmask(SIG_SETMASK, &every, nullptr);  // what ends the run is for the process on the other end of the socket
+  sigprocmask(SIG_SETMASK, &every, nullptr);  // signals that end the run are handled by the process at the other end of
+                                              // the socket
   if (socket != 3 && dup2(socket, 3) < 0) _exit(127);
-  close_range(4, ~0U, 0);  // first, so that there are handles for what follows
+  close_range(4, ~0U, 0);  // closes handles first, so that enough are available
   socket = 3;
   const int null = open("/dev/null", O_RDWR);
   for (int i = 0; i < 3; ++i) dup2(null, i);
@@ -147,7 +149,7 @@ long milliseconds_now() {
 
   enum { running, terminating, killing } state = running;
   int status = 0;
-  bool ended = false, left = false;  // the other process is
+  bool ended = false, left = false;  // ended: the program has ended; left: dodyn has ended
   long kill_at = -1;
   for (int rounds = 0;;) {
     int one = 0;
@@ -155,7 +157,7 @@ long milliseconds_now() {
     while ((reaped = waitpid(-1, &one, WNOHANG)) > 0)
       if (reaped == program) status = one, ended = true;
     const bool all_gone = reaped < 0 && errno == ECHILD;
-    // Some cannot be killed: they are another user's, or wait for a disk.
+    // Some processes cannot be killed: they belong to another user, or wait for a disk.
     if (all_gone || rounds > 1000) break;
     if (ended && state == running) state = killing;
     if (kill_at >= 0 && milliseconds_now() >= kill_at) state = killing;
@@ -166,7 +168,7 @@ long milliseconds_now() {
     pollfd ready[] = {{state == killing || left ? -1 : socket, POLLIN, 0}, {children, POLLIN, 0}};
     poll(ready, 2, state == killing ? 5 : kill_at >= 0 ? 20 : -1);
     if (ready[0].revents != 0) {
-      char word = kill_all;  // as the end of the other process says
+      char word = kill_all;  // the default if dodyn has ended
       const ssize_t got = recv(socket, &word, 1, MSG_DONTWAIT);
       left = got == 0;
       if (got < 0 && errno == EAGAIN) word = 0;
@@ -212,7 +214,7 @@ std::string End::text() const {
 bool End::from_outside() const {
   if (stopped) return false;
   if (WIFSIGNALED(status)) return sent_by_others(WTERMSIG(status));
-  return WEXITSTATUS(status) > 128 && sent_by_others(WEXITSTATUS(status) - 128);  // as shells say of a child
+  return WEXITSTATUS(status) > 128 && sent_by_others(WEXITSTATUS(status) - 128);  // a shell reports its child so
 }
 
 End run(const Program& program, const Task& task, double grace) {
@@ -236,7 +238,7 @@ End run(const Program& program, const Task& task, double grace) {
   const int socket = ends[0];
 
   End end;
-  pid_t group = -1;  // of the program; -1: the guardian has not said it yet
+  pid_t group = -1;  // process group of the program; -1: the guardian has not reported it yet
   int cannot_start = 0;
   auto kill_at = Clock::time_point::max();
   const auto say = [&](char word) { send(socket, &word, 1, MSG_NOSIGNAL); };

@@ -1,10 +1,12 @@
-// One program and everything that it starts, from its first process to the last one that is gone.
+// Runs one program and controls all processes that it starts, until the last one has ended.
 //
-// Between this process and the program stands a guardian: a fork of this process in a session of its own, which makes
-// nothing but a few system calls. It is the subreaper (prctl(2), PR_SET_CHILD_SUBREAPER) of all that the program
-// starts, also of what has left the program's process group or session; and it notices when this process is gone,
-// however that came about. So whatever ends a run (a second Ctrl-C, mpirun, kill -9), no process of the program is
-// left. What a program asks others to start (a daemon, a batch system) is theirs.
+// A guardian process is the program's parent: a fork of this process in a session of its own, which makes only a few
+// system calls. It is the subreaper (prctl(2), PR_SET_CHILD_SUBREAPER) of all processes that the program starts, even
+// if
+// they leave the program's process group or session. It detects every end of this process. So whatever ends a run (a
+// second Ctrl-C, mpirun, kill -9), no process of the program remains. Processes that other services start for the
+// program
+// (a daemon, a batch system) are not controlled.
 #pragma once
 
 #include <filesystem>
@@ -16,32 +18,32 @@
 namespace dodyn::evaluators {
 
 struct Program {
-  std::string line;                      // for /bin/sh -c
-  std::filesystem::path directory;       // where it runs; its streams go to the files stdout and stderr there
+  std::string line;                      // executed by /bin/sh -c
+  std::filesystem::path directory;       // working directory; contains the files stdout and stderr for its streams
   std::vector<std::string> environment;  // NAME=value
-  // s between SIGTERM and SIGKILL where all is to end at once: for what a launcher has others start for it (srun), which it
-  // ends when it is asked to, and cannot when it is killed
+  // Time between SIGTERM and SIGKILL if everything must end at once, s. A launcher (srun) needs it to end processes
+  // that it started elsewhere.
   double farewell = 0;
 };
 
-// How a program ended.
+// The end of a program.
 struct End {
-  int status = 0;        // of its first process, as waitpid has it
-  bool stopped = false;  // by us, at its time limit or since the run ends
+  int status = 0;        // of its first process, from waitpid
+  bool stopped = false;  // ended by dodyn: at its time limit, or because the run ends
   bool good() const;     // exit code 0
   double code() const;   // exit code, or 128 + the number of the signal
-  // Exit code 126 or 127, by which a shell reports that it could not start what it was asked to.
+  // Whether the exit code is 126 or 127, by which a shell reports that it could not start a command.
   bool not_found() const;
   std::string text() const;
-  // It was ended by a signal that others send (the batch system, the kernel for want of memory, a person), not by one
-  // that it brought on itself: then its end says nothing of the design.
+  // Whether a signal from outside ended it (the batch system, the kernel without memory, a user), not one that it
+  // caused itself. Then its end carries no information about the design.
   bool from_outside() const;
 };
 
-// Runs a program to its end, and to the end of all that it started: what the first process leaves running is killed.
-// At the task's time limit all of them get SIGTERM, to write their best result, and `grace` seconds later, or where the
-// run ends, SIGKILL. Throws std::system_error where the shell cannot be started: no more processes, handles or memory, no
-// such directory.
+// Runs a program until it and all its descendants have ended: processes that outlive the first one are killed. At the
+// task's time limit all get SIGTERM, so that they can write their best result. They get SIGKILL `grace` seconds later,
+// or when the run ends. Throws std::system_error if the shell cannot be started: no processes, handles or memory left,
+// or no such directory.
 End run(const Program& program, const Task& task, double grace);
 
 }  // namespace dodyn::evaluators

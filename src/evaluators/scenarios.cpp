@@ -1,11 +1,13 @@
-// One evaluator of many: what a design costs in each of its scenarios, and in all of them together.
+// Evaluates a design in several scenarios, and combines the costs.
 //
 //   cost = sum of weight x cost / reference over the sum of weights, or the largest cost / reference,
 //
-// with the gradient of that (of the worst: where two are as bad, of the first). Each scenario is the study's evaluator with
-// the settings of that scenario. A part of an evaluation is a part of one scenario, so that ranks share scenarios and
-// their parts alike; all scenarios of an evaluation have its seed. Metrics and channels are those of all scenarios, the
-// name of the scenario and a colon in front; the first metric of each is its own cost.
+// with its gradient (for the worst: of the first if two are equal). Each scenario is the study's evaluator with the
+// settings
+// of that scenario. A part of an evaluation is a part of one scenario, so ranks share scenarios and their parts. All
+// scenarios of an evaluation have its seed. Metrics and channels are those of all scenarios, with the prefix NAME: of
+// the
+// scenario. The first metric of each is its own cost.
 
 #include <algorithm>
 #include <cmath>
@@ -20,7 +22,8 @@ namespace dodyn::evaluators {
 
 namespace {
 
-// The worst of two statuses for a design: what settles that it will not do first, then what another try may settle.
+// Rank by which scenarios' statuses are combined: first infeasible, which is final, then those that another attempt may
+// change.
 int rank_of(Status status) {
   switch (status) {
     case Status::infeasible:
@@ -50,7 +53,7 @@ class Scenarios final : public Evaluator {
       : worst_(settings.text("study.scenario-aggregate") == "worst") {
     for (const Scenario& scenario : settings.scenarios) {
       Settings own = scenario.settings;
-      own.variables = settings.variables;  // what is free may be said later, as `dodyn solve` does
+      own.variables = settings.variables;  // free variables may be set later, as by `dodyn solve`
       own.all.push_back({{.name = "scenario", .type = Type::text}, scenario.name, "[scenario " + scenario.name + "]"});
       One one{scenario.name, scenario.weight, scenario.reference, make(own)};
       one.parts = one.evaluator->parts();
@@ -161,7 +164,7 @@ class Scenarios final : public Evaluator {
     Channels channels = {};
   };
 
-  // Of a whole trajectory that of one scenario; empty where it has none.
+  // Returns the trajectory of one scenario from the joint one; empty if it has none.
   Trajectory own(const Trajectory& whole, std::size_t scenario) const {
     std::size_t first = 0;
     for (std::size_t i = 0; i < scenario; ++i) first += all_[i].channels.size();
@@ -180,7 +183,7 @@ class Scenarios final : public Evaluator {
 };
 
 Outcome Scenarios::join(const Evaluation& asked, std::vector<Outcome> parts) const {
-  std::vector<Outcome> each;  // an outcome per scenario
+  std::vector<Outcome> each;  // [scenarios]
   auto next = parts.begin();
   for (const One& one : all_) {
     std::vector<Outcome> own(std::make_move_iterator(next), std::make_move_iterator(next + one.parts));
@@ -198,7 +201,8 @@ Outcome Scenarios::join(const Evaluation& asked, std::vector<Outcome> parts) con
       if (const Evaluation& own = each[i].evaluation; !own.reason.empty() && (own.status == e.status) == of_the_status)
         e.reason += (e.reason.empty() ? "" : "; ") + all_[i].name + ": " + own.reason;
 
-  // Of the mean every scenario has a share, of the worst all is the worst one's.
+  // Derivative of the cost with respect to each scenario's cost: weight / reference for the mean; for the worst nonzero
+  // for the worst scenario only.
   std::vector<double> shares;
   for (const One& one : all_) shares.push_back(worst_ ? 0.0 : one.weight / (weights_ * one.reference));
   if (worst_) {
@@ -209,7 +213,7 @@ Outcome Scenarios::join(const Evaluation& asked, std::vector<Outcome> parts) con
     shares[worst] = 1.0 / all_[worst].reference;
   }
   e.cost = 0.0;
-  e.cost_stderr = 0.0;  // at most: scenarios share their random numbers, so that their errors may be the same
+  e.cost_stderr = 0.0;  // an upper bound: scenarios share their random numbers, so their errors may be fully correlated
   e.gradient = Eigen::VectorXd::Zero(asked.design.size());
   Eigen::Index metrics = 0, at = 0;
   for (const One& one : all_) metrics += 1 + static_cast<Eigen::Index>(one.metrics.size());

@@ -12,9 +12,9 @@
 namespace dodyn::evaluators {
 namespace {
 
-constexpr std::size_t most_bytes = 16 << 20;  // of an answer
+constexpr std::size_t most_bytes = 16 << 20;  // largest size of an answer
 
-// A pipe by name, open at both ends, so that neither side waits for the other to open it.
+// Opens a named pipe at both ends, so that neither side waits for the other.
 int named_pipe(const std::filesystem::path& path, int flags) {
   std::filesystem::remove(path);
   const int file = mkfifo(path.c_str(), 0600) == 0 ? open(path.c_str(), O_RDWR | O_CLOEXEC | flags) : -1;
@@ -69,14 +69,14 @@ Server::Answer Server::ask(const std::string& line, const Task& task) {
     }
     if (begun_.size() > most_bytes) {
       stop();
-      return {begun_.substr(0, 80), false, {}};  // which is no JSON, and so said to be none
+      return {begun_.substr(0, 80), false, {}};  // truncated; it is not JSON and will be reported so
     }
     if (task.stop.stop_requested() || task.seconds_left() == 0) {
       stop();
       return {"", true, {}};
     }
     pollfd ready[] = {{answers_, POLLIN, 0}, {written < request.size() ? requests_ : -1, POLLOUT, 0}};
-    const bool over = ended_;  // before the look at what it left
+    const bool over = ended_;  // read before the remaining output is
     poll(ready, 2, over ? 0 : 20);
     if (ready[1].revents & POLLOUT) {
       const ssize_t n = write(requests_, request.data() + written, request.size() - written);

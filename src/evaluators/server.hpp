@@ -1,5 +1,6 @@
-// A program that stays and answers many evaluations: a line of JSON each on its standard input, a line each on its
-// standard output. It and all that it starts are under the same guardian as a program of one evaluation (program.hpp).
+// A program that keeps running and answers many evaluations: it reads one line of JSON per evaluation from standard
+// input, and writes one line per answer to standard output. Like a program of one evaluation, it has a guardian
+// (program.hpp).
 #pragma once
 
 #include <atomic>
@@ -15,21 +16,21 @@ namespace dodyn::evaluators {
 
 class Server {
  public:
-  // Starts it in `program.directory`, which must be there; its standard error goes to the file stderr in it. Throws
-  // std::system_error where there are no more pipes or processes to be had.
+  // Starts the program in `program.directory`, which must exist; standard error goes to the file stderr there. Throws
+  // std::system_error if no pipes or processes are available.
   explicit Server(Program program);
-  // The end of its input asks it to end; `patience` seconds later it is killed, and all that it started with it.
+  // Closes the program's standard input, which asks it to end. Kills it and its descendants after `patience` seconds.
   ~Server();
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
 
   struct Answer {
-    std::string line;      // without its newline; empty: there is none
-    bool stopped = false;  // at the task's time limit, or since the run ends: the server is gone then
-    End end;               // how it ended, where it did so by itself
+    std::string line;      // without the line end; empty: no answer
+    bool stopped = false;  // stopped at the task's time limit, or because the run ends; the server has ended then
+    End end;               // how it ended, if it ended by itself
   };
-  // Hands over a line and waits for one. After an answer that is not one line, or none, the server is of no more use.
-  // Throws std::system_error where it could not be started.
+  // Sends a line and waits for an answer. After no answer, or one that is not a line, the server is not usable any
+  // more. Throws std::system_error if it could not be started.
   Answer ask(const std::string& line, const Task& task);
   bool alive() const { return !ended_; }
 
@@ -38,11 +39,11 @@ class Server {
 
   static constexpr double patience = 2;
   int requests_ = -1, answers_ = -1;
-  std::string begun_;  // of a line
+  std::string begun_;  // beginning of an incomplete line
   std::atomic<bool> ended_ = false;
   std::stop_source kill_;
-  End end_;                     // once ended_
-  std::exception_ptr trouble_;  // once ended_: why it could not be started
+  End end_;                     // valid if ended_
+  std::exception_ptr trouble_;  // valid if ended_: why it could not be started
   std::thread life_;
 };
 

@@ -1,4 +1,4 @@
-// The channel `shapes`: the corners of the convex parts of a world's bodies, from which pictures are drawn.
+// The channel `shapes`: corners of the convex parts of a world's bodies, for drawing pictures.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace dodyn::evaluators {
 
-// [corner, body part x y[ z]]: numbers of body and part, counted from 0, and the corner in body coordinates, m.
+// Returns rows [corner, body part x y[ z]]: indices of body and part from 0, and the corner in body coordinates, m.
 template <int n>
 Eigen::MatrixXd shapes(const rigid::World<n>& world) {
   std::vector<Eigen::Vector<double, 2 + n>> rows;
@@ -24,7 +24,7 @@ Eigen::MatrixXd shapes(const rigid::World<n>& world) {
   return values;
 }
 
-// Its declaration, for so many corners. Where designs differ in their corners, take the most: rows left are not a number.
+// Declares the channel for this number of corners. If designs differ, use the maximum; unused rows are NaN.
 inline Channel shapes_channel(int dimension, int corners) {
   Channel channel{
       "shapes", "", "corners of the bodies' convex parts, body coordinates", corners, {"body", "part", "x", "y"}};

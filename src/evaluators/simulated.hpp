@@ -1,4 +1,4 @@
-// One simulated motion, as `dodyn simulate` shows it.
+// One simulated motion, for `dodyn simulate`.
 #pragma once
 
 #include <Eigen/Core>
@@ -10,7 +10,7 @@
 
 namespace dodyn::evaluators {
 
-// Numbers that came row by row, as a matrix.
+// Returns numbers in row-major order as a matrix.
 inline Eigen::MatrixXd by_rows(const std::vector<double>& numbers, std::size_t columns) {
   using Rows = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
   return Eigen::Map<const Rows>(numbers.data(),
@@ -19,9 +19,9 @@ inline Eigen::MatrixXd by_rows(const std::vector<double>& numbers, std::size_t c
 }
 
 struct Simulated {
-  bool completed = false;  // it ran to its end; false: a contact could not be resolved, and the report says which
-  std::string report;      // several lines: how it ended, energies and momenta, what it took
-  Channels channels;       // as many nodes as the motion has: "t" first, then pose, twist, energies ...
+  bool completed = false;  // reached its end; false: a contact could not be solved, and the report names it
+  std::string report;      // several lines: the end, energies and momenta, numbers of steps
+  Channels channels;       // with the number of nodes of this motion: "t" first, then pose, twist, energies ...
   Trajectory trajectory;   // one matrix per channel
 };
 

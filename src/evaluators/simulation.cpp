@@ -30,7 +30,7 @@ using simulation::StateQuantity;
 
 using Given = std::map<std::string, double>;
 
-// `given`: parameters that the study sets, on which counts of links may depend.
+// `given`: parameters that the study sets; the number of links may depend on them.
 systems::Model read_model(const NamedModel& named, const Given& given = {}) {
   systems::Model model = systems::read_model(named.text, named.path, given);
   systems::check_honoured(model, "simulation");
@@ -86,7 +86,8 @@ class SimulationEvaluator final : public Evaluator {
     starts_.check_used(reader);
     if (own_.start > starts_.count())
       throw settings.error("simulation.initial-state", "there are " + std::to_string(starts_.count()) + " starts");
-    // report what no design can be before a study starts; of links' joints, for instance, a world has some kinds only
+    // Reports models that no design can make valid before the study starts. For example, bodies() supports only some
+    // kinds of joints.
     const auto values = model_.evaluate<double>();
     channels_ = simulation::runner_channels(model_, values, course.nodes, course.by_impulses(), control_.has_value());
     try {
@@ -162,7 +163,7 @@ class SimulationEvaluator final : public Evaluator {
         simulate_batch<3>(task, design, outcome);
     } catch (const ConfigError& error) {  // the model refuses the design
       refuse(outcome, error.what());
-    } catch (const std::invalid_argument& error) {  // bodies overlap at the start, a shape has no volume
+    } catch (const std::invalid_argument& error) {  // bodies overlap at the start, or a shape has no volume
       refuse(outcome, error.what());
     }
     if (parts() > 1) return outcome;
@@ -214,7 +215,7 @@ class SimulationEvaluator final : public Evaluator {
   }
 
  private:
-  // Whether the archive keeps moments of every run, rather than the motion of the first.
+  // Whether the archive stores keyframes of every run, not the motion of the first.
   bool filmed() const { return starts_.count() > 1 && own_.frames > 0; }
 
   void read_cost(simulation::FormulaReader& reader) {
@@ -247,7 +248,7 @@ class SimulationEvaluator final : public Evaluator {
     return static_cast<int>(at - names.begin());
   }
 
-  // Reads which runs a mean covers, and what share may be left out.
+  // Reads the outcome over which the mean is taken, and the largest fraction of other outcomes.
   void read_among(const CustomSection& section) {
     const CustomEntry *among = section.find("given-outcome"), *others = section.find("max-other-share");
     if (const CustomEntry* share = section.find("success"); share && (among || others))
@@ -278,7 +279,8 @@ class SimulationEvaluator final : public Evaluator {
     }
   }
 
-  // A controller with the settings that no design changes, so that its mistakes are reported before a study starts.
+  // Makes a controller with the settings that are equal for all designs, so that errors are reported before the study
+  // starts.
   void try_control() const {
     Eigen::VectorXd any(static_cast<Eigen::Index>(settings_.variables.size()));
     for (Eigen::Index i = 0; i < any.size(); ++i) any[i] = settings_.variables[static_cast<std::size_t>(i)].lower;
@@ -286,7 +288,7 @@ class SimulationEvaluator final : public Evaluator {
       const bool free = any.size() > 0;
       const auto values = free ? model_.evaluate<double>() : model_.evaluate<double>(designed(any));
       auto plan_of = control_->plan(settings_, any, values);
-      if (free) {  // gains and a dipole that are right; those of a design are looked at with it
+      if (free) {  // uses valid gains and a valid dipole; those of a design are checked when it is evaluated
         plan_of.options.law = {};
         plan_of.dipole_offset = -1e3;
       }
@@ -299,7 +301,7 @@ class SimulationEvaluator final : public Evaluator {
     }
   }
 
-  // Design variables that have one value in all of the study.
+  // Returns the design variables that have one value in the whole study.
   static Given set(const Settings& settings) {
     Given given;
     for (const auto& name : settings.given_variables)
@@ -309,7 +311,7 @@ class SimulationEvaluator final : public Evaluator {
     return given;
   }
 
-  // Behind the tally's metrics: how far starts may be off, and what the design is.
+  // Appends the deviations of the initial states and the design's properties to the tally's metrics.
   void add_properties(const Eigen::MatrixXd& tries, Evaluation& e) const {
     const Given design = designed(e.design);
     std::vector<double> own;
@@ -332,7 +334,7 @@ class SimulationEvaluator final : public Evaluator {
     for (std::size_t k = 0; k < own.size(); ++k) e.metrics[before + static_cast<Eigen::Index>(k)] = own[k];
   }
 
-  // Of a formula of parameters and start variables.
+  // Returns the value of a formula of parameters and variables of [initial-states].
   static double value(const Formula& formula, const Start& start) {
     std::vector<double> x;
     for (const auto& seen : formula.arguments)
@@ -348,7 +350,7 @@ class SimulationEvaluator final : public Evaluator {
     outcome.trajectory.values.clear();
   }
 
-  // Parameters that the study sets or frees; the others are as the model has them.
+  // Returns the parameters that the study sets or frees; the others have the model's values.
   Given designed(const Eigen::VectorXd& free) const {
     Given given;
     for (const auto& parameter : model_.parameters)
@@ -461,7 +463,7 @@ class SimulationEvaluator final : public Evaluator {
                               settings_.text("simulation.contact-method").c_str(), options.step);
     if (starts_.count() > 1 || !start.variables.empty()) {
       result.report += formatted("start           %d of %d", own_.start, starts_.count());
-      const std::size_t most = 8;  // of a line
+      const std::size_t most = 8;  // maximum number of values in a line
       for (std::size_t i = 0; i < std::min(most, start.variables.size()); ++i)
         result.report += formatted("%s %s = %.6g", i ? "," : ":", starts_.variables()[i].c_str(), start.variables[i]);
       result.report += "\n";
@@ -514,17 +516,17 @@ class SimulationEvaluator final : public Evaluator {
   systems::Model model_;
   InitialStates starts_;
   std::optional<simulation::Control> control_;
-  struct Requirement {  // or a number of the design
+  struct Requirement {  // a requirement or a property of the design
     CustomEntry entry;
     Formula formula;
   };
   std::vector<Requirement> requirements_;
-  std::vector<Requirement> properties_;  // [metrics]
+  std::vector<Requirement> properties_;  // entries of [metrics]
   std::optional<Formula> misalignment_;
   std::vector<std::string> bodies_;
   int corners_ = 0;
   simulation::Tally tally_;
-  Channels channels_;  // of a motion
+  Channels channels_;  // channels of a motion
 };
 
 }  // namespace

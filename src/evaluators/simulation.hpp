@@ -1,4 +1,4 @@
-// Evaluator `simulation`: a model, starts, and how runs end (docs/simulation.md).
+// Evaluator `simulation`: simulates a model from many initial states and counts the outcomes (docs/simulation.md).
 #pragma once
 
 #include "evaluators/evaluator.hpp"

@@ -16,7 +16,7 @@
 namespace dodyn::evaluators {
 namespace {
 
-// A function of (x, y), its gradient, and how many of the two variables it depends on.
+// A function of (x, y) with its gradient, and the number of variables that it depends on.
 struct Function {
   std::string name;
   int variables;
@@ -26,7 +26,7 @@ struct Function {
 
 const std::vector<Function>& functions() {
   using std::numbers::pi;
-  static const double a = 5.1 / (4 * pi * pi), b = 5 / pi, c = 1 / (8 * pi);  // of Branin
+  static const double a = 5.1 / (4 * pi * pi), b = 5 / pi, c = 1 / (8 * pi);  // constants of Branin's function
   static const std::vector<Function> all = {
       // Minimum 0 at (0.3, 0.4).
       {"quadratic", 2, [](double x, double y) { return (x - 0.3) * (x - 0.3) + 2 * (y - 0.4) * (y - 0.4); },
@@ -56,10 +56,10 @@ enum class Fault { reason, hang, crash, kill, memory };
 
 struct Options {
   const Function* function = &functions().front();
-  double delay = 0;         // s
-  double noise = 0;         // standard deviation
-  int samples = 1;          // parts
-  double fail_above = 100;  // evaluations with a greater x fail
+  double delay = 0;         // sleep of an evaluation, s
+  double noise = 0;         // standard deviation of the noise
+  int samples = 1;          // number of parts
+  double fail_above = 100;  // evaluations with a larger x fail
   Fault fault = Fault::reason;
 };
 
@@ -118,7 +118,7 @@ class TestFunction : public Evaluator {
             {"warm-start-x", "1", "x of the evaluation that offered a warm start; x itself where there was none"}};
   }
 
-  // A straight line to the design: something to look at where a real evaluator stores a motion.
+  // A straight line to the design, as an example of a stored motion.
   Channels channels() const override {
     return {{"t", "1", "fraction of the way from the origin to the design", nodes, {"t"}},
             {"q", "1", "points on the way", nodes, {"x", "y"}},
@@ -168,7 +168,7 @@ class TestFunction : public Evaluator {
 
   int parts() const override { return options_.samples; }
 
-  // The mean of the samples.
+  // Returns the mean of the samples.
   Outcome join(const Evaluation&, std::vector<Outcome> parts) const override {
     double sum = 0;
     for (auto& part : parts) {
@@ -188,7 +188,7 @@ class TestFunction : public Evaluator {
   }
 
  private:
-  // Returns whether it slept in full: it polls its time limit, as a solver would.
+  // Returns whether it slept for the whole time. Like a solver, it polls its time limit.
   bool sleep(const Task& task) const {
     using std::chrono::duration;
     for (double left = options_.delay; left > 0; left -= 0.05) {

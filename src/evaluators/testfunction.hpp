@@ -1,5 +1,5 @@
-// An evaluator with a known answer: the cost is an analytic test function of one or two variables. It costs nothing, so
-// it is there to try the machinery (archives, ranks, strategies, interruptions) and to show what an evaluator is.
+// An evaluator with a known answer: the cost is an analytic test function of one or two variables. It is an example of
+// an evaluator, and a fast test of archives, ranks, strategies and interruptions.
 #pragma once
 
 #include "evaluators/evaluator.hpp"

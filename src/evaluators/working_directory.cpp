@@ -28,7 +28,7 @@ bool is_directory_itself(const fs::path& path) {
   return fs::symlink_status(path, error).type() == fs::file_type::directory;
 }
 
-// Lets the owner write in all directories of a tree.
+// Gives the owner write permission in all directories of a tree.
 void make_writable(const fs::path& directory) {
   std::error_code error;
   if (!is_directory_itself(directory)) return;
@@ -51,7 +51,7 @@ std::error_code remove_tree(const fs::path& directory) {
 WorkingDirectories::WorkingDirectories(fs::path folder, const fs::path& archive)
     : folder_(fs::absolute(folder)), archive_(fs::absolute(archive).lexically_normal().string()) {}
 
-// Whether a process of this study and host made it that is gone.
+// Whether a process of this study and host that has ended made the directory.
 bool WorkingDirectories::is_left_over(const fs::path& directory) const {
   if (!is_directory_itself(directory)) return false;
   std::ifstream file(directory / mark);
@@ -67,7 +67,7 @@ fs::path WorkingDirectories::make(const std::string& name) const {
   int error = 0;
   for (int number = 1, attempt = 0; number < most_names && attempt < 2 * most_names; ++attempt) {
     const fs::path directory = folder_ / (number == 1 ? name : name + "." + std::to_string(number));
-    // Another rank may remove the folder, empty as it is, before the directory is made.
+    // Another rank may remove the empty folder before the directory is made.
     std::error_code no_folder;
     fs::create_directories(folder_, no_folder);
     if (mkdir(directory.c_str(), 0777) == 0) {

@@ -66,7 +66,7 @@ class ElasticEvaluator final : public Evaluator {
         batch(task, outcome);
       else
         single(task, outcome);
-    } catch (const ConfigError& error) {  // bodies that this design makes impossible
+    } catch (const ConfigError& error) {  // this design gives invalid bodies
       outcome.evaluation.status = Status::infeasible;
       outcome.evaluation.reason = error.what();
     } catch (const std::invalid_argument& error) {
@@ -127,7 +127,7 @@ class ElasticEvaluator final : public Evaluator {
   }
 
  private:
-  // The bodies, which all designs have in common. Reports what cannot start.
+  // Makes the bodies that all designs have in common. Throws if they cannot start.
   template <int n>
   void learn(const Numbers& parameters) {
     const auto scene = elastic_text::scene<n>(settings_, parameters);
@@ -140,7 +140,7 @@ class ElasticEvaluator final : public Evaluator {
     }
   }
 
-  // What costs and conditions may speak of is tried on a run that was not made.
+  // Tests the names in costs and conditions on an empty run.
   void read_cost(const Numbers& parameters) {
     Numbers known = parameters;
     for (const auto& metric : elastic_text::run_metrics()) known[metric.name] = 1.0;
@@ -166,19 +166,19 @@ class ElasticEvaluator final : public Evaluator {
     tally_.formula = tally_.failure_of < 0;
   }
 
-  // The parameters of a start of a design.
+  // Returns the parameters of one initial state of a design.
   Numbers started(const Eigen::VectorXd& design, int start) const {
     const Numbers plain = elastic_text::parameters(settings_, design);
     return starts_.several() ? elastic_text::parameters(settings_, design, starts_.start(start, plain)) : plain;
   }
 
-  // `shown`: whether its motion is to be kept, too.
+  // Simulates one run. `shown`: whether to store its motion.
   Ran simulated(const Numbers& parameters, const Task& task, bool shown) const {
     elastic_text::RunOptions own = own_;
     own.points &= shown;
     Ran ran = dimension_ == 2 ? elastic_text::run<2>(elastic_text::scene<2>(settings_, parameters), own, task)
                               : elastic_text::run<3>(elastic_text::scene<3>(settings_, parameters), own, task);
-    // the archive has a place for the nodes of one mesh: that of the middle of the ranges
+    // The archive has columns for one mesh: that at the middle of the ranges.
     if (const auto columns = static_cast<Eigen::Index>(points_.coordinates.size());
         own.points && ran.trajectory.values.back().cols() != columns)
       ran.trajectory.values.back().setConstant(own.nodes, columns, not_a_number);
@@ -206,7 +206,7 @@ class ElasticEvaluator final : public Evaluator {
     e.reason = "the cost is not a finite number";
   }
 
-  // A part's starts: a row of numbers each, and of the very first its motion.
+  // Simulates the initial states of a part. Stores a row of numbers for each, and the motion of the very first.
   void batch(const Task& task, Outcome& outcome) const {
     Evaluation& e = outcome.evaluation;
     const int first = task.part * own_.batch, end = std::min(first + own_.batch, starts_.count());
@@ -232,7 +232,7 @@ class ElasticEvaluator final : public Evaluator {
         for (auto& values : ran.trajectory.values) outcome.trajectory.values.push_back(std::move(values));
     }
     e.status = Status::ok;
-    e.cost = 0.0;  // of a part; join() sets that of the design
+    e.cost = 0.0;  // join() sets the cost of the design
   }
 
   int outcome_of(const Ran& ran, const Numbers& parameters) const {

@@ -1,4 +1,4 @@
-// The evaluator `elastic`: one simulation of deformable bodies beside rigid ones, of sections in the configuration.
+// Evaluator `elastic`: simulates deformable and rigid bodies that the configuration describes.
 #pragma once
 
 #include "evaluators/evaluator.hpp"

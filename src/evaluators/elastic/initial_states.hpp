@@ -1,4 +1,4 @@
-// Runs of one scene from several starts: what differs between them, and how they end.
+// Runs of one scene from several initial states, and the classification of their ends.
 //
 //   [initial-states]                        # sampled as those of the evaluator simulation (simulation/initial_states.hpp)
 //   count = 32
@@ -15,13 +15,14 @@ namespace dodyn::evaluators::elastic_text {
 
 class InitialStates {
  public:
-  // Throws ConfigError.
+  // Throws ConfigError if a section is invalid.
   explicit InitialStates(const Settings& settings);
 
   bool several() const { return several_; }  // whether there is a section [initial-states]
   int count() const { return static_cast<int>(shares_.cols()); }
   std::vector<std::string> names() const;
-  // The values of a start, counted from 0; ends of ranges may speak of the design's parameters. Throws ConfigError.
+  // Returns the values of initial state `number` (from 0). The ends of ranges may depend on the design's parameters.
+  // Throws ConfigError.
   Numbers start(int number, const Numbers& parameters) const;
 
  private:
@@ -34,14 +35,15 @@ class InitialStates {
   Eigen::MatrixXd shares_ = Eigen::MatrixXd::Zero(0, 1);
 };
 
-// The outcomes that a configuration names, by whose conditions runs are sorted at their end.
+// The outcomes of a configuration. Their conditions classify a run at its end.
 class Outcomes {
  public:
   explicit Outcomes(const Settings& settings);
 
-  // With `end` and `failed` behind them.
+  // the outcomes' names, then `end` and `failed`
   std::vector<std::string> names() const;
-  // The number of the first that holds, or of `end`. Throws ConfigError where a condition speaks of what is not there.
+  // Returns the index of the first outcome whose condition is true, or that of `end`. Throws ConfigError if a condition
+  // contains an unknown name.
   int of(const Numbers& known) const;
 
  private:

@@ -123,19 +123,19 @@ elastic::Options options_of(const Scene<n>& scene, const RunOptions& own) {
 
 namespace {
 
-// What a run keeps of itself: rows of its trajectory, and what was seen at every step.
+// Records a run: rows of its trajectory, and extremes over all steps.
 template <int n>
 struct Observer {
   const elastic::Simulation<n>& simulation;
   const RunOptions& options;
-  int rigid;  // bodies that do not deform, the first ones
+  int rigid;  // number of rigid bodies, which come first
   Ran& ran;
 
   double smallest_jacobian = 1.0, energy_change = 0.0, overlap = 0.0;
   double first_touch = not_a_number, last_touch = not_a_number;
-  std::vector<std::pair<int, int>> touching;  // pairs that touched at any step
+  std::vector<std::pair<int, int>> touching;  // pairs that touched in any step
 
-  // Centre of mass and its velocity.
+  // Returns the centre of mass and its velocity.
   Eigen::Matrix<double, 2 * n, 1> state(int b) const {
     Eigen::Matrix<double, 2 * n, 1> all;
     if (b < rigid)

@@ -1,4 +1,4 @@
-// One run of a scene of deformable and rigid bodies, and what is seen of it.
+// Simulates a scene of deformable and rigid bodies once, and measures the run.
 #pragma once
 
 #include "evaluators/elastic/text.hpp"
@@ -9,7 +9,7 @@
 namespace dodyn::evaluators::elastic_text {
 
 struct RunOptions {
-  double step = 1e-3, duration = 1.0;  // s; step 0: a fifth of what is stable
+  double step = 1e-3, duration = 1.0;  // s; step 0: a fifth of the stable step
   rigid::Response response = rigid::Response::penalty;
   double restitution = 1.0;
   int nodes = 101;
@@ -18,13 +18,13 @@ struct RunOptions {
 };
 const KeyTable<RunOptions>& run_keys();
 
-// The quantities reported of a run, in this order.
+// Returns the metrics of a run, in the order of the archive.
 const std::vector<Quantity>& run_metrics();
 
 struct Ran {
-  std::string reason;  // empty: it came to its end
+  std::string reason;  // why the run failed; empty: it reached its end
   bool timed_out = false;
-  Numbers seen;  // metrics, and BODY.x ... of all bodies at the end
+  Numbers seen;  // metrics, and BODY.x ... of all bodies at the end, by name
   Trajectory trajectory;
   int rows = 0;
   long steps = 0, touched = 0;
@@ -34,25 +34,25 @@ struct Ran {
   elastic::Energies before, after;
 };
 
-// Return the names of the bodies, rigid ones first, and of the columns of each: x, y, (z,) vx, vy(, vz).
+// Return the names of the bodies (rigid ones first), and of the columns of each: x, y, (z,) vx, vy(, vz).
 template <int n>
 std::vector<std::string> names(const Scene<n>& scene);
 std::vector<std::string> places(int dimension);
 
 Channels run_channels(const std::vector<std::string>& names, int dimension, int rows);
-// Where every node is, with the edges of surfaces.
+// Returns the positions of all nodes, and the edges of the surfaces.
 template <int n>
 Channel points_channel(const Scene<n>& scene, int rows);
 
-// Step, stiffness and response of a scene. Throws std::invalid_argument where bodies make no sense.
+// Returns step, stiffness and response of a scene. Throws std::invalid_argument if bodies are invalid.
 template <int n>
 elastic::Options options_of(const Scene<n>& scene, const RunOptions& options);
 
-// Throws std::invalid_argument where it cannot start.
+// Throws std::invalid_argument if the run cannot start.
 template <int n>
 Ran run(Scene<n> scene, const RunOptions& options, const Task& task);
 
-// Of a run, for a user.
+// Describes a run for the user.
 std::string story(const Ran& ran, std::size_t bodies, int dimension);
 
 }  // namespace dodyn::evaluators::elastic_text

@@ -17,7 +17,7 @@ namespace {
 
 const std::vector<std::string> letters = {"x", "y", "z"}, counters = {"i", "j", "k"};
 
-// A section with the numbers that its entries may have.
+// Reads a section with the quantities that its entries may use.
 struct Reader {
   const CustomSection& section;
   Numbers known;
@@ -50,7 +50,7 @@ struct Reader {
     if (entry->value != "yes" && entry->value != "no") throw entry->error("allowed: yes, no");
     return entry->value == "yes";
   }
-  // How many there are along each of up to three directions.
+  // Returns the number of copies along up to three directions.
   std::array<int, 3> repeat() const {
     std::array<int, 3> count{1, 1, 1};
     const CustomEntry* entry = section.find("repeat");
@@ -77,7 +77,7 @@ struct Reader {
   }
 };
 
-// Does `one` for each of the bodies that a section stands for, with their numbers i, j, k from 0 on and their name.
+// Calls `one` for each body of a section with its indices i, j, k from 0 and its name.
 template <class One>
 void each(const CustomSection& section, const Numbers& parameters, One one) {
   Reader reader{section, parameters};
@@ -175,7 +175,7 @@ std::vector<DesignVariable> variables(const Settings& so_far) {
       const Expression parsed = entry.parsed();
       all.push_back({entry.key, stated_unit(entry.value), "parameter of the scene", known[entry.key], -1e300, 1e300});
       if (!parsed.is_constant()) all.back().formula = entry.value;
-      for (const CustomSection* starts : so_far.sections_of("initial-states"))  // which draws it
+      for (const CustomSection* starts : so_far.sections_of("initial-states"))  // its value is drawn there
         if (const CustomEntry* range = starts->find(entry.key)) all.back().formula = range->value;
     }
   return all;
@@ -255,7 +255,7 @@ Scene<n> scene(const Settings& settings, const Numbers& known) {
     const CustomEntry& entry = reader.needed("normal");
     const Vector<n> normal = reader.list<n>(entry);
     if (!(normal.norm() > 0.0)) throw entry.error("has no length");
-    constexpr double side = 20.0;  // m
+    constexpr double side = 20.0;  // extent of a floor or wall, m
     Vector<n> size = Vector<n>::Constant(side);
     size[n - 1] = 1.0;
     geometry::Frame<n> below;
@@ -288,7 +288,7 @@ Scene<n> scene(const Settings& settings, const Numbers& known) {
       rigid::Pose<n> pose;
       rigid::Twist<n> twist;
       reader.placed(pose, twist);
-      elastic::Elements<n>().add(name, body.mesh, body.material);  // says what is wrong with it, here
+      elastic::Elements<n>().add(name, body.mesh, body.material);  // throws here, so that the message names the section
       scene.world.deformable.push_back(std::move(body));
       scene.start.deformable_poses.push_back(pose);
       scene.start.deformable_twists.push_back(twist);

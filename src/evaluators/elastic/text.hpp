@@ -1,4 +1,4 @@
-// What the sections of a configuration describe: deformable and rigid bodies, walls, for a design.
+// Reads the scene for a design from the configuration: deformable and rigid bodies, walls.
 #pragma once
 
 #include <map>
@@ -17,16 +17,15 @@ std::vector<ini::SectionKind> sections();
 
 using Numbers = std::map<std::string, double>;
 
-// The value of an expression in which an entry of a section consists; `known` are the quantities that it may have.
-// Throws ConfigError.
+// Returns the value of an entry's expression. `known`: the quantities that it may use. Throws ConfigError.
 double value(const CustomEntry& entry, const std::string& text, const Numbers& known);
 double value(const CustomEntry& entry, const Expression& parsed, const Numbers& known);
 
-// All parameters, for a design, beside numbers that are known before them (a start's), which count more than parameters of
-// the same names. Throws ConfigError.
+// Returns all parameters for a design. Also contains the given numbers (those of an initial state), which override
+// parameters of the same name. Throws ConfigError.
 Numbers parameters(const Settings& settings, const Eigen::VectorXd& design, const Numbers& before = {});
 
-// [world] dimension: 2 or 3.
+// Returns the dimension in [world]: 2 or 3.
 int dimension(const Settings& settings);
 
 template <int n>
@@ -35,7 +34,7 @@ struct Scene {
   elastic::Start<n> start;
   double stiffness = 300.0;  // of contact, N/m
 };
-// Throws ConfigError, also where bodies make no sense.
+// Throws ConfigError, also if bodies are invalid.
 template <int n>
 Scene<n> scene(const Settings& settings, const Numbers& parameters);
 

@@ -17,7 +17,7 @@ using dmoc::Coefficient;
 
 namespace {
 
-// Walkers that have these settings; any other model says these things itself.
+// Built-in walkers, to which these settings apply. Any other model contains this information itself.
 const std::vector<std::string> built_in_walkers = {"planar-biped", "planar-biped-tree", "planar-underactuated",
                                                    "spatial-biped"};
 const std::vector<std::string> built_in_keys = {
@@ -29,7 +29,7 @@ bool is_file(const std::string& model) {
   return std::find(built_in_walkers.begin(), built_in_walkers.end(), model) == built_in_walkers.end();
 }
 
-// The text of the model that the settings name.
+// Returns the text of the model that the settings name.
 std::string text_of(const Settings& settings) {
   auto [model, text] = named_model(settings, "gait.model");
   if (!is_file(model)) {  // "spherical ZXY": the order of the turns
@@ -46,7 +46,7 @@ systems::Model walker_model(const std::string& text, const std::string& name) {
   return model;
 }
 
-// Takes the ends of ranges from the model. Limits of speed stay.
+// Takes the ranges of joints from the model's limits. Limits on speed stay.
 void free_joints(systems::Model& model) {
   auto& ranges = model.structure.ranges;
   for (std::size_t i = ranges.size(); i-- > 0;) {
@@ -58,7 +58,7 @@ void free_joints(systems::Model& model) {
   }
 }
 
-// An entry of [parameters].
+// Parses an entry of [parameters].
 Expression parsed(const CustomEntry& entry) {
   const bool motion =
       std::find(motion_parameters.begin(), motion_parameters.end(), entry.key) != motion_parameters.end();
@@ -68,8 +68,8 @@ Expression parsed(const CustomEntry& entry) {
   return entry.parsed(motion_parameters);
 }
 
-// Parameters of a built-in walker that follow from [gait]: number, or expression of other variables, as
-// GaitDesigns::values() has them.
+// Sets parameters of a built-in walker that follow from [gait]: numbers, or expressions of other variables, as in
+// GaitDesigns::values().
 void follow_settings(const Settings& so_far, std::vector<DesignVariable>& all) {
   const auto text = [&](const char* key) { return to_text(so_far.real(std::string("gait.") + key)); };
   const std::string leg = text("leg-length"), legs = so_far.text("gait.leg-mass-model");
@@ -146,7 +146,7 @@ std::vector<DesignVariable> gait_variables(const Settings& so_far) {
       continue;
     const bool knee = !is_file(name) && v.name == "knee";
     if (knee) v.minimum = 0.05, v.maximum = 0.95;
-    // the knee stands first, as it always has
+    // the knee is first, for compatibility
     all.insert(knee ? all.begin() : all.end(), std::move(v));
   }
   for (DesignVariable& v : all)
@@ -193,7 +193,7 @@ GaitDesigns::GaitDesigns(const Settings& settings) : settings_(settings) {
   read_parameters();
   read_cost();
   read_requirements();
-  values(middle(settings));  // says what is wrong with it
+  values(middle(settings));  // throws with a message if the values are invalid
 }
 
 void GaitDesigns::read_model() {
@@ -213,11 +213,11 @@ void GaitDesigns::read_model() {
                                                   " says it itself, in its [parameters]");
 }
 
-// [parameters]: further parameters of the motion, and what step-length, period and step-width follow from.
+// Reads [parameters]: further parameters of the motion, and the expressions of step-length, period and step-width.
 void GaitDesigns::read_parameters() {
   names_ = motion_parameters;
   const systems::Model& model = walker_->system->model();
-  std::vector<std::string> known;  // up to this entry
+  std::vector<std::string> known;  // names defined before this entry
   for (const systems::Parameter& p : model.parameters) known.push_back(p.name);
   const auto sections = settings_.sections_of("parameters");
   for (const std::string& name : motion_parameters)
@@ -236,7 +236,8 @@ void GaitDesigns::read_parameters() {
     }
 }
 
-// [cost] replaces the weights of [gait]: built-in ones by name, any other name an expression whose integral counts.
+// Reads [cost], which replaces the weights of [gait]. A built-in name has a weight; any other name is an expression
+// that is integrated over time.
 void GaitDesigns::read_cost() {
   const auto sections = settings_.sections_of("cost");
   if (sections.empty()) {
@@ -283,7 +284,7 @@ std::vector<bool> GaitDesigns::has_cost() const {
                    gait_.loss > 0.0, gait_.costs);
 }
 
-// [require]: conditions of parameters judge a design; those that speak of the motion become path constraints.
+// Reads [require]. Conditions on parameters judge a design; conditions on the motion become path constraints.
 void GaitDesigns::read_requirements() {
   const auto& system = *walker_->system;
   for (const CustomSection* section : settings_.sections_of("require"))
@@ -429,7 +430,7 @@ MotionPath GaitDesigns::initial_guess(const Eigen::VectorXd& design, std::uint64
   return path;
 }
 
-// In space such starts need twice the iterations and missed the spatial biped's best gait at a knee of 0.4 m.
+// In space this push doubles the iterations, and it missed the spatial biped's best gait at a knee of 0.4 m.
 double GaitDesigns::push_of_cold_start() const { return walker_->base == 2 ? dmoc::push_of_cold_start : 0.0; }
 
 std::optional<systems::Place<double>> GaitDesigns::landing(int, const Eigen::VectorXd& design) const {

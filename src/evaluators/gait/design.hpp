@@ -1,4 +1,4 @@
-// Which walker the settings describe, its designs, and the gait problem of each.
+// Reads which walker the settings describe, its design variables, and the gait problem of each design.
 #pragma once
 
 #include <map>
@@ -13,10 +13,10 @@
 
 namespace dodyn::evaluators {
 
-// Design variables of the gait evaluator: those of the motion, and every parameter of the model.
+// Returns the design variables of the gait evaluator: those of the motion, and every parameter of the model.
 std::vector<DesignVariable> gait_variables(const Settings& so_far);
 
-// Settings that others make idle, each with the reason.
+// Returns the settings that have no effect because of others, each with the reason.
 std::vector<std::pair<std::string, std::string>> idle_gait_keys(const Settings& settings);
 
 class GaitDesigns final : public MotionDescription {
@@ -27,8 +27,8 @@ class GaitDesigns final : public MotionDescription {
   const dmoc::Walker& walker() const { return *walker_; }
   const dmoc::GaitSettings& gait() const { return gait_; }
 
-  // The gait problem of a design, with gradients with respect to all free variables. Throws ConfigError where the model
-  // refuses it.
+  // Returns the gait problem of a design, with gradients with respect to all free variables. Throws ConfigError if the
+  // model refuses the design.
   dmoc::WalkerGait problem(const Eigen::VectorXd& design, int intervals) const;
 
   std::string section() const override { return "gait"; }
@@ -82,9 +82,10 @@ class GaitDesigns final : public MotionDescription {
     std::string text, source;
     Expression condition;
   };
-  std::vector<Requirement> requirements_;  // of parameters alone
-  std::vector<std::string> names_;         // of the parameters of the motion: the built-in ones, those of [parameters]
-  std::vector<std::pair<std::string, Expression>> parameters_;  // of [parameters], in their order
+  std::vector<Requirement> requirements_;  // conditions on parameters alone
+  std::vector<std::string> names_;         // names of the motion's parameters: the built-in ones, then those of
+                                           // [parameters]
+  std::vector<std::pair<std::string, Expression>> parameters_;  // entries of [parameters], in the order of the file
 };
 
 }  // namespace dodyn::evaluators

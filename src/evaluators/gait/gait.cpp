@@ -14,7 +14,7 @@ Key real(const char* name, double value, const char* unit, const char* descripti
          bool open_minimum = false) {
   return {std::string("gait.") + name, Type::real, to_text(value), unit, description, minimum, maximum, open_minimum};
 }
-// A limit that there need not be.
+// Returns the key of an optional limit.
 Key limit(const char* name, double value, const char* unit, const char* description) {
   Key key = real(name, 0.0, unit, description, 0.0, 1e6);
   key.word = "none";

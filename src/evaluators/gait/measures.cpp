@@ -1,4 +1,4 @@
-// What is measured, examined and reported of gaits.
+// Metrics, examination and report of gaits.
 #include <cmath>
 #include <utility>
 

@@ -130,7 +130,7 @@ class HybridEvaluator final : public Evaluator {
       for (const CustomEntry& entry : section->entries) requirements_.emplace_back(entry, formula(entry, true, false));
     for (const CustomSection* section : settings.sections_of("cost"))
       if (const CustomEntry* cost = section->find("cost")) cost_ = formula(*cost, false, true);
-    if (settings.variables.empty()) {  // a motion that cannot begin is refused at once
+    if (settings.variables.empty()) {  // refuses an invalid initial state at once
       const auto values = model_.evaluate<double>(designed({}));
       HybridOptions brief = own_;
       brief.find = Find::motion;
@@ -207,7 +207,7 @@ class HybridEvaluator final : public Evaluator {
     return result;
   }
 
-  // From the outcome alone; `dodyn simulate` shows the motion in between.
+  // Uses the outcome only; `dodyn simulate` prints the motion itself.
   std::string report(const Outcome& outcome) const override {
     const Evaluation& e = outcome.evaluation;
     if (e.metrics.size() == 0) return "";
@@ -227,7 +227,7 @@ class HybridEvaluator final : public Evaluator {
  private:
   struct Formula {
     Expression expression;
-    std::vector<std::string> names;  // of its quantities
+    std::vector<std::string> names;  // names of its quantities
   };
 
   systems::HybridModel read_system() {
@@ -237,7 +237,7 @@ class HybridEvaluator final : public Evaluator {
     return model_of(named);
   }
 
-  // Of parameters, and where `of_end` of metrics and of coordinates and rates at the end.
+  // Returns a formula of parameters. If `of_end`, also of metrics and of coordinates and rates at the end.
   Formula formula(const CustomEntry& entry, bool condition, bool of_end) const {
     Formula f;
     f.expression = entry.parsed();
@@ -326,9 +326,9 @@ class HybridEvaluator final : public Evaluator {
     return cost_ ? value(*cost_, values, ran.seen) : ran.seen.at("dissipated_energy");
   }
 
-  // d cost/d design by (8 (f(d) - f(-d)) - (f(2d) - f(-2d)))/(12 d) of motions next to this one: events are located to
-  // round-off, so a motion is a smooth function of its parameters as long as the same events follow each other. Empty
-  // where they do not.
+  // Returns d cost/d design by finite differences of fourth order, (8 (f(d) - f(-d)) - (f(2d) - f(-2d)))/(12 d). Events
+  // are located to round-off, so the motion is a smooth function of its parameters as long as the sequence of events is
+  // the same. Empty if it is not.
   Eigen::VectorXd gradient(const Eigen::VectorXd& design, const HybridResult& ran) const {
     const auto same = [](const variational::Event& a, const variational::Event& b) {
       return a.kind == b.kind && a.which == b.which;
@@ -347,7 +347,7 @@ class HybridEvaluator final : public Evaluator {
               !std::equal(ran.events.begin(), ran.events.end(), other.events.begin(), same))
             return {};
           slope(i) += weight * cost_of(other, values) / (12.0 * d);
-        } catch (const ConfigError&) {  // the model refuses what lies there
+        } catch (const ConfigError&) {  // the model refuses the neighbouring design
           return {};
         }
       }

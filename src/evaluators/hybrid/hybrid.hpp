@@ -1,5 +1,4 @@
-// The hybrid evaluator: a model's motion in pieces joined by impacts and resets, run forward, or its periodic gait
-// (docs/hybrid.md).
+// Evaluator `hybrid`: simulates a model's motion with impacts and resets, or finds its periodic gait (docs/hybrid.md).
 #pragma once
 
 #include "evaluators/evaluator.hpp"

@@ -88,7 +88,7 @@ struct HybridRun::Recorder {
   const variational::Assembly& assembly;
   const variational::HybridIntegrator& integrator;
   systems::Tree<double> tree;
-  const Eigen::VectorXd& z;                            // of the projection
+  const Eigen::VectorXd& z;                            // smooth coordinates of the method `projected`
   std::vector<std::vector<std::vector<double>>> rows;  // [channel][row]
 
   void add(const variational::Piece& piece) {
@@ -153,7 +153,7 @@ HybridResult HybridRun::run(const systems::Values<double>& values, const std::ve
     ran.gait = variational::find_gait(integrator, assembly, options_.pieces, options_.gait);
     if (ran.reason = ran.gait.reason; !ran.reason.empty()) return ran;
     end = ran.gait.period * (1.0 - 1e-12);
-    // one stride, from an exchange on to just before the next
+    // one stride, from an exchange to just before the next
     variational::Piece begin = ran.gait.before;
     for (const int c : travels_) begin.q(c) = 0.0;
     integrator.resume(begin);
@@ -161,7 +161,7 @@ HybridResult HybridRun::run(const systems::Values<double>& values, const std::ve
     if (ran.reason = integrator.exchange(ran.gait.exchange); !ran.reason.empty()) return ran;
   }
   if (!gait) ran.energy_before = energy();
-  // projected: z moves, and its image is put where the integrator's state is read
+  // Method `projected`: integrates z, and writes its image to the integrator's state.
   systems::Projected::Instance sides;
   std::optional<variational::SwitchedFlow> flow;
   const auto show = [&] {
@@ -203,7 +203,7 @@ HybridResult HybridRun::run(const systems::Values<double>& values, const std::ve
     }
     if (!every_step && ran.reason.empty()) recorder.add(integrator.now());
   }
-  if (!every_step)  // a motion that stops earlier stays where it is
+  if (!every_step)  // after an early end the last row is repeated
     while (ran.reason.empty() && static_cast<int>(recorder.rows[0].size()) < options_.nodes)
       recorder.add(integrator.now());
   ran.energy_after = energy();
@@ -215,7 +215,7 @@ HybridResult HybridRun::run(const systems::Values<double>& values, const std::ve
   return ran;
 }
 
-// Fills `ran.seen`: events, energies, and coordinates with their rates at the end.
+// Fills `ran.seen`: events, energies, and coordinates and rates at the end.
 void HybridRun::measure(const variational::HybridIntegrator& integrator, HybridResult& ran) const {
   double first = not_a_number, late = not_a_number, tick = not_a_number;
   int impacts = 0;

@@ -1,4 +1,4 @@
-// A motion in pieces of a model, for a design: run forward, or its gait; sampled, measured and reported.
+// A hybrid motion of a model for a design: simulates it, or finds its gait; samples, measures and reports it.
 #pragma once
 
 #include <map>
@@ -23,40 +23,40 @@ struct HybridOptions {
   Method method = Method::midpoint;
   variational::PieceOptions pieces;
   double end = 2.0;  // s
-  int nodes = 201;   // rows of a trajectory
-  double k = 0.0;    // of the projection, 1/m2; 0: three times the least
-  int impacts = 0;   // number of impacts that ends the motion; 0: none does
+  int nodes = 201;   // number of rows of a trajectory
+  double k = 0.0;    // decay constant of the projection, 1/m2; 0: three times the smallest valid value
+  int impacts = 0;   // number of impacts that ends the motion; 0: no limit
   Find find = Find::motion;
-  std::string travels;  // coordinates, by commas
+  std::string travels;  // names of coordinates, separated by commas
   bool gradient = false;
   variational::GaitOptions gait;
 };
 
 using Numbers = std::map<std::string, double>;
 
-// What a run was.
+// Result of a run.
 struct HybridResult {
-  std::string reason;  // empty: it came to its end
+  std::string reason;  // why the run failed; empty: it reached its end
   bool bad_start = false;
-  Trajectory trajectory;  // of channels(); rows: `nodes`, or with `all_nodes` one for each node
+  Trajectory trajectory;  // by channels(); [nodes] rows, or with `all_nodes` one per integration node
   std::vector<variational::Event> events;
-  Numbers seen;  // metrics, coordinates and rates at the end, by name
+  Numbers seen;  // metrics, and coordinates and rates at the end, by name
   variational::Gait gait;
   double energy_before = 0.0, energy_after = 0.0;  // J
   long steps = 0;
-  double k = 0.0, least_k = 0.0;  // method projected
+  double k = 0.0, least_k = 0.0;  // only for the method projected
 };
 
 class HybridRun {
  public:
-  // Records the model. Throws ConfigError. `system` must outlive it.
+  // Records the model. Throws ConfigError. `system` must outlive this object.
   HybridRun(const systems::HybridModel& system, const HybridOptions& options);
 
   std::vector<std::string> metric_names() const;
-  static std::vector<std::string> all_metric_names();  // those of gaits, too
+  static std::vector<std::string> all_metric_names();  // including those of gaits
   Channels channels(int nodes) const;
-  // `start`: coordinates and rates, [2n], NaN where the model's own [initial-state] counts. `every_step`: rows are all steps and both
-  // sides of events instead of evenly spaced nodes.
+  // Runs from `start`: coordinates and rates, [2n]; NaN: the value of the model's [initial-state]. `every_step`: the
+  // rows are all steps and both sides of events, not evenly spaced nodes.
   HybridResult run(const systems::Values<double>& values, const std::vector<double>& start, bool every_step) const;
 
   std::string event_name(const variational::Event& event) const;

@@ -1,6 +1,6 @@
-// Which motion a configuration describes. There are two kinds: motions written down in phases (design.hpp), and gaits, which
-// [gait] expands into a phase and its touch-down (evaluators/gait/design.hpp). One search (search.hpp) and one evaluator
-// (motion.cpp) serve both.
+// Interface to the motion that a configuration describes. There are two kinds: motions in explicit phases (design.hpp),
+// and gaits, which [gait] expands into a phase and its touch-down (evaluators/gait/design.hpp). One search (search.hpp)
+// and one evaluator (motion.cpp) serve both.
 #pragma once
 
 #include <functional>
@@ -22,34 +22,37 @@
 
 namespace dodyn::evaluators {
 
-// What touches, of a contact's part: a corner, or an edge and the one that it meets; neither where a point does.
+// The touching feature of a contact's part: a corner, or an edge and the edge that it meets. Neither if a point
+// touches.
 struct Touching {
   int corner = -1;
   std::optional<dmoc::EdgePair> edges = {};
   bool operator==(const Touching&) const = default;
 };
 
-// Where a motion goes, phase by phase: coordinates at its nodes, [K + 1, n], about references (in space) or none.
+// Path of a motion, phase by phase: coordinates at its nodes, [K + 1, n], relative to references (in space) or without.
 struct MotionPath {
   std::vector<Eigen::MatrixXd> q;
   std::vector<std::vector<dmoc::Reference>> references;
-  std::vector<double> duration;           // of the phases, s
-  std::vector<Touching> touching;         // of every contact
-  bool simulated = false;                 // it moves as nothing drives it
-  std::vector<Eigen::MatrixXd> controls;  // of the phases, [K, actuators]; or empty: none
+  std::vector<double> duration;           // duration of each phase, s
+  std::vector<Touching> touching;         // [contacts]
+  bool simulated = false;                 // from a simulation without controls
+  std::vector<Eigen::MatrixXd> controls;  // controls of each phase, [K, actuators]; or empty: none
 };
 
-// A transcription with the planes that keep bodies clear of each other.
+// A transcription, with the planes that separate bodies.
 struct TranscribedMotion {
   dmoc::MotionProblem problem;
   dmoc::SeparatingPlanes separation;
-  std::vector<std::function<void(Eigen::VectorXd&)>> begin = {};  // of contacts, what gives a start their unknowns
+  std::vector<std::function<void(Eigen::VectorXd&)>> begin = {};  // [contacts] functions that initialise the contact's
+                                                                  // unknowns in an initial guess
   dmoc::AskedRows asked = {};
 };
-// Returns the worst violations at x as text: the parts that overlap most, and the condition that is missed most, with time.
+// Describes the worst violations at x: the parts that overlap most, and the condition with the largest violation, with
+// time.
 std::string missed(const TranscribedMotion& planned, const Eigen::VectorXd& x);
 
-// A point that a solver led to, with the problem that it solves.
+// A result of a solver, with the problem that it solves.
 struct SolvedMotion {
   TranscribedMotion planned;
   nlp::Solution solution;
@@ -62,16 +65,16 @@ struct PhaseOutline {
   int intervals = 0;
 };
 
-// A number of a motion, for a column of the archive.
+// A metric of a motion: one column of the archive.
 struct Measure {
   Quantity quantity;
   double value = not_a_number;
 };
-// The value of a column.
+// Returns the value of a column.
 using MetricOf = std::function<double(const std::string& name)>;
 
-// The phases that drive_continuously() can drive: for each, whether the integration restarts (PlannedPhase::restarts).
-// `note` names the restarts and the phases that are not driven.
+// The phases that drive_continuously() can integrate: for each, whether the integration restarts
+// (PlannedPhase::restarts). `note` names the restarts and the phases that are not integrated.
 struct ContinuousPlan {
   std::vector<bool> restarts;
   std::string note;
@@ -81,68 +84,71 @@ class MotionDescription {
  public:
   virtual ~MotionDescription() = default;
 
-  virtual std::string section() const = 0;      // of its keys: "gait" or "motion"
-  virtual const std::string& text() const = 0;  // of the model
-  virtual std::string model_name() const = 0;   // as the settings have it
+  virtual std::string section() const = 0;      // section of its keys: "gait" or "motion"
+  virtual const std::string& text() const = 0;  // text of the model
+  virtual std::string model_name() const = 0;   // the name in the settings
   virtual const dmoc::System& system() const = 0;
   virtual std::vector<PhaseOutline> outline() const = 0;
-  int intervals() const;  // of all phases together
+  int intervals() const;  // total of all phases
   int nodes() const;
-  // Returns the description on a mesh of `intervals` in all; null if a phase or a contact finds no node there.
+  // Returns the description on a mesh with `intervals` in total. Null: a phase or a contact has no node on that mesh.
   virtual std::shared_ptr<const MotionDescription> on_mesh(int intervals) const = 0;
-  // Plain numbers of a design. Throws ConfigError where the model refuses it.
+  // Returns the numbers of a design without derivatives. Throws ConfigError if the model refuses the design.
   virtual systems::Values<double> plain(const Eigen::VectorXd& design) const = 0;
-  static Eigen::VectorXd middle(const Settings& settings);  // of the ranges of the design variables
-  // Of every actuator: whether the cost depends on it.
+  static Eigen::VectorXd middle(const Settings& settings);  // returns the middle of the design variables' ranges
+  // Returns for every actuator whether the cost depends on it.
   virtual std::vector<bool> has_cost() const = 0;
 
-  // Empty, or why a design is none: `required` where a requirement of the configuration says so.
+  // Why a design is not valid; empty: it is valid. `required`: a requirement of the configuration is not satisfied.
   struct Refusal {
     std::string reason;
     bool required = false;
   };
   virtual Refusal refusal(const Eigen::VectorXd& design) const = 0;
-  // About the references of a path. `size`: of the bodies that keep clear of each other, which may be grown.
+  // Makes the transcription relative to the references of a path. `size`: scale of the bodies that must not overlap,
+  // for growing them.
   virtual TranscribedMotion plan(const Eigen::VectorXd& design, const MotionPath& path, double size = 1.0) const = 0;
 
-  // Where cold start number `number` of an evaluation with this seed goes, referred.
+  // Returns the path of cold start `number` for this evaluation's seed, relative to references.
   virtual MotionPath initial_guess(const Eigen::VectorXd& design, std::uint64_t seed, int number) const = 0;
-  // Coordinates about none, and controls, of a point that was found.
+  // Returns coordinates without references, and controls, of a solution.
   MotionPath path_about_none(const dmoc::MotionProblem& problem, const Eigen::VectorXd& x) const;
-  // The same, referred and without controls.
+  // Returns coordinates relative to references, without controls.
   MotionPath path_of(const dmoc::MotionProblem& problem, const Eigen::VectorXd& x, const Eigen::VectorXd& design) const;
   // Sets the references of a path that has none, and its touching corners and edges.
   virtual void refer(MotionPath& path, const Eigen::VectorXd& design) const;
-  // Unknowns along a path, with its controls or none.
+  // Returns the unknowns along a path, with its controls if it has any.
   Eigen::VectorXd start(const TranscribedMotion& planned, const MotionPath& path) const;
-  // Guesses near a motion, about no reference, in which another corner touches: one for each contact and corner.
+  // Returns guesses near a motion, without references, in which another corner touches: one for each contact and
+  // corner.
   virtual std::vector<MotionPath> with_other_corners(const MotionPath&, const Eigen::VectorXd&) const { return {}; }
-  // Steps in which bodies are grown from small ones.
+  // Returns the number of steps in which bodies grow from small ones.
   virtual int grow() const { return 0; }
-  // nlp::Options::push of cold starts, and nlp::Options::barrier of motions brought to another mesh or bent in time; 0: usual.
+  // nlp::Options::push of cold starts, and nlp::Options::barrier of motions from another mesh or after a time warp; 0:
+  // default.
   virtual double push_of_cold_start() const { return 0.0; }
   virtual double barrier_of_refined() const { return 0.0; }
 
-  // Columns of its own: of a motion found on this mesh, or without numbers where there is none.
+  // Metrics of the description for a motion on this mesh; null: returns them without values.
   struct Seen {
     const Eigen::VectorXd& design;
     const SolvedMotion& solved;
     const dmoc::Motion& motion;
     const Trajectory& trajectory;
-    dmoc::Clearance clearance = {};  // of the pairs that keep clear
+    dmoc::Clearance clearance = {};  // of the pairs that must not overlap
   };
   virtual std::vector<Measure> measures(const Seen* seen) const = 0;
-  // Examines the motion on the mesh that `trajectory` has.
+  // Examines the motion on the mesh of `trajectory`.
   virtual Examined examined(const Eigen::VectorXd& design, const Trajectory& trajectory,
                             const MetricOf& metric) const = 0;
   virtual ContinuousPlan continuous_plan() const = 0;
-  virtual std::string report(const MetricOf& metric) const = 0;  // lines on its own measures
+  virtual std::string report(const MetricOf& metric) const = 0;  // lines about its own metrics
 
-  // Channels of its own behind those of every motion (trajectory.hpp), and their values.
+  // Returns the channels of the description, which follow those of every motion (trajectory.hpp), and their values.
   virtual Channels more_channels() const = 0;
   virtual std::vector<Eigen::MatrixXd> more_values(const Seen& seen) const = 0;
-  virtual std::string root_name() const { return "root"; }  // of the first point
-  // Forces on what is held: the channel's name, and the coordinates that it has by these names.
+  virtual std::string root_name() const { return "root"; }  // name of the first point
+  // Forces on constrained coordinates: the channel's name, and for each coordinate the name of its column.
   struct Forces {
     std::string name = "held_force", unit = "", description = "force (N, N m) on what is held; zero where it moves";
     std::vector<int> coordinates;
@@ -150,11 +156,12 @@ class MotionDescription {
   };
   virtual Forces forces() const;
 
-  // The controls of an archived motion driven by bodies that fly; nothing where a foot stands in some phase.
+  // Applies the controls of an archived motion in the simulation of free bodies; nullopt if a foot stands in some
+  // phase.
   virtual std::optional<Simulated> drive_forward(const Outcome&) const { return std::nullopt; }
-  // The foot that comes down at the end of a phase, for rollouts.
+  // Returns the foot that touches down at the end of a phase, for rollouts.
   virtual std::optional<systems::Place<double>> landing(int phase, const Eigen::VectorXd& design) const = 0;
-  virtual double control_limit() const { return nlp::infinity; }  // besides those of actuators
+  virtual double control_limit() const { return nlp::infinity; }  // in addition to the limits of actuators
 };
 
 }  // namespace dodyn::evaluators

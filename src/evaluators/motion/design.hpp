@@ -1,4 +1,4 @@
-// Which motion the sections of a configuration describe, and its transcription for a design.
+// Reads a motion from the sections of a configuration, and transcribes it for a design.
 #pragma once
 
 #include <array>
@@ -19,23 +19,23 @@
 
 namespace dodyn::evaluators {
 
-// Every parameter of the model, and of [parameters] in the configuration.
+// Returns every parameter of the model and of [parameters] in the configuration.
 std::vector<DesignVariable> motion_variables(const Settings& so_far);
 std::vector<ini::SectionKind> motion_sections();
 
 struct MotionKeys {
   std::string model;
   int steps = 1;
-  bool simulated = false;  // the first guess
+  bool simulated = false;  // the first initial guess is simulated
   bool penalty = false;
-  bool corners = true;                    // other corners than that which touches are tried
-  bool node_planes = false;               // between two bodies that touch and both move
-  double stiffness = 20.0, width = 1e-4;  // N/m, m
+  bool corners = true;                    // try guesses in which other corners touch
+  bool node_planes = false;               // planes at nodes between two moving bodies in contact
+  double stiffness = 20.0, width = 1e-4;  // stiffness (N/m) and width (m) of the penalty
 };
 const KeyTable<MotionKeys>& motion_keys();
 
-// Parts that stand in contact at the start or the goal may come this much nearer in the interval there, m: planes between
-// them would have no room otherwise.
+// Additional overlap that is allowed in the first or last interval to parts that are in contact at the start or the
+// goal, m. Without it there is no room for a plane between them.
 inline constexpr double contact_slack = 1e-7;
 
 class MotionDesigns final : public MotionDescription {
@@ -47,36 +47,37 @@ class MotionDesigns final : public MotionDescription {
     std::string name;
     std::vector<int> held;
     int intervals = 20;
-    Expression shortest, longest;                                  // duration, s; equal where it is given
-    std::vector<std::pair<dmoc::PathFunction, bool>> constraints;  // and whether an equality
+    Expression shortest, longest;                                  // range of the duration, s; equal if it is given
+    std::vector<std::pair<dmoc::PathFunction, bool>> constraints;  // function, and whether it is an equality
     std::vector<Expression>
-        forces;  // >= 0, linear in normal(POINT), tangential(POINT), reaction(COORDINATE) of what is held
+        forces;  // linear expressions >= 0 of normal(POINT), tangential(POINT), reaction(COORDINATE)
     std::vector<dmoc::PathFunction> costs;
     bool timed() const { return !(shortest == longest); }
   };
-  struct Contact {  // at the end of a phase
+  struct Contact {  // a contact at the end of a phase
     std::string name;
     int phase = 0, point = -1, part = -1, shape = 0;
-    std::optional<std::array<double, 3>> side;  // of the shape, along its link's axes; none: its outward direction
+    std::optional<std::array<double, 3>> side;  // side of the shape as a direction in link axes; nullopt: its outward
+                                                // normal
     Expression restitution = 1.0;
     bool sticks = false, slides = false, stays = false;
-    bool edges = false;  // of the part and the shape
+    bool edges = false;  // an edge of the part touches an edge of the shape
     std::optional<Expression> friction;
-    int node = 0;  // of the phase, for contacts by penalty: initial guesses touch near it
+    int node = 0;  // node of the phase at which initial guesses touch, for penalty contacts
   };
   const std::vector<Contact>& contacts() const { return contacts_; }
-  // Contacts push by an energy of overlap (dmoc/penalty.hpp) in place of an event; C, N/m; 0: they do not.
+  // Stiffness of contacts by penalty (dmoc/penalty.hpp) instead of events, N/m; 0: contacts are events.
   double penalty() const { return stiffness_; }
-  // How deep a contact overlaps at each row of coordinates about no reference, m.
+  // Returns the overlap of a contact at each row of coordinates without references, m.
   Eigen::VectorXd depths(const Contact& contact, const Eigen::VectorXd& design, const Eigen::MatrixXd& q) const;
   const std::vector<Phase>& phases() const { return phases_; }
   bool periodic() const { return periodic_; }
-  // Initial guess `number`: coordinates from the start to the goal by way points, or about the guess, bent at random; straight
-  // on the first one where bodies are placed.
+  // Returns initial guess `number`: coordinates from the start to the goal through waypoints, or along the given guess,
+  // with random deviations. The first guess is straight if bodies are placed.
   MotionPath path(const Eigen::VectorXd& design, std::uint64_t seed, int number) const;
-  // Pairs of parts that are to keep clear of each other.
+  // Returns the pairs of parts that must not overlap.
   std::vector<dmoc::PartPair> pairs(const Eigen::VectorXd& design) const;
-  // Restitution and friction of a contact; what sticks without a limit has an infinite one.
+  // Returns restitution and friction of a contact; infinite friction: it sticks without limit.
   std::pair<double, double> bounce(const Contact& contact, const Eigen::VectorXd& design) const;
   bool keeps_clear() const { return !clear_.empty(); }
   std::string pair_name(std::size_t pair) const;
@@ -113,14 +114,14 @@ class MotionDesigns final : public MotionDescription {
     Expression value;
     std::string source;
   };
-  struct Ends {  // conditions of positions and rates at the start or the goal, and terms of the cost
-    std::vector<std::pair<dmoc::PathFunction, bool>> conditions;  // and whether an equality
+  struct Ends {  // Conditions on positions and rates at the start or the goal, and terms of the cost.
+    std::vector<std::pair<dmoc::PathFunction, bool>> conditions;  // function, and whether it is an equality
     std::vector<dmoc::PathFunction> costs;
     bool empty() const { return conditions.empty() && costs.empty(); }
   };
   struct Values {
     systems::Values<Coefficient> model;
-    std::vector<std::pair<std::string, Coefficient>> motion;  // [parameters], weight
+    std::vector<std::pair<std::string, Coefficient>> motion;  // entries of [parameters], and weight
   };
   struct Clear {
     int one = 0, other = 0;  // links
@@ -134,7 +135,7 @@ class MotionDesigns final : public MotionDescription {
   void read_ways();
   void read_clear();
   void read_phase(const CustomSection& section);
-  // Nodes at which contacts of a phase begin, or those that stay are let go, in their order.
+  // A node at which a phase is split because a contact begins there or, with `release`, ends. Sorted by node.
   struct Cut {
     int node = 0;
     const CustomSection* contact = nullptr;
@@ -143,32 +144,34 @@ class MotionDesigns final : public MotionDescription {
   std::vector<Cut> cuts_of(const CustomSection& phase, int intervals) const;
   void read_contact(const CustomSection& section, int phase);
   dmoc::ContactEvent contact_event(const Contact& contact, const Values& values) const;
-  // Lowest corner of the part, or nearest edges, of every contact at its node.
+  // Returns for every contact the lowest corner of the part at its node, or the nearest edges.
   std::vector<Touching> touching(const Values& values, const MotionPath& path) const;
-  // Replaces the path of undriven bodies by that of a contact simulation, which throws them from the initial state.
+  // Replaces the path of bodies without controls by that of a contact simulation from the initial state.
   void let_go(MotionPath& path, const Eigen::VectorXd& design) const;
   std::pair<int, int> links_of(const Contact& contact) const;
   bool both_move(const Contact& contact) const;
-  // Makes the contacts a part of the system, as energies of overlap.
+  // Adds the contacts to the system as penalty energies.
   void penalise();
-  // Moves a posture so that the contact's point, or the lowest corner, touches.
+  // Changes a posture so that the contact's point, or the lowest corner, touches.
   void touch(const Contact& contact, const Values& values, Eigen::VectorXd& q) const;
-  // Phases, what joins them and what is given of their ends, transcribed; and what those rows ask for.
+  // Transcribes the phases, the events between them and the conditions at the ends, and adds the functions of these
+  // rows.
   void lay_out(dmoc::MotionProblem& problem, const Values& all, const MotionPath& path) const;
   void name_ends(TranscribedMotion& planned) const;
-  // Turns a posture until this corner is clearly the lowest, and slides it to where that touches. Returns whether it could.
+  // Rotates a posture until this corner is clearly the lowest, and moves the corner into contact. Returns whether it
+  // succeeded.
   bool bring_down(const Contact& contact, int corner, const Values& values, Eigen::VectorXd& q) const;
   void add_contacts(TranscribedMotion& planned, const Values& values, const MotionPath& path) const;
-  std::vector<std::pair<int, int>> part_pairs(const Clear& clear) const;  // shapes
+  std::vector<std::pair<int, int>> part_pairs(const Clear& clear) const;  // pairs of shapes
   bool placed(const std::vector<Placement>& all, const std::vector<Given>& given, int one, int other) const;
-  // The posture that the start, a way point or the goal asks for, from another one on: [n], about no reference.
+  // Moves a posture to that of the start, a waypoint or the goal: [n], without references.
   void place(const std::vector<Placement>& placements, const std::vector<Given>& given, const Values& values,
              Eigen::VectorXd& q) const;
   std::string overlap(const Values& values, const Eigen::VectorXd& design) const;
-  // As all that is asked at the start, and at the goal, about no reference: [n].
+  // Postures that satisfy the conditions at the start and at the goal, without references: [n].
   struct Postures {
     std::array<Eigen::VectorXd, 2> at;
-    std::string odds;  // empty, or what of the start or the goal no posture fulfils beside the rest that is asked there
+    std::string odds;  // the condition of the start or the goal that is inconsistent with the others; empty: none
   };
   Postures postures(const Values& values) const;
   void read_cost();
@@ -186,22 +189,22 @@ class MotionDesigns final : public MotionDescription {
   Coefficient evaluated(const Expression& e, const Values& values) const;
   dmoc::ForceCondition force_condition(const Expression& e, const Values& values) const;
 
-  std::string complaint(const Eigen::VectorXd& design) const;  // empty, or which requirement a design does not meet
+  std::string complaint(const Eigen::VectorXd& design) const;  // the requirement that a design violates; empty: none
 
   Settings settings_;
   MotionKeys keys_;
   std::string text_;
   std::shared_ptr<const dmoc::System> system_;
-  std::vector<std::pair<std::string, Expression>> parameters_;  // of the configuration
-  std::vector<std::string> names_;                              // theirs, and `weight`
+  std::vector<std::pair<std::string, Expression>> parameters_;  // entries of [parameters]
+  std::vector<std::string> names_;                              // names of these entries, and `weight`
   std::vector<Phase> phases_;
   bool periodic_ = false;
   std::optional<Relabelling> exchange_;  // at the end of a periodic motion
-  std::optional<Expression> period_;     // what its phases last together, s
+  std::optional<Expression> period_;     // total duration of its phases, s
   std::vector<Given> shift_, start_, goal_, guess_;
   std::vector<Placement> start_places_, goal_places_;
   Ends start_ends_, goal_ends_;
-  struct Waypoint {  // a point that starts go by
+  struct Waypoint {  // a point through which initial guesses pass
     double share = 0.5;
     std::vector<Placement> places;
     std::vector<Given> given;
@@ -210,12 +213,12 @@ class MotionDesigns final : public MotionDescription {
   std::vector<Clear> clear_;
   std::vector<Contact> contacts_;
   double stiffness_ = 0.0;
-  struct Whole {  // a phase that contacts cut into pieces
+  struct Whole {  // a phase of the configuration, before contacts split it
     int first = 0, count = 0;
-    Expression shortest, longest;  // of all together, s
+    Expression shortest, longest;  // range of the total duration, s
   };
   std::vector<Whole> wholes_;
-  Expression turn_ = 1.0;  // rad
+  Expression turn_ = 1.0;  // largest rotation of a body in an interval, rad
   int grow_ = 0;
   std::vector<std::pair<std::string, Expression>> requirements_;
   dmoc::Effort effort_;

@@ -1,5 +1,6 @@
-// The controls of a motion that was found, driven forward by the contact simulation: other code for the same bodies, which
-// knows neither the rows of the optimisation nor its planes, and finds contacts by itself.
+// Applies the controls of a solved motion in the contact simulation, as an independent check. The simulation is
+// separate code for the same bodies. It does not use the rows of the optimisation or its planes, and detects contacts
+// itself.
 #pragma once
 
 #include <optional>
@@ -10,23 +11,23 @@
 namespace dodyn::evaluators {
 
 struct Forward {
-  double departure = 0.0;  // largest distance of a body's centre of mass at a node from where it was planned, m,
+  double departure = 0.0;  // largest distance of a centre of mass from its planned position at a node, m
   double turned = 0.0;     // largest angle between a body's attitude and the planned one, rad
-  double overlap = 0.0;    // deepest, at nodes, m; below zero: the least distance that was looked at
-  std::vector<std::pair<double, double>> impacts;  // steps in which bodies pushed each other: from, to, s
-  double impact_energy = 0.0;                      // that impacts took, J, <= 0
-  int cuts = 0;                                    // steps that the simulation cut in two or more
-  double time = 0.0;                               // how far it came, s
-  std::string failure;                             // empty, or why it did not come to its end
-  std::string note;                                // what was not driven
-  // Where bodies that graze each other pushed or cut steps, and no contact was planned: departures without any contact.
+  double overlap = 0.0;    // largest overlap at nodes, m; negative: minus the smallest distance found
+  std::vector<std::pair<double, double>> impacts;  // intervals of time (from, to) in which bodies were in contact, s
+  double impact_energy = 0.0;                      // energy lost by impacts, J, <= 0
+  int cuts = 0;                                    // steps that the simulation divided
+  double time = 0.0;                               // end of the simulation, s
+  std::string failure;                             // why it ended early; empty: it reached the end
+  std::string note;                                // what was not simulated
+  // If bodies touched slightly without a planned contact: departures of a simulation without contacts.
   std::optional<std::pair<double, double>> untouched;
   Channels channels;  // t, q, u, energy
   Trajectory trajectory;
 };
 
-// `motion`: t, q, p, u ... as the evaluator's channels have them. `steps`: of the simulation, an interval; 1: the intervals are
-// its steps. Throws ConfigError where a world of bodies cannot express the model.
+// Runs the simulation. `motion`: channels t, q, p, u ... of the evaluator. `steps`: steps of the simulation per
+// interval. Throws ConfigError if the model cannot be expressed as a world of bodies.
 Forward drive(const MotionDesigns& designs, const Eigen::VectorXd& design, const Trajectory& motion, int steps);
 // Returns the deviations as text.
 Simulated to_simulated(const Forward& forward, int steps);

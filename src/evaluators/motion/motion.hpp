@@ -1,4 +1,4 @@
-// Evaluator `motion`: the best motion of a system, in phases written down in the configuration. Evaluator `gait` is the same
+// Evaluator `motion`: finds the best motion of a system in the phases of a configuration. Evaluator `gait` is the same
 // with another description (evaluators/gait/design.hpp).
 #pragma once
 
@@ -9,7 +9,7 @@ namespace dodyn::evaluators {
 
 EvaluatorKind motion_kind();
 
-// `keys`: those of the description's search.
+// `keys`: the keys of the search.
 std::unique_ptr<Evaluator> make_motion_evaluator(const Settings& settings,
                                                  std::shared_ptr<const MotionDescription> description,
                                                  const KeyTable<MotionSearch>& keys);

@@ -1,5 +1,5 @@
-// Channels of a motion from which pictures draw its bodies: `poses` over time, and `shapes`. None where the model has no
-// shapes, or a world of bodies cannot express it.
+// Channels that pictures need to draw the bodies of a motion: `poses` over time, and `shapes`. None if the model has no
+// shapes, or cannot be expressed as a world of bodies.
 #pragma once
 
 #include "evaluators/motion/design.hpp"
@@ -8,7 +8,7 @@
 namespace dodyn::evaluators {
 
 Channels picture_channels(const MotionDesigns& designs, int nodes);
-// Those of a design's motion, q [node, coordinate], one matrix per channel.
+// Returns the values of these channels for a design's motion q [nodes, coordinates].
 std::vector<Eigen::MatrixXd> pictures(const MotionDesigns& designs, const Eigen::VectorXd& design,
                                       const Eigen::MatrixXd& q);
 

@@ -1,4 +1,4 @@
-// Where links are and how they move at the start and the goal of a motion, as the configuration says it.
+// Placements: pose and velocity of links at the start and the goal of a motion, from the configuration.
 //
 //   chaser = pose 0.2 0.1 0, turn z 180 deg, rest
 //   chaser from target = pose 0 0.1 0, turn z 90 deg
@@ -19,17 +19,18 @@ namespace dodyn::evaluators {
 
 struct Placement {
   int link = 0, from = -1;
-  std::array<std::optional<std::pair<Expression, Expression>>, 3> place;  // m; none: free
+  std::array<std::optional<std::pair<Expression, Expression>>, 3> place;  // ranges of the coordinates, m; nullopt: free
   bool attitude = false;
-  std::vector<std::pair<int, Expression>> turns;  // one after the other about the link's own axes, rad
+  std::vector<std::pair<int, Expression>> turns;  // successive rotations about the link's own axes: axis and angle, rad
   std::optional<std::array<Expression, 3>> velocity, spin;
   std::string source;
   bool moves() const { return velocity || spin; }
 };
 
-// Whether an entry's key names a link, alone or `from` another one.
+// Whether an entry's key is a link, or a link `from` another one.
 bool is_placement(const CustomEntry& entry, const dmoc::System& system);
-// `read`: an expression of parameters, or an exception that says what is wrong with it. Throws ConfigError.
+// Parses a placement. `read`: parses an expression of parameters; throws an exception with the error. Throws
+// ConfigError.
 Placement read_placement(const CustomEntry& entry, const dmoc::System& system,
                          const std::function<Expression(const std::string&)>& read);
 
@@ -37,9 +38,8 @@ using Evaluate = std::function<dmoc::Coefficient(const Expression&)>;
 dmoc::LinkPose pose_of(const Placement& placement, const Evaluate& evaluate, int dimension);
 dmoc::LinkTwist twist_of(const Placement& placement, const Evaluate& evaluate);
 
-// Puts links where placements say, as far as a link that moves freely can be put there, and turns those on joints of three
-// turns: sets their coordinates in q, [n].
-// Components that are free stay; ranges become their middles.
+// Sets the coordinates in q, [n], of the links to be placed. Applies to free links, and to the rotation of links on
+// joints of three turns. Free components stay unchanged; a range gives its middle.
 void put(const std::vector<Placement>& placements, const Evaluate& evaluate, const dmoc::System& system,
          const systems::Tree<double>& tree, Eigen::VectorXd& q);
 

@@ -1,4 +1,4 @@
-// A model's [reset NAME] at the end of a periodic motion: what its coordinates and momenta are seen as there.
+// A model's [reset NAME] at the end of a periodic motion: the map of coordinates and momenta.
 #pragma once
 
 #include <vector>
@@ -8,8 +8,8 @@
 
 namespace dodyn::evaluators {
 
-// Functions of an exchange, recorded with the model's numbers as parameters (dmoc::Event): from theta_K to coordinates, and
-// from (theta_K, v-) to dL/dv after the exchange. `moving`: the coordinates that move before the exchange.
+// Functions of an exchange, recorded with the model's numbers as parameters (dmoc::Event): from theta_K to coordinates,
+// and from (theta_K, v-) to dL/dv after the exchange. `moving`: the coordinates that move before the exchange.
 struct Relabelling {
   dmoc::Function configuration, momentum;
 };

@@ -1,4 +1,4 @@
-// The trajectory of a motion as its archive has it: channels, one row a node, phase after phase.
+// The trajectory of a motion in the form of its archive: channels with one row per node, phase after phase.
 #pragma once
 
 #include "dmoc/resample.hpp"
@@ -6,30 +6,30 @@
 
 namespace dodyn::evaluators {
 
-// Channels that every motion has, in their order; those of the description follow.
+// The channels of every motion, in their order; those of the description follow.
 struct MotionChannel {
   enum : std::size_t { time, coordinates, momenta, controls, forces, energies, points, phase };
 };
 
 Channels motion_channels(const MotionDescription& description);
 
-// Of a point of a problem on the description's mesh.
+// Returns the trajectory of a solution on the description's mesh.
 Trajectory read_off(const MotionDescription& mesh, const Eigen::VectorXd& design, const SolvedMotion& solved,
                     const dmoc::Motion& motion);
 
-// At the nodes of a mesh with `stride` times fewer intervals; controls and energies are the mean of these.
+// Returns the trajectory on a mesh with `stride` times fewer intervals. Controls and energies are averaged.
 Trajectory thinned(const MotionDescription& mesh, const Trajectory& fine, int stride);
 
-// A guess from a neighbour's trajectory: about no reference, with its controls.
+// Returns an initial guess from a neighbour's trajectory: without references, with its controls.
 MotionPath path_from(const MotionDescription& mesh, const Trajectory& trajectory);
-// The same, each phase mapped (dmoc/resample.hpp).
+// Maps each phase of a path (dmoc/resample.hpp).
 MotionPath mapped(const MotionPath& path, const std::function<dmoc::Sampled(const dmoc::Sampled&, std::size_t)>& map);
 
-// What drive_continuously() takes.
+// Returns the phases for drive_continuously().
 std::vector<PlannedPhase> planned_phases(const MotionDescription& mesh, const Trajectory& trajectory);
 
-// An archived motion as one to drive through the contact simulation. `archived`: channels as above. Throws ConfigError where
-// something else is held than the first link's place. `loss`: kinetic energy that landings take, J.
+// Returns an archived motion as a plan for the contact simulation. `archived`: channels as above. Throws ConfigError if
+// another constraint is held than the first link's position. `loss`: kinetic energy lost at touch-downs, J.
 PlannedMotion planned(const MotionDescription& description, const Outcome& archived, double loss);
 
 }  // namespace dodyn::evaluators

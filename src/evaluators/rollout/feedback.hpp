@@ -1,9 +1,9 @@
-// Feedback that keeps a system near a motion: the linear-quadratic regulator of a discrete linear system that changes
-// from interval to interval and is pushed by what is known beforehand.
+// Feedback that keeps a system near a motion: the linear-quadratic regulator of a time-varying discrete linear system
+// with known disturbances r.
 //
 //   minimise  1/2 sum over k < K of (x_k^T Q x_k + u_k^T R u_k) + 1/2 x_K^T Q_K x_K,  x_k+1 = A_k x_k + B_k u_k + r_k
 //
-// by the backward recursion of Riccati, whose value function 1/2 x^T S x + s^T x has a linear term for r.
+// by the backward Riccati recursion. The value function 1/2 x^T S x + s^T x has a linear term because of r.
 #pragma once
 
 #include <Eigen/Cholesky>
@@ -12,7 +12,7 @@
 
 namespace dodyn::evaluators {
 
-// Usual weights are inverse squares of these, by Bryson's rule: deviations of coordinates (m, rad) and of their rates, and
+// Default weights by Bryson's rule: the inverse squares of these deviations of coordinates (m, rad) and rates, and of
 // corrections relative to the largest control. Q_K is the last one times Q.
 inline constexpr double usual_deviation = 1e-3, usual_deviation_of_rate = 1e-2, usual_correction = 2e-3,
                         weight_at_the_end = 1e2;
@@ -21,13 +21,13 @@ struct LinearInterval {
   Eigen::MatrixXd A, B;
   Eigen::VectorXd r;
 };
-// u_k = -gain x_k - ahead
+// The control law u_k = -gain x_k - ahead.
 struct Feedback {
   Eigen::MatrixXd gain;
   Eigen::VectorXd ahead;
 };
 
-// Q, R: diagonals. Q_K is `last` times Q.
+// Q, R: diagonals. Q_K = `last` Q.
 inline std::vector<Feedback> regulator(const std::vector<LinearInterval>& intervals, const Eigen::VectorXd& Q,
                                        const Eigen::VectorXd& R, double last) {
   std::vector<Feedback> all(intervals.size());

@@ -20,16 +20,16 @@ using systems::Vector3;
 
 namespace {
 
-// Of the wedge that is a foot: it tapers to the model's point so that whatever the attitude of its link, up to
-// 84 degrees off the vertical, it is that point which touches.
+// Dimensions of the wedge that represents a foot. It tapers to the model's point. So that point touches for all
+// attitudes of the link up to 84 degrees from the vertical.
 constexpr double foot_length = 0.02, foot_half_width = 0.002;  // m
 constexpr double ground_reach = 100.0, ground_depth = 1.0;     // m
-// A foot has left the ground once it was so high, m.
+// Height above which a foot has left the ground, m.
 constexpr double lifted = 1e-4;
 
-constexpr double difference = 1e-6;  // of coordinates, rates and controls for derivatives
+constexpr double difference = 1e-6;  // step of finite differences in coordinates, rates and controls
 
-// Rates that have these momenta, of the coordinates that move.
+// Returns the rates of the moving coordinates for these momenta.
 std::vector<double> rates(const systems::Tree<double>& tree, const std::vector<double>& q, const Eigen::VectorXd& p,
                           bool stands) {
   const int n = tree.n(), first = stands ? tree.dimension : 0;
@@ -72,7 +72,7 @@ class Replayer {
     try {
       for (phase_ = 0; phase_ < static_cast<int>(motion_.phases.size()); ++phase_)
         if (!move()) break;
-    } catch (const std::invalid_argument& error) {  // bodies overlap where contact begins
+    } catch (const std::invalid_argument& error) {  // bodies overlap at the start of a contact
       result_.failure = error.what();
     }
     result_.time = time_;
@@ -87,7 +87,7 @@ class Replayer {
  private:
   const PlannedMotion::Phase& phase() const { return motion_.phases[static_cast<std::size_t>(phase_)]; }
 
-  // Steps in an interval of the phase.
+  // Returns the steps of the simulation in an interval of the phase.
   int steps() const {
     return std::max(1, static_cast<int>(std::ceil(phase().interval / settings_.step * (1.0 - 1e-12))));
   }
@@ -115,14 +115,14 @@ class Replayer {
     rows_.resize(result_.channels.size());
   }
 
-  // Returns the motion's controls at a time: those of its interval, after the end the last ones.
+  // Returns the interval at a time, whose controls apply; after the end the last one.
   Eigen::Index interval_at(double t) const {
     const auto k = static_cast<Eigen::Index>((t - phase_start_) / phase().interval);
     return std::clamp<Eigen::Index>(k, 0, phase().u.rows() - 1);
   }
 
-  // A world to move in: on a joint, free, or with feet on the ground. Derivatives are of one without limits: at an end
-  // of a range or a limit, where optimal motions often are, there are none.
+  // Makes a world: on a joint, free, or with feet on the ground. Derivatives use a world without limits: at a limit,
+  // where optimal motions often are, they do not exist.
   World world(bool joined, bool feet, bool limits = true) const {
     const auto control = [this](double t, std::span<const double>, std::span<const double>, std::span<double> u) {
       const auto row = phase().u.row(interval_at(t));
@@ -141,7 +141,7 @@ class Replayer {
     return made;
   }
 
-  // Unit vectors across a direction and each other.
+  // Returns unit vectors perpendicular to a direction and to each other.
   static std::vector<Vector> across(const Vector& along) {
     if constexpr (n == 2) {
       return {Vector(-along[1], along[0])};
@@ -169,7 +169,7 @@ class Replayer {
     for (const auto& foot : feet()) {
       const auto& [b, origin, ring] = view.links[static_cast<std::size_t>(foot.link)];
       auto& body = bodies[static_cast<std::size_t>(b)];
-      // from the point up the link: away from its far end, or towards it
+      // direction from the point along the link: away from its far end, or towards it
       const auto& link = tree_.links[static_cast<std::size_t>(foot.link)];
       Vector along = Vector::Unit(n - 1), apex;
       for (int i = 0; i < n; ++i) apex[i] = foot.at[static_cast<std::size_t>(i)] + origin[static_cast<std::size_t>(i)];
@@ -188,7 +188,7 @@ class Replayer {
       body.surface.restitution = 0.0;
       body.surface.friction = settings_.friction;
     }
-    // feet touch the ground alone
+    // only feet touch the ground
     for (int b = 1; b < static_cast<int>(bodies.size()); ++b)
       for (int a = 1; a < b; ++a)
         if (!bodies[static_cast<std::size_t>(a)].parts.empty() && !bodies[static_cast<std::size_t>(b)].parts.empty() &&
@@ -222,7 +222,7 @@ class Replayer {
     v_ = std::move(now.v);
     time_ = w.simulation->time();
   }
-  // Angles of space come back within half a turn.
+  // Makes spatial angles continuous: their values are within half a turn.
   void unwind(std::vector<double>& q, const std::vector<double>& near) const {
     if constexpr (n == 3)
       for (std::size_t i = 0; i < q.size(); ++i)
@@ -276,7 +276,7 @@ class Replayer {
     const auto node = static_cast<Eigen::Index>(std::lround(k));
     if (std::abs(k - static_cast<double>(node)) > 1e-6 || node >= phase().q.rows()) return;
     for (Eigen::Index i = 0; i < phase().q.cols(); ++i) {
-      // where it stands now and where it was to stand may differ
+      // the actual position of the standing foot may differ from the planned one
       const double shift = phase().stands && i < n ? stand_[static_cast<std::size_t>(i)] : 0.0;
       const double off = std::abs(q_[static_cast<std::size_t>(i)] - shift - phase().q(node, i));
       if (off <= result_.departure) continue;
@@ -286,7 +286,7 @@ class Replayer {
     }
   }
 
-  // Of the coordinates that move: where they are, and their rates, [2m].
+  // Coordinates that move and their rates, [2m].
   int first_moving() const { return phase().stands ? n : 0; }
   Eigen::VectorXd moving(const std::vector<double>& q, const std::vector<double>& v) const {
     const int m = tree_.n() - first_moving();
@@ -302,7 +302,7 @@ class Replayer {
     return moving(q, rates(tree_, q, phase().p.row(k).transpose(), phase().stands));
   }
 
-  // Feedback along a phase, from derivatives of the simulation of each interval by differences.
+  // Computes the feedback of a phase from finite differences of the simulation of each interval.
   void regulate() {
     feedback_.clear();
     const Eigen::Index K = phase().u.rows(), inputs = phase().u.cols();
@@ -354,7 +354,7 @@ class Replayer {
     feedback_ = regulator(intervals, Q, Eigen::VectorXd::Constant(inputs, 1.0 / (scale * scale)), weight_at_the_end);
   }
 
-  // What feedback adds to the controls of the interval that begins at this node.
+  // Computes the feedback in the interval that begins at this node.
   void correct(Eigen::Index k) {
     correction_.setZero();
     if (k >= static_cast<Eigen::Index>(feedback_.size())) return;
@@ -370,7 +370,7 @@ class Replayer {
     result_.correction = std::max(result_.correction, largest);
   }
 
-  // Through a phase. False: that is as far as it comes.
+  // Simulates a phase. Returns false if the rollout cannot continue.
   bool move() {
     const auto& now = phase();
     phase_start_ = time_;
@@ -406,7 +406,8 @@ class Replayer {
       if (touching) result_.slip = std::max(result_.slip, (foot({0, {}}).place - standing_place()).norm());
       if (now.landing) {
         const Foot at = foot(*now.landing);
-        // More than half of the way: a foot that grazes the ground while it passes the other leg does not come down.
+        // More than half of the way: a foot that touches the ground while it passes the other leg is not the
+        // touch-down.
         const bool ahead = way->squaredNorm() < 1e-12 || (at.place - *from).dot(*way) > 0.5 * way->squaredNorm();
         up |= at.height() > lifted;
         if (!ahead) result_.scuff = std::max(result_.scuff, -at.height());
@@ -428,13 +429,13 @@ class Replayer {
     return false;
   }
 
-  // From the last node above the ground.
+  // Simulates the touch-down from the last node above the ground.
   bool land(const Foot& after, double planned_end) {
     const auto& now = phase();
     World w = world(false, true);
     const Foot before = foot(*now.landing);
     const double step = w.simulation->options().step;
-    // of a foot that its contact has stopped already, from its speed before
+    // The contact may have stopped the foot already: then its speed before the step counts.
     const bool stopped = now.stands && settings_.stance == RolloutSettings::Stance::contact;
     const double fall = stopped ? -before.velocity[n - 1] * step : before.height() - after.height();
     const double share = fall > 0.0 ? std::clamp(before.height() / fall, 0.0, 1.0) : 1.0;
@@ -476,13 +477,13 @@ class Replayer {
   Rollout result_;
   std::vector<std::vector<double>> rows_;  // [channel] row by row
 
-  // where it is
+  // present state
   int phase_ = 0;
   double time_ = 0.0, phase_start_ = 0.0;
   std::vector<double> q_, v_;
   std::vector<Feedback> feedback_;        // of the phase
-  Eigen::VectorXd correction_;            // what it adds to the controls of the interval
-  Vector3<double> stand_{0.0, 0.0, 0.0};  // where the foot that stands was put down
+  Eigen::VectorXd correction_;            // feedback in the present interval
+  Vector3<double> stand_{0.0, 0.0, 0.0};  // position at which the standing foot touched down
 };
 
 }  // namespace

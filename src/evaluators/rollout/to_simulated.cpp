@@ -1,4 +1,4 @@
-// The keys of a replay, and what became of it in words.
+// Keys of a rollout, and its report.
 #include <algorithm>
 #include <cmath>
 

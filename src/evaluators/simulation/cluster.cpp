@@ -12,7 +12,7 @@ Cluster<n>::Cluster(const rigid::World<n>& world) {
 
 template <int n>
 void Cluster<n>::see(const rigid::Simulation<n>& simulation) {
-  constexpr double lately = 1.0;  // s
+  constexpr double lately = 1.0;  // time during which a contact counts after its last force, s
   const auto note = [&](const auto& contacts) {
     for (const auto& contact : contacts) {
       const auto [a, b] = std::minmax(contact.body[0], contact.body[1]);

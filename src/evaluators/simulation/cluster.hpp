@@ -1,4 +1,5 @@
-// Which bodies hang together: a clump holds by contacts that come and go, so pairs count that contact has pushed apart lately.
+// Finds which bodies form a cluster. A cluster holds together by intermittent contacts, so pairs count whose contact
+// has acted recently.
 #pragma once
 
 #include <map>
@@ -15,15 +16,16 @@ class Cluster {
   explicit Cluster(const rigid::World<n>& world);
 
   void start() { last_.clear(); }
-  // The contacts of the step that has led to this node.
+  // Adds the contacts of the step that has led to this node.
   void see(const rigid::Simulation<n>& simulation);
 
-  // Bodies that move, of the largest group that contacts within the last second connect; what does not move connects nothing.
+  // Returns the number of moving bodies in the largest cluster: bodies that contacts within the last second connect.
+  // Fixed bodies connect nothing.
   int largest() const;
 
  private:
   std::vector<bool> moves_;
-  std::map<std::pair<int, int>, double> last_;  // of a pair, when contact acted, s
+  std::map<std::pair<int, int>, double> last_;  // by pair: time of the last contact force, s
 };
 
 extern template class Cluster<2>;

@@ -99,7 +99,7 @@ const KeyTable<ControlKeys>& control_table() {
   return table;
 }
 
-// Design variables and what they set.
+// A design variable and the option that it sets.
 struct Tuned {
   DesignVariable variable;
   void (*set)(ControlPlan&, double);
@@ -242,7 +242,7 @@ std::shared_ptr<rigid::Controller<n>> controller(const systems::Bodies<n>& view,
     options.receiver = view.links[static_cast<std::size_t>(plan.receiver)].body;
     curve.dock += origin(plan.receiver);
   }
-  // from the craft's link to its centre of mass, docked
+  // vector from the craft's link to its centre of mass in the docked pose
   const auto docked = rigid::DipoleCurve([&] {
                         auto any = curve;
                         any.behind = 1.0;

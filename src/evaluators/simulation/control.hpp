@@ -1,4 +1,5 @@
-// [control]: what flies one link of a simulation's model (rigid/controller.hpp), from keys and design variables.
+// The section [control]: makes the controller of one link of a simulation's model (rigid/controller.hpp) from keys and
+// design variables.
 #pragma once
 
 #include <memory>
@@ -13,36 +14,37 @@
 
 namespace dodyn::evaluators::simulation {
 
-// Keys of [control], and the design variables that control.craft adds where it names a link.
+// Returns the keys of [control], and the design variables of a controlled craft if control.craft names a link.
 std::vector<Key> control_keys();
 std::vector<DesignVariable> control_variables(const Settings& so_far);
 
-// A controller of one design and the numbers of one start: links where rigid::ControllerOptions has bodies. `curve.dock`
-// is the place of the craft's link in the receiver's link; `curve.behind` is not set yet.
+// Options of a controller for one design and one initial state. Links stand in place of the bodies of
+// rigid::ControllerOptions. `curve.dock` is the position of the craft's link in the receiver's link; `curve.behind` is
+// not set yet.
 struct ControlPlan {
   rigid::ControllerOptions options;
-  int craft = -1, receiver = -1;  // links; receiver -1: the ground
-  double dipole_offset = 0.0;     // from the receiver's centre of mass along the axis, m
+  int craft = -1, receiver = -1;  // link indices; receiver -1: the ground
+  double dipole_offset = 0.0;     // distance from the receiver's centre of mass along the axis, m
   std::uint64_t seed = 1;
 };
 
 class Control {
  public:
-  // Nothing where control.craft is empty. Throws ConfigError.
+  // Returns nullopt if control.craft is empty. Throws ConfigError.
   static std::optional<Control> read(const Settings& settings, const systems::Model& model, FormulaReader& reader,
                                      double step);
   ControlPlan plan(const Settings& settings, const Eigen::VectorXd& free, const systems::Values<double>& values) const;
 
  private:
   ControlPlan common_;
-  std::vector<Formula> docked_, axis_;  // numbers of parameters
+  std::vector<Formula> docked_, axis_;  // formulas of parameters
 };
 
-// The controller of the links' bodies. Throws std::invalid_argument for a craft that it cannot fly.
+// Makes the controller for the bodies of the links. Throws std::invalid_argument if it cannot control that craft.
 template <int n>
 std::shared_ptr<rigid::Controller<n>> controller(const systems::Bodies<n>& view, const ControlPlan& plan);
 
-// The channel `control` of a trajectory, of `nodes` rows, and its row at a state.
+// The channel `control` of a trajectory with `nodes` rows, and its row at a state.
 Channel control_channel(int dimension, int nodes);
 template <int n>
 Eigen::RowVectorXd control_row(const rigid::Controller<n>& controller, double t, rigid::Frames<n> frames,

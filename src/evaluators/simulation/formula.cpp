@@ -26,7 +26,7 @@ const std::map<std::string, StateQuantity::Kind> plain = {
     {"position_error", StateQuantity::position_error},
     {"attitude_error", StateQuantity::attitude_error},
 };
-// ... of a controller
+// Whether the quantity belongs to a controller.
 bool of_controller(StateQuantity::Kind kind) {
   return kind == StateQuantity::effort || kind == StateQuantity::position_error ||
          kind == StateQuantity::attitude_error;
@@ -34,7 +34,7 @@ bool of_controller(StateQuantity::Kind kind) {
 const std::map<std::string, StateQuantity::Kind> of_links = {{"in_contact", StateQuantity::touching_links},
                                                              {"gap", StateQuantity::gap}};
 
-// Without blanks and pairs of parentheses around all of it.
+// Removes blanks, and parentheses around the whole text.
 std::string_view bare(std::string_view text) {
   for (;;) {
     const auto first = text.find_first_not_of(" \t");
@@ -53,7 +53,7 @@ std::string_view bare(std::string_view text) {
   }
 }
 
-// The parts of a condition between words "and" or "or" outside of parentheses.
+// Splits a condition at the words "and" or "or" outside parentheses.
 std::vector<std::string_view> between(std::string_view text, std::string_view joint) {
   std::vector<std::string_view> parts;
   std::size_t from = 0;
@@ -75,7 +75,7 @@ std::vector<std::string_view> between(std::string_view text, std::string_view jo
   return parts;
 }
 
-// How much it takes to ask: flags are at hand, times nearly so; rest is a few speeds.
+// Returns the relative cost of evaluating a condition: flags are free, times nearly so, `resting` needs some speeds.
 int effort(const Condition& condition) {
   int most = 0;
   for (const Condition& part : condition.parts) most = std::max(most, effort(part));
@@ -125,7 +125,7 @@ Condition FormulaReader::condition(const CustomEntry& entry, std::string_view te
   if (text.starts_with("not") && text.size() > 3 && (text[3] == ' ' || text[3] == '('))
     return {Condition::opposite, {}, {condition(entry, text.substr(3))}};
   Formula f = read(entry, entry.parsed(text), true);
-  // a single name of a truth value is a condition, too
+  // a single quantity that is true or false is a condition too
   const bool truth =
       f.arguments.size() == 1 && f.expression == entry.parsed(f.expression.quantities()[0].text()) &&
       (f.uses(StateQuantity::touching) || f.uses(StateQuantity::touched) || f.uses(StateQuantity::at_end) ||
@@ -166,7 +166,8 @@ Formula FormulaReader::read(const CustomEntry& entry, const Expression& expressi
   for (const auto& quantity : expression.quantities()) {
     if (const auto at = std::find(starts_.begin(), starts_.end(), quantity.text()); at != starts_.end()) {
       const auto index = static_cast<std::size_t>(at - starts_.begin());
-      const bool known = model_.variable(quantity).has_value();  // a coordinate, rate or parameter that starts set
+      const bool known = model_.variable(quantity).has_value();  // a coordinate, rate or parameter that the initial
+                                                                 // states set
       if (!known || !of_state) {
         used_[index] = true;
         f.arguments.push_back({StateQuantity::start, {}, static_cast<int>(index)});
@@ -184,7 +185,7 @@ Formula FormulaReader::read(const CustomEntry& entry, const Expression& expressi
         f.arguments.push_back({at->second, {}});
         continue;
       }
-    // x(POINT, LINK): POINT.x as that link sees it
+    // x(POINT, LINK): coordinate of POINT in the frame of that link
     if (of_state && quantity.arguments.size() == 2 && quantity.name.size() == 1 && quantity.name[0] >= 'x' &&
         quantity.name[0] < 'x' + model_.dimension) {
       const auto point = model_.variable(entry.parsed(quantity.arguments[0] + ".x").quantities()[0]);

@@ -1,4 +1,5 @@
-// Formulas of a simulation: what the rules, the costs and the starts of a configuration may speak of.
+// Formulas of a simulation: the quantities that the outcomes, the costs and the initial states of a configuration may
+// use.
 #pragma once
 
 #include <string>
@@ -11,30 +12,30 @@
 
 namespace dodyn::evaluators::simulation {
 
-// A quantity that a formula holds. `one`, `other`: links, or in `one` the number of a start variable.
+// A quantity in a formula. `one`, `other`: links; for a variable of [initial-states] `one` is its index.
 struct StateQuantity {
   enum Kind {
-    model,           // `variable`: a parameter, coordinate, rate, point, distance, angle ...
+    model,           // `variable`: a parameter, coordinate, rate, point, distance, angle ... of the model
     start,           // a variable of [initial-states]
     time,            // t, s
-    at_end,          // time is up: the run ends at this node
+    at_end,          // the run ends at this node, because its time is over
     touching,        // contact forces have acted since the last node
-    touched,         // ... since the start
-    since_touch,     // s since they last did; infinite before
-    resting,         // no point moves faster than simulation.rest-speed, and contact can hold what acts
+    touched,         // contact forces have acted since the start
+    since_touch,     // time since contact forces last acted, s; infinite before the first
+    resting,         // no point moves faster than simulation.rest-speed, and contact forces can balance all others
     touching_links,  // in_contact(LINK, LINK): they touch at this node
-    seen_from,       // x(POINT, LINK), y, z: of the point `variable` in the frame of the link `one`, m
-    gap,             // gap(LINK, LINK): of the boxes about their bodies, m; 0 where these overlap
+    seen_from,       // x(POINT, LINK), y, z: coordinate of the point `variable` in the frame of the link `one`, m
+    gap,             // gap(LINK, LINK): distance of their bounding boxes, m; 0: these overlap
     kinetic,         // J
     potential,       // J
-    energy_change,  // J: of the total energy since the start, less what impacts, projections, damping and driving account for
-    largest_overlap,     // m: of any two bodies at a node up to now; negative: they never touched
-    largest_spin,        // rad/s: of any body at a node up to now
-    largest_impulse,     // N s: of any two bodies on each other in a step up to now
-    cluster,             // bodies of the largest group that contacts of the last second connect
-    radius_of_gyration,  // m: of the centres of mass of what moves
-    effort,              // N^2 s: of the controller up to now
-    position_error,      // m: of the craft that is flown
+    energy_change,  // change of the total energy since the start, without impacts, projections, damping and controls, J
+    largest_overlap,     // largest overlap of any two bodies at a node up to now, m; negative: they never touched
+    largest_spin,        // largest angular speed of any body at a node up to now, rad/s
+    largest_impulse,     // largest impulse between two bodies in a step up to now, N s
+    cluster,             // number of bodies in the largest group that contacts of the last second connect
+    radius_of_gyration,  // of the centres of mass of moving bodies, m
+    effort,              // integral of the squared control up to now, N^2 s
+    position_error,      // of the controlled craft, m
     attitude_error       // rad
   } kind = model;
   systems::Variable variable;
@@ -43,32 +44,32 @@ struct StateQuantity {
 
 struct Formula {
   Expression expression;
-  std::vector<StateQuantity> arguments;  // what the expression's quantities are, in their order
+  std::vector<StateQuantity> arguments;  // the expression's quantities, in their order
   bool uses(StateQuantity::Kind kind) const;
 };
 
-// A condition, taken apart at its `and`s, `or`s and `not`s: what costs least to ask comes first, the rest is often not
-// asked.
+// A condition, split at `and`, `or` and `not`. The part with the lowest cost is evaluated first, and the others only if
+// needed.
 struct Condition {
-  enum Kind { comparison, truth, all, any, opposite } kind = comparison;  // truth: of a quantity that is 0 or 1
-  Formula one;                                                            // of the first two
-  std::vector<Condition> parts;                                           // of the others
+  enum Kind { comparison, truth, all, any, opposite } kind = comparison;  // truth: a quantity that is 0 or 1
+  Formula one;                                                            // for comparison and truth
+  std::vector<Condition> parts;                                           // for all, any and opposite
   bool uses(StateQuantity::Kind kind) const;
 };
 
-// Reads formulas of one model; names of [initial-states] come before those of the model. Mistakes are ConfigErrors.
+// Reads the formulas of one model. Names of [initial-states] hide those of the model. Throws ConfigError.
 class FormulaReader {
  public:
-  // `controlled`: whether there is a controller to speak of.
+  // `controlled`: whether there is a controller, whose quantities are then valid.
   FormulaReader(const systems::Model& model, std::vector<std::string> start_variables, bool controlled = false)
       : model_(model), starts_(std::move(start_variables)), used_(starts_.size(), false), controlled_(controlled) {}
 
   Condition condition(const CustomEntry& entry);  // of a state
   Formula number(const CustomEntry& entry);       // of a state
-  // Of parameters and start variables alone.
+  // Reads a formula of parameters and variables of [initial-states].
   Formula start(const CustomEntry& entry, const Expression& expression);
-  Formula requirement(const CustomEntry& entry);  // of parameters alone: a condition
-  Formula property(const CustomEntry& entry);     // ... a number
+  Formula requirement(const CustomEntry& entry);  // a condition on parameters
+  Formula property(const CustomEntry& entry);     // a number from parameters
 
   bool used(std::size_t start_variable) const { return used_[start_variable]; }
 

@@ -24,7 +24,7 @@ const Key sampling_key{.name = "sampling",
 
 constexpr std::string_view around_cells = " \t\r\"";
 
-// Commas within parentheses belong to a name, but there are none in rate(x).
+// Splits at commas outside parentheses, which belong to names; rate(x) has none.
 std::vector<std::string> cells(const std::string& line) {
   std::vector<std::string> all;
   std::size_t from = 0;
@@ -57,11 +57,11 @@ Eigen::MatrixXd shares_of_ranges(const CustomSection& section, const std::vector
   if (sampling == "random") {
     Eigen::MatrixXd points(d, n);
     std::mt19937_64 random(seed);
-    // not the distributions of <random>, whose numbers differ between standard libraries
+    // not from <random>, whose distributions differ between standard libraries
     for (Eigen::Index i = 0; i < points.size(); ++i) points(i) = static_cast<double>(random() >> 11) * 0x1p-53;
     return points;
   }
-  // middles of as many cells as fit, the same number along each range
+  // cell centres of a regular grid with at most `count` points, the same number along each range
   const int axes = static_cast<int>(std::count(wide.begin(), wide.end(), true));
   const int across = axes == 0 ? 1 : static_cast<int>(std::floor(std::pow(n, 1.0 / axes) + 1e-9));
   int cells = 1;
@@ -132,7 +132,7 @@ InitialStates::InitialStates(const Settings& settings, const systems::Model& mod
     }
 }
 
-// Entries of names with an i, such as box_i_z, once for each box; its number replaces i in the value.
+// Expands entries whose names contain an i, such as box_i_z, to one per box. The number replaces i in the value too.
 std::vector<CustomEntry> InitialStates::repeated(const std::vector<CustomEntry>& entries) const {
   std::vector<CustomEntry> all;
   for (const CustomEntry& entry : entries) {
@@ -221,7 +221,7 @@ void InitialStates::read_file(const CustomEntry& entry, const std::string& folde
 }
 
 void InitialStates::read(FormulaReader& reader) {
-  // ends of ranges are not those of other ranges: starts do not depend on each other
+  // The ends of a range may not depend on other ranges.
   FormulaReader of_parameters(model_, {});
   for (std::size_t i = 0; i < ranges_.size(); ++i)
     ends_.push_back(
@@ -271,7 +271,7 @@ Start InitialStates::start(int number, const std::map<std::string, double>& desi
     }
     start.variables.push_back(x);
   }
-  // parameters first, since places may depend on them
+  // parameters first, because other values may depend on them
   for (std::size_t i = 0; i < names_.size(); ++i)
     if (targets_[i].kind == Target::parameter) put(targets_[i], start.variables[i], start);
   for (const bool parameters : {true, false}) {

@@ -1,4 +1,4 @@
-// Where the simulations of an evaluation start: [initial-state] and [initial-states].
+// The initial states of an evaluation's simulations: [initial-state] and [initial-states].
 //
 //   [initial-states]                        # variables that differ from start to start
 //   count = 200
@@ -19,20 +19,20 @@
 
 namespace dodyn::evaluators::simulation {
 
-// One start of a design.
+// One initial state of a design.
 struct Start {
-  int number = 0;                            // counted from 0
-  std::vector<double> variables;             // of [initial-states], in their order
-  std::map<std::string, double> parameters;  // of the model, the design's among them
-  systems::Values<double> values;            // that follow from them
+  int number = 0;                            // from 0
+  std::vector<double> variables;             // values of [initial-states], in their order
+  std::map<std::string, double> parameters;  // of the model, including those of the design
+  systems::Values<double> values;            // numbers of the model for these parameters
   std::vector<double> q, v;                  // coordinates, rates
 };
 
-// Where starts lie within their ranges, by the keys count, sampling and seed of [initial-states]: [variable, start] in [0, 1].
-// `wide` says which ranges are not single values; there are fewer than `count` where a grid does not fill. Throws
-// ConfigError.
+// Returns the initial states within their ranges, by the keys count, sampling and seed of [initial-states]: [variables,
+// states] in [0, 1]. `wide`: whether each range is more than a single value. A grid may have fewer than `count` states.
+// Throws ConfigError.
 Eigen::MatrixXd shares_of_ranges(const CustomSection& section, const std::vector<bool>& wide);
-// Whether a key of [initial-states] says how they are drawn.
+// Whether a key of [initial-states] controls the sampling.
 bool draws_starts(const std::string& key);
 
 class InitialStates {
@@ -42,18 +42,19 @@ class InitialStates {
 
   int count() const { return static_cast<int>(points_.cols()); }
   const std::vector<std::string>& variables() const { return names_; }
-  // Of initial-states.file; empty: there is none.
+  // Content of initial-states.file; empty: no file.
   const std::string& file_text() const { return file_text_; }
   const std::string& file_name() const { return file_name_; }
-  // Whether starts differ in parameters of the model.
+  // Whether initial states differ in parameters of the model.
   bool varies_model() const { return varies_model_; }
 
-  // After all formulas are read: of a variable that has no effect.
+  // Throws if a variable has no effect. Call it after all formulas are read.
   void check_used(const FormulaReader& reader) const;
-  // Formulas of [initial-state] and of ranges.
+  // Reads the formulas of [initial-state] and of ranges.
   void read(FormulaReader& reader);
 
-  // `design`: the parameters that the design sets. Throws ConfigError where the model refuses the values.
+  // Returns an initial state. `design`: the parameters that the design sets. Throws ConfigError if the model refuses
+  // the values.
   Start start(int number, const std::map<std::string, double>& design) const;
 
  private:
@@ -68,11 +69,11 @@ class InitialStates {
 
   const systems::Model& model_;
   std::vector<std::string> names_;
-  std::vector<CustomEntry> sources_;  // of the names
+  std::vector<CustomEntry> sources_;  // entries of the names
   std::vector<Target> targets_;
-  std::vector<std::pair<Expression, Expression>> ranges_;  // empty where a file gives the values
+  std::vector<std::pair<Expression, Expression>> ranges_;  // empty if a file gives the values
   std::vector<std::pair<Formula, Formula>> ends_;
-  Eigen::MatrixXd points_;  // [variable, start]: values of a file, or shares of the ranges
+  Eigen::MatrixXd points_;  // [variables, states]: values of a file, or positions in the ranges
   struct Assignment {
     CustomEntry entry;
     Target target;

@@ -22,7 +22,7 @@ KeyframeRecorder<n>::KeyframeRecorder(const rigid::World<n>& world) : weights_{0
     if (n == 2)
       weights_.push_back(r * r);
     else
-      weights_.insert(weights_.end(), 4, 4.0 * r * r);  // a quaternion turns by half the angle
+      weights_.insert(weights_.end(), 4, 4.0 * r * r);  // the rotation angle is twice the angle of the quaternion
   }
   width_ = weights_.size();
 }
@@ -38,7 +38,7 @@ void KeyframeRecorder<n>::take(const rigid::Simulation<n>& simulation) {
     } else {
       const Eigen::Quaterniond turn(pose.directors);
       double q[] = {turn.w(), turn.x(), turn.y(), turn.z()};
-      if (before) {  // of q and -q, which are the same turn, the one that is near that of the node before
+      if (before) {  // q and -q are the same rotation: takes the one nearer to the previous node's
         const double* last = &rows_[rows_.size() - width_];
         if (q[0] * last[0] + q[1] * last[1] + q[2] * last[2] + q[3] * last[3] < 0.0)
           for (double& x : q) x = -x;

@@ -1,4 +1,4 @@
-// The most informative moments of a run, from which pictures and films of many runs are drawn.
+// Selects the most informative moments of a run, for drawing many runs.
 #pragma once
 
 #include <string>
@@ -9,28 +9,29 @@
 
 namespace dodyn::evaluators::simulation {
 
-// Time and the poses of all bodies at every node of a run.
+// Records time and the poses of all bodies at every node of a run.
 template <int n>
 class KeyframeRecorder {
  public:
   explicit KeyframeRecorder(const rigid::World<n>& world);
 
   void start() { rows_.clear(); }
-  // Numbers are rounded to 8 micrometres and 61 microradians, in powers of two, so that they compress.
+  // Records a node. Numbers are rounded to 8 micrometres and 61 microradians (powers of two), so that they compress
+  // well.
   void take(const rigid::Simulation<n>& simulation);
 
-  // [count, 1 + poses]: the moments between which the others follow best by straight lines: first and last, then always
-  // the one that is farthest off (Douglas and Peucker 1973), a turn counting as the way of the body's outermost point.
-  // Rows beyond the last moment are not a number.
+  // Returns [count, 1 + poses]: the moments from which linear interpolation approximates the others best. Takes the
+  // first and the last, then always the moment with the largest error (Douglas and Peucker 1973). A rotation counts by
+  // the path of the body's outermost point. Unused rows are NaN.
   Eigen::MatrixXd keyframes(int count) const;
 
  private:
   std::size_t width_;
-  std::vector<double> rows_;     // of nodes
-  std::vector<double> weights_;  // of each column in the square of an error
+  std::vector<double> rows_;     // [nodes]
+  std::vector<double> weights_;  // weight of each column in the squared error
 };
 
-// The channel of `starts` films of `frames` moments each.
+// Returns the channel for `starts` runs with `frames` moments each.
 Channel film_channel(int starts, int frames, const Channel& q);
 
 extern template class KeyframeRecorder<2>;

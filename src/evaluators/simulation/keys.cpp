@@ -8,7 +8,7 @@
 namespace dodyn::evaluators::simulation {
 namespace {
 
-// Of the section [disturbance], which has no name.
+// Keys of the section [disturbance], which has no name.
 const KeyTable<Disturbance>& disturbance_table() {
   using D = Disturbance;
   static const auto table =

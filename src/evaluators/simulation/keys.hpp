@@ -11,7 +11,7 @@ namespace dodyn::evaluators::simulation {
 
 struct SimulationSettings {
   std::string model, hold = "none";
-  std::string coil_text;  // of coils.table; empty: none
+  std::string coil_text;  // content of coils.table; empty: none
   SimulationOptions course;
   int batch = 25, start = 1, frames = 24;
 };
@@ -20,7 +20,7 @@ const KeyTable<SimulationSettings>& simulation_keys();
 
 // Reads a configuration; checks names of links and inconsistent keys. Throws ConfigError.
 SimulationSettings read_simulation(const Settings& settings);
-// The links that simulation.fixed names. Throws ConfigError.
+// Returns the links that simulation.fixed names. Throws ConfigError.
 std::vector<int> held_links(const Settings& settings, const systems::Model& model);
 
 // Keys of [coils].

@@ -9,7 +9,7 @@ namespace {
 
 constexpr double infinite = std::numeric_limits<double>::infinity();
 
-// omega x r
+// returns omega x r
 rigid::Vector<2> turned(const rigid::Spin<2>& spin, const rigid::Vector<2>& r) {
   return spin[0] * rigid::Vector<2>(-r[1], r[0]);
 }
@@ -45,7 +45,7 @@ template <int n>
 void Observation<n>::look(const rigid::Simulation<n>& simulation, bool in_contact) {
   simulation_ = &simulation;
   in_contact_ = in_contact;
-  if (judged_ && simulation.time() <= judged_->time) judged_.reset();  // another run
+  if (judged_ && simulation.time() <= judged_->time) judged_.reset();  // another run has begun
   coordinates_known_ = false;
   resting_.reset();
   std::fill(frame_known_.begin(), frame_known_.end(), false);
@@ -80,7 +80,7 @@ double Observation<n>::gap(int one, int other) {
   for (const auto& [box, seen] : {std::pair(one, other), std::pair(other, one)}) {
     const auto &a = frame(box), &b = frame(seen);
     const auto &l = boxes_[box].low, &h = boxes_[box].high;
-    // corners of the one in the axes of the other: its middle and its edges, turned
+    // corners of one box in the axes of the other: its rotated centre and edges
     const rigid::Vector<n> middle =
         a.directors.transpose() * (b(0.5 * (boxes_[seen].low + boxes_[seen].high)) - a.position);
     const rigid::Matrix<n> edges =
@@ -94,7 +94,7 @@ double Observation<n>::gap(int one, int other) {
       corner_square = std::min(corner_square, (v - v.cwiseMax(l).cwiseMin(h)).squaredNorm());
     }
   }
-  // of two rectangles apart, a corner of one is nearest
+  // if two rectangles are apart, a corner of one is nearest
   const double size = n == 2 && along > 0.0 ? std::sqrt(corner_square) : along;
   gaps_.push_back({one, other, size});
   return size;
@@ -119,13 +119,13 @@ rigid::Vector<n> Observation<n>::velocity(const systems::Place<double>& place) {
   return twist.template head<n>() + turned(spin, position(place) - frame(body).position);
 }
 
-// Points, in the plane angles, and places of roots follow from the poses of the bodies as they are.
+// Points, angles in the plane, and positions of roots follow from the bodies' poses.
 template <int n>
 std::optional<double> Observation<n>::direct(const systems::Variable& variable) {
   using systems::Variable;
   const auto& tree = view_.tree;
   const auto place = [&](int index) -> const auto& { return tree.named_points[index].place; };
-  // In the plane; there is no such variable in space. Links fixed to others turn with their body.
+  // In the plane only; there is no such variable in space. Links that are fixed to others rotate with their body.
   const auto angle = [&](int link) {
     if constexpr (n == 2) return link < 0 ? 0.0 : simulation_->poses()[view_.links[link].body].angle;
     return 0.0;
@@ -167,14 +167,14 @@ bool Observation<n>::resting() {
   return *resting_ = *resting_ && balanced();
 }
 
-// Whether contact could hold all that acts: without it a body is only about to turn back, as a pendulum is. Points touch that
-// are closer than bodies at rest bounce, or than they fall in two steps.
+// Tests whether contact forces can balance all others. Otherwise the body is only at a turning point, like a pendulum.
+// Points touch if they are closer than the height of small bounces at rest, or than bodies fall in two steps.
 template <int n>
 bool Observation<n>::balanced() {
-  constexpr double share = 1e-3;        // of the acceleration without contact
-  constexpr double bounce = 1e-4;       // of the smallest body's radius
-  constexpr double coarsest = 1e-2;     // of that radius: a larger fall in one step is not touch
-  constexpr double while_still = 0.05;  // s, for which a verdict on still bodies counts: forces depend on time
+  constexpr double share = 1e-3;        // relative to the acceleration without contact
+  constexpr double bounce = 1e-4;       // relative to the smallest body's radius
+  constexpr double coarsest = 1e-2;     // relative to that radius: a larger fall in one step does not count as touching
+  constexpr double while_still = 0.05;  // s, for which a result for still bodies is reused; forces depend on time
   if (!balance_) balance_.emplace(simulation_->world());
   double smallest = infinite;
   for (std::size_t b = 0; b < fixed_.size(); ++b)
@@ -186,7 +186,7 @@ bool Observation<n>::balanced() {
     still = fixed_[b] || rigid::motion_bound(radii_[b], judged_->poses[b].frame(), poses[b].frame()) <= 0.1 * margin;
   if (!still) {
     judged_ = {simulation_->time(), {poses.begin(), poses.end()}, false};
-    // the step of free flight far from all contact says nothing of contact
+    // the steps of free flight, far from all contacts, do not affect the margin
     const rigid::Margin touch{margin, std::max(margin, coarsest / bounce * margin),
                               in_contact_ ? simulation_->options().step : 0.0};
     judged_->balanced = balance_->unbalanced(judged_->poses, judged_->time, touch) <= share;

@@ -1,4 +1,4 @@
-// What formulas may ask of a simulation at one of its nodes.
+// The quantities that formulas use, at a node of a simulation.
 #pragma once
 
 #include <optional>
@@ -13,35 +13,37 @@
 
 namespace dodyn::evaluators::simulation {
 
-// What a run has come to, which the node alone does not show.
+// Progress of a run: quantities that do not follow from the present node alone.
 struct Progress {
   bool touching = false;                    // contact forces have acted since the last node
-  double touched = -1.0;                    // when they last did, s; negative: not yet
-  bool at_end = false;                      // time is up
-  double overlap = 0.0;                     // largest up to now, m
+  double touched = -1.0;                    // time of the last contact force, s; negative: none yet
+  bool at_end = false;                      // time is over
+  double overlap = 0.0;                     // largest overlap up to now, m
   double spin = 0.0;                        // largest angular velocity up to now, rad/s
-  double impulse = 0.0;                     // largest of two bodies in a step up to now, N s
-  int cluster = 0;                          // bodies of the largest group that hangs together
-  double start_energy = 0.0, booked = 0.0;  // J: at the start; by impacts, projections, control since
+  double impulse = 0.0;                     // largest impulse between two bodies in a step up to now, N s
+  int cluster = 0;                          // number of bodies in the largest cluster
+  double start_energy = 0.0, booked = 0.0;  // J: energy at the start; changes by impacts, projections and controls
+                                            // since
 };
 
 template <int n>
 class Observation {
  public:
-  // `view` must outlive it. `world`: that of the view, with the bodies held that the simulation holds. `controller`: null, or what flies a craft.
+  // `view` must outlive this object. `world`: the world of the view, with the fixed bodies of the simulation.
+  // `controller`: null if there is none.
   Observation(const systems::Bodies<n>& view, std::vector<double> parameters, const rigid::World<n>& world,
               double rest_speed, const rigid::Controller<n>* controller = nullptr);
 
-  // Looks at this node from now on. `in_contact`: whether its contacts are known.
+  // Observes this node from now on. `in_contact`: whether its contacts are known.
   void look(const rigid::Simulation<n>& simulation, bool in_contact);
 
   double evaluate(const Formula& formula, const Start& start, const Progress& progress);
   bool holds(const Condition& condition, const Start& start, const Progress& progress);
 
-  // Bound on the speed of any point of a body, seen from another one, m/s.
+  // Returns a bound on the speed of any point of a body relative to another body, m/s.
   double relative_speed(int body, int about) const;
-  // Of the boxes about two bodies, m: in the plane their distance, in space a bound below it, along the axes of the
-  // boxes; 0 where they overlap.
+  // Returns the distance of the bounding boxes of two bodies, m. In space it is a lower bound along the axes of the
+  // boxes. 0: the boxes overlap.
   double gap(int one, int other);
   double radius(int body) const { return radii_[body]; }
 
@@ -65,20 +67,20 @@ class Observation {
   const systems::Bodies<n>& view_;
   std::vector<double> parameters_;
   std::vector<bool> fixed_;
-  std::vector<Box> boxes_;  // about the bodies, in their coordinates
+  std::vector<Box> boxes_;  // bounding boxes in body coordinates
   std::vector<double> radii_;
-  int reference_ = 0;  // body that rest is relative to
+  int reference_ = 0;  // body to which rest is relative
   double rest_speed_;
-  std::optional<rigid::EquilibriumTest<n>> balance_;  // of the first simulation asked whether it rests
+  std::optional<rigid::EquilibriumTest<n>> balance_;  // for the first simulation for which rest was tested
   struct Judged {
     double time = 0.0;
     std::vector<rigid::Pose<n>> poses;
     bool balanced = false;
   };
-  std::optional<Judged> judged_;  // in this run, the last time it was asked
+  std::optional<Judged> judged_;  // last test in this run
   const rigid::Controller<n>* controller_;
 
-  // of the node
+  // at this node
   const rigid::Simulation<n>* simulation_ = nullptr;
   bool in_contact_ = false, coordinates_known_ = false;
   std::optional<bool> resting_;
@@ -88,7 +90,7 @@ class Observation {
     int one, other;
     double size;
   };
-  std::vector<Gap> gaps_;  // that have been asked for
+  std::vector<Gap> gaps_;  // gaps that were computed at this node
   std::vector<double> q_, v_, arguments_;
   std::vector<systems::Frame<double>> links_;
 };

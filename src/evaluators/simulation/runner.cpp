@@ -89,7 +89,7 @@ Runner<n>::Runner(const systems::Model& model, const systems::Values<double>& va
   accelerations_.resize(pairs_.size());
 }
 
-// The node as formulas see it.
+// Observes the present node for formulas.
 template <int n>
 void Runner<n>::look() {
   observation_->look(now(), level_ == 0);
@@ -98,7 +98,7 @@ void Runner<n>::look() {
       speeds_[p] = observation_->relative_speed(pairs_[p].one, pairs_[p].other);
 }
 
-// Of the table of coils; empty: none is, or there is no table.
+// Returns which coils have left the range of the table; empty: none has, or there is no table.
 template <int n>
 std::string Runner<n>::out_of_range() const {
   if constexpr (n == 2)
@@ -110,8 +110,8 @@ std::string Runner<n>::out_of_range() const {
   return {};
 }
 
-// The longest step in which no two bodies, at this speed and acceleration, go more than a small part of the way to each
-// other.
+// Returns the level of the longest step in which no two bodies, at their present speed and acceleration, move by more
+// than a small fraction of their distance.
 template <int n>
 std::size_t Runner<n>::fitting_level() {
   if (levels_.size() == 1 || steps_ == 0 || progress_.touching) return 0;
@@ -131,7 +131,7 @@ std::size_t Runner<n>::fitting_level() {
   return fits;
 }
 
-// One step. False: a contact could not be resolved.
+// Makes one step. Returns false if a contact could not be solved.
 template <int n>
 bool Runner<n>::advance() {
   const std::size_t next = fitting_level();
@@ -156,7 +156,7 @@ bool Runner<n>::advance() {
   return true;
 }
 
-// By impacts, projections, damping, driving forces and the controller since the start, J.
+// Returns the energy change by impacts, projections, damping, driving forces and the controller since the start, J.
 template <int n>
 double Runner<n>::booked() const {
   const auto& here = now().ledger();
@@ -164,7 +164,7 @@ double Runner<n>::booked() const {
          here.forces + (controller_ ? controller_->sums().work : 0.0);
 }
 
-// Those of the last step, and of `motion` those since the last row.
+// Adds the impulses of the last step; for a stored motion those since the last row.
 template <int n>
 void Runner<n>::note_impulses(bool motion) {
   std::map<std::array<int, 2>, rigid::Vector<n>> between;

@@ -1,4 +1,4 @@
-// One simulation from one start, to the outcome that ends it.
+// Simulates one initial state until an outcome ends the run.
 #pragma once
 
 #include <functional>
@@ -17,11 +17,11 @@
 
 namespace dodyn::evaluators::simulation {
 
-// [outcome NAME]: a run ends with it once the condition has been true for `dwell`.
+// An [outcome NAME]: it ends a run after its condition has been true for the duration `dwell`.
 struct Rule {
   std::string name;
   Condition when;
-  double duration = 0.0;  // s
+  double duration = 0.0;  // key `dwell`, s
 };
 
 // Forces between coils by (B.1). In a planar model they replace the forces of charges.
@@ -33,36 +33,37 @@ struct CoilTable {
 struct SimulationOptions {
   rigid::Options options;
   double end = 10.0;          // s
-  double largest_step = 0.0;  // s; more than options.step: where bodies are far from each other
+  double largest_step = 0.0;  // largest step if bodies are far from each other, s; only above options.step
   double rest_speed = 2e-4;   // m/s
-  int nodes = 301;            // rows of a trajectory
-  std::vector<int> held;      // links that do not move from where they start
-  double contact_drag = 0.0;  // N s/m, of the penalty's overlaps
+  int nodes = 301;            // number of rows of a trajectory
+  std::vector<int> held;      // fixed links
+  double contact_drag = 0.0;  // damping of the penalty's overlaps, N s/m
   Disturbance disturbance;
   std::optional<CoilTable> coils;
   std::vector<Rule> rules;
-  std::optional<Formula> cost;  // of the state at the end
+  std::optional<Formula> cost;  // formula of the final state
 
   bool uses(StateQuantity::Kind kind) const;
-  // Whether impulses answer contacts; otherwise forces do, or nothing.
+  // Whether contacts are solved by impulses, not by forces or not at all.
   bool by_impulses() const {
     return options.response == rigid::Response::exact || options.response == rigid::Response::decomposition;
   }
 };
 
 struct SimulationResult {
-  // of the rules; their number: time was up; one more: a contact could not be resolved; two more: coils left their range
+  // index of the rule; their number: end of time; one more: a contact could not be solved; two more: coils left their
+  // range
   int outcome = 0;
   double time = 0.0, cost = 0.0;
   long steps = 0;
-  double contacts = 0.0;       // node updates with contact
-  double energy_change = 0.0;  // J, less what impacts, projections and a controller's work account for
-  double effort = 0.0;         // N^2 s
-  bool timed_out = false;      // stopped by `stop`
-  std::string reason;          // of a run that could not be resolved
+  double contacts = 0.0;       // steps with contact
+  double energy_change = 0.0;  // J, without impacts, projections and a controller's work
+  double effort = 0.0;         // integral of the squared control, N^2 s
+  bool timed_out = false;      // ended by `stop`
+  std::string reason;          // why a run could not be solved
 };
 
-// Further lines of `dodyn simulate`.
+// Additional lines for `dodyn simulate`.
 template <int n>
 struct SimulationSummary {
   rigid::Energies<n> before, after;
@@ -73,27 +74,27 @@ struct SimulationSummary {
   std::size_t touching = 0;
 };
 
-// What a run leaves behind, where it is asked for.
+// Optional outputs of a run.
 template <int n>
 struct SimulationRecord {
-  Trajectory* motion = nullptr;  // channels of runner_channels(); rows that are not reached keep their numbers
-  int rows = 0;                  // of them
+  Trajectory* motion = nullptr;  // channels of runner_channels(); rows that are not reached stay unchanged
+  int rows = 0;                  // number of rows
   KeyframeRecorder<n>* film = nullptr;
   SimulationSummary<n>* story = nullptr;
 };
 
-// Simulations of one world.
+// Runs simulations of one world.
 template <int n>
 class Runner {
  public:
-  // Throws ConfigError and std::invalid_argument of a world that cannot be.
+  // Throws ConfigError or std::invalid_argument if the world is invalid.
   Runner(const systems::Model& model, const systems::Values<double>& values, const SimulationOptions& course,
          const std::optional<ControlPlan>& plan = {});
   Runner(const Runner&) = delete;
   Runner& operator=(const Runner&) = delete;
 
-  // Throws std::invalid_argument where bodies overlap at the start, or no curve leads from there to the dock. Ends
-  // early when `stop` says so.
+  // Runs from an initial state. Throws std::invalid_argument if bodies overlap there, or if no curve leads from there
+  // to the dock. Ends early if `stop` returns true.
   SimulationResult run(const Start& start, const std::function<bool()>& stop, SimulationRecord<n>* kept = nullptr);
 
   const rigid::World<n>& world() const { return levels_[0].world(); }
@@ -114,26 +115,26 @@ class Runner {
 
   const SimulationOptions& course_;
   systems::Bodies<n> view_;
-  std::shared_ptr<DisturbanceField<n>> field_;  // of the run
-  std::vector<rigid::Simulation<n>> levels_;    // [0] with contact, the others in free flight
+  std::shared_ptr<DisturbanceField<n>> field_;  // of the present run
+  std::vector<rigid::Simulation<n>> levels_;    // [0]: with contact; the others: free flight with longer steps
   std::optional<Observation<n>> observation_;
   std::vector<Pair> pairs_;                           // that may touch
-  std::shared_ptr<rigid::Controller<n>> controller_;  // null: nothing is flown
+  std::shared_ptr<rigid::Controller<n>> controller_;  // null: no controller
   std::uint64_t control_seed_ = 0;
-  std::optional<rigid::CoilForce> coils_;  // of SimulationOptions::coils
+  std::optional<rigid::CoilForce> coils_;  // forces of SimulationOptions::coils
 
-  // of the run
+  // of the present run
   std::size_t level_ = 0;
-  std::vector<double> speeds_, accelerations_;  // of pairs, at this node and in the last step
+  std::vector<double> speeds_, accelerations_;  // [pairs] at this node and in the last step
   long steps_ = 0;
-  int impulses_ = 0;  // of this level
+  int impulses_ = 0;  // of the present level
   Progress progress_;
-  std::vector<rigid::Twist<n>> pushes_;  // of contacts on bodies since the last row, where a motion is kept
-  std::optional<Cluster<n>> cluster_;    // where a formula asks for it
-  rigid::Ledger<n> ledger_;              // of levels before
+  std::vector<rigid::Twist<n>> pushes_;  // contact impulses on bodies since the last row, if a motion is stored
+  std::optional<Cluster<n>> cluster_;    // if a formula uses it
+  rigid::Ledger<n> ledger_;              // sums of previous levels
 };
 
-// A view whose world has these links held where they start.
+// Returns a view in whose world these links are fixed at their initial poses.
 template <int n>
 systems::Bodies<n> held(systems::Bodies<n> view, const std::vector<int>& links) {
   for (const int link : links) view.world.bodies[view.links[link].body].fixed = true;
@@ -143,7 +144,8 @@ systems::Bodies<n> held(systems::Bodies<n> view, const std::vector<int>& links) 
   return view;
 }
 
-// t, q, v, energy of a model's bodies, with so many rows; `impulses`: of contacts; `controlled`: what is commanded, too.
+// Returns the channels t, q, v, energy of a model's bodies for this number of rows. `impulses`: adds contact impulses;
+// `controlled`: adds commands.
 Channels runner_channels(const systems::Model& model, const systems::Values<double>& values, int nodes,
                          bool impulses = false, bool controlled = false);
 

@@ -9,7 +9,8 @@
 namespace dodyn::evaluators::simulation {
 namespace {
 
-// Metrics behind the shares; then `effort` where a craft is flown, and two more of a study with [cost] success.
+// Metrics after the fractions of the outcomes. `effort` follows if a craft is controlled, and two more with [cost]
+// success.
 enum Rest { wilson_low, wilson_high, time, energy_change, contacts, steps, always };
 
 std::string metric_name(std::string outcome) {
@@ -107,7 +108,8 @@ void Tally::sum_up(const Eigen::MatrixXd& tries, Evaluation& e) const {
   if (failure_of >= 0) {
     const double failures = n - count[failure_of];
     e.cost = failures / n;
-    // of the binomial distribution, with two more hits and misses (Agresti and Coull 1998): not zero at 0 and 1
+    // binomial standard error with two added successes and failures (Agresti and Coull 1998): positive even at rates 0
+    // and 1
     const double p = (failures + 2.0) / (n + 4.0);
     e.cost_stderr = n > 1.0 ? std::sqrt(p * (1.0 - p) / (n + 4.0)) : 0.0;
     const auto interval = wilson_interval(static_cast<int>(failures), static_cast<int>(n));
@@ -119,7 +121,7 @@ void Tally::sum_up(const Eigen::MatrixXd& tries, Evaluation& e) const {
     numbers[success_time] = failures < n ? seconds / (n - failures) : not_a_number;
     numbers[restricted_time] = (seconds + failures * end) / n;
   } else {
-    // Of starts that did not break down, or that ended as they should, the mean; its standard error is that of a sample.
+    // The mean over the runs that did not break down, or that ended with the given outcome, and its standard error.
     double sum = 0.0, squares = 0.0, sound = 0.0;
     const Column column = formula ? cost_column : time_column;
     const auto counts = [&](Eigen::Index i) {

@@ -1,4 +1,4 @@
-// What the runs of a design come to: shares of the outcomes, the cost and how sure it is.
+// Statistics of the runs of a design: fractions of the outcomes, the cost and its standard error.
 #pragma once
 
 #include <array>
@@ -11,7 +11,7 @@
 
 namespace dodyn::evaluators::simulation {
 
-// Of a part's answer, a row a start.
+// Columns of a part's answer, one row per initial state.
 enum Column {
   outcome_column,
   time_column,
@@ -23,33 +23,33 @@ enum Column {
   columns
 };
 
-// How runs of a study may end, and what is asked of it.
+// The possible outcomes of a study's runs, and the definition of its cost.
 struct Tally {
   std::vector<std::string>
-      outcomes;              // by the names of [outcome]s, then end, failed, and unresolved where there are coils
-  int failed = 0;            // the number of that outcome
-  int failure_of = -1;       // [cost] success: the number of an outcome
-  bool formula = false;      // [cost] cost
-  int among = -1;            // [cost] among: the number of an outcome
-  double most_others = 1.0;  // [cost] others: share that may end otherwise
-  bool controlled = false;   // whether a craft is flown
+      outcomes;              // names of the [outcome]s, then end, failed, and with a table of coils also unresolved
+  int failed = 0;            // index of the outcome `failed`
+  int failure_of = -1;       // [cost] success: index of an outcome; -1: none
+  bool formula = false;      // [cost] cost is given
+  int among = -1;            // [cost] key for a conditional mean: index of an outcome; -1: none
+  double most_others = 1.0;  // largest fraction of runs with other outcomes
+  bool controlled = false;   // whether a craft is controlled
   double end = 0.0;          // simulation.end, s
 
   std::vector<Quantity> metrics() const;
-  // How each start ended, and when.
+  // Returns the channel with outcome and end time of each run.
   Channel channel(int starts) const;
-  // Fills status, reason, cost, its standard error and the metrics from the tries [start, columns] of all parts, each one's
-  // first channel, and returns these. Empty where a part is not ok, whose status and reason the evaluation then has; a
-  // failure says what the first run that broke down had met.
+  // Computes the statistics from the rows of all parts, each part's first channel. Fills status, reason, cost, its
+  // standard error and the metrics, and returns the rows [runs, columns]. If a part is not ok, the evaluation gets its
+  // status and reason, and the result is empty. The reason of a failure is that of the first run that failed.
   std::optional<Eigen::MatrixXd> sum_up(const std::vector<Outcome>& parts, int starts, Evaluation& evaluation) const;
-  // Of an evaluation summed up, for a user.
+  // Returns a report of an evaluation for the user.
   std::string report(const Evaluation& evaluation, int starts) const;
 
  private:
   void sum_up(const Eigen::MatrixXd& tries, Evaluation& evaluation) const;
 };
 
-// Limits of Wilson's interval (1927) at 95 % for the probability behind `hits` of `tries`, tries > 0.
+// Returns Wilson's 95 % interval (1927) for the probability of a success, given `hits` of `tries` > 0.
 std::array<double, 2> wilson_interval(int hits, int tries);
 
 }  // namespace dodyn::evaluators::simulation
