@@ -13,7 +13,7 @@ using Eigen::VectorXd;
 
 namespace {
 
-// First coordinate of the turns of a joint, and the turns.
+// Returns the index of the first coordinate of a joint's turns, and the turns.
 std::pair<int, std::vector<systems::Move>> turns_of(const System& system, std::size_t c) {
   const auto& link = system.structure().links[static_cast<std::size_t>(system.charts()[c])];
   std::vector<systems::Move> turns;
@@ -23,7 +23,7 @@ std::pair<int, std::vector<systems::Move>> turns_of(const System& system, std::s
       turns.push_back(move);
     else
       ++slides;
-  return {link.first + slides, turns};  // slides come first
+  return {link.first + slides, turns};  // the slides precede the turns
 }
 
 Matrix3d matrix_of(const Reference& reference, std::size_t c) {
@@ -81,7 +81,7 @@ VectorXd Attitudes::between(const VectorXd& q, const Reference& from, const Vect
 
 namespace {
 
-// The axes of a chart's turns, one after the other, in the frame that the joint stands in.
+// Returns the axes of a chart's successive turns in the joint's parent frame, as columns.
 Matrix3d axes_of(const Matrix3d& reference, const std::vector<systems::Move>& turns, const Eigen::Vector3d& angles) {
   Matrix3d R = reference, A;
   for (int i = 0; i < 3; ++i) {
@@ -94,7 +94,7 @@ Matrix3d axes_of(const Matrix3d& reference, const std::vector<systems::Move>& tu
 
 }  // namespace
 
-// p = A^T L, where the columns of A are the axes of the turns.
+// p = A^T L; the columns of A are the axes of the turns
 VectorXd Attitudes::along_axes(const VectorXd& p, const VectorXd& q, const Reference& reference) const {
   VectorXd along = p;
   for (std::size_t c = 0; c < system_->charts().size(); ++c) {

@@ -1,4 +1,4 @@
-// Attitudes of joints of three turns, in the frame that the joint stands in, and their angles about references.
+// Attitudes of joints of three turns, in the joint's parent frame, and their angles relative to references.
 #pragma once
 
 #include <Eigen/Core>
@@ -12,29 +12,29 @@ class Attitudes {
  public:
   explicit Attitudes(const System& system) : system_(&system) {}
 
-  // Of chart `c` (a place in system.charts()) at coordinates q, [n].
+  // Returns the attitude of chart `c` (an index in system.charts()) at coordinates q, [n].
   Eigen::Matrix3d rotation(std::size_t c, const Eigen::VectorXd& q, const Reference& reference) const;
-  // Sets the angles of chart `c` in q to those of an attitude.
+  // Sets the angles of chart `c` in q to an attitude.
   void set(std::size_t c, const Eigen::Matrix3d& rotation, const Reference& reference, Eigen::VectorXd& q) const;
-  // The coordinates with other references.
+  // Converts coordinates to other references.
   Eigen::VectorXd moved(const Eigen::VectorXd& q, const Reference& from, const Reference& to) const;
-  // References at which all angles are zero.
+  // Returns the references at which all angles are zero.
   Reference at(const Eigen::VectorXd& q, const Reference& reference) const;
-  // A share s of the way from one posture to another, about `from`: slides and hinges go at a steady rate, and joints of
-  // three turns about the axis that leads from one attitude to the other.
+  // Interpolates between two postures at the fraction s, relative to `from`. Slides and hinges move at a constant rate.
+  // Joints of three turns rotate about the axis that leads from one attitude to the other.
   Eigen::VectorXd between(const Eigen::VectorXd& q, const Reference& from, const Eigen::VectorXd& next,
                           const Reference& to, double s) const;
-  // Momenta with those of charts' angles replaced by the components along the axes that the joints stand in.
+  // Converts momenta: those of charts' angles become components along the axes of the joint's parent frame.
   Eigen::VectorXd along_axes(const Eigen::VectorXd& p, const Eigen::VectorXd& q, const Reference& reference) const;
-  // The inverse of it.
+  // The inverse of along_axes().
   Eigen::VectorXd about_angles(const Eigen::VectorXd& p, const Eigen::VectorXd& q, const Reference& reference) const;
 
  private:
   const System* system_;
 };
 
-// References for a path, rows of q about none: the attitude of a node serves until a chart has turned by a radian. Turns
-// the rows of q to be about them.
+// Returns references for a path, and makes the rows of q, which have none, relative to them. The attitude of a node is
+// the reference until a chart has turned by a radian.
 std::vector<Reference> references_along(const System& system, Eigen::MatrixXd& q, Reference first = nullptr);
 
 }  // namespace dodyn::dmoc

@@ -15,27 +15,27 @@ using Eigen::VectorXd;
 
 namespace {
 
-// How much less than what is reached may be claimed, of the width of a part.
+// Largest difference between the proven and the reached distance, relative to the width of a part.
 constexpr double clearance_tolerance = 1e-6;
-// The shortest piece, of an interval: a claim is proven there, however far from what is reached.
+// Shortest piece, relative to an interval. There the bound counts, even if it is far from the reached distance.
 constexpr double shortest_piece = 0x1p-10;
-// Samples of the expression that a link follows over an interval, and how much larger its rate and acceleration may be
+// Samples per interval of the expression that a link follows, and the safety factor on its rate and acceleration
 // between them.
 constexpr int follower_samples = 16;
 constexpr double follower_reserve = 2.0;
 
-// The largest |f|, |f'| and |f''| over an interval.
+// Maxima of |f|, |f'| and |f''| over an interval.
 struct Way {
   double reach = 0.0, rate = 0.0, acceleration = 0.0;
 };
 
-// Over an interval, as seen from some link: of a point's speed and acceleration, m, and of the turn of its link and how that speeds
-// up, rad.
+// Bounds over an interval, relative to some link: displacement and its second derivative of a point, m; rotation of its
+// link and its second derivative, rad.
 struct Bounds {
   double speed = 0.0, acceleration = 0.0, turning = 0.0, speeding_up = 0.0;
 };
 
-// Bounds of the joints' ways from one node to the next, q and next about `from` and `to`.
+// Bounds of the joints' motions from one node to the next: q and next, relative to `from` and `to`.
 class Ways {
  public:
   Ways(const System& system, const systems::Tree<double>& tree, const VectorXd& q, const Reference& from,
@@ -48,9 +48,9 @@ class Ways {
     }
   }
 
-  // Bounds over the interval, as seen from `base`, of a point within `radius` of the frame of `link`, and of that frame. Along the
-  // chain, a vector of length r that turns by W, at most, and grows by v adds v + W r to the speed and W^2 r + 2 W v to the
-  // acceleration.
+  // Returns bounds over the interval, relative to `base`, of a point within `radius` of the frame of `link`, and of
+  // that frame. Along the chain, a vector of length r that rotates by at most W and lengthens by at most v adds v + W r
+  // to the speed, and W^2 r + 2 W v to the acceleration.
   Bounds bounds(int link, int base, double radius) const {
     std::vector<int> chain;
     for (; link != base; link = tree_.links[static_cast<std::size_t>(link)].parent) chain.push_back(link);
@@ -63,7 +63,7 @@ class Ways {
       const auto& one = tree_.links[static_cast<std::size_t>(*l)];
       add(std::sqrt(systems::dot(systems::Vector3<double>(one.at), systems::Vector3<double>(one.at))), 0.0);
       const auto chart = std::find(system_.charts().begin(), system_.charts().end(), *l);
-      for (std::size_t i = 0; i < one.moves.size(); ++i) {  // slides come before the turns of a chart
+      for (std::size_t i = 0; i < one.moves.size(); ++i) {  // the slides precede the turns of a chart
         const double here = q_(one.first + static_cast<int>(i)), there = next_(one.first + static_cast<int>(i));
         if (one.moves[i].kind == systems::Move::slide)
           add(std::max(std::abs(here), std::abs(there)), std::abs(there - here));
@@ -115,16 +115,16 @@ class Ways {
   std::vector<double> turns_;  // of the charts, rad
 };
 
-// The link that both are carried by: -1, the ground, or the last one that leads to both.
+// Returns the last common ancestor of two links; -1: the ground.
 int carrier_of(const systems::Tree<double>& tree, int one, int other) {
-  while (one != other) {  // parents come before their links
+  while (one != other) {  // parents have lower indices than their links
     int& later = one > other ? one : other;
     later = tree.links[static_cast<std::size_t>(later)].parent;
   }
   return one;
 }
 
-// A part's least extent across its sides, m.
+// Returns a part's smallest width, m.
 template <int n>
 double width(const geometry::Polytope<n>& part) {
   double least = std::numeric_limits<double>::infinity();
@@ -169,7 +169,7 @@ class Search {
   }
 
   Clearance run() {
-    for (const bool between : {false, true}) {  // nodes first: the nearest of them leave little to decide between them
+    for (const bool between : {false, true}) {  // nodes first: their smallest distance settles most of the pairs
       begin_ = 0.0;
       for (phase_ = 0; phase_ < problem_.phases(); ++phase_) {
         const PhaseIndex& index = problem_.index(phase_);
@@ -188,7 +188,7 @@ class Search {
 
  private:
   using Frames = std::vector<geometry::Frame<n>>;
-  // What of a pair does not depend on its posture.
+  // Data of a pair that do not depend on the posture.
   struct Rigid {
     std::array<int, 2> links{};
     int base = -1;
@@ -199,7 +199,7 @@ class Search {
   double margin(std::size_t p) const { return pairs_[p].margin_in(phase_, interval_).value; }
   double share_of(std::size_t p, double gap) const { return (margin(p) - gap) / rigid_[p].width; }
 
-  // A distance that is reached, at a share s of the interval.
+  // Records a distance that occurs at the fraction s of the interval.
   void reach(std::size_t p, double gap, double s) {
     nearest_ = std::min(nearest_, gap);
     const double share = share_of(p, gap);
@@ -236,8 +236,9 @@ class Search {
     decide(0.0, first, 1.0, last, all);
   }
 
-  // Bounds of how the parts' corners accelerate against each other, as seen from each of the pair's views. From a link that turns
-  // by W, at most, a point at a distance D that moves by v against it adds 2 W v + W^2 D.
+  // Returns bounds on the relative acceleration of the parts' corners, relative to each of the pair's views. A link
+  // that rotates by at most W sees a point at the distance D with relative speed v with the additional acceleration 2 W
+  // v + W^2 D.
   static std::array<double, 3> accelerations(const Rigid& r, const Ways& ways, const Frames& first) {
     std::array<double, 3> all{};
     std::array<Bounds, 2> corners, frames;
@@ -266,7 +267,7 @@ class Search {
     return postures_.frames();
   }
 
-  // Of these pairs over a piece of the interval, by halves where their distance is not proven at once.
+  // Bounds the distance of these pairs over a piece of the interval. Halves the piece if the bound is not sharp enough.
   void decide(double a, const Frames& at_a, double b, const Frames& at_b, const std::vector<std::size_t>& of) {
     const double middle = 0.5 * (a + b);
     const Frames at_middle = frames_at(middle);
@@ -274,7 +275,7 @@ class Search {
     for (const std::size_t p : of) {
       const auto [gap, normal] = postures_.separation(pairs_[p]);
       reach(p, gap, middle);
-      // a direction that is fixed in the link that carries both parts, or in one of theirs, whichever proves most
+      // the best bound of three directions: fixed in the carrier of both parts, or in one of their links
       double least = -nlp::infinity;
       const std::array<int, 3> views = {rigid_[p].base, rigid_[p].links[0], rigid_[p].links[1]};
       for (std::size_t view = 0; view < views.size(); ++view) {
@@ -311,12 +312,12 @@ class Search {
   systems::Tree<double> tree_;
   Postures<n> postures_;
   std::vector<Rigid> rigid_;
-  // of the interval
+  // index of the interval
   int phase_ = 0, interval_ = 0;
-  double begin_ = 0.0, length_ = 0.0;  // of its phase, s, and its own
+  double begin_ = 0.0, length_ = 0.0;  // start of the phase, and of the interval, s
   VectorXd q_, next_;
-  std::vector<std::array<double, 3>> accelerations_;  // of the pairs, from their views
-  // up to now
+  std::vector<std::array<double, 3>> accelerations_;  // by pair and view
+  // minima up to now
   double at_nodes_ = nlp::infinity, nearest_ = nlp::infinity, proven_ = nlp::infinity;
   double reached_share_ = -nlp::infinity, proven_share_ = -nlp::infinity;
   Clearance found_;

@@ -1,14 +1,21 @@
-// How near parts come over a whole motion, with a proof: between nodes slides and hinges go at a steady rate, and joints of three
-// turns about the axis that leads from one attitude to the other (Attitudes::between()).
+// Lower bounds on the distances of parts over a whole motion, also between nodes. There slides and hinges move at a
+// constant
+// rate, and joints of three turns about a fixed axis (Attitudes::between()).
 //
-// Over a piece [a, b] of an interval, w = b - a of it long, a direction n that is fixed in one of their links, or in the one that
-// carries both, separates the parts by sep(s) = min n.x - max n.y over their corners x and y. As seen from there a corner leaves the
-// chord of its way by at most A w^2/8, A a bound of its acceleration from the rates of the joints. So the distance is at least
+// Consider a piece [a, b] of an interval with the length w = b - a, and a direction n that is fixed in one of the
+// parts' links
+// or in their common carrier. It separates the parts by sep(s) = min n.x - max n.y over their corners x and y. In the
+// frame of
+// n a corner deviates from the chord of its path by at most A w^2/8, with a bound A on its acceleration. So the
+// distance is
+// at least
 //
 //   min(sep(a), sep(b)) - (A_x + A_y) w^2/8.
 //
-// A piece is halved until this decides, ten times at most. The distance itself is found at its middle, by the hyperplane program or Gilbert's
-// algorithm. Of a link that follows an expression, A comes from samples of the expression.
+// A piece is halved until the bound is sharp enough, at most ten times. The distance itself is computed at its middle,
+// by the
+// hyperplane program or Gilbert's algorithm. For a link that follows an expression, A comes from samples of the
+// expression.
 #pragma once
 
 #include <string>
@@ -18,20 +25,20 @@
 
 namespace dodyn::dmoc {
 
-// Signed distances, overlap is negative, m.
+// Signed distances, m; negative: overlap.
 struct Clearance {
-  double at_nodes = 0.0;  // the least at the nodes
-  // No distance is less, at any time. It is below the least distance that is reached by 1e-6 of a part's width, or by what the
-  // shortest piece leaves open.
+  double at_nodes = 0.0;  // minimum at the nodes
+  // Lower bound at all times. It is below the smallest distance that occurs by 1e-6 of a part's width, or by the
+  // uncertainty of the shortest piece.
   double least = 0.0;
-  int pair = -1;  // that misses its margin by the largest share of the width of its thinner part; -1: there is none
-  double missing = 0.0;  // by how much it misses the margin at most, m; below 0: it keeps that much more
-  double share = 0.0;    // `missing` over that width
-  double time = 0.0;     // s since the start of the motion
+  int pair = -1;         // index of the pair with the largest relative violation of its margin; -1: none
+  double missing = 0.0;  // largest violation of its margin, m; negative: the margin is satisfied
+  double share = 0.0;    // `missing` relative to the width of the thinner part
+  double time = 0.0;     // time of the violation since the start of the motion, s
 };
 Clearance clearance(const MotionProblem& problem, const Eigen::VectorXd& x, const std::vector<PartPair>& pairs);
 
-// "green and wall overlap by 1.2 mm at t = 0.31 s", or that they are nearer than their margin.
+// Returns "green and wall overlap by 1.2 mm at t = 0.31 s", or that they are nearer than their margin.
 std::string missing_text(const System& system, const PartPair& pair, double missing, double time);
 
 }  // namespace dodyn::dmoc

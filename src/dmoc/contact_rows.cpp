@@ -21,12 +21,12 @@ using Term = nlp::AssembledProblem::Term;
 
 namespace {
 
-using Directions = std::vector<std::array<double, 3>>;  // the normal, then those across it, in the link of the face
+using Directions = std::vector<std::array<double, 3>>;  // normal first, then tangents, in the frame of the face's link
 
 Directions directions_of(const ContactEvent& contact, int d) {
   const auto& n = contact.outward;
   Directions all = {n};
-  if (contact.edges) all.resize(contact.sticks || contact.slides ? 3 : 1);  // they turn with the edges
+  if (contact.edges) all.resize(contact.sticks || contact.slides ? 3 : 1);  // directions of edges depend on the posture
   if (contact.edges || (!contact.sticks && !contact.slides)) return all;
   if (d == 2) {
     const double sign = contact.way[1] * n[0] - contact.way[0] * n[1] < 0.0 ? -1.0 : 1.0;
@@ -51,7 +51,7 @@ int link_of(const systems::Model& model, const ContactEvent& contact) {
 
 Vector3<Var> scaled(const Var& by, const Vector3<Var>& r) { return {by * r[0], by * r[1], by * r[2]}; }
 
-// The point that touches.
+// Returns the touching point.
 systems::Place<Var> touching(const systems::Tree<Var>& tree, const std::vector<Var>& numbers,
                              const systems::Model& model, const ContactEvent& contact) {
   if (contact.point >= 0) return tree.named_points[static_cast<std::size_t>(contact.point)].place;
@@ -61,7 +61,7 @@ systems::Place<Var> touching(const systems::Tree<Var>& tree, const std::vector<V
 
 using Ends = std::array<Vector3<Var>, 2>;
 
-// In the part's link, and in that of the face.
+// Returns the ends of the edges in the part's link, and in the face's link.
 std::pair<Ends, Ends> ends_in_links(const systems::Model& model, const std::vector<Var>& numbers,
                                     const ContactEvent& contact) {
   const auto ends = [&](int shape, const std::array<int, 2>& edge) {
@@ -79,8 +79,8 @@ EdgeMeeting<Var> edges_meet(const std::vector<systems::Frame<Var>>& frames, cons
   return meeting_of_edges<Var>(seen(contact.part, one), seen(contact.shape, other));
 }
 
-// Sides of the face's shape, by corners of them, that share an edge with the face; none where the shape has no side that looks
-// outward.
+// Returns the sides of the face: corners of the shape that share an edge with it. Empty if no face of the shape has an
+// outward normal in this direction.
 template <int n>
 std::vector<std::array<int, n>> sides_beside(const std::vector<Vector3<double>>& corners,
                                              const std::array<double, 3>& outward) {
@@ -110,7 +110,7 @@ std::vector<std::array<int, n>> sides_beside(const std::vector<Vector3<double>>&
   return sides;
 }
 
-// How far a point lies beyond a side.
+// Returns how far a point lies beyond a side.
 template <int n>
 Var beyond(const Vector3<Var>& inside, const std::vector<Vector3<Var>>& corners, const std::array<int, n>& side) {
   using systems::operator-;
@@ -121,9 +121,9 @@ Var beyond(const Vector3<Var>& inside, const std::vector<Vector3<Var>>& corners,
   return systems::dot(inside - at(side[0]), normal) / sqrt(systems::dot(normal, normal));
 }
 
-// Of a posture that moves with rates v: the gap, and the components of the point's velocity against the face.
+// For a posture with rates v: the gap, and the components of the point's velocity relative to the face.
 struct Meeting {
-  Vector3<Var> inside;  // the point, in the link of the face
+  Vector3<Var> inside;  // the point, in the frame of the face's link
   Var gap;
   std::vector<Var> rates;
 };
@@ -179,8 +179,9 @@ const Function& sliding(int across) {
   return across == 1 ? plane : space;
 }
 
-// Impulses of a point that slides on: along the normal so much that its velocity there becomes `wanted`, across it mu times
-// that, against where it goes afterwards. `compliance`: of the point, normal first; `rates` it comes with.
+// Returns the impulse at a point that continues to slide. The normal component makes its normal velocity `wanted`; the
+// tangential component is mu times that, against the direction of sliding afterwards. `compliance`: inverse inertia of
+// the point, normal first; `rates`: its velocity before.
 VectorXd sliding_impulse(const MatrixXd& compliance, const VectorXd& rates, double wanted, double mu) {
   const Eigen::Index across = rates.size() - 1;
   const auto along = [&](const VectorXd& s) {
@@ -193,7 +194,7 @@ VectorXd sliding_impulse(const MatrixXd& compliance, const VectorXd& rates, doub
     const VectorXd forth = VectorXd::Ones(1);
     return along(goes(forth)(0) >= 0.0 ? forth : VectorXd(-forth));
   }
-  // the direction of sliding, by its angle
+  // finds the angle of the sliding direction
   const auto at = [](double angle) { return VectorXd(Eigen::Vector2d(std::cos(angle), std::sin(angle))); };
   const auto beside = [&](double angle) {
     const VectorXd s = at(angle), u = goes(s);

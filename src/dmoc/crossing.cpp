@@ -8,7 +8,7 @@ namespace dodyn::dmoc {
 
 using Eigen::Vector3d;
 
-// Unconstrained s, kept in its part; the t nearest to it, kept; the s nearest to that (Ericson, Real-Time Collision
+// Unconstrained s, clamped to its part; the nearest t, clamped; the s nearest to it (Ericson, Real-Time Collision
 // Detection, 2005, section 5.1.9).
 double squared_distance(const double* ends, const Pair& pair) {
   const double *p = ends + 6 * pair.one, *q = ends + 6 * pair.other;

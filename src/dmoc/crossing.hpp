@@ -1,25 +1,25 @@
-// How legs pass each other, measured on segments: least distances, and on which side of one another they are seen.
+// Distances of legs from each other, measured on segments, and the side on which they pass.
 #pragma once
 
 namespace dodyn::dmoc {
 
-// The part of a link that counts, in fractions of its segment; empty where from >= to.
+// The considered part of a link, as fractions of its segment; empty if from >= to.
 struct Part {
   double from = 0.0, to = 1.0;
 };
 
-// Two links, as parts of two of a list of segments.
+// Two links: parts of two segments of a list.
 struct Pair {
   int one = 0, other = 1;
   Part first = {}, second = {};
 };
 
-// Squared distance (m^2) of two parts, from both ends of every segment, three coordinates each.
+// Returns the squared distance (m^2) of two parts. `ends`: both ends of every segment, three coordinates each.
 double squared_distance(const double* ends, const Pair& pair = {});
 
-// Seen from the side (along y), do two segments in space come within `width` (m) of each other at a place where the second
-// lies to the right of the first? The second is of the leg on the left. (Straight legs from one hip never cross as lines,
-// but lie on top of each other for a moment: hence the width.) Looked at in eleven points of the second, and where they cross.
+// Whether two segments, projected along y, come within `width` (m) of each other at a point where the second lies to
+// the right of the first. The second belongs to the left leg. Straight legs from one hip do not cross as lines, but
+// coincide for a moment; hence the width. Tests eleven points of the second segment, and the crossing.
 bool passes_on_the_right(const double* ends, const Pair& pair, double width);
 
 }  // namespace dodyn::dmoc

@@ -13,13 +13,13 @@ using systems::Vector3;
 
 namespace {
 
-// Pairs of corners whose line is no part of a flat face.
+// Returns the edges of the convex hull, without lines inside a flat face.
 std::vector<std::array<int, 2>> edges_of(const std::vector<Vector3<double>>& corners) {
   using Point = geometry::Vector<3>;
   std::vector<Point> points;
   for (const auto& r : corners) points.emplace_back(r[0], r[1], r[2]);
   const geometry::Polytope<3> polytope(points);
-  std::map<std::array<int, 2>, std::vector<Point>> normals;  // of the triangles beside it
+  std::map<std::array<int, 2>, std::vector<Point>> normals;  // normals of the adjacent triangles
   for (const auto& [i, j, k] : polytope.facets()) {
     const auto at = [&](int c) { return points[static_cast<std::size_t>(c)]; };
     const Point normal = (at(j) - at(i)).cross(at(k) - at(i)).normalized();

@@ -1,4 +1,4 @@
-// Edges of two convex shapes in space that touch each other.
+// Pairs of edges of two convex shapes that touch in space.
 #pragma once
 
 #include <array>
@@ -9,17 +9,17 @@
 
 namespace dodyn::dmoc {
 
-// By the numbers of their corners. (one[1] - one[0]) x (other[1] - other[0]) points from the other shape to the one.
+// Indices of the edges' corners. (one[1] - one[0]) x (other[1] - other[0]) points from the other shape to the one.
 struct EdgePair {
   std::array<int, 2> one = {-1, -1}, other = {-1, -1};
   bool operator==(const EdgePair&) const = default;
 };
 
-// Where the lines through two edges, of which each is given by its ends, are nearest to each other:
+// Computes where the lines through two edges, given by their ends, are nearest to each other:
 //
 //   n = u x w / |u x w|,   gap = n.(a_0 - b_0),   a_0 + s u and b_0 + t w the nearest points,
 //
-// u and w along the edges at a_0 and b_0. s and t lie between 0 and 1 where the edges themselves meet.
+// with u and w along the edges from a_0 and b_0. s and t are between 0 and 1 if the nearest points lie on the edges.
 template <class T>
 struct EdgeMeeting {
   systems::Vector3<T> normal;
@@ -38,15 +38,15 @@ EdgeMeeting<T> meeting_of_edges(const std::array<systems::Vector3<T>, 2>& one,
   return m;
 }
 
-// The ends of an edge, by the corners of its shape.
+// Returns the ends of an edge from the corners of its shape.
 template <class T>
 std::array<systems::Vector3<T>, 2> ends_of(const std::vector<systems::Vector3<T>>& corners,
                                            const std::array<int, 2>& edge) {
   return {corners[static_cast<std::size_t>(edge[0])], corners[static_cast<std::size_t>(edge[1])]};
 }
 
-// Of two polytopes by their corners the edges that touch or come next to it: nearest to each other, and with all of one shape
-// on one side of the plane along both edges and all of the other on the other.
+// Returns the edges of two polytopes (given by their corners) that touch or are nearest to each other. The plane along
+// both edges must separate the two shapes.
 EdgePair nearest_edges(const std::vector<systems::Vector3<double>>& one,
                        const std::vector<systems::Vector3<double>>& other);
 

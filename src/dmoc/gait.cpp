@@ -16,8 +16,8 @@ using Term = AssembledProblem::Term;
 
 namespace {
 
-// What the ground may do, on the coordinates of the foot: a cone's tangential directions forth and back, in space eight,
-// the pyramid inscribed in the circle; or a normal force alone.
+// Returns the conditions of the ground on the foot's force: a friction cone by tangential directions (in space eight,
+// the pyramid inscribed in the cone), or the normal force alone.
 std::vector<ForceCondition> ground(const GaitSettings& settings, int base) {
   const bool cone = std::isfinite(settings.friction);
   if (!cone)
@@ -49,9 +49,9 @@ WalkerGait::WalkerGait(std::shared_ptr<const Walker> walker, std::vector<Coeffic
   build();
 }
 
-// Two cylinders of radius r whose axes leave one point, each on its side of a plane, overlap near it whatever they do.
-// Straight legs of length L whose feet are w apart lie w/2 off the plane in the middle between them, and a hip that sways
-// three quarters of the way to the stance foot leaves w/4: so far the radius is kept from 4 r L / w on.
+// Two cylinders of radius r whose axes start at one point, each on its side of a plane, always overlap near it.
+// Straight legs of length L with feet w apart are w/2 away from the middle plane. A hip that sways by three quarters
+// towards the stance foot leaves w/4. So the radius is required from the distance 4 r L / w on.
 Coefficient WalkerGait::free_of_hip() const {
   const double r = settings_.leg_radius;
   if (!(legs_.hips.value < 2.0 * r)) return 0.0;
@@ -74,7 +74,7 @@ std::vector<Pair> WalkerGait::pairs() const {
       if (one.swing || !other.swing) continue;
       Pair pair{static_cast<int>(i), static_cast<int>(j), {}, {}};
       if (may_cross()) {
-        if (one.nearer.value + other.nearer.value + legs_.hips.value < 1e-9) continue;  // they share a joint
+        if (one.nearer.value + other.nearer.value + legs_.hips.value < 1e-9) continue;  // the links share a joint
       } else {
         pair.first = beyond(one);
         pair.second = beyond(other);
@@ -137,7 +137,7 @@ void WalkerGait::build() {
   motion_problem_.problem().finish();
 }
 
-// Rows from here on are asked for by this.
+// Names the condition of the rows that are added from here on.
 void WalkerGait::ask(const std::string& what) {
   asked_.emplace_back(motion_problem_.problem().add_rows(0, 0.0, 0.0), what);
 }
@@ -159,10 +159,10 @@ void WalkerGait::add_clearance() {
   }
 }
 
-// Each leg on its own side of the vertical plane of walking through the middle of the hips, by the radius r: hips, knees
-// and feet, hence every point of thighs and shanks. The plane has no end, so that no leg gets round the other one
-// however high or far to the side it goes. Of hips e < 2 r apart a point at the distance s from the hip along the leg keeps
-// e/2 + (r - e/2) s/d, which is r from d = free_of_hip() on.
+// Adds rows that keep each leg at the distance r from the vertical plane of walking through the middle of the hips:
+// hips, knees and feet, and so every point of thighs and shanks. The plane is unbounded, so a leg cannot pass around
+// the other one. For hips e < 2 r apart, a point at the distance s from the hip along the leg keeps e/2 + (r - e/2)
+// s/d. This is r from d = free_of_hip() on.
 void WalkerGait::add_sides() {
   const int K = settings_.intervals;
   AssembledProblem& p = motion_problem_.problem();
@@ -187,7 +187,7 @@ void WalkerGait::add_sides() {
   p.add_element(last, motion_problem_.interval(0, K - 1), own());
 }
 
-// Joints of limited speed, and knees that bend one way.
+// Adds limits on joint speeds, and on the direction in which knees bend.
 void WalkerGait::add_limits_of_joints() {
   AssembledProblem& p = motion_problem_.problem();
   const Coefficient per_h = 1.0 / motion_problem_.step(0);
@@ -211,7 +211,7 @@ void WalkerGait::add_limits_of_joints() {
       const auto& straight = knee.flexion > 0 ? range.from : range.to;
       return range.coordinate == walker_->base + knee.joint && straight && knee.flexion * straight->value >= 0.0;
     });
-    if (ranged) continue;  // a bound says it already, and a row beside it would only leave both multipliers undecided
+    if (ranged) continue;  // a bound has the same effect; an additional row would make both multipliers undetermined
     for (int k = 0; k <= settings_.intervals; ++k)
       p.add_linear(p.add_rows(1, 0.0, nlp::infinity), index().theta(k) + knee.joint, static_cast<double>(knee.flexion));
   }
@@ -220,7 +220,7 @@ void WalkerGait::add_limits_of_joints() {
 Eigen::MatrixXd WalkerGait::cold_path(std::uint64_t seed) const {
   const int joints = walker_->joints, K = index().intervals;
   std::mt19937_64 random(seed);
-  // uniform in [-1, 1), the same on every standard library
+  // uniform in [-1, 1), equal on every standard library
   const auto uniform = [&] { return static_cast<double>(random() >> 11) * 0x1.0p-52 - 1.0; };
 
   std::vector<double> step(walker_->base, 0.0), first(walker_->n());

@@ -3,7 +3,8 @@
 // One step, from just after touch-down to the next touch-down, on K intervals of equal length h = T/K. The stance foot
 // is pinned at the origin, so a node holds the joint angles theta_k alone; the torques u_k are constant over an
 // interval. Touch-down is the last node: it is plastic (the new foot sticks), the old stance foot is released, the legs
-// exchange their roles, and the motion is periodic with period K h at the momentum level. Exchanging the legs twice changes nothing.
+// exchange their roles, and the motion is periodic with period K h at the momentum level. Exchanging the legs twice
+// changes nothing.
 //
 //   minimise   cost of transport = (a int sum|u dtheta| + b int sum(u dtheta)+ + c int u^2 dt) / (weight * step length)
 //              with the work of a torque over an interval taken by the rates at both its ends, see Phase::work_at_ends
@@ -14,11 +15,12 @@
 //                dL/dv(theta_0, v+) = -D2 L_d(0, 1) - F-        the momentum that leaves
 //                dL/dv(theta_0, exchanged v-) = dL/dv(theta_0, v+) in the joints   no impulse but at the new foot (P_S)
 //              exchange_legs(theta_K) = step + theta_0,
-//              and as asked: swing-foot clearance, torque limits, knee stops, friction cone, for forces and the
+//              and optionally: swing-foot clearance, torque limits, knee stops, friction cone for forces and the
 //              impulse.
 //
-// In space each step is seen in a mirror at the plane of walking, so that it is always the left foot that swings: the
-// exchange of the legs reflects, and the new foot stands step_length ahead and step_width to the left.
+// In space every other step is reflected at the plane of walking, so that always the left foot swings. The exchange of
+// the
+// legs includes the reflection. The new foot stands step_length ahead and step_width to the left.
 //
 // A legged model comes as a Walker (dmoc/walker.hpp).
 #pragma once
@@ -45,15 +47,15 @@ struct GaitSettings {
   Coefficient step_length = 0.56;  // m
   Coefficient step_width = 0.2;    // m, in space
 
-  // weights of the cost's parts
+  // weights of the terms of the cost
   bool work_at_ends = true;  // see Phase::work_at_ends
   double absolute_work = 0.0;
   double positive_work = 0.0;
   double squared_torque = 1.0;  // per N m s
-  double loss = 0.0;            // of resistive losses, as the model's actuators have them
+  double loss = 0.0;            // weight of the resistive losses of the model's actuators
 
-  // Others' costs, whose integrals over the step count, and path constraints, >= 0 or == 0; with the values of the
-  // parameters they use.
+  // Additional costs, integrated over the step, and path constraints, >= 0 or == 0, with the values of their
+  // parameters.
   std::vector<PathFunction> costs = {};
   struct Requirement {
     PathFunction function;
@@ -62,81 +64,82 @@ struct GaitSettings {
   std::vector<Requirement> requirements = {};
   Lookup parameter = {};
 
-  double clearance = 0.0;      // m: the swing foot's least height is 4 s (1 - s) times this, s from 0 to 1,
-  int clearance_points = 0;    // of checks between neighbouring nodes, besides those at inner nodes
-  double leg_radius = 0.0;     // m: in space links of different legs stay twice this apart; 0: they may cross
-  double crossing_free = 0.0;  // m: those that share a joint beyond this distance from it; 0: as far as straight
-                               // legs touch whose feet are step_width apart
-  int crossing_points = 1;     // of checks between neighbouring nodes, besides those at nodes
+  double clearance = 0.0;      // minimum height of the swing foot: 4 s (1 - s) times this, s from 0 to 1; m
+  int clearance_points = 0;    // number of checks between neighbouring nodes, in addition to those at inner nodes
+  double leg_radius = 0.0;     // in space: half the minimum distance of links of different legs, m; 0: they may cross
+  double crossing_free = 0.0;  // distance from a shared joint beyond which it applies, m; 0: the distance up to which
+                               // straight legs with feet step_width apart touch
+  int crossing_points = 1;     // number of checks between neighbouring nodes, in addition to those at nodes
   double torque_limit = nlp::infinity;  // N m
-  double rate_limit = nlp::infinity;    // rad/s (m/s of slides): of every joint, by the differences of its nodes
-  bool knee_stops = false;              // knees bend one way only
-  bool unilateral = false;              // the ground pushes, never pulls: contact force and touch-down impulse
-  double friction = nlp::infinity;      // coefficient of the friction cone of both (implies unilateral where finite);
-                                        // in space the inscribed pyramid of eight sides, 0.924 of the cone at least
+  double rate_limit = nlp::infinity;    // limit of every joint's speed by the difference of its nodes, rad/s (m/s for
+                                        // slides)
+  bool knee_stops = false;              // knees bend in one direction only
+  bool unilateral = false;              // contact force and touch-down impulse push, never pull
+  double friction = nlp::infinity;      // coefficient of the friction cone of both; if finite, `unilateral` is implied.
+                                        // In space the inscribed pyramid of eight sides, at least 0.924 of the cone
 };
 
-// A motion read off the unknowns. Rows are nodes 0 .. K (intervals for u and energy).
+// A motion from the unknowns. Rows: nodes 0 .. K (for u and energy: intervals).
 struct GaitMotion {
   Eigen::VectorXd t;              // s
   Eigen::MatrixXd q;              // [K + 1, n] foot position and joint angles
-  Eigen::MatrixXd p;              // [K + 1, n] discrete momenta: leaving at node 0, arriving at the others
+  Eigen::MatrixXd p;              // [K + 1, n] discrete momenta: after node 0, before the others
   Eigen::MatrixXd u;              // [K, inputs] N m
-  Eigen::MatrixXd rate;           // [K + 1, n] central differences, at the ends as the jump has them
-  Eigen::MatrixXd contact_force;  // [K + 1, base] of the ground on the stance foot, N
-  Eigen::MatrixXd points;         // [K + 1, 2 (links + 1)] ends of the links, m
+  Eigen::MatrixXd rate;           // [K + 1, n] central differences; at the ends the velocities of the jump
+  Eigen::MatrixXd contact_force;  // [K + 1, base] force of the ground on the stance foot, N
+  Eigen::MatrixXd points;         // [K + 1, 2 (links + 1)] foot and ends of the links, m
   Eigen::VectorXd energy;         // [K] discrete energy D1 L_d, J
   Eigen::VectorXd swing_height;   // [K + 1] m
-  Eigen::VectorXd leg_distance;   // [K] least of links of different legs in an interval, m (see GaitReport)
-  std::vector<bool> wrong_side;   // [K] whether they pass on the wrong side there
-  Eigen::VectorXd impulse;        // [base] of the ground on the new foot at touch-down, N s
+  Eigen::VectorXd leg_distance;   // [K] smallest distance of links of different legs in an interval, m (see GaitReport)
+  std::vector<bool> wrong_side;   // [K] whether they pass on the wrong side in the interval
+  Eigen::VectorXd impulse;        // [base] impulse of the ground on the new foot at touch-down, N s
   double impact_loss = 0.0;       // kinetic energy lost at touch-down, J
 };
 
-// A foot that moves along the ground lower than this scrapes, m.
+// Height below which a foot that moves along the ground scrapes, m.
 inline constexpr double scrape_height = 1e-3;
 
-// What a gait costs and whether it is one: every quantity from the motion, none from the solver.
+// Costs and measures of a gait, computed from the motion, without data of the solver.
 struct GaitReport {
   double absolute_work = 0.0, positive_work = 0.0, signed_work = 0.0, squared_torque = 0.0;  // J; N^2 m^2 s
   double weight = 0.0, step_length = 0.0;                                                    // N, m
   double largest_torque = 0.0;                                                               // N m
-  double smallest_normal_force = 0.0;                                                        // N, over all nodes
-  double largest_friction_ratio = 0.0;  // |tangential| / normal force; infinite where the ground would have to pull
+  double smallest_normal_force = 0.0;                                                        // over all nodes, N
+  double largest_friction_ratio = 0.0;  // |tangential| / normal force; infinite if the ground would have to pull
   double normal_impulse = 0.0, impulse_friction_ratio = 0.0;  // N s
   double smallest_clearance = 0.0;                            // of the swing foot at nodes 1 .. K-1, m
-  double largest_scuff = 0.0;          // of the swing foot under the ground, m: at nodes and between them
-  double scrape = 0.0;                 // way of the swing foot while it is lower than scrape_height, m
-  double foot_way = 0.0;               // whole way of the swing foot along the ground, m
-  double smallest_knee_flexion = 0.0;  // rad; negative where a knee overextends
+  double largest_scuff = 0.0;          // depth of the swing foot below the ground, at nodes and between them, m
+  double scrape = 0.0;                 // path length of the swing foot below scrape_height, m
+  double foot_way = 0.0;               // total path length of the swing foot along the ground, m
+  double smallest_knee_flexion = 0.0;  // rad; negative: a knee overextends
   double largest_knee_flexion = 0.0;   // rad
   double largest_turn = 0.0;           // of a joint in one interval, rad
-  double largest_lift = 0.0;           // of the swing foot, m
-  double largest_spike = 0.0;          // of a torque over those of both neighbouring intervals, N m
-  double smallest_leg_distance = 0.0;  // of links of different legs, m: at nodes and between them, where angles are
-                                       // interpolated; of what counts (see WalkerGait::pairs)
-  double leg_crossings = 0.0;   // intervals in which it is below twice the legs' radius by more than a tenth; in the
-                                // plane (where crossing is allowed) in which links cross
-  double wrong_sides = 0.0;     // intervals in which, seen from the side, a link of the swing leg crosses one of the
-                                // stance leg on its wrong side; in space
+  double largest_lift = 0.0;           // height of the swing foot, m
+  double largest_spike = 0.0;          // excess of a torque over those of both neighbouring intervals, N m
+  double smallest_leg_distance = 0.0;  // of links of different legs at nodes and between them, with interpolated
+                                       // angles, m; for the parts of WalkerGait::pairs()
+  double leg_crossings = 0.0;   // number of intervals in which it is more than 10 % below twice the legs' radius; in
+                                // the plane (where crossing is allowed) of intervals in which links cross
+  double wrong_sides = 0.0;     // in space: number of intervals in which a link of the swing leg passes one of the
+                                // stance leg on its wrong side, projected along y
   double impact_loss = 0.0;     // J
   double energy_balance = 0.0;  // signed work, and gravity's on a slope, minus impact loss, J: O(h^2)
 };
 
-// First barrier parameters (nlp::Options::barrier) of warm starts that proved good for gaits: of a gait brought to a
-// finer mesh or bent in time, and of the solution, multipliers included, of a design some millimetres away.
+// Initial barrier parameters (nlp::Options::barrier) of warm starts, found by experiment. refined: a gait on a finer
+// mesh or warped in time. neighbour: the solution with multipliers of a design some millimetres away.
 inline constexpr double barrier_of_refined = 1e-3, barrier_of_neighbour = 1e-8;
 
-// How far inside its bounds a cold start of a planar walker is moved (nlp::Options::push): the feet well off the
-// ground, work done and undone in every interval. It ends in better optima than from the bounds themselves, in fewer
-// iterations.
+// Distance inside the bounds of a cold start of a planar walker (nlp::Options::push). Feet are then well above the
+// ground, and every interval has positive and negative work. The optima are better than from starts at the bounds,
+// after fewer iterations.
 inline constexpr double push_of_cold_start = 0.3;
 
-// The gait problem of one design of a walker. Numbers, step length and period may carry their gradients with respect to
-// design variables.
+// The gait problem of one design of a walker. Numbers, step length and period may have gradients with respect to design
+// variables.
 class WalkerGait {
  public:
-  // `numbers`: the model's, see Walker::numbers().
+  // `numbers`: of the model, see Walker::numbers().
   WalkerGait(std::shared_ptr<const Walker> walker, std::vector<Coefficient> numbers, const GaitSettings& settings);
 
   const Walker& walker() const { return *walker_; }
@@ -144,15 +147,15 @@ class WalkerGait {
   const nlp::AssembledProblem& problem() const { return motion_problem_.problem(); }
   const MotionProblem& motion_problem() const& { return motion_problem_; }
   MotionProblem motion_problem() && { return std::move(motion_problem_); }
-  const AskedRows& asked() const { return asked_; }  // what its rows ask for
+  const AskedRows& asked() const { return asked_; }  // the conditions of its rows
   const PhaseIndex& index() const { return motion_problem_.index(0); }
 
-  // Where a cold start goes: interpolated between touch-down postures, bent at random, with knee stops the way knees bend;
-  // [K + 1, n]. The same seed gives the same path.
+  // Returns the path of a cold start, [K + 1, n]: interpolated between touch-down postures with random deviations. With
+  // knee stops, knees bend in the admissible direction. Equal seeds give equal paths.
   Eigen::MatrixXd cold_path(std::uint64_t seed) const;
-  // Unknowns along it, without torques.
+  // Returns the unknowns along cold_path(), without torques.
   Eigen::VectorXd cold_start(std::uint64_t seed) const;
-  // Unknowns from the joint angles and torques of another gait: `q` [K + 1, n], `u` [K, inputs].
+  // Returns the unknowns from joint angles and torques of another gait: `q` [K + 1, n], `u` [K, inputs].
   Eigen::VectorXd warm_start(const Eigen::MatrixXd& q, const Eigen::MatrixXd& u) const;
 
   GaitMotion motion(const Eigen::VectorXd& x) const;
@@ -166,7 +169,7 @@ class WalkerGait {
   void add_limits_of_joints();
   bool may_cross() const { return walker_->base != 3 || settings_.leg_radius <= 0.0; }
   Coefficient free_of_hip() const;
-  // Links of different legs, as far as they are to stay apart.
+  // Returns the pairs of links of different legs, with the parts that must stay apart.
   std::vector<Pair> pairs() const;
 
   std::shared_ptr<const Walker> walker_;

@@ -1,4 +1,4 @@
-// Gaits read off the unknowns, and what they cost: every quantity from the motion, none from the solver.
+// Computes gaits and their measures from the unknowns, without data of the solver.
 #include <algorithm>
 #include <cmath>
 
@@ -6,7 +6,7 @@
 
 namespace dodyn::dmoc {
 
-// Steps of an interval at which the legs' distance and the swing foot are looked at.
+// Samples per interval of the legs' distance and the swing foot.
 constexpr int leg_samples = 20;
 
 GaitMotion WalkerGait::motion(const Eigen::VectorXd& x) const {
@@ -86,8 +86,8 @@ GaitReport WalkerGait::report(const Eigen::VectorXd& x) const {
   r.impulse_friction_ratio = friction_ratio(m.impulse);
 
   r.smallest_clearance = m.swing_height.segment(1, K - 1).minCoeff();
-  const auto foot_at = (1 + walker_->system->structure().swing_link) * base;  // among the points
-  Eigen::VectorXd before;                                                     // place of the foot at the last sample
+  const auto foot_at = (1 + walker_->system->structure().swing_link) * base;  // index in the points
+  Eigen::VectorXd before;                                                     // position of the foot at the last sample
   for (int k = 0; k < K; ++k)
     for (int i = k == 0 ? 0 : 1; i <= leg_samples; ++i) {
       const double f = static_cast<double>(i) / leg_samples;
@@ -118,7 +118,7 @@ GaitReport WalkerGait::report(const Eigen::VectorXd& x) const {
   r.wrong_sides = static_cast<double>(std::count(m.wrong_side.begin(), m.wrong_side.end(), true));
   r.impact_loss = m.impact_loss;
   const auto plain = design_.plain();
-  const double along = plain.tilted ? plain.mass() * plain.across[0] : 0.0;  // N, of gravity on a slope
+  const double along = plain.tilted ? plain.mass() * plain.across[0] : 0.0;  // component of gravity along a slope, N
   r.energy_balance = r.signed_work + along * r.step_length - r.impact_loss;
   return r;
 }

@@ -12,7 +12,7 @@ using Term = nlp::AssembledProblem::Term;
 
 namespace {
 
-// A^T B
+// returns A^T B
 template <class T>
 systems::Matrix3<T> seen_from(const systems::Matrix3<T>& A, const systems::Matrix3<T>& B) {
   systems::Matrix3<T> C;
@@ -62,8 +62,8 @@ void add_pose(MotionProblem& problem, int phase, int node, const LinkPose& pose)
   const int d = system.structure().dimension, n = system.n();
   const NodeInputs inputs = inputs_of(problem, phase, {pose.link, pose.from});
   const std::string name = "pose " + std::to_string(pose.link) + " from " + std::to_string(pose.from) + inputs.name();
-  // (theta; the attitude that is wanted) -> place; in space the axis of the turn that is left times its sine, in the
-  // plane the angle
+  // (theta; target attitude) -> error: position; in space axis times sine of the remaining rotation, in the plane the
+  // angle
   const Function& f = system.known_as(name, [&] {
     return system.record_at_node(static_cast<int>(inputs.coordinates.size()), 9,
                                  [&](const auto& tree, const std::vector<Var>& z, const std::vector<Var>& wanted) {

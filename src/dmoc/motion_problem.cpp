@@ -161,7 +161,7 @@ void MotionProblem::lay_out() {
       ++size_;
     }
   }
-  // velocities, where something is asked of them
+  // unknown velocities, if events or boundaries need them
   for (int p = 0; p < phases(); ++p) {
     PhaseIndex& index = phases_[static_cast<std::size_t>(p)].index;
     bool before = !phase(p).forces.empty(), after = before;
@@ -426,7 +426,7 @@ void MotionProblem::add_effort(int p, const Effort& effort, const Coefficient& p
         else
           problem_.add_square(u, weight * step(p) * per);
       }
-      // work = w+ - w-
+      // w+ - w- = work
       const int coordinate = system_->structure().actuators[static_cast<std::size_t>(i)].coordinate,
                 joint = place_of(laid.functions->moving, coordinate);
       for (int half = 0; half < index.halves; ++half) {
@@ -450,7 +450,7 @@ void MotionProblem::add_effort(int p, const Effort& effort, const Coefficient& p
     }
 }
 
-// (h/2) u v: with v = (theta' - theta) / (2 h) of the nodes beside it a quarter of u times that change.
+// (h/2) u v. With the central difference v = (theta' - theta) / (2 h) this is u/4 times the change over two intervals.
 MotionProblem::Work MotionProblem::work_of(const PhaseIndex& index, int k, int half, int joint) {
   if (index.halves == 1) return {1.0, k, k + 1, -1};
   const int node = k + half;
@@ -545,7 +545,7 @@ Motion MotionProblem::motion(const VectorXd& x) const {
       const VectorXd s = slots(laid, k, h, theta(k), theta(k + 1), p.u.row(k).transpose());
       p.p.row(k + 1) = s.tail(n).transpose();
       if (k == 0) p.p.row(0) = -s.head(n).transpose();
-      // see add_dynamics(): h f = -(D4 + D2) inside, (h/2) f = -(D2 + dL/dv+) and dL/dv- - D4 at the ends
+      // as in add_dynamics(): h f = -(D4 + D2) inside, (h/2) f = -(D2 + dL/dv+) and dL/dv- - D4 at the ends
       const double left = (k == 0 ? 2.0 : 1.0) / h, right = (k == K - 1 ? 2.0 : 1.0) / h;
       p.held_force.row(k) -= left * picked(s.head(n), held).transpose();
       p.held_force.row(k + 1) -= right * picked(s.tail(n), held).transpose();
@@ -581,7 +581,7 @@ Motion MotionProblem::motion(const VectorXd& x) const {
     EventMotion e;
     e.impulse = VectorXd::Zero(n);
     for (const int i : to.functions->held) e.impulse(i) = after(i) - arriving(i);
-    // The posture, hence the potential energy, is the same on both sides.
+    // Posture, and therefore potential energy, is equal on both sides.
     e.loss =
         0.5 * (picked(before, from.functions->moving).dot(v_before) - picked(after, to.functions->moving).dot(v_after));
     motion.events.push_back(std::move(e));

@@ -1,20 +1,24 @@
 // The transcription of a motion by discrete mechanics and optimal control (DMOC; Pekarek 2010, chapters 3 and 4).
 //
-// A motion is phases joined by events. In a phase some coordinates of the system are held at zero (a foot that stands on
-// the origin), the others move: on K intervals of equal length h = T/K a node holds them, theta_k, and controls u_k are
+// A motion consists of phases joined by events. In a phase some coordinates of the system are held at zero (a foot that
+// stands
+// at the origin); theta are the others. There are K intervals of equal length h = T/K; a node has theta_k, and controls
+// u_k are
 // constant over an interval.
 //
 //   the forced discrete Euler-Lagrange equations (3.1.10) at nodes 1 ... K-1 of a phase,
 //   at an event, in momenta, with the velocities v-, v+ before and after as unknowns:
 //     dL/dv(theta_K, v-) = D4 L_d(K-1, K) + F+       the momentum that arrives, on the constraint (Q_N)
 //     dL/dv(theta_0, v+) = -D2 L_d(0, 1) - F-        the momentum that leaves
-//     relabelled dL/dv- = dL/dv+                     in what moves afterwards: no impulse but on what is held (P_S)
+//     relabelled dL/dv- = dL/dv+                     in the moving coordinates: impulses act only on held ones (P_S)
 //     relabelled theta_K = shift + theta_0,
-//   and at a boundary coordinates and rates as they are given.
+//   and at a boundary the given coordinates and rates.
 //
-// A gait is one phase and one event, from its end to its own start, that exchanges the legs; a hopper's hop two phases
-// and two events. transcribe() lays out unknowns and these rows; costs and path constraints are added to problem()
-// by whoever wants them, through the indices, before finish().
+// A gait has one phase and one event, from its end to its own start, which exchanges the legs. A hopper's hop has two
+// phases
+// and two events. transcribe() adds unknowns and these rows. Callers add costs and path constraints to problem()
+// through the
+// indices, before finish().
 #pragma once
 
 #include <Eigen/Core>
@@ -31,13 +35,14 @@
 
 namespace dodyn::dmoc {
 
-// Numbers of unknowns, one list after the other.
+// Concatenates lists of indices of unknowns.
 inline std::vector<int> joined(std::vector<int> a, const std::vector<int>& b) {
   a.insert(a.end(), b.begin(), b.end());
   return a;
 }
 
-// sum of coefficient times the force (or impulse) on held coordinates, >= 0. A friction cone is a few of these.
+// Sum of coefficient times the force (or impulse) on held coordinates, >= 0. A friction cone consists of several of
+// these.
 using ForceCondition = std::vector<std::pair<int, Coefficient>>;  // coordinate, coefficient
 
 struct Phase {
@@ -45,42 +50,47 @@ struct Phase {
   std::vector<int> held = {};
   int intervals = 20;                                                     // K
   Coefficient duration = 1.0;                                             // T, s
-  std::optional<std::pair<Coefficient, Coefficient>> free_duration = {};  // bounds where T is an unknown
+  std::optional<std::pair<Coefficient, Coefficient>> free_duration = {};  // bounds, if T is an unknown
   std::vector<std::pair<Coefficient, Coefficient>> controls = {};         // bounds, one pair per actuator
   std::vector<std::pair<int, std::pair<Coefficient, Coefficient>>> ranges =
-      {};  // of coordinates that move, at all nodes
-  // Has the work of each interval and actuator as unknowns, split in w+ and w-: u . (theta' - theta); or with
-  // `work_at_ends` that of either half, (h/2) u . v with the rates v of the nodes at both ends, central differences inside,
-  // those of events and boundaries at the phase's ends. The former gives a torque for nothing to a joint that stands still
-  // over an interval, however fast it is before and after: work costs then have no least.
+      {};  // bounds of moving coordinates, at all nodes
+  // Adds the work of each interval and actuator as unknowns w+ and w-, w+ - w- = work. `work`: u . (theta' - theta).
+  // `work_at_ends`: for each half of the interval (h/2) u . v, with the rates v of the node at its end: central
+  // differences inside, velocities of events and boundaries at the ends of the phase. With `work` alone, a torque on a
+  // joint that does not move over an interval costs nothing, however fast the joint is before and after. The cost then
+  // has no minimum.
   bool work = false, work_at_ends = false;
-  std::vector<ForceCondition> forces = {};  // of what is held: at every node, and of the impulse that begins the phase
-  // In directors: of the nodes, [K + 1], those where phases meet alike; or empty: none. What nodes share stays cheap.
+  std::vector<ForceCondition> forces = {};  // on held coordinates: at every node, and on the impulse that begins the
+                                            // phase
+  // In directors: references of the nodes, [K + 1], equal at nodes that two phases share; or empty. Equal references of
+  // neighbouring nodes keep the evaluation fast.
   std::vector<Reference> references = {};
 };
 
-// From the end of a phase to the start of another, or of itself.
+// Joins the end of a phase with the start of another, or of itself.
 struct Event {
   int from = 0, to = 0;
-  // theta_K -> coordinates, and (theta_K, v-) -> momentum dL/dv-, both seen after a relabelling: [n]. Null: none.
+  // theta_K -> coordinates, and (theta_K, v-) -> momentum dL/dv-, both relabelled: [n]. Null: no relabelling.
   Element configuration = {}, momentum = {};
-  std::vector<Coefficient> shift = {};  // [n] how far they are ahead of those that the next phase starts with; or empty
+  std::vector<Coefficient> shift = {};  // [n] relabelled coordinates minus those at the start of the next phase; or
+                                        // empty
 };
 
-// What is known of a node: values of coordinates and rates, by coordinate.
+// Given values of coordinates and rates at a node, by coordinate.
 struct Boundary {
   int phase = 0;
-  bool end = false;  // of the phase's end, not its start
+  bool end = false;  // at the phase's end, not its start
   std::vector<std::pair<int, Coefficient>> coordinates = {}, rates = {};
   bool moving = false;  // the velocities are unknowns in any case
 };
 
-// Where things stand among the unknowns of a phase.
+// Indices of the unknowns of a phase.
 struct PhaseIndex {
   int first = 0, moving = 0, controls = 0, intervals = 0;
-  int halves = 0;                                 // of an interval whose work are unknowns: 0, 1 (the whole) or 2
-  int duration = -1;                              // the unknown T, or -1
-  int velocity_before = -1, velocity_after = -1;  // at the phase's end and start; -1: not asked for
+  int halves = 0;                                 // number of works of an interval that are unknowns: 0, 1 (whole
+                                                  // interval) or 2 (halves)
+  int duration = -1;                              // index of the unknown T, or -1
+  int velocity_before = -1, velocity_after = -1;  // at the phase's end and start; -1: not unknowns
   int stride() const { return moving + controls + 2 * halves * controls; }
   int theta(int node) const { return first + node * stride(); }
   int control(int interval) const { return theta(interval) + moving; }
@@ -88,18 +98,18 @@ struct PhaseIndex {
   int negative(int interval, int half = 0) const { return positive(interval, half) + controls; }
 };
 
-// A phase read off the unknowns. Rows are nodes 0 ... K (intervals for u and energy).
+// A phase of a solution. Rows: nodes 0 ... K (for u and energy: intervals).
 struct PhaseMotion {
   double h = 0.0;                           // s
   Eigen::MatrixXd q;                        // [K + 1, n]
-  Eigen::MatrixXd p;                        // [K + 1, n] discrete momenta: leaving at node 0, arriving at the others
+  Eigen::MatrixXd p;                        // [K + 1, n] discrete momenta: after node 0, before the others
   Eigen::MatrixXd u;                        // [K, controls]
-  Eigen::MatrixXd held_force;               // [K + 1, held]: N (N m of turns)
+  Eigen::MatrixXd held_force;               // [K + 1, held]: N (N m for turns)
   Eigen::VectorXd energy;                   // [K] discrete energy, J
-  Eigen::VectorXd rate_before, rate_after;  // [n] at the end and the start, as far as events and boundaries have them
+  Eigen::VectorXd rate_before, rate_after;  // [n] at the end and the start, if events or boundaries have them
 };
 struct EventMotion {
-  Eigen::VectorXd impulse;  // [n] on what is held afterwards, zero elsewhere: N s
+  Eigen::VectorXd impulse;  // [n] on held coordinates, zero elsewhere: N s
   double loss = 0.0;        // kinetic energy lost, J
 };
 struct Motion {
@@ -107,40 +117,42 @@ struct Motion {
   std::vector<EventMotion> events;
 };
 
-// Weights of effort in a cost, per actuator where there are several.
+// Weights of effort in a cost; one entry, or one per actuator.
 struct Effort {
   double absolute_work = 0.0, positive_work = 0.0, squared_control = 0.0;
-  std::vector<Coefficient> loss = {};  // of squared controls, besides: resistive losses, W per squared unit; or empty
+  std::vector<Coefficient> loss = {};  // additional weights of squared controls: resistive losses, W per squared unit;
+                                       // or empty
   bool work() const { return absolute_work != 0.0 || positive_work != 0.0; }
 };
 
-// How far the angles of a chart may go, rad: it fails where the second is a quarter turn. A motion that comes near it is
-// to be transcribed again, about its own attitudes.
+// Largest angle of a chart, rad. The chart is singular where the second angle is pi/2. A motion with larger angles must
+// be transcribed again with other references.
 inline constexpr double chart_limit = 1.3;
 
 class MotionProblem {
  public:
-  // `numbers`: the model's, [model.numbers()], for this design.
+  // `numbers`: of the model, [model.numbers()], for this design.
   MotionProblem(std::shared_ptr<const System> system, std::vector<Coefficient> numbers);
 
   int add_phase(Phase phase);
   int add_event(Event event);
   void add_boundary(Boundary boundary);
-  // Lays out unknowns, dynamics, events, boundaries, force conditions.
+  // Adds unknowns, dynamics, events, boundaries and force conditions.
   void transcribe();
-  // Of events: the first of the rows that carry momenta over, one per coordinate that moves afterwards; and the impulse
-  // (theta, v, mass matrix, of what moves before) -> change of momenta, that reintegrate() gives.
+  // impulse_row(): first of an event's rows that transfer momenta, one per coordinate that moves afterwards.
+  // set_impulse(): the function (theta, v, mass matrix, of the coordinates that move before) -> change of momenta, for
+  // reintegrate().
   using Impulse =
       std::function<Eigen::VectorXd(const Eigen::VectorXd&, const Eigen::VectorXd&, const Eigen::MatrixXd&)>;
   int jump_row(int event) const { return events_[static_cast<std::size_t>(event)].jump; }
   const Event& event(int i) const { return events_[static_cast<std::size_t>(i)].event; }
   void set_impulse(int event, Impulse impulse);
-  // Of a phase: the first of the rows that balance momenta at a node, one per coordinate that moves; -1: none, at an end
-  // whose velocities are no unknowns.
+  // Returns the first of the rows that balance momenta at a node, one per moving coordinate; -1: none, at an end whose
+  // velocities are not unknowns.
   int momentum_row(int phase, int node) const;
-  // Something besides is held in this phase, by whoever asked for it: reintegrate() goes no further than its start.
+  // Marks a phase with an external constraint, which a caller has added. reintegrate() stops at its start.
   void stay(int phase) { phases_[static_cast<std::size_t>(phase)].stays = true; }
-  // Adds an effort, integrated over a phase and times `per`, to the objective. Work costs need Phase::work.
+  // Adds an effort, integrated over a phase and multiplied by `per`, to the objective. Work requires Phase::work.
   void add_effort(int phase, const Effort& effort, const Coefficient& per);
   nlp::AssembledProblem& problem() { return problem_; }
   const nlp::AssembledProblem& problem() const { return problem_; }
@@ -152,22 +164,22 @@ class MotionProblem {
   const PhaseIndex& index(int i) const { return phases_[static_cast<std::size_t>(i)].index; }
   const PinnedSystem& functions(int i) const { return *phases_[static_cast<std::size_t>(i)].functions; }
   int size() const { return size_; }
-  // Unknowns of a node, of an interval's two nodes; as inputs of an element.
+  // Return the unknowns of a node, and of an interval's two nodes, as inputs of an element.
   std::vector<int> node(int phase, int k) const;
   std::vector<int> interval(int phase, int k) const;
   const Reference& reference(int phase, int k) const;
-  // The element of every interval of a phase, one for all whose nodes have the same references.
+  // Returns the elements of all intervals of a phase; intervals whose nodes have the same references share one.
   std::vector<Element> on_intervals(int phase, const Function& function, const std::vector<Coefficient>& extra) const;
-  // h of a phase where its duration is no unknown
+  // returns h of a phase whose duration is not an unknown
   Coefficient step(int phase) const;
 
-  // Fills velocities, work and (where it is an unknown) nothing else from the nodes and controls in x.
+  // Computes velocities and work in x from its nodes, controls and durations.
   void fill(Eigen::VectorXd& x) const;
   Motion motion(const Eigen::VectorXd& x) const;
 
-  // Drives the system forward with the controls of a motion from its first node on through its events: every step is
-  // solved for the next posture alone, from a guess that continues the step before. Returns the largest difference of
-  // a coordinate to the motion's; of cyclic events the first node after the last phase included.
+  // Integrates the system with the controls of a motion from its first node through its events. Every step is solved
+  // for the next posture, from a guess that continues the last step. Returns the largest difference of a coordinate
+  // from the motion; for cyclic events including the first node after the last phase.
   double reintegrate(const Motion& motion) const;
 
  private:
@@ -175,7 +187,7 @@ class MotionProblem {
     Phase phase;
     const PinnedSystem* functions;
     PhaseIndex index;
-    std::vector<Element> actions, pushes;  // of the intervals
+    std::vector<Element> actions, pushes;  // [intervals]
     Element momentum_first, momentum_last;
     int dynamics = 0, arrival = -1, departure = -1, force_rows = 0;
     bool stays = false;
@@ -189,19 +201,19 @@ class MotionProblem {
   void add_dynamics(PhaseLayout& laid);
   void add_event_rows(EventLayout& joint);
   void add_boundary_rows(const Boundary& boundary);
-  // Adds a share of what is held's force or impulse, output i of an element for coordinate i, to the rows of a phase's
-  // conditions.
+  // Adds the force or impulse on held coordinates (output i of an element belongs to coordinate i), times a factor, to
+  // the rows of a phase's conditions.
   void add_force(std::vector<nlp::AssembledProblem::Term>& terms, const PhaseLayout& laid, int row, int first_output,
                  const Coefficient& coefficient) const;
-  // Where the step before leads to, a share of it: coordinates that go on as they went, bodies that turn on as they did.
+  // Predicts the next posture by a fraction of the last step: constant coordinate rates and angular velocities.
   Eigen::VectorXd ahead(const PhaseLayout& laid, int k, const Eigen::VectorXd& before, const Eigen::VectorXd& now,
                         double share) const;
-  // D2 and D4 of interval k with the forces that are no controls of single coordinates: [2n], and h.
+  // Returns D2 and D4 of interval k, [2n], with all forces except controls of single coordinates, and h.
   Eigen::VectorXd slots(const PhaseLayout& laid, int k, double h, const Eigen::VectorXd& theta,
                         const Eigen::VectorXd& next, const Eigen::VectorXd& u,
                         Eigen::MatrixXd* jacobian_of_next = nullptr) const;
-  // The work of a control on a joint over an interval, or half of it: `share` u (theta of node `to` - that of `from`), or
-  // where `rate` is an unknown (h/2) u rate.
+  // The work of a control on a joint over an interval, or half of it: `share` u (theta of node `to` - that of `from`).
+  // If `rate` is an unknown: (h/2) u rate.
   struct Work {
     double share = 1.0;
     int from = 0, to = 0, rate = -1;

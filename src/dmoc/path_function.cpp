@@ -17,11 +17,11 @@ using Place = PathFunction::Place;
 
 struct Argument {
   enum { parameter, time, control_rate, of_model } kind = parameter;
-  std::size_t index = 0;   // of a parameter, among the recorded ones; of an actuator
+  std::size_t index = 0;   // index of a recorded parameter, or of an actuator
   Variable variable = {};  // of the model
 };
 
-// What a name is besides the model's variables and parameters, which come first; nothing: unknown.
+// Returns the meaning of a name that is neither a variable nor a parameter of the model; nullopt: unknown.
 std::optional<Argument> own_argument(const System& system, const Expression::Quantity& quantity) {
   if (quantity.arguments.empty() && quantity.name == "t") return Argument{Argument::time};
   if (quantity.name != "rate" || quantity.arguments.size() != 1) return std::nullopt;
@@ -30,7 +30,7 @@ std::optional<Argument> own_argument(const System& system, const Expression::Qua
   return Argument{Argument::control_rate, static_cast<std::size_t>(control->index)};
 }
 
-// What an expression speaks of; sets the place of `f` by that.
+// Returns the arguments of an expression; sets the `place` of `f` accordingly.
 std::vector<Argument> arguments_of(const System& system, const Expression& expression,
                                    const std::vector<std::string>& motion_parameters, PathFunction& f) {
   std::vector<Argument> arguments;
@@ -67,10 +67,11 @@ std::vector<Argument> arguments_of(const System& system, const Expression& expre
   return arguments;
 }
 
-// Place of the first parameter among the numbers that a path function takes besides unknowns.
+// Index of the first parameter among the numbers of a path function.
 constexpr std::size_t first_parameter = 4;
 
-// Angles of joints of three turns are about references, and mean nothing by themselves; nor do their differences.
+// Refuses angles of joints of three turns: they are relative to references and have no meaning alone, nor do their
+// differences.
 void refuse_charts(const System& system, const std::vector<Argument>& arguments, bool at_midpoints) {
   if (system.charts().empty()) return;
   for (const Argument& a : arguments) {
@@ -84,7 +85,7 @@ void refuse_charts(const System& system, const std::vector<Argument>& arguments,
   }
 }
 
-// The state at which an expression is taken, of a place's unknowns z: n coordinates, rates and controls, rates of controls.
+// The state for an expression from the unknowns z at its place: n coordinates, rates and controls, rates of controls.
 struct StateAt {
   std::vector<Var> q, v, u, control_rates;
 };
@@ -115,8 +116,9 @@ StateAt state_at(Place place, int n, const std::vector<int>& moving, int control
 
 }  // namespace
 
-// Of the function's extra numbers the first are: the step, or 1/K where the duration is an unknown; how many steps a value stands
-// for; what the unknown durations do not say of the time, s, and the steps since the phase began. Parameters follow.
+// The function's first numbers: the step, or 1/K if the duration is an unknown; the number of steps that a value
+// represents; the part of the time that does not depend on unknown durations, s; and the steps since the start of the
+// phase. Parameters follow.
 PathFunction path_function(const System& system, const std::vector<int>& held, const PhaseClock& clock,
                            const Expression& expression, const std::vector<std::string>& motion_parameters,
                            bool integrated) {
@@ -191,7 +193,7 @@ PathFunction end_function(const System& system, const std::vector<int>& held, co
 
 namespace {
 
-// Of node, interval or jump k.
+// Returns the element of node, interval or jump k.
 Element element_of(const MotionProblem& problem, int phase, const PathFunction& f, const Lookup& values, int k) {
   const int intervals = problem.index(phase).intervals;
   const bool timed = problem.index(phase).duration >= 0;
@@ -202,7 +204,7 @@ Element element_of(const MotionProblem& problem, int phase, const PathFunction& 
       if (problem.index(i).duration < 0) earlier = earlier + problem.step(i) * problem.index(i).intervals;
     steps = f.place == Place::midpoints ? k + 0.5 : k;
   }
-  // one jump alone stands for all its phase
+  // a single jump represents the whole phase
   const double stands_for = !at_end ? 1.0 : intervals == 2 ? 2.0 : 1.5;
   std::vector<Coefficient> extra = {timed ? Coefficient(1.0 / intervals) : problem.step(phase), stands_for, earlier,
                                     steps};
@@ -210,7 +212,7 @@ Element element_of(const MotionProblem& problem, int phase, const PathFunction& 
   return element(f.function, problem.numbers(), extra, {problem.reference(phase, k)});
 }
 
-// Of the nodes, intervals or jumps [first, end) one after the other; one for all neighbours that are the same.
+// Returns the elements of the nodes, intervals or jumps [first, end); equal neighbours share one.
 std::vector<Element> elements_of(const MotionProblem& problem, int phase, const PathFunction& f, const Lookup& values,
                                  int first, int end) {
   std::vector<Element> all;
@@ -236,7 +238,7 @@ std::vector<int> inputs_of(const MotionProblem& problem, int phase, const PathFu
   return inputs;
 }
 
-// Nodes, intervals or jumps of a phase: the first, and one past the last.
+// Returns the first of the nodes, intervals or jumps of a phase, and one past the last.
 std::pair<int, int> range_of(const MotionProblem& problem, int phase, Place place) {
   const int intervals = problem.index(phase).intervals;
   return {place == Place::jumps ? 1 : 0, intervals + (place == Place::nodes ? 1 : 0)};

@@ -1,6 +1,6 @@
-// Costs and path constraints written as expressions: of parameters, coordinates, rate(coordinate), points (foot.x),
-// speed(point), distances, angles and actuators (u.hip), as a model resolves them (systems::Model::variable); of rates of
-// controls, rate(u.hip), and of the time t since the motion began.
+// Costs and path constraints as expressions. Names: parameters, coordinates, rate(coordinate), points (foot.x),
+// speed(point), distances, angles and actuators (u.hip), as systems::Model::variable resolves them; rates of controls,
+// rate(u.hip); and the time t since the start of the motion.
 #pragma once
 
 #include <functional>
@@ -14,32 +14,34 @@ namespace dodyn::dmoc {
 
 // An expression along a phase, recorded once for all designs.
 struct PathFunction {
-  // What speaks of positions alone is taken at nodes; what speaks of rates or controls at the midpoints of intervals, with the
-  // differences' rates; what speaks of rates of controls at the nodes inside, where controls jump: positions there, means of
-  // rates and controls on either side.
+  // Where an expression is evaluated. nodes: it depends on positions alone. midpoints: it depends on rates or controls;
+  // the rates are differences over an interval. jumps: it depends on rates of controls, at inner nodes; rates and
+  // controls are means of both sides.
   enum class Place { nodes, midpoints, jumps };
   Expression expression;
   Place place = Place::midpoints;
-  bool of_time = false;                 // names t
-  std::vector<std::string> parameters;  // of the model or the motion, whose values an element needs
-  // (unknowns[, T][, T of each earlier phase whose duration is unknown]) -> value, value times the time that it stands for.
-  // Unknowns at nodes: theta; at midpoints: theta, theta', u; at jumps: theta of three nodes, u before and after.
+  bool of_time = false;                 // depends on t
+  std::vector<std::string> parameters;  // parameters of the model or the motion, whose values an element needs
+  // (unknowns[, T][, T of each earlier phase whose duration is unknown]) -> value, value times the time that it
+  // represents. Unknowns at nodes: theta; at midpoints: theta, theta', u; at jumps: theta of three nodes, u before and
+  // after.
   Function function;
 };
 
-// How long phases last, as far as it is unknown.
+// Unknown durations of a phase and of the phases before it.
 struct PhaseClock {
-  bool is_timed = false;  // this one's duration is an unknown
+  bool is_timed = false;  // the duration of this phase is an unknown
   int timed_earlier = 0;  // number of earlier phases whose durations are unknowns
 };
 
-// `motion_parameters`: names besides the model's parameters that the expression may use. `integrated`: never at nodes alone, as
-// a cost is. Throws ExpressionError where it uses another name, or where it is integrated and depends on parameters alone.
+// Records an expression. `motion_parameters`: names in addition to the model's parameters. `integrated`: not at nodes
+// alone, as for a cost. Throws ExpressionError if the expression contains another name, or if it is integrated and
+// depends on parameters alone.
 PathFunction path_function(const System& system, const std::vector<int>& held, const PhaseClock& clock,
                            const Expression& expression, const std::vector<std::string>& motion_parameters,
                            bool integrated = false);
 
-// The same of a posture and its rates, (theta, v) -> value.
+// Records an expression of a posture and its rates: (theta, v) -> value.
 PathFunction end_function(const System& system, const std::vector<int>& held, const Expression& expression,
                           const std::vector<std::string>& motion_parameters);
 
@@ -47,15 +49,15 @@ using Lookup = std::function<Coefficient(const std::string& parameter)>;
 
 // Adds value >= 0 (or == 0) at all nodes, midpoints or jumps of a phase.
 void add_path_constraint(MotionProblem& problem, int phase, const PathFunction& f, const Lookup& values, bool equality);
-// Adds that a coordinate moves by at most `speed` h in an interval, either way; of one that the phase holds: nothing.
+// Limits the change of a coordinate in an interval to `speed` h in both directions; no effect on a held coordinate.
 void add_speed_limit(MotionProblem& problem, int phase, int coordinate, const Coefficient& speed);
-// Adds the integral over a phase, times `weight`, to the objective. At jumps the first and the last value stand for one and a half
-// intervals.
+// Adds the integral over a phase, times `weight`, to the objective. At jumps the first and the last value represent one
+// and a half intervals.
 void add_path_cost(MotionProblem& problem, int phase, const PathFunction& f, const Lookup& values,
                    const Coefficient& weight);
 
-// Adds value >= 0 (or == 0) at the end of a phase, or value times `weight` to the objective. The phase's velocities there
-// must be unknowns.
+// Adds value >= 0 (or == 0) at an end of a phase, or value times `weight` to the objective. The phase's velocities
+// there must be unknowns.
 void add_end_constraint(MotionProblem& problem, int phase, bool end, const PathFunction& f, const Lookup& values,
                         bool equality);
 void add_end_cost(MotionProblem& problem, int phase, bool end, const PathFunction& f, const Lookup& values,

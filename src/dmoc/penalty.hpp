@@ -1,16 +1,18 @@
-// Contact by a penalty in place of an event: an energy of overlap in the discrete Lagrangian (Johnson 2013, section 4.4.1).
+// Penalty contact instead of an event: an energy of overlap in the discrete Lagrangian (Johnson 2013, section 4.4.1).
 //
 //   V = sum over corners of C/2 s(d)^2,   s(d) = (d + sqrt(d^2 + w^2))/2,
 //
-// d: how far a corner of the part, or the named point, lies behind the plane of the face. (3.38) has s = max(d, 0), whose
-// second derivative jumps where it touches; w rounds that off. At a distance of -d >> w the force is C w^4/(16 d^3).
+// d: depth of a corner of the part, or of the named point, behind the plane of the face. In (3.38) s = max(d, 0), whose
+// slope
+// jumps at contact; w smooths it. At a distance of -d >> w the force is C w^4/(16 d^3).
 #pragma once
 
 #include "dmoc/contact_rows.hpp"
 
 namespace dodyn::dmoc {
 
-// Returns the energy of overlap. `numbers`: of any design; they decide which corner of the face's shape is in its plane.
+// Returns the energy of overlap. `numbers`: of any design; they determine which corner of the face's shape is in its
+// plane.
 Energy penalty(const systems::Model& model, const std::vector<double>& numbers, const ContactEvent& contact,
                double stiffness, double width);
 

@@ -1,4 +1,5 @@
-// Postures of a motion at its nodes and between them, and its parts there: for what examines motions and starts them.
+// Postures of a motion at its nodes and between them, and the parts' frames there. Used by examinations and initial
+// guesses.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +17,7 @@ inline const systems::Shape& shape_of(const System& system, int shape) {
   return system.model().shapes[static_cast<std::size_t>(shape)];
 }
 
-// All coordinates of a node, [n], about its reference.
+// Returns all coordinates of a node, [n], relative to its reference.
 inline Eigen::VectorXd posture(const MotionProblem& problem, int phase, int node, const Eigen::VectorXd& x) {
   Eigen::VectorXd q = Eigen::VectorXd::Zero(problem.system().n());
   int at = problem.index(phase).theta(node);
@@ -24,7 +25,7 @@ inline Eigen::VectorXd posture(const MotionProblem& problem, int phase, int node
   return q;
 }
 
-// Of the parts of pairs, `size` times as large.
+// The parts of pairs, scaled by `size`.
 template <int n>
 class Postures {
  public:
@@ -72,11 +73,11 @@ class Postures {
     return c;
   }
   struct Separation {
-    double gap;                  // Euclidean where they are apart; minus the overlap along the normal otherwise, m
-    geometry::Vector<n> normal;  // a direction that separates them by it, from the other to the one
+    double gap;                  // if apart: Euclidean distance; otherwise minus the overlap along the normal, m
+    geometry::Vector<n> normal;  // direction of the distance, from the other part to the one
   };
   Separation separation(const PartPair& pair) {
-    constexpr double touching = 1e-9;  // of a part's radius: nearer points give no direction
+    constexpr double touching = 1e-9;  // relative to a part's radius: for nearer points the direction is undefined
     auto& basis = bases_[{pair.one, pair.other}];
     const auto away =
         geometry::find_distance(part(pair.one), frame(pair.one), part(pair.other), frame(pair.other), basis);
@@ -85,7 +86,7 @@ class Postures {
     const geometry::Contact<n> touch = contact(pair);
     return {away.distance > 0.0 ? away.distance : -touch.normal_gap(), touch.normal()};
   }
-  // Lowest and highest corner of a part in a direction.
+  // Returns the heights of the lowest and the highest corner of a part in a direction.
   std::pair<double, double> extent(int shape, const geometry::Vector<n>& a) const { return extent(shape, a, frames_); }
   std::pair<double, double> extent(int shape, const geometry::Vector<n>& a,
                                    const std::vector<geometry::Frame<n>>& frames) const {

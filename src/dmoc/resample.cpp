@@ -10,7 +10,7 @@ namespace dodyn::dmoc {
 
 namespace {
 
-// `place(k)`: of node k, among the phase's nodes 0 ... K.
+// `place(k)`: position of the new node k among the phase's nodes 0 ... K.
 template <class Place>
 Sampled sampled(const System& system, const Sampled& phase, Eigen::Index intervals, const Place& place) {
   const Attitudes attitudes(system);

@@ -1,4 +1,4 @@
-// Nodes and controls of a phase at other places between its nodes: initial guesses from a motion that was found.
+// Interpolates nodes and controls of a phase at other times, for initial guesses from a known motion.
 #pragma once
 
 #include <Eigen/Core>
@@ -8,14 +8,14 @@
 namespace dodyn::dmoc {
 
 struct Sampled {
-  Eigen::MatrixXd q;  // [K + 1, n], about no reference
+  Eigen::MatrixXd q;  // [K + 1, n], without references
   Eigen::MatrixXd u;  // [K, controls]
 };
 
-// On another number of intervals, interpolated; controls last as they did.
+// Interpolates on another number of intervals; controls keep their durations.
 Sampled resampled(const System& system, const Sampled& phase, int intervals);
-// With its middle moved `nodes` nodes earlier (later where negative). A foot may touch the ground at one node or another, and each is
-// a local minimum of the discrete problem; this leads to the next one.
+// Moves the middle of a phase by `nodes` nodes earlier (negative: later). A foot may touch the ground at different
+// nodes, and each is a local minimum of the discrete problem; this leads to the next one.
 Sampled time_warped(const System& system, const Sampled& phase, double nodes);
 
 }  // namespace dodyn::dmoc

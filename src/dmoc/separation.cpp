@@ -77,21 +77,21 @@ SeparatingPlanes::SeparatingPlanes(MotionProblem& problem, std::vector<PartPair>
   const int d = system.structure().dimension;
   const Element unit = element(square_of_length(d), {}), along = element(product(d), {});
   auto& nlp = problem.problem();
-  // Blocks of one element stand together: they are evaluated several at a time.
+  // Blocks of one element are grouped, so that several are evaluated at a time.
   struct Block {
     std::vector<int> inputs;
     std::vector<Term> terms;
   };
-  std::map<std::tuple<int, int, const void*>, std::size_t> place;  // by shape, phase and reference
+  std::map<std::tuple<int, int, const void*>, std::size_t> place;  // index by shape, phase and reference
   std::vector<std::pair<Element, std::vector<Block>>> grouped;
   for (int phase = 0; phase < problem.phases(); ++phase)
     for (int p = 0; p < static_cast<int>(pairs_.size()); ++p) {
       const PartPair& pair = pairs_[static_cast<std::size_t>(p)];
       std::vector<NodeInputs> of;
       for (const int s : {pair.one, pair.other}) of.push_back(inputs_of(problem, phase, {shape_of(system, s).link}));
-      if (of[0].coordinates.empty() && of[1].coordinates.empty()) continue;  // neither moves
+      if (of[0].coordinates.empty() && of[1].coordinates.empty()) continue;  // neither part moves
       const int K = problem.index(phase).intervals;
-      // The unknowns of a plane, |a|^2 = 1.
+      // adds the unknowns of a plane, with |a|^2 = 1
       const auto add_plane = [&](int k) {
         planes_.push_back({phase, k, p, nlp.add_variables(d, -2.0, 2.0)});
         nlp.add_variables(1, -nlp::infinity, nlp::infinity);
@@ -101,7 +101,7 @@ SeparatingPlanes::SeparatingPlanes(MotionProblem& problem, std::vector<PartPair>
         nlp.add_element(unit, {unknowns.begin(), unknowns.end() - 1}, {{0, nlp.add_rows(1, 1.0, 1.0), 1.0}});
         return unknowns;
       };
-      // Part `side` at a node lies on its side of the last plane.
+      // adds the rows that keep part `side` at a node on its side of the last plane
       const auto add_side = [&](int side, int node, const Coefficient& margin, const std::vector<int>& unknowns) {
         const int shape = side == 0 ? pair.one : pair.other;
         const NodeInputs& inputs = of[static_cast<std::size_t>(side)];

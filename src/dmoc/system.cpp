@@ -28,8 +28,8 @@ Var discrete_lagrangian(const Tree<Var>& tree, const Var& h, const std::vector<V
   return h * tree.lagrangian(middle.data(), velocity.data());
 }
 
-// Kinetic and potential energy of an interval in directors. Both sets of directors are rotations, so that
-// E_IJ/2 dd_I.dd_J = tr E - E_IJ d_I.d_J'. E_IJ = int x_I x_J dm, about the centre of mass.
+// Returns kinetic and potential energy of an interval in directors. Both sets of directors are rotations, so E_IJ/2
+// dd_I.dd_J = tr E - E_IJ d_I.d_J'. E_IJ = int x_I x_J dm, about the centre of mass.
 std::pair<Var, Var> director_energies(const Tree<Var>& first, const Tree<Var>& last, const Var& h,
                                       const std::vector<Var>& q0, const std::vector<Var>& q1) {
   using systems::operator-, systems::operator+;
@@ -56,7 +56,7 @@ std::pair<Var, Var> director_energies(const Tree<Var>& first, const Tree<Var>& l
     V += (0.5 * link.mass) * (first.gravity * mean[first.dimension - 1]);
     if (first.tilted) V += (-0.5 * link.mass) * dot(first.across, mean);
   }
-  for (const auto& rotor : first.rotors) {  // their coordinates have no chart: `first` and `last` agree
+  for (const auto& rotor : first.rotors) {  // their coordinates are not angles of a chart: `first` and `last` agree
     const std::vector<Var> still(q0.size(), Var(0.0));
     const Var way = first.moving(rotor.place, q1.data(), still.data()).value -
                     first.moving(rotor.place, q0.data(), still.data()).value;
@@ -83,7 +83,7 @@ Function System::record_action(const std::vector<int>& moving, bool timed) const
   const int n = this->n(), m = static_cast<int>(moving.size()), inputs = 2 * m + (timed ? 1 : 0);
   Recording recording;
   Graph& graph = recording.graph;
-  // Inputs: theta and theta', the duration where it is unknown, weights for all slots; then what is held, at zero.
+  // Inputs: theta and theta', the duration if it is unknown, weights for all slots; then the held coordinates, zero.
   std::vector<Var> q0(static_cast<std::size_t>(n)), q1 = q0;
   for (auto* q : {&q0, &q1})
     for (const int i : moving) (*q)[static_cast<std::size_t>(i)] = Var::input();
@@ -123,7 +123,7 @@ Function System::record_action(const std::vector<int>& moving, bool timed) const
   const int action = (directors_ ? in_directors() : at_midpoint()).node;
   Program values(graph, graph.gradient(action, slots), inputs);
 
-  std::vector<int> all = slots, variables;  // places in `all`
+  std::vector<int> all = slots, variables;  // indices in `all`
   for (const int offset : {0, n})
     for (const int i : moving) variables.push_back(offset + i);
   if (timed) {
@@ -218,7 +218,7 @@ const PinnedSystem& System::pinned(const std::vector<int>& held) const {
   return *known;
 }
 
-// Rates are those of the interval's differences; in directors they are of coordinates that are no chart's.
+// Rates are differences over the interval; in directors only rates of coordinates outside charts exist.
 void System::record_pushes(PinnedSystem& known) const {
   const std::vector<int>& moving = known.moving;
   const int m = static_cast<int>(moving.size()), size = n(), controls = inputs();
@@ -280,7 +280,7 @@ bool System::is_chart(int coordinate) const {
   });
 }
 
-// What speaks of angles that are a chart, or of rates that directors do not have.
+// Refuses expressions of charts' angles, and of rates that do not exist in directors.
 void System::check_directors() const {
   const auto& tree = structure();
   const auto refuse = [&](const std::string& what, const std::string& why) {

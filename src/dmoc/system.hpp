@@ -1,7 +1,8 @@
-// A mechanical system as transcriptions need it: functions of its Lagrangian, recorded once for all designs.
+// A mechanical system for transcriptions: functions of its Lagrangian, recorded once for all designs.
 //
-// A model's numbers (systems/model.hpp) are parameters of every recorded function, so that another design is other
-// values of them, and the gradient with respect to all of them comes from one sweep.
+// A model's numbers (systems/model.hpp) are parameters of every recorded function. Another design has other values of
+// them,
+// and one sweep gives the gradient with respect to all of them.
 #pragma once
 
 #include <algorithm>
@@ -22,35 +23,39 @@ using Coefficient = autodiff::Differential;  // a number and its gradient with r
 using Function = std::shared_ptr<const autodiff::RecordedFunction>;
 using Element = std::shared_ptr<const autodiff::Element>;
 
-// Functions of a system some of whose coordinates are held at zero (a foot that stands). theta: those that move.
+// Functions of a system with some coordinates held at zero (a standing foot). theta: the others.
 //
-// A system in directors (Johnson 2013, section 3.2.4) has at a node the places and the directors d_I of its bodies, which
-// follow from the coordinates of the node: L_d(theta, theta') = h (T - V) with the kinetic energy of the differences
-// over an interval, T = sum m/2 |dc/h|^2 + E_IJ/2 dd_I.dd_J/h^2, and the mean of the potentials at its ends, which for
-// gravity is that of the midpoint. Slot derivatives in the coordinates are the reduced equations (4.8): the derivative of
-// the directors with respect to the coordinates is a null-space matrix. Joints of three turns have angles that are a
-// chart about an attitude, a node's reference, so that there is no attitude at which they fail.
+// In directors (Johnson 2013, section 3.2.4) the coordinates of a node determine the positions c and the directors d_I
+// of the
+// bodies. L_d(theta, theta') = h (T - V). T is the kinetic energy of the differences over an interval,
+// T = sum m/2 |dc/h|^2 + E_IJ/2 dd_I.dd_J/h^2. V is the mean of the potentials at its ends; for gravity it equals that
+// of the
+// midpoint. Slot derivatives in the coordinates are the reduced equations (4.8), because the derivative of the
+// directors with
+// respect to the coordinates is a null-space matrix. The angles of joints of three turns are a chart about an attitude,
+// the
+// node's reference. So no attitude is singular.
 struct PinnedSystem {
-  std::vector<int> held, moving;  // coordinates, ascending
+  std::vector<int> held, moving;  // indices of coordinates, ascending
   // (theta, theta'; h, numbers) -> D2 L_d, D4 L_d, [2n]: slot derivatives of the discrete Lagrangian (midpoint rule,
-  // (3.1.1) of Pekarek 2010) with respect to all coordinates at either end, from which the rows of a transcription are
-  // linear combinations. A combination with weights w is the derivative of L_d in the direction w, so its Hessian is
-  // the derivative of L_d's Hessian in that direction.
+  // (3.1.1) of Pekarek 2010) with respect to all coordinates at either end. The rows of a transcription are linear
+  // combinations of them. A combination with weights w is the derivative of L_d in the direction w. So its Hessian is
+  // the directional derivative of L_d's Hessian.
   Function action;
-  // (theta, theta', T; 1/K, numbers) -> the same with h = T/K an unknown
+  // (theta, theta', T; 1/K, numbers) -> D2 L_d, D4 L_d with h = T/K an unknown
   Function timed_action;
   // (theta, theta', u; h, numbers) -> (h/2) Q at the midpoint, [n]: generalised forces of actuators, dampers, drag and
-  // loads, at either end of the interval. Null where actuators alone push, each on one coordinate.
+  // loads, for either end of the interval. Null if the only forces are actuators on single coordinates.
   Function forces;
   Function timed_forces;  // (theta, theta', u, T; 1/K, numbers)
   Function momentum;      // (theta, theta'; numbers) -> dL/dv, [n], at the velocity theta'
-  // In directors references are parameters, too: those of both nodes behind h or 1/K, that of the node for `momentum`;
-  // `forces` are those at the start of the interval and those at its end, [2n];
-  Function energy;  // and (theta, theta'; h, references, numbers) -> T + V of an interval, J
+  // In directors references are additional parameters: those of both nodes after h or 1/K; that of the node for
+  // `momentum`. `forces` are then those at the start and at the end of the interval, [2n].
+  Function energy;  // (theta, theta'; h, references, numbers) -> T + V of an interval, J
 };
 
-// An energy beside the model's, J: (tree, numbers, frames of the links at a posture) -> its value. In the plane an interval
-// has it at its midpoint, in directors half of it at either end, as the model's own.
+// An energy in addition to the model's, J: (tree, numbers, frames of the links at a posture) -> value. In the plane it
+// is evaluated at the midpoint of an interval, in directors half at either end, like the model's own.
 using Energy = std::function<autodiff::Var(const systems::Tree<autodiff::Var>&, const std::vector<autodiff::Var>&,
                                            const std::vector<systems::Frame<autodiff::Var>>&)>;
 
@@ -59,22 +64,22 @@ using Reference = std::shared_ptr<const std::vector<Coefficient>>;
 
 class System {
  public:
-  // Throws ConfigError of what cannot be had in directors.
+  // Throws ConfigError for features that directors do not support.
   explicit System(systems::Model model, bool directors = false, std::vector<Energy> energies = {});
 
   const systems::Model& model() const { return model_; }
   const systems::Tree<systems::Number>& structure() const { return model_.structure; }
   int n() const { return structure().n(); }
   int inputs() const { return static_cast<int>(structure().actuators.size()); }
-  // Whether all that pushes are actuators on one coordinate each.
+  // Whether the only forces are actuators on one coordinate each.
   bool simply_actuated() const { return simply_actuated_; }
 
   bool directors() const { return directors_; }
   // The links whose joint has three turns, in directors.
   const std::vector<int>& charts() const { return charts_; }
-  bool is_chart(int coordinate) const;  // one of their angles
+  bool is_chart(int coordinate) const;  // whether the coordinate is one of their angles
   const Reference& no_reference() const { return no_reference_; }
-  // The tree with these references, [9 charts()] from `at` on.
+  // Returns the tree with these references, [9 charts()] from `at` on.
   template <class T>
   void refer(systems::Tree<T>& tree, const T* at) const {
     for (const int l : charts_) {
@@ -85,22 +90,22 @@ class System {
   }
 
   const PinnedSystem& pinned(const std::vector<int>& held) const;
-  // A function of this system, recorded when first asked for by this name.
+  // Returns a function of this system, which is recorded at the first call with this name.
   const Function& known_as(const std::string& name, const std::function<Function()>& record_it) const;
-  // Coordinates that a link's place depends on, ascending; of -1, the ground: none.
+  // Returns the coordinates on which a link's pose depends, ascending; none for the ground, -1.
   std::vector<int> coordinates_of(int link) const;
   // (q, v), all coordinates -> v . dL/dv - L, J
   const Function& energy() const { return energy_; }
 
-  // f(tree, z) as a function of z, [inputs]: the tree's numbers are parameters, behind `extra` others, which f gets third.
-  // f: (const Tree<Var>&, const std::vector<Var>& z, const std::vector<Var>& extra) -> std::vector<Var>
+  // Records f(tree, z) as a function of z, [inputs]. Parameters: `extra` ones, the third argument of f, then the tree's
+  // numbers. f: (const Tree<Var>&, const std::vector<Var>& z, const std::vector<Var>& extra) -> std::vector<Var>
   template <class F>
   Function record(int inputs, int extra, F f) const {
     return record_at(0, inputs, extra, [&](const auto& trees, const auto&, const auto& z, const auto& first) {
       return f(trees[0], z, first);
     });
   }
-  // The same at a node of a motion: its reference comes behind the `extra` parameters.
+  // The same at a node of a motion: its reference follows the `extra` parameters.
   template <class F>
   Function record_at_node(int inputs, int extra, F f) const {
     return record_at(1, inputs, extra, [&](const auto& trees, const auto&, const auto& z, const auto& first) {
@@ -114,7 +119,7 @@ class System {
       return f(trees[0], numbers, z, first);
     });
   }
-  // And of an interval, with the trees of both its nodes.
+  // The same for an interval, with the trees of both nodes.
   template <class F>
   Function record_on_interval(int inputs, int extra, F f) const {
     return record_at(2, inputs, extra, [&](const auto& trees, const auto&, const auto& z, const auto& first) {
@@ -155,11 +160,12 @@ class System {
   mutable std::map<std::string, Function> known_;
 };
 
-// A recorded function with values of its parameters: `extra` ones, references of nodes, then the numbers of a design.
+// Returns a recorded function with values of its parameters: `extra` ones, references of nodes, then the numbers of a
+// design.
 Element element(const Function& function, const std::vector<Coefficient>& numbers,
                 const std::vector<Coefficient>& extra = {}, const std::vector<Reference>& references = {});
 
-// All coordinates, the held ones zero, from those that move.
+// Returns all coordinates from the moving ones; held ones are zero.
 template <class T>
 std::vector<T> whole(int n, const std::vector<int>& moving, const T* theta) {
   std::vector<T> q(static_cast<std::size_t>(n), T(0.0));
@@ -167,7 +173,7 @@ std::vector<T> whole(int n, const std::vector<int>& moving, const T* theta) {
   return q;
 }
 
-// dL/dv at (q, v).
+// Returns dL/dv at (q, v).
 template <class System, class T>
 std::vector<T> momentum(const System& system, const std::vector<T>& q, const std::vector<T>& v) {
   using autodiff::Dual;
@@ -185,7 +191,7 @@ std::vector<T> momentum(const System& system, const std::vector<T>& q, const std
   return p;
 }
 
-// Values and Jacobian of an element at one point, for what is not worth a batch.
+// Return values and Jacobian of an element at one point; for few evaluations, instead of a batch.
 Eigen::VectorXd value(const autodiff::Element& f, const Eigen::VectorXd& z);
 Eigen::MatrixXd jacobian(const autodiff::Element& f, const Eigen::VectorXd& z);
 

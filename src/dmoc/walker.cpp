@@ -130,7 +130,7 @@ Walker::Legs Walker::legs(const Tree<Coefficient>& design) const {
   Legs legs;
   legs.segments.resize(leg_links_.size());
   Coefficient from_hip = 0.0;
-  // the stance leg is climbed from its foot, the swing leg descended from its hip
+  // the stance leg is traversed from its foot to the hip, the swing leg from its hip down
   for (int i = of_stance_ - 1; i >= 0; --i) {
     const auto p = ends(leg_links_[static_cast<std::size_t>(i)]);
     const Coefficient farther = from_hip + distance(&p[0], &p[3]);

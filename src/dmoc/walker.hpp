@@ -1,6 +1,8 @@
-// What a gait needs of a legged model: a tree that stands with its point foot on the origin (models/*.model with a
-// swing-foot). Its coordinates q are the foot's position first (`base` of them: x forward, in space y to the left, last
-// the height), then the joints, written theta: what a node of a gait holds.
+// A legged model for gaits: a tree that stands with its point foot at the origin (models/*.model with a swing-foot).
+// Its
+// coordinates q are the foot's position (`base` coordinates: x forward, in space y to the left, height last), then the
+// joints
+// theta, which are the unknowns at a node of a gait.
 //
 // Made once for a model; designs are values of its numbers.
 #pragma once
@@ -14,7 +16,7 @@
 namespace dodyn::dmoc {
 
 struct Walker {
-  // Throws ConfigError where the model has no swing foot, or its links cannot exchange their roles.
+  // Throws ConfigError if the model has no swing foot, or if its links cannot exchange their roles.
   explicit Walker(systems::Model model);
 
   std::shared_ptr<const System> system;
@@ -23,50 +25,50 @@ struct Walker {
   int inputs() const { return system->inputs(); }
 
   std::vector<std::string> coordinate_names, input_names, point_names;
-  std::vector<std::string> joined_points;  // two by two: the points that a picture joins by a line, one a link
+  std::vector<std::string> joined_points;  // pairs of points that a picture joins by a line, one pair per link
   struct Knee {
-    int joint, flexion;  // which way it bends
+    int joint, flexion;  // direction in which it bends
   };
   std::vector<Knee> knees;
-  std::vector<double> spread;     // [joints] how far cold starts bend it, relative
-  std::vector<int> feet() const;  // coordinates held while the foot stands: 0 ... base - 1
+  std::vector<double> spread;     // [joints] relative size of the deviations in cold starts
+  std::vector<int> feet() const;  // returns the coordinates that are held while the foot stands: 0 ... base - 1
   double mirror(int axis) const { return base == 3 && axis == 1 ? -1.0 : 1.0; }
 
   Function swing_height;  // theta -> m
-  Function height;        // (theta, theta'; s, numbers) -> the same, at the fraction s between them
-  Function exchanged;     // theta -> q with the legs exchanged (in space, in a mirror at the plane y = 0), [n]
+  Function height;        // (theta, theta'; s, numbers) -> swing height at the fraction s between them, m
+  Function exchanged;     // theta -> q with the legs exchanged (in space, reflected at the plane y = 0), [n]
   Function
       exchanged_momentum;  // (theta, velocity) -> dL/dv of the same motion in the coordinates of exchanged legs, [n]
   Function points;         // theta -> foot and link ends, [points base]
   Function segments;       // theta -> both ends of each of the legs' links, [links 2 3]; in the plane z = 0
 
-  // In space: (theta, theta'; s, numbers) -> at the fraction s between them how far the legs' joints and feet lie on their
-  // own sides of the vertical plane of walking through the middle of the hips, m: first both hips, then the places of
+  // In space: (theta, theta'; s, numbers) -> distances of the legs' joints and feet from the vertical plane of walking
+  // through the middle of the hips, on their own sides, at the fraction s, m. First both hips, then the points of
   // `Legs::reach`. Null in the plane.
   Function sides;
 
-  // The legs of a design. Segments are those of `segments`.
+  // The legs of a design. Segments are indices in `segments`.
   struct Legs {
     struct Segment {
       bool swing = false;
-      Coefficient nearer, farther;  // how far its ends are from the hip along the straight leg, m
+      Coefficient nearer, farther;  // distances of its ends from the hip along the straight leg, m
       bool begins_at_hip = true;    // its first end is the nearer one
     };
     std::vector<Segment> segments;
-    std::vector<Coefficient> reach;  // of knees and feet, from the hip along the straight leg, m
+    std::vector<Coefficient> reach;  // distances of knees and feet from the hip along the straight leg, m
     Coefficient hips = 0.0;          // distance of the hips, m
   };
   Legs legs(const systems::Tree<Coefficient>& design) const;
 
-  // The model's numbers where parameters have these values. Throws ConfigError.
+  // Returns the model's numbers for these values of parameters. Throws ConfigError.
   std::vector<Coefficient> numbers(const std::map<std::string, Coefficient>& given) const {
     return system->model().evaluate<Coefficient>(given).numbers;
   }
 
  private:
-  std::vector<int> leg_links_;  // links that `segments` has
-  std::vector<bool> swing_;     // of every link: whether it is of the swing leg
-  int of_stance_ = 0;           // number of leg_links_, from the first, that belong to the stance leg
+  std::vector<int> leg_links_;  // links of `segments`
+  std::vector<bool> swing_;     // [links] whether the link belongs to the swing leg
+  int of_stance_ = 0;           // number of leg_links_ of the stance leg, which come first
 };
 
 }  // namespace dodyn::dmoc

@@ -10,7 +10,7 @@ namespace dodyn::dmoc {
 namespace {
 
 constexpr double allowed = 1e-6;
-constexpr std::size_t most_named = 4;  // conditions
+constexpr std::size_t most_named = 4;  // limit of the conditions in a message
 
 std::string short_number(double x) {
   char text[32];
@@ -18,7 +18,8 @@ std::string short_number(double x) {
   return text;
 }
 
-// Actuators that are at a limit in some interval of a phase, " (at the limit: hip in 19, knee in 17 of 20 intervals)".
+// Returns the actuators that are at a limit in some interval of a phase: " (at the limit: hip in 19, knee in 17 of 20
+// intervals)".
 std::string limited(const MotionProblem& problem, const Eigen::VectorXd& x, int phase) {
   const auto& index = problem.index(phase);
   const auto& actuators = problem.system().structure().actuators;
@@ -38,9 +39,9 @@ std::string limited(const MotionProblem& problem, const Eigen::VectorXd& x, int 
   return words.empty() ? "" : words + ")";
 }
 
-// Of a row that balances momenta at a node: its coordinate, its time, and where controls are at their limits.
+// For a row that balances momenta at a node: its coordinate and time, and which controls are at their limits.
 struct MomentumRow {
-  std::string what, limits;  // empty: another row
+  std::string what, limits;  // empty: the row is not a momentum balance
 };
 MomentumRow momentum_row_at(const MotionProblem& problem, const Eigen::VectorXd& x, int row) {
   const auto& tree = problem.system().structure();
@@ -70,7 +71,7 @@ std::string worst_row(const MotionProblem& problem, const AskedRows& asked, cons
   Eigen::VectorXd c(nlp.constraints());
   nlp.constraint_values(x, c);
   const Eigen::VectorXd missed = (nlp.constraint_lower - c).cwiseMax(c - nlp.constraint_upper);
-  // Find the row with the largest violation in each condition, and among all momentum balances.
+  // The largest violation in each condition, and among all momentum balances.
   struct Missed {
     std::string what;
     double by = 0.0;

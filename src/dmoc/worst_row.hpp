@@ -1,4 +1,4 @@
-// Names what an infeasible point of a motion's transcription misses most.
+// Names the largest violations at an infeasible point of a transcription.
 #pragma once
 
 #include <Eigen/Core>
@@ -10,11 +10,11 @@
 
 namespace dodyn::dmoc {
 
-// What rows from this one on ask for, in the configuration's words; ascending.
+// First row of each condition, and its name in the configuration; ascending.
 using AskedRows = std::vector<std::pair<int, std::string>>;
 
-// "; momentum of hip at t = 0.3 s is missed by 2.1, [goal] by 0.4 (at the limit: motor in 17 of 20 intervals)": the worst
-// row of each condition, at most four. Empty where no row is missed by more than 1e-6.
+// Returns the worst row of each condition, at most four: "; momentum of hip at t = 0.3 s is missed by 2.1, [goal] by
+// 0.4 (at the limit: motor in 17 of 20 intervals)". Empty if no row is violated by more than 1e-6.
 std::string worst_row(const MotionProblem& problem, const AskedRows& asked, const Eigen::VectorXd& x);
 
 }  // namespace dodyn::dmoc
