@@ -7,10 +7,11 @@
 namespace dodyn::geometry {
 namespace {
 
-// Cell numbers per axis go side by side into one key, the last axis lowest, so that neighbours along it are neighbours.
+// The cell indices of all axes form one key, the last axis in the lowest bits. So neighbours along that axis have
+// consecutive keys.
 constexpr int bits = 20;
 
-// Rows of cells after a cell's own that touch it, as differences of keys.
+// Offsets of keys to the rows of cells that touch a cell and come after it.
 template <int n>
 constexpr auto forward_rows() {
   constexpr std::int64_t one = 1, y = one << bits, x = one << 2 * bits;
@@ -45,7 +46,7 @@ const std::vector<std::pair<int, int>>& Grid<n>::overlapping(const std::vector<B
     origin = origin.cwiseMin(boxes[i].low);
     end = end.cwiseMax(boxes[i].low);
   }
-  // a little larger than the largest, so that rounding cannot put two cells between low corners of overlapping boxes
+  // slightly larger than the largest box: rounding must not put two cells between low corners of overlapping boxes
   edge = std::max(
       {(1.0 + 1e-9) * edge, (end - origin).maxCoeff() / ((1 << bits) - 8), std::numeric_limits<double>::min()});
   for (int i = 0; i < count; ++i) {
@@ -56,12 +57,12 @@ const std::vector<std::pair<int, int>>& Grid<n>::overlapping(const std::vector<B
     entries_.push_back({key, i});
   }
   std::sort(entries_.begin(), entries_.end());
-  // No box is larger than a cell, so those that overlap have their low corners in the same or in touching cells.
+  // No box is larger than a cell. So the low corners of overlapping boxes are in the same or in adjacent cells.
   const auto test = [&](int a, int b) {
     if (boxes[a].overlaps(boxes[b])) pairs_.emplace_back(std::min(a, b), std::max(a, b));
   };
   constexpr auto rows = forward_rows<n>();
-  std::array<std::size_t, rows.size()> start{};  // of the three cells of each row; they only move forward
+  std::array<std::size_t, rows.size()> start{};  // first of the three cells of each row; it only moves forward
   const std::size_t end_of_list = entries_.size();
   for (std::size_t i = 0; i < end_of_list; ++i) {
     const auto [cell, box] = entries_[i];

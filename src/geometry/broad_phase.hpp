@@ -1,4 +1,4 @@
-// Which pairs can meet at all: the overlapping pairs of boxes around bodies.
+// Broad phase: finds the pairs of bodies whose bounding boxes overlap.
 #pragma once
 
 #include <cstdint>
@@ -18,18 +18,18 @@ struct Box {
   }
 };
 
-// Pairs of overlapping boxes by a uniform grid whose cells are as large as the largest usual box; the few much larger
-// ones (a floor) are tested against all. Linear in the number of boxes and of overlapping pairs where the boxes are of
-// similar size, up to the sort of the cells. Keeps its memory between calls.
+// Finds pairs of overlapping boxes by a uniform grid. Its cells have the size of the largest usual box. The few much
+// larger boxes (a floor) are tested against all. For boxes of similar size the time is linear in the number of boxes
+// and pairs, except for the sort of the cells. Keeps its memory between calls.
 template <int n>
 class Grid {
  public:
-  // Pairs (i, j), i < j, in ascending order.
+  // Returns pairs (i, j), i < j, in ascending order.
   const std::vector<std::pair<int, int>>& overlapping(const std::vector<Box<n>>& boxes);
 
  private:
   struct Entry {
-    std::int64_t cell;  // of the box's low corner
+    std::int64_t cell;  // cell of the box's low corner
     int box;
     bool operator<(const Entry& o) const { return cell != o.cell ? cell < o.cell : box < o.box; }
   };

@@ -9,7 +9,7 @@
 
 namespace dodyn::geometry {
 
-// Grow from the first part to all that touch; what is left over is across a gap.
+// Grows a set from the first part by touching parts. Parts that remain are disconnected.
 template <int n>
 void require_connected(const std::string& name, const std::vector<Polytope<n>>& parts) {
   std::vector<std::size_t> reached{0};

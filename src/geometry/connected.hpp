@@ -1,4 +1,4 @@
-// Bodies that are not convex are unions of convex parts.
+// Checks that convex parts form one connected body.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace dodyn::geometry {
 
-// Throws std::invalid_argument where parts (at least one) leave a gap between them, that is, where their union is not
-// connected; touching within a millionth of the smaller part's radius counts as connected.
+// Throws std::invalid_argument if the union of the parts (at least one) is not connected. Parts within 1e-6 of the
+// smaller part's radius touch.
 template <int n>
 void require_connected(const std::string& name, const std::vector<Polytope<n>>& parts);
 

@@ -1,6 +1,6 @@
-// What every contact response needs to know about a pair of convex bodies: the signed gap g of the supporting-
-// separating-hyperplane linear program (SSH LP), its exact subgradient with respect to both configurations, and the
-// separation vector with its gradient.
+// The contact of a pair of convex bodies: the signed gap g of the supporting-separating-hyperplane linear program (SSH
+// LP),
+// its exact subgradient with respect to both configurations, and the separation vector with its gradient.
 //
 // Notation and signs follow Johnson 2013, sections 2.4 and 3.3.2, with the misprints of (3.41), (3.48) and (3.49)
 // corrected. Side 0 is "body 1" of the source, side 1 is "body 2":
@@ -23,39 +23,40 @@
 
 namespace dodyn::geometry {
 
-// Dimension of the part of a body's boundary that takes part in the contact.
+// Dimension of the contacting feature of a body's boundary.
 enum class Feature : std::int8_t { vertex = 0, edge = 1, face = 2 };
 
-// Feature vertices that are listed one by one; of larger features only the first `max_listed`.
+// Number of listed vertices of a feature; larger features have only the first ones.
 inline constexpr int max_listed = 8;
 
 template <int n>
 struct Contact {
-  static constexpr int coordinates = n * (n + 1);           // of q: position and directors
+  static constexpr int coordinates = n * (n + 1);           // in q: position and directors
   static constexpr int velocities = n + (n * (n - 1)) / 2;  // [velocity; angular velocity]: 6 in space, 3 in the plane
   using Gradient = Eigen::Matrix<double, coordinates, 1>;
   using TwistGradient = Eigen::Matrix<double, velocities, 1>;
   using SeparationGradient = Eigen::Matrix<double, n, coordinates>;
   using SeparationTwistGradient = Eigen::Matrix<double, n, velocities>;
 
-  // Which bodies, and which convex part of each; set by the caller that visits pairs.
+  // Indices of the bodies and of their convex parts; set by the caller.
   std::array<int, 2> body{-1, -1};
   std::array<int, 2> part{-1, -1};
 
-  double gap = 0.0;                     // g, m
+  double gap = 0.0;                     // signed gap g, m
   Vector<n> alpha = Vector<n>::Zero();  // separating direction, <beta, alpha> = 1, from body 2 to body 1
-  Vector<n> beta = Vector<n>::Zero();   // unit vector in which the program measures
-  std::array<Vector<n>, 2> witness;     // sum_j pi_j x_j: the points in contact, world coordinates, m (3.41)
-  std::array<Vector<n>, 2> arm;         // the same points in body coordinates: c_I of (3.46), m
+  Vector<n> beta = Vector<n>::Zero();   // unit vector along which the program measures
+  std::array<Vector<n>, 2> witness;     // points in contact, sum_j pi_j x_j (3.41), world coordinates, m
+  std::array<Vector<n>, 2> arm;         // the points in contact in body coordinates, c_I of (3.46), m
 
-  // dg/dq = -+ ([1; lever] (x) alpha + [1; beta_lever] (x) beta_force): `lever` is where alpha acts (the witness
-  // point), the rest is how beta follows the bodies (3.49, 3.50, corrected). Use gradient() below.
+  // dg/dq = -+ ([1; lever] (x) alpha + [1; beta_lever] (x) beta_force). `lever` is the point of action of alpha (the
+  // witness point). The second term is the change of beta with the bodies (3.49, 3.50, corrected). Use gradient()
+  // below.
   std::array<Vector<n>, 2> lever, beta_lever;
   Vector<n> beta_force = Vector<n>::Zero();
 
   std::array<Feature, 2> feature{Feature::vertex, Feature::vertex};  // contact type: vertex on face, edge on edge, ...
   std::array<int, 2> feature_size{0, 0};                             // vertices of the feature
-  std::array<std::array<std::int16_t, max_listed>, 2> vertex;        // their numbers in the part
+  std::array<std::array<std::int16_t, max_listed>, 2> vertex;        // their indices in the part
   std::array<std::array<double, max_listed>, 2> dual;                // their multipliers pi >= 0; they sum to 1
   bool many_duals = false;   // primal degenerate (face on face, ...): the multipliers are those of minimum norm (2.70)
   bool many_alphas = false;  // dual degenerate (vertex on vertex, ...): alpha is that of minimum norm (2.71)
@@ -63,7 +64,7 @@ struct Contact {
   Vector<n> normal() const { return alpha.normalized(); }
   double normal_gap() const { return gap / alpha.norm(); }
 
-  // h = witness 1 - witness 2 = -g beta (3.47, 3.41 corrected); zero exactly where g is.
+  // Returns h = witness 1 - witness 2 = -g beta (3.47, 3.41 corrected); zero exactly if g is zero.
   Vector<n> separation() const { return witness[0] - witness[1]; }
 };
 
@@ -71,8 +72,8 @@ namespace detail {
 constexpr double sign(int side) { return side == 0 ? 1.0 : -1.0; }
 }  // namespace detail
 
-// dg/dq of side 0 or 1: an element of the generalised gradient, the gradient where g is differentiable; the change of
-// beta with q included (3.45, 3.49).
+// Returns dg/dq of side 0 or 1, including the change of beta with q (3.45, 3.49): an element of the generalised
+// gradient; the gradient if g is differentiable.
 template <int n>
 typename Contact<n>::Gradient gradient(const Contact<n>& c, int side) {
   typename Contact<n>::Gradient d;
@@ -82,9 +83,9 @@ typename Contact<n>::Gradient gradient(const Contact<n>& c, int side) {
   return -detail::sign(side) * d;
 }
 
-// The same for a rigid body: derivative with respect to [translation; rotation], rotation in world axes about the
-// body's position, which is P_int^T dg/dq (section 3.2.4): the generalised force of a unit contact force is minus this.
-// `directors` are those of the side's frame.
+// Returns dg/dq for a rigid body: the derivative with respect to [translation; rotation], the rotation in world axes
+// about the body's position. It is P_int^T dg/dq (section 3.2.4). The generalised force of a unit contact force is its
+// negative. `directors`: of the side's frame.
 template <int n>
 typename Contact<n>::TwistGradient twist_gradient(const Contact<n>& c, int side, const Matrix<n>& directors) {
   typename Contact<n>::TwistGradient d;
@@ -97,8 +98,8 @@ typename Contact<n>::TwistGradient twist_gradient(const Contact<n>& c, int side,
   return -detail::sign(side) * d;
 }
 
-// dh/dq with the multipliers held, +-A^T of (3.46) and (3.47): h moves with the two witness points. Where beta does not
-// change with the configuration, <alpha, dh/dq> = -dg/dq.
+// Returns dh/dq for constant multipliers, +-A^T of (3.46) and (3.47): h moves with the two witness points. If beta is
+// constant, <alpha, dh/dq> = -dg/dq.
 template <int n>
 typename Contact<n>::SeparationGradient separation_gradient(const Contact<n>& c, int side) {
   typename Contact<n>::SeparationGradient d;
@@ -107,7 +108,7 @@ typename Contact<n>::SeparationGradient separation_gradient(const Contact<n>& c,
   return detail::sign(side) * d;
 }
 
-// The same for a rigid body, with respect to [translation; rotation]: +-[I, -hat(r)], r from position to witness.
+// Returns dh/dq for a rigid body with respect to [translation; rotation]: +-[I, -hat(r)], r from position to witness.
 template <int n>
 typename Contact<n>::SeparationTwistGradient separation_twist_gradient(const Contact<n>& c, int side,
                                                                        const Matrix<n>& directors) {

@@ -16,9 +16,9 @@ struct Corner {
 template <int n>
 using Weights = std::array<double, n + 1>;
 
-// The point nearest to the origin on the line, plane or space through `size` points w (size 2 to n + 1), as weights;
-// false if it is outside of their hull, or if they are no simplex. By areas and volumes, which lose no digits to a
-// squared condition.
+// Computes the weights of the point nearest to the origin in the affine hull of `size` points w (2 to n + 1). Returns
+// false if it is outside their convex hull, or if the points are affinely dependent. Uses areas and volumes, which
+// avoid a squared condition number.
 bool nearest_inside(const std::array<const Vector<2>*, 3>& w, int size, Weights<2>& weight, Vector<2>& point) {
   const Vector<2>&a = *w[0], e = *w[1] - a;
   if (size == 2) {
@@ -64,9 +64,9 @@ bool nearest_inside(const std::array<const Vector<3>*, 4>& w, int size, Weights<
   return true;
 }
 
-// The point of the hull of the first `count` corners nearest to the origin, with its weights; keeps the corners of its
-// face, `count` of them. Every face is tried: the nearest point of its affine hull counts if it is inside, and the least
-// of these is it.
+// Finds the point nearest to the origin in the hull of the first `count` corners, with its weights. Keeps the corners
+// of its face and updates `count`. Tries every face: the nearest point of its affine hull counts if it is inside the
+// face.
 template <int n>
 Vector<n> nearest_point(std::array<Corner<n>, n + 1>& corner, int& count, Weights<n>& weight) {
   double least = std::numeric_limits<double>::infinity();
@@ -113,7 +113,7 @@ Distance<n> find_distance(const Polytope<n>& k1, const Frame<n>& frame1, const P
     const Vector<n> d1 = frame1.directors.transpose() * d, d2 = -(frame2.directors.transpose() * d);
     return corner_of(lowest(k1, d1, heights[0].data()).corner, lowest(k2, d2, heights[1].data()).corner);
   };
-  // the feature of the query before, or else the corners that face each other
+  // starts from the feature of the last query, or from the corners that face each other
   for (int k = 0; k < basis.size && k < n; ++k)
     if (basis.first[k] < k1.size() && basis.second[k] < k2.size())
       corner[count++] = corner_of(basis.first[k], basis.second[k]);
@@ -122,13 +122,13 @@ Distance<n> find_distance(const Polytope<n>& k1, const Frame<n>& frame1, const P
 
   Vector<n> v = nearest_point<n>(corner, count, weight);
   for (int round = 0; round < 100 && v.norm() > touching; ++round) {
-    // v is nearest if no corner is lower than it along itself (theorem 3 of the source)
+    // v is the nearest point if no corner is lower in the direction v (theorem 3 of the source)
     const Corner<n> next = lowest_corner(v);
     if (v.squaredNorm() - v.dot(next.w) <= 1e-13 * v.squaredNorm() + touching * v.norm()) break;
     bool known = count > n;
     for (int k = 0; k < count; ++k) known = known || (corner[k].i == next.i && corner[k].j == next.j);
     if (known) break;
-    // what rounding keeps from coming nearer is as near as it gets
+    // stops when rounding prevents a decrease
     auto candidate = corner;
     int candidates = count;
     Weights<n> share{};

@@ -1,4 +1,4 @@
-// Moving frames: where a body is. Planar (n = 2) and spatial (n = 3) alike.
+// Frames of bodies, in the plane (n = 2) and in space (n = 3).
 #pragma once
 
 #include <Eigen/Core>
@@ -11,8 +11,8 @@ template <int n>
 using Matrix = Eigen::Matrix<double, n, n>;
 
 // A material point v of a body (body coordinates, m) is at x = position + directors v (Johnson 2013, 3.42). The columns
-// of `directors` are d_1 ... d_n: a rotation at the nodes of a trajectory, and any non-singular matrix in between (the
-// mean of two configurations is not a rotation); everything in geometry/ is exact for both.
+// of `directors` are d_1 ... d_n. At the nodes of a trajectory they are a rotation. Between nodes they are any
+// non-singular matrix, such as the mean of two rotations. All functions in geometry/ are exact for both.
 template <int n>
 struct Frame {
   Vector<n> position = Vector<n>::Zero();

@@ -6,9 +6,9 @@
 namespace dodyn::geometry {
 namespace {
 
-constexpr double off_ridge = 1e3;  // how far a line is moved off a ridge: times rounding
+constexpr double off_ridge = 1e3;  // shift of the line from a ridge, in multiples of rounding
 
-// Axes across beta and beta itself, orthonormal.
+// Returns orthonormal axes: those across beta, then beta.
 Matrix<2> axes_along(const Vector<2>& beta) {
   Matrix<2> axes;
   axes << beta[1], beta[0], -beta[0], beta[1];
@@ -41,8 +41,8 @@ HyperplaneSolver<n>::HyperplaneSolver(const Polytope<n>& k1, const Frame<n>& f1,
   feature_ = feature_tolerance * std::min(r1, r2) + 10.0 * rounding_;
 }
 
-// The optimal basis, from the one given. An ending in doubt (rounding made a face of a sliver, or the pivots do not end)
-// is followed by cold starts that ask for less: a factor of ten thousand above rounding decides every pivot.
+// Finds the optimal basis from the given one. If the result is doubtful (a nearly degenerate face by rounding, or no
+// termination), it starts again with larger tolerances: each pivot must exceed rounding by a factor of 10^4.
 template <int n>
 auto HyperplaneSolver<n>::solve(Basis<n>& basis, Ask ask) -> Ending {
   const double rounding = rounding_;
@@ -56,9 +56,9 @@ auto HyperplaneSolver<n>::solve(Basis<n>& basis, Ask ask) -> Ending {
   return ending;
 }
 
-// The simplex method. On return `basis` is the optimal one, except where that is in doubt.
+// The simplex method. On return `basis` is optimal, unless the result is doubtful.
 template <int n>
-[[gnu::flatten]]  // a sixth of the instructions of a warm query
+[[gnu::flatten]]  // flattening saves a sixth of the instructions of a warm query
 auto HyperplaneSolver<n>::simplex(Basis<n>& basis, Ask ask) -> Ending {
   count_ = 0;
   shifted_ = false;
@@ -67,7 +67,7 @@ auto HyperplaneSolver<n>::simplex(Basis<n>& basis, Ask ask) -> Ending {
   for (int k = 0; k < std::min<int>(basis.size, n); ++k)
     if (valid(basis.first[k], *k_[0]) && valid(basis.second[k], *k_[1]))
       p_[count_++] = column(basis.first[k], basis.second[k]);
-  bool looked_at_all = count_ > 0;  // a basis that is still optimal is found so by one pass over all corners
+  bool looked_at_all = count_ > 0;  // one pass over all corners confirms a basis that is still optimal
   if (count_ == 0) {
     t_.setZero();
     descend();
@@ -82,7 +82,7 @@ auto HyperplaneSolver<n>::simplex(Basis<n>& basis, Ask ask) -> Ending {
     Across direction = Across::Zero();
     const double distance = make_basis(direction);
     if (distance > 0.0) {
-      if (!(distance < previous)) slope_limit *= 8.0;  // phase one must come closer
+      if (!(distance < previous)) slope_limit *= 8.0;  // phase one must come closer to the line
       previous = distance;
       t_ -= slope_limit * direction;
     }
@@ -123,7 +123,7 @@ auto HyperplaneSolver<n>::simplex(Basis<n>& basis, Ask ask) -> Ending {
       replace(lowest_column());
     else
       p_[count_++] = lowest_column();
-    // Pivots that gain nothing (the line meets a ridge of M) could cycle: move the line off the ridge for a while.
+    // Pivots without gain (the line meets a ridge of M) could cycle. The line is moved off the ridge for a while.
     if (height < lowest_height - little) {
       lowest_height = height;
       stalled = 0;
@@ -148,8 +148,8 @@ void HyperplaneSolver<n>::keep(Basis<n>& basis) const {
   }
 }
 
-// Weak duality: the face's point on the line is above the lowest plane of slope alpha, at the height `least`, by no more
-// than rounding, and it is on the line. Sets weights and value.
+// Tests weak duality: the face's point on the line must be above the lowest plane of slope alpha, at the height
+// `least`, by no more than rounding. Sets weights and value.
 template <int n>
 bool HyperplaneSolver<n>::certain(double least) {
   weigh();
@@ -160,7 +160,8 @@ bool HyperplaneSolver<n>::certain(double least) {
          value_ - least <= (40.0 + 2.0 * off_ridge * slope) * rounding_;
 }
 
-// Pricing: the corner of M lowest in the direction alpha = beta + t, and its height there (the line where it belongs).
+// Pricing: finds the corner of M that is lowest in the direction alpha = beta + t, and its height there (with the
+// unshifted line).
 template <int n>
 double HyperplaneSolver<n>::price() {
   ++passes_;
@@ -170,7 +171,7 @@ double HyperplaneSolver<n>::price() {
   return lowest_[0].height + lowest_[1].height + offset_[across] + t_.dot(offset_.template head<across>());
 }
 
-// The same along edges; the heights stay.
+// Pricing by walks along edges, without heights of all corners.
 template <int n>
 double HyperplaneSolver<n>::descend() {
   ++passes_;
@@ -186,8 +187,8 @@ void HyperplaneSolver<n>::shift(const Across& to) {
   for (int k = 0; k < count_; ++k) p_[k] = column(p_[k].i, p_[k].j);
 }
 
-// Twice the areas of the triangles that the line makes with the edges of the basic one, counter-clockwise positive:
-// the weights of the opposite columns before their sum is 1.
+// Returns twice the areas of the triangles of the line and the edges of the basic triangle, counter-clockwise positive.
+// They are the weights of the opposite columns before normalisation.
 template <int n>
 void HyperplaneSolver<n>::turn() {
   if constexpr (n == 3)
@@ -195,8 +196,8 @@ void HyperplaneSolver<n>::turn() {
       for (int k = 0; k < 3; ++k) weight_[k] = cross(p_[(k + 1) % 3].z, p_[(k + 2) % 3].z);
 }
 
-// The segment between columns a and b nearest to the line: keeps both, or the nearer one.
-// Returns the squared distance; u: share of b at the nearest point.
+// Finds the point nearest to the line on the segment between columns a and b. Keeps both columns, or the nearer one.
+// Returns the squared distance; u: weight of b.
 template <int n>
 double HyperplaneSolver<n>::segment(int a, int b, double& u) const {
   const Across e = p_[b].z - p_[a].z;
@@ -205,8 +206,8 @@ double HyperplaneSolver<n>::segment(int a, int b, double& u) const {
   return (p_[a].z + u * e).squaredNorm();
 }
 
-// Reduces the columns to those of the face nearest to the line and sets the slope t that puts these at one height, of
-// minimum norm if they are fewer than n. Returns the distance from the line, 0 if it pierces the face, and the unit
+// Reduces the columns to those of the face nearest to the line. Sets the slope t at which these have equal heights, of
+// minimum norm if they are fewer than n. Returns the distance from the line (0 if it pierces the face) and the unit
 // vector from the face to the line.
 template <int n>
 double HyperplaneSolver<n>::make_basis(Across& direction) {
@@ -225,7 +226,7 @@ double HyperplaneSolver<n>::make_basis(Across& direction) {
       const bool flat = area <= 1e-13 * length2;
       bool pierced = !flat && weight_.minCoeff() >= 0.0;
       int edge = 0;
-      if (!pierced) {  // the nearest edge; among edges the line touches, the lowest there
+      if (!pierced) {  // the nearest edge; of edges that the line touches, the lowest there
         double best = std::numeric_limits<double>::infinity(), best_height = best;
         for (int k = 0; k < 3; ++k) {
           double u;
@@ -240,7 +241,7 @@ double HyperplaneSolver<n>::make_basis(Across& direction) {
         double h1 = p_[1].mu - p_[0].mu, h2 = p_[2].mu - p_[0].mu;
         const auto slope = [&] { return Across(Across(h2 * e1[1] - h1 * e2[1], e2[0] * h1 - e1[0] * h2) / area); };
         t_ = slope();
-        if (area <= 1e-4 * length2) {  // a sliver: refined to one height
+        if (area <= 1e-4 * length2) {  // a nearly degenerate triangle: refines the slope
           h1 += t_.dot(e1);
           h2 += t_.dot(e2);
           t_ += slope();
@@ -259,7 +260,7 @@ double HyperplaneSolver<n>::make_basis(Across& direction) {
     const bool touches = distance <= touching;
     const Across e = p_[1].z - p_[0].z;
     const double length2 = e.squaredNorm();
-    if (length2 <= touching * touching) {  // one above the other: the lower counts
+    if (length2 <= touching * touching) {  // the columns coincide across beta: the lower one counts
       if (p_[1].mu < p_[0].mu) p_[0] = p_[1];
       count_ = 1;
     } else if (touches || (u > 0.0 && u < 1.0)) {
@@ -281,15 +282,15 @@ double HyperplaneSolver<n>::make_basis(Across& direction) {
   return distance;
 }
 
-// Ratio test: the one column whose place the entering one can take so that the line still pierces the face.
+// Ratio test: finds the column that leaves, so that the line still pierces the face.
 template <int n>
 void HyperplaneSolver<n>::replace(const Column& entering) {
   if constexpr (n == 2) {
     const int right = p_[0].z[0] < p_[1].z[0] ? 1 : 0;
     p_[entering.z[0] > 0.0 ? right : 1 - right] = entering;
   } else {
-    // The ray from the entering column through the line leaves the triangle (counter-clockwise) by the edge k, k + 1
-    // with the one on its left and the other on its right; the third column leaves the basis.
+    // The ray from the entering column through the line leaves the triangle (counter-clockwise) through the edge k, k +
+    // 1: k + 1 is on its left and k on its right. The third column leaves the basis.
     std::array<double, 3> turn;
     for (int k = 0; k < 3; ++k) turn[k] = cross(p_[k].z, entering.z);
     int leaving = 0;
@@ -302,7 +303,7 @@ void HyperplaneSolver<n>::replace(const Column& entering) {
   }
 }
 
-// Weights of the basic columns and the value.
+// Computes the weights of the basic columns and the value.
 template <int n>
 void HyperplaneSolver<n>::weigh() {
   if (count_ == 3) {
@@ -330,7 +331,7 @@ void HyperplaneSolver<n>::weigh() {
   for (int k = 0; k < count_; ++k) value_ += weight_[k] * p_[k].mu;
 }
 
-// Corners on the supporting planes of the last pricing.
+// Finds the corners on the supporting planes of the last pricing.
 template <int n>
 void HyperplaneSolver<n>::find_active() {
   const double reach = feature_ * std::sqrt(1.0 + t_.squaredNorm());
@@ -374,7 +375,7 @@ void HyperplaneSolver<n>::list_feature(Contact<n>& c, int side) const {
     c.vertex[side][a] = list_[side][a];
     c.dual[side][a] = pi_[side][a];
   }
-  // Corners of a convex polytope: two make an edge, three are never in line.
+  // Two active corners are an edge, three or more a face: no three corners of a convex polytope are collinear.
   c.feature[side] = count == 1 ? Feature::vertex : count == 2 || n == 2 ? Feature::edge : Feature::face;
 }
 

@@ -1,6 +1,6 @@
-// The supporting-separating-hyperplane program of one pair of polytopes at one configuration, as hyperplanes.hpp defines it:
-// the simplex method on its dual (hyperplane_solver.cpp), and the choices of minimum norm where the optimum is not
-// unique (least_norm.cpp).
+// Solver of the supporting-separating-hyperplane program (hyperplanes.hpp) for one pair of polytopes at one
+// configuration. The simplex method on the dual is in hyperplane_solver.cpp; the choices of minimum norm for non-unique
+// optima are in least_norm.cpp.
 #pragma once
 
 #include <array>
@@ -18,26 +18,27 @@ class HyperplaneSolver {
   using Across = Eigen::Matrix<double, across, 1>;
 
  public:
-  // beta: of unit length, from body 2 to body 1
+  // beta: unit vector from body 2 to body 1.
   HyperplaneSolver(const Polytope<n>& k1, const Frame<n>& f1, const Polytope<n>& k2, const Frame<n>& f2,
                    const Vector<n>& beta);
 
-  // unbounded: no translation along beta brings the bodies together; doubtful: the pivots do not end (numbers that are
-  // none). Asked for the sign alone, it ends in apart or overlapping as soon as a plane or a face of M shows which.
+  // unbounded: no translation along beta brings the bodies together. doubtful: pivoting did not terminate (NaN input).
+  // With Ask::sign the solver ends in apart or overlapping as soon as a separating plane or a face of M proves it.
   enum class Ending { optimal, unbounded, doubtful, apart, overlapping };
   enum class Ask { optimum, sign };
   Ending solve(Basis<n>& basis, Ask ask = Ask::optimum);
 
-  // Value, alpha, multipliers, features of the optimum; chooses by minimum norm where there is a choice.
+  // Reads value, alpha, multipliers and features of the optimum; non-unique ones have minimum norm.
   void read(const Frame<n>& f1, const Frame<n>& f2, Contact<n>& c);
 
   Vector<n> across_beta() const { return axes_.template leftCols<across>() * t_; }  // (I - beta beta^T) alpha
   Vector<n> alpha() const { return across_beta() + axes_.col(across); }
-  double gap() const { return -value_; }  // of an optimum: of the last solve() or read()
+  double gap() const { return -value_; }  // gap of the optimum of the last solve() or read()
   int passes() const { return passes_; }
 
  private:
-  // A column of the dual: the corner x_i - y_j of the Minkowski difference, across beta (z) and along it (mu).
+  // A column of the dual: the corner x_i - y_j of the Minkowski difference, in coordinates across beta (z) and along it
+  // (mu).
   struct Column {
     Across z;
     double mu;
@@ -45,7 +46,7 @@ class HyperplaneSolver {
     double height(const Across& t) const { return mu + t.dot(z); }
   };
 
-  // Coordinates of a body's point across beta and along it.
+  // Returns the coordinates of a body's point across beta and along it.
   Vector<n> project(int side, int corner) const { return turned_[side].transpose() * k_[side]->corner(corner); }
   Column column(int i, int j) const {
     const Vector<n> w = project(0, i) - project(1, j) + offset_;
@@ -54,7 +55,7 @@ class HyperplaneSolver {
 
   Column lowest_column() const { return column(lowest_[0].corner, lowest_[1].corner); }
 
-  // hyperplane_solver.cpp
+  // in hyperplane_solver.cpp
   Ending simplex(Basis<n>& basis, Ask ask);
   void keep(Basis<n>& basis) const;
   bool certain(double least);
@@ -69,7 +70,7 @@ class HyperplaneSolver {
   void find_active();
   void list_feature(Contact<n>& c, int side) const;
 
-  // least_norm.cpp
+  // in least_norm.cpp
   void resolve(Contact<n>& c);
   bool least_multipliers();
   bool multipliers_on_support();
@@ -81,9 +82,9 @@ class HyperplaneSolver {
 
   std::array<const Polytope<n>*, 2> k_;
   Matrix<n> axes_;                   // columns: directions across beta, then beta
-  std::array<Matrix<n>, 2> turned_;  // the same in body coordinates
-  Vector<n> offset_;                 // position of body 1 seen from body 2, in these axes
-  Across shift_ = Across::Zero();    // where the line is, off its place against cycling
+  std::array<Matrix<n>, 2> turned_;  // the axes in body coordinates
+  Vector<n> offset_;                 // position of body 1 relative to body 2, in these axes
+  Across shift_ = Across::Zero();    // shift of the line against cycling
   bool shifted_ = false;
   double size_, rounding_, feature_;  // lengths, m
   int passes_ = 0;
@@ -95,15 +96,16 @@ class HyperplaneSolver {
   double value_ = 0.0;
 
   std::array<Support, 2> lowest_;                           // of the last pricing: K1's lowest corner, K2's highest
+                                                            // corner
   std::array<std::array<double, max_corners>, 2> heights_;  // of the last pass over all corners
-  std::array<std::array<std::int16_t, max_corners + 1>, 2> list_;  // corners on the supporting planes,
-  std::array<int, 2> active_;                                      // how many,
+  std::array<std::array<std::int16_t, max_corners + 1>, 2> list_;  // indices of the corners on the supporting planes
+  std::array<int, 2> active_;                                      // number of these
   std::array<std::array<double, max_corners>, 2> pi_;              // their multipliers
-  std::array<std::array<Across, max_corners>, 2> across_;          // and where they are across beta
+  std::array<std::array<Across, max_corners>, 2> across_;          // their coordinates across beta
 };
 
-// a x b to the last digits, also where the products cancel (Kahan's difference of products): its sign is the
-// side of an edge on which the line is, its size the position along a sliver.
+// Returns a x b with full accuracy, even if the products cancel (Kahan's difference of products). Its sign tells on
+// which side of an edge the line is.
 double cancelled_cross(const Vector<2>& a, const Vector<2>& b);
 inline double cross(const Vector<2>& a, const Vector<2>& b) {
   const double first = a[0] * b[1], second = a[1] * b[0], difference = first - second;

@@ -21,7 +21,8 @@ int find_contact(const Polytope<n>& k1, const Frame<n>& frame1, const Polytope<n
   const Vector<n> beta = between / distance;
   HyperplaneSolver<n> program(k1, frame1, k2, frame2, beta);
   auto ending = program.solve(basis);
-  if (ending == HyperplaneSolver<n>::Ending::unbounded) {  // the line goes through both bodies: a basis that misled
+  if (ending == HyperplaneSolver<n>::Ending::unbounded) {  // the line pierces both bodies: the given basis was
+                                                           // misleading
     basis.size = 0;
     ending = program.solve(basis);
   }
@@ -75,7 +76,7 @@ bool overlap(const Polytope<n>& k1, const Frame<n>& frame1, const Polytope<n>& k
   const Vector<n> between =
       frame1.position - frame2.position + frame1.directors * k1.centroid() - frame2.directors * k2.centroid();
   const double distance = between.norm();
-  if (distance <= 1e-9 * std::min(k1.radius(), k2.radius())) return true;  // both hold more than that about theirs
+  if (distance <= 1e-9 * std::min(k1.radius(), k2.radius())) return true;  // both centroids are further inside
   HyperplaneSolver<n> program(k1, frame1, k2, frame2, between / distance);
   using Ending = typename HyperplaneSolver<n>::Ending;
   const Ending ending = program.solve(basis, HyperplaneSolver<n>::Ask::sign);

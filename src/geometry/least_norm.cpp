@@ -6,7 +6,7 @@
 namespace dodyn::geometry {
 namespace {
 
-// h x = b for a small symmetric positive definite h, by h = L D L^T.
+// Solves h x = b for a small symmetric positive definite h, by h = L D L^T.
 template <int m>
 Eigen::Matrix<double, m, 1> solve_definite(const Eigen::Matrix<double, m, m>& h, Eigen::Matrix<double, m, 1> b) {
   double l[m][m], d[m];
@@ -29,12 +29,12 @@ Eigen::Matrix<double, m, 1> solve_definite(const Eigen::Matrix<double, m, m>& h,
 
 }  // namespace
 
-// Degenerate optimum: multipliers, and where it is not unique alpha, of minimum norm.
+// Degenerate optimum: computes the multipliers of minimum norm, and alpha of minimum norm if it is not unique.
 template <int n>
 void HyperplaneSolver<n>::resolve(Contact<n>& c) {
   least_multipliers();
   if (well_inside()) return;
-  // Directions across beta in which the multipliers spread: alpha is unique if they span all.
+  // Directions across beta in which the multipliers' support extends. alpha is unique if they span all.
   Eigen::Matrix<double, across, across> spread = Eigen::Matrix<double, across, across>::Zero();
   Across centre[2];
   double extent = 0.0;
@@ -48,7 +48,7 @@ void HyperplaneSolver<n>::resolve(Contact<n>& c) {
     }
   }
   const double little = feature_tolerance * std::max(extent, size_ * size_ * 1e-12);
-  Across along = Across::Zero();  // unit vector of the face's shadow if that is a line
+  Across along = Across::Zero();  // if the face's projection is a line: its unit vector
   int rank = 0;
   if constexpr (n == 2) {
     rank = spread(0, 0) > little ? 1 : 0;
@@ -81,14 +81,14 @@ void HyperplaneSolver<n>::resolve(Contact<n>& c) {
   }
   if (active_[0] > 0 && active_[1] > 0 && least_multipliers()) {
     c.many_duals = active_[0] + active_[1] > rank + 2;
-  } else {  // features within rounding of larger ones: the vertex that the simplex method ended at
+  } else {  // features that differ by rounding: uses the vertex where the simplex method ended
     t_ = optimal;
     basic_multipliers();
   }
 }
 
-// min |pi|^2  s.t.  sum of pi over either side = 1,  sum_1 pi z - sum_2 pi z = 0,  pi >= 0: (2.70) with the sign
-// constraint. Where rounding leaves no such multipliers they are those of the basis. False if so.
+// min |pi|^2 s.t. sum of pi over either side = 1, sum_1 pi z - sum_2 pi z = 0, pi >= 0: (2.70) with the sign
+// constraint. Returns false if rounding leaves no such multipliers; they are then those of the basis.
 template <int n>
 bool HyperplaneSolver<n>::least_multipliers() {
   for (int side = 0; side < 2; ++side) {
@@ -112,10 +112,10 @@ bool HyperplaneSolver<n>::on_the_line() const {
   return off.norm() <= feature_;
 }
 
-// On a support (corners of pi > 0) the optimum is pi = 1/m +- <z - mean z, lambda>, m the number of its corners on the
-// side, lambda = -(S_1 + S_2)^-1 (mean z_1 - mean z_2), S the sums of squares about the means. From the support of all
-// corners on, each support is that of the multipliers of the last: Newton's method with the sums eliminated, which is
-// at the end when the support stays. False if it does not within a few rounds, or the multipliers miss the line.
+// On a given support (corners with pi > 0) the optimum is pi = 1/m +- <z - mean z, lambda>. m: number of its corners on
+// the side; lambda = -(S_1 + S_2)^-1 (mean z_1 - mean z_2); S: sums of squares about the means. Starts from all
+// corners. Each support is that of the last multipliers: Newton's method with the sums eliminated, which ends when the
+// support is unchanged. Returns false if it does not end within a few rounds, or if the multipliers miss the line.
 template <int n>
 bool HyperplaneSolver<n>::multipliers_on_support() {
   constexpr int rounds = 6;
@@ -150,7 +150,7 @@ bool HyperplaneSolver<n>::multipliers_on_support() {
       if (determinant > 1e-12 * trace * trace)
         lambda =
             -Across(s(1, 1) * apart[0] - s(0, 1) * apart[1], s(0, 0) * apart[1] - s(0, 1) * apart[0]) / determinant;
-      else if (trace > 0.0)  // all on one line: S = trace u u^T
+      else if (trace > 0.0)  // all points are collinear: S = trace u u^T
         lambda = -s * apart / (trace * trace);
     }
     bool same = true;
@@ -172,7 +172,7 @@ bool HyperplaneSolver<n>::multipliers_on_support() {
   return false;
 }
 
-// Those of the basic columns, on their corners alone.
+// Takes the multipliers of the basic columns.
 template <int n>
 void HyperplaneSolver<n>::basic_multipliers() {
   for (int side = 0; side < 2; ++side) {
@@ -195,7 +195,7 @@ void HyperplaneSolver<n>::basic_multipliers() {
   }
 }
 
-// Whether the line is far inside a stout triangle of basic columns, so that no other alpha supports it.
+// Whether the line is well inside a well-shaped triangle of basic columns. Then alpha is unique.
 template <int n>
 bool HyperplaneSolver<n>::well_inside() const {
   if (count_ < n || weight_.minCoeff() < 1e-3) return false;
@@ -207,7 +207,7 @@ bool HyperplaneSolver<n>::well_inside() const {
   }
 }
 
-// The optimum is pi = max(0, C^T lambda), C the n + 1 rows of the constraints; Newton's method on C pi(lambda) = d.
+// The optimum is pi = max(0, C^T lambda), C the n + 1 rows of the constraints. Newton's method on C pi(lambda) = d.
 template <int n>
 void HyperplaneSolver<n>::newton_multipliers() {
   constexpr int rows = n + 1;
@@ -235,7 +235,7 @@ void HyperplaneSolver<n>::newton_multipliers() {
       }
     return wanted.dot(l) - half_norm2;
   };
-  // Full steps end the iteration within a few; should they not, the line search makes it converge from anywhere.
+  // Full steps usually converge in a few iterations. The line search ensures convergence from any start.
   for (int iteration = 0; iteration < 60; ++iteration) {
     Square h = Square::Zero();
     Small residual = wanted;
@@ -249,7 +249,7 @@ void HyperplaneSolver<n>::newton_multipliers() {
         h += r * r.transpose();
       }
     if (iteration > 0 && residual.cwiseAbs().maxCoeff() < 1e-14) break;
-    h.diagonal().array() += 1e-12;  // C may lack rank; the iteration removes what this adds
+    h.diagonal().array() += 1e-12;  // C may be rank-deficient; the iteration corrects the effect of this shift
     Small step = solve_definite<rows>(h, residual);
     if (iteration >= 8) {
       const double value = potential(lambda);
@@ -265,8 +265,8 @@ void HyperplaneSolver<n>::newton_multipliers() {
   }
 }
 
-// min |t|  s.t.  <t, z_w> >= F - mu_w for every corner w of M. Constraints are found one by one by pricing. If the
-// face's shadow is a line (rank 1), t along it is given.
+// min |t| s.t. <t, z_w> >= F - mu_w for every corner w of M. Constraints are found one by one by pricing. If the face's
+// projection is a line (rank 1), the component of t along it is given.
 template <int n>
 void HyperplaneSolver<n>::least_slope(int rank, const Across& along) {
   struct Cut {
@@ -283,7 +283,7 @@ void HyperplaneSolver<n>::least_slope(int rank, const Across& along) {
     if (price() >= value_ - tolerance) return;
     const Column w = lowest_column();
     Cut cut{w.z, value_ - w.mu};
-    if (rank == 1) {  // only the part across `along` can still move
+    if (rank == 1) {  // only the component across `along` is free
       if constexpr (n == 3) {
         cut.z -= along.dot(w.z) * along;
         cut.least -= along.dot(w.z) * along.dot(base);
@@ -291,7 +291,7 @@ void HyperplaneSolver<n>::least_slope(int rank, const Across& along) {
     }
     if (count == static_cast<int>(cuts.size()) || cut.z.norm() <= feature_) break;
     cuts[count++] = cut;
-    // the point of least norm that all cuts allow: on none, one or two of them
+    // the point of minimum norm that satisfies all cuts: on none, one or two of them
     double best = std::numeric_limits<double>::infinity();
     Across chosen = optimal - base;
     const auto consider = [&](const Across& s) {

@@ -19,7 +19,7 @@ using Facets = std::vector<std::array<int, n>>;
   throw std::invalid_argument(name + ": " + what);
 }
 
-// Outward normal of a facet, its length twice the area (the length in the plane).
+// Returns the outward normal of a facet; its length is twice the area (in the plane the length).
 Vector<2> normal(const Points<2>& x, const std::array<int, 2>& f) {
   const Vector<2> e = x[f[1]] - x[f[0]];
   return {e[1], -e[0]};
@@ -28,7 +28,7 @@ Vector<3> normal(const Points<3>& x, const std::array<int, 3>& f) {
   return (x[f[1]] - x[f[0]]).cross(x[f[2]] - x[f[0]]);
 }
 
-// A simplex of n + 1 points, each as far as possible from the span of those before it.
+// Finds a simplex of n + 1 points, each as far as possible from the span of those before it.
 template <int n>
 std::array<int, n + 1> first_simplex(const Points<n>& x, double tolerance, const std::string& name) {
   std::array<int, n + 1> chosen{};
@@ -57,13 +57,14 @@ std::array<int, n + 1> first_simplex(const Points<n>& x, double tolerance, const
 constexpr const char* too_flat =
     "degenerate: so flat that rounding decides the order of its corners; make it thicker or leave corners out";
 
-// The convex hull, point by point: facets a point sees are replaced by a cone over their horizon. O(points x facets).
+// Computes the convex hull by adding points: facets visible from a point are replaced by a cone over their horizon.
+// O(points x facets).
 template <int n>
 Facets<n> hull(Points<n> x, double tolerance, const std::string& name) {
-  for (std::size_t i = x.size(); i-- > 0;) x[i] -= x[0];  // far from the origin differences count
+  for (std::size_t i = x.size(); i-- > 0;) x[i] -= x[0];  // translates the first point to the origin, for accuracy
   struct Plane {
     Vector<n> normal;
-    double limit;  // points farther along the normal see the facet
+    double limit;  // points further along the normal see the facet
   };
   const auto start = first_simplex<n>(x, tolerance, name);
   Facets<n> facets, kept, seen;
@@ -95,7 +96,7 @@ Facets<n> hull(Points<n> x, double tolerance, const std::string& name) {
     facets.swap(kept);
     planes.swap(kept_planes);
     for (const auto& f : seen)
-      for (int k = 0; k < n; ++k) {  // a ridge of f is on the horizon if no other seen facet has it, in reverse
+      for (int k = 0; k < n; ++k) {  // a ridge of f is on the horizon if no other visible facet has it in reverse
         const auto has = [&](const std::array<int, n>& g) {
           if constexpr (n == 2) return g[1 - k] == f[k];
           for (int l = 0; l < n; ++l)
@@ -110,14 +111,14 @@ Facets<n> hull(Points<n> x, double tolerance, const std::string& name) {
           g = {f[k], f[(k + 1) % n], i};
         add(g);
       }
-    // Euler: where rounding decides which facets a point sees, cones multiply and cover each other.
+    // Euler's formula: rounding in visibility tests can multiply cones that cover each other.
     const std::size_t corners = n + 2 + i, most = n == 2 ? corners : 2 * corners - 4;
     if (facets.size() < n + 1 || facets.size() > most) refuse(name, too_flat);
   }
   return facets;
 }
 
-// On a closed boundary every edge is met once in either direction.
+// Every edge of a closed boundary occurs once in either direction.
 void check_closed(const Facets<3>& facets, const std::string& name) {
   std::vector<std::array<int, 2>> ridges;
   for (const auto& f : facets)
@@ -129,7 +130,7 @@ void check_closed(const Facets<3>& facets, const std::string& name) {
   if (!closed) refuse(name, too_flat);
 }
 
-// A point is a corner if the mean of the normals around it is a direction in which it alone is farthest.
+// A point is a corner if it alone is farthest in the direction of the mean of the normals around it.
 template <int n>
 void check_corners(const Points<n>& x, const Facets<n>& facets, double tolerance, const std::string& name) {
   std::vector<Vector<n>> outward(x.size(), Vector<n>::Zero());
@@ -173,7 +174,7 @@ Polytope<n>::Polytope(const std::vector<Vector<n>>& x, const std::string& name) 
 template <int n>
 void Polytope<n>::keep_neighbours(const std::vector<Vector<n>>& x) {
   std::vector<std::vector<std::int16_t>> near(size_);
-  for (const auto& f : facets_)  // every edge is met once in either direction
+  for (const auto& f : facets_)  // every edge occurs once in either direction
     for (int k = 0; k < n; ++k) near[f[k]].push_back(static_cast<std::int16_t>(f[(k + 1) % n]));
   first_neighbour_.push_back(0);
   for (const auto& list : near) {
@@ -184,19 +185,19 @@ void Polytope<n>::keep_neighbours(const std::vector<Vector<n>>& x) {
   int count = 2 * n;
   for (int a = 1; a < n; ++a) count *= cells;
   low_corner_.resize(count);
-  for (int at = 0; at < count; ++at) {  // by the middle of the cell
+  for (int at = 0; at < count; ++at) {  // direction of the cell's centre
     Vector<n> d;
     int rest = at;
     for (int a = n - 1; a > 0; --a, rest /= cells) d[a] = (2 * (rest % cells) + 1.0) / cells - 1.0;
     d[0] = rest % 2 == 1 ? 1.0 : -1.0;
-    Vector<n> turned;  // d is by its largest axis first
+    Vector<n> turned;  // d lies in the cell of its largest component
     for (int a = 0; a < n; ++a) turned[(rest / 2 + a) % n] = d[a];
     for (int i = 1; i < size_; ++i)
       if (turned.dot(x[i]) < turned.dot(x[low_corner_[at]])) low_corner_[at] = static_cast<std::int16_t>(i);
   }
 }
 
-// The boundary's simplices seen from the first corner.
+// Decomposes the body into simplices from the first corner to the boundary.
 template <int n>
 void Polytope<n>::set_moments(const std::vector<Vector<n>>& x) {
   Vector<n> first = Vector<n>::Zero();

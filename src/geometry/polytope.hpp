@@ -1,4 +1,4 @@
-// Convex polytopes by their corners, and the mass of solid bodies.
+// Convex polytopes given by their corners, and the mass properties of solid bodies.
 #pragma once
 
 #include <algorithm>
@@ -13,19 +13,20 @@
 
 namespace dodyn::geometry {
 
-// Corners of one convex polytope: the supporting-hyperplane program keeps a value per corner on its stack.
+// Largest number of corners of a polytope, because the supporting-hyperplane program stores a value per corner on the
+// stack.
 inline constexpr int max_corners = 256;
 
-// Of polytopes with more corners the neighbours are kept.
+// Number of corners above which neighbours are stored.
 inline constexpr int few_corners = 64;
 
-// A convex polytope of full dimension in body coordinates (m). Corners are stored axis by axis, padded to whole vector
-// registers with copies of the last one, so that a pass over all of them is a few instructions.
+// A convex polytope of full dimension in body coordinates (m). Corners are stored axis by axis and padded to whole
+// vector registers with copies of the last one. So a pass over all of them needs few instructions.
 template <int n>
 class Polytope {
  public:
-  // Every point must be a corner of the convex hull of all (a point inside, on an edge or twice is refused), and the
-  // hull must have volume. Throws std::invalid_argument, naming the polytope by `name`.
+  // Every point must be a corner of the convex hull of all (no points inside, on an edge, or repeated), and the hull
+  // must have volume. Throws std::invalid_argument with the polytope's `name`.
   explicit Polytope(const std::vector<Vector<n>>& corners, const std::string& name = "polytope");
 
   int size() const { return size_; }
@@ -39,43 +40,41 @@ class Polytope {
   int padded_size() const { return padded_; }  // a multiple of 4
   const double* axis(int k) const { return coordinates_.data() + k * padded_; }
 
-  // The boundary as simplices with outward orientation: edges counter-clockwise in the plane, triangles in space (a
-  // flat face of more than three corners is several triangles).
+  // The boundary as outward-oriented simplices: edges counter-clockwise in the plane, triangles in space (a flat face
+  // with more than three corners is several triangles).
   const std::vector<std::array<int, n>>& facets() const { return facets_; }
-  // The outward normal of one of them, its length twice the area (in the plane the length).
+  // Returns the outward normal of a facet; its length is twice the area (in the plane the length).
   Vector<n> normal(const std::array<int, n>& facet) const;
 
-  // Corners that share an edge of `facets()` with corner i, and their coordinates one after the other; none are kept of
-  // polytopes of few corners.
+  // Corners that share an edge of `facets()` with corner i, and their coordinates one after the other. Empty for
+  // polytopes with few corners.
   std::span<const std::int16_t> neighbours(int i) const {
     return {neighbours_.data() + first_neighbour_[i], neighbours_.data() + first_neighbour_[i + 1]};
   }
   const double* neighbour_coordinates(int i) const { return neighbour_coordinates_.data() + n * first_neighbour_[i]; }
 
-  // A corner near the lowest one in direction d, where a walk down the edges begins: the lowest of a direction of the
-  // same cell of a cube about the origin, d not zero. Of polytopes whose neighbours are kept.
+  // Returns a corner from which a walk down the edges starts: the lowest one in a direction of the same cell as d, on a
+  // cube around the origin. d must not be zero. Only for polytopes whose neighbours are stored.
   int low_corner(const Vector<n>& d) const { return low_corner_[cell(d)]; }
 
   double volume() const { return volume_; }                   // m^n
   const Vector<n>& centroid() const { return centroid_; }     // of the volume, m
   const Matrix<n>& second_moment() const { return moment_; }  // int (x - centroid)(x - centroid)^T dV, m^(n+2)
-  double radius() const { return radius_; }                   // of the ball about the centroid that holds it, m
-
-  // The same polytope in other coordinates, x = frame(v).
+  double radius() const { return radius_; }                   // of the bounding ball about the centroid, m
   Polytope moved(const Frame<n>& frame) const;
 
  private:
-  void keep_neighbours(const std::vector<Vector<n>>& corners);  // and the low corners
+  void keep_neighbours(const std::vector<Vector<n>>& corners);  // also fills the low corners
   void set_moments(const std::vector<Vector<n>>& corners);
   int size_ = 0, padded_ = 0;
   std::vector<double> coordinates_;
   std::vector<std::array<int, n>> facets_;
   std::vector<std::int16_t> neighbours_;
-  std::vector<int> first_neighbour_;  // of corner i from first_neighbour_[i] on
+  std::vector<int> first_neighbour_;  // the neighbours of corner i begin at first_neighbour_[i]
   std::vector<double> neighbour_coordinates_;
   std::vector<std::int16_t> low_corner_;  // by cell
 
-  static constexpr int cells = 8;  // along a side of the cube
+  static constexpr int cells = 8;  // number along a side of the cube
   static int cell(const Vector<n>& d) {
     int axis = 0;
     for (int a = 1; a < n; ++a)
@@ -91,23 +90,23 @@ class Polytope {
   Matrix<n> moment_ = Matrix<n>::Zero();
 };
 
-// Common solids, centred at their centroid. Lengths in m.
+// Common solids with their centroid at the origin. Lengths in m.
 Polytope<2> rectangle(double width, double height);
 Polytope<2> regular_polygon(int corners, double side);
 Polytope<3> box(double x, double y, double z);
 Polytope<3> regular_prism(int corners, double side, double height);  // axis along z
-Polytope<3> square_pyramid(double base, double height);              // apex up z
+Polytope<3> square_pyramid(double base, double height);              // apex in the direction +z
 Polytope<3> octahedron(double edge);
 
-// Mass, centre and second moment of mass. In the axes of the second moment it is the Euler tensor E = tr(J)/2 I - J of
-// the director formulation (Johnson 2013, section 3.2.4): kinetic energy is (m |v|^2 + sum_I E_I |d_I'|^2)/2.
+// Mass, centre and second moment of mass. In its principal axes the latter is the Euler tensor E = tr(J)/2 I - J of the
+// director formulation (Johnson 2013, section 3.2.4). The kinetic energy is (m |v|^2 + sum_I E_I |d_I'|^2)/2.
 template <int n>
 struct MassProperties {
   double mass = 0.0;                           // kg (kg per metre of depth in the plane)
   Vector<n> centre = Vector<n>::Zero();        // m
   Matrix<n> euler_tensor = Matrix<n>::Zero();  // int rho (x - centre)(x - centre)^T dV, kg m^2
 
-  // J about the centre; in the plane the one polar moment.
+  // Returns J about the centre; in the plane the polar moment.
   auto inertia() const {
     if constexpr (n == 2)
       return euler_tensor.trace();
@@ -116,7 +115,7 @@ struct MassProperties {
   }
 };
 
-// density: kg/m^3 (kg/m^2 in the plane), positive; throws std::invalid_argument otherwise
+// density: kg/m^3 (kg/m^2 in the plane). Throws std::invalid_argument unless it is positive.
 template <int n>
 MassProperties<n> mass_properties(const Polytope<n>& polytope, double density);
 template <int n>

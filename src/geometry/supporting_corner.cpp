@@ -9,7 +9,7 @@
 namespace dodyn::geometry {
 namespace {
 
-// Four lanes of numbers, as one register or as two. Both give the same results, bit for bit.
+// Four numbers in one register or in two. Both give bit-identical results.
 template <int lanes>
 struct Register;
 template <>
@@ -67,7 +67,7 @@ Support lowest_plain(const double* axes, int size, const double* d, double* heig
   return lowest_lanes<n, 2>(axes, size, d, heights);
 }
 
-// The few that are low enough, four at a time where the processor can.
+// Writes the heights below the limit, four at a time if the processor can.
 int below_plain(const double* heights, int size, double limit, std::int16_t* list) {
   int count = 0;
   for (int i = 0; i < size; ++i) {
@@ -81,10 +81,10 @@ int below_plain(const double* heights, int size, double limit, std::int16_t* lis
 [[gnu::target("avx2")]] int below_wide(const double* heights, int size, double limit, std::int16_t* list) {
   const __m256d most = _mm256_set1_pd(limit);
   int count = 0;
-  for (int i = 0; i < size; i += 4) {  // heights past the end are those of the last corner
+  for (int i = 0; i < size; i += 4) {  // heights beyond the end are copies of the last corner's
     const int some = _mm256_movemask_pd(_mm256_cmp_pd(_mm256_loadu_pd(heights + i), most, _CMP_LE_OQ));
     if (some == 0) continue;
-    if (some == 15) {  // on a face of many corners
+    if (some == 15) {  // all four are below the limit: a face with many corners
       for (int lane = 0; lane < 4; ++lane) list[count++] = static_cast<std::int16_t>(i + lane);
       continue;
     }

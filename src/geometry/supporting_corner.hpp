@@ -1,4 +1,4 @@
-// The corner of a polytope that is lowest in a direction: what pricing asks for, and all that touches every corner.
+// Finds the lowest corner of a polytope in a direction: the pricing step, and all passes over corners.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@ struct Support {
   double height;  // <direction, corner>, body coordinates, m
 };
 
-// The lowest corner in direction d (body coordinates), by a pass over all; leaves the height of each in `heights`, which
-// has room for padded_size() numbers.
+// Returns the lowest corner in direction d (body coordinates) by a pass over all corners. Writes their heights to
+// `heights` (size padded_size()).
 template <int n>
 Support lowest(const Polytope<n>& k, const Vector<n>& d, double* heights);
 
@@ -22,8 +22,7 @@ Support lowest(const Polytope<n>& k, const Vector<n>& d, double* heights);
 template <int n>
 Support descend_edges(const Polytope<n>& k, const Vector<n>& d);
 
-// Numbers of the heights that are at most `limit`, ascending, into `list` (room for one more than there are). Returns
-// how many.
+// Writes the indices i with heights[i] <= limit, ascending, to `list` (capacity size + 1). Returns their number.
 int list_below(const double* heights, int size, double limit, std::int16_t* list);
 
 }  // namespace dodyn::geometry
